@@ -1,0 +1,156 @@
+package checker
+
+import (
+	"time"
+
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// Outcome is the result of judging one property, or a whole history. The zero value is Inconclusive, so a
+// result that nobody filled in can never pass.
+type Outcome uint8
+
+// The outcomes.
+const (
+	Inconclusive Outcome = iota
+	Pass
+	Violated
+	// NotJudged: the lock makes no claim that this property could hold against it. It is never a pass.
+	NotJudged
+)
+
+// Severity says what a run's double-holds did to the data.
+type Severity uint8
+
+// The severities, in rising order.
+const (
+	SeverityNone Severity = iota
+	// Untested: nothing stale reached the store.
+	Untested
+	// Contained: no stale write was accepted, and the fence refused at least one act of an overlapping hold.
+	Contained
+	// Corrupting: one of the two holds has an unfenced write or a lost update.
+	Corrupting
+)
+
+// The names of the properties.
+const (
+	MutualExclusion = "mutual-exclusion"
+	UnfencedWrite   = "unfenced-write"
+	LostUpdate      = "lost-update"
+	TokenOrder      = "token-order"
+	StuckLock       = "stuck-lock"
+)
+
+// Verdict is what a history was found to show.
+type Verdict struct {
+	Outcome  Outcome  `json:"outcome"`
+	Severity Severity `json:"severity"`
+	// Properties are in the order of Properties().
+	Properties []PropertyResult `json:"properties"`
+	// Reasons says why the verdict is inconclusive, in full sentences; also set beside a violation that stands all the same.
+	Reasons []string `json:"reasons,omitempty"`
+	// Truncated: the history was cut.
+	Truncated bool  `json:"truncated"`
+	Stats     Stats `json:"stats"`
+}
+
+// PropertyResult is the judgement of one property.
+type PropertyResult struct {
+	Name    string  `json:"name"`
+	Outcome Outcome `json:"outcome"`
+	// Count is how often it was violated; Violations keeps the first of them (at most Options.Keep).
+	Count      int         `json:"count"`
+	Violations []Violation `json:"violations,omitempty"`
+	// Why explains an outcome that is neither pass nor violated, or adds to a pass ("a fresh client acquired k0 within 210 ms").
+	Why string `json:"why,omitempty"`
+}
+
+// Violation is one certain violation.
+type Violation struct {
+	Property string `json:"property"`
+	// Kind refines it: for mutual-exclusion "granted-while-valid", "late-notice", "lease-overrun", "unexplained"; for
+	// unfenced-write "stale", "in-flight".
+	Kind     string   `json:"kind,omitempty"`
+	Severity Severity `json:"severity,omitempty"`
+	Key      string   `json:"key"`
+	// At is the instant (ns) from which the violation is certain; From and To bound the overlap of a double-hold.
+	At   int64 `json:"at_ns"`
+	From int64 `json:"from_ns,omitempty"`
+	To   int64 `json:"to_ns,omitempty"`
+	// A is the earlier grant and B the later one, where the property is about two.
+	A *GrantRef `json:"a,omitempty"`
+	B *GrantRef `json:"b,omitempty"`
+	// Ops are the ops that prove it, in order of time; a report shows just these first.
+	Ops []int64 `json:"ops,omitempty"`
+	// Faults are the IDs of the faults that touch it.
+	Faults []int `json:"faults,omitempty"`
+	// Text tells it in one plain sentence, with clients, times and tokens.
+	Text string `json:"text"`
+}
+
+// GrantRef names a grant and what is known of its hold.
+type GrantRef struct {
+	Grant  int64 `json:"grant"` // the op of its acquire
+	Client int32 `json:"client"`
+	Token  int64 `json:"token,omitempty"`
+	// Acquired is the end of the acquire, LastAct the start of the last act (0: none), Promise the end of the promise (0: none), all ns.
+	Acquired int64 `json:"acquired_ns"`
+	LastAct  int64 `json:"last_act_ns,omitempty"`
+	Promise  int64 `json:"promise_ns,omitempty"`
+}
+
+// Stats describes what the run did; a verdict without enough of it is inconclusive.
+type Stats struct {
+	Events     int64 `json:"events"`
+	Ops        int64 `json:"ops"`
+	Grants     int64 `json:"grants"`
+	Busy       int64 `json:"busy"`
+	Indefinite int64 `json:"indefinite"`
+	// Handovers counts contended hand-overs (see history.Needs).
+	Handovers int64 `json:"handovers"`
+	// Writes accepted and refused by the store, by its ledger.
+	Accepted int64 `json:"accepted"`
+	Refused  int64 `json:"refused"`
+	// Stale counts accepted writes that violate unfenced-write.
+	Stale  int64        `json:"stale"`
+	Faults []FaultStats `json:"faults,omitempty"`
+	// AcquireP50 and AcquireP99 are quantiles of successful acquires, by the worker's stamps.
+	AcquireP50 time.Duration `json:"acquire_p50_ns"`
+	AcquireP99 time.Duration `json:"acquire_p99_ns"`
+	// Recovered is how long after the probe began a fresh client had every key; 0 when not probed.
+	Recovered time.Duration `json:"recovered_ns"`
+	// OpenMax is the greatest number of grants that the judge had to remember at once.
+	OpenMax int `json:"open_max"`
+}
+
+// FaultStats says of one kind of fault how often it was injected and what it met.
+type FaultStats struct {
+	Kind      string `json:"kind"`
+	When      string `json:"when,omitempty"`
+	Injected  bool   `json:"injected"`
+	Begun     int    `json:"begun"`
+	Bit       int    `json:"bit"`
+	MetHolder int    `json:"met_holder"`
+	// Shortest and Longest are the measured effects.
+	Shortest time.Duration `json:"shortest_ns"`
+	Longest  time.Duration `json:"longest_ns"`
+}
+
+// Options adjusts a judgement. The zero value is the usual one.
+type Options struct {
+	// Keep is how many violations of each property are kept with their particulars; 0 means 100.
+	Keep int
+	// OnViolation, when set, is called for each violation as soon as it is certain, in the order of the history. A kind or
+	// severity that only later events decide may still be missing.
+	OnViolation func(Violation)
+}
+
+// Judge judges a whole history in memory: New, Add for every event, Finish.
+func Judge(h *history.History, o Options) Verdict {
+	j := New(h.Header, h.Keys, o)
+	for i := range h.Events {
+		j.Add(&h.Events[i])
+	}
+	return j.Finish(h.Truncated)
+}

@@ -1,0 +1,123 @@
+package clients
+
+import (
+	"context"
+	"errors"
+)
+
+// Lock is one client's handle on a lock service. A client drives it with one call at a time.
+//
+// Every method returns at the latest soon after ctx is done. Its error is definite when errors.Is finds ErrBusy,
+// ErrNotHeld or ErrUnsupported in it: the call then had no effect and never will have. Every other error is indefinite: the
+// call may have taken effect, or may yet.
+type Lock interface {
+	// Acquire tries to get the key until ctx is done, and returns the grant. Running out of time while the service
+	// clearly said that another holds the key, with nothing of ours left behind, is ErrBusy.
+	Acquire(ctx context.Context, key string) (Grant, error)
+	// Release gives the grant back. ErrNotHeld: the service said that it was no longer ours.
+	Release(ctx context.Context, g Grant) error
+	// Close gives up the client's connections, and its session if it has one.
+	Close(ctx context.Context) error
+}
+
+// Holder is implemented by locks that can be asked whether a grant still stands.
+type Holder interface {
+	// Held returns nil when the grant still stands as far as the lock can tell, ErrNotHeld when it does not.
+	Held(ctx context.Context, g Grant) error
+}
+
+// Renewer is implemented by locks whose grants are renewed by the application.
+type Renewer interface {
+	Renew(ctx context.Context, g Grant) (Grant, error)
+}
+
+// Watcher is implemented by locks that tell by themselves when a grant is lost.
+type Watcher interface {
+	// Lost returns the channel on which the lock tells of lost grants. It is never closed, and a slow reader blocks nobody.
+	Lost() <-chan Loss
+}
+
+// Loss is a lost-event.
+type Loss struct {
+	Key string
+	Why string
+}
+
+// Grant is one successful acquire. Stamps are monotime.Now readings, 0 when the lock does not know.
+type Grant struct {
+	Key string
+	// Token is the fencing token, version or owner number, as the lock's claims say; 0: none.
+	Token int64
+	// ValidFor is how long the library says that the grant is good for, in ns from the return of Acquire. HasValidFor tells
+	// whether it said anything.
+	ValidFor    int64
+	HasValidFor bool
+	// Attempt is when the attempt that succeeded began; First when the first attempt began that may have taken effect.
+	Attempt, First int64
+	// Enqueued is when the service put this waiter into its queue.
+	Enqueued int64
+	// Secret is whatever the lock needs to recognise its own grant (a random value, a lease); opaque to everyone else.
+	Secret any
+}
+
+// The definite errors. Anything else is indefinite.
+var (
+	// ErrBusy: another holds the key.
+	ErrBusy = errors.New("busy")
+	// ErrNotHeld: the grant is no longer ours.
+	ErrNotHeld = errors.New("not held")
+	// ErrUnsupported: the lock has no such operation.
+	ErrUnsupported = errors.New("unsupported")
+)
+
+// Definite tells whether the error says for certain that nothing happened.
+func Definite(err error) bool {
+	return errors.Is(err, ErrBusy) || errors.Is(err, ErrNotHeld) || errors.Is(err, ErrUnsupported)
+}
+
+// Config is what a lock is made from.
+type Config struct {
+	// Nodes are the service's addresses, host:port.
+	Nodes []string
+	// TTL is the lease or session time, in ns.
+	TTL int64
+	// Client is the client's number, for values a human can read in the service.
+	Client int
+	// Seed seeds whatever the lock draws at random (retry jitter), so that a plan repeats.
+	Seed uint64
+}
+
+// Kind is one entry of the catalogue: what a lock is called, what it claims and how it is made.
+type Kind struct {
+	Name string
+	// About says in a sentence how the lock works.
+	About string
+	// Service is the service it needs: "redis", "etcd".
+	Service string
+	// Claims is what may be concluded from its answers.
+	Claims Claims
+	// Open connects a client.
+	Open func(ctx context.Context, c Config) (Lock, error)
+}
+
+// Claims is what a lock declares; a claim that is not made is not held against it. Its fields are those of history.Claims,
+// so one converts to the other.
+type Claims struct {
+	// Validity says how long a grant is good for: "library" (ValidFor tells), "from_invocation" (the attempt's start
+	// plus the TTL), "session" (until a lost-event), or "" (no claim).
+	Validity string
+	// Token is what a grant's token means: "fencing" (rises with every grant), "version" or "owner" (equality only), "none".
+	Token string
+	// Confirms lists the ops whose success proves that the hold still stood: "renew", "release", "held".
+	Confirms []string
+	// LostGrace is how long the lock may take to notice a loss while its client runs undisturbed (ns); 0: no claim.
+	LostGrace int64
+	// Fair: the lock grants in the order in which waiters were enqueued.
+	Fair bool
+	// Permits is how many may hold a key at once; 1 for an exclusive lock.
+	Permits int
+	// Reentrant: an owner may acquire again what it holds.
+	Reentrant bool
+	// NoExpiry: the lock never expires by itself.
+	NoExpiry bool
+}

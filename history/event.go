@@ -1,0 +1,160 @@
+package history
+
+// Type says what an event is.
+type Type uint8
+
+// The event types. Invoke, OK, Fail and Info are Jepsen's: every op has one Invoke and at most one
+// completion. The others are told by the harness, not asked for.
+const (
+	TypeNone Type = iota
+	// Invoke: the harness is about to send an op to a client.
+	Invoke
+	// OK: the op happened.
+	OK
+	// Fail: the op definitely did not happen, and never will.
+	Fail
+	// Info: nobody knows whether the op happened; it may still happen later.
+	Info
+	// Lost: the lock told its client that a hold is gone (Grant names it, Text says why). Start is the worker's stamp.
+	Lost
+	// Fault: a fault begins or ends; Fault holds the particulars.
+	Fault
+	// Ledger: one entry of the store's ledger, in the store's order (see Event).
+	Ledger
+	// Watermark: every request that the store handled before Start is in the Ledger events so far.
+	Watermark
+	// Exit: a client's process ended or was retired; nothing that it did not already start will start. Start
+	// is the stamp by which the process was certainly gone.
+	Exit
+	// Mark: the harness passes from one phase to the next; Text is a Phase.
+	Mark
+	// End: the history is complete. A history without it is truncated.
+	End
+)
+
+// The phases that Mark announces.
+const (
+	PhaseRun   = "run"   // the workload starts
+	PhaseQuiet = "quiet" // every fault is healed, the workload winds down
+	PhaseProbe = "probe" // losers are alive and idle; fresh clients try every key
+	PhaseClose = "close" // every client is closed
+	PhaseFinal = "final" // fresh clients try every key once more
+)
+
+// Kind is what an op does.
+type Kind uint8
+
+// The ops. Read and Write go to the store, the others to the lock.
+const (
+	KindNone Kind = iota
+	Acquire
+	Release
+	Renew
+	Held // asks the lock whether the hold still stands
+	Read
+	Write
+	Close // gives the lock client up, with whatever it holds
+)
+
+// KeyID is an index into History.Keys or Reader.Keys: lock keys as small numbers, so that judging needs no
+// string comparison.
+type KeyID int32
+
+// Event is one line of a history. Fields that an event has no use for are zero.
+//
+// Times are nanoseconds since Header.Origin, on the machine's true monotonic clock. Time zero is before every event,
+// so a stamp of 0 means "not known".
+type Event struct {
+	// Time is the recorder's stamp: of an Invoke before it was sent, of a completion after it was received.
+	Time int64
+	// Start and End are the worker's stamps around the library call, on completions. An Info that never
+	// reported has none.
+	Start, End int64
+	// Op pairs an invocation with its completion; it is unique in the history and positive.
+	Op int64
+	// Grant is the Op of the acquire under which this op is done. On an acquire it equals Op.
+	Grant int64
+	// Token is the fencing token of the grant (on OK acquires), or the token that the request carried (Read,
+	// Write, Ledger). 0: none.
+	Token int64
+	// Attempt (OK acquires) is the start of the attempt that succeeded; First the start of the first attempt that
+	// may have taken effect (on Info acquires too). Enqueued is when the service put the waiter into its queue. 0: not told.
+	Attempt, First, Enqueued int64
+	// ValidFor is how long the library said that the grant or the renewal is valid, in ns from End; it may be negative.
+	// HasValidFor tells whether it said anything.
+	ValidFor    int64
+	HasValidFor bool
+	// Version is the version that a Read returned or a Write created; on the Invoke of a Write, 0. Versions of a key
+	// count 1, 2, 3 … in ledger order; 0 is the empty key.
+	Version int64
+	// Replaced is the version that an accepted Write replaced.
+	Replaced int64
+	// Value is what was read or is to be written.
+	Value int64
+	// Seq is the entry's place in the store's ledger, over all keys, from 1.
+	Seq int64
+
+	Type Type
+	Kind Kind
+	// Declined (Fail): the worker did not start the op, because it knew that the hold was lost. It is no act.
+	Declined bool
+	// Refused (Fail of a Write, and Ledger): the store received the request and refused it, for its old token.
+	Refused bool
+	// NotHeld (Fail of Release, Renew, Held): the service answered that the hold is not this client's.
+	NotHeld bool
+	// Busy (Fail of Acquire): somebody else has the lock, for all that the service could tell until the deadline.
+	Busy bool
+
+	Key KeyID
+	// Client is the client's number, from 1; Process its incarnation: unique in the history, and new after
+	// an indeterminate op.
+	Client, Process int32
+
+	// Text is the error of a Fail or Info, why a Lost was told, the phase of a Mark.
+	Text string
+	// Fault is set on Fault events only.
+	Fault *FaultInfo
+}
+
+// FaultInfo tells of one injected (or, for a stall, noticed) event. Begin and end are two events with the same ID;
+// only the end has the evidence.
+type FaultInfo struct {
+	ID int `json:"id"`
+	// Kind is the fault's name: "pause", "stall" …
+	Kind string `json:"kind"`
+	// Phase is "begin" or "end".
+	Phase string `json:"phase"`
+	// Target is what was aimed at, symbolically: "holder", "client 3", "redis-1".
+	Target string `json:"target,omitempty"`
+	// When is the moment aimed at: "after-grant", "before-write", "between-read-and-write", "random".
+	When string `json:"when,omitempty"`
+	// Clients are those that the fault touches: their process, their links or their clock.
+	Clients []int32 `json:"clients,omitempty"`
+	// Service says that the fault touches the lock service (a node, a link between nodes, a node's clock).
+	Service bool `json:"service,omitempty"`
+	// Store says that the fault touches the store.
+	Store bool `json:"store,omitempty"`
+	// Holding is the grant that the target held when the fault took effect; 0: none, so the fault met no holder.
+	Holding int64 `json:"holding,omitempty"`
+	// From and To are the measured beginning and end of the effect, ns since Header.Origin (on the end event).
+	From int64 `json:"from,omitempty"`
+	To   int64 `json:"to,omitempty"`
+	// Injected is false for what the machine did by itself: a stall of a worker's heartbeat.
+	Injected bool `json:"injected"`
+	// Bit tells whether the evidence proves that the fault took effect.
+	Bit bool `json:"bit"`
+	// Evidence is the proof, in words and figures a reader can check ("state T on 9 of 9 threads, 1.44 s").
+	Evidence string `json:"evidence,omitempty"`
+}
+
+// String returns the name that the event type has in a history file.
+func (t Type) String() string { return typeNames[t] }
+
+// String returns the name that the op has in a history file.
+func (k Kind) String() string { return kindNames[k] }
+
+var typeNames = [...]string{TypeNone: "", Invoke: "invoke", OK: "ok", Fail: "fail", Info: "info", Lost: "lost", Fault: "fault",
+	Ledger: "ledger", Watermark: "watermark", Exit: "exit", Mark: "mark", End: "end"}
+
+var kindNames = [...]string{KindNone: "", Acquire: "acquire", Release: "release", Renew: "renew", Held: "held",
+	Read: "read", Write: "write", Close: "close"}

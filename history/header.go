@@ -1,0 +1,104 @@
+package history
+
+import "time"
+
+// FormatVersion is the version of the file format, in the header line of every history.
+const FormatVersion = 1
+
+// Header is the first line of a history: all that a judge must know besides the events.
+type Header struct {
+	Format   int    `json:"lockchaos"`
+	Scenario string `json:"scenario"`
+	Seed     uint64 `json:"seed"`
+	// Started is the wall-clock time at Origin; Origin is CLOCK_MONOTONIC's reading (ns) that event times count from.
+	Started time.Time `json:"started"`
+	Origin  int64     `json:"origin_ns"`
+
+	Lock     string `json:"lock"`
+	Service  string `json:"service"`
+	Workload string `json:"workload"`
+	Guard    string `json:"guard"` // "none" or "check"
+	Fault    string `json:"fault"` // what was planned, in a word: "none", "pause-holder"
+	Clients  int    `json:"clients"`
+	Keys     int    `json:"keys"`
+	TTL      int64  `json:"ttl_ns"` // the lock's TTL or session timeout
+	// Stall is the heartbeat delay (ns) from which a stall was recorded: TTL/10.
+	Stall int64 `json:"stall_ns"`
+
+	Claims Claims `json:"claims"`
+	Store  Store  `json:"store"`
+	Needs  Needs  `json:"needs"`
+
+	// Versions names every part of the run and its version, in a fixed order.
+	Versions []Part `json:"versions"`
+	// StandIns says in full sentences what was not the real thing; empty when all was real.
+	StandIns []string `json:"stand_ins,omitempty"`
+	// Duration is the planned length of the workload (ns).
+	Duration int64 `json:"duration_ns"`
+}
+
+// Part is one component and its version.
+type Part struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+}
+
+// Claims is what a lock declares; a claim that is not made is not held against it.
+type Claims struct {
+	// Validity says how long a grant is good for: "library" (ValidFor tells), "from_invocation" (the attempt's start
+	// plus the TTL), "session" (until a lost-event), or "" (no claim).
+	Validity string `json:"validity"`
+	// Token is what a grant's token means: "fencing" (rises with every grant), "version" or "owner" (equality only), "none".
+	Token string `json:"token"`
+	// Confirms lists the ops whose success proves that the hold still stood: "renew", "release", "held".
+	Confirms []string `json:"confirms,omitempty"`
+	// LostGrace is how long the lock may take to notice a loss while its client runs undisturbed (ns); 0: no claim.
+	LostGrace int64 `json:"lost_grace_ns,omitempty"`
+	// Fair: the lock grants in the order in which waiters were enqueued.
+	Fair bool `json:"fair,omitempty"`
+	// Permits is how many may hold a key at once; 1 for an exclusive lock.
+	Permits int `json:"permits"`
+	// Reentrant: an owner may acquire again what it holds.
+	Reentrant bool `json:"reentrant,omitempty"`
+	// NoExpiry: the lock never expires by itself.
+	NoExpiry bool `json:"no_expiry,omitempty"`
+}
+
+// Confirms tells whether a success of the op proves that the hold still stood.
+func (c Claims) ConfirmsOp(k Kind) bool {
+	for _, name := range c.Confirms {
+		if name == k.String() {
+			return true
+		}
+	}
+	return false
+}
+
+// Store is the protected resource of the run.
+type Store struct {
+	Engine string `json:"engine"` // "sqlite"
+	Fenced bool   `json:"fenced"`
+	// FenceReads: reads raise the fence too (the correct way); false fences only writes.
+	FenceReads bool `json:"fence_reads"`
+}
+
+// Needs is what a run must have done before its pass means anything.
+type Needs struct {
+	// Grants is the least number of acquires that ended ok.
+	Grants int `json:"grants"`
+	// Handovers is the least number of contended hand-overs: grants of a key to another client than the last, to a client that was
+	// already waiting while the previous grant was held.
+	Handovers int `json:"handovers"`
+	// Bites is the least number of faults that must have taken effect on a holder.
+	Bites int `json:"bites,omitempty"`
+}
+
+// History is a whole history in memory.
+type History struct {
+	Header Header
+	Keys   []string
+	Events []Event
+	// Truncated: the file ended without its End event, or in the middle of a line. Line is where (1-based).
+	Truncated bool
+	Line      int
+}
