@@ -20,7 +20,6 @@ type Header struct {
 	Guard    string `json:"guard"` // "none" or "check"
 	Fault    string `json:"fault"` // what was planned, in a word: "none", "pause-holder"
 	Clients  int    `json:"clients"`
-	Keys     int    `json:"keys"`
 	TTL      int64  `json:"ttl_ns"` // the lock's TTL or session timeout
 	// Stall is the heartbeat delay (ns) from which a stall was recorded: TTL/10.
 	Stall int64 `json:"stall_ns"`
@@ -64,7 +63,7 @@ type Claims struct {
 	NoExpiry bool `json:"no_expiry,omitempty"`
 }
 
-// Confirms tells whether a success of the op proves that the hold still stood.
+// ConfirmsOp tells whether a success of the op proves that the hold still stood.
 func (c Claims) ConfirmsOp(k Kind) bool {
 	for _, name := range c.Confirms {
 		if name == k.String() {
@@ -96,6 +95,7 @@ type Needs struct {
 // History is a whole history in memory.
 type History struct {
 	Header Header
+	// Keys names the keys that KeyID numbers; in a file they are in the header line.
 	Keys   []string
 	Events []Event
 	// Truncated: the file ended without its End event, or in the middle of a line. Line is where (1-based).

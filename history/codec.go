@@ -1,0 +1,219 @@
+package history
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+)
+
+// wireHeader is the header line: the header with the names of the keys.
+type wireHeader struct {
+	Header
+	Keys []string `json:"keys"`
+}
+
+// wireEvent is the one place that names the fields of an event's line. AppendEvent writes the same by hand, because the
+// recorder writes a hundred thousand of them a second; a test holds the two together.
+type wireEvent struct {
+	Time     int64      `json:"t"`
+	Type     string     `json:"type"`
+	Kind     string     `json:"f,omitempty"`
+	Op       int64      `json:"op,omitempty"`
+	Grant    int64      `json:"grant,omitempty"`
+	Client   int32      `json:"client,omitempty"`
+	Process  int32      `json:"process,omitempty"`
+	Key      *string    `json:"key,omitempty"`
+	Start    int64      `json:"start,omitempty"`
+	End      int64      `json:"end,omitempty"`
+	Token    int64      `json:"token,omitempty"`
+	Attempt  int64      `json:"attempt,omitempty"`
+	First    int64      `json:"first,omitempty"`
+	Enqueued int64      `json:"enqueued,omitempty"`
+	ValidFor *int64     `json:"valid_for,omitempty"`
+	Version  int64      `json:"version,omitempty"`
+	Replaced int64      `json:"replaced,omitempty"`
+	Value    int64      `json:"value,omitempty"`
+	Seq      int64      `json:"seq,omitempty"`
+	Declined bool       `json:"declined,omitempty"`
+	Refused  bool       `json:"refused,omitempty"`
+	NotHeld  bool       `json:"not_held,omitempty"`
+	Busy     bool       `json:"busy,omitempty"`
+	Text     string     `json:"text,omitempty"`
+	Fault    *FaultInfo `json:"fault,omitempty"`
+}
+
+// keyed tells whether the event is about a key. KeyID has no value for "none", so the event's type decides.
+func keyed(e *Event) bool {
+	switch e.Type {
+	case Invoke, OK, Fail, Info:
+		return e.Kind != Close
+	case Lost, Ledger:
+		return true
+	}
+	return false
+}
+
+// AppendEvent appends the event's line, newline included, to buf.
+func AppendEvent(buf []byte, keys []string, e *Event) ([]byte, error) {
+	buf = append(buf, `{"t":`...)
+	buf = strconv.AppendInt(buf, e.Time, 10)
+	buf = append(append(append(buf, `,"type":"`...), e.Type.String()...), '"')
+	if e.Kind != KindNone {
+		buf = append(append(append(buf, `,"f":"`...), e.Kind.String()...), '"')
+	}
+	number := func(name string, v int64) {
+		if v != 0 {
+			buf = strconv.AppendInt(append(buf, name...), v, 10)
+		}
+	}
+	flag := func(name string, v bool) {
+		if v {
+			buf = append(buf, name...)
+		}
+	}
+	number(`,"op":`, e.Op)
+	number(`,"grant":`, e.Grant)
+	number(`,"client":`, int64(e.Client))
+	number(`,"process":`, int64(e.Process))
+	if keyed(e) {
+		if int(e.Key) >= len(keys) || e.Key < 0 {
+			return nil, fmt.Errorf("history: op %d is on key number %d, but the history has %d keys", e.Op, e.Key, len(keys))
+		}
+		buf = appendString(append(buf, `,"key":`...), keys[e.Key])
+	}
+	number(`,"start":`, e.Start)
+	number(`,"end":`, e.End)
+	number(`,"token":`, e.Token)
+	number(`,"attempt":`, e.Attempt)
+	number(`,"first":`, e.First)
+	number(`,"enqueued":`, e.Enqueued)
+	if e.HasValidFor {
+		buf = strconv.AppendInt(append(buf, `,"valid_for":`...), e.ValidFor, 10)
+	}
+	number(`,"version":`, e.Version)
+	number(`,"replaced":`, e.Replaced)
+	number(`,"value":`, e.Value)
+	number(`,"seq":`, e.Seq)
+	flag(`,"declined":true`, e.Declined)
+	flag(`,"refused":true`, e.Refused)
+	flag(`,"not_held":true`, e.NotHeld)
+	flag(`,"busy":true`, e.Busy)
+	if e.Text != "" {
+		buf = appendString(append(buf, `,"text":`...), e.Text)
+	}
+	if e.Fault != nil {
+		fault, err := json.Marshal(e.Fault)
+		if err != nil {
+			return nil, fmt.Errorf("history: fault %d: %w", e.Fault.ID, err)
+		}
+		buf = append(append(buf, `,"fault":`...), fault...)
+	}
+	return append(buf, "}\n"...), nil
+}
+
+// appendString appends s as a JSON string. What needs no escape is copied, the rest is left to encoding/json.
+func appendString(buf []byte, s string) []byte {
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; c < 0x20 || c > 0x7e || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
+			quoted, _ := json.Marshal(s) // a string always marshals; invalid UTF-8 becomes U+FFFD
+			return append(buf, quoted...)
+		}
+	}
+	return append(append(append(buf, '"'), s...), '"')
+}
+
+// MarshalHeader returns the header line, newline included.
+func MarshalHeader(h Header, keys []string) ([]byte, error) {
+	line, err := json.Marshal(wireHeader{h, keys})
+	if err != nil {
+		return nil, fmt.Errorf("history: header: %w", err)
+	}
+	return append(line, '\n'), nil
+}
+
+func parseHeader(line []byte) (Header, []string, error) {
+	var format struct {
+		Format *int `json:"lockchaos"`
+	}
+	if err := json.Unmarshal(line, &format); err != nil {
+		return Header{}, nil, err
+	}
+	if format.Format == nil {
+		return Header{}, nil, fmt.Errorf(`no "lockchaos" field: not a lockchaos history`)
+	}
+	if *format.Format != FormatVersion {
+		return Header{}, nil, fmt.Errorf("format version %d, this lockchaos reads version %d", *format.Format, FormatVersion)
+	}
+	var w wireHeader
+	if err := decodeStrict(line, &w); err != nil {
+		return Header{}, nil, err
+	}
+	if w.Claims.Permits < 1 {
+		return Header{}, nil, fmt.Errorf("claims.permits is %d; a lock has at least 1", w.Claims.Permits)
+	}
+	return w.Header, w.Keys, nil
+}
+
+// parseEvent reads one line. Key names are looked up in ids.
+func parseEvent(line []byte, ids map[string]KeyID) (Event, error) {
+	var w wireEvent
+	if err := decodeStrict(line, &w); err != nil {
+		return Event{}, err
+	}
+	t := slices.Index(typeNames[:], w.Type)
+	if t <= 0 {
+		return Event{}, fmt.Errorf("unknown type %q", w.Type)
+	}
+	k := slices.Index(kindNames[:], w.Kind)
+	if k < 0 {
+		return Event{}, fmt.Errorf("unknown op %q", w.Kind)
+	}
+	e := Event{
+		Time: w.Time, Type: Type(t), Kind: Kind(k), Op: w.Op, Grant: w.Grant, Client: w.Client, Process: w.Process,
+		Start: w.Start, End: w.End, Token: w.Token, Attempt: w.Attempt, First: w.First, Enqueued: w.Enqueued,
+		Version: w.Version, Replaced: w.Replaced, Value: w.Value, Seq: w.Seq, Declined: w.Declined, Refused: w.Refused,
+		NotHeld: w.NotHeld, Busy: w.Busy, Text: w.Text, Fault: w.Fault,
+	}
+	if w.ValidFor != nil {
+		e.ValidFor, e.HasValidFor = *w.ValidFor, true
+	}
+	if w.Key != nil {
+		id, ok := ids[*w.Key]
+		if !ok {
+			return Event{}, fmt.Errorf("key %q is not among the keys of the header", *w.Key)
+		}
+		e.Key = id
+	}
+	return e, check(&e, w.Key != nil)
+}
+
+// check refuses lines that no judge could make sense of.
+func check(e *Event, hasKey bool) error {
+	switch {
+	case keyed(e) && !hasKey:
+		return fmt.Errorf("%q needs a key", e.Type.String())
+	case (e.Type >= Invoke && e.Type <= Info || e.Type == Ledger) && e.Op <= 0:
+		return fmt.Errorf("%q needs the number of its op (op)", e.Type.String())
+	case e.Type >= Invoke && e.Type <= Info && e.Kind == KindNone:
+		return fmt.Errorf("%q needs the name of its op (f)", e.Type.String())
+	case e.Type == Ledger && e.Kind != Read && e.Kind != Write:
+		return fmt.Errorf("a ledger event is a read or a write, not %q", e.Kind)
+	case e.Type == Fault && e.Fault == nil:
+		return fmt.Errorf("a fault event needs its particulars (fault)")
+	}
+	return nil
+}
+
+func decodeStrict(line []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(line))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return err
+	}
+	if d.More() {
+		return fmt.Errorf("more than one value on the line")
+	}
+	return nil
+}

@@ -1,0 +1,261 @@
+package history
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+var testKeys = []string{"k0", "k1", "a \"key\" <b>"}
+
+func testHeader() Header {
+	return Header{Format: FormatVersion, Scenario: "redis-setnx/none/unfenced", Seed: 7, Started: time.Unix(1_700_000_000, 0).UTC(),
+		Origin: 1000, Lock: "redis-setnx", Clients: 4, TTL: 5e8, Claims: Claims{Permits: 1, Confirms: []string{"release"}}}
+}
+
+// anyEvent draws an event as the harness could record it.
+func anyEvent(t *rapid.T) Event {
+	stamp := rapid.Int64Range(0, 1<<50)
+	e := Event{Time: rapid.Int64Range(1, 1<<50).Draw(t, "t"), Type: Type(rapid.IntRange(int(Invoke), int(Mark)).Draw(t, "type"))}
+	switch e.Type {
+	case Fault:
+		e.Fault = &FaultInfo{ID: 3, Kind: "pause", Phase: "end", Clients: []int32{1, 2}, From: stamp.Draw(t, "from"), Evidence: rapid.String().Draw(t, "evidence")}
+		return e
+	case Watermark, Exit:
+		e.Start, e.Client = stamp.Draw(t, "start"), rapid.Int32Range(0, 9).Draw(t, "client")
+		return e
+	case Mark:
+		e.Text = PhaseProbe
+		return e
+	}
+	e.Kind = Kind(rapid.IntRange(int(Acquire), int(Write)).Draw(t, "kind"))
+	if e.Type == Ledger {
+		e.Kind = rapid.SampledFrom([]Kind{Read, Write}).Draw(t, "ledger kind")
+	}
+	e.Op, e.Grant, e.Token = rapid.Int64Range(1, 1e9).Draw(t, "op"), stamp.Draw(t, "grant"), stamp.Draw(t, "token")
+	e.Start, e.End, e.Attempt, e.First = stamp.Draw(t, "start"), stamp.Draw(t, "end"), stamp.Draw(t, "attempt"), stamp.Draw(t, "first")
+	e.Enqueued, e.Version, e.Replaced = stamp.Draw(t, "enqueued"), stamp.Draw(t, "version"), stamp.Draw(t, "replaced")
+	e.Value, e.Seq = rapid.Int64().Draw(t, "value"), stamp.Draw(t, "seq")
+	if e.HasValidFor = rapid.Bool().Draw(t, "valid"); e.HasValidFor {
+		e.ValidFor = rapid.Int64().Draw(t, "valid for")
+	}
+	e.Declined, e.Refused = rapid.Bool().Draw(t, "declined"), rapid.Bool().Draw(t, "refused")
+	e.NotHeld, e.Busy = rapid.Bool().Draw(t, "not held"), rapid.Bool().Draw(t, "busy")
+	e.Key = KeyID(rapid.IntRange(0, len(testKeys)-1).Draw(t, "key"))
+	e.Client, e.Process = rapid.Int32Range(1, 99).Draw(t, "client"), rapid.Int32Range(1, 99).Draw(t, "process")
+	e.Text = rapid.String().Draw(t, "text")
+	return e
+}
+
+// What the hand-written encoder writes, the reader reads back, field by field.
+func TestEventsSurviveTheFile(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := rapid.SliceOfN(rapid.Custom(anyEvent), 0, 6).Draw(t, "events")
+		head, err := MarshalHeader(testHeader(), testKeys)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range want {
+			if head, err = AppendEvent(head, testKeys, &want[i]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		end := Event{Time: 1 << 51, Type: End, Seq: int64(len(want))}
+		if head, err = AppendEvent(head, testKeys, &end); err != nil {
+			t.Fatal(err)
+		}
+		got, err := ReadAll(bytes.NewReader(head), "test.jsonl")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Truncated || len(got.Events) != len(want)+1 {
+			t.Fatalf("truncated %v, %d events, want %d", got.Truncated, len(got.Events), len(want)+1)
+		}
+		for i := range want {
+			// A string that is not UTF-8 can't be JSON; rapid draws valid ones only.
+			if !reflect.DeepEqual(got.Events[i], want[i]) {
+				t.Fatalf("event %d\n got %+v\nwant %+v", i, got.Events[i], want[i])
+			}
+		}
+		if !reflect.DeepEqual(got.Keys, testKeys) || !reflect.DeepEqual(got.Header, testHeader()) {
+			t.Fatalf("header %+v, keys %q", got.Header, got.Keys)
+		}
+	})
+}
+
+const head = `{"lockchaos":1,"scenario":"s","claims":{"permits":1},"keys":["k0"]}` + "\n"
+
+func TestMalformedInputIsLocated(t *testing.T) {
+	for _, c := range []struct{ name, in, want string }{
+		{"empty", "", "x.jsonl:1: empty file"},
+		{"another format", `{"type":"invoke"}` + "\n", `x.jsonl:1: no "lockchaos" field`},
+		{"newer format", `{"lockchaos":9}` + "\n", "x.jsonl:1: format version 9"},
+		{"header cut", `{"lockchaos":1`, "x.jsonl:1: cut inside the header line"},
+		{"no permits", `{"lockchaos":1,"claims":{}}` + "\n", "x.jsonl:1: claims.permits is 0"},
+		{"not JSON", head + `{"t":1,"type":"mark"]` + "\n", "x.jsonl:2:21: invalid character ']'"},
+		{"unknown field", head + `{"t":1,"type":"mark","colour":3}` + "\n", `x.jsonl:2: json: unknown field "colour"`},
+		{"unknown type", head + `{"t":1,"type":"marc"}` + "\n", `x.jsonl:2: unknown type "marc"`},
+		{"wrong type", head + `{"t":"now","type":"mark"}` + "\n", "x.jsonl:2:10: json: cannot unmarshal string"},
+		{"unknown key", head + `{"t":1,"type":"invoke","f":"read","op":1,"key":"k9"}` + "\n", `x.jsonl:2: key "k9" is not among the keys`},
+		{"no key", head + `{"t":1,"type":"invoke","f":"read","op":1}` + "\n", "x.jsonl:2: \"invoke\" needs a key"},
+		{"no op", head + `{"t":1,"type":"invoke","f":"read","key":"k0"}` + "\n", "x.jsonl:2: \"invoke\" needs the number of its op"},
+		{"after the end", head + `{"t":1,"type":"end"}` + "\n" + `{"t":2,"type":"mark"}` + "\n", "x.jsonl:3: a line after the end event"},
+		{"lines missing", head + `{"t":1,"type":"end","seq":4}` + "\n", "x.jsonl:2: the end event counts 4 events, the file has 0"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := ReadAll(strings.NewReader(c.in), "x.jsonl")
+			if err == nil || !strings.HasPrefix(err.Error(), c.want) {
+				t.Fatalf("got  %v\nwant %s…", err, c.want)
+			}
+		})
+	}
+}
+
+// Wherever a file is cut, what is whole can be read and the cut is noticed, except at the very end.
+func TestCutAnywhere(t *testing.T) {
+	whole := []byte(head)
+	for i := range 5 {
+		e := Event{Time: int64(i + 1), Type: Invoke, Kind: Read, Op: int64(i + 1), Client: 1}
+		whole, _ = AppendEvent(whole, []string{"k0"}, &e)
+	}
+	whole, _ = AppendEvent(whole, []string{"k0"}, &Event{Time: 9, Type: End, Seq: 5})
+	for n := len(head); n < len(whole); n++ {
+		h, err := ReadAll(bytes.NewReader(whole[:n]), "cut.jsonl")
+		if err != nil {
+			t.Fatalf("cut at %d of %d: %v", n, len(whole), err)
+		}
+		lines := bytes.Count(whole[:n], []byte("\n")) - 1
+		if onlyNewlineMissing := n == len(whole)-1; h.Truncated == onlyNewlineMissing || len(h.Events) < lines {
+			t.Fatalf("cut at %d of %d: truncated %v, %d events, %d whole lines", n, len(whole), h.Truncated, len(h.Events), lines)
+		}
+	}
+}
+
+// Many drivers record at once: the order of lines is the order of stamps, and no line is lost.
+func TestRecorderOrdersByStamp(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "history.jsonl")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var now atomic.Int64
+	now.Store(1000)
+	r, err := NewRecorder(f, testHeader(), testKeys, func() int64 { return now.Add(1) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	const drivers, each = 8, 500
+	var wg sync.WaitGroup
+	for d := range drivers {
+		wg.Go(func() {
+			for i := range each {
+				r.Record(Event{Type: Invoke, Kind: Read, Op: int64(d*each + i + 1), Client: int32(d + 1)})
+			}
+		})
+	}
+	wg.Wait()
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Close(); err == nil {
+		t.Fatal("the second Close must fail")
+	}
+	r.Record(Event{Type: Mark, Text: "late"}) // must neither block nor panic
+	h, err := ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(h.Events) != drivers*each+1 || h.Truncated {
+		t.Fatalf("%d events, truncated %v", len(h.Events), h.Truncated)
+	}
+	for i := 1; i < len(h.Events); i++ {
+		if h.Events[i].Time <= h.Events[i-1].Time {
+			t.Fatalf("line %d has stamp %d after %d", i+2, h.Events[i].Time, h.Events[i-1].Time)
+		}
+	}
+}
+
+type brokenDisk struct{ left int }
+
+func (b *brokenDisk) Write(p []byte) (int, error) {
+	if b.left -= len(p); b.left < 0 {
+		return 0, errors.New("no space left on device")
+	}
+	return len(p), nil
+}
+
+func TestRecorderReportsABrokenDisk(t *testing.T) {
+	r, err := NewRecorder(&brokenDisk{left: 2000}, testHeader(), testKeys, func() int64 { return 2000 })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 100 {
+		r.Record(Event{Type: Invoke, Kind: Read, Op: int64(i + 1)})
+	}
+	if err := r.Close(); err == nil || !strings.Contains(err.Error(), "no space left") {
+		t.Fatalf("Close: %v", err)
+	}
+}
+
+func FuzzReadAll(f *testing.F) {
+	f.Add([]byte(head + `{"t":1,"type":"end"}` + "\n"))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		h, err := ReadAll(bytes.NewReader(in), "fuzz")
+		if err != nil {
+			return
+		}
+		// What was read can be written, and reads the same.
+		out, err := MarshalHeader(h.Header, h.Keys)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range h.Events {
+			if out, err = AppendEvent(out, h.Keys, &h.Events[i]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		again, err := ReadAll(bytes.NewReader(out), "again")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fmt.Sprint(again.Events) != fmt.Sprint(h.Events) && !hasFault(h) {
+			t.Fatalf("got %+v\nwant %+v", again.Events, h.Events)
+		}
+	})
+}
+
+func hasFault(h *History) bool {
+	for i := range h.Events {
+		if h.Events[i].Fault != nil {
+			return true // printed as a pointer
+		}
+	}
+	return false
+}
+
+func BenchmarkRecord(b *testing.B) {
+	r, err := NewRecorder(io.Discard, testHeader(), testKeys, func() int64 { return 5000 })
+	if err != nil {
+		b.Fatal(err)
+	}
+	e := Event{Type: OK, Kind: Write, Op: 12345, Grant: 12340, Client: 3, Process: 3, Start: 123456789, End: 123459999, Token: 33, Version: 99, Replaced: 98, Seq: 120}
+	b.ReportAllocs()
+	for b.Loop() {
+		r.Record(e)
+	}
+	if err := r.Close(); err != nil {
+		b.Fatal(err)
+	}
+}

@@ -1,0 +1,189 @@
+package history
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// maxLine bounds a line, so that a file of another kind does not fill the memory. An event with the longest
+// evidence is far below it.
+const maxLine = 1 << 20
+
+// SyntaxError says where a history can't be understood.
+type SyntaxError struct {
+	File         string
+	Line, Column int // 1-based; Column 0: the whole line
+	Near         string
+	Err          error
+}
+
+func (e *SyntaxError) Error() string {
+	where := fmt.Sprintf("%s:%d", e.File, e.Line)
+	if e.Column > 0 {
+		where += fmt.Sprintf(":%d", e.Column)
+	}
+	if e.Near == "" {
+		return fmt.Sprintf("%s: %v", where, e.Err)
+	}
+	return fmt.Sprintf("%s: %v, near %q", where, e.Err, e.Near)
+}
+
+func (e *SyntaxError) Unwrap() error { return e.Err }
+
+// Reader reads a history event by event, in bounded memory.
+type Reader struct {
+	Header Header
+	Keys   []string
+
+	name      string
+	in        *bufio.Reader
+	ids       map[string]KeyID
+	line      int
+	events    int64
+	ended     bool
+	truncated bool
+}
+
+// NewReader reads the header. Name is for error messages. A history cut inside its header has nothing to judge by: that
+// is an error.
+func NewReader(r io.Reader, name string) (*Reader, error) {
+	rd := &Reader{name: name, in: bufio.NewReaderSize(r, 1<<16), ids: map[string]KeyID{}}
+	line, whole, err := rd.next()
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil, &SyntaxError{File: name, Line: 1, Err: errors.New("empty file: a history begins with a header line")}
+	case err != nil:
+		return nil, err
+	case !whole:
+		return nil, &SyntaxError{File: name, Line: 1, Err: errors.New("cut inside the header line: nothing can be judged without it")}
+	}
+	rd.Header, rd.Keys, err = parseHeader(line)
+	if err != nil {
+		return nil, rd.syntax(line, err)
+	}
+	for i, key := range rd.Keys {
+		rd.ids[key] = KeyID(i)
+	}
+	return rd, nil
+}
+
+// Read fills in the next event. It returns io.EOF at the end of the history; Truncated then tells whether the
+// End event was missing or the last line cut.
+func (r *Reader) Read(e *Event) error {
+	line, whole, err := r.next()
+	if err != nil {
+		if errors.Is(err, io.EOF) && !r.ended {
+			r.truncated = true
+		}
+		return err
+	}
+	if r.ended {
+		return r.syntax(line, errors.New("a line after the end event"))
+	}
+	*e, err = parseEvent(line, r.ids)
+	if err != nil {
+		if !whole { // the writer was stopped in the middle of this line
+			r.truncated = true
+			return io.EOF
+		}
+		return r.syntax(line, err)
+	}
+	if e.Type == End {
+		if e.Seq != r.events {
+			return r.syntax(line, fmt.Errorf("the end event counts %d events, the file has %d: lines are missing or were added", e.Seq, r.events))
+		}
+		r.ended = true
+	}
+	r.events++
+	return nil
+}
+
+// Truncated tells, after io.EOF, whether the history was cut.
+func (r *Reader) Truncated() bool { return r.truncated }
+
+// Line is the number of the line last read.
+func (r *Reader) Line() int { return r.line }
+
+// next returns the next line without its newline; whole is false when the newline is missing.
+func (r *Reader) next() (line []byte, whole bool, err error) {
+	r.line++
+	line, err = r.in.ReadSlice('\n')
+	if errors.Is(err, bufio.ErrBufferFull) {
+		long := append([]byte(nil), line...)
+		for errors.Is(err, bufio.ErrBufferFull) && len(long) <= maxLine {
+			line, err = r.in.ReadSlice('\n')
+			long = append(long, line...)
+		}
+		line = long
+		if len(line) > maxLine {
+			return nil, false, r.syntax(line[:40], fmt.Errorf("line longer than %d bytes", maxLine))
+		}
+	}
+	if errors.Is(err, io.EOF) {
+		if len(line) == 0 {
+			r.line--
+			return nil, false, io.EOF
+		}
+		return line, false, nil
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("read %s: %w", r.name, err)
+	}
+	return line[:len(line)-1], true, nil
+}
+
+func (r *Reader) syntax(line []byte, err error) error {
+	out := &SyntaxError{File: r.name, Line: r.line, Err: err}
+	offset := int64(0)
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		offset = syntax.Offset
+	case errors.As(err, &kind):
+		offset = kind.Offset
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		offset = int64(len(line))
+	}
+	if offset > 0 {
+		out.Column = int(offset)
+		from, to := max(0, out.Column-20), min(len(line), out.Column+10)
+		out.Near = string(line[min(from, len(line)):to])
+	} else {
+		out.Near = string(line[:min(len(line), 60)])
+	}
+	return out
+}
+
+// ReadFile reads a whole history file into memory.
+func ReadFile(path string) (*History, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("open history: %w", err)
+	}
+	defer f.Close()
+	return ReadAll(f, path)
+}
+
+// ReadAll reads a whole history into memory. Name is for error messages.
+func ReadAll(in io.Reader, name string) (*History, error) {
+	r, err := NewReader(in, name)
+	if err != nil {
+		return nil, err
+	}
+	h := &History{Header: r.Header, Keys: r.Keys}
+	for {
+		var e Event
+		if err := r.Read(&e); errors.Is(err, io.EOF) {
+			h.Truncated, h.Line = r.Truncated(), r.Line()
+			return h, nil
+		} else if err != nil {
+			return nil, err
+		}
+		h.Events = append(h.Events, e)
+	}
+}

@@ -1,0 +1,130 @@
+package history
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+)
+
+// Recorder appends events to a history as they happen.
+//
+// Record stamps the event and puts it in order under one lock, so that the order of lines and the order of stamps are the same and an
+// op's driver may send as soon as Record of its invocation returns. One goroutine writes: it takes what has gathered since its
+// last write, so a slow disk makes longer writes, not slower clients.
+type Recorder struct {
+	clock  func() int64
+	origin int64
+	keys   []string
+
+	mu     sync.Mutex
+	buf    []byte
+	spare  []byte
+	events int64
+	closed bool
+	err    error
+
+	wake chan struct{}
+	done chan struct{}
+}
+
+// NewRecorder writes the header line to w and starts the writer. Clock is the monotonic clock (ns); events are
+// stamped relative to h.Origin.
+func NewRecorder(w io.Writer, h Header, keys []string, clock func() int64) (*Recorder, error) {
+	line, err := MarshalHeader(h, keys)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := w.Write(line); err != nil {
+		return nil, fmt.Errorf("write history header: %w", err)
+	}
+	r := &Recorder{clock: clock, origin: h.Origin, keys: keys, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	go r.write(w)
+	return r, nil
+}
+
+// Record stamps e.Time, when it is 0, and appends the event. It returns the stamp. An error of the file shows at Close: a
+// harness that could not write its history has no result, but it must still heal its faults.
+func (r *Recorder) Record(e Event) int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e.Time == 0 {
+		e.Time = r.clock() - r.origin
+	}
+	if r.closed || r.err != nil {
+		return e.Time
+	}
+	buf, err := AppendEvent(r.buf, r.keys, &e)
+	if err != nil {
+		r.err = err
+		return e.Time
+	}
+	r.buf = buf
+	r.events++
+	select {
+	case r.wake <- struct{}{}:
+	default: // the writer has been told already
+	}
+	return e.Time
+}
+
+// Now is the recorder's clock: ns since the history's origin.
+func (r *Recorder) Now() int64 { return r.clock() - r.origin }
+
+// Relative turns a stamp of the monotonic clock into one of the history; 0 stays 0 (not known).
+func (r *Recorder) Relative(stamp int64) int64 {
+	if stamp == 0 {
+		return 0
+	}
+	return stamp - r.origin
+}
+
+// Events is the number of events recorded so far.
+func (r *Recorder) Events() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.events
+}
+
+// Close appends the End event, waits until all is written and returns the first error that the recorder met.
+func (r *Recorder) Close() error {
+	r.Record(Event{Type: End, Seq: r.Events()})
+	r.mu.Lock()
+	if r.closed {
+		r.mu.Unlock()
+		return errors.New("history: recorder closed twice")
+	}
+	r.closed = true
+	close(r.wake)
+	r.mu.Unlock()
+	<-r.done
+	if r.err != nil {
+		return fmt.Errorf("write history: %w", r.err)
+	}
+	return nil
+}
+
+func (r *Recorder) write(w io.Writer) {
+	defer close(r.done)
+	for range r.wake {
+		r.flush(w)
+	}
+	r.flush(w)
+}
+
+func (r *Recorder) flush(w io.Writer) {
+	r.mu.Lock()
+	full := r.buf
+	r.buf, r.spare = r.spare[:0], nil
+	r.mu.Unlock()
+	var err error
+	if len(full) > 0 {
+		_, err = w.Write(full)
+	}
+	r.mu.Lock()
+	r.spare = full
+	if err != nil && r.err == nil {
+		r.err = err
+	}
+	r.mu.Unlock()
+}
