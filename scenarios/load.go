@@ -1,0 +1,135 @@
+package scenarios
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+)
+
+//go:embed *.yaml
+var builtin embed.FS
+
+// Catalogue is what names in a scenario may refer to. The command fills it in: this package knows no concrete lock.
+type Catalogue struct {
+	Locks      []string
+	Tokens     map[string]bool // lock name → whether its grants carry a fencing token
+	Faults     []string
+	Properties []string
+}
+
+// Builtin returns the suites that come with lockchaos, in the order of their names.
+func Builtin(c Catalogue) ([]Suite, error) {
+	names, err := fs.Glob(builtin, "*.yaml")
+	if err != nil {
+		return nil, err
+	}
+	var suites []Suite
+	for _, name := range names {
+		text, err := builtin.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		s, err := Parse(text, path.Join("scenarios", name), c)
+		if err != nil {
+			return nil, err
+		}
+		suites = append(suites, *s)
+	}
+	return suites, nil
+}
+
+// Load reads a suite from a file.
+func Load(file string, c Catalogue) (*Suite, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("read scenarios: %w", err)
+	}
+	return Parse(text, file, c)
+}
+
+// Parse reads a suite from YAML. Every mistake, be it of form or of content, comes with file, line and column.
+func Parse(text []byte, file string, c Catalogue) (*Suite, error) {
+	var raw struct {
+		Name      string     `yaml:"suite"`
+		About     string     `yaml:"about"`
+		Defaults  Scenario   `yaml:"defaults"`
+		Scenarios []ast.Node `yaml:"scenarios"`
+	}
+	if err := decode(text, &raw); err != nil {
+		return nil, located(file, err)
+	}
+	s := Suite{Name: raw.Name, About: raw.About}
+	for _, node := range raw.Scenarios {
+		sc := raw.Defaults
+		sc.Expect.Properties = maps.Clone(sc.Expect.Properties)
+		if err := yaml.NodeToValue(node, &sc, yaml.Strict()); err != nil {
+			return nil, located(file, err)
+		}
+		s.Scenarios = append(s.Scenarios, sc)
+	}
+	tree, err := parser.ParseBytes(text, 0)
+	if err != nil {
+		return nil, located(file, err)
+	}
+	v := validator{file: file, tree: tree, catalogue: c}
+	return &s, v.suite(&s)
+}
+
+// decode reads exactly one YAML document and refuses keys that it does not know.
+func decode(text []byte, into any) error {
+	d := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict())
+	if err := d.Decode(into); err != nil {
+		if errors.Is(err, io.EOF) {
+			return errors.New("the file is empty")
+		}
+		return err
+	}
+	return nil
+}
+
+// located turns the library's error, which knows line and column, into one line "file:line:column: what".
+func located(file string, err error) error {
+	var syntax yaml.Error
+	if errors.As(err, &syntax) && syntax.GetToken() != nil {
+		at := syntax.GetToken().Position
+		return fmt.Errorf("%s:%d:%d: %s", file, at.Line, at.Column, syntax.GetMessage())
+	}
+	return fmt.Errorf("%s: %w", file, err)
+}
+
+// validator checks the content of a suite and points at the place of a mistake.
+type validator struct {
+	file      string
+	tree      *ast.File
+	catalogue Catalogue
+	errs      []error
+}
+
+// fail notes a mistake at a YAML path such as $.scenarios[2].lock. A path that is not in the file (a missing
+// key) is shortened until it is.
+func (v *validator) fail(at, format string, args ...any) {
+	where := v.file
+	for p := at; p != "" && p != "$"; p = p[:max(strings.LastIndexAny(p, ".["), 0)] {
+		path, err := yaml.PathString(p)
+		if err != nil {
+			continue
+		}
+		if node, err := path.FilterFile(v.tree); err == nil && node != nil {
+			pos := node.GetToken().Position
+			where = fmt.Sprintf("%s:%d:%d", v.file, pos.Line, pos.Column)
+			break
+		}
+	}
+	v.errs = append(v.errs, fmt.Errorf("%s: %s", where, fmt.Sprintf(format, args...)))
+}

@@ -1,0 +1,69 @@
+package scenarios
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"os"
+
+	"github.com/goccy/go-yaml"
+)
+
+// Plan is a scenario with its seed: all that a run needs to know. It is saved beside the history, and running it again
+// repeats every planned draw.
+type Plan struct {
+	Seed     uint64   `yaml:"seed"`
+	Scenario Scenario `yaml:"scenario"`
+}
+
+// Stream returns the random stream of one part of the run ("client 3", "fault 0"). Streams of different names are
+// independent of each other and of the order in which they are asked for.
+func (p Plan) Stream(name string) *rand.Rand {
+	return rand.New(rand.NewPCG(p.Seed, p.StreamSeed(name)))
+}
+
+// StreamSeed is the number that a stream is seeded with beside the plan's own: for processes that draw for themselves.
+func (p Plan) StreamSeed(name string) uint64 {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%d/%s/%s", p.Seed, p.Scenario.Name, name)
+	return h.Sum64()
+}
+
+// Draw takes a duration evenly from the range.
+func (r Range) Draw(rng *rand.Rand) Duration {
+	if r.Max <= r.Min {
+		return r.Min
+	}
+	return r.Min + Duration(rng.Int64N(int64(r.Max-r.Min)+1))
+}
+
+// Save writes the plan as YAML.
+func (p Plan) Save(file string) error {
+	text, err := yaml.Marshal(p)
+	if err != nil {
+		return fmt.Errorf("plan of %s: %w", p.Scenario.Name, err)
+	}
+	head := "# lockchaos plan: `lockchaos run --plan FILE` runs it again (the same draws, not the same schedule).\n"
+	if err := os.WriteFile(file, append([]byte(head), text...), 0o644); err != nil {
+		return fmt.Errorf("save plan: %w", err)
+	}
+	return nil
+}
+
+// LoadPlan reads a saved plan.
+func LoadPlan(file string, c Catalogue) (*Plan, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("read plan: %w", err)
+	}
+	var p Plan
+	if err := decode(text, &p); err != nil {
+		return nil, located(file, err)
+	}
+	v := validator{file: file, catalogue: c}
+	v.scenario("$.scenario", &p.Scenario)
+	if len(v.errs) > 0 {
+		return nil, v.errs[0]
+	}
+	return &p, nil
+}

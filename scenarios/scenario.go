@@ -1,0 +1,117 @@
+package scenarios
+
+import "time"
+
+// Scenario is one experiment and what it is expected to show.
+type Scenario struct {
+	// Name is lock/fault/store by custom; unique in its suite.
+	Name string `yaml:"name"`
+	// About says in a sentence what the scenario is to show.
+	About string `yaml:"about,omitempty"`
+	// Lock is the name of a lock of the catalogue (`lockchaos list locks`).
+	Lock string `yaml:"lock"`
+	// TTL is the lock's lease or session time.
+	TTL Duration `yaml:"ttl"`
+	// Clients is how many contend; each is a process on a host of its own.
+	Clients int `yaml:"clients"`
+	// Keys is how many lock keys there are; each protects a record of its own in the store.
+	Keys     int      `yaml:"keys"`
+	Store    Store    `yaml:"store"`
+	Workload Workload `yaml:"workload"`
+	// Duration is how long the workload runs; start, healing and the probe come on top.
+	Duration Duration `yaml:"duration"`
+	Faults   []Fault  `yaml:"faults,omitempty"`
+	Needs    Needs    `yaml:"needs"`
+	Expect   Expect   `yaml:"expect"`
+}
+
+// Store is the protected resource.
+type Store struct {
+	// Kind is "fenced" or "unfenced".
+	Kind string `yaml:"kind"`
+	// FenceReads: on a fenced store, reads raise the fence too. Only "true" (the default) keeps a read-modify-write whole.
+	FenceReads *bool `yaml:"fence_reads,omitempty"`
+}
+
+// Fenced tells whether the store checks tokens.
+func (s Store) Fenced() bool { return s.Kind == "fenced" }
+
+// ReadsRaise tells whether reads raise the fence.
+func (s Store) ReadsRaise() bool { return s.Fenced() && (s.FenceReads == nil || *s.FenceReads) }
+
+// Workload is what every client does, again and again.
+type Workload struct {
+	// Kind is "counter": acquire, read, think, write the successor, release, rest.
+	Kind string `yaml:"kind"`
+	// Guard is "none" (the application trusts its acquire) or "check" (it asks the lock before each write, and stops on a lost-event).
+	Guard string `yaml:"guard"`
+	// Think is how long a holder works between read and write; Rest how long it stays away after its release.
+	Think Range `yaml:"think"`
+	Rest  Range `yaml:"rest"`
+	// AcquireTimeout bounds one acquire, OpTimeout every other call.
+	AcquireTimeout Duration `yaml:"acquire_timeout"`
+	OpTimeout      Duration `yaml:"op_timeout"`
+}
+
+// Fault is one kind of fault and when it comes.
+type Fault struct {
+	// Kind is the fault's name (`lockchaos list faults`): "pause".
+	Kind string `yaml:"kind"`
+	// Target is whom it hits: "holder".
+	Target string `yaml:"target"`
+	// When is the moment aimed at: "after-grant", "between-read-and-write", "before-write", or "random" (any moment).
+	When string `yaml:"when"`
+	// For is how long it lasts.
+	For Duration `yaml:"for"`
+	// After is the quiet time before the first, Every the time from the end of one to the arming of the next.
+	After Duration `yaml:"after"`
+	Every Range    `yaml:"every"`
+}
+
+// Needs is what a run must have done before its pass means anything.
+type Needs struct {
+	Grants    int `yaml:"grants"`
+	Handovers int `yaml:"handovers"`
+	Bites     int `yaml:"bites,omitempty"`
+}
+
+// Expect is what theory says: an outcome for each property, and the severity of the whole. Properties that are not named are expected to pass,
+// or not to be judged.
+type Expect struct {
+	Properties map[string]string `yaml:"properties,omitempty"`
+	// Severity is "none", "untested", "contained" or "corrupting"; empty: any.
+	Severity string `yaml:"severity,omitempty"`
+	// Why gives the reason in a sentence or two, for the report.
+	Why string `yaml:"why,omitempty"`
+}
+
+// Suite is a list of scenarios under one name.
+type Suite struct {
+	Name      string     `yaml:"suite"`
+	About     string     `yaml:"about,omitempty"`
+	Scenarios []Scenario `yaml:"scenarios"`
+}
+
+// Duration is a time.Duration that reads and writes as "500ms".
+type Duration time.Duration
+
+// Std returns the value as the standard library's type.
+func (d Duration) Std() time.Duration { return time.Duration(d) }
+
+func (d Duration) String() string { return time.Duration(d).String() }
+
+// MarshalText writes the duration as Go does.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// Range is a duration drawn evenly from [Min, Max]; it reads and writes as "20ms..40ms", or as one duration.
+type Range struct{ Min, Max Duration }
+
+func (r Range) String() string {
+	if r.Min == r.Max {
+		return r.Min.String()
+	}
+	return r.Min.String() + ".." + r.Max.String()
+}
+
+// MarshalText writes the range as it is read.
+func (r Range) MarshalText() ([]byte, error) { return []byte(r.String()), nil }

@@ -1,0 +1,129 @@
+package scenarios
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+var catalogue = Catalogue{
+	Locks:      []string{"redis-setnx", "redis-setnx-fenced", "etcd-lease"},
+	Tokens:     map[string]bool{"redis-setnx-fenced": true, "etcd-lease": true},
+	Faults:     []string{"pause"},
+	Properties: []string{"mutual-exclusion", "unfenced-write", "lost-update", "token-order", "stuck-lock"},
+}
+
+func TestBuiltinSuitesAreValid(t *testing.T) {
+	suites, err := Builtin(catalogue)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(suites) == 0 || suites[0].Name != "quick" || len(suites[0].Scenarios) < 10 {
+		t.Fatalf("%+v", suites)
+	}
+	check := suites[0].Scenarios[2]
+	if check.Workload.Think.Max != Duration(20*time.Millisecond) || check.Needs.Grants != 20 {
+		t.Fatalf("defaults were not taken over: %+v", check)
+	}
+}
+
+const good = `suite: mine
+scenarios:
+  - name: a
+    lock: redis-setnx
+    ttl: 500ms
+    clients: 2
+    keys: 1
+    store: {kind: unfenced}
+    workload: {kind: counter, guard: none, think: 1ms..2ms, rest: 1ms, acquire_timeout: 1s, op_timeout: 1s}
+    duration: 1s
+    faults:
+      - {kind: pause, target: holder, when: random, for: 1s, every: 1s}
+    needs: {grants: 1}
+    expect: {properties: {token-order: not judged}}
+`
+
+func TestMistakesAreLocated(t *testing.T) {
+	if _, err := Parse([]byte(good), "my.yaml", catalogue); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ name, from, to, want string }{
+		{"unknown key", "    ttl:", "    ttx:", `my.yaml:5:5: unknown field "ttx"`},
+		{"unknown key in defaults", "scenarios:", "defaults: {tttl: 1s}\nscenarios:", `my.yaml:2:12: unknown field "tttl"`},
+		{"bad duration", "500ms", "soon", `my.yaml:5:10: "soon" is not a duration`},
+		{"negative duration", "500ms", "-1s", `my.yaml:5:10: "-1s": a duration here cannot be negative`},
+		{"range upside down", "1ms..2ms", "3ms..2ms", `"3ms..2ms": the first duration is longer`},
+		{"unknown lock", "redis-setnx", "redis-setny", `my.yaml:4:11: unknown lock "redis-setny": one of redis-setnx, redis-setnx-fenced, etcd-lease`},
+		{"no token", "{kind: unfenced}", "{kind: fenced}", "my.yaml:8:19: redis-setnx gives no fencing token"},
+		{"no lock", "    lock: redis-setnx\n", "", "my.yaml:3:9: lock must be given"},
+		{"unknown moment", "when: random", "when: never", `my.yaml:12:45: unknown moment "never"`},
+		{"unknown property", "token-order", "token-odor", `unknown property "token-odor"`},
+		{"unknown outcome", "not judged", "maybe", `unknown outcome "maybe"`},
+		{"no clients", "clients: 2", "clients: 0", "my.yaml:6:14: 0 clients: there may be 1 to 200"},
+		{"path in name", "name: a", "name: ../a", `my.yaml:3:11: "../a": a name is words joined by slashes`},
+		{"not YAML", "suite: mine", "suite: [mine", "my.yaml:2:1: ',' or ']' must"},
+		{"empty", good, "", "my.yaml: the file is empty"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := Parse([]byte(strings.Replace(good, c.from, c.to, 1)), "my.yaml", catalogue)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Fatalf("got  %v\nwant …%s…", err, c.want)
+			}
+		})
+	}
+}
+
+func TestPlanSurvivesTheFile(t *testing.T) {
+	suites, err := Builtin(catalogue)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sc := range suites[0].Scenarios {
+		want := Plan{Seed: 7, Scenario: sc}
+		file := filepath.Join(t.TempDir(), "plan.yaml")
+		if err := want.Save(file); err != nil {
+			t.Fatal(err)
+		}
+		got, err := LoadPlan(file, catalogue)
+		if err != nil {
+			text, _ := os.ReadFile(file)
+			t.Fatalf("%v\n%s", err, text)
+		}
+		if !reflect.DeepEqual(*got, want) {
+			t.Fatalf("got  %+v\nwant %+v", *got, want)
+		}
+	}
+}
+
+func TestStreamsAreIndependent(t *testing.T) {
+	p := Plan{Seed: 7, Scenario: Scenario{Name: "s"}}
+	a, b := p.Stream("client 1").Uint64(), p.Stream("client 2").Uint64()
+	if a == b {
+		t.Fatal("two streams draw the same")
+	}
+	if p.Stream("client 1").Uint64() != a {
+		t.Fatal("a stream does not repeat")
+	}
+	p.Seed = 8
+	if p.Stream("client 1").Uint64() == a {
+		t.Fatal("the seed changes nothing")
+	}
+}
+
+func TestDrawStaysInRange(t *testing.T) {
+	rng := Plan{Seed: 1}.Stream("draws")
+	r := Range{Min: 10, Max: 12}
+	seen := map[Duration]int{}
+	for range 300 {
+		seen[r.Draw(rng)]++
+	}
+	if len(seen) != 3 || seen[10] == 0 || seen[12] == 0 {
+		t.Fatalf("draws %v", seen)
+	}
+	if d := (Range{Min: 5, Max: 5}).Draw(rng); d != 5 {
+		t.Fatalf("a single duration draws %v", d)
+	}
+}

@@ -1,0 +1,104 @@
+package scenarios
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+)
+
+// moments are the aims of a fault, in the order in which a holder passes them.
+var moments = []string{"after-grant", "between-read-and-write", "before-write", "random"}
+
+func (v *validator) suite(s *Suite) error {
+	if s.Name == "" {
+		v.fail("$", `a suite needs a name ("suite: my-suite")`)
+	}
+	if len(s.Scenarios) == 0 {
+		v.fail("$", "the suite has no scenarios")
+	}
+	seen := map[string]bool{}
+	for i := range s.Scenarios {
+		at := fmt.Sprintf("$.scenarios[%d]", i)
+		sc := &s.Scenarios[i]
+		if seen[sc.Name] {
+			v.fail(at+".name", "a second scenario named %q", sc.Name)
+		}
+		seen[sc.Name] = true
+		v.scenario(at, sc)
+	}
+	return errors.Join(v.errs...)
+}
+
+func (v *validator) scenario(at string, s *Scenario) {
+	if s.Name == "" {
+		v.fail(at, "a scenario needs a name")
+	}
+	if strings.ContainsAny(s.Name, " \t\n\\\x00") || strings.Contains(s.Name, "..") || strings.HasPrefix(s.Name, "/") {
+		v.fail(at+".name", "%q: a name is words joined by slashes, as in redis-setnx/pause-holder/unfenced", s.Name)
+	}
+	v.oneOf(at+".lock", "lock", s.Lock, v.catalogue.Locks)
+	v.oneOf(at+".store.kind", "store kind", s.Store.Kind, []string{"fenced", "unfenced"})
+	if s.Store.Fenced() && slices.Contains(v.catalogue.Locks, s.Lock) && !v.catalogue.Tokens[s.Lock] {
+		v.fail(at+".store.kind", "%s gives no fencing token, so a fenced store would refuse all it writes", s.Lock)
+	}
+	v.oneOf(at+".workload.kind", "workload", s.Workload.Kind, []string{"counter"})
+	v.oneOf(at+".workload.guard", "guard", s.Workload.Guard, []string{"none", "check"})
+	for _, p := range []struct {
+		name string
+		d    Duration
+	}{{"ttl", s.TTL}, {"duration", s.Duration}, {"workload.acquire_timeout", s.Workload.AcquireTimeout}, {"workload.op_timeout", s.Workload.OpTimeout}} {
+		if p.d <= 0 {
+			v.fail(at+"."+p.name, "%s must be given, and longer than 0", p.name)
+		}
+	}
+	if s.Clients < 1 || s.Clients > 200 {
+		v.fail(at+".clients", "%d clients: there may be 1 to 200", s.Clients)
+	}
+	if s.Keys < 1 || s.Keys > 10_000 {
+		v.fail(at+".keys", "%d keys: there may be 1 to 10000", s.Keys)
+	}
+	for i := range s.Faults {
+		v.fault(fmt.Sprintf("%s.faults[%d]", at, i), &s.Faults[i])
+	}
+	v.expect(at+".expect", s.Expect)
+}
+
+func (v *validator) fault(at string, f *Fault) {
+	v.oneOf(at+".kind", "fault", f.Kind, v.catalogue.Faults)
+	v.oneOf(at+".target", "target", f.Target, []string{"holder"})
+	v.oneOf(at+".when", "moment", f.When, moments)
+	if f.For <= 0 {
+		v.fail(at+".for", "a fault must last longer than 0")
+	}
+	if f.Every.Max <= 0 {
+		v.fail(at+".every", "every must be given, and longer than 0")
+	}
+}
+
+func (v *validator) expect(at string, e Expect) {
+	names := make([]string, 0, len(e.Properties))
+	for name := range e.Properties {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	for _, name := range names {
+		v.oneOf(at+".properties", "property", name, v.catalogue.Properties)
+		v.oneOf(at+".properties."+name, "outcome", e.Properties[name], []string{"pass", "violated", "not judged"})
+	}
+	if e.Severity != "" {
+		v.oneOf(at+".severity", "severity", e.Severity, []string{"none", "untested", "contained", "corrupting"})
+	}
+}
+
+func (v *validator) oneOf(at, what, got string, known []string) {
+	if slices.Contains(known, got) {
+		return
+	}
+	if got == "" {
+		v.fail(at, "%s must be given: one of %s", what, strings.Join(known, ", "))
+		return
+	}
+	v.fail(at, "unknown %s %q: one of %s", what, got, strings.Join(known, ", "))
+}
