@@ -65,7 +65,8 @@ type KeyID int32
 // Times are nanoseconds since Header.Origin, on the machine's true monotonic clock. Time zero is before every event,
 // so a stamp of 0 means "not known".
 type Event struct {
-	// Time is the recorder's stamp: of an Invoke before it was sent, of a completion after it was received.
+	// Time is the recorder's stamp: of an Invoke before it was sent, of a completion after it was received. On a Ledger
+	// event it is the store's stamp of its decision, so it is smaller than that of the line before.
 	Time int64
 	// Start and End are the worker's stamps around the library call, on completions. An Info that never
 	// reported has none.
