@@ -1,0 +1,37 @@
+// Package store is the protected resource: what a lock is there to guard, and where a broken lock shows.
+//
+// It is a ledger of registers. A key holds a value and a version; every read, every accepted write and every refused write
+// is an entry, numbered in one order over all keys, and entries are never changed or removed. Versions of a key count
+// 1, 2, 3 …, and a write says which version it replaced: so the ledger alone tells whose write overwrote what, whatever the
+// clients saw or failed to see. A checker needs no more to find a lost update.
+//
+// # Fencing
+//
+// An unfenced store accepts every write. A fenced one compares tokens: the lock gives a greater token with every grant, a
+// request carries the token of its grant, and a write whose token is lower than the key's fence, the highest
+// token seen, is refused. Equal tokens pass, since one grant writes many times. The idea is Gray and Cheriton's (Leases, 1989),
+// the name and the popular account Kleppmann's (How to do distributed locking, 2016).
+//
+// It matters which requests raise the fence. If only writes do (Fencing{Writes: true}), a client that reads, thinks and writes
+// is not protected between its read and its write: the newer holder has read, but the fence does not know it yet, so
+// the older holder's late write passes, and the newer holder then overwrites it without having seen it. If reads
+// raise it too (Fencing{Writes: true, Reads: true}), the late write is refused. Reads themselves are never refused: a stale reader
+// learns nothing that it may act on, and its write is refused later. A read without a token raises nothing. A
+// write without a token to a fenced store is ErrBadRequest.
+//
+// # Guarantees
+//
+// Requests are carried out one after the other, each at the instant Entry.At between its arrival and its answer; the ledger is that order.
+// What was answered is in the file before the answer is sent, and survives the death of the store's process. It does not
+// survive the machine's: a run does not outlive its machine, and fsync would make the store the bottleneck of every experiment.
+//
+// Nothing is retried behind the caller's back: not by the engine, not by the server, not by Client. A retried write that took
+// effect twice would be a fault of ours that looks like one of the lock's. So the protocol is plain JSON lines on TCP, one request and
+// one answer at a time, and not HTTP, whose Go client repeats some requests on a connection that turns out to be closed.
+//
+// # Watermark
+//
+// Client.Entries returns, besides entries, a watermark W: every request that the store carried out before W (Entry.At < W) is
+// among the entries returned so far. The server takes W before it reads the ledger, as the least of the present instant and
+// the arrivals of the requests then in progress; so it holds with any engine, without stopping the traffic.
+package store

@@ -1,0 +1,90 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+)
+
+// The protocol is JSON lines on a TCP connection: one call, one answer, one at a time. A call that is not
+// understood is answered with an error; a line that is too long ends the connection, since where the next
+// one begins is unknown.
+
+// maxLine is the length of the longest call, in bytes: a key of MaxKey bytes may need six bytes for each in JSON.
+const maxLine = 4096
+
+// The calls.
+const (
+	callRead    = "read"
+	callWrite   = "write"
+	callEntries = "entries"
+	callInfo    = "info"
+)
+
+type call struct {
+	Do string `json:"do"`
+	// Request of a read or a write.
+	Request *Request `json:"request,omitempty"`
+	// After and Limit of entries.
+	After int64 `json:"after,omitempty"`
+	Limit int   `json:"limit,omitempty"`
+}
+
+type answer struct {
+	Entry *Entry `json:"entry,omitempty"`
+	// Entries and Watermark answer entries.
+	Entries   []Entry `json:"entries,omitempty"`
+	Watermark int64   `json:"watermark,omitempty"`
+	Info      *Info   `json:"info,omitempty"`
+	// Error says what went wrong; Code makes it an error value again.
+	Error string `json:"error,omitempty"`
+	Code  string `json:"code,omitempty"`
+}
+
+// Info is what a store says of itself.
+type Info struct {
+	// Version names the engine and its version.
+	Version string `json:"version"`
+	// Fencing is the kind of store, as ParseFencing reads it.
+	Fencing string `json:"fencing"`
+}
+
+// The codes of errors.
+const (
+	codeRefused    = "refused"
+	codeBadRequest = "bad_request"
+	codeFailed     = "failed"
+)
+
+func (a *answer) setError(err error) {
+	a.Error = err.Error()
+	switch {
+	case errors.Is(err, ErrRefused):
+		a.Code = codeRefused
+	case errors.Is(err, ErrBadRequest):
+		a.Code = codeBadRequest
+	default:
+		a.Code = codeFailed
+	}
+}
+
+// err makes the answer's error a value that errors.Is knows, and keeps its words.
+func (a *answer) err() error {
+	switch {
+	case a.Error == "" && a.Code == "":
+		return nil
+	case a.Code == codeRefused:
+		return remoteError{a.Error, ErrRefused}
+	case a.Code == codeBadRequest:
+		return remoteError{a.Error, ErrBadRequest}
+	}
+	return fmt.Errorf("the store answered: %s", a.Error)
+}
+
+// remoteError has the words of the store and the identity of the error that they stand for.
+type remoteError struct {
+	words string
+	is    error
+}
+
+func (e remoteError) Error() string { return e.words }
+func (e remoteError) Unwrap() error { return e.is }
