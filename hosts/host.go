@@ -1,0 +1,263 @@
+package hosts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// Host is one machine of the test: a network namespace with an address, and the processes in it. Safe for concurrent use.
+//
+// An OS thread lives in the namespace for as long as the host does; processes are forked on it. A socket stays in the
+// namespace in which it was made, so it may be used from everywhere afterwards.
+type Host struct {
+	Name string
+	Addr netip.Addr
+	// NetNS is a descriptor of the network namespace, for libraries that take one; valid until Close.
+	NetNS int
+
+	inode  uint64 // of the namespace: /proc/PID/ns/net of the host's processes has the same
+	link   string // the bridge's end of the veth pair
+	jobs   chan func()
+	closed chan struct{} // closed by Close: no new job is taken
+	gone   chan struct{} // closed when the thread has done its last job
+	// fd guards NetNS against being closed while a thread enters the namespace.
+	fd    sync.RWMutex
+	once  sync.Once
+	ended error
+}
+
+// farLink is what a host calls its own end of the veth pair.
+const farLink = "eth0"
+
+func newHost(name string, addr netip.Addr, bits int, bridge *netlink.Bridge) (*Host, error) {
+	h := &Host{Name: name, Addr: addr, NetNS: -1, jobs: make(chan func()), closed: make(chan struct{}), gone: make(chan struct{})}
+	ready := make(chan error)
+	aside(func() { h.live(ready) })
+	if err := <-ready; err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
+	if err := h.join(bits, bridge); err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
+	return h, nil
+}
+
+// live is the host's thread.
+func (h *Host) live(ready chan<- error) {
+	defer close(h.gone)
+	err := h.enter()
+	ready <- err
+	if err != nil {
+		return
+	}
+	for {
+		select {
+		case job := <-h.jobs:
+			job()
+		case <-h.closed:
+			return
+		}
+	}
+}
+
+// enter gives the calling thread a network namespace of its own.
+func (h *Host) enter() error {
+	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+		return fmt.Errorf("new network namespace: %w", err)
+	}
+	quiet()
+	if err := up("lo"); err != nil {
+		return err
+	}
+	// Processes of the host are forked from this thread and must not inherit our capabilities.
+	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
+		return fmt.Errorf("drop ambient capabilities: %w", err)
+	}
+	// Not /proc/self: that is the program's first thread.
+	const own = "/proc/thread-self/ns/net"
+	fd, err := unix.Open(own, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("open %s: %w", own, err)
+	}
+	h.NetNS = fd
+	h.inode, err = inode(own)
+	return err
+}
+
+// join makes the veth pair and gives the host's end its address.
+func (h *Host) join(bits int, bridge *netlink.Bridge) error {
+	b := h.Addr.As4()
+	attrs := netlink.NewLinkAttrs()
+	attrs.Name = fmt.Sprintf("%s-%d-%d", bridge.Name, b[2], b[3])
+	attrs.MasterIndex = bridge.Index
+	attrs.Flags = net.FlagUp
+	err := netlink.LinkAdd(&netlink.Veth{
+		LinkAttrs: attrs,
+		PeerName:  farLink,
+		// An address of our own choice: readable in a packet dump, and equal from run to run.
+		PeerHardwareAddr: net.HardwareAddr{0x02, 0x1c, b[0], b[1], b[2], b[3]},
+		PeerNamespace:    netlink.NsFd(h.NetNS),
+	})
+	if err != nil {
+		return fmt.Errorf("add veth pair %s (kernel module veth?): %w", attrs.Name, err)
+	}
+	h.link = attrs.Name
+	return h.Do(func() error {
+		eth0, err := netlink.LinkByName(farLink)
+		if err != nil {
+			return fmt.Errorf("find link %s: %w", farLink, err)
+		}
+		return address(eth0, netip.PrefixFrom(h.Addr, bits))
+	})
+}
+
+// linked tells whether both ends of the veth pair are up.
+func (h *Host) linked() (bool, error) {
+	near, err := operational(h.link)
+	if err != nil || !near {
+		return false, err
+	}
+	var far bool
+	err = h.Do(func() (err error) { far, err = operational(farLink); return err })
+	return far, err
+}
+
+func operational(name string) (bool, error) {
+	link, err := netlink.LinkByName(name)
+	if err != nil {
+		return false, fmt.Errorf("find link %s: %w", name, err)
+	}
+	return link.Attrs().OperState == netlink.OperUp, nil
+}
+
+// Do runs fn on the host's thread and returns its error. Calls run one after another, starts of processes among them: fn
+// should be short. It must not call Do or Start of this host, and what a goroutine of its own opens, it opens elsewhere.
+func (h *Host) Do(fn func() error) error {
+	done := make(chan error, 1)
+	select {
+	case h.jobs <- func() { done <- fn() }:
+		return <-done
+	case <-h.closed:
+		return fmt.Errorf("host %s: %w", h.Name, ErrClosed)
+	}
+}
+
+// visit runs fn on a thread of its own in the host's namespace: unlike Do, fn may wait without holding up the host.
+func (h *Host) visit(fn func() error) error {
+	done := make(chan error, 1)
+	aside(func() {
+		if err := h.setns(); err != nil {
+			done <- fmt.Errorf("enter host %s: %w", h.Name, err)
+			return
+		}
+		done <- fn()
+	})
+	return <-done
+}
+
+func (h *Host) setns() error {
+	h.fd.RLock()
+	defer h.fd.RUnlock()
+	if h.NetNS < 0 {
+		return ErrClosed
+	}
+	return unix.Setns(h.NetNS, unix.CLONE_NEWNET)
+}
+
+// Dial connects from the host, without a process on it. The address must be literal: there is nobody to look a name up.
+func (h *Host) Dial(ctx context.Context, network string, to netip.AddrPort) (conn net.Conn, err error) {
+	err = h.visit(func() (err error) {
+		conn, err = new(net.Dialer).DialContext(ctx, network, to.String())
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("dial from host %s: %w", h.Name, err)
+	}
+	return conn, nil
+}
+
+// Listen listens for TCP connections on the host, without a process on it. Port 0 chooses one.
+func (h *Host) Listen(port uint16) (l net.Listener, err error) {
+	err = h.visit(func() (err error) {
+		l, err = net.ListenTCP("tcp4", net.TCPAddrFromAddrPort(netip.AddrPortFrom(h.Addr, port)))
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("listen on host %s: %w", h.Name, err)
+	}
+	return l, nil
+}
+
+// PIDs returns every process on the host in rising order, also those that left their group and session: a process belongs to the host
+// whose network namespace it lives in. Zombies are not counted.
+func (h *Host) PIDs() ([]int, error) {
+	return processes(func(pid int) bool {
+		ino, err := inode(fmt.Sprintf("/proc/%d/ns/net", pid))
+		return err == nil && ino == h.inode
+	})
+}
+
+// closeLimit bounds how long Close waits for the host's thread and for killed processes to be gone.
+const closeLimit = 5 * time.Second
+
+// Close kills every process on the host and takes the host off the network. A second call returns what the first did.
+func (h *Host) Close() error {
+	h.once.Do(func() { h.ended = h.close() })
+	return h.ended
+}
+
+func (h *Host) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeLimit)
+	defer cancel()
+	close(h.closed)
+	var errs []error
+	select {
+	case <-h.gone:
+	case <-ctx.Done():
+		errs = append(errs, fmt.Errorf("close host %s: its thread is still at work", h.Name))
+	}
+	if err := h.killAll(ctx); err != nil {
+		errs = append(errs, fmt.Errorf("close host %s: %w", h.Name, err))
+	}
+	if h.link != "" {
+		// At once: with the namespace it would go a moment later.
+		if link, err := netlink.LinkByName(h.link); err == nil {
+			_ = netlink.LinkDel(link) // gone already: just as well
+		}
+	}
+	h.fd.Lock()
+	defer h.fd.Unlock()
+	if h.NetNS >= 0 {
+		_ = unix.Close(h.NetNS)
+		h.NetNS = -1
+	}
+	return errors.Join(errs...)
+}
+
+// killAll kills whatever lives on the host, until nothing does.
+func (h *Host) killAll(ctx context.Context) error {
+	for {
+		pids, err := h.PIDs()
+		if err != nil || len(pids) == 0 {
+			return err
+		}
+		for _, pid := range pids {
+			if err := unix.Kill(pid, unix.SIGKILL); err != nil && !errors.Is(err, unix.ESRCH) {
+				return fmt.Errorf("kill process %d: %w", pid, err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("processes %v outlive SIGKILL: %w", pids, ctx.Err())
+		case <-time.After(awaitStep):
+		}
+	}
+}
