@@ -140,7 +140,7 @@ func (b *bench) tryData(context.Context) (string, error) {
 func (b *bench) tryNetwork(ctx context.Context) (string, error) {
 	begun := time.Now()
 	var err error
-	if b.net, err = NewNetwork(netip.MustParsePrefix(DefaultPrefix)); err != nil {
+	if b.net, err = NewNetwork(DefaultPrefix); err != nil {
 		return "", err
 	}
 	if b.a, err = b.net.AddHost("a"); err != nil {

@@ -32,7 +32,8 @@ const outputDelay = 250 * time.Millisecond
 // Start starts cmd on the host, in a process group of its own and without capabilities. It is killed when the host is closed.
 //
 // The end of what it prints is kept for error messages: of Stdout and Stderr where they are nil, a regular file, or a writer
-// other than an *os.File. Do not call cmd.Wait: the end is noticed here.
+// other than an *os.File. Do not call cmd.Wait: the end is noticed here. To read what the process prints while it runs, give it the end of an
+// os.Pipe, not cmd.StdoutPipe: that one is closed when the process ends, with lines still unread in it.
 func (h *Host) Start(cmd *exec.Cmd) (*Process, error) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}

@@ -51,7 +51,8 @@ func Stage() (inner bool) {
 	switch {
 	case fields[0] == stageInit && len(fields) == 2 && os.Getpid() == 1:
 		extra, _ := strconv.Atoi(fields[1])
-		os.Exit(runInit(extra))
+		// Not os.Exit: that waits a second in programs built with the race detector.
+		syscall.Exit(runInit(extra))
 	case fields[0] == stageInner && len(fields) == 3 && os.Getppid() == 1:
 		if ino, err := inode("/proc/self/ns/net"); err == nil && strconv.FormatUint(ino, 10) == fields[1] {
 			inside.yes, inside.dataDir = true, fields[2]
@@ -105,7 +106,7 @@ func watchLifeline(signals chan<- os.Signal) {
 	b := make([]byte, 1)
 	for {
 		if _, err := lifeline.Read(b); err != nil {
-			os.Exit(128 + int(unix.SIGKILL))
+			syscall.Exit(128 + int(unix.SIGKILL))
 		}
 		signals <- syscall.Signal(b[0])
 	}
