@@ -1,0 +1,52 @@
+package nemesis
+
+import "fmt"
+
+// Moment is a step between two ops of a client, at which a fault can strike.
+type Moment string
+
+// The moments, in the order in which a holder passes them.
+const (
+	// AfterGrant: the acquire's answer has arrived, nothing has been done under the grant.
+	AfterGrant Moment = "after-grant"
+	// BetweenReadAndWrite: the read's answer has arrived; the client works on it.
+	BetweenReadAndWrite Moment = "between-read-and-write"
+	// BeforeWrite: the work is done, the guard (if any) has been passed; the write is the next step.
+	BeforeWrite Moment = "before-write"
+	// Random is no step: the fault strikes whenever its time has come.
+	Random Moment = "random"
+)
+
+// Moments lists every moment that a fault can be aimed at.
+func Moments() []Moment { return []Moment{AfterGrant, BetweenReadAndWrite, BeforeWrite, Random} }
+
+// ParseMoment turns a scenario's word into a Moment.
+func ParseMoment(word string) (Moment, error) {
+	for _, m := range Moments() {
+		if string(m) == word {
+			return m, nil
+		}
+	}
+	return "", fmt.Errorf("unknown moment %q", word)
+}
+
+// Step is where a client is when it asks whether a fault strikes.
+type Step struct {
+	Moment Moment
+	Client int32
+	// Grant is the grant under which the client acts.
+	Grant int64
+}
+
+// Aim says whom a fault strikes and when.
+type Aim struct {
+	// Target is "holder": whoever holds a lock.
+	Target string
+	When   Moment
+}
+
+// Strikes tells whether a fault that is armed strikes at this step. An aim at a random moment never strikes at a step: its
+// own timer does.
+func (a Aim) Strikes(s Step) bool {
+	return a.Target == "holder" && s.Grant != 0 && a.When != Random && a.When == s.Moment
+}
