@@ -1,0 +1,39 @@
+# lockchaos: what people type. Each target does all of its own set-up.
+
+GO      ?= go
+BIN     := bin/lockchaos
+# Pure Go: one static binary, which also runs as the nodes and clients inside the private network.
+BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN) ./cmd/lockchaos
+
+.PHONY: run test build lint bench screenshots clean
+
+## run: build, and run the quick suite (about a minute)
+run: build
+	./$(BIN) run quick
+
+## build: the command, bin/lockchaos
+build:
+	$(BUILD)
+
+## test: install what tests need (or say how), then every check and every test
+test: build
+	./scripts/setup
+	$(MAKE) --no-print-directory lint
+	$(GO) test -race -timeout 15m ./...
+
+## lint: format, vet, staticcheck
+lint:
+	@test -z "$$(gofmt -l .)" || { echo "not formatted (gofmt -w):"; gofmt -l .; exit 1; }
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+
+## bench: the figures of README and docs, each beside its alternative
+bench: build
+	$(GO) test -run '^$$' -bench . -benchtime 2s ./checker/... ./history ./store ./hosts ./harness
+
+## screenshots: the pictures of the README, from a fresh run
+screenshots: build
+	./scripts/screenshots
+
+clean:
+	rm -rf bin

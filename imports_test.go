@@ -1,0 +1,74 @@
+package lockchaos_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/lockchaos/lockchaos/"
+
+// allowed is the import graph: which of our packages the non-test code of each folder may import. Folders of a folder follow their
+// parent, and may be imported by it. monotime is a leaf that everyone may use.
+var allowed = map[string][]string{
+	"monotime":  {},
+	"history":   {},
+	"store":     {},
+	"hosts":     {},
+	"clients":   {},
+	"scenarios": {},
+	"checker":   {"history"},
+	"reports":   {"history", "checker"},
+	"backends":  {"hosts", "store"}, // it runs the store as a node
+	"nemesis":   {"hosts"},
+	"harness":   {"history", "clients", "store", "hosts", "scenarios", "backends", "nemesis"},
+	"cmd":       {"history", "clients", "store", "hosts", "scenarios", "backends", "nemesis", "harness", "checker", "reports"},
+}
+
+// TestImportsRunOneWay holds the import graph to the design: the checker sees nothing but the history, and so on.
+func TestImportsRunOneWay(t *testing.T) {
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", "./...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := json.NewDecoder(strings.NewReader(string(out)))
+	seen := 0
+	for {
+		var p struct {
+			ImportPath string
+			Imports    []string
+		}
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		path, ours := strings.CutPrefix(p.ImportPath, module)
+		if !ours {
+			continue
+		}
+		seen++
+		folder, _, _ := strings.Cut(path, "/")
+		may, known := allowed[folder]
+		if !known {
+			t.Errorf("%s: a folder that the design does not have", path)
+		}
+		for _, imported := range p.Imports {
+			rest, ours := strings.CutPrefix(imported, module)
+			if !ours {
+				continue
+			}
+			target, _, _ := strings.Cut(rest, "/")
+			if target != folder && target != "monotime" && !slices.Contains(may, target) {
+				t.Errorf("%s imports %s: %s may import %v", path, rest, folder, may)
+			}
+		}
+	}
+	if seen < len(allowed) {
+		t.Errorf("only %d packages were looked at", seen)
+	}
+}
