@@ -1,0 +1,246 @@
+package checker
+
+import (
+	"time"
+
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// span is the effect of one fault on one client, or on the service.
+type span struct {
+	from, to int64
+	id       int
+	kind     string
+	injected bool
+}
+
+// openFault is a fault that has begun.
+type openFault struct {
+	id       int
+	from     int64
+	clients  []int32
+	service  bool
+	injected bool
+}
+
+// faultFilter chooses which faults count.
+type faultFilter uint8
+
+const (
+	anyFault faultFilter = iota
+	injectedOnly
+	uninjectedOnly
+)
+
+func (f faultFilter) takes(sp span) bool {
+	return f == anyFault || (f == injectedOnly) == sp.injected
+}
+
+// fault handles the beginning or the end of a fault.
+func (s *Sweep) fault(e *history.Event) {
+	f := e.Fault
+	if f == nil {
+		s.malformed++
+		return
+	}
+	if f.Phase == "begin" {
+		sp := span{from: earlier(f.From, e.Time), to: forever, id: f.ID, kind: f.Kind, injected: f.Injected}
+		s.spread(sp, f.Clients, f.Service)
+		s.faults = append(s.faults, openFault{id: f.ID, from: sp.from, clients: f.Clients, service: f.Service, injected: f.Injected})
+		s.faultKind(f).Begun++
+		return
+	}
+	begun := s.endFault(f.ID)
+	sp := span{from: stamp(f.From, e.Time), to: stamp(f.To, e.Time), id: f.ID, kind: f.Kind, injected: f.Injected}
+	if begun == nil {
+		s.faultKind(f).Begun++
+	} else {
+		s.withdrawSpan(begun)
+		sp.from = earlier(begun.from, sp.from)
+		if len(f.Clients) == 0 && !f.Service {
+			f = &history.FaultInfo{ID: f.ID, Kind: f.Kind, When: f.When, Clients: begun.clients, Service: begun.service, Holding: f.Holding,
+				From: f.From, To: f.To, Injected: f.Injected, Bit: f.Bit, Evidence: f.Evidence}
+		}
+	}
+	s.spread(sp, f.Clients, f.Service)
+	s.healedAt = max(s.healedAt, sp.to)
+	s.countFault(f)
+}
+
+// countFault adds a fault that has ended to the statistics.
+func (s *Sweep) countFault(f *history.FaultInfo) {
+	st := s.faultKind(f)
+	if !f.Bit {
+		if f.Injected && len(s.toothless) < 8 {
+			s.toothless = append(s.toothless, faultName(f))
+		}
+		return
+	}
+	st.Bit++
+	if f.Holding != 0 {
+		st.MetHolder++
+		if f.Injected {
+			s.biteCount++
+		}
+	}
+	if d := time.Duration(f.To - f.From); f.From != 0 && d >= 0 {
+		if st.Shortest == 0 || d < st.Shortest {
+			st.Shortest = d
+		}
+		st.Longest = max(st.Longest, d)
+	}
+}
+
+func faultName(f *history.FaultInfo) string {
+	if f.Target != "" {
+		return f.Kind + " of " + f.Target
+	}
+	return f.Kind
+}
+
+// faultKind returns the statistics of a kind of fault.
+func (s *Sweep) faultKind(f *history.FaultInfo) *FaultStats {
+	for i := range s.faultStats {
+		st := &s.faultStats[i]
+		if st.Kind == f.Kind && st.When == f.When && st.Injected == f.Injected {
+			return st
+		}
+	}
+	s.faultStats = append(s.faultStats, FaultStats{Kind: f.Kind, When: f.When, Injected: f.Injected})
+	return &s.faultStats[len(s.faultStats)-1]
+}
+
+// endFault takes a fault out of those that are open.
+func (s *Sweep) endFault(id int) *openFault {
+	for i := range s.faults {
+		if s.faults[i].id == id {
+			f := s.faults[i]
+			s.faults = append(s.faults[:i], s.faults[i+1:]...)
+			return &f
+		}
+	}
+	return nil
+}
+
+// withdrawSpan removes the open-ended spans of a fault that has ended.
+func (s *Sweep) withdrawSpan(f *openFault) {
+	drop := func(spans []span) []span {
+		for i := len(spans) - 1; i >= 0; i-- {
+			if spans[i].id == f.id && spans[i].to == forever {
+				return append(spans[:i], spans[i+1:]...)
+			}
+		}
+		return spans
+	}
+	for _, n := range f.clients {
+		if c := s.client(n); c != nil {
+			c.spans = drop(c.spans)
+		}
+	}
+	if f.service {
+		s.service = drop(s.service)
+	}
+}
+
+// spread notes a fault at everyone whom it touches.
+func (s *Sweep) spread(sp span, clients []int32, service bool) {
+	for _, n := range clients {
+		if c := s.client(n); c != nil {
+			c.spans = append(c.spans, sp)
+		}
+	}
+	if service {
+		s.service = append(s.service, sp)
+	}
+	s.disturbTrim++
+	if s.disturbTrim >= 4096 {
+		s.disturbTrim = 0
+		s.trimSpans()
+	}
+}
+
+// trimSpans forgets the faults that ended a TTL before anything that is still open began: nobody will ask for them again.
+func (s *Sweep) trimSpans() {
+	oldest := s.now
+	for _, k := range s.keys {
+		if k.waitHead != nil {
+			oldest = min(oldest, k.waitHead.inv)
+		}
+		for _, g := range k.open {
+			oldest = min(oldest, g.earliest, g.inv)
+		}
+		for _, entry := range k.past.live() {
+			oldest = min(oldest, entry.g.earliest, entry.g.inv)
+		}
+	}
+	for _, p := range s.pending[s.decided:] {
+		oldest = min(oldest, p.oldest)
+	}
+	oldest -= s.header.TTL
+	trim := func(spans []span) []span {
+		kept := spans[:0]
+		for _, sp := range spans {
+			if sp.to >= oldest {
+				kept = append(kept, sp)
+			}
+		}
+		return kept
+	}
+	s.service = trim(s.service)
+	for i := range s.clients {
+		s.clients[i].spans = trim(s.clients[i].spans)
+	}
+}
+
+// disturbed tells whether a fault touched the client, its links or the service at some time in [from, to].
+func (s *Sweep) disturbed(client int32, from, to int64, which faultFilter) bool {
+	return touched(s.clientSpans(client), from, to, which) || touched(s.service, from, to, which)
+}
+
+func (s *Sweep) clientSpans(client int32) []span {
+	if int(client) < len(s.clients) && client >= 0 {
+		return s.clients[client].spans
+	}
+	return nil
+}
+
+func touched(spans []span, from, to int64, which faultFilter) bool {
+	for _, sp := range spans {
+		if sp.from <= to && sp.to >= from && which.takes(sp) {
+			return true
+		}
+	}
+	return false
+}
+
+// lastDisturbance is the end of the last fault that touched the client or the service before t; one that still lasts at t ends at t.
+func (s *Sweep) lastDisturbance(client int32, t int64) int64 {
+	last := int64(0)
+	for _, spans := range [2][]span{s.clientSpans(client), s.service} {
+		for _, sp := range spans {
+			if sp.from <= t {
+				last = max(last, min(sp.to, t))
+			}
+		}
+	}
+	return last
+}
+
+// killedAt is when a kill was sent that explains why the client was gone by t: it was alive until then. 0: no kill is known.
+func (s *Sweep) killedAt(c *clientState, t int64) int64 {
+	at := int64(0)
+	for _, sp := range c.spans {
+		if sp.kind == "kill" && sp.from <= t {
+			at = max(at, sp.from)
+		}
+	}
+	return at
+}
+
+// earlier is the earlier of two stamps, of which either may be unknown.
+func earlier(a, b int64) int64 {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,144 @@
+package checker
+
+import (
+	"slices"
+	"sort"
+)
+
+// pending is a finding that is not decided yet: a fault that explains it may be recorded a little later than what it explains (a stall is
+// noticed when the late heartbeat comes).
+type pending struct {
+	due    int64 // by the recorder's clock
+	oldest int64 // the oldest instant whose faults matter to it
+	decide func()
+}
+
+// putOff puts a finding off until the faults around it are certainly known.
+func (s *Sweep) putOff(oldest int64, decide func()) {
+	s.pending = append(s.pending, pending{due: s.now + s.delay, oldest: oldest, decide: decide})
+	s.nextDue = s.pending[s.decided].due
+}
+
+// decide decides the findings that are due at now, first found first.
+func (s *Sweep) decide(now int64) {
+	for ; s.decided < len(s.pending) && s.pending[s.decided].due <= now; s.decided++ {
+		s.pending[s.decided].decide()
+		s.pending[s.decided] = pending{}
+	}
+	if s.decided > 64 && 2*s.decided > len(s.pending) || s.decided == len(s.pending) {
+		n := copy(s.pending, s.pending[s.decided:])
+		clear(s.pending[n:])
+		s.pending, s.decided = s.pending[:n], 0
+	}
+	s.nextDue = forever
+	if s.decided < len(s.pending) {
+		s.nextDue = s.pending[s.decided].due
+	}
+}
+
+// tally counts what was found on one key.
+type tally struct {
+	count     [propertyCount]int
+	stallOnly int // double-holds that only an uninjected stall explains
+	severity  Severity
+}
+
+// judgement is one finding under one reading of the key's tokens.
+type judgement struct {
+	violated  bool
+	stallOnly bool // true, but only an uninjected stall explains it: inconclusive
+	kind      string
+	severity  Severity
+}
+
+// stands tells whether the finding is a violation.
+func (j judgement) stands() bool { return j.violated && !j.stallOnly }
+
+// found is a violation that is kept with its particulars.
+type found struct {
+	nr  int64
+	key *keyState
+	// plain is the violation as time alone shows it; trusting as it reads if the key's tokens can be trusted. Either may be nil.
+	plain, trusting *Violation
+}
+
+// record counts a finding under both readings of the key's tokens, and keeps its particulars while there is room. What time alone
+// shows is certain; what needs the tokens waits for the end, since a later grant may yet prove that the tokens can't be trusted.
+func (s *Sweep) record(property int, k *keyState, plain, trusting judgement, tell func(judgement) *Violation) {
+	for reading, j := range [2]judgement{plain, trusting} {
+		t := &k.tally[reading]
+		switch {
+		case j.stallOnly:
+			t.stallOnly++
+		case j.violated:
+			t.count[property]++
+			t.severity = max(t.severity, j.severity)
+		}
+	}
+	certain, byTokens := plain.stands(), trusting.stands()
+	byToken := !certain && byTokens
+	list := &s.found[property]
+	if byToken {
+		list = &k.byToken[property]
+	}
+	if !certain && !byToken || len(*list) >= s.opts.Keep && (s.opts.OnViolation == nil || byToken) {
+		return
+	}
+	s.foundNr++
+	f := found{nr: s.foundNr, key: k}
+	if certain {
+		f.plain = tell(plain)
+	}
+	switch {
+	case byTokens && certain && trusting == plain:
+		f.trusting = f.plain
+	case byTokens:
+		f.trusting = tell(trusting)
+	}
+	if certain && s.opts.OnViolation != nil {
+		s.opts.OnViolation(*f.plain)
+	}
+	if len(*list) < s.opts.Keep {
+		*list = append(*list, f)
+	}
+}
+
+// trusted tells whether the key's tokens can be trusted to order its grants. Final only at the end of the history.
+func (s *Sweep) trusted(k *keyState) bool { return s.tokens && !k.tokenBroken }
+
+// reading is the index of the tally that holds for the key.
+func (s *Sweep) reading(k *keyState) int {
+	if s.trusted(k) {
+		return 1
+	}
+	return 0
+}
+
+// gather puts together what is kept of a property: certain violations, and those by token on keys whose tokens kept their order.
+func (s *Sweep) gather(property int) (count int, kept []Violation) {
+	all := slices.Clone(s.found[property])
+	for _, k := range s.keys {
+		count += k.tally[s.reading(k)].count[property]
+		if s.trusted(k) {
+			all = append(all, k.byToken[property]...)
+		}
+	}
+	sort.Slice(all, func(i, j int) bool { return all[i].nr < all[j].nr })
+	for _, f := range all {
+		if len(kept) == s.opts.Keep {
+			break
+		}
+		v := f.plain
+		if s.trusted(f.key) {
+			v = f.trusting
+		}
+		if v == nil {
+			continue // this reading counts another write of the same pair instead
+		}
+		kept = append(kept, *v)
+		if f.plain == nil && s.opts.OnViolation != nil {
+			s.opts.OnViolation(*v)
+		}
+	}
+	return count, kept
+}

@@ -1,0 +1,176 @@
+package checker
+
+import (
+	"math"
+
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// forever is the end of what has no end.
+const forever = math.MaxInt64
+
+// op is one operation that is not finished: its completion is outstanding, or the ledger's account of it.
+type op struct {
+	id    int64
+	grant *grant // the grant it is done under; nil for an acquire, and when the history does not know the grant
+	inv   int64
+	start int64 // the worker's stamp; 0 until it reported, and for ever if it never did
+	// base is the version that the hold had last read when this write was invoked, baseOp the read; noBase: a blind write.
+	base, baseOp int64
+	next, prev   *op // an acquire's neighbours in the key's queue of open acquires
+	client       int32
+	process      int32
+	key          history.KeyID
+	kind         history.Kind
+	waiting      bool // an acquire in its key's queue
+	done         bool // completed
+	definite     bool // completed with ok or fail
+	ledgered     bool // the ledger has it
+	reaches      bool // it reached the store, or may have
+	pinned       bool // a finding still looks at it, so it must not be used again
+}
+
+const noBase = -1
+
+// act is one act of a hold, kept as evidence.
+type act struct {
+	op, start int64
+	kind      history.Kind
+}
+
+// kept is how many acts a grant remembers besides its first: enough for what a violation shows.
+const keptActs = 4
+
+// grant is one successful acquire and everything that is known of its hold. Times are ns.
+type grant struct {
+	id, token int64
+	key       *keyState
+	// The acquire: its invocation, its start, the earliest instant at which the grant may have been made, and its end.
+	inv, start, earliest, end int64
+	// begin is where the hold begins when the key's tokens can be trusted: end, or earlier.
+	begin int64
+	// last is the start of the last act, untold that of the last act before a lost-event; 0: none.
+	last, untold int64
+	// promise is where the promise ends by itself; 0: nothing was promised. withdrawn is when it was taken back.
+	promise, withdrawn int64
+	// told is when the lock said that the hold is lost.
+	told int64
+	// releasing is the invocation of a release that has not completed, heldTo the start of the one that ended the hold.
+	releasing, heldTo int64
+
+	first act
+	acts  [keptActs]act
+	nacts int
+
+	// on is what the hold did to its protected keys; more has the second and later ones.
+	on   footprint
+	more []footprint
+
+	nested  []int64 // the acquires of a reentrant owner that went into this hold
+	depth   int     // how many of them are not released
+	open    int     // ops under this grant that are not finished
+	client  int32
+	process int32
+
+	closed  bool // nothing more is expected under it
+	settled bool // closed, and every op of it is finished
+	loose   bool // counted among those who could still hold the key
+
+	refused          bool // the store refused a write
+	corrupt          bool // it has an unfenced write or a lost update, whatever the tokens say
+	corruptByToken   bool // the same, if the key's tokens can be trusted
+	tokenOrderBroken bool // it was counted as out of order
+	crowded          bool // it was counted as one holder too many (semaphores)
+}
+
+// footprint is what a hold did to one protected key.
+type footprint struct {
+	key     history.KeyID
+	used    bool
+	wrote   bool
+	version int64 // the last version read, noBase: none
+	readOp  int64
+}
+
+// footprintOn returns the hold's footprint on a protected key.
+func (g *grant) footprintOn(key history.KeyID) *footprint {
+	if !g.on.used {
+		g.on = footprint{key: key, used: true, version: noBase}
+	}
+	if g.on.key == key {
+		return &g.on
+	}
+	for i := range g.more {
+		if g.more[i].key == key {
+			return &g.more[i]
+		}
+	}
+	g.more = append(g.more, footprint{key: key, used: true, version: noBase})
+	return &g.more[len(g.more)-1]
+}
+
+// acted notes an act that began at start.
+func (g *grant) acted(id int64, kind history.Kind, start int64) {
+	a := act{op: id, kind: kind, start: start}
+	if g.nacts == 0 {
+		g.first = a
+	}
+	g.acts[g.nacts%keptActs] = a
+	g.nacts++
+	g.last = max(g.last, start)
+	if start < g.told || g.told == 0 {
+		g.untold = max(g.untold, start)
+	}
+}
+
+// held tells whether there is a hold at all.
+func (g *grant) held() bool { return g.nacts > 0 }
+
+// beginning is the hold's begin.
+func (g *grant) beginning(tokens bool) int64 {
+	if tokens {
+		return g.begin
+	}
+	return g.end
+}
+
+// withdraw takes the promise back at t.
+func (g *grant) withdraw(t int64) { g.withdrawn = min(g.withdrawn, t) }
+
+// limit is where the promise ends, by itself or withdrawn; 0: there is none.
+func (g *grant) limit() int64 {
+	end := min(g.promise, g.withdrawn)
+	if g.releasing != 0 {
+		end = min(end, g.releasing)
+	}
+	return end
+}
+
+// bound is the instant from which the grant can be in nobody's way: it neither acts nor is promised any more.
+func (g *grant) bound() int64 { return max(g.last, g.end, g.limit()) }
+
+// overlap tells whether two holds conflict: strictly, so that equal stamps decide nothing, yet a hold of no length strictly inside
+// another one counts.
+func overlap(a, b *grant, tokens bool) bool {
+	return a.held() && b.held() && a.beginning(tokens) < b.last && b.beginning(tokens) < a.last
+}
+
+// later tells whether b was certainly granted after a, by time, or where time is silent by their fencing tokens.
+func later(b, a *grant, tokens bool) bool {
+	if b.earliest > a.end {
+		return true
+	}
+	if a.earliest > b.end {
+		return false
+	}
+	return tokens && a.token != 0 && b.token > a.token
+}
+
+// ref names the grant in a violation.
+func (g *grant) ref() *GrantRef {
+	r := &GrantRef{Grant: g.id, Client: g.client, Token: g.token, Acquired: g.end, LastAct: g.last}
+	if g.promise != 0 && g.promise != forever {
+		r.Promise = g.promise
+	}
+	return r
+}

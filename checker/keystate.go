@@ -1,0 +1,199 @@
+package checker
+
+import "github.com/lockchaos/lockchaos/history"
+
+// keyState is what the judge remembers of one lock key.
+//
+// Grants that may still act are in open. Settled ones are in past, only as long as somebody could still turn out to have been granted, or to
+// have held, beside them: an acquire that is still open and was invoked before their bound, or an open grant whose hold began before it.
+type keyState struct {
+	id   history.KeyID
+	open []*grant
+	past past
+
+	// waitHead is the oldest open acquire; invocations come in order, so it is the one invoked first.
+	waitHead, waitTail *op
+
+	lastGrant *grant // the grant that ended last, in the recorder's order
+	ledger    ledgerState
+	probe     probeState
+	// by is what is known of each client, by its number.
+	by []clientOnKey
+	// loose counts the grants and the indefinite acquires whose clients could still hold the key; freeAt is when the last other one could.
+	loose  int
+	freeAt int64
+
+	// tokenBroken: token-order is violated here, so the tokens order nothing.
+	tokenBroken bool
+	// tally counts violations: [0] as time alone has them, [1] as they are if the tokens can be trusted.
+	tally [2]tally
+	// byToken keeps violations that stand only if the tokens can be trusted.
+	byToken [propertyCount][]found
+}
+
+type clientOnKey struct {
+	loose  int32
+	denied bool // a definite no to an acquire
+}
+
+// past is a queue of settled grants, in the order in which they settled.
+type past struct {
+	entries []pastEntry
+	head    int
+	// gone is the summary of all that have left the queue.
+	gone pastEntry
+}
+
+// pastEntry carries, beside its grant, summaries of itself and of everything before it, so that a search from the newest end can stop early:
+// with one starved waiter the queue may be long, and yet no event costs more than what it really meets.
+type pastEntry struct {
+	g     *grant
+	bound int64  // the greatest bound
+	end   int64  // the greatest end of an acquire
+	top   *grant // the greatest token
+}
+
+func (p *past) push(g *grant) {
+	prev := p.gone
+	if n := len(p.entries); n > p.head {
+		prev = p.entries[n-1]
+	}
+	entry := pastEntry{g: g, bound: max(prev.bound, g.bound()), end: max(prev.end, g.end), top: prev.top}
+	if g.token != 0 && (prev.top == nil || g.token > prev.top.token) {
+		entry.top = g
+	}
+	p.entries = append(p.entries, entry)
+}
+
+// prune forgets, oldest first, the grants whose bound lies before need; it returns them one at a time, nil at the end.
+func (p *past) prune(need int64) *grant {
+	if p.head == len(p.entries) || p.entries[p.head].g.bound() >= need {
+		return nil
+	}
+	p.gone = p.entries[p.head]
+	g := p.gone.g
+	p.gone.g = nil
+	p.entries[p.head] = pastEntry{}
+	p.head++
+	if p.head == len(p.entries) {
+		p.entries, p.head = p.entries[:0], 0
+	} else if p.head > 32 && 2*p.head > len(p.entries) {
+		n := copy(p.entries, p.entries[p.head:])
+		clear(p.entries[n:])
+		p.entries, p.head = p.entries[:n], 0
+	}
+	return g
+}
+
+// live is the queue's content, oldest first.
+func (p *past) live() []pastEntry { return p.entries[p.head:] }
+
+// client returns what is known of a client on this key.
+func (k *keyState) client(n int32) *clientOnKey {
+	for int(n) >= len(k.by) {
+		k.by = append(k.by, clientOnKey{})
+	}
+	return &k.by[n]
+}
+
+// enqueue puts an open acquire at the end of the queue.
+func (k *keyState) enqueue(o *op) {
+	o.waiting, o.prev, o.next = true, k.waitTail, nil
+	if k.waitTail != nil {
+		k.waitTail.next = o
+	} else {
+		k.waitHead = o
+	}
+	k.waitTail = o
+}
+
+// dequeue takes an acquire out of the queue, if it is there.
+func (k *keyState) dequeue(o *op) {
+	if !o.waiting {
+		return
+	}
+	if o.prev != nil {
+		o.prev.next = o.next
+	} else {
+		k.waitHead = o.next
+	}
+	if o.next != nil {
+		o.next.prev = o.prev
+	} else {
+		k.waitTail = o.prev
+	}
+	o.waiting, o.prev, o.next = false, nil, nil
+}
+
+// need is the instant before which nothing that may still come to light can lie.
+func (k *keyState) need() int64 {
+	need := int64(forever)
+	if k.waitHead != nil {
+		need = k.waitHead.inv
+	}
+	for _, g := range k.open {
+		need = min(need, g.begin)
+	}
+	return need
+}
+
+// prune forgets the past grants that nothing can meet any more.
+func (s *Sweep) prune(k *keyState) {
+	if k.past.head == len(k.past.entries) {
+		return
+	}
+	need := k.need()
+	for g := k.past.prune(need); g != nil; g = k.past.prune(need) {
+		s.forget(g)
+	}
+}
+
+// forget drops a grant from the tables. Findings that still point to it keep it alive by themselves.
+func (s *Sweep) forget(g *grant) {
+	s.grants.del(g.id)
+	for _, id := range g.nested {
+		s.grants.del(id)
+	}
+	s.live--
+}
+
+// shut closes a grant: its client is done with it at t.
+func (s *Sweep) shut(g *grant, t int64) {
+	if !g.closed {
+		g.closed, g.heldTo = true, t
+	}
+	s.settle(g)
+}
+
+// settle moves a grant whose account is complete to the past, and judges it against every settled grant that it can have met.
+func (s *Sweep) settle(g *grant) {
+	if !g.closed || g.open > 0 || g.settled {
+		return
+	}
+	g.settled = true
+	k := g.key
+	for i, o := range k.open {
+		if o == g {
+			k.open = append(k.open[:i], k.open[i+1:]...)
+			break
+		}
+	}
+	s.judgeHolds(g)
+	k.past.push(g)
+	s.prune(k)
+}
+
+// closeGrants closes a client's open grants on a key, those of its incarnations up to process (0: all), at t.
+func (s *Sweep) closeGrants(k *keyState, client, process int32, t int64) {
+	for i := 0; i < len(k.open); i++ {
+		g := k.open[i]
+		if g.client != client || process != 0 && g.process > process {
+			continue
+		}
+		g.withdraw(t)
+		s.shut(g, t)
+		if g.settled {
+			i-- // it left the list
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package checker
+
+// The kinds of a double-hold.
+const (
+	// KindGrantedWhileValid: the later grant was made inside the promise of the earlier one. A defect of the lock, under the faults shown.
+	KindGrantedWhileValid = "granted-while-valid"
+	// KindLateNotice: the lock should have told its client of the loss by then, and had not. A defect of the lock.
+	KindLateNotice = "late-notice"
+	// KindLeaseOverrun: the client outlived its lease, because it was stopped, cut off or skewed, or too slow. Inherent to leases.
+	KindLeaseOverrun = "lease-overrun"
+	// KindUnexplained: none of the others is certain.
+	KindUnexplained = "unexplained"
+)
+
+// The kinds of an unfenced write. The kind is empty where the write's worker never reported when it began.
+const (
+	// KindStale: the write began after the later grant had ended: the client was wrong to write.
+	KindStale = "stale"
+	// KindInFlight: the write was sent before; only a fence can help.
+	KindInFlight = "in-flight"
+)
+
+// KindGhost is the kind of a stuck lock that a live, idle client occupies although it was told no.
+const KindGhost = "ghost"
+
+// explain returns the kind of a double-hold in which b was granted later than a, and a acted at act; first match. stallOnly tells that
+// nothing but an uninjected stall explains a lease-overrun.
+func (s *Sweep) explain(a, b *grant, act int64) (kind string, stallOnly bool) {
+	if s.inPromise(b, a) {
+		return KindGrantedWhileValid, false
+	}
+	if grace := s.header.Claims.LostGrace; grace > 0 && a.untold > b.end {
+		calm := max(b.end, s.lastDisturbance(a.client, a.untold))
+		if a.untold-calm > grace {
+			return KindLateNotice, false
+		}
+	}
+	disturbed := touched(s.clientSpans(a.client), a.earliest, act, anyFault)
+	if !disturbed && (s.header.Claims.Validity == "" || s.promisedAt(a, act)) {
+		return KindUnexplained, false
+	}
+	return KindLeaseOverrun, s.onlyStalled(a, act)
+}
+
+// onlyStalled tells whether nothing but uninjected stalls explains that a's promise was over when it acted at act: no injected fault touched
+// it, nobody had told it, and without the time that it stalled it would have acted inside its promise.
+func (s *Sweep) onlyStalled(a *grant, act int64) bool {
+	if s.disturbed(a.client, a.earliest, act, injectedOnly) || !s.disturbed(a.client, a.earliest, act, uninjectedOnly) {
+		return false
+	}
+	if a.withdrawn <= act && a.withdrawn <= a.promise {
+		return false
+	}
+	if a.promise == 0 || a.promise == forever {
+		return true
+	}
+	stalled := int64(0)
+	for _, spans := range [2][]span{s.clientSpans(a.client), s.service} {
+		for _, sp := range spans {
+			if !sp.injected && sp.from <= act && sp.to >= a.earliest {
+				// A stall is measured from heartbeat to heartbeat, so either end may lie up to one threshold off.
+				stalled += min(sp.to, act) - max(sp.from, a.earliest) + 2*s.header.Stall
+			}
+		}
+	}
+	return act-stalled < a.promise
+}

@@ -1,0 +1,137 @@
+package checker
+
+// The property mutual-exclusion: no instant lies in conflicting holds, and no grant is made inside the promises of as many earlier
+// ones as the key has permits.
+
+// judgeHolds judges a grant that has just settled against every settled grant that it can have met. Of two grants, the one that settles
+// later sees the other.
+func (s *Sweep) judgeHolds(g *grant) {
+	if !s.exclusive {
+		s.judgeCrowd(g)
+		return
+	}
+	entries := g.key.past.live()
+	for i := len(entries) - 1; i >= 0 && entries[i].bound >= g.begin; i-- {
+		if x := entries[i].g; x.bound() >= g.begin {
+			s.judgePair(x, g)
+		}
+	}
+}
+
+// judgePair has two grants of an exclusive lock decided if they can conflict at all.
+func (s *Sweep) judgePair(x, y *grant) {
+	if s.mayConflict(x, y) {
+		s.putOff(min(x.earliest, y.earliest), func() { s.decidePair(x, y) })
+	}
+}
+
+// mayConflict tells whether two grants conflict by what is cheap to see: it looks at no fault, and takes the wider reading of the tokens,
+// since whatever conflicts by time conflicts by token too.
+func (s *Sweep) mayConflict(x, y *grant) bool {
+	if x.client == y.client && s.reentrant {
+		return false
+	}
+	if overlap(x, y, s.tokens) {
+		return true
+	}
+	a, b := inOrder(x, y, s.tokens)
+	return x.client != y.client && b.end < a.limit() && (later(b, a, s.tokens) || a.end < b.limit())
+}
+
+// hastenBegin moves the begin of a hold forward to t, the end of an acquire with a greater token. A hold that was judged already is
+// judged again against those whom it meets only now.
+func (s *Sweep) hastenBegin(g *grant, t int64) {
+	old := g.begin
+	if t >= old {
+		return
+	}
+	if !g.settled {
+		g.begin = t
+		return
+	}
+	for _, entry := range g.key.past.live() {
+		g.begin = old
+		if x := entry.g; x != g && !s.mayConflict(x, g) {
+			g.begin = t
+			s.judgePair(x, g)
+		}
+	}
+	g.begin = t
+}
+
+// inOrder returns two grants with the later one second; where the order is unknown, by the ends of their acquires.
+func inOrder(x, y *grant, tokens bool) (a, b *grant) {
+	switch {
+	case later(y, x, tokens):
+		return x, y
+	case later(x, y, tokens):
+		return y, x
+	case y.end < x.end || y.end == x.end && y.id < x.id:
+		return y, x
+	}
+	return x, y
+}
+
+// decidePair decides whether two grants exclude each other, and records it if they do not.
+func (s *Sweep) decidePair(x, y *grant) {
+	plain := s.pairJudgement(x, y, false)
+	trusting := plain
+	if s.tokens {
+		trusting = s.pairJudgement(x, y, true)
+	}
+	if !plain.violated && !trusting.violated {
+		return
+	}
+	s.record(mutualExclusion, x.key, plain, trusting, func(j judgement) *Violation {
+		return s.tellPair(x, y, j, j == trusting && s.tokens && j != plain)
+	})
+}
+
+// pairJudgement judges two grants under one reading of the key's tokens.
+func (s *Sweep) pairJudgement(x, y *grant, tokens bool) judgement {
+	a, b := inOrder(x, y, tokens)
+	known := later(b, a, tokens)
+	broken := s.inPromise(b, a) && (known || s.inPromise(a, b))
+	if s.uncertainPromises(a, b) {
+		broken = false
+	}
+	both := overlap(a, b, tokens)
+	if !broken && !both {
+		return judgement{}
+	}
+	j := judgement{violated: true, severity: s.harm(tokens, a, b)}
+	switch {
+	case broken:
+		j.kind = KindGrantedWhileValid
+	case known:
+		j.kind, j.stallOnly = s.explain(a, b, a.last)
+	default:
+		first, stall := s.explain(a, b, a.last)
+		second, stall2 := s.explain(b, a, b.last)
+		j.kind = KindUnexplained
+		if first == second {
+			j.kind, j.stallOnly = first, stall || stall2
+		}
+	}
+	return j
+}
+
+// uncertainPromises tells whether a cut history leaves open what became of the promises of two grants: the event that
+// withdrew one of them may lie behind the cut.
+func (s *Sweep) uncertainPromises(a, b *grant) bool {
+	return s.cut && (s.now < b.end+s.delay || s.now < a.end+s.delay)
+}
+
+// harm is the severity of a double-hold.
+func (s *Sweep) harm(tokens bool, grants ...*grant) Severity {
+	severity := Untested
+	for _, g := range grants {
+		switch {
+		case g.corrupt || tokens && g.corruptByToken:
+			return Corrupting
+		case g.refused:
+			severity = Contained
+		}
+	}
+	return severity
+}

@@ -1,0 +1,289 @@
+package checker
+
+import "github.com/lockchaos/lockchaos/history"
+
+// newOp takes a record for an invocation from the free list.
+func (s *Sweep) newOp(e *history.Event) *op {
+	var o *op
+	if n := len(s.spare); n > 0 {
+		o = s.spare[n-1]
+		s.spare = s.spare[:n-1]
+		*o = op{}
+	} else {
+		block := make([]op, 32)
+		for i := range block[1:] {
+			s.spare = append(s.spare, &block[i+1])
+		}
+		o = &block[0]
+	}
+	o.id, o.inv, o.kind, o.key, o.client, o.process = e.Op, e.Time, e.Kind, e.Key, e.Client, e.Process
+	o.base, o.reaches = noBase, true
+	return o
+}
+
+// invoke opens an op.
+func (s *Sweep) invoke(e *history.Event) {
+	s.stats.Ops++
+	k := s.key(e.Key)
+	if e.Op <= 0 || k == nil || s.client(e.Client) == nil || s.ops.get(e.Op) != nil {
+		s.malformed++
+		return
+	}
+	o := s.newOp(e)
+	s.ops.put(o.id, o)
+	switch e.Kind {
+	case history.Acquire:
+		if !s.reentrant {
+			s.closeGrants(k, e.Client, 0, e.Time)
+		}
+		k.enqueue(o)
+		return
+	case history.Close:
+		s.withdrawAll(e.Client, e.Time)
+		return
+	}
+	g := s.grants.get(e.Grant)
+	if g == nil {
+		if e.Kind != history.Release && e.Kind != history.Held && e.Grant != 0 {
+			s.strays++
+		}
+		if e.Kind == history.Read || e.Kind == history.Write {
+			s.ledger.lastInvoked = e.Time
+		}
+		return
+	}
+	o.grant = g
+	g.open++
+	switch e.Kind {
+	case history.Read:
+		s.ledger.lastInvoked = e.Time
+	case history.Write:
+		s.ledger.lastInvoked = e.Time
+		f := g.footprintOn(e.Key)
+		o.base, o.baseOp = f.version, f.readOp
+	case history.Release:
+		if g.depth <= 1 && g.releasing == 0 {
+			g.releasing = e.Time
+		}
+	}
+}
+
+// complete closes an op, or leaves it to the ledger.
+func (s *Sweep) complete(e *history.Event) {
+	o := s.ops.get(e.Op)
+	if o == nil || o.done {
+		s.malformed++
+		return
+	}
+	o.done, o.definite = true, e.Type != history.Info
+	o.reaches = e.Type != history.Fail || e.Refused
+	if e.Type == history.Info {
+		s.stats.Indefinite++
+		o.start = e.Start // an op that never reported has none
+	} else {
+		o.start = stamp(e.Start, o.inv)
+	}
+	if c := s.client(o.client); o.start != 0 {
+		c.alive = max(c.alive, stamp(e.End, e.Time))
+	}
+	switch o.kind {
+	case history.Acquire:
+		s.acquired(o, e)
+		s.free(o)
+		return
+	case history.Close:
+		if e.Type == history.OK {
+			s.closed(o.client, stamp(e.End, e.Time))
+		}
+		s.free(o)
+		return
+	}
+	if o.grant != nil {
+		s.completeHeld(o, e)
+	}
+	s.finishOp(o)
+}
+
+// completeHeld notes what a completed op tells about the hold that it was done under.
+func (s *Sweep) completeHeld(o *op, e *history.Event) {
+	g := o.grant
+	if e.Declined {
+		// The worker knew of the loss before it would have begun.
+		g.withdraw(stamp(e.Start, o.inv))
+		return
+	}
+	if e.NotHeld && o.start != 0 {
+		g.withdraw(o.start)
+	}
+	switch o.kind {
+	case history.Read, history.Write, history.Renew:
+		if o.start != 0 {
+			g.acted(o.id, o.kind, o.start)
+		}
+	case history.Release:
+		s.released(o, e)
+	}
+	switch {
+	case o.kind == history.Renew && e.Type == history.OK && s.confirms.renew:
+		s.extend(g, o.start, e)
+	case o.kind == history.Read && e.Type == history.OK:
+		f := g.footprintOn(o.key)
+		f.version, f.readOp = e.Version, o.id
+	case o.kind == history.Write && e.Refused:
+		g.refused = true
+	}
+}
+
+// released handles the completion of a release.
+func (s *Sweep) released(o *op, e *history.Event) {
+	g := o.grant
+	outermost := g.depth <= 1
+	if outermost {
+		g.releasing = 0
+		g.withdraw(stamp(o.start, o.inv))
+	}
+	switch {
+	case e.Type == history.OK:
+		if s.confirms.release {
+			g.acted(o.id, history.Release, o.start)
+		}
+	case e.Type == history.Fail && e.NotHeld:
+	default:
+		return // unknown, or refused for another reason: a retry may follow
+	}
+	g.depth--
+	if !outermost {
+		return
+	}
+	if g.loose {
+		g.loose = false
+		s.tighten(g.key, g.client, stamp(e.End, e.Time))
+	}
+	if !g.closed {
+		g.closed, g.heldTo = true, o.start
+	}
+}
+
+// finishOp forgets an op of a hold once it has completed and the ledger has told what became of it.
+func (s *Sweep) finishOp(o *op) {
+	if o.kind == history.Read || o.kind == history.Write {
+		if s.ledger.awaits(o) {
+			return
+		}
+	}
+	g := o.grant
+	s.free(o)
+	if g != nil {
+		g.open--
+		s.settle(g)
+	}
+}
+
+// free forgets an op.
+func (s *Sweep) free(o *op) {
+	s.ops.del(o.id)
+	if o.pinned {
+		return
+	}
+	o.grant = nil
+	s.spare = append(s.spare, o)
+}
+
+// acquired handles the completion of an acquire.
+func (s *Sweep) acquired(o *op, e *history.Event) {
+	k := s.keys[o.key]
+	k.dequeue(o)
+	if s.fresh(o.client) {
+		s.probed(k, o, e)
+	}
+	switch e.Type {
+	case history.OK:
+		s.granted(k, o, e)
+	case history.Info:
+		s.loosen(k, o.client)
+	case history.Fail:
+		if e.Busy {
+			s.stats.Busy++
+			k.client(o.client).denied = true
+		}
+	}
+	s.prune(k)
+}
+
+// granted handles a new grant.
+func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
+	end := stamp(e.End, e.Time)
+	s.latency.add(end - o.start)
+	s.loosen(k, o.client)
+	if s.reentrant {
+		if outer := k.ownedBy(o.client); outer != nil {
+			outer.nested = append(outer.nested, o.id)
+			outer.depth++
+			s.grants.put(o.id, outer)
+			outer.promise = max(outer.promise, s.promised(o, e))
+			s.tighten(k, o.client, 0) // one hold, counted once
+			return
+		}
+	}
+	g := &grant{id: o.id, token: e.Token, key: k, inv: o.inv, start: o.start, earliest: o.start, end: end, begin: end,
+		client: o.client, process: o.process, withdrawn: forever, depth: 1, loose: true}
+	if e.First != 0 {
+		g.earliest = e.First
+	}
+	g.promise = s.promised(o, e)
+	s.handedOver(k, g)
+	if s.grants.get(g.id) != nil {
+		s.malformed++
+		return
+	}
+	s.grants.put(g.id, g)
+	s.live++
+	s.stats.OpenMax = max(s.stats.OpenMax, s.live)
+	if s.tokens {
+		s.orderTokens(k, g)
+	}
+	k.open = append(k.open, g)
+}
+
+// ownedBy returns the hold that a reentrant client has on the key.
+func (k *keyState) ownedBy(client int32) *grant {
+	for _, g := range k.open {
+		if g.client == client && !g.closed && g.depth > 0 {
+			return g
+		}
+	}
+	return nil
+}
+
+// handedOver counts the grant, and whether it was a contended hand-over: to another client than the last, which waited while the
+// previous grant was still held.
+func (s *Sweep) handedOver(k *keyState, g *grant) {
+	last := k.lastGrant
+	k.lastGrant = g
+	if s.fresh(g.client) {
+		return
+	}
+	s.stats.Grants++
+	if last != nil && last.client != g.client && (!last.closed || g.start < last.heldTo) {
+		s.stats.Handovers++
+	}
+}
+
+// withdrawAll withdraws all promises to a client that begins to close.
+func (s *Sweep) withdrawAll(client int32, t int64) {
+	for _, k := range s.keys {
+		for _, g := range k.open {
+			if g.client == client {
+				g.withdraw(t)
+			}
+		}
+	}
+}
+
+// closed handles a client that has closed: it holds nothing any more.
+func (s *Sweep) closed(client int32, t int64) {
+	for _, k := range s.keys {
+		s.closeGrants(k, client, 0, t)
+		s.absolve(k, client, t)
+	}
+}

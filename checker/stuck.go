@@ -1,0 +1,210 @@
+package checker
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// The property stuck-lock: everything is healed, the service answers, and for a TTL and some slack nobody could hold the key, yet a fresh
+// client got nothing but busy.
+
+// Slack is what a service is given beyond the TTL to notice that a lock has expired: half a TTL, and at least half a second.
+func Slack(ttl time.Duration) time.Duration { return max(ttl/2, 500*time.Millisecond) }
+
+// The phases of the probe: first with the losers alive and idle, then with every client closed.
+const (
+	probeAlive = iota
+	probeFinal
+	probePhases
+)
+
+// probeAccount is when the phases of the probe began; 0: never.
+type probeAccount struct {
+	began [probePhases]int64
+}
+
+func (p *probeAccount) begin(phase string, t int64) {
+	i := probePhase(phase)
+	if i >= 0 && p.began[i] == 0 {
+		p.began[i] = max(t, 1)
+	}
+}
+
+func probePhase(phase string) int {
+	switch phase {
+	case history.PhaseProbe:
+		return probeAlive
+	case history.PhaseFinal:
+		return probeFinal
+	}
+	return -1
+}
+
+// probeState is how the probe of one key went.
+type probeState struct {
+	got      [probePhases]int64 // when a fresh client first had it; 0: never
+	stuck    [probePhases]bool
+	occupied [probePhases]bool   // busy while somebody could rightly hold it, or not for long enough
+	failed   [probePhases]string // the error of one that was neither granted nor busy
+}
+
+// loosen notes that a client may hold the key: it was granted, or nobody knows whether it was.
+func (s *Sweep) loosen(k *keyState, client int32) {
+	k.client(client).loose++
+	k.loose++
+}
+
+// tighten notes that one of a client's grants was released ok, or denied by the service, at t.
+func (s *Sweep) tighten(k *keyState, client int32, t int64) {
+	if c := k.client(client); c.loose > 0 {
+		c.loose--
+		k.loose--
+		k.freeAt = max(k.freeAt, t)
+	}
+}
+
+// absolve notes that a client was closed, or is gone, at t: it can't hold the key. Grants of a newer incarnation stay.
+func (s *Sweep) absolve(k *keyState, client int32, t int64) {
+	if int(client) >= len(k.by) {
+		return
+	}
+	c := &k.by[client]
+	c.denied = false
+	if c.loose == 0 {
+		return
+	}
+	k.loose -= int(c.loose)
+	c.loose = 0
+	for _, g := range k.open {
+		if g.client != client || !g.loose {
+			continue
+		}
+		if g.closed {
+			g.loose = false
+			continue
+		}
+		c.loose++
+		k.loose++
+	}
+	k.freeAt = max(k.freeAt, t)
+}
+
+// probed handles a fresh client's acquire.
+func (s *Sweep) probed(k *keyState, o *op, e *history.Event) {
+	phase := probePhase(s.phase)
+	if phase < 0 {
+		return
+	}
+	p := &k.probe
+	end := stamp(e.End, e.Time)
+	switch {
+	case e.Type == history.OK:
+		if p.got[phase] == 0 {
+			p.got[phase] = end
+		}
+	case e.Type == history.Fail && e.Busy:
+		if !s.freeFor(k, end) {
+			p.occupied[phase] = true
+		} else if !p.stuck[phase] {
+			p.stuck[phase] = true
+			s.stuckAt(k, o, end, phase)
+		}
+	default:
+		p.failed[phase] = e.Text
+		if e.Text == "" {
+			p.failed[phase] = "no reason was given"
+		}
+	}
+}
+
+// freeFor tells whether at t nobody could have held the key for a TTL and the slack, with every fault healed.
+func (s *Sweep) freeFor(k *keyState, t int64) bool {
+	if k.loose > 0 || k.waitHead != nil || len(s.faults) > 0 {
+		return false
+	}
+	return t-s.freeSince(k) >= s.header.TTL+int64(Slack(time.Duration(s.header.TTL)))
+}
+
+// freeSince is the instant from which nobody could hold the key and nothing was broken.
+func (s *Sweep) freeSince(k *keyState) int64 { return max(k.freeAt, s.healedAt) }
+
+// stuckAt records a stuck lock: o is the fresh client's acquire that was told busy at end.
+func (s *Sweep) stuckAt(k *keyState, o *op, end int64, phase int) {
+	j := judgement{violated: true}
+	if phase == probeAlive {
+		for i := range k.by {
+			if k.by[i].denied && !s.fresh(int32(i)) {
+				j.kind = KindGhost
+			}
+		}
+	}
+	since, id, client := s.freeSince(k), o.id, o.client
+	last := k.lastGrant
+	s.record(stuckLock, k, j, j, func(judgement) *Violation {
+		return s.tellStuck(k, last, id, client, since, end, j)
+	})
+}
+
+// stuckOutcome is the outcome of the property where nothing violates it.
+func (s *Sweep) stuckOutcome() (Outcome, string) {
+	phase := -1
+	for i, began := range s.probe.began {
+		if began != 0 {
+			phase = i
+		}
+	}
+	if phase < 0 {
+		return Inconclusive, "No fresh client probed the keys after the faults were healed."
+	}
+	var open []string
+	for _, k := range s.keys {
+		if k.probe.got[phase] == 0 && len(k.by) > 0 {
+			open = append(open, s.name(k)+" "+k.probe.shortcoming(phase))
+		}
+	}
+	if len(open) > 0 {
+		return Inconclusive, "The probe was not answered for every key: " + strings.Join(firstFew(open), "; ") + "."
+	}
+	recovered := s.recovered()
+	s.stats.Recovered = recovered
+	return Pass, fmt.Sprintf("A fresh client acquired every key within %s of the beginning of the probe.", seconds(int64(recovered)))
+}
+
+// shortcoming says why a key's probe shows nothing.
+func (p *probeState) shortcoming(phase int) string {
+	switch {
+	case p.failed[phase] != "":
+		return "was answered with an error (" + p.failed[phase] + ")"
+	case p.occupied[phase]:
+		return "was busy, but somebody could still hold it, or the probe gave up too early"
+	}
+	return "was not probed"
+}
+
+// recovered is how long after the probe began a fresh client had every key.
+func (s *Sweep) recovered() time.Duration {
+	began := s.probe.began[probeAlive]
+	if began == 0 {
+		began = s.probe.began[probeFinal]
+	}
+	worst := int64(0)
+	for _, k := range s.keys {
+		first := earlier(k.probe.got[probeAlive], k.probe.got[probeFinal])
+		if first != 0 {
+			worst = max(worst, first-began)
+		}
+	}
+	return time.Duration(worst)
+}
+
+// firstFew shortens a list for a sentence.
+func firstFew(list []string) []string {
+	const few = 4
+	if len(list) > few {
+		return append(list[:few:few], fmt.Sprintf("and %d more", len(list)-few))
+	}
+	return list
+}

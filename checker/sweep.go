@@ -1,0 +1,215 @@
+package checker
+
+import (
+	"math"
+
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// The properties as indices, in the order of Properties().
+const (
+	mutualExclusion = iota
+	unfencedWrite
+	lostUpdate
+	tokenOrder
+	stuckLock
+	propertyCount
+)
+
+// Sweep judges one history in one pass: New, Add for every event in the order of the history, Finish. It is pure: it reads no
+// clock, draws nothing at random, and gives the same verdict for the same events, byte for byte.
+//
+// It is not safe for concurrent use.
+type Sweep struct {
+	header history.Header
+	names  []string
+	opts   Options
+
+	permits   int
+	exclusive bool // one permit
+	tokens    bool // exclusive, and the tokens are declared to be fencing tokens
+	reentrant bool
+	confirms  struct{ renew, release bool }
+
+	now    int64
+	phase  string
+	ops    table[op]
+	spare  []*op
+	grants table[grant]
+	live   int
+	keys   []*keyState
+
+	clients     []clientState
+	service     []span // faults that touched the lock service
+	faults      []openFault
+	healedAt    int64
+	faultStats  []FaultStats
+	biteCount   int
+	toothless   []string
+	disturbTrim int
+
+	pending []pending
+	decided int // how many of them, from the front
+	nextDue int64
+	delay   int64
+	cut     bool // the history was truncated; known at its end only
+
+	found   [propertyCount][]found
+	foundNr int64
+
+	ledger  ledgerAccount
+	probe   probeAccount
+	latency histogram
+	stats   Stats
+	// strays counts ops that name a grant which was over long before, malformed the events that make no sense.
+	strays, malformed int64
+	tokensSeen        bool
+}
+
+// clientState is what is known of one client, on every key.
+type clientState struct {
+	spans []span // faults that touched it
+	alive int64  // the last sign of life
+}
+
+// New begins to judge a history. keys are the lock keys' names by number; see SetKeys.
+func New(header history.Header, keys []string, o Options) *Sweep {
+	if o.Keep == 0 {
+		o.Keep = 100
+	}
+	s := &Sweep{header: header, names: keys, opts: o, nextDue: math.MaxInt64}
+	s.permits = max(1, header.Claims.Permits)
+	s.exclusive = s.permits == 1
+	s.tokens = s.exclusive && header.Claims.Token == "fencing"
+	s.reentrant = header.Claims.Reentrant
+	s.confirms.renew = header.Claims.ConfirmsOp(history.Renew)
+	s.confirms.release = header.Claims.ConfirmsOp(history.Release)
+	// A stall is recorded when the heartbeat comes that it delayed; half a TTL later it is certainly in the history.
+	s.delay = max(header.TTL/2, 2*header.Stall)
+	s.ledger.expected = header.Store.Engine != ""
+	return s
+}
+
+// SetKeys tells the names of keys that were not known yet when the sweep began, as a streaming reader finds them.
+func (s *Sweep) SetKeys(keys []string) { s.names = keys }
+
+// Add judges the next event. The event is not kept.
+func (s *Sweep) Add(e *history.Event) {
+	s.stats.Events++
+	if e.Time > s.now {
+		s.now = e.Time
+	}
+	switch e.Type {
+	case history.Invoke:
+		s.invoke(e)
+	case history.OK, history.Fail, history.Info:
+		s.complete(e)
+	case history.Ledger:
+		s.ledgerEntry(e)
+	case history.Watermark:
+		s.ledger.mark = max(s.ledger.mark, e.Start)
+	case history.Lost:
+		s.lost(e)
+	case history.Fault:
+		s.fault(e)
+	case history.Exit:
+		s.exit(e)
+	case history.Mark:
+		s.mark(e)
+	}
+	if s.now >= s.nextDue {
+		s.decide(s.now)
+	}
+}
+
+// limits on what a sane history numbers, so that a damaged one can't make the judge allocate without bound.
+const (
+	maxKeys    = 1 << 22
+	maxClients = 1 << 20
+)
+
+// key returns the state of a key, nil when its number makes no sense.
+func (s *Sweep) key(id history.KeyID) *keyState {
+	if int(id) < len(s.keys) && id >= 0 {
+		return s.keys[id]
+	}
+	if id < 0 || id >= maxKeys {
+		return nil
+	}
+	for n := len(s.keys); n <= int(id); n++ {
+		s.keys = append(s.keys, &keyState{id: history.KeyID(n)})
+	}
+	return s.keys[id]
+}
+
+// client returns the state of a client, nil when its number makes no sense.
+func (s *Sweep) client(n int32) *clientState {
+	if n < 0 || n >= maxClients {
+		return nil
+	}
+	for int(n) >= len(s.clients) {
+		s.clients = append(s.clients, clientState{})
+	}
+	return &s.clients[n]
+}
+
+// fresh tells whether a client belongs to the probe rather than to the workload.
+func (s *Sweep) fresh(client int32) bool {
+	return s.header.Clients > 0 && client > int32(s.header.Clients)
+}
+
+// lost handles a lost-event: it withdraws the promise and ends nothing by itself.
+func (s *Sweep) lost(e *history.Event) {
+	g := s.grants.get(e.Grant)
+	if g == nil {
+		return
+	}
+	t := stamp(e.Start, e.Time)
+	g.withdraw(t)
+	if g.told == 0 || t < g.told {
+		g.told = t
+	}
+	if c := s.client(g.client); c != nil {
+		c.alive = max(c.alive, t)
+	}
+}
+
+// exit handles the end of a client's process. The process may have been gone before anybody noticed, so its promises are
+// withdrawn as of its last sign of life.
+func (s *Sweep) exit(e *history.Event) {
+	c := s.client(e.Client)
+	if c == nil {
+		s.malformed++
+		return
+	}
+	gone := stamp(e.Start, e.Time)
+	alive := min(max(c.alive, s.killedAt(c, gone)), gone)
+	for _, k := range s.keys {
+		s.closeGrants(k, e.Client, e.Process, alive)
+		s.absolve(k, e.Client, gone)
+		for o := k.waitHead; o != nil; {
+			next := o.next
+			if o.client == e.Client && (e.Process == 0 || o.process <= e.Process) {
+				k.dequeue(o) // nobody is left who could report it
+			}
+			o = next
+		}
+		s.prune(k)
+	}
+}
+
+// mark handles a change of phase.
+func (s *Sweep) mark(e *history.Event) {
+	s.phase = e.Text
+	if e.Text == history.PhaseProbe || e.Text == history.PhaseFinal {
+		s.probe.begin(e.Text, e.Time)
+	}
+}
+
+// stamp prefers the worker's stamp to the recorder's.
+func stamp(worker, recorder int64) int64 {
+	if worker != 0 {
+		return worker
+	}
+	return recorder
+}

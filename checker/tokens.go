@@ -1,0 +1,75 @@
+package checker
+
+// The property token-order: fencing tokens rise with the grants. Broken when two clients' grants share one, when a grant that is later by
+// time has a smaller one, and when an undisturbed client's acquire returned a smaller one after another's returned a greater.
+
+// orderTokens compares a new grant with the earlier ones of its key, and moves the begins of holds that a greater token bounds.
+func (s *Sweep) orderTokens(k *keyState, g *grant) {
+	if g.token == 0 {
+		return
+	}
+	s.tokensSeen = true
+	for _, x := range k.open {
+		s.compareTokens(x, g)
+	}
+	entries := k.past.live()
+	top := k.past.gone.top
+	for i := len(entries) - 1; i >= 0; i-- {
+		if entries[i].end < g.inv {
+			top = entries[i].top
+			break
+		}
+		s.compareTokens(entries[i].g, g)
+	}
+	// Everything older ended before this acquire was invoked: its greatest token stands for all.
+	if top != nil {
+		s.compareTokens(top, g)
+	}
+}
+
+// compareTokens compares two grants of a key; g is the one that completed last.
+func (s *Sweep) compareTokens(x, g *grant) {
+	if x.token == 0 || x == g {
+		return
+	}
+	switch {
+	case x.token == g.token:
+		if x.client != g.client {
+			s.tokenViolation(x, g, "shared")
+		}
+	case x.token > g.token:
+		s.compareOrdered(g, x)
+	default:
+		s.compareOrdered(x, g)
+	}
+}
+
+// compareOrdered compares two grants of which the second has the greater token.
+func (s *Sweep) compareOrdered(small, great *grant) {
+	if small.earliest > great.end {
+		s.tokenViolation(great, small, "smaller")
+		return
+	}
+	if great.end < small.end {
+		s.hastenBegin(small, great.end)
+		if small.client != great.client && !small.tokenOrderBroken {
+			s.putOff(small.earliest, func() {
+				if !s.disturbed(small.client, small.earliest, small.end, anyFault) && !s.uncertainPromises(small, great) {
+					s.tokenViolation(great, small, "overtaken")
+				}
+			})
+		}
+	}
+}
+
+// tokenViolation records that grant b is out of order, beside a; each grant counts once.
+func (s *Sweep) tokenViolation(a, b *grant, how string) {
+	k := b.key
+	k.tokenBroken = true
+	if b.tokenOrderBroken {
+		return
+	}
+	b.tokenOrderBroken = true
+	j := judgement{violated: true}
+	s.record(tokenOrder, k, j, j, func(judgement) *Violation { return s.tellToken(a, b, how) })
+}

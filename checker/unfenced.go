@@ -1,0 +1,186 @@
+package checker
+
+import "github.com/lockchaos/lockchaos/history"
+
+// The property unfenced-write: per protected key, in the ledger's order, a hold's accepted writes are contiguous, and no later grant's write
+// stands before an earlier one's.
+
+// ledgerState follows the accepted writes of one protected key.
+type ledgerState struct {
+	// run is the hold whose writes came last, before the one whose writes came before them.
+	run, before writer
+	// latest is the writer with the latest earliest instant so far, highest the one with the greatest token.
+	latest, highest writer
+}
+
+// writer is a hold's last accepted write.
+type writer struct {
+	g       *grant
+	op      int64
+	version int64
+	at      int64 // the store's stamp
+}
+
+// ledgerAccount is what the whole ledger amounts to.
+type ledgerAccount struct {
+	expected    bool // the run has a store
+	entries     int64
+	lastSeq     int64
+	mark        int64 // everything handled before it is in the ledger events so far
+	lastInvoked int64 // the last read or write
+	missing     int64 // ops that the store answered, still without an entry
+	holes       int64 // gaps in the numbering
+	orphans     int64 // entries of a grant that the history does not know
+}
+
+// awaits tells whether the op still needs its ledger entry: the store answered it, or nobody knows whether it reached the store.
+func (l *ledgerAccount) awaits(o *op) bool {
+	return l.expected && !o.ledgered && o.reaches
+}
+
+// ledgerEntry handles one entry of the store's ledger.
+func (s *Sweep) ledgerEntry(e *history.Event) {
+	l := &s.ledger
+	l.entries++
+	if e.Seq != 0 {
+		if e.Seq != l.lastSeq+1 {
+			l.holes++
+		}
+		l.lastSeq = e.Seq
+	}
+	k := s.key(e.Key)
+	if k == nil {
+		s.malformed++
+		return
+	}
+	o := s.ops.get(e.Op)
+	if o != nil && o.kind != e.Kind {
+		s.malformed++
+		return
+	}
+	g := s.grants.get(e.Grant)
+	if e.Kind == history.Write {
+		s.countWrite(e, g)
+	}
+	if g == nil && e.Grant != 0 {
+		l.orphans++
+	}
+	if g != nil && e.Kind == history.Write && !e.Refused && s.exclusive {
+		s.written(k, g, o, e)
+	}
+	if o == nil || o.ledgered {
+		return
+	}
+	o.ledgered = true
+	if o.grant != nil && o.start == 0 {
+		o.grant.acted(o.id, o.kind, o.inv) // it began after its invocation
+	}
+	if o.done {
+		s.finishOp(o)
+	}
+}
+
+func (s *Sweep) countWrite(e *history.Event, g *grant) {
+	if !e.Refused {
+		s.stats.Accepted++
+		return
+	}
+	s.stats.Refused++
+	if g != nil {
+		g.refused = true
+	}
+}
+
+// written handles an accepted write of a known hold of an exclusive lock.
+func (s *Sweep) written(k *keyState, g *grant, o *op, e *history.Event) {
+	l := &k.ledger
+	w := writer{g: g, op: e.Op, version: e.Version, at: e.Time}
+	f := g.footprintOn(k.id)
+	plain := s.standsBefore(l, g, f, false)
+	trusting := plain
+	if s.tokens {
+		trusting = s.standsBefore(l, g, f, true)
+	}
+	if plain.g != nil || trusting.g != nil {
+		s.unfenced(k, w, plain, trusting, o)
+	}
+	if o != nil && !o.ledgered && o.base != noBase {
+		s.checkBase(k, w, o)
+	}
+	f.wrote = true
+	if l.run.g != g {
+		l.before = l.run
+	}
+	l.run = w
+	if l.latest.g == nil || g.earliest >= l.latest.g.earliest {
+		l.latest = w
+	}
+	if g.token != 0 && (l.highest.g == nil || g.token >= l.highest.g.token) {
+		l.highest = w
+	}
+}
+
+// standsBefore returns the write that ought not to stand before one of g, as time alone has it, or as the tokens do. Where a hold goes on
+// writing after a certainly earlier one wrote in between, that one's write was the violation, not this one.
+func (s *Sweep) standsBefore(l *ledgerState, g *grant, f *footprint, tokens bool) writer {
+	switch {
+	case l.run.g == nil:
+		return writer{}
+	case l.latest.g != g && l.latest.g.key == g.key && l.latest.g.earliest > g.end:
+		return l.latest
+	case tokens && l.highest.g != nil && l.highest.g != g && l.highest.g.key == g.key && later(l.highest.g, g, true):
+		return l.highest
+	case l.run.g != g && f.wrote && l.run.g.key == g.key && !later(g, l.run.g, tokens):
+		return l.run
+	}
+	return writer{}
+}
+
+// unfenced records that write w stands behind another one: plain's, as time alone has it, or trusting's if the tokens can be trusted.
+func (s *Sweep) unfenced(k *keyState, w, plain, trusting writer, o *op) {
+	oldest := w.g.earliest
+	if plain.g != nil {
+		w.g.corrupt, oldest = true, min(oldest, plain.g.earliest)
+	}
+	if trusting.g != nil {
+		w.g.corruptByToken, oldest = true, min(oldest, trusting.g.earliest)
+	}
+	if o != nil {
+		o.pinned = true
+	}
+	s.putOff(oldest, func() {
+		p, t := s.unfencedJudgement(w, plain, o), s.unfencedJudgement(w, trusting, o)
+		s.record(unfencedWrite, k, p, t, func(j judgement) *Violation {
+			if j == p {
+				return s.tellUnfenced(k, w, plain, o, j)
+			}
+			return s.tellUnfenced(k, w, trusting, o, j)
+		})
+	})
+}
+
+// unfencedJudgement judges write w behind other's; behind nobody's it is no violation.
+func (s *Sweep) unfencedJudgement(w, other writer, o *op) judgement {
+	if other.g == nil {
+		return judgement{}
+	}
+	return judgement{violated: true, kind: writeKind(o, other.g), severity: Corrupting, stallOnly: s.stallExplains(w.g, other.g, w.at)}
+}
+
+// writeKind tells a stale write from one that was in flight; empty where its start is not known, or nothing is known of it any more.
+func writeKind(o *op, b *grant) string {
+	switch {
+	case o == nil || o.start == 0 && o.inv <= b.end:
+		return ""
+	case max(o.start, o.inv) > b.end:
+		return KindStale
+	}
+	return KindInFlight
+}
+
+// stallExplains tells whether the harm that a did to b has no other explanation than an uninjected stall, as the double-hold that it
+// belongs to then has none.
+func (s *Sweep) stallExplains(a, b *grant, at int64) bool {
+	kind, stallOnly := s.explain(a, b, max(at, a.last))
+	return kind == KindLeaseOverrun && stallOnly
+}
