@@ -11,7 +11,8 @@ import (
 // ErrNotHeld or ErrUnsupported in it: the call then had no effect and never will have. Every other error is indefinite: the
 // call may have taken effect, or may yet.
 type Lock interface {
-	// Acquire tries to get the key until ctx is done, and returns the grant. Running out of time while the service
+	// Acquire tries to get the key until ctx is done, and returns the grant. With an error that is not definite the grant's First says when
+	// the first attempt began that may have taken effect (0: none was sent). Running out of time while the service
 	// clearly said that another holds the key, with nothing of ours left behind, is ErrBusy.
 	Acquire(ctx context.Context, key string) (Grant, error)
 	// Release gives the grant back. ErrNotHeld: the service said that it was no longer ours.
@@ -35,6 +36,12 @@ type Renewer interface {
 type Watcher interface {
 	// Lost returns the channel on which the lock tells of lost grants. It is never closed, and a slow reader blocks nobody.
 	Lost() <-chan Loss
+}
+
+// Leaser is implemented by locks whose service decides how long a lease is, whatever was asked for.
+type Leaser interface {
+	// GrantedTTL returns the TTL (ns) that the service granted to the present session, 0 while there is none.
+	GrantedTTL() int64
 }
 
 // Loss is a lost-event.

@@ -71,7 +71,7 @@ func open(c clients.Config, how take) (clients.Lock, error) {
 		Protocol:      2,
 		MaxRetries:    -1, // a hidden retry could take the key twice
 		DialerRetries: 1,
-		PoolSize:      2, // one call at a time; one more for a connection that is still being given up
+		PoolSize:      2,                    // one call at a time; one more for a connection that is still being given up
 		ReadTimeout:   -1, WriteTimeout: -1, // the context decides, through the cutter
 		ContextTimeoutEnabled:    true,
 		DisableIdentity:          true,
@@ -141,7 +141,11 @@ func (l *lock) Release(ctx context.Context, g clients.Grant) error {
 	if !ok {
 		return fmt.Errorf("release %q: the grant is not one of this lock's: %w", g.Key, clients.ErrNotHeld)
 	}
-	deleted, err := l.compareAndDelete(ctx, g.Key, s.value)
+	err := ctx.Err() // over already: nothing is sent
+	deleted := false
+	if err == nil {
+		deleted, err = l.compareAndDelete(ctx, g.Key, s.value)
+	}
 	if err == nil && !deleted {
 		err = clients.ErrNotHeld
 	}

@@ -1,0 +1,171 @@
+// Package clienttest is the conformance suite that every lock passes against its real service.
+//
+// It tests the promises of package clients, not the safety of the lock: that a definite error is really definite, that a call ends
+// with its context, that a wait which is given up leaves nothing behind, that a stale grant frees nobody else's hold, that a lock dies
+// with its holder. A lock that fails here would make a run's verdict worthless, since the verdict is drawn from what the lock
+// answers.
+//
+// A holder that dies or is frozen is a process of its own, killed or stopped by a real signal. So the test binary must be able to
+// play that holder:
+//
+//	func TestMain(m *testing.M) {
+//		clienttest.Child(redis.Setnx, redis.SetnxFenced)
+//		os.Exit(m.Run())
+//	}
+//
+// Durations appear only as upper bounds, which a broken lock overruns by far; what is waited for is a condition.
+package clienttest
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/lockchaos/lockchaos/clients"
+)
+
+// Service is the real service that the suite runs against.
+type Service struct {
+	// Nodes are its addresses, host:port.
+	Nodes []string
+	// TTL is what locks are opened with. A session lock's service must be able to grant it as it is.
+	TTL time.Duration
+	// Stop freezes the service (SIGSTOP of every process), Continue thaws it. Stop has taken effect when it returns.
+	Stop, Continue func(t *testing.T)
+}
+
+// Slack is how much longer than promised anything may take before it counts as never. It is generous: a test that fails
+// because the machine was busy is worse than one that takes ten seconds longer to find a hang.
+const Slack = 15 * time.Second
+
+// brief is how long a call that is meant to run out of time is given.
+const brief = 250 * time.Millisecond
+
+// Run runs the suite.
+func Run(t *testing.T, kind clients.Kind, s Service) {
+	if kind.Claims.Permits != 1 {
+		t.Fatalf("%s: the suite is for exclusive locks", kind.Name)
+	}
+	tests := []struct {
+		name string
+		run  func(*suite)
+	}{
+		{"grants and takes back", grantAndRelease},
+		{"excludes a second client", exclusion},
+		{"a wait given up leaves nothing behind", cancelledWait},
+		{"a waiter gets the key soon after its release", handover},
+		{"ten clients count to a hundred", counting},
+		{"a stale grant frees nobody else's hold", staleRelease},
+		{"a killed holder's lock expires", killedHolder},
+		{"a frozen holder's lock expires, and it learns of it", frozenHolder},
+		{"a frozen service is an open question", frozenService},
+		{"a context that is over ends every call", overContext},
+		{"close gives everything up", closing},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) { test.run(&suite{T: t, kind: kind, Service: s}) })
+	}
+}
+
+type suite struct {
+	*testing.T
+	Service
+	kind clients.Kind
+}
+
+var opened atomic.Int64
+
+// key returns a key that no other test uses.
+func (s *suite) key() string {
+	return fmt.Sprintf("clienttest/%s/%d/%d", s.kind.Name, time.Now().UnixNano(), opened.Add(1))
+}
+
+// open opens a client, and closes it at the end of the test.
+func (s *suite) open() clients.Lock {
+	s.Helper()
+	l, _ := s.openClosable()
+	return l
+}
+
+func (s *suite) openClosable() (l clients.Lock, closeOnce func()) {
+	s.Helper()
+	n := opened.Add(1)
+	l, err := s.kind.Open(s.patience(), clients.Config{Nodes: s.Nodes, TTL: int64(s.TTL), Client: int(n), Seed: uint64(n)})
+	if err != nil {
+		s.Fatalf("open: %v", err)
+	}
+	var closed atomic.Bool
+	closeOnce = func() {
+		if closed.Swap(true) {
+			return
+		}
+		if err := l.Close(s.patience()); err != nil {
+			s.Errorf("close: %v", err)
+		}
+	}
+	s.Cleanup(closeOnce)
+	return l, closeOnce
+}
+
+// patience is a context for a call that must succeed: even an abandoned lock has expired within it.
+func (s *suite) patience() context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), s.TTL+Slack)
+	s.Cleanup(cancel)
+	return ctx
+}
+
+func (s *suite) acquire(l clients.Lock, key string) clients.Grant {
+	s.Helper()
+	g, err := l.Acquire(s.patience(), key)
+	if err != nil {
+		s.Fatalf("acquire: %v", err)
+	}
+	return g
+}
+
+func (s *suite) release(l clients.Lock, g clients.Grant) {
+	s.Helper()
+	if err := l.Release(s.patience(), g); err != nil {
+		s.Fatalf("release: %v", err)
+	}
+}
+
+// limited runs a call with a context of the given length and demands that it ends soon after.
+func (s *suite) limited(d time.Duration, call func(context.Context) error) error {
+	s.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	defer cancel()
+	start := time.Now()
+	err := call(ctx)
+	if took := time.Since(start); took > d+Slack/3 {
+		s.Errorf("a call with %v to go returned after %v: %v", d, took, err)
+	}
+	return err
+}
+
+// try is an acquire that is given little time.
+func (s *suite) try(l clients.Lock, key string) (g clients.Grant, err error) {
+	s.Helper()
+	err = s.limited(brief, func(ctx context.Context) (err error) {
+		g, err = l.Acquire(ctx, key)
+		return err
+	})
+	return g, err
+}
+
+// eventually waits until the condition holds.
+func (s *suite) eventually(what string, condition func() bool) {
+	s.Helper()
+	ctx := s.patience()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !condition() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			s.Fatalf("it never came that %s", what)
+		}
+	}
+}

@@ -1,0 +1,185 @@
+package clienttest
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/monotime"
+)
+
+func grantAndRelease(s *suite) {
+	l, key := s.open(), s.key()
+	var before int64
+	for range 5 {
+		start := monotime.Now()
+		g := s.acquire(l, key)
+		end := monotime.Now()
+		if g.Key != key || g.Attempt < start || g.Attempt > end || g.First < start || g.First > g.Attempt {
+			s.Errorf("called in [%d, %d], granted %+v", start, end, g)
+		}
+		if g.Enqueued != 0 && (g.Enqueued < g.Attempt || g.Enqueued > end) {
+			s.Errorf("called in [%d, %d], enqueued at %d", start, end, g.Enqueued)
+		}
+		s.tokenRises(&before, g)
+		if h, ok := l.(clients.Holder); ok {
+			if err := h.Held(s.patience(), g); err != nil {
+				s.Errorf("held: %v", err)
+			}
+		}
+		s.release(l, g)
+		if h, ok := l.(clients.Holder); ok {
+			if err := h.Held(s.patience(), g); !errors.Is(err, clients.ErrNotHeld) {
+				s.Errorf("held after the release: %v", err)
+			}
+		}
+	}
+}
+
+// tokenRises demands what the lock claims of its tokens, of grants in their order.
+func (s *suite) tokenRises(before *int64, g clients.Grant) {
+	s.Helper()
+	switch s.kind.Claims.Token {
+	case "fencing":
+		if g.Token <= *before {
+			s.Errorf("token %d after %d", g.Token, *before)
+		}
+		*before = g.Token
+	case "none", "":
+		if g.Token != 0 {
+			s.Errorf("token %d of a lock that claims to have none", g.Token)
+		}
+	}
+}
+
+func exclusion(s *suite) {
+	a, b, key := s.open(), s.open(), s.key()
+	g := s.acquire(a, key)
+	// Busy is the answer only while the holder's lease lasts, and only when the service was asked.
+	if _, err := s.try(b, key); !errors.Is(err, clients.ErrBusy) {
+		s.Errorf("the key is taken: %v", err)
+	}
+	other := s.key()
+	s.release(b, s.acquire(b, other)) // other keys are free
+	s.release(a, g)
+	g = s.acquire(b, key)
+	if _, err := s.try(a, key); !errors.Is(err, clients.ErrBusy) {
+		s.Errorf("the key is taken by the second client: %v", err)
+	}
+	s.release(b, g)
+}
+
+func cancelledWait(s *suite) {
+	a, b, c, key := s.open(), s.open(), s.open(), s.key()
+	g := s.acquire(a, key)
+	ctx, cancel := context.WithCancel(context.Background())
+	result := make(chan error, 1)
+	start := time.Now()
+	go func() {
+		_, err := b.Acquire(ctx, key)
+		result <- err
+	}()
+	select {
+	case err := <-result:
+		s.Fatalf("returned while the key was taken and the context stood: %v", err)
+	case <-time.After(brief / 5): // nothing else can show that it waits
+	}
+	cancel()
+	err := <-result
+	if took := time.Since(start); !errors.Is(err, clients.ErrBusy) || took > Slack/3 {
+		s.Errorf("cancelled while waiting, after %v: %v", took, err)
+	}
+	s.release(a, g)
+	// b's client is alive, and would keep alive whatever it had left in the queue: for ever, with a session.
+	started := time.Now()
+	s.release(c, s.acquire(c, key))
+	if took := time.Since(started); took > s.TTL/2+2*time.Second {
+		s.Errorf("a free key was granted after %v only", took)
+	}
+	s.release(b, s.acquire(b, key))
+}
+
+func handover(s *suite) {
+	a, b, key := s.open(), s.open(), s.key()
+	for range 3 {
+		g := s.acquire(a, key)
+		result := make(chan error, 1)
+		var got clients.Grant
+		go func() {
+			var err error
+			got, err = b.Acquire(s.patience(), key)
+			result <- err
+		}()
+		released := monotime.Now()
+		s.release(a, g)
+		if err := <-result; err != nil {
+			s.Fatalf("the waiter: %v", err)
+		}
+		if took := monotime.Since(released); took > s.TTL/2+2*time.Second {
+			s.Errorf("granted %v after the release", took)
+		}
+		s.release(b, got)
+	}
+}
+
+// counting increments a counter that nothing but the lock protects. (Loads and stores are atomic for the race detector's
+// sake, which cannot see a lock that works through a network; an increment of load, pause and store is not.)
+func counting(s *suite) {
+	const workers, each = 10, 10
+	key := s.key()
+	var holder, counter, last atomic.Int64
+	var group sync.WaitGroup
+	for w := range workers {
+		l := s.open()
+		group.Go(func() {
+			for range each {
+				g, err := l.Acquire(s.patience(), key)
+				if err != nil {
+					s.Errorf("client %d: %v", w, err)
+					return
+				}
+				if !holder.CompareAndSwap(0, int64(w+1)) {
+					s.Errorf("client %d was granted while %d held", w+1, holder.Load())
+				}
+				n := counter.Load()
+				before := last.Load()
+				s.tokenRises(&before, g)
+				last.Store(before)
+				runtime.Gosched()
+				counter.Store(n + 1)
+				holder.CompareAndSwap(int64(w+1), 0)
+				if err := l.Release(s.patience(), g); err != nil {
+					s.Errorf("client %d: release: %v", w+1, err)
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+	if n := counter.Load(); n != workers*each {
+		s.Errorf("the counter stands at %d, %d grants were given", n, workers*each)
+	}
+}
+
+func closing(s *suite) {
+	key := s.key()
+	b := s.open()
+	s.release(b, s.acquire(b, s.key())) // whatever is opened once is open before the count
+	before := runtime.NumGoroutine()
+	for range 3 {
+		a, closeA := s.openClosable()
+		s.release(a, s.acquire(a, key))
+		g := s.acquire(a, key)
+		closeA()
+		if err := s.limited(brief, func(ctx context.Context) error { return a.Release(ctx, g) }); err == nil {
+			s.Error("a closed client released")
+		}
+		// A session is given up with its keys, a lease without session runs out.
+		s.release(b, s.acquire(b, key))
+	}
+	s.eventually("the goroutines of closed clients end", func() bool { return runtime.NumGoroutine() <= before })
+}

@@ -1,0 +1,163 @@
+package clienttest
+
+import (
+	"context"
+	"errors"
+	"syscall"
+	"time"
+
+	"github.com/lockchaos/lockchaos/clients"
+)
+
+// gone is the longest time after which a lock whose holder no longer refreshes it is free, but for the machine's slowness.
+func (s *suite) gone() time.Duration { return s.TTL + Slack/2 }
+
+func killedHolder(s *suite) {
+	b, key := s.open(), s.key()
+	h := s.startHolder(key)
+	token := h.expectGrant()
+	if _, err := s.try(b, key); !errors.Is(err, clients.ErrBusy) {
+		s.Errorf("the holder lives: %v", err)
+	}
+	h.kill()
+	start := time.Now()
+	g := s.acquire(b, key)
+	if took := time.Since(start); took > s.gone() {
+		s.Errorf("the dead holder's lock was free after %v, the TTL is %v", took, s.TTL)
+	}
+	s.tokenRises(&token, g)
+	s.release(b, g)
+}
+
+// frozenHolder stops the holder's process until another has the key, as a long garbage collection would.
+func frozenHolder(s *suite) {
+	b, key := s.open(), s.key()
+	h := s.startHolder(key)
+	token := h.expectGrant()
+	h.send("held")
+	h.expect("held")
+	h.signal(syscall.SIGSTOP)
+	g := s.acquire(b, key)
+	s.tokenRises(&token, g)
+	h.signal(syscall.SIGCONT)
+	if h.holder {
+		h.send("held")
+		h.expect("not held")
+	}
+	if h.watcher {
+		start := time.Now()
+		h.expect("lost")
+		if grace := time.Duration(s.kind.Claims.LostGrace); grace > 0 && time.Since(start) > grace+Slack/3 {
+			s.Errorf("told of the loss after %v, the lock claims %v", time.Since(start), grace)
+		}
+	}
+	// What the loser does now must not touch the new holder.
+	h.send("release")
+	h.expect("released")
+	s.stillHeld(b, g)
+	// And it must be able to go on.
+	h.send("acquire")
+	h.expectNothing()
+	s.release(b, g)
+	if again := h.expectGrant(); s.kind.Claims.Token == "fencing" && again <= token {
+		s.Errorf("token %d after %d", again, token)
+	}
+}
+
+// staleRelease lets a grant expire, without its client knowing, and releases it when another holds the key.
+func staleRelease(s *suite) {
+	b, c, key := s.open(), s.open(), s.key()
+	forged := clients.Grant{Key: key, Token: 1, Secret: "nobody's"}
+	g := s.acquire(b, key)
+	if err := c.Release(s.patience(), forged); !errors.Is(err, clients.ErrNotHeld) {
+		s.Errorf("a forged grant was released: %v", err)
+	}
+	if h, ok := c.(clients.Holder); ok {
+		if err := h.Held(s.patience(), forged); !errors.Is(err, clients.ErrNotHeld) {
+			s.Errorf("a forged grant is held: %v", err)
+		}
+	}
+	s.stillHeld(b, g)
+	s.release(b, g)
+	// The same grant once more, now that another holds the key.
+	other := s.acquire(c, key)
+	if err := b.Release(s.patience(), g); err != nil && !errors.Is(err, clients.ErrNotHeld) {
+		s.Errorf("released twice: %v", err)
+	}
+	s.stillHeld(c, other)
+	s.release(c, other)
+}
+
+// stillHeld demands that the hold stands, by asking and by trying.
+func (s *suite) stillHeld(l clients.Lock, g clients.Grant) {
+	s.Helper()
+	if h, ok := l.(clients.Holder); ok {
+		if err := h.Held(s.patience(), g); err != nil {
+			s.Errorf("the hold should stand: %v", err)
+		}
+	}
+	if _, err := s.try(s.open(), g.Key); !errors.Is(err, clients.ErrBusy) {
+		s.Errorf("the key should be taken: %v", err)
+	}
+}
+
+// frozenService stops the service in the middle of things. Whatever was asked may be carried out when it goes on.
+func frozenService(s *suite) {
+	a, b, key, free := s.open(), s.open(), s.key(), s.key()
+	s.release(b, s.acquire(b, free)) // b is connected, so that what it asks is sent
+	g := s.acquire(a, key)
+	s.Stop(s.T)
+	thawed := false
+	thaw := func() {
+		if !thawed {
+			thawed = true
+			s.Continue(s.T)
+		}
+	}
+	defer thaw()
+	if _, err := s.try(b, free); err == nil || clients.Definite(err) {
+		s.Errorf("acquire from a frozen service: %v", err)
+	}
+	if err := s.limited(brief, func(ctx context.Context) error { return a.Release(ctx, g) }); err == nil || clients.Definite(err) {
+		s.Errorf("release at a frozen service: %v", err)
+	}
+	if h, ok := a.(clients.Holder); ok {
+		if err := s.limited(brief, func(ctx context.Context) error { return h.Held(ctx, g) }); err == nil {
+			s.Error("a frozen service confirmed the hold")
+		}
+	}
+	thaw()
+	// What the open calls left ends by itself, and everyone can go on, those whose calls were open included.
+	c := s.open()
+	for _, k := range []string{key, free} {
+		for _, l := range []clients.Lock{c, b, a} {
+			s.release(l, s.acquire(l, k))
+		}
+	}
+}
+
+func overContext(s *suite) {
+	a, key := s.open(), s.key()
+	g := s.acquire(a, key)
+	over, cancel := context.WithCancel(context.Background())
+	cancel()
+	calls := []struct {
+		name string
+		call func() error
+	}{
+		{"acquire", func() error { _, err := a.Acquire(over, s.key()); return err }},
+		{"release", func() error { return a.Release(over, g) }},
+	}
+	for _, c := range calls {
+		start := time.Now()
+		if err := c.call(); err == nil || errors.Is(err, clients.ErrBusy) {
+			s.Errorf("%s with a context that is over: %v", c.name, err)
+		}
+		if took := time.Since(start); took > Slack/3 {
+			s.Errorf("%s with a context that is over took %v", c.name, took)
+		}
+	}
+	// The client is as good as before.
+	k := s.key()
+	s.release(a, s.acquire(a, k))
+}

@@ -1,0 +1,262 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/client/v3/concurrency"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+
+	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/monotime"
+)
+
+// Lease is the lock etcd-lease.
+var Lease = clients.Kind{
+	Name:    "etcd-lease",
+	About:   "etcd's own lock: a session with a lease and a queue of keys; the token is the create revision of the lock's key",
+	Service: "etcd",
+	Claims:  clients.Claims{Validity: "session", Token: "fencing", LostGrace: int64(2 * time.Second), Permits: 1},
+	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
+		return open(c)
+	},
+}
+
+// prefix is where all locks live.
+const prefix = "lockchaos/"
+
+// grace is how long after its context a call waits for the library to clean up.
+const grace = 250 * time.Millisecond
+
+// retryPause is the pause after an attempt that the service answered with an error.
+const retryPause = 20 * time.Millisecond
+
+type lock struct {
+	client  *clientv3.Client
+	seconds int64 // TTL that is asked for
+	lost    chan clients.Loss
+
+	mu      sync.Mutex
+	session *session
+
+	// background are tasks that end with the client's context at the latest.
+	background sync.WaitGroup
+}
+
+// open makes the client. It connects in the background.
+func open(c clients.Config) (clients.Lock, error) {
+	if len(c.Nodes) == 0 {
+		return nil, errors.New("an etcd lock needs the address of at least one member; none was configured")
+	}
+	if c.TTL <= 0 {
+		return nil, fmt.Errorf("etcd at %s: a TTL of %v; configure one second or more", strings.Join(c.Nodes, ","), time.Duration(c.TTL))
+	}
+	client, err := clientv3.New(clientv3.Config{
+		Endpoints:   c.Nodes,
+		Logger:      zap.NewNop(), // what goes wrong is in the errors
+		DialOptions: []grpc.DialOption{grpc.WithChainUnaryInterceptor(stampTxn)},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("etcd at %s: %w", strings.Join(c.Nodes, ","), err)
+	}
+	second := int64(time.Second)
+	return &lock{client: client, seconds: (c.TTL + second - 1) / second, lost: make(chan clients.Loss, 16)}, nil
+}
+
+// stampTxn notes when a transaction was answered: the waiter was in the queue by then.
+func stampTxn(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	err := invoke(ctx, method, req, reply, cc, opts...)
+	if stamp, ok := ctx.Value(stampKey{}).(*atomic.Int64); ok && err == nil && method == txnMethod {
+		stamp.Store(monotime.Now())
+	}
+	return err
+}
+
+// Acquire waits in the queue until ctx is done.
+func (l *lock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
+	g := clients.Grant{Key: key}
+	err := ctx.Err()
+	for ctx.Err() == nil {
+		start := monotime.Now()
+		var h *hold
+		var enqueued int64
+		h, enqueued, err = l.attempt(ctx, key)
+		if err == nil {
+			// An earlier attempt of this call, if any, was about a key of a session that is over: it cannot have been this grant.
+			return clients.Grant{Key: key, Token: h.revision, Attempt: start, First: start, Enqueued: enqueued, Secret: h}, nil
+		}
+		if g.First == 0 && errors.Is(err, errOpen) {
+			g.First = start
+		}
+		if errors.Is(err, clients.ErrBusy) {
+			break
+		}
+		wait(ctx, retryPause)
+	}
+	if g.First != 0 && errors.Is(err, clients.ErrBusy) {
+		err = errOpen // busy now, but an earlier attempt of this call may still be in the queue
+	}
+	return g, fmt.Errorf("acquire %q from etcd at %s: %w", key, l.nodes(), err)
+}
+
+// errOpen: a request was sent and not answered.
+var errOpen = errors.New("a request was not answered, it may have been carried out")
+
+// attempt enters the queue once, and waits there.
+func (l *lock) attempt(ctx context.Context, key string) (h *hold, enqueued int64, err error) {
+	s, err := l.openSession(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	// Escaped: the library takes whatever lies under the prefix for a waiter of this lock, so "a" would wait for "a/b".
+	m := concurrency.NewMutex(s.Session, prefix+url.PathEscape(key))
+	stamp := new(atomic.Int64)
+	err, done := l.bounded(ctx, func() error { return m.Lock(context.WithValue(ctx, stampKey{}, stamp)) })
+	switch {
+	case !done:
+		l.giveUp(s)
+		return nil, 0, fmt.Errorf("%w: %w", errOpen, err)
+	case err != nil && cleanedUp(m):
+		if ctx.Err() != nil {
+			return nil, 0, clients.ErrBusy
+		}
+		return nil, 0, err
+	case errors.Is(err, concurrency.ErrSessionExpired):
+		l.giveUp(s) // our key went with the lease
+		return nil, 0, err
+	case err != nil:
+		l.giveUp(s)
+		return nil, 0, fmt.Errorf("%w: %w", errOpen, err)
+	}
+	h = &hold{lock: l, session: s, mutex: m, key: key, path: m.Key(), revision: revision(m)}
+	switch {
+	case h.revision == 0:
+		l.giveUp(s)
+		return nil, 0, fmt.Errorf("the library does not tell the create revision of %s: %w", h.path, errOpen)
+	case !s.add(h):
+		l.giveUp(s)
+		return nil, 0, fmt.Errorf("the session ended with the grant: %w", errOpen)
+	}
+	return h, stamp.Load(), nil
+}
+
+// bounded runs a call of the library that may not heed its context. done is false when it was left behind; it then ends with the
+// client, and must not be given anything that is used again.
+func (l *lock) bounded(ctx context.Context, call func() error) (err error, done bool) {
+	result := make(chan error, 1)
+	l.background.Go(func() { result <- call() })
+	select {
+	case err := <-result:
+		return err, true
+	case <-ctx.Done():
+	}
+	late := time.NewTimer(grace)
+	defer late.Stop()
+	select {
+	case err := <-result:
+		return err, true
+	case <-late.C:
+		return ctx.Err(), false
+	}
+}
+
+// cleanedUp tells whether a Lock that failed has deleted its key: the library then forgets the key's name.
+func cleanedUp(m *concurrency.Mutex) bool { return m.Key() == "\x00" }
+
+// revision returns the create revision of the lock's own key, 0 when the library does not tell.
+func revision(m *concurrency.Mutex) int64 {
+	owner := m.IsOwner()
+	if c, ok := owner.GetCompare().GetTargetUnion().(*etcdserverpb.Compare_CreateRevision); ok {
+		return c.CreateRevision
+	}
+	return 0
+}
+
+// Release deletes the key. The library answers ok even if it was not there.
+func (l *lock) Release(ctx context.Context, g clients.Grant) error {
+	h, ok := g.Secret.(*hold)
+	if !ok || h.lock != l {
+		return fmt.Errorf("release %q: the grant is not one of this client's: %w", g.Key, clients.ErrNotHeld)
+	}
+	err := ctx.Err() // over already: nothing is sent
+	if err == nil {
+		err = h.mutex.Unlock(ctx)
+		h.session.remove(h)
+		if errors.Is(err, concurrency.ErrLockReleased) {
+			err = clients.ErrNotHeld
+		} else if err != nil {
+			l.giveUp(h.session)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("release %q at etcd %s: %w", g.Key, l.nodes(), err)
+	}
+	return nil
+}
+
+// Held asks the session and then the service, which answers as of now (a linearizable read).
+func (l *lock) Held(ctx context.Context, g clients.Grant) error {
+	h, ok := g.Secret.(*hold)
+	if !ok || h.lock != l {
+		return fmt.Errorf("%q: the grant is not one of this client's: %w", g.Key, clients.ErrNotHeld)
+	}
+	if h.session.ended() {
+		return fmt.Errorf("%q: its session has ended: %w", g.Key, clients.ErrNotHeld)
+	}
+	reply, err := l.client.Get(ctx, h.path)
+	if err != nil {
+		return fmt.Errorf("ask etcd at %s who holds %q: %w", l.nodes(), g.Key, err)
+	}
+	if len(reply.Kvs) == 0 || reply.Kvs[0].CreateRevision != h.revision {
+		return fmt.Errorf("%q: its key has gone from etcd: %w", g.Key, clients.ErrNotHeld)
+	}
+	return nil
+}
+
+// Lost tells of grants whose session ended.
+func (l *lock) Lost() <-chan clients.Loss { return l.lost }
+
+// GrantedTTL returns the TTL of the present session.
+func (l *lock) GrantedTTL() int64 {
+	if s := l.current(); s != nil {
+		return int64(s.ttl)
+	}
+	return 0
+}
+
+// Close revokes the lease, and with it deletes every key, and closes the connections.
+func (l *lock) Close(ctx context.Context) error {
+	var errs []error
+	if s := l.current(); s != nil {
+		s.end() // what the client gives up itself is not lost
+		s.Orphan()
+		if err := l.revoke(ctx, s); err != nil {
+			errs = append(errs, fmt.Errorf("revoke the lease at etcd %s (it expires by itself in %v): %w", l.nodes(), s.ttl, err))
+		}
+	}
+	if err := l.client.Close(); err != nil {
+		errs = append(errs, fmt.Errorf("close the connections to etcd at %s: %w", l.nodes(), err))
+	}
+	l.background.Wait()
+	return errors.Join(errs...)
+}
+
+func (l *lock) nodes() string { return strings.Join(l.client.Endpoints(), ",") }
+
+func wait(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}

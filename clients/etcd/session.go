@@ -1,0 +1,153 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"go.etcd.io/etcd/client/v3/concurrency"
+
+	"github.com/lockchaos/lockchaos/clients"
+)
+
+// session is a lease with what is held under it.
+type session struct {
+	*concurrency.Session
+	ttl time.Duration // as granted
+
+	mu    sync.Mutex
+	over  bool // ended, or given up
+	holds map[*hold]bool
+}
+
+// hold is the secret of a grant.
+type hold struct {
+	lock     *lock
+	session  *session
+	mutex    *concurrency.Mutex
+	key      string // of the lock
+	path     string // of our key in the queue
+	revision int64  // that created it
+}
+
+// openSession returns the client's session, a new one if there is none. The lease is granted within ctx; NewSession itself would wait
+// for it on the client's own context.
+func (l *lock) openSession(ctx context.Context) (*session, error) {
+	if s := l.current(); s != nil {
+		return s, nil
+	}
+	lease, err := l.client.Grant(ctx, l.seconds)
+	if err != nil {
+		return nil, fmt.Errorf("open a session: %w", err)
+	}
+	kept, err := concurrency.NewSession(l.client, concurrency.WithLease(lease.ID), concurrency.WithTTL(int(lease.TTL)))
+	if err == nil && kept == nil {
+		err = errors.New("nobody keeps its lease alive") // the library returns neither when the client is closed
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open a session: %w", err)
+	}
+	s := &session{Session: kept, ttl: time.Duration(lease.TTL) * time.Second, holds: map[*hold]bool{}}
+	l.mu.Lock()
+	l.session = s
+	l.mu.Unlock()
+	l.background.Go(func() {
+		<-s.Done()
+		l.tell(s.end(), "the session ended: its lease expired, or could not be kept alive")
+	})
+	return s, nil
+}
+
+// current returns the session if there is one that has not ended.
+func (l *lock) current() *session {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.session == nil || l.session.ended() {
+		return nil
+	}
+	return l.session
+}
+
+func (s *session) ended() bool {
+	select {
+	case <-s.Done():
+		return true
+	default:
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.over
+	}
+}
+
+// add takes note of a hold, unless the session is over.
+func (s *session) add(h *hold) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.over {
+		s.holds[h] = true
+	}
+	return !s.over
+}
+
+func (s *session) remove(h *hold) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.holds, h)
+}
+
+// end marks the session as over and returns the keys of the holds that went with it, the first time.
+func (s *session) end() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.over = true
+	var keys []string
+	for _, h := range slices.Collect(maps.Keys(s.holds)) {
+		keys = append(keys, h.key)
+	}
+	clear(s.holds)
+	slices.Sort(keys)
+	return keys
+}
+
+// giveUp ends a session after an open request. Its keys go when the lease is revoked, or else when it expires.
+func (l *lock) giveUp(s *session) {
+	l.tell(s.end(), "the session was given up after a request that was not answered")
+	s.Orphan()
+	l.background.Go(func() {
+		_ = l.revoke(l.client.Ctx(), s) // as good as it goes: nobody keeps it alive any more
+	})
+}
+
+func (l *lock) revoke(ctx context.Context, s *session) error {
+	ctx, cancel := context.WithTimeout(ctx, s.ttl) // after that it has expired
+	defer cancel()
+	_, err := l.client.Revoke(ctx, s.Lease())
+	return err
+}
+
+// tell sends lost-events. A reader that is slow, or not there, holds nobody up.
+func (l *lock) tell(keys []string, why string) {
+	for _, key := range keys {
+		loss := clients.Loss{Key: key, Why: why}
+		select {
+		case l.lost <- loss:
+		default:
+			l.background.Go(func() {
+				select {
+				case l.lost <- loss:
+				case <-l.client.Ctx().Done():
+				}
+			})
+		}
+	}
+}
+
+// stampKey carries the address of a stamp in a context: when the answer to the transaction came that put the
+// waiter into the queue. The library does not tell.
+type stampKey struct{}
+
+const txnMethod = "/etcdserverpb.KV/Txn"
