@@ -77,9 +77,8 @@ func (h *Host) enter() error {
 	if err := up("lo"); err != nil {
 		return err
 	}
-	// Processes of the host are forked from this thread and must not inherit our capabilities.
-	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
-		return fmt.Errorf("drop ambient capabilities: %w", err)
+	if err := bequeathNothing(); err != nil {
+		return err
 	}
 	// Not /proc/self: that is the program's first thread.
 	const own = "/proc/thread-self/ns/net"
@@ -90,6 +89,23 @@ func (h *Host) enter() error {
 	h.NetNS = fd
 	h.inode, err = inode(own)
 	return err
+}
+
+// bequeathNothing keeps the calling thread's capabilities from what it forks: it empties the inheritable set, and with that
+// the ambient one.
+func bequeathNothing() error {
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var sets [2]unix.CapUserData // 32 capabilities each
+	if err := unix.Capget(&header, &sets[0]); err != nil {
+		return fmt.Errorf("read capabilities: %w", err)
+	}
+	for i := range sets {
+		sets[i].Inheritable = 0
+	}
+	if err := unix.Capset(&header, &sets[0]); err != nil {
+		return fmt.Errorf("drop inheritable capabilities: %w", err)
+	}
+	return nil
 }
 
 // join makes the veth pair and gives the host's end its address.
@@ -210,11 +226,12 @@ const closeLimit = 5 * time.Second
 
 // Close kills every process on the host and takes the host off the network. A second call returns what the first did.
 func (h *Host) Close() error {
-	h.once.Do(func() { h.ended = h.close() })
+	h.once.Do(func() { h.ended = h.close(true) })
 	return h.ended
 }
 
-func (h *Host) close() error {
+// close ends the host. Unlinking takes some 40 ms; who removes the whole network need not.
+func (h *Host) close(unlink bool) error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeLimit)
 	defer cancel()
 	close(h.closed)
@@ -227,7 +244,7 @@ func (h *Host) close() error {
 	if err := h.killAll(ctx); err != nil {
 		errs = append(errs, fmt.Errorf("close host %s: %w", h.Name, err))
 	}
-	if h.link != "" {
+	if unlink && h.link != "" {
 		// At once: with the namespace it would go a moment later.
 		if link, err := netlink.LinkByName(h.link); err == nil {
 			_ = netlink.LinkDel(link) // gone already: just as well

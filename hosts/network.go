@@ -124,7 +124,8 @@ func (n *Network) Close() error {
 	n.mu.Unlock()
 	var errs []error
 	for _, h := range hosts {
-		errs = append(errs, h.Close())
+		h.once.Do(func() { h.ended = h.close(false) }) // their links go with their namespaces
+		errs = append(errs, h.ended)
 	}
 	bridges.Lock()
 	defer bridges.Unlock()
