@@ -1,0 +1,92 @@
+package reports
+
+import (
+	"github.com/lockchaos/lockchaos/checker"
+)
+
+// telling picks the violation that a report tells first: the one that shows most of the harm that the scenario's result
+// names. Among equals the earliest wins, for it is where a reader starts in the history too.
+func telling(s Scenario) *checker.Violation {
+	var best *checker.Violation
+	bestRank := 0
+	for i := range s.Verdict.Properties {
+		p := &s.Verdict.Properties[i]
+		if p.Outcome != checker.Violated {
+			continue
+		}
+		for j := range p.Violations {
+			if n := rank(&p.Violations[j]); n > bestRank {
+				best, bestRank = &p.Violations[j], n
+			}
+		}
+	}
+	return best
+}
+
+// rank orders violations by how much of the story they hold.
+func rank(v *checker.Violation) int {
+	n := 1
+	switch v.Property {
+	case checker.MutualExclusion:
+		n = 10
+	case checker.UnfencedWrite, checker.LostUpdate:
+		n = 9
+	case checker.TokenOrder:
+		n = 5
+	}
+	n += 10 * int(v.Severity)
+	if v.A != nil && v.B != nil {
+		n += 4
+	}
+	if v.Kind == "lease-overrun" || v.Kind == "granted-while-valid" {
+		n += 2
+	}
+	if len(v.Faults) > 0 {
+		n++
+	}
+	return n
+}
+
+// overlap returns the instants of a double-hold, and whether the violation is one.
+func overlap(v *checker.Violation) (from, to int64, ok bool) {
+	if v == nil || v.Property != checker.MutualExclusion || v.To <= v.From {
+		return 0, 0, false
+	}
+	return v.From, v.To, true
+}
+
+// kindWords explains what kind of violation it is, for people who know locks but not this program.
+func kindWords(kind string) string {
+	switch kind {
+	case "lease-overrun":
+		return "inherent: the lease ran out while its holder could not know it. No lock that expires can prevent this; a fence contains it"
+	case "granted-while-valid":
+		return "a defect of the lock: it gave the key away while it had promised it to another"
+	case "late-notice":
+		return "a defect of the lock: it told its client of the loss later than it says it does"
+	case "unexplained":
+		return "the history does not show for certain why"
+	case "stale":
+		return "the write began after the later grant: the client no longer had the lock when it sent it"
+	case "in-flight":
+		return "the write was sent in time and arrived late: no lock can prevent this, only a fence"
+	}
+	return ""
+}
+
+// propertyWords says what a property demands.
+func propertyWords(name string) string {
+	switch name {
+	case checker.MutualExclusion:
+		return "At most one client acts as the holder of a key."
+	case checker.UnfencedWrite:
+		return "The store takes no write of an older grant after one of a newer grant."
+	case checker.LostUpdate:
+		return "A write replaces the version that its client has read, never one it has not seen."
+	case checker.TokenOrder:
+		return "A later grant never has a smaller fencing token than an earlier one."
+	case checker.StuckLock:
+		return "After healing, a fresh client can acquire every key."
+	}
+	return ""
+}

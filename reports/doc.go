@@ -1,0 +1,18 @@
+// Package reports turns verdicts and histories into things to read: HTML pages, a terminal table, JUnit and JSON.
+//
+// It renders only. Whatever a page says was judged by package checker or recorded in the history; nothing here decides
+// whether a lock is safe. What is computed is how to say it: which violation tells most, in what order its ops are retold,
+// which part of the run a timeline shows.
+//
+// Two guarantees follow. Rendering is pure: the same input gives the same bytes, for no clock is read and no map is ranged
+// over, so a saved verdict and history can be rendered again and compared. And a page never claims more than its verdicts:
+// the sentence at the head of an index is chosen by the results of all its scenarios, and falls back to plain counts as soon
+// as one of them disagrees with it.
+//
+// A page is one self-contained file. Its content security policy forbids scripts and every request; texts that come from
+// programs under test (errors, evidence, versions, names) are escaped, stripped of control and direction-changing
+// characters, and clipped. It reads on paper, in light and dark, and from 400 pixels upwards.
+//
+// WriteIndex and WriteScenario write the pages, WriteVerdict and WriteSuite what is needed to write them again
+// (ReadVerdict, ReadSuite), WriteJUnit the file for CI, Matrix and Line what the terminal shows.
+package reports

@@ -1,0 +1,205 @@
+package reports
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// headline says in a sentence what came out.
+func headline(s Scenario, t *story) prose {
+	n := s.count(checker.MutualExclusion)
+	switch s.Result() {
+	case Failed:
+		return prose{}.t("The scenario did not run to its end: " + clip(firstLine(s.Failed), 200))
+	case Skipped:
+		return prose{}.t("Not run: " + clip(firstLine(s.Skipped), 200))
+	case Inconclusive:
+		return prose{}.t("This run proves nothing either way")
+	case Pass:
+		return passHeadline(s)
+	case Contained:
+		p := held(n, t).t(", and the fence refused ")
+		return p.t(fmt.Sprintf("%s: the data is whole", plural(s.Verdict.Stats.Refused, "stale write")))
+	case Corrupted:
+		if n == 0 {
+			return corruptedAlone(s)
+		}
+		p := held(n, t).t(", and the store took ")
+		if stale := s.Verdict.Stats.Stale; stale > 0 {
+			return p.t(plural(stale, "write") + " it should have refused")
+		}
+		return p.t("writes that lost " + plural(s.count(checker.LostUpdate), "update"))
+	}
+	if n > 0 {
+		return held(n, t).t(s.harmless())
+	}
+	if t != nil && t.v.Text != "" {
+		return prose{}.t(strings.TrimSuffix(sentence(clip(t.v.Text, 240)), "."))
+	}
+	return prose{}.t(sentence(list(s.violatedNames()) + " violated"))
+}
+
+// harmless ends the headline of double-holds without a stale write, saying only what the verdict says.
+func (s Scenario) harmless() string {
+	if s.Verdict.Severity == checker.Untested {
+		return "; nothing stale reached the store"
+	}
+	var rest []string
+	for _, name := range s.violatedNames() {
+		if name != checker.MutualExclusion {
+			rest = append(rest, name)
+		}
+	}
+	if len(rest) > 0 {
+		return "; " + list(rest) + " violated too"
+	}
+	return ""
+}
+
+// held begins a headline about double-holds: with its length when there was one, with their number when there were more.
+func held(n int, t *story) prose {
+	p := prose{}.t("Two clients held ")
+	key := ""
+	if t != nil {
+		key = t.key
+	}
+	if key == "" {
+		return p.t("the lock at once " + times(n))
+	}
+	if n == 1 {
+		if from, to, ok := overlap(t.v); ok {
+			return p.code(key).t(" for " + span(to-from))
+		}
+	}
+	return p.code(key).t(" at once, " + times(n))
+}
+
+func corruptedAlone(s Scenario) prose {
+	if stale := s.Verdict.Stats.Stale; stale > 0 {
+		return prose{}.t("The store took " + plural(stale, "write") + " it should have refused")
+	}
+	return prose{}.t(plural(s.count(checker.LostUpdate), "update") + " were lost")
+}
+
+func passHeadline(s Scenario) prose {
+	st := s.Verdict.Stats
+	p := prose{}.t("Never two holders in " + plural(st.Grants, "grant"))
+	if n := bites(st.Faults); n > 0 {
+		return p.t(", though " + plural(n, "injected fault") + " took effect")
+	}
+	if st.Handovers > 0 {
+		return p.t(" and " + plural(st.Handovers, "contended hand-over"))
+	}
+	return p
+}
+
+// lede tells in two or three sentences who did what and why, and whether it was expected.
+func (r *record) lede(s Scenario, t *story) prose {
+	var p prose
+	if t != nil && t.a != nil && t.b != nil && t.v.Property != "" {
+		p = r.pairLede(t)
+	} else if t != nil && t.v.Text != "" {
+		p = p.t(sentence(clip(t.v.Text, clipText)))
+	}
+	return expected(p, s)
+}
+
+// expected ends a lede with what theory says.
+func expected(p prose, s Scenario) prose {
+	switch {
+	case s.unexpected():
+		return p.t(" ").b("This was not expected.")
+	case len(s.Expect) == 0 || !s.Met || !s.judged():
+		return p
+	case s.Why != "":
+		return p.t(" Expected: " + sentence(clip(s.Why, clipText)))
+	}
+	return p.t(" This was expected.")
+}
+
+// pairLede tells of two clients' grants.
+func (r *record) pairLede(t *story) prose {
+	a, b := client(t.a.client), client(t.b.client)
+	var p prose
+	switch f := t.fault; {
+	case t.v.Kind == "granted-while-valid":
+		p = p.t(fmt.Sprintf("%s was granted %s while the lock still promised it to %s. ", sentence(b)[:len(b)], t.key, a))
+	case f != nil && f.touches(t.a.client):
+		p = p.t(fmt.Sprintf("%s was %s for %s while it held %s%s. ", sentence(a)[:len(a)], faultDid(f.Kind, f.Injected), span(f.To-f.From), t.key,
+			r.ofLease(f.To-f.From)))
+		p = p.t(fmt.Sprintf("The lock service gave %s to %s. ", t.key, b))
+		if t.a.last > f.To {
+			p = p.t(sentence(a)[:len(a)] + " went on as if it still held the lock")
+			return r.aftermath(p, t, b)
+		}
+	default:
+		p = p.t(fmt.Sprintf("%s held %s under %s while %s held it under %s. ", sentence(a)[:len(a)], t.key, grantName(t.a.id, t.a.token), b,
+			grantName(t.b.id, t.b.token)))
+	}
+	switch {
+	case len(t.stale) > 0:
+		p = p.t("The store took the stale write.")
+	case len(t.refused) > 0:
+		p = p.t("The store refused the stale write.")
+	}
+	return p
+}
+
+// aftermath says what the client did once it went on.
+func (r *record) aftermath(p prose, t *story, b string) prose {
+	switch {
+	case len(t.stale) > 0 && t.lostUpdate:
+		return p.t(", and overwrote the work of " + b + ".")
+	case len(t.stale) > 0:
+		return p.t(", and the store took its stale write.")
+	case len(t.refused) > 0 && t.b.token != 0:
+		return p.t(fmt.Sprintf(", but the store had seen #%d by then, and refused the write under #%d.", t.b.token, t.a.token))
+	case len(t.refused) > 0:
+		return p.t(", but the store refused its write.")
+	}
+	return p.t(".")
+}
+
+// ofLease compares a disturbance with the lock's TTL.
+func (r *record) ofLease(d int64) string {
+	ttl := r.h.Header.TTL
+	if ttl <= 0 || d <= ttl {
+		return ""
+	}
+	what := "lease"
+	if r.h.Header.Claims.Validity == "session" {
+		what = "session's TTL"
+	}
+	return fmt.Sprintf(", %.1f times its %s of %s", float64(d)/float64(ttl), what, span(ttl))
+}
+
+// metaLine is the line of facts under the lede.
+func metaLine(hist *history.History) []string {
+	h := hist.Header
+	out := []string{"lock " + clip(h.Lock, clipName)}
+	if h.TTL > 0 {
+		out = append(out, "TTL "+span(h.TTL))
+	}
+	kind := "unfenced"
+	if h.Store.Fenced && h.Store.FenceReads {
+		kind = "fenced"
+	} else if h.Store.Fenced {
+		kind = "fenced on writes only"
+	}
+	out = append(out, "store "+clip(h.Store.Engine, clipName)+", "+kind)
+	if h.Workload != "" {
+		w := "workload " + clip(h.Workload, clipName)
+		if h.Guard == "check" {
+			w += ", asks the lock before each write"
+		}
+		out = append(out, w)
+	}
+	out = append(out, plural(h.Clients, "client"), plural(len(hist.Keys), "key"))
+	if h.Duration > 0 {
+		out = append(out, span(h.Duration))
+	}
+	return append(out, fmt.Sprintf("seed %d", h.Seed))
+}

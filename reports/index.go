@@ -1,0 +1,279 @@
+package reports
+
+import (
+	"html/template"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// indexPage is what index.html shows.
+type indexPage struct {
+	CSS       template.CSS
+	Suite     Suite
+	Facts     []string
+	Headline  string
+	AllMet    bool
+	Lede      string
+	Tiles     []tile
+	Columns   []string
+	Rows      []matrixRow
+	Troubles  []trouble
+	Scenarios []listed
+	Versions  []history.Part
+	Words     []entry
+	StandIns  []string
+}
+
+type tile struct {
+	Count string
+	Word  string
+	Class string
+}
+
+// matrixRow is one lock on one kind of store.
+type matrixRow struct {
+	Lock, Service, Store string
+	First                bool // the first row of its lock
+	Cells                []matrixCell
+}
+
+// matrixCell holds the scenarios of one lock, store and fault; most often one, or none.
+type matrixCell struct {
+	Fault string
+	Runs  []cellRun
+}
+
+type cellRun struct {
+	Href, Name, Variant, Detail string
+	Result                      Result
+	Unexpected                  bool
+	Want                        string
+}
+
+// trouble is a scenario that needs a reader's attention, with why.
+type trouble struct {
+	Name, Href, What, Why string
+	Class                 string
+	Log                   string
+	Rerun                 string
+}
+
+type listed struct {
+	Name, Href, About, Elapsed, Expected string
+	Result                               Result
+	Detail                               string
+}
+
+// entry is a word and what it means.
+type entry struct{ Word, Means, Class string }
+
+// WriteIndex writes index.html: what the suite showed as a whole, and the way to every scenario's report.
+func WriteIndex(w io.Writer, s Suite) error {
+	p := indexPage{CSS: css, Suite: s, Headline: s.headline(), Lede: s.lede(), Tiles: tiles(s), Troubles: troubles(s),
+		Versions: s.Versions, Words: resultWords, StandIns: s.StandIns, AllMet: true}
+	for _, x := range s.Scenarios {
+		p.AllMet = p.AllMet && !x.unexpected() && x.Failed == ""
+		p.Scenarios = append(p.Scenarios, listing(x))
+	}
+	if s.Version != "" {
+		p.Facts = append(p.Facts, "lockchaos "+clip(s.Version, clipName))
+	}
+	if !s.Started.IsZero() {
+		p.Facts = append(p.Facts, s.Started.Format("2006-01-02 15:04"))
+	}
+	if s.Runtime != "" {
+		p.Facts = append(p.Facts, clip(s.Runtime, clipName))
+	}
+	if s.Elapsed > 0 {
+		p.Facts = append(p.Facts, span(int64(s.Elapsed)))
+	}
+	p.Columns, p.Rows = matrix(s)
+	for i, c := range p.Columns {
+		p.Columns[i] = faultTitle(c)
+	}
+	return render(w, "index.html.tmpl", p)
+}
+
+func listing(x Scenario) listed {
+	l := listed{Name: clip(x.Name, clipName), Href: link(x), About: clip(x.About, clipText), Result: x.Result(), Detail: x.Detail()}
+	if x.Elapsed > 0 {
+		l.Elapsed = span(int64(x.Elapsed))
+	}
+	switch {
+	case x.unexpected():
+		l.Expected = "no"
+	case len(x.Expect) > 0 && x.Met:
+		l.Expected = "yes"
+	}
+	return l
+}
+
+// link points at the scenario's page, "" where it has none.
+func link(x Scenario) string {
+	if x.Dir == "" {
+		return ""
+	}
+	return href(x.Dir, "report.html")
+}
+
+// matrix orders the scenarios: a row for every lock and store, a column for every fault, both as the suite first names them,
+// but no fault first and the rows of a lock together.
+func matrix(s Suite) (columns []string, rows []matrixRow) {
+	for _, x := range s.Scenarios {
+		if !slices.Contains(columns, x.Fault) {
+			columns = append(columns, x.Fault)
+		}
+	}
+	slices.SortStableFunc(columns, func(a, b string) int { return quietFirst(a) - quietFirst(b) })
+	var locks []string
+	for _, x := range s.Scenarios {
+		if !slices.Contains(locks, x.Lock) {
+			locks = append(locks, x.Lock)
+		}
+	}
+	for _, lock := range locks {
+		first := true
+		for _, store := range stores(s, lock) {
+			row := matrixRow{Lock: clip(lock, clipName), Store: clip(store, clipName), First: first}
+			first = false
+			for _, fault := range columns {
+				row.Cells = append(row.Cells, cell(s, lock, store, fault))
+			}
+			for _, x := range s.Scenarios {
+				if x.Lock == lock && x.Service != "" {
+					row.Service = clip(x.Service, clipName)
+				}
+			}
+			rows = append(rows, row)
+		}
+	}
+	return columns, rows
+}
+
+func quietFirst(fault string) int {
+	if isQuiet(fault) {
+		return 0
+	}
+	return 1
+}
+
+// stores lists the kinds of store that a lock was run on, the unfenced first.
+func stores(s Suite, lock string) []string {
+	var out []string
+	for _, x := range s.Scenarios {
+		if x.Lock == lock && !slices.Contains(out, x.Store) {
+			out = append(out, x.Store)
+		}
+	}
+	slices.SortFunc(out, func(a, b string) int { return strings.Compare(b, a) })
+	return out
+}
+
+func cell(s Suite, lock, store, fault string) matrixCell {
+	c := matrixCell{Fault: faultTitle(fault)}
+	for _, x := range s.Scenarios {
+		if x.Lock != lock || x.Store != store || x.Fault != fault {
+			continue
+		}
+		run := cellRun{Href: link(x), Name: clip(x.Name, clipName), Detail: x.Detail(), Result: x.Result(), Unexpected: x.unexpected()}
+		if missed := x.missed(); run.Unexpected && len(missed) > 0 {
+			run.Want = clip(missed[0].Property, clipName) + ": want " + clip(missed[0].Want, clipName)
+		}
+		if v := variant(x); len(c.Runs) > 0 || v != "" && len(strings.Split(x.Name, "/")) > 3 {
+			run.Variant = clip(v, clipName)
+		}
+		c.Runs = append(c.Runs, run)
+	}
+	return c
+}
+
+func tiles(s Suite) []tile {
+	n := s.tally()
+	unexpected := 0
+	for _, x := range s.Scenarios {
+		if x.unexpected() {
+			unexpected++
+		}
+	}
+	out := []tile{
+		{grouped(n[Pass]), "pass", "p"},
+		{grouped(n[Contained]), "contained by a fence", "c"},
+		{grouped(n[Corrupted]), "data corrupted", "v"},
+	}
+	if n[Violated] > 0 {
+		out = append(out, tile{grouped(n[Violated]), "violated, data whole", "v"})
+	}
+	out = append(out, tile{grouped(n[Inconclusive]), "inconclusive", "i"}, tile{grouped(n[Skipped]), "skipped", "s"})
+	if n[Failed] > 0 {
+		out = append(out, tile{grouped(n[Failed]), "failed", "f"})
+	}
+	if unexpected > 0 {
+		out = append(out, tile{grouped(unexpected), "not as expected", "u"})
+	}
+	for i := range out {
+		if out[i].Count == "0" {
+			out[i].Class = "zero"
+		}
+	}
+	return out
+}
+
+// troubles lists what is not as expected, then what failed, was skipped or says nothing.
+func troubles(s Suite) []trouble {
+	var out []trouble
+	for _, pass := range []func(Scenario) bool{
+		Scenario.unexpected,
+		func(x Scenario) bool { return x.Result() == Failed },
+		func(x Scenario) bool { return x.Result() == Inconclusive && !x.unexpected() },
+		func(x Scenario) bool { return x.Result() == Skipped },
+	} {
+		for _, x := range s.Scenarios {
+			if pass(x) {
+				out = append(out, tellTrouble(x))
+			}
+		}
+	}
+	return out
+}
+
+func tellTrouble(x Scenario) trouble {
+	t := trouble{Name: clip(x.Name, clipName), Href: link(x), What: x.Result().String(), Class: resultClass(x.Result()), Rerun: clip(x.Rerun, clipText)}
+	switch {
+	case x.Failed != "":
+		t.Why = sentence(clip(firstLine(x.Failed), clipText))
+		if strings.Contains(strings.TrimSpace(x.Failed), "\n") {
+			t.Log = clip(x.Failed, clipLog)
+		}
+	case x.Skipped != "":
+		t.Why, t.Rerun = sentence(clip(x.Skipped, clipText)), ""
+	case x.unexpected():
+		t.What, t.Class = "unexpected", "u"
+		var diff []string
+		for _, e := range x.missed() {
+			diff = append(diff, clip(e.Property, clipName)+" should be "+clip(e.Want, clipName)+" and is "+clip(e.Got, clipName))
+		}
+		t.Why = sentence(strings.Join(diff, "; "))
+		if len(x.Verdict.Reasons) > 0 {
+			t.Why += " " + sentence(clip(strings.Join(x.Verdict.Reasons, " "), clipText))
+		}
+	default:
+		t.Why = clip(strings.Join(x.Verdict.Reasons, " "), clipText)
+	}
+	return t
+}
+
+// resultWords explains the results to those who see them for the first time.
+var resultWords = []entry{
+	{"pass", "No property was violated, enough happened for a violation to show, and every planned fault is proven to have met a holder. " +
+		"It is evidence, not proof.", "p"},
+	{"contained", "Two clients acted as holders of one key at once, but the store checks fencing tokens and refused what the stale one sent. The data is whole.", "c"},
+	{"corrupted", "The store took a write of a client that no longer held the lock, or a write destroyed another that it had not seen.", "v"},
+	{"violated", "A property was violated, and no stale write reached the store.", "v"},
+	{"inconclusive", "The run does not show enough to judge: a fault that did not take effect, too few grants, a history that was cut. It is never a pass.", "i"},
+	{"skipped", "Not run, for the reason given. It is never a pass.", "s"},
+	{"failed", "The harness or a service failed, so there is nothing to judge.", "f"},
+	{"overlaps, stale", "How often two clients held a key at once, and how many writes the store took from a client whose grant a later one had replaced.", ""},
+}

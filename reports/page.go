@@ -1,0 +1,196 @@
+package reports
+
+import (
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+
+	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// reportPage is what report.html shows.
+type reportPage struct {
+	CSS      template.CSS
+	S        Scenario
+	Name     string
+	Path     []string
+	Pill     tile
+	Headline prose
+	Lede     prose
+	Meta     []string
+	Kind     entry
+	Missed   []Expectation
+	Reasons  []string
+	Log      string
+
+	StoryTitle string
+	Story      *story
+	Sequence   template.HTML
+	Timeline   timeline
+	Overview   template.HTML
+	HasTokens  bool // the grants in sight carry tokens
+	Overlaps   bool // the timeline shows a double-hold
+
+	Properties []propertyRow
+	Violations []violationRow
+	MoreOf     string
+	Faults     []faultRow
+	Bites      []biteRow
+	MoreBites  string
+	Needs      []needRow
+	Latency    latencyPart
+	Advice     []prose
+	Versions   []history.Part
+	Again      []string
+	Files      []fileLink
+}
+
+type latencyPart struct {
+	Drawing  template.HTML
+	P50, P99 string
+	Note     string
+}
+
+type fileLink struct{ Href, Name, Note string }
+
+// WriteScenario writes report.html: one scenario's verdict, and everything that it rests on.
+func WriteScenario(w io.Writer, s Scenario) error {
+	p := reportPage{CSS: css, S: s, Name: clip(s.Name, clipName), Missed: s.missed(), Reasons: s.Verdict.Reasons, Files: fileLinks(s)}
+	p.Path = strings.Split(p.Name, "/")
+	p.Pill = pill(s)
+	if s.Failed != "" {
+		p.Log = clip(s.Failed, clipLog)
+	}
+	for _, c := range []string{s.Rerun, s.Recheck} {
+		if c != "" {
+			p.Again = append(p.Again, clip(c, clipText))
+		}
+	}
+	var t *story
+	var r *record
+	if s.History != nil && s.Failed == "" && s.Skipped == "" {
+		r = newRecord(s.History, s.Verdict)
+		t = p.tell(s, r)
+	}
+	p.Headline = headline(s, t)
+	p.Lede = lede(s, r, t)
+	if s.Skipped == "" && s.Failed == "" {
+		p.judged(s, r)
+	}
+	if s.History != nil {
+		h := s.History
+		p.Meta, p.Versions = metaLine(h), h.Header.Versions
+		p.Advice = advice(s, &h.Header, t)
+		if len(s.StandIns) == 0 {
+			p.S.StandIns = h.Header.StandIns
+		}
+	}
+	return render(w, "report.html.tmpl", p)
+}
+
+// tell fills in the story and its drawings, and returns the violation's story; nil when there is none.
+func (p *reportPage) tell(s Scenario, r *record) *story {
+	service := s.Service
+	if service == "" {
+		service = s.History.Header.Service
+	}
+	p.HasTokens = len(r.grants) > 0 && r.grants[0].token != 0
+	v := telling(s)
+	_, _, p.Overlaps = overlap(v)
+	if v == nil {
+		if t, n := r.handover(); t != nil {
+			p.StoryTitle, p.Story = "How the lock changes hands", t
+			if n > 1 {
+				p.StoryTitle += ": one of " + grouped(n) + " contended hand-overs"
+			}
+			p.Sequence = r.sequence(t, service)
+		}
+		from, to := r.beginning()
+		p.Timeline = r.window(nil, service, from, to)
+		p.Timeline.Caption = fmt.Sprintf("The first %s of the workload", span(to-from))
+		p.Overview = r.overview(s.Verdict, p.Timeline)
+		return nil
+	}
+	t := r.retell(s, v)
+	p.StoryTitle, p.Story = "What happened", &t
+	if v.Kind != "" {
+		p.Kind = entry{Word: clip(v.Kind, clipName), Means: kindWords(v.Kind)}
+	}
+	p.Sequence = r.sequence(&t, service)
+	from, to := r.around(&t)
+	p.Timeline = r.window(&t, service, from, to)
+	p.Timeline.Caption = fmt.Sprintf("%s around %s, at %s", span(to-from), which(s, v), at(v.At))
+	p.Overview = r.overview(s.Verdict, p.Timeline)
+	return &t
+}
+
+// which names a violation among those of its property.
+func which(s Scenario, v *checker.Violation) string {
+	what := v.Property + " violation"
+	if v.Property == checker.MutualExclusion {
+		what = "double-hold"
+	}
+	p := s.property(v.Property)
+	for i := range p.Violations {
+		if &p.Violations[i] == v && p.Count > 1 {
+			return fmt.Sprintf("%s %d of %s", what, i+1, grouped(p.Count))
+		}
+	}
+	return "the " + what
+}
+
+// lede is the paragraph under the headline.
+func lede(s Scenario, r *record, t *story) prose {
+	switch s.Result() {
+	case Failed:
+		return prose{}.t("Nothing was judged. A scenario that failed says nothing about its lock.")
+	case Skipped:
+		return prose{}.t("A skip is never a pass: nothing is known about this scenario here.")
+	case Inconclusive:
+		p := prose{}.t(clip(strings.Join(s.Verdict.Reasons, " "), clipText))
+		if len(s.Verdict.Reasons) == 0 {
+			p = prose{}.t("Nothing was judged.")
+		}
+		return expected(p, s)
+	case Pass:
+		p := prose{}
+		if s.About != "" {
+			p = p.t(sentence(clip(s.About, clipText)))
+		}
+		return expected(p, s)
+	}
+	if r == nil {
+		return expected(nil, s)
+	}
+	return r.lede(s, t)
+}
+
+// pill is the verdict in two words, beside the headline.
+func pill(s Scenario) tile {
+	r := s.Result()
+	word := r.String()
+	if s.Verdict.Outcome == checker.Violated && r != Failed && r != Skipped {
+		word = "violated"
+		if v := severityWord(s.Verdict.Severity); v != "" {
+			word += " · " + v
+		} else if r == Corrupted {
+			word += " · corrupting"
+		}
+	}
+	return tile{Word: word, Class: resultClass(r)}
+}
+
+// fileLinks lists what lies beside the page.
+func fileLinks(s Scenario) []fileLink {
+	if s.Skipped != "" {
+		return nil
+	}
+	var out []fileLink
+	if s.History != nil {
+		out = append(out, fileLink{href("history.jsonl"), "history.jsonl", plural(s.Verdict.Stats.Ops, "op")})
+	}
+	return append(out, fileLink{href("verdict.json"), "verdict.json", ""}, fileLink{href("plan.yaml"), "plan.yaml", ""},
+		fileLink{href("logs") + "/", "logs/", "services and workers"})
+}

@@ -1,0 +1,272 @@
+package reports
+
+import (
+	"slices"
+
+	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// op is one operation, put together from its events.
+type op struct {
+	id, grant       int64
+	kind            history.Kind
+	key             history.KeyID
+	client          int32
+	start, end      int64 // the worker's stamps, or the recorder's where the worker told none
+	reported        bool  // the worker told its stamps
+	how             history.Type
+	token           int64
+	version         int64
+	replaced, value int64
+	seq             int64
+	validFor        int64
+	hasValidFor     bool
+	attempt         int64
+	declined        bool
+	refused         bool
+	notHeld, busy   bool
+	inLedger        bool
+	text            string
+}
+
+// accepted tells whether the store took the write: its answer says so, or its ledger.
+func (o *op) accepted() bool {
+	return o.kind == history.Write && !o.refused && (o.how == history.OK || o.inLedger)
+}
+
+// grant is a successful acquire and what was done under it.
+type grant struct {
+	*op
+	ops  []*op // every other op under the grant, in the order of their starts
+	lost []history.Event
+	// last is the start of the last act, 0 when there is none; done the end of everything that the client did under it.
+	last, done int64
+}
+
+// fault is one fault, put together from its two events.
+type fault struct {
+	history.FaultInfo
+	ended bool
+}
+
+// touches tells whether the fault disturbs the client.
+func (f *fault) touches(client int32) bool { return slices.Contains(f.Clients, client) }
+
+// record is a history made ready to be looked things up in.
+type record struct {
+	h       *history.History
+	ops     map[int64]*op
+	order   []*op // by first appearance
+	grants  []*grant
+	byGrant map[int64]*grant
+	clients []int32
+	faults  []*fault
+	ledger  []*op // writes in the store's order
+	phases  []history.Event
+	end     int64 // the last stamp
+
+	stale map[int64]bool // accepted writes that violate unfenced-write or lost-update
+}
+
+// newRecord reads a history, and marks in it what the verdict found.
+func newRecord(h *history.History, v checker.Verdict) *record {
+	r := &record{h: h, ops: map[int64]*op{}, byGrant: map[int64]*grant{}, stale: map[int64]bool{}}
+	begun := map[int]*fault{}
+	for i := range h.Events {
+		e := &h.Events[i]
+		r.end = max(r.end, e.Time, e.End)
+		switch e.Type {
+		case history.Invoke, history.OK, history.Fail, history.Info, history.Ledger:
+			r.addOp(e)
+		case history.Lost:
+			if g := r.byGrant[e.Grant]; g != nil {
+				g.lost = append(g.lost, *e)
+			}
+		case history.Fault:
+			r.addFault(e, begun)
+		case history.Mark:
+			r.phases = append(r.phases, *e)
+		}
+	}
+	for _, f := range r.faults {
+		if !f.ended {
+			f.To = r.end
+		}
+	}
+	r.link()
+	r.mark(v)
+	return r
+}
+
+func (r *record) addOp(e *history.Event) {
+	o := r.ops[e.Op]
+	if o == nil {
+		o = &op{id: e.Op, grant: e.Grant, kind: e.Kind, key: e.Key, client: e.Client, start: e.Time, end: e.Time, token: e.Token,
+			value: e.Value}
+		r.ops[e.Op] = o
+		r.order = append(r.order, o)
+	}
+	switch e.Type {
+	case history.Invoke:
+	case history.Ledger:
+		o.inLedger, o.seq, o.refused = true, e.Seq, e.Refused
+		o.version, o.replaced = e.Version, e.Replaced
+		if e.Kind == history.Write {
+			r.ledger = append(r.ledger, o)
+		}
+	default:
+		r.complete(o, e)
+	}
+}
+
+func (r *record) complete(o *op, e *history.Event) {
+	o.how, o.text = e.Type, e.Text
+	o.end = e.Time
+	if e.Start > 0 {
+		o.start, o.reported = e.Start, true
+	}
+	if e.End > 0 {
+		o.end = e.End
+	}
+	o.declined, o.notHeld, o.busy = e.Declined, e.NotHeld, e.Busy
+	o.refused = o.refused || e.Refused
+	o.validFor, o.hasValidFor, o.attempt = e.ValidFor, e.HasValidFor, e.Attempt
+	o.token = max(o.token, e.Token)
+	if e.Version != 0 || e.Replaced != 0 {
+		o.version, o.replaced = e.Version, e.Replaced
+	}
+	if e.Value != 0 {
+		o.value = e.Value
+	}
+	if e.Seq != 0 {
+		o.seq = e.Seq
+	}
+	if e.Kind == history.Acquire && e.Type == history.OK {
+		g := &grant{op: o}
+		r.grants = append(r.grants, g)
+		r.byGrant[o.id] = g
+	}
+}
+
+func (r *record) addFault(e *history.Event, begun map[int]*fault) {
+	if e.Fault == nil {
+		return
+	}
+	f := begun[e.Fault.ID]
+	if f == nil {
+		f = &fault{FaultInfo: *e.Fault}
+		if f.From == 0 {
+			f.From = e.Time
+		}
+		begun[f.ID] = f
+		r.faults = append(r.faults, f)
+	}
+	if e.Fault.Phase == "end" {
+		from := f.From
+		f.FaultInfo, f.ended = *e.Fault, true
+		if f.From == 0 {
+			f.From = from
+		}
+		if f.To == 0 {
+			f.To = e.Time
+		}
+	}
+}
+
+// link gives every grant its ops, and finds the clients.
+func (r *record) link() {
+	for _, o := range r.order {
+		if !slices.Contains(r.clients, o.client) {
+			r.clients = append(r.clients, o.client)
+		}
+		if g := r.byGrant[o.grant]; g != nil && o != g.op {
+			g.ops = append(g.ops, o)
+		}
+	}
+	slices.Sort(r.clients)
+	slices.SortStableFunc(r.grants, func(a, b *grant) int { return compare(a.end, b.end) })
+	for _, g := range r.grants {
+		slices.SortStableFunc(g.ops, func(a, b *op) int { return compare(a.start, b.start) })
+		g.done = g.end
+		for _, o := range g.ops {
+			if r.isAct(o) {
+				g.last = max(g.last, o.start)
+			}
+			if o.reported || o.inLedger {
+				g.done = max(g.done, o.end)
+			}
+		}
+	}
+}
+
+// isAct repeats the definition of package checker for drawing: a read, write or renewal that was begun, or a confirmed release.
+func (r *record) isAct(o *op) bool {
+	if o.declined || !o.reported && !o.inLedger {
+		return false
+	}
+	switch o.kind {
+	case history.Read, history.Write, history.Renew:
+		return true
+	case history.Release:
+		return o.how == history.OK && r.h.Header.Claims.ConfirmsOp(history.Release)
+	}
+	return false
+}
+
+// mark finds the writes that the verdict calls stale: those of the earlier grant that stand behind the later one's, and
+// those that overwrote what they had not read.
+func (r *record) mark(v checker.Verdict) {
+	for _, p := range v.Properties {
+		if p.Name != checker.UnfencedWrite && p.Name != checker.LostUpdate {
+			continue
+		}
+		for _, x := range p.Violations {
+			var last *op
+			for _, id := range x.Ops {
+				if o := r.ops[id]; o != nil && o.accepted() && (last == nil || o.seq > last.seq) {
+					last = o
+				}
+			}
+			if last != nil {
+				r.stale[last.id] = true
+			}
+		}
+	}
+}
+
+// key returns a key's name, fit to be shown.
+func (r *record) key(id history.KeyID) string {
+	if int(id) < 0 || int(id) >= len(r.h.Keys) {
+		return "?"
+	}
+	return clip(r.h.Keys[id], 40)
+}
+
+// start returns when the workload began.
+func (r *record) start() int64 {
+	for _, m := range r.phases {
+		if m.Text == history.PhaseRun {
+			return m.Time
+		}
+	}
+	return 0
+}
+
+func compare(a, b int64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// grantName names a grant as a reader finds it in the history: by its fencing token, else by the op of its acquire.
+func grantName(id, token int64) string {
+	if token != 0 {
+		return "#" + itoa(token)
+	}
+	return "grant " + itoa(id)
+}

@@ -1,0 +1,87 @@
+package reports
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"html/template"
+	"io"
+	"net/url"
+	"strings"
+)
+
+//go:embed page.css index.html.tmpl report.html.tmpl
+var files embed.FS
+
+// pages are the templates. They are part of the program: one that does not parse is a bug that every test finds.
+var pages = template.Must(template.New("").Funcs(template.FuncMap{
+	"clip":  func(s string) string { return clip(s, clipText) },
+	"name":  func(s string) string { return clip(s, clipName) },
+	"word":  func(r Result) string { return r.String() },
+	"mark":  func(r Result) string { return resultMarks[r] },
+	"class": resultClass,
+}).ParseFS(files, "*.html.tmpl"))
+
+// css is the style sheet of every page.
+var css = func() template.CSS {
+	b, err := files.ReadFile("page.css")
+	if err != nil {
+		panic(err) // embedded above
+	}
+	return template.CSS(b)
+}()
+
+// render executes a template whole before it writes, so that an error leaves no half page.
+func render(w io.Writer, name string, data any) error {
+	var b bytes.Buffer
+	if err := pages.ExecuteTemplate(&b, name, data); err != nil {
+		return fmt.Errorf("render %s: %w", name, err)
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// resultClass is the style class of a result.
+func resultClass(r Result) string {
+	switch r {
+	case Pass:
+		return "p"
+	case Contained:
+		return "c"
+	case Corrupted, Violated:
+		return "v"
+	case Skipped:
+		return "s"
+	case Failed:
+		return "f"
+	}
+	return "i"
+}
+
+// outcomeClass is the style class of a property's outcome.
+func outcomeClass(word string) string {
+	switch word {
+	case "pass":
+		return "p"
+	case "violated":
+		return "v"
+	case "not judged":
+		return "s"
+	}
+	return "i"
+}
+
+// href makes a relative link to a file in a folder of the run. Every segment is escaped, so that no name can leave the folder or
+// become an address of its own.
+func href(segments ...string) string {
+	var out []string
+	for _, s := range segments {
+		for _, part := range strings.Split(s, "/") {
+			if part == "" || part == "." || part == ".." {
+				continue
+			}
+			out = append(out, url.PathEscape(part))
+		}
+	}
+	return "./" + strings.Join(out, "/")
+}

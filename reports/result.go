@@ -1,0 +1,210 @@
+package reports
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/lockchaos/lockchaos/checker"
+)
+
+// Result is what a scenario came to, in the one word that a cell of the matrix has room for. The zero value is
+// inconclusive, as the zero outcome is.
+type Result uint8
+
+// The results.
+const (
+	Inconclusive Result = iota
+	// Pass: no violation, and enough was done to see one.
+	Pass
+	// Contained: two clients held the lock, the store refused what they should not have written, and nothing else was violated.
+	Contained
+	// Corrupted: the store took a write that it should have refused, or an update was lost.
+	Corrupted
+	// Violated: a property was violated, and the data was not harmed.
+	Violated
+	// Skipped: not run.
+	Skipped
+	// Failed: the harness or a service failed, so there is nothing to judge.
+	Failed
+)
+
+var resultNames = [...]string{Inconclusive: "inconclusive", Pass: "pass", Contained: "contained", Corrupted: "corrupted",
+	Violated: "violated", Skipped: "skipped", Failed: "failed"}
+
+// resultMarks let a result be told apart without colour, and at a glance.
+var resultMarks = [...]string{Inconclusive: "?", Pass: "✓", Contained: "◐", Corrupted: "✗", Violated: "✗", Skipped: "–", Failed: "!"}
+
+func (r Result) String() string { return resultNames[r] }
+
+// MarshalText writes the result's name.
+func (r Result) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// UnmarshalText reads a result's name.
+func (r *Result) UnmarshalText(text []byte) error {
+	for i, name := range resultNames {
+		if name == string(text) {
+			*r = Result(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("unknown result %q: want one of %s", clip(string(text), 40), strings.Join(resultNames[:], ", "))
+}
+
+// Result sums the scenario up.
+func (s Scenario) Result() Result {
+	switch {
+	case s.Failed != "":
+		return Failed
+	case s.Skipped != "":
+		return Skipped
+	case s.Verdict.Outcome == checker.Pass:
+		return Pass
+	case s.Verdict.Outcome != checker.Violated:
+		return Inconclusive
+	case s.Verdict.Severity == checker.Corrupting || s.violated(checker.UnfencedWrite) || s.violated(checker.LostUpdate):
+		return Corrupted
+	case s.Verdict.Severity == checker.Contained && !s.violatedBeside(checker.MutualExclusion):
+		return Contained
+	}
+	return Violated
+}
+
+// judged tells whether the scenario has a verdict that says something.
+func (s Scenario) judged() bool {
+	r := s.Result()
+	return r == Pass || r == Contained || r == Corrupted || r == Violated
+}
+
+// unexpected tells whether the scenario came out otherwise than expected. One that was skipped or failed came out not at all.
+func (s Scenario) unexpected() bool {
+	r := s.Result()
+	return !s.Met && r != Skipped && r != Failed && len(s.Expect) > 0
+}
+
+// missed lists the expectations that were not met.
+func (s Scenario) missed() []Expectation {
+	var out []Expectation
+	for _, e := range s.Expect {
+		if !e.Met {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// property finds a property's result; nil when the verdict has none.
+func (s Scenario) property(name string) *checker.PropertyResult {
+	for i := range s.Verdict.Properties {
+		if s.Verdict.Properties[i].Name == name {
+			return &s.Verdict.Properties[i]
+		}
+	}
+	return nil
+}
+
+func (s Scenario) violated(name string) bool {
+	p := s.property(name)
+	return p != nil && p.Outcome == checker.Violated
+}
+
+// count is how often a property was violated.
+func (s Scenario) count(name string) int {
+	if p := s.property(name); p != nil && p.Outcome == checker.Violated {
+		return p.Count
+	}
+	return 0
+}
+
+func (s Scenario) violatedBeside(name string) bool {
+	for _, p := range s.Verdict.Properties {
+		if p.Outcome == checker.Violated && p.Name != name {
+			return true
+		}
+	}
+	return false
+}
+
+// Detail is the small text beside a result: the figures that it rests on, or why there is none.
+func (s Scenario) Detail() string {
+	st := s.Verdict.Stats
+	switch s.Result() {
+	case Pass:
+		if bit := bites(st.Faults); bit > 0 {
+			return plural(st.Grants, "grant") + ", " + plural(bit, "fault")
+		}
+		return plural(st.Grants, "grant")
+	case Contained:
+		return plural(s.count(checker.MutualExclusion), "overlap") + ", " + grouped(st.Stale) + " stale"
+	case Corrupted:
+		if n := s.count(checker.MutualExclusion); n > 0 {
+			return plural(n, "overlap") + ", " + grouped(st.Stale) + " stale"
+		}
+		return grouped(st.Stale) + " stale, " + grouped(s.count(checker.LostUpdate)) + " lost"
+	case Violated:
+		return strings.Join(s.violatedNames(), ", ")
+	case Skipped:
+		return clip(firstLine(s.Skipped), 60)
+	case Failed:
+		return clip(firstLine(s.Failed), 60)
+	}
+	if len(s.Verdict.Reasons) > 0 {
+		return clip(firstLine(s.Verdict.Reasons[0]), 60)
+	}
+	return "nothing was judged"
+}
+
+func (s Scenario) violatedNames() []string {
+	var out []string
+	for _, p := range s.Verdict.Properties {
+		if p.Outcome == checker.Violated {
+			out = append(out, p.Name)
+		}
+	}
+	return out
+}
+
+// bites counts the injected faults that took effect.
+func bites(faults []checker.FaultStats) int {
+	n := 0
+	for _, f := range faults {
+		if f.Injected {
+			n += f.Bit
+		}
+	}
+	return n
+}
+
+// variant is what a scenario's name says beyond its lock, fault and store: it tells apart the scenarios of one cell.
+func variant(s Scenario) string {
+	var rest []string
+	for _, part := range strings.Split(s.Name, "/") {
+		if part != s.Lock && part != s.Fault && part != s.Store {
+			rest = append(rest, part)
+		}
+	}
+	return strings.Join(rest, "/")
+}
+
+func outcomeWord(o checker.Outcome) string {
+	switch o {
+	case checker.Pass:
+		return "pass"
+	case checker.Violated:
+		return "violated"
+	case checker.NotJudged:
+		return "not judged"
+	}
+	return "inconclusive"
+}
+
+func severityWord(v checker.Severity) string {
+	switch v {
+	case checker.Corrupting:
+		return "corrupting"
+	case checker.Contained:
+		return "contained"
+	case checker.Untested:
+		return "untested"
+	}
+	return ""
+}

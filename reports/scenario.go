@@ -1,0 +1,112 @@
+package reports
+
+import (
+	"time"
+
+	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// Scenario is one scenario of a run with all that is to be said of it. Name, Lock, Fault and Store place it in the matrix;
+// exactly one of Verdict, Skipped and Failed speaks.
+type Scenario struct {
+	// Name is lock/fault/store by custom, and unique in its suite.
+	Name string `json:"name"`
+	Lock string `json:"lock"`
+	// Service is the lock service with its number of nodes: "etcd ×3".
+	Service string `json:"service,omitempty"`
+	// Fault is the planned fault in a word, "none" for none; it is the column of the matrix.
+	Fault string `json:"fault"`
+	// Store is "fenced" or "unfenced".
+	Store string `json:"store"`
+	// About says in a sentence what the scenario is to show; Why, why its expectation is what theory says.
+	About string `json:"about,omitempty"`
+	Why   string `json:"why,omitempty"`
+	// Dir is the scenario's folder inside the run's directory.
+	Dir  string `json:"dir"`
+	Seed uint64 `json:"seed"`
+
+	Verdict checker.Verdict `json:"verdict"`
+	// History is what the verdict was found in. Only WriteScenario needs it; nil where there is none.
+	History *history.History `json:"-"`
+
+	// Expect compares what was expected with what was found. It is empty when the run judged by properties alone.
+	Expect []Expectation `json:"expect,omitempty"`
+	// Met tells whether the scenario came out as expected.
+	Met bool `json:"met"`
+	// Skipped is why the scenario was not run; Failed what went wrong in the harness or a service, in as many lines as it takes.
+	Skipped string `json:"skipped,omitempty"`
+	Failed  string `json:"failed,omitempty"`
+
+	// Rerun and Recheck are the commands that run the scenario, or judge its history, again.
+	Rerun   string        `json:"rerun,omitempty"`
+	Recheck string        `json:"recheck,omitempty"`
+	Elapsed time.Duration `json:"elapsed_ns"`
+	// StandIns says in full sentences what was not the real thing.
+	StandIns []string `json:"stand_ins,omitempty"`
+
+	// Run names the run that the scenario belongs to ("quick, 2026-11-20 21:30"), Runtime where it ran, Version the lockchaos
+	// that ran it. With a Run, the page links to ../index.html.
+	Run     string `json:"run,omitempty"`
+	Runtime string `json:"runtime,omitempty"`
+	Version string `json:"version,omitempty"`
+	// Twin is the same scenario on the other kind of store, where the run has one.
+	Twin *Twin `json:"twin,omitempty"`
+}
+
+// Expectation is one line of the comparison: a property, or "severity".
+type Expectation struct {
+	Property string `json:"property"`
+	Want     string `json:"want"`
+	Got      string `json:"got"`
+	Met      bool   `json:"met"`
+}
+
+// Twin points from a scenario to its counterpart.
+type Twin struct {
+	Name   string `json:"name"`
+	Dir    string `json:"dir"`
+	Store  string `json:"store"`
+	Result Result `json:"result"`
+}
+
+// Suite is a whole run.
+type Suite struct {
+	Name string `json:"name"`
+	// About says in a sentence what the suite is for.
+	About string `json:"about,omitempty"`
+	// Command runs it again.
+	Command string `json:"command"`
+	// Runtime says where it ran: "private network, Linux 6.18".
+	Runtime string        `json:"runtime"`
+	Seed    uint64        `json:"seed"`
+	Started time.Time     `json:"started"`
+	Elapsed time.Duration `json:"elapsed_ns"`
+	// Version is that of lockchaos; Versions those of every part.
+	Version  string         `json:"version"`
+	Versions []history.Part `json:"versions,omitempty"`
+	// StandIns says in full sentences what was not the real thing; empty when all was real.
+	StandIns  []string   `json:"stand_ins,omitempty"`
+	Scenarios []Scenario `json:"-"`
+}
+
+// Title names the run for the pages of its scenarios.
+func (s Suite) Title() string {
+	if s.Started.IsZero() {
+		return s.Name
+	}
+	return s.Name + ", " + s.Started.Format("2006-01-02 15:04")
+}
+
+// Twins gives every scenario that ran a Twin: the same lock under the same fault on the other kind of store.
+func (s Suite) Twins() {
+	for i := range s.Scenarios {
+		for j := range s.Scenarios {
+			a, b := &s.Scenarios[i], s.Scenarios[j]
+			if a.Lock == b.Lock && a.Fault == b.Fault && a.Store != b.Store && b.judged() && variant(*a) == variant(b) {
+				a.Twin = &Twin{Name: b.Name, Dir: b.Dir, Store: b.Store, Result: b.Result()}
+				break
+			}
+		}
+	}
+}

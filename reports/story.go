@@ -1,0 +1,221 @@
+package reports
+
+import (
+	"slices"
+
+	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// tone colours a moment of a story.
+type tone string
+
+const (
+	plain tone = ""
+	bad   tone = "bad"  // here it goes wrong
+	good  tone = "good" // here something stops it
+)
+
+// moment is one numbered step of a story.
+type moment struct {
+	At   int64
+	Tone tone
+	Text prose
+
+	who    int32 // the client that it is about, 0: none
+	op     *op
+	arrow  *arrow
+	freeze *fault // a fault begins here
+	thaw   *fault // and ends here
+}
+
+// Time is the moment's instant for the page.
+func (m moment) Time() string { return at(m.At) }
+
+// story is one violation retold: its moments in order of time, and what the headline and the lede need of it.
+type story struct {
+	Moments []moment
+	// Left is how many moments were left out for length.
+	Left int
+
+	v     *checker.Violation
+	a, b  *grant
+	fault *fault // the injected fault, or else the stall, that disturbed A before it acted again
+	key   string
+	// stale are A's writes (or whosoever's) that the store took though it should not have, refused those that it refused.
+	stale, refused []*op
+	lostUpdate     bool
+}
+
+// The greatest number of steps a story tells; a longer one is cut in its middle.
+const storyLength = 16
+
+// retell makes the story of a violation from the ops that prove it, all that was done under the two grants, and the faults
+// that touched them.
+func (r *record) retell(s Scenario, v *checker.Violation) story {
+	t := story{v: v, key: clip(v.Key, 40)}
+	if v.A != nil {
+		t.a = r.byGrant[v.A.Grant]
+	}
+	if v.B != nil {
+		t.b = r.byGrant[v.B.Grant]
+	}
+	ops := r.cast(&t)
+	t.fault = r.disturbance(&t, ops)
+	for _, o := range ops {
+		if r.stale[o.id] {
+			t.stale = append(t.stale, o)
+		}
+		if o.kind == history.Write && o.refused {
+			t.refused = append(t.refused, o)
+		}
+	}
+	t.lostUpdate = r.losesUpdate(s, &t)
+	t.Moments = r.moments(&t, ops)
+	t.shorten()
+	return t
+}
+
+// cast collects the ops of the story.
+func (r *record) cast(t *story) []*op {
+	var ops []*op
+	seen := map[int64]bool{}
+	add := func(o *op) {
+		if o != nil && !seen[o.id] {
+			seen[o.id] = true
+			ops = append(ops, o)
+		}
+	}
+	for _, g := range []*grant{t.a, t.b} {
+		if g == nil {
+			continue
+		}
+		add(g.op)
+		for _, o := range g.ops {
+			add(o)
+		}
+	}
+	for _, id := range t.v.Ops {
+		add(r.ops[id])
+	}
+	return ops
+}
+
+// disturbance finds the fault that explains the violation: of those the verdict names, else of those that touched A between
+// its grant and its last op, the longest injected one, then the longest.
+func (r *record) disturbance(t *story, ops []*op) *fault {
+	if len(ops) == 0 {
+		return nil
+	}
+	var best *fault
+	for _, f := range r.faults {
+		named := slices.Contains(t.v.Faults, f.ID)
+		if t.a != nil && !(f.touches(t.a.client) && f.From <= t.a.done && f.To >= t.a.start) {
+			named = false
+		} else if t.a != nil && len(t.v.Faults) == 0 {
+			named = true
+		}
+		if named && (best == nil || f.Injected && !best.Injected || f.Injected == best.Injected && f.To-f.From > best.To-best.From) {
+			best = f
+		}
+	}
+	return best
+}
+
+// losesUpdate tells whether a lost update is among what the verdict found of these two grants.
+func (r *record) losesUpdate(s Scenario, t *story) bool {
+	p := s.property(checker.LostUpdate)
+	if p == nil {
+		return false
+	}
+	for _, x := range p.Violations {
+		for _, id := range x.Ops {
+			if slices.ContainsFunc(t.stale, func(o *op) bool { return o.id == id }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// moments puts ops, faults, leases and losses into one order and words.
+func (r *record) moments(t *story, ops []*op) []moment {
+	var out []moment
+	for _, o := range ops {
+		at := o.start
+		if o.kind == history.Acquire {
+			at = o.end
+		}
+		out = append(out, moment{At: at, who: o.client, op: o})
+	}
+	if f := t.fault; f != nil {
+		out = append(out, moment{At: f.From, freeze: f}, moment{At: f.To, thaw: f})
+	}
+	for _, g := range []*grant{t.a, t.b} {
+		if g == nil {
+			continue
+		}
+		for _, e := range g.lost {
+			out = append(out, r.sayLost(g, e))
+		}
+	}
+	if m, ok := r.sayExpiry(t); ok {
+		out = append(out, m)
+	}
+	slices.SortStableFunc(out, func(a, b moment) int { return compare(a.At, b.At) })
+	return r.narrate(t, out)
+}
+
+// narrate gives every moment its words, joining a read with the write that follows it at once.
+func (r *record) narrate(t *story, in []moment) []moment {
+	var out []moment
+	last := int32(0)
+	for i := 0; i < len(in); i++ {
+		m := in[i]
+		switch {
+		case m.freeze != nil:
+			m = r.sayFreeze(t, m)
+		case m.thaw != nil:
+			m = r.sayThaw(t, m)
+		case m.op == nil:
+		case i+1 < len(in) && joins(m.op, in[i+1].op):
+			m = r.sayReadWrite(t, in[i+1], m.op, last)
+			i++
+		default:
+			m = r.sayOp(t, m, last)
+		}
+		last = m.who
+		out = append(out, m)
+	}
+	return out
+}
+
+// joins tells whether a read and the next op make one sentence.
+func joins(o, next *op) bool {
+	return o.kind == history.Read && o.how == history.OK && next != nil && next.kind == history.Write &&
+		next.grant == o.grant && next.accepted()
+}
+
+// shorten leaves out plain moments from the middle of a story that is too long, and counts them.
+func (t *story) shorten() {
+	for len(t.Moments) > storyLength {
+		cut := -1
+		mid := len(t.Moments) / 2
+		for d := 0; d < mid && cut < 0; d++ {
+			for _, i := range []int{mid - d, mid + d} {
+				m := t.Moments[i]
+				if i > 0 && i < len(t.Moments)-1 && m.Tone == plain && m.op != nil && m.op.kind != history.Acquire {
+					cut = i
+					break
+				}
+			}
+		}
+		if cut < 0 {
+			t.Left += len(t.Moments) - storyLength
+			t.Moments = t.Moments[:storyLength]
+			return
+		}
+		t.Moments = slices.Delete(t.Moments, cut, cut+1)
+		t.Left++
+	}
+}

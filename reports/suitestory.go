@@ -1,0 +1,268 @@
+package reports
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/lockchaos/lockchaos/checker"
+)
+
+// headline says in a sentence how the suite came out.
+func (s Suite) headline() string {
+	n := s.tally()
+	all := len(s.Scenarios)
+	if all == 0 {
+		return "No scenario was run"
+	}
+	expecting := slices.ContainsFunc(s.Scenarios, func(x Scenario) bool { return len(x.Expect) > 0 })
+	unexpected, ran := 0, all-n[Skipped]-n[Failed]
+	for _, x := range s.Scenarios {
+		if x.unexpected() {
+			unexpected++
+		}
+	}
+	var parts []string
+	switch {
+	case ran == 0:
+	case !expecting:
+		for _, r := range []Result{Corrupted, Violated, Contained, Inconclusive, Pass} {
+			if n[r] > 0 {
+				parts = append(parts, grouped(n[r])+" "+r.String())
+			}
+		}
+	case unexpected > 0:
+		verb := " did not come out as expected"
+		if unexpected == all {
+			return plural(all, "scenario") + ", none as expected"
+		}
+		parts = append(parts, grouped(unexpected)+verb)
+	case ran == all:
+		parts = append(parts, "all as expected")
+		if all == 1 {
+			parts[0] = "as expected"
+		}
+	default:
+		parts = append(parts, grouped(ran)+" as expected")
+	}
+	if n[Failed] > 0 {
+		parts = append(parts, grouped(n[Failed])+" failed to run")
+	}
+	if n[Skipped] > 0 {
+		parts = append(parts, grouped(n[Skipped])+" skipped")
+	}
+	return plural(all, "scenario") + ", " + strings.Join(parts, ", ")
+}
+
+// tally counts the scenarios by result.
+func (s Suite) tally() [Failed + 1]int {
+	var n [Failed + 1]int
+	for _, x := range s.Scenarios {
+		n[x.Result()]++
+	}
+	return n
+}
+
+// lede tells what the results show together. Each sentence is said only when every scenario that it speaks of agrees; where
+// they differ it names those that do.
+func (s Suite) lede() string {
+	var out []string
+	var quiet, held []Scenario
+	for _, x := range s.Scenarios {
+		if !x.judged() {
+			continue
+		}
+		if isQuiet(x.Fault) {
+			quiet = append(quiet, x)
+		}
+		if x.violated(checker.MutualExclusion) {
+			held = append(held, x)
+		}
+	}
+	if text := quietSentence(quiet, len(s.families()) > 0); text != "" {
+		out = append(out, text)
+	}
+	for _, f := range s.families() {
+		if text := f.sentence(); text != "" {
+			out = append(out, text)
+		}
+	}
+	if text := storeSentence(held); text != "" {
+		out = append(out, text)
+	}
+	if text := guardSentence(s.Scenarios); text != "" {
+		out = append(out, text)
+	}
+	switch n := s.tally()[Inconclusive]; {
+	case n == 1:
+		out = append(out, "One scenario proves nothing either way.")
+	case n > 1:
+		out = append(out, plural(n, "scenario")+" prove nothing either way.")
+	}
+	return strings.Join(out, " ")
+}
+
+func isQuiet(fault string) bool { return fault == "" || fault == "none" }
+
+// quietSentence speaks of the runs that nothing disturbed.
+func quietSentence(quiet []Scenario, disturbed bool) string {
+	var wrong []string
+	for _, x := range quiet {
+		if x.Result() != Pass && !slices.Contains(wrong, clip(x.Lock, clipName)) {
+			wrong = append(wrong, clip(x.Lock, clipName))
+		}
+	}
+	switch {
+	case len(wrong) > 0:
+		return list(wrong) + " fell even though nothing was disturbed."
+	case len(quiet) > 0 && !disturbed:
+		return "Nothing was violated while nothing was disturbed. Without a fault that says little: locks break when something else breaks."
+	}
+	return ""
+}
+
+// family is the judged scenarios under one sort of fault.
+type family struct {
+	fault string
+	runs  []Scenario
+}
+
+// families groups the judged scenarios with a fault by its sort: all that freeze a client are one.
+func (s Suite) families() []family {
+	var out []family
+	for _, x := range s.Scenarios {
+		if isQuiet(x.Fault) || !x.judged() {
+			continue
+		}
+		sort := x.Fault
+		if strings.HasPrefix(sort, "pause-") {
+			sort = "pause"
+		}
+		i := slices.IndexFunc(out, func(f family) bool { return f.fault == sort })
+		if i < 0 {
+			out = append(out, family{fault: sort})
+			i = len(out) - 1
+		}
+		out[i].runs = append(out[i].runs, x)
+	}
+	return out
+}
+
+// sentence says which locks let two clients in under the fault.
+func (f family) sentence() string {
+	var locks, always, never []string
+	for _, x := range f.runs {
+		name := clip(x.Lock, clipName)
+		if slices.Contains(locks, name) {
+			continue
+		}
+		locks = append(locks, name)
+		hits, all := 0, 0
+		for _, y := range f.runs {
+			if y.Lock == x.Lock {
+				all++
+				if y.violated(checker.MutualExclusion) {
+					hits++
+				}
+			}
+		}
+		if hits == all {
+			always = append(always, name)
+		} else if hits == 0 {
+			never = append(never, name)
+		}
+	}
+	when := f.when()
+	switch {
+	case len(always) == len(locks) && len(locks) > 1:
+		return "Every lock lets two clients in " + when + "."
+	case len(never) == len(locks):
+		return "No lock let two clients in " + when + "."
+	case len(always) == 1:
+		return always[0] + " lets two clients in " + when + "." + others(never)
+	case len(always) > 1:
+		return list(always) + " let two clients in " + when + "." + others(never)
+	}
+	return "Some runs let two clients in " + when + "." + others(never)
+}
+
+func others(never []string) string {
+	if len(never) == 0 {
+		return ""
+	}
+	return " Not so " + list(never) + "."
+}
+
+// when says under what; "past its lease" only where the verdicts say that every double-hold kept is a lease-overrun.
+func (f family) when() string {
+	if f.fault != "pause" {
+		return "under " + faultTitle(f.fault)
+	}
+	for _, x := range f.runs {
+		p := x.property(checker.MutualExclusion)
+		if p == nil {
+			continue
+		}
+		for _, v := range p.Violations {
+			if v.Kind != "lease-overrun" {
+				return "when its holder is frozen"
+			}
+		}
+	}
+	return "when its holder is frozen past its lease"
+}
+
+// storeSentence says what the double-holds did to the data.
+func storeSentence(held []Scenario) string {
+	var fenced, unfenced, broken []Scenario
+	corrupted := 0
+	for _, x := range held {
+		if x.Result() == Corrupted {
+			corrupted++
+		}
+		if x.Store == "fenced" {
+			fenced = append(fenced, x)
+			if x.Result() == Corrupted {
+				broken = append(broken, x)
+			}
+		} else {
+			unfenced = append(unfenced, x)
+		}
+	}
+	all := func(in []Scenario, r Result) bool {
+		return !slices.ContainsFunc(in, func(x Scenario) bool { return x.Result() != r })
+	}
+	switch {
+	case len(held) == 0:
+		return ""
+	case len(broken) > 0:
+		var names []string
+		for _, x := range broken {
+			names = append(names, clip(x.Name, clipName))
+		}
+		return "Even the fenced store took stale writes in " + list(names) + "."
+	case len(fenced) > 0 && len(unfenced) > 0 && all(fenced, Contained) && all(unfenced, Corrupted):
+		return "Only a store that checks fencing tokens keeps the data whole."
+	case len(fenced) > 0 && len(unfenced) == 0 && all(fenced, Contained):
+		return "The store refused every stale write, and the data stayed whole."
+	case len(unfenced) > 0 && len(fenced) == 0 && all(unfenced, Corrupted):
+		return "Without a fence, the store took the stale writes."
+	}
+	return grouped(corrupted) + " of " + grouped(len(held)) + " such runs corrupted the data."
+}
+
+// guardSentence speaks of the application that asked the lock first, where the run has one and it did not help.
+func guardSentence(all []Scenario) string {
+	found := false
+	for _, x := range all {
+		if x.Fault == "pause-after-check" && x.judged() {
+			if x.Result() != Corrupted {
+				return ""
+			}
+			found = true
+		}
+	}
+	if !found {
+		return ""
+	}
+	return "Asking the lock right before the write does not help: a freeze fits in between."
+}

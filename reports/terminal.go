@@ -1,0 +1,225 @@
+package reports
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/lockchaos/lockchaos/checker"
+)
+
+// The escape sequences of a terminal that a matrix uses.
+const (
+	ansiReset = "\x1b[0m"
+	ansiBold  = "\x1b[1m"
+	ansiDim   = "\x1b[2m"
+)
+
+var resultANSI = [...]string{Inconclusive: "\x1b[35m", Pass: "\x1b[32m", Contained: "\x1b[33m", Corrupted: "\x1b[31m", Violated: "\x1b[31m",
+	Skipped: "\x1b[2m", Failed: "\x1b[1;31m"}
+
+// Summary tells a scenario in one line: what it came to, and whether that was expected.
+func Summary(s Scenario) string {
+	out := resultMarks[s.Result()] + " " + s.Result().String()
+	if d := s.Detail(); d != "" {
+		out += " (" + oneLine(d) + ")"
+	}
+	if s.unexpected() {
+		var want []string
+		for _, e := range s.missed() {
+			want = append(want, clip(e.Property, clipName)+" should be "+clip(e.Want, clipName))
+		}
+		out += ", UNEXPECTED: " + list(want)
+	}
+	return out
+}
+
+// Line is Summary with the scenario's name, for a progress list. Width is that of the name's column.
+func Line(s Scenario, width int, color bool) string {
+	name, sum := pad(oneLine(clip(s.Name, clipName)), width), Summary(s)
+	if color {
+		sum = resultANSI[s.Result()] + sum + ansiReset
+	}
+	return name + "  " + sum + "  " + span(int64(s.Elapsed))
+}
+
+// ViolationLine tells one violation in one line, for those who watch a run.
+func ViolationLine(v checker.Violation) string {
+	return at(v.At) + "  " + clip(v.Property, clipName) + "  " + oneLine(clip(v.Text, 400))
+}
+
+// oneLine makes sure that a program's text stays on its line.
+func oneLine(s string) string {
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' || r == '\t' }), " ")
+}
+
+// Matrix writes the suite to a terminal: a row for every lock and store, a column for every fault, a cell a result with its
+// figures below. Every result has a mark of its own, so it reads without colour. Width is the terminal's width in columns; 0 is
+// unlimited. Where it is too small for the table the scenarios come as a list. What is not as expected, failed, was skipped or
+// says nothing follows with its reason.
+func Matrix(w io.Writer, s Suite, color bool, width int) error {
+	var b strings.Builder
+	for _, text := range s.StandIns {
+		fmt.Fprintf(&b, "stand-in: %s\n", oneLine(clip(text, clipText)))
+	}
+	if table, wide := terminalTable(s, color); width > 0 && wide > width {
+		nameWidth := 0
+		for _, x := range s.Scenarios {
+			nameWidth = max(nameWidth, columns(clip(x.Name, clipName)))
+		}
+		for _, x := range s.Scenarios {
+			b.WriteString(Line(x, min(nameWidth, max(width-40, 20)), color) + "\n")
+		}
+	} else {
+		b.WriteString(table)
+	}
+	terminalTroubles(&b, s, color)
+	head := s.headline()
+	if color {
+		head = ansiBold + head + ansiReset
+	}
+	fmt.Fprintf(&b, "\n%s\n", head)
+	if text := s.lede(); text != "" {
+		b.WriteString(wrap(text, width) + "\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// terminalCell is one cell: up to two lines for each of its scenarios.
+type terminalCell []terminalText
+
+type terminalText struct{ text, style string }
+
+// terminalTable lays the matrix out and returns it with its width.
+func terminalTable(s Suite, color bool) (string, int) {
+	faults, rows := matrix(s)
+	head := []terminalCell{{{"lock", ansiDim}}, {{"store", ansiDim}}}
+	for _, f := range faults {
+		head = append(head, terminalCell{{faultTitle(f), ansiDim}})
+	}
+	grid := [][]terminalCell{head}
+	for _, r := range rows {
+		lock := ""
+		if r.First {
+			lock = r.Lock
+		}
+		line := []terminalCell{{{lock, ansiBold}}, {{r.Store, ""}}}
+		for _, c := range r.Cells {
+			line = append(line, cellText(c))
+		}
+		grid = append(grid, line)
+	}
+	widths := make([]int, len(head))
+	total := 0
+	for i := range head {
+		for _, line := range grid {
+			for _, t := range line[i] {
+				widths[i] = max(widths[i], columns(t.text))
+			}
+		}
+		total += widths[i] + 2
+	}
+	var b strings.Builder
+	for _, line := range grid {
+		writeGridLine(&b, line, widths, color)
+	}
+	return b.String(), total
+}
+
+func cellText(c matrixCell) terminalCell {
+	var out terminalCell
+	for _, r := range c.Runs {
+		text := resultMarks[r.Result] + " " + r.Result.String()
+		if r.Unexpected {
+			text += " UNEXPECTED"
+		}
+		if r.Variant != "" {
+			text += " " + oneLine(r.Variant)
+		}
+		detail := []rune(oneLine(r.Detail))
+		if len(detail) > 34 {
+			detail = append(detail[:33], '…')
+		}
+		out = append(out, terminalText{text, resultANSI[r.Result]}, terminalText{"  " + string(detail), ansiDim})
+	}
+	return out
+}
+
+func writeGridLine(b *strings.Builder, line []terminalCell, widths []int, color bool) {
+	height := 0
+	for _, c := range line {
+		height = max(height, len(c))
+	}
+	for row := range height {
+		var out strings.Builder
+		for i, c := range line {
+			t := terminalText{}
+			if row < len(c) {
+				t = c[row]
+			}
+			text := pad(t.text, widths[i]+2)
+			if color && t.style != "" && t.text != "" {
+				text = t.style + t.text + ansiReset + text[len(t.text):]
+			}
+			out.WriteString(text)
+		}
+		b.WriteString(strings.TrimRight(out.String(), " ") + "\n")
+	}
+}
+
+func terminalTroubles(b *strings.Builder, s Suite, color bool) {
+	for i, t := range troubles(s) {
+		if i == 0 {
+			b.WriteString("\n")
+		}
+		what := t.What
+		if color {
+			what = ansiBold + what + ansiReset
+		}
+		fmt.Fprintf(b, "%s: %s: %s\n", what, oneLine(t.Name), oneLine(t.Why))
+		if t.Rerun != "" {
+			fmt.Fprintf(b, "  again: %s\n", oneLine(t.Rerun))
+		}
+	}
+}
+
+// columns is how many columns of a terminal a text takes. Combining marks take none; East Asian wide characters, which no
+// name of ours has, are counted as one.
+func columns(s string) int {
+	n := utf8.RuneCountInString(s)
+	for _, r := range s {
+		if unicode.Is(unicode.Mn, r) {
+			n--
+		}
+	}
+	return n
+}
+
+func pad(s string, width int) string {
+	return s + strings.Repeat(" ", max(width-columns(s), 0))
+}
+
+// wrap breaks a text between words.
+func wrap(s string, width int) string {
+	if width <= 0 {
+		return s
+	}
+	var b strings.Builder
+	col := 0
+	for i, word := range strings.Fields(s) {
+		n := columns(word)
+		if i > 0 && col+1+n > width {
+			b.WriteByte('\n')
+			col = 0
+		} else if i > 0 {
+			b.WriteByte(' ')
+			col++
+		}
+		b.WriteString(word)
+		col += n
+	}
+	return b.String()
+}

@@ -1,0 +1,334 @@
+package reports
+
+import (
+	"fmt"
+	"html/template"
+	"slices"
+
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// The measures of a timeline, in its own units, and the most that one shows.
+const (
+	lineWidth  = 1080.0
+	lineLeft   = 92.0
+	lineTop    = 34.0
+	lineStep   = 38.0
+	lineLanes  = 14   // clients
+	lineGrants = 160  // holds
+	lineMarks  = 1200 // reads, writes and waits
+)
+
+// timeline is a window of the run, and how much of what lies in it was drawn.
+type timeline struct {
+	Drawing template.HTML
+	// Caption says what is shown: "1.9 s around the double-hold at 1.620 s".
+	Caption string
+	// Left says what was left out, "" when nothing was.
+	Left string
+
+	from, to int64
+}
+
+// painter draws one timeline.
+type painter struct {
+	*svg
+	r       *record
+	s       scale
+	clients []int32
+	t       *story // nil when there is no violation
+	store   float64
+	service float64
+	bottom  float64
+	marks   int
+	leftOut int
+}
+
+// window shows [from, to] of the run, marking the story's overlap if it is given one.
+func (r *record) window(t *story, service string, from, to int64) timeline {
+	p := &painter{svg: &svg{w: lineWidth}, r: r, t: t, s: scale{from, to, lineLeft, lineWidth - 14}}
+	p.chooseClients()
+	p.service = lineTop + lineStep*float64(len(p.clients))
+	p.store = p.service + lineStep
+	p.bottom = p.store + 24
+	p.h = p.bottom + 24
+	p.s.axis(p.svg, lineTop-10, p.bottom)
+	p.overlap()
+	for i, c := range p.clients {
+		p.lane(p.y(i), client(c))
+	}
+	p.lane(p.service, clip(service, 12))
+	p.lane(p.store, "store")
+	p.holds()
+	p.waits()
+	p.faults()
+	p.ops()
+	p.leases()
+	out := timeline{Drawing: p.done(p.label(), 760), from: from, to: to}
+	if hidden := len(r.clients) - len(p.clients); hidden > 0 {
+		out.Left = plural(hidden, "more client") + " not drawn. "
+	}
+	if p.leftOut > 0 {
+		out.Left += plural(p.leftOut, "more mark") + " not drawn: the window is too busy."
+	}
+	return out
+}
+
+func (p *painter) y(i int) float64 { return lineTop + lineStep*float64(i) + 10 }
+
+// chooseClients takes those of the story first, then the others in order.
+func (p *painter) chooseClients() {
+	if p.t != nil {
+		for _, g := range []*grant{p.t.a, p.t.b} {
+			if g != nil && !slices.Contains(p.clients, g.client) {
+				p.clients = append(p.clients, g.client)
+			}
+		}
+	}
+	for _, c := range p.r.clients {
+		if len(p.clients) < lineLanes && !slices.Contains(p.clients, c) {
+			p.clients = append(p.clients, c)
+		}
+	}
+	slices.Sort(p.clients)
+}
+
+func (p *painter) laneOf(c int32) (float64, bool) {
+	i := slices.Index(p.clients, c)
+	return p.y(i), i >= 0
+}
+
+func (p *painter) lane(y float64, name string) {
+	p.text(0, y+4, "start", "", name)
+	p.line(lineLeft, y, p.s.x1, y, "grid")
+}
+
+// overlap hatches the time in which two clients held the key.
+func (p *painter) overlap() {
+	if p.t == nil {
+		return
+	}
+	from, to, ok := overlap(p.t.v)
+	if !ok || !p.s.overlaps(from, to) {
+		return
+	}
+	x0, x1 := p.s.clamp(from), p.s.clamp(to)
+	p.b.WriteString(`<defs><pattern id="hatch" width="7" height="7" patternTransform="rotate(45)" patternUnits="userSpaceOnUse">` +
+		`<rect width="7" height="7" class="hatchbg"/><line x1="0" y1="0" x2="0" y2="7" class="hatchline"/></pattern></defs>`)
+	p.rect(x0, lineTop-12, max(x1-x0, 3), p.bottom-lineTop+12, 0, "hatch", "")
+	anchor, x := "middle", (x0+x1)/2
+	if x < 200 {
+		anchor, x = "start", max(x0, lineLeft)
+	} else if x > lineWidth-140 {
+		anchor, x = "end", min(x1, p.s.x1)
+	}
+	p.text(x, lineTop-18, anchor, "strong ink-bad", fmt.Sprintf("two holders of %s, %s", p.t.key, span(to-from)))
+}
+
+// holds draws every grant's bar with its name, if there is room for it.
+func (p *painter) holds() {
+	drawn := 0
+	for _, g := range p.r.grants {
+		end := max(g.last, g.end)
+		y, ok := p.laneOf(g.client)
+		if !ok || !p.s.overlaps(g.end, end) {
+			continue
+		}
+		if drawn == lineGrants && !p.cast(g) {
+			p.leftOut++
+			continue
+		}
+		if !p.cast(g) {
+			drawn++
+		}
+		x0, x1 := p.s.clamp(g.end), p.s.clamp(end)
+		name := grantName(g.id, g.token)
+		p.rect(x0, y-10, max(x1-x0, 2), 20, 3, p.holdClass(g), fmt.Sprintf("%s holds %s under %s, %s to %s",
+			client(g.client), p.r.key(g.key), name, at(g.end), at(end)))
+		if len(p.r.h.Keys) > 1 {
+			name = p.r.key(g.key) + " " + name
+		}
+		if x1-x0 > float64(len(name))*7+8 {
+			p.text(x0+6, y+4, "start", "t onhold", name)
+		}
+	}
+}
+
+// cast tells whether the grant plays in the story.
+func (p *painter) cast(g *grant) bool { return p.t != nil && (g == p.t.a || g == p.t.b) }
+
+func (p *painter) holdClass(g *grant) string {
+	switch {
+	case p.t == nil || g == p.t.a:
+		return "hold"
+	case g == p.t.b:
+		return "hold2"
+	}
+	return "hold dim"
+}
+
+// waits draws the time that clients spent in acquire.
+func (p *painter) waits() {
+	for _, o := range p.r.order {
+		end := o.end
+		if o.how == history.TypeNone {
+			end = p.r.end
+		}
+		y, ok := p.laneOf(o.client)
+		if o.kind != history.Acquire || !ok || !p.s.overlaps(o.start, end) || p.s.clamp(end)-p.s.clamp(o.start) < 1.5 {
+			continue
+		}
+		if p.more() {
+			p.path(fmt.Sprintf("M%s %sH%s", num(p.s.clamp(o.start)), num(y), num(p.s.clamp(end))), "wait", waited(o, end))
+		}
+	}
+}
+
+func waited(o *op, end int64) string {
+	s := fmt.Sprintf("%s waits %s", client(o.client), span(end-o.start))
+	switch {
+	case o.busy:
+		return s + ", in vain"
+	case o.how != history.OK:
+		return s + ", no clear answer"
+	}
+	return s
+}
+
+// more counts a mark, and tells whether there is room for it.
+func (p *painter) more() bool {
+	if p.marks >= lineMarks {
+		p.leftOut++
+		return false
+	}
+	p.marks++
+	return true
+}
+
+// faults draws the bands of what was injected, and of stalls.
+func (p *painter) faults() {
+	for _, f := range p.r.faults {
+		if !p.s.overlaps(f.From, f.To) {
+			continue
+		}
+		word := faultDid(f.Kind, f.Injected)
+		title := fmt.Sprintf("%s %s, %s to %s: %s", clip(f.Target, clipName), word, at(f.From), at(f.To), clip(firstLine(f.Evidence), 200))
+		for _, c := range f.Clients {
+			if y, ok := p.laneOf(c); ok {
+				p.band(f, y, word, title)
+			}
+		}
+		if f.Service {
+			p.band(f, p.service, clip(f.Kind, 20), title)
+		}
+		if f.Store {
+			p.band(f, p.store, clip(f.Kind, 20), title)
+		}
+	}
+}
+
+func (p *painter) band(f *fault, y float64, word, title string) {
+	x0, x1 := p.s.clamp(f.From), p.s.clamp(f.To)
+	class := "fault edge"
+	if !f.Injected {
+		class = "fault edge stall"
+	}
+	p.rect(x0, y-8, max(x1-x0, 2), 16, 3, class, title)
+	text := word + " " + span(f.To-f.From)
+	if x1-x0 > float64(len(text))*6.5+14 {
+		p.text(x0+8, y+4, "start", "faultink small", text)
+	} else if x1-x0 > float64(len(word))*6.5+14 {
+		p.text(x0+8, y+4, "start", "faultink small", word)
+	}
+}
+
+// ops draws reads and writes: on the hold, and writes on the store's lane too.
+func (p *painter) ops() {
+	for _, o := range p.r.order {
+		if o.kind != history.Read && o.kind != history.Write || o.declined || !p.s.overlaps(o.start, o.start) {
+			continue
+		}
+		y, ok := p.laneOf(o.client)
+		if !ok || !p.r.stale[o.id] && !o.refused && !p.more() {
+			continue
+		}
+		x := p.s.x(o.start)
+		if o.kind == history.Read {
+			p.line(x, y+2, x, y+9, "readmark")
+			continue
+		}
+		p.line(x, y-8, x, y+8, "writemark")
+		p.write(o, x)
+	}
+}
+
+// write draws a write on the store's lane; its shape tells what became of it, not its colour alone.
+func (p *painter) write(o *op, x float64) {
+	who := fmt.Sprintf("%s, %s, %s", client(o.client), grantName(o.grant, o.token), at(o.start))
+	switch {
+	case o.refused:
+		p.path(fmt.Sprintf("M%s %sl8 8m0 -8l-8 8", num(x-4), num(p.store-4)), "refused", "write refused: "+who)
+		p.circle(x, p.store, 9, "refusedring", "write refused: "+who)
+	case p.r.stale[o.id]:
+		p.circle(x, p.store, 5.5, "staledot", fmt.Sprintf("stale write v%d accepted: %s", o.version, who))
+		p.circle(x, p.store, 9, "stalering", "")
+	case o.accepted():
+		p.circle(x, p.store, 5, "okdot", fmt.Sprintf("write v%d accepted: %s", o.version, who))
+	default:
+		p.circle(x, p.store, 5, "unknowndot", "write, not in the ledger: "+who)
+	}
+}
+
+// leases marks on the service's lane where the promise of the story's first grant ends.
+func (p *painter) leases() {
+	if p.t == nil || p.t.a == nil || p.t.v.A == nil || p.t.v.A.Promise == 0 || !p.s.overlaps(p.t.v.A.Promise, p.t.v.A.Promise) {
+		return
+	}
+	if p.r.h.Header.Claims.Validity == "session" {
+		return
+	}
+	x := p.s.x(p.t.v.A.Promise)
+	p.line(x, p.service-11, x, p.service+11, "expiry")
+	anchor, dx := "start", 6.0
+	if x > lineWidth-180 {
+		anchor, dx = "end", -6
+	}
+	p.text(x+dx, p.service+4, anchor, "small halo", "lease of "+grantName(p.t.a.id, p.t.a.token)+" ends")
+}
+
+// label is the drawing in words.
+func (p *painter) label() string {
+	s := fmt.Sprintf("Timeline of %s, the lock service and the store, %s to %s.", plural(len(p.clients), "client"), at(p.s.from), at(p.s.to))
+	if p.t != nil {
+		if from, to, ok := overlap(p.t.v); ok {
+			s += fmt.Sprintf(" Two clients hold %s from %s to %s.", p.t.key, at(from), at(to))
+		}
+	}
+	return s
+}
+
+// around returns the window that shows a story with some air on both sides.
+func (r *record) around(t *story) (from, to int64) {
+	from, to = r.end, 0
+	for _, m := range t.Moments {
+		from, to = min(from, m.At), max(to, m.At)
+	}
+	if t.a != nil {
+		from = min(from, t.a.end)
+	}
+	air := max((to-from)/8, 60e6)
+	return max(from-air, 0), min(to+air, max(r.end, to))
+}
+
+// beginning returns a window on the start of the workload that shows about a dozen grants.
+func (r *record) beginning() (from, to int64) {
+	from = r.start()
+	to = r.end
+	for i, g := range r.grants {
+		if i == 14 {
+			to = g.end
+			break
+		}
+	}
+	return from, max(min(to, r.end), from+50e6)
+}
