@@ -51,6 +51,7 @@ type pastEntry struct {
 	bound int64  // the greatest bound
 	end   int64  // the greatest end of an acquire
 	top   *grant // the greatest token
+	twin  *grant // another client's grant with the same token
 }
 
 func (p *past) push(g *grant) {
@@ -58,9 +59,13 @@ func (p *past) push(g *grant) {
 	if n := len(p.entries); n > p.head {
 		prev = p.entries[n-1]
 	}
-	entry := pastEntry{g: g, bound: max(prev.bound, g.bound()), end: max(prev.end, g.end), top: prev.top}
-	if g.token != 0 && (prev.top == nil || g.token > prev.top.token) {
-		entry.top = g
+	entry := pastEntry{g: g, bound: max(prev.bound, g.bound()), end: max(prev.end, g.end), top: prev.top, twin: prev.twin}
+	switch {
+	case g.token == 0:
+	case prev.top == nil || g.token > prev.top.token:
+		entry.top, entry.twin = g, nil
+	case g.token == prev.top.token && g.client != prev.top.client:
+		entry.twin = g
 	}
 	p.entries = append(p.entries, entry)
 }

@@ -228,7 +228,7 @@ func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
 	g := &grant{id: o.id, token: e.Token, key: k, inv: o.inv, start: o.start, earliest: o.start, end: end, begin: end,
 		client: o.client, process: o.process, withdrawn: forever, depth: 1, loose: true}
 	if e.First != 0 {
-		g.earliest = e.First
+		g.earliest = min(max(e.First, o.inv), end) // whatever a lock reports, its attempts lie inside its acquire
 	}
 	g.promise = s.promised(o, e)
 	s.handedOver(k, g)

@@ -72,7 +72,7 @@ type clientState struct {
 	alive int64  // the last sign of life
 }
 
-// New begins to judge a history. keys are the lock keys' names by number; see SetKeys.
+// New begins to judge a history. keys are the lock keys' names by number.
 func New(header history.Header, keys []string, o Options) *Sweep {
 	if o.Keep == 0 {
 		o.Keep = 100
@@ -89,9 +89,6 @@ func New(header history.Header, keys []string, o Options) *Sweep {
 	s.ledger.expected = header.Store.Engine != ""
 	return s
 }
-
-// SetKeys tells the names of keys that were not known yet when the sweep began, as a streaming reader finds them.
-func (s *Sweep) SetKeys(keys []string) { s.names = keys }
 
 // Add judges the next event. The event is not kept.
 func (s *Sweep) Add(e *history.Event) {

@@ -13,17 +13,19 @@ func (s *Sweep) orderTokens(k *keyState, g *grant) {
 		s.compareTokens(x, g)
 	}
 	entries := k.past.live()
-	top := k.past.gone.top
+	older := &k.past.gone
 	for i := len(entries) - 1; i >= 0; i-- {
 		if entries[i].end < g.inv {
-			top = entries[i].top
+			older = &entries[i]
 			break
 		}
 		s.compareTokens(entries[i].g, g)
 	}
 	// Everything older ended before this acquire was invoked: its greatest token stands for all.
-	if top != nil {
-		s.compareTokens(top, g)
+	for _, x := range [...]*grant{older.top, older.twin} {
+		if x != nil {
+			s.compareTokens(x, g)
+		}
 	}
 }
 

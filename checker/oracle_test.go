@@ -1,0 +1,127 @@
+package checker
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+	"github.com/lockchaos/lockchaos/checker/oracle"
+)
+
+const oracleLimit = 20 * time.Second
+
+// TestSweepAgreesWithPorcupine judges 24,000 random histories (holds, acquires and releases of unknown fate) both ways: no
+// instant lies in conflicting holds iff Porcupine finds an order.
+func TestSweepAgreesWithPorcupine(t *testing.T) {
+	rounds := 24_000
+	if testing.Short() {
+		rounds = 2_400
+	}
+	agree := map[bool]int{}
+	for seed := range rounds {
+		rng := rand.New(rand.NewPCG(uint64(seed), 3))
+		lock := noClaims(plainLock()) // without promises: holds alone
+		lock.header.Claims.Permits = 1 + rng.IntN(4)/3
+		if rng.IntN(3) == 0 {
+			lock.header.Claims.Confirms = nil
+		}
+		g := &generator{rng: rng, keys: 1, store: rng.IntN(2) == 0, wild: true}
+		lines := g.script(2 + rng.IntN(2))
+		differs := func(lines []string) bool {
+			sweep, porc := bothVerdicts(t, lock, lines)
+			return sweep != porc
+		}
+		if differs(lines) {
+			lines = shrink(lines, differs)
+			sweep, porc := bothVerdicts(t, lock, lines)
+			t.Fatalf("seed %d: excluded by the sweep %v, by Porcupine %v; permits %d, confirms %v\n%s", seed, sweep, porc, lock.header.Claims.Permits,
+				lock.header.Claims.Confirms, strings.Join(lines, "\n"))
+		}
+		sweep, _ := bothVerdicts(t, lock, lines)
+		agree[sweep]++
+	}
+	t.Logf("agreed on %d histories that are fine and %d that are not", agree[true], agree[false])
+	if agree[true] < rounds/10 || agree[false] < rounds/10 {
+		t.Fatal("the histories are too much alike to compare")
+	}
+}
+
+// bothVerdicts tells whether a history's holds exclude each other, by the sweep and by Porcupine.
+func bothVerdicts(t *testing.T, lock script, lines []string) (sweep, porc bool) {
+	t.Helper()
+	h := lock.history(strings.Join(lines, "\n"))
+	v := Judge(h, Options{Keep: 1})
+	result := oracle.Linearizable(oracle.Holds(h)[0], lock.header.Claims.Permits, oracleLimit)
+	if result == porcupine.Unknown {
+		t.Fatalf("Porcupine did not finish within %v:\n%s", oracleLimit, strings.Join(lines, "\n"))
+	}
+	return v.Properties[mutualExclusion].Count == 0, result == porcupine.Ok
+}
+
+// TestFencedHoldsAgreeWithPorcupine does the same with rising tokens: linearizable iff no later grant has a smaller or an equal token
+// and no act under a smaller token starts after an acquire with a greater one ended.
+func TestFencedHoldsAgreeWithPorcupine(t *testing.T) {
+	agree := map[bool]int{}
+	for seed := range 6_000 {
+		rng := rand.New(rand.NewPCG(uint64(seed), 4))
+		lock := noClaims(fencedLock())
+		g := &generator{rng: rng, keys: 1, store: rng.IntN(2) == 0, wild: rng.IntN(4) == 0}
+		lines := g.script(2 + rng.IntN(2))
+		differs := func(lines []string) bool {
+			h := lock.history(strings.Join(lines, "\n"))
+			fine := oracle.LinearizableFenced(oracle.Holds(h)[0], oracleLimit) == porcupine.Ok
+			doubleHold := Judge(h, Options{Keep: 1}).Properties[mutualExclusion].Count > 0
+			return fencedByDefinition(newSlow(h)) != fine || doubleHold && fine
+		}
+		if differs(lines) {
+			t.Fatalf("seed %d:\n%s", seed, strings.Join(shrink(lines, differs), "\n"))
+		}
+		agree[fencedByDefinition(newSlow(lock.history(strings.Join(lines, "\n"))))]++
+	}
+	t.Logf("agreed on %d histories that are fine and %d that are not", agree[true], agree[false])
+	if agree[true] == 0 || agree[false] == 0 {
+		t.Fatal("the histories are too much alike to compare")
+	}
+}
+
+// fencedByDefinition is the right-hand side of the equivalence.
+func fencedByDefinition(s *slow) bool {
+	for _, g := range s.grants {
+		for _, x := range s.grants {
+			switch {
+			case x == g:
+			case g.token == x.token, g.token < x.token && g.earliest > x.end, g.token < x.token && g.acts > 0 && g.last > x.end:
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// TestOracleForcesNothingOpen holds the reduction to its most delicate promise.
+func TestOracleForcesNothingOpen(t *testing.T) {
+	for name, text := range map[string]string{
+		"an acquire of unknown fate": `
+			A acquire [0,5] info
+			B acquire [6,7]
+			B renew   [8,9]
+			B renew   [20,21]`,
+		"a release of unknown fate": `
+			A acquire [0,1]
+			A renew   [2,3]
+			A release [4,5] info
+			B acquire [6,7]
+			B renew   [8,9]`,
+		"an acquire that never completed": `
+			A acquire [0,]
+			B acquire [6,7]
+			B renew   [8,9]`,
+	} {
+		h := noClaims(plainLock()).history(text)
+		if got := oracle.Linearizable(oracle.Holds(h)[0], 1, oracleLimit); got != porcupine.Ok {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

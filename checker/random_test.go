@@ -1,0 +1,234 @@
+package checker
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// writer of random scripts: small histories with every answer an op can get, on few instants, so that stamps often coincide.
+type generator struct {
+	rng   *rand.Rand
+	lines []string
+	keys  int
+	store bool
+	fault bool
+	token int
+	wild  bool // tokens and first attempts make no sense
+}
+
+// script returns the lines of a random history. Lines can be dropped one by one: what is left is a history too.
+func (g *generator) script(clients int) []string {
+	for c := range clients {
+		g.client(string(rune('A' + c)))
+	}
+	if g.fault {
+		for range g.rng.IntN(3) {
+			from := g.rng.IntN(60)
+			who := [...]string{"pause A", "pause B", "service x"}[g.rng.IntN(3)]
+			g.add("%s [%d,%d]", who, from, from+1+g.rng.IntN(20))
+		}
+	}
+	return g.lines
+}
+
+func (g *generator) add(format string, args ...any) {
+	g.lines = append(g.lines, fmt.Sprintf(format, args...))
+}
+
+// interval draws an op's invocation and completion, and stamps inside; t moves to its end.
+func (g *generator) interval(t *int, long int) string {
+	*t += g.rng.IntN(4)
+	inv := *t
+	*t += 1 + g.rng.IntN(long)
+	start := inv + g.rng.IntN(*t-inv+1)
+	end := start + g.rng.IntN(*t-start+1)
+	if g.rng.IntN(8) == 0 {
+		return fmt.Sprintf("[%d,%d] blind", inv, *t)
+	}
+	return fmt.Sprintf("[%d,%d] run=%d,%d", inv, *t, start, end)
+}
+
+func (g *generator) client(name string) {
+	t := g.rng.IntN(30)
+	for round := range 1 + g.rng.IntN(3) {
+		key := g.rng.IntN(g.keys)
+		grant := fmt.Sprintf("%s%d", name, round)
+		when := g.interval(&t, 12)
+		switch g.rng.IntN(8) {
+		case 0:
+			g.add("%s=%s acquire %s key=k%d info", grant, name, when, key)
+			continue
+		case 1:
+			g.add("%s=%s acquire %s key=k%d busy", grant, name, when, key)
+			continue
+		}
+		g.add("%s=%s acquire %s key=k%d%s", grant, name, when, key, g.grantExtras(t))
+		for range g.rng.IntN(4) {
+			g.act(name, grant, key, &t)
+		}
+		g.release(name, grant, key, &t)
+	}
+}
+
+func (g *generator) grantExtras(t int) string {
+	if g.token++; g.rng.IntN(4) == 0 && g.wild {
+		return fmt.Sprintf(" tok=%d valid=%d first=%d", 1+g.rng.IntN(6), g.rng.IntN(40), max(0, t-g.rng.IntN(15)))
+	}
+	// Tokens that mostly rise with time.
+	return fmt.Sprintf(" tok=%d valid=20", 1+t/3+g.rng.IntN(2))
+}
+
+func (g *generator) act(name, grant string, key int, t *int) {
+	kind := "renew"
+	if g.store {
+		kind = [...]string{"renew", "read", "write", "write"}[g.rng.IntN(4)]
+	}
+	when := g.interval(t, 6)
+	applied := ""
+	if kind != "renew" {
+		applied = fmt.Sprintf("@%d", *t-g.rng.IntN(2))
+		if g.rng.IntN(10) == 0 {
+			applied = fmt.Sprintf("@%d,%d", *t, *t+g.rng.IntN(10))
+		}
+	}
+	answer := ""
+	switch g.rng.IntN(10) {
+	case 0:
+		answer, applied = "declined", ""
+	case 1:
+		answer = "refused"
+		if kind == "renew" {
+			answer = "notheld"
+		} else if kind == "read" {
+			answer, applied = "fail", ""
+		}
+	case 2:
+		answer, when = "info", fmt.Sprintf("[%d,%d]", max(0, *t-1), *t+1)
+		*t++
+		if g.rng.IntN(2) == 0 {
+			applied = ""
+		}
+	}
+	if kind == "renew" {
+		applied = ""
+	}
+	g.add("%s %s %s key=k%d g=%s %s %s", name, kind, when, key, grant, answer, applied)
+}
+
+func (g *generator) release(name, grant string, key int, t *int) {
+	when := g.interval(t, 6)
+	switch g.rng.IntN(8) {
+	case 0:
+		return
+	case 1:
+		g.add("%s release %s key=k%d g=%s info", name, when, key, grant)
+	case 2:
+		g.add("%s release %s key=k%d g=%s notheld", name, when, key, grant)
+	case 3:
+		g.add("%s lost [%d] key=k%d g=%s", name, *t, key, grant)
+	default:
+		g.add("%s release %s key=k%d g=%s", name, when, key, grant)
+	}
+}
+
+// shrink drops lines as long as the failure stays.
+func shrink(lines []string, fails func([]string) bool) []string {
+	for again := true; again; {
+		again = false
+		for i := range lines {
+			if fewer := slices.Delete(slices.Clone(lines), i, i+1); fails(fewer) {
+				lines, again = fewer, true
+				break
+			}
+		}
+	}
+	return lines
+}
+
+// randomLock draws the claims of a lock whose TTL fits the generator's instants.
+func randomLock(rng *rand.Rand) script {
+	s := plainLock()
+	s.header.TTL = 20 * ms
+	s.interleave = rng.IntN(2) == 0
+	c := &s.header.Claims
+	c.Validity = [...]string{"", "library", "from_invocation", "session"}[rng.IntN(4)]
+	c.Token = [...]string{"none", "fencing", "fencing"}[rng.IntN(3)]
+	c.Confirms = [...][]string{nil, {"release"}, {"renew", "release"}}[rng.IntN(3)]
+	return s
+}
+
+// TestSweepAgreesWithSlowChecker judges random histories with the sweep and with the slow checker, and compares the counts.
+func TestSweepAgreesWithSlowChecker(t *testing.T) {
+	rounds := 30_000
+	if testing.Short() {
+		rounds = 3_000
+	}
+	var seen slowResult
+	for seed := range rounds {
+		rng := rand.New(rand.NewPCG(uint64(seed), 1))
+		lock := randomLock(rng)
+		g := &generator{rng: rng, keys: 1 + rng.IntN(2), store: true, fault: true, wild: rng.IntN(2) == 0}
+		lines := g.script(2 + rng.IntN(3))
+		fails := func(lines []string) bool {
+			want, got := bothCounts(lock, lines)
+			return want != got
+		}
+		want, _ := bothCounts(lock, lines)
+		seen.pairs += want.pairs
+		seen.unfenced += want.unfenced
+		seen.lost += want.lost
+		seen.tokens += want.tokens
+		if fails(lines) {
+			lines = shrink(lines, fails)
+			want, got := bothCounts(lock, lines)
+			t.Fatalf("seed %d: the slow checker counts %+v, the sweep %+v\nclaims %+v\n%s", seed, want, got, lock.header.Claims, strings.Join(lines, "\n"))
+		}
+	}
+	if seen.pairs == 0 || seen.unfenced == 0 || seen.lost == 0 || seen.tokens == 0 {
+		t.Fatalf("the histories violate too little to compare: %+v", seen)
+	}
+	t.Logf("%d histories, with %+v", rounds, seen)
+}
+
+func bothCounts(lock script, lines []string) (want, got slowResult) {
+	h := lock.history(strings.Join(lines, "\n"))
+	want = newSlow(h).judge()
+	s := New(h.Header, h.Keys, Options{Keep: 1})
+	for i := range h.Events {
+		s.Add(&h.Events[i])
+	}
+	v := s.Finish(false)
+	if s.ledger.orphans > 0 && v.Outcome != Pass {
+		// The store applied a request once more when its grant was long over: the sweep has let go of it, and says so.
+		want.unfenced, want.lost = v.Properties[unfencedWrite].Count, v.Properties[lostUpdate].Count
+	}
+	return want, slowResult{v.Properties[mutualExclusion].Count, v.Properties[unfencedWrite].Count, v.Properties[lostUpdate].Count, v.Properties[tokenOrder].Count}
+}
+
+// TestSemaphoreAgreesWithSlowChecker does the same for keys with more than one permit.
+func TestSemaphoreAgreesWithSlowChecker(t *testing.T) {
+	found := 0
+	for seed := range 10_000 {
+		rng := rand.New(rand.NewPCG(uint64(seed), 2))
+		lock := noClaims(plainLock()).with(func(h *history.Header) { h.Claims.Permits = 2 })
+		g := &generator{rng: rng, keys: 1}
+		lines := g.script(3 + rng.IntN(3))
+		fails := func(lines []string) bool {
+			h := lock.history(strings.Join(lines, "\n"))
+			v := Judge(h, Options{Keep: 1})
+			return newSlow(h).crowds() != v.Properties[mutualExclusion].Count
+		}
+		found += newSlow(lock.history(strings.Join(lines, "\n"))).crowds()
+		if fails(lines) {
+			t.Fatalf("seed %d:\n%s", seed, strings.Join(shrink(lines, fails), "\n"))
+		}
+	}
+	if found == 0 {
+		t.Fatal("no history had one holder too many")
+	}
+}

@@ -1,0 +1,316 @@
+package checker
+
+import (
+	"slices"
+
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// The slow checker: the definitions, word for word, over the whole history at once, in quadratic time and with no thought
+// for memory. It shares no code with the sweep.
+
+type slowGrant struct {
+	id, token, earliest, end, last int64
+	acts                           int
+	promise, withdrawn             int64
+	client                         int32
+	key                            history.KeyID
+}
+
+type slowWrite struct {
+	g        *slowGrant
+	op, base int64 // base -1: blind
+	version  int64
+	key      history.KeyID
+	again    bool
+}
+
+type slow struct {
+	header history.Header
+	grants []*slowGrant
+	byID   map[int64]*slowGrant
+	writes []slowWrite
+	faults []history.FaultInfo
+}
+
+// slowResult counts violations; tokens tells under which reading of each key's tokens.
+type slowResult struct {
+	pairs, unfenced, lost, tokens int
+}
+
+func stampOr(a, b int64) int64 {
+	if a != 0 {
+		return a
+	}
+	return b
+}
+
+func newSlow(h *history.History) *slow {
+	s := &slow{header: h.Header, byID: map[int64]*slowGrant{}}
+	invoked, done, ledgered := map[int64]*history.Event{}, map[int64]*history.Event{}, map[int64]bool{}
+	for i := range h.Events {
+		e := &h.Events[i]
+		switch e.Type {
+		case history.Invoke:
+			invoked[e.Op] = e
+		case history.OK, history.Fail, history.Info:
+			done[e.Op] = e
+		case history.Ledger:
+			ledgered[e.Op] = true
+		case history.Fault:
+			if e.Fault.Phase == "end" {
+				s.faults = append(s.faults, *e.Fault)
+			}
+		}
+	}
+	s.acquires(h, invoked)
+	lastRead, bases := map[[2]int64]int64{}, map[int64]int64{}
+	for i := range h.Events {
+		e := &h.Events[i]
+		g := s.byID[e.Grant]
+		if g == nil {
+			continue
+		}
+		place := [2]int64{g.id, int64(e.Key)}
+		switch {
+		case e.Type == history.Invoke && e.Kind == history.Write:
+			bases[e.Op] = -1
+			if v, ok := lastRead[place]; ok {
+				bases[e.Op] = v
+			}
+		case e.Type == history.OK && e.Kind == history.Read:
+			lastRead[place] = e.Version
+		case e.Type == history.Lost:
+			g.withdrawn = min(g.withdrawn, e.Start)
+		}
+		if e.Type == history.Invoke && e.Kind != history.Acquire {
+			s.op(g, e, done[e.Op], ledgered[e.Op])
+		}
+	}
+	seen := map[int64]bool{}
+	for i := range h.Events {
+		e := &h.Events[i]
+		if g := s.byID[e.Grant]; e.Type == history.Ledger && e.Kind == history.Write && !e.Refused && g != nil {
+			s.writes = append(s.writes, slowWrite{g: g, op: e.Op, base: bases[e.Op], version: e.Version, key: e.Key, again: seen[e.Op]})
+			seen[e.Op] = true
+		}
+	}
+	return s
+}
+
+func (s *slow) acquires(h *history.History, invoked map[int64]*history.Event) {
+	for i := range h.Events {
+		e := &h.Events[i]
+		if e.Kind != history.Acquire {
+			continue
+		}
+		if e.Type == history.Invoke {
+			for _, g := range s.grants { // its own next acquire takes a client's promise back
+				if g.client == e.Client && g.key == e.Key {
+					g.withdrawn = min(g.withdrawn, e.Time)
+				}
+			}
+		}
+		if e.Type != history.OK {
+			continue
+		}
+		start := stampOr(e.Start, invoked[e.Op].Time)
+		g := &slowGrant{id: e.Op, token: e.Token, client: e.Client, key: e.Key, earliest: start, end: stampOr(e.End, e.Time), withdrawn: 1 << 62}
+		if e.First != 0 {
+			g.earliest = min(max(e.First, invoked[e.Op].Time), g.end)
+		}
+		g.promise = s.promiseFrom(stampOr(e.Attempt, start), e)
+		s.grants = append(s.grants, g)
+		s.byID[g.id] = g
+	}
+}
+
+func (s *slow) promiseFrom(start int64, e *history.Event) int64 {
+	switch s.header.Claims.Validity {
+	case "from_invocation":
+		return start + s.header.TTL - 2*ms
+	case "library":
+		return start + e.ValidFor - 2*ms
+	case "session":
+		return 1 << 61
+	}
+	return 0
+}
+
+func (s *slow) op(g *slowGrant, inv, done *history.Event, ledgered bool) {
+	act := func(t int64) { g.acts, g.last = g.acts+1, max(g.last, t) }
+	start := int64(0)
+	if done != nil && done.Type != history.Info {
+		start = stampOr(done.Start, inv.Time)
+	} else if done != nil {
+		start = done.Start
+	}
+	if done != nil && done.Declined {
+		g.withdrawn = min(g.withdrawn, start)
+		return
+	}
+	if done != nil && done.NotHeld {
+		g.withdrawn = min(g.withdrawn, start)
+	}
+	switch inv.Kind {
+	case history.Read, history.Write, history.Renew:
+		if start != 0 {
+			act(start)
+		} else if ledgered {
+			act(inv.Time)
+		}
+		if inv.Kind == history.Renew && done != nil && done.Type == history.OK && s.header.Claims.ConfirmsOp(history.Renew) &&
+			stampOr(done.End, done.Time) < min(g.promise, g.withdrawn) {
+			g.promise = max(g.promise, s.promiseFrom(start, done))
+		}
+	case history.Release:
+		g.withdrawn = min(g.withdrawn, stampOr(start, inv.Time))
+		if done != nil && done.Type == history.OK && s.header.Claims.ConfirmsOp(history.Release) {
+			act(start)
+		}
+	}
+}
+
+func (s *slow) later(b, a *slowGrant, tokens bool) bool {
+	byTime, reverse := b.earliest > a.end, a.earliest > b.end
+	return byTime || !reverse && tokens && a.token != 0 && b.token > a.token
+}
+
+func (s *slow) begin(g *slowGrant, tokens bool) int64 {
+	begin := g.end
+	for _, x := range s.grants {
+		if tokens && g.token != 0 && x.key == g.key && x.token > g.token {
+			begin = min(begin, x.end)
+		}
+	}
+	return begin
+}
+
+func (s *slow) disturbed(client int32, from, to int64) bool {
+	return slices.ContainsFunc(s.faults, func(f history.FaultInfo) bool {
+		return (f.Service || slices.Contains(f.Clients, client)) && f.From <= to && f.To >= from
+	})
+}
+
+func (s *slow) promised(g *slowGrant, t int64) bool {
+	if t >= g.promise || t >= g.withdrawn {
+		return false
+	}
+	return s.header.Claims.Validity != "session" || !s.disturbed(g.client, max(t-s.header.TTL, g.earliest), t)
+}
+
+func (s *slow) excluded(a, b *slowGrant, tokens bool) bool {
+	ab, bb := s.begin(a, tokens), s.begin(b, tokens)
+	if a.acts > 0 && b.acts > 0 && ab < b.last && bb < a.last {
+		return true
+	}
+	if a.client == b.client {
+		return false
+	}
+	switch {
+	case s.later(b, a, tokens):
+		return s.promised(a, b.end)
+	case s.later(a, b, tokens):
+		return s.promised(b, a.end)
+	}
+	return s.promised(a, b.end) && s.promised(b, a.end)
+}
+
+// tokenViolations returns the grants whose tokens are out of order.
+func (s *slow) tokenViolations() map[int64]history.KeyID {
+	bad := map[int64]history.KeyID{}
+	for _, g := range s.grants {
+		for _, x := range s.grants {
+			if x.key != g.key || x.token == 0 || g.token == 0 {
+				continue
+			}
+			shared := x.token == g.token && x.client != g.client && s.completedBefore(x, g)
+			smaller := g.token < x.token && g.earliest > x.end
+			overtaken := g.token < x.token && x.client != g.client && g.end > x.end && !s.disturbed(g.client, g.earliest, g.end)
+			if shared || smaller || overtaken {
+				bad[g.id] = g.key
+			}
+		}
+	}
+	return bad
+}
+
+// completedBefore tells whether x's acquire completed before g's in the recorder's order.
+func (s *slow) completedBefore(x, g *slowGrant) bool {
+	return slices.Index(s.grants, x) < slices.Index(s.grants, g)
+}
+
+// judge counts the violations, with each key's tokens read as they deserve.
+func (s *slow) judge() slowResult {
+	var r slowResult
+	fencing := s.header.Claims.Token == "fencing"
+	broken := map[history.KeyID]bool{}
+	if fencing {
+		for _, key := range s.tokenViolations() {
+			r.tokens++
+			broken[key] = true
+		}
+	}
+	trust := func(key history.KeyID) bool { return fencing && !broken[key] }
+	for i, a := range s.grants {
+		for _, b := range s.grants[:i] {
+			if a.key == b.key && s.excluded(a, b, trust(a.key)) {
+				r.pairs++
+			}
+		}
+	}
+	for i, w := range s.writes {
+		if s.isUnfenced(i, trust(w.key)) {
+			r.unfenced++
+		}
+		if !w.again && w.base >= 0 && slices.ContainsFunc(s.writes[:i], func(x slowWrite) bool {
+			return x.key == w.key && x.g != w.g && x.version > w.base
+		}) {
+			r.lost++
+		}
+	}
+	return r
+}
+
+func (s *slow) isUnfenced(i int, tokens bool) bool {
+	w := s.writes[i]
+	var prev *slowGrant
+	wrote := false
+	for _, x := range s.writes[:i] {
+		if x.key != w.key {
+			continue
+		}
+		if x.g != w.g && x.g.key == w.g.key && s.later(x.g, w.g, tokens) {
+			return true
+		}
+		prev, wrote = x.g, wrote || x.g == w.g
+	}
+	return prev != nil && prev != w.g && wrote && !s.later(w.g, prev, tokens)
+}
+
+// crowds counts the holds of a semaphore that were one too many where they began: by walking over the instants.
+func (s *slow) crowds() int {
+	n := 0
+	for _, b := range s.grants {
+		if b.acts == 0 {
+			continue
+		}
+		depth := 1
+		for _, x := range s.grants {
+			if x == b || x.acts == 0 || x.key != b.key {
+				continue
+			}
+			inside := x.end <= b.end && x.last > b.end
+			if b.last == b.end {
+				inside = x.end < b.end && x.last > b.end
+			}
+			if inside {
+				depth++
+			}
+		}
+		if depth > s.header.Claims.Permits {
+			n++
+		}
+	}
+	return n
+}
