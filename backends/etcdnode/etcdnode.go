@@ -1,0 +1,72 @@
+// Package etcdnode runs one member of an etcd cluster: the real server, go.etcd.io/etcd/server/v3, inside this program.
+//
+// It is a package of its own because the server is large: only the program and the tests that run it should be
+// linked with it.
+package etcdnode
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"net/url"
+	"time"
+
+	"go.etcd.io/etcd/server/v3/embed"
+	"go.etcd.io/etcd/server/v3/storage/wal"
+)
+
+// walSegment is the size of a segment of the write-ahead log. etcd preallocates 64 MB, which on a tmpfs is memory, for every
+// member of every scenario that runs at the time.
+const walSegment = 4 << 20
+
+// Run runs a member until ctx is done or it fails. Its log goes to standard error.
+func Run(ctx context.Context, args []string) error {
+	flags := flag.NewFlagSet("node etcd", flag.ContinueOnError)
+	name := flags.String("name", "", "name of the member")
+	data := flags.String("data-dir", "", "folder for its data")
+	client := flags.String("client-url", "", "`URL` for clients, to listen on and to advertise")
+	peer := flags.String("peer-url", "", "`URL` for the other members, to listen on and to advertise")
+	cluster := flags.String("initial-cluster", "", "all members, as `name=URL,…`")
+	heartbeat := flags.Duration("heartbeat-interval", 100*time.Millisecond, "time between heartbeats")
+	election := flags.Duration("election-timeout", time.Second, "time without heartbeat until an election")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	wal.SegmentSizeBytes = walSegment
+
+	c := embed.NewConfig()
+	c.Name, c.Dir, c.InitialCluster = *name, *data, *cluster
+	c.TickMs, c.ElectionMs = uint(heartbeat.Milliseconds()), uint(election.Milliseconds())
+	c.UnsafeNoFsync = true
+	c.EnableGRPCGateway = false
+	c.LogOutputs = []string{"stderr"}
+	for _, u := range []struct {
+		flag, text        string
+		listen, advertise *[]url.URL
+	}{
+		{"client-url", *client, &c.ListenClientUrls, &c.AdvertiseClientUrls},
+		{"peer-url", *peer, &c.ListenPeerUrls, &c.AdvertisePeerUrls},
+	} {
+		parsed, err := url.Parse(u.text)
+		if err != nil {
+			return fmt.Errorf("--%s: %w", u.flag, err)
+		}
+		if parsed.Host == "" {
+			return fmt.Errorf("--%s %q has no host; give http://ADDRESS:PORT", u.flag, u.text)
+		}
+		*u.listen, *u.advertise = []url.URL{*parsed}, []url.URL{*parsed}
+	}
+	server, err := embed.StartEtcd(c)
+	if err != nil {
+		return fmt.Errorf("start etcd member %s: %w", *name, err)
+	}
+	defer server.Close()
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-server.Server.StopNotify():
+		return fmt.Errorf("etcd member %s stopped by itself", *name)
+	case err := <-server.Err():
+		return fmt.Errorf("etcd member %s: %w", *name, err)
+	}
+}

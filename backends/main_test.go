@@ -1,0 +1,103 @@
+package backends_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/lockchaos/lockchaos/backends"
+	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/clients/clienttest"
+	"github.com/lockchaos/lockchaos/clients/etcd"
+	"github.com/lockchaos/lockchaos/clients/redis"
+	"github.com/lockchaos/lockchaos/hosts"
+	"github.com/lockchaos/lockchaos/hosts/hoststest"
+)
+
+func TestMain(m *testing.M) {
+	clienttest.Child(redis.Setnx, redis.SetnxFenced, etcd.Lease)
+	hoststest.Main(m, map[string]func([]string) int{"node": backends.NodeMain})
+}
+
+// start starts a service on a network of its own.
+func start(t testing.TB, name string) *backends.Service {
+	t.Helper()
+	n, _ := hoststest.Network(t)
+	s, err := backends.Start(limit(t), n, backends.Spec{Service: name, Logs: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func limit(t testing.TB) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// needRedis skips a test that needs the real server, where there is none.
+func needRedis(t testing.TB) {
+	t.Helper()
+	t.Setenv(backends.RedisVar, "")
+	if _, err := exec.LookPath("redis-server"); err != nil {
+		if os.Getenv(hoststest.RequireVar) == "all" {
+			t.Fatalf("redis-server is required (%s=all): %v", hoststest.RequireVar, err)
+		}
+		t.Skipf("no redis-server (%v): install redis to run this test", err)
+	}
+}
+
+// freeze makes the functions that stop and continue every node of a service.
+func freeze(s *backends.Service) (stop, resume func(*testing.T)) {
+	var pauses []*hosts.Pause
+	stop = func(t *testing.T) {
+		t.Helper()
+		for _, n := range s.Nodes {
+			p, err := n.Process.Stop(limit(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			pauses = append(pauses, p)
+		}
+	}
+	resume = func(t *testing.T) {
+		t.Helper()
+		for _, p := range pauses {
+			if err := p.Resume(); err != nil {
+				t.Error(err)
+			}
+		}
+		pauses = nil
+	}
+	return stop, resume
+}
+
+// TestConformance runs every lock's suite against its real service, the stand-in included.
+func TestConformance(t *testing.T) {
+	run := func(t *testing.T, service string, ttl time.Duration, kinds ...clients.Kind) {
+		s := start(t, service)
+		stop, resume := freeze(s)
+		for _, kind := range kinds {
+			t.Run(kind.Name, func(t *testing.T) {
+				clienttest.Run(t, kind, clienttest.Service{Nodes: s.Addrs(), TTL: ttl, Stop: stop, Continue: resume})
+			})
+		}
+	}
+	t.Run("redis-server", func(t *testing.T) {
+		needRedis(t)
+		run(t, "redis", 500*time.Millisecond, redis.Setnx, redis.SetnxFenced)
+	})
+	t.Run("miniredis", func(t *testing.T) {
+		t.Setenv(backends.RedisVar, "miniredis")
+		run(t, "redis", 500*time.Millisecond, redis.Setnx, redis.SetnxFenced)
+	})
+	t.Run("etcd", func(t *testing.T) { run(t, "etcd", time.Second, etcd.Lease) })
+}

@@ -1,0 +1,140 @@
+package backends
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// RedisVar names the environment variable that decides what runs as redis: "miniredis" the stand-in, a path that program, nothing
+// the redis-server on PATH.
+const RedisVar = "LOCKCHAOS_REDIS"
+
+const redisPort = 6379
+
+func startRedis(ctx context.Context, l launcher, s *Service) (err error) {
+	program, why, err := findRedis()
+	if err != nil {
+		return err
+	}
+	if s.Nodes, err = l.addHosts(ctx, "redis-1"); err != nil {
+		return err
+	}
+	n := s.Nodes[0]
+	if program == "" {
+		s.standIns = []string{fmt.Sprintf("%s is miniredis, a stand-in for Redis written in Go, because %s; what it shows of a lock's "+
+			"logic holds, what it shows of Redis itself does not.", n.Name, why)}
+		return startMiniredis(ctx, l, n)
+	}
+	s.Notes = []string{"redis-server keeps nothing on disk: when it dies, its locks and token counters are gone."}
+	err = l.launch(n, redisPort, func(data string) *exec.Cmd {
+		return exec.Command(program, "--bind", n.Host.Addr.String(), "--port", strconv.Itoa(redisPort), "--protected-mode", "no",
+			"--save", "", "--appendonly", "no", "--dir", data, "--daemonize", "no", "--logfile", "")
+	})
+	if err != nil {
+		return err
+	}
+	return n.await(ctx, func(ctx context.Context) error {
+		info, err := askRedis(ctx, n.Addr, "PING", "INFO server")
+		if err != nil {
+			return err
+		}
+		n.Version = field(info, "redis_version:")
+		if n.Version == "" {
+			return errors.New("INFO server tells no redis_version")
+		}
+		return nil
+	})
+}
+
+// findRedis returns the path of redis-server, or "" and the reason why a stand-in must do.
+func findRedis() (program, why string, err error) {
+	switch want := os.Getenv(RedisVar); want {
+	case "":
+		program, err := exec.LookPath("redis-server")
+		if err != nil {
+			return "", "no redis-server was found on PATH", nil
+		}
+		return program, "", nil
+	case "miniredis":
+		return "", RedisVar + "=miniredis asks for it", nil
+	default:
+		program, err := exec.LookPath(want)
+		if err != nil {
+			return "", "", fmt.Errorf("%s=%s: %w; give the path of a redis-server, or miniredis for the stand-in", RedisVar, want, err)
+		}
+		return program, "", nil
+	}
+}
+
+// askRedis sends commands on a connection of their own and returns the answer to the last. It needs no client library, whose
+// pool would wait a second after a refused connection.
+func askRedis(ctx context.Context, addr string, commands ...string) (answer string, err error) {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close()
+	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	in := bufio.NewReader(conn)
+	for _, command := range commands {
+		words := strings.Fields(command)
+		message := fmt.Sprintf("*%d\r\n", len(words))
+		for _, w := range words {
+			message += fmt.Sprintf("$%d\r\n%s\r\n", len(w), w)
+		}
+		if _, err := io.WriteString(conn, message); err != nil {
+			return "", err
+		}
+		if answer, err = readRedis(in); err != nil {
+			return "", fmt.Errorf("%s: %w", command, err)
+		}
+	}
+	return answer, nil
+}
+
+// maxBulk bounds a bulk string of an answer; INFO's are a few kilobytes.
+const maxBulk = 1 << 20
+
+// readRedis reads a simple string, an error or a bulk string.
+func readRedis(in *bufio.Reader) (string, error) {
+	line, err := in.ReadString('\n')
+	if err != nil {
+		return "", err
+	}
+	line = strings.TrimRight(line, "\r\n")
+	switch {
+	case strings.HasPrefix(line, "+"):
+		return line[1:], nil
+	case strings.HasPrefix(line, "-"):
+		return "", errors.New(line[1:])
+	case strings.HasPrefix(line, "$"):
+		n, err := strconv.Atoi(line[1:])
+		if err != nil || n < 0 || n > maxBulk {
+			return "", fmt.Errorf("a bulk string of length %q", line[1:])
+		}
+		bulk := make([]byte, n+len("\r\n"))
+		_, err = io.ReadFull(in, bulk)
+		return string(bulk[:n]), err
+	}
+	return "", fmt.Errorf("%q is no answer of a redis server", line)
+}
+
+// field returns what follows the name on its line.
+func field(text, name string) string {
+	for line := range strings.Lines(text) {
+		if value, ok := strings.CutPrefix(line, name); ok {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
