@@ -9,6 +9,7 @@ import (
 // span is the effect of one fault on one client, or on the service.
 type span struct {
 	from, to int64
+	measured int64 // how long the effect was measured to last; 0: not measured
 	id       int
 	kind     string
 	injected bool
@@ -52,6 +53,9 @@ func (s *Sweep) fault(e *history.Event) {
 	}
 	begun := s.endFault(f.ID)
 	sp := span{from: stamp(f.From, e.Time), to: stamp(f.To, e.Time), id: f.ID, kind: f.Kind, injected: f.Injected}
+	if f.From != 0 {
+		sp.measured = max(0, f.To-f.From)
+	}
 	if begun == nil {
 		s.faultKind(f).Begun++
 	} else {

@@ -48,7 +48,7 @@ func (s *Sweep) onlyStalled(a *grant, act int64) bool {
 	if s.disturbed(a.client, a.earliest, act, injectedOnly) || !s.disturbed(a.client, a.earliest, act, uninjectedOnly) {
 		return false
 	}
-	if a.withdrawn <= act && a.withdrawn <= a.promise {
+	if a.withdrawn < act {
 		return false
 	}
 	if a.promise == 0 || a.promise == forever {

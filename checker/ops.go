@@ -129,7 +129,7 @@ func (s *Sweep) completeHeld(o *op, e *history.Event) {
 	case o.kind == history.Read && e.Type == history.OK:
 		f := g.footprintOn(o.key)
 		f.version, f.readOp = e.Version, o.id
-	case o.kind == history.Write && e.Refused:
+	case e.Refused:
 		g.refused = true
 	}
 }

@@ -114,7 +114,7 @@ func (s *Sweep) plight(g *grant, t int64) string {
 	}
 	long := "to the end"
 	if worst.to != forever {
-		long = "for " + seconds(worst.to-worst.from)
+		long = "for " + seconds(stamp(worst.measured, worst.to-worst.from))
 	}
 	switch worst.kind {
 	case "pause":

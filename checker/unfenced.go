@@ -59,8 +59,11 @@ func (s *Sweep) ledgerEntry(e *history.Event) {
 		return
 	}
 	g := s.grants.get(e.Grant)
+	if e.Refused && g != nil {
+		g.refused = true
+	}
 	if e.Kind == history.Write {
-		s.countWrite(e, g)
+		s.countWrite(e)
 	}
 	if g == nil && e.Grant != 0 {
 		l.orphans++
@@ -80,14 +83,11 @@ func (s *Sweep) ledgerEntry(e *history.Event) {
 	}
 }
 
-func (s *Sweep) countWrite(e *history.Event, g *grant) {
-	if !e.Refused {
+func (s *Sweep) countWrite(e *history.Event) {
+	if e.Refused {
+		s.stats.Refused++
+	} else {
 		s.stats.Accepted++
-		return
-	}
-	s.stats.Refused++
-	if g != nil {
-		g.refused = true
 	}
 }
 

@@ -102,8 +102,9 @@ type GrantRef struct {
 
 // Stats describes what the run did; a verdict without enough of it is inconclusive.
 type Stats struct {
-	Events     int64 `json:"events"`
-	Ops        int64 `json:"ops"`
+	Events int64 `json:"events"`
+	Ops    int64 `json:"ops"`
+	// Grants are those of the workload's clients; the probe's are not among them.
 	Grants     int64 `json:"grants"`
 	Busy       int64 `json:"busy"`
 	Indefinite int64 `json:"indefinite"`
