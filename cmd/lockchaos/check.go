@@ -1,0 +1,133 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"text/tabwriter"
+
+	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/history"
+	"github.com/spf13/cobra"
+)
+
+func checkCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "check HISTORY…",
+		Short: "Judge saved histories again",
+		Long: `Judges each history by its properties alone, whatever was expected of it, and prints the verdict. "-" is the standard input.
+
+A history that was cut is judged for what it certainly shows: a violation stands, anything else is inconclusive.
+
+Exit status: 0 all passed, 1 a property was violated, 2 inconclusive, 64 a file that is no history.`,
+		Example: "  lockchaos check runs/latest/*/history.jsonl",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage(errors.New("check needs a history, such as runs/latest/redis-setnx.none.unfenced/history.jsonl"))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			worst := exitOK
+			for i, file := range args {
+				if i > 0 {
+					fmt.Fprintln(cmd.OutOrStdout())
+				}
+				v, h, err := judgeFile(file, cmd.InOrStdin())
+				if err != nil {
+					return usage(err)
+				}
+				printVerdict(cmd.OutOrStdout(), file, h, v)
+				worst = worse(worst, outcomeStatus(v.Outcome))
+			}
+			if worst != exitOK {
+				return &status{code: worst}
+			}
+			return nil
+		},
+	}
+}
+
+// judgeFile streams a history through the judge.
+func judgeFile(file string, stdin io.Reader) (checker.Verdict, history.Header, error) {
+	in, name := stdin, "standard input"
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return checker.Verdict{}, history.Header{}, fmt.Errorf("open history: %w", err)
+		}
+		defer f.Close()
+		in, name = f, file
+	}
+	r, err := history.NewReader(bufio.NewReader(in), name)
+	if err != nil {
+		return checker.Verdict{}, history.Header{}, err
+	}
+	j := checker.New(r.Header, r.Keys, checker.Options{})
+	for {
+		var e history.Event
+		if err := r.Read(&e); errors.Is(err, io.EOF) {
+			return j.Finish(r.Truncated()), r.Header, nil
+		} else if err != nil {
+			return checker.Verdict{}, r.Header, err
+		}
+		j.Add(&e)
+	}
+}
+
+// shownViolations is how many violations of a property check prints.
+const shownViolations = 3
+
+func printVerdict(w io.Writer, file string, h history.Header, v checker.Verdict) {
+	fmt.Fprintf(w, "%s\n%s: %s", file, h.Scenario, v.Outcome)
+	if v.Severity != checker.SeverityNone {
+		fmt.Fprintf(w, ", %s", v.Severity)
+	}
+	if v.Truncated {
+		fmt.Fprint(w, " (truncated history)")
+	}
+	fmt.Fprintf(w, "\n")
+	table := tabwriter.NewWriter(w, 2, 0, 2, ' ', 0)
+	for _, p := range v.Properties {
+		fmt.Fprintf(table, "  %s\t%s\t", p.Name, p.Outcome)
+		if p.Count > 0 {
+			fmt.Fprintf(table, "%d×", p.Count)
+		}
+		fmt.Fprintf(table, "\t%s\n", p.Why)
+	}
+	table.Flush()
+	for _, p := range v.Properties {
+		for _, violation := range p.Violations[:min(len(p.Violations), shownViolations)] {
+			fmt.Fprintf(w, "  ! %s\n", violation.Text)
+		}
+		if more := p.Count - shownViolations; more > 0 {
+			fmt.Fprintf(w, "    … and %d more of %s\n", more, p.Name)
+		}
+	}
+	for _, reason := range v.Reasons {
+		fmt.Fprintf(w, "  ? %s\n", reason)
+	}
+}
+
+// outcomeStatus is the exit status of a judgement by properties alone.
+func outcomeStatus(o checker.Outcome) int {
+	switch o {
+	case checker.Pass:
+		return exitOK
+	case checker.Violated:
+		return exitViolated
+	}
+	return exitInconclusive
+}
+
+// worse returns the graver of two exit statuses: a failed harness first, then a violation, then an inconclusive run.
+func worse(a, b int) int {
+	for _, s := range []int{exitFailed, exitViolated, exitInconclusive} {
+		if a == s || b == s {
+			return s
+		}
+	}
+	return exitOK
+}

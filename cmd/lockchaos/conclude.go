@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/reports"
+)
+
+// conclude prints the matrix and where the report is, and returns the run's exit status as an error.
+func conclude(out io.Writer, dir string, suite reports.Suite, noExpect, interrupted bool) error {
+	s := newScreen(out)
+	if err := reports.Matrix(out, suite, s.color, s.width); err != nil {
+		return fmt.Errorf("print the matrix: %w", err)
+	}
+	fmt.Fprintln(out)
+	code := exitOK
+	for _, sc := range suite.Scenarios {
+		own := scenarioStatus(sc, noExpect)
+		code = worse(code, own)
+		folder := filepath.Join(dir, sc.Dir)
+		switch {
+		case sc.Failed != "":
+			fmt.Fprintf(out, "%s failed: %s\n  logs: %s\n", sc.Name, sc.Failed, filepath.Join(folder, logFolder))
+		case own != exitOK:
+			fmt.Fprintf(out, "the same draws again: lockchaos run --plan %s\n", filepath.Join(folder, planFile))
+		}
+	}
+	page := filepath.Join(dir, indexFile)
+	if len(suite.Scenarios) == 1 {
+		page = filepath.Join(dir, suite.Scenarios[0].Dir, reportFile)
+	}
+	fmt.Fprintf(out, "report: %s\n", page)
+	if interrupted {
+		return &status{exitFailed, fmt.Errorf("interrupted: the report holds what there is")}
+	}
+	if code != exitOK {
+		return &status{code: code}
+	}
+	return nil
+}
+
+// severity is the name under which the severity stands among the expectations.
+const severity = "severity"
+
+// scenarioStatus is the exit status that one scenario alone would give. What did not meet its expectation because it could not be
+// decided is inconclusive; a violation that did not come is as bad as one that did.
+func scenarioStatus(sc reports.Scenario, noExpect bool) int {
+	switch {
+	case sc.Failed != "":
+		return exitFailed
+	case sc.Skipped != "":
+		return exitOK // said aloud in the matrix, and never counted as a pass
+	case noExpect:
+		return outcomeStatus(sc.Verdict.Outcome)
+	case sc.Met:
+		return exitOK
+	}
+	for _, e := range sc.Expect {
+		// Without a verdict there is no severity either: that it is not the expected one says nothing.
+		undecided := e.Got == checker.Inconclusive.String() || e.Property == severity && sc.Verdict.Outcome == checker.Inconclusive
+		if !e.Met && !undecided {
+			return exitViolated
+		}
+	}
+	return exitInconclusive
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/lockchaos/lockchaos/hosts"
+)
+
+// sandboxed tells whether this machine makes private networks; with LOCKCHAOS_REQUIRE=all it has to.
+func sandboxed(t testing.TB) bool {
+	t.Helper()
+	for _, c := range hosts.Probe(t.Context()) {
+		if !c.OK {
+			if os.Getenv("LOCKCHAOS_REQUIRE") == "all" {
+				t.Fatalf("%s: %s", c.Name, c.Detail)
+			}
+			return false
+		}
+	}
+	return true
+}
+
+// Killed at any moment, a run leaves nothing: no process of its own, no server, and with them no namespace and no link.
+func TestKilledRunLeavesNothing(t *testing.T) {
+	if !sandboxed(t) {
+		t.Skip("this machine refuses namespaces")
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// testscript knows the program by its name.
+	lockchaos := filepath.Join(t.TempDir(), "lockchaos")
+	if err := os.Symlink(exe, lockchaos); err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(4, 2))
+	most := 0
+	for i := range 12 {
+		mark := fmt.Sprintf("LOCKCHAOS_TEST_MARK=%d-%d", os.Getpid(), i)
+		cmd := exec.Command(lockchaos, "run", "redis-setnx/pause-holder/unfenced", "--out", t.TempDir())
+		cmd.Env = append(os.Environ(), mark)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		// Half of the moments lie in the start, where the races are, the others in the middle of the work.
+		span := 2500 * time.Millisecond
+		if i%2 == 0 {
+			span = 150 * time.Millisecond
+		}
+		<-time.After(time.Duration(rng.Int64N(int64(span))))
+		most = max(most, len(marked(t, mark)))
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait() // killed
+		for limit := time.Now().Add(20 * time.Second); ; {
+			left := marked(t, mark)
+			if len(left) == 0 {
+				break
+			}
+			if time.Now().After(limit) {
+				t.Fatalf("still there 20 s after the kill: %v", left)
+			}
+			<-time.After(5 * time.Millisecond)
+		}
+	}
+	if most < 8 {
+		t.Errorf("at most %d processes were there at a kill: the moments missed the run", most)
+	}
+}
+
+// marked lists the processes whose environment has the mark, which everything that a run starts inherits.
+func marked(t testing.TB, mark string) []int {
+	t.Helper()
+	paths, err := filepath.Glob("/proc/[0-9]*/environ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []int
+	for _, path := range paths {
+		env, err := os.ReadFile(path)
+		if err != nil {
+			continue // ended meanwhile, or another user's
+		}
+		if slices.ContainsFunc(bytes.Split(env, []byte{0}), func(v []byte) bool { return string(v) == mark }) {
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+			found = append(found, pid)
+		}
+	}
+	return found
+}

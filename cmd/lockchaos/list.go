@@ -1,0 +1,125 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/scenarios"
+	"github.com/spf13/cobra"
+)
+
+// lists are what can be listed.
+var lists = []struct {
+	name  string
+	print func(io.Writer) error
+}{
+	{"locks", listLocks}, {"services", listServices}, {"scenarios", listScenarios}, {"faults", listFaults}, {"properties", listProperties},
+}
+
+func listCommand() *cobra.Command {
+	var names []string
+	for _, l := range lists {
+		names = append(names, l.name)
+	}
+	return &cobra.Command{
+		Use:       "list " + strings.Join(names, "|"),
+		Short:     "Say which locks, services, scenarios, faults and properties there are",
+		ValidArgs: names,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usage(fmt.Errorf("list what? one of %s", strings.Join(names, ", ")))
+			}
+			for _, n := range names {
+				if n == args[0] {
+					return nil
+				}
+			}
+			return usage(fmt.Errorf("there is no list of %q: one of %s%s", args[0], strings.Join(names, ", "), suggest(args[0], names)))
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			for _, l := range lists {
+				if l.name == args[0] {
+					return l.print(cmd.OutOrStdout())
+				}
+			}
+			return nil
+		},
+	}
+}
+
+// table prints rows under a heading, columns aligned.
+func table(w io.Writer, rows [][]string) error {
+	t := tabwriter.NewWriter(w, 2, 0, 3, ' ', 0)
+	for _, row := range rows {
+		fmt.Fprintln(t, strings.Join(row, "\t"))
+	}
+	return t.Flush()
+}
+
+func listLocks(w io.Writer) error {
+	rows := [][]string{{"LOCK", "SERVICE", "VALID", "TOKEN", "CONFIRMS", "HOW"}}
+	for _, k := range locks() {
+		confirms := strings.Join(k.Claims.Confirms, ", ")
+		if confirms == "" {
+			confirms = "nothing"
+		}
+		rows = append(rows, []string{k.Name, k.Service, k.Claims.Validity, k.Claims.Token, confirms, k.About})
+	}
+	return table(w, rows)
+}
+
+func listServices(w io.Writer) error {
+	rows := [][]string{{"SERVICE", "NODES", "FROM"}}
+	for _, s := range services() {
+		rows = append(rows, []string{s.name, fmt.Sprint(s.nodes), s.about})
+	}
+	return table(w, rows)
+}
+
+func listScenarios(w io.Writer) error {
+	suites, err := scenarios.Builtin(catalogue())
+	if err != nil {
+		return err
+	}
+	for _, s := range suites {
+		fmt.Fprintf(w, "suite %s: %s\n\n", s.Name, s.About)
+		rows := [][]string{{"SCENARIO", "EXPECTED", "WHAT"}}
+		for _, sc := range s.Scenarios {
+			rows = append(rows, []string{sc.Name, expected(sc.Expect), sc.About})
+		}
+		if err := table(w, rows); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// expected says in a few words what a scenario expects.
+func expected(e scenarios.Expect) string {
+	switch e.Severity {
+	case "none":
+		return "pass"
+	case "":
+		return "see its file"
+	}
+	return e.Severity
+}
+
+func listFaults(w io.Writer) error {
+	rows := [][]string{{"FAULT", "AIMED AT", "NEEDS", "WHAT"}}
+	for _, f := range faults() {
+		rows = append(rows, []string{f.name, f.targets, f.needs, f.about})
+	}
+	return table(w, rows)
+}
+
+func listProperties(w io.Writer) error {
+	rows := [][]string{{"PROPERTY", "HOLDS WHEN"}}
+	for _, p := range checker.Properties() {
+		rows = append(rows, []string{p.Name, p.About})
+	}
+	return table(w, rows)
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/lockchaos/lockchaos/hosts"
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// internal are the verbs that lockchaos starts itself as.
+var internal = []string{"worker", "node", "scenario"}
+
+func TestMain(m *testing.M) {
+	hosts.Stage()
+	if len(os.Args) > 1 && slices.Contains(internal, os.Args[1]) {
+		os.Exit(execute(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
+	}
+	testscript.Main(m, map[string]func(){"lockchaos": main})
+}
+
+// TestScripts runs what the command promises, as readable scripts.
+func TestScripts(t *testing.T) {
+	able := sandboxed(t)
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("LOCKCHAOS_REQUIRE", os.Getenv("LOCKCHAOS_REQUIRE"))
+			return nil
+		},
+		Condition: func(cond string) (bool, error) {
+			if cond != "sandbox" {
+				return false, fmt.Errorf("unknown condition %q", cond)
+			}
+			return able, nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": status_},
+	})
+}
+
+// status_ N COMMAND…: the command must exit with status N.
+func status_(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: status N COMMAND …")
+	}
+	ts.Check(ts.Exec("sh", append([]string{"-c", `want=$0; "$@"; got=$?; test $got = $want || { echo "exit status $got, want $want" >&2; exit 1; }`}, args...)...))
+}
+
+func TestDistance(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{{"", "", 0}, {"", "abc", 3}, {"quick", "quick", 0}, {"qiuck", "quick", 2}, {"kitten", "sitting", 3}} {
+		if got := distance(c.a, c.b); got != c.want {
+			t.Errorf("%q to %q: %d, want %d", c.a, c.b, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+)
+
+func reportCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "report DIR",
+		Short: "Judge and render a run's folder again",
+		Long: `Reads the plans and histories in a run's folder, judges them with this version of the checker and writes all reports anew.
+The exit status is that of the run as it is judged now.`,
+		Example: "  lockchaos report runs/latest",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usage(errors.New("report needs one folder, such as runs/latest"))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir := args[0]
+			run, err := loadRun(dir)
+			if err != nil {
+				return usage(err)
+			}
+			// A link is shown as what it points at: it may point elsewhere tomorrow.
+			if real, err := filepath.EvalSymlinks(dir); err == nil {
+				dir = real
+			}
+			suite, err := render(dir, run)
+			if err != nil {
+				if errors.Is(err, os.ErrPermission) {
+					return fmt.Errorf("%w (the reports are written into the run's own folder)", err)
+				}
+				return err
+			}
+			return conclude(cmd.OutOrStdout(), dir, suite, run.NoExpect, false)
+		},
+	}
+}

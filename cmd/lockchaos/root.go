@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// version is the version of lockchaos itself.
+const version = "0.1.0-dev"
+
+// The exit statuses that the command promises.
+const (
+	exitOK           = 0
+	exitViolated     = 1
+	exitInconclusive = 2
+	exitFailed       = 3
+	exitUsage        = 64
+)
+
+// status is an error that carries the exit status. Its text, if any, is printed.
+type status struct {
+	code int
+	err  error
+}
+
+func (s *status) Error() string {
+	if s.err == nil {
+		return fmt.Sprintf("exit status %d", s.code)
+	}
+	return s.err.Error()
+}
+
+func (s *status) Unwrap() error { return s.err }
+
+// usage marks an error as the user's: wrong words on the command line, or a wrong file.
+func usage(err error) error { return &status{exitUsage, err} }
+
+const rootHelp = `lockchaos answers one question with evidence: is this distributed lock safe for what I use it for?
+
+It starts real lock services on a private network of its own, drives real client processes that take a lock and write
+to a store, freezes the holder as a garbage collection would, records everything, and judges the record.
+
+  lockchaos run                                   the quick suite: every lock, with and without faults, in a minute
+  lockchaos run redis-setnx/pause-holder/unfenced one scenario (names: lockchaos list scenarios)
+  lockchaos check runs/latest/*/history.jsonl     judge saved histories again
+  lockchaos doctor                                what this machine can run, and how to get the rest
+
+Exit status: 0 every scenario met its expectation, 1 a property was violated (or a control was not caught),
+2 inconclusive, 3 the harness or a service failed, 64 wrong usage.`
+
+// execute runs the command line and returns the exit status.
+func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	root := &cobra.Command{
+		Use:           "lockchaos",
+		Short:         "Fault-injection harness and checker for distributed locks",
+		Long:          rootHelp,
+		Version:       version,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			return usage(fmt.Errorf("unknown command %q%s", args[0], suggest(args[0], verbs(cmd))))
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage(fmt.Errorf("%w (see `%s --help`)", err, cmd.CommandPath()))
+	})
+	root.SetVersionTemplate("lockchaos {{.Version}}\n")
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.AddCommand(runCommand(), checkCommand(), reportCommand(), listCommand(), doctorCommand(), workerCommand(), nodeCommand(), scenarioCommand())
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	code := exitFailed
+	var s *status
+	if errors.As(err, &s) {
+		code = s.code
+		err = s.err
+	}
+	if err != nil {
+		fmt.Fprintln(stderr, "lockchaos:", err)
+	}
+	return code
+}
+
+func verbs(root *cobra.Command) []string {
+	var names []string
+	for _, c := range root.Commands() {
+		if !c.Hidden {
+			names = append(names, c.Name())
+		}
+	}
+	return names
+}
+
+// suggest returns the known words that come nearest to a mistyped one, as the end of an error message.
+func suggest(word string, known []string) string {
+	best := max(2, len(word)/3)
+	var near []string
+	for _, k := range known {
+		switch d := distance(word, k); {
+		case d < best:
+			best, near = d, []string{k}
+		case d == best:
+			near = append(near, k)
+		}
+	}
+	if len(near) == 0 {
+		return ""
+	}
+	return "; did you mean " + strings.Join(near[:min(len(near), 3)], ", or ") + "?"
+}
+
+// distance is Levenshtein's: how many letters must be put in, taken away or changed.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		diagonal := row[0]
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			change := diagonal
+			if a[i-1] != b[j-1] {
+				change++
+			}
+			diagonal = row[j]
+			row[j] = min(change, row[j]+1, row[j-1]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"time"
+
+	"github.com/lockchaos/lockchaos/scenarios"
+	"github.com/spf13/cobra"
+)
+
+// runFlags are the settings of `lockchaos run`.
+type runFlags struct {
+	runtime  string
+	seed     uint64
+	duration time.Duration
+	parallel int
+	out      string
+	plan     string
+	noExpect bool
+}
+
+func runCommand() *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:   "run [SUITE|SCENARIO|FILE.yaml …]",
+		Short: "Run scenarios, judge them and write the report",
+		Long: `Runs scenarios on real servers, each on a private network of its own, records what happens, judges it and writes the
+report. Without a name it runs the suite "quick". A name may also be the beginning of scenario names, up to a slash.
+
+Every run leaves a folder under runs/ (runs/latest points at the newest): index.html, junit.xml, and for each scenario
+report.html, history.jsonl, verdict.json, plan.yaml and the logs.
+
+A scenario says what theory expects of it; the exit status tells whether that came out. With --no-expect the
+properties alone decide: any that is violated makes the exit status 1.`,
+		Example: `  lockchaos run
+  lockchaos run redis-setnx/pause-holder/unfenced --no-expect
+  lockchaos run etcd-lease --seed 7
+  lockchaos run my-scenarios.yaml`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !cmd.Flags().Changed("seed") {
+				f.seed = rand.Uint64N(1_000_000)
+			}
+			return runSuite(cmd.Context(), cmd, args, f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.runtime, "runtime", "auto", `where hosts live: "local" is a private network of namespaces; "auto" takes what this machine can`)
+	flags.Uint64Var(&f.seed, "seed", 0, "seed of every random draw (default: a new one, printed)")
+	flags.DurationVar(&f.duration, "duration", 0, "length of each workload (default: the scenario's own)")
+	flags.IntVar(&f.parallel, "parallel", defaultParallel(), "how many scenarios run at once")
+	flags.StringVar(&f.out, "out", "runs", "folder for the runs' folders")
+	flags.StringVar(&f.plan, "plan", "", "run a saved plan.yaml again, instead of named scenarios")
+	flags.BoolVar(&f.noExpect, "no-expect", false, "judge by the properties alone, whatever the scenario expects")
+	return cmd
+}
+
+// defaultParallel: scenarios mostly wait, so there may be more of them than processors.
+func defaultParallel() int { return min(16, 2*runtime.NumCPU()) }
+
+// plans turns flags and words into what is to be run.
+func (f runFlags) plans(words []string) (name, about string, plans []scenarios.Plan, err error) {
+	if f.runtime != "auto" && f.runtime != "local" {
+		return "", "", nil, usage(fmt.Errorf("unknown runtime %q: this version has local", f.runtime))
+	}
+	if f.parallel < 1 {
+		return "", "", nil, usage(fmt.Errorf("--parallel %d: at least one scenario must run", f.parallel))
+	}
+	if f.duration < 0 {
+		return "", "", nil, usage(fmt.Errorf("--duration %v: it cannot be negative", f.duration))
+	}
+	if f.plan != "" {
+		if len(words) > 0 {
+			return "", "", nil, usage(fmt.Errorf("--plan runs a saved plan: give no names beside it"))
+		}
+		p, err := scenarios.LoadPlan(f.plan, catalogue())
+		if err != nil {
+			return "", "", nil, usage(err)
+		}
+		return p.Scenario.Name, p.Scenario.About, []scenarios.Plan{*p}, nil
+	}
+	name, about, chosen, err := choose(words)
+	if err != nil {
+		return "", "", nil, err
+	}
+	for _, s := range chosen {
+		if f.duration > 0 {
+			s.Duration = scenarios.Duration(f.duration)
+		}
+		plans = append(plans, scenarios.Plan{Seed: f.seed, Scenario: s})
+	}
+	return name, about, plans, nil
+}
+
+// runSuite runs everything and reports; its error carries the exit status.
+func runSuite(ctx context.Context, cmd *cobra.Command, words []string, f runFlags) error {
+	name, about, plans, err := f.plans(words)
+	if err != nil {
+		return err
+	}
+	s := &suiteRun{flags: f, name: name, about: about, plans: plans, command: commandLine(words, f), screen: newScreen(cmd.OutOrStdout())}
+	return s.run(ctx)
+}
+
+// commandLine is what the user would type to have the same again.
+func commandLine(words []string, f runFlags) string {
+	line := "lockchaos run"
+	for _, w := range words {
+		line += " " + w
+	}
+	if f.plan != "" {
+		return line + " --plan " + f.plan
+	}
+	line += fmt.Sprintf(" --seed %d", f.seed)
+	if f.duration > 0 {
+		line += " --duration " + f.duration.String()
+	}
+	if f.noExpect {
+		line += " --no-expect"
+	}
+	return line
+}

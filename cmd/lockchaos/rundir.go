@@ -1,0 +1,109 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// The files of a run. Names are part of what the command promises.
+const (
+	runFile     = "run.json"
+	indexFile   = "index.html"
+	junitFile   = "junit.xml"
+	historyFile = "history.jsonl"
+	planFile    = "plan.yaml"
+	verdictFile = "verdict.json"
+	reportFile  = "report.html"
+	logFolder   = "logs"
+	latestLink  = "latest"
+)
+
+// runRecord is run.json: what a run was, for rendering it again. What the scenarios showed is in their own folders.
+type runRecord struct {
+	Version   string           `json:"lockchaos"`
+	Suite     string           `json:"suite"`
+	About     string           `json:"about,omitempty"`
+	Command   string           `json:"command"`
+	Runtime   string           `json:"runtime"`
+	Seed      uint64           `json:"seed"`
+	NoExpect  bool             `json:"no_expect,omitempty"`
+	Started   time.Time        `json:"started"`
+	Elapsed   time.Duration    `json:"elapsed_ns"`
+	Scenarios []scenarioRecord `json:"scenarios"`
+}
+
+// scenarioRecord is one scenario of a run, in the order of the suite.
+type scenarioRecord struct {
+	Name    string        `json:"name"`
+	Dir     string        `json:"dir"`
+	Elapsed time.Duration `json:"elapsed_ns"`
+	// Failed is the harness's error; Skipped why the scenario could not be run here.
+	Failed  string `json:"failed,omitempty"`
+	Skipped string `json:"skipped,omitempty"`
+}
+
+// folderOf turns a scenario's name into that of its folder: redis-setnx/none/unfenced → redis-setnx.none.unfenced.
+func folderOf(name string) string { return strings.ReplaceAll(name, "/", ".") }
+
+// makeRunDir makes a fresh folder for a run, named after its time, and points "latest" at it.
+func makeRunDir(parent string, now time.Time) (string, error) {
+	if err := os.MkdirAll(parent, 0o755); err != nil {
+		return "", fmt.Errorf("make the folder for runs: %w", err)
+	}
+	for i := 0; ; i++ {
+		name := now.Format("2006-01-02T15-04-05")
+		if i > 0 {
+			name += fmt.Sprintf("-%d", i)
+		}
+		dir := filepath.Join(parent, name)
+		err := os.Mkdir(dir, 0o755)
+		if errors.Is(err, os.ErrExist) {
+			continue
+		}
+		if err != nil {
+			return "", fmt.Errorf("make the run's folder: %w", err)
+		}
+		return dir, pointLatest(parent, name)
+	}
+}
+
+// pointLatest replaces the link in one step, so that two runs at once never leave none.
+func pointLatest(parent, name string) error {
+	next := filepath.Join(parent, ".latest-"+name)
+	if err := os.Symlink(name, next); err != nil {
+		return fmt.Errorf("point %s at the run: %w", latestLink, err)
+	}
+	if err := os.Rename(next, filepath.Join(parent, latestLink)); err != nil {
+		_ = os.Remove(next)
+		return fmt.Errorf("point %s at the run: %w", latestLink, err)
+	}
+	return nil
+}
+
+func (r *runRecord) save(dir string) error {
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return fmt.Errorf("%s: %w", runFile, err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, runFile), append(text, '\n'), 0o644); err != nil {
+		return fmt.Errorf("save the run's record: %w", err)
+	}
+	return nil
+}
+
+func loadRun(dir string) (*runRecord, error) {
+	text, err := os.ReadFile(filepath.Join(dir, runFile))
+	if err != nil {
+		return nil, fmt.Errorf("%s is no folder of a run: %w", dir, err)
+	}
+	var r runRecord
+	if err := json.Unmarshal(text, &r); err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, runFile), err)
+	}
+	return &r, nil
+}

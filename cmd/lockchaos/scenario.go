@@ -1,0 +1,109 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/hosts"
+	"github.com/lockchaos/lockchaos/scenarios"
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+)
+
+// childLine is one line from the process that runs a scenario to the one that the user started.
+type childLine struct {
+	Progress *harness.Progress `json:"progress,omitempty"`
+	Error    string            `json:"error,omitempty"`
+}
+
+// scenarioCommand is what the command runs as inside each sandbox: one scenario, from its plan to its history.
+func scenarioCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    "scenario DIR",
+		Short:  "Run the plan in a folder (inside a sandbox)",
+		Hidden: true,
+		Args:   cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !hosts.Inside() {
+				return usage(errors.New("scenario is for lockchaos itself: use `lockchaos run`"))
+			}
+			lines := json.NewEncoder(cmd.OutOrStdout())
+			err := runPlan(cmd, args[0], lines)
+			if err != nil {
+				_ = lines.Encode(childLine{Error: err.Error()}) // if nobody listens, nobody is there to be told
+				return &status{code: exitFailed}
+			}
+			return nil
+		},
+	}
+}
+
+func runPlan(cmd *cobra.Command, dir string, lines *json.Encoder) error {
+	plan, err := scenarios.LoadPlan(filepath.Join(dir, planFile), catalogue())
+	if err != nil {
+		return err
+	}
+	kind, err := lockKind(plan.Scenario.Lock)
+	if err != nil {
+		return err
+	}
+	return harness.Run(cmd.Context(), harness.Config{
+		Plan: *plan, Lock: kind, History: filepath.Join(dir, historyFile), Logs: filepath.Join(dir, logFolder),
+		Versions: ownVersions(),
+		Progress: func(p harness.Progress) { _ = lines.Encode(childLine{Progress: &p}) },
+	})
+}
+
+// ownVersions names the parts that are not services.
+func ownVersions() []history.Part {
+	return []history.Part{{Name: "lockchaos", Version: version}, {Name: "kernel", Version: kernel()}}
+}
+
+func kernel() string {
+	var u unix.Utsname
+	if err := unix.Uname(&u); err != nil {
+		return "unknown"
+	}
+	return unix.ByteSliceToString(u.Sysname[:]) + " " + unix.ByteSliceToString(u.Release[:])
+}
+
+func workerCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    "worker",
+		Short:  "Be a client: take commands from the harness",
+		Hidden: true,
+		Args:   cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return harness.Work(cmd.Context(), os.Stdin, os.Stdout, workerLocks())
+		},
+	}
+}
+
+// readChild passes the lines of a scenario's process on, and returns the error that it told, if any. What is no such line is
+// part of a crash, and is returned as that.
+func readChild(out io.Reader, progress func(harness.Progress)) error {
+	var told error
+	d := json.NewDecoder(out)
+	for {
+		var line childLine
+		err := d.Decode(&line)
+		switch {
+		case errors.Is(err, io.EOF):
+			return told
+		case err != nil:
+			rest, _ := io.ReadAll(io.LimitReader(io.MultiReader(d.Buffered(), out), 4096))
+			_, _ = io.Copy(io.Discard, out)
+			return errors.Join(told, fmt.Errorf("unexpected output of the scenario's process: %.500q", rest))
+		case line.Error != "":
+			told = errors.New(line.Error)
+		case line.Progress != nil:
+			progress(*line.Progress)
+		}
+	}
+}

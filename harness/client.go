@@ -1,0 +1,174 @@
+package harness
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// client drives one worker. Its ops come one at a time; events of the worker may come at any time.
+type client struct {
+	number  int32
+	process int32 // the incarnation; new after an indefinite op
+	host    string
+	in      io.Writer
+	line    []byte // of the last command; its memory is used again
+	replies chan reply
+	// gone is closed when the worker can answer no more; why tells the reason.
+	gone chan struct{}
+	why  error
+
+	rec   *history.Recorder
+	ids   *numbers
+	keys  map[string]history.KeyID
+	event func(reply) // called for lost-events and stalls, on the reader's goroutine
+	// extra is how much longer than the op's own timeout the harness waits: pauses are on top of it.
+	extra time.Duration
+}
+
+// numbers gives out the numbers of ops, incarnations and faults, over all clients, and counts what progress shows.
+type numbers struct{ op, process, faults, grants atomic.Int64 }
+
+func (n *numbers) nextOp() int64      { return n.op.Add(1) }
+func (n *numbers) nextProcess() int32 { return int32(n.process.Add(1)) }
+func (n *numbers) nextFault() int     { return int(n.faults.Add(1)) }
+
+// listen reads the worker's lines until they end. Died, when it returns an error, says why the process ended.
+func (c *client) listen(out io.Reader, died func() error) {
+	defer close(c.gone)
+	lines := bufio.NewScanner(out)
+	lines.Buffer(make([]byte, 0, 4096), maxMessage)
+	for lines.Scan() {
+		var r reply
+		if err := r.parse(lines.Bytes()); err != nil {
+			c.why = fmt.Errorf("client %d on host %s answered what is no reply: %.80q", c.number, c.host, lines.Text())
+			return
+		}
+		if r.Event != "" {
+			c.event(r)
+			continue
+		}
+		c.replies <- r
+	}
+	c.why = errors.Join(lines.Err(), died())
+}
+
+// send writes a command without waiting.
+func (c *client) send(cmd command) error {
+	line, err := cmd.appendLine(c.line[:0])
+	if err != nil {
+		return err
+	}
+	c.line = line
+	if _, err := c.in.Write(line); err != nil {
+		return fmt.Errorf("client %d on host %s: send %s: %w", c.number, c.host, cmd.Op, err)
+	}
+	return nil
+}
+
+// ask sends a command and waits for its answer. It fails when the worker is gone, hangs, or the context ends.
+func (c *client) ask(ctx context.Context, cmd command) (reply, error) {
+	if err := c.send(cmd); err != nil {
+		return reply{}, c.reason(err)
+	}
+	limit := time.NewTimer(time.Duration(cmd.Timeout) + c.extra)
+	defer limit.Stop()
+	for {
+		select {
+		case r := <-c.replies:
+			if r.ID == cmd.ID {
+				return r, nil
+			}
+			return reply{}, fmt.Errorf("client %d on host %s answered op %d while %d was asked", c.number, c.host, r.ID, cmd.ID)
+		case <-c.gone:
+			return reply{}, c.reason(fmt.Errorf("client %d on host %s ended during %s", c.number, c.host, cmd.Op))
+		case <-limit.C:
+			return reply{}, fmt.Errorf("client %d on host %s has not answered %s for %v, its time limit of %v included", c.number, c.host,
+				cmd.Op, time.Duration(cmd.Timeout)+c.extra, time.Duration(cmd.Timeout))
+		case <-ctx.Done():
+			return reply{}, context.Cause(ctx)
+		}
+	}
+}
+
+// reason prefers what is known of the worker's end to the broken pipe that it leaves.
+func (c *client) reason(err error) error {
+	select {
+	case <-c.gone:
+		if c.why != nil {
+			return c.why
+		}
+	default:
+	}
+	return err
+}
+
+// op is one recorded operation: what is asked, and on which key and grant.
+type op struct {
+	kind    history.Kind
+	key     string
+	grant   int64 // 0 for an acquire: its own number
+	token   int64
+	value   int64
+	timeout time.Duration
+}
+
+// do records the invocation, asks, and records the completion. An error means that the harness can't go on with this
+// client; the op's own failure is in the reply.
+func (c *client) do(ctx context.Context, o op) (id int64, r reply, err error) {
+	id = c.ids.nextOp()
+	e := history.Event{Type: history.Invoke, Kind: o.kind, Op: id, Grant: o.grant, Client: c.number, Process: c.process, Key: c.keys[o.key]}
+	if o.kind == history.Acquire {
+		e.Grant = id
+	}
+	if o.kind == history.Read || o.kind == history.Write {
+		e.Token, e.Value = o.token, o.value
+	}
+	c.rec.Record(e)
+	r, err = c.ask(ctx, command{ID: id, Op: o.kind.String(), Key: o.key, Grant: e.Grant, Timeout: int64(o.timeout), Value: o.value})
+	if err != nil {
+		e.Time, e.Type, e.Text = 0, history.Info, err.Error()
+		c.rec.Record(e)
+		return id, r, err
+	}
+	c.rec.Record(c.completion(e, r))
+	if o.kind == history.Acquire && r.Result == resultOK {
+		c.ids.grants.Add(1)
+	}
+	if r.Result == resultInfo {
+		c.process = c.ids.nextProcess()
+	}
+	return id, r, nil
+}
+
+// completion turns a worker's reply into the event that completes the op invoked by e.
+func (c *client) completion(e history.Event, r reply) history.Event {
+	e.Time = 0
+	e.Type = history.Info // whatever else a worker may say, nothing is certain
+	switch r.Result {
+	case resultOK:
+		e.Type = history.OK
+	case resultFail:
+		e.Type = history.Fail
+	}
+	e.Start, e.End = c.rec.Relative(r.Start), c.rec.Relative(r.End)
+	e.Attempt, e.First, e.Enqueued = c.rec.Relative(r.Attempt), c.rec.Relative(r.First), c.rec.Relative(r.Enqueued)
+	if r.Token != 0 {
+		e.Token = r.Token
+	}
+	if r.ValidFor != nil {
+		e.ValidFor, e.HasValidFor = *r.ValidFor, true
+	}
+	e.Version, e.Replaced, e.Seq = r.Version, r.Replaced, r.Seq
+	if e.Kind == history.Read {
+		e.Value = r.Value
+	}
+	e.Declined, e.Refused, e.NotHeld, e.Busy, e.Text = r.Declined, r.Refused, r.NotHeld, r.Busy, r.Error
+	return e
+}

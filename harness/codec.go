@@ -1,0 +1,238 @@
+package harness
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/mailru/easyjson/jlexer"
+)
+
+// Commands and replies are written and read field by field: driving an op costs two of each, and encoding/json alone would
+// take a third of the time that the harness spends on it. A test holds this file to the struct tags.
+
+// fields appends members of a JSON object, those that are zero left out.
+type fields struct {
+	buf   []byte
+	comma bool
+}
+
+func (f *fields) name(name string) {
+	c := byte('{')
+	if f.comma {
+		c = ','
+	}
+	f.comma = true
+	f.buf = append(append(append(f.buf, c, '"'), name...), '"', ':')
+}
+
+func (f *fields) number(name string, v int64) {
+	if v != 0 {
+		f.name(name)
+		f.buf = strconv.AppendInt(f.buf, v, 10)
+	}
+}
+
+func (f *fields) flag(name string, v bool) {
+	if v {
+		f.name(name)
+		f.buf = append(f.buf, "true"...)
+	}
+}
+
+func (f *fields) text(name, v string) {
+	if v == "" {
+		return
+	}
+	f.name(name)
+	quoted, _ := json.Marshal(v) // a string always marshals
+	f.buf = append(f.buf, quoted...)
+}
+
+// word appends a string that is known to need no escape.
+func (f *fields) word(name, v string) {
+	if v != "" {
+		f.name(name)
+		f.buf = append(append(append(f.buf, '"'), v...), '"')
+	}
+}
+
+func (f *fields) line() []byte {
+	if !f.comma {
+		f.buf = append(f.buf, '{')
+	}
+	return append(f.buf, '}', '\n')
+}
+
+// appendLine appends the command as a line.
+func (c *command) appendLine(buf []byte) ([]byte, error) {
+	f := fields{buf: buf}
+	f.number("id", c.ID)
+	f.word("op", c.Op)
+	f.text("key", c.Key)
+	f.number("grant", c.Grant)
+	f.number("timeout", c.Timeout)
+	f.number("value", c.Value)
+	if c.Open != nil {
+		opening, err := json.Marshal(c.Open)
+		if err != nil {
+			return nil, fmt.Errorf("encode the opening: %w", err)
+		}
+		f.name("open")
+		f.buf = append(f.buf, opening...)
+	}
+	return f.line(), nil
+}
+
+// appendLine appends the reply as a line.
+func (r *reply) appendLine(buf []byte) []byte {
+	f := fields{buf: buf}
+	f.number("id", r.ID)
+	f.word("result", r.Result)
+	f.text("error", r.Error)
+	f.number("start", r.Start)
+	f.number("end", r.End)
+	f.number("token", r.Token)
+	f.number("attempt", r.Attempt)
+	f.number("first", r.First)
+	f.number("enqueued", r.Enqueued)
+	if r.ValidFor != nil {
+		f.name("valid_for")
+		f.buf = strconv.AppendInt(f.buf, *r.ValidFor, 10)
+	}
+	f.number("version", r.Version)
+	f.number("replaced", r.Replaced)
+	f.number("value", r.Value)
+	f.number("seq", r.Seq)
+	f.flag("declined", r.Declined)
+	f.flag("refused", r.Refused)
+	f.flag("not_held", r.NotHeld)
+	f.flag("busy", r.Busy)
+	f.word("event", r.Event)
+	f.text("key", r.Key)
+	f.number("grant", r.Grant)
+	f.number("from", r.From)
+	f.number("to", r.To)
+	return f.line()
+}
+
+// members calls read for every member of the object in line; read takes the value. It returns the first error.
+func members(line []byte, read func(l *jlexer.Lexer, name string)) error {
+	l := jlexer.Lexer{Data: line}
+	l.Delim('{')
+	for !l.IsDelim('}') {
+		name := l.UnsafeFieldName(false)
+		l.WantColon()
+		read(&l, name)
+		l.WantComma()
+	}
+	l.Delim('}')
+	l.Consumed()
+	return l.Error()
+}
+
+func unknown(l *jlexer.Lexer, name string) {
+	l.AddError(fmt.Errorf("unknown member %q", name))
+}
+
+func (c *command) parse(line []byte) error {
+	return members(line, func(l *jlexer.Lexer, name string) {
+		switch name {
+		case "id":
+			c.ID = l.Int64()
+		case "op":
+			c.Op = l.StringIntern()
+		case "key":
+			c.Key = l.StringIntern()
+		case "grant":
+			c.Grant = l.Int64()
+		case "timeout":
+			c.Timeout = l.Int64()
+		case "value":
+			c.Value = l.Int64()
+		case "open":
+			c.Open = &opening{}
+			l.AddError(json.Unmarshal(l.Raw(), c.Open))
+		default:
+			unknown(l, name)
+		}
+	})
+}
+
+func (r *reply) parse(line []byte) error {
+	return members(line, func(l *jlexer.Lexer, name string) {
+		if p := r.numberOf(name); p != nil {
+			*p = l.Int64()
+			return
+		}
+		if p := r.flagOf(name); p != nil {
+			*p = l.Bool()
+			return
+		}
+		switch name {
+		case "result":
+			r.Result = l.StringIntern()
+		case "error":
+			r.Error = l.String()
+		case "event":
+			r.Event = l.StringIntern()
+		case "key":
+			r.Key = l.StringIntern()
+		case "valid_for":
+			v := l.Int64()
+			r.ValidFor = &v
+		default:
+			unknown(l, name)
+		}
+	})
+}
+
+// numberOf finds the member that is a number.
+func (r *reply) numberOf(name string) *int64 {
+	switch name {
+	case "id":
+		return &r.ID
+	case "start":
+		return &r.Start
+	case "end":
+		return &r.End
+	case "token":
+		return &r.Token
+	case "attempt":
+		return &r.Attempt
+	case "first":
+		return &r.First
+	case "enqueued":
+		return &r.Enqueued
+	case "version":
+		return &r.Version
+	case "replaced":
+		return &r.Replaced
+	case "value":
+		return &r.Value
+	case "seq":
+		return &r.Seq
+	case "grant":
+		return &r.Grant
+	case "from":
+		return &r.From
+	case "to":
+		return &r.To
+	}
+	return nil
+}
+
+// flagOf finds the member that is true or false.
+func (r *reply) flagOf(name string) *bool {
+	switch name {
+	case "declined":
+		return &r.Declined
+	case "refused":
+		return &r.Refused
+	case "not_held":
+		return &r.NotHeld
+	case "busy":
+		return &r.Busy
+	}
+	return nil
+}

@@ -1,0 +1,69 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/store"
+)
+
+// ledgerEvery is how often the store's ledger is taken over into the history while the run goes on, so that a judge can
+// let go of what is settled, and a killed run keeps its ledger so far.
+const ledgerEvery = 100 * time.Millisecond
+
+// ledger copies the store's ledger into the history.
+type ledger struct {
+	client *store.Client
+	rec    *history.Recorder
+	keys   map[string]history.KeyID
+	last   int64 // the sequence number of the last entry taken over
+}
+
+// follow takes the ledger over again and again until the context ends; that end is no error.
+func (l *ledger) follow(ctx context.Context) error {
+	for pause(ctx, nil, ledgerEvery) {
+		if err := l.take(ctx); err != nil && ctx.Err() == nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// take records every entry that is new, and the watermark.
+func (l *ledger) take(ctx context.Context) error {
+	for {
+		entries, mark, err := l.client.Entries(ctx, l.last, store.MaxEntries)
+		if err != nil {
+			return fmt.Errorf("read the store's ledger after entry %d: %w", l.last, err)
+		}
+		for i := range entries {
+			if err := l.record(&entries[i]); err != nil {
+				return err
+			}
+		}
+		if len(entries) < store.MaxEntries {
+			l.rec.Record(history.Event{Type: history.Watermark, Start: l.rec.Relative(mark)})
+			return nil
+		}
+	}
+}
+
+func (l *ledger) record(e *store.Entry) error {
+	if e.Seq != l.last+1 {
+		return fmt.Errorf("the store's ledger goes from entry %d to %d: it must have no holes", l.last, e.Seq)
+	}
+	key, ok := l.keys[e.Key]
+	if !ok {
+		return fmt.Errorf("the store's ledger has an entry for key %q, which no client uses", e.Key)
+	}
+	l.last = e.Seq
+	kind := history.Read
+	if e.Write {
+		kind = history.Write
+	}
+	l.rec.Record(history.Event{Type: history.Ledger, Kind: kind, Key: key, Seq: e.Seq, Op: e.Op, Grant: e.Grant, Client: e.Client,
+		Token: e.Token, Refused: e.Refused, Version: e.Version, Replaced: e.Replaced, Value: e.Value, Time: l.rec.Relative(e.At)})
+	return nil
+}

@@ -1,0 +1,73 @@
+package harness
+
+// command is one line from the harness to a worker.
+type command struct {
+	ID  int64  `json:"id,omitempty"`
+	Op  string `json:"op,omitempty"`
+	Key string `json:"key,omitempty"`
+	// Grant is the op of the acquire that this op is done under (for an acquire its own op).
+	Grant int64 `json:"grant,omitempty"`
+	// Timeout bounds the library call, in ns.
+	Timeout int64 `json:"timeout,omitempty"`
+	Value   int64 `json:"value,omitempty"`
+	// Open is set on the first command only.
+	Open *opening `json:"open,omitempty"`
+}
+
+// opening tells a worker who it is. Durations are ns.
+type opening struct {
+	Lock   string   `json:"lock"`
+	Nodes  []string `json:"nodes"`
+	Store  string   `json:"store"`
+	TTL    int64    `json:"ttl"`
+	Client int32    `json:"client"`
+	Seed   uint64   `json:"seed"`
+	// Decline: the application stops when it knows that its hold is lost (guard "check").
+	Decline bool `json:"decline"`
+	// Stall is how late a heartbeat must be to be reported.
+	Stall int64 `json:"stall"`
+}
+
+// The results of an op.
+const (
+	resultOK   = "ok"
+	resultFail = "fail"
+	resultInfo = "info"
+)
+
+// The events that a worker tells of by itself.
+const (
+	eventLost  = "lost"
+	eventStall = "stall"
+)
+
+// reply is one line from a worker: the answer to the command of the same ID, or an event (ID 0). Stamps are of the
+// machine's monotonic clock (monotime.Now).
+type reply struct {
+	ID     int64  `json:"id,omitempty"`
+	Result string `json:"result,omitempty"`
+	Error  string `json:"error,omitempty"`
+
+	Start    int64  `json:"start,omitempty"`
+	End      int64  `json:"end,omitempty"`
+	Token    int64  `json:"token,omitempty"`
+	Attempt  int64  `json:"attempt,omitempty"`
+	First    int64  `json:"first,omitempty"`
+	Enqueued int64  `json:"enqueued,omitempty"`
+	ValidFor *int64 `json:"valid_for,omitempty"`
+	Version  int64  `json:"version,omitempty"`
+	Replaced int64  `json:"replaced,omitempty"`
+	Value    int64  `json:"value,omitempty"`
+	Seq      int64  `json:"seq,omitempty"`
+
+	Declined bool `json:"declined,omitempty"`
+	Refused  bool `json:"refused,omitempty"`
+	NotHeld  bool `json:"not_held,omitempty"`
+	Busy     bool `json:"busy,omitempty"`
+
+	Event string `json:"event,omitempty"`
+	Key   string `json:"key,omitempty"`
+	Grant int64  `json:"grant,omitempty"`
+	From  int64  `json:"from,omitempty"`
+	To    int64  `json:"to,omitempty"`
+}

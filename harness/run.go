@@ -1,0 +1,179 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/lockchaos/lockchaos/backends"
+	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/hosts"
+	"github.com/lockchaos/lockchaos/monotime"
+	"github.com/lockchaos/lockchaos/scenarios"
+	"github.com/lockchaos/lockchaos/store"
+)
+
+// Config is what a run needs.
+type Config struct {
+	Plan scenarios.Plan
+	// Lock is the catalogue's entry for the plan's lock.
+	Lock clients.Kind
+	// History is the file to write; Logs the folder for the logs of nodes and workers.
+	History, Logs string
+	// Versions names the parts that the caller knows (lockchaos, kernel); the run adds what it starts.
+	Versions []history.Part
+	// Progress, if set, is called now and then, and at every change of phase.
+	Progress func(Progress)
+}
+
+// Progress says how far a run is.
+type Progress struct {
+	Phase   string        `json:"phase"`
+	Elapsed time.Duration `json:"elapsed_ns"`
+	Ops     int64         `json:"ops"`
+	Grants  int64         `json:"grants"`
+	Faults  int64         `json:"faults"`
+}
+
+// progressEvery is how often Progress is called inside a phase.
+const progressEvery = 200 * time.Millisecond
+
+// phaseStart is the phase before the history begins.
+const phaseStart = "start"
+
+// startLimit bounds the start of services and workers.
+const startLimit = 60 * time.Second
+
+// run is the state of one run.
+type run struct {
+	cfg       Config
+	began     int64
+	phase     string
+	phaseMu   sync.Mutex
+	network   *hosts.Network
+	service   *backends.Service
+	storeAddr string
+	storeVer  string
+	workers   []*workerProcess // the workload's clients
+	probes    []*workerProcess // fresh clients: one for the probe, one for the final probe
+	rec       *history.Recorder
+	director  *director
+	ledger    *ledger
+	ids       numbers
+	keys      []string
+	keyIDs    map[string]history.KeyID
+}
+
+// Run carries the plan out and writes its history. It must be called inside a sandbox (hosts.Stage). When it returns nil the
+// history is complete; after an error it ends where the run did. Faults are healed in either case.
+func Run(ctx context.Context, cfg Config) (err error) {
+	r := &run{cfg: cfg, began: monotime.Now(), keyIDs: map[string]history.KeyID{}}
+	for i := range cfg.Plan.Scenario.Keys {
+		key := fmt.Sprintf("k%d", i)
+		r.keys = append(r.keys, key)
+		r.keyIDs[key] = history.KeyID(i)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stopTelling := r.tell(ctx)
+	defer stopTelling()
+	file, err := os.Create(cfg.History)
+	if err != nil {
+		return fmt.Errorf("create the history: %w", err)
+	}
+	defer func() { err = errors.Join(err, r.finish(err), file.Close()) }()
+	if err := r.start(ctx, file); err != nil {
+		return err
+	}
+	go r.watch(ctx, cancel)
+	return r.phases(ctx, cancel)
+}
+
+// finish closes the history, as complete only if the run was, and takes everything down.
+func (r *run) finish(failed error) error {
+	var err error
+	switch {
+	case r.rec == nil:
+	case failed == nil:
+		err = r.rec.Close()
+	default:
+		err = r.rec.Stop()
+	}
+	if r.network != nil {
+		err = errors.Join(err, r.network.Close())
+	}
+	return err
+}
+
+// enter announces a phase, in the history too.
+func (r *run) enter(phase string) {
+	r.phaseMu.Lock()
+	r.phase = phase
+	r.phaseMu.Unlock()
+	if r.rec != nil && phase != phaseStart {
+		r.rec.Record(history.Event{Type: history.Mark, Text: phase})
+	}
+	r.report()
+}
+
+func (r *run) report() {
+	if r.cfg.Progress == nil {
+		return
+	}
+	r.phaseMu.Lock()
+	p := Progress{Phase: r.phase, Elapsed: monotime.Since(r.began), Grants: r.ids.grants.Load(), Faults: r.ids.faults.Load(), Ops: r.ids.op.Load()}
+	r.phaseMu.Unlock()
+	r.cfg.Progress(p)
+}
+
+// tell reports progress until the returned function is called.
+func (r *run) tell(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for pause(ctx, nil, progressEvery) {
+			r.report()
+		}
+	}()
+	return func() { cancel(); <-done }
+}
+
+// watch ends the run when a node dies that no fault killed.
+func (r *run) watch(ctx context.Context, cancel context.CancelCauseFunc) {
+	select {
+	case err := <-r.service.Died():
+		cancel(err)
+	case <-ctx.Done():
+	}
+}
+
+// longestFault is how long a planned fault may keep a worker from answering.
+func (r *run) longestFault() time.Duration {
+	var d time.Duration
+	for _, f := range r.cfg.Plan.Scenario.Faults {
+		d = max(d, f.For.Std())
+	}
+	return d
+}
+
+// stall is how late a heartbeat must be to count: a tenth of the TTL, in ns.
+func (r *run) stall() int64 { return int64(r.cfg.Plan.Scenario.TTL) / 10 }
+
+// logFile is the path of a log.
+func (r *run) logFile(name string) string { return filepath.Join(r.cfg.Logs, name+".log") }
+
+// dialStore connects the harness itself to the store, for its ledger.
+func (r *run) dialStore(ctx context.Context) error {
+	c, err := store.Dial(ctx, r.storeAddr)
+	if err != nil {
+		return err
+	}
+	r.ledger = &ledger{client: c, rec: r.rec, keys: r.keyIDs}
+	return nil
+}

@@ -1,0 +1,127 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/lockchaos/lockchaos/backends"
+	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/hosts"
+	"github.com/lockchaos/lockchaos/monotime"
+	"github.com/lockchaos/lockchaos/store"
+	"golang.org/x/sync/errgroup"
+)
+
+// probeClients are the fresh clients that try every key when the workload is over: one beside the idle losers, one after they have been closed.
+const probeClients = 2
+
+// start makes the network, brings everything up, side by side, and writes the history's header.
+func (r *run) start(ctx context.Context, file io.Writer) (err error) {
+	r.enter(phaseStart)
+	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, fmt.Errorf("not everything was up within %v", startLimit))
+	defer cancel()
+	if r.network, err = hosts.NewNetwork(hosts.DefaultPrefix); err != nil {
+		return err
+	}
+	var up errgroup.Group
+	up.Go(func() error { return r.startService(ctx) })
+	up.Go(func() error { return r.startStore(ctx) })
+	up.Go(func() error { return r.spawnAll(ctx) })
+	if err := up.Wait(); err != nil {
+		return err
+	}
+	if err := r.beginHistory(file); err != nil {
+		return err
+	}
+	if err := r.dialStore(ctx); err != nil {
+		return err
+	}
+	return r.openAll(ctx)
+}
+
+func (r *run) startService(ctx context.Context) (err error) {
+	r.service, err = backends.Start(ctx, r.network, backends.Spec{Service: r.cfg.Lock.Service, Logs: r.cfg.Logs})
+	return err
+}
+
+func (r *run) startStore(ctx context.Context) error {
+	s := r.cfg.Plan.Scenario.Store
+	node, err := backends.StartStore(ctx, r.network, store.Fencing{Writes: s.Fenced(), Reads: s.ReadsRaise()}, r.cfg.Logs)
+	if err != nil {
+		return err
+	}
+	r.storeAddr, r.storeVer = node.Addr, node.Version
+	return nil
+}
+
+// spawnAll starts the processes of every client.
+func (r *run) spawnAll(ctx context.Context) error {
+	n := r.cfg.Plan.Scenario.Clients
+	var made []*hosts.Host
+	for i := range n + probeClients {
+		host, err := r.network.AddHost(fmt.Sprintf("client-%d", i+1))
+		if err != nil {
+			return err
+		}
+		made = append(made, host)
+	}
+	if err := r.network.Await(ctx, made...); err != nil {
+		return err
+	}
+	for i, host := range made {
+		w, err := r.spawn(int32(i+1), host)
+		if err != nil {
+			return err
+		}
+		if i < n {
+			r.workers = append(r.workers, w)
+		} else {
+			r.probes = append(r.probes, w)
+		}
+	}
+	return nil
+}
+
+// beginHistory writes the header and hands the recorder to all who record.
+func (r *run) beginHistory(file io.Writer) (err error) {
+	if r.rec, err = history.NewRecorder(file, r.header(), r.keys, monotime.Now); err != nil {
+		return err
+	}
+	procs := map[int32]*hosts.Process{}
+	for _, w := range append(r.workers, r.probes...) {
+		w.rec = r.rec
+		procs[w.number] = w.proc
+	}
+	r.director, err = newDirector(r.rec, r.cfg.Plan, procs, &r.ids)
+	return err
+}
+
+// openAll connects the workload's clients. The fresh ones are connected when their time comes.
+func (r *run) openAll(ctx context.Context) error {
+	var up errgroup.Group
+	for _, w := range r.workers {
+		up.Go(func() error { return r.open(ctx, w) })
+	}
+	return up.Wait()
+}
+
+func (r *run) header() history.Header {
+	s := r.cfg.Plan.Scenario
+	fault := "none"
+	if len(s.Faults) > 0 {
+		fault = s.Faults[0].Kind + "-" + s.Faults[0].Target
+	}
+	h := history.Header{
+		Format: history.FormatVersion, Scenario: s.Name, Seed: r.cfg.Plan.Seed, Started: time.Now().UTC().Truncate(time.Millisecond),
+		Origin: monotime.Now() - 1, Lock: s.Lock, Service: r.cfg.Lock.Service, Workload: s.Workload.Kind, Guard: s.Workload.Guard,
+		Fault: fault, Clients: s.Clients, TTL: int64(s.TTL), Stall: r.stall(), Claims: history.Claims(r.cfg.Lock.Claims),
+		Store:    history.Store{Engine: "sqlite", Fenced: s.Store.Fenced(), FenceReads: s.Store.ReadsRaise()},
+		Needs:    history.Needs(s.Needs),
+		Versions: append(append([]history.Part{}, r.cfg.Versions...), history.Part{Name: "store", Version: r.storeVer}),
+		Duration: int64(s.Duration), StandIns: r.service.StandIns(),
+	}
+	h.Versions = append(h.Versions, history.Part{Name: r.service.Name, Version: r.service.Version})
+	return h
+}

@@ -1,0 +1,292 @@
+package harness
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/monotime"
+	"github.com/lockchaos/lockchaos/store"
+)
+
+// maxMessage bounds one line between harness and worker.
+const maxMessage = 1 << 20
+
+// closeLimit bounds what a worker that nobody listens to any more spends on giving its session back.
+const closeLimit = 2 * time.Second
+
+// Work is the whole life of a worker process: it carries out the commands that it reads, one at a time, and ends with its input.
+// Kinds is the catalogue of locks.
+func Work(ctx context.Context, in io.Reader, out io.Writer, kinds []clients.Kind) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	w := &worker{out: out, kinds: kinds, grants: map[string]held{}}
+	defer func() {
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeLimit)
+		defer cancel()
+		_ = w.close(last) // nobody is left to tell
+	}()
+	lines := bufio.NewScanner(in)
+	lines.Buffer(make([]byte, 0, 4096), maxMessage)
+	for lines.Scan() {
+		var c command
+		if err := c.parse(lines.Bytes()); err != nil {
+			return fmt.Errorf("worker: command not understood: %w", err)
+		}
+		r := w.carryOut(ctx, c)
+		r.ID = c.ID
+		if err := w.send(r); err != nil {
+			return fmt.Errorf("worker: answer: %w", err)
+		}
+	}
+	return lines.Err()
+}
+
+// worker is the application: a lock, a store, and what it believes to hold.
+type worker struct {
+	kinds []clients.Kind
+	open  opening
+	lock  clients.Lock
+	store *store.Client
+
+	mu     sync.Mutex // guards grants: lost-events come at any time
+	grants map[string]held
+
+	sending sync.Mutex
+	out     io.Writer
+	line    []byte // of the last reply; its memory is used again
+}
+
+// held is a grant that the application believes in.
+type held struct {
+	grant clients.Grant
+	op    int64
+	lost  bool
+}
+
+func (w *worker) send(r reply) error {
+	w.sending.Lock()
+	defer w.sending.Unlock()
+	w.line = r.appendLine(w.line[:0])
+	_, err := w.out.Write(w.line)
+	return err
+}
+
+func (w *worker) carryOut(ctx context.Context, c command) reply {
+	if c.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(c.Timeout))
+		defer cancel()
+	}
+	switch c.Op {
+	case "open":
+		return w.begin(ctx, c)
+	case "acquire":
+		return w.acquire(ctx, c)
+	case "held":
+		return w.held(ctx, c)
+	case "release":
+		return w.release(ctx, c)
+	case "read", "write":
+		return w.access(ctx, c)
+	case "close":
+		return w.timed(func() error { return w.close(ctx) })
+	}
+	return reply{Result: resultFail, Error: fmt.Sprintf("unknown op %q", c.Op)}
+}
+
+// timed stamps a library call and turns its error into a result.
+func (w *worker) timed(call func() error) reply {
+	r := reply{Start: monotime.Now()}
+	err := call()
+	r.End = monotime.Now()
+	switch {
+	case err == nil:
+		r.Result = resultOK
+		return r
+	case clients.Definite(err), store.Definite(err):
+		r.Result = resultFail
+		r.Busy = errors.Is(err, clients.ErrBusy)
+		r.NotHeld = errors.Is(err, clients.ErrNotHeld)
+	default:
+		r.Result = resultInfo
+	}
+	r.Error = err.Error()
+	return r
+}
+
+// begin connects to the lock service and the store.
+func (w *worker) begin(ctx context.Context, c command) reply {
+	if c.Open == nil || w.lock != nil {
+		return reply{Result: resultFail, Error: "open comes once, first, and says who the worker is"}
+	}
+	w.open = *c.Open
+	return w.timed(func() error {
+		kind, err := find(w.kinds, w.open.Lock)
+		if err != nil {
+			return err
+		}
+		w.lock, err = kind.Open(ctx, clients.Config{Nodes: w.open.Nodes, TTL: w.open.TTL, Client: int(w.open.Client), Seed: w.open.Seed})
+		if err != nil {
+			return fmt.Errorf("open %s: %w", kind.Name, err)
+		}
+		if w.open.Store != "" {
+			if w.store, err = store.Dial(ctx, w.open.Store); err != nil {
+				return fmt.Errorf("open the store: %w", err)
+			}
+		}
+		if watcher, ok := w.lock.(clients.Watcher); ok {
+			go w.watch(watcher.Lost())
+		}
+		if w.open.Stall > 0 {
+			go w.beat(time.Duration(w.open.Stall))
+		}
+		return nil
+	})
+}
+
+func find(kinds []clients.Kind, name string) (clients.Kind, error) {
+	for _, k := range kinds {
+		if k.Name == name {
+			return k, nil
+		}
+	}
+	return clients.Kind{}, fmt.Errorf("this worker knows no lock named %q", name)
+}
+
+// watch passes lost-events on, and lets the application know.
+func (w *worker) watch(lost <-chan clients.Loss) {
+	for loss := range lost {
+		at := monotime.Now()
+		w.mu.Lock()
+		h, holds := w.grants[loss.Key]
+		if holds {
+			h.lost = true
+			w.grants[loss.Key] = h
+		}
+		w.mu.Unlock()
+		if holds {
+			_ = w.send(reply{Event: eventLost, Key: loss.Key, Grant: h.op, Error: loss.Why, From: at})
+		}
+	}
+}
+
+// beat notices when this process did not run: its ticks come late. Whether that was an injected pause or the machine's own doing,
+// the harness knows.
+func (w *worker) beat(late time.Duration) {
+	period := max(late/4, time.Millisecond)
+	tick := time.NewTicker(period)
+	defer tick.Stop()
+	last := monotime.Now()
+	for range tick.C {
+		now := monotime.Now()
+		if gap := time.Duration(now - last); gap > period+late {
+			if w.send(reply{Event: eventStall, From: last, To: now}) != nil {
+				return
+			}
+		}
+		last = now
+	}
+}
+
+func (w *worker) acquire(ctx context.Context, c command) reply {
+	var g clients.Grant
+	r := w.timed(func() (err error) {
+		g, err = w.lock.Acquire(ctx, c.Key)
+		return err
+	})
+	r.First = g.First // of use after an indefinite end, too
+	if r.Result != resultOK {
+		return r
+	}
+	r.Token, r.Attempt, r.Enqueued = g.Token, g.Attempt, g.Enqueued
+	if g.HasValidFor {
+		r.ValidFor = &g.ValidFor
+	}
+	w.mu.Lock()
+	w.grants[c.Key] = held{grant: g, op: c.Grant}
+	w.mu.Unlock()
+	return r
+}
+
+// believed is the grant that the application thinks it has. An op under another grant than the newest is a
+// mistake of the harness.
+func (w *worker) believed(c command) (held, *reply) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	h, ok := w.grants[c.Key]
+	if !ok || h.op != c.Grant {
+		return held{}, &reply{Result: resultFail, Declined: true, Error: fmt.Sprintf("no grant %d of %s here", c.Grant, c.Key)}
+	}
+	return h, nil
+}
+
+func (w *worker) held(ctx context.Context, c command) reply {
+	h, mistake := w.believed(c)
+	if mistake != nil {
+		return *mistake
+	}
+	asked, ok := w.lock.(clients.Holder)
+	if !ok {
+		return reply{Result: resultFail, Error: clients.ErrUnsupported.Error()}
+	}
+	return w.timed(func() error { return asked.Held(ctx, h.grant) })
+}
+
+func (w *worker) release(ctx context.Context, c command) reply {
+	h, mistake := w.believed(c)
+	if mistake != nil {
+		return *mistake
+	}
+	w.mu.Lock()
+	delete(w.grants, c.Key)
+	w.mu.Unlock()
+	return w.timed(func() error { return w.lock.Release(ctx, h.grant) })
+}
+
+// access reads or writes the store under a grant. With guard "check" the application declines when it has been told that the
+// hold is lost; with guard "none" it trusts its acquire.
+func (w *worker) access(ctx context.Context, c command) reply {
+	h, mistake := w.believed(c)
+	if mistake != nil {
+		return *mistake
+	}
+	if h.lost && w.open.Decline {
+		now := monotime.Now()
+		return reply{Result: resultFail, Declined: true, Error: "the lock has told that it is lost", Start: now, End: now}
+	}
+	request := store.Request{Key: c.Key, Op: c.ID, Grant: c.Grant, Client: w.open.Client, Token: h.grant.Token, Value: c.Value}
+	var e store.Entry
+	r := w.timed(func() (err error) {
+		if c.Op == "read" {
+			e, err = w.store.Read(ctx, request)
+		} else {
+			e, err = w.store.Write(ctx, request)
+		}
+		return err
+	})
+	r.Version, r.Replaced, r.Value, r.Seq = e.Version, e.Replaced, e.Value, e.Seq
+	if e.Refused {
+		r.Refused = true
+		r.Error = fmt.Sprintf("refused: token %d is older than %d, which the store has seen", request.Token, e.Fence)
+	}
+	return r
+}
+
+func (w *worker) close(ctx context.Context) error {
+	var err error
+	if w.lock != nil {
+		err = w.lock.Close(ctx)
+		w.lock = nil
+	}
+	if w.store != nil {
+		err = errors.Join(err, w.store.Close())
+		w.store = nil
+	}
+	return err
+}

@@ -1,0 +1,114 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/hosts"
+)
+
+// answerSlack is how much longer than an op's own time limit the harness waits for the answer of a worker that nothing stops;
+// planned pauses come on top.
+const answerSlack = 10 * time.Second
+
+// exitLimit is how long a worker whose input has ended may take to end.
+const exitLimit = 5 * time.Second
+
+// workerProcess is a client's process on its host.
+type workerProcess struct {
+	*client
+	proc  *hosts.Process
+	stdin *os.File
+}
+
+// spawn starts a worker on the host. Its standard error goes to a log file of its own.
+func (r *run) spawn(number int32, host *hosts.Host) (*workerProcess, error) {
+	fail := func(err error) (*workerProcess, error) {
+		return nil, fmt.Errorf("start client %d on host %s: %w", number, host.Name, err)
+	}
+	inRead, inWrite, err := os.Pipe()
+	if err != nil {
+		return fail(err)
+	}
+	defer inRead.Close()
+	outRead, outWrite, err := os.Pipe()
+	if err != nil {
+		return fail(errors.Join(err, inWrite.Close()))
+	}
+	defer outWrite.Close()
+	log, err := os.Create(filepath.Join(r.cfg.Logs, host.Name+".log"))
+	if err != nil {
+		return fail(errors.Join(err, inWrite.Close(), outRead.Close()))
+	}
+	defer log.Close()
+	cmd := exec.Command("/proc/self/exe", "worker")
+	// Files, not pipes of exec's making: those are closed when the process ends, with lines still unread in them.
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = inRead, outWrite, log
+	proc, err := host.Start(cmd)
+	if err != nil {
+		return fail(errors.Join(err, inWrite.Close(), outRead.Close()))
+	}
+	c := &client{number: number, process: r.ids.nextProcess(), host: host.Name, in: inWrite, replies: make(chan reply, 1),
+		gone: make(chan struct{}), rec: r.rec, ids: &r.ids, keys: r.keyIDs, extra: answerSlack + r.longestFault()}
+	c.event = func(e reply) { r.workerEvent(c, e) }
+	go func() {
+		defer outRead.Close()
+		c.listen(outRead, func() error {
+			<-proc.Done()
+			return proc.Err()
+		})
+	}()
+	return &workerProcess{client: c, proc: proc, stdin: inWrite}, nil
+}
+
+// open tells the worker who it is and waits until it is connected.
+func (r *run) open(ctx context.Context, w *workerProcess) error {
+	s := r.cfg.Plan.Scenario
+	a, err := w.ask(ctx, command{ID: w.ids.nextOp(), Op: "open", Timeout: int64(s.Workload.OpTimeout), Open: &opening{
+		Lock: s.Lock, Nodes: r.service.Addrs(), Store: r.storeAddr, TTL: int64(s.TTL), Client: w.number,
+		Seed: r.cfg.Plan.StreamSeed(fmt.Sprintf("lock of client %d", w.number)), Decline: s.Workload.Guard == guardCheck, Stall: r.stall()}})
+	if err != nil {
+		return err
+	}
+	if a.Result != resultOK {
+		return fmt.Errorf("client %d on host %s: %s", w.number, w.host, a.Error)
+	}
+	return nil
+}
+
+// end closes the lock client and the process, and records that nothing more will come from it.
+func (r *run) end(ctx context.Context, w *workerProcess) error {
+	if _, _, err := w.do(ctx, op{kind: history.Close, timeout: r.cfg.Plan.Scenario.Workload.OpTimeout.Std()}); err != nil {
+		return err
+	}
+	if err := w.stdin.Close(); err != nil {
+		return fmt.Errorf("close the input of client %d: %w", w.number, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, exitLimit)
+	defer cancel()
+	if err := w.proc.Wait(ctx); err != nil {
+		return err
+	}
+	r.rec.Record(history.Event{Type: history.Exit, Client: w.number, Process: w.process, Start: r.rec.Relative(w.proc.Gone())})
+	return nil
+}
+
+// workerEvent takes what a worker tells by itself.
+func (r *run) workerEvent(c *client, e reply) {
+	switch e.Event {
+	case eventLost:
+		key, known := r.keyIDs[e.Key]
+		if known {
+			r.rec.Record(history.Event{Type: history.Lost, Client: c.number, Process: c.process, Key: key, Grant: e.Grant,
+				Start: r.rec.Relative(e.From), Text: e.Error})
+		}
+	case eventStall:
+		r.director.stalled(c.number, r.rec.Relative(e.From), r.rec.Relative(e.To), time.Duration(r.stall()))
+	}
+}
