@@ -30,7 +30,7 @@ func start(t testing.TB, name string) *backends.Service {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := s.Close(context.Background()); err != nil {
+		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
 	})

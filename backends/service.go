@@ -9,8 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/lockchaos/lockchaos/hosts"
 )
 
@@ -112,20 +110,11 @@ func (s *Service) watch() {
 	}
 }
 
-// closeGrace is how long nodes may take to end when they are asked to.
-const closeGrace = 2 * time.Second
-
-// Close ends the nodes, gently first, and their hosts. When it returns nothing of them is left.
-func (s *Service) Close(ctx context.Context) error {
+// Close kills the nodes and removes their hosts. When it returns nothing of them is left but their logs.
+//
+// They are not asked to end: what they would still do, such as handing a leader's office over, is of use to nobody.
+func (s *Service) Close() error {
 	s.closing.Store(true)
-	for _, n := range s.Nodes {
-		_ = n.Process.Signal(unix.SIGTERM) // what has ended, or is stopped, is killed with its host
-	}
-	ctx, cancel := context.WithTimeout(ctx, closeGrace)
-	defer cancel()
-	for _, n := range s.Nodes {
-		_ = n.Process.Wait(ctx)
-	}
 	return closeHosts(s.Nodes)
 }
 
