@@ -46,6 +46,46 @@ func TestReach(t *testing.T) {
 	}
 }
 
+// Packets flow as soon as Await says so: each new host dials at once.
+func TestAwait(t *testing.T) {
+	if !inside(t) {
+		return
+	}
+	n, hs := network(t, "first")
+	l, err := hs[0].Listen(7000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for i := range 10 {
+		h, err := n.AddHost(fmt.Sprint("h", i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := n.Await(within(t), h); err != nil {
+			t.Fatal(err)
+		}
+		begun := time.Now()
+		conn, err := h.Dial(within(t), "tcp", netip.AddrPortFrom(hs[0].Addr, 7000))
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn.Close()
+		if took := time.Since(begun); took > 900*time.Millisecond {
+			t.Errorf("%v until %s was connected: its first packet was lost", took, h.Name)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	late, err := n.AddHost("late")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Await(ctx, late); err != nil && !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
 // A process of a host has the host's address, and what it prints is its own.
 func TestProcessLivesOnItsHost(t *testing.T) {
 	if !inside(t) {

@@ -55,10 +55,12 @@ func Stop(ctx context.Context, pids []int) (*Pause, error) {
 	return pause, nil
 }
 
-// The waits between two looks at /proc while threads stop: most do within 0.1 ms.
+// The waits between two looks at /proc while threads stop: most do within 0.1 ms. A Go timer comes a millisecond late in an idle
+// program, so the first waits are the kernel's.
 const (
-	eagerLooks = 20
-	lookStep   = 200 * time.Microsecond
+	eagerLooks = 40
+	eagerStep  = 50 * time.Microsecond
+	lookStep   = time.Millisecond
 )
 
 // stop freezes what list returns. A process may fork while it is being stopped, so it lists again until all that were seen are
@@ -99,6 +101,8 @@ func stop(ctx context.Context, list func() ([]int, error), must []int) (*Pause, 
 // breathe waits before the next look at /proc.
 func breathe(ctx context.Context, look int) error {
 	if look < eagerLooks {
+		ts := unix.NsecToTimespec(int64(eagerStep))
+		_ = unix.Nanosleep(&ts, nil) // cut short by a signal: the next look is a little early
 		return ctx.Err()
 	}
 	select {
