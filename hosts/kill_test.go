@@ -248,9 +248,16 @@ func children(t testing.TB, of int) []int {
 
 // descendants returns a process and all that stem from it.
 func descendants(t testing.TB, root int) []int {
+	t.Helper()
+	of := map[int][]int{}
+	for _, pid := range pids(t) {
+		if ppid, ok := parent(pid); ok {
+			of[ppid] = append(of[ppid], pid)
+		}
+	}
 	family := []int{root}
 	for i := 0; i < len(family); i++ {
-		family = append(family, children(t, family[i])...)
+		family = append(family, of[family[i]]...)
 	}
 	return family
 }
