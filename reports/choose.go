@@ -9,18 +9,46 @@ import (
 func telling(s Scenario) *checker.Violation {
 	var best *checker.Violation
 	bestRank := 0
+	lost := lostPairs(s)
 	for i := range s.Verdict.Properties {
 		p := &s.Verdict.Properties[i]
 		if p.Outcome != checker.Violated {
 			continue
 		}
 		for j := range p.Violations {
-			if n := rank(&p.Violations[j]); n > bestRank {
+			n := rank(&p.Violations[j])
+			if lost[pairOf(&p.Violations[j])] {
+				n += 3
+			}
+			if n > bestRank {
 				best, bestRank = &p.Violations[j], n
 			}
 		}
 	}
 	return best
+}
+
+// pair is the two grants of a violation.
+type pair struct{ a, b int64 }
+
+func pairOf(v *checker.Violation) pair {
+	if v.A == nil || v.B == nil {
+		return pair{}
+	}
+	return pair{v.A.Grant, v.B.Grant}
+}
+
+// lostPairs returns the pairs of grants of which one lost the other's update: of all double-holds these tell most.
+func lostPairs(s Scenario) map[pair]bool {
+	out := map[pair]bool{}
+	if p := s.property(checker.LostUpdate); p != nil {
+		for i := range p.Violations {
+			if x := pairOf(&p.Violations[i]); x.a != 0 {
+				out[x], out[pair{x.b, x.a}] = true, true
+			}
+		}
+	}
+	return out
 }
 
 // rank orders violations by how much of the story they hold.
@@ -53,6 +81,12 @@ func overlap(v *checker.Violation) (from, to int64, ok bool) {
 		return 0, 0, false
 	}
 	return v.From, v.To, true
+}
+
+// bothActed tells whether both clients of a double-hold acted in it. Where they did not, the lock promised the key to both, and
+// that is all that the history shows.
+func bothActed(v *checker.Violation) bool {
+	return v.A == nil || v.B == nil || v.A.LastAct >= v.To && v.B.LastAct >= v.To
 }
 
 // kindWords explains what kind of violation it is, for people who know locks but not this program.

@@ -13,6 +13,6 @@
 // programs under test (errors, evidence, versions, names) are escaped, stripped of control and direction-changing
 // characters, and clipped. It reads on paper, in light and dark, and from 400 pixels upwards.
 //
-// WriteIndex and WriteScenario write the pages, WriteVerdict and WriteSuite what is needed to write them again
-// (ReadVerdict, ReadSuite), WriteJUnit the file for CI, Matrix and Line what the terminal shows.
+// WriteIndex and WriteScenario write the pages, WriteVerdict and WriteJUnit the files for programs, Matrix and Line what the
+// terminal shows.
 package reports

@@ -2,6 +2,7 @@ package reports
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/lockchaos/lockchaos/checker"
@@ -21,20 +22,20 @@ func headline(s Scenario, t *story) prose {
 	case Pass:
 		return passHeadline(s)
 	case Contained:
-		p := held(n, t).t(", and the fence refused ")
+		p := held(s, t).t(", and the fence refused ")
 		return p.t(fmt.Sprintf("%s: the data is whole", plural(s.Verdict.Stats.Refused, "stale write")))
 	case Corrupted:
 		if n == 0 {
 			return corruptedAlone(s)
 		}
-		p := held(n, t).t(", and the store took ")
+		p := held(s, t).t(", and the store took ")
 		if stale := s.Verdict.Stats.Stale; stale > 0 {
 			return p.t(plural(stale, "write") + " it should have refused")
 		}
 		return p.t("writes that lost " + plural(s.count(checker.LostUpdate), "update"))
 	}
 	if n > 0 {
-		return held(n, t).t(s.harmless())
+		return held(s, t).t(s.harmless())
 	}
 	if t != nil && t.v.Text != "" {
 		return prose{}.t(strings.TrimSuffix(sentence(clip(t.v.Text, 240)), "."))
@@ -60,14 +61,21 @@ func (s Scenario) harmless() string {
 }
 
 // held begins a headline about double-holds: with its length when there was one, with their number when there were more.
-func held(n int, t *story) prose {
+func held(s Scenario, t *story) prose {
+	n := s.count(checker.MutualExclusion)
 	p := prose{}.t("Two clients held ")
 	key := ""
+	if manyKeys(s) {
+		t = nil
+	}
 	if t != nil {
 		key = t.key
+		if t.v.Property == checker.MutualExclusion && !bothActed(t.v) {
+			p = prose{}.t("Two clients were given ")
+		}
 	}
 	if key == "" {
-		return p.t("the lock at once " + times(n))
+		return p.t("the same key at once, " + times(n))
 	}
 	if n == 1 {
 		if from, to, ok := overlap(t.v); ok {
@@ -75,6 +83,12 @@ func held(n int, t *story) prose {
 		}
 	}
 	return p.code(key).t(" at once, " + times(n))
+}
+
+// manyKeys tells whether the double-holds kept are of more than one key.
+func manyKeys(s Scenario) bool {
+	p := s.property(checker.MutualExclusion)
+	return p != nil && slices.ContainsFunc(p.Violations, func(v checker.Violation) bool { return v.Key != p.Violations[0].Key })
 }
 
 func corruptedAlone(s Scenario) prose {

@@ -36,7 +36,7 @@ type tile struct {
 // matrixRow is one lock on one kind of store.
 type matrixRow struct {
 	Lock, Service, Store string
-	First                bool // the first row of its lock
+	First, More          bool // the first row of its lock, and not the last
 	Cells                []matrixCell
 }
 
@@ -135,10 +135,9 @@ func matrix(s Suite) (columns []string, rows []matrixRow) {
 		}
 	}
 	for _, lock := range locks {
-		first := true
-		for _, store := range stores(s, lock) {
-			row := matrixRow{Lock: clip(lock, clipName), Store: clip(store, clipName), First: first}
-			first = false
+		kinds := stores(s, lock)
+		for i, store := range kinds {
+			row := matrixRow{Lock: clip(lock, clipName), Store: clip(store, clipName), First: i == 0, More: i+1 < len(kinds)}
 			for _, fault := range columns {
 				row.Cells = append(row.Cells, cell(s, lock, store, fault))
 			}
@@ -255,7 +254,7 @@ func tellTrouble(x Scenario) trouble {
 		for _, e := range x.missed() {
 			diff = append(diff, clip(e.Property, clipName)+" should be "+clip(e.Want, clipName)+" and is "+clip(e.Got, clipName))
 		}
-		t.Why = sentence(strings.Join(diff, "; "))
+		t.Why = strings.Join(diff, "; ") + "."
 		if len(x.Verdict.Reasons) > 0 {
 			t.Why += " " + sentence(clip(strings.Join(x.Verdict.Reasons, " "), clipText))
 		}

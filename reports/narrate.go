@@ -12,6 +12,7 @@ type arrow struct {
 	to    lane
 	label string
 	tone  tone
+	back  bool // from the service to the client
 }
 
 type lane int
@@ -42,7 +43,7 @@ func (r *record) sayOp(t *story, m moment, last int32) moment {
 	case history.Write:
 		return r.sayWrite(t, m, p)
 	case history.Release:
-		m.Text, m.arrow = r.sayRelease(p, o)
+		m.Text, m.arrow = r.sayRelease(t, p, o)
 	case history.Renew, history.Held:
 		m.Text, m.arrow = r.sayAsk(p, o)
 	default:
@@ -63,7 +64,7 @@ func (r *record) sayAcquire(t *story, m moment) moment {
 		if wait := o.end - o.start; t.b != nil && o == t.b.op && wait > 20e6 {
 			p = p.t(", after a wait of " + span(wait))
 		}
-		if t.b != nil && o == t.b.op && t.v.Kind == "granted-while-valid" && t.v.A.Promise > o.end {
+		if t.b != nil && o == t.b.op && t.v.Kind == "granted-while-valid" && t.v.A != nil && t.v.A.Promise > o.end {
 			p = p.t(fmt.Sprintf(", though %s was promised it for another %s", client(t.a.client), span(t.v.A.Promise-o.end)))
 			m.Tone, m.arrow.tone = bad, bad
 		}
@@ -134,15 +135,15 @@ func (r *record) sayWrite(t *story, m moment, p prose) moment {
 			p = p.t(" under ").grant(o.grant, o.token)
 		}
 		p = p.t(". ").b("The store refuses it")
-		if t.b != nil && t.b.token > o.token && o.token != 0 {
-			p = p.t(": it has already seen ").grant(t.b.id, t.b.token)
+		if g := r.fenceBefore(o); g != nil && g.token > o.token {
+			p = p.t(": it has already seen ").grant(g.id, g.token)
 		}
 		m.Text, m.Tone = p.t("."), good
 		m.arrow = &arrow{to: toStore, label: "write" + tok + " (stale) → refused", tone: good}
-	case r.stale[o.id]:
+	case r.harmful(o):
 		p = p.t(fmt.Sprintf(" writes version %s under ", grouped(o.version))).grant(o.grant, o.token).t(". ").b("The store takes it")
 		m.Text, m.Tone = r.sayHarm(p, o).t("."), bad
-		m.arrow = &arrow{to: toStore, label: fmt.Sprintf("write v%d%s (stale) → ok", o.version, tok), tone: bad}
+		m.arrow = &arrow{to: toStore, label: fmt.Sprintf("write v%d%s%s → ok", o.version, tok, r.staleWord(o)), tone: bad}
 	case o.accepted():
 		m.Text = p.t(fmt.Sprintf(" writes version %s. The store takes it.", grouped(o.version)))
 	case o.how == history.Fail:
@@ -153,6 +154,31 @@ func (r *record) sayWrite(t *story, m moment, p prose) moment {
 		m.arrow.label = "write" + tok + " → no answer"
 	}
 	return m
+}
+
+func (r *record) staleWord(o *op) string {
+	if r.stale[o.id] {
+		return " (stale)"
+	}
+	return ""
+}
+
+// fenceBefore returns the grant with the greatest token that the store had seen of the key when it decided about an op; nil when the
+// ledger does not tell.
+func (r *record) fenceBefore(o *op) *grant {
+	var top *grant
+	for _, x := range r.entries {
+		if x.seq >= o.seq || x.key != o.key || x.refused {
+			continue
+		}
+		if x.kind == history.Read && !r.h.Header.Store.FenceReads {
+			continue
+		}
+		if g := r.byGrant[x.grant]; g != nil && (top == nil || g.token > top.token) {
+			top = g
+		}
+	}
+	return top
 }
 
 // sayHarm says what the stale write did: whose version it replaced, and on what it was based.
@@ -180,10 +206,12 @@ func (r *record) sayHarm(p prose, o *op) prose {
 	return p.t(fmt.Sprintf(" behind %s's version %s", client(replaced.client), grouped(replaced.version)))
 }
 
-func (r *record) sayRelease(p prose, o *op) (prose, *arrow) {
+func (r *record) sayRelease(t *story, p prose, o *op) (prose, *arrow) {
 	key := r.key(o.key)
 	a := &arrow{to: toService, label: "release " + key + " → ok"}
 	switch {
+	case o.how == history.OK && t.a != nil && t.b != nil && o.grant == t.a.id && o.start > t.b.end:
+		return p.t(" releases ").code(key).t(". The answer is ok, though the key is no longer its own."), a
 	case o.how == history.OK:
 		return p.t(" releases ").code(key).t("."), a
 	case o.notHeld:
@@ -236,7 +264,7 @@ func (r *record) sayFreeze(t *story, m moment) moment {
 		p = p.b(clip(f.Kind, clipName) + " begins").t(" on " + clip(f.Target, clipName) + by(f))
 	}
 	if f.Evidence != "" {
-		p = p.t(" Proof: " + sentence(clip(firstLine(f.Evidence), 200)))
+		p = p.t(" Proof: " + stop(clip(firstLine(f.Evidence), 200)))
 	}
 	m.Text = p
 	return m
@@ -296,5 +324,5 @@ func (r *record) sayLost(g *grant, e history.Event) moment {
 	if e.Text != "" {
 		p = p.t(" (" + clip(firstLine(e.Text), 200) + ")")
 	}
-	return moment{At: when, who: g.client, Text: p.t("."), arrow: &arrow{to: toService, label: "lost-event"}}
+	return moment{At: when, who: g.client, Text: p.t("."), arrow: &arrow{to: toService, label: "lost-event", back: true}}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/lockchaos/lockchaos/checker"
@@ -30,8 +31,10 @@ type reportPage struct {
 	Sequence   template.HTML
 	Timeline   timeline
 	Overview   template.HTML
-	HasTokens  bool // the grants in sight carry tokens
-	Overlaps   bool // the timeline shows a double-hold
+	Marked     string // which violations the overview marks
+	HasTokens  bool   // the grants in sight carry tokens
+	Overlaps   bool   // the timeline shows a double-hold
+	Lossy      bool   // it shows a write that lost an update without being stale itself
 
 	Properties []propertyRow
 	Violations []violationRow
@@ -96,8 +99,10 @@ func (p *reportPage) tell(s Scenario, r *record) *story {
 	if service == "" {
 		service = s.History.Header.Service
 	}
+	service = strings.TrimSuffix(service, " ×1")
 	p.HasTokens = len(r.grants) > 0 && r.grants[0].token != 0
 	v := telling(s)
+	p.Lossy = s.count(checker.LostUpdate) > s.count(checker.UnfencedWrite)
 	_, _, p.Overlaps = overlap(v)
 	if v == nil {
 		if t, n := r.handover(); t != nil {
@@ -113,6 +118,7 @@ func (p *reportPage) tell(s Scenario, r *record) *story {
 		p.Overview = r.overview(s.Verdict, p.Timeline)
 		return nil
 	}
+	p.Marked = marked(s)
 	t := r.retell(s, v)
 	p.StoryTitle, p.Story = "What happened", &t
 	if v.Kind != "" {
@@ -126,6 +132,18 @@ func (p *reportPage) tell(s Scenario, r *record) *story {
 	return &t
 }
 
+// marked says what the triangles of an overview are.
+func marked(s Scenario) string {
+	x := s.property(checker.MutualExclusion)
+	switch {
+	case x == nil || x.Count == 0:
+		return ""
+	case x.Count > len(x.Violations):
+		return fmt.Sprintf("Triangles: where double-holds begin. %d of %s are marked, those that verdict.json keeps.", len(x.Violations), grouped(x.Count))
+	}
+	return "Triangles: where double-holds begin."
+}
+
 // which names a violation among those of its property.
 func which(s Scenario, v *checker.Violation) string {
 	what := v.Property + " violation"
@@ -133,12 +151,13 @@ func which(s Scenario, v *checker.Violation) string {
 		what = "double-hold"
 	}
 	p := s.property(v.Property)
-	for i := range p.Violations {
-		if &p.Violations[i] == v && p.Count > 1 {
-			return fmt.Sprintf("%s %d of %s", what, i+1, grouped(p.Count))
-		}
+	switch {
+	case p.Count == 1:
+		return "the " + what
+	case p.Count > len(p.Violations):
+		return fmt.Sprintf("one of %s", plural(p.Count, what))
 	}
-	return "the " + what
+	return fmt.Sprintf("%s %d of %s", what, 1+slices.Index(byTime(p), v), grouped(p.Count))
 }
 
 // lede is the paragraph under the headline.
@@ -149,11 +168,10 @@ func lede(s Scenario, r *record, t *story) prose {
 	case Skipped:
 		return prose{}.t("A skip is never a pass: nothing is known about this scenario here.")
 	case Inconclusive:
-		p := prose{}.t(clip(strings.Join(s.Verdict.Reasons, " "), clipText))
 		if len(s.Verdict.Reasons) == 0 {
-			p = prose{}.t("Nothing was judged.")
+			return expected(prose{}.t("Nothing was judged."), s)
 		}
-		return expected(p, s)
+		return expected(prose{}.t(sentence(clip(s.Verdict.Reasons[0], clipText))), s)
 	case Pass:
 		p := prose{}
 		if s.About != "" {

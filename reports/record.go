@@ -63,15 +63,17 @@ type record struct {
 	clients []int32
 	faults  []*fault
 	ledger  []*op // writes in the store's order
+	entries []*op // reads and writes in the store's order
 	phases  []history.Event
 	end     int64 // the last stamp
 
-	stale map[int64]bool // accepted writes that violate unfenced-write or lost-update
+	stale map[int64]bool // accepted writes that violate unfenced-write
+	lossy map[int64]bool // accepted writes that violate lost-update
 }
 
 // newRecord reads a history, and marks in it what the verdict found.
 func newRecord(h *history.History, v checker.Verdict) *record {
-	r := &record{h: h, ops: map[int64]*op{}, byGrant: map[int64]*grant{}, stale: map[int64]bool{}}
+	r := &record{h: h, ops: map[int64]*op{}, byGrant: map[int64]*grant{}, stale: map[int64]bool{}, lossy: map[int64]bool{}}
 	begun := map[int]*fault{}
 	for i := range h.Events {
 		e := &h.Events[i]
@@ -112,6 +114,7 @@ func (r *record) addOp(e *history.Event) {
 	case history.Ledger:
 		o.inLedger, o.seq, o.refused = true, e.Seq, e.Refused
 		o.version, o.replaced = e.Version, e.Replaced
+		r.entries = append(r.entries, o)
 		if e.Kind == history.Write {
 			r.ledger = append(r.ledger, o)
 		}
@@ -214,11 +217,15 @@ func (r *record) isAct(o *op) bool {
 	return false
 }
 
-// mark finds the writes that the verdict calls stale: those of the earlier grant that stand behind the later one's, and
-// those that overwrote what they had not read.
+// mark finds the writes that the verdict complains of: of a violation's writes the last in the ledger, behind which the others stand.
 func (r *record) mark(v checker.Verdict) {
 	for _, p := range v.Properties {
-		if p.Name != checker.UnfencedWrite && p.Name != checker.LostUpdate {
+		set := r.stale
+		switch p.Name {
+		case checker.UnfencedWrite:
+		case checker.LostUpdate:
+			set = r.lossy
+		default:
 			continue
 		}
 		for _, x := range p.Violations {
@@ -229,11 +236,14 @@ func (r *record) mark(v checker.Verdict) {
 				}
 			}
 			if last != nil {
-				r.stale[last.id] = true
+				set[last.id] = true
 			}
 		}
 	}
 }
+
+// harmful tells whether the store should not have taken the write.
+func (r *record) harmful(o *op) bool { return r.stale[o.id] || r.lossy[o.id] }
 
 // key returns a key's name, fit to be shown.
 func (r *record) key(id history.KeyID) string {

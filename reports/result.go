@@ -1,7 +1,6 @@
 package reports
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/lockchaos/lockchaos/checker"
@@ -38,17 +37,6 @@ func (r Result) String() string { return resultNames[r] }
 
 // MarshalText writes the result's name.
 func (r Result) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
-
-// UnmarshalText reads a result's name.
-func (r *Result) UnmarshalText(text []byte) error {
-	for i, name := range resultNames {
-		if name == string(text) {
-			*r = Result(i)
-			return nil
-		}
-	}
-	return fmt.Errorf("unknown result %q: want one of %s", clip(string(text), 40), strings.Join(resultNames[:], ", "))
-}
 
 // Result sums the scenario up.
 func (s Scenario) Result() Result {
@@ -143,12 +131,12 @@ func (s Scenario) Detail() string {
 	case Violated:
 		return strings.Join(s.violatedNames(), ", ")
 	case Skipped:
-		return clip(firstLine(s.Skipped), 60)
+		return cut(s.Skipped, 60)
 	case Failed:
-		return clip(firstLine(s.Failed), 60)
+		return cut(s.Failed, 60)
 	}
 	if len(s.Verdict.Reasons) > 0 {
-		return clip(firstLine(s.Verdict.Reasons[0]), 60)
+		return cut(s.Verdict.Reasons[0], 60)
 	}
 	return "nothing was judged"
 }

@@ -72,22 +72,22 @@ type Twin struct {
 
 // Suite is a whole run.
 type Suite struct {
-	Name string `json:"name"`
+	Name string
 	// About says in a sentence what the suite is for.
-	About string `json:"about,omitempty"`
+	About string
 	// Command runs it again.
-	Command string `json:"command"`
+	Command string
 	// Runtime says where it ran: "private network, Linux 6.18".
-	Runtime string        `json:"runtime"`
-	Seed    uint64        `json:"seed"`
-	Started time.Time     `json:"started"`
-	Elapsed time.Duration `json:"elapsed_ns"`
+	Runtime string
+	Seed    uint64
+	Started time.Time
+	Elapsed time.Duration
 	// Version is that of lockchaos; Versions those of every part.
-	Version  string         `json:"version"`
-	Versions []history.Part `json:"versions,omitempty"`
+	Version  string
+	Versions []history.Part
 	// StandIns says in full sentences what was not the real thing; empty when all was real.
-	StandIns  []string   `json:"stand_ins,omitempty"`
-	Scenarios []Scenario `json:"-"`
+	StandIns  []string
+	Scenarios []Scenario
 }
 
 // Title names the run for the pages of its scenarios.

@@ -153,7 +153,11 @@ func drawArrow(d *svg, l seqLanes, m moment, y float64) {
 		return
 	}
 	if a.to == atService {
-		d.circle(l.service, y, 4, "dot"+string(toneClass(a.tone)), "")
+		class := "dot"
+		if m.aside {
+			class = "dotaside"
+		}
+		d.circle(l.service, y, 4, class, "")
 		d.text(l.service+10, y+4, "start", "small halo", a.label)
 		return
 	}
@@ -164,6 +168,9 @@ func drawArrow(d *svg, l seqLanes, m moment, y float64) {
 	end := l.service
 	if a.to == toStore {
 		end = l.store
+	}
+	if a.back {
+		x, end = end, x
 	}
 	dir := 1.0
 	if end < x {

@@ -27,6 +27,7 @@ type moment struct {
 	arrow  *arrow
 	freeze *fault // a fault begins here
 	thaw   *fault // and ends here
+	aside  bool   // told for completeness, not part of what went wrong
 }
 
 // Time is the moment's instant for the page.
@@ -63,7 +64,7 @@ func (r *record) retell(s Scenario, v *checker.Violation) story {
 	ops := r.cast(&t)
 	t.fault = r.disturbance(&t, ops)
 	for _, o := range ops {
-		if r.stale[o.id] {
+		if r.harmful(o) {
 			t.stale = append(t.stale, o)
 		}
 		if o.kind == history.Write && o.refused {
@@ -159,6 +160,7 @@ func (r *record) moments(t *story, ops []*op) []moment {
 			out = append(out, r.sayLost(g, e))
 		}
 	}
+	out = append(out, r.between(t)...)
 	if m, ok := r.sayExpiry(t); ok {
 		out = append(out, m)
 	}

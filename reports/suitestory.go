@@ -86,7 +86,7 @@ func (s Suite) lede() string {
 			out = append(out, text)
 		}
 	}
-	if text := storeSentence(held); text != "" {
+	if text := storeSentence(held, !slices.ContainsFunc(s.Scenarios, func(x Scenario) bool { return !x.judged() })); text != "" {
 		out = append(out, text)
 	}
 	if text := guardSentence(s.Scenarios); text != "" {
@@ -120,17 +120,19 @@ func quietSentence(quiet []Scenario, disturbed bool) string {
 	return ""
 }
 
-// family is the judged scenarios under one sort of fault.
+// family is the judged scenarios under one sort of fault. It is partial when the suite has others under it that say nothing:
+// then no sentence may speak of every lock.
 type family struct {
-	fault string
-	runs  []Scenario
+	fault   string
+	runs    []Scenario
+	partial bool
 }
 
 // families groups the judged scenarios with a fault by its sort: all that freeze a client are one.
 func (s Suite) families() []family {
 	var out []family
 	for _, x := range s.Scenarios {
-		if isQuiet(x.Fault) || !x.judged() {
+		if isQuiet(x.Fault) {
 			continue
 		}
 		sort := x.Fault
@@ -141,6 +143,10 @@ func (s Suite) families() []family {
 		if i < 0 {
 			out = append(out, family{fault: sort})
 			i = len(out) - 1
+		}
+		if !x.judged() {
+			out[i].partial = true
+			continue
 		}
 		out[i].runs = append(out[i].runs, x)
 	}
@@ -173,8 +179,12 @@ func (f family) sentence() string {
 	}
 	when := f.when()
 	switch {
-	case len(always) == len(locks) && len(locks) > 1:
+	case len(locks) == 0:
+		return ""
+	case len(always) == len(locks) && len(locks) > 1 && !f.partial:
 		return "Every lock lets two clients in " + when + "."
+	case len(never) == len(locks) && f.partial:
+		return list(never) + " let no second client in " + when + "."
 	case len(never) == len(locks):
 		return "No lock let two clients in " + when + "."
 	case len(always) == 1:
@@ -211,8 +221,8 @@ func (f family) when() string {
 	return "when its holder is frozen past its lease"
 }
 
-// storeSentence says what the double-holds did to the data.
-func storeSentence(held []Scenario) string {
+// storeSentence says what the double-holds did to the data; complete tells that every scenario of the suite has been judged.
+func storeSentence(held []Scenario, complete bool) string {
 	var fenced, unfenced, broken []Scenario
 	corrupted := 0
 	for _, x := range held {
@@ -240,6 +250,8 @@ func storeSentence(held []Scenario) string {
 			names = append(names, clip(x.Name, clipName))
 		}
 		return "Even the fenced store took stale writes in " + list(names) + "."
+	case len(fenced) > 0 && len(unfenced) > 0 && all(fenced, Contained) && all(unfenced, Corrupted) && !complete:
+		return "Of the runs that could be judged, only those on a store that checks fencing tokens kept their data whole."
 	case len(fenced) > 0 && len(unfenced) > 0 && all(fenced, Contained) && all(unfenced, Corrupted):
 		return "Only a store that checks fencing tokens keeps the data whole."
 	case len(fenced) > 0 && len(unfenced) == 0 && all(fenced, Contained):

@@ -87,9 +87,9 @@ func (s scale) clamp(ns int64) float64 { return s.x(min(max(ns, s.from), s.to)) 
 // overlaps tells whether any of [from, to] is in sight.
 func (s scale) overlaps(from, to int64) bool { return from <= s.to && to >= s.from }
 
-// axis draws labelled gridlines at round instants, about one in every 120 pixels.
+// axis draws labelled gridlines at round instants, about one in every 90 pixels.
 func (s scale) axis(d *svg, top, bottom float64) {
-	step := roundStep((s.to - s.from) / max(int64((s.x1-s.x0)/120), 2))
+	step := roundStep((s.to - s.from) / max(int64((s.x1-s.x0)/90), 2))
 	decimals := 0
 	for unit := int64(1e9); decimals < 3 && step%unit != 0; unit /= 10 {
 		decimals++

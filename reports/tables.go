@@ -2,6 +2,7 @@ package reports
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/lockchaos/lockchaos/checker"
@@ -61,7 +62,7 @@ func propertyLine(x checker.PropertyResult) propertyRow {
 	case checker.Violated:
 		row.Times = grouped(x.Count)
 		if len(x.Violations) > 0 {
-			row.First = at(x.Violations[0].At)
+			row.First = at(byTime(&x)[0].At)
 		}
 	case checker.Pass:
 		row.Times = "0"
@@ -85,15 +86,24 @@ func (p *reportPage) violations(s Scenario) {
 			continue
 		}
 		// Each property gets its share, so that a long list of one does not hide the others.
-		for j := 0; j < len(x.Violations) && j < violationRows/kinds; j++ {
-			v := &x.Violations[j]
-			p.Violations = append(p.Violations, violationRow{At: at(v.At), Property: clip(v.Property, clipName), Kind: clip(v.Kind, clipName),
-				Severity: severityWord(v.Severity), Key: clip(v.Key, 40), Text: sentence(clip(v.Text, clipText)), Told: v == told})
+		for _, v := range byTime(x)[:min(len(x.Violations), violationRows/kinds)] {
+			p.Violations = append(p.Violations, violationRow{At: at(v.At), Property: clip(v.Property, clipName), Kind: clip(v.Kind, 40),
+				Severity: severityWord(v.Severity), Key: clip(v.Key, 40), Text: sentence(clip(v.Text, 500)), Told: v == told})
 		}
 	}
 	if rest := all - len(p.Violations); rest > 0 {
 		p.MoreOf = fmt.Sprintf("%s more; verdict.json has the first of each property, history.jsonl all that happened.", grouped(rest))
 	}
+}
+
+// byTime lists the violations that are kept of a property in order of time.
+func byTime(x *checker.PropertyResult) []*checker.Violation {
+	var out []*checker.Violation
+	for i := range x.Violations {
+		out = append(out, &x.Violations[i])
+	}
+	slices.SortStableFunc(out, func(a, b *checker.Violation) int { return compare(a.At, b.At) })
+	return out
 }
 
 func faultLine(f checker.FaultStats) faultRow {
@@ -104,7 +114,7 @@ func faultLine(f checker.FaultStats) faultRow {
 	}
 	if f.Longest > 0 {
 		row.Lasted = span(int64(f.Shortest))
-		if f.Longest != f.Shortest {
+		if span(int64(f.Longest)) != row.Lasted {
 			row.Lasted += " to " + span(int64(f.Longest))
 		}
 	}

@@ -139,11 +139,7 @@ func cellText(c matrixCell) terminalCell {
 		if r.Variant != "" {
 			text += " " + oneLine(r.Variant)
 		}
-		detail := []rune(oneLine(r.Detail))
-		if len(detail) > 34 {
-			detail = append(detail[:33], '…')
-		}
-		out = append(out, terminalText{text, resultANSI[r.Result]}, terminalText{"  " + string(detail), ansiDim})
+		out = append(out, terminalText{text, resultANSI[r.Result]}, terminalText{"  " + cut(r.Detail, 34), ansiDim})
 	}
 	return out
 }

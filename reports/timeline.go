@@ -65,7 +65,13 @@ func (r *record) window(t *story, service string, from, to int64) timeline {
 	p.ops()
 	p.leases()
 	out := timeline{Drawing: p.done(p.label(), 760), from: from, to: to}
-	if hidden := len(r.clients) - len(p.clients); hidden > 0 {
+	hidden := 0
+	for _, c := range r.clients {
+		if !slices.Contains(p.clients, c) && p.active(c) {
+			hidden++
+		}
+	}
+	if hidden > 0 {
 		out.Left = plural(hidden, "more client") + " not drawn. "
 	}
 	if p.leftOut > 0 {
@@ -86,11 +92,16 @@ func (p *painter) chooseClients() {
 		}
 	}
 	for _, c := range p.r.clients {
-		if len(p.clients) < lineLanes && !slices.Contains(p.clients, c) {
+		if len(p.clients) < lineLanes && !slices.Contains(p.clients, c) && p.active(c) {
 			p.clients = append(p.clients, c)
 		}
 	}
 	slices.Sort(p.clients)
+}
+
+// active tells whether the client does anything in the window. Those that only probe at the end would be empty lanes.
+func (p *painter) active(c int32) bool {
+	return slices.ContainsFunc(p.r.order, func(o *op) bool { return o.client == c && p.s.overlaps(o.start, o.end) })
 }
 
 func (p *painter) laneOf(c int32) (float64, bool) {
@@ -122,7 +133,11 @@ func (p *painter) overlap() {
 	} else if x > lineWidth-140 {
 		anchor, x = "end", min(x1, p.s.x1)
 	}
-	p.text(x, lineTop-18, anchor, "strong ink-bad", fmt.Sprintf("two holders of %s, %s", p.t.key, span(to-from)))
+	label := fmt.Sprintf("two holders of %s, %s", p.t.key, span(to-from))
+	if !bothActed(p.t.v) {
+		label = fmt.Sprintf("%s given to two, %s", p.t.key, span(to-from))
+	}
+	p.text(x, lineTop-18, anchor, "strong ink-bad", label)
 }
 
 // holds draws every grant's bar with its name, if there is room for it.
@@ -148,10 +163,17 @@ func (p *painter) holds() {
 		if len(p.r.h.Keys) > 1 {
 			name = p.r.key(g.key) + " " + name
 		}
-		if x1-x0 > float64(len(name))*7+8 {
+		if x1-x0 > float64(len(name))*7+8 && !p.covered(g, x0+float64(len(name))*7+8) {
 			p.text(x0+6, y+4, "start", "t onhold", name)
 		}
 	}
+}
+
+// covered tells whether a fault's band lies over the name at the beginning of a hold, which ends at x.
+func (p *painter) covered(g *grant, x float64) bool {
+	return slices.ContainsFunc(p.r.faults, func(f *fault) bool {
+		return f.touches(g.client) && f.To > g.end && p.s.clamp(f.From) < x && f.From < max(g.last, g.end)
+	})
 }
 
 // cast tells whether the grant plays in the story.
@@ -235,6 +257,9 @@ func (p *painter) band(f *fault, y float64, word, title string) {
 	}
 	p.rect(x0, y-8, max(x1-x0, 2), 16, 3, class, title)
 	text := word + " " + span(f.To-f.From)
+	if g := p.r.byGrant[f.Holding]; g != nil {
+		text = grantName(g.id, g.token) + ", " + text
+	}
 	if x1-x0 > float64(len(text))*6.5+14 {
 		p.text(x0+8, y+4, "start", "faultink small", text)
 	} else if x1-x0 > float64(len(word))*6.5+14 {
@@ -249,7 +274,7 @@ func (p *painter) ops() {
 			continue
 		}
 		y, ok := p.laneOf(o.client)
-		if !ok || !p.r.stale[o.id] && !o.refused && !p.more() {
+		if !ok || !p.r.harmful(o) && !o.refused && !p.more() {
 			continue
 		}
 		x := p.s.x(o.start)
@@ -271,6 +296,9 @@ func (p *painter) write(o *op, x float64) {
 		p.circle(x, p.store, 9, "refusedring", "write refused: "+who)
 	case p.r.stale[o.id]:
 		p.circle(x, p.store, 5.5, "staledot", fmt.Sprintf("stale write v%d accepted: %s", o.version, who))
+		p.circle(x, p.store, 9, "stalering", "")
+	case p.r.lossy[o.id]:
+		p.circle(x, p.store, 5, "okdot", fmt.Sprintf("write v%d replaces a version that it has not read: %s", o.version, who))
 		p.circle(x, p.store, 9, "stalering", "")
 	case o.accepted():
 		p.circle(x, p.store, 5, "okdot", fmt.Sprintf("write v%d accepted: %s", o.version, who))

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // The longest texts of others that a page repeats, in characters.
@@ -109,6 +110,15 @@ func clip(s string, n int) string {
 	return b.String()
 }
 
+// cut shortens a text for a place that has room for n characters only; the whole text is elsewhere on the page.
+func cut(s string, n int) string {
+	r := []rune(clip(firstLine(s), clipText))
+	if len(r) <= n {
+		return string(r)
+	}
+	return strings.TrimRight(string(r[:n-1]), " ") + "…"
+}
+
 // hidden tells of control characters, direction overrides and other characters without a glyph. Line breaks and tabs are kept.
 func hidden(r rune) bool {
 	return r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r))
@@ -128,12 +138,17 @@ func sentence(s string) string {
 	if s == "" {
 		return ""
 	}
-	r := []rune(s)
-	r[0] = unicode.ToUpper(r[0])
-	if !strings.ContainsRune(".!?…", r[len(r)-1]) {
-		r = append(r, '.')
+	first, size := utf8.DecodeRuneInString(s)
+	return stop(string(unicode.ToUpper(first)) + s[size:])
+}
+
+// stop makes a text end with a full stop.
+func stop(s string) string {
+	s = strings.TrimSpace(s)
+	if s == "" || strings.HasSuffix(s, ".") || strings.HasSuffix(s, "!") || strings.HasSuffix(s, "?") {
+		return s
 	}
-	return string(r)
+	return s + "."
 }
 
 // faultTitle is the heading that a planned fault has in the matrix.

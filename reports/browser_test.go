@@ -1,0 +1,176 @@
+package reports
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	cdplog "github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// browser starts a headless Chromium, or skips the test where there is none and it is not required.
+func browser(t *testing.T) context.Context {
+	t.Helper()
+	path := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"} {
+		if p, err := exec.LookPath(name); err == nil {
+			path = p
+			break
+		}
+	}
+	if path == "" {
+		if os.Getenv("LOCKCHAOS_REQUIRE") == "all" {
+			t.Fatal("no Chromium found, and LOCKCHAOS_REQUIRE=all: install chromium")
+		}
+		t.Skip("no Chromium found: the pages are not looked at in a browser")
+	}
+	profile, err := os.MkdirTemp("", "lockchaos-browser-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The sandbox needs namespaces that a test may not have, and the pages are our own.
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.UserDataDir(profile), chromedp.WSURLReadTimeout(time.Minute), chromedp.Flag("disable-component-update", true), chromedp.Flag("hide-scrollbars", true))
+	bound, cancelBound := context.WithTimeout(context.Background(), 3*time.Minute)
+	alloc, cancelAlloc := chromedp.NewExecAllocator(bound, options...)
+	ctx, cancel := chromedp.NewContext(alloc)
+	t.Cleanup(func() {
+		if err := chromedp.Cancel(ctx); err != nil {
+			t.Logf("end the browser: %v", err)
+		}
+		cancel()
+		cancelAlloc()
+		cancelBound()
+		os.RemoveAll(profile)
+	})
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatalf("start %s: %v", path, err)
+	}
+	return ctx
+}
+
+// watch collects what a page must not do: log an error, throw, or ask for anything but itself.
+type watch struct {
+	mu    sync.Mutex
+	wrong []string
+}
+
+func (w *watch) see(ev any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch e := ev.(type) {
+	case *cdplog.EventEntryAdded:
+		w.wrong = append(w.wrong, fmt.Sprintf("console: %s: %s", e.Entry.Level, e.Entry.Text))
+	case *runtime.EventExceptionThrown:
+		w.wrong = append(w.wrong, "exception: "+e.ExceptionDetails.Text)
+	case *network.EventRequestWillBeSent:
+		if !strings.HasPrefix(e.Request.URL, "file://") && !strings.HasPrefix(e.Request.URL, "data:") {
+			w.wrong = append(w.wrong, "request: "+e.Request.URL)
+		}
+	}
+}
+
+func (w *watch) take() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	out := w.wrong
+	w.wrong = nil
+	return out
+}
+
+// TestInBrowser opens every kind of page, narrow and wide, light and dark.
+func TestInBrowser(t *testing.T) {
+	ctx := browser(t)
+	var w watch
+	if err := chromedp.Listen(ctx, w.see); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := chromedp.Call(ctx, network.Enable, network.EnableParams{}); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	hostilePages := suite(hostileCase())
+	hostilePages.Name, hostilePages.Command = hostileCase().Name, hostileCase().Name
+	for _, p := range []struct{ name, text string }{
+		{"index", indexOf(t, stories())},
+		{"index-mixed", indexOf(t, mixed())},
+		{"index-hostile", indexOf(t, hostilePages)},
+		{"corrupted", reportOf(t, corruptedCase())},
+		{"contained", reportOf(t, containedCase())},
+		{"pass", reportOf(t, passCase())},
+		{"inconclusive", reportOf(t, inconclusiveCase())},
+		{"failed", reportOf(t, failedCase())},
+		{"skipped", reportOf(t, skippedCase())},
+		{"hostile", reportOf(t, hostileCase())},
+	} {
+		file := filepath.Join(dir, p.name+".html")
+		if err := os.WriteFile(file, []byte(p.text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		for _, width := range []int64{400, 1280, 1600} {
+			for _, scheme := range []string{"light", "dark"} {
+				t.Run(fmt.Sprintf("%s/%d/%s", p.name, width, scheme), func(t *testing.T) {
+					look(t, ctx, file, width, scheme)
+					for _, wrong := range w.take() {
+						t.Error(wrong)
+					}
+				})
+			}
+		}
+	}
+}
+
+// look opens a page and measures it.
+func look(t *testing.T, ctx context.Context, file string, width int64, scheme string) {
+	t.Helper()
+	media := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}}
+	if _, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, media); err != nil {
+		t.Fatal(err)
+	}
+	if err := chromedp.Do(ctx, chromedp.EmulateViewport(width, 900), chromedp.Navigate("file://"+file)); err != nil {
+		t.Fatal(err)
+	}
+	type measured struct {
+		Scroll, Inner float64
+		Ground        string
+		Heads, Sheets int
+		Unnamed       int
+		Cut           []string
+	}
+	// Cut lists elements that stick out of the page though nothing lets them scroll.
+	m, err := chromedp.Run(ctx, chromedp.Evaluate[measured](`(() => {
+		const out = [];
+		for (const e of document.querySelectorAll("main *:not(svg *)")) {
+			const r = e.getBoundingClientRect();
+			if (r.width > 1 && r.right > innerWidth + 1 && !e.closest(".scroll, pre")) out.push(e.tagName + ": " + e.textContent.slice(0, 60));
+		}
+		return {Scroll: document.documentElement.scrollWidth, Inner: innerWidth, Ground: getComputedStyle(document.body).backgroundColor,
+			Heads: document.querySelectorAll("h1").length, Sheets: document.styleSheets.length,
+			Unnamed: document.querySelectorAll("svg:not([aria-label]):not([aria-hidden])").length, Cut: out};
+	})()`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Scroll > m.Inner || int64(m.Inner) != width {
+		t.Errorf("the page is %.0f wide in a window of %.0f", m.Scroll, m.Inner)
+	}
+	if len(m.Cut) > 0 {
+		t.Errorf("cut off at the right: %q", m.Cut)
+	}
+	if m.Heads != 1 || m.Sheets != 1 || m.Unnamed != 0 {
+		t.Errorf("%d main headings, %d style sheets, %d drawings without a name", m.Heads, m.Sheets, m.Unnamed)
+	}
+	if dark := m.Ground == "rgb(20, 23, 27)"; dark != (scheme == "dark") {
+		t.Errorf("in %s the ground is %s", scheme, m.Ground)
+	}
+}

@@ -1,0 +1,358 @@
+package reports
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+
+	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/history"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// page renders into a string.
+func page(t *testing.T, write func(io.Writer) error) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func reportOf(t *testing.T, s Scenario) string {
+	return page(t, func(w io.Writer) error { return WriteScenario(w, s) })
+}
+
+func indexOf(t *testing.T, s Suite) string {
+	return page(t, func(w io.Writer) error { return WriteIndex(w, s) })
+}
+
+// body strips the style sheet, which would make every golden file change with every colour.
+func body(page string) string {
+	i, j := strings.Index(page, "<style>"), strings.Index(page, "</style>")
+	return page[:i] + "<style>" + page[j:]
+}
+
+// TestGolden holds the outputs to what was last looked at as pictures. After a change: go test ./reports -update, and look again.
+func TestGolden(t *testing.T) {
+	short := func() Scenario {
+		h, v := sim{clients: 3, duration: 2600 * ms, freezes: 1, think: 120 * ms}.run()
+		return scenario("redis-setnx/pause-holder/unfenced", h, v)
+	}()
+	fenced := func() Scenario {
+		h, v := sim{clients: 3, duration: 2600 * ms, freezes: 1, think: 120 * ms, tokens: true, fenced: true}.run()
+		return scenario("redis-setnx-fenced/pause-holder/fenced", h, v)
+	}()
+	quiet := func() Scenario {
+		h, v := sim{clients: 2, duration: 400 * ms, tokens: true}.run()
+		return scenario("etcd-lease/none/unfenced", h, v)
+	}()
+	for name, text := range map[string]string{
+		"index-good.golden.html":     body(indexOf(t, stories())),
+		"index-mixed.golden.html":    body(indexOf(t, mixed())),
+		"corrupted.golden.html":      body(reportOf(t, short)),
+		"contained.golden.html":      body(reportOf(t, fenced)),
+		"pass.golden.html":           body(reportOf(t, quiet)),
+		"inconclusive.golden.html":   body(reportOf(t, inconclusiveCase())),
+		"failed.golden.html":         body(reportOf(t, failedCase())),
+		"skipped.golden.html":        body(reportOf(t, skippedCase())),
+		"junit.golden.xml":           page(t, func(w io.Writer) error { return WriteJUnit(w, mixed()) }),
+		"matrix.golden.txt":          page(t, func(w io.Writer) error { return Matrix(w, mixed(), false, 140) }),
+		"matrix-narrow.golden.txt":   page(t, func(w io.Writer) error { return Matrix(w, mixed(), false, 60) }),
+		"matrix-coloured.golden.txt": page(t, func(w io.Writer) error { return Matrix(w, stories(), true, 0) }),
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join("testdata", name)
+			if *update {
+				if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text != string(want) {
+				t.Errorf("%s differs from what was rendered; if the change is meant, run go test ./reports -update and look at the pages\n%s", file, firstDifference(text, string(want)))
+			}
+		})
+	}
+}
+
+func firstDifference(got, want string) string {
+	a, b := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for i := range a {
+		if i >= len(b) || a[i] != b[i] {
+			old := ""
+			if i < len(b) {
+				old = b[i]
+			}
+			return fmt.Sprintf("line %d\n got: %s\nwant: %s", i+1, a[i], old)
+		}
+	}
+	return "the golden file is longer"
+}
+
+// TestPure renders everything twice: the same input must give the same bytes.
+func TestPure(t *testing.T) {
+	report, index := reportOf(t, corruptedCase()), indexOf(t, mixed())
+	for range 3 {
+		if reportOf(t, corruptedCase()) != report || indexOf(t, mixed()) != index {
+			t.Fatal("the same input gave two different pages")
+		}
+	}
+}
+
+// TestHostile checks that nothing a program printed becomes markup, an address or a reordering of the text around it.
+func TestHostile(t *testing.T) {
+	s := hostileCase()
+	failed, skipped := s, s
+	failed.Failed, skipped.Skipped = hostile+strings.Repeat("y\n", 20_000), hostile+strings.Repeat("z", 20_000)
+	all := suite(s, failed, skipped)
+	all.Name, all.Command, all.Runtime, all.Version = s.Name, s.Name, s.Name, s.Name
+	all.StandIns, all.Versions = []string{s.Name}, []history.Part{{Name: s.Name, Version: s.Name}}
+	for name, text := range map[string]string{"report": reportOf(t, s), "failed": reportOf(t, failed), "skipped": reportOf(t, skipped), "index": indexOf(t, all)} {
+		if len(text) > 400_000 {
+			t.Errorf("%s: %d bytes: long texts are not clipped", name, len(text))
+		}
+		if i := strings.IndexFunc(text, hidden); i >= 0 {
+			t.Errorf("%s: a hidden character %q at %d", name, []rune(text[i:])[0], i)
+		}
+		checkMarkup(t, name, text)
+	}
+	var run junitRun
+	if err := xml.Unmarshal([]byte(page(t, func(w io.Writer) error { return WriteJUnit(w, all) })), &run); err != nil {
+		t.Errorf("junit: %v", err)
+	}
+	matrix := page(t, func(w io.Writer) error { return Matrix(w, all, false, 100) })
+	if i := strings.IndexFunc(matrix, hidden); i >= 0 {
+		t.Errorf("terminal: a hidden character %q", []rune(matrix[i:])[0])
+	}
+	if line := Line(s, 20, false); strings.ContainsAny(line, "\n\x1b") {
+		t.Errorf("a progress line breaks out of its line: %q", line)
+	}
+}
+
+// checkMarkup parses a page and looks for what must not be in it.
+func checkMarkup(t *testing.T, name, text string) {
+	t.Helper()
+	doc, err := html.Parse(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	csp := false
+	for n := range doc.Descendants() {
+		if n.Type != html.ElementNode {
+			continue
+		}
+		switch n.Data {
+		case "script", "img", "iframe", "object", "embed", "form", "base":
+			t.Errorf("%s: an element <%s>", name, n.Data)
+		}
+		for _, a := range n.Attr {
+			switch {
+			case strings.HasPrefix(a.Key, "on"):
+				t.Errorf("%s: <%s> has %s", name, n.Data, a.Key)
+			case a.Key == "src", a.Key == "href" && !strings.HasPrefix(a.Val, "./") && a.Val != "../index.html" && a.Val != "data:,":
+				t.Errorf("%s: <%s> points at %.60q", name, n.Data, a.Val)
+			case a.Key == "href" && strings.Contains(a.Val, "/../"):
+				t.Errorf("%s: <%s> leaves the run's folder: %.60q", name, n.Data, a.Val)
+			case a.Key == "content" && strings.Contains(a.Val, "default-src 'none'"):
+				csp = true
+			}
+		}
+	}
+	if !csp {
+		t.Errorf("%s: no content security policy", name)
+	}
+}
+
+// TestClaims checks that a page says what its verdict says, and no more.
+func TestClaims(t *testing.T) {
+	const whole = "Only a store that checks fencing tokens keeps the data whole"
+	const every = "Every lock lets two clients in when its holder is frozen past its lease"
+	if text := indexOf(t, stories()); !strings.Contains(text, whole) || !strings.Contains(text, every) || !strings.Contains(text, "all as expected") {
+		t.Error("the story of a suite that shows it is not told")
+	}
+	broken := stories()
+	broken.Scenarios[3].Verdict = broken.Scenarios[1].Verdict // the fenced store is corrupted
+	if text := indexOf(t, broken); strings.Contains(text, whole) || !strings.Contains(text, "Even the fenced store") {
+		t.Error("a corrupted fenced store is passed over")
+	}
+	survivor := stories()
+	survivor.Scenarios[4].Verdict = survivor.Scenarios[0].Verdict
+	survivor.Scenarios[5].Verdict = survivor.Scenarios[0].Verdict
+	if text := indexOf(t, survivor); strings.Contains(text, every) || !strings.Contains(text, "Not so etcd-lease") {
+		t.Error("a lock that held is counted among those that fell")
+	}
+	silent := stories()
+	silent.Scenarios[4].Skipped, silent.Scenarios[5].Verdict = "no etcd", checker.Verdict{}
+	if text := indexOf(t, silent); strings.Contains(text, every) || strings.Contains(text, whole) {
+		t.Error("a sentence about every lock, though one was not judged")
+	}
+	valid := stories()
+	for i := range valid.Scenarios {
+		p := valid.Scenarios[i].property(checker.MutualExclusion)
+		p.Violations = append([]checker.Violation(nil), p.Violations...)
+		for j := range p.Violations {
+			p.Violations[j].Kind = "granted-while-valid"
+		}
+	}
+	if text := indexOf(t, valid); strings.Contains(text, "is frozen past its lease.") {
+		t.Error("a defect is told as a lease that ran out")
+	}
+	for s, want := range map[string]Scenario{
+		"the store took 4 writes it should have refused":                 corruptedCase(),
+		"the fence refused 4 stale writes: the data is whole":            containedCase(),
+		"Never two holders in 170 grants and 169 contended hand-overs":   passCase(),
+		"This run proves nothing either way":                             inconclusiveCase(),
+		"The scenario did not run to its end: start etcd-2 on 10.88.0.4": failedCase(),
+		"Not run: the kernel refuses user namespaces":                    skippedCase(),
+		"</b> should be <b>pass</b> and is <b>violated</b>":              surpriseCase(),
+		"What it does not.</b> No fault was injected":                    passCase(),
+		"s version 43 is lost</b>":                                       corruptedCase(),
+		"<b>The store refuses it</b>: it has already seen":               containedCase(),
+		"A skip is never a pass":                                         skippedCase(),
+		"No pause met a holder: the scenario needs 2.":                   inconclusiveCase(),
+	} {
+		if text := reportOf(t, want); !strings.Contains(text, s) {
+			t.Errorf("%s: the report does not say %q", want.Name, s)
+		}
+	}
+}
+
+// TestZeroIsNoPass checks that a scenario which nobody judged never reads as a pass.
+func TestZeroIsNoPass(t *testing.T) {
+	if r := (Scenario{}).Result(); r != Inconclusive {
+		t.Errorf("the zero scenario is %s", r)
+	}
+	s := Scenario{Name: "a/none/fenced", Lock: "a", Fault: "none", Store: "fenced"}
+	if text := reportOf(t, s); strings.Contains(text, `class="pill p"`) || !strings.Contains(text, "inconclusive") {
+		t.Error("an unjudged scenario's report does not say that it is inconclusive")
+	}
+	s.Verdict = checker.Verdict{Outcome: checker.Violated, Severity: checker.Contained, Properties: []checker.PropertyResult{
+		{Name: checker.MutualExclusion, Outcome: checker.Violated, Count: 1}, {Name: checker.StuckLock, Outcome: checker.Violated, Count: 1}}}
+	if r := s.Result(); r != Violated {
+		t.Errorf("a stuck lock beside a contained double-hold is %s", r)
+	}
+}
+
+// TestBig holds a report of a long run to a bounded size.
+func TestBig(t *testing.T) {
+	h, v := sim{clients: 10, duration: 300_000 * ms, freezes: 200, think: 4 * ms}.run()
+	for i := range v.Properties {
+		v.Properties[i].Violations = v.Properties[i].Violations[:min(100, len(v.Properties[i].Violations))]
+	}
+	if len(h.Events) < 200_000 {
+		t.Fatalf("only %d events", len(h.Events))
+	}
+	if n := len(reportOf(t, scenario("redis-setnx/pause-holder/unfenced", h, v))); n > 1_000_000 {
+		t.Errorf("%d bytes for %d events", n, len(h.Events))
+	}
+}
+
+// TestTruncated renders every prefix of a history: a cut history must not break a page.
+func TestTruncated(t *testing.T) {
+	s := corruptedCase()
+	all := s.History.Events
+	for n := 0; n < len(all); n += 97 {
+		cut := *s.History
+		cut.Events, cut.Truncated = all[:n], true
+		s.History = &cut
+		if text := reportOf(t, s); !strings.HasSuffix(text, "</html>\n") {
+			t.Fatalf("the page of a history cut after %d events is not whole", n)
+		}
+	}
+}
+
+// TestVerdictFile checks that verdict.json is words, not numbers.
+func TestVerdictFile(t *testing.T) {
+	var v map[string]any
+	if err := json.Unmarshal([]byte(page(t, func(w io.Writer) error { return WriteVerdict(w, containedCase()) })), &v); err != nil {
+		t.Fatal(err)
+	}
+	inner, _ := v["verdict"].(map[string]any)
+	if v["result"] != "contained" || inner["outcome"] != "violated" || inner["severity"] != "contained" || v["name"] == "" {
+		t.Errorf("result %v, outcome %v, severity %v, name %v", v["result"], inner["outcome"], inner["severity"], v["name"])
+	}
+}
+
+// TestJUnit checks the counts that CI systems go by.
+func TestJUnit(t *testing.T) {
+	var run junitRun
+	if err := xml.Unmarshal([]byte(page(t, func(w io.Writer) error { return WriteJUnit(w, mixed()) })), &run); err != nil {
+		t.Fatal(err)
+	}
+	if run.Tests != 7 || run.Failures != 2 || run.Errors != 1 || run.Skipped != 1 {
+		t.Errorf("tests %d, failures %d, errors %d, skipped %d", run.Tests, run.Failures, run.Errors, run.Skipped)
+	}
+}
+
+// TestContrast computes the contrast of every pair of text and ground in the style sheet, light and dark: at least 4.5 to 1 (WCAG AA).
+func TestContrast(t *testing.T) {
+	sheet := string(css)
+	light := colours(sheet[:strings.Index(sheet, "@media (prefers-color-scheme:dark)")])
+	dark := colours(sheet[strings.Index(sheet, "@media (prefers-color-scheme:dark)"):strings.Index(sheet, "*{box-sizing")])
+	pairs := [][2]string{{"ink", "bg"}, {"ink", "panel"}, {"mute", "bg"}, {"mute", "panel"}, {"mute", "soft"}, {"ok", "okbg"}, {"bad", "badbg"}, {"warn", "warnbg"},
+		{"info", "infobg"}, {"mute", "mutebg"}, {"bad", "panel"}, {"ok", "panel"}, {"warn", "panel"}, {"info", "panel"}, {"faultink", "fault"}, {"faultink", "panel"}, {"onhold", "hold"}, {"onhold", "hold2"}}
+	for scheme, c := range map[string]map[string]string{"light": light, "dark": dark} {
+		for _, p := range pairs {
+			if r := contrast(c[p[0]], c[p[1]]); !(r >= 4.5) {
+				t.Errorf("%s: %s %s on %s %s: %.2f", scheme, p[0], c[p[0]], p[1], c[p[1]], r)
+			}
+		}
+	}
+}
+
+func colours(sheet string) map[string]string {
+	out := map[string]string{}
+	for _, m := range regexp.MustCompile(`--([a-z0-9]+):#([0-9a-f]{3,6})\b`).FindAllStringSubmatch(sheet, -1) {
+		hex := m[2]
+		if len(hex) == 3 {
+			hex = string([]byte{hex[0], hex[0], hex[1], hex[1], hex[2], hex[2]})
+		}
+		out[m[1]] = hex
+	}
+	return out
+}
+
+// contrast is WCAG's ratio of two relative luminances.
+func contrast(a, b string) float64 {
+	x, y := luminance(a), luminance(b)
+	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
+}
+
+func luminance(hex string) float64 {
+	sum := 0.0
+	for i, weight := range []float64{0.2126, 0.7152, 0.0722} {
+		if len(hex) != 6 {
+			return math.NaN()
+		}
+		n, err := strconv.ParseUint(hex[2*i:2*i+2], 16, 8)
+		if err != nil {
+			return math.NaN()
+		}
+		v := float64(n) / 255
+		if v <= 0.03928 {
+			v /= 12.92
+		} else {
+			v = math.Pow((v+0.055)/1.055, 2.4)
+		}
+		sum += weight * v
+	}
+	return sum
+}

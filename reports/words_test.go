@@ -1,0 +1,50 @@
+package reports
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestSpan(t *testing.T) {
+	for ns, want := range map[int64]string{0: "0 ns", 999: "999 ns", 1500: "1.5 µs", 999_400: "999 µs", 999_600: "1 ms", 1_440_000: "1.44 ms", 41_260_000: "41.3 ms",
+		790_000_000: "790 ms", 999_600_000: "1 s", 1_440_000_000: "1.44 s", 12_040_000_000: "12 s", 119_400_000_000: "119 s", 125_000_000_000: "2 min 5 s", -20_000_000: "-20 ms"} {
+		if got := span(ns); got != want {
+			t.Errorf("span(%d) = %q, want %q", ns, got, want)
+		}
+	}
+	if got := at(1_620_400_000); got != "1.620 s" {
+		t.Errorf("at = %q", got)
+	}
+}
+
+func TestWords(t *testing.T) {
+	for _, c := range [][2]string{
+		{grouped(1234567), "1,234,567"}, {grouped(-1000), "-1,000"}, {grouped(999), "999"},
+		{plural(1, "grant"), "1 grant"}, {plural(0, "grant"), "0 grants"}, {times(2), "twice"}, {times(17), "17 times"},
+		{list([]string{"a", "b", "c"}), "a, b and c"}, {list(nil), ""},
+		{clip("abcdef", 4), "abcd… (2 characters more)"}, {clip("ab\u202ecd\x00", 10), "ab\ufffdcd\ufffd"}, {clip("übung", 5), "übung"},
+		{cut("a long reason\nand more", 8), "a long…"}, {cut("short", 8), "short"},
+		{sentence("état"), "État."}, {sentence("Done."), "Done."}, {sentence(""), ""},
+	} {
+		if c[0] != c[1] {
+			t.Errorf("got %q, want %q", c[0], c[1])
+		}
+	}
+}
+
+func TestHref(t *testing.T) {
+	for in, want := range map[string]string{"a.b.c": "./a.b.c/report.html", "../../etc": "./etc/report.html", "javascript:alert(1)": "./javascript:alert%281%29/report.html",
+		"a b?c#d": "./a%20b%3Fc%23d/report.html", "//host": "./host/report.html"} {
+		if got := href(in, "report.html"); got != want {
+			t.Errorf("href(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestWrap(t *testing.T) {
+	for _, line := range strings.Split(wrap(strings.Repeat("word ", 40), 30), "\n") {
+		if columns(line) > 30 {
+			t.Errorf("%q is too long", line)
+		}
+	}
+}
