@@ -14,7 +14,9 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/clients/etcd"
 	"github.com/lockchaos/lockchaos/clients/noop"
+	"github.com/lockchaos/lockchaos/clients/redis"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/monotime"
 )
@@ -93,7 +95,7 @@ func (d *driven) finish(t testing.TB) *history.History {
 }
 
 func workerVerb([]string) int {
-	if err := Work(context.Background(), os.Stdin, os.Stdout, []clients.Kind{noop.Noop}); err != nil {
+	if err := Work(context.Background(), os.Stdin, os.Stdout, []clients.Kind{noop.Noop, redis.Setnx, redis.SetnxFenced, etcd.Lease}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

@@ -21,7 +21,7 @@ func (r *run) phases(ctx context.Context, cancel context.CancelCauseFunc) error 
 	go func() {
 		defer close(followed)
 		if err := r.ledger.follow(following); err != nil {
-			cancel(err)
+			cancel(r.blame(err))
 		}
 	}()
 	if err := r.workload(ctx); err != nil {

@@ -51,33 +51,27 @@ const startLimit = 60 * time.Second
 
 // run is the state of one run.
 type run struct {
-	cfg       Config
-	began     int64
-	phase     string
-	phaseMu   sync.Mutex
-	network   *hosts.Network
-	service   *backends.Service
-	storeAddr string
-	storeVer  string
-	workers   []*workerProcess // the workload's clients
-	probes    []*workerProcess // fresh clients: one for the probe, one for the final probe
-	rec       *history.Recorder
-	director  *director
-	ledger    *ledger
-	ids       numbers
-	keys      []string
-	keyIDs    map[string]history.KeyID
+	cfg      Config
+	began    int64
+	phase    string
+	phaseMu  sync.Mutex
+	network  *hosts.Network
+	service  *backends.Service
+	store    *backends.Node
+	workers  []*workerProcess // the workload's clients
+	probes   []*workerProcess // fresh clients: one for the probe, one for the final probe
+	rec      *history.Recorder
+	director *director
+	ledger   *ledger
+	ids      numbers
+	keys     []string
+	keyIDs   map[string]history.KeyID
 }
 
 // Run carries the plan out and writes its history. It must be called inside a sandbox (hosts.Stage). When it returns nil the
 // history is complete; after an error it ends where the run did. Faults are healed in either case.
 func Run(ctx context.Context, cfg Config) (err error) {
-	r := &run{cfg: cfg, began: monotime.Now(), keyIDs: map[string]history.KeyID{}}
-	for i := range cfg.Plan.Scenario.Keys {
-		key := fmt.Sprintf("k%d", i)
-		r.keys = append(r.keys, key)
-		r.keyIDs[key] = history.KeyID(i)
-	}
+	r := newRun(cfg)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	stopTelling := r.tell(ctx)
@@ -92,6 +86,16 @@ func Run(ctx context.Context, cfg Config) (err error) {
 	}
 	go r.watch(ctx, cancel)
 	return r.phases(ctx, cancel)
+}
+
+func newRun(cfg Config) *run {
+	r := &run{cfg: cfg, began: monotime.Now(), keyIDs: map[string]history.KeyID{}}
+	for i := range cfg.Plan.Scenario.Keys {
+		key := fmt.Sprintf("k%d", i)
+		r.keys = append(r.keys, key)
+		r.keyIDs[key] = history.KeyID(i)
+	}
+	return r
 }
 
 // finish closes the history, as complete only if the run was, and takes everything down.
@@ -149,7 +153,24 @@ func (r *run) watch(ctx context.Context, cancel context.CancelCauseFunc) {
 	select {
 	case err := <-r.service.Died():
 		cancel(err)
+	case <-r.store.Process.Done():
+		cancel(r.store.Process.Err())
 	case <-ctx.Done():
+	}
+}
+
+// deathNotice is how long after a broken connection the death of the process behind it may come to light.
+const deathNotice = time.Second
+
+// blame prefers the death of the store to the broken connection that it leaves.
+func (r *run) blame(err error) error {
+	t := time.NewTimer(deathNotice)
+	defer t.Stop()
+	select {
+	case <-r.store.Process.Done():
+		return r.store.Process.Err()
+	case <-t.C:
+		return err
 	}
 }
 
@@ -170,7 +191,7 @@ func (r *run) logFile(name string) string { return filepath.Join(r.cfg.Logs, nam
 
 // dialStore connects the harness itself to the store, for its ledger.
 func (r *run) dialStore(ctx context.Context) error {
-	c, err := store.Dial(ctx, r.storeAddr)
+	c, err := store.Dial(ctx, r.store.Addr)
 	if err != nil {
 		return err
 	}

@@ -46,14 +46,10 @@ func (r *run) startService(ctx context.Context) (err error) {
 	return err
 }
 
-func (r *run) startStore(ctx context.Context) error {
+func (r *run) startStore(ctx context.Context) (err error) {
 	s := r.cfg.Plan.Scenario.Store
-	node, err := backends.StartStore(ctx, r.network, store.Fencing{Writes: s.Fenced(), Reads: s.ReadsRaise()}, r.cfg.Logs)
-	if err != nil {
-		return err
-	}
-	r.storeAddr, r.storeVer = node.Addr, node.Version
-	return nil
+	r.store, err = backends.StartStore(ctx, r.network, store.Fencing{Writes: s.Fenced(), Reads: s.ReadsRaise()}, r.cfg.Logs)
+	return err
 }
 
 // spawnAll starts the processes of every client.
@@ -119,7 +115,7 @@ func (r *run) header() history.Header {
 		Fault: fault, Clients: s.Clients, TTL: int64(s.TTL), Stall: r.stall(), Claims: history.Claims(r.cfg.Lock.Claims),
 		Store:    history.Store{Engine: "sqlite", Fenced: s.Store.Fenced(), FenceReads: s.Store.ReadsRaise()},
 		Needs:    history.Needs(s.Needs),
-		Versions: append(append([]history.Part{}, r.cfg.Versions...), history.Part{Name: "store", Version: r.storeVer}),
+		Versions: append(append([]history.Part{}, r.cfg.Versions...), history.Part{Name: "store", Version: r.store.Version}),
 		Duration: int64(s.Duration), StandIns: r.service.StandIns(),
 	}
 	h.Versions = append(h.Versions, history.Part{Name: r.service.Name, Version: r.service.Version})

@@ -71,7 +71,7 @@ func (r *run) spawn(number int32, host *hosts.Host) (*workerProcess, error) {
 func (r *run) open(ctx context.Context, w *workerProcess) error {
 	s := r.cfg.Plan.Scenario
 	a, err := w.ask(ctx, command{ID: w.ids.nextOp(), Op: "open", Timeout: int64(s.Workload.OpTimeout), Open: &opening{
-		Lock: s.Lock, Nodes: r.service.Addrs(), Store: r.storeAddr, TTL: int64(s.TTL), Client: w.number,
+		Lock: s.Lock, Nodes: r.service.Addrs(), Store: r.store.Addr, TTL: int64(s.TTL), Client: w.number,
 		Seed: r.cfg.Plan.StreamSeed(fmt.Sprintf("lock of client %d", w.number)), Decline: s.Workload.Guard == guardCheck, Stall: r.stall()}})
 	if err != nil {
 		return err

@@ -89,6 +89,11 @@ func (r *Recorder) Events() int64 {
 // Close appends the End event, waits until all is written and returns the first error that the recorder met.
 func (r *Recorder) Close() error {
 	r.Record(Event{Type: End, Seq: r.Events()})
+	return r.Stop()
+}
+
+// Stop waits until all is written, and leaves the history without its End event: what was recorded of a run that failed.
+func (r *Recorder) Stop() error {
 	r.mu.Lock()
 	if r.closed {
 		r.mu.Unlock()

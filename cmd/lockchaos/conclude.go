@@ -18,14 +18,9 @@ func conclude(out io.Writer, dir string, suite reports.Suite, noExpect, interrup
 	fmt.Fprintln(out)
 	code := exitOK
 	for _, sc := range suite.Scenarios {
-		own := scenarioStatus(sc, noExpect)
-		code = worse(code, own)
-		folder := filepath.Join(dir, sc.Dir)
-		switch {
-		case sc.Failed != "":
-			fmt.Fprintf(out, "%s failed: %s\n  logs: %s\n", sc.Name, sc.Failed, filepath.Join(folder, logFolder))
-		case own != exitOK:
-			fmt.Fprintf(out, "the same draws again: lockchaos run --plan %s\n", filepath.Join(folder, planFile))
+		code = worse(code, scenarioStatus(sc, noExpect))
+		if sc.Failed != "" {
+			fmt.Fprintf(out, "%s failed: %s\n  logs of %s: %s\n", sc.Name, sc.Failed, sc.Name, filepath.Join(dir, sc.Dir, logFolder))
 		}
 	}
 	page := filepath.Join(dir, indexFile)

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/history"
@@ -55,8 +56,21 @@ func describe(out *reports.Scenario, plan *scenarios.Plan, folder string) {
 	if kind, err := lockKind(s.Lock); err == nil {
 		out.Service = kind.Service
 	}
-	out.Rerun = fmt.Sprintf("lockchaos run %s --seed %d", s.Name, plan.Seed)
+	out.Rerun = "lockchaos run --plan " + filepath.Join(folder, planFile)
+	if builtin(s) {
+		out.Rerun = fmt.Sprintf("lockchaos run %s --seed %d", s.Name, plan.Seed)
+	}
 	out.Recheck = "lockchaos check " + filepath.Join(folder, historyFile)
+}
+
+// builtin tells whether the scenario comes with lockchaos as it is, so that its name is enough to run it again.
+func builtin(s scenarios.Scenario) bool {
+	suites, err := scenarios.Builtin(catalogue())
+	if err != nil {
+		return false
+	}
+	found, _ := find(suites, s.Name)
+	return len(found) == 1 && reflect.DeepEqual(found[0], s)
 }
 
 // faultColumn is the scenario's column in the matrix.

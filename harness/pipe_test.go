@@ -6,14 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"testing"
-
-	"github.com/lockchaos/lockchaos/backends"
-	"github.com/lockchaos/lockchaos/hosts/hoststest"
 )
-
-func TestMain(m *testing.M) {
-	hoststest.Main(m, map[string]func([]string) int{"worker": workerVerb, "echo": echoes, "node": backends.NodeMain})
-}
 
 // echoes answers every line with a line of the size of a reply, and does nothing else.
 func echoes([]string) int {

@@ -1,0 +1,232 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/clients/etcd"
+	"github.com/lockchaos/lockchaos/clients/redis"
+	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/scenarios"
+	"golang.org/x/sys/unix"
+)
+
+// alone lets one run use the sandbox's network at a time.
+var alone sync.Mutex
+
+// plan is a short run of a lock under a pause of 600 ms, past a TTL of 300 ms.
+func plan(lock string, d time.Duration) scenarios.Plan {
+	ms := func(n int) scenarios.Duration { return scenarios.Duration(time.Duration(n) * time.Millisecond) }
+	return scenarios.Plan{Seed: 7, Scenario: scenarios.Scenario{
+		Name: "test", Lock: lock, TTL: ms(300), Clients: 3, Keys: 1, Store: scenarios.Store{Kind: "unfenced"}, Duration: scenarios.Duration(d),
+		Workload: scenarios.Workload{Kind: "counter", Guard: "none", Think: scenarios.Range{Min: ms(1), Max: ms(3)}, Rest: scenarios.Range{Min: ms(1), Max: ms(3)},
+			AcquireTimeout: ms(5000), OpTimeout: ms(5000)},
+		Faults: []scenarios.Fault{{Kind: "pause", Target: "holder", When: "between-read-and-write", For: ms(600), After: ms(50),
+			Every: scenarios.Range{Min: ms(50), Max: ms(50)}}},
+	}}
+}
+
+// runs carries a plan out and returns its history and error.
+func runs(t *testing.T, ctx context.Context, kind clients.Kind, p scenarios.Plan, progress func(Progress)) (*history.History, error) {
+	t.Helper()
+	alone.Lock()
+	defer alone.Unlock()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "history.jsonl")
+	err := Run(ctx, Config{Plan: p, Lock: kind, History: file, Logs: dir, Progress: progress})
+	h, readErr := history.ReadFile(file)
+	if readErr != nil && err == nil {
+		t.Fatal(readErr)
+	}
+	return h, err
+}
+
+// A run's history has every phase, a proven pause of a holder, an op that waited it out, and the whole ledger.
+func TestRunRecordsWhatHappened(t *testing.T) {
+	h, err := runs(t, t.Context(), redis.SetnxFenced, plan("redis-setnx-fenced", 1500*time.Millisecond), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h.Truncated {
+		t.Error("the history has no end")
+	}
+	var phases []string
+	var slept, accepted, answered int
+	var seq int64
+	for i := range h.Events {
+		e := &h.Events[i]
+		switch e.Type {
+		case history.Mark:
+			phases = append(phases, e.Text)
+		case history.Fault:
+			if e.Fault.Phase == "end" && e.Fault.Injected {
+				checkPause(t, e.Fault)
+				slept += woken(h, e.Fault)
+			}
+		case history.Ledger:
+			if e.Seq != seq+1 {
+				t.Errorf("ledger entry %d after %d", e.Seq, seq)
+			}
+			seq = e.Seq
+			if e.Kind == history.Write && !e.Refused {
+				accepted++
+			}
+		case history.OK:
+			if e.Kind == history.Write {
+				answered++
+			}
+		}
+	}
+	if want := "run quiet probe close final"; strings.Join(phases, " ") != want {
+		t.Errorf("phases %v, want %s", phases, want)
+	}
+	if slept == 0 {
+		t.Error("no write waited a pause out")
+	}
+	if accepted == 0 || accepted != answered {
+		t.Errorf("the ledger has %d accepted writes, the clients were told of %d", accepted, answered)
+	}
+	if len(h.Header.Versions) < 2 || h.Header.Claims.Token != "fencing" {
+		t.Errorf("header %+v", h.Header)
+	}
+}
+
+func checkPause(t *testing.T, f *history.FaultInfo) {
+	t.Helper()
+	if !f.Bit || f.Holding == 0 || !strings.HasPrefix(f.Evidence, "state T on ") || f.To-f.From < int64(600*time.Millisecond) {
+		t.Errorf("a pause without its proof: %+v", f)
+	}
+}
+
+// woken counts the writes that were sent during the pause, and began after it.
+func woken(h *history.History, f *history.FaultInfo) (n int) {
+	sent := map[int64]bool{}
+	for i := range h.Events {
+		e := &h.Events[i]
+		if e.Kind != history.Write || e.Grant != f.Holding {
+			continue
+		}
+		if e.Type == history.Invoke && e.Time > f.From && e.Time < f.To {
+			sent[e.Op] = true
+		}
+		if e.Type == history.OK && sent[e.Op] && e.Start >= f.To {
+			n++
+		}
+	}
+	return n
+}
+
+// The real etcd runs too, and its lock tells of its loss.
+func TestRunOnEtcd(t *testing.T) {
+	p := plan("etcd-lease", 4*time.Second)
+	p.Scenario.TTL = scenarios.Duration(time.Second)
+	p.Scenario.Faults[0].For = scenarios.Duration(2800 * time.Millisecond)
+	h, err := runs(t, t.Context(), etcd.Lease, p, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost := 0
+	for i := range h.Events {
+		if h.Events[i].Type == history.Lost {
+			lost++
+		}
+	}
+	if lost == 0 {
+		t.Error("a client was stopped past its session, and no lost-event came")
+	}
+}
+
+// An interrupted run heals first: the stopped client goes on, the fault's end is recorded, and the history says that it was cut.
+func TestInterruptedRunHeals(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	interrupt := errors.New("interrupted by the test")
+	p := plan("redis-setnx", time.Minute)
+	p.Scenario.Faults[0].For = scenarios.Duration(50 * time.Second)
+	h, err := runs(t, ctx, redis.Setnx, p, func(pr Progress) {
+		if pr.Faults > 0 && len(processes(t, "T", "")) > 0 {
+			cancel(interrupt)
+		}
+	})
+	if !errors.Is(err, interrupt) {
+		t.Fatalf("got %v", err)
+	}
+	if !h.Truncated {
+		t.Error("the history claims to be complete")
+	}
+	ends := 0
+	for i := range h.Events {
+		if f := h.Events[i].Fault; f != nil && f.Phase == "end" && f.Injected {
+			ends++
+			if f.Bit {
+				t.Errorf("a pause that was cut short claims to have been as planned: %+v", f)
+			}
+		}
+	}
+	if ends != 1 {
+		t.Errorf("%d ends of the fault recorded", ends)
+	}
+	if left := processes(t, "T", ""); len(left) > 0 {
+		t.Errorf("still stopped: %v", left)
+	}
+}
+
+// A node or a client that dies without a fault ends the run with an error that names it.
+func TestDeathEndsTheRun(t *testing.T) {
+	for _, c := range []struct{ program, arg, want string }{
+		{"redis-server", "", "redis-1"},
+		{"", "worker", "client"},
+		{"", "store", "store"},
+	} {
+		t.Run(c.want, func(t *testing.T) {
+			p := plan("redis-setnx", time.Minute)
+			p.Scenario.Faults = nil
+			var once sync.Once
+			_, err := runs(t, t.Context(), redis.Setnx, p, func(pr Progress) {
+				if pr.Phase != history.PhaseRun || pr.Grants == 0 {
+					return
+				}
+				once.Do(func() {
+					pids := processes(t, "", c.program+c.arg)
+					if len(pids) == 0 {
+						t.Errorf("no %s%s runs", c.program, c.arg)
+					} else if err := unix.Kill(pids[0], unix.SIGKILL); err != nil {
+						t.Error(err)
+					}
+				})
+			})
+			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "signal: killed") {
+				t.Fatalf("got %v, want the death of %s", err, c.want)
+			}
+		})
+	}
+}
+
+// processes lists the sandbox's processes in a state, whose command line has the word; empty means any.
+func processes(t *testing.T, state, word string) (pids []int) {
+	t.Helper()
+	dirs, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range dirs {
+		pid, _ := strconv.Atoi(filepath.Base(dir))
+		stat, err := os.ReadFile(dir + "/stat")
+		if err != nil || pid == os.Getpid() || pid == 1 {
+			continue // ended meanwhile, or ourselves
+		}
+		line, _ := os.ReadFile(dir + "/cmdline")
+		after := string(stat[strings.LastIndexByte(string(stat), ')')+2:])
+		if strings.HasPrefix(after, state) && strings.Contains(strings.ReplaceAll(string(line), "\x00", " "), word) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
