@@ -367,6 +367,15 @@ var examples = []example{
 		A write   [950,951] refused
 		B release [960,961]
 		A exit    [1000]`},
+	{name: "kind/notice in time, on a line before the acquire's own", lock: grace(session(fencedLock())), want: doubleHold, kind: KindLeaseOverrun, text: `
+		G=A acquire [0,701] run=0,700 tok=1
+		pause A   [2,699]
+		A lost    [700.5] g=G
+		B acquire [600,601] tok=2
+		B write   [1010,1011]
+		A write   [1000,1001] refused
+		B release [1060,1061]
+		A exit    [1100]`},
 	{name: "kind/a service clock that jumps is the lock's affair", lock: plainLock(), want: doubleHold, kind: KindGrantedWhileValid, text: `
 		A acquire [0,1]
 		service clock [100,110]

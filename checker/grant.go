@@ -17,7 +17,8 @@ type op struct {
 	start int64 // the worker's stamp; 0 until it reported, and for ever if it never did
 	// base is the version that the hold had last read when this write was invoked, baseOp the read; noBase: a blind write.
 	base, baseOp int64
-	next, prev   *op // an acquire's neighbours in the key's queue of open acquires
+	told         int64 // an acquire's loss, told before its completion was recorded
+	next, prev   *op   // an acquire's neighbours in the key's queue of open acquires
 	client       int32
 	process      int32
 	key          history.KeyID
@@ -136,6 +137,12 @@ func (g *grant) beginning(tokens bool) int64 {
 
 // withdraw takes the promise back at t.
 func (g *grant) withdraw(t int64) { g.withdrawn = min(g.withdrawn, t) }
+
+// lose notes that the lock told of the loss at t.
+func (g *grant) lose(t int64) {
+	g.withdraw(t)
+	g.told = earlier(g.told, t)
+}
 
 // limit is where the promise ends, by itself or withdrawn; 0: there is none.
 func (g *grant) limit() int64 {

@@ -231,6 +231,9 @@ func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
 		g.earliest = min(max(e.First, o.inv), end) // whatever a lock reports, its attempts lie inside its acquire
 	}
 	g.promise = s.promised(o, e)
+	if o.told != 0 {
+		g.lose(o.told)
+	}
 	s.handedOver(k, g)
 	if s.grants.get(g.id) != nil {
 		s.malformed++

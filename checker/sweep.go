@@ -157,17 +157,14 @@ func (s *Sweep) fresh(client int32) bool {
 
 // lost handles a lost-event: it withdraws the promise and ends nothing by itself.
 func (s *Sweep) lost(e *history.Event) {
-	g := s.grants.get(e.Grant)
-	if g == nil {
-		return
-	}
 	t := stamp(e.Start, e.Time)
-	g.withdraw(t)
-	if g.told == 0 || t < g.told {
-		g.told = t
-	}
-	if c := s.client(g.client); c != nil {
+	if c := s.client(e.Client); c != nil {
 		c.alive = max(c.alive, t)
+	}
+	if g := s.grants.get(e.Grant); g != nil {
+		g.lose(t)
+	} else if o := s.ops.get(e.Grant); o != nil && o.kind == history.Acquire {
+		o.told = earlier(o.told, t) // told before the acquire's own completion came through
 	}
 }
 

@@ -1,0 +1,130 @@
+// Package checker judges a history: from events to a verdict, in one pass, with no clock, no randomness and no I/O. The same
+// history gives the same verdict, byte for byte, today and with a better checker tomorrow.
+//
+// What follows defines what a violation is. Every definition has simpler readings that look right; for each of them there is a small
+// history in which a correct lock is accused, or a broken one goes free. The smallest are shown beside the definitions, and all are
+// tests (TestCounterexamples). Times are in ms, the TTL is 500, and A.acquire [0,1] means that A's call ran from 0 to 1.
+//
+// # Stamps
+//
+// An op's start and end are the worker's stamps around the library call; where no clock is shared, the recorder's invocation and completion.
+// The difference matters. Here the harness asks A for a write while A's process is stopped:
+//
+//	A.acquire [0,1]      A is stopped from 2 on
+//	A.write   [700,  ]   asked, never begun: A is killed at 800
+//	B.acquire [600,601]  B acts until 810
+//
+// A did nothing after 1, yet by invocations it "held" until 700. So an op that never reported proves nothing, unless the store's ledger has it:
+// then it began after its invocation. "Before" is strict, and equal stamps decide nothing: A.release invoked at 7 and B.acquire
+// done at 7 are two ends of a lawful hand-over.
+//
+// # Act and hold
+//
+// An act is a read, write or renewal that the worker began under a grant, whatever came of it, and a release that was answered ok by a lock
+// whose releases confirm. A write that the fence refused was still sent: to leave it out would hide every double-hold on a fenced
+// store. Not an act: an op that the worker declined since it knew of the loss, a release that was refused or of unknown fate, the question "held?".
+//
+// A hold lasts from the end of the acquire to the start of its last act. No act, no hold: a client that was granted the lock while it was
+// stopped, woke up and declined has done no harm. A lost-event, a declined op and a kill end no hold; only acting less does.
+//
+// With fencing tokens a hold begins no later than the end of any acquire with a greater token:
+//
+//	A.acquire [0,700] token 33   the reply came while A was stopped
+//	B.acquire [600,601] token 34, B.release 650
+//	A.write   [701,702]          A acts after a greater token was granted
+//
+// The two spans of calls do not overlap and their order by time is unknown; the tokens say that A was first. This rule, and every other one
+// that uses tokens, holds only on a key whose tokens kept their order to the end of the history. So what it finds waits for the end,
+// while what time alone shows is certain at once (Options.OnViolation).
+//
+// A reentrant owner's nested grants are one hold, from the first acquire to the last act before the outermost release.
+//
+// # Promise
+//
+// The promise is the time in which the lock said "yours": to the start of the successful attempt plus what the library said, or plus the TTL, less
+// 2 ms; a confirmed renewal that ended inside extends it likewise. A session promises an instant only if no fault touched the client, its
+// links or the service through the TTL before it, or since the grant: "until a lost-event" can't be held against a lock whose client is
+// stopped, for the event cannot arrive. The promise is withdrawn by a lost-event, a declined op, an answer "not held", a kill, the
+// start of a release or a close, and the same client's next acquire of the key. A process found dead may have died at any time since its
+// last sign of life, so its promise is withdrawn as of then; a recorded kill is a sign of life.
+//
+//	A.acquire [0,1] valid to 498, A lies idle; B.acquire [300,301] ok
+//
+// The lock broke its word though nobody acted: a check of holds alone would miss it.
+//
+// "Inside the promise" means before its end. Where A's reply was late, B may be granted before A's acquire ends, and A's lease runs all the same.
+//
+// # Order of grants
+//
+// A grant was made at an instant between the start of the first attempt that may have taken effect and the end of the acquire. Not the attempt that
+// succeeded: the first may have taken effect with its reply lost, and the second have recognised its own value. B is later than A when
+// B's earliest instant is after A's end. Where time is silent, a greater fencing token decides, on a key without a token-order violation;
+// "token, else time" would judge a reset counter by the tokens that it broke. Otherwise the order is unknown, and nothing follows from it.
+//
+// # The properties
+//
+//   - mutual-exclusion: conflicting holds share an instant, a hold of no length strictly inside another one included; or a later
+//     grant ended inside the promises of as many earlier ones as the key has permits (order unknown: each inside the other's: whichever
+//     was later, it was granted inside the other's promise). Each pair counts once; on a semaphore, each hold that was one too many.
+//   - unfenced-write: in the ledger's order of one protected key, a later grant's write stands before an earlier one's, or a
+//     hold's writes are not contiguous. Keys are judged apart: A(k0) B(k1) A(k0) is fine. Each write counts once; where a hold goes on
+//     after a certainly earlier one wrote in between, that one's write is the violation.
+//   - lost-update: another hold's write stands between the version that a hold last read before its write, and that write. "Version read is not
+//     the version replaced" would accuse a hold of its own writes: read 1, write 2, write 3.
+//   - token-order: declared fencing tokens only. Two clients share one; a grant that is later by time has a smaller one; or an undisturbed
+//     client's acquire returned a smaller one after another's returned a greater. The same client may get its own token again.
+//   - stuck-lock: below.
+//
+// Properties about order are for exclusive locks. A claim that the lock does not make is not held against it: the property is then not
+// judged, which is never a pass. A header does not tell readers from writers, so all holds of a key exclude each other.
+//
+// # Stuck locks
+//
+// The harness lets fresh clients (numbers above Header.Clients) acquire every key twice: in phase "probe" with the losers alive and idle, in
+// phase "final" with every client closed. Nobody can hold a key when each of its grants was released ok (or its release denied: the
+// service itself says that it is not held), or its client has closed or is gone; likewise for acquires and releases of unknown fate, and acquires that are
+// still open. If that has been so, with every fault healed, for a TTL and Slack by the end of a fresh client's acquire, and
+// the answer was busy, the lock is stuck. In phase "probe" it is a ghost if a live client had a definite no. An error instead of busy
+// shows nothing: a service without a leader is not a stuck lock. A pass needs that in the last phase a fresh client acquired every key.
+//
+// # Kinds
+//
+// A double-hold is, first match, with B the later grant: granted-while-valid, if B was granted inside A's promise (a defect of the lock under the
+// faults shown); late-notice, if the lock declares how soon it tells a loss, and A ran undisturbed and untold for longer, since B's
+// end and A's last disturbance, and then acted; lease-overrun, if A's promise was over, or A was stopped, cut off or skewed, before
+// it acted (inherent to leases); else unexplained. Where the order is unknown, a kind is given only if it is the same either way.
+//
+// # Severity
+//
+// corrupting: one of the two has an unfenced write or a lost update. contained: none has, and the fence refused an act of theirs.
+// untested: nothing stale reached the store. The run's severity is its worst.
+//
+// # Inconclusive
+//
+// A certain violation stands, with one exception: a lease-overrun, or the harm that it did, for which an uninjected stall is the only
+// explanation: no injected fault touched the client, nobody had told it, and without the time that it stalled it would have acted
+// inside its promise. That is this machine's doing, and says nothing about the lock. Faults are recorded a little later than what
+// they explain, so a finding is decided half a TTL after it was made.
+//
+// Nothing passes on a truncated history, with an injected fault that did not prove its effect, or with fewer grants, contended
+// hand-overs or holders met by a fault than the scenario needs; a single property does not pass without what it is judged by: the whole
+// ledger, a probe, a token.
+//
+// # Why one pass decides it
+//
+// Model a lock so: a failed acquire may fail spuriously, an op of unknown fate may or may not have happened, and a hold may end by itself after
+// its last act. Then a key's history is linearizable iff no instant lies in conflicting holds, because each hold can shrink to
+// exactly its own span and no further. With fencing tokens: iff, moreover, tokens rise with the grants and no act under a smaller token
+// starts after an acquire with a greater one ended. Package oracle asks Porcupine the same question on the reduced history, and tests
+// hold both to each other on tens of thousands of histories.
+//
+// Which pairs can conflict? Spans only grow until a grant settles: closed by its client, none of its ops open, the
+// ledger's account of them in. A grant that settles is compared with the settled ones whose bound (last act, end, promise) is not
+// before its begin. A settled grant is forgotten when no open acquire was invoked before its bound and no open hold began before it: nothing
+// that is still to come can meet it. So memory is proportional to what is open at one time. Two things make it grow: a client that
+// waits, or lies frozen while it holds, for a large part of the run; and a ledger that comes only at the end, since each write is then open until
+// the end. The store's order needs four writers a key: the last, the one before, the latest by time, the highest by token.
+//
+// Left out on purpose: a lock that declares NoExpiry is not yet held to it (its holds end after their last act, like any other's); an
+// answer ok to the release of an acquire of unknown fate proves nothing here.
+package checker
