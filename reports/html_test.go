@@ -308,7 +308,7 @@ func TestContrast(t *testing.T) {
 	light := colours(sheet[:strings.Index(sheet, "@media (prefers-color-scheme:dark)")])
 	dark := colours(sheet[strings.Index(sheet, "@media (prefers-color-scheme:dark)"):strings.Index(sheet, "*{box-sizing")])
 	pairs := [][2]string{{"ink", "bg"}, {"ink", "panel"}, {"mute", "bg"}, {"mute", "panel"}, {"mute", "soft"}, {"ok", "okbg"}, {"bad", "badbg"}, {"warn", "warnbg"},
-		{"info", "infobg"}, {"mute", "mutebg"}, {"bad", "panel"}, {"ok", "panel"}, {"warn", "panel"}, {"info", "panel"}, {"faultink", "fault"}, {"faultink", "panel"}, {"onhold", "hold"}, {"onhold", "hold2"}}
+		{"info", "infobg"}, {"mute", "mutebg"}, {"bad", "panel"}, {"ok", "panel"}, {"warn", "panel"}, {"info", "panel"}, {"faultink", "fault"}, {"faultink", "panel"}, {"ink", "holddim"}, {"onhold", "hold"}, {"onhold", "hold2"}}
 	for scheme, c := range map[string]map[string]string{"light": light, "dark": dark} {
 		for _, p := range pairs {
 			if r := contrast(c[p[0]], c[p[1]]); !(r >= 4.5) {

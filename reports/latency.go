@@ -46,7 +46,7 @@ func (r *record) latency() (drawing template.HTML, shown, all int) {
 	s.axis(d, top, bottom)
 	for e := first; e <= last; e++ {
 		v := math.Pow(10, e)
-		d.line(s.x0, y(v), s.x1, y(v), "grid")
+		d.line(s.x0, y(v), s.x1, y(v), "gridline")
 		d.text(50, y(v)+4, "end", "m t", span(int64(math.Round(v*1e6))))
 	}
 	var b strings.Builder

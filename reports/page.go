@@ -30,9 +30,11 @@ type reportPage struct {
 	Story      *story
 	Sequence   template.HTML
 	Timeline   timeline
+	CloseUp    timeline
 	Overview   template.HTML
 	Marked     string // which violations the overview marks
 	HasTokens  bool   // the grants in sight carry tokens
+	Pair       bool   // the timeline tells of two grants
 	Overlaps   bool   // the timeline shows a double-hold
 	Lossy      bool   // it shows a write that lost an update without being stale itself
 
@@ -120,6 +122,7 @@ func (p *reportPage) tell(s Scenario, r *record) *story {
 	}
 	p.Marked = marked(s)
 	t := r.retell(s, v)
+	p.Pair = t.a != nil && t.b != nil
 	p.StoryTitle, p.Story = "What happened", &t
 	if v.Kind != "" {
 		p.Kind = entry{Word: clip(v.Kind, clipName), Means: kindWords(v.Kind)}
@@ -128,6 +131,10 @@ func (p *reportPage) tell(s Scenario, r *record) *story {
 	from, to := r.around(&t)
 	p.Timeline = r.window(&t, service, from, to)
 	p.Timeline.Caption = fmt.Sprintf("%s around %s, at %s", span(to-from), which(s, v), at(v.At))
+	if lo, hi, ok := r.closeUp(&t, from, to); ok {
+		p.CloseUp = r.window(&t, service, lo, hi)
+		p.CloseUp.Caption = fmt.Sprintf("Close up: %s of it", span(hi-lo))
+	}
 	p.Overview = r.overview(s.Verdict, p.Timeline)
 	return &t
 }

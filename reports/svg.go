@@ -96,7 +96,7 @@ func (s scale) axis(d *svg, top, bottom float64) {
 	}
 	for t := (s.from + step - 1) / step * step; t <= s.to; t += step {
 		x := s.x(t)
-		d.line(x, top, x, bottom, "grid")
+		d.line(x, top, x, bottom, "gridline")
 		anchor := "middle"
 		if x > s.x1-16 {
 			anchor = "end"

@@ -19,8 +19,8 @@ type propertyRow struct {
 }
 
 type violationRow struct {
-	At, Property, Kind, Severity, Key, Text, Means string
-	Told                                           bool // it is the one told above
+	At, Property, Kind, Text string
+	Told                     bool // it is the one told above
 }
 
 type faultRow struct {
@@ -87,13 +87,23 @@ func (p *reportPage) violations(s Scenario) {
 		}
 		// Each property gets its share, so that a long list of one does not hide the others.
 		for _, v := range byTime(x)[:min(len(x.Violations), violationRows/kinds)] {
-			p.Violations = append(p.Violations, violationRow{At: at(v.At), Property: clip(v.Property, clipName), Kind: clip(v.Kind, 40),
-				Severity: severityWord(v.Severity), Key: clip(v.Key, 40), Text: sentence(clip(v.Text, 500)), Told: v == told})
+			p.Violations = append(p.Violations, violationRow{At: at(v.At), Property: clip(v.Property, clipName), Kind: kindOf(v), Text: sentence(clip(v.Text, 500)), Told: v == told})
 		}
 	}
 	if rest := all - len(p.Violations); rest > 0 {
 		p.MoreOf = fmt.Sprintf("%s more; verdict.json has the first of each property, history.jsonl all that happened.", grouped(rest))
 	}
+}
+
+// kindOf is a violation's kind and severity, as far as it has them.
+func kindOf(v *checker.Violation) string {
+	out := clip(v.Kind, 40)
+	if word := severityWord(v.Severity); word != "" && out != "" {
+		out += " · " + word
+	} else if out == "" {
+		out = word
+	}
+	return out
 }
 
 // byTime lists the violations that are kept of a property in order of time.

@@ -111,7 +111,7 @@ func (p *painter) laneOf(c int32) (float64, bool) {
 
 func (p *painter) lane(y float64, name string) {
 	p.text(0, y+4, "start", "", name)
-	p.line(lineLeft, y, p.s.x1, y, "grid")
+	p.line(lineLeft, y, p.s.x1, y, "gridline")
 }
 
 // overlap hatches the time in which two clients held the key.
@@ -124,9 +124,11 @@ func (p *painter) overlap() {
 		return
 	}
 	x0, x1 := p.s.clamp(from), p.s.clamp(to)
-	p.b.WriteString(`<defs><pattern id="hatch" width="7" height="7" patternTransform="rotate(45)" patternUnits="userSpaceOnUse">` +
+	id := fmt.Sprintf("hatch-%d-%d", p.s.from, p.s.to) // unique among the drawings of a page
+	p.b.WriteString(`<defs><pattern id="` + id + `" width="7" height="7" patternTransform="rotate(45)" patternUnits="userSpaceOnUse">` +
 		`<rect width="7" height="7" class="hatchbg"/><line x1="0" y1="0" x2="0" y2="7" class="hatchline"/></pattern></defs>`)
-	p.rect(x0, lineTop-12, max(x1-x0, 3), p.bottom-lineTop+12, 0, "hatch", "")
+	fmt.Fprintf(&p.b, `<rect x="%s" y="%s" width="%s" height="%s" class="hatch" style="fill:url(#%s)"/>`,
+		num(x0), num(lineTop-12), num(max(x1-x0, 3)), num(p.bottom-lineTop+12), id)
 	anchor, x := "middle", (x0+x1)/2
 	if x < 200 {
 		anchor, x = "start", max(x0, lineLeft)
@@ -164,7 +166,11 @@ func (p *painter) holds() {
 			name = p.r.key(g.key) + " " + name
 		}
 		if x1-x0 > float64(len(name))*7+8 && !p.covered(g, x0+float64(len(name))*7+8) {
-			p.text(x0+6, y+4, "start", "t onhold", name)
+			class := "t onhold"
+			if p.t != nil && !p.cast(g) {
+				class = "t"
+			}
+			p.text(x0+6, y+4, "start", class, name)
 		}
 	}
 }
@@ -186,7 +192,7 @@ func (p *painter) holdClass(g *grant) string {
 	case g == p.t.b:
 		return "hold2"
 	}
-	return "hold dim"
+	return "dim"
 }
 
 // waits draws the time that clients spent in acquire.
@@ -227,103 +233,6 @@ func (p *painter) more() bool {
 	return true
 }
 
-// faults draws the bands of what was injected, and of stalls.
-func (p *painter) faults() {
-	for _, f := range p.r.faults {
-		if !p.s.overlaps(f.From, f.To) {
-			continue
-		}
-		word := faultDid(f.Kind, f.Injected)
-		title := fmt.Sprintf("%s %s, %s to %s: %s", clip(f.Target, clipName), word, at(f.From), at(f.To), clip(firstLine(f.Evidence), 200))
-		for _, c := range f.Clients {
-			if y, ok := p.laneOf(c); ok {
-				p.band(f, y, word, title)
-			}
-		}
-		if f.Service {
-			p.band(f, p.service, clip(f.Kind, 20), title)
-		}
-		if f.Store {
-			p.band(f, p.store, clip(f.Kind, 20), title)
-		}
-	}
-}
-
-func (p *painter) band(f *fault, y float64, word, title string) {
-	x0, x1 := p.s.clamp(f.From), p.s.clamp(f.To)
-	class := "fault edge"
-	if !f.Injected {
-		class = "fault edge stall"
-	}
-	p.rect(x0, y-8, max(x1-x0, 2), 16, 3, class, title)
-	text := word + " " + span(f.To-f.From)
-	if g := p.r.byGrant[f.Holding]; g != nil {
-		text = grantName(g.id, g.token) + ", " + text
-	}
-	if x1-x0 > float64(len(text))*6.5+14 {
-		p.text(x0+8, y+4, "start", "faultink small", text)
-	} else if x1-x0 > float64(len(word))*6.5+14 {
-		p.text(x0+8, y+4, "start", "faultink small", word)
-	}
-}
-
-// ops draws reads and writes: on the hold, and writes on the store's lane too.
-func (p *painter) ops() {
-	for _, o := range p.r.order {
-		if o.kind != history.Read && o.kind != history.Write || o.declined || !p.s.overlaps(o.start, o.start) {
-			continue
-		}
-		y, ok := p.laneOf(o.client)
-		if !ok || !p.r.harmful(o) && !o.refused && !p.more() {
-			continue
-		}
-		x := p.s.x(o.start)
-		if o.kind == history.Read {
-			p.line(x, y+2, x, y+9, "readmark")
-			continue
-		}
-		p.line(x, y-8, x, y+8, "writemark")
-		p.write(o, x)
-	}
-}
-
-// write draws a write on the store's lane; its shape tells what became of it, not its colour alone.
-func (p *painter) write(o *op, x float64) {
-	who := fmt.Sprintf("%s, %s, %s", client(o.client), grantName(o.grant, o.token), at(o.start))
-	switch {
-	case o.refused:
-		p.path(fmt.Sprintf("M%s %sl8 8m0 -8l-8 8", num(x-4), num(p.store-4)), "refused", "write refused: "+who)
-		p.circle(x, p.store, 9, "refusedring", "write refused: "+who)
-	case p.r.stale[o.id]:
-		p.circle(x, p.store, 5.5, "staledot", fmt.Sprintf("stale write v%d accepted: %s", o.version, who))
-		p.circle(x, p.store, 9, "stalering", "")
-	case p.r.lossy[o.id]:
-		p.circle(x, p.store, 5, "okdot", fmt.Sprintf("write v%d replaces a version that it has not read: %s", o.version, who))
-		p.circle(x, p.store, 9, "stalering", "")
-	case o.accepted():
-		p.circle(x, p.store, 5, "okdot", fmt.Sprintf("write v%d accepted: %s", o.version, who))
-	default:
-		p.circle(x, p.store, 5, "unknowndot", "write, not in the ledger: "+who)
-	}
-}
-
-// leases marks on the service's lane where the promise of the story's first grant ends.
-func (p *painter) leases() {
-	if p.t == nil || p.t.a == nil || p.t.v.A == nil || p.t.v.A.Promise == 0 || !p.s.overlaps(p.t.v.A.Promise, p.t.v.A.Promise) {
-		return
-	}
-	if p.r.h.Header.Claims.Validity == "session" {
-		return
-	}
-	x := p.s.x(p.t.v.A.Promise)
-	p.line(x, p.service-11, x, p.service+11, "expiry")
-	anchor, dx := "start", 6.0
-	if x > lineWidth-180 {
-		anchor, dx = "end", -6
-	}
-	p.text(x+dx, p.service+4, anchor, "small halo", "lease of "+grantName(p.t.a.id, p.t.a.token)+" ends")
-}
-
 // label is the drawing in words.
 func (p *painter) label() string {
 	s := fmt.Sprintf("Timeline of %s, the lock service and the store, %s to %s.", plural(len(p.clients), "client"), at(p.s.from), at(p.s.to))
@@ -346,6 +255,21 @@ func (r *record) around(t *story) (from, to int64) {
 	}
 	air := max((to-from)/8, 60e6)
 	return max(from-air, 0), min(to+air, max(r.end, to))
+}
+
+// closeUp returns a narrower window, on the end of a story: B's hold and what A did once it was there. There is none when the whole
+// story is short enough to be seen as it is.
+func (r *record) closeUp(t *story, from, to int64) (lo, hi int64, ok bool) {
+	if t.a == nil || t.b == nil {
+		return 0, 0, false
+	}
+	lo, hi = t.b.end, t.b.last
+	for _, o := range append(append([]*op(nil), t.stale...), t.refused...) {
+		lo, hi = min(lo, o.start), max(hi, o.end)
+	}
+	air := max((hi-lo)/3, 15e6)
+	lo, hi = max(lo-air, from), min(hi+air, to)
+	return lo, hi, (hi-lo)*4 < to-from
 }
 
 // beginning returns a window on the start of the workload that shows about a dozen grants.
