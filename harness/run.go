@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/lockchaos/lockchaos/backends"
@@ -51,21 +52,22 @@ const startLimit = 60 * time.Second
 
 // run is the state of one run.
 type run struct {
-	cfg      Config
-	began    int64
-	phase    string
-	phaseMu  sync.Mutex
-	network  *hosts.Network
-	service  *backends.Service
-	store    *backends.Node
-	workers  []*workerProcess // the workload's clients
-	probes   []*workerProcess // fresh clients: one for the probe, one for the final probe
-	rec      *history.Recorder
-	director *director
-	ledger   *ledger
-	ids      numbers
-	keys     []string
-	keyIDs   map[string]history.KeyID
+	cfg       Config
+	began     int64
+	phase     string
+	phaseMu   sync.Mutex
+	network   *hosts.Network
+	service   *backends.Service
+	store     *backends.Node
+	workers   []*workerProcess // the workload's clients
+	probes    []*workerProcess // fresh clients: one for the probe, one for the final probe
+	rec       *history.Recorder
+	director  *director
+	recording atomic.Bool // rec and director are there: set once, before the first op
+	ledger    *ledger
+	ids       numbers
+	keys      []string
+	keyIDs    map[string]history.KeyID
 }
 
 // Run carries the plan out and writes its history. It must be called inside a sandbox (hosts.Stage). When it returns nil the

@@ -32,13 +32,13 @@ func (r *run) start(ctx context.Context, file io.Writer) (err error) {
 	if err := up.Wait(); err != nil {
 		return err
 	}
+	if err := r.openAll(ctx); err != nil {
+		return err
+	}
 	if err := r.beginHistory(file); err != nil {
 		return err
 	}
-	if err := r.dialStore(ctx); err != nil {
-		return err
-	}
-	return r.openAll(ctx)
+	return r.dialStore(ctx)
 }
 
 func (r *run) startService(ctx context.Context) (err error) {
@@ -91,6 +91,7 @@ func (r *run) beginHistory(file io.Writer) (err error) {
 		procs[w.number] = w.proc
 	}
 	r.director, err = newDirector(r.rec, r.cfg.Plan, procs, &r.ids)
+	r.recording.Store(err == nil)
 	return err
 }
 
@@ -116,6 +117,7 @@ func (r *run) header() history.Header {
 		Store:    history.Store{Engine: "sqlite", Fenced: s.Store.Fenced(), FenceReads: s.Store.ReadsRaise()},
 		Needs:    history.Needs(s.Needs),
 		Versions: append(append([]history.Part{}, r.cfg.Versions...), history.Part{Name: "store", Version: r.store.Version}),
+		Ready:    int64(monotime.Since(r.began)),
 		Duration: int64(s.Duration), StandIns: r.service.StandIns(),
 	}
 	h.Versions = append(h.Versions, history.Part{Name: r.service.Name, Version: r.service.Version})

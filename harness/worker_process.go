@@ -55,7 +55,7 @@ func (r *run) spawn(number int32, host *hosts.Host) (*workerProcess, error) {
 		return fail(errors.Join(err, inWrite.Close(), outRead.Close()))
 	}
 	c := &client{number: number, process: r.ids.nextProcess(), host: host.Name, in: inWrite, replies: make(chan reply, 1),
-		gone: make(chan struct{}), rec: r.rec, ids: &r.ids, keys: r.keyIDs, extra: answerSlack + r.longestFault()}
+		gone: make(chan struct{}), ids: &r.ids, keys: r.keyIDs, extra: answerSlack + r.longestFault()}
 	c.event = func(e reply) { r.workerEvent(c, e) }
 	go func() {
 		defer outRead.Close()
@@ -99,8 +99,11 @@ func (r *run) end(ctx context.Context, w *workerProcess) error {
 	return nil
 }
 
-// workerEvent takes what a worker tells by itself.
+// workerEvent takes what a worker tells by itself. What comes before the history begins is of no interest: nothing is held yet.
 func (r *run) workerEvent(c *client, e reply) {
+	if !r.recording.Load() {
+		return
+	}
 	switch e.Event {
 	case eventLost:
 		key, known := r.keyIDs[e.Key]

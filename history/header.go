@@ -32,6 +32,8 @@ type Header struct {
 	Versions []Part `json:"versions"`
 	// StandIns says in full sentences what was not the real thing; empty when all was real.
 	StandIns []string `json:"stand_ins,omitempty"`
+	// Ready is how long it took until every server answered and every client was connected (ns); Origin comes after it.
+	Ready int64 `json:"ready_ns,omitempty"`
 	// Duration is the planned length of the workload (ns).
 	Duration int64 `json:"duration_ns"`
 }

@@ -56,7 +56,10 @@ func servers() []hosts.Check {
 		return []hosts.Check{c, {Name: "etcd", OK: true, Detail: "part of lockchaos"}}
 	}
 	text, err := exec.Command(path, "--version").Output()
-	c.OK, c.Detail = err == nil, strings.TrimSpace(string(text))
+	c.OK, c.Detail = err == nil, fmt.Sprintf("%.40s", strings.TrimSpace(string(text)))
+	if i := strings.Index(c.Detail, " sha="); i > 0 {
+		c.Detail = c.Detail[:i]
+	}
 	if err != nil {
 		c.Detail = fmt.Sprintf("%s does not start: %v", path, err)
 	}

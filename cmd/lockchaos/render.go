@@ -93,8 +93,8 @@ func observed(v checker.Verdict) []scenarios.Observed {
 }
 
 // render writes every report of a run from its folder, and returns what it rendered.
-func render(dir string, run *runRecord) (reports.Suite, error) {
-	suite := reports.Suite{Name: run.Suite, About: run.About, Command: run.Command, Runtime: run.Runtime, Seed: run.Seed, Started: run.Started,
+func render(dir string, run *runRecord) (suite reports.Suite, ready figures, err error) {
+	suite = reports.Suite{Name: run.Suite, About: run.About, Command: run.Command, Runtime: run.Runtime, Seed: run.Seed, Started: run.Started,
 		Elapsed: run.Elapsed, Version: run.Version}
 	for _, r := range run.Scenarios {
 		sc, err := loadScenario(dir, r, run)
@@ -104,25 +104,26 @@ func render(dir string, run *runRecord) (reports.Suite, error) {
 		suite.Scenarios = append(suite.Scenarios, sc)
 	}
 	suite.Versions, suite.StandIns = partsOf(suite.Scenarios)
+	ready = readyTimes(suite.Scenarios)
 	suite.Twins()
 	for i := range suite.Scenarios {
 		sc := &suite.Scenarios[i]
 		sc.Run = suite.Title()
 		if err := os.MkdirAll(filepath.Join(dir, sc.Dir), 0o755); err != nil {
-			return suite, fmt.Errorf("make the scenario's folder: %w", err)
+			return suite, ready, fmt.Errorf("make the scenario's folder: %w", err)
 		}
 		if err := write(filepath.Join(dir, sc.Dir, verdictFile), func(w io.Writer) error { return reports.WriteVerdict(w, *sc) }); err != nil {
-			return suite, err
+			return suite, ready, err
 		}
 		if err := write(filepath.Join(dir, sc.Dir, reportFile), func(w io.Writer) error { return reports.WriteScenario(w, *sc) }); err != nil {
-			return suite, err
+			return suite, ready, err
 		}
 		sc.History = nil // all that was needed of it is written
 	}
 	if err := write(filepath.Join(dir, indexFile), func(w io.Writer) error { return reports.WriteIndex(w, suite) }); err != nil {
-		return suite, err
+		return suite, ready, err
 	}
-	return suite, write(filepath.Join(dir, junitFile), func(w io.Writer) error { return reports.WriteJUnit(w, suite) })
+	return suite, ready, write(filepath.Join(dir, junitFile), func(w io.Writer) error { return reports.WriteJUnit(w, suite) })
 }
 
 // partsOf gathers the versions and stand-ins of all scenarios, each once, in the order in which they come.

@@ -32,7 +32,7 @@ The exit status is that of the run as it is judged now.`,
 			if real, err := filepath.EvalSymlinks(dir); err == nil {
 				dir = real
 			}
-			suite, err := render(dir, run)
+			suite, _, err := render(dir, run)
 			if err != nil {
 				if errors.Is(err, os.ErrPermission) {
 					return fmt.Errorf("%w (the reports are written into the run's own folder)", err)

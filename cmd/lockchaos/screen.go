@@ -32,7 +32,8 @@ type screen struct {
 	names    []string // running now, in the order of their beginnings
 	running  map[string]harness.Progress
 	violated map[string]bool
-	drawn    bool // the live line is on the screen
+	first    time.Duration // when the first violation was shown; 0: never
+	drawn    bool          // the live line is on the screen
 }
 
 func newScreen(out io.Writer) *screen {
@@ -90,6 +91,9 @@ func (s *screen) violation(name string, v checker.Violation) {
 		return
 	}
 	s.violated[name] = true
+	if s.first == 0 {
+		s.first = time.Since(s.began)
+	}
 	s.line(fmt.Sprintf("%6.1f s  ! %s: %s: %s", time.Since(s.began).Seconds(), name, v.Property, v.Text))
 }
 

@@ -48,11 +48,13 @@ func (s *suiteRun) run(ctx context.Context) error {
 	if err := s.record.save(dir); err != nil {
 		return err
 	}
-	suite, err := render(dir, &s.record)
+	suite, ready, err := render(dir, &s.record)
 	if err != nil {
 		return err
 	}
-	return conclude(s.screen.out, dir, suite, s.flags.noExpect, ctx.Err() != nil)
+	err = conclude(s.screen.out, dir, suite, s.flags.noExpect, ctx.Err() != nil)
+	ready.print(s.screen.out, s.screen.first, time.Since(began))
+	return err
 }
 
 // runAll starts scenarios in the order of the suite, so many at once as may be.
