@@ -305,8 +305,8 @@ func TestJUnit(t *testing.T) {
 // TestContrast computes the contrast of every pair of text and ground in the style sheet, light and dark: at least 4.5 to 1 (WCAG AA).
 func TestContrast(t *testing.T) {
 	sheet := string(css)
-	light := colours(sheet[:strings.Index(sheet, "@media (prefers-color-scheme:dark)")])
-	dark := colours(sheet[strings.Index(sheet, "@media (prefers-color-scheme:dark)"):strings.Index(sheet, "*{box-sizing")])
+	light := colours(sheet[:strings.Index(sheet, "@media screen and (prefers-color-scheme:dark)")])
+	dark := colours(sheet[strings.Index(sheet, "@media screen and (prefers-color-scheme:dark)"):strings.Index(sheet, "*{box-sizing")])
 	pairs := [][2]string{{"ink", "bg"}, {"ink", "panel"}, {"mute", "bg"}, {"mute", "panel"}, {"mute", "soft"}, {"ok", "okbg"}, {"bad", "badbg"}, {"warn", "warnbg"},
 		{"info", "infobg"}, {"mute", "mutebg"}, {"bad", "panel"}, {"ok", "panel"}, {"warn", "panel"}, {"info", "panel"}, {"faultink", "fault"}, {"faultink", "panel"}, {"ink", "holddim"}, {"onhold", "hold"}, {"onhold", "hold2"}}
 	for scheme, c := range map[string]map[string]string{"light": light, "dark": dark} {
