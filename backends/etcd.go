@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os/exec"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
+	"google.golang.org/grpc"
 )
 
 // etcd's timing. A lease is granted for at least one and a half election timeouts, rounded up to whole seconds: so
@@ -36,19 +38,51 @@ func startEtcd(ctx context.Context, l launcher, s *Service) (err error) {
 	for _, n := range s.Nodes {
 		cluster = append(cluster, fmt.Sprintf("%s=http://%s:%d", n.Name, n.Host.Addr, etcdPeerPort))
 	}
-	for _, n := range s.Nodes {
-		err := l.launch(n, etcdClientPort, func(data string) *exec.Cmd {
-			return self("etcd", "--name", n.Name, "--data-dir", data,
-				"--client-url", fmt.Sprintf("http://%s:%d", n.Host.Addr, etcdClientPort),
-				"--peer-url", fmt.Sprintf("http://%s:%d", n.Host.Addr, etcdPeerPort),
-				"--initial-cluster", strings.Join(cluster, ","),
-				"--heartbeat-interval", etcdHeartbeat.String(), "--election-timeout", etcdElection.String())
-		})
-		if err != nil {
+	// A new member asks the others whether it is known already, and waits a second for each that listens and does not yet
+	// answer. Three that start at once may so wait for each other; the first one alone is refused at once, and then answers the rest.
+	for i, n := range s.Nodes {
+		if err := l.launchEtcd(n, cluster, i == 1); err != nil {
 			return err
+		}
+		if i == 0 {
+			if err := n.await(ctx, n.servesPeers); err != nil {
+				return err
+			}
 		}
 	}
 	return awaitEtcd(ctx, s.Nodes)
+}
+
+// launchEtcd starts a member. One member stands for election before the others: three that do so at once may split the votes.
+func (l launcher) launchEtcd(n *Node, cluster []string, stands bool) error {
+	return l.launch(n, etcdClientPort, func(data string) *exec.Cmd {
+		return self("etcd", "--name", n.Name, "--data-dir", data,
+			"--client-url", fmt.Sprintf("http://%s:%d", n.Host.Addr, etcdClientPort),
+			"--peer-url", fmt.Sprintf("http://%s:%d", n.Host.Addr, etcdPeerPort),
+			"--initial-cluster", strings.Join(cluster, ","),
+			"--heartbeat-interval", etcdHeartbeat.String(), "--election-timeout", etcdElection.String(),
+			fmt.Sprintf("--initial-election-tick-advance=%t", stands))
+	})
+}
+
+// direct asks over a connection of its own, and never through a proxy of the environment.
+var direct = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+
+// servesPeers asks a member what a new member will ask it.
+func (n *Node) servesPeers(ctx context.Context) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://%s:%d/members", n.Host.Addr, etcdPeerPort), nil)
+	if err != nil {
+		return err
+	}
+	reply, err := direct.Do(request)
+	if err != nil {
+		return err
+	}
+	defer reply.Body.Close()
+	if reply.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %s", request.URL, reply.Status)
+	}
+	return nil
 }
 
 // member is what a member says of its cluster.
@@ -62,7 +96,7 @@ type member struct {
 func awaitEtcd(ctx context.Context, nodes []*Node) (err error) {
 	members := make([]*member, len(nodes))
 	for i, n := range nodes {
-		c, err := clientv3.New(clientv3.Config{Endpoints: []string{n.Addr}, Logger: zap.NewNop()})
+		c, err := clientv3.New(clientv3.Config{Endpoints: []string{n.Addr}, Logger: zap.NewNop(), DialOptions: []grpc.DialOption{grpc.WithNoProxy()}})
 		if err != nil {
 			return n.failed(err)
 		}

@@ -8,7 +8,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/lockchaos/lockchaos/hosts"
@@ -65,9 +67,16 @@ func (l launcher) launch(n *Node, port int, command func(data string) *exec.Cmd)
 	n.Addr = net.JoinHostPort(n.Host.Addr.String(), strconv.Itoa(port))
 	cmd := command(data)
 	cmd.Dir = data
+	cmd.Env = slices.DeleteFunc(os.Environ(), namesProxy)
 	cmd.Stdout, cmd.Stderr = log, log
 	n.Process, err = n.Host.Start(cmd)
 	return err
+}
+
+// namesProxy tells whether a variable would send the traffic between nodes to a proxy, which the private network cannot reach.
+func namesProxy(variable string) bool {
+	name, _, _ := strings.Cut(variable, "=")
+	return strings.HasSuffix(strings.ToUpper(name), "_PROXY")
 }
 
 // self is a command that runs this program again, as a node.

@@ -32,6 +32,7 @@ func Run(ctx context.Context, args []string) error {
 	cluster := flags.String("initial-cluster", "", "all members, as `name=URL,…`")
 	heartbeat := flags.Duration("heartbeat-interval", 100*time.Millisecond, "time between heartbeats")
 	election := flags.Duration("election-timeout", time.Second, "time without heartbeat until an election")
+	advance := flags.Bool("initial-election-tick-advance", true, "stand for the first election soon after the start")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -40,6 +41,7 @@ func Run(ctx context.Context, args []string) error {
 	c := embed.NewConfig()
 	c.Name, c.Dir, c.InitialCluster = *name, *data, *cluster
 	c.TickMs, c.ElectionMs = uint(heartbeat.Milliseconds()), uint(election.Milliseconds())
+	c.InitialElectionTickAdvance = *advance
 	c.UnsafeNoFsync = true
 	c.EnableGRPCGateway = false
 	c.LogOutputs = []string{"stderr"}
