@@ -32,13 +32,14 @@ type Service struct {
 	Nodes []string
 	// TTL is what locks are opened with. A session lock's service must be able to grant it as it is.
 	TTL time.Duration
+	// Slack is how much longer than promised anything may take before it counts as never; 0 means DefaultSlack.
+	Slack time.Duration
 	// Stop freezes the service (SIGSTOP of every process), Continue thaws it. Stop has taken effect when it returns.
 	Stop, Continue func(t *testing.T)
 }
 
-// Slack is how much longer than promised anything may take before it counts as never. It is generous: a test that fails
-// because the machine was busy is worse than one that takes ten seconds longer to find a hang.
-const Slack = 15 * time.Second
+// DefaultSlack is generous: a test that fails because the machine was busy is worse than one that takes ten seconds longer to find a hang.
+const DefaultSlack = 15 * time.Second
 
 // brief is how long a call that is meant to run out of time is given.
 const brief = 250 * time.Millisecond
@@ -47,6 +48,9 @@ const brief = 250 * time.Millisecond
 func Run(t *testing.T, kind clients.Kind, s Service) {
 	if kind.Claims.Permits != 1 {
 		t.Fatalf("%s: the suite is for exclusive locks", kind.Name)
+	}
+	if s.Slack == 0 {
+		s.Slack = DefaultSlack
 	}
 	tests := []struct {
 		name string
@@ -111,7 +115,7 @@ func (s *suite) openClosable() (l clients.Lock, closeOnce func()) {
 
 // patience is a context for a call that must succeed: even an abandoned lock has expired within it.
 func (s *suite) patience() context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), s.TTL+Slack)
+	ctx, cancel := context.WithTimeout(context.Background(), s.TTL+s.Slack)
 	s.Cleanup(cancel)
 	return ctx
 }
@@ -139,7 +143,7 @@ func (s *suite) limited(d time.Duration, call func(context.Context) error) error
 	defer cancel()
 	start := time.Now()
 	err := call(ctx)
-	if took := time.Since(start); took > d+Slack/3 {
+	if took := time.Since(start); took > d+s.Slack/3 {
 		s.Errorf("a call with %v to go returned after %v: %v", d, took, err)
 	}
 	return err

@@ -90,7 +90,7 @@ func cancelledWait(s *suite) {
 	}
 	cancel()
 	err := <-result
-	if took := time.Since(start); !errors.Is(err, clients.ErrBusy) || took > Slack/3 {
+	if took := time.Since(start); !errors.Is(err, clients.ErrBusy) || took > s.Slack/3 {
 		s.Errorf("cancelled while waiting, after %v: %v", took, err)
 	}
 	s.release(a, g)

@@ -10,7 +10,7 @@ import (
 )
 
 // gone is the longest time after which a lock whose holder no longer refreshes it is free, but for the machine's slowness.
-func (s *suite) gone() time.Duration { return s.TTL + Slack/2 }
+func (s *suite) gone() time.Duration { return s.TTL + s.Slack/2 }
 
 func killedHolder(s *suite) {
 	b, key := s.open(), s.key()
@@ -47,7 +47,7 @@ func frozenHolder(s *suite) {
 	if h.watcher {
 		start := time.Now()
 		h.expect("lost")
-		if grace := time.Duration(s.kind.Claims.LostGrace); grace > 0 && time.Since(start) > grace+Slack/3 {
+		if grace := time.Duration(s.kind.Claims.LostGrace); grace > 0 && time.Since(start) > grace+s.Slack/3 {
 			s.Errorf("told of the loss after %v, the lock claims %v", time.Since(start), grace)
 		}
 	}
@@ -153,7 +153,7 @@ func overContext(s *suite) {
 		if err := c.call(); err == nil || errors.Is(err, clients.ErrBusy) {
 			s.Errorf("%s with a context that is over: %v", c.name, err)
 		}
-		if took := time.Since(start); took > Slack/3 {
+		if took := time.Since(start); took > s.Slack/3 {
 			s.Errorf("%s with a context that is over took %v", c.name, took)
 		}
 	}

@@ -21,7 +21,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	clienttest.Child(redis.Setnx, redis.SetnxFenced)
+	clienttest.Child(redis.Setnx, mutantKind())
 	os.Exit(m.Run())
 }
 
