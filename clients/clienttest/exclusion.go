@@ -94,11 +94,14 @@ func cancelledWait(s *suite) {
 		s.Errorf("cancelled while waiting, after %v: %v", took, err)
 	}
 	s.release(a, g)
-	// b's client is alive, and would keep alive whatever it had left in the queue: for ever, with a session.
-	started := time.Now()
-	s.release(c, s.acquire(c, key))
-	if took := time.Since(started); took > s.TTL/2+2*time.Second {
-		s.Errorf("a free key was granted after %v only", took)
+	// b's client is alive, and would keep alive whatever it had left in the queue: for ever, with a session. A waiter left behind
+	// that polls may come too late once, but not every time.
+	for range 20 {
+		started := time.Now()
+		s.release(c, s.acquire(c, key))
+		if took := time.Since(started); took > s.TTL/2+2*time.Second {
+			s.Fatalf("a free key was granted after %v only", took)
+		}
 	}
 	s.release(b, s.acquire(b, key))
 }
