@@ -92,6 +92,7 @@ const askLimit = time.Second
 
 // await asks the node until it answers, it dies or ctx is done.
 func (n *Node) await(ctx context.Context, ask func(context.Context) error) error {
+	var last error
 	for {
 		question, cancel := context.WithTimeout(ctx, askLimit)
 		err := ask(question)
@@ -99,14 +100,23 @@ func (n *Node) await(ctx context.Context, ask func(context.Context) error) error
 		if err == nil {
 			return nil
 		}
+		if last == nil || !over(ctx) {
+			last = err // what was cut off by the end of ctx says less than the answer before
+		}
 		select {
 		case <-n.Process.Done():
 			return n.failed(n.Process.Err())
 		case <-ctx.Done():
-			return n.failed(errors.Join(context.Cause(ctx), err, logEnd(n.Process.Log())))
+			return n.failed(errors.Join(context.Cause(ctx), last, logEnd(n.Process.Log())))
 		case <-time.After(readyStep):
 		}
 	}
+}
+
+// over tells whether the context has ended. A connection notices its deadline a moment before the context does.
+func over(ctx context.Context) bool {
+	end, limited := ctx.Deadline()
+	return ctx.Err() != nil || limited && !time.Now().Before(end)
 }
 
 func logEnd(text string) error {
