@@ -33,6 +33,16 @@ func services() []service {
 	}
 }
 
+// nodesOf is how many nodes a service has; 0 if there is no such service.
+func nodesOf(name string) int {
+	for _, s := range services() {
+		if s.name == name {
+			return s.nodes
+		}
+	}
+	return 0
+}
+
 // fault is what `list faults` tells of one fault.
 type fault struct{ name, about, targets, needs string }
 

@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/rogpeppe/go-internal/testscript"
@@ -26,7 +27,8 @@ func TestMain(m *testing.M) {
 func TestScripts(t *testing.T) {
 	able := sandboxed(t)
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script",
+		Dir:      "testdata/script",
+		Deadline: time.Now().Add(3 * time.Minute), // a script that waits for what never comes fails
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("LOCKCHAOS_REQUIRE", os.Getenv("LOCKCHAOS_REQUIRE"))
 			return nil

@@ -55,6 +55,9 @@ func describe(out *reports.Scenario, plan *scenarios.Plan, folder string) {
 	out.Fault = faultColumn(s)
 	if kind, err := lockKind(s.Lock); err == nil {
 		out.Service = kind.Service
+		if n := nodesOf(kind.Service); n > 1 {
+			out.Service = fmt.Sprintf("%s ×%d", kind.Service, n)
+		}
 	}
 	out.Rerun = "lockchaos run --plan " + filepath.Join(folder, planFile)
 	if builtin(s) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -100,7 +101,22 @@ func (s *suiteRun) one(ctx context.Context, p scenarios.Plan, folder string) err
 	s.screen.begin(p.Scenario.Name)
 	live := followHistory(filepath.Join(dir, historyFile), func(v checker.Violation) { s.screen.violation(p.Scenario.Name, v) })
 	defer live()
-	return runInSandbox(ctx, dir, log, func(pr harness.Progress) { s.screen.progress(p.Scenario.Name, pr) })
+	err = runInSandbox(ctx, dir, log, func(pr harness.Progress) { s.screen.progress(p.Scenario.Name, pr) })
+	if err != nil && ctx.Err() != nil && begun(dir) {
+		return nil // interrupted: what is there is judged, as a history that was cut
+	}
+	return err
+}
+
+// begun tells whether a scenario has a history that can be judged.
+func begun(dir string) bool {
+	f, err := os.Open(filepath.Join(dir, historyFile))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	_, err = history.NewReader(f, historyFile)
+	return err == nil
 }
 
 // runInSandbox runs `lockchaos scenario DIR` in new namespaces and waits for its end.
