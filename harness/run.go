@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -187,9 +186,6 @@ func (r *run) longestFault() time.Duration {
 
 // stall is how late a heartbeat must be to count: a tenth of the TTL, in ns.
 func (r *run) stall() int64 { return int64(r.cfg.Plan.Scenario.TTL) / 10 }
-
-// logFile is the path of a log.
-func (r *run) logFile(name string) string { return filepath.Join(r.cfg.Logs, name+".log") }
 
 // dialStore connects the harness itself to the store, for its ledger.
 func (r *run) dialStore(ctx context.Context) error {

@@ -18,7 +18,11 @@ func conclude(out io.Writer, dir string, suite reports.Suite, noExpect, interrup
 	fmt.Fprintln(out)
 	code := exitOK
 	for _, sc := range suite.Scenarios {
-		code = worse(code, scenarioStatus(sc, noExpect))
+		own := scenarioStatus(sc, noExpect)
+		code = worse(code, own)
+		if own != exitOK {
+			fmt.Fprintf(out, "%s: seed %d, plan %s\n  again: %s\n", sc.Name, sc.Seed, filepath.Join(dir, sc.Dir, planFile), sc.Rerun)
+		}
 		if sc.Failed != "" {
 			fmt.Fprintf(out, "%s failed: %s\n  logs of %s: %s\n", sc.Name, sc.Failed, sc.Name, filepath.Join(dir, sc.Dir, logFolder))
 		}
