@@ -47,7 +47,9 @@ type Leaser interface {
 // Loss is a lost-event.
 type Loss struct {
 	Key string
-	Why string
+	// Token is that of the grant that is lost, so that a late event is not taken for a newer grant's; 0: the lock has no tokens.
+	Token int64
+	Why   string
 }
 
 // Grant is one successful acquire. Stamps are monotime.Now readings, 0 when the lock does not know.

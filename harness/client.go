@@ -15,7 +15,7 @@ import (
 // client drives one worker. Its ops come one at a time; events of the worker may come at any time.
 type client struct {
 	number  int32
-	process int32 // the incarnation; new after an indefinite op
+	process atomic.Int32 // the incarnation; new after an indefinite op, and read by events too
 	host    string
 	in      io.Writer
 	line    []byte // of the last command; its memory is used again
@@ -57,6 +57,9 @@ func (c *client) listen(out io.Reader, died func() error) {
 		c.replies <- r
 	}
 	c.why = errors.Join(lines.Err(), died())
+	if c.why != nil {
+		c.why = fmt.Errorf("client %d: %w", c.number, c.why)
+	}
 }
 
 // send writes a command without waiting.
@@ -123,7 +126,7 @@ type op struct {
 // client; the op's own failure is in the reply.
 func (c *client) do(ctx context.Context, o op) (id int64, r reply, err error) {
 	id = c.ids.nextOp()
-	e := history.Event{Type: history.Invoke, Kind: o.kind, Op: id, Grant: o.grant, Client: c.number, Process: c.process, Key: c.keys[o.key]}
+	e := history.Event{Type: history.Invoke, Kind: o.kind, Op: id, Grant: o.grant, Client: c.number, Process: c.process.Load(), Key: c.keys[o.key]}
 	if o.kind == history.Acquire {
 		e.Grant = id
 	}
@@ -142,7 +145,7 @@ func (c *client) do(ctx context.Context, o op) (id int64, r reply, err error) {
 		c.ids.grants.Add(1)
 	}
 	if r.Result == resultInfo {
-		c.process = c.ids.nextProcess()
+		c.process.Store(c.ids.nextProcess())
 	}
 	return id, r, nil
 }

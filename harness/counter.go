@@ -53,9 +53,10 @@ func (w *counter) round(ctx context.Context) error {
 	if err := w.director.holds(ctx, w.client.number, id); err != nil {
 		return err
 	}
-	defer w.director.releases(w.client.number)
 	o := op{key: key, grant: id, token: grant.Token, timeout: w.plan.OpTimeout.Std()}
-	if err := w.count(ctx, o, think); err != nil {
+	err = w.count(ctx, o, think)
+	w.director.releases(w.client.number) // before the release is sent: from now on it is no holder that a fault meets
+	if err != nil {
 		return err
 	}
 	o.kind = history.Release

@@ -29,6 +29,7 @@ type director struct {
 	mu      sync.Mutex
 	faults  []*aimed
 	holding map[int32]int64 // client → grant
+	struck  map[int32]bool  // clients that a fault has in its grip: it lets no other near
 	spans   []span          // pauses so far, for telling injected stalls from the machine's own
 }
 
@@ -43,7 +44,7 @@ type aimed struct {
 }
 
 func newDirector(rec *history.Recorder, plan scenarios.Plan, procs map[int32]*hosts.Process, ids *numbers) (*director, error) {
-	d := &director{rec: rec, procs: procs, ids: ids, holding: map[int32]int64{}}
+	d := &director{rec: rec, procs: procs, ids: ids, holding: map[int32]int64{}, struck: map[int32]bool{}}
 	for i, f := range plan.Scenario.Faults {
 		when, err := nemesis.ParseMoment(f.When)
 		if err != nil {
@@ -121,8 +122,9 @@ func (d *director) reached(ctx context.Context, s nemesis.Step) error {
 	d.mu.Lock()
 	var hit *aimed
 	for _, f := range d.faults {
-		if f.armed && f.aim.Strikes(s) {
+		if f.armed && f.aim.Strikes(s) && !d.struck[s.Client] {
 			f.armed, hit = false, f
+			d.struck[s.Client] = true
 			break
 		}
 	}
@@ -136,7 +138,7 @@ func (d *director) reached(ctx context.Context, s nemesis.Step) error {
 // strikeHolder strikes whoever holds just now. If nobody does, the fault stays armed until somebody is granted the lock.
 func (d *director) strikeHolder(ctx context.Context, f *aimed) error {
 	d.mu.Lock()
-	holders := slices.Sorted(maps.Keys(d.holding))
+	holders := slices.DeleteFunc(slices.Sorted(maps.Keys(d.holding)), func(c int32) bool { return d.struck[c] })
 	if len(holders) == 0 || !f.armed {
 		d.mu.Unlock()
 		return nil
@@ -144,6 +146,7 @@ func (d *director) strikeHolder(ctx context.Context, f *aimed) error {
 	c := holders[f.rng.IntN(len(holders))]
 	grant := d.holding[c]
 	f.armed = false
+	d.struck[c] = true
 	d.mu.Unlock()
 	return d.strike(ctx, f, c, grant)
 }
@@ -177,7 +180,7 @@ func (d *director) releases(client int32) {
 // strike stops a client, records that, and has it go on after the planned time.
 func (d *director) strike(ctx context.Context, f *aimed, client int32, grant int64) error {
 	info := history.FaultInfo{ID: d.ids.nextFault(), Kind: f.plan.Kind, Phase: "begin", Target: f.plan.Target, When: f.plan.When,
-		Clients: []int32{client}, Holding: grant, Injected: true}
+		Clients: []int32{client}, Injected: true}
 	d.mu.Lock()
 	d.spans = append(d.spans, span{client: client, from: d.rec.Now()})
 	at := len(d.spans) - 1
@@ -188,11 +191,23 @@ func (d *director) strike(ctx context.Context, f *aimed, client int32, grant int
 		f.over <- err
 		return err
 	}
+	info.Holding = d.stillHolding(client, grant)
 	begin := info
 	begin.From = d.rec.Relative(p.From())
 	d.rec.Record(history.Event{Type: history.Fault, Client: client, Fault: &begin})
 	go func() { f.over <- d.heal(ctx, f, p, info, at) }()
 	return nil
+}
+
+// stillHolding returns the grant if the client holds it now that it is stopped, else 0: struck at a random moment, it may have begun its
+// release before the stop took effect, and such a fault met no holder.
+func (d *director) stillHolding(client int32, grant int64) int64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.holding[client] != grant {
+		return 0
+	}
+	return grant
 }
 
 // heal ends a strike: at its planned end, or at once when the run is cancelled.
@@ -204,6 +219,7 @@ func (d *director) heal(ctx context.Context, f *aimed, p *nemesis.Pause, info hi
 	info.From, info.To = d.rec.Relative(effect.From), d.rec.Relative(effect.To)
 	d.mu.Lock()
 	d.spans[at].to = d.rec.Now()
+	delete(d.struck, info.Clients[0])
 	d.mu.Unlock()
 	d.rec.Record(history.Event{Type: history.Fault, Client: info.Clients[0], Fault: &info})
 	if err != nil && whole {

@@ -77,8 +77,10 @@ func (d *driven) worker(t testing.TB, number int32) *client {
 }
 
 func (d *driven) client(number int32, in io.Writer) *client {
-	return &client{number: number, process: d.ids.nextProcess(), host: "here", in: in, replies: make(chan reply, 1), gone: make(chan struct{}),
+	c := &client{number: number, host: "here", in: in, replies: make(chan reply, 1), gone: make(chan struct{}),
 		rec: d.rec, ids: &d.ids, keys: map[string]history.KeyID{"k0": 0}, event: func(reply) {}, extra: 10 * time.Second}
+	c.process.Store(d.ids.nextProcess())
+	return c
 }
 
 // finish closes the history and reads it back.

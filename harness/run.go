@@ -156,6 +156,8 @@ func (r *run) watch(ctx context.Context, cancel context.CancelCauseFunc) {
 		cancel(err)
 	case <-r.store.Process.Done():
 		cancel(r.store.Process.Err())
+	case <-r.rec.Failed():
+		cancel(errors.New("the history can't be written: nothing that follows could be judged"))
 	case <-ctx.Done():
 	}
 }

@@ -37,9 +37,13 @@ func plan(lock string, d time.Duration) scenarios.Plan {
 // runs carries a plan out and returns its history and error.
 func runs(t *testing.T, ctx context.Context, kind clients.Kind, p scenarios.Plan, progress func(Progress)) (*history.History, error) {
 	t.Helper()
+	return runsIn(t, ctx, t.TempDir(), kind, p, progress)
+}
+
+func runsIn(t *testing.T, ctx context.Context, dir string, kind clients.Kind, p scenarios.Plan, progress func(Progress)) (*history.History, error) {
+	t.Helper()
 	alone.Lock()
 	defer alone.Unlock()
-	dir := t.TempDir()
 	file := filepath.Join(dir, "history.jsonl")
 	err := Run(ctx, Config{Plan: p, Lock: kind, History: file, Logs: dir, Progress: progress})
 	h, readErr := history.ReadFile(file)
@@ -144,14 +148,49 @@ func TestRunOnEtcd(t *testing.T) {
 	}
 }
 
+// Faults at random moments, several at once: no client is struck twice at a time, and what is called a holder is one.
+func TestRandomFaultsStrikeHolders(t *testing.T) {
+	p := plan("redis-setnx", 2*time.Second)
+	p.Scenario.Workload.Think, p.Scenario.Workload.Rest = scenarios.Range{}, scenarios.Range{}
+	f := scenarios.Fault{Kind: "pause", Target: "holder", When: "random", For: scenarios.Duration(20 * time.Millisecond),
+		Every: scenarios.Range{Min: 1e6, Max: 5e6}}
+	p.Scenario.Faults = []scenarios.Fault{f, f, f}
+	h, err := runs(t, t.Context(), redis.Setnx, p, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	released := map[int64]int64{} // grant → when its release was asked for
+	for i := range h.Events {
+		if e := &h.Events[i]; e.Type == history.Invoke && e.Kind == history.Release {
+			released[e.Grant] = e.Time
+		}
+	}
+	met := 0
+	for i := range h.Events {
+		f := h.Events[i].Fault
+		if f == nil || f.Phase != "end" || !f.Injected || f.Holding == 0 {
+			continue
+		}
+		met++
+		if at, ok := released[f.Holding]; ok && at < f.From {
+			t.Errorf("fault %d says that it met the holder of grant %d, whose release was asked for %v before", f.ID, f.Holding, time.Duration(f.From-at))
+		}
+	}
+	if met == 0 {
+		t.Error("no fault met a holder")
+	}
+}
+
 // An interrupted run heals first: the stopped client goes on, the fault's end is recorded, and the history says that it was cut.
 func TestInterruptedRunHeals(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	interrupt := errors.New("interrupted by the test")
 	p := plan("redis-setnx", time.Minute)
 	p.Scenario.Faults[0].For = scenarios.Duration(50 * time.Second)
-	h, err := runs(t, ctx, redis.Setnx, p, func(pr Progress) {
-		if pr.Faults > 0 && len(processes(t, "T", "")) > 0 {
+	dir := t.TempDir()
+	h, err := runsIn(t, ctx, dir, redis.Setnx, p, func(Progress) {
+		text, _ := os.ReadFile(filepath.Join(dir, "history.jsonl"))
+		if strings.Contains(string(text), `"phase":"begin"`) {
 			cancel(interrupt)
 		}
 	})

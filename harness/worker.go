@@ -25,7 +25,7 @@ const closeLimit = 2 * time.Second
 func Work(ctx context.Context, in io.Reader, out io.Writer, kinds []clients.Kind) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	w := &worker{out: out, kinds: kinds, grants: map[string]held{}}
+	w := &worker{out: out, kinds: kinds, grants: map[string]held{}, early: map[string]earlyLoss{}}
 	defer func() {
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeLimit)
 		defer cancel()
@@ -54,8 +54,9 @@ type worker struct {
 	lock  clients.Lock
 	store *store.Client
 
-	mu     sync.Mutex // guards grants: lost-events come at any time
+	mu     sync.Mutex // guards what follows: lost-events come at any time
 	grants map[string]held
+	early  map[string]earlyLoss
 
 	sending sync.Mutex
 	out     io.Writer
@@ -159,20 +160,47 @@ func find(kinds []clients.Kind, name string) (clients.Kind, error) {
 	return clients.Kind{}, fmt.Errorf("this worker knows no lock named %q", name)
 }
 
-// watch passes lost-events on, and lets the application know.
+// watch passes lost-events on, and lets the application know. An event for a grant that the library has made and the application has
+// not been given yet waits for it (claim); one for a grant that is given back already is of no interest.
 func (w *worker) watch(lost <-chan clients.Loss) {
 	for loss := range lost {
 		at := monotime.Now()
 		w.mu.Lock()
 		h, holds := w.grants[loss.Key]
+		holds = holds && (loss.Token == 0 || loss.Token == h.grant.Token)
 		if holds {
 			h.lost = true
 			w.grants[loss.Key] = h
+		} else {
+			w.early[loss.Key] = earlyLoss{loss, at}
 		}
 		w.mu.Unlock()
 		if holds {
-			_ = w.send(reply{Event: eventLost, Key: loss.Key, Grant: h.op, Error: loss.Why, From: at})
+			w.tell(loss, h.op, at)
 		}
+	}
+}
+
+// earlyLoss is a lost-event that came when no such grant was known, and when.
+type earlyLoss struct {
+	clients.Loss
+	at int64
+}
+
+func (w *worker) tell(loss clients.Loss, grant, at int64) {
+	_ = w.send(reply{Event: eventLost, Key: loss.Key, Grant: grant, Error: loss.Why, From: at}) // the next answer will fail as well
+}
+
+// claim takes a new grant into the application's belief. If it has been lost meanwhile, that is told now.
+func (w *worker) claim(g clients.Grant, op int64) {
+	w.mu.Lock()
+	early, known := w.early[g.Key]
+	delete(w.early, g.Key)
+	lost := known && early.Token != 0 && early.Token == g.Token
+	w.grants[g.Key] = held{grant: g, op: op, lost: lost}
+	w.mu.Unlock()
+	if lost {
+		w.tell(early.Loss, op, early.at)
 	}
 }
 
@@ -208,9 +236,7 @@ func (w *worker) acquire(ctx context.Context, c command) reply {
 	if g.HasValidFor {
 		r.ValidFor = &g.ValidFor
 	}
-	w.mu.Lock()
-	w.grants[c.Key] = held{grant: g, op: c.Grant}
-	w.mu.Unlock()
+	w.claim(g, c.Grant)
 	return r
 }
 

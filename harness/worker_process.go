@@ -54,8 +54,9 @@ func (r *run) spawn(number int32, host *hosts.Host) (*workerProcess, error) {
 	if err != nil {
 		return fail(errors.Join(err, inWrite.Close(), outRead.Close()))
 	}
-	c := &client{number: number, process: r.ids.nextProcess(), host: host.Name, in: inWrite, replies: make(chan reply, 1),
+	c := &client{number: number, host: host.Name, in: inWrite, replies: make(chan reply, 1),
 		gone: make(chan struct{}), ids: &r.ids, keys: r.keyIDs, extra: answerSlack + r.longestFault()}
+	c.process.Store(r.ids.nextProcess())
 	c.event = func(e reply) { r.workerEvent(c, e) }
 	go func() {
 		defer outRead.Close()
@@ -95,7 +96,12 @@ func (r *run) end(ctx context.Context, w *workerProcess) error {
 	if err := w.proc.Wait(ctx); err != nil {
 		return err
 	}
-	r.rec.Record(history.Event{Type: history.Exit, Client: w.number, Process: w.process, Start: r.rec.Relative(w.proc.Gone())})
+	select { // its last lines too: nothing may come after its exit
+	case <-w.gone:
+	case <-ctx.Done():
+		return fmt.Errorf("client %d on host %s has ended, and its output has not: %w", w.number, w.host, ctx.Err())
+	}
+	r.rec.Record(history.Event{Type: history.Exit, Client: w.number, Process: w.process.Load(), Start: r.rec.Relative(w.proc.Gone())})
 	return nil
 }
 
@@ -108,7 +114,7 @@ func (r *run) workerEvent(c *client, e reply) {
 	case eventLost:
 		key, known := r.keyIDs[e.Key]
 		if known {
-			r.rec.Record(history.Event{Type: history.Lost, Client: c.number, Process: c.process, Key: key, Grant: e.Grant,
+			r.rec.Record(history.Event{Type: history.Lost, Client: c.number, Process: c.process.Load(), Key: key, Grant: e.Grant,
 				Start: r.rec.Relative(e.From), Text: e.Error})
 		}
 	case eventStall:

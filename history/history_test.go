@@ -187,6 +187,35 @@ func TestRecorderOrdersByStamp(t *testing.T) {
 	}
 }
 
+// What is recorded while the recorder is being closed comes before its End event, or not at all.
+func TestCloseBesideRecord(t *testing.T) {
+	for range 200 {
+		var out bytes.Buffer
+		r, err := NewRecorder(&out, testHeader(), testKeys, func() int64 { return 5000 })
+		if err != nil {
+			t.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		start := make(chan struct{})
+		for range 4 {
+			wg.Go(func() {
+				<-start
+				for range 20 {
+					r.Record(Event{Type: Invoke, Kind: Read, Op: 1, Client: 1})
+				}
+			})
+		}
+		close(start)
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+		wg.Wait()
+		if h, err := ReadAll(&out, "beside"); err != nil || h.Truncated {
+			t.Fatalf("truncated or broken: %v", err)
+		}
+	}
+}
+
 type brokenDisk struct{ left int }
 
 func (b *brokenDisk) Write(p []byte) (int, error) {
@@ -204,6 +233,7 @@ func TestRecorderReportsABrokenDisk(t *testing.T) {
 	for i := range 100 {
 		r.Record(Event{Type: Invoke, Kind: Read, Op: int64(i + 1)})
 	}
+	<-r.Failed() // known before the end
 	if err := r.Close(); err == nil || !strings.Contains(err.Error(), "no space left") {
 		t.Fatalf("Close: %v", err)
 	}

@@ -24,8 +24,9 @@ type Recorder struct {
 	closed bool
 	err    error
 
-	wake chan struct{}
-	done chan struct{}
+	wake   chan struct{}
+	failed chan struct{}
+	done   chan struct{}
 }
 
 // NewRecorder writes the header line to w and starts the writer. Clock is the monotonic clock (ns); events are
@@ -38,26 +39,32 @@ func NewRecorder(w io.Writer, h Header, keys []string, clock func() int64) (*Rec
 	if _, err := w.Write(line); err != nil {
 		return nil, fmt.Errorf("write history header: %w", err)
 	}
-	r := &Recorder{clock: clock, origin: h.Origin, keys: keys, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	r := &Recorder{clock: clock, origin: h.Origin, keys: keys, wake: make(chan struct{}, 1), failed: make(chan struct{}), done: make(chan struct{})}
 	go r.write(w)
 	return r, nil
 }
 
-// Record stamps e.Time, when it is 0, and appends the event. It returns the stamp. An error of the file shows at Close: a
-// harness that could not write its history has no result, but it must still heal its faults.
+// Record stamps e.Time, when it is 0, and appends the event. It returns the stamp. What is recorded after Close or Stop is
+// dropped. An error of the file shows at Failed and at Close: a harness that can't write its history has no result, but it must
+// still heal its faults.
 func (r *Recorder) Record(e Event) int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if e.Time == 0 {
 		e.Time = r.clock() - r.origin
 	}
-	if r.closed || r.err != nil {
-		return e.Time
+	if !r.closed && r.err == nil {
+		r.append(&e)
 	}
-	buf, err := AppendEvent(r.buf, r.keys, &e)
+	return e.Time
+}
+
+// append encodes an event and wakes the writer. The caller holds the lock.
+func (r *Recorder) append(e *Event) {
+	buf, err := AppendEvent(r.buf, r.keys, e)
 	if err != nil {
-		r.err = err
-		return e.Time
+		r.fail(err)
+		return
 	}
 	r.buf = buf
 	r.events++
@@ -65,8 +72,18 @@ func (r *Recorder) Record(e Event) int64 {
 	case r.wake <- struct{}{}:
 	default: // the writer has been told already
 	}
-	return e.Time
 }
+
+// fail keeps the first error. The caller holds the lock.
+func (r *Recorder) fail(err error) {
+	if r.err == nil {
+		r.err = err
+		close(r.failed)
+	}
+}
+
+// Failed is closed when the history can't be written any more; Close tells why.
+func (r *Recorder) Failed() <-chan struct{} { return r.failed }
 
 // Now is the recorder's clock: ns since the history's origin.
 func (r *Recorder) Now() int64 { return r.clock() - r.origin }
@@ -79,25 +96,21 @@ func (r *Recorder) Relative(stamp int64) int64 {
 	return stamp - r.origin
 }
 
-// Events is the number of events recorded so far.
-func (r *Recorder) Events() int64 {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.events
-}
-
 // Close appends the End event, waits until all is written and returns the first error that the recorder met.
-func (r *Recorder) Close() error {
-	r.Record(Event{Type: End, Seq: r.Events()})
-	return r.Stop()
-}
+func (r *Recorder) Close() error { return r.end(true) }
 
 // Stop waits until all is written, and leaves the history without its End event: what was recorded of a run that failed.
-func (r *Recorder) Stop() error {
+func (r *Recorder) Stop() error { return r.end(false) }
+
+// end closes the recorder. The End event counts the events before it, so both happen under one lock.
+func (r *Recorder) end(complete bool) error {
 	r.mu.Lock()
 	if r.closed {
 		r.mu.Unlock()
 		return errors.New("history: recorder closed twice")
+	}
+	if complete && r.err == nil {
+		r.append(&Event{Time: r.clock() - r.origin, Type: End, Seq: r.events})
 	}
 	r.closed = true
 	close(r.wake)
@@ -128,8 +141,8 @@ func (r *Recorder) flush(w io.Writer) {
 	}
 	r.mu.Lock()
 	r.spare = full
-	if err != nil && r.err == nil {
-		r.err = err
+	if err != nil {
+		r.fail(err)
 	}
 	r.mu.Unlock()
 }

@@ -161,7 +161,13 @@ func (p *Process) Kill(ctx context.Context) error {
 	}
 }
 
-func (p *Process) program() string { return filepath.Base(p.cmd.Path) }
+// program names the process in messages. One that is this very program under another verb is named by both words.
+func (p *Process) program() string {
+	if p.cmd.Path == "/proc/self/exe" && len(p.cmd.Args) > 1 {
+		return filepath.Base(os.Args[0]) + " " + p.cmd.Args[1]
+	}
+	return filepath.Base(p.cmd.Path)
+}
 
 func (p *Process) died() *DiedError {
 	e := &DiedError{Program: p.program(), Host: p.host.Name, PID: p.PID(), State: p.cmd.ProcessState, Log: p.log.lines()}

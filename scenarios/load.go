@@ -25,6 +25,7 @@ type Catalogue struct {
 	Locks      []string
 	Tokens     map[string]bool // lock name → whether its grants carry a fencing token
 	Faults     []string
+	Moments    []string // at which a fault can strike
 	Properties []string
 }
 
@@ -66,23 +67,27 @@ func Parse(text []byte, file string, c Catalogue) (*Suite, error) {
 		Defaults  Scenario   `yaml:"defaults"`
 		Scenarios []ast.Node `yaml:"scenarios"`
 	}
+	raw.Defaults.Needs = usualNeeds
 	if err := decode(text, &raw); err != nil {
 		return nil, located(file, err)
 	}
 	s := Suite{Name: raw.Name, About: raw.About}
-	for _, node := range raw.Scenarios {
+	for i, node := range raw.Scenarios {
+		if _, ok := node.(ast.MapNode); !ok {
+			return nil, fmt.Errorf("%s: scenario %d of the list is no mapping of fields (name, lock, …)", file, i+1)
+		}
 		sc := raw.Defaults
 		sc.Expect.Properties = maps.Clone(sc.Expect.Properties)
 		if err := yaml.NodeToValue(node, &sc, yaml.Strict()); err != nil {
 			return nil, located(file, err)
 		}
+		sc.Needs.complete(sc.Faults)
 		s.Scenarios = append(s.Scenarios, sc)
 	}
-	tree, err := parser.ParseBytes(text, 0)
+	v, err := newValidator(text, file, c)
 	if err != nil {
-		return nil, located(file, err)
+		return nil, err
 	}
-	v := validator{file: file, tree: tree, catalogue: c}
 	return &s, v.suite(&s)
 }
 
@@ -94,6 +99,10 @@ func decode(text []byte, into any) error {
 			return errors.New("the file is empty")
 		}
 		return err
+	}
+	var more any
+	if err := d.Decode(&more); !errors.Is(err, io.EOF) {
+		return errors.New("a second YAML document (after ---): one file holds one")
 	}
 	return nil
 }
@@ -114,6 +123,14 @@ type validator struct {
 	tree      *ast.File
 	catalogue Catalogue
 	errs      []error
+}
+
+func newValidator(text []byte, file string, c Catalogue) (*validator, error) {
+	tree, err := parser.ParseBytes(text, 0)
+	if err != nil {
+		return nil, located(file, err)
+	}
+	return &validator{file: file, tree: tree, catalogue: c}, nil
 }
 
 // fail notes a mistake at a YAML path such as $.scenarios[2].lock. A path that is not in the file (a missing

@@ -60,7 +60,11 @@ func LoadPlan(file string, c Catalogue) (*Plan, error) {
 	if err := decode(text, &p); err != nil {
 		return nil, located(file, err)
 	}
-	v := validator{file: file, catalogue: c}
+	p.Scenario.Needs.complete(p.Scenario.Faults)
+	v, err := newValidator(text, file, c)
+	if err != nil {
+		return nil, err
+	}
 	v.scenario("$.scenario", &p.Scenario)
 	if len(v.errs) > 0 {
 		return nil, v.errs[0]

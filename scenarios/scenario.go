@@ -68,11 +68,20 @@ type Fault struct {
 	Every Range    `yaml:"every"`
 }
 
-// Needs is what a run must have done before its pass means anything.
+// Needs is what a run must have done before its pass means anything; less is inconclusive. What a scenario does not name is 20 grants, 5
+// contended hand-overs and, if faults are planned, 1 bite: a fault that struck a holder.
 type Needs struct {
 	Grants    int `yaml:"grants"`
 	Handovers int `yaml:"handovers"`
 	Bites     int `yaml:"bites,omitempty"`
+}
+
+// usualNeeds are those of a scenario that names none.
+var usualNeeds = Needs{Grants: 20, Handovers: 5}
+
+// complete sees to it that a planned fault has to strike: a run whose faults never met a holder shows nothing about them.
+func (n *Needs) complete(faults []Fault) {
+	n.Bites = max(n.Bites, min(len(faults), 1))
 }
 
 // Expect is what theory says: an outcome for each property, and the severity of the whole. Properties that are not named are expected to pass,

@@ -13,6 +13,7 @@ var catalogue = Catalogue{
 	Locks:      []string{"redis-setnx", "redis-setnx-fenced", "etcd-lease"},
 	Tokens:     map[string]bool{"redis-setnx-fenced": true, "etcd-lease": true},
 	Faults:     []string{"pause"},
+	Moments:    []string{"after-grant", "between-read-and-write", "before-write", "random"},
 	Properties: []string{"mutual-exclusion", "unfenced-write", "lost-update", "token-order", "stuck-lock"},
 }
 
@@ -63,7 +64,14 @@ func TestMistakesAreLocated(t *testing.T) {
 		{"unknown property", "token-order", "token-odor", `unknown property "token-odor"`},
 		{"unknown outcome", "not judged", "maybe", `unknown outcome "maybe"`},
 		{"no clients", "clients: 2", "clients: 0", "my.yaml:6:14: 0 clients: there may be 1 to 200"},
-		{"path in name", "name: a", "name: ../a", `my.yaml:3:11: "../a": a name is words joined by slashes`},
+		{"path in name", "name: a", "name: ../a", `my.yaml:3:11: "../a": a name is words of letters`},
+		{"dots in name", "name: a", "name: index.html", `my.yaml:3:11: "index.html": a name is words of letters`},
+		{"escape in name", "name: a", `name: "a\e[31mb"`, "a name is words of letters"},
+		{"negative needs", "{grants: 1}", "{grants: -1}", "my.yaml:13:12: needs can't be negative"},
+		{"endless duration", "duration: 1s", "duration: 9000h", "my.yaml:10:15: duration must be given, longer than 0 and at most 24h0m0s"},
+		{"endless think", "1ms..2ms", "0s..2562047h", "think and rest may last 24h0m0s at most"},
+		{"a second document", "suite: mine", "suite: mine\n---\nsuite: two", "a second YAML document"},
+		{"no mapping", good, "suite: mine\nscenarios: [null, 3]\n", "scenario 1 of the list is no mapping"},
 		{"not YAML", "suite: mine", "suite: [mine", "my.yaml:2:1: ',' or ']' must"},
 		{"empty", good, "", "my.yaml: the file is empty"},
 	} {
@@ -73,6 +81,42 @@ func TestMistakesAreLocated(t *testing.T) {
 				t.Fatalf("got  %v\nwant …%s…", err, c.want)
 			}
 		})
+	}
+}
+
+// What a scenario does not say it needs is not nothing; and a planned fault has to strike.
+func TestNeedsHaveDefaults(t *testing.T) {
+	for _, c := range []struct {
+		needs string
+		want  Needs
+	}{
+		{"", Needs{20, 5, 1}},
+		{"    needs: {grants: 3}\n", Needs{3, 5, 1}},
+		{"    needs: {grants: 0, handovers: 0, bites: 0}\n", Needs{0, 0, 1}},
+		{"    needs: {bites: 4}\n", Needs{20, 5, 4}},
+	} {
+		s, err := Parse([]byte(strings.Replace(good, "    needs: {grants: 1}\n", c.needs, 1)), "my.yaml", catalogue)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.Scenarios[0].Needs; got != c.want {
+			t.Errorf("%q: %+v, want %+v", c.needs, got, c.want)
+		}
+	}
+}
+
+func TestMistakesInAPlanAreLocated(t *testing.T) {
+	s, err := Parse([]byte(good), "my.yaml", catalogue)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "plan.yaml")
+	s.Scenarios[0].Lock = "nope"
+	if err := (Plan{Seed: 1, Scenario: s.Scenarios[0]}).Save(file); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := LoadPlan(file, catalogue); err == nil || !strings.Contains(err.Error(), `plan.yaml:5:9: unknown lock "nope"`) {
+		t.Fatalf("got %v", err)
 	}
 }
 

@@ -3,13 +3,18 @@ package scenarios
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"sort"
 	"strings"
+	"time"
 )
 
-// moments are the aims of a fault, in the order in which a holder passes them.
-var moments = []string{"after-grant", "between-read-and-write", "before-write", "random"}
+// longest bounds every duration of a scenario; it also keeps sums of them far from overflowing.
+const longest = Duration(24 * time.Hour)
+
+// nameForm is what a name may look like: a folder and a link are made of it.
+var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*(/[A-Za-z0-9][A-Za-z0-9_-]*)*$`)
 
 func (v *validator) suite(s *Suite) error {
 	if s.Name == "" {
@@ -35,8 +40,8 @@ func (v *validator) scenario(at string, s *Scenario) {
 	if s.Name == "" {
 		v.fail(at, "a scenario needs a name")
 	}
-	if strings.ContainsAny(s.Name, " \t\n\\\x00") || strings.Contains(s.Name, "..") || strings.HasPrefix(s.Name, "/") {
-		v.fail(at+".name", "%q: a name is words joined by slashes, as in redis-setnx/pause-holder/unfenced", s.Name)
+	if s.Name != "" && !nameForm.MatchString(s.Name) {
+		v.fail(at+".name", "%q: a name is words of letters, digits, - and _, joined by slashes, as in redis-setnx/pause-holder/unfenced", s.Name)
 	}
 	v.oneOf(at+".lock", "lock", s.Lock, v.catalogue.Locks)
 	v.oneOf(at+".store.kind", "store kind", s.Store.Kind, []string{"fenced", "unfenced"})
@@ -49,8 +54,8 @@ func (v *validator) scenario(at string, s *Scenario) {
 		name string
 		d    Duration
 	}{{"ttl", s.TTL}, {"duration", s.Duration}, {"workload.acquire_timeout", s.Workload.AcquireTimeout}, {"workload.op_timeout", s.Workload.OpTimeout}} {
-		if p.d <= 0 {
-			v.fail(at+"."+p.name, "%s must be given, and longer than 0", p.name)
+		if p.d <= 0 || p.d > longest {
+			v.fail(at+"."+p.name, "%s must be given, longer than 0 and at most %v", p.name, longest)
 		}
 	}
 	if s.Clients < 1 || s.Clients > 200 {
@@ -58,6 +63,12 @@ func (v *validator) scenario(at string, s *Scenario) {
 	}
 	if s.Keys < 1 || s.Keys > 10_000 {
 		v.fail(at+".keys", "%d keys: there may be 1 to 10000", s.Keys)
+	}
+	if s.Workload.Think.Max > longest || s.Workload.Rest.Max > longest {
+		v.fail(at+".workload", "think and rest may last %v at most", longest)
+	}
+	if s.Needs.Grants < 0 || s.Needs.Handovers < 0 || s.Needs.Bites < 0 {
+		v.fail(at+".needs", "needs can't be negative")
 	}
 	for i := range s.Faults {
 		v.fault(fmt.Sprintf("%s.faults[%d]", at, i), &s.Faults[i])
@@ -68,12 +79,12 @@ func (v *validator) scenario(at string, s *Scenario) {
 func (v *validator) fault(at string, f *Fault) {
 	v.oneOf(at+".kind", "fault", f.Kind, v.catalogue.Faults)
 	v.oneOf(at+".target", "target", f.Target, []string{"holder"})
-	v.oneOf(at+".when", "moment", f.When, moments)
-	if f.For <= 0 {
-		v.fail(at+".for", "a fault must last longer than 0")
+	v.oneOf(at+".when", "moment", f.When, v.catalogue.Moments)
+	if f.For <= 0 || f.For > longest {
+		v.fail(at+".for", "a fault must last longer than 0, and at most %v", longest)
 	}
-	if f.Every.Max <= 0 {
-		v.fail(at+".every", "every must be given, and longer than 0")
+	if f.Every.Max <= 0 || f.Every.Max > longest || f.After > longest {
+		v.fail(at+".every", "every must be given, longer than 0; it and after may be %v at most", longest)
 	}
 }
 

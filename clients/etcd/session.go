@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -99,18 +100,14 @@ func (s *session) remove(h *hold) {
 	delete(s.holds, h)
 }
 
-// end marks the session as over and returns the keys of the holds that went with it, the first time.
-func (s *session) end() []string {
+// end marks the session as over and returns the holds that went with it, the first time, ordered by key.
+func (s *session) end() []*hold {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.over = true
-	var keys []string
-	for _, h := range slices.Collect(maps.Keys(s.holds)) {
-		keys = append(keys, h.key)
-	}
+	lost := slices.SortedFunc(maps.Keys(s.holds), func(a, b *hold) int { return strings.Compare(a.key, b.key) })
 	clear(s.holds)
-	slices.Sort(keys)
-	return keys
+	return lost
 }
 
 // giveUp ends a session after an open request. Its keys go when the lease is revoked, or else when it expires.
@@ -130,9 +127,9 @@ func (l *lock) revoke(ctx context.Context, s *session) error {
 }
 
 // tell sends lost-events. A reader that is slow, or not there, holds nobody up.
-func (l *lock) tell(keys []string, why string) {
-	for _, key := range keys {
-		loss := clients.Loss{Key: key, Why: why}
+func (l *lock) tell(lost []*hold, why string) {
+	for _, h := range lost {
+		loss := clients.Loss{Key: h.key, Token: h.revision, Why: why}
 		select {
 		case l.lost <- loss:
 		default:

@@ -1,0 +1,169 @@
+package harness
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/store"
+)
+
+// scripted is a lock whose lost-events the test decides; its tokens count up.
+type scripted struct {
+	token int64
+	lost  chan clients.Loss
+	// before, if set, is called when a grant has been made and the application has not been given it yet.
+	before func(token int64)
+}
+
+func (s *scripted) Acquire(_ context.Context, key string) (clients.Grant, error) {
+	s.token++
+	if s.before != nil {
+		s.before(s.token)
+	}
+	return clients.Grant{Key: key, Token: s.token}, nil
+}
+func (s *scripted) Release(context.Context, clients.Grant) error { return nil }
+func (s *scripted) Held(context.Context, clients.Grant) error    { return clients.ErrNotHeld }
+func (s *scripted) Close(context.Context) error                  { return nil }
+func (s *scripted) Lost() <-chan clients.Loss                    { return s.lost }
+
+// application is a worker in this process, with a real store.
+type application struct {
+	t    *testing.T
+	lock *scripted
+	in   io.Writer
+	out  *bufio.Scanner
+	ids  int64
+	said []reply // events so far
+}
+
+func startApplication(t *testing.T, decline bool) *application {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ledger, err := store.OpenSQLite(t.Context(), filepath.Join(t.TempDir(), "ledger.db"), store.Fencing{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- store.Serve(ctx, l, ledger) }()
+	inRead, inWrite := io.Pipe()
+	outRead, outWrite := io.Pipe()
+	a := &application{t: t, lock: &scripted{lost: make(chan clients.Loss)}, in: inWrite, out: bufio.NewScanner(outRead)}
+	kind := clients.Kind{Name: "scripted", Open: func(context.Context, clients.Config) (clients.Lock, error) { return a.lock, nil }}
+	worked := make(chan error, 1)
+	go func() { worked <- Work(ctx, inRead, outWrite, []clients.Kind{kind}) }()
+	t.Cleanup(func() {
+		inWrite.Close()
+		if err := <-worked; err != nil {
+			t.Error(err)
+		}
+		cancel()
+		<-served
+		ledger.Close()
+	})
+	a.ok(command{Op: "open", Open: &opening{Lock: "scripted", Store: l.Addr().String(), Client: 1, Decline: decline}})
+	return a
+}
+
+// ask sends a command and returns its answer; events that come before it are kept.
+func (a *application) ask(c command) reply {
+	a.t.Helper()
+	a.ids++
+	c.ID, c.Timeout = a.ids, int64(10*time.Second)
+	line, err := c.appendLine(nil)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	if _, err := a.in.Write(line); err != nil {
+		a.t.Fatal(err)
+	}
+	for {
+		if r := a.next(); r.Event == "" {
+			return r
+		}
+	}
+}
+
+func (a *application) next() reply {
+	a.t.Helper()
+	if !a.out.Scan() {
+		a.t.Fatal("the worker has ended")
+	}
+	var r reply
+	if err := r.parse(a.out.Bytes()); err != nil {
+		a.t.Fatal(err)
+	}
+	if r.Event != "" {
+		a.said = append(a.said, r)
+	}
+	return r
+}
+
+func (a *application) ok(c command) reply {
+	a.t.Helper()
+	r := a.ask(c)
+	if r.Result != resultOK {
+		a.t.Fatalf("%s: %+v", c.Op, r)
+	}
+	return r
+}
+
+// With guard "check" the application stops when it has been told; with guard "none" it goes on, for it trusts its acquire.
+func TestToldOfALoss(t *testing.T) {
+	for _, decline := range []bool{true, false} {
+		a := startApplication(t, decline)
+		a.ok(command{Op: "acquire", Key: "k0", Grant: 7})
+		a.ok(command{Op: "write", Key: "k0", Grant: 7, Value: 1})
+		a.lock.lost <- clients.Loss{Key: "k0", Token: 1, Why: "session expired"}
+		if e := a.next(); e.Event != eventLost || e.Grant != 7 || e.Error != "session expired" || e.From == 0 {
+			t.Fatalf("event %+v", e)
+		}
+		r := a.ask(command{Op: "write", Key: "k0", Grant: 7, Value: 2})
+		if r.Declined != decline || (r.Result == resultOK) == decline {
+			t.Errorf("decline %v: %+v", decline, r)
+		}
+		if r := a.ask(command{Op: "held", Key: "k0", Grant: 7}); r.Result != resultFail || !r.NotHeld {
+			t.Errorf("held: %+v", r)
+		}
+	}
+}
+
+// A late event for an older grant says nothing about a newer one of the same key.
+func TestLateLossIsNotTheNewerGrants(t *testing.T) {
+	a := startApplication(t, true)
+	a.ok(command{Op: "acquire", Key: "k0", Grant: 1})
+	a.ok(command{Op: "release", Key: "k0", Grant: 1})
+	a.ok(command{Op: "acquire", Key: "k0", Grant: 2})
+	a.lock.lost <- clients.Loss{Key: "k0", Token: 1, Why: "late"}
+	a.lock.lost <- clients.Loss{Key: "other", Token: 9, Why: "when this is taken, the one before is done"}
+	a.ok(command{Op: "write", Key: "k0", Grant: 2, Value: 1})
+	if len(a.said) > 0 {
+		t.Errorf("told of %+v", a.said)
+	}
+}
+
+// A grant that is lost before the application has been given it is told as lost all the same.
+func TestLossBeforeTheGrantIsKnown(t *testing.T) {
+	a := startApplication(t, true)
+	a.lock.before = func(token int64) {
+		a.lock.lost <- clients.Loss{Key: "k0", Token: token, Why: "at once"}
+		a.lock.lost <- clients.Loss{Key: "other", Token: 9, Why: "when this is taken, the one before is done"}
+	}
+	a.ok(command{Op: "acquire", Key: "k0", Grant: 5})
+	if r := a.ask(command{Op: "write", Key: "k0", Grant: 5, Value: 1}); !r.Declined {
+		t.Errorf("the write was not declined: %+v", r)
+	}
+	if len(a.said) != 1 || a.said[0].Grant != 5 {
+		t.Errorf("told of %+v", a.said)
+	}
+}
