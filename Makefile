@@ -7,19 +7,21 @@ BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN) ./cmd/lockchaos
 
 .PHONY: run test build lint bench screenshots clean
 
-## run: build, and run the quick suite (about a minute)
+## run: build, and run the quick suite (half a minute; the first build takes longer)
 run: build
 	./$(BIN) run quick
 
 ## build: the command, bin/lockchaos
 build:
+	@test -d bin || echo "building lockchaos; the first time fetches modules and compiles etcd: a few minutes"
 	$(BUILD)
 
 ## test: install what tests need (or say how), then every check and every test
 test: build
 	./scripts/setup
 	$(MAKE) --no-print-directory lint
-	$(GO) test -race -timeout 15m ./...
+	@command -v gcc >/dev/null || echo "no C compiler: the tests run without the race detector"
+	$(GO) test $$(command -v gcc >/dev/null && echo -race) -timeout 15m ./...
 
 ## lint: format, vet, staticcheck
 lint:

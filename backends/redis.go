@@ -21,7 +21,7 @@ const RedisVar = "LOCKCHAOS_REDIS"
 const redisPort = 6379
 
 func startRedis(ctx context.Context, l launcher, s *Service) (err error) {
-	program, why, err := findRedis()
+	program, why, err := FindRedis()
 	if err != nil {
 		return err
 	}
@@ -55,8 +55,8 @@ func startRedis(ctx context.Context, l launcher, s *Service) (err error) {
 	})
 }
 
-// findRedis returns the path of redis-server, or "" and the reason why a stand-in must do.
-func findRedis() (program, why string, err error) {
+// FindRedis returns the path of the redis-server that would run, or "" and the reason why a stand-in must do.
+func FindRedis() (program, why string, err error) {
 	switch want := os.Getenv(RedisVar); want {
 	case "":
 		program, err := exec.LookPath("redis-server")

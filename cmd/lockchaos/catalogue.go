@@ -2,7 +2,7 @@ package main
 
 import (
 	"fmt"
-	"os"
+	"reflect"
 	"strings"
 
 	"github.com/lockchaos/lockchaos/checker"
@@ -10,6 +10,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients/etcd"
 	"github.com/lockchaos/lockchaos/clients/noop"
 	"github.com/lockchaos/lockchaos/clients/redis"
+	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -60,6 +61,9 @@ func catalogue() scenarios.Catalogue {
 	for _, f := range faults() {
 		c.Faults = append(c.Faults, f.name)
 	}
+	for _, m := range nemesis.Moments() {
+		c.Moments = append(c.Moments, string(m))
+	}
 	for _, p := range checker.Properties() {
 		c.Properties = append(c.Properties, p.Name)
 	}
@@ -75,56 +79,80 @@ func lockKind(name string) (clients.Kind, error) {
 	return clients.Kind{}, fmt.Errorf("there is no lock named %q", name)
 }
 
-// choose turns the words of a command line into scenarios, in the order of the suites. A word is a suite, a scenario, a prefix of scenario names
-// that ends with a slash or at one, or a YAML file. The name is the suite's, or the word's where it is only a part of one.
-func choose(words []string) (name, about string, chosen []scenarios.Scenario, err error) {
+// choice is what the words of a command line name.
+type choice struct {
+	name, about string
+	scenarios   []scenarios.Scenario
+}
+
+// choose turns words into scenarios, in the order in which they are named. A word is a suite, a scenario, the beginning of scenario names up to
+// a slash, or a YAML file; none means the suite quick.
+func choose(words []string) (choice, error) {
 	suites, err := scenarios.Builtin(catalogue())
 	if err != nil {
-		return "", "", nil, err
+		return choice{}, err
 	}
 	if len(words) == 0 {
 		words = []string{"quick"}
 	}
-	seen := map[string]bool{}
-	add := func(list ...scenarios.Scenario) {
-		for _, s := range list {
-			if !seen[s.Name] {
-				seen[s.Name] = true
-				chosen = append(chosen, s)
-			}
-		}
-	}
+	c := choice{name: strings.Join(words, " ")}
 	for _, word := range words {
-		if isFile(word) {
-			s, err := scenarios.Load(word, catalogue())
-			if err != nil {
-				return "", "", nil, usage(err)
+		found, about, err := named(suites, word)
+		if err != nil {
+			return choice{}, usage(err)
+		}
+		if len(words) == 1 {
+			c.about = about
+		}
+		for _, s := range found {
+			if err := c.add(s); err != nil {
+				return choice{}, usage(err)
 			}
-			about = s.About
-			add(s.Scenarios...)
-			continue
 		}
-		found, suite := find(suites, word)
-		if len(found) == 0 {
-			return "", "", nil, usage(fmt.Errorf("there is no suite and no scenario named %q%s (all names: lockchaos list scenarios)", word, suggest(word, known(suites))))
-		}
-		if suite != nil {
-			about = suite.About
-		}
-		add(found...)
 	}
-	if len(words) != 1 {
-		about = ""
-	}
-	return strings.Join(words, " "), about, chosen, nil
+	return c, nil
 }
 
-func isFile(word string) bool {
-	if !strings.HasSuffix(word, ".yaml") && !strings.HasSuffix(word, ".yml") {
-		return false
+// add takes a scenario once. Two different ones under one name can't be told apart in a report.
+func (c *choice) add(s scenarios.Scenario) error {
+	for _, known := range c.scenarios {
+		if known.Name == s.Name {
+			if !reflect.DeepEqual(known, s) {
+				return fmt.Errorf("two different scenarios are named %s: run them apart, or rename one", s.Name)
+			}
+			return nil
+		}
 	}
-	_, err := os.Stat(word)
-	return err == nil
+	c.scenarios = append(c.scenarios, s)
+	return nil
+}
+
+// named returns what one word names, and what that is about if it is a whole suite.
+func named(suites []scenarios.Suite, word string) (found []scenarios.Scenario, about string, err error) {
+	if isFile(word) {
+		s, err := scenarios.Load(word, catalogue())
+		if err != nil {
+			return nil, "", err
+		}
+		return s.Scenarios, s.About, nil
+	}
+	found, suite := find(suites, word)
+	if len(found) == 0 {
+		hint := suggest(word, known(suites))
+		if hint == "" {
+			hint = "; the suite is quick, a scenario is redis-setnx/pause-holder/unfenced"
+		}
+		return nil, "", fmt.Errorf("there is no suite and no scenario named %q%s (all names: lockchaos list scenarios)", word, hint)
+	}
+	if suite != nil {
+		about = suite.About
+	}
+	return found, about, nil
+}
+
+// isFile tells whether a word names a scenario file. One that is not there is told by its own error, when it is read.
+func isFile(word string) bool {
+	return strings.HasSuffix(word, ".yaml") || strings.HasSuffix(word, ".yml")
 }
 
 // find returns the scenarios that a word names, and the suite if it is a whole one.

@@ -31,16 +31,21 @@ Exit status: 0 all passed, 1 a property was violated, 2 inconclusive, 64 a file 
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			worst := exitOK
+			var unread []error
 			for i, file := range args {
 				if i > 0 {
 					fmt.Fprintln(cmd.OutOrStdout())
 				}
 				v, h, err := judgeFile(file, cmd.InOrStdin())
 				if err != nil {
-					return usage(err)
+					unread = append(unread, err) // the others are judged all the same
+					continue
 				}
 				printVerdict(cmd.OutOrStdout(), file, h, v)
 				worst = worse(worst, outcomeStatus(v.Outcome))
+			}
+			if len(unread) > 0 {
+				return usage(errors.Join(unread...))
 			}
 			if worst != exitOK {
 				return &status{code: worst}
@@ -56,7 +61,7 @@ func judgeFile(file string, stdin io.Reader) (checker.Verdict, history.Header, e
 	if file != "-" {
 		f, err := os.Open(file)
 		if err != nil {
-			return checker.Verdict{}, history.Header{}, fmt.Errorf("open history: %w", err)
+			return checker.Verdict{}, history.Header{}, fmt.Errorf("no history there: %w", err)
 		}
 		defer f.Close()
 		in, name = f, file
@@ -89,6 +94,9 @@ func printVerdict(w io.Writer, file string, h history.Header, v checker.Verdict)
 		fmt.Fprint(w, " (truncated history)")
 	}
 	fmt.Fprintf(w, "\n")
+	for _, text := range h.StandIns {
+		fmt.Fprintf(w, "  STAND-IN: %s\n", text)
+	}
 	table := tabwriter.NewWriter(w, 2, 0, 2, ' ', 0)
 	for _, p := range v.Properties {
 		fmt.Fprintf(table, "  %s\t%s\t", p.Name, p.Outcome)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strings"
+	"unicode"
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/reports"
@@ -24,7 +26,7 @@ func conclude(out io.Writer, dir string, suite reports.Suite, noExpect, interrup
 			fmt.Fprintf(out, "%s: seed %d, plan %s\n  again: %s\n", sc.Name, sc.Seed, filepath.Join(dir, sc.Dir, planFile), sc.Rerun)
 		}
 		if sc.Failed != "" {
-			fmt.Fprintf(out, "%s failed: %s\n  logs of %s: %s\n", sc.Name, sc.Failed, sc.Name, filepath.Join(dir, sc.Dir, logFolder))
+			fmt.Fprintf(out, "%s failed: %s\n  logs of %s: %s\n", sc.Name, printable(sc.Failed), sc.Name, filepath.Join(dir, sc.Dir, logFolder))
 		}
 	}
 	page := filepath.Join(dir, indexFile)
@@ -39,6 +41,16 @@ func conclude(out io.Writer, dir string, suite reports.Suite, noExpect, interrup
 		return &status{code: code}
 	}
 	return nil
+}
+
+// printable takes out what a program may have logged to play with the reader's terminal.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return -1
+		}
+		return r
+	}, text)
 }
 
 // severity is the name under which the severity stands among the expectations.

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os/exec"
 	"strings"
+	"time"
 
+	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/spf13/cobra"
 )
@@ -20,7 +23,12 @@ Exit status: 0 scenarios can run here (perhaps with a stand-in), 3 they cannot.`
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			out := cmd.OutOrStdout()
 			ok := true
-			for _, c := range append(hosts.Probe(cmd.Context()), servers()...) {
+			machine := hosts.Probe(cmd.Context())
+			for _, c := range machine {
+				ok = ok && c.OK
+			}
+			programs, obstacle := servers(cmd.Context())
+			for _, c := range append(machine, programs...) {
 				mark := "ok  "
 				if !c.OK {
 					mark = "MISS"
@@ -29,8 +37,8 @@ Exit status: 0 scenarios can run here (perhaps with a stand-in), 3 they cannot.`
 				if !c.OK && c.Fix != "" {
 					fmt.Fprintf(out, "      %-28s → %s\n", "", c.Fix)
 				}
-				ok = ok && (c.OK || optional(c.Name))
 			}
+			ok = ok && !obstacle
 			if !ok {
 				return &status{exitFailed, fmt.Errorf("no scenario can run here before that is mended")}
 			}
@@ -43,25 +51,29 @@ Exit status: 0 scenarios can run here (perhaps with a stand-in), 3 they cannot.`
 // redisServer is the name of the check, and of the program.
 const redisServer = "redis-server"
 
-// optional tells whether runs are possible without it.
-func optional(name string) bool { return name == redisServer }
+// versionLimit bounds how long a server may take to tell its version.
+const versionLimit = 5 * time.Second
 
-// servers checks the programs that lockchaos finds on the machine; etcd and the store are part of it.
-func servers() []hosts.Check {
-	c := hosts.Check{Name: redisServer}
-	path, err := exec.LookPath(redisServer)
-	if err != nil {
-		c.Detail = "not in PATH: miniredis, an imitation, stands in, and every output says so"
-		c.Fix = "apt-get install redis-server, or your system's package of that name"
-		return []hosts.Check{c, {Name: "etcd", OK: true, Detail: "part of lockchaos"}}
+// servers checks the programs that lockchaos finds on the machine; etcd and the store are part of it. A missing redis-server is no
+// obstacle, for a stand-in takes its place; a broken one is, for it would be started.
+func servers(ctx context.Context) (checks []hosts.Check, obstacle bool) {
+	c := hosts.Check{Name: redisServer, Fix: "apt-get install redis-server, or your system's package of that name"}
+	path, standIn, err := backends.FindRedis()
+	switch {
+	case err != nil:
+		c.Detail, obstacle = err.Error(), true
+	case path == "":
+		c.Detail = fmt.Sprintf("%s: miniredis, an imitation, stands in, and every output says so", standIn)
+	default:
+		ctx, cancel := context.WithTimeout(ctx, versionLimit)
+		defer cancel()
+		text, err := exec.CommandContext(ctx, path, "--version").Output()
+		c.OK, obstacle = err == nil, err != nil
+		c.Detail, _, _ = strings.Cut(strings.TrimSpace(string(text)), " sha=")
+		if err != nil {
+			c.Detail = fmt.Sprintf("%s does not start: %v", path, err)
+			c.Fix = fmt.Sprintf("mend it, or set %s to the path of another one, or to miniredis for the stand-in", backends.RedisVar)
+		}
 	}
-	text, err := exec.Command(path, "--version").Output()
-	c.OK, c.Detail = err == nil, fmt.Sprintf("%.40s", strings.TrimSpace(string(text)))
-	if i := strings.Index(c.Detail, " sha="); i > 0 {
-		c.Detail = c.Detail[:i]
-	}
-	if err != nil {
-		c.Detail = fmt.Sprintf("%s does not start: %v", path, err)
-	}
-	return []hosts.Check{c, {Name: "etcd", OK: true, Detail: "part of lockchaos"}}
+	return []hosts.Check{c, {Name: "etcd", OK: true, Detail: "part of lockchaos"}}, obstacle
 }

@@ -7,34 +7,28 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/history"
 )
 
-// figures are the times that a run's own histories tell: for each service, in the order of the scenarios, how long its scenarios took until
-// every server answered and every client was connected.
+// figures are the times that a run's own histories tell: for each service, in the order of their beginnings, how long its scenarios took
+// until every server answered and every client was connected.
 type figures []serviceFigure
 
 type serviceFigure struct {
-	service       string
-	fastest, most time.Duration
+	service          string
+	fastest, slowest time.Duration
 }
 
-// readyTimes gathers the figures.
-func readyTimes(all []reports.Scenario) figures {
-	var out figures
-	for _, sc := range all {
-		if sc.History == nil || sc.History.Header.Ready == 0 {
-			continue
-		}
-		d := time.Duration(sc.History.Header.Ready)
-		i := slices.IndexFunc(out, func(f serviceFigure) bool { return f.service == sc.History.Header.Service })
-		if i < 0 {
-			out = append(out, serviceFigure{sc.History.Header.Service, d, d})
-			continue
-		}
-		out[i].fastest, out[i].most = min(out[i].fastest, d), max(out[i].most, d)
+// add takes one scenario's time.
+func (f *figures) add(h history.Header) {
+	d := time.Duration(h.Ready)
+	i := slices.IndexFunc(*f, func(s serviceFigure) bool { return s.service == h.Service })
+	if i < 0 {
+		*f = append(*f, serviceFigure{h.Service, d, d})
+		return
 	}
-	return out
+	s := &(*f)[i]
+	s.fastest, s.slowest = min(s.fastest, d), max(s.slowest, d)
 }
 
 // print writes the figures in one line. First is when the first violation was on the screen; 0: never.
@@ -44,7 +38,11 @@ func (f figures) print(w io.Writer, first, whole time.Duration) {
 		parts = append(parts, fmt.Sprintf("first violation shown after %.1f s", first.Seconds()))
 	}
 	for _, s := range f {
-		parts = append(parts, fmt.Sprintf("%s and clients ready in %.2f–%.2f s", s.service, s.fastest.Seconds(), s.most.Seconds()))
+		text := fmt.Sprintf("%s and clients ready in %.2f s", s.service, s.fastest.Seconds())
+		if slow := fmt.Sprintf("%.2f s", s.slowest.Seconds()); !strings.HasSuffix(text, slow) {
+			text = strings.TrimSuffix(text, " s") + " to " + slow
+		}
+		parts = append(parts, text)
 	}
 	parts = append(parts, fmt.Sprintf("all in %.1f s", whole.Seconds()))
 	fmt.Fprintln(w, strings.Join(parts, " · "))

@@ -3,14 +3,23 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
+	"runtime/debug"
 
 	"github.com/lockchaos/lockchaos/hosts"
 	"golang.org/x/sys/unix"
 )
 
 func main() {
+	defer func() {
+		// Go would end with status 2, which means inconclusive; a defect of ours is never a result.
+		if p := recover(); p != nil {
+			fmt.Fprintf(os.Stderr, "lockchaos: a defect in lockchaos itself, please report it: %v\n%s", p, debug.Stack())
+			os.Exit(exitFailed)
+		}
+	}()
 	hosts.Stage() // in the init process of a sandbox this does not return
 	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGINT, unix.SIGTERM)
 	// The first interrupt heals, records and reports; the second one, no longer caught, ends the program at once.

@@ -61,3 +61,15 @@ func TestDistance(t *testing.T) {
 		}
 	}
 }
+
+func TestPrintable(t *testing.T) {
+	if got := printable("a\x1b[31mb\n\tc\u009bd"); got != "a[31mb\n\tcd" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestShell(t *testing.T) {
+	if got := shell("./lockchaos", "run", "a b", "it's", ""); got != `./lockchaos run 'a b' 'it'\''s' ''` {
+		t.Error(got)
+	}
+}

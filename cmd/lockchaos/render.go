@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
+	"strconv"
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/history"
@@ -13,43 +15,63 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// loadScenario reads a scenario's folder, judges its history and compares the verdict with what was expected.
-func loadScenario(dir string, r scenarioRecord, run *runRecord) (reports.Scenario, error) {
+// judged is a scenario with its verdict, and the versions of its parts.
+type judged struct {
+	reports.Scenario
+	parts []history.Part
+}
+
+// judgeScenario reads a scenario's folder, judges its history and compares the verdict with what was expected. A harness that failed leaves
+// what it had recorded: that is judged too, for a certain violation stands. The history itself is not kept.
+func judgeScenario(dir string, r scenarioRecord, run *runRecord) judged {
 	folder := filepath.Join(dir, r.Dir)
-	out := reports.Scenario{Name: r.Name, Dir: r.Dir, Failed: r.Failed, Skipped: r.Skipped, Elapsed: r.Elapsed, Seed: run.Seed, Runtime: run.Runtime,
-		Version: run.Version}
+	out := judged{Scenario: reports.Scenario{Name: r.Name, Dir: r.Dir, Failed: r.Failed, Skipped: r.Skipped, Elapsed: r.Elapsed, Seed: run.Seed,
+		Runtime: run.Runtime, Version: run.Version}}
+	fail := func(err error) judged {
+		if out.Failed == "" { // what failed first says more
+			out.Failed = err.Error()
+		}
+		return out
+	}
 	plan, err := scenarios.LoadPlan(filepath.Join(folder, planFile), catalogue())
 	if err != nil {
-		if r.Failed != "" { // it failed before it had a plan: that error says more
-			return out, nil
-		}
-		return out, err
+		return fail(err)
 	}
 	out.Seed = plan.Seed
-	describe(&out, plan, folder)
-	if r.Failed != "" || r.Skipped != "" {
-		return out, nil
+	describe(&out.Scenario, plan, folder, run)
+	if r.Skipped != "" {
+		return out
 	}
-	out.History, err = history.ReadFile(filepath.Join(folder, historyFile))
+	h, err := history.ReadFile(filepath.Join(folder, historyFile))
 	if err != nil {
-		return out, err
+		return fail(err)
 	}
-	out.StandIns = out.History.Header.StandIns
-	out.Verdict = checker.Judge(out.History, checker.Options{})
+	out.StandIns, out.parts = h.Header.StandIns, h.Header.Versions
+	out.Verdict = checker.Judge(h, checker.Options{Keep: keepViolations})
+	if out.Failed == "" {
+		compare(&out.Scenario, plan.Scenario.Expect, run.NoExpect)
+	}
+	return out
+}
+
+// keepViolations is how many violations of a property are kept with their particulars: enough for a page to mark them all in a usual run.
+const keepViolations = 1000
+
+// compare sets what was found beside what was expected.
+func compare(out *reports.Scenario, e scenarios.Expect, noExpect bool) {
 	out.Met = out.Verdict.Outcome == checker.Pass
-	if !run.NoExpect {
-		var all []scenarios.Compared
-		for _, c := range plan.Scenario.Expect.Compare(observed(out.Verdict), out.Verdict.Severity.String()) {
-			out.Expect = append(out.Expect, reports.Expectation(c))
-			all = append(all, c)
-		}
-		out.Met = scenarios.Met(all)
+	if noExpect {
+		return
 	}
-	return out, nil
+	all := e.Compare(observed(out.Verdict), out.Verdict.Severity.String())
+	for _, c := range all {
+		out.Expect = append(out.Expect, reports.Expectation(c))
+	}
+	out.Met = scenarios.Met(all)
 }
 
 // describe fills in what the plan says.
-func describe(out *reports.Scenario, plan *scenarios.Plan, folder string) {
+func describe(out *reports.Scenario, plan *scenarios.Plan, folder string, run *runRecord) {
 	s := plan.Scenario
 	out.Lock, out.Store, out.About, out.Why = s.Lock, s.Store.Kind, s.About, s.Expect.Why
 	out.Fault = faultColumn(s)
@@ -59,11 +81,15 @@ func describe(out *reports.Scenario, plan *scenarios.Plan, folder string) {
 			out.Service = fmt.Sprintf("%s ×%d", kind.Service, n)
 		}
 	}
-	out.Rerun = "lockchaos run --plan " + filepath.Join(folder, planFile)
+	again := []string{run.program(), "run", "--plan", filepath.Join(folder, planFile)}
 	if builtin(s) {
-		out.Rerun = fmt.Sprintf("lockchaos run %s --seed %d", s.Name, plan.Seed)
+		again = []string{run.program(), "run", s.Name, "--seed", strconv.FormatUint(plan.Seed, 10)}
 	}
-	out.Recheck = "lockchaos check " + filepath.Join(folder, historyFile)
+	if run.NoExpect {
+		again = append(again, "--no-expect")
+	}
+	out.Rerun = shell(again...)
+	out.Recheck = shell(run.program(), "check", filepath.Join(folder, historyFile))
 }
 
 // builtin tells whether the scenario comes with lockchaos as it is, so that its name is enough to run it again.
@@ -95,61 +121,52 @@ func observed(v checker.Verdict) []scenarios.Observed {
 	return out
 }
 
-// render writes every report of a run from its folder, and returns what it rendered.
-func render(dir string, run *runRecord) (suite reports.Suite, ready figures, err error) {
-	suite = reports.Suite{Name: run.Suite, About: run.About, Command: run.Command, Runtime: run.Runtime, Seed: run.Seed, Started: run.Started,
-		Elapsed: run.Elapsed, Version: run.Version}
-	for _, r := range run.Scenarios {
-		sc, err := loadScenario(dir, r, run)
-		if err != nil {
-			sc.Failed = err.Error()
-		}
-		suite.Scenarios = append(suite.Scenarios, sc)
-	}
-	suite.Versions, suite.StandIns = partsOf(suite.Scenarios)
-	ready = readyTimes(suite.Scenarios)
-	suite.Twins()
-	for i := range suite.Scenarios {
-		sc := &suite.Scenarios[i]
-		sc.Run = suite.Title()
-		if err := os.MkdirAll(filepath.Join(dir, sc.Dir), 0o755); err != nil {
-			return suite, ready, fmt.Errorf("make the scenario's folder: %w", err)
-		}
-		if err := write(filepath.Join(dir, sc.Dir, verdictFile), func(w io.Writer) error { return reports.WriteVerdict(w, *sc) }); err != nil {
-			return suite, ready, err
-		}
-		if err := write(filepath.Join(dir, sc.Dir, reportFile), func(w io.Writer) error { return reports.WriteScenario(w, *sc) }); err != nil {
-			return suite, ready, err
-		}
-		sc.History = nil // all that was needed of it is written
-	}
-	if err := write(filepath.Join(dir, indexFile), func(w io.Writer) error { return reports.WriteIndex(w, suite) }); err != nil {
-		return suite, ready, err
-	}
-	return suite, ready, write(filepath.Join(dir, junitFile), func(w io.Writer) error { return reports.WriteJUnit(w, suite) })
-}
-
-// partsOf gathers the versions and stand-ins of all scenarios, each once, in the order in which they come.
-func partsOf(all []reports.Scenario) (parts []history.Part, standIns []string) {
-	seenPart, seenText := map[history.Part]bool{}, map[string]bool{}
+// suite puts the judged scenarios of a run together.
+func (r *runRecord) suite(all []judged) reports.Suite {
+	s := reports.Suite{Name: r.Suite, About: r.About, Command: r.Command, Runtime: r.Runtime, Seed: r.Seed, Started: r.Started, Elapsed: r.Elapsed,
+		Version: r.Version}
 	for _, sc := range all {
-		if sc.History == nil {
-			continue
-		}
-		for _, p := range sc.History.Header.Versions {
-			if !seenPart[p] {
-				seenPart[p] = true
-				parts = append(parts, p)
+		sc.Run = s.Title()
+		s.Scenarios = append(s.Scenarios, sc.Scenario)
+		for _, p := range sc.parts {
+			if !slices.Contains(s.Versions, p) {
+				s.Versions = append(s.Versions, p)
 			}
 		}
 		for _, text := range sc.StandIns {
-			if !seenText[text] {
-				seenText[text] = true
-				standIns = append(standIns, text)
+			if !slices.Contains(s.StandIns, text) {
+				s.StandIns = append(s.StandIns, text)
 			}
 		}
 	}
-	return parts, standIns
+	s.Twins()
+	return s
+}
+
+// render writes every report of a run. Histories are read one at a time, so memory is bounded by the longest.
+func render(dir string, suite reports.Suite) error {
+	for _, sc := range suite.Scenarios {
+		if err := renderScenario(filepath.Join(dir, sc.Dir), sc); err != nil {
+			return err
+		}
+	}
+	if err := write(filepath.Join(dir, indexFile), func(w io.Writer) error { return reports.WriteIndex(w, suite) }); err != nil {
+		return err
+	}
+	return write(filepath.Join(dir, junitFile), func(w io.Writer) error { return reports.WriteJUnit(w, suite) })
+}
+
+func renderScenario(folder string, sc reports.Scenario) error {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return fmt.Errorf("make the scenario's folder: %w", err)
+	}
+	if h, err := history.ReadFile(filepath.Join(folder, historyFile)); err == nil {
+		sc.History = h // without one, sc.Failed says why
+	}
+	if err := write(filepath.Join(folder, verdictFile), func(w io.Writer) error { return reports.WriteVerdict(w, sc) }); err != nil {
+		return err
+	}
+	return write(filepath.Join(folder, reportFile), func(w io.Writer) error { return reports.WriteScenario(w, sc) })
 }
 
 // write makes a file from a renderer.

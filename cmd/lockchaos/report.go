@@ -32,8 +32,12 @@ The exit status is that of the run as it is judged now.`,
 			if real, err := filepath.EvalSymlinks(dir); err == nil {
 				dir = real
 			}
-			suite, _, err := render(dir, run)
-			if err != nil {
+			var all []judged
+			for _, r := range run.Scenarios {
+				all = append(all, judgeScenario(dir, r, run))
+			}
+			suite := run.suite(all)
+			if err := render(dir, suite); err != nil {
 				if errors.Is(err, os.ErrPermission) {
 					return fmt.Errorf("%w (the reports are written into the run's own folder)", err)
 				}

@@ -4,8 +4,13 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"runtime"
+	"strconv"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/lockchaos/lockchaos/scenarios"
 	"github.com/spf13/cobra"
@@ -79,19 +84,22 @@ func (f runFlags) plans(words []string) (name, about string, plans []scenarios.P
 		if err != nil {
 			return "", "", nil, usage(err)
 		}
+		if f.duration > 0 {
+			p.Scenario.Duration = scenarios.Duration(f.duration)
+		}
 		return p.Scenario.Name, p.Scenario.About, []scenarios.Plan{*p}, nil
 	}
-	name, about, chosen, err := choose(words)
+	c, err := choose(words)
 	if err != nil {
 		return "", "", nil, err
 	}
-	for _, s := range chosen {
+	for _, s := range c.scenarios {
 		if f.duration > 0 {
 			s.Duration = scenarios.Duration(f.duration)
 		}
 		plans = append(plans, scenarios.Plan{Seed: f.seed, Scenario: s})
 	}
-	return name, about, plans, nil
+	return c.name, c.about, plans, nil
 }
 
 // runSuite runs everything and reports; its error carries the exit status.
@@ -106,19 +114,34 @@ func runSuite(ctx context.Context, cmd *cobra.Command, words []string, f runFlag
 
 // commandLine is what the user would type to have the same again.
 func commandLine(words []string, f runFlags) string {
-	line := "lockchaos run"
-	for _, w := range words {
-		line += " " + w
-	}
+	line := append([]string{os.Args[0], "run"}, words...)
 	if f.plan != "" {
-		return line + " --plan " + f.plan
+		line = append(line, "--plan", f.plan)
+	} else {
+		line = append(line, "--seed", strconv.FormatUint(f.seed, 10))
 	}
-	line += fmt.Sprintf(" --seed %d", f.seed)
 	if f.duration > 0 {
-		line += " --duration " + f.duration.String()
+		line = append(line, "--duration", f.duration.String())
 	}
 	if f.noExpect {
-		line += " --no-expect"
+		line = append(line, "--no-expect")
 	}
-	return line
+	return shell(line...)
+}
+
+// shell joins words so that a shell takes them apart again.
+func shell(words ...string) string {
+	var out []string
+	for _, w := range words {
+		if w == "" || strings.ContainsFunc(w, func(r rune) bool { return !plain(r) }) {
+			w = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+		out = append(out, w)
+	}
+	return strings.Join(out, " ")
+}
+
+// plain tells whether a shell takes the letter as it is.
+func plain(r rune) bool {
+	return r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_-./:=,@%+", r))
 }

@@ -29,6 +29,7 @@ type runRecord struct {
 	Suite     string           `json:"suite"`
 	About     string           `json:"about,omitempty"`
 	Command   string           `json:"command"`
+	Program   string           `json:"program"` // as it was called, for commands that can be pasted
 	Runtime   string           `json:"runtime"`
 	Seed      uint64           `json:"seed"`
 	NoExpect  bool             `json:"no_expect,omitempty"`
@@ -45,6 +46,14 @@ type scenarioRecord struct {
 	// Failed is the harness's error; Skipped why the scenario could not be run here.
 	Failed  string `json:"failed,omitempty"`
 	Skipped string `json:"skipped,omitempty"`
+}
+
+// program is how to call lockchaos.
+func (r *runRecord) program() string {
+	if r.Program == "" {
+		return "lockchaos"
+	}
+	return r.Program
 }
 
 // folderOf turns a scenario's name into that of its folder: redis-setnx/none/unfenced → redis-setnx.none.unfenced.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/scenarios"
 	"golang.org/x/term"
@@ -33,11 +34,13 @@ type screen struct {
 	running  map[string]harness.Progress
 	violated map[string]bool
 	first    time.Duration // when the first violation was shown; 0: never
-	drawn    bool          // the live line is on the screen
+	figures  figures
+	told     map[string]bool // what the first lines have said of services and stand-ins
+	drawn    bool            // the live line is on the screen
 }
 
 func newScreen(out io.Writer) *screen {
-	s := &screen{out: out, width: 100, running: map[string]harness.Progress{}, violated: map[string]bool{}}
+	s := &screen{out: out, width: 100, running: map[string]harness.Progress{}, violated: map[string]bool{}, told: map[string]bool{}}
 	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		s.live = os.Getenv("TERM") != "dumb"
 		s.color = s.live && os.Getenv("NO_COLOR") == ""
@@ -81,6 +84,27 @@ func (s *screen) progress(name string, p harness.Progress) {
 	defer s.mu.Unlock()
 	s.running[name] = p
 	s.draw()
+}
+
+// ready says what a scenario runs on, as far as it has not been said: services with their versions, and what is not the real thing.
+func (s *screen) ready(h history.Header) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.figures.add(h)
+	say := func(text string) {
+		if !s.told[text] {
+			s.told[text] = true
+			s.line("  " + text)
+		}
+	}
+	for _, p := range h.Versions {
+		if p.Name == h.Service {
+			say(fmt.Sprintf("%s %s on private hosts, store %s", p.Name, p.Version, h.Store.Engine))
+		}
+	}
+	for _, text := range h.StandIns {
+		say("STAND-IN: " + text)
+	}
 }
 
 // violation shows the first violation of a scenario, while it runs.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -29,7 +30,8 @@ type suiteRun struct {
 
 	dir    string
 	record runRecord
-	mu     sync.Mutex // guards record.Scenarios
+	mu     sync.Mutex // guards record.Scenarios and judged
+	judged []judged
 }
 
 // run runs every scenario, then renders. Its error carries the exit status.
@@ -40,21 +42,21 @@ func (s *suiteRun) run(ctx context.Context) error {
 		return err
 	}
 	s.dir = dir
-	s.record = runRecord{Version: version, Suite: s.name, About: s.about, Command: s.command, Runtime: runtimeName(), Seed: s.plans[0].Seed,
+	s.record = runRecord{Version: version, Suite: s.name, About: s.about, Command: s.command, Program: os.Args[0], Runtime: runtimeName(), Seed: s.plans[0].Seed,
 		NoExpect: s.flags.noExpect, Started: began.UTC().Truncate(time.Second), Scenarios: make([]scenarioRecord, len(s.plans))}
+	s.judged = make([]judged, len(s.plans))
 	s.screen.start(&s.record, s.plans, s.flags.parallel)
 	s.runAll(ctx)
 	s.screen.stop()
 	s.record.Elapsed = time.Since(began)
-	if err := s.record.save(dir); err != nil {
-		return err
-	}
-	suite, ready, err := render(dir, &s.record)
-	if err != nil {
-		return err
-	}
+	suite := s.record.suite(s.judged)
+	// The verdicts are told even where they can't be written.
+	unwritten := errors.Join(s.record.save(dir), render(dir, suite))
 	err = conclude(s.screen.out, dir, suite, s.flags.noExpect, ctx.Err() != nil)
-	ready.print(s.screen.out, s.screen.first, time.Since(began))
+	s.screen.figures.print(s.screen.out, s.screen.first, time.Since(began))
+	if unwritten != nil {
+		return &status{exitFailed, unwritten}
+	}
 	return err
 }
 
@@ -63,8 +65,8 @@ func (s *suiteRun) runAll(ctx context.Context) {
 	places := make(chan struct{}, s.flags.parallel)
 	var all sync.WaitGroup
 	for i, p := range s.plans {
+		places <- struct{}{} // here, not in the goroutine: the first in the suite begins first
 		all.Go(func() {
-			places <- struct{}{}
 			defer func() { <-places }()
 			began := time.Now()
 			r := scenarioRecord{Name: p.Scenario.Name, Dir: folderOf(p.Scenario.Name)}
@@ -72,10 +74,11 @@ func (s *suiteRun) runAll(ctx context.Context) {
 				r.Failed = err.Error()
 			}
 			r.Elapsed = time.Since(began)
+			verdict := judgeScenario(s.dir, r, &s.record)
 			s.mu.Lock()
-			s.record.Scenarios[i] = r
+			s.record.Scenarios[i], s.judged[i] = r, verdict
 			s.mu.Unlock()
-			s.finished(r, p)
+			s.screen.end(verdict.Scenario)
 		})
 	}
 	all.Wait()
@@ -99,7 +102,7 @@ func (s *suiteRun) one(ctx context.Context, p scenarios.Plan, folder string) err
 	}
 	defer log.Close()
 	s.screen.begin(p.Scenario.Name)
-	live := followHistory(filepath.Join(dir, historyFile), func(v checker.Violation) { s.screen.violation(p.Scenario.Name, v) })
+	live := followHistory(filepath.Join(dir, historyFile), s.screen.ready, func(v checker.Violation) { s.screen.violation(p.Scenario.Name, v) })
 	defer live()
 	err = runInSandbox(ctx, dir, log, func(pr harness.Progress) { s.screen.progress(p.Scenario.Name, pr) })
 	if err != nil && ctx.Err() != nil && begun(dir) {
@@ -140,6 +143,9 @@ func runInSandbox(ctx context.Context, dir string, log *os.File, progress func(h
 		return told
 	case err != nil && ctx.Err() != nil:
 		return errors.New("interrupted")
+	case err != nil && strings.Contains(err.Error(), "exit status 137"):
+		return fmt.Errorf("the scenario's process was killed from outside (out of memory?): %w; what it recorded can be judged: %s", err,
+			shell(os.Args[0], "check", filepath.Join(dir, historyFile)))
 	case err != nil && stderr.Len() > 0:
 		return fmt.Errorf("the scenario's process failed: %w; the end of its log:\n%s", err, stderr.String())
 	case err != nil:
@@ -159,15 +165,6 @@ func (t *tail) Write(p []byte) (int, error) {
 		t.buf.Next(over)
 	}
 	return len(p), nil
-}
-
-// finished judges a scenario for its line on the screen.
-func (s *suiteRun) finished(r scenarioRecord, p scenarios.Plan) {
-	sc, err := loadScenario(s.dir, r, &s.record)
-	if err != nil {
-		sc.Failed = err.Error()
-	}
-	s.screen.end(sc)
 }
 
 func runtimeName() string { return "private network, " + kernel() }
