@@ -5,11 +5,15 @@ import (
 )
 
 // telling picks the violation that a report tells first: the one that shows most of the harm that the scenario's result
-// names. Among equals the earliest wins, for it is where a reader starts in the history too.
-func telling(s Scenario) *checker.Violation {
+// names, or, where a fence contained it, the pair of the refused writer and the holder whose token made the store refuse. Among equals the
+// earliest wins, for it is where a reader starts in the history too. Without a record it goes by the verdict alone.
+func telling(s Scenario, r *record) *checker.Violation {
 	var best *checker.Violation
 	bestRank := 0
-	lost := lostPairs(s)
+	most := lostPairs(s)
+	if r != nil {
+		r.refusedPairs(most)
+	}
 	for i := range s.Verdict.Properties {
 		p := &s.Verdict.Properties[i]
 		if p.Outcome != checker.Violated {
@@ -17,7 +21,7 @@ func telling(s Scenario) *checker.Violation {
 		}
 		for j := range p.Violations {
 			n := rank(&p.Violations[j])
-			if lost[pairOf(&p.Violations[j])] {
+			if most[pairOf(&p.Violations[j])] {
 				n += 3
 			}
 			if n > bestRank {
@@ -49,6 +53,18 @@ func lostPairs(s Scenario) map[pair]bool {
 		}
 	}
 	return out
+}
+
+// refusedPairs adds the pairs of a grant whose write was refused and the grant whose token was the greatest that the store had seen by then.
+func (r *record) refusedPairs(out map[pair]bool) {
+	for _, o := range r.ledger {
+		if !o.refused {
+			continue
+		}
+		if top := r.fenceBefore(o); top != nil && top.token > o.token {
+			out[pair{o.grant, top.id}] = true
+		}
+	}
 }
 
 // rank orders violations by how much of the story they hold.

@@ -10,6 +10,8 @@ import (
 type saved struct {
 	Format int    `json:"lockchaos_verdict"`
 	Result Result `json:"result"`
+	// Counters is what the counter workload left, where the ledger is whole.
+	Counters []Counter `json:"counters,omitempty"`
 	Scenario
 }
 
@@ -18,7 +20,7 @@ type saved struct {
 func WriteVerdict(w io.Writer, s Scenario) error {
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
-	if err := enc.Encode(saved{1, s.Result(), s}); err != nil {
+	if err := enc.Encode(saved{1, s.Result(), s.noted().counters, s}); err != nil {
 		return fmt.Errorf("write verdict of %s: %w", s.Name, err)
 	}
 	return nil

@@ -22,15 +22,18 @@ func headline(s Scenario, t *story) prose {
 	case Pass:
 		return passHeadline(s)
 	case Contained:
-		p := held(s, t).t(", and the fence refused ")
-		return p.t(fmt.Sprintf("%s: the data is whole", plural(s.Verdict.Stats.Refused, "stale write")))
+		p := held(s, t).t(", and the fence refused " + plural(s.Verdict.Stats.Refused, "stale write") + ": ")
+		if c := s.noted().counters; len(c) > 0 {
+			return p.t(damage(c))
+		}
+		return p.t("the data is whole")
 	case Corrupted:
 		if n == 0 {
 			return corruptedAlone(s)
 		}
 		p := held(s, t).t(", and the store took ")
-		if stale := s.Verdict.Stats.Stale; stale > 0 {
-			return p.t(plural(stale, "write") + " it should have refused")
+		if s.Verdict.Stats.Stale > 0 {
+			return p.t(s.staleWrites())
 		}
 		return p.t("writes that lost " + plural(s.count(checker.LostUpdate), "update"))
 	}
@@ -60,7 +63,17 @@ func (s Scenario) harmless() string {
 	return ""
 }
 
-// held begins a headline about double-holds: with its length when there was one, with their number when there were more.
+// staleWrites counts the stale writes that the store took. Only a store that checks tokens could have refused them.
+func (s Scenario) staleWrites() string {
+	out := plural(s.Verdict.Stats.Stale, "stale write")
+	if s.History == nil || !s.History.Header.Store.Fenced || s.History.Header.Claims.Token != "fencing" {
+		return out
+	}
+	return out + " that it should have refused"
+}
+
+// held begins a headline about double-holds: with its length when there was one, with the number of holders that went on past their lease
+// where that is what they are, else with the number of double-holds.
 func held(s Scenario, t *story) prose {
 	n := s.count(checker.MutualExclusion)
 	p := prose{}.t("Two clients held ")
@@ -75,14 +88,29 @@ func held(s Scenario, t *story) prose {
 		}
 	}
 	if key == "" {
-		return p.t("the same key at once, " + times(n))
+		return p.t("the same key at once, in " + plural(n, "double-hold"))
 	}
 	if n == 1 {
 		if from, to, ok := overlap(t.v); ok {
 			return p.code(key).t(" for " + span(to-from))
 		}
 	}
-	return p.code(key).t(" at once, " + times(n))
+	if f := s.noted(); s.overran() && f.holders > 0 {
+		return overrunHeld(f, key)
+	}
+	return p.code(key).t(" at once, in " + plural(n, "double-hold"))
+}
+
+// overrunHeld begins a headline about holders that went on past their lease.
+func overrunHeld(f *figures, key string) prose {
+	number, their := grouped(f.holders)+" holders of ", "their"
+	if f.holders == 1 {
+		number, their = "A holder of ", "its"
+	}
+	if !f.exact {
+		number, their = "At least "+plural(f.holders, "holder")+" of ", "their"
+	}
+	return prose{}.t(number).code(key).t(" went on past " + their + " lease")
 }
 
 // manyKeys tells whether the double-holds kept are of more than one key.
@@ -92,8 +120,11 @@ func manyKeys(s Scenario) bool {
 }
 
 func corruptedAlone(s Scenario) prose {
-	if stale := s.Verdict.Stats.Stale; stale > 0 {
-		return prose{}.t("The store took " + plural(stale, "write") + " it should have refused")
+	if s.Verdict.Stats.Stale > 0 {
+		return prose{}.t("The store took " + s.staleWrites())
+	}
+	if s.count(checker.LostUpdate) == 1 {
+		return prose{}.t("An update was lost")
 	}
 	return prose{}.t(plural(s.count(checker.LostUpdate), "update") + " were lost")
 }
@@ -101,6 +132,13 @@ func corruptedAlone(s Scenario) prose {
 func passHeadline(s Scenario) prose {
 	st := s.Verdict.Stats
 	p := prose{}.t("Never two holders in " + plural(st.Grants, "grant"))
+	if c := s.noted().counters; len(c) > 0 {
+		p = p.t(", and " + damage(c))
+		if n := bites(st.Faults); n > 0 {
+			p = p.t(", though " + plural(n, "injected fault") + " took effect")
+		}
+		return p
+	}
 	if n := bites(st.Faults); n > 0 {
 		return p.t(", though " + plural(n, "injected fault") + " took effect")
 	}
@@ -112,13 +150,24 @@ func passHeadline(s Scenario) prose {
 
 // lede tells in two or three sentences who did what and why, and whether it was expected.
 func (r *record) lede(s Scenario, t *story) prose {
-	var p prose
-	if t != nil && t.a != nil && t.b != nil && t.v.Property != "" {
-		p = r.pairLede(t)
-	} else if t != nil && t.v.Text != "" {
-		p = p.t(sentence(clip(t.v.Text, clipText)))
+	p := r.tellPair(t)
+	if c := s.noted().counters; len(c) > 0 && s.Result() == Corrupted {
+		p = p.t(" ").b(sentence(damage(c)))
 	}
 	return expected(p, s)
+}
+
+// tellPair tells who did what and why; nil where there is no story.
+func (r *record) tellPair(t *story) prose {
+	switch {
+	case t == nil:
+		return nil
+	case t.a != nil && t.b != nil && t.v.Property != "":
+		return r.pairLede(t)
+	case t.v.Text != "":
+		return prose{}.t(sentence(clip(t.v.Text, clipText)))
+	}
+	return nil
 }
 
 // expected ends a lede with what theory says.
@@ -129,7 +178,10 @@ func expected(p prose, s Scenario) prose {
 	case len(s.Expect) == 0 || !s.Met || !s.judged():
 		return p
 	case s.Why != "":
-		return p.t(" Expected: " + sentence(clip(s.Why, clipText)))
+		if len(p) == 0 {
+			return p.t(sentence(clip(s.Why, clipText)) + " This was expected.")
+		}
+		return p.t(" Why this was expected: " + sentence(clip(s.Why, clipText)))
 	}
 	return p.t(" This was expected.")
 }
@@ -144,10 +196,10 @@ func (r *record) pairLede(t *story) prose {
 	case f != nil && f.touches(t.a.client):
 		p = p.t(fmt.Sprintf("%s was %s for %s while it held %s%s. ", sentence(a)[:len(a)], faultDid(f.Kind, f.Injected), span(f.To-f.From), t.key,
 			r.ofLease(f.To-f.From)))
-		p = p.t(fmt.Sprintf("The lock service gave %s to %s. ", t.key, b))
+		p = p.t(r.gaveAway(t))
 		if t.a.last > f.To {
 			p = p.t(sentence(a)[:len(a)] + " went on as if it still held the lock")
-			return r.aftermath(p, t, b)
+			return r.aftermath(p, t)
 		}
 	default:
 		p = p.t(fmt.Sprintf("%s held %s under %s while %s held it under %s. ", sentence(a)[:len(a)], t.key, grantName(t.a.id, t.a.token), b,
@@ -163,18 +215,43 @@ func (r *record) pairLede(t *story) prose {
 }
 
 // aftermath says what the client did once it went on.
-func (r *record) aftermath(p prose, t *story, b string) prose {
+func (r *record) aftermath(p prose, t *story) prose {
 	switch {
 	case len(t.stale) > 0 && t.lostUpdate:
-		return p.t(", and overwrote the work of " + b + ".")
+		return p.t(", and overwrote the work of " + client(t.b.client) + r.fallen(t) + ".")
 	case len(t.stale) > 0:
-		return p.t(", and the store took its stale write.")
-	case len(t.refused) > 0 && t.b.token != 0:
-		return p.t(fmt.Sprintf(", but the store had seen #%d by then, and refused the write under #%d.", t.b.token, t.a.token))
+		return p.t(", and the store took its stale write" + r.fallen(t) + ".")
+	case len(t.refused) > 0 && r.fenceBefore(t.refused[0]) != nil:
+		top := r.fenceBefore(t.refused[0])
+		return p.t(fmt.Sprintf(", but the store had seen %s by then, and refused the write under %s.", grantName(top.id, top.token), grantName(t.a.id, t.a.token)))
 	case len(t.refused) > 0:
 		return p.t(", but the store refused its write.")
 	}
 	return p.t(".")
+}
+
+// fallen says what the stale write did to the counter, where that is known.
+func (r *record) fallen(t *story) string {
+	for _, o := range t.stale {
+		if text := r.fall(o, r.replacedBy(o)); text != "" && r.stale[o.id] {
+			return ": " + text
+		}
+	}
+	return ""
+}
+
+// gaveAway says whom the service gave the key to while its holder was disturbed.
+func (r *record) gaveAway(t *story) string {
+	n := 0
+	for _, g := range r.grants {
+		if g.key == t.a.key && g.end > t.a.end && g.end < t.b.end {
+			n++
+		}
+	}
+	if n == 0 {
+		return fmt.Sprintf("The lock service gave %s to %s. ", t.key, client(t.b.client))
+	}
+	return fmt.Sprintf("The lock service gave %s away, and at last, after %s, to %s. ", t.key, plural(n, "other grant"), client(t.b.client))
 }
 
 // ofLease compares a disturbance with the lock's TTL.

@@ -216,18 +216,18 @@ func TestClaims(t *testing.T) {
 		t.Error("a defect is told as a lease that ran out")
 	}
 	for s, want := range map[string]Scenario{
-		"the store took 4 writes it should have refused":                 corruptedCase(),
-		"the fence refused 4 stale writes: the data is whole":            containedCase(),
-		"Never two holders in 170 grants and 169 contended hand-overs":   passCase(),
-		"This run proves nothing either way":                             inconclusiveCase(),
-		"The scenario did not run to its end: start etcd-2 on 10.88.0.4": failedCase(),
-		"Not run: the kernel refuses user namespaces":                    skippedCase(),
-		"</b> should be <b>pass</b> and is <b>violated</b>":              surpriseCase(),
-		"What it does not.</b> No fault was injected":                    passCase(),
-		"s version 43 is lost</b>":                                       corruptedCase(),
-		"<b>The store refuses it</b>: it has already seen":               containedCase(),
-		"A skip is never a pass":                                         skippedCase(),
-		"No pause met a holder: the scenario needs 2.":                   inconclusiveCase(),
+		"4 holders of <code>k0</code> went on past their lease, and the store took 4 stale writes</h1>": corruptedCase(),
+		"the fence refused 4 stale writes: all 166 increments are in the counter":                       containedCase(),
+		"Never two holders in 170 grants, and all 170 increments are in the counter":                    passCase(),
+		"This run proves nothing either way":                                                            inconclusiveCase(),
+		"The scenario did not run to its end: start etcd-2 on 10.88.0.4":                                failedCase(),
+		"Not run: the kernel refuses user namespaces":                                                   skippedCase(),
+		"</b> should be <b>pass</b> and is <b>violated</b>":                                             surpriseCase(),
+		"What it does not.</b> No fault was injected":                                                   passCase(),
+		"s version 43 is lost</b>":                                                                      corruptedCase(),
+		"<b>The store refuses it</b>: it has already seen":                                              containedCase(),
+		"A skip is never a pass":                                                                        skippedCase(),
+		"No pause met a holder: the scenario needs 2.":                                                  inconclusiveCase(),
 	} {
 		if text := reportOf(t, want); !strings.Contains(text, s) {
 			t.Errorf("%s: the report does not say %q", want.Name, s)

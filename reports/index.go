@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"fmt"
 	"html/template"
 	"io"
 	"slices"
@@ -20,6 +21,7 @@ type indexPage struct {
 	Tiles     []tile
 	Columns   []string
 	Rows      []matrixRow
+	Gaps      bool // some cells have no scenario
 	Troubles  []trouble
 	Scenarios []listed
 	Versions  []history.Part
@@ -94,13 +96,16 @@ func WriteIndex(w io.Writer, s Suite) error {
 	for i, c := range p.Columns {
 		p.Columns[i] = faultTitle(c)
 	}
+	for _, row := range p.Rows {
+		p.Gaps = p.Gaps || slices.ContainsFunc(row.Cells, func(c matrixCell) bool { return len(c.Runs) == 0 })
+	}
 	return render(w, "index.html.tmpl", p)
 }
 
 func listing(x Scenario) listed {
 	l := listed{Name: clip(x.Name, clipName), Href: link(x), About: clip(x.About, clipText), Result: x.Result(), Detail: x.Detail()}
 	if x.Elapsed > 0 {
-		l.Elapsed = span(int64(x.Elapsed))
+		l.Elapsed = fmt.Sprintf("%.1f s", x.Elapsed.Seconds())
 	}
 	switch {
 	case x.unexpected():
@@ -243,6 +248,9 @@ func tellTrouble(x Scenario) trouble {
 	switch {
 	case x.Failed != "":
 		t.Why = sentence(clip(firstLine(x.Failed), clipText))
+		if x.violatedThough() {
+			t.Why += " What was recorded until then certainly shows " + list(x.violatedNames()) + " violated."
+		}
 		if strings.Contains(strings.TrimSpace(x.Failed), "\n") {
 			t.Log = clip(x.Failed, clipLog)
 		}
@@ -268,11 +276,12 @@ func tellTrouble(x Scenario) trouble {
 var resultWords = []entry{
 	{"pass", "No property was violated, enough happened for a violation to show, and every planned fault is proven to have met a holder. " +
 		"It is evidence, not proof.", "p"},
-	{"contained", "Two clients acted as holders of one key at once, but the store checks fencing tokens and refused what the stale one sent. The data is whole.", "c"},
-	{"corrupted", "The store took a write of a client that no longer held the lock, or a write destroyed another that it had not seen.", "v"},
-	{"violated", "A property was violated, and no stale write reached the store.", "v"},
+	{"contained", "Two clients held the lock at once, and the fence refused what the earlier one wrote too late: the data is whole.", "c"},
+	{"corrupted", "A stale write was accepted (its client no longer held the lock), or an update was lost.", "v"},
+	{"violated", "Another property was violated: no stale write was accepted and no update lost, but it is not just a double-hold that a fence contained.", "v"},
 	{"inconclusive", "The run does not show enough to judge: a fault that did not take effect, too few grants, a history that was cut. It is never a pass.", "i"},
 	{"skipped", "Not run, for the reason given. It is never a pass.", "s"},
-	{"failed", "The harness or a service failed, so there is nothing to judge.", "f"},
-	{"overlaps, stale", "How often two clients held a key at once, and how many writes the store took from a client whose grant a later one had replaced.", ""},
+	{"failed", "The harness or a service failed. A violation that was certain by then is told on its page; otherwise there is nothing to judge.", "f"},
+	{"holders overrun", "How many grants were acted under past their lease, while a later grant of the key was held. A long overrun makes a double-hold with every later grant.", ""},
+	{"stale, refused", "How many writes the store took, or refused, of a client whose grant a later one had replaced.", ""},
 }

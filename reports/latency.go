@@ -56,7 +56,7 @@ func (r *record) latency() (drawing template.HTML, shown, all int) {
 	d.path(b.String(), "points", "")
 	label := fmt.Sprintf("Latency of %s over the run, from %s to %s.", plural(all, "successful acquire"),
 		span(int64(lo*1e6)), span(int64(hi*1e6)))
-	return d.done(label, 300), len(ops), all
+	return d.done(label, "chart"), len(ops), all
 }
 
 func (r *record) latencyFaults(d *svg, s scale, top, bottom float64) {

@@ -108,18 +108,25 @@ func (p *painter) write(o *op, x float64) {
 	}
 }
 
+// lease returns when the promise of the story's first grant ends, if that is in sight. The end of a session is the service's affair.
+func (p *painter) lease() (int64, bool) {
+	if p.t == nil || p.t.a == nil || p.t.v.A == nil || p.t.v.A.Promise == 0 || p.r.h.Header.Claims.Validity == "session" {
+		return 0, false
+	}
+	end := p.t.v.A.Promise
+	return end, p.s.overlaps(end, end)
+}
+
 // leases marks on the service's lane where the promise of the story's first grant ends.
 func (p *painter) leases() {
-	if p.t == nil || p.t.a == nil || p.t.v.A == nil || p.t.v.A.Promise == 0 || !p.s.overlaps(p.t.v.A.Promise, p.t.v.A.Promise) {
+	end, ok := p.lease()
+	if !ok {
 		return
 	}
-	if p.r.h.Header.Claims.Validity == "session" {
-		return
-	}
-	x := p.s.x(p.t.v.A.Promise)
+	x := p.s.x(end)
 	p.line(x, p.service-11, x, p.service+11, "expiry")
 	anchor, dx := "start", 6.0
-	if x > lineWidth-180 {
+	if x > p.w-180 {
 		anchor, dx = "end", -6
 	}
 	p.text(x+dx, p.service+4, anchor, "small halo", "lease of "+grantName(p.t.a.id, p.t.a.token)+" ends")

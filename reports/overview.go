@@ -3,6 +3,7 @@ package reports
 import (
 	"fmt"
 	"html/template"
+	"slices"
 	"strings"
 
 	"github.com/lockchaos/lockchaos/checker"
@@ -11,21 +12,29 @@ import (
 
 const overviewStep = 16.0
 
+// overviews draws the overview for wide and for narrow screens.
+func (r *record) overviews(v checker.Verdict, shown timeline) drawings {
+	return drawings{r.overview(v, shown, lineWidth, lineLeft, "wide"), r.overview(v, shown, slimWidth, slimLeft, "slim")}
+}
+
+// workers lists the workload's clients, as many as there are lanes for. Those that only probe at the end would be empty lanes.
+func (r *record) workers() []int32 {
+	out := slices.DeleteFunc(slices.Clone(r.clients), r.probes)
+	return out[:min(len(out), lineLanes)]
+}
+
 // overview draws the whole run small: who held when, the faults, and below what became of the writes. Its size does not
 // depend on the length of the run, for what falls on one pixel is drawn once.
-func (r *record) overview(v checker.Verdict, shown timeline) template.HTML {
-	clients := r.clients
-	if len(clients) > lineLanes {
-		clients = clients[:lineLanes]
-	}
-	s := scale{0, max(r.end, 1), lineLeft, lineWidth - 14}
+func (r *record) overview(v checker.Verdict, shown timeline, width, left float64, class string) template.HTML {
+	clients := r.workers()
+	s := scale{0, max(r.end, 1), left, width - 14}
 	top := 22.0
 	bottom := top + overviewStep*float64(len(clients)+1)
-	d := &svg{w: lineWidth, h: bottom + 22}
+	d := &svg{w: width, h: bottom + 22}
 	s.axis(d, top-4, bottom)
 	for i, c := range clients {
 		y := top + overviewStep*float64(i)
-		d.text(0, y+10, "start", "small", client(c))
+		d.text(0, y+10, "start", "small", r.laneName(c))
 		d.path(r.heldPath(s, c, y), "holdline", "")
 		r.overviewFaults(d, s, c, y)
 	}
@@ -42,7 +51,7 @@ func (r *record) overview(v checker.Verdict, shown timeline) template.HTML {
 		x0, x1 := s.clamp(shown.from), s.clamp(shown.to)
 		d.rect(x0, top-5, max(x1-x0, 3), bottom-top+7, 3, "shown", "the part shown above")
 	}
-	return d.done(fmt.Sprintf("The whole run, %s: holds of every client, faults, and writes.", span(r.end)), 760)
+	return d.done(fmt.Sprintf("The whole run, %s: holds of every client, faults, and writes.", span(r.end)), class)
 }
 
 // heldPath joins the holds of a client into one path; bars that touch on the same half pixel are merged.

@@ -18,6 +18,8 @@ type reportPage struct {
 	Name     string
 	Path     []string
 	Pill     tile
+	Verdict  string // in the checker's own words
+	Counter  []tile
 	Headline prose
 	Lede     prose
 	Meta     []string
@@ -31,8 +33,10 @@ type reportPage struct {
 	Sequence   template.HTML
 	Timeline   timeline
 	CloseUp    timeline
-	Overview   template.HTML
+	Overview   drawings
 	Marked     string // which violations the overview marks
+	HoldNote   string // why a client that did nothing for long held all the time
+	Many       bool   // the timeline shows more double-holds than the one told
 	HasTokens  bool   // the grants in sight carry tokens
 	Pair       bool   // the timeline tells of two grants
 	Overlaps   bool   // the timeline shows a double-hold
@@ -50,6 +54,8 @@ type reportPage struct {
 	Versions   []history.Part
 	Again      []string
 	Files      []fileLink
+
+	told *checker.Violation
 }
 
 type latencyPart struct {
@@ -75,19 +81,29 @@ func WriteScenario(w io.Writer, s Scenario) error {
 	}
 	var t *story
 	var r *record
-	if s.History != nil && s.Failed == "" && s.Skipped == "" {
+	told := s.Skipped == "" && (s.Failed == "" || s.violatedThough())
+	if s.History != nil && s.Skipped == "" {
 		r = newRecord(s.History, s.Verdict)
+		s.figures = figuresOf(s, r)
+		p.Counter = counterTiles(s.figures.counters)
+	}
+	if r != nil && told {
 		t = p.tell(s, r)
 	}
+	p.Verdict = verdictWords(s)
 	p.Headline = headline(s, t)
 	p.Lede = lede(s, r, t)
-	if s.Skipped == "" && s.Failed == "" {
+	if told {
 		p.judged(s, r)
 	}
 	if s.History != nil {
 		h := s.History
 		p.Meta, p.Versions = metaLine(h), h.Header.Versions
-		p.Advice = advice(s, &h.Header, t)
+		recorded := s
+		if s.violatedThough() {
+			recorded.Failed = "" // what to do about it follows from what was recorded
+		}
+		p.Advice = advice(recorded, &h.Header, t)
 		if len(s.StandIns) == 0 {
 			p.S.StandIns = h.Header.StandIns
 		}
@@ -103,7 +119,8 @@ func (p *reportPage) tell(s Scenario, r *record) *story {
 	}
 	service = strings.TrimSuffix(service, " ×1")
 	p.HasTokens = len(r.grants) > 0 && r.grants[0].token != 0
-	v := telling(s)
+	v := telling(s, r)
+	p.told = v
 	p.Lossy = s.count(checker.LostUpdate) > s.count(checker.UnfencedWrite)
 	_, _, p.Overlaps = overlap(v)
 	if v == nil {
@@ -115,9 +132,9 @@ func (p *reportPage) tell(s Scenario, r *record) *story {
 			p.Sequence = r.sequence(t, service)
 		}
 		from, to := r.beginning()
-		p.Timeline = r.window(nil, service, from, to)
+		p.Timeline = r.window(nil, nil, service, from, to)
 		p.Timeline.Caption = fmt.Sprintf("The first %s of the workload", span(to-from))
-		p.Overview = r.overview(s.Verdict, p.Timeline)
+		p.Overview = r.overviews(s.Verdict, p.Timeline)
 		return nil
 	}
 	p.Marked = marked(s)
@@ -129,13 +146,16 @@ func (p *reportPage) tell(s Scenario, r *record) *story {
 	}
 	p.Sequence = r.sequence(&t, service)
 	from, to := r.around(&t)
-	p.Timeline = r.window(&t, service, from, to)
+	doubles := doubleHolds(s)
+	p.Many = len(doubles) > 1 && p.Overlaps
+	p.HoldNote = r.holdNote(&t)
+	p.Timeline = r.window(&t, doubles, service, from, to)
 	p.Timeline.Caption = fmt.Sprintf("%s around %s, at %s", span(to-from), which(s, v), at(v.At))
 	if lo, hi, ok := r.closeUp(&t, from, to); ok {
-		p.CloseUp = r.window(&t, service, lo, hi)
+		p.CloseUp = r.window(&t, doubles, service, lo, hi)
 		p.CloseUp.Caption = fmt.Sprintf("Close up: %s of it", span(hi-lo))
 	}
-	p.Overview = r.overview(s.Verdict, p.Timeline)
+	p.Overview = r.overviews(s.Verdict, p.Timeline)
 	return &t
 }
 
@@ -171,7 +191,7 @@ func which(s Scenario, v *checker.Violation) string {
 func lede(s Scenario, r *record, t *story) prose {
 	switch s.Result() {
 	case Failed:
-		return prose{}.t("Nothing was judged. A scenario that failed says nothing about its lock.")
+		return failedLede(s, r, t)
 	case Skipped:
 		return prose{}.t("A skip is never a pass: nothing is known about this scenario here.")
 	case Inconclusive:
@@ -180,6 +200,10 @@ func lede(s Scenario, r *record, t *story) prose {
 		}
 		return expected(prose{}.t(sentence(clip(s.Verdict.Reasons[0], clipText))), s)
 	case Pass:
+		// What the scenario is about and why it should pass often say the same; one of them is enough.
+		if len(s.Expect) > 0 && s.Met && s.Why != "" {
+			return expected(nil, s)
+		}
 		p := prose{}
 		if s.About != "" {
 			p = p.t(sentence(clip(s.About, clipText)))
@@ -192,19 +216,33 @@ func lede(s Scenario, r *record, t *story) prose {
 	return r.lede(s, t)
 }
 
-// pill is the verdict in two words, beside the headline.
+// failedLede says what is known though the scenario failed: nothing, or the violations that were certain by then.
+func failedLede(s Scenario, r *record, t *story) prose {
+	if !s.violatedThough() {
+		return prose{}.t("Nothing was judged. A scenario that failed says nothing about its lock.")
+	}
+	p := prose{}.t("The run failed; what was recorded until then certainly shows ").b(list(s.violatedNames()) + " violated").t(". ")
+	if r != nil && t != nil {
+		p = append(p, r.tellPair(t)...)
+	}
+	return p
+}
+
+// pill is the result in one word, the same as in the matrix, beside the headline.
 func pill(s Scenario) tile {
 	r := s.Result()
-	word := r.String()
-	if s.Verdict.Outcome == checker.Violated && r != Failed && r != Skipped {
-		word = "violated"
-		if v := severityWord(s.Verdict.Severity); v != "" {
-			word += " · " + v
-		} else if r == Corrupted {
-			word += " · corrupting"
-		}
+	return tile{Word: r.String(), Class: resultClass(r)}
+}
+
+// verdictWords is the verdict in the checker's own words, where they differ from the result's.
+func verdictWords(s Scenario) string {
+	if s.Verdict.Outcome != checker.Violated || s.Skipped != "" {
+		return ""
 	}
-	return tile{Word: word, Class: resultClass(r)}
+	if word := severityWord(s.Verdict.Severity); word != "" {
+		return "violated, severity " + word
+	}
+	return "violated"
 }
 
 // fileLinks lists what lies beside the page.

@@ -67,6 +67,9 @@ type record struct {
 	phases  []history.Event
 	end     int64 // the last stamp
 
+	ended  bool // the history has its End event
+	counts bool // what the writes counted can be told: see counters
+
 	stale map[int64]bool // accepted writes that violate unfenced-write
 	lossy map[int64]bool // accepted writes that violate lost-update
 }
@@ -89,6 +92,8 @@ func newRecord(h *history.History, v checker.Verdict) *record {
 			r.addFault(e, begun)
 		case history.Mark:
 			r.phases = append(r.phases, *e)
+		case history.End:
+			r.ended = true
 		}
 	}
 	for _, f := range r.faults {
@@ -98,6 +103,7 @@ func newRecord(h *history.History, v checker.Verdict) *record {
 	}
 	r.link()
 	r.mark(v)
+	r.counts = r.counters(v) != nil
 	return r
 }
 
@@ -113,7 +119,7 @@ func (r *record) addOp(e *history.Event) {
 	case history.Invoke:
 	case history.Ledger:
 		o.inLedger, o.seq, o.refused = true, e.Seq, e.Refused
-		o.version, o.replaced = e.Version, e.Replaced
+		o.version, o.replaced, o.value = e.Version, e.Replaced, e.Value
 		r.entries = append(r.entries, o)
 		if e.Kind == history.Write {
 			r.ledger = append(r.ledger, o)

@@ -23,7 +23,7 @@ const (
 	Violated
 	// Skipped: not run.
 	Skipped
-	// Failed: the harness or a service failed, so there is nothing to judge.
+	// Failed: the harness or a service failed. What was recorded until then may have a verdict all the same.
 	Failed
 )
 
@@ -122,23 +122,40 @@ func (s Scenario) Detail() string {
 		}
 		return plural(st.Grants, "grant")
 	case Contained:
-		return plural(s.count(checker.MutualExclusion), "overlap") + ", " + grouped(st.Stale) + " stale"
+		return s.doubleHolds() + " · " + grouped(st.Refused) + " refused"
 	case Corrupted:
-		if n := s.count(checker.MutualExclusion); n > 0 {
-			return plural(n, "overlap") + ", " + grouped(st.Stale) + " stale"
+		if s.count(checker.MutualExclusion) > 0 {
+			return s.doubleHolds() + " · " + grouped(st.Stale) + " stale"
 		}
-		return grouped(st.Stale) + " stale, " + grouped(s.count(checker.LostUpdate)) + " lost"
+		return grouped(st.Stale) + " stale · " + grouped(s.count(checker.LostUpdate)) + " lost"
 	case Violated:
 		return strings.Join(s.violatedNames(), ", ")
 	case Skipped:
 		return cut(s.Skipped, 60)
 	case Failed:
+		if s.violatedThough() {
+			return strings.Join(s.violatedNames(), ", ") + " before it failed"
+		}
 		return cut(s.Failed, 60)
 	}
 	if len(s.Verdict.Reasons) > 0 {
 		return cut(s.Verdict.Reasons[0], 60)
 	}
 	return "nothing was judged"
+}
+
+// doubleHolds counts the holders that went on past their lease, where their number is known; else the double-holds, of which each makes one
+// with every later grant.
+func (s Scenario) doubleHolds() string {
+	if f := s.noted(); f.exact && s.overran() {
+		return plural(f.holders, "holder") + " overrun"
+	}
+	return plural(s.count(checker.MutualExclusion), "double-hold")
+}
+
+// violatedThough tells of a scenario that failed after a violation was certain.
+func (s Scenario) violatedThough() bool {
+	return s.Failed != "" && s.Verdict.Outcome == checker.Violated
 }
 
 func (s Scenario) violatedNames() []string {

@@ -8,7 +8,8 @@ import (
 )
 
 // Scenario is one scenario of a run with all that is to be said of it. Name, Lock, Fault and Store place it in the matrix;
-// exactly one of Verdict, Skipped and Failed speaks.
+// one of Verdict, Skipped and Failed speaks. Failed and a Verdict come together when what was recorded before the failure certainly
+// shows a violation: the result is still failed, and the page tells both.
 type Scenario struct {
 	// Name is lock/fault/store by custom, and unique in its suite.
 	Name string `json:"name"`
@@ -52,6 +53,8 @@ type Scenario struct {
 	Version string `json:"version,omitempty"`
 	// Twin is the same scenario on the other kind of store, where the run has one.
 	Twin *Twin `json:"twin,omitempty"`
+
+	figures *figures // what an index shows once the history is gone; see Twins
 }
 
 // Expectation is one line of the comparison: a property, or "severity".
@@ -98,9 +101,11 @@ func (s Suite) Title() string {
 	return s.Name + ", " + s.Started.Format("2006-01-02 15:04")
 }
 
-// Twins gives every scenario that ran a Twin: the same lock under the same fault on the other kind of store.
+// Twins relates the scenarios to each other: each that ran gets as its Twin the same lock under the same fault on the other kind of
+// store. It also notes what an index says that only histories tell, so that each can be let go once its own page is written.
 func (s Suite) Twins() {
 	for i := range s.Scenarios {
+		s.Scenarios[i].figures = s.Scenarios[i].noted()
 		for j := range s.Scenarios {
 			a, b := &s.Scenarios[i], s.Scenarios[j]
 			if a.Lock == b.Lock && a.Fault == b.Fault && a.Store != b.Store && b.judged() && variant(*a) == variant(b) {

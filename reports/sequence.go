@@ -40,7 +40,7 @@ func (r *record) sequence(t *story, service string) template.HTML {
 		}
 		label += m.Text.String()
 	}
-	return d.done(label, 470)
+	return d.done(label, "sequence")
 }
 
 // seqLanes places the lanes: the service between the clients, the store to the right.

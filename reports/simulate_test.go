@@ -31,6 +31,7 @@ type simOp struct {
 	id, grant, token int64
 	refused, notHeld bool
 	version, replace int64
+	value            int64
 }
 
 // simGrant is what the simulation knows of a grant.
@@ -111,13 +112,16 @@ func (c sim) schedule() ([]*simOp, []*simGrant) {
 // decide lets the store take or refuse reads and writes, in the order of their starts.
 func (c sim) decide(ops []*simOp) {
 	slices.SortStableFunc(ops, func(a, b *simOp) int { return compare(a.start, b.start) })
-	version, fence := int64(0), int64(0)
+	version, value, fence := int64(0), int64(0), int64(0)
+	seen := map[int64]int64{} // the value that each grant read
 	for _, o := range ops {
 		switch o.kind {
 		case history.Read:
-			o.version = version
+			o.version, o.value = version, value
+			seen[o.grant] = value
 			fence = max(fence, o.token)
 		case history.Write:
+			o.value = seen[o.grant] + 1
 			if c.fenced && o.token < fence {
 				o.refused = true
 				continue
@@ -125,6 +129,7 @@ func (c sim) decide(ops []*simOp) {
 			fence = max(fence, o.token)
 			o.replace = version
 			version++
+			value = o.value
 			o.version = version
 		}
 	}
@@ -151,7 +156,7 @@ func (c sim) history(ops []*simOp, grants []*simGrant) *history.History {
 		add(in)
 		out := e
 		out.Type, out.Time, out.Start, out.End = history.OK, o.end+ms/20, o.start, o.end
-		out.Version, out.Replaced, out.Refused, out.NotHeld = o.version, o.replace, o.refused, o.notHeld
+		out.Version, out.Replaced, out.Value, out.Refused, out.NotHeld = o.version, o.replace, o.value, o.refused, o.notHeld
 		out.Attempt = o.end - ms/2
 		if o.refused || o.notHeld {
 			out.Type, out.Attempt = history.Fail, 0
@@ -179,7 +184,7 @@ func (c sim) history(ops []*simOp, grants []*simGrant) *history.History {
 		if o.kind == history.Read || o.kind == history.Write {
 			seq++
 			events = append(events, history.Event{Time: o.start + ms/3, Type: history.Ledger, Kind: o.kind, Op: o.id, Grant: o.grant, Client: o.client, Token: o.token,
-				Seq: seq, Version: o.version, Replaced: o.replace, Refused: o.refused})
+				Seq: seq, Version: o.version, Replaced: o.replace, Value: o.value, Refused: o.refused})
 		}
 	}
 	end := c.duration + 100*ms

@@ -62,10 +62,10 @@ func (s *svg) text(x, y float64, anchor, class, text string) {
 	fmt.Fprintf(&s.b, ">%s</text>", template.HTMLEscapeString(text))
 }
 
-// done returns the drawing with its accessible name; minWidth is the width in pixels below which it scrolls in its box.
-func (s *svg) done(label string, minWidth int) template.HTML {
-	return template.HTML(fmt.Sprintf(`<svg viewBox="0 0 %s %s" role="img" aria-label="%s" style="width:100%%;min-width:%dpx">%s</svg>`,
-		num(s.w), num(s.h), template.HTMLEscapeString(label), minWidth, s.b.String()))
+// done returns the drawing with its accessible name. It takes the width that it is given; the class says on which screens it is shown.
+func (s *svg) done(label, class string) template.HTML {
+	return template.HTML(fmt.Sprintf(`<svg viewBox="0 0 %s %s" role="img" aria-label="%s" class="%s">%s</svg>`,
+		num(s.w), num(s.h), template.HTMLEscapeString(label), class, s.b.String()))
 }
 
 // scale maps an interval of time onto pixels.

@@ -2,25 +2,16 @@ package reports
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/lockchaos/lockchaos/checker"
 )
 
-// The most rows that a page shows of a list; the files have them all.
-const (
-	violationRows = 20
-	biteRows      = 200
-)
+// The most faults that a page lists; the history has them all.
+const biteRows = 200
 
 type propertyRow struct {
 	Name, Outcome, Class, Times, First, Words, Why string
-}
-
-type violationRow struct {
-	At, Property, Kind, Text string
-	Told                     bool // it is the one told above
 }
 
 type faultRow struct {
@@ -41,9 +32,13 @@ type needRow struct {
 // judged fills in the tables of a scenario that has a verdict.
 func (p *reportPage) judged(s Scenario, r *record) {
 	for _, x := range s.Verdict.Properties {
-		p.Properties = append(p.Properties, propertyLine(x))
+		row := propertyLine(x)
+		if x.Name == checker.MutualExclusion {
+			row.Why = strings.TrimSpace(row.Why + " " + s.holderSentence())
+		}
+		p.Properties = append(p.Properties, row)
 	}
-	p.violations(s)
+	p.violations(s, r)
 	for _, f := range s.Verdict.Stats.Faults {
 		p.Faults = append(p.Faults, faultLine(f))
 	}
@@ -70,52 +65,6 @@ func propertyLine(x checker.PropertyResult) propertyRow {
 	return row
 }
 
-// violations lists the first of every property, in the order of the properties.
-func (p *reportPage) violations(s Scenario) {
-	all, kinds := 0, 0
-	for _, x := range s.Verdict.Properties {
-		if x.Outcome == checker.Violated {
-			all += x.Count
-			kinds++
-		}
-	}
-	told := telling(s)
-	for i := range s.Verdict.Properties {
-		x := &s.Verdict.Properties[i]
-		if x.Outcome != checker.Violated {
-			continue
-		}
-		// Each property gets its share, so that a long list of one does not hide the others.
-		for _, v := range byTime(x)[:min(len(x.Violations), violationRows/kinds)] {
-			p.Violations = append(p.Violations, violationRow{At: at(v.At), Property: clip(v.Property, clipName), Kind: kindOf(v), Text: sentence(clip(v.Text, 500)), Told: v == told})
-		}
-	}
-	if rest := all - len(p.Violations); rest > 0 {
-		p.MoreOf = fmt.Sprintf("%s more; verdict.json has the first of each property, history.jsonl all that happened.", grouped(rest))
-	}
-}
-
-// kindOf is a violation's kind and severity, as far as it has them.
-func kindOf(v *checker.Violation) string {
-	out := clip(v.Kind, 40)
-	if word := severityWord(v.Severity); word != "" && out != "" {
-		out += " · " + word
-	} else if out == "" {
-		out = word
-	}
-	return out
-}
-
-// byTime lists the violations that are kept of a property in order of time.
-func byTime(x *checker.PropertyResult) []*checker.Violation {
-	var out []*checker.Violation
-	for i := range x.Violations {
-		out = append(out, &x.Violations[i])
-	}
-	slices.SortStableFunc(out, func(a, b *checker.Violation) int { return compare(a.At, b.At) })
-	return out
-}
-
 func faultLine(f checker.FaultStats) faultRow {
 	row := faultRow{Kind: clip(f.Kind, clipName), When: strings.ReplaceAll(clip(f.When, clipName), "-", " "), Begun: grouped(f.Begun), Bit: grouped(f.Bit),
 		Met: grouped(f.MetHolder), Lasted: "–", Toothless: f.Injected && f.Bit == 0}
@@ -138,7 +87,7 @@ func (p *reportPage) bites(r *record) {
 			p.MoreBites = grouped(len(r.faults)-biteRows) + " more are in history.jsonl."
 			break
 		}
-		row := biteRow{At: at(f.From), Lasted: span(f.To - f.From), Target: clip(f.Target, clipName), Evidence: sentence(clip(f.Evidence, 400)), Bit: f.Bit}
+		row := biteRow{At: at(f.From), Lasted: at(f.To - f.From), Target: clip(f.Target, clipName), Evidence: sentence(clip(f.Evidence, 400)), Bit: f.Bit}
 		var who []string
 		for _, c := range f.Clients {
 			who = append(who, client(c))

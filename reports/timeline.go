@@ -5,13 +5,16 @@ import (
 	"html/template"
 	"slices"
 
+	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/history"
 )
 
 // The measures of a timeline, in its own units, and the most that one shows.
 const (
 	lineWidth  = 1080.0
+	slimWidth  = 470.0 // for narrow screens
 	lineLeft   = 92.0
+	slimLeft   = 62.0
 	lineTop    = 34.0
 	lineStep   = 38.0
 	lineLanes  = 14   // clients
@@ -21,7 +24,7 @@ const (
 
 // timeline is a window of the run, and how much of what lies in it was drawn.
 type timeline struct {
-	Drawing template.HTML
+	Drawing drawings
 	// Caption says what is shown: "1.9 s around the double-hold at 1.620 s".
 	Caption string
 	// Left says what was left out, "" when nothing was.
@@ -30,6 +33,9 @@ type timeline struct {
 	from, to int64
 }
 
+// drawings are one picture for wide screens and for narrow ones, of which a page shows the one that fits.
+type drawings struct{ Wide, Slim template.HTML }
+
 // painter draws one timeline.
 type painter struct {
 	*svg
@@ -37,6 +43,8 @@ type painter struct {
 	s       scale
 	clients []int32
 	t       *story // nil when there is no violation
+	doubles []*checker.Violation
+	slim    bool
 	store   float64
 	service float64
 	bottom  float64
@@ -44,41 +52,76 @@ type painter struct {
 	leftOut int
 }
 
-// window shows [from, to] of the run, marking the story's overlap if it is given one.
-func (r *record) window(t *story, service string, from, to int64) timeline {
-	p := &painter{svg: &svg{w: lineWidth}, r: r, t: t, s: scale{from, to, lineLeft, lineWidth - 14}}
-	p.chooseClients()
-	p.service = lineTop + lineStep*float64(len(p.clients))
-	p.store = p.service + lineStep
-	p.bottom = p.store + 24
-	p.h = p.bottom + 24
-	p.s.axis(p.svg, lineTop-10, p.bottom)
-	p.overlap()
-	for i, c := range p.clients {
-		p.lane(p.y(i), client(c))
-	}
-	p.lane(p.service, clip(service, 12))
-	p.lane(p.store, "store")
-	p.holds()
-	p.waits()
-	p.faults()
-	p.ops()
-	p.leases()
-	out := timeline{Drawing: p.done(p.label(), 760), from: from, to: to}
+// window shows [from, to] of the run, marking the double-holds, and the story's own above them.
+func (r *record) window(t *story, doubles []*checker.Violation, service string, from, to int64) timeline {
+	wide := r.paint(t, doubles, service, from, to, false)
+	slim := r.paint(t, doubles, service, from, to, true)
+	out := timeline{Drawing: drawings{wide.done(wide.label(), "wide"), slim.done(slim.label(), "slim")}, from: from, to: to}
 	hidden := 0
 	for _, c := range r.clients {
-		if !slices.Contains(p.clients, c) && p.active(c) {
+		if !slices.Contains(wide.clients, c) && wide.active(c) {
 			hidden++
 		}
 	}
 	if hidden > 0 {
 		out.Left = plural(hidden, "more client") + " not drawn. "
 	}
-	if p.leftOut > 0 {
-		out.Left += plural(p.leftOut, "more mark") + " not drawn: the window is too busy."
+	if wide.leftOut > 0 {
+		out.Left += plural(wide.leftOut, "more mark") + " not drawn: the window is too busy."
 	}
 	return out
 }
+
+// paint draws one window in one width.
+func (r *record) paint(t *story, doubles []*checker.Violation, service string, from, to int64, slim bool) *painter {
+	width, left := lineWidth, lineLeft
+	if slim {
+		width, left = slimWidth, slimLeft
+	}
+	p := &painter{svg: &svg{w: width}, r: r, t: t, doubles: doubles, slim: slim, s: scale{from, to, left, width - 14}}
+	p.chooseClients()
+	lanes := len(p.clients)
+	p.service = lineTop + lineStep*float64(lanes)
+	p.store = p.service
+	if p.serviceShows() {
+		p.store += lineStep
+	}
+	p.bottom = p.store + 24
+	p.h = p.bottom + 24
+	p.s.axis(p.svg, lineTop-10, p.bottom)
+	p.overlap()
+	for i, c := range p.clients {
+		p.lane(p.y(i), r.laneName(c))
+	}
+	if p.serviceShows() {
+		p.lane(p.service, cut(service, 12))
+	}
+	p.lane(p.store, "store")
+	p.holds()
+	p.waits()
+	p.faults()
+	p.ops()
+	p.leases()
+	return p
+}
+
+// serviceShows tells whether the lock service's lane has anything to show.
+func (p *painter) serviceShows() bool {
+	if _, ok := p.lease(); ok {
+		return true
+	}
+	return slices.ContainsFunc(p.r.faults, func(f *fault) bool { return f.Service && p.s.overlaps(f.From, f.To) })
+}
+
+// laneName names a client's lane. Those beyond the workload's own only probe whether a key can be had.
+func (r *record) laneName(c int32) string {
+	if r.probes(c) {
+		return "probe " + itoa(c)
+	}
+	return client(c)
+}
+
+func (r *record) probes(c int32) bool { return r.h.Header.Clients > 0 && int(c) > r.h.Header.Clients }
 
 func (p *painter) y(i int) float64 { return lineTop + lineStep*float64(i) + 10 }
 
@@ -111,35 +154,7 @@ func (p *painter) laneOf(c int32) (float64, bool) {
 
 func (p *painter) lane(y float64, name string) {
 	p.text(0, y+4, "start", "", name)
-	p.line(lineLeft, y, p.s.x1, y, "gridline")
-}
-
-// overlap hatches the time in which two clients held the key.
-func (p *painter) overlap() {
-	if p.t == nil {
-		return
-	}
-	from, to, ok := overlap(p.t.v)
-	if !ok || !p.s.overlaps(from, to) {
-		return
-	}
-	x0, x1 := p.s.clamp(from), p.s.clamp(to)
-	id := fmt.Sprintf("hatch-%d-%d", p.s.from, p.s.to) // unique among the drawings of a page
-	p.b.WriteString(`<defs><pattern id="` + id + `" width="7" height="7" patternTransform="rotate(45)" patternUnits="userSpaceOnUse">` +
-		`<rect width="7" height="7" class="hatchbg"/><line x1="0" y1="0" x2="0" y2="7" class="hatchline"/></pattern></defs>`)
-	fmt.Fprintf(&p.b, `<rect x="%s" y="%s" width="%s" height="%s" class="hatch" style="fill:url(#%s)"/>`,
-		num(x0), num(lineTop-12), num(max(x1-x0, 3)), num(p.bottom-lineTop+12), id)
-	anchor, x := "middle", (x0+x1)/2
-	if x < 200 {
-		anchor, x = "start", max(x0, lineLeft)
-	} else if x > lineWidth-140 {
-		anchor, x = "end", min(x1, p.s.x1)
-	}
-	label := fmt.Sprintf("two holders of %s, %s", p.t.key, span(to-from))
-	if !bothActed(p.t.v) {
-		label = fmt.Sprintf("%s given to two, %s", p.t.key, span(to-from))
-	}
-	p.text(x, lineTop-18, anchor, "strong ink-bad", label)
+	p.line(p.s.x0, y, p.s.x1, y, "gridline")
 }
 
 // holds draws every grant's bar with its name, if there is room for it.

@@ -132,14 +132,24 @@ func firstLine(s string) string {
 	return strings.TrimSpace(s)
 }
 
-// sentence makes a text begin with a capital and end with a full stop.
+// sentence makes a text begin with a capital, where it begins with a word, and end with a full stop.
 func sentence(s string) string {
 	s = strings.TrimSpace(s)
 	if s == "" {
 		return ""
 	}
+	if !plainWord(s) {
+		return stop(s)
+	}
 	first, size := utf8.DecodeRuneInString(s)
 	return stop(string(unicode.ToUpper(first)) + s[size:])
+}
+
+// plainWord tells whether a text begins with a word, and not with a path, an address or an identifier, which a capital would falsify.
+func plainWord(s string) bool {
+	word, _, _ := strings.Cut(s, " ")
+	word = strings.TrimRight(word, ",.:;")
+	return !strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsLetter(r) && r != '\'' && r != '’' })
 }
 
 // stop makes a text end with a full stop.
