@@ -2,7 +2,8 @@
 //
 // It renders only. Whatever a page says was judged by package checker or recorded in the history; nothing here decides
 // whether a lock is safe. What is computed is how to say it: which violation tells most, in what order its ops are retold,
-// which part of the run a timeline shows.
+// which part of the run a timeline shows, and, for the counter workload, what the ledger adds up to: how many increments the store
+// accepted, and where the counter stands.
 //
 // Two guarantees follow. Rendering is pure: the same input gives the same bytes, for no clock is read and no map is ranged
 // over, so a saved verdict and history can be rendered again and compared. And a page never claims more than its verdicts:

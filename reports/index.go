@@ -104,6 +104,9 @@ func WriteIndex(w io.Writer, s Suite) error {
 
 func listing(x Scenario) listed {
 	l := listed{Name: clip(x.Name, clipName), Href: link(x), About: clip(x.About, clipText), Result: x.Result(), Detail: x.Detail()}
+	if c := x.noted().counters; len(c) > 0 && x.Result() == Corrupted {
+		l.Detail += "; " + damage(c)
+	}
 	if x.Elapsed > 0 {
 		l.Elapsed = fmt.Sprintf("%.1f s", x.Elapsed.Seconds())
 	}

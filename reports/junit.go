@@ -119,6 +119,9 @@ func (j *junitSuite) add(x Scenario) {
 		j.Skipped++
 	case r == Failed:
 		c.Error = &junitNote{Message: clip(firstLine(x.Failed), clipText), Type: "failed", Text: clip(x.Failed, clipLog) + again(x)}
+		if x.violatedThough() {
+			c.Error.Text = clip(x.Failed, clipLog) + failureText(x)
+		}
 		j.Errors++
 	case !x.Met:
 		c.Failure = &junitNote{Message: clip(Summary(x), clipText), Type: failureType(x), Text: failureText(x)}

@@ -134,7 +134,7 @@ func (s Scenario) Detail() string {
 		return cut(s.Skipped, 60)
 	case Failed:
 		if s.violatedThough() {
-			return strings.Join(s.violatedNames(), ", ") + " before it failed"
+			return list(s.violatedNames()) + " violated before it failed"
 		}
 		return cut(s.Failed, 60)
 	}

@@ -72,9 +72,9 @@ func faultLine(f checker.FaultStats) faultRow {
 		row.Kind += " (by the machine, not injected)"
 	}
 	if f.Longest > 0 {
-		row.Lasted = span(int64(f.Shortest))
-		if span(int64(f.Longest)) != row.Lasted {
-			row.Lasted += " to " + span(int64(f.Longest))
+		row.Lasted = at(int64(f.Shortest))
+		if at(int64(f.Longest)) != row.Lasted {
+			row.Lasted += " to " + at(int64(f.Longest))
 		}
 	}
 	return row

@@ -82,9 +82,9 @@ func (r *record) paint(t *story, doubles []*checker.Violation, service string, f
 	p.chooseClients()
 	lanes := len(p.clients)
 	p.service = lineTop + lineStep*float64(lanes)
-	p.store = p.service
+	p.store = p.service + 10
 	if p.serviceShows() {
-		p.store += lineStep
+		p.store = p.service + lineStep
 	}
 	p.bottom = p.store + 24
 	p.h = p.bottom + 24

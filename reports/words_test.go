@@ -25,6 +25,8 @@ func TestWords(t *testing.T) {
 		{clip("abcdef", 4), "abcd… (2 characters more)"}, {clip("ab\u202ecd\x00", 10), "ab\ufffdcd\ufffd"}, {clip("übung", 5), "übung"},
 		{cut("a long reason\nand more", 8), "a long…"}, {cut("short", 8), "short"},
 		{sentence("état"), "État."}, {sentence("Done."), "Done."}, {sentence(""), ""},
+		{sentence("runs/2026/a: no such file"), "runs/2026/a: no such file."}, {sentence("etcd-2 died"), "etcd-2 died."}, {sentence("start etcd-2: refused"), "Start etcd-2: refused."},
+		{sentence("open: no"), "Open: no."}, {sentence("read_file failed"), "read_file failed."},
 	} {
 		if c[0] != c[1] {
 			t.Errorf("got %q, want %q", c[0], c[1])
