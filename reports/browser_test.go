@@ -145,9 +145,12 @@ func look(t *testing.T, ctx context.Context, file string, width int64, scheme st
 		Ground        string
 		Heads, Sheets int
 		Unnamed       int
+		Seen, Twice   int
+		Hidden        []string
 		Cut           []string
 	}
-	// Cut lists elements that stick out of the page though nothing lets them scroll.
+	// Cut lists elements that stick out of the page though nothing lets them scroll; Hidden what a narrow screen shows only to those who scroll
+	// sideways. Of the two drawings of a window, Seen are shown; Twice counts those of which both or none are.
 	m, err := chromedp.Run(ctx, chromedp.Evaluate[measured](`(() => {
 		const out = [];
 		for (const e of document.querySelectorAll("main *:not(svg *)")) {
@@ -156,7 +159,10 @@ func look(t *testing.T, ctx context.Context, file string, width int64, scheme st
 		}
 		return {Scroll: document.documentElement.scrollWidth, Inner: innerWidth, Ground: getComputedStyle(document.body).backgroundColor,
 			Heads: document.querySelectorAll("h1").length, Sheets: document.styleSheets.length,
-			Unnamed: document.querySelectorAll("svg:not([aria-label]):not([aria-hidden])").length, Cut: out};
+			Unnamed: document.querySelectorAll("svg:not([aria-label]):not([aria-hidden])").length, Cut: out,
+			Hidden: [...document.querySelectorAll(".scroll")].filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.textContent.slice(0, 60)),
+			Seen: [...document.querySelectorAll("svg.wide, svg.slim")].filter(e => e.clientWidth > 0).length,
+			Twice: [...document.querySelectorAll("svg.wide")].filter(e => (e.clientWidth > 0) == (e.nextElementSibling.clientWidth > 0)).length};
 	})()`))
 	if err != nil {
 		t.Fatal(err)
@@ -166,6 +172,12 @@ func look(t *testing.T, ctx context.Context, file string, width int64, scheme st
 	}
 	if len(m.Cut) > 0 {
 		t.Errorf("cut off at the right: %q", m.Cut)
+	}
+	if width < 640 && len(m.Hidden) > 0 {
+		t.Errorf("hidden until one scrolls sideways: %q", m.Hidden)
+	}
+	if m.Twice > 0 || strings.Contains(file, "corrupted") && m.Seen != 3 {
+		t.Errorf("%d drawings of a window are shown, %d windows in both sizes or none", m.Seen, m.Twice)
 	}
 	if m.Heads != 1 || m.Sheets != 1 || m.Unnamed != 0 {
 		t.Errorf("%d main headings, %d style sheets, %d drawings without a name", m.Heads, m.Sheets, m.Unnamed)
