@@ -40,7 +40,7 @@ type screen struct {
 }
 
 func newScreen(out io.Writer) *screen {
-	s := &screen{out: out, width: 100, running: map[string]harness.Progress{}, violated: map[string]bool{}, told: map[string]bool{}}
+	s := &screen{out: out, running: map[string]harness.Progress{}, violated: map[string]bool{}, told: map[string]bool{}}
 	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		s.live = os.Getenv("TERM") != "dumb"
 		s.color = s.live && os.Getenv("NO_COLOR") == ""
