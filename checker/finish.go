@@ -171,7 +171,7 @@ func (s *Sweep) reasons() []string {
 		add("The run made %d grants; a pass needs %d.", s.stats.Grants, needs.Grants)
 	}
 	if s.stats.Handovers < int64(needs.Handovers) {
-		add("The run made %d contended hand-overs; a pass needs %d.", s.stats.Handovers, needs.Handovers)
+		add("Contended hand-overs in the run: %d; a pass needs %d.", s.stats.Handovers, needs.Handovers)
 	}
 	if s.biteCount < needs.Bites {
 		add("The injected faults met a holder %d times; a pass needs %d.", s.biteCount, needs.Bites)

@@ -74,7 +74,7 @@ var outcomes = []judged{
 	{name: "nothing at all", lock: fencedLock(), outcome: Inconclusive},
 	{name: "too few grants", lock: needs(fencedLock(), history.Needs{Grants: 3}), text: healthy, outcome: Inconclusive, reason: "2 grants",
 		each: inconclusive(MutualExclusion, UnfencedWrite, LostUpdate, TokenOrder, StuckLock)},
-	{name: "too few hand-overs", lock: needs(fencedLock(), history.Needs{Handovers: 2}), text: healthy, outcome: Inconclusive, reason: "1 contended"},
+	{name: "too few hand-overs", lock: needs(fencedLock(), history.Needs{Handovers: 2}), text: healthy, outcome: Inconclusive, reason: "Contended hand-overs in the run: 1"},
 	{name: "no fault met a holder", lock: needs(fencedLock(), history.Needs{Bites: 1}), text: healthy, outcome: Inconclusive, reason: "met a holder 0 times"},
 	{name: "a fault met a holder", lock: needs(fencedLock(), history.Needs{Bites: 1}), text: healthy + `
 		pause A [5,6] +bite`, outcome: Pass},

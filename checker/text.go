@@ -176,7 +176,7 @@ func (s *Sweep) overran(a *grant) string {
 	plight := s.plight(a, a.last)
 	lease := fmt.Sprintf("its lease of %s", seconds(s.header.TTL))
 	if s.header.Claims.Validity == validitySession {
-		lease = fmt.Sprintf("its session's timeout of %s", seconds(s.header.TTL))
+		lease = fmt.Sprintf("its session TTL of %s", seconds(s.header.TTL))
 	}
 	switch {
 	case a.told != 0 && a.told < a.last:
