@@ -97,6 +97,9 @@ func printVerdict(w io.Writer, file string, h history.Header, v checker.Verdict)
 	for _, text := range h.StandIns {
 		fmt.Fprintf(w, "  STAND-IN: %s\n", text)
 	}
+	st := v.Stats
+	fmt.Fprintf(w, "  %d grants, %d contended hand-overs; writes: %d accepted, %d of them stale, %d refused\n", st.Grants, st.Handovers, st.Accepted,
+		st.Stale, st.Refused)
 	table := tabwriter.NewWriter(w, 2, 0, 2, ' ', 0)
 	for _, p := range v.Properties {
 		fmt.Fprintf(table, "  %s\t%s\t", p.Name, p.Outcome)

@@ -68,8 +68,21 @@ func listLocks(w io.Writer) error {
 		}
 		rows = append(rows, []string{k.Name, k.Service, k.Claims.Validity, k.Claims.Token, confirms, k.About})
 	}
-	return table(w, rows)
+	if err := table(w, rows); err != nil {
+		return err
+	}
+	_, err := fmt.Fprint(w, locksLegend)
+	return err
 }
+
+// locksLegend says what the claims in the list mean.
+const locksLegend = `
+What a lock claims is what may be held against it.
+VALID     how long a grant is good for: from_invocation, the start of the attempt plus the TTL; session, until the lock tells of
+          its loss; library, as long as the library says
+TOKEN     fencing: rises with every grant, so that a store can refuse older ones; none
+CONFIRMS  ops whose success proves that the lock was still held
+`
 
 func listServices(w io.Writer) error {
 	rows := [][]string{{"SERVICE", "NODES", "FROM"}}
