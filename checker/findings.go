@@ -140,5 +140,7 @@ func (s *Sweep) gather(property int) (count int, kept []Violation) {
 			s.opts.OnViolation(*v)
 		}
 	}
+	// Found when the later act was judged, they are read in the order in which they happened.
+	sort.SliceStable(kept, func(i, j int) bool { return kept[i].At < kept[j].At })
 	return count, kept
 }

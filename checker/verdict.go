@@ -59,7 +59,8 @@ type Verdict struct {
 type PropertyResult struct {
 	Name    string  `json:"name"`
 	Outcome Outcome `json:"outcome"`
-	// Count is how often it was violated; Violations keeps the first of them (at most Options.Keep).
+	// Count is how often it was violated; Violations keeps those found first (at most Options.Keep),
+	// in the order of their instants.
 	Count      int         `json:"count"`
 	Violations []Violation `json:"violations,omitempty"`
 	// Why explains an outcome that is neither pass nor violated, or adds to a pass ("a fresh client acquired k0 within 210 ms").
