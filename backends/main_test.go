@@ -17,7 +17,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	clienttest.Child(redis.Setnx, redis.SetnxFenced, etcd.Lease)
+	clienttest.Child(redis.Setnx, redis.SetnxFenced, redis.Watchdog, etcd.Lease)
 	hoststest.Main(m, map[string]func([]string) int{"node": backends.NodeMain})
 }
 
@@ -93,11 +93,11 @@ func TestConformance(t *testing.T) {
 	}
 	t.Run("redis-server", func(t *testing.T) {
 		needRedis(t)
-		run(t, "redis", 500*time.Millisecond, redis.Setnx, redis.SetnxFenced)
+		run(t, "redis", 500*time.Millisecond, redis.Setnx, redis.SetnxFenced, redis.Watchdog)
 	})
 	t.Run("miniredis", func(t *testing.T) {
 		t.Setenv(backends.RedisVar, "miniredis")
-		run(t, "redis", 500*time.Millisecond, redis.Setnx, redis.SetnxFenced)
+		run(t, "redis", 500*time.Millisecond, redis.Setnx, redis.SetnxFenced, redis.Watchdog)
 	})
 	t.Run("etcd", func(t *testing.T) { run(t, "etcd", time.Second, etcd.Lease) })
 }

@@ -15,7 +15,9 @@ import (
 )
 
 // locks is the catalogue: every lock that a scenario can name.
-func locks() []clients.Kind { return []clients.Kind{redis.Setnx, redis.SetnxFenced, etcd.Lease} }
+func locks() []clients.Kind {
+	return []clients.Kind{redis.Setnx, redis.SetnxFenced, redis.Watchdog, etcd.Lease}
+}
 
 // workerLocks are those that a worker knows: the catalogue, and the lock that does nothing, for measuring the harness.
 func workerLocks() []clients.Kind { return append(locks(), noop.Noop) }
