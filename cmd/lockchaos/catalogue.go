@@ -32,6 +32,7 @@ type service struct {
 func services() []service {
 	return []service{
 		{"redis", 1, "redis-server of this machine, nothing on disk; where it is missing, miniredis stands in, and every output says so"},
+		{"redis-five", 5, "five of them that know nothing of each other, for locks that ask for a majority"},
 		{"etcd", 3, "the real server, compiled into lockchaos"},
 	}
 }
