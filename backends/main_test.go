@@ -12,12 +12,13 @@ import (
 	"github.com/lockchaos/lockchaos/clients/clienttest"
 	"github.com/lockchaos/lockchaos/clients/etcd"
 	"github.com/lockchaos/lockchaos/clients/redis"
+	"github.com/lockchaos/lockchaos/clients/redlock"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/hoststest"
 )
 
 func TestMain(m *testing.M) {
-	clienttest.Child(redis.Setnx, redis.SetnxFenced, redis.Watchdog, etcd.Lease)
+	clienttest.Child(redis.Setnx, redis.SetnxFenced, redis.Watchdog, redlock.Redlock, etcd.Lease)
 	hoststest.Main(m, map[string]func([]string) int{"node": backends.NodeMain})
 }
 
@@ -98,6 +99,10 @@ func TestConformance(t *testing.T) {
 	t.Run("miniredis", func(t *testing.T) {
 		t.Setenv(backends.RedisVar, "miniredis")
 		run(t, "redis", 500*time.Millisecond, redis.Setnx, redis.SetnxFenced, redis.Watchdog)
+	})
+	t.Run("redis-five", func(t *testing.T) {
+		needRedis(t)
+		run(t, "redis-five", 500*time.Millisecond, redlock.Redlock)
 	})
 	t.Run("etcd", func(t *testing.T) { run(t, "etcd", time.Second, etcd.Lease) })
 }
