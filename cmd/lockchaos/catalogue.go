@@ -10,14 +10,16 @@ import (
 	"github.com/lockchaos/lockchaos/clients/etcd"
 	"github.com/lockchaos/lockchaos/clients/noop"
 	"github.com/lockchaos/lockchaos/clients/redis"
+	"github.com/lockchaos/lockchaos/clients/redislock"
 	"github.com/lockchaos/lockchaos/clients/redlock"
+	"github.com/lockchaos/lockchaos/clients/redsync"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
 // locks is the catalogue: every lock that a scenario can name.
 func locks() []clients.Kind {
-	return []clients.Kind{redis.Setnx, redis.SetnxFenced, redis.Watchdog, redlock.Redlock, etcd.Lease}
+	return []clients.Kind{redis.Setnx, redis.SetnxFenced, redis.Watchdog, redislock.Redislock, redlock.Redlock, redsync.Redsync, etcd.Lease}
 }
 
 // workerLocks are those that a worker knows: the catalogue, and the lock that does nothing, for measuring the harness.
