@@ -34,10 +34,12 @@ func startRedis(ctx context.Context, l launcher, s *Service, names ...string) (e
 	launch := func(ctx context.Context, n *Node) error { return l.launchRedis(ctx, n, program) }
 	if program == "" {
 		launch = func(ctx context.Context, n *Node) error { return startMiniredis(ctx, l, n) }
-		for _, n := range s.Nodes {
-			s.standIns = append(s.standIns, fmt.Sprintf("%s is miniredis, a stand-in for Redis written in Go, because %s; what it shows of a lock's "+
-				"logic holds, what it shows of Redis itself does not.", n.Name, why))
+		are := "is"
+		if len(names) > 1 {
+			are = "are"
 		}
+		s.standIns = []string{fmt.Sprintf("%s %s miniredis, a stand-in for Redis written in Go, because %s; what it shows of a lock's "+
+			"logic holds, what it shows of Redis itself does not.", strings.Join(names, ", "), are, why)}
 	} else {
 		s.Notes = []string{"redis-server keeps nothing on disk: when it dies, its locks and token counters are gone."}
 	}
