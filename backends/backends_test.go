@@ -3,6 +3,7 @@ package backends_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -54,6 +55,51 @@ func TestRedis(t *testing.T) {
 	defer config.Close()
 	if kept, err := config.ConfigGet(limit(t), "save").Result(); err != nil || kept["save"] != "" {
 		t.Errorf("redis saves by itself: %v, %v", kept, err)
+	}
+}
+
+// TestRedisFive: five servers on hosts of their own, none of which knows of what another was told; each death is told by name.
+func TestRedisFive(t *testing.T) {
+	for _, as := range []string{"redis-server", "miniredis"} {
+		t.Run(as, func(t *testing.T) {
+			needed := 0 // stand-ins
+			if as == "miniredis" {
+				needed = 1 // for all of them
+				t.Setenv(backends.RedisVar, "miniredis")
+			} else {
+				needRedis(t)
+			}
+			began := time.Now()
+			s := start(t, "redis-five")
+			t.Logf("five up in %v", time.Since(began))
+			checkUp(t, s, 5)
+			if len(s.StandIns()) != needed || needed == 1 && !strings.HasPrefix(s.StandIns()[0], "redis-1, redis-2, redis-3, redis-4, redis-5 are miniredis") {
+				t.Errorf("stand-ins %q", s.StandIns())
+			}
+			ctx := limit(t)
+			for i, n := range s.Nodes {
+				if want := fmt.Sprintf("redis-%d", i+1); n.Name != want {
+					t.Errorf("node %d is named %s", i+1, n.Name)
+				}
+				c := goredis.NewClient(&goredis.Options{Addr: n.Addr, Protocol: 2})
+				defer c.Close()
+				if ok, err := c.SetNX(ctx, "k", n.Name, 0).Result(); err != nil || !ok {
+					t.Errorf("%s: not empty and alone: %t, %v", n.Name, ok, err)
+				}
+			}
+			victim := s.Nodes[3]
+			if err := victim.Process.Signal(unix.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case err := <-s.Died():
+				if !strings.Contains(err.Error(), "redis-4") {
+					t.Error(err)
+				}
+			case <-ctx.Done():
+				t.Fatal("nobody told")
+			}
+		})
 	}
 }
 
@@ -297,7 +343,7 @@ func TestNodesEndOnRequest(t *testing.T) {
 func TestUnknown(t *testing.T) {
 	n, _ := hoststest.Network(t)
 	_, err := backends.Start(limit(t), n, backends.Spec{Service: "memcached", Logs: t.TempDir()})
-	if err == nil || !strings.Contains(err.Error(), "redis, etcd") {
+	if err == nil || !strings.Contains(err.Error(), "redis, redis-five, etcd") {
 		t.Errorf("memcached: %v", err)
 	}
 	if s, err := backends.Start(limit(t), n, backends.Spec{Logs: t.TempDir()}); err != nil || len(s.Nodes) != 0 || s.Close() != nil {

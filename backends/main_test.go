@@ -12,12 +12,15 @@ import (
 	"github.com/lockchaos/lockchaos/clients/clienttest"
 	"github.com/lockchaos/lockchaos/clients/etcd"
 	"github.com/lockchaos/lockchaos/clients/redis"
+	"github.com/lockchaos/lockchaos/clients/redislock"
+	"github.com/lockchaos/lockchaos/clients/redlock"
+	"github.com/lockchaos/lockchaos/clients/redsync"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/hoststest"
 )
 
 func TestMain(m *testing.M) {
-	clienttest.Child(redis.Setnx, redis.SetnxFenced, etcd.Lease)
+	clienttest.Child(redis.Setnx, redis.SetnxFenced, redis.Watchdog, redlock.Redlock, redsync.Redsync, redislock.Redislock, etcd.Lease)
 	hoststest.Main(m, map[string]func([]string) int{"node": backends.NodeMain})
 }
 
@@ -93,11 +96,15 @@ func TestConformance(t *testing.T) {
 	}
 	t.Run("redis-server", func(t *testing.T) {
 		needRedis(t)
-		run(t, "redis", 500*time.Millisecond, redis.Setnx, redis.SetnxFenced)
+		run(t, "redis", 500*time.Millisecond, redis.Setnx, redis.SetnxFenced, redis.Watchdog, redislock.Redislock)
 	})
 	t.Run("miniredis", func(t *testing.T) {
 		t.Setenv(backends.RedisVar, "miniredis")
-		run(t, "redis", 500*time.Millisecond, redis.Setnx, redis.SetnxFenced)
+		run(t, "redis", 500*time.Millisecond, redis.Setnx, redis.SetnxFenced, redis.Watchdog, redislock.Redislock)
+	})
+	t.Run("redis-five", func(t *testing.T) {
+		needRedis(t)
+		run(t, "redis-five", time.Second, redlock.Redlock, redsync.Redsync)
 	})
 	t.Run("etcd", func(t *testing.T) { run(t, "etcd", time.Second, etcd.Lease) })
 }

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // RedisVar names the environment variable that decides what runs as redis: "miniredis" the stand-in, a path that program, nothing
@@ -20,22 +22,37 @@ const RedisVar = "LOCKCHAOS_REDIS"
 
 const redisPort = 6379
 
-func startRedis(ctx context.Context, l launcher, s *Service) (err error) {
+// startRedis starts servers that know nothing of each other: one, or the several that Redlock asks for a majority.
+func startRedis(ctx context.Context, l launcher, s *Service, names ...string) (err error) {
 	program, why, err := FindRedis()
 	if err != nil {
 		return err
 	}
-	if s.Nodes, err = l.addHosts(ctx, "redis-1"); err != nil {
+	if s.Nodes, err = l.addHosts(ctx, names...); err != nil {
 		return err
 	}
-	n := s.Nodes[0]
+	launch := func(ctx context.Context, n *Node) error { return l.launchRedis(ctx, n, program) }
 	if program == "" {
-		s.standIns = []string{fmt.Sprintf("%s is miniredis, a stand-in for Redis written in Go, because %s; what it shows of a lock's "+
-			"logic holds, what it shows of Redis itself does not.", n.Name, why)}
-		return startMiniredis(ctx, l, n)
+		launch = func(ctx context.Context, n *Node) error { return startMiniredis(ctx, l, n) }
+		are := "is"
+		if len(names) > 1 {
+			are = "are"
+		}
+		s.standIns = []string{fmt.Sprintf("%s %s miniredis, a stand-in for Redis written in Go, because %s; what it shows of a lock's "+
+			"logic holds, what it shows of Redis itself does not.", strings.Join(names, ", "), are, why)}
+	} else {
+		s.Notes = []string{"redis-server keeps nothing on disk: when it dies, its locks and token counters are gone."}
 	}
-	s.Notes = []string{"redis-server keeps nothing on disk: when it dies, its locks and token counters are gone."}
-	err = l.launch(n, redisPort, func(data string) *exec.Cmd {
+	up, ctx := errgroup.WithContext(ctx)
+	for _, n := range s.Nodes {
+		up.Go(func() error { return launch(ctx, n) })
+	}
+	return up.Wait() // the first error is the one that counts: it cuts the others short
+}
+
+// launchRedis starts one redis-server and waits until it answers.
+func (l launcher) launchRedis(ctx context.Context, n *Node, program string) error {
+	err := l.launch(n, redisPort, func(data string) *exec.Cmd {
 		return exec.Command(program, "--bind", n.Host.Addr.String(), "--port", strconv.Itoa(redisPort), "--protected-mode", "no",
 			"--save", "", "--appendonly", "no", "--dir", data, "--daemonize", "no", "--logfile", "")
 	})

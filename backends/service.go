@@ -21,7 +21,7 @@ type Spec struct {
 }
 
 // Names lists the services that Start knows.
-func Names() []string { return []string{"redis", "etcd"} }
+func Names() []string { return []string{"redis", "redis-five", "etcd"} }
 
 // Service is a lock service that is up.
 type Service struct {
@@ -52,7 +52,9 @@ func Start(ctx context.Context, network *hosts.Network, spec Spec) (*Service, er
 	case "":
 		s.Version = "none"
 	case "redis":
-		err = startRedis(ctx, l, s)
+		err = startRedis(ctx, l, s, "redis-1")
+	case "redis-five":
+		err = startRedis(ctx, l, s, "redis-1", "redis-2", "redis-3", "redis-4", "redis-5")
 	case "etcd":
 		err = startEtcd(ctx, l, s)
 	default:

@@ -4,13 +4,14 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 )
 
 var catalogue = Catalogue{
-	Locks:      []string{"redis-setnx", "redis-setnx-fenced", "etcd-lease"},
+	Locks:      []string{"redis-setnx", "redis-setnx-fenced", "redis-watchdog", "redislock", "redlock", "redsync", "etcd-lease"},
 	Tokens:     map[string]bool{"redis-setnx-fenced": true, "etcd-lease": true},
 	Faults:     []string{"pause"},
 	Moments:    []string{"after-grant", "between-read-and-write", "before-write", "random"},
@@ -22,10 +23,11 @@ func TestBuiltinSuitesAreValid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(suites) == 0 || suites[0].Name != "quick" || len(suites[0].Scenarios) < 10 {
+	i := slices.IndexFunc(suites, func(s Suite) bool { return s.Name == "quick" })
+	if i < 0 || len(suites[i].Scenarios) < 10 {
 		t.Fatalf("%+v", suites)
 	}
-	check := suites[0].Scenarios[2]
+	check := suites[i].Scenarios[2]
 	if check.Workload.Think.Max != Duration(20*time.Millisecond) || check.Needs.Grants != 20 {
 		t.Fatalf("defaults were not taken over: %+v", check)
 	}
@@ -57,7 +59,7 @@ func TestMistakesAreLocated(t *testing.T) {
 		{"bad duration", "500ms", "soon", `my.yaml:5:10: "soon" is not a duration`},
 		{"negative duration", "500ms", "-1s", `my.yaml:5:10: "-1s": a duration here cannot be negative`},
 		{"range upside down", "1ms..2ms", "3ms..2ms", `"3ms..2ms": the first duration is longer`},
-		{"unknown lock", "redis-setnx", "redis-setny", `my.yaml:4:11: unknown lock "redis-setny": one of redis-setnx, redis-setnx-fenced, etcd-lease`},
+		{"unknown lock", "redis-setnx", "redis-setny", `my.yaml:4:11: unknown lock "redis-setny": one of redis-setnx, redis-setnx-fenced, redis-watchdog, redislock, redlock, redsync, etcd-lease`},
 		{"no token", "{kind: unfenced}", "{kind: fenced}", "my.yaml:8:19: redis-setnx gives no fencing token"},
 		{"no lock", "    lock: redis-setnx\n", "", "my.yaml:3:9: lock must be given"},
 		{"unknown moment", "when: random", "when: never", `my.yaml:12:45: unknown moment "never"`},

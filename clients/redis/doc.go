@@ -5,10 +5,12 @@
 // it still has that value, so that nobody frees what has passed on to another. redis-setnx-fenced takes a fencing token
 // as well, from a counter that the same script increments at the very moment the key is taken.
 //
+// redis-watchdog is redis-setnx whose grants are renewed for as long as the client lives, as the locks of Redisson are (see Watchdog).
+//
 // # What is promised
 //
 // A grant is good for the TTL from the start of the attempt that took the key (validity from_invocation): the server starts
-// counting when it carries the SET out, which is not before it was sent. Nothing renews it and nobody tells the client of its
+// counting when it carries the SET out, which is not before it was sent. But for redis-watchdog, nothing renews it and nobody tells the client of its
 // end: a client that is stopped for longer, or that works for longer, goes on believing. A release that answers ok
 // proves that the hold stood until then, since the value was compared. The token, where there is one, rises with every grant
 // of its key for as long as the server keeps its data.
@@ -23,6 +25,14 @@
 //
 // An attempt in progress when the context ends is given a short grace, at most 100 ms, to be answered: an answer is worth more than
 // an open question.
+//
+// # Renewal
+//
+// redis-watchdog renews a grant every third of the TTL, on a connection of its own, with a script that compares the value and sets the
+// expiry anew. A renewal that is not answered is sent again. The grant is lost, and the client is told, when the server says that the key
+// no longer has its value, or when a TTL has passed since the start of the last renewal that was confirmed: the server may have
+// given the key on by then. So the lock promises a session: "yours until you are told". The promise is as good as the client's
+// ability to run: one that is stopped for the TTL finds out when it wakes up, at the same time as the application does.
 //
 // # Keys on the server
 //

@@ -55,7 +55,7 @@ type lock struct {
 }
 
 // open makes the client. It connects with the first call.
-func open(c clients.Config, how take) (clients.Lock, error) {
+func open(c clients.Config, how take) (*lock, error) {
 	ttl := time.Duration(c.TTL)
 	if len(c.Nodes) != 1 {
 		return nil, fmt.Errorf("a lock on one redis server was given %d addresses; configure exactly one", len(c.Nodes))
@@ -65,36 +65,45 @@ func open(c clients.Config, how take) (clients.Lock, error) {
 	}
 	l := &lock{cutter: new(cutter), take: how, addr: c.Nodes[0], ttl: ttl, number: c.Client, grace: min(ttl/5, 100*time.Millisecond),
 		jitter: mathrand.New(mathrand.NewPCG(c.Seed, uint64(c.Client)))}
-	l.client = goredis.NewClient(&goredis.Options{
-		Addr:          l.addr,
-		Dialer:        l.cutter.dial,
+	l.client = newClient(l.addr, l.cutter.dial)
+	return l, nil
+}
+
+// newClient makes a client whose calls end with their context. dial is nil for calls that heed a deadline only.
+func newClient(addr string, dial func(ctx context.Context, network, addr string) (net.Conn, error)) *goredis.Client {
+	return goredis.NewClient(&goredis.Options{
+		Addr:          addr,
+		Dialer:        dial,
 		Protocol:      2,
 		MaxRetries:    -1, // a hidden retry could take the key twice
 		DialerRetries: 1,
 		PoolSize:      2,                    // one call at a time; one more for a connection that is still being given up
-		ReadTimeout:   -1, WriteTimeout: -1, // the context decides, through the cutter
+		ReadTimeout:   -1, WriteTimeout: -1, // the context decides
 		ContextTimeoutEnabled:    true,
 		DisableIdentity:          true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})
-	return l, nil
 }
 
-// secret is what recognises a grant: the value under its key.
-type secret struct{ value string }
+// secret is what recognises a grant: the value under its key. since is when the attempt that took it began, by the process's own
+// clock: what the lock itself decides, it decides by the clock that an application has.
+type secret struct {
+	value string
+	since time.Time
+}
 
 // Acquire polls until the key is taken or ctx is done.
 func (l *lock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 	value := l.newValue()
-	g := clients.Grant{Key: key, Secret: secret{value}}
+	g := clients.Grant{Key: key}
 	last := ctx.Err() // of the last attempt; nil when the server answered that the key is taken
 	pause := l.pauses()
 	for ctx.Err() == nil {
-		start := monotime.Now()
+		start, since := monotime.Now(), time.Now()
 		var taken bool
 		g.Token, taken, last = l.attempt(ctx, key, value, g.First != 0)
 		if taken {
-			g.Attempt = start
+			g.Attempt, g.Secret = start, secret{value, since}
 			if g.First == 0 {
 				g.First = start
 			}

@@ -21,7 +21,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	clienttest.Child(redis.Setnx, mutantKind())
+	clienttest.Child(redis.Setnx, redis.Watchdog, mutantKind())
 	os.Exit(m.Run())
 }
 
@@ -29,7 +29,7 @@ const ttl = 500 * time.Millisecond
 
 func TestConformance(t *testing.T) {
 	server := startServer(t)
-	for _, kind := range []clients.Kind{redis.Setnx, redis.SetnxFenced} {
+	for _, kind := range []clients.Kind{redis.Setnx, redis.SetnxFenced, redis.Watchdog} {
 		t.Run(kind.Name, func(t *testing.T) {
 			clienttest.Run(t, kind, clienttest.Service{Nodes: []string{server.addr}, TTL: ttl, Stop: server.stop, Continue: server.resume})
 		})
@@ -149,7 +149,7 @@ func limit(t testing.TB) context.Context {
 // say that the grant may be as old as the first.
 func TestLostAnswer(t *testing.T) {
 	server := startServer(t)
-	for _, kind := range []clients.Kind{redis.Setnx, redis.SetnxFenced} {
+	for _, kind := range []clients.Kind{redis.Setnx, redis.SetnxFenced, redis.Watchdog} {
 		t.Run(kind.Name, func(t *testing.T) {
 			p := startProxy(t, server.addr)
 			l := open(t, kind, p.addr)

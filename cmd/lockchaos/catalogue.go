@@ -10,12 +10,17 @@ import (
 	"github.com/lockchaos/lockchaos/clients/etcd"
 	"github.com/lockchaos/lockchaos/clients/noop"
 	"github.com/lockchaos/lockchaos/clients/redis"
+	"github.com/lockchaos/lockchaos/clients/redislock"
+	"github.com/lockchaos/lockchaos/clients/redlock"
+	"github.com/lockchaos/lockchaos/clients/redsync"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
 // locks is the catalogue: every lock that a scenario can name.
-func locks() []clients.Kind { return []clients.Kind{redis.Setnx, redis.SetnxFenced, etcd.Lease} }
+func locks() []clients.Kind {
+	return []clients.Kind{redis.Setnx, redis.SetnxFenced, redis.Watchdog, redislock.Redislock, redlock.Redlock, redsync.Redsync, etcd.Lease}
+}
 
 // workerLocks are those that a worker knows: the catalogue, and the lock that does nothing, for measuring the harness.
 func workerLocks() []clients.Kind { return append(locks(), noop.Noop) }
@@ -30,6 +35,7 @@ type service struct {
 func services() []service {
 	return []service{
 		{"redis", 1, "redis-server of this machine, nothing on disk; where it is missing, miniredis stands in, and every output says so"},
+		{"redis-five", 5, "five of them that know nothing of each other, for locks that ask for a majority"},
 		{"etcd", 3, "the real server, compiled into lockchaos"},
 	}
 }
