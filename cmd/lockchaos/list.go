@@ -6,6 +6,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/scenarios"
 	"github.com/spf13/cobra"
@@ -86,8 +87,8 @@ CONFIRMS  ops whose success proves that the lock was still held
 
 func listServices(w io.Writer) error {
 	rows := [][]string{{"SERVICE", "NODES", "FROM"}}
-	for _, s := range services() {
-		rows = append(rows, []string{s.name, fmt.Sprint(s.nodes), s.about})
+	for _, k := range backends.Kinds() {
+		rows = append(rows, []string{k.Name, fmt.Sprint(len(k.Nodes)), k.About})
 	}
 	return table(w, rows)
 }
