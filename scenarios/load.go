@@ -26,6 +26,7 @@ type Catalogue struct {
 	Faults     []string
 	Moments    []string // at which a fault can strike
 	Properties []string
+	Workloads  []string
 }
 
 // Builtin returns the suites that come with lockchaos, in the order of their names.

@@ -48,7 +48,7 @@ func (v *validator) scenario(at, lockAt string, s *Scenario) {
 	if s.Store.Fenced() && slices.Contains(v.catalogue.Locks, s.Lock) && !v.catalogue.Tokens[s.Lock] {
 		v.fail(at+".store.kind", "%s gives no fencing token, so a fenced store would refuse all it writes", s.Lock)
 	}
-	v.oneOf(at+".workload.kind", "workload", s.Workload.Kind, []string{"counter"})
+	v.oneOf(at+".workload.kind", "workload", s.Workload.Kind, v.catalogue.Workloads)
 	v.oneOf(at+".workload.guard", "guard", s.Workload.Guard, []string{"none", "check"})
 	for _, p := range []struct {
 		name string

@@ -14,6 +14,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients/redislock"
 	"github.com/lockchaos/lockchaos/clients/redlock"
 	"github.com/lockchaos/lockchaos/clients/redsync"
+	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -51,6 +52,9 @@ func catalogue() scenarios.Catalogue {
 	}
 	for _, m := range nemesis.Moments() {
 		c.Moments = append(c.Moments, string(m))
+	}
+	for _, w := range harness.Workloads() {
+		c.Workloads = append(c.Workloads, w.Name)
 	}
 	for _, p := range checker.Properties() {
 		c.Properties = append(c.Properties, p.Name)
