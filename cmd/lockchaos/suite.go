@@ -42,7 +42,7 @@ func (s *suiteRun) run(ctx context.Context) error {
 		return err
 	}
 	s.dir = dir
-	s.record = runRecord{Version: version, Suite: s.name, About: s.about, Command: s.command, Program: os.Args[0], Runtime: s.where.about(), Seed: s.plans[0].Seed,
+	s.record = runRecord{Version: version, Suite: s.name, About: s.about, Command: s.command, Program: os.Args[0], Runtime: s.where.about(), Where: s.flags.where(), Seed: s.plans[0].Seed,
 		NoExpect: s.flags.noExpect, Started: began.UTC().Truncate(time.Second), Scenarios: make([]scenarioRecord, len(s.plans))}
 	s.judged = make([]judged, len(s.plans))
 	s.screen.start(&s.record, s.plans, s.flags.parallel)
