@@ -41,9 +41,15 @@ type scenario struct {
 func (e *Engine) Run(ctx context.Context, spec Spec) (err error) {
 	s := &scenario{Spec: spec, engine: e, id: strings.ToLower(rand.Text()[:10])}
 	defer func() { err = errors.Join(err, s.remove()) }()
+	// What follows the nodes' logs ends with the run.
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	if spec.Project != nil {
-		s.net = spec.Project.net
-	} else if s.net, err = e.makeNetwork(ctx, s.id); err != nil {
+		s.net, err = e.joinNodes(ctx, spec.Project, spec.Nodes)
+	} else {
+		s.net, err = e.makeNetwork(ctx, s.id)
+	}
+	if err != nil {
 		return err
 	}
 	var nodes []*runningNode
