@@ -1,5 +1,8 @@
 // Package backends starts the lock services, and the store, on hosts of a private network, and says when they answer.
 //
+// A service is a recipe (Kind): which nodes it has, what each of them runs, and when it is ready. Start launches it on hosts, or attaches to nodes that
+// run already, in containers for instance.
+//
 // # What is started
 //
 //	redis   one redis-server, as found on PATH, without persistence: a Redis that dies forgets its locks, as one configured

@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"net"
-	"os/exec"
 	"path/filepath"
 
 	"github.com/lockchaos/lockchaos/hosts"
@@ -19,10 +18,9 @@ const storePort = 7070
 func StartStore(ctx context.Context, network *hosts.Network, fencing store.Fencing, logs string) (*Node, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, fmt.Errorf("it did not answer within %v", startLimit))
 	defer cancel()
-	l := launcher{network: network, logs: logs}
-	nodes, err := l.addHosts(ctx, "store")
+	nodes, err := launcher{network: network, logs: logs}.start(ctx, storeKind(fencing))
 	if err == nil {
-		err = startStore(ctx, l, nodes[0], fencing)
+		err = nodes[0].awaitStore(ctx, fencing)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start the store: %w", err), closeHosts(nodes))
@@ -30,16 +28,21 @@ func StartStore(ctx context.Context, network *hosts.Network, fencing store.Fenci
 	return nodes[0], nil
 }
 
-func startStore(ctx context.Context, l launcher, n *Node, fencing store.Fencing) error {
-	if err := fencing.Validate(); err != nil {
-		return err
+// storeKind is the recipe of the store's node. It is no lock service, so it is not among Kinds.
+func storeKind(fencing store.Fencing) Kind {
+	return Kind{
+		Name:  "store",
+		Nodes: []NodeSpec{{Name: "store", Port: storePort}},
+		task: func(_ Kind, n NodeSpec, p Place) (Task, error) {
+			if err := fencing.Validate(); err != nil {
+				return Task{}, err
+			}
+			return Task{Args: self("store", "--listen", fmt.Sprintf("%s:%d", p.Listen, n.Port), "--fence", fencing.String(), "--data", p.Data)}, nil
+		},
 	}
-	err := l.launch(n, storePort, func(data string) *exec.Cmd {
-		return self("store", "--listen", fmt.Sprintf("%s:%d", n.Host.Addr, storePort), "--fence", fencing.String(), "--data", data)
-	})
-	if err != nil {
-		return err
-	}
+}
+
+func (n *Node) awaitStore(ctx context.Context, fencing store.Fencing) error {
 	return n.await(ctx, func(ctx context.Context) error {
 		c, err := store.Dial(ctx, n.Addr)
 		if err != nil {

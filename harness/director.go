@@ -28,9 +28,9 @@ type director struct {
 
 	mu      sync.Mutex
 	faults  []*aimed
-	holding map[int32]int64 // client → grant
-	struck  map[int32]bool  // clients that a fault has in its grip: it lets no other near
-	spans   []span          // pauses so far, for telling injected stalls from the machine's own
+	holding map[int32][]int64 // client → its grants, the oldest first
+	struck  map[int32]bool    // clients that a fault has in its grip: it lets no other near
+	spans   []span            // pauses so far, for telling injected stalls from the machine's own
 }
 
 // aimed is one fault of the plan. It is armed, then in effect, then waiting to be armed again.
@@ -44,7 +44,7 @@ type aimed struct {
 }
 
 func newDirector(rec *history.Recorder, plan scenarios.Plan, procs map[int32]*hosts.Process, ids *numbers) (*director, error) {
-	d := &director{rec: rec, procs: procs, ids: ids, holding: map[int32]int64{}, struck: map[int32]bool{}}
+	d := &director{rec: rec, procs: procs, ids: ids, holding: map[int32][]int64{}, struck: map[int32]bool{}}
 	for i, f := range plan.Scenario.Faults {
 		when, err := nemesis.ParseMoment(f.When)
 		if err != nil {
@@ -144,7 +144,7 @@ func (d *director) strikeHolder(ctx context.Context, f *aimed) error {
 		return nil
 	}
 	c := holders[f.rng.IntN(len(holders))]
-	grant := d.holding[c]
+	grant := d.holding[c][0]
 	f.armed = false
 	d.struck[c] = true
 	d.mu.Unlock()
@@ -154,7 +154,7 @@ func (d *director) strikeHolder(ctx context.Context, f *aimed) error {
 // holds notes what a client holds. A fault for any moment that has been waiting for a holder strikes.
 func (d *director) holds(ctx context.Context, client int32, grant int64) error {
 	d.mu.Lock()
-	d.holding[client] = grant
+	d.holding[client] = append(d.holding[client], grant)
 	var waiting []*aimed
 	for _, f := range d.faults {
 		if f.armed && f.aim.When == nemesis.Random {
@@ -170,11 +170,14 @@ func (d *director) holds(ctx context.Context, client int32, grant int64) error {
 	return nil
 }
 
-// releases notes that a client holds nothing any more, as far as it knows.
-func (d *director) releases(client int32) {
+// releases notes that a client does not hold the grant any more, as far as it knows.
+func (d *director) releases(client int32, grant int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	delete(d.holding, client)
+	d.holding[client] = slices.DeleteFunc(d.holding[client], func(g int64) bool { return g == grant })
+	if len(d.holding[client]) == 0 {
+		delete(d.holding, client)
+	}
 }
 
 // strike stops a client, records that, and has it go on after the planned time.
@@ -204,7 +207,7 @@ func (d *director) strike(ctx context.Context, f *aimed, client int32, grant int
 func (d *director) stillHolding(client int32, grant int64) int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.holding[client] != grant {
+	if !slices.Contains(d.holding[client], grant) {
 		return 0
 	}
 	return grant

@@ -50,13 +50,18 @@ func (r *run) phases(ctx context.Context, cancel context.CancelCauseFunc) error 
 func (r *run) workload(ctx context.Context) error {
 	r.enter(history.PhaseRun)
 	s := r.cfg.Plan.Scenario
+	job, err := r.newWorkload()
+	if err != nil {
+		return err
+	}
 	done := make(chan struct{})
 	clock := time.AfterFunc(s.Duration.Std(), func() { close(done) })
 	defer clock.Stop()
 	work, workCtx := errgroup.WithContext(ctx)
 	for _, w := range r.workers {
-		job := &counter{client: w.client, plan: s.Workload, keys: r.keys, rng: r.cfg.Plan.Stream(fmt.Sprintf("client %d", w.number)), director: r.director}
-		work.Go(func() error { return job.run(workCtx, done) })
+		a := &actor{workerProcess: w, plan: s.Workload, keys: r.keys, rng: r.cfg.Plan.Stream(fmt.Sprintf("client %d", w.number)),
+			director: r.director, done: done}
+		work.Go(func() error { return job.run(workCtx, a) })
 	}
 	work.Go(func() error { return r.director.run(workCtx, done) })
 	if err := work.Wait(); err != nil {

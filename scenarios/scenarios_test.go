@@ -16,6 +16,7 @@ var catalogue = Catalogue{
 	Faults:     []string{"pause"},
 	Moments:    []string{"after-grant", "between-read-and-write", "before-write", "random"},
 	Properties: []string{"mutual-exclusion", "unfenced-write", "lost-update", "token-order", "stuck-lock"},
+	Workloads:  []string{"counter"},
 }
 
 func TestBuiltinSuitesAreValid(t *testing.T) {

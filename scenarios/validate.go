@@ -16,7 +16,7 @@ const longest = Duration(24 * time.Hour)
 // nameForm is what a name may look like: a folder and a link are made of it.
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*(/[A-Za-z0-9][A-Za-z0-9_-]*)*$`)
 
-func (v *validator) suite(s *Suite) error {
+func (v *validator) suite(s *Suite, places []place) error {
 	if s.Name == "" {
 		v.fail("$", `a suite needs a name ("suite: my-suite")`)
 	}
@@ -24,31 +24,31 @@ func (v *validator) suite(s *Suite) error {
 		v.fail("$", "the suite has no scenarios")
 	}
 	seen := map[string]bool{}
-	for i := range s.Scenarios {
-		at := fmt.Sprintf("$.scenarios[%d]", i)
+	for i, p := range places {
 		sc := &s.Scenarios[i]
 		if seen[sc.Name] {
-			v.fail(at+".name", "a second scenario named %q", sc.Name)
+			v.fail(p.at+".name", "a second scenario named %q", sc.Name)
 		}
 		seen[sc.Name] = true
-		v.scenario(at, sc)
+		v.scenario(p.at, p.lockAt, sc)
 	}
 	return errors.Join(v.errs...)
 }
 
-func (v *validator) scenario(at string, s *Scenario) {
+// scenario checks one scenario; at and lockAt are the paths that its mistakes, and those of its lock, are told at.
+func (v *validator) scenario(at, lockAt string, s *Scenario) {
 	if s.Name == "" {
 		v.fail(at, "a scenario needs a name")
 	}
 	if s.Name != "" && !nameForm.MatchString(s.Name) {
 		v.fail(at+".name", "%q: a name is words of letters, digits, - and _, joined by slashes, as in redis-setnx/pause-holder/unfenced", s.Name)
 	}
-	v.oneOf(at+".lock", "lock", s.Lock, v.catalogue.Locks)
+	v.oneOf(lockAt, "lock", s.Lock, v.catalogue.Locks)
 	v.oneOf(at+".store.kind", "store kind", s.Store.Kind, []string{"fenced", "unfenced"})
 	if s.Store.Fenced() && slices.Contains(v.catalogue.Locks, s.Lock) && !v.catalogue.Tokens[s.Lock] {
 		v.fail(at+".store.kind", "%s gives no fencing token, so a fenced store would refuse all it writes", s.Lock)
 	}
-	v.oneOf(at+".workload.kind", "workload", s.Workload.Kind, []string{"counter"})
+	v.oneOf(at+".workload.kind", "workload", s.Workload.Kind, v.catalogue.Workloads)
 	v.oneOf(at+".workload.guard", "guard", s.Workload.Guard, []string{"none", "check"})
 	for _, p := range []struct {
 		name string

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/etcd"
@@ -13,6 +14,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients/redislock"
 	"github.com/lockchaos/lockchaos/clients/redlock"
 	"github.com/lockchaos/lockchaos/clients/redsync"
+	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -25,29 +27,10 @@ func locks() []clients.Kind {
 // workerLocks are those that a worker knows: the catalogue, and the lock that does nothing, for measuring the harness.
 func workerLocks() []clients.Kind { return append(locks(), noop.Noop) }
 
-// service is what `list services` tells of one service; package backends knows how each is started.
-type service struct {
-	name  string
-	nodes int
-	about string
-}
-
-func services() []service {
-	return []service{
-		{"redis", 1, "redis-server of this machine, nothing on disk; where it is missing, miniredis stands in, and every output says so"},
-		{"redis-five", 5, "five of them that know nothing of each other, for locks that ask for a majority"},
-		{"etcd", 3, "the real server, compiled into lockchaos"},
-	}
-}
-
 // nodesOf is how many nodes a service has; 0 if there is no such service.
 func nodesOf(name string) int {
-	for _, s := range services() {
-		if s.name == name {
-			return s.nodes
-		}
-	}
-	return 0
+	k, _ := backends.Lookup(name)
+	return len(k.Nodes)
 }
 
 // fault is what `list faults` tells of one fault.
@@ -69,6 +52,9 @@ func catalogue() scenarios.Catalogue {
 	}
 	for _, m := range nemesis.Moments() {
 		c.Moments = append(c.Moments, string(m))
+	}
+	for _, w := range harness.Workloads() {
+		c.Workloads = append(c.Workloads, w.Name)
 	}
 	for _, p := range checker.Properties() {
 		c.Properties = append(c.Properties, p.Name)
