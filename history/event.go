@@ -24,13 +24,20 @@ const (
 	// Watermark: every request that the store handled before Start is in the Ledger events so far.
 	Watermark
 	// Exit: a client's process ended or was retired; nothing that it did not already start will start. Start
-	// is the stamp by which the process was certainly gone.
+	// is the stamp by which the process was certainly gone, Process its last incarnation. After a kill a fresh process may go on under the same
+	// client number, with a greater Process: it knows nothing of what its predecessor held, and nobody gave that back.
 	Exit
 	// Mark: the harness passes from one phase to the next; Text is a Phase.
 	Mark
+	// Count: a figure that a server tells of itself. Text says which (CountRequests), Value how many.
+	Count
 	// End: the history is complete. A history without it is truncated.
 	End
 )
+
+// CountRequests is the figure of a Count: the requests that all nodes of the lock service together have handled since they started. In workload
+// stampede it is recorded when all clients wait but the holder, and again at the end of the workload's time.
+const CountRequests = "requests"
 
 // The phases that Mark announces.
 const (
@@ -90,7 +97,7 @@ type Event struct {
 	Version int64
 	// Replaced is the version that an accepted Write replaced.
 	Replaced int64
-	// Value is what was read or is to be written.
+	// Value is what was read or is to be written, or what a Count counted.
 	Value int64
 	// Seq is the entry's place in the store's ledger, over all keys, from 1.
 	Seq int64
@@ -111,7 +118,7 @@ type Event struct {
 	// an indeterminate op.
 	Client, Process int32
 
-	// Text is the error of a Fail or Info, why a Lost was told, the phase of a Mark.
+	// Text is the error of a Fail or Info, why a Lost was told, the phase of a Mark, the figure of a Count.
 	Text string
 	// Fault is set on Fault events only.
 	Fault *FaultInfo
@@ -121,13 +128,13 @@ type Event struct {
 // only the end has the evidence.
 type FaultInfo struct {
 	ID int `json:"id"`
-	// Kind is the fault's name: "pause", "stall" …
+	// Kind is the fault's name: "pause", "kill", "stall" …
 	Kind string `json:"kind"`
 	// Phase is "begin" or "end".
 	Phase string `json:"phase"`
-	// Target is what was aimed at, symbolically: "holder", "client 3", "redis-1".
+	// Target is what was aimed at, symbolically: "holder", "client 3", "redis-1", "majority".
 	Target string `json:"target,omitempty"`
-	// When is the moment aimed at: "after-grant", "before-write", "between-read-and-write", "random".
+	// When is the moment aimed at: "acquiring" (Clients then have an open acquire), "after-grant", "before-write", "between-read-and-write", "random".
 	When string `json:"when,omitempty"`
 	// Clients are those that the fault touches: their process, their links or their clock.
 	Clients []int32 `json:"clients,omitempty"`
@@ -137,7 +144,8 @@ type FaultInfo struct {
 	Store bool `json:"store,omitempty"`
 	// Holding is the grant that the target held when the fault took effect; 0: none, so the fault met no holder.
 	Holding int64 `json:"holding,omitempty"`
-	// From and To are the measured beginning and end of the effect, ns since Header.Origin (on the end event).
+	// From and To are the measured beginning and end of the effect, ns since Header.Origin (on the end event). A kill's effect is the end
+	// of the process: at From it still ran, at To it was gone.
 	From int64 `json:"from,omitempty"`
 	To   int64 `json:"to,omitempty"`
 	// Injected is false for what the machine did by itself: a stall of a worker's heartbeat.
@@ -155,7 +163,7 @@ func (t Type) String() string { return typeNames[t] }
 func (k Kind) String() string { return kindNames[k] }
 
 var typeNames = [...]string{TypeNone: "", Invoke: "invoke", OK: "ok", Fail: "fail", Info: "info", Lost: "lost", Fault: "fault",
-	Ledger: "ledger", Watermark: "watermark", Exit: "exit", Mark: "mark", End: "end"}
+	Ledger: "ledger", Watermark: "watermark", Exit: "exit", Mark: "mark", Count: "count", End: "end"}
 
 var kindNames = [...]string{KindNone: "", Acquire: "acquire", Release: "release", Renew: "renew", Held: "held",
 	Read: "read", Write: "write", Close: "close"}

@@ -90,7 +90,7 @@ type Needs struct {
 	// Handovers is the least number of contended hand-overs: grants of a key to another client than the last, to a client that was
 	// already waiting while the previous grant was held.
 	Handovers int `json:"handovers"`
-	// Bites is the least number of faults that must have taken effect on a holder.
+	// Bites is the least number of faults that must have taken effect on what they were aimed at: a holder, a client that acquires, nodes.
 	Bites int `json:"bites,omitempty"`
 }
 

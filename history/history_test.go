@@ -27,7 +27,7 @@ func testHeader() Header {
 // anyEvent draws an event as the harness could record it.
 func anyEvent(t *rapid.T) Event {
 	stamp := rapid.Int64Range(0, 1<<50)
-	e := Event{Time: rapid.Int64Range(1, 1<<50).Draw(t, "t"), Type: Type(rapid.IntRange(int(Invoke), int(Mark)).Draw(t, "type"))}
+	e := Event{Time: rapid.Int64Range(1, 1<<50).Draw(t, "t"), Type: Type(rapid.IntRange(int(Invoke), int(Count)).Draw(t, "type"))}
 	switch e.Type {
 	case Fault:
 		e.Fault = &FaultInfo{ID: 3, Kind: "pause", Phase: "end", Clients: []int32{1, 2}, From: stamp.Draw(t, "from"), Evidence: rapid.String().Draw(t, "evidence")}
@@ -35,7 +35,7 @@ func anyEvent(t *rapid.T) Event {
 	case Watermark, Exit:
 		e.Start, e.Client = stamp.Draw(t, "start"), rapid.Int32Range(0, 9).Draw(t, "client")
 		return e
-	case Mark:
+	case Mark, Count:
 		e.Text = PhaseProbe
 		return e
 	}
