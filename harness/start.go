@@ -117,7 +117,7 @@ func (r *run) header() history.Header {
 	h := history.Header{
 		Format: history.FormatVersion, Scenario: s.Name, Seed: r.cfg.Plan.Seed, Started: time.Now().UTC().Truncate(time.Millisecond),
 		Origin: monotime.Now() - 1, Lock: s.Lock, Service: r.cfg.Lock.Service, Workload: s.Workload.Kind, Guard: s.Workload.Guard,
-		Fault: fault, Clients: s.Clients, TTL: int64(s.TTL), Stall: r.stall(), Claims: history.Claims(r.cfg.Lock.Claims),
+		Fault: fault, Clients: s.Clients, TTL: int64(s.TTL), Stall: r.stall(), Claims: history.Claims(r.cfg.Lock.ClaimsFor(time.Duration(s.TTL))),
 		Store:    history.Store{Engine: "sqlite", Fenced: s.Store.Fenced(), FenceReads: s.Store.ReadsRaise()},
 		Needs:    history.Needs(s.Needs),
 		Versions: append(append([]history.Part{}, r.cfg.Versions...), history.Part{Name: "store", Version: r.store.Version}),

@@ -150,8 +150,8 @@ func parseHeader(line []byte) (Header, []string, error) {
 	if err := decodeStrict(line, &w); err != nil {
 		return Header{}, nil, err
 	}
-	if w.Claims.Permits < 1 {
-		return Header{}, nil, fmt.Errorf("claims.permits is %d; a lock has at least 1", w.Claims.Permits)
+	if w.Claims.Permits < 0 {
+		return Header{}, nil, fmt.Errorf("claims.permits is %d; a lock has at least 1, or 0 if it claims no exclusion", w.Claims.Permits)
 	}
 	return w.Header, w.Keys, nil
 }

@@ -57,12 +57,14 @@ type Claims struct {
 	LostGrace int64 `json:"lost_grace_ns,omitempty"`
 	// Fair: the lock grants in the order in which waiters were enqueued.
 	Fair bool `json:"fair,omitempty"`
-	// Permits is how many may hold a key at once; 1 for an exclusive lock.
+	// Permits is how many may hold a key at once; 1 for an exclusive lock, 0 for one that claims no exclusion at all.
 	Permits int `json:"permits"`
 	// Reentrant: an owner may acquire again what it holds.
 	Reentrant bool `json:"reentrant,omitempty"`
 	// NoExpiry: the lock never expires by itself.
 	NoExpiry bool `json:"no_expiry,omitempty"`
+	// WakesOne: a release wakes only the next waiter, so the requests for one release do not grow with the number of waiters.
+	WakesOne bool `json:"wakes_one,omitempty"`
 }
 
 // ConfirmsOp tells whether a success of the op proves that the hold still stood.

@@ -102,7 +102,7 @@ func TestMalformedInputIsLocated(t *testing.T) {
 		{"another format", `{"type":"invoke"}` + "\n", `x.jsonl:1: no "lockchaos" field`},
 		{"newer format", `{"lockchaos":9}` + "\n", "x.jsonl:1: format version 9"},
 		{"header cut", `{"lockchaos":1`, "x.jsonl:1: cut inside the header line"},
-		{"no permits", `{"lockchaos":1,"claims":{}}` + "\n", "x.jsonl:1: claims.permits is 0"},
+		{"negative permits", `{"lockchaos":1,"claims":{"permits":-1}}` + "\n", "x.jsonl:1: claims.permits is -1"},
 		{"not JSON", head + `{"t":1,"type":"mark"]` + "\n", "x.jsonl:2:21: invalid character ']'"},
 		{"unknown field", head + `{"t":1,"type":"mark","colour":3}` + "\n", `x.jsonl:2: json: unknown field "colour"`},
 		{"unknown type", head + `{"t":1,"type":"marc"}` + "\n", `x.jsonl:2: unknown type "marc"`},

@@ -47,7 +47,7 @@ func frozenHolder(s *suite) {
 	if h.watcher {
 		start := time.Now()
 		h.expect("lost")
-		if grace := time.Duration(s.kind.Claims.LostGrace); grace > 0 && time.Since(start) > grace+s.Slack/3 {
+		if grace := time.Duration(s.kind.ClaimsFor(s.TTL).LostGrace); grace > 0 && time.Since(start) > grace+s.Slack/3 {
 			s.Errorf("told of the loss after %v, the lock claims %v", time.Since(start), grace)
 		}
 	}

@@ -22,13 +22,19 @@ import (
 
 // Lease is the lock etcd-lease.
 var Lease = clients.Kind{
-	Name:    "etcd-lease",
-	About:   "etcd's own lock: a session with a lease and a queue of keys; the token is the create revision of the lock's key",
-	Service: "etcd",
-	Claims:  clients.Claims{Validity: "session", Token: "fencing", LostGrace: int64(2 * time.Second), Permits: 1},
+	Name:      "etcd-lease",
+	About:     "etcd's own lock: a session with a lease and a queue of keys; the token is the create revision of the lock's key",
+	Service:   "etcd",
+	Claims:    clients.Claims{Validity: "session", Token: "fencing", Permits: 1},
+	LostGrace: lostGrace,
 	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
 		return open(c)
 	},
+}
+
+// lostGrace is how soon the library notices that its lease has ended: see the package's documentation.
+func lostGrace(ttl time.Duration) time.Duration {
+	return max(2*time.Second, ttl/3+time.Second)
 }
 
 // prefix is where all locks live.

@@ -17,15 +17,16 @@ import (
 // setting lockWatchdogTimeout), with one thing added: Redisson's locks do not tell the application of a lease that could not be
 // renewed, this one does.
 //
-// It claims to tell of a loss within 11 s. A loss that the lock can be blamed for not noticing (a key deleted, or the server's data
-// gone, while client and links are well) shows at the next renewal, so within TTL/3 and an answer. A claim is one number
-// for every TTL; this one is honest up to Redisson's default TTL of 30 s, and generous below.
+// It claims to tell of a loss within the TTL. A loss that the lock can be blamed for not noticing (a key deleted, or the server's data
+// gone, while client and links are well) shows at the next renewal, after TTL/3 at the latest; its answer is waited for as long again; and a lease
+// that no renewal confirmed for a TTL is given up.
 var Watchdog = clients.Kind{
 	Name:    "redis-watchdog",
 	About:   "redis-setnx whose lease is renewed every TTL/3 while the client lives, with a lost-event when that fails (Redisson's scheme)",
 	Service: "redis",
-	Claims: clients.Claims{Validity: "session", Token: "none", Confirms: []string{"release"}, Permits: 1,
-		LostGrace: int64(11 * time.Second)},
+	Claims:  clients.Claims{Validity: "session", Token: "none", Confirms: []string{"release"}, Permits: 1},
+	// One interval, one answer, and as much to spare.
+	LostGrace: func(ttl time.Duration) time.Duration { return ttl },
 	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
 		return openWatchdog(c)
 	},

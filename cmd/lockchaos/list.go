@@ -8,6 +8,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/scenarios"
 	"github.com/spf13/cobra"
 )
@@ -67,13 +68,21 @@ func listLocks(w io.Writer) error {
 		if confirms == "" {
 			confirms = "nothing"
 		}
-		rows = append(rows, []string{k.Name, k.Service, k.Claims.Validity, k.Claims.Token, confirms, k.About})
+		rows = append(rows, []string{k.Name, k.Service, k.Claims.Validity, k.Claims.Token, confirms, described(k)})
 	}
 	if err := table(w, rows); err != nil {
 		return err
 	}
 	_, err := fmt.Fprint(w, locksLegend)
 	return err
+}
+
+// described says how a lock works, and of a control that it is one.
+func described(k clients.Kind) string {
+	if k.Control == "" {
+		return k.About
+	}
+	return fmt.Sprintf("BROKEN ON PURPOSE, to be caught by %s: %s", k.Control, k.About)
 }
 
 // locksLegend says what the claims in the list mean.
