@@ -92,7 +92,11 @@ func (r *run) beginHistory(file io.Writer) (err error) {
 		w.rec = r.rec
 		procs[w.number] = w.proc
 	}
-	r.director, err = newDirector(r.rec, r.cfg.Plan, procs, &r.ids)
+	var nodes []target
+	for _, n := range r.service.Nodes {
+		nodes = append(nodes, target{n.Name, n.Host})
+	}
+	r.director, err = newDirector(r.rec, r.cfg.Plan, procs, nodes, &r.ids)
 	r.recording.Store(err == nil)
 	return err
 }
