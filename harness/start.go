@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/lockchaos/lockchaos/backends"
@@ -32,6 +33,9 @@ func (r *run) start(ctx context.Context, file io.Writer) (err error) {
 	if err := up.Wait(); err != nil {
 		return err
 	}
+	if err := r.introduce(); err != nil {
+		return err
+	}
 	if err := r.openAll(ctx); err != nil {
 		return err
 	}
@@ -39,6 +43,19 @@ func (r *run) start(ctx context.Context, file io.Writer) (err error) {
 		return err
 	}
 	return r.dialStore(ctx)
+}
+
+// introduce tells clients and servers each other's link addresses: a hundred clients that asked for them all at once would be too many.
+func (r *run) introduce() error {
+	servers := []*hosts.Host{r.store.Host}
+	for _, n := range r.service.Nodes {
+		servers = append(servers, n.Host)
+	}
+	var clients []*hosts.Host
+	for _, w := range append(slices.Clone(r.workers), r.probes...) {
+		clients = append(clients, w.proc.Host())
+	}
+	return hosts.Introduce(clients, servers)
 }
 
 func (r *run) startService(ctx context.Context) (err error) {
