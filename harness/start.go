@@ -23,8 +23,10 @@ func (r *run) start(ctx context.Context, file io.Writer) (err error) {
 	r.enter(phaseStart)
 	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, fmt.Errorf("not everything was up within %v", startLimit))
 	defer cancel()
-	if r.network, err = hosts.NewNetwork(hosts.DefaultPrefix); err != nil {
-		return err
+	if r.network = r.cfg.Network; r.network == nil {
+		if r.network, err = hosts.NewNetwork(hosts.DefaultPrefix); err != nil {
+			return err
+		}
 	}
 	var up errgroup.Group
 	up.Go(func() error { return r.startService(ctx) })
@@ -59,7 +61,7 @@ func (r *run) introduce() error {
 }
 
 func (r *run) startService(ctx context.Context) (err error) {
-	r.service, err = backends.Start(ctx, r.network, backends.Spec{Service: r.cfg.Lock.Service, Logs: r.cfg.Logs})
+	r.service, err = backends.Start(ctx, r.network, backends.Spec{Service: r.cfg.Lock.Service, Logs: r.cfg.Logs, Attached: r.cfg.Attached})
 	return err
 }
 
