@@ -21,6 +21,8 @@ type Header struct {
 	Fault    string `json:"fault"` // what was planned, in a word: "none", "pause-holder"
 	Clients  int    `json:"clients"`
 	TTL      int64  `json:"ttl_ns"` // the lock's TTL or session timeout
+	// Bound is for how long (ns) a cycle of clients that wait for each other must have lasted to be a deadlock; 0: half the TTL.
+	Bound int64 `json:"bound_ns,omitempty"`
 	// Stall is the heartbeat delay (ns) from which a stall was recorded: TTL/10.
 	Stall int64 `json:"stall_ns"`
 
@@ -92,7 +94,7 @@ type Needs struct {
 	// Handovers is the least number of contended hand-overs: grants of a key to another client than the last, to a client that was
 	// already waiting while the previous grant was held.
 	Handovers int `json:"handovers"`
-	// Bites is the least number of faults that must have taken effect on a holder.
+	// Bites is the least number of faults that must have taken effect on what they were aimed at: a holder, a client that acquires, nodes.
 	Bites int `json:"bites,omitempty"`
 }
 
