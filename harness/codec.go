@@ -108,6 +108,8 @@ func (r *reply) appendLine(buf []byte) []byte {
 	f.flag("refused", r.Refused)
 	f.flag("not_held", r.NotHeld)
 	f.flag("busy", r.Busy)
+	f.flag("conflict", r.Conflict)
+	f.flag("atomic", r.Atomic)
 	f.word("event", r.Event)
 	f.text("key", r.Key)
 	f.number("grant", r.Grant)
@@ -233,6 +235,10 @@ func (r *reply) flagOf(name string) *bool {
 		return &r.NotHeld
 	case "busy":
 		return &r.Busy
+	case "conflict":
+		return &r.Conflict
+	case "atomic":
+		return &r.Atomic
 	}
 	return nil
 }

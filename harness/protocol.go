@@ -64,6 +64,8 @@ type reply struct {
 	Refused  bool `json:"refused,omitempty"`
 	NotHeld  bool `json:"not_held,omitempty"`
 	Busy     bool `json:"busy,omitempty"`
+	Conflict bool `json:"conflict,omitempty"`
+	Atomic   bool `json:"atomic,omitempty"`
 
 	Event string `json:"event,omitempty"`
 	Key   string `json:"key,omitempty"`

@@ -27,17 +27,60 @@ type Scenario struct {
 
 // Store is the protected resource.
 type Store struct {
-	// Kind is "fenced" or "unfenced".
+	// Kind is one of StoreKinds.
 	Kind string `yaml:"kind"`
+	// Engine is what keeps the ledger: "sqlite" (when it is not given), "postgres", "redis" or "etcd".
+	Engine string `yaml:"engine,omitempty"`
 	// FenceReads: on a fenced store, reads raise the fence too. Only "true" (the default) keeps a read-modify-write whole.
 	FenceReads *bool `yaml:"fence_reads,omitempty"`
 }
 
+// The kinds of store. The last two are broken on purpose.
+const (
+	storeUnfenced = "unfenced"
+	storeFenced   = "fenced"
+	// storeGuarded has no fence: each write looks at the lock's own key in etcd.
+	storeGuarded = "guarded"
+	// storeGTE accepts a token that is equal to the highest one seen, though it comes with another grant.
+	storeGTE = "broken-fence-gte"
+	// storeWriteOnly has a fence that only writes raise.
+	storeWriteOnly = "broken-fence-write-only"
+)
+
+// StoreKinds lists the kinds of store.
+func StoreKinds() []string {
+	return []string{storeUnfenced, storeFenced, storeGuarded, storeGTE, storeWriteOnly}
+}
+
 // Fenced tells whether the store checks tokens.
-func (s Store) Fenced() bool { return s.Kind == "fenced" }
+func (s Store) Fenced() bool {
+	return s.Kind == storeFenced || s.Kind == storeGTE || s.Kind == storeWriteOnly
+}
 
 // ReadsRaise tells whether reads raise the fence.
-func (s Store) ReadsRaise() bool { return s.Fenced() && (s.FenceReads == nil || *s.FenceReads) }
+func (s Store) ReadsRaise() bool {
+	return s.Fenced() && s.Kind != storeWriteOnly && (s.FenceReads == nil || *s.FenceReads)
+}
+
+// AcceptsEqual tells whether the fence is the broken one that accepts an equal token of another grant.
+func (s Store) AcceptsEqual() bool { return s.Kind == storeGTE }
+
+// Guarded tells whether each write looks at the lock's own key.
+func (s Store) Guarded() bool { return s.Kind == storeGuarded }
+
+// EngineName is the engine, where it is not given too.
+func (s Store) EngineName() string {
+	switch {
+	case s.Engine != "":
+		return s.Engine
+	case s.Guarded():
+		return guardEngine
+	}
+	return "sqlite"
+}
+
+// guardEngine is the engine that can look at a lock's key in the transaction that writes.
+const guardEngine = "etcd"
 
 // Workload is what every client does, again and again.
 type Workload struct {

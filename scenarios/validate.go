@@ -44,10 +44,7 @@ func (v *validator) scenario(at, lockAt string, s *Scenario) {
 		v.fail(at+".name", "%q: a name is words of letters, digits, - and _, joined by slashes, as in redis-setnx/pause-holder/unfenced", s.Name)
 	}
 	v.oneOf(lockAt, "lock", s.Lock, v.catalogue.Locks)
-	v.oneOf(at+".store.kind", "store kind", s.Store.Kind, []string{"fenced", "unfenced"})
-	if s.Store.Fenced() && slices.Contains(v.catalogue.Locks, s.Lock) && !v.catalogue.Tokens[s.Lock] {
-		v.fail(at+".store.kind", "%s gives no fencing token, so a fenced store would refuse all it writes", s.Lock)
-	}
+	v.store(at+".store", s)
 	v.oneOf(at+".workload.kind", "workload", s.Workload.Kind, v.catalogue.Workloads)
 	v.oneOf(at+".workload.guard", "guard", s.Workload.Guard, []string{"none", "check"})
 	for _, p := range []struct {
@@ -74,6 +71,30 @@ func (v *validator) scenario(at, lockAt string, s *Scenario) {
 		v.fault(fmt.Sprintf("%s.faults[%d]", at, i), &s.Faults[i])
 	}
 	v.expect(at+".expect", s.Expect)
+}
+
+func (v *validator) store(at string, s *Scenario) {
+	v.oneOf(at+".kind", "store kind", s.Store.Kind, StoreKinds())
+	v.oneOf(at+".engine", "store engine", s.Store.EngineName(), v.catalogue.Engines)
+	if s.Store.FenceReads != nil && s.Store.Kind != storeFenced {
+		v.fail(at+".fence_reads", "fence_reads is for a store of kind fenced, not %s", s.Store.Kind)
+	}
+	if s.Store.Guarded() && s.Store.EngineName() != guardEngine {
+		v.fail(at+".engine", "a guarded store looks at the lock's key in etcd: its engine is etcd, not %s", s.Store.Engine)
+	}
+	if !slices.Contains(v.catalogue.Locks, s.Lock) {
+		return
+	}
+	if s.Store.Fenced() && !v.catalogue.Tokens[s.Lock] {
+		v.fail(at+".kind", "%s gives no fencing token, so a fenced store would refuse all it writes", s.Lock)
+	}
+	if guards := v.catalogue.Guards[s.Lock]; guards != s.Store.Guarded() {
+		if guards {
+			v.fail(at+".kind", "%s guards each write by its own key: its store is of kind guarded, not %s", s.Lock, s.Store.Kind)
+		} else {
+			v.fail(at+".kind", "%s has no key in etcd that a guarded store could look at; etcd-txn has", s.Lock)
+		}
+	}
 }
 
 func (v *validator) fault(at string, f *Fault) {
