@@ -110,6 +110,8 @@ func (r *reply) appendLine(buf []byte) []byte {
 	f.flag("busy", r.Busy)
 	f.flag("conflict", r.Conflict)
 	f.flag("atomic", r.Atomic)
+	f.flag("can_ask", r.CanAsk)
+	f.flag("can_renew", r.CanRenew)
 	f.word("event", r.Event)
 	f.text("key", r.Key)
 	f.number("grant", r.Grant)
@@ -239,6 +241,10 @@ func (r *reply) flagOf(name string) *bool {
 		return &r.Conflict
 	case "atomic":
 		return &r.Atomic
+	case "can_ask":
+		return &r.CanAsk
+	case "can_renew":
+		return &r.CanRenew
 	}
 	return nil
 }

@@ -67,6 +67,10 @@ type reply struct {
 	Conflict bool `json:"conflict,omitempty"`
 	Atomic   bool `json:"atomic,omitempty"`
 
+	// CanAsk and CanRenew, in the answer to open: the lock can be asked whether a grant still stands, grants are renewed by the application.
+	CanAsk   bool `json:"can_ask,omitempty"`
+	CanRenew bool `json:"can_renew,omitempty"`
+
 	Event string `json:"event,omitempty"`
 	Key   string `json:"key,omitempty"`
 	Grant int64  `json:"grant,omitempty"`

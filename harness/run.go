@@ -25,6 +25,12 @@ type Config struct {
 	Lock clients.Kind
 	// History is the file to write; Logs the folder for the logs of nodes and workers.
 	History, Logs string
+	// Network is where to add hosts; nil: the run makes a network of its own. The run closes either.
+	Network *hosts.Network
+	// Attached are the nodes that run already on that network: those of the lock's service, then none is launched.
+	Attached []backends.Attached
+	// Keys begins the name of each lock, where the service has seen other runs.
+	Keys string
 	// Versions names the parts that the caller knows (lockchaos, kernel); the run adds what it starts.
 	Versions []history.Part
 	// Progress, if set, is called now and then, and at every change of phase.
@@ -92,7 +98,7 @@ func Run(ctx context.Context, cfg Config) (err error) {
 func newRun(cfg Config) *run {
 	r := &run{cfg: cfg, began: monotime.Now(), keyIDs: map[string]history.KeyID{}}
 	for i := range cfg.Plan.Scenario.Keys {
-		key := fmt.Sprintf("k%d", i)
+		key := fmt.Sprintf("%sk%d", cfg.Keys, i)
 		r.keys = append(r.keys, key)
 		r.keyIDs[key] = history.KeyID(i)
 	}

@@ -22,8 +22,10 @@ func (r *run) start(ctx context.Context, file io.Writer) (err error) {
 	r.enter(phaseStart)
 	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, fmt.Errorf("not everything was up within %v", startLimit))
 	defer cancel()
-	if r.network, err = hosts.NewNetwork(hosts.DefaultPrefix); err != nil {
-		return err
+	if r.network = r.cfg.Network; r.network == nil {
+		if r.network, err = hosts.NewNetwork(hosts.DefaultPrefix); err != nil {
+			return err
+		}
 	}
 	var up errgroup.Group
 	if r.cfg.Plan.Scenario.Store.Guarded() {
@@ -46,7 +48,7 @@ func (r *run) start(ctx context.Context, file io.Writer) (err error) {
 }
 
 func (r *run) startService(ctx context.Context) (err error) {
-	r.service, err = backends.Start(ctx, r.network, backends.Spec{Service: r.cfg.Lock.Service, Logs: r.cfg.Logs})
+	r.service, err = backends.Start(ctx, r.network, backends.Spec{Service: r.cfg.Lock.Service, Logs: r.cfg.Logs, Attached: r.cfg.Attached})
 	return err
 }
 
@@ -104,7 +106,11 @@ func (r *run) beginHistory(file io.Writer) (err error) {
 		w.rec = r.rec
 		procs[w.number] = w.proc
 	}
-	r.director, err = newDirector(r.rec, r.cfg.Plan, procs, &r.ids)
+	var nodes []target
+	for _, n := range r.service.Nodes {
+		nodes = append(nodes, target{n.Name, n.Host})
+	}
+	r.director, err = newDirector(r.rec, r.cfg.Plan, procs, nodes, &r.ids)
 	r.recording.Store(err == nil)
 	return err
 }

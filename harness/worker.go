@@ -95,6 +95,8 @@ func (w *worker) carryOut(ctx context.Context, c command) reply {
 		return w.acquire(ctx, c)
 	case "held":
 		return w.held(ctx, c)
+	case "renew":
+		return w.renew(ctx, c)
 	case "release":
 		return w.release(ctx, c)
 	case "read", "write":
@@ -131,7 +133,7 @@ func (w *worker) begin(ctx context.Context, c command) reply {
 		return reply{Result: resultFail, Error: "open comes once, first, and says who the worker is"}
 	}
 	w.open = *c.Open
-	return w.timed(func() error {
+	r := w.timed(func() error {
 		kind, err := find(w.kinds, w.open.Lock)
 		if err != nil {
 			return err
@@ -154,6 +156,9 @@ func (w *worker) begin(ctx context.Context, c command) reply {
 		}
 		return nil
 	})
+	_, r.CanAsk = w.lock.(clients.Holder)
+	_, r.CanRenew = w.lock.(clients.Renewer)
+	return r
 }
 
 func find(kinds []clients.Kind, name string) (clients.Kind, error) {
@@ -267,6 +272,37 @@ func (w *worker) held(ctx context.Context, c command) reply {
 		return reply{Result: resultFail, Error: clients.ErrUnsupported.Error()}
 	}
 	return w.timed(func() error { return asked.Held(ctx, h.grant) })
+}
+
+// renew asks the lock for more time. What it grants takes the place of what the application had.
+func (w *worker) renew(ctx context.Context, c command) reply {
+	h, mistake := w.believed(c)
+	if mistake != nil {
+		return *mistake
+	}
+	renewer, ok := w.lock.(clients.Renewer)
+	if !ok {
+		return reply{Result: resultFail, Error: clients.ErrUnsupported.Error()}
+	}
+	var g clients.Grant
+	r := w.timed(func() (err error) {
+		g, err = renewer.Renew(ctx, h.grant)
+		return err
+	})
+	if r.Result != resultOK {
+		return r
+	}
+	r.Attempt = g.Attempt
+	if g.HasValidFor {
+		r.ValidFor = &g.ValidFor
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if now, ok := w.grants[c.Key]; ok && now.op == h.op {
+		now.grant = g
+		w.grants[c.Key] = now
+	}
+	return r
 }
 
 func (w *worker) release(ctx context.Context, c command) reply {

@@ -29,6 +29,8 @@ type Catalogue struct {
 	Moments    []string // at which a fault can strike
 	Properties []string
 	Workloads  []string
+	// CheckFault tells whether a fault of a known kind, at a known moment, can strike its target under the lock; nil: any can.
+	CheckFault func(lock string, f Fault) error
 }
 
 // Builtin returns the suites that come with lockchaos, in the order of their names.

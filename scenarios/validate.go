@@ -46,6 +46,7 @@ func (v *validator) scenario(at, lockAt string, s *Scenario) {
 	v.oneOf(lockAt, "lock", s.Lock, v.catalogue.Locks)
 	v.store(at+".store", s)
 	v.oneOf(at+".workload.kind", "workload", s.Workload.Kind, v.catalogue.Workloads)
+	v.workload(at, s)
 	v.oneOf(at+".workload.guard", "guard", s.Workload.Guard, []string{"none", "check"})
 	for _, p := range []struct {
 		name string
@@ -68,40 +69,21 @@ func (v *validator) scenario(at, lockAt string, s *Scenario) {
 		v.fail(at+".needs", "needs can't be negative")
 	}
 	for i := range s.Faults {
-		v.fault(fmt.Sprintf("%s.faults[%d]", at, i), &s.Faults[i])
+		v.fault(fmt.Sprintf("%s.faults[%d]", at, i), s.Lock, &s.Faults[i])
 	}
 	v.expect(at+".expect", s.Expect)
 }
 
-func (v *validator) store(at string, s *Scenario) {
-	v.oneOf(at+".kind", "store kind", s.Store.Kind, StoreKinds())
-	v.oneOf(at+".engine", "store engine", s.Store.EngineName(), v.catalogue.Engines)
-	if s.Store.FenceReads != nil && s.Store.Kind != storeFenced {
-		v.fail(at+".fence_reads", "fence_reads is for a store of kind fenced, not %s", s.Store.Kind)
-	}
-	if s.Store.Guarded() && s.Store.EngineName() != guardEngine {
-		v.fail(at+".engine", "a guarded store looks at the lock's key in etcd: its engine is etcd, not %s", s.Store.Engine)
-	}
-	if !slices.Contains(v.catalogue.Locks, s.Lock) {
-		return
-	}
-	if s.Store.Fenced() && !v.catalogue.Tokens[s.Lock] {
-		v.fail(at+".kind", "%s gives no fencing token, so a fenced store would refuse all it writes", s.Lock)
-	}
-	if guards := v.catalogue.Guards[s.Lock]; guards != s.Store.Guarded() {
-		if guards {
-			v.fail(at+".kind", "%s guards each write by its own key: its store is of kind guarded, not %s", s.Lock, s.Store.Kind)
-		} else {
-			v.fail(at+".kind", "%s has no key in etcd that a guarded store could look at; etcd-txn has", s.Lock)
+func (v *validator) fault(at, lock string, f *Fault) {
+	before := len(v.errs)
+	v.oneOf(at+".kind", "fault", f.Kind, v.catalogue.Faults)
+	v.oneOf(at+".when", "moment", f.When, v.catalogue.Moments)
+	if len(v.errs) == before && v.catalogue.CheckFault != nil && slices.Contains(v.catalogue.Locks, lock) {
+		if err := v.catalogue.CheckFault(lock, *f); err != nil {
+			v.fail(at+".target", "%v", err)
 		}
 	}
-}
-
-func (v *validator) fault(at string, f *Fault) {
-	v.oneOf(at+".kind", "fault", f.Kind, v.catalogue.Faults)
-	v.oneOf(at+".target", "target", f.Target, []string{"holder"})
-	v.oneOf(at+".when", "moment", f.When, v.catalogue.Moments)
-	if f.For <= 0 || f.For > longest {
+	if f.For <= 0 && !f.momentary() || f.For > longest {
 		v.fail(at+".for", "a fault must last longer than 0, and at most %v", longest)
 	}
 	if f.Every.Max <= 0 || f.Every.Max > longest || f.After > longest {

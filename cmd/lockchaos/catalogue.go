@@ -35,16 +35,36 @@ func nodesOf(name string) int {
 	return len(k.Nodes)
 }
 
+// nodeNames are the names of a service's nodes.
+func nodeNames(service string) (names []string) {
+	k, _ := backends.Lookup(service)
+	for _, n := range k.Nodes {
+		names = append(names, n.Name)
+	}
+	return names
+}
+
 // fault is what `list faults` tells of one fault.
 type fault struct{ name, about, targets, needs string }
 
-func faults() []fault {
-	return []fault{{"pause", "stops every thread of a client's process group (SIGSTOP), as a stop-the-world collection or a suspended virtual machine does",
-		"holder; at after-grant, between-read-and-write, before-write, random", "local runtime"}}
+func faults() (all []fault) {
+	for _, k := range nemesis.Kinds() {
+		all = append(all, fault{k.Name, k.About, k.Targets(), "local runtime"})
+	}
+	return all
+}
+
+// checkFault tells whether a fault can strike its target, where the lock's service has such nodes.
+func checkFault(lock string, f scenarios.Fault) error {
+	kind, err := lockKind(lock)
+	if err != nil {
+		return err
+	}
+	return nemesis.Check(f.Kind, nemesis.Target(f.Target), nemesis.Moment(f.When), nodeNames(kind.Service))
 }
 
 func catalogue() scenarios.Catalogue {
-	c := scenarios.Catalogue{Tokens: map[string]bool{}, Guards: map[string]bool{}, Engines: store.Engines()}
+	c := scenarios.Catalogue{Tokens: map[string]bool{}, Guards: map[string]bool{}, Engines: store.Engines(), CheckFault: checkFault}
 	for _, k := range locks() {
 		c.Locks = append(c.Locks, k.Name)
 		c.Tokens[k.Name] = k.Claims.Token == "fencing"

@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"runtime"
+	goruntime "runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,6 +27,9 @@ type runFlags struct {
 	out      string
 	plan     string
 	noExpect bool
+	images   []string
+	project  string
+	nodes    []string
 }
 
 func runCommand() *cobra.Command {
@@ -52,7 +57,11 @@ properties alone decide: any that is violated makes the exit status 1.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.runtime, "runtime", "auto", `where hosts live: "local" is a private network of namespaces; "auto" takes what this machine can`)
+	flags.StringVar(&f.runtime, "runtime", defaultRuntime(), `where hosts live: "local" is a private network of namespaces, "docker" starts containers, "compose" joins a
+project that runs; "auto" takes docker if an engine answers and has the images, else local`)
+	flags.StringArrayVar(&f.images, "image", nil, "image for a service's containers, as redis=IMAGE (may be repeated)")
+	flags.StringVar(&f.project, "project", "", "compose project, by its name or folder (default: that of this folder)")
+	flags.StringSliceVar(&f.nodes, "nodes", nil, "which services of the project are which nodes, as redis-1=my-redis,…")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of every random draw (default: a new one, printed)")
 	flags.DurationVar(&f.duration, "duration", 0, "length of each workload (default: the scenario's own)")
 	flags.IntVar(&f.parallel, "parallel", defaultParallel(), "how many scenarios run at once")
@@ -63,12 +72,12 @@ properties alone decide: any that is violated makes the exit status 1.`,
 }
 
 // defaultParallel: scenarios mostly wait, so there may be more of them than processors.
-func defaultParallel() int { return min(16, 2*runtime.NumCPU()) }
+func defaultParallel() int { return min(16, 2*goruntime.NumCPU()) }
 
 // plans turns flags and words into what is to be run.
 func (f runFlags) plans(words []string) (name, about string, plans []scenarios.Plan, err error) {
-	if f.runtime != "auto" && f.runtime != "local" {
-		return "", "", nil, usage(fmt.Errorf("unknown runtime %q: this version has local", f.runtime))
+	if !slices.Contains(runtimes(), f.runtime) {
+		return "", "", nil, usage(fmt.Errorf("unknown runtime %q%s (there are %s)", f.runtime, suggest(f.runtime, runtimes()), strings.Join(runtimes(), ", ")))
 	}
 	if f.parallel < 1 {
 		return "", "", nil, usage(fmt.Errorf("--parallel %d: at least one scenario must run", f.parallel))
@@ -108,8 +117,16 @@ func runSuite(ctx context.Context, cmd *cobra.Command, words []string, f runFlag
 	if err != nil {
 		return err
 	}
-	s := &suiteRun{flags: f, name: name, about: about, plans: plans, command: commandLine(words, f), screen: newScreen(cmd.OutOrStdout())}
-	return s.run(ctx)
+	out := newScreen(cmd.OutOrStdout())
+	where, err := chooseRuntime(ctx, f, plans, out.say)
+	if err != nil {
+		return err
+	}
+	if f.runtime == runtimeCompose {
+		f.parallel = 1 // its services are there once
+	}
+	s := &suiteRun{flags: f, where: where, name: name, about: about, plans: plans, command: commandLine(words, f), screen: out}
+	return errors.Join(s.run(ctx), where.close())
 }
 
 // commandLine is what the user would type to have the same again.
@@ -126,7 +143,24 @@ func commandLine(words []string, f runFlags) string {
 	if f.noExpect {
 		line = append(line, "--no-expect")
 	}
-	return shell(line...)
+	return shell(append(line, f.where()...)...)
+}
+
+// where are the words that choose the runtime again.
+func (f runFlags) where() (line []string) {
+	if f.runtime != runtimeAuto {
+		line = append(line, "--runtime", f.runtime)
+	}
+	for _, image := range f.images {
+		line = append(line, "--image", image)
+	}
+	if f.project != "" {
+		line = append(line, "--project", f.project)
+	}
+	if len(f.nodes) > 0 {
+		line = append(line, "--nodes", strings.Join(f.nodes, ","))
+	}
+	return line
 }
 
 // shell joins words so that a shell takes them apart again.
