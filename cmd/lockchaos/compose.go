@@ -140,7 +140,7 @@ func composeName(k backends.Kind, n backends.NodeSpec) string {
 func composeServices(folder string, flags []string) (map[string]string, error) {
 	services := map[string]string{}
 	for _, k := range backends.Kinds() {
-		for _, n := range k.Nodes {
+		for _, n := range append(slices.Clone(k.Nodes), k.WithPrefix(backends.StorePrefix).Nodes...) {
 			services[composeName(k, n)] = composeName(k, n)
 		}
 	}
