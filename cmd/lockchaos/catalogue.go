@@ -8,6 +8,7 @@ import (
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/clients/broken"
 	"github.com/lockchaos/lockchaos/clients/etcd"
 	"github.com/lockchaos/lockchaos/clients/noop"
 	"github.com/lockchaos/lockchaos/clients/redis"
@@ -22,8 +23,14 @@ import (
 
 // locks is the catalogue: every lock that a scenario can name.
 func locks() []clients.Kind {
-	return []clients.Kind{redis.Setnx, redis.SetnxFenced, redis.Watchdog, redislock.Redislock, redlock.Redlock, redsync.Redsync, etcd.Lease,
-		etcd.Txn, noop.Cas, noop.ConditionalUpdate}
+	honest := []clients.Kind{
+		redis.Setnx, redis.SetnxFenced, redis.Watchdog, redis.Fair, redislock.Redislock, redis.Semaphore, redis.Queue,
+		redis.Failover,
+		redlock.Redlock, redsync.Redsync,
+		etcd.Lease, etcd.LockAPI, etcd.Txn, etcd.Semaphore,
+		noop.Cas, noop.ConditionalUpdate,
+	}
+	return append(honest, broken.Kinds()...)
 }
 
 // workerLocks are those that a worker knows: the catalogue, and the lock that does nothing, for measuring the harness.
