@@ -17,11 +17,13 @@ import (
 	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
+	"github.com/lockchaos/lockchaos/store"
 )
 
 // locks is the catalogue: every lock that a scenario can name.
 func locks() []clients.Kind {
-	return []clients.Kind{redis.Setnx, redis.SetnxFenced, redis.Watchdog, redislock.Redislock, redlock.Redlock, redsync.Redsync, etcd.Lease}
+	return []clients.Kind{redis.Setnx, redis.SetnxFenced, redis.Watchdog, redislock.Redislock, redlock.Redlock, redsync.Redsync, etcd.Lease,
+		etcd.Txn, noop.Cas, noop.ConditionalUpdate}
 }
 
 // workerLocks are those that a worker knows: the catalogue, and the lock that does nothing, for measuring the harness.
@@ -62,10 +64,11 @@ func checkFault(lock string, f scenarios.Fault) error {
 }
 
 func catalogue() scenarios.Catalogue {
-	c := scenarios.Catalogue{Tokens: map[string]bool{}, CheckFault: checkFault}
+	c := scenarios.Catalogue{Tokens: map[string]bool{}, Guards: map[string]bool{}, Engines: store.Engines(), CheckFault: checkFault}
 	for _, k := range locks() {
 		c.Locks = append(c.Locks, k.Name)
 		c.Tokens[k.Name] = k.Claims.Token == "fencing"
+		c.Guards[k.Name] = k.Writes == "guarded"
 	}
 	for _, f := range faults() {
 		c.Faults = append(c.Faults, f.name)
