@@ -18,6 +18,7 @@ import (
 	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
+	"github.com/lockchaos/lockchaos/store"
 )
 
 // locks is the catalogue: every lock that a scenario can name.
@@ -27,6 +28,7 @@ func locks() []clients.Kind {
 		redis.Failover,
 		redlock.Redlock, redsync.Redsync,
 		etcd.Lease, etcd.LockAPI, etcd.Semaphore,
+		etcd.Txn, noop.Cas, noop.ConditionalUpdate, // no locks: the store refuses what is stale
 	}
 	return append(honest, broken.Kinds()...)
 }
@@ -69,10 +71,11 @@ func checkFault(lock string, f scenarios.Fault) error {
 }
 
 func catalogue() scenarios.Catalogue {
-	c := scenarios.Catalogue{Tokens: map[string]bool{}, CheckFault: checkFault}
+	c := scenarios.Catalogue{Tokens: map[string]bool{}, Guards: map[string]bool{}, Engines: store.Engines(), CheckFault: checkFault}
 	for _, k := range locks() {
 		c.Locks = append(c.Locks, k.Name)
 		c.Tokens[k.Name] = k.Claims.Token == "fencing"
+		c.Guards[k.Name] = k.Writes == "guarded"
 	}
 	for _, f := range faults() {
 		c.Faults = append(c.Faults, f.name)
