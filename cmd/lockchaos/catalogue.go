@@ -27,8 +27,8 @@ func locks() []clients.Kind {
 		redis.Setnx, redis.SetnxFenced, redis.Watchdog, redis.Fair, redislock.Redislock, redis.Semaphore, redis.Queue,
 		redis.Failover,
 		redlock.Redlock, redsync.Redsync,
-		etcd.Lease, etcd.LockAPI, etcd.Txn, etcd.Semaphore,
-		noop.Cas, noop.ConditionalUpdate,
+		etcd.Lease, etcd.LockAPI, etcd.Semaphore,
+		etcd.Txn, noop.Cas, noop.ConditionalUpdate, // no locks: the store refuses what is stale
 	}
 	return append(honest, broken.Kinds()...)
 }
