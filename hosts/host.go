@@ -131,10 +131,9 @@ func (h *Host) join(bits int, bridge *netlink.Bridge) error {
 	attrs.MasterIndex = bridge.Index
 	attrs.Flags = net.FlagUp
 	err := netlink.LinkAdd(&netlink.Veth{
-		LinkAttrs: attrs,
-		PeerName:  farLink,
-		// An address of our own choice: readable in a packet dump, and equal from run to run.
-		PeerHardwareAddr: net.HardwareAddr{0x02, 0x1c, b[0], b[1], b[2], b[3]},
+		LinkAttrs:        attrs,
+		PeerName:         farLink,
+		PeerHardwareAddr: linkAddr(h.Addr),
 		PeerNamespace:    netlink.NsFd(h.NetNS),
 	})
 	if err != nil {

@@ -23,10 +23,14 @@ var builtin embed.FS
 type Catalogue struct {
 	Locks      []string
 	Tokens     map[string]bool // lock name → whether its grants carry a fencing token
+	Guards     map[string]bool // lock name → whether it is for a guarded store, and for no other
+	Engines    []string        // of the store
 	Faults     []string
 	Moments    []string // at which a fault can strike
 	Properties []string
 	Workloads  []string
+	// CheckFault tells whether a fault of a known kind, at a known moment, can strike its target under the lock; nil: any can.
+	CheckFault func(lock string, f Fault) error
 }
 
 // Builtin returns the suites that come with lockchaos, in the order of their names.
