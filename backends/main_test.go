@@ -15,12 +15,14 @@ import (
 	"github.com/lockchaos/lockchaos/clients/redislock"
 	"github.com/lockchaos/lockchaos/clients/redlock"
 	"github.com/lockchaos/lockchaos/clients/redsync"
+	"github.com/lockchaos/lockchaos/clients/zookeeper"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/hoststest"
 )
 
 func TestMain(m *testing.M) {
-	clienttest.Child(redis.Setnx, redis.SetnxFenced, redis.Watchdog, redlock.Redlock, redsync.Redsync, redislock.Redislock, etcd.Lease)
+	clienttest.Child(redis.Setnx, redis.SetnxFenced, redis.Watchdog, redlock.Redlock, redsync.Redsync, redislock.Redislock, etcd.Lease,
+		zookeeper.Recipe, zookeeper.Gozk)
 	hoststest.Main(m, map[string]func([]string) int{"node": backends.NodeMain})
 }
 
