@@ -11,6 +11,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/clienttest"
 	"github.com/lockchaos/lockchaos/clients/etcd"
+	"github.com/lockchaos/lockchaos/clients/postgres"
 	"github.com/lockchaos/lockchaos/clients/redis"
 	"github.com/lockchaos/lockchaos/clients/redislock"
 	"github.com/lockchaos/lockchaos/clients/redlock"
@@ -22,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) {
 	clienttest.Child(redis.Setnx, redis.SetnxFenced, redis.Watchdog, redlock.Redlock, redsync.Redsync, redislock.Redislock, etcd.Lease,
-		zookeeper.Recipe, zookeeper.Gozk)
+		zookeeper.Recipe, zookeeper.Gozk, postgres.Advisory, postgres.AdvisoryXact, postgres.Row, postgres.Lease)
 	hoststest.Main(m, map[string]func([]string) int{"node": backends.NodeMain})
 }
 

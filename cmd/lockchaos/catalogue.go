@@ -10,6 +10,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/etcd"
 	"github.com/lockchaos/lockchaos/clients/noop"
+	"github.com/lockchaos/lockchaos/clients/postgres"
 	"github.com/lockchaos/lockchaos/clients/redis"
 	"github.com/lockchaos/lockchaos/clients/redislock"
 	"github.com/lockchaos/lockchaos/clients/redlock"
@@ -23,7 +24,8 @@ import (
 // locks is the catalogue: every lock that a scenario can name.
 func locks() []clients.Kind {
 	return []clients.Kind{redis.Setnx, redis.SetnxFenced, redis.Watchdog, redislock.Redislock, redlock.Redlock, redsync.Redsync, etcd.Lease,
-		zookeeper.Recipe, zookeeper.Gozk, zookeeper.SessionBlind, zookeeper.Herd}
+		zookeeper.Recipe, zookeeper.Gozk, zookeeper.SessionBlind, zookeeper.Herd,
+		postgres.Advisory, postgres.AdvisoryXact, postgres.Row, postgres.Lease}
 }
 
 // workerLocks are those that a worker knows: the catalogue, and the lock that does nothing, for measuring the harness.
