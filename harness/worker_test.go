@@ -41,9 +41,16 @@ type application struct {
 	out  *bufio.Scanner
 	ids  int64
 	said []reply // events so far
+	addr string  // of the store
 }
 
 func startApplication(t *testing.T, decline bool) *application {
+	t.Helper()
+	return startWriter(t, decline, "")
+}
+
+// startWriter starts an application whose lock wants the store to be written to in its way.
+func startWriter(t *testing.T, decline bool, writes string) *application {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -58,8 +65,8 @@ func startApplication(t *testing.T, decline bool) *application {
 	go func() { served <- store.Serve(ctx, l, ledger) }()
 	inRead, inWrite := io.Pipe()
 	outRead, outWrite := io.Pipe()
-	a := &application{t: t, lock: &scripted{lost: make(chan clients.Loss)}, in: inWrite, out: bufio.NewScanner(outRead)}
-	kind := clients.Kind{Name: "scripted", Open: func(context.Context, clients.Config) (clients.Lock, error) { return a.lock, nil }}
+	a := &application{t: t, lock: &scripted{lost: make(chan clients.Loss)}, in: inWrite, out: bufio.NewScanner(outRead), addr: l.Addr().String()}
+	kind := clients.Kind{Name: "scripted", Writes: writes, Open: func(context.Context, clients.Config) (clients.Lock, error) { return a.lock, nil }}
 	worked := make(chan error, 1)
 	go func() { worked <- Work(ctx, inRead, outWrite, []clients.Kind{kind}) }()
 	t.Cleanup(func() {
