@@ -16,13 +16,14 @@ import (
 	"github.com/lockchaos/lockchaos/clients/redislock"
 	"github.com/lockchaos/lockchaos/clients/redlock"
 	"github.com/lockchaos/lockchaos/clients/redsync"
+	"github.com/lockchaos/lockchaos/clients/zookeeper"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/hoststest"
 )
 
 func TestMain(m *testing.M) {
 	clienttest.Child(append(append(broken.Kinds(), onRedis...), redis.Failover, redis.Semaphore, redis.Queue, redlock.Redlock, redsync.Redsync,
-		etcd.Lease, etcd.LockAPI, etcd.Semaphore)...)
+		etcd.Lease, etcd.LockAPI, etcd.Semaphore, zookeeper.Recipe, zookeeper.Gozk)...)
 	hoststest.Main(m, map[string]func([]string) int{"node": backends.NodeMain})
 }
 
