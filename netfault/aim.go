@@ -169,14 +169,16 @@ func (c *cutter) decide(p *Packet) Fate {
 		}
 	case p.Connection() != c.asked.Connection():
 	case c.done:
-		return Fate{Drop: p.Flags&FlagRST == 0} // what resets the connection must reach its end
+		// What resets the connection must reach its end, and an end that finds the reset's sequence number odd asks back with a bare
+		// acknowledgement (RFC 5961, 3.2).
+		return Fate{Drop: !c.reset || p.Flags&FlagRST == 0 && (HasPayload(p) || p.Flags&(FlagFIN|FlagSYN) != 0)}
 	case p.answers(c.asked) && HasPayload(p):
 		if c.when == AfterRequest {
 			return c.cut(true)
 		}
 		c.replied = p
 	case c.replied != nil && !p.answers(c.asked) && p.Flags&FlagACK != 0 && !before(p.Ack, c.replied.end()):
-		return c.cut(false)
+		return c.cut(HasPayload(p)) // the next request may bear the acknowledgement
 	}
 	return Fate{}
 }
