@@ -65,11 +65,16 @@ func open(t testing.TB, h *hosts.Host) *Filter {
 const udpPort = 9000
 
 // mailbox is where datagrams go to on a host.
-func mailbox(t testing.TB, h *hosts.Host) *net.UDPConn {
+func mailbox(t testing.TB, h *hosts.Host) *net.UDPConn { return socket(t, h, udpPort) }
+
+// sender is a socket to send datagrams from.
+func sender(t testing.TB, h *hosts.Host) *net.UDPConn { return socket(t, h, 0) }
+
+func socket(t testing.TB, h *hosts.Host, port uint16) *net.UDPConn {
 	t.Helper()
 	var conn *net.UDPConn
 	err := h.Do(func() (err error) {
-		conn, err = net.ListenUDP("udp4", net.UDPAddrFromAddrPort(netip.AddrPortFrom(h.Addr, udpPort)))
+		conn, err = net.ListenUDP("udp4", net.UDPAddrFromAddrPort(netip.AddrPortFrom(h.Addr, port)))
 		return err
 	})
 	if err != nil {
