@@ -18,7 +18,17 @@ import (
 	"github.com/lockchaos/lockchaos/hosts/hoststest"
 )
 
-func TestMain(m *testing.M) { hoststest.Main(m, nil) }
+func TestMain(m *testing.M) {
+	hoststest.Main(m, map[string]func([]string) int{
+		"probe": func([]string) int {
+			if err := WriteProbe(context.Background(), os.Stdout); err != nil {
+				return 1
+			}
+			return 0
+		},
+		"fail": func([]string) int { fmt.Fprintln(os.Stderr, "something is wrong"); return 3 },
+	})
+}
 
 // limit bounds every wait of these tests; it is reached only when something is broken.
 const limit = 30 * time.Second
