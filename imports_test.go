@@ -24,9 +24,10 @@ var allowed = map[string][]string{
 	"checker":   {"history"},
 	"reports":   {"history", "checker"},
 	"backends":  {"hosts", "store"}, // it runs the store as a node
-	"nemesis":   {"hosts"},
-	"harness":   {"history", "clients", "store", "hosts", "scenarios", "backends", "nemesis"},
-	"cmd":       {"history", "clients", "store", "hosts", "scenarios", "backends", "nemesis", "harness", "checker", "reports"},
+	"netfault":  {"hosts"},
+	"nemesis":   {"hosts", "netfault"},
+	"harness":   {"history", "clients", "store", "hosts", "scenarios", "backends", "netfault", "nemesis"},
+	"cmd":       {"history", "clients", "store", "hosts", "scenarios", "backends", "netfault", "nemesis", "harness", "checker", "reports"},
 }
 
 // TestImportsRunOneWay holds the import graph to the design: the checker sees nothing but the history, and so on.

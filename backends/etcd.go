@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os/exec"
+	"strconv"
 	"strings"
 	"time"
 
@@ -26,44 +26,55 @@ const (
 	etcdPeerPort   = 2380
 )
 
-func startEtcd(ctx context.Context, l launcher, s *Service) (err error) {
-	s.Notes = []string{
+var etcd = Kind{
+	Name:  "etcd",
+	About: "three members of the real server, which is compiled into lockchaos",
+	Nodes: []NodeSpec{etcdNode(1), etcdNode(2), etcdNode(3)},
+	Notes: []string{
 		fmt.Sprintf("etcd sends heartbeats every %v and elects a leader after %v without; the shortest lease is 1 s.", etcdHeartbeat, etcdElection),
 		"etcd does not force its writes to disk; its data lies in memory.",
-	}
-	if s.Nodes, err = l.addHosts(ctx, "etcd-1", "etcd-2", "etcd-3"); err != nil {
-		return err
-	}
-	var cluster []string
-	for _, n := range s.Nodes {
-		cluster = append(cluster, fmt.Sprintf("%s=http://%s:%d", n.Name, n.Host.Addr, etcdPeerPort))
-	}
-	// A new member asks the others whether it is known already, and waits a second for each that listens and does not yet
-	// answer. Three that start at once may so wait for each other; the first one alone is refused at once, and then answers the rest.
-	for i, n := range s.Nodes {
-		if err := l.launchEtcd(n, cluster, i == 1); err != nil {
-			return err
-		}
-		if i == 0 {
-			if err := n.await(ctx, n.servesPeers); err != nil {
-				return err
-			}
-		}
-	}
-	return awaitEtcd(ctx, s.Nodes)
+	},
+	task:  etcdTask,
+	next:  etcdNext,
+	ready: awaitEtcd,
 }
 
-// launchEtcd starts a member. One member stands for election before the others: three that do so at once may split the votes.
-func (l launcher) launchEtcd(n *Node, cluster []string, stands bool) error {
-	return l.launch(n, etcdClientPort, func(data string) *exec.Cmd {
-		return self("etcd", "--name", n.Name, "--data-dir", data,
-			"--client-url", fmt.Sprintf("http://%s:%d", n.Host.Addr, etcdClientPort),
-			"--peer-url", fmt.Sprintf("http://%s:%d", n.Host.Addr, etcdPeerPort),
-			"--initial-cluster", strings.Join(cluster, ","),
-			"--heartbeat-interval", etcdHeartbeat.String(), "--election-timeout", etcdElection.String(),
-			fmt.Sprintf("--initial-election-tick-advance=%t", stands))
-	})
+func etcdNode(i int) NodeSpec {
+	return NodeSpec{Name: fmt.Sprintf("etcd-%d", i), Image: "etcd", Port: etcdClientPort}
 }
+
+// etcdNext: a new member asks the others whether it is known already, and waits a second for each that listens and does not yet
+// answer. Three that start at once may so wait for each other; the first one alone is refused at once, and then answers the rest.
+func etcdNext(ctx context.Context, launched []*Node) error {
+	if len(launched) > 1 {
+		return nil
+	}
+	return launched[0].await(ctx, launched[0].servesPeers)
+}
+
+// etcdTask runs a member: the one that is compiled in, or the etcd of an image.
+func etcdTask(k Kind, n NodeSpec, p Place) (Task, error) {
+	var cluster []string
+	for _, other := range k.Nodes {
+		cluster = append(cluster, fmt.Sprintf("%s=http://%s:%d", other.Name, p.Peers[other.Name], etcdPeerPort))
+	}
+	members := strings.Join(cluster, ",")
+	// One member stands for election before the others: three that do so at once may split the votes.
+	stands := fmt.Sprintf("--initial-election-tick-advance=%t", k.index(n.Name) == 1)
+	if !p.Contained {
+		return Task{Args: self("etcd", "--name", n.Name, "--data-dir", p.Data,
+			"--client-url", fmt.Sprintf("http://%s:%d", p.Listen, etcdClientPort), "--peer-url", fmt.Sprintf("http://%s:%d", p.Listen, etcdPeerPort),
+			"--initial-cluster", members, "--heartbeat-interval", etcdHeartbeat.String(), "--election-timeout", etcdElection.String(), stands)}, nil
+	}
+	own := p.Peers[n.Name]
+	return Task{Args: []string{"etcd", "--name", n.Name, "--data-dir", p.Data,
+		"--listen-client-urls", fmt.Sprintf("http://%s:%d", p.Listen, etcdClientPort), "--advertise-client-urls", fmt.Sprintf("http://%s:%d", own, etcdClientPort),
+		"--listen-peer-urls", fmt.Sprintf("http://%s:%d", p.Listen, etcdPeerPort), "--initial-advertise-peer-urls", fmt.Sprintf("http://%s:%d", own, etcdPeerPort),
+		"--initial-cluster", members, "--initial-cluster-state", "new",
+		"--heartbeat-interval", millis(etcdHeartbeat), "--election-timeout", millis(etcdElection), stands, "--unsafe-no-fsync"}}, nil
+}
+
+func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
 // direct asks over a connection of its own, and never through a proxy of the environment.
 var direct = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}

@@ -4,25 +4,40 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"os/exec"
+	"net"
 	"runtime/debug"
+	"strconv"
+	"strings"
 
 	"github.com/alicebob/miniredis/v2"
 )
 
-func startMiniredis(ctx context.Context, l launcher, n *Node) error {
-	err := l.launch(n, redisPort, func(string) *exec.Cmd {
-		return self("miniredis", "--listen", fmt.Sprintf("%s:%d", n.Host.Addr, redisPort))
-	})
-	if err != nil {
-		return err
+// miniredisTask runs the stand-in. It cannot be asked for its version; but the node is this program, which knows what it was built from.
+func miniredisTask(n NodeSpec, p Place) Task {
+	return Task{
+		Args:    self("miniredis", "--listen", net.JoinHostPort(p.Listen, strconv.Itoa(n.Port))),
+		standIn: "miniredis " + moduleVersion("github.com/alicebob/miniredis/v2"),
 	}
-	// It cannot be asked for its version; but the node is this program, which knows what it was built from.
-	n.Version = "miniredis " + moduleVersion("github.com/alicebob/miniredis/v2")
-	return n.await(ctx, func(ctx context.Context) error {
-		_, err := askRedis(ctx, n.Addr, "PING")
-		return err
-	})
+}
+
+// standIns says which nodes are not the real thing.
+func standIns(nodes []*Node) []string {
+	var names []string
+	for _, n := range nodes {
+		if n.standIn != "" {
+			names = append(names, n.Name)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	are := "is"
+	if len(names) > 1 {
+		are = "are"
+	}
+	_, why, _ := FindRedis() // it was found to be missing
+	return []string{fmt.Sprintf("%s %s miniredis, a stand-in for Redis written in Go, because %s; what it shows of a lock's "+
+		"logic holds, what it shows of Redis itself does not.", strings.Join(names, ", "), are, why)}
 }
 
 // moduleVersion returns the version of a module that this program was built with.

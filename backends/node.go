@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/lockchaos/lockchaos/hosts"
 )
 
@@ -28,6 +30,10 @@ type Node struct {
 	Version string
 	// Log is the path of its log file.
 	Log string
+
+	spec    NodeSpec
+	standIn string // what runs in place of the real server
+	guest   bool   // it ran already, and whoever started it ends it
 }
 
 // launcher starts nodes of one service.
@@ -36,40 +42,98 @@ type launcher struct {
 	logs    string
 }
 
-// addHosts makes hosts for nodes of the given names and waits for their links.
-func (l launcher) addHosts(ctx context.Context, names ...string) (nodes []*Node, err error) {
-	if err := os.MkdirAll(l.logs, 0o755); err != nil {
-		return nil, fmt.Errorf("make the folder for logs: %w", err)
+// start makes a host for each node of the service and launches it there. With an error it returns what has a host by then.
+func (l launcher) start(ctx context.Context, k Kind) ([]*Node, error) {
+	var nodes []*Node
+	for _, spec := range k.Nodes {
+		nodes = append(nodes, &Node{Name: spec.Name, spec: spec})
 	}
-	var made []*hosts.Host
-	for _, name := range names {
-		h, err := l.network.AddHost(name)
-		if err != nil {
+	if err := l.addHosts(ctx, nodes); err != nil {
+		return slices.DeleteFunc(nodes, func(n *Node) bool { return n.Host == nil }), err
+	}
+	peers := map[string]string{}
+	for _, n := range nodes {
+		peers[n.Name] = n.Host.Addr.String()
+	}
+	for i, n := range nodes {
+		if i > 0 && k.next != nil {
+			if err := k.next(ctx, nodes[:i]); err != nil {
+				return nodes, err
+			}
+		}
+		if err := l.launch(ctx, k, n, peers); err != nil {
 			return nodes, err
 		}
-		made = append(made, h)
-		nodes = append(nodes, &Node{Name: name, Host: h, Log: filepath.Join(l.logs, name+".log")})
 	}
-	return nodes, l.network.Await(ctx, made...)
+	return nodes, nil
 }
 
-// launch starts the node's process, which clients will find at the port. command gets the node's data folder.
-func (l launcher) launch(n *Node, port int, command func(data string) *exec.Cmd) error {
+// addHosts makes hosts for the nodes and waits for their links.
+func (l launcher) addHosts(ctx context.Context, nodes []*Node) error {
+	if err := os.MkdirAll(l.logs, 0o755); err != nil {
+		return fmt.Errorf("make the folder for logs: %w", err)
+	}
+	var made []*hosts.Host
+	for _, n := range nodes {
+		h, err := l.network.AddHost(n.Name)
+		if err != nil {
+			return err
+		}
+		made = append(made, h)
+		n.settle(h, l.logs)
+	}
+	return l.network.Await(ctx, made...)
+}
+
+// settle gives the node its host, its address there and its log.
+func (n *Node) settle(h *hosts.Host, logs string) {
+	n.Host, n.Log = h, filepath.Join(logs, n.Name+".log")
+	n.Addr = net.JoinHostPort(h.Addr.String(), strconv.Itoa(n.spec.Port))
+}
+
+// launch starts the node's process, and what must come before it.
+func (l launcher) launch(ctx context.Context, k Kind, n *Node, peers map[string]string) error {
 	data, err := hosts.DataDir(n.Name)
 	if err != nil {
 		return err
 	}
+	task, err := k.Task(n.Name, Place{Listen: n.Host.Addr.String(), Data: data, Peers: peers})
+	if err != nil {
+		return err
+	}
+	return n.run(ctx, task, data)
+}
+
+// run carries the task out.
+func (n *Node) run(ctx context.Context, t Task, data string) error {
 	log, err := os.OpenFile(n.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return fmt.Errorf("log of %s: %w", n.Name, err)
 	}
 	defer log.Close() // the process has its own descriptor
-	n.Addr = net.JoinHostPort(n.Host.Addr.String(), strconv.Itoa(port))
-	cmd := command(data)
-	cmd.Dir = data
-	cmd.Env = slices.DeleteFunc(os.Environ(), namesProxy)
-	cmd.Stdout, cmd.Stderr = log, log
-	n.Process, err = n.Host.Start(cmd)
+	for name, text := range t.Files {
+		if err := os.WriteFile(filepath.Join(data, name), []byte(text), 0o600); err != nil {
+			return fmt.Errorf("configure %s: %w", n.Name, err)
+		}
+	}
+	begin := func(args []string) (*hosts.Process, error) {
+		cmd := exec.Command(args[0], args[1:]...)
+		cmd.Dir = data
+		cmd.Env = append(slices.DeleteFunc(os.Environ(), namesProxy), t.Env...)
+		cmd.Stdout, cmd.Stderr = log, log
+		return n.Host.Start(cmd)
+	}
+	for _, args := range t.Before {
+		p, err := begin(args)
+		if err == nil {
+			err = p.Wait(ctx)
+		}
+		if err != nil {
+			return n.failed(err)
+		}
+	}
+	n.standIn, n.Version = t.standIn, t.standIn
+	n.Process, err = begin(t.Args)
 	return err
 }
 
@@ -79,9 +143,18 @@ func namesProxy(variable string) bool {
 	return strings.HasSuffix(strings.ToUpper(name), "_PROXY")
 }
 
-// self is a command that runs this program again, as a node.
-func self(args ...string) *exec.Cmd {
-	return exec.Command("/proc/self/exe", append([]string{"node"}, args...)...)
+// self is the command that runs this program again, as a node.
+func self(args ...string) []string { return append([]string{"/proc/self/exe", "node"}, args...) }
+
+// each returns when every node is ready. The first error is the one that counts: it cuts the others short.
+func each(ready func(*Node, context.Context) error) func(context.Context, []*Node) error {
+	return func(ctx context.Context, nodes []*Node) error {
+		up, ctx := errgroup.WithContext(ctx)
+		for _, n := range nodes {
+			up.Go(func() error { return ready(n, ctx) })
+		}
+		return up.Wait()
+	}
 }
 
 // readyStep is the pause between two questions to a node that is coming up.

@@ -16,17 +16,25 @@ import (
 type Spec struct {
 	// Service is the name of the service: one of Names, or "" for a lock that needs none.
 	Service string
+	// Prefix begins the names of its nodes, so that two services of one kind can stand side by side: "store-".
+	Prefix string
 	// Logs is the folder for the nodes' logs; it is made if it does not exist.
 	Logs string
+	// Attached are the service's nodes where they run already, in containers say: nothing is then launched, and nothing of it closed.
+	Attached []Attached
 }
 
-// Names lists the services that Start knows.
-func Names() []string { return []string{"redis", "redis-five", "etcd"} }
+// Attached is a node that runs already. Its log is looked for in Spec.Logs, as NAME.log.
+type Attached struct {
+	Name    string
+	Host    *hosts.Host
+	Process *hosts.Process
+}
 
 // Service is a lock service that is up.
 type Service struct {
 	Name string
-	// Nodes are in the order of their names.
+	// Nodes are in the order of their recipe.
 	Nodes []*Node
 	// Version is what the nodes say of themselves, each version once.
 	Version string
@@ -46,32 +54,63 @@ func Start(ctx context.Context, network *hosts.Network, spec Spec) (*Service, er
 	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, fmt.Errorf("it did not answer within %v", startLimit))
 	defer cancel()
 	s := &Service{Name: spec.Service}
-	l := launcher{network: network, logs: spec.Logs}
-	var err error
-	switch spec.Service {
-	case "":
+	if spec.Service == "" {
 		s.Version = "none"
-	case "redis":
-		err = startRedis(ctx, l, s, "redis-1")
-	case "redis-five":
-		err = startRedis(ctx, l, s, "redis-1", "redis-2", "redis-3", "redis-4", "redis-5")
-	case "etcd":
-		err = startEtcd(ctx, l, s)
-	default:
-		err = fmt.Errorf("no such service; there are %s", strings.Join(Names(), ", "))
-	}
-	if err != nil {
+	} else if err := s.start(ctx, network, spec); err != nil {
 		return nil, errors.Join(fmt.Errorf("start service %q: %w", spec.Service, err), closeHosts(s.Nodes))
 	}
 	s.watch()
 	return s, nil
 }
 
-// Addrs returns the addresses that clients connect to, host:port, in the order of the nodes.
+func (s *Service) start(ctx context.Context, network *hosts.Network, spec Spec) (err error) {
+	k, ok := Lookup(spec.Service)
+	if !ok {
+		return fmt.Errorf("no such service; there are %s", strings.Join(Names(), ", "))
+	}
+	k = k.WithPrefix(spec.Prefix)
+	if len(spec.Attached) > 0 {
+		s.Nodes, err = attach(k, spec)
+	} else {
+		s.Nodes, err = launcher{network: network, logs: spec.Logs}.start(ctx, k)
+	}
+	if err != nil {
+		return err
+	}
+	s.standIns = standIns(s.Nodes)
+	if len(s.standIns) == 0 {
+		s.Notes = k.Notes
+	}
+	return k.ready(ctx, s.Nodes)
+}
+
+// attach takes the nodes that run already, in the service's order.
+func attach(k Kind, spec Spec) (nodes []*Node, err error) {
+	for _, a := range spec.Attached {
+		if k.index(a.Name) < 0 {
+			return nil, fmt.Errorf("it has no node named %s", a.Name)
+		}
+	}
+	for _, n := range k.Nodes {
+		i := slices.IndexFunc(spec.Attached, func(a Attached) bool { return a.Name == n.Name })
+		if i < 0 {
+			return nil, fmt.Errorf("its node %s is not among those that run already", n.Name)
+		}
+		a := spec.Attached[i]
+		node := &Node{Name: n.Name, Process: a.Process, spec: n, guest: true}
+		node.settle(a.Host, spec.Logs)
+		nodes = append(nodes, node)
+	}
+	return nodes, nil
+}
+
+// Addrs returns the addresses that clients connect to, host:port, in the order of the nodes. Those that clients find through others are left out.
 func (s *Service) Addrs() []string {
 	var addrs []string
 	for _, n := range s.Nodes {
-		addrs = append(addrs, n.Addr)
+		if !n.spec.Behind {
+			addrs = append(addrs, n.Addr)
+		}
 	}
 	return addrs
 }
@@ -114,7 +153,7 @@ func (s *Service) watch() {
 
 // Close kills the nodes and removes their hosts. When it returns nothing of them is left but their logs.
 //
-// They are not asked to end: what they would still do, such as handing a leader's office over, is of use to nobody.
+// Nodes that ran already are left alone. The others are not asked to end: what they would still do, such as handing a leader's office over, is of use to nobody.
 func (s *Service) Close() error {
 	s.closing.Store(true)
 	return closeHosts(s.Nodes)
@@ -123,6 +162,9 @@ func (s *Service) Close() error {
 func closeHosts(nodes []*Node) error {
 	var errs []error
 	for _, n := range nodes {
+		if n.guest {
+			continue
+		}
 		if err := n.Host.Close(); err != nil {
 			errs = append(errs, fmt.Errorf("close the host of %s: %w", n.Name, err))
 		}

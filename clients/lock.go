@@ -3,6 +3,7 @@ package clients
 import (
 	"context"
 	"errors"
+	"time"
 )
 
 // Lock is one client's handle on a lock service. A client drives it with one call at a time.
@@ -44,6 +45,12 @@ type Leaser interface {
 	GrantedTTL() int64
 }
 
+// Guarder is implemented by locks that the store itself can look at when it writes: their Kind.Writes is "guarded".
+type Guarder interface {
+	// Guard returns the lock's key in etcd whose create revision is the grant's token for as long as the grant stands.
+	Guard(g Grant) string
+}
+
 // Loss is a lost-event.
 type Loss struct {
 	Key string
@@ -57,8 +64,8 @@ type Grant struct {
 	Key string
 	// Token is the fencing token, version or owner number, as the lock's claims say; 0: none.
 	Token int64
-	// ValidFor is how long the library says that the grant is good for, in ns from the return of Acquire. HasValidFor tells
-	// whether it said anything.
+	// ValidFor is how long the library says that the grant is good for, in ns from the instant at which it says so, just before Acquire returns;
+	// a judge counts it from Attempt, the latest earlier instant that is certain. HasValidFor tells whether it said anything.
 	ValidFor    int64
 	HasValidFor bool
 	// Attempt is when the attempt that succeeded began; First when the first attempt began that may have taken effect.
@@ -103,10 +110,26 @@ type Kind struct {
 	About string
 	// Service is the service it needs: "redis", "etcd".
 	Service string
-	// Claims is what may be concluded from its answers.
+	// Claims is what may be concluded from its answers, but for what depends on the TTL: see ClaimsFor.
 	Claims Claims
+	// LostGrace tells, for a TTL, how long the lock may take to notice a loss while its client runs undisturbed; nil: no claim.
+	LostGrace func(ttl time.Duration) time.Duration
+	// Writes is how an application that relies on this lock writes to the store: "" as it is, "if-version" only if nobody wrote since it read,
+	// "add" by adding to what is there, "guarded" only while the lock's key is its grant's (see Guarder).
+	Writes string
+	// Control names the property that must catch this lock, which is then broken on purpose; empty for an honest one.
+	Control string
 	// Open connects a client.
 	Open func(ctx context.Context, c Config) (Lock, error)
+}
+
+// ClaimsFor is what may be concluded from the lock's answers when it is opened with the TTL.
+func (k Kind) ClaimsFor(ttl time.Duration) Claims {
+	c := k.Claims
+	if k.LostGrace != nil {
+		c.LostGrace = int64(k.LostGrace(ttl))
+	}
+	return c
 }
 
 // Claims is what a lock declares; a claim that is not made is not held against it. Its fields are those of history.Claims,
@@ -119,14 +142,16 @@ type Claims struct {
 	Token string
 	// Confirms lists the ops whose success proves that the hold still stood: "renew", "release", "held".
 	Confirms []string
-	// LostGrace is how long the lock may take to notice a loss while its client runs undisturbed (ns); 0: no claim.
+	// LostGrace is how long the lock may take to notice a loss while its client runs undisturbed (ns); 0: no claim. Kind.LostGrace sets it.
 	LostGrace int64
 	// Fair: the lock grants in the order in which waiters were enqueued.
 	Fair bool
-	// Permits is how many may hold a key at once; 1 for an exclusive lock.
+	// Permits is how many may hold a key at once; 1 for an exclusive lock, 0 for one that claims no exclusion at all.
 	Permits int
 	// Reentrant: an owner may acquire again what it holds.
 	Reentrant bool
 	// NoExpiry: the lock never expires by itself.
 	NoExpiry bool
+	// WakesOne: a release wakes only the next waiter, so the requests for one release do not grow with the number of waiters.
+	WakesOne bool
 }

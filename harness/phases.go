@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// probeSlack is what a fresh client gets on top of the TTL before a lock that nobody can hold counts as stuck.
+// probeSlack is what a fresh client gets on top of one and a half TTLs before a lock that nobody can hold counts as stuck.
 const probeSlack = 3 * time.Second
 
 // phases goes through the run: the workload with its faults; the probe, with losers alive and idle; the closing of every
@@ -50,13 +50,23 @@ func (r *run) phases(ctx context.Context, cancel context.CancelCauseFunc) error 
 func (r *run) workload(ctx context.Context) error {
 	r.enter(history.PhaseRun)
 	s := r.cfg.Plan.Scenario
+	job, err := r.newWorkload()
+	if err != nil {
+		return err
+	}
 	done := make(chan struct{})
 	clock := time.AfterFunc(s.Duration.Std(), func() { close(done) })
 	defer clock.Stop()
 	work, workCtx := errgroup.WithContext(ctx)
 	for _, w := range r.workers {
-		job := &counter{client: w.client, plan: s.Workload, keys: r.keys, rng: r.cfg.Plan.Stream(fmt.Sprintf("client %d", w.number)), director: r.director}
-		work.Go(func() error { return job.run(workCtx, done) })
+		a := &actor{workerProcess: w, plan: s.Workload, keys: r.keys, rng: r.cfg.Plan.Stream(fmt.Sprintf("client %d", w.number)),
+			director: r.director, run: r, done: done}
+		work.Go(func() error {
+			if err := job.run(workCtx, a); err != nil {
+				return err
+			}
+			return a.leave(workCtx)
+		})
 	}
 	work.Go(func() error { return r.director.run(workCtx, done) })
 	if err := work.Wait(); err != nil {
@@ -77,7 +87,7 @@ func (r *run) probe(ctx context.Context, phase string, w *workerProcess) error {
 	}
 	r.enter(phase)
 	for _, key := range r.keys {
-		id, grant, err := w.do(ctx, op{kind: history.Acquire, key: key, timeout: s.TTL.Std() + probeSlack})
+		id, grant, err := w.do(ctx, op{kind: history.Acquire, key: key, timeout: s.TTL.Std()*3/2 + probeSlack})
 		if err != nil {
 			return err
 		}

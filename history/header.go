@@ -21,6 +21,8 @@ type Header struct {
 	Fault    string `json:"fault"` // what was planned, in a word: "none", "pause-holder"
 	Clients  int    `json:"clients"`
 	TTL      int64  `json:"ttl_ns"` // the lock's TTL or session timeout
+	// Bound is for how long (ns) a cycle of clients that wait for each other must have lasted to be a deadlock; 0: half the TTL.
+	Bound int64 `json:"bound_ns,omitempty"`
 	// Stall is the heartbeat delay (ns) from which a stall was recorded: TTL/10.
 	Stall int64 `json:"stall_ns"`
 
@@ -57,12 +59,14 @@ type Claims struct {
 	LostGrace int64 `json:"lost_grace_ns,omitempty"`
 	// Fair: the lock grants in the order in which waiters were enqueued.
 	Fair bool `json:"fair,omitempty"`
-	// Permits is how many may hold a key at once; 1 for an exclusive lock.
+	// Permits is how many may hold a key at once; 1 for an exclusive lock, 0 for one that claims no exclusion at all.
 	Permits int `json:"permits"`
 	// Reentrant: an owner may acquire again what it holds.
 	Reentrant bool `json:"reentrant,omitempty"`
 	// NoExpiry: the lock never expires by itself.
 	NoExpiry bool `json:"no_expiry,omitempty"`
+	// WakesOne: a release wakes only the next waiter, so the requests for one release do not grow with the number of waiters.
+	WakesOne bool `json:"wakes_one,omitempty"`
 }
 
 // ConfirmsOp tells whether a success of the op proves that the hold still stood.
@@ -77,10 +81,14 @@ func (c Claims) ConfirmsOp(k Kind) bool {
 
 // Store is the protected resource of the run.
 type Store struct {
-	Engine string `json:"engine"` // "sqlite"
+	Engine string `json:"engine"` // "sqlite", "postgres", "redis", "etcd"
 	Fenced bool   `json:"fenced"`
 	// FenceReads: reads raise the fence too (the correct way); false fences only writes.
 	FenceReads bool `json:"fence_reads"`
+	// AcceptsEqual: the fence is a broken one, which accepts an equal token of another grant.
+	AcceptsEqual bool `json:"accepts_equal,omitempty"`
+	// Guarded: there is no fence, but each write looked at the lock's own key.
+	Guarded bool `json:"guarded,omitempty"`
 }
 
 // Needs is what a run must have done before its pass means anything.
@@ -90,7 +98,7 @@ type Needs struct {
 	// Handovers is the least number of contended hand-overs: grants of a key to another client than the last, to a client that was
 	// already waiting while the previous grant was held.
 	Handovers int `json:"handovers"`
-	// Bites is the least number of faults that must have taken effect on a holder.
+	// Bites is the least number of faults that must have taken effect on what they were aimed at: a holder, a client that acquires, nodes.
 	Bites int `json:"bites,omitempty"`
 }
 

@@ -23,6 +23,9 @@
 // by a veth pair, with an address. [Host.Start] starts a [Process] there, in a process group of its own and without
 // any capability. IPv6 is switched off, so that nothing but the test's own packets is counted.
 //
+// In a container made for it ([AgentEnv]) inner does without a sandbox: it joins the bridge of an engine ([Join]), plugs hosts of its own into it,
+// and attaches to hosts whose processes others started ([Attach]). Then the container is the boundary; package hosts/docker makes it.
+//
 // # What is guaranteed
 //
 //   - When outer dies, by SIGKILL too and at any moment, nothing is left. The kernel kills init (parent-death signal;

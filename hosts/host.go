@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/vishvananda/netlink"
@@ -26,6 +27,7 @@ type Host struct {
 	inode  uint64 // of the namespace: /proc/PID/ns/net of the host's processes has the same
 	link   string // the bridge's end of the veth pair
 	jobs   chan func()
+	guest  bool          // the host was there before us, and stays
 	closed chan struct{} // closed by Close: no new job is taken
 	gone   chan struct{} // closed when the thread has done its last job
 	// fd guards NetNS against being closed while a thread enters the namespace.
@@ -40,7 +42,7 @@ const farLink = "eth0"
 func newHost(name string, addr netip.Addr, bits int, bridge *netlink.Bridge) (*Host, error) {
 	h := &Host{Name: name, Addr: addr, NetNS: -1, jobs: make(chan func()), closed: make(chan struct{}), gone: make(chan struct{})}
 	ready := make(chan error)
-	aside(func() { h.live(ready) })
+	aside(func() { h.live(fresh, ready) })
 	if err := <-ready; err != nil {
 		return nil, errors.Join(err, h.Close())
 	}
@@ -50,10 +52,13 @@ func newHost(name string, addr netip.Addr, bits int, bridge *netlink.Bridge) (*H
 	return h, nil
 }
 
-// live is the host's thread.
-func (h *Host) live(ready chan<- error) {
+// live is the host's thread; enter brings it into the host's namespace.
+func (h *Host) live(enter func() error, ready chan<- error) {
 	defer close(h.gone)
-	err := h.enter()
+	err := enter()
+	if err == nil {
+		err = h.settle()
+	}
 	ready <- err
 	if err != nil {
 		return
@@ -68,15 +73,17 @@ func (h *Host) live(ready chan<- error) {
 	}
 }
 
-// enter gives the calling thread a network namespace of its own.
-func (h *Host) enter() error {
+// fresh gives the calling thread a network namespace of its own.
+func fresh() error {
 	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 		return fmt.Errorf("new network namespace: %w", err)
 	}
 	quiet()
-	if err := up("lo"); err != nil {
-		return err
-	}
+	return up("lo")
+}
+
+// settle makes the calling thread, and the namespace that it is in, the host's.
+func (h *Host) settle() error {
 	if err := bequeathNothing(); err != nil {
 		return err
 	}
@@ -92,8 +99,13 @@ func (h *Host) enter() error {
 }
 
 // bequeathNothing keeps the calling thread's capabilities from what it forks: it empties the inheritable set, and with that
-// the ambient one.
+// the ambient one; and uid 0, which an agent is, brings none either.
 func bequeathNothing() error {
+	if unix.Geteuid() == 0 {
+		if err := unix.Prctl(unix.PR_SET_SECUREBITS, secureNoRoot, 0, 0, 0); err != nil {
+			return fmt.Errorf("make uid 0 an ordinary one for the host's processes: %w", err)
+		}
+	}
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var sets [2]unix.CapUserData // 32 capabilities each
 	if err := unix.Capget(&header, &sets[0]); err != nil {
@@ -108,18 +120,20 @@ func bequeathNothing() error {
 	return nil
 }
 
+// secureNoRoot is SECBIT_NOROOT of capabilities(7): a program that uid 0 starts gets no capability for that. It holds for a thread and what it forks.
+const secureNoRoot = 1 << 0
+
 // join makes the veth pair and gives the host's end its address.
 func (h *Host) join(bits int, bridge *netlink.Bridge) error {
 	b := h.Addr.As4()
 	attrs := netlink.NewLinkAttrs()
-	attrs.Name = fmt.Sprintf("%s-%d-%d", bridge.Name, b[2], b[3])
+	attrs.Name = linkName(b)
 	attrs.MasterIndex = bridge.Index
 	attrs.Flags = net.FlagUp
 	err := netlink.LinkAdd(&netlink.Veth{
-		LinkAttrs: attrs,
-		PeerName:  farLink,
-		// An address of our own choice: readable in a packet dump, and equal from run to run.
-		PeerHardwareAddr: net.HardwareAddr{0x02, 0x1c, b[0], b[1], b[2], b[3]},
+		LinkAttrs:        attrs,
+		PeerName:         farLink,
+		PeerHardwareAddr: linkAddr(h.Addr),
 		PeerNamespace:    netlink.NsFd(h.NetNS),
 	})
 	if err != nil {
@@ -133,6 +147,15 @@ func (h *Host) join(bits int, bridge *netlink.Bridge) error {
 		}
 		return address(eth0, netip.PrefixFrom(h.Addr, bits))
 	})
+}
+
+// links numbers the links that this process has made.
+var links atomic.Uint32
+
+// linkName names the bridge's end of a veth pair, in the 15 letters that an interface may have: networks that live at the same time never overlap, so the address
+// tells them apart; and a number, because the link of a host that was closed goes a moment later, and its address may be used again by then.
+func linkName(addr [4]byte) string {
+	return fmt.Sprintf("lc-%02x%02x%02x%02x-%x", addr[0], addr[1], addr[2], addr[3], links.Add(1)%0x1000)
 }
 
 // linked tells whether both ends of the veth pair are up.
@@ -224,7 +247,8 @@ func (h *Host) PIDs() ([]int, error) {
 // closeLimit bounds how long Close waits for the host's thread and for killed processes to be gone.
 const closeLimit = 5 * time.Second
 
-// Close kills every process on the host and takes the host off the network. A second call returns what the first did.
+// Close kills every process on the host and takes the host off the network; from an attached host it only lets go. A second call returns
+// what the first did.
 func (h *Host) Close() error {
 	h.once.Do(func() { h.ended = h.close(true) })
 	return h.ended
@@ -241,8 +265,10 @@ func (h *Host) close(unlink bool) error {
 	case <-ctx.Done():
 		errs = append(errs, fmt.Errorf("close host %s: its thread is still at work", h.Name))
 	}
-	if err := h.killAll(ctx); err != nil {
-		errs = append(errs, fmt.Errorf("close host %s: %w", h.Name, err))
+	if !h.guest {
+		if err := h.killAll(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("close host %s: %w", h.Name, err))
+		}
 	}
 	if unlink && h.link != "" {
 		// At once: with the namespace it would go a moment later.

@@ -22,9 +22,11 @@ type Network struct {
 	prefix netip.Prefix
 	own    netip.Addr
 	bridge *netlink.Bridge
+	joined bool // the bridge was there before us, and stays
 
 	mu     sync.Mutex
 	next   netip.Addr
+	taken  []netip.Addr // addresses of others, for a network that was joined
 	hosts  []*Host
 	closed bool
 }
@@ -63,10 +65,31 @@ func NewNetwork(prefix netip.Prefix) (*Network, error) {
 	return n, nil
 }
 
+// Join returns a network whose bridge is there already, in the namespace of the caller: an engine's, to which its containers are joined. Hosts get
+// addresses from first on, but for those that are taken. Close removes the hosts and leaves the bridge.
+func Join(bridge string, prefix netip.Prefix, first netip.Addr, taken ...netip.Addr) (*Network, error) {
+	fail := func(err error) (*Network, error) { return nil, fmt.Errorf("join network %s: %w", prefix, err) }
+	if !Inside() {
+		return fail(ErrOutside)
+	}
+	if prefix = prefix.Masked(); !prefix.Addr().Is4() || !prefix.Contains(first) {
+		return fail(fmt.Errorf("want an IPv4 prefix, and a first address in it instead of %s", first))
+	}
+	link, err := netlink.LinkByName(bridge)
+	if err != nil {
+		return fail(fmt.Errorf("find bridge %s: %w", bridge, err))
+	}
+	b, ok := link.(*netlink.Bridge)
+	if !ok {
+		return fail(fmt.Errorf("%s is a %s, not a bridge", bridge, link.Type()))
+	}
+	return &Network{prefix: prefix, bridge: b, joined: true, next: first, taken: taken}, nil
+}
+
 // Prefix returns the network's range of addresses.
 func (n *Network) Prefix() netip.Prefix { return n.prefix }
 
-// Addr returns the address that inner itself has on the network.
+// Addr returns the address that inner itself has on the network; the zero Addr where that was joined.
 func (n *Network) Addr() netip.Addr { return n.own }
 
 // AddHost makes a host with the network's next address. Addresses are never used again. The links of a new host come up in the
@@ -75,6 +98,9 @@ func (n *Network) AddHost(name string) (*Host, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	addr := n.next
+	for slices.Contains(n.taken, addr) {
+		addr = addr.Next()
+	}
 	switch {
 	case n.closed:
 		return nil, fmt.Errorf("add host %s: network %s: %w", name, n.prefix, ErrClosed)
@@ -116,7 +142,7 @@ func (n *Network) Await(ctx context.Context, hosts ...*Host) error {
 	return nil
 }
 
-// Close closes every host of the network and removes the bridge.
+// Close closes every host of the network and removes the bridge, unless it was there before.
 func (n *Network) Close() error {
 	n.mu.Lock()
 	hosts := n.hosts
@@ -124,7 +150,8 @@ func (n *Network) Close() error {
 	n.mu.Unlock()
 	var errs []error
 	for _, h := range hosts {
-		h.once.Do(func() { h.ended = h.close(false) }) // their links go with their namespaces
+		// Their links go with the bridge and their namespaces; on a bridge of others they must be gone when we say so.
+		h.once.Do(func() { h.ended = h.close(n.joined) })
 		errs = append(errs, h.ended)
 	}
 	bridges.Lock()

@@ -32,7 +32,7 @@ type Pause struct {
 func (p *Process) Stop(ctx context.Context) (*Pause, error) {
 	pause, err := stop(ctx, p.Group, []int{p.PID()})
 	if err != nil {
-		return nil, fmt.Errorf("stop %s on host %s: %w", p.program(), p.host.Name, err)
+		return nil, fmt.Errorf("stop %s on host %s: %w", p.name, p.host.Name, err)
 	}
 	return pause, nil
 }

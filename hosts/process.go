@@ -18,7 +18,9 @@ import (
 // Process is a program running on a host, with whatever it forked: a process group of its own.
 type Process struct {
 	host *Host
-	cmd  *exec.Cmd
+	pid  int
+	name string    // for messages
+	cmd  *exec.Cmd // nil where somebody else started it
 	log  *logEnd
 	done chan struct{}
 	// Set before done is closed.
@@ -48,6 +50,7 @@ func (h *Host) Start(cmd *exec.Cmd) (*Process, error) {
 	if err := h.Do(cmd.Start); err != nil {
 		return nil, fmt.Errorf("start %s on host %s: %w", cmd.Path, h.Name, err)
 	}
+	p.pid, p.name = cmd.Process.Pid, programName(cmd)
 	go p.reap()
 	return p, nil
 }
@@ -60,7 +63,7 @@ func (p *Process) reap() {
 }
 
 // PID is the process's number inside the sandbox; it is also that of its process group.
-func (p *Process) PID() int { return p.cmd.Process.Pid }
+func (p *Process) PID() int { return p.pid }
 
 // Host returns where the process runs.
 func (p *Process) Host() *Host { return p.host }
@@ -88,17 +91,17 @@ func (p *Process) Err() error {
 	}
 }
 
-// Wait waits for the end of the process. It returns nil if that was an exit with status 0, else a *DiedError; an error of
-// ctx if that came first.
+// Wait waits for the end of the process. It returns nil if that was an exit with status 0, else (and where the status is not known) a
+// *DiedError; an error of ctx if that came first.
 func (p *Process) Wait(ctx context.Context) error {
 	select {
 	case <-p.done:
-		if p.waitErr == nil || errors.Is(p.waitErr, exec.ErrWaitDelay) {
+		if p.cmd != nil && (p.waitErr == nil || errors.Is(p.waitErr, exec.ErrWaitDelay)) {
 			return nil
 		}
 		return p.died()
 	case <-ctx.Done():
-		return fmt.Errorf("wait for %s on host %s to end: %w", p.program(), p.host.Name, ctx.Err())
+		return fmt.Errorf("wait for %s on host %s to end: %w", p.name, p.host.Name, ctx.Err())
 	}
 }
 
@@ -112,7 +115,7 @@ func (p *Process) Signal(s syscall.Signal) error {
 		return err
 	}
 	if len(pids) == 0 {
-		return fmt.Errorf("signal %s on host %s: %w", p.program(), p.host.Name, os.ErrProcessDone)
+		return fmt.Errorf("signal %s on host %s: %w", p.name, p.host.Name, os.ErrProcessDone)
 	}
 	return sendAll(pids, s)
 }
@@ -142,7 +145,7 @@ func (p *Process) Kill(ctx context.Context) error {
 			err = sendAll(pids, unix.SIGKILL)
 		}
 		if err != nil {
-			return fmt.Errorf("kill %s on host %s: %w", p.program(), p.host.Name, err)
+			return fmt.Errorf("kill %s on host %s: %w", p.name, p.host.Name, err)
 		}
 		if len(pids) == 0 {
 			break
@@ -150,27 +153,30 @@ func (p *Process) Kill(ctx context.Context) error {
 		select {
 		case <-time.After(awaitStep):
 		case <-ctx.Done():
-			return fmt.Errorf("kill %s on host %s: processes %v are still there: %w", p.program(), p.host.Name, pids, ctx.Err())
+			return fmt.Errorf("kill %s on host %s: processes %v are still there: %w", p.name, p.host.Name, pids, ctx.Err())
 		}
 	}
 	select {
 	case <-p.done:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("kill %s on host %s: its output has not ended: %w", p.program(), p.host.Name, ctx.Err())
+		return fmt.Errorf("kill %s on host %s: its output has not ended: %w", p.name, p.host.Name, ctx.Err())
 	}
 }
 
-// program names the process in messages. One that is this very program under another verb is named by both words.
-func (p *Process) program() string {
-	if p.cmd.Path == "/proc/self/exe" && len(p.cmd.Args) > 1 {
-		return filepath.Base(os.Args[0]) + " " + p.cmd.Args[1]
+// programName names the process in messages. One that is this very program under another verb is named by both words.
+func programName(cmd *exec.Cmd) string {
+	if cmd.Path == "/proc/self/exe" && len(cmd.Args) > 1 {
+		return filepath.Base(os.Args[0]) + " " + cmd.Args[1]
 	}
-	return filepath.Base(p.cmd.Path)
+	return filepath.Base(cmd.Path)
 }
 
 func (p *Process) died() *DiedError {
-	e := &DiedError{Program: p.program(), Host: p.host.Name, PID: p.PID(), State: p.cmd.ProcessState, Log: p.log.lines()}
+	e := &DiedError{Program: p.name, Host: p.host.Name, PID: p.PID(), Log: p.log.lines()}
+	if p.cmd != nil {
+		e.State = p.cmd.ProcessState
+	}
 	var exit *exec.ExitError
 	if p.waitErr != nil && !errors.As(p.waitErr, &exit) && !errors.Is(p.waitErr, exec.ErrWaitDelay) {
 		e.Err = p.waitErr
@@ -182,15 +188,18 @@ func (p *Process) died() *DiedError {
 type DiedError struct {
 	Program, Host string
 	PID           int
-	State         *os.ProcessState
-	Log           string // the last lines that it printed
-	Err           error  // why its output was cut, or nil
+	State         *os.ProcessState // nil where it is not known: an attached process's
+	Log           string           // the last lines that it printed
+	Err           error            // why its output was cut, or nil
 }
 
 // Error is of the form "redis-server on host redis-1 died: exit status 1; the end of its log: …".
 func (e *DiedError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s on host %s died: %s", e.Program, e.Host, e.State)
+	fmt.Fprintf(&b, "%s on host %s died", e.Program, e.Host)
+	if e.State != nil {
+		fmt.Fprintf(&b, ": %s", e.State)
+	}
 	if e.Err != nil {
 		fmt.Fprintf(&b, " (%v)", e.Err)
 	}

@@ -21,7 +21,12 @@ const stageVar = "LOCKCHAOS_STAGE"
 const (
 	stageInit  = "init"  // "init N": N extra files follow the two pipes
 	stageInner = "inner" // "inner INODE DIR": the sandbox's network namespace, and where DataDir makes folders
+	stageAgent = "agent" // "agent DIR": no sandbox, but a container made for us; DIR is where DataDir makes folders
 )
+
+// AgentEnv is the variable that makes this program an inner one in a container that is not a sandbox: one that shares the machine's network
+// and processes, has the capabilities of an inner program, and a folder of its own. It may Join networks and Attach to hosts, and makes none.
+func AgentEnv(dataDir string) string { return stageVar + "=" + stageAgent + " " + dataDir }
 
 // The descriptors that outer gives init.
 const (
@@ -33,6 +38,7 @@ const (
 // inside is set in inner only; it guards what would otherwise be done to the user's own network.
 var inside struct {
 	yes     bool
+	agent   bool
 	dataDir string
 }
 
@@ -45,7 +51,7 @@ func Stage() (inner bool) {
 	}
 	fields := strings.Fields(os.Getenv(stageVar))
 	if len(fields) == 0 {
-		return inside.yes
+		return Inside()
 	}
 	os.Unsetenv(stageVar)
 	switch {
@@ -57,15 +63,20 @@ func Stage() (inner bool) {
 		if ino, err := inode("/proc/self/ns/net"); err == nil && strconv.FormatUint(ino, 10) == fields[1] {
 			inside.yes, inside.dataDir = true, fields[2]
 		}
+	case fields[0] == stageAgent && len(fields) == 2:
+		inside.agent, inside.dataDir = true, fields[1]
 	}
 	if inside.yes && len(os.Args) > 1 && os.Args[1] == probeArg {
 		os.Exit(probeInside())
 	}
-	return inside.yes
+	return Inside()
 }
 
-// Inside tells whether this process is the inner one of a sandbox.
-func Inside() bool { return inside.yes }
+// Inside tells whether this process is the inner one of a sandbox, or an agent (AgentEnv).
+func Inside() bool { return inside.yes || inside.agent }
+
+// Agent tells whether this process is an agent (AgentEnv).
+func Agent() bool { return inside.agent }
 
 func isStageVar(env string) bool { return strings.HasPrefix(env, stageVar+"=") }
 
@@ -182,7 +193,7 @@ func reapUntil(inner int) (status int) {
 // DataDir makes a fresh folder for the data of a host and returns its path. It lies on a tmpfs that only this sandbox sees
 // and that goes with it. A second call with the same name makes a second folder.
 func DataDir(host string) (string, error) {
-	if !inside.yes {
+	if !Inside() {
 		return "", fmt.Errorf("data folder of %s: %w", host, ErrOutside)
 	}
 	if host == "" || strings.ContainsAny(host, "/\x00*") || host[0] == '.' {

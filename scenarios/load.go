@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"strings"
@@ -24,9 +23,14 @@ var builtin embed.FS
 type Catalogue struct {
 	Locks      []string
 	Tokens     map[string]bool // lock name → whether its grants carry a fencing token
+	Guards     map[string]bool // lock name → whether it is for a guarded store, and for no other
+	Engines    []string        // of the store
 	Faults     []string
 	Moments    []string // at which a fault can strike
 	Properties []string
+	Workloads  []string
+	// CheckFault tells whether a fault of a known kind, at a known moment, can strike its target under the lock; nil: any can.
+	CheckFault func(lock string, f Fault) error
 }
 
 // Builtin returns the suites that come with lockchaos, in the order of their names.
@@ -61,34 +65,60 @@ func Load(file string, c Catalogue) (*Suite, error) {
 
 // Parse reads a suite from YAML. Every mistake, be it of form or of content, comes with file, line and column.
 func Parse(text []byte, file string, c Catalogue) (*Suite, error) {
-	var raw struct {
-		Name      string     `yaml:"suite"`
-		About     string     `yaml:"about"`
-		Defaults  Scenario   `yaml:"defaults"`
-		Scenarios []ast.Node `yaml:"scenarios"`
-	}
+	var raw rawSuite
 	raw.Defaults.Needs = usualNeeds
 	if err := decode(text, &raw); err != nil {
 		return nil, located(file, err)
 	}
-	s := Suite{Name: raw.Name, About: raw.About}
-	for i, node := range raw.Scenarios {
-		if _, ok := node.(ast.MapNode); !ok {
-			return nil, fmt.Errorf("%s: scenario %d of the list is no mapping of fields (name, lock, …)", file, i+1)
-		}
-		sc := raw.Defaults
-		sc.Expect.Properties = maps.Clone(sc.Expect.Properties)
-		if err := yaml.NodeToValue(node, &sc, yaml.Strict()); err != nil {
-			return nil, located(file, err)
-		}
-		sc.Needs.complete(sc.Faults)
-		s.Scenarios = append(s.Scenarios, sc)
+	places, err := raw.places()
+	if err != nil {
+		return nil, located(file, err)
 	}
 	v, err := newValidator(text, file, c)
 	if err != nil {
 		return nil, err
 	}
-	return &s, v.suite(&s)
+	for i, g := range raw.Matrix {
+		v.group(i, g)
+	}
+	s := Suite{Name: raw.Name, About: raw.About}
+	for _, p := range places {
+		s.Scenarios = append(s.Scenarios, p.scenario)
+	}
+	return &s, v.suite(&s, places)
+}
+
+// rawSuite is a suite as it is written.
+type rawSuite struct {
+	Name      string     `yaml:"suite"`
+	About     string     `yaml:"about"`
+	Defaults  Scenario   `yaml:"defaults"`
+	Scenarios []ast.Node `yaml:"scenarios"`
+	Matrix    []group    `yaml:"matrix"`
+}
+
+// places lays every scenario over the defaults: those of the list, then those of the matrix.
+func (raw *rawSuite) places() ([]place, error) {
+	var out []place
+	for i, node := range raw.Scenarios {
+		sc, err := layer(raw.Defaults, node)
+		if errors.Is(err, errNoMapping) {
+			err = fmt.Errorf("scenario %d of the list %w", i+1, err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		at := fmt.Sprintf("$.scenarios[%d]", i)
+		out = append(out, place{sc, at, at + ".lock"})
+	}
+	for i, g := range raw.Matrix {
+		expanded, err := g.expand(i, raw.Defaults)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, expanded...)
+	}
+	return out, nil
 }
 
 // decode reads exactly one YAML document and refuses keys that it does not know.
@@ -148,5 +178,11 @@ func (v *validator) fail(at, format string, args ...any) {
 			break
 		}
 	}
-	v.errs = append(v.errs, fmt.Errorf("%s: %s", where, fmt.Sprintf(format, args...)))
+	err := fmt.Errorf("%s: %s", where, fmt.Sprintf(format, args...))
+	for _, known := range v.errs {
+		if known.Error() == err.Error() {
+			return // one lock of a matrix is in many scenarios
+		}
+	}
+	v.errs = append(v.errs, err)
 }

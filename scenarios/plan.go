@@ -65,7 +65,7 @@ func LoadPlan(file string, c Catalogue) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	v.scenario("$.scenario", &p.Scenario)
+	v.scenario("$.scenario", "$.scenario.lock", &p.Scenario)
 	if len(v.errs) > 0 {
 		return nil, v.errs[0]
 	}

@@ -9,8 +9,8 @@
 //
 // A grant is good until its session ends (validity session); Lost tells when the library noticed that. A client that is stopped
 // cannot notice: it acts on, until the library's timers have run again. The library looks at the deadline of a lease once a second
-// and sends what keeps it alive at most every half second, from which the grace of two seconds is derived (for TTLs up to 4 s; with
-// longer ones a lease that the server gave up early is noticed by the next renewal, at a third of the TTL).
+// and sends what keeps it alive at most every half second, from which the grace of two seconds is derived; a lease that the server gave up early is
+// noticed by the next renewal, at a third of the TTL, so for TTLs above 3 s the grace is that third and one second more.
 // Unlock deletes the key and answers ok whether it was there or not: so a release confirms nothing.
 //
 // # TTL

@@ -10,6 +10,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/clients/redisconn"
 )
 
 // Watchdog is the lock redis-watchdog: redis-setnx with a lease that is renewed every third of the TTL until the grant is given
@@ -17,15 +18,16 @@ import (
 // setting lockWatchdogTimeout), with one thing added: Redisson's locks do not tell the application of a lease that could not be
 // renewed, this one does.
 //
-// It claims to tell of a loss within 11 s. A loss that the lock can be blamed for not noticing (a key deleted, or the server's data
-// gone, while client and links are well) shows at the next renewal, so within TTL/3 and an answer. A claim is one number
-// for every TTL; this one is honest up to Redisson's default TTL of 30 s, and generous below.
+// It claims to tell of a loss within the TTL. A loss that the lock can be blamed for not noticing (a key deleted, or the server's data
+// gone, while client and links are well) shows at the next renewal, after TTL/3 at the latest; its answer is waited for as long again; and a lease
+// that no renewal confirmed for a TTL is given up.
 var Watchdog = clients.Kind{
 	Name:    "redis-watchdog",
 	About:   "redis-setnx whose lease is renewed every TTL/3 while the client lives, with a lost-event when that fails (Redisson's scheme)",
 	Service: "redis",
-	Claims: clients.Claims{Validity: "session", Token: "none", Confirms: []string{"release"}, Permits: 1,
-		LostGrace: int64(11 * time.Second)},
+	Claims:  clients.Claims{Validity: "session", Token: "none", Confirms: []string{"release"}, Permits: 1},
+	// One interval, one answer, and as much to spare.
+	LostGrace: func(ttl time.Duration) time.Duration { return ttl },
 	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
 		return openWatchdog(c)
 	},
@@ -47,11 +49,11 @@ type watchdog struct {
 }
 
 func openWatchdog(c clients.Config) (clients.Lock, error) {
-	l, err := open(c, takeSetnx)
+	l, err := open(c, Algorithm{})
 	if err != nil {
 		return nil, err
 	}
-	w := &watchdog{lock: l, renewals: newClient(l.addr, nil), lost: make(chan clients.Loss), holds: map[string]context.CancelFunc{}}
+	w := &watchdog{lock: l, renewals: goredis.NewClient(redisconn.Options(l.addr)), lost: make(chan clients.Loss), holds: map[string]context.CancelFunc{}}
 	w.life, w.end = context.WithCancel(context.Background())
 	return w, nil
 }
@@ -146,6 +148,6 @@ func (w *watchdog) extend(ctx context.Context, key, value string, expiry time.Ti
 	defer cancel()
 	ctx, cancelOne := context.WithTimeout(ctx, w.ttl/3)
 	defer cancelOne()
-	n, err := extendOwn.Run(ctx, w.renewals, []string{lockKey(key)}, value, w.ttl.Milliseconds()).Int64()
+	n, err := Request{Client: w.renewals, Value: value, TTL: w.ttl}.Run(ctx, extendOwn, LockKey(key))
 	return n == 1, err
 }

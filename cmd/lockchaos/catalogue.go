@@ -5,70 +5,88 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/clients/broken"
 	"github.com/lockchaos/lockchaos/clients/etcd"
 	"github.com/lockchaos/lockchaos/clients/noop"
 	"github.com/lockchaos/lockchaos/clients/redis"
 	"github.com/lockchaos/lockchaos/clients/redislock"
 	"github.com/lockchaos/lockchaos/clients/redlock"
 	"github.com/lockchaos/lockchaos/clients/redsync"
+	"github.com/lockchaos/lockchaos/clients/zookeeper"
+	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
+	"github.com/lockchaos/lockchaos/store"
 )
 
 // locks is the catalogue: every lock that a scenario can name.
 func locks() []clients.Kind {
-	return []clients.Kind{redis.Setnx, redis.SetnxFenced, redis.Watchdog, redislock.Redislock, redlock.Redlock, redsync.Redsync, etcd.Lease}
+	honest := []clients.Kind{
+		redis.Setnx, redis.SetnxFenced, redis.Watchdog, redis.Fair, redislock.Redislock, redis.Semaphore, redis.Queue,
+		redis.Failover,
+		redlock.Redlock, redsync.Redsync,
+		etcd.Lease, etcd.LockAPI, etcd.Semaphore,
+		zookeeper.Recipe, zookeeper.Gozk,
+		etcd.Txn, noop.Cas, noop.ConditionalUpdate, // no locks: the store refuses what is stale
+	}
+	return append(append(honest, broken.Kinds()...), zookeeper.SessionBlind, zookeeper.Herd)
 }
 
 // workerLocks are those that a worker knows: the catalogue, and the lock that does nothing, for measuring the harness.
 func workerLocks() []clients.Kind { return append(locks(), noop.Noop) }
 
-// service is what `list services` tells of one service; package backends knows how each is started.
-type service struct {
-	name  string
-	nodes int
-	about string
-}
-
-func services() []service {
-	return []service{
-		{"redis", 1, "redis-server of this machine, nothing on disk; where it is missing, miniredis stands in, and every output says so"},
-		{"redis-five", 5, "five of them that know nothing of each other, for locks that ask for a majority"},
-		{"etcd", 3, "the real server, compiled into lockchaos"},
-	}
-}
-
 // nodesOf is how many nodes a service has; 0 if there is no such service.
 func nodesOf(name string) int {
-	for _, s := range services() {
-		if s.name == name {
-			return s.nodes
-		}
+	k, _ := backends.Lookup(name)
+	return len(k.Nodes)
+}
+
+// nodeNames are the names of a service's nodes.
+func nodeNames(service string) (names []string) {
+	k, _ := backends.Lookup(service)
+	for _, n := range k.Nodes {
+		names = append(names, n.Name)
 	}
-	return 0
+	return names
 }
 
 // fault is what `list faults` tells of one fault.
 type fault struct{ name, about, targets, needs string }
 
-func faults() []fault {
-	return []fault{{"pause", "stops every thread of a client's process group (SIGSTOP), as a stop-the-world collection or a suspended virtual machine does",
-		"holder; at after-grant, between-read-and-write, before-write, random", "local runtime"}}
+func faults() (all []fault) {
+	for _, k := range nemesis.Kinds() {
+		all = append(all, fault{k.Name, k.About, k.Targets(), "local runtime"})
+	}
+	return all
+}
+
+// checkFault tells whether a fault can strike its target, where the lock's service has such nodes.
+func checkFault(lock string, f scenarios.Fault) error {
+	kind, err := lockKind(lock)
+	if err != nil {
+		return err
+	}
+	return nemesis.Check(f.Kind, nemesis.Target(f.Target), nemesis.Moment(f.When), nodeNames(kind.Service))
 }
 
 func catalogue() scenarios.Catalogue {
-	c := scenarios.Catalogue{Tokens: map[string]bool{}}
+	c := scenarios.Catalogue{Tokens: map[string]bool{}, Guards: map[string]bool{}, Engines: store.Engines(), CheckFault: checkFault}
 	for _, k := range locks() {
 		c.Locks = append(c.Locks, k.Name)
 		c.Tokens[k.Name] = k.Claims.Token == "fencing"
+		c.Guards[k.Name] = k.Writes == "guarded"
 	}
 	for _, f := range faults() {
 		c.Faults = append(c.Faults, f.name)
 	}
 	for _, m := range nemesis.Moments() {
 		c.Moments = append(c.Moments, string(m))
+	}
+	for _, w := range harness.Workloads() {
+		c.Workloads = append(c.Workloads, w.Name)
 	}
 	for _, p := range checker.Properties() {
 		c.Properties = append(c.Properties, p.Name)

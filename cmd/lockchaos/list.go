@@ -6,7 +6,9 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/scenarios"
 	"github.com/spf13/cobra"
 )
@@ -66,7 +68,11 @@ func listLocks(w io.Writer) error {
 		if confirms == "" {
 			confirms = "nothing"
 		}
-		rows = append(rows, []string{k.Name, k.Service, k.Claims.Validity, k.Claims.Token, confirms, k.About})
+		valid := k.Claims.Validity
+		if valid == "" {
+			valid = "none"
+		}
+		rows = append(rows, []string{k.Name, k.Service, valid, k.Claims.Token, confirms, described(k)})
 	}
 	if err := table(w, rows); err != nil {
 		return err
@@ -75,19 +81,27 @@ func listLocks(w io.Writer) error {
 	return err
 }
 
+// described says how a lock works, and of a control that it is one.
+func described(k clients.Kind) string {
+	if k.Control == "" {
+		return k.About
+	}
+	return fmt.Sprintf("BROKEN ON PURPOSE, to be caught by %s: %s", k.Control, k.About)
+}
+
 // locksLegend says what the claims in the list mean.
 const locksLegend = `
 What a lock claims is what may be held against it.
 VALID     how long a grant is good for: from_invocation, the start of the attempt plus the TTL; session, until the lock tells of
-          its loss; library, as long as the library says
+          its loss; library, as long as the library says; none, no such claim
 TOKEN     fencing: rises with every grant, so that a store can refuse older ones; none
 CONFIRMS  ops whose success proves that the lock was still held
 `
 
 func listServices(w io.Writer) error {
 	rows := [][]string{{"SERVICE", "NODES", "FROM"}}
-	for _, s := range services() {
-		rows = append(rows, []string{s.name, fmt.Sprint(s.nodes), s.about})
+	for _, k := range backends.Kinds() {
+		rows = append(rows, []string{k.Name, fmt.Sprint(len(k.Nodes)), k.About})
 	}
 	return table(w, rows)
 }

@@ -1,0 +1,152 @@
+package backends
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Kind is the recipe of one service: which nodes it is made of, what each of them runs, and when it is ready. The same recipe is launched on
+// hosts of a private network, or in containers.
+type Kind struct {
+	Name, About string
+	// Nodes are in the order in which they are launched.
+	Nodes []NodeSpec
+	// Notes says in full sentences how the service is set up where that matters to a lock.
+	Notes []string
+
+	// task is what a node runs.
+	task func(k Kind, n NodeSpec, p Place) (Task, error)
+	// next waits for what must be so before another node is launched beside those; nil: all may be launched at once.
+	next func(ctx context.Context, launched []*Node) error
+	// ready waits until the service answers as its clients will ask it, and learns the versions.
+	ready func(ctx context.Context, nodes []*Node) error
+}
+
+// NodeSpec is one node of a recipe.
+type NodeSpec struct {
+	// Name is "redis-1", "etcd-2"; with the prefix that WithPrefix gave.
+	Name string
+	// Image is what the node needs to be installed: "redis", "etcd". Nodes of one image may run different programs of it.
+	Image string
+	// Port is where clients, or other nodes, connect.
+	Port int
+	// Behind: clients find this node through others, and are not given its address.
+	Behind bool
+}
+
+// Place is where a node is to live.
+type Place struct {
+	// Listen is the address to listen on: the host's own, or 0.0.0.0 in a container.
+	Listen string
+	// Data is the folder for data, as the node sees it. It must exist, and be the node's own.
+	Data string
+	// Peers says under which address or host name each node of the service, this one included, is reached by the others.
+	Peers map[string]string
+	// Contained: the node runs in a container, from the service's official image or from one of a distribution's packages. Else it runs on this
+	// machine, from what is installed here.
+	Contained bool
+}
+
+// Task is what a node runs.
+type Task struct {
+	// Args is the command. In the network of a host it is found on this machine; in a container, in the image.
+	Args []string
+	// Env is added to the environment, as NAME=value.
+	Env []string
+	// Files are written first: names under Place.Data, and their contents.
+	Files map[string]string
+	// Before are commands that must have succeeded first, in this order.
+	Before [][]string
+	// User is the user that a container's processes run as; "": the image's.
+	User string
+
+	// standIn is the name and version of what runs in place of the real server; "": nothing does.
+	standIn string
+}
+
+// Kinds are the services, in the order in which lists show them.
+func Kinds() []Kind { return []Kind{redisOne, redisFive, redisFailover, etcd, zookeeper, postgres} }
+
+// Names lists the services that Start knows.
+func Names() (names []string) {
+	for _, k := range Kinds() {
+		names = append(names, k.Name)
+	}
+	return names
+}
+
+// Lookup finds a service by its name.
+func Lookup(name string) (Kind, bool) {
+	for _, k := range Kinds() {
+		if k.Name == name {
+			return k, true
+		}
+	}
+	return Kind{}, false
+}
+
+// WithPrefix returns the same service under node names that begin with the prefix, so that it can stand beside another of its kind.
+func (k Kind) WithPrefix(prefix string) Kind {
+	k.Nodes = slices.Clone(k.Nodes)
+	for i := range k.Nodes {
+		k.Nodes[i].Name = prefix + k.Nodes[i].Name
+	}
+	return k
+}
+
+// Task returns what the node runs at the place. It fails if a program is missing on this machine, and says what to install.
+func (k Kind) Task(node string, p Place) (Task, error) {
+	i := k.index(node)
+	if i < 0 {
+		return Task{}, fmt.Errorf("service %s has no node named %q", k.Name, node)
+	}
+	for _, n := range k.Nodes {
+		if p.Peers[n.Name] == "" {
+			return Task{}, fmt.Errorf("service %s: %s is not told where %s is", k.Name, node, n.Name)
+		}
+	}
+	return k.task(k, k.Nodes[i], p)
+}
+
+// index is the node's place in the order, -1 if the service has none of that name.
+func (k Kind) index(node string) int {
+	return slices.IndexFunc(k.Nodes, func(n NodeSpec) bool { return n.Name == node })
+}
+
+// Command is the task as one command, for a container: a shell writes the files, runs what comes before and becomes the server. Without any of
+// that it is Args alone, which needs no shell.
+func (t Task) Command(p Place) []string {
+	if len(t.Files) == 0 && len(t.Before) == 0 {
+		return t.Args
+	}
+	script := "set -e\ncd " + quote(p.Data) + "\n"
+	for _, name := range sorted(t.Files) {
+		script += "printf %s " + quote(t.Files[name]) + " > " + quote(name) + "\n"
+	}
+	for _, command := range t.Before {
+		script += words(command) + "\n"
+	}
+	return []string{"sh", "-c", script + "exec " + words(t.Args)}
+}
+
+func sorted(files map[string]string) (names []string) {
+	for name := range files {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// words is a command as a shell reads it.
+func words(command []string) string {
+	var quoted []string
+	for _, w := range command {
+		quoted = append(quoted, quote(w))
+	}
+	return strings.Join(quoted, " ")
+}
+
+// quote is a word as a shell reads it.
+func quote(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }

@@ -1,0 +1,81 @@
+package backends
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// askRedis sends commands on a connection of their own and returns the answer to the last. It needs no client library, whose
+// pool would wait a second after a refused connection.
+func askRedis(ctx context.Context, addr string, commands ...string) (answer string, err error) {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close()
+	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	in := bufio.NewReader(conn)
+	for _, command := range commands {
+		words := strings.Fields(command)
+		message := fmt.Sprintf("*%d\r\n", len(words))
+		for _, w := range words {
+			message += fmt.Sprintf("$%d\r\n%s\r\n", len(w), w)
+		}
+		if _, err := io.WriteString(conn, message); err != nil {
+			return "", err
+		}
+		if answer, err = readRedis(in); err != nil {
+			return "", fmt.Errorf("%s: %w", command, err)
+		}
+	}
+	return answer, nil
+}
+
+// redisError is what a server answered in place of a result.
+type redisError string
+
+func (e redisError) Error() string { return string(e) }
+
+// maxBulk bounds a bulk string of an answer; INFO's are a few kilobytes.
+const maxBulk = 1 << 20
+
+// readRedis reads a simple string, an error or a bulk string.
+func readRedis(in *bufio.Reader) (string, error) {
+	line, err := in.ReadString('\n')
+	if err != nil {
+		return "", err
+	}
+	line = strings.TrimRight(line, "\r\n")
+	switch {
+	case strings.HasPrefix(line, "+"):
+		return line[1:], nil
+	case strings.HasPrefix(line, "-"):
+		return "", redisError(line[1:])
+	case strings.HasPrefix(line, "$"):
+		n, err := strconv.Atoi(line[1:])
+		if err != nil || n < 0 || n > maxBulk {
+			return "", fmt.Errorf("a bulk string of length %q", line[1:])
+		}
+		bulk := make([]byte, n+len("\r\n"))
+		_, err = io.ReadFull(in, bulk)
+		return string(bulk[:n]), err
+	}
+	return "", fmt.Errorf("%q is no answer of a redis server", line)
+}
+
+// field returns what follows the name on its line.
+func field(text, name string) string {
+	for line := range strings.Lines(text) {
+		if value, ok := strings.CutPrefix(line, name); ok {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}

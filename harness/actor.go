@@ -1,0 +1,145 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/nemesis"
+	"github.com/lockchaos/lockchaos/scenarios"
+)
+
+// guardCheck is the guard of an application that asks the lock before each write.
+const guardCheck = "check"
+
+// actor plays the application on one client: the ops that workloads are made of, and the steps between them at which faults strike. An
+// error of its methods means that the harness can't go on; what the lock or the store answered is in the history.
+type actor struct {
+	*workerProcess
+	plan     scenarios.Workload
+	keys     []string
+	rng      *rand.Rand
+	director *director
+	run      *run
+	// done is closed when the workload's time is over.
+	done <-chan struct{}
+}
+
+// hold is a grant that the application believes in.
+type hold struct {
+	key          string
+	grant, token int64
+}
+
+// op is an op under the grant.
+func (a *actor) op(kind history.Kind, h *hold) op {
+	return op{kind: kind, key: h.key, grant: h.grant, token: h.token, timeout: a.plan.OpTimeout.Std()}
+}
+
+// repeat goes through the round, and rests, until done is closed.
+func (a *actor) repeat(ctx context.Context, round func(context.Context, *actor) error) error {
+	for !closed(a.done) {
+		if err := a.alive(ctx, round(ctx, a)); err != nil {
+			return err
+		}
+		if err := a.wait(ctx, a.plan.Rest.Draw(a.rng).Std()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// under acquires the key, works under the grant and gives it back. It tells whether the key was granted.
+func (a *actor) under(ctx context.Context, key string, timeout time.Duration, work func(h *hold) error) (granted bool, err error) {
+	answered := a.director.acquiring(ctx, a.number)
+	id, r, err := a.do(ctx, op{kind: history.Acquire, key: key, timeout: timeout})
+	if struck := answered(); err == nil {
+		err = struck
+	}
+	if err != nil || r.Result != resultOK {
+		return false, err
+	}
+	h := &hold{key: key, grant: id, token: r.Token}
+	if err := a.director.holds(ctx, a.number, id); err != nil {
+		return true, err
+	}
+	err = work(h)
+	a.director.releases(a.number, id) // before the release is sent: from now on it is no holder that a fault meets
+	if err != nil {
+		return true, err
+	}
+	_, _, err = a.do(ctx, a.op(history.Release, h))
+	return true, err
+}
+
+// at passes a step between two ops. A fault whose aim fits is in effect when it returns.
+func (a *actor) at(ctx context.Context, m nemesis.Moment, h *hold) error {
+	return a.director.reached(ctx, nemesis.Step{Moment: m, Client: a.number, Grant: h.grant})
+}
+
+// read reads the key's record; ok is false when it was not read.
+func (a *actor) read(ctx context.Context, h *hold) (r reply, ok bool, err error) {
+	_, r, err = a.do(ctx, a.op(history.Read, h))
+	return r, err == nil && r.Result == resultOK, err
+}
+
+// write writes the key's record; ok is false when it is not known to be written.
+func (a *actor) write(ctx context.Context, h *hold, value int64) (ok bool, err error) {
+	o := a.op(history.Write, h)
+	o.value = value
+	_, r, err := a.do(ctx, o)
+	return err == nil && r.Result == resultOK, err
+}
+
+// think is the holder's work.
+func (a *actor) think(ctx context.Context) error {
+	if !pause(ctx, a.gone, a.plan.Think.Draw(a.rng).Std()) {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// wait lets time pass in which the client holds nothing, or less when the workload's time is over.
+func (a *actor) wait(ctx context.Context, d time.Duration) error {
+	if !pause(ctx, a.done, d) {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// mayWrite renews the grant and asks the lock whether it is still held, if the application is one that does. It is false when the application
+// stops: it knows of the loss, or can't be sure.
+func (a *actor) mayWrite(ctx context.Context, h *hold) (bool, error) {
+	if a.plan.Renew && a.canRenew {
+		if _, _, err := a.do(ctx, a.op(history.Renew, h)); err != nil {
+			return false, err
+		}
+	}
+	guarded := a.plan.Guard == guardCheck
+	if guarded && !a.canAsk {
+		return false, fmt.Errorf("client %d on host %s: guard \"check\" needs a lock that can be asked", a.number, a.host)
+	}
+	if !guarded && !(a.plan.Ask && a.canAsk) {
+		return true, nil
+	}
+	_, r, err := a.do(ctx, a.op(history.Held, h))
+	return err == nil && (!guarded || r.Result == resultOK), err
+}
+
+// pause waits for d, or less when early is closed. It returns false when the context has ended.
+func pause(ctx context.Context, early <-chan struct{}, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-early:
+	case <-ctx.Done():
+		return false
+	}
+	return true
+}
