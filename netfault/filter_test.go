@@ -1,10 +1,14 @@
 package netfault
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/netip"
+	"os"
+	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
@@ -13,6 +17,7 @@ import (
 	"github.com/google/nftables"
 	"github.com/google/nftables/expr"
 	"github.com/lockchaos/lockchaos/hosts/hoststest"
+	"golang.org/x/sys/unix"
 )
 
 // A cut drops what it matches and nothing else: one direction, one peer, every packet counted; after the healing packets flow.
@@ -249,6 +254,58 @@ func TestNothingIsLeft(t *testing.T) {
 	conn.DelTable(mine)
 	if err := conn.Flush(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A killed lockchaos leaves no cut in a namespace that goes on, as a container's does.
+func TestKilled(t *testing.T) {
+	_, hs := hoststest.Network(t, "a", "b")
+	a, b := mailbox(t, hs[0]), mailbox(t, hs[1])
+	fd := must[int](t)(unix.Dup(hs[1].NetNS))
+	namespace := os.NewFile(uintptr(fd), "netns")
+	defer namespace.Close()
+	cmd := exec.Command("/proc/self/exe", "cut")
+	cmd.ExtraFiles, cmd.Stderr = []*os.File{namespace}, os.Stderr
+	out := must[io.ReadCloser](t)(cmd.StdoutPipe())
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Process.Kill()
+	if line := must[string](t)(bufio.NewReader(out).ReadString('\n')); line != "cut <nil>\n" {
+		t.Fatal(line)
+	}
+	send(t, a, hs[1], "cut")
+	if found, err := Sweep(hs[1].NetNS); found || err != nil {
+		t.Errorf("while it lives, a sweep: %v, %v", found, err)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // it was killed
+	await(t, "the kernel has removed the table", func() bool { return leftTables(t, hs[1].NetNS) == 0 })
+	send(t, a, hs[1], "healed")
+	if got := receive(t, b); got != "healed" {
+		t.Errorf("received %q", got)
+	}
+}
+
+// Packets pass when nobody listens to the queue any more, as when this program dies on a kernel that keeps the rule.
+func TestQueueWithoutListener(t *testing.T) {
+	_, hs := hoststest.Network(t, "a", "b")
+	a, b := mailbox(t, hs[0]), mailbox(t, hs[1])
+	f := must[*Filter](t)(Open(t.Context(), hs[1]))
+	must[*Diversion](t)(f.Divert("drop", DropFrom(1, HasPayload), Match{}))
+	f.queue.cancel()
+	if err := f.queue.nf.Close(); err != nil {
+		t.Fatal(err)
+	}
+	send(t, a, hs[1], "nobody decides")
+	if got := receive(t, b); got != "nobody decides" {
+		t.Errorf("received %q", got)
+	}
+	_ = f.Close() // its queue is broken already
+	if n := leftTables(t, hs[1].NetNS); n != 0 {
+		t.Errorf("%d tables are left", n)
 	}
 }
 

@@ -26,8 +26,20 @@ func TestMain(m *testing.M) {
 			}
 			return 0
 		},
+		"cut":  cut,
 		"fail": func([]string) int { fmt.Fprintln(os.Stderr, "something is wrong"); return 3 },
 	})
+}
+
+// cut cuts everything in the namespace of descriptor 3, says so, and waits to be killed.
+func cut([]string) int {
+	f, err := Open(context.Background(), &hosts.Host{Name: "somebody's", NetNS: 3})
+	if err == nil {
+		_, err = f.Drop("cut", Match{Dir: In}, Match{Dir: Out})
+	}
+	fmt.Println("cut", err)
+	<-time.After(time.Hour)
+	return 0
 }
 
 // limit bounds every wait of these tests; it is reached only when something is broken.
