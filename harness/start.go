@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/lockchaos/lockchaos/backends"
@@ -38,6 +40,9 @@ func (r *run) start(ctx context.Context, file io.Writer) (err error) {
 	if err := up.Wait(); err != nil {
 		return err
 	}
+	if err := r.introduce(); err != nil {
+		return err
+	}
 	if err := r.openAll(ctx); err != nil {
 		return err
 	}
@@ -47,9 +52,32 @@ func (r *run) start(ctx context.Context, file io.Writer) (err error) {
 	return r.dialStore(ctx)
 }
 
+// introduce tells clients and servers each other's link addresses: a hundred clients that asked for them all at once would be too many.
+func (r *run) introduce() error {
+	servers := []*hosts.Host{r.store.Host}
+	for _, n := range r.service.Nodes {
+		servers = append(servers, n.Host)
+	}
+	var clients []*hosts.Host
+	for _, w := range append(slices.Clone(r.workers), r.probes...) {
+		clients = append(clients, w.proc.Host())
+	}
+	return hosts.Introduce(clients, servers)
+}
+
 func (r *run) startService(ctx context.Context) (err error) {
-	r.service, err = backends.Start(ctx, r.network, backends.Spec{Service: r.cfg.Lock.Service, Logs: r.cfg.Logs, Attached: r.cfg.Attached})
+	r.service, err = backends.Start(ctx, r.network, backends.Spec{Service: r.cfg.Lock.Service, Logs: r.cfg.Logs, Attached: r.attached(false)})
 	return err
+}
+
+// attached are the nodes that run already, of the store's engine or of the lock's service.
+func (r *run) attached(store bool) (nodes []backends.Attached) {
+	for _, n := range r.cfg.Attached {
+		if strings.HasPrefix(n.Name, backends.StorePrefix) == store {
+			nodes = append(nodes, n)
+		}
+	}
+	return nodes
 }
 
 // startServiceThenStore is for a store that lies in the lock's own service.
@@ -64,7 +92,7 @@ func (r *run) startServiceThenStore(ctx context.Context) error {
 func (r *run) startStore(ctx context.Context, at ...string) (err error) {
 	s := r.cfg.Plan.Scenario.Store
 	fencing := store.Fencing{Writes: s.Fenced(), Reads: s.ReadsRaise(), AcceptsEqual: s.AcceptsEqual(), Guarded: s.Guarded()}
-	r.store, err = backends.StartStore(ctx, r.network, backends.StoreSpec{Engine: s.EngineName(), Fencing: fencing, At: at, Logs: r.cfg.Logs})
+	r.store, err = backends.StartStore(ctx, r.network, backends.StoreSpec{Engine: s.EngineName(), Fencing: fencing, At: at, Logs: r.cfg.Logs, Attached: r.attached(true)})
 	return err
 }
 
