@@ -8,12 +8,15 @@ import (
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/clients/broken"
 	"github.com/lockchaos/lockchaos/clients/etcd"
 	"github.com/lockchaos/lockchaos/clients/noop"
+	"github.com/lockchaos/lockchaos/clients/postgres"
 	"github.com/lockchaos/lockchaos/clients/redis"
 	"github.com/lockchaos/lockchaos/clients/redislock"
 	"github.com/lockchaos/lockchaos/clients/redlock"
 	"github.com/lockchaos/lockchaos/clients/redsync"
+	"github.com/lockchaos/lockchaos/clients/zookeeper"
 	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -22,8 +25,16 @@ import (
 
 // locks is the catalogue: every lock that a scenario can name.
 func locks() []clients.Kind {
-	return []clients.Kind{redis.Setnx, redis.SetnxFenced, redis.Watchdog, redislock.Redislock, redlock.Redlock, redsync.Redsync, etcd.Lease,
-		etcd.Txn, noop.Cas, noop.ConditionalUpdate}
+	honest := []clients.Kind{
+		redis.Setnx, redis.SetnxFenced, redis.Watchdog, redis.Fair, redislock.Redislock, redis.Semaphore, redis.Queue,
+		redis.Failover,
+		redlock.Redlock, redsync.Redsync,
+		etcd.Lease, etcd.LockAPI, etcd.Semaphore,
+		zookeeper.Recipe, zookeeper.Gozk,
+		postgres.Advisory, postgres.AdvisoryXact, postgres.Row, postgres.Lease,
+		etcd.Txn, noop.Cas, noop.ConditionalUpdate, // no locks: the store refuses what is stale
+	}
+	return append(append(honest, broken.Kinds()...), zookeeper.SessionBlind, zookeeper.Herd)
 }
 
 // workerLocks are those that a worker knows: the catalogue, and the lock that does nothing, for measuring the harness.
