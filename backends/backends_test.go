@@ -206,7 +206,7 @@ func TestEtcd(t *testing.T) {
 func TestStore(t *testing.T) {
 	n, _ := hoststest.Network(t)
 	for _, f := range []store.Fencing{{}, {Writes: true}, {Writes: true, Reads: true}} {
-		node, err := backends.StartStore(limit(t), n, f, t.TempDir())
+		node, err := backends.StartStore(limit(t), n, backends.StoreSpec{Engine: "sqlite", Fencing: f, Logs: t.TempDir()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -229,7 +229,7 @@ func TestStore(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if _, err := backends.StartStore(limit(t), n, store.Fencing{Reads: true}, t.TempDir()); !errors.Is(err, store.ErrBadRequest) {
+	if _, err := backends.StartStore(limit(t), n, backends.StoreSpec{Engine: "sqlite", Fencing: store.Fencing{Reads: true}, Logs: t.TempDir()}); !errors.Is(err, store.ErrBadRequest) {
 		t.Errorf("a fence that nothing checks: %v", err)
 	}
 }
@@ -323,11 +323,11 @@ func TestDeath(t *testing.T) {
 func TestNodesEndOnRequest(t *testing.T) {
 	t.Setenv(backends.RedisVar, "miniredis")
 	n, _ := hoststest.Network(t)
-	node, err := backends.StartStore(limit(t), n, store.Fencing{}, t.TempDir())
+	node, err := backends.StartStore(limit(t), n, backends.StoreSpec{Engine: "sqlite", Logs: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	nodes := append(append([]*backends.Node{node}, start(t, "redis").Nodes...), start(t, "etcd").Nodes...)
+	nodes := append(append([]*backends.Node{node.Node}, start(t, "redis").Nodes...), start(t, "etcd").Nodes...)
 	for _, n := range nodes {
 		if err := n.Process.Signal(unix.SIGTERM); err != nil {
 			t.Fatal(err)

@@ -19,6 +19,11 @@ type keyState struct {
 	probe     probeState
 	// by is what is known of each client, by its number.
 	by []clientOnKey
+	// granted counts the key's grants; late are the last releases of grants whose leases had surely ended; effects are what was done, where a
+	// workload must do nothing twice.
+	granted int64
+	late    []lateRelease
+	effects map[int64]effect
 	// loose counts the grants and the indefinite acquires whose clients could still hold the key; freeAt is when the last other one could.
 	loose  int
 	freeAt int64
@@ -164,10 +169,16 @@ func (s *Sweep) forget(g *grant) {
 
 // shut closes a grant: its client is done with it at t.
 func (s *Sweep) shut(g *grant, t int64) {
+	s.end(g, t)
+	s.settle(g)
+}
+
+// end notes that a client is done with a grant at t.
+func (s *Sweep) end(g *grant, t int64) {
 	if !g.closed {
 		g.closed, g.heldTo = true, t
+		s.clients[g.client].holding--
 	}
-	s.settle(g)
 }
 
 // settle moves a grant whose account is complete to the past, and judges it against every settled grant that it can have met.

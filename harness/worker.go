@@ -52,7 +52,9 @@ type worker struct {
 	kinds []clients.Kind
 	open  opening
 	lock  clients.Lock
-	store *store.Client
+	// writes is how the lock wants the store to be written to (clients.Kind.Writes).
+	writes string
+	store  *store.Client
 
 	mu     sync.Mutex // guards what follows: lost-events come at any time
 	grants map[string]held
@@ -68,6 +70,8 @@ type held struct {
 	grant clients.Grant
 	op    int64
 	lost  bool
+	// record is what the application last read or wrote under this grant, if it did.
+	record record
 }
 
 func (w *worker) send(r reply) error {
@@ -134,6 +138,7 @@ func (w *worker) begin(ctx context.Context, c command) reply {
 		if err != nil {
 			return err
 		}
+		w.writes = kind.Writes
 		w.lock, err = kind.Open(ctx, clients.Config{Nodes: w.open.Nodes, TTL: w.open.TTL, Client: int(w.open.Client), Seed: w.open.Seed})
 		if err != nil {
 			return fmt.Errorf("open %s: %w", kind.Name, err)
@@ -322,7 +327,7 @@ func (w *worker) access(ctx context.Context, c command) reply {
 		now := monotime.Now()
 		return reply{Result: resultFail, Declined: true, Error: "the lock has told that it is lost", Start: now, End: now}
 	}
-	request := store.Request{Key: c.Key, Op: c.ID, Grant: c.Grant, Client: w.open.Client, Token: h.grant.Token, Value: c.Value}
+	request := w.request(c, h)
 	var e store.Entry
 	r := w.timed(func() (err error) {
 		if c.Op == "read" {
@@ -333,9 +338,13 @@ func (w *worker) access(ctx context.Context, c command) reply {
 		return err
 	})
 	r.Version, r.Replaced, r.Value, r.Seq = e.Version, e.Replaced, e.Value, e.Seq
-	if e.Refused {
-		r.Refused = true
-		r.Error = fmt.Sprintf("refused: token %d is older than %d, which the store has seen", request.Token, e.Fence)
+	r.Refused, r.Conflict = e.Refused, e.Conflict
+	r.Atomic = request.Mode == store.WriteAdd && r.Result != resultFail
+	if r.Result == resultOK {
+		w.seen(c, e)
+	}
+	if why := whyNot(&e); why != "" {
+		r.Error = why
 	}
 	return r
 }

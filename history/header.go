@@ -81,10 +81,14 @@ func (c Claims) ConfirmsOp(k Kind) bool {
 
 // Store is the protected resource of the run.
 type Store struct {
-	Engine string `json:"engine"` // "sqlite"
+	Engine string `json:"engine"` // "sqlite", "postgres", "redis", "etcd"
 	Fenced bool   `json:"fenced"`
 	// FenceReads: reads raise the fence too (the correct way); false fences only writes.
 	FenceReads bool `json:"fence_reads"`
+	// AcceptsEqual: the fence is a broken one, which accepts an equal token of another grant.
+	AcceptsEqual bool `json:"accepts_equal,omitempty"`
+	// Guarded: there is no fence, but each write looked at the lock's own key.
+	Guarded bool `json:"guarded,omitempty"`
 }
 
 // Needs is what a run must have done before its pass means anything.

@@ -23,6 +23,8 @@ var builtin embed.FS
 type Catalogue struct {
 	Locks      []string
 	Tokens     map[string]bool // lock name → whether its grants carry a fencing token
+	Guards     map[string]bool // lock name → whether it is for a guarded store, and for no other
+	Engines    []string        // of the store
 	Faults     []string
 	Moments    []string // at which a fault can strike
 	Properties []string

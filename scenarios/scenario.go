@@ -25,20 +25,6 @@ type Scenario struct {
 	Expect   Expect   `yaml:"expect"`
 }
 
-// Store is the protected resource.
-type Store struct {
-	// Kind is "fenced" or "unfenced".
-	Kind string `yaml:"kind"`
-	// FenceReads: on a fenced store, reads raise the fence too. Only "true" (the default) keeps a read-modify-write whole.
-	FenceReads *bool `yaml:"fence_reads,omitempty"`
-}
-
-// Fenced tells whether the store checks tokens.
-func (s Store) Fenced() bool { return s.Kind == "fenced" }
-
-// ReadsRaise tells whether reads raise the fence.
-func (s Store) ReadsRaise() bool { return s.Fenced() && (s.FenceReads == nil || *s.FenceReads) }
-
 // Workload is what every client does, again and again.
 type Workload struct {
 	// Kind is the workload's name: "counter", "payment", "leader", "transfer", "queue", "semaphore", "stampede".

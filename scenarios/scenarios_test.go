@@ -1,9 +1,11 @@
 package scenarios
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -13,10 +15,16 @@ import (
 var catalogue = Catalogue{
 	Locks:      []string{"redis-setnx", "redis-setnx-fenced", "redis-watchdog", "redislock", "redlock", "redsync", "etcd-lease"},
 	Tokens:     map[string]bool{"redis-setnx-fenced": true, "etcd-lease": true},
-	Faults:     []string{"pause"},
+	Faults:     []string{"pause", "kill"},
 	Moments:    []string{"after-grant", "between-read-and-write", "before-write", "random"},
 	Properties: []string{"mutual-exclusion", "unfenced-write", "lost-update", "token-order", "stuck-lock"},
-	Workloads:  []string{"counter"},
+	Workloads:  []string{"counter", "payment", "transfer", "stampede"},
+	CheckFault: func(_ string, f Fault) error {
+		if f.Target != "holder" {
+			return fmt.Errorf("no target %q", f.Target)
+		}
+		return nil
+	},
 }
 
 func TestBuiltinSuitesAreValid(t *testing.T) {
@@ -73,6 +81,15 @@ func TestMistakesAreLocated(t *testing.T) {
 		{"negative needs", "{grants: 1}", "{grants: -1}", "my.yaml:13:12: needs can't be negative"},
 		{"endless duration", "duration: 1s", "duration: 9000h", "my.yaml:10:15: duration must be given, longer than 0 and at most 24h0m0s"},
 		{"endless think", "1ms..2ms", "0s..2562047h", "think and rest may last 24h0m0s at most"},
+		{"unknown fault", "kind: pause", "kind: hug", `my.yaml:12:16: unknown fault "hug"`},
+		{"unknown target", "target: holder", "target: redis-9", `my.yaml:12:31: no target "redis-9"`},
+		{"endless pause", "for: 1s", "for: 0s", "a fault must last longer than 0"},
+		{"unknown workload", "kind: counter", "kind: juggling", `my.yaml:9:22: unknown workload "juggling": one of counter, payment, transfer, stampede`},
+		{"one account", "kind: counter", "kind: transfer, order: ordered", "my.yaml:7:11: workload transfer takes two keys"},
+		{"no order", "kind: counter", "kind: transfer", "order must be given: one of ordered, unordered, try"},
+		{"order of a counter", "kind: counter", "kind: counter, order: try, try_for: 1s", "my.yaml:9:38: order is for workload transfer, not for counter"},
+		{"no time to try", "kind: counter", "kind: transfer, order: try", "order try needs try_for"},
+		{"time to try", "kind: counter", "kind: transfer, order: ordered, try_for: 1s", "try_for is for workload transfer with order try"},
 		{"a second document", "suite: mine", "suite: mine\n---\nsuite: two", "a second YAML document"},
 		{"no mapping", good, "suite: mine\nscenarios: [null, 3]\n", "scenario 1 of the list is no mapping"},
 		{"not YAML", "suite: mine", "suite: [mine", "my.yaml:2:1: ',' or ']' must"},
@@ -84,6 +101,54 @@ func TestMistakesAreLocated(t *testing.T) {
 				t.Fatalf("got  %v\nwant …%s…", err, c.want)
 			}
 		})
+	}
+}
+
+// A kill is over at once, so it needs no length; what takes several clients is refused with one.
+func TestWhatKindsNeed(t *testing.T) {
+	kill := strings.Replace(good, "kind: pause, target: holder, when: random, for: 1s", "kind: kill, target: holder, when: random", 1)
+	if s, err := Parse([]byte(kill), "my.yaml", catalogue); err != nil || s.Scenarios[0].Faults[0].For != 0 {
+		t.Errorf("a kill: %v", err)
+	}
+	for _, kind := range []string{"payment", "stampede"} {
+		alone := strings.NewReplacer("kind: counter", "kind: "+kind, "clients: 2", "clients: 1").Replace(good)
+		if _, err := Parse([]byte(alone), "my.yaml", catalogue); err == nil || !strings.Contains(err.Error(), "my.yaml:6:14: workload "+kind+" needs at least 2 clients") {
+			t.Errorf("%s: %v", kind, err)
+		}
+	}
+}
+
+// The page on scenarios names every key that a scenario may have.
+func TestEveryKeyIsDocumented(t *testing.T) {
+	page, err := os.ReadFile("../docs/scenarios.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	var look func(reflect.Type)
+	look = func(typ reflect.Type) {
+		for i := range typ.NumField() {
+			f := typ.Field(i)
+			key, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+			inner := f.Type
+			for inner.Kind() == reflect.Slice || inner.Kind() == reflect.Pointer {
+				inner = inner.Elem()
+			}
+			if key == "" {
+				continue
+			}
+			seen++
+			if !regexp.MustCompile("[`.]" + key + "[`:. ]").Match(page) {
+				t.Errorf("docs/scenarios.md does not name %s (%s.%s)", key, typ.Name(), f.Name)
+			}
+			if inner.Kind() == reflect.Struct {
+				look(inner)
+			}
+		}
+	}
+	look(reflect.TypeFor[Scenario]())
+	if seen < 25 {
+		t.Errorf("only %d keys were looked at", seen)
 	}
 }
 

@@ -16,11 +16,16 @@ func killedHolder(s *suite) {
 	b, key := s.open(), s.key()
 	h := s.startHolder(key)
 	token := h.expectGrant()
+	rest := s.fill(key, s.spare())
 	if _, err := s.try(b, key); !errors.Is(err, clients.ErrBusy) {
 		s.Errorf("the holder lives: %v", err)
 	}
 	h.kill()
 	start := time.Now()
+	s.drain(rest)
+	if s.spare() > 0 {
+		s.drain(s.house(key))
+	}
 	g := s.acquire(b, key)
 	if took := time.Since(start); took > s.gone() {
 		s.Errorf("the dead holder's lock was free after %v, the TTL is %v", took, s.TTL)
@@ -118,9 +123,11 @@ func (s *suite) stillHeld(l clients.Lock, g clients.Grant) {
 			s.Errorf("the hold should stand: %v", err)
 		}
 	}
+	rest := s.fill(g.Key, s.spare())
 	if _, err := s.try(s.open(), g.Key); !errors.Is(err, clients.ErrBusy) {
 		s.Errorf("the key should be taken: %v", err)
 	}
+	s.drain(rest)
 }
 
 // frozenService stops the service in the middle of things. Whatever was asked may be carried out when it goes on.
@@ -128,12 +135,12 @@ func frozenService(s *suite) {
 	a, b, key, free := s.open(), s.open(), s.key(), s.key()
 	s.release(b, s.acquire(b, free)) // b is connected, so that what it asks is sent
 	g := s.acquire(a, key)
-	s.Stop(s.T)
+	s.Stop(s.t)
 	thawed := false
 	thaw := func() {
 		if !thawed {
 			thawed = true
-			s.Continue(s.T)
+			s.Continue(s.t)
 		}
 	}
 	defer thaw()

@@ -8,6 +8,7 @@ import (
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/clients/broken"
 	"github.com/lockchaos/lockchaos/clients/etcd"
 	"github.com/lockchaos/lockchaos/clients/noop"
 	"github.com/lockchaos/lockchaos/clients/postgres"
@@ -19,13 +20,21 @@ import (
 	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
+	"github.com/lockchaos/lockchaos/store"
 )
 
 // locks is the catalogue: every lock that a scenario can name.
 func locks() []clients.Kind {
-	return []clients.Kind{redis.Setnx, redis.SetnxFenced, redis.Watchdog, redislock.Redislock, redlock.Redlock, redsync.Redsync, etcd.Lease,
-		zookeeper.Recipe, zookeeper.Gozk, zookeeper.SessionBlind, zookeeper.Herd,
-		postgres.Advisory, postgres.AdvisoryXact, postgres.Row, postgres.Lease}
+	honest := []clients.Kind{
+		redis.Setnx, redis.SetnxFenced, redis.Watchdog, redis.Fair, redislock.Redislock, redis.Semaphore, redis.Queue,
+		redis.Failover,
+		redlock.Redlock, redsync.Redsync,
+		etcd.Lease, etcd.LockAPI, etcd.Semaphore,
+		zookeeper.Recipe, zookeeper.Gozk,
+		postgres.Advisory, postgres.AdvisoryXact, postgres.Row, postgres.Lease,
+		etcd.Txn, noop.Cas, noop.ConditionalUpdate, // no locks: the store refuses what is stale
+	}
+	return append(append(honest, broken.Kinds()...), zookeeper.SessionBlind, zookeeper.Herd)
 }
 
 // workerLocks are those that a worker knows: the catalogue, and the lock that does nothing, for measuring the harness.
@@ -66,10 +75,11 @@ func checkFault(lock string, f scenarios.Fault) error {
 }
 
 func catalogue() scenarios.Catalogue {
-	c := scenarios.Catalogue{Tokens: map[string]bool{}, CheckFault: checkFault}
+	c := scenarios.Catalogue{Tokens: map[string]bool{}, Guards: map[string]bool{}, Engines: store.Engines(), CheckFault: checkFault}
 	for _, k := range locks() {
 		c.Locks = append(c.Locks, k.Name)
 		c.Tokens[k.Name] = k.Claims.Token == "fencing"
+		c.Guards[k.Name] = k.Writes == "guarded"
 	}
 	for _, f := range faults() {
 		c.Faults = append(c.Faults, f.name)

@@ -68,7 +68,11 @@ func listLocks(w io.Writer) error {
 		if confirms == "" {
 			confirms = "nothing"
 		}
-		rows = append(rows, []string{k.Name, k.Service, k.Claims.Validity, k.Claims.Token, confirms, described(k)})
+		valid := k.Claims.Validity
+		if valid == "" {
+			valid = "none"
+		}
+		rows = append(rows, []string{k.Name, k.Service, valid, k.Claims.Token, confirms, described(k)})
 	}
 	if err := table(w, rows); err != nil {
 		return err
@@ -89,7 +93,7 @@ func described(k clients.Kind) string {
 const locksLegend = `
 What a lock claims is what may be held against it.
 VALID     how long a grant is good for: from_invocation, the start of the attempt plus the TTL; session, until the lock tells of
-          its loss; library, as long as the library says
+          its loss; library, as long as the library says; none, no such claim
 TOKEN     fencing: rises with every grant, so that a store can refuse older ones; none
 CONFIRMS  ops whose success proves that the lock was still held
 `

@@ -26,11 +26,18 @@ type runFlags struct {
 	parallel int
 	out      string
 	plan     string
+	scale    string
 	noExpect bool
 	images   []string
 	project  string
 	nodes    []string
 }
+
+// The scales of `--scale`.
+const (
+	scaleTest = "test" // the scenario's own times
+	scaleReal = "real" // those of production
+)
 
 func runCommand() *cobra.Command {
 	var f runFlags
@@ -48,6 +55,7 @@ properties alone decide: any that is violated makes the exit status 1.`,
 		Example: `  lockchaos run
   lockchaos run redis-setnx/pause-holder/unfenced --no-expect
   lockchaos run etcd-lease --seed 7
+  lockchaos run redis-setnx-fenced/pause-holder --scale real
   lockchaos run my-scenarios.yaml`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !cmd.Flags().Changed("seed") {
@@ -67,6 +75,7 @@ project that runs; "auto" takes docker if an engine answers and has the images, 
 	flags.IntVar(&f.parallel, "parallel", defaultParallel(), "how many scenarios run at once")
 	flags.StringVar(&f.out, "out", "runs", "folder for the runs' folders")
 	flags.StringVar(&f.plan, "plan", "", "run a saved plan.yaml again, instead of named scenarios")
+	flags.StringVar(&f.scale, "scale", scaleTest, `"test": the scenario's own, short times; "real": those of production, a TTL of 10 s and a holder that is frozen for 30 s`)
 	flags.BoolVar(&f.noExpect, "no-expect", false, "judge by the properties alone, whatever the scenario expects")
 	return cmd
 }
@@ -85,6 +94,9 @@ func (f runFlags) plans(words []string) (name, about string, plans []scenarios.P
 	if f.duration < 0 {
 		return "", "", nil, usage(fmt.Errorf("--duration %v: it cannot be negative", f.duration))
 	}
+	if f.scale != scaleTest && f.scale != scaleReal {
+		return "", "", nil, usage(fmt.Errorf("unknown --scale %q: test or real", f.scale))
+	}
 	if f.plan != "" {
 		if len(words) > 0 {
 			return "", "", nil, usage(fmt.Errorf("--plan runs a saved plan: give no names beside it"))
@@ -93,22 +105,27 @@ func (f runFlags) plans(words []string) (name, about string, plans []scenarios.P
 		if err != nil {
 			return "", "", nil, usage(err)
 		}
-		if f.duration > 0 {
-			p.Scenario.Duration = scenarios.Duration(f.duration)
-		}
-		return p.Scenario.Name, p.Scenario.About, []scenarios.Plan{*p}, nil
+		return p.Scenario.Name, p.Scenario.About, []scenarios.Plan{f.timed(*p)}, nil
 	}
 	c, err := choose(words)
 	if err != nil {
 		return "", "", nil, err
 	}
 	for _, s := range c.scenarios {
-		if f.duration > 0 {
-			s.Duration = scenarios.Duration(f.duration)
-		}
-		plans = append(plans, scenarios.Plan{Seed: f.seed, Scenario: s})
+		plans = append(plans, f.timed(scenarios.Plan{Seed: f.seed, Scenario: s}))
 	}
 	return c.name, c.about, plans, nil
+}
+
+// timed sets a plan's times as the flags want them.
+func (f runFlags) timed(p scenarios.Plan) scenarios.Plan {
+	if f.scale == scaleReal {
+		p = p.Real()
+	}
+	if f.duration > 0 {
+		p.Scenario.Duration = scenarios.Duration(f.duration)
+	}
+	return p
 }
 
 // runSuite runs everything and reports; its error carries the exit status.
@@ -139,6 +156,9 @@ func commandLine(words []string, f runFlags) string {
 	}
 	if f.duration > 0 {
 		line = append(line, "--duration", f.duration.String())
+	}
+	if f.scale == scaleReal {
+		line = append(line, "--scale", f.scale)
 	}
 	if f.noExpect {
 		line = append(line, "--no-expect")

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -15,6 +16,7 @@ import (
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/hosts/docker"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -147,6 +149,8 @@ func (s *suiteRun) runThere(ctx context.Context, p scenarios.Plan, dir string, l
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return errors.New("interrupted")
+	case err != nil && !exited(err):
+		return err // it was not started, or its nodes were not
 	case err != nil && strings.Contains(err.Error(), "exit status 137"):
 		return fmt.Errorf("the scenario's process was killed from outside (out of memory?): %w; what it recorded can be judged: %s", err,
 			shell(os.Args[0], "check", filepath.Join(dir, historyFile)))
@@ -156,6 +160,13 @@ func (s *suiteRun) runThere(ctx context.Context, p scenarios.Plan, dir string, l
 		return fmt.Errorf("the scenario's process failed: %w", err)
 	}
 	return nil
+}
+
+// exited tells whether an error says how a process ended.
+func exited(err error) bool {
+	var process *exec.ExitError
+	var container *docker.ExitError
+	return errors.As(err, &process) || errors.As(err, &container)
 }
 
 // tail keeps the last bytes of what is written to it.

@@ -42,11 +42,7 @@ func (e *ExitError) Error() string {
 }
 
 // startAgent starts the inner program; it waits for the handover.
-func (s *scenario) startAgent(ctx context.Context) (*agent, error) {
-	image, err := s.engine.needAgent(ctx)
-	if err != nil {
-		return nil, err
-	}
+func (s *scenario) startAgent(ctx context.Context, image string) (*agent, error) {
 	fail := func(err error) (*agent, error) {
 		return nil, fmt.Errorf("start the agent's container (%s): %w", image, err)
 	}

@@ -39,7 +39,10 @@ type AbsentError struct {
 }
 
 // Error is the reason and the remedy in one line.
-func (e *AbsentError) Error() string { return fmt.Sprintf("no Docker engine: %v; %s", e.Err, e.Fix) }
+func (e *AbsentError) Error() string {
+	reason, _, _ := strings.Cut(e.Err.Error(), "\n") // the library lists every place where it looked
+	return fmt.Sprintf("no Docker engine: %s; %s", reason, e.Fix)
+}
 
 // Unwrap returns the reason.
 func (e *AbsentError) Unwrap() error { return e.Err }

@@ -25,6 +25,8 @@ const DataDir = "/lockchaos"
 // Node is one server to run in a container of its own.
 type Node struct {
 	Name, Image string
+	// Member is what a project calls it, where it is one of a project's.
+	Member string
 	// Task says what it runs, when the address of every node is known by name.
 	Task func(addrs map[string]string) (Task, error)
 }
@@ -54,7 +56,8 @@ func (e *Engine) startNode(ctx context.Context, s *scenario, n Node, addr netip.
 		Labels: map[string]string{labelOwner: e.owner.String(), labelScenario: s.id, labelNode: n.Name},
 		Tmpfs:  map[string]string{DataDir: "mode=1777"},
 		ConfigModifier: func(c *container.Config) {
-			c.User, c.WorkingDir, c.Hostname = task.User, DataDir, n.Name
+			// Not DataDir: the engine would make that folder first, as root's, and the tmpfs would take over its mode.
+			c.User, c.WorkingDir, c.Hostname = task.User, "/", n.Name
 			c.Env = append(c.Env, task.Env...)
 			c.AttachStdout, c.AttachStderr = true, true
 		},

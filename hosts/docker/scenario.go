@@ -52,11 +52,16 @@ func (e *Engine) Run(ctx context.Context, spec Spec) (err error) {
 	if err != nil {
 		return err
 	}
+	// Before any node: without an agent there is nobody to end them when we are killed.
+	image, err := e.needAgent(ctx)
+	if err != nil {
+		return err
+	}
 	var nodes []*runningNode
 	var a *agent
 	up, upCtx := errgroup.WithContext(ctx)
 	up.Go(func() (err error) { nodes, err = s.startNodes(ctx, upCtx); return err })
-	up.Go(func() (err error) { a, err = s.startAgent(upCtx); return err })
+	up.Go(func() (err error) { a, err = s.startAgent(upCtx, image); return err })
 	if err := up.Wait(); err != nil {
 		if a != nil {
 			a.close()
