@@ -12,17 +12,20 @@ import (
 	"github.com/lockchaos/lockchaos/clients/broken"
 	"github.com/lockchaos/lockchaos/clients/clienttest"
 	"github.com/lockchaos/lockchaos/clients/etcd"
+	"github.com/lockchaos/lockchaos/clients/postgres"
 	"github.com/lockchaos/lockchaos/clients/redis"
 	"github.com/lockchaos/lockchaos/clients/redislock"
 	"github.com/lockchaos/lockchaos/clients/redlock"
 	"github.com/lockchaos/lockchaos/clients/redsync"
+	"github.com/lockchaos/lockchaos/clients/zookeeper"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/hoststest"
 )
 
 func TestMain(m *testing.M) {
 	clienttest.Child(append(append(broken.Kinds(), onRedis...), redis.Failover, redis.Semaphore, redis.Queue, redlock.Redlock, redsync.Redsync,
-		etcd.Lease, etcd.LockAPI, etcd.Semaphore)...)
+		etcd.Lease, etcd.LockAPI, etcd.Semaphore, zookeeper.Recipe, zookeeper.Gozk,
+		postgres.Advisory, postgres.AdvisoryXact, postgres.Row, postgres.Lease)...)
 	hoststest.Main(m, map[string]func([]string) int{"node": backends.NodeMain})
 }
 

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/lockchaos/lockchaos/store"
 )
 
 // PostgresVar names the environment variable that says in which folder postgres and initdb are.
@@ -19,8 +21,8 @@ const PostgresVar = "LOCKCHAOS_POSTGRES"
 const (
 	postgresPort = 5432
 	// PostgresUser is who connects, without a password, to the database PostgresDatabase.
-	PostgresUser     = "lockchaos"
-	PostgresDatabase = "postgres"
+	PostgresUser     = store.PostgresUser
+	PostgresDatabase = store.PostgresDatabase
 )
 
 var postgres = Kind{
@@ -106,11 +108,7 @@ func bothIn(dir string) error {
 // awaitPostgres returns when the server runs a transaction, and learns its version.
 func (n *Node) awaitPostgres(ctx context.Context) error {
 	return n.await(ctx, func(ctx context.Context) error {
-		config, err := pgx.ParseConfig(fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", PostgresUser, n.Addr, PostgresDatabase))
-		if err != nil {
-			return err
-		}
-		conn, err := pgx.ConnectConfig(ctx, config)
+		conn, err := dialPostgres(ctx, n.Addr)
 		if err != nil {
 			return err
 		}
@@ -122,4 +120,13 @@ func (n *Node) awaitPostgres(ctx context.Context) error {
 		var one int
 		return conn.QueryRow(ctx, "SELECT 1").Scan(&one)
 	})
+}
+
+// dialPostgres connects to the database that locks use.
+func dialPostgres(ctx context.Context, addr string) (*pgx.Conn, error) {
+	config, err := pgx.ParseConfig(fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", PostgresUser, addr, PostgresDatabase))
+	if err != nil {
+		return nil, err
+	}
+	return pgx.ConnectConfig(ctx, config)
 }

@@ -3,24 +3,22 @@ package backends
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // requestsOf are the questions how many requests a node has handled since it started, by what the node needs to be installed.
 var requestsOf = map[string]func(ctx context.Context, addr string) (int64, error){
-	"redis": redisRequests, "etcd": etcdRequests, "zookeeper": zookeeperRequests,
+	"redis": redisRequests, "etcd": etcdRequests, "zookeeper": zookeeperRequests, "postgres": postgresRequests,
 }
 
 // Requests returns how many requests all nodes together say that they have handled since they started; a question like this one may be among
 // them. What counts as a request is the service's own business: a command of Redis; a message from a client of etcd, so that each keep-alive and
-// each watch counts, whichever stream it comes on; a packet from a client of ZooKeeper, pings among them.
+// each watch counts, whichever stream it comes on; a packet from a client of ZooKeeper, pings among them; a transaction of PostgreSQL,
+// told late.
 func (s *Service) Requests(ctx context.Context) (int64, error) {
 	var sum int64
 	for _, n := range s.Nodes {
@@ -102,25 +100,30 @@ func sumOf(text io.Reader, name string) (int64, error) {
 	return int64(sum), nil
 }
 
-// mntrLimit bounds the answer to mntr; it is a few kilobytes.
-const mntrLimit = 1 << 20
-
 // zookeeperRequests asks with the four-letter word mntr for the packets received
 // (https://zookeeper.apache.org/doc/current/zookeeperAdmin.html#sc_4lw), which must be among 4lw.commands.whitelist.
 func zookeeperRequests(ctx context.Context, addr string) (int64, error) {
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+	text, err := askFourLetters(ctx, addr, "mntr")
+	if err != nil {
+		return 0, fmt.Errorf("mntr: %w", err)
+	}
+	return figure("mntr", "zk_packets_received", field(text, "zk_packets_received\t"))
+}
+
+// postgresTransactions is the number of transactions that ended in the database
+// (https://www.postgresql.org/docs/15/monitoring-stats.html#MONITORING-PG-STAT-DATABASE-VIEW).
+const postgresTransactions = "SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()"
+
+// postgresRequests asks for the transactions that have ended. A server process reports its own once a second at most, ten seconds after
+// the last, and when it ends: so a figure may lack what happened just now.
+func postgresRequests(ctx context.Context, addr string) (n int64, err error) {
+	conn, err := dialPostgres(ctx, addr)
 	if err != nil {
 		return 0, err
 	}
-	defer conn.Close()
-	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
-	defer stop()
-	if _, err := io.WriteString(conn, "mntr"); err != nil {
-		return 0, err
+	defer conn.Close(ctx)
+	if err := conn.QueryRow(ctx, postgresTransactions).Scan(&n); err != nil {
+		return 0, fmt.Errorf("pg_stat_database: %w", err)
 	}
-	answer, err := io.ReadAll(io.LimitReader(conn, mntrLimit))
-	if err != nil && !(errors.Is(err, net.ErrClosed) || len(answer) > 0) {
-		return 0, fmt.Errorf("mntr: %w", err)
-	}
-	return figure("mntr", "zk_packets_received", field(string(answer), "zk_packets_received\t"))
+	return n, nil
 }

@@ -15,8 +15,8 @@ import (
 
 const storePort = 7070
 
-// storePrefix begins the names of an engine's own servers.
-const storePrefix = "store-"
+// StorePrefix begins the names of an engine's own servers.
+const StorePrefix = "store-"
 
 // sqliteEngine is the engine that needs no server.
 const sqliteEngine = "sqlite"
@@ -31,6 +31,8 @@ type StoreSpec struct {
 	At []string
 	// Logs is the folder for the nodes' logs.
 	Logs string
+	// Attached are the engine's own servers where they run already, as in Spec.
+	Attached []Attached
 }
 
 // Store is a store that is up: the node that clients talk to.
@@ -47,7 +49,7 @@ func StartStore(ctx context.Context, network *hosts.Network, spec StoreSpec) (*S
 	s := &Store{}
 	if spec.Engine != sqliteEngine && len(spec.At) == 0 {
 		var err error
-		if s.Servers, err = Start(ctx, network, Spec{Service: spec.Engine, Prefix: storePrefix, Logs: spec.Logs}); err != nil {
+		if s.Servers, err = Start(ctx, network, Spec{Service: spec.Engine, Prefix: StorePrefix, Logs: spec.Logs, Attached: spec.Attached}); err != nil {
 			return nil, fmt.Errorf("start the store's engine: %w", err)
 		}
 		spec.At = s.Servers.Addrs()

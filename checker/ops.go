@@ -30,12 +30,16 @@ func (s *Sweep) invoke(e *history.Event) {
 		return
 	}
 	o := s.newOp(e)
+	c := s.client(e.Client)
+	c.latest = max(c.latest, e.Process)
 	s.ops.put(o.id, o)
 	switch e.Kind {
 	case history.Acquire:
 		if !s.reentrant {
 			s.closeGrants(k, e.Client, 0, e.Time)
 		}
+		o.before = k.granted
+		s.judged.crossing = s.judged.crossing || c.holding > 0
 		k.enqueue(o)
 		return
 	case history.Close:
@@ -43,7 +47,7 @@ func (s *Sweep) invoke(e *history.Event) {
 		return
 	}
 	g := s.grants.get(e.Grant)
-	if g == nil {
+	if g == nil || g.settled { // what was judged already can't change any more
 		if e.Kind != history.Release && e.Kind != history.Held && e.Grant != 0 {
 			s.strays++
 		}
@@ -76,7 +80,7 @@ func (s *Sweep) complete(e *history.Event) {
 		return
 	}
 	o.done, o.definite = true, e.Type != history.Info
-	o.reaches = e.Type != history.Fail || e.Refused
+	o.reaches = e.Type != history.Fail || e.Refused || e.Conflict
 	if e.Type == history.Info {
 		s.stats.Indefinite++
 		o.start = e.Start // an op that never reported has none
@@ -123,8 +127,14 @@ func (s *Sweep) completeHeld(o *op, e *history.Event) {
 	case history.Release:
 		s.released(o, e)
 	}
+	if e.Type == history.OK && s.confirms[o.kind] {
+		s.confirm(g, o)
+	}
+	if o.kind == history.Renew {
+		g.renewed(e)
+	}
 	switch {
-	case o.kind == history.Renew && e.Type == history.OK && s.confirms.renew:
+	case o.kind == history.Renew && e.Type == history.OK && s.confirms[history.Renew]:
 		s.extend(g, o.start, e)
 	case o.kind == history.Read && e.Type == history.OK:
 		f := g.footprintOn(o.key)
@@ -142,9 +152,10 @@ func (s *Sweep) released(o *op, e *history.Event) {
 		g.releasing = 0
 		g.withdraw(stamp(o.start, o.inv))
 	}
+	s.noteLate(o, e)
 	switch {
 	case e.Type == history.OK:
-		if s.confirms.release {
+		if s.confirms[history.Release] {
 			g.acted(o.id, history.Release, o.start)
 		}
 	case e.Type == history.Fail && e.NotHeld:
@@ -159,9 +170,7 @@ func (s *Sweep) released(o *op, e *history.Event) {
 		g.loose = false
 		s.tighten(g.key, g.client, stamp(e.End, e.Time))
 	}
-	if !g.closed {
-		g.closed, g.heldTo = true, o.start
-	}
+	s.end(g, o.start)
 }
 
 // finishOp forgets an op of a hold once it has completed and the ledger has told what became of it.
@@ -192,6 +201,7 @@ func (s *Sweep) free(o *op) {
 // acquired handles the completion of an acquire.
 func (s *Sweep) acquired(o *op, e *history.Event) {
 	k := s.keys[o.key]
+	s.judgeWait(k, o, e)
 	k.dequeue(o)
 	if s.fresh(o.client) {
 		s.probed(k, o, e)
@@ -200,7 +210,9 @@ func (s *Sweep) acquired(o *op, e *history.Event) {
 	case history.OK:
 		s.granted(k, o, e)
 	case history.Info:
-		s.loosen(k, o.client)
+		if !s.outlivedBy(o) {
+			s.loosen(k, o.client)
+		}
 	case history.Fail:
 		if e.Busy {
 			s.stats.Busy++
@@ -213,6 +225,7 @@ func (s *Sweep) acquired(o *op, e *history.Event) {
 // granted handles a new grant.
 func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
 	end := stamp(e.End, e.Time)
+	k.granted++
 	s.latency.add(end - o.start)
 	s.loosen(k, o.client)
 	if s.reentrant {
@@ -226,9 +239,12 @@ func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
 		}
 	}
 	g := &grant{id: o.id, token: e.Token, key: k, inv: o.inv, start: o.start, earliest: o.start, end: end, begin: end,
-		client: o.client, process: o.process, withdrawn: forever, depth: 1, loose: true}
+		client: o.client, process: o.process, withdrawn: forever, depth: 1, loose: true, leased: end}
 	if e.First != 0 {
 		g.earliest = min(max(e.First, o.inv), end) // whatever a lock reports, its attempts lie inside its acquire
+	}
+	if e.Enqueued != 0 {
+		g.enqueued = max(e.Enqueued, o.start)
 	}
 	g.promise = s.promised(o, e)
 	if o.told != 0 {
@@ -245,8 +261,20 @@ func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
 	if s.tokens {
 		s.orderTokens(k, g)
 	}
+	s.judgeAlive(g, o, e)
+	s.judgeQueue(k, g)
 	k.open = append(k.open, g)
+	c := s.client(o.client)
+	c.holding++
+	if s.outlivedBy(o) { // the process was gone when its answer was recorded
+		g.withdraw(max(c.alive, g.end))
+		s.shut(g, g.end)
+		s.absolve(k, o.client, max(c.goneAt, g.end))
+	}
 }
+
+// outlivedBy tells whether the op's process is known to have ended already.
+func (s *Sweep) outlivedBy(o *op) bool { return o.process <= s.clients[o.client].gone }
 
 // ownedBy returns the hold that a reentrant client has on the key.
 func (k *keyState) ownedBy(client int32) *grant {

@@ -27,7 +27,7 @@ type Config struct {
 	History, Logs string
 	// Network is where to add hosts; nil: the run makes a network of its own. The run closes either.
 	Network *hosts.Network
-	// Attached are the nodes that run already on that network: those of the lock's service, then none is launched.
+	// Attached are the nodes that run already on that network: those of the lock's service and of the store's engine, then none is launched.
 	Attached []backends.Attached
 	// Keys begins the name of each lock, where the service has seen other runs.
 	Keys string

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/lockchaos/lockchaos/backends"
@@ -65,8 +66,18 @@ func (r *run) introduce() error {
 }
 
 func (r *run) startService(ctx context.Context) (err error) {
-	r.service, err = backends.Start(ctx, r.network, backends.Spec{Service: r.cfg.Lock.Service, Logs: r.cfg.Logs, Attached: r.cfg.Attached})
+	r.service, err = backends.Start(ctx, r.network, backends.Spec{Service: r.cfg.Lock.Service, Logs: r.cfg.Logs, Attached: r.attached(false)})
 	return err
+}
+
+// attached are the nodes that run already, of the store's engine or of the lock's service.
+func (r *run) attached(store bool) (nodes []backends.Attached) {
+	for _, n := range r.cfg.Attached {
+		if strings.HasPrefix(n.Name, backends.StorePrefix) == store {
+			nodes = append(nodes, n)
+		}
+	}
+	return nodes
 }
 
 // startServiceThenStore is for a store that lies in the lock's own service.
@@ -81,7 +92,7 @@ func (r *run) startServiceThenStore(ctx context.Context) error {
 func (r *run) startStore(ctx context.Context, at ...string) (err error) {
 	s := r.cfg.Plan.Scenario.Store
 	fencing := store.Fencing{Writes: s.Fenced(), Reads: s.ReadsRaise(), AcceptsEqual: s.AcceptsEqual(), Guarded: s.Guarded()}
-	r.store, err = backends.StartStore(ctx, r.network, backends.StoreSpec{Engine: s.EngineName(), Fencing: fencing, At: at, Logs: r.cfg.Logs})
+	r.store, err = backends.StartStore(ctx, r.network, backends.StoreSpec{Engine: s.EngineName(), Fencing: fencing, At: at, Logs: r.cfg.Logs, Attached: r.attached(true)})
 	return err
 }
 

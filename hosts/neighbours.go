@@ -6,6 +6,7 @@ import (
 	"net/netip"
 
 	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
 )
 
 // linkAddr is the link address of the host with that address: of our own choice, readable in a packet dump, and equal from run to run.
@@ -34,7 +35,7 @@ func Introduce(near, far []*Host) error {
 
 // know adds neighbours on the host's thread.
 func (h *Host) know(others []*Host) error {
-	n, err := netlink.NewHandle()
+	n, err := netlink.NewHandle(unix.NETLINK_ROUTE)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package hosts_test
 
 import (
+	"errors"
 	"net/netip"
 	"testing"
 
@@ -67,4 +68,27 @@ func told(t *testing.T, h *hosts.Host, neighbour netip.Addr) (found bool) {
 		t.Fatal(err)
 	}
 	return found
+}
+
+// A network may be made anew as soon as the one before is closed, though the kernel takes a while to remove that one's links.
+func TestNetworksFollowEachOther(t *testing.T) {
+	if !inside(t) {
+		return
+	}
+	for range 20 {
+		n, err := hosts.NewNetwork(hosts.DefaultPrefix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := n.AddHost("a")
+		if err == nil {
+			_, err = n.AddHost("b")
+		}
+		if err == nil {
+			err = n.Await(within(t), a)
+		}
+		if err := errors.Join(err, n.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
 }

@@ -8,13 +8,16 @@ type Observed struct {
 // Compared is an expectation beside what was observed.
 type Compared struct {
 	Property string // or "severity"
-	Want     string // "pass", "violated", "not judged", "pass or not judged"
+	Want     string // "pass", "violated", "not judged", "any", "pass or not judged"
 	Got      string
 	Met      bool
 }
 
 // unnamed is what is expected of a property that a scenario does not name.
 const unnamed = "pass or not judged"
+
+// anyOutcome is expected of a property that a scenario is not about, and that may come out either way.
+const anyOutcome = "any"
 
 // Compare sets the expectations beside what was observed, in the order of the observations; the severity comes last. An
 // inconclusive outcome meets no expectation.
@@ -24,7 +27,7 @@ func (e Expect) Compare(seen []Observed, severity string) []Compared {
 		c := Compared{Property: o.Property, Want: unnamed, Got: o.Outcome}
 		if want, named := e.Properties[o.Property]; named {
 			c.Want = want
-			c.Met = o.Outcome == want
+			c.Met = o.Outcome == want || want == anyOutcome && o.Outcome != "inconclusive"
 		} else {
 			c.Met = o.Outcome == "pass" || o.Outcome == "not judged"
 		}

@@ -27,3 +27,13 @@ func TestCompare(t *testing.T) {
 		}
 	}
 }
+
+// A property that may come out either way must still have come out.
+func TestAnyOutcome(t *testing.T) {
+	e := Expect{Properties: map[string]string{"lost-update": "any"}}
+	for outcome, want := range map[string]bool{"pass": true, "violated": true, "not judged": true, "inconclusive": false} {
+		if all := e.Compare([]Observed{{"lost-update", outcome}}, "none"); Met(all) != want {
+			t.Errorf("%s: %+v", outcome, all)
+		}
+	}
+}

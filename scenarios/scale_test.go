@@ -62,8 +62,8 @@ func TestBuiltinSuitesAtRealScale(t *testing.T) {
 	for _, suite := range suites {
 		for _, s := range suite.Scenarios {
 			p := Plan{Scenario: s}.Real()
-			for _, f := range p.Scenario.Faults {
-				if f.For > s.TTL && f.For < p.Scenario.TTL && f.For < RealFreeze {
+			for i, f := range p.Scenario.Faults {
+				if s.Faults[i].For > s.TTL && f.For < RealFreeze {
 					t.Errorf("%s: a fault of %v at a lease of %v", s.Name, f.For, p.Scenario.TTL)
 				}
 			}

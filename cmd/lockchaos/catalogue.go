@@ -11,10 +11,12 @@ import (
 	"github.com/lockchaos/lockchaos/clients/broken"
 	"github.com/lockchaos/lockchaos/clients/etcd"
 	"github.com/lockchaos/lockchaos/clients/noop"
+	"github.com/lockchaos/lockchaos/clients/postgres"
 	"github.com/lockchaos/lockchaos/clients/redis"
 	"github.com/lockchaos/lockchaos/clients/redislock"
 	"github.com/lockchaos/lockchaos/clients/redlock"
 	"github.com/lockchaos/lockchaos/clients/redsync"
+	"github.com/lockchaos/lockchaos/clients/zookeeper"
 	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -28,9 +30,11 @@ func locks() []clients.Kind {
 		redis.Failover,
 		redlock.Redlock, redsync.Redsync,
 		etcd.Lease, etcd.LockAPI, etcd.Semaphore,
+		zookeeper.Recipe, zookeeper.Gozk,
+		postgres.Advisory, postgres.AdvisoryXact, postgres.Row, postgres.Lease,
 		etcd.Txn, noop.Cas, noop.ConditionalUpdate, // no locks: the store refuses what is stale
 	}
-	return append(honest, broken.Kinds()...)
+	return append(append(honest, broken.Kinds()...), zookeeper.SessionBlind, zookeeper.Herd)
 }
 
 // workerLocks are those that a worker knows: the catalogue, and the lock that does nothing, for measuring the harness.

@@ -94,7 +94,7 @@ func (c *composed) close() error { return c.lock.Close() }
 func (c *composed) skip(plan scenarios.Plan) string {
 	var names []string
 	for _, n := range c.nodes(plan) {
-		names = append(names, n.Name)
+		names = append(names, n.Member)
 	}
 	if len(names) == 0 {
 		return "the lock has no service of its own, and so no place in a compose project"
@@ -108,7 +108,7 @@ func (c *composed) skip(plan scenarios.Plan) string {
 func (c *composed) nodes(plan scenarios.Plan) (nodes []docker.Node) {
 	for _, k := range servicesOf(plan) {
 		for _, n := range k.Nodes {
-			nodes = append(nodes, docker.Node{Name: composeName(k, n)})
+			nodes = append(nodes, docker.Node{Name: n.Name, Member: composeName(k, n)})
 		}
 	}
 	return nodes
@@ -121,14 +121,26 @@ func (c *composed) run(ctx context.Context, plan scenarios.Plan, dir string, std
 		Logs: filepath.Join(dir, logFolder), Keys: keys, Facts: c.project.Facts, Stdout: stdout, Stderr: stderr})
 }
 
-// composeName is what a node is called in a project, if nothing else is said.
-func composeName(_ backends.Kind, n backends.NodeSpec) string { return n.Name }
+// composeName is what a node is called in a project: as it is, unless another service has a different node of that name.
+func composeName(k backends.Kind, n backends.NodeSpec) string {
+	for _, other := range backends.Kinds() {
+		if other.Name == k.Name {
+			break // those that come later give way
+		}
+		for _, same := range other.Nodes {
+			if same.Name == n.Name && same != n {
+				return k.Name + "-" + n.Name
+			}
+		}
+	}
+	return n.Name
+}
 
 // composeServices says which compose service each node is: the one of its own name, or what the mapping file and the flags say, which win.
 func composeServices(folder string, flags []string) (map[string]string, error) {
 	services := map[string]string{}
 	for _, k := range backends.Kinds() {
-		for _, n := range k.Nodes {
+		for _, n := range append(slices.Clone(k.Nodes), k.WithPrefix(backends.StorePrefix).Nodes...) {
 			services[composeName(k, n)] = composeName(k, n)
 		}
 	}

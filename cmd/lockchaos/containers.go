@@ -88,7 +88,7 @@ func containerTask(k backends.Kind, node string, addrs map[string]string) (docke
 	return docker.Task{Command: t.Command(place), Env: t.Env, User: t.User}, nil
 }
 
-// servicesOf are the services that a plan needs.
+// servicesOf are the services that a plan needs: its lock's, and its store's engine where that is a server.
 func servicesOf(plan scenarios.Plan) (kinds []backends.Kind) {
 	lock, err := lockKind(plan.Scenario.Lock)
 	if err != nil {
@@ -96,6 +96,11 @@ func servicesOf(plan scenarios.Plan) (kinds []backends.Kind) {
 	}
 	if k, ok := backends.Lookup(lock.Service); ok {
 		kinds = append(kinds, k)
+	}
+	// A guarded store lies in the lock's own service.
+	store := plan.Scenario.Store
+	if k, ok := backends.Lookup(store.EngineName()); ok && !store.Guarded() {
+		kinds = append(kinds, k.WithPrefix(backends.StorePrefix))
 	}
 	return kinds
 }

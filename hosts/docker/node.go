@@ -25,6 +25,8 @@ const DataDir = "/lockchaos"
 // Node is one server to run in a container of its own.
 type Node struct {
 	Name, Image string
+	// Member is what a project calls it, where it is one of a project's.
+	Member string
 	// Task says what it runs, when the address of every node is known by name.
 	Task func(addrs map[string]string) (Task, error)
 }

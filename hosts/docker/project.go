@@ -138,7 +138,7 @@ func (e *Engine) joinNodes(ctx context.Context, p *Project, nodes []Node) (*brid
 	}
 	var shared []string
 	for i, n := range nodes {
-		m, ok := p.nodes[n.Name]
+		m, ok := p.nodes[n.Member]
 		if !ok {
 			return nil, fmt.Errorf("node %s: %w in project %s", n.Name, ErrNoService, p.Name)
 		}
@@ -194,7 +194,7 @@ func (e *Engine) bridgeOf(ctx context.Context, name string) (*bridge, error) {
 func (e *Engine) findNodes(ctx context.Context, s *scenario) ([]*runningNode, error) {
 	nodes := make([]*runningNode, len(s.Nodes))
 	for i, n := range s.Nodes {
-		m := s.Project.nodes[n.Name]
+		m := s.Project.nodes[n.Member]
 		r := &runningNode{name: n.Name, image: m.image, id: m.id, log: filepath.Join(s.Logs, n.Name+".log"), logged: make(chan struct{})}
 		c, err := e.client.ContainerInspect(ctx, m.id, client.ContainerInspectOptions{})
 		if err != nil {
