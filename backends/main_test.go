@@ -12,6 +12,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients/broken"
 	"github.com/lockchaos/lockchaos/clients/clienttest"
 	"github.com/lockchaos/lockchaos/clients/etcd"
+	"github.com/lockchaos/lockchaos/clients/postgres"
 	"github.com/lockchaos/lockchaos/clients/redis"
 	"github.com/lockchaos/lockchaos/clients/redislock"
 	"github.com/lockchaos/lockchaos/clients/redlock"
@@ -23,7 +24,8 @@ import (
 
 func TestMain(m *testing.M) {
 	clienttest.Child(append(append(broken.Kinds(), onRedis...), redis.Failover, redis.Semaphore, redis.Queue, redlock.Redlock, redsync.Redsync,
-		etcd.Lease, etcd.LockAPI, etcd.Semaphore, zookeeper.Recipe, zookeeper.Gozk)...)
+		etcd.Lease, etcd.LockAPI, etcd.Semaphore, zookeeper.Recipe, zookeeper.Gozk,
+		postgres.Advisory, postgres.AdvisoryXact, postgres.Row, postgres.Lease)...)
 	hoststest.Main(m, map[string]func([]string) int{"node": backends.NodeMain})
 }
 

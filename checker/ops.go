@@ -47,7 +47,7 @@ func (s *Sweep) invoke(e *history.Event) {
 		return
 	}
 	g := s.grants.get(e.Grant)
-	if g == nil {
+	if g == nil || g.settled { // what was judged already can't change any more
 		if e.Kind != history.Release && e.Kind != history.Held && e.Grant != 0 {
 			s.strays++
 		}
@@ -239,9 +239,12 @@ func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
 		}
 	}
 	g := &grant{id: o.id, token: e.Token, key: k, inv: o.inv, start: o.start, earliest: o.start, end: end, begin: end,
-		client: o.client, process: o.process, withdrawn: forever, depth: 1, loose: true, leased: end, enqueued: e.Enqueued}
+		client: o.client, process: o.process, withdrawn: forever, depth: 1, loose: true, leased: end}
 	if e.First != 0 {
 		g.earliest = min(max(e.First, o.inv), end) // whatever a lock reports, its attempts lie inside its acquire
+	}
+	if e.Enqueued != 0 {
+		g.enqueued = max(e.Enqueued, o.start)
 	}
 	g.promise = s.promised(o, e)
 	if o.told != 0 {

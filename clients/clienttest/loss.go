@@ -36,6 +36,10 @@ func killedHolder(s *suite) {
 
 // frozenHolder stops the holder's process until another has the key, as a long garbage collection would.
 func frozenHolder(s *suite) {
+	if s.kind.Claims.NoExpiry && s.kind.Control == "" {
+		frozenKeeps(s)
+		return
+	}
 	b, key := s.open(), s.key()
 	h := s.startHolder(key)
 	token := h.expectGrant()
@@ -67,6 +71,24 @@ func frozenHolder(s *suite) {
 	if again := h.expectGrant(); s.kind.Claims.Token == "fencing" && again <= token {
 		s.Errorf("token %d after %d", again, token)
 	}
+}
+
+// frozenKeeps: a lock that never expires by itself stays with a holder that is stopped, for longer than any TTL, until it
+// runs on and gives it back, or finds that it was silent for too long.
+func frozenKeeps(s *suite) {
+	b, key := s.open(), s.key()
+	h := s.startHolder(key)
+	h.expectGrant()
+	h.signal(syscall.SIGSTOP)
+	for stopped := time.Now(); time.Since(stopped) < 2*s.TTL; {
+		if _, err := s.try(b, key); !errors.Is(err, clients.ErrBusy) {
+			s.Fatalf("the holder is only stopped: %v", err)
+		}
+	}
+	h.signal(syscall.SIGCONT)
+	h.send("release")
+	h.expect("released")
+	s.release(b, s.acquire(b, key))
 }
 
 // staleRelease lets a grant expire, without its client knowing, and releases it when another holds the key.
