@@ -169,6 +169,8 @@ func (r *run) header() history.Header {
 		Ready:    int64(monotime.Since(r.began)),
 		Duration: int64(s.Duration), StandIns: append(r.service.StandIns(), r.store.StandIns()...),
 	}
-	h.Versions = append(h.Versions, history.Part{Name: r.service.Name, Version: r.service.Version})
+	if r.service.Name != "" {
+		h.Versions = append(h.Versions, history.Part{Name: r.service.Name, Version: r.service.Version})
+	}
 	return h
 }

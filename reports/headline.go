@@ -295,9 +295,14 @@ func metaLine(hist *history.History) []string {
 		out = append(out, "TTL "+span(h.TTL))
 	}
 	kind := "unfenced"
-	if h.Store.Fenced && h.Store.FenceReads {
+	switch {
+	case h.Store.Guarded:
+		kind = "each write guarded by the lock's key"
+	case h.Store.AcceptsEqual:
+		kind = "with a fence that accepts an equal token of another grant"
+	case h.Store.Fenced && h.Store.FenceReads:
 		kind = "fenced"
-	} else if h.Store.Fenced {
+	case h.Store.Fenced:
 		kind = "fenced on writes only"
 	}
 	out = append(out, "store "+clip(h.Store.Engine, clipName)+", "+kind)

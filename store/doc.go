@@ -9,7 +9,8 @@
 //
 // An unfenced store accepts every write. A fenced one compares tokens: the lock gives a greater token with every grant, a
 // request carries the token of its grant, and a write whose token is lower than the key's fence, the highest
-// token seen, is refused. Equal tokens pass, since one grant writes many times. The idea is Gray and Cheriton's (Leases, 1989),
+// token seen, is refused. An equal token passes if it comes with the grant that brought it first, since one grant writes many times. With another
+// grant it is refused: of two holders that share a token at most one is the newest, and nothing tells which. The idea is Gray and Cheriton's (Leases, 1989),
 // the name and the popular account Kleppmann's (How to do distributed locking, 2016).
 //
 // It matters which requests raise the fence. If only writes do (Fencing{Writes: true}), a client that reads, thinks and writes
@@ -19,13 +20,30 @@
 // learns nothing that it may act on, and its write is refused later. A read without a token raises nothing. A
 // write without a token to a fenced store is ErrBadRequest.
 //
+// A guarded store has no fence. It lies in the same etcd as the lock, and each write is a transaction that compares the create revision of the lock's
+// own key with the grant's. The lock itself is asked, in the instant of the write: so no write is late, not even before the newer holder is known.
+//
+// # Without a lock
+//
+// A write of mode WriteIfVersion is carried out only if the key still has the version that it was made from, else it is a conflict; one of mode WriteAdd
+// reads, adds and writes in one step. Both are decided here, so they need no lock to lose no update, and no fence.
+//
+// # Engines
+//
+// SQLite decides in this process and keeps a file. PostgreSQL, Redis and etcd (Remote) decide in their own server: one statement, one script, one transaction
+// a request, in which decision, change and ledger entry are one. The process in front of them numbers nothing and remembers nothing that decides. It sends one
+// request at a time, so that stamps rise as numbers do, and what a server left unanswered is settled before anything else is sent or given out.
+// A register's decide is the definition; the conformance suite holds every engine to it.
+//
 // # Guarantees
 //
 // Requests are carried out one after the other, each at the instant Entry.At between its arrival and its answer; the ledger is that order.
-// What was answered is in the file before the answer is sent, and survives the death of the store's process. It does not
+// What was answered is in the file, or in the engine's server, before the answer is sent, and survives the death of the store's process. Redis keeps it
+// in memory: if that server dies the ledger is gone, and the store says so instead of beginning anew. It does not
 // survive the machine's: a run does not outlive its machine, and fsync would make the store the bottleneck of every experiment.
 //
-// Nothing is retried behind the caller's back: not by the engine, not by the server, not by Client. A retried write that took
+// Nothing is retried behind the caller's back: not by the engine, not by its client library, not by the server, not by Client. (etcd's library repeats
+// a write only where no connection was there to send it on.) A retried write that took
 // effect twice would be a fault of ours that looks like one of the lock's. So the protocol is plain JSON lines on TCP, one request and
 // one answer at a time, and not HTTP, whose Go client repeats some requests on a connection that turns out to be closed.
 //
