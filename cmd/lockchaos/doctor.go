@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/hosts"
+	"github.com/lockchaos/lockchaos/netfault"
 	"github.com/spf13/cobra"
 )
 
@@ -29,7 +31,8 @@ Exit status: 0 scenarios can run here (perhaps with a stand-in), 3 they cannot.`
 				ok = ok && c.OK
 			}
 			programs, obstacle := servers(cmd.Context())
-			for _, c := range append(machine, programs...) {
+			faults := netfault.ProbeOutside(cmd.Context(), probeVerb) // what is missing costs faults, not scenarios
+			for _, c := range slices.Concat(machine, faults, programs, engineChecks(cmd.Context())) {
 				mark := "ok  "
 				if !c.OK {
 					mark = "MISS"
