@@ -71,8 +71,8 @@ func frozenHolder(s *suite) {
 	}
 }
 
-// frozenKeeps: a lock that never expires by itself stays with a holder that is stopped, for longer than any TTL, until it
-// runs on and gives it back, or finds that it was silent for too long.
+// frozenKeeps: a lock that never expires by itself stays with a holder that is stopped, for longer than any TTL, and is
+// still its own when it runs on.
 func frozenKeeps(s *suite) {
 	b, key := s.open(), s.key()
 	h := s.startHolder(key)
@@ -84,6 +84,8 @@ func frozenKeeps(s *suite) {
 		}
 	}
 	h.signal(syscall.SIGCONT)
+	h.send("held")
+	h.expect("held")
 	h.send("release")
 	h.expect("released")
 	s.release(b, s.acquire(b, key))

@@ -113,6 +113,18 @@ func (p *pool) take(ctx context.Context) (*pgx.Conn, error) {
 
 var errClosed = errors.New("the client is closed")
 
+// openPatience is how long Open waits for the first connection.
+const openPatience = time.Second
+
+// warm makes the first connection, and with it the tables, so that the first acquire need not. A server that cannot be reached now is asked again then.
+func (p *pool) warm(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, openPatience)
+	defer cancel()
+	if c, err := p.take(ctx); err == nil {
+		p.give(c)
+	}
+}
+
 // make makes the tables. Two clients that do so at once may meet: whoever comes second finds them made, or asks again.
 func (p *pool) make(ctx context.Context, c *pgx.Conn) error {
 	for p.tables != "" {

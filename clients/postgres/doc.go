@@ -8,7 +8,8 @@
 //
 // The server looks after connections that are silent: keepalives are sent when nothing was heard for the TTL (in whole seconds), and after two that
 // were not answered, a second apart, the session ends and the lock is free. So a client asks the server four times a TTL, and takes the lock for lost when
-// there was no answer for a TTL, sooner than the server can give it to another; then it closes the connection.
+// it was not answered for the rest of one, sooner than the server can give it to another; then it closes the connection. What it slept through, stopped, does
+// not count: the server may hear of a sleeping client, and then it still has its lock.
 //
 // # Waiting
 //

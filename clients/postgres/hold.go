@@ -28,14 +28,7 @@ func (h *hold) enter(ctx context.Context) error {
 
 func (h *hold) leave() { <-h.turn }
 
-// ended tells whether the hold is over. Nothing heard for a TTL ends it, whoever notices first.
 func (h *hold) ended() bool {
-	h.mu.Lock()
-	silent := !h.over && time.Since(h.heard) >= h.lock.ttl
-	h.mu.Unlock()
-	if silent {
-		h.end("the server has not answered for a TTL")
-	}
 	select {
 	case <-h.done:
 		return true
@@ -84,7 +77,6 @@ func (h *hold) ask(ctx context.Context) error {
 		return err
 	}
 	defer h.leave()
-	asked := time.Now()
 	var held bool
 	err := h.conn.QueryRow(ctx, h.lock.scheme.held, h.lock.scheme.argument(h.key)).Scan(&held)
 	switch {
@@ -101,30 +93,43 @@ func (h *hold) ask(ctx context.Context) error {
 		h.lock.drop(h.conn)
 		return clients.ErrNotHeld
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.heard = asked
 	return nil
 }
 
-// watch asks the server every quarter of a TTL, and gives the lock up when there was no answer for a TTL.
+// The rhythm of watch, in ticks: it asks after some, and waits for the answer for some.
+const (
+	ticksPerTTL = 16
+	askTicks    = 4
+	waitTicks   = 12
+)
+
+// watch asks the server every quarter of a TTL, and gives the lock up when there is no answer for the rest of it. It counts ticks of its own and not the time: while
+// the client is stopped there are none, and a server that was not listened to has not been silent.
 func (h *hold) watch() {
-	tick := time.NewTicker(h.lock.ttl / 4)
+	tick := time.NewTicker(h.lock.ttl / ticksPerTTL)
 	defer tick.Stop()
-	for {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var answered chan struct{} // nil: nothing is asked
+	for ticks := 0; ; {
 		select {
 		case <-h.done:
 			return
+		case <-answered:
+			answered, ticks = nil, 0
 		case <-tick.C:
+			ticks++
 		}
-		if h.ended() {
-			return
+		switch {
+		case answered == nil && ticks >= askTicks:
+			answer := make(chan struct{})
+			answered, ticks = answer, 0
+			h.lock.background.Go(func() {
+				defer close(answer)
+				_ = h.ask(ctx) // it ends the hold if it must
+			})
+		case answered != nil && ticks >= waitTicks:
+			h.end("the server has not answered for most of a TTL")
 		}
-		h.mu.Lock()
-		deadline := h.heard.Add(h.lock.ttl)
-		h.mu.Unlock()
-		ctx, cancel := context.WithDeadline(context.Background(), deadline)
-		_ = h.ask(ctx) // it ends the hold if it must
-		cancel()
 	}
 }

@@ -21,11 +21,12 @@ var Lease = clients.Kind{
 	About:   "a row with an owner, an expiry by the server's clock and a fencing number that rises with every grant; renewed by its owner",
 	Service: "postgres",
 	Claims:  clients.Claims{Validity: "from_invocation", Token: "fencing", Confirms: []string{"renew", "release", "held"}, Permits: 1},
-	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
+	Open: func(ctx context.Context, c clients.Config) (clients.Lock, error) {
 		p, err := newPool(c, leaseTable)
 		if err != nil {
 			return nil, err
 		}
+		p.warm(ctx)
 		return &lease{pool: p, client: c.Client, jitter: mathrand.New(mathrand.NewPCG(c.Seed, uint64(c.Client)))}, nil
 	},
 }

@@ -34,11 +34,12 @@ func session(name, about string, s scheme) clients.Kind {
 		Claims:  clients.Claims{Validity: "session", Token: "none", Confirms: []string{"release", "held"}, NoExpiry: true, Permits: 1},
 		// A question every quarter of the TTL, and a TTL for its answer.
 		LostGrace: func(ttl time.Duration) time.Duration { return ttl + ttl/4 },
-		Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
+		Open: func(ctx context.Context, c clients.Config) (clients.Lock, error) {
 			l, err := openSession(c, s)
 			if err != nil {
 				return nil, err
 			}
+			l.warm(ctx)
 			return l, nil
 		},
 	}

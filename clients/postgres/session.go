@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -33,9 +32,8 @@ type hold struct {
 	done chan struct{} // closed when the hold has ended
 	conn *pgx.Conn
 
-	mu    sync.Mutex
-	over  bool
-	heard time.Time // when the last statement was sent that was answered
+	mu   sync.Mutex
+	over bool
 }
 
 func openSession(c clients.Config, s scheme) (*sessionLock, error) {
@@ -82,12 +80,11 @@ func (l *sessionLock) attempt(ctx context.Context, key string) (*hold, error) {
 	}
 	late, cancel := outlive(ctx)
 	defer cancel()
-	began := time.Now()
 	err = l.try(late, c, key)
 	if err != nil || ctx.Err() != nil {
 		return nil, l.undo(late, c, key, err)
 	}
-	h := &hold{lock: l, key: key, turn: make(chan struct{}, 1), done: make(chan struct{}), conn: c, heard: began}
+	h := &hold{lock: l, key: key, turn: make(chan struct{}, 1), done: make(chan struct{}), conn: c}
 	l.holdsMu.Lock()
 	l.holds[h] = true
 	l.holdsMu.Unlock()
@@ -186,7 +183,7 @@ func (l *sessionLock) Held(ctx context.Context, g clients.Grant) error {
 	return nil
 }
 
-// Lost tells of grants whose connection ended, or whose server was silent for a TTL.
+// Lost tells of grants whose connection ended, or whose server was silent for most of a TTL.
 func (l *sessionLock) Lost() <-chan clients.Loss { return l.lost }
 
 // Close closes every connection, and so gives up every lock.

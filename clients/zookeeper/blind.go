@@ -15,8 +15,8 @@ var SessionBlind = clients.Kind{
 	Claims:    claims,
 	LostGrace: lostGrace,
 	Control:   "continuity",
-	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
-		l, err := open(c)
+	Open: func(ctx context.Context, c clients.Config) (clients.Lock, error) {
+		l, err := open(ctx, c)
 		if err != nil {
 			return nil, err
 		}

@@ -32,14 +32,22 @@ type client struct {
 // minTTL is what a session can be watched over with: shorter ones leave no time for an answer.
 const minTTL = 100 * time.Millisecond
 
-func newClient(c clients.Config, keeps bool) (*client, error) {
+// openPatience is how long Open waits for the session.
+const openPatience = time.Second
+
+// newClient makes a client and opens its session, so that the first acquire need not. If that takes long, the acquire waits for the rest.
+func newClient(ctx context.Context, c clients.Config, keeps bool) (*client, error) {
 	if len(c.Nodes) == 0 {
 		return nil, errors.New("a ZooKeeper lock needs the address of at least one member; none was configured")
 	}
 	if ttl := time.Duration(c.TTL); ttl < minTTL {
 		return nil, fmt.Errorf("ZooKeeper at %s: a session timeout (TTL) of %v; configure %v or more", strings.Join(c.Nodes, ","), ttl, minTTL)
 	}
-	return &client{nodes: c.Nodes, ttl: time.Duration(c.TTL), keeps: keeps, lost: make(chan clients.Loss, 16), closed: make(chan struct{})}, nil
+	made := &client{nodes: c.Nodes, ttl: time.Duration(c.TTL), keeps: keeps, lost: make(chan clients.Loss, 16), closed: make(chan struct{})}
+	ctx, cancel := context.WithTimeout(ctx, openPatience)
+	defer cancel()
+	_, _ = made.open(ctx) // what goes wrong now goes wrong again when the session is needed, and is told then
+	return made, nil
 }
 
 // Lost tells of grants whose session ended.

@@ -26,8 +26,8 @@ var Gozk = clients.Kind{
 	Claims:  clients.Claims{Validity: "session", Token: "none", Confirms: []string{"release"}, WakesOne: true, Permits: 1},
 	// Its attempts to connect: a round of all members, then a pause of a second.
 	LostGrace: func(ttl time.Duration) time.Duration { return ttl + 3*time.Second },
-	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
-		base, err := newClient(c, false)
+	Open: func(ctx context.Context, c clients.Config) (clients.Lock, error) {
+		base, err := newClient(ctx, c, false)
 		if err != nil {
 			return nil, err
 		}

@@ -16,8 +16,8 @@ var Herd = clients.Kind{
 	Claims:    claims,
 	LostGrace: lostGrace,
 	Control:   "herd",
-	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
-		l, err := open(c)
+	Open: func(ctx context.Context, c clients.Config) (clients.Lock, error) {
+		l, err := open(ctx, c)
 		if err != nil {
 			return nil, err
 		}

@@ -22,8 +22,8 @@ var Recipe = clients.Kind{
 	Service:   "zookeeper",
 	Claims:    claims,
 	LostGrace: lostGrace,
-	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
-		l, err := open(c)
+	Open: func(ctx context.Context, c clients.Config) (clients.Lock, error) {
+		l, err := open(ctx, c)
 		if err != nil {
 			return nil, err
 		}
@@ -46,8 +46,8 @@ type lock struct {
 	turn func(ctx context.Context, s *session, dir, before string) error
 }
 
-func open(c clients.Config) (*lock, error) {
-	base, err := newClient(c, true)
+func open(ctx context.Context, c clients.Config) (*lock, error) {
+	base, err := newClient(ctx, c, true)
 	if err != nil {
 		return nil, err
 	}
