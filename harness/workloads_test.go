@@ -57,13 +57,18 @@ func honest(t *testing.T, h *history.History) {
 	t.Helper()
 	v := checker.Judge(h, checker.Options{})
 	for _, p := range v.Properties {
-		if p.Outcome == checker.Violated {
+		if p.Outcome == checker.Violated && !unfair(h, p.Name) {
 			t.Errorf("%s is violated: %+v", p.Name, p.Violations)
 		}
 	}
 	if v.Stats.Grants < 10 || v.Stats.Handovers < 3 {
 		t.Errorf("only %d grants and %d hand-overs", v.Stats.Grants, v.Stats.Handovers)
 	}
+}
+
+// unfair tells whether the property is that nobody waits too long, and the lock one that lets chance decide who is next.
+func unfair(h *history.History, property string) bool {
+	return property == checker.Starvation && !h.Header.Claims.Fair
 }
 
 // written are the values that the store accepted, by key, in its order.
@@ -214,9 +219,11 @@ func TestTransfer(t *testing.T) {
 	}
 }
 
-// In a queue all wait for one key.
+// In a queue all wait for one key, and a fair lock lets each have its turn.
 func TestQueue(t *testing.T) {
-	h := carried(t, redis.Setnx, calm("queue", 5, 3))
+	p := calm("queue", 5, 3)
+	p.Scenario.Lock = redis.Fair.Name
+	h := carried(t, redis.Fair, p)
 	honest(t, h)
 	if len(written(h)) != 1 {
 		t.Errorf("%d keys were written to", len(written(h)))
