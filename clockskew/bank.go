@@ -116,6 +116,8 @@ func (k bank) next(now readings, s Skew) bank {
 		same := want.Offset == have.Offset
 		own := k.gained(id, now[id])
 		switch l := &n.clock[id]; {
+		case class == wall && want.Offset == 0 && n.rate[wall] == 0: // true is true, on every clock
+			*l = line{}
 		case same && n.rate[class] == k.rate[class]:
 			*l = k.clock[id]
 		case same:

@@ -228,8 +228,11 @@ func TestASecondTargetFindsTheFirstOnesWork(t *testing.T) {
 // TestManyTargetsAtOnce: each has its own clocks.
 func TestManyTargetsAtOnce(t *testing.T) {
 	var all sync.WaitGroup
-	for i := range 24 {
-		p := newProbe(t)
+	var probes []*probe
+	for range 24 {
+		probes = append(probes, newProbe(t))
+	}
+	for i, p := range probes {
 		all.Go(func() {
 			if _, err := p.target.Install(t.Context()); err != nil {
 				t.Error(err)

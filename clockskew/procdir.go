@@ -1,11 +1,13 @@
 package clockskew
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -95,14 +97,23 @@ func (d procDir) mappings() (all []mapping, err error) {
 
 // vdso returns where the vDSO is mapped.
 func (d procDir) vdso() (mapping, error) {
-	all, err := d.mappings()
-	if err != nil {
-		return mapping{}, err
-	}
-	for _, m := range all {
-		if m.path == "[vdso]" {
-			return m, nil
+	for end := time.Now().Add(stopLimit); ; time.Sleep(time.Millisecond) {
+		// Who starts a program gets word from the kernel before the vDSO is mapped. The auxiliary vector is there after it.
+		vector, err := d.read("auxv")
+		if err != nil {
+			return mapping{}, err
+		}
+		all, err := d.mappings()
+		if err != nil {
+			return mapping{}, err
+		}
+		for _, m := range all {
+			if m.path == "[vdso]" {
+				return m, nil
+			}
+		}
+		if len(bytes.Trim(vector, "\x00")) > 0 || time.Now().After(end) {
+			return mapping{}, fmt.Errorf("%w: it has no vDSO (it has exited, or the kernel was started with vdso=0)", ErrUnsupported)
 		}
 	}
-	return mapping{}, fmt.Errorf("%w: it has no vDSO mapped (it has exited, or the kernel was started with vdso=0)", ErrUnsupported)
 }

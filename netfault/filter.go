@@ -37,11 +37,17 @@ type Filter struct {
 
 // Open makes the packet filter of a host, without any fault. When ctx ends, everything is healed as by Close.
 func Open(ctx context.Context, h *hosts.Host) (*Filter, error) {
-	t, err := openTable(h.NetNS)
+	err := ctx.Err()
+	var t *table
+	if err == nil {
+		t, err = openTable(h.NetNS)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("packet filter of host %s: %w", h.Name, err)
 	}
 	f := &Filter{host: h, table: t}
+	f.mu.Lock() // ctx may end at once
+	defer f.mu.Unlock()
 	f.stop = context.AfterFunc(ctx, func() { _ = f.Close() }) // who closes it again gets the error
 	return f, nil
 }
@@ -208,7 +214,6 @@ func Total(counts []Count) (packets, bytes uint64) {
 // the first did.
 func (f *Filter) Close() error {
 	f.once.Do(func() {
-		f.stop()
 		if err := f.close(); err != nil {
 			f.err = fmt.Errorf("close the packet filter of host %s: %w", f.host.Name, err)
 		}
@@ -218,6 +223,7 @@ func (f *Filter) Close() error {
 
 func (f *Filter) close() error {
 	f.mu.Lock()
+	f.stop()
 	f.closed = true
 	var errs []error
 	for len(f.rules) > 0 {

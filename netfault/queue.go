@@ -46,13 +46,15 @@ type queue struct {
 
 // pending is a packet that waits.
 type pending struct {
-	id     uint32
-	due    int64      // monotime stamp; math.MaxInt64 while it is held without limit
-	order  uint64     // equal dues leave in the order of arrival
-	by     *Diversion // the last that delayed or held it
-	held   bool
-	copies int
-	copier *Diversion // the last that asked for copies
+	id    uint32
+	due   int64      // monotime stamp; math.MaxInt64 while it is held without limit
+	order uint64     // equal dues leave in the order of arrival
+	by    *Diversion // the last that delayed or held it
+	held  bool
+	// longest is how long it may be held; 0: until it is released.
+	longest time.Duration
+	copies  int
+	copier  *Diversion // the last that asked for copies
 	// resetBy is the last that asked for a reset of the connection.
 	resetBy *Diversion
 	packet  Packet
@@ -179,7 +181,11 @@ func (q *queue) decide(p *pending) (total Fate) {
 		if fate.Copies > 0 {
 			p.copies, p.copier = p.copies+fate.Copies, d
 		}
-		total.Delay, total.Hold = total.Delay+fate.Delay, total.Hold || fate.Hold
+		if fate.Hold {
+			total.Hold, p.longest = true, fate.Delay
+		} else {
+			total.Delay += fate.Delay
+		}
 	}
 	return total
 }
@@ -187,14 +193,17 @@ func (q *queue) decide(p *pending) (total Fate) {
 // keep lets a packet wait.
 func (q *queue) keep(p *pending, fate Fate) {
 	q.order++
-	p.order, p.due = q.order, p.packet.At+int64(fate.Delay)
+	p.order, p.due = q.order, p.packet.At+int64(max(fate.Delay, p.longest))
 	if fate.Hold {
 		p.by.held = append(p.by.held, p)
-		if fate.Delay == 0 {
+		if p.longest == 0 {
 			p.due = math.MaxInt64
 		}
 	}
 	heap.Push(&q.waiting, p)
+	if len(q.waiting) >= queueLength {
+		q.overruns++ // the kernel lets further packets pass
+	}
 	if q.waiting[0] == p {
 		q.awake()
 	}

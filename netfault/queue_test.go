@@ -380,6 +380,10 @@ func TestFaultsCombine(t *testing.T) {
 	if _, err := hold.Await(within(t), func(s Stats) bool { return s.Held == 1 }); err != nil {
 		t.Fatal(err)
 	}
+	send(t, a, hs[1], "two")
+	if got := receive(t, b); got != "two" {
+		t.Errorf("received %q: a delay has ended the hold", got)
+	}
 	must[Stats](t)(late.Remove())
 	must[Stats](t)(more.Remove())
 	if n := len(hold.Held()); n != 1 {
@@ -388,7 +392,7 @@ func TestFaultsCombine(t *testing.T) {
 	cut := must[*Rule](t)(f.Drop("cut", from))
 	send(t, a, hs[1], "cut")
 	await(t, "dropped", func() bool { return must[[]Count](t)(cut.Counts())[0].Packets == 1 })
-	if s := hold.Stats(); s.Seen != 2 {
+	if s := hold.Stats(); s.Seen != 3 {
 		t.Errorf("the queue has seen what was cut: %v", s)
 	}
 	must[[]Count](t)(cut.Remove())

@@ -6,10 +6,8 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 var catalogue = Catalogue{
@@ -27,21 +25,6 @@ var catalogue = Catalogue{
 		}
 		return nil
 	},
-}
-
-func TestBuiltinSuitesAreValid(t *testing.T) {
-	suites, err := Builtin(catalogue)
-	if err != nil {
-		t.Fatal(err)
-	}
-	i := slices.IndexFunc(suites, func(s Suite) bool { return s.Name == "quick" })
-	if i < 0 || len(suites[i].Scenarios) < 10 {
-		t.Fatalf("%+v", suites)
-	}
-	check := suites[i].Scenarios[2]
-	if check.Workload.Think.Max != Duration(20*time.Millisecond) || check.Needs.Grants != 20 {
-		t.Fatalf("defaults were not taken over: %+v", check)
-	}
 }
 
 const good = `suite: mine
@@ -193,28 +176,6 @@ func TestMistakesInAPlanAreLocated(t *testing.T) {
 	}
 	if _, err := LoadPlan(file, catalogue); err == nil || !strings.Contains(err.Error(), `plan.yaml:5:9: unknown lock "nope"`) {
 		t.Fatalf("got %v", err)
-	}
-}
-
-func TestPlanSurvivesTheFile(t *testing.T) {
-	suites, err := Builtin(catalogue)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, sc := range suites[0].Scenarios {
-		want := Plan{Seed: 7, Scenario: sc}
-		file := filepath.Join(t.TempDir(), "plan.yaml")
-		if err := want.Save(file); err != nil {
-			t.Fatal(err)
-		}
-		got, err := LoadPlan(file, catalogue)
-		if err != nil {
-			text, _ := os.ReadFile(file)
-			t.Fatalf("%v\n%s", err, text)
-		}
-		if !reflect.DeepEqual(*got, want) {
-			t.Fatalf("got  %+v\nwant %+v", *got, want)
-		}
 	}
 }
 

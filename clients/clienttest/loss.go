@@ -17,9 +17,7 @@ func killedHolder(s *suite) {
 	h := s.startHolder(key)
 	token := h.expectGrant()
 	rest := s.fill(key, s.spare())
-	if _, err := s.try(b, key); !errors.Is(err, clients.ErrBusy) {
-		s.Errorf("the holder lives: %v", err)
-	}
+	s.busy(b, key, "the holder lives")
 	h.kill()
 	start := time.Now()
 	s.drain(rest)
@@ -124,9 +122,7 @@ func (s *suite) stillHeld(l clients.Lock, g clients.Grant) {
 		}
 	}
 	rest := s.fill(g.Key, s.spare())
-	if _, err := s.try(s.open(), g.Key); !errors.Is(err, clients.ErrBusy) {
-		s.Errorf("the key should be taken: %v", err)
-	}
+	s.busy(s.open(), g.Key, "the key should be taken")
 	s.drain(rest)
 }
 

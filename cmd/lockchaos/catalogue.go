@@ -60,7 +60,7 @@ type fault struct{ name, about, targets, needs string }
 
 func faults() (all []fault) {
 	for _, k := range nemesis.Kinds() {
-		all = append(all, fault{k.Name, k.About, k.Targets(), "local runtime"})
+		all = append(all, fault{k.Name, k.About, k.Targets(), "any runtime"})
 	}
 	return all
 }

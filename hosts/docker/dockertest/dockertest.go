@@ -148,6 +148,8 @@ func launch(program string) error {
 		case <-time.After(stopLimit):
 			_ = cmd.Process.Kill()
 		}
+		// dockerd leaves a mount of its own network namespace, which would keep the folder, and that namespace.
+		_ = unix.Unmount(run+"/exec/netns/default", unix.MNT_DETACH)
 		_ = os.RemoveAll(run)
 		_ = lock.Close()
 	}
