@@ -221,7 +221,8 @@ func awaitContainers(t *testing.T, n int) {
 // What can go wrong with containers ends with status 3, names the node or the image, says what to do, and leaves nothing.
 func TestDockerErrors(t *testing.T) {
 	dockertest.Need(t, "redis", "etcd")
-	liar := importProgram(t, "redis-server")
+	crash := fakeRedis(t, "crash", "echo what a strange machine; exit 4")
+	deaf := fakeRedis(t, "deaf", "echo I hear nothing; exec sleep 600")
 	before := engineState(t)
 	for _, c := range []struct {
 		name  string
@@ -229,9 +230,10 @@ func TestDockerErrors(t *testing.T) {
 		env   string
 		want  []string
 	}{
-		{"unknown image", []string{"--image", "redis=lockchaos.invalid/none:1"}, "", []string{"lockchaos.invalid/none:1", "LOCKCHAOS_IMAGE_REDIS", "scripts/images"}},
+		{"unknown image", []string{"--image", "redis=127.0.0.1:1/none:1"}, "", []string{"127.0.0.1:1/none:1", "LOCKCHAOS_IMAGE_REDIS", "scripts/images"}},
 		{"no such program", []string{"--image", "redis=" + localImage("etcd")}, "", []string{"node redis-1", "redis-server", localImage("etcd")}},
-		{"death at the start", []string{"--image", "redis=" + liar}, "", []string{"redis-1", "died", "unknown flag"}},
+		{"death at the start", []string{"--image", "redis=" + crash}, "", []string{"redis-1", "died", "what a strange machine"}},
+		{"never ready", []string{"--image", "redis=" + deaf}, "", []string{"redis-1", "did not answer within 30s", "connection refused", "I hear nothing"}},
 		{"no engine", nil, "DOCKER_HOST=unix:///nonexistent.sock", []string{"no Docker engine", "systemctl start docker"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -256,18 +258,21 @@ func TestDockerErrors(t *testing.T) {
 	}
 }
 
-// importProgram makes an image in which lockchaos itself bears the name of a server: it does not know the server's flags, says so and ends.
-func importProgram(t *testing.T, name string) (image string) {
+// fakeRedis makes an image whose redis-server is a shell script.
+func fakeRedis(t *testing.T, name, script string) (image string) {
 	t.Helper()
-	program, err := static()
-	if err != nil {
-		t.Fatal(err)
-	}
-	image = "lockchaos-local/liar"
-	dir := t.TempDir()
-	script := fmt.Sprintf("cp %s %s/%s && tar -C %s -c %s | docker import --change 'ENV PATH=/' - %s", program, dir, name, dir, name, image)
-	if out, err := exec.Command("sh", "-c", script).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	t.Cleanup(func() { _ = exec.Command("docker", "rm", "-f", "lockchaos-fake").Run() })
+	image = localImage(name)
+	file := "/usr/local/bin/redis-server" // PATH has that folder first
+	make := fmt.Sprintf("mkdir -p /usr/local/bin; printf '#!/bin/sh\\n%s\\n' > %s; chmod +x %s", script, file, file)
+	for _, args := range [][]string{
+		{"run", "--name", "lockchaos-fake", "--network", "none", localImage("redis"), "sh", "-c", make},
+		{"commit", "lockchaos-fake", image},
+		{"rm", "lockchaos-fake"},
+	} {
+		if out, err := exec.Command("docker", args...).CombinedOutput(); err != nil {
+			t.Fatalf("docker %v: %v: %s", args, err, out)
+		}
 	}
 	t.Cleanup(func() { _ = exec.Command("docker", "rmi", image).Run() })
 	return image
