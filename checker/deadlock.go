@@ -114,17 +114,27 @@ func (s *Sweep) cycle(path []edge, from, to int64) {
 		for _, e := range path {
 			f, t = max(f, e.g.end), min(t, s.standsUntil(e.g))
 		}
+		for _, e := range path { // what they did until the first disturbance is enough, if it is long enough
+			since := max(f-s.header.TTL, e.g.earliest)
+			t = min(t, firstTouch(s.clientSpans(e.w.client), since), firstTouch(s.service, since))
+		}
 		if t-f < s.bound() || s.cut && s.now < t+s.delay {
 			return
-		}
-		for _, e := range path {
-			if s.disturbed(e.w.client, max(f-s.header.TTL, e.g.earliest), t, anyFault) {
-				return
-			}
 		}
 		j := judgement{violated: true}
 		s.record(deadlock, path[0].w.key, j, j, func(judgement) *Violation { return s.tellCycle(path, f, t) })
 	})
+}
+
+// firstTouch is when the first fault touched at or after since; forever if none did.
+func firstTouch(spans []span, since int64) int64 {
+	first := int64(forever)
+	for _, sp := range spans {
+		if sp.to >= since {
+			first = min(first, sp.from)
+		}
+	}
+	return first
 }
 
 // standsUntil is until when a grant certainly stood.

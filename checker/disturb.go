@@ -67,7 +67,9 @@ func (s *Sweep) fault(e *history.Event) {
 		}
 	}
 	s.spread(sp, f.Clients, f.Service)
-	s.healedAt = max(s.healedAt, sp.to)
+	if f.Injected {
+		s.healedAt = max(s.healedAt, sp.to)
+	}
 	s.countFault(f)
 }
 

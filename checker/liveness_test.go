@@ -106,6 +106,7 @@ func TestDeadlock(t *testing.T) {
 		B acquire [303,704] busy key=k0` + probeText, Pass, 0, "", ""},
 		{"one was told of a loss", Deadlock, plainLock(), change("B acquire [3,404]", "A lost [100] key=k0\nB acquire [3,404]"), Pass, 0, "", ""},
 		{"one was stopped", Deadlock, plainLock(), crossed + "pause A [50,60]" + probeText, Pass, 0, "", ""},
+		{"one was stopped when it had lasted for long enough", Deadlock, plainLock(), crossed + "pause A [300,310]" + probeText, Violated, 1, "", "from 1.003 s to 1.300 s"},
 		{"one gives up, the other has it at last", Deadlock, plainLock(), strings.NewReplacer("B acquire [3,404] busy key=k0", "B acquire [3,412] key=k0", "B release [410,411] key=k1", "B release [420,421] key=k0").Replace(crossed) +
 			probeText, Violated, 1, "", ""},
 		{"nobody asks for a second key", Deadlock, plainLock(), healthy, NotJudged, 0, "", "while it had another"},
@@ -158,6 +159,18 @@ func TestDeadWorkers(t *testing.T) {
 		A exit     [2001] proc=21
 		mark final [2010]
 		Q acquire  [2011,4000] busy`, Violated, 2, "", "nobody could hold k0 from 1.100 s on"},
+		{"the machine stalls the probe now and then", StuckLock, plainLock(), `
+		A acquire [0,1] proc=1
+		A exit    [100] proc=1
+		mark final [200]
+		stall Q    [900,1050]
+		Q acquire  [201,1300] busy`, Violated, 1, "", ""},
+		{"the machine stalls it for too long", StuckLock, plainLock(), `
+		A acquire [0,1] proc=1
+		A exit    [100] proc=1
+		mark final [200]
+		stall Q    [700,950]
+		Q acquire  [201,1300] busy`, Inconclusive, 0, "", ""},
 		{"it may run for a TTL and the slack after the death", StuckLock, plainLock(), `
 		A acquire [0,1] proc=1
 		A exit    [1000] proc=1

@@ -126,7 +126,22 @@ func (s *Sweep) freeFor(k *keyState, t int64) bool {
 	if k.loose > 0 || k.waitHead != nil || len(s.faults) > 0 {
 		return false
 	}
-	return t-s.freeSince(k) >= s.header.TTL+int64(Slack(time.Duration(s.header.TTL)))
+	since := s.freeSince(k)
+	return t-since-s.stalledIn(since, t) >= s.header.TTL+int64(Slack(time.Duration(s.header.TTL)))
+}
+
+// stalledIn is for how long clients were stalled by the machine itself between two instants, all added up. A machine that starves its processes does
+// not heal, so this time is not counted; but it does not begin the wait anew either.
+func (s *Sweep) stalledIn(from, to int64) int64 {
+	sum := int64(0)
+	for i := range s.clients {
+		for _, sp := range s.clients[i].spans {
+			if !sp.injected && sp.from < to && sp.to > from {
+				sum += min(sp.to, to) - max(sp.from, from)
+			}
+		}
+	}
+	return sum
 }
 
 // freeSince is the instant from which nobody could hold the key and nothing was broken.
