@@ -31,7 +31,7 @@ lint:
 
 ## bench: the figures of README and docs, each beside its alternative
 bench: build
-	$(GO) test -run '^$$' -bench . -benchtime 2s ./checker/... ./history ./store ./hosts ./harness
+	$(GO) test -run '^$$' -bench . -benchtime 2s ./checker/... ./history ./store ./hosts ./harness ./clockskew
 
 ## screenshots: the pictures of the README, from a fresh run
 screenshots: build
