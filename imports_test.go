@@ -25,9 +25,10 @@ var allowed = map[string][]string{
 	"checker":   {"history"},
 	"reports":   {"history", "checker"},
 	"backends":  {"hosts", "store"}, // it runs the store as a node
-	"nemesis":   {"hosts", "clockskew"},
+	"nemesis":   {"hosts", "clockskew", "netfault"},
 	"harness":   {"history", "clients", "store", "hosts", "scenarios", "backends", "nemesis"},
-	"cmd":       {"history", "clients", "store", "hosts", "scenarios", "backends", "nemesis", "harness", "checker", "reports"},
+	"cmd":       {"history", "clients", "store", "hosts", "scenarios", "backends", "nemesis", "clockskew", "netfault", "harness", "checker", "reports"},
+	"netfault":  {"hosts"},
 }
 
 // TestImportsRunOneWay holds the import graph to the design: the checker sees nothing but the history, and so on.

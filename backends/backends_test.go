@@ -19,7 +19,6 @@ import (
 
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/hosts/hoststest"
-	"github.com/lockchaos/lockchaos/store"
 )
 
 var number = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+$`)
@@ -203,37 +202,6 @@ func TestEtcd(t *testing.T) {
 	}
 }
 
-func TestStore(t *testing.T) {
-	n, _ := hoststest.Network(t)
-	for _, f := range []store.Fencing{{}, {Writes: true}, {Writes: true, Reads: true}} {
-		node, err := backends.StartStore(limit(t), n, f, t.TempDir())
-		if err != nil {
-			t.Fatal(err)
-		}
-		c, err := store.Dial(limit(t), node.Addr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if info, err := c.Info(limit(t)); err != nil || info.Fencing != f.String() || !strings.HasPrefix(node.Version, "sqlite 3.") {
-			t.Errorf("%v: %+v, %v, version %q", f, info, err, node.Version)
-		}
-		if _, err := c.Write(limit(t), store.Request{Key: "a", Token: 5}); err != nil {
-			t.Errorf("%v: a write: %v", f, err)
-		}
-		_, err = c.Write(limit(t), store.Request{Key: "a", Token: 4})
-		if f.Enabled() != errors.Is(err, store.ErrRefused) {
-			t.Errorf("%v: a stale write: %v", f, err)
-		}
-		c.Close()
-		if err := node.Host.Close(); err != nil {
-			t.Error(err)
-		}
-	}
-	if _, err := backends.StartStore(limit(t), n, store.Fencing{Reads: true}, t.TempDir()); !errors.Is(err, store.ErrBadRequest) {
-		t.Errorf("a fence that nothing checks: %v", err)
-	}
-}
-
 // program writes a shell script that plays a redis-server gone wrong.
 func program(t *testing.T, text string) {
 	t.Helper()
@@ -323,11 +291,11 @@ func TestDeath(t *testing.T) {
 func TestNodesEndOnRequest(t *testing.T) {
 	t.Setenv(backends.RedisVar, "miniredis")
 	n, _ := hoststest.Network(t)
-	node, err := backends.StartStore(limit(t), n, store.Fencing{}, t.TempDir())
+	node, err := backends.StartStore(limit(t), n, backends.StoreSpec{Engine: "sqlite", Logs: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	nodes := append(append([]*backends.Node{node}, start(t, "redis").Nodes...), start(t, "etcd").Nodes...)
+	nodes := append(append([]*backends.Node{node.Node}, start(t, "redis").Nodes...), start(t, "etcd").Nodes...)
 	for _, n := range nodes {
 		if err := n.Process.Signal(unix.SIGTERM); err != nil {
 			t.Fatal(err)
@@ -343,7 +311,7 @@ func TestNodesEndOnRequest(t *testing.T) {
 func TestUnknown(t *testing.T) {
 	n, _ := hoststest.Network(t)
 	_, err := backends.Start(limit(t), n, backends.Spec{Service: "memcached", Logs: t.TempDir()})
-	if err == nil || !strings.Contains(err.Error(), "redis, redis-five, etcd") {
+	if err == nil || !strings.Contains(err.Error(), "redis, redis-five, redis-failover, etcd, zookeeper, postgres") {
 		t.Errorf("memcached: %v", err)
 	}
 	if s, err := backends.Start(limit(t), n, backends.Spec{Logs: t.TempDir()}); err != nil || len(s.Nodes) != 0 || s.Close() != nil {

@@ -5,21 +5,28 @@
 //
 // # What is started
 //
-//	redis   one redis-server, as found on PATH, without persistence: a Redis that dies forgets its locks, as one configured
-//	        for speed does. Without redis-server, or with LOCKCHAOS_REDIS=miniredis, a stand-in written in Go
-//	        takes its place, and StandIns says so in a sentence that every output must show.
-//	etcd    three members of the real etcd server, which is compiled in, on three hosts. Heartbeats are sent every 50 ms and an
-//	        election starts after 500 ms without, so that a lease may be as short as one second. Writes are not
-//	        forced to disk (--unsafe-no-fsync): the data lies on a tmpfs, and a run does not outlive its machine.
-//	store   the ledger of package store, started by StartStore.
+//	redis           one redis-server, as found on PATH, without persistence: a Redis that dies forgets its locks, as one configured
+//	                for speed does. Without redis-server, or with LOCKCHAOS_REDIS=miniredis, a stand-in written in Go
+//	                takes its place, and StandIns says so in a sentence that every output must show.
+//	redis-five      five of them that know nothing of each other.
+//	redis-failover  a primary, a replica and three sentinels, which take a silent server for down after 500 ms. Clients are given the sentinels'
+//	                addresses and FailoverMaster.
+//	etcd            three members of the real etcd server, which is compiled in, on three hosts. Heartbeats are sent every 50 ms and an
+//	                election starts after 500 ms without, so that a lease may be as short as one second. Writes are not
+//	                forced to disk (--unsafe-no-fsync): the data lies on a tmpfs, and a run does not outlive its machine.
+//	zookeeper       an ensemble of three. The tick is 100 ms, so that sessions of one second are granted, and a member that has heard nothing from
+//	                its leader for 800 ms stops serving: sooner than any session may end.
+//	postgres        one PostgreSQL server with a new cluster. Its sessions are processes that leave the server's group: whoever stops this
+//	                node stops its host (hosts.Host.Stop).
+//	store           the ledger of package store, started by StartStore.
 //
 // Every node is a process on a host of its own, so that it can be stopped, killed or cut off like any
 // other: either a program of the machine, or this very program again ("lockchaos node etcd …", see NodeMain).
 //
 // # What is guaranteed
 //
-// Start returns when the service answers as its clients will ask it: redis a PING, etcd a linearizable read on every member, all
-// naming one leader, and a write. Nothing waits for a length of time. If a node dies on the way or never answers, the error
+// Start returns when the service answers as its clients will ask it: redis a PING, sentinels that a failover could be authorised, etcd a
+// linearizable read on every member, all naming one leader, and a write, ZooKeeper the same without the reads, PostgreSQL a query. Nothing waits for a length of time. If a node dies on the way or never answers, the error
 // names it, its address, and the end of its log; and nothing that was started is left.
 //
 // Versions are what the running servers say of themselves. Logs go to files in the folder that the caller names, and survive the

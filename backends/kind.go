@@ -67,7 +67,7 @@ type Task struct {
 }
 
 // Kinds are the services, in the order in which lists show them.
-func Kinds() []Kind { return []Kind{redisOne, redisFive, etcd} }
+func Kinds() []Kind { return []Kind{redisOne, redisFive, redisFailover, etcd, zookeeper, postgres} }
 
 // Names lists the services that Start knows.
 func Names() (names []string) {

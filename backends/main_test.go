@@ -9,20 +9,28 @@ import (
 
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/clients/broken"
 	"github.com/lockchaos/lockchaos/clients/clienttest"
 	"github.com/lockchaos/lockchaos/clients/etcd"
+	"github.com/lockchaos/lockchaos/clients/postgres"
 	"github.com/lockchaos/lockchaos/clients/redis"
 	"github.com/lockchaos/lockchaos/clients/redislock"
 	"github.com/lockchaos/lockchaos/clients/redlock"
 	"github.com/lockchaos/lockchaos/clients/redsync"
+	"github.com/lockchaos/lockchaos/clients/zookeeper"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/hoststest"
 )
 
 func TestMain(m *testing.M) {
-	clienttest.Child(redis.Setnx, redis.SetnxFenced, redis.Watchdog, redlock.Redlock, redsync.Redsync, redislock.Redislock, etcd.Lease)
+	clienttest.Child(append(append(broken.Kinds(), onRedis...), redis.Failover, redis.Semaphore, redis.Queue, redlock.Redlock, redsync.Redsync,
+		etcd.Lease, etcd.LockAPI, etcd.Semaphore, zookeeper.Recipe, zookeeper.Gozk,
+		postgres.Advisory, postgres.AdvisoryXact, postgres.Row, postgres.Lease)...)
 	hoststest.Main(m, map[string]func([]string) int{"node": backends.NodeMain})
 }
+
+// onRedis are the exclusive locks on one Redis.
+var onRedis = []clients.Kind{redis.Setnx, redis.SetnxFenced, redis.Watchdog, redis.Fair, redislock.Redislock}
 
 // start starts a service on a network of its own.
 func start(t testing.TB, name string) *backends.Service {
@@ -83,28 +91,42 @@ func freeze(s *backends.Service) (stop, resume func(*testing.T)) {
 	return stop, resume
 }
 
+// conform runs the suite of each kind against one service.
+func conform(t *testing.T, service string, ttl time.Duration, suite func(*testing.T, clients.Kind, clienttest.Service), kinds ...clients.Kind) {
+	t.Helper()
+	s := start(t, service)
+	stop, resume := freeze(s)
+	for _, kind := range kinds {
+		t.Run(kind.Name, func(t *testing.T) {
+			suite(t, kind, clienttest.Service{Nodes: s.Addrs(), TTL: ttl, Stop: stop, Continue: resume})
+		})
+	}
+}
+
 // TestConformance runs every lock's suite against its real service, the stand-in included.
 func TestConformance(t *testing.T) {
-	run := func(t *testing.T, service string, ttl time.Duration, kinds ...clients.Kind) {
-		s := start(t, service)
-		stop, resume := freeze(s)
-		for _, kind := range kinds {
-			t.Run(kind.Name, func(t *testing.T) {
-				clienttest.Run(t, kind, clienttest.Service{Nodes: s.Addrs(), TTL: ttl, Stop: stop, Continue: resume})
-			})
-		}
+	single := func(t *testing.T) {
+		conform(t, "redis", time.Second, clienttest.Run, onRedis...)
+		conform(t, "redis", time.Second, clienttest.Run, redis.Semaphore)
+		conform(t, "redis", time.Second, clienttest.RunQueue, redis.Queue)
 	}
 	t.Run("redis-server", func(t *testing.T) {
 		needRedis(t)
-		run(t, "redis", 500*time.Millisecond, redis.Setnx, redis.SetnxFenced, redis.Watchdog, redislock.Redislock)
+		single(t)
 	})
 	t.Run("miniredis", func(t *testing.T) {
 		t.Setenv(backends.RedisVar, "miniredis")
-		run(t, "redis", 500*time.Millisecond, redis.Setnx, redis.SetnxFenced, redis.Watchdog, redislock.Redislock)
+		single(t)
 	})
 	t.Run("redis-five", func(t *testing.T) {
 		needRedis(t)
-		run(t, "redis-five", time.Second, redlock.Redlock, redsync.Redsync)
+		conform(t, "redis-five", time.Second, clienttest.Run, redlock.Redlock, redsync.Redsync)
 	})
-	t.Run("etcd", func(t *testing.T) { run(t, "etcd", time.Second, etcd.Lease) })
+	t.Run("redis-failover", func(t *testing.T) {
+		needRedis(t)
+		failoverConforms(t)
+	})
+	t.Run("etcd", func(t *testing.T) {
+		conform(t, "etcd", time.Second, clienttest.Run, etcd.Lease, etcd.LockAPI, etcd.Semaphore)
+	})
 }

@@ -3,7 +3,6 @@ package backends
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -39,6 +38,11 @@ func askRedis(ctx context.Context, addr string, commands ...string) (answer stri
 	return answer, nil
 }
 
+// redisError is what a server answered in place of a result.
+type redisError string
+
+func (e redisError) Error() string { return string(e) }
+
 // maxBulk bounds a bulk string of an answer; INFO's are a few kilobytes.
 const maxBulk = 1 << 20
 
@@ -53,7 +57,7 @@ func readRedis(in *bufio.Reader) (string, error) {
 	case strings.HasPrefix(line, "+"):
 		return line[1:], nil
 	case strings.HasPrefix(line, "-"):
-		return "", errors.New(line[1:])
+		return "", redisError(line[1:])
 	case strings.HasPrefix(line, "$"):
 		n, err := strconv.Atoi(line[1:])
 		if err != nil || n < 0 || n > maxBulk {

@@ -15,16 +15,22 @@ import (
 )
 
 // five starts five servers and opens a lock on them, and a client behind its back on each.
-func five(t *testing.T, kind clients.Kind, ttl time.Duration) (s *backends.Service, l clients.Lock, behind []*goredis.Client) {
+func five(t *testing.T, kind clients.Kind, ttl time.Duration) (s *backends.Service, l clients.Lock, all []*goredis.Client) {
 	t.Helper()
 	needRedis(t)
 	s = start(t, "redis-five")
 	for _, n := range s.Nodes {
-		c := goredis.NewClient(&goredis.Options{Addr: n.Addr, Protocol: 2})
-		t.Cleanup(func() { c.Close() })
-		behind = append(behind, c)
+		all = append(all, behind(t, n.Addr))
 	}
-	return s, opened(t, kind, s, ttl, 1), behind
+	return s, opened(t, kind, s, ttl, 1), all
+}
+
+// behind opens a client that looks behind a lock's back.
+func behind(t *testing.T, addr string) *goredis.Client {
+	t.Helper()
+	c := goredis.NewClient(&goredis.Options{Addr: addr, Protocol: 2})
+	t.Cleanup(func() { c.Close() })
+	return c
 }
 
 func opened(t *testing.T, kind clients.Kind, s *backends.Service, ttl time.Duration, client int) clients.Lock {

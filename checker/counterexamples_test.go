@@ -75,7 +75,7 @@ var examples = []example{
 		A release [700,701] notheld
 		B write   [800,801]
 		B release [802,803]`},
-	{name: "hold/a confirmed release is an act", lock: noClaims(plainLock()), want: doubleHold, kind: KindUnexplained, text: `
+	{name: "hold/a confirmed release is an act", lock: noClaims(plainLock()), want: map[string]int{MutualExclusion: 1, Continuity: 1}, kind: KindUnexplained, text: `
 		A acquire [0,1]
 		A write   [100,101]
 		B acquire [600,601]
@@ -88,7 +88,7 @@ var examples = []example{
 		A release [7,8]
 		B acquire [2,7]
 		B release [9,10]`},
-	{name: "hold/one of no length strictly inside another counts", lock: noClaims(plainLock()), want: doubleHold, text: `
+	{name: "hold/one of no length strictly inside another counts", lock: noClaims(plainLock()), want: map[string]int{MutualExclusion: 1, Continuity: 1}, text: `
 		A acquire [0,1]
 		B acquire [2,5]
 		B write   [5,6]
@@ -103,7 +103,7 @@ var examples = []example{
 		B acquire    [12,13]
 		B release    [14,15]`},
 	{name: "hold/a reentrant owner's hold ends with its outermost release",
-		lock: noClaims(plainLock().with(func(h *history.Header) { h.Claims.Reentrant = true })), want: doubleHold, text: `
+		lock: noClaims(plainLock().with(func(h *history.Header) { h.Claims.Reentrant = true })), want: map[string]int{MutualExclusion: 1, Continuity: 1}, text: `
 		A1=A acquire [0,1]
 		A2=A acquire [2,3]
 		A release    [6,7] g=A2
@@ -136,6 +136,13 @@ var examples = []example{
 		kill A    [400,401]
 		A exit    [401]
 		B release [302,303]`},
+	{name: "promise/the library's word counts from the attempt, not from a late return", lock: library(plainLock()), text: `
+		pause A   [2,699]
+		A acquire [0,700] attempt=0 valid=495
+		B acquire [600,601] attempt=600 valid=495
+		B write   [602,603]
+		B release [604,605]
+		A write   [701,701.5] declined`},
 	{name: "promise/a kill withdraws it", lock: plainLock(), text: `
 		A acquire [0,1]
 		kill A    [200,201]

@@ -71,6 +71,9 @@ func (s *Sweep) fault(e *history.Event) {
 	s.countFault(f)
 }
 
+// momentAcquiring is the moment of a fault that is aimed at clients with an open acquire.
+const momentAcquiring = "acquiring"
+
 // countFault adds a fault that has ended to the statistics.
 func (s *Sweep) countFault(f *history.FaultInfo) {
 	st := s.faultKind(f)
@@ -83,9 +86,10 @@ func (s *Sweep) countFault(f *history.FaultInfo) {
 	st.Bit++
 	if f.Holding != 0 {
 		st.MetHolder++
-		if f.Injected {
-			s.biteCount++
-		}
+	}
+	// What is aimed at nodes, or into an acquire, meets no holder and bites all the same.
+	if f.Injected && (f.Holding != 0 || f.Service || f.When == momentAcquiring) {
+		s.biteCount++
 	}
 	if d := time.Duration(f.To - f.From); f.From != 0 && d >= 0 {
 		if st.Shortest == 0 || d < st.Shortest {

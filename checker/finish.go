@@ -13,11 +13,14 @@ func (s *Sweep) Finish(truncated bool) Verdict {
 	for _, k := range s.keys {
 		for len(k.open) > 0 {
 			g := k.open[0]
-			g.closed, g.open = true, 0
+			s.end(g, forever)
+			g.open = 0
 			s.settle(g)
 		}
 	}
 	s.decide(forever)
+	s.judgeHerd()
+	s.nameGhosts()
 	s.ops.each(func(o *op) {
 		switch {
 		case !o.done:
@@ -91,14 +94,15 @@ func (s *Sweep) result(p int, general bool) PropertyResult {
 
 // notJudged says why a property is not judged at all; empty when it is.
 func (s *Sweep) notJudged(p int) string {
+	if why := s.notClaimed(p); why != "" {
+		return why
+	}
 	store := s.header.Store.Engine != "" || s.ledger.entries > 0
 	switch {
-	case p == tokenOrder && s.header.Claims.Token != "fencing":
-		return "This lock declares no fencing token."
-	case (p == unfencedWrite || p == lostUpdate) && !store:
+	case (p == unfencedWrite || p == lostUpdate || p == duplicateEffect) && !store:
 		return "The run had no protected resource."
-	case (p == unfencedWrite || p == lostUpdate || p == tokenOrder) && !s.exclusive:
-		return "It is defined for exclusive locks, and this one has more than one permit."
+	case p == deadlock && !s.judged.crossing:
+		return "No client asked for a key while it had another."
 	}
 	return ""
 }
@@ -112,7 +116,7 @@ func (s *Sweep) shownAbsent(p int) (Outcome, string) {
 	switch p {
 	case stuckLock:
 		return s.stuckOutcome()
-	case unfencedWrite, lostUpdate:
+	case unfencedWrite, lostUpdate, duplicateEffect:
 		if why := s.ledgerShort(); why != "" {
 			return Inconclusive, why
 		}
@@ -120,12 +124,31 @@ func (s *Sweep) shownAbsent(p int) (Outcome, string) {
 		if !s.tokensSeen {
 			return Inconclusive, "No grant carried a token, although the lock declares fencing tokens."
 		}
+	case continuity:
+		if s.judged.confirmations == 0 {
+			return Inconclusive, "No answer confirmed a hold."
+		}
+	case deadGrant:
+		if s.judged.leases == 0 {
+			return Inconclusive, "No grant told when the attempt that succeeded began."
+		}
+	case fifo:
+		if s.judged.enqueued == 0 {
+			return Inconclusive, "No grant told when its waiter was enqueued, although the lock declares to be fair."
+		}
+	case herd:
+		return s.herdOutcome()
 	}
-	if stalls > 0 && p != tokenOrder {
+	if stalls > 0 && stallExcuses(p) {
 		return Inconclusive, fmt.Sprintf("%s that only a stall of this machine explains, not an injected fault.",
 			count(stalls, "conflict was", "conflicts were"))
 	}
 	return Pass, ""
+}
+
+// stallExcuses tells whether a stall of this machine can be all that explains a violation of the property.
+func stallExcuses(p int) bool {
+	return p == mutualExclusion || p == unfencedWrite || p == lostUpdate || p == duplicateEffect
 }
 
 // ledgerShort says what the ledger lacks; empty when it is whole.

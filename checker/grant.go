@@ -17,6 +17,7 @@ type op struct {
 	start int64 // the worker's stamp; 0 until it reported, and for ever if it never did
 	// base is the version that the hold had last read when this write was invoked, baseOp the read; noBase: a blind write.
 	base, baseOp int64
+	before       int64 // how many grants the key had seen when this acquire was invoked
 	told         int64 // an acquire's loss, told before its completion was recorded
 	next, prev   *op   // an acquire's neighbours in the key's queue of open acquires
 	client       int32
@@ -54,6 +55,11 @@ type grant struct {
 	last, untold int64
 	// promise is where the promise ends by itself; 0: nothing was promised. withdrawn is when it was taken back.
 	promise, withdrawn int64
+	// confirmed is the start of the last op that was answered ok and so proved that the hold still stood, confirmedBy that op.
+	confirmed, confirmedBy int64
+	// enqueued is when the service had put the waiter into its queue (0: not told); leased is the instant from which the TTL surely ran at the
+	// latest: the end of the acquire, or of the last renewal.
+	enqueued, leased int64
 	// told is when the lock said that the hold is lost.
 	told int64
 	// releasing is the invocation of a release that has not completed, heldTo the start of the one that ended the hold.
@@ -154,7 +160,7 @@ func (g *grant) limit() int64 {
 }
 
 // bound is the instant from which the grant can be in nobody's way: it neither acts nor is promised any more.
-func (g *grant) bound() int64 { return max(g.last, g.end, g.limit()) }
+func (g *grant) bound() int64 { return max(g.last, g.end, g.limit(), g.confirmed) }
 
 // overlap tells whether two holds conflict: strictly, so that equal stamps decide nothing, yet a hold of no length strictly inside
 // another one counts.

@@ -19,6 +19,11 @@ type keyState struct {
 	probe     probeState
 	// by is what is known of each client, by its number.
 	by []clientOnKey
+	// granted counts the key's grants; late are the last releases of grants whose leases had surely ended; effects are what was done, where a
+	// workload must do nothing twice.
+	granted int64
+	late    []lateRelease
+	effects map[int64]effect
 	// loose counts the grants and the indefinite acquires whose clients could still hold the key; freeAt is when the last other one could.
 	loose  int
 	freeAt int64
@@ -131,13 +136,16 @@ func (k *keyState) dequeue(o *op) {
 }
 
 // need is the instant before which nothing that may still come to light can lie.
-func (k *keyState) need() int64 {
+func (s *Sweep) need(k *keyState) int64 {
 	need := int64(forever)
 	if k.waitHead != nil {
 		need = k.waitHead.inv
 	}
 	for _, g := range k.open {
 		need = min(need, g.begin)
+		if !s.exclusive { // of three grants of unknown order, two may meet before the third one's acquire has ended
+			need = min(need, g.earliest)
+		}
 	}
 	return need
 }
@@ -147,7 +155,7 @@ func (s *Sweep) prune(k *keyState) {
 	if k.past.head == len(k.past.entries) {
 		return
 	}
-	need := k.need()
+	need := s.need(k)
 	for g := k.past.prune(need); g != nil; g = k.past.prune(need) {
 		s.forget(g)
 	}
@@ -164,10 +172,16 @@ func (s *Sweep) forget(g *grant) {
 
 // shut closes a grant: its client is done with it at t.
 func (s *Sweep) shut(g *grant, t int64) {
+	s.end(g, t)
+	s.settle(g)
+}
+
+// end notes that a client is done with a grant at t.
+func (s *Sweep) end(g *grant, t int64) {
 	if !g.closed {
 		g.closed, g.heldTo = true, t
+		s.clients[g.client].holding--
 	}
-	s.settle(g)
 }
 
 // settle moves a grant whose account is complete to the past, and judges it against every settled grant that it can have met.

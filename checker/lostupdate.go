@@ -1,11 +1,16 @@
 package checker
 
 // The property lost-update: no other hold's write stands between the version that a hold last read before its write, and that write.
-// A hold's own writes, a request that the store applied twice, and a write without a read before it lose nothing.
+// A hold's own writes, a request that the store applied twice, a write without a read before it, and one that the store made itself from what
+// it replaced lose nothing. It is judged without a lock too: there a hold is what a client did between its acquire and its release, and nothing
+// excuses what it lost.
 
-// checkBase judges an accepted write whose hold had read before: w is the write, o its op. The ledger's first entry of an op counts, a
+// judgeBase judges an accepted write whose hold had read before: w is the write, o its op. The ledger's first entry of an op counts, a
 // second one is a duplicate.
-func (s *Sweep) checkBase(k *keyState, w writer, o *op) {
+func (s *Sweep) judgeBase(k *keyState, w writer, o *op) {
+	if o == nil || o.ledgered || o.base == noBase {
+		return
+	}
 	other := k.ledger.run
 	if other.g == w.g {
 		other = k.ledger.before
@@ -19,7 +24,7 @@ func (s *Sweep) checkBase(k *keyState, w writer, o *op) {
 	s.putOff(min(g.earliest, other.g.earliest), func() {
 		j := judgement{violated: true, severity: Corrupting}
 		a, b := inOrder(g, other.g, s.tokens)
-		j.stallOnly = s.stallExplains(a, b, w.at)
+		j.stallOnly = s.exclusive && s.stallExplains(a, b, w.at)
 		s.record(lostUpdate, k, j, j, func(judgement) *Violation { return s.tellLost(k, w, other, base, baseOp) })
 	})
 }

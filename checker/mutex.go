@@ -7,13 +7,16 @@ package checker
 // later sees the other.
 func (s *Sweep) judgeHolds(g *grant) {
 	if !s.exclusive {
-		s.judgeCrowd(g)
+		if !s.unlocked {
+			s.judgeCrowd(g)
+		}
 		return
 	}
 	entries := g.key.past.live()
 	for i := len(entries) - 1; i >= 0 && entries[i].bound >= g.begin; i-- {
 		if x := entries[i].g; x.bound() >= g.begin {
 			s.judgePair(x, g)
+			s.judgeContinuity(x, g)
 		}
 	}
 }
@@ -74,6 +77,9 @@ func inOrder(x, y *grant, tokens bool) (a, b *grant) {
 
 // decidePair decides whether two grants exclude each other, and records it if they do not.
 func (s *Sweep) decidePair(x, y *grant) {
+	if s.asks[stolenRelease] {
+		s.judgeStolen(x, y)
+	}
 	plain := s.pairJudgement(x, y, false)
 	trusting := plain
 	if s.tokens {

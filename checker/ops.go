@@ -25,17 +25,21 @@ func (s *Sweep) newOp(e *history.Event) *op {
 func (s *Sweep) invoke(e *history.Event) {
 	s.stats.Ops++
 	k := s.key(e.Key)
-	if e.Op <= 0 || k == nil || s.client(e.Client) == nil || s.ops.get(e.Op) != nil {
+	c := s.client(e.Client)
+	if e.Op <= 0 || k == nil || c == nil || s.ops.get(e.Op) != nil {
 		s.malformed++
 		return
 	}
 	o := s.newOp(e)
+	c.latest = max(c.latest, e.Process)
 	s.ops.put(o.id, o)
 	switch e.Kind {
 	case history.Acquire:
 		if !s.reentrant {
 			s.closeGrants(k, e.Client, 0, e.Time)
 		}
+		o.before = k.granted
+		s.judged.crossing = s.judged.crossing || c.holding > 0
 		k.enqueue(o)
 		return
 	case history.Close:
@@ -43,7 +47,7 @@ func (s *Sweep) invoke(e *history.Event) {
 		return
 	}
 	g := s.grants.get(e.Grant)
-	if g == nil {
+	if g == nil || g.settled { // what was judged already can't change any more
 		if e.Kind != history.Release && e.Kind != history.Held && e.Grant != 0 {
 			s.strays++
 		}
@@ -76,7 +80,7 @@ func (s *Sweep) complete(e *history.Event) {
 		return
 	}
 	o.done, o.definite = true, e.Type != history.Info
-	o.reaches = e.Type != history.Fail || e.Refused
+	o.reaches = e.Type != history.Fail || e.Refused || e.Conflict
 	if e.Type == history.Info {
 		s.stats.Indefinite++
 		o.start = e.Start // an op that never reported has none
@@ -123,8 +127,14 @@ func (s *Sweep) completeHeld(o *op, e *history.Event) {
 	case history.Release:
 		s.released(o, e)
 	}
+	if e.Type == history.OK && s.confirms[o.kind] {
+		s.confirm(g, o)
+	}
+	if o.kind == history.Renew {
+		g.renewed(e)
+	}
 	switch {
-	case o.kind == history.Renew && e.Type == history.OK && s.confirms.renew:
+	case o.kind == history.Renew && e.Type == history.OK && s.confirms[history.Renew]:
 		s.extend(g, o.start, e)
 	case o.kind == history.Read && e.Type == history.OK:
 		f := g.footprintOn(o.key)
@@ -142,9 +152,10 @@ func (s *Sweep) released(o *op, e *history.Event) {
 		g.releasing = 0
 		g.withdraw(stamp(o.start, o.inv))
 	}
+	s.noteLate(o, e)
 	switch {
 	case e.Type == history.OK:
-		if s.confirms.release {
+		if s.confirms[history.Release] {
 			g.acted(o.id, history.Release, o.start)
 		}
 	case e.Type == history.Fail && e.NotHeld:
@@ -159,9 +170,7 @@ func (s *Sweep) released(o *op, e *history.Event) {
 		g.loose = false
 		s.tighten(g.key, g.client, stamp(e.End, e.Time))
 	}
-	if !g.closed {
-		g.closed, g.heldTo = true, o.start
-	}
+	s.end(g, o.start)
 }
 
 // finishOp forgets an op of a hold once it has completed and the ledger has told what became of it.
@@ -187,89 +196,6 @@ func (s *Sweep) free(o *op) {
 	}
 	o.grant = nil
 	s.spare = append(s.spare, o)
-}
-
-// acquired handles the completion of an acquire.
-func (s *Sweep) acquired(o *op, e *history.Event) {
-	k := s.keys[o.key]
-	k.dequeue(o)
-	if s.fresh(o.client) {
-		s.probed(k, o, e)
-	}
-	switch e.Type {
-	case history.OK:
-		s.granted(k, o, e)
-	case history.Info:
-		s.loosen(k, o.client)
-	case history.Fail:
-		if e.Busy {
-			s.stats.Busy++
-			k.client(o.client).denied = true
-		}
-	}
-	s.prune(k)
-}
-
-// granted handles a new grant.
-func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
-	end := stamp(e.End, e.Time)
-	s.latency.add(end - o.start)
-	s.loosen(k, o.client)
-	if s.reentrant {
-		if outer := k.ownedBy(o.client); outer != nil {
-			outer.nested = append(outer.nested, o.id)
-			outer.depth++
-			s.grants.put(o.id, outer)
-			outer.promise = max(outer.promise, s.promised(o, e))
-			s.tighten(k, o.client, 0) // one hold, counted once
-			return
-		}
-	}
-	g := &grant{id: o.id, token: e.Token, key: k, inv: o.inv, start: o.start, earliest: o.start, end: end, begin: end,
-		client: o.client, process: o.process, withdrawn: forever, depth: 1, loose: true}
-	if e.First != 0 {
-		g.earliest = min(max(e.First, o.inv), end) // whatever a lock reports, its attempts lie inside its acquire
-	}
-	g.promise = s.promised(o, e)
-	if o.told != 0 {
-		g.lose(o.told)
-	}
-	s.handedOver(k, g)
-	if s.grants.get(g.id) != nil {
-		s.malformed++
-		return
-	}
-	s.grants.put(g.id, g)
-	s.live++
-	s.stats.OpenMax = max(s.stats.OpenMax, s.live)
-	if s.tokens {
-		s.orderTokens(k, g)
-	}
-	k.open = append(k.open, g)
-}
-
-// ownedBy returns the hold that a reentrant client has on the key.
-func (k *keyState) ownedBy(client int32) *grant {
-	for _, g := range k.open {
-		if g.client == client && !g.closed && g.depth > 0 {
-			return g
-		}
-	}
-	return nil
-}
-
-// handedOver counts the grant, and whether it was a contended hand-over: to another client than the last, which waited while the
-// previous grant was still held.
-func (s *Sweep) handedOver(k *keyState, g *grant) {
-	last := k.lastGrant
-	k.lastGrant = g
-	if s.fresh(g.client) {
-		return
-	}
-	s.stats.Grants++
-	if last != nil && last.client != g.client && (!last.closed || g.start < last.heldTo) {
-		s.stats.Handovers++
-	}
 }
 
 // withdrawAll withdraws all promises to a client that begins to close.

@@ -19,12 +19,21 @@ var properties = [propertyCount]Property{
 	mutualExclusion: {MutualExclusion, "No more clients act as holders of a key at one time than it has permits, and no grant is made while it is promised to others."},
 	unfencedWrite:   {UnfencedWrite, "The store accepts no write of an earlier holder after one of a later holder."},
 	lostUpdate:      {LostUpdate, "No accepted write replaces a version that its holder had not read."},
+	duplicateEffect: {DuplicateEffect, "What must be done once is done once: no order is charged twice, no tick runs twice."},
 	tokenOrder:      {TokenOrder, "Fencing tokens rise with every grant, and no two clients are given the same one."},
+	continuity:      {Continuity, "An answer that confirms a hold is not given once another client has been granted the key."},
+	deadGrant:       {DeadGrant, "No acquire succeeds with a lease that has already run out."},
+	stolenRelease:   {StolenRelease, "A release of a grant whose lease is over frees nobody else's."},
 	stuckLock:       {StuckLock, "When the faults are healed and nobody can hold the key any more, a fresh client acquires it."},
+	fifo:            {FIFO, "Waiters are granted the key in the order in which they were enqueued."},
+	starvation:      {Starvation, "No client waits while the key is granted more than ten times for each client of the run."},
+	deadlock:        {Deadlock, "No clients wait for each other's keys in a cycle."},
+	herd:            {Herd, "A release wakes one waiter: the requests for a hand-over do not grow with the number of waiters."},
 }
 
 var propertyNames = [propertyCount]string{mutualExclusion: MutualExclusion, unfencedWrite: UnfencedWrite, lostUpdate: LostUpdate,
-	tokenOrder: TokenOrder, stuckLock: StuckLock}
+	duplicateEffect: DuplicateEffect, tokenOrder: TokenOrder, continuity: Continuity, deadGrant: DeadGrant, stolenRelease: StolenRelease,
+	stuckLock: StuckLock, fifo: FIFO, starvation: Starvation, deadlock: Deadlock, herd: Herd}
 
 var outcomeNames = [...]string{Inconclusive: "inconclusive", Pass: "pass", Violated: "violated", NotJudged: "not judged"}
 

@@ -65,7 +65,7 @@ var outcomes = []judged{
 		MutualExclusion: Pass, UnfencedWrite: Pass, LostUpdate: Pass, TokenOrder: Pass, StuckLock: Pass}},
 	{name: "healthy, enough of everything", lock: needs(fencedLock(), history.Needs{Grants: 2, Handovers: 1}), text: healthy, outcome: Pass},
 	{name: "no fencing tokens declared", lock: plainLock(), text: healthy, outcome: Pass, each: map[string]Outcome{TokenOrder: NotJudged}},
-	{name: "declared, and none seen", lock: fencedLock(), text: strings.ReplaceAll(healthy, "tok=", "attempt="), outcome: Inconclusive,
+	{name: "declared, and none seen", lock: fencedLock(), text: strings.ReplaceAll(healthy, "tok=", "none="), outcome: Inconclusive,
 		each: inconclusive(TokenOrder), reason: "token"},
 	{name: "no store", lock: plainLock().with(func(h *history.Header) { h.Store = history.Store{} }), outcome: Pass,
 		each: map[string]Outcome{UnfencedWrite: NotJudged, LostUpdate: NotJudged, MutualExclusion: Pass}, text: `

@@ -21,7 +21,10 @@ import (
 //	pause A   [2,700]                  an injected fault on A; stall: an uninjected one; service: of the lock service; +bite, +miss
 //	mark probe [900]                   a phase
 //
-// Answers: ok (the default), fail, busy, notheld, declined, refused, info. Others: key=k1, tok=, attempt=, first=, valid=,
+//	S requests [5] n=120               the service has handled so many requests
+//
+// Answers: ok (the default), fail, busy, notheld, declined, refused, conflict, info. Others: key=k1, tok=, attempt=, first=, enq=, valid=,
+// value= (of a write), atomic, proc= (the incarnation; the client's number by default),
 // g=NAME (the grant; the client's last acquire by default; NAME= before the client names it), @t or @t,t2 when the store
 // took a write, blind (the op has no worker stamps). Clients are letters; P, Q … are fresh ones.
 //
@@ -211,8 +214,13 @@ func (s script) runStore(lines []*line) *ledger {
 	for i, r := range requests {
 		key := keyNumber(r.l)
 		e := history.Event{Type: history.Ledger, Kind: verbs[r.l.verb], Key: key, Op: r.l.op, Grant: r.l.grant, Client: clientNumber(r.l.client),
-			Time: at(r.t), Seq: int64(i + 1), Version: head[key]}
+			Time: at(r.t), Seq: int64(i + 1), Version: head[key], Atomic: r.l.has("atomic")}
+		if v, ok := r.l.opts["value"]; ok {
+			e.Value = int64(number(v))
+		}
 		switch {
+		case r.l.verb == "write" && r.l.has("conflict"):
+			e.Conflict, e.Version = true, 0
 		case r.l.verb == "write" && r.l.has("refused"):
 			e.Refused, e.Version = true, 0
 		case r.l.verb == "write":
@@ -241,6 +249,14 @@ func (l *line) stamps() (start, end float64) {
 	return start, end
 }
 
+// process is the incarnation that the line is about.
+func (l *line) process() int32 {
+	if v, ok := l.opts["proc"]; ok {
+		return int32(number(v))
+	}
+	return clientNumber(l.client)
+}
+
 func (s script) events(l *line, store *ledger) []timed {
 	switch {
 	case l.client == "mark":
@@ -250,9 +266,12 @@ func (s script) events(l *line, store *ledger) []timed {
 	case l.verb == "lost":
 		return []timed{{history.Event{Type: history.Lost, Grant: l.grant, Client: clientNumber(l.client), Time: at(l.inv), Start: at(l.inv)}, 1}}
 	case l.verb == "exit":
-		return []timed{{history.Event{Type: history.Exit, Client: clientNumber(l.client), Time: at(l.inv), Start: at(l.inv)}, 1}}
+		return []timed{{history.Event{Type: history.Exit, Client: clientNumber(l.client), Time: at(l.inv), Start: at(l.inv),
+			Process: int32(number(cmp.Or(l.opts["proc"], "0")))}, 1}}
+	case l.verb == "requests":
+		return []timed{{history.Event{Type: history.Count, Text: history.CountRequests, Time: at(l.inv), Value: int64(number(l.opts["n"]))}, 1}}
 	}
-	common := history.Event{Op: l.op, Grant: l.grant, Kind: verbs[l.verb], Key: keyNumber(l), Client: clientNumber(l.client), Process: clientNumber(l.client)}
+	common := history.Event{Op: l.op, Grant: l.grant, Kind: verbs[l.verb], Key: keyNumber(l), Client: clientNumber(l.client), Process: l.process()}
 	invoke := common
 	invoke.Type, invoke.Time = history.Invoke, at(l.inv)
 	if l.open {
@@ -270,12 +289,13 @@ func (s script) events(l *line, store *ledger) []timed {
 		if _, ok := l.opts["start"]; !ok {
 			done.Start, done.End = 0, 0
 		}
-	case l.has("busy"), l.has("notheld"), l.has("declined"), l.has("refused"), l.has("fail"):
+	case l.has("busy"), l.has("notheld"), l.has("declined"), l.has("refused"), l.has("conflict"), l.has("fail"):
 		done.Type = history.Fail
+		done.Conflict = l.has("conflict")
 		done.Busy, done.NotHeld, done.Declined, done.Refused = l.has("busy"), l.has("notheld"), l.has("declined"), l.has("refused")
 	}
 	done.Version = store.version[l.op]
-	for name, field := range map[string]*int64{"attempt": &done.Attempt, "first": &done.First} {
+	for name, field := range map[string]*int64{"attempt": &done.Attempt, "first": &done.First, "enq": &done.Enqueued} {
 		if v, ok := l.opts[name]; ok {
 			*field = at(number(v))
 		}

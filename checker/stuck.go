@@ -49,6 +49,7 @@ type probeState struct {
 	stuck    [probePhases]bool
 	occupied [probePhases]bool   // busy while somebody could rightly hold it, or not for long enough
 	failed   [probePhases]string // the error of one that was neither granted nor busy
+	ghost    *Violation          // found with losers alive; a ghost if the key is free once all are closed
 }
 
 // loosen notes that a client may hold the key: it was granted, or nobody knows whether it was.
@@ -95,7 +96,7 @@ func (s *Sweep) absolve(k *keyState, client int32, t int64) {
 // probed handles a fresh client's acquire.
 func (s *Sweep) probed(k *keyState, o *op, e *history.Event) {
 	phase := probePhase(s.phase)
-	if phase < 0 {
+	if phase < 0 || !s.asks[stuckLock] {
 		return
 	}
 	p := &k.probe
@@ -133,19 +134,32 @@ func (s *Sweep) freeSince(k *keyState) int64 { return max(k.freeAt, s.healedAt) 
 
 // stuckAt records a stuck lock: o is the fresh client's acquire that was told busy at end.
 func (s *Sweep) stuckAt(k *keyState, o *op, end int64, phase int) {
-	j := judgement{violated: true}
+	j, denied := judgement{violated: true}, false
 	if phase == probeAlive {
 		for i := range k.by {
-			if k.by[i].denied && !s.fresh(int32(i)) {
-				j.kind = KindGhost
-			}
+			denied = denied || k.by[i].denied && !s.fresh(int32(i))
 		}
 	}
 	since, id, client := s.freeSince(k), o.id, o.client
 	last := k.lastGrant
 	s.record(stuckLock, k, j, j, func(judgement) *Violation {
-		return s.tellStuck(k, last, id, client, since, end, j)
+		v := s.tellStuck(k, last, id, client, since, end)
+		if denied {
+			k.probe.ghost = v
+		}
+		return v
 	})
+}
+
+// nameGhosts names what kept a key busy while the losers lived, now that it is known whether it went away with them: a grant that outlived its dead
+// holder for ever is no ghost.
+func (s *Sweep) nameGhosts() {
+	for _, k := range s.keys {
+		if v := k.probe.ghost; v != nil && k.probe.got[probeFinal] != 0 {
+			v.Kind = KindGhost
+			v.Text += " A client that had been told no occupied it until it was closed."
+		}
+	}
 }
 
 // stuckOutcome is the outcome of the property where nothing violates it.

@@ -11,8 +11,16 @@ const (
 	mutualExclusion = iota
 	unfencedWrite
 	lostUpdate
+	duplicateEffect
 	tokenOrder
+	continuity
+	deadGrant
+	stolenRelease
 	stuckLock
+	fifo
+	starvation
+	deadlock
+	herd
 	propertyCount
 )
 
@@ -29,7 +37,10 @@ type Sweep struct {
 	exclusive bool // one permit
 	tokens    bool // exclusive, and the tokens are declared to be fencing tokens
 	reentrant bool
-	confirms  struct{ renew, release bool }
+	unlocked  bool // no exclusion is claimed
+	confirms  [history.Close + 1]bool
+	patience  int64               // how many grants may lie inside a wait
+	asks      [propertyCount]bool // whether the claims and the workload let a property be judged
 
 	now    int64
 	phase  string
@@ -60,6 +71,9 @@ type Sweep struct {
 	ledger  ledgerAccount
 	probe   probeAccount
 	latency histogram
+	waits   []wait  // for a cycle
+	counts  []tick  // what the service said of itself
+	judged  tallied // what the newer properties were judged by
 	stats   Stats
 	// strays counts ops that name a grant which was over long before, malformed the events that make no sense.
 	strays, malformed int64
@@ -70,6 +84,10 @@ type Sweep struct {
 type clientState struct {
 	spans []span // faults that touched it
 	alive int64  // the last sign of life
+	// latest is its latest incarnation, gone the latest that has ended, at goneAt.
+	latest, gone int32
+	goneAt       int64
+	holding      int // grants that it has not given up, over all keys
 }
 
 // New begins to judge a history. keys are the lock keys' names by number.
@@ -78,15 +96,20 @@ func New(header history.Header, keys []string, o Options) *Sweep {
 		o.Keep = 100
 	}
 	s := &Sweep{header: header, names: keys, opts: o, nextDue: math.MaxInt64}
-	s.permits = max(1, header.Claims.Permits)
-	s.exclusive = s.permits == 1
+	s.permits = header.Claims.Permits
+	s.exclusive, s.unlocked = s.permits == 1, s.permits <= 0
 	s.tokens = s.exclusive && header.Claims.Token == "fencing"
 	s.reentrant = header.Claims.Reentrant
-	s.confirms.renew = header.Claims.ConfirmsOp(history.Renew)
-	s.confirms.release = header.Claims.ConfirmsOp(history.Release)
+	for _, kind := range [...]history.Kind{history.Renew, history.Release, history.Held} {
+		s.confirms[kind] = header.Claims.ConfirmsOp(kind)
+	}
 	// A stall is recorded when the heartbeat comes that it delayed; half a TTL later it is certainly in the history.
 	s.delay = max(header.TTL/2, 2*header.Stall)
 	s.ledger.expected = header.Store.Engine != ""
+	s.patience = patience * int64(max(1, header.Clients))
+	for p := range propertyCount {
+		s.asks[p] = s.notClaimed(p) == ""
+	}
 	return s
 }
 
@@ -113,6 +136,8 @@ func (s *Sweep) Add(e *history.Event) {
 		s.exit(e)
 	case history.Mark:
 		s.mark(e)
+	case history.Count:
+		s.counted(e)
 	}
 	if s.now >= s.nextDue {
 		s.decide(s.now)
@@ -177,6 +202,10 @@ func (s *Sweep) exit(e *history.Event) {
 		return
 	}
 	gone := stamp(e.Start, e.Time)
+	c.gone, c.goneAt = max(c.gone, e.Process), max(c.goneAt, gone)
+	if e.Process == 0 {
+		c.gone = c.latest
+	}
 	alive := min(max(c.alive, s.killedAt(c, gone)), gone)
 	for _, k := range s.keys {
 		s.closeGrants(k, e.Client, e.Process, alive)
@@ -184,7 +213,8 @@ func (s *Sweep) exit(e *history.Event) {
 		for o := k.waitHead; o != nil; {
 			next := o.next
 			if o.client == e.Client && (e.Process == 0 || o.process <= e.Process) {
-				k.dequeue(o) // nobody is left who could report it
+				k.dequeue(o) // nobody is left who could report it, but it may have been granted until then
+				k.freeAt = max(k.freeAt, gone)
 			}
 			o = next
 		}

@@ -281,8 +281,8 @@ func (s *Sweep) tellToken(a, b *grant, how string) *Violation {
 }
 
 // tellStuck tells of a key that stayed busy.
-func (s *Sweep) tellStuck(k *keyState, last *grant, probe int64, client int32, since, end int64, j judgement) *Violation {
-	v := &Violation{Property: StuckLock, Kind: j.kind, Key: s.name(k), At: since + s.header.TTL, From: since, To: end}
+func (s *Sweep) tellStuck(k *keyState, last *grant, probe int64, client int32, since, end int64) *Violation {
+	v := &Violation{Property: StuckLock, Key: s.name(k), At: since + s.header.TTL, From: since, To: end}
 	var proof evidence
 	if last != nil {
 		proof.add(last.id, last.start)
@@ -292,8 +292,5 @@ func (s *Sweep) tellStuck(k *keyState, last *grant, probe int64, client int32, s
 	v.Ops = proof.ops()
 	v.Text = fmt.Sprintf("nobody could hold %s from %s on, yet at %s client %d, a fresh one, was still told that it is busy (TTL %s).", v.Key,
 		seconds(since), seconds(end), client, seconds(s.header.TTL))
-	if j.kind == KindGhost {
-		v.Text += " A client that had been told no still occupies it."
-	}
 	return v
 }

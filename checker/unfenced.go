@@ -68,8 +68,8 @@ func (s *Sweep) ledgerEntry(e *history.Event) {
 	if g == nil && e.Grant != 0 {
 		l.orphans++
 	}
-	if g != nil && e.Kind == history.Write && !e.Refused && s.exclusive {
-		s.written(k, g, o, e)
+	if g != nil && e.Kind == history.Write && !e.Refused && !e.Conflict {
+		s.accepted(k, g, o, e)
 	}
 	if o == nil || o.ledgered {
 		return
@@ -84,17 +84,37 @@ func (s *Sweep) ledgerEntry(e *history.Event) {
 }
 
 func (s *Sweep) countWrite(e *history.Event) {
-	if e.Refused {
+	switch {
+	case e.Refused:
 		s.stats.Refused++
-	} else {
+	case e.Conflict:
+		s.stats.Conflicts++
+	default:
 		s.stats.Accepted++
 	}
 }
 
-// written handles an accepted write of a known hold of an exclusive lock.
-func (s *Sweep) written(k *keyState, g *grant, o *op, e *history.Event) {
-	l := &k.ledger
+// accepted handles an accepted write of a known hold.
+func (s *Sweep) accepted(k *keyState, g *grant, o *op, e *history.Event) {
+	if o != nil && e.Atomic {
+		o.base = noBase // it was made from what it replaced
+	}
 	w := writer{g: g, op: e.Op, version: e.Version, at: e.Time}
+	if s.asks[duplicateEffect] {
+		s.judgeEffect(k, w, o, e)
+	}
+	switch {
+	case s.exclusive:
+		s.written(k, w, o)
+	case s.unlocked:
+		s.judgeBase(k, w, o)
+		k.ledger.next(w)
+	}
+}
+
+// written handles an accepted write of a known hold of an exclusive lock.
+func (s *Sweep) written(k *keyState, w writer, o *op) {
+	l, g := &k.ledger, w.g
 	f := g.footprintOn(k.id)
 	plain := s.standsBefore(l, g, f, false)
 	trusting := plain
@@ -104,20 +124,23 @@ func (s *Sweep) written(k *keyState, g *grant, o *op, e *history.Event) {
 	if plain.g != nil || trusting.g != nil {
 		s.unfenced(k, w, plain, trusting, o)
 	}
-	if o != nil && !o.ledgered && o.base != noBase {
-		s.checkBase(k, w, o)
-	}
+	s.judgeBase(k, w, o)
 	f.wrote = true
-	if l.run.g != g {
-		l.before = l.run
-	}
-	l.run = w
+	l.next(w)
 	if l.latest.g == nil || g.earliest >= l.latest.g.earliest {
 		l.latest = w
 	}
 	if g.token != 0 && (l.highest.g == nil || g.token >= l.highest.g.token) {
 		l.highest = w
 	}
+}
+
+// next notes the write that came last.
+func (l *ledgerState) next(w writer) {
+	if l.run.g != w.g {
+		l.before = l.run
+	}
+	l.run = w
 }
 
 // standsBefore returns the write that ought not to stand before one of g, as time alone has it, or as the tokens do. Where a hold goes on

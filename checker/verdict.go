@@ -40,6 +40,14 @@ const (
 	LostUpdate      = "lost-update"
 	TokenOrder      = "token-order"
 	StuckLock       = "stuck-lock"
+	DuplicateEffect = "duplicate-effect"
+	Continuity      = "continuity"
+	DeadGrant       = "dead-grant"
+	StolenRelease   = "stolen-release"
+	FIFO            = "fifo"
+	Starvation      = "starvation"
+	Deadlock        = "deadlock"
+	Herd            = "herd"
 )
 
 // Verdict is what a history was found to show.
@@ -114,6 +122,8 @@ type Stats struct {
 	// Writes accepted and refused by the store, by its ledger.
 	Accepted int64 `json:"accepted"`
 	Refused  int64 `json:"refused"`
+	// Conflicts counts the conditional writes that the store did not accept, since it had another version.
+	Conflicts int64 `json:"conflicts,omitempty"`
 	// Stale counts accepted writes that violate unfenced-write.
 	Stale  int64        `json:"stale"`
 	Faults []FaultStats `json:"faults,omitempty"`

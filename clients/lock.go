@@ -45,6 +45,12 @@ type Leaser interface {
 	GrantedTTL() int64
 }
 
+// Guarder is implemented by locks that the store itself can look at when it writes: their Kind.Writes is "guarded".
+type Guarder interface {
+	// Guard returns the lock's key in etcd whose create revision is the grant's token for as long as the grant stands.
+	Guard(g Grant) string
+}
+
 // Loss is a lost-event.
 type Loss struct {
 	Key string
@@ -58,8 +64,8 @@ type Grant struct {
 	Key string
 	// Token is the fencing token, version or owner number, as the lock's claims say; 0: none.
 	Token int64
-	// ValidFor is how long the library says that the grant is good for, in ns from the return of Acquire. HasValidFor tells
-	// whether it said anything.
+	// ValidFor is how long the library says that the grant is good for, in ns from the instant at which it says so, just before Acquire returns;
+	// a judge counts it from Attempt, the latest earlier instant that is certain. HasValidFor tells whether it said anything.
 	ValidFor    int64
 	HasValidFor bool
 	// Attempt is when the attempt that succeeded began; First when the first attempt began that may have taken effect.
@@ -108,6 +114,9 @@ type Kind struct {
 	Claims Claims
 	// LostGrace tells, for a TTL, how long the lock may take to notice a loss while its client runs undisturbed; nil: no claim.
 	LostGrace func(ttl time.Duration) time.Duration
+	// Writes is how an application that relies on this lock writes to the store: "" as it is, "if-version" only if nobody wrote since it read,
+	// "add" by adding to what is there, "guarded" only while the lock's key is its grant's (see Guarder).
+	Writes string
 	// Control names the property that must catch this lock, which is then broken on purpose; empty for an honest one.
 	Control string
 	// Open connects a client.

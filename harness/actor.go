@@ -22,6 +22,7 @@ type actor struct {
 	keys     []string
 	rng      *rand.Rand
 	director *director
+	run      *run
 	// done is closed when the workload's time is over.
 	done <-chan struct{}
 }
@@ -40,11 +41,11 @@ func (a *actor) op(kind history.Kind, h *hold) op {
 // repeat goes through the round, and rests, until done is closed.
 func (a *actor) repeat(ctx context.Context, round func(context.Context, *actor) error) error {
 	for !closed(a.done) {
-		if err := round(ctx, a); err != nil {
+		if err := a.alive(ctx, round(ctx, a)); err != nil {
 			return err
 		}
-		if !pause(ctx, a.done, a.plan.Rest.Draw(a.rng).Std()) {
-			return context.Cause(ctx)
+		if err := a.wait(ctx, a.plan.Rest.Draw(a.rng).Std()); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -52,7 +53,11 @@ func (a *actor) repeat(ctx context.Context, round func(context.Context, *actor) 
 
 // under acquires the key, works under the grant and gives it back. It tells whether the key was granted.
 func (a *actor) under(ctx context.Context, key string, timeout time.Duration, work func(h *hold) error) (granted bool, err error) {
+	answered := a.director.acquiring(ctx, a.number)
 	id, r, err := a.do(ctx, op{kind: history.Acquire, key: key, timeout: timeout})
+	if struck := answered(); err == nil {
+		err = struck
+	}
 	if err != nil || r.Result != resultOK {
 		return false, err
 	}
@@ -90,26 +95,37 @@ func (a *actor) write(ctx context.Context, h *hold, value int64) (ok bool, err e
 
 // think is the holder's work.
 func (a *actor) think(ctx context.Context) error {
-	if !pause(ctx, nil, a.plan.Think.Draw(a.rng).Std()) {
+	if !pause(ctx, a.gone, a.plan.Think.Draw(a.rng).Std()) {
 		return context.Cause(ctx)
 	}
 	return nil
 }
 
-// mayWrite asks the lock whether it is still held, if the application is one that asks. It is false when the application stops: it
-// knows of the loss, or can't be sure.
+// wait lets time pass in which the client holds nothing, or less when the workload's time is over.
+func (a *actor) wait(ctx context.Context, d time.Duration) error {
+	if !pause(ctx, a.done, d) {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// mayWrite renews the grant and asks the lock whether it is still held, if the application is one that does. It is false when the application
+// stops: it knows of the loss, or can't be sure.
 func (a *actor) mayWrite(ctx context.Context, h *hold) (bool, error) {
-	if a.plan.Guard != guardCheck {
+	if a.plan.Renew && a.canRenew {
+		if _, _, err := a.do(ctx, a.op(history.Renew, h)); err != nil {
+			return false, err
+		}
+	}
+	guarded := a.plan.Guard == guardCheck
+	if guarded && !a.canAsk {
+		return false, fmt.Errorf("client %d on host %s: guard \"check\" needs a lock that can be asked", a.number, a.host)
+	}
+	if !guarded && !(a.plan.Ask && a.canAsk) {
 		return true, nil
 	}
 	_, r, err := a.do(ctx, a.op(history.Held, h))
-	if err != nil {
-		return false, err
-	}
-	if r.Result == resultFail && !r.NotHeld {
-		return false, fmt.Errorf("client %d on host %s: guard \"check\" needs a lock that can be asked: %s", a.number, a.host, r.Error)
-	}
-	return r.Result == resultOK, nil
+	return err == nil && (!guarded || r.Result == resultOK), err
 }
 
 // pause waits for d, or less when early is closed. It returns false when the context has ended.

@@ -169,9 +169,10 @@ func (c *client) completion(e history.Event, r reply) history.Event {
 		e.ValidFor, e.HasValidFor = *r.ValidFor, true
 	}
 	e.Version, e.Replaced, e.Seq = r.Version, r.Replaced, r.Seq
-	if e.Kind == history.Read {
+	if e.Kind == history.Read || r.Atomic && r.Result == resultOK {
 		e.Value = r.Value
 	}
+	e.Conflict, e.Atomic = r.Conflict, r.Atomic
 	e.Declined, e.Refused, e.NotHeld, e.Busy, e.Text = r.Declined, r.Refused, r.NotHeld, r.Busy, r.Error
 	return e
 }

@@ -108,6 +108,10 @@ func (r *reply) appendLine(buf []byte) []byte {
 	f.flag("refused", r.Refused)
 	f.flag("not_held", r.NotHeld)
 	f.flag("busy", r.Busy)
+	f.flag("conflict", r.Conflict)
+	f.flag("atomic", r.Atomic)
+	f.flag("can_ask", r.CanAsk)
+	f.flag("can_renew", r.CanRenew)
 	f.word("event", r.Event)
 	f.text("key", r.Key)
 	f.number("grant", r.Grant)
@@ -233,6 +237,14 @@ func (r *reply) flagOf(name string) *bool {
 		return &r.NotHeld
 	case "busy":
 		return &r.Busy
+	case "conflict":
+		return &r.Conflict
+	case "atomic":
+		return &r.Atomic
+	case "can_ask":
+		return &r.CanAsk
+	case "can_renew":
+		return &r.CanRenew
 	}
 	return nil
 }

@@ -8,7 +8,13 @@ import (
 
 // count is a round of an application that counts under a lock: acquire a key, read its record, think, write the successor, release.
 func count(ctx context.Context, a *actor) error {
-	key := a.keys[a.rng.IntN(len(a.keys))]
+	return a.countOn(ctx, a.keys[a.rng.IntN(len(a.keys))])
+}
+
+// stand is the same on one key for all: a queue of clients, each waiting for its turn.
+func stand(ctx context.Context, a *actor) error { return a.countOn(ctx, a.keys[0]) }
+
+func (a *actor) countOn(ctx context.Context, key string) error {
 	_, err := a.under(ctx, key, a.plan.AcquireTimeout.Std(), func(h *hold) error {
 		if err := a.at(ctx, nemesis.AfterGrant, h); err != nil {
 			return err

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -20,40 +21,62 @@ import (
 //
 // A fault of the plan is armed after its waiting time, strikes at the next step that fits its aim, lasts as planned, heals, and waits again.
 // Clients ask at every step (reached), on their own goroutine: when reached returns, the fault is in effect, and the client's next op
-// meets it.
+// meets it. A fault aimed into an acquire strikes while that is under way (acquiring).
 type director struct {
 	rec   *history.Recorder
-	procs map[int32]*hosts.Process // the workers, by client number
 	ids   *numbers
+	nodes []target // of the lock service
+	ttl   time.Duration
 
 	mu      sync.Mutex
 	faults  []*aimed
-	holding map[int32][]int64 // client → its grants, the oldest first
-	struck  map[int32]bool    // clients that a fault has in its grip: it lets no other near
-	spans   []span            // pauses so far, for telling injected stalls from the machine's own
+	procs   map[int32]*hosts.Process // the workers, by client number
+	holding map[int32][]int64        // client → its grants, the oldest first
+	struck  map[int32]bool           // clients that a fault has in its grip: it lets no other near
+	killed  map[int32]time.Duration  // clients that were killed and not yet replaced → how long they are to stay away
+	down    bool                     // a fault has nodes in its grip
+	spans   []span                   // pauses so far, for telling injected stalls from the machine's own
 }
 
-// aimed is one fault of the plan. It is armed, then in effect, then waiting to be armed again.
+// target is a node of the lock service, as faults see it.
+type target struct {
+	name string
+	host *hosts.Host
+}
+
+// errKilled says that a fault has killed the client: the application's round is over.
+var errKilled = errors.New("the client was killed by a fault")
+
+// aimed is one fault of the plan. It is armed, then taken by a step, then in effect, then waiting to be armed again.
 type aimed struct {
 	plan  scenarios.Fault
 	aim   nemesis.Aim
 	rng   *rand.Rand
 	armed bool
+	// retired: its time is over. Who has taken it and does not strike must say so (over), not arm it again.
+	retired bool
 	// over is told of the end of each strike: nil, or why it could not be injected or proven.
 	over chan error
 }
 
-func newDirector(rec *history.Recorder, plan scenarios.Plan, procs map[int32]*hosts.Process, ids *numbers) (*director, error) {
-	d := &director{rec: rec, procs: procs, ids: ids, holding: map[int32][]int64{}, struck: map[int32]bool{}}
+func newDirector(rec *history.Recorder, plan scenarios.Plan, procs map[int32]*hosts.Process, nodes []target, ids *numbers) (*director, error) {
+	d := &director{rec: rec, procs: procs, nodes: nodes, ttl: plan.Scenario.TTL.Std(), ids: ids,
+		holding: map[int32][]int64{}, struck: map[int32]bool{}, killed: map[int32]time.Duration{}}
 	for i, f := range plan.Scenario.Faults {
-		when, err := nemesis.ParseMoment(f.When)
-		if err != nil {
+		aim := nemesis.Aim{Target: nemesis.Target(f.Target), When: nemesis.Moment(f.When)}
+		if err := nemesis.Check(f.Kind, aim.Target, aim.When, d.nodeNames()); err != nil {
 			return nil, fmt.Errorf("fault %d of %s: %w", i, plan.Scenario.Name, err)
 		}
-		d.faults = append(d.faults, &aimed{plan: f, aim: nemesis.Aim{Target: f.Target, When: when},
-			rng: plan.Stream(fmt.Sprintf("fault %d", i)), over: make(chan error, 1)})
+		d.faults = append(d.faults, &aimed{plan: f, aim: aim, rng: plan.Stream(fmt.Sprintf("fault %d", i)), over: make(chan error, 1)})
 	}
 	return d, nil
+}
+
+func (d *director) nodeNames() (names []string) {
+	for _, n := range d.nodes {
+		names = append(names, n.name)
+	}
+	return names
 }
 
 // run arms the faults again and again until stop is closed, and returns when every strike is over. Its error is that of a fault
@@ -73,7 +96,7 @@ func (d *director) cycle(ctx context.Context, stop <-chan struct{}, f *aimed) er
 		}
 		d.arm(f)
 		if f.aim.When == nemesis.Random {
-			if err := d.strikeHolder(ctx, f); err != nil {
+			if err := d.strikeNow(ctx, stop, f); err != nil {
 				return err
 			}
 		}
@@ -109,7 +132,7 @@ func (d *director) arm(f *aimed) {
 func (d *director) disarm(f *aimed) error {
 	d.mu.Lock()
 	armed := f.armed
-	f.armed = false
+	f.armed, f.retired = false, true
 	d.mu.Unlock()
 	if armed {
 		return nil
@@ -117,53 +140,152 @@ func (d *director) disarm(f *aimed) error {
 	return <-f.over
 }
 
-// reached is called by a client at every step. A fault whose aim fits is in effect when it returns.
-func (d *director) reached(ctx context.Context, s nemesis.Step) error {
-	d.mu.Lock()
-	var hit *aimed
-	for _, f := range d.faults {
-		if f.armed && f.aim.Strikes(s) && !d.struck[s.Client] {
-			f.armed, hit = false, f
-			d.struck[s.Client] = true
-			break
+// take takes an armed fault for a strike, on the client if its target is one, else on nodes. The caller holds the lock.
+func (d *director) take(f *aimed, client int32) bool {
+	if f.aim.Target.Client() {
+		if _, dead := d.killed[client]; !f.armed || d.struck[client] || dead {
+			return false
 		}
+		d.struck[client] = true
+	} else {
+		if !f.armed || d.down {
+			return false
+		}
+		d.down = true
 	}
-	d.mu.Unlock()
-	if hit == nil {
-		return nil
-	}
-	return d.strike(ctx, hit, s.Client, s.Grant)
+	f.armed = false
+	return true
 }
 
-// strikeHolder strikes whoever holds just now. If nobody does, the fault stays armed until somebody is granted the lock.
+// putBack arms a fault again that was taken and has not struck.
+func (d *director) putBack(f *aimed, client int32) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.letGo(f, client)
+	if f.retired {
+		f.over <- nil
+		return
+	}
+	f.armed = true
+}
+
+// letGo ends a fault's grip. The caller holds the lock.
+func (d *director) letGo(f *aimed, client int32) {
+	if f.aim.Target.Client() {
+		delete(d.struck, client)
+	} else {
+		d.down = false
+	}
+}
+
+// reached is called by a client at every step. A fault whose aim fits is in effect when it returns.
+func (d *director) reached(ctx context.Context, s nemesis.Step) error {
+	if hit := d.taken(s); hit != nil {
+		return d.strike(ctx, hit, s.Client, s.Grant)
+	}
+	return nil
+}
+
+// taken takes the fault that strikes at the step; nil: none does.
+func (d *director) taken(s nemesis.Step) *aimed {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, f := range d.faults {
+		if f.aim.Strikes(s) && d.take(f, s.Client) {
+			return f
+		}
+	}
+	return nil
+}
+
+// acquiring is called by a client right before it sends an acquire. A fault aimed into the acquire strikes a while later, if the answer has
+// not come by then. The client calls answered when it has; a fault that strikes just then is in effect when that returns.
+func (d *director) acquiring(ctx context.Context, client int32) (answered func() error) {
+	hit := d.taken(nemesis.Step{Moment: nemesis.Acquiring, Client: client})
+	if hit == nil {
+		return func() error { return nil }
+	}
+	came, struck := make(chan struct{}), make(chan error, 1)
+	delay := nemesis.Delay(hit.rng, d.ttl)
+	go func() {
+		if !pause(ctx, came, delay) || closed(came) {
+			d.putBack(hit, client)
+			struck <- nil
+			return
+		}
+		struck <- d.strike(ctx, hit, client, 0)
+	}()
+	return func() error {
+		close(came)
+		return <-struck
+	}
+}
+
+// strikeNow strikes at once: nodes, or whoever holds just now. If nobody does, the fault stays armed until somebody is granted the lock.
+func (d *director) strikeNow(ctx context.Context, stop <-chan struct{}, f *aimed) error {
+	if f.aim.Target.Client() {
+		return passed(d.strikeHolder(ctx, f))
+	}
+	for !closed(stop) {
+		d.mu.Lock()
+		mine := d.take(f, 0)
+		d.mu.Unlock()
+		if mine {
+			return d.strike(ctx, f, 0, 0)
+		}
+		if !pause(ctx, stop, turnStep) { // another fault has nodes in its grip
+			return nil
+		}
+	}
+	return nil
+}
+
+// turnStep is the pause between two looks whether a fault has let go.
+const turnStep = time.Millisecond
+
+// passed drops the news that a client was killed: it is for that client alone.
+func passed(err error) error {
+	if errors.Is(err, errKilled) {
+		return nil
+	}
+	return err
+}
+
+// strikeHolder strikes whoever holds just now, if anybody does.
 func (d *director) strikeHolder(ctx context.Context, f *aimed) error {
 	d.mu.Lock()
 	holders := slices.DeleteFunc(slices.Sorted(maps.Keys(d.holding)), func(c int32) bool { return d.struck[c] })
-	if len(holders) == 0 || !f.armed {
+	if len(holders) == 0 {
 		d.mu.Unlock()
 		return nil
 	}
 	c := holders[f.rng.IntN(len(holders))]
 	grant := d.holding[c][0]
-	f.armed = false
-	d.struck[c] = true
+	mine := d.take(f, c)
 	d.mu.Unlock()
+	if !mine {
+		return nil
+	}
 	return d.strike(ctx, f, c, grant)
 }
 
 // holds notes what a client holds. A fault for any moment that has been waiting for a holder strikes.
 func (d *director) holds(ctx context.Context, client int32, grant int64) error {
 	d.mu.Lock()
+	if _, dead := d.killed[client]; dead {
+		d.mu.Unlock()
+		return errKilled
+	}
 	d.holding[client] = append(d.holding[client], grant)
 	var waiting []*aimed
 	for _, f := range d.faults {
-		if f.armed && f.aim.When == nemesis.Random {
+		if f.armed && f.aim.When == nemesis.Random && f.aim.Target.Client() {
 			waiting = append(waiting, f)
 		}
 	}
 	d.mu.Unlock()
 	for _, f := range waiting {
-		if err := d.strikeHolder(ctx, f); err != nil {
+		if err := passed(d.strikeHolder(ctx, f)); err != nil {
 			return err
 		}
 	}
@@ -178,73 +300,4 @@ func (d *director) releases(client int32, grant int64) {
 	if len(d.holding[client]) == 0 {
 		delete(d.holding, client)
 	}
-}
-
-// strike stops a client, records that, and has it go on after the planned time.
-func (d *director) strike(ctx context.Context, f *aimed, client int32, grant int64) error {
-	info := history.FaultInfo{ID: d.ids.nextFault(), Kind: f.plan.Kind, Phase: "begin", Target: f.plan.Target, When: f.plan.When,
-		Clients: []int32{client}, Injected: true}
-	d.mu.Lock()
-	d.spans = append(d.spans, span{client: client, from: d.rec.Now()})
-	at := len(d.spans) - 1
-	d.mu.Unlock()
-	p, err := nemesis.StartPause(ctx, d.procs[client])
-	if err != nil {
-		err = fmt.Errorf("fault %d: %w", info.ID, err)
-		f.over <- err
-		return err
-	}
-	info.Holding = d.stillHolding(client, grant)
-	begin := info
-	begin.From = d.rec.Relative(p.From())
-	d.rec.Record(history.Event{Type: history.Fault, Client: client, Fault: &begin})
-	go func() { f.over <- d.heal(ctx, f, p, info, at) }()
-	return nil
-}
-
-// stillHolding returns the grant if the client holds it now that it is stopped, else 0: struck at a random moment, it may have begun its
-// release before the stop took effect, and such a fault met no holder.
-func (d *director) stillHolding(client int32, grant int64) int64 {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if !slices.Contains(d.holding[client], grant) {
-		return 0
-	}
-	return grant
-}
-
-// heal ends a strike: at its planned end, or at once when the run is cancelled.
-func (d *director) heal(ctx context.Context, f *aimed, p *nemesis.Pause, info history.FaultInfo, at int) error {
-	whole := pause(ctx, nil, f.plan.For.Std())
-	effect, err := p.Heal()
-	info.Phase, info.Evidence = "end", effect.Proof
-	info.Bit = err == nil && effect.Lasted() >= f.plan.For.Std()
-	info.From, info.To = d.rec.Relative(effect.From), d.rec.Relative(effect.To)
-	d.mu.Lock()
-	d.spans[at].to = d.rec.Now()
-	delete(d.struck, info.Clients[0])
-	d.mu.Unlock()
-	d.rec.Record(history.Event{Type: history.Fault, Client: info.Clients[0], Fault: &info})
-	if err != nil && whole {
-		return fmt.Errorf("fault %d: %w", info.ID, err)
-	}
-	return nil
-}
-
-// stalled is told that a client's heartbeat was late. What is left after taking away the injected pauses was the
-// machine's own doing, and is recorded as a fault that nobody injected.
-func (d *director) stalled(client int32, from, to int64, late time.Duration) {
-	d.mu.Lock()
-	from, to = unexplained(from, to, d.spans, client)
-	if to-from <= int64(late) {
-		d.mu.Unlock()
-		return
-	}
-	info := history.FaultInfo{ID: d.ids.nextFault(), Kind: "stall", Phase: "begin", Clients: []int32{client}, From: from}
-	d.mu.Unlock()
-	begin := info
-	d.rec.Record(history.Event{Type: history.Fault, Client: client, Fault: &begin})
-	info.Phase, info.To, info.Bit = "end", to, true
-	info.Evidence = fmt.Sprintf("the worker's heartbeat was %v late, and no pause was injected", time.Duration(to-from).Round(time.Millisecond))
-	d.rec.Record(history.Event{Type: history.Fault, Client: client, Fault: &info})
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients/etcd"
 	"github.com/lockchaos/lockchaos/clients/noop"
 	"github.com/lockchaos/lockchaos/clients/redis"
+	"github.com/lockchaos/lockchaos/clients/redlock"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/monotime"
 )
@@ -97,7 +98,7 @@ func (d *driven) finish(t testing.TB) *history.History {
 }
 
 func workerVerb([]string) int {
-	if err := Work(context.Background(), os.Stdin, os.Stdout, []clients.Kind{noop.Noop, redis.Setnx, redis.SetnxFenced, etcd.Lease}); err != nil {
+	if err := Work(context.Background(), os.Stdin, os.Stdout, []clients.Kind{noop.Noop, redis.Setnx, redis.SetnxFenced, redlock.Redlock, etcd.Lease}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

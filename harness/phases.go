@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// probeSlack is what a fresh client gets on top of the TTL before a lock that nobody can hold counts as stuck.
+// probeSlack is what a fresh client gets on top of one and a half TTLs before a lock that nobody can hold counts as stuck.
 const probeSlack = 3 * time.Second
 
 // phases goes through the run: the workload with its faults; the probe, with losers alive and idle; the closing of every
@@ -60,8 +60,13 @@ func (r *run) workload(ctx context.Context) error {
 	work, workCtx := errgroup.WithContext(ctx)
 	for _, w := range r.workers {
 		a := &actor{workerProcess: w, plan: s.Workload, keys: r.keys, rng: r.cfg.Plan.Stream(fmt.Sprintf("client %d", w.number)),
-			director: r.director, done: done}
-		work.Go(func() error { return job.run(workCtx, a) })
+			director: r.director, run: r, done: done}
+		work.Go(func() error {
+			if err := job.run(workCtx, a); err != nil {
+				return err
+			}
+			return a.leave(workCtx)
+		})
 	}
 	work.Go(func() error { return r.director.run(workCtx, done) })
 	if err := work.Wait(); err != nil {
@@ -82,7 +87,7 @@ func (r *run) probe(ctx context.Context, phase string, w *workerProcess) error {
 	}
 	r.enter(phase)
 	for _, key := range r.keys {
-		id, grant, err := w.do(ctx, op{kind: history.Acquire, key: key, timeout: s.TTL.Std() + probeSlack})
+		id, grant, err := w.do(ctx, op{kind: history.Acquire, key: key, timeout: s.TTL.Std()*3/2 + probeSlack})
 		if err != nil {
 			return err
 		}

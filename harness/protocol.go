@@ -64,6 +64,12 @@ type reply struct {
 	Refused  bool `json:"refused,omitempty"`
 	NotHeld  bool `json:"not_held,omitempty"`
 	Busy     bool `json:"busy,omitempty"`
+	Conflict bool `json:"conflict,omitempty"`
+	Atomic   bool `json:"atomic,omitempty"`
+
+	// CanAsk and CanRenew, in the answer to open: the lock can be asked whether a grant still stands, grants are renewed by the application.
+	CanAsk   bool `json:"can_ask,omitempty"`
+	CanRenew bool `json:"can_renew,omitempty"`
 
 	Event string `json:"event,omitempty"`
 	Key   string `json:"key,omitempty"`

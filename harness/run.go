@@ -25,6 +25,12 @@ type Config struct {
 	Lock clients.Kind
 	// History is the file to write; Logs the folder for the logs of nodes and workers.
 	History, Logs string
+	// Network is where to add hosts; nil: the run makes a network of its own. The run closes either.
+	Network *hosts.Network
+	// Attached are the nodes that run already on that network: those of the lock's service and of the store's engine, then none is launched.
+	Attached []backends.Attached
+	// Keys begins the name of each lock, where the service has seen other runs.
+	Keys string
 	// Versions names the parts that the caller knows (lockchaos, kernel); the run adds what it starts.
 	Versions []history.Part
 	// Progress, if set, is called now and then, and at every change of phase.
@@ -57,7 +63,7 @@ type run struct {
 	phaseMu   sync.Mutex
 	network   *hosts.Network
 	service   *backends.Service
-	store     *backends.Node
+	store     *backends.Store
 	workers   []*workerProcess // the workload's clients
 	probes    []*workerProcess // fresh clients: one for the probe, one for the final probe
 	rec       *history.Recorder
@@ -92,7 +98,7 @@ func Run(ctx context.Context, cfg Config) (err error) {
 func newRun(cfg Config) *run {
 	r := &run{cfg: cfg, began: monotime.Now(), keyIDs: map[string]history.KeyID{}}
 	for i := range cfg.Plan.Scenario.Keys {
-		key := fmt.Sprintf("k%d", i)
+		key := fmt.Sprintf("%sk%d", cfg.Keys, i)
 		r.keys = append(r.keys, key)
 		r.keyIDs[key] = history.KeyID(i)
 	}
@@ -154,6 +160,8 @@ func (r *run) watch(ctx context.Context, cancel context.CancelCauseFunc) {
 	select {
 	case err := <-r.service.Died():
 		cancel(err)
+	case err := <-r.store.Died():
+		cancel(fmt.Errorf("the store's engine: %w", err))
 	case <-r.store.Process.Done():
 		cancel(r.store.Process.Err())
 	case <-r.rec.Failed():
@@ -165,11 +173,13 @@ func (r *run) watch(ctx context.Context, cancel context.CancelCauseFunc) {
 // deathNotice is how long after a broken connection the death of the process behind it may come to light.
 const deathNotice = time.Second
 
-// blame prefers the death of the store to the broken connection that it leaves.
+// blame prefers the death of the store, or of its engine, to the broken connection that it leaves.
 func (r *run) blame(err error) error {
 	t := time.NewTimer(deathNotice)
 	defer t.Stop()
 	select {
+	case err := <-r.store.Died():
+		return fmt.Errorf("the store's engine: %w", err)
 	case <-r.store.Process.Done():
 		return r.store.Process.Err()
 	case <-t.C:

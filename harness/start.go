@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/lockchaos/lockchaos/backends"
@@ -22,14 +24,23 @@ func (r *run) start(ctx context.Context, file io.Writer) (err error) {
 	r.enter(phaseStart)
 	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, fmt.Errorf("not everything was up within %v", startLimit))
 	defer cancel()
-	if r.network, err = hosts.NewNetwork(hosts.DefaultPrefix); err != nil {
-		return err
+	if r.network = r.cfg.Network; r.network == nil {
+		if r.network, err = hosts.NewNetwork(hosts.DefaultPrefix); err != nil {
+			return err
+		}
 	}
 	var up errgroup.Group
-	up.Go(func() error { return r.startService(ctx) })
-	up.Go(func() error { return r.startStore(ctx) })
+	if r.cfg.Plan.Scenario.Store.Guarded() {
+		up.Go(func() error { return r.startServiceThenStore(ctx) })
+	} else {
+		up.Go(func() error { return r.startService(ctx) })
+		up.Go(func() error { return r.startStore(ctx) })
+	}
 	up.Go(func() error { return r.spawnAll(ctx) })
 	if err := up.Wait(); err != nil {
+		return err
+	}
+	if err := r.introduce(); err != nil {
 		return err
 	}
 	if err := r.openAll(ctx); err != nil {
@@ -41,14 +52,47 @@ func (r *run) start(ctx context.Context, file io.Writer) (err error) {
 	return r.dialStore(ctx)
 }
 
+// introduce tells clients and servers each other's link addresses: a hundred clients that asked for them all at once would be too many.
+func (r *run) introduce() error {
+	servers := []*hosts.Host{r.store.Host}
+	for _, n := range r.service.Nodes {
+		servers = append(servers, n.Host)
+	}
+	var clients []*hosts.Host
+	for _, w := range append(slices.Clone(r.workers), r.probes...) {
+		clients = append(clients, w.proc.Host())
+	}
+	return hosts.Introduce(clients, servers)
+}
+
 func (r *run) startService(ctx context.Context) (err error) {
-	r.service, err = backends.Start(ctx, r.network, backends.Spec{Service: r.cfg.Lock.Service, Logs: r.cfg.Logs})
+	r.service, err = backends.Start(ctx, r.network, backends.Spec{Service: r.cfg.Lock.Service, Logs: r.cfg.Logs, Attached: r.attached(false)})
 	return err
 }
 
-func (r *run) startStore(ctx context.Context) (err error) {
+// attached are the nodes that run already, of the store's engine or of the lock's service.
+func (r *run) attached(store bool) (nodes []backends.Attached) {
+	for _, n := range r.cfg.Attached {
+		if strings.HasPrefix(n.Name, backends.StorePrefix) == store {
+			nodes = append(nodes, n)
+		}
+	}
+	return nodes
+}
+
+// startServiceThenStore is for a store that lies in the lock's own service.
+func (r *run) startServiceThenStore(ctx context.Context) error {
+	if err := r.startService(ctx); err != nil {
+		return err
+	}
+	return r.startStore(ctx, r.service.Addrs()...)
+}
+
+// startStore starts the store, on servers of its own or, if any are given, on those.
+func (r *run) startStore(ctx context.Context, at ...string) (err error) {
 	s := r.cfg.Plan.Scenario.Store
-	r.store, err = backends.StartStore(ctx, r.network, store.Fencing{Writes: s.Fenced(), Reads: s.ReadsRaise()}, r.cfg.Logs)
+	fencing := store.Fencing{Writes: s.Fenced(), Reads: s.ReadsRaise(), AcceptsEqual: s.AcceptsEqual(), Guarded: s.Guarded()}
+	r.store, err = backends.StartStore(ctx, r.network, backends.StoreSpec{Engine: s.EngineName(), Fencing: fencing, At: at, Logs: r.cfg.Logs, Attached: r.attached(true)})
 	return err
 }
 
@@ -90,7 +134,11 @@ func (r *run) beginHistory(file io.Writer) (err error) {
 		w.rec = r.rec
 		procs[w.number] = w.proc
 	}
-	r.director, err = newDirector(r.rec, r.cfg.Plan, procs, &r.ids)
+	var nodes []target
+	for _, n := range r.service.Nodes {
+		nodes = append(nodes, target{n.Name, n.Host})
+	}
+	r.director, err = newDirector(r.rec, r.cfg.Plan, procs, nodes, &r.ids)
 	r.recording.Store(err == nil)
 	return err
 }
@@ -114,11 +162,12 @@ func (r *run) header() history.Header {
 		Format: history.FormatVersion, Scenario: s.Name, Seed: r.cfg.Plan.Seed, Started: time.Now().UTC().Truncate(time.Millisecond),
 		Origin: monotime.Now() - 1, Lock: s.Lock, Service: r.cfg.Lock.Service, Workload: s.Workload.Kind, Guard: s.Workload.Guard,
 		Fault: fault, Clients: s.Clients, TTL: int64(s.TTL), Stall: r.stall(), Claims: history.Claims(r.cfg.Lock.ClaimsFor(time.Duration(s.TTL))),
-		Store:    history.Store{Engine: "sqlite", Fenced: s.Store.Fenced(), FenceReads: s.Store.ReadsRaise()},
+		Store: history.Store{Engine: s.Store.EngineName(), Fenced: s.Store.Fenced(), FenceReads: s.Store.ReadsRaise(),
+			AcceptsEqual: s.Store.AcceptsEqual(), Guarded: s.Store.Guarded()},
 		Needs:    history.Needs(s.Needs),
 		Versions: append(append([]history.Part{}, r.cfg.Versions...), history.Part{Name: "store", Version: r.store.Version}),
 		Ready:    int64(monotime.Since(r.began)),
-		Duration: int64(s.Duration), StandIns: r.service.StandIns(),
+		Duration: int64(s.Duration), StandIns: append(r.service.StandIns(), r.store.StandIns()...),
 	}
 	h.Versions = append(h.Versions, history.Part{Name: r.service.Name, Version: r.service.Version})
 	return h

@@ -52,7 +52,9 @@ type worker struct {
 	kinds []clients.Kind
 	open  opening
 	lock  clients.Lock
-	store *store.Client
+	// writes is how the lock wants the store to be written to (clients.Kind.Writes).
+	writes string
+	store  *store.Client
 
 	mu     sync.Mutex // guards what follows: lost-events come at any time
 	grants map[string]held
@@ -68,6 +70,8 @@ type held struct {
 	grant clients.Grant
 	op    int64
 	lost  bool
+	// record is what the application last read or wrote under this grant, if it did.
+	record record
 }
 
 func (w *worker) send(r reply) error {
@@ -91,6 +95,8 @@ func (w *worker) carryOut(ctx context.Context, c command) reply {
 		return w.acquire(ctx, c)
 	case "held":
 		return w.held(ctx, c)
+	case "renew":
+		return w.renew(ctx, c)
 	case "release":
 		return w.release(ctx, c)
 	case "read", "write":
@@ -127,11 +133,12 @@ func (w *worker) begin(ctx context.Context, c command) reply {
 		return reply{Result: resultFail, Error: "open comes once, first, and says who the worker is"}
 	}
 	w.open = *c.Open
-	return w.timed(func() error {
+	r := w.timed(func() error {
 		kind, err := find(w.kinds, w.open.Lock)
 		if err != nil {
 			return err
 		}
+		w.writes = kind.Writes
 		w.lock, err = kind.Open(ctx, clients.Config{Nodes: w.open.Nodes, TTL: w.open.TTL, Client: int(w.open.Client), Seed: w.open.Seed})
 		if err != nil {
 			return fmt.Errorf("open %s: %w", kind.Name, err)
@@ -149,6 +156,9 @@ func (w *worker) begin(ctx context.Context, c command) reply {
 		}
 		return nil
 	})
+	_, r.CanAsk = w.lock.(clients.Holder)
+	_, r.CanRenew = w.lock.(clients.Renewer)
+	return r
 }
 
 func find(kinds []clients.Kind, name string) (clients.Kind, error) {
@@ -264,6 +274,37 @@ func (w *worker) held(ctx context.Context, c command) reply {
 	return w.timed(func() error { return asked.Held(ctx, h.grant) })
 }
 
+// renew asks the lock for more time. What it grants takes the place of what the application had.
+func (w *worker) renew(ctx context.Context, c command) reply {
+	h, mistake := w.believed(c)
+	if mistake != nil {
+		return *mistake
+	}
+	renewer, ok := w.lock.(clients.Renewer)
+	if !ok {
+		return reply{Result: resultFail, Error: clients.ErrUnsupported.Error()}
+	}
+	var g clients.Grant
+	r := w.timed(func() (err error) {
+		g, err = renewer.Renew(ctx, h.grant)
+		return err
+	})
+	if r.Result != resultOK {
+		return r
+	}
+	r.Attempt = g.Attempt
+	if g.HasValidFor {
+		r.ValidFor = &g.ValidFor
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if now, ok := w.grants[c.Key]; ok && now.op == h.op {
+		now.grant = g
+		w.grants[c.Key] = now
+	}
+	return r
+}
+
 func (w *worker) release(ctx context.Context, c command) reply {
 	h, mistake := w.believed(c)
 	if mistake != nil {
@@ -286,7 +327,7 @@ func (w *worker) access(ctx context.Context, c command) reply {
 		now := monotime.Now()
 		return reply{Result: resultFail, Declined: true, Error: "the lock has told that it is lost", Start: now, End: now}
 	}
-	request := store.Request{Key: c.Key, Op: c.ID, Grant: c.Grant, Client: w.open.Client, Token: h.grant.Token, Value: c.Value}
+	request := w.request(c, h)
 	var e store.Entry
 	r := w.timed(func() (err error) {
 		if c.Op == "read" {
@@ -297,9 +338,13 @@ func (w *worker) access(ctx context.Context, c command) reply {
 		return err
 	})
 	r.Version, r.Replaced, r.Value, r.Seq = e.Version, e.Replaced, e.Value, e.Seq
-	if e.Refused {
-		r.Refused = true
-		r.Error = fmt.Sprintf("refused: token %d is older than %d, which the store has seen", request.Token, e.Fence)
+	r.Refused, r.Conflict = e.Refused, e.Conflict
+	r.Atomic = request.Mode == store.WriteAdd && r.Result != resultFail
+	if r.Result == resultOK {
+		w.seen(c, e)
+	}
+	if why := whyNot(&e); why != "" {
+		r.Error = why
 	}
 	return r
 }

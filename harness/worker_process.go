@@ -25,6 +25,9 @@ type workerProcess struct {
 	*client
 	proc  *hosts.Process
 	stdin *os.File
+	life  int // how many processes were this client before
+	// canAsk and canRenew are what its lock is able to do; known when it is open.
+	canAsk, canRenew bool
 }
 
 // spawn starts a worker on the host. Its standard error goes to a log file of its own.
@@ -42,7 +45,7 @@ func (r *run) spawn(number int32, host *hosts.Host) (*workerProcess, error) {
 		return fail(errors.Join(err, inWrite.Close()))
 	}
 	defer outWrite.Close()
-	log, err := os.Create(filepath.Join(r.cfg.Logs, host.Name+".log"))
+	log, err := os.OpenFile(filepath.Join(r.cfg.Logs, host.Name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return fail(errors.Join(err, inWrite.Close(), outRead.Close()))
 	}
@@ -68,18 +71,32 @@ func (r *run) spawn(number int32, host *hosts.Host) (*workerProcess, error) {
 	return &workerProcess{client: c, proc: proc, stdin: inWrite}, nil
 }
 
+// stream names the random stream of the client's lock: a fresh process draws nothing that its predecessor drew.
+func (w *workerProcess) stream() string {
+	if w.life == 0 {
+		return fmt.Sprintf("lock of client %d", w.number)
+	}
+	return fmt.Sprintf("lock of client %d, process %d", w.number, w.life+1)
+}
+
+// stillThere is the error of a worker whose output does not end.
+func (w *workerProcess) stillThere(ctx context.Context) error {
+	return fmt.Errorf("client %d on host %s has ended, and its output has not: %w", w.number, w.host, ctx.Err())
+}
+
 // open tells the worker who it is and waits until it is connected.
 func (r *run) open(ctx context.Context, w *workerProcess) error {
 	s := r.cfg.Plan.Scenario
 	a, err := w.ask(ctx, command{ID: w.ids.nextOp(), Op: "open", Timeout: int64(s.Workload.OpTimeout), Open: &opening{
 		Lock: s.Lock, Nodes: r.service.Addrs(), Store: r.store.Addr, TTL: int64(s.TTL), Client: w.number,
-		Seed: r.cfg.Plan.StreamSeed(fmt.Sprintf("lock of client %d", w.number)), Decline: s.Workload.Guard == guardCheck, Stall: r.stall()}})
+		Seed: r.cfg.Plan.StreamSeed(w.stream()), Decline: s.Workload.Guard == guardCheck, Stall: r.stall()}})
 	if err != nil {
 		return err
 	}
 	if a.Result != resultOK {
 		return fmt.Errorf("client %d on host %s: %s", w.number, w.host, a.Error)
 	}
+	w.canAsk, w.canRenew = a.CanAsk, a.CanRenew
 	return nil
 }
 
@@ -96,13 +113,7 @@ func (r *run) end(ctx context.Context, w *workerProcess) error {
 	if err := w.proc.Wait(ctx); err != nil {
 		return err
 	}
-	select { // its last lines too: nothing may come after its exit
-	case <-w.gone:
-	case <-ctx.Done():
-		return fmt.Errorf("client %d on host %s has ended, and its output has not: %w", w.number, w.host, ctx.Err())
-	}
-	r.rec.Record(history.Event{Type: history.Exit, Client: w.number, Process: w.process.Load(), Start: r.rec.Relative(w.proc.Gone())})
-	return nil
+	return r.exited(ctx, w)
 }
 
 // workerEvent takes what a worker tells by itself. What comes before the history begins is of no interest: nothing is held yet.

@@ -23,9 +23,18 @@ type workload interface {
 // Workloads lists every kind of workload.
 func Workloads() []Workload {
 	return []Workload{
-		{"counter", "acquire, read, think, write the successor, release, rest", func(*run) workload { return rounds(count) }},
+		{"counter", "acquire, read, think, write the successor, release, rest", alike(count)},
+		{"payment", "each order comes to two clients at once: acquire, charge it unless it is charged, release", func(*run) workload { return &payment{} }},
+		{"leader", "acquire, run a few scheduled ticks (read the last, think, write the next), step down", alike(lead)},
+		{"transfer", "acquire two keys, move an amount from one to the other, release both", alike(transfer)},
+		{"queue", "all wait for one key: acquire, read, think, write the successor, release, rest", alike(stand)},
+		{"semaphore", "acquire a permit, write, think, write, release", alike(permit)},
+		{"stampede", "all wait for one key, and the requests that the service handles for it are counted", newStampede},
 	}
 }
+
+// alike is a workload whose clients all go through the same round.
+func alike(round rounds) func(*run) workload { return func(*run) workload { return round } }
 
 // rounds is a workload whose clients share nothing: each goes through the round again and again.
 type rounds func(ctx context.Context, a *actor) error

@@ -38,6 +38,8 @@ type wireEvent struct {
 	Seq      int64      `json:"seq,omitempty"`
 	Declined bool       `json:"declined,omitempty"`
 	Refused  bool       `json:"refused,omitempty"`
+	Conflict bool       `json:"conflict,omitempty"`
+	Atomic   bool       `json:"atomic,omitempty"`
 	NotHeld  bool       `json:"not_held,omitempty"`
 	Busy     bool       `json:"busy,omitempty"`
 	Text     string     `json:"text,omitempty"`
@@ -98,6 +100,8 @@ func AppendEvent(buf []byte, keys []string, e *Event) ([]byte, error) {
 	number(`,"seq":`, e.Seq)
 	flag(`,"declined":true`, e.Declined)
 	flag(`,"refused":true`, e.Refused)
+	flag(`,"conflict":true`, e.Conflict)
+	flag(`,"atomic":true`, e.Atomic)
 	flag(`,"not_held":true`, e.NotHeld)
 	flag(`,"busy":true`, e.Busy)
 	if e.Text != "" {
@@ -174,7 +178,7 @@ func parseEvent(line []byte, ids map[string]KeyID) (Event, error) {
 		Time: w.Time, Type: Type(t), Kind: Kind(k), Op: w.Op, Grant: w.Grant, Client: w.Client, Process: w.Process,
 		Start: w.Start, End: w.End, Token: w.Token, Attempt: w.Attempt, First: w.First, Enqueued: w.Enqueued,
 		Version: w.Version, Replaced: w.Replaced, Value: w.Value, Seq: w.Seq, Declined: w.Declined, Refused: w.Refused,
-		NotHeld: w.NotHeld, Busy: w.Busy, Text: w.Text, Fault: w.Fault,
+		Conflict: w.Conflict, Atomic: w.Atomic, NotHeld: w.NotHeld, Busy: w.Busy, Text: w.Text, Fault: w.Fault,
 	}
 	if w.ValidFor != nil {
 		e.ValidFor, e.HasValidFor = *w.ValidFor, true
@@ -200,6 +204,14 @@ func check(e *Event, hasKey bool) error {
 		return fmt.Errorf("%q needs the name of its op (f)", e.Type.String())
 	case e.Type == Ledger && e.Kind != Read && e.Kind != Write:
 		return fmt.Errorf("a ledger event is a read or a write, not %q", e.Kind)
+	case e.Conflict && (e.Kind != Write || e.Type != Fail && e.Type != Ledger):
+		return fmt.Errorf("only a failed write or a ledger event can have met a conflict, not %q of %q", e.Type, e.Kind)
+	case e.Conflict && e.Refused:
+		return fmt.Errorf("a write was refused or met a conflict, not both")
+	case e.Atomic && e.Kind != Write:
+		return fmt.Errorf("only a write is atomic, not %q", e.Kind)
+	case e.Type == Count && e.Text == "":
+		return fmt.Errorf("a count event needs the name of what was counted (text)")
 	case e.Type == Fault && e.Fault == nil:
 		return fmt.Errorf("a fault event needs its particulars (fault)")
 	}

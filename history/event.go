@@ -24,13 +24,20 @@ const (
 	// Watermark: every request that the store handled before Start is in the Ledger events so far.
 	Watermark
 	// Exit: a client's process ended or was retired; nothing that it did not already start will start. Start
-	// is the stamp by which the process was certainly gone.
+	// is the stamp by which the process was certainly gone, Process its last incarnation. After a kill a fresh process may go on under the same
+	// client number, with a greater Process: it knows nothing of what its predecessor held, and nobody gave that back.
 	Exit
 	// Mark: the harness passes from one phase to the next; Text is a Phase.
 	Mark
+	// Count: a figure that a server tells of itself. Text says which (CountRequests), Value how many.
+	Count
 	// End: the history is complete. A history without it is truncated.
 	End
 )
+
+// CountRequests is the figure of a Count: the requests that all nodes of the lock service together have handled since they started. In workload
+// stampede it is recorded when all clients wait but the holder, and again at the end of the workload's time.
+const CountRequests = "requests"
 
 // The phases that Mark announces.
 const (
@@ -81,8 +88,9 @@ type Event struct {
 	// Attempt (OK acquires) is the start of the attempt that succeeded; First the start of the first attempt that
 	// may have taken effect (on Info acquires too). Enqueued is when the service put the waiter into its queue. 0: not told.
 	Attempt, First, Enqueued int64
-	// ValidFor is how long the library said that the grant or the renewal is valid, in ns from End; it may be negative.
-	// HasValidFor tells whether it said anything.
+	// ValidFor is how long the library said that the grant or the renewal is valid, in ns from the instant at which it said so; it may be
+	// negative. That instant lies between Attempt and End, and nobody knows where: a client may be stopped before it stamps End. So a judge
+	// counts from Attempt (without one, and on a renewal, from Start). HasValidFor tells whether the library said anything.
 	ValidFor    int64
 	HasValidFor bool
 	// Version is the version that a Read returned or a Write created; on the Invoke of a Write, 0. Versions of a key
@@ -90,7 +98,7 @@ type Event struct {
 	Version int64
 	// Replaced is the version that an accepted Write replaced.
 	Replaced int64
-	// Value is what was read or is to be written.
+	// Value is what was read or is to be written, or what a Count counted.
 	Value int64
 	// Seq is the entry's place in the store's ledger, over all keys, from 1.
 	Seq int64
@@ -101,6 +109,11 @@ type Event struct {
 	Declined bool
 	// Refused (Fail of a Write, and Ledger): the store received the request and refused it, for its old token.
 	Refused bool
+	// Conflict (Fail of a Write, and Ledger): the store received a write on condition of a version, found another one, and did not accept it.
+	// That is no refusal by a fence, and says nothing about the lock.
+	Conflict bool
+	// Atomic (OK and Info of a Write, and Ledger): the write is a read-modify-write that the store does in one step, so it overwrites nothing unseen.
+	Atomic bool
 	// NotHeld (Fail of Release, Renew, Held): the service answered that the hold is not this client's.
 	NotHeld bool
 	// Busy (Fail of Acquire): somebody else has the lock, for all that the service could tell until the deadline.
@@ -111,7 +124,7 @@ type Event struct {
 	// an indeterminate op.
 	Client, Process int32
 
-	// Text is the error of a Fail or Info, why a Lost was told, the phase of a Mark.
+	// Text is the error of a Fail or Info, why a Lost was told, the phase of a Mark, the figure of a Count.
 	Text string
 	// Fault is set on Fault events only.
 	Fault *FaultInfo
@@ -121,13 +134,13 @@ type Event struct {
 // only the end has the evidence.
 type FaultInfo struct {
 	ID int `json:"id"`
-	// Kind is the fault's name: "pause", "stall" …
+	// Kind is the fault's name: "pause", "kill", "stall" …
 	Kind string `json:"kind"`
 	// Phase is "begin" or "end".
 	Phase string `json:"phase"`
-	// Target is what was aimed at, symbolically: "holder", "client 3", "redis-1".
+	// Target is what was aimed at, symbolically: "holder", "client 3", "redis-1", "majority".
 	Target string `json:"target,omitempty"`
-	// When is the moment aimed at: "after-grant", "before-write", "between-read-and-write", "random".
+	// When is the moment aimed at: "acquiring" (Clients then have an open acquire), "after-grant", "before-write", "between-read-and-write", "random".
 	When string `json:"when,omitempty"`
 	// Clients are those that the fault touches: their process, their links or their clock.
 	Clients []int32 `json:"clients,omitempty"`
@@ -137,7 +150,8 @@ type FaultInfo struct {
 	Store bool `json:"store,omitempty"`
 	// Holding is the grant that the target held when the fault took effect; 0: none, so the fault met no holder.
 	Holding int64 `json:"holding,omitempty"`
-	// From and To are the measured beginning and end of the effect, ns since Header.Origin (on the end event).
+	// From and To are the measured beginning and end of the effect, ns since Header.Origin (on the end event). A kill's effect is the end
+	// of the process: at From it still ran, at To it was gone.
 	From int64 `json:"from,omitempty"`
 	To   int64 `json:"to,omitempty"`
 	// Injected is false for what the machine did by itself: a stall of a worker's heartbeat.
@@ -155,7 +169,7 @@ func (t Type) String() string { return typeNames[t] }
 func (k Kind) String() string { return kindNames[k] }
 
 var typeNames = [...]string{TypeNone: "", Invoke: "invoke", OK: "ok", Fail: "fail", Info: "info", Lost: "lost", Fault: "fault",
-	Ledger: "ledger", Watermark: "watermark", Exit: "exit", Mark: "mark", End: "end"}
+	Ledger: "ledger", Watermark: "watermark", Exit: "exit", Mark: "mark", Count: "count", End: "end"}
 
 var kindNames = [...]string{KindNone: "", Acquire: "acquire", Release: "release", Renew: "renew", Held: "held",
 	Read: "read", Write: "write", Close: "close"}

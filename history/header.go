@@ -21,6 +21,8 @@ type Header struct {
 	Fault    string `json:"fault"` // what was planned, in a word: "none", "pause-holder"
 	Clients  int    `json:"clients"`
 	TTL      int64  `json:"ttl_ns"` // the lock's TTL or session timeout
+	// Bound is for how long (ns) a cycle of clients that wait for each other must have lasted to be a deadlock; 0: half the TTL.
+	Bound int64 `json:"bound_ns,omitempty"`
 	// Stall is the heartbeat delay (ns) from which a stall was recorded: TTL/10.
 	Stall int64 `json:"stall_ns"`
 
@@ -79,10 +81,14 @@ func (c Claims) ConfirmsOp(k Kind) bool {
 
 // Store is the protected resource of the run.
 type Store struct {
-	Engine string `json:"engine"` // "sqlite"
+	Engine string `json:"engine"` // "sqlite", "postgres", "redis", "etcd"
 	Fenced bool   `json:"fenced"`
 	// FenceReads: reads raise the fence too (the correct way); false fences only writes.
 	FenceReads bool `json:"fence_reads"`
+	// AcceptsEqual: the fence is a broken one, which accepts an equal token of another grant.
+	AcceptsEqual bool `json:"accepts_equal,omitempty"`
+	// Guarded: there is no fence, but each write looked at the lock's own key.
+	Guarded bool `json:"guarded,omitempty"`
 }
 
 // Needs is what a run must have done before its pass means anything.
@@ -92,7 +98,7 @@ type Needs struct {
 	// Handovers is the least number of contended hand-overs: grants of a key to another client than the last, to a client that was
 	// already waiting while the previous grant was held.
 	Handovers int `json:"handovers"`
-	// Bites is the least number of faults that must have taken effect on a holder.
+	// Bites is the least number of faults that must have taken effect on what they were aimed at: a holder, a client that acquires, nodes.
 	Bites int `json:"bites,omitempty"`
 }
 

@@ -27,7 +27,7 @@ func testHeader() Header {
 // anyEvent draws an event as the harness could record it.
 func anyEvent(t *rapid.T) Event {
 	stamp := rapid.Int64Range(0, 1<<50)
-	e := Event{Time: rapid.Int64Range(1, 1<<50).Draw(t, "t"), Type: Type(rapid.IntRange(int(Invoke), int(Mark)).Draw(t, "type"))}
+	e := Event{Time: rapid.Int64Range(1, 1<<50).Draw(t, "t"), Type: Type(rapid.IntRange(int(Invoke), int(Count)).Draw(t, "type"))}
 	switch e.Type {
 	case Fault:
 		e.Fault = &FaultInfo{ID: 3, Kind: "pause", Phase: "end", Clients: []int32{1, 2}, From: stamp.Draw(t, "from"), Evidence: rapid.String().Draw(t, "evidence")}
@@ -35,7 +35,7 @@ func anyEvent(t *rapid.T) Event {
 	case Watermark, Exit:
 		e.Start, e.Client = stamp.Draw(t, "start"), rapid.Int32Range(0, 9).Draw(t, "client")
 		return e
-	case Mark:
+	case Mark, Count:
 		e.Text = PhaseProbe
 		return e
 	}
@@ -51,6 +51,10 @@ func anyEvent(t *rapid.T) Event {
 		e.ValidFor = rapid.Int64().Draw(t, "valid for")
 	}
 	e.Declined, e.Refused = rapid.Bool().Draw(t, "declined"), rapid.Bool().Draw(t, "refused")
+	if e.Kind == Write {
+		e.Atomic = rapid.Bool().Draw(t, "atomic")
+		e.Conflict = !e.Refused && (e.Type == Fail || e.Type == Ledger) && rapid.Bool().Draw(t, "conflict")
+	}
 	e.NotHeld, e.Busy = rapid.Bool().Draw(t, "not held"), rapid.Bool().Draw(t, "busy")
 	e.Key = KeyID(rapid.IntRange(0, len(testKeys)-1).Draw(t, "key"))
 	e.Client, e.Process = rapid.Int32Range(1, 99).Draw(t, "client"), rapid.Int32Range(1, 99).Draw(t, "process")
@@ -110,6 +114,11 @@ func TestMalformedInputIsLocated(t *testing.T) {
 		{"unknown key", head + `{"t":1,"type":"invoke","f":"read","op":1,"key":"k9"}` + "\n", `x.jsonl:2: key "k9" is not among the keys`},
 		{"no key", head + `{"t":1,"type":"invoke","f":"read","op":1}` + "\n", "x.jsonl:2: \"invoke\" needs a key"},
 		{"no op", head + `{"t":1,"type":"invoke","f":"read","key":"k0"}` + "\n", "x.jsonl:2: \"invoke\" needs the number of its op"},
+		{"a count of nothing", head + `{"t":1,"type":"count","value":3}` + "\n", "x.jsonl:2: a count event needs the name"},
+		{"a conflict of a read", head + `{"t":1,"type":"fail","f":"read","op":1,"key":"k0","conflict":true}` + "\n", "x.jsonl:2: only a failed write"},
+		{"a conflict that went well", head + `{"t":1,"type":"ok","f":"write","op":1,"key":"k0","conflict":true}` + "\n", "x.jsonl:2: only a failed write"},
+		{"refused and a conflict", head + `{"t":1,"type":"fail","f":"write","op":1,"key":"k0","conflict":true,"refused":true}` + "\n", "x.jsonl:2: a write was refused or"},
+		{"an atomic read", head + `{"t":1,"type":"ok","f":"read","op":1,"key":"k0","atomic":true}` + "\n", "x.jsonl:2: only a write is atomic"},
 		{"after the end", head + `{"t":1,"type":"end"}` + "\n" + `{"t":2,"type":"mark"}` + "\n", "x.jsonl:3: a line after the end event"},
 		{"lines missing", head + `{"t":1,"type":"end","seq":4}` + "\n", "x.jsonl:2: the end event counts 4 events, the file has 0"},
 	} {

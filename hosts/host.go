@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/vishvananda/netlink"
@@ -126,15 +127,13 @@ const secureNoRoot = 1 << 0
 func (h *Host) join(bits int, bridge *netlink.Bridge) error {
 	b := h.Addr.As4()
 	attrs := netlink.NewLinkAttrs()
-	// Networks never overlap, and an interface's name has 15 letters at most: the address in hexadecimal digits is one.
-	attrs.Name = fmt.Sprintf("lc-%02x%02x%02x%02x", b[0], b[1], b[2], b[3])
+	attrs.Name = linkName(b)
 	attrs.MasterIndex = bridge.Index
 	attrs.Flags = net.FlagUp
 	err := netlink.LinkAdd(&netlink.Veth{
-		LinkAttrs: attrs,
-		PeerName:  farLink,
-		// An address of our own choice: readable in a packet dump, and equal from run to run.
-		PeerHardwareAddr: net.HardwareAddr{0x02, 0x1c, b[0], b[1], b[2], b[3]},
+		LinkAttrs:        attrs,
+		PeerName:         farLink,
+		PeerHardwareAddr: linkAddr(h.Addr),
 		PeerNamespace:    netlink.NsFd(h.NetNS),
 	})
 	if err != nil {
@@ -148,6 +147,15 @@ func (h *Host) join(bits int, bridge *netlink.Bridge) error {
 		}
 		return address(eth0, netip.PrefixFrom(h.Addr, bits))
 	})
+}
+
+// links numbers the links that this process has made.
+var links atomic.Uint32
+
+// linkName names the bridge's end of a veth pair, in the 15 letters that an interface may have: networks that live at the same time never overlap, so the address
+// tells them apart; and a number, because the link of a host that was closed goes a moment later, and its address may be used again by then.
+func linkName(addr [4]byte) string {
+	return fmt.Sprintf("lc-%02x%02x%02x%02x-%x", addr[0], addr[1], addr[2], addr[3], links.Add(1)%0x1000)
 }
 
 // linked tells whether both ends of the veth pair are up.

@@ -2,11 +2,13 @@ package nemesis
 
 import "fmt"
 
-// Moment is a step between two ops of a client, at which a fault can strike.
+// Moment is a step of a client's way through its ops, at which a fault can strike.
 type Moment string
 
-// The moments, in the order in which a holder passes them.
+// The moments, in the order in which a client passes them.
 const (
+	// Acquiring: an acquire was sent and has not been answered. The time between is drawn at random (see Delay).
+	Acquiring Moment = "acquiring"
 	// AfterGrant: the acquire's answer has arrived, nothing has been done under the grant.
 	AfterGrant Moment = "after-grant"
 	// BetweenReadAndWrite: the read's answer has arrived; the client works on it.
@@ -18,7 +20,9 @@ const (
 )
 
 // Moments lists every moment that a fault can be aimed at.
-func Moments() []Moment { return []Moment{AfterGrant, BetweenReadAndWrite, BeforeWrite, Random} }
+func Moments() []Moment {
+	return []Moment{Acquiring, AfterGrant, BetweenReadAndWrite, BeforeWrite, Random}
+}
 
 // ParseMoment turns a scenario's word into a Moment.
 func ParseMoment(word string) (Moment, error) {
@@ -34,19 +38,21 @@ func ParseMoment(word string) (Moment, error) {
 type Step struct {
 	Moment Moment
 	Client int32
-	// Grant is the grant under which the client acts.
+	// Grant is the grant under which the client acts; 0 while it acquires.
 	Grant int64
 }
 
 // Aim says whom a fault strikes and when.
 type Aim struct {
-	// Target is "holder": whoever holds a lock.
-	Target string
+	Target Target
 	When   Moment
 }
 
-// Strikes tells whether a fault that is armed strikes at this step. An aim at a random moment never strikes at a step: its
-// own timer does.
+// Strikes tells whether a fault that is armed strikes at this step. An aim at a random moment never strikes at a step: its own timer
+// does. Nodes are struck while a client acquires; a holder is so too, before it knows that it is one.
 func (a Aim) Strikes(s Step) bool {
-	return a.Target == "holder" && s.Grant != 0 && a.When != Random && a.When == s.Moment
+	if a.When == Random || a.When != s.Moment {
+		return false
+	}
+	return (s.Grant != 0) == (s.Moment != Acquiring)
 }

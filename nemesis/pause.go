@@ -2,7 +2,9 @@ package nemesis
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/lockchaos/lockchaos/hosts"
@@ -14,13 +16,20 @@ const stopLimit = 5 * time.Second
 // slowStop is from when on the time between signal and proof is worth telling.
 const slowStop = 20 * time.Millisecond
 
-// Pause is a stop of a process and everything in its group, as by a stop-the-world garbage collection, a suspended virtual machine or
-// a starved container: it notices nothing, and when it goes on, only clocks tell.
-type Pause struct{ stopped *hosts.Pause }
+// Pause is a stop of a process and everything in its group, or of all that runs on some hosts, as by a stop-the-world garbage collection, a
+// suspended virtual machine or a starved container: they notice nothing, and when they go on, only clocks tell.
+type Pause struct{ parts []stopped }
+
+// stopped is one part of a pause; host is "" where only one process was meant.
+type stopped struct {
+	host string
+	*hosts.Pause
+}
 
 // Effect is what a fault was measured to have done.
 type Effect struct {
-	// From and To bound the time in which the fault was certainly in effect (monotime.Now stamps).
+	// From and To bound the time in which the fault was certainly in effect (monotime.Now stamps); of a kill, the time in which the process
+	// certainly ended.
 	From, To int64
 	// Proof says what was seen, in words and figures.
 	Proof string
@@ -33,27 +42,68 @@ func (e Effect) Lasted() time.Duration { return time.Duration(e.To - e.From) }
 func StartPause(ctx context.Context, p *hosts.Process) (*Pause, error) {
 	ctx, cancel := context.WithTimeout(ctx, stopLimit)
 	defer cancel()
-	stopped, err := p.Stop(ctx)
+	one, err := p.Stop(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("pause: %w", err)
 	}
-	return &Pause{stopped}, nil
+	return &Pause{[]stopped{{"", one}}}, nil
+}
+
+// PauseHosts stops every process on the hosts, whatever group or session it made for itself, and returns when all have been seen stopped. If
+// one can't be stopped, all of them go on and an error is returned.
+func PauseHosts(ctx context.Context, all ...*hosts.Host) (*Pause, error) {
+	ctx, cancel := context.WithTimeout(ctx, stopLimit)
+	defer cancel()
+	p := &Pause{}
+	for _, h := range all {
+		one, err := h.Stop(ctx)
+		if err != nil {
+			_, healed := p.Heal()
+			return nil, errors.Join(fmt.Errorf("pause: %w", err), healed)
+		}
+		p.parts = append(p.parts, stopped{h.Name, one})
+	}
+	if len(p.parts) == 0 {
+		return nil, errors.New("pause: of no host")
+	}
+	return p, nil
 }
 
 // From is when every thread had been seen stopped.
-func (p *Pause) From() int64 { return p.stopped.Stopped }
+func (p *Pause) From() (from int64) {
+	for _, s := range p.parts {
+		from = max(from, s.Stopped)
+	}
+	return from
+}
 
-// Heal lets the process go on. The error says that the evidence is broken: something ran or died meanwhile. The process
-// goes on all the same.
+// Heal lets everything go on. The error says that the evidence is broken: something ran or died meanwhile. The processes go on
+// all the same.
 func (p *Pause) Heal() (Effect, error) {
-	err := p.stopped.Resume()
-	e := Effect{From: p.stopped.Stopped, To: p.stopped.Resuming, Proof: p.stopped.Evidence()}
+	e := Effect{From: p.From()}
+	var proofs []string
+	var errs []error
+	for _, s := range p.parts {
+		if err := s.Resume(); err != nil {
+			errs = append(errs, fmt.Errorf("pause: %w", err))
+		}
+		if e.To == 0 || s.Resuming < e.To {
+			e.To = s.Resuming
+		}
+		proofs = append(proofs, s.proof())
+	}
+	e.Proof = strings.Join(proofs, "; ")
+	return e, errors.Join(errs...)
+}
+
+func (s stopped) proof() string {
+	text := s.Evidence()
+	if s.host != "" {
+		text = s.host + ": " + text
+	}
 	// On a busy machine some threads stand still long before the last one is seen to: then the pause was longer than what is proven.
-	if slow := time.Duration(p.stopped.Stopped - p.stopped.Signalled); slow > slowStop {
-		e.Proof += fmt.Sprintf(", %v after the signal to stop", slow.Round(time.Millisecond))
+	if slow := time.Duration(s.Stopped - s.Signalled); slow > slowStop {
+		text += fmt.Sprintf(", %v after the signal to stop", slow.Round(time.Millisecond))
 	}
-	if err != nil {
-		return e, fmt.Errorf("pause: %w", err)
-	}
-	return e, nil
+	return text
 }

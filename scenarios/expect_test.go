@@ -27,3 +27,16 @@ func TestCompare(t *testing.T) {
 		}
 	}
 }
+
+// A scenario that expects nothing of a property takes whatever comes; the others must still come out.
+func TestAnyOutcome(t *testing.T) {
+	e := Expect{Properties: map[string]string{"lost-update": "any"}}
+	for _, outcome := range []string{"pass", "violated", "not judged", "inconclusive"} {
+		if all := e.Compare([]Observed{{"lost-update", outcome}}, "none"); !Met(all) {
+			t.Errorf("%s: %+v", outcome, all)
+		}
+		if all := e.Compare([]Observed{{"lost-update", outcome}, {"token-order", "inconclusive"}}, "none"); Met(all) {
+			t.Errorf("%s: %+v", outcome, all)
+		}
+	}
+}

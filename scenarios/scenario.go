@@ -25,26 +25,21 @@ type Scenario struct {
 	Expect   Expect   `yaml:"expect"`
 }
 
-// Store is the protected resource.
-type Store struct {
-	// Kind is "fenced" or "unfenced".
-	Kind string `yaml:"kind"`
-	// FenceReads: on a fenced store, reads raise the fence too. Only "true" (the default) keeps a read-modify-write whole.
-	FenceReads *bool `yaml:"fence_reads,omitempty"`
-}
-
-// Fenced tells whether the store checks tokens.
-func (s Store) Fenced() bool { return s.Kind == "fenced" }
-
-// ReadsRaise tells whether reads raise the fence.
-func (s Store) ReadsRaise() bool { return s.Fenced() && (s.FenceReads == nil || *s.FenceReads) }
-
 // Workload is what every client does, again and again.
 type Workload struct {
-	// Kind is "counter": acquire, read, think, write the successor, release, rest.
+	// Kind is the workload's name: "counter", "payment", "leader", "transfer", "queue", "semaphore", "stampede".
 	Kind string `yaml:"kind"`
 	// Guard is "none" (the application trusts its acquire) or "check" (it asks the lock before each write, and stops on a lost-event).
 	Guard string `yaml:"guard"`
+	// Ask: the application asks the lock before each write, if the lock can be asked, and goes on whatever it answers. With guard "check" it
+	// asks anyway.
+	Ask bool `yaml:"ask,omitempty"`
+	// Renew: the application renews its grant before each write, if the lock is one that is renewed so, and goes on whatever it answers.
+	Renew bool `yaml:"renew,omitempty"`
+	// Order is how a transfer takes its two locks: "ordered" (one order for all), "unordered" (as they come), "try" (as they come, but the second is
+	// waited for only for TryFor; then both are given up, and tried again after a while).
+	Order  string   `yaml:"order,omitempty"`
+	TryFor Duration `yaml:"try_for,omitempty"`
 	// Think is how long a holder works between read and write; Rest how long it stays away after its release.
 	Think Range `yaml:"think"`
 	Rest  Range `yaml:"rest"`
@@ -55,21 +50,26 @@ type Workload struct {
 
 // Fault is one kind of fault and when it comes.
 type Fault struct {
-	// Kind is the fault's name (`lockchaos list faults`): "pause".
+	// Kind is the fault's name (`lockchaos list faults`): "pause", "kill".
 	Kind string `yaml:"kind"`
-	// Target is whom it hits: "holder".
+	// Target is whom it hits: "holder", a node of the lock service ("redis-2"), or so many of them, drawn anew each time: "nodes:3",
+	// "minority", "majority".
 	Target string `yaml:"target"`
-	// When is the moment aimed at: "after-grant", "between-read-and-write", "before-write", or "random" (any moment).
+	// When is the moment aimed at: "acquiring" (an acquire is under way; a holder is then one that is about to be), "after-grant",
+	// "between-read-and-write", "before-write", or "random" (any moment).
 	When string `yaml:"when"`
-	// For is how long it lasts.
-	For Duration `yaml:"for"`
+	// For is how long it lasts; of a kill, how long the client stays away before a fresh process takes its place (may be 0).
+	For Duration `yaml:"for,omitempty"`
 	// After is the quiet time before the first, Every the time from the end of one to the arming of the next.
 	After Duration `yaml:"after"`
 	Every Range    `yaml:"every"`
 }
 
+// momentary tells whether the fault is over as soon as it has struck, however long its consequences last.
+func (f *Fault) momentary() bool { return f.Kind == "kill" }
+
 // Needs is what a run must have done before its pass means anything; less is inconclusive. What a scenario does not name is 20 grants, 5
-// contended hand-overs and, if faults are planned, 1 bite: a fault that struck a holder.
+// contended hand-overs and, if faults are planned, 1 bite: a fault that took effect on what it was aimed at.
 type Needs struct {
 	Grants    int `yaml:"grants"`
 	Handovers int `yaml:"handovers"`

@@ -1,37 +1,30 @@
 package scenarios
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
+	"regexp"
 	"strings"
 	"testing"
-	"time"
 )
 
 var catalogue = Catalogue{
-	Locks:      []string{"redis-setnx", "redis-setnx-fenced", "redis-watchdog", "redislock", "redlock", "redsync", "etcd-lease"},
-	Tokens:     map[string]bool{"redis-setnx-fenced": true, "etcd-lease": true},
-	Faults:     []string{"pause"},
+	Locks:      []string{"redis-setnx", "redis-setnx-fenced", "redis-watchdog", "redislock", "redlock", "redsync", "etcd-lease", "etcd-txn", "cas", "conditional-update"},
+	Tokens:     map[string]bool{"redis-setnx-fenced": true, "etcd-lease": true, "etcd-txn": true},
+	Guards:     map[string]bool{"etcd-txn": true},
+	Engines:    []string{"sqlite", "postgres", "redis", "etcd"},
+	Faults:     []string{"pause", "kill"},
 	Moments:    []string{"after-grant", "between-read-and-write", "before-write", "random"},
 	Properties: []string{"mutual-exclusion", "unfenced-write", "lost-update", "token-order", "stuck-lock"},
-	Workloads:  []string{"counter"},
-}
-
-func TestBuiltinSuitesAreValid(t *testing.T) {
-	suites, err := Builtin(catalogue)
-	if err != nil {
-		t.Fatal(err)
-	}
-	i := slices.IndexFunc(suites, func(s Suite) bool { return s.Name == "quick" })
-	if i < 0 || len(suites[i].Scenarios) < 10 {
-		t.Fatalf("%+v", suites)
-	}
-	check := suites[i].Scenarios[2]
-	if check.Workload.Think.Max != Duration(20*time.Millisecond) || check.Needs.Grants != 20 {
-		t.Fatalf("defaults were not taken over: %+v", check)
-	}
+	Workloads:  []string{"counter", "payment", "transfer", "stampede"},
+	CheckFault: func(_ string, f Fault) error {
+		if f.Target != "holder" {
+			return fmt.Errorf("no target %q", f.Target)
+		}
+		return nil
+	},
 }
 
 const good = `suite: mine
@@ -62,6 +55,12 @@ func TestMistakesAreLocated(t *testing.T) {
 		{"range upside down", "1ms..2ms", "3ms..2ms", `"3ms..2ms": the first duration is longer`},
 		{"unknown lock", "redis-setnx", "redis-setny", `my.yaml:4:11: unknown lock "redis-setny": one of redis-setnx, redis-setnx-fenced, redis-watchdog, redislock, redlock, redsync, etcd-lease`},
 		{"no token", "{kind: unfenced}", "{kind: fenced}", "my.yaml:8:19: redis-setnx gives no fencing token"},
+		{"unknown store", "{kind: unfenced}", "{kind: open}", `my.yaml:8:19: unknown store kind "open": one of unfenced, fenced, guarded, broken-fence-gte, broken-fence-write-only`},
+		{"unknown engine", "{kind: unfenced}", "{kind: unfenced, engine: oracle}", `my.yaml:8:37: unknown store engine "oracle": one of sqlite, postgres`},
+		{"fence reads of what", "{kind: unfenced}", "{kind: unfenced, fence_reads: false}", "my.yaml:8:42: fence_reads is for a store of kind fenced"},
+		{"guard without a key", "{kind: unfenced}", "{kind: guarded}", "my.yaml:8:19: redis-setnx has no key in etcd"},
+		{"guard elsewhere", "{kind: unfenced}", "{kind: guarded, engine: redis}", "my.yaml:8:36: a guarded store looks at the lock's key in etcd"},
+		{"no guard", "redis-setnx", "etcd-txn", "my.yaml:8:19: etcd-txn guards each write by its own key"},
 		{"no lock", "    lock: redis-setnx\n", "", "my.yaml:3:9: lock must be given"},
 		{"unknown moment", "when: random", "when: never", `my.yaml:12:45: unknown moment "never"`},
 		{"unknown property", "token-order", "token-odor", `unknown property "token-odor"`},
@@ -73,6 +72,15 @@ func TestMistakesAreLocated(t *testing.T) {
 		{"negative needs", "{grants: 1}", "{grants: -1}", "my.yaml:13:12: needs can't be negative"},
 		{"endless duration", "duration: 1s", "duration: 9000h", "my.yaml:10:15: duration must be given, longer than 0 and at most 24h0m0s"},
 		{"endless think", "1ms..2ms", "0s..2562047h", "think and rest may last 24h0m0s at most"},
+		{"unknown fault", "kind: pause", "kind: hug", `my.yaml:12:16: unknown fault "hug"`},
+		{"unknown target", "target: holder", "target: redis-9", `my.yaml:12:31: no target "redis-9"`},
+		{"endless pause", "for: 1s", "for: 0s", "a fault must last longer than 0"},
+		{"unknown workload", "kind: counter", "kind: juggling", `my.yaml:9:22: unknown workload "juggling": one of counter, payment, transfer, stampede`},
+		{"one account", "kind: counter", "kind: transfer, order: ordered", "my.yaml:7:11: workload transfer takes two keys"},
+		{"no order", "kind: counter", "kind: transfer", "order must be given: one of ordered, unordered, try"},
+		{"order of a counter", "kind: counter", "kind: counter, order: try, try_for: 1s", "my.yaml:9:38: order is for workload transfer, not for counter"},
+		{"no time to try", "kind: counter", "kind: transfer, order: try", "order try needs try_for"},
+		{"time to try", "kind: counter", "kind: transfer, order: ordered, try_for: 1s", "try_for is for workload transfer with order try"},
 		{"a second document", "suite: mine", "suite: mine\n---\nsuite: two", "a second YAML document"},
 		{"no mapping", good, "suite: mine\nscenarios: [null, 3]\n", "scenario 1 of the list is no mapping"},
 		{"not YAML", "suite: mine", "suite: [mine", "my.yaml:2:1: ',' or ']' must"},
@@ -84,6 +92,54 @@ func TestMistakesAreLocated(t *testing.T) {
 				t.Fatalf("got  %v\nwant …%s…", err, c.want)
 			}
 		})
+	}
+}
+
+// A kill is over at once, so it needs no length; what takes several clients is refused with one.
+func TestWhatKindsNeed(t *testing.T) {
+	kill := strings.Replace(good, "kind: pause, target: holder, when: random, for: 1s", "kind: kill, target: holder, when: random", 1)
+	if s, err := Parse([]byte(kill), "my.yaml", catalogue); err != nil || s.Scenarios[0].Faults[0].For != 0 {
+		t.Errorf("a kill: %v", err)
+	}
+	for _, kind := range []string{"payment", "stampede"} {
+		alone := strings.NewReplacer("kind: counter", "kind: "+kind, "clients: 2", "clients: 1").Replace(good)
+		if _, err := Parse([]byte(alone), "my.yaml", catalogue); err == nil || !strings.Contains(err.Error(), "my.yaml:6:14: workload "+kind+" needs at least 2 clients") {
+			t.Errorf("%s: %v", kind, err)
+		}
+	}
+}
+
+// The page on scenarios names every key that a scenario may have.
+func TestEveryKeyIsDocumented(t *testing.T) {
+	page, err := os.ReadFile("../docs/scenarios.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	var look func(reflect.Type)
+	look = func(typ reflect.Type) {
+		for i := range typ.NumField() {
+			f := typ.Field(i)
+			key, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+			inner := f.Type
+			for inner.Kind() == reflect.Slice || inner.Kind() == reflect.Pointer {
+				inner = inner.Elem()
+			}
+			if key == "" {
+				continue
+			}
+			seen++
+			if !regexp.MustCompile("[`.]" + key + "[`:. ]").Match(page) {
+				t.Errorf("docs/scenarios.md does not name %s (%s.%s)", key, typ.Name(), f.Name)
+			}
+			if inner.Kind() == reflect.Struct {
+				look(inner)
+			}
+		}
+	}
+	look(reflect.TypeFor[Scenario]())
+	if seen < 25 {
+		t.Errorf("only %d keys were looked at", seen)
 	}
 }
 
@@ -123,28 +179,6 @@ func TestMistakesInAPlanAreLocated(t *testing.T) {
 	}
 }
 
-func TestPlanSurvivesTheFile(t *testing.T) {
-	suites, err := Builtin(catalogue)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, sc := range suites[0].Scenarios {
-		want := Plan{Seed: 7, Scenario: sc}
-		file := filepath.Join(t.TempDir(), "plan.yaml")
-		if err := want.Save(file); err != nil {
-			t.Fatal(err)
-		}
-		got, err := LoadPlan(file, catalogue)
-		if err != nil {
-			text, _ := os.ReadFile(file)
-			t.Fatalf("%v\n%s", err, text)
-		}
-		if !reflect.DeepEqual(*got, want) {
-			t.Fatalf("got  %+v\nwant %+v", *got, want)
-		}
-	}
-}
-
 func TestStreamsAreIndependent(t *testing.T) {
 	p := Plan{Seed: 7, Scenario: Scenario{Name: "s"}}
 	a, b := p.Stream("client 1").Uint64(), p.Stream("client 2").Uint64()
@@ -172,5 +206,28 @@ func TestDrawStaysInRange(t *testing.T) {
 	}
 	if d := (Range{Min: 5, Max: 5}).Draw(rng); d != 5 {
 		t.Fatalf("a single duration draws %v", d)
+	}
+}
+
+// TestStores: what each kind of store amounts to.
+func TestStores(t *testing.T) {
+	no := false
+	for _, c := range []struct {
+		store                         Store
+		engine                        string
+		fenced, reads, equal, guarded bool
+	}{
+		{Store{Kind: "unfenced"}, "sqlite", false, false, false, false},
+		{Store{Kind: "fenced"}, "sqlite", true, true, false, false},
+		{Store{Kind: "fenced", Engine: "redis"}, "redis", true, true, false, false},
+		{Store{Kind: "fenced", FenceReads: &no}, "sqlite", true, false, false, false},
+		{Store{Kind: "guarded"}, "etcd", false, false, false, true},
+		{Store{Kind: "broken-fence-gte"}, "sqlite", true, true, true, false},
+		{Store{Kind: "broken-fence-write-only"}, "sqlite", true, false, false, false},
+	} {
+		s := c.store
+		if s.EngineName() != c.engine || s.Fenced() != c.fenced || s.ReadsRaise() != c.reads || s.AcceptsEqual() != c.equal || s.Guarded() != c.guarded {
+			t.Errorf("%+v: engine %s, fenced %t, reads %t, equal %t, guarded %t", s, s.EngineName(), s.Fenced(), s.ReadsRaise(), s.AcceptsEqual(), s.Guarded())
+		}
 	}
 }

@@ -24,8 +24,12 @@ func (v *validator) suite(s *Suite, places []place) error {
 		v.fail("$", "the suite has no scenarios")
 	}
 	seen := map[string]bool{}
+	included := s.Scenarios[:len(s.Scenarios)-len(places)] // checked where they stand
+	for _, sc := range included {
+		seen[sc.Name] = true
+	}
 	for i, p := range places {
-		sc := &s.Scenarios[i]
+		sc := &s.Scenarios[len(included)+i]
 		if seen[sc.Name] {
 			v.fail(p.at+".name", "a second scenario named %q", sc.Name)
 		}
@@ -44,11 +48,9 @@ func (v *validator) scenario(at, lockAt string, s *Scenario) {
 		v.fail(at+".name", "%q: a name is words of letters, digits, - and _, joined by slashes, as in redis-setnx/pause-holder/unfenced", s.Name)
 	}
 	v.oneOf(lockAt, "lock", s.Lock, v.catalogue.Locks)
-	v.oneOf(at+".store.kind", "store kind", s.Store.Kind, []string{"fenced", "unfenced"})
-	if s.Store.Fenced() && slices.Contains(v.catalogue.Locks, s.Lock) && !v.catalogue.Tokens[s.Lock] {
-		v.fail(at+".store.kind", "%s gives no fencing token, so a fenced store would refuse all it writes", s.Lock)
-	}
+	v.store(at+".store", s)
 	v.oneOf(at+".workload.kind", "workload", s.Workload.Kind, v.catalogue.Workloads)
+	v.workload(at, s)
 	v.oneOf(at+".workload.guard", "guard", s.Workload.Guard, []string{"none", "check"})
 	for _, p := range []struct {
 		name string
@@ -71,16 +73,21 @@ func (v *validator) scenario(at, lockAt string, s *Scenario) {
 		v.fail(at+".needs", "needs can't be negative")
 	}
 	for i := range s.Faults {
-		v.fault(fmt.Sprintf("%s.faults[%d]", at, i), &s.Faults[i])
+		v.fault(fmt.Sprintf("%s.faults[%d]", at, i), s.Lock, &s.Faults[i])
 	}
 	v.expect(at+".expect", s.Expect)
 }
 
-func (v *validator) fault(at string, f *Fault) {
+func (v *validator) fault(at, lock string, f *Fault) {
+	before := len(v.errs)
 	v.oneOf(at+".kind", "fault", f.Kind, v.catalogue.Faults)
-	v.oneOf(at+".target", "target", f.Target, []string{"holder"})
 	v.oneOf(at+".when", "moment", f.When, v.catalogue.Moments)
-	if f.For <= 0 || f.For > longest {
+	if len(v.errs) == before && v.catalogue.CheckFault != nil && slices.Contains(v.catalogue.Locks, lock) {
+		if err := v.catalogue.CheckFault(lock, *f); err != nil {
+			v.fail(at+".target", "%v", err)
+		}
+	}
+	if f.For <= 0 && !f.momentary() || f.For > longest {
 		v.fail(at+".for", "a fault must last longer than 0, and at most %v", longest)
 	}
 	if f.Every.Max <= 0 || f.Every.Max > longest || f.After > longest {
@@ -96,7 +103,7 @@ func (v *validator) expect(at string, e Expect) {
 	sort.Strings(names)
 	for _, name := range names {
 		v.oneOf(at+".properties", "property", name, v.catalogue.Properties)
-		v.oneOf(at+".properties."+name, "outcome", e.Properties[name], []string{"pass", "violated", "not judged"})
+		v.oneOf(at+".properties."+name, "outcome", e.Properties[name], []string{"pass", "violated", "not judged", anyOutcome})
 	}
 	if e.Severity != "" {
 		v.oneOf(at+".severity", "severity", e.Severity, []string{"none", "untested", "contained", "corrupting"})

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net"
 	"time"
@@ -40,18 +39,18 @@ func (c *Client) connect(ctx context.Context) error {
 // Read reads the key's value and version.
 func (c *Client) Read(ctx context.Context, r Request) (Entry, error) { return c.do(ctx, callRead, r) }
 
-// Write writes the value. With ErrRefused it returns the entry of the refusal.
+// Write writes the value. With ErrRefused and ErrConflict it returns the entry that says so.
 func (c *Client) Write(ctx context.Context, r Request) (Entry, error) {
 	return c.do(ctx, callWrite, r)
 }
 
 func (c *Client) do(ctx context.Context, what string, r Request) (Entry, error) {
 	// Said here as well as there: JSON would quietly mend a broken key on the way.
-	if err := r.Validate(what == callWrite, Fencing{}); err != nil {
+	if err := r.Validate(what == callWrite, Fencing{Guarded: r.Guard != ""}); err != nil {
 		return Entry{}, fmt.Errorf("%s: %w", what, err)
 	}
 	a, err := c.call(ctx, call{Do: what, Request: &r})
-	if err != nil && !errors.Is(err, ErrRefused) {
+	if err != nil && !decided(err) {
 		return Entry{}, err
 	}
 	if a.Entry == nil {

@@ -295,9 +295,9 @@ func TestServeEnds(t *testing.T) {
 }
 
 func TestParseFencing(t *testing.T) {
-	for _, name := range []string{"none", "writes", "all"} {
+	for _, name := range []string{"none", "writes", "all", "equal", "guarded"} {
 		f, err := store.ParseFencing(name)
-		if err != nil || f.String() != name || f.Validate() != nil || f.Enabled() != (name != "none") {
+		if err != nil || f.String() != name || f.Validate() != nil || f.Enabled() != (name != "none" && name != "guarded") {
 			t.Errorf("%s: %+v, %v", name, f, err)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 // understood is answered with an error; a line that is too long ends the connection, since where the next
 // one begins is unknown.
 
-// maxLine is the length of the longest call, in bytes: a key of MaxKey bytes may need six bytes for each in JSON.
-const maxLine = 4096
+// maxLine is the length of the longest call, in bytes: a key of MaxKey bytes may need six bytes for each in JSON, and so may a guard.
+const maxLine = 8192
 
 // The calls.
 const (
@@ -51,6 +51,7 @@ type Info struct {
 // The codes of errors.
 const (
 	codeRefused    = "refused"
+	codeConflict   = "conflict"
 	codeBadRequest = "bad_request"
 	codeFailed     = "failed"
 )
@@ -60,6 +61,8 @@ func (a *answer) setError(err error) {
 	switch {
 	case errors.Is(err, ErrRefused):
 		a.Code = codeRefused
+	case errors.Is(err, ErrConflict):
+		a.Code = codeConflict
 	case errors.Is(err, ErrBadRequest):
 		a.Code = codeBadRequest
 	default:
@@ -74,6 +77,8 @@ func (a *answer) err() error {
 		return nil
 	case a.Code == codeRefused:
 		return remoteError{a.Error, ErrRefused}
+	case a.Code == codeConflict:
+		return remoteError{a.Error, ErrConflict}
 	case a.Code == codeBadRequest:
 		return remoteError{a.Error, ErrBadRequest}
 	}

@@ -155,7 +155,7 @@ func (c *serverConn) carryOut(ctx context.Context, r Request, write bool) (*Entr
 	c.since.Store(monotime.Now())
 	defer c.since.Store(0)
 	e, err := c.server.ledger.Do(ctx, r, write)
-	if err != nil && !errors.Is(err, ErrRefused) {
+	if err != nil && !decided(err) {
 		return nil, err
 	}
 	return &e, err

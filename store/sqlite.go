@@ -50,20 +50,23 @@ const schema = `
 CREATE TABLE IF NOT EXISTS ledger (
 	seq INTEGER PRIMARY KEY, at INTEGER NOT NULL, key TEXT NOT NULL,
 	op INTEGER NOT NULL, "grant" INTEGER NOT NULL, client INTEGER NOT NULL, token INTEGER NOT NULL,
-	"write" INTEGER NOT NULL, refused INTEGER NOT NULL,
-	version INTEGER NOT NULL, value INTEGER NOT NULL, replaced INTEGER NOT NULL, fence INTEGER NOT NULL
+	"write" INTEGER NOT NULL, refused INTEGER NOT NULL, conflict INTEGER NOT NULL,
+	version INTEGER NOT NULL, value INTEGER NOT NULL, replaced INTEGER NOT NULL, fence INTEGER NOT NULL,
+	mode TEXT NOT NULL, base INTEGER NOT NULL, guard TEXT NOT NULL
 ) STRICT;
 CREATE TRIGGER IF NOT EXISTS ledger_no_update BEFORE UPDATE ON ledger BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;
 CREATE TRIGGER IF NOT EXISTS ledger_no_delete BEFORE DELETE ON ledger BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;`
 
-const columns = `seq, at, key, op, "grant", client, token, "write", refused, version, value, replaced, fence`
+const columns = `seq, at, key, op, "grant", client, token, "write", refused, conflict, version, value, replaced, fence, mode, base, guard`
+
+const columnCount = 17
 
 // maxBatch bounds a transaction, and with it the time that a request waits behind others.
 const maxBatch = 128
 
 // OpenSQLite opens the ledger in the file, or makes it. Only one process may have it open for writing.
 func OpenSQLite(ctx context.Context, file string, f Fencing) (*SQLite, error) {
-	if err := f.Validate(); err != nil {
+	if err := f.validFor("sqlite"); err != nil {
 		return nil, err
 	}
 	s := &SQLite{
@@ -105,8 +108,9 @@ func (s *SQLite) open(ctx context.Context, file string) error {
 // recover rebuilds what decides from what was decided.
 func (s *SQLite) recover(ctx context.Context) error {
 	rows, err := s.conn.QueryContext(ctx, `
-		SELECT key, max(seq), max(fence), max(iif("write" AND NOT refused, version, 0)),
-			coalesce((SELECT value FROM ledger w WHERE w.key = l.key AND "write" AND NOT refused ORDER BY seq DESC LIMIT 1), 0)
+		SELECT key, max(seq), max(fence), max(iif("write", version, 0)),
+			coalesce((SELECT value FROM ledger w WHERE w.key = l.key AND "write" AND version > 0 ORDER BY seq DESC LIMIT 1), 0),
+			(SELECT "grant" FROM ledger w WHERE w.key = l.key ORDER BY fence DESC, seq LIMIT 1)
 		FROM ledger l GROUP BY key`)
 	if err != nil {
 		return err
@@ -116,7 +120,7 @@ func (s *SQLite) recover(ctx context.Context) error {
 		var key string
 		var seq int64
 		var r register
-		if err := rows.Scan(&key, &seq, &r.fence, &r.version, &r.value); err != nil {
+		if err := rows.Scan(&key, &seq, &r.Fence, &r.Version, &r.Value, &r.Holder); err != nil {
 			return err
 		}
 		s.keys[key] = &r
@@ -158,8 +162,8 @@ var errClosed = errors.New("the ledger is closed")
 
 // Entries returns a piece of the ledger; see Ledger.
 func (s *SQLite) Entries(ctx context.Context, after int64, limit int) ([]Entry, error) {
-	if after < 0 || limit < 1 || limit > MaxEntries {
-		return nil, fmt.Errorf("entries after %d, limit %d (1 to %d): %w", after, limit, MaxEntries, ErrBadRequest)
+	if err := validPage(after, limit); err != nil {
+		return nil, err
 	}
 	rows, err := s.read.QueryContext(ctx, `SELECT `+columns+` FROM ledger WHERE seq > ? ORDER BY seq LIMIT ?`, after, limit)
 	if err != nil {
@@ -169,8 +173,8 @@ func (s *SQLite) Entries(ctx context.Context, after int64, limit int) ([]Entry, 
 	var entries []Entry
 	for rows.Next() {
 		var e Entry
-		if err := rows.Scan(&e.Seq, &e.At, &e.Key, &e.Op, &e.Grant, &e.Client, &e.Token, &e.Write, &e.Refused,
-			&e.Version, &e.Value, &e.Replaced, &e.Fence); err != nil {
+		if err := rows.Scan(&e.Seq, &e.At, &e.Key, &e.Op, &e.Grant, &e.Client, &e.Token, &e.Write, &e.Refused, &e.Conflict,
+			&e.Version, &e.Value, &e.Replaced, &e.Fence, &e.Mode, &e.Base, &e.Guard); err != nil {
 			return nil, fmt.Errorf("read ledger: %w", err)
 		}
 		entries = append(entries, e)

@@ -46,32 +46,43 @@ func (s *SQLite) drain(batch []*pending) []*pending {
 	return batch
 }
 
-// decide carries one request out in memory and numbers it.
-func (s *SQLite) decide(p *pending) {
+// decide carries one request out in memory and numbers it. It tells whether there is an entry to keep.
+func (s *SQLite) decide(p *pending) bool {
 	r := s.keys[p.request.Key]
 	if r == nil {
 		r = new(register)
 		s.keys[p.request.Key] = r
 	}
+	p.entry = Entry{Request: p.request, Seq: s.seq + 1, Write: p.write, At: monotime.Now()}
+	if p.err = r.decide(&p.entry, s.fencing); p.err != nil {
+		p.entry = Entry{}
+		return false
+	}
 	s.seq++
-	p.entry = Entry{Request: p.request, Seq: s.seq, Write: p.write, At: monotime.Now()}
-	p.err = r.decide(&p.entry, s.fencing)
+	p.err = p.entry.outcome()
+	return true
 }
 
 // commit decides a batch and puts it into the file, in one transaction.
 func (s *SQLite) commit(batch []*pending) error {
 	ctx := context.Background() // local file; a half-cancelled commit would leave memory and file apart
+	kept := make([]*pending, 0, len(batch))
 	for _, p := range batch {
-		s.decide(p)
+		if s.decide(p) {
+			kept = append(kept, p)
+		}
+	}
+	if len(kept) == 0 {
+		return nil
 	}
 	// A single statement is a transaction of its own. The sizes are powers of two, so that few statements are prepared.
-	if size := largestPower(len(batch)); size == len(batch) {
-		return s.append(ctx, batch)
+	if size := largestPower(len(kept)); size == len(kept) {
+		return s.append(ctx, kept)
 	}
 	if _, err := s.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
-	for rest := batch; len(rest) > 0; {
+	for rest := kept; len(rest) > 0; {
 		size := largestPower(len(rest))
 		if err := s.append(ctx, rest[:size]); err != nil {
 			_, undo := s.conn.ExecContext(ctx, "ROLLBACK")
@@ -95,7 +106,7 @@ func largestPower(n int) int {
 func (s *SQLite) append(ctx context.Context, batch []*pending) error {
 	stmt := s.insert[len(batch)]
 	if stmt == nil {
-		row := "(" + strings.Repeat("?,", 12) + "?)"
+		row := "(" + strings.Repeat("?,", columnCount-1) + "?)"
 		text := "INSERT INTO ledger (" + columns + ") VALUES " + strings.Repeat(row+",", len(batch)-1) + row
 		var err error
 		if stmt, err = s.conn.PrepareContext(ctx, text); err != nil {
@@ -103,10 +114,11 @@ func (s *SQLite) append(ctx context.Context, batch []*pending) error {
 		}
 		s.insert[len(batch)] = stmt
 	}
-	args := make([]any, 0, 13*len(batch))
+	args := make([]any, 0, columnCount*len(batch))
 	for _, p := range batch {
 		e := &p.entry
-		args = append(args, e.Seq, e.At, e.Key, e.Op, e.Grant, e.Client, e.Token, e.Write, e.Refused, e.Version, e.Value, e.Replaced, e.Fence)
+		args = append(args, e.Seq, e.At, e.Key, e.Op, e.Grant, e.Client, e.Token, e.Write, e.Refused, e.Conflict,
+			e.Version, e.Value, e.Replaced, e.Fence, e.Mode, e.Base, e.Guard)
 	}
 	_, err := stmt.ExecContext(ctx, args...)
 	return err

@@ -10,6 +10,9 @@ import (
 // MaxKey is the length of the longest key, in bytes.
 const MaxKey = 256
 
+// MaxGuard is the length of the longest guard, in bytes.
+const MaxGuard = 1024
+
 // MaxEntries is the greatest number of entries that one call of Entries returns.
 const MaxEntries = 10_000
 
@@ -22,83 +25,60 @@ type Request struct {
 	Client int32 `json:"client"`
 	// Token is the fencing token of the grant; 0: none.
 	Token int64 `json:"token,omitempty"`
-	// Value is what a write writes. On the entry of a read it is what was read.
+	// Value is what a write writes. On the entry of a read it is what was read, on that of an accepted write what was written.
 	Value int64 `json:"value,omitempty"`
+	// Mode is how a write is to be carried out: one of the Write modes.
+	Mode string `json:"mode,omitempty"`
+	// Base is the version that a write of mode WriteIfVersion was made from.
+	Base int64 `json:"base,omitempty"`
+	// Guard is the key of the lock in etcd whose create revision must still be Token, for a write to a guarded store.
+	Guard string `json:"guard,omitempty"`
 }
+
+// The modes of a write.
+const (
+	// WritePlain puts the value in place of whatever there is.
+	WritePlain = ""
+	// WriteIfVersion does so only if the key's version is still Request.Base ("UPDATE … WHERE version = $1"): an optimistic lock.
+	WriteIfVersion = "if-version"
+	// WriteAdd adds the value to the key's ("UPDATE … SET value = value + $1"), in one step that nothing can come between.
+	WriteAdd = "add"
+)
 
 // Entry is one line of the ledger: a read, an accepted write or a refused write. Entries are never changed or removed.
 type Entry struct {
 	Request
 	// Seq is the entry's place in the ledger, over all keys, from 1, without holes.
 	Seq int64 `json:"seq"`
-	// Write tells a write from a read; Refused a write that the fence refused.
-	Write   bool `json:"write,omitempty"`
-	Refused bool `json:"refused,omitempty"`
-	// Version is the version read or created (0: the key is empty, or the write was refused); versions of a key count 1, 2, 3 …
+	// Write tells a write from a read; Refused a write that the fence, or the guard, refused; Conflict one that found another version than
+	// its Base. Neither was carried out.
+	Write    bool `json:"write,omitempty"`
+	Refused  bool `json:"refused,omitempty"`
+	Conflict bool `json:"conflict,omitempty"`
+	// Version is the version read or created (0: the key is empty, or the write was not carried out); versions of a key count 1, 2, 3 …
 	Version int64 `json:"version"`
 	// Replaced is the version that an accepted write replaced.
 	Replaced int64 `json:"replaced,omitempty"`
 	// Fence is the key's fence after this entry: the highest token seen.
 	Fence int64 `json:"fence,omitempty"`
-	// At is the store's monotime.Now when it decided. It never falls as Seq rises.
+	// At is the store's monotime.Now when it decided. It never falls as Seq rises. Where another server decides (Remote), it is taken right before that
+	// server is asked.
 	At int64 `json:"at"`
 }
 
+// Atomic tells whether the entry is an accepted write that read and wrote in one step: it replaced nothing unseen.
+func (e Entry) Atomic() bool { return e.Write && e.Mode == WriteAdd && !e.Refused && !e.Conflict }
+
 // Ledger is an engine: it decides, orders and keeps. Safe for concurrent use.
 type Ledger interface {
-	// Do reads (write false) or writes, and returns the entry that it appended. With ErrRefused it returns the entry of the
-	// refusal. An error that Definite does not know leaves open whether an entry was, or will be, appended.
+	// Do reads (write false) or writes, and returns the entry that it appended. With ErrRefused and ErrConflict it returns the entry
+	// that says so. An error that Definite does not know leaves open whether an entry was, or will be, appended.
 	Do(ctx context.Context, r Request, write bool) (Entry, error)
 	// Entries returns up to limit entries (at most MaxEntries) after the given sequence number, in order. They include every
 	// entry after that number whose Do returned before the call, unless the limit cuts them off.
 	Entries(ctx context.Context, after int64, limit int) ([]Entry, error)
 	// Close gives up the engine's files.
 	Close() error
-}
-
-// Fencing says which requests raise and check the fence.
-type Fencing struct {
-	// Writes: a write whose token is lower than the key's fence is refused; an accepted one raises the fence to its token.
-	Writes bool
-	// Reads: a read raises the fence too. Without it a stale read-modify-write that overtakes the newer holder's write is accepted.
-	Reads bool
-}
-
-// Enabled tells whether there is a fence at all.
-func (f Fencing) Enabled() bool { return f.Writes }
-
-// String returns the name that ParseFencing reads: "none", "writes" or "all".
-func (f Fencing) String() string {
-	switch {
-	case f.Writes && f.Reads:
-		return "all"
-	case f.Writes:
-		return "writes"
-	case f.Reads:
-		return "reads" // nonsense that Validate refuses
-	}
-	return "none"
-}
-
-// Validate refuses a fence that only reads would raise, and that nothing would then check.
-func (f Fencing) Validate() error {
-	if f.Reads && !f.Writes {
-		return fmt.Errorf("fencing: reads can only be fenced together with writes: %w", ErrBadRequest)
-	}
-	return nil
-}
-
-// ParseFencing reads a kind of store: "none" is unfenced, "writes" fences writes only, "all" fences reads too.
-func ParseFencing(name string) (Fencing, error) {
-	switch name {
-	case "none":
-		return Fencing{}, nil
-	case "writes":
-		return Fencing{Writes: true}, nil
-	case "all":
-		return Fencing{Writes: true, Reads: true}, nil
-	}
-	return Fencing{}, fmt.Errorf("fencing %q: want none, writes or all: %w", name, ErrBadRequest)
 }
 
 // Validate refuses what no engine should have to think about. Every engine calls it first, so that all engines
@@ -113,11 +93,32 @@ func (r Request) Validate(write bool, f Fencing) error {
 		return fmt.Errorf("key %q is not text: %w", r.Key, ErrBadRequest)
 	case r.Token < 0 || r.Op < 0 || r.Grant < 0 || r.Client < 0:
 		return fmt.Errorf("key %q: a token, op, grant or client below zero: %w", r.Key, ErrBadRequest)
+	case !write && (r.Mode != "" || r.Base != 0 || r.Guard != ""):
+		return fmt.Errorf("key %q: a read with a mode, a base or a guard: %w", r.Key, ErrBadRequest)
+	case r.Mode != WritePlain && r.Mode != WriteIfVersion && r.Mode != WriteAdd:
+		return fmt.Errorf("key %q: mode %q: want none, %s or %s: %w", r.Key, r.Mode, WriteIfVersion, WriteAdd, ErrBadRequest)
+	case r.Base < 0 || r.Base > 0 && r.Mode != WriteIfVersion:
+		return fmt.Errorf("key %q: base %d in a write of mode %q: %w", r.Key, r.Base, r.Mode, ErrBadRequest)
+	case len(r.Guard) > MaxGuard || !utf8.ValidString(r.Guard):
+		return fmt.Errorf("key %q: a guard of %d bytes, at most %d of text are allowed: %w", r.Key, len(r.Guard), MaxGuard, ErrBadRequest)
+	case write && f.Guarded && (r.Guard == "" || r.Token == 0):
+		return fmt.Errorf("key %q: a write that names no lock key to a guarded store; use a lock that does (etcd-txn), or another store: %w",
+			r.Key, ErrBadRequest)
+	case !f.Guarded && r.Guard != "":
+		return fmt.Errorf("key %q: a write under a guard to a store that looks at none: %w", r.Key, ErrBadRequest)
 	case write && r.Token == 0 && f.Writes:
 		// Neither accepting nor refusing would be honest: the first leaves a hole in the fence, the second would look like
 		// a stale write. The pairing is wrong, and it is said before anything is concluded from it.
 		return fmt.Errorf("key %q: a write without a fencing token to a fenced store; use a lock that issues tokens, or an unfenced store: %w",
 			r.Key, ErrBadRequest)
+	}
+	return nil
+}
+
+// validPage refuses a piece of the ledger that nobody can mean.
+func validPage(after int64, limit int) error {
+	if after < 0 || limit < 1 || limit > MaxEntries {
+		return fmt.Errorf("entries after %d, limit %d (1 to %d): %w", after, limit, MaxEntries, ErrBadRequest)
 	}
 	return nil
 }

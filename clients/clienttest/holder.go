@@ -22,11 +22,13 @@ import (
 // childVar holds the order of a process that is to play a holder.
 const childVar = "LOCKCHAOS_CLIENTTEST_HOLDER"
 
-type order struct {
+type command struct {
 	Kind  string
 	Key   string
 	Nodes []string
 	TTL   int64
+
+	Client int
 }
 
 // Child plays a holder, and does not return, in a process that the suite started for that. Elsewhere it returns at once. Call
@@ -36,7 +38,7 @@ func Child(kinds ...clients.Kind) {
 	if text == "" {
 		return
 	}
-	var o order
+	var o command
 	if err := json.Unmarshal([]byte(text), &o); err != nil {
 		fmt.Println("error", err)
 		os.Exit(1)
@@ -55,9 +57,9 @@ func Child(kinds ...clients.Kind) {
 }
 
 // hold acquires the key and then obeys lines on stdin, until its end. Every answer is a line.
-func hold(kind clients.Kind, o order) error {
+func hold(kind clients.Kind, o command) error {
 	ctx := context.Background()
-	l, err := kind.Open(ctx, clients.Config{Nodes: o.Nodes, TTL: o.TTL, Client: 99, Seed: 99})
+	l, err := kind.Open(ctx, clients.Config{Nodes: o.Nodes, TTL: o.TTL, Client: o.Client, Seed: 99})
 	if err != nil {
 		return err
 	}
@@ -128,7 +130,12 @@ type holder struct {
 
 func (s *suite) startHolder(key string) *holder {
 	s.Helper()
-	text, err := json.Marshal(order{s.kind.Name, key, s.Nodes, int64(s.TTL)})
+	return s.startHolderAs(99, key)
+}
+
+func (s *suite) startHolderAs(client int, key string) *holder {
+	s.Helper()
+	text, err := json.Marshal(command{s.kind.Name, key, s.Nodes, int64(s.TTL), client})
 	if err != nil {
 		s.Fatal(err)
 	}

@@ -16,11 +16,14 @@ func killedHolder(s *suite) {
 	b, key := s.open(), s.key()
 	h := s.startHolder(key)
 	token := h.expectGrant()
-	if _, err := s.try(b, key); !errors.Is(err, clients.ErrBusy) {
-		s.Errorf("the holder lives: %v", err)
-	}
+	rest := s.fill(key, s.spare())
+	s.busy(b, key, "the holder lives")
 	h.kill()
 	start := time.Now()
+	s.drain(rest)
+	if s.spare() > 0 {
+		s.drain(s.house(key))
+	}
 	g := s.acquire(b, key)
 	if took := time.Since(start); took > s.gone() {
 		s.Errorf("the dead holder's lock was free after %v, the TTL is %v", took, s.TTL)
@@ -31,6 +34,10 @@ func killedHolder(s *suite) {
 
 // frozenHolder stops the holder's process until another has the key, as a long garbage collection would.
 func frozenHolder(s *suite) {
+	if s.kind.Claims.NoExpiry && s.kind.Control == "" {
+		frozenKeeps(s)
+		return
+	}
 	b, key := s.open(), s.key()
 	h := s.startHolder(key)
 	token := h.expectGrant()
@@ -62,6 +69,24 @@ func frozenHolder(s *suite) {
 	if again := h.expectGrant(); s.kind.Claims.Token == "fencing" && again <= token {
 		s.Errorf("token %d after %d", again, token)
 	}
+}
+
+// frozenKeeps: a lock that never expires by itself stays with a holder that is stopped, for longer than any TTL, until it
+// runs on and gives it back, or finds that it was silent for too long.
+func frozenKeeps(s *suite) {
+	b, key := s.open(), s.key()
+	h := s.startHolder(key)
+	h.expectGrant()
+	h.signal(syscall.SIGSTOP)
+	for stopped := time.Now(); time.Since(stopped) < 2*s.TTL; {
+		if _, err := s.try(b, key); !errors.Is(err, clients.ErrBusy) {
+			s.Fatalf("the holder is only stopped: %v", err)
+		}
+	}
+	h.signal(syscall.SIGCONT)
+	h.send("release")
+	h.expect("released")
+	s.release(b, s.acquire(b, key))
 }
 
 // staleRelease lets a grant expire, without its client knowing, and releases it when another holds the key.
@@ -96,9 +121,9 @@ func (s *suite) stillHeld(l clients.Lock, g clients.Grant) {
 			s.Errorf("the hold should stand: %v", err)
 		}
 	}
-	if _, err := s.try(s.open(), g.Key); !errors.Is(err, clients.ErrBusy) {
-		s.Errorf("the key should be taken: %v", err)
-	}
+	rest := s.fill(g.Key, s.spare())
+	s.busy(s.open(), g.Key, "the key should be taken")
+	s.drain(rest)
 }
 
 // frozenService stops the service in the middle of things. Whatever was asked may be carried out when it goes on.
@@ -106,12 +131,12 @@ func frozenService(s *suite) {
 	a, b, key, free := s.open(), s.open(), s.key(), s.key()
 	s.release(b, s.acquire(b, free)) // b is connected, so that what it asks is sent
 	g := s.acquire(a, key)
-	s.Stop(s.T)
+	s.Stop(s.t)
 	thawed := false
 	thaw := func() {
 		if !thawed {
 			thawed = true
-			s.Continue(s.T)
+			s.Continue(s.t)
 		}
 	}
 	defer thaw()

@@ -25,7 +25,7 @@ var Lease = clients.Kind{
 	Name:      "etcd-lease",
 	About:     "etcd's own lock: a session with a lease and a queue of keys; the token is the create revision of the lock's key",
 	Service:   "etcd",
-	Claims:    clients.Claims{Validity: "session", Token: "fencing", Permits: 1},
+	Claims:    clients.Claims{Validity: "session", Token: "fencing", Permits: 1, Fair: true, WakesOne: true},
 	LostGrace: lostGrace,
 	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
 		return open(c)
@@ -51,15 +51,16 @@ type lock struct {
 	seconds int64 // TTL that is asked for
 	lost    chan clients.Loss
 
-	mu      sync.Mutex
-	session *session
+	mu       sync.Mutex
+	session  *session          // the newest
+	sessions map[*session]bool // that have not ended, as far as is known
 
 	// background are tasks that end with the client's context at the latest.
 	background sync.WaitGroup
 }
 
 // open makes the client. It connects in the background.
-func open(c clients.Config) (clients.Lock, error) {
+func open(c clients.Config) (*lock, error) {
 	if len(c.Nodes) == 0 {
 		return nil, errors.New("an etcd lock needs the address of at least one member; none was configured")
 	}
@@ -75,7 +76,7 @@ func open(c clients.Config) (clients.Lock, error) {
 		return nil, fmt.Errorf("etcd at %s: %w", strings.Join(c.Nodes, ","), err)
 	}
 	second := int64(time.Second)
-	return &lock{client: client, seconds: (c.TTL + second - 1) / second, lost: make(chan clients.Loss, 16)}, nil
+	return &lock{client: client, seconds: (c.TTL + second - 1) / second, lost: make(chan clients.Loss, 16), sessions: map[*session]bool{}}, nil
 }
 
 // stampTxn notes when a transaction was answered: the waiter was in the queue by then.
@@ -89,13 +90,18 @@ func stampTxn(ctx context.Context, method string, req, reply any, cc *grpc.Clien
 
 // Acquire waits in the queue until ctx is done.
 func (l *lock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
+	return l.acquire(ctx, key, l.attempt)
+}
+
+// acquire makes attempts until ctx is done. An attempt returns what is held and when the waiter was enqueued, 0 if that is not known.
+func (l *lock) acquire(ctx context.Context, key string, attempt func(context.Context, string) (*hold, int64, error)) (clients.Grant, error) {
 	g := clients.Grant{Key: key}
 	err := ctx.Err()
 	for ctx.Err() == nil {
 		start := monotime.Now()
 		var h *hold
 		var enqueued int64
-		h, enqueued, err = l.attempt(ctx, key)
+		h, enqueued, err = attempt(ctx, key)
 		if err == nil {
 			// An earlier attempt of this call, if any, was about a key of a session that is over: it cannot have been this grant.
 			return clients.Grant{Key: key, Token: h.revision, Attempt: start, First: start, Enqueued: enqueued, Secret: h}, nil
@@ -189,17 +195,26 @@ func revision(m *concurrency.Mutex) int64 {
 
 // Release deletes the key. The library answers ok even if it was not there.
 func (l *lock) Release(ctx context.Context, g clients.Grant) error {
+	return l.release(ctx, g, func(h *hold) error {
+		err := h.mutex.Unlock(ctx)
+		if errors.Is(err, concurrency.ErrLockReleased) {
+			return clients.ErrNotHeld
+		}
+		return err
+	})
+}
+
+// release gives a hold back. If that is not answered, its session is given up.
+func (l *lock) release(ctx context.Context, g clients.Grant, free func(*hold) error) error {
 	h, ok := g.Secret.(*hold)
 	if !ok || h.lock != l {
 		return fmt.Errorf("release %q: the grant is not one of this client's: %w", g.Key, clients.ErrNotHeld)
 	}
 	err := ctx.Err() // over already: nothing is sent
 	if err == nil {
-		err = h.mutex.Unlock(ctx)
+		err = free(h)
 		h.session.remove(h)
-		if errors.Is(err, concurrency.ErrLockReleased) {
-			err = clients.ErrNotHeld
-		} else if err != nil {
+		if err != nil && !clients.Definite(err) {
 			l.giveUp(h.session)
 		}
 	}
@@ -242,7 +257,7 @@ func (l *lock) GrantedTTL() int64 {
 // Close revokes the lease, and with it deletes every key, and closes the connections.
 func (l *lock) Close(ctx context.Context) error {
 	var errs []error
-	if s := l.current(); s != nil {
+	for _, s := range l.alive() {
 		s.end() // what the client gives up itself is not lost
 		s.Orphan()
 		if err := l.revoke(ctx, s); err != nil {

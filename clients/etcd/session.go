@@ -29,10 +29,10 @@ type session struct {
 type hold struct {
 	lock     *lock
 	session  *session
-	mutex    *concurrency.Mutex
-	key      string // of the lock
-	path     string // of our key in the queue
-	revision int64  // that created it
+	mutex    *concurrency.Mutex // of etcd-lease only
+	key      string             // of the lock
+	path     string             // of our key in the queue
+	revision int64              // that created it
 }
 
 // openSession returns the client's session, a new one if there is none. The lease is granted within ctx; NewSession itself would wait
@@ -41,6 +41,11 @@ func (l *lock) openSession(ctx context.Context) (*session, error) {
 	if s := l.current(); s != nil {
 		return s, nil
 	}
+	return l.newSession(ctx)
+}
+
+// newSession opens a session, which is the client's present one from then on.
+func (l *lock) newSession(ctx context.Context) (*session, error) {
 	lease, err := l.client.Grant(ctx, l.seconds)
 	if err != nil {
 		return nil, fmt.Errorf("open a session: %w", err)
@@ -55,9 +60,13 @@ func (l *lock) openSession(ctx context.Context) (*session, error) {
 	s := &session{Session: kept, ttl: time.Duration(lease.TTL) * time.Second, holds: map[*hold]bool{}}
 	l.mu.Lock()
 	l.session = s
+	l.sessions[s] = true
 	l.mu.Unlock()
 	l.background.Go(func() {
 		<-s.Done()
+		l.mu.Lock()
+		delete(l.sessions, s)
+		l.mu.Unlock()
 		l.tell(s.end(), "the session ended: its lease expired, or could not be kept alive")
 	})
 	return s, nil
@@ -71,6 +80,19 @@ func (l *lock) current() *session {
 		return nil
 	}
 	return l.session
+}
+
+// alive returns all sessions that have not ended.
+func (l *lock) alive() []*session {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var all []*session
+	for s := range l.sessions {
+		if !s.ended() {
+			all = append(all, s)
+		}
+	}
+	return all
 }
 
 func (s *session) ended() bool {

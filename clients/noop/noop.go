@@ -1,8 +1,11 @@
 // Package noop has a lock that is none: it grants at once, to everyone.
 //
-// It measures the harness. With a lock that costs nothing, what is left of an op's time is the driver's own: the pipe to the
+// Noop measures the harness. With a lock that costs nothing, what is left of an op's time is the driver's own: the pipe to the
 // worker, the stamps, the recorder. It declares that it may be held by everyone at once, so it breaks no promise; it is not
 // for scenarios, and no verdict about it means anything.
+//
+// Cas and ConditionalUpdate are for scenarios: applications that take no lock, and leave it to the store that no update is lost. What is
+// called their grant is the stretch of work between a read and its write.
 package noop
 
 import (

@@ -7,13 +7,13 @@ import (
 	"errors"
 	"fmt"
 	mathrand "math/rand/v2"
-	"net"
+	"strings"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/clients/redisconn"
 	"github.com/lockchaos/lockchaos/monotime"
 )
 
@@ -24,7 +24,7 @@ var Setnx = clients.Kind{
 	Service: "redis",
 	Claims:  clients.Claims{Validity: "from_invocation", Token: "none", Confirms: []string{"release"}, Permits: 1},
 	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
-		return open(c, takeSetnx)
+		return Open(c, Algorithm{})
 	},
 }
 
@@ -35,18 +35,14 @@ var SetnxFenced = clients.Kind{
 	Service: "redis",
 	Claims:  clients.Claims{Validity: "from_invocation", Token: "fencing", Confirms: []string{"release"}, Permits: 1},
 	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
-		return open(c, takeFenced)
+		return Open(c, Algorithm{Take: takeFenced})
 	},
 }
 
-// take is one attempt to take the key for the value. again says that an earlier attempt with this value is open, so the key may
-// already be ours. The token is 0 where the lock has none.
-type take func(ctx context.Context, l *lock, key, value string, again bool) (token int64, taken bool, err error)
-
 type lock struct {
 	client *goredis.Client
-	cutter *cutter
-	take   take
+	cutter *redisconn.Cutter
+	how    Algorithm
 	addr   string
 	ttl    time.Duration
 	number int // the client's, for values that a human can read in the server
@@ -54,35 +50,31 @@ type lock struct {
 	grace  time.Duration // of an attempt in progress when the context ends
 }
 
-// open makes the client. It connects with the first call.
-func open(c clients.Config, how take) (*lock, error) {
-	ttl := time.Duration(c.TTL)
+// Open makes a client of the algorithm on one server. It connects with the first call.
+func Open(c clients.Config, how Algorithm) (clients.Lock, error) { return open(c, how) }
+
+func open(c clients.Config, how Algorithm) (*lock, error) {
 	if len(c.Nodes) != 1 {
 		return nil, fmt.Errorf("a lock on one redis server was given %d addresses; configure exactly one", len(c.Nodes))
 	}
-	if ttl < time.Millisecond {
-		return nil, fmt.Errorf("redis at %s: a TTL of %v; redis expires keys by whole milliseconds, configure at least one", c.Nodes[0], ttl)
+	l, err := unconnected(c, how)
+	if err != nil {
+		return nil, err
 	}
-	l := &lock{cutter: new(cutter), take: how, addr: c.Nodes[0], ttl: ttl, number: c.Client, grace: min(ttl/5, 100*time.Millisecond),
-		jitter: mathrand.New(mathrand.NewPCG(c.Seed, uint64(c.Client)))}
-	l.client = newClient(l.addr, l.cutter.dial)
+	options := redisconn.Options(l.addr)
+	options.Dialer = l.cutter.Dial
+	l.client = goredis.NewClient(options)
 	return l, nil
 }
 
-// newClient makes a client whose calls end with their context. dial is nil for calls that heed a deadline only.
-func newClient(addr string, dial func(ctx context.Context, network, addr string) (net.Conn, error)) *goredis.Client {
-	return goredis.NewClient(&goredis.Options{
-		Addr:          addr,
-		Dialer:        dial,
-		Protocol:      2,
-		MaxRetries:    -1, // a hidden retry could take the key twice
-		DialerRetries: 1,
-		PoolSize:      2,                    // one call at a time; one more for a connection that is still being given up
-		ReadTimeout:   -1, WriteTimeout: -1, // the context decides
-		ContextTimeoutEnabled:    true,
-		DisableIdentity:          true,
-		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-	})
+// unconnected makes a lock that has no client yet.
+func unconnected(c clients.Config, how Algorithm) (*lock, error) {
+	ttl, addr := time.Duration(c.TTL), strings.Join(c.Nodes, ",")
+	if ttl < time.Millisecond {
+		return nil, fmt.Errorf("redis at %s: a TTL of %v; redis expires keys by whole milliseconds, configure at least one", addr, ttl)
+	}
+	return &lock{cutter: new(redisconn.Cutter), how: how.complete(), addr: addr, ttl: ttl, number: c.Client, grace: min(ttl/5, 100*time.Millisecond),
+		jitter: mathrand.New(mathrand.NewPCG(c.Seed, uint64(c.Client)))}, nil
 }
 
 // secret is what recognises a grant: the value under its key. since is when the attempt that took it began, by the process's own
@@ -94,54 +86,69 @@ type secret struct {
 
 // Acquire polls until the key is taken or ctx is done.
 func (l *lock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
-	value := l.newValue()
+	r := l.request(key, newValue(l.number))
 	g := clients.Grant{Key: key}
+	var asked int64   // when the first answered attempt began
 	last := ctx.Err() // of the last attempt; nil when the server answered that the key is taken
 	pause := l.pauses()
 	for ctx.Err() == nil {
 		start, since := monotime.Now(), time.Now()
-		var taken bool
-		g.Token, taken, last = l.attempt(ctx, key, value, g.First != 0)
-		if taken {
-			g.Attempt, g.Secret = start, secret{value, since}
+		r.Again = g.First != 0
+		var a Answer
+		a, last = l.attempt(ctx, r)
+		if a.Enqueued {
+			g.Enqueued = monotime.Now()
+		}
+		if a.Taken {
+			g.Token, g.Attempt, g.Secret = a.Token, start, secret{r.Value, since}
 			if g.First == 0 {
 				g.First = start
 			}
 			return g, nil
 		}
-		if last != nil && g.First == 0 && !notSent(last) {
+		switch {
+		case last == nil && asked == 0:
+			asked = start
+		case last != nil && g.First == 0 && !redisconn.NotSent(last):
 			g.First = start
 		}
 		wait(ctx, pause())
 	}
-	return clients.Grant{Key: key, First: g.First}, l.giveUp(ctx, key, value, g.First != 0, last)
+	return l.giveUp(ctx, r, clients.Grant{Key: key, First: g.First}, asked, last)
 }
 
 // attempt tries once. It outlives the context by the grace.
-func (l *lock) attempt(ctx context.Context, key, value string, again bool) (token int64, taken bool, err error) {
+func (l *lock) attempt(ctx context.Context, r Request) (Answer, error) {
 	ctx, cancel := withGrace(ctx, l.grace)
 	defer cancel()
-	defer l.cutter.watch(ctx)()
-	return l.take(ctx, l, key, value, again)
+	defer l.cutter.Watch(ctx)()
+	return l.how.Take(ctx, r)
 }
 
 // giveUp says why there is no grant. With an attempt open it first deletes what may have been taken, as far as that can
 // be done soon; the error stays open all the same, since a request that is still on its way may be carried out later.
-func (l *lock) giveUp(ctx context.Context, key, value string, open bool, last error) error {
-	if open {
+// A waiter that stands in a queue leaves it; if that is not answered, it stands there for a while.
+func (l *lock) giveUp(ctx context.Context, r Request, g clients.Grant, asked int64, last error) (clients.Grant, error) {
+	open, queued := g.First != 0, l.how.Queues && asked != 0
+	var undo error
+	if open || queued {
 		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.grace)
 		defer cancel()
-		_, undo := l.compareAndDelete(clean, key, value)
-		if undo != nil {
-			undo = fmt.Errorf("and cleaning up: %w", undo)
+		if _, err := l.free(clean, r); err != nil {
+			undo = fmt.Errorf("and cleaning up: %w", err)
 		}
-		return fmt.Errorf("acquire %q from redis at %s: an attempt was not answered, it may hold the key until its TTL of %v ends: %w",
-			key, l.addr, l.ttl, errors.Join(last, undo))
 	}
-	if last == nil {
-		return fmt.Errorf("acquire %q from redis at %s: %w", key, l.addr, clients.ErrBusy)
+	switch {
+	case open:
+		return g, fmt.Errorf("acquire %q from redis at %s: an attempt was not answered, it may hold the key until its TTL of %v ends: %w",
+			r.Key, l.addr, l.ttl, errors.Join(last, undo))
+	case undo != nil:
+		g.First = asked
+		return g, fmt.Errorf("acquire %q from redis at %s: gave up waiting, and may stand in the queue for a TTL of %v: %w", r.Key, l.addr, l.ttl, undo)
+	case last == nil:
+		last = clients.ErrBusy
 	}
-	return fmt.Errorf("acquire %q from redis at %s: %w", key, l.addr, last)
+	return g, fmt.Errorf("acquire %q from redis at %s: %w", r.Key, l.addr, last)
 }
 
 // Release deletes the key if it still has the grant's value.
@@ -151,11 +158,11 @@ func (l *lock) Release(ctx context.Context, g clients.Grant) error {
 		return fmt.Errorf("release %q: the grant is not one of this lock's: %w", g.Key, clients.ErrNotHeld)
 	}
 	err := ctx.Err() // over already: nothing is sent
-	deleted := false
+	freed := false
 	if err == nil {
-		deleted, err = l.compareAndDelete(ctx, g.Key, s.value)
+		freed, err = l.free(ctx, l.request(g.Key, s.value))
 	}
-	if err == nil && !deleted {
+	if err == nil && !freed {
 		err = clients.ErrNotHeld
 	}
 	if err != nil {
@@ -164,18 +171,27 @@ func (l *lock) Release(ctx context.Context, g clients.Grant) error {
 	return nil
 }
 
+func (l *lock) free(ctx context.Context, r Request) (freed bool, err error) {
+	defer l.cutter.Watch(ctx)()
+	return l.how.Free(ctx, r)
+}
+
 // Held asks the server whether the key still has the grant's value.
 func (l *lock) Held(ctx context.Context, g clients.Grant) error {
 	s, _ := g.Secret.(secret)
-	defer l.cutter.watch(ctx)()
-	value, err := l.client.Get(ctx, lockKey(g.Key)).Result()
+	defer l.cutter.Watch(ctx)()
+	has, err := l.how.Has(ctx, l.request(g.Key, s.value))
 	switch {
-	case errors.Is(err, goredis.Nil), err == nil && value != s.value:
-		return fmt.Errorf("%q at redis %s is no longer ours: %w", g.Key, l.addr, clients.ErrNotHeld)
 	case err != nil:
 		return fmt.Errorf("ask redis at %s who holds %q: %w", l.addr, g.Key, err)
+	case !has:
+		return fmt.Errorf("%q at redis %s is no longer ours: %w", g.Key, l.addr, clients.ErrNotHeld)
 	}
 	return nil
+}
+
+func (l *lock) request(key, value string) Request {
+	return Request{Client: l.client, Key: key, Value: value, TTL: l.ttl}
 }
 
 // Close gives up the connections. What is held stays so until it expires: only the TTL frees the lock of a client that went away.
@@ -187,10 +203,10 @@ func (l *lock) Close(context.Context) error {
 }
 
 // newValue is random beyond any plan's seed: two incarnations of a client must never share a value.
-func (l *lock) newValue() string {
+func newValue(client int) string {
 	var b [12]byte
 	_, _ = rand.Read(b[:]) // never fails, by its documentation
-	return fmt.Sprintf("c%d-%s", l.number, hex.EncodeToString(b[:]))
+	return fmt.Sprintf("c%d-%s", client, hex.EncodeToString(b[:]))
 }
 
 // pauses returns the pauses between attempts: random, so that waiters do not move in step, and growing, so that a crowd of
@@ -222,10 +238,4 @@ func withGrace(ctx context.Context, grace time.Duration) (context.Context, conte
 		stop()
 		cancel()
 	}
-}
-
-// notSent tells whether the error says that there was no connection to send anything on.
-func notSent(err error) bool {
-	var op *net.OpError
-	return errors.As(err, &op) && op.Op == "dial"
 }

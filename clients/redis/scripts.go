@@ -2,12 +2,15 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	goredis "github.com/redis/go-redis/v9"
 )
 
-func lockKey(key string) string  { return "lock:{" + key + "}" }
+// LockKey is the name of the server's key for a lock.
+func LockKey(key string) string { return "lock:{" + key + "}" }
+
 func tokenKey(key string) string { return "token:{" + key + "}" }
 
 // Script.Run sends the script's hash, and the script itself when the server answers NOSCRIPT. That is no retry:
@@ -42,28 +45,36 @@ return 0`)
 )
 
 // takeSetnx takes the key with a plain SET; where an earlier attempt may have done so, it looks for its own value.
-func takeSetnx(ctx context.Context, l *lock, key, value string, again bool) (int64, bool, error) {
-	err := l.client.SetArgs(ctx, lockKey(key), value, goredis.SetArgs{Mode: "NX", TTL: l.ttl}).Err()
+func takeSetnx(ctx context.Context, r Request) (Answer, error) {
+	err := r.Client.SetArgs(ctx, LockKey(r.Key), r.Value, goredis.SetArgs{Mode: "NX", TTL: r.TTL}).Err()
 	if err != goredis.Nil {
-		return 0, err == nil, err
+		return Answer{Taken: err == nil}, err
 	}
-	if !again {
-		return 0, false, nil
+	if !r.Again {
+		return Answer{}, nil
 	}
-	n, err := extendOwn.Run(ctx, l.client, []string{lockKey(key)}, value, l.ttl.Milliseconds()).Int64()
-	return 0, err == nil && n == 1, err
+	taken, err := r.Run(ctx, extendOwn, LockKey(r.Key))
+	return Answer{Taken: taken == 1}, err
 }
 
-func takeFenced(ctx context.Context, l *lock, key, value string, _ bool) (int64, bool, error) {
-	token, err := takeWithToken.Run(ctx, l.client, []string{lockKey(key), tokenKey(key)}, value, l.ttl.Milliseconds()).Int64()
+func takeFenced(ctx context.Context, r Request) (Answer, error) {
+	token, err := r.Run(ctx, takeWithToken, LockKey(r.Key), tokenKey(r.Key))
 	if err == nil && token < 0 {
-		err = fmt.Errorf("the token counter %s stands at %d; something else wrote to it", tokenKey(key), token)
+		err = fmt.Errorf("the token counter %s stands at %d; something else wrote to it", tokenKey(r.Key), token)
 	}
-	return token, err == nil && token > 0, err
+	return Answer{Token: token, Taken: err == nil && token > 0}, err
 }
 
-func (l *lock) compareAndDelete(ctx context.Context, key, value string) (deleted bool, err error) {
-	defer l.cutter.watch(ctx)()
-	n, err := deleteOwn.Run(ctx, l.client, []string{lockKey(key)}, value).Int64()
+// compareAndDelete is how all but the locks with a queue and the semaphore are given back.
+func compareAndDelete(ctx context.Context, r Request) (deleted bool, err error) {
+	n, err := r.Run(ctx, deleteOwn, LockKey(r.Key))
 	return n == 1, err
+}
+
+func hasValue(ctx context.Context, r Request) (has bool, err error) {
+	value, err := r.Client.Get(ctx, LockKey(r.Key)).Result()
+	if errors.Is(err, goredis.Nil) {
+		return false, nil
+	}
+	return err == nil && value == r.Value, err
 }

@@ -10,6 +10,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/clients/redisconn"
 )
 
 // Watchdog is the lock redis-watchdog: redis-setnx with a lease that is renewed every third of the TTL until the grant is given
@@ -48,11 +49,11 @@ type watchdog struct {
 }
 
 func openWatchdog(c clients.Config) (clients.Lock, error) {
-	l, err := open(c, takeSetnx)
+	l, err := open(c, Algorithm{})
 	if err != nil {
 		return nil, err
 	}
-	w := &watchdog{lock: l, renewals: newClient(l.addr, nil), lost: make(chan clients.Loss), holds: map[string]context.CancelFunc{}}
+	w := &watchdog{lock: l, renewals: goredis.NewClient(redisconn.Options(l.addr)), lost: make(chan clients.Loss), holds: map[string]context.CancelFunc{}}
 	w.life, w.end = context.WithCancel(context.Background())
 	return w, nil
 }
@@ -147,6 +148,6 @@ func (w *watchdog) extend(ctx context.Context, key, value string, expiry time.Ti
 	defer cancel()
 	ctx, cancelOne := context.WithTimeout(ctx, w.ttl/3)
 	defer cancelOne()
-	n, err := extendOwn.Run(ctx, w.renewals, []string{lockKey(key)}, value, w.ttl.Milliseconds()).Int64()
+	n, err := Request{Client: w.renewals, Value: value, TTL: w.ttl}.Run(ctx, extendOwn, LockKey(key))
 	return n == 1, err
 }

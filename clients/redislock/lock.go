@@ -8,9 +8,9 @@ import (
 
 	"github.com/bsm/redislock"
 	goredis "github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/clients/redisconn"
 )
 
 // Redislock is the lock redislock.
@@ -46,18 +46,10 @@ func open(c clients.Config) (clients.Lock, error) {
 		return nil, fmt.Errorf("redis at %s: a TTL of %v; redis expires keys by whole milliseconds, configure at least one", c.Nodes[0], ttl)
 	}
 	l := &lock{trace: &trace{backoff: redislock.LinearBackoff(max(ttl/50, time.Millisecond))}, addr: c.Nodes[0], ttl: ttl, grace: min(ttl/5, 100*time.Millisecond)}
-	l.client = goredis.NewClient(&goredis.Options{
-		Addr:          l.addr,
-		Protocol:      2,
-		MaxRetries:    -1, // hidden retries would hide when the grant began
-		DialerRetries: 1,
-		PoolSize:      2, // one call at a time; one more for a connection that is still being given up
-		ReadTimeout:   min(ttl, longestAnswer), WriteTimeout: min(ttl, longestAnswer),
-		ContextTimeoutEnabled:    true,
-		DisableIdentity:          true,
-		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-	})
-	l.client.AddHook(l.trace)
+	options := redisconn.Options(l.addr)
+	options.ReadTimeout, options.WriteTimeout = min(ttl, longestAnswer), min(ttl, longestAnswer)
+	l.client = goredis.NewClient(options)
+	l.client.AddHook(redisconn.Observer{Sending: l.trace.Sending, Done: l.trace.done})
 	l.library = redislock.New(l.client)
 	return l, nil
 }
@@ -70,7 +62,7 @@ func (l *lock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 	patient, stop := l.patient(ctx)
 	defer stop()
 	l.trace.begin(stop)
-	defer context.AfterFunc(ctx, l.trace.end)()
+	defer context.AfterFunc(ctx, l.trace.End)()
 	obtained, err := l.library.Obtain(patient, lockKey(key), l.ttl, &redislock.Options{RetryStrategy: l.trace})
 	if err == nil {
 		start := l.trace.start

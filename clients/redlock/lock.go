@@ -21,11 +21,22 @@ var Redlock = clients.Kind{
 	Service: "redis-five",
 	Claims:  clients.Claims{Validity: "library", Token: "none", Confirms: []string{"release"}, Permits: 1},
 	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
-		return open(c)
+		return Open(c, Rules{})
 	},
 }
 
+// Rules are what may be changed in the algorithm, to see what each is good for. The zero value is the algorithm as it is described.
+type Rules struct {
+	// Quorum is how many servers must have taken the key; 0: a majority.
+	Quorum int
+	// Patient: a server's answer is waited for as long as the caller has time, however little is then left of the TTL.
+	Patient bool
+	// Whole: a grant is said to be good for the whole TTL, whatever asking took.
+	Whole bool
+}
+
 type lock struct {
+	rules  Rules
 	nodes  []node
 	quorum int
 	ttl    time.Duration
@@ -42,11 +53,14 @@ const (
 	longestPatience  = 50 * time.Millisecond
 )
 
+// longestWait is how long a patient client without a deadline waits.
+const longestWait = time.Minute
+
 // minTTL is the shortest TTL of which the drift and an attempt leave something.
 const minTTL = 20 * time.Millisecond
 
-// open makes the clients. They connect with the first call.
-func open(c clients.Config) (clients.Lock, error) {
+// Open makes the clients. They connect with the first call.
+func Open(c clients.Config, rules Rules) (clients.Lock, error) {
 	ttl := time.Duration(c.TTL)
 	if len(c.Nodes) < 3 {
 		return nil, fmt.Errorf("redlock was given %d servers (%s); a majority that outlives a server needs three or more", len(c.Nodes), strings.Join(c.Nodes, ","))
@@ -54,10 +68,13 @@ func open(c clients.Config) (clients.Lock, error) {
 	if ttl < minTTL {
 		return nil, fmt.Errorf("redlock at %s: a TTL of %v; drift and attempts use up less than %v, configure more", strings.Join(c.Nodes, ","), ttl, minTTL)
 	}
-	l := &lock{quorum: len(c.Nodes)/2 + 1, ttl: ttl, drift: ttl/100 + 2*time.Millisecond, number: c.Client,
+	l := &lock{rules: rules, quorum: len(c.Nodes)/2 + 1, ttl: ttl, drift: ttl/100 + 2*time.Millisecond, number: c.Client,
 		jitter:   mathrand.New(mathrand.NewPCG(c.Seed, uint64(c.Client))),
 		patience: min(max(ttl/10, shortestPatience), longestPatience)}
 	l.lastly = 2 * l.patience
+	if rules.Quorum > 0 {
+		l.quorum = rules.Quorum
+	}
 	for _, addr := range c.Nodes {
 		l.nodes = append(l.nodes, newNode(addr, l.lastly))
 	}
@@ -98,8 +115,11 @@ func (l *lock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 func (l *lock) attempt(ctx context.Context, key string) (g clients.Grant, open bool, err error) {
 	value := l.newValue()
 	began := time.Now()
-	asked := l.all(ctx, l.patience, func(ctx context.Context, n node) (bool, error) { return n.take(ctx, lockKey(key), value, l.ttl) })
+	asked := l.all(ctx, l.patienceOf(ctx), func(ctx context.Context, n node) (bool, error) { return n.take(ctx, lockKey(key), value, l.ttl) })
 	validity := l.ttl - time.Since(began) - l.drift
+	if l.rules.Whole {
+		validity = l.ttl
+	}
 	taken := make([]bool, len(asked))
 	for i, a := range asked {
 		taken[i] = a.yes
@@ -123,6 +143,17 @@ func (l *lock) attempt(ctx context.Context, key string) (g clients.Grant, open b
 		return g, false, fmt.Errorf("a majority took longer than the TTL of %v allows; its keys were deleted again", l.ttl)
 	}
 	return g, false, fmt.Errorf("%d of %d servers took the key, %d are needed: %w", yes, len(asked), l.quorum, errs(asked))
+}
+
+// patienceOf is how long a server may take to answer an attempt.
+func (l *lock) patienceOf(ctx context.Context) time.Duration {
+	if !l.rules.Patient {
+		return l.patience
+	}
+	if deadline, limited := ctx.Deadline(); limited {
+		return max(l.patience, time.Until(deadline))
+	}
+	return longestWait
 }
 
 // Release deletes the value from all nodes.

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/lockchaos/lockchaos/clients/redisconn"
 )
 
 // node is one of the servers.
@@ -25,18 +25,9 @@ end
 return 0`)
 
 func newNode(addr string, timeout time.Duration) node {
-	return node{addr, goredis.NewClient(&goredis.Options{
-		Addr:          addr,
-		Protocol:      2,
-		MaxRetries:    -1, // a hidden retry of an unanswered SET would look like another's key
-		DialerRetries: 1,
-		DialTimeout:   timeout,
-		PoolSize:      2,                    // one call at a time; one more for a connection that is still being given up
-		ReadTimeout:   -1, WriteTimeout: -1, // the context's deadline decides
-		ContextTimeoutEnabled:    true,
-		DisableIdentity:          true,
-		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-	})}
+	options := redisconn.Options(addr)
+	options.DialTimeout = timeout
+	return node{addr, goredis.NewClient(options)}
 }
 
 // take asks for the key. yes false with no error: another has it.
@@ -71,8 +62,7 @@ type answer struct {
 
 // unknown tells whether the request may be carried out without our knowing: it failed after there was a connection to send it on.
 func (a answer) unknown() bool {
-	var op *net.OpError
-	return a.err != nil && !(errors.As(a.err, &op) && op.Op == "dial")
+	return a.err != nil && !redisconn.NotSent(a.err)
 }
 
 // all asks all nodes at once, each for no longer than the timeout. The context's end cuts nothing short: the timeout

@@ -13,9 +13,9 @@ import (
 	syncredis "github.com/go-redsync/redsync/v4/redis"
 	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
 	goredis9 "github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/clients/redisconn"
 )
 
 // Redsync is the lock redsync.
@@ -57,19 +57,11 @@ func open(c clients.Config) (clients.Lock, error) {
 		jitter: mathrand.New(mathrand.NewPCG(c.Seed, uint64(c.Client)))}
 	var pools []syncredis.Pool
 	for i, addr := range c.Nodes {
-		client := goredis9.NewClient(&goredis9.Options{
-			Addr:          addr,
-			Protocol:      2,
-			MaxRetries:    -1, // a hidden retry of an unanswered SET would look like another's key
-			DialerRetries: 1,
-			DialTimeout:   ttl / 10,
-			PoolSize:      2, // one call at a time; one more for a connection that is still being given up
-			ReadTimeout:   min(ttl, longestAnswer), WriteTimeout: min(ttl, longestAnswer),
-			ContextTimeoutEnabled:    true,
-			DisableIdentity:          true,
-			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-		})
-		client.AddHook(hook{l.trace, i})
+		options := redisconn.Options(addr)
+		options.DialTimeout = ttl / 10
+		options.ReadTimeout, options.WriteTimeout = min(ttl, longestAnswer), min(ttl, longestAnswer)
+		client := goredis9.NewClient(options)
+		client.AddHook(l.trace.observer(i))
 		l.clients = append(l.clients, client)
 		pools = append(pools, goredis.NewPool(client))
 	}
@@ -86,7 +78,7 @@ func (l *lock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 	tries, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	l.trace.begin(stop)
-	defer context.AfterFunc(ctx, l.trace.end)()
+	defer context.AfterFunc(ctx, l.trace.End)()
 	err := m.LockContext(tries)
 	if err == nil {
 		// The value was taken by a majority in the last try, so the grant is no older than that.
@@ -132,7 +124,7 @@ func (l *lock) Release(ctx context.Context, g clients.Grant) error {
 func (l *lock) notReleased(err error) error {
 	answered := 0
 	for _, n := range l.trace.nodes {
-		if n.del == no {
+		if n.del == redisconn.No {
 			answered++
 		}
 	}

@@ -8,20 +8,33 @@ import (
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/clients/broken"
 	"github.com/lockchaos/lockchaos/clients/etcd"
 	"github.com/lockchaos/lockchaos/clients/noop"
+	"github.com/lockchaos/lockchaos/clients/postgres"
 	"github.com/lockchaos/lockchaos/clients/redis"
 	"github.com/lockchaos/lockchaos/clients/redislock"
 	"github.com/lockchaos/lockchaos/clients/redlock"
 	"github.com/lockchaos/lockchaos/clients/redsync"
+	"github.com/lockchaos/lockchaos/clients/zookeeper"
 	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
+	"github.com/lockchaos/lockchaos/store"
 )
 
 // locks is the catalogue: every lock that a scenario can name.
 func locks() []clients.Kind {
-	return []clients.Kind{redis.Setnx, redis.SetnxFenced, redis.Watchdog, redislock.Redislock, redlock.Redlock, redsync.Redsync, etcd.Lease}
+	honest := []clients.Kind{
+		redis.Setnx, redis.SetnxFenced, redis.Watchdog, redis.Fair, redislock.Redislock, redis.Semaphore, redis.Queue,
+		redis.Failover,
+		redlock.Redlock, redsync.Redsync,
+		etcd.Lease, etcd.LockAPI, etcd.Semaphore,
+		zookeeper.Recipe, zookeeper.Gozk,
+		postgres.Advisory, postgres.AdvisoryXact, postgres.Row, postgres.Lease,
+		etcd.Txn, noop.Cas, noop.ConditionalUpdate, // no locks: the store refuses what is stale
+	}
+	return append(append(honest, broken.Kinds()...), zookeeper.SessionBlind, zookeeper.Herd)
 }
 
 // workerLocks are those that a worker knows: the catalogue, and the lock that does nothing, for measuring the harness.
@@ -33,19 +46,40 @@ func nodesOf(name string) int {
 	return len(k.Nodes)
 }
 
+// nodeNames are the names of a service's nodes.
+func nodeNames(service string) (names []string) {
+	k, _ := backends.Lookup(service)
+	for _, n := range k.Nodes {
+		names = append(names, n.Name)
+	}
+	return names
+}
+
 // fault is what `list faults` tells of one fault.
 type fault struct{ name, about, targets, needs string }
 
-func faults() []fault {
-	return []fault{{"pause", "stops every thread of a client's process group (SIGSTOP), as a stop-the-world collection or a suspended virtual machine does",
-		"holder; at after-grant, between-read-and-write, before-write, random", "local runtime"}}
+func faults() (all []fault) {
+	for _, k := range nemesis.Kinds() {
+		all = append(all, fault{k.Name, k.About, k.Targets(), "any runtime"})
+	}
+	return all
+}
+
+// checkFault tells whether a fault can strike its target, where the lock's service has such nodes.
+func checkFault(lock string, f scenarios.Fault) error {
+	kind, err := lockKind(lock)
+	if err != nil {
+		return err
+	}
+	return nemesis.Check(f.Kind, nemesis.Target(f.Target), nemesis.Moment(f.When), nodeNames(kind.Service))
 }
 
 func catalogue() scenarios.Catalogue {
-	c := scenarios.Catalogue{Tokens: map[string]bool{}}
+	c := scenarios.Catalogue{Tokens: map[string]bool{}, Guards: map[string]bool{}, Engines: store.Engines(), CheckFault: checkFault}
 	for _, k := range locks() {
 		c.Locks = append(c.Locks, k.Name)
 		c.Tokens[k.Name] = k.Claims.Token == "fencing"
+		c.Guards[k.Name] = k.Writes == "guarded"
 	}
 	for _, f := range faults() {
 		c.Faults = append(c.Faults, f.name)

@@ -4,11 +4,14 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/hosts"
+	"github.com/lockchaos/lockchaos/netfault"
 	"github.com/spf13/cobra"
 )
 
@@ -28,7 +31,8 @@ Exit status: 0 scenarios can run here (perhaps with a stand-in), 3 they cannot.`
 				ok = ok && c.OK
 			}
 			programs, obstacle := servers(cmd.Context())
-			for _, c := range append(machine, programs...) {
+			faults := netfault.ProbeOutside(cmd.Context(), probeVerb) // what is missing costs faults, not scenarios
+			for _, c := range slices.Concat(machine, faults, programs, engineChecks(cmd.Context())) {
 				mark := "ok  "
 				if !c.OK {
 					mark = "MISS"
@@ -75,5 +79,48 @@ func servers(ctx context.Context) (checks []hosts.Check, obstacle bool) {
 			c.Fix = fmt.Sprintf("mend it, or set %s to the path of another one, or to miniredis for the stand-in", backends.RedisVar)
 		}
 	}
-	return []hosts.Check{c, {Name: "etcd", OK: true, Detail: "part of lockchaos"}}, obstacle
+	return []hosts.Check{c, {Name: "etcd", OK: true, Detail: "part of lockchaos"}, zookeeperCheck(ctx), postgresCheck(ctx)}, obstacle
+}
+
+// zookeeperCheck runs Java, which takes long to be of use, and looks for ZooKeeper's classes. Without them the scenarios of its locks cannot run, the
+// others can.
+func zookeeperCheck(ctx context.Context) hosts.Check {
+	c := hosts.Check{Name: "zookeeper", Fix: "apt-get install zookeeper openjdk-17-jre-headless, or set ZOOKEEPER_HOME and JAVA_HOME to the folders of releases"}
+	java, err := backends.FindJava()
+	if err == nil {
+		c.Detail, err = backends.FindZooKeeper()
+	}
+	if err == nil {
+		var version string
+		version, err = says(ctx, java, "-version")
+		c.Detail += " with " + version
+	}
+	if c.OK = err == nil; err != nil {
+		c.Detail = err.Error()
+	}
+	return c
+}
+
+func postgresCheck(ctx context.Context) hosts.Check {
+	c := hosts.Check{Name: "postgres", Fix: "apt-get install postgresql, or set " + backends.PostgresVar + " to the folder of postgres and initdb"}
+	bin, err := backends.FindPostgres()
+	if err == nil {
+		c.Detail, err = says(ctx, filepath.Join(bin, "postgres"), "--version")
+	}
+	if c.OK = err == nil; err != nil {
+		c.Detail = err.Error()
+	}
+	return c
+}
+
+// says returns the first line that a program prints.
+func says(ctx context.Context, program string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, versionLimit)
+	defer cancel()
+	text, err := exec.CommandContext(ctx, program, args...).CombinedOutput()
+	line, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
+	if err != nil {
+		return "", fmt.Errorf("%s does not start: %w: %s", program, err, line)
+	}
+	return line, nil
 }

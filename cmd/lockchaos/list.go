@@ -9,6 +9,7 @@ import (
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/scenarios"
 	"github.com/spf13/cobra"
 )
@@ -18,7 +19,7 @@ var lists = []struct {
 	name  string
 	print func(io.Writer) error
 }{
-	{"locks", listLocks}, {"services", listServices}, {"scenarios", listScenarios}, {"faults", listFaults}, {"properties", listProperties},
+	{"locks", listLocks}, {"services", listServices}, {"scenarios", listScenarios}, {"workloads", listWorkloads}, {"faults", listFaults}, {"properties", listProperties},
 }
 
 func listCommand() *cobra.Command {
@@ -28,7 +29,7 @@ func listCommand() *cobra.Command {
 	}
 	return &cobra.Command{
 		Use:       "list " + strings.Join(names, "|"),
-		Short:     "Say which locks, services, scenarios, faults and properties there are",
+		Short:     "Say which locks, services, scenarios, workloads, faults and properties there are",
 		ValidArgs: names,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -68,7 +69,11 @@ func listLocks(w io.Writer) error {
 		if confirms == "" {
 			confirms = "nothing"
 		}
-		rows = append(rows, []string{k.Name, k.Service, k.Claims.Validity, k.Claims.Token, confirms, described(k)})
+		valid := k.Claims.Validity
+		if valid == "" {
+			valid = "none"
+		}
+		rows = append(rows, []string{k.Name, k.Service, valid, k.Claims.Token, confirms, described(k)})
 	}
 	if err := table(w, rows); err != nil {
 		return err
@@ -89,7 +94,7 @@ func described(k clients.Kind) string {
 const locksLegend = `
 What a lock claims is what may be held against it.
 VALID     how long a grant is good for: from_invocation, the start of the attempt plus the TTL; session, until the lock tells of
-          its loss; library, as long as the library says
+          its loss; library, as long as the library says; none, no such claim
 TOKEN     fencing: rises with every grant, so that a store can refuse older ones; none
 CONFIRMS  ops whose success proves that the lock was still held
 `
@@ -129,6 +134,14 @@ func expected(e scenarios.Expect) string {
 		return "see its file"
 	}
 	return e.Severity
+}
+
+func listWorkloads(w io.Writer) error {
+	rows := [][]string{{"WORKLOAD", "WHAT EVERY CLIENT DOES, AGAIN AND AGAIN"}}
+	for _, k := range harness.Workloads() {
+		rows = append(rows, []string{k.Name, k.About})
+	}
+	return table(w, rows)
 }
 
 func listFaults(w io.Writer) error {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/hosts"
+	"github.com/lockchaos/lockchaos/hosts/docker/dockertest"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -20,7 +21,19 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && slices.Contains(internal, os.Args[1]) {
 		os.Exit(execute(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
 	}
-	testscript.Main(m, map[string]func(){"lockchaos": main})
+	if os.Getenv(runtimeVar) == "" {
+		os.Setenv(runtimeVar, runtimeLocal) // the tests of containers say so themselves
+	}
+	testscript.Main(tests{m}, map[string]func(){"lockchaos": main})
+}
+
+// tests ends what some of them share, when all are done.
+type tests struct{ *testing.M }
+
+func (t tests) Run() int {
+	defer removeStatic()
+	defer dockertest.Stop()
+	return t.M.Run()
 }
 
 // TestScripts runs what the command promises, as readable scripts.
@@ -31,6 +44,7 @@ func TestScripts(t *testing.T) {
 		Deadline: time.Now().Add(3 * time.Minute), // a script that waits for what never comes fails
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("LOCKCHAOS_REQUIRE", os.Getenv("LOCKCHAOS_REQUIRE"))
+			e.Setenv(runtimeVar, os.Getenv(runtimeVar))
 			return nil
 		},
 		Condition: func(cond string) (bool, error) {

@@ -88,7 +88,7 @@ func describe(out *reports.Scenario, plan *scenarios.Plan, folder string, run *r
 	if run.NoExpect {
 		again = append(again, "--no-expect")
 	}
-	out.Rerun = shell(again...)
+	out.Rerun = shell(append(again, run.Where...)...)
 	out.Recheck = shell(run.program(), "check", filepath.Join(folder, historyFile))
 }
 

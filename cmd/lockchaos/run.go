@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"runtime"
+	goruntime "runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,8 +26,18 @@ type runFlags struct {
 	parallel int
 	out      string
 	plan     string
+	scale    string
 	noExpect bool
+	images   []string
+	project  string
+	nodes    []string
 }
+
+// The scales of `--scale`.
+const (
+	scaleTest = "test" // the scenario's own times
+	scaleReal = "real" // those of production
+)
 
 func runCommand() *cobra.Command {
 	var f runFlags
@@ -43,6 +55,7 @@ properties alone decide: any that is violated makes the exit status 1.`,
 		Example: `  lockchaos run
   lockchaos run redis-setnx/pause-holder/unfenced --no-expect
   lockchaos run etcd-lease --seed 7
+  lockchaos run redis-setnx-fenced/pause-holder --scale real
   lockchaos run my-scenarios.yaml`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !cmd.Flags().Changed("seed") {
@@ -52,29 +65,37 @@ properties alone decide: any that is violated makes the exit status 1.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.runtime, "runtime", "auto", `where hosts live: "local" is a private network of namespaces; "auto" takes what this machine can`)
+	flags.StringVar(&f.runtime, "runtime", defaultRuntime(), `where hosts live: "local" is a private network of namespaces, "docker" starts containers, "compose" joins a
+project that runs; "auto" takes docker if an engine answers and has the images, else local`)
+	flags.StringArrayVar(&f.images, "image", nil, "image for a service's containers, as redis=IMAGE (may be repeated)")
+	flags.StringVar(&f.project, "project", "", "compose project, by its name or folder (default: that of this folder)")
+	flags.StringSliceVar(&f.nodes, "nodes", nil, "which services of the project are which nodes, as redis-1=my-redis,…")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of every random draw (default: a new one, printed)")
 	flags.DurationVar(&f.duration, "duration", 0, "length of each workload (default: the scenario's own)")
 	flags.IntVar(&f.parallel, "parallel", defaultParallel(), "how many scenarios run at once")
 	flags.StringVar(&f.out, "out", "runs", "folder for the runs' folders")
 	flags.StringVar(&f.plan, "plan", "", "run a saved plan.yaml again, instead of named scenarios")
+	flags.StringVar(&f.scale, "scale", scaleTest, `"test": the scenario's own, short times; "real": those of production, a TTL of 10 s and a holder that is frozen for 30 s`)
 	flags.BoolVar(&f.noExpect, "no-expect", false, "judge by the properties alone, whatever the scenario expects")
 	return cmd
 }
 
 // defaultParallel: scenarios mostly wait, so there may be more of them than processors.
-func defaultParallel() int { return min(16, 2*runtime.NumCPU()) }
+func defaultParallel() int { return min(16, 2*goruntime.NumCPU()) }
 
 // plans turns flags and words into what is to be run.
 func (f runFlags) plans(words []string) (name, about string, plans []scenarios.Plan, err error) {
-	if f.runtime != "auto" && f.runtime != "local" {
-		return "", "", nil, usage(fmt.Errorf("unknown runtime %q: this version has local", f.runtime))
+	if !slices.Contains(runtimes(), f.runtime) {
+		return "", "", nil, usage(fmt.Errorf("unknown runtime %q%s (there are %s)", f.runtime, suggest(f.runtime, runtimes()), strings.Join(runtimes(), ", ")))
 	}
 	if f.parallel < 1 {
 		return "", "", nil, usage(fmt.Errorf("--parallel %d: at least one scenario must run", f.parallel))
 	}
 	if f.duration < 0 {
 		return "", "", nil, usage(fmt.Errorf("--duration %v: it cannot be negative", f.duration))
+	}
+	if f.scale != scaleTest && f.scale != scaleReal {
+		return "", "", nil, usage(fmt.Errorf("unknown --scale %q: test or real", f.scale))
 	}
 	if f.plan != "" {
 		if len(words) > 0 {
@@ -84,22 +105,27 @@ func (f runFlags) plans(words []string) (name, about string, plans []scenarios.P
 		if err != nil {
 			return "", "", nil, usage(err)
 		}
-		if f.duration > 0 {
-			p.Scenario.Duration = scenarios.Duration(f.duration)
-		}
-		return p.Scenario.Name, p.Scenario.About, []scenarios.Plan{*p}, nil
+		return p.Scenario.Name, p.Scenario.About, []scenarios.Plan{f.timed(*p)}, nil
 	}
 	c, err := choose(words)
 	if err != nil {
 		return "", "", nil, err
 	}
 	for _, s := range c.scenarios {
-		if f.duration > 0 {
-			s.Duration = scenarios.Duration(f.duration)
-		}
-		plans = append(plans, scenarios.Plan{Seed: f.seed, Scenario: s})
+		plans = append(plans, f.timed(scenarios.Plan{Seed: f.seed, Scenario: s}))
 	}
 	return c.name, c.about, plans, nil
+}
+
+// timed sets a plan's times as the flags want them.
+func (f runFlags) timed(p scenarios.Plan) scenarios.Plan {
+	if f.scale == scaleReal {
+		p = p.Real()
+	}
+	if f.duration > 0 {
+		p.Scenario.Duration = scenarios.Duration(f.duration)
+	}
+	return p
 }
 
 // runSuite runs everything and reports; its error carries the exit status.
@@ -108,8 +134,16 @@ func runSuite(ctx context.Context, cmd *cobra.Command, words []string, f runFlag
 	if err != nil {
 		return err
 	}
-	s := &suiteRun{flags: f, name: name, about: about, plans: plans, command: commandLine(words, f), screen: newScreen(cmd.OutOrStdout())}
-	return s.run(ctx)
+	out := newScreen(cmd.OutOrStdout())
+	where, err := chooseRuntime(ctx, f, plans, out.say)
+	if err != nil {
+		return err
+	}
+	if f.runtime == runtimeCompose {
+		f.parallel = 1 // its services are there once
+	}
+	s := &suiteRun{flags: f, where: where, name: name, about: about, plans: plans, command: commandLine(words, f), screen: out}
+	return errors.Join(s.run(ctx), where.close())
 }
 
 // commandLine is what the user would type to have the same again.
@@ -123,10 +157,30 @@ func commandLine(words []string, f runFlags) string {
 	if f.duration > 0 {
 		line = append(line, "--duration", f.duration.String())
 	}
+	if f.scale == scaleReal {
+		line = append(line, "--scale", f.scale)
+	}
 	if f.noExpect {
 		line = append(line, "--no-expect")
 	}
-	return shell(line...)
+	return shell(append(line, f.where()...)...)
+}
+
+// where are the words that choose the runtime again.
+func (f runFlags) where() (line []string) {
+	if f.runtime != runtimeAuto {
+		line = append(line, "--runtime", f.runtime)
+	}
+	for _, image := range f.images {
+		line = append(line, "--image", image)
+	}
+	if f.project != "" {
+		line = append(line, "--project", f.project)
+	}
+	if len(f.nodes) > 0 {
+		line = append(line, "--nodes", strings.Join(f.nodes, ","))
+	}
+	return line
 }
 
 // shell joins words so that a shell takes them apart again.

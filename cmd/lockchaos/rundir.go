@@ -31,6 +31,7 @@ type runRecord struct {
 	Command   string           `json:"command"`
 	Program   string           `json:"program"` // as it was called, for commands that can be pasted
 	Runtime   string           `json:"runtime"`
+	Where     []string         `json:"where,omitempty"` // the words of the command line that chose the runtime
 	Seed      uint64           `json:"seed"`
 	NoExpect  bool             `json:"no_expect,omitempty"`
 	Started   time.Time        `json:"started"`

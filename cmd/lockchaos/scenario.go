@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,9 +9,11 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
+	"github.com/lockchaos/lockchaos/hosts/docker"
 	"github.com/lockchaos/lockchaos/scenarios"
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
@@ -53,11 +56,32 @@ func runPlan(cmd *cobra.Command, dir string, lines *json.Encoder) error {
 	if err != nil {
 		return err
 	}
-	return harness.Run(cmd.Context(), harness.Config{
+	cfg := harness.Config{
 		Plan: *plan, Lock: kind, History: filepath.Join(dir, historyFile), Logs: filepath.Join(dir, logFolder),
 		Versions: ownVersions(),
 		Progress: func(p harness.Progress) { _ = lines.Encode(childLine{Progress: &p}) },
-	})
+	}
+	if !hosts.Agent() {
+		return harness.Run(cmd.Context(), cfg)
+	}
+	return runAgent(cmd.Context(), cfg)
+}
+
+// runAgent runs a plan beside containers, which outer started.
+func runAgent(ctx context.Context, cfg harness.Config) (err error) {
+	ctx, joined, err := docker.Join(ctx, os.Stdin)
+	defer func() { err = errors.Join(err, joined.Close()) }()
+	if err != nil {
+		return err
+	}
+	cfg.Network, cfg.Keys = joined.Network, joined.Keys
+	for _, n := range joined.Nodes {
+		cfg.Attached = append(cfg.Attached, backends.Attached{Name: n.Name, Host: n.Host, Process: n.Process})
+	}
+	for _, f := range joined.Facts {
+		cfg.Versions = append(cfg.Versions, history.Part{Name: f.Name, Version: f.Version})
+	}
+	return harness.Run(ctx, cfg)
 }
 
 // ownVersions names the parts that are not services.

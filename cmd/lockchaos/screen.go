@@ -71,6 +71,13 @@ func plural(n int) string {
 	return "s"
 }
 
+// say prints a line about the run as a whole.
+func (s *screen) say(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.line(text)
+}
+
 func (s *screen) begin(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -15,7 +16,7 @@ import (
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/history"
-	"github.com/lockchaos/lockchaos/hosts"
+	"github.com/lockchaos/lockchaos/hosts/docker"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -27,6 +28,7 @@ type suiteRun struct {
 	command string
 	plans   []scenarios.Plan
 	screen  *screen
+	where   runtime
 
 	dir    string
 	record runRecord
@@ -42,7 +44,7 @@ func (s *suiteRun) run(ctx context.Context) error {
 		return err
 	}
 	s.dir = dir
-	s.record = runRecord{Version: version, Suite: s.name, About: s.about, Command: s.command, Program: os.Args[0], Runtime: runtimeName(), Seed: s.plans[0].Seed,
+	s.record = runRecord{Version: version, Suite: s.name, About: s.about, Command: s.command, Program: os.Args[0], Runtime: s.where.about(), Where: s.flags.where(), Seed: s.plans[0].Seed,
 		NoExpect: s.flags.noExpect, Started: began.UTC().Truncate(time.Second), Scenarios: make([]scenarioRecord, len(s.plans))}
 	s.judged = make([]judged, len(s.plans))
 	s.screen.start(&s.record, s.plans, s.flags.parallel)
@@ -70,8 +72,12 @@ func (s *suiteRun) runAll(ctx context.Context) {
 			defer func() { <-places }()
 			began := time.Now()
 			r := scenarioRecord{Name: p.Scenario.Name, Dir: folderOf(p.Scenario.Name)}
-			if err := s.one(ctx, p, r.Dir); err != nil {
+			if err := s.savePlan(p, r.Dir); err != nil {
 				r.Failed = err.Error()
+			} else if r.Skipped = s.where.skip(p); r.Skipped == "" {
+				if err := s.one(ctx, p, r.Dir); err != nil {
+					r.Failed = err.Error()
+				}
 			}
 			r.Elapsed = time.Since(began)
 			verdict := judgeScenario(s.dir, r, &s.record)
@@ -84,18 +90,21 @@ func (s *suiteRun) runAll(ctx context.Context) {
 	all.Wait()
 }
 
-// one runs one scenario in its sandbox, up to its complete history.
+// savePlan makes the scenario's folder, with its plan.
+func (s *suiteRun) savePlan(p scenarios.Plan, folder string) error {
+	dir := filepath.Join(s.dir, folder)
+	if err := os.MkdirAll(filepath.Join(dir, logFolder), 0o755); err != nil {
+		return fmt.Errorf("make the scenario's folder: %w", err)
+	}
+	return p.Save(filepath.Join(dir, planFile))
+}
+
+// one runs one scenario, up to its complete history.
 func (s *suiteRun) one(ctx context.Context, p scenarios.Plan, folder string) error {
 	if ctx.Err() != nil {
 		return errors.New("not run: interrupted")
 	}
 	dir := filepath.Join(s.dir, folder)
-	if err := os.MkdirAll(filepath.Join(dir, logFolder), 0o755); err != nil {
-		return fmt.Errorf("make the scenario's folder: %w", err)
-	}
-	if err := p.Save(filepath.Join(dir, planFile)); err != nil {
-		return err
-	}
 	log, err := os.Create(filepath.Join(dir, logFolder, "harness.log"))
 	if err != nil {
 		return fmt.Errorf("create the harness's log: %w", err)
@@ -104,7 +113,7 @@ func (s *suiteRun) one(ctx context.Context, p scenarios.Plan, folder string) err
 	s.screen.begin(p.Scenario.Name)
 	live := followHistory(filepath.Join(dir, historyFile), s.screen.ready, func(v checker.Violation) { s.screen.violation(p.Scenario.Name, v) })
 	defer live()
-	err = runInSandbox(ctx, dir, log, func(pr harness.Progress) { s.screen.progress(p.Scenario.Name, pr) })
+	err = s.runThere(ctx, p, dir, log, func(pr harness.Progress) { s.screen.progress(p.Scenario.Name, pr) })
 	if err != nil && ctx.Err() != nil && begun(dir) {
 		return nil // interrupted: what is there is judged, as a history that was cut
 	}
@@ -122,27 +131,31 @@ func begun(dir string) bool {
 	return err == nil
 }
 
-// runInSandbox runs `lockchaos scenario DIR` in new namespaces and waits for its end.
-func runInSandbox(ctx context.Context, dir string, log *os.File, progress func(harness.Progress)) error {
+// runThere runs `lockchaos scenario DIR` in the runtime and waits for its end.
+func (s *suiteRun) runThere(ctx context.Context, p scenarios.Plan, dir string, log *os.File, progress func(harness.Progress)) error {
+	dir, err := filepath.Abs(dir) // it is the same in a container
+	if err != nil {
+		return fmt.Errorf("find the scenario's folder: %w", err)
+	}
 	read, write, err := os.Pipe()
 	if err != nil {
 		return fmt.Errorf("make a pipe: %w", err)
 	}
 	defer read.Close()
+	told := make(chan error, 1)
+	go func() { told <- readChild(read, progress) }()
 	// Stderr is a buffer for the message and a file for later.
 	var stderr bytes.Buffer
-	inner, err := hosts.Sandbox{Stdout: write, Stderr: io.MultiWriter(log, &tail{buf: &stderr})}.Start(ctx, "scenario", dir)
+	err = s.where.run(ctx, p, dir, write, io.MultiWriter(log, &tail{buf: &stderr}))
 	write.Close()
-	if err != nil {
+	if err := <-told; err != nil {
 		return err
 	}
-	told := readChild(read, progress)
-	err = inner.Wait()
 	switch {
-	case told != nil:
-		return told
 	case err != nil && ctx.Err() != nil:
 		return errors.New("interrupted")
+	case err != nil && !exited(err):
+		return err // it was not started, or its nodes were not
 	case err != nil && strings.Contains(err.Error(), "exit status 137"):
 		return fmt.Errorf("the scenario's process was killed from outside (out of memory?): %w; what it recorded can be judged: %s", err,
 			shell(os.Args[0], "check", filepath.Join(dir, historyFile)))
@@ -152,6 +165,13 @@ func runInSandbox(ctx context.Context, dir string, log *os.File, progress func(h
 		return fmt.Errorf("the scenario's process failed: %w", err)
 	}
 	return nil
+}
+
+// exited tells whether an error says how a process ended.
+func exited(err error) bool {
+	var process *exec.ExitError
+	var container *docker.ExitError
+	return errors.As(err, &process) || errors.As(err, &container)
 }
 
 // tail keeps the last bytes of what is written to it.
@@ -166,5 +186,3 @@ func (t *tail) Write(p []byte) (int, error) {
 	}
 	return len(p), nil
 }
-
-func runtimeName() string { return "private network, " + kernel() }

@@ -28,6 +28,34 @@ func fence(t *testing.T, open Open) {
 	write(36, nil)
 }
 
+// sharedToken: two grants that bear one token can't both be the newest, and nothing tells which is. The store keeps to the one that it met
+// first, be it by a read or by a write.
+func sharedToken(t *testing.T, open Open) {
+	l := open(t, onAll)
+	request := func(grant, token int64) store.Request { return store.Request{Key: "a", Grant: grant, Token: token} }
+	do(t, l, true, request(1, 7), nil)
+	if e := do(t, l, true, request(2, 7), store.ErrRefused); e.Fence != 7 || !e.Refused {
+		t.Errorf("an equal token of another grant: %+v", e)
+	}
+	do(t, l, false, request(2, 7), nil) // a read takes nothing over
+	do(t, l, true, request(2, 7), store.ErrRefused)
+	do(t, l, true, request(1, 7), nil)
+	do(t, l, false, request(3, 8), nil) // but a greater token does
+	do(t, l, true, request(4, 8), store.ErrRefused)
+	do(t, l, true, request(3, 8), nil)
+	do(t, l, true, request(1, 7), store.ErrRefused)
+}
+
+// acceptsEqual demands that the broken fence is broken just so.
+func acceptsEqual(t *testing.T, open Open) {
+	l := open(t, broken)
+	request := func(grant, token int64) store.Request { return store.Request{Key: "a", Grant: grant, Token: token} }
+	do(t, l, false, request(1, 7), nil)
+	do(t, l, true, request(2, 7), nil)
+	do(t, l, true, request(1, 7), nil)
+	do(t, l, true, request(3, 6), store.ErrRefused)
+}
+
 func fencePerKey(t *testing.T, open Open) {
 	l := open(t, onAll)
 	do(t, l, true, store.Request{Key: "a", Token: 50}, nil)

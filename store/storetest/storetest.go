@@ -28,6 +28,7 @@ var (
 	unfenced = store.Fencing{}
 	onWrites = store.Fencing{Writes: true}
 	onAll    = store.Fencing{Writes: true, Reads: true}
+	broken   = store.Fencing{Writes: true, Reads: true, AcceptsEqual: true}
 )
 
 // Run runs the suite.
@@ -40,9 +41,16 @@ func Run(t *testing.T, open Open) {
 		{"the ledger keeps everything in order", ledgerOrder},
 		{"entries come in pages", pages},
 		{"a fence refuses lower tokens", fence},
+		{"a token that two grants share is the first one's", sharedToken},
+		{"a fence that accepts equal tokens is a broken one", acceptsEqual},
 		{"keys have fences of their own", fencePerKey},
 		{"fencing writes only loses updates", writesOnly},
 		{"fencing reads too loses none", readsToo},
+		{"a write on condition finds its version or nothing", onCondition},
+		{"optimistic writers lose no update", optimistic},
+		{"an addition reads and writes in one step", addition},
+		{"a sum that does not fit leaves no entry", overflow},
+		{"the fence comes before the condition", fencedCondition},
 		{"bad requests leave no entry", badRequests},
 		{"keys are text and nothing else", hostileKeys},
 		{"many clients at once", concurrent},
@@ -130,7 +138,11 @@ func checkOrder(t *testing.T, entries []store.Entry) {
 			t.Fatalf("entry %d: stamp %d after %d", e.Seq, e.At, entries[max(i-1, 0)].At)
 		}
 		switch {
-		case e.Write && !e.Refused:
+		case e.Write && (e.Refused || e.Conflict):
+			if e.Version != 0 || e.Replaced != 0 {
+				t.Fatalf("entry %d was not carried out: %+v", e.Seq, e)
+			}
+		case e.Write:
 			if e.Replaced != version[e.Key] || e.Version != e.Replaced+1 {
 				t.Fatalf("entry %d: %q stood at version %d: %+v", e.Seq, e.Key, version[e.Key], e)
 			}
@@ -188,6 +200,13 @@ func badRequests(t *testing.T, open Open) {
 		{false, store.Request{Key: "a\x00b"}},
 		{false, store.Request{Key: "a\xff"}},
 		{false, store.Request{Key: strings.Repeat("a", store.MaxKey+1)}},
+		{true, store.Request{Key: "a", Token: 1, Mode: "swap"}},
+		{true, store.Request{Key: "a", Token: 1, Mode: store.WriteIfVersion, Base: -1}},
+		{true, store.Request{Key: "a", Token: 1, Mode: store.WriteAdd, Base: 1}},
+		{true, store.Request{Key: "a", Token: 1, Base: 1}},
+		{true, store.Request{Key: "a", Token: 1, Guard: "lock"}}, // this store looks at no guard
+		{false, store.Request{Key: "a", Mode: store.WriteAdd}},
+		{false, store.Request{Key: "a", Base: 1}},
 	} {
 		do(t, l, bad.write, bad.r, store.ErrBadRequest)
 	}
@@ -221,7 +240,7 @@ func concurrent(t *testing.T, open Open) {
 	for c := range clients {
 		group.Go(func() {
 			for i := range each {
-				r := store.Request{Key: string(rune('a' + i%3)), Op: int64(i), Client: int32(c), Token: int64(1 + (i*7+c)%50), Value: int64(i)}
+				r := store.Request{Key: string(rune('a' + i%3)), Op: int64(i), Grant: int64(c / 2), Client: int32(c), Token: int64(1 + (i*7+c)%50), Value: int64(i)}
 				e, err := l.Do(ctx, r, i%2 == 0)
 				if err != nil && !errors.Is(err, store.ErrRefused) {
 					t.Errorf("client %d, op %d: %v", c, i, err)
@@ -250,14 +269,19 @@ func concurrent(t *testing.T, open Open) {
 // checkFences decides every request of a store that fences reads and writes again, in the ledger's order.
 func checkFences(t *testing.T, entries []store.Entry) {
 	t.Helper()
-	fences := map[string]int64{}
+	type fence struct{ token, grant int64 }
+	fences := map[string]fence{}
 	for _, e := range entries {
-		if e.Refused != (e.Write && e.Token < fences[e.Key]) {
-			t.Fatalf("the fence stood at %d: %+v", fences[e.Key], e)
+		f := fences[e.Key]
+		if e.Refused != (e.Write && (e.Token < f.token || e.Token == f.token && e.Grant != f.grant)) {
+			t.Fatalf("the fence stood at %+v: %+v", f, e)
 		}
-		fences[e.Key] = max(fences[e.Key], e.Token)
-		if e.Fence != fences[e.Key] {
-			t.Fatalf("the fence should stand at %d: %+v", fences[e.Key], e)
+		if e.Token > f.token {
+			f = fence{e.Token, e.Grant}
+			fences[e.Key] = f
+		}
+		if e.Fence != f.token {
+			t.Fatalf("the fence should stand at %+v: %+v", f, e)
 		}
 	}
 }

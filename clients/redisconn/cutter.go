@@ -1,4 +1,4 @@
-package redis
+package redisconn
 
 import (
 	"context"
@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// cutter ends the call in progress when its context ends. go-redis itself heeds a context's deadline only, not
+// Cutter ends the call in progress when its context ends. go-redis itself heeds a context's deadline only, not
 // a cancellation; and a call that is cut must not spoil the connection for the next one.
 //
-// It knows the connections of one client, and that client has one call in progress at a time.
-type cutter struct {
+// It knows the connections of one client, and that client has one call in progress at a time. The zero value is ready.
+type Cutter struct {
 	mu    sync.Mutex
 	call  int64 // counts calls; a cut for an earlier one comes too late
 	busy  bool
 	conns map[*cuttable]bool
 }
 
-// dial makes a connection that the cutter can cut.
-func (c *cutter) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+// Dial makes a connection that the cutter can cut.
+func (c *Cutter) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, network, addr)
 	if err != nil {
 		return nil, err
@@ -34,8 +34,8 @@ func (c *cutter) dial(ctx context.Context, network, addr string) (net.Conn, erro
 	return cut, nil
 }
 
-// watch cuts whatever is done between now and the call of done, when ctx ends before.
-func (c *cutter) watch(ctx context.Context) (done func()) {
+// Watch cuts whatever is done between now and the call of done, when ctx ends before.
+func (c *Cutter) Watch(ctx context.Context) (done func()) {
 	c.mu.Lock()
 	c.call++
 	c.busy = true
@@ -53,7 +53,7 @@ func (c *cutter) watch(ctx context.Context) (done func()) {
 	}
 }
 
-func (c *cutter) cut(call int64) {
+func (c *Cutter) cut(call int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.busy || c.call != call {
@@ -68,7 +68,7 @@ func (c *cutter) cut(call int64) {
 // cuttable is a connection whose deadline, once cut, stays in the past until the call is over.
 type cuttable struct {
 	*net.TCPConn // with its SyscallConn: go-redis looks whether an idle connection is still sound
-	cutter       *cutter
+	cutter       *Cutter
 	cut          bool
 }
 

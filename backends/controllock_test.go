@@ -1,0 +1,122 @@
+package backends_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/clients/broken"
+	"github.com/lockchaos/lockchaos/clients/clienttest"
+	"github.com/lockchaos/lockchaos/clients/redis"
+	"github.com/lockchaos/lockchaos/monotime"
+)
+
+// The tests of the suite that more than one control fails, by how their names begin.
+const (
+	aFrozenService = "a frozen service"
+	aFrozenHolder  = "a frozen holder"
+	aKilledHolder  = "a killed holder"
+)
+
+// TestControls: each control fails the tests that its fault breaks, and keeps every other promise.
+func TestControls(t *testing.T) {
+	needRedis(t)
+	for _, c := range []struct {
+		kind           clients.Kind
+		caught, unsure []string
+	}{
+		{broken.Del, []string{"a stale grant", aFrozenHolder}, nil},
+		// A SETNX that the frozen service carries out late has no client left to give the key its expiry.
+		{broken.SetnxExpire, nil, []string{aFrozenService}},
+		{broken.NoTTL, []string{aKilledHolder, aFrozenHolder, "close gives"}, []string{aFrozenService}},
+		{broken.RedlockNoQuorum, []string{"ten clients"}, nil},
+		{broken.RedlockNoValidity, nil, nil},
+		{broken.WatchdogBlind, []string{aFrozenHolder}, nil},
+		// A holder that dies or is frozen may be followed within the second, or not.
+		{broken.TokenClock, []string{"grants and", "ten clients"}, []string{aKilledHolder, aFrozenHolder}},
+	} {
+		conform(t, c.kind.Service, time.Second, func(t *testing.T, kind clients.Kind, s clienttest.Service) {
+			clienttest.RunControl(t, kind, s, c.caught, c.unsure)
+		}, c.kind)
+	}
+}
+
+// TestSetnxExpireDiesInBetween: what the suite cannot show, since it kills holders only. The key is taken and never expires.
+func TestSetnxExpireDiesInBetween(t *testing.T) {
+	needRedis(t)
+	s := start(t, "redis")
+	dying := opened(t, broken.SetnxExpire, s, time.Second, 1)
+	result := make(chan error, 1)
+	go func() {
+		_, err := dying.Acquire(limit(t), "k")
+		result <- err
+	}()
+	c := behind(t, s.Addrs()[0])
+	for ctx := limit(t); c.Exists(ctx, redis.LockKey("k")).Val() == 0; {
+		if ctx.Err() != nil {
+			t.Fatal("the key was never taken")
+		}
+	}
+	left, err := c.PTTL(limit(t), redis.LockKey("k")).Result()
+	if err := <-result; err != nil {
+		t.Fatal(err)
+	}
+	if err != nil || left != -1 {
+		t.Errorf("between the two commands the key expires in %v, %v; it should never", left, err)
+	}
+	if left, err := c.PTTL(limit(t), redis.LockKey("k")).Result(); err != nil || left <= 0 {
+		t.Errorf("after them in %v, %v", left, err)
+	}
+}
+
+// TestRedlockNoValidityIsDead: a server does not answer for a TTL; then the grant comes, and its validity with it.
+func TestRedlockNoValidityIsDead(t *testing.T) {
+	const ttl = 500 * time.Millisecond
+	s, l, _ := five(t, broken.RedlockNoValidity, ttl)
+	resume := stopNode(t, s.Nodes[4])
+	began := monotime.Now()
+	result := make(chan clients.Grant, 1)
+	go func() {
+		g, err := l.Acquire(limit(t), "k")
+		if err != nil {
+			t.Error(err)
+		}
+		result <- g
+	}()
+	for monotime.Since(began) <= ttl {
+		time.Sleep(ttl / 10)
+	}
+	resume()
+	if g := <-result; g.ValidFor != int64(ttl) || monotime.Since(g.Attempt) <= ttl {
+		t.Errorf("a grant that is dead on arrival was expected: %v old, %+v", monotime.Since(g.Attempt), g)
+	}
+}
+
+// TestWatchdogBlindRenewsAnothers: another has the key, and is renewed by who had it before.
+func TestWatchdogBlindRenewsAnothers(t *testing.T) {
+	needRedis(t)
+	const ttl = 700 * time.Millisecond
+	s := start(t, "redis")
+	l := opened(t, broken.WatchdogBlind, s, ttl, 1)
+	g, err := l.Acquire(limit(t), "k")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := behind(t, s.Addrs()[0])
+	if err := c.Set(limit(t), redis.LockKey("k"), "another's", ttl).Err(); err != nil {
+		t.Fatal(err)
+	}
+	for began := monotime.Now(); monotime.Since(began) <= 3*ttl; {
+		time.Sleep(ttl / 10)
+	}
+	if value, err := c.Get(limit(t), redis.LockKey("k")).Result(); err != nil || value != "another's" {
+		t.Errorf("the key has %q, %v: it was not renewed", value, err)
+	}
+	if err := l.(clients.Holder).Held(limit(t), g); err != nil {
+		t.Errorf("held: %v", err)
+	}
+	if err := l.Release(limit(t), g); !errors.Is(err, clients.ErrNotHeld) {
+		t.Errorf("release: %v", err)
+	}
+}

@@ -1,0 +1,162 @@
+package backends
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// FailoverMaster is the name under which the sentinels of redis-failover know the primary.
+const FailoverMaster = "lockchaos"
+
+// The sentinels' timing. Their defaults are made for operators: 30 s of silence until a server counts as down, three minutes for a failover, hellos
+// every 2 s and a look at the primary's replicas every 10 s. Here a failover takes about a second, so the intervals go down with it.
+const (
+	sentinelPort     = 26379
+	sentinelQuorum   = 2
+	sentinelDown     = 500 * time.Millisecond // until a server that does not answer counts as down
+	sentinelFailover = 3 * time.Second        // a failover that takes longer is tried again
+)
+
+// sentinelPace are set by SENTINEL DEBUG, in ms: a configuration file does not take them.
+var sentinelPace = []string{"info-period 200", "publish-period 200", "ping-period 100", "tilt-period 1000", "ask-period 100"}
+
+var redisFailover = Kind{
+	Name:  "redis-failover",
+	About: "a primary, its replica, and three sentinels that promote the replica when the primary is silent; clients ask the sentinels",
+	Nodes: []NodeSpec{
+		{Name: "redis-1", Image: "redis", Port: redisPort, Behind: true},
+		{Name: "redis-2", Image: "redis", Port: redisPort, Behind: true},
+		{Name: "sentinel-1", Image: "redis", Port: sentinelPort},
+		{Name: "sentinel-2", Image: "redis", Port: sentinelPort},
+		{Name: "sentinel-3", Image: "redis", Port: sentinelPort},
+	},
+	Notes: []string{
+		redisForgets,
+		fmt.Sprintf("Replication is asynchronous, as Redis' is; the sentinels (quorum %d of 3) take a server that is silent for %v for down.", sentinelQuorum, sentinelDown),
+	},
+	task:  failoverTask,
+	next:  failoverNext,
+	ready: awaitFailover,
+}
+
+func failoverTask(k Kind, n NodeSpec, p Place) (Task, error) {
+	program := "redis-server"
+	if !p.Contained {
+		found, why, err := FindRedis()
+		if err == nil && found == "" {
+			err = fmt.Errorf("%s, and the stand-in has no replication; install redis-server (apt-get install redis-server), or set %s to the path of one", why, RedisVar)
+		}
+		if err != nil {
+			return Task{}, err
+		}
+		program = found
+	}
+	primary := k.Nodes[0]
+	// A replica gets the data at once, not after the five seconds for which a primary waits for more of them.
+	server := append(redisArgs(program, n, p), "--repl-diskless-sync-delay", "0")
+	switch k.index(n.Name) {
+	case 0:
+		return Task{Args: server}, nil
+	case 1:
+		return Task{Args: append(server, "--replicaof", p.Peers[primary.Name], strconv.Itoa(primary.Port))}, nil
+	}
+	return Task{
+		Args:  []string{program, p.Data + "/sentinel.conf", "--sentinel"},
+		Files: map[string]string{"sentinel.conf": sentinelConfig(primary, n, p)},
+	}, nil
+}
+
+func sentinelConfig(primary, n NodeSpec, p Place) string {
+	return strings.Join([]string{
+		"bind " + p.Listen,
+		"port " + strconv.Itoa(n.Port),
+		"dir " + strconv.Quote(p.Data),
+		"protected-mode no",
+		"daemonize no",
+		`logfile ""`,
+		"sentinel resolve-hostnames yes",
+		fmt.Sprintf("sentinel monitor %s %s %d %d", FailoverMaster, p.Peers[primary.Name], primary.Port, sentinelQuorum),
+		fmt.Sprintf("sentinel down-after-milliseconds %s %d", FailoverMaster, sentinelDown.Milliseconds()),
+		fmt.Sprintf("sentinel failover-timeout %s %d", FailoverMaster, sentinelFailover.Milliseconds()),
+		fmt.Sprintf("sentinel parallel-syncs %s 1", FailoverMaster),
+	}, "\n") + "\n"
+}
+
+// failoverNext: a replica can ask for the data as soon as there is a primary, and a sentinel that finds the replica in place need not look again.
+func failoverNext(ctx context.Context, launched []*Node) error {
+	switch len(launched) {
+	case 1:
+		return launched[0].awaitRedis(ctx)
+	case 2:
+		return launched[0].await(ctx, launched[0].hasReplica)
+	}
+	return nil
+}
+
+// hasReplica tells whether a replica is in sync.
+func (n *Node) hasReplica(ctx context.Context) error {
+	info, err := askRedis(ctx, n.Addr, "INFO replication")
+	if err != nil {
+		return err
+	}
+	if !strings.Contains(field(info, "slave0:"), "state=online") {
+		return fmt.Errorf("its replica is not in sync: %s", field(info, "slave0:"))
+	}
+	return nil
+}
+
+// awaitFailover returns when the replica is in sync and every sentinel knows the primary, the replica and the other sentinels.
+func awaitFailover(ctx context.Context, nodes []*Node) error {
+	if err := each((*Node).awaitRedis)(ctx, nodes); err != nil {
+		return err
+	}
+	if err := nodes[0].await(ctx, nodes[0].hasReplica); err != nil {
+		return err
+	}
+	up, ctx := errgroup.WithContext(ctx)
+	for _, n := range nodes[2:] {
+		up.Go(func() error {
+			if err := n.await(ctx, n.hurry); err != nil {
+				return err
+			}
+			return n.await(ctx, n.knowsAll)
+		})
+	}
+	return up.Wait()
+}
+
+// hurry sets a sentinel's intervals. One from before Redis 7 has no such command, and takes its time.
+func (n *Node) hurry(ctx context.Context) error {
+	for _, p := range sentinelPace {
+		_, err := askRedis(ctx, n.Addr, "SENTINEL DEBUG "+p)
+		if refused := new(redisError); errors.As(err, refused) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// knowsAll tells whether a sentinel sees the primary up, with one replica, and could have a failover authorised by the others.
+func (n *Node) knowsAll(ctx context.Context) error {
+	info, err := askRedis(ctx, n.Addr, "INFO sentinel")
+	if err != nil {
+		return err
+	}
+	master := field(info, "master0:")
+	for _, want := range []string{"name=" + FailoverMaster + ",", "status=ok,", "slaves=1,", "sentinels=3"} {
+		if !strings.Contains(master, want) {
+			return fmt.Errorf("sentinel: %q lacks %q", master, strings.TrimSuffix(want, ","))
+		}
+	}
+	_, err = askRedis(ctx, n.Addr, "SENTINEL CKQUORUM "+FailoverMaster)
+	return err
+}

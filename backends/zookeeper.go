@@ -1,0 +1,227 @@
+package backends
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// ZooKeeper's timing. A member is cut off after zooSyncLimit ticks of silence, which must be less than the shortest session: a member that
+// nobody hears would else still tell its clients that all is well when their sessions have ended.
+const (
+	zooTick       = 100 * time.Millisecond
+	zooInitLimit  = 100 // ticks, for the first sync with a leader
+	zooSyncLimit  = 8   // ticks
+	zooMinSession = time.Second
+	zooMaxSession = 2 * time.Minute
+
+	zooPort     = 2181
+	zooPeerPort = 2888
+	zooVotePort = 3888
+)
+
+// zooJVM makes the Java machine start fast and stay small: three of them share two cores with everything else.
+var zooJVM = []string{"-Xmx96m", "-Xss512k", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-XX:-UsePerfData",
+	"-Djava.net.preferIPv4Stack=true", "-Dzookeeper.forceSync=no", "-Dzookeeper.preAllocSize=1024"}
+
+const zooMain = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
+
+var zookeeper = Kind{
+	Name:  "zookeeper",
+	About: "an ensemble of three, ZooKeeper and Java as installed on this machine",
+	Nodes: []NodeSpec{zooNode(1), zooNode(2), zooNode(3)},
+	Notes: []string{
+		fmt.Sprintf("ZooKeeper's tick is %v, so that it grants sessions of %v; a member without leader for %v serves nobody.", zooTick, zooMinSession, zooSyncLimit*zooTick),
+		"ZooKeeper does not force its writes to disk; its data lies in memory.",
+	},
+	task:  zooTask,
+	ready: awaitZooKeeper,
+}
+
+func zooNode(i int) NodeSpec {
+	return NodeSpec{Name: fmt.Sprintf("zookeeper-%d", i), Image: "zookeeper", Port: zooPort}
+}
+
+func zooTask(k Kind, n NodeSpec, p Place) (Task, error) {
+	files := map[string]string{"zoo.cfg": zooConfig(k, n, p), "myid": strconv.Itoa(k.index(n.Name)+1) + "\n"}
+	config := p.Data + "/zoo.cfg"
+	if p.Contained {
+		return Task{Args: []string{"sh", "-c", zooScript, "zookeeper", config}, Files: files}, nil
+	}
+	java, err := FindJava()
+	if err != nil {
+		return Task{}, err
+	}
+	classes, err := FindZooKeeper()
+	if err != nil {
+		return Task{}, err
+	}
+	args := append([]string{java}, zooJVM...)
+	return Task{Args: append(args, "-Djava.io.tmpdir="+p.Data, "-cp", classes, zooMain, config), Files: files}, nil
+}
+
+// zooScript finds ZooKeeper in an image: the project's own, where it is unpacked at the root, or a distribution's packages.
+var zooScript = `set -e
+for home in "$ZOOKEEPER_HOME" /apache-zookeeper-* /opt/zookeeper* /opt/apache-zookeeper-*; do
+	if [ -n "$home" ] && ls "$home"/lib/zookeeper-*.jar >/dev/null 2>&1; then classes="$home/*:$home/lib/*"; break; fi
+done
+if [ -z "$classes" ] && [ -e ` + zooDebian + ` ]; then classes=` + zooDebian + `:` + zooDebianLog + `; fi
+if [ -z "$classes" ]; then echo "no ZooKeeper in this image: its jar is neither in /apache-zookeeper-*, /opt/zookeeper* nor /usr/share/java" >&2; exit 1; fi
+exec "${JAVA_HOME:+$JAVA_HOME/bin/}java" ` + strings.Join(zooJVM, " ") + ` -cp "$classes" ` + zooMain + ` "$1"`
+
+func zooConfig(k Kind, n NodeSpec, p Place) string {
+	lines := []string{
+		fmt.Sprintf("tickTime=%d", zooTick.Milliseconds()),
+		fmt.Sprintf("initLimit=%d", zooInitLimit),
+		fmt.Sprintf("syncLimit=%d", zooSyncLimit),
+		fmt.Sprintf("minSessionTimeout=%d", zooMinSession.Milliseconds()),
+		fmt.Sprintf("maxSessionTimeout=%d", zooMaxSession.Milliseconds()),
+		"maxClientCnxns=0",
+		"dataDir=" + p.Data,
+		fmt.Sprintf("clientPort=%d", n.Port),
+		"clientPortAddress=" + p.Listen,
+		fmt.Sprintf("quorumListenOnAllIPs=%t", p.Contained),
+		"admin.enableServer=false",
+		"4lw.commands.whitelist=srvr,ruok,mntr",
+	}
+	for i, other := range k.Nodes {
+		lines = append(lines, fmt.Sprintf("server.%d=%s:%d:%d", i+1, p.Peers[other.Name], zooPeerPort, zooVotePort))
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+// Where Debian's packages zookeeper and libslf4j-java have their jars; the first names all others but what writes its log.
+const (
+	zooDebian    = "/usr/share/java/zookeeper.jar"
+	zooDebianLog = "/usr/share/java/slf4j-simple.jar"
+)
+
+// FindZooKeeper returns the class path of the ZooKeeper on this machine: of ZOOKEEPER_HOME, of an unpacked release, or of Debian's package.
+func FindZooKeeper() (classes string, err error) {
+	home := os.Getenv("ZOOKEEPER_HOME")
+	homes := []string{home}
+	if home == "" {
+		for _, pattern := range []string{"/opt/zookeeper*", "/opt/apache-zookeeper-*", "/apache-zookeeper-*"} {
+			found, _ := filepath.Glob(pattern) // the patterns are well-formed
+			homes = append(homes, found...)
+		}
+	}
+	for _, dir := range homes {
+		if jars, _ := filepath.Glob(dir + "/lib/zookeeper-*.jar"); dir != "" && len(jars) > 0 {
+			return dir + "/*:" + dir + "/lib/*", nil
+		}
+	}
+	if home != "" {
+		return "", fmt.Errorf("ZOOKEEPER_HOME=%s has no lib/zookeeper-*.jar: give the folder of an unpacked release, or unset it", home)
+	}
+	if _, err := os.Stat(zooDebian); err != nil {
+		return "", errors.New("ZooKeeper was not found on this machine: apt-get install zookeeper, or unpack a release and set ZOOKEEPER_HOME to its folder")
+	}
+	return zooDebian + ":" + zooDebianLog, nil
+}
+
+// FindJava returns the path of the Java to run: that of JAVA_HOME, or the one on PATH.
+func FindJava() (string, error) {
+	program := "java"
+	if home := os.Getenv("JAVA_HOME"); home != "" {
+		program = filepath.Join(home, "bin", "java")
+	}
+	path, err := exec.LookPath(program)
+	if err != nil {
+		return "", fmt.Errorf("ZooKeeper needs Java: %w; apt-get install openjdk-17-jre-headless, or set JAVA_HOME to the folder of one", err)
+	}
+	return path, nil
+}
+
+// awaitZooKeeper returns when every member serves, one of them as leader, and a write has gone through the ensemble.
+func awaitZooKeeper(ctx context.Context, nodes []*Node) error {
+	for leaders := 0; leaders != 1; {
+		modes := make([]string, len(nodes))
+		ask := func(n *Node, ctx context.Context) error {
+			return n.await(ctx, func(ctx context.Context) (err error) {
+				for i := range nodes {
+					if nodes[i] == n {
+						modes[i], err = n.askZooKeeper(ctx)
+					}
+				}
+				return err
+			})
+		}
+		if err := each(ask)(ctx, nodes); err != nil {
+			return err
+		}
+		leaders = strings.Count(strings.Join(modes, " "), "leader")
+	}
+	return nodes[0].await(ctx, nodes[0].writesZooKeeper)
+}
+
+// askZooKeeper asks a member for its version and its mode: leader or follower, once it serves.
+func (n *Node) askZooKeeper(ctx context.Context) (mode string, err error) {
+	text, err := askFourLetters(ctx, n.Addr, "srvr")
+	if err != nil {
+		return "", err
+	}
+	mode = field(text, "Mode:")
+	if mode != "leader" && mode != "follower" {
+		return "", fmt.Errorf("it does not serve yet: %s", strings.TrimSpace(text))
+	}
+	version, _, _ := strings.Cut(field(text, "Zookeeper version:"), "-")
+	if n.Version = version; version == "" {
+		return "", errors.New("srvr tells no version")
+	}
+	return mode, nil
+}
+
+// askFourLetters sends one of the commands that ZooKeeper answers without a session.
+func askFourLetters(ctx context.Context, addr, command string) (string, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close()
+	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	if _, err := io.WriteString(conn, command); err != nil {
+		return "", err
+	}
+	text, err := io.ReadAll(io.LimitReader(conn, maxBulk))
+	return string(text), err
+}
+
+// writesZooKeeper creates a znode that is gone with its session, and waits until this member knows what the leader knows.
+func (n *Node) writesZooKeeper(ctx context.Context) error {
+	conn, _, err := zk.Connect([]string{n.Addr}, zooMinSession, zk.WithLogger(silence{}))
+	if err != nil {
+		return err
+	}
+	result := make(chan error, 1)
+	go func() {
+		_, err := conn.Create("/"+readyKey, nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
+		if err == nil {
+			_, err = conn.Sync("/" + readyKey)
+		}
+		result <- err
+	}()
+	defer conn.Close()
+	select {
+	case err := <-result:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// silence is a logger of the library: what goes wrong is in the errors.
+type silence struct{}
+
+func (silence) Printf(string, ...any) {}

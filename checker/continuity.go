@@ -1,0 +1,44 @@
+package checker
+
+import "fmt"
+
+// The property continuity: a renewal, a release or a question "held?" that the lock declares to confirm the hold was answered ok, though it
+// began after the end of another client's later grant. The lock then vouched for a hold that it had given away.
+
+// confirm notes that an op under the grant proved that the hold still stood.
+func (s *Sweep) confirm(g *grant, o *op) {
+	s.judged.confirmations++
+	if o.start > g.confirmed {
+		g.confirmed, g.confirmedBy = o.start, o.id
+	}
+}
+
+// judgeContinuity judges two grants that have settled: each pair counts once.
+func (s *Sweep) judgeContinuity(x, y *grant) {
+	if x.client != y.client {
+		s.judgeConfirmed(x, y)
+		s.judgeConfirmed(y, x)
+	}
+}
+
+// judgeConfirmed judges what confirmed a's hold against b, were b the later grant.
+func (s *Sweep) judgeConfirmed(a, b *grant) {
+	if a.confirmed <= b.end || !later(b, a, s.tokens) {
+		return
+	}
+	s.record(continuity, a.key, judgement{violated: later(b, a, false)}, judgement{violated: true}, func(judgement) *Violation {
+		return s.tellConfirmed(a, b)
+	})
+}
+
+func (s *Sweep) tellConfirmed(a, b *grant) *Violation {
+	v := &Violation{Property: Continuity, Key: s.name(a.key), At: a.confirmed, From: b.end, To: a.confirmed, A: a.ref(), B: b.ref()}
+	var proof evidence
+	proof.add(a.id, a.start)
+	proof.add(b.id, b.start)
+	proof.add(a.confirmedBy, a.confirmed)
+	v.Ops, v.Faults = proof.ops(), s.faultsOf(v.At, a, b)
+	v.Text = fmt.Sprintf("at %s the lock still confirmed to %s that it held %s, which had been granted to %s at %s.", seconds(a.confirmed), who(a), v.Key,
+		who(b), seconds(b.end))
+	return v
+}

@@ -1,0 +1,47 @@
+package checker
+
+import (
+	"fmt"
+
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// The property dead-grant: an acquire returned ok with a lease that had already run out: the library said that nothing was left of it, or the TTL
+// had passed since the attempt that succeeded.
+//
+// A stop between the library's last look at its clock and its return is nobody's fault, so a grant whose client any fault touched since the attempt is
+// not judged. A stall shorter than Header.Stall is not recorded, so what such a one could explain is not held against the lock either.
+
+// judgeAlive judges a new grant.
+func (s *Sweep) judgeAlive(g *grant, o *op, e *history.Event) {
+	ttl, stall := s.header.TTL, s.header.Stall
+	since := stamp(e.Attempt, o.start)
+	library := s.header.Claims.Validity == validityLibrary && e.HasValidFor
+	if e.Attempt != 0 || library || g.end <= o.start+ttl {
+		s.judged.leases++
+	}
+	spent := library && e.ValidFor <= 0 && (e.ValidFor <= -stall || g.end-since <= ttl/2)
+	if !spent && (e.Attempt == 0 || g.end <= e.Attempt+ttl+stall) {
+		return
+	}
+	validFor := e.ValidFor
+	s.putOff(since, func() {
+		if touched(s.clientSpans(g.client), since, g.end, anyFault) {
+			return
+		}
+		j := judgement{violated: true}
+		s.record(deadGrant, g.key, j, j, func(judgement) *Violation { return s.tellDead(g, since, spent, validFor) })
+	})
+}
+
+func (s *Sweep) tellDead(g *grant, since int64, spent bool, validFor int64) *Violation {
+	v := &Violation{Property: DeadGrant, Key: s.name(g.key), At: g.end, From: since, To: g.end, B: g.ref(), Ops: []int64{g.id},
+		Faults: s.faultsOf(g.end, g)}
+	if spent {
+		v.Text = fmt.Sprintf("%s was granted %s at %s, and the library itself said that the grant was good for %s.", who(g), v.Key, seconds(g.end), seconds(validFor))
+	} else {
+		v.Text = fmt.Sprintf("%s was granted %s at %s, %s after the attempt that took it had begun: the lease of %s was over before the client, "+
+			"which nothing disturbed, knew of it.", who(g), v.Key, seconds(g.end), seconds(g.end-since), seconds(s.header.TTL))
+	}
+	return v
+}

@@ -1,0 +1,154 @@
+package checker
+
+import (
+	"fmt"
+	"strings"
+)
+
+// The property deadlock: for the bound (Header.Bound, or else half a TTL) undisturbed clients in a cycle each had a grant, neither released nor expired,
+// and an open acquire of the next one's key. Asking for the second lock is no act, so the first one's hold says nothing here; its promise does.
+
+// wait is an acquire that lasted for the bound or longer, and what its client had meanwhile.
+type wait struct {
+	op         int64
+	client     int32
+	key        *keyState
+	start, end int64
+	held       []*grant
+}
+
+// edge is one client of a cycle: what it had, and what it waited for.
+type edge struct {
+	w *wait
+	g *grant
+}
+
+// bound is how long a cycle must have lasted (ns).
+func (s *Sweep) bound() int64 {
+	if s.header.Bound != 0 {
+		return s.header.Bound
+	}
+	return s.header.TTL / 2
+}
+
+// judgeCycle looks for a cycle that a wait which has just ended closes. Of the waits of a cycle, the last one to end finds it.
+func (s *Sweep) judgeCycle(k *keyState, o *op, end int64) {
+	if end-o.start < s.bound() {
+		return
+	}
+	w := &wait{op: o.id, client: o.client, key: k, start: o.start, end: end}
+	for _, other := range s.keys {
+		for _, g := range other.open {
+			if g.client == o.client && g.end < end && other != k {
+				w.held = append(w.held, g)
+			}
+		}
+	}
+	if len(w.held) == 0 {
+		return
+	}
+	s.forgetWaits(o.start)
+	s.follow([]edge{{w: w}}, w.start, w.end)
+	s.waits = append(s.waits, *w)
+}
+
+// forgetWaits drops the waits that no wait which is still open can overlap.
+func (s *Sweep) forgetWaits(oldest int64) {
+	for _, k := range s.keys {
+		if k.waitHead != nil {
+			oldest = min(oldest, k.waitHead.inv)
+		}
+	}
+	kept := s.waits[:0]
+	for _, w := range s.waits {
+		if w.end > oldest {
+			kept = append(kept, w)
+		}
+	}
+	clear(s.waits[len(kept):])
+	s.waits = kept
+}
+
+// follow extends a path of waiting clients, all of whom waited from from to to, until it comes back to where it began.
+func (s *Sweep) follow(path []edge, from, to int64) {
+	wanted := path[len(path)-1].w.key
+	for _, g := range path[0].w.held {
+		if len(path) > 1 && g.key == wanted {
+			cycle := append([]edge(nil), path...)
+			cycle[0].g = g
+			s.cycle(cycle, from, to)
+		}
+	}
+	for i := range s.waits {
+		w := &s.waits[i]
+		f, t := max(from, w.start), min(to, w.end)
+		if t-f < s.bound() || onPath(path, w.client) {
+			continue
+		}
+		for _, g := range w.held {
+			if g.key == wanted {
+				copied := *w // the list moves
+				s.follow(append(path[:len(path):len(path)], edge{w: &copied, g: g}), f, t)
+			}
+		}
+	}
+}
+
+func onPath(path []edge, client int32) bool {
+	for _, e := range path {
+		if e.w.client == client {
+			return true
+		}
+	}
+	return false
+}
+
+// cycle has a cycle decided, once the faults around it and the fate of its promises are known.
+func (s *Sweep) cycle(path []edge, from, to int64) {
+	oldest := from
+	for _, e := range path {
+		oldest = min(oldest, e.g.earliest)
+	}
+	s.putOff(oldest-s.header.TTL, func() {
+		f, t := from, to
+		for _, e := range path {
+			f, t = max(f, e.g.end), min(t, s.standsUntil(e.g))
+		}
+		if t-f < s.bound() || s.cut && s.now < t+s.delay {
+			return
+		}
+		for _, e := range path {
+			if s.disturbed(e.w.client, max(f-s.header.TTL, e.g.earliest), t, anyFault) {
+				return
+			}
+		}
+		j := judgement{violated: true}
+		s.record(deadlock, path[0].w.key, j, j, func(judgement) *Violation { return s.tellCycle(path, f, t) })
+	})
+}
+
+// standsUntil is until when a grant certainly stood.
+func (s *Sweep) standsUntil(g *grant) int64 {
+	if s.header.Claims.NoExpiry && g.promise == 0 {
+		end := g.withdrawn
+		if g.releasing != 0 {
+			end = min(end, g.releasing)
+		}
+		return end
+	}
+	return g.limit()
+}
+
+func (s *Sweep) tellCycle(path []edge, from, to int64) *Violation {
+	v := &Violation{Property: Deadlock, Key: s.name(path[0].w.key), At: from + s.bound(), From: from, To: to, A: path[0].g.ref(), B: path[1].g.ref()}
+	var proof evidence
+	var parts []string
+	for _, e := range path {
+		proof.add(e.g.id, e.g.start)
+		proof.add(e.w.op, e.w.start)
+		parts = append(parts, fmt.Sprintf("client %d had %s and waited for %s", e.w.client, s.name(e.g.key), s.name(e.w.key)))
+	}
+	v.Ops = proof.ops()
+	v.Text = fmt.Sprintf("from %s to %s %s: none of them could go on.", seconds(from), seconds(to), strings.Join(firstFew(parts), ", "))
+	return v
+}

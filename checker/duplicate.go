@@ -1,0 +1,100 @@
+package checker
+
+import (
+	"fmt"
+
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// The property duplicate-effect: what must be done once is done once. In workload payment a key is an order, and every accepted write charges it; in workload
+// leader an accepted write of a value is the tick of that number. The ledger tells. That the same request was applied twice is the store's doing, and not
+// counted.
+
+// The workloads whose effects must not be repeated.
+const (
+	workloadPayment = "payment"
+	workloadLeader  = "leader"
+)
+
+// effect is the first write that did something.
+type effect struct {
+	writer
+	o *op // nil: it was forgotten before the ledger had it
+}
+
+// judgeEffect judges an accepted write. What was done is remembered to the end: one entry an order, or a tick.
+func (s *Sweep) judgeEffect(k *keyState, w writer, o *op, e *history.Event) {
+	what := int64(0)
+	if s.header.Workload == workloadLeader {
+		what = e.Value
+	}
+	if k.effects == nil {
+		k.effects = map[int64]effect{}
+	}
+	first, done := k.effects[what]
+	if !done {
+		if o != nil {
+			o.pinned = true
+		}
+		k.effects[what] = effect{w, o}
+		return
+	}
+	if first.op == w.op {
+		return
+	}
+	if o != nil {
+		o.pinned = true
+	}
+	w.g.corrupt, w.g.corruptByToken = true, true
+	second := effect{w, o}
+	s.putOff(min(w.g.earliest, first.g.earliest), func() {
+		plain := s.repeated(first, second, false)
+		trusting := plain
+		if s.tokens {
+			trusting = s.repeated(first, second, true)
+		}
+		s.record(duplicateEffect, k, plain, trusting, func(j judgement) *Violation { return s.tellRepeated(k, first, second, what, j, j != plain) })
+	})
+}
+
+// inTurn returns two effects with that of the later grant second.
+func inTurn(x, y effect, tokens bool) (a, b effect) {
+	if early, _ := inOrder(x.g, y.g, tokens); early == x.g {
+		return x, y
+	}
+	return y, x
+}
+
+func (s *Sweep) repeated(first, second effect, tokens bool) judgement {
+	j := judgement{violated: true, severity: Corrupting}
+	a, b := inTurn(first, second, tokens)
+	if s.exclusive && a.g != b.g && later(b.g, a.g, tokens) {
+		j.kind, j.stallOnly = writeKind(a.o, b.g), s.stallExplains(a.g, b.g, a.at)
+	}
+	return j
+}
+
+func (s *Sweep) tellRepeated(k *keyState, first, second effect, what int64, j judgement, tokens bool) *Violation {
+	a, b := inTurn(first, second, tokens)
+	v := &Violation{Property: DuplicateEffect, Kind: j.kind, Severity: Corrupting, Key: s.name(k), At: second.at, From: first.at, To: second.at, A: a.g.ref(), B: b.g.ref()}
+	var proof evidence
+	for _, x := range [2]effect{first, second} {
+		proof.add(x.g.id, x.g.start)
+		proof.add(x.op, x.at)
+	}
+	v.Ops, v.Faults = proof.ops(), s.faultsOf(second.at, a.g, b.g)
+	done := fmt.Sprintf("order %s was charged twice", v.Key)
+	if s.header.Workload == workloadLeader {
+		done = fmt.Sprintf("tick %d of %s ran twice", what, v.Key)
+	}
+	v.Text = fmt.Sprintf("%s: by %s at %s and by %s at %s", done, who(first.g), seconds(first.at), who(second.g), seconds(second.at))
+	switch j.kind {
+	case KindStale:
+		v.Text += fmt.Sprintf("; client %d began its write at %s, when client %d had been granted the lock at %s", a.g.client, seconds(max(a.o.start, a.o.inv)), b.g.client,
+			seconds(b.g.end))
+	case KindInFlight:
+		v.Text += fmt.Sprintf("; client %d had sent its write at %s, before client %d was granted the lock at %s", a.g.client, seconds(a.o.start), b.g.client, seconds(b.g.end))
+	}
+	v.Text += "."
+	return v
+}

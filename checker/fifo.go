@@ -1,0 +1,50 @@
+package checker
+
+import "fmt"
+
+// The property fifo: a lock that declares to be fair grants its key in the order in which waiters were enqueued. Broken when an undisturbed waiter
+// was enqueued before another client's acquire began, and was granted later. Invocations would not do: a request may lie in a slow pipe.
+
+// judgeQueue judges a new grant against those that it can have met in the queue. Each overtaking counts once.
+func (s *Sweep) judgeQueue(k *keyState, g *grant) {
+	if g.enqueued != 0 {
+		s.judged.enqueued++
+	}
+	for _, x := range k.open {
+		s.judgeOvertaking(x, g)
+	}
+	for _, entry := range k.past.live() {
+		s.judgeOvertaking(entry.g, g)
+	}
+}
+
+func (s *Sweep) judgeOvertaking(x, y *grant) {
+	if x.client == y.client {
+		return
+	}
+	for _, pair := range [2][2]*grant{{x, y}, {y, x}} {
+		first, waiter := pair[0], pair[1]
+		if waiter.enqueued == 0 || waiter.enqueued >= first.start || !later(waiter, first, s.tokens) {
+			continue
+		}
+		s.putOff(waiter.start, func() {
+			if s.disturbed(waiter.client, waiter.start, waiter.end, anyFault) {
+				return
+			}
+			s.record(fifo, waiter.key, judgement{violated: later(waiter, first, false)}, judgement{violated: true}, func(judgement) *Violation {
+				return s.tellOvertaken(first, waiter)
+			})
+		})
+	}
+}
+
+func (s *Sweep) tellOvertaken(first, waiter *grant) *Violation {
+	v := &Violation{Property: FIFO, Key: s.name(waiter.key), At: first.end, From: waiter.enqueued, To: waiter.end, A: first.ref(), B: waiter.ref()}
+	var proof evidence
+	proof.add(waiter.id, waiter.start)
+	proof.add(first.id, first.start)
+	v.Ops = proof.ops()
+	v.Text = fmt.Sprintf("%s was in the queue of %s from %s on, yet client %d, which asked only at %s, was granted it first, at %s; client %d had it at %s.",
+		who(waiter), v.Key, seconds(waiter.enqueued), first.client, seconds(first.start), seconds(first.end), waiter.client, seconds(waiter.end))
+	return v
+}

@@ -1,0 +1,103 @@
+package checker
+
+import (
+	"fmt"
+
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// The property herd: a lock that declares to wake one waiter a release must not need requests in proportion to its waiters. In workload stampede all clients
+// but one wait, and the service tells how many requests it has handled at two instants (event count).
+//
+// Requests between the two, less one heartbeat each third of a TTL for every client, divided by the grants between them, is what one hand-over costs. A lock that
+// wakes one waiter needs a number that does not depend on the waiters: a release, a wake-up, a look at the queue, a new place in it, a few retries:
+// below 10 for the recipes of etcd and ZooKeeper, counted on three nodes too. One that wakes all of them needs at least a request for each, half
+// of them on average if nobody queues again. So the bound is 10 + waiters/4, and with herdClients clients or more the two are far apart.
+
+// workloadStampede is the workload that the property is judged in.
+const workloadStampede = "stampede"
+
+const (
+	herdBase      = 10 // requests that a hand-over may cost by itself
+	herdShare     = 4  // one for so many waiters
+	herdClients   = 40
+	herdGrants    = 10
+	herdHeartbeat = 3 // heartbeats a TTL
+)
+
+// tick is what the service said that it had handled, and how many grants there had been by then.
+type tick struct {
+	at, requests, grants int64
+}
+
+// counted handles a figure that the service tells of itself.
+func (s *Sweep) counted(e *history.Event) {
+	if e.Text != history.CountRequests {
+		return
+	}
+	t := tick{at: e.Time, requests: e.Value}
+	for _, k := range s.keys {
+		t.grants += k.granted
+	}
+	if len(s.counts) < 2 {
+		s.counts = append(s.counts, t)
+	} else {
+		s.counts[1] = t
+	}
+}
+
+// cost is what was measured: the requests for one grant, heartbeats taken off, and what they may be.
+func (s *Sweep) cost() (each, allowed float64) {
+	from, to := s.counts[0], s.counts[1]
+	requests := float64(to.requests - from.requests)
+	if s.header.TTL > 0 {
+		requests -= float64(s.header.Clients) * herdHeartbeat * float64(to.at-from.at) / float64(s.header.TTL)
+	}
+	return max(0, requests) / float64(to.grants-from.grants), herdBase + float64(s.header.Clients-1)/herdShare
+}
+
+// herdShort says what is lacking to judge the property; empty when nothing is.
+func (s *Sweep) herdShort() string {
+	if len(s.counts) < 2 {
+		return "The service's requests were not counted at two instants."
+	}
+	from, to := s.counts[0], s.counts[1]
+	switch n := to.grants - from.grants; {
+	case s.header.Clients < herdClients:
+		return fmt.Sprintf("The run had %s; below %d a herd can't be told from ordinary traffic.", count(s.header.Clients, "client", "clients"), herdClients)
+	case n < herdGrants:
+		return fmt.Sprintf("Grants between the two counts: %d; it takes %d to tell what one costs.", n, herdGrants)
+	case to.requests < from.requests:
+		return "The service's count of requests went backwards: a node was started anew."
+	case touched(s.service, from.at, to.at, anyFault):
+		return "A fault touched the service between the two counts, and clients that connect again make requests of their own."
+	}
+	return ""
+}
+
+// herdOutcome is the outcome where the property was not violated.
+func (s *Sweep) herdOutcome() (Outcome, string) {
+	if why := s.herdShort(); why != "" {
+		return Inconclusive, why
+	}
+	each, allowed := s.cost()
+	return Pass, fmt.Sprintf("A hand-over cost %.1f requests, with %d clients waiting; %.0f would be a herd.", each, s.header.Clients-1, allowed)
+}
+
+// judgeHerd judges the run, at its end.
+func (s *Sweep) judgeHerd() {
+	if !s.asks[herd] || s.herdShort() != "" || len(s.keys) == 0 {
+		return
+	}
+	each, allowed := s.cost()
+	if each <= allowed {
+		return
+	}
+	from, to := s.counts[0], s.counts[1]
+	j, k := judgement{violated: true}, s.keys[0]
+	s.record(herd, k, j, j, func(judgement) *Violation {
+		return &Violation{Property: Herd, Key: s.name(k), At: to.at, From: from.at, To: to.at, Text: fmt.Sprintf("with %d clients waiting for %s, the service handled %d requests for "+
+			"%d grants: %.0f a hand-over, heartbeats not counted, where a lock that wakes one waiter needs at most %.0f.", s.header.Clients-1, s.name(k), to.requests-from.requests,
+			to.grants-from.grants, each, allowed)}
+	})
+}

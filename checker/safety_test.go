@@ -1,0 +1,227 @@
+package checker
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// A case of one property: what it is judged to be, how often it is violated, and of what kind.
+type propertyCase struct {
+	name, property string
+	lock           script
+	text           string
+	outcome        Outcome
+	count          int
+	kind           string
+	says           string // part of the violation's text, or of the reason
+}
+
+func run(t *testing.T, cases []propertyCase) {
+	t.Helper()
+	for _, x := range cases {
+		t.Run(x.property+"/"+x.name, func(t *testing.T) {
+			v := x.lock.judge(t, x.text)
+			r := v.Property(x.property)
+			if r.Outcome != x.outcome || r.Count != x.count {
+				t.Fatalf("%v ×%d (%s), want %v ×%d; reasons %q", r.Outcome, r.Count, r.Why, x.outcome, x.count, v.Reasons)
+			}
+			said := r.Why
+			if x.count > 0 {
+				said = r.Violations[0].Text
+				if r.Violations[0].Kind != x.kind {
+					t.Errorf("kind %q, want %q", r.Violations[0].Kind, x.kind)
+				}
+				if r.Violations[0].Property != x.property || len(r.Violations[0].Ops) == 0 && x.property != Herd {
+					t.Errorf("%+v", r.Violations[0])
+				}
+			}
+			if !strings.Contains(said, x.says) {
+				t.Errorf("%q does not say %q", said, x.says)
+			}
+			t.Log(said)
+		})
+	}
+}
+
+func claim(s script, f func(*history.Claims)) script {
+	return s.with(func(h *history.Header) { f(&h.Claims) })
+}
+
+func confirms(s script, ops ...string) script {
+	return claim(s, func(c *history.Claims) { c.Confirms = ops })
+}
+
+func permits(s script, n int) script { return claim(s, func(c *history.Claims) { c.Permits = n }) }
+
+func workload(s script, name string) script {
+	return s.with(func(h *history.Header) { h.Workload = name })
+}
+
+const handedOver = `
+		A acquire [0,1] tok=1
+		B acquire [600,601] tok=2
+		`
+
+func TestContinuity(t *testing.T) {
+	held := confirms(plainLock(), "held")
+	run(t, []propertyCase{
+		{"held? answered yes after the key was given away", Continuity, held, handedOver + "A held [700,701]" + probeText, Violated, 1, "", "still confirmed to client 1"},
+		{"held? answered no", Continuity, held, "B held [1,2]\n" + handedOver + "A held [700,701] notheld\nB held [702,703]" + probeText, Pass, 0, "", ""},
+		{"held? began before the later grant ended", Continuity, held, handedOver + "A held [590,700] run=601,700" + probeText, Pass, 0, "", ""},
+		{"a renewal is confirmed", Continuity, plainLock(), handedOver + "A renew [700,701]\nA release [702,703] notheld" + probeText, Violated, 1, "", "k0"},
+		{"its release took effect early and its reply was late", Continuity, plainLock(), `
+		A acquire [0,1]
+		A release [10,30]
+		B acquire [12,13]
+		B release [40,41]` + probeText, Pass, 0, "", ""},
+		{"a renewal that the lock does not declare to confirm", Continuity, confirms(plainLock(), "release"), handedOver + "A renew [700,701]\nB release [702,703]" + probeText,
+			Pass, 0, "", ""},
+		{"the order of the grants is unknown", Continuity, held, `
+		A acquire [0,700]
+		B acquire [10,601]
+		A held    [702,703]` + probeText, Pass, 0, "", ""},
+		{"the tokens tell the order", Continuity, confirms(fencedLock(), "held"), `
+		pause A   [1,699]
+		A acquire [0,700] tok=1
+		B acquire [10,601] tok=2
+		A held    [702,703]` + probeText2, Violated, 1, "", "token 2"},
+		{"the tokens can't be trusted", Continuity, confirms(fencedLock(), "held"), `
+		pause A   [1,699]
+		A acquire [0,700] tok=1
+		B acquire [10,601] tok=2
+		A held    [702,703]
+		C acquire [800,801] tok=1` + probeText, Pass, 0, "", ""},
+		{"no answer confirmed anything", Continuity, held, handedOver + probeText, Inconclusive, 0, "", "No answer"},
+		{"nothing is declared to confirm", Continuity, confirms(plainLock()), handedOver + "A release [700,701]" + probeText, NotJudged, 0, "", "does not declare"},
+		{"a semaphore", Continuity, permits(plainLock(), 2), handedOver + "A release [700,701]" + probeText, NotJudged, 0, "", "more than one permit"},
+	})
+}
+
+func TestDeadGrant(t *testing.T) {
+	lib := library(plainLock())
+	run(t, []propertyCase{
+		{"in time", DeadGrant, plainLock(), "A acquire [0,1] attempt=0" + probeText, Pass, 0, "", ""},
+		{"the lease was over before the reply", DeadGrant, plainLock(), "A acquire [0,601] attempt=0" + probeText, Violated, 1, "", "which nothing disturbed"},
+		{"a waiter, whose attempt was late", DeadGrant, plainLock(), "A acquire [0,901] attempt=900" + probeText, Pass, 0, "", ""},
+		{"a waiter that does not tell of its attempts", DeadGrant, plainLock(), "A acquire [0,901]" + probeText, Pass, 0, "", ""},
+		{"the client was stopped before it returned", DeadGrant, plainLock(), "pause A [2,599]\nA acquire [0,601] attempt=0" + probeText, Pass, 0, "", ""},
+		{"the machine stalled the client", DeadGrant, plainLock(), "stall A [2,599]\nA acquire [0,601] attempt=0" + probeText, Pass, 0, "", ""},
+		{"a stall too short to be recorded may explain it", DeadGrant, plainLock(), "A acquire [0,540] attempt=0" + probeText, Pass, 0, "", ""},
+		{"another client was stopped", DeadGrant, plainLock(), "pause B [2,599]\nA acquire [0,601] attempt=0" + probeText, Violated, 1, "", "0.601 s after"},
+		{"the library says itself that nothing is left", DeadGrant, lib, "A acquire [0,1] attempt=0 valid=0" + probeText, Violated, 1, "", "good for 0.000 s"},
+		{"less than nothing, after a while", DeadGrant, lib, "A acquire [0,480] attempt=0 valid=-60" + probeText, Violated, 1, "", "-0.060 s"},
+		{"the library looked just in time", DeadGrant, lib, "A acquire [0,495] attempt=0 valid=-1" + probeText, Pass, 0, "", ""},
+		{"no grant tells anything", DeadGrant, plainLock(), "A acquire [0,901]", Inconclusive, 0, "", "No grant told"},
+		{"a session", DeadGrant, claim(plainLock(), func(c *history.Claims) { c.Validity = "session" }), "A acquire [0,601] attempt=0" + probeText, NotJudged, 0, "", "how long"},
+	})
+}
+
+const stolen = `
+		A acquire [0,1]
+		pause A   [2,600]
+		B acquire [510,511]
+		A release [601,602]
+		C acquire [603,604] first=603
+		C release [700,701]
+		B release [702,703] notheld`
+
+func TestStolenRelease(t *testing.T) {
+	change := func(from, to string) string {
+		if !strings.Contains(stolen, from) {
+			panic("no " + from)
+		}
+		return strings.ReplaceAll(stolen, from, to) + probeText
+	}
+	run(t, []propertyCase{
+		{"a late release freed the next holder's key", StolenRelease, plainLock(), stolen + probeText, Violated, 1, "", "client 1 released its grant"},
+		{"its fate is unknown, but it was sent", StolenRelease, plainLock(), change("A release [601,602]", "A release [601,602] info start=601"), Violated, 1, "", ""},
+		{"it never said that it began", StolenRelease, plainLock(), change("A release [601,602]", "A release [601,602] info"), Pass, 0, "", ""},
+		{"it was refused", StolenRelease, plainLock(), change("A release [601,602]", "A release [601,602] notheld"), Pass, 0, "", ""},
+		{"it began when the third was granted already", StolenRelease, plainLock(), change("C acquire [603,604] first=603", "C acquire [590,604]"), Pass, 0, "", ""},
+		{"the lease of the older grant may still have run", StolenRelease, plainLock(), change("A acquire [0,1]", "A acquire [0,1]\nA renew [300,301]"), Pass, 0, "", ""},
+		{"a renewal of unknown fate", StolenRelease, plainLock(), change("A acquire [0,1]", "A acquire [0,1]\nA renew [1.5,1.7] info"), Pass, 0, "", ""},
+		{"a fault touched the service", StolenRelease, plainLock(), change("A release [601", "service x [520,530]\nA release [601"), Pass, 0, "", ""},
+		{"the holder released it itself", StolenRelease, plainLock(), change("A release [601,602]", "B release [590,591] g=\nA release [601,602]"), Pass, 0, "", ""},
+		{"a session that had been told", StolenRelease, claim(plainLock(), func(c *history.Claims) { c.Validity = "session" }), strings.ReplaceAll(`
+		A acquire [0,1]
+		A lost    [505]
+		B acquire [510,511]
+		A release [1601,1602]
+		C acquire [1603,1604] first=1603
+		C release [1700,1701]`, "g=", "g="), Violated, 1, "", ""},
+		{"nothing is promised", StolenRelease, noClaims(plainLock()), stolen, NotJudged, 0, "", "promises nothing"},
+	})
+}
+
+func TestDuplicateEffect(t *testing.T) {
+	pay, lead := workload(plainLock(), "payment"), workload(plainLock(), "leader")
+	const twice = `
+		A acquire [0,1]
+		A read    [2,3]
+		pause A   [10,700]
+		B acquire [600,601]
+		B read    [602,603]
+		B write   [604,605] value=1
+		A write   [701,702] value=1
+		B release [712,713]
+		A release [714,715] notheld` + probeText
+	run(t, []propertyCase{
+		{"an order is charged twice", DuplicateEffect, pay, twice, Violated, 1, KindStale, "order k0 was charged twice"},
+		{"sent before, and on its way for long", DuplicateEffect, pay, strings.Replace(twice, "A write   [701,702]", "A write [5,702] start=6 @701", 1), Violated, 1, KindInFlight, "had sent its write"},
+		{"the stale write came first", DuplicateEffect, pay, strings.Replace(twice, "A write   [701,702]", "A write [602.1,702] start=602.2 @602.3", 1), Violated, 1, KindStale, ""},
+		{"the second was refused", DuplicateEffect, pay, strings.Replace(twice, "A write   [701,702]", "A write [701,702] refused", 1), Pass, 0, "", ""},
+		{"the second met another version", DuplicateEffect, pay, strings.Replace(twice, "A write   [701,702]", "A write [701,702] conflict", 1), Pass, 0, "", ""},
+		{"another order", DuplicateEffect, pay, strings.Replace(twice, "B write   [604,605]", "B write [604,605] key=k1", 1), Pass, 0, "", ""},
+		{"the store applied one request twice", DuplicateEffect, pay, "A acquire [0,1]\nA write [5,8] @5.5,7" + probeText, Pass, 0, "", ""},
+		{"only a stall explains it", DuplicateEffect, pay, strings.Replace(twice, "pause", "stall", 1), Inconclusive, 0, "", "stall"},
+		{"a tick runs twice", DuplicateEffect, lead, twice, Violated, 1, KindStale, "tick 1 of k0 ran twice"},
+		{"another tick", DuplicateEffect, lead, strings.Replace(twice, "A write   [701,702] value=1", "A write [701,702] value=2", 1), Pass, 0, "", ""},
+		{"without a lock", DuplicateEffect, permits(noClaims(pay), 0), twice, Violated, 1, "", ""},
+		{"another workload", DuplicateEffect, plainLock(), twice, NotJudged, 0, "", "payment"},
+		{"no ledger", DuplicateEffect, noLedger(pay), twice, Inconclusive, 0, "", "ledger"},
+	})
+	v := pay.judge(t, twice)
+	if v.Severity != Corrupting || v.Property(DuplicateEffect).Violations[0].A.Client != 1 || v.Property(DuplicateEffect).Violations[0].B.Client != 2 {
+		t.Errorf("%v, %+v", v.Severity, v.Property(DuplicateEffect).Violations[0])
+	}
+}
+
+// TestNoLock: where no exclusion is claimed, only what happens to the data is judged.
+func TestNoLock(t *testing.T) {
+	free := permits(noClaims(confirms(plainLock())), 0)
+	const both = `
+		A acquire [0,1]
+		B acquire [0,1]
+		A read    [2,3]
+		B read    [2,3]
+		A write   [4,5]
+		`
+	run(t, []propertyCase{
+		{"a conditional write that meets another version", LostUpdate, free, both + "B write [6,7] conflict\nB read [8,9]\nB write [10,11]", Pass, 0, "", ""},
+		{"a write that does not look", LostUpdate, free, both + "B write [6,7]", Violated, 1, "", "never seen"},
+		{"a write that does not look, in a stall", LostUpdate, free, both + "stall B [5,6]\nB write [6,7]", Violated, 1, "", ""},
+		{"an atomic write", LostUpdate, free, both + "B write [6,7] atomic", Pass, 0, "", ""},
+		{"an atomic write under a lock", LostUpdate, noClaims(plainLock()), both + "B write [6,7] atomic", Pass, 0, "", ""},
+	})
+	v := free.judge(t, both+"B write [6,7] conflict")
+	for _, r := range v.Properties {
+		want := NotJudged
+		if r.Name == LostUpdate {
+			want = Pass
+		}
+		if r.Outcome != want || want == NotJudged && r.Why == "" {
+			t.Errorf("%s: %v (%s), want %v", r.Name, r.Outcome, r.Why, want)
+		}
+	}
+	if v.Outcome != Pass || v.Stats.Conflicts != 1 || v.Stats.Refused != 0 || v.Stats.Accepted != 1 || v.Stats.Handovers != 1 {
+		t.Errorf("%v %q %+v", v.Outcome, v.Reasons, v.Stats)
+	}
+	var told []string
+	Judge(free.history(both+"mark final [900]\nQ acquire [901,2900] busy"), Options{OnViolation: func(v Violation) { told = append(told, v.Property) }})
+	if slices.Contains(told, StuckLock) {
+		t.Error("told of a violation that is not judged")
+	}
+}

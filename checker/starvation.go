@@ -1,0 +1,71 @@
+package checker
+
+import (
+	"fmt"
+
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// The property starvation: while one undisturbed client waited, no more than K grants of the key were made from their beginning to their end, with K ten
+// times the number of clients. In a queue it would be fewer than one for each client; a lock that lets chance decide passes ten rounds
+// of everybody with a probability below (1-1/n)^(10n), less than one in 20,000 waits.
+
+// workloadQueue is the workload that asks for fairness of every lock.
+const workloadQueue = "queue"
+
+// patience is K for each client.
+const patience = 10
+
+// judgeWait judges an acquire that has completed, by how long it waited, and by what its client had meanwhile: before its own grant, if it got one, is counted.
+func (s *Sweep) judgeWait(k *keyState, o *op, e *history.Event) {
+	if o.start == 0 {
+		return // it never said that it began
+	}
+	end := stamp(e.End, e.Time)
+	if s.judged.crossing && s.asks[deadlock] {
+		s.judgeCycle(k, o, end)
+	}
+	if s.asks[starvation] && k.granted-o.before > s.patience {
+		s.judgePatience(k, o, end)
+	}
+}
+
+// judgePatience counts the grants that lay wholly inside a wait. Each is still remembered, since the wait was open all the time.
+func (s *Sweep) judgePatience(k *keyState, o *op, end int64) {
+	var first, last *grant
+	passed := int64(0)
+	see := func(x *grant) {
+		if x.client == o.client || x.start <= o.start || x.end >= end {
+			return
+		}
+		passed++
+		if first == nil || x.end < first.end {
+			first = x
+		}
+		if last == nil || x.end > last.end {
+			last = x
+		}
+	}
+	for _, entry := range k.past.live() {
+		see(entry.g)
+	}
+	for _, x := range k.open {
+		see(x)
+	}
+	if passed <= s.patience {
+		return
+	}
+	id, client, start := o.id, o.client, o.start
+	s.putOff(start, func() {
+		if s.disturbed(client, start, end, anyFault) {
+			return
+		}
+		j := judgement{violated: true}
+		s.record(starvation, k, j, j, func(judgement) *Violation {
+			v := &Violation{Property: Starvation, Key: s.name(k), At: end, From: start, To: end, A: first.ref(), B: last.ref(), Ops: []int64{id, first.id, last.id}}
+			v.Text = fmt.Sprintf("client %d, which nothing disturbed, waited for %s from %s to %s, and meanwhile the key was granted to others %d times.", client, v.Key,
+				seconds(start), seconds(end), passed)
+			return v
+		})
+	})
+}

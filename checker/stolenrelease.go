@@ -1,0 +1,97 @@
+package checker
+
+import (
+	"fmt"
+
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// The property stolen-release: a key was granted inside a promise, after another client had released an older grant whose lease was over, and the release
+// was not refused: it freed what was not its own. Whether a release freed anything is not in a history; that the promise was broken, and
+// that nothing touched the service meanwhile, is.
+
+// lateRelease is a release that began when the lease of its grant had surely ended, and was not refused.
+type lateRelease struct {
+	g         *grant
+	op, start int64
+}
+
+// keptLate bounds how many of them a key remembers. A finding is decided half a TTL after it was made, so the newest are what it needs.
+const keptLate = 256
+
+// renewed notes a renewal, by which the lease may run longer.
+func (g *grant) renewed(e *history.Event) {
+	switch e.Type {
+	case history.OK:
+		g.leased = max(g.leased, stamp(e.End, e.Time))
+	case history.Info:
+		g.leased = forever // it may take effect at any time
+	}
+}
+
+// leaseOver tells whether a grant's lease had surely ended at t.
+func (s *Sweep) leaseOver(g *grant, t int64) bool {
+	if s.header.Claims.Validity == validitySession || g.leased == forever {
+		return g.told != 0 && g.told < t
+	}
+	return g.leased+s.header.TTL < t
+}
+
+// noteLate remembers a release that came too late, if it was not refused.
+func (s *Sweep) noteLate(o *op, e *history.Event) {
+	g := o.grant
+	if !s.asks[stolenRelease] || e.Type == history.Fail || o.start == 0 || g.depth > 1 || !s.leaseOver(g, o.start) {
+		return
+	}
+	k := g.key
+	if len(k.late) >= keptLate {
+		k.late = append(k.late[:0], k.late[keptLate/2:]...)
+	}
+	k.late = append(k.late, lateRelease{g: g, op: o.id, start: o.start})
+}
+
+// judgeStolen judges two grants of which one was made inside the other's promise.
+func (s *Sweep) judgeStolen(x, y *grant) {
+	plain, trusting := s.thief(x, y, false), s.thief(x, y, s.tokens)
+	if trusting == nil && plain == nil {
+		return
+	}
+	p, t := judgement{violated: plain != nil}, judgement{violated: trusting != nil}
+	s.record(stolenRelease, x.key, p, t, func(judgement) *Violation {
+		by := trusting
+		if by == nil {
+			by = plain
+		}
+		b, c := inOrder(x, y, s.tokens && trusting != nil)
+		return s.tellStolen(b, c, by)
+	})
+}
+
+// thief returns the release that freed the key of one grant for the other, under one reading of the key's tokens.
+func (s *Sweep) thief(x, y *grant, tokens bool) *lateRelease {
+	b, c := inOrder(x, y, tokens)
+	if !later(c, b, tokens) || !s.inPromise(c, b) || s.uncertainPromises(b, c) || touched(s.service, b.earliest, c.end, anyFault) {
+		return nil
+	}
+	for i := range b.key.late {
+		r := &b.key.late[i]
+		if r.g.client != b.client && r.start > b.end && r.start < c.earliest && later(b, r.g, tokens) {
+			found := *r // the list moves
+			return &found
+		}
+	}
+	return nil
+}
+
+func (s *Sweep) tellStolen(b, c *grant, r *lateRelease) *Violation {
+	v := &Violation{Property: StolenRelease, Key: s.name(b.key), At: c.end, From: r.start, To: c.end, A: b.ref(), B: c.ref()}
+	var proof evidence
+	proof.add(r.g.id, r.g.start)
+	proof.add(b.id, b.start)
+	proof.add(r.op, r.start)
+	proof.add(c.id, c.start)
+	v.Ops, v.Faults = proof.ops(), s.faultsOf(c.end, r.g, b, c)
+	v.Text = fmt.Sprintf("client %d released its grant of %s at %s, when its lease was over and the key belonged to %s; it was not refused, and %s was granted the key "+
+		"at %s, inside client %d's promise.", r.g.client, v.Key, seconds(r.start), who(b), who(c), seconds(c.end), b.client)
+	return v
+}

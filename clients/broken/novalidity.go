@@ -1,0 +1,21 @@
+package broken
+
+import (
+	"context"
+
+	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/clients/redlock"
+)
+
+// RedlockNoValidity is the control broken-redlock-no-validity: redlock without its clock. A server that does not answer is waited for, and the time that asking
+// took is not subtracted from the validity: the client may be told "yours for the TTL" when the keys that it got first have expired.
+var RedlockNoValidity = clients.Kind{
+	Name:    "broken-redlock-no-validity",
+	About:   "redlock that waits for every server and does not subtract the time that it waited from the validity",
+	Service: "redis-five",
+	Claims:  redlock.Redlock.Claims,
+	Control: "dead-grant",
+	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
+		return redlock.Open(c, redlock.Rules{Patient: true, Whole: true})
+	},
+}

@@ -1,0 +1,136 @@
+package clienttest
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/lockchaos/lockchaos/clients"
+)
+
+// held is a grant and whose it is.
+type held struct {
+	lock clients.Lock
+	clients.Grant
+}
+
+// fill takes n permits of the key, each for a client of its own.
+func (s *suite) fill(key string, n int) (taken []held) {
+	s.Helper()
+	for range n {
+		l := s.open()
+		taken = append(taken, held{l, s.acquire(l, key)})
+	}
+	return taken
+}
+
+// drain gives back what still stands of the grants: some may have expired.
+func (s *suite) drain(taken []held) {
+	s.Helper()
+	for _, h := range taken {
+		if err := h.lock.Release(s.patience(), h.Grant); err != nil && !errors.Is(err, clients.ErrNotHeld) {
+			s.Errorf("release: %v", err)
+		}
+	}
+}
+
+// spare is how many permits are left when one is held.
+func (s *suite) spare() int { return s.kind.Claims.Permits - 1 }
+
+// house fills the key with as many fresh clients as it has permits, all of which hold at one time: so no other permit is taken, and none is for ever.
+func (s *suite) house(key string) (taken []held) {
+	s.Helper()
+	s.eventually("as many fresh clients hold as there are permits", func() bool {
+		taken = s.fill(key, s.kind.Claims.Permits)
+		for _, h := range taken {
+			if holder, ok := h.lock.(clients.Holder); ok && holder.Held(s.patience(), h.Grant) != nil {
+				s.drain(taken)
+				return false
+			}
+		}
+		return true
+	})
+	return taken
+}
+
+func permits(s *suite) {
+	late, key := s.open(), s.key()
+	taken := s.fill(key, s.kind.Claims.Permits)
+	s.busy(late, key, "every permit is taken")
+	s.release(late, s.acquire(late, s.key())) // other keys are free
+	s.drain(taken[1:])
+	taken = append(taken[:1], s.fill(key, s.spare())...)
+	s.drain(taken[:1])
+	g := s.acquire(late, key)
+	s.busy(s.open(), key, "every permit is taken again")
+	s.drain(append(taken[1:], held{late, g}))
+}
+
+// crowding has many clients hold at random, and counts.
+func crowding(s *suite) {
+	const workers, rounds = 10, 10
+	key := s.key()
+	var holders, most atomic.Int64
+	var group sync.WaitGroup
+	for w := range workers {
+		l := s.open()
+		group.Go(func() {
+			for range rounds {
+				g, err := l.Acquire(s.patience(), key)
+				if err != nil {
+					s.Errorf("client %d: %v", w, err)
+					return
+				}
+				n := holders.Add(1)
+				if n > int64(s.kind.Claims.Permits) {
+					s.Errorf("client %d was granted as one of %d", w, n)
+				}
+				for seen := most.Load(); n > seen && !most.CompareAndSwap(seen, n); seen = most.Load() {
+					continue
+				}
+				holders.Add(-1)
+				if err := l.Release(s.patience(), g); err != nil {
+					s.Errorf("client %d: release: %v", w, err)
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+	if most.Load() == 0 {
+		s.Error("nobody held")
+	}
+}
+
+// frozenPermit stops the holder's process until others have every permit.
+func frozenPermit(s *suite) {
+	key := s.key()
+	h := s.startHolder(key)
+	h.expectGrant()
+	h.send("held")
+	h.expect("held")
+	h.signal(syscall.SIGSTOP)
+	taken := s.house(key)
+	h.signal(syscall.SIGCONT)
+	if h.holder {
+		h.send("held")
+		h.expect("not held")
+	}
+	if h.watcher {
+		start := time.Now()
+		h.expect("lost")
+		if grace := time.Duration(s.kind.ClaimsFor(s.TTL).LostGrace); grace > 0 && time.Since(start) > grace+s.Slack/3 {
+			s.Errorf("told of the loss after %v, the lock claims %v", time.Since(start), grace)
+		}
+	}
+	h.send("release")
+	h.expect("released")
+	s.drain(taken)
+	taken = s.house(key) // what the loser did has made room for nobody
+	s.busy(s.open(), key, "every permit is taken")
+	s.drain(taken)
+	h.send("acquire") // and it must be able to go on
+	h.expectGrant()
+}

@@ -1,0 +1,164 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/client/v3/concurrency"
+
+	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/monotime"
+)
+
+// permits is how many may hold a key of the semaphore at once.
+const permits = 2
+
+// Semaphore is the lock semaphore-etcd: etcd-lease's queue of keys with a lease each, of which not the first but the first two hold the lock. A waiter reads once which keys
+// were created before its own, watches the prefix for keys that go, and holds a permit when fewer than two of those are left.
+//
+// It claims no fencing token: the create revision orders the permits, but the older of two holders is no stale one.
+var Semaphore = clients.Kind{
+	Name:      "semaphore-etcd",
+	About:     "two permits: keys with a lease in a queue, the two of the lowest create revision hold",
+	Service:   "etcd",
+	Claims:    clients.Claims{Validity: "session", Token: "none", Confirms: []string{"release"}, Permits: permits},
+	LostGrace: lostGrace,
+	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
+		l, err := open(c)
+		if err != nil {
+			return nil, err
+		}
+		return &semaphore{l}, nil
+	},
+}
+
+type semaphore struct{ *lock }
+
+const semaphorePrefix = prefix + "semaphore/"
+
+// Acquire waits in the queue until ctx is done.
+func (l *semaphore) Acquire(ctx context.Context, key string) (clients.Grant, error) {
+	g, err := l.acquire(ctx, key, l.attempt)
+	g.Token = 0
+	return g, err
+}
+
+func (l *semaphore) attempt(ctx context.Context, key string) (*hold, int64, error) {
+	s, err := l.openSession(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	dir := semaphorePrefix + url.PathEscape(key) + "/"
+	h := &hold{lock: l.lock, session: s, key: key, path: fmt.Sprintf("%s%x", dir, s.Lease())}
+	entered, err := l.client.Txn(ctx).If(clientv3.Compare(clientv3.CreateRevision(h.path), "=", 0)).
+		Then(clientv3.OpPut(h.path, "", clientv3.WithLease(s.Lease()))).Commit()
+	if err != nil {
+		l.giveUp(s)
+		return nil, 0, fmt.Errorf("%w: %w", errOpen, err)
+	}
+	if !entered.Succeeded {
+		return nil, 0, errors.New("this client stands in the queue already")
+	}
+	enqueued := monotime.Now()
+	h.revision = entered.Header.Revision
+	if err := l.await(ctx, dir, h); err != nil {
+		return nil, 0, l.leave(ctx, h, err)
+	}
+	if !s.add(h) {
+		l.giveUp(s)
+		return nil, 0, fmt.Errorf("the session ended with the grant: %w", errOpen)
+	}
+	return h, enqueued, nil
+}
+
+// await returns nil when fewer keys than there are permits stand before ours.
+func (l *semaphore) await(ctx context.Context, dir string, h *hold) error {
+	for {
+		reply, err := l.client.Get(ctx, dir, clientv3.WithPrefix(), clientv3.WithKeysOnly())
+		if err != nil {
+			return err
+		}
+		ahead, ours := map[string]bool{}, false
+		for _, kv := range reply.Kvs {
+			ours = ours || kv.CreateRevision == h.revision
+			if kv.CreateRevision < h.revision {
+				ahead[string(kv.Key)] = true
+			}
+		}
+		if !ours {
+			return concurrency.ErrSessionExpired
+		}
+		if granted, err := l.watch(ctx, dir, reply.Header.Revision+1, h, ahead); granted || err != nil {
+			return err
+		}
+	}
+}
+
+// watch takes keys that go from those ahead. granted false without an error: the watch ended, and the keys must be read again.
+func (l *semaphore) watch(ctx context.Context, dir string, from int64, h *hold, ahead map[string]bool) (granted bool, err error) {
+	if len(ahead) < permits {
+		return true, nil
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	gone := l.client.Watch(clientv3.WithRequireLeader(ctx), dir, clientv3.WithPrefix(), clientv3.WithRev(from), clientv3.WithFilterPut())
+	for {
+		select {
+		case <-ctx.Done():
+			return false, ctx.Err()
+		case <-h.session.Done():
+			return false, concurrency.ErrSessionExpired
+		case reply, ok := <-gone:
+			if !ok || reply.Err() != nil {
+				wait(ctx, retryPause)
+				return false, ctx.Err()
+			}
+			for _, e := range reply.Events {
+				if e.Type != mvccpb.Event_DELETE {
+					continue
+				}
+				if delete(ahead, string(e.Kv.Key)); string(e.Kv.Key) == h.path {
+					return false, concurrency.ErrSessionExpired
+				}
+			}
+			if len(ahead) < permits {
+				return true, nil
+			}
+		}
+	}
+}
+
+// leave takes our key out of the queue, and says what became of the wait: busy if the caller ran out of time and nothing is left.
+func (l *semaphore) leave(ctx context.Context, h *hold, failed error) error {
+	clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	if _, err := l.client.Delete(clean, h.path); err != nil {
+		l.giveUp(h.session)
+		return fmt.Errorf("%w: %w", errOpen, errors.Join(failed, err))
+	}
+	if errors.Is(failed, concurrency.ErrSessionExpired) {
+		l.giveUp(h.session)
+	}
+	if ctx.Err() != nil {
+		return clients.ErrBusy
+	}
+	return failed
+}
+
+// Release deletes our key, which is answered ok whether it was there or not.
+func (l *semaphore) Release(ctx context.Context, g clients.Grant) error {
+	return l.release(ctx, g, func(h *hold) error {
+		if h.session.ended() {
+			return clients.ErrNotHeld
+		}
+		reply, err := l.client.Delete(ctx, h.path)
+		if err == nil && reply.Deleted == 0 {
+			return clients.ErrNotHeld
+		}
+		return err
+	})
+}

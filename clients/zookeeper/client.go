@@ -1,0 +1,219 @@
+package zookeeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/lockchaos/lockchaos/clients"
+)
+
+// client is what the locks of this package have in common: a session at a time, and what was held under it.
+type client struct {
+	nodes []string
+	ttl   time.Duration // session timeout that is asked for
+	// keeps: the client watches over its session by its own clock.
+	keeps bool
+	lost  chan clients.Loss
+
+	closed  chan struct{}
+	mu      sync.Mutex
+	session *session
+	// background are tasks that end with their session at the latest.
+	background sync.WaitGroup
+}
+
+// minTTL is what a session can be watched over with: shorter ones leave no time for an answer.
+const minTTL = 100 * time.Millisecond
+
+func newClient(c clients.Config, keeps bool) (*client, error) {
+	if len(c.Nodes) == 0 {
+		return nil, errors.New("a ZooKeeper lock needs the address of at least one member; none was configured")
+	}
+	if ttl := time.Duration(c.TTL); ttl < minTTL {
+		return nil, fmt.Errorf("ZooKeeper at %s: a session timeout (TTL) of %v; configure %v or more", strings.Join(c.Nodes, ","), ttl, minTTL)
+	}
+	return &client{nodes: c.Nodes, ttl: time.Duration(c.TTL), keeps: keeps, lost: make(chan clients.Loss, 16), closed: make(chan struct{})}, nil
+}
+
+// Lost tells of grants whose session ended.
+func (c *client) Lost() <-chan clients.Loss { return c.lost }
+
+// GrantedTTL returns the timeout of the present session.
+func (c *client) GrantedTTL() int64 {
+	if s := c.current(); s != nil {
+		return s.wire.granted.Load()
+	}
+	return 0
+}
+
+// Close closes the session, with which ZooKeeper deletes its znodes, and the connection.
+func (c *client) Close(ctx context.Context) error {
+	if s := c.current(); s != nil {
+		s.end("") // what the client gives up itself is not lost
+	}
+	c.mu.Lock()
+	select {
+	case <-c.closed:
+	default:
+		close(c.closed)
+	}
+	c.mu.Unlock()
+	ended := make(chan struct{})
+	go func() {
+		c.background.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("close the session at ZooKeeper %s (it expires by itself in %v): %w", c.at(), c.ttl, ctx.Err())
+	}
+}
+
+// current returns the session if there is one that is not over.
+func (c *client) current() *session {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.session == nil || c.session.ended() {
+		return nil
+	}
+	return c.session
+}
+
+// open returns the client's session, connected; a new one if there is none.
+func (c *client) open(ctx context.Context) (*session, error) {
+	s := c.current()
+	if s == nil {
+		select {
+		case <-c.closed:
+			return nil, errClosed
+		default:
+		}
+		var err error
+		if s, err = c.connect(); err != nil {
+			return nil, fmt.Errorf("open a session: %w", err)
+		}
+	}
+	select {
+	case <-s.up:
+		return s, nil
+	case <-s.done:
+		return nil, errOver
+	case <-ctx.Done():
+		return nil, fmt.Errorf("open a session: %w", ctx.Err())
+	}
+}
+
+// tell sends lost-events. A reader that is slow, or not there, holds nobody up.
+func (c *client) tell(lost []*hold, why string) {
+	for _, h := range lost {
+		loss := clients.Loss{Key: h.key, Token: h.token, Why: why}
+		select {
+		case c.lost <- loss:
+		default:
+			c.background.Go(func() {
+				select {
+				case c.lost <- loss:
+				case <-c.closed:
+				}
+			})
+		}
+	}
+}
+
+// own returns the hold of a grant of this client.
+func (c *client) own(g clients.Grant) (*hold, error) {
+	h, ok := g.Secret.(*hold)
+	if !ok || h.session.client != c {
+		return nil, fmt.Errorf("%q: the grant is not one of this client's: %w", g.Key, clients.ErrNotHeld)
+	}
+	return h, nil
+}
+
+func (c *client) at() string { return strings.Join(c.nodes, ",") }
+
+// retryPause is the pause before a question is asked again that found no connection, or lost it.
+const retryPause = 20 * time.Millisecond
+
+var (
+	// errOpen: a request was sent and not answered.
+	errOpen = errors.New("a request was not answered, it may have been carried out")
+	// errClosed: there will be no session any more.
+	errClosed = errors.New("the client is closed")
+	// errOver: the session has ended, or was given up.
+	errOver = errors.New("the session is over")
+)
+
+// ask runs a call of the library, which knows no contexts, and leaves it behind when ctx or the session ends.
+func ask[T any](ctx context.Context, s *session, call func(*zk.Conn) (T, error)) (T, error) {
+	type answer struct {
+		value T
+		err   error
+	}
+	result := make(chan answer, 1)
+	s.client.background.Go(func() {
+		v, err := call(s.conn)
+		result <- answer{v, err}
+	})
+	var none T
+	select {
+	case a := <-result:
+		if errors.Is(a.err, zk.ErrSessionExpired) {
+			s.end("the session expired")
+			return none, errOver
+		}
+		return a.value, a.err
+	case <-s.done:
+		return none, errOver
+	case <-ctx.Done():
+		return none, ctx.Err()
+	}
+}
+
+// again asks until there is an answer: for what may be asked twice.
+func again[T any](ctx context.Context, s *session, call func(*zk.Conn) (T, error)) (T, error) {
+	for {
+		v, err := ask(ctx, s, call)
+		if !unsent(err) && !cutOff(err) {
+			return v, err
+		}
+		if err := s.pause(ctx); err != nil {
+			return v, err
+		}
+	}
+}
+
+// unsent tells whether a request certainly was not sent.
+func unsent(err error) bool { return errors.Is(err, zk.ErrNoServer) }
+
+// cutOff tells whether the connection ended before there was an answer.
+func cutOff(err error) bool {
+	return errors.Is(err, zk.ErrConnectionClosed) || errors.Is(err, zk.ErrSessionMoved)
+}
+
+// directory is where the znodes of a lock's queue live. Keys are escaped, so that "a" is no part of "a/b".
+func directory(root, key string) string { return root + "/key-" + url.PathEscape(key) }
+
+// makeDirectory creates the znodes of a path that are not there yet. They stay.
+func (s *session) makeDirectory(ctx context.Context, dir string) error {
+	path := ""
+	for _, part := range strings.Split(dir, "/")[1:] {
+		path += "/" + part
+		_, err := again(ctx, s, func(c *zk.Conn) (string, error) { return c.Create(path, nil, 0, everyone) })
+		if err != nil && !errors.Is(err, zk.ErrNodeExists) {
+			return fmt.Errorf("create %s: %w", path, err)
+		}
+	}
+	return nil
+}
+
+// everyone may do everything: access control is not what is tried here.
+var everyone = zk.WorldACL(zk.PermAll)

@@ -1,0 +1,163 @@
+package zookeeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/monotime"
+)
+
+// Gozk is the lock zookeeper-gozk: the Lock of github.com/go-zookeeper/zk, used as its documentation shows, by an application that listens to the
+// connection's events.
+//
+// The library tells of the end of a session when ZooKeeper told it, so not before it has a connection again. It has no token: the path of its znode
+// is its own secret. It has no way to stop waiting: a wait that is given up is ended here by deleting the znode from outside. A Lock
+// that returns an error may have left its znode in the queue, to be granted to nobody for as long as the session lives; so the
+// session is given up then.
+var Gozk = clients.Kind{
+	Name:    "zookeeper-gozk",
+	About:   "the Lock of github.com/go-zookeeper/zk; a session's end is told when the library has a connection again",
+	Service: "zookeeper",
+	Claims:  clients.Claims{Validity: "session", Token: "none", Confirms: []string{"release"}, WakesOne: true, Permits: 1},
+	// Its attempts to connect: a round of all members, then a pause of a second.
+	LostGrace: func(ttl time.Duration) time.Duration { return ttl + 3*time.Second },
+	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
+		base, err := newClient(c, false)
+		if err != nil {
+			return nil, err
+		}
+		return &gozk{client: base}, nil
+	},
+}
+
+const gozkRoot = root + "-gozk"
+
+type gozk struct{ *client }
+
+func (l *gozk) Acquire(ctx context.Context, key string) (clients.Grant, error) {
+	g, err := clients.Grant{Key: key}, ctx.Err()
+	for ctx.Err() == nil {
+		start := monotime.Now()
+		var h *hold
+		if h, err = l.attempt(ctx, key); err == nil {
+			return clients.Grant{Key: key, Attempt: start, First: start, Secret: h}, nil
+		}
+		if g.First == 0 && errors.Is(err, errOpen) {
+			g.First = start
+		}
+		if errors.Is(err, clients.ErrBusy) || errors.Is(err, errClosed) {
+			break
+		}
+		wait(ctx, retryPause)
+	}
+	if g.First != 0 && errors.Is(err, clients.ErrBusy) {
+		err = errOpen
+	}
+	return g, fmt.Errorf("acquire %q from ZooKeeper at %s: %w", key, l.at(), err)
+}
+
+func (l *gozk) attempt(ctx context.Context, key string) (*hold, error) {
+	s, err := l.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	dir := directory(gozkRoot, key)
+	h := &hold{session: s, key: key, lock: zk.NewLock(s.conn, dir, everyone)}
+	_, err = ask(ctx, s, func(*zk.Conn) (struct{}, error) { return struct{}{}, h.lock.Lock() })
+	if err == nil && s.add(h, time.Now()) {
+		return h, nil
+	}
+	if ctx.Err() != nil && l.withdraw(ctx, s, dir, key) {
+		return nil, clients.ErrBusy
+	}
+	s.giveUp("the session was given up after a lock that failed")
+	return nil, fmt.Errorf("%w: %w", errOpen, errors.Join(err, ctx.Err()))
+}
+
+// withdraw deletes the znode with which an abandoned Lock waits, for a moment beyond the call's context, and tells whether it did. The Lock that waits creates no
+// other: it is past that. Nor does anyone listen to it any more, should it now take the lock for its own, as it would.
+func (l *gozk) withdraw(ctx context.Context, s *session, dir, key string) bool {
+	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	queue, err := again(late, s, func(c *zk.Conn) ([]string, error) {
+		names, _, err := c.Children(dir)
+		return names, err
+	})
+	if err != nil {
+		return false
+	}
+	var last string // of ours: what this session holds already stands before it
+	ours := 0
+	for _, name := range queue {
+		stat, err := again(late, s, func(c *zk.Conn) (*zk.Stat, error) {
+			_, stat, err := c.Get(dir + "/" + name)
+			return stat, err
+		})
+		if errors.Is(err, zk.ErrNoNode) {
+			continue
+		}
+		if err != nil {
+			return false
+		}
+		if stat.EphemeralOwner != s.conn.SessionID() {
+			continue
+		}
+		if ours++; number(name) > number(last) {
+			last = name
+		}
+	}
+	if ours != s.count(key)+1 {
+		return false
+	}
+	_, err = again(late, s, func(c *zk.Conn) (struct{}, error) { return struct{}{}, c.Delete(dir+"/"+last, -1) })
+	return err == nil || errors.Is(err, zk.ErrNoNode)
+}
+
+// count is how many holds of the key the session has.
+func (s *session) count(key string) (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for h := range s.holds {
+		if h.key == key {
+			n++
+		}
+	}
+	return n
+}
+
+func (l *gozk) Release(ctx context.Context, g clients.Grant) error {
+	h, err := l.own(g)
+	if err == nil {
+		err = ctx.Err() // over already: nothing is sent
+	}
+	if err == nil {
+		err = l.unlock(ctx, h)
+	}
+	if err != nil {
+		return fmt.Errorf("release %q at ZooKeeper %s: %w", g.Key, l.at(), err)
+	}
+	return nil
+}
+
+func (l *gozk) unlock(ctx context.Context, h *hold) error {
+	if h.session.ended() {
+		return fmt.Errorf("the session has ended: %w", clients.ErrNotHeld)
+	}
+	_, err := ask(ctx, h.session, func(*zk.Conn) (struct{}, error) { return struct{}{}, h.lock.Unlock() })
+	h.session.remove(h)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, zk.ErrNoNode), errors.Is(err, zk.ErrNotLocked):
+		return fmt.Errorf("%w: %w", err, clients.ErrNotHeld)
+	case errors.Is(err, errOver):
+		return fmt.Errorf("%w: %w", err, errOpen)
+	}
+	h.session.giveUp("the session was given up after a request that was not answered")
+	return fmt.Errorf("%w: %w", errOpen, err)
+}

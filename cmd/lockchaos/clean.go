@@ -1,0 +1,41 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/lockchaos/lockchaos/hosts/docker"
+	"github.com/spf13/cobra"
+)
+
+func cleanCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "clean",
+		Short: "Remove whatever an earlier docker run left behind",
+		Long: `Removes the containers and networks of docker runs whose process is no more, and the images of agents of other versions. What
+belongs to a living run is left. Every docker run begins with the same; the local runtime leaves nothing behind.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			out := cmd.OutOrStdout()
+			engine, err := docker.Connect(cmd.Context())
+			var absent *docker.AbsentError
+			if errors.As(err, &absent) {
+				fmt.Fprintln(out, "nothing to clean:", absent)
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			removed, err := engine.Clean(cmd.Context())
+			if removed.Any() {
+				fmt.Fprintln(out, "removed", removedText(removed))
+			} else if err == nil {
+				fmt.Fprintln(out, "nothing to clean")
+			}
+			for _, name := range removed.Unknown {
+				fmt.Fprintf(out, "left %s: its run can't be seen from here (it was started in another container); docker rm -f or docker network rm removes it\n", name)
+			}
+			return err
+		},
+	}
+}

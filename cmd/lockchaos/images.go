@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/lockchaos/lockchaos/backends"
+	"github.com/lockchaos/lockchaos/hosts/docker"
+)
+
+// officialImages are the projects' own, in a version that is current as this is written.
+var officialImages = map[string]string{
+	"redis":     "redis:8.10",
+	"etcd":      "gcr.io/etcd-development/etcd:v3.7.3",
+	"zookeeper": "zookeeper:3.9",
+	"postgres":  "postgres:18",
+}
+
+// localImage is what scripts/images calls an image that it made without a registry.
+func localImage(kind string) string { return "lockchaos-local/" + kind }
+
+// imageVar names the environment variable that sets an image: LOCKCHAOS_IMAGE_REDIS.
+func imageVar(kind string) string { return "LOCKCHAOS_IMAGE_" + strings.ToUpper(kind) }
+
+// imageKinds lists what images can be set for.
+func imageKinds() (kinds []string) {
+	for _, k := range backends.Kinds() {
+		for _, n := range k.Nodes {
+			if !slices.Contains(kinds, n.Image) {
+				kinds = append(kinds, n.Image)
+			}
+		}
+	}
+	sort.Strings(kinds)
+	return kinds
+}
+
+// imageSettings are the images that the user chose, by the environment or by flags of the form redis=IMAGE, which win.
+func imageSettings(flags []string) (map[string]string, error) {
+	set := map[string]string{}
+	for _, kind := range imageKinds() {
+		if image := os.Getenv(imageVar(kind)); image != "" {
+			set[kind] = image
+		}
+	}
+	for _, f := range flags {
+		kind, image, ok := strings.Cut(f, "=")
+		switch {
+		case !ok || image == "":
+			return nil, fmt.Errorf("--image %s: want NAME=IMAGE, such as redis=%s", f, officialImages["redis"])
+		case !slices.Contains(imageKinds(), kind):
+			return nil, fmt.Errorf("--image %s: there is no image for %q%s; there are %s", f, kind, suggest(kind, imageKinds()), strings.Join(imageKinds(), ", "))
+		}
+		set[kind] = image
+	}
+	return set, nil
+}
+
+// candidates are the images that may serve, the best first: the user's choice alone, else the official one, else one that was made here.
+func candidates(settings map[string]string, kind string) []string {
+	if image := settings[kind]; image != "" {
+		return []string{image}
+	}
+	var all []string
+	if image := officialImages[kind]; image != "" {
+		all = append(all, image)
+	}
+	return append(all, localImage(kind))
+}
+
+// present returns the first candidate that the engine has; "" if it has none.
+func present(ctx context.Context, engine *docker.Engine, settings map[string]string, kind string) (string, error) {
+	for _, image := range candidates(settings, kind) {
+		if _, ok, err := engine.Has(ctx, image); ok || err != nil {
+			return image, err
+		}
+	}
+	return "", nil
+}
+
+// obtain returns the image for a kind, fetched from its registry if the engine has no candidate.
+func obtain(ctx context.Context, engine *docker.Engine, settings map[string]string, kind string, say func(string)) (string, error) {
+	image, err := present(ctx, engine, settings, kind)
+	if image != "" || err != nil {
+		return image, err
+	}
+	image = candidates(settings, kind)[0]
+	say("pulling image " + image)
+	if err := engine.Pull(ctx, image); err != nil {
+		return "", fmt.Errorf("%w; is the name right? Another image: --image %s=NAME or %s; without a registry: scripts/images %s makes %s",
+			err, kind, imageVar(kind), kind, localImage(kind))
+	}
+	return image, nil
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/lockchaos/lockchaos/hosts"
+	"github.com/lockchaos/lockchaos/hosts/docker"
+	"github.com/lockchaos/lockchaos/scenarios"
+)
+
+// The runtimes.
+const (
+	runtimeAuto    = "auto"
+	runtimeLocal   = "local"
+	runtimeDocker  = "docker"
+	runtimeCompose = "compose"
+)
+
+// runtimeVar names the environment variable that is the default of --runtime.
+const runtimeVar = "LOCKCHAOS_RUNTIME"
+
+// runtimes lists those that --runtime takes.
+func runtimes() []string { return []string{runtimeAuto, runtimeLocal, runtimeDocker, runtimeCompose} }
+
+func defaultRuntime() string {
+	if r := os.Getenv(runtimeVar); r != "" {
+		return r
+	}
+	return runtimeAuto
+}
+
+// runtime is where hosts live.
+type runtime interface {
+	// about is what the first line of every output says of it: "private network, Linux 6.18".
+	about() string
+	// run runs `lockchaos scenario DIR` there, for the plan that DIR holds, and waits for its end.
+	run(ctx context.Context, plan scenarios.Plan, dir string, stdout, stderr io.Writer) error
+	// skip says why a scenario can't be run there; "": it can.
+	skip(plan scenarios.Plan) string
+	close() error
+}
+
+// chooseRuntime returns the runtime that the flags ask for. say prints a line about what was found on the way.
+func chooseRuntime(ctx context.Context, f runFlags, plans []scenarios.Plan, say func(string)) (runtime, error) {
+	settings, err := imageSettings(f.images)
+	if err != nil {
+		return nil, usage(err)
+	}
+	if f.runtime != runtimeCompose && (f.project != "" || len(f.nodes) > 0) {
+		return nil, usage(fmt.Errorf("--project and --nodes are for --runtime %s", runtimeCompose))
+	}
+	switch f.runtime {
+	case runtimeLocal:
+		return local{}, nil
+	case runtimeDocker:
+		return newContainers(ctx, settings, plans, say)
+	case runtimeCompose:
+		return newComposed(ctx, f, plans)
+	case runtimeAuto:
+		return autoRuntime(ctx, settings, plans, say)
+	}
+	return nil, fmt.Errorf("unknown runtime %q", f.runtime) // the flags are checked before
+}
+
+// autoRuntime takes docker if an engine answers and has every image that the plans need, else local.
+func autoRuntime(ctx context.Context, settings map[string]string, plans []scenarios.Plan, say func(string)) (runtime, error) {
+	engine, err := docker.Connect(ctx)
+	var absent *docker.AbsentError
+	if errors.As(err, &absent) {
+		return local{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, kind := range neededImages(plans) {
+		if image, err := present(ctx, engine, settings, kind); image == "" || err != nil {
+			return local{}, err
+		}
+	}
+	return newContainers(ctx, settings, plans, say)
+}
+
+// local is the private network of namespaces.
+type local struct{}
+
+func (local) about() string              { return "private network, " + kernel() }
+func (local) skip(scenarios.Plan) string { return "" }
+func (local) close() error               { return nil }
+
+func (local) run(ctx context.Context, _ scenarios.Plan, dir string, stdout, stderr io.Writer) error {
+	// A file is inner's own end of a pipe: nothing is copied, and it closes with inner.
+	inner, err := hosts.Sandbox{Stdout: stdout, Stderr: stderr}.Start(ctx, "scenario", dir)
+	if err != nil {
+		return err
+	}
+	return inner.Wait()
+}
+
+// neededImages lists what the plans' services need to be installed, each once, in the order of need.
+func neededImages(plans []scenarios.Plan) (kinds []string) {
+	for _, p := range plans {
+		for _, n := range nodesFor(p) {
+			if !slices.Contains(kinds, n.Image) {
+				kinds = append(kinds, n.Image)
+			}
+		}
+	}
+	return kinds
+}

@@ -1,0 +1,128 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/nemesis"
+)
+
+// stampede lets all clients wait for one key: each that gets it works shortly, releases and waits again. The requests that the service has
+// handled are recorded when, for the first time, all wait but the holder, and again when the workload's time is over: a judge can tell how many
+// a release costs, and whether that grows with the number of those who wait.
+type stampede struct {
+	others int
+	// patience is how long a holder waits for the others before the measured time begins.
+	patience time.Duration
+	count    func(ctx context.Context) error
+
+	mu      sync.Mutex
+	waiting int
+	all     chan struct{} // closed when all others wait
+	begun   bool          // the first count is recorded
+	ended   bool          // the second
+}
+
+func newStampede(r *run) workload {
+	s := r.cfg.Plan.Scenario
+	return &stampede{others: s.Clients - 1, patience: s.TTL.Std() / 4, count: r.countRequests, all: make(chan struct{})}
+}
+
+// countRequests records how many requests the service has handled since it started.
+func (r *run) countRequests(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, r.cfg.Plan.Scenario.Workload.OpTimeout.Std())
+	defer cancel()
+	n, err := r.service.Requests(ctx)
+	if err != nil {
+		return fmt.Errorf("ask service %s how many requests it has handled: %w", r.service.Name, err)
+	}
+	r.rec.Record(history.Event{Type: history.Count, Text: history.CountRequests, Value: n})
+	return nil
+}
+
+func (s *stampede) run(ctx context.Context, a *actor) error {
+	if err := a.repeat(ctx, s.round); err != nil {
+		return err
+	}
+	return s.end(ctx)
+}
+
+func (s *stampede) round(ctx context.Context, a *actor) error {
+	s.wait()
+	granted, err := a.under(ctx, a.keys[0], a.plan.AcquireTimeout.Std(), func(h *hold) error {
+		s.wake()
+		if err := s.begin(ctx, a); err != nil {
+			return err
+		}
+		if err := a.at(ctx, nemesis.AfterGrant, h); err != nil {
+			return err
+		}
+		_, err := a.successor(ctx, h)
+		return err
+	})
+	if !granted {
+		s.wake()
+	}
+	return err
+}
+
+// wait notes a client that is about to wait, wake one that does not wait any more.
+func (s *stampede) wait() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.waiting++
+	s.look()
+}
+
+func (s *stampede) wake() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.waiting--
+	s.look()
+}
+
+// look notices when all wait but one. The caller holds the lock.
+func (s *stampede) look() {
+	if s.waiting == s.others && !closed(s.all) {
+		close(s.all)
+	}
+}
+
+// begin lets the measured time begin when all others wait, if it has not begun.
+func (s *stampede) begin(ctx context.Context, a *actor) error {
+	s.mu.Lock()
+	begun := s.begun
+	s.mu.Unlock()
+	if begun {
+		return nil
+	}
+	if !pause(ctx, s.all, s.patience) {
+		return context.Cause(ctx)
+	}
+	if !closed(s.all) || closed(a.done) {
+		return nil // the next holder waits for them
+	}
+	s.mu.Lock()
+	mine := !s.begun
+	s.begun = true
+	s.mu.Unlock()
+	if !mine {
+		return nil
+	}
+	return s.count(ctx)
+}
+
+// end lets the measured time end, for all clients.
+func (s *stampede) end(ctx context.Context) error {
+	s.mu.Lock()
+	mine := s.begun && !s.ended
+	s.ended = true
+	s.mu.Unlock()
+	if !mine {
+		return nil
+	}
+	return s.count(ctx)
+}

@@ -1,0 +1,307 @@
+package harness
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/clients/redis"
+	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/scenarios"
+)
+
+// calm is an undisturbed run of a workload, with a TTL that no honest holder reaches.
+func calm(workload string, clients, keys int) scenarios.Plan {
+	p := plan("redis-setnx", 1200*time.Millisecond)
+	p.Scenario.Workload.Kind, p.Scenario.Clients, p.Scenario.Keys = workload, clients, keys
+	p.Scenario.TTL, p.Scenario.Faults = scenarios.Duration(20*time.Second), nil
+	p.Scenario.Workload.AcquireTimeout = scenarios.Duration(30 * time.Second)
+	return p
+}
+
+// frozen is a run of a workload whose holders are frozen past their TTL between read and write.
+func frozen(workload string, clients, keys int) scenarios.Plan {
+	p := plan("redis-setnx", 3*time.Second)
+	p.Scenario.Workload.Kind, p.Scenario.Clients, p.Scenario.Keys = workload, clients, keys
+	return p
+}
+
+// carried runs a plan on Redis and returns its history.
+func carried(t *testing.T, kind clients.Kind, p scenarios.Plan) *history.History {
+	t.Helper()
+	h, err := runs(t, t.Context(), kind, p, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// outcome judges a history and returns the outcome of one property.
+func outcome(t *testing.T, h *history.History, property string) checker.Outcome {
+	t.Helper()
+	v := checker.Judge(h, checker.Options{})
+	for _, p := range v.Properties {
+		if p.Name == property {
+			return p.Outcome
+		}
+	}
+	t.Fatalf("%s is not among the properties", property)
+	return checker.Inconclusive
+}
+
+// honest fails the test if a property is violated, or if there was little to judge.
+func honest(t *testing.T, h *history.History) {
+	t.Helper()
+	v := checker.Judge(h, checker.Options{})
+	for _, p := range v.Properties {
+		if p.Outcome == checker.Violated {
+			t.Errorf("%s is violated: %+v", p.Name, p.Violations)
+		}
+	}
+	if v.Stats.Grants < 10 || v.Stats.Handovers < 3 {
+		t.Errorf("only %d grants and %d hand-overs", v.Stats.Grants, v.Stats.Handovers)
+	}
+}
+
+// written are the values that the store accepted, by key, in its order.
+func written(h *history.History) map[history.KeyID][]int64 {
+	all := map[history.KeyID][]int64{}
+	for i := range h.Events {
+		if e := &h.Events[i]; e.Type == history.Ledger && e.Kind == history.Write && !e.Refused {
+			all[e.Key] = append(all[e.Key], e.Value)
+		}
+	}
+	return all
+}
+
+// repeated counts the values that were written to a key again.
+func repeated(h *history.History) (n int) {
+	for _, values := range written(h) {
+		slices.Sort(values)
+		n += len(values) - len(slices.Compact(values))
+	}
+	return n
+}
+
+// Every order goes to two clients, who both look at it; one charges it. A frozen charger charges it again.
+func TestPayment(t *testing.T) {
+	p := calm("payment", 4, 50)
+	h := carried(t, redis.Setnx, p)
+	honest(t, h)
+	looked := map[history.KeyID]map[int32]bool{}
+	for i := range h.Events {
+		if e := &h.Events[i]; e.Type == history.OK && e.Kind == history.Read {
+			if looked[e.Key] == nil {
+				looked[e.Key] = map[int32]bool{}
+			}
+			looked[e.Key][e.Client] = true
+		}
+	}
+	both := 0
+	for _, who := range looked {
+		if len(who) > 1 {
+			both++
+		}
+	}
+	if len(looked) < 10 || both < len(looked)-2 { // the last deliveries may be cut
+		t.Errorf("%d orders were looked at, %d of them by two clients", len(looked), both)
+	}
+	if charged := written(h); len(charged) < 10 || repeated(h) > 0 {
+		t.Errorf("%d orders were charged, %d twice", len(charged), repeated(h))
+	}
+	if n := repeated(carried(t, redis.Setnx, frozen("payment", 4, 400))); n == 0 {
+		t.Error("holders were frozen past their lease, and no order was charged twice")
+	}
+	// A fence stops the second charge.
+	f := frozen("payment", 4, 400)
+	f.Scenario.Lock, f.Scenario.Store.Kind = "redis-setnx-fenced", "fenced"
+	if n := repeated(carried(t, redis.SetnxFenced, f)); n > 0 {
+		t.Errorf("%d orders were charged twice behind a fence", n)
+	}
+}
+
+// A leader runs several ticks in a term, and none runs twice. A frozen leader runs one again.
+func TestLeader(t *testing.T) {
+	h := carried(t, redis.Setnx, calm("leader", 3, 1))
+	honest(t, h)
+	terms := map[int64]int{}
+	for i := range h.Events {
+		if e := &h.Events[i]; e.Type == history.Ledger && e.Kind == history.Write {
+			terms[e.Grant]++
+		}
+	}
+	for grant, ticks := range terms {
+		if ticks < fewestTicks || ticks > mostTicks {
+			t.Errorf("%d ticks under grant %d", ticks, grant)
+		}
+	}
+	for i, tick := range written(h)[0] {
+		if tick != int64(i+1) {
+			t.Fatalf("tick %d ran as number %d", tick, i+1)
+		}
+	}
+	if n := repeated(carried(t, redis.Setnx, frozen("leader", 3, 1))); n == 0 {
+		t.Error("leaders were frozen past their lease, and no tick ran twice")
+	}
+}
+
+// cycles counts the times at which two clients each held a key and waited for the other's, for at least as long.
+func cycles(h *history.History, atLeast time.Duration) (n int) {
+	type wait struct {
+		key   history.KeyID
+		since int64
+		op    int64
+	}
+	holds, waits := map[int32]map[history.KeyID]bool{}, map[int32]wait{}
+	for i := range h.Events {
+		e := &h.Events[i]
+		if holds[e.Client] == nil {
+			holds[e.Client] = map[history.KeyID]bool{}
+		}
+		switch {
+		case e.Kind == history.Acquire && e.Type == history.Invoke:
+			waits[e.Client] = wait{e.Key, e.Time, e.Op}
+		case e.Kind == history.Acquire:
+			w := waits[e.Client]
+			for other, theirs := range waits {
+				since := max(w.since, theirs.since)
+				if other != e.Client && holds[e.Client][theirs.key] && holds[other][w.key] && e.Time-since >= int64(atLeast) {
+					n++
+				}
+			}
+			delete(waits, e.Client)
+			holds[e.Client][e.Key] = e.Type == history.OK
+		case e.Kind == history.Release && e.Type == history.Invoke:
+			delete(holds[e.Client], e.Key)
+		}
+	}
+	return n
+}
+
+// Transfers move amounts and keep the sum. In one order for all no two clients wait for each other; as they come they do, until a
+// lease is over; trying gives way soon.
+func TestTransfer(t *testing.T) {
+	for _, order := range []string{orderOrdered, orderUnordered, orderTry} {
+		t.Run(order, func(t *testing.T) {
+			p := calm("transfer", 4, 3)
+			p.Scenario.Workload.Order = order
+			switch order {
+			case orderTry:
+				p.Scenario.Workload.TryFor = scenarios.Duration(30 * time.Millisecond)
+			case orderUnordered:
+				p.Scenario.TTL = scenarios.Duration(400 * time.Millisecond)
+			}
+			h := carried(t, redis.Setnx, p)
+			stuck := cycles(h, 200*time.Millisecond)
+			if (stuck > 0) != (order == orderUnordered) {
+				t.Errorf("%d cycles of waiting clients", stuck)
+			}
+			if order == orderUnordered {
+				return // leases run out under waiting clients: the sum is the lock's to lose
+			}
+			honest(t, h)
+			sum := int64(0)
+			for _, values := range written(h) {
+				sum += values[len(values)-1]
+			}
+			if len(written(h)) != 3 || sum != 0 {
+				t.Errorf("the sum of %d accounts is %d", len(written(h)), sum)
+			}
+		})
+	}
+}
+
+// In a queue all wait for one key.
+func TestQueue(t *testing.T) {
+	h := carried(t, redis.Setnx, calm("queue", 5, 3))
+	honest(t, h)
+	if len(written(h)) != 1 {
+		t.Errorf("%d keys were written to", len(written(h)))
+	}
+}
+
+// Under a permit two writes are made, and nothing is read.
+func TestSemaphore(t *testing.T) {
+	h := carried(t, redis.Setnx, calm("semaphore", 3, 1))
+	honest(t, h)
+	writes := map[int64]int{}
+	for i := range h.Events {
+		switch e := &h.Events[i]; {
+		case e.Kind == history.Read:
+			t.Fatalf("a read: %+v", e)
+		case e.Type == history.OK && e.Kind == history.Write:
+			writes[e.Grant]++
+		}
+	}
+	for grant, n := range writes {
+		if n != 2 {
+			t.Errorf("%d writes under grant %d", n, grant)
+		}
+	}
+	// A permit that ran out under its frozen holder is given to another, and both write.
+	if got := outcome(t, carried(t, redis.Setnx, frozen("semaphore", 3, 1)), checker.MutualExclusion); got != checker.Violated {
+		t.Errorf("mutual exclusion with frozen holders: %v", got)
+	}
+}
+
+// The requests are counted when all wait, and at the end; between the two every client still waits but the one that holds.
+func TestStampede(t *testing.T) {
+	const clients = 12
+	h := carried(t, redis.Setnx, calm("stampede", clients, 1))
+	honest(t, h)
+	var counts []int64
+	open, releases := 0, 0
+	for i := range h.Events {
+		e := &h.Events[i]
+		switch {
+		case e.Type == history.Count:
+			if e.Text != history.CountRequests {
+				t.Errorf("%+v", e)
+			}
+			if counts = append(counts, e.Value); len(counts) == 1 && open != clients-1 {
+				t.Errorf("%d of %d waited when the measured time began", open, clients)
+			}
+		case e.Kind == history.Acquire && e.Type == history.Invoke:
+			open++
+		case e.Kind == history.Acquire:
+			open--
+		case e.Kind == history.Release && e.Type == history.OK && len(counts) == 1:
+			releases++
+		}
+	}
+	if len(counts) != 2 || releases < 10 || counts[1]-counts[0] < int64(releases) {
+		t.Errorf("counts %v, %d releases between them", counts, releases)
+	}
+}
+
+// A lock that can be asked is asked before each write, and the application goes on whatever it says.
+func TestAsk(t *testing.T) {
+	p := frozen("counter", 3, 1)
+	p.Scenario.Workload.Ask = true
+	h := carried(t, redis.Setnx, p)
+	answers := map[history.Type]int{}
+	denied, wrote := map[int64]bool{}, 0
+	for i := range h.Events {
+		e := &h.Events[i]
+		switch {
+		case e.Kind == history.Held && e.Type != history.Invoke:
+			answers[e.Type]++
+			denied[e.Grant] = e.NotHeld
+		case e.Kind == history.Write && e.Type == history.OK && denied[e.Grant]:
+			wrote++
+		}
+	}
+	if answers[history.OK] == 0 || answers[history.Fail] == 0 || wrote == 0 {
+		t.Errorf("answers %v, %d writes in spite of a no", answers, wrote)
+	}
+}
+
+func TestUnknownWorkload(t *testing.T) {
+	p := calm("juggling", 2, 1)
+	if _, err := runs(t, t.Context(), redis.Setnx, p, nil); err == nil || err.Error() != fmt.Sprintf("there is no workload named %q", "juggling") {
+		t.Errorf("got %v", err)
+	}
+}

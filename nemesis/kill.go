@@ -1,0 +1,58 @@
+package nemesis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/lockchaos/lockchaos/hosts"
+	"github.com/lockchaos/lockchaos/monotime"
+)
+
+// killLimit is how long the kernel may take to end every process of a group.
+const killLimit = 5 * time.Second
+
+// Kill ends a process and everything in its group, as the kernel does when memory runs out, or a machine that loses power: nothing is
+// given back, nobody is told. It returns when all of it is gone. From is an instant at which the process still ran, To one by which it was
+// certainly gone. A process that ended in another way is an error: then the kill proves nothing.
+func Kill(ctx context.Context, p *hosts.Process) (Effect, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), killLimit) // a kill half done would be the worst of all
+	defer cancel()
+	if err := p.Err(); err != nil {
+		return Effect{}, fmt.Errorf("kill: it was gone already: %w", err)
+	}
+	pids, err := p.Group()
+	if err != nil {
+		return Effect{}, fmt.Errorf("kill: %w", err)
+	}
+	e := Effect{From: monotime.Now()}
+	if err := p.Kill(ctx); err != nil {
+		return e, err
+	}
+	e.To = p.Gone()
+	how, err := ending(p)
+	if err != nil {
+		return e, err
+	}
+	e.Proof = fmt.Sprintf("process %d ended by %s, gone %.1f ms after the signal", p.PID(), how, float64(e.Lasted())/float64(time.Millisecond))
+	if len(pids) > 1 {
+		e.Proof += fmt.Sprintf(", with all %d processes of its group", len(pids))
+	}
+	return e, nil
+}
+
+// ending says how a process ended, if that was by SIGKILL.
+func ending(p *hosts.Process) (*os.ProcessState, error) {
+	var died *hosts.DiedError
+	if !errors.As(p.Err(), &died) || died.State == nil {
+		return nil, fmt.Errorf("kill: how process %d on host %s ended is not known: %w", p.PID(), p.Host().Name, p.Err())
+	}
+	status, ok := died.State.Sys().(syscall.WaitStatus)
+	if !ok || !status.Signaled() || status.Signal() != syscall.SIGKILL {
+		return nil, fmt.Errorf("kill: process %d on host %s ended by itself: %s", p.PID(), p.Host().Name, died.State)
+	}
+	return died.State, nil
+}

@@ -1,0 +1,63 @@
+package nemesis
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Target says whom a fault hits, as a scenario words it: "holder", the client that holds a lock (or acquires it, at moment Acquiring); the name
+// of a node of the lock service ("redis-2"); or so many nodes of it, drawn anew for each strike: "nodes:3", "minority" (the greatest number
+// that leaves a majority) or "majority" (the least that is one).
+type Target string
+
+// Holder is the client that holds a lock.
+const Holder Target = "holder"
+
+const (
+	minority Target = "minority"
+	majority Target = "majority"
+	some            = "nodes:"
+)
+
+// Client tells whether the target is a client; else it is nodes.
+func (t Target) Client() bool { return t == Holder }
+
+// Nodes chooses the nodes that are hit, in the order of all. It is an error if the service has no such nodes.
+func (t Target) Nodes(all []string, rng *rand.Rand) ([]string, error) {
+	if slices.Contains(all, string(t)) {
+		return []string{string(t)}, nil
+	}
+	n, err := t.count(len(all))
+	if err != nil {
+		return nil, err
+	}
+	if n < 1 || n > len(all) {
+		return nil, fmt.Errorf("target %q is %d of %d nodes (%s)", t, n, len(all), strings.Join(all, ", "))
+	}
+	drawn := rng.Perm(len(all))[:n]
+	slices.Sort(drawn)
+	var names []string
+	for _, i := range drawn {
+		names = append(names, all[i])
+	}
+	return names, nil
+}
+
+// count is how many of so many nodes are meant.
+func (t Target) count(all int) (int, error) {
+	switch t {
+	case minority:
+		return (all - 1) / 2, nil
+	case majority:
+		return all/2 + 1, nil
+	}
+	digits, counted := strings.CutPrefix(string(t), some)
+	n, err := strconv.Atoi(digits)
+	if !counted || err != nil {
+		return 0, fmt.Errorf("unknown target %q: one of holder, the name of a node, nodes:2 (any number), minority, majority", t)
+	}
+	return n, nil
+}

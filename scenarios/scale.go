@@ -1,0 +1,40 @@
+package scenarios
+
+import "time"
+
+// The times of production, at which `--scale real` runs: a usual lease, and a freeze that happens (a long collection, a virtual machine
+// that is moved or suspended).
+const (
+	RealTTL    = Duration(10 * time.Second)
+	RealFreeze = Duration(30 * time.Second)
+)
+
+// Real returns the plan at the scale of production. The lease is RealTTL, if it is shorter. A fault that outlasts the lease, which is what makes it
+// dangerous, lasts RealFreeze; a shorter one, and the time to the next, keep their share of the lease. The workload runs for three leases at least, and for long enough that one
+// fault more can strike than has to. Timeouts are such that a client can wait for a lease to run out, and an op for the end of a fault. What clients do
+// in between keeps its times: work does not take longer because a lease does.
+func (p Plan) Real() Plan {
+	s := &p.Scenario
+	before := s.TTL
+	s.TTL = max(s.TTL, RealTTL)
+	s.Duration = max(s.Duration, 3*s.TTL)
+	faults := make([]Fault, len(s.Faults))
+	longest := Duration(0)
+	for i, f := range s.Faults {
+		if f.For > before {
+			f.For = max(f.For, RealFreeze)
+		} else {
+			grow := func(d Duration) Duration { return Duration(float64(d) * float64(s.TTL) / float64(before)) }
+			f.For, f.After, f.Every = grow(f.For), grow(f.After), Range{grow(f.Every.Min), grow(f.Every.Max)}
+		}
+		faults[i] = f
+		longest = max(longest, f.For)
+		s.Duration = max(s.Duration, f.After+Duration(s.Needs.Bites+1)*(f.For+f.Every.Max))
+	}
+	if len(faults) > 0 {
+		s.Faults = faults
+	}
+	s.Workload.AcquireTimeout = max(s.Workload.AcquireTimeout, 4*s.TTL, 2*longest)
+	s.Workload.OpTimeout = max(s.Workload.OpTimeout, s.TTL, 2*longest)
+	return p
+}
