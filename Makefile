@@ -31,7 +31,7 @@ lint:
 
 ## bench: the figures of README and docs, each beside its alternative
 bench: build
-	$(GO) test -run '^$$' -bench . -benchtime 2s ./checker/... ./history ./store ./hosts ./netfault ./harness
+	$(GO) test -run '^$$' -bench . -benchtime 2s ./checker/... ./history ./store ./hosts ./netfault ./clockskew ./harness
 
 ## images: images of all services without a registry, for --runtime docker (the tests make their own)
 images:

@@ -2,7 +2,7 @@ package clockskew
 
 import _ "embed"
 
-// arch says why this machine cannot do it; empty where it can.
+// arch names the processor that is not supported; empty where it is.
 const arch = ""
 
 // code is what is put into a target, probeProgram the program that Supported patches: both from asm/build.sh.

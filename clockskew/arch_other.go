@@ -4,6 +4,6 @@ package clockskew
 
 import "runtime"
 
-const arch = "not supported on " + runtime.GOARCH
+const arch = runtime.GOARCH
 
 var code, probeProgram []byte

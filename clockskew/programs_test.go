@@ -184,9 +184,7 @@ func TestRedis(t *testing.T) {
 
 // TestJVM: currentTimeMillis and nanoTime show the skew, and sleeps and timed waits, which wait for a time of the skewed clock, end as they should.
 func TestJVM(t *testing.T) {
-	if _, err := exec.LookPath("java"); err != nil {
-		t.Skipf("%v", err) // scripts/setup does not ask for it
-	}
+	needs(t, "java")
 	c := start(t, "java", "-Xmx64m", "-XX:+UseSerialGC", "testdata/Clock.java")
 	var wallMillis, monoNanos, took int64
 	c.ask("now", &wallMillis, &monoNanos, &took)
@@ -264,14 +262,15 @@ func TestTimeNamespace(t *testing.T) {
 	look("healed", s.Mono.Offset)
 }
 
-// TestContainedProgram: a target that has exited, was never there, or is a 32-bit program or ourselves gets an error that names it.
+// TestWhatCannotBeOpened: for what has exited, a thread of the kernel and ourselves there is an error that names the process.
 func TestWhatCannotBeOpened(t *testing.T) {
 	if _, err := Open(os.Getpid()); err == nil || !strings.Contains(err.Error(), "itself") {
 		t.Errorf("itself: %v", err)
 	}
 	c := start(t, "perl", "-e", "<STDIN>")
 	pid := c.cmd.Process.Pid
-	c.end()
+	_ = c.cmd.Process.Kill()
+	_ = c.cmd.Wait() // by our kill
 	if _, err := Open(pid); !isGone(err) || !strings.Contains(err.Error(), fmt.Sprint(pid)) {
 		t.Errorf("a process that is gone: %v", err)
 	}

@@ -82,7 +82,8 @@ func Open(pid int) (*Target, error) {
 	return t, nil
 }
 
-var errArch = fmt.Errorf("%w (%s)", ErrUnsupported, arch)
+// errArch is what every attempt gets on another processor: "not supported on arm64".
+var errArch = fmt.Errorf("%w on %s", ErrUnsupported, arch)
 
 func (t *Target) open() (err error) {
 	if t.dir, err = openProc(t.pid); err != nil {
