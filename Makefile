@@ -5,7 +5,7 @@ BIN     := bin/lockchaos
 # Pure Go: one static binary, which also runs as the nodes and clients inside the private network.
 BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN) ./cmd/lockchaos
 
-.PHONY: run test build lint bench screenshots clean
+.PHONY: run test build lint bench images screenshots clean
 
 ## run: build, and run the quick suite (half a minute; the first build takes longer)
 run: build
@@ -32,6 +32,10 @@ lint:
 ## bench: the figures of README and docs, each beside its alternative
 bench: build
 	$(GO) test -run '^$$' -bench . -benchtime 2s ./checker/... ./history ./store ./hosts ./netfault ./harness
+
+## images: images of all services without a registry, for --runtime docker (the tests make their own)
+images:
+	./scripts/images redis etcd zookeeper postgres
 
 ## screenshots: the pictures of the README, from a fresh run
 screenshots: build

@@ -16,6 +16,11 @@ func TestLinksOfTheDocsLead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	deeper, err := filepath.Glob("docs/*/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages = append(pages, deeper...)
 	seen := 0
 	for _, page := range append(pages, "README.md", "CONTRIBUTING.md", "CHANGELOG.md") {
 		text, err := os.ReadFile(page)

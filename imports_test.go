@@ -16,6 +16,7 @@ const module = "github.com/lockchaos/lockchaos/"
 // parent, and may be imported by it. monotime is a leaf that everyone may use.
 var allowed = map[string][]string{
 	"monotime":  {},
+	"clockskew": {},
 	"history":   {},
 	"store":     {},
 	"hosts":     {},
@@ -24,10 +25,10 @@ var allowed = map[string][]string{
 	"checker":   {"history"},
 	"reports":   {"history", "checker"},
 	"backends":  {"hosts", "store"}, // it runs the store as a node
+	"nemesis":   {"hosts", "clockskew", "netfault"},
+	"harness":   {"history", "clients", "store", "hosts", "scenarios", "backends", "nemesis"},
+	"cmd":       {"history", "clients", "store", "hosts", "scenarios", "backends", "nemesis", "clockskew", "netfault", "harness", "checker", "reports"},
 	"netfault":  {"hosts"},
-	"nemesis":   {"hosts", "netfault"},
-	"harness":   {"history", "clients", "store", "hosts", "scenarios", "backends", "netfault", "nemesis"},
-	"cmd":       {"history", "clients", "store", "hosts", "scenarios", "backends", "netfault", "nemesis", "harness", "checker", "reports"},
 }
 
 // TestImportsRunOneWay holds the import graph to the design: the checker sees nothing but the history, and so on.

@@ -19,7 +19,6 @@ import (
 
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/hosts/hoststest"
-	"github.com/lockchaos/lockchaos/store"
 )
 
 var number = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+$`)
@@ -200,37 +199,6 @@ func TestEtcd(t *testing.T) {
 		if err := p.Resume(); err != nil {
 			t.Fatal(err)
 		}
-	}
-}
-
-func TestStore(t *testing.T) {
-	n, _ := hoststest.Network(t)
-	for _, f := range []store.Fencing{{}, {Writes: true}, {Writes: true, Reads: true}} {
-		node, err := backends.StartStore(limit(t), n, backends.StoreSpec{Engine: "sqlite", Fencing: f, Logs: t.TempDir()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		c, err := store.Dial(limit(t), node.Addr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if info, err := c.Info(limit(t)); err != nil || info.Fencing != f.String() || !strings.HasPrefix(node.Version, "sqlite 3.") {
-			t.Errorf("%v: %+v, %v, version %q", f, info, err, node.Version)
-		}
-		if _, err := c.Write(limit(t), store.Request{Key: "a", Token: 5}); err != nil {
-			t.Errorf("%v: a write: %v", f, err)
-		}
-		_, err = c.Write(limit(t), store.Request{Key: "a", Token: 4})
-		if f.Enabled() != errors.Is(err, store.ErrRefused) {
-			t.Errorf("%v: a stale write: %v", f, err)
-		}
-		c.Close()
-		if err := node.Host.Close(); err != nil {
-			t.Error(err)
-		}
-	}
-	if _, err := backends.StartStore(limit(t), n, backends.StoreSpec{Engine: "sqlite", Fencing: store.Fencing{Reads: true}, Logs: t.TempDir()}); !errors.Is(err, store.ErrBadRequest) {
-		t.Errorf("a fence that nothing checks: %v", err)
 	}
 }
 

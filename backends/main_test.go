@@ -12,6 +12,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients/broken"
 	"github.com/lockchaos/lockchaos/clients/clienttest"
 	"github.com/lockchaos/lockchaos/clients/etcd"
+	"github.com/lockchaos/lockchaos/clients/postgres"
 	"github.com/lockchaos/lockchaos/clients/redis"
 	"github.com/lockchaos/lockchaos/clients/redislock"
 	"github.com/lockchaos/lockchaos/clients/redlock"
@@ -23,7 +24,8 @@ import (
 
 func TestMain(m *testing.M) {
 	clienttest.Child(append(append(broken.Kinds(), onRedis...), redis.Failover, redis.Semaphore, redis.Queue, redlock.Redlock, redsync.Redsync,
-		etcd.Lease, etcd.LockAPI, etcd.Semaphore, zookeeper.Recipe, zookeeper.Gozk)...)
+		etcd.Lease, etcd.LockAPI, etcd.Semaphore, zookeeper.Recipe, zookeeper.Gozk,
+		postgres.Advisory, postgres.AdvisoryXact, postgres.Row, postgres.Lease)...)
 	hoststest.Main(m, map[string]func([]string) int{"node": backends.NodeMain})
 }
 
@@ -104,7 +106,7 @@ func conform(t *testing.T, service string, ttl time.Duration, suite func(*testin
 // TestConformance runs every lock's suite against its real service, the stand-in included.
 func TestConformance(t *testing.T) {
 	single := func(t *testing.T) {
-		conform(t, "redis", 500*time.Millisecond, clienttest.Run, onRedis...)
+		conform(t, "redis", time.Second, clienttest.Run, onRedis...)
 		conform(t, "redis", time.Second, clienttest.Run, redis.Semaphore)
 		conform(t, "redis", time.Second, clienttest.RunQueue, redis.Queue)
 	}

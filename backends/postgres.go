@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/lockchaos/lockchaos/store"
 )
 
 // PostgresVar names the environment variable that says in which folder postgres and initdb are.
@@ -19,8 +21,8 @@ const PostgresVar = "LOCKCHAOS_POSTGRES"
 const (
 	postgresPort = 5432
 	// PostgresUser is who connects, without a password, to the database PostgresDatabase.
-	PostgresUser     = "lockchaos"
-	PostgresDatabase = "postgres"
+	PostgresUser     = store.PostgresUser
+	PostgresDatabase = store.PostgresDatabase
 )
 
 var postgres = Kind{

@@ -138,7 +138,7 @@ func BenchmarkTenMillionEvents(b *testing.B) {
 		b.ReportMetric(float64(max(0, int64(after.HeapAlloc)-int64(before.HeapAlloc))), "live-B")
 		v := s.Finish(false)
 		for _, r := range v.Properties {
-			if r.Name != StuckLock && r.Outcome != Pass {
+			if r.Name != StuckLock && r.Outcome != Pass && r.Outcome != NotJudged {
 				b.Fatalf("%s: %v %s %v", r.Name, r.Outcome, r.Why, v.Reasons)
 			}
 		}

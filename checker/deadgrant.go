@@ -14,9 +14,6 @@ import (
 
 // judgeAlive judges a new grant.
 func (s *Sweep) judgeAlive(g *grant, o *op, e *history.Event) {
-	if !s.asks[deadGrant] {
-		return
-	}
 	ttl, stall := s.header.TTL, s.header.Stall
 	since := stamp(e.Attempt, o.start)
 	library := s.header.Claims.Validity == validityLibrary && e.HasValidFor

@@ -42,11 +42,13 @@
 // # Promise
 //
 // The promise is the time in which the lock said "yours": to the start of the successful attempt plus what the library said, or plus the TTL, less
-// 2 ms; a confirmed renewal that ended inside extends it likewise. A session promises an instant only if no fault touched the client, its
-// links or the service through the TTL before it, or since the grant: "until a lost-event" can't be held against a lock whose client is
-// stopped, for the event cannot arrive. The promise is withdrawn by a lost-event, a declined op, an answer "not held", a kill, the
-// start of a release or a close, and the same client's next acquire of the key. A process found dead may have died at any time since its
-// last sign of life, so its promise is withdrawn as of then; a recorded kill is a sign of life.
+// 2 ms (the library looked at its clock at some time between the attempt's start and its return, and a stop may lie between that look and the
+// worker's stamp: A.acquire [0,700] valid 495, stopped from 2 to 699, was valid until 495 and not until 1195); a confirmed renewal that ended
+// inside extends it likewise. A session promises an instant only if no fault touched the client, its links or the service through the TTL before
+// it, or since the grant: "until a lost-event" can't be held against a lock whose client is stopped, for the event cannot arrive. The promise is
+// withdrawn by a lost-event, a declined op, an answer "not held", a kill, the start of a release or a close, and the same client's next acquire
+// of the key. A process found dead may have died at any time since its last sign of life, so its promise is withdrawn as of then; a recorded
+// kill is a sign of life.
 //
 //	A.acquire [0,1] valid to 498, A lies idle; B.acquire [300,301] ok
 //
@@ -73,19 +75,49 @@
 //     the version replaced" would accuse a hold of its own writes: read 1, write 2, write 3.
 //   - token-order: declared fencing tokens only. Two clients share one; a grant that is later by time has a smaller one; or an undisturbed
 //     client's acquire returned a smaller one after another's returned a greater. The same client may get its own token again.
+//   - duplicate-effect: workloads payment and leader only, with any lock or none. Of the ledger's accepted writes a second one charges an order
+//     again, or runs a tick again. The same request applied twice is the store's doing. Kinds as of an unfenced write.
+//   - continuity: a renewal, release or question "held?" that the lock declares to confirm the hold was answered ok, though it began after
+//     the end of another client's later grant. By completions a correct lock would be accused: A.release [10,30] takes effect at 11,
+//     B.acquire [12,13], and A's answer comes at 30. Each pair of grants counts once.
+//   - dead-grant: an acquire returned ok when nothing was left of its lease: by the library's own word, or a TTL after the attempt that succeeded.
+//     Not since the invocation: a waiter's attempt comes late. A client that any fault touched between the attempt and its return is not judged, and
+//     what a stall too short to be recorded may explain is not counted.
+//   - stolen-release: C was granted inside B's promise, and between B's end and C's earliest instant another client began a release, not
+//     refused, of an older grant whose lease had surely ended (a TTL after its acquire or last renewal ended; of a session, when it was told).
+//     No fault touched the service meanwhile. "A release answered ok that freed another's key" can't be asked: many services answer ok to
+//     anything, and what was freed is not in a history.
 //   - stuck-lock: below.
+//   - fifo: the lock declares to be fair. An undisturbed waiter, enqueued before another's acquire began, was granted later, in the order of
+//     grants. "Invoked before" would accuse a fair lock: A.acquire is invoked at 0 and lies in a pipe until 6, B's is invoked at 1, arrives at 2.
+//   - starvation: more than ten grants for each client of the run lay wholly inside one undisturbed client's wait, from its worker's start to
+//     its end. Judged where somebody asks for it: the lock declares to be fair, or the workload is queue.
+//   - deadlock: for the bound (Header.Bound, else half a TTL) undisturbed clients in a cycle each had a grant, neither released nor at the end
+//     of its promise, and an open acquire of the next one's key. Not by holds: asking for the second key is no act, so the first hold is over by
+//     then. Not judged where nobody asked for a key while it had another.
+//   - herd: the lock declares to wake one waiter, the workload is stampede. The requests that the service says it handled between two
+//     instants, heartbeats taken off, divided by the grants between, exceed 10 + waiters/4; with fewer than 40 clients the two cases are too
+//     close to tell.
 //
-// Properties about order are for exclusive locks. A claim that the lock does not make is not held against it: the property is then not
-// judged, which is never a pass. A header does not tell readers from writers, so all holds of a key exclude each other.
+// Properties about order are for exclusive locks. What claims no exclusion at all (Claims.Permits 0: a write on condition, a queue) is judged by
+// what becomes of the data: lost-update and duplicate-effect. There a write that met another version was not accepted, and that says nothing
+// bad; one that the store made itself from what it replaced (Event.Atomic) overwrites nothing unseen. A claim that the lock does not make is not
+// held against it: the property is then not judged, which is never a pass. A header does not tell readers from writers, so all holds of a key
+// exclude each other.
 //
 // # Stuck locks
 //
 // The harness lets fresh clients (numbers above Header.Clients) acquire every key twice: in phase "probe" with the losers alive and idle, in
 // phase "final" with every client closed. Nobody can hold a key when each of its grants was released ok (or its release denied: the
-// service itself says that it is not held), or its client has closed or is gone; likewise for acquires and releases of unknown fate, and acquires that are
-// still open. If that has been so, with every fault healed, for a TTL and Slack by the end of a fresh client's acquire, and
-// the answer was busy, the lock is stuck. In phase "probe" it is a ghost if a live client had a definite no. An error instead of busy
-// shows nothing: a service without a leader is not a stuck lock. A pass needs that in the last phase a fresh client acquired every key.
+// service itself says that it is not held), or its client has closed or is gone; likewise for acquires and releases of unknown fate, and
+// acquires that are still open. If that has been so, with every fault healed, for a TTL and Slack by the end of a fresh client's acquire, and
+// the answer was busy, the lock is stuck. In phase "probe" it is a ghost if a live client had a definite no and the key was free once all were
+// closed. An error instead of busy shows nothing: a service without a leader is not a stuck lock. A pass needs that in the last phase a fresh
+// client acquired every key.
+//
+// A client that was killed is gone, even where a fresh process goes on under its number: that one has a greater Event.Process, and knows nothing
+// of what its predecessor held. What the dead one held, or was just about to be granted, may stand at the service until its lease is over. A
+// lock that never expires keeps it for ever, and that is a stuck lock. It is named a ghost only if the key is free as soon as all are closed.
 //
 // # Kinds
 //

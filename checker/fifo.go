@@ -7,9 +7,6 @@ import "fmt"
 
 // judgeQueue judges a new grant against those that it can have met in the queue. Each overtaking counts once.
 func (s *Sweep) judgeQueue(k *keyState, g *grant) {
-	if !s.asks[fifo] {
-		return
-	}
 	if g.enqueued != 0 {
 		s.judged.enqueued++
 	}

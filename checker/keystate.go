@@ -136,13 +136,16 @@ func (k *keyState) dequeue(o *op) {
 }
 
 // need is the instant before which nothing that may still come to light can lie.
-func (k *keyState) need() int64 {
+func (s *Sweep) need(k *keyState) int64 {
 	need := int64(forever)
 	if k.waitHead != nil {
 		need = k.waitHead.inv
 	}
 	for _, g := range k.open {
 		need = min(need, g.begin)
+		if !s.exclusive { // of three grants of unknown order, two may meet before the third one's acquire has ended
+			need = min(need, g.earliest)
+		}
 	}
 	return need
 }
@@ -152,7 +155,7 @@ func (s *Sweep) prune(k *keyState) {
 	if k.past.head == len(k.past.entries) {
 		return
 	}
-	need := k.need()
+	need := s.need(k)
 	for g := k.past.prune(need); g != nil; g = k.past.prune(need) {
 		s.forget(g)
 	}

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/lockchaos/lockchaos/history"
 )
 
 // writer of random scripts: small histories with every answer an op can get, on few instants, so that stamps often coincide.
@@ -80,7 +78,7 @@ func (g *generator) grantExtras(t int) string {
 		return fmt.Sprintf(" tok=%d valid=%d first=%d", 1+g.rng.IntN(6), g.rng.IntN(40), max(0, t-g.rng.IntN(15)))
 	}
 	// Tokens that mostly rise with time.
-	return fmt.Sprintf(" tok=%d valid=20", 1+t/3+g.rng.IntN(2))
+	return fmt.Sprintf(" tok=%d valid=20 first=%d enq=%d", 1+t/3+g.rng.IntN(2), max(0, t-g.rng.IntN(12)), max(0, t-g.rng.IntN(12)))
 }
 
 func (g *generator) act(name, grant string, key int, t *int) {
@@ -88,9 +86,13 @@ func (g *generator) act(name, grant string, key int, t *int) {
 	if g.store {
 		kind = [...]string{"renew", "read", "write", "write"}[g.rng.IntN(4)]
 	}
+	if g.rng.IntN(6) == 0 {
+		kind = "held"
+	}
+	lockOp := kind == "renew" || kind == "held"
 	when := g.interval(t, 6)
 	applied := ""
-	if kind != "renew" {
+	if !lockOp {
 		applied = fmt.Sprintf("@%d", *t-g.rng.IntN(2))
 		if g.rng.IntN(10) == 0 {
 			applied = fmt.Sprintf("@%d,%d", *t, *t+g.rng.IntN(10))
@@ -102,7 +104,7 @@ func (g *generator) act(name, grant string, key int, t *int) {
 		answer, applied = "declined", ""
 	case 1:
 		answer = "refused"
-		if kind == "renew" {
+		if lockOp {
 			answer = "notheld"
 		} else if kind == "read" {
 			answer, applied = "fail", ""
@@ -114,7 +116,7 @@ func (g *generator) act(name, grant string, key int, t *int) {
 			applied = ""
 		}
 	}
-	if kind == "renew" {
+	if lockOp {
 		applied = ""
 	}
 	g.add("%s %s %s key=k%d g=%s %s %s", name, kind, when, key, grant, answer, applied)
@@ -158,7 +160,8 @@ func randomLock(rng *rand.Rand) script {
 	c := &s.header.Claims
 	c.Validity = [...]string{"", "library", "from_invocation", "session"}[rng.IntN(4)]
 	c.Token = [...]string{"none", "fencing", "fencing"}[rng.IntN(3)]
-	c.Confirms = [...][]string{nil, {"release"}, {"renew", "release"}}[rng.IntN(3)]
+	c.Confirms = [...][]string{nil, {"release"}, {"renew", "release", "held"}}[rng.IntN(3)]
+	c.Fair = rng.IntN(2) == 0
 	return s
 }
 
@@ -183,13 +186,15 @@ func TestSweepAgreesWithSlowChecker(t *testing.T) {
 		seen.unfenced += want.unfenced
 		seen.lost += want.lost
 		seen.tokens += want.tokens
+		seen.unbroken += want.unbroken
+		seen.overtaken += want.overtaken
 		if fails(lines) {
 			lines = shrink(lines, fails)
 			want, got := bothCounts(lock, lines)
 			t.Fatalf("seed %d: the slow checker counts %+v, the sweep %+v\nclaims %+v\n%s", seed, want, got, lock.header.Claims, strings.Join(lines, "\n"))
 		}
 	}
-	if seen.pairs == 0 || seen.unfenced == 0 || seen.lost == 0 || seen.tokens == 0 {
+	if seen.pairs == 0 || seen.unfenced == 0 || seen.lost == 0 || seen.tokens == 0 || seen.unbroken == 0 || seen.overtaken == 0 {
 		t.Fatalf("the histories violate too little to compare: %+v", seen)
 	}
 	t.Logf("%d histories, with %+v", rounds, seen)
@@ -207,20 +212,25 @@ func bothCounts(lock script, lines []string) (want, got slowResult) {
 		// The store applied a request once more when its grant was long over: the sweep has let go of it, and says so.
 		want.unfenced, want.lost = v.Properties[unfencedWrite].Count, v.Properties[lostUpdate].Count
 	}
-	return want, slowResult{v.Properties[mutualExclusion].Count, v.Properties[unfencedWrite].Count, v.Properties[lostUpdate].Count, v.Properties[tokenOrder].Count}
+	return want, slowResult{v.Properties[mutualExclusion].Count, v.Properties[unfencedWrite].Count, v.Properties[lostUpdate].Count, v.Properties[tokenOrder].Count,
+		v.Properties[continuity].Count, v.Properties[fifo].Count}
 }
 
 // TestSemaphoreAgreesWithSlowChecker does the same for keys with more than one permit.
 func TestSemaphoreAgreesWithSlowChecker(t *testing.T) {
-	found := 0
-	for seed := range 10_000 {
+	found, judged := 0, 0
+	for seed := range 20_000 {
 		rng := rand.New(rand.NewPCG(uint64(seed), 2))
-		lock := noClaims(plainLock()).with(func(h *history.Header) { h.Claims.Permits = 2 })
-		g := &generator{rng: rng, keys: 1}
+		lock := permits(randomLock(rng), 2+rng.IntN(4)/3)
+		if seed%4 == 0 {
+			lock = noClaims(lock)
+		}
+		g := &generator{rng: rng, keys: 1, fault: rng.IntN(2) == 0, wild: rng.IntN(2) == 0}
 		lines := g.script(3 + rng.IntN(3))
 		fails := func(lines []string) bool {
 			h := lock.history(strings.Join(lines, "\n"))
 			v := Judge(h, Options{Keep: 1})
+			judged++
 			return newSlow(h).crowds() != v.Properties[mutualExclusion].Count
 		}
 		found += newSlow(lock.history(strings.Join(lines, "\n"))).crowds()
@@ -228,6 +238,7 @@ func TestSemaphoreAgreesWithSlowChecker(t *testing.T) {
 			t.Fatalf("seed %d:\n%s", seed, strings.Join(shrink(lines, fails), "\n"))
 		}
 	}
+	t.Logf("%d histories, %d times one too many", judged, found)
 	if found == 0 {
 		t.Fatal("no history had one holder too many")
 	}

@@ -7,8 +7,8 @@ package checker
 func (s *Sweep) judgeCrowd(g *grant) {
 	near := []*grant{g}
 	entries := g.key.past.live()
-	for i := len(entries) - 1; i >= 0 && entries[i].bound >= g.begin; i-- {
-		if x := entries[i].g; x.bound() >= g.begin && !(s.reentrant && x.client == g.client) {
+	for i := len(entries) - 1; i >= 0 && entries[i].bound >= g.earliest; i-- {
+		if x := entries[i].g; x.bound() >= g.earliest && !(s.reentrant && x.client == g.client) {
 			near = append(near, x)
 		}
 	}
@@ -37,18 +37,52 @@ func (s *Sweep) beside(b *grant, near []*grant) []*grant {
 	return others
 }
 
-// promisedBeside returns N grants inside whose promises b was granted, if there are so many.
+// promisedBeside returns N grants inside whose promises b was granted, if there are so many. Those that are certainly earlier than b count
+// together whatever order they have. Each of the others must exclude, and be excluded by, every one that is counted, so that the last
+// of them all, whichever it is, was one too many.
 func (s *Sweep) promisedBeside(b *grant, near []*grant) []*grant {
-	var others []*grant
+	var before, unsure []*grant
 	for _, x := range near {
-		if x != b && s.rightlyExcludes(x, b) && s.agrees(x, b, others) {
-			others = append(others, x)
+		switch {
+		case x == b || !s.rightlyExcludes(x, b):
+		case later(b, x, false):
+			before = append(before, x)
+		default:
+			unsure = append(unsure, x)
 		}
 	}
-	if len(others) < s.permits {
+	if len(before)+len(unsure) < s.permits {
 		return nil
 	}
-	return others
+	return s.choose(before, unsure, nil)
+}
+
+// choose finds N grants that count together: chosen, some of unsure, and those of before that agree with them.
+func (s *Sweep) choose(before, unsure, chosen []*grant) []*grant {
+	if len(before)+len(chosen) >= s.permits {
+		return append(append([]*grant(nil), before...), chosen...)
+	}
+	for i, x := range unsure {
+		var agreeing, rest []*grant
+		for _, o := range before {
+			if s.eitherExcludes(x, o) {
+				agreeing = append(agreeing, o)
+			}
+		}
+		for _, o := range unsure[i+1:] {
+			if s.eitherExcludes(x, o) {
+				rest = append(rest, o)
+			}
+		}
+		if found := s.choose(agreeing, rest, append(chosen[:len(chosen):len(chosen)], x)); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+func (s *Sweep) eitherExcludes(x, y *grant) bool {
+	return s.rightlyExcludes(x, y) || s.rightlyExcludes(y, x)
 }
 
 // rightlyExcludes tells whether x and b can't both have been granted without one inside the other's promise, b not being the earlier.
@@ -57,20 +91,6 @@ func (s *Sweep) rightlyExcludes(x, b *grant) bool {
 		return false
 	}
 	return s.inPromise(b, x) && (later(b, x, false) || s.inPromise(x, b))
-}
-
-// agrees tells whether x belongs with the others that are counted against b: if all are certainly earlier than b, whatever order they
-// have; else only if any two of them exclude each other, so that the last of them all, whichever it is, was one too many.
-func (s *Sweep) agrees(x, b *grant, others []*grant) bool {
-	for _, o := range others {
-		if later(b, x, false) && later(b, o, false) {
-			continue
-		}
-		if !s.rightlyExcludes(x, o) && !s.rightlyExcludes(o, x) {
-			return false
-		}
-	}
-	return true
 }
 
 // decideCrowd records a hold that was one too many.

@@ -73,7 +73,7 @@ func TestCorrectLocksAreNotAccused(t *testing.T) {
 			t.Errorf("session %v, pauses, fenced: %+v", session, fenced)
 		}
 		for _, sum := range []simulated{open, fenced} {
-			if sum.counts[TokenOrder]+sum.counts[StuckLock]+sum.kinds[KindGrantedWhileValid]+sum.kinds[KindLateNotice]+sum.kinds[KindUnexplained] > 0 {
+			if sum.counts[TokenOrder]+sum.counts[StuckLock]+sum.counts[Continuity]+sum.counts[DeadGrant]+sum.counts[StolenRelease]+sum.kinds[KindGrantedWhileValid]+sum.kinds[KindLateNotice]+sum.kinds[KindUnexplained] > 0 {
 				t.Errorf("session %v: a correct lock is accused: %+v", session, sum)
 			}
 		}
@@ -95,13 +95,14 @@ func TestSeededDefectsAreFound(t *testing.T) {
 		property string
 		kind     string
 	}{
-		"leases run out early":        {worldConfig{service: service{early: true}, pauses: true}, MutualExclusion, KindGrantedWhileValid},
-		"sessions run out early":      {worldConfig{service: service{early: true, session: true}, pauses: true}, MutualExclusion, KindGrantedWhileValid},
-		"a release deletes any grant": {worldConfig{service: service{blindDelete: true}, pauses: true}, MutualExclusion, KindGrantedWhileValid},
-		"the tokens start again":      {worldConfig{service: service{resets: true}}, TokenOrder, ""},
-		"a release frees nothing":     {worldConfig{service: service{sticky: true}}, StuckLock, ""},
-		"nobody is told of a loss":    {worldConfig{service: service{session: true, silent: true}, pauses: true, slowThinker: true}, MutualExclusion, KindLateNotice},
-		"the fence lets reads pass":   {worldConfig{fenced: true, pauses: true, slowWrites: true}, LostUpdate, ""},
+		"leases run out early":            {worldConfig{service: service{early: true}, pauses: true}, MutualExclusion, KindGrantedWhileValid},
+		"sessions run out early":          {worldConfig{service: service{early: true, session: true}, pauses: true}, MutualExclusion, KindGrantedWhileValid},
+		"a release deletes any grant":     {worldConfig{service: service{blindDelete: true}, pauses: true}, MutualExclusion, KindGrantedWhileValid},
+		"a release steals the next one's": {worldConfig{service: service{blindDelete: true}, pauses: true}, StolenRelease, ""},
+		"the tokens start again":          {worldConfig{service: service{resets: true}}, TokenOrder, ""},
+		"a release frees nothing":         {worldConfig{service: service{sticky: true}}, StuckLock, ""},
+		"nobody is told of a loss":        {worldConfig{service: service{session: true, silent: true}, pauses: true, slowThinker: true}, MutualExclusion, KindLateNotice},
+		"the fence lets reads pass":       {worldConfig{fenced: true, pauses: true, slowWrites: true}, LostUpdate, ""},
 	} {
 		x.world.clients = 4
 		sum := simulated{counts: map[string]int{}, kinds: map[string]int{}}

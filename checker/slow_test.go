@@ -13,6 +13,7 @@ type slowGrant struct {
 	id, token, earliest, end, last int64
 	acts                           int
 	promise, withdrawn             int64
+	start, enqueued, confirmed     int64
 	client                         int32
 	key                            history.KeyID
 }
@@ -35,7 +36,7 @@ type slow struct {
 
 // slowResult counts violations; tokens tells under which reading of each key's tokens.
 type slowResult struct {
-	pairs, unfenced, lost, tokens int
+	pairs, unfenced, lost, tokens, unbroken, overtaken int
 }
 
 func stampOr(a, b int64) int64 {
@@ -115,7 +116,11 @@ func (s *slow) acquires(h *history.History, invoked map[int64]*history.Event) {
 			continue
 		}
 		start := stampOr(e.Start, invoked[e.Op].Time)
-		g := &slowGrant{id: e.Op, token: e.Token, client: e.Client, key: e.Key, earliest: start, end: stampOr(e.End, e.Time), withdrawn: 1 << 62}
+		g := &slowGrant{id: e.Op, token: e.Token, client: e.Client, key: e.Key, earliest: start, end: stampOr(e.End, e.Time), withdrawn: 1 << 62,
+			start: start, enqueued: e.Enqueued}
+		if g.enqueued != 0 {
+			g.enqueued = max(g.enqueued, start)
+		}
 		if e.First != 0 {
 			g.earliest = min(max(e.First, invoked[e.Op].Time), g.end)
 		}
@@ -151,6 +156,9 @@ func (s *slow) op(g *slowGrant, inv, done *history.Event, ledgered bool) {
 	}
 	if done != nil && done.NotHeld {
 		g.withdrawn = min(g.withdrawn, start)
+	}
+	if done != nil && done.Type == history.OK && s.header.Claims.ConfirmsOp(inv.Kind) {
+		g.confirmed = max(g.confirmed, start)
 	}
 	switch inv.Kind {
 	case history.Read, history.Write, history.Renew:
@@ -258,6 +266,17 @@ func (s *slow) judge() slowResult {
 				r.pairs++
 			}
 		}
+		for _, b := range s.grants {
+			if b.key != a.key || b.client == a.client || !s.later(b, a, trust(a.key)) {
+				continue
+			}
+			if a.confirmed > b.end {
+				r.unbroken++
+			}
+			if s.header.Claims.Fair && b.enqueued != 0 && b.enqueued < a.start && !s.disturbed(b.client, b.start, b.end) {
+				r.overtaken++
+			}
+		}
 	}
 	for i, w := range s.writes {
 		if s.isUnfenced(i, trust(w.key)) {
@@ -288,14 +307,22 @@ func (s *slow) isUnfenced(i int, tokens bool) bool {
 	return prev != nil && prev != w.g && wrote && !s.later(w.g, prev, tokens)
 }
 
-// crowds counts the holds of a semaphore that were one too many where they began: by walking over the instants.
+// crowds counts the holds of a semaphore that were one too many where they began, by walking over the instants, and the grants that were made
+// inside the promises of as many others as there are permits.
 func (s *slow) crowds() int {
 	n := 0
 	for _, b := range s.grants {
-		if b.acts == 0 {
-			continue
+		if s.depth(b) > s.header.Claims.Permits || s.overPromised(b, nil, 0) {
+			n++
 		}
-		depth := 1
+	}
+	return n
+}
+
+// depth is how many holds go on where one begins.
+func (s *slow) depth(b *slowGrant) int {
+	depth := 1
+	if b.acts > 0 {
 		for _, x := range s.grants {
 			if x == b || x.acts == 0 || x.key != b.key {
 				continue
@@ -308,9 +335,29 @@ func (s *slow) crowds() int {
 				depth++
 			}
 		}
-		if depth > s.header.Claims.Permits {
-			n++
+	}
+	return depth
+}
+
+// excludes tells whether two grants can't both have been made with neither inside the other's promise, b not being the earlier one.
+func (s *slow) excludes(x, b *slowGrant) bool {
+	return x.client != b.client && x.key == b.key && !s.later(x, b, false) && s.promised(x, b.end) && (s.later(b, x, false) || s.promised(b, x.end))
+}
+
+// overPromised tries every set of other grants, in the order in which they were made, for one that fills the permits with b besides.
+func (s *slow) overPromised(b *slowGrant, chosen []*slowGrant, from int) bool {
+	if len(chosen) == s.header.Claims.Permits {
+		return true
+	}
+	for i := from; i < len(s.grants); i++ {
+		x := s.grants[i]
+		fits := x != b && s.excludes(x, b)
+		for _, o := range chosen {
+			fits = fits && (s.later(b, x, false) && s.later(b, o, false) || s.excludes(x, o) || s.excludes(o, x))
+		}
+		if fits && s.overPromised(b, append(chosen[:len(chosen):len(chosen)], x), i+1) {
+			return true
 		}
 	}
-	return n
+	return false
 }

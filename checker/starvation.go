@@ -16,7 +16,7 @@ const workloadQueue = "queue"
 // patience is K for each client.
 const patience = 10
 
-// judgeWait judges an acquire that has completed, by how long it waited: before its own grant, if it got one, is counted.
+// judgeWait judges an acquire that has completed, by how long it waited, and by what its client had meanwhile: before its own grant, if it got one, is counted.
 func (s *Sweep) judgeWait(k *keyState, o *op, e *history.Event) {
 	if o.start == 0 {
 		return // it never said that it began
@@ -25,10 +25,13 @@ func (s *Sweep) judgeWait(k *keyState, o *op, e *history.Event) {
 	if s.judged.crossing && s.asks[deadlock] {
 		s.judgeCycle(k, o, end)
 	}
-	limit := int64(patience * max(1, s.header.Clients))
-	if !s.asks[starvation] || k.granted-o.before <= limit {
-		return
+	if s.asks[starvation] && k.granted-o.before > s.patience {
+		s.judgePatience(k, o, end)
 	}
+}
+
+// judgePatience counts the grants that lay wholly inside a wait. Each is still remembered, since the wait was open all the time.
+func (s *Sweep) judgePatience(k *keyState, o *op, end int64) {
 	var first, last *grant
 	passed := int64(0)
 	see := func(x *grant) {
@@ -49,7 +52,7 @@ func (s *Sweep) judgeWait(k *keyState, o *op, e *history.Event) {
 	for _, x := range k.open {
 		see(x)
 	}
-	if passed <= limit {
+	if passed <= s.patience {
 		return
 	}
 	id, client, start := o.id, o.client, o.start

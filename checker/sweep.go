@@ -39,6 +39,7 @@ type Sweep struct {
 	reentrant bool
 	unlocked  bool // no exclusion is claimed
 	confirms  [history.Close + 1]bool
+	patience  int64               // how many grants may lie inside a wait
 	asks      [propertyCount]bool // whether the claims and the workload let a property be judged
 
 	now    int64
@@ -105,6 +106,7 @@ func New(header history.Header, keys []string, o Options) *Sweep {
 	// A stall is recorded when the heartbeat comes that it delayed; half a TTL later it is certainly in the history.
 	s.delay = max(header.TTL/2, 2*header.Stall)
 	s.ledger.expected = header.Store.Engine != ""
+	s.patience = patience * int64(max(1, header.Clients))
 	for p := range propertyCount {
 		s.asks[p] = s.notClaimed(p) == ""
 	}

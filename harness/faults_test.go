@@ -17,7 +17,7 @@ import (
 
 // faulty is a run under one kind of fault.
 func faulty(lock string, f scenarios.Fault) scenarios.Plan {
-	p := plan(lock, 2500*time.Millisecond)
+	p := plan(lock, 2*time.Second)
 	p.Scenario.Faults = []scenarios.Fault{f}
 	return p
 }

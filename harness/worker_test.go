@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/hosts/hoststest"
 	"github.com/lockchaos/lockchaos/store"
 )
 
@@ -17,6 +18,7 @@ import (
 type scripted struct {
 	token int64
 	lost  chan clients.Loss
+	gone  bool // renewals are refused
 	// before, if set, is called when a grant has been made and the application has not been given it yet.
 	before func(token int64)
 }
@@ -33,6 +35,14 @@ func (s *scripted) Held(context.Context, clients.Grant) error    { return client
 func (s *scripted) Close(context.Context) error                  { return nil }
 func (s *scripted) Lost() <-chan clients.Loss                    { return s.lost }
 
+func (s *scripted) Renew(_ context.Context, g clients.Grant) (clients.Grant, error) {
+	if s.gone {
+		return g, clients.ErrNotHeld
+	}
+	s.token++
+	return clients.Grant{Key: g.Key, Token: s.token, ValidFor: 500, HasValidFor: true, Attempt: 9}, nil
+}
+
 // application is a worker in this process, with a real store.
 type application struct {
 	t    *testing.T
@@ -40,11 +50,20 @@ type application struct {
 	in   io.Writer
 	out  *bufio.Scanner
 	ids  int64
+	can  reply   // the answer to open
 	said []reply // events so far
+	addr string  // of the store
 }
 
 func startApplication(t *testing.T, decline bool) *application {
 	t.Helper()
+	return startWriter(t, decline, "")
+}
+
+// startWriter starts an application whose lock wants the store to be written to in its way.
+func startWriter(t *testing.T, decline bool, writes string) *application {
+	t.Helper()
+	hoststest.Network(t) // the loopback device comes up with it
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -58,8 +77,8 @@ func startApplication(t *testing.T, decline bool) *application {
 	go func() { served <- store.Serve(ctx, l, ledger) }()
 	inRead, inWrite := io.Pipe()
 	outRead, outWrite := io.Pipe()
-	a := &application{t: t, lock: &scripted{lost: make(chan clients.Loss)}, in: inWrite, out: bufio.NewScanner(outRead)}
-	kind := clients.Kind{Name: "scripted", Open: func(context.Context, clients.Config) (clients.Lock, error) { return a.lock, nil }}
+	a := &application{t: t, lock: &scripted{lost: make(chan clients.Loss)}, in: inWrite, out: bufio.NewScanner(outRead), addr: l.Addr().String()}
+	kind := clients.Kind{Name: "scripted", Writes: writes, Open: func(context.Context, clients.Config) (clients.Lock, error) { return a.lock, nil }}
 	worked := make(chan error, 1)
 	go func() { worked <- Work(ctx, inRead, outWrite, []clients.Kind{kind}) }()
 	t.Cleanup(func() {
@@ -71,7 +90,7 @@ func startApplication(t *testing.T, decline bool) *application {
 		<-served
 		ledger.Close()
 	})
-	a.ok(command{Op: "open", Open: &opening{Lock: "scripted", Store: l.Addr().String(), Client: 1, Decline: decline}})
+	a.can = a.ok(command{Op: "open", Open: &opening{Lock: "scripted", Store: l.Addr().String(), Client: 1, Decline: decline}})
 	return a
 }
 
@@ -165,5 +184,29 @@ func TestLossBeforeTheGrantIsKnown(t *testing.T) {
 	}
 	if len(a.said) != 1 || a.said[0].Grant != 5 {
 		t.Errorf("told of %+v", a.said)
+	}
+}
+
+// A renewal is told with its validity, and what it grants takes the place of what was held; a refused one changes nothing.
+func TestRenew(t *testing.T) {
+	a := startApplication(t, false)
+	if !a.can.CanRenew || !a.can.CanAsk {
+		t.Errorf("the worker does not tell what its lock can do: %+v", a.can)
+	}
+	a.ok(command{Op: "acquire", Key: "k0", Grant: 7})
+	r := a.ok(command{Op: "renew", Key: "k0", Grant: 7})
+	if r.ValidFor == nil || *r.ValidFor != 500 || r.Attempt != 9 {
+		t.Errorf("renewed: %+v", r)
+	}
+	a.lock.lost <- clients.Loss{Key: "k0", Token: 2, Why: "the renewed grant is lost"}
+	if e := a.next(); e.Event != eventLost || e.Grant != 7 {
+		t.Errorf("event %+v", e)
+	}
+	a.lock.gone = true
+	if r := a.ask(command{Op: "renew", Key: "k0", Grant: 7}); r.Result != resultFail || !r.NotHeld {
+		t.Errorf("refused: %+v", r)
+	}
+	if r := a.ask(command{Op: "renew", Key: "k0", Grant: 8}); !r.Declined {
+		t.Errorf("under a grant that is not the newest: %+v", r)
 	}
 }

@@ -32,7 +32,10 @@ func advice(s Scenario, h *history.Header, t *story) []prose {
 }
 
 func corruptedAdvice(s Scenario, h *history.Header, t *story) []prose {
-	var out []prose
+	out := violationAdvice(s)
+	if unlocked(h) {
+		return append(out, prose{}.b("Let the store decide in one step.").t(" A write on condition of the version that was read, or one that the store computes itself, loses no update, with or without a lock."))
+	}
 	if t != nil && t.v.Kind == "granted-while-valid" {
 		out = append(out, prose{}.b("Report it to those who make the lock.").t(" It gave a key away that it had promised to another client: "+
 			"that is a defect, whatever the faults. The history is the proof."))
@@ -87,7 +90,7 @@ func passAdvice(s Scenario, h *history.Header) []prose {
 	st := s.Verdict.Stats
 	p := prose{}.b("What this pass shows.").t(fmt.Sprintf(" %s by %s were recorded, %s of them handed over under contention, and in no instant did two clients act "+
 		"as holders of one key; every accepted write was based on the version before it.", plural(st.Grants, "grant"), plural(h.Clients, "client"), grouped(st.Handovers)))
-	if s.property(checker.LostUpdate) == nil {
+	if lost := s.property(checker.LostUpdate); !s.excluded() || lost == nil || lost.Outcome != checker.Pass {
 		p = prose{}.b("What this pass shows.").t(fmt.Sprintf(" In %s no judged property was violated.", plural(st.Grants, "grant")))
 	}
 	out := []prose{p}
@@ -101,15 +104,7 @@ func passAdvice(s Scenario, h *history.Header) []prose {
 }
 
 func violatedAdvice(s Scenario, h *history.Header, t *story) []prose {
-	var out []prose
-	if s.violated(checker.TokenOrder) {
-		out = append(out, prose{}.b("The tokens do not fence.").t(" A later grant carried a smaller fencing token, so a store that checks them can refuse the "+
-			"rightful holder and trust the stale one."))
-	}
-	if s.violated(checker.StuckLock) {
-		out = append(out, prose{}.b("A key stayed locked with nobody to release it.").t(" Look for a grant without an expiry, a session that nobody ended, or a "+
-			"waiter whose queue entry outlived it."))
-	}
+	out := violationAdvice(s)
 	if s.violated(checker.MutualExclusion) {
 		p := prose{}.b("Luck, not safety.").t(" Two clients acted as holders, and no stale write happened to reach the store in this run.")
 		if !h.Store.Fenced {

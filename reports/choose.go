@@ -73,10 +73,12 @@ func rank(v *checker.Violation) int {
 	switch v.Property {
 	case checker.MutualExclusion:
 		n = 10
-	case checker.UnfencedWrite, checker.LostUpdate:
+	case checker.UnfencedWrite, checker.LostUpdate, checker.DuplicateEffect:
 		n = 9
-	case checker.TokenOrder:
+	case checker.TokenOrder, checker.Continuity, checker.DeadGrant, checker.Deadlock:
 		n = 5
+	case checker.StolenRelease:
+		n = 6
 	}
 	n += 10 * int(v.Severity)
 	if v.A != nil && v.B != nil {
@@ -118,25 +120,10 @@ func kindWords(kind string) string {
 		return "the history does not show for certain why"
 	case "stale":
 		return "the write began after the later grant: the client no longer had the lock when it sent it"
+	case "ghost":
+		return "a client that had been told no occupied the key until it was closed"
 	case "in-flight":
 		return "the write was sent in time and arrived late: no lock can prevent this, only a fence"
-	}
-	return ""
-}
-
-// propertyWords says what a property demands.
-func propertyWords(name string) string {
-	switch name {
-	case checker.MutualExclusion:
-		return "At most one client acts as the holder of a key."
-	case checker.UnfencedWrite:
-		return "The store takes no write of an older grant after one of a newer grant."
-	case checker.LostUpdate:
-		return "A write replaces the version that its client has read, never one it has not seen."
-	case checker.TokenOrder:
-		return "A later grant never has a smaller fencing token than an earlier one."
-	case checker.StuckLock:
-		return "After healing, a fresh client can acquire every key."
 	}
 	return ""
 }

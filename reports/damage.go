@@ -99,7 +99,7 @@ func (r *record) counters(v checker.Verdict) []Counter {
 		out[i].Key = r.key(history.KeyID(i))
 	}
 	for _, o := range r.ledger {
-		if !o.refused {
+		if o.accepted() {
 			out[o.key].Accepted++
 			out[o.key].Value = o.value
 		}
@@ -118,7 +118,7 @@ func (r *record) wholeLedger() bool {
 		if o.seq != int64(i+1) || int(o.key) < 0 || int(o.key) >= len(version) {
 			return false
 		}
-		if o.kind != history.Write || o.refused {
+		if o.kind != history.Write || !o.accepted() {
 			continue
 		}
 		if version[o.key]++; o.version != version[o.key] {

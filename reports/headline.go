@@ -31,6 +31,9 @@ func headline(s Scenario, t *story) prose {
 		if n == 0 {
 			return corruptedAlone(s)
 		}
+		if text := repeated(s); text != "" {
+			return held(s, t).t(", and " + text)
+		}
 		p := held(s, t).t(", and the store took ")
 		if s.Verdict.Stats.Stale > 0 {
 			return p.t(s.staleWrites())
@@ -39,6 +42,9 @@ func headline(s Scenario, t *story) prose {
 	}
 	if n > 0 {
 		return held(s, t).t(s.harmless())
+	}
+	if t != nil && alone(s, t.v) != "" {
+		return prose{}.t(alone(s, t.v))
 	}
 	if t != nil && t.v.Text != "" {
 		return prose{}.t(strings.TrimSuffix(sentence(clip(t.v.Text, 240)), "."))
@@ -120,6 +126,9 @@ func manyKeys(s Scenario) bool {
 }
 
 func corruptedAlone(s Scenario) prose {
+	if text := repeated(s); text != "" {
+		return prose{}.t(sentence(text)[:len(text)])
+	}
 	if s.Verdict.Stats.Stale > 0 {
 		return prose{}.t("The store took " + s.staleWrites())
 	}
@@ -132,6 +141,12 @@ func corruptedAlone(s Scenario) prose {
 func passHeadline(s Scenario) prose {
 	st := s.Verdict.Stats
 	p := prose{}.t("Never two holders in " + plural(st.Grants, "grant"))
+	switch {
+	case s.History != nil && unlocked(&s.History.Header):
+		p = prose{}.t("No lock, and no update lost in " + plural(st.Accepted, "accepted write"))
+	case s.History != nil && s.History.Header.Claims.Permits > 1:
+		p = prose{}.t("Never more than " + plural(s.History.Header.Claims.Permits, "holder") + " in " + plural(st.Grants, "grant"))
+	}
 	if c := s.noted().counters; len(c) > 0 {
 		p = p.t(", and " + damage(c))
 		if n := bites(st.Faults); n > 0 {
@@ -162,12 +177,17 @@ func (r *record) tellPair(t *story) prose {
 	switch {
 	case t == nil:
 		return nil
-	case t.a != nil && t.b != nil && t.v.Property != "":
+	case t.a != nil && t.b != nil && pairwise(t.v.Property):
 		return r.pairLede(t)
 	case t.v.Text != "":
 		return prose{}.t(sentence(clip(t.v.Text, clipText)))
 	}
 	return nil
+}
+
+// pairwise tells whether a violation of the property is told best by what two holders did to each other.
+func pairwise(property string) bool {
+	return property == checker.MutualExclusion || property == checker.UnfencedWrite || property == checker.LostUpdate
 }
 
 // expected ends a lede with what theory says.

@@ -34,6 +34,9 @@ func (r *record) sayWrite(t *story, m moment, p prose) moment {
 		}
 		m.Text, m.Tone = p.t("."), good
 		m.arrow = &arrow{to: toStore, label: "write" + tok + " (stale) → refused", tone: good}
+	case o.conflict:
+		m.Text, m.Tone = p.t(" sends its write on condition that nothing has changed. ").b("The store has another version").t(" and does not take it."), good
+		m.arrow = &arrow{to: toStore, label: "write → conflict", tone: good}
 	case r.harmful(o):
 		p = p.t(fmt.Sprintf(" writes version %s under ", grouped(o.version))).grant(o.grant, o.token).t(". ")
 		p = p.b("The store takes it")

@@ -25,6 +25,7 @@ type op struct {
 	attempt         int64
 	declined        bool
 	refused         bool
+	conflict        bool // the store had another version than the write was made from
 	notHeld, busy   bool
 	inLedger        bool
 	text            string
@@ -32,7 +33,7 @@ type op struct {
 
 // accepted tells whether the store took the write: its answer says so, or its ledger.
 func (o *op) accepted() bool {
-	return o.kind == history.Write && !o.refused && (o.how == history.OK || o.inLedger)
+	return o.kind == history.Write && !o.refused && !o.conflict && (o.how == history.OK || o.inLedger)
 }
 
 // grant is a successful acquire and what was done under it.
@@ -118,7 +119,7 @@ func (r *record) addOp(e *history.Event) {
 	switch e.Type {
 	case history.Invoke:
 	case history.Ledger:
-		o.inLedger, o.seq, o.refused = true, e.Seq, e.Refused
+		o.inLedger, o.seq, o.refused, o.conflict = true, e.Seq, e.Refused, e.Conflict
 		o.version, o.replaced, o.value = e.Version, e.Replaced, e.Value
 		r.entries = append(r.entries, o)
 		if e.Kind == history.Write {
@@ -139,7 +140,7 @@ func (r *record) complete(o *op, e *history.Event) {
 		o.end = e.End
 	}
 	o.declined, o.notHeld, o.busy = e.Declined, e.NotHeld, e.Busy
-	o.refused = o.refused || e.Refused
+	o.refused, o.conflict = o.refused || e.Refused, o.conflict || e.Conflict
 	o.validFor, o.hasValidFor, o.attempt = e.ValidFor, e.HasValidFor, e.Attempt
 	o.token = max(o.token, e.Token)
 	if e.Version != 0 || e.Replaced != 0 {

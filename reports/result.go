@@ -49,7 +49,8 @@ func (s Scenario) Result() Result {
 		return Pass
 	case s.Verdict.Outcome != checker.Violated:
 		return Inconclusive
-	case s.Verdict.Severity == checker.Corrupting || s.violated(checker.UnfencedWrite) || s.violated(checker.LostUpdate):
+	case s.Verdict.Severity == checker.Corrupting || s.violated(checker.UnfencedWrite) || s.violated(checker.LostUpdate) ||
+		s.violated(checker.DuplicateEffect):
 		return Corrupted
 	case s.Verdict.Severity == checker.Contained && !s.violatedBeside(checker.MutualExclusion):
 		return Contained
@@ -124,6 +125,9 @@ func (s Scenario) Detail() string {
 	case Contained:
 		return s.doubleHolds() + " · " + grouped(st.Refused) + " refused"
 	case Corrupted:
+		if text := repeated(s); text != "" {
+			return text
+		}
 		if s.count(checker.MutualExclusion) > 0 {
 			return s.doubleHolds() + " · " + grouped(st.Stale) + " stale"
 		}

@@ -168,6 +168,8 @@ func faultTitle(fault string) string {
 		return "no fault"
 	case "pause-holder":
 		return "holder frozen"
+	case "kill-holder":
+		return "holder killed"
 	case "pause-after-check":
 		return "frozen after check"
 	}
@@ -179,6 +181,8 @@ func faultDid(kind string, injected bool) string {
 	switch {
 	case kind == "pause":
 		return "frozen"
+	case kind == "kill":
+		return "killed"
 	case kind == "stall" || !injected:
 		return "stalled"
 	}

@@ -16,18 +16,18 @@ type Compared struct {
 // unnamed is what is expected of a property that a scenario does not name.
 const unnamed = "pass or not judged"
 
-// anyOutcome is expected of a property that a scenario is not about, and that may come out either way.
+// anyOutcome is for a property that a scenario is not about: nothing is expected of it.
 const anyOutcome = "any"
 
 // Compare sets the expectations beside what was observed, in the order of the observations; the severity comes last. An
-// inconclusive outcome meets no expectation.
+// inconclusive outcome meets no expectation, where there is one.
 func (e Expect) Compare(seen []Observed, severity string) []Compared {
 	var out []Compared
 	for _, o := range seen {
 		c := Compared{Property: o.Property, Want: unnamed, Got: o.Outcome}
 		if want, named := e.Properties[o.Property]; named {
 			c.Want = want
-			c.Met = o.Outcome == want || want == anyOutcome && o.Outcome != "inconclusive"
+			c.Met = o.Outcome == want || want == anyOutcome
 		} else {
 			c.Met = o.Outcome == "pass" || o.Outcome == "not judged"
 		}

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -41,17 +42,25 @@ func Builtin(c Catalogue) ([]Suite, error) {
 	}
 	var suites []Suite
 	for _, name := range names {
-		text, err := builtin.ReadFile(name)
-		if err != nil {
-			return nil, err
-		}
-		s, err := Parse(text, path.Join("scenarios", name), c)
+		s, err := builtinSuite(strings.TrimSuffix(name, ".yaml"), c, nil)
 		if err != nil {
 			return nil, err
 		}
 		suites = append(suites, *s)
 	}
 	return suites, nil
+}
+
+// builtinSuite reads one suite that comes with lockchaos, for those of the trail, each of which includes the next.
+func builtinSuite(name string, c Catalogue, trail []string) (*Suite, error) {
+	if slices.Contains(trail, name) {
+		return nil, fmt.Errorf("suite %s includes itself: %s", name, strings.Join(append(trail, name), " → "))
+	}
+	text, err := builtin.ReadFile(name + ".yaml")
+	if err != nil {
+		return nil, fmt.Errorf("there is no suite %q to include: only those that come with lockchaos can be", name)
+	}
+	return parse(text, path.Join("scenarios", name+".yaml"), c, append(slices.Clone(trail), name))
 }
 
 // Load reads a suite from a file.
@@ -65,12 +74,20 @@ func Load(file string, c Catalogue) (*Suite, error) {
 
 // Parse reads a suite from YAML. Every mistake, be it of form or of content, comes with file, line and column.
 func Parse(text []byte, file string, c Catalogue) (*Suite, error) {
+	return parse(text, file, c, nil)
+}
+
+func parse(text []byte, file string, c Catalogue, trail []string) (*Suite, error) {
 	var raw rawSuite
 	raw.Defaults.Needs = usualNeeds
 	if err := decode(text, &raw); err != nil {
 		return nil, located(file, err)
 	}
-	places, err := raw.places()
+	included, err := raw.included(c, trail)
+	if err != nil {
+		return nil, located(file, err)
+	}
+	places, err := raw.places(included)
 	if err != nil {
 		return nil, located(file, err)
 	}
@@ -81,7 +98,7 @@ func Parse(text []byte, file string, c Catalogue) (*Suite, error) {
 	for i, g := range raw.Matrix {
 		v.group(i, g)
 	}
-	s := Suite{Name: raw.Name, About: raw.About}
+	s := Suite{Name: raw.Name, About: raw.About, Scenarios: included}
 	for _, p := range places {
 		s.Scenarios = append(s.Scenarios, p.scenario)
 	}
@@ -92,13 +109,36 @@ func Parse(text []byte, file string, c Catalogue) (*Suite, error) {
 type rawSuite struct {
 	Name      string     `yaml:"suite"`
 	About     string     `yaml:"about"`
+	Include   []string   `yaml:"include"`
 	Defaults  Scenario   `yaml:"defaults"`
 	Scenarios []ast.Node `yaml:"scenarios"`
 	Matrix    []group    `yaml:"matrix"`
 }
 
-// places lays every scenario over the defaults: those of the list, then those of the matrix.
-func (raw *rawSuite) places() ([]place, error) {
+// included returns the scenarios of the suites that this one includes, each once.
+func (raw *rawSuite) included(c Catalogue, trail []string) ([]Scenario, error) {
+	var out []Scenario
+	for _, name := range raw.Include {
+		suite, err := builtinSuite(name, c, trail)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range suite.Scenarios {
+			if !named(out, s.Name) {
+				out = append(out, s)
+			}
+		}
+	}
+	return out, nil
+}
+
+func named(all []Scenario, name string) bool {
+	return slices.ContainsFunc(all, func(s Scenario) bool { return s.Name == name })
+}
+
+// places lays every scenario over the defaults: those of the list, then those of the matrix. The matrix leaves out what is included: that
+// has been written with more care.
+func (raw *rawSuite) places(included []Scenario) ([]place, error) {
 	var out []place
 	for i, node := range raw.Scenarios {
 		sc, err := layer(raw.Defaults, node)
@@ -116,7 +156,7 @@ func (raw *rawSuite) places() ([]place, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, expanded...)
+		out = append(out, slices.DeleteFunc(expanded, func(p place) bool { return named(included, p.scenario.Name) })...)
 	}
 	return out, nil
 }

@@ -66,6 +66,9 @@ func layer(base Scenario, nodes ...ast.Node) (Scenario, error) {
 			return sc, err
 		}
 	}
+	if len(sc.Faults) == 0 {
+		sc.Faults = nil // "faults: []" takes the defaults' away
+	}
 	sc.Needs.complete(sc.Faults)
 	return sc, nil
 }

@@ -62,6 +62,7 @@ func TestMistakesInAMatrixAreLocated(t *testing.T) {
 		{"no cases", "[{name: none/unfenced, store: {kind: unfenced}}]", "[]", "a matrix needs cases"},
 		{"null", "[{name: none/unfenced, store: {kind: unfenced}}]", "[null]", "case 1 of matrix 2, or what it is laid over, is no mapping"},
 		{"twice", "[redlock]", "[etcd-lease]", `a second scenario named "etcd-lease/none/unfenced"`},
+		{"includes nothing that is there", "suite: mine", "suite: mine\ninclude: [quack]", `there is no suite "quack" to include`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Parse([]byte(strings.Replace(goodMatrix, c.from, c.to, 1)), "my.yaml", catalogue)

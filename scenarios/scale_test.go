@@ -52,24 +52,3 @@ func TestRealScaleKeepsWhatIsLonger(t *testing.T) {
 		t.Errorf("%+v", calm.Scenario)
 	}
 }
-
-// Every suite stays valid at the scale of production.
-func TestBuiltinSuitesAtRealScale(t *testing.T) {
-	suites, err := Builtin(catalogue)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, suite := range suites {
-		for _, s := range suite.Scenarios {
-			p := Plan{Scenario: s}.Real()
-			for _, f := range p.Scenario.Faults {
-				if f.For > s.TTL && f.For < p.Scenario.TTL && f.For < RealFreeze {
-					t.Errorf("%s: a fault of %v at a lease of %v", s.Name, f.For, p.Scenario.TTL)
-				}
-			}
-			if p.Scenario.TTL < RealTTL || p.Scenario.Duration > longest {
-				t.Errorf("%s: %+v", s.Name, p.Scenario)
-			}
-		}
-	}
-}

@@ -6,15 +6,15 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 var catalogue = Catalogue{
-	Locks:      []string{"redis-setnx", "redis-setnx-fenced", "redis-watchdog", "redislock", "redlock", "redsync", "etcd-lease"},
-	Tokens:     map[string]bool{"redis-setnx-fenced": true, "etcd-lease": true},
+	Locks:      []string{"redis-setnx", "redis-setnx-fenced", "redis-watchdog", "redislock", "redlock", "redsync", "etcd-lease", "etcd-txn", "cas", "conditional-update"},
+	Tokens:     map[string]bool{"redis-setnx-fenced": true, "etcd-lease": true, "etcd-txn": true},
+	Guards:     map[string]bool{"etcd-txn": true},
+	Engines:    []string{"sqlite", "postgres", "redis", "etcd"},
 	Faults:     []string{"pause", "kill"},
 	Moments:    []string{"after-grant", "between-read-and-write", "before-write", "random"},
 	Properties: []string{"mutual-exclusion", "unfenced-write", "lost-update", "token-order", "stuck-lock"},
@@ -25,21 +25,6 @@ var catalogue = Catalogue{
 		}
 		return nil
 	},
-}
-
-func TestBuiltinSuitesAreValid(t *testing.T) {
-	suites, err := Builtin(catalogue)
-	if err != nil {
-		t.Fatal(err)
-	}
-	i := slices.IndexFunc(suites, func(s Suite) bool { return s.Name == "quick" })
-	if i < 0 || len(suites[i].Scenarios) < 10 {
-		t.Fatalf("%+v", suites)
-	}
-	check := suites[i].Scenarios[2]
-	if check.Workload.Think.Max != Duration(20*time.Millisecond) || check.Needs.Grants != 20 {
-		t.Fatalf("defaults were not taken over: %+v", check)
-	}
 }
 
 const good = `suite: mine
@@ -70,6 +55,12 @@ func TestMistakesAreLocated(t *testing.T) {
 		{"range upside down", "1ms..2ms", "3ms..2ms", `"3ms..2ms": the first duration is longer`},
 		{"unknown lock", "redis-setnx", "redis-setny", `my.yaml:4:11: unknown lock "redis-setny": one of redis-setnx, redis-setnx-fenced, redis-watchdog, redislock, redlock, redsync, etcd-lease`},
 		{"no token", "{kind: unfenced}", "{kind: fenced}", "my.yaml:8:19: redis-setnx gives no fencing token"},
+		{"unknown store", "{kind: unfenced}", "{kind: open}", `my.yaml:8:19: unknown store kind "open": one of unfenced, fenced, guarded, broken-fence-gte, broken-fence-write-only`},
+		{"unknown engine", "{kind: unfenced}", "{kind: unfenced, engine: oracle}", `my.yaml:8:37: unknown store engine "oracle": one of sqlite, postgres`},
+		{"fence reads of what", "{kind: unfenced}", "{kind: unfenced, fence_reads: false}", "my.yaml:8:42: fence_reads is for a store of kind fenced"},
+		{"guard without a key", "{kind: unfenced}", "{kind: guarded}", "my.yaml:8:19: redis-setnx has no key in etcd"},
+		{"guard elsewhere", "{kind: unfenced}", "{kind: guarded, engine: redis}", "my.yaml:8:36: a guarded store looks at the lock's key in etcd"},
+		{"no guard", "redis-setnx", "etcd-txn", "my.yaml:8:19: etcd-txn guards each write by its own key"},
 		{"no lock", "    lock: redis-setnx\n", "", "my.yaml:3:9: lock must be given"},
 		{"unknown moment", "when: random", "when: never", `my.yaml:12:45: unknown moment "never"`},
 		{"unknown property", "token-order", "token-odor", `unknown property "token-odor"`},
@@ -188,28 +179,6 @@ func TestMistakesInAPlanAreLocated(t *testing.T) {
 	}
 }
 
-func TestPlanSurvivesTheFile(t *testing.T) {
-	suites, err := Builtin(catalogue)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, sc := range suites[0].Scenarios {
-		want := Plan{Seed: 7, Scenario: sc}
-		file := filepath.Join(t.TempDir(), "plan.yaml")
-		if err := want.Save(file); err != nil {
-			t.Fatal(err)
-		}
-		got, err := LoadPlan(file, catalogue)
-		if err != nil {
-			text, _ := os.ReadFile(file)
-			t.Fatalf("%v\n%s", err, text)
-		}
-		if !reflect.DeepEqual(*got, want) {
-			t.Fatalf("got  %+v\nwant %+v", *got, want)
-		}
-	}
-}
-
 func TestStreamsAreIndependent(t *testing.T) {
 	p := Plan{Seed: 7, Scenario: Scenario{Name: "s"}}
 	a, b := p.Stream("client 1").Uint64(), p.Stream("client 2").Uint64()
@@ -237,5 +206,28 @@ func TestDrawStaysInRange(t *testing.T) {
 	}
 	if d := (Range{Min: 5, Max: 5}).Draw(rng); d != 5 {
 		t.Fatalf("a single duration draws %v", d)
+	}
+}
+
+// TestStores: what each kind of store amounts to.
+func TestStores(t *testing.T) {
+	no := false
+	for _, c := range []struct {
+		store                         Store
+		engine                        string
+		fenced, reads, equal, guarded bool
+	}{
+		{Store{Kind: "unfenced"}, "sqlite", false, false, false, false},
+		{Store{Kind: "fenced"}, "sqlite", true, true, false, false},
+		{Store{Kind: "fenced", Engine: "redis"}, "redis", true, true, false, false},
+		{Store{Kind: "fenced", FenceReads: &no}, "sqlite", true, false, false, false},
+		{Store{Kind: "guarded"}, "etcd", false, false, false, true},
+		{Store{Kind: "broken-fence-gte"}, "sqlite", true, true, true, false},
+		{Store{Kind: "broken-fence-write-only"}, "sqlite", true, false, false, false},
+	} {
+		s := c.store
+		if s.EngineName() != c.engine || s.Fenced() != c.fenced || s.ReadsRaise() != c.reads || s.AcceptsEqual() != c.equal || s.Guarded() != c.guarded {
+			t.Errorf("%+v: engine %s, fenced %t, reads %t, equal %t, guarded %t", s, s.EngineName(), s.Fenced(), s.ReadsRaise(), s.AcceptsEqual(), s.Guarded())
+		}
 	}
 }

@@ -61,7 +61,9 @@ const guardEngine = "etcd"
 
 func (v *validator) store(at string, s *Scenario) {
 	v.oneOf(at+".kind", "store kind", s.Store.Kind, StoreKinds())
-	v.oneOf(at+".engine", "store engine", s.Store.EngineName(), v.catalogue.Engines)
+	if s.Store.Engine != "" {
+		v.oneOf(at+".engine", "store engine", s.Store.Engine, v.catalogue.Engines)
+	}
 	if s.Store.FenceReads != nil && s.Store.Kind != storeFenced {
 		v.fail(at+".fence_reads", "fence_reads is for a store of kind fenced, not %s", s.Store.Kind)
 	}

@@ -24,8 +24,12 @@ func (v *validator) suite(s *Suite, places []place) error {
 		v.fail("$", "the suite has no scenarios")
 	}
 	seen := map[string]bool{}
+	included := s.Scenarios[:len(s.Scenarios)-len(places)] // checked where they stand
+	for _, sc := range included {
+		seen[sc.Name] = true
+	}
 	for i, p := range places {
-		sc := &s.Scenarios[i]
+		sc := &s.Scenarios[len(included)+i]
 		if seen[sc.Name] {
 			v.fail(p.at+".name", "a second scenario named %q", sc.Name)
 		}

@@ -40,13 +40,21 @@ func BenchmarkServer(b *testing.B) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "op/s")
 }
 
-// BenchmarkEngine measures the engine alone, with ten callers.
+// BenchmarkEngine measures each engine alone, with ten callers that write to a fenced store.
 func BenchmarkEngine(b *testing.B) {
-	l := openSQLite(b, filepath.Join(b.TempDir(), "ledger.db"), store.Fencing{})
+	fenced := store.Fencing{Writes: true, Reads: true}
+	b.Run("sqlite", func(b *testing.B) { benchmarkEngine(b, openSQLite(b, filepath.Join(b.TempDir(), "ledger.db"), fenced)) })
+	for _, s := range remoteEngines {
+		b.Run(s.engine, func(b *testing.B) { benchmarkEngine(b, s.open(b, fenced)) })
+	}
+}
+
+func benchmarkEngine(b *testing.B, l store.Ledger) {
 	b.SetParallelism(5) // × GOMAXPROCS
+	b.ResetTimer()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			if _, err := l.Do(context.Background(), store.Request{Key: "k0"}, true); err != nil {
+			if _, err := l.Do(context.Background(), store.Request{Key: "k0", Token: 1}, true); err != nil {
 				b.Error(err)
 				return
 			}

@@ -33,7 +33,7 @@ type pgLine struct {
 
 // PostgresUser and PostgresDatabase are what the engine signs in as, without a password, and to which database.
 const (
-	PostgresUser     = "postgres"
+	PostgresUser     = "lockchaos"
 	PostgresDatabase = "postgres"
 )
 

@@ -142,7 +142,7 @@ func TestPostgresIsAppendOnly(t *testing.T) {
 	if _, err := s.openNamed(t, name, store.Fencing{}).Do(limit(t), store.Request{Key: "a"}, true); err != nil {
 		t.Fatal(err)
 	}
-	c, err := pgx.Connect(limit(t), "postgres://postgres@"+s.addr()+"/postgres?sslmode=disable")
+	c, err := pgx.Connect(limit(t), "postgres://"+store.PostgresUser+"@"+s.addr()+"/"+store.PostgresDatabase+"?sslmode=disable")
 	if err != nil {
 		t.Fatal(err)
 	}

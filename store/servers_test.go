@@ -75,7 +75,7 @@ func etcdServer() *server {
 func postgresServer() *server {
 	return &server{engine: "postgres", survivesDeath: true,
 		before: func(s *server) error {
-			out, err := s.privateCommand(postgresProgram("initdb"), "-D", s.dir, "-U", "postgres", "-A", "trust", "--no-sync", "--no-locale", "-E", "UTF8").CombinedOutput()
+			out, err := s.privateCommand(postgresProgram("initdb"), "-D", s.dir, "-U", store.PostgresUser, "-A", "trust", "--no-sync", "--no-locale", "-E", "UTF8").CombinedOutput()
 			if err != nil {
 				return fmt.Errorf("initdb: %w: %s", err, out)
 			}

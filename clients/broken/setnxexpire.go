@@ -22,7 +22,7 @@ var SetnxExpire = clients.Kind{
 }
 
 // ownWork is what the application does between the two commands: it writes a line to a log, say.
-const ownWork = 10 * time.Millisecond
+const ownWork = 20 * time.Millisecond
 
 func takeThenExpire(ctx context.Context, r redis.Request) (redis.Answer, error) {
 	taken, err := r.Client.SetNX(ctx, redis.LockKey(r.Key), r.Value, 0).Result()

@@ -17,9 +17,7 @@ func killedHolder(s *suite) {
 	h := s.startHolder(key)
 	token := h.expectGrant()
 	rest := s.fill(key, s.spare())
-	if _, err := s.try(b, key); !errors.Is(err, clients.ErrBusy) {
-		s.Errorf("the holder lives: %v", err)
-	}
+	s.busy(b, key, "the holder lives")
 	h.kill()
 	start := time.Now()
 	s.drain(rest)
@@ -36,6 +34,10 @@ func killedHolder(s *suite) {
 
 // frozenHolder stops the holder's process until another has the key, as a long garbage collection would.
 func frozenHolder(s *suite) {
+	if s.kind.Claims.NoExpiry && s.kind.Control == "" {
+		frozenKeeps(s)
+		return
+	}
 	b, key := s.open(), s.key()
 	h := s.startHolder(key)
 	token := h.expectGrant()
@@ -67,6 +69,24 @@ func frozenHolder(s *suite) {
 	if again := h.expectGrant(); s.kind.Claims.Token == "fencing" && again <= token {
 		s.Errorf("token %d after %d", again, token)
 	}
+}
+
+// frozenKeeps: a lock that never expires by itself stays with a holder that is stopped, for longer than any TTL, until it
+// runs on and gives it back, or finds that it was silent for too long.
+func frozenKeeps(s *suite) {
+	b, key := s.open(), s.key()
+	h := s.startHolder(key)
+	h.expectGrant()
+	h.signal(syscall.SIGSTOP)
+	for stopped := time.Now(); time.Since(stopped) < 2*s.TTL; {
+		if _, err := s.try(b, key); !errors.Is(err, clients.ErrBusy) {
+			s.Fatalf("the holder is only stopped: %v", err)
+		}
+	}
+	h.signal(syscall.SIGCONT)
+	h.send("release")
+	h.expect("released")
+	s.release(b, s.acquire(b, key))
 }
 
 // staleRelease lets a grant expire, without its client knowing, and releases it when another holds the key.
@@ -102,9 +122,7 @@ func (s *suite) stillHeld(l clients.Lock, g clients.Grant) {
 		}
 	}
 	rest := s.fill(g.Key, s.spare())
-	if _, err := s.try(s.open(), g.Key); !errors.Is(err, clients.ErrBusy) {
-		s.Errorf("the key should be taken: %v", err)
-	}
+	s.busy(s.open(), g.Key, "the key should be taken")
 	s.drain(rest)
 }
 

@@ -58,17 +58,13 @@ func (s *suite) house(key string) (taken []held) {
 func permits(s *suite) {
 	late, key := s.open(), s.key()
 	taken := s.fill(key, s.kind.Claims.Permits)
-	if _, err := s.try(late, key); !errors.Is(err, clients.ErrBusy) {
-		s.Errorf("every permit is taken: %v", err)
-	}
+	s.busy(late, key, "every permit is taken")
 	s.release(late, s.acquire(late, s.key())) // other keys are free
 	s.drain(taken[1:])
 	taken = append(taken[:1], s.fill(key, s.spare())...)
 	s.drain(taken[:1])
 	g := s.acquire(late, key)
-	if _, err := s.try(s.open(), key); !errors.Is(err, clients.ErrBusy) {
-		s.Errorf("every permit is taken again: %v", err)
-	}
+	s.busy(s.open(), key, "every permit is taken again")
 	s.drain(append(taken[1:], held{late, g}))
 }
 
@@ -133,9 +129,7 @@ func frozenPermit(s *suite) {
 	h.expect("released")
 	s.drain(taken)
 	taken = s.house(key) // what the loser did has made room for nobody
-	if _, err := s.try(s.open(), key); !errors.Is(err, clients.ErrBusy) {
-		s.Errorf("every permit is taken: %v", err)
-	}
+	s.busy(s.open(), key, "every permit is taken")
 	s.drain(taken)
 	h.send("acquire") // and it must be able to go on
 	h.expectGrant()

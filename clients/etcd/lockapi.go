@@ -21,8 +21,8 @@ var LockAPI = clients.Kind{
 	Name:    "etcd-lock-api",
 	About:   "the Lock request of etcd's server, with a lease that the client keeps alive; the token is the create revision of the lock's key",
 	Service: "etcd",
-	// Fair is not held against it: only the server knows when a waiter entered the queue.
-	Claims:    clients.Claims{Validity: "session", Token: "fencing", Permits: 1, Fair: true, WakesOne: true},
+	// It queues as etcd-lease does, but Fair is not claimed: only the server knows when a waiter entered the queue.
+	Claims:    clients.Claims{Validity: "session", Token: "fencing", Permits: 1, WakesOne: true},
 	LostGrace: lostGrace,
 	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
 		l, err := open(c)

@@ -14,6 +14,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/clienttest"
 	"github.com/lockchaos/lockchaos/clients/redis"
+	"github.com/lockchaos/lockchaos/monotime"
 )
 
 // Mutants are broken locks that the conformance suite must catch: each breaks one promise of package clients, and names
@@ -72,6 +73,12 @@ var mutants = []mutant{
 		g.Token = 7
 		return g, err
 	}},
+	{name: "calls a crowd a queue", caught: "waiters_are_granted", fair: true, acquire: func(ctx context.Context, l *mutated, key string) (clients.Grant, error) {
+		enqueued := monotime.Now()
+		g, err := l.sound.Acquire(ctx, key)
+		g.Enqueued = enqueued
+		return g, err
+	}},
 	{name: "says that it holds", caught: "a_frozen_holder", held: func(context.Context, *mutated, clients.Grant) error { return nil }},
 	{name: "does not close", caught: "close", closes: func(context.Context, *mutated) error { return nil }},
 }
@@ -82,6 +89,7 @@ type mutant struct {
 	release      func(context.Context, *mutated, clients.Grant) error
 	held         func(context.Context, *mutated, clients.Grant) error
 	closes       func(context.Context, *mutated) error
+	fair         bool // it claims to be
 }
 
 // mutated is a sound lock with some of its calls replaced.
@@ -124,6 +132,7 @@ func (l *mutated) Close(ctx context.Context) error {
 
 func (m mutant) kind() clients.Kind {
 	kind := redis.SetnxFenced
+	kind.Claims.Fair = m.fair
 	sound := kind.Open
 	kind.Open = func(ctx context.Context, c clients.Config) (clients.Lock, error) {
 		l, err := sound(ctx, c)
@@ -160,7 +169,7 @@ func TestMutant(t *testing.T) {
 		t.Skip("run by TestMutantsAreCaught")
 	}
 	server := startServer(t)
-	s := clienttest.Service{Nodes: []string{server.addr}, TTL: ttl, Stop: server.stop, Continue: server.resume}
+	s := clienttest.Service{Nodes: []string{server.addr}, TTL: time.Second, Stop: server.stop, Continue: server.resume}
 	if os.Getenv(mutantVar) != soundName {
 		s.Slack = 2 * time.Second // what never comes need not be waited for
 	}

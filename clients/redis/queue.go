@@ -17,12 +17,13 @@ import (
 // it is done, so a consumer that dies leaves it for its successor.
 //
 // Client 1 is the consumer: it acquires by taking a job, and releases by acknowledging it. Every other client's Acquire puts a job into the list and is
-// answered ErrBusy: so only the consumer is ever granted, and two cannot be unless two consumers run.
+// answered ErrBusy: so only the consumer is ever granted, and two cannot be unless two consumers run. It claims no exclusion all the same: it is no lock, a
+// fresh client cannot be granted what only the consumer gets, and what counts is that no update is lost.
 var Queue = clients.Kind{
 	Name:    "queue",
 	About:   "no lock at all: client 1, the consumer, takes jobs from a list; every other client puts its job there, and is answered busy",
 	Service: "redis",
-	Claims:  clients.Claims{Token: "none", Permits: 1, NoExpiry: true},
+	Claims:  clients.Claims{Token: "none", NoExpiry: true},
 	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
 		l, err := open(c, Algorithm{})
 		if err != nil {

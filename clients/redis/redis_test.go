@@ -31,7 +31,7 @@ func TestConformance(t *testing.T) {
 	server := startServer(t)
 	for _, kind := range []clients.Kind{redis.Setnx, redis.SetnxFenced, redis.Watchdog} {
 		t.Run(kind.Name, func(t *testing.T) {
-			clienttest.Run(t, kind, clienttest.Service{Nodes: []string{server.addr}, TTL: ttl, Stop: server.stop, Continue: server.resume})
+			clienttest.Run(t, kind, clienttest.Service{Nodes: []string{server.addr}, TTL: time.Second, Stop: server.stop, Continue: server.resume})
 		})
 	}
 }
@@ -149,7 +149,7 @@ func limit(t testing.TB) context.Context {
 // say that the grant may be as old as the first.
 func TestLostAnswer(t *testing.T) {
 	server := startServer(t)
-	for _, kind := range []clients.Kind{redis.Setnx, redis.SetnxFenced, redis.Watchdog} {
+	for _, kind := range []clients.Kind{redis.Setnx, redis.SetnxFenced, redis.Watchdog, redis.Fair} {
 		t.Run(kind.Name, func(t *testing.T) {
 			p := startProxy(t, server.addr)
 			l := open(t, kind, p.addr)

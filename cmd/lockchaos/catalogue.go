@@ -11,6 +11,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients/broken"
 	"github.com/lockchaos/lockchaos/clients/etcd"
 	"github.com/lockchaos/lockchaos/clients/noop"
+	"github.com/lockchaos/lockchaos/clients/postgres"
 	"github.com/lockchaos/lockchaos/clients/redis"
 	"github.com/lockchaos/lockchaos/clients/redislock"
 	"github.com/lockchaos/lockchaos/clients/redlock"
@@ -30,6 +31,7 @@ func locks() []clients.Kind {
 		redlock.Redlock, redsync.Redsync,
 		etcd.Lease, etcd.LockAPI, etcd.Semaphore,
 		zookeeper.Recipe, zookeeper.Gozk,
+		postgres.Advisory, postgres.AdvisoryXact, postgres.Row, postgres.Lease,
 		etcd.Txn, noop.Cas, noop.ConditionalUpdate, // no locks: the store refuses what is stale
 	}
 	return append(append(honest, broken.Kinds()...), zookeeper.SessionBlind, zookeeper.Herd)
@@ -58,7 +60,7 @@ type fault struct{ name, about, targets, needs string }
 
 func faults() (all []fault) {
 	for _, k := range nemesis.Kinds() {
-		all = append(all, fault{k.Name, k.About, k.Targets(), "local runtime"})
+		all = append(all, fault{k.Name, k.About, k.Targets(), "any runtime"})
 	}
 	return all
 }

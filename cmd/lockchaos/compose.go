@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,7 +29,7 @@ const projectVar = "COMPOSE_PROJECT_NAME"
 type composed struct {
 	engine  *docker.Engine
 	project *docker.Project
-	lock    *os.File
+	lock    net.Listener
 }
 
 func newComposed(ctx context.Context, f runFlags, plans []scenarios.Plan) (*composed, error) {
@@ -59,22 +60,21 @@ func newComposed(ctx context.Context, f runFlags, plans []scenarios.Plan) (*comp
 	if !slices.ContainsFunc(plans, func(p scenarios.Plan) bool { return c.skip(p) == "" }) {
 		return nil, fmt.Errorf("no scenario can be run on it: %s", c.skip(plans[0]))
 	}
-	c.lock, err = lockProject(c.project.Name)
+	c.lock, err = lockProject(ctx, c.project.Name)
 	return c, err
 }
 
-// lockProject keeps a second run from the same project: their faults would disturb each other. The kernel unlocks when we die.
-func lockProject(name string) (*os.File, error) {
-	path := filepath.Join(os.TempDir(), fmt.Sprintf("lockchaos-compose-%s.lock", name))
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o666)
+// lockProject keeps a second run from the same project: their faults would disturb each other. The lock is a socket of the abstract namespace (unix(7)),
+// which leaves no file, and which the kernel frees when we die.
+func lockProject(ctx context.Context, name string) (net.Listener, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "unix", "@lockchaos-compose-"+name)
+	if errors.Is(err, unix.EADDRINUSE) {
+		return nil, fmt.Errorf("compose project %s is being used by another run of lockchaos: wait for its end", name)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("lock the compose project: %w", err)
+		return nil, fmt.Errorf("lock compose project %s: %w", name, err)
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		f.Close()
-		return nil, fmt.Errorf("compose project %s is being used by another run (%s is locked): wait for its end", name, path)
-	}
-	return f, nil
+	return l, nil
 }
 
 func (c *composed) about() string {

@@ -9,6 +9,7 @@ import (
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/scenarios"
 	"github.com/spf13/cobra"
 )
@@ -18,7 +19,7 @@ var lists = []struct {
 	name  string
 	print func(io.Writer) error
 }{
-	{"locks", listLocks}, {"services", listServices}, {"scenarios", listScenarios}, {"faults", listFaults}, {"properties", listProperties},
+	{"locks", listLocks}, {"services", listServices}, {"scenarios", listScenarios}, {"workloads", listWorkloads}, {"faults", listFaults}, {"properties", listProperties},
 }
 
 func listCommand() *cobra.Command {
@@ -28,7 +29,7 @@ func listCommand() *cobra.Command {
 	}
 	return &cobra.Command{
 		Use:       "list " + strings.Join(names, "|"),
-		Short:     "Say which locks, services, scenarios, faults and properties there are",
+		Short:     "Say which locks, services, scenarios, workloads, faults and properties there are",
 		ValidArgs: names,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -133,6 +134,14 @@ func expected(e scenarios.Expect) string {
 		return "see its file"
 	}
 	return e.Severity
+}
+
+func listWorkloads(w io.Writer) error {
+	rows := [][]string{{"WORKLOAD", "WHAT EVERY CLIENT DOES, AGAIN AND AGAIN"}}
+	for _, k := range harness.Workloads() {
+		rows = append(rows, []string{k.Name, k.About})
+	}
+	return table(w, rows)
 }
 
 func listFaults(w io.Writer) error {

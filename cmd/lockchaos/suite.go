@@ -72,7 +72,9 @@ func (s *suiteRun) runAll(ctx context.Context) {
 			defer func() { <-places }()
 			began := time.Now()
 			r := scenarioRecord{Name: p.Scenario.Name, Dir: folderOf(p.Scenario.Name)}
-			if r.Skipped = s.where.skip(p); r.Skipped == "" {
+			if err := s.savePlan(p, r.Dir); err != nil {
+				r.Failed = err.Error()
+			} else if r.Skipped = s.where.skip(p); r.Skipped == "" {
 				if err := s.one(ctx, p, r.Dir); err != nil {
 					r.Failed = err.Error()
 				}
@@ -88,18 +90,21 @@ func (s *suiteRun) runAll(ctx context.Context) {
 	all.Wait()
 }
 
-// one runs one scenario in its sandbox, up to its complete history.
+// savePlan makes the scenario's folder, with its plan.
+func (s *suiteRun) savePlan(p scenarios.Plan, folder string) error {
+	dir := filepath.Join(s.dir, folder)
+	if err := os.MkdirAll(filepath.Join(dir, logFolder), 0o755); err != nil {
+		return fmt.Errorf("make the scenario's folder: %w", err)
+	}
+	return p.Save(filepath.Join(dir, planFile))
+}
+
+// one runs one scenario, up to its complete history.
 func (s *suiteRun) one(ctx context.Context, p scenarios.Plan, folder string) error {
 	if ctx.Err() != nil {
 		return errors.New("not run: interrupted")
 	}
 	dir := filepath.Join(s.dir, folder)
-	if err := os.MkdirAll(filepath.Join(dir, logFolder), 0o755); err != nil {
-		return fmt.Errorf("make the scenario's folder: %w", err)
-	}
-	if err := p.Save(filepath.Join(dir, planFile)); err != nil {
-		return err
-	}
 	log, err := os.Create(filepath.Join(dir, logFolder, "harness.log"))
 	if err != nil {
 		return fmt.Errorf("create the harness's log: %w", err)

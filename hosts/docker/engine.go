@@ -63,6 +63,10 @@ func Connect(ctx context.Context) (*Engine, error) {
 		return nil, absent(err)
 	}
 	c := provider.Client()
+	// The library takes another engine where the one that was asked for does not answer. That would be a surprise.
+	if want := os.Getenv("DOCKER_HOST"); want != "" && c.DaemonHost() != want {
+		return nil, absent(fmt.Errorf("DOCKER_HOST=%s does not answer", want))
+	}
 	version, err := c.ServerVersion(ctx, client.ServerVersionOptions{})
 	if err != nil {
 		return nil, absent(err)

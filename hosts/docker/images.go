@@ -87,6 +87,12 @@ var agentImage = sync.OnceValues(func() (string, error) {
 	return agentName + ":" + hex.EncodeToString(h.Sum(nil))[:12], nil
 })
 
+// Able tells why this program could not run as an agent; nil: it could.
+func Able() error {
+	_, err := agentImage()
+	return err
+}
+
 // static refuses a program that needs a loader, which an image without anything else has not.
 func static(f io.ReaderAt) error {
 	program, err := elf.NewFile(f)

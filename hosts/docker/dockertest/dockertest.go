@@ -8,7 +8,6 @@ package dockertest
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -79,10 +78,9 @@ func Stop() {
 
 // start finds an engine, or starts one.
 func start() error {
-	_, err := docker.Connect(context.Background())
-	var absent *docker.AbsentError
-	if !errors.As(err, &absent) {
-		return err
+	absent := answers()
+	if absent == nil {
+		return nil
 	}
 	program, err := exec.LookPath("dockerd")
 	if err != nil {
@@ -92,6 +90,16 @@ func start() error {
 		return fmt.Errorf("%w; and only root can start one", absent)
 	}
 	return launch(program)
+}
+
+// answers asks whether an engine is there: by its own command, for what docker.Connect has once found out of a process's environment stays.
+func answers() error {
+	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
+	defer cancel()
+	if out, err := exec.CommandContext(ctx, "docker", "version").CombinedOutput(); err != nil {
+		return fmt.Errorf("docker version: %w: %s", err, end(string(out)))
+	}
+	return nil
 }
 
 // launch starts dockerd and waits until it answers. Only one at a time uses the images' folder: others wait.
@@ -140,12 +148,14 @@ func launch(program string) error {
 		case <-time.After(stopLimit):
 			_ = cmd.Process.Kill()
 		}
+		// dockerd leaves a mount of its own network namespace, which would keep the folder, and that namespace.
+		_ = unix.Unmount(run+"/exec/netns/default", unix.MNT_DETACH)
 		_ = os.RemoveAll(run)
 		_ = lock.Close()
 	}
 	os.Setenv(hostVar, socket)
 	for limit := time.Now().Add(startLimit); ; {
-		_, err := docker.Connect(context.Background())
+		err := answers()
 		if err == nil {
 			return nil
 		}

@@ -1,0 +1,111 @@
+package checker
+
+import "github.com/lockchaos/lockchaos/history"
+
+// acquired handles the completion of an acquire.
+func (s *Sweep) acquired(o *op, e *history.Event) {
+	k := s.keys[o.key]
+	if s.judged.crossing || k.granted-o.before > s.patience {
+		s.judgeWait(k, o, e)
+	}
+	k.dequeue(o)
+	if s.fresh(o.client) {
+		s.probed(k, o, e)
+	}
+	switch e.Type {
+	case history.OK:
+		s.granted(k, o, e)
+	case history.Info:
+		if !s.outlivedBy(o) {
+			s.loosen(k, o.client)
+		}
+	case history.Fail:
+		if e.Busy {
+			s.stats.Busy++
+			k.client(o.client).denied = true
+		}
+	}
+	s.prune(k)
+}
+
+// granted handles a new grant.
+func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
+	end := stamp(e.End, e.Time)
+	k.granted++
+	s.latency.add(end - o.start)
+	s.loosen(k, o.client)
+	if s.reentrant {
+		if outer := k.ownedBy(o.client); outer != nil {
+			outer.nested = append(outer.nested, o.id)
+			outer.depth++
+			s.grants.put(o.id, outer)
+			outer.promise = max(outer.promise, s.promised(o, e))
+			s.tighten(k, o.client, 0) // one hold, counted once
+			return
+		}
+	}
+	g := &grant{id: o.id, token: e.Token, key: k, inv: o.inv, start: o.start, earliest: o.start, end: end, begin: end,
+		client: o.client, process: o.process, withdrawn: forever, depth: 1, loose: true, leased: end}
+	if e.First != 0 {
+		g.earliest = min(max(e.First, o.inv), end) // whatever a lock reports, its attempts lie inside its acquire
+	}
+	if e.Enqueued != 0 {
+		g.enqueued = max(e.Enqueued, o.start)
+	}
+	g.promise = s.promised(o, e)
+	if o.told != 0 {
+		g.lose(o.told)
+	}
+	s.handedOver(k, g)
+	if s.grants.get(g.id) != nil {
+		s.malformed++
+		return
+	}
+	s.grants.put(g.id, g)
+	s.live++
+	s.stats.OpenMax = max(s.stats.OpenMax, s.live)
+	if s.tokens {
+		s.orderTokens(k, g)
+	}
+	if s.asks[deadGrant] {
+		s.judgeAlive(g, o, e)
+	}
+	if s.asks[fifo] {
+		s.judgeQueue(k, g)
+	}
+	k.open = append(k.open, g)
+	c := s.client(o.client)
+	c.holding++
+	if s.outlivedBy(o) { // the process was gone when its answer was recorded
+		g.withdraw(max(c.alive, g.end))
+		s.shut(g, g.end)
+		s.absolve(k, o.client, max(c.goneAt, g.end))
+	}
+}
+
+// outlivedBy tells whether the op's process is known to have ended already.
+func (s *Sweep) outlivedBy(o *op) bool { return o.process <= s.clients[o.client].gone }
+
+// ownedBy returns the hold that a reentrant client has on the key.
+func (k *keyState) ownedBy(client int32) *grant {
+	for _, g := range k.open {
+		if g.client == client && !g.closed && g.depth > 0 {
+			return g
+		}
+	}
+	return nil
+}
+
+// handedOver counts the grant, and whether it was a contended hand-over: to another client than the last, which waited while the
+// previous grant was still held.
+func (s *Sweep) handedOver(k *keyState, g *grant) {
+	last := k.lastGrant
+	k.lastGrant = g
+	if s.fresh(g.client) {
+		return
+	}
+	s.stats.Grants++
+	if last != nil && last.client != g.client && (!last.closed || g.start < last.heldTo) {
+		s.stats.Handovers++
+	}
+}

@@ -1,0 +1,14 @@
+package clockskew
+
+import _ "embed"
+
+// arch says why this machine cannot do it; empty where it can.
+const arch = ""
+
+// code is what is put into a target, probeProgram the program that Supported patches: both from asm/build.sh.
+var (
+	//go:embed asm/skew_amd64.bin
+	code []byte
+	//go:embed asm/probe_amd64.bin
+	probeProgram []byte
+)

@@ -1,0 +1,194 @@
+package reports
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+
+	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// scene writes a small history by hand; times in ms.
+type scene struct {
+	history.History
+	op, seq, version int64
+}
+
+func newScene(workload string, claims history.Claims) *scene {
+	s := &scene{}
+	s.Keys = []string{"k0", "k1"}
+	s.Header = history.Header{Lock: "a-lock", Service: "redis", Workload: workload, Clients: 3, TTL: 500 * ms, Stall: 50 * ms, Claims: claims, Store: history.Store{Engine: "sqlite"}}
+	return s
+}
+
+// call records an op that ran from one instant to another, and returns its number.
+func (s *scene) call(e history.Event, from, to float64) int64 {
+	s.op++
+	e.Op, e.Process = s.op, e.Client
+	if e.Kind == history.Acquire {
+		e.Grant = e.Op
+	}
+	at := func(t float64) int64 { return int64((1000 + t) * float64(ms)) }
+	invoke := history.Event{Type: history.Invoke, Kind: e.Kind, Op: e.Op, Grant: e.Grant, Client: e.Client, Process: e.Process, Key: e.Key, Time: at(from)}
+	e.Time, e.Start, e.End = at(to), at(from), at(to)
+	if e.Type == history.TypeNone {
+		e.Type = history.OK
+	}
+	if e.Kind == history.Write {
+		s.seq++
+		s.version++
+		e.Version, e.Replaced = s.version, s.version-1
+		entry := e
+		entry.Type, entry.Seq, entry.Start, entry.End = history.Ledger, s.seq, 0, 0
+		s.Events = append(s.Events, invoke, entry, e)
+		return e.Op
+	}
+	s.Events = append(s.Events, invoke, e)
+	return e.Op
+}
+
+func (s *scene) acquire(client int32, from, to float64) int64 {
+	return s.call(history.Event{Kind: history.Acquire, Client: client}, from, to)
+}
+
+var lease = history.Claims{Validity: "from_invocation", Token: "none", Permits: 1, Confirms: []string{"release", "held"}}
+
+// scenes are one violation of each property that the simulation does not violate.
+var scenes = []struct {
+	property string
+	make     func() *scene
+}{
+	{checker.DuplicateEffect, func() *scene {
+		s := newScene("payment", lease)
+		a, b := s.acquire(1, 0, 1), s.acquire(2, 600, 601)
+		s.call(history.Event{Kind: history.Write, Client: 2, Grant: b, Value: 1}, 604, 605)
+		s.call(history.Event{Kind: history.Write, Client: 1, Grant: a, Value: 1}, 701, 702)
+		return s
+	}},
+	{checker.Continuity, func() *scene {
+		s := newScene("counter", lease)
+		a := s.acquire(1, 0, 1)
+		s.acquire(2, 600, 601)
+		s.call(history.Event{Kind: history.Held, Client: 1, Grant: a}, 700, 701)
+		return s
+	}},
+	{checker.DeadGrant, func() *scene {
+		s := newScene("counter", lease)
+		s.call(history.Event{Kind: history.Acquire, Client: 1, Attempt: 1000 * ms}, 0, 601)
+		return s
+	}},
+	{checker.StolenRelease, func() *scene {
+		s := newScene("counter", lease)
+		a := s.acquire(1, 0, 1)
+		s.acquire(2, 510, 511)
+		s.call(history.Event{Kind: history.Release, Client: 1, Grant: a}, 601, 602)
+		s.acquire(3, 603, 604)
+		return s
+	}},
+	{checker.FIFO, func() *scene {
+		claims := lease
+		claims.Fair = true
+		s := newScene("queue", claims)
+		b := history.Event{Kind: history.Acquire, Client: 2, Enqueued: 1003 * ms, First: 1038 * ms}
+		s.op++ // the waiter's number; its answer comes last
+		s.Events = append(s.Events, history.Event{Type: history.Invoke, Kind: b.Kind, Client: 2, Process: 2, Op: 1, Grant: 1, Time: 1002 * ms})
+		c := s.acquire(3, 4, 20)
+		s.call(history.Event{Kind: history.Release, Client: 3, Grant: c}, 30, 31)
+		b.Type, b.Op, b.Grant, b.Process, b.Time, b.Start, b.End = history.OK, 1, 1, 2, 1040*ms, 1002*ms, 1040*ms
+		s.Events = append(s.Events, b)
+		return s
+	}},
+	{checker.Starvation, func() *scene {
+		s := newScene("queue", lease)
+		s.op++
+		s.Events = append(s.Events, history.Event{Type: history.Invoke, Kind: history.Acquire, Client: 1, Process: 1, Op: 1, Grant: 1, Time: 1000 * ms})
+		for i := range 31 {
+			from := float64(2 + 10*i)
+			g := s.acquire(int32(2+i%2), from, from+1)
+			s.call(history.Event{Kind: history.Release, Client: int32(2 + i%2), Grant: g}, from+2, from+3)
+		}
+		s.Events = append(s.Events, history.Event{Type: history.Fail, Busy: true, Kind: history.Acquire, Client: 1, Process: 1, Op: 1, Grant: 1, Time: 1400 * ms, Start: 1000 * ms, End: 1400 * ms})
+		return s
+	}},
+	{checker.Deadlock, func() *scene {
+		s := newScene("transfer", lease)
+		s.acquire(1, 0, 1)
+		s.call(history.Event{Kind: history.Acquire, Client: 2, Key: 1}, 0, 1)
+		s.call(history.Event{Kind: history.Acquire, Client: 1, Key: 1, Type: history.Fail, Busy: true}, 2, 403)
+		s.call(history.Event{Kind: history.Acquire, Client: 2, Type: history.Fail, Busy: true}, 3, 404)
+		return s
+	}},
+	{checker.Herd, func() *scene {
+		claims := lease
+		claims.WakesOne = true
+		s := newScene("stampede", claims)
+		s.Header.Clients = 60
+		s.Events = append(s.Events, history.Event{Type: history.Count, Text: history.CountRequests, Time: 1000 * ms, Value: 100})
+		for i := range 20 {
+			from := float64(2 + 10*i)
+			g := s.acquire(int32(1+i), from, from+1)
+			s.call(history.Event{Kind: history.Release, Client: int32(1 + i), Grant: g}, from+2, from+3)
+		}
+		s.Events = append(s.Events, history.Event{Type: history.Count, Text: history.CountRequests, Time: 1210 * ms, Value: 2500})
+		return s
+	}},
+}
+
+// TestPropertiesInWords holds what a page says of each property to what was last read. After a change: go test ./reports -update, and read again.
+func TestPropertiesInWords(t *testing.T) {
+	var out strings.Builder
+	for _, x := range scenes {
+		s := x.make()
+		s.Events = append(s.Events, history.Event{Type: history.Watermark, Time: 9000 * ms, Start: 9000 * ms}, history.Event{Type: history.End, Time: 9000 * ms})
+		v := checker.Judge(&s.History, checker.Options{})
+		if r := v.Property(x.property); r == nil || r.Outcome != checker.Violated {
+			t.Fatalf("%s: %+v", x.property, r)
+		}
+		// The page of a run in which nothing else was found.
+		for i := range v.Properties {
+			if p := &v.Properties[i]; p.Name != x.property && p.Outcome == checker.Violated {
+				p.Outcome, p.Count, p.Violations = checker.Pass, 0, nil
+			}
+		}
+		scene := scenario("a-lock/none/unfenced", &s.History, v)
+		page := html.UnescapeString(reportOf(t, scene))
+		r := newRecord(&s.History, v)
+		told := r.retell(scene, &v.Property(x.property).Violations[0])
+		title, lede := headline(scene, &told).String(), r.lede(scene, &told).String()
+		fmt.Fprintf(&out, "%s: %s\n  demands: %s\n  %s\n", x.property, title, propertyWords(x.property), lede)
+		for _, m := range told.Moments {
+			fmt.Fprintf(&out, "  - %s %s\n", m.Time(), m.Text)
+		}
+		for _, p := range advice(scene, &s.Header, &told) {
+			fmt.Fprintf(&out, "  > %s\n", p)
+		}
+		out.WriteString("\n")
+		for _, part := range []string{title, propertyWords(x.property)} {
+			if !strings.Contains(page, part) {
+				t.Errorf("%s: the page does not say %q", x.property, part)
+			}
+		}
+	}
+	const path = "testdata/properties.golden.txt"
+	if *update {
+		if err := os.WriteFile(path, []byte(out.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(want) != out.String() {
+		t.Errorf("the words have changed; got\n%s\nwant\n%s", out.String(), want)
+	}
+	for _, p := range checker.Properties() {
+		if propertyWords(p.Name) == "" {
+			t.Errorf("%s has no words", p.Name)
+		}
+	}
+}
