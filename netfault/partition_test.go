@@ -40,7 +40,8 @@ func TestPartitionShapes(t *testing.T) {
 					t.Errorf("evidence: %+v, want 1 packet at %v", c, cuts[i])
 				}
 			}
-			if int(s.Packets()) != len(cuts) || s.From != p.From || s.To < s.From || !strings.HasPrefix(s.String(), fmt.Sprintf("%d packets dropped: %s → ", len(cuts), cuts[0].From)) {
+			if int(s.Packets()) != len(cuts) || s.From != p.From || s.To < s.From ||
+				!strings.HasPrefix(s.String(), fmt.Sprintf("%d packets dropped: %s → ", len(cuts), cuts[0].From)) {
 				t.Errorf("evidence: %v", s)
 			}
 			talk(t, hs, nil)

@@ -44,7 +44,7 @@ var probes = []struct {
 	fix  string
 }{
 	{checkFilter, (*prober).tryFilter, "sudo modprobe nf_tables"},
-	{checkOwner, (*prober).tryOwner, "use Linux 5.12 or later; else lockchaos clean removes rules from the containers of a run that was killed"},
+	{checkOwner, (*prober).tryOwner, "use Linux 5.12 or later"},
 	{checkReset, (*prober).tryReset, "use a kernel with CONFIG_INET_DIAG_DESTROY"},
 	{checkQueue, (*prober).tryQueue, "sudo modprobe -a nfnetlink_queue nft_queue"},
 	{checkNetem, (*prober).tryNetem, "sudo modprobe -a sch_htb sch_netem; without them user space does the same, at a higher cost a packet"},

@@ -75,23 +75,3 @@ func queued() (int, error) {
 	}
 	return 0, nil // somebody has unbound it: nothing waits
 }
-
-// waiting is a heap of packets by the time at which they are due.
-type waiting []*pending
-
-func (w waiting) Len() int { return len(w) }
-func (w waiting) Less(i, j int) bool {
-	if w[i].due != w[j].due {
-		return w[i].due < w[j].due
-	}
-	return w[i].order < w[j].order
-}
-func (w waiting) Swap(i, j int) { w[i], w[j] = w[j], w[i] }
-func (w *waiting) Push(x any)   { *w = append(*w, x.(*pending)) }
-func (w *waiting) Pop() any {
-	old := *w
-	last := old[len(old)-1]
-	old[len(old)-1] = nil
-	*w = old[:len(old)-1]
-	return last
-}
