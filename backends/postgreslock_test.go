@@ -63,6 +63,7 @@ func TestPostgresLocks(t *testing.T) {
 			b.silence(kind)
 		})
 	}
+	t.Run("granted while the wait runs out", func(t *testing.T) { postgresBench{t, s, db}.grantedTooLate(60) })
 	t.Run(postgres.Lease.Name, func(t *testing.T) { postgresBench{t, s, db}.lease() })
 }
 
@@ -107,6 +108,41 @@ func (b postgresBench) waitLeavesNothing(kind clients.Kind) {
 	}
 	if n := b.count("pg_locks WHERE locktype = 'advisory'"); n != 0 {
 		b.Errorf("%s: %d advisory locks are left", kind.Name, n)
+	}
+}
+
+// grantedTooLate: the holder releases at the moment at which the server gives up the wait. PostgreSQL may then say that the lock was not
+// available, and the session has it all the same. Whatever a waiter is told must be true.
+func (b postgresBench) grantedTooLate(rounds int) {
+	b.Helper()
+	holder, waiter := b.open(postgres.Advisory, 1), b.open(postgres.Advisory, 2)
+	for i := range rounds {
+		g, err := holder.Acquire(limit(b), "late")
+		if err != nil {
+			b.Fatal(err)
+		}
+		told := make(chan error, 1)
+		go func() {
+			got, err := waiter.Acquire(shortly(b.T), "late")
+			if err == nil {
+				err = waiter.Release(limit(b), got)
+			}
+			told <- err
+		}()
+		left := 100 * time.Millisecond // lock_timeout, of which the query is told how much is left
+		for b.db.QueryRow(limit(b), "SELECT EXTRACT(microseconds FROM waitstart + interval '100 ms' - clock_timestamp()) * 1000 FROM pg_locks WHERE NOT granted").Scan(&left) != nil {
+			time.Sleep(time.Millisecond)
+		}
+		time.Sleep(left + time.Duration(i%20-10)*100*time.Microsecond)
+		if err := holder.Release(limit(b), g); err != nil {
+			b.Fatal(err)
+		}
+		if err := <-told; err != nil && !errors.Is(err, clients.ErrBusy) {
+			b.Error(err)
+		}
+		if n := b.count("pg_locks WHERE locktype = 'advisory'"); n != 0 {
+			b.Fatalf("round %d: %d advisory locks belong to nobody", i, n)
+		}
 	}
 }
 

@@ -253,6 +253,10 @@ func TestTimeNamespace(t *testing.T) {
 	}
 	// Without the right reference a rate would be off by 10 times the namespace's offset.
 	ok(t, target.Adjust(t.Context(), func(s Skew) Skew { s.Mono.Rate = 10; return s }))
+	c.ask("now", &micros, &pid)
+	if d := time.Duration(micros*1e3 - monotime.Now()); d < ahead || d > ahead+time.Hour {
+		t.Errorf("after a moment at rate 10 the clock is ahead by %v, %v of it by the namespace", d, ahead)
+	}
 	ok(t, target.Heal(t.Context()))
 	s, err := target.Now()
 	ok(t, err)

@@ -114,17 +114,17 @@ func (l *sessionLock) undo(ctx context.Context, c *pgx.Conn, key string, because
 		l.drop(c)
 		return opened(because)
 	}
-	if because == nil || l.scheme.begin != "" && !c.IsClosed() && c.PgConn().TxStatus() != 'I' {
-		give := l.scheme.give
-		var args []any
-		if l.scheme.begin != "" {
-			give = "ROLLBACK"
-		} else {
-			args = []any{l.scheme.argument(key)}
+	ofSession := l.scheme.begin == ""
+	if because == nil || ofSession || !c.IsClosed() && c.PgConn().TxStatus() != 'I' {
+		give, args := "ROLLBACK", []any(nil)
+		if ofSession {
+			// Also when the server says that lock_timeout ran out: a lock that was granted at that very moment stays with the session, since the
+			// end of a statement takes back what belongs to its transaction only (LockErrorCleanup in proc.c). It would be nobody's, for ever.
+			give, args = l.scheme.give, []any{l.scheme.argument(key)}
 		}
 		if _, err := c.Exec(ctx, give, args...); err != nil {
 			l.drop(c)
-			if because == nil {
+			if because == nil || ofSession {
 				return opened(err) // it was ours for a moment, and may be until the server sees the end of the connection
 			}
 		}
