@@ -107,7 +107,7 @@ func isQuiet(fault string) bool { return fault == "" || fault == "none" }
 func quietSentence(quiet []Scenario, disturbed bool) string {
 	var wrong []string
 	for _, x := range quiet {
-		if x.Result() != Pass && !slices.Contains(wrong, clip(x.Lock, clipName)) {
+		if x.Result() != Pass && (x.unexpected() || len(x.Expect) == 0 || x.violated(checker.MutualExclusion)) && !slices.Contains(wrong, clip(x.Lock, clipName)) {
 			wrong = append(wrong, clip(x.Lock, clipName))
 		}
 	}
@@ -190,9 +190,19 @@ func (f family) sentence() string {
 	case len(always) == 1:
 		return always[0] + " lets two clients in " + when + "." + others(never)
 	case len(always) > 1:
-		return list(always) + " let two clients in " + when + "." + others(never)
+		return named(always, len(locks)) + " let two clients in " + when + "." + others(never)
 	}
 	return "Some runs let two clients in " + when + "." + others(never)
+}
+
+// fewNames is how many locks a sentence names; of more it says how many.
+const fewNames = 5
+
+func named(locks []string, of int) string {
+	if len(locks) <= fewNames {
+		return list(locks)
+	}
+	return grouped(len(locks)) + " of " + plural(of, "lock")
 }
 
 func others(never []string) string {
