@@ -106,7 +106,7 @@ func conform(t *testing.T, service string, ttl time.Duration, suite func(*testin
 // TestConformance runs every lock's suite against its real service, the stand-in included.
 func TestConformance(t *testing.T) {
 	single := func(t *testing.T) {
-		conform(t, "redis", time.Second, clienttest.Run, onRedis...)
+		conform(t, "redis", time.Second/2, clienttest.Run, onRedis...)
 		conform(t, "redis", time.Second, clienttest.Run, redis.Semaphore)
 		conform(t, "redis", time.Second, clienttest.RunQueue, redis.Queue)
 	}

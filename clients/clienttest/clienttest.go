@@ -31,8 +31,7 @@ import (
 type Service struct {
 	// Nodes are its addresses, host:port.
 	Nodes []string
-	// TTL is what locks are opened with. A session lock's service must be able to grant it as it is. It must leave time to ask, a few times, whether a
-	// leased key is taken: a second, where tests run side by side.
+	// TTL is what locks are opened with. A session lock's service must be able to grant it as it is. It must leave time to ask whether a leased key is taken: 500 ms.
 	TTL time.Duration
 	// Slack is how much longer than promised anything may take before it counts as never; 0 means DefaultSlack.
 	Slack time.Duration
@@ -81,9 +80,23 @@ func Run(t *testing.T, kind clients.Kind, s Service) {
 	if kind.Claims.Permits < 1 || kind.Control != "" {
 		t.Fatalf("%s: the suite is for locks that exclude, and are not broken on purpose", kind.Name)
 	}
+	checkClaims(t, newSuite(t, kind, s))
 	for _, test := range tests {
 		if test.suits(kind.Claims) {
-			t.Run(test.name, func(t *testing.T) { test.run(newSuite(t, kind, s)) })
+			t.Run(test.name, func(t *testing.T) { newSuite(t, kind, s).whole(test.run) })
+		}
+	}
+}
+
+// checkClaims demands that what a lock claims to confirm can be asked of it: a claim that nothing can break passes in silence.
+func checkClaims(t *testing.T, s *suite) {
+	l := s.open()
+	_, holder := l.(clients.Holder)
+	_, renewer := l.(clients.Renewer)
+	can := map[string]bool{"release": true, "held": holder, "renew": renewer}
+	for _, op := range s.kind.Claims.Confirms {
+		if !can[op] {
+			t.Errorf("%s claims that %q confirms a hold, and has no such operation", s.kind.Name, op)
 		}
 	}
 }
@@ -159,7 +172,11 @@ func (s *suite) acquire(l clients.Lock, key string) clients.Grant {
 
 func (s *suite) release(l clients.Lock, g clients.Grant) {
 	s.Helper()
-	if err := l.Release(s.patience(), g); err != nil {
+	err := l.Release(s.patience(), g)
+	if errors.Is(err, clients.ErrNotHeld) {
+		s.overtaken(g.Attempt)
+	}
+	if err != nil {
 		s.Fatalf("release: %v", err)
 	}
 }
@@ -177,34 +194,14 @@ func (s *suite) limited(d time.Duration, call func(context.Context) error) error
 	return err
 }
 
-// try is an acquire that is given little time.
-func (s *suite) try(l clients.Lock, key string) (g clients.Grant, err error) {
-	s.Helper()
-	err = s.limited(brief, func(ctx context.Context) (err error) {
-		g, err = l.Acquire(ctx, key)
-		return err
-	})
-	return g, err
-}
-
-// busy demands that the key is taken. An open question is no wrong answer, and a machine that is busy itself may get one from a lock that gives
-// its servers little time; so it is asked again, but a grant, or no clear answer at all, is wrong.
-func (s *suite) busy(l clients.Lock, key, why string) {
-	s.Helper()
-	const times = 3
-	var err error
-	for range times {
-		if _, err = s.try(l, key); err == nil || clients.Definite(err) {
-			break
-		}
-	}
-	if !errors.Is(err, clients.ErrBusy) {
-		s.Errorf("%s: %v", why, err)
-	}
-}
-
 // eventually waits until the condition holds.
 func (s *suite) eventually(what string, condition func() bool) {
+	s.Helper()
+	s.eventuallyOr(what, condition, func() string { return "" })
+}
+
+// eventuallyOr is eventually with more to say when it never comes.
+func (s *suite) eventuallyOr(what string, condition func() bool, more func() string) {
 	s.Helper()
 	ctx := s.patience()
 	tick := time.NewTicker(5 * time.Millisecond)
@@ -213,7 +210,7 @@ func (s *suite) eventually(what string, condition func() bool) {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			s.Fatalf("it never came that %s", what)
+			s.Fatalf("it never came that %s\n%s", what, more())
 		}
 	}
 }

@@ -32,7 +32,7 @@ func RunControl(t *testing.T, kind clients.Kind, s Service, caught, unsure []str
 		}
 		t.Run(test.name, func(t *testing.T) {
 			if !find(caught, test.name) {
-				test.run(newSuite(t, kind, s))
+				newSuite(t, kind, s).whole(test.run)
 				return
 			}
 			hasty := s
@@ -58,7 +58,7 @@ func failures(t *testing.T, s *suite, test test) []string {
 	done := make(chan struct{})
 	go func() { // a test that ends itself ends its goroutine
 		defer close(done)
-		test.run(s)
+		s.whole(test.run)
 	}()
 	<-done
 	r.mu.Lock()

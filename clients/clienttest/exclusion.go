@@ -60,12 +60,12 @@ func exclusion(s *suite) {
 	a, b, key := s.open(), s.open(), s.key()
 	g := s.acquire(a, key)
 	// Busy is the answer only while the holder's lease lasts, and only when the service was asked.
-	s.busy(b, key, "the key is taken")
+	s.busy(b, key, "the key is taken", g.Attempt)
 	other := s.key()
 	s.release(b, s.acquire(b, other)) // other keys are free
 	s.release(a, g)
 	g = s.acquire(b, key)
-	s.busy(a, key, "the key is taken by the second client")
+	s.busy(a, key, "the key is taken by the second client", g.Attempt)
 	s.release(b, g)
 }
 
@@ -164,23 +164,4 @@ func counting(s *suite) {
 	if n := counter.Load(); n != workers*each {
 		s.Errorf("the counter stands at %d, %d grants were given", n, workers*each)
 	}
-}
-
-func closing(s *suite) {
-	key := s.key()
-	b := s.open()
-	s.release(b, s.acquire(b, s.key())) // whatever is opened once is open before the count
-	before := runtime.NumGoroutine()
-	for range 3 {
-		a, closeA := s.openClosable()
-		s.release(a, s.acquire(a, key))
-		g := s.acquire(a, key)
-		closeA()
-		if err := s.limited(brief, func(ctx context.Context) error { return a.Release(ctx, g) }); err == nil {
-			s.Error("a closed client released")
-		}
-		// A session is given up with its keys, a lease without session runs out.
-		s.release(b, s.acquire(b, key))
-	}
-	s.eventually("the goroutines of closed clients end", func() bool { return runtime.NumGoroutine() <= before })
 }

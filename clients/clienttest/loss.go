@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/monotime"
 )
 
 // gone is the longest time after which a lock whose holder no longer refreshes it is free, but for the machine's slowness.
@@ -14,10 +15,11 @@ func (s *suite) gone() time.Duration { return s.TTL + s.Slack/2 }
 
 func killedHolder(s *suite) {
 	b, key := s.open(), s.key()
+	since := monotime.Now()
 	h := s.startHolder(key)
 	token := h.expectGrant()
 	rest := s.fill(key, s.spare())
-	s.busy(b, key, "the holder lives")
+	s.busy(b, key, "the holder lives", since)
 	h.kill()
 	start := time.Now()
 	s.drain(rest)
@@ -120,11 +122,12 @@ func (s *suite) stillHeld(l clients.Lock, g clients.Grant) {
 	s.Helper()
 	if h, ok := l.(clients.Holder); ok {
 		if err := h.Held(s.patience(), g); err != nil {
+			s.overtaken(g.Attempt)
 			s.Errorf("the hold should stand: %v", err)
 		}
 	}
 	rest := s.fill(g.Key, s.spare())
-	s.busy(s.open(), g.Key, "the key should be taken")
+	s.busy(s.open(), g.Key, "the key should be taken", earliest(append(rest, held{l, g})...))
 	s.drain(rest)
 }
 

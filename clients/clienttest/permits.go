@@ -58,14 +58,15 @@ func (s *suite) house(key string) (taken []held) {
 func permits(s *suite) {
 	late, key := s.open(), s.key()
 	taken := s.fill(key, s.kind.Claims.Permits)
-	s.busy(late, key, "every permit is taken")
+	s.busy(late, key, "every permit is taken", earliest(taken...))
 	s.release(late, s.acquire(late, s.key())) // other keys are free
 	s.drain(taken[1:])
 	taken = append(taken[:1], s.fill(key, s.spare())...)
 	s.drain(taken[:1])
 	g := s.acquire(late, key)
-	s.busy(s.open(), key, "every permit is taken again")
-	s.drain(append(taken[1:], held{late, g}))
+	taken = append(taken[1:], held{late, g})
+	s.busy(s.open(), key, "every permit is taken again", earliest(taken...))
+	s.drain(taken)
 }
 
 // crowding has many clients hold at random, and counts.
@@ -129,7 +130,7 @@ func frozenPermit(s *suite) {
 	h.expect("released")
 	s.drain(taken)
 	taken = s.house(key) // what the loser did has made room for nobody
-	s.busy(s.open(), key, "every permit is taken")
+	s.busy(s.open(), key, "every permit is taken", earliest(taken...))
 	s.drain(taken)
 	h.send("acquire") // and it must be able to go on
 	h.expectGrant()

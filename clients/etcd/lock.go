@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -25,7 +24,7 @@ var Lease = clients.Kind{
 	Name:      "etcd-lease",
 	About:     "etcd's own lock: a session with a lease and a queue of keys; the token is the create revision of the lock's key",
 	Service:   "etcd",
-	Claims:    clients.Claims{Validity: "session", Token: "fencing", Permits: 1, Fair: true, WakesOne: true},
+	Claims:    clients.Claims{Validity: "session", Token: "fencing", Confirms: []string{"held"}, Permits: 1, Fair: true, WakesOne: true},
 	LostGrace: lostGrace,
 	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
 		return open(c)
@@ -79,11 +78,17 @@ func open(c clients.Config) (*lock, error) {
 	return &lock{client: client, seconds: (c.TTL + second - 1) / second, lost: make(chan clients.Loss, 16), sessions: map[*session]bool{}}, nil
 }
 
-// stampTxn notes when a transaction was answered: the waiter was in the queue by then.
+// stampTxn notes when the transaction that enters the queue was sent, and when it was answered: the waiter was in the queue by then. (The client's library
+// may send it again, if it certainly did not arrive.)
 func stampTxn(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	stamps, ok := ctx.Value(stampKey{}).(*stamps)
+	if !ok || method != txnMethod {
+		return invoke(ctx, method, req, reply, cc, opts...)
+	}
+	stamps.sent.CompareAndSwap(0, monotime.Now())
 	err := invoke(ctx, method, req, reply, cc, opts...)
-	if stamp, ok := ctx.Value(stampKey{}).(*atomic.Int64); ok && err == nil && method == txnMethod {
-		stamp.Store(monotime.Now())
+	if err == nil {
+		stamps.answered.Store(monotime.Now())
 	}
 	return err
 }
@@ -93,18 +98,18 @@ func (l *lock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 	return l.acquire(ctx, key, l.attempt)
 }
 
-// acquire makes attempts until ctx is done. An attempt returns what is held and when the waiter was enqueued, 0 if that is not known.
-func (l *lock) acquire(ctx context.Context, key string, attempt func(context.Context, string) (*hold, int64, error)) (clients.Grant, error) {
+// acquire makes attempts until ctx is done.
+func (l *lock) acquire(ctx context.Context, key string, attempt func(context.Context, string) (*hold, entry, error)) (clients.Grant, error) {
 	g := clients.Grant{Key: key}
 	err := ctx.Err()
 	for ctx.Err() == nil {
 		start := monotime.Now()
 		var h *hold
-		var enqueued int64
-		h, enqueued, err = attempt(ctx, key)
+		var in entry
+		h, in, err = attempt(ctx, key)
 		if err == nil {
 			// An earlier attempt of this call, if any, was about a key of a session that is over: it cannot have been this grant.
-			return clients.Grant{Key: key, Token: h.revision, Attempt: start, First: start, Enqueued: enqueued, Secret: h}, nil
+			return clients.Grant{Key: key, Token: h.revision, Attempt: in.asked, First: in.asked, Enqueued: in.enqueued, Secret: h}, nil
 		}
 		if g.First == 0 && errors.Is(err, errOpen) {
 			g.First = start
@@ -123,42 +128,46 @@ func (l *lock) acquire(ctx context.Context, key string, attempt func(context.Con
 // errOpen: a request was sent and not answered.
 var errOpen = errors.New("a request was not answered, it may have been carried out")
 
+// entry is what is known of how a waiter came into the queue: when it asked for its place, and when it surely had it, 0 if that is not known. Opening a session
+// comes before, and can be no grant.
+type entry struct{ asked, enqueued int64 }
+
 // attempt enters the queue once, and waits there.
-func (l *lock) attempt(ctx context.Context, key string) (h *hold, enqueued int64, err error) {
+func (l *lock) attempt(ctx context.Context, key string) (h *hold, in entry, err error) {
 	s, err := l.openSession(ctx)
 	if err != nil {
-		return nil, 0, err
+		return nil, in, err
 	}
 	// Escaped: the library takes whatever lies under the prefix for a waiter of this lock, so "a" would wait for "a/b".
 	m := concurrency.NewMutex(s.Session, prefix+url.PathEscape(key))
-	stamp := new(atomic.Int64)
-	err, done := l.bounded(ctx, func() error { return m.Lock(context.WithValue(ctx, stampKey{}, stamp)) })
+	stamps := new(stamps)
+	err, done := l.bounded(ctx, func() error { return m.Lock(context.WithValue(ctx, stampKey{}, stamps)) })
 	switch {
 	case !done:
 		l.giveUp(s)
-		return nil, 0, fmt.Errorf("%w: %w", errOpen, err)
+		return nil, in, fmt.Errorf("%w: %w", errOpen, err)
 	case err != nil && cleanedUp(m):
 		if ctx.Err() != nil {
-			return nil, 0, clients.ErrBusy
+			return nil, in, clients.ErrBusy
 		}
-		return nil, 0, err
+		return nil, in, err
 	case errors.Is(err, concurrency.ErrSessionExpired):
 		l.giveUp(s) // our key went with the lease
-		return nil, 0, err
+		return nil, in, err
 	case err != nil:
 		l.giveUp(s)
-		return nil, 0, fmt.Errorf("%w: %w", errOpen, err)
+		return nil, in, fmt.Errorf("%w: %w", errOpen, err)
 	}
 	h = &hold{lock: l, session: s, mutex: m, key: key, path: m.Key(), revision: revision(m)}
 	switch {
 	case h.revision == 0:
 		l.giveUp(s)
-		return nil, 0, fmt.Errorf("the library does not tell the create revision of %s: %w", h.path, errOpen)
+		return nil, in, fmt.Errorf("the library does not tell the create revision of %s: %w", h.path, errOpen)
 	case !s.add(h):
 		l.giveUp(s)
-		return nil, 0, fmt.Errorf("the session ended with the grant: %w", errOpen)
+		return nil, in, fmt.Errorf("the session ended with the grant: %w", errOpen)
 	}
-	return h, stamp.Load(), nil
+	return h, entry{stamps.sent.Load(), stamps.answered.Load()}, nil
 }
 
 // bounded runs a call of the library that may not heed its context. done is false when it was left behind; it then ends with the

@@ -9,6 +9,7 @@ import (
 	"go.etcd.io/etcd/server/v3/etcdserver/api/v3lock/v3lockpb"
 
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/monotime"
 )
 
 // LockAPI is the lock etcd-lock-api: the Lock and Unlock requests of the server's own lock service (etcd API reference, "concurrency API reference", service Lock), as
@@ -22,7 +23,7 @@ var LockAPI = clients.Kind{
 	About:   "the Lock request of etcd's server, with a lease that the client keeps alive; the token is the create revision of the lock's key",
 	Service: "etcd",
 	// It queues as etcd-lease does, but Fair is not claimed: only the server knows when a waiter entered the queue.
-	Claims:    clients.Claims{Validity: "session", Token: "fencing", Permits: 1, WakesOne: true},
+	Claims:    clients.Claims{Validity: "session", Token: "fencing", Confirms: []string{"held"}, Permits: 1, WakesOne: true},
 	LostGrace: lostGrace,
 	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
 		l, err := open(c)
@@ -46,24 +47,25 @@ func (l *lockAPI) Acquire(ctx context.Context, key string) (clients.Grant, error
 	return l.acquire(ctx, key, l.attempt)
 }
 
-func (l *lockAPI) attempt(ctx context.Context, key string) (*hold, int64, error) {
+func (l *lockAPI) attempt(ctx context.Context, key string) (h *hold, in entry, err error) {
 	s, err := l.newSession(ctx)
 	if err != nil {
-		return nil, 0, err
+		return nil, in, err
 	}
+	in.asked = monotime.Now()
 	reply, err := l.rpc.Lock(ctx, &v3lockpb.LockRequest{Name: []byte(apiPrefix + url.PathEscape(key)), Lease: int64(s.Lease())})
 	if err != nil {
-		return nil, 0, l.withdraw(ctx, s, err)
+		return nil, in, l.withdraw(ctx, s, err)
 	}
-	h := &hold{lock: l.lock, session: s, key: key, path: string(reply.Key)}
+	h = &hold{lock: l.lock, session: s, key: key, path: string(reply.Key)}
 	if h.revision, err = l.createRevision(ctx, h.path); err != nil {
-		return nil, 0, l.withdraw(ctx, s, err)
+		return nil, in, l.withdraw(ctx, s, err)
 	}
 	if !s.add(h) {
 		l.giveUp(s)
-		return nil, 0, fmt.Errorf("the session ended with the grant: %w", errOpen)
+		return nil, in, fmt.Errorf("the session ended with the grant: %w", errOpen)
 	}
-	return h, 0, nil
+	return h, in, nil
 }
 
 // withdraw takes an acquire back by revoking its lease, and says what became of it: busy if the caller ran out of time and nothing is left.

@@ -25,7 +25,7 @@ var Semaphore = clients.Kind{
 	Name:      "semaphore-etcd",
 	About:     "two permits: keys with a lease in a queue, the two of the lowest create revision hold",
 	Service:   "etcd",
-	Claims:    clients.Claims{Validity: "session", Token: "none", Confirms: []string{"release"}, Permits: permits},
+	Claims:    clients.Claims{Validity: "session", Token: "none", Confirms: []string{"release", "held"}, Permits: permits},
 	LostGrace: lostGrace,
 	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
 		l, err := open(c)
@@ -47,32 +47,33 @@ func (l *semaphore) Acquire(ctx context.Context, key string) (clients.Grant, err
 	return g, err
 }
 
-func (l *semaphore) attempt(ctx context.Context, key string) (*hold, int64, error) {
+func (l *semaphore) attempt(ctx context.Context, key string) (h *hold, in entry, err error) {
 	s, err := l.openSession(ctx)
 	if err != nil {
-		return nil, 0, err
+		return nil, in, err
 	}
 	dir := semaphorePrefix + url.PathEscape(key) + "/"
-	h := &hold{lock: l.lock, session: s, key: key, path: fmt.Sprintf("%s%x", dir, s.Lease())}
+	h = &hold{lock: l.lock, session: s, key: key, path: fmt.Sprintf("%s%x", dir, s.Lease())}
+	in.asked = monotime.Now()
 	entered, err := l.client.Txn(ctx).If(clientv3.Compare(clientv3.CreateRevision(h.path), "=", 0)).
 		Then(clientv3.OpPut(h.path, "", clientv3.WithLease(s.Lease()))).Commit()
 	if err != nil {
 		l.giveUp(s)
-		return nil, 0, fmt.Errorf("%w: %w", errOpen, err)
+		return nil, in, fmt.Errorf("%w: %w", errOpen, err)
 	}
 	if !entered.Succeeded {
-		return nil, 0, errors.New("this client stands in the queue already")
+		return nil, in, errors.New("this client stands in the queue already")
 	}
-	enqueued := monotime.Now()
+	in.enqueued = monotime.Now()
 	h.revision = entered.Header.Revision
 	if err := l.await(ctx, dir, h); err != nil {
-		return nil, 0, l.leave(ctx, h, err)
+		return nil, in, l.leave(ctx, h, err)
 	}
 	if !s.add(h) {
 		l.giveUp(s)
-		return nil, 0, fmt.Errorf("the session ended with the grant: %w", errOpen)
+		return nil, in, fmt.Errorf("the session ended with the grant: %w", errOpen)
 	}
-	return h, enqueued, nil
+	return h, in, nil
 }
 
 // await returns nil when fewer keys than there are permits stand before ours.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.etcd.io/etcd/client/v3/concurrency"
@@ -165,8 +166,10 @@ func (l *lock) tell(lost []*hold, why string) {
 	}
 }
 
-// stampKey carries the address of a stamp in a context: when the answer to the transaction came that put the
-// waiter into the queue. The library does not tell.
+// stampKey carries the address of stamps in a context. The library does not tell.
 type stampKey struct{}
+
+// stamps are of the transaction that puts the waiter into the queue: when it was first sent, and when its answer came; 0: not yet.
+type stamps struct{ sent, answered atomic.Int64 }
 
 const txnMethod = "/etcdserverpb.KV/Txn"

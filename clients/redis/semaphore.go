@@ -18,7 +18,7 @@ var Semaphore = clients.Kind{
 	Name:    "semaphore-redis",
 	About:   "two permits: a sorted set of holders by the end of their leases, by the server's clock, counted and entered by one script",
 	Service: "redis",
-	Claims:  clients.Claims{Validity: "from_invocation", Token: "none", Confirms: []string{"release"}, Permits: permits},
+	Claims:  clients.Claims{Validity: "from_invocation", Token: "none", Confirms: []string{"release", "held"}, Permits: permits},
 	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
 		return open(c, Algorithm{Take: takePermit, Free: freePermit, Has: hasPermit})
 	},

@@ -25,7 +25,7 @@ var Watchdog = clients.Kind{
 	Name:    "redis-watchdog",
 	About:   "redis-setnx whose lease is renewed every TTL/3 while the client lives, with a lost-event when that fails (Redisson's scheme)",
 	Service: "redis",
-	Claims:  clients.Claims{Validity: "session", Token: "none", Confirms: []string{"release"}, Permits: 1},
+	Claims:  clients.Claims{Validity: "session", Token: "none", Confirms: []string{"release", "held"}, Permits: 1},
 	// One interval, one answer, and as much to spare.
 	LostGrace: func(ttl time.Duration) time.Duration { return ttl },
 	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {

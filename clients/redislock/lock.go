@@ -18,7 +18,7 @@ var Redislock = clients.Kind{
 	Name:    "redislock",
 	About:   "the library bsm/redislock: SET NX PX with a random value on one Redis, released by a compare-and-delete script",
 	Service: "redis",
-	Claims:  clients.Claims{Validity: "from_invocation", Token: "none", Confirms: []string{"release"}, Permits: 1},
+	Claims:  clients.Claims{Validity: "from_invocation", Token: "none", Confirms: []string{"release", "held"}, Permits: 1},
 	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
 		return open(c)
 	},

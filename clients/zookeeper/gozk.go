@@ -44,8 +44,9 @@ func (l *gozk) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 	for ctx.Err() == nil {
 		start := monotime.Now()
 		var h *hold
-		if h, err = l.attempt(ctx, key); err == nil {
-			return clients.Grant{Key: key, Attempt: start, First: start, Secret: h}, nil
+		var asked int64
+		if h, asked, err = l.attempt(ctx, key); err == nil {
+			return clients.Grant{Key: key, Attempt: asked, First: asked, Secret: h}, nil
 		}
 		if g.First == 0 && errors.Is(err, errOpen) {
 			g.First = start
@@ -61,22 +62,24 @@ func (l *gozk) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 	return g, fmt.Errorf("acquire %q from ZooKeeper at %s: %w", key, l.at(), err)
 }
 
-func (l *gozk) attempt(ctx context.Context, key string) (*hold, error) {
+// attempt makes a Lock, and waits for it. When the library put its znode into the queue only the library knows: after asked.
+func (l *gozk) attempt(ctx context.Context, key string) (h *hold, asked int64, err error) {
 	s, err := l.open(ctx)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	dir := directory(gozkRoot, key)
-	h := &hold{session: s, key: key, lock: zk.NewLock(s.conn, dir, everyone)}
+	h = &hold{session: s, key: key, lock: zk.NewLock(s.conn, dir, everyone)}
+	asked = monotime.Now()
 	_, err = ask(ctx, s, func(*zk.Conn) (struct{}, error) { return struct{}{}, h.lock.Lock() })
 	if err == nil && s.add(h, time.Now()) {
-		return h, nil
+		return h, asked, nil
 	}
 	if ctx.Err() != nil && l.withdraw(ctx, s, dir, key) {
-		return nil, clients.ErrBusy
+		return nil, 0, clients.ErrBusy
 	}
 	s.giveUp("the session was given up after a lock that failed")
-	return nil, fmt.Errorf("%w: %w", errOpen, errors.Join(err, ctx.Err()))
+	return nil, 0, fmt.Errorf("%w: %w", errOpen, errors.Join(err, ctx.Err()))
 }
 
 // withdraw deletes the znode with which an abandoned Lock waits, for a moment beyond the call's context, and tells whether it did. The Lock that waits creates no

@@ -61,11 +61,11 @@ func (l *lock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 	for ctx.Err() == nil {
 		start := monotime.Now()
 		var h *hold
-		var enqueued int64
-		h, enqueued, err = l.attempt(ctx, key)
+		var asked, enqueued int64
+		h, asked, enqueued, err = l.attempt(ctx, key)
 		if err == nil {
 			// An earlier attempt of this call, if any, was about a znode of a session that is over: it cannot have been this grant.
-			return clients.Grant{Key: key, Token: h.token, Attempt: start, First: start, Enqueued: enqueued, Secret: h}, nil
+			return clients.Grant{Key: key, Token: h.token, Attempt: asked, First: asked, Enqueued: enqueued, Secret: h}, nil
 		}
 		if g.First == 0 && errors.Is(err, errOpen) {
 			g.First = start
@@ -81,19 +81,20 @@ func (l *lock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 	return g, fmt.Errorf("acquire %q from ZooKeeper at %s: %w", key, l.at(), err)
 }
 
-// attempt enters the queue once, and waits there.
-func (l *lock) attempt(ctx context.Context, key string) (h *hold, enqueued int64, err error) {
+// attempt enters the queue once, and waits there. It asked for its place at asked, and had it at enqueued.
+func (l *lock) attempt(ctx context.Context, key string) (h *hold, asked, enqueued int64, err error) {
 	s, err := l.open(ctx)
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, 0, err
 	}
 	dir := directory(root, key)
+	asked = monotime.Now()
 	name, err := s.enter(ctx, dir)
 	if err != nil {
 		if errors.Is(err, errOpen) {
 			s.giveUp("the session was given up after a request that was not answered")
 		}
-		return nil, 0, err
+		return nil, 0, 0, err
 	}
 	enqueued = monotime.Now()
 	h = &hold{session: s, key: key, path: dir + "/" + name}
@@ -102,9 +103,9 @@ func (l *lock) attempt(ctx context.Context, key string) (h *hold, enqueued int64
 		err = errOver
 	}
 	if err != nil {
-		return nil, 0, l.leave(ctx, h, err)
+		return nil, 0, 0, l.leave(ctx, h, err)
 	}
-	return h, enqueued, nil
+	return h, asked, enqueued, nil
 }
 
 // await returns when our znode is the first in the queue and the leader has confirmed the session after that.

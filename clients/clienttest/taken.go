@@ -1,0 +1,91 @@
+package clienttest
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/monotime"
+)
+
+// try is an acquire that is given little time.
+func (s *suite) try(l clients.Lock, key string) (g clients.Grant, err error) {
+	s.Helper()
+	err = s.limited(brief, func(ctx context.Context) (err error) {
+		g, err = l.Acquire(ctx, key)
+		return err
+	})
+	return g, err
+}
+
+// busy demands that the key is taken, by holders of which the first began its attempt at since. The answer must be definite, from a service that answers: an open
+// question is asked again when the client has been granted another key.
+func (s *suite) busy(l clients.Lock, key, why string, since int64) {
+	s.Helper()
+	for ctx := s.patience(); ; {
+		_, err := s.try(l, key)
+		switch {
+		case errors.Is(err, clients.ErrBusy):
+			return
+		case err == nil:
+			s.overtaken(since)
+			s.Errorf("%s, and it was granted", why)
+			return
+		case clients.Definite(err) || ctx.Err() != nil:
+			s.Errorf("%s: %v", why, err)
+			return
+		}
+		s.Logf("%s, an open question: %v", why, err)
+		s.release(l, s.acquire(l, s.key()))
+	}
+}
+
+// leaseOver is panicked with by a test that took longer than a lease: what it saw then says nothing about the lock.
+type leaseOver struct{}
+
+// overtaken ends the present run of the test if a lease that began at since, and that nobody renews, may be over: whoever had it may have lost it to another.
+func (s *suite) overtaken(since int64) {
+	s.Helper()
+	c := s.kind.Claims
+	if c.Validity != "session" && !c.NoExpiry && monotime.Since(since) >= s.TTL {
+		s.Logf("a lease of %v that began %v ago was over", s.TTL, monotime.Since(since).Round(time.Millisecond))
+		panic(leaseOver{})
+	}
+}
+
+// whole runs a test until it has come through before a lease was over, as the test needs it. How often that fails depends on the machine; a lock that makes every run last too long is broken.
+func (s *suite) whole(run func(*suite)) {
+	s.Helper()
+	const runs = 8
+	for range runs {
+		if !s.cut(run) {
+			return
+		}
+	}
+	s.Fatalf("%d times, a lease of %v was over before what was asked of the lock was answered", runs, s.TTL)
+}
+
+// cut runs a test and tells whether a lease was over too soon.
+func (s *suite) cut(run func(*suite)) (cut bool) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case leaseOver:
+			cut = true
+		default:
+			panic(r)
+		}
+	}()
+	run(s)
+	return false
+}
+
+// earliest is when the first of the grants was asked for, and with it the first lease that may be over.
+func earliest(grants ...held) int64 {
+	first := grants[0].Attempt
+	for _, g := range grants {
+		first = min(first, g.Attempt)
+	}
+	return first
+}
