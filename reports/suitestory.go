@@ -105,27 +105,15 @@ func isQuiet(fault string) bool { return fault == "" || fault == "none" }
 
 // quietSentence speaks of the runs that nothing disturbed.
 func quietSentence(quiet []Scenario, disturbed bool) string {
-	var wrong, circles []string
+	var wrong []string
 	for _, x := range quiet {
-		if x.violated(checker.Deadlock) && !x.violatedBeside(checker.Deadlock) {
-			if !slices.Contains(circles, clip(x.Lock, clipName)) {
-				circles = append(circles, clip(x.Lock, clipName))
-			}
-			continue
-		}
-		if x.Result() != Pass && !slices.Contains(wrong, clip(x.Lock, clipName)) {
+		if x.Result() != Pass && (x.unexpected() || len(x.Expect) == 0 || x.violated(checker.MutualExclusion)) && !slices.Contains(wrong, clip(x.Lock, clipName)) {
 			wrong = append(wrong, clip(x.Lock, clipName))
 		}
 	}
-	deadlocked := ""
-	if len(circles) > 0 {
-		deadlocked = "Clients that took several locks of " + list(circles) + " in no order waited for each other in circles."
-	}
 	switch {
 	case len(wrong) > 0:
-		return strings.TrimSpace(list(wrong) + " fell even though nothing was disturbed. " + deadlocked)
-	case deadlocked != "":
-		return deadlocked
+		return list(wrong) + " fell even though nothing was disturbed."
 	case len(quiet) > 0 && !disturbed:
 		return "Nothing was violated while nothing was disturbed. Without a fault that says little: locks break when something else breaks."
 	}
@@ -195,24 +183,27 @@ func (f family) sentence() string {
 		return ""
 	case len(always) == len(locks) && len(locks) > 1 && !f.partial:
 		return "Every lock lets two clients in " + when + "."
-	case len(never) == len(locks) && f.partial && len(never) > manyLocks:
-		return "None of the " + grouped(len(never)) + " locks that could be judged let a second client in " + when + "."
 	case len(never) == len(locks) && f.partial:
 		return list(never) + " let no second client in " + when + "."
 	case len(never) == len(locks):
 		return "No lock let two clients in " + when + "."
 	case len(always) == 1:
 		return always[0] + " lets two clients in " + when + "." + others(never)
-	case len(always) > manyLocks:
-		return grouped(len(always)) + " of " + grouped(len(locks)) + " locks let two clients in " + when + "." + others(never)
 	case len(always) > 1:
-		return list(always) + " let two clients in " + when + "." + others(never)
+		return named(always, len(locks)) + " let two clients in " + when + "." + others(never)
 	}
 	return "Some runs let two clients in " + when + "." + others(never)
 }
 
-// manyLocks is how many names a sentence lists at most; the matrix has them all.
-const manyLocks = 6
+// fewNames is how many locks a sentence names; of more it says how many.
+const fewNames = 5
+
+func named(locks []string, of int) string {
+	if len(locks) <= fewNames {
+		return list(locks)
+	}
+	return grouped(len(locks)) + " of " + plural(of, "lock")
+}
 
 func others(never []string) string {
 	if len(never) == 0 {
