@@ -183,6 +183,8 @@ func (f family) sentence() string {
 		return ""
 	case len(always) == len(locks) && len(locks) > 1 && !f.partial:
 		return "Every lock lets two clients in " + when + "."
+	case len(never) == len(locks) && f.partial && len(never) > fewNames:
+		return "None of the " + grouped(len(never)) + " locks that could be judged let a second client in " + when + "."
 	case len(never) == len(locks) && f.partial:
 		return list(never) + " let no second client in " + when + "."
 	case len(never) == len(locks):
@@ -190,7 +192,7 @@ func (f family) sentence() string {
 	case len(always) == 1:
 		return always[0] + " lets two clients in " + when + "." + others(never)
 	case len(always) > 1:
-		return named(always, len(locks)) + " let two clients in " + when + "." + others(never)
+		return named(always, len(locks)) + " let two clients in " + strings.Replace(when, "its holder", "their holder", 1) + "." + others(never)
 	}
 	return "Some runs let two clients in " + when + "." + others(never)
 }
@@ -209,12 +211,19 @@ func others(never []string) string {
 	if len(never) == 0 {
 		return ""
 	}
+	if len(never) > fewNames {
+		return " Not so " + grouped(len(never)) + " others."
+	}
 	return " Not so " + list(never) + "."
 }
 
 // when says under what; "past its lease" only where the verdicts say that every double-hold kept is a lease-overrun.
 func (f family) when() string {
-	if f.fault != "pause" {
+	switch f.fault {
+	case "pause":
+	case "kill-holder":
+		return "when its holder is killed"
+	default:
 		return "under " + faultTitle(f.fault)
 	}
 	for _, x := range f.runs {
