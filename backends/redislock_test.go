@@ -8,6 +8,8 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/clients/postgres"
+	"github.com/lockchaos/lockchaos/clients/redis"
 	"github.com/lockchaos/lockchaos/clients/redislock"
 	"github.com/lockchaos/lockchaos/monotime"
 )
@@ -46,4 +48,49 @@ func TestRedislockStamps(t *testing.T) {
 		t.Errorf("%+v, %v", g, err)
 	}
 	resume()
+}
+
+// TestGrantThatIsOver: an answer that comes after the TTL grants nothing. The lock gives it back and asks again.
+func TestGrantThatIsOver(t *testing.T) {
+	const ttl = time.Second
+	for _, kind := range []clients.Kind{redis.Setnx, redis.SetnxFenced, redis.Fair, postgres.Lease} {
+		t.Run(kind.Name, func(t *testing.T) {
+			need := needRedis
+			if kind.Service == "postgres" {
+				need = needPostgres
+			}
+			need(t)
+			s := start(t, kind.Service)
+			l := opened(t, kind, s, ttl, 1)
+			g, err := l.Acquire(limit(t), "warm") // connected
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := l.Release(limit(t), g); err != nil {
+				t.Fatal(err)
+			}
+			pause, err := s.Nodes[0].Host.Stop(limit(t)) // PostgreSQL's sessions are no part of its process group
+			if err != nil {
+				t.Fatal(err)
+			}
+			began, granted := monotime.Now(), make(chan error, 1)
+			go func() {
+				g, err = l.Acquire(limit(t), "k")
+				granted <- err
+			}()
+			time.Sleep(ttl + ttl/4) // what is tested is a length of time
+			if err := pause.Resume(); err != nil {
+				t.Fatal(err)
+			}
+			if err := <-granted; err != nil {
+				t.Fatal(err)
+			}
+			if g.Attempt-began < int64(ttl) {
+				t.Errorf("granted by an attempt that began %v after the first, and a TTL of %v", time.Duration(g.Attempt-began), ttl)
+			}
+			if err := l.Release(limit(t), g); err != nil {
+				t.Error(err)
+			}
+		})
+	}
 }

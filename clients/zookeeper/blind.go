@@ -10,7 +10,7 @@ import (
 // another has long been granted.
 var SessionBlind = clients.Kind{
 	Name:      "broken-zk-session-blind",
-	About:     "broken on purpose: the lock zookeeper, which ignores that its session expired",
+	About:     "the lock zookeeper, which ignores that its session expired",
 	Service:   "zookeeper",
 	Claims:    claims,
 	LostGrace: lostGrace,

@@ -11,7 +11,7 @@ import (
 // Herd is broken on purpose: every waiter watches the lock's directory, so that each release wakes them all, and all of them ask for the queue.
 var Herd = clients.Kind{
 	Name:      "broken-zk-herd",
-	About:     "broken on purpose: the lock zookeeper, whose waiters all watch the lock's directory: a release wakes every one of them",
+	About:     "the lock zookeeper, whose waiters all watch the lock's directory: a release wakes every one of them",
 	Service:   "zookeeper",
 	Claims:    claims,
 	LostGrace: lostGrace,
