@@ -31,6 +31,8 @@ type StoreSpec struct {
 	At []string
 	// Logs is the folder for the nodes' logs.
 	Logs string
+	// Name begins all that the engine keeps on its servers; "": the node's own. Servers that have seen other runs need a new one.
+	Name string
 	// Attached are the engine's own servers where they run already, as in Spec.
 	Attached []Attached
 }
@@ -113,6 +115,9 @@ func storeKind(spec StoreSpec) Kind {
 			args := []string{"store", "--listen", fmt.Sprintf("%s:%d", p.Listen, n.Port), "--fence", spec.Fencing.String(), "--engine", spec.Engine}
 			if spec.Engine == sqliteEngine {
 				return Task{Args: self(append(args, "--data", p.Data)...)}, nil
+			}
+			if spec.Name != "" {
+				args = append(args, "--name", spec.Name)
 			}
 			return Task{Args: self(append(args, "--at", strings.Join(spec.At, ","))...)}, nil
 		},

@@ -43,12 +43,16 @@ func (s *Sweep) explain(a, b *grant, act int64) (kind string, stallOnly bool) {
 }
 
 // onlyStalled tells whether nothing but uninjected stalls explains that a's promise was over when it acted at act: no injected fault touched
-// it, nobody had told it, and without the time that it stalled it would have acted inside its promise.
+// it, no news of the loss that it would have heeded had come, and without the time that it stalled it would have acted inside its promise.
 func (s *Sweep) onlyStalled(a *grant, act int64) bool {
-	if s.disturbed(a.client, a.earliest, act, injectedOnly) || !s.disturbed(a.client, a.earliest, act, uninjectedOnly) {
+	if s.disturbed(a.client, a.earliest, act, injectedOnly) {
 		return false
 	}
-	if a.withdrawn < act {
+	told := a.withdrawn < act
+	if told && !(s.deaf() && s.starved(a, a.withdrawn)) {
+		return false
+	}
+	if !told && !s.disturbed(a.client, a.earliest, act, uninjectedOnly) {
 		return false
 	}
 	if a.promise == 0 || a.promise == forever {
@@ -64,4 +68,23 @@ func (s *Sweep) onlyStalled(a *grant, act int64) bool {
 		}
 	}
 	return act-stalled < a.promise
+}
+
+// deaf tells that the application trusts its acquire and hears no news of a loss. That it went on after such news is then the workload's doing; what
+// took its lock away is what counts.
+func (s *Sweep) deaf() bool { return s.header.Guard == guardNone }
+
+// guardNone is the guard of an application that trusts its acquire.
+const guardNone = "none"
+
+// starved tells whether the machine stalled some client in the TTL before a's loss came to light. Servers have no heartbeat: where another client
+// stalls, the one that renews a's lease, or answers it, may have stood still as well.
+func (s *Sweep) starved(a *grant, loss int64) bool {
+	from := max(a.earliest, loss-s.header.TTL) - s.header.Stall
+	for i := range s.clients {
+		if touched(s.clients[i].spans, from, loss+s.header.Stall, uninjectedOnly) {
+			return true
+		}
+	}
+	return touched(s.service, from, loss+s.header.Stall, uninjectedOnly)
 }

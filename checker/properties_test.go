@@ -120,6 +120,18 @@ var outcomes = []judged{
 		A write   [900,901] refused
 		B write   [902,903]
 		B release [904,905]` + probeText},
+	{name: "a stall ended its session, and the application hears nothing", lock: deafLock(), text: renewed("stall A [10,700]"), outcome: Inconclusive, reason: "stall",
+		each: inconclusive(MutualExclusion, UnfencedWrite, LostUpdate)},
+	{name: "another client's stall shows that the machine starved", lock: deafLock(), text: renewed("stall C [10,700]"), outcome: Inconclusive, reason: "stall",
+		each: inconclusive(MutualExclusion, UnfencedWrite, LostUpdate)},
+	{name: "the same, and the application listens", lock: deafLock().with(func(h *history.Header) { h.Guard = "check" }), text: renewed("stall A [10,700]"),
+		outcome: Violated, each: map[string]Outcome{MutualExclusion: Violated, UnfencedWrite: Violated, LostUpdate: Violated}},
+	{name: "a stall long before its session ended", lock: deafLock(), text: renewed("stall A [10,100]"),
+		outcome: Violated, each: map[string]Outcome{MutualExclusion: Violated, UnfencedWrite: Violated, LostUpdate: Violated}},
+	{name: "an injected pause ended its session", lock: deafLock(), text: renewed("pause A [10,700]"),
+		outcome: Violated, each: map[string]Outcome{MutualExclusion: Violated, UnfencedWrite: Violated, LostUpdate: Violated}},
+	{name: "an injected pause ended its session, beside a stall", lock: deafLock(), text: renewed("pause A [10,690]\n\t\tstall A [691,700]"),
+		outcome: Violated, each: map[string]Outcome{MutualExclusion: Violated, UnfencedWrite: Violated, LostUpdate: Violated}},
 	{name: "a promise is broken, stall or not", lock: plainLock(), outcome: Violated, each: map[string]Outcome{MutualExclusion: Violated}, text: `
 		A acquire [0,1]
 		stall A   [10,80]
@@ -144,6 +156,27 @@ func stalled(how string) string {
 		B write   [710,711]
 		B release [712,713]
 		A release [714,715] notheld` + probeText
+}
+
+// deafLock is a lock by session under an application that trusts its acquire.
+func deafLock() script {
+	return plainLock().with(func(h *history.Header) { h.Claims.Validity, h.Guard = "session", "none" })
+}
+
+// renewed is the story of a client that is told of the loss of its session and goes on all the same.
+func renewed(disturbance string) string {
+	return `
+		A acquire [0,1]
+		A read    [2,3]
+		` + disturbance + `
+		A lost    [701]
+		B acquire [702,703]
+		B read    [704,705]
+		B write   [706,707]
+		A write   [900,901]
+		B write   [910,911]
+		B release [912,913]
+		A release [914,915] notheld` + probeText
 }
 
 func cut(s script) script      { s.cut = true; return s }

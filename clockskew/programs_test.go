@@ -66,7 +66,7 @@ func TestForkKeepsAndExecLoses(t *testing.T) {
 		sub now { printf "%.0f %d\n", 1e6*Time::HiRes::time, $$ }
 		while (<STDIN>) {
 			if (/fork/) { my $child = fork; if ($child) { waitpid $child, 0; exit } now() }
-			elsif (/exec/) { exec "perl", "-MTime::HiRes", "-e", '$| = 1; while (<STDIN>) { printf "%.0f %d\n", 1e6*Time::HiRes::time, $$ }' }
+			elsif (/exec/) { exec "perl", "-MTime::HiRes", "-e", '$| = 1; print "executed\n"; while (<STDIN>) { printf "%.0f %d\n", 1e6*Time::HiRes::time, $$ }' }
 			else { now() }
 		}`
 	c := start(t, "perl", "-MTime::HiRes", "-e", program)
@@ -96,6 +96,9 @@ func TestForkKeepsAndExecLoses(t *testing.T) {
 	look("now", time.Minute)
 	if _, err := c.in.Write([]byte("exec\n")); err != nil {
 		t.Fatal(err)
+	}
+	if answer := c.answer(); answer != "executed" { // else the old program might read the next line, too
+		t.Fatal(answer)
 	}
 	if again := look("now", 0); again != pid {
 		t.Fatalf("process %d answers, want %d", again, pid)

@@ -96,7 +96,7 @@ func verb(t testing.TB, name string, args ...string) *child {
 // answer reads a line of the child.
 func (c *child) answer() string {
 	c.t.Helper()
-	late := time.AfterFunc(patience, func() { _ = c.cmd.Process.Kill() })
+	late := time.AfterFunc(patience, func() { _ = c.cmd.Process.Kill(); _ = c.in.Close() }) // a fork of it ends with its input
 	defer late.Stop()
 	line, err := c.out.ReadString('\n')
 	if err != nil {

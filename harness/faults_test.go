@@ -36,7 +36,8 @@ func ends(h *history.History) (all []*history.FaultInfo) {
 func TestKilledClientsAreReplaced(t *testing.T) {
 	for _, when := range nemesis.Moments() {
 		t.Run(string(when), func(t *testing.T) {
-			p := faulty("redis-setnx", scenarios.Fault{Kind: nemesis.KindKill, Target: "holder", When: string(when), After: 5e7, Every: scenarios.Range{Min: 5e7, Max: 1e8}})
+			p := faulty("redis-setnx", scenarios.Fault{Kind: nemesis.KindKill, Target: "holder", When: string(when), After: 5e7, Every: scenarios.Range{Min: 1e9, Max: 1e9}})
+			p.Scenario.Duration = scenarios.Duration(4 * time.Second) // each kill blocks the key for a TTL, and then somebody must go on
 			dir := t.TempDir()
 			h, err := runsIn(t, t.Context(), dir, redis.Setnx, p, nil)
 			if err != nil {

@@ -29,7 +29,7 @@ type Config struct {
 	Network *hosts.Network
 	// Attached are the nodes that run already on that network: those of the lock's service and of the store's engine, then none is launched.
 	Attached []backends.Attached
-	// Keys begins the name of each lock, where the service has seen other runs.
+	// Keys begins the name of each lock, and of what the store's engine keeps, where the servers have seen other runs.
 	Keys string
 	// Versions names the parts that the caller knows (lockchaos, kernel); the run adds what it starts.
 	Versions []history.Part

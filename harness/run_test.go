@@ -190,7 +190,8 @@ func TestInterruptedRunHeals(t *testing.T) {
 	dir := t.TempDir()
 	h, err := runsIn(t, ctx, dir, redis.Setnx, p, func(Progress) {
 		text, _ := os.ReadFile(filepath.Join(dir, "history.jsonl"))
-		if strings.Contains(string(text), `"phase":"begin"`) {
+		// Not any fault: on a busy machine a stall may come first.
+		if strings.Contains(string(text), `"kind":"pause","phase":"begin"`) {
 			cancel(interrupt)
 		}
 	})

@@ -70,6 +70,14 @@ func (r *run) startService(ctx context.Context) (err error) {
 	return err
 }
 
+// storeName is one of our own where the servers have seen other runs.
+func (r *run) storeName() string {
+	if r.cfg.Keys == "" {
+		return ""
+	}
+	return r.cfg.Keys + "store"
+}
+
 // attached are the nodes that run already, of the store's engine or of the lock's service.
 func (r *run) attached(store bool) (nodes []backends.Attached) {
 	for _, n := range r.cfg.Attached {
@@ -92,7 +100,7 @@ func (r *run) startServiceThenStore(ctx context.Context) error {
 func (r *run) startStore(ctx context.Context, at ...string) (err error) {
 	s := r.cfg.Plan.Scenario.Store
 	fencing := store.Fencing{Writes: s.Fenced(), Reads: s.ReadsRaise(), AcceptsEqual: s.AcceptsEqual(), Guarded: s.Guarded()}
-	r.store, err = backends.StartStore(ctx, r.network, backends.StoreSpec{Engine: s.EngineName(), Fencing: fencing, At: at, Logs: r.cfg.Logs, Attached: r.attached(true)})
+	r.store, err = backends.StartStore(ctx, r.network, backends.StoreSpec{Engine: s.EngineName(), Fencing: fencing, At: at, Name: r.storeName(), Logs: r.cfg.Logs, Attached: r.attached(true)})
 	return err
 }
 

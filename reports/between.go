@@ -9,7 +9,7 @@ import (
 // between tells of the grants of the same key that are not the story's own: a frozen client often misses dozens. They come as one moment
 // before B's grant and one after it, at the first of each.
 func (r *record) between(t *story) []moment {
-	if t.a == nil || t.b == nil {
+	if !t.rivals() {
 		return nil
 	}
 	last := max(t.a.last, t.b.last)

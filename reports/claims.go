@@ -24,6 +24,7 @@ var propertyTexts = map[string]told{
 		lead: "The tokens do not fence.", advice: " A later grant carried a smaller fencing token, or one that another grant has too, so a store that checks them can refuse the " +
 			"rightful holder and trust the stale one."},
 	checker.StuckLock: {demands: "After healing, a fresh client can acquire every key.",
+		once: "A key stayed locked though nobody could hold it", more: "A key stayed locked though nobody could hold it",
 		lead: "A key stayed locked with nobody to release it.", advice: " Look for a grant without an expiry, a session that nobody ended, or a " +
 			"waiter whose queue entry outlived it."},
 	checker.DuplicateEffect: {demands: "What must be done once is done once: no order is charged twice, no tick runs twice.",

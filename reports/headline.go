@@ -54,6 +54,9 @@ func headline(s Scenario, t *story) prose {
 
 // harmless ends the headline of double-holds without a stale write, saying only what the verdict says.
 func (s Scenario) harmless() string {
+	if s.History != nil && s.History.Header.Claims.Permits > 1 {
+		return ", so that more than " + grouped(s.History.Header.Claims.Permits) + " held it at once"
+	}
 	if s.Verdict.Severity == checker.Untested {
 		return "; nothing stale reached the store"
 	}
@@ -169,8 +172,24 @@ func (r *record) lede(s Scenario, t *story) prose {
 	if c := s.noted().counters; len(c) > 0 && s.Result() == Corrupted {
 		p = p.t(" ").b(sentence(damage(c)))
 	}
-	return expected(p, s)
+	return expected(s.tellDefects(p, t), s)
 }
+
+// tellDefects adds what else was found where the story is of two holders: that a lease can be outlived is inherent, and this is not.
+func (s Scenario) tellDefects(p prose, t *story) prose {
+	if t == nil {
+		return p
+	}
+	for _, name := range []string{checker.StolenRelease, checker.Continuity, checker.DeadGrant} {
+		if n := s.count(name); n > 0 && name != t.v.Property {
+			p = p.t(" Besides, ").b(lowered(alone(s, &checker.Violation{Property: name})) + " (" + times(n) + ")").t(": a defect of the lock.")
+		}
+	}
+	return p
+}
+
+// lowered makes a sentence go on after a comma.
+func lowered(s string) string { return strings.ToLower(s[:1]) + s[1:] }
 
 // tellPair tells who did what and why; nil where there is no story.
 func (r *record) tellPair(t *story) prose {

@@ -110,7 +110,8 @@ func (p *painter) write(o *op, x float64) {
 
 // lease returns when the promise of the story's first grant ends, if that is in sight. The end of a session is the service's affair.
 func (p *painter) lease() (int64, bool) {
-	if p.t == nil || p.t.a == nil || p.t.v.A == nil || p.t.v.A.Promise == 0 || p.r.h.Header.Claims.Validity == "session" {
+	if p.t == nil || p.t.a == nil || p.t.v.A == nil || p.t.v.A.Promise == 0 || p.r.h.Header.Claims.Validity == "session" ||
+		p.r.h.Header.Claims.NoExpiry {
 		return 0, false
 	}
 	end := p.t.v.A.Promise

@@ -87,6 +87,8 @@ func (r *record) sayAcquire(t *story, m moment) moment {
 func (r *record) goodFor(o *op) string {
 	h := r.h.Header
 	switch {
+	case h.Claims.NoExpiry:
+		return ", without an expiry"
 	case h.Claims.Validity == "library" && o.hasValidFor:
 		return ", good for " + span(o.validFor)
 	case h.Claims.Validity == "from_invocation" && h.TTL > 0:
@@ -117,7 +119,7 @@ func (r *record) sayRelease(t *story, p prose, o *op) (prose, *arrow) {
 	key := r.key(o.key)
 	a := &arrow{to: toService, label: "release " + key + " → ok"}
 	switch {
-	case o.how == history.OK && t.a != nil && t.b != nil && o.grant == t.a.id && o.start > t.b.end:
+	case o.how == history.OK && t.rivals() && o.grant == t.a.id && o.start > t.b.end:
 		return p.t(" releases ").code(key).t(". The answer is ok, though the key is no longer its own."), a
 	case o.how == history.OK:
 		return p.t(" releases ").code(key).t("."), a

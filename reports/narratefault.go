@@ -44,7 +44,7 @@ func (r *record) sayThaw(t *story, m moment) moment {
 	} else {
 		p = p.b(client(m.who) + " goes on").t(" after " + span(f.To-f.From))
 	}
-	if t.a != nil && t.a.client == m.who && t.a.last > f.To && t.b != nil && t.b.end < f.To {
+	if t.rivals() && t.a.client == m.who && t.a.last > f.To && t.b.end < f.To {
 		p, m.Tone = p.t(" and goes on as the holder of ").code(t.key), bad
 		if t.b.last > f.To {
 			p = p.t(". Now there are two")
@@ -57,7 +57,7 @@ func (r *record) sayThaw(t *story, m moment) moment {
 // sayExpiry tells the end of A's promise, when it came before B was granted. The end of a session is the service's affair,
 // and not in the history.
 func (r *record) sayExpiry(t *story) (moment, bool) {
-	if t.v.A == nil || t.a == nil || t.b == nil || t.v.A.Promise <= t.a.end || t.v.A.Promise > t.b.end {
+	if t.v.A == nil || !t.rivals() || t.v.A.Promise <= t.a.end || t.v.A.Promise > t.b.end {
 		return moment{}, false
 	}
 	if r.h.Header.Claims.Validity == "session" {

@@ -140,7 +140,9 @@ func (p *reportPage) tell(s Scenario, r *record) *story {
 	p.Marked = marked(s)
 	t := r.retell(s, v)
 	p.Pair = t.a != nil && t.b != nil
-	p.StoryTitle, p.Story = "What happened", &t
+	if len(t.Moments) > 0 { // what the whole run shows, and no single op, has no story
+		p.StoryTitle, p.Story = "What happened", &t
+	}
 	if v.Kind != "" {
 		p.Kind = entry{Word: clip(v.Kind, clipName), Means: kindWords(v.Kind)}
 	}

@@ -136,7 +136,11 @@ func freezeBar(d *svg, t *story, l seqLanes, y func(int) float64) {
 		return
 	}
 	word := faultDid(t.fault.Kind, t.fault.Injected)
-	d.rect(x-12, y(from)-6, 24, y(to)-y(from)+6, 4, "fault", client(t.fault.Clients[0])+" "+word+" "+span(t.fault.To-t.fault.From))
+	long := span(t.fault.To - t.fault.From)
+	if t.fault.Kind == "kill" {
+		long = "for good"
+	}
+	d.rect(x-12, y(from)-6, 24, y(to)-y(from)+6, 4, "fault", client(t.fault.Clients[0])+" "+word+" "+long)
 	mid := (y(from) + y(to)) / 2
 	// To the side where there is room: left of the first client, right of the second.
 	side, anchor := x-17, "end"
@@ -144,7 +148,7 @@ func freezeBar(d *svg, t *story, l seqLanes, y func(int) float64) {
 		side, anchor = x+17, "start"
 	}
 	d.text(side, mid-4, anchor, "faultink small", clip(word, 9))
-	d.text(side, mid+10, anchor, "faultink small", span(t.fault.To-t.fault.From))
+	d.text(side, mid+10, anchor, "faultink small", long)
 }
 
 func drawArrow(d *svg, l seqLanes, m moment, y float64) {

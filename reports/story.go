@@ -48,6 +48,9 @@ type story struct {
 	lostUpdate     bool
 }
 
+// rivals tells whether the story is of two grants of one key. Those of a deadlock are of two, and nobody is in the other's way as a holder.
+func (t *story) rivals() bool { return t.a != nil && t.b != nil && t.a.key == t.b.key }
+
 // The greatest number of steps a story tells; a longer one is cut in its middle.
 const storyLength = 16
 
@@ -105,10 +108,13 @@ func (r *record) cast(t *story) []*op {
 // disturbance finds the fault that explains the violation: of those the verdict names, else of those that touched A between
 // its grant and its last op, the longest injected one, then the longest.
 func (r *record) disturbance(t *story, ops []*op) *fault {
-	if len(ops) == 0 {
+	if len(ops) == 0 || t.v.Property == checker.Deadlock { // where clients were disturbed, there is no deadlock
 		return nil
 	}
 	var best *fault
+	if t.v.Property == checker.StuckLock && t.a != nil {
+		return r.death(t.a)
+	}
 	for _, f := range r.faults {
 		named := slices.Contains(t.v.Faults, f.ID)
 		if t.a != nil && !(f.touches(t.a.client) && f.From <= t.a.done && f.To >= t.a.start) {
@@ -121,6 +127,16 @@ func (r *record) disturbance(t *story, ops []*op) *fault {
 		}
 	}
 	return best
+}
+
+// death finds the kill that ended the client which had the grant; nil when there was none.
+func (r *record) death(g *grant) *fault {
+	for _, f := range r.faults {
+		if f.Kind == "kill" && f.touches(g.client) && f.From >= g.start {
+			return f
+		}
+	}
+	return nil
 }
 
 // losesUpdate tells whether a lost update is among what the verdict found of these two grants.
@@ -150,7 +166,10 @@ func (r *record) moments(t *story, ops []*op) []moment {
 		out = append(out, moment{At: at, who: o.client, op: o})
 	}
 	if f := t.fault; f != nil {
-		out = append(out, moment{At: f.From, freeze: f}, moment{At: f.To, thaw: f})
+		out = append(out, moment{At: f.From, freeze: f})
+		if f.Kind != "kill" { // nobody goes on after that
+			out = append(out, moment{At: f.To, thaw: f})
+		}
 	}
 	for _, g := range []*grant{t.a, t.b} {
 		if g == nil {

@@ -107,7 +107,7 @@ func isQuiet(fault string) bool { return fault == "" || fault == "none" }
 func quietSentence(quiet []Scenario, disturbed bool) string {
 	var wrong []string
 	for _, x := range quiet {
-		if x.Result() != Pass && !slices.Contains(wrong, clip(x.Lock, clipName)) {
+		if x.Result() != Pass && (x.unexpected() || len(x.Expect) == 0 || x.violated(checker.MutualExclusion)) && !slices.Contains(wrong, clip(x.Lock, clipName)) {
 			wrong = append(wrong, clip(x.Lock, clipName))
 		}
 	}
@@ -183,6 +183,8 @@ func (f family) sentence() string {
 		return ""
 	case len(always) == len(locks) && len(locks) > 1 && !f.partial:
 		return "Every lock lets two clients in " + when + "."
+	case len(never) == len(locks) && f.partial && len(never) > fewNames:
+		return "None of the " + grouped(len(never)) + " locks that could be judged let a second client in " + when + "."
 	case len(never) == len(locks) && f.partial:
 		return list(never) + " let no second client in " + when + "."
 	case len(never) == len(locks):
@@ -190,21 +192,38 @@ func (f family) sentence() string {
 	case len(always) == 1:
 		return always[0] + " lets two clients in " + when + "." + others(never)
 	case len(always) > 1:
-		return list(always) + " let two clients in " + when + "." + others(never)
+		return named(always, len(locks)) + " let two clients in " + strings.Replace(when, "its holder", "their holder", 1) + "." + others(never)
 	}
 	return "Some runs let two clients in " + when + "." + others(never)
+}
+
+// fewNames is how many locks a sentence names; of more it says how many.
+const fewNames = 5
+
+func named(locks []string, of int) string {
+	if len(locks) <= fewNames {
+		return list(locks)
+	}
+	return grouped(len(locks)) + " of " + plural(of, "lock")
 }
 
 func others(never []string) string {
 	if len(never) == 0 {
 		return ""
 	}
+	if len(never) > fewNames {
+		return " Not so " + grouped(len(never)) + " others."
+	}
 	return " Not so " + list(never) + "."
 }
 
 // when says under what; "past its lease" only where the verdicts say that every double-hold kept is a lease-overrun.
 func (f family) when() string {
-	if f.fault != "pause" {
+	switch f.fault {
+	case "pause":
+	case "kill-holder":
+		return "when its holder is killed"
+	default:
 		return "under " + faultTitle(f.fault)
 	}
 	for _, x := range f.runs {

@@ -6,6 +6,9 @@ func (r *record) around(t *story) (from, to int64) {
 	for _, m := range t.Moments {
 		from, to = min(from, m.At), max(to, m.At)
 	}
+	if len(t.Moments) == 0 {
+		from, to = t.v.From, max(t.v.From, t.v.To, t.v.At)
+	}
 	if t.a != nil {
 		from = min(from, t.a.end)
 	}
@@ -16,7 +19,7 @@ func (r *record) around(t *story) (from, to int64) {
 // closeUp returns a narrower window, on the end of a story: B's hold and what A did once it was there. There is none when the whole
 // story is short enough to be seen as it is.
 func (r *record) closeUp(t *story, from, to int64) (lo, hi int64, ok bool) {
-	if t.a == nil || t.b == nil {
+	if !t.rivals() {
 		return 0, 0, false
 	}
 	lo, hi = t.b.end, t.b.last

@@ -115,8 +115,8 @@ func (c *composed) nodes(plan scenarios.Plan) (nodes []docker.Node) {
 }
 
 func (c *composed) run(ctx context.Context, plan scenarios.Plan, dir string, stdout, stderr io.Writer) error {
-	// The service has seen other runs: nothing of theirs may bear the name of a lock of this one.
-	keys := "lockchaos-" + strings.ToLower(rand.Text()[:8]) + "-"
+	// The service has seen other runs: nothing of theirs may bear the name of a lock, or of a ledger, of this one.
+	keys := "lockchaos_" + strings.ToLower(rand.Text()[:8]) + "_" // a table's name, too
 	return c.engine.Run(ctx, docker.Spec{Project: c.project, Nodes: c.nodes(plan), Args: []string{"scenario", dir}, Dir: dir,
 		Logs: filepath.Join(dir, logFolder), Keys: keys, Facts: c.project.Facts, Stdout: stdout, Stderr: stderr})
 }

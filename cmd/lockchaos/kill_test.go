@@ -44,7 +44,6 @@ func TestKilledRunLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	rng := rand.New(rand.NewPCG(4, 2))
-	most := 0
 	for i := range 12 {
 		mark := fmt.Sprintf("LOCKCHAOS_TEST_MARK=%d-%d", os.Getpid(), i)
 		cmd := exec.Command(lockchaos, "run", "redis-setnx/pause-holder/unfenced", "--out", t.TempDir())
@@ -52,13 +51,13 @@ func TestKilledRunLeavesNothing(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		// Half of the moments lie in the start, where the races are, the others in the middle of the work.
-		span := 2500 * time.Millisecond
+		// Half of the moments lie in the start, where the races are, the others in the middle of the work: when its processes are there.
 		if i%2 == 0 {
-			span = 150 * time.Millisecond
+			<-time.After(time.Duration(rng.Int64N(int64(150 * time.Millisecond))))
+		} else {
+			awaitMarked(t, mark, atWork)
+			<-time.After(time.Duration(rng.Int64N(int64(time.Second))))
 		}
-		<-time.After(time.Duration(rng.Int64N(int64(span))))
-		most = max(most, len(marked(t, mark)))
 		if err := cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
@@ -74,8 +73,18 @@ func TestKilledRunLeavesNothing(t *testing.T) {
 			<-time.After(5 * time.Millisecond)
 		}
 	}
-	if most < 8 {
-		t.Errorf("at most %d processes were there at a kill: the moments missed the run", most)
+}
+
+// atWork is how many processes a run has when its servers and clients are there.
+const atWork = 8
+
+// awaitMarked waits until so many processes have the mark.
+func awaitMarked(t *testing.T, mark string, n int) {
+	t.Helper()
+	for limit := time.Now().Add(time.Minute); len(marked(t, mark)) < n; <-time.After(5 * time.Millisecond) {
+		if time.Now().After(limit) {
+			t.Fatalf("the run never had %d processes", n)
+		}
 	}
 }
 
