@@ -21,6 +21,7 @@ const (
 
 // TestControls: each control fails the tests that its fault breaks, and keeps every other promise.
 func TestControls(t *testing.T) {
+	t.Parallel()
 	needRedis(t)
 	for _, c := range []struct {
 		kind           clients.Kind
@@ -44,6 +45,7 @@ func TestControls(t *testing.T) {
 
 // TestSetnxExpireDiesInBetween: what the suite cannot show, since it kills holders only. The key is taken and never expires.
 func TestSetnxExpireDiesInBetween(t *testing.T) {
+	t.Parallel()
 	needRedis(t)
 	s := start(t, "redis")
 	dying := opened(t, broken.SetnxExpire, s, time.Second, 1)
@@ -72,6 +74,7 @@ func TestSetnxExpireDiesInBetween(t *testing.T) {
 
 // TestRedlockNoValidityIsDead: a server does not answer for a TTL; then the grant comes, and its validity with it.
 func TestRedlockNoValidityIsDead(t *testing.T) {
+	t.Parallel()
 	const ttl = 500 * time.Millisecond
 	s, l, _ := five(t, broken.RedlockNoValidity, ttl)
 	resume := stopNode(t, s.Nodes[4])
@@ -95,6 +98,7 @@ func TestRedlockNoValidityIsDead(t *testing.T) {
 
 // TestWatchdogBlindRenewsAnothers: another has the key, and is renewed by who had it before.
 func TestWatchdogBlindRenewsAnothers(t *testing.T) {
+	t.Parallel()
 	needRedis(t)
 	const ttl = 700 * time.Millisecond
 	s := start(t, "redis")

@@ -83,6 +83,7 @@ func (b etcdBench) await(key string, n int) []int64 {
 
 // TestEtcdToken: the token is the create revision of the lock's own key, also when the revision rose while it waited.
 func TestEtcdToken(t *testing.T) {
+	t.Parallel()
 	b := newEtcdBench(t)
 	first, second := b.open(), b.open()
 	g := b.acquire(first, "k")
@@ -117,6 +118,7 @@ func TestEtcdToken(t *testing.T) {
 
 // TestEtcdQueueIsLeft: a waiter that gives up leaves the queue at once, not when its session ends.
 func TestEtcdQueueIsLeft(t *testing.T) {
+	t.Parallel()
 	b := newEtcdBench(t)
 	holder, waiter := b.open(), b.open()
 	b.acquire(holder, "k")
@@ -139,6 +141,7 @@ func TestEtcdQueueIsLeft(t *testing.T) {
 // TestEtcdFrozenWhileWaiting: the library would wait for ever to delete its key. The call returns, says that the outcome is open, and
 // what it left in the queue goes with the session that was given up.
 func TestEtcdFrozenWhileWaiting(t *testing.T) {
+	t.Parallel()
 	b := newEtcdBench(t)
 	stop, resume := freeze(b.service)
 	holder, waiter := b.open(), b.open()
@@ -190,6 +193,7 @@ func TestEtcdFrozenWhileWaiting(t *testing.T) {
 
 // TestEtcdKeysAreApart: the library takes what lies under a lock's prefix for its waiters.
 func TestEtcdKeysAreApart(t *testing.T) {
+	t.Parallel()
 	b := newEtcdBench(t)
 	one, two := b.open(), b.open()
 	g := b.acquire(one, "a/b")
@@ -205,6 +209,7 @@ func TestEtcdKeysAreApart(t *testing.T) {
 
 // TestEtcdCloseFrees: a closed client's lease is revoked, and its keys are gone when Close returns.
 func TestEtcdCloseFrees(t *testing.T) {
+	t.Parallel()
 	b := newEtcdBench(t)
 	l := b.open()
 	b.acquire(l, "k")

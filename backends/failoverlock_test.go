@@ -6,17 +6,13 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/clients"
-	"github.com/lockchaos/lockchaos/clients/clienttest"
 	"github.com/lockchaos/lockchaos/clients/redis"
 	"github.com/lockchaos/lockchaos/monotime"
 )
 
-func failoverConforms(t *testing.T) {
-	conform(t, "redis-failover", time.Second, clienttest.Run, redis.Failover)
-}
-
 // TestFailoverLosesTheLock: the primary dies before its replica has heard of a key. The replica is promoted, and the lock is granted again long before its TTL has passed.
 func TestFailoverLosesTheLock(t *testing.T) {
+	t.Parallel()
 	needRedis(t)
 	const ttl = 45 * time.Second
 	s := start(t, "redis-failover")

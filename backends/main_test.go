@@ -23,6 +23,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	os.Unsetenv(backends.RedisVar) // the user's; a test that wants another Redis sets it, and can't run beside others
 	clienttest.Child(append(append(broken.Kinds(), onRedis...), redis.Failover, redis.Semaphore, redis.Queue, redlock.Redlock, redsync.Redsync,
 		etcd.Lease, etcd.LockAPI, etcd.Semaphore, zookeeper.Recipe, zookeeper.Gozk,
 		postgres.Advisory, postgres.AdvisoryXact, postgres.Row, postgres.Lease)...)
@@ -57,7 +58,6 @@ func limit(t testing.TB) context.Context {
 // needRedis skips a test that needs the real server, where there is none.
 func needRedis(t testing.TB) {
 	t.Helper()
-	t.Setenv(backends.RedisVar, "")
 	if _, err := exec.LookPath("redis-server"); err != nil {
 		if os.Getenv(hoststest.RequireVar) == "all" {
 			t.Fatalf("redis-server is required (%s=all): %v", hoststest.RequireVar, err)
@@ -103,30 +103,41 @@ func conform(t *testing.T, service string, ttl time.Duration, suite func(*testin
 	}
 }
 
-// TestConformance runs every lock's suite against its real service, the stand-in included.
+// TestConformance runs every lock's suite against its real service. Much of it is waiting for leases to end, so services are tried side by side.
 func TestConformance(t *testing.T) {
-	single := func(t *testing.T) {
-		conform(t, "redis", time.Second/2, clienttest.Run, onRedis...)
-		conform(t, "redis", time.Second, clienttest.Run, redis.Semaphore)
-		conform(t, "redis", time.Second, clienttest.RunQueue, redis.Queue)
+	t.Parallel()
+	for _, service := range []struct {
+		name  string
+		need  func(testing.TB)
+		tried func(*testing.T)
+	}{
+		{"redis-server", needRedis, singleConforms},
+		{"redis-five", needRedis, func(t *testing.T) {
+			conform(t, "redis-five", time.Second, clienttest.Run, redlock.Redlock, redsync.Redsync)
+		}},
+		{"redis-failover", needRedis, func(t *testing.T) { conform(t, "redis-failover", time.Second, clienttest.Run, redis.Failover) }},
+		{"etcd", needNothing, func(t *testing.T) {
+			conform(t, "etcd", time.Second, clienttest.Run, etcd.Lease, etcd.LockAPI, etcd.Semaphore)
+		}},
+	} {
+		t.Run(service.name, func(t *testing.T) {
+			t.Parallel()
+			service.need(t)
+			service.tried(t)
+		})
 	}
-	t.Run("redis-server", func(t *testing.T) {
-		needRedis(t)
-		single(t)
-	})
-	t.Run("miniredis", func(t *testing.T) {
-		t.Setenv(backends.RedisVar, "miniredis")
-		single(t)
-	})
-	t.Run("redis-five", func(t *testing.T) {
-		needRedis(t)
-		conform(t, "redis-five", time.Second, clienttest.Run, redlock.Redlock, redsync.Redsync)
-	})
-	t.Run("redis-failover", func(t *testing.T) {
-		needRedis(t)
-		failoverConforms(t)
-	})
-	t.Run("etcd", func(t *testing.T) {
-		conform(t, "etcd", time.Second, clienttest.Run, etcd.Lease, etcd.LockAPI, etcd.Semaphore)
-	})
+}
+
+func needNothing(testing.TB) {}
+
+// TestStandInConforms runs the suites of the locks on one Redis against the stand-in.
+func TestStandInConforms(t *testing.T) {
+	t.Setenv(backends.RedisVar, "miniredis")
+	singleConforms(t)
+}
+
+func singleConforms(t *testing.T) {
+	conform(t, "redis", time.Second, clienttest.Run, onRedis...)
+	conform(t, "redis", time.Second, clienttest.Run, redis.Semaphore)
+	conform(t, "redis", time.Second, clienttest.RunQueue, redis.Queue)
 }

@@ -35,6 +35,7 @@ func freezeHost(s *backends.Service) (stop, resume func(*testing.T)) {
 }
 
 func TestPostgresConformance(t *testing.T) {
+	t.Parallel()
 	needPostgres(t)
 	s := start(t, "postgres")
 	stop, resume := freezeHost(s)
@@ -47,6 +48,7 @@ func TestPostgresConformance(t *testing.T) {
 
 // TestPostgresLocks looks behind the locks' back, at the server's sessions.
 func TestPostgresLocks(t *testing.T) {
+	t.Parallel()
 	needPostgres(t)
 	s := start(t, "postgres")
 	ctx := limit(t)

@@ -21,6 +21,7 @@ import (
 )
 
 func TestZooKeeperConformance(t *testing.T) {
+	t.Parallel()
 	needZooKeeper(t)
 	s := start(t, "zookeeper")
 	stop, resume := freeze(s)
@@ -33,6 +34,7 @@ func TestZooKeeperConformance(t *testing.T) {
 
 // TestZooKeeperLocks looks behind the locks' back, at the znodes of their queues.
 func TestZooKeeperLocks(t *testing.T) {
+	t.Parallel()
 	needZooKeeper(t)
 	s := start(t, "zookeeper")
 	b := zooBench{t, s, connect(t, s.Addrs()[0])}

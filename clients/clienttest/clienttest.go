@@ -31,7 +31,7 @@ import (
 type Service struct {
 	// Nodes are its addresses, host:port.
 	Nodes []string
-	// TTL is what locks are opened with. A session lock's service must be able to grant it as it is. It must leave time to ask whether a leased key is taken: 500 ms.
+	// TTL is what locks are opened with. A session lock's service must be able to grant it as it is. It must leave time to ask whether a leased key is taken: a second, where tests run side by side.
 	TTL time.Duration
 	// Slack is how much longer than promised anything may take before it counts as never; 0 means DefaultSlack.
 	Slack time.Duration

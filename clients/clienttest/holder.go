@@ -229,12 +229,13 @@ func (h *holder) expectGrant() (token int64) {
 	return token
 }
 
-// expectNothing demands that no grant comes for a moment: the key is taken.
-func (h *holder) expectNothing() {
+// expectNothing demands that no grant comes for a moment: the key is taken, under a lease that began at since.
+func (h *holder) expectNothing(since int64) {
 	h.s.Helper()
 	select {
 	case line := <-h.lines:
 		if !strings.HasPrefix(line, "lost") {
+			h.s.overtaken(since)
 			h.s.Errorf("the holder said %q while another held the key", line)
 		}
 	case <-time.After(brief / 5): // nothing else can show that nothing comes

@@ -47,11 +47,16 @@ type leaseOver struct{}
 // overtaken ends the present run of the test if a lease that began at since, and that nobody renews, may be over: whoever had it may have lost it to another.
 func (s *suite) overtaken(since int64) {
 	s.Helper()
-	c := s.kind.Claims
-	if c.Validity != "session" && !c.NoExpiry && monotime.Since(since) >= s.TTL {
+	if s.mayBeOver(since) {
 		s.Logf("a lease of %v that began %v ago was over", s.TTL, monotime.Since(since).Round(time.Millisecond))
 		panic(leaseOver{})
 	}
+}
+
+// mayBeOver tells whether a lease that began at since, and that nobody renews, may be over.
+func (s *suite) mayBeOver(since int64) bool {
+	c := s.kind.Claims
+	return c.Validity != "session" && !c.NoExpiry && monotime.Since(since) >= s.TTL
 }
 
 // whole runs a test until it has come through before a lease was over, as the test needs it. How often that fails depends on the machine; a lock that makes every run last too long is broken.

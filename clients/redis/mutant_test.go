@@ -169,7 +169,7 @@ func TestMutant(t *testing.T) {
 		t.Skip("run by TestMutantsAreCaught")
 	}
 	server := startServer(t)
-	s := clienttest.Service{Nodes: []string{server.addr}, TTL: time.Second / 2, Stop: server.stop, Continue: server.resume}
+	s := clienttest.Service{Nodes: []string{server.addr}, TTL: time.Second, Stop: server.stop, Continue: server.resume}
 	if os.Getenv(mutantVar) != soundName {
 		s.Slack = 2 * time.Second // what never comes need not be waited for
 	}

@@ -31,7 +31,7 @@ func TestConformance(t *testing.T) {
 	server := startServer(t)
 	for _, kind := range []clients.Kind{redis.Setnx, redis.SetnxFenced, redis.Watchdog} {
 		t.Run(kind.Name, func(t *testing.T) {
-			clienttest.Run(t, kind, clienttest.Service{Nodes: []string{server.addr}, TTL: time.Second / 2, Stop: server.stop, Continue: server.resume})
+			clienttest.Run(t, kind, clienttest.Service{Nodes: []string{server.addr}, TTL: time.Second, Stop: server.stop, Continue: server.resume})
 		})
 	}
 }
