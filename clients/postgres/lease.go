@@ -64,9 +64,15 @@ func (l *lease) Acquire(ctx context.Context, key string) (clients.Grant, error) 
 	own, err := l.newOwner(), ctx.Err()
 	busy := false
 	for ctx.Err() == nil {
-		start := monotime.Now()
+		start, since := monotime.Now(), time.Now()
 		var token int64
 		token, err = l.ask(ctx, leaseTake, key, string(own), l.ttl.Microseconds())
+		if err == nil && time.Since(since) >= l.ttl {
+			// Granted so late that the lease may be over: it goes back.
+			if _, err = l.ask(ctx, leaseGive, key, string(own), token); err == nil {
+				err = clients.ErrNotHeld
+			}
+		}
 		if err == nil {
 			first := g.First
 			if first == 0 {

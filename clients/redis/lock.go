@@ -99,12 +99,15 @@ func (l *lock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 		if a.Enqueued {
 			g.Enqueued = monotime.Now()
 		}
-		if a.Taken {
+		if a.Taken && time.Since(since) < l.ttl {
 			g.Token, g.Attempt, g.Secret = a.Token, start, secret{r.Value, since}
 			if g.First == 0 {
 				g.First = start
 			}
 			return g, nil
+		}
+		if a.Taken {
+			last = l.tooLate(ctx, r)
 		}
 		switch {
 		case last == nil && asked == 0:
@@ -123,6 +126,15 @@ func (l *lock) attempt(ctx context.Context, r Request) (Answer, error) {
 	defer cancel()
 	defer l.cutter.Watch(ctx)()
 	return l.how.Take(ctx, r)
+}
+
+// tooLate gives back what the answer granted so late that its lease may be over: the key counts from the attempt's start, and its value at the
+// server may go at any moment. Its error is that of an attempt that is open.
+func (l *lock) tooLate(ctx context.Context, r Request) error {
+	ctx, cancel := withGrace(ctx, l.grace)
+	defer cancel()
+	_, err := l.free(ctx, r)
+	return err
 }
 
 // giveUp says why there is no grant. With an attempt open it first deletes what may have been taken, as far as that can
