@@ -81,15 +81,19 @@ func (s *scenario) startNodes(ctx, upCtx context.Context) ([]*runningNode, error
 		return s.engine.findNodes(ctx, s)
 	}
 	addrs, named := s.addresses()
+	// All tasks before the first start: whoever returns must have nobody at work any more who would make containers.
+	tasks := make([]Task, len(s.Nodes))
+	for i, n := range s.Nodes {
+		var err error
+		if tasks[i], err = n.Task(named); err != nil {
+			return nil, fmt.Errorf("node %s: %w", n.Name, err)
+		}
+	}
 	nodes := make([]*runningNode, len(s.Nodes))
 	up, upCtx := errgroup.WithContext(upCtx)
 	for i, n := range s.Nodes {
-		task, err := n.Task(named)
-		if err != nil {
-			return nil, err
-		}
 		up.Go(func() (err error) {
-			nodes[i], err = s.engine.startNode(upCtx, s, n, addrs[i], task)
+			nodes[i], err = s.engine.startNode(upCtx, s, n, addrs[i], tasks[i])
 			return err
 		})
 	}
