@@ -1,6 +1,7 @@
 package docker
 
 import (
+	"errors"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -96,5 +97,18 @@ func TestStatic(t *testing.T) {
 	}
 	if err := static(strings.NewReader("no program")); err == nil {
 		t.Error("what is no program could be an agent")
+	}
+}
+
+// A node without a task is found before any other is started. The engine here is none: to start a node would be a panic.
+func TestNoNodeStartsWithoutTheTasksOfAll(t *testing.T) {
+	missing := errors.New("there is no such program")
+	s := &scenario{net: &bridge{prefix: netip.MustParsePrefix("10.89.4.0/22")}, Spec: Spec{Nodes: []Node{
+		{Name: "one-1", Task: func(map[string]string) (Task, error) { return Task{Command: []string{"one"}}, nil }},
+		{Name: "one-2", Task: func(map[string]string) (Task, error) { return Task{}, missing }},
+	}}}
+	nodes, err := s.startNodes(t.Context(), t.Context())
+	if nodes != nil || !errors.Is(err, missing) || !strings.Contains(err.Error(), "one-2") {
+		t.Errorf("%v, %v", nodes, err)
 	}
 }
