@@ -14,7 +14,8 @@ import (
 // FaultSpec is a planned fault as the nemesis knows it.
 func FaultSpec(f scenarios.Fault) nemesis.Spec {
 	return nemesis.Spec{Kind: f.Kind, Aim: nemesis.Aim{Target: nemesis.Target(f.Target), When: nemesis.Moment(f.When)},
-		Peers: nemesis.Peers(f.Peers), Way: nemesis.Way(f.Way), Shape: f.Shape}
+		Peers: nemesis.Peers(f.Peers), Way: nemesis.Way(f.Way), Shape: f.Shape,
+		Clock: nemesis.Clock(f.Clock), By: f.By.Std(), Rate: f.Rate, Period: f.Period.Std()}
 }
 
 // victims are those whom a fault strikes: a client, or nodes.
@@ -32,6 +33,17 @@ func (v victims) names() (names []string) {
 		names = append(names, n.Name)
 	}
 	return names
+}
+
+// subjects are those whose clocks a fault changes.
+func (v victims) subjects() (all []nemesis.Subject) {
+	if v.client != nil {
+		return []nemesis.Subject{{Name: v.client.Host().Name, PIDs: v.client.Group}}
+	}
+	for _, n := range v.nodes {
+		all = append(all, nemesis.Subject{Name: n.Name, PIDs: n.Host.PIDs})
+	}
+	return all
 }
 
 // victims chooses whom the fault strikes.
@@ -57,6 +69,8 @@ func (d *director) effect(ctx context.Context, f *aimed, id int, v victims) (nem
 		return pauseOf(ctx, v)
 	case nemesis.KindPartition:
 		return d.net.Partition(tag(id), f.spec, v.names(), f.rng)
+	case nemesis.KindClockJump, nemesis.KindClockRate, nemesis.KindClockStrobe:
+		return nemesis.SkewClocks(ctx, f.spec, v.subjects()...)
 	}
 	return nil, fmt.Errorf("nobody knows how to inject a %s", f.plan.Kind)
 }

@@ -9,9 +9,12 @@ import (
 
 // The kinds of faults.
 const (
-	KindPause     = "pause"
-	KindKill      = "kill"
-	KindPartition = "partition"
+	KindPause       = "pause"
+	KindKill        = "kill"
+	KindPartition   = "partition"
+	KindClockJump   = "clock-jump"
+	KindClockRate   = "clock-rate"
+	KindClockStrobe = "clock-strobe"
 )
 
 // Need is what a machine must be able to do for a fault.
@@ -21,6 +24,7 @@ type Need string
 const (
 	NeedsNothing Need = "any runtime"
 	NeedsFilter  Need = "packet filter"
+	NeedsClocks  Need = "clocks of processes"
 )
 
 // Kind is what there is to know of one kind of fault before it is injected.
@@ -43,6 +47,12 @@ func Kinds() []Kind {
 		{Name: KindKill, Needs: NeedsNothing, About: "kills a client's process group (SIGKILL); a fresh process takes its place"},
 		{Name: KindPartition, Nodes: true, Needs: NeedsFilter, takes: []string{"peers", "way", "shape"}, check: checkPartition,
 			About: "cuts a client or nodes from their peers, both ways or one, or splits the service into a shape: every packet between them is dropped"},
+		{Name: KindClockJump, Nodes: true, Needs: NeedsClocks, takes: []string{"clock", "by"}, check: checkClock,
+			About: "moves the wall clock, forward or back, or the monotonic clock, forward, that a client or a node's processes read"},
+		{Name: KindClockRate, Nodes: true, Needs: NeedsClocks, takes: []string{"clock", "rate"}, check: checkClock,
+			About: "lets the wall clock or the monotonic clock that a client or a node's processes read run faster or slower"},
+		{Name: KindClockStrobe, Nodes: true, Needs: NeedsClocks, takes: []string{"clock", "by", "period"}, check: checkClock,
+			About: "lets the wall clock that a client or a node's processes read jump to and fro"},
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	hoststest.Main(m, map[string]func([]string) int{"clock": clock})
+	hoststest.Main(m, map[string]func([]string) int{"clock": clock, "reader": reader})
 }
 
 // clock prints the time, again and again: a process that shows when it ran.

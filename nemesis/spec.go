@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Spec is a fault as it is planned. Fields that its kind does not take are zero.
@@ -16,6 +17,11 @@ type Spec struct {
 	Way Way
 	// Shape (partition of Service) says how the service is split.
 	Shape string
+	// Clock (faults of clocks) says which; By how far it jumps, Rate how fast it runs, Period how often a strobe jumps to and fro.
+	Clock  Clock
+	By     time.Duration
+	Rate   float64
+	Period time.Duration
 }
 
 // InEffect is a fault that has been injected and lasts.
@@ -33,6 +39,7 @@ func (s Spec) given() (names []string) {
 		set  bool
 	}{
 		{"peers", s.Peers != ""}, {"way", s.Way != ""}, {"shape", s.Shape != ""},
+		{"clock", s.Clock != ""}, {"by", s.By != 0}, {"rate", s.Rate != 0}, {"period", s.Period != 0},
 	} {
 		if f.set {
 			names = append(names, f.name)

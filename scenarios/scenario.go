@@ -71,12 +71,18 @@ type Fault struct {
 	Way string `yaml:"way,omitempty"`
 	// Shape (partition of the service) says how it is split: "halves", "majority-minority", "majorities-ring", "bridge", "isolate-one", "one-way".
 	Shape string `yaml:"shape,omitempty"`
+
+	// Clock (faults of clocks) is "wall" or "mono". By is how far it jumps, Rate how fast it runs (1 is true), Period how often a strobe jumps.
+	Clock  string   `yaml:"clock,omitempty"`
+	By     Offset   `yaml:"by,omitempty"`
+	Rate   float64  `yaml:"rate,omitempty"`
+	Period Duration `yaml:"period,omitempty"`
 }
 
 // Label names the fault in a few words joined by dashes, for headings.
 func (f *Fault) Label() string {
 	label := f.Kind + "-" + f.Target
-	for _, part := range []string{f.Peers, f.Way, f.Shape} {
+	for _, part := range []string{f.Clock, f.Peers, f.Way, f.Shape} {
 		if part != "" {
 			label += "-" + part
 		}
@@ -130,6 +136,15 @@ func (d Duration) String() string { return time.Duration(d).String() }
 
 // MarshalText writes the duration as Go does.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// Offset is a duration that may be negative: "1h", "-30s".
+type Offset time.Duration
+
+// Std returns the value as the standard library's type.
+func (o Offset) Std() time.Duration { return time.Duration(o) }
+
+// MarshalText writes the offset as Go does.
+func (o Offset) MarshalText() ([]byte, error) { return []byte(time.Duration(o).String()), nil }
 
 // Range is a duration drawn evenly from [Min, Max]; it reads and writes as "20ms..40ms", or as one duration.
 type Range struct{ Min, Max Duration }

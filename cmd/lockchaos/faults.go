@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 
+	"github.com/lockchaos/lockchaos/clockskew"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/netfault"
@@ -26,7 +28,13 @@ func tryFaults(ctx context.Context) func(nemesis.Need) string {
 		checks[c.Name] = c
 	}
 	return func(need nemesis.Need) string {
-		if need == nemesis.NeedsNothing {
+		switch need {
+		case nemesis.NeedsNothing:
+			return "yes"
+		case nemesis.NeedsClocks:
+			if err := clockskew.Supported(ctx); err != nil {
+				return fmt.Sprintf("no: %v", err)
+			}
 			return "yes"
 		}
 		c, known := checks[string(need)]
