@@ -1,15 +1,11 @@
 package nemesis
 
 import (
-	"bufio"
 	"fmt"
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/lockchaos/lockchaos/hosts/hoststest"
 	"github.com/lockchaos/lockchaos/monotime"
 )
 
@@ -34,31 +30,13 @@ type reading struct{ wall, mono, at int64 }
 // startReader starts a reader on a host of its own.
 func startReader(t *testing.T) (Subject, <-chan reading) {
 	t.Helper()
-	_, made := hoststest.Network(t, "reader")
-	read, write, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { read.Close() })
-	cmd := exec.Command("/proc/self/exe", "reader")
-	cmd.Stdout, cmd.Stderr = write, os.Stderr
-	p, err := made[0].Start(cmd)
-	write.Close()
-	if err != nil {
-		t.Fatal(err)
-	}
 	readings := make(chan reading, 1<<16)
-	go func() {
-		defer close(readings)
-		for lines := bufio.NewScanner(read); lines.Scan(); {
-			var r reading
-			if _, err := fmt.Sscan(lines.Text(), &r.wall, &r.mono, &r.at); err != nil {
-				t.Errorf("the reader printed %q", lines.Text())
-				return
-			}
-			readings <- r
-		}
-	}()
+	p := startPrinter(t, "reader", func() { close(readings) }, func(line string) error {
+		var r reading
+		_, err := fmt.Sscan(line, &r.wall, &r.mono, &r.at)
+		readings <- r
+		return err
+	})
 	return Subject{"reader", p.Group}, readings
 }
 
