@@ -25,7 +25,8 @@ import (
 type director struct {
 	rec   *history.Recorder
 	ids   *numbers
-	nodes []target // of the lock service
+	nodes []nemesis.Place // of the lock service
+	net   *nemesis.Net
 	ttl   time.Duration
 
 	mu      sync.Mutex
@@ -35,13 +36,7 @@ type director struct {
 	struck  map[int32]bool           // clients that a fault has in its grip: it lets no other near
 	killed  map[int32]time.Duration  // clients that were killed and not yet replaced → how long they are to stay away
 	down    bool                     // a fault has nodes in its grip
-	spans   []span                   // pauses so far, for telling injected stalls from the machine's own
-}
-
-// target is a node of the lock service, as faults see it.
-type target struct {
-	name string
-	host *hosts.Host
+	spans   []span                   // faults so far that delay heartbeats, for telling injected stalls from the machine's own
 }
 
 // errKilled says that a fault has killed the client: the application's round is over.
@@ -50,7 +45,8 @@ var errKilled = errors.New("the client was killed by a fault")
 // aimed is one fault of the plan. It is armed, then taken by a step, then in effect, then waiting to be armed again.
 type aimed struct {
 	plan  scenarios.Fault
-	aim   nemesis.Aim
+	spec  nemesis.Spec
+	aim   nemesis.Aim // that of spec
 	rng   *rand.Rand
 	armed bool
 	// retired: its time is over. Who has taken it and does not strike must say so (over), not arm it again.
@@ -59,29 +55,31 @@ type aimed struct {
 	over chan error
 }
 
-func newDirector(rec *history.Recorder, plan scenarios.Plan, procs map[int32]*hosts.Process, nodes []target, ids *numbers) (*director, error) {
-	d := &director{rec: rec, procs: procs, nodes: nodes, ttl: plan.Scenario.TTL.Std(), ids: ids,
+func newDirector(rec *history.Recorder, plan scenarios.Plan, procs map[int32]*hosts.Process, nodes []nemesis.Place, net *nemesis.Net,
+	ids *numbers) (*director, error) {
+	d := &director{rec: rec, procs: procs, nodes: nodes, net: net, ttl: plan.Scenario.TTL.Std(), ids: ids,
 		holding: map[int32][]int64{}, struck: map[int32]bool{}, killed: map[int32]time.Duration{}}
 	for i, f := range plan.Scenario.Faults {
-		aim := nemesis.Aim{Target: nemesis.Target(f.Target), When: nemesis.Moment(f.When)}
-		if err := nemesis.Check(f.Kind, aim.Target, aim.When, d.nodeNames()); err != nil {
+		spec := FaultSpec(f)
+		if err := nemesis.Check(spec, d.nodeNames()); err != nil {
 			return nil, fmt.Errorf("fault %d of %s: %w", i, plan.Scenario.Name, err)
 		}
-		d.faults = append(d.faults, &aimed{plan: f, aim: aim, rng: plan.Stream(fmt.Sprintf("fault %d", i)), over: make(chan error, 1)})
+		d.faults = append(d.faults, &aimed{plan: f, spec: spec, aim: spec.Aim, rng: plan.Stream(fmt.Sprintf("fault %d", i)), over: make(chan error, 1)})
 	}
 	return d, nil
 }
 
 func (d *director) nodeNames() (names []string) {
 	for _, n := range d.nodes {
-		names = append(names, n.name)
+		names = append(names, n.Name)
 	}
 	return names
 }
 
 // run arms the faults again and again until stop is closed, and returns when every strike is over. Its error is that of a fault
 // that could not be injected or proven: such a run is never a pass.
-func (d *director) run(ctx context.Context, stop <-chan struct{}) error {
+func (d *director) run(ctx context.Context, stop <-chan struct{}) (err error) {
+	defer func() { err = errors.Join(err, d.net.Close()) }() // heals nothing any more, but takes the filters away
 	var all errgroup.Group
 	for _, f := range d.faults {
 		all.Go(func() error { return d.cycle(ctx, stop, f) })

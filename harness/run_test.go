@@ -183,10 +183,23 @@ func TestRandomFaultsStrikeHolders(t *testing.T) {
 
 // An interrupted run heals first: the stopped client goes on, the fault's end is recorded, and the history says that it was cut.
 func TestInterruptedRunHeals(t *testing.T) {
+	long := func(f scenarios.Fault) scenarios.Fault { f.For = scenarios.Duration(50 * time.Second); return f }
+	for _, f := range []scenarios.Fault{
+		plan("redis-setnx", time.Minute).Scenario.Faults[0],
+		links("partition", "holder", "service", "before-write"),
+		links("partition", "redis-1", "", "random"),
+		clockFault("clock-jump", "redis-1", "wall", time.Hour),
+		clockFault("clock-jump", "holder", "mono", time.Hour),
+	} {
+		t.Run(f.Label(), func(t *testing.T) { interrupted(t, long(f)) })
+	}
+}
+
+func interrupted(t *testing.T, f scenarios.Fault) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	interrupt := errors.New("interrupted by the test")
 	p := plan("redis-setnx", time.Minute)
-	p.Scenario.Faults[0].For = scenarios.Duration(50 * time.Second)
+	p.Scenario.Faults = []scenarios.Fault{f}
 	dir := t.TempDir()
 	h, err := runsIn(t, ctx, dir, redis.Setnx, p, func(Progress) {
 		text, _ := os.ReadFile(filepath.Join(dir, "history.jsonl"))
@@ -205,8 +218,11 @@ func TestInterruptedRunHeals(t *testing.T) {
 	for i := range h.Events {
 		if f := h.Events[i].Fault; f != nil && f.Phase == "end" && f.Injected {
 			ends++
+			if strings.HasPrefix(f.Kind, "clock-") && !strings.Contains(f.Evidence, "healed to wall true") {
+				t.Errorf("its clocks were not healed: %s", f.Evidence)
+			}
 			if f.Bit {
-				t.Errorf("a pause that was cut short claims to have been as planned: %+v", f)
+				t.Errorf("a fault that was cut short claims to have been as planned: %+v", f)
 			}
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/monotime"
+	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/store"
 	"golang.org/x/sync/errgroup"
 )
@@ -142,11 +143,15 @@ func (r *run) beginHistory(file io.Writer) (err error) {
 		w.rec = r.rec
 		procs[w.number] = w.proc
 	}
-	var nodes []target
+	var nodes, clients []nemesis.Place
 	for _, n := range r.service.Nodes {
-		nodes = append(nodes, target{n.Name, n.Host})
+		nodes = append(nodes, nemesis.Place{Name: n.Name, Host: n.Host})
 	}
-	r.director, err = newDirector(r.rec, r.cfg.Plan, procs, nodes, &r.ids)
+	for _, w := range r.workers {
+		clients = append(clients, nemesis.Place{Name: w.host, Host: w.proc.Host()})
+	}
+	net := nemesis.NewNet(nodes, clients, nemesis.Place{Name: r.store.Host.Name, Host: r.store.Host})
+	r.director, err = newDirector(r.rec, r.cfg.Plan, procs, nodes, net, &r.ids)
 	r.recording.Store(err == nil)
 	return err
 }
@@ -164,7 +169,7 @@ func (r *run) header() history.Header {
 	s := r.cfg.Plan.Scenario
 	fault := "none"
 	if len(s.Faults) > 0 {
-		fault = s.Faults[0].Kind + "-" + s.Faults[0].Target
+		fault = s.Faults[0].Label()
 	}
 	h := history.Header{
 		Format: history.FormatVersion, Scenario: s.Name, Seed: r.cfg.Plan.Seed, Started: time.Now().UTC().Truncate(time.Millisecond),

@@ -12,20 +12,15 @@ import (
 )
 
 // strike injects a fault that was taken, and records that: into a client that holds the grant (0: none), or, where the fault is aimed at
-// them, into nodes. A pause lasts on when it returns. A client that was killed is told so by errKilled.
+// them, into nodes. A fault that lasts goes on when it returns. A client that was killed is told so by errKilled.
 func (d *director) strike(ctx context.Context, f *aimed, client int32, grant int64) error {
 	info := history.FaultInfo{ID: d.ids.nextFault(), Kind: f.plan.Kind, Phase: "begin", Target: f.plan.Target, When: f.plan.When, Injected: true}
+	touched(&info, f.spec, client)
 	var err error
-	switch {
-	case !f.aim.Target.Client():
-		info.Service = true
-		err = d.pauseNodes(ctx, f, info)
-	case f.plan.Kind == nemesis.KindKill:
-		info.Clients = []int32{client}
+	if f.plan.Kind == nemesis.KindKill {
 		err = d.kill(ctx, f, client, grant, info)
-	default:
-		info.Clients = []int32{client}
-		err = d.pauseClient(ctx, f, client, grant, info)
+	} else {
+		err = d.inject(ctx, f, client, grant, info)
 	}
 	if err != nil {
 		err = fmt.Errorf("fault %d: %w", info.ID, err)
@@ -41,71 +36,58 @@ func (d *director) strike(ctx context.Context, f *aimed, client int32, grant int
 	return nil
 }
 
-// pauseClient stops a client, records that, and has it go on after the planned time.
-func (d *director) pauseClient(ctx context.Context, f *aimed, client int32, grant int64, info history.FaultInfo) error {
-	d.mu.Lock()
-	d.spans = append(d.spans, span{client: client, from: d.rec.Now()})
-	at := len(d.spans) - 1
-	proc := d.procs[client]
-	d.mu.Unlock()
-	p, err := nemesis.StartPause(ctx, proc)
+// inject puts a fault that lasts into effect, records that, and has it healed after the planned time.
+func (d *director) inject(ctx context.Context, f *aimed, client int32, grant int64, info history.FaultInfo) error {
+	v, err := d.victims(f, client)
 	if err != nil {
 		return err
 	}
-	info.Holding = d.stillHolding(client, grant)
-	d.begin(info, p.From())
+	at := d.expectStalls(f, client)
+	in, err := d.effect(ctx, f, info.ID, v)
+	if err != nil {
+		return err
+	}
+	if v.client != nil {
+		info.Holding = d.stillHolding(client, grant)
+	}
+	d.begin(info, client, in.From())
 	go func() {
-		f.over <- d.heal(ctx, f, p, info, func() {
-			d.spans[at].to = d.rec.Now()
+		f.over <- d.heal(ctx, f, in, client, info, func() {
+			if at >= 0 {
+				d.spans[at].to = d.rec.Now()
+			}
 			d.letGo(f, client)
 		})
 	}()
 	return nil
 }
 
-// pauseNodes stops everything on the hosts of the nodes that the fault chooses.
-func (d *director) pauseNodes(ctx context.Context, f *aimed, info history.FaultInfo) error {
-	names, err := f.aim.Target.Nodes(d.nodeNames(), f.rng)
-	if err != nil {
-		return err
+// expectStalls notes that from now on late heartbeats of the client are the fault's doing, if it is of that kind. It returns the place in
+// spans where the end is to be noted; -1: there is none.
+func (d *director) expectStalls(f *aimed, client int32) int {
+	if !f.aim.Target.Client() || f.spec.OnLinks() {
+		return -1
 	}
-	var chosen []*hosts.Host
-	for _, n := range d.nodes {
-		if slices.Contains(names, n.name) {
-			chosen = append(chosen, n.host)
-		}
-	}
-	p, err := nemesis.PauseHosts(ctx, chosen...)
-	if err != nil {
-		return err
-	}
-	d.begin(info, p.From())
-	go func() { f.over <- d.heal(ctx, f, p, info, func() { d.letGo(f, 0) }) }()
-	return nil
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.spans = append(d.spans, span{client: client, from: d.rec.Now()})
+	return len(d.spans) - 1
 }
 
-// begin records that a fault is in effect since from.
-func (d *director) begin(info history.FaultInfo, from int64) {
+// begin records that a fault is in effect since from. Client is whom it strikes; 0: nodes.
+func (d *director) begin(info history.FaultInfo, client int32, from int64) {
 	info.From = d.rec.Relative(from)
-	d.rec.Record(history.Event{Type: history.Fault, Client: struckClient(info), Fault: &info})
+	d.rec.Record(history.Event{Type: history.Fault, Client: client, Fault: &info})
 }
 
-// struckClient is the client that the fault strikes; 0: none.
-func struckClient(info history.FaultInfo) int32 {
-	if len(info.Clients) == 0 {
-		return 0
-	}
-	return info.Clients[0]
-}
-
-// heal ends a pause: at its planned end, or at once when the run is cancelled. free ends the fault's grip, under the lock.
-func (d *director) heal(ctx context.Context, f *aimed, p *nemesis.Pause, info history.FaultInfo, free func()) error {
+// heal ends a fault: at its planned end, or at once when the run is cancelled. free ends the fault's grip, under the lock.
+func (d *director) heal(ctx context.Context, f *aimed, in nemesis.InEffect, client int32, info history.FaultInfo, free func()) error {
 	whole := pause(ctx, nil, f.plan.For.Std())
-	effect, err := p.Heal()
+	effect, err := in.Heal()
 	d.mu.Lock()
 	free()
 	d.mu.Unlock()
-	d.end(info, effect, err == nil && effect.Lasted() >= f.plan.For.Std())
+	d.end(info, client, effect, err == nil && effect.Bit && effect.Lasted() >= f.plan.For.Std())
 	if err != nil && whole {
 		return fmt.Errorf("fault %d: %w", info.ID, err)
 	}
@@ -113,10 +95,10 @@ func (d *director) heal(ctx context.Context, f *aimed, p *nemesis.Pause, info hi
 }
 
 // end records what a fault was measured to have done; bit tells whether that is what was planned.
-func (d *director) end(info history.FaultInfo, effect nemesis.Effect, bit bool) {
+func (d *director) end(info history.FaultInfo, client int32, effect nemesis.Effect, bit bool) {
 	info.Phase, info.Evidence, info.Bit = "end", effect.Proof, bit
 	info.From, info.To = d.rec.Relative(effect.From), d.rec.Relative(effect.To)
-	d.rec.Record(history.Event{Type: history.Fault, Client: struckClient(info), Fault: &info})
+	d.rec.Record(history.Event{Type: history.Fault, Client: client, Fault: &info})
 }
 
 // kill ends a client's process. The beginning is recorded first, so that a judge knows what ended it, whatever the client's own
@@ -135,7 +117,7 @@ func (d *director) kill(ctx context.Context, f *aimed, client int32, grant int64
 	if err != nil {
 		return err
 	}
-	d.end(info, effect, true)
+	d.end(info, client, effect, effect.Bit)
 	d.mu.Lock()
 	d.letGo(f, client)
 	d.mu.Unlock()

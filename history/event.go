@@ -142,7 +142,8 @@ type FaultInfo struct {
 	Target string `json:"target,omitempty"`
 	// When is the moment aimed at: "acquiring" (Clients then have an open acquire), "after-grant", "before-write", "between-read-and-write", "random".
 	When string `json:"when,omitempty"`
-	// Clients are those that the fault touches: their process, their links or their clock.
+	// Clients are those that the fault touches: their process, their clock, or their links to the lock service. A fault that lies only between a
+	// client and the store does not touch what the lock has promised to it: it is one of Store alone.
 	Clients []int32 `json:"clients,omitempty"`
 	// Service says that the fault touches the lock service (a node, a link between nodes, a node's clock).
 	Service bool `json:"service,omitempty"`

@@ -37,6 +37,7 @@ func Kill(ctx context.Context, p *hosts.Process) (Effect, error) {
 	if err != nil {
 		return e, err
 	}
+	e.Bit = true
 	e.Proof = fmt.Sprintf("process %d ended by %s, gone %.1f ms after the signal", p.PID(), how, float64(e.Lasted())/float64(time.Millisecond))
 	if len(pids) > 1 {
 		e.Proof += fmt.Sprintf(", with all %d processes of its group", len(pids))

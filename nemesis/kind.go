@@ -9,8 +9,22 @@ import (
 
 // The kinds of faults.
 const (
-	KindPause = "pause"
-	KindKill  = "kill"
+	KindPause       = "pause"
+	KindKill        = "kill"
+	KindPartition   = "partition"
+	KindClockJump   = "clock-jump"
+	KindClockRate   = "clock-rate"
+	KindClockStrobe = "clock-strobe"
+)
+
+// Need is what a machine must be able to do for a fault.
+type Need string
+
+// The needs. Processes can be stopped and killed everywhere; for links the words are those of netfault.Probe.
+const (
+	NeedsNothing Need = "any runtime"
+	NeedsFilter  Need = "packet filter"
+	NeedsClocks  Need = "clocks of processes"
 )
 
 // Kind is what there is to know of one kind of fault before it is injected.
@@ -18,15 +32,37 @@ type Kind struct {
 	Name, About string
 	// Nodes tells whether it can strike nodes too, not only clients.
 	Nodes bool
+	Needs Need
+	// takes are the fields of a Spec that it takes beside kind and aim.
+	takes []string
+	// check tells whether those make sense; nil: there is nothing to say.
+	check func(s Spec, nodes []string) error
 }
 
 // Kinds lists every kind of fault.
 func Kinds() []Kind {
 	return []Kind{
-		{KindPause, "stops every thread of a client's process group, or of all that runs on a node's host (SIGSTOP), as a stop-the-world collection " +
-			"or a suspended virtual machine does", true},
-		{KindKill, "kills a client's process group (SIGKILL); a fresh process takes its place", false},
+		{Name: KindPause, Nodes: true, Needs: NeedsNothing, About: "stops every thread of a client's process group, or of all that runs on a node's host (SIGSTOP), " +
+			"as a stop-the-world collection or a suspended virtual machine does"},
+		{Name: KindKill, Needs: NeedsNothing, About: "kills a client's process group (SIGKILL); a fresh process takes its place"},
+		{Name: KindPartition, Nodes: true, Needs: NeedsFilter, takes: []string{"peers", "way", "shape"}, check: checkPartition,
+			About: "cuts a client or nodes from their peers, both ways or one, or splits the service into a shape: every packet between them is dropped"},
+		{Name: KindClockJump, Nodes: true, Needs: NeedsClocks, takes: []string{"clock", "by"}, check: checkClock,
+			About: "moves the wall clock, forward or back, or the monotonic clock, forward, that a client or a node's processes read"},
+		{Name: KindClockRate, Nodes: true, Needs: NeedsClocks, takes: []string{"clock", "rate"}, check: checkClock,
+			About: "lets the wall clock or the monotonic clock that a client or a node's processes read run faster or slower"},
+		{Name: KindClockStrobe, Nodes: true, Needs: NeedsClocks, takes: []string{"clock", "by", "period"}, check: checkClock,
+			About: "lets the wall clock that a client or a node's processes read jump to and fro"},
 	}
+}
+
+// kindOf finds a kind by its name.
+func kindOf(name string) (Kind, error) {
+	i := slices.IndexFunc(Kinds(), func(k Kind) bool { return k.Name == name })
+	if i < 0 {
+		return Kind{}, fmt.Errorf("unknown fault %q", name)
+	}
+	return Kinds()[i], nil
 }
 
 // Targets says in words whom and when the kind can strike.
@@ -42,23 +78,40 @@ func (k Kind) Targets() string {
 	return text
 }
 
-// Check tells whether the kind of fault can strike the target at the moment, if these are the names of the lock service's nodes.
-func Check(kind string, target Target, when Moment, nodes []string) error {
-	i := slices.IndexFunc(Kinds(), func(k Kind) bool { return k.Name == kind })
-	switch {
-	case i < 0:
-		return fmt.Errorf("unknown fault %q", kind)
-	case target.Client():
-		return nil
-	}
-	if _, err := target.Nodes(nodes, rand.New(rand.NewPCG(0, 0))); err != nil {
+// Check tells whether the fault can strike, if these are the names of the lock service's nodes.
+func Check(s Spec, nodes []string) error {
+	k, err := kindOf(s.Kind)
+	if err != nil {
 		return err
 	}
-	if !Kinds()[i].Nodes {
-		return fmt.Errorf("a %s strikes clients only: target holder, not %q", kind, target)
+	if err := s.takesNot(k.takes); err != nil {
+		return err
 	}
-	if when != Random && when != Acquiring {
-		return fmt.Errorf("nodes are struck at %s or %s, not %s, which is a step of a holder", Acquiring, Random, when)
+	if err := k.aim(s.Aim, nodes); err != nil {
+		return err
+	}
+	if k.check == nil {
+		return nil
+	}
+	return k.check(s, nodes)
+}
+
+// aim tells whether the kind can strike the target at the moment.
+func (k Kind) aim(a Aim, nodes []string) error {
+	if a.Target.Client() {
+		return nil
+	}
+	if _, err := a.Target.Nodes(nodes, rand.New(rand.NewPCG(0, 0))); err != nil {
+		return err
+	}
+	if !k.Nodes {
+		return fmt.Errorf("a %s strikes clients only: target holder, not %q", k.Name, a.Target)
+	}
+	if a.Target == Service && !slices.Contains(k.takes, "shape") {
+		return fmt.Errorf("target %s is for a %s; all nodes are nodes:%d", Service, KindPartition, len(nodes))
+	}
+	if a.When != Random && a.When != Acquiring {
+		return fmt.Errorf("nodes are struck at %s or %s, not %s, which is a step of a holder", Acquiring, Random, a.When)
 	}
 	return nil
 }

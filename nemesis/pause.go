@@ -31,6 +31,8 @@ type Effect struct {
 	// From and To bound the time in which the fault was certainly in effect (monotime.Now stamps); of a kill, the time in which the process
 	// certainly ended.
 	From, To int64
+	// Bit tells whether the proof shows that somebody was hit.
+	Bit bool
 	// Proof says what was seen, in words and figures.
 	Proof string
 }
@@ -93,6 +95,7 @@ func (p *Pause) Heal() (Effect, error) {
 		proofs = append(proofs, s.proof())
 	}
 	e.Proof = strings.Join(proofs, "; ")
+	e.Bit = len(errs) == 0
 	return e, errors.Join(errs...)
 }
 

@@ -17,7 +17,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	hoststest.Main(m, map[string]func([]string) int{"clock": clock})
+	hoststest.Main(m, map[string]func([]string) int{"clock": clock, "reader": reader})
 }
 
 // clock prints the time, again and again: a process that shows when it ran.
@@ -35,32 +35,41 @@ func clock([]string) int {
 // startClock starts a clock on a host of its own and returns the process and its ticks.
 func startClock(t *testing.T) (*hosts.Process, <-chan int64) {
 	t.Helper()
-	_, made := hoststest.Network(t, "clock")
+	ticks := make(chan int64, 1<<16)
+	p := startPrinter(t, "clock", func() { close(ticks) }, func(line string) error {
+		stamp, err := strconv.ParseInt(line, 10, 64)
+		ticks <- stamp
+		return err
+	})
+	return p, ticks
+}
+
+// startPrinter starts a process that prints, on a host of its own, and passes its lines on; ended is called after the last.
+func startPrinter(t *testing.T, verb string, ended func(), line func(string) error) *hosts.Process {
+	t.Helper()
+	_, made := hoststest.Network(t, verb)
 	read, write, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { read.Close() })
-	cmd := exec.Command("/proc/self/exe", "clock")
+	cmd := exec.Command("/proc/self/exe", verb)
 	cmd.Stdout, cmd.Stderr = write, os.Stderr
 	p, err := made[0].Start(cmd)
 	write.Close()
 	if err != nil {
 		t.Fatal(err)
 	}
-	ticks := make(chan int64, 1<<16)
 	go func() {
-		defer close(ticks)
+		defer ended()
 		for lines := bufio.NewScanner(read); lines.Scan(); {
-			stamp, err := strconv.ParseInt(lines.Text(), 10, 64)
-			if err != nil {
-				t.Errorf("the clock printed %q", lines.Text())
+			if err := line(lines.Text()); err != nil {
+				t.Errorf("the %s printed %q", verb, lines.Text())
 				return
 			}
-			ticks <- stamp
 		}
 	}()
-	return p, ticks
+	return p
 }
 
 // after returns the first tick later than the stamp.

@@ -10,11 +10,14 @@ import (
 
 // Target says whom a fault hits, as a scenario words it: "holder", the client that holds a lock (or acquires it, at moment Acquiring); the name
 // of a node of the lock service ("redis-2"); or so many nodes of it, drawn anew for each strike: "nodes:3", "minority" (the greatest number
-// that leaves a majority) or "majority" (the least that is one).
+// that leaves a majority) or "majority" (the least that is one); "service", all nodes of it, for a partition to split.
 type Target string
 
 // Holder is the client that holds a lock.
 const Holder Target = "holder"
+
+// Service is the lock service as a whole.
+const Service Target = "service"
 
 const (
 	minority Target = "minority"
@@ -29,6 +32,9 @@ func (t Target) Client() bool { return t == Holder }
 func (t Target) Nodes(all []string, rng *rand.Rand) ([]string, error) {
 	if slices.Contains(all, string(t)) {
 		return []string{string(t)}, nil
+	}
+	if t == Service {
+		return slices.Clone(all), nil
 	}
 	n, err := t.count(len(all))
 	if err != nil {

@@ -19,6 +19,17 @@ func (d *Duration) UnmarshalYAML(node ast.Node) error {
 	return nil
 }
 
+// UnmarshalYAML reads what time.ParseDuration reads.
+func (o *Offset) UnmarshalYAML(node ast.Node) error {
+	text := node.GetToken().Value
+	v, err := time.ParseDuration(text)
+	if err != nil {
+		return &yaml.SyntaxError{Token: node.GetToken(), Message: fmt.Sprintf("%q is not a duration such as 1h or -30s", text)}
+	}
+	*o = Offset(v)
+	return nil
+}
+
 // UnmarshalYAML reads "20ms..40ms" or "30ms".
 func (r *Range) UnmarshalYAML(node ast.Node) error {
 	v, err := parseRange(node.GetToken().Value)

@@ -10,7 +10,7 @@ const (
 )
 
 // Real returns the plan at the scale of production. The lease is RealTTL, if it is shorter. A fault that outlasts the lease, which is what makes it
-// dangerous, lasts RealFreeze; a shorter one, and the time to the next, keep their share of the lease. The workload runs for three leases at least, and for long enough that one
+// dangerous, lasts RealFreeze; a shorter one, and the time to the next, keep their share of the lease, and so does a jump of a clock. The workload runs for three leases at least, and for long enough that one
 // fault more can strike than has to. Timeouts are such that a client can wait for a lease to run out, and an op for the end of a fault. What clients do
 // in between keeps its times: work does not take longer because a lease does.
 func (p Plan) Real() Plan {
@@ -20,11 +20,12 @@ func (p Plan) Real() Plan {
 	s.Duration = max(s.Duration, 3*s.TTL)
 	faults := make([]Fault, len(s.Faults))
 	longest := Duration(0)
+	grow := func(d Duration) Duration { return Duration(float64(d) * float64(s.TTL) / float64(before)) }
 	for i, f := range s.Faults {
+		f.By = Offset(grow(Duration(f.By)))
 		if f.For > before {
 			f.For = max(f.For, RealFreeze)
 		} else {
-			grow := func(d Duration) Duration { return Duration(float64(d) * float64(s.TTL) / float64(before)) }
 			f.For, f.After, f.Every = grow(f.For), grow(f.After), Range{grow(f.Every.Min), grow(f.Every.Max)}
 		}
 		faults[i] = f

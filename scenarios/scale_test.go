@@ -2,8 +2,11 @@ package scenarios
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/goccy/go-yaml"
 )
 
 func seconds(n float64) Duration { return Duration(n * float64(time.Second)) }
@@ -50,5 +53,24 @@ func TestRealScaleKeepsWhatIsLonger(t *testing.T) {
 	calm := Plan{Scenario: Scenario{TTL: seconds(0.5), Duration: seconds(4)}}.Real()
 	if calm.Scenario.Duration != seconds(30) || calm.Scenario.Faults != nil || calm.Scenario.Workload.AcquireTimeout != seconds(40) {
 		t.Errorf("%+v", calm.Scenario)
+	}
+}
+
+// Offsets may be negative, are read as they are written, and grow with the lease.
+func TestOffsets(t *testing.T) {
+	var f Fault
+	if err := yaml.Unmarshal([]byte("by: -30s"), &f); err != nil || f.By.Std() != -30*time.Second {
+		t.Errorf("%v, %v", f.By, err)
+	}
+	text, err := yaml.Marshal(f)
+	if err != nil || !strings.Contains(string(text), "by: -30s") {
+		t.Errorf("%s, %v", text, err)
+	}
+	if err := yaml.Unmarshal([]byte("by: soon"), &f); err == nil || !strings.Contains(err.Error(), "1h or -30s") {
+		t.Errorf("%v", err)
+	}
+	p := Plan{Scenario: Scenario{TTL: Duration(time.Second), Faults: []Fault{{For: Duration(2 * time.Second), By: Offset(-3 * time.Second)}}}}
+	if by := p.Real().Scenario.Faults[0].By.Std(); by != -30*time.Second {
+		t.Errorf("at the scale of production it jumps by %v", by)
 	}
 }

@@ -50,10 +50,10 @@ type Workload struct {
 
 // Fault is one kind of fault and when it comes.
 type Fault struct {
-	// Kind is the fault's name (`lockchaos list faults`): "pause", "kill".
+	// Kind is the fault's name (`lockchaos list faults`): "pause", "kill", "partition".
 	Kind string `yaml:"kind"`
 	// Target is whom it hits: "holder", a node of the lock service ("redis-2"), or so many of them, drawn anew each time: "nodes:3",
-	// "minority", "majority".
+	// "minority", "majority"; or "service", all of them, to be split.
 	Target string `yaml:"target"`
 	// When is the moment aimed at: "acquiring" (an acquire is under way; a holder is then one that is about to be), "after-grant",
 	// "between-read-and-write", "before-write", or "random" (any moment).
@@ -63,6 +63,31 @@ type Fault struct {
 	// After is the quiet time before the first, Every the time from the end of one to the arming of the next.
 	After Duration `yaml:"after"`
 	Every Range    `yaml:"every"`
+
+	// Peers (faults of links) says whom the target's links lead to on which the fault lies: "all" (not given), "service", "store", "clients" (of
+	// a node), or nodes as in Target.
+	Peers string `yaml:"peers,omitempty"`
+	// Way (faults of links) is "both" (not given), "in" (what is sent to the target) or "out" (what it sends).
+	Way string `yaml:"way,omitempty"`
+	// Shape (partition of the service) says how it is split: "halves", "majority-minority", "majorities-ring", "bridge", "isolate-one", "one-way".
+	Shape string `yaml:"shape,omitempty"`
+
+	// Clock (faults of clocks) is "wall" or "mono". By is how far it jumps, Rate how fast it runs (1 is true), Period how often a strobe jumps.
+	Clock  string   `yaml:"clock,omitempty"`
+	By     Offset   `yaml:"by,omitempty"`
+	Rate   float64  `yaml:"rate,omitempty"`
+	Period Duration `yaml:"period,omitempty"`
+}
+
+// Label names the fault in a few words joined by dashes, for headings.
+func (f *Fault) Label() string {
+	label := f.Kind + "-" + f.Target
+	for _, part := range []string{f.Clock, f.Peers, f.Way, f.Shape} {
+		if part != "" {
+			label += "-" + part
+		}
+	}
+	return label
 }
 
 // momentary tells whether the fault is over as soon as it has struck, however long its consequences last.
@@ -111,6 +136,15 @@ func (d Duration) String() string { return time.Duration(d).String() }
 
 // MarshalText writes the duration as Go does.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// Offset is a duration that may be negative: "1h", "-30s".
+type Offset time.Duration
+
+// Std returns the value as the standard library's type.
+func (o Offset) Std() time.Duration { return time.Duration(o) }
+
+// MarshalText writes the offset as Go does.
+func (o Offset) MarshalText() ([]byte, error) { return []byte(time.Duration(o).String()), nil }
 
 // Range is a duration drawn evenly from [Min, Max]; it reads and writes as "20ms..40ms", or as one duration.
 type Range struct{ Min, Max Duration }

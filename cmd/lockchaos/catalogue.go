@@ -55,23 +55,13 @@ func nodeNames(service string) (names []string) {
 	return names
 }
 
-// fault is what `list faults` tells of one fault.
-type fault struct{ name, about, targets, needs string }
-
-func faults() (all []fault) {
-	for _, k := range nemesis.Kinds() {
-		all = append(all, fault{k.Name, k.About, k.Targets(), "any runtime"})
-	}
-	return all
-}
-
 // checkFault tells whether a fault can strike its target, where the lock's service has such nodes.
 func checkFault(lock string, f scenarios.Fault) error {
 	kind, err := lockKind(lock)
 	if err != nil {
 		return err
 	}
-	return nemesis.Check(f.Kind, nemesis.Target(f.Target), nemesis.Moment(f.When), nodeNames(kind.Service))
+	return nemesis.Check(harness.FaultSpec(f), nodeNames(kind.Service))
 }
 
 func catalogue() scenarios.Catalogue {
@@ -81,8 +71,8 @@ func catalogue() scenarios.Catalogue {
 		c.Tokens[k.Name] = k.Claims.Token == "fencing"
 		c.Guards[k.Name] = k.Writes == "guarded"
 	}
-	for _, f := range faults() {
-		c.Faults = append(c.Faults, f.name)
+	for _, k := range nemesis.Kinds() {
+		c.Faults = append(c.Faults, k.Name)
 	}
 	for _, m := range nemesis.Moments() {
 		c.Moments = append(c.Moments, string(m))

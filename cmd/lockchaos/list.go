@@ -144,14 +144,6 @@ func listWorkloads(w io.Writer) error {
 	return table(w, rows)
 }
 
-func listFaults(w io.Writer) error {
-	rows := [][]string{{"FAULT", "AIMED AT", "NEEDS", "WHAT"}}
-	for _, f := range faults() {
-		rows = append(rows, []string{f.name, f.targets, f.needs, f.about})
-	}
-	return table(w, rows)
-}
-
 func listProperties(w io.Writer) error {
 	rows := [][]string{{"PROPERTY", "HOLDS WHEN"}}
 	for _, p := range checker.Properties() {

@@ -110,7 +110,7 @@ func faultColumn(s scenarios.Scenario) string {
 	case s.Workload.Guard == "check":
 		return s.Faults[0].Kind + "-after-check"
 	}
-	return s.Faults[0].Kind + "-" + s.Faults[0].Target
+	return s.Faults[0].Label()
 }
 
 func observed(v checker.Verdict) []scenarios.Observed {

@@ -1,0 +1,106 @@
+package harness
+
+import (
+	"testing"
+	"time"
+
+	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/clients/etcd"
+	"github.com/lockchaos/lockchaos/clients/redis"
+	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/scenarios"
+)
+
+// clockFault is a fault of clocks that lasts a moment: what it did to a lease is done at once.
+func clockFault(kind, target, clock string, by time.Duration) scenarios.Fault {
+	return scenarios.Fault{Kind: kind, Target: target, When: "random", Clock: clock, By: scenarios.Offset(by), For: scenarios.Duration(100 * time.Millisecond), After: 3e8,
+		Every: scenarios.Range{Min: 3e8, Max: 4e8}}
+}
+
+// underClocks runs a lock whose holders work for long under a fault of clocks.
+func underClocks(t *testing.T, kind clients.Kind, f scenarios.Fault, ttl time.Duration) *history.History {
+	t.Helper()
+	p := faulty(kind.Name, f)
+	s := &p.Scenario
+	s.TTL, s.Duration = scenarios.Duration(ttl), scenarios.Duration(3*time.Second)
+	s.Workload.Think = scenarios.Range{Min: scenarios.Duration(150 * time.Millisecond), Max: scenarios.Duration(300 * time.Millisecond)}
+	s.Workload.AcquireTimeout, s.Workload.OpTimeout = scenarios.Duration(15*time.Second), scenarios.Duration(15*time.Second)
+	return carried(t, kind, p)
+}
+
+// Redis ends leases by its wall clock: a jump ends one before its time, and the judge says that it was the lock's fault under this one.
+func TestWallClockOfARedisEndsLeases(t *testing.T) {
+	h := underClocks(t, redis.Setnx, clockFault("clock-jump", "redis-1", "wall", time.Hour), 600*time.Millisecond)
+	for _, f := range proven(t, h, "redis-1, process ", "wall +1h0m0s") {
+		if !f.Service || len(f.Clients) != 0 {
+			t.Errorf("whom it touched: %+v", f)
+		}
+	}
+	v := inOrder(t, h)
+	for _, r := range v.Properties {
+		if r.Name != checker.MutualExclusion {
+			continue
+		}
+		if r.Outcome != checker.Violated || r.Violations[0].Kind != checker.KindGrantedWhileValid {
+			t.Errorf("%v %+v", r.Outcome, r.Violations)
+		}
+	}
+}
+
+// etcd's leases go by monotonic clocks: no jump of the wall clock ends one.
+func TestWallClocksDoNotHurtEtcd(t *testing.T) {
+	h := underClocks(t, etcd.Lease, clockFault("clock-jump", "nodes:3", "wall", -time.Hour), 4*time.Second) // a busy machine may be late with a heartbeat
+	proven(t, h, "etcd-1, process ", "etcd-3, process ", "wall -1h0m0s")
+	for _, r := range inOrder(t, h).Properties {
+		if r.Outcome == checker.Violated {
+			t.Errorf("%s: %+v", r.Name, r.Violations)
+		}
+	}
+	for i := range h.Events {
+		if h.Events[i].Type == history.Lost {
+			t.Errorf("a lease was lost: %s", h.Events[i].Text)
+		}
+	}
+}
+
+// A jump of the monotonic clocks ends every lease.
+func TestMonotonicClocksEndLeasesOfEtcd(t *testing.T) {
+	h := underClocks(t, etcd.Lease, clockFault("clock-jump", "nodes:3", "mono", time.Minute), time.Second)
+	proven(t, h, "etcd-1, process ", "monotonic +")
+	lost := 0
+	for i := range h.Events {
+		if h.Events[i].Type == history.Lost {
+			lost++
+		}
+	}
+	if lost == 0 {
+		t.Error("no lease was lost")
+	}
+}
+
+// The clocks of a client that holds: it is the one that is touched, and a late heartbeat of it no stall of the machine.
+func TestClocksOfAHolder(t *testing.T) {
+	slow := clockFault("clock-rate", "holder", "mono", 0)
+	slow.Rate = 0.2
+	strobe := clockFault("clock-strobe", "holder", "wall", time.Hour)
+	strobe.Period = scenarios.Duration(5 * time.Millisecond)
+	for _, c := range []struct {
+		fault scenarios.Fault
+		words string
+	}{
+		{clockFault("clock-jump", "holder", "wall", -time.Hour), "wall -1h0m0s"},
+		{slow, "at rate 0.2"},
+		{strobe, "jumps to and fro"},
+	} {
+		t.Run(c.fault.Kind, func(t *testing.T) {
+			h := underClocks(t, redis.Setnx, c.fault, 600*time.Millisecond)
+			for _, f := range proven(t, h, "client-", c.words) {
+				if f.Service || len(f.Clients) != 1 {
+					t.Errorf("whom it touched: %+v", f)
+				}
+			}
+			inOrder(t, h)
+		})
+	}
+}

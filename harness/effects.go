@@ -1,0 +1,104 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/hosts"
+	"github.com/lockchaos/lockchaos/nemesis"
+	"github.com/lockchaos/lockchaos/scenarios"
+)
+
+// FaultSpec is a planned fault as the nemesis knows it.
+func FaultSpec(f scenarios.Fault) nemesis.Spec {
+	return nemesis.Spec{Kind: f.Kind, Aim: nemesis.Aim{Target: nemesis.Target(f.Target), When: nemesis.Moment(f.When)},
+		Peers: nemesis.Peers(f.Peers), Way: nemesis.Way(f.Way), Shape: f.Shape,
+		Clock: nemesis.Clock(f.Clock), By: f.By.Std(), Rate: f.Rate, Period: f.Period.Std()}
+}
+
+// victims are those whom a fault strikes: a client, or nodes.
+type victims struct {
+	client *hosts.Process // nil: nodes are struck
+	nodes  []nemesis.Place
+}
+
+// names are those of the hosts.
+func (v victims) names() (names []string) {
+	if v.client != nil {
+		return []string{v.client.Host().Name}
+	}
+	for _, n := range v.nodes {
+		names = append(names, n.Name)
+	}
+	return names
+}
+
+// subjects are those whose clocks a fault changes.
+func (v victims) subjects() (all []nemesis.Subject) {
+	if v.client != nil {
+		return []nemesis.Subject{{Name: v.client.Host().Name, PIDs: v.client.Group}}
+	}
+	for _, n := range v.nodes {
+		all = append(all, nemesis.Subject{Name: n.Name, PIDs: n.Host.PIDs})
+	}
+	return all
+}
+
+// victims chooses whom the fault strikes.
+func (d *director) victims(f *aimed, client int32) (v victims, err error) {
+	if f.aim.Target.Client() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		return victims{client: d.procs[client]}, nil
+	}
+	names, err := f.aim.Target.Nodes(d.nodeNames(), f.rng)
+	for _, n := range d.nodes {
+		if slices.Contains(names, n.Name) {
+			v.nodes = append(v.nodes, n)
+		}
+	}
+	return v, err
+}
+
+// effect puts a fault that lasts into effect.
+func (d *director) effect(ctx context.Context, f *aimed, id int, v victims) (nemesis.InEffect, error) {
+	switch f.plan.Kind {
+	case nemesis.KindPause:
+		return pauseOf(ctx, v)
+	case nemesis.KindPartition:
+		return d.net.Partition(tag(id), f.spec, v.names(), f.rng)
+	case nemesis.KindClockJump, nemesis.KindClockRate, nemesis.KindClockStrobe:
+		return nemesis.SkewClocks(ctx, f.spec, v.subjects()...)
+	}
+	return nil, fmt.Errorf("nobody knows how to inject a %s", f.plan.Kind)
+}
+
+// tag names a fault in the packet filters.
+func tag(id int) string { return fmt.Sprintf("fault-%d", id) }
+
+func pauseOf(ctx context.Context, v victims) (*nemesis.Pause, error) {
+	if v.client != nil {
+		return nemesis.StartPause(ctx, v.client)
+	}
+	var chosen []*hosts.Host
+	for _, n := range v.nodes {
+		chosen = append(chosen, n.Host)
+	}
+	return nemesis.PauseHosts(ctx, chosen...)
+}
+
+// touched says in the history whom a fault touches: the judge excuses nobody else, and holds nobody to a promise whom it touched.
+func touched(info *history.FaultInfo, s nemesis.Spec, client int32) {
+	if !s.Target.Client() {
+		info.Service = true
+		return
+	}
+	if s.OnLinks() {
+		info.Store = s.HitsStore()
+	}
+	if !s.OnLinks() || s.HitsLock() {
+		info.Clients = []int32{client}
+	}
+}

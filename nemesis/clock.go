@@ -1,0 +1,191 @@
+package nemesis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/lockchaos/lockchaos/clockskew"
+	"github.com/lockchaos/lockchaos/monotime"
+)
+
+// Clock names one of the clocks that a process reads.
+type Clock string
+
+// The clocks.
+const (
+	Wall Clock = "wall" // the time of day
+	Mono Clock = "mono" // the monotonic clock, which timers and leases go by; it never goes back
+)
+
+// clockLimit bounds a change of the clocks of all processes that a fault strikes.
+const clockLimit = 20 * time.Second
+
+// shortestPeriod bounds a strobe: between two changes the process should read its clock.
+const shortestPeriod = time.Millisecond
+
+// change returns what the fault makes of a process's clocks when it begins.
+func (s Spec) change() func(clockskew.Skew) clockskew.Skew {
+	return func(now clockskew.Skew) clockskew.Skew {
+		c := &now.Wall
+		if s.Clock == Mono {
+			c = &now.Mono
+		}
+		if s.Kind == KindClockRate {
+			c.Rate = s.Rate
+		} else {
+			c.Offset += s.By
+		}
+		return now
+	}
+}
+
+// checkClock tells whether there is such a change.
+func checkClock(s Spec, _ []string) error {
+	if s.Clock != Wall && s.Clock != Mono {
+		return fmt.Errorf("a %s needs a clock: %s (the time of day) or %s (what timers and leases go by); not %q", s.Kind, Wall, Mono, s.Clock)
+	}
+	switch {
+	case s.Kind == KindClockRate && (s.Rate < clockskew.MinRate || s.Rate > clockskew.MaxRate || s.Rate == 1):
+		return fmt.Errorf("a rate of %v: it may be %v to %v, and other than 1, which is no fault", s.Rate, clockskew.MinRate, clockskew.MaxRate)
+	case s.Kind != KindClockRate && (s.By == 0 || s.By.Abs() > clockskew.MaxOffset):
+		return fmt.Errorf("by %v: how far the clock jumps must be given, such as 1h or -30s, and be at most %v", s.By, clockskew.MaxOffset)
+	case s.Kind == KindClockJump && s.Clock == Mono && s.By < 0:
+		return fmt.Errorf("by %v: a monotonic clock does not go back", s.By)
+	case s.Kind == KindClockStrobe && s.Clock == Mono:
+		return errors.New("a strobe jumps to and fro, and a monotonic clock does not go back: clock wall")
+	case s.Kind == KindClockStrobe && s.Period < shortestPeriod:
+		return fmt.Errorf("period %v: how often a strobe jumps must be given, %v or longer", s.Period, shortestPeriod)
+	}
+	return nil
+}
+
+// Subject is whose clocks are changed: a process with its group, or all processes of a host.
+type Subject struct {
+	Name string
+	// PIDs lists the processes that live now.
+	PIDs func() ([]int, error)
+}
+
+// Clocks are clocks that are wrong.
+type Clocks struct {
+	spec    Spec
+	clocks  []processClock
+	from    int64
+	stop    context.CancelFunc // ends the strobe
+	strobed chan struct{}
+	jumps   int   // of the strobe, beside the first
+	failed  error // of the strobe
+
+	heal   sync.Once
+	effect Effect
+	err    error
+}
+
+// processClock is that of one process.
+type processClock struct {
+	subject       Subject
+	target        *clockskew.Target
+	before, after clockskew.Skew
+}
+
+// SkewClocks makes the clocks of all processes of the subjects wrong. If one can't be reached, all are healed and an error is returned.
+func SkewClocks(ctx context.Context, s Spec, subjects ...Subject) (*Clocks, error) {
+	ctx, cancel := context.WithTimeout(ctx, clockLimit)
+	defer cancel()
+	c := &Clocks{spec: s, stop: func() {}, strobed: make(chan struct{})}
+	close(c.strobed)
+	if err := c.skew(ctx, subjects); err != nil {
+		_, healed := c.Heal()
+		return nil, fmt.Errorf("%s: %w", s.Kind, errors.Join(err, healed))
+	}
+	c.from = monotime.Now()
+	if s.Kind == KindClockStrobe {
+		var strobing context.Context
+		strobing, c.stop = context.WithCancel(context.WithoutCancel(ctx))
+		c.strobed = make(chan struct{})
+		go c.strobe(strobing)
+	}
+	return c, nil
+}
+
+// skew prepares every process, and then changes the clocks of all in quick succession.
+func (c *Clocks) skew(ctx context.Context, subjects []Subject) error {
+	for _, s := range subjects {
+		if err := c.add(ctx, s); err != nil {
+			return fmt.Errorf("host %s: %w", s.Name, err)
+		}
+	}
+	if len(c.clocks) == 0 {
+		return errors.New("no process to strike: none is left on the hosts")
+	}
+	for i := range c.clocks {
+		one := &c.clocks[i]
+		if err := one.target.Adjust(ctx, c.spec.change()); err != nil && !errors.Is(err, clockskew.ErrGone) {
+			return fmt.Errorf("host %s: %w", one.subject.Name, err)
+		}
+		one.after, _ = one.target.Now() // of one that has exited nothing is to be told
+	}
+	return nil
+}
+
+// add prepares the processes of one subject. One that exits just then is no loss: it reads no clock any more.
+func (c *Clocks) add(ctx context.Context, s Subject) error {
+	pids, err := s.PIDs()
+	if err != nil {
+		return err
+	}
+	for _, pid := range pids {
+		t, err := clockskew.Open(pid)
+		if errors.Is(err, clockskew.ErrGone) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		one := processClock{subject: s, target: t}
+		if _, err = t.Install(ctx); err == nil {
+			one.before, err = t.Now()
+		}
+		if err != nil {
+			t.Close()
+			if errors.Is(err, clockskew.ErrGone) {
+				continue
+			}
+			return err
+		}
+		c.clocks = append(c.clocks, one)
+	}
+	return nil
+}
+
+// strobe jumps to and fro until its context ends.
+func (c *Clocks) strobe(ctx context.Context) {
+	defer close(c.strobed)
+	tick := time.NewTicker(c.spec.Period)
+	defer tick.Stop()
+	for there := true; ; there = !there {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		by := c.spec.By
+		if there {
+			by = -by
+		}
+		for _, one := range c.clocks {
+			err := one.target.Adjust(ctx, func(s clockskew.Skew) clockskew.Skew { s.Wall.Offset += by; return s })
+			if err != nil && !errors.Is(err, clockskew.ErrGone) && ctx.Err() == nil {
+				c.failed = err
+				return
+			}
+		}
+		c.jumps++
+	}
+}
+
+// From is since when every clock was wrong.
+func (c *Clocks) From() int64 { return c.from }

@@ -1,0 +1,94 @@
+package nemesis
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+)
+
+// Peers says whom the links lead to on which a fault lies, seen from its target: one of the words below, or any word that means nodes of the
+// lock service (Target).
+type Peers string
+
+// The words.
+const (
+	// PeersAll: of a client the lock service and the store, of a node everybody. It is meant where nothing is said.
+	PeersAll Peers = "all"
+	// PeersService: of a client every node of the lock service, of a node the other ones.
+	PeersService Peers = "service"
+	// PeersStore: the store, while the lock service is still reached.
+	PeersStore Peers = "store"
+	// PeersClients: every client. Of a node only; clients do not talk to each other.
+	PeersClients Peers = "clients"
+)
+
+// Way is the direction of a fault of links, seen from its target.
+type Way string
+
+// The ways.
+const (
+	WayBoth Way = "both" // it is meant where nothing is said
+	WayIn   Way = "in"   // what is sent to the target
+	WayOut  Way = "out"  // what the target sends
+)
+
+// Names are those of a run's hosts.
+type Names struct {
+	Nodes, Clients []string
+	Store          string
+}
+
+// OnLinks tells whether the fault lies on links, and not in processes.
+func (s Spec) OnLinks() bool {
+	k, err := kindOf(s.Kind)
+	return err == nil && slices.Contains(k.takes, "peers")
+}
+
+// HitsLock tells whether a fault of a client's links lies between it and the lock service. If not, all that the lock has promised to
+// the client stands.
+func (s Spec) HitsLock() bool { return s.Peers != PeersStore }
+
+// HitsStore tells whether a fault of links lies on a link of the store.
+func (s Spec) HitsStore() bool {
+	return s.Peers == PeersStore || s.Aim.Target.Client() && (s.Peers == "" || s.Peers == PeersAll)
+}
+
+// peers chooses the hosts at the other ends of the victims' links.
+func (s Spec) peers(victims []string, all Names, rng *rand.Rand) (names []string, err error) {
+	client := s.Target.Client()
+	switch s.Peers {
+	case "", PeersAll:
+		names = slices.Concat(all.Nodes, []string{all.Store})
+		if !client {
+			names = append(names, all.Clients...)
+		}
+	case PeersService:
+		names = all.Nodes
+	case PeersStore:
+		names = []string{all.Store}
+	case PeersClients:
+		names = all.Clients
+	default:
+		names, err = Target(s.Peers).Nodes(all.Nodes, rng)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("peers: %w; or all, service, store, clients", err)
+	}
+	if client && s.Peers == PeersClients || !client && s.Peers == PeersStore {
+		return nil, fmt.Errorf("peers %s: no link of %s leads there", s.Peers, s.Target)
+	}
+	names = slices.DeleteFunc(slices.Clone(names), func(n string) bool { return slices.Contains(victims, n) })
+	if len(names) == 0 {
+		return nil, fmt.Errorf("peers %s: there is nobody but %s", s.Peers, strings.Join(victims, ", "))
+	}
+	return names, nil
+}
+
+// checkWay tells whether the way is one.
+func (s Spec) checkWay() error {
+	if s.Way != "" && s.Way != WayBoth && s.Way != WayIn && s.Way != WayOut {
+		return fmt.Errorf("unknown way %q: one of both, in (what is sent to the target), out (what it sends)", s.Way)
+	}
+	return nil
+}

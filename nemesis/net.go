@@ -1,0 +1,86 @@
+package nemesis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/lockchaos/lockchaos/hosts"
+	"github.com/lockchaos/lockchaos/netfault"
+)
+
+// Place is a host under the name that faults know it by.
+type Place struct {
+	Name string
+	Host *hosts.Host
+}
+
+// Net is the network of a run, as far as faults break it. The packet filter of a host is opened when a fault first lies on it. Safe for
+// concurrent use.
+type Net struct {
+	names  Names
+	places map[string]*hosts.Host
+
+	mu      sync.Mutex
+	filters map[string]*netfault.Filter
+	closed  bool
+}
+
+// NewNet is the network between the nodes of the lock service, the clients and the store. It changes nothing yet.
+func NewNet(nodes, clients []Place, store Place) *Net {
+	n := &Net{places: map[string]*hosts.Host{store.Name: store.Host}, filters: map[string]*netfault.Filter{}}
+	n.names.Store = store.Name
+	for _, p := range nodes {
+		n.names.Nodes = append(n.names.Nodes, p.Name)
+		n.places[p.Name] = p.Host
+	}
+	for _, p := range clients {
+		n.names.Clients = append(n.names.Clients, p.Name)
+		n.places[p.Name] = p.Host
+	}
+	return n
+}
+
+// peer returns a host as a partition needs it.
+func (n *Net) peer(name string) (netfault.Peer, error) {
+	f, err := n.filter(name)
+	if err != nil {
+		return netfault.Peer{}, err
+	}
+	return netfault.Peer{Addr: f.Host().Addr, Filter: f}, nil
+}
+
+// filter returns the packet filter of a host.
+func (n *Net) filter(name string) (*netfault.Filter, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	host := n.places[name]
+	switch {
+	case n.closed:
+		return nil, fmt.Errorf("host %s: %w", name, netfault.ErrClosed)
+	case host == nil:
+		return nil, fmt.Errorf("a fault lies on host %s, and there is none of that name", name)
+	case n.filters[name] != nil:
+		return n.filters[name], nil
+	}
+	// Not with the run's context: a fault of an interrupted run is healed by who injected it, who still wants its evidence.
+	f, err := netfault.Open(context.Background(), host)
+	if err != nil {
+		return nil, err
+	}
+	n.filters[name] = f
+	return f, nil
+}
+
+// Close heals whatever is left, on every host.
+func (n *Net) Close() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.closed = true
+	var errs []error
+	for _, f := range n.filters {
+		errs = append(errs, f.Close())
+	}
+	return errors.Join(errs...)
+}

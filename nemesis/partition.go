@@ -1,0 +1,111 @@
+package nemesis
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/lockchaos/lockchaos/netfault"
+)
+
+// shapes are the ways in which a service is split, as Jepsen's nemeses do it.
+var shapes = map[string]netfault.Shape{
+	"isolate-one":       netfault.IsolateOne,
+	"halves":            netfault.Halves,
+	"majority-minority": netfault.MajorityMinority,
+	"majorities-ring":   netfault.MajoritiesRing,
+	"bridge":            netfault.Bridge,
+	"one-way":           netfault.OneWayOne,
+}
+
+// Cuts chooses the cuts of a partition between the victims and their peers, or inside the service. It is a pure function: the same
+// random numbers choose the same.
+func (s Spec) Cuts(victims []string, all Names, rng *rand.Rand) ([]netfault.Cut, error) {
+	if s.Target == Service {
+		cuts := shapes[s.Shape](all.Nodes, rng)
+		if len(cuts) == 0 {
+			return nil, fmt.Errorf("a service of %d nodes (%s) can't be split into %s", len(all.Nodes), strings.Join(all.Nodes, ", "), s.Shape)
+		}
+		return cuts, nil
+	}
+	peers, err := s.peers(victims, all, rng)
+	if err != nil {
+		return nil, err
+	}
+	switch s.Way {
+	case WayIn:
+		return netfault.OneWay(peers, victims), nil
+	case WayOut:
+		return netfault.OneWay(victims, peers), nil
+	}
+	return netfault.Between(victims, peers), nil
+}
+
+// checkPartition tells whether there are such cuts among such nodes.
+func checkPartition(s Spec, nodes []string) error {
+	known := slices.Sorted(maps.Keys(shapes))
+	switch {
+	case s.Target == Service && !slices.Contains(known, s.Shape):
+		return fmt.Errorf("a partition of the service needs a shape: one of %s; not %q", strings.Join(known, ", "), s.Shape)
+	case s.Target == Service && (s.Peers != "" || s.Way != ""):
+		return fmt.Errorf("the shape %s says who is cut from whom: no peers or way beside it", s.Shape)
+	case s.Target != Service && s.Shape != "":
+		return fmt.Errorf("a shape is for target %s, not %q", Service, s.Target)
+	}
+	if err := s.checkWay(); err != nil {
+		return err
+	}
+	rng := rand.New(rand.NewPCG(0, 0))
+	victims, err := s.sample(nodes, rng)
+	if err != nil {
+		return err
+	}
+	_, err = s.Cuts(victims, Names{Nodes: nodes, Clients: []string{"client-1", "client-2"}, Store: "store"}, rng)
+	return err
+}
+
+// sample are victims like those of a run.
+func (s Spec) sample(nodes []string, rng *rand.Rand) ([]string, error) {
+	if s.Target.Client() {
+		return []string{"client-1"}, nil
+	}
+	return s.Target.Nodes(nodes, rng)
+}
+
+// Partition is a set of cuts that are in place.
+type Partition struct{ *netfault.Partition }
+
+// Partition cuts the victims from their peers, or splits the service.
+func (n *Net) Partition(tag string, s Spec, victims []string, rng *rand.Rand) (*Partition, error) {
+	cuts, err := s.Cuts(victims, n.names, rng)
+	if err != nil {
+		return nil, fmt.Errorf("partition: %w", err)
+	}
+	peers := map[string]netfault.Peer{}
+	for _, c := range cuts {
+		for _, name := range []string{c.From, c.To} {
+			if peers[name], err = n.peer(name); err != nil {
+				return nil, err
+			}
+		}
+	}
+	p, err := netfault.StartPartition(tag, cuts, peers)
+	if err != nil {
+		return nil, err
+	}
+	return &Partition{p}, nil
+}
+
+// From is since when every cut was in place.
+func (p *Partition) From() int64 { return p.Partition.From }
+
+// Heal takes the cuts away. The proof is the packets that each has dropped; without a packet nobody was hit.
+func (p *Partition) Heal() (Effect, error) {
+	severed, err := p.Partition.Heal()
+	if err != nil {
+		err = fmt.Errorf("partition: %w", err)
+	}
+	return Effect{From: severed.From, To: severed.To, Bit: severed.Packets() > 0, Proof: severed.String()}, err
+}

@@ -1,0 +1,62 @@
+package nemesis
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Spec is a fault as it is planned. Fields that its kind does not take are zero.
+type Spec struct {
+	Kind string
+	Aim
+	// Peers (faults of links) says at the other ends of which links of the target the fault lies.
+	Peers Peers
+	// Way (faults of links) says in which direction.
+	Way Way
+	// Shape (partition of Service) says how the service is split.
+	Shape string
+	// Clock (faults of clocks) says which; By how far it jumps, Rate how fast it runs, Period how often a strobe jumps to and fro.
+	Clock  Clock
+	By     time.Duration
+	Rate   float64
+	Period time.Duration
+}
+
+// InEffect is a fault that has been injected and lasts.
+type InEffect interface {
+	// From is since when the fault has certainly been in effect (a monotime.Now stamp).
+	From() int64
+	// Heal ends the fault and tells what it did. The error says that the evidence is broken or, worse, that something could not be undone.
+	Heal() (Effect, error)
+}
+
+// given names the fields that are set, of those that not every kind takes.
+func (s Spec) given() (names []string) {
+	for _, f := range []struct {
+		name string
+		set  bool
+	}{
+		{"peers", s.Peers != ""}, {"way", s.Way != ""}, {"shape", s.Shape != ""},
+		{"clock", s.Clock != ""}, {"by", s.By != 0}, {"rate", s.Rate != 0}, {"period", s.Period != 0},
+	} {
+		if f.set {
+			names = append(names, f.name)
+		}
+	}
+	return names
+}
+
+// takesNot is the error of a field that the kind does not take; nil if all that are set are taken.
+func (s Spec) takesNot(takes []string) error {
+	for _, name := range s.given() {
+		if !slices.Contains(takes, name) {
+			if len(takes) == 0 {
+				return fmt.Errorf("a %s takes no %s", s.Kind, name)
+			}
+			return fmt.Errorf("a %s takes no %s, only %s", s.Kind, name, strings.Join(takes, ", "))
+		}
+	}
+	return nil
+}
