@@ -8,8 +8,8 @@ import (
 
 // tallied is how much there was to judge some properties by; a pass needs some of it.
 type tallied struct {
-	confirmations, leases, enqueued int64
-	crossing                        bool // a client asked for a key while it had another
+	asked, confirmations, leases, enqueued int64 // asked: ops whose answer would confirm a hold
+	crossing                               bool  // a client asked for a key while it had another
 }
 
 // notClaimed says why the header alone, by the lock's claims or by the workload, leaves a property out; empty when it does not.

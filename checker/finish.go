@@ -101,6 +101,8 @@ func (s *Sweep) notJudged(p int) string {
 	switch {
 	case (p == unfencedWrite || p == lostUpdate || p == duplicateEffect) && !store:
 		return "The run had no protected resource."
+	case p == continuity && s.judged.asked == 0:
+		return "No client asked the lock whether it still held."
 	case p == deadlock && !s.judged.crossing:
 		return "No client asked for a key while it had another."
 	}

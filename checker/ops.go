@@ -46,6 +46,9 @@ func (s *Sweep) invoke(e *history.Event) {
 		s.withdrawAll(e.Client, e.Time)
 		return
 	}
+	if s.confirms[e.Kind] {
+		s.judged.asked++
+	}
 	g := s.grants.get(e.Grant)
 	if g == nil || g.settled { // what was judged already can't change any more
 		if e.Kind != history.Release && e.Kind != history.Held && e.Grant != 0 {

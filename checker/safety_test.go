@@ -94,7 +94,8 @@ func TestContinuity(t *testing.T) {
 		B acquire [10,601] tok=2
 		A held    [702,703]
 		C acquire [800,801] tok=1` + probeText, Pass, 0, "", ""},
-		{"no answer confirmed anything", Continuity, held, handedOver + probeText, Inconclusive, 0, "", "No answer"},
+		{"no answer confirmed anything", Continuity, held, handedOver + "A held [700,701] notheld" + probeText, Inconclusive, 0, "", "No answer"},
+		{"nobody asked", Continuity, held, handedOver + probeText, NotJudged, 0, "", "No client asked"},
 		{"nothing is declared to confirm", Continuity, confirms(plainLock()), handedOver + "A release [700,701]" + probeText, NotJudged, 0, "", "does not declare"},
 		{"a semaphore", Continuity, permits(plainLock(), 2), handedOver + "A release [700,701]" + probeText, NotJudged, 0, "", "more than one permit"},
 	})
