@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Kind is the recipe of one service: which nodes it is made of, what each of them runs, and when it is ready. The same recipe is launched on
@@ -16,6 +17,8 @@ type Kind struct {
 	// Notes says in full sentences how the service is set up where that matters to a lock.
 	Notes []string
 
+	// limit bounds how long the service may take to answer; 0: startLimit.
+	limit time.Duration
 	// task is what a node runs.
 	task func(k Kind, n NodeSpec, p Place) (Task, error)
 	// next waits for what must be so before another node is launched beside those; nil: all may be launched at once.

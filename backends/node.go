@@ -157,8 +157,15 @@ func each(ready func(*Node, context.Context) error) func(context.Context, []*Nod
 	}
 }
 
-// readyStep is the pause between two questions to a node that is coming up.
-const readyStep = 2 * time.Millisecond
+// The pauses between two questions to a node that is coming up grow from the first to the longest, by half each time: what is there at once is found
+// at once, and what takes seconds does not fill its log with our questions.
+const (
+	firstStep   = 2 * time.Millisecond
+	longestStep = 100 * time.Millisecond
+)
+
+// longer is the pause after a pause.
+func longer(step time.Duration) time.Duration { return min(step*3/2, longestStep) }
 
 // askLimit bounds one question.
 const askLimit = time.Second
@@ -166,7 +173,7 @@ const askLimit = time.Second
 // await asks the node until it answers, it dies or ctx is done.
 func (n *Node) await(ctx context.Context, ask func(context.Context) error) error {
 	var last error
-	for {
+	for step := firstStep; ; step = longer(step) {
 		question, cancel := context.WithTimeout(ctx, askLimit)
 		err := ask(question)
 		cancel()
@@ -181,7 +188,7 @@ func (n *Node) await(ctx context.Context, ask func(context.Context) error) error
 			return n.failed(n.Process.Err())
 		case <-ctx.Done():
 			return n.failed(errors.Join(context.Cause(ctx), last, logEnd(n.Process.Log())))
-		case <-time.After(readyStep):
+		case <-time.After(step):
 		}
 	}
 }

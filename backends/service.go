@@ -46,12 +46,16 @@ type Service struct {
 	closing  atomic.Bool
 }
 
-// startLimit bounds how long a service may take to answer, when the context sets no earlier limit.
+// startLimit bounds how long a service may take to answer, when the context sets no earlier limit and its recipe no other.
 const startLimit = 30 * time.Second
 
 // Start brings a service up on hosts that it adds to the network, and returns when it answers.
 func Start(ctx context.Context, network *hosts.Network, spec Spec) (*Service, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, fmt.Errorf("it did not answer within %v", startLimit))
+	limit := startLimit
+	if k, _ := Lookup(spec.Service); k.limit > 0 {
+		limit = k.limit
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it did not answer within %v", limit))
 	defer cancel()
 	s := &Service{Name: spec.Service}
 	if spec.Service == "" {

@@ -148,6 +148,15 @@ func TestZooKeeper(t *testing.T) {
 			t.Fatalf("without %s: %v", victim.Name, err)
 		}
 	}
+	for _, n := range s.Nodes {
+		log, err := os.ReadFile(n.Log)
+		if err != nil || !strings.Contains(string(log), "org.apache.zookeeper") {
+			t.Errorf("%s: its log does not tell what it does: %v\n%.500s", n.Name, err, log)
+		}
+		if strings.Contains(string(log), "Processing srvr command") {
+			t.Errorf("%s: its log is full of our questions", n.Name)
+		}
+	}
 }
 
 func connect(t *testing.T, addr string) *zk.Conn {

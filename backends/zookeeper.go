@@ -24,6 +24,8 @@ const (
 	zooSyncLimit  = 8   // ticks
 	zooMinSession = time.Second
 	zooMaxSession = 2 * time.Minute
+	// Three Java machines that start side by side took up to 27 s where others kept two cores busy.
+	zooStartLimit = time.Minute
 
 	zooPort     = 2181
 	zooPeerPort = 2888
@@ -32,7 +34,24 @@ const (
 
 // zooJVM makes the Java machine start fast and stay small: three of them share two cores with everything else.
 var zooJVM = []string{"-Xmx96m", "-Xss512k", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-XX:-UsePerfData",
-	"-Djava.net.preferIPv4Stack=true", "-Dzookeeper.forceSync=no", "-Dzookeeper.preAllocSize=1024"}
+	"-Djava.net.preferIPv4Stack=true", "-Dzookeeper.forceSync=no", "-Dzookeeper.preAllocSize=1024",
+	"-Dorg.slf4j.simpleLogger.log." + zooQuestions + "=warn", "-Dlogback.configurationFile=" + zooLogback}
+
+// zooQuestions is the logger that notes every command of four letters: until the ensemble serves, there would be little in the log but our own
+// questions. Debian's package logs with slf4j-simple, which takes settings as properties; releases since 3.8 with logback, which takes a file,
+// and without one logs whatever there is down to DEBUG.
+const (
+	zooQuestions = "org.apache.zookeeper.server.NIOServerCnxn"
+	zooLogback   = "logback.xml" // in the folder for data, where the server runs
+	zooLogging   = `<configuration>
+  <appender name="OUT" class="ch.qos.logback.core.ConsoleAppender">
+    <encoder><pattern>%d{ISO8601} [%t] %-5p %c{1} - %m%n</pattern></encoder>
+  </appender>
+  <logger name="` + zooQuestions + `" level="WARN"/>
+  <root level="INFO"><appender-ref ref="OUT"/></root>
+</configuration>
+`
+)
 
 const zooMain = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
 
@@ -44,6 +63,7 @@ var zookeeper = Kind{
 		fmt.Sprintf("ZooKeeper's tick is %v, so that it grants sessions of %v; a member without leader for %v serves nobody.", zooTick, zooMinSession, zooSyncLimit*zooTick),
 		"ZooKeeper does not force its writes to disk; its data lies in memory.",
 	},
+	limit: zooStartLimit,
 	task:  zooTask,
 	ready: awaitZooKeeper,
 }
@@ -53,7 +73,7 @@ func zooNode(i int) NodeSpec {
 }
 
 func zooTask(k Kind, n NodeSpec, p Place) (Task, error) {
-	files := map[string]string{"zoo.cfg": zooConfig(k, n, p), "myid": strconv.Itoa(k.index(n.Name)+1) + "\n"}
+	files := map[string]string{"zoo.cfg": zooConfig(k, n, p), "myid": strconv.Itoa(k.index(n.Name)+1) + "\n", zooLogback: zooLogging}
 	config := p.Data + "/zoo.cfg"
 	if p.Contained {
 		return Task{Args: []string{"sh", "-c", zooScript, "zookeeper", config}, Files: files}, nil

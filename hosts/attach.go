@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -21,6 +22,9 @@ var ErrShared = errors.New("it has no network of its own: whatever was done to i
 //
 // The process is watched through a descriptor of its own (pidfd_open(2)), so its number being given to another is noticed. How it ended is
 // known to its parent only.
+//
+// A host on which a process is stopped is refused with an error that is ErrStopped. It is not continued: whoever stopped it may be another run, or somebody
+// with a debugger, and may want it so.
 func Attach(name string, pid int, addr netip.Addr, log string) (*Host, *Process, error) {
 	fail := func(err error) (*Host, *Process, error) {
 		return nil, nil, fmt.Errorf("attach to %s (process %d): %w", name, pid, err)
@@ -41,6 +45,9 @@ func Attach(name string, pid int, addr netip.Addr, log string) (*Host, *Process,
 	err = <-ready
 	if err == nil {
 		err = h.foreign()
+	}
+	if err == nil {
+		err = h.running()
 	}
 	if err != nil {
 		return fail(errors.Join(err, h.Close(), unix.Close(fd)))
@@ -74,6 +81,32 @@ func (h *Host) foreign() error {
 		return ErrShared
 	}
 	return nil
+}
+
+// ErrStopped: a process on the host is stopped, by SIGSTOP say, and serves nobody.
+var ErrStopped = errors.New("it is stopped (state T), as a run that was killed could have left it")
+
+// running refuses a host on which a process is stopped.
+func (h *Host) running() error {
+	pids, err := h.PIDs()
+	if err != nil {
+		return err
+	}
+	var names, numbers []string
+	for _, pid := range pids {
+		threads, err := living([]int{pid}, nil)
+		if err != nil {
+			return err
+		}
+		if n := len(threads); n > 0 && stopped(threads) == n {
+			names, numbers = append(names, commandOf(pid)), append(numbers, strconv.Itoa(pid))
+		}
+	}
+	if len(numbers) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s there: %w; if no other run is at work on it, let it run on: sudo kill -CONT %s",
+		strings.Join(names, ", "), ErrStopped, strings.Join(numbers, " "))
 }
 
 // watch notices the end of a process that is not our child.

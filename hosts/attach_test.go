@@ -2,6 +2,7 @@ package hosts_test
 
 import (
 	"errors"
+	"fmt"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -41,8 +42,17 @@ func TestAttach(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := pause.Resume(); err != nil {
+	// A stopped one is refused by name, with the remedy, and left as it is.
+	_, _, err = hosts.Attach("stopped-node", started.PID(), own.Addr, log)
+	if remedy := fmt.Sprintf("kill -CONT %d", started.PID()); !errors.Is(err, hosts.ErrStopped) || !strings.Contains(err.Error(), "stopped-node") ||
+		!strings.Contains(err.Error(), remedy) {
+		t.Errorf("attached to a stopped process: %v", err)
+	}
+	if err := pause.Resume(); err != nil { // it tells if they ran meanwhile
 		t.Fatal(err)
+	}
+	if again, _, err := hosts.Attach("guest", started.PID(), own.Addr, log); err != nil || again.Close() != nil {
+		t.Errorf("attach once it runs on: %v", err)
 	}
 	if err := h.Close(); err != nil {
 		t.Fatal(err)

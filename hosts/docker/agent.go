@@ -48,7 +48,7 @@ func (s *scenario) startAgent(ctx context.Context, image string) (*agent, error)
 	}
 	c, err := s.engine.create(ctx, testcontainers.ContainerRequest{
 		Image: image, Name: "lockchaos-" + s.id + "-agent", Entrypoint: []string{agentProgram}, Cmd: s.Args,
-		Labels: map[string]string{labelOwner: s.engine.owner.String(), labelScenario: s.id},
+		Labels: map[string]string{labelOwner: s.engine.owner.String(), labelScenario: s.id, labelAgent: "1"},
 		Tmpfs:  map[string]string{agentData: "mode=0700", "/tmp": "mode=1777"},
 		ConfigModifier: func(c *container.Config) {
 			c.WorkingDir = "/"

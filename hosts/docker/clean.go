@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/containerd/errdefs"
+	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 )
 
@@ -25,9 +26,15 @@ const removeLimit = 30 * time.Second
 
 // Clean removes what runs left behind whose process is no more: containers, networks, and agents' images that no container uses. What belongs to
 // a living run is left, and with that its image.
+//
+// A dead run's agent may still be at work: it heals what was done to nodes, which can be a project's, and ends by itself. It is given the time that it
+// has for that before it is removed by force: killed, it would leave them stopped.
 func (e *Engine) Clean(ctx context.Context) (r Removed, err error) {
-	ctx, cancel := context.WithTimeout(ctx, removeLimit)
+	ctx, cancel := context.WithTimeout(ctx, agentGrace+removeLimit)
 	defer cancel()
+	if err := e.awaitAgents(ctx); err != nil {
+		return r, err
+	}
 	containers, err := e.client.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: labelled(labelOwner)})
 	if err != nil {
 		return r, fmt.Errorf("list what earlier runs left: %w", err)
@@ -72,6 +79,31 @@ func (e *Engine) Clean(ctx context.Context) (r Removed, err error) {
 	}
 	r.Images, err = e.removeAgents(ctx)
 	return r, err
+}
+
+// awaitAgents returns when no agent of a dead run is at work any more, or when those that are have had their time.
+func (e *Engine) awaitAgents(ctx context.Context) error {
+	agents, err := e.client.ContainerList(ctx, client.ContainerListOptions{Filters: labelled(labelAgent)}) // those that run
+	if err != nil {
+		return fmt.Errorf("look for agents of earlier runs: %w", err)
+	}
+	grace, cancel := context.WithTimeout(ctx, agentGrace)
+	defer cancel()
+	for _, a := range agents.Items {
+		if e.judge(a.Labels[labelOwner]) != dead {
+			continue
+		}
+		end := e.client.ContainerWait(grace, a.ID, client.ContainerWaitOptions{Condition: container.WaitConditionNotRunning})
+		select {
+		case <-end.Result:
+		case err := <-end.Error:
+			if err != nil && !errdefs.IsNotFound(err) && grace.Err() == nil {
+				return fmt.Errorf("wait for the agent %s of an earlier run, which may be healing: %w", a.ID[:12], err)
+			}
+		case <-grace.Done():
+		}
+	}
+	return ctx.Err()
 }
 
 // judge tells whether the process that a label names still lives.

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// The labels of what we make. labelOwner says which process it belongs to, labelScenario which of its scenarios; the agent's image is nobody's.
+// The labels of what we make. labelOwner says which process it belongs to, labelScenario which of its scenarios; labelAgent
+// marks an agent's container, and its image, which is nobody's.
 const (
 	labelOwner    = "lockchaos.owner"
 	labelScenario = "lockchaos.scenario"

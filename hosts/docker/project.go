@@ -201,7 +201,10 @@ func (e *Engine) findNodes(ctx context.Context, s *scenario) ([]*runningNode, er
 			return nil, fmt.Errorf("node %s: inspect its container: %w", n.Name, err)
 		}
 		state := c.Container.State
-		if state == nil || !state.Running || state.Paused {
+		if state != nil && state.Paused {
+			return nil, fmt.Errorf("node %s: the container of service %s is paused: docker-compose unpause %s", n.Name, m.service, m.service)
+		}
+		if state == nil || !state.Running {
 			return nil, fmt.Errorf("node %s: the container of service %s does not run: docker-compose up -d", n.Name, m.service)
 		}
 		r.pid, r.addr = state.Pid, s.addressIn(c.Container.NetworkSettings)

@@ -1,0 +1,34 @@
+package backends
+
+import (
+	"testing"
+	"time"
+)
+
+// TestQuestionsBecomeRarer: a node that is there at once is asked again soon, and one that takes long is asked ten times a second, not five hundred.
+func TestQuestionsBecomeRarer(t *testing.T) {
+	const startup = 27 * time.Second
+	questions, step := 0, firstStep
+	for waited := time.Duration(0); waited < startup; waited += step {
+		if next := longer(step); next < step || next > longestStep {
+			t.Fatalf("%v after %v", next, step)
+		}
+		step = longer(step)
+		questions++
+	}
+	if firstStep > 5*time.Millisecond || step != longestStep || questions > 300 {
+		t.Errorf("%d questions in %v, from %v to %v", questions, startup, firstStep, step)
+	}
+}
+
+// TestServicesThatStartSlowlyHaveTheTime: a limit of a service's own is longer than that of all.
+func TestServicesThatStartSlowlyHaveTheTime(t *testing.T) {
+	for _, k := range Kinds() {
+		if k.limit != 0 && k.limit <= startLimit {
+			t.Errorf("%s: %v", k.Name, k.limit)
+		}
+	}
+	if zookeeper.limit == 0 {
+		t.Error("three Java machines have no more time than a Redis")
+	}
+}
