@@ -197,16 +197,25 @@ type earlyLoss struct {
 	at int64
 }
 
+// of tells whether it is the loss of a grant whose acquire began at since. Without a token it can't be if it came before; one that came during the acquire is taken for the new
+// grant's, since a lock withdraws an older grant's event when that is given back.
+func (e earlyLoss) of(g clients.Grant, since int64) bool {
+	if e.Token == 0 {
+		return e.at >= since
+	}
+	return e.Token == g.Token
+}
+
 func (w *worker) tell(loss clients.Loss, grant, at int64) {
 	_ = w.send(reply{Event: eventLost, Key: loss.Key, Grant: grant, Error: loss.Why, From: at}) // the next answer will fail as well
 }
 
-// claim takes a new grant into the application's belief. If it has been lost meanwhile, that is told now.
-func (w *worker) claim(g clients.Grant, op int64) {
+// claim takes a new grant, whose acquire began at since, into the application's belief. If it has been lost meanwhile, that is told now.
+func (w *worker) claim(g clients.Grant, op, since int64) {
 	w.mu.Lock()
 	early, known := w.early[g.Key]
 	delete(w.early, g.Key)
-	lost := known && early.Token != 0 && early.Token == g.Token
+	lost := known && early.of(g, since)
 	w.grants[g.Key] = held{grant: g, op: op, lost: lost}
 	w.mu.Unlock()
 	if lost {
@@ -246,7 +255,7 @@ func (w *worker) acquire(ctx context.Context, c command) reply {
 	if g.HasValidFor {
 		r.ValidFor = &g.ValidFor
 	}
-	w.claim(g, c.Grant)
+	w.claim(g, c.Grant, r.Start)
 	return r
 }
 

@@ -17,6 +17,7 @@ import (
 // scripted is a lock whose lost-events the test decides; its tokens count up.
 type scripted struct {
 	token int64
+	bare  bool // the grants carry no token
 	lost  chan clients.Loss
 	gone  bool // renewals are refused
 	// before, if set, is called when a grant has been made and the application has not been given it yet.
@@ -27,6 +28,9 @@ func (s *scripted) Acquire(_ context.Context, key string) (clients.Grant, error)
 	s.token++
 	if s.before != nil {
 		s.before(s.token)
+	}
+	if s.bare {
+		return clients.Grant{Key: key}, nil
 	}
 	return clients.Grant{Key: key, Token: s.token}, nil
 }
@@ -184,6 +188,30 @@ func TestLossBeforeTheGrantIsKnown(t *testing.T) {
 	}
 	if len(a.said) != 1 || a.said[0].Grant != 5 {
 		t.Errorf("told of %+v", a.said)
+	}
+}
+
+// So it is for a lock without tokens, whose events tell only when they came: one from before the acquire is of an older grant.
+func TestLossWithoutTokenBeforeTheGrantIsKnown(t *testing.T) {
+	for _, during := range []bool{true, false} {
+		a := startApplication(t, true)
+		a.lock.bare = true
+		lose := func(int64) {
+			a.lock.lost <- clients.Loss{Key: "k0", Why: "at once"}
+			a.lock.lost <- clients.Loss{Key: "other", Why: "when this is taken, the one before is done"}
+		}
+		if during {
+			a.lock.before = lose
+		} else {
+			lose(0)
+		}
+		a.ok(command{Op: "acquire", Key: "k0", Grant: 5})
+		if r := a.ask(command{Op: "write", Key: "k0", Grant: 5, Value: 1}); r.Declined != during {
+			t.Errorf("lost during the acquire %t: %+v", during, r)
+		}
+		if told := len(a.said) == 1 && a.said[0].Grant == 5; told != during || len(a.said) > 1 {
+			t.Errorf("lost during the acquire %t: told of %+v", during, a.said)
+		}
 	}
 }
 

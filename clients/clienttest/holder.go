@@ -75,7 +75,7 @@ func hold(kind clients.Kind, o command) error {
 	if watcher != nil {
 		go func() {
 			for loss := range watcher.Lost() {
-				say("lost", loss.Key, loss.Why)
+				say("lost", loss.Token, loss.Key, loss.Why)
 			}
 		}()
 	}
@@ -227,6 +227,19 @@ func (h *holder) expectGrant() (token int64) {
 		h.s.Fatal(err)
 	}
 	return token
+}
+
+// expectLost waits for the lost-event of the grant, which names its token: one that names another is dropped by whoever reads it.
+func (h *holder) expectLost(token int64) {
+	h.s.Helper()
+	start := time.Now()
+	event := h.expect("lost")
+	if grace := time.Duration(h.s.kind.ClaimsFor(h.s.TTL).LostGrace); grace > 0 && time.Since(start) > grace+h.s.Slack/3 {
+		h.s.Errorf("told of the loss after %v, the lock claims %v", time.Since(start), grace)
+	}
+	if named, _, _ := strings.Cut(event, " "); named != strconv.FormatInt(token, 10) {
+		h.s.Errorf("the lost-event is of token %s, the grant's was %d: %s", named, token, event)
+	}
 }
 
 // expectNothing demands that no grant comes for a moment: the key is taken, under a lease that began at since.

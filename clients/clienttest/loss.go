@@ -46,7 +46,7 @@ func frozenHolder(s *suite) {
 	h.send("held")
 	h.expect("held")
 	h.signal(syscall.SIGSTOP)
-	g := s.acquire(b, key)
+	g, lost := s.acquire(b, key), token
 	s.tokenRises(&token, g)
 	h.signal(syscall.SIGCONT)
 	if h.holder {
@@ -54,11 +54,7 @@ func frozenHolder(s *suite) {
 		h.expect("not held")
 	}
 	if h.watcher {
-		start := time.Now()
-		h.expect("lost")
-		if grace := time.Duration(s.kind.ClaimsFor(s.TTL).LostGrace); grace > 0 && time.Since(start) > grace+s.Slack/3 {
-			s.Errorf("told of the loss after %v, the lock claims %v", time.Since(start), grace)
-		}
+		h.expectLost(lost)
 	}
 	// What the loser does now must not touch the new holder.
 	h.send("release")

@@ -5,7 +5,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
-	"time"
 
 	"github.com/lockchaos/lockchaos/clients"
 )
@@ -109,7 +108,7 @@ func crowding(s *suite) {
 func frozenPermit(s *suite) {
 	key := s.key()
 	h := s.startHolder(key)
-	h.expectGrant()
+	token := h.expectGrant()
 	h.send("held")
 	h.expect("held")
 	h.signal(syscall.SIGSTOP)
@@ -120,11 +119,7 @@ func frozenPermit(s *suite) {
 		h.expect("not held")
 	}
 	if h.watcher {
-		start := time.Now()
-		h.expect("lost")
-		if grace := time.Duration(s.kind.ClaimsFor(s.TTL).LostGrace); grace > 0 && time.Since(start) > grace+s.Slack/3 {
-			s.Errorf("told of the loss after %v, the lock claims %v", time.Since(start), grace)
-		}
+		h.expectLost(token)
 	}
 	h.send("release")
 	h.expect("released")

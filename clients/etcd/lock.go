@@ -109,7 +109,7 @@ func (l *lock) acquire(ctx context.Context, key string, attempt func(context.Con
 		h, in, err = attempt(ctx, key)
 		if err == nil {
 			// An earlier attempt of this call, if any, was about a key of a session that is over: it cannot have been this grant.
-			return clients.Grant{Key: key, Token: h.revision, Attempt: in.asked, First: in.asked, Enqueued: in.enqueued, Secret: h}, nil
+			return clients.Grant{Key: key, Token: h.token, Attempt: in.asked, First: in.asked, Enqueued: in.enqueued, Secret: h}, nil
 		}
 		if g.First == 0 && errors.Is(err, errOpen) {
 			g.First = start
@@ -159,11 +159,12 @@ func (l *lock) attempt(ctx context.Context, key string) (h *hold, in entry, err 
 		return nil, in, fmt.Errorf("%w: %w", errOpen, err)
 	}
 	h = &hold{lock: l, session: s, mutex: m, key: key, path: m.Key(), revision: revision(m)}
-	switch {
-	case h.revision == 0:
+	if h.revision == 0 {
 		l.giveUp(s)
 		return nil, in, fmt.Errorf("the library does not tell the create revision of %s: %w", h.path, errOpen)
-	case !s.add(h):
+	}
+	h.token = h.revision
+	if !s.add(h) {
 		l.giveUp(s)
 		return nil, in, fmt.Errorf("the session ended with the grant: %w", errOpen)
 	}

@@ -61,6 +61,7 @@ func (l *lockAPI) attempt(ctx context.Context, key string) (h *hold, in entry, e
 	if h.revision, err = l.createRevision(ctx, h.path); err != nil {
 		return nil, in, l.withdraw(ctx, s, err)
 	}
+	h.token = h.revision
 	if !s.add(h) {
 		l.giveUp(s)
 		return nil, in, fmt.Errorf("the session ended with the grant: %w", errOpen)

@@ -42,9 +42,7 @@ const semaphorePrefix = prefix + "semaphore/"
 
 // Acquire waits in the queue until ctx is done.
 func (l *semaphore) Acquire(ctx context.Context, key string) (clients.Grant, error) {
-	g, err := l.acquire(ctx, key, l.attempt)
-	g.Token = 0
-	return g, err
+	return l.acquire(ctx, key, l.attempt)
 }
 
 func (l *semaphore) attempt(ctx context.Context, key string) (h *hold, in entry, err error) {

@@ -34,6 +34,7 @@ type hold struct {
 	key      string             // of the lock
 	path     string             // of our key in the queue
 	revision int64              // that created it
+	token    int64              // of the grant: the revision, 0 for a semaphore
 }
 
 // openSession returns the client's session, a new one if there is none. The lease is granted within ctx; NewSession itself would wait
@@ -152,7 +153,7 @@ func (l *lock) revoke(ctx context.Context, s *session) error {
 // tell sends lost-events. A reader that is slow, or not there, holds nobody up.
 func (l *lock) tell(lost []*hold, why string) {
 	for _, h := range lost {
-		loss := clients.Loss{Key: h.key, Token: h.revision, Why: why}
+		loss := clients.Loss{Key: h.key, Token: h.token, Why: why}
 		select {
 		case l.lost <- loss:
 		default:
