@@ -9,8 +9,9 @@ import (
 // The property dead-grant: an acquire returned ok with a lease that had already run out: the library said that nothing was left of it, or the TTL
 // had passed since the attempt that succeeded.
 //
-// A stop between the library's last look at its clock and its return is nobody's fault, so a grant whose client any fault touched since the attempt is
-// not judged. A stall shorter than Header.Stall is not recorded, so what such a one could explain is not held against the lock either.
+// A stop between the library's last look at its clock and its return is nobody's fault, so a grant whose client an injected fault touched since the
+// attempt is not judged. What the machine itself stalled the client is taken off; a grant that is dead only with that time is inconclusive. A stall
+// shorter than Header.Stall is not recorded, so what such a one could explain is not held against the lock either.
 
 // judgeAlive judges a new grant.
 func (s *Sweep) judgeAlive(g *grant, o *op, e *history.Event) {
@@ -25,11 +26,21 @@ func (s *Sweep) judgeAlive(g *grant, o *op, e *history.Event) {
 		return
 	}
 	validFor := e.ValidFor
+	instant := spent && g.end-since <= ttl/2 // so little time passed that none of it explains that nothing was left
+	over := int64(0)                         // for how long the lease had been over
+	if e.Attempt != 0 {
+		over = g.end - e.Attempt - ttl
+	}
+	if spent {
+		over = max(over, -validFor)
+	}
 	s.putOff(since, func() {
-		if touched(s.clientSpans(g.client), since, g.end, anyFault) {
+		spans := s.clientSpans(g.client)
+		if touched(spans, since, g.end, injectedOnly) {
 			return
 		}
 		j := judgement{violated: true}
+		j.stallOnly = !instant && touched(spans, since, g.end, uninjectedOnly) && over-s.stalledFor(spans, since, g.end) <= stall
 		s.record(deadGrant, g.key, j, j, func(judgement) *Violation { return s.tellDead(g, since, spent, validFor) })
 	})
 }
@@ -40,8 +51,12 @@ func (s *Sweep) tellDead(g *grant, since int64, spent bool, validFor int64) *Vio
 	if spent {
 		v.Text = fmt.Sprintf("%s was granted %s at %s, and the library itself said that the grant was good for %s.", who(g), v.Key, seconds(g.end), seconds(validFor))
 	} else {
+		calm := "which nothing disturbed"
+		if touched(s.clientSpans(g.client), since, g.end, uninjectedOnly) {
+			calm = "whose stalls were too short to explain it"
+		}
 		v.Text = fmt.Sprintf("%s was granted %s at %s, %s after the attempt that took it had begun: the lease of %s was over before the client, "+
-			"which nothing disturbed, knew of it.", who(g), v.Key, seconds(g.end), seconds(g.end-since), seconds(s.header.TTL))
+			"%s, knew of it.", who(g), v.Key, seconds(g.end), seconds(g.end-since), seconds(s.header.TTL), calm)
 	}
 	return v
 }

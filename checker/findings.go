@@ -39,7 +39,7 @@ func (s *Sweep) decide(now int64) {
 // tally counts what was found on one key.
 type tally struct {
 	count     [propertyCount]int
-	stallOnly int // double-holds that only an uninjected stall explains
+	stallOnly [propertyCount]int // findings that only an uninjected stall explains
 	severity  Severity
 }
 
@@ -69,7 +69,7 @@ func (s *Sweep) record(property int, k *keyState, plain, trusting judgement, tel
 		t := &k.tally[reading]
 		switch {
 		case j.stallOnly:
-			t.stallOnly++
+			t.stallOnly[property]++
 		case j.violated:
 			t.count[property]++
 			t.severity = max(t.severity, j.severity)

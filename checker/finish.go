@@ -111,9 +111,14 @@ func (s *Sweep) notJudged(p int) string {
 
 // shownAbsent says whether what was recorded could show that a property holds, where no violation was found.
 func (s *Sweep) shownAbsent(p int) (Outcome, string) {
-	stalls := 0
+	conflicts, dead := 0, 0 // that only a stall explains
 	for _, k := range s.keys {
-		stalls += k.tally[s.reading(k)].stallOnly
+		for q, n := range k.tally[s.reading(k)].stallOnly {
+			if stallExcuses(q) {
+				conflicts += n
+			}
+		}
+		dead += k.tally[s.reading(k)].stallOnly[deadGrant]
 	}
 	switch p {
 	case stuckLock:
@@ -134,6 +139,10 @@ func (s *Sweep) shownAbsent(p int) (Outcome, string) {
 		if s.judged.leases == 0 {
 			return Inconclusive, "No grant told when the attempt that succeeded began."
 		}
+		if dead > 0 {
+			return Inconclusive, fmt.Sprintf("%s only after its lease, which a stall of this machine alone explains, not an injected fault.",
+				count(dead, "acquire returned", "acquires returned"))
+		}
 	case fifo:
 		if s.judged.enqueued == 0 {
 			return Inconclusive, "No grant told when its waiter was enqueued, although the lock declares to be fair."
@@ -141,14 +150,14 @@ func (s *Sweep) shownAbsent(p int) (Outcome, string) {
 	case herd:
 		return s.herdOutcome()
 	}
-	if stalls > 0 && stallExcuses(p) {
+	if conflicts > 0 && stallExcuses(p) {
 		return Inconclusive, fmt.Sprintf("%s that only a stall of this machine explains, not an injected fault.",
-			count(stalls, "conflict was", "conflicts were"))
+			count(conflicts, "conflict was", "conflicts were"))
 	}
 	return Pass, ""
 }
 
-// stallExcuses tells whether a stall of this machine can be all that explains a violation of the property.
+// stallExcuses tells whether a stall of this machine can be all that explains a conflict of two holds that violates the property.
 func stallExcuses(p int) bool {
 	return p == mutualExclusion || p == unfencedWrite || p == lostUpdate || p == duplicateEffect
 }

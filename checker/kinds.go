@@ -58,16 +58,20 @@ func (s *Sweep) onlyStalled(a *grant, act int64) bool {
 	if a.promise == 0 || a.promise == forever {
 		return true
 	}
-	stalled := int64(0)
-	for _, spans := range [2][]span{s.clientSpans(a.client), s.service} {
-		for _, sp := range spans {
-			if !sp.injected && sp.from <= act && sp.to >= a.earliest {
-				// A stall is measured from heartbeat to heartbeat, so either end may lie up to one threshold off.
-				stalled += min(sp.to, act) - max(sp.from, a.earliest) + 2*s.header.Stall
-			}
+	stalled := s.stalledFor(s.clientSpans(a.client), a.earliest, act) + s.stalledFor(s.service, a.earliest, act)
+	return act-stalled < a.promise
+}
+
+// stalledFor is for how long uninjected stalls may have lasted between two instants, all added up. A stall is measured from heartbeat to heartbeat, so
+// either end may lie up to one threshold off.
+func (s *Sweep) stalledFor(spans []span, from, to int64) int64 {
+	sum := int64(0)
+	for _, sp := range spans {
+		if !sp.injected && sp.from <= to && sp.to >= from {
+			sum += min(sp.to, to) - max(sp.from, from) + 2*s.header.Stall
 		}
 	}
-	return act-stalled < a.promise
+	return sum
 }
 
 // deaf tells that the application trusts its acquire and hears no news of a loss. That it went on after such news is then the workload's doing; what

@@ -24,7 +24,11 @@ func (s *Sweep) judgeBase(k *keyState, w writer, o *op) {
 	s.putOff(min(g.earliest, other.g.earliest), func() {
 		j := judgement{violated: true, severity: Corrupting}
 		a, b := inOrder(g, other.g, s.tokens)
-		j.stallOnly = s.exclusive && s.stallExplains(a, b, w.at)
+		did := w.at
+		if a == other.g { // the earlier grant's late write slipped in between; what became of its client after that explains nothing
+			did = other.at
+		}
+		j.stallOnly = s.exclusive && s.stallExplains(a, b, did)
 		s.record(lostUpdate, k, j, j, func(judgement) *Violation { return s.tellLost(k, w, other, base, baseOp) })
 	})
 }

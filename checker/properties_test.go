@@ -105,6 +105,10 @@ var outcomes = []judged{
 		each: inconclusive(MutualExclusion, UnfencedWrite, LostUpdate)},
 	{name: "an injected pause explains it", lock: plainLock(), text: stalled("pause"), outcome: Violated,
 		each: map[string]Outcome{MutualExclusion: Violated, UnfencedWrite: Violated, LostUpdate: Violated}},
+	{name: "only a stall explains a late write between the later one's read and write", lock: plainLock(), text: between("stall"), outcome: Inconclusive, reason: "stall",
+		each: inconclusive(MutualExclusion, UnfencedWrite, LostUpdate)},
+	{name: "an injected pause explains such a write", lock: plainLock(), text: between("pause"), outcome: Violated,
+		each: map[string]Outcome{MutualExclusion: Violated, LostUpdate: Violated}},
 	{name: "a stall, but too slow without it", lock: plainLock(), outcome: Violated, each: map[string]Outcome{MutualExclusion: Violated}, text: `
 		A acquire [0,1]
 		stall A   [10,70]
@@ -156,6 +160,21 @@ func stalled(how string) string {
 		B write   [710,711]
 		B release [712,713]
 		A release [714,715] notheld` + probeText
+}
+
+// between is the story of a late write that slips between the later holder's read and write; its client is killed soon after it.
+func between(how string) string {
+	return `
+		A acquire [0,1]
+		A read    [2,3]
+		` + how + ` A   [10,700]
+		B acquire [600,601]
+		B read    [602,603]
+		A write   [701,702]
+		kill A    [720,721]
+		A exit    [722]
+		B write   [740,741]
+		B release [742,743]` + probeText
 }
 
 // deafLock is a lock by session under an application that trusts its acquire.

@@ -199,6 +199,16 @@ func TestClaims(t *testing.T) {
 	if text := indexOf(t, survivor); strings.Contains(text, every) || !strings.Contains(text, "Not so etcd-lease") {
 		t.Error("a lock that held is counted among those that fell")
 	}
+	nodes := stories()
+	nodes.Scenarios[4].Fault, nodes.Scenarios[5].Fault = "pause-nodes:3", "pause-redis-2"
+	if text := indexOf(t, nodes); !strings.Contains(text, "etcd-lease lets two clients in when nodes of the lock service are frozen.") {
+		t.Error("a frozen node is told as a frozen holder")
+	}
+	some := stories()
+	some.Scenarios[5].Verdict = some.Scenarios[0].Verdict
+	if text := indexOf(t, some); strings.Contains(text, every) || !strings.Contains(text, "Some runs of etcd-lease do so too.") {
+		t.Error("a lock that sometimes lets two in is passed over")
+	}
 	silent := stories()
 	silent.Scenarios[4].Skipped, silent.Scenarios[5].Verdict = "no etcd", checker.Verdict{}
 	if text := indexOf(t, silent); strings.Contains(text, every) || strings.Contains(text, whole) {

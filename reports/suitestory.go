@@ -128,17 +128,31 @@ type family struct {
 	partial bool
 }
 
-// families groups the judged scenarios with a fault by its sort: all that freeze a client are one.
+// The families of all faults that freeze a client that holds the lock, and of all that freeze nodes of the lock service.
+const (
+	familyPause      = "pause"
+	familyPauseNodes = "pause-nodes"
+)
+
+// familyOf is the family of a planned fault, by its kind and target.
+func familyOf(fault string) string {
+	switch {
+	case fault == "pause-holder" || fault == "pause-after-check":
+		return familyPause
+	case strings.HasPrefix(fault, "pause-"):
+		return familyPauseNodes
+	}
+	return fault
+}
+
+// families groups the judged scenarios with a fault by its family.
 func (s Suite) families() []family {
 	var out []family
 	for _, x := range s.Scenarios {
 		if isQuiet(x.Fault) {
 			continue
 		}
-		sort := x.Fault
-		if strings.HasPrefix(sort, "pause-") {
-			sort = "pause"
-		}
+		sort := familyOf(x.Fault)
 		i := slices.IndexFunc(out, func(f family) bool { return f.fault == sort })
 		if i < 0 {
 			out = append(out, family{fault: sort})
@@ -155,7 +169,7 @@ func (s Suite) families() []family {
 
 // sentence says which locks let two clients in under the fault.
 func (f family) sentence() string {
-	var locks, always, never []string
+	var locks, always, sometimes, never []string
 	for _, x := range f.runs {
 		name := clip(x.Lock, clipName)
 		if slices.Contains(locks, name) {
@@ -175,6 +189,8 @@ func (f family) sentence() string {
 			always = append(always, name)
 		} else if hits == 0 {
 			never = append(never, name)
+		} else {
+			sometimes = append(sometimes, name)
 		}
 	}
 	when := f.when()
@@ -190,11 +206,11 @@ func (f family) sentence() string {
 	case len(never) == len(locks):
 		return "No lock let two clients in " + when + "."
 	case len(always) == 1:
-		return always[0] + " lets two clients in " + when + "." + others(never)
+		return always[0] + " lets two clients in " + when + "." + atTimes(sometimes) + others(never)
 	case len(always) > 1:
-		return named(always, len(locks)) + " let two clients in " + strings.Replace(when, "its holder", "their holder", 1) + "." + others(never)
+		return named(always, len(locks)) + " let two clients in " + strings.Replace(when, "its holder", "their holder", 1) + "." + atTimes(sometimes) + others(never)
 	}
-	return "Some runs let two clients in " + when + "." + others(never)
+	return "Some runs of " + named(sometimes, len(locks)) + " let two clients in " + when + "." + others(never)
 }
 
 // fewNames is how many locks a sentence names; of more it says how many.
@@ -205,6 +221,17 @@ func named(locks []string, of int) string {
 		return list(locks)
 	}
 	return grouped(len(locks)) + " of " + plural(of, "lock")
+}
+
+// atTimes names the locks that let two clients in in some of their runs.
+func atTimes(sometimes []string) string {
+	if len(sometimes) == 0 {
+		return ""
+	}
+	if len(sometimes) > fewNames {
+		return " Some runs of " + grouped(len(sometimes)) + " others do so too."
+	}
+	return " Some runs of " + list(sometimes) + " do so too."
 }
 
 func others(never []string) string {
@@ -220,7 +247,9 @@ func others(never []string) string {
 // when says under what; "past its lease" only where the verdicts say that every double-hold kept is a lease-overrun.
 func (f family) when() string {
 	switch f.fault {
-	case "pause":
+	case familyPause:
+	case familyPauseNodes:
+		return "when nodes of the lock service are frozen"
 	case "kill-holder":
 		return "when its holder is killed"
 	default:
