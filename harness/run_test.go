@@ -204,7 +204,7 @@ func interrupted(t *testing.T, f scenarios.Fault) {
 	h, err := runsIn(t, ctx, dir, redis.Setnx, p, func(Progress) {
 		text, _ := os.ReadFile(filepath.Join(dir, "history.jsonl"))
 		// Not any fault: on a busy machine a stall may come first.
-		if strings.Contains(string(text), `"kind":"pause","phase":"begin"`) {
+		if strings.Contains(string(text), `"kind":"`+f.Kind+`","phase":"begin"`) {
 			cancel(interrupt)
 		}
 	})
