@@ -140,7 +140,7 @@ func (s *Sweep) shownAbsent(p int) (Outcome, string) {
 			return Inconclusive, "No grant told when the attempt that succeeded began."
 		}
 		if dead > 0 {
-			return Inconclusive, fmt.Sprintf("%s only after its lease, which a stall of this machine alone explains, not an injected fault.",
+			return Inconclusive, fmt.Sprintf("%s only after the lease, which a stall of this machine alone explains, not an injected fault.",
 				count(dead, "acquire returned", "acquires returned"))
 		}
 	case fifo:

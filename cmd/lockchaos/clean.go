@@ -14,7 +14,12 @@ func cleanCommand() *cobra.Command {
 		Short: "Remove whatever an earlier docker run left behind",
 		Long: `Removes the containers and networks of docker runs whose process is no more, and the images of agents of other versions. What
 belongs to a living run is left. Every docker run begins with the same; the local runtime leaves nothing behind.`,
-		Args: cobra.NoArgs,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usage(fmt.Errorf("clean takes no argument, and got %q", args[0]))
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			out := cmd.OutOrStdout()
 			engine, err := docker.Connect(cmd.Context())

@@ -38,7 +38,11 @@ func (f figures) print(w io.Writer, first, whole time.Duration) {
 		parts = append(parts, fmt.Sprintf("first violation shown after %.1f s", first.Seconds()))
 	}
 	for _, s := range f {
-		text := fmt.Sprintf("%s and clients ready in %.2f s", s.service, s.fastest.Seconds())
+		what := s.service + " and clients"
+		if s.service == "" {
+			what = "clients without a lock service"
+		}
+		text := fmt.Sprintf("%s ready in %.2f s", what, s.fastest.Seconds())
 		if slow := fmt.Sprintf("%.2f s", s.slowest.Seconds()); !strings.HasSuffix(text, slow) {
 			text = strings.TrimSuffix(text, " s") + " to " + slow
 		}

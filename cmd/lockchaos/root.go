@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -113,7 +114,7 @@ func suggest(word string, known []string) string {
 		switch d := distance(word, k); {
 		case d < best:
 			best, near = d, []string{k}
-		case d == best:
+		case d == best && !slices.Contains(near, k): // a scenario may stand in several suites
 			near = append(near, k)
 		}
 	}

@@ -23,14 +23,16 @@ type runFlags struct {
 	runtime  string
 	seed     uint64
 	duration time.Duration
-	parallel int
-	out      string
-	plan     string
-	scale    string
-	noExpect bool
-	images   []string
-	project  string
-	nodes    []string
+	// durationGiven: 0 is no length, and not the default of a flag that was given.
+	durationGiven bool
+	parallel      int
+	out           string
+	plan          string
+	scale         string
+	noExpect      bool
+	images        []string
+	project       string
+	nodes         []string
 }
 
 // The scales of `--scale`.
@@ -61,6 +63,7 @@ properties alone decide: any that is violated makes the exit status 1.`,
 			if !cmd.Flags().Changed("seed") {
 				f.seed = rand.Uint64N(1_000_000)
 			}
+			f.durationGiven = cmd.Flags().Changed("duration")
 			return runSuite(cmd.Context(), cmd, args, f)
 		},
 	}
@@ -91,8 +94,8 @@ func (f runFlags) plans(words []string) (name, about string, plans []scenarios.P
 	if f.parallel < 1 {
 		return "", "", nil, usage(fmt.Errorf("--parallel %d: at least one scenario must run", f.parallel))
 	}
-	if f.duration < 0 {
-		return "", "", nil, usage(fmt.Errorf("--duration %v: it cannot be negative", f.duration))
+	if f.durationGiven && f.duration <= 0 {
+		return "", "", nil, usage(fmt.Errorf("--duration %v: a workload must last longer than 0", f.duration))
 	}
 	if f.scale != scaleTest && f.scale != scaleReal {
 		return "", "", nil, usage(fmt.Errorf("unknown --scale %q: test or real", f.scale))
