@@ -70,6 +70,7 @@ var tests = []test{
 	{"a killed holder's lock expires", killedHolder, each},
 	{"a frozen holder's lock expires, and it learns of it", frozenHolder, exclusive},
 	{"a frozen holder's permit expires, and it learns of it", frozenPermit, shared},
+	{"a frozen waiter is granted only what it holds", frozenWaiter, each},
 	{"a frozen service is an open question", frozenService, each},
 	{"a context that is over ends every call", overContext, each},
 	{"close gives everything up", closing, each},

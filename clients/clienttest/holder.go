@@ -245,12 +245,20 @@ func (h *holder) expectLost(token int64) {
 // expectNothing demands that no grant comes for a moment: the key is taken, under a lease that began at since.
 func (h *holder) expectNothing(since int64) {
 	h.s.Helper()
+	if line := h.grantWithin(brief / 5); line != "" {
+		h.s.overtaken(since)
+		h.s.Errorf("the holder said %q while another held the key", line)
+	}
+}
+
+// grantWithin returns what the holder says within a moment, "" if that is nothing, or a lost-event.
+func (h *holder) grantWithin(moment time.Duration) string {
 	select {
 	case line := <-h.lines:
 		if !strings.HasPrefix(line, "lost") {
-			h.s.overtaken(since)
-			h.s.Errorf("the holder said %q while another held the key", line)
+			return line
 		}
-	case <-time.After(brief / 5): // nothing else can show that nothing comes
+	case <-time.After(moment): // nothing else can show that nothing comes
 	}
+	return ""
 }

@@ -91,17 +91,21 @@ func (l *semaphore) await(ctx context.Context, dir string, h *hold) error {
 		if !ours {
 			return concurrency.ErrSessionExpired
 		}
-		if granted, err := l.watch(ctx, dir, reply.Header.Revision+1, h, ahead); granted || err != nil {
+		if len(ahead) < permits {
+			return nil
+		}
+		granted, err := l.watch(ctx, dir, reply.Header.Revision+1, h, ahead)
+		if err != nil {
 			return err
+		}
+		if granted {
+			return l.stands(ctx, h)
 		}
 	}
 }
 
 // watch takes keys that go from those ahead. granted false without an error: the watch ended, and the keys must be read again.
 func (l *semaphore) watch(ctx context.Context, dir string, from int64, h *hold, ahead map[string]bool) (granted bool, err error) {
-	if len(ahead) < permits {
-		return true, nil
-	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	gone := l.client.Watch(clientv3.WithRequireLeader(ctx), dir, clientv3.WithPrefix(), clientv3.WithRev(from), clientv3.WithFilterPut())
@@ -129,6 +133,19 @@ func (l *semaphore) watch(ctx context.Context, dir string, from int64, h *hold, 
 			}
 		}
 	}
+}
+
+// stands asks, as of now, whether our key is still there. What the watch told may be old: a client that was frozen reads first that others went, though its own
+// lease expired after them.
+func (l *semaphore) stands(ctx context.Context, h *hold) error {
+	reply, err := l.client.Get(ctx, h.path)
+	if err != nil {
+		return err
+	}
+	if len(reply.Kvs) == 0 || reply.Kvs[0].CreateRevision != h.revision {
+		return concurrency.ErrSessionExpired
+	}
+	return nil
 }
 
 // leave takes our key out of the queue, and says what became of the wait: busy if the caller ran out of time and nothing is left.
