@@ -256,7 +256,7 @@ func (r *record) pairLede(t *story) prose {
 // aftermath says what the client did once it went on.
 func (r *record) aftermath(p prose, t *story) prose {
 	switch {
-	case len(t.stale) > 0 && t.lostUpdate:
+	case len(t.stale) > 0 && t.lostUpdate && r.overwrote(t):
 		return p.t(", and overwrote the work of " + client(t.b.client) + r.fallen(t) + ".")
 	case len(t.stale) > 0:
 		return p.t(", and the store took its stale write" + r.fallen(t) + ".")
@@ -267,6 +267,15 @@ func (r *record) aftermath(p prose, t *story) prose {
 		return p.t(", but the store refused its write.")
 	}
 	return p.t(".")
+}
+
+// overwrote tells whether a stale write of the earlier holder replaced one of the later. (The other way round the later one overwrote what it had
+// not seen, which is a lost update too.)
+func (r *record) overwrote(t *story) bool {
+	return slices.ContainsFunc(t.stale, func(o *op) bool {
+		replaced := r.replacedBy(o)
+		return replaced != nil && replaced.client == t.b.client
+	})
 }
 
 // fallen says what the stale write did to the counter, where that is known.
