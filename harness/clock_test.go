@@ -21,12 +21,16 @@ func clockFault(kind, target, clock string, by time.Duration) scenarios.Fault {
 // underClocks runs a lock whose holders work for long under a fault of clocks.
 func underClocks(t *testing.T, kind clients.Kind, f scenarios.Fault, ttl time.Duration) *history.History {
 	t.Helper()
+	return carried(t, kind, clockPlan(kind, f, ttl))
+}
+
+func clockPlan(kind clients.Kind, f scenarios.Fault, ttl time.Duration) scenarios.Plan {
 	p := faulty(kind.Name, f)
 	s := &p.Scenario
 	s.TTL, s.Duration = scenarios.Duration(ttl), scenarios.Duration(3*time.Second)
 	s.Workload.Think = scenarios.Range{Min: scenarios.Duration(150 * time.Millisecond), Max: scenarios.Duration(300 * time.Millisecond)}
 	s.Workload.AcquireTimeout, s.Workload.OpTimeout = scenarios.Duration(15*time.Second), scenarios.Duration(15*time.Second)
-	return carried(t, kind, p)
+	return p
 }
 
 // Redis ends leases by its wall clock: a jump ends one before its time, and the judge says that it was the lock's fault under this one.
@@ -66,7 +70,11 @@ func TestWallClocksDoNotHurtEtcd(t *testing.T) {
 
 // A jump of the monotonic clocks ends every lease.
 func TestMonotonicClocksEndLeasesOfEtcd(t *testing.T) {
-	h := underClocks(t, etcd.Lease, clockFault("clock-jump", "nodes:3", "mono", time.Minute), time.Second)
+	p := clockPlan(etcd.Lease, clockFault("clock-jump", "nodes:3", "mono", time.Minute), time.Second)
+	// The server looks for expired leases every half second, and the client hears of it with its next heartbeat, a third of the TTL later: only
+	// who still works by then can lose a lease.
+	p.Scenario.Workload.Think = scenarios.Range{Min: scenarios.Duration(1500 * time.Millisecond), Max: scenarios.Duration(1500 * time.Millisecond)}
+	h := carried(t, etcd.Lease, p)
 	proven(t, h, "etcd-1, process ", "monotonic +")
 	lost := 0
 	for i := range h.Events {
