@@ -117,7 +117,7 @@ func (l *lock) acquire(ctx context.Context, key string, attempt func(context.Con
 		if errors.Is(err, clients.ErrBusy) {
 			break
 		}
-		wait(ctx, retryPause)
+		_ = clients.Wait(ctx, retryPause)
 	}
 	if g.First != 0 && errors.Is(err, clients.ErrBusy) {
 		err = errOpen // busy now, but an earlier attempt of this call may still be in the queue
@@ -282,12 +282,3 @@ func (l *lock) Close(ctx context.Context) error {
 }
 
 func (l *lock) nodes() string { return strings.Join(l.client.Endpoints(), ",") }
-
-func wait(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
-	}
-}

@@ -117,7 +117,7 @@ func (l *semaphore) watch(ctx context.Context, dir string, from int64, h *hold, 
 			return false, concurrency.ErrSessionExpired
 		case reply, ok := <-gone:
 			if !ok || reply.Err() != nil {
-				wait(ctx, retryPause)
+				_ = clients.Wait(ctx, retryPause)
 				return false, ctx.Err()
 			}
 			for _, e := range reply.Events {

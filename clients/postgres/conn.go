@@ -135,7 +135,7 @@ func (p *pool) make(ctx context.Context, c *pgx.Conn) error {
 		if !is(err, duplicateTable, uniqueViolation, lockNotAvailable) {
 			return err
 		}
-		if err := wait(ctx, retryPause); err != nil {
+		if err := clients.Wait(ctx, retryPause); err != nil {
 			return err
 		}
 	}
@@ -224,16 +224,4 @@ func opened(err error) error {
 		return err
 	}
 	return fmt.Errorf("%w: %w", errOpen, err)
-}
-
-// wait waits a moment, or until the context ends, which is an error.
-func wait(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

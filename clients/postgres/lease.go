@@ -93,7 +93,7 @@ func (l *lease) Acquire(ctx context.Context, key string) (clients.Grant, error) 
 		if errors.Is(err, errClosed) {
 			return g, fmt.Errorf("acquire %q from PostgreSQL at %s: %w", key, l.at(), err)
 		}
-		_ = wait(ctx, leasePause/2+time.Duration(l.jitter.Int64N(int64(leasePause)))) // the loop looks at ctx
+		_ = clients.Wait(ctx, leasePause/2+time.Duration(l.jitter.Int64N(int64(leasePause)))) // the loop looks at ctx
 	}
 	return g, fmt.Errorf("acquire %q from PostgreSQL at %s: %w", key, l.at(), outOfTime(ctx, g, busy, err))
 }

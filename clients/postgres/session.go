@@ -66,7 +66,7 @@ func (l *sessionLock) Acquire(ctx context.Context, key string) (clients.Grant, e
 		case errors.Is(err, errClosed):
 			return g, fmt.Errorf("acquire %q from PostgreSQL at %s: %w", key, l.at(), err)
 		default:
-			_ = wait(ctx, retryPause) // the loop looks at ctx
+			_ = clients.Wait(ctx, retryPause) // the loop looks at ctx
 		}
 	}
 	return g, fmt.Errorf("acquire %q from PostgreSQL at %s: %w", key, l.at(), outOfTime(ctx, g, busy, err))

@@ -115,7 +115,7 @@ func (l *lock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 		case last != nil && g.First == 0 && !redisconn.NotSent(last):
 			g.First = start
 		}
-		wait(ctx, pause())
+		_ = clients.Wait(ctx, pause())
 	}
 	return l.giveUp(ctx, r, clients.Grant{Key: key, First: g.First}, asked, last)
 }
@@ -230,15 +230,6 @@ func (l *lock) pauses() func() time.Duration {
 		d := limit/2 + time.Duration(l.jitter.Int64N(int64(limit/2)))
 		limit *= 2
 		return d
-	}
-}
-
-func wait(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
 	}
 }
 

@@ -98,7 +98,7 @@ func (c *consumer) Acquire(ctx context.Context, key string) (clients.Grant, erro
 		if g.First == 0 {
 			g.First = start
 		}
-		wait(ctx, listen/4)
+		_ = clients.Wait(ctx, listen/4)
 	}
 	if g.First != 0 && errors.Is(err, clients.ErrBusy) {
 		err = errors.New("there is no job now, and an earlier request was not answered")

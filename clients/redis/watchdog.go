@@ -120,7 +120,7 @@ func (w *watchdog) renew(ctx context.Context, key string, s secret) (why string)
 	var last error // of the renewals since the last confirmed one
 	expiry, next := s.since.Add(w.ttl), s.since.Add(w.ttl/3)
 	for {
-		wait(ctx, time.Until(next))
+		_ = clients.Wait(ctx, time.Until(next))
 		began := time.Now()
 		switch {
 		case ctx.Err() != nil:

@@ -103,7 +103,7 @@ func (l *lock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 			refused.First = start
 		}
 		// Clients that got a part of the servers each must not come back in step.
-		wait(ctx, time.Duration(l.jitter.Int64N(int64(limit)))+time.Millisecond)
+		_ = clients.Wait(ctx, time.Duration(l.jitter.Int64N(int64(limit)))+time.Millisecond)
 	}
 	if refused.First != 0 && errors.Is(err, clients.ErrBusy) {
 		err = fmt.Errorf("another has the key, and an earlier attempt was not answered; it may hold keys until their TTL of %v ends", l.ttl)
@@ -225,13 +225,4 @@ func (l *lock) addrs() string {
 		addrs = append(addrs, n.addr)
 	}
 	return strings.Join(addrs, ",")
-}
-
-func wait(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
-	}
 }

@@ -54,7 +54,7 @@ func (l *gozk) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 		if errors.Is(err, clients.ErrBusy) || errors.Is(err, errClosed) {
 			break
 		}
-		wait(ctx, retryPause)
+		_ = clients.Wait(ctx, retryPause)
 	}
 	if g.First != 0 && errors.Is(err, clients.ErrBusy) {
 		err = errOpen

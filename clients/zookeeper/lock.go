@@ -73,7 +73,7 @@ func (l *lock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 		if errors.Is(err, clients.ErrBusy) || errors.Is(err, errClosed) {
 			break
 		}
-		wait(ctx, retryPause)
+		_ = clients.Wait(ctx, retryPause)
 	}
 	if g.First != 0 && errors.Is(err, clients.ErrBusy) {
 		err = errOpen // busy now, but an earlier attempt of this call may still be in the queue
@@ -258,13 +258,4 @@ func (l *lock) Held(ctx context.Context, g clients.Grant) error {
 		return fmt.Errorf("%q: its session has ended: %w", g.Key, clients.ErrNotHeld)
 	}
 	return nil
-}
-
-func wait(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
-	}
 }
