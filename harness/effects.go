@@ -3,6 +3,7 @@ package harness
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/lockchaos/lockchaos/history"
@@ -18,16 +19,36 @@ func FaultSpec(f scenarios.Fault) nemesis.Spec {
 		Clock: nemesis.Clock(f.Clock), By: f.By.Std(), Rate: f.Rate, Period: f.Period.Std()}
 }
 
-// victims are those whom a fault strikes: a client, or nodes.
+// one is a fault of a strike, with the random numbers that say whom it hits.
+type one struct {
+	spec nemesis.Spec
+	rng  *rand.Rand
+}
+
+// victims are those whom a fault strikes: clients, or nodes.
 type victims struct {
-	client *hosts.Process // nil: nodes are struck
-	nodes  []nemesis.Place
+	clients []victim // none: nodes are struck
+	nodes   []nemesis.Place
+}
+
+// victim is a client with its process.
+type victim struct {
+	number int32
+	proc   *hosts.Process
+}
+
+// procs are the clients' processes.
+func (v victims) procs() (all []*hosts.Process) {
+	for _, c := range v.clients {
+		all = append(all, c.proc)
+	}
+	return all
 }
 
 // names are those of the hosts.
 func (v victims) names() (names []string) {
-	if v.client != nil {
-		return []string{v.client.Host().Name}
+	for _, c := range v.clients {
+		names = append(names, c.proc.Host().Name)
 	}
 	for _, n := range v.nodes {
 		names = append(names, n.Name)
@@ -37,8 +58,8 @@ func (v victims) names() (names []string) {
 
 // subjects are those whose clocks a fault changes.
 func (v victims) subjects() (all []nemesis.Subject) {
-	if v.client != nil {
-		return []nemesis.Subject{{Name: v.client.Host().Name, PIDs: v.client.Group}}
+	for _, c := range v.clients {
+		all = append(all, nemesis.Subject{Name: c.proc.Host().Name, PIDs: c.proc.Group})
 	}
 	for _, n := range v.nodes {
 		all = append(all, nemesis.Subject{Name: n.Name, PIDs: n.Host.PIDs})
@@ -46,25 +67,32 @@ func (v victims) subjects() (all []nemesis.Subject) {
 	return all
 }
 
-// victims chooses whom the fault strikes.
-func (d *director) victims(f *aimed, client int32) (v victims, err error) {
-	if f.aim.Target.Client() {
+// victims finds the processes of the clients that were taken, or chooses the nodes. What strikes together strikes the same.
+func (d *director) victims(h *hit) (v victims, err error) {
+	if h.strike.Target.Client() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		return victims{client: d.procs[client]}, nil
+		for _, c := range h.clients() {
+			v.clients = append(v.clients, victim{c, d.procs[c]})
+		}
+		return v, nil
 	}
-	names, err := f.aim.Target.Nodes(d.nodeNames(), f.rng)
+	if h.nodes == nil {
+		if h.nodes, err = h.strike.Target.Nodes(d.nodeNames(), h.draws); err != nil {
+			return v, err
+		}
+	}
 	for _, n := range d.nodes {
-		if slices.Contains(names, n.Name) {
+		if slices.Contains(h.nodes, n.Name) {
 			v.nodes = append(v.nodes, n)
 		}
 	}
-	return v, err
+	return v, nil
 }
 
 // effect puts a fault that lasts into effect.
-func (d *director) effect(ctx context.Context, f *aimed, id int, v victims) (nemesis.InEffect, error) {
-	switch f.plan.Kind {
+func (d *director) effect(ctx context.Context, f *one, id int, v victims) (nemesis.InEffect, error) {
+	switch f.spec.Kind {
 	case nemesis.KindPause:
 		return pauseOf(ctx, v)
 	case nemesis.KindPartition:
@@ -72,15 +100,15 @@ func (d *director) effect(ctx context.Context, f *aimed, id int, v victims) (nem
 	case nemesis.KindClockJump, nemesis.KindClockRate, nemesis.KindClockStrobe:
 		return nemesis.SkewClocks(ctx, f.spec, v.subjects()...)
 	}
-	return nil, fmt.Errorf("nobody knows how to inject a %s", f.plan.Kind)
+	return nil, fmt.Errorf("nobody knows how to inject a %s", f.spec.Kind)
 }
 
 // tag names a fault in the packet filters.
 func tag(id int) string { return fmt.Sprintf("fault-%d", id) }
 
 func pauseOf(ctx context.Context, v victims) (*nemesis.Pause, error) {
-	if v.client != nil {
-		return nemesis.StartPause(ctx, v.client)
+	if len(v.clients) > 0 {
+		return nemesis.StartPause(ctx, v.procs()...)
 	}
 	var chosen []*hosts.Host
 	for _, n := range v.nodes {
@@ -90,7 +118,7 @@ func pauseOf(ctx context.Context, v victims) (*nemesis.Pause, error) {
 }
 
 // touched says in the history whom a fault touches: the judge excuses nobody else, and holds nobody to a promise whom it touched.
-func touched(info *history.FaultInfo, s nemesis.Spec, client int32) {
+func touched(info *history.FaultInfo, s nemesis.Spec, clients []int32) {
 	if !s.Target.Client() {
 		info.Service = true
 		return
@@ -99,6 +127,6 @@ func touched(info *history.FaultInfo, s nemesis.Spec, client int32) {
 		info.Store = s.HitsStore()
 	}
 	if !s.OnLinks() || s.HitsLock() {
-		info.Clients = []int32{client}
+		info.Clients = clients
 	}
 }

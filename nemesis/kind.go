@@ -33,6 +33,8 @@ type Kind struct {
 	// Nodes tells whether it can strike nodes too, not only clients.
 	Nodes bool
 	Needs Need
+	// stops tells that processes are stopped while it lasts; alone that no other fault can strike together with it.
+	stops, alone bool
 	// takes are the fields of a Spec that it takes beside kind and aim.
 	takes []string
 	// check tells whether those make sense; nil: there is nothing to say.
@@ -42,9 +44,9 @@ type Kind struct {
 // Kinds lists every kind of fault.
 func Kinds() []Kind {
 	return []Kind{
-		{Name: KindPause, Nodes: true, Needs: NeedsNothing, About: "stops every thread of a client's process group, or of all that runs on a node's host (SIGSTOP), " +
+		{Name: KindPause, Nodes: true, Needs: NeedsNothing, stops: true, About: "stops every thread of a client's process group, or of all that runs on a node's host (SIGSTOP), " +
 			"as a stop-the-world collection or a suspended virtual machine does"},
-		{Name: KindKill, Needs: NeedsNothing, About: "kills a client's process group (SIGKILL); a fresh process takes its place"},
+		{Name: KindKill, Needs: NeedsNothing, alone: true, About: "kills a client's process group (SIGKILL); a fresh process takes its place"},
 		{Name: KindPartition, Nodes: true, Needs: NeedsFilter, takes: []string{"peers", "way", "shape"}, check: checkPartition,
 			About: "cuts a client or nodes from their peers, both ways or one, or splits the service into a shape: every packet between them is dropped"},
 		{Name: KindClockJump, Nodes: true, Needs: NeedsClocks, takes: []string{"clock", "by"}, check: checkClock,
@@ -65,17 +67,24 @@ func kindOf(name string) (Kind, error) {
 	return Kinds()[i], nil
 }
 
-// Targets says in words whom and when the kind can strike.
+// Targets says in words whom the kind can strike; TargetsLegend says what they mean.
 func (k Kind) Targets() string {
-	var moments []string
+	if k.Nodes {
+		return "clients, nodes"
+	}
+	return "clients"
+}
+
+// TargetsLegend lists whom and when a fault can be aimed at.
+func TargetsLegend() string {
+	var clients, moments []string
+	for _, t := range clientTargets {
+		clients = append(clients, string(t))
+	}
 	for _, m := range Moments() {
 		moments = append(moments, string(m))
 	}
-	text := "holder at " + strings.Join(moments, ", ")
-	if k.Nodes {
-		text += "; nodes (redis-2, nodes:3, minority, majority) at acquiring, random"
-	}
-	return text
+	return "clients: " + strings.Join(clients, ", ") + "\nnodes: one by its name (redis-2), nodes:3 (any number), minority, majority\nat: " + strings.Join(moments, ", ")
 }
 
 // Check tells whether the fault can strike, if these are the names of the lock service's nodes.
@@ -98,6 +107,9 @@ func Check(s Spec, nodes []string) error {
 
 // aim tells whether the kind can strike the target at the moment.
 func (k Kind) aim(a Aim, nodes []string) error {
+	if a.Target == NextWaiter && a.When == Acquiring {
+		return fmt.Errorf("a %s acquires already: strike it at %s, or at a step of the holder that it waits for, such as %s", a.Target, Random, BeforeRelease)
+	}
 	if a.Target.Client() {
 		return nil
 	}
@@ -105,13 +117,10 @@ func (k Kind) aim(a Aim, nodes []string) error {
 		return err
 	}
 	if !k.Nodes {
-		return fmt.Errorf("a %s strikes clients only: target holder, not %q", k.Name, a.Target)
+		return fmt.Errorf("a %s strikes clients only: target holder, next-waiter, random-client or all-clients, not %q", k.Name, a.Target)
 	}
 	if a.Target == Service && !slices.Contains(k.takes, "shape") {
 		return fmt.Errorf("target %s is for a %s; all nodes are nodes:%d", Service, KindPartition, len(nodes))
-	}
-	if a.When != Random && a.When != Acquiring {
-		return fmt.Errorf("nodes are struck at %s or %s, not %s, which is a step of a holder", Acquiring, Random, a.When)
 	}
 	return nil
 }
