@@ -94,7 +94,7 @@ func (v *validator) single(at string, s *Scenario, f Fault) {
 	if f.For <= 0 && !f.momentary() || f.For > longest {
 		v.fail(at+".for", "a fault must last longer than 0, and at most %v", longest)
 	}
-	if f.When == whileRenewing && (!s.Workload.Renew || !v.catalogue.Renews[s.Lock]) && slices.Contains(v.catalogue.Locks, s.Lock) {
+	if len(v.errs) == before && f.When == whileRenewing && (!s.Workload.Renew || !v.catalogue.Renews[s.Lock]) && slices.Contains(v.catalogue.Locks, s.Lock) {
 		v.fail(at+".when", "%s is a moment of applications that renew their grants (workload.renew: true), under a lock that is renewed so%s",
 			whileRenewing, v.renewers())
 	}
@@ -133,7 +133,7 @@ func (v *validator) combination(at, how string, s *Scenario, f Fault) {
 		v.part(at, how, i, f, p)
 		v.fault(at, s, p.Within(f))
 	}
-	if how == "together" && v.catalogue.CheckTogether != nil {
+	if how == "together" && len(f.Together) > 1 && v.catalogue.CheckTogether != nil {
 		if err := v.catalogue.CheckTogether(f.Together); err != nil {
 			v.fail(at+"."+how, "%v", err)
 		}
