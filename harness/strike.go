@@ -14,7 +14,7 @@ import (
 // strike injects a fault that was taken, and records that: into a client that holds the grant (0: none), or, where the fault is aimed at
 // them, into nodes. A fault that lasts goes on when it returns. A client that was killed is told so by errKilled.
 func (d *director) strike(ctx context.Context, f *aimed, client int32, grant int64) error {
-	info := history.FaultInfo{ID: d.ids.nextFault(), Kind: f.plan.Kind, Phase: "begin", Target: f.plan.Target, When: f.plan.When, Injected: true}
+	info := history.FaultInfo{ID: d.ids.nextFault(), Plan: f.place, Kind: f.plan.Kind, Phase: "begin", Target: f.plan.Target, When: f.plan.When, Injected: true}
 	touched(&info, f.spec, client)
 	var err error
 	if f.plan.Kind == nemesis.KindKill {

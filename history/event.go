@@ -134,6 +134,8 @@ type Event struct {
 // only the end has the evidence.
 type FaultInfo struct {
 	ID int `json:"id"`
+	// Plan is which of the planned faults it carries out (Header.Faults), from 1; 0: nobody planned it, or the history does not tell.
+	Plan int `json:"plan,omitempty"`
 	// Kind is the fault's name: "pause", "kill", "stall" …
 	Kind string `json:"kind"`
 	// Phase is "begin" or "end".

@@ -54,7 +54,9 @@ func inconclusiveCase() Scenario {
 	v.Properties = []checker.PropertyResult{{Name: checker.MutualExclusion, Why: "the fault did not bite"}, {Name: checker.StuckLock, Outcome: checker.Pass}}
 	v.Reasons = []string{"No pause met a holder: the scenario needs 2.", "The history was cut after line 118."}
 	v.Truncated = true
-	v.Stats.Faults = []checker.FaultStats{{Kind: "pause", When: "random", Injected: true, Begun: 2}}
+	v.Stats.Faults = []checker.FaultStats{{Plan: 1, Planned: plannedPause, Kind: "pause", Target: "holder", When: "random", Injected: true, Begun: 2},
+		{Plan: 2, Planned: "for 1s, after 2m0s", Kind: "partition", Target: "minority", When: "random", Injected: true}}
+	h.Header.Fault = "pause-holder"
 	h.Header.Needs.Bites = 2
 	s := scenario("etcd-lease/pause-holder/unfenced", h, v)
 	s.Met = false
