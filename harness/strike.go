@@ -87,6 +87,7 @@ func (d *director) heal(ctx context.Context, f *aimed, in nemesis.InEffect, clie
 	d.mu.Lock()
 	free()
 	d.mu.Unlock()
+	info.Clocks = d.readings(in)
 	d.end(info, client, effect, err == nil && effect.Bit && effect.Lasted() >= f.plan.For.Std())
 	if err != nil && whole {
 		return fmt.Errorf("fault %d: %w", info.ID, err)

@@ -163,6 +163,8 @@ type FaultInfo struct {
 	Bit bool `json:"bit"`
 	// Evidence is the proof, in words and figures a reader can check ("state T on 9 of 9 threads, 1.44 s").
 	Evidence string `json:"evidence,omitempty"`
+	// Clocks (on the end of a fault of clocks) are what the clocks that it made wrong showed, before, meanwhile and after.
+	Clocks []ClockReading `json:"clocks,omitempty"`
 }
 
 // String returns the name that the event type has in a history file.

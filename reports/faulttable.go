@@ -42,6 +42,7 @@ func (p *reportPage) faults(s Scenario, r *record) {
 	fault := r.h.Header.Fault
 	p.Undisturbed = len(r.h.Header.Faults) == 0 && (fault == "" || fault == "none")
 	p.bites(r)
+	p.Clocks = r.clocks()
 }
 
 func faultLine(f checker.FaultStats, r *record) faultRow {

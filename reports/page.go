@@ -51,6 +51,7 @@ type reportPage struct {
 	Bites       []biteRow
 	ManyKinds   bool // the bites are of more than one kind of fault
 	MoreBites   string
+	Clocks      clockPart
 	Needs       []needRow
 	Latency     latencyPart
 	Advice      []prose
