@@ -175,16 +175,3 @@ func faultTitle(fault string) string {
 	}
 	return strings.ReplaceAll(clip(fault, clipName), "-", " ")
 }
-
-// faultDid says what a fault of the kind did to its target, as "was …".
-func faultDid(kind string, injected bool) string {
-	switch {
-	case kind == "pause":
-		return "frozen"
-	case kind == "kill":
-		return "killed"
-	case kind == "stall" || !injected:
-		return "stalled"
-	}
-	return "hit by " + clip(kind, clipName)
-}
