@@ -68,13 +68,14 @@ func newDirector(rec *history.Recorder, plan scenarios.Plan, procs map[int32]*ho
 	ids *numbers) (*director, error) {
 	d := &director{rec: rec, procs: procs, clients: int32(plan.Scenario.Clients), nodes: nodes, net: net, ttl: plan.Scenario.TTL.Std(), ids: ids,
 		struck: map[int32]bool{}, killed: map[int32]time.Duration{}}
+	place := 0 // of each single fault, from 1: as in the history's header
 	for i, f := range plan.Scenario.Faults {
 		for _, single := range f.Singles() {
 			if err := nemesis.Check(FaultSpec(single), d.nodeNames()); err != nil {
 				return nil, fmt.Errorf("fault %d of %s: %w", i, plan.Scenario.Name, err)
 			}
 		}
-		d.faults = append(d.faults, &aimed{schedule: schedule(f), program: program(f), over: make(chan error, 1),
+		d.faults = append(d.faults, &aimed{schedule: schedule(f), program: program(f, &place), over: make(chan error, 1),
 			stream: func(name string) *rand.Rand { return plan.Stream(fmt.Sprintf("fault %d %s", i, name)) }})
 	}
 	return d, nil

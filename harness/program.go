@@ -16,21 +16,22 @@ func schedule(f scenarios.Fault) nemesis.Schedule {
 	return s
 }
 
-// program is what a planned fault does, as the nemesis knows it.
-func program(f scenarios.Fault) nemesis.Program {
+// program is what a planned fault does, as the nemesis knows it. place is that of the last single fault before it; each takes the next.
+func program(f scenarios.Fault, place *int) nemesis.Program {
 	var p nemesis.Program
 	for _, part := range f.Sequence {
-		one := program(part.Within(f))
+		one := program(part.Within(f), place)
 		one.After = part.After.Std()
 		p.Sequence = append(p.Sequence, one)
 	}
 	for _, part := range f.Mix {
-		p.Mix = append(p.Mix, nemesis.Choice{Weight: max(part.Weight, 1), Program: program(part.Within(f))})
+		p.Mix = append(p.Mix, nemesis.Choice{Weight: max(part.Weight, 1), Program: program(part.Within(f), place)})
 	}
 	if len(f.Sequence) == 0 && len(f.Mix) == 0 {
 		s := nemesis.Strike{Aim: nemesis.Aim{Target: nemesis.Target(f.Target), When: nemesis.Moment(f.When)}}
 		for _, part := range f.Singles() {
-			s.Parts = append(s.Parts, nemesis.Part{Spec: FaultSpec(part), For: part.For.Std()})
+			*place++
+			s.Parts = append(s.Parts, nemesis.Part{Spec: FaultSpec(part), For: part.For.Std(), Place: *place})
 		}
 		p.Strike = &s
 	}

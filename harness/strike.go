@@ -56,6 +56,8 @@ type injected struct {
 	nemesis.InEffect
 	part nemesis.Part
 	info history.FaultInfo
+	// client is the only one that is struck; 0: several, or nodes.
+	client int32
 	// spans are the places in director.spans where its end is to be noted.
 	spans []int
 	done  chan struct{} // closed when it is healed
@@ -63,7 +65,7 @@ type injected struct {
 
 // inject puts one fault of a strike into effect and records that; nil: it is over already.
 func (d *director) inject(ctx context.Context, h *hit, p nemesis.Part) (*injected, error) {
-	info := history.FaultInfo{ID: d.ids.nextFault(), Kind: p.Kind, Phase: "begin", Target: string(p.Target), When: string(p.When), Injected: true}
+	info := history.FaultInfo{ID: d.ids.nextFault(), Plan: p.Place, Kind: p.Kind, Phase: "begin", Target: string(p.Target), When: string(p.When), Injected: true}
 	wrong := func(err error) error { return fmt.Errorf("fault %d: %w", info.ID, err) }
 	v, err := d.victims(h)
 	if err != nil {
@@ -77,12 +79,12 @@ func (d *director) inject(ctx context.Context, h *hit, p nemesis.Part) (*injecte
 		}
 		return nil, nil
 	}
-	in := &injected{part: p, info: info, spans: d.expectStalls(h, p), done: make(chan struct{})}
+	in := &injected{part: p, info: info, client: sole(h.clients()), spans: d.expectStalls(h, p), done: make(chan struct{})}
 	if in.InEffect, err = d.effect(ctx, &one{p.Spec, h.draws}, info.ID, v); err != nil {
 		return nil, wrong(err)
 	}
 	in.info.Holding, in.info.Waiting = d.met(h)
-	d.begin(in.info, in.From())
+	d.begin(in)
 	return in, nil
 }
 
@@ -101,10 +103,11 @@ func (d *director) expectStalls(h *hit, p nemesis.Part) (places []int) {
 	return places
 }
 
-// begin records that a fault is in effect since from.
-func (d *director) begin(info history.FaultInfo, from int64) {
-	info.From = d.rec.Relative(from)
-	d.rec.Record(history.Event{Type: history.Fault, Client: sole(info.Clients), Fault: &info})
+// begin records that a fault is in effect.
+func (d *director) begin(in *injected) {
+	info := in.info
+	info.From = d.rec.Relative(in.From())
+	d.rec.Record(history.Event{Type: history.Fault, Client: in.client, Fault: &info})
 }
 
 // sole is the client that alone is meant; 0: several, or none.
@@ -148,15 +151,16 @@ func (d *director) heal(in *injected) error {
 		d.spans[at].to = d.rec.Now()
 	}
 	d.mu.Unlock()
-	d.end(in.info, effect, err == nil && effect.Bit && effect.Lasted() >= in.part.For)
+	in.info.Clocks = d.readings(in.InEffect)
+	d.end(in.info, in.client, effect, err == nil && effect.Bit && effect.Lasted() >= in.part.For)
 	return err
 }
 
 // end records what a fault was measured to have done; bit tells whether that is what was planned.
-func (d *director) end(info history.FaultInfo, effect nemesis.Effect, bit bool) {
+func (d *director) end(info history.FaultInfo, client int32, effect nemesis.Effect, bit bool) {
 	info.Phase, info.Evidence, info.Bit = "end", effect.Proof, bit
 	info.From, info.To = d.rec.Relative(effect.From), d.rec.Relative(effect.To)
-	d.rec.Record(history.Event{Type: history.Fault, Client: sole(info.Clients), Fault: &info})
+	d.rec.Record(history.Event{Type: history.Fault, Client: client, Fault: &info})
 }
 
 // kill ends clients' processes. The beginning is recorded first, so that a judge knows what ended them, whatever the clients' own
@@ -174,7 +178,7 @@ func (d *director) kill(ctx context.Context, h *hit, p nemesis.Part, v victims, 
 	if err != nil {
 		return err
 	}
-	d.end(info, effect, effect.Bit)
+	d.end(info, sole(info.Clients), effect, effect.Bit)
 	return nil
 }
 

@@ -37,6 +37,8 @@ type Strike struct {
 type Part struct {
 	Spec
 	For time.Duration
+	// Place is which of the plan's single faults it is, from 1.
+	Place int
 }
 
 // Strikes unfolds one round of the program: what strikes, one after the other. It is a pure function: the same random numbers draw the same.

@@ -1,36 +1,32 @@
 package scenarios
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
-// combined is the label of a combination.
+// combined is the label of a combination: its kinds and, if it has one for all, its target; of a mix how many there are.
 func (f *Fault) combined() string {
+	by, parts := "-then-", f.Sequence
 	switch {
-	case len(f.Sequence) > 0:
-		return f.joined(f.Sequence, "-then-")
 	case len(f.Mix) > 0:
-		return f.joined(f.Mix, "-or-")
+		return "mix-of-" + strconv.Itoa(len(f.Mix))
+	case len(f.Together) > 0:
+		by, parts = "-and-", f.Together
 	}
-	var kinds []string
-	for _, p := range f.Together {
-		kinds = append(kinds, p.Kind)
-	}
-	return strings.Join(kinds, "-and-") + "-" + f.Target
-}
-
-// longestLabel is how many parts a label names one by one.
-const longestLabel = 3
-
-func (f *Fault) joined(parts []Fault, by string) string {
 	var labels []string
 	for i := range parts {
-		if i == longestLabel {
-			labels = append(labels, "more")
-			break
+		label := parts[i].Kind
+		if label == "" {
+			label = parts[i].combined()
 		}
-		p := parts[i].Within(*f)
-		labels = append(labels, p.Label())
+		labels = append(labels, label)
 	}
-	return strings.Join(labels, by)
+	label := strings.Join(labels, by)
+	if f.Target != "" {
+		label += "-" + f.Target
+	}
+	return label
 }
 
 // Parts are those of a combination; none of a single fault.

@@ -65,10 +65,19 @@ func TestCombinations(t *testing.T) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("parts\n%+v\nwant\n%+v", got, want)
 	}
+	var words []string
+	for _, p := range f.Planned() {
+		words = append(words, p.Kind+" "+p.Text)
+	}
+	if want := []string{"pause for 1s (sequence, at [1s, 2s±100ms, 3s±1ms])", "pause for 300ms (together, after 100ms) (sequence, at [1s, 2s±100ms, 3s±1ms])",
+		"kill for 2s (together, after 100ms) (sequence, at [1s, 2s±100ms, 3s±1ms])", "pause for 300ms, weight 3 (mix) (sequence, at [1s, 2s±100ms, 3s±1ms])",
+		"kill for 300ms (mix) (sequence, at [1s, 2s±100ms, 3s±1ms])"}; !reflect.DeepEqual(words, want) {
+		t.Errorf("in words: %q", words)
+	}
 	if f.Longest() != 3300*ms {
 		t.Errorf("it lasts %v", f.Longest())
 	}
-	if want := "pause-holder-then-pause-and-kill-holder-then-pause-holder-or-kill-holder"; f.Label() != want {
+	if want := "pause-then-pause-and-kill-then-mix-of-2-holder"; f.Label() != want {
 		t.Errorf("label %s", f.Label())
 	}
 }
