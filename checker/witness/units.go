@@ -18,11 +18,15 @@ type unit struct {
 	first  *history.Event
 }
 
-// split divides the history into units, in the order of their first events.
+// split divides the history into units, in the order of their first events. Its end is none of them: it is never left out.
 func (s *search) split() {
 	ops, faults := map[int64]int{}, map[int]int{}
 	for i := range s.h.Events {
 		e := &s.h.Events[i]
+		if e.Type == history.End {
+			s.ends = append(s.ends, i)
+			continue
+		}
 		at, known := -1, false
 		switch {
 		case e.Op != 0:
@@ -49,11 +53,11 @@ func (s *search) split() {
 
 func has[K comparable](m map[K]int, k K) bool { _, ok := m[k]; return ok }
 
-// frame tells whether the unit is part of every witness's beginning: the phases, the end, and what tells how far the ledger is known. They are few, and
+// frame tells whether the unit is part of every witness's beginning: the phases, and what tells how far the ledger is known. They are few, and
 // without them the judge would have to doubt.
 func (u *unit) frame() bool {
 	switch u.first.Type {
-	case history.Mark, history.End, history.Watermark, history.Count, history.Exit:
+	case history.Mark, history.Watermark, history.Count, history.Exit:
 		return true
 	}
 	return false

@@ -51,6 +51,7 @@ type search struct {
 	want  checker.Violation
 	opts  checker.Options
 	units []unit
+	ends  []int // the places of the End event, if there is one
 	left  int // events that may still be judged
 }
 
@@ -73,7 +74,7 @@ func (s *search) same(v checker.Violation) bool { return reflect.DeepEqual(v, s.
 // history is the part of the whole that consists of these units.
 func (s *search) history(kept []int) *history.History {
 	part := &history.History{Header: s.h.Header, Keys: s.h.Keys, Truncated: s.h.Truncated, Line: s.h.Line}
-	var places []int
+	places := slices.Clone(s.ends)
 	for _, u := range kept {
 		places = append(places, s.units[u].events...)
 	}
