@@ -92,3 +92,25 @@ func (s Spec) checkWay() error {
 	}
 	return nil
 }
+
+// checkLinks tells whether there are links between the target and its peers, among such nodes.
+func (s Spec) checkLinks(nodes []string) error {
+	if err := s.checkWay(); err != nil {
+		return err
+	}
+	rng := rand.New(rand.NewPCG(0, 0))
+	victims, err := s.sample(nodes, rng)
+	if err != nil {
+		return err
+	}
+	_, err = s.Cuts(victims, Names{Nodes: nodes, Clients: []string{"client-1", "client-2"}, Store: "store"}, rng)
+	return err
+}
+
+// sample are victims like those of a run.
+func (s Spec) sample(nodes []string, rng *rand.Rand) ([]string, error) {
+	if s.Target.Client() {
+		return []string{"client-1"}, nil
+	}
+	return s.Target.Nodes(nodes, rng)
+}

@@ -22,6 +22,10 @@ type Spec struct {
 	By     time.Duration
 	Rate   float64
 	Period time.Duration
+	// Delay, Jitter, Probability, BytesPerSecond (bad networks) are the conditions, in the words of netfault.Conditions.
+	Delay, Jitter  time.Duration
+	Probability    float64
+	BytesPerSecond int64
 }
 
 // InEffect is a fault that has been injected and lasts.
@@ -40,6 +44,7 @@ func (s Spec) given() (names []string) {
 	}{
 		{"peers", s.Peers != ""}, {"way", s.Way != ""}, {"shape", s.Shape != ""},
 		{"clock", s.Clock != ""}, {"by", s.By != 0}, {"rate", s.Rate != 0}, {"period", s.Period != 0},
+		{"delay", s.Delay != 0}, {"jitter", s.Jitter != 0}, {"probability", s.Probability != 0}, {"bytes_per_second", s.BytesPerSecond != 0},
 	} {
 		if f.set {
 			names = append(names, f.name)

@@ -77,6 +77,13 @@ type Fault struct {
 	By     Offset   `yaml:"by,omitempty"`
 	Rate   float64  `yaml:"rate,omitempty"`
 	Period Duration `yaml:"period,omitempty"`
+
+	// Delay (faults of links) is how late packets are, Jitter by how much that varies, Probability that of a packet to be lost, sent twice or not delayed,
+	// BytesPerSecond what a link carries.
+	Delay          Duration `yaml:"delay,omitempty"`
+	Jitter         Duration `yaml:"jitter,omitempty"`
+	Probability    float64  `yaml:"probability,omitempty"`
+	BytesPerSecond int64    `yaml:"bytes_per_second,omitempty"`
 }
 
 // Label names the fault in a few words joined by dashes, for headings.
