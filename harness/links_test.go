@@ -3,6 +3,7 @@ package harness
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -10,6 +11,7 @@ import (
 	"net/netip"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -17,6 +19,7 @@ import (
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/hoststest"
+	"github.com/lockchaos/lockchaos/monotime"
 	"github.com/lockchaos/lockchaos/nemesis"
 )
 
@@ -89,53 +92,158 @@ func (a *asker) close() {
 	}
 }
 
-// linkEffects are the faults of links, and what each does to a client of a real server. The node is the target, since clients and nodes see the same links.
-var linkEffects = []struct {
-	spec  nemesis.Spec
-	shows func(t *testing.T, a *asker)
-	proof []string
-}{
-	{nemesis.Spec{Kind: nemesis.KindDelay, Delay: 60 * time.Millisecond, Jitter: 10 * time.Millisecond}, slow(100 * time.Millisecond), []string{"delayed", "round trip between ", " during"}},
-	{nemesis.Spec{Kind: nemesis.KindDelay, Delay: 60 * time.Millisecond, Way: nemesis.WayIn}, slow(60 * time.Millisecond), []string{"delayed", "client-1 → "}},
-	{nemesis.Spec{Kind: nemesis.KindLoss, Probability: 1}, silent, []string{"dropped"}},
-	{nemesis.Spec{Kind: nemesis.KindDuplicate, Probability: 1}, slow(0), []string{"copies sent"}},
-	{nemesis.Spec{Kind: nemesis.KindReorder, Probability: .5, Delay: 5 * time.Millisecond}, often, []string{"delayed"}},
-	{nemesis.Spec{Kind: nemesis.KindRate, BytesPerSecond: 2000}, slow(40 * time.Millisecond), []string{"delayed"}}, // packets of 40 bytes and more, both ways
+// inject puts a fault on the links between the client and a node.
+type inject func(n *nemesis.Net, node string) (nemesis.InEffect, error)
+
+// linkEffect is a fault of links, and what it does to a client of a real server. What it returns is done after the healing.
+type linkEffect struct {
+	name   string
+	inject inject
+	shows  func(t *testing.T, a *asker, in nemesis.InEffect) (after func())
+	proof  []string
+}
+
+const client1 = "client-1"
+
+func seeded() *rand.Rand { return rand.New(rand.NewPCG(1, 2)) }
+
+// degrades makes the links bad. The node is the target, since clients and nodes see the same links.
+func degrades(s nemesis.Spec) inject {
+	return func(n *nemesis.Net, node string) (nemesis.InEffect, error) {
+		s.Aim, s.Peers = nemesis.Aim{Target: nemesis.Target(node), When: nemesis.Random}, nemesis.PeersClients
+		return n.Degrade("test", s, []string{node}, seeded())
+	}
+}
+
+// asked is what the traps of these tests are told: the client is always asked for its release, whatever its packets look like.
+func asked() (nemesis.Request, string) { return nemesis.RequestRelease, "" }
+
+func holds(way nemesis.Way) inject {
+	return func(n *nemesis.Net, node string) (nemesis.InEffect, error) {
+		return n.Hold("test", nemesis.Spec{Kind: nemesis.KindHold, Aim: nemesis.Aim{Target: nemesis.Holder, When: nemesis.BeforeWrite}, Way: way,
+			Request: nemesis.RequestRelease, Peers: nemesis.Peers(node)}, client1, asked, seeded())
+	}
+}
+
+func cuts(point nemesis.Point, silent bool) inject {
+	return func(n *nemesis.Net, node string) (nemesis.InEffect, error) {
+		return n.CutRequest("test", nemesis.Spec{Kind: nemesis.KindCut, Aim: nemesis.Aim{Target: nemesis.Holder, When: nemesis.BeforeWrite}, Point: point,
+			Silent: silent, Request: nemesis.RequestRelease, Peers: nemesis.Peers(node)}, client1, asked, seeded())
+	}
+}
+
+// resets opens a connection and breaks it.
+func resets(a *asker) inject {
+	return func(n *nemesis.Net, node string) (nemesis.InEffect, error) {
+		if err := a.open(time.Now().Add(linkLimit)); err != nil {
+			return nil, err
+		}
+		return n.Reset(nemesis.Spec{Kind: nemesis.KindReset, Aim: nemesis.Aim{Target: nemesis.Holder, When: nemesis.Random}, Peers: nemesis.Peers(node)},
+			[]string{client1}, seeded())
+	}
+}
+
+func linkEffects(a *asker) []linkEffect {
+	const ms = time.Millisecond
+	all := []linkEffect{
+		{"delay", degrades(nemesis.Spec{Kind: nemesis.KindDelay, Delay: 60 * ms, Jitter: 10 * ms}), slow(100 * ms), []string{"delayed", "round trip between ", " during"}},
+		{"delay in", degrades(nemesis.Spec{Kind: nemesis.KindDelay, Delay: 60 * ms, Way: nemesis.WayIn}), slow(60 * ms), []string{"delayed", "client-1 → "}},
+		{"loss", degrades(nemesis.Spec{Kind: nemesis.KindLoss, Probability: 1}), silent, []string{"dropped"}},
+		{"duplicate", degrades(nemesis.Spec{Kind: nemesis.KindDuplicate, Probability: 1}), slow(0), []string{"copies sent"}},
+		{"reorder", degrades(nemesis.Spec{Kind: nemesis.KindReorder, Probability: .5, Delay: 5 * ms}), often, []string{"delayed"}},
+		{"rate", degrades(nemesis.Spec{Kind: nemesis.KindRate, BytesPerSecond: 2000}), slow(40 * ms), []string{"delayed"}}, // packets of 40 bytes and more, both ways
+		{"hold request", holds(""), late(80 * ms), []string{"release, client-1 → ", "then delivered", "1 held, 1 released"}},
+		{"hold reply", holds(nemesis.WayIn), late(80 * ms), []string{"the reply to release, ", " → client-1", "then delivered"}},
+		{"cut before request", cuts("before-request", false), broken, []string{"reset before-request of release", "1 connections reset"}},
+		{"cut after request", cuts("after-request", false), broken, []string{"reset after-request of release", "1 connections reset"}},
+		{"cut silently", cuts("after-request", true), silent, []string{"silenced after-request of release", "dropped"}},
+		{"reset", resets(a), broken, []string{"1 connections reset: client-1 – "}},
+	}
+	if a.service != "zookeeper" { // whose own end of the connection comes with the answer
+		all = append(all, linkEffect{"cut after reply", cuts("after-reply", false), answeredThenBroken, []string{"reset after-reply of release"}})
+	}
+	return all
 }
 
 // slow expects an answer that takes so long at least.
-func slow(least time.Duration) func(*testing.T, *asker) {
-	return func(t *testing.T, a *asker) {
+func slow(least time.Duration) func(*testing.T, *asker, nemesis.InEffect) func() {
+	return func(t *testing.T, a *asker, _ nemesis.InEffect) func() {
 		took, err := a.once(linkLimit)
 		if err != nil || took < least {
 			t.Errorf("an answer after %v, %v; want one, and %v at least", took, err, least)
 		}
-	}
-}
-
-// silent expects no answer.
-func silent(t *testing.T, a *asker) {
-	if took, err := a.once(200 * time.Millisecond); err == nil {
-		t.Errorf("an answer after %v", took)
+		return nil
 	}
 }
 
 // often expects twenty answers.
-func often(t *testing.T, a *asker) {
+func often(t *testing.T, a *asker, in nemesis.InEffect) func() {
 	for range 20 {
-		slow(0)(t, a)
+		slow(0)(t, a, in)
+	}
+	return nil
+}
+
+// silent expects no answer.
+func silent(t *testing.T, a *asker, in nemesis.InEffect) func() {
+	if took, err := a.once(200 * time.Millisecond); !timedOut(err) {
+		t.Errorf("after %v: %v; want silence", took, err)
+	}
+	return nil
+}
+
+func timedOut(err error) bool {
+	var timeout net.Error
+	return errors.As(err, &timeout) && timeout.Timeout()
+}
+
+// broken expects a connection that does not outlive the question.
+func broken(t *testing.T, a *asker, _ nemesis.InEffect) func() {
+	took, err := a.once(linkLimit)
+	if !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, syscall.ECONNABORTED) && !errors.Is(err, syscall.EPIPE) {
+		t.Errorf("after %v: %v; want a reset", took, err)
+	}
+	return nil
+}
+
+func answeredThenBroken(t *testing.T, a *asker, in nemesis.InEffect) func() {
+	slow(0)(t, a, in)
+	sprung(t, in)
+	return broken(t, a, in)
+}
+
+// late asks, and expects the answer for after the healing, which comes after so long at least.
+func late(least time.Duration) func(*testing.T, *asker, nemesis.InEffect) func() {
+	return func(t *testing.T, a *asker, in nemesis.InEffect) func() {
+		answered := make(chan struct{})
+		go func() {
+			defer close(answered)
+			slow(least)(t, a, in)
+		}()
+		sprung(t, in)
+		<-time.After(least - time.Duration(monotime.Since(in.From())))
+		return func() { <-answered }
+	}
+}
+
+// sprung waits for a trap.
+func sprung(t *testing.T, in nemesis.InEffect) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), linkLimit)
+	defer cancel()
+	if err := in.(*nemesis.Trap).Await(ctx); err != nil {
+		t.Error(err)
 	}
 }
 
 // Each fault of links does to clients of real servers what it says, proves it, and leaves nothing behind: the round trip is back, and there is no rule
 // and no queue.
 func TestLinkFaultsOnRealServers(t *testing.T) {
-	alone.Lock()
-	t.Cleanup(alone.Unlock)
 	for _, q := range questions {
 		t.Run(q.service, func(t *testing.T) {
+			installed(t, q.service)
 			t.Parallel()
-			network, all := hoststest.Network(t, "client-1", "store")
+			network, all := hoststest.Network(t, client1, "store")
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			s, err := backends.Start(ctx, network, backends.Spec{Service: q.service, Logs: t.TempDir()})
@@ -154,28 +262,10 @@ func TestLinkFaultsOnRealServers(t *testing.T) {
 			for _, n := range s.Nodes {
 				nodes = append(nodes, nemesis.Place{Name: n.Name, Host: n.Host})
 			}
-			n := nemesis.NewNet(nodes, []nemesis.Place{{Name: "client-1", Host: all[0]}}, nemesis.Place{Name: "store", Host: all[1]})
-			slow(0)(t, a)
-			for _, e := range linkEffects {
-				t.Run(e.spec.Kind+string(e.spec.Way), func(t *testing.T) {
-					e.spec.Aim, e.spec.Peers = nemesis.Aim{Target: nemesis.Target(node.Name), When: nemesis.Random}, nemesis.PeersClients
-					bad, err := n.Degrade("test", e.spec, []string{node.Name}, rand.New(rand.NewPCG(1, 2)))
-					if err != nil {
-						t.Fatal(err)
-					}
-					e.shows(t, a)
-					effect, err := bad.Heal()
-					if err != nil || !effect.Bit || effect.From == 0 || effect.To <= effect.From {
-						t.Errorf("%+v, %v", effect, err)
-					}
-					for _, w := range e.proof {
-						if !strings.Contains(effect.Proof, w) {
-							t.Errorf("the proof does not tell of %q: %s", w, effect.Proof)
-						}
-					}
-					t.Log(effect.Proof)
-					quick(t, a)
-				})
+			n := nemesis.NewNet(nodes, []nemesis.Place{{Name: client1, Host: all[0]}}, nemesis.Place{Name: "store", Host: all[1]})
+			quick(t, a)
+			for _, e := range linkEffects(a) {
+				t.Run(e.name, func(t *testing.T) { injected(t, n, node.Name, a, e) })
 			}
 			if err := n.Close(); err != nil {
 				t.Error(err)
@@ -183,6 +273,31 @@ func TestLinkFaultsOnRealServers(t *testing.T) {
 			untouched(t, all[0], node.Host)
 		})
 	}
+}
+
+// injected injects a fault, looks at what it does and how it proves that, heals it, and waits until the server answers as before.
+func injected(t *testing.T, n *nemesis.Net, node string, a *asker, e linkEffect) {
+	in, err := e.inject(n, node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after := e.shows(t, a, in)
+	effect, err := in.Heal()
+	if err != nil || !effect.Bit || effect.From == 0 || effect.To <= effect.From {
+		t.Errorf("%+v, %v", effect, err)
+	}
+	for _, w := range e.proof {
+		if !strings.Contains(effect.Proof, w) {
+			t.Errorf("the proof does not tell of %q: %s", w, effect.Proof)
+		}
+	}
+	if again, err := in.Heal(); err != nil || again != effect {
+		t.Errorf("healed again: %+v, %v", again, err)
+	}
+	if after != nil {
+		after()
+	}
+	quick(t, a)
 }
 
 // quick waits until the server answers as on a good network.
@@ -221,5 +336,26 @@ func untouched(t *testing.T, all ...*hosts.Host) {
 		if err != nil {
 			t.Errorf("host %s: %v", h.Name, err)
 		}
+	}
+}
+
+// installed skips a test of a service whose servers are not on this machine.
+func installed(t *testing.T, service string) {
+	t.Helper()
+	var errs []error
+	switch service {
+	case "zookeeper":
+		_, java := backends.FindJava()
+		_, zookeeper := backends.FindZooKeeper()
+		errs = append(errs, java, zookeeper)
+	case "postgres":
+		_, err := backends.FindPostgres()
+		errs = append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		if os.Getenv(hoststest.RequireVar) == "all" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
 	}
 }

@@ -25,6 +25,7 @@ const (
 	NeedsNothing Need = "any runtime"
 	NeedsFilter  Need = "packet filter"
 	NeedsQueue   Need = "packet queue"
+	NeedsReset   Need = "connection reset"
 	NeedsClocks  Need = "clocks of processes"
 )
 
@@ -54,7 +55,7 @@ func Kinds() []Kind {
 			About: "lets the wall clock or the monotonic clock that a client or a node's processes read run faster or slower"},
 		{Name: KindClockStrobe, Nodes: true, Needs: NeedsClocks, takes: []string{"clock", "by", "period"}, check: checkClock,
 			About: "lets the wall clock that a client or a node's processes read jump to and fro"},
-	}, degradeKinds())
+	}, degradeKinds(), []Kind{hold, cut, reset})
 }
 
 // kindOf finds a kind by its name.

@@ -45,20 +45,40 @@ func (s Spec) OnLinks() bool {
 	return err == nil && slices.Contains(k.takes, "peers")
 }
 
+// Waits tells whether the fault waits for one request of its client, and takes effect with that.
+func (s Spec) Waits() bool {
+	k, err := kindOf(s.Kind)
+	return err == nil && slices.Contains(k.takes, "request")
+}
+
 // HitsLock tells whether a fault of a client's links lies between it and the lock service. If not, all that the lock has promised to
 // the client stands.
-func (s Spec) HitsLock() bool { return s.Peers != PeersStore }
+func (s Spec) HitsLock() bool { return s.leadsTo() != PeersStore }
 
 // HitsStore tells whether a fault of links lies on a link of the store.
 func (s Spec) HitsStore() bool {
-	return s.Peers == PeersStore || s.Aim.Target.Client() && (s.Peers == "" || s.Peers == PeersAll)
+	to := s.leadsTo()
+	return to == PeersStore || s.Aim.Target.Client() && to == PeersAll
+}
+
+// leadsTo is what the scenario says of the peers, or what it means: a request goes to the store or to the lock service.
+func (s Spec) leadsTo() Peers {
+	switch {
+	case s.Peers != "":
+		return s.Peers
+	case s.Request.ofStore():
+		return PeersStore
+	case s.Request != "":
+		return PeersService
+	}
+	return PeersAll
 }
 
 // peers chooses the hosts at the other ends of the victims' links.
 func (s Spec) peers(victims []string, all Names, rng *rand.Rand) (names []string, err error) {
 	client := s.Target.Client()
-	switch s.Peers {
-	case "", PeersAll:
+	switch to := s.leadsTo(); to {
+	case PeersAll:
 		names = slices.Concat(all.Nodes, []string{all.Store})
 		if !client {
 			names = append(names, all.Clients...)
@@ -70,7 +90,7 @@ func (s Spec) peers(victims []string, all Names, rng *rand.Rand) (names []string
 	case PeersClients:
 		names = all.Clients
 	default:
-		names, err = Target(s.Peers).Nodes(all.Nodes, rng)
+		names, err = Target(to).Nodes(all.Nodes, rng)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("peers: %w; or all, service, store, clients", err)
