@@ -152,9 +152,12 @@ func (r *run) beginHistory(file io.Writer) (err error) {
 		clients = append(clients, nemesis.Place{Name: w.host, Host: w.proc.Host()})
 	}
 	net := nemesis.NewNet(nodes, clients, nemesis.Place{Name: r.store.Host.Name, Host: r.store.Host})
-	r.director, err = newDirector(r.rec, r.cfg.Plan, procs, nodes, net, &r.ids)
-	r.recording.Store(err == nil)
-	return err
+	if r.director, err = newDirector(r.rec, r.cfg.Plan, procs, nodes, net, &r.ids); err != nil {
+		return err
+	}
+	r.director.traps.wire = r.cfg.Lock.OnWire
+	r.recording.Store(true)
+	return nil
 }
 
 // openAll connects the workload's clients. The fresh ones are connected when their time comes.

@@ -43,12 +43,16 @@ func (d *director) inject(ctx context.Context, f *aimed, client int32, grant int
 		return err
 	}
 	at := d.expectStalls(f, client)
-	in, err := d.effect(ctx, f, info.ID, v)
+	in, err := d.effect(ctx, f, info.ID, client, v)
 	if err != nil {
 		return err
 	}
 	if v.client != nil {
 		info.Holding = d.stillHolding(client, grant)
+	}
+	if trap, waits := in.(*nemesis.Trap); waits {
+		d.lay(ctx, f, trap, client, info)
+		return nil
 	}
 	d.begin(info, client, in.From())
 	go func() {
