@@ -15,7 +15,7 @@ import (
 func FaultSpec(f scenarios.Fault) nemesis.Spec {
 	return nemesis.Spec{Kind: f.Kind, Aim: nemesis.Aim{Target: nemesis.Target(f.Target), When: nemesis.Moment(f.When)},
 		Peers: nemesis.Peers(f.Peers), Way: nemesis.Way(f.Way), Shape: f.Shape,
-		Clock: nemesis.Clock(f.Clock), By: f.By.Std(), Rate: f.Rate, Period: f.Period.Std()}
+		Clock: nemesis.Clock(f.Clock), By: f.By.Std(), Rate: f.Rate, Period: f.Period.Std(), Data: nemesis.Data(f.Data)}
 }
 
 // victims are those whom a fault strikes: a client, or nodes.
@@ -67,6 +67,8 @@ func (d *director) effect(ctx context.Context, f *aimed, id int, v victims) (nem
 	switch f.plan.Kind {
 	case nemesis.KindPause:
 		return pauseOf(ctx, v)
+	case nemesis.KindCrash:
+		return nemesis.CrashNodes(ctx, f.spec, v.nodes...)
 	case nemesis.KindPartition:
 		return d.net.Partition(tag(id), f.spec, v.names(), f.rng)
 	case nemesis.KindClockJump, nemesis.KindClockRate, nemesis.KindClockStrobe:

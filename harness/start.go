@@ -30,6 +30,9 @@ func (r *run) start(ctx context.Context, file io.Writer) (err error) {
 			return err
 		}
 	}
+	if err := r.possible(); err != nil {
+		return err
+	}
 	var up errgroup.Group
 	if r.cfg.Plan.Scenario.Store.Guarded() {
 		up.Go(func() error { return r.startServiceThenStore(ctx) })
@@ -67,7 +70,8 @@ func (r *run) introduce() error {
 }
 
 func (r *run) startService(ctx context.Context) (err error) {
-	r.service, err = backends.Start(ctx, r.network, backends.Spec{Service: r.cfg.Lock.Service, Logs: r.cfg.Logs, Attached: r.attached(false)})
+	r.service, err = backends.Start(ctx, r.network, backends.Spec{Service: r.cfg.Lock.Service, Logs: r.cfg.Logs, Attached: r.attached(false),
+		Durable: durable(r.cfg.Plan)})
 	return err
 }
 
@@ -145,7 +149,7 @@ func (r *run) beginHistory(file io.Writer) (err error) {
 	}
 	var nodes, clients []nemesis.Place
 	for _, n := range r.service.Nodes {
-		nodes = append(nodes, nemesis.Place{Name: n.Name, Host: n.Host})
+		nodes = append(nodes, nemesis.Place{Name: n.Name, Host: n.Host, Server: n})
 	}
 	for _, w := range r.workers {
 		clients = append(clients, nemesis.Place{Name: w.host, Host: w.proc.Host()})

@@ -22,6 +22,8 @@ type Spec struct {
 	By     time.Duration
 	Rate   float64
 	Period time.Duration
+	// Data (crash-restart) says what the node knows when it is started again.
+	Data Data
 }
 
 // InEffect is a fault that has been injected and lasts.
@@ -40,6 +42,7 @@ func (s Spec) given() (names []string) {
 	}{
 		{"peers", s.Peers != ""}, {"way", s.Way != ""}, {"shape", s.Shape != ""},
 		{"clock", s.Clock != ""}, {"by", s.By != 0}, {"rate", s.Rate != 0}, {"period", s.Period != 0},
+		{"data", s.Data != ""},
 	} {
 		if f.set {
 			names = append(names, f.name)

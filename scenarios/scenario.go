@@ -58,7 +58,8 @@ type Fault struct {
 	// When is the moment aimed at: "acquiring" (an acquire is under way; a holder is then one that is about to be), "after-grant",
 	// "between-read-and-write", "before-write", or "random" (any moment).
 	When string `yaml:"when"`
-	// For is how long it lasts; of a kill, how long the client stays away before a fresh process takes its place (may be 0).
+	// For is how long it lasts; of a kill, how long the client stays away before a fresh process takes its place (may be 0); of a crash-restart, how
+	// long the nodes stay down.
 	For Duration `yaml:"for,omitempty"`
 	// After is the quiet time before the first, Every the time from the end of one to the arming of the next.
 	After Duration `yaml:"after"`
@@ -77,12 +78,15 @@ type Fault struct {
 	By     Offset   `yaml:"by,omitempty"`
 	Rate   float64  `yaml:"rate,omitempty"`
 	Period Duration `yaml:"period,omitempty"`
+
+	// Data (crash-restart) is what a node knows when it is started again: "kept" (not given) or "lost".
+	Data string `yaml:"data,omitempty"`
 }
 
 // Label names the fault in a few words joined by dashes, for headings.
 func (f *Fault) Label() string {
 	label := f.Kind + "-" + f.Target
-	for _, part := range []string{f.Clock, f.Peers, f.Way, f.Shape} {
+	for _, part := range []string{f.Clock, f.Peers, f.Way, f.Shape, f.Data} {
 		if part != "" {
 			label += "-" + part
 		}
