@@ -19,6 +19,7 @@ import (
 func crashing(lock, target, data string) scenarios.Plan {
 	p := faulty(lock, scenarios.Fault{Kind: nemesis.KindCrash, Target: target, When: "random", Data: data, For: 2e7, After: 3e8, Every: scenarios.Range{Min: 1e10, Max: 1e10}})
 	s := &p.Scenario
+	s.Clients = 2
 	s.TTL, s.Duration = scenarios.Duration(4*time.Second), scenarios.Duration(time.Second)
 	s.Workload.Think = scenarios.Range{Min: scenarios.Duration(time.Second), Max: scenarios.Duration(1200 * time.Millisecond)}
 	s.Workload.AcquireTimeout, s.Workload.OpTimeout = scenarios.Duration(15*time.Second), scenarios.Duration(15*time.Second)

@@ -21,6 +21,7 @@ func FaultSpec(f scenarios.Fault) nemesis.Spec {
 // victims are those whom a fault strikes: a client, or nodes.
 type victims struct {
 	client *hosts.Process // nil: nodes are struck
+	app    *client        // the client, as far as it is held up from inside
 	nodes  []nemesis.Place
 }
 
@@ -51,7 +52,7 @@ func (d *director) victims(f *aimed, client int32) (v victims, err error) {
 	if f.aim.Target.Client() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		return victims{client: d.procs[client]}, nil
+		return victims{client: d.procs[client], app: d.apps[client]}, nil
 	}
 	names, err := f.aim.Target.Nodes(d.nodeNames(), f.rng)
 	for _, n := range d.nodes {
@@ -69,6 +70,8 @@ func (d *director) effect(ctx context.Context, f *aimed, id int, v victims) (nem
 		return pauseOf(ctx, v)
 	case nemesis.KindCrash:
 		return nemesis.CrashNodes(ctx, f.spec, v.nodes...)
+	case nemesis.KindStall, nemesis.KindRenewerStall:
+		return nemesis.StallPart(ctx, f.spec, v.app, f.plan.For.Std())
 	case nemesis.KindPartition:
 		return d.net.Partition(tag(id), f.spec, v.names(), f.rng)
 	case nemesis.KindClockJump, nemesis.KindClockRate, nemesis.KindClockStrobe:
@@ -96,6 +99,9 @@ func touched(info *history.FaultInfo, s nemesis.Spec, client int32) {
 	if !s.Target.Client() {
 		info.Service = true
 		return
+	}
+	if s.Kind == nemesis.KindStall {
+		return // an application that takes its time is no excuse for its lock, which goes on
 	}
 	if s.OnLinks() {
 		info.Store = s.HitsStore()

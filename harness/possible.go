@@ -24,6 +24,9 @@ func CheckFault(lock clients.Kind, f scenarios.Fault) error {
 	if spec.Kind == nemesis.KindCrash && spec.Data == nemesis.DataLost && !service.Forgets {
 		return fmt.Errorf("data %s: a node of %s has written down what it answers for before it answers; only a Redis loses all", nemesis.DataLost, service.Name)
 	}
+	if spec.Kind == nemesis.KindRenewerStall && !lock.Renews {
+		return fmt.Errorf("a %s needs a lock that renews by itself, and whose renewals lockchaos can hold up; %s is none", spec.Kind, lock.Name)
+	}
 	return nil
 }
 

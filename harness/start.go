@@ -156,8 +156,15 @@ func (r *run) beginHistory(file io.Writer) (err error) {
 	}
 	net := nemesis.NewNet(nodes, clients, nemesis.Place{Name: r.store.Host.Name, Host: r.store.Host})
 	r.director, err = newDirector(r.rec, r.cfg.Plan, procs, nodes, net, &r.ids)
-	r.recording.Store(err == nil)
-	return err
+	if err != nil {
+		return err
+	}
+	r.director.apps = map[int32]*client{}
+	for _, w := range r.workers {
+		r.director.apps[w.number] = w.client
+	}
+	r.recording.Store(true)
+	return nil
 }
 
 // openAll connects the workload's clients. The fresh ones are connected when their time comes.

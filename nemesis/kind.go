@@ -9,13 +9,15 @@ import (
 
 // The kinds of faults.
 const (
-	KindPause       = "pause"
-	KindKill        = "kill"
-	KindCrash       = "crash-restart"
-	KindPartition   = "partition"
-	KindClockJump   = "clock-jump"
-	KindClockRate   = "clock-rate"
-	KindClockStrobe = "clock-strobe"
+	KindPause        = "pause"
+	KindKill         = "kill"
+	KindCrash        = "crash-restart"
+	KindStall        = "stall"
+	KindRenewerStall = "renewer-stall"
+	KindPartition    = "partition"
+	KindClockJump    = "clock-jump"
+	KindClockRate    = "clock-rate"
+	KindClockStrobe  = "clock-strobe"
 )
 
 // Need is what a machine must be able to do for a fault.
@@ -49,6 +51,10 @@ func Kinds() []Kind {
 		{Name: KindPause, Nodes: true, Needs: NeedsNothing, About: "stops every thread of a client's process group, or of all that runs on a node's host (SIGSTOP), " +
 			"as a stop-the-world collection or a suspended virtual machine does"},
 		{Name: KindKill, Needs: NeedsNothing, About: "kills a client's process group (SIGKILL); a fresh process takes its place"},
+		{Name: KindStall, Needs: NeedsNothing, check: checkStall,
+			About: "holds up the application of a client, and nothing else in its process: what the lock renews by itself is renewed"},
+		{Name: KindRenewerStall, Needs: NeedsNothing, check: checkStall,
+			About: "holds up the renewals that a client's lock makes by itself, while the application goes on; for locks that renew so"},
 		{Name: KindCrash, Nodes: true, NodesOnly: true, Needs: NeedsLocal, takes: []string{"data"}, check: checkCrash,
 			About: "kills the servers of nodes (SIGKILL) and starts them again on the same host, with their data or, as a Redis without a file, without"},
 		{Name: KindPartition, Nodes: true, Needs: NeedsFilter, takes: []string{"peers", "way", "shape"}, check: checkPartition,
@@ -75,6 +81,9 @@ func kindOf(name string) (Kind, error) {
 func (k Kind) Targets() string {
 	var moments []string
 	for _, m := range Moments() {
+		if m == Acquiring && (Spec{Kind: k.Name}).Inside() {
+			continue
+		}
 		moments = append(moments, string(m))
 	}
 	const nodes = "nodes (redis-2, nodes:3, minority, majority) at acquiring, random"

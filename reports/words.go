@@ -183,6 +183,8 @@ func faultDid(kind string, injected bool) string {
 		return "frozen"
 	case kind == "kill":
 		return "killed"
+	case kind == "renewer-stall":
+		return "kept from renewing"
 	case kind == "stall" || !injected:
 		return "stalled"
 	}
