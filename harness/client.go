@@ -32,7 +32,7 @@ type client struct {
 	event func(reply) // called for lost-events and stalls, on the reader's goroutine
 	// extra is how much longer than the op's own timeout the harness waits: pauses are on top of it.
 	extra time.Duration
-	// holdUps are the faults that hold a part of the worker up.
+	// holdUps are the faults that hold an activity of the worker up.
 	holdUps holdUps
 }
 

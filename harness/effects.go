@@ -71,7 +71,7 @@ func (d *director) effect(ctx context.Context, f *aimed, id int, v victims) (nem
 	case nemesis.KindCrash:
 		return nemesis.CrashNodes(ctx, f.spec, v.nodes...)
 	case nemesis.KindStall, nemesis.KindRenewerStall:
-		return nemesis.StallPart(ctx, f.spec, v.app, f.plan.For.Std())
+		return nemesis.StallIn(ctx, f.spec, f.plan.For.Std(), v.app)
 	case nemesis.KindPartition:
 		return d.net.Partition(tag(id), f.spec, v.names(), f.rng)
 	case nemesis.KindClockJump, nemesis.KindClockRate, nemesis.KindClockStrobe:

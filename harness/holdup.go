@@ -9,10 +9,10 @@ import (
 	"github.com/lockchaos/lockchaos/nemesis"
 )
 
-// holdOps are the commands that hold a part of a worker up.
-var holdOps = map[nemesis.Part]string{nemesis.PartApplication: opHoldApplication, nemesis.PartRenewals: opHoldRenewals}
+// holdOps are the commands that hold an activity of a worker up.
+var holdOps = map[nemesis.Activity]string{nemesis.ActivityApplication: opHoldApplication, nemesis.ActivityRenewals: opHoldRenewals}
 
-// holdUps are the parts of one worker that are held up, by the number of the command.
+// holdUps are the activities of one worker that are held up, by the number of the command.
 type holdUps struct {
 	mu   sync.Mutex
 	told map[int64]chan reply
@@ -47,11 +47,11 @@ func (h *holdUps) tell(e reply) {
 	}
 }
 
-// HoldUp has the worker hold a part of itself up. If an op is under way, that begins when it is done.
-func (c *client) HoldUp(ctx context.Context, part nemesis.Part, d time.Duration) (int64, func(context.Context) (nemesis.HeldUp, error), error) {
+// HoldUp has the worker hold one of its activities up. If an op is under way, that begins when it is done.
+func (c *client) HoldUp(ctx context.Context, what nemesis.Activity, d time.Duration) (int64, func(context.Context) (nemesis.HeldUp, error), error) {
 	id := c.ids.nextOp()
 	told := c.holdUps.expect(id)
-	if err := c.send(command{ID: id, Op: holdOps[part], Timeout: int64(d)}); err != nil {
+	if err := c.send(command{ID: id, Op: holdOps[what], Timeout: int64(d)}); err != nil {
 		return 0, nil, c.reason(err)
 	}
 	begun, err := c.hears(ctx, told)

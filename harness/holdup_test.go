@@ -14,7 +14,7 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// heldUp is a run in which a part of a holder is held up for so long, once it has read.
+// heldUp is a run in which an activity of a holder is held up for so long, once it has read.
 func heldUp(kind string, lock clients.Kind, d time.Duration) scenarios.Plan {
 	p := faulty(lock.Name, scenarios.Fault{Kind: kind, Target: "holder", When: "between-read-and-write", For: scenarios.Duration(d), After: 5e7,
 		Every: scenarios.Range{Min: 1e8, Max: 1e8}})

@@ -35,14 +35,14 @@ const (
 	resultInfo = "info"
 )
 
-// The commands that are no ops: they hold a part of the worker up for Timeout, and are answered by events.
+// The commands that are no ops: they hold an activity of the worker up for Timeout, and are answered by events.
 const (
 	opHoldApplication = "hold-application"
 	opHoldRenewals    = "hold-renewals"
 )
 
-// The events that a worker tells of by itself. Those of a hold-up have its command's ID as Grant; that of the end has as Value what the part did
-// not stop (nemesis.HeldUp.Count).
+// The events that a worker tells of by itself. Those of a hold-up have its command's ID as Grant; that of the end has as Value what went on
+// or waited meanwhile (nemesis.HeldUp.Count).
 const (
 	eventLost       = "lost"
 	eventStall      = "stall"
