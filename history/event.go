@@ -156,7 +156,7 @@ type FaultInfo struct {
 	// Holding is the grant that the target held when the fault took effect; 0: none, so the fault met no holder.
 	Holding int64 `json:"holding,omitempty"`
 	// From and To are the measured beginning and end of the effect, ns since Header.Origin (on the end event). A kill's effect is the end
-	// of the process: at From it still ran, at To it was gone.
+	// of the process: at From it still ran, at To it was gone. A crash-restart's is from the kill until the node answers again.
 	From int64 `json:"from,omitempty"`
 	To   int64 `json:"to,omitempty"`
 	// Injected is false for what the machine did by itself: a stall of a worker's heartbeat.
