@@ -1,0 +1,93 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/lockchaos/lockchaos/nemesis"
+)
+
+// healingCase is a fault under which lockchaos is killed, interrupted, or fails.
+type healingCase struct {
+	lock string
+	// fault are the fields of its YAML beside for, after and every.
+	fault string
+}
+
+// healingCases are those of each kind of fault: at a client, and at nodes where it can strike them. A kind without one fails the tests.
+var healingCases = map[string][]healingCase{
+	nemesis.KindPause: {
+		{"redis-setnx", "target: holder, when: between-read-and-write"},
+		{"redis-setnx", "target: redis-1, when: random"},
+		{"etcd-lease", `target: "nodes:2", when: random`},
+	},
+	nemesis.KindKill: {
+		{"redis-setnx", "target: holder, when: before-write"},
+	},
+	nemesis.KindPartition: {
+		{"redis-setnx", "target: holder, peers: store, when: after-grant"},
+		{"redlock", "target: minority, when: random"},
+		{"etcd-lease", "target: service, shape: majorities-ring, when: random"},
+	},
+	nemesis.KindClockJump: {
+		{"redis-setnx", "target: redis-1, when: random, clock: wall, by: 1h"},
+		{"redis-setnx", "target: holder, when: after-grant, clock: mono, by: 1m"},
+	},
+	nemesis.KindClockRate: {
+		{"redis-setnx", "target: holder, when: between-read-and-write, clock: mono, rate: 0.2"},
+		{"etcd-lease", `target: "nodes:3", when: random, clock: wall, rate: 10`},
+	},
+	nemesis.KindClockStrobe: {
+		{"redis-setnx", "target: redis-1, when: random, clock: wall, by: 1h, period: 5ms"},
+		{"redis-setnx", "target: holder, when: before-write, clock: wall, by: -1h, period: 5ms"},
+	},
+}
+
+// everyKind lists the cases of every kind of fault, and fails the test where a kind has none.
+func everyKind(t *testing.T) map[string][]healingCase {
+	t.Helper()
+	for _, k := range nemesis.Kinds() {
+		cases := healingCases[k.Name]
+		if len(cases) == 0 {
+			t.Errorf("fault %s has no case in healingCases: nothing shows that it leaves nothing behind", k.Name)
+		}
+		for _, c := range cases {
+			if _, err := lockKind(c.lock); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	for name := range healingCases {
+		if !slices.ContainsFunc(nemesis.Kinds(), func(k nemesis.Kind) bool { return k.Name == name }) {
+			t.Errorf("a case for fault %s, which is none", name)
+		}
+	}
+	return healingCases
+}
+
+// healingFor is how long such a fault lasts, in milliseconds.
+const healingFor = 400
+
+// suite is the YAML of a suite with the one scenario, which goes on until somebody ends it. Workloads are short of nothing, so that the fault soon meets
+// whom it is aimed at.
+func (c healingCase) suite(kind string) string {
+	return fmt.Sprintf(`suite: heal
+scenarios:
+  - name: %s
+    lock: %s
+    ttl: 1s
+    clients: 3
+    keys: 1
+    store: {kind: unfenced}
+    workload: {kind: counter, guard: none, think: 20ms..40ms, rest: 1ms..5ms, acquire_timeout: 10s, op_timeout: 10s}
+    duration: 2m
+    faults:
+      - {kind: %s, %s, for: %dms, after: 10ms, every: 50ms..100ms}
+    needs: {grants: 1, handovers: 0}
+    expect: {}
+`, healingName, c.lock, kind, c.fault, healingFor)
+}
+
+// healingName is the scenario's name, and its folder's.
+const healingName = "heal"
