@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/lockchaos/lockchaos/nemesis"
@@ -69,25 +70,29 @@ func everyKind(t *testing.T) map[string][]healingCase {
 // healingFor is how long such a fault lasts, in milliseconds.
 const healingFor = 400
 
-// suite is the YAML of a suite with the one scenario, which goes on until somebody ends it. Workloads are short of nothing, so that the fault soon meets
-// whom it is aimed at.
-func (c healingCase) suite(kind string) string {
-	return fmt.Sprintf(`suite: heal
-scenarios:
-  - name: %s
+// healingSuite begins the YAML of a suite of such scenarios.
+const healingSuite = "suite: heal\nscenarios:\n"
+
+// scenario is the YAML of a scenario of the suite. It goes on until somebody ends it, or for the given time. The workload is short of nothing, so that the
+// fault soon meets whom it is aimed at.
+func (c healingCase) scenario(name, kind, duration string) string {
+	return fmt.Sprintf(`  - name: %s
     lock: %s
     ttl: 1s
     clients: 3
     keys: 1
     store: {kind: unfenced}
     workload: {kind: counter, guard: none, think: 20ms..40ms, rest: 1ms..5ms, acquire_timeout: 10s, op_timeout: 10s}
-    duration: 2m
+    duration: %s
     faults:
       - {kind: %s, %s, for: %dms, after: 10ms, every: 50ms..100ms}
     needs: {grants: 1, handovers: 0}
     expect: {}
-`, healingName, c.lock, kind, c.fault, healingFor)
+`, name, c.lock, duration, kind, c.fault, healingFor)
 }
+
+// ofNodes tells whether the case strikes nodes.
+func (c healingCase) ofNodes() bool { return !strings.Contains(c.fault, "target: holder") }
 
 // healingName is the scenario's name, and its folder's.
 const healingName = "heal"

@@ -34,7 +34,7 @@ func startHealing(t *testing.T, kind string, c healingCase) *healingRun {
 	r := &healingRun{done: make(chan struct{}), dir: filepath.Join(dir, "out"), temp: filepath.Join(dir, "tmp"), before: leavingsNow(t), spaces: map[string]bool{}}
 	r.mark = fmt.Sprintf("LOCKCHAOS_TEST_MARK=heal-%d-%d", os.Getpid(), healingRuns.Add(1))
 	program, file := filepath.Join(dir, "lockchaos"), filepath.Join(dir, "heal.yaml") // testscript knows the program by its name
-	if err := errors.Join(os.Mkdir(r.temp, 0o755), os.Symlink(exe, program), os.WriteFile(file, []byte(c.suite(kind)), 0o644)); err != nil {
+	if err := errors.Join(os.Mkdir(r.temp, 0o755), os.Symlink(exe, program), os.WriteFile(file, []byte(healingSuite+c.scenario(healingName, kind, "2m")), 0o644)); err != nil {
 		t.Fatal(err)
 	}
 	r.cmd = exec.Command(program, "run", file, "--runtime", runtimeLocal, "--out", r.dir, "--seed", "1")
