@@ -28,6 +28,7 @@ var healingCases = map[string][]healingCase{
 	},
 	nemesis.KindPartition: {
 		{"redis-setnx", "target: holder, peers: store, when: after-grant"},
+		{"redis-setnx", "target: redis-1, when: random"},
 		{"redlock", "target: minority, when: random"},
 		{"etcd-lease", "target: service, shape: majorities-ring, when: random"},
 	},
@@ -37,6 +38,7 @@ var healingCases = map[string][]healingCase{
 	},
 	nemesis.KindClockRate: {
 		{"redis-setnx", "target: holder, when: between-read-and-write, clock: mono, rate: 0.2"},
+		{"redis-setnx", "target: redis-1, when: random, clock: mono, rate: 5"},
 		{"etcd-lease", `target: "nodes:3", when: random, clock: wall, rate: 10`},
 	},
 	nemesis.KindClockStrobe: {
