@@ -81,7 +81,11 @@ type grant struct {
 
 	closed  bool // nothing more is expected under it
 	settled bool // closed, and every op of it is finished
-	loose   bool // counted among those who could still hold the key
+	// forgotten, kept by how many summaries, pinned by a finding: see reuse.
+	forgotten, pinned bool
+	kept              int
+
+	loose bool // counted among those who could still hold the key
 
 	refused          bool // the store refused a write
 	corrupt          bool // it has an unfenced write or a lost update, whatever the tokens say

@@ -75,14 +75,12 @@ func (p *past) push(g *grant) {
 	p.entries = append(p.entries, entry)
 }
 
-// prune forgets, oldest first, the grants whose bound lies before need; it returns them one at a time, nil at the end.
-func (p *past) prune(need int64) *grant {
+// pop takes the oldest grant out of the queue if its bound lies before need; the entry's grant is nil if there is none.
+func (p *past) pop(need int64) pastEntry {
 	if p.head == len(p.entries) || p.entries[p.head].g.bound() >= need {
-		return nil
+		return pastEntry{}
 	}
-	p.gone = p.entries[p.head]
-	g := p.gone.g
-	p.gone.g = nil
+	entry := p.entries[p.head]
 	p.entries[p.head] = pastEntry{}
 	p.head++
 	if p.head == len(p.entries) {
@@ -92,7 +90,7 @@ func (p *past) prune(need int64) *grant {
 		clear(p.entries[n:])
 		p.entries, p.head = p.entries[:n], 0
 	}
-	return g
+	return entry
 }
 
 // live is the queue's content, oldest first.
@@ -156,18 +154,13 @@ func (s *Sweep) prune(k *keyState) {
 		return
 	}
 	need := s.need(k)
-	for g := k.past.prune(need); g != nil; g = k.past.prune(need) {
-		s.forget(g)
+	gone := &k.past.gone
+	for entry := k.past.pop(need); entry.g != nil; entry = k.past.pop(need) {
+		gone.bound, gone.end = entry.bound, entry.end
+		s.keep(&gone.top, entry.top)
+		s.keep(&gone.twin, entry.twin)
+		s.forget(entry.g)
 	}
-}
-
-// forget drops a grant from the tables. Findings that still point to it keep it alive by themselves.
-func (s *Sweep) forget(g *grant) {
-	s.grants.del(g.id)
-	for _, id := range g.nested {
-		s.grants.del(id)
-	}
-	s.live--
 }
 
 // shut closes a grant: its client is done with it at t.

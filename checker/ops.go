@@ -2,25 +2,6 @@ package checker
 
 import "github.com/lockchaos/lockchaos/history"
 
-// newOp takes a record for an invocation from the free list.
-func (s *Sweep) newOp(e *history.Event) *op {
-	var o *op
-	if n := len(s.spare); n > 0 {
-		o = s.spare[n-1]
-		s.spare = s.spare[:n-1]
-		*o = op{}
-	} else {
-		block := make([]op, 32)
-		for i := range block[1:] {
-			s.spare = append(s.spare, &block[i+1])
-		}
-		o = &block[0]
-	}
-	o.id, o.inv, o.kind, o.key, o.client, o.process = e.Op, e.Time, e.Kind, e.Key, e.Client, e.Process
-	o.base, o.reaches = noBase, true
-	return o
-}
-
 // invoke opens an op.
 func (s *Sweep) invoke(e *history.Event) {
 	s.stats.Ops++
@@ -189,16 +170,6 @@ func (s *Sweep) finishOp(o *op) {
 		g.open--
 		s.settle(g)
 	}
-}
-
-// free forgets an op.
-func (s *Sweep) free(o *op) {
-	s.ops.del(o.id)
-	if o.pinned {
-		return
-	}
-	o.grant = nil
-	s.spare = append(s.spare, o)
 }
 
 // withdrawAll withdraws all promises to a client that begins to close.

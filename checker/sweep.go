@@ -45,10 +45,12 @@ type Sweep struct {
 	now    int64
 	phase  string
 	ops    table[op]
-	spare  []*op
 	grants table[grant]
 	live   int
 	keys   []*keyState
+
+	spareOps    []*op
+	spareGrants []*grant
 
 	clients     []clientState
 	service     []span // faults that touched the lock service
