@@ -63,11 +63,10 @@ func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
 		g.lose(o.told)
 	}
 	s.handedOver(k, g)
-	if s.grants.get(g.id) != nil {
+	if !s.grants.put(g.id, g) {
 		s.malformed++
 		return
 	}
-	s.grants.put(g.id, g)
 	s.live++
 	s.stats.OpenMax = max(s.stats.OpenMax, s.live)
 	if s.tokens {
@@ -80,7 +79,7 @@ func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
 		s.judgeQueue(k, g)
 	}
 	k.open = append(k.open, g)
-	c := s.client(o.client)
+	c := &s.clients[o.client]
 	c.holding++
 	if s.outlivedBy(o) { // the process was gone when its answer was recorded
 		g.withdraw(max(c.alive, g.end))

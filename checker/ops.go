@@ -7,13 +7,17 @@ func (s *Sweep) invoke(e *history.Event) {
 	s.stats.Ops++
 	k := s.key(e.Key)
 	c := s.client(e.Client)
-	if e.Op <= 0 || k == nil || c == nil || s.ops.get(e.Op) != nil {
+	if e.Op <= 0 || k == nil || c == nil {
 		s.malformed++
 		return
 	}
 	o := s.newOp(e)
+	if !s.ops.put(o.id, o) {
+		s.malformed++
+		s.spareOps = append(s.spareOps, o)
+		return
+	}
 	c.latest = max(c.latest, e.Process)
-	s.ops.put(o.id, o)
 	switch e.Kind {
 	case history.Acquire:
 		if !s.reentrant {
@@ -71,7 +75,8 @@ func (s *Sweep) complete(e *history.Event) {
 	} else {
 		o.start = stamp(e.Start, o.inv)
 	}
-	if c := s.client(o.client); o.start != 0 {
+	if o.start != 0 {
+		c := &s.clients[o.client]
 		c.alive = max(c.alive, stamp(e.End, e.Time))
 	}
 	switch o.kind {

@@ -16,7 +16,6 @@ func (s *Sweep) newOp(e *history.Event) *op {
 	if n := len(s.spareOps); n > 0 {
 		o = s.spareOps[n-1]
 		s.spareOps = s.spareOps[:n-1]
-		*o = op{}
 	} else {
 		block := make([]op, recordBlock)
 		for i := range block[1:] {
@@ -24,8 +23,10 @@ func (s *Sweep) newOp(e *history.Event) *op {
 		}
 		o = &block[0]
 	}
+	// Field by field: the pointers are nil already (see free and dequeue), and to clear all of it takes a tenth of the time of judging.
 	o.id, o.inv, o.kind, o.key, o.client, o.process = e.Op, e.Time, e.Kind, e.Key, e.Client, e.Process
-	o.base, o.reaches = noBase, true
+	o.start, o.base, o.baseOp, o.before, o.told = 0, noBase, 0, 0, 0
+	o.done, o.definite, o.ledgered, o.reaches = false, false, false, true
 	return o
 }
 

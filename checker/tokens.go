@@ -10,7 +10,9 @@ func (s *Sweep) orderTokens(k *keyState, g *grant) {
 	}
 	s.tokensSeen = true
 	for _, x := range k.open {
-		s.compareTokens(x, g)
+		if x.token >= g.token || max(x.earliest, x.end) > g.end { // else it came first, and has the smaller token
+			s.compareTokens(x, g)
+		}
 	}
 	entries := k.past.live()
 	older := &k.past.gone
