@@ -58,10 +58,17 @@ type Reader struct {
 	blockSize int // of Each
 }
 
-// NewReader reads the header. Name is for error messages. A history cut inside its header has nothing to judge by: that
+// readAhead is how much is read from the file at a time.
+const readAhead = 1 << 16
+
+// NewReader reads the header, of a plain history or of one compressed by Zstandard. Name is for error messages. A history cut inside its header has nothing to judge by: that
 // is an error.
 func NewReader(r io.Reader, name string) (*Reader, error) {
-	rd := &Reader{name: name, in: bufio.NewReaderSize(r, 1<<16), blockSize: blockSize}
+	in, err := decompressed(bufio.NewReaderSize(r, readAhead), name)
+	if err != nil {
+		return nil, err
+	}
+	rd := &Reader{name: name, in: in, blockSize: blockSize}
 	line, whole, err := rd.next()
 	switch {
 	case errors.Is(err, io.EOF):
