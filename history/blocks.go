@@ -81,7 +81,8 @@ func (r *Reader) cut(spare <-chan *block, work, order chan<- *block, quit <-chan
 			if last = err != nil; last && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 				b.err = fmt.Errorf("read %s: %w", r.name, err)
 			}
-			if end = bytes.LastIndexByte(b.data, '\n'); end >= 0 && !last {
+			if end = bytes.LastIndexByte(b.data[from:], '\n'); end >= 0 && !last {
+				end += from
 				rest = append(rest[:0], b.data[end+1:]...)
 				b.data = b.data[:end+1]
 			}
@@ -96,7 +97,7 @@ func grown(b []byte, n int) []byte {
 	if n <= cap(b) {
 		return b[:n]
 	}
-	return append(make([]byte, 0, n), b...)[:n]
+	return append(make([]byte, 0, max(n, 2*cap(b))), b...)[:n]
 }
 
 // decode reads the lines of a block. It looks at nothing of the reader that changes.
