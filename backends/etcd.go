@@ -107,7 +107,7 @@ type member struct {
 func awaitEtcd(ctx context.Context, nodes []*Node) (err error) {
 	members := make([]*member, len(nodes))
 	for i, n := range nodes {
-		c, err := clientv3.New(clientv3.Config{Endpoints: []string{n.Addr}, Logger: zap.NewNop(), DialOptions: []grpc.DialOption{grpc.WithNoProxy()}})
+		c, err := newEtcdClient(n.Addr)
 		if err != nil {
 			return n.failed(err)
 		}
@@ -130,6 +130,11 @@ func awaitEtcd(ctx context.Context, nodes []*Node) (err error) {
 		_, err := members[0].client.Put(ctx, readyKey, "")
 		return err
 	})
+}
+
+// newEtcdClient makes a client that connects in the background, and never through a proxy of the environment.
+func newEtcdClient(addrs ...string) (*clientv3.Client, error) {
+	return clientv3.New(clientv3.Config{Endpoints: addrs, Logger: zap.NewNop(), DialOptions: []grpc.DialOption{grpc.WithNoProxy()}})
 }
 
 // readyKey is read and written to see that the cluster works. It lies outside of everything that locks use.

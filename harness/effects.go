@@ -63,7 +63,7 @@ func (d *director) victims(f *aimed, client int32) (v victims, err error) {
 }
 
 // effect puts a fault that lasts into effect.
-func (d *director) effect(ctx context.Context, f *aimed, id int, v victims) (nemesis.InEffect, error) {
+func (d *director) effect(ctx context.Context, f *aimed, id int, client int32, v victims) (nemesis.InEffect, error) {
 	switch f.plan.Kind {
 	case nemesis.KindPause:
 		return pauseOf(ctx, v)
@@ -71,6 +71,10 @@ func (d *director) effect(ctx context.Context, f *aimed, id int, v victims) (nem
 		return d.net.Partition(tag(id), f.spec, v.names(), f.rng)
 	case nemesis.KindClockJump, nemesis.KindClockRate, nemesis.KindClockStrobe:
 		return nemesis.SkewClocks(ctx, f.spec, v.subjects()...)
+	case nemesis.KindExpireSession:
+		return nemesis.ExpireSession(ctx, v.names()[0], func(ctx context.Context) ([]string, error) {
+			return d.expire(ctx, client, v.client.Host().Addr)
+		})
 	}
 	return nil, fmt.Errorf("nobody knows how to inject a %s", f.plan.Kind)
 }

@@ -151,9 +151,13 @@ func (r *run) beginHistory(file io.Writer) (err error) {
 		clients = append(clients, nemesis.Place{Name: w.host, Host: w.proc.Host()})
 	}
 	net := nemesis.NewNet(nodes, clients, nemesis.Place{Name: r.store.Host.Name, Host: r.store.Host})
-	r.director, err = newDirector(r.rec, r.cfg.Plan, procs, nodes, net, &r.ids)
-	r.recording.Store(err == nil)
-	return err
+	r.director, err = newDirector(r.rec, r.cfg.Plan, procs, nodes, net, &r.ids, Traits(r.cfg.Lock.Service)...)
+	if err != nil {
+		return err
+	}
+	r.director.expire = r.expire
+	r.recording.Store(true)
+	return nil
 }
 
 // openAll connects the workload's clients. The fresh ones are connected when their time comes.

@@ -43,7 +43,7 @@ func (d *director) inject(ctx context.Context, f *aimed, client int32, grant int
 		return err
 	}
 	at := d.expectStalls(f, client)
-	in, err := d.effect(ctx, f, info.ID, v)
+	in, err := d.effect(ctx, f, info.ID, client, v)
 	if err != nil {
 		return err
 	}

@@ -176,6 +176,9 @@ func faultTitle(fault string) string {
 	return strings.ReplaceAll(clip(fault, clipName), "-", " ")
 }
 
+// sudden tells whether a fault of the kind is over as soon as it has struck, whatever follows from it: how long it took is of no interest.
+func sudden(kind string) bool { return kind == "expire-session" }
+
 // faultDid says what a fault of the kind did to its target, as "was …".
 func faultDid(kind string, injected bool) string {
 	switch {
@@ -183,6 +186,8 @@ func faultDid(kind string, injected bool) string {
 		return "frozen"
 	case kind == "kill":
 		return "killed"
+	case kind == "expire-session":
+		return "deprived of its session"
 	case kind == "stall" || !injected:
 		return "stalled"
 	}

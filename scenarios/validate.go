@@ -87,6 +87,9 @@ func (v *validator) fault(at, lock string, f *Fault) {
 			v.fail(at+".target", "%v", err)
 		}
 	}
+	if f.Kind == "expire-session" && f.For != 0 {
+		v.fail(at+".for", "an expire-session is over as soon as it has struck: leave for out")
+	}
 	if f.For <= 0 && !f.momentary() || f.For > longest {
 		v.fail(at+".for", "a fault must last longer than 0, and at most %v", longest)
 	}

@@ -61,7 +61,7 @@ func checkFault(lock string, f scenarios.Fault) error {
 	if err != nil {
 		return err
 	}
-	return nemesis.Check(harness.FaultSpec(f), nodeNames(kind.Service))
+	return nemesis.Check(harness.FaultSpec(f), nodeNames(kind.Service), harness.Traits(kind.Service)...)
 }
 
 func catalogue() scenarios.Catalogue {
