@@ -100,14 +100,16 @@ func (c *client) ask(ctx context.Context, cmd command) (reply, error) {
 	}
 }
 
-// reason prefers what is known of the worker's end to the broken pipe that it leaves.
+// reason prefers what is known of the worker's end to the broken pipe that it leaves. The pipe breaks first: the end is waited for.
 func (c *client) reason(err error) error {
+	t := time.NewTimer(deathNotice)
+	defer t.Stop()
 	select {
 	case <-c.gone:
 		if c.why != nil {
 			return c.why
 		}
-	default:
+	case <-t.C:
 	}
 	return err
 }
@@ -120,6 +122,7 @@ type op struct {
 	token   int64
 	value   int64
 	timeout time.Duration
+	invoked func() // called when the invocation is recorded; nil: nobody wants to know
 }
 
 // do records the invocation, asks, and records the completion. An error means that the harness can't go on with this
@@ -134,6 +137,9 @@ func (c *client) do(ctx context.Context, o op) (id int64, r reply, err error) {
 		e.Token, e.Value = o.token, o.value
 	}
 	c.rec.Record(e)
+	if o.invoked != nil {
+		o.invoked()
+	}
 	r, err = c.ask(ctx, command{ID: id, Op: o.kind.String(), Key: o.key, Grant: e.Grant, Timeout: int64(o.timeout), Value: o.value})
 	if err != nil {
 		e.Time, e.Type, e.Text = 0, history.Info, err.Error()

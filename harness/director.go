@@ -48,6 +48,7 @@ var errKilled = errors.New("the client was killed by a fault")
 // aimed is one fault of the plan. It is armed, then taken by a step, then in effect, then waiting to be armed again.
 type aimed struct {
 	plan  scenarios.Fault
+	place int // in the plan, from 1
 	spec  nemesis.Spec
 	aim   nemesis.Aim // that of spec
 	rng   *rand.Rand
@@ -67,7 +68,7 @@ func newDirector(rec *history.Recorder, plan scenarios.Plan, procs map[int32]*ho
 		if err := nemesis.Check(spec, d.nodeNames(), traits...); err != nil {
 			return nil, fmt.Errorf("fault %d of %s: %w", i, plan.Scenario.Name, err)
 		}
-		d.faults = append(d.faults, &aimed{plan: f, spec: spec, aim: spec.Aim, rng: plan.Stream(fmt.Sprintf("fault %d", i)), over: make(chan error, 1)})
+		d.faults = append(d.faults, &aimed{plan: f, place: i + 1, spec: spec, aim: spec.Aim, rng: plan.Stream(fmt.Sprintf("fault %d", i)), over: make(chan error, 1)})
 	}
 	return d, nil
 }

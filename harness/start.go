@@ -13,6 +13,7 @@ import (
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/monotime"
 	"github.com/lockchaos/lockchaos/nemesis"
+	"github.com/lockchaos/lockchaos/scenarios"
 	"github.com/lockchaos/lockchaos/store"
 	"golang.org/x/sync/errgroup"
 )
@@ -182,6 +183,7 @@ func (r *run) header() history.Header {
 		Store: history.Store{Engine: s.Store.EngineName(), Fenced: s.Store.Fenced(), FenceReads: s.Store.ReadsRaise(),
 			AcceptsEqual: s.Store.AcceptsEqual(), Guarded: s.Store.Guarded()},
 		Needs:    history.Needs(s.Needs),
+		Faults:   plannedFaults(s.Faults),
 		Versions: append(append([]history.Part{}, r.cfg.Versions...), history.Part{Name: "store", Version: r.store.Version}),
 		Ready:    int64(monotime.Since(r.began)),
 		Duration: int64(s.Duration), StandIns: append(r.service.StandIns(), r.store.StandIns()...),
@@ -190,4 +192,12 @@ func (r *run) header() history.Header {
 		h.Versions = append(h.Versions, history.Part{Name: r.service.Name, Version: r.service.Version})
 	}
 	return h
+}
+
+// plannedFaults are the faults of the plan, for the history's header.
+func plannedFaults(faults []scenarios.Fault) (all []history.PlannedFault) {
+	for _, f := range faults {
+		all = append(all, history.PlannedFault{Kind: f.Kind, Target: f.Target, When: f.When, Text: f.Schedule()})
+	}
+	return all
 }

@@ -14,7 +14,7 @@ import (
 // strike injects a fault that was taken, and records that: into a client that holds the grant (0: none), or, where the fault is aimed at
 // them, into nodes. A fault that lasts goes on when it returns. A client that was killed is told so by errKilled.
 func (d *director) strike(ctx context.Context, f *aimed, client int32, grant int64) error {
-	info := history.FaultInfo{ID: d.ids.nextFault(), Kind: f.plan.Kind, Phase: "begin", Target: f.plan.Target, When: f.plan.When, Injected: true}
+	info := history.FaultInfo{ID: d.ids.nextFault(), Plan: f.place, Kind: f.plan.Kind, Phase: "begin", Target: f.plan.Target, When: f.plan.When, Injected: true}
 	touched(&info, f.spec, client)
 	var err error
 	if f.plan.Kind == nemesis.KindKill {
@@ -87,6 +87,7 @@ func (d *director) heal(ctx context.Context, f *aimed, in nemesis.InEffect, clie
 	d.mu.Lock()
 	free()
 	d.mu.Unlock()
+	info.Clocks = d.readings(in)
 	d.end(info, client, effect, err == nil && effect.Bit && effect.Lasted() >= f.plan.For.Std())
 	if err != nil && whole {
 		return fmt.Errorf("fault %d: %w", info.ID, err)

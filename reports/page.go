@@ -46,14 +46,18 @@ type reportPage struct {
 	Violations []violationRow
 	MoreOf     string
 	Faults     []faultRow
-	Bites      []biteRow
-	MoreBites  string
-	Needs      []needRow
-	Latency    latencyPart
-	Advice     []prose
-	Versions   []history.Part
-	Again      []string
-	Files      []fileLink
+	// Undisturbed: no fault was planned.
+	Undisturbed bool
+	Bites       []biteRow
+	ManyKinds   bool // the bites are of more than one kind of fault
+	MoreBites   string
+	Clocks      clockPart
+	Needs       []needRow
+	Latency     latencyPart
+	Advice      []prose
+	Versions    []history.Part
+	Again       []string
+	Files       []fileLink
 
 	told *checker.Violation
 }
