@@ -31,6 +31,7 @@ type director struct {
 	ttl   time.Duration
 	// expire ends the sessions of the client that is at the address.
 	expire func(ctx context.Context, client int32, at netip.Addr) (ended []string, err error)
+	traps  *traps
 
 	mu      sync.Mutex
 	faults  []*aimed
@@ -70,6 +71,7 @@ func newDirector(rec *history.Recorder, plan scenarios.Plan, procs map[int32]*ho
 		}
 		d.faults = append(d.faults, &aimed{plan: f, place: i + 1, spec: spec, aim: spec.Aim, rng: plan.Stream(fmt.Sprintf("fault %d", i)), over: make(chan error, 1)})
 	}
+	d.traps = newTraps(d.faults)
 	return d, nil
 }
 
@@ -206,6 +208,10 @@ func (d *director) acquiring(ctx context.Context, client int32) (answered func()
 	hit := d.taken(nemesis.Step{Moment: nemesis.Acquiring, Client: client})
 	if hit == nil {
 		return func() error { return nil }
+	}
+	if hit.spec.Waits() { // for the acquire that is about to be sent
+		struck := d.strike(ctx, hit, client, 0)
+		return func() error { return struck }
 	}
 	came, struck := make(chan struct{}), make(chan error, 1)
 	delay := nemesis.Delay(hit.rng, d.ttl)

@@ -15,7 +15,9 @@ import (
 func FaultSpec(f scenarios.Fault) nemesis.Spec {
 	return nemesis.Spec{Kind: f.Kind, Aim: nemesis.Aim{Target: nemesis.Target(f.Target), When: nemesis.Moment(f.When)},
 		Peers: nemesis.Peers(f.Peers), Way: nemesis.Way(f.Way), Shape: f.Shape,
-		Clock: nemesis.Clock(f.Clock), By: f.By.Std(), Rate: f.Rate, Period: f.Period.Std()}
+		Clock: nemesis.Clock(f.Clock), By: f.By.Std(), Rate: f.Rate, Period: f.Period.Std(),
+		Delay: f.Delay.Std(), Jitter: f.Jitter.Std(), Probability: f.Probability, BytesPerSecond: f.BytesPerSecond,
+		Request: nemesis.Request(f.Request), Point: nemesis.Point(f.Point), Silent: f.Silent}
 }
 
 // victims are those whom a fault strikes: a client, or nodes.
@@ -69,6 +71,14 @@ func (d *director) effect(ctx context.Context, f *aimed, id int, client int32, v
 		return pauseOf(ctx, v)
 	case nemesis.KindPartition:
 		return d.net.Partition(tag(id), f.spec, v.names(), f.rng)
+	case nemesis.KindDelay, nemesis.KindLoss, nemesis.KindDuplicate, nemesis.KindReorder, nemesis.KindRate:
+		return d.net.Degrade(tag(id), f.spec, v.names(), f.rng)
+	case nemesis.KindHold:
+		return d.net.Hold(tag(id), f.spec, v.names()[0], d.traps.asked(client), f.rng)
+	case nemesis.KindCut:
+		return d.net.CutRequest(tag(id), f.spec, v.names()[0], d.traps.asked(client), f.rng)
+	case nemesis.KindReset:
+		return d.net.Reset(f.spec, v.names(), f.rng)
 	case nemesis.KindClockJump, nemesis.KindClockRate, nemesis.KindClockStrobe:
 		return nemesis.SkewClocks(ctx, f.spec, v.subjects()...)
 	case nemesis.KindExpireSession:
@@ -95,11 +105,12 @@ func pauseOf(ctx context.Context, v victims) (*nemesis.Pause, error) {
 
 // touched says in the history whom a fault touches: the judge excuses nobody else, and holds nobody to a promise whom it touched.
 func touched(info *history.FaultInfo, s nemesis.Spec, client int32) {
+	info.Links = s.OnLinks()
 	if !s.Target.Client() {
 		info.Service = true
 		return
 	}
-	if s.OnLinks() {
+	if info.Links {
 		info.Store = s.HitsStore()
 	}
 	if !s.OnLinks() || s.HitsLock() {

@@ -152,10 +152,10 @@ func (r *run) beginHistory(file io.Writer) (err error) {
 		clients = append(clients, nemesis.Place{Name: w.host, Host: w.proc.Host()})
 	}
 	net := nemesis.NewNet(nodes, clients, nemesis.Place{Name: r.store.Host.Name, Host: r.store.Host})
-	r.director, err = newDirector(r.rec, r.cfg.Plan, procs, nodes, net, &r.ids, Traits(r.cfg.Lock.Service)...)
-	if err != nil {
+	if r.director, err = newDirector(r.rec, r.cfg.Plan, procs, nodes, net, &r.ids, Traits(r.cfg.Lock.Service)...); err != nil {
 		return err
 	}
+	r.director.traps.wire = r.cfg.Lock.OnWire
 	r.director.expire = r.expire
 	r.recording.Store(true)
 	return nil

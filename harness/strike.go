@@ -50,6 +50,10 @@ func (d *director) inject(ctx context.Context, f *aimed, client int32, grant int
 	if v.client != nil {
 		info.Holding = d.stillHolding(client, grant)
 	}
+	if trap, waits := in.(*nemesis.Trap); waits {
+		d.lay(ctx, f, trap, client, info)
+		return nil
+	}
 	d.begin(info, client, in.From())
 	go func() {
 		f.over <- d.heal(ctx, f, in, client, info, func() {

@@ -147,6 +147,8 @@ type FaultInfo struct {
 	// Clients are those that the fault touches: their process, their clock, or their links to the lock service. A fault that lies only between a
 	// client and the store does not touch what the lock has promised to it: it is one of Store alone.
 	Clients []int32 `json:"clients,omitempty"`
+	// Links says that the fault lies on links only: processes run, and clocks are true.
+	Links bool `json:"links,omitempty"`
 	// Service says that the fault touches the lock service (a node, a link between nodes, a node's clock).
 	Service bool `json:"service,omitempty"`
 	// Store says that the fault touches the store.

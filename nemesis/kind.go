@@ -15,8 +15,6 @@ const (
 	KindClockJump   = "clock-jump"
 	KindClockRate   = "clock-rate"
 	KindClockStrobe = "clock-strobe"
-	// KindExpireSession: see session.go.
-	KindExpireSession = "expire-session"
 )
 
 // Need is what a machine must be able to do for a fault.
@@ -26,6 +24,8 @@ type Need string
 const (
 	NeedsNothing Need = "any runtime"
 	NeedsFilter  Need = "packet filter"
+	NeedsQueue   Need = "packet queue"
+	NeedsReset   Need = "connection reset"
 	NeedsClocks  Need = "clocks of processes"
 )
 
@@ -45,7 +45,7 @@ type Kind struct {
 
 // Kinds lists every kind of fault.
 func Kinds() []Kind {
-	return []Kind{
+	return slices.Concat([]Kind{
 		{Name: KindPause, Nodes: true, Needs: NeedsNothing, About: "stops every thread of a client's process group, or of all that runs on a node's host (SIGSTOP), " +
 			"as a stop-the-world collection or a suspended virtual machine does"},
 		{Name: KindKill, Needs: NeedsNothing, About: "kills a client's process group (SIGKILL); a fresh process takes its place"},
@@ -57,9 +57,7 @@ func Kinds() []Kind {
 			About: "lets the wall clock or the monotonic clock that a client or a node's processes read run faster or slower"},
 		{Name: KindClockStrobe, Nodes: true, Needs: NeedsClocks, takes: []string{"clock", "by", "period"}, check: checkClock,
 			About: "lets the wall clock that a client or a node's processes read jump to and fro"},
-		{Name: KindExpireSession, Needs: NeedsNothing, traits: []Trait{Sessions},
-			About: "ends a client's session at the lock service by the service's own means: a lease of etcd is revoked, a session of ZooKeeper closed, PostgreSQL's backends of the client terminated"},
-	}
+	}, degradeKinds(), []Kind{hold, cut, reset, expireSession})
 }
 
 // kindOf finds a kind by its name.
