@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -26,10 +27,14 @@ type director struct {
 	nodes []nemesis.Place // of the lock service
 	net   *nemesis.Net
 	ttl   time.Duration
+	// expire ends the sessions of the client that is at the address.
+	expire func(ctx context.Context, client int32, at netip.Addr) (ended []string, err error)
+	traps  *traps
 
 	mu      sync.Mutex
 	faults  []*aimed
 	procs   map[int32]*hosts.Process // the workers, by client number
+	apps    map[int32]*client        // the same, as far as they are held up from inside
 	clients int32                    // those of the workload: 1 to clients
 	holders []nemesis.Holding        // the oldest grant first
 	waiters []nemesis.Waiting        // who has waited longest first
@@ -65,19 +70,20 @@ type aimed struct {
 }
 
 func newDirector(rec *history.Recorder, plan scenarios.Plan, procs map[int32]*hosts.Process, nodes []nemesis.Place, net *nemesis.Net,
-	ids *numbers) (*director, error) {
+	ids *numbers, traits ...nemesis.Trait) (*director, error) {
 	d := &director{rec: rec, procs: procs, clients: int32(plan.Scenario.Clients), nodes: nodes, net: net, ttl: plan.Scenario.TTL.Std(), ids: ids,
 		struck: map[int32]bool{}, killed: map[int32]time.Duration{}}
 	place := 0 // of each single fault, from 1: as in the history's header
 	for i, f := range plan.Scenario.Faults {
 		for _, single := range f.Singles() {
-			if err := nemesis.Check(FaultSpec(single), d.nodeNames()); err != nil {
+			if err := nemesis.Check(FaultSpec(single), d.nodeNames(), traits...); err != nil {
 				return nil, fmt.Errorf("fault %d of %s: %w", i, plan.Scenario.Name, err)
 			}
 		}
 		d.faults = append(d.faults, &aimed{schedule: schedule(f), program: program(f, &place), over: make(chan error, 1),
 			stream: func(name string) *rand.Rand { return plan.Stream(fmt.Sprintf("fault %d %s", i, name)) }})
 	}
+	d.traps = newTraps(plan.Scenario.Faults)
 	return d, nil
 }
 

@@ -16,13 +16,16 @@ import (
 func FaultSpec(f scenarios.Fault) nemesis.Spec {
 	return nemesis.Spec{Kind: f.Kind, Aim: nemesis.Aim{Target: nemesis.Target(f.Target), When: nemesis.Moment(f.When)},
 		Peers: nemesis.Peers(f.Peers), Way: nemesis.Way(f.Way), Shape: f.Shape,
-		Clock: nemesis.Clock(f.Clock), By: f.By.Std(), Rate: f.Rate, Period: f.Period.Std()}
+		Clock: nemesis.Clock(f.Clock), By: f.By.Std(), Rate: f.Rate, Period: f.Period.Std(),
+		Delay: f.Delay.Std(), Jitter: f.Jitter.Std(), Probability: f.Probability, BytesPerSecond: f.BytesPerSecond,
+		Request: nemesis.Request(f.Request), Point: nemesis.Point(f.Point), Silent: f.Silent,
+		Data: nemesis.Data(f.Data)}
 }
 
 // one is a fault of a strike, with the random numbers that say whom it hits.
 type one struct {
-	spec nemesis.Spec
-	rng  *rand.Rand
+	nemesis.Part
+	rng *rand.Rand
 }
 
 // victims are those whom a fault strikes: clients, or nodes.
@@ -35,6 +38,7 @@ type victims struct {
 type victim struct {
 	number int32
 	proc   *hosts.Process
+	app    *client // as far as it is held up from inside
 }
 
 // procs are the clients' processes.
@@ -73,7 +77,7 @@ func (d *director) victims(h *hit) (v victims, err error) {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		for _, c := range h.clients() {
-			v.clients = append(v.clients, victim{c, d.procs[c]})
+			v.clients = append(v.clients, victim{c, d.procs[c], d.apps[c]})
 		}
 		return v, nil
 	}
@@ -92,15 +96,31 @@ func (d *director) victims(h *hit) (v victims, err error) {
 
 // effect puts a fault that lasts into effect.
 func (d *director) effect(ctx context.Context, f *one, id int, v victims) (nemesis.InEffect, error) {
-	switch f.spec.Kind {
+	switch f.Kind {
 	case nemesis.KindPause:
 		return pauseOf(ctx, v)
+	case nemesis.KindCrash:
+		return nemesis.CrashNodes(ctx, f.Spec, v.nodes...)
+	case nemesis.KindStall, nemesis.KindRenewerStall:
+		return nemesis.StallIn(ctx, f.Spec, f.For, v.clients[0].app)
 	case nemesis.KindPartition:
-		return d.net.Partition(tag(id), f.spec, v.names(), f.rng)
+		return d.net.Partition(tag(id), f.Spec, v.names(), f.rng)
+	case nemesis.KindDelay, nemesis.KindLoss, nemesis.KindDuplicate, nemesis.KindReorder, nemesis.KindRate:
+		return d.net.Degrade(tag(id), f.Spec, v.names(), f.rng)
+	case nemesis.KindHold:
+		return d.net.Hold(tag(id), f.Spec, v.names()[0], d.traps.asked(v.clients[0].number), f.rng)
+	case nemesis.KindCut:
+		return d.net.CutRequest(tag(id), f.Spec, v.names()[0], d.traps.asked(v.clients[0].number), f.rng)
+	case nemesis.KindReset:
+		return d.net.Reset(f.Spec, v.names(), f.rng)
 	case nemesis.KindClockJump, nemesis.KindClockRate, nemesis.KindClockStrobe:
-		return nemesis.SkewClocks(ctx, f.spec, v.subjects()...)
+		return nemesis.SkewClocks(ctx, f.Spec, v.subjects()...)
+	case nemesis.KindExpireSession:
+		return nemesis.ExpireSession(ctx, v.names()[0], func(ctx context.Context) ([]string, error) {
+			return d.expire(ctx, v.clients[0].number, v.clients[0].proc.Host().Addr)
+		})
 	}
-	return nil, fmt.Errorf("nobody knows how to inject a %s", f.spec.Kind)
+	return nil, fmt.Errorf("nobody knows how to inject a %s", f.Kind)
 }
 
 // tag names a fault in the packet filters.
@@ -119,11 +139,15 @@ func pauseOf(ctx context.Context, v victims) (*nemesis.Pause, error) {
 
 // touched says in the history whom a fault touches: the judge excuses nobody else, and holds nobody to a promise whom it touched.
 func touched(info *history.FaultInfo, s nemesis.Spec, clients []int32) {
+	info.Links = s.OnLinks()
 	if !s.Target.Client() {
 		info.Service = true
 		return
 	}
-	if s.OnLinks() {
+	if s.Kind == nemesis.KindStall {
+		return // an application that takes its time is no excuse for its lock, which goes on
+	}
+	if info.Links {
 		info.Store = s.HitsStore()
 	}
 	if !s.OnLinks() || s.HitsLock() {

@@ -152,6 +152,10 @@ func (d *director) underway(ctx context.Context, s nemesis.Step, longest time.Du
 	if h == nil {
 		return func() error { return nil }
 	}
+	if h.strike.Parts[0].Waits() { // for the call that is about to be sent
+		err := d.strikeBy(ctx, h, s.Client)
+		return func() error { return err }
+	}
 	came, struck := make(chan struct{}), make(chan error, 1)
 	delay := nemesis.Delay(h.delays, longest)
 	go func() {

@@ -9,16 +9,18 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/history"
-	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/nemesis"
 )
 
 // strike injects what was taken, and records that. What lasts goes on when it returns, and is healed after the planned time; then the fault's
 // grip ends.
 func (d *director) strike(ctx context.Context, h *hit) error {
-	var begun []*injected
+	var begun []*inForce
 	for _, p := range h.strike.Parts {
 		in, err := d.inject(ctx, h, p)
+		if errors.Is(err, errLaid) {
+			return nil // it strikes alone, and is a fault from its packet on
+		}
 		if err != nil {
 			err = errors.Join(err, d.healAll(canceled(), begun)) // those that struck together with it
 			d.finish(h, err)
@@ -51,8 +53,11 @@ func (d *director) finish(h *hit, err error) {
 	h.over <- err
 }
 
-// injected is a fault in effect.
-type injected struct {
+// errLaid says that a trap waits for its packet, and that its end will be seen to.
+var errLaid = errors.New("a trap is laid")
+
+// inForce is a fault in effect.
+type inForce struct {
 	nemesis.InEffect
 	part nemesis.Part
 	info history.FaultInfo
@@ -64,7 +69,7 @@ type injected struct {
 }
 
 // inject puts one fault of a strike into effect and records that; nil: it is over already.
-func (d *director) inject(ctx context.Context, h *hit, p nemesis.Part) (*injected, error) {
+func (d *director) inject(ctx context.Context, h *hit, p nemesis.Part) (*inForce, error) {
 	info := history.FaultInfo{ID: d.ids.nextFault(), Plan: p.Place, Kind: p.Kind, Phase: "begin", Target: string(p.Target), When: string(p.When), Injected: true}
 	wrong := func(err error) error { return fmt.Errorf("fault %d: %w", info.ID, err) }
 	v, err := d.victims(h)
@@ -79,11 +84,15 @@ func (d *director) inject(ctx context.Context, h *hit, p nemesis.Part) (*injecte
 		}
 		return nil, nil
 	}
-	in := &injected{part: p, info: info, client: sole(h.clients()), spans: d.expectStalls(h, p), done: make(chan struct{})}
-	if in.InEffect, err = d.effect(ctx, &one{p.Spec, h.draws}, info.ID, v); err != nil {
+	in := &inForce{part: p, info: info, client: sole(h.clients()), spans: d.expectStalls(h, p), done: make(chan struct{})}
+	if in.InEffect, err = d.effect(ctx, &one{p, h.draws}, info.ID, v); err != nil {
 		return nil, wrong(err)
 	}
 	in.info.Holding, in.info.Waiting = d.met(h)
+	if trap, waits := in.InEffect.(*nemesis.Trap); waits {
+		d.lay(ctx, h, in, trap)
+		return nil, errLaid
+	}
 	d.begin(in)
 	return in, nil
 }
@@ -91,7 +100,7 @@ func (d *director) inject(ctx context.Context, h *hit, p nemesis.Part) (*injecte
 // expectStalls notes that from now on late heartbeats of the clients are the fault's doing, if it is of that kind. It returns the places in
 // spans where the end is to be noted.
 func (d *director) expectStalls(h *hit, p nemesis.Part) (places []int) {
-	if p.OnLinks() {
+	if p.OnLinks() || p.Inside() {
 		return nil
 	}
 	d.mu.Lock()
@@ -104,7 +113,7 @@ func (d *director) expectStalls(h *hit, p nemesis.Part) (places []int) {
 }
 
 // begin records that a fault is in effect.
-func (d *director) begin(in *injected) {
+func (d *director) begin(in *inForce) {
 	info := in.info
 	info.From = d.rec.Relative(in.From())
 	d.rec.Record(history.Event{Type: history.Fault, Client: in.client, Fault: &info})
@@ -120,7 +129,7 @@ func sole(clients []int32) int32 {
 
 // healAll ends faults: each at its planned end, or at once when the run is cancelled. Clocks cannot be set right in processes that are stopped,
 // so those wait for the end of what stops them.
-func (d *director) healAll(ctx context.Context, all []*injected) error {
+func (d *director) healAll(ctx context.Context, all []*inForce) error {
 	errs := make([]error, len(all))
 	var healing sync.WaitGroup
 	for i, in := range all {
@@ -144,7 +153,7 @@ func (d *director) healAll(ctx context.Context, all []*injected) error {
 }
 
 // heal ends a fault, and records what it did.
-func (d *director) heal(in *injected) error {
+func (d *director) heal(in *inForce) error {
 	effect, err := in.Heal()
 	d.mu.Lock()
 	for _, at := range in.spans {
@@ -206,11 +215,11 @@ func (d *director) death(client int32) (away time.Duration, dead bool) {
 }
 
 // replaced is told that a fresh process has taken the killed client's place.
-func (d *director) replaced(client int32, proc *hosts.Process) {
+func (d *director) replaced(client int32, fresh *workerProcess) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.killed, client)
-	d.procs[client] = proc
+	d.procs[client], d.apps[client] = fresh.proc, fresh.client
 }
 
 // settled waits until no fault has the client in its grip.

@@ -104,7 +104,7 @@ func TestWhatCannotStrikeTogether(t *testing.T) {
 		{[]string{KindClockJump, KindPause, KindClockRate}, "what heals one would heal both"},
 		{[]string{KindPause, KindClockStrobe}, "a process that is stopped"},
 		{[]string{KindClockStrobe, KindPartition, KindPause}, "a process that is stopped"},
-		{[]string{KindPartition, KindKill}, "a kill ends the processes"},
+		{[]string{KindPartition, KindKill}, "a kill strikes alone"},
 	} {
 		var specs []Spec
 		for _, k := range c.kinds {

@@ -24,7 +24,7 @@ func CheckTogether(specs []Spec) error {
 	}
 	for i, a := range specs {
 		if k, err := kindOf(a.Kind); err == nil && k.alone {
-			return fmt.Errorf("a %s ends the processes that it strikes: no other fault can strike them together with it", a.Kind)
+			return fmt.Errorf("a %s strikes alone: no other fault can strike together with it", a.Kind)
 		}
 		for _, b := range specs[i+1:] {
 			if err := apart(a, b); err != nil {

@@ -40,7 +40,7 @@ func (f *Fault) Parts() []Fault {
 	return f.Mix
 }
 
-// Within is a part of a combination, with what the whole says where the part says nothing.
+// Within is a part of a combination, with what the whole says where the part says nothing. What is over at once takes no length from it.
 func (f Fault) Within(whole Fault) Fault {
 	if f.Target == "" {
 		f.Target = whole.Target
@@ -48,7 +48,7 @@ func (f Fault) Within(whole Fault) Fault {
 	if f.When == "" {
 		f.When = whole.When
 	}
-	if f.For == 0 {
+	if f.For == 0 && !f.momentary() {
 		f.For = whole.For
 	}
 	return f

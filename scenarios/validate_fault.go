@@ -94,6 +94,9 @@ func (v *validator) single(at string, s *Scenario, f Fault) {
 	if f.For <= 0 && !f.momentary() || f.For > longest {
 		v.fail(at+".for", "a fault must last longer than 0, and at most %v", longest)
 	}
+	if f.For > 0 && f.momentary() && f.Kind != "kill" {
+		v.fail(at+".for", "a %s is over as soon as it has struck: it takes no for (a silent cut does)", f.Kind)
+	}
 	if len(v.errs) == before && f.When == whileRenewing && (!s.Workload.Renew || !v.catalogue.Renews[s.Lock]) && slices.Contains(v.catalogue.Locks, s.Lock) {
 		v.fail(at+".when", "%s is a moment of applications that renew their grants (workload.renew: true), under a lock that is renewed so%s",
 			whileRenewing, v.renewers())
