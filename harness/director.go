@@ -33,6 +33,7 @@ type director struct {
 	mu      sync.Mutex
 	faults  []*aimed
 	procs   map[int32]*hosts.Process // the workers, by client number
+	apps    map[int32]*client        // the same, as far as they are held up from inside
 	holding map[int32][]int64        // client → its grants, the oldest first
 	struck  map[int32]bool           // clients that a fault has in its grip: it lets no other near
 	killed  map[int32]time.Duration  // clients that were killed and not yet replaced → how long they are to stay away
@@ -46,6 +47,7 @@ var errKilled = errors.New("the client was killed by a fault")
 // aimed is one fault of the plan. It is armed, then taken by a step, then in effect, then waiting to be armed again.
 type aimed struct {
 	plan  scenarios.Fault
+	place int // in the plan, from 1
 	spec  nemesis.Spec
 	aim   nemesis.Aim // that of spec
 	rng   *rand.Rand
@@ -65,7 +67,7 @@ func newDirector(rec *history.Recorder, plan scenarios.Plan, procs map[int32]*ho
 		if err := nemesis.Check(spec, d.nodeNames()); err != nil {
 			return nil, fmt.Errorf("fault %d of %s: %w", i, plan.Scenario.Name, err)
 		}
-		d.faults = append(d.faults, &aimed{plan: f, spec: spec, aim: spec.Aim, rng: plan.Stream(fmt.Sprintf("fault %d", i)), over: make(chan error, 1)})
+		d.faults = append(d.faults, &aimed{plan: f, place: i + 1, spec: spec, aim: spec.Aim, rng: plan.Stream(fmt.Sprintf("fault %d", i)), over: make(chan error, 1)})
 	}
 	d.traps = newTraps(d.faults)
 	return d, nil
