@@ -28,7 +28,7 @@ func TestFaultsInContainers(t *testing.T) {
 		for i, c := range cases {
 			name := fmt.Sprintf("%s-%d", k.Name, i)
 			names[name] = k
-			suite += c.scenario(name, k.Name, "1500ms")
+			suite += c.scenario(name, k.Name, "1s")
 		}
 	}
 	dir := t.TempDir()
@@ -36,7 +36,7 @@ func TestFaultsInContainers(t *testing.T) {
 	if err := os.WriteFile(file, []byte(suite), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	args := append([]string{"run", file, "--runtime", "docker", "--no-expect", "--parallel", "4", "--seed", "3", "--out", dir}, localImages("redis", "etcd")...)
+	args := append([]string{"run", file, "--runtime", "docker", "--no-expect", "--parallel", "6", "--seed", "3", "--out", dir}, localImages("redis", "etcd")...)
 	code, out := finish(t, lockchaos(t, args...))
 	if code == exitFailed || code == exitUsage {
 		t.Errorf("exit status %d\n%s", code, out)
