@@ -13,6 +13,7 @@ type span struct {
 	id       int
 	kind     string
 	injected bool
+	links    bool // processes and clocks are not touched
 }
 
 // openFault is a fault that has begun.
@@ -31,9 +32,13 @@ const (
 	anyFault faultFilter = iota
 	injectedOnly
 	uninjectedOnly
+	hindering // injected, into a process or a clock
 )
 
 func (f faultFilter) takes(sp span) bool {
+	if f == hindering {
+		return sp.injected && !sp.links
+	}
 	return f == anyFault || (f == injectedOnly) == sp.injected
 }
 
@@ -45,14 +50,14 @@ func (s *Sweep) fault(e *history.Event) {
 		return
 	}
 	if f.Phase == "begin" {
-		sp := span{from: earlier(f.From, e.Time), to: forever, id: f.ID, kind: f.Kind, injected: f.Injected}
+		sp := span{from: earlier(f.From, e.Time), to: forever, id: f.ID, kind: f.Kind, injected: f.Injected, links: f.Links}
 		s.spread(sp, f.Clients, f.Service)
 		s.faults = append(s.faults, openFault{id: f.ID, from: sp.from, clients: f.Clients, service: f.Service, injected: f.Injected})
 		s.faultKind(f).Begun++
 		return
 	}
 	begun := s.endFault(f.ID)
-	sp := span{from: stamp(f.From, e.Time), to: stamp(f.To, e.Time), id: f.ID, kind: f.Kind, injected: f.Injected}
+	sp := span{from: stamp(f.From, e.Time), to: stamp(f.To, e.Time), id: f.ID, kind: f.Kind, injected: f.Injected, links: f.Links}
 	if f.From != 0 {
 		sp.measured = max(0, f.To-f.From)
 	}

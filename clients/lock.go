@@ -101,6 +101,8 @@ type Config struct {
 	Client int
 	// Seed seeds whatever the lock draws at random (retry jitter), so that a plan repeats.
 	Seed uint64
+	// Renewals is passed before each renewal that the lock makes by itself, if its Kind says that it Renews.
+	Renewals *Gate
 }
 
 // Kind is one entry of the catalogue: what a lock is called, what it claims and how it is made.
@@ -117,6 +119,10 @@ type Kind struct {
 	// Writes is how an application that relies on this lock writes to the store: "" as it is, "if-version" only if nobody wrote since it read,
 	// "add" by adding to what is there, "guarded" only while the lock's key is its grant's (see Guarder).
 	Writes string
+	// OnWire returns the text by which the request that asks for a key can be told from others in its packets; nil: the key itself.
+	OnWire func(key string) string
+	// Renews: the lock renews its grants, or its session, by itself in the background, and each renewal passes Config.Renewals.
+	Renews bool
 	// Control names the property that must catch this lock, which is then broken on purpose; empty for an honest one.
 	Control string
 	// Open connects a client.

@@ -28,10 +28,12 @@ type director struct {
 	nodes []nemesis.Place // of the lock service
 	net   *nemesis.Net
 	ttl   time.Duration
+	traps *traps
 
 	mu      sync.Mutex
 	faults  []*aimed
 	procs   map[int32]*hosts.Process // the workers, by client number
+	apps    map[int32]*client        // the same, as far as they are held up from inside
 	holding map[int32][]int64        // client → its grants, the oldest first
 	struck  map[int32]bool           // clients that a fault has in its grip: it lets no other near
 	killed  map[int32]time.Duration  // clients that were killed and not yet replaced → how long they are to stay away
@@ -67,6 +69,7 @@ func newDirector(rec *history.Recorder, plan scenarios.Plan, procs map[int32]*ho
 		}
 		d.faults = append(d.faults, &aimed{plan: f, place: i + 1, spec: spec, aim: spec.Aim, rng: plan.Stream(fmt.Sprintf("fault %d", i)), over: make(chan error, 1)})
 	}
+	d.traps = newTraps(d.faults)
 	return d, nil
 }
 
@@ -203,6 +206,10 @@ func (d *director) acquiring(ctx context.Context, client int32) (answered func()
 	hit := d.taken(nemesis.Step{Moment: nemesis.Acquiring, Client: client})
 	if hit == nil {
 		return func() error { return nil }
+	}
+	if hit.spec.Waits() { // for the acquire that is about to be sent
+		struck := d.strike(ctx, hit, client, 0)
+		return func() error { return struck }
 	}
 	came, struck := make(chan struct{}), make(chan error, 1)
 	delay := nemesis.Delay(hit.rng, d.ttl)

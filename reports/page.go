@@ -259,6 +259,9 @@ func fileLinks(s Scenario) []fileLink {
 	var out []fileLink
 	if s.History != nil {
 		out = append(out, fileLink{href("history.jsonl"), "history.jsonl", plural(s.Verdict.Stats.Ops, "op")})
+		for _, w := range s.Witnesses {
+			out = append(out, fileLink{href(w.File), w.File, fmt.Sprintf("the %s that show the first violation of %s", plural(int64(w.Ops), "op"), w.Property)})
+		}
 	}
 	return append(out, fileLink{href("verdict.json"), "verdict.json", ""}, fileLink{href("plan.yaml"), "plan.yaml", ""},
 		fileLink{href("logs") + "/", "logs/", "services and workers"})
