@@ -20,6 +20,7 @@ type op struct {
 	version         int64
 	replaced, value int64
 	seq             int64
+	decided         int64 // when the store decided about it, by the ledger; 0: the ledger does not tell
 	validFor        int64
 	hasValidFor     bool
 	attempt         int64
@@ -34,6 +35,20 @@ type op struct {
 // accepted tells whether the store took the write: its answer says so, or its ledger.
 func (o *op) accepted() bool {
 	return o.kind == history.Write && !o.refused && !o.conflict && (o.how == history.OK || o.inLedger)
+}
+
+// lateWrite is from when on the time between a write's sending and its arrival is worth telling.
+const lateWrite = int64(20e6)
+
+// late tells of a write that was long under way.
+func (o *op) late() bool { return o.kind == history.Write && o.decided-o.start > lateWrite }
+
+// atStore is when the store had to do with the op: when it decided about a write that was long under way, else when the client began it.
+func (o *op) atStore() int64 {
+	if o.late() {
+		return o.decided
+	}
+	return o.start
 }
 
 // grant is a successful acquire and what was done under it.
@@ -129,6 +144,7 @@ func (r *record) addOp(e *history.Event) {
 	switch e.Type {
 	case history.Invoke:
 	case history.Ledger:
+		o.decided = e.Time
 		o.inLedger, o.seq, o.refused, o.conflict = true, e.Seq, e.Refused, e.Conflict
 		o.version, o.replaced, o.value = e.Version, e.Replaced, e.Value
 		r.entries = append(r.entries, o)

@@ -191,9 +191,12 @@ func (r *record) losesUpdate(s Scenario, t *story) bool {
 func (r *record) moments(t *story, ops []*op) []moment {
 	var out []moment
 	for _, o := range ops {
-		at := o.start
+		at := o.atStore()
 		if o.kind == history.Acquire {
 			at = o.end
+		}
+		if o.late() {
+			out = append(out, moment{At: o.start, who: o.client, Text: prose{}.b(client(o.client)).t(" sends its write, which is long under way.")})
 		}
 		out = append(out, moment{At: at, who: o.client, op: o})
 	}
@@ -251,7 +254,7 @@ func (r *record) narrate(t *story, in []moment) []moment {
 // joins tells whether a read and the next op make one sentence.
 func joins(o, next *op) bool {
 	return o.kind == history.Read && o.how == history.OK && next != nil && next.kind == history.Write &&
-		next.grant == o.grant && next.accepted()
+		next.grant == o.grant && next.accepted() && !next.late()
 }
 
 // shorten leaves out plain moments from the middle of a story that is too long, and counts them.
