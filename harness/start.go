@@ -157,6 +157,7 @@ func (r *run) beginHistory(file io.Writer) (err error) {
 	}
 	r.director.traps.wire = r.cfg.Lock.OnWire
 	r.director.expire = r.expire
+	r.director.leader = r.service.Leader
 	r.recording.Store(true)
 	return nil
 }

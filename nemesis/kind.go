@@ -77,7 +77,7 @@ func (k Kind) Targets() string {
 	}
 	text := "holder at " + strings.Join(moments, ", ")
 	if k.Nodes {
-		text += "; nodes (redis-2, nodes:3, minority, majority) at acquiring, random"
+		text += "; nodes (redis-2, nodes:3, minority, majority, leader, primary) at acquiring, random"
 	}
 	return text
 }
@@ -94,6 +94,9 @@ func Check(s Spec, nodes []string, has ...Trait) error {
 		}
 	}
 	if err := s.takesNot(k.takes); err != nil {
+		return err
+	}
+	if s, err = s.sampled(nodes, has); err != nil {
 		return err
 	}
 	if err := k.aim(s.Aim, nodes); err != nil {
