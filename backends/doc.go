@@ -32,5 +32,7 @@
 //
 // Versions are what the running servers say of themselves. Logs go to files in the folder that the caller names, and survive the
 // run; data goes to the sandbox's tmpfs and does not. A node that dies later is told on Died, unless the service is being closed:
-// whoever kills a node on purpose is told as well and must know.
+// whoever kills a process on purpose is told as well and must know.
+// A node that is killed by Node.Kill is no such death: Node.Start runs it again on its host, with the data that it left or, where its service forgets
+// (Kind.Forgets), without. With Spec.Durable a node has written down what it answers for before it answers, so that nothing of it is lost with the process.
 package backends

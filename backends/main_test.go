@@ -36,8 +36,15 @@ var onRedis = []clients.Kind{redis.Setnx, redis.SetnxFenced, redis.Watchdog, red
 // start starts a service on a network of its own.
 func start(t testing.TB, name string) *backends.Service {
 	t.Helper()
+	return started(t, backends.Spec{Service: name})
+}
+
+// started starts a service as it is wanted.
+func started(t testing.TB, spec backends.Spec) *backends.Service {
+	t.Helper()
 	n, _ := hoststest.Network(t)
-	s, err := backends.Start(limit(t), n, backends.Spec{Service: name, Logs: t.TempDir()})
+	spec.Logs = t.TempDir()
+	s, err := backends.Start(limit(t), n, spec)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -101,6 +101,8 @@ type Config struct {
 	Client int
 	// Seed seeds whatever the lock draws at random (retry jitter), so that a plan repeats.
 	Seed uint64
+	// Renewals is passed before each renewal that the lock makes by itself, if its Kind says that it Renews.
+	Renewals *Gate
 	// Opened, if set, is told of each session that the lock opens at its service, as soon as it is granted, so that a fault can end it there. It may
 	// be told of one again, comes from any goroutine, and does not wait. A lock whose sessions the service knows by the client's address need not tell.
 	Opened func(Session)
@@ -137,6 +139,8 @@ type Kind struct {
 	Writes string
 	// OnWire returns the text by which the request that asks for a key can be told from others in its packets; nil: the key itself.
 	OnWire func(key string) string
+	// Renews: the lock renews its grants, or its session, by itself in the background, and each renewal passes Config.Renewals.
+	Renews bool
 	// Control names the property that must catch this lock, which is then broken on purpose; empty for an honest one.
 	Control string
 	// Open connects a client.

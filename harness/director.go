@@ -38,6 +38,7 @@ type director struct {
 	mu      sync.Mutex
 	faults  []*aimed
 	procs   map[int32]*hosts.Process // the workers, by client number
+	apps    map[int32]*client        // the same, as far as they are held up from inside
 	holding map[int32][]int64        // client → its grants, the oldest first
 	struck  map[int32]bool           // clients that a fault has in its grip: it lets no other near
 	killed  map[int32]time.Duration  // clients that were killed and not yet replaced → how long they are to stay away

@@ -17,12 +17,14 @@ func FaultSpec(f scenarios.Fault) nemesis.Spec {
 		Peers: nemesis.Peers(f.Peers), Way: nemesis.Way(f.Way), Shape: f.Shape,
 		Clock: nemesis.Clock(f.Clock), By: f.By.Std(), Rate: f.Rate, Period: f.Period.Std(),
 		Delay: f.Delay.Std(), Jitter: f.Jitter.Std(), Probability: f.Probability, BytesPerSecond: f.BytesPerSecond,
-		Request: nemesis.Request(f.Request), Point: nemesis.Point(f.Point), Silent: f.Silent}
+		Request: nemesis.Request(f.Request), Point: nemesis.Point(f.Point), Silent: f.Silent,
+		Data: nemesis.Data(f.Data)}
 }
 
 // victims are those whom a fault strikes: a client, or nodes.
 type victims struct {
 	client *hosts.Process // nil: nodes are struck
+	app    *client        // the client, as far as it is held up from inside
 	nodes  []nemesis.Place
 }
 
@@ -61,7 +63,7 @@ func (d *director) victims(f *aimed, client int32) (v victims, err error) {
 	if f.aim.Target.Client() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		return victims{client: d.procs[client]}, nil
+		return victims{client: d.procs[client], app: d.apps[client]}, nil
 	}
 	names, err := f.aim.Target.Nodes(d.nodeNames(), f.rng)
 	for _, n := range d.nodes {
@@ -77,6 +79,10 @@ func (d *director) effect(ctx context.Context, f *aimed, id int, client int32, v
 	switch f.plan.Kind {
 	case nemesis.KindPause:
 		return pauseOf(ctx, v)
+	case nemesis.KindCrash:
+		return nemesis.CrashNodes(ctx, f.spec, v.nodes...)
+	case nemesis.KindStall, nemesis.KindRenewerStall:
+		return nemesis.StallIn(ctx, f.spec, f.plan.For.Std(), v.app)
 	case nemesis.KindPartition:
 		return d.net.Partition(tag(id), f.spec, v.names(), f.rng)
 	case nemesis.KindDelay, nemesis.KindLoss, nemesis.KindDuplicate, nemesis.KindReorder, nemesis.KindRate:
@@ -117,6 +123,9 @@ func touched(info *history.FaultInfo, s nemesis.Spec, client int32) {
 	if !s.Target.Client() {
 		info.Service = true
 		return
+	}
+	if s.Kind == nemesis.KindStall {
+		return // an application that takes its time is no excuse for its lock, which goes on
 	}
 	if info.Links {
 		info.Store = s.HitsStore()

@@ -35,11 +35,20 @@ const (
 	resultInfo = "info"
 )
 
-// The events that a worker tells of by itself.
+// The commands that are no ops: they hold an activity of the worker up for Timeout, and are answered by events.
 const (
-	eventLost    = "lost"
-	eventStall   = "stall"
-	eventSession = "session"
+	opHoldApplication = "hold-application"
+	opHoldRenewals    = "hold-renewals"
+)
+
+// The events that a worker tells of by itself. Those of a hold-up have its command's ID as Grant; that of the end has as Value what went on
+// or waited meanwhile (nemesis.HeldUp.Count).
+const (
+	eventLost       = "lost"
+	eventStall      = "stall"
+	eventHoldBegins = "hold-begins"
+	eventHoldEnds   = "hold-ends"
+	eventSession    = "session"
 )
 
 // reply is one line from a worker: the answer to the command of the same ID, or an event (ID 0). Stamps are of the

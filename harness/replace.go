@@ -41,7 +41,7 @@ func (a *actor) alive(ctx context.Context, err error) error {
 		return err
 	}
 	a.workerProcess = fresh
-	a.director.replaced(a.number, fresh.proc)
+	a.director.replaced(a.number, fresh)
 	return nil
 }
 

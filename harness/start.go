@@ -31,6 +31,9 @@ func (r *run) start(ctx context.Context, file io.Writer) (err error) {
 			return err
 		}
 	}
+	if err := r.possible(); err != nil {
+		return err
+	}
 	var up errgroup.Group
 	if r.cfg.Plan.Scenario.Store.Guarded() {
 		up.Go(func() error { return r.startServiceThenStore(ctx) })
@@ -68,7 +71,8 @@ func (r *run) introduce() error {
 }
 
 func (r *run) startService(ctx context.Context) (err error) {
-	r.service, err = backends.Start(ctx, r.network, backends.Spec{Service: r.cfg.Lock.Service, Logs: r.cfg.Logs, Attached: r.attached(false)})
+	r.service, err = backends.Start(ctx, r.network, backends.Spec{Service: r.cfg.Lock.Service, Logs: r.cfg.Logs, Attached: r.attached(false),
+		Durable: durable(r.cfg.Plan)})
 	return err
 }
 
@@ -146,16 +150,21 @@ func (r *run) beginHistory(file io.Writer) (err error) {
 	}
 	var nodes, clients []nemesis.Place
 	for _, n := range r.service.Nodes {
-		nodes = append(nodes, nemesis.Place{Name: n.Name, Host: n.Host})
+		nodes = append(nodes, nemesis.Place{Name: n.Name, Host: n.Host, Server: n})
 	}
 	for _, w := range r.workers {
 		clients = append(clients, nemesis.Place{Name: w.host, Host: w.proc.Host()})
 	}
 	net := nemesis.NewNet(nodes, clients, nemesis.Place{Name: r.store.Host.Name, Host: r.store.Host})
-	if r.director, err = newDirector(r.rec, r.cfg.Plan, procs, nodes, net, &r.ids, Traits(r.cfg.Lock.Service)...); err != nil {
+	r.director, err = newDirector(r.rec, r.cfg.Plan, procs, nodes, net, &r.ids, Traits(r.cfg.Lock.Service)...)
+	if err != nil {
 		return err
 	}
 	r.director.traps.wire = r.cfg.Lock.OnWire
+	r.director.apps = map[int32]*client{}
+	for _, w := range r.workers {
+		r.director.apps[w.number] = w.client
+	}
 	r.director.expire = r.expire
 	r.director.leader = r.service.Leader
 	r.recording.Store(true)

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/history"
-	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/nemesis"
 )
 
@@ -73,7 +72,7 @@ func (d *director) inject(ctx context.Context, f *aimed, client int32, grant int
 // expectStalls notes that from now on late heartbeats of the client are the fault's doing, if it is of that kind. It returns the place in
 // spans where the end is to be noted; -1: there is none.
 func (d *director) expectStalls(f *aimed, client int32) int {
-	if !f.aim.Target.Client() || f.spec.OnLinks() {
+	if !f.aim.Target.Client() || f.spec.OnLinks() || f.spec.Inside() {
 		return -1
 	}
 	d.mu.Lock()
@@ -154,11 +153,11 @@ func (d *director) death(client int32) (away time.Duration, dead bool) {
 }
 
 // replaced is told that a fresh process has taken the killed client's place.
-func (d *director) replaced(client int32, proc *hosts.Process) {
+func (d *director) replaced(client int32, fresh *workerProcess) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.killed, client)
-	d.procs[client] = proc
+	d.procs[client], d.apps[client] = fresh.proc, fresh.client
 }
 
 // settled waits until no fault has the client in its grip.

@@ -132,6 +132,8 @@ func (r *run) workerEvent(c *client, e reply) {
 			r.rec.Record(history.Event{Type: history.Lost, Client: c.number, Process: c.process.Load(), Key: key, Grant: e.Grant,
 				Start: r.rec.Relative(e.From), Text: e.Error})
 		}
+	case eventHoldBegins, eventHoldEnds:
+		c.holdUps.tell(e)
 	case eventStall:
 		r.director.stalled(c.number, r.rec.Relative(e.From), r.rec.Relative(e.To), time.Duration(r.stall()))
 	}

@@ -15,6 +15,8 @@ import (
 type Place struct {
 	Name string
 	Host *hosts.Host
+	// Server is what runs there, if it can be started again.
+	Server Server
 }
 
 // Net is the network of a run, as far as faults break it. The packet filter of a host is opened when a fault first lies on it. Safe for

@@ -30,6 +30,8 @@ type Spec struct {
 	Request Request
 	Point   Point
 	Silent  bool
+	// Data (crash-restart) says what the node knows when it is started again.
+	Data Data
 }
 
 // InEffect is a fault that has been injected and lasts.
@@ -50,6 +52,7 @@ func (s Spec) given() (names []string) {
 		{"clock", s.Clock != ""}, {"by", s.By != 0}, {"rate", s.Rate != 0}, {"period", s.Period != 0},
 		{"delay", s.Delay != 0}, {"jitter", s.Jitter != 0}, {"probability", s.Probability != 0}, {"bytes_per_second", s.BytesPerSecond != 0},
 		{"request", s.Request != ""}, {"point", s.Point != ""}, {"silent", s.Silent},
+		{"data", s.Data != ""},
 	} {
 		if f.set {
 			names = append(names, f.name)

@@ -58,8 +58,8 @@ type Fault struct {
 	// When is the moment aimed at: "acquiring" (an acquire is under way; a holder is then one that is about to be), "after-grant",
 	// "between-read-and-write", "before-write", or "random" (any moment).
 	When string `yaml:"when"`
-	// For is how long it lasts; of a kill, how long the client stays away before a fresh process takes its place (may be 0). A reset, and a cut
-	// that is not silent, are over at once.
+	// For is how long it lasts; of a kill, how long the client stays away before a fresh process takes its place (may be 0); of a crash-restart, how
+	// long the nodes stay down. A reset, and a cut that is not silent, are over at once.
 	For Duration `yaml:"for,omitempty"`
 	// After is the quiet time before the first, Every the time from the end of one to the arming of the next.
 	After Duration `yaml:"after"`
@@ -91,12 +91,15 @@ type Fault struct {
 	Request string `yaml:"request,omitempty"`
 	Point   string `yaml:"point,omitempty"`
 	Silent  bool   `yaml:"silent,omitempty"`
+
+	// Data (crash-restart) is what a node knows when it is started again: "kept" (not given) or "lost".
+	Data string `yaml:"data,omitempty"`
 }
 
 // Label names the fault in a few words joined by dashes, for headings.
 func (f *Fault) Label() string {
 	label := f.Kind + "-" + f.Target
-	for _, part := range []string{f.Clock, f.Request, f.Point, f.Peers, f.Way, f.Shape} {
+	for _, part := range []string{f.Clock, f.Request, f.Point, f.Peers, f.Way, f.Shape, f.Data} {
 		if part != "" {
 			label += "-" + part
 		}

@@ -52,7 +52,7 @@ type search struct {
 	opts  checker.Options
 	units []unit
 	ends  []int // the places of the End event, if there is one
-	left  int // events that may still be judged
+	left  int   // events that may still be judged
 }
 
 // shows tells whether the judge still finds the violation, unchanged, in these units alone.

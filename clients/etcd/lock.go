@@ -26,6 +26,7 @@ var Lease = clients.Kind{
 	Service:   "etcd",
 	Claims:    clients.Claims{Validity: "session", Token: "fencing", Confirms: []string{"held"}, Permits: 1, Fair: true, WakesOne: true},
 	LostGrace: lostGrace,
+	Renews:    true,
 	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
 		return open(c)
 	},
@@ -70,7 +71,7 @@ func open(c clients.Config) (*lock, error) {
 	client, err := clientv3.New(clientv3.Config{
 		Endpoints:   c.Nodes,
 		Logger:      zap.NewNop(), // what goes wrong is in the errors
-		DialOptions: []grpc.DialOption{grpc.WithNoProxy(), grpc.WithChainUnaryInterceptor(stampTxn)},
+		DialOptions: []grpc.DialOption{grpc.WithNoProxy(), grpc.WithChainUnaryInterceptor(stampTxn), grpc.WithChainStreamInterceptor(gateKeepAlives(c.Renewals))},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("etcd at %s: %w", strings.Join(c.Nodes, ","), err)

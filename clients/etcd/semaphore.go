@@ -27,6 +27,7 @@ var Semaphore = clients.Kind{
 	Service:   "etcd",
 	Claims:    clients.Claims{Validity: "session", Token: "none", Confirms: []string{"release", "held"}, Permits: permits},
 	LostGrace: lostGrace,
+	Renews:    true,
 	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
 		l, err := open(c)
 		if err != nil {

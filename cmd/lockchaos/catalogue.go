@@ -47,22 +47,13 @@ func nodesOf(name string) int {
 	return len(k.Nodes)
 }
 
-// nodeNames are the names of a service's nodes.
-func nodeNames(service string) (names []string) {
-	k, _ := backends.Lookup(service)
-	for _, n := range k.Nodes {
-		names = append(names, n.Name)
-	}
-	return names
-}
-
 // checkFault tells whether a fault can strike its target, where the lock's service has such nodes.
 func checkFault(lock string, f scenarios.Fault) error {
 	kind, err := lockKind(lock)
 	if err != nil {
 		return err
 	}
-	return nemesis.Check(harness.FaultSpec(f), nodeNames(kind.Service), harness.Traits(kind.Service)...)
+	return harness.CheckFault(kind, f)
 }
 
 func catalogue() scenarios.Catalogue {
