@@ -64,6 +64,7 @@ func TestFailover(t *testing.T) {
 			t.Errorf("the sentinel at %s says that %s is the primary, not %s", addr, got, primary.Addr)
 		}
 	}
+	leads(t, s, primary.Name)
 	if err := primary.Process.Kill(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -90,6 +91,7 @@ func TestFailover(t *testing.T) {
 		}
 	}
 	t.Logf("promoted within %v", time.Since(killed))
+	leads(t, s, replica.Name)
 	direct := goredis.NewClient(&goredis.Options{Addr: replica.Addr, Protocol: 2})
 	defer direct.Close()
 	if info, err := direct.Info(ctx, "replication").Result(); err != nil || !strings.Contains(info, "role:master") {
