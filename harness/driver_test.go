@@ -98,7 +98,7 @@ func (d *driven) finish(t testing.TB) *history.History {
 }
 
 func workerVerb([]string) int {
-	if err := Work(context.Background(), os.Stdin, os.Stdout, []clients.Kind{noop.Noop, redis.Setnx, redis.SetnxFenced, redis.Watchdog, redis.Fair, redlock.Redlock, etcd.Lease}); err != nil {
+	if err := Work(context.Background(), os.Stdin, os.Stdout, []clients.Kind{noop.Noop, redis.Setnx, redis.SetnxFenced, redis.Watchdog, redis.Fair, redis.Failover, redlock.Redlock, etcd.Lease}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

@@ -70,6 +70,8 @@ func (d *director) effect(ctx context.Context, f *aimed, id int, v victims) (nem
 		return pauseOf(ctx, v)
 	case nemesis.KindCrash:
 		return nemesis.CrashNodes(ctx, f.spec, v.nodes...)
+	case nemesis.KindFailover:
+		return d.net.Failover(ctx, tag(id), d.service, d.nodes, d.nextGrant)
 	case nemesis.KindStall, nemesis.KindRenewerStall:
 		return nemesis.StallIn(ctx, f.spec, f.plan.For.Std(), v.app)
 	case nemesis.KindPartition:

@@ -159,6 +159,7 @@ func (r *run) beginHistory(file io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
+	r.director.service = r.service
 	r.director.apps = map[int32]*client{}
 	for _, w := range r.workers {
 		r.director.apps[w.number] = w.client
