@@ -119,6 +119,8 @@ type Kind struct {
 	// Writes is how an application that relies on this lock writes to the store: "" as it is, "if-version" only if nobody wrote since it read,
 	// "add" by adding to what is there, "guarded" only while the lock's key is its grant's (see Guarder).
 	Writes string
+	// OnWire returns the text by which the request that asks for a key can be told from others in its packets; nil: the key itself.
+	OnWire func(key string) string
 	// Renews: the lock renews its grants, or its session, by itself in the background, and each renewal passes Config.Renewals.
 	Renews bool
 	// Control names the property that must catch this lock, which is then broken on purpose; empty for an honest one.

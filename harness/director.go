@@ -31,6 +31,7 @@ type director struct {
 	// service is the lock service, for faults that ask who is its primary.
 	service nemesis.Replicated
 	stop    <-chan struct{} // closed when the workload's time is over; run sets it
+	traps *traps
 
 	mu      sync.Mutex
 	faults  []*aimed
@@ -49,6 +50,7 @@ var errKilled = errors.New("the client was killed by a fault")
 // aimed is one fault of the plan. It is armed, then taken by a step, then in effect, then waiting to be armed again.
 type aimed struct {
 	plan  scenarios.Fault
+	place int // in the plan, from 1
 	spec  nemesis.Spec
 	aim   nemesis.Aim // that of spec
 	rng   *rand.Rand
@@ -68,8 +70,9 @@ func newDirector(rec *history.Recorder, plan scenarios.Plan, procs map[int32]*ho
 		if err := nemesis.Check(spec, d.nodeNames()); err != nil {
 			return nil, fmt.Errorf("fault %d of %s: %w", i, plan.Scenario.Name, err)
 		}
-		d.faults = append(d.faults, &aimed{plan: f, spec: spec, aim: spec.Aim, rng: plan.Stream(fmt.Sprintf("fault %d", i)), over: make(chan error, 1)})
+		d.faults = append(d.faults, &aimed{plan: f, place: i + 1, spec: spec, aim: spec.Aim, rng: plan.Stream(fmt.Sprintf("fault %d", i)), over: make(chan error, 1)})
 	}
+	d.traps = newTraps(d.faults)
 	return d, nil
 }
 
@@ -207,6 +210,10 @@ func (d *director) acquiring(ctx context.Context, client int32) (answered func()
 	hit := d.taken(nemesis.Step{Moment: nemesis.Acquiring, Client: client})
 	if hit == nil {
 		return func() error { return nil }
+	}
+	if hit.spec.Waits() { // for the acquire that is about to be sent
+		struck := d.strike(ctx, hit, client, 0)
+		return func() error { return struck }
 	}
 	came, struck := make(chan struct{}), make(chan error, 1)
 	delay := nemesis.Delay(hit.rng, d.ttl)

@@ -15,7 +15,10 @@ import (
 func FaultSpec(f scenarios.Fault) nemesis.Spec {
 	return nemesis.Spec{Kind: f.Kind, Aim: nemesis.Aim{Target: nemesis.Target(f.Target), When: nemesis.Moment(f.When)},
 		Peers: nemesis.Peers(f.Peers), Way: nemesis.Way(f.Way), Shape: f.Shape,
-		Clock: nemesis.Clock(f.Clock), By: f.By.Std(), Rate: f.Rate, Period: f.Period.Std(), Data: nemesis.Data(f.Data)}
+		Clock: nemesis.Clock(f.Clock), By: f.By.Std(), Rate: f.Rate, Period: f.Period.Std(),
+		Delay: f.Delay.Std(), Jitter: f.Jitter.Std(), Probability: f.Probability, BytesPerSecond: f.BytesPerSecond,
+		Request: nemesis.Request(f.Request), Point: nemesis.Point(f.Point), Silent: f.Silent,
+		Data: nemesis.Data(f.Data)}
 }
 
 // victims are those whom a fault strikes: a client, or nodes.
@@ -64,7 +67,7 @@ func (d *director) victims(f *aimed, client int32) (v victims, err error) {
 }
 
 // effect puts a fault that lasts into effect.
-func (d *director) effect(ctx context.Context, f *aimed, id int, v victims) (nemesis.InEffect, error) {
+func (d *director) effect(ctx context.Context, f *aimed, id int, client int32, v victims) (nemesis.InEffect, error) {
 	switch f.plan.Kind {
 	case nemesis.KindPause:
 		return pauseOf(ctx, v)
@@ -76,6 +79,14 @@ func (d *director) effect(ctx context.Context, f *aimed, id int, v victims) (nem
 		return nemesis.StallIn(ctx, f.spec, f.plan.For.Std(), v.app)
 	case nemesis.KindPartition:
 		return d.net.Partition(tag(id), f.spec, v.names(), f.rng)
+	case nemesis.KindDelay, nemesis.KindLoss, nemesis.KindDuplicate, nemesis.KindReorder, nemesis.KindRate:
+		return d.net.Degrade(tag(id), f.spec, v.names(), f.rng)
+	case nemesis.KindHold:
+		return d.net.Hold(tag(id), f.spec, v.names()[0], d.traps.asked(client), f.rng)
+	case nemesis.KindCut:
+		return d.net.CutRequest(tag(id), f.spec, v.names()[0], d.traps.asked(client), f.rng)
+	case nemesis.KindReset:
+		return d.net.Reset(f.spec, v.names(), f.rng)
 	case nemesis.KindClockJump, nemesis.KindClockRate, nemesis.KindClockStrobe:
 		return nemesis.SkewClocks(ctx, f.spec, v.subjects()...)
 	}
@@ -98,6 +109,7 @@ func pauseOf(ctx context.Context, v victims) (*nemesis.Pause, error) {
 
 // touched says in the history whom a fault touches: the judge excuses nobody else, and holds nobody to a promise whom it touched.
 func touched(info *history.FaultInfo, s nemesis.Spec, client int32) {
+	info.Links = s.OnLinks()
 	if !s.Target.Client() {
 		info.Service = true
 		return
@@ -105,7 +117,7 @@ func touched(info *history.FaultInfo, s nemesis.Spec, client int32) {
 	if s.Kind == nemesis.KindStall {
 		return // an application that takes its time is no excuse for its lock, which goes on
 	}
-	if s.OnLinks() {
+	if info.Links {
 		info.Store = s.HitsStore()
 	}
 	if !s.OnLinks() || s.HitsLock() {

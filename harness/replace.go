@@ -12,6 +12,7 @@ func (a *actor) do(ctx context.Context, o op) (int64, reply, error) {
 	if a.dead() {
 		return 0, reply{}, errKilled
 	}
+	defer a.director.traps.asks(a.number, o)()
 	id, r, err := a.client.do(ctx, o)
 	if err != nil && ctx.Err() == nil && a.dead() {
 		err = errKilled

@@ -13,6 +13,7 @@ import (
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/monotime"
 	"github.com/lockchaos/lockchaos/nemesis"
+	"github.com/lockchaos/lockchaos/scenarios"
 	"github.com/lockchaos/lockchaos/store"
 	"golang.org/x/sync/errgroup"
 )
@@ -160,6 +161,7 @@ func (r *run) beginHistory(file io.Writer) (err error) {
 		return err
 	}
 	r.director.service = r.service
+	r.director.traps.wire = r.cfg.Lock.OnWire
 	r.director.apps = map[int32]*client{}
 	for _, w := range r.workers {
 		r.director.apps[w.number] = w.client
@@ -190,6 +192,7 @@ func (r *run) header() history.Header {
 		Store: history.Store{Engine: s.Store.EngineName(), Fenced: s.Store.Fenced(), FenceReads: s.Store.ReadsRaise(),
 			AcceptsEqual: s.Store.AcceptsEqual(), Guarded: s.Store.Guarded()},
 		Needs:    history.Needs(s.Needs),
+		Faults:   plannedFaults(s.Faults),
 		Versions: append(append([]history.Part{}, r.cfg.Versions...), history.Part{Name: "store", Version: r.store.Version}),
 		Ready:    int64(monotime.Since(r.began)),
 		Duration: int64(s.Duration), StandIns: append(r.service.StandIns(), r.store.StandIns()...),
@@ -198,4 +201,12 @@ func (r *run) header() history.Header {
 		h.Versions = append(h.Versions, history.Part{Name: r.service.Name, Version: r.service.Version})
 	}
 	return h
+}
+
+// plannedFaults are the faults of the plan, for the history's header.
+func plannedFaults(faults []scenarios.Fault) (all []history.PlannedFault) {
+	for _, f := range faults {
+		all = append(all, history.PlannedFault{Kind: f.Kind, Target: f.Target, When: f.When, Text: f.Schedule()})
+	}
+	return all
 }

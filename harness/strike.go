@@ -14,7 +14,7 @@ import (
 // strike injects a fault that was taken, and records that: into a client that holds the grant (0: none), or, where the fault is aimed at
 // them, into nodes. A fault that lasts goes on when it returns. A client that was killed is told so by errKilled.
 func (d *director) strike(ctx context.Context, f *aimed, client int32, grant int64) error {
-	info := history.FaultInfo{ID: d.ids.nextFault(), Kind: f.plan.Kind, Phase: "begin", Target: f.plan.Target, When: f.plan.When, Injected: true}
+	info := history.FaultInfo{ID: d.ids.nextFault(), Plan: f.place, Kind: f.plan.Kind, Phase: "begin", Target: f.plan.Target, When: f.plan.When, Injected: true}
 	touched(&info, f.spec, client)
 	var err error
 	if f.plan.Kind == nemesis.KindKill {
@@ -50,7 +50,7 @@ func (d *director) inject(ctx context.Context, f *aimed, client int32, grant int
 		return err
 	}
 	at := d.expectStalls(f, client)
-	in, err := d.effect(ctx, f, info.ID, v)
+	in, err := d.effect(ctx, f, info.ID, client, v)
 	if err != nil {
 		return err
 	}
@@ -59,6 +59,10 @@ func (d *director) inject(ctx context.Context, f *aimed, client int32, grant int
 	}
 	if met, ok := in.(interface{ Met() int64 }); ok {
 		info.Holding = met.Met()
+	}
+	if trap, waits := in.(*nemesis.Trap); waits {
+		d.lay(ctx, f, trap, client, info)
+		return nil
 	}
 	d.begin(info, client, in.From())
 	go func() {
@@ -97,6 +101,7 @@ func (d *director) heal(ctx context.Context, f *aimed, in nemesis.InEffect, clie
 	d.mu.Lock()
 	free()
 	d.mu.Unlock()
+	info.Clocks = d.readings(in)
 	d.end(info, client, effect, err == nil && effect.Bit && effect.Lasted() >= f.plan.For.Std())
 	if err != nil && whole {
 		return fmt.Errorf("fault %d: %w", info.ID, err)

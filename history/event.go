@@ -134,6 +134,8 @@ type Event struct {
 // only the end has the evidence.
 type FaultInfo struct {
 	ID int `json:"id"`
+	// Plan is which of the planned faults it carries out (Header.Faults), from 1; 0: nobody planned it, or the history does not tell.
+	Plan int `json:"plan,omitempty"`
 	// Kind is the fault's name: "pause", "kill", "stall" …
 	Kind string `json:"kind"`
 	// Phase is "begin" or "end".
@@ -145,6 +147,8 @@ type FaultInfo struct {
 	// Clients are those that the fault touches: their process, their clock, or their links to the lock service. A fault that lies only between a
 	// client and the store does not touch what the lock has promised to it: it is one of Store alone.
 	Clients []int32 `json:"clients,omitempty"`
+	// Links says that the fault lies on links only: processes run, and clocks are true.
+	Links bool `json:"links,omitempty"`
 	// Service says that the fault touches the lock service (a node, a link between nodes, a node's clock).
 	Service bool `json:"service,omitempty"`
 	// Store says that the fault touches the store.
@@ -161,6 +165,8 @@ type FaultInfo struct {
 	Bit bool `json:"bit"`
 	// Evidence is the proof, in words and figures a reader can check ("state T on 9 of 9 threads, 1.44 s").
 	Evidence string `json:"evidence,omitempty"`
+	// Clocks (on the end of a fault of clocks) are what the clocks that it made wrong showed, before, meanwhile and after.
+	Clocks []ClockReading `json:"clocks,omitempty"`
 }
 
 // String returns the name that the event type has in a history file.

@@ -31,6 +31,8 @@ const (
 	NeedsFilter  Need = "packet filter"
 	// NeedsLocalFilter: both.
 	NeedsLocalFilter Need = "runtime local, packet filter"
+	NeedsQueue       Need = "packet queue"
+	NeedsReset       Need = "connection reset"
 	NeedsClocks      Need = "clocks of processes"
 )
 
@@ -52,7 +54,7 @@ type Kind struct {
 
 // Kinds lists every kind of fault.
 func Kinds() []Kind {
-	return []Kind{
+	return slices.Concat([]Kind{
 		{Name: KindPause, Nodes: true, Needs: NeedsNothing, About: "stops every thread of a client's process group, or of all that runs on a node's host (SIGSTOP), " +
 			"as a stop-the-world collection or a suspended virtual machine does"},
 		{Name: KindKill, Needs: NeedsNothing, About: "kills a client's process group (SIGKILL); a fresh process takes its place"},
@@ -72,7 +74,7 @@ func Kinds() []Kind {
 			About: "lets the wall clock or the monotonic clock that a client or a node's processes read run faster or slower"},
 		{Name: KindClockStrobe, Nodes: true, Needs: NeedsClocks, takes: []string{"clock", "by", "period"}, check: checkClock,
 			About: "lets the wall clock that a client or a node's processes read jump to and fro"},
-	}
+	}, degradeKinds(), []Kind{hold, cut, reset})
 }
 
 // kindOf finds a kind by its name.

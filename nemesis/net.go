@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"sync"
 
 	"github.com/lockchaos/lockchaos/hosts"
@@ -51,6 +52,15 @@ func (n *Net) peer(name string) (netfault.Peer, error) {
 		return netfault.Peer{}, err
 	}
 	return netfault.Peer{Addr: f.Host().Addr, Filter: f}, nil
+}
+
+// link returns the sender's packet filter and the receiver's address.
+func (n *Net) link(c netfault.Cut) (from *netfault.Filter, to netip.Addr, err error) {
+	if from, err = n.filter(c.From); err != nil {
+		return nil, to, err
+	}
+	p, err := n.peer(c.To)
+	return from, p.Addr, err
 }
 
 // filter returns the packet filter of a host.

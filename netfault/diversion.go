@@ -44,6 +44,17 @@ func (s Stats) String() string {
 	return text
 }
 
+// Add sums up the evidence of two diversions. An overrun is the queue's, and is counted for each.
+func (s Stats) Add(t Stats) Stats {
+	s.Seen, s.Dropped, s.Delayed, s.Held, s.Released = s.Seen+t.Seen, s.Dropped+t.Dropped, s.Delayed+t.Delayed, s.Held+t.Held, s.Released+t.Released
+	s.Repeated, s.Copied, s.Reset, s.Errors, s.Overruns = s.Repeated+t.Repeated, s.Copied+t.Copied, s.Reset+t.Reset, s.Errors+t.Errors, s.Overruns+t.Overruns
+	if s.First == 0 || t.First != 0 && t.First < s.First {
+		s.First = t.First
+	}
+	s.Last = max(s.Last, t.Last)
+	return s
+}
+
 // Diversion is a fault that is decided packet by packet, in this program.
 type Diversion struct {
 	rule    *Rule
@@ -145,6 +156,9 @@ func (d *Diversion) meets(p *Packet) bool {
 
 // count is called with the queue's lock held.
 func (d *Diversion) count(p *Packet, fate Fate) {
+	if fate.Gauge {
+		return
+	}
 	d.stats.Seen++
 	switch {
 	case fate.Drop:

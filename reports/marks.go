@@ -20,13 +20,30 @@ func (p *painter) faults() {
 				p.band(f, y, word, title)
 			}
 		}
+		if y, ok := p.laneOf(f.victim); ok && len(f.Clients) == 0 { // it lies beside the lane: the client itself, and what the lock promised it, are untouched
+			p.strip(f, y+11, title)
+		}
 		if f.Service {
-			p.band(f, p.service, clip(f.Kind, 20), title)
+			p.band(f, p.service, clip(f.Kind, 20)+" "+f.whom(), title)
 		}
 		if f.Store {
 			p.band(f, p.store, clip(f.Kind, 20), title)
 		}
 	}
+}
+
+// whom is the target in a word or two, for a band.
+func (f *fault) whom() string {
+	if f.Target == "" || len(f.Target) > 12 {
+		return ""
+	}
+	return clip(f.Target, 12)
+}
+
+// strip draws a fault of a client's link to the store.
+func (p *painter) strip(f *fault, y float64, title string) {
+	x0, x1 := p.s.clamp(f.From), p.s.clamp(f.To)
+	p.rect(x0, y, max(x1-x0, 2), 5, 2, "fault edge", title)
 }
 
 func (p *painter) band(f *fault, y float64, word, title string) {

@@ -48,7 +48,17 @@ type grant struct {
 // fault is one fault, put together from its two events.
 type fault struct {
 	history.FaultInfo
-	ended bool
+	// victim is the client that was struck, also where that touches nothing that the lock has promised to it; 0: nodes were.
+	victim int32
+	ended  bool
+}
+
+// struck lists the clients that the fault struck.
+func (f *fault) struck() []int32 {
+	if len(f.Clients) == 0 && f.victim != 0 {
+		return []int32{f.victim}
+	}
+	return f.Clients
 }
 
 // touches tells whether the fault disturbs the client.
@@ -165,7 +175,7 @@ func (r *record) addFault(e *history.Event, begun map[int]*fault) {
 	}
 	f := begun[e.Fault.ID]
 	if f == nil {
-		f = &fault{FaultInfo: *e.Fault}
+		f = &fault{FaultInfo: *e.Fault, victim: e.Client}
 		if f.From == 0 {
 			f.From = e.Time
 		}

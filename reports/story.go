@@ -27,6 +27,7 @@ type moment struct {
 	arrow  *arrow
 	freeze *fault // a fault begins here
 	thaw   *fault // and ends here
+	beside *fault // one that disturbs neither client begins here
 	aside  bool   // told for completeness, not part of what went wrong
 }
 
@@ -42,7 +43,9 @@ type story struct {
 	v     *checker.Violation
 	a, b  *grant
 	fault *fault // the injected fault, or else the stall, that disturbed A before it acted again
-	key   string
+	// beside are faults that lay on the service, or between one of the two and the store, meanwhile.
+	beside []*fault
+	key    string
 	// stale are A's writes (or whosoever's) that the store took though it should not have, refused those that it refused.
 	stale, refused []*op
 	lostUpdate     bool
@@ -66,6 +69,7 @@ func (r *record) retell(s Scenario, v *checker.Violation) story {
 	}
 	ops := r.cast(&t)
 	t.fault = r.disturbance(&t, ops)
+	t.beside = r.besides(&t)
 	for _, o := range ops {
 		if r.harmful(o) {
 			t.stale = append(t.stale, o)
@@ -129,6 +133,34 @@ func (r *record) disturbance(t *story, ops []*op) *fault {
 	return best
 }
 
+// besideMost is how many faults a story tells that disturb neither of its clients.
+const besideMost = 2
+
+// besides finds the injected faults that lay on the service, or on links of the two to the store, between the earlier grant and the end of what
+// the two did: the latest of those that began before the later grant, and those that began after it.
+func (r *record) besides(t *story) []*fault {
+	if !t.rivals() {
+		return nil
+	}
+	var out []*fault
+	for _, f := range r.faults {
+		theirs := f.Service || len(f.Clients) == 0 && (f.victim == t.a.client || f.victim == t.b.client)
+		if f != t.fault && f.Injected && theirs && f.From <= max(t.a.done, t.b.done) && f.To >= t.a.end {
+			out = append(out, f)
+		}
+	}
+	before := 0
+	for _, f := range out {
+		if f.From <= t.b.end {
+			before++
+		}
+	}
+	if before > 1 {
+		out = out[before-1:]
+	}
+	return out[:min(len(out), besideMost)]
+}
+
 // death finds the kill that ended the client which had the grant; nil when there was none.
 func (r *record) death(g *grant) *fault {
 	for _, f := range r.faults {
@@ -171,6 +203,9 @@ func (r *record) moments(t *story, ops []*op) []moment {
 			out = append(out, moment{At: f.To, thaw: f})
 		}
 	}
+	for _, f := range t.beside {
+		out = append(out, moment{At: f.From, beside: f})
+	}
 	for _, g := range []*grant{t.a, t.b} {
 		if g == nil {
 			continue
@@ -198,6 +233,8 @@ func (r *record) narrate(t *story, in []moment) []moment {
 			m = r.sayFreeze(t, m)
 		case m.thaw != nil:
 			m = r.sayThaw(t, m)
+		case m.beside != nil:
+			m = r.sayBeside(m)
 		case m.op == nil:
 		case i+1 < len(in) && joins(m.op, in[i+1].op):
 			m = r.sayReadWrite(t, in[i+1], m.op, last)

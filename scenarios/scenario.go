@@ -59,7 +59,7 @@ type Fault struct {
 	// "between-read-and-write", "before-write", or "random" (any moment).
 	When string `yaml:"when"`
 	// For is how long it lasts; of a kill, how long the client stays away before a fresh process takes its place (may be 0); of a crash-restart, how
-	// long the nodes stay down.
+	// long the nodes stay down. A reset, and a cut that is not silent, are over at once.
 	For Duration `yaml:"for,omitempty"`
 	// After is the quiet time before the first, Every the time from the end of one to the arming of the next.
 	After Duration `yaml:"after"`
@@ -79,6 +79,19 @@ type Fault struct {
 	Rate   float64  `yaml:"rate,omitempty"`
 	Period Duration `yaml:"period,omitempty"`
 
+	// Delay (faults of links) is how late packets are, Jitter by how much that varies, Probability that of a packet to be lost, sent twice or not delayed,
+	// BytesPerSecond what a link carries.
+	Delay          Duration `yaml:"delay,omitempty"`
+	Jitter         Duration `yaml:"jitter,omitempty"`
+	Probability    float64  `yaml:"probability,omitempty"`
+	BytesPerSecond int64    `yaml:"bytes_per_second,omitempty"`
+
+	// Request (hold, cut) is the client's request that is meant, the next one: "acquire", "renew", "release", "read", "write". Point (cut) is "before-request",
+	// "after-request" or "after-reply"; Silent: the connection is not reset but falls silent.
+	Request string `yaml:"request,omitempty"`
+	Point   string `yaml:"point,omitempty"`
+	Silent  bool   `yaml:"silent,omitempty"`
+
 	// Data (crash-restart) is what a node knows when it is started again: "kept" (not given) or "lost".
 	Data string `yaml:"data,omitempty"`
 }
@@ -86,7 +99,7 @@ type Fault struct {
 // Label names the fault in a few words joined by dashes, for headings.
 func (f *Fault) Label() string {
 	label := f.Kind + "-" + f.Target
-	for _, part := range []string{f.Clock, f.Peers, f.Way, f.Shape, f.Data} {
+	for _, part := range []string{f.Clock, f.Request, f.Point, f.Peers, f.Way, f.Shape, f.Data} {
 		if part != "" {
 			label += "-" + part
 		}
@@ -95,7 +108,9 @@ func (f *Fault) Label() string {
 }
 
 // momentary tells whether the fault is over as soon as it has struck, however long its consequences last.
-func (f *Fault) momentary() bool { return f.Kind == "kill" }
+func (f *Fault) momentary() bool {
+	return f.Kind == "kill" || f.Kind == "reset" || f.Kind == "cut" && !f.Silent
+}
 
 // Needs is what a run must have done before its pass means anything; less is inconclusive. What a scenario does not name is 20 grants, 5
 // contended hand-overs and, if faults are planned, 1 bite: a fault that took effect on what it was aimed at.
