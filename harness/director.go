@@ -31,7 +31,7 @@ type director struct {
 	// service is the lock service, for faults that ask who is its primary.
 	service nemesis.Replicated
 	stop    <-chan struct{} // closed when the workload's time is over; run sets it
-	traps *traps
+	traps   *traps
 
 	mu      sync.Mutex
 	faults  []*aimed
