@@ -12,6 +12,7 @@ const (
 	KindPause        = "pause"
 	KindKill         = "kill"
 	KindCrash        = "crash-restart"
+	KindThrottle     = "throttle"
 	KindFailover     = "failover"
 	KindStall        = "stall"
 	KindRenewerStall = "renewer-stall"
@@ -58,6 +59,8 @@ func Kinds() []Kind {
 		{Name: KindPause, Nodes: true, Needs: NeedsNothing, About: "stops every thread of a client's process group, or of all that runs on a node's host (SIGSTOP), " +
 			"as a stop-the-world collection or a suspended virtual machine does"},
 		{Name: KindKill, Needs: NeedsNothing, About: "kills a client's process group (SIGKILL); a fresh process takes its place"},
+		{Name: KindThrottle, Nodes: true, Needs: NeedsNothing, takes: []string{"share", "period"}, check: checkThrottle,
+			About: "lets a client or all that runs on a node's host have only a share of the time: it is stopped for the rest of each period (SIGSTOP)"},
 		{Name: KindFailover, Nodes: true, NodesOnly: true, Whole: true, Needs: NeedsLocalFilter, check: checkFailover,
 			About: "kills a primary that has granted a lock of which its replica has not heard, and waits for the promotion; for redis-failover"},
 		{Name: KindStall, Needs: NeedsNothing, check: checkStall,
