@@ -39,7 +39,7 @@ bench: build
 
 ## images: images of all services without a registry, for --runtime docker (the tests make their own)
 images:
-	./scripts/images redis etcd zookeeper postgres
+	./scripts/images redis etcd zookeeper postgres pgbouncer
 
 ## screenshots: the pictures of the README, from a fresh run
 screenshots: build

@@ -18,6 +18,7 @@
 //	                its leader for 800 ms stops serving: sooner than any session may end.
 //	postgres        one PostgreSQL server with a new cluster. Its sessions are processes that leave the server's group: whoever stops this
 //	                node stops its host (hosts.Host.Stop).
+//	postgres-pgbouncer  the same behind PgBouncer, in transaction pooling.
 //	store           the ledger of package store, started by StartStore.
 //
 // Every node is a process on a host of its own, so that it can be stopped, killed or cut off like any

@@ -133,7 +133,7 @@ func awaitEtcd(ctx context.Context, nodes []*Node) (err error) {
 
 // member connects to a member.
 func (n *Node) member() (*member, error) {
-	c, err := clientv3.New(clientv3.Config{Endpoints: []string{n.Addr}, Logger: zap.NewNop(), DialOptions: []grpc.DialOption{grpc.WithNoProxy()}})
+	c, err := newEtcdClient(n.Addr)
 	if err != nil {
 		return nil, n.failed(err)
 	}
@@ -148,6 +148,11 @@ func (n *Node) awaitMember(ctx context.Context) error {
 	}
 	defer m.client.Close()
 	return n.await(ctx, m.ask)
+}
+
+// newEtcdClient makes a client that connects in the background, and never through a proxy of the environment.
+func newEtcdClient(addrs ...string) (*clientv3.Client, error) {
+	return clientv3.New(clientv3.Config{Endpoints: addrs, Logger: zap.NewNop(), DialOptions: []grpc.DialOption{grpc.WithNoProxy()}})
 }
 
 // readyKey is read and written to see that the cluster works. It lies outside of everything that locks use.

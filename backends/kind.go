@@ -78,7 +78,9 @@ type Task struct {
 }
 
 // Kinds are the services, in the order in which lists show them.
-func Kinds() []Kind { return []Kind{redisOne, redisFive, redisFailover, etcd, zookeeper, postgres} }
+func Kinds() []Kind {
+	return []Kind{redisOne, redisFive, redisFailover, etcd, zookeeper, postgres, pgbouncer}
+}
 
 // Names lists the services that Start knows.
 func Names() (names []string) {

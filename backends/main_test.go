@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	os.Unsetenv(backends.RedisVar) // the user's; a test that wants another Redis sets it, and can't run beside others
 	clienttest.Child(append(append(broken.Kinds(), onRedis...), redis.Failover, redis.Semaphore, redis.Queue, redlock.Redlock, redsync.Redsync,
 		etcd.Lease, etcd.LockAPI, etcd.Semaphore, zookeeper.Recipe, zookeeper.Gozk,
-		postgres.Advisory, postgres.AdvisoryXact, postgres.Row, postgres.Lease)...)
+		postgres.Advisory, postgres.AdvisoryXact, postgres.Row, postgres.Lease, postgres.AdvisoryXactPooled, postgres.LeasePooled)...)
 	hoststest.Main(m, map[string]func([]string) int{"node": backends.NodeMain})
 }
 

@@ -65,6 +65,7 @@ func TestPostgresLocks(t *testing.T) {
 			b.silence(kind)
 		})
 	}
+	t.Run("a session is expired", func(t *testing.T) { postgresBench{t, s, db}.sessionIsExpired() })
 	t.Run("granted while the wait runs out", func(t *testing.T) { postgresBench{t, s, db}.grantedTooLate(60) })
 	t.Run(postgres.Lease.Name, func(t *testing.T) { postgresBench{t, s, db}.lease() })
 }

@@ -40,6 +40,14 @@ func needPostgres(t testing.TB) {
 	need(t, err)
 }
 
+// needPgBouncer skips a test where there is no PgBouncer, or no PostgreSQL.
+func needPgBouncer(t testing.TB) {
+	t.Helper()
+	_, err := backends.FindPgBouncer()
+	need(t, err)
+	needPostgres(t)
+}
+
 // TestFailover: sentinels tell where the primary is, and after its death, which is told, that the replica is the primary.
 func TestFailover(t *testing.T) {
 	needRedis(t)

@@ -46,6 +46,7 @@ func TestZooKeeperLocks(t *testing.T) {
 		{"a lost reply leaves no orphan", zooOrphan},
 		{"a silent ensemble is noticed by the client's own clock", zooSilence},
 		{"the session is moved when its member dies", zooMove},
+		{"a session that is ended from outside frees its lock", zooExpired},
 		{"the blind control tells nothing and believes itself", zooBlind},
 		{"a release wakes one waiter, the herd's wakes all", zooHerd},
 	} {
@@ -274,6 +275,10 @@ func zooMove(b zooBench) {
 }
 
 // zooBlind: the control goes on saying that it holds what another was granted.
+func zooExpired(b zooBench) {
+	losesSession(b.T, zookeeper.Recipe, b.service, "expired", "ZooKeeper (zookeeper-1) closed session 0x")
+}
+
 func zooBlind(b zooBench) {
 	if zookeeper.SessionBlind.Control != "continuity" || !slices.Contains(zookeeper.SessionBlind.Claims.Confirms, "held") {
 		b.Errorf("%+v", zookeeper.SessionBlind)

@@ -34,6 +34,7 @@ func (s *Sweep) judgeAlive(g *grant, o *op, e *history.Event) {
 	if spent {
 		over = max(over, -validFor)
 	}
+	pin(g)
 	s.putOff(since, func() {
 		spans := s.clientSpans(g.client)
 		if touched(spans, since, g.end, hindering) {

@@ -27,6 +27,7 @@ func (s *Sweep) judgeOvertaking(x, y *grant) {
 		if waiter.enqueued == 0 || waiter.enqueued >= first.start || !later(waiter, first, s.tokens) {
 			continue
 		}
+		pin(first, waiter)
 		s.putOff(waiter.start, func() {
 			if s.disturbed(waiter.client, waiter.start, waiter.end, anyFault) {
 				return

@@ -103,6 +103,24 @@ type Config struct {
 	Seed uint64
 	// Renewals is passed before each renewal that the lock makes by itself, if its Kind says that it Renews.
 	Renewals *Gate
+	// Opened, if set, is told of each session that the lock opens at its service, as soon as it is granted, so that a fault can end it there. It may
+	// be told of one again, comes from any goroutine, and does not wait. A lock whose sessions the service knows by the client's address need not tell.
+	Opened func(Session)
+}
+
+// Session is what a service knows a client's session by.
+type Session struct {
+	// ID is the number of etcd's lease, or of ZooKeeper's session.
+	ID int64
+	// Password is what ZooKeeper asks of whoever takes a session up again; none elsewhere.
+	Password []byte
+}
+
+// Open tells of a session, if anybody wants to know.
+func (c Config) Open(s Session) {
+	if c.Opened != nil {
+		c.Opened(s)
+	}
 }
 
 // Kind is one entry of the catalogue: what a lock is called, what it claims and how it is made.

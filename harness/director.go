@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"net/netip"
 	"slices"
 	"sync"
 	"time"
@@ -31,7 +32,9 @@ type director struct {
 	// service is the lock service, for faults that ask who is its primary.
 	service nemesis.Replicated
 	stop    <-chan struct{} // closed when the workload's time is over; run sets it
-	traps   *traps
+	// expire ends the sessions of the client that is at the address.
+	expire func(ctx context.Context, client int32, at netip.Addr) (ended []string, err error)
+	traps  *traps
 
 	mu      sync.Mutex
 	faults  []*aimed
@@ -62,12 +65,12 @@ type aimed struct {
 }
 
 func newDirector(rec *history.Recorder, plan scenarios.Plan, procs map[int32]*hosts.Process, nodes []nemesis.Place, net *nemesis.Net,
-	ids *numbers) (*director, error) {
+	ids *numbers, traits ...nemesis.Trait) (*director, error) {
 	d := &director{rec: rec, procs: procs, nodes: nodes, net: net, ttl: plan.Scenario.TTL.Std(), ids: ids,
 		holding: map[int32][]int64{}, struck: map[int32]bool{}, killed: map[int32]time.Duration{}}
 	for i, f := range plan.Scenario.Faults {
 		spec := FaultSpec(f)
-		if err := nemesis.Check(spec, d.nodeNames()); err != nil {
+		if err := nemesis.Check(spec, d.nodeNames(), traits...); err != nil {
 			return nil, fmt.Errorf("fault %d of %s: %w", i, plan.Scenario.Name, err)
 		}
 		d.faults = append(d.faults, &aimed{plan: f, place: i + 1, spec: spec, aim: spec.Aim, rng: plan.Stream(fmt.Sprintf("fault %d", i)), over: make(chan error, 1)})

@@ -91,6 +91,10 @@ func (d *director) effect(ctx context.Context, f *aimed, id int, client int32, v
 		return d.net.Reset(f.spec, v.names(), f.rng)
 	case nemesis.KindClockJump, nemesis.KindClockRate, nemesis.KindClockStrobe:
 		return nemesis.SkewClocks(ctx, f.spec, v.subjects()...)
+	case nemesis.KindExpireSession:
+		return nemesis.ExpireSession(ctx, v.names()[0], func(ctx context.Context) ([]string, error) {
+			return d.expire(ctx, client, v.client.Host().Addr)
+		})
 	}
 	return nil, fmt.Errorf("nobody knows how to inject a %s", f.plan.Kind)
 }

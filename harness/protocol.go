@@ -48,6 +48,7 @@ const (
 	eventStall      = "stall"
 	eventHoldBegins = "hold-begins"
 	eventHoldEnds   = "hold-ends"
+	eventSession    = "session"
 )
 
 // reply is one line from a worker: the answer to the command of the same ID, or an event (ID 0). Stamps are of the
@@ -85,4 +86,7 @@ type reply struct {
 	Grant int64  `json:"grant,omitempty"`
 	From  int64  `json:"from,omitempty"`
 	To    int64  `json:"to,omitempty"`
+	// Session and Password (in hexadecimal), in a session-event: what the lock's service knows the client's newest session by.
+	Session  int64  `json:"session,omitempty"`
+	Password string `json:"password,omitempty"`
 }

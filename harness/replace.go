@@ -65,6 +65,7 @@ func (r *run) replace(ctx context.Context, old *workerProcess, away func() bool)
 	if !away() {
 		return nil, context.Cause(ctx)
 	}
+	r.sessions.forget(old.number)
 	fresh, err := r.spawn(old.number, old.proc.Host())
 	if err != nil {
 		return nil, err

@@ -156,7 +156,7 @@ func (r *run) beginHistory(file io.Writer) (err error) {
 		clients = append(clients, nemesis.Place{Name: w.host, Host: w.proc.Host()})
 	}
 	net := nemesis.NewNet(nodes, clients, nemesis.Place{Name: r.store.Host.Name, Host: r.store.Host})
-	r.director, err = newDirector(r.rec, r.cfg.Plan, procs, nodes, net, &r.ids)
+	r.director, err = newDirector(r.rec, r.cfg.Plan, procs, nodes, net, &r.ids, Traits(r.cfg.Lock.Service)...)
 	if err != nil {
 		return err
 	}
@@ -166,6 +166,7 @@ func (r *run) beginHistory(file io.Writer) (err error) {
 	for _, w := range r.workers {
 		r.director.apps[w.number] = w.client
 	}
+	r.director.expire = r.expire
 	r.recording.Store(true)
 	return nil
 }

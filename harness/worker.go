@@ -3,6 +3,7 @@ package harness
 import (
 	"bufio"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -150,7 +151,7 @@ func (w *worker) begin(ctx context.Context, c command) reply {
 		}
 		w.writes = kind.Writes
 		w.lock, err = kind.Open(ctx, clients.Config{Nodes: w.open.Nodes, TTL: w.open.TTL, Client: int(w.open.Client), Seed: w.open.Seed,
-			Renewals: &w.renewals})
+			Renewals: &w.renewals, Opened: w.opened})
 		if err != nil {
 			return fmt.Errorf("open %s: %w", kind.Name, err)
 		}
@@ -219,6 +220,11 @@ func (e earlyLoss) of(g clients.Grant, since int64) bool {
 
 func (w *worker) tell(loss clients.Loss, grant, at int64) {
 	_ = w.send(reply{Event: eventLost, Key: loss.Key, Grant: grant, Error: loss.Why, From: at}) // the next answer will fail as well
+}
+
+// opened passes on what the lock's service knows a session of ours by.
+func (w *worker) opened(s clients.Session) {
+	_ = w.send(reply{Event: eventSession, Session: s.ID, Password: hex.EncodeToString(s.Password)}) // the next answer will fail as well
 }
 
 // claim takes a new grant, whose acquire began at since, into the application's belief. If it has been lost meanwhile, that is told now.

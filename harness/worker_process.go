@@ -118,6 +118,10 @@ func (r *run) end(ctx context.Context, w *workerProcess) error {
 
 // workerEvent takes what a worker tells by itself. What comes before the history begins is of no interest: nothing is held yet.
 func (r *run) workerEvent(c *client, e reply) {
+	if e.Event == eventSession {
+		r.sessions.opened(c.number, e)
+		return
+	}
 	if !r.recording.Load() {
 		return
 	}

@@ -72,36 +72,18 @@ type KeyID int32
 // Times are nanoseconds since Header.Origin, on the machine's true monotonic clock. Time zero is before every event,
 // so a stamp of 0 means "not known".
 type Event struct {
+	// The fields that every event has and a judge looks at come first: they share a cache line.
+
 	// Time is the recorder's stamp: of an Invoke before it was sent, of a completion after it was received. On a Ledger
 	// event it is the store's stamp of its decision, so it is smaller than that of the line before.
 	Time int64
-	// Start and End are the worker's stamps around the library call, on completions. An Info that never
-	// reported has none.
-	Start, End int64
 	// Op pairs an invocation with its completion; it is unique in the history and positive.
 	Op int64
 	// Grant is the Op of the acquire under which this op is done. On an acquire it equals Op.
 	Grant int64
-	// Token is the fencing token of the grant (on OK acquires), or the token that the request carried (Read,
-	// Write, Ledger). 0: none.
-	Token int64
-	// Attempt (OK acquires) is the start of the attempt that succeeded; First the start of the first attempt that
-	// may have taken effect (on Info acquires too). Enqueued is when the service put the waiter into its queue. 0: not told.
-	Attempt, First, Enqueued int64
-	// ValidFor is how long the library said that the grant or the renewal is valid, in ns from the instant at which it said so; it may be
-	// negative. That instant lies between Attempt and End, and nobody knows where: a client may be stopped before it stamps End. So a judge
-	// counts from Attempt (without one, and on a renewal, from Start). HasValidFor tells whether the library said anything.
-	ValidFor    int64
-	HasValidFor bool
-	// Version is the version that a Read returned or a Write created; on the Invoke of a Write, 0. Versions of a key
-	// count 1, 2, 3 … in ledger order; 0 is the empty key.
-	Version int64
-	// Replaced is the version that an accepted Write replaced.
-	Replaced int64
-	// Value is what was read or is to be written, or what a Count counted.
-	Value int64
-	// Seq is the entry's place in the store's ledger, over all keys, from 1.
-	Seq int64
+	// Start and End are the worker's stamps around the library call, on completions. An Info that never
+	// reported has none.
+	Start, End int64
 
 	Type Type
 	Kind Kind
@@ -123,6 +105,30 @@ type Event struct {
 	// Client is the client's number, from 1; Process its incarnation: unique in the history, and new after
 	// an indeterminate op.
 	Client, Process int32
+
+	// HasValidFor tells whether the library said how long the grant is valid: see ValidFor.
+	HasValidFor bool
+
+	// Token is the fencing token of the grant (on OK acquires), or the token that the request carried (Read,
+	// Write, Ledger). 0: none.
+	Token int64
+	// Version is the version that a Read returned or a Write created; on the Invoke of a Write, 0. Versions of a key
+	// count 1, 2, 3 … in ledger order; 0 is the empty key.
+	Version int64
+	// Replaced is the version that an accepted Write replaced.
+	Replaced int64
+	// Seq is the entry's place in the store's ledger, over all keys, from 1.
+	Seq int64
+	// Value is what was read or is to be written, or what a Count counted.
+	Value int64
+
+	// Attempt (OK acquires) is the start of the attempt that succeeded; First the start of the first attempt that
+	// may have taken effect (on Info acquires too). Enqueued is when the service put the waiter into its queue. 0: not told.
+	Attempt, First, Enqueued int64
+	// ValidFor is how long the library said that the grant or the renewal is valid, in ns from the instant at which it said so; it may be
+	// negative. That instant lies between Attempt and End, and nobody knows where: a client may be stopped before it stamps End. So a judge
+	// counts from Attempt (without one, and on a renewal, from Start).
+	ValidFor int64
 
 	// Text is the error of a Fail or Info, why a Lost was told, the phase of a Mark, the figure of a Count.
 	Text string

@@ -49,6 +49,8 @@ type Kind struct {
 	Needs Need
 	// takes are the fields of a Spec that it takes beside kind and aim.
 	takes []string
+	// traits are what the lock service must have.
+	traits []Trait
 	// check tells whether those make sense; nil: there is nothing to say.
 	check func(s Spec, nodes []string) error
 }
@@ -77,7 +79,7 @@ func Kinds() []Kind {
 			About: "lets the wall clock or the monotonic clock that a client or a node's processes read run faster or slower"},
 		{Name: KindClockStrobe, Nodes: true, Needs: NeedsClocks, takes: []string{"clock", "by", "period"}, check: checkClock,
 			About: "lets the wall clock that a client or a node's processes read jump to and fro"},
-	}, degradeKinds(), []Kind{hold, cut, reset})
+	}, degradeKinds(), []Kind{hold, cut, reset, expireSession})
 }
 
 // kindOf finds a kind by its name.
@@ -112,11 +114,16 @@ func (k Kind) Targets() string {
 	return text
 }
 
-// Check tells whether the fault can strike, if these are the names of the lock service's nodes.
-func Check(s Spec, nodes []string) error {
+// Check tells whether the fault can strike, if these are the names of the lock service's nodes and what else it has.
+func Check(s Spec, nodes []string, has ...Trait) error {
 	k, err := kindOf(s.Kind)
 	if err != nil {
 		return err
+	}
+	for _, t := range k.traits {
+		if !slices.Contains(has, t) {
+			return fmt.Errorf("%s needs a lock service that has %s", s.Kind, t)
+		}
 	}
 	if err := s.takesNot(k.takes); err != nil {
 		return err

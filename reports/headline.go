@@ -233,8 +233,12 @@ func (r *record) pairLede(t *story) prose {
 	case t.v.Kind == "granted-while-valid":
 		p = p.t(fmt.Sprintf("%s was granted %s while the lock still promised it to %s. ", sentence(b)[:len(b)], t.key, a))
 	case f != nil && f.touches(t.a.client):
-		p = p.t(fmt.Sprintf("%s was %s for %s while it held %s%s. ", sentence(a)[:len(a)], faultDid(f.Kind, f.Injected), span(f.To-f.From), t.key,
-			r.ofLease(f.To-f.From)))
+		if wordsOfFaults[f.Kind].sudden {
+			p = p.t(fmt.Sprintf("%s was %s while it held %s. ", sentence(a)[:len(a)], faultDid(f.Kind, f.Injected), t.key))
+		} else {
+			p = p.t(fmt.Sprintf("%s was %s for %s while it held %s%s. ", sentence(a)[:len(a)], faultDid(f.Kind, f.Injected), span(f.To-f.From), t.key,
+				r.ofLease(f.To-f.From)))
+		}
 		p = p.t(r.gaveAway(t))
 		if t.a.last > f.To {
 			p = p.t(sentence(a)[:len(a)] + " went on as if it still held the lock")

@@ -50,7 +50,7 @@ type Workload struct {
 
 // Fault is one kind of fault and when it comes.
 type Fault struct {
-	// Kind is the fault's name (`lockchaos list faults`): "pause", "kill", "partition".
+	// Kind is the fault's name (`lockchaos list faults`): "pause", "kill", "partition", "expire-session".
 	Kind string `yaml:"kind"`
 	// Target is whom it hits: "holder", a node of the lock service ("redis-2"), or so many of them, drawn anew each time: "nodes:3",
 	// "minority", "majority"; or "service", all of them, to be split.
@@ -111,7 +111,7 @@ func (f *Fault) Label() string {
 
 // momentary tells whether the fault is over as soon as it has struck, however long its consequences last.
 func (f *Fault) momentary() bool {
-	return f.Kind == "kill" || f.Kind == "reset" || f.Kind == "cut" && !f.Silent
+	return f.Kind == "kill" || f.Kind == "reset" || f.Kind == "expire-session" || f.Kind == "cut" && !f.Silent
 }
 
 // Needs is what a run must have done before its pass means anything; less is inconclusive. What a scenario does not name is 20 grants, 5

@@ -50,6 +50,7 @@ type lock struct {
 	client  *clientv3.Client
 	seconds int64 // TTL that is asked for
 	lost    chan clients.Loss
+	opened  func(clients.Session)
 
 	mu       sync.Mutex
 	session  *session          // the newest
@@ -76,7 +77,8 @@ func open(c clients.Config) (*lock, error) {
 		return nil, fmt.Errorf("etcd at %s: %w", strings.Join(c.Nodes, ","), err)
 	}
 	second := int64(time.Second)
-	return &lock{client: client, seconds: (c.TTL + second - 1) / second, lost: make(chan clients.Loss, 16), sessions: map[*session]bool{}}, nil
+	return &lock{client: client, seconds: (c.TTL + second - 1) / second, lost: make(chan clients.Loss, 16), opened: c.Open,
+		sessions: map[*session]bool{}}, nil
 }
 
 // stampTxn notes when the transaction that enters the queue was sent, and when it was answered: the waiter was in the queue by then. (The client's library

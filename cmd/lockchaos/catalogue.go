@@ -32,9 +32,10 @@ func locks() []clients.Kind {
 		etcd.Lease, etcd.LockAPI, etcd.Semaphore,
 		zookeeper.Recipe, zookeeper.Gozk,
 		postgres.Advisory, postgres.AdvisoryXact, postgres.Row, postgres.Lease,
+		postgres.AdvisoryXactPooled, postgres.LeasePooled,
 		etcd.Txn, noop.Cas, noop.ConditionalUpdate, // no locks: the store refuses what is stale
 	}
-	return append(append(honest, broken.Kinds()...), zookeeper.SessionBlind, zookeeper.Herd)
+	return append(append(honest, broken.Kinds()...), etcd.WaiterBlind, zookeeper.SessionBlind, zookeeper.Herd, postgres.AdvisoryPooled)
 }
 
 // workerLocks are those that a worker knows: the catalogue, and the lock that does nothing, for measuring the harness.

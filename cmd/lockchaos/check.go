@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -66,20 +65,21 @@ func judgeFile(file string, stdin io.Reader) (checker.Verdict, history.Header, e
 		defer f.Close()
 		in, name = f, file
 	}
-	r, err := history.NewReader(bufio.NewReader(in), name)
+	r, err := history.NewReader(in, name)
 	if err != nil {
 		return checker.Verdict{}, history.Header{}, err
 	}
 	j := checker.New(r.Header, r.Keys, checker.Options{})
-	for {
-		var e history.Event
-		if err := r.Read(&e); errors.Is(err, io.EOF) {
-			return j.Finish(r.Truncated()), r.Header, nil
-		} else if err != nil {
-			return checker.Verdict{}, r.Header, err
+	err = r.Each(func(events []history.Event) error {
+		for i := range events {
+			j.Add(&events[i])
 		}
-		j.Add(&e)
+		return nil
+	})
+	if err != nil {
+		return checker.Verdict{}, r.Header, err
 	}
+	return j.Finish(r.Truncated()), r.Header, nil
 }
 
 // shownViolations is how many violations of a property check prints.
