@@ -19,7 +19,7 @@ func FaultSpec(f scenarios.Fault) nemesis.Spec {
 		Clock: nemesis.Clock(f.Clock), By: f.By.Std(), Rate: f.Rate, Period: f.Period.Std(),
 		Delay: f.Delay.Std(), Jitter: f.Jitter.Std(), Probability: f.Probability, BytesPerSecond: f.BytesPerSecond,
 		Request: nemesis.Request(f.Request), Point: nemesis.Point(f.Point), Silent: f.Silent,
-		Data: nemesis.Data(f.Data)}
+		Data: nemesis.Data(f.Data), Share: f.Share}
 }
 
 // one is a fault of a strike, with the random numbers that say whom it hits.
@@ -60,20 +60,31 @@ func (v victims) names() (names []string) {
 	return names
 }
 
-// subjects are those whose clocks a fault changes.
+// subjects are those whose clocks a fault changes, or whom it throttles.
 func (v victims) subjects() (all []nemesis.Subject) {
 	for _, c := range v.clients {
-		all = append(all, nemesis.Subject{Name: c.proc.Host().Name, PIDs: c.proc.Group})
+		all = append(all, nemesis.Subject{Name: c.proc.Host().Name, PIDs: c.proc.Group, Stop: c.proc.Stop})
 	}
 	for _, n := range v.nodes {
-		all = append(all, nemesis.Subject{Name: n.Name, PIDs: n.Host.PIDs})
+		all = append(all, nemesis.Subject{Name: n.Name, PIDs: n.Host.PIDs, Stop: n.Host.Stop})
 	}
 	return all
 }
 
+// meant is a fault of the strike with the leader, or the primary, of now in the place of that word. What strikes together means the same one.
+func (d *director) meant(ctx context.Context, h *hit, p nemesis.Part) (_ nemesis.Part, err error) {
+	p.Spec, err = p.Answer(func() (string, error) {
+		if h.leader == "" {
+			h.leader, err = d.leader(ctx)
+		}
+		return h.leader, err
+	})
+	return p, err
+}
+
 // victims finds the processes of the clients that were taken, or chooses the nodes. What strikes together strikes the same.
-func (d *director) victims(h *hit) (v victims, err error) {
-	if h.strike.Target.Client() {
+func (d *director) victims(h *hit, target nemesis.Target) (v victims, err error) {
+	if target.Client() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		for _, c := range h.clients() {
@@ -82,7 +93,7 @@ func (d *director) victims(h *hit) (v victims, err error) {
 		return v, nil
 	}
 	if h.nodes == nil {
-		if h.nodes, err = h.strike.Target.Nodes(d.nodeNames(), h.draws); err != nil {
+		if h.nodes, err = target.Nodes(d.nodeNames(), h.draws); err != nil {
 			return v, err
 		}
 	}
@@ -101,6 +112,10 @@ func (d *director) effect(ctx context.Context, f *one, id int, v victims) (nemes
 		return pauseOf(ctx, v)
 	case nemesis.KindCrash:
 		return nemesis.CrashNodes(ctx, f.Spec, v.nodes...)
+	case nemesis.KindThrottle:
+		return nemesis.StartThrottle(ctx, f.Spec, v.subjects()...)
+	case nemesis.KindFailover:
+		return d.net.Failover(ctx, tag(id), d.service, d.nodes, d.nextGrant)
 	case nemesis.KindStall, nemesis.KindRenewerStall:
 		return nemesis.StallIn(ctx, f.Spec, f.For, v.clients[0].app)
 	case nemesis.KindPartition:

@@ -13,6 +13,7 @@ type hit struct {
 	*aimed
 	victims []nemesis.Victim // clients; none: nodes
 	nodes   []string         // those that were chosen
+	leader  string           // whom the service named, if it was asked
 	at      nemesis.Step
 }
 

@@ -160,12 +160,14 @@ func (r *run) beginHistory(file io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
+	r.director.service = r.service
 	r.director.traps.wire = r.cfg.Lock.OnWire
 	r.director.apps = map[int32]*client{}
 	for _, w := range r.workers {
 		r.director.apps[w.number] = w.client
 	}
 	r.director.expire = r.expire
+	r.director.leader = r.service.Leader
 	r.recording.Store(true)
 	return nil
 }

@@ -21,6 +21,10 @@ func (d *director) strike(ctx context.Context, h *hit) error {
 		if errors.Is(err, errLaid) {
 			return nil // it strikes alone, and is a fault from its packet on
 		}
+		if errors.Is(err, nemesis.ErrMissed) { // so does this; to be tried again, if there is time
+			d.finish(h, nil)
+			return nil
+		}
 		if err != nil {
 			err = errors.Join(err, d.healAll(canceled(), begun)) // those that struck together with it
 			d.finish(h, err)
@@ -72,7 +76,11 @@ type inForce struct {
 func (d *director) inject(ctx context.Context, h *hit, p nemesis.Part) (*inForce, error) {
 	info := history.FaultInfo{ID: d.ids.nextFault(), Plan: p.Place, Kind: p.Kind, Phase: "begin", Target: string(p.Target), When: string(p.When), Injected: true}
 	wrong := func(err error) error { return fmt.Errorf("fault %d: %w", info.ID, err) }
-	v, err := d.victims(h)
+	p, err := d.meant(ctx, h, p)
+	if err != nil {
+		return nil, wrong(err)
+	}
+	v, err := d.victims(h, p.Target)
 	if err != nil {
 		return nil, wrong(err)
 	}
@@ -89,6 +97,9 @@ func (d *director) inject(ctx context.Context, h *hit, p nemesis.Part) (*inForce
 		return nil, wrong(err)
 	}
 	in.info.Holding, in.info.Waiting = d.met(h)
+	if met, ok := in.InEffect.(interface{ Met() int64 }); ok {
+		in.info.Holding = met.Met()
+	}
 	if trap, waits := in.InEffect.(*nemesis.Trap); waits {
 		d.lay(ctx, h, in, trap)
 		return nil, errLaid

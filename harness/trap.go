@@ -32,6 +32,9 @@ func newTraps(faults []scenarios.Fault) *traps {
 // lay waits for the trap's packet, and then records the fault and has it healed after the planned time.
 func (d *director) lay(ctx context.Context, h *hit, in *inForce, t *nemesis.Trap) {
 	waiting := d.traps.lay(ctx, in.client)
+	if in.part.When != nemesis.Acquiring {
+		d.roundOver(in.client) // of a strike at a random moment it may be over already
+	}
 	go func() {
 		if t.Await(waiting) == nil {
 			d.begin(in)

@@ -12,6 +12,8 @@ const (
 	KindPause        = "pause"
 	KindKill         = "kill"
 	KindCrash        = "crash-restart"
+	KindThrottle     = "throttle"
+	KindFailover     = "failover"
 	KindStall        = "stall"
 	KindRenewerStall = "renewer-stall"
 	KindPartition    = "partition"
@@ -28,9 +30,11 @@ const (
 	NeedsNothing Need = "any runtime"
 	NeedsLocal   Need = "runtime local" // servers that lockchaos itself started
 	NeedsFilter  Need = "packet filter"
-	NeedsQueue   Need = "packet queue"
-	NeedsReset   Need = "connection reset"
-	NeedsClocks  Need = "clocks of processes"
+	// NeedsLocalFilter: both.
+	NeedsLocalFilter Need = "runtime local, packet filter"
+	NeedsQueue       Need = "packet queue"
+	NeedsReset       Need = "connection reset"
+	NeedsClocks      Need = "clocks of processes"
 )
 
 // Kind is what there is to know of one kind of fault before it is injected.
@@ -40,7 +44,9 @@ type Kind struct {
 	Nodes bool
 	// NodesOnly tells that it cannot strike clients.
 	NodesOnly bool
-	Needs     Need
+	// Whole tells that it strikes the service as a whole, and nothing else.
+	Whole bool
+	Needs Need
 	// stops tells that processes are stopped while it lasts; alone that no other fault can strike together with it; single that it strikes one client,
 	// not all of them.
 	stops, alone, single bool
@@ -58,6 +64,10 @@ func Kinds() []Kind {
 		{Name: KindPause, Nodes: true, Needs: NeedsNothing, stops: true, About: "stops every thread of a client's process group, or of all that runs on a node's host (SIGSTOP), " +
 			"as a stop-the-world collection or a suspended virtual machine does"},
 		{Name: KindKill, Needs: NeedsNothing, alone: true, About: "kills a client's process group (SIGKILL); a fresh process takes its place"},
+		{Name: KindThrottle, Nodes: true, Needs: NeedsNothing, stops: true, takes: []string{"share", "period"}, check: checkThrottle,
+			About: "lets a client or all that runs on a node's host have only a share of the time: it is stopped for the rest of each period (SIGSTOP)"},
+		{Name: KindFailover, Nodes: true, NodesOnly: true, Whole: true, Needs: NeedsLocalFilter, alone: true, check: checkFailover,
+			About: "kills a primary that has granted a lock of which its replica has not heard, and waits for the promotion; for redis-failover"},
 		{Name: KindStall, Needs: NeedsNothing, alone: true, single: true, check: checkStall,
 			About: "holds up the application of a client, and nothing else in its process: what the lock renews by itself is renewed"},
 		{Name: KindRenewerStall, Needs: NeedsNothing, alone: true, single: true, check: checkStall,
@@ -87,6 +97,8 @@ func kindOf(name string) (Kind, error) {
 // Targets says in words whom the kind can strike; TargetsLegend says what they mean.
 func (k Kind) Targets() string {
 	switch {
+	case k.Whole:
+		return "the service"
 	case k.NodesOnly:
 		return "nodes"
 	case k.single:
@@ -106,7 +118,7 @@ func TargetsLegend() string {
 	for _, m := range Moments() {
 		moments = append(moments, string(m))
 	}
-	return "clients: " + strings.Join(clients, ", ") + "\nnodes: one by its name (redis-2), nodes:3 (any number), minority, majority\nat: " + strings.Join(moments, ", ")
+	return "clients: " + strings.Join(clients, ", ") + "\nnodes: one by its name (redis-2), nodes:3 (any number), minority, majority, leader, primary\nservice: all nodes, for a partition to split, or a failover\nat: " + strings.Join(moments, ", ")
 }
 
 // Check tells whether the fault can strike, if these are the names of the lock service's nodes and what else it has.
@@ -121,6 +133,9 @@ func Check(s Spec, nodes []string, has ...Trait) error {
 		}
 	}
 	if err := s.takesNot(k.takes); err != nil {
+		return err
+	}
+	if s, err = s.sampled(nodes, has); err != nil {
 		return err
 	}
 	if err := k.aim(s.Aim, nodes); err != nil {
@@ -148,7 +163,7 @@ func (k Kind) aim(a Aim, nodes []string) error {
 	if !k.Nodes {
 		return fmt.Errorf("a %s strikes clients only: target holder, next-waiter, random-client or all-clients, not %q", k.Name, a.Target)
 	}
-	if a.Target == Service && !slices.Contains(k.takes, "shape") {
+	if a.Target == Service && !k.Whole && !slices.Contains(k.takes, "shape") {
 		return fmt.Errorf("target %s is for a %s; all nodes are nodes:%d", Service, KindPartition, len(nodes))
 	}
 	return nil

@@ -55,8 +55,8 @@ type Fault struct {
 	// Kind is the fault's name (`lockchaos list faults`): "pause", "kill", "partition", "expire-session". A combination has none.
 	Kind string `yaml:"kind,omitempty"`
 	// Target is whom it hits: "holder", "next-waiter" (of those that wait for a key which another holds, the one that asked first), "random-client",
-	// "all-clients"; a node of the lock service ("redis-2"), or so many of them, drawn anew each time: "nodes:3", "minority", "majority"; or
-	// "service", all of them, to be split.
+	// "all-clients"; a node of the lock service ("redis-2"), or so many of them, drawn anew each time: "nodes:3", "minority", "majority"; "leader" or
+	// "primary", whom the service names; or "service", all of them, to be split.
 	Target string `yaml:"target,omitempty"`
 	// When is the moment aimed at: "acquiring" (an acquire is under way; a holder is then one that is about to be), "after-grant",
 	// "between-read-and-write", "while-renewing" (a renewal is under way), "before-write", "before-release", or "random" (any moment).
@@ -106,6 +106,8 @@ type Fault struct {
 	Point   string `yaml:"point,omitempty"`
 	Silent  bool   `yaml:"silent,omitempty"`
 
+	// Share (throttle) is the part of the time in which the target runs, in rounds of Period.
+	Share float64 `yaml:"share,omitempty"`
 	// Data (crash-restart) is what a node knows when it is started again: "kept" (not given) or "lost".
 	Data string `yaml:"data,omitempty"`
 }
