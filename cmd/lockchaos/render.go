@@ -110,7 +110,7 @@ func faultColumn(s scenarios.Scenario) string {
 	case len(s.Faults) == 0:
 		return "none"
 	case strings.HasPrefix(s.Name, scenarios.RandomPrefix):
-		return "drawn at random"
+		return "random-faults"
 	case s.Workload.Guard == "check" && s.Faults[0].Kind != "":
 		return s.Faults[0].Kind + "-after-check"
 	}
