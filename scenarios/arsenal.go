@@ -34,6 +34,9 @@ func pick[T any](d dice, of ...T) T { return of[d.IntN(len(of))] }
 // linkFloor is how long a fault of links lasts at least: after a cut TCP waits for a while before it sends again, and shorter ones may meet nobody.
 const linkFloor = Duration(500 * time.Millisecond)
 
+// nodeFloor is the same for links of nodes: a client that could not reach a server stays away from it for a second (go-redis).
+const nodeFloor = Duration(1500 * time.Millisecond)
+
 // step draws a step of a holder.
 func (d dice) step() string {
 	return pick(d, "after-grant", "between-read-and-write", "before-write", "before-release")
@@ -114,10 +117,10 @@ func arsenal() []weapon {
 				For: d.share(0.5, 2, 1)}
 		}},
 		{2, false, func(d dice) Fault {
-			return Fault{Kind: "partition", Target: pick(d, "nodes:1", "leader", "primary"), When: "random", Peers: pick(d, "all", "clients"), For: d.share(1, 3, linkFloor)}
+			return Fault{Kind: "partition", Target: pick(d, "nodes:1", "leader", "primary"), When: "random", Peers: pick(d, "all", "clients"), For: d.share(1, 3, nodeFloor)}
 		}},
 		{1, false, func(d dice) Fault {
-			return Fault{Kind: "delay", Target: d.nodes(), When: "random", Delay: d.share(0.02, 0.3, 1), For: d.share(1, 3, linkFloor)}
+			return Fault{Kind: "delay", Target: d.nodes(), When: "random", Delay: d.share(0.02, 0.3, 1), For: d.share(1, 3, nodeFloor)}
 		}},
 
 		{3, true, func(d dice) Fault {
