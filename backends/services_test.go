@@ -40,6 +40,14 @@ func needPostgres(t testing.TB) {
 	need(t, err)
 }
 
+// needPgBouncer skips a test where there is no PgBouncer, or no PostgreSQL.
+func needPgBouncer(t testing.TB) {
+	t.Helper()
+	_, err := backends.FindPgBouncer()
+	need(t, err)
+	needPostgres(t)
+}
+
 // TestFailover: sentinels tell where the primary is, and after its death, which is told, that the replica is the primary.
 func TestFailover(t *testing.T) {
 	needRedis(t)
@@ -56,6 +64,7 @@ func TestFailover(t *testing.T) {
 			t.Errorf("the sentinel at %s says that %s is the primary, not %s", addr, got, primary.Addr)
 		}
 	}
+	leads(t, s, primary.Name)
 	if err := primary.Process.Kill(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -82,6 +91,7 @@ func TestFailover(t *testing.T) {
 		}
 	}
 	t.Logf("promoted within %v", time.Since(killed))
+	leads(t, s, replica.Name)
 	direct := goredis.NewClient(&goredis.Options{Addr: replica.Addr, Protocol: 2})
 	defer direct.Close()
 	if info, err := direct.Info(ctx, "replication").Result(); err != nil || !strings.Contains(info, "role:master") {

@@ -140,6 +140,8 @@ type Event struct {
 // only the end has the evidence.
 type FaultInfo struct {
 	ID int `json:"id"`
+	// Plan is which of the planned faults it carries out (Header.Faults), from 1; 0: nobody planned it, or the history does not tell.
+	Plan int `json:"plan,omitempty"`
 	// Kind is the fault's name: "pause", "kill", "stall" …
 	Kind string `json:"kind"`
 	// Phase is "begin" or "end".
@@ -151,6 +153,8 @@ type FaultInfo struct {
 	// Clients are those that the fault touches: their process, their clock, or their links to the lock service. A fault that lies only between a
 	// client and the store does not touch what the lock has promised to it: it is one of Store alone.
 	Clients []int32 `json:"clients,omitempty"`
+	// Links says that the fault lies on links only: processes run, and clocks are true.
+	Links bool `json:"links,omitempty"`
 	// Service says that the fault touches the lock service (a node, a link between nodes, a node's clock).
 	Service bool `json:"service,omitempty"`
 	// Store says that the fault touches the store.
@@ -158,7 +162,7 @@ type FaultInfo struct {
 	// Holding is the grant that the target held when the fault took effect; 0: none, so the fault met no holder.
 	Holding int64 `json:"holding,omitempty"`
 	// From and To are the measured beginning and end of the effect, ns since Header.Origin (on the end event). A kill's effect is the end
-	// of the process: at From it still ran, at To it was gone.
+	// of the process: at From it still ran, at To it was gone. A crash-restart's is from the kill until the node answers again.
 	From int64 `json:"from,omitempty"`
 	To   int64 `json:"to,omitempty"`
 	// Injected is false for what the machine did by itself: a stall of a worker's heartbeat.
@@ -167,6 +171,8 @@ type FaultInfo struct {
 	Bit bool `json:"bit"`
 	// Evidence is the proof, in words and figures a reader can check ("state T on 9 of 9 threads, 1.44 s").
 	Evidence string `json:"evidence,omitempty"`
+	// Clocks (on the end of a fault of clocks) are what the clocks that it made wrong showed, before, meanwhile and after.
+	Clocks []ClockReading `json:"clocks,omitempty"`
 }
 
 // String returns the name that the event type has in a history file.

@@ -54,24 +54,7 @@ func checkPartition(s Spec, nodes []string) error {
 	case s.Target != Service && s.Shape != "":
 		return fmt.Errorf("a shape is for target %s, not %q", Service, s.Target)
 	}
-	if err := s.checkWay(); err != nil {
-		return err
-	}
-	rng := rand.New(rand.NewPCG(0, 0))
-	victims, err := s.sample(nodes, rng)
-	if err != nil {
-		return err
-	}
-	_, err = s.Cuts(victims, Names{Nodes: nodes, Clients: []string{"client-1", "client-2"}, Store: "store"}, rng)
-	return err
-}
-
-// sample are victims like those of a run.
-func (s Spec) sample(nodes []string, rng *rand.Rand) ([]string, error) {
-	if s.Target.Client() {
-		return []string{"client-1"}, nil
-	}
-	return s.Target.Nodes(nodes, rng)
+	return s.checkLinks(nodes)
 }
 
 // Partition is a set of cuts that are in place.
