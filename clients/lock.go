@@ -59,6 +59,18 @@ type Loss struct {
 	Why   string
 }
 
+// Declarer is implemented by locks that say only when they are open what may be concluded from their answers: programs of the user's own.
+type Declarer interface {
+	Declares() Declaration
+}
+
+// Declaration is what such a lock says of itself.
+type Declaration struct {
+	// Name is the lock's, with its version.
+	Name   string `json:"name"`
+	Claims Claims `json:"claims"`
+}
+
 // Grant is one successful acquire. Stamps are monotime.Now readings, 0 when the lock does not know.
 type Grant struct {
 	Key string
@@ -101,6 +113,21 @@ type Config struct {
 	Client int
 	// Seed seeds whatever the lock draws at random (retry jitter), so that a plan repeats.
 	Seed uint64
+	// Adapter is the program that is the lock; nil: it is none.
+	Adapter *Adapter
+}
+
+// Adapter is a lock that is a program of the user's own.
+type Adapter struct {
+	// Command is its command line, for a shell; Dir the folder that it starts in, "" this one.
+	Command string `json:"command"`
+	Dir     string `json:"dir,omitempty"`
+	// Service names the service whose nodes it is given; "": none.
+	Service string `json:"service,omitempty"`
+	// Shared is a folder that all clients share.
+	Shared string `json:"shared,omitempty"`
+	// ClockFaults: its clock may be made wrong, so what it reads there is not to be relied upon.
+	ClockFaults bool `json:"clock_faults,omitempty"`
 }
 
 // Kind is one entry of the catalogue: what a lock is called, what it claims and how it is made.

@@ -71,6 +71,9 @@ type run struct {
 	recording atomic.Bool // rec and director are there: set once, before the first op
 	ledger    *ledger
 	ids       numbers
+	saysMu    sync.Mutex
+	says      *clients.Declaration // what the clients' lock said of itself, where it is an adapter
+	shared    string               // a folder that all clients share, for locks on files
 	keys      []string
 	keyIDs    map[string]history.KeyID
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // internal are the verbs that lockchaos starts itself as.
-var internal = []string{"worker", "node", "scenario"}
+var internal = []string{"worker", "node", "scenario", insideVerb}
 
 func TestMain(m *testing.M) {
 	hosts.Stage()
