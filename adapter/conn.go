@@ -39,6 +39,7 @@ type Conn struct {
 	command string
 	process Process
 	in      io.Writer
+	grace   time.Duration
 	lost    func(Event)
 	trace   func(sent bool, line []byte)
 
@@ -59,6 +60,8 @@ type Options struct {
 	// Command is what the adapter was started as, for messages.
 	Command string
 	Process Process
+	// Grace is how much longer than its time limit an answer may take; 0: Grace, the constant.
+	Grace time.Duration
 	// Lost is called for every lost-event, on a goroutine of the Conn; it must not block. nil: nobody wants to know.
 	Lost func(Event)
 	// Trace is called for every line, sent or printed; it must not block. nil: nobody wants to know.
@@ -67,7 +70,10 @@ type Options struct {
 
 // NewConn speaks with the adapter whose standard input is in and whose standard output is out.
 func NewConn(in io.Writer, out io.Reader, o Options) *Conn {
-	c := &Conn{command: o.Command, process: o.Process, in: in, lost: o.Lost, trace: o.Trace, answered: make(chan Reply, 1), gone: make(chan struct{})}
+	c := &Conn{command: o.Command, process: o.Process, in: in, grace: o.Grace, lost: o.Lost, trace: o.Trace, answered: make(chan Reply, 1), gone: make(chan struct{})}
+	if c.grace == 0 {
+		c.grace = Grace
+	}
 	if c.lost == nil {
 		c.lost = func(Event) {}
 	}
@@ -125,7 +131,7 @@ func (c *Conn) Ask(r Request) (Reply, error) {
 	if _, err := c.in.Write(append(text, '\n')); err != nil {
 		return Reply{ID: r.ID}, c.unread(r, err)
 	}
-	limit := time.Duration(r.TimeoutMS)*time.Millisecond + Grace
+	limit := time.Duration(r.TimeoutMS)*time.Millisecond + c.grace
 	ticks := time.NewTicker(tick)
 	defer ticks.Stop()
 	for left := int64(limit / tick); ; {
@@ -141,10 +147,18 @@ func (c *Conn) Ask(r Request) (Reply, error) {
 			}
 		case <-ticks.C:
 			if left--; left < 0 {
-				return Reply{ID: r.ID}, c.Break("has not answered %s (request %d) for %v: its time limit of %v, and %v more", r.Op, r.ID, limit, limit-Grace, Grace)
+				return Reply{ID: r.ID}, c.Break("has not answered %s (request %d) for %v: its time limit of %v, and %v more%s", r.Op, r.ID, limit, limit-c.grace, c.grace, hint(r.Op))
 			}
 		}
 	}
+}
+
+// hint is what most often keeps an answer back.
+func hint(op string) string {
+	if op == OpHello {
+		return ". Does it flush its standard output after every line?"
+	}
+	return ". Has every call of its library a time limit?"
 }
 
 // begin numbers the request and makes room for its answer.

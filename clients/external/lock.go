@@ -40,6 +40,9 @@ type lock struct {
 	blind bool
 	lost  chan clients.Loss
 
+	once   sync.Once
+	closed error // by the first Close
+
 	mu sync.Mutex
 	// grants is, for each key, the ID of the acquire that granted it last, or that is under way.
 	grants map[string]int64
@@ -216,23 +219,27 @@ func (l *lock) Release(ctx context.Context, g clients.Grant) error {
 
 // Close lets the adapter close, and end. One that does not end is killed, and its log tells.
 func (l *lock) Close(ctx context.Context) error {
-	defer l.conn.Expect()
-	if l.conn.Broken() == nil {
-		r, err := l.conn.Ask(adapter.Request{Op: adapter.OpClose, TimeoutMS: limit(ctx)})
-		if err == nil && !r.OK {
-			err = failure(adapter.OpClose, r)
-		}
-		if err == nil {
-			err = l.together()
-		}
-		l.conn.Expect()
-		if endErr := l.process.end(ctx); endErr != nil {
-			fmt.Fprintf(os.Stderr, "[the adapter %v]\n", endErr)
-		}
+	l.once.Do(func() { l.closed = l.close(ctx) })
+	return l.closed
+}
+
+func (l *lock) close(ctx context.Context) error {
+	r, err := l.conn.Ask(adapter.Request{Op: adapter.OpClose, TimeoutMS: limit(ctx)})
+	if err == nil {
+		err = l.together()
+	}
+	if err == nil && !r.OK {
+		err = failure(adapter.OpClose, r)
+	}
+	l.conn.Expect()
+	if l.conn.Broken() != nil {
+		now, cancel := context.WithTimeout(ctx, 0)
+		defer cancel()
+		_ = l.process.end(now) // how it broke says more
 		return err
 	}
-	now, cancel := context.WithTimeout(ctx, 0)
-	defer cancel()
-	_ = l.process.end(now) // how it broke says more
-	return l.conn.Broken()
+	if endErr := l.process.end(ctx); endErr != nil {
+		fmt.Fprintf(os.Stderr, "[the adapter %v]\n", endErr)
+	}
+	return err
 }

@@ -32,6 +32,8 @@ type process struct {
 	log    *tail
 	exited chan struct{}
 	how    string // set before exited is closed
+	once   sync.Once
+	ended  error
 }
 
 // startProcess starts the command line in this process's own group. What it prints on standard error goes to log.
@@ -89,31 +91,37 @@ func (p *process) Log() string { return p.log.String() }
 
 // end ends the adapter's input and waits for its end. What does not end by itself is killed, with all that it started; then the error says so.
 func (p *process) end(ctx context.Context) error {
+	p.once.Do(func() { p.ended = p.finish(ctx) })
+	return p.ended
+}
+
+func (p *process) finish(ctx context.Context) error {
 	err := p.in.Close()
 	ctx, cancel := context.WithTimeout(ctx, exitLimit)
 	defer cancel()
 	select {
 	case <-p.exited:
 	case <-ctx.Done():
-		err = errors.Join(err, fmt.Errorf("did not end within %v of the end of its standard input, and was killed", exitLimit))
+		err = errors.Join(err, errors.New("did not end when its standard input did, and was killed"))
 	}
-	left, listErr := descendants(os.Getpid())
-	err = errors.Join(err, listErr)
-	for _, d := range left {
-		if d.pid != p.cmd.Process.Pid || !isClosed(p.exited) {
-			_ = unix.Kill(d.pid, unix.SIGKILL) // it may be gone by now
-		}
-	}
-	return errors.Join(err, p.out.Close())
+	return errors.Join(err, killFamily(), p.out.Close())
 }
 
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
+// killFamily kills every descendant of this process, until there is none: one may fork while it is looked at.
+func killFamily() error {
+	const rounds, pause = 100, 5 * time.Millisecond
+	var left []proc
+	for range rounds {
+		var err error
+		if left, err = descendants(os.Getpid()); err != nil || len(left) == 0 {
+			return err
+		}
+		for _, d := range left {
+			_ = unix.Kill(d.pid, unix.SIGKILL) // it may be gone by now
+		}
+		time.Sleep(pause)
 	}
+	return fmt.Errorf("process %d (%s) can't be killed", left[0].pid, left[0].name)
 }
 
 // tail passes on what is written to it, up to a limit, and keeps the end.

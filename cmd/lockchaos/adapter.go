@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/lockchaos/lockchaos/adapter/conformance"
+	"github.com/lockchaos/lockchaos/adapter/skeleton"
 	"github.com/spf13/cobra"
 )
 
@@ -33,7 +36,7 @@ func adapterCommand() *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(adapterTestCommand())
+	cmd.AddCommand(adapterTestCommand(), adapterNewCommand())
 	return cmd
 }
 
@@ -123,3 +126,48 @@ func explain(out io.Writer, r conformance.Result) {
 }
 
 func indented(text string) string { return strings.ReplaceAll(printable(text), "\n", "\n      ") }
+
+func adapterNewCommand() *cobra.Command {
+	var lang, dir string
+	var names []string
+	for _, l := range skeleton.Languages() {
+		names = append(names, l.Name)
+	}
+	cmd := &cobra.Command{
+		Use:   "new --lang " + strings.Join(names, "|") + " --dir DIR",
+		Short: "Write an adapter to begin with",
+		Long: `Writes a complete lock on one Redis server, in one commented file that needs no library, for you to put your own lock in its place. It passes
+lockchaos adapter test as it is.`,
+		Example: `  lockchaos adapter new --lang python --dir my-lock`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usage(fmt.Errorf("unexpected word %q: the language is --lang, the folder is --dir", args[0]))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			l, known := skeleton.Lookup(lang)
+			switch {
+			case lang == "":
+				return usage(fmt.Errorf("in which language? --lang, one of %s", join(names)))
+			case !known:
+				return usage(fmt.Errorf("there is no skeleton in %q%s (there are %s); the protocol is docs/protocol.md", lang, suggest(lang, names), join(names)))
+			case dir == "":
+				return usage(errors.New("where to? --dir, a folder; it is made if it is not there"))
+			}
+			if err := skeleton.Write(l, dir); err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "wrote %s\n\nnext:\n", filepath.Join(dir, l.File))
+			if l.Build != "" {
+				fmt.Fprintf(cmd.OutOrStdout(), "  (cd %s && %s)\n", shell(dir), l.Build)
+			}
+			start := shell(skeleton.In(dir, l.Command))
+			fmt.Fprintf(cmd.OutOrStdout(), "  %[1]s adapter test %[2]s --service redis\n  %[1]s run quick --lock-cmd %[2]s --service redis\n", os.Args[0], start)
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&lang, "lang", "", "the language: "+join(names))
+	cmd.Flags().StringVar(&dir, "dir", "", "the folder to write to")
+	return cmd
+}

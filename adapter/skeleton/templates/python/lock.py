@@ -59,7 +59,8 @@ class Lock:
         while True:
             began = now_ns()
             try:
-                token = self.redis.eval(TAKE, [key, key + ":token"], [value, self.ttl_ms], end)
+                # An attempt that is under way when the time is over is given a moment more: cut off, it would be an open question.
+                token = self.redis.eval(TAKE, [key, key + ":token"], [value, self.ttl_ms], end + 0.2)
             except OSError:
                 # No answer: the server may have taken the key for us, or may yet. Try again while there is time.
                 first = first or began
