@@ -26,7 +26,7 @@ func (t *trial) acquire(c *Client, key string, within time.Duration) answer {
 
 // granted demands that the key, which is free or will be, is granted.
 func (t *trial) granted(c *Client, key string) grant {
-	a := t.acquire(c, key, t.bench.TTL+slack)
+	a := t.acquire(c, key, t.bench.TTL+t.slack)
 	if !a.OK {
 		t.fail("", "%s was not granted %s, which nobody holds: %s", c.name, key, answered(a))
 	}
@@ -36,7 +36,7 @@ func (t *trial) granted(c *Client, key string) grant {
 // soon demands that a key that is free is granted without much waiting.
 func (t *trial) soon(c *Client, key, why string) grant {
 	g := t.granted(c, key)
-	if limit := t.bench.TTL/2 + slack/2; g.took() > limit {
+	if limit := t.bench.TTL/2 + t.slack/2; g.took() > limit {
 		t.fail("", "%s was granted %s after %v only: %s", c.name, key, g.took().Round(time.Millisecond), why)
 	}
 	return g
@@ -49,7 +49,7 @@ func (t *trial) on(op string, g grant, within time.Duration) answer {
 
 // release demands that the grant, which still stands, is taken back.
 func (t *trial) release(g grant) {
-	if a := t.on(adapter.OpRelease, g, slack); !a.OK {
+	if a := t.on(adapter.OpRelease, g, t.slack); !a.OK {
 		t.overtaken(g.sent)
 		t.fail("Answer ok when the service has taken it back.", "%s released %s, which it held: %s", g.client.name, g.key, answered(a))
 	}
@@ -63,7 +63,6 @@ func (t *trial) busy(c *Client, key string, since int64) {
 		if a.OK || a.Error == adapter.Busy {
 			break
 		}
-		t.overtaken(since)
 		a = t.acquire(c, key, moment)
 	}
 	switch {
@@ -71,17 +70,16 @@ func (t *trial) busy(c *Client, key string, since int64) {
 		t.overtaken(since)
 		t.fail("This is no lock: two clients hold it, and nothing was disturbed.", "%s was granted %s while another client held it", c.name, key)
 	case a.Error != adapter.Busy:
-		t.overtaken(since)
 		t.fail(`When the time is over, and the service has said clearly that another holds the key, and nothing of this attempt is left there, say "busy": `+
 			"anything else counts as an open question.", "%s asked for %s, which another client held, and said %s", c.name, key, answered(a))
-	case a.took() > moment+slack/3:
+	case a.took() > moment+t.slack/3:
 		t.fail("Keep the time limit: timeout_ms is how long the call may take.", "%s answered after %v; its time limit was %v", c.name, a.took().Round(time.Millisecond), moment)
 	}
 }
 
 // refused demands that an op on a grant that is gone is not confirmed.
 func (t *trial) refused(op string, g grant, why string) {
-	a := t.on(op, g, slack)
+	a := t.on(op, g, t.slack)
 	switch {
 	case a.OK:
 		t.fail("Ask the service, not what was believed: a checker takes this ok as proof that the lock was held.", "%s says ok to %s of %s %s", g.client.name, op, g.key, why)
@@ -99,7 +97,7 @@ func (t *trial) open(what string, a answer) {
 		t.fail(`A call that was sent and not answered may have happened. Say "unknown", or any word but busy, not_held and unsupported.`,
 			"%s was answered %q while the service was frozen: that says for certain that nothing happened", what, a.Error)
 	}
-	if a.took() > moment+slack/3 {
+	if a.took() > moment+t.slack/3 {
 		t.fail("Give your library a time limit for every call (connect, send, receive), and keep timeout_ms.", "%s took %v while the service was frozen; its time limit was %v",
 			what, a.took().Round(time.Millisecond), moment)
 	}

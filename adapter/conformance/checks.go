@@ -94,7 +94,7 @@ func unsupported(t *trial) {
 		}
 	}
 	for _, op := range ops {
-		a := t.ask(c, adapter.Request{Op: op, Key: t.key(), TimeoutMS: slack.Milliseconds()})
+		a := t.ask(c, adapter.Request{Op: op, Key: t.key(), TimeoutMS: t.slack.Milliseconds()})
 		if a.OK || a.Error != adapter.Unsupported {
 			t.fail(`Answer every op that the adapter does not know, or did not declare with "can" or "confirms", with the error "unsupported".`,
 				"asked for %s, which it does not declare, it said %s", op, answered(a))
@@ -112,7 +112,7 @@ func grants(t *trial) {
 func held(t *trial) {
 	c := t.client(1)
 	g := t.granted(c, t.key())
-	if a := t.on(adapter.OpHeld, g, slack); !a.OK {
+	if a := t.on(adapter.OpHeld, g, t.slack); !a.OK {
 		t.overtaken(g.sent)
 		t.fail("", "it was granted %s and still holds it, and says %s to held", g.key, answered(a))
 	}
@@ -123,7 +123,7 @@ func held(t *trial) {
 func renew(t *trial) {
 	c := t.client(1)
 	g := t.granted(c, t.key())
-	if a := t.on(adapter.OpRenew, g, slack); !a.OK {
+	if a := t.on(adapter.OpRenew, g, t.slack); !a.OK {
 		t.overtaken(g.sent)
 		t.fail("", "it was granted %s and still holds it, and says %s to renew", g.key, answered(a))
 	}
@@ -173,7 +173,7 @@ func handover(t *trial) {
 		if p := <-result; p != nil {
 			panic(p)
 		}
-		if took := time.Since(released); took > t.bench.TTL/2+slack/2 {
+		if took := time.Since(released); took > t.bench.TTL/2+t.slack/2 {
 			t.fail("A waiter should ask often, or be woken.", "%s waited for %s, and was granted it %v after its release", b.name, key, took.Round(time.Millisecond))
 		}
 		t.release(next)

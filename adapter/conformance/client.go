@@ -29,6 +29,10 @@ type Bench struct {
 	Command, Dir, Shared string
 	// TTL is what locks are opened with.
 	TTL time.Duration
+	// Slack is how much longer than promised anything may take before it counts as never; 0: DefaultSlack.
+	Slack time.Duration
+	// Trace, if it is set, is called for every line of every exchange; it must not block.
+	Trace func(client string, sent bool, line string)
 
 	started int
 }

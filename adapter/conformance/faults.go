@@ -10,7 +10,7 @@ import (
 
 // patience bounds what must come: even an abandoned lock has expired within it.
 func (t *trial) patience() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(t.ctx, t.bench.TTL+2*slack)
+	return context.WithTimeout(t.ctx, t.bench.TTL+2*t.slack)
 }
 
 func killedHolder(t *trial) {
@@ -23,7 +23,7 @@ func killedHolder(t *trial) {
 	t.must(a.proc.Kill(ctx))
 	t.note("%s is killed", a.name)
 	t.without(a)
-	r := t.acquire(b, key, t.bench.TTL+slack)
+	r := t.acquire(b, key, t.bench.TTL+t.slack)
 	if !r.OK {
 		t.fail("A lease must expire, and a session end, soon after its TTL of "+t.bench.TTL.String()+" (ttl_ms of the hello): is it given to the service?",
 			"the holder of %s was killed, and %v later %s still was not granted: %s", key, r.took().Round(time.Millisecond), b.name, answered(r))
@@ -40,7 +40,7 @@ func frozenHolder(t *trial) {
 	stop, err := a.proc.Stop(ctx)
 	t.must(err)
 	t.note("%s is stopped (SIGSTOP)", a.name)
-	r := t.acquire(b, key, t.bench.TTL+slack)
+	r := t.acquire(b, key, t.bench.TTL+t.slack)
 	t.must(stop.Resume())
 	t.note("%s goes on", a.name)
 	if !r.OK {
@@ -68,7 +68,7 @@ func frozenHolder(t *trial) {
 
 // notConfirmed demands that an op on a lost grant is not answered as if it stood. Where the new lease may be over too, who holds is open.
 func (t *trial) notConfirmed(op string, old, next grant, why string) {
-	a := t.on(op, old, slack)
+	a := t.on(op, old, t.slack)
 	if !a.OK {
 		return
 	}
@@ -91,7 +91,7 @@ func (t *trial) learns(old grant) {
 	if s.Validity != "session" || s.LostGrace == 0 {
 		return
 	}
-	if within := s.LostGrace + slack/2; !old.client.toldOf(old.key, old.ID, within) {
+	if within := s.LostGrace + t.slack/2; !old.client.toldOf(old.key, old.ID, within) {
 		t.fail(`Send {"event":"lost","key":…} as soon as the session is known to be over, or leave lost_grace_ms out.`,
 			"the session of %s is over, and it did not tell within %v (it declares lost_grace_ms %d)", old.client.name, within, s.LostGrace.Milliseconds())
 	}
@@ -154,19 +154,19 @@ func closes(t *trial) {
 	if what != "" {
 		t.must(c.conn.Break("%s", what))
 	}
-	a := t.ask(c, adapter.Request{Op: adapter.OpClose, TimeoutMS: slack.Milliseconds()})
+	a := t.ask(c, adapter.Request{Op: adapter.OpClose, TimeoutMS: t.slack.Milliseconds()})
 	if !a.OK {
 		t.fail("", "it said %s to close", answered(a))
 	}
 	c.conn.Expect()
 	t.must(c.in.Close())
 	t.note("%s: end of its standard input", c.name)
-	ctx, cancel := context.WithTimeout(t.ctx, slack)
+	ctx, cancel := context.WithTimeout(t.ctx, t.slack)
 	defer cancel()
 	select {
 	case <-c.proc.Done():
 	case <-ctx.Done():
-		t.fail("End when standard input ends. Threads of a library may keep the process alive: exit explicitly.", "it did not end within %v of close and the end of its standard input", slack)
+		t.fail("End when standard input ends. Threads of a library may keep the process alive: exit explicitly.", "it did not end within %v of close and the end of its standard input", t.slack)
 	}
 	left, err := c.host.PIDs()
 	t.must(err)

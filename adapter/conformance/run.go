@@ -43,8 +43,6 @@ type check struct {
 }
 
 const (
-	// slack is how much longer than promised anything may take before it counts as never. It is generous: a busy machine is no defect.
-	slack = 10 * time.Second
 	// moment is the time limit of a call that is meant to run out of time.
 	moment = 300 * time.Millisecond
 	// runs is how often a check is tried until it comes through before a lease is over.
@@ -53,9 +51,18 @@ const (
 	shown = 14
 )
 
+// DefaultSlack is generous: a busy machine is no defect.
+const DefaultSlack = 10 * time.Second
+
 // Run tries the adapter. Told is called for each result, in order. The error is about the bench, not about the adapter.
-func Run(ctx context.Context, b *Bench, told func(Result)) error {
-	t := &trial{ctx: ctx, bench: b, began: monotime.Now()}
+func Run(ctx context.Context, b *Bench, told func(Result)) error { return run(ctx, b, checks, told) }
+
+// run goes through some of the checks.
+func run(ctx context.Context, b *Bench, checks []check, told func(Result)) error {
+	t := &trial{ctx: ctx, bench: b, began: monotime.Now(), slack: b.Slack}
+	if t.slack == 0 {
+		t.slack = DefaultSlack
+	}
 	defer t.end()
 	for _, c := range checks {
 		r, err := t.try(c)
@@ -75,6 +82,7 @@ type trial struct {
 	ctx   context.Context
 	bench *Bench
 	began int64
+	slack time.Duration
 	// clients stay for the next check, if they are as good as new.
 	clients []*Client
 	keys    int
@@ -179,6 +187,9 @@ func (t *trial) note(format string, args ...any) {
 
 // line is what a client and its adapter say to each other.
 func (t *trial) line(client string, sent bool, text string) {
+	if t.bench.Trace != nil {
+		t.bench.Trace(client, sent, text)
+	}
 	const most = 400
 	if len(text) > most {
 		text = text[:most] + "…"

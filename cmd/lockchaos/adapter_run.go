@@ -156,7 +156,7 @@ func unfit(s scenarios.Scenario, kind clients.Kind, says adapter.Declaration, se
 		return "it is about a queue"
 	case (s.Workload.Kind == "semaphore") != (says.Permits > 1):
 		return fmt.Sprintf("workload %s is for another number of permits than %d", s.Workload.Kind, says.Permits)
-	case s.Workload.Guard == "check" && !says.Does(adapter.OpHeld) && says.Validity != "session":
+	case s.Workload.Guard == "check" && !says.Does(adapter.OpHeld):
 		return "the application asks the lock before it writes, and this one can't be asked"
 	}
 	for _, fault := range s.Faults {

@@ -15,13 +15,12 @@ from redis.exceptions import LockError  # noqa: E402
 
 
 class Stamped(redis.lock.Lock):
-    """Notes when each try begins; what is tried, and how often, is the library's own."""
+    """Notes when the last try began; what is tried, and how often, is the library's own."""
 
-    first = began = 0
+    began = 0
 
     def do_acquire(self, token):
         self.began = protocol.now_ns()
-        self.first = self.first or self.began
         return super().do_acquire(token)
 
 
@@ -47,7 +46,7 @@ class Lock(protocol.Lock):
         if not lock.acquire():  # a try that was not answered raises, and leaves open whether the key is taken
             raise protocol.Failure("busy")
         self.locks[key] = lock
-        return {"attempt_ns": lock.began, "first_ns": lock.first}
+        return {"attempt_ns": lock.began, "first_ns": lock.began}  # the server has refused every try before
 
     def held(self, key, timeout):
         if key not in self.locks or not self.locks[key].owned():

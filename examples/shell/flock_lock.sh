@@ -18,7 +18,7 @@ while read -r request; do
 	case $(text op) in
 	hello)
 		dir=$(text dir)
-		reply "\"ok\":true,\"name\":\"$(flock --version | sed 's/.* from //; s/^/flock, /')\",\"no_expiry\":true"
+		reply "\"ok\":true,\"name\":\"$(flock --version | sed 's/ from util-linux//')\",\"no_expiry\":true"
 		;;
 	acquire)
 		ms=$(number timeout_ms)
