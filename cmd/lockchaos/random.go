@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/hosts/docker"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -70,7 +71,7 @@ func randomLock(k clients.Kind, base scenarios.Scenario, can map[string]bool) sc
 		if !can[one.Kind] {
 			return errors.New("this machine cannot do it")
 		}
-		return checkFault(k.Name, one)
+		return harness.CheckFault(k, one)
 	}}
 }
 
