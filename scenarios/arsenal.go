@@ -8,8 +8,9 @@ import (
 // weapon draws a fault of one sort, for a lock with such a TTL.
 type weapon struct {
 	weight int
-	// processes tells that it strikes nodes, and not by their links: it may strike while another fault lies on a client or on links.
-	processes bool
+	// service tells that it strikes nodes, and not by their links: it may strike while another fault lies on a client or on links. So does the end of a
+	// session, for which the service must answer: it comes when no node is down.
+	service bool
 	draw      func(d dice) Fault
 }
 
@@ -69,9 +70,6 @@ func arsenal() []weapon {
 		}},
 		{1, false, func(d dice) Fault {
 			return Fault{Kind: pick(d, "stall", "renewer-stall"), Target: "holder", When: "after-grant", For: d.share(0.5, 2.5, 1)}
-		}},
-		{1, false, func(d dice) Fault {
-			return Fault{Kind: "expire-session", Target: "holder", When: pick(d, "after-grant", "before-write")}
 		}},
 		{3, false, func(d dice) Fault {
 			f := d.holder("partition")
@@ -139,6 +137,9 @@ func arsenal() []weapon {
 		}},
 		{1, true, func(d dice) Fault {
 			return Fault{Kind: "clock-rate", Target: d.nodes(), When: "random", Clock: pick(d, "wall", "mono"), Rate: pick(d, 0.5, 2, 5), For: d.share(0.5, 2, 1)}
+		}},
+		{1, true, func(d dice) Fault {
+			return Fault{Kind: "expire-session", Target: "holder", When: pick(d, "after-grant", "before-write")}
 		}},
 	}
 }
