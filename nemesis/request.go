@@ -78,6 +78,8 @@ func checkRequest(s Spec, nodes []string) error {
 		return fmt.Errorf("a %s needs a request: one of %s; not %q", s.Kind, strings.Join(known, ", "), s.Request)
 	}
 	switch {
+	case s.Target != Holder:
+		return fmt.Errorf("a %s of %s: it is aimed at a request of the client that holds, or acquires: target %s", s.Kind, s.Target, Holder)
 	case (s.Request == RequestAcquire) != (s.When == Acquiring):
 		return fmt.Errorf("request %s at %s: an acquire is met at %s, every other request at a step of a holder before it", s.Request, s.When, Acquiring)
 	case s.Request == RequestRead && s.When.after(AfterGrant), s.Request == RequestWrite && s.When.after(BeforeWrite):
