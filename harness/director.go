@@ -29,6 +29,9 @@ type director struct {
 	nodes []nemesis.Place // of the lock service
 	net   *nemesis.Net
 	ttl   time.Duration
+	// service is the lock service, for faults that ask who is its primary.
+	service nemesis.Replicated
+	stop    <-chan struct{} // closed when the workload's time is over; run sets it
 	// expire ends the sessions of the client that is at the address.
 	expire func(ctx context.Context, client int32, at netip.Addr) (ended []string, err error)
 	// leader names the node that leads the lock service now.
@@ -89,6 +92,7 @@ func (d *director) nodeNames() (names []string) {
 // that could not be injected or proven: such a run is never a pass.
 func (d *director) run(ctx context.Context, stop <-chan struct{}) (err error) {
 	defer func() { err = errors.Join(err, d.net.Close()) }() // heals nothing any more, but takes the filters away
+	d.stop = stop
 	var all errgroup.Group
 	for _, f := range d.faults {
 		all.Go(func() error { return d.cycle(ctx, stop, f) })

@@ -18,7 +18,7 @@ func FaultSpec(f scenarios.Fault) nemesis.Spec {
 		Clock: nemesis.Clock(f.Clock), By: f.By.Std(), Rate: f.Rate, Period: f.Period.Std(),
 		Delay: f.Delay.Std(), Jitter: f.Jitter.Std(), Probability: f.Probability, BytesPerSecond: f.BytesPerSecond,
 		Request: nemesis.Request(f.Request), Point: nemesis.Point(f.Point), Silent: f.Silent,
-		Data: nemesis.Data(f.Data)}
+		Data: nemesis.Data(f.Data), Share: f.Share}
 }
 
 // victims are those whom a fault strikes: a client, or nodes.
@@ -39,13 +39,13 @@ func (v victims) names() (names []string) {
 	return names
 }
 
-// subjects are those whose clocks a fault changes.
+// subjects are those whose clocks a fault changes, or whom it throttles.
 func (v victims) subjects() (all []nemesis.Subject) {
 	if v.client != nil {
-		return []nemesis.Subject{{Name: v.client.Host().Name, PIDs: v.client.Group}}
+		return []nemesis.Subject{{Name: v.client.Host().Name, PIDs: v.client.Group, Stop: v.client.Stop}}
 	}
 	for _, n := range v.nodes {
-		all = append(all, nemesis.Subject{Name: n.Name, PIDs: n.Host.PIDs})
+		all = append(all, nemesis.Subject{Name: n.Name, PIDs: n.Host.PIDs, Stop: n.Host.Stop})
 	}
 	return all
 }
@@ -81,6 +81,10 @@ func (d *director) effect(ctx context.Context, f *aimed, id int, client int32, v
 		return pauseOf(ctx, v)
 	case nemesis.KindCrash:
 		return nemesis.CrashNodes(ctx, f.spec, v.nodes...)
+	case nemesis.KindThrottle:
+		return nemesis.StartThrottle(ctx, f.spec, v.subjects()...)
+	case nemesis.KindFailover:
+		return d.net.Failover(ctx, tag(id), d.service, d.nodes, d.nextGrant)
 	case nemesis.KindStall, nemesis.KindRenewerStall:
 		return nemesis.StallIn(ctx, f.spec, f.plan.For.Std(), v.app)
 	case nemesis.KindPartition:

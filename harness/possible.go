@@ -24,6 +24,9 @@ func CheckFault(lock clients.Kind, f scenarios.Fault) error {
 	if spec.Kind == nemesis.KindCrash && spec.Data == nemesis.DataLost && !service.Forgets {
 		return fmt.Errorf("data %s: a node of %s has written down what it answers for before it answers; only a Redis loses all", nemesis.DataLost, service.Name)
 	}
+	if spec.Kind == nemesis.KindFailover && !service.Promotes() {
+		return fmt.Errorf("a %s needs a service with a replica that is promoted, redis-failover; %s has none", spec.Kind, lock.Service)
+	}
 	if spec.Kind == nemesis.KindRenewerStall && !lock.Renews {
 		return fmt.Errorf("a %s needs a lock that renews by itself, and whose renewals lockchaos can hold up; %s is none", spec.Kind, lock.Name)
 	}
@@ -46,7 +49,7 @@ var ErrGuests = errors.New("nodes are started again, which lockchaos can do to t
 // GuestsBear returns an error that is ErrGuests if the plan has a fault that nodes can't bear that somebody else started, in containers say.
 func GuestsBear(p scenarios.Plan) error {
 	for i := range p.Scenario.Faults {
-		if f := &p.Scenario.Faults[i]; f.Kind == nemesis.KindCrash {
+		if f := &p.Scenario.Faults[i]; f.Kind == nemesis.KindCrash || f.Kind == nemesis.KindFailover {
 			return fmt.Errorf("%s: %w", f.Kind, ErrGuests)
 		}
 	}

@@ -160,6 +160,7 @@ func (r *run) beginHistory(file io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
+	r.director.service = r.service
 	r.director.traps.wire = r.cfg.Lock.OnWire
 	r.director.apps = map[int32]*client{}
 	for _, w := range r.workers {

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -20,6 +21,13 @@ func (d *director) strike(ctx context.Context, f *aimed, client int32, grant int
 		err = d.kill(ctx, f, client, grant, info)
 	} else {
 		err = d.inject(ctx, f, client, grant, info)
+	}
+	if errors.Is(err, nemesis.ErrMissed) {
+		d.mu.Lock()
+		d.letGo(f, client)
+		d.mu.Unlock()
+		f.over <- nil // to be tried again, if there is time
+		return nil
 	}
 	if err != nil {
 		err = fmt.Errorf("fault %d: %w", info.ID, err)
@@ -52,6 +60,9 @@ func (d *director) inject(ctx context.Context, f *aimed, client int32, grant int
 	}
 	if v.client != nil {
 		info.Holding = d.stillHolding(client, grant)
+	}
+	if met, ok := in.(interface{ Met() int64 }); ok {
+		info.Holding = met.Met()
 	}
 	if trap, waits := in.(*nemesis.Trap); waits {
 		d.lay(ctx, f, trap, client, info)

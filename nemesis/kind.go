@@ -12,6 +12,8 @@ const (
 	KindPause        = "pause"
 	KindKill         = "kill"
 	KindCrash        = "crash-restart"
+	KindThrottle     = "throttle"
+	KindFailover     = "failover"
 	KindStall        = "stall"
 	KindRenewerStall = "renewer-stall"
 	KindPartition    = "partition"
@@ -28,9 +30,11 @@ const (
 	NeedsNothing Need = "any runtime"
 	NeedsLocal   Need = "runtime local" // servers that lockchaos itself started
 	NeedsFilter  Need = "packet filter"
-	NeedsQueue   Need = "packet queue"
-	NeedsReset   Need = "connection reset"
-	NeedsClocks  Need = "clocks of processes"
+	// NeedsLocalFilter: both.
+	NeedsLocalFilter Need = "runtime local, packet filter"
+	NeedsQueue       Need = "packet queue"
+	NeedsReset       Need = "connection reset"
+	NeedsClocks      Need = "clocks of processes"
 )
 
 // Kind is what there is to know of one kind of fault before it is injected.
@@ -40,7 +44,9 @@ type Kind struct {
 	Nodes bool
 	// NodesOnly tells that it cannot strike clients.
 	NodesOnly bool
-	Needs     Need
+	// Whole tells that it strikes the service as a whole, and nothing else.
+	Whole bool
+	Needs Need
 	// takes are the fields of a Spec that it takes beside kind and aim.
 	takes []string
 	// traits are what the lock service must have.
@@ -55,6 +61,10 @@ func Kinds() []Kind {
 		{Name: KindPause, Nodes: true, Needs: NeedsNothing, About: "stops every thread of a client's process group, or of all that runs on a node's host (SIGSTOP), " +
 			"as a stop-the-world collection or a suspended virtual machine does"},
 		{Name: KindKill, Needs: NeedsNothing, About: "kills a client's process group (SIGKILL); a fresh process takes its place"},
+		{Name: KindThrottle, Nodes: true, Needs: NeedsNothing, takes: []string{"share", "period"}, check: checkThrottle,
+			About: "lets a client or all that runs on a node's host have only a share of the time: it is stopped for the rest of each period (SIGSTOP)"},
+		{Name: KindFailover, Nodes: true, NodesOnly: true, Whole: true, Needs: NeedsLocalFilter, check: checkFailover,
+			About: "kills a primary that has granted a lock of which its replica has not heard, and waits for the promotion; for redis-failover"},
 		{Name: KindStall, Needs: NeedsNothing, check: checkStall,
 			About: "holds up the application of a client, and nothing else in its process: what the lock renews by itself is renewed"},
 		{Name: KindRenewerStall, Needs: NeedsNothing, check: checkStall,
@@ -91,6 +101,9 @@ func (k Kind) Targets() string {
 		moments = append(moments, string(m))
 	}
 	const nodes = "nodes (redis-2, nodes:3, minority, majority, leader, primary) at acquiring, random"
+	if k.Whole {
+		return "service at random"
+	}
 	if k.NodesOnly {
 		return nodes
 	}
@@ -138,7 +151,7 @@ func (k Kind) aim(a Aim, nodes []string) error {
 	if !k.Nodes {
 		return fmt.Errorf("a %s strikes clients only: target holder, not %q", k.Name, a.Target)
 	}
-	if a.Target == Service && !slices.Contains(k.takes, "shape") {
+	if a.Target == Service && !k.Whole && !slices.Contains(k.takes, "shape") {
 		return fmt.Errorf("target %s is for a %s; all nodes are nodes:%d", Service, KindPartition, len(nodes))
 	}
 	if a.When != Random && a.When != Acquiring {

@@ -92,6 +92,8 @@ type Fault struct {
 	Point   string `yaml:"point,omitempty"`
 	Silent  bool   `yaml:"silent,omitempty"`
 
+	// Share (throttle) is the part of the time in which the target runs, in rounds of Period.
+	Share float64 `yaml:"share,omitempty"`
 	// Data (crash-restart) is what a node knows when it is started again: "kept" (not given) or "lost".
 	Data string `yaml:"data,omitempty"`
 }

@@ -29,6 +29,8 @@ func tryFaults(ctx context.Context) func(nemesis.Need) string {
 	}
 	return func(need nemesis.Need) string {
 		switch need {
+		case nemesis.NeedsLocalFilter:
+			need = nemesis.NeedsFilter
 		case nemesis.NeedsNothing, nemesis.NeedsLocal:
 			return "yes"
 		case nemesis.NeedsClocks:
