@@ -47,7 +47,7 @@ func (v *validator) scenario(at, lockAt string, s *Scenario) {
 	if s.Name != "" && !nameForm.MatchString(s.Name) {
 		v.fail(at+".name", "%q: a name is words of letters, digits, - and _, joined by slashes, as in redis-setnx/pause-holder/unfenced", s.Name)
 	}
-	v.oneOf(lockAt, "lock", s.Lock, v.catalogue.Locks)
+	v.lock(at, lockAt, s)
 	v.store(at+".store", s)
 	v.oneOf(at+".workload.kind", "workload", s.Workload.Kind, v.catalogue.Workloads)
 	v.workload(at, s)
@@ -73,17 +73,17 @@ func (v *validator) scenario(at, lockAt string, s *Scenario) {
 		v.fail(at+".needs", "needs can't be negative")
 	}
 	for i := range s.Faults {
-		v.fault(fmt.Sprintf("%s.faults[%d]", at, i), s.Lock, &s.Faults[i])
+		v.fault(fmt.Sprintf("%s.faults[%d]", at, i), s, &s.Faults[i])
 	}
 	v.expect(at+".expect", s.Expect)
 }
 
-func (v *validator) fault(at, lock string, f *Fault) {
+func (v *validator) fault(at string, s *Scenario, f *Fault) {
 	before := len(v.errs)
 	v.oneOf(at+".kind", "fault", f.Kind, v.catalogue.Faults)
 	v.oneOf(at+".when", "moment", f.When, v.catalogue.Moments)
-	if len(v.errs) == before && v.catalogue.CheckFault != nil && slices.Contains(v.catalogue.Locks, lock) {
-		if err := v.catalogue.CheckFault(lock, *f); err != nil {
+	if _, known := v.service(s); known && len(v.errs) == before && v.catalogue.CheckFault != nil {
+		if err := v.catalogue.CheckFault(s, *f); err != nil {
 			v.fail(at+".target", "%v", err)
 		}
 	}

@@ -75,7 +75,7 @@ func describe(out *reports.Scenario, plan *scenarios.Plan, folder string, run *r
 	s := plan.Scenario
 	out.Lock, out.Store, out.About, out.Why = s.Lock, s.Store.Kind, s.About, s.Expect.Why
 	out.Fault = faultColumn(s)
-	if kind, err := lockKind(s.Lock); err == nil {
+	if kind, err := kindOf(&s); err == nil {
 		out.Service = kind.Service
 		if n := nodesOf(kind.Service); n > 1 {
 			out.Service = fmt.Sprintf("%s ×%d", kind.Service, n)
