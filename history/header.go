@@ -29,6 +29,13 @@ type Header struct {
 	Claims Claims `json:"claims"`
 	Store  Store  `json:"store"`
 	Needs  Needs  `json:"needs"`
+	// Unwatched: nobody watched the clients, so whether one of them was stopped or slow is not known, and nothing follows from its being undisturbed.
+	Unwatched bool `json:"unwatched,omitempty"`
+	// Untold names the properties (as package checker does) that the history can't tell about, with the reason in a full sentence: they are not judged.
+	// A history of lockchaos has none; one that was translated has (package foreign).
+	Untold map[string]string `json:"untold,omitempty"`
+	// Doubts names the properties that the history leaves in doubt, with the reason: without a certain violation they are inconclusive.
+	Doubts map[string]string `json:"doubts,omitempty"`
 
 	// Versions names every part of the run and its version, in a fixed order.
 	Versions []Part `json:"versions"`

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -9,20 +8,25 @@ import (
 	"text/tabwriter"
 
 	"github.com/lockchaos/lockchaos/checker"
-	"github.com/lockchaos/lockchaos/history"
 	"github.com/spf13/cobra"
 )
 
 func checkCommand() *cobra.Command {
-	return &cobra.Command{
+	var flags foreignFlags
+	cmd := &cobra.Command{
 		Use:   "check HISTORY…",
-		Short: "Judge saved histories again",
+		Short: "Judge saved histories again, or those of other tools and production logs",
 		Long: `Judges each history by its properties alone, whatever was expected of it, and prints the verdict. "-" is the standard input.
 
 A history that was cut is judged for what it certainly shows: a violation stands, anything else is inconclusive.
 
+Read are the histories of lockchaos, Jepsen (EDN) and Porcupine (JSON), and audit logs in CSV or JSON lines, whose columns --map names and whose words
+--events explains where they are not the usual ones. The flags below are about those: docs/foreign.md has examples of each.
+
 Exit status: 0 all passed, 1 a property was violated, 2 inconclusive, 64 a file that is no history.`,
-		Example: "  lockchaos check runs/latest/*/history.jsonl",
+		Example: `  lockchaos check runs/latest/*/history.jsonl
+  lockchaos check --reentrant store/hazelcast/latest/history.edn
+  lockchaos check --map time=ts,client=pod,event=action,key=resource,token=fence --clock-error 50ms audit.csv`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usage(errors.New("check needs a history, such as runs/latest/redis-setnx.none.unfenced/history.jsonl"))
@@ -30,19 +34,22 @@ Exit status: 0 all passed, 1 a property was violated, 2 inconclusive, 64 a file 
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if _, err := flags.options(); err != nil {
+				return usage(err)
+			}
 			worst := exitOK
 			var unread []error
 			for i, file := range args {
 				if i > 0 {
 					fmt.Fprintln(cmd.OutOrStdout())
 				}
-				v, h, err := judgeFile(file, cmd.InOrStdin())
+				j, err := judgeFile(file, cmd.InOrStdin(), &flags)
 				if err != nil {
 					unread = append(unread, err) // the others are judged all the same
 					continue
 				}
-				printVerdict(cmd.OutOrStdout(), file, h, v)
-				worst = worse(worst, outcomeStatus(v.Outcome))
+				printVerdict(cmd.OutOrStdout(), file, &j)
+				worst = worse(worst, outcomeStatus(j.verdict.Outcome))
 			}
 			if len(unread) > 0 {
 				return usage(errors.Join(unread...))
@@ -53,39 +60,28 @@ Exit status: 0 all passed, 1 a property was violated, 2 inconclusive, 64 a file 
 			return nil
 		},
 	}
+	flags.add(cmd.Flags())
+	return cmd
 }
 
-// judgeFile streams a history through the judge.
-func judgeFile(file string, stdin io.Reader) (checker.Verdict, history.Header, error) {
-	in, name := stdin, "standard input"
-	if file != "-" {
-		f, err := os.Open(file)
-		if err != nil {
-			return checker.Verdict{}, history.Header{}, fmt.Errorf("no history there: %w", err)
-		}
-		defer f.Close()
-		in, name = f, file
+// judgeFile judges a file, or the standard input.
+func judgeFile(file string, stdin io.Reader, flags *foreignFlags) (judgedFile, error) {
+	if file == "-" {
+		return flags.judge(stdin, "standard input")
 	}
-	r, err := history.NewReader(bufio.NewReader(in), name)
+	f, err := os.Open(file)
 	if err != nil {
-		return checker.Verdict{}, history.Header{}, err
+		return judgedFile{}, fmt.Errorf("no history there: %w", err)
 	}
-	j := checker.New(r.Header, r.Keys, checker.Options{})
-	for {
-		var e history.Event
-		if err := r.Read(&e); errors.Is(err, io.EOF) {
-			return j.Finish(r.Truncated()), r.Header, nil
-		} else if err != nil {
-			return checker.Verdict{}, r.Header, err
-		}
-		j.Add(&e)
-	}
+	defer f.Close()
+	return flags.judge(f, file)
 }
 
 // shownViolations is how many violations of a property check prints.
 const shownViolations = 3
 
-func printVerdict(w io.Writer, file string, h history.Header, v checker.Verdict) {
+func printVerdict(w io.Writer, file string, j *judgedFile) {
+	h, v := j.header, j.verdict
 	fmt.Fprintf(w, "%s\n%s: %s", file, h.Scenario, v.Outcome)
 	if v.Severity != checker.SeverityNone {
 		fmt.Fprintf(w, ", %s", v.Severity)
@@ -97,6 +93,7 @@ func printVerdict(w io.Writer, file string, h history.Header, v checker.Verdict)
 	for _, text := range h.StandIns {
 		fmt.Fprintf(w, "  STAND-IN: %s\n", text)
 	}
+	j.preamble(w)
 	st := v.Stats
 	fmt.Fprintf(w, "  %d grants, %d contended hand-overs; writes: %d accepted, %d of them stale, %d refused\n", st.Grants, st.Handovers, st.Accepted,
 		st.Stale, st.Refused)
@@ -110,8 +107,8 @@ func printVerdict(w io.Writer, file string, h history.Header, v checker.Verdict)
 	}
 	table.Flush()
 	for _, p := range v.Properties {
-		for _, violation := range p.Violations[:min(len(p.Violations), shownViolations)] {
-			fmt.Fprintf(w, "  ! %s\n", violation.Text)
+		for i := range p.Violations[:min(len(p.Violations), shownViolations)] {
+			fmt.Fprintf(w, "  ! %s\n", j.tell(&p.Violations[i]))
 		}
 		if more := p.Count - shownViolations; more > 0 {
 			fmt.Fprintf(w, "    … and %d more of %s\n", more, p.Name)
