@@ -35,7 +35,7 @@ func (s *Sweep) invoke(e *history.Event) {
 	s.ops.put(o.id, o)
 	switch e.Kind {
 	case history.Acquire:
-		if !s.reentrant {
+		if !s.reentrant && !s.header.Translated {
 			s.closeGrants(k, e.Client, 0, e.Time)
 		}
 		o.before = k.granted

@@ -54,7 +54,7 @@ func (s *Sweep) compareOrdered(small, great *grant) {
 	}
 	if great.end < small.end {
 		s.hastenBegin(small, great.end)
-		if small.client != great.client && !small.tokenOrderBroken && !s.header.Unwatched {
+		if small.client != great.client && !small.tokenOrderBroken && !s.header.Translated {
 			s.putOff(small.earliest, func() {
 				if !s.disturbed(small.client, small.earliest, small.end, anyFault) && !s.uncertainPromises(small, great) {
 					s.tokenViolation(great, small, "overtaken")

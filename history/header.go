@@ -29,8 +29,9 @@ type Header struct {
 	Claims Claims `json:"claims"`
 	Store  Store  `json:"store"`
 	Needs  Needs  `json:"needs"`
-	// Unwatched: nobody watched the clients, so whether one of them was stopped or slow is not known, and nothing follows from its being undisturbed.
-	Unwatched bool `json:"unwatched,omitempty"`
+	// Translated: the history was another tool's (package foreign). Nobody watched its clients, so nothing follows from one being undisturbed; and one
+	// may have several grants of a key at a time, which do not conflict with each other and are each ended by a release of its own.
+	Translated bool `json:"translated,omitempty"`
 	// Untold names the properties (as package checker does) that the history can't tell about, with the reason in a full sentence: they are not judged.
 	// A history of lockchaos has none; one that was translated has (package foreign).
 	Untold map[string]string `json:"untold,omitempty"`

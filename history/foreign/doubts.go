@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/lockchaos/lockchaos/history"
 )
@@ -62,28 +63,35 @@ func (t *tracer) doubtHolds() string {
 		if err > 0 { // else the stamps are taken at their word, and judged by it
 			clocks += max(0, b-a)
 		}
-		open += max(0, c-max(a, b))
+		if c > max(a, b) {
+			open += endless(widest[key])
+		}
 	}
 	more := ""
 	if certain > 0 {
 		more = "more "
 	}
-	switch {
-	case open > 0:
-		return fmt.Sprintf("%s may have been made while others still held the key: %s.", counted(clocks+open, more+"grant"), t.whyOpen(clocks > 0))
-	case clocks > 0:
-		return fmt.Sprintf("%s may have been made while others still held the key: the clocks, which err by up to %s, can't tell.",
-			counted(clocks, more+"grant"), t.options.ClockError)
+	var why []string
+	if open > 0 {
+		why = append(why, fmt.Sprintf("%s never given up in the history, so nobody knows whether it lasted into a later grant (if grants expire, --ttl tells when).",
+			counted(open, "hold")+was(open)))
 	}
-	return ""
+	if clocks > 0 {
+		why = append(why, fmt.Sprintf("%s may have been made while others still held the key: the clocks, which err by up to %s, can't tell.",
+			counted(clocks, more+"grant"), t.options.ClockError))
+	}
+	return strings.Join(why, " ")
 }
 
-func (t *tracer) whyOpen(clocks bool) string {
-	why := "the history does not tell when a hold that was never given up ended (if grants expire, --ttl says it)"
-	if clocks {
-		why += fmt.Sprintf(", and the clocks err by up to %s", t.options.ClockError)
+// endless counts the holds that may have lasted into a later grant, for all that the history tells.
+func endless(spans []span) int {
+	n := 0
+	for i, s := range spans { // in order of their begins, as crowded left them
+		if s.open && i+1 < len(spans) && s.last > spans[i+1].begin {
+			n++
+		}
 	}
-	return why
+	return n
 }
 
 // tokenItems are the tokens that were granted, by key.
@@ -115,7 +123,7 @@ func (t *tracer) doubtWrites(holds string) string {
 	for i := range t.log.ops {
 		if o := &t.log.ops[i]; o.kind == history.Write && o.outcome == history.OK && o.grant != 0 {
 			a := &t.log.ops[o.grant-1]
-			tokens = tokens && a.token != 0
+			tokens = tokens && a.token != 0 && !t.broken[o.key] && t.options.Tokens == "fencing"
 			items[o.key] = append(items[o.key], item{a.token, o.begin(), o.finish()})
 			if !wrote[o.grant] {
 				wrote[o.grant] = true

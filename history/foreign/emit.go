@@ -48,10 +48,10 @@ func newEmitter(t *tracer, queues []queue) *emitter {
 			continue
 		}
 		if o.outcome != history.Lost && !o.late {
-			e.moments = append(e.moments, moment{o.inv, int32(i), false})
+			e.moments = append(e.moments, moment{e.asked(o), int32(i), false})
 		}
 		if o.outcome != history.TypeNone {
-			e.moments = append(e.moments, moment{o.ret, int32(i), true})
+			e.moments = append(e.moments, moment{o.ret + e.err, int32(i), true})
 		}
 	}
 	slices.SortFunc(e.moments, func(a, b moment) int {
@@ -60,8 +60,17 @@ func newEmitter(t *tracer, queues []queue) *emitter {
 	return e
 }
 
+// asked is when the invocation of an op is told. Of an acquire as early as it may have been, and of all else as late: whatever is forgotten when
+// nobody waits for a grant was then over before anything that is still to come, for every reading of the stamps.
+func (e *emitter) asked(o *op) int64 {
+	if o.kind == history.Acquire {
+		return e.early(o.inv)
+	}
+	return o.inv + e.err
+}
+
 func (e *emitter) rank(m moment) int {
-	if o := &e.log.ops[m.op]; m.answer && o.inv < o.ret {
+	if o := &e.log.ops[m.op]; m.answer && e.asked(o) < m.at {
 		return 0
 	}
 	return 1
@@ -108,7 +117,7 @@ func (e *emitter) moment(out *history.Event) {
 	m := e.moments[e.at]
 	e.at++
 	o := &e.log.ops[m.op]
-	*out = history.Event{Type: history.Invoke, Kind: o.kind, Time: e.early(o.inv), Op: int64(m.op) + 1, Grant: int64(o.grant), Key: history.KeyID(o.key),
+	*out = history.Event{Type: history.Invoke, Kind: o.kind, Time: m.at, Op: int64(m.op) + 1, Grant: int64(o.grant), Key: history.KeyID(o.key),
 		Client: o.client, Process: o.client}
 	if o.kind == history.Acquire {
 		out.Grant = out.Op
@@ -116,16 +125,16 @@ func (e *emitter) moment(out *history.Event) {
 	if !m.answer {
 		return
 	}
-	out.Type, out.Time = o.outcome, o.ret+e.err
+	out.Type = o.outcome
 	out.Busy, out.NotHeld, out.Refused = o.busy, o.notHeld, o.refused
 	switch o.outcome {
 	case history.Lost:
 		out.Op, out.Kind = 0, history.KindNone
-		out.Time, out.Start = e.early(o.inv), e.early(o.begin())
+		out.Start = e.early(o.begin())
 		return
 	case history.Info: // whoever has no answer may not have begun
-		if o.start != 0 {
-			out.Start = e.early(o.start)
+		if o.start != 0 || o.kind == history.Release { // which takes the promise away, and is no act
+			out.Start = e.early(o.begin())
 		}
 	default:
 		out.Start, out.End = e.early(o.begin()), o.finish()+e.err

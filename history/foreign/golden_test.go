@@ -90,7 +90,7 @@ func TestLeasesAndClocks(t *testing.T) {
 		want    checker.Outcome
 		why     string
 	}{
-		"nobody knows when a's hold ended":  {foreign.Options{}, checker.Inconclusive, "was never given up ended"},
+		"nobody knows when a's hold ended":  {foreign.Options{}, checker.Inconclusive, "was never given up in the history"},
 		"a's lease was over":                {ttl(800 * time.Millisecond), checker.Pass, ""},
 		"a's lease ran on":                  {ttl(1500 * time.Millisecond), checker.Violated, ""},
 		"until it was released":             {foreign.Options{Validity: &foreign.Validity{Released: true}}, checker.Violated, ""},

@@ -69,7 +69,10 @@ func trace(l *log, o Options) *tracer {
 		broken: make([]bool, len(l.keys.list))}
 	slices.SortStableFunc(l.ops, func(a, b op) int { return cmp.Compare(a.inv, b.inv) })
 	for i := range l.ops {
-		l.ops[i].order = int32(2*i + 1)
+		o := &l.ops[i]
+		if o.order = int32(2*i + 1); o.kind == history.Release && o.outcome == history.TypeNone {
+			o.outcome, o.ret = history.Info, o.inv
+		}
 	}
 	told := inOrder(l.ops)
 	for _, i := range told {

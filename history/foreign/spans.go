@@ -12,7 +12,10 @@ import (
 const promiseMargin = 2 * time.Millisecond
 
 // span is a hold under one reading of the stamps: from the grant to the last instant at which it was held.
-type span struct{ begin, last int64 }
+type span struct {
+	begin, last int64
+	open        bool // when it ended is not told
+}
 
 // crowded counts the grants that were made while as many others as the key has permits were held.
 func crowded(spans []span, permits int) int {
@@ -67,7 +70,7 @@ func (t *tracer) spans(err int64, until int) [][]span {
 				s.last = max(s.last, t.promised(h, a, err))
 			}
 			if until == openEnds && !h.ended && !h.attempted && !h.told && t.options.Validity.TTL == 0 {
-				s.last = never
+				s.last, s.open = never, true
 				if h.replaced {
 					s.last = max(h.last, h.until) - err
 				}

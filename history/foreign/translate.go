@@ -41,7 +41,7 @@ func translate(l *log, o Options) (*Source, error) {
 	if err := t.number(); err != nil {
 		return nil, err
 	}
-	t.speak()
+	t.known()
 	queues, entries := t.ledgers()
 	s := &Source{Keys: l.keys.list, log: l, out: newEmitter(t, queues)}
 	if len(t.holds) == 0 && !t.asked() {
@@ -85,7 +85,7 @@ func (t *tracer) asked() bool {
 func (t *tracer) header(entries int) history.Header {
 	o := t.options
 	h := history.Header{Format: history.FormatVersion, Scenario: t.log.what, Lock: "unknown", Service: "unknown", Workload: t.log.what,
-		Needs: history.Needs{Grants: 1}, Unwatched: true, TTL: int64(o.Validity.TTL),
+		Needs: history.Needs{Grants: 1}, Translated: true, TTL: int64(o.Validity.TTL),
 		Claims: history.Claims{Token: "none", Permits: o.Permits, Confirms: []string{history.Renew.String(), history.Release.String()}}}
 	for _, list := range t.log.clients {
 		h.Clients = max(h.Clients, len(list))
@@ -159,8 +159,8 @@ func (t *tracer) doubts(entries int) map[string]string {
 		}
 	}
 	holds := t.doubtHolds()
-	if holds == "" && !t.shared() {
-		holds = "No key was granted to two clients, so there was nothing to exclude."
+	if holds == "" {
+		holds = t.alone()
 	}
 	add(mutualExclusion, holds)
 	add(tokenOrder, t.doubtTokens())
@@ -170,17 +170,23 @@ func (t *tracer) doubts(entries int) map[string]string {
 	return doubts
 }
 
-// shared tells whether some key was granted to two owners.
-func (t *tracer) shared() bool {
-	first := map[int32]int32{}
+// alone says that no key was granted often enough for one to be excluded; empty when one was.
+func (t *tracer) alone() string {
+	first, grants := map[int32]int32{}, map[int32]int{}
 	for i := range t.holds {
 		a := &t.log.ops[t.holds[i].acquire]
-		if owner, ok := first[a.key]; ok && owner != a.owner {
-			return true
+		if grants[a.key]++; t.options.Permits > 1 && grants[a.key] > t.options.Permits {
+			return ""
+		}
+		if owner, ok := first[a.key]; ok && owner != a.owner && t.options.Permits == 1 {
+			return ""
 		}
 		first[a.key] = a.owner
 	}
-	return false
+	if t.options.Permits > 1 {
+		return "No key was granted more often than it has permits, so there was nothing to exclude."
+	}
+	return "No key was granted to two clients, so there was nothing to exclude."
 }
 
 // assumed says in full sentences what was taken for granted.
