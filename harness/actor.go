@@ -25,6 +25,8 @@ type actor struct {
 	run      *run
 	// done is closed when the workload's time is over.
 	done <-chan struct{}
+	// acquires, if set, is called when the invocation of an acquire is recorded.
+	acquires func()
 }
 
 // hold is a grant that the application believes in.
@@ -53,8 +55,9 @@ func (a *actor) repeat(ctx context.Context, round func(context.Context, *actor) 
 
 // under acquires the key, works under the grant and gives it back. It tells whether the key was granted.
 func (a *actor) under(ctx context.Context, key string, timeout time.Duration, work func(h *hold) error) (granted bool, err error) {
+	defer a.director.roundOver(a.number)
 	answered := a.director.acquiring(ctx, a.number)
-	id, r, err := a.do(ctx, op{kind: history.Acquire, key: key, timeout: timeout})
+	id, r, err := a.do(ctx, op{kind: history.Acquire, key: key, timeout: timeout, invoked: a.acquires})
 	if struck := answered(); err == nil {
 		err = struck
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -18,7 +19,8 @@ type client struct {
 	process atomic.Int32 // the incarnation; new after an indefinite op, and read by events too
 	host    string
 	in      io.Writer
-	line    []byte // of the last command; its memory is used again
+	sending sync.Mutex // a fault may have something to send, too
+	line    []byte     // of the last command; its memory is used again
 	replies chan reply
 	// gone is closed when the worker can answer no more; why tells the reason.
 	gone chan struct{}
@@ -30,6 +32,8 @@ type client struct {
 	event func(reply) // called for lost-events and stalls, on the reader's goroutine
 	// extra is how much longer than the op's own timeout the harness waits: pauses are on top of it.
 	extra time.Duration
+	// holdUps are the faults that hold an activity of the worker up.
+	holdUps holdUps
 }
 
 // numbers gives out the numbers of ops, incarnations and faults, over all clients, and counts what progress shows.
@@ -64,6 +68,8 @@ func (c *client) listen(out io.Reader, died func() error) {
 
 // send writes a command without waiting.
 func (c *client) send(cmd command) error {
+	c.sending.Lock()
+	defer c.sending.Unlock()
 	line, err := cmd.appendLine(c.line[:0])
 	if err != nil {
 		return err
@@ -100,14 +106,16 @@ func (c *client) ask(ctx context.Context, cmd command) (reply, error) {
 	}
 }
 
-// reason prefers what is known of the worker's end to the broken pipe that it leaves.
+// reason prefers what is known of the worker's end to the broken pipe that it leaves. The pipe breaks first: the end is waited for.
 func (c *client) reason(err error) error {
+	t := time.NewTimer(deathNotice)
+	defer t.Stop()
 	select {
 	case <-c.gone:
 		if c.why != nil {
 			return c.why
 		}
-	default:
+	case <-t.C:
 	}
 	return err
 }
@@ -120,6 +128,7 @@ type op struct {
 	token   int64
 	value   int64
 	timeout time.Duration
+	invoked func() // called when the invocation is recorded; nil: nobody wants to know
 }
 
 // do records the invocation, asks, and records the completion. An error means that the harness can't go on with this
@@ -134,6 +143,9 @@ func (c *client) do(ctx context.Context, o op) (id int64, r reply, err error) {
 		e.Token, e.Value = o.token, o.value
 	}
 	c.rec.Record(e)
+	if o.invoked != nil {
+		o.invoked()
+	}
 	r, err = c.ask(ctx, command{ID: id, Op: o.kind.String(), Key: o.key, Grant: e.Grant, Timeout: int64(o.timeout), Value: o.value})
 	if err != nil {
 		e.Time, e.Type, e.Text = 0, history.Info, err.Error()

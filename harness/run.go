@@ -70,6 +70,7 @@ type run struct {
 	director  *director
 	recording atomic.Bool // rec and director are there: set once, before the first op
 	ledger    *ledger
+	sessions  sessions
 	ids       numbers
 	keys      []string
 	keyIDs    map[string]history.KeyID

@@ -21,7 +21,7 @@ type stampede struct {
 
 	mu      sync.Mutex
 	waiting int
-	all     chan struct{} // closed when all others wait
+	all     chan struct{} // closed when, for the first time, all others wait
 	begun   bool          // the first count is recorded
 	ended   bool          // the second
 }
@@ -51,9 +51,17 @@ func (s *stampede) run(ctx context.Context, a *actor) error {
 }
 
 func (s *stampede) round(ctx context.Context, a *actor) error {
-	s.wait()
-	granted, err := a.under(ctx, a.keys[0], a.plan.AcquireTimeout.Std(), func(h *hold) error {
-		s.wake()
+	waits := false // a client that is killed may never come to wait
+	a.acquires = func() { waits = true; s.wait() }
+	answered := func() {
+		if waits {
+			waits = false
+			s.wake()
+		}
+	}
+	defer answered()
+	_, err := a.under(ctx, a.keys[0], a.plan.AcquireTimeout.Std(), func(h *hold) error {
+		answered()
 		if err := s.begin(ctx, a); err != nil {
 			return err
 		}
@@ -63,13 +71,10 @@ func (s *stampede) round(ctx context.Context, a *actor) error {
 		_, err := a.successor(ctx, h)
 		return err
 	})
-	if !granted {
-		s.wake()
-	}
 	return err
 }
 
-// wait notes a client that is about to wait, wake one that does not wait any more.
+// wait notes a client that waits, wake one that does not wait any more.
 func (s *stampede) wait() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,12 +107,9 @@ func (s *stampede) begin(ctx context.Context, a *actor) error {
 	if !pause(ctx, s.all, s.patience) {
 		return context.Cause(ctx)
 	}
-	if !closed(s.all) || closed(a.done) {
-		return nil // the next holder waits for them
-	}
 	s.mu.Lock()
-	mine := !s.begun
-	s.begun = true
+	mine := !s.begun && s.waiting == s.others && !closed(a.done) // else the next holder waits for them
+	s.begun = s.begun || mine
 	s.mu.Unlock()
 	if !mine {
 		return nil

@@ -90,6 +90,9 @@ func (v *validator) fault(at, lock string, f *Fault) {
 	if f.For <= 0 && !f.momentary() || f.For > longest {
 		v.fail(at+".for", "a fault must last longer than 0, and at most %v", longest)
 	}
+	if f.For > 0 && f.momentary() && f.Kind != "kill" {
+		v.fail(at+".for", "a %s is over as soon as it has struck: it takes no for (a silent cut does)", f.Kind)
+	}
 	if f.Every.Max <= 0 || f.Every.Max > longest || f.After > longest {
 		v.fail(at+".every", "every must be given, longer than 0; it and after may be %v at most", longest)
 	}

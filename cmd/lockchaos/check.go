@@ -12,16 +12,21 @@ import (
 )
 
 func checkCommand() *cobra.Command {
+	second := ""
 	var flags foreignFlags
 	cmd := &cobra.Command{
 		Use:   "check HISTORY…",
 		Short: "Judge saved histories again, or those of other tools and production logs",
-		Long: `Judges each history by its properties alone, whatever was expected of it, and prints the verdict. "-" is the standard input.
-
-A history that was cut is judged for what it certainly shows: a violation stands, anything else is inconclusive.
+		Long: `Judges each history by its properties alone, whatever was expected of it, and prints the verdict. "-" is the standard input. A history
+that was compressed by Zstandard (.zst) is read as it is.
 
 Read are the histories of lockchaos, Jepsen (EDN) and Porcupine (JSON), and audit logs in CSV or JSON lines, whose columns --map names and whose words
---events explains where they are not the usual ones. The flags below are about those: docs/foreign.md has examples of each.
+--events explains where they are not the usual ones. Most flags are about those: docs/foreign.md has examples of each.
+
+With --oracle porcupine, the linearizability checker Porcupine is asked too whether the holds exclude each other, a bounded window at a time. It needs the
+whole history in memory, and says what it did not cover.
+
+A history that was cut is judged for what it certainly shows: a violation stands, anything else is inconclusive.
 
 Exit status: 0 all passed, 1 a property was violated, 2 inconclusive, 64 a file that is no history.`,
 		Example: `  lockchaos check runs/latest/*/history.jsonl
@@ -34,6 +39,9 @@ Exit status: 0 all passed, 1 a property was violated, 2 inconclusive, 64 a file 
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if second != "" && second != oracleName {
+				return usage(fmt.Errorf("unknown oracle %q: there is only %q", second, oracleName))
+			}
 			if _, err := flags.options(); err != nil {
 				return usage(err)
 			}
@@ -43,13 +51,20 @@ Exit status: 0 all passed, 1 a property was violated, 2 inconclusive, 64 a file 
 				if i > 0 {
 					fmt.Fprintln(cmd.OutOrStdout())
 				}
-				j, err := judgeFile(file, cmd.InOrStdin(), &flags)
+				j, err := judgeFile(file, cmd.InOrStdin(), &flags, second != "")
 				if err != nil {
 					unread = append(unread, err) // the others are judged all the same
 					continue
 				}
 				printVerdict(cmd.OutOrStdout(), file, &j)
 				worst = worse(worst, outcomeStatus(j.verdict.Outcome))
+				if second == "" {
+					continue
+				}
+				if err := secondOpinion(cmd.OutOrStdout(), &j.whole, j.verdict); err != nil {
+					fmt.Fprintf(cmd.ErrOrStderr(), "lockchaos: %s: %v\n", file, err)
+					worst = exitFailed
+				}
 			}
 			if len(unread) > 0 {
 				return usage(errors.Join(unread...))
@@ -60,28 +75,29 @@ Exit status: 0 all passed, 1 a property was violated, 2 inconclusive, 64 a file 
 			return nil
 		},
 	}
+	cmd.Flags().StringVar(&second, "oracle", "", fmt.Sprintf("ask a second judge about the holds: %s", oracleName))
 	flags.add(cmd.Flags())
 	return cmd
 }
 
-// judgeFile judges a file, or the standard input.
-func judgeFile(file string, stdin io.Reader, flags *foreignFlags) (judgedFile, error) {
+// judgeFile judges a file, or the standard input; keep keeps its events.
+func judgeFile(file string, stdin io.Reader, flags *foreignFlags, keep bool) (judgedFile, error) {
 	if file == "-" {
-		return flags.judge(stdin, "standard input")
+		return flags.judge(stdin, "standard input", keep)
 	}
 	f, err := os.Open(file)
 	if err != nil {
 		return judgedFile{}, fmt.Errorf("no history there: %w", err)
 	}
 	defer f.Close()
-	return flags.judge(f, file)
+	return flags.judge(f, file, keep)
 }
 
 // shownViolations is how many violations of a property check prints.
 const shownViolations = 3
 
 func printVerdict(w io.Writer, file string, j *judgedFile) {
-	h, v := j.header, j.verdict
+	h, v := j.whole.Header, j.verdict
 	fmt.Fprintf(w, "%s\n%s: %s", file, h.Scenario, v.Outcome)
 	if v.Severity != checker.SeverityNone {
 		fmt.Fprintf(w, ", %s", v.Severity)

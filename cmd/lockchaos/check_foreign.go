@@ -77,63 +77,76 @@ func (f *foreignFlags) options() (foreign.Options, error) {
 	return o, nil
 }
 
-// events is a history that is read event by event.
-type events interface{ Read(*history.Event) error }
-
 // judgedFile is a history that was judged, and how to tell of it in the words of its file.
 type judgedFile struct {
-	header  history.Header
+	whole   history.History // without its events, unless they were to be kept
 	verdict checker.Verdict
 	source  *foreign.Source // nil for a history of lockchaos
 }
 
-// judge streams a history of any format through the judge.
-func (f *foreignFlags) judge(in io.Reader, name string) (judgedFile, error) {
+// judge streams a history of any format through the judge; keep keeps its events.
+func (f *foreignFlags) judge(in io.Reader, name string, keep bool) (judgedFile, error) {
 	options, err := f.options()
 	if err != nil {
 		return judgedFile{}, err
 	}
-	buffered := bufio.NewReaderSize(in, foreign.DetectBytes)
+	buffered, err := history.Decompressed(bufio.NewReaderSize(in, foreign.DetectBytes), name)
+	if err != nil {
+		return judgedFile{}, err
+	}
+	head, err := buffered.Peek(foreign.DetectBytes)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
+		return judgedFile{}, fmt.Errorf("read %s: %w", name, err)
+	}
 	format := foreign.Format(f.format)
 	if format == foreign.Auto {
-		head, err := buffered.Peek(foreign.DetectBytes)
-		if err != nil && !errors.Is(err, io.EOF) {
-			return judgedFile{}, fmt.Errorf("read %s: %w", name, err)
-		}
-		if format, err = foreign.Detect(head, name, len(f.columns) > 0); err != nil {
+		if format, err = foreign.Detect(head, strings.TrimSuffix(name, history.Compressed), len(f.columns) > 0); err != nil {
 			return judgedFile{}, fmt.Errorf("%s: %w", name, err)
 		}
 	}
 	if format == foreign.Native {
-		r, err := history.NewReader(buffered, name)
-		if err != nil {
-			return judgedFile{}, err
-		}
-		j := judgedFile{header: r.Header}
-		j.verdict, err = sweep(r, r.Header, r.Keys, r.Truncated)
-		return j, err
+		return judgeNative(buffered, name, keep)
 	}
 	s, err := foreign.Read(buffered, name, format, options)
 	if err != nil {
 		return judgedFile{}, err
 	}
-	j := judgedFile{header: s.Header, source: s}
-	j.verdict, err = sweep(s, s.Header, s.Keys, func() bool { return false })
-	return j, err
-}
-
-// sweep judges events until they end.
-func sweep(in events, header history.Header, keys []string, truncated func() bool) (checker.Verdict, error) {
-	j := checker.New(header, keys, checker.Options{})
+	j := judgedFile{whole: history.History{Header: s.Header, Keys: s.Keys}, source: s}
+	judge := checker.New(s.Header, s.Keys, checker.Options{})
 	for {
 		var e history.Event
-		if err := in.Read(&e); errors.Is(err, io.EOF) {
-			return j.Finish(truncated()), nil
+		if err := s.Read(&e); errors.Is(err, io.EOF) {
+			j.verdict = judge.Finish(false)
+			return j, nil
 		} else if err != nil {
-			return checker.Verdict{}, err
+			return judgedFile{}, err
 		}
-		j.Add(&e)
+		judge.Add(&e)
 	}
+}
+
+// judgeNative judges a history of lockchaos.
+func judgeNative(in io.Reader, name string, keep bool) (judgedFile, error) {
+	r, err := history.NewReader(in, name)
+	if err != nil {
+		return judgedFile{}, err
+	}
+	j := judgedFile{whole: history.History{Header: r.Header, Keys: r.Keys}}
+	judge := checker.New(r.Header, r.Keys, checker.Options{})
+	err = r.Each(func(events []history.Event) error {
+		for i := range events {
+			judge.Add(&events[i])
+		}
+		if keep {
+			j.whole.Events = append(j.whole.Events, events...)
+		}
+		return nil
+	})
+	if err != nil {
+		return judgedFile{}, err
+	}
+	j.verdict = judge.Finish(r.Truncated())
+	return j, nil
 }
 
 var clientNumber = regexp.MustCompile(`\bclient (\d+)\b`)
@@ -177,7 +190,7 @@ func (j *judgedFile) preamble(w io.Writer) {
 	for _, text := range j.source.Left {
 		fmt.Fprintf(w, "  note: %s\n", printable(text))
 	}
-	if !j.header.Started.IsZero() {
-		fmt.Fprintf(w, "  0.000 s is %s\n", j.header.Started.Round(time.Microsecond).Format(time.RFC3339Nano))
+	if !j.whole.Header.Started.IsZero() {
+		fmt.Fprintf(w, "  0.000 s is %s\n", j.whole.Header.Started.Round(time.Microsecond).Format(time.RFC3339Nano))
 	}
 }

@@ -76,7 +76,7 @@ func (t *tracer) spans(err int64, until int) [][]span {
 				}
 			}
 			if i+1 < len(la.holds) && t.options.Permits == 1 && !t.options.Validity.Released {
-				s.last = min(s.last, t.log.ops[t.holds[la.holds[i+1]].acquire].inv-err)
+				s.last = min(s.last, t.log.ops[t.holds[la.holds[i+1]].acquire].finish()-err)
 			}
 			if until == acts && s.last < s.begin {
 				continue // so short that it certainly was none
