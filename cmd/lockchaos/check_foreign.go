@@ -101,7 +101,8 @@ func (f *foreignFlags) judge(in io.Reader, name string, keep bool) (judgedFile, 
 	format := foreign.Format(f.format)
 	if format == foreign.Auto {
 		if format, err = foreign.Detect(head, strings.TrimSuffix(name, history.Compressed), len(f.columns) > 0); err != nil {
-			return judgedFile{}, fmt.Errorf("%s: %w", name, err)
+			line, _, _ := strings.Cut(string(head[:min(len(head), 60)]), "\n")
+			return judgedFile{}, &history.SyntaxError{File: name, Line: 1, Near: line, Err: err}
 		}
 	}
 	if format == foreign.Native {

@@ -1,6 +1,7 @@
 package foreign_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -142,6 +143,41 @@ func TestOldTokens(t *testing.T) {
 		}
 		if v.Outcome != c.whole {
 			t.Errorf("%s: %s, want %s: %q", name, v.Outcome, c.whole, v.Reasons)
+		}
+	}
+}
+
+// TestJepsensValues: what a bare :value is.
+func TestJepsensValues(t *testing.T) {
+	const two = `{:type :invoke, :f :acquire, :process 0, :value %[1]s}
+{:type :ok, :f :acquire, :process 0, :value %[2]s}
+{:type :invoke, :f :acquire, :process 1, :value %[3]s}
+{:type :ok, :f :acquire, :process 1, :value %[4]s}
+{:type :invoke, :f :release, :process 0, :value %[1]s}
+{:type :ok, :f :release, :process 0, :value %[1]s}
+`
+	for name, c := range map[string]struct {
+		values [4]any
+		keys   string
+		tokens bool
+		want   checker.Outcome
+	}{
+		"nothing":              {[4]any{"nil", "nil", "nil", "nil"}, "[lock]", false, checker.Violated},
+		"names of locks":       {[4]any{`"a"`, `"a"`, ":b", ":b"}, "[lock a b]", false, checker.NotJudged},
+		"numbers of locks":     {[4]any{"3", "3", "4", "4"}, "[lock 3 4]", false, checker.NotJudged},
+		"fences":               {[4]any{"nil", "33", "nil", "34"}, "[lock]", true, checker.Violated},
+		"a key, and its fence": {[4]any{`["a" nil]`, `["a" 33]`, `["b" nil]`, `["b" 7]`}, "[a b]", true, checker.NotJudged},
+		"a map":                {[4]any{`{:lock "a"}`, `{:lock "a", :token 5}`, `{:lock "b"}`, `{:lock "b", :token 5}`}, "[a b]", true, checker.NotJudged},
+	} {
+		v, s := judgeText(t, fmt.Sprintf(two, c.values[0], c.values[1], c.values[2], c.values[3]), "a.edn", foreign.Jepsen, foreign.Options{})
+		if got := fmt.Sprint(s.Keys); got != c.keys {
+			t.Errorf("%s: keys %s, want %s", name, got, c.keys)
+		}
+		if got := s.Header.Claims.Token == "fencing"; got != c.tokens {
+			t.Errorf("%s: tokens %v", name, got)
+		}
+		if got := v.Property(checker.MutualExclusion); c.want == checker.Violated != (got.Outcome == checker.Violated) {
+			t.Errorf("%s: %s", name, got.Outcome)
 		}
 	}
 }

@@ -28,8 +28,9 @@ type jepsenReader struct {
 	open  map[int64]int32 // the open op of each process
 	// owner is the client that a process is known to belong to.
 	owner map[int64]string
-	// by is the process of each op.
+	// by is the process of each op, named what its invocation had for a :value, if that may name the lock.
 	by       []int64
+	named    []string
 	last     int64 // the time of the op before
 	index    int64
 	untimed  bool
@@ -48,7 +49,8 @@ type jepsenOp struct {
 	key     string
 	client  string
 	token   int64
-	hasInt  bool // the value is a bare number
+	bare    string // the value, if it is one word or number
+	hasInt  bool   // a number
 	number  int64
 	err     string
 }
@@ -196,6 +198,10 @@ func (r *jepsenReader) invoke(f form, o *jepsenOp) error {
 	}
 	r.open[o.process] = i
 	r.by = append(r.by, o.process)
+	if o.kind != history.Acquire && o.kind != history.Release {
+		o.bare = "" // what is read or written
+	}
+	r.named = append(r.named, o.bare)
 	return nil
 }
 
@@ -221,7 +227,7 @@ func (r *jepsenReader) complete(f form, o *jepsenOp) error {
 		done.outcome = history.OK
 		if done.token == 0 && o.kind == history.Acquire {
 			done.token = max(o.token, 0)
-			if o.hasInt && o.token == 0 {
+			if o.hasInt && o.token == 0 && r.named[i] == "" {
 				done.token = max(o.number, 0)
 			}
 		}
@@ -235,6 +241,26 @@ func (r *jepsenReader) complete(f form, o *jepsenOp) error {
 	return nil
 }
 
+// nameKeys takes the bare values of acquires and releases for the names of their locks, if one comes twice. If each comes once they are the ops' own names, as in
+// Hazelcast's tests.
+func (r *jepsenReader) nameKeys() {
+	seen := map[string]bool{}
+	twice := false
+	for _, name := range r.named {
+		twice = twice || name != "" && seen[name]
+		seen[name] = true
+	}
+	if !twice {
+		return
+	}
+	r.log.note("The :value of acquires and releases comes more than once, so it is taken for the name of the lock.")
+	for i, name := range r.named {
+		if name != "" {
+			r.log.ops[i].key = r.log.keys.id(name)
+		}
+	}
+}
+
 // finish names the owners, now that every answer has been seen.
 func (r *jepsenReader) finish() error {
 	for i := range r.log.ops {
@@ -244,6 +270,7 @@ func (r *jepsenReader) finish() error {
 		}
 		r.log.ops[i].owner = r.log.owners.id(name)
 	}
+	r.nameKeys()
 	r.log.timed = !r.untimed
 	if r.untimed && r.any {
 		r.log.note("The history has no :time, so its ops are a microsecond apart, in the order of the file.")

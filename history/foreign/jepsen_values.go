@@ -39,7 +39,9 @@ func (o *jepsenOp) fields(m ednMap) error {
 			return fmt.Errorf("an op for %d permits at once: only one at a time is judged", n)
 		}
 	case int64:
-		o.hasInt, o.number = true, v
+		o.bare, o.hasInt, o.number = ednText(v), true, v
+	default:
+		o.bare = ednWord(v)
 	}
 	return nil
 }
