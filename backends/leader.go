@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 )
@@ -129,18 +126,7 @@ func voteSentinel(ctx context.Context, s *Service, n *Node) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	_, rest, _ := strings.Cut(field(info, "master0:"), "address=")
-	addr, _, _ := strings.Cut(rest, ",")
-	host, port, err := net.SplitHostPort(addr)
-	if err != nil {
-		return "", fmt.Errorf("the sentinel tells no address of its primary: %w", err)
-	}
-	for _, other := range s.Nodes {
-		if (other.Host.Addr.String() == host || other.Name == host) && strconv.Itoa(other.spec.Port) == port {
-			return other.Name, nil
-		}
-	}
-	return "", fmt.Errorf("the sentinel's primary %s is no node of the service", addr)
+	return s.masterOf(field(info, "master0:"))
 }
 
 func votePostgres(ctx context.Context, _ *Service, n *Node) (string, error) {
