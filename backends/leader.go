@@ -117,7 +117,7 @@ func voteZooKeeper(ctx context.Context, _ *Service, n *Node) (string, error) {
 	return n.Name, nil
 }
 
-// voteSentinel: what counts is what the sentinels agree on, for they are who clients ask.
+// voteSentinel: what counts is what the sentinels say, for they are who clients ask; but one may not know yet of a failover, so the server must agree.
 func voteSentinel(ctx context.Context, s *Service, n *Node) (string, error) {
 	if n.spec.Port != sentinelPort {
 		return "", nil
@@ -126,7 +126,14 @@ func voteSentinel(ctx context.Context, s *Service, n *Node) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return s.masterOf(field(info, "master0:"))
+	name, err := s.masterOf(field(info, "master0:"))
+	if err != nil {
+		return "", err
+	}
+	if role, err := s.Role(ctx, name); err != nil || role != RolePrimary {
+		return "", err
+	}
+	return name, nil
 }
 
 func votePostgres(ctx context.Context, _ *Service, n *Node) (string, error) {
