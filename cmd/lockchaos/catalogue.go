@@ -74,8 +74,8 @@ func catalogue() scenarios.Catalogue {
 		c.Locks = append(c.Locks, k.Name)
 		c.Tokens[k.Name] = k.Claims.Token == "fencing"
 		c.Guards[k.Name] = k.Writes == "guarded"
-		c.Renews[k.Name] = slices.Contains(k.Claims.Confirms, "renew")
 		c.LockService[k.Name] = k.Service
+		c.Renews[k.Name] = slices.Contains(k.Claims.Confirms, "renew")
 	}
 	for _, k := range backends.Kinds() {
 		c.Services = append(c.Services, k.Name)

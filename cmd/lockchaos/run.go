@@ -70,8 +70,8 @@ the properties alone.`,
   lockchaos run redis-setnx/pause-holder/unfenced --no-expect
   lockchaos run etcd-lease --seed 7
   lockchaos run redis-setnx-fenced/pause-holder --scale real
-  lockchaos run random --seed 7 --duration 60s --locks all
   lockchaos run my-scenarios.yaml
+  lockchaos run random --seed 7 --duration 60s --locks all
   lockchaos run quick --lock-cmd "python3 my_lock.py" --service redis`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !cmd.Flags().Changed("seed") {
