@@ -11,7 +11,7 @@ type weapon struct {
 	// service tells that it strikes nodes, and not by their links: it may strike while another fault lies on a client or on links. So does the end of a
 	// session, for which the service must answer: it comes when no node is down.
 	service bool
-	draw      func(d dice) Fault
+	draw    func(d dice) Fault
 }
 
 // dice are random numbers and the measure of time.
@@ -115,7 +115,7 @@ func arsenal() []weapon {
 				For: d.share(0.5, 2, 1)}
 		}},
 		{2, false, func(d dice) Fault {
-			return Fault{Kind: "partition", Target: pick(d, "nodes:1", "leader", "primary"), When: "random", Peers: pick(d, "all", "clients"), For: d.share(1, 3, nodeFloor)}
+			return Fault{Kind: "partition", Target: pick(d, "nodes:1", "leader", "primary"), When: "random", For: d.share(1, 3, nodeFloor)} // from everybody: a client of ZooKeeper talks to one member alone
 		}},
 		{1, false, func(d dice) Fault {
 			return Fault{Kind: "delay", Target: d.nodes(), When: "random", Delay: d.share(0.02, 0.3, 1), For: d.share(1, 3, nodeFloor)}
