@@ -57,6 +57,7 @@ func TestPostgresLocks(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close(context.Background())
+	leads(t, s, "postgres-1")
 	for _, kind := range []clients.Kind{postgres.Advisory, postgres.AdvisoryXact, postgres.Row} {
 		t.Run(kind.Name, func(t *testing.T) {
 			b := postgresBench{t, s, db}

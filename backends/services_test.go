@@ -64,6 +64,7 @@ func TestFailover(t *testing.T) {
 			t.Errorf("the sentinel at %s says that %s is the primary, not %s", addr, got, primary.Addr)
 		}
 	}
+	leads(t, s, primary.Name)
 	if got, err := s.Primary(ctx); got != primary.Name || err != nil {
 		t.Errorf("the primary is %q, %v", got, err)
 	}
@@ -98,6 +99,7 @@ func TestFailover(t *testing.T) {
 		}
 	}
 	t.Logf("promoted within %v", time.Since(killed))
+	leads(t, s, replica.Name)
 	direct := goredis.NewClient(&goredis.Options{Addr: replica.Addr, Protocol: 2})
 	defer direct.Close()
 	if info, err := direct.Info(ctx, "replication").Result(); err != nil || !strings.Contains(info, "role:master") {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -38,6 +39,7 @@ func TestZooKeeperLocks(t *testing.T) {
 	needZooKeeper(t)
 	s := start(t, "zookeeper")
 	b := zooBench{t, s, connect(t, s.Addrs()[0])}
+	leads(t, s, b.leader())
 	for _, test := range []struct {
 		name string
 		run  func(zooBench)
@@ -63,6 +65,25 @@ type zooBench struct {
 func (b zooBench) open(kind clients.Kind, client int) clients.Lock {
 	b.Helper()
 	return opened(b.T, kind, b.service, time.Second, client)
+}
+
+// leader is the member that says of itself that it leads.
+func (b zooBench) leader() (name string) {
+	b.Helper()
+	for _, n := range b.service.Nodes {
+		conn, err := net.Dial("tcp", n.Addr)
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer conn.Close()
+		if _, err := io.WriteString(conn, "srvr"); err != nil {
+			b.Fatal(err)
+		}
+		if text, err := io.ReadAll(conn); err != nil || strings.Contains(string(text), "Mode: leader\n") {
+			name = n.Name
+		}
+	}
+	return name
 }
 
 // queue returns the names in the queue of a lock of the recipe, as of now.

@@ -34,6 +34,8 @@ type director struct {
 	stop    <-chan struct{} // closed when the workload's time is over; run sets it
 	// expire ends the sessions of the client that is at the address.
 	expire func(ctx context.Context, client int32, at netip.Addr) (ended []string, err error)
+	// leader names the node that leads the lock service now.
+	leader func(ctx context.Context) (node string, err error)
 	traps  *traps
 
 	mu      sync.Mutex

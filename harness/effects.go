@@ -50,6 +50,14 @@ func (v victims) subjects() (all []nemesis.Subject) {
 	return all
 }
 
+// answered is the fault with the leader, or the primary, of now in the place of that word.
+func (d *director) answered(ctx context.Context, f *aimed) (*aimed, error) {
+	spec, err := f.spec.Answer(func() (string, error) { return d.leader(ctx) })
+	meant := *f
+	meant.spec, meant.aim = spec, spec.Aim
+	return &meant, err
+}
+
 // victims chooses whom the fault strikes.
 func (d *director) victims(f *aimed, client int32) (v victims, err error) {
 	if f.aim.Target.Client() {

@@ -167,6 +167,7 @@ func (r *run) beginHistory(file io.Writer) (err error) {
 		r.director.apps[w.number] = w.client
 	}
 	r.director.expire = r.expire
+	r.director.leader = r.service.Leader
 	r.recording.Store(true)
 	return nil
 }

@@ -45,12 +45,16 @@ func (d *director) strike(ctx context.Context, f *aimed, client int32, grant int
 
 // inject puts a fault that lasts into effect, records that, and has it healed after the planned time.
 func (d *director) inject(ctx context.Context, f *aimed, client int32, grant int64, info history.FaultInfo) error {
-	v, err := d.victims(f, client)
+	meant, err := d.answered(ctx, f)
+	if err != nil {
+		return err
+	}
+	v, err := d.victims(meant, client)
 	if err != nil {
 		return err
 	}
 	at := d.expectStalls(f, client)
-	in, err := d.effect(ctx, f, info.ID, client, v)
+	in, err := d.effect(ctx, meant, info.ID, client, v)
 	if err != nil {
 		return err
 	}

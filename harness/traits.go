@@ -7,8 +7,15 @@ import (
 
 // Traits are what a service has that some faults need.
 func Traits(service string) (has []nemesis.Trait) {
-	if k, ok := backends.Lookup(service); ok && k.HasSessions() {
+	k, ok := backends.Lookup(service)
+	if ok && k.HasSessions() {
 		has = append(has, nemesis.Sessions)
+	}
+	switch k.Leads() {
+	case string(nemesis.Leader):
+		has = append(has, nemesis.HasLeader)
+	case string(nemesis.Primary):
+		has = append(has, nemesis.HasPrimary)
 	}
 	return has
 }

@@ -30,6 +30,9 @@ func newTraps(faults []*aimed) *traps {
 // lay waits for the trap's packet, and then records the fault and has it healed after the planned time.
 func (d *director) lay(ctx context.Context, f *aimed, t *nemesis.Trap, client int32, info history.FaultInfo) {
 	waiting := d.traps.lay(ctx, client)
+	if f.aim.When != nemesis.Acquiring {
+		d.roundOver(client) // of a strike at a random moment it may be over already
+	}
 	go func() {
 		if t.Await(waiting) == nil {
 			d.begin(info, client, t.From())

@@ -120,13 +120,17 @@ func TestLateWrite(t *testing.T) {
 
 // A trap that nothing falls into is no fault: nothing is recorded, and the run ends as if there were none.
 func TestTrapsThatWaitInVain(t *testing.T) {
-	t.Parallel()
-	p := faulty("redis-setnx", aimedAt(nemesis.RequestRenew, nemesis.AfterGrant, scenarios.Fault{Kind: nemesis.KindHold, For: 1e8})) // which nobody sends
-	p.Scenario.Duration = scenarios.Duration(500 * time.Millisecond)
-	h := aside(t, redis.Setnx, p)
-	for i := range h.Events {
-		if f := h.Events[i].Fault; f != nil && f.Injected {
-			t.Errorf("recorded: %+v", f)
-		}
+	for _, when := range []nemesis.Moment{nemesis.AfterGrant, nemesis.Random} {
+		t.Run(string(when), func(t *testing.T) {
+			t.Parallel()
+			p := faulty("redis-setnx", aimedAt(nemesis.RequestRenew, when, scenarios.Fault{Kind: nemesis.KindHold, For: 1e8})) // which nobody sends
+			p.Scenario.Duration = scenarios.Duration(500 * time.Millisecond)
+			h := aside(t, redis.Setnx, p)
+			for i := range h.Events {
+				if f := h.Events[i].Fault; f != nil && f.Injected {
+					t.Errorf("recorded: %+v", f)
+				}
+			}
+		})
 	}
 }

@@ -63,11 +63,10 @@ func (n *Net) CutRequest(tag string, s Spec, victim string, asked Asked, rng *ra
 		return nil, err
 	}
 	t.sprung = func(n netfault.Stats) bool { return n.First != 0 }
-	t.bit = func(n netfault.Stats) bool { return n.Reset > 0 }
+	t.bit = func(n netfault.Stats) bool { return n.Dropped+n.Reset > 0 }
 	t.ending = awaitReset
 	how := "reset"
 	if s.Silent {
-		t.bit = func(n netfault.Stats) bool { return n.Dropped > 0 }
 		t.ending = endSilence
 		how = "silenced"
 	}
@@ -81,11 +80,14 @@ func (n *Net) CutRequest(tag string, s Spec, victim string, asked Asked, rng *ra
 	return t, nil
 }
 
-// awaitReset waits until the connection has been reset.
+// awaitReset waits until the connection has been reset, or has turned out to have ended by itself.
 func awaitReset(p *snare) error {
 	ctx, cancel := context.WithTimeout(context.Background(), resetLimit)
 	defer cancel()
-	_, err := p.by.Await(ctx, func(s netfault.Stats) bool { return s.Reset+s.Errors > 0 })
+	s, err := p.by.Await(ctx, func(s netfault.Stats) bool { return s.Reset+s.Gone+s.Errors > 0 })
+	if err == nil && s.Errors > 0 {
+		err = fmt.Errorf("the connection between %s and %s could not be reset: %s", p.client, p.peer, s)
+	}
 	return err
 }
 

@@ -46,7 +46,11 @@ func (n *Net) Hold(tag string, s Spec, victim string, asked Asked, rng *rand.Ran
 		if s.Way == WayIn {
 			from, to, what = to, from, "the reply to "+what
 		}
-		return fmt.Sprintf("%s, %s → %s, %d bytes: held for %s, then delivered (%s)", what, from, to, sizeOf(p.caught), milliseconds(lasted), p.stats)
+		text := fmt.Sprintf("%s, %s → %s, %d bytes: held for %s, then delivered", what, from, to, sizeOf(p.caught), milliseconds(lasted))
+		if p.stats.Released != p.stats.Held || p.stats.Repeated+p.stats.Errors+p.stats.Overruns > 0 {
+			text += fmt.Sprintf(" (%s)", p.stats)
+		}
+		return text
 	}
 	return t, nil
 }

@@ -100,7 +100,7 @@ func (k Kind) Targets() string {
 		}
 		moments = append(moments, string(m))
 	}
-	const nodes = "nodes (redis-2, nodes:3, minority, majority) at acquiring, random"
+	const nodes = "nodes (redis-2, nodes:3, minority, majority, leader, primary) at acquiring, random"
 	if k.Whole {
 		return "service at random"
 	}
@@ -126,6 +126,9 @@ func Check(s Spec, nodes []string, has ...Trait) error {
 		}
 	}
 	if err := s.takesNot(k.takes); err != nil {
+		return err
+	}
+	if s, err = s.sampled(nodes, has); err != nil {
 		return err
 	}
 	if err := k.aim(s.Aim, nodes); err != nil {

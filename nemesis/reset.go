@@ -43,9 +43,9 @@ func (n *Net) Reset(s Spec, victims []string, rng *rand.Rand) (*Reset, error) {
 	}
 	e.To = monotime.Now()
 	e.Bit = total > 0
-	e.Proof = fmt.Sprintf("%d connections reset", total)
+	e.Proof = fmt.Sprintf("connections reset: %d", total)
 	if len(each) > 0 {
-		e.Proof += ": " + firstOf(each)
+		e.Proof += " (" + firstOf(each) + ")"
 	}
 	return &Reset{e}, nil
 }

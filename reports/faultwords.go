@@ -11,6 +11,8 @@ type faultWords struct {
 	did string
 	// client and nodes complete "client 2 …" and "redis-2 …"; of a fault of links, links completes "Packets between … and …" instead.
 	client, nodes, links string
+	// bar is did for a narrow place; "": did itself is short.
+	bar string
 	// over completes "client 2 …" when it is over; "": goes on.
 	over string
 	// sudden: it is over as soon as it has struck, whatever follows from it, and how long it took is of no interest.
@@ -22,22 +24,22 @@ var wordsOfFaults = map[string]faultWords{
 	"pause":          {did: "frozen", client: "is frozen, as by a stop-the-world collection", nodes: "is frozen, as a suspended machine is", over: "wakes up"},
 	"kill":           {did: "killed", client: "is killed", nodes: "is killed"},
 	"crash-restart":  {did: "crashed", client: "crashes", nodes: "crashes, to be started again", over: "answers again"},
-	"failover":       {did: "failed over", nodes: "is killed before its replica has everything, and the replica takes over"},
+	"failover":       {did: "failed over", bar: "failover", nodes: "is killed before its replica has everything, and the replica takes over"},
 	"throttle":       {did: "throttled", client: "gets only a share of its processor time", nodes: "gets only a share of its processor time"},
 	"stall":          {did: "stalled", client: "stops working while its lock goes on renewing"},
-	"renewer-stall":  {did: "not renewing", client: "goes on working while its lock's renewal stands still", over: "renews again"},
-	"clock-jump":     {did: "off by a clock jump", client: "reads a clock that jumps", nodes: "reads a clock that jumps", over: "reads a clock that runs right again"},
-	"clock-rate":     {did: "off by a clock's rate", client: "reads a clock that runs wrong", nodes: "reads a clock that runs wrong", over: "reads a clock that runs right again"},
-	"clock-strobe":   {did: "off by a clock's strobe", client: "reads a clock that jumps to and fro", nodes: "reads a clock that jumps to and fro", over: "reads a clock that runs right again"},
+	"renewer-stall":  {did: "not renewing", bar: "starved", client: "goes on working while its lock's renewal stands still", over: "renews again"},
+	"clock-jump":     {did: "off by a clock jump", bar: "skewed", client: "reads a clock that jumps", nodes: "reads a clock that jumps", over: "reads a clock that runs right again"},
+	"clock-rate":     {did: "off by a clock's rate", bar: "skewed", client: "reads a clock that runs wrong", nodes: "reads a clock that runs wrong", over: "reads a clock that runs right again"},
+	"clock-strobe":   {did: "off by a clock's strobe", bar: "skewed", client: "reads a clock that jumps to and fro", nodes: "reads a clock that jumps to and fro", over: "reads a clock that runs right again"},
 	"partition":      {did: "cut off", links: "are dropped", over: "is reached again"},
 	"delay":          {did: "delayed", links: "are delayed", over: "is reached at once again"},
-	"loss":           {did: "on a lossy link", links: "are lost now and then", over: "loses no packets any more"},
-	"duplicate":      {did: "sent duplicates", links: "arrive twice", over: "gets each packet once again"},
-	"reorder":        {did: "sent packets out of order", links: "arrive out of order", over: "gets its packets in order again"},
-	"rate":           {did: "on a slow link", links: "get only so much bandwidth", over: "has all its bandwidth again"},
+	"loss":           {did: "on a lossy link", bar: "lossy", links: "are lost now and then", over: "loses no packets any more"},
+	"duplicate":      {did: "sent duplicates", bar: "doubled", links: "arrive twice", over: "gets each packet once again"},
+	"reorder":        {did: "sent packets out of order", bar: "reordered", links: "arrive out of order", over: "gets its packets in order again"},
+	"rate":           {did: "on a slow link", bar: "slowed", links: "get only so much bandwidth", over: "has all its bandwidth again"},
 	"hold":           {did: "held up", links: "are held back", over: "gets what was held back"},
 	"cut":            {did: "cut short", links: "are cut at one request"},
-	"expire-session": {did: "deprived of its session", client: "loses its session, which the lock service is made to end", sudden: true},
+	"expire-session": {did: "deprived of its session", bar: "expired", client: "loses its session, which the lock service is made to end", sudden: true},
 	"reset":          {did: "reset", links: "are cut short: their connections are reset"},
 }
 
@@ -50,6 +52,14 @@ func faultDid(kind string, injected bool) string {
 		return w.did
 	}
 	return "hit by " + clip(kind, clipName)
+}
+
+// bar is faultDid in ten letters at most.
+func (f *fault) bar() string {
+	if short := wordsOfFaults[f.Kind].bar; f.Injected && short != "" {
+		return short
+	}
+	return cut(faultDid(f.Kind, f.Injected), 10)
 }
 
 // begins tells the beginning of a fault: whom it strikes and how.

@@ -230,6 +230,9 @@ func (r *record) pairLede(t *story) prose {
 	a, b := client(t.a.client), client(t.b.client)
 	var p prose
 	switch f := t.fault; {
+	case t.v.Kind == "in-flight" && len(t.stale) > 0 && t.stale[0].late():
+		p = p.t(fmt.Sprintf("%s sent a write as the holder of %s; it was %s under way and arrived when %s had been granted the lock. ", sentence(a)[:len(a)], t.key,
+			span(t.stale[0].decided-t.stale[0].start), b))
 	case t.v.Kind == "granted-while-valid":
 		p = p.t(fmt.Sprintf("%s was granted %s while the lock still promised it to %s. ", sentence(b)[:len(b)], t.key, a))
 	case f != nil && f.touches(t.a.client):

@@ -69,7 +69,7 @@ func (p *painter) band(f *fault, y float64, word, title string) {
 func (p *painter) ops() {
 	var special []*op
 	for _, o := range p.r.order {
-		if o.kind != history.Read && o.kind != history.Write || o.declined || !p.s.overlaps(o.start, o.start) {
+		if o.kind != history.Read && o.kind != history.Write || o.declined || !p.s.overlaps(o.start, o.atStore()) {
 			continue
 		}
 		y, ok := p.laneOf(o.client)
@@ -89,11 +89,11 @@ func (p *painter) ops() {
 			special = append(special, o)
 			continue
 		}
-		p.write(o, x)
+		p.write(o, p.s.x(o.atStore()))
 	}
 	slices.SortStableFunc(special, func(a, b *op) int { return p.weight(a) - p.weight(b) })
 	for _, o := range special {
-		p.write(o, p.s.x(o.start))
+		p.write(o, p.s.x(o.atStore()))
 	}
 }
 

@@ -120,7 +120,7 @@ func (r *record) writePaths(s scale, y float64) (ok, stale, refused string) {
 		if w.kind != history.Write || w.declined {
 			continue
 		}
-		x := s.clamp(w.start)
+		x := s.clamp(w.atStore())
 		switch {
 		case r.stale[w.id]:
 			fmt.Fprintf(&st, "M%s %sv14", num(x), num(y-7))

@@ -7,35 +7,6 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// op is one operation, put together from its events.
-type op struct {
-	id, grant       int64
-	kind            history.Kind
-	key             history.KeyID
-	client          int32
-	start, end      int64 // the worker's stamps, or the recorder's where the worker told none
-	reported        bool  // the worker told its stamps
-	how             history.Type
-	token           int64
-	version         int64
-	replaced, value int64
-	seq             int64
-	validFor        int64
-	hasValidFor     bool
-	attempt         int64
-	declined        bool
-	refused         bool
-	conflict        bool // the store had another version than the write was made from
-	notHeld, busy   bool
-	inLedger        bool
-	text            string
-}
-
-// accepted tells whether the store took the write: its answer says so, or its ledger.
-func (o *op) accepted() bool {
-	return o.kind == history.Write && !o.refused && !o.conflict && (o.how == history.OK || o.inLedger)
-}
-
 // grant is a successful acquire and what was done under it.
 type grant struct {
 	*op
@@ -129,6 +100,7 @@ func (r *record) addOp(e *history.Event) {
 	switch e.Type {
 	case history.Invoke:
 	case history.Ledger:
+		o.decided = e.Time
 		o.inLedger, o.seq, o.refused, o.conflict = true, e.Seq, e.Refused, e.Conflict
 		o.version, o.replaced, o.value = e.Version, e.Replaced, e.Value
 		r.entries = append(r.entries, o)

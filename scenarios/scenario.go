@@ -53,7 +53,7 @@ type Fault struct {
 	// Kind is the fault's name (`lockchaos list faults`): "pause", "kill", "partition", "expire-session".
 	Kind string `yaml:"kind"`
 	// Target is whom it hits: "holder", a node of the lock service ("redis-2"), or so many of them, drawn anew each time: "nodes:3",
-	// "minority", "majority"; or "service", all of them, to be split.
+	// "minority", "majority"; "leader" or "primary", whom the service names; or "service", all of them, to be split.
 	Target string `yaml:"target"`
 	// When is the moment aimed at: "acquiring" (an acquire is under way; a holder is then one that is about to be), "after-grant",
 	// "between-read-and-write", "before-write", or "random" (any moment).

@@ -96,7 +96,6 @@ var healingCases = map[string][]healingCase{
 	},
 	"expire-session": {
 		{"etcd-lease", "target: holder, when: after-grant"},
-		{"pg-advisory", "target: holder, when: after-grant"},
 	},
 }
 
