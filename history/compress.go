@@ -10,7 +10,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Compressed is how the names of compressed history files end. A history is a tenth to a twentieth of its size in Zstandard.
+// Compressed is how the names of compressed history files end. In Zstandard a history is about a sixth of its size.
 const Compressed = ".zst"
 
 // zstdMagic begins every Zstandard frame (RFC 8878, 3.1.1), and no header line.
