@@ -72,7 +72,7 @@ func (f *fault) begins() prose {
 	case w.links != "":
 		return prose{}.t("Packets between ").b(who).t(" and " + f.peers()).b(" " + w.links).t(".")
 	case f.client() != 0 && w.client != "":
-		return strong(who + " " + w.client)
+		return strong(who + " " + agree(w.client, many))
 	case f.client() == 0 && w.nodes != "":
 		return strong(who + " " + agree(w.nodes, many))
 	}
@@ -101,8 +101,12 @@ func (f *fault) ends() prose {
 
 // who names whom the fault strikes; many: they are more than one.
 func (f *fault) who() (name string, many bool) {
-	if c := f.client(); c != 0 {
-		return client(c), false
+	var names []string
+	for _, c := range f.struck() {
+		names = append(names, client(c))
+	}
+	if len(names) > 0 {
+		return clip(list(names), clipName), len(names) > 1
 	}
 	return f.nodes()
 }
@@ -146,15 +150,15 @@ func (f *fault) peers() string {
 	return "the lock service"
 }
 
-// nodes names the nodes that a fault strikes: as the readings of their clocks do, else as the plan does.
+// nodes names the nodes that a fault strikes: as the history resolved them, as the readings of their clocks do, else as the plan does.
 func (f *fault) nodes() (name string, many bool) {
-	var hosts []string
+	hosts := slices.Clone(f.Hosts)
 	for _, c := range f.Clocks {
-		if !slices.Contains(hosts, c.Host) {
+		if len(f.Hosts) == 0 && !slices.Contains(hosts, c.Host) {
 			hosts = append(hosts, c.Host)
 		}
 	}
-	if len(hosts) > 0 {
+	if len(hosts) > 0 && f.Target != "service" {
 		return clip(list(hosts), clipName), len(hosts) > 1
 	}
 	switch f.Target {

@@ -134,12 +134,15 @@ const (
 	familyPauseNodes = "pause-nodes"
 )
 
+// notNodes are parts of a fault's name that tell that it does not freeze nodes alone: other clients, or more than one fault.
+var notNodes = []string{"next-waiter", "random-client", "all-clients", "-then-", "-and-"}
+
 // familyOf is the family of a planned fault, by its kind and target.
 func familyOf(fault string) string {
 	switch {
 	case fault == "pause-holder" || fault == "pause-after-check":
 		return familyPause
-	case strings.HasPrefix(fault, "pause-"):
+	case strings.HasPrefix(fault, "pause-") && !slices.ContainsFunc(notNodes, func(word string) bool { return strings.Contains(fault, word) }):
 		return familyPauseNodes
 	}
 	return fault

@@ -107,7 +107,7 @@ func faultColumn(s scenarios.Scenario) string {
 	switch {
 	case len(s.Faults) == 0:
 		return "none"
-	case s.Workload.Guard == "check":
+	case s.Workload.Guard == "check" && s.Faults[0].Kind != "":
 		return s.Faults[0].Kind + "-after-check"
 	}
 	return s.Faults[0].Label()
