@@ -83,7 +83,11 @@ func (v *validator) expect(at string, e Expect) {
 	sort.Strings(names)
 	for _, name := range names {
 		v.oneOf(at+".properties", "property", name, v.catalogue.Properties)
-		v.oneOf(at+".properties."+name, "outcome", e.Properties[name], []string{"pass", "violated", "not judged", anyOutcome})
+		outcomes := []string{"pass", "violated", "not judged", anyOutcome}
+		if name == mutualExclusion {
+			outcomes = append(outcomes, overrunOutcome)
+		}
+		v.oneOf(at+".properties."+name, "outcome", e.Properties[name], outcomes)
 	}
 	if e.Severity != "" {
 		v.oneOf(at+".severity", "severity", e.Severity, []string{"none", "untested", "contained", "corrupting"})
