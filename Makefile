@@ -5,7 +5,7 @@ BIN     := bin/lockchaos
 # Pure Go: one static binary, which also runs as the nodes and clients inside the private network.
 BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN) ./cmd/lockchaos
 
-.PHONY: run test soak build lint bench images screenshots clean
+.PHONY: run test soak build lint bench fuzz images screenshots clean
 
 ## run: build, and run the quick suite (half a minute; the first build takes longer)
 run: build
@@ -36,6 +36,11 @@ lint:
 ## bench: the figures of README and docs, each beside its alternative
 bench: build
 	$(GO) test -run '^$$' -bench . -benchtime 2s ./checker/... ./history ./store ./hosts ./netfault ./clockskew ./harness
+
+## fuzz: every parser on broken input, a minute each (FUZZTIME=10m for longer)
+FUZZTIME ?= 1m
+fuzz:
+	for target in FuzzParseLine FuzzEach FuzzReadAll; do $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) ./history || exit 1; done
 
 ## images: images of all services without a registry, for --runtime docker (the tests make their own)
 images:
