@@ -57,7 +57,7 @@ func frozenHolder(t *trial) {
 	}
 	t.notConfirmed(adapter.OpRelease, old, next, why)
 	// What the loser did must not have touched the new hold.
-	if r := t.acquire(c, key, moment); r.OK {
+	if r := t.acquire(c, key, t.moment()); r.OK {
 		t.overtaken(next.sent)
 		t.fail("A release must free only what is this grant's own: compare before you delete.",
 			"%s had been granted %s; then the stale release of %s freed it, and %s was granted it as well", b.name, key, a.name, c.name)
@@ -104,8 +104,8 @@ func frozenService(t *trial) {
 	g := t.granted(a, t.key())
 	thaw := t.freeze()
 	defer thaw()
-	acquired := t.acquire(b, free, moment)
-	released := t.on(adapter.OpRelease, g, moment)
+	acquired := t.acquire(b, free, t.moment())
+	released := t.on(adapter.OpRelease, g, t.moment())
 	thaw()
 	t.open(b.name+": acquire", acquired)
 	t.open(a.name+": release", released)
