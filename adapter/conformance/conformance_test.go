@@ -21,7 +21,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	os.Unsetenv(backends.RedisVar) // the user's
+	os.Unsetenv(backends.RedisVar)                          // the user's
 	if err := flag.Set("test.parallel", "12"); err != nil { // these tests mostly wait for leases to end
 		panic(err)
 	}
