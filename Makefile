@@ -5,7 +5,7 @@ BIN     := bin/lockchaos
 # Pure Go: one static binary, which also runs as the nodes and clients inside the private network.
 BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN) ./cmd/lockchaos
 
-.PHONY: run test build lint bench images screenshots clean
+.PHONY: run test soak build lint bench images screenshots clean
 
 ## run: build, and run the quick suite (half a minute; the first build takes longer)
 run: build
@@ -23,6 +23,10 @@ test: build
 	@command -v gcc >/dev/null || echo "no C compiler: the tests run without the race detector"
 	$(GO) test $$(command -v gcc >/dev/null && echo -race) -timeout 15m ./...
 
+## soak: kills, interrupts and failures at fifty moments under each kind of fault, and nothing left (some minutes)
+soak: build
+	LOCKCHAOS_SOAK=1 $(GO) test -count 1 -v -timeout 90m -run 'Healing' ./cmd/lockchaos
+
 ## lint: format, vet, staticcheck
 lint:
 	@test -z "$$(gofmt -l .)" || { echo "not formatted (gofmt -w):"; gofmt -l .; exit 1; }
@@ -35,7 +39,7 @@ bench: build
 
 ## images: images of all services without a registry, for --runtime docker (the tests make their own)
 images:
-	./scripts/images redis etcd zookeeper postgres
+	./scripts/images redis etcd zookeeper postgres pgbouncer
 
 ## screenshots: the pictures of the README, from a fresh run
 screenshots: build

@@ -20,7 +20,7 @@ var allowed = map[string][]string{
 	"history":   {},
 	"store":     {},
 	"hosts":     {},
-	"adapter":   {"hosts"}, // it tries adapters on hosts of their own
+	"adapter":   {"hosts"},   // it tries adapters on hosts of their own
 	"clients":   {"adapter"}, // a lock may be a program of its own
 	"scenarios": {},
 	"checker":   {"history"},

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/lockchaos/lockchaos/backends"
@@ -15,7 +16,7 @@ import (
 // image may be made of. The service is then found running, as it is in containers.
 func TestContained(t *testing.T) {
 	for name, needs := range map[string]func(testing.TB){
-		"redis": needRedis, "redis-failover": needRedis, "zookeeper": needZooKeeper, "postgres": needPostgres,
+		"redis": needRedis, "redis-failover": needRedis, "zookeeper": needZooKeeper, "postgres": needPostgres, "postgres-pgbouncer": needPgBouncer,
 	} {
 		t.Run(name, func(t *testing.T) {
 			needs(t)
@@ -41,7 +42,8 @@ func TestContained(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !number.MatchString(s.Version+".0") && !number.MatchString(s.Version) || len(s.Nodes) != len(k.Nodes) {
+			version, _, _ := strings.Cut(s.Version, ", PgBouncer ")
+			if !number.MatchString(version+".0") && !number.MatchString(version) || len(s.Nodes) != len(k.Nodes) {
 				t.Errorf("%+v", s)
 			}
 		})

@@ -43,6 +43,13 @@ func TestControls(t *testing.T) {
 	}
 }
 
+// TestWallClockConforms: as long as nobody sets its clock, it keeps every promise.
+func TestWallClockConforms(t *testing.T) {
+	t.Parallel()
+	needRedis(t)
+	conform(t, "redis", time.Second, clienttest.Run, broken.WallClock)
+}
+
 // TestSetnxExpireDiesInBetween: what the suite cannot show, since it kills holders only. The key is taken and never expires.
 func TestSetnxExpireDiesInBetween(t *testing.T) {
 	t.Parallel()

@@ -18,6 +18,7 @@
 //	                its leader for 800 ms stops serving: sooner than any session may end.
 //	postgres        one PostgreSQL server with a new cluster. Its sessions are processes that leave the server's group: whoever stops this
 //	                node stops its host (hosts.Host.Stop).
+//	postgres-pgbouncer  the same behind PgBouncer, in transaction pooling.
 //	store           the ledger of package store, started by StartStore.
 //
 // Every node is a process on a host of its own, so that it can be stopped, killed or cut off like any
@@ -31,5 +32,7 @@
 //
 // Versions are what the running servers say of themselves. Logs go to files in the folder that the caller names, and survive the
 // run; data goes to the sandbox's tmpfs and does not. A node that dies later is told on Died, unless the service is being closed:
-// whoever kills a node on purpose is told as well and must know.
+// whoever kills a process on purpose is told as well and must know.
+// A node that is killed by Node.Kill is no such death: Node.Start runs it again on its host, with the data that it left or, where its service forgets
+// (Kind.Forgets), without. With Spec.Durable a node has written down what it answers for before it answers, so that nothing of it is lost with the process.
 package backends

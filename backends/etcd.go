@@ -37,6 +37,7 @@ var etcd = Kind{
 	task:  etcdTask,
 	next:  etcdNext,
 	ready: awaitEtcd,
+	back:  (*Node).awaitMember,
 }
 
 func etcdNode(i int) NodeSpec {
@@ -107,12 +108,10 @@ type member struct {
 func awaitEtcd(ctx context.Context, nodes []*Node) (err error) {
 	members := make([]*member, len(nodes))
 	for i, n := range nodes {
-		c, err := clientv3.New(clientv3.Config{Endpoints: []string{n.Addr}, Logger: zap.NewNop(), DialOptions: []grpc.DialOption{grpc.WithNoProxy()}})
-		if err != nil {
-			return n.failed(err)
+		if members[i], err = n.member(); err != nil {
+			return err
 		}
-		defer c.Close()
-		members[i] = &member{node: n, client: c}
+		defer members[i].client.Close()
 	}
 	for {
 		var up errgroup.Group
@@ -130,6 +129,30 @@ func awaitEtcd(ctx context.Context, nodes []*Node) (err error) {
 		_, err := members[0].client.Put(ctx, readyKey, "")
 		return err
 	})
+}
+
+// member connects to a member.
+func (n *Node) member() (*member, error) {
+	c, err := newEtcdClient(n.Addr)
+	if err != nil {
+		return nil, n.failed(err)
+	}
+	return &member{node: n, client: c}, nil
+}
+
+// awaitMember returns when one member knows a leader and answers a linearizable read.
+func (n *Node) awaitMember(ctx context.Context) error {
+	m, err := n.member()
+	if err != nil {
+		return err
+	}
+	defer m.client.Close()
+	return n.await(ctx, m.ask)
+}
+
+// newEtcdClient makes a client that connects in the background, and never through a proxy of the environment.
+func newEtcdClient(addrs ...string) (*clientv3.Client, error) {
+	return clientv3.New(clientv3.Config{Endpoints: addrs, Logger: zap.NewNop(), DialOptions: []grpc.DialOption{grpc.WithNoProxy()}})
 }
 
 // readyKey is read and written to see that the cluster works. It lies outside of everything that locks use.

@@ -40,9 +40,11 @@ var redisFailover = Kind{
 		redisForgets,
 		fmt.Sprintf("Replication is asynchronous, as Redis' is; the sentinels (quorum %d of 3) take a server that is silent for %v for down.", sentinelQuorum, sentinelDown),
 	},
-	task:  failoverTask,
-	next:  failoverNext,
-	ready: awaitFailover,
+	Forgets: true,
+	task:    failoverTask,
+	next:    failoverNext,
+	ready:   awaitFailover,
+	back:    failoverBack,
 }
 
 func failoverTask(k Kind, n NodeSpec, p Place) (Task, error) {
@@ -129,6 +131,14 @@ func awaitFailover(ctx context.Context, nodes []*Node) error {
 		})
 	}
 	return up.Wait()
+}
+
+// failoverBack: a sentinel that was started again has forgotten its intervals; all else it has written down.
+func failoverBack(n *Node, ctx context.Context) error {
+	if err := n.awaitRedis(ctx); err != nil || n.spec.Port != sentinelPort {
+		return err
+	}
+	return n.await(ctx, n.hurry)
 }
 
 // hurry sets a sentinel's intervals. One from before Redis 7 has no such command, and takes its time.

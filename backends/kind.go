@@ -17,6 +17,10 @@ type Kind struct {
 	// Notes says in full sentences how the service is set up where that matters to a lock.
 	Notes []string
 
+	// Forgets: its nodes keep what they know in memory alone, unless Place.Durable asks for more. Those of other services have written down what they
+	// answer for.
+	Forgets bool
+
 	// limit bounds how long the service may take to answer; 0: startLimit.
 	limit time.Duration
 	// task is what a node runs.
@@ -25,6 +29,8 @@ type Kind struct {
 	next func(ctx context.Context, launched []*Node) error
 	// ready waits until the service answers as its clients will ask it, and learns the versions.
 	ready func(ctx context.Context, nodes []*Node) error
+	// back waits until one node that was started again answers as it did before.
+	back func(n *Node, ctx context.Context) error
 }
 
 // NodeSpec is one node of a recipe.
@@ -47,6 +53,8 @@ type Place struct {
 	Data string
 	// Peers says under which address or host name each node of the service, this one included, is reached by the others.
 	Peers map[string]string
+	// Durable: before it answers, the node writes down what it answers for, so that a kill loses nothing of it.
+	Durable bool
 	// Contained: the node runs in a container, from the service's official image or from one of a distribution's packages. Else it runs on this
 	// machine, from what is installed here.
 	Contained bool
@@ -70,7 +78,9 @@ type Task struct {
 }
 
 // Kinds are the services, in the order in which lists show them.
-func Kinds() []Kind { return []Kind{redisOne, redisFive, redisFailover, etcd, zookeeper, postgres} }
+func Kinds() []Kind {
+	return []Kind{redisOne, redisFive, redisFailover, etcd, zookeeper, postgres, pgbouncer}
+}
 
 // Names lists the services that Start knows.
 func Names() (names []string) {

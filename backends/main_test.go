@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	os.Unsetenv(backends.RedisVar) // the user's; a test that wants another Redis sets it, and can't run beside others
 	clienttest.Child(append(append(broken.Kinds(), onRedis...), redis.Failover, redis.Semaphore, redis.Queue, redlock.Redlock, redsync.Redsync,
 		etcd.Lease, etcd.LockAPI, etcd.Semaphore, zookeeper.Recipe, zookeeper.Gozk,
-		postgres.Advisory, postgres.AdvisoryXact, postgres.Row, postgres.Lease)...)
+		postgres.Advisory, postgres.AdvisoryXact, postgres.Row, postgres.Lease, postgres.AdvisoryXactPooled, postgres.LeasePooled)...)
 	hoststest.Main(m, map[string]func([]string) int{"node": backends.NodeMain})
 }
 
@@ -36,8 +36,15 @@ var onRedis = []clients.Kind{redis.Setnx, redis.SetnxFenced, redis.Watchdog, red
 // start starts a service on a network of its own.
 func start(t testing.TB, name string) *backends.Service {
 	t.Helper()
+	return started(t, backends.Spec{Service: name})
+}
+
+// started starts a service as it is wanted.
+func started(t testing.TB, spec backends.Spec) *backends.Service {
+	t.Helper()
 	n, _ := hoststest.Network(t)
-	s, err := backends.Start(limit(t), n, backends.Spec{Service: name, Logs: t.TempDir()})
+	spec.Logs = t.TempDir()
+	s, err := backends.Start(limit(t), n, spec)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -24,7 +25,8 @@ type Node struct {
 	Name string
 	Host *hosts.Host
 	// Addr is where clients connect, host:port.
-	Addr    string
+	Addr string
+	// Process is the one that runs now; after a Kill, the one that ran. Start replaces it.
 	Process *hosts.Process
 	// Version is what the server says of itself.
 	Version string
@@ -32,21 +34,29 @@ type Node struct {
 	Log string
 
 	spec    NodeSpec
+	kind    Kind
 	standIn string // what runs in place of the real server
 	guest   bool   // it ran already, and whoever started it ends it
+	task    Task   // what it runs, in the folder data
+	data    string
+
+	mu      sync.Mutex                      // guards what follows, and Process
+	killed  *hosts.Process                  // by Kill
+	watched func(n *Node, p *hosts.Process) // is told of each process that Start makes
 }
 
 // launcher starts nodes of one service.
 type launcher struct {
 	network *hosts.Network
 	logs    string
+	durable bool
 }
 
 // start makes a host for each node of the service and launches it there. With an error it returns what has a host by then.
 func (l launcher) start(ctx context.Context, k Kind) ([]*Node, error) {
 	var nodes []*Node
 	for _, spec := range k.Nodes {
-		nodes = append(nodes, &Node{Name: spec.Name, spec: spec})
+		nodes = append(nodes, &Node{Name: spec.Name, spec: spec, kind: k})
 	}
 	if err := l.addHosts(ctx, nodes); err != nil {
 		return slices.DeleteFunc(nodes, func(n *Node) bool { return n.Host == nil }), err
@@ -97,34 +107,27 @@ func (l launcher) launch(ctx context.Context, k Kind, n *Node, peers map[string]
 	if err != nil {
 		return err
 	}
-	task, err := k.Task(n.Name, Place{Listen: n.Host.Addr.String(), Data: data, Peers: peers})
+	task, err := k.Task(n.Name, Place{Listen: n.Host.Addr.String(), Data: data, Peers: peers, Durable: l.durable})
 	if err != nil {
 		return err
 	}
-	return n.run(ctx, task, data)
+	n.task, n.data, n.standIn, n.Version = task, data, task.standIn, task.standIn
+	if err := n.prepare(ctx); err != nil {
+		return err
+	}
+	n.Process, err = n.begin(task.Args)
+	return err
 }
 
-// run carries the task out.
-func (n *Node) run(ctx context.Context, t Task, data string) error {
-	log, err := os.OpenFile(n.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-	if err != nil {
-		return fmt.Errorf("log of %s: %w", n.Name, err)
-	}
-	defer log.Close() // the process has its own descriptor
-	for name, text := range t.Files {
-		if err := os.WriteFile(filepath.Join(data, name), []byte(text), 0o600); err != nil {
+// prepare does what must come before the node's first start.
+func (n *Node) prepare(ctx context.Context) error {
+	for name, text := range n.task.Files {
+		if err := os.WriteFile(filepath.Join(n.data, name), []byte(text), 0o600); err != nil {
 			return fmt.Errorf("configure %s: %w", n.Name, err)
 		}
 	}
-	begin := func(args []string) (*hosts.Process, error) {
-		cmd := exec.Command(args[0], args[1:]...)
-		cmd.Dir = data
-		cmd.Env = append(slices.DeleteFunc(os.Environ(), namesProxy), t.Env...)
-		cmd.Stdout, cmd.Stderr = log, log
-		return n.Host.Start(cmd)
-	}
-	for _, args := range t.Before {
-		p, err := begin(args)
+	for _, args := range n.task.Before {
+		p, err := n.begin(args)
 		if err == nil {
 			err = p.Wait(ctx)
 		}
@@ -132,9 +135,21 @@ func (n *Node) run(ctx context.Context, t Task, data string) error {
 			return n.failed(err)
 		}
 	}
-	n.standIn, n.Version = t.standIn, t.standIn
-	n.Process, err = begin(t.Args)
-	return err
+	return nil
+}
+
+// begin starts a process of the node.
+func (n *Node) begin(args []string) (*hosts.Process, error) {
+	log, err := os.OpenFile(n.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("log of %s: %w", n.Name, err)
+	}
+	defer log.Close() // the process has its own descriptor
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Dir = n.data
+	cmd.Env = append(slices.DeleteFunc(os.Environ(), namesProxy), n.task.Env...)
+	cmd.Stdout, cmd.Stderr = log, log
+	return n.Host.Start(cmd)
 }
 
 // namesProxy tells whether a variable would send the traffic between nodes to a proxy, which the private network cannot reach.
@@ -173,6 +188,7 @@ const askLimit = time.Second
 // await asks the node until it answers, it dies or ctx is done.
 func (n *Node) await(ctx context.Context, ask func(context.Context) error) error {
 	var last error
+	process := n.process()
 	for step := firstStep; ; step = longer(step) {
 		question, cancel := context.WithTimeout(ctx, askLimit)
 		err := ask(question)
@@ -184,10 +200,10 @@ func (n *Node) await(ctx context.Context, ask func(context.Context) error) error
 			last = err // what was cut off by the end of ctx says less than the answer before
 		}
 		select {
-		case <-n.Process.Done():
-			return n.failed(n.Process.Err())
+		case <-process.Done():
+			return n.failed(process.Err())
 		case <-ctx.Done():
-			return n.failed(errors.Join(context.Cause(ctx), last, logEnd(n.Process.Log())))
+			return n.failed(errors.Join(context.Cause(ctx), last, logEnd(process.Log())))
 		case <-time.After(step):
 		}
 	}

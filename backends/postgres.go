@@ -32,6 +32,7 @@ var postgres = Kind{
 	Notes: []string{"PostgreSQL runs with fsync=off, its data lies in memory; the private network is trusted, without passwords."},
 	task:  postgresTask,
 	ready: each((*Node).awaitPostgres),
+	back:  (*Node).awaitPostgres,
 }
 
 // postgresTask makes a database cluster and runs a server on it. Nothing of it leaves the data folder: no socket in /tmp, no shared memory in /dev/shm,
@@ -41,10 +42,14 @@ func postgresTask(_ Kind, n NodeSpec, p Place) (Task, error) {
 	create := []string{"initdb", "--pgdata", cluster, "--username", PostgresUser, "--auth", "trust", "--no-locale", "--encoding", "UTF8",
 		"--wal-segsize", "1", "--no-sync", "--no-instructions"}
 	serve := []string{"postgres", "-D", cluster}
+	commit := "off"
+	if p.Durable {
+		commit = "on" // else what was committed in the last fraction of a second would still be in the server's memory
+	}
 	for _, setting := range []string{
 		"listen_addresses=" + p.Listen, "port=" + strconv.Itoa(n.Port), "hba_file=" + access, "unix_socket_directories=",
 		"max_connections=200", "shared_buffers=16MB", "dynamic_shared_memory_type=mmap", "huge_pages=off",
-		"fsync=off", "full_page_writes=off", "synchronous_commit=off", "wal_level=minimal", "max_wal_senders=0", "max_wal_size=64MB",
+		"fsync=off", "full_page_writes=off", "synchronous_commit=" + commit, "wal_level=minimal", "max_wal_senders=0", "max_wal_size=64MB",
 		"min_wal_size=8MB", "jit=off", "logging_collector=off", "log_line_prefix=%m [%p] ",
 	} {
 		serve = append(serve, "-c", setting)

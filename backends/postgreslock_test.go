@@ -57,6 +57,7 @@ func TestPostgresLocks(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close(context.Background())
+	leads(t, s, "postgres-1")
 	for _, kind := range []clients.Kind{postgres.Advisory, postgres.AdvisoryXact, postgres.Row} {
 		t.Run(kind.Name, func(t *testing.T) {
 			b := postgresBench{t, s, db}
@@ -65,6 +66,7 @@ func TestPostgresLocks(t *testing.T) {
 			b.silence(kind)
 		})
 	}
+	t.Run("a session is expired", func(t *testing.T) { postgresBench{t, s, db}.sessionIsExpired() })
 	t.Run("granted while the wait runs out", func(t *testing.T) { postgresBench{t, s, db}.grantedTooLate(60) })
 	t.Run(postgres.Lease.Name, func(t *testing.T) { postgresBench{t, s, db}.lease() })
 }

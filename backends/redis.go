@@ -22,8 +22,11 @@ var redisOne = Kind{
 	About: "one redis-server, nothing on disk; where it is missing on this machine, miniredis stands in, and every output says so",
 	Nodes: redisNodes(1),
 	Notes: []string{redisForgets},
-	task:  redisTask,
-	ready: each((*Node).awaitRedis),
+
+	Forgets: true,
+	task:    redisTask,
+	ready:   each((*Node).awaitRedis),
+	back:    (*Node).awaitRedis,
 }
 
 // redisFive are servers that know nothing of each other: the several that Redlock asks for a majority.
@@ -32,8 +35,11 @@ var redisFive = Kind{
 	About: "five redis-servers that know nothing of each other, for locks that ask for a majority",
 	Nodes: redisNodes(5),
 	Notes: []string{redisForgets},
-	task:  redisTask,
-	ready: each((*Node).awaitRedis),
+
+	Forgets: true,
+	task:    redisTask,
+	ready:   each((*Node).awaitRedis),
+	back:    (*Node).awaitRedis,
 }
 
 func redisNodes(n int) (nodes []NodeSpec) {
@@ -46,9 +52,12 @@ func redisNodes(n int) (nodes []NodeSpec) {
 func redisTask(_ Kind, n NodeSpec, p Place) (Task, error) {
 	program := "redis-server"
 	if !p.Contained {
-		found, _, err := FindRedis()
+		found, why, err := FindRedis()
 		if err != nil {
 			return Task{}, err
+		}
+		if found == "" && p.Durable {
+			return Task{}, fmt.Errorf("%s, and the stand-in keeps nothing on disk; install redis-server (apt-get install redis-server)", why)
 		}
 		if found == "" {
 			return miniredisTask(n, p), nil
@@ -59,8 +68,14 @@ func redisTask(_ Kind, n NodeSpec, p Place) (Task, error) {
 }
 
 func redisArgs(program string, n NodeSpec, p Place) []string {
-	return []string{program, "--bind", p.Listen, "--port", strconv.Itoa(n.Port), "--protected-mode", "no",
-		"--save", "", "--appendonly", "no", "--dir", p.Data, "--daemonize", "no", "--logfile", ""}
+	kept := []string{"--appendonly", "no"}
+	if p.Durable {
+		// Each write is on disk before it is answered. No rewriting: it forks.
+		kept = []string{"--appendonly", "yes", "--appendfsync", "always", "--auto-aof-rewrite-percentage", "0"}
+	}
+	args := []string{program, "--bind", p.Listen, "--port", strconv.Itoa(n.Port), "--protected-mode", "no",
+		"--save", "", "--dir", p.Data, "--daemonize", "no", "--logfile", ""}
+	return append(args, kept...)
 }
 
 // awaitRedis returns when the server answers a PING, and learns its version.

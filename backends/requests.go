@@ -13,6 +13,7 @@ import (
 // requestsOf are the questions how many requests a node has handled since it started, by what the node needs to be installed.
 var requestsOf = map[string]func(ctx context.Context, addr string) (int64, error){
 	"redis": redisRequests, "etcd": etcdRequests, "zookeeper": zookeeperRequests, "postgres": postgresRequests,
+	"pgbouncer": passedOn,
 }
 
 // Requests returns how many requests all nodes together say that they have handled since they started; a question like this one may be among
@@ -34,6 +35,9 @@ func (s *Service) Requests(ctx context.Context) (int64, error) {
 	}
 	return sum, nil
 }
+
+// passedOn is of a node that passes on what it is asked: the node behind it counts.
+func passedOn(context.Context, string) (int64, error) { return 0, nil }
 
 // redisRequests asks for total_commands_processed (https://redis.io/docs/latest/commands/info/).
 func redisRequests(ctx context.Context, addr string) (int64, error) {

@@ -20,6 +20,8 @@ type Spec struct {
 	Prefix string
 	// Logs is the folder for the nodes' logs; it is made if it does not exist.
 	Logs string
+	// Durable: a node that is killed and started again knows all that it had answered for.
+	Durable bool
 	// Attached are the service's nodes where they run already, in containers say: nothing is then launched, and nothing of it closed.
 	Attached []Attached
 }
@@ -49,12 +51,18 @@ type Service struct {
 // startLimit bounds how long a service may take to answer, when the context sets no earlier limit and its recipe no other.
 const startLimit = 30 * time.Second
 
+// startLimit is how long the service may take to answer.
+func (k Kind) startLimit() time.Duration {
+	if k.limit > 0 {
+		return k.limit
+	}
+	return startLimit
+}
+
 // Start brings a service up on hosts that it adds to the network, and returns when it answers.
 func Start(ctx context.Context, network *hosts.Network, spec Spec) (*Service, error) {
-	limit := startLimit
-	if k, _ := Lookup(spec.Service); k.limit > 0 {
-		limit = k.limit
-	}
+	k, _ := Lookup(spec.Service)
+	limit := k.startLimit()
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it did not answer within %v", limit))
 	defer cancel()
 	s := &Service{Name: spec.Service}
@@ -76,7 +84,7 @@ func (s *Service) start(ctx context.Context, network *hosts.Network, spec Spec) 
 	if len(spec.Attached) > 0 {
 		s.Nodes, err = attach(k, spec)
 	} else {
-		s.Nodes, err = launcher{network: network, logs: spec.Logs}.start(ctx, k)
+		s.Nodes, err = launcher{network: network, logs: spec.Logs, durable: spec.Durable}.start(ctx, k)
 	}
 	if err != nil {
 		return err
@@ -122,13 +130,14 @@ func (s *Service) Addrs() []string {
 // StandIns says in full sentences what is not the real thing; empty when all is real.
 func (s *Service) StandIns() []string { return s.standIns }
 
-// Died returns the channel on which the death of a node is told, each once, with the end of its log. It is never closed.
+// Died returns the channel on which the death of a node is told, each once, with the end of its log. It is never closed. A death by Node.Kill is not
+// told.
 func (s *Service) Died() <-chan error { return s.died }
 
 // Alive returns nil while every node lives, else the death of the first that does not.
 func (s *Service) Alive() error {
 	for _, n := range s.Nodes {
-		if err := n.Process.Err(); err != nil {
+		if err := n.process().Err(); err != nil {
 			return n.failed(err)
 		}
 	}
@@ -143,15 +152,22 @@ func (s *Service) watch() {
 		if !slices.Contains(versions, n.Version) {
 			versions = append(versions, n.Version)
 		}
-		go func() {
-			<-n.Process.Done() // at the latest when its host is closed
-			if !s.closing.Load() {
-				s.died <- n.failed(n.Process.Err())
-			}
-		}()
+		n.watch(s.watchOne)
 	}
 	if len(versions) > 0 {
 		s.Version = strings.Join(versions, ", ")
+	}
+}
+
+// watchOne makes known that a process of a node dies, unless that is meant.
+func (s *Service) watchOne(n *Node, p *hosts.Process) {
+	<-p.Done() // at the latest when its host is closed
+	if s.closing.Load() || n.meant(p) {
+		return
+	}
+	select {
+	case s.died <- n.failed(p.Err()):
+	default: // nobody takes heed of those before
 	}
 }
 

@@ -40,6 +40,14 @@ func needPostgres(t testing.TB) {
 	need(t, err)
 }
 
+// needPgBouncer skips a test where there is no PgBouncer, or no PostgreSQL.
+func needPgBouncer(t testing.TB) {
+	t.Helper()
+	_, err := backends.FindPgBouncer()
+	need(t, err)
+	needPostgres(t)
+}
+
 // TestFailover: sentinels tell where the primary is, and after its death, which is told, that the replica is the primary.
 func TestFailover(t *testing.T) {
 	needRedis(t)
@@ -54,6 +62,15 @@ func TestFailover(t *testing.T) {
 	for _, addr := range s.Addrs() {
 		if got := askMaster(t, ctx, addr); got != primary.Addr {
 			t.Errorf("the sentinel at %s says that %s is the primary, not %s", addr, got, primary.Addr)
+		}
+	}
+	leads(t, s, primary.Name)
+	if got, err := s.Primary(ctx); got != primary.Name || err != nil {
+		t.Errorf("the primary is %q, %v", got, err)
+	}
+	for name, want := range map[string]string{primary.Name: backends.RolePrimary, replica.Name: backends.RoleReplica} {
+		if role, err := s.Role(ctx, name); role != want || err != nil {
+			t.Errorf("%s is %q, %v; want %q", name, role, err, want)
 		}
 	}
 	if err := primary.Process.Kill(ctx); err != nil {
@@ -82,10 +99,17 @@ func TestFailover(t *testing.T) {
 		}
 	}
 	t.Logf("promoted within %v", time.Since(killed))
+	leads(t, s, replica.Name)
 	direct := goredis.NewClient(&goredis.Options{Addr: replica.Addr, Protocol: 2})
 	defer direct.Close()
 	if info, err := direct.Info(ctx, "replication").Result(); err != nil || !strings.Contains(info, "role:master") {
 		t.Errorf("%q, %v", info, err)
+	}
+	if got, err := s.Primary(ctx); err == nil && got != replica.Name { // sentinels may disagree for a moment
+		t.Errorf("the primary is %q", got)
+	}
+	if role, err := s.Role(ctx, primary.Name); err == nil {
+		t.Errorf("the dead primary is %q", role)
 	}
 }
 

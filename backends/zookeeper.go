@@ -66,6 +66,7 @@ var zookeeper = Kind{
 	limit: zooStartLimit,
 	task:  zooTask,
 	ready: awaitZooKeeper,
+	back:  (*Node).serves,
 }
 
 func zooNode(i int) NodeSpec {
@@ -183,6 +184,14 @@ func awaitZooKeeper(ctx context.Context, nodes []*Node) error {
 		leaders = strings.Count(strings.Join(modes, " "), "leader")
 	}
 	return nodes[0].await(ctx, nodes[0].writesZooKeeper)
+}
+
+// serves returns when one member serves, as leader or follower.
+func (n *Node) serves(ctx context.Context) error {
+	return n.await(ctx, func(ctx context.Context) error {
+		_, err := n.askZooKeeper(ctx)
+		return err
+	})
 }
 
 // askZooKeeper asks a member for its version and its mode: leader or follower, once it serves.

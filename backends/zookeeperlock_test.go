@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -38,6 +39,7 @@ func TestZooKeeperLocks(t *testing.T) {
 	needZooKeeper(t)
 	s := start(t, "zookeeper")
 	b := zooBench{t, s, connect(t, s.Addrs()[0])}
+	leads(t, s, b.leader())
 	for _, test := range []struct {
 		name string
 		run  func(zooBench)
@@ -46,6 +48,7 @@ func TestZooKeeperLocks(t *testing.T) {
 		{"a lost reply leaves no orphan", zooOrphan},
 		{"a silent ensemble is noticed by the client's own clock", zooSilence},
 		{"the session is moved when its member dies", zooMove},
+		{"a session that is ended from outside frees its lock", zooExpired},
 		{"the blind control tells nothing and believes itself", zooBlind},
 		{"a release wakes one waiter, the herd's wakes all", zooHerd},
 	} {
@@ -62,6 +65,25 @@ type zooBench struct {
 func (b zooBench) open(kind clients.Kind, client int) clients.Lock {
 	b.Helper()
 	return opened(b.T, kind, b.service, time.Second, client)
+}
+
+// leader is the member that says of itself that it leads.
+func (b zooBench) leader() (name string) {
+	b.Helper()
+	for _, n := range b.service.Nodes {
+		conn, err := net.Dial("tcp", n.Addr)
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer conn.Close()
+		if _, err := io.WriteString(conn, "srvr"); err != nil {
+			b.Fatal(err)
+		}
+		if text, err := io.ReadAll(conn); err != nil || strings.Contains(string(text), "Mode: leader\n") {
+			name = n.Name
+		}
+	}
+	return name
 }
 
 // queue returns the names in the queue of a lock of the recipe, as of now.
@@ -274,6 +296,10 @@ func zooMove(b zooBench) {
 }
 
 // zooBlind: the control goes on saying that it holds what another was granted.
+func zooExpired(b zooBench) {
+	losesSession(b.T, zookeeper.Recipe, b.service, "expired", "ZooKeeper (zookeeper-1) closed session 0x")
+}
+
 func zooBlind(b zooBench) {
 	if zookeeper.SessionBlind.Control != "continuity" || !slices.Contains(zookeeper.SessionBlind.Claims.Confirms, "held") {
 		b.Errorf("%+v", zookeeper.SessionBlind)

@@ -36,6 +36,10 @@ func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
 	s.loosen(k, o.client)
 	if s.reentrant {
 		if outer := k.ownedBy(o.client); outer != nil {
+			if s.grants.get(o.id) != nil {
+				s.malformed++
+				return
+			}
 			outer.nested = append(outer.nested, o.id)
 			outer.depth++
 			s.grants.put(o.id, outer)
@@ -44,8 +48,10 @@ func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
 			return
 		}
 	}
-	g := &grant{id: o.id, token: e.Token, key: k, inv: o.inv, start: o.start, earliest: o.start, end: end, begin: end,
-		client: o.client, process: o.process, withdrawn: forever, depth: 1, loose: true, leased: end}
+	g := s.newGrant()
+	g.id, g.token, g.key, g.client, g.process = o.id, e.Token, k, o.client, o.process
+	g.inv, g.start, g.earliest, g.end, g.begin, g.leased = o.inv, o.start, o.start, end, end, end
+	g.withdrawn, g.depth, g.loose = forever, 1, true
 	if e.First != 0 {
 		g.earliest = min(max(e.First, o.inv), end) // whatever a lock reports, its attempts lie inside its acquire
 	}
@@ -57,11 +63,10 @@ func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
 		g.lose(o.told)
 	}
 	s.handedOver(k, g)
-	if s.grants.get(g.id) != nil {
+	if !s.grants.put(g.id, g) {
 		s.malformed++
 		return
 	}
-	s.grants.put(g.id, g)
 	s.live++
 	s.stats.OpenMax = max(s.stats.OpenMax, s.live)
 	if s.tokens {
@@ -74,7 +79,7 @@ func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
 		s.judgeQueue(k, g)
 	}
 	k.open = append(k.open, g)
-	c := s.client(o.client)
+	c := &s.clients[o.client]
 	c.holding++
 	if s.outlivedBy(o) { // the process was gone when its answer was recorded
 		g.withdraw(max(c.alive, g.end))
@@ -100,7 +105,7 @@ func (k *keyState) ownedBy(client int32) *grant {
 // previous grant was still held.
 func (s *Sweep) handedOver(k *keyState, g *grant) {
 	last := k.lastGrant
-	k.lastGrant = g
+	s.keep(&k.lastGrant, g)
 	if s.fresh(g.client) {
 		return
 	}

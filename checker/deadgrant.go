@@ -9,8 +9,8 @@ import (
 // The property dead-grant: an acquire returned ok with a lease that had already run out: the library said that nothing was left of it, or the TTL
 // had passed since the attempt that succeeded.
 //
-// A stop between the library's last look at its clock and its return is nobody's fault, so a grant whose client an injected fault touched since the
-// attempt is not judged. What the machine itself stalled the client is taken off; a grant that is dead only with that time is inconclusive. A stall
+// A stop between the library's last look at its clock and its return is nobody's fault, so a grant whose client an injected fault stopped or skewed since the
+// attempt is not judged. A reply that is late on its way excuses nothing: the client runs, and can look at its clock. What the machine itself stalled the client is taken off; a grant that is dead only with that time is inconclusive. A stall
 // shorter than Header.Stall is not recorded, so what such a one could explain is not held against the lock either.
 
 // judgeAlive judges a new grant.
@@ -34,9 +34,10 @@ func (s *Sweep) judgeAlive(g *grant, o *op, e *history.Event) {
 	if spent {
 		over = max(over, -validFor)
 	}
+	pin(g)
 	s.putOff(since, func() {
 		spans := s.clientSpans(g.client)
-		if touched(spans, since, g.end, injectedOnly) {
+		if touched(spans, since, g.end, hindering) {
 			return
 		}
 		j := judgement{violated: true}
@@ -52,6 +53,9 @@ func (s *Sweep) tellDead(g *grant, since int64, spent bool, validFor int64) *Vio
 		v.Text = fmt.Sprintf("%s was granted %s at %s, and the library itself said that the grant was good for %s.", who(g), v.Key, seconds(g.end), seconds(validFor))
 	} else {
 		calm := "which nothing disturbed"
+		if touched(s.clientSpans(g.client), since, g.end, injectedOnly) {
+			calm = "which was neither stopped nor skewed"
+		}
 		if touched(s.clientSpans(g.client), since, g.end, uninjectedOnly) {
 			calm = "whose stalls were too short to explain it"
 		}

@@ -40,6 +40,7 @@ func (s *Sweep) judgeCycle(k *keyState, o *op, end int64) {
 	for _, other := range s.keys {
 		for _, g := range other.open {
 			if g.client == o.client && g.end < end && other != k {
+				pin(g)
 				w.held = append(w.held, g)
 			}
 		}

@@ -13,6 +13,7 @@ type span struct {
 	id       int
 	kind     string
 	injected bool
+	links    bool // processes and clocks are not touched
 }
 
 // openFault is a fault that has begun.
@@ -31,9 +32,13 @@ const (
 	anyFault faultFilter = iota
 	injectedOnly
 	uninjectedOnly
+	hindering // injected, into a process or a clock
 )
 
 func (f faultFilter) takes(sp span) bool {
+	if f == hindering {
+		return sp.injected && !sp.links
+	}
 	return f == anyFault || (f == injectedOnly) == sp.injected
 }
 
@@ -45,14 +50,14 @@ func (s *Sweep) fault(e *history.Event) {
 		return
 	}
 	if f.Phase == "begin" {
-		sp := span{from: earlier(f.From, e.Time), to: forever, id: f.ID, kind: f.Kind, injected: f.Injected}
+		sp := span{from: earlier(f.From, e.Time), to: forever, id: f.ID, kind: f.Kind, injected: f.Injected, links: f.Links}
 		s.spread(sp, f.Clients, f.Service)
 		s.faults = append(s.faults, openFault{id: f.ID, from: sp.from, clients: f.Clients, service: f.Service, injected: f.Injected})
 		s.faultKind(f).Begun++
 		return
 	}
 	begun := s.endFault(f.ID)
-	sp := span{from: stamp(f.From, e.Time), to: stamp(f.To, e.Time), id: f.ID, kind: f.Kind, injected: f.Injected}
+	sp := span{from: stamp(f.From, e.Time), to: stamp(f.To, e.Time), id: f.ID, kind: f.Kind, injected: f.Injected, links: f.Links}
 	if f.From != 0 {
 		sp.measured = max(0, f.To-f.From)
 	}
@@ -62,7 +67,7 @@ func (s *Sweep) fault(e *history.Event) {
 		s.withdrawSpan(begun)
 		sp.from = earlier(begun.from, sp.from)
 		if len(f.Clients) == 0 && !f.Service {
-			f = &history.FaultInfo{ID: f.ID, Kind: f.Kind, When: f.When, Clients: begun.clients, Service: begun.service, Holding: f.Holding,
+			f = &history.FaultInfo{ID: f.ID, Plan: f.Plan, Kind: f.Kind, When: f.When, Clients: begun.clients, Service: begun.service, Holding: f.Holding,
 				From: f.From, To: f.To, Injected: f.Injected, Bit: f.Bit, Evidence: f.Evidence}
 		}
 	}
@@ -86,6 +91,9 @@ func (s *Sweep) countFault(f *history.FaultInfo) {
 		return
 	}
 	st.Bit++
+	if st.Evidence == "" {
+		st.Evidence = f.Evidence
+	}
 	if f.Holding != 0 {
 		st.MetHolder++
 	}
@@ -108,16 +116,24 @@ func faultName(f *history.FaultInfo) string {
 	return f.Kind
 }
 
-// faultKind returns the statistics of a kind of fault.
+// faultKind returns the statistics of a planned fault, or of a kind of fault that nobody planned.
 func (s *Sweep) faultKind(f *history.FaultInfo) *FaultStats {
 	for i := range s.faultStats {
 		st := &s.faultStats[i]
-		if st.Kind == f.Kind && st.When == f.When && st.Injected == f.Injected {
+		if st.Plan == f.Plan && st.Kind == f.Kind && st.When == f.When && st.Injected == f.Injected {
 			return st
 		}
 	}
-	s.faultStats = append(s.faultStats, FaultStats{Kind: f.Kind, When: f.When, Injected: f.Injected})
+	s.faultStats = append(s.faultStats, FaultStats{Plan: f.Plan, Kind: f.Kind, When: f.When, Injected: f.Injected})
 	return &s.faultStats[len(s.faultStats)-1]
+}
+
+// plannedFaults are the statistics of a plan of which nothing has happened yet: what was planned and never came is told too.
+func plannedFaults(plan []history.PlannedFault) (all []FaultStats) {
+	for i, p := range plan {
+		all = append(all, FaultStats{Plan: i + 1, Planned: p.Text, Kind: p.Kind, Target: p.Target, When: p.When, Injected: true})
+	}
+	return all
 }
 
 // endFault takes a fault out of those that are open.

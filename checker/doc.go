@@ -81,8 +81,8 @@
 //     the end of another client's later grant. By completions a correct lock would be accused: A.release [10,30] takes effect at 11,
 //     B.acquire [12,13], and A's answer comes at 30. Each pair of grants counts once.
 //   - dead-grant: an acquire returned ok when nothing was left of its lease: by the library's own word, or a TTL after the attempt that succeeded.
-//     Not since the invocation: a waiter's attempt comes late. A client that an injected fault touched between the attempt and its return is not
-//     judged. The time of uninjected stalls is taken off: what is dead only with it is inconclusive. What a stall too short to be recorded may
+//     Not since the invocation: a waiter's attempt comes late. A client that an injected fault stopped or skewed between the attempt and its
+//     return is not judged; a reply that is late on its way excuses nothing. The time of uninjected stalls is taken off: what is dead only with it is inconclusive. What a stall too short to be recorded may
 //     explain is not counted.
 //   - stolen-release: C was granted inside B's promise, and between B's end and C's earliest instant another client began a release, not
 //     refused, of an older grant whose lease had surely ended (a TTL after its acquire or last renewal ended; of a session, when it was told).

@@ -33,6 +33,7 @@ func (s *Sweep) judgeEffect(k *keyState, w writer, o *op, e *history.Event) {
 	}
 	first, done := k.effects[what]
 	if !done {
+		pin(w.g)
 		if o != nil {
 			o.pinned = true
 		}
@@ -42,6 +43,7 @@ func (s *Sweep) judgeEffect(k *keyState, w writer, o *op, e *history.Event) {
 	if first.op == w.op {
 		return
 	}
+	pin(w.g)
 	if o != nil {
 		o.pinned = true
 	}

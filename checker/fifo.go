@@ -11,11 +11,21 @@ func (s *Sweep) judgeQueue(k *keyState, g *grant) {
 		s.judged.enqueued++
 	}
 	for _, x := range k.open {
-		s.judgeOvertaking(x, g)
+		if !inItsTurn(x, g) {
+			s.judgeOvertaking(x, g)
+		}
 	}
 	for _, entry := range k.past.live() {
-		s.judgeOvertaking(entry.g, g)
+		if x := entry.g; !inItsTurn(x, g) {
+			s.judgeOvertaking(x, g)
+		}
 	}
+}
+
+// inItsTurn tells by a glance, and for nearly all pairs, that neither overtook the other: g was enqueued after x had begun to ask, and x is not
+// the later grant.
+func inItsTurn(x, g *grant) bool {
+	return g.enqueued >= x.start && x.earliest <= g.end && x.token <= g.token
 }
 
 func (s *Sweep) judgeOvertaking(x, y *grant) {
@@ -27,6 +37,7 @@ func (s *Sweep) judgeOvertaking(x, y *grant) {
 		if waiter.enqueued == 0 || waiter.enqueued >= first.start || !later(waiter, first, s.tokens) {
 			continue
 		}
+		pin(first, waiter)
 		s.putOff(waiter.start, func() {
 			if s.disturbed(waiter.client, waiter.start, waiter.end, anyFault) {
 				return

@@ -30,7 +30,7 @@ func (s *Sweep) Finish(truncated bool) Verdict {
 		}
 	})
 	s.stats.AcquireP50, s.stats.AcquireP99 = s.latency.quantile(0.50), s.latency.quantile(0.99)
-	s.stats.Faults = s.faultStats
+	s.stats.Faults, s.stats.Bites = s.faultStats, s.biteCount
 	v := Verdict{Truncated: s.cut, Reasons: s.reasons()}
 	general := len(v.Reasons) > 0
 	for p := range propertyCount {

@@ -1,6 +1,10 @@
 package checker
 
-import "github.com/lockchaos/lockchaos/history"
+import (
+	"slices"
+
+	"github.com/lockchaos/lockchaos/history"
+)
 
 // keyState is what the judge remembers of one lock key.
 //
@@ -60,31 +64,43 @@ type pastEntry struct {
 }
 
 func (p *past) push(g *grant) {
-	prev := p.gone
-	if n := len(p.entries); n > p.head {
-		prev = p.entries[n-1]
+	n := len(p.entries)
+	prev := &p.gone
+	if n > p.head {
+		prev = &p.entries[n-1]
 	}
-	entry := pastEntry{g: g, bound: max(prev.bound, g.bound()), end: max(prev.end, g.end), top: prev.top, twin: prev.twin}
+	bound, end, top, twin := max(prev.bound, g.bound()), max(prev.end, g.end), prev.top, prev.twin
 	switch {
 	case g.token == 0:
-	case prev.top == nil || g.token > prev.top.token:
-		entry.top, entry.twin = g, nil
-	case g.token == prev.top.token && g.client != prev.top.client:
-		entry.twin = g
+	case top == nil || g.token > top.token:
+		top, twin = g, nil
+	case g.token == top.token && g.client != top.client:
+		twin = g
 	}
-	p.entries = append(p.entries, entry)
+	if n == cap(p.entries) {
+		p.entries = slices.Grow(p.entries, 1)
+	}
+	p.entries = p.entries[:n+1]
+	// In place, field by field: an entry that is put together elsewhere and copied costs more than the comparison of two grants.
+	entry := &p.entries[n]
+	entry.g, entry.bound, entry.end, entry.top, entry.twin = g, bound, end, top, twin
 }
 
-// prune forgets, oldest first, the grants whose bound lies before need; it returns them one at a time, nil at the end.
-func (p *past) prune(need int64) *grant {
-	if p.head == len(p.entries) || p.entries[p.head].g.bound() >= need {
+// pop takes the oldest grant out of the queue if its bound lies before need, else it returns nil. The entry is good until the next push.
+func (p *past) pop(need int64) *pastEntry {
+	if p.head == len(p.entries) {
 		return nil
 	}
-	p.gone = p.entries[p.head]
-	g := p.gone.g
-	p.gone.g = nil
-	p.entries[p.head] = pastEntry{}
+	entry := &p.entries[p.head]
+	if entry.g.bound() >= need {
+		return nil
+	}
 	p.head++
+	return entry
+}
+
+// tidy gives back the room of what has left the queue.
+func (p *past) tidy() {
 	if p.head == len(p.entries) {
 		p.entries, p.head = p.entries[:0], 0
 	} else if p.head > 32 && 2*p.head > len(p.entries) {
@@ -92,7 +108,6 @@ func (p *past) prune(need int64) *grant {
 		clear(p.entries[n:])
 		p.entries, p.head = p.entries[:n], 0
 	}
-	return g
 }
 
 // live is the queue's content, oldest first.
@@ -155,19 +170,19 @@ func (s *Sweep) prune(k *keyState) {
 	if k.past.head == len(k.past.entries) {
 		return
 	}
+	// Mostly the oldest waiter, or the oldest of the open holds, needs the oldest of the past: the others need not be looked at.
+	if bound := k.past.entries[k.past.head].g.bound(); k.waitHead != nil && k.waitHead.inv <= bound || len(k.open) > 0 && k.open[0].begin <= bound {
+		return
+	}
 	need := s.need(k)
-	for g := k.past.prune(need); g != nil; g = k.past.prune(need) {
-		s.forget(g)
+	gone := &k.past.gone
+	for entry := k.past.pop(need); entry != nil; entry = k.past.pop(need) {
+		gone.bound, gone.end = entry.bound, entry.end
+		s.keep(&gone.top, entry.top)
+		s.keep(&gone.twin, entry.twin)
+		s.forget(entry.g)
 	}
-}
-
-// forget drops a grant from the tables. Findings that still point to it keep it alive by themselves.
-func (s *Sweep) forget(g *grant) {
-	s.grants.del(g.id)
-	for _, id := range g.nested {
-		s.grants.del(id)
-	}
-	s.live--
+	k.past.tidy()
 }
 
 // shut closes a grant: its client is done with it at t.

@@ -21,6 +21,7 @@ func (s *Sweep) judgeBase(k *keyState, w writer, o *op) {
 	g := w.g
 	g.corrupt, g.corruptByToken = true, true
 	base, baseOp := o.base, o.baseOp
+	pin(g, other.g)
 	s.putOff(min(g.earliest, other.g.earliest), func() {
 		j := judgement{violated: true, severity: Corrupting}
 		a, b := inOrder(g, other.g, s.tokens)

@@ -24,6 +24,7 @@ func (s *Sweep) judgeHolds(g *grant) {
 // judgePair has two grants of an exclusive lock decided if they can conflict at all.
 func (s *Sweep) judgePair(x, y *grant) {
 	if s.mayConflict(x, y) {
+		pin(x, y)
 		s.putOff(min(x.earliest, y.earliest), func() { s.decidePair(x, y) })
 	}
 }

@@ -2,37 +2,22 @@ package checker
 
 import "github.com/lockchaos/lockchaos/history"
 
-// newOp takes a record for an invocation from the free list.
-func (s *Sweep) newOp(e *history.Event) *op {
-	var o *op
-	if n := len(s.spare); n > 0 {
-		o = s.spare[n-1]
-		s.spare = s.spare[:n-1]
-		*o = op{}
-	} else {
-		block := make([]op, 32)
-		for i := range block[1:] {
-			s.spare = append(s.spare, &block[i+1])
-		}
-		o = &block[0]
-	}
-	o.id, o.inv, o.kind, o.key, o.client, o.process = e.Op, e.Time, e.Kind, e.Key, e.Client, e.Process
-	o.base, o.reaches = noBase, true
-	return o
-}
-
 // invoke opens an op.
 func (s *Sweep) invoke(e *history.Event) {
 	s.stats.Ops++
 	k := s.key(e.Key)
 	c := s.client(e.Client)
-	if e.Op <= 0 || k == nil || c == nil || s.ops.get(e.Op) != nil {
+	if e.Op <= 0 || k == nil || c == nil {
 		s.malformed++
 		return
 	}
 	o := s.newOp(e)
+	if !s.ops.put(o.id, o) {
+		s.malformed++
+		s.spareOps = append(s.spareOps, o)
+		return
+	}
 	c.latest = max(c.latest, e.Process)
-	s.ops.put(o.id, o)
 	switch e.Kind {
 	case history.Acquire:
 		if !s.reentrant {
@@ -90,7 +75,8 @@ func (s *Sweep) complete(e *history.Event) {
 	} else {
 		o.start = stamp(e.Start, o.inv)
 	}
-	if c := s.client(o.client); o.start != 0 {
+	if o.start != 0 {
+		c := &s.clients[o.client]
 		c.alive = max(c.alive, stamp(e.End, e.Time))
 	}
 	switch o.kind {
@@ -189,16 +175,6 @@ func (s *Sweep) finishOp(o *op) {
 		g.open--
 		s.settle(g)
 	}
-}
-
-// free forgets an op.
-func (s *Sweep) free(o *op) {
-	s.ops.del(o.id)
-	if o.pinned {
-		return
-	}
-	o.grant = nil
-	s.spare = append(s.spare, o)
 }
 
 // withdrawAll withdraws all promises to a client that begins to close.

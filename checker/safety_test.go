@@ -109,6 +109,8 @@ func TestDeadGrant(t *testing.T) {
 		{"a waiter, whose attempt was late", DeadGrant, plainLock(), "A acquire [0,901] attempt=900" + probeText, Pass, 0, "", ""},
 		{"a waiter that does not tell of its attempts", DeadGrant, plainLock(), "A acquire [0,901]" + probeText, Pass, 0, "", ""},
 		{"the client was stopped before it returned", DeadGrant, plainLock(), "pause A [2,599]\nA acquire [0,601] attempt=0" + probeText, Pass, 0, "", ""},
+		{"the reply was late on its way", DeadGrant, plainLock(), "delay A [2,599]\nA acquire [0,601] attempt=0" + probeText, Violated, 1, "", "which was neither stopped nor skewed"},
+		{"the reply was late, and then the client was stopped", DeadGrant, plainLock(), "delay A [2,500]\npause A [510,599]\nA acquire [0,601] attempt=0" + probeText, Pass, 0, "", ""},
 		{"the machine stalled the client", DeadGrant, plainLock(), "stall A [2,599]\nA acquire [0,601] attempt=0" + probeText, Inconclusive, 0, "", "a stall of this machine alone explains"},
 		{"a stall just long enough, its ends uncertain", DeadGrant, plainLock(), "stall A [2,72]\nA acquire [0,700] attempt=0" + probeText, Inconclusive, 0, "", "stall"},
 		{"stalls too short to explain it", DeadGrant, plainLock(), "stall A [100,175]\nA acquire [0,901] attempt=0" + probeText, Violated, 1, "", "too short to explain it"},

@@ -18,7 +18,7 @@ import (
 //	A write   [10,] @12                it never completed; the store applied it at 12
 //	A read    [10,11]                  a read sees the version that the ledger has at the middle of its interval
 //	A lost    [600]                    a lost-event        A exit [800]     its process is gone by 800
-//	pause A   [2,700]                  an injected fault on A; stall: an uninjected one; service: of the lock service; +bite, +miss
+//	pause A   [2,700]                  an injected fault on A; delay: on its links; stall: an uninjected one; service: of the lock service; +bite, +miss
 //	mark probe [900]                   a phase
 //
 //	S requests [5] n=120               the service has handled so many requests
@@ -261,7 +261,7 @@ func (s script) events(l *line, store *ledger) []timed {
 	switch {
 	case l.client == "mark":
 		return []timed{{history.Event{Type: history.Mark, Text: l.verb, Time: at(l.inv)}, 1}}
-	case l.client == "pause" || l.client == "stall" || l.client == "kill" || l.client == "service":
+	case slices.Contains([]string{"pause", "stall", "kill", "service", "delay"}, l.client):
 		return faultEvents(l)
 	case l.verb == "lost":
 		return []timed{{history.Event{Type: history.Lost, Grant: l.grant, Client: clientNumber(l.client), Time: at(l.inv), Start: at(l.inv)}, 1}}
@@ -310,7 +310,7 @@ func (s script) events(l *line, store *ledger) []timed {
 }
 
 func faultEvents(l *line) []timed {
-	f := history.FaultInfo{ID: int(l.op), Kind: l.client, Phase: "begin", Injected: l.client != "stall", Service: l.client == "service"}
+	f := history.FaultInfo{ID: int(l.op), Kind: l.client, Phase: "begin", Injected: l.client != "stall", Links: l.client == "delay", Service: l.client == "service"}
 	if l.client != "service" {
 		f.Clients = []int32{clientNumber(l.verb)}
 	}

@@ -18,6 +18,7 @@ func (s *Sweep) judgeCrowd(g *grant) {
 		}
 		if others := s.beside(b, near); len(others) >= s.permits || s.promisedBeside(b, near) != nil {
 			b.crowded = true
+			pin(near...)
 			s.putOff(b.earliest, func() { s.decideCrowd(b, near) })
 		}
 	}

@@ -56,6 +56,7 @@ func (s *Sweep) judgePatience(k *keyState, o *op, end int64) {
 		return
 	}
 	id, client, start := o.id, o.client, o.start
+	pin(first, last)
 	s.putOff(start, func() {
 		if s.disturbed(client, start, end, anyFault) {
 			return

@@ -47,6 +47,7 @@ func (s *Sweep) noteLate(o *op, e *history.Event) {
 	if len(k.late) >= keptLate {
 		k.late = append(k.late[:0], k.late[keptLate/2:]...)
 	}
+	pin(g)
 	k.late = append(k.late, lateRelease{g: g, op: o.id, start: o.start})
 }
 

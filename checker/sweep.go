@@ -45,10 +45,12 @@ type Sweep struct {
 	now    int64
 	phase  string
 	ops    table[op]
-	spare  []*op
 	grants table[grant]
 	live   int
 	keys   []*keyState
+
+	spareOps    []*op
+	spareGrants []*grant
 
 	clients     []clientState
 	service     []span // faults that touched the lock service
@@ -95,7 +97,8 @@ func New(header history.Header, keys []string, o Options) *Sweep {
 	if o.Keep == 0 {
 		o.Keep = 100
 	}
-	s := &Sweep{header: header, names: keys, opts: o, nextDue: math.MaxInt64}
+	s := &Sweep{header: header, names: keys, opts: o, nextDue: math.MaxInt64, faultStats: plannedFaults(header.Faults),
+		ops: newTable[op](), grants: newTable[grant]()}
 	s.permits = header.Claims.Permits
 	s.exclusive, s.unlocked = s.permits == 1, s.permits <= 0
 	s.tokens = s.exclusive && header.Claims.Token == "fencing"

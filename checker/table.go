@@ -7,90 +7,97 @@ import "math/bits"
 //
 // Keys are positive; 0 marks an empty slot.
 type table[T any] struct {
-	keys  []int64
-	vals  []*T
+	slots []slot[T] // a power of two of them, at least half of them empty
 	n     int
 	shift uint
 }
 
+type slot[T any] struct {
+	key int64
+	val *T
+}
+
 const tableMin = 64
 
-// slot is where a key would like to be: Fibonacci hashing, so that op numbers with a stride do not pile up.
-func (t *table[T]) slot(key int64) int {
-	return int(uint64(key) * 0x9E3779B97F4A7C15 >> t.shift)
+func newTable[T any]() table[T] { return sizedTable[T](tableMin) }
+
+func sizedTable[T any](size int) table[T] {
+	return table[T]{slots: make([]slot[T], size), shift: uint(64 - bits.TrailingZeros(uint(size)))}
+}
+
+// home is where a key would like to be. Op numbers mostly count up, so neighbours get every other slot: they do not meet, and there is a gap behind
+// each, at which del stops. What lies further apart is spread by Fibonacci hashing, so that op numbers with a stride do not pile up.
+func (t *table[T]) home(key int64) int {
+	k := uint64(key)
+	return int(2*k+(k>>10*0x9E3779B97F4A7C15)>>t.shift) & (len(t.slots) - 1)
 }
 
 // get returns the record of the key, or nil.
 func (t *table[T]) get(key int64) *T {
-	if t.n == 0 || key == 0 {
-		return nil
-	}
-	mask := len(t.keys) - 1
-	for i := t.slot(key); ; i = (i + 1) & mask {
-		switch t.keys[i] {
-		case key:
-			return t.vals[i]
-		case 0:
-			return nil
+	mask := len(t.slots) - 1
+	for i := t.home(key); ; i++ {
+		s := &t.slots[i&mask]
+		if s.key == key || s.key == 0 {
+			return s.val // of an empty slot, nil
 		}
 	}
 }
 
-// put adds a key that is not in the table.
-func (t *table[T]) put(key int64, val *T) {
-	if 2*t.n >= len(t.keys) {
+// put adds a key, and tells whether it was not in the table before.
+func (t *table[T]) put(key int64, val *T) bool {
+	if 2*t.n >= len(t.slots) {
 		t.grow()
 	}
-	mask := len(t.keys) - 1
-	i := t.slot(key)
-	for t.keys[i] != 0 {
-		i = (i + 1) & mask
+	mask := len(t.slots) - 1
+	for i := t.home(key); ; i++ {
+		s := &t.slots[i&mask]
+		switch s.key {
+		case key:
+			return false
+		case 0:
+			s.key, s.val = key, val
+			t.n++
+			return true
+		}
 	}
-	t.keys[i], t.vals[i] = key, val
-	t.n++
 }
 
 // del removes a key if it is there, and closes the gap, so that no tombstones gather over a long history.
 func (t *table[T]) del(key int64) {
-	if t.n == 0 || key == 0 {
-		return
-	}
-	mask := len(t.keys) - 1
-	i := t.slot(key)
-	for t.keys[i] != key {
-		if t.keys[i] == 0 {
+	mask := len(t.slots) - 1
+	i := t.home(key)
+	for t.slots[i].key != key {
+		if t.slots[i].key == 0 {
 			return
 		}
 		i = (i + 1) & mask
 	}
 	t.n--
-	for j := (i + 1) & mask; t.keys[j] != 0; j = (j + 1) & mask {
+	for j := (i + 1) & mask; t.slots[j].key != 0; j = (j + 1) & mask {
 		// The entry at j may move into the gap only if the gap lies between its own slot and j.
-		if home := t.slot(t.keys[j]); (j-home)&mask >= (j-i)&mask {
-			t.keys[i], t.vals[i] = t.keys[j], t.vals[j]
+		if home := t.home(t.slots[j].key); (j-home)&mask >= (j-i)&mask {
+			t.slots[i] = t.slots[j]
 			i = j
 		}
 	}
-	t.keys[i], t.vals[i] = 0, nil
+	t.slots[i] = slot[T]{}
 }
 
 // each calls f for every record, in no particular order: use it only for what does not depend on order.
 func (t *table[T]) each(f func(*T)) {
-	for i, key := range t.keys {
-		if key != 0 {
-			f(t.vals[i])
+	for i := range t.slots {
+		if t.slots[i].key != 0 {
+			f(t.slots[i].val)
 		}
 	}
 }
 
 func (t *table[T]) grow() {
-	old := *t
-	size := max(tableMin, 2*len(old.keys))
-	t.keys, t.vals, t.n = make([]int64, size), make([]*T, size), 0
-	t.shift = uint(64 - bits.TrailingZeros(uint(size)))
-	for i, key := range old.keys {
-		if key != 0 {
-			t.put(key, old.vals[i])
+	old := t.slots
+	*t = sizedTable[T](2 * len(old))
+	for i := range old {
+		if old[i].key != 0 {
+			t.put(old[i].key, old[i].val)
 		}
 	}
 }

@@ -10,7 +10,9 @@ func (s *Sweep) orderTokens(k *keyState, g *grant) {
 	}
 	s.tokensSeen = true
 	for _, x := range k.open {
-		s.compareTokens(x, g)
+		if x.token >= g.token || max(x.earliest, x.end) > g.end { // else it came first, and has the smaller token
+			s.compareTokens(x, g)
+		}
 	}
 	entries := k.past.live()
 	older := &k.past.gone
@@ -55,6 +57,7 @@ func (s *Sweep) compareOrdered(small, great *grant) {
 	if great.end < small.end {
 		s.hastenBegin(small, great.end)
 		if small.client != great.client && !small.tokenOrderBroken {
+			pin(small, great)
 			s.putOff(small.earliest, func() {
 				if !s.disturbed(small.client, small.earliest, small.end, anyFault) && !s.uncertainPromises(small, great) {
 					s.tokenViolation(great, small, "overtaken")

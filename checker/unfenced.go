@@ -108,7 +108,7 @@ func (s *Sweep) accepted(k *keyState, g *grant, o *op, e *history.Event) {
 		s.written(k, w, o)
 	case s.unlocked:
 		s.judgeBase(k, w, o)
-		k.ledger.next(w)
+		s.wroteLast(&k.ledger, w)
 	}
 }
 
@@ -126,21 +126,21 @@ func (s *Sweep) written(k *keyState, w writer, o *op) {
 	}
 	s.judgeBase(k, w, o)
 	f.wrote = true
-	l.next(w)
+	s.wroteLast(l, w)
 	if l.latest.g == nil || g.earliest >= l.latest.g.earliest {
-		l.latest = w
+		s.keepWriter(&l.latest, w)
 	}
 	if g.token != 0 && (l.highest.g == nil || g.token >= l.highest.g.token) {
-		l.highest = w
+		s.keepWriter(&l.highest, w)
 	}
 }
 
-// next notes the write that came last.
-func (l *ledgerState) next(w writer) {
+// wroteLast notes the write that came last.
+func (s *Sweep) wroteLast(l *ledgerState, w writer) {
 	if l.run.g != w.g {
-		l.before = l.run
+		s.keepWriter(&l.before, l.run)
 	}
-	l.run = w
+	s.keepWriter(&l.run, w)
 }
 
 // standsBefore returns the write that ought not to stand before one of g, as time alone has it, or as the tokens do. Where a hold goes on
@@ -164,13 +164,16 @@ func (s *Sweep) unfenced(k *keyState, w, plain, trusting writer, o *op) {
 	oldest := w.g.earliest
 	if plain.g != nil {
 		w.g.corrupt, oldest = true, min(oldest, plain.g.earliest)
+		pin(plain.g)
 	}
 	if trusting.g != nil {
 		w.g.corruptByToken, oldest = true, min(oldest, trusting.g.earliest)
+		pin(trusting.g)
 	}
 	if o != nil {
 		o.pinned = true
 	}
+	pin(w.g)
 	s.putOff(oldest, func() {
 		p, t := s.unfencedJudgement(w, plain, o), s.unfencedJudgement(w, trusting, o)
 		s.record(unfencedWrite, k, p, t, func(j judgement) *Violation {

@@ -127,6 +127,8 @@ type Stats struct {
 	// Stale counts accepted writes that violate unfenced-write.
 	Stale  int64        `json:"stale"`
 	Faults []FaultStats `json:"faults,omitempty"`
+	// Bites counts the injected faults that took effect on what they were aimed at (see history.Needs).
+	Bites int `json:"bites,omitempty"`
 	// AcquireP50 and AcquireP99 are quantiles of successful acquires, by the worker's stamps.
 	AcquireP50 time.Duration `json:"acquire_p50_ns"`
 	AcquireP99 time.Duration `json:"acquire_p99_ns"`
@@ -136,14 +138,22 @@ type Stats struct {
 	OpenMax int `json:"open_max"`
 }
 
-// FaultStats says of one kind of fault how often it was injected and what it met.
+// FaultStats says of one planned fault, or of one kind that nobody planned, how often it was injected and what it met.
 type FaultStats struct {
-	Kind      string `json:"kind"`
-	When      string `json:"when,omitempty"`
-	Injected  bool   `json:"injected"`
-	Begun     int    `json:"begun"`
-	Bit       int    `json:"bit"`
-	MetHolder int    `json:"met_holder"`
+	// Plan is which of the planned faults it is, from 1 (history.Header.Faults), Planned the plan's words for its place in time; 0 and "": nobody
+	// planned it, or the history does not tell.
+	Plan     int    `json:"plan,omitempty"`
+	Planned  string `json:"planned,omitempty"`
+	Kind     string `json:"kind"`
+	Target   string `json:"target,omitempty"`
+	When     string `json:"when,omitempty"`
+	Injected bool   `json:"injected"`
+	// Begun counts how often it was injected, Bit how often that is proven, MetHolder how often it then met a holder.
+	Begun     int `json:"begun"`
+	Bit       int `json:"bit"`
+	MetHolder int `json:"met_holder"`
+	// Evidence is the proof of the first that took effect.
+	Evidence string `json:"evidence,omitempty"`
 	// Shortest and Longest are the measured effects.
 	Shortest time.Duration `json:"shortest_ns"`
 	Longest  time.Duration `json:"longest_ns"`

@@ -113,8 +113,28 @@ type Config struct {
 	Client int
 	// Seed seeds whatever the lock draws at random (retry jitter), so that a plan repeats.
 	Seed uint64
+	// Renewals is passed before each renewal that the lock makes by itself, if its Kind says that it Renews.
+	Renewals *Gate
+	// Opened, if set, is told of each session that the lock opens at its service, as soon as it is granted, so that a fault can end it there. It may
+	// be told of one again, comes from any goroutine, and does not wait. A lock whose sessions the service knows by the client's address need not tell.
+	Opened func(Session)
 	// Adapter is the program that is the lock; nil: it is none.
 	Adapter *Adapter
+}
+
+// Session is what a service knows a client's session by.
+type Session struct {
+	// ID is the number of etcd's lease, or of ZooKeeper's session.
+	ID int64
+	// Password is what ZooKeeper asks of whoever takes a session up again; none elsewhere.
+	Password []byte
+}
+
+// Open tells of a session, if anybody wants to know.
+func (c Config) Open(s Session) {
+	if c.Opened != nil {
+		c.Opened(s)
+	}
 }
 
 // Adapter is a lock that is a program of the user's own.
@@ -144,6 +164,10 @@ type Kind struct {
 	// Writes is how an application that relies on this lock writes to the store: "" as it is, "if-version" only if nobody wrote since it read,
 	// "add" by adding to what is there, "guarded" only while the lock's key is its grant's (see Guarder).
 	Writes string
+	// OnWire returns the text by which the request that asks for a key can be told from others in its packets; nil: the key itself.
+	OnWire func(key string) string
+	// Renews: the lock renews its grants, or its session, by itself in the background, and each renewal passes Config.Renewals.
+	Renews bool
 	// Control names the property that must catch this lock, which is then broken on purpose; empty for an honest one.
 	Control string
 	// Open connects a client.

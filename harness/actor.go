@@ -55,6 +55,7 @@ func (a *actor) repeat(ctx context.Context, round func(context.Context, *actor) 
 
 // under acquires the key, works under the grant and gives it back. It tells whether the key was granted.
 func (a *actor) under(ctx context.Context, key string, timeout time.Duration, work func(h *hold) error) (granted bool, err error) {
+	defer a.director.roundOver(a.number)
 	answered := a.director.acquiring(ctx, a.number)
 	id, r, err := a.do(ctx, op{kind: history.Acquire, key: key, timeout: timeout, invoked: a.acquires})
 	if struck := answered(); err == nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -18,7 +19,8 @@ type client struct {
 	process atomic.Int32 // the incarnation; new after an indefinite op, and read by events too
 	host    string
 	in      io.Writer
-	line    []byte // of the last command; its memory is used again
+	sending sync.Mutex // a fault may have something to send, too
+	line    []byte     // of the last command; its memory is used again
 	replies chan reply
 	// gone is closed when the worker can answer no more; why tells the reason.
 	gone chan struct{}
@@ -30,6 +32,8 @@ type client struct {
 	event func(reply) // called for lost-events and stalls, on the reader's goroutine
 	// extra is how much longer than the op's own timeout the harness waits: pauses are on top of it.
 	extra time.Duration
+	// holdUps are the faults that hold an activity of the worker up.
+	holdUps holdUps
 }
 
 // numbers gives out the numbers of ops, incarnations and faults, over all clients, and counts what progress shows.
@@ -64,6 +68,8 @@ func (c *client) listen(out io.Reader, died func() error) {
 
 // send writes a command without waiting.
 func (c *client) send(cmd command) error {
+	c.sending.Lock()
+	defer c.sending.Unlock()
 	line, err := cmd.appendLine(c.line[:0])
 	if err != nil {
 		return err

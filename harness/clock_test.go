@@ -40,6 +40,15 @@ func TestWallClockOfARedisEndsLeases(t *testing.T) {
 		if !f.Service || len(f.Clients) != 0 {
 			t.Errorf("whom it touched: %+v", f)
 		}
+		for i, c := range f.Clocks {
+			wrong := c.Step != "before" && c.Step != "healed"
+			if c.Host != "redis-1" || c.At <= 0 || i > 0 && f.Clocks[i-1].At > c.At && c.Step != "" || (c.Wall > int64(time.Minute)) != wrong {
+				t.Errorf("reading %d of fault %d: %+v", i, f.ID, c)
+			}
+		}
+		if len(f.Clocks) < 4 {
+			t.Errorf("%d readings of fault %d", len(f.Clocks), f.ID)
+		}
 	}
 	v := inOrder(t, h)
 	for _, r := range v.Properties {

@@ -124,6 +124,8 @@ func (r *reply) appendLine(buf []byte) []byte {
 	f.number("grant", r.Grant)
 	f.number("from", r.From)
 	f.number("to", r.To)
+	f.number("session", r.Session)
+	f.word("password", r.Password)
 	return f.line()
 }
 
@@ -189,6 +191,8 @@ func (r *reply) parse(line []byte) error {
 			r.Event = l.StringIntern()
 		case "key":
 			r.Key = l.StringIntern()
+		case "password":
+			r.Password = l.String()
 		case "valid_for":
 			v := l.Int64()
 			r.ValidFor = &v
@@ -232,6 +236,8 @@ func (r *reply) numberOf(name string) *int64 {
 		return &r.From
 	case "to":
 		return &r.To
+	case "session":
+		return &r.Session
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 func TestCodecAgreesWithEncodingJSON(t *testing.T) {
 	ops := rapid.SampledFrom([]string{"acquire", "read", "close", ""})
 	results := rapid.SampledFrom([]string{resultOK, resultFail, resultInfo, ""})
-	events := rapid.SampledFrom([]string{eventLost, eventStall, ""})
+	events := rapid.SampledFrom([]string{eventLost, eventStall, eventSession, ""})
 	rapid.Check(t, func(t *rapid.T) {
 		n := func(name string) int64 { return rapid.Int64().Draw(t, name) }
 		b := func(name string) bool { return rapid.Bool().Draw(t, name) }
@@ -35,7 +35,8 @@ func TestCodecAgreesWithEncodingJSON(t *testing.T) {
 		r := reply{ID: n("id"), Result: results.Draw(t, "result"), Error: rapid.String().Draw(t, "error"), Start: n("start"), End: n("end"),
 			Token: n("token"), Attempt: n("attempt"), First: n("first"), Enqueued: n("enqueued"), Version: n("version"), Replaced: n("replaced"),
 			Value: n("value"), Seq: n("seq"), Declined: b("declined"), Refused: b("refused"), NotHeld: b("not held"), Busy: b("busy"),
-			Event: events.Draw(t, "event"), Key: rapid.String().Draw(t, "key"), Grant: n("grant"), From: n("from"), To: n("to")}
+			Event: events.Draw(t, "event"), Key: rapid.String().Draw(t, "key"), Grant: n("grant"), From: n("from"), To: n("to"),
+			Session: n("session"), Password: rapid.StringMatching("[0-9a-f]*").Draw(t, "password")}
 		if b("valid") {
 			v := n("valid for")
 			r.ValidFor = &v

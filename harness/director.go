@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"net/netip"
 	"slices"
 	"sync"
 	"time"
@@ -28,10 +29,19 @@ type director struct {
 	nodes []nemesis.Place // of the lock service
 	net   *nemesis.Net
 	ttl   time.Duration
+	// service is the lock service, for faults that ask who is its primary.
+	service nemesis.Replicated
+	stop    <-chan struct{} // closed when the workload's time is over; run sets it
+	// expire ends the sessions of the client that is at the address.
+	expire func(ctx context.Context, client int32, at netip.Addr) (ended []string, err error)
+	// leader names the node that leads the lock service now.
+	leader func(ctx context.Context) (node string, err error)
+	traps  *traps
 
 	mu      sync.Mutex
 	faults  []*aimed
 	procs   map[int32]*hosts.Process // the workers, by client number
+	apps    map[int32]*client        // the same, as far as they are held up from inside
 	holding map[int32][]int64        // client → its grants, the oldest first
 	struck  map[int32]bool           // clients that a fault has in its grip: it lets no other near
 	killed  map[int32]time.Duration  // clients that were killed and not yet replaced → how long they are to stay away
@@ -45,6 +55,7 @@ var errKilled = errors.New("the client was killed by a fault")
 // aimed is one fault of the plan. It is armed, then taken by a step, then in effect, then waiting to be armed again.
 type aimed struct {
 	plan  scenarios.Fault
+	place int // in the plan, from 1
 	spec  nemesis.Spec
 	aim   nemesis.Aim // that of spec
 	rng   *rand.Rand
@@ -56,16 +67,17 @@ type aimed struct {
 }
 
 func newDirector(rec *history.Recorder, plan scenarios.Plan, procs map[int32]*hosts.Process, nodes []nemesis.Place, net *nemesis.Net,
-	ids *numbers) (*director, error) {
+	ids *numbers, traits ...nemesis.Trait) (*director, error) {
 	d := &director{rec: rec, procs: procs, nodes: nodes, net: net, ttl: plan.Scenario.TTL.Std(), ids: ids,
 		holding: map[int32][]int64{}, struck: map[int32]bool{}, killed: map[int32]time.Duration{}}
 	for i, f := range plan.Scenario.Faults {
 		spec := FaultSpec(f)
-		if err := nemesis.Check(spec, d.nodeNames()); err != nil {
+		if err := nemesis.Check(spec, d.nodeNames(), traits...); err != nil {
 			return nil, fmt.Errorf("fault %d of %s: %w", i, plan.Scenario.Name, err)
 		}
-		d.faults = append(d.faults, &aimed{plan: f, spec: spec, aim: spec.Aim, rng: plan.Stream(fmt.Sprintf("fault %d", i)), over: make(chan error, 1)})
+		d.faults = append(d.faults, &aimed{plan: f, place: i + 1, spec: spec, aim: spec.Aim, rng: plan.Stream(fmt.Sprintf("fault %d", i)), over: make(chan error, 1)})
 	}
+	d.traps = newTraps(d.faults)
 	return d, nil
 }
 
@@ -80,6 +92,7 @@ func (d *director) nodeNames() (names []string) {
 // that could not be injected or proven: such a run is never a pass.
 func (d *director) run(ctx context.Context, stop <-chan struct{}) (err error) {
 	defer func() { err = errors.Join(err, d.net.Close()) }() // heals nothing any more, but takes the filters away
+	d.stop = stop
 	var all errgroup.Group
 	for _, f := range d.faults {
 		all.Go(func() error { return d.cycle(ctx, stop, f) })
@@ -202,6 +215,10 @@ func (d *director) acquiring(ctx context.Context, client int32) (answered func()
 	hit := d.taken(nemesis.Step{Moment: nemesis.Acquiring, Client: client})
 	if hit == nil {
 		return func() error { return nil }
+	}
+	if hit.spec.Waits() { // for the acquire that is about to be sent
+		struck := d.strike(ctx, hit, client, 0)
+		return func() error { return struck }
 	}
 	came, struck := make(chan struct{}), make(chan error, 1)
 	delay := nemesis.Delay(hit.rng, d.ttl)

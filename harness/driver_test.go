@@ -16,8 +16,10 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/etcd"
 	"github.com/lockchaos/lockchaos/clients/noop"
+	"github.com/lockchaos/lockchaos/clients/postgres"
 	"github.com/lockchaos/lockchaos/clients/redis"
 	"github.com/lockchaos/lockchaos/clients/redlock"
+	"github.com/lockchaos/lockchaos/clients/zookeeper"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/monotime"
 )
@@ -98,7 +100,8 @@ func (d *driven) finish(t testing.TB) *history.History {
 }
 
 func workerVerb([]string) int {
-	if err := Work(context.Background(), os.Stdin, os.Stdout, []clients.Kind{noop.Noop, redis.Setnx, redis.SetnxFenced, redis.Fair, redlock.Redlock, etcd.Lease}); err != nil {
+	if err := Work(context.Background(), os.Stdin, os.Stdout, []clients.Kind{noop.Noop, redis.Setnx, redis.SetnxFenced, redis.Fair, redis.Watchdog, redis.Failover,
+		redlock.Redlock, etcd.Lease, zookeeper.Recipe, postgres.Advisory}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

@@ -39,10 +39,20 @@ const (
 	resultInfo = "info"
 )
 
-// The events that a worker tells of by itself.
+// The commands that are no ops: they hold an activity of the worker up for Timeout, and are answered by events.
 const (
-	eventLost  = "lost"
-	eventStall = "stall"
+	opHoldApplication = "hold-application"
+	opHoldRenewals    = "hold-renewals"
+)
+
+// The events that a worker tells of by itself. Those of a hold-up have its command's ID as Grant; that of the end has as Value what went on
+// or waited meanwhile (nemesis.HeldUp.Count).
+const (
+	eventLost       = "lost"
+	eventStall      = "stall"
+	eventHoldBegins = "hold-begins"
+	eventHoldEnds   = "hold-ends"
+	eventSession    = "session"
 )
 
 // reply is one line from a worker: the answer to the command of the same ID, or an event (ID 0). Stamps are of the
@@ -85,4 +95,7 @@ type reply struct {
 	Grant int64  `json:"grant,omitempty"`
 	From  int64  `json:"from,omitempty"`
 	To    int64  `json:"to,omitempty"`
+	// Session and Password (in hexadecimal), in a session-event: what the lock's service knows the client's newest session by.
+	Session  int64  `json:"session,omitempty"`
+	Password string `json:"password,omitempty"`
 }

@@ -12,6 +12,7 @@ func (a *actor) do(ctx context.Context, o op) (int64, reply, error) {
 	if a.dead() {
 		return 0, reply{}, errKilled
 	}
+	defer a.director.traps.asks(a.number, o)()
 	id, r, err := a.client.do(ctx, o)
 	if err != nil && ctx.Err() == nil && a.dead() {
 		err = errKilled
@@ -40,7 +41,7 @@ func (a *actor) alive(ctx context.Context, err error) error {
 		return err
 	}
 	a.workerProcess = fresh
-	a.director.replaced(a.number, fresh.proc)
+	a.director.replaced(a.number, fresh)
 	return nil
 }
 
@@ -64,6 +65,7 @@ func (r *run) replace(ctx context.Context, old *workerProcess, away func() bool)
 	if !away() {
 		return nil, context.Cause(ctx)
 	}
+	r.sessions.forget(old.number)
 	fresh, err := r.spawn(old.number, old.proc.Host())
 	if err != nil {
 		return nil, err

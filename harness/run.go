@@ -70,6 +70,7 @@ type run struct {
 	director  *director
 	recording atomic.Bool // rec and director are there: set once, before the first op
 	ledger    *ledger
+	sessions  sessions
 	ids       numbers
 	saysMu    sync.Mutex
 	says      *clients.Declaration // what the clients' lock said of itself, where it is an adapter

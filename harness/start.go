@@ -13,6 +13,7 @@ import (
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/monotime"
 	"github.com/lockchaos/lockchaos/nemesis"
+	"github.com/lockchaos/lockchaos/scenarios"
 	"github.com/lockchaos/lockchaos/store"
 	"golang.org/x/sync/errgroup"
 )
@@ -29,6 +30,9 @@ func (r *run) start(ctx context.Context, file io.Writer) (err error) {
 		if r.network, err = hosts.NewNetwork(hosts.DefaultPrefix); err != nil {
 			return err
 		}
+	}
+	if err := r.possible(); err != nil {
+		return err
 	}
 	if err := r.share(); err != nil {
 		return err
@@ -70,7 +74,8 @@ func (r *run) introduce() error {
 }
 
 func (r *run) startService(ctx context.Context) (err error) {
-	r.service, err = backends.Start(ctx, r.network, backends.Spec{Service: r.cfg.Lock.Service, Logs: r.cfg.Logs, Attached: r.attached(false)})
+	r.service, err = backends.Start(ctx, r.network, backends.Spec{Service: r.cfg.Lock.Service, Logs: r.cfg.Logs, Attached: r.attached(false),
+		Durable: durable(r.cfg.Plan)})
 	return err
 }
 
@@ -148,15 +153,26 @@ func (r *run) beginHistory(file io.Writer) (err error) {
 	}
 	var nodes, clients []nemesis.Place
 	for _, n := range r.service.Nodes {
-		nodes = append(nodes, nemesis.Place{Name: n.Name, Host: n.Host})
+		nodes = append(nodes, nemesis.Place{Name: n.Name, Host: n.Host, Server: n})
 	}
 	for _, w := range r.workers {
 		clients = append(clients, nemesis.Place{Name: w.host, Host: w.proc.Host()})
 	}
 	net := nemesis.NewNet(nodes, clients, nemesis.Place{Name: r.store.Host.Name, Host: r.store.Host})
-	r.director, err = newDirector(r.rec, r.cfg.Plan, procs, nodes, net, &r.ids)
-	r.recording.Store(err == nil)
-	return err
+	r.director, err = newDirector(r.rec, r.cfg.Plan, procs, nodes, net, &r.ids, Traits(r.cfg.Lock.Service)...)
+	if err != nil {
+		return err
+	}
+	r.director.service = r.service
+	r.director.traps.wire = r.cfg.Lock.OnWire
+	r.director.apps = map[int32]*client{}
+	for _, w := range r.workers {
+		r.director.apps[w.number] = w.client
+	}
+	r.director.expire = r.expire
+	r.director.leader = r.service.Leader
+	r.recording.Store(true)
+	return nil
 }
 
 // openAll connects the workload's clients. The fresh ones are connected when their time comes.
@@ -181,6 +197,7 @@ func (r *run) header() history.Header {
 		Store: history.Store{Engine: s.Store.EngineName(), Fenced: s.Store.Fenced(), FenceReads: s.Store.ReadsRaise(),
 			AcceptsEqual: s.Store.AcceptsEqual(), Guarded: s.Store.Guarded()},
 		Needs:    history.Needs(s.Needs),
+		Faults:   plannedFaults(s.Faults),
 		Versions: append(append([]history.Part{}, r.cfg.Versions...), history.Part{Name: "store", Version: r.store.Version}),
 		Ready:    int64(monotime.Since(r.began)),
 		Duration: int64(s.Duration), StandIns: append(r.service.StandIns(), r.store.StandIns()...),
@@ -192,4 +209,12 @@ func (r *run) header() history.Header {
 		h.Versions = append(h.Versions, history.Part{Name: r.service.Name, Version: r.service.Version})
 	}
 	return h
+}
+
+// plannedFaults are the faults of the plan, for the history's header.
+func plannedFaults(faults []scenarios.Fault) (all []history.PlannedFault) {
+	for _, f := range faults {
+		all = append(all, history.PlannedFault{Kind: f.Kind, Target: f.Target, When: f.When, Text: f.Schedule()})
+	}
+	return all
 }

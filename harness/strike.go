@@ -2,25 +2,32 @@ package harness
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/lockchaos/lockchaos/history"
-	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/nemesis"
 )
 
 // strike injects a fault that was taken, and records that: into a client that holds the grant (0: none), or, where the fault is aimed at
 // them, into nodes. A fault that lasts goes on when it returns. A client that was killed is told so by errKilled.
 func (d *director) strike(ctx context.Context, f *aimed, client int32, grant int64) error {
-	info := history.FaultInfo{ID: d.ids.nextFault(), Kind: f.plan.Kind, Phase: "begin", Target: f.plan.Target, When: f.plan.When, Injected: true}
+	info := history.FaultInfo{ID: d.ids.nextFault(), Plan: f.place, Kind: f.plan.Kind, Phase: "begin", Target: f.plan.Target, When: f.plan.When, Injected: true}
 	touched(&info, f.spec, client)
 	var err error
 	if f.plan.Kind == nemesis.KindKill {
 		err = d.kill(ctx, f, client, grant, info)
 	} else {
 		err = d.inject(ctx, f, client, grant, info)
+	}
+	if errors.Is(err, nemesis.ErrMissed) {
+		d.mu.Lock()
+		d.letGo(f, client)
+		d.mu.Unlock()
+		f.over <- nil // to be tried again, if there is time
+		return nil
 	}
 	if err != nil {
 		err = fmt.Errorf("fault %d: %w", info.ID, err)
@@ -38,17 +45,28 @@ func (d *director) strike(ctx context.Context, f *aimed, client int32, grant int
 
 // inject puts a fault that lasts into effect, records that, and has it healed after the planned time.
 func (d *director) inject(ctx context.Context, f *aimed, client int32, grant int64, info history.FaultInfo) error {
-	v, err := d.victims(f, client)
+	meant, err := d.answered(ctx, f)
+	if err != nil {
+		return err
+	}
+	v, err := d.victims(meant, client)
 	if err != nil {
 		return err
 	}
 	at := d.expectStalls(f, client)
-	in, err := d.effect(ctx, f, info.ID, v)
+	in, err := d.effect(ctx, meant, info.ID, client, v)
 	if err != nil {
 		return err
 	}
 	if v.client != nil {
 		info.Holding = d.stillHolding(client, grant)
+	}
+	if met, ok := in.(interface{ Met() int64 }); ok {
+		info.Holding = met.Met()
+	}
+	if trap, waits := in.(*nemesis.Trap); waits {
+		d.lay(ctx, f, trap, client, info)
+		return nil
 	}
 	d.begin(info, client, in.From())
 	go func() {
@@ -65,7 +83,7 @@ func (d *director) inject(ctx context.Context, f *aimed, client int32, grant int
 // expectStalls notes that from now on late heartbeats of the client are the fault's doing, if it is of that kind. It returns the place in
 // spans where the end is to be noted; -1: there is none.
 func (d *director) expectStalls(f *aimed, client int32) int {
-	if !f.aim.Target.Client() || f.spec.OnLinks() {
+	if !f.aim.Target.Client() || f.spec.OnLinks() || f.spec.Inside() {
 		return -1
 	}
 	d.mu.Lock()
@@ -87,6 +105,7 @@ func (d *director) heal(ctx context.Context, f *aimed, in nemesis.InEffect, clie
 	d.mu.Lock()
 	free()
 	d.mu.Unlock()
+	info.Clocks = d.readings(in)
 	d.end(info, client, effect, err == nil && effect.Bit && effect.Lasted() >= f.plan.For.Std())
 	if err != nil && whole {
 		return fmt.Errorf("fault %d: %w", info.ID, err)
@@ -145,11 +164,11 @@ func (d *director) death(client int32) (away time.Duration, dead bool) {
 }
 
 // replaced is told that a fresh process has taken the killed client's place.
-func (d *director) replaced(client int32, proc *hosts.Process) {
+func (d *director) replaced(client int32, fresh *workerProcess) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.killed, client)
-	d.procs[client] = proc
+	d.procs[client], d.apps[client] = fresh.proc, fresh.client
 }
 
 // settled waits until no fault has the client in its grip.

@@ -3,10 +3,12 @@ package harness
 import (
 	"bufio"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/lockchaos/lockchaos/adapter"
@@ -39,6 +41,12 @@ func Work(ctx context.Context, in io.Reader, out io.Writer, kinds []clients.Kind
 		if err := c.parse(lines.Bytes()); err != nil {
 			return fmt.Errorf("worker: command not understood: %w", err)
 		}
+		if c.Op == opHoldApplication || c.Op == opHoldRenewals {
+			if err := w.holdUp(ctx, c); err != nil {
+				return fmt.Errorf("worker: %s: %w", c.Op, err)
+			}
+			continue
+		}
 		r := w.carryOut(ctx, c)
 		r.ID = c.ID
 		if err := w.send(r); err != nil {
@@ -56,6 +64,9 @@ type worker struct {
 	// writes is how the lock wants the store to be written to (clients.Kind.Writes).
 	writes string
 	store  *store.Client
+	// renewals is where the lock's own renewals pass; beats counts the heartbeats.
+	renewals clients.Gate
+	beats    atomic.Int64
 
 	mu     sync.Mutex // guards what follows: lost-events come at any time
 	grants map[string]held
@@ -141,7 +152,7 @@ func (w *worker) begin(ctx context.Context, c command) reply {
 		}
 		w.writes = kind.Writes
 		w.lock, err = kind.Open(ctx, clients.Config{Nodes: w.open.Nodes, TTL: w.open.TTL, Client: int(w.open.Client), Seed: w.open.Seed,
-			Adapter: w.open.Adapter})
+			Renewals: &w.renewals, Opened: w.opened, Adapter: w.open.Adapter})
 		if err != nil {
 			return fmt.Errorf("open %s: %w", kind.Name, err)
 		}
@@ -216,6 +227,11 @@ func (w *worker) tell(loss clients.Loss, grant, at int64) {
 	_ = w.send(reply{Event: eventLost, Key: loss.Key, Grant: grant, Error: loss.Why, From: at}) // the next answer will fail as well
 }
 
+// opened passes on what the lock's service knows a session of ours by.
+func (w *worker) opened(s clients.Session) {
+	_ = w.send(reply{Event: eventSession, Session: s.ID, Password: hex.EncodeToString(s.Password)}) // the next answer will fail as well
+}
+
 // claim takes a new grant, whose acquire began at since, into the application's belief. If it has been lost meanwhile, that is told now.
 func (w *worker) claim(g clients.Grant, op, since int64) {
 	w.mu.Lock()
@@ -237,6 +253,7 @@ func (w *worker) beat(late time.Duration) {
 	defer tick.Stop()
 	last := monotime.Now()
 	for range tick.C {
+		w.beats.Add(1)
 		now := monotime.Now()
 		if gap := time.Duration(now - last); gap > period+late {
 			if w.send(reply{Event: eventStall, From: last, To: now}) != nil {

@@ -122,6 +122,10 @@ func (r *run) end(ctx context.Context, w *workerProcess) error {
 
 // workerEvent takes what a worker tells by itself. What comes before the history begins is of no interest: nothing is held yet.
 func (r *run) workerEvent(c *client, e reply) {
+	if e.Event == eventSession {
+		r.sessions.opened(c.number, e)
+		return
+	}
 	if !r.recording.Load() {
 		return
 	}
@@ -132,6 +136,8 @@ func (r *run) workerEvent(c *client, e reply) {
 			r.rec.Record(history.Event{Type: history.Lost, Client: c.number, Process: c.process.Load(), Key: key, Grant: e.Grant,
 				Start: r.rec.Relative(e.From), Text: e.Error})
 		}
+	case eventHoldBegins, eventHoldEnds:
+		c.holdUps.tell(e)
 	case eventStall:
 		r.director.stalled(c.number, r.rec.Relative(e.From), r.rec.Relative(e.To), time.Duration(r.stall()))
 	}

@@ -19,6 +19,8 @@ func calm(workload string, clients, keys int) scenarios.Plan {
 	p.Scenario.Workload.Kind, p.Scenario.Clients, p.Scenario.Keys = workload, clients, keys
 	p.Scenario.TTL, p.Scenario.Faults = scenarios.Duration(20*time.Second), nil
 	p.Scenario.Workload.AcquireTimeout = scenarios.Duration(30 * time.Second)
+	// Long enough away that another client, which asks again and again, is the next: else hand-overs are a matter of luck.
+	p.Scenario.Workload.Rest = scenarios.Range{Min: 2e7, Max: 4e7}
 	return p
 }
 

@@ -3,7 +3,9 @@ package history
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 )
@@ -160,7 +162,7 @@ func parseHeader(line []byte) (Header, []string, error) {
 	return w.Header, w.Keys, nil
 }
 
-// parseEvent reads one line. Key names are looked up in ids.
+// parseEvent reads one line, whatever JSON it is. Key names are looked up in ids.
 func parseEvent(line []byte, ids map[string]KeyID) (Event, error) {
 	var w wireEvent
 	if err := decodeStrict(line, &w); err != nil {
@@ -221,7 +223,9 @@ func check(e *Event, hasKey bool) error {
 func decodeStrict(line []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil {
+	if err := d.Decode(into); err == io.EOF {
+		return errors.New("an empty line") // not io.EOF: that is the end of the history
+	} else if err != nil {
 		return err
 	}
 	if d.More() {

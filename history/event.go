@@ -72,36 +72,18 @@ type KeyID int32
 // Times are nanoseconds since Header.Origin, on the machine's true monotonic clock. Time zero is before every event,
 // so a stamp of 0 means "not known".
 type Event struct {
+	// The fields that every event has and a judge looks at come first: they share a cache line.
+
 	// Time is the recorder's stamp: of an Invoke before it was sent, of a completion after it was received. On a Ledger
 	// event it is the store's stamp of its decision, so it is smaller than that of the line before.
 	Time int64
-	// Start and End are the worker's stamps around the library call, on completions. An Info that never
-	// reported has none.
-	Start, End int64
 	// Op pairs an invocation with its completion; it is unique in the history and positive.
 	Op int64
 	// Grant is the Op of the acquire under which this op is done. On an acquire it equals Op.
 	Grant int64
-	// Token is the fencing token of the grant (on OK acquires), or the token that the request carried (Read,
-	// Write, Ledger). 0: none.
-	Token int64
-	// Attempt (OK acquires) is the start of the attempt that succeeded; First the start of the first attempt that
-	// may have taken effect (on Info acquires too). Enqueued is when the service put the waiter into its queue. 0: not told.
-	Attempt, First, Enqueued int64
-	// ValidFor is how long the library said that the grant or the renewal is valid, in ns from the instant at which it said so; it may be
-	// negative. That instant lies between Attempt and End, and nobody knows where: a client may be stopped before it stamps End. So a judge
-	// counts from Attempt (without one, and on a renewal, from Start). HasValidFor tells whether the library said anything.
-	ValidFor    int64
-	HasValidFor bool
-	// Version is the version that a Read returned or a Write created; on the Invoke of a Write, 0. Versions of a key
-	// count 1, 2, 3 … in ledger order; 0 is the empty key.
-	Version int64
-	// Replaced is the version that an accepted Write replaced.
-	Replaced int64
-	// Value is what was read or is to be written, or what a Count counted.
-	Value int64
-	// Seq is the entry's place in the store's ledger, over all keys, from 1.
-	Seq int64
+	// Start and End are the worker's stamps around the library call, on completions. An Info that never
+	// reported has none.
+	Start, End int64
 
 	Type Type
 	Kind Kind
@@ -124,6 +106,30 @@ type Event struct {
 	// an indeterminate op.
 	Client, Process int32
 
+	// HasValidFor tells whether the library said how long the grant is valid: see ValidFor.
+	HasValidFor bool
+
+	// Token is the fencing token of the grant (on OK acquires), or the token that the request carried (Read,
+	// Write, Ledger). 0: none.
+	Token int64
+	// Version is the version that a Read returned or a Write created; on the Invoke of a Write, 0. Versions of a key
+	// count 1, 2, 3 … in ledger order; 0 is the empty key.
+	Version int64
+	// Replaced is the version that an accepted Write replaced.
+	Replaced int64
+	// Seq is the entry's place in the store's ledger, over all keys, from 1.
+	Seq int64
+	// Value is what was read or is to be written, or what a Count counted.
+	Value int64
+
+	// Attempt (OK acquires) is the start of the attempt that succeeded; First the start of the first attempt that
+	// may have taken effect (on Info acquires too). Enqueued is when the service put the waiter into its queue. 0: not told.
+	Attempt, First, Enqueued int64
+	// ValidFor is how long the library said that the grant or the renewal is valid, in ns from the instant at which it said so; it may be
+	// negative. That instant lies between Attempt and End, and nobody knows where: a client may be stopped before it stamps End. So a judge
+	// counts from Attempt (without one, and on a renewal, from Start).
+	ValidFor int64
+
 	// Text is the error of a Fail or Info, why a Lost was told, the phase of a Mark, the figure of a Count.
 	Text string
 	// Fault is set on Fault events only.
@@ -134,6 +140,8 @@ type Event struct {
 // only the end has the evidence.
 type FaultInfo struct {
 	ID int `json:"id"`
+	// Plan is which of the planned faults it carries out (Header.Faults), from 1; 0: nobody planned it, or the history does not tell.
+	Plan int `json:"plan,omitempty"`
 	// Kind is the fault's name: "pause", "kill", "stall" …
 	Kind string `json:"kind"`
 	// Phase is "begin" or "end".
@@ -145,6 +153,8 @@ type FaultInfo struct {
 	// Clients are those that the fault touches: their process, their clock, or their links to the lock service. A fault that lies only between a
 	// client and the store does not touch what the lock has promised to it: it is one of Store alone.
 	Clients []int32 `json:"clients,omitempty"`
+	// Links says that the fault lies on links only: processes run, and clocks are true.
+	Links bool `json:"links,omitempty"`
 	// Service says that the fault touches the lock service (a node, a link between nodes, a node's clock).
 	Service bool `json:"service,omitempty"`
 	// Store says that the fault touches the store.
@@ -152,7 +162,7 @@ type FaultInfo struct {
 	// Holding is the grant that the target held when the fault took effect; 0: none, so the fault met no holder.
 	Holding int64 `json:"holding,omitempty"`
 	// From and To are the measured beginning and end of the effect, ns since Header.Origin (on the end event). A kill's effect is the end
-	// of the process: at From it still ran, at To it was gone.
+	// of the process: at From it still ran, at To it was gone. A crash-restart's is from the kill until the node answers again.
 	From int64 `json:"from,omitempty"`
 	To   int64 `json:"to,omitempty"`
 	// Injected is false for what the machine did by itself: a stall of a worker's heartbeat.
@@ -161,6 +171,8 @@ type FaultInfo struct {
 	Bit bool `json:"bit"`
 	// Evidence is the proof, in words and figures a reader can check ("state T on 9 of 9 threads, 1.44 s").
 	Evidence string `json:"evidence,omitempty"`
+	// Clocks (on the end of a fault of clocks) are what the clocks that it made wrong showed, before, meanwhile and after.
+	Clocks []ClockReading `json:"clocks,omitempty"`
 }
 
 // String returns the name that the event type has in a history file.

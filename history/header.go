@@ -26,6 +26,9 @@ type Header struct {
 	// Stall is the heartbeat delay (ns) from which a stall was recorded: TTL/10.
 	Stall int64 `json:"stall_ns"`
 
+	// Faults are those that were planned, in the order of the plan.
+	Faults []PlannedFault `json:"faults,omitempty"`
+
 	Claims Claims `json:"claims"`
 	Store  Store  `json:"store"`
 	Needs  Needs  `json:"needs"`

@@ -119,6 +119,7 @@ func TestMalformedInputIsLocated(t *testing.T) {
 		{"a conflict that went well", head + `{"t":1,"type":"ok","f":"write","op":1,"key":"k0","conflict":true}` + "\n", "x.jsonl:2: only a failed write"},
 		{"refused and a conflict", head + `{"t":1,"type":"fail","f":"write","op":1,"key":"k0","conflict":true,"refused":true}` + "\n", "x.jsonl:2: a write was refused or"},
 		{"an atomic read", head + `{"t":1,"type":"ok","f":"read","op":1,"key":"k0","atomic":true}` + "\n", "x.jsonl:2: only a write is atomic"},
+		{"an empty line", head + "\n" + `{"t":1,"type":"end"}` + "\n", "x.jsonl:2: an empty line"},
 		{"after the end", head + `{"t":1,"type":"end"}` + "\n" + `{"t":2,"type":"mark"}` + "\n", "x.jsonl:3: a line after the end event"},
 		{"lines missing", head + `{"t":1,"type":"end","seq":4}` + "\n", "x.jsonl:2: the end event counts 4 events, the file has 0"},
 	} {
@@ -256,16 +257,11 @@ func FuzzReadAll(f *testing.F) {
 			return
 		}
 		// What was read can be written, and reads the same.
-		out, err := MarshalHeader(h.Header, h.Keys)
-		if err != nil {
+		var out bytes.Buffer
+		if err := h.Encode(&out); err != nil {
 			t.Fatal(err)
 		}
-		for i := range h.Events {
-			if out, err = AppendEvent(out, h.Keys, &h.Events[i]); err != nil {
-				t.Fatal(err)
-			}
-		}
-		again, err := ReadAll(bytes.NewReader(out), "again")
+		again, err := ReadAll(&out, "again")
 		if err != nil {
 			t.Fatal(err)
 		}

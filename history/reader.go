@@ -13,6 +13,15 @@ import (
 // evidence is far below it.
 const maxLine = 1 << 20
 
+var (
+	errLongLine = fmt.Errorf("line longer than %d bytes", maxLine)
+	errAfterEnd = errors.New("a line after the end event")
+)
+
+func miscounted(said, counted int64) error {
+	return fmt.Errorf("the end event counts %d events, the file has %d: lines are missing or were added", said, counted)
+}
+
 // SyntaxError says where a history can't be understood.
 type SyntaxError struct {
 	File         string
@@ -41,17 +50,25 @@ type Reader struct {
 
 	name      string
 	in        *bufio.Reader
-	ids       map[string]KeyID
+	keys      keyNames
 	line      int
 	events    int64
 	ended     bool
 	truncated bool
+	blockSize int // of Each
 }
 
-// NewReader reads the header. Name is for error messages. A history cut inside its header has nothing to judge by: that
+// readAhead is how much is read from the file at a time.
+const readAhead = 1 << 16
+
+// NewReader reads the header, of a plain history or of one compressed by Zstandard. Name is for error messages. A history cut inside its header has nothing to judge by: that
 // is an error.
 func NewReader(r io.Reader, name string) (*Reader, error) {
-	rd := &Reader{name: name, in: bufio.NewReaderSize(r, 1<<16), ids: map[string]KeyID{}}
+	in, err := decompressed(bufio.NewReaderSize(r, readAhead), name)
+	if err != nil {
+		return nil, err
+	}
+	rd := &Reader{name: name, in: in, blockSize: blockSize}
 	line, whole, err := rd.next()
 	switch {
 	case errors.Is(err, io.EOF):
@@ -65,9 +82,7 @@ func NewReader(r io.Reader, name string) (*Reader, error) {
 	if err != nil {
 		return nil, rd.syntax(line, err)
 	}
-	for i, key := range rd.Keys {
-		rd.ids[key] = KeyID(i)
-	}
+	rd.keys = newKeyNames(rd.Keys)
 	return rd, nil
 }
 
@@ -82,10 +97,9 @@ func (r *Reader) Read(e *Event) error {
 		return err
 	}
 	if r.ended {
-		return r.syntax(line, errors.New("a line after the end event"))
+		return r.syntax(line, errAfterEnd)
 	}
-	*e, err = parseEvent(line, r.ids)
-	if err != nil {
+	if err := r.parse(line, e); err != nil {
 		if !whole { // the writer was stopped in the middle of this line
 			r.truncated = true
 			return io.EOF
@@ -94,12 +108,22 @@ func (r *Reader) Read(e *Event) error {
 	}
 	if e.Type == End {
 		if e.Seq != r.events {
-			return r.syntax(line, fmt.Errorf("the end event counts %d events, the file has %d: lines are missing or were added", e.Seq, r.events))
+			return r.syntax(line, miscounted(e.Seq, r.events))
 		}
 		r.ended = true
 	}
 	r.events++
 	return nil
+}
+
+// parse reads one line, which has no newline: by hand, or if that gives up, as the JSON that it may be.
+func (r *Reader) parse(line []byte, e *Event) error {
+	if parseLine(line, 0, &r.keys, e) == len(line) {
+		return nil
+	}
+	var err error
+	*e, err = parseEvent(line, r.keys.ids)
+	return err
 }
 
 // Truncated tells, after io.EOF, whether the history was cut.
@@ -120,7 +144,7 @@ func (r *Reader) next() (line []byte, whole bool, err error) {
 		}
 		line = long
 		if len(line) > maxLine {
-			return nil, false, r.syntax(line[:40], fmt.Errorf("line longer than %d bytes", maxLine))
+			return nil, false, r.syntax(line, errLongLine)
 		}
 	}
 	if errors.Is(err, io.EOF) {
@@ -176,14 +200,13 @@ func ReadAll(in io.Reader, name string) (*History, error) {
 		return nil, err
 	}
 	h := &History{Header: r.Header, Keys: r.Keys}
-	for {
-		var e Event
-		if err := r.Read(&e); errors.Is(err, io.EOF) {
-			h.Truncated, h.Line = r.Truncated(), r.Line()
-			return h, nil
-		} else if err != nil {
-			return nil, err
-		}
-		h.Events = append(h.Events, e)
+	err = r.Each(func(events []Event) error {
+		h.Events = append(h.Events, events...)
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
+	h.Truncated, h.Line = r.Truncated(), r.Line()
+	return h, nil
 }

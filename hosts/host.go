@@ -285,6 +285,15 @@ func (h *Host) close(unlink bool) error {
 	return errors.Join(errs...)
 }
 
+// Kill kills every process on the host, whatever group or session it made for itself, and returns when none is left. That there was none is no
+// error.
+func (h *Host) Kill(ctx context.Context) error {
+	if err := h.killAll(ctx); err != nil {
+		return fmt.Errorf("kill what runs on host %s: %w", h.Name, err)
+	}
+	return nil
+}
+
 // killAll kills whatever lives on the host, until nothing does.
 func (h *Host) killAll(ctx context.Context) error {
 	for {

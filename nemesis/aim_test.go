@@ -76,6 +76,12 @@ func TestTargetsAreDrawnFromTheNodes(t *testing.T) {
 	if got, err := Target("n4").Nodes(five, rng); err != nil || !slices.Equal(got, []string{"n4"}) {
 		t.Errorf("%v, %v", got, err)
 	}
+	if got, err := Target("n5,n2").Nodes(five, rng); err != nil || !slices.Equal(got, []string{"n2", "n5"}) {
+		t.Errorf("%v, %v", got, err)
+	}
+	if got, err := Target("n5,n9").Nodes(five, rng); err == nil {
+		t.Errorf("%v", got)
+	}
 }
 
 func TestCheckRefusesWhatCannotBe(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/clockskew"
+	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/monotime"
 )
 
@@ -62,22 +63,25 @@ func checkClock(s Spec, _ []string) error {
 	return nil
 }
 
-// Subject is whose clocks are changed: a process with its group, or all processes of a host.
+// Subject is whose clocks are changed, or who is throttled: a process with its group, or all processes of a host.
 type Subject struct {
 	Name string
+	// Stop freezes them.
+	Stop func(context.Context) (*hosts.Pause, error)
 	// PIDs lists the processes that live now.
 	PIDs func() ([]int, error)
 }
 
 // Clocks are clocks that are wrong.
 type Clocks struct {
-	spec    Spec
-	clocks  []processClock
-	from    int64
-	stop    context.CancelFunc // ends the strobe
-	strobed chan struct{}
-	jumps   int   // of the strobe, beside the first
-	failed  error // of the strobe
+	spec     Spec
+	clocks   []processClock
+	from     int64
+	stop     context.CancelFunc // ends the strobe, or the watch over clocks that do not strobe
+	watched  chan struct{}
+	jumps    int   // of the strobe, beside the first
+	failed   error // of the strobe
+	readings readings
 
 	heal   sync.Once
 	effect Effect
@@ -95,18 +99,21 @@ type processClock struct {
 func SkewClocks(ctx context.Context, s Spec, subjects ...Subject) (*Clocks, error) {
 	ctx, cancel := context.WithTimeout(ctx, clockLimit)
 	defer cancel()
-	c := &Clocks{spec: s, stop: func() {}, strobed: make(chan struct{})}
-	close(c.strobed)
+	c := &Clocks{spec: s, stop: func() {}, watched: make(chan struct{})}
+	close(c.watched)
 	if err := c.skew(ctx, subjects); err != nil {
 		_, healed := c.Heal()
 		return nil, fmt.Errorf("%s: %w", s.Kind, errors.Join(err, healed))
 	}
 	c.from = monotime.Now()
+	c.note(stepBegin)
+	var watching context.Context
+	watching, c.stop = context.WithCancel(context.WithoutCancel(ctx))
+	c.watched = make(chan struct{})
 	if s.Kind == KindClockStrobe {
-		var strobing context.Context
-		strobing, c.stop = context.WithCancel(context.WithoutCancel(ctx))
-		c.strobed = make(chan struct{})
-		go c.strobe(strobing)
+		go c.strobe(watching)
+	} else {
+		go c.watch(watching)
 	}
 	return c, nil
 }
@@ -121,6 +128,7 @@ func (c *Clocks) skew(ctx context.Context, subjects []Subject) error {
 	if len(c.clocks) == 0 {
 		return errors.New("no process to strike: none is left on the hosts")
 	}
+	c.note(stepBefore)
 	for i := range c.clocks {
 		one := &c.clocks[i]
 		if err := one.target.Adjust(ctx, c.spec.change()); err != nil && !errors.Is(err, clockskew.ErrGone) {
@@ -163,7 +171,7 @@ func (c *Clocks) add(ctx context.Context, s Subject) error {
 
 // strobe jumps to and fro until its context ends.
 func (c *Clocks) strobe(ctx context.Context) {
-	defer close(c.strobed)
+	defer close(c.watched)
 	tick := time.NewTicker(c.spec.Period)
 	defer tick.Stop()
 	for there := true; ; there = !there {
@@ -184,6 +192,7 @@ func (c *Clocks) strobe(ctx context.Context) {
 			}
 		}
 		c.jumps++
+		c.between()
 	}
 }
 

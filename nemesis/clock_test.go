@@ -37,7 +37,7 @@ func startReader(t *testing.T) (Subject, <-chan reading) {
 		readings <- r
 		return err
 	})
-	return Subject{"reader", p.Group}, readings
+	return Subject{Name: "reader", PIDs: p.Group}, readings
 }
 
 // until returns the first reading for which the condition holds.
@@ -87,10 +87,58 @@ func skewed(t *testing.T, s Spec, subject Subject) (heal func() Effect) {
 		if err != nil || !e.Bit || e.From == 0 || e.To < e.From || e.From != c.From() {
 			t.Errorf("%+v, %v", e, err)
 		}
+		checkReadings(t, c)
 		if again, err := c.Heal(); again != e || err != nil {
 			t.Errorf("healed again: %+v, %v", again, err)
 		}
 		return e
+	}
+}
+
+// checkReadings looks whether the readings of a fault tell what it did.
+func checkReadings(t *testing.T, c *Clocks) {
+	t.Helper()
+	at := map[string]ClockReading{}
+	var wall []time.Duration // between beginning and end
+	all := c.Readings()
+	for _, r := range all {
+		if r.Host != "reader" || r.PID == 0 || r.At == 0 {
+			t.Errorf("%+v", r)
+		}
+		if r.Step == "" {
+			wall = append(wall, r.Wall)
+		} else {
+			at[r.Step] = r
+		}
+	}
+	before, begin, end, healed := at[stepBefore], at[stepBegin], at[stepEnd], at[stepHealed]
+	if before.At == 0 || before.At > begin.At || begin.At > end.At || end.At > healed.At {
+		t.Errorf("not in order: %+v", all)
+	}
+	if healed.Wall != 0 || healed.Mono < before.Mono {
+		t.Errorf("healed to %+v", healed)
+	}
+	switch s := c.spec; {
+	case s.Kind == KindClockRate && end.Mono <= begin.Mono:
+		t.Errorf("gained nothing: %+v, %+v", begin, end)
+	case s.Kind == KindClockJump && (!near(begin.Wall+begin.Mono-before.Wall-before.Mono, s.By) || !near(end.Wall+end.Mono-before.Wall-before.Mono, s.By)):
+		t.Errorf("no jump of %v: %+v, %+v, %+v", s.By, before, begin, end)
+	case s.Kind == KindClockStrobe && (len(wall) < 2 || !near(wall[0]-wall[1], -s.By)):
+		t.Errorf("no strobe of %v: %v", s.By, wall)
+	}
+}
+
+// However long a fault lasts, it keeps a bounded number of readings, and those of a strobe still show both its times.
+func TestReadingsAreThinned(t *testing.T) {
+	c := &Clocks{}
+	for range 100 * keptRounds {
+		c.between()
+	}
+	if n := len(c.readings.rounds); n < keptRounds/2 || n > keptRounds {
+		t.Errorf("%d rounds kept of %d", n, c.readings.looks)
+	}
+	if c.readings.stride < 100 {
+		t.Errorf("stride %d", c.readings.stride)
 	}
 }
 
@@ -202,7 +250,7 @@ func TestCheckRefusesImpossibleClocks(t *testing.T) {
 
 func TestClocksOfNobody(t *testing.T) {
 	s := clockSpec(KindClockJump, Wall, time.Hour)
-	if _, err := SkewClocks(t.Context(), s, Subject{"empty", func() ([]int, error) { return nil, nil }}); err == nil || !strings.Contains(err.Error(), "none is left") {
+	if _, err := SkewClocks(t.Context(), s, Subject{Name: "empty", PIDs: func() ([]int, error) { return nil, nil }}); err == nil || !strings.Contains(err.Error(), "none is left") {
 		t.Errorf("%v", err)
 	}
 }

@@ -20,7 +20,7 @@ const toldClocks = 6
 func (c *Clocks) Heal() (Effect, error) {
 	c.heal.Do(func() {
 		c.stop()
-		<-c.strobed
+		<-c.watched
 		ctx, cancel := context.WithTimeout(context.Background(), clockLimit)
 		defer cancel()
 		c.err = errors.Join(c.failed, c.setRight(ctx))
@@ -33,6 +33,7 @@ func (c *Clocks) Heal() (Effect, error) {
 
 func (c *Clocks) setRight(ctx context.Context) error {
 	c.effect = Effect{From: c.from, To: monotime.Now()}
+	c.note(stepEnd)
 	errs := []error{c.addForks()}
 	var proofs []string
 	for i := range c.clocks {
@@ -46,6 +47,7 @@ func (c *Clocks) setRight(ctx context.Context) error {
 		c.effect.Bit = c.effect.Bit || bit
 		proofs = append(proofs, proof)
 	}
+	c.note(stepHealed)
 	if more := len(proofs) - toldClocks; more > 0 {
 		proofs = append(proofs[:toldClocks], fmt.Sprintf("and %d processes more", more))
 	}

@@ -9,12 +9,17 @@ import (
 
 // The kinds of faults.
 const (
-	KindPause       = "pause"
-	KindKill        = "kill"
-	KindPartition   = "partition"
-	KindClockJump   = "clock-jump"
-	KindClockRate   = "clock-rate"
-	KindClockStrobe = "clock-strobe"
+	KindPause        = "pause"
+	KindKill         = "kill"
+	KindCrash        = "crash-restart"
+	KindThrottle     = "throttle"
+	KindFailover     = "failover"
+	KindStall        = "stall"
+	KindRenewerStall = "renewer-stall"
+	KindPartition    = "partition"
+	KindClockJump    = "clock-jump"
+	KindClockRate    = "clock-rate"
+	KindClockStrobe  = "clock-strobe"
 )
 
 // Need is what a machine must be able to do for a fault.
@@ -23,8 +28,13 @@ type Need string
 // The needs. Processes can be stopped and killed everywhere; for links the words are those of netfault.Probe.
 const (
 	NeedsNothing Need = "any runtime"
+	NeedsLocal   Need = "runtime local" // servers that lockchaos itself started
 	NeedsFilter  Need = "packet filter"
-	NeedsClocks  Need = "clocks of processes"
+	// NeedsLocalFilter: both.
+	NeedsLocalFilter Need = "runtime local, packet filter"
+	NeedsQueue       Need = "packet queue"
+	NeedsReset       Need = "connection reset"
+	NeedsClocks      Need = "clocks of processes"
 )
 
 // Kind is what there is to know of one kind of fault before it is injected.
@@ -32,19 +42,35 @@ type Kind struct {
 	Name, About string
 	// Nodes tells whether it can strike nodes too, not only clients.
 	Nodes bool
+	// NodesOnly tells that it cannot strike clients.
+	NodesOnly bool
+	// Whole tells that it strikes the service as a whole, and nothing else.
+	Whole bool
 	Needs Need
 	// takes are the fields of a Spec that it takes beside kind and aim.
 	takes []string
+	// traits are what the lock service must have.
+	traits []Trait
 	// check tells whether those make sense; nil: there is nothing to say.
 	check func(s Spec, nodes []string) error
 }
 
 // Kinds lists every kind of fault.
 func Kinds() []Kind {
-	return []Kind{
+	return slices.Concat([]Kind{
 		{Name: KindPause, Nodes: true, Needs: NeedsNothing, About: "stops every thread of a client's process group, or of all that runs on a node's host (SIGSTOP), " +
 			"as a stop-the-world collection or a suspended virtual machine does"},
 		{Name: KindKill, Needs: NeedsNothing, About: "kills a client's process group (SIGKILL); a fresh process takes its place"},
+		{Name: KindThrottle, Nodes: true, Needs: NeedsNothing, takes: []string{"share", "period"}, check: checkThrottle,
+			About: "lets a client or all that runs on a node's host have only a share of the time: it is stopped for the rest of each period (SIGSTOP)"},
+		{Name: KindFailover, Nodes: true, NodesOnly: true, Whole: true, Needs: NeedsLocalFilter, check: checkFailover,
+			About: "kills a primary that has granted a lock of which its replica has not heard, and waits for the promotion; for redis-failover"},
+		{Name: KindStall, Needs: NeedsNothing, check: checkStall,
+			About: "holds up the application of a client, and nothing else in its process: what the lock renews by itself is renewed"},
+		{Name: KindRenewerStall, Needs: NeedsNothing, check: checkStall,
+			About: "holds up the renewals that a client's lock makes by itself, while the application goes on; for locks that renew so"},
+		{Name: KindCrash, Nodes: true, NodesOnly: true, Needs: NeedsLocal, takes: []string{"data"}, check: checkCrash,
+			About: "kills the servers of nodes (SIGKILL) and starts them again on the same host, with their data or, as a Redis without a file, without"},
 		{Name: KindPartition, Nodes: true, Needs: NeedsFilter, takes: []string{"peers", "way", "shape"}, check: checkPartition,
 			About: "cuts a client or nodes from their peers, both ways or one, or splits the service into a shape: every packet between them is dropped"},
 		{Name: KindClockJump, Nodes: true, Needs: NeedsClocks, takes: []string{"clock", "by"}, check: checkClock,
@@ -53,7 +79,7 @@ func Kinds() []Kind {
 			About: "lets the wall clock or the monotonic clock that a client or a node's processes read run faster or slower"},
 		{Name: KindClockStrobe, Nodes: true, Needs: NeedsClocks, takes: []string{"clock", "by", "period"}, check: checkClock,
 			About: "lets the wall clock that a client or a node's processes read jump to and fro"},
-	}
+	}, degradeKinds(), []Kind{hold, cut, reset, expireSession})
 }
 
 // kindOf finds a kind by its name.
@@ -69,22 +95,40 @@ func kindOf(name string) (Kind, error) {
 func (k Kind) Targets() string {
 	var moments []string
 	for _, m := range Moments() {
+		if m == Acquiring && (Spec{Kind: k.Name}).Inside() {
+			continue
+		}
 		moments = append(moments, string(m))
+	}
+	const nodes = "nodes (redis-2, nodes:3, minority, majority, leader, primary) at acquiring, random"
+	if k.Whole {
+		return "service at random"
+	}
+	if k.NodesOnly {
+		return nodes
 	}
 	text := "holder at " + strings.Join(moments, ", ")
 	if k.Nodes {
-		text += "; nodes (redis-2, nodes:3, minority, majority) at acquiring, random"
+		text += "; " + nodes
 	}
 	return text
 }
 
-// Check tells whether the fault can strike, if these are the names of the lock service's nodes.
-func Check(s Spec, nodes []string) error {
+// Check tells whether the fault can strike, if these are the names of the lock service's nodes and what else it has.
+func Check(s Spec, nodes []string, has ...Trait) error {
 	k, err := kindOf(s.Kind)
 	if err != nil {
 		return err
 	}
+	for _, t := range k.traits {
+		if !slices.Contains(has, t) {
+			return fmt.Errorf("%s needs a lock service that has %s", s.Kind, t)
+		}
+	}
 	if err := s.takesNot(k.takes); err != nil {
+		return err
+	}
+	if s, err = s.sampled(nodes, has); err != nil {
 		return err
 	}
 	if err := k.aim(s.Aim, nodes); err != nil {
@@ -107,7 +151,7 @@ func (k Kind) aim(a Aim, nodes []string) error {
 	if !k.Nodes {
 		return fmt.Errorf("a %s strikes clients only: target holder, not %q", k.Name, a.Target)
 	}
-	if a.Target == Service && !slices.Contains(k.takes, "shape") {
+	if a.Target == Service && !k.Whole && !slices.Contains(k.takes, "shape") {
 		return fmt.Errorf("target %s is for a %s; all nodes are nodes:%d", Service, KindPartition, len(nodes))
 	}
 	if a.When != Random && a.When != Acquiring {

@@ -45,20 +45,40 @@ func (s Spec) OnLinks() bool {
 	return err == nil && slices.Contains(k.takes, "peers")
 }
 
+// Waits tells whether the fault waits for one request of its client, and takes effect with that.
+func (s Spec) Waits() bool {
+	k, err := kindOf(s.Kind)
+	return err == nil && slices.Contains(k.takes, "request")
+}
+
 // HitsLock tells whether a fault of a client's links lies between it and the lock service. If not, all that the lock has promised to
 // the client stands.
-func (s Spec) HitsLock() bool { return s.Peers != PeersStore }
+func (s Spec) HitsLock() bool { return s.leadsTo() != PeersStore }
 
 // HitsStore tells whether a fault of links lies on a link of the store.
 func (s Spec) HitsStore() bool {
-	return s.Peers == PeersStore || s.Aim.Target.Client() && (s.Peers == "" || s.Peers == PeersAll)
+	to := s.leadsTo()
+	return to == PeersStore || s.Aim.Target.Client() && to == PeersAll
+}
+
+// leadsTo is what the scenario says of the peers, or what it means: a request goes to the store or to the lock service.
+func (s Spec) leadsTo() Peers {
+	switch {
+	case s.Peers != "":
+		return s.Peers
+	case s.Request.ofStore():
+		return PeersStore
+	case s.Request != "":
+		return PeersService
+	}
+	return PeersAll
 }
 
 // peers chooses the hosts at the other ends of the victims' links.
 func (s Spec) peers(victims []string, all Names, rng *rand.Rand) (names []string, err error) {
 	client := s.Target.Client()
-	switch s.Peers {
-	case "", PeersAll:
+	switch to := s.leadsTo(); to {
+	case PeersAll:
 		names = slices.Concat(all.Nodes, []string{all.Store})
 		if !client {
 			names = append(names, all.Clients...)
@@ -70,7 +90,7 @@ func (s Spec) peers(victims []string, all Names, rng *rand.Rand) (names []string
 	case PeersClients:
 		names = all.Clients
 	default:
-		names, err = Target(s.Peers).Nodes(all.Nodes, rng)
+		names, err = Target(to).Nodes(all.Nodes, rng)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("peers: %w; or all, service, store, clients", err)
@@ -91,4 +111,26 @@ func (s Spec) checkWay() error {
 		return fmt.Errorf("unknown way %q: one of both, in (what is sent to the target), out (what it sends)", s.Way)
 	}
 	return nil
+}
+
+// checkLinks tells whether there are links between the target and its peers, among such nodes.
+func (s Spec) checkLinks(nodes []string) error {
+	if err := s.checkWay(); err != nil {
+		return err
+	}
+	rng := rand.New(rand.NewPCG(0, 0))
+	victims, err := s.sample(nodes, rng)
+	if err != nil {
+		return err
+	}
+	_, err = s.Cuts(victims, Names{Nodes: nodes, Clients: []string{"client-1", "client-2"}, Store: "store"}, rng)
+	return err
+}
+
+// sample are victims like those of a run.
+func (s Spec) sample(nodes []string, rng *rand.Rand) ([]string, error) {
+	if s.Target.Client() {
+		return []string{"client-1"}, nil
+	}
+	return s.Target.Nodes(nodes, rng)
 }

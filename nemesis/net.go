@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"sync"
 
 	"github.com/lockchaos/lockchaos/hosts"
@@ -14,6 +15,8 @@ import (
 type Place struct {
 	Name string
 	Host *hosts.Host
+	// Server is what runs there, if it can be started again.
+	Server Server
 }
 
 // Net is the network of a run, as far as faults break it. The packet filter of a host is opened when a fault first lies on it. Safe for
@@ -49,6 +52,15 @@ func (n *Net) peer(name string) (netfault.Peer, error) {
 		return netfault.Peer{}, err
 	}
 	return netfault.Peer{Addr: f.Host().Addr, Filter: f}, nil
+}
+
+// link returns the sender's packet filter and the receiver's address.
+func (n *Net) link(c netfault.Cut) (from *netfault.Filter, to netip.Addr, err error) {
+	if from, err = n.filter(c.From); err != nil {
+		return nil, to, err
+	}
+	p, err := n.peer(c.To)
+	return from, p.Addr, err
 }
 
 // filter returns the packet filter of a host.

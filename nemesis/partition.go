@@ -54,24 +54,7 @@ func checkPartition(s Spec, nodes []string) error {
 	case s.Target != Service && s.Shape != "":
 		return fmt.Errorf("a shape is for target %s, not %q", Service, s.Target)
 	}
-	if err := s.checkWay(); err != nil {
-		return err
-	}
-	rng := rand.New(rand.NewPCG(0, 0))
-	victims, err := s.sample(nodes, rng)
-	if err != nil {
-		return err
-	}
-	_, err = s.Cuts(victims, Names{Nodes: nodes, Clients: []string{"client-1", "client-2"}, Store: "store"}, rng)
-	return err
-}
-
-// sample are victims like those of a run.
-func (s Spec) sample(nodes []string, rng *rand.Rand) ([]string, error) {
-	if s.Target.Client() {
-		return []string{"client-1"}, nil
-	}
-	return s.Target.Nodes(nodes, rng)
+	return s.checkLinks(nodes)
 }
 
 // Partition is a set of cuts that are in place.
@@ -83,6 +66,15 @@ func (n *Net) Partition(tag string, s Spec, victims []string, rng *rand.Rand) (*
 	if err != nil {
 		return nil, fmt.Errorf("partition: %w", err)
 	}
+	p, err := n.cut(tag, cuts)
+	if err != nil {
+		return nil, err
+	}
+	return &Partition{p}, nil
+}
+
+// cut puts cuts in place between hosts that are known by name.
+func (n *Net) cut(tag string, cuts []netfault.Cut) (_ *netfault.Partition, err error) {
 	peers := map[string]netfault.Peer{}
 	for _, c := range cuts {
 		for _, name := range []string{c.From, c.To} {
@@ -91,11 +83,7 @@ func (n *Net) Partition(tag string, s Spec, victims []string, rng *rand.Rand) (*
 			}
 		}
 	}
-	p, err := netfault.StartPartition(tag, cuts, peers)
-	if err != nil {
-		return nil, err
-	}
-	return &Partition{p}, nil
+	return netfault.StartPartition(tag, cuts, peers)
 }
 
 // From is since when every cut was in place.

@@ -122,7 +122,7 @@ func TestWhomLinksTouch(t *testing.T) {
 func newNet(t *testing.T) (n *Net, node, client, store *hosts.Host) {
 	t.Helper()
 	_, all := hoststest.Network(t, "n1", "client-1", "store")
-	n = NewNet([]Place{{"n1", all[0]}}, []Place{{"client-1", all[1]}}, Place{"store", all[2]})
+	n = NewNet([]Place{{Name: "n1", Host: all[0]}}, []Place{{Name: "client-1", Host: all[1]}}, Place{Name: "store", Host: all[2]})
 	t.Cleanup(func() {
 		if err := n.Close(); err != nil {
 			t.Error(err)

@@ -22,6 +22,18 @@ type Spec struct {
 	By     time.Duration
 	Rate   float64
 	Period time.Duration
+	// Delay, Jitter, Probability, BytesPerSecond (bad networks) are the conditions, in the words of netfault.Conditions.
+	Delay, Jitter  time.Duration
+	Probability    float64
+	BytesPerSecond int64
+	// Request (hold, cut) says which request of a client is meant, Point (cut) at which point of it. Silent (cut): nobody is told.
+	Request Request
+	Point   Point
+	Silent  bool
+	// Share (throttle) is the part of the time in which the target runs; Period is how long a round of running and standing still takes.
+	Share float64
+	// Data (crash-restart) says what the node knows when it is started again.
+	Data Data
 }
 
 // InEffect is a fault that has been injected and lasts.
@@ -40,6 +52,9 @@ func (s Spec) given() (names []string) {
 	}{
 		{"peers", s.Peers != ""}, {"way", s.Way != ""}, {"shape", s.Shape != ""},
 		{"clock", s.Clock != ""}, {"by", s.By != 0}, {"rate", s.Rate != 0}, {"period", s.Period != 0},
+		{"delay", s.Delay != 0}, {"jitter", s.Jitter != 0}, {"probability", s.Probability != 0}, {"bytes_per_second", s.BytesPerSecond != 0},
+		{"request", s.Request != ""}, {"point", s.Point != ""}, {"silent", s.Silent},
+		{"data", s.Data != ""}, {"share", s.Share != 0},
 	} {
 		if f.set {
 			names = append(names, f.name)

@@ -30,8 +30,8 @@ func (t Target) Client() bool { return t == Holder }
 
 // Nodes chooses the nodes that are hit, in the order of all. It is an error if the service has no such nodes.
 func (t Target) Nodes(all []string, rng *rand.Rand) ([]string, error) {
-	if slices.Contains(all, string(t)) {
-		return []string{string(t)}, nil
+	if names := t.listed(all); names != nil {
+		return names, nil
 	}
 	if t == Service {
 		return slices.Clone(all), nil

@@ -82,23 +82,61 @@ func Hold(is Is, longest time.Duration) Decide {
 	}
 }
 
-// HoldReply holds the reply to the next request that is aimed at: the first packet with a payload that comes back on its connection.
-// The request must pass the queue too.
-func HoldReply(request Is, longest time.Duration) Decide {
-	var asked *Packet
+// Reply tells whether a packet that comes back is a reply that is aimed at. nil: any packet with a payload is.
+type Reply func(request, reply *Packet) bool
+
+// RedisYes is true of Redis's replies that say that something was done: no nil, no number below 1, no error. Replies to what is no Redis command pass for yes.
+func RedisYes(request, reply *Packet) bool {
+	if !bytes.HasPrefix(request.Payload, []byte("*")) {
+		return true
+	}
+	for _, no := range []string{"$-1", "*-1", "_", ":0", ":-", "-"} {
+		if bytes.HasPrefix(reply.Payload, []byte(no)) {
+			return false
+		}
+	}
+	return true
+}
+
+// exchange follows requests that are aimed at to their replies, one at a time.
+type exchange struct {
+	request Is
+	reply   Reply
+	asked   *Packet // the request; nil: none is open
+}
+
+// asks tells whether the packet is a request to follow.
+func (e *exchange) asks(p *Packet) bool {
+	if e.asked != nil || !e.request(p) {
+		return false
+	}
+	e.asked = p
+	return true
+}
+
+// answered tells whether the packet is the reply that is aimed at. After another one, the next request is followed.
+func (e *exchange) answered(p *Packet) bool {
+	if e.asked == nil || !p.answers(e.asked) || !HasPayload(p) {
+		return false
+	}
+	if e.reply != nil && !e.reply(e.asked, p) {
+		e.asked = nil
+		return false
+	}
+	return true
+}
+
+// HoldReply holds the reply to the next request that is aimed at: the first packet with a payload that comes back on its connection. If
+// that is not a reply that is aimed at, the next request is meant. The request must pass the queue too.
+func HoldReply(request Is, reply Reply, longest time.Duration) Decide {
+	e := &exchange{request: request, reply: reply}
 	struck := false
 	return func(p *Packet) Fate {
-		switch {
-		case struck:
-		case asked == nil:
-			if request(p) {
-				asked = p
-			}
-		case p.answers(asked) && HasPayload(p):
-			struck = true
-			return Fate{Hold: true, Delay: longest}
+		if struck || e.asks(p) || !e.answered(p) {
+			return Fate{}
 		}
-		return Fate{}
+		struck = true
+		return Fate{Hold: true, Delay: longest}
 	}
 }
 
@@ -139,40 +177,35 @@ func (m Moment) String() string {
 // CutAt cuts the connection of the next request that is aimed at, at a given moment of it. With reset, both ends learn of it at once: the host's own process
 // gets an error, the peer a RST. Without, the connection falls silent in both directions. Both directions must pass the queue.
 //
-// The reply is the first packet with a payload that comes back. Where one connection carries many requests at once (HTTP/2, ZooKeeper), that
-// may be another's reply: the request was then received by the server's kernel, but perhaps not yet carried out.
-func CutAt(when Moment, request Is, reset bool) Decide {
-	c := &cutter{when: when, request: request, reset: reset}
+// The reply is the first packet with a payload that comes back; if it is not one that is aimed at, the next request is meant. Where one connection carries
+// many requests at once (HTTP/2, ZooKeeper), that may be another's reply: the request was then received by the server's kernel, but perhaps not yet carried out.
+func CutAt(when Moment, request Is, reply Reply, reset bool) Decide {
+	c := &cutter{exchange: exchange{request: request, reply: reply}, when: when, reset: reset}
 	return c.decide
 }
 
 // cutter follows one connection through a request.
 type cutter struct {
-	when    Moment
-	request Is
-	reset   bool
+	exchange
+	when  Moment
+	reset bool
 
-	asked   *Packet // the request
 	replied *Packet // the last packet of the reply
 	done    bool    // cut
 }
 
 func (c *cutter) decide(p *Packet) Fate {
 	switch {
-	case c.asked == nil:
-		if !c.request(p) {
-			return Fate{}
-		}
-		c.asked = p
+	case c.asks(p):
 		if c.when == BeforeRequest {
 			return c.cut(true)
 		}
-	case p.Connection() != c.asked.Connection():
+	case c.asked == nil || p.Connection() != c.asked.Connection():
 	case c.done:
 		// What resets the connection must reach its end, and an end that finds the reset's sequence number odd asks back with a bare
 		// acknowledgement (RFC 5961, 3.2).
 		return Fate{Drop: !c.reset || p.Flags&FlagRST == 0 && (HasPayload(p) || p.Flags&(FlagFIN|FlagSYN) != 0)}
-	case p.answers(c.asked) && HasPayload(p):
+	case c.replied == nil && c.answered(p), c.replied != nil && p.answers(c.asked) && HasPayload(p):
 		if c.when == AfterRequest {
 			return c.cut(true)
 		}

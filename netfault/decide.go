@@ -14,6 +14,7 @@ type Fate struct {
 	Hold   bool // until Diversion.Release; with a Delay, for that long at the most
 	Copies int  // extra copies, sent when the packet itself is; of outgoing packets only
 	Reset  bool // reset the packet's TCP connection, after the rest of the fate has been carried out
+	Gauge  bool // the packet is one of ours, to measure with (RoundTrip): the evidence does not count it
 }
 
 // Decide chooses the fate of a packet. Its answer depends on nothing but the packets that it has seen, their stamps, and the random
@@ -64,7 +65,18 @@ func (c Conditions) Validate() error {
 // depend on another's. The rate is shared by all packets that the function sees.
 func Degrade(c Conditions, rng *rand.Rand) Decide {
 	var free int64 // when the line will have sent all that it has taken
+	line := func(p *Packet) (wait, sending int64) {
+		return max(free, p.At) - p.At, int64(float64(p.Size) / float64(c.Rate) * 1e9)
+	}
 	return func(p *Packet) Fate {
+		if p.gauges() {
+			f := Fate{Delay: c.Delay, Gauge: true}
+			if c.Rate > 0 {
+				wait, sending := line(p)
+				f.Delay += time.Duration(wait + sending)
+			}
+			return f
+		}
 		lost, twice, early, spread := rng.Float64() < c.Loss, rng.Float64() < c.Duplicate, rng.Float64() < c.Reorder, 2*rng.Float64()-1
 		if lost {
 			return Fate{Drop: true}
@@ -77,12 +89,12 @@ func Degrade(c Conditions, rng *rand.Rand) Decide {
 			f.Copies = 1
 		}
 		if c.Rate > 0 {
-			free = max(free, p.At)
-			if float64(free-p.At)*float64(c.Rate) > backlog*1e9 {
+			wait, sending := line(p)
+			if float64(wait)*float64(c.Rate) > backlog*1e9 {
 				return Fate{Drop: true}
 			}
-			free += int64(float64(p.Size) / float64(c.Rate) * 1e9)
-			f.Delay += time.Duration(free - p.At)
+			free = p.At + wait + sending
+			f.Delay += time.Duration(wait + sending)
 		}
 		return f
 	}

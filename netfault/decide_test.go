@@ -194,11 +194,11 @@ func TestCutAtIsAFunction(t *testing.T) {
 		{AfterReply, true, "p p p p p p p pr d d p p"},
 		{AfterReply, false, "p p p p p p p p d d d p"},
 	} {
-		if got := script(CutAt(c.when, Contains("aim"), c.reset), all...); got != c.want {
+		if got := script(CutAt(c.when, Contains("aim"), nil, c.reset), all...); got != c.want {
 			t.Errorf("%v, reset %v: %q, want %q", c.when, c.reset, got, c.want)
 		}
 	}
-	if got := script(CutAt(AfterReply, Contains("aim"), true), request, reply, tcp(client, server, 13, 3, 0, "next")); got != "p p dr" {
+	if got := script(CutAt(AfterReply, Contains("aim"), nil, true), request, reply, tcp(client, server, 13, 3, 0, "next")); got != "p p dr" {
 		t.Errorf("a request that acknowledges the reply: %q", got)
 	}
 }
@@ -208,11 +208,56 @@ func TestHoldIsAFunction(t *testing.T) {
 	if got := script(Hold(Contains("aim"), 0), reply, request, request, reply); got != "p h p p" {
 		t.Errorf("hold: %q", got)
 	}
-	if got := script(HoldReply(Contains("aim"), 0), reply, request, other, tcp(server, client, 1, 4, 0, ""), reply, reply); got != "p p p p h p" {
+	if got := script(HoldReply(Contains("aim"), nil, 0), reply, request, other, tcp(server, client, 1, 4, 0, ""), reply, reply); got != "p p p p h p" {
 		t.Errorf("hold the reply: %q", got)
 	}
 	if got := script(DropFrom(2, Contains("aim")), request, reply, request, reply, request); got != "p p d p d" {
 		t.Errorf("drop from the second: %q", got)
+	}
+}
+
+// A reply that is not aimed at ends the request, and the next one is meant.
+func TestRepliesAreAimedAt(t *testing.T) {
+	ask := func(text string) *Packet { return tcp(client, server, 1, 1, 0, "*1\r\n$3\r\n"+text) }
+	answer := func(text string) *Packet { return tcp(server, client, 1, 20, 0, text+"\r\n") }
+	busy := []*Packet{ask("aim"), answer("$-1"), ask("aim"), answer(":0"), ask("bim"), answer("+OK"), ask("aim"), answer(":17")}
+	if got := script(HoldReply(Contains("aim"), RedisYes, 0), busy...); got != "p p p p p p p h" {
+		t.Errorf("hold the reply: %q", got)
+	}
+	if got := script(CutAt(AfterRequest, Contains("aim"), RedisYes, true), busy...); got != "p p p p p p p dr" {
+		t.Errorf("cut after the request: %q", got)
+	}
+	if got := script(CutAt(BeforeRequest, Contains("aim"), RedisYes, true), busy[:3]...); got != "dr d d" {
+		t.Errorf("cut before the request: %q", got)
+	}
+	for text, want := range map[string]bool{"+OK": true, ":1": true, "*2": true, "$5": true, "$-1": false, "*-1": false, "_": false, ":0": false, ":-2": false, "-ERR": false} {
+		if RedisYes(ask("aim"), answer(text)) != want {
+			t.Errorf("%s is a yes: %v", text, !want)
+		}
+	}
+	if !RedisYes(tcp(client, server, 1, 1, 0, "GET /"), answer("-")) {
+		t.Error("another protocol's reply is taken for a no")
+	}
+}
+
+// A packet that measures is as late as others, and counts for nothing: it takes no random number, is not lost, and uses nothing of a rate.
+func TestGaugesChangeNothing(t *testing.T) {
+	other, ours := tcp(client, server, 1, 1, 0, "x"), tcp(client, netip.AddrPortFrom(server.Addr(), gaugePort), 1, 1, FlagSYN, "")
+	other.Size, ours.Size, other.At, ours.At = 100, 50, 1, 1
+	c := Conditions{Delay: time.Second, Loss: .5, Rate: 100}
+	with, without := Degrade(c, seeded()), Degrade(c, seeded())
+	waits := time.Second // of the line
+	for i := range 20 {
+		if got := with(ours); got != (Fate{Delay: c.Delay + time.Second/2 + waits - time.Second, Gauge: true}) {
+			t.Fatalf("packet %d of ours: %+v, the line is busy for %v", i, got, waits)
+		}
+		got, want := with(other), without(other)
+		if got != want {
+			t.Fatalf("packet %d: %+v, without ours %+v", i, got, want)
+		}
+		if !got.Drop {
+			waits += time.Second
+		}
 	}
 }
 

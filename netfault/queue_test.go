@@ -243,7 +243,7 @@ func TestHoldForAWhile(t *testing.T) {
 	const longest = 50 * time.Millisecond
 	for name, decide := range map[string]func() Decide{
 		"request": func() Decide { return Hold(RedisCommand("incr"), longest) },
-		"reply":   func() Decide { return HoldReply(RedisCommand("incr"), longest) },
+		"reply":   func() Decide { return HoldReply(RedisCommand("incr"), nil, longest) },
 	} {
 		for i, h := range hs {
 			t.Run(name+" at "+h.Name, func(t *testing.T) {
@@ -279,7 +279,7 @@ func TestCutAt(t *testing.T) {
 					c := connect(t, hs[0], hs[1])
 					must[string](t)(c.do(limit, "PING"))
 					f := open(t, h)
-					d := must[*Diversion](t)(f.Divert("cut", CutAt(when, RedisCommand("SET", key), reset), Both(hs[1-i].Addr)...))
+					d := must[*Diversion](t)(f.Divert("cut", CutAt(when, RedisCommand("SET", key), nil, reset), Both(hs[1-i].Addr)...))
 					must[string](t)(c.do(limit, "SET", "another", "v"))
 
 					timeout := limit

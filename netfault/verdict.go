@@ -96,6 +96,8 @@ func (q *queue) reset(p *pending) {
 			d.stats.Errors++
 		case was:
 			d.stats.Reset++
+		default:
+			d.stats.Gone++
 		}
 		d.changed()
 	})

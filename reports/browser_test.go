@@ -109,6 +109,7 @@ func TestInBrowser(t *testing.T) {
 		{"contained", reportOf(t, containedCase())},
 		{"pass", reportOf(t, passCase())},
 		{"inconclusive", reportOf(t, inconclusiveCase())},
+		{"clocks", reportOf(t, clockCase())},
 		{"failed", reportOf(t, failedCase())},
 		{"skipped", reportOf(t, skippedCase())},
 		{"hostile", reportOf(t, hostileCase())},

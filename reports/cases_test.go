@@ -54,12 +54,59 @@ func inconclusiveCase() Scenario {
 	v.Properties = []checker.PropertyResult{{Name: checker.MutualExclusion, Why: "the fault did not bite"}, {Name: checker.StuckLock, Outcome: checker.Pass}}
 	v.Reasons = []string{"No pause met a holder: the scenario needs 2.", "The history was cut after line 118."}
 	v.Truncated = true
-	v.Stats.Faults = []checker.FaultStats{{Kind: "pause", When: "random", Injected: true, Begun: 2}}
+	v.Stats.Faults = []checker.FaultStats{{Plan: 1, Planned: plannedPause, Kind: "pause", Target: "holder", When: "random", Injected: true, Begun: 2},
+		{Plan: 2, Planned: "for 1s, after 2m0s", Kind: "partition", Target: "minority", When: "random", Injected: true}}
+	h.Header.Fault = "pause-holder"
 	h.Header.Needs.Bites = 2
 	s := scenario("etcd-lease/pause-holder/unfenced", h, v)
 	s.Met = false
 	s.Expect = []Expectation{{Property: checker.MutualExclusion, Want: "violated", Got: "inconclusive"}}
 	return s
+}
+
+// clockCase is a quiet run under faults of the clocks of a server and of a client.
+func clockCase() Scenario {
+	h, v := sim{clients: 2, duration: 1600 * ms, tokens: true}.run()
+	id := 0
+	fault := func(f history.FaultInfo, from, to int64, host string, pid int, shown func(at int64) (wall, mono int64)) {
+		id++
+		f.ID, f.Plan, f.Phase, f.When, f.Injected = id, id, "begin", "random", true
+		begin := f
+		f.Phase, f.From, f.To, f.Bit, f.Evidence = "end", from, to, true, "the clock of "+host+" was wrong"
+		read := func(at int64, step string) {
+			wall, mono := shown(at)
+			f.Clocks = append(f.Clocks, history.ClockReading{At: at, Host: host, PID: pid, Wall: wall, Mono: mono, Step: step})
+		}
+		read(from-ms, "before")
+		read(from, "begin")
+		for at := from + 10*ms; at < to; at += 10 * ms {
+			read(at, "")
+		}
+		read(to, "end")
+		read(to+ms, "healed")
+		h.Header.Faults = append(h.Header.Faults, history.PlannedFault{Kind: f.Kind, Target: f.Target, When: f.When})
+		v.Stats.Faults = append(v.Stats.Faults, checker.FaultStats{Plan: id, Kind: f.Kind, Target: f.Target, When: f.When, Injected: true, Begun: 1, Bit: 1, Evidence: f.Evidence})
+		last := len(h.Events) - 1
+		h.Events = append(h.Events[:last:last], history.Event{Time: from, Type: history.Fault, Fault: &begin}, history.Event{Time: to + 2*ms, Type: history.Fault, Fault: &f}, h.Events[last])
+	}
+	inside := func(from, to, at int64) bool { return at >= from && at <= to }
+	fault(history.FaultInfo{Kind: "clock-jump", Target: "redis-1", Service: true}, 200*ms, 600*ms, "redis-1", 33, func(at int64) (int64, int64) {
+		if inside(200*ms, 600*ms, at) {
+			return int64(time.Hour), 0
+		}
+		return 0, 0
+	})
+	fault(history.FaultInfo{Kind: "clock-strobe", Target: "holder", Clients: []int32{2}}, 400*ms, 500*ms, "client-2", 70, func(at int64) (int64, int64) {
+		if inside(400*ms, 500*ms, at) && at/(10*ms)%2 == 0 {
+			return -30e9, 0
+		}
+		return 0, 0
+	})
+	fault(history.FaultInfo{Kind: "clock-rate", Target: "holder", Clients: []int32{2}}, 800*ms, 1200*ms, "client-2", 70, func(at int64) (int64, int64) {
+		return 0, 4 * (min(max(at, 800*ms), 1200*ms) - 800*ms)
+	})
+	h.Header.Fault = "clock-jump-redis-1-wall"
+	return scenario("redis-setnx-fenced/clock-jump-redis-1-wall/unfenced", h, v)
 }
 
 func failedCase() Scenario {

@@ -30,6 +30,7 @@ func (r *record) handover() (*story, int) {
 		return nil, 0
 	}
 	ops := r.cast(best)
+	best.beside = r.besides(best)
 	best.Moments = r.moments(best, ops)
 	wait := moment{At: best.b.start, who: best.b.client, arrow: &arrow{to: toService, label: "acquire " + best.key + " (waits)"}}
 	wait.Text = prose{}.b(client(best.b.client)).t(" asks for ").code(best.key).t(" and has to wait.")

@@ -230,11 +230,18 @@ func (r *record) pairLede(t *story) prose {
 	a, b := client(t.a.client), client(t.b.client)
 	var p prose
 	switch f := t.fault; {
+	case t.v.Kind == "in-flight" && len(t.stale) > 0 && t.stale[0].late():
+		p = p.t(fmt.Sprintf("%s sent a write as the holder of %s; it was %s under way and arrived when %s had been granted the lock. ", sentence(a)[:len(a)], t.key,
+			span(t.stale[0].decided-t.stale[0].start), b))
 	case t.v.Kind == "granted-while-valid":
 		p = p.t(fmt.Sprintf("%s was granted %s while the lock still promised it to %s. ", sentence(b)[:len(b)], t.key, a))
 	case f != nil && f.touches(t.a.client):
-		p = p.t(fmt.Sprintf("%s was %s for %s while it held %s%s. ", sentence(a)[:len(a)], faultDid(f.Kind, f.Injected), span(f.To-f.From), t.key,
-			r.ofLease(f.To-f.From)))
+		if wordsOfFaults[f.Kind].sudden {
+			p = p.t(fmt.Sprintf("%s was %s while it held %s. ", sentence(a)[:len(a)], faultDid(f.Kind, f.Injected), t.key))
+		} else {
+			p = p.t(fmt.Sprintf("%s was %s for %s while it held %s%s. ", sentence(a)[:len(a)], faultDid(f.Kind, f.Injected), span(f.To-f.From), t.key,
+				r.ofLease(f.To-f.From)))
+		}
 		p = p.t(r.gaveAway(t))
 		if t.a.last > f.To {
 			p = p.t(sentence(a)[:len(a)] + " went on as if it still held the lock")

@@ -68,6 +68,7 @@ func TestGolden(t *testing.T) {
 		"contained.golden.html":      body(reportOf(t, fenced)),
 		"pass.golden.html":           body(reportOf(t, quiet)),
 		"inconclusive.golden.html":   body(reportOf(t, inconclusiveCase())),
+		"clocks.golden.html":         body(reportOf(t, clockCase())),
 		"failed.golden.html":         body(reportOf(t, failedCase())),
 		"skipped.golden.html":        body(reportOf(t, skippedCase())),
 		"junit.golden.xml":           page(t, func(w io.Writer) error { return WriteJUnit(w, mixed()) }),

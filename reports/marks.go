@@ -20,13 +20,30 @@ func (p *painter) faults() {
 				p.band(f, y, word, title)
 			}
 		}
+		if y, ok := p.laneOf(f.victim); ok && len(f.Clients) == 0 { // it lies beside the lane: the client itself, and what the lock promised it, are untouched
+			p.strip(f, y+11, title)
+		}
 		if f.Service {
-			p.band(f, p.service, clip(f.Kind, 20), title)
+			p.band(f, p.service, clip(f.Kind, 20)+" "+f.whom(), title)
 		}
 		if f.Store {
 			p.band(f, p.store, clip(f.Kind, 20), title)
 		}
 	}
+}
+
+// whom is the target in a word or two, for a band.
+func (f *fault) whom() string {
+	if f.Target == "" || len(f.Target) > 12 {
+		return ""
+	}
+	return clip(f.Target, 12)
+}
+
+// strip draws a fault of a client's link to the store.
+func (p *painter) strip(f *fault, y float64, title string) {
+	x0, x1 := p.s.clamp(f.From), p.s.clamp(f.To)
+	p.rect(x0, y, max(x1-x0, 2), 5, 2, "fault edge", title)
 }
 
 func (p *painter) band(f *fault, y float64, word, title string) {
@@ -52,7 +69,7 @@ func (p *painter) band(f *fault, y float64, word, title string) {
 func (p *painter) ops() {
 	var special []*op
 	for _, o := range p.r.order {
-		if o.kind != history.Read && o.kind != history.Write || o.declined || !p.s.overlaps(o.start, o.start) {
+		if o.kind != history.Read && o.kind != history.Write || o.declined || !p.s.overlaps(o.start, o.atStore()) {
 			continue
 		}
 		y, ok := p.laneOf(o.client)
@@ -72,11 +89,11 @@ func (p *painter) ops() {
 			special = append(special, o)
 			continue
 		}
-		p.write(o, x)
+		p.write(o, p.s.x(o.atStore()))
 	}
 	slices.SortStableFunc(special, func(a, b *op) int { return p.weight(a) - p.weight(b) })
 	for _, o := range special {
-		p.write(o, p.s.x(o.start))
+		p.write(o, p.s.x(o.atStore()))
 	}
 }
 

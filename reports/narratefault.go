@@ -3,47 +3,30 @@ package reports
 import "github.com/lockchaos/lockchaos/history"
 
 func (r *record) sayFreeze(t *story, m moment) moment {
-	f := m.freeze
-	p := prose{}
-	switch {
-	case f.Kind == "pause" && len(f.Clients) > 0:
-		m.who = f.Clients[0]
-		p = p.b(client(m.who) + " is frozen").t(", as by a stop-the-world collection.")
-	case len(f.Clients) > 0:
-		m.who = f.Clients[0]
-		p = p.b(client(m.who) + " is " + faultDid(f.Kind, f.Injected)).t(by(f))
-	default:
-		p = p.b(clip(f.Kind, clipName) + " begins").t(" on " + clip(f.Target, clipName) + by(f))
-	}
-	if f.Evidence != "" {
-		p = p.t(" Proof: " + stop(clip(firstLine(f.Evidence), 200)))
-	}
-	m.Text = p
+	m.who = m.freeze.client()
+	m.Text = m.freeze.begins().t(m.freeze.proof())
 	return m
 }
 
-// by says that nobody injected what the machine did by itself.
-func by(f *fault) string {
-	if f.Injected {
-		return "."
+// sayBeside tells a fault that lay on the service, or on links to the store, while the story went on.
+func (r *record) sayBeside(m moment) moment {
+	f := m.beside
+	m.Text = f.begins().t(f.proof() + " It lasts " + span(f.To-f.From) + ".")
+	return m
+}
+
+// proof repeats the evidence.
+func (f *fault) proof() string {
+	if f.Evidence == "" {
+		return ""
 	}
-	return " by the machine itself; nobody injected this."
+	return " Proof: " + stop(cut(f.Evidence, clipFirst))
 }
 
 func (r *record) sayThaw(t *story, m moment) moment {
 	f := m.thaw
-	m.who = 0
-	if len(f.Clients) == 0 {
-		m.Text = prose{}.b(clip(f.Kind, clipName) + " ends").t(" after " + span(f.To-f.From) + ".")
-		return m
-	}
-	m.who = f.Clients[0]
-	p := prose{}
-	if f.Kind == "pause" {
-		p = p.b(client(m.who) + " wakes up").t(" after " + span(f.To-f.From))
-	} else {
-		p = p.b(client(m.who) + " goes on").t(" after " + span(f.To-f.From))
-	}
+	m.who = f.client()
+	p := f.ends()
 	if t.rivals() && t.a.client == m.who && t.a.last > f.To && t.b.end < f.To {
 		p, m.Tone = p.t(" and goes on as the holder of ").code(t.key), bad
 		if t.b.last > f.To {

@@ -19,12 +19,17 @@ func (r *record) sayWrite(t *story, m moment, p prose) moment {
 	if o.token != 0 {
 		tok = fmt.Sprintf(" · #%d", o.token)
 	}
+	sends, writes := " sends its write", fmt.Sprintf(" writes version %s", grouped(o.version))
+	if o.late() {
+		p = prose{}.b(client(o.client)).t(fmt.Sprintf("'s write, sent %s before, arrives", span(o.decided-o.start)))
+		sends, writes = "", fmt.Sprintf(" as version %s", grouped(o.version))
+	}
 	m.arrow = &arrow{to: toStore, label: fmt.Sprintf("write v%d%s → ok", o.version, tok)}
 	switch {
 	case o.declined:
 		m.Text, m.arrow, m.Tone = p.t(" knows by now that its hold is lost, and does not write."), nil, good
 	case o.refused:
-		p = p.t(" sends its write")
+		p = p.t(sends)
 		if o.token != 0 {
 			p = p.t(" under ").grant(o.grant, o.token)
 		}
@@ -35,15 +40,15 @@ func (r *record) sayWrite(t *story, m moment, p prose) moment {
 		m.Text, m.Tone = p.t("."), good
 		m.arrow = &arrow{to: toStore, label: "write" + tok + " (stale) → refused", tone: good}
 	case o.conflict:
-		m.Text, m.Tone = p.t(" sends its write on condition that nothing has changed. ").b("The store has another version").t(" and does not take it."), good
+		m.Text, m.Tone = p.t(sends+" on condition that nothing has changed. ").b("The store has another version").t(" and does not take it."), good
 		m.arrow = &arrow{to: toStore, label: "write → conflict", tone: good}
 	case r.harmful(o):
-		p = p.t(fmt.Sprintf(" writes version %s under ", grouped(o.version))).grant(o.grant, o.token).t(". ")
+		p = p.t(writes+" under ").grant(o.grant, o.token).t(". ")
 		p = p.b("The store takes it")
 		m.Text, m.Tone = r.sayHarm(p, o).t("."), bad
 		m.arrow = &arrow{to: toStore, label: fmt.Sprintf("write v%d%s%s → ok", o.version, tok, r.staleWord(o)), tone: bad}
 	case o.accepted():
-		m.Text = p.t(fmt.Sprintf(" writes version %s. The store takes it.", grouped(o.version)))
+		m.Text = p.t(writes + ". The store takes it.")
 	case o.how == history.Fail:
 		m.Text = p.t(" fails to write" + because(o))
 		m.arrow.label = "write → failed"

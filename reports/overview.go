@@ -29,17 +29,28 @@ func (r *record) overview(v checker.Verdict, shown timeline, width, left float64
 	clients := r.workers()
 	s := scale{0, max(r.end, 1), left, width - 14}
 	top := 22.0
-	bottom := top + overviewStep*float64(len(clients)+1)
+	lanes := len(clients) + 1
+	served := slices.ContainsFunc(r.faults, func(f *fault) bool { return f.Service })
+	if served {
+		lanes++
+	}
+	bottom := top + overviewStep*float64(lanes)
 	d := &svg{w: width, h: bottom + 22}
 	s.axis(d, top-4, bottom)
 	for i, c := range clients {
 		y := top + overviewStep*float64(i)
 		d.text(0, y+10, "start", "small", r.laneName(c))
 		d.path(r.heldPath(s, c, y), "holdline", "")
-		r.overviewFaults(d, s, c, y)
+		r.overviewFaults(d, s, y, client(c), func(f *fault) bool { return slices.Contains(f.struck(), c) })
+	}
+	if served {
+		y := top + overviewStep*float64(len(clients))
+		d.text(0, y+10, "start", "small", cut(r.h.Header.Service, 12))
+		r.overviewFaults(d, s, y, "the lock service", func(f *fault) bool { return f.Service })
 	}
 	y := bottom - overviewStep + 8
 	d.text(0, y+3, "start", "small", "store")
+	r.overviewFaults(d, s, y-6, "links to the store", func(f *fault) bool { return f.Store })
 	okPath, stalePath, refusedPath := r.writePaths(s, y)
 	d.path(okPath, "okline", "")
 	d.path(refusedPath, "refusedline", "")
@@ -79,11 +90,11 @@ func (r *record) heldPath(s scale, c int32, y float64) string {
 	return b.String()
 }
 
-// overviewFaults draws a client's fault bands, in one path.
-func (r *record) overviewFaults(d *svg, s scale, c int32, y float64) {
+// overviewFaults draws the bands of those faults that lie on a lane, in one path.
+func (r *record) overviewFaults(d *svg, s scale, y float64, whose string, on func(*fault) bool) {
 	var injected, noticed strings.Builder
 	for _, f := range r.faults {
-		if !f.touches(c) {
+		if !on(f) {
 			continue
 		}
 		b := &injected
@@ -94,10 +105,10 @@ func (r *record) overviewFaults(d *svg, s scale, c int32, y float64) {
 		fmt.Fprintf(b, "M%s %sH%s", num(x0), num(y+6), num(max(x1, x0+1)))
 	}
 	if injected.Len() > 0 {
-		d.path(injected.String(), "faultline", "faults on "+client(c))
+		d.path(injected.String(), "faultline", "faults on "+whose)
 	}
 	if noticed.Len() > 0 {
-		d.path(noticed.String(), "faultline stall", "stalls of "+client(c))
+		d.path(noticed.String(), "faultline stall", "stalls of "+whose)
 	}
 }
 
@@ -109,7 +120,7 @@ func (r *record) writePaths(s scale, y float64) (ok, stale, refused string) {
 		if w.kind != history.Write || w.declined {
 			continue
 		}
-		x := s.clamp(w.start)
+		x := s.clamp(w.atStore())
 		switch {
 		case r.stale[w.id]:
 			fmt.Fprintf(&st, "M%s %sv14", num(x), num(y-7))

@@ -46,14 +46,18 @@ type reportPage struct {
 	Violations []violationRow
 	MoreOf     string
 	Faults     []faultRow
-	Bites      []biteRow
-	MoreBites  string
-	Needs      []needRow
-	Latency    latencyPart
-	Advice     []prose
-	Versions   []history.Part
-	Again      []string
-	Files      []fileLink
+	// Undisturbed: no fault was planned.
+	Undisturbed bool
+	Bites       []biteRow
+	ManyKinds   bool // the bites are of more than one kind of fault
+	MoreBites   string
+	Clocks      clockPart
+	Needs       []needRow
+	Latency     latencyPart
+	Advice      []prose
+	Versions    []history.Part
+	Again       []string
+	Files       []fileLink
 
 	told *checker.Violation
 }
@@ -255,6 +259,9 @@ func fileLinks(s Scenario) []fileLink {
 	var out []fileLink
 	if s.History != nil {
 		out = append(out, fileLink{href("history.jsonl"), "history.jsonl", plural(s.Verdict.Stats.Ops, "op")})
+		for _, w := range s.Witnesses {
+			out = append(out, fileLink{href(w.File), w.File, fmt.Sprintf("the %s that show the first violation of %s", plural(int64(w.Ops), "op"), w.Property)})
+		}
 	}
 	return append(out, fileLink{href("verdict.json"), "verdict.json", ""}, fileLink{href("plan.yaml"), "plan.yaml", ""},
 		fileLink{href("logs") + "/", "logs/", "services and workers"})

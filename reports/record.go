@@ -7,35 +7,6 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// op is one operation, put together from its events.
-type op struct {
-	id, grant       int64
-	kind            history.Kind
-	key             history.KeyID
-	client          int32
-	start, end      int64 // the worker's stamps, or the recorder's where the worker told none
-	reported        bool  // the worker told its stamps
-	how             history.Type
-	token           int64
-	version         int64
-	replaced, value int64
-	seq             int64
-	validFor        int64
-	hasValidFor     bool
-	attempt         int64
-	declined        bool
-	refused         bool
-	conflict        bool // the store had another version than the write was made from
-	notHeld, busy   bool
-	inLedger        bool
-	text            string
-}
-
-// accepted tells whether the store took the write: its answer says so, or its ledger.
-func (o *op) accepted() bool {
-	return o.kind == history.Write && !o.refused && !o.conflict && (o.how == history.OK || o.inLedger)
-}
-
 // grant is a successful acquire and what was done under it.
 type grant struct {
 	*op
@@ -48,7 +19,17 @@ type grant struct {
 // fault is one fault, put together from its two events.
 type fault struct {
 	history.FaultInfo
-	ended bool
+	// victim is the client that was struck, also where that touches nothing that the lock has promised to it; 0: nodes were.
+	victim int32
+	ended  bool
+}
+
+// struck lists the clients that the fault struck.
+func (f *fault) struck() []int32 {
+	if len(f.Clients) == 0 && f.victim != 0 {
+		return []int32{f.victim}
+	}
+	return f.Clients
 }
 
 // touches tells whether the fault disturbs the client.
@@ -119,6 +100,7 @@ func (r *record) addOp(e *history.Event) {
 	switch e.Type {
 	case history.Invoke:
 	case history.Ledger:
+		o.decided = e.Time
 		o.inLedger, o.seq, o.refused, o.conflict = true, e.Seq, e.Refused, e.Conflict
 		o.version, o.replaced, o.value = e.Version, e.Replaced, e.Value
 		r.entries = append(r.entries, o)
@@ -165,7 +147,7 @@ func (r *record) addFault(e *history.Event, begun map[int]*fault) {
 	}
 	f := begun[e.Fault.ID]
 	if f == nil {
-		f = &fault{FaultInfo: *e.Fault}
+		f = &fault{FaultInfo: *e.Fault, victim: e.Client}
 		if f.From == 0 {
 			f.From = e.Time
 		}

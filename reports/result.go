@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/lockchaos/lockchaos/checker"
@@ -118,10 +119,14 @@ func (s Scenario) Detail() string {
 	st := s.Verdict.Stats
 	switch s.Result() {
 	case Pass:
+		text := plural(st.Grants, "grant")
 		if bit := bites(st.Faults); bit > 0 {
-			return plural(st.Grants, "grant") + ", " + plural(bit, "fault")
+			text += ", " + plural(bit, "fault")
 		}
-		return plural(st.Grants, "grant")
+		if never := neverStruck(st.Faults); never > 0 {
+			text += fmt.Sprintf(", %d planned never struck", never)
+		}
+		return text
 	case Contained:
 		return s.doubleHolds() + " · " + grouped(st.Refused) + " refused"
 	case Corrupted:
@@ -178,6 +183,17 @@ func bites(faults []checker.FaultStats) int {
 	for _, f := range faults {
 		if f.Injected {
 			n += f.Bit
+		}
+	}
+	return n
+}
+
+// neverStruck counts the planned faults that were never injected.
+func neverStruck(faults []checker.FaultStats) int {
+	n := 0
+	for _, f := range faults {
+		if f.Plan > 0 && f.Begun == 0 {
+			n++
 		}
 	}
 	return n

@@ -31,6 +31,9 @@ type Scenario struct {
 	// History is what the verdict was found in. Only WriteScenario needs it; nil where there is none.
 	History *history.History `json:"-"`
 
+	// Witnesses are the small parts of the history that lie beside it, one for each property that is violated.
+	Witnesses []Witness `json:"witnesses,omitempty"`
+
 	// Expect compares what was expected with what was found. It is empty when the run judged by properties alone.
 	Expect []Expectation `json:"expect,omitempty"`
 	// Met tells whether the scenario came out as expected.
@@ -55,6 +58,14 @@ type Scenario struct {
 	Twin *Twin `json:"twin,omitempty"`
 
 	figures *figures // what an index shows once the history is gone; see Twins
+}
+
+// Witness is a history of its own that shows the first violation of a property with as few ops as possible.
+type Witness struct {
+	Property string `json:"property"`
+	// File is its name in the scenario's folder.
+	File string `json:"file"`
+	Ops  int    `json:"ops"`
 }
 
 // Expectation is one line of the comparison: a property, or "severity".

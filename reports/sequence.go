@@ -147,7 +147,7 @@ func freezeBar(d *svg, t *story, l seqLanes, y func(int) float64) {
 	if x > 300 {
 		side, anchor = x+17, "start"
 	}
-	d.text(side, mid-4, anchor, "faultink small", clip(word, 9))
+	d.text(side, mid-4, anchor, "faultink small", t.fault.bar())
 	d.text(side, mid+10, anchor, "faultink small", long)
 }
 

@@ -170,12 +170,13 @@ func (c sim) history(ops []*simOp, grants []*simGrant) *history.History {
 		}
 		id++
 		h.Header.Fault = "pause-holder"
-		f := history.FaultInfo{ID: id, Kind: "pause", Phase: "begin", Target: "holder", When: "between-read-and-write", Clients: []int32{g.acquire.client},
+		h.Header.Faults = []history.PlannedFault{{Kind: "pause", Target: "holder", When: "between-read-and-write", Text: plannedPause}}
+		f := history.FaultInfo{ID: id, Plan: 1, Kind: "pause", Phase: "begin", Target: "holder", When: "between-read-and-write", Clients: []int32{g.acquire.client},
 			Holding: g.acquire.id, Injected: true}
 		begin := f
 		add(history.Event{Time: g.from, Type: history.Fault, Fault: &begin})
 		f.Phase, f.From, f.To, f.Bit = "end", g.from, g.thaw, true
-		f.Evidence = fmt.Sprintf("state T on 9 of 9 threads, %s", span(g.thaw-g.from))
+		f.Evidence = frozen(g.thaw - g.from)
 		add(history.Event{Time: g.thaw + ms/10, Type: history.Fault, Fault: &f})
 	}
 	slices.SortStableFunc(events, func(a, b history.Event) int { return compare(a.Time, b.Time) })
@@ -191,6 +192,12 @@ func (c sim) history(ops []*simOp, grants []*simGrant) *history.History {
 	h.Events = append(events, history.Event{Time: end, Type: history.End})
 	return h
 }
+
+// plannedPause is the plan's words for the pauses.
+const plannedPause = "for 900ms..920ms, after 400ms, every 300ms"
+
+// frozen is the proof of a pause.
+func frozen(ns int64) string { return fmt.Sprintf("state T on 9 of 9 threads, %s", span(ns)) }
 
 // verdict says what a checker would say, from what the simulation knows.
 func (c sim) verdict(ops []*simOp, grants []*simGrant) checker.Verdict {
@@ -208,7 +215,7 @@ func (c sim) verdict(ops []*simOp, grants []*simGrant) checker.Verdict {
 			byVersion[o.version] = o
 		}
 	}
-	pauses := checker.FaultStats{Kind: "pause", When: "between-read-and-write", Injected: true, Shortest: 901 * time.Millisecond, Longest: 919 * time.Millisecond}
+	pauses := checker.FaultStats{Plan: 1, Planned: plannedPause, Target: "holder", Kind: "pause", When: "between-read-and-write", Injected: true, Shortest: 901 * time.Millisecond, Longest: 919 * time.Millisecond}
 	faultID := 0
 	for _, a := range grants {
 		if !a.frozen {
@@ -216,6 +223,9 @@ func (c sim) verdict(ops []*simOp, grants []*simGrant) checker.Verdict {
 		}
 		faultID++
 		pauses.Begun++
+		if pauses.Evidence == "" {
+			pauses.Evidence = frozen(a.thaw - a.from)
+		}
 		pauses.Bit++
 		pauses.MetHolder++
 		severity := checker.Corrupting
@@ -248,7 +258,7 @@ func (c sim) verdict(ops []*simOp, grants []*simGrant) checker.Verdict {
 			A: ref(a), B: ref(b), Ops: ops, Faults: []int{faultID}, Text: fmt.Sprintf("client %d read version %d and replaced version %d, which client %d had written since", a.acquire.client, a.read.version, victim.version, victim.client)})
 	}
 	if c.freezes > 0 {
-		st.Faults = []checker.FaultStats{pauses}
+		st.Faults, st.Bites = []checker.FaultStats{pauses}, pauses.MetHolder
 	}
 	tokens := checker.PropertyResult{Name: checker.TokenOrder, Outcome: checker.NotJudged, Why: "this lock issues no fencing token"}
 	if c.tokens {

@@ -27,6 +27,7 @@ type moment struct {
 	arrow  *arrow
 	freeze *fault // a fault begins here
 	thaw   *fault // and ends here
+	beside *fault // one that disturbs neither client begins here
 	aside  bool   // told for completeness, not part of what went wrong
 }
 
@@ -42,7 +43,9 @@ type story struct {
 	v     *checker.Violation
 	a, b  *grant
 	fault *fault // the injected fault, or else the stall, that disturbed A before it acted again
-	key   string
+	// beside are faults that lay on the service, or between one of the two and the store, meanwhile.
+	beside []*fault
+	key    string
 	// stale are A's writes (or whosoever's) that the store took though it should not have, refused those that it refused.
 	stale, refused []*op
 	lostUpdate     bool
@@ -66,6 +69,7 @@ func (r *record) retell(s Scenario, v *checker.Violation) story {
 	}
 	ops := r.cast(&t)
 	t.fault = r.disturbance(&t, ops)
+	t.beside = r.besides(&t)
 	for _, o := range ops {
 		if r.harmful(o) {
 			t.stale = append(t.stale, o)
@@ -105,40 +109,6 @@ func (r *record) cast(t *story) []*op {
 	return ops
 }
 
-// disturbance finds the fault that explains the violation: of those the verdict names, else of those that touched A between
-// its grant and its last op, the longest injected one, then the longest.
-func (r *record) disturbance(t *story, ops []*op) *fault {
-	if len(ops) == 0 || t.v.Property == checker.Deadlock { // where clients were disturbed, there is no deadlock
-		return nil
-	}
-	var best *fault
-	if t.v.Property == checker.StuckLock && t.a != nil {
-		return r.death(t.a)
-	}
-	for _, f := range r.faults {
-		named := slices.Contains(t.v.Faults, f.ID)
-		if t.a != nil && !(f.touches(t.a.client) && f.From <= t.a.done && f.To >= t.a.start) {
-			named = false
-		} else if t.a != nil && len(t.v.Faults) == 0 {
-			named = true
-		}
-		if named && (best == nil || f.Injected && !best.Injected || f.Injected == best.Injected && f.To-f.From > best.To-best.From) {
-			best = f
-		}
-	}
-	return best
-}
-
-// death finds the kill that ended the client which had the grant; nil when there was none.
-func (r *record) death(g *grant) *fault {
-	for _, f := range r.faults {
-		if f.Kind == "kill" && f.touches(g.client) && f.From >= g.start {
-			return f
-		}
-	}
-	return nil
-}
-
 // losesUpdate tells whether a lost update is among what the verdict found of these two grants.
 func (r *record) losesUpdate(s Scenario, t *story) bool {
 	p := s.property(checker.LostUpdate)
@@ -159,17 +129,23 @@ func (r *record) losesUpdate(s Scenario, t *story) bool {
 func (r *record) moments(t *story, ops []*op) []moment {
 	var out []moment
 	for _, o := range ops {
-		at := o.start
+		at := o.atStore()
 		if o.kind == history.Acquire {
 			at = o.end
+		}
+		if o.late() {
+			out = append(out, moment{At: o.start, who: o.client, Text: prose{}.b(client(o.client)).t(" sends its write, which is long under way.")})
 		}
 		out = append(out, moment{At: at, who: o.client, op: o})
 	}
 	if f := t.fault; f != nil {
 		out = append(out, moment{At: f.From, freeze: f})
-		if f.Kind != "kill" { // nobody goes on after that
+		if f.Kind != "kill" && !wordsOfFaults[f.Kind].sudden { // nobody goes on after that, or nothing was stopped
 			out = append(out, moment{At: f.To, thaw: f})
 		}
+	}
+	for _, f := range t.beside {
+		out = append(out, moment{At: f.From, beside: f})
 	}
 	for _, g := range []*grant{t.a, t.b} {
 		if g == nil {
@@ -198,6 +174,8 @@ func (r *record) narrate(t *story, in []moment) []moment {
 			m = r.sayFreeze(t, m)
 		case m.thaw != nil:
 			m = r.sayThaw(t, m)
+		case m.beside != nil:
+			m = r.sayBeside(m)
 		case m.op == nil:
 		case i+1 < len(in) && joins(m.op, in[i+1].op):
 			m = r.sayReadWrite(t, in[i+1], m.op, last)
@@ -214,7 +192,7 @@ func (r *record) narrate(t *story, in []moment) []moment {
 // joins tells whether a read and the next op make one sentence.
 func joins(o, next *op) bool {
 	return o.kind == history.Read && o.how == history.OK && next != nil && next.kind == history.Write &&
-		next.grant == o.grant && next.accepted()
+		next.grant == o.grant && next.accepted() && !next.late()
 }
 
 // shorten leaves out plain moments from the middle of a story that is too long, and counts them.

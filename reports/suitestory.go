@@ -167,8 +167,23 @@ func (s Suite) families() []family {
 	return out
 }
 
-// sentence says which locks let two clients in under the fault.
+// sentence says which locks let two clients in under the fault, and whose data was corrupted all the same though they did not.
 func (f family) sentence() string {
+	text := f.held()
+	var harmed []string
+	for _, x := range f.runs {
+		if name := clip(x.Lock, clipName); x.Result() == Corrupted && !x.violated(checker.MutualExclusion) && !slices.Contains(harmed, name) {
+			harmed = append(harmed, name)
+		}
+	}
+	if len(harmed) == 0 {
+		return text
+	}
+	return text + " Yet writes that came too late corrupted the data of " + named(harmed, len(harmed)) + "."
+}
+
+// held says which locks let two clients in under the fault.
+func (f family) held() string {
 	var locks, always, sometimes, never []string
 	for _, x := range f.runs {
 		name := clip(x.Lock, clipName)

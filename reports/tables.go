@@ -7,21 +7,8 @@ import (
 	"github.com/lockchaos/lockchaos/checker"
 )
 
-// The most faults that a page lists; the history has them all.
-const biteRows = 200
-
 type propertyRow struct {
 	Name, Outcome, Class, Times, First, Words, Why string
-}
-
-type faultRow struct {
-	Kind, When, Begun, Bit, Met, Lasted string
-	Toothless                           bool
-}
-
-type biteRow struct {
-	At, Lasted, Target, Holding, Evidence string
-	Bit                                   bool
 }
 
 type needRow struct {
@@ -39,11 +26,8 @@ func (p *reportPage) judged(s Scenario, r *record) {
 		p.Properties = append(p.Properties, row)
 	}
 	p.violations(s, r)
-	for _, f := range s.Verdict.Stats.Faults {
-		p.Faults = append(p.Faults, faultLine(f))
-	}
+	p.faults(s, r)
 	if r != nil {
-		p.bites(r)
 		p.needs(s, r)
 		p.latency(s, r)
 	}
@@ -65,58 +49,9 @@ func propertyLine(x checker.PropertyResult) propertyRow {
 	return row
 }
 
-func faultLine(f checker.FaultStats) faultRow {
-	row := faultRow{Kind: clip(f.Kind, clipName), When: strings.ReplaceAll(clip(f.When, clipName), "-", " "), Begun: grouped(f.Begun), Bit: grouped(f.Bit),
-		Met: grouped(f.MetHolder), Lasted: "–", Toothless: f.Injected && f.Bit == 0}
-	if !f.Injected {
-		row.Kind += " (by the machine, not injected)"
-	}
-	if f.Longest > 0 {
-		row.Lasted = at(int64(f.Shortest))
-		if at(int64(f.Longest)) != row.Lasted {
-			row.Lasted += " to " + at(int64(f.Longest))
-		}
-	}
-	return row
-}
-
-// bites lists every fault with its proof.
-func (p *reportPage) bites(r *record) {
-	for i, f := range r.faults {
-		if i == biteRows {
-			p.MoreBites = grouped(len(r.faults)-biteRows) + " more are in history.jsonl."
-			break
-		}
-		row := biteRow{At: at(f.From), Lasted: at(f.To - f.From), Target: clip(f.Target, clipName), Evidence: sentence(clip(f.Evidence, 400)), Bit: f.Bit}
-		var who []string
-		for _, c := range f.Clients {
-			who = append(who, client(c))
-		}
-		if len(who) > 0 && (len(who) != 1 || who[0] != row.Target) {
-			row.Target = strings.TrimSpace(row.Target + " (" + list(who) + ")")
-		}
-		if g := r.byGrant[f.Holding]; g != nil {
-			row.Holding = r.key(g.key) + ", " + grantName(g.id, g.token)
-		}
-		switch {
-		case !f.ended:
-			row.Evidence = "The history ends before this fault does."
-		case row.Evidence == "" && !f.Bit:
-			row.Evidence = "No proof that it took effect."
-		}
-		p.Bites = append(p.Bites, row)
-	}
-}
-
 // needs compares what the run did with what its verdict needs.
 func (p *reportPage) needs(s Scenario, r *record) {
 	st, need := s.Verdict.Stats, r.h.Header.Needs
-	met := 0
-	for _, f := range st.Faults {
-		if f.Injected {
-			met += f.MetHolder
-		}
-	}
 	add := func(what string, got int64, least int) {
 		row := needRow{What: what, Got: grouped(got), Need: "–", Short: got < int64(least)}
 		if least > 0 {
@@ -126,8 +61,8 @@ func (p *reportPage) needs(s Scenario, r *record) {
 	}
 	add("grants", st.Grants, need.Grants)
 	add("contended hand-overs", st.Handovers, need.Handovers)
-	if need.Bites > 0 || met > 0 {
-		add("faults that met a holder", int64(met), need.Bites)
+	if need.Bites > 0 || st.Bites > 0 {
+		add("faults that hit what they were aimed at", int64(st.Bites), need.Bites)
 	}
 	add("writes accepted", st.Accepted, 0)
 	add("writes refused by the fence", st.Refused, 0)

@@ -152,10 +152,10 @@ func plainWord(s string) bool {
 	return !strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsLetter(r) && r != '\'' && r != '’' })
 }
 
-// stop makes a text end with a full stop.
+// stop makes a text end with a full stop, if it does not end already.
 func stop(s string) string {
 	s = strings.TrimSpace(s)
-	if s == "" || strings.HasSuffix(s, ".") || strings.HasSuffix(s, "!") || strings.HasSuffix(s, "?") {
+	if s == "" || strings.HasSuffix(s, ".") || strings.HasSuffix(s, "!") || strings.HasSuffix(s, "?") || strings.HasSuffix(s, "…") {
 		return s
 	}
 	return s + "."
@@ -174,17 +174,4 @@ func faultTitle(fault string) string {
 		return "frozen after check"
 	}
 	return strings.ReplaceAll(clip(fault, clipName), "-", " ")
-}
-
-// faultDid says what a fault of the kind did to its target, as "was …".
-func faultDid(kind string, injected bool) string {
-	switch {
-	case kind == "pause":
-		return "frozen"
-	case kind == "kill":
-		return "killed"
-	case kind == "stall" || !injected:
-		return "stalled"
-	}
-	return "hit by " + clip(kind, clipName)
 }

@@ -33,8 +33,8 @@ type Catalogue struct {
 	Moments     []string // at which a fault can strike
 	Properties  []string
 	Workloads   []string
-	// CheckFault tells whether a fault of a known kind, at a known moment, can strike its target, where the lock's service is this one; nil: any can.
-	CheckFault func(service string, f Fault) error
+	// CheckFault tells whether a fault of a known kind, at a known moment, can strike its target under the scenario's lock; nil: any can.
+	CheckFault func(s *Scenario, f Fault) error
 }
 
 // Builtin returns the suites that come with lockchaos, in the order of their names.

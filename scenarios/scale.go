@@ -10,7 +10,7 @@ const (
 )
 
 // Real returns the plan at the scale of production. The lease is RealTTL, if it is shorter. A fault that outlasts the lease, which is what makes it
-// dangerous, lasts RealFreeze; a shorter one, and the time to the next, keep their share of the lease, and so does a jump of a clock. The workload runs for three leases at least, and for long enough that one
+// dangerous, lasts RealFreeze; a shorter one, and the time to the next, keep their share of the lease, and so do a jump of a clock and the delay of packets. The workload runs for three leases at least, and for long enough that one
 // fault more can strike than has to. Timeouts are such that a client can wait for a lease to run out, and an op for the end of a fault. What clients do
 // in between keeps its times: work does not take longer because a lease does.
 func (p Plan) Real() Plan {
@@ -23,6 +23,7 @@ func (p Plan) Real() Plan {
 	grow := func(d Duration) Duration { return Duration(float64(d) * float64(s.TTL) / float64(before)) }
 	for i, f := range s.Faults {
 		f.By = Offset(grow(Duration(f.By)))
+		f.Delay, f.Jitter = grow(f.Delay), grow(f.Jitter)
 		if f.For > before {
 			f.For = max(f.For, RealFreeze)
 		} else {

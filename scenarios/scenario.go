@@ -52,15 +52,16 @@ type Workload struct {
 
 // Fault is one kind of fault and when it comes.
 type Fault struct {
-	// Kind is the fault's name (`lockchaos list faults`): "pause", "kill", "partition".
+	// Kind is the fault's name (`lockchaos list faults`): "pause", "kill", "partition", "expire-session".
 	Kind string `yaml:"kind"`
 	// Target is whom it hits: "holder", a node of the lock service ("redis-2"), or so many of them, drawn anew each time: "nodes:3",
-	// "minority", "majority"; or "service", all of them, to be split.
+	// "minority", "majority"; "leader" or "primary", whom the service names; or "service", all of them, to be split.
 	Target string `yaml:"target"`
 	// When is the moment aimed at: "acquiring" (an acquire is under way; a holder is then one that is about to be), "after-grant",
 	// "between-read-and-write", "before-write", or "random" (any moment).
 	When string `yaml:"when"`
-	// For is how long it lasts; of a kill, how long the client stays away before a fresh process takes its place (may be 0).
+	// For is how long it lasts; of a kill, how long the client stays away before a fresh process takes its place (may be 0); of a crash-restart, how
+	// long the nodes stay down. A reset, and a cut that is not silent, are over at once.
 	For Duration `yaml:"for,omitempty"`
 	// After is the quiet time before the first, Every the time from the end of one to the arming of the next.
 	After Duration `yaml:"after"`
@@ -79,12 +80,30 @@ type Fault struct {
 	By     Offset   `yaml:"by,omitempty"`
 	Rate   float64  `yaml:"rate,omitempty"`
 	Period Duration `yaml:"period,omitempty"`
+
+	// Delay (faults of links) is how late packets are, Jitter by how much that varies, Probability that of a packet to be lost, sent twice or not delayed,
+	// BytesPerSecond what a link carries.
+	Delay          Duration `yaml:"delay,omitempty"`
+	Jitter         Duration `yaml:"jitter,omitempty"`
+	Probability    float64  `yaml:"probability,omitempty"`
+	BytesPerSecond int64    `yaml:"bytes_per_second,omitempty"`
+
+	// Request (hold, cut) is the client's request that is meant, the next one: "acquire", "renew", "release", "read", "write". Point (cut) is "before-request",
+	// "after-request" or "after-reply"; Silent: the connection is not reset but falls silent.
+	Request string `yaml:"request,omitempty"`
+	Point   string `yaml:"point,omitempty"`
+	Silent  bool   `yaml:"silent,omitempty"`
+
+	// Share (throttle) is the part of the time in which the target runs, in rounds of Period.
+	Share float64 `yaml:"share,omitempty"`
+	// Data (crash-restart) is what a node knows when it is started again: "kept" (not given) or "lost".
+	Data string `yaml:"data,omitempty"`
 }
 
 // Label names the fault in a few words joined by dashes, for headings.
 func (f *Fault) Label() string {
 	label := f.Kind + "-" + f.Target
-	for _, part := range []string{f.Clock, f.Peers, f.Way, f.Shape} {
+	for _, part := range []string{f.Clock, f.Request, f.Point, f.Peers, f.Way, f.Shape, f.Data} {
 		if part != "" {
 			label += "-" + part
 		}
@@ -93,7 +112,9 @@ func (f *Fault) Label() string {
 }
 
 // momentary tells whether the fault is over as soon as it has struck, however long its consequences last.
-func (f *Fault) momentary() bool { return f.Kind == "kill" }
+func (f *Fault) momentary() bool {
+	return f.Kind == "kill" || f.Kind == "reset" || f.Kind == "expire-session" || f.Kind == "cut" && !f.Silent
+}
 
 // Needs is what a run must have done before its pass means anything; less is inconclusive. What a scenario does not name is 20 grants, 5
 // contended hand-overs and, if faults are planned, 1 bite: a fault that took effect on what it was aimed at.

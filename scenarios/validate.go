@@ -82,13 +82,16 @@ func (v *validator) fault(at string, s *Scenario, f *Fault) {
 	before := len(v.errs)
 	v.oneOf(at+".kind", "fault", f.Kind, v.catalogue.Faults)
 	v.oneOf(at+".when", "moment", f.When, v.catalogue.Moments)
-	if service, known := v.service(s); known && len(v.errs) == before && v.catalogue.CheckFault != nil {
-		if err := v.catalogue.CheckFault(service, *f); err != nil {
+	if _, known := v.service(s); known && len(v.errs) == before && v.catalogue.CheckFault != nil {
+		if err := v.catalogue.CheckFault(s, *f); err != nil {
 			v.fail(at+".target", "%v", err)
 		}
 	}
 	if f.For <= 0 && !f.momentary() || f.For > longest {
 		v.fail(at+".for", "a fault must last longer than 0, and at most %v", longest)
+	}
+	if f.For > 0 && f.momentary() && f.Kind != "kill" {
+		v.fail(at+".for", "a %s is over as soon as it has struck: it takes no for (a silent cut does)", f.Kind)
 	}
 	if f.Every.Max <= 0 || f.Every.Max > longest || f.After > longest {
 		v.fail(at+".every", "every must be given, longer than 0; it and after may be %v at most", longest)

@@ -23,12 +23,13 @@ var WatchdogBlind = clients.Kind{
 	Service: "redis",
 	Claims:  clients.Claims{Validity: "session", Token: "none", Confirms: []string{"held"}, Permits: 1},
 	Control: "continuity",
+	Renews:  true,
 	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
 		l, err := redis.Open(c, redis.Algorithm{})
 		if err != nil {
 			return nil, err
 		}
-		b := &blind{Lock: l, client: goredis.NewClient(redisconn.Options(c.Nodes[0])), ttl: time.Duration(c.TTL), holds: map[any]*renewal{}}
+		b := &blind{Lock: l, client: goredis.NewClient(redisconn.Options(c.Nodes[0])), ttl: time.Duration(c.TTL), gate: c.Renewals, holds: map[any]*renewal{}}
 		b.life, b.end = context.WithCancel(context.Background())
 		return b, nil
 	},
@@ -38,6 +39,7 @@ type blind struct {
 	clients.Lock
 	client *goredis.Client // for renewals
 	ttl    time.Duration
+	gate   *clients.Gate
 
 	life    context.Context // until Close
 	end     context.CancelFunc
@@ -77,6 +79,7 @@ func (b *blind) renew(life context.Context, key string, r *renewal) {
 			return
 		case <-tick.C:
 		}
+		_ = b.gate.Pass(life)
 		ctx, cancel := context.WithTimeout(life, b.ttl)
 		there, err := b.client.PExpire(ctx, redis.LockKey(key), b.ttl).Result()
 		cancel()

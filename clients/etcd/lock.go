@@ -26,6 +26,7 @@ var Lease = clients.Kind{
 	Service:   "etcd",
 	Claims:    clients.Claims{Validity: "session", Token: "fencing", Confirms: []string{"held"}, Permits: 1, Fair: true, WakesOne: true},
 	LostGrace: lostGrace,
+	Renews:    true,
 	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
 		return open(c)
 	},
@@ -49,6 +50,7 @@ type lock struct {
 	client  *clientv3.Client
 	seconds int64 // TTL that is asked for
 	lost    chan clients.Loss
+	opened  func(clients.Session)
 
 	mu       sync.Mutex
 	session  *session          // the newest
@@ -69,13 +71,14 @@ func open(c clients.Config) (*lock, error) {
 	client, err := clientv3.New(clientv3.Config{
 		Endpoints:   c.Nodes,
 		Logger:      zap.NewNop(), // what goes wrong is in the errors
-		DialOptions: []grpc.DialOption{grpc.WithNoProxy(), grpc.WithChainUnaryInterceptor(stampTxn)},
+		DialOptions: []grpc.DialOption{grpc.WithNoProxy(), grpc.WithChainUnaryInterceptor(stampTxn), grpc.WithChainStreamInterceptor(gateKeepAlives(c.Renewals))},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("etcd at %s: %w", strings.Join(c.Nodes, ","), err)
 	}
 	second := int64(time.Second)
-	return &lock{client: client, seconds: (c.TTL + second - 1) / second, lost: make(chan clients.Loss, 16), sessions: map[*session]bool{}}, nil
+	return &lock{client: client, seconds: (c.TTL + second - 1) / second, lost: make(chan clients.Loss, 16), opened: c.Open,
+		sessions: map[*session]bool{}}, nil
 }
 
 // stampTxn notes when the transaction that enters the queue was sent, and when it was answered: the waiter was in the queue by then. (The client's library

@@ -25,6 +25,7 @@ var LockAPI = clients.Kind{
 	// It queues as etcd-lease does, but Fair is not claimed: only the server knows when a waiter entered the queue.
 	Claims:    clients.Claims{Validity: "session", Token: "fencing", Confirms: []string{"held"}, Permits: 1, WakesOne: true},
 	LostGrace: lostGrace,
+	Renews:    true,
 	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
 		l, err := open(c)
 		if err != nil {

@@ -27,18 +27,24 @@ var Semaphore = clients.Kind{
 	Service:   "etcd",
 	Claims:    clients.Claims{Validity: "session", Token: "none", Confirms: []string{"release", "held"}, Permits: permits},
 	LostGrace: lostGrace,
+	Renews:    true,
 	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
 		l, err := open(c)
 		if err != nil {
 			return nil, err
 		}
-		return &semaphore{l}, nil
+		return &semaphore{lock: l, dir: prefix + "semaphore/", permits: permits}, nil
 	},
 }
 
-type semaphore struct{ *lock }
-
-const semaphorePrefix = prefix + "semaphore/"
+// semaphore is a queue of keys in a directory, of which the first ones hold.
+type semaphore struct {
+	*lock
+	dir     string
+	permits int
+	// blind: a waiter does not look whether its own key is still there (see WaiterBlind).
+	blind bool
+}
 
 // Acquire waits in the queue until ctx is done.
 func (l *semaphore) Acquire(ctx context.Context, key string) (clients.Grant, error) {
@@ -50,7 +56,7 @@ func (l *semaphore) attempt(ctx context.Context, key string) (h *hold, in entry,
 	if err != nil {
 		return nil, in, err
 	}
-	dir := semaphorePrefix + url.PathEscape(key) + "/"
+	dir := l.dir + url.PathEscape(key) + "/"
 	h = &hold{lock: l.lock, session: s, key: key, path: fmt.Sprintf("%s%x", dir, s.Lease())}
 	in.asked = monotime.Now()
 	entered, err := l.client.Txn(ctx).If(clientv3.Compare(clientv3.CreateRevision(h.path), "=", 0)).
@@ -67,7 +73,11 @@ func (l *semaphore) attempt(ctx context.Context, key string) (h *hold, in entry,
 	if err := l.await(ctx, dir, h); err != nil {
 		return nil, in, l.leave(ctx, h, err)
 	}
-	if !s.add(h) {
+	switch {
+	case s.add(h):
+	case l.blind:
+		l.tell([]*hold{h}, "the session ended before the grant")
+	default:
 		l.giveUp(s)
 		return nil, in, fmt.Errorf("the session ended with the grant: %w", errOpen)
 	}
@@ -88,15 +98,18 @@ func (l *semaphore) await(ctx context.Context, dir string, h *hold) error {
 				ahead[string(kv.Key)] = true
 			}
 		}
-		if !ours {
+		if !ours && !l.blind {
 			return concurrency.ErrSessionExpired
 		}
-		if len(ahead) < permits {
+		if len(ahead) < l.permits {
 			return nil
 		}
 		granted, err := l.watch(ctx, dir, reply.Header.Revision+1, h, ahead)
 		if err != nil {
 			return err
+		}
+		if granted && l.blind {
+			return nil
 		}
 		if granted {
 			return l.stands(ctx, h)
@@ -108,12 +121,16 @@ func (l *semaphore) await(ctx context.Context, dir string, h *hold) error {
 func (l *semaphore) watch(ctx context.Context, dir string, from int64, h *hold, ahead map[string]bool) (granted bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	over := h.session.Done()
+	if l.blind {
+		over = nil
+	}
 	gone := l.client.Watch(clientv3.WithRequireLeader(ctx), dir, clientv3.WithPrefix(), clientv3.WithRev(from), clientv3.WithFilterPut())
 	for {
 		select {
 		case <-ctx.Done():
 			return false, ctx.Err()
-		case <-h.session.Done():
+		case <-over:
 			return false, concurrency.ErrSessionExpired
 		case reply, ok := <-gone:
 			if !ok || reply.Err() != nil {
@@ -124,11 +141,11 @@ func (l *semaphore) watch(ctx context.Context, dir string, from int64, h *hold, 
 				if e.Type != mvccpb.Event_DELETE {
 					continue
 				}
-				if delete(ahead, string(e.Kv.Key)); string(e.Kv.Key) == h.path {
+				if delete(ahead, string(e.Kv.Key)); string(e.Kv.Key) == h.path && !l.blind {
 					return false, concurrency.ErrSessionExpired
 				}
 			}
-			if len(ahead) < permits {
+			if len(ahead) < l.permits {
 				return true, nil
 			}
 		}

@@ -52,6 +52,7 @@ func (l *lock) newSession(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open a session: %w", err)
 	}
+	l.opened(clients.Session{ID: int64(lease.ID)})
 	kept, err := concurrency.NewSession(l.client, concurrency.WithLease(lease.ID), concurrency.WithTTL(int(lease.TTL)))
 	if err == nil && kept == nil {
 		err = errors.New("nobody keeps its lease alive") // the library returns neither when the client is closed

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"fmt"
 	"hash/fnv"
 	"time"
 
@@ -34,6 +35,7 @@ func session(name, about string, s scheme) clients.Kind {
 		Claims:  clients.Claims{Validity: "session", Token: "none", Confirms: []string{"release", "held"}, NoExpiry: true, Permits: 1},
 		// A question every quarter of the TTL, and a TTL for its answer.
 		LostGrace: func(ttl time.Duration) time.Duration { return ttl + ttl/4 },
+		OnWire:    func(key string) string { return fmt.Sprint(s.argument(key)) }, // pgx.QueryExecModeExec sends arguments as text
 		Open: func(ctx context.Context, c clients.Config) (clients.Lock, error) {
 			l, err := openSession(c, s)
 			if err != nil {

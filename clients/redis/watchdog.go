@@ -28,6 +28,7 @@ var Watchdog = clients.Kind{
 	Claims:  clients.Claims{Validity: "session", Token: "none", Confirms: []string{"release", "held"}, Permits: 1},
 	// One interval, one answer, and as much to spare.
 	LostGrace: func(ttl time.Duration) time.Duration { return ttl },
+	Renews:    true,
 	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
 		return openWatchdog(c)
 	},
@@ -38,6 +39,7 @@ type watchdog struct {
 	*lock
 	// renewals is a client of its own: the lock's has one call in progress at a time.
 	renewals *goredis.Client
+	gate     *clients.Gate
 	lost     chan clients.Loss
 
 	life context.Context // until Close
@@ -53,7 +55,8 @@ func openWatchdog(c clients.Config) (clients.Lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &watchdog{lock: l, renewals: goredis.NewClient(redisconn.Options(l.addr)), lost: make(chan clients.Loss), holds: map[string]context.CancelFunc{}}
+	w := &watchdog{lock: l, renewals: goredis.NewClient(redisconn.Options(l.addr)), gate: c.Renewals, lost: make(chan clients.Loss),
+		holds: map[string]context.CancelFunc{}}
 	w.life, w.end = context.WithCancel(context.Background())
 	return w, nil
 }
@@ -121,6 +124,7 @@ func (w *watchdog) renew(ctx context.Context, key string, s secret) (why string)
 	expiry, next := s.since.Add(w.ttl), s.since.Add(w.ttl/3)
 	for {
 		_ = clients.Wait(ctx, time.Until(next))
+		_ = w.gate.Pass(ctx)
 		began := time.Now()
 		switch {
 		case ctx.Err() != nil:

@@ -19,8 +19,9 @@ type client struct {
 	nodes []string
 	ttl   time.Duration // session timeout that is asked for
 	// keeps: the client watches over its session by its own clock.
-	keeps bool
-	lost  chan clients.Loss
+	keeps  bool
+	lost   chan clients.Loss
+	opened func(clients.Session)
 
 	closed  chan struct{}
 	mu      sync.Mutex
@@ -43,7 +44,8 @@ func newClient(ctx context.Context, c clients.Config, keeps bool) (*client, erro
 	if ttl := time.Duration(c.TTL); ttl < minTTL {
 		return nil, fmt.Errorf("ZooKeeper at %s: a session timeout (TTL) of %v; configure %v or more", strings.Join(c.Nodes, ","), ttl, minTTL)
 	}
-	made := &client{nodes: c.Nodes, ttl: time.Duration(c.TTL), keeps: keeps, lost: make(chan clients.Loss, 16), closed: make(chan struct{})}
+	made := &client{nodes: c.Nodes, ttl: time.Duration(c.TTL), keeps: keeps, lost: make(chan clients.Loss, 16), opened: c.Open,
+		closed: make(chan struct{})}
 	ctx, cancel := context.WithTimeout(ctx, openPatience)
 	defer cancel()
 	_, _ = made.open(ctx) // what goes wrong now goes wrong again when the session is needed, and is told then

@@ -63,14 +63,15 @@ func (l *gozk) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 }
 
 // attempt makes a Lock, and waits for it. When the library put its znode into the queue only the library knows: after asked.
-func (l *gozk) attempt(ctx context.Context, key string) (h *hold, asked int64, err error) {
+func (l *gozk) attempt(ctx context.Context, key string) (granted *hold, asked int64, err error) {
 	s, err := l.open(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
 	dir := directory(gozkRoot, key)
-	h = &hold{session: s, key: key, lock: zk.NewLock(s.conn, dir, everyone)}
+	h := &hold{session: s, key: key, lock: zk.NewLock(s.conn, dir, everyone)}
 	asked = monotime.Now()
+	// The call may go on when this function has returned: it must not see its results.
 	_, err = ask(ctx, s, func(*zk.Conn) (struct{}, error) { return struct{}{}, h.lock.Lock() })
 	if err == nil && s.add(h, time.Now()) {
 		return h, asked, nil

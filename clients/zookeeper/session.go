@@ -39,7 +39,7 @@ type hold struct {
 // connect begins a session. The library connects in the background.
 func (c *client) connect() (*session, error) {
 	s := &session{client: c, up: make(chan struct{}), done: make(chan struct{}), holds: map[*hold]bool{}}
-	s.wire = &wire{patience: c.ttl / 3, links: map[*link]bool{}}
+	s.wire = &wire{patience: c.ttl / 3, opened: c.opened, links: map[*link]bool{}}
 	// Until the connection is returned, events find a session without one: they wait for it.
 	s.mu.Lock()
 	conn, _, err := zk.Connect(c.nodes, c.ttl, zk.WithDialer(s.wire.dial), zk.WithEventCallback(s.hear), zk.WithLogger(silence{}), zk.WithLogInfo(false))

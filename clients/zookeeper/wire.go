@@ -1,19 +1,23 @@
 package zookeeper
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"net"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/lockchaos/lockchaos/clients"
 )
 
 // wire makes the connections of one session, and can cut them all. The library by itself waits for nearly seven timeouts for a member that accepts
-// and does not answer, and tells nobody which timeout it was granted.
+// and does not answer, and tells nobody which timeout it was granted, nor the session's password.
 type wire struct {
 	patience time.Duration // for the answer to the first message
 	granted  atomic.Int64  // timeout of the session, ns
+	opened   func(clients.Session)
 
 	mu    sync.Mutex
 	over  bool
@@ -55,19 +59,36 @@ type link struct {
 	head []byte // the beginning of what was read, until the answer to the connect request is known
 }
 
-// headLength is the part of that answer that is looked at: its length, the protocol's version and the timeout in ms, of four bytes each.
-const headLength = 12
+// headLength is the length of that answer: its own length, the protocol's version and the timeout in ms, of four bytes each; the session's number of
+// eight, the length of its password and that, of sixteen (zookeeper.jute, ConnectResponse). What a server may add is of no interest.
+const (
+	headLength     = headPassword + 16
+	headTimeout    = 8
+	headSession    = 12
+	headPassword   = 24
+	passwordLength = 20
+)
 
 func (l *link) Read(p []byte) (int, error) {
 	n, err := l.Conn.Read(p)
 	if len(l.head) < headLength {
 		if l.head = append(l.head, p[:n]...); len(l.head) >= headLength {
-			if ms := int32(binary.BigEndian.Uint32(l.head[8:])); ms > 0 { // 0: the session has expired
-				l.wire.granted.Store(int64(time.Duration(ms) * time.Millisecond))
-			}
+			l.wire.connected(l.head)
 		}
 	}
 	return n, err
+}
+
+// connected takes note of what the service granted.
+func (w *wire) connected(head []byte) {
+	ms := int32(binary.BigEndian.Uint32(head[headTimeout:]))
+	if ms <= 0 { // the session has expired
+		return
+	}
+	w.granted.Store(int64(time.Duration(ms) * time.Millisecond))
+	if length := binary.BigEndian.Uint32(head[passwordLength:]); length == headLength-headPassword {
+		w.opened(clients.Session{ID: int64(binary.BigEndian.Uint64(head[headSession:])), Password: bytes.Clone(head[headPassword:headLength])})
+	}
 }
 
 func (l *link) SetReadDeadline(t time.Time) error {

@@ -13,6 +13,8 @@ import (
 
 	"github.com/lockchaos/lockchaos/adapter"
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/clients/external"
+	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -160,7 +162,7 @@ func unfit(s scenarios.Scenario, kind clients.Kind, says adapter.Declaration, se
 		if service == scenarios.NoService {
 			service = ""
 		}
-		if err := checkFault(service, fault); err != nil {
+		if err := harness.CheckFault(external.Kind(service), fault); err != nil {
 			return err.Error()
 		}
 	}

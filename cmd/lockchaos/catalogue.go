@@ -33,9 +33,10 @@ func locks() []clients.Kind {
 		etcd.Lease, etcd.LockAPI, etcd.Semaphore,
 		zookeeper.Recipe, zookeeper.Gozk,
 		postgres.Advisory, postgres.AdvisoryXact, postgres.Row, postgres.Lease,
+		postgres.AdvisoryXactPooled, postgres.LeasePooled,
 		etcd.Txn, noop.Cas, noop.ConditionalUpdate, // no locks: the store refuses what is stale
 	}
-	return append(append(honest, broken.Kinds()...), zookeeper.SessionBlind, zookeeper.Herd)
+	return append(append(honest, broken.Kinds()...), etcd.WaiterBlind, zookeeper.SessionBlind, zookeeper.Herd, postgres.AdvisoryPooled)
 }
 
 // workerLocks are those that a worker knows: the catalogue, the lock that does nothing, for measuring the harness, and programs of the user's own.
@@ -47,18 +48,13 @@ func nodesOf(name string) int {
 	return len(k.Nodes)
 }
 
-// nodeNames are the names of a service's nodes.
-func nodeNames(service string) (names []string) {
-	k, _ := backends.Lookup(service)
-	for _, n := range k.Nodes {
-		names = append(names, n.Name)
-	}
-	return names
-}
-
 // checkFault tells whether a fault can strike its target, where the lock's service has such nodes.
-func checkFault(service string, f scenarios.Fault) error {
-	return nemesis.Check(harness.FaultSpec(f), nodeNames(service))
+func checkFault(s *scenarios.Scenario, f scenarios.Fault) error {
+	kind, err := kindOf(s)
+	if err != nil {
+		return err
+	}
+	return harness.CheckFault(kind, f)
 }
 
 func catalogue() scenarios.Catalogue {

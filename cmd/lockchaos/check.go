@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -14,10 +13,15 @@ import (
 )
 
 func checkCommand() *cobra.Command {
-	return &cobra.Command{
+	second := ""
+	cmd := &cobra.Command{
 		Use:   "check HISTORY…",
 		Short: "Judge saved histories again",
-		Long: `Judges each history by its properties alone, whatever was expected of it, and prints the verdict. "-" is the standard input.
+		Long: `Judges each history by its properties alone, whatever was expected of it, and prints the verdict. "-" is the standard input. A history
+that was compressed by Zstandard (.zst) is read as it is.
+
+With --oracle porcupine, the linearizability checker Porcupine is asked too whether the holds exclude each other, a bounded window at a time. It needs the
+whole history in memory, and says what it did not cover.
 
 A history that was cut is judged for what it certainly shows: a violation stands, anything else is inconclusive.
 
@@ -30,19 +34,30 @@ Exit status: 0 all passed, 1 a property was violated, 2 inconclusive, 64 a file 
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if second != "" && second != oracleName {
+				return usage(fmt.Errorf("unknown oracle %q: there is only %q", second, oracleName))
+			}
 			worst := exitOK
 			var unread []error
 			for i, file := range args {
 				if i > 0 {
 					fmt.Fprintln(cmd.OutOrStdout())
 				}
-				v, h, err := judgeFile(file, cmd.InOrStdin())
+				whole := &history.History{}
+				v, err := judgeFile(file, cmd.InOrStdin(), whole, second != "")
 				if err != nil {
 					unread = append(unread, err) // the others are judged all the same
 					continue
 				}
-				printVerdict(cmd.OutOrStdout(), file, h, v)
+				printVerdict(cmd.OutOrStdout(), file, whole.Header, v)
 				worst = worse(worst, outcomeStatus(v.Outcome))
+				if second == "" {
+					continue
+				}
+				if err := secondOpinion(cmd.OutOrStdout(), whole, v); err != nil {
+					fmt.Fprintf(cmd.ErrOrStderr(), "lockchaos: %s: %v\n", file, err)
+					worst = exitFailed
+				}
 			}
 			if len(unread) > 0 {
 				return usage(errors.Join(unread...))
@@ -53,33 +68,40 @@ Exit status: 0 all passed, 1 a property was violated, 2 inconclusive, 64 a file 
 			return nil
 		},
 	}
+	cmd.Flags().StringVar(&second, "oracle", "", fmt.Sprintf("ask a second judge about the holds: %s", oracleName))
+	return cmd
 }
 
-// judgeFile streams a history through the judge.
-func judgeFile(file string, stdin io.Reader) (checker.Verdict, history.Header, error) {
+// judgeFile streams a history through the judge. It fills in h's header and keys, and the events too if they are to be kept.
+func judgeFile(file string, stdin io.Reader, h *history.History, keep bool) (checker.Verdict, error) {
 	in, name := stdin, "standard input"
 	if file != "-" {
 		f, err := os.Open(file)
 		if err != nil {
-			return checker.Verdict{}, history.Header{}, fmt.Errorf("no history there: %w", err)
+			return checker.Verdict{}, fmt.Errorf("no history there: %w", err)
 		}
 		defer f.Close()
 		in, name = f, file
 	}
-	r, err := history.NewReader(bufio.NewReader(in), name)
+	r, err := history.NewReader(in, name)
 	if err != nil {
-		return checker.Verdict{}, history.Header{}, err
+		return checker.Verdict{}, err
 	}
+	h.Header, h.Keys = r.Header, r.Keys
 	j := checker.New(r.Header, r.Keys, checker.Options{})
-	for {
-		var e history.Event
-		if err := r.Read(&e); errors.Is(err, io.EOF) {
-			return j.Finish(r.Truncated()), r.Header, nil
-		} else if err != nil {
-			return checker.Verdict{}, r.Header, err
+	err = r.Each(func(events []history.Event) error {
+		for i := range events {
+			j.Add(&events[i])
 		}
-		j.Add(&e)
+		if keep {
+			h.Events = append(h.Events, events...)
+		}
+		return nil
+	})
+	if err != nil {
+		return checker.Verdict{}, err
 	}
+	return j.Finish(r.Truncated()), nil
 }
 
 // shownViolations is how many violations of a property check prints.

@@ -102,7 +102,7 @@ func (c *composed) skip(plan scenarios.Plan) string {
 	if missing := c.project.Lacks(names); len(missing) > 0 {
 		return fmt.Sprintf("project %s runs no container for %s (--nodes %s=SERVICE says which is)", c.project.Name, strings.Join(missing, ", "), missing[0])
 	}
-	return ""
+	return unbearable(plan)
 }
 
 func (c *composed) nodes(plan scenarios.Plan) (nodes []docker.Node) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/lockchaos/lockchaos/backends"
+	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/hosts/docker"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -58,8 +59,17 @@ func (c *containers) about() string {
 	return strings.Join(append(parts, kernel()), ", ")
 }
 
-func (c *containers) skip(scenarios.Plan) string { return "" }
-func (c *containers) close() error               { return nil }
+// skip: the engine removes a container whose server dies.
+func (c *containers) skip(plan scenarios.Plan) string { return unbearable(plan) }
+func (c *containers) close() error                    { return nil }
+
+// unbearable says why a plan's faults can't strike nodes that lockchaos did not start; "": they can.
+func unbearable(plan scenarios.Plan) string {
+	if err := harness.GuestsBear(plan); err != nil {
+		return err.Error()
+	}
+	return ""
+}
 
 func (c *containers) run(ctx context.Context, plan scenarios.Plan, dir string, stdout, stderr io.Writer) error {
 	return c.engine.Run(ctx, docker.Spec{Nodes: c.nodes(plan), Args: []string{"scenario", dir}, Dir: dir, Logs: filepath.Join(dir, logFolder),

@@ -79,7 +79,7 @@ func servers(ctx context.Context) (checks []hosts.Check, obstacle bool) {
 			c.Fix = fmt.Sprintf("mend it, or set %s to the path of another one, or to miniredis for the stand-in", backends.RedisVar)
 		}
 	}
-	return []hosts.Check{c, {Name: "etcd", OK: true, Detail: "part of lockchaos"}, zookeeperCheck(ctx), postgresCheck(ctx)}, obstacle
+	return []hosts.Check{c, {Name: "etcd", OK: true, Detail: "part of lockchaos"}, zookeeperCheck(ctx), postgresCheck(ctx), pgbouncerCheck(ctx)}, obstacle
 }
 
 // zookeeperCheck runs Java, which takes long to be of use, and looks for ZooKeeper's classes. Without them the scenarios of its locks cannot run, the
@@ -106,6 +106,18 @@ func postgresCheck(ctx context.Context) hosts.Check {
 	bin, err := backends.FindPostgres()
 	if err == nil {
 		c.Detail, err = says(ctx, filepath.Join(bin, "postgres"), "--version")
+	}
+	if c.OK = err == nil; err != nil {
+		c.Detail = err.Error()
+	}
+	return c
+}
+
+func pgbouncerCheck(ctx context.Context) hosts.Check {
+	c := hosts.Check{Name: "pgbouncer", Fix: "apt-get install pgbouncer"}
+	program, err := backends.FindPgBouncer()
+	if err == nil {
+		c.Detail, err = says(ctx, program, "--version")
 	}
 	if c.OK = err == nil; err != nil {
 		c.Detail = err.Error()

@@ -29,7 +29,9 @@ func tryFaults(ctx context.Context) func(nemesis.Need) string {
 	}
 	return func(need nemesis.Need) string {
 		switch need {
-		case nemesis.NeedsNothing:
+		case nemesis.NeedsLocalFilter:
+			need = nemesis.NeedsFilter
+		case nemesis.NeedsNothing, nemesis.NeedsLocal:
 			return "yes"
 		case nemesis.NeedsClocks:
 			if err := clockskew.Supported(ctx); err != nil {

@@ -12,12 +12,13 @@ import (
 	"github.com/lockchaos/lockchaos/hosts/docker"
 )
 
-// officialImages are the projects' own, in a version that is current as this is written.
+// officialImages are the projects' own, in a version that is current as this is written. PgBouncer's project publishes none: this is the one that most use.
 var officialImages = map[string]string{
 	"redis":     "redis:8.10",
 	"etcd":      "gcr.io/etcd-development/etcd:v3.7.3",
 	"zookeeper": "zookeeper:3.9",
 	"postgres":  "postgres:18",
+	"pgbouncer": "edoburu/pgbouncer:latest",
 }
 
 // localImage is what scripts/images calls an image that it made without a registry.

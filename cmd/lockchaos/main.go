@@ -21,8 +21,13 @@ func main() {
 		}
 	}()
 	hosts.Stage() // in the init process of a sandbox this does not return
+	os.Exit(execute(interruptible(), os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// interruptible is a context that the first interrupt ends: whoever has it heals, records and reports. The second interrupt, no longer caught, ends
+// the program at once.
+func interruptible() context.Context {
 	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGINT, unix.SIGTERM)
-	// The first interrupt heals, records and reports; the second one, no longer caught, ends the program at once.
 	context.AfterFunc(ctx, stop)
-	os.Exit(execute(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	return ctx
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"slices"
@@ -14,12 +13,12 @@ import (
 )
 
 // internal are the verbs that lockchaos starts itself as.
-var internal = []string{"worker", "node", "scenario", insideVerb}
+var internal = []string{"worker", "node", "scenario", probeVerb, insideVerb}
 
 func TestMain(m *testing.M) {
 	hosts.Stage()
 	if len(os.Args) > 1 && slices.Contains(internal, os.Args[1]) {
-		os.Exit(execute(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
+		os.Exit(execute(interruptible(), os.Args[1:], os.Stdout, os.Stderr))
 	}
 	if os.Getenv(runtimeVar) == "" {
 		os.Setenv(runtimeVar, runtimeLocal) // the tests of containers say so themselves

@@ -162,6 +162,9 @@ func renderScenario(folder string, sc reports.Scenario) error {
 	}
 	if h, err := history.ReadFile(filepath.Join(folder, historyFile)); err == nil {
 		sc.History = h // without one, sc.Failed says why
+		if err := saveWitnesses(folder, &sc, h); err != nil {
+			return err
+		}
 	}
 	if err := write(filepath.Join(folder, verdictFile), func(w io.Writer) error { return reports.WriteVerdict(w, sc) }); err != nil {
 		return err

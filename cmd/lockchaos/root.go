@@ -49,6 +49,7 @@ to a store, freezes the holder as a garbage collection would, records everything
   lockchaos run                                   the quick suite: every lock, with and without faults, in a minute
   lockchaos run redis-setnx/pause-holder/unfenced one scenario (names: lockchaos list scenarios)
   lockchaos check runs/latest/*/history.jsonl     judge saved histories again
+  lockchaos witness runs/latest/…/history.jsonl   the few ops that show a violation
   lockchaos doctor                                what this machine can run, and how to get the rest
 
 Exit status: 0 every scenario met its expectation, 1 a property was violated (or a control was not caught),
@@ -79,7 +80,7 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	})
 	root.SetVersionTemplate("lockchaos {{.Version}}\n")
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(runCommand(), checkCommand(), reportCommand(), listCommand(), doctorCommand(), cleanCommand(), adapterCommand(), workerCommand(), nodeCommand(), probeCommand(), insideCommand(), scenarioCommand())
+	root.AddCommand(runCommand(), checkCommand(), witnessCommand(), generateCommand(), reportCommand(), listCommand(), doctorCommand(), cleanCommand(), adapterCommand(), workerCommand(), nodeCommand(), probeCommand(), insideCommand(), scenarioCommand())
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return exitOK

@@ -74,6 +74,9 @@ func runAgent(ctx context.Context, cfg harness.Config) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := sweep(ctx, joined.Nodes, os.Stderr); err != nil {
+		return err
+	}
 	cfg.Network, cfg.Keys = joined.Network, joined.Keys
 	for _, n := range joined.Nodes {
 		cfg.Attached = append(cfg.Attached, backends.Attached{Name: n.Name, Host: n.Host, Process: n.Process})

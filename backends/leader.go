@@ -1,0 +1,160 @@
+package backends
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// leaderLimit bounds how long a service may be without a leader, or a primary, when it is asked for it.
+const leaderLimit = 10 * time.Second
+
+// office is what a service calls the node that decides for the others, and how its nodes are asked for it.
+type office struct {
+	// name is the service's word: "leader" or "primary".
+	name string
+	// vote asks one node for the name of the node that it takes for the leader; "": it does not know, or is not the one to say.
+	vote func(ctx context.Context, s *Service, n *Node) (string, error)
+}
+
+// offices are those of the services that have one, by the service's name.
+var offices = map[string]office{
+	"etcd":               {"leader", voteEtcd},
+	"zookeeper":          {"leader", voteZooKeeper},
+	"redis-failover":     {"primary", voteSentinel},
+	"postgres":           {"primary", votePostgres},
+	"postgres-pgbouncer": {"primary", votePostgres},
+}
+
+// Leads is what the service calls the node that decides for the others: "leader", "primary", or "" if it has none.
+func (k Kind) Leads() string { return offices[k.Name].name }
+
+// Leader asks all nodes who is the leader, or the primary, and returns the name of that node: the one that most of those who answer say it is. While none is
+// elected it asks again.
+func (s *Service) Leader(ctx context.Context) (name string, err error) {
+	o, ok := offices[s.Name]
+	if !ok {
+		return "", fmt.Errorf("service %q has no leader and no primary", s.Name)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, leaderLimit, fmt.Errorf("there was none for %v", leaderLimit))
+	defer cancel()
+	for step := firstStep; ; step = longer(step) {
+		name, err := s.elected(ctx, o)
+		if name != "" {
+			return name, nil
+		}
+		select {
+		case <-time.After(step):
+		case <-ctx.Done():
+			return "", fmt.Errorf("ask the nodes of %s for their %s: %w", s.Name, o.name, errors.Join(context.Cause(ctx), err))
+		}
+	}
+}
+
+// elected asks every node once, all at the same time, and returns the name with the most votes; "" if there is none, or two have as many.
+func (s *Service) elected(ctx context.Context, o office) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	defer cancel()
+	votes := make([]string, len(s.Nodes))
+	errs := make([]error, len(s.Nodes))
+	var asked sync.WaitGroup
+	for i, n := range s.Nodes {
+		asked.Go(func() {
+			var err error
+			if votes[i], err = o.vote(ctx, s, n); err != nil {
+				errs[i] = n.failed(err)
+			}
+		})
+	}
+	asked.Wait()
+	return most(votes), errors.Join(errs...)
+}
+
+// most is what is said most often; "" if nothing is, or two things are as often.
+func most(said []string) (name string) {
+	count := map[string]int{}
+	for _, v := range said {
+		if v != "" {
+			count[v]++
+		}
+	}
+	best, tied := 0, false
+	for v, n := range count {
+		switch {
+		case n > best:
+			name, best, tied = v, n, false
+		case n == best:
+			tied = true
+		}
+	}
+	if tied {
+		return ""
+	}
+	return name
+}
+
+// voteEtcd: a member knows the leader by its number. The one whose own it is speaks up; it leads as long as a majority hears it (check quorum).
+func voteEtcd(ctx context.Context, _ *Service, n *Node) (string, error) {
+	client, err := newEtcdClient(n.Addr)
+	if err != nil {
+		return "", err
+	}
+	defer client.Close()
+	status, err := client.Status(ctx, n.Addr)
+	if err != nil || status.Leader == 0 || status.Leader != status.Header.MemberId {
+		return "", err
+	}
+	return n.Name, nil
+}
+
+func voteZooKeeper(ctx context.Context, _ *Service, n *Node) (string, error) {
+	text, err := askFourLetters(ctx, n.Addr, "srvr")
+	if err != nil || field(text, "Mode:") != "leader" {
+		return "", err
+	}
+	return n.Name, nil
+}
+
+// voteSentinel: what counts is what the sentinels agree on, for they are who clients ask.
+func voteSentinel(ctx context.Context, s *Service, n *Node) (string, error) {
+	if n.spec.Port != sentinelPort {
+		return "", nil
+	}
+	info, err := askRedis(ctx, n.Addr, "INFO sentinel")
+	if err != nil {
+		return "", err
+	}
+	_, rest, _ := strings.Cut(field(info, "master0:"), "address=")
+	addr, _, _ := strings.Cut(rest, ",")
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return "", fmt.Errorf("the sentinel tells no address of its primary: %w", err)
+	}
+	for _, other := range s.Nodes {
+		if (other.Host.Addr.String() == host || other.Name == host) && strconv.Itoa(other.spec.Port) == port {
+			return other.Name, nil
+		}
+	}
+	return "", fmt.Errorf("the sentinel's primary %s is no node of the service", addr)
+}
+
+func votePostgres(ctx context.Context, _ *Service, n *Node) (string, error) {
+	if n.spec.Image != "postgres" {
+		return "", nil
+	}
+	conn, err := dialPostgres(ctx, n.Addr)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close(ctx)
+	var standby bool
+	if err := conn.QueryRow(ctx, "SELECT pg_is_in_recovery()").Scan(&standby); err != nil || standby {
+		return "", err
+	}
+	return n.Name, nil
+}

@@ -1,0 +1,63 @@
+package backends
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+)
+
+// Client is a client of a service, as the service knows it.
+type Client struct {
+	// Addr is where it connects from.
+	Addr netip.Addr
+	// Sessions are those that it told of, the oldest first; they may have ended meanwhile.
+	Sessions []Session
+}
+
+// Session is what a service knows a client's session by.
+type Session struct {
+	// ID is the number of etcd's lease, or of ZooKeeper's session.
+	ID int64
+	// Password is what ZooKeeper asks of whoever takes up a session again.
+	Password []byte
+}
+
+// expirers end the sessions of a client, by the service's name.
+var expirers = map[string]func(ctx context.Context, s *Service, c Client) ([]string, error){
+	"etcd": expireEtcd, "zookeeper": expireZooKeeper, "postgres": expirePostgres,
+}
+
+// HasSessions tells whether clients have sessions at the service that Expire can end.
+func (k Kind) HasSessions() bool { return expirers[k.Name] != nil }
+
+// Expire has the service end every session that the client has now, as an operator would: etcd revokes its leases, ZooKeeper closes its sessions, PostgreSQL
+// terminates its backends. It returns what the service answered, a text for each session that ended; none: the client had no session.
+func (s *Service) Expire(ctx context.Context, c Client) (ended []string, err error) {
+	expire, ok := expirers[s.Name]
+	if !ok {
+		return nil, fmt.Errorf("clients of %q have no sessions there that can be ended", s.Name)
+	}
+	if ended, err = expire(ctx, s, c); err != nil {
+		return nil, fmt.Errorf("end the sessions of the client at %s at %s: %w", c.Addr, s.Name, err)
+	}
+	return ended, nil
+}
+
+// anyNode asks one node after the other, until one answers.
+func (s *Service) anyNode(ctx context.Context, ask func(context.Context, *Node) error) error {
+	var errs []error
+	for _, n := range s.Nodes {
+		question, cancel := context.WithTimeout(ctx, askLimit)
+		err := ask(question, n)
+		cancel()
+		if err == nil {
+			return nil
+		}
+		errs = append(errs, n.failed(err))
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,59 @@
+package backends
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// The questions about a client's backends, which PostgreSQL knows by their address
+// (https://www.postgresql.org/docs/current/monitoring-stats.html#MONITORING-PG-STAT-ACTIVITY-VIEW).
+const (
+	postgresTerminate = `SELECT pid, pg_terminate_backend(pid),
+		(SELECT count(*) FROM pg_locks l WHERE l.pid = a.pid AND l.granted AND l.locktype IN ('advisory', 'relation'))
+		FROM pg_stat_activity a WHERE client_addr = $1::inet AND backend_type = 'client backend' AND pid <> pg_backend_pid() ORDER BY pid`
+	postgresGone = `SELECT count(*) FROM pg_stat_activity WHERE pid = ANY($1)`
+)
+
+// expirePostgres terminates the backends that serve the client, and returns when they have ended, with their transactions and their locks.
+func expirePostgres(ctx context.Context, s *Service, c Client) (ended []string, err error) {
+	conn, err := dialPostgres(ctx, s.Nodes[0].Addr)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close(ctx)
+	rows, err := conn.Query(ctx, postgresTerminate, c.Addr.String())
+	if err != nil {
+		return nil, err
+	}
+	var pids []int32
+	var pid int32
+	var told bool
+	var locks int
+	if _, err := pgx.ForEachRow(rows, []any{&pid, &told, &locks}, func() error {
+		if told {
+			pids = append(pids, pid)
+			ended = append(ended, fmt.Sprintf("PostgreSQL terminated backend %d, which had %s", pid, counted(locks, "lock")))
+		}
+		return nil
+	}); err != nil {
+		return nil, fmt.Errorf("pg_terminate_backend: %w", err)
+	}
+	for step := firstStep; len(pids) > 0; step = longer(step) {
+		var left int
+		if err := conn.QueryRow(ctx, postgresGone, pids).Scan(&left); err != nil {
+			return nil, fmt.Errorf("pg_stat_activity: %w", err)
+		}
+		if left == 0 {
+			break
+		}
+		select {
+		case <-time.After(step):
+		case <-ctx.Done():
+			return nil, fmt.Errorf("%d of backends %v go on after pg_terminate_backend: %w", left, pids, context.Cause(ctx))
+		}
+	}
+	return ended, nil
+}

@@ -1,0 +1,103 @@
+package witness
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// Witness is a part of a history that shows a violation of the whole.
+type Witness struct {
+	*history.History
+	// Minimal tells whether it is 1-minimal: else the search has come to its bound, and a smaller witness would have been found with more patience.
+	Minimal bool
+}
+
+// Ops counts the ops of the witness.
+func (w Witness) Ops() (n int) {
+	for i := range w.Events {
+		if w.Events[i].Type == history.Invoke {
+			n++
+		}
+	}
+	return n
+}
+
+// effort bounds a search, in events judged: some seconds.
+const effort = 50_000_000
+
+// Smallest reduces a history to what is needed for one of its violations, as the judge found it (checker.Judge with the options given). The events
+// that are left are those of h, in its order. It is an error if the judge does not find the violation in h. A cut history gives a witness that is cut.
+func Smallest(h *history.History, v checker.Violation, o checker.Options) (Witness, error) {
+	s := search{h: h, want: v, opts: o, left: effort}
+	s.opts.OnViolation = nil
+	s.split()
+	kept := s.begin()
+	if kept == nil {
+		return Witness{}, fmt.Errorf("witness: the judge does not find this violation of %s in the history: %s", v.Property, v.Text)
+	}
+	for _, level := range []level{byGrant, byUnit} {
+		kept = s.reduce(kept, level)
+	}
+	return Witness{History: s.history(kept), Minimal: s.left > 0}, nil
+}
+
+// search is the state of one reduction.
+type search struct {
+	h     *history.History
+	want  checker.Violation
+	opts  checker.Options
+	units []unit
+	ends  []int // the places of the End event, if there is one
+	left  int   // events that may still be judged
+}
+
+// shows tells whether the judge still finds the violation, unchanged, in these units alone.
+func (s *search) shows(kept []int) bool {
+	part := s.history(kept)
+	s.left -= len(part.Events)
+	verdict := checker.Judge(part, s.opts)
+	for _, p := range verdict.Properties {
+		if p.Name == s.want.Property {
+			return slices.ContainsFunc(p.Violations, s.same)
+		}
+	}
+	return false
+}
+
+// same tells whether a violation is the one that is looked for, in every particular.
+func (s *search) same(v checker.Violation) bool { return reflect.DeepEqual(v, s.want) }
+
+// history is the part of the whole that consists of these units.
+func (s *search) history(kept []int) *history.History {
+	part := &history.History{Header: s.h.Header, Keys: s.h.Keys, Truncated: s.h.Truncated, Line: s.h.Line}
+	places := slices.Clone(s.ends)
+	for _, u := range kept {
+		places = append(places, s.units[u].events...)
+	}
+	slices.Sort(places)
+	for _, i := range places {
+		part.Events = append(part.Events, s.h.Events[i])
+	}
+	return part
+}
+
+// begin finds units to start from, few if that is enough: those that the violation names, with the grants that they belong to; then everything on the
+// same key; then everything. It returns nil if not even that shows the violation.
+func (s *search) begin() []int {
+	for _, fits := range []func(*unit) bool{s.named, s.near, func(*unit) bool { return true }} {
+		var kept []int
+		for i := range s.units {
+			if fits(&s.units[i]) {
+				kept = append(kept, i)
+			}
+		}
+		if s.shows(kept) {
+			return kept
+		}
+	}
+	return nil
+}

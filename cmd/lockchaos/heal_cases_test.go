@@ -1,0 +1,155 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/lockchaos/lockchaos/nemesis"
+)
+
+// healingCase is a fault under which lockchaos is killed, interrupted, or fails.
+type healingCase struct {
+	lock string
+	// fault are the fields of its YAML beside for, after and every.
+	fault string
+}
+
+// healingCases are those of each kind of fault: at a client, and at nodes where it can strike them. A kind without one fails the tests.
+var healingCases = map[string][]healingCase{
+	nemesis.KindPause: {
+		{"redis-setnx", "target: holder, when: between-read-and-write"},
+		{"redis-setnx", "target: redis-1, when: random"},
+		{"etcd-lease", `target: "nodes:2", when: random`},
+	},
+	nemesis.KindKill: {
+		{"redis-setnx", "target: holder, when: before-write"},
+	},
+	nemesis.KindPartition: {
+		{"redis-setnx", "target: holder, peers: store, when: after-grant"},
+		{"redis-setnx", "target: redis-1, when: random"},
+		{"redlock", "target: minority, when: random"},
+		{"etcd-lease", "target: service, shape: majorities-ring, when: random"},
+	},
+	nemesis.KindClockJump: {
+		{"redis-setnx", "target: redis-1, when: random, clock: wall, by: 1h"},
+		{"redis-setnx", "target: holder, when: after-grant, clock: mono, by: 1m"},
+	},
+	nemesis.KindClockRate: {
+		{"redis-setnx", "target: holder, when: between-read-and-write, clock: mono, rate: 0.2"},
+		{"redis-setnx", "target: redis-1, when: random, clock: mono, rate: 5"},
+		{"etcd-lease", `target: "nodes:3", when: random, clock: wall, rate: 10`},
+	},
+	nemesis.KindClockStrobe: {
+		{"redis-setnx", "target: redis-1, when: random, clock: wall, by: 1h, period: 5ms"},
+		{"redis-setnx", "target: holder, when: before-write, clock: wall, by: -1h, period: 5ms"},
+	},
+	"delay": {
+		{"redis-setnx", "target: redis-1, when: random, delay: 30ms, jitter: 10ms"},
+		{"redis-setnx", "target: holder, peers: service, when: between-read-and-write, delay: 50ms"},
+		{"etcd-lease", "target: minority, when: random, delay: 20ms, way: out"},
+	},
+	"loss": {
+		{"redis-setnx", "target: redis-1, when: random, probability: 0.3"},
+		{"redis-setnx", "target: holder, when: after-grant, probability: 0.3"},
+	},
+	"duplicate": {
+		{"redis-setnx", "target: redis-1, when: random, probability: 0.5"},
+		{"redis-setnx", "target: holder, when: after-grant, probability: 0.5"},
+	},
+	"reorder": {
+		{"redis-setnx", "target: redis-1, when: random, delay: 10ms, probability: 0.3"},
+		{"redis-setnx", "target: holder, when: after-grant, delay: 10ms, probability: 0.3"},
+	},
+	"rate": {
+		{"redis-setnx", "target: redis-1, when: random, bytes_per_second: 20000"},
+		{"redis-setnx", "target: holder, when: after-grant, bytes_per_second: 5000"},
+	},
+	"hold": {
+		{"redis-setnx", "target: holder, when: before-write, request: write"},
+		{"redis-setnx", "target: holder, when: acquiring, request: acquire, way: in"},
+	},
+	"cut": {
+		{"redis-setnx", "target: holder, when: acquiring, request: acquire, point: after-request"},
+		{"redis-setnx", "target: holder, when: before-write, request: write, point: before-request, silent: true"},
+	},
+	"reset": {
+		{"redis-setnx", "target: redis-1, when: random"},
+		{"redis-setnx", "target: holder, peers: service, when: after-grant"},
+	},
+	"crash-restart": {
+		{"redis-setnx", "target: redis-1, when: random, data: lost"},
+		{"etcd-lease", `target: "nodes:1", when: random, data: kept`},
+	},
+	"failover": {
+		{"redis-failover", "target: service, when: random"},
+	},
+	"throttle": {
+		{"redis-setnx", "target: redis-1, when: random, share: 0.2"},
+		{"redis-setnx", "target: holder, when: after-grant, share: 0.2"},
+	},
+	"stall": {
+		{"redis-watchdog", "target: holder, when: between-read-and-write"},
+	},
+	"renewer-stall": {
+		{"redis-watchdog", "target: holder, when: after-grant"},
+	},
+	"expire-session": {
+		{"etcd-lease", "target: holder, when: after-grant"},
+	},
+}
+
+// everyKind lists the cases of every kind of fault, and fails the test where a kind has none.
+func everyKind(t *testing.T) map[string][]healingCase {
+	t.Helper()
+	for _, k := range nemesis.Kinds() {
+		cases := healingCases[k.Name]
+		if len(cases) == 0 {
+			t.Errorf("fault %s has no case in healingCases: nothing shows that it leaves nothing behind", k.Name)
+		}
+		for _, c := range cases {
+			if _, err := lockKind(c.lock); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	return healingCases
+}
+
+// healingFor is how long such a fault lasts, in milliseconds.
+const healingFor = 400
+
+// healingSuite begins the YAML of a suite of such scenarios.
+const healingSuite = "suite: heal\nscenarios:\n"
+
+// scenario is the YAML of a scenario of the suite. It goes on until somebody ends it, or for the given time. The workload is short of nothing, so that the
+// fault soon meets whom it is aimed at.
+func (c healingCase) scenario(name, kind, duration string) string {
+	return fmt.Sprintf(`  - name: %s
+    lock: %s
+    ttl: 1s
+    clients: 3
+    keys: 1
+    store: {kind: unfenced}
+    workload: {kind: counter, guard: none, think: 20ms..40ms, rest: 1ms..5ms, acquire_timeout: 10s, op_timeout: 10s}
+    duration: %s
+    faults:
+      - {kind: %s, %s, %safter: 10ms, every: 50ms..100ms}
+    needs: {grants: 1, handovers: 0}
+    expect: {}
+`, name, c.lock, duration, kind, c.fault, c.lasts(kind))
+}
+
+// lasts is how long the fault lasts, in YAML; one that is over as soon as it has struck takes no such field.
+func (c healingCase) lasts(kind string) string {
+	if kind == "reset" || kind == "expire-session" || kind == "cut" && !strings.Contains(c.fault, "silent: true") {
+		return ""
+	}
+	return fmt.Sprintf("for: %dms, ", healingFor)
+}
+
+// ofNodes tells whether the case strikes nodes.
+func (c healingCase) ofNodes() bool { return !strings.Contains(c.fault, "target: holder") }
+
+// healingName is the scenario's name, and its folder's.
+const healingName = "heal"

@@ -1,0 +1,70 @@
+package harness
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/lockchaos/lockchaos/backends"
+	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/nemesis"
+	"github.com/lockchaos/lockchaos/scenarios"
+)
+
+// CheckFault tells whether the fault can strike its target where the lock is used.
+func CheckFault(lock clients.Kind, f scenarios.Fault) error {
+	service, _ := backends.Lookup(lock.Service)
+	var names []string
+	for _, n := range service.Nodes {
+		names = append(names, n.Name)
+	}
+	spec := FaultSpec(f)
+	if err := nemesis.Check(spec, names, Traits(lock.Service)...); err != nil {
+		return err
+	}
+	if spec.Kind == nemesis.KindCrash && spec.Data == nemesis.DataLost && !service.Forgets {
+		return fmt.Errorf("data %s: a node of %s has written down what it answers for before it answers; only a Redis loses all", nemesis.DataLost, service.Name)
+	}
+	if spec.Kind == nemesis.KindFailover && !service.Promotes() {
+		return fmt.Errorf("a %s needs a service with a replica that is promoted, redis-failover; %s has none", spec.Kind, lock.Service)
+	}
+	if spec.Kind == nemesis.KindRenewerStall && !lock.Renews {
+		return fmt.Errorf("a %s needs a lock that renews by itself, and whose renewals lockchaos can hold up; %s is none", spec.Kind, lock.Name)
+	}
+	return nil
+}
+
+// durable tells whether the plan's faults ask that nodes keep their data when they are killed.
+func durable(p scenarios.Plan) bool {
+	for _, f := range p.Scenario.Faults {
+		if f.Kind == nemesis.KindCrash && nemesis.Data(f.Data) != nemesis.DataLost {
+			return true
+		}
+	}
+	return false
+}
+
+// ErrGuests: the plan has a fault that nodes can only bear that lockchaos itself has started.
+var ErrGuests = errors.New("nodes are started again, which lockchaos can do to those only that it started itself: --runtime local")
+
+// GuestsBear returns an error that is ErrGuests if the plan has a fault that nodes can't bear that somebody else started, in containers say.
+func GuestsBear(p scenarios.Plan) error {
+	for i := range p.Scenario.Faults {
+		if f := &p.Scenario.Faults[i]; f.Kind == nemesis.KindCrash || f.Kind == nemesis.KindFailover {
+			return fmt.Errorf("%s: %w", f.Kind, ErrGuests)
+		}
+	}
+	return nil
+}
+
+// possible tells whether the plan's faults can strike in this run.
+func (r *run) possible() error {
+	for i, f := range r.cfg.Plan.Scenario.Faults {
+		if err := CheckFault(r.cfg.Lock, f); err != nil {
+			return fmt.Errorf("fault %d of %s: %w", i, r.cfg.Plan.Scenario.Name, err)
+		}
+	}
+	if len(r.cfg.Attached) > 0 {
+		return GuestsBear(r.cfg.Plan)
+	}
+	return nil
+}

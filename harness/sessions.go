@@ -1,0 +1,51 @@
+package harness
+
+import (
+	"context"
+	"encoding/hex"
+	"net/netip"
+	"slices"
+	"sync"
+
+	"github.com/lockchaos/lockchaos/backends"
+)
+
+// sessions are those that the clients have told of: what a fault needs to end them. The zero value is empty.
+type sessions struct {
+	mu sync.Mutex
+	of map[int32][]backends.Session // client → its sessions, the oldest first
+}
+
+// mostSessions is how many sessions of a client are remembered: a lock that opens one for each grant holds a few at most.
+const mostSessions = 16
+
+// opened notes a session that a worker tells of. A worker may tell of one again, when it has connected anew.
+func (s *sessions) opened(client int32, e reply) {
+	password, _ := hex.DecodeString(e.Password) // one that is not understood is refused by the service, aloud
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.of == nil {
+		s.of = map[int32][]backends.Session{}
+	}
+	known := slices.DeleteFunc(s.of[client], func(k backends.Session) bool { return k.ID == e.Session })
+	known = append(known, backends.Session{ID: e.Session, Password: password})
+	s.of[client] = known[max(0, len(known)-mostSessions):]
+}
+
+// forget forgets a client's sessions: a fresh process takes its place, and what the old one had is not its own.
+func (s *sessions) forget(client int32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.of, client)
+}
+
+func (s *sessions) list(client int32) []backends.Session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.of[client])
+}
+
+// expire has the lock's service end every session that the client has now, and returns what the service answered.
+func (r *run) expire(ctx context.Context, client int32, at netip.Addr) (ended []string, err error) {
+	return r.service.Expire(ctx, backends.Client{Addr: at, Sessions: r.sessions.list(client)})
+}

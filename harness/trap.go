@@ -1,0 +1,116 @@
+package harness
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/nemesis"
+)
+
+// traps are the faults that wait for one request of a client. Such a fault is one from the packet on that it is aimed at: before, nothing has happened, and
+// nothing is recorded. If none has come when the client's round is over, it is armed again.
+type traps struct {
+	// planned tells whether there are any in the plan; else nobody needs to know what clients are asked.
+	planned bool
+	// wire returns the text that a key has in the lock's packets; nil: the key itself.
+	wire func(key string) string
+
+	mu     sync.Mutex
+	laid   map[int32]context.CancelFunc // ends the waiting, by client number
+	asking map[int32]op                 // what each client has been asked and has not answered
+}
+
+func newTraps(faults []*aimed) *traps {
+	return &traps{planned: slices.ContainsFunc(faults, func(f *aimed) bool { return f.spec.Waits() }),
+		laid: map[int32]context.CancelFunc{}, asking: map[int32]op{}}
+}
+
+// lay waits for the trap's packet, and then records the fault and has it healed after the planned time.
+func (d *director) lay(ctx context.Context, f *aimed, t *nemesis.Trap, client int32, info history.FaultInfo) {
+	waiting := d.traps.lay(ctx, client)
+	if f.aim.When != nemesis.Acquiring {
+		d.roundOver(client) // of a strike at a random moment it may be over already
+	}
+	go func() {
+		if t.Await(waiting) == nil {
+			d.begin(info, client, t.From())
+			f.over <- d.heal(ctx, f, t, client, info, func() { d.letGo(f, client) })
+			return
+		}
+		effect, err := t.Heal()
+		if effect.From == 0 && err == nil {
+			d.putBack(f, client)
+			return
+		}
+		if effect.From != 0 { // it sprang just then
+			d.begin(info, client, effect.From)
+			d.end(info, client, effect, err == nil && effect.Bit && effect.Lasted() >= f.plan.For.Std())
+		}
+		d.mu.Lock()
+		d.letGo(f, client)
+		d.mu.Unlock()
+		f.over <- err
+	}()
+}
+
+// lay returns the context in which a trap waits.
+func (t *traps) lay(ctx context.Context, client int32) context.Context {
+	waiting, cancel := context.WithCancel(ctx)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.laid[client] = cancel
+	return waiting
+}
+
+// over ends the waiting of a client's trap.
+func (t *traps) over(client int32) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if cancel := t.laid[client]; cancel != nil {
+		cancel()
+		delete(t.laid, client)
+	}
+}
+
+// asks is told what a client is about to be asked, and returns what to call when it has answered.
+func (t *traps) asks(client int32, o op) (answered func()) {
+	if !t.planned {
+		return func() {}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.asking[client] = o
+	return func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		delete(t.asking, client)
+	}
+}
+
+// asked returns what tells a trap what the client is being asked.
+func (t *traps) asked(client int32) nemesis.Asked {
+	return func() (nemesis.Request, string) {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		o, asked := t.asking[client]
+		if !asked {
+			return "", ""
+		}
+		if t.wire != nil {
+			o.key = t.wire(o.key)
+		}
+		return nemesis.Request(o.kind.String()), o.key
+	}
+}
+
+// roundOver is told that a client's round is over, if it is: what a trap waits for in it does not come any more.
+func (d *director) roundOver(client int32) {
+	d.mu.Lock()
+	holding := len(d.holding[client])
+	d.mu.Unlock()
+	if holding == 0 {
+		d.traps.over(client)
+	}
+}

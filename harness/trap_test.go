@@ -1,0 +1,136 @@
+package harness
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/clients/etcd"
+	"github.com/lockchaos/lockchaos/clients/postgres"
+	"github.com/lockchaos/lockchaos/clients/redis"
+	"github.com/lockchaos/lockchaos/clients/zookeeper"
+	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/hosts/hoststest"
+	"github.com/lockchaos/lockchaos/nemesis"
+	"github.com/lockchaos/lockchaos/scenarios"
+)
+
+// aside carries a plan out on a network of its own, so that others can be carried out at the same time.
+func aside(t *testing.T, kind clients.Kind, p scenarios.Plan) *history.History {
+	t.Helper()
+	network, _ := hoststest.Network(t)
+	dir := t.TempDir()
+	file := filepath.Join(dir, "history.jsonl")
+	if err := Run(t.Context(), Config{Plan: p, Lock: kind, History: file, Logs: dir, Network: network}); err != nil {
+		t.Fatal(err)
+	}
+	h, err := history.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// aimedAt is a fault that is aimed at one request of a holder, or of a client that acquires.
+func aimedAt(request nemesis.Request, when nemesis.Moment, f scenarios.Fault) scenarios.Fault {
+	f.Target, f.When, f.Request = string(nemesis.Holder), string(when), string(request)
+	f.After, f.Every = 5e7, scenarios.Range{Min: 1e8, Max: 2e8}
+	return f
+}
+
+// Traps meet the request that they are aimed at, of real locks, and none of these locks lets two clients in for that.
+func TestRequestsAreMet(t *testing.T) {
+	const ms = scenarios.Duration(time.Millisecond)
+	held, heldReply := scenarios.Fault{Kind: nemesis.KindHold, For: 400 * ms}, scenarios.Fault{Kind: nemesis.KindHold, For: 400 * ms, Way: "in"}
+	cut := scenarios.Fault{Kind: nemesis.KindCut, Point: "after-request"}
+	silent := scenarios.Fault{Kind: nemesis.KindCut, Point: "after-request", Silent: true, For: 300 * ms}
+	for _, c := range []struct {
+		name  string
+		lock  clients.Kind
+		fault scenarios.Fault
+		words []string
+	}{
+		{"acquire", redis.Setnx, aimedAt(nemesis.RequestAcquire, nemesis.Acquiring, heldReply), []string{"the reply to acquire, redis-1 → client-", "then delivered"}},
+		{"acquire", redis.Setnx, aimedAt(nemesis.RequestAcquire, nemesis.Acquiring, cut), []string{"reset after-request of acquire"}},
+		{"renew", redis.Watchdog, aimedAt(nemesis.RequestRenew, nemesis.AfterGrant, held), []string{"renew, client-", " → redis-1, ", "then delivered"}},
+		{"acquire", etcd.Lease, aimedAt(nemesis.RequestAcquire, nemesis.Acquiring, silent), []string{"silenced after-request of acquire"}},
+		{"release", zookeeper.Recipe, aimedAt(nemesis.RequestRelease, nemesis.BetweenReadAndWrite, held), []string{"release, client-", " → zookeeper-", "then delivered"}},
+		{"acquire", postgres.Advisory, aimedAt(nemesis.RequestAcquire, nemesis.Acquiring, held), []string{"acquire, client-", " → postgres-1, ", "then delivered"}},
+	} {
+		t.Run(strings.Join([]string{c.lock.Name, c.fault.Kind, c.name}, "/"), func(t *testing.T) {
+			installed(t, c.lock.Service)
+			t.Parallel()
+			p := faulty(c.lock.Name, c.fault)
+			p.Scenario.Clients, p.Scenario.Duration = 2, 1500*ms
+			if c.fault.Request == string(nemesis.RequestRenew) { // in the background, every third of the TTL
+				p.Scenario.Workload.Think = scenarios.Range{Min: 120 * ms, Max: 150 * ms}
+			}
+			if c.lock.Service != "redis" {
+				p.Scenario.TTL, p.Scenario.Workload.AcquireTimeout, p.Scenario.Workload.OpTimeout = 2000*ms, 10000*ms, 10000*ms
+			}
+			h := aside(t, c.lock, p)
+			for _, f := range proven(t, h, c.words...) {
+				if f.Service || f.Store || !f.Links || len(f.Clients) != 1 {
+					t.Errorf("whom it touched: %+v", f)
+				}
+			}
+			for _, r := range inOrder(t, h).Properties {
+				if r.Outcome == checker.Violated {
+					t.Errorf("%s: %+v", r.Name, r.Violations)
+				}
+			}
+		})
+	}
+}
+
+// The write that is late by more than the lease: it leaves the holder in time, and arrives when a newer holder has written. The lock has kept its word, and
+// only a fence helps.
+func TestLateWrite(t *testing.T) {
+	for _, c := range []struct {
+		lock    clients.Kind
+		store   string
+		outcome checker.Outcome
+	}{{redis.Setnx, "unfenced", checker.Violated}, {redis.SetnxFenced, "fenced", checker.Pass}} {
+		t.Run(c.store, func(t *testing.T) {
+			t.Parallel()
+			p := faulty(c.lock.Name, aimedAt(nemesis.RequestWrite, nemesis.BeforeWrite, scenarios.Fault{Kind: nemesis.KindHold, For: scenarios.Duration(500 * time.Millisecond)}))
+			p.Scenario.Store.Kind = c.store
+			h := aside(t, c.lock, p)
+			for _, f := range proven(t, h, "write, client-", " → store, ", "then delivered") {
+				if f.Service || !f.Store || !f.Links || len(f.Clients) != 0 || f.Holding == 0 {
+					t.Errorf("whom it touched: %+v", f)
+				}
+			}
+			v := inOrder(t, h)
+			if got := outcome(t, h, checker.UnfencedWrite); got != c.outcome {
+				t.Errorf("unfenced-write: %v", got)
+			}
+			if got := outcome(t, h, checker.MutualExclusion); got != checker.Pass {
+				t.Errorf("mutual-exclusion: %v", got)
+			}
+			if refused := v.Stats.Refused > 0; refused != (c.store == "fenced") {
+				t.Errorf("%d writes were refused", v.Stats.Refused)
+			}
+		})
+	}
+}
+
+// A trap that nothing falls into is no fault: nothing is recorded, and the run ends as if there were none.
+func TestTrapsThatWaitInVain(t *testing.T) {
+	for _, when := range []nemesis.Moment{nemesis.AfterGrant, nemesis.Random} {
+		t.Run(string(when), func(t *testing.T) {
+			t.Parallel()
+			p := faulty("redis-setnx", aimedAt(nemesis.RequestRenew, when, scenarios.Fault{Kind: nemesis.KindHold, For: 1e8})) // which nobody sends
+			p.Scenario.Duration = scenarios.Duration(500 * time.Millisecond)
+			h := aside(t, redis.Setnx, p)
+			for i := range h.Events {
+				if f := h.Events[i].Fault; f != nil && f.Injected {
+					t.Errorf("recorded: %+v", f)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,63 @@
+package history
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// Compressed is how the names of compressed history files end. In Zstandard a history is about a sixth of its size.
+const Compressed = ".zst"
+
+// zstdMagic begins every Zstandard frame (RFC 8878, 3.1.1), and no header line.
+var zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
+
+// maxWindow bounds what a compressed file can make its reader remember, however it was written.
+const maxWindow = 64 << 20
+
+// decompressed looks at how the input begins: a compressed history is read as what it holds, any other one as it is.
+func decompressed(in *bufio.Reader, name string) (*bufio.Reader, error) {
+	begin, _ := in.Peek(len(zstdMagic)) // whatever is wrong is told by whoever reads
+	if !bytes.Equal(begin, zstdMagic) {
+		return in, nil
+	}
+	// With one decoder it reads when it is asked, in the goroutine that asks: nothing is left running when nobody asks any more.
+	d, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	return bufio.NewReaderSize(&frames{d}, readAhead), nil
+}
+
+// frames reads compressed frames. A frame that is cut ends like a file that is cut, so that what is whole can be judged.
+type frames struct{ d *zstd.Decoder }
+
+func (f *frames) Read(p []byte) (int, error) {
+	n, err := f.d.Read(p)
+	if err == io.ErrUnexpectedEOF {
+		err = io.EOF
+	}
+	return n, err
+}
+
+// NewWriter returns a writer of history lines to a file of that name: compressed, if the name says so. Close ends the history; it does not
+// close the file.
+func NewWriter(file io.Writer, name string) (io.WriteCloser, error) {
+	if !strings.HasSuffix(name, Compressed) {
+		return &plainWriter{bufio.NewWriterSize(file, 1<<18)}, nil
+	}
+	w, err := zstd.NewWriter(file, zstd.WithEncoderLevel(zstd.SpeedFastest))
+	if err != nil {
+		return nil, fmt.Errorf("write %s: %w", name, err)
+	}
+	return w, nil
+}
+
+// plainWriter gathers what is written to it.
+type plainWriter struct{ *bufio.Writer }
+
+func (w *plainWriter) Close() error { return w.Flush() }

@@ -1,0 +1,70 @@
+package history
+
+import (
+	"bytes"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func compressed(t *testing.T, in []byte) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w, err := NewWriter(&out, "x.jsonl.zst")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write(in); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// A compressed history reads like the one that it holds, event by event and in blocks, and is much smaller.
+func TestCompressed(t *testing.T) {
+	plain := append(sampleLines(t, 5000), `{"t":99999999,"type":"end","seq":5000}`+"\n"...)
+	small := compressed(t, plain)
+	if len(small) > len(plain)/8 {
+		t.Errorf("%d bytes became %d", len(plain), len(small))
+	}
+	want, err := ReadAll(bytes.NewReader(plain), "plain")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadAll(bytes.NewReader(small), "small")
+	if err != nil || got.Truncated || !reflect.DeepEqual(got, want) {
+		t.Fatalf("%d of %d events, truncated %v, %v", len(got.Events), len(want.Events), got.Truncated, err)
+	}
+	sameReading(t, small, 1000)
+}
+
+// A compressed history that was cut is judged for what is whole in it; one that was damaged is an error. Neither is ever complete.
+func TestCompressedAndBroken(t *testing.T) {
+	plain := append(sampleLines(t, 20000), `{"t":99999999,"type":"end","seq":20000}`+"\n"...)
+	small := compressed(t, plain)
+	most := 0
+	for _, n := range []int{5, 100, len(small) / 2, len(small) - 5, len(small) - 1} {
+		h, err := ReadAll(bytes.NewReader(small[:n]), "cut.jsonl.zst")
+		var syntax *SyntaxError
+		switch {
+		case err != nil && !errors.As(err, &syntax) && !strings.HasPrefix(err.Error(), "read cut.jsonl.zst: "):
+			t.Errorf("cut at %d of %d: %v", n, len(small), err)
+		case err == nil && !h.Truncated:
+			t.Errorf("cut at %d of %d: not noticed", n, len(small))
+		case err == nil:
+			most = max(most, len(h.Events))
+		}
+	}
+	if most == 0 {
+		t.Error("nothing of a history that was cut could be read")
+	}
+	damaged := bytes.Clone(small)
+	damaged[len(damaged)/2] ^= 0x55
+	if h, err := ReadAll(bytes.NewReader(damaged), "damaged"); err == nil && !h.Truncated {
+		t.Error("the damage was not noticed")
+	}
+}

@@ -1,0 +1,71 @@
+package nemesis
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/lockchaos/lockchaos/netfault"
+)
+
+// KindHold is the fault that makes one request, or its reply, late.
+const KindHold = "hold"
+
+// hold is its entry in the catalogue.
+var hold = Kind{Name: KindHold, Needs: NeedsQueue, takes: []string{"peers", "way", "request"}, check: checkHold,
+	About: "holds the next request of a client to the lock service or to the store, or the reply to it, and then delivers it: a packet that comes too late"}
+
+// checkHold tells whether there is such a request to hold.
+func checkHold(s Spec, nodes []string) error {
+	if s.Way == WayBoth {
+		return fmt.Errorf("a hold of both ways: way out (not given) holds the request, way in the reply to it")
+	}
+	return checkRequest(s, nodes)
+}
+
+// Hold lays a trap on each link between the client and its peers: the next request there (way out), or the reply to it (way in), is held until the healing.
+// Of acquires on Redis, whose waiters ask again and again, a reply is meant that grants the lock.
+func (n *Net) Hold(tag string, s Spec, victim string, asked Asked, rng *rand.Rand) (*Trap, error) {
+	peers, err := s.peers([]string{victim}, n.names, rng)
+	if err != nil {
+		return nil, fmt.Errorf("hold: %w", err)
+	}
+	t, err := n.lay(tag, s, victim, asked, peers, func(request netfault.Is) netfault.Decide {
+		if s.Way == WayIn {
+			return netfault.HoldReply(request, s.reply(), 0)
+		}
+		return netfault.Hold(request, 0)
+	})
+	if err != nil {
+		return nil, err
+	}
+	t.sprung = func(n netfault.Stats) bool { return n.Held > 0 }
+	t.bit = func(n netfault.Stats) bool { return n.Held > 0 && n.Released == n.Held }
+	t.proof = func(p *snare, lasted time.Duration) string {
+		from, to, what := p.client, p.peer, string(s.Request)
+		if s.Way == WayIn {
+			from, to, what = to, from, "the reply to "+what
+		}
+		text := fmt.Sprintf("%s, %s → %s, %d bytes: held for %s, then delivered", what, from, to, sizeOf(p.caught), milliseconds(lasted))
+		if p.stats.Released != p.stats.Held || p.stats.Repeated+p.stats.Errors+p.stats.Overruns > 0 {
+			text += fmt.Sprintf(" (%s)", p.stats)
+		}
+		return text
+	}
+	return t, nil
+}
+
+// reply is what a reply must be to be meant.
+func (s Spec) reply() netfault.Reply {
+	if s.Request == RequestAcquire {
+		return netfault.RedisYes
+	}
+	return nil
+}
+
+func sizeOf(packets []netfault.Packet) (bytes int) {
+	for _, p := range packets {
+		bytes += p.Size
+	}
+	return bytes
+}

@@ -1,0 +1,85 @@
+package nemesis
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/lockchaos/lockchaos/netfault"
+)
+
+// Request is a request of a client, of which a fault is aimed at the next one.
+type Request string
+
+// The requests.
+const (
+	RequestAcquire Request = "acquire" // of a lock that waits in a queue: the one that puts it there
+	RequestRenew   Request = "renew"   // by the application, or by the lock in the background
+	RequestRelease Request = "release"
+	RequestRead    Request = "read"
+	RequestWrite   Request = "write"
+)
+
+// Requests lists every request that a fault can be aimed at.
+func Requests() []Request {
+	return []Request{RequestAcquire, RequestRenew, RequestRelease, RequestRead, RequestWrite}
+}
+
+// ofStore tells whether the request goes to the store, and not to the lock service.
+func (r Request) ofStore() bool { return r == RequestRead || r == RequestWrite }
+
+// Asked tells what a client has been asked to do and has not answered yet, and a text that a packet of an acquire contains. It is called for
+// each packet and must not block.
+type Asked func() (r Request, text string)
+
+// finder is how faults that are aimed at one request find it: by what the client is doing while the packet leaves it, so that no protocol must be
+// understood. Where the lock renews in the background, a renewal is what is sent to the service while the client asks nothing of it.
+type finder struct {
+	request Request
+	asked   Asked
+	// found is the connection of the packet that was found last.
+	found atomic.Pointer[netfault.Connection]
+}
+
+// is is a netfault.Is.
+func (f *finder) is(p *netfault.Packet) bool {
+	if p.Dir != netfault.Out || !netfault.HasPayload(p) {
+		return false
+	}
+	doing, text := f.asked()
+	switch {
+	case doing == f.request:
+		// A lock may have to connect first, to open a session, to make the key.
+		if f.request == RequestAcquire && !netfault.Contains(text)(p) {
+			return false
+		}
+	case f.request != RequestRenew || doing != "" && !doing.ofStore():
+		return false
+	}
+	c := p.Connection()
+	f.found.Store(&c)
+	return true
+}
+
+// checkRequest tells whether a fault that is aimed at the request can meet it.
+func checkRequest(s Spec, nodes []string) error {
+	if !slices.Contains(Requests(), s.Request) {
+		var known []string
+		for _, r := range Requests() {
+			known = append(known, string(r))
+		}
+		return fmt.Errorf("a %s needs a request: one of %s; not %q", s.Kind, strings.Join(known, ", "), s.Request)
+	}
+	switch {
+	case (s.Request == RequestAcquire) != (s.When == Acquiring):
+		return fmt.Errorf("request %s at %s: an acquire is met at %s, every other request at a step of a holder before it", s.Request, s.When, Acquiring)
+	case s.Request == RequestRead && s.When != AfterGrant:
+		return fmt.Errorf("request read at %s: the read follows %s", s.When, AfterGrant)
+	case s.Request.ofStore() && s.Peers != "" && s.Peers != PeersStore:
+		return fmt.Errorf("request %s: it goes to the store, not to %s", s.Request, s.Peers)
+	case !s.Request.ofStore() && (s.Peers == PeersStore || s.Peers == PeersAll):
+		return fmt.Errorf("request %s: it goes to the lock service, not to %s", s.Request, s.Peers)
+	}
+	return s.checkLinks(nodes)
+}

@@ -1,0 +1,57 @@
+package nemesis
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/lockchaos/lockchaos/monotime"
+	"github.com/lockchaos/lockchaos/netfault"
+)
+
+// KindReset is the fault that breaks connections and leaves the links alone.
+const KindReset = "reset"
+
+// reset is its entry in the catalogue.
+var reset = Kind{Name: KindReset, Nodes: true, Needs: NeedsReset, takes: []string{"peers"}, check: Spec.checkLinks,
+	About: "resets every TCP connection between a client or nodes and their peers, so that both ends notice; new ones can be made at once"}
+
+// Reset is what was done to connections.
+type Reset struct{ effect Effect }
+
+// Reset breaks every connection between the victims and their peers. It is over when it returns.
+func (n *Net) Reset(s Spec, victims []string, rng *rand.Rand) (*Reset, error) {
+	s.Way = WayOut // each connection once, from the victim's end
+	cuts, err := s.Cuts(victims, n.names, rng)
+	if err != nil {
+		return nil, fmt.Errorf("reset: %w", err)
+	}
+	e := Effect{From: monotime.Now()}
+	total := 0
+	var each []string
+	for _, c := range cuts {
+		at, to, err := n.link(c)
+		if err != nil {
+			return nil, fmt.Errorf("reset: %w", err)
+		}
+		hit, err := at.Reset(netfault.Match{Peer: to})
+		if err != nil {
+			return nil, fmt.Errorf("reset: %w", err)
+		}
+		if total += len(hit); len(hit) > 0 {
+			each = append(each, fmt.Sprintf("%s – %s %d", c.From, c.To, len(hit)))
+		}
+	}
+	e.To = monotime.Now()
+	e.Bit = total > 0
+	e.Proof = fmt.Sprintf("connections reset: %d", total)
+	if len(each) > 0 {
+		e.Proof += " (" + firstOf(each) + ")"
+	}
+	return &Reset{e}, nil
+}
+
+// From is when the first connection was about to be reset.
+func (r *Reset) From() int64 { return r.effect.From }
+
+// Heal tells what was done; there is nothing to undo.
+func (r *Reset) Heal() (Effect, error) { return r.effect, nil }

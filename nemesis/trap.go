@@ -1,0 +1,121 @@
+package nemesis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/lockchaos/lockchaos/monotime"
+	"github.com/lockchaos/lockchaos/netfault"
+)
+
+// Trap is a fault that waits for the packets that it is aimed at, one on each link: it is in effect from the first of them on.
+type Trap struct {
+	kind   string
+	parts  []*snare
+	sprung func(netfault.Stats) bool
+	// ending is done to each part that has struck, right before it is taken away; proof tells what it did.
+	ending func(*snare) error
+	proof  func(s *snare, lasted time.Duration) string
+	// bit tells from what became of the packets whether a part did what it was to do.
+	bit    func(netfault.Stats) bool
+	effect Effect // once healed
+	healed bool
+}
+
+// snare is a trap's part on one link of the client.
+type snare struct {
+	client, peer string
+	at           *netfault.Filter
+	finder       *finder
+	by           *netfault.Diversion
+	caught       []netfault.Packet // held when the fault ended
+	stats        netfault.Stats    // once removed
+}
+
+// lay puts a trap on the links of the client. decide makes the decision of one part.
+func (n *Net) lay(tag string, s Spec, victim string, asked Asked, peers []string, decide func(netfault.Is) netfault.Decide) (*Trap, error) {
+	t := &Trap{kind: s.Kind}
+	for _, name := range peers {
+		part := &snare{client: victim, peer: name, finder: &finder{request: s.Request, asked: asked}}
+		at, to, err := n.link(netfault.Cut{From: victim, To: name})
+		if err == nil {
+			part.at = at
+			part.by, err = at.Divert(tag, decide(part.finder.is), netfault.Both(to)...)
+		}
+		if err != nil {
+			_, healing := t.Heal()
+			return nil, errors.Join(fmt.Errorf("%s: %w", s.Kind, err), healing)
+		}
+		t.parts = append(t.parts, part)
+	}
+	return t, nil
+}
+
+// Await waits until the trap has sprung. Its error says that it has not when ctx ended.
+func (t *Trap) Await(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ends := make(chan error, len(t.parts))
+	for _, p := range t.parts {
+		go func() {
+			_, err := p.by.Await(ctx, t.sprung)
+			ends <- err
+		}()
+	}
+	var errs []error
+	for range t.parts {
+		err := <-ends
+		if err == nil {
+			return nil
+		}
+		errs = append(errs, err)
+	}
+	return fmt.Errorf("%s: no packet came that it is aimed at: %w", t.kind, errors.Join(errs...))
+}
+
+// From is when the first packet was caught; 0: none has been.
+func (t *Trap) From() (from int64) {
+	for _, p := range t.parts {
+		s := p.stats
+		if !t.healed {
+			s = p.by.Stats()
+		}
+		if s.First != 0 && (from == 0 || s.First < from) {
+			from = s.First
+		}
+	}
+	return from
+}
+
+// Heal takes the trap away; what it holds is delivered. A second call returns the same again.
+func (t *Trap) Heal() (Effect, error) {
+	if t.healed {
+		return t.effect, nil
+	}
+	e := Effect{From: t.From(), To: monotime.Now()}
+	var errs []error
+	for _, p := range t.parts {
+		p.caught = p.by.Held()
+		if t.ending != nil && p.by.Stats().First != 0 {
+			errs = append(errs, t.ending(p))
+		}
+		var err error
+		p.stats, err = p.by.Remove()
+		errs = append(errs, err)
+		if p.stats.First == 0 {
+			continue
+		}
+		if e.Proof != "" {
+			e.Proof += "; "
+		}
+		e.Proof += t.proof(p, time.Duration(e.To-p.stats.First))
+		e.Bit = e.Bit || t.bit(p.stats)
+	}
+	t.effect, t.healed = e, true
+	if err := errors.Join(errs...); err != nil {
+		return e, fmt.Errorf("%s: %w", t.kind, err)
+	}
+	return e, nil
+}

@@ -1,0 +1,69 @@
+package reports
+
+import (
+	"slices"
+
+	"github.com/lockchaos/lockchaos/checker"
+)
+
+// disturbance finds the fault that explains the violation: of those the verdict names, else of those that touched A between
+// its grant and its last op, the longest injected one, then the longest.
+func (r *record) disturbance(t *story, ops []*op) *fault {
+	if len(ops) == 0 || t.v.Property == checker.Deadlock { // where clients were disturbed, there is no deadlock
+		return nil
+	}
+	var best *fault
+	if t.v.Property == checker.StuckLock && t.a != nil {
+		return r.death(t.a)
+	}
+	for _, f := range r.faults {
+		named := slices.Contains(t.v.Faults, f.ID)
+		if t.a != nil && !(f.touches(t.a.client) && f.From <= t.a.done && f.To >= t.a.start) {
+			named = false
+		} else if t.a != nil && len(t.v.Faults) == 0 {
+			named = true
+		}
+		if named && (best == nil || f.Injected && !best.Injected || f.Injected == best.Injected && f.To-f.From > best.To-best.From) {
+			best = f
+		}
+	}
+	return best
+}
+
+// besideMost is how many faults a story tells that disturb neither of its clients.
+const besideMost = 2
+
+// besides finds the injected faults that lay on the service, or on links of the two to the store, between the earlier grant and the end of what
+// the two did: the latest of those that began before the later grant, and those that began after it.
+func (r *record) besides(t *story) []*fault {
+	if !t.rivals() {
+		return nil
+	}
+	var out []*fault
+	for _, f := range r.faults {
+		theirs := f.Service || len(f.Clients) == 0 && (f.victim == t.a.client || f.victim == t.b.client)
+		if f != t.fault && f.Injected && theirs && f.From <= max(t.a.done, t.b.done) && f.To >= t.a.end {
+			out = append(out, f)
+		}
+	}
+	before := 0
+	for _, f := range out {
+		if f.From <= t.b.end {
+			before++
+		}
+	}
+	if before > 1 {
+		out = out[before-1:]
+	}
+	return out[:min(len(out), besideMost)]
+}
+
+// death finds the kill that ended the client which had the grant; nil when there was none.
+func (r *record) death(g *grant) *fault {
+	for _, f := range r.faults {
+		if f.Kind == "kill" && f.touches(g.client) && f.From >= g.start {
+			return f
+		}
+	}
+	return nil
+}

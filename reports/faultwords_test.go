@@ -1,0 +1,61 @@
+package reports
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// Every fault is told in a sentence, whomever it strikes; one of a kind that the reports do not know, too.
+func TestFaultsAreToldInWords(t *testing.T) {
+	client2, node := []int32{2}, true
+	for _, c := range []struct {
+		fault          fault
+		begins, finish string
+	}{
+		{fault{FaultInfo: history.FaultInfo{Kind: "pause", Clients: client2, Injected: true}}, "client 2 is frozen, as by a stop-the-world collection.", "client 2 wakes up after 1 s"},
+		{fault{FaultInfo: history.FaultInfo{Kind: "pause", Target: "nodes:3", Service: node, Injected: true}}, "3 of the nodes are frozen, as a suspended machine is.", ""},
+		{fault{FaultInfo: history.FaultInfo{Kind: "kill", Clients: client2, Injected: true}}, "client 2 is killed.", "client 2 goes on after 1 s"},
+		{fault{FaultInfo: history.FaultInfo{Kind: "partition", Target: "holder", Store: true, Injected: true}, victim: 2},
+			"Packets between client 2 and the store are dropped.", "client 2 is reached again after 1 s"},
+		{fault{FaultInfo: history.FaultInfo{Kind: "partition", Target: "holder", Clients: client2, Injected: true}, victim: 2},
+			"Packets between client 2 and the lock service are dropped.", ""},
+		{fault{FaultInfo: history.FaultInfo{Kind: "delay", Target: "minority", Service: node, Injected: true}},
+			"Packets between a minority of the nodes and its peers are delayed.", "a minority of the nodes is reached at once again after 1 s"},
+		{fault{FaultInfo: history.FaultInfo{Kind: "clock-jump", Target: "majority", Service: node, Injected: true, Clocks: []history.ClockReading{{Host: "redis-1"}, {Host: "redis-3"}}}},
+			"redis-1 and redis-3 read a clock that jumps.", ""},
+		{fault{FaultInfo: history.FaultInfo{Kind: "stall", Clients: client2}}, "client 2 is stalled by the machine itself; nobody injected this.", "client 2 goes on after 1 s"},
+		{fault{FaultInfo: history.FaultInfo{Kind: "disk-full", Target: "etcd-1", Service: node, Injected: true}}, "disk-full strikes etcd-1.", "etcd-1 goes on after 1 s"},
+	} {
+		c.fault.To = 1e9
+		if got := c.fault.begins().String(); got != c.begins {
+			t.Errorf("%s: %q, want %q", c.fault.Kind, got, c.begins)
+		}
+		if got := c.fault.ends().String(); c.finish != "" && got != c.finish {
+			t.Errorf("%s: %q, want %q", c.fault.Kind, got, c.finish)
+		}
+	}
+}
+
+// A story tells of a fault that lay on a server, and of one between a client and the store, though neither touches the client in the judge's eyes; and both
+// have their place in the drawings.
+func TestFaultsBesideTheClientsAreTold(t *testing.T) {
+	s := corruptedCase()
+	for i := range s.History.Events {
+		if f := s.History.Events[i].Fault; f != nil {
+			s.History.Events[i].Client = f.Clients[0]
+			f.Kind, f.Clients, f.Store = "partition", nil, true
+		}
+	}
+	page := reportOf(t, s)
+	if !strings.Contains(page, "and the store<b> are dropped</b>") || !strings.Contains(page, "faults on links to the store") {
+		t.Error("a fault between a client and the store is not told")
+	}
+	quiet := reportOf(t, clockCase())
+	for _, want := range []string{"<b>redis-1 reads a clock that jumps</b>", "faults on the lock service", "clock-jump redis-1"} {
+		if !strings.Contains(quiet, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+}
