@@ -11,7 +11,11 @@ type grant struct {
 	client *Client
 	key    string
 	answer
+	// since is the latest instant that is known to lie before the lease began: when it was asked for, or when the attempt began.
+	since int64
 }
+
+func newGrant(c *Client, key string, a answer) grant { return grant{c, key, a, max(a.sent, a.Attempt)} }
 
 func (t *trial) ask(c *Client, r adapter.Request) answer {
 	a, err := c.ask(r)
@@ -30,7 +34,7 @@ func (t *trial) granted(c *Client, key string) grant {
 	if !a.OK {
 		t.fail("", "%s was not granted %s, which nobody holds: %s", c.name, key, answered(a))
 	}
-	return grant{c, key, a}
+	return newGrant(c, key, a)
 }
 
 // soon demands that a key that is free is granted without much waiting.
@@ -50,7 +54,7 @@ func (t *trial) on(op string, g grant, within time.Duration) answer {
 // release demands that the grant, which still stands, is taken back.
 func (t *trial) release(g grant) {
 	if a := t.on(adapter.OpRelease, g, t.slack); !a.OK {
-		t.overtaken(g.sent)
+		t.overtaken(g.since)
 		t.fail("Answer ok when the service has taken it back.", "%s released %s, which it held: %s", g.client.name, g.key, answered(a))
 	}
 }
