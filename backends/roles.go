@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Promotes tells whether the service has a primary, replicas, and watchers that promote one of them when the primary is gone.
@@ -46,6 +47,9 @@ func (s *Service) Primary(ctx context.Context) (name string, err error) {
 		if err != nil {
 			return "", n.failed(err)
 		}
+		if of == "" {
+			return "", n.failed(errors.New("what it takes for the primary does not say that it is"))
+		}
 		if name == "" {
 			name = of
 		}
@@ -53,11 +57,23 @@ func (s *Service) Primary(ctx context.Context) (name string, err error) {
 			return "", n.failed(fmt.Errorf("it takes %s for the primary, another sentinel %s", of, name))
 		}
 	}
-	role, err := s.Role(ctx, name)
-	if err == nil && role != RolePrimary {
-		err = fmt.Errorf("the sentinels take %s for the primary, which says that it is: %s", name, role)
+	return name, nil
+}
+
+// masterOf finds the server in what a sentinel says of the primary: "name=lockchaos,status=ok,address=10.88.0.2:6379,slaves=1,sentinels=3".
+func (s *Service) masterOf(told string) (string, error) {
+	for part := range strings.SplitSeq(told, ",") {
+		addr, is := strings.CutPrefix(part, "address=")
+		if !is {
+			continue
+		}
+		for _, n := range s.servers() {
+			if n.Addr == addr {
+				return n.Name, nil
+			}
+		}
 	}
-	return name, err
+	return "", fmt.Errorf("it names no primary that is known: %q", told)
 }
 
 // The roles of a server, as it tells them itself.
