@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/hosts/docker"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -47,17 +48,11 @@ func drawRandom(ctx context.Context, f runFlags, say func(string)) (plans []scen
 			say(fmt.Sprintf("%s is left out: %s", k.Name, why))
 			continue
 		}
-		lock := scenarios.RandomLock{Nature: nature(k), Base: base, Together: checkTogether, Fits: func(one scenarios.Fault) error {
-			if !can[one.Kind] {
-				return errors.New("not here")
-			}
-			return checkFault(k.Name, one)
-		}}
 		length := randomDuration
 		if f.duration > 0 {
 			length = f.duration
 		}
-		s := scenarios.Random(f.seed, lock, scenarios.Duration(length))
+		s := scenarios.Random(f.seed, randomLock(k, base, can), scenarios.Duration(length))
 		if len(s.Faults) == 0 {
 			say(k.Name + " is left out: none of the faults fits it here")
 			continue
@@ -68,6 +63,16 @@ func drawRandom(ctx context.Context, f runFlags, say func(string)) (plans []scen
 		return nil, errors.New("nothing is left to run")
 	}
 	return plans, nil
+}
+
+// randomLock is a lock as the drawing sees it; can tells which kinds of faults the machine can do.
+func randomLock(k clients.Kind, base scenarios.Scenario, can map[string]bool) scenarios.RandomLock {
+	return scenarios.RandomLock{Nature: nature(k), Base: base, Together: checkTogether, Fits: func(one scenarios.Fault) error {
+		if !can[one.Kind] {
+			return errors.New("this machine cannot do it")
+		}
+		return harness.CheckFault(k, one)
+	}}
 }
 
 // chosenLocks are those that --locks names.
@@ -87,8 +92,20 @@ func chosenLocks(words []string) (chosen []clients.Kind, err error) {
 	return chosen, nil
 }
 
+// baseSuite has an undisturbed scenario of every lock that is not broken on purpose, made for no special fault.
+const baseSuite = "full"
+
 // undisturbed is a scenario of the lock without faults: a control of a suite, or else another one with its faults taken away.
 func undisturbed(suites []scenarios.Suite, lock string) (base scenarios.Scenario, ok bool) {
+	slices.SortStableFunc(suites, func(a, b scenarios.Suite) int {
+		if (a.Name == baseSuite) == (b.Name == baseSuite) {
+			return 0
+		}
+		if a.Name == baseSuite {
+			return -1
+		}
+		return 1
+	})
 	for _, disturbed := range []bool{false, true} {
 		for _, suite := range suites {
 			for _, s := range suite.Scenarios {
