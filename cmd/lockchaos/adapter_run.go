@@ -48,10 +48,7 @@ func (f runFlags) adapt(ctx context.Context, c choice, say func(string)) (choice
 		return choice{}, err
 	}
 	name := slug(says.Name)
-	kinds, err := kindsByName()
-	if err != nil {
-		return choice{}, err
-	}
+	kinds := kindsByName()
 	if _, taken := kinds[name]; taken {
 		name = "my-" + name
 	}
@@ -117,12 +114,12 @@ func declared(d adapter.Declaration) string {
 	return strings.Join(parts, " · ")
 }
 
-func kindsByName() (map[string]clients.Kind, error) {
+func kindsByName() map[string]clients.Kind {
 	kinds := map[string]clients.Kind{}
 	for _, k := range locks() {
 		kinds[k.Name] = k
 	}
-	return kinds, nil
+	return kinds
 }
 
 // rest is what a scenario is called beside its lock: "pause-holder/unfenced".

@@ -166,6 +166,8 @@ func (f runFlags) ownLock() error {
 		return usage(fmt.Errorf("--service and --ttl are for the lock of --lock-cmd"))
 	case f.lockCmd != "" && f.plan != "":
 		return usage(fmt.Errorf("--plan runs a saved plan, which has its lock: give no --lock-cmd beside it"))
+	case f.lockCmd != "" && f.runtime != runtimeLocal && f.runtime != runtimeAuto:
+		return onlyHere("--lock-cmd", f.runtime)
 	case f.ttl < 0 || f.ttl > 0 && f.ttl < time.Millisecond:
 		return usage(fmt.Errorf("--ttl %v: a lease must last a millisecond or longer", f.ttl))
 	}
