@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"strconv"
 	"strings"
 )
 
@@ -43,12 +45,9 @@ func (s *Service) Primary(ctx context.Context) (name string, err error) {
 		if n.spec.Port != sentinelPort {
 			continue
 		}
-		of, err := voteSentinel(ctx, s, n)
+		of, err := s.namedBy(ctx, n)
 		if err != nil {
 			return "", n.failed(err)
-		}
-		if of == "" {
-			return "", n.failed(errors.New("what it takes for the primary does not say that it is"))
 		}
 		if name == "" {
 			name = of
@@ -57,20 +56,31 @@ func (s *Service) Primary(ctx context.Context) (name string, err error) {
 			return "", n.failed(fmt.Errorf("it takes %s for the primary, another sentinel %s", of, name))
 		}
 	}
-	return name, nil
+	role, err := s.Role(ctx, name)
+	if err == nil && role != RolePrimary {
+		err = fmt.Errorf("the sentinels take %s for the primary, which says that it is: %s", name, role)
+	}
+	return name, err
 }
 
-// masterOf finds the server in what a sentinel says of the primary: "name=lockchaos,status=ok,address=10.88.0.2:6379,slaves=1,sentinels=3".
+// namedBy asks a sentinel which server is the primary.
+func (s *Service) namedBy(ctx context.Context, sentinel *Node) (string, error) {
+	info, err := askRedis(ctx, sentinel.Addr, "INFO sentinel")
+	if err != nil {
+		return "", err
+	}
+	return s.masterOf(field(info, "master0:"))
+}
+
+// masterOf finds the server in what a sentinel says of the primary: "name=lockchaos,status=ok,address=10.88.0.2:6379,slaves=1,sentinels=3". In containers
+// the address may be a name.
 func (s *Service) masterOf(told string) (string, error) {
-	for part := range strings.SplitSeq(told, ",") {
-		addr, is := strings.CutPrefix(part, "address=")
-		if !is {
-			continue
-		}
-		for _, n := range s.servers() {
-			if n.Addr == addr {
-				return n.Name, nil
-			}
+	_, rest, _ := strings.Cut(told, "address=")
+	addr, _, _ := strings.Cut(rest, ",")
+	host, port, err := net.SplitHostPort(addr)
+	for _, n := range s.servers() {
+		if err == nil && (n.Host.Addr.String() == host || n.Name == host) && strconv.Itoa(n.spec.Port) == port {
+			return n.Name, nil
 		}
 	}
 	return "", fmt.Errorf("it names no primary that is known: %q", told)
