@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Promotes tells whether the service has a primary, replicas, and watchers that promote one of them when the primary is gone.
@@ -88,4 +89,20 @@ func (s *Service) Role(ctx context.Context, node string) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("service %s has no server %s", s.Name, node)
+}
+
+// masterOf finds the server in what a sentinel says of the primary: "name=lockchaos,status=ok,address=10.88.0.2:6379,slaves=1,sentinels=3".
+func (s *Service) masterOf(told string) (string, error) {
+	for part := range strings.SplitSeq(told, ",") {
+		addr, is := strings.CutPrefix(part, "address=")
+		if !is {
+			continue
+		}
+		for _, n := range s.servers() {
+			if n.Addr == addr {
+				return n.Name, nil
+			}
+		}
+	}
+	return "", fmt.Errorf("it names no primary that is known: %q", told)
 }
