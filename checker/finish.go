@@ -77,6 +77,9 @@ func (s *Sweep) result(p int, general bool) PropertyResult {
 		return r
 	}
 	r.Count, r.Violations = s.gather(p)
+	if p == mutualExclusion && r.Count > 0 {
+		r.Kinds = s.kindsOf()
+	}
 	outcome, why := s.shownAbsent(p)
 	doubt := s.header.Doubts[r.Name]
 	r.Why = why
