@@ -72,6 +72,9 @@ type run struct {
 	ledger    *ledger
 	sessions  sessions
 	ids       numbers
+	saysMu    sync.Mutex
+	says      *clients.Declaration // what the clients' lock said of itself, where it is an adapter
+	shared    string               // a folder that all clients share, for locks on files
 	keys      []string
 	keyIDs    map[string]history.KeyID
 }

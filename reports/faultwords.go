@@ -40,7 +40,7 @@ var wordsOfFaults = map[string]faultWords{
 	"hold":           {did: "held up", links: "are held back", over: "gets what was held back"},
 	"cut":            {did: "cut short", links: "are cut at one request"},
 	"expire-session": {did: "deprived of its session", bar: "expired", client: "loses its session, which the lock service is made to end", sudden: true},
-	"reset":          {did: "reset", links: "are cut short: their connections are reset"},
+	"reset":          {did: "reset", links: "are cut short: their connections are reset", sudden: true},
 }
 
 // faultDid says what a fault of the kind did to its target, as "was …".
@@ -52,6 +52,14 @@ func faultDid(kind string, injected bool) string {
 		return w.did
 	}
 	return "hit by " + clip(kind, clipName)
+}
+
+// suddenly bounds a fault of a kind that may last or not, such as a cut, which was over at once.
+const suddenly = int64(50e6)
+
+// sudden tells whether the fault was over as soon as it had struck.
+func (f *fault) sudden() bool {
+	return wordsOfFaults[f.Kind].sudden || f.Kind == "cut" && f.To-f.From < suddenly
 }
 
 // bar is faultDid in ten letters at most.

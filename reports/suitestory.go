@@ -81,6 +81,12 @@ func (s Suite) lede() string {
 	if text := quietSentence(quiet, len(s.families()) > 0); text != "" {
 		out = append(out, text)
 	}
+	if sparse(matrix(s)) {
+		if text := sparseSentence(s.Scenarios); text != "" {
+			out = append(out, text)
+		}
+		return strings.Join(append(out, s.undecided()...), " ")
+	}
 	for _, f := range s.families() {
 		if text := f.sentence(); text != "" {
 			out = append(out, text)
@@ -92,13 +98,19 @@ func (s Suite) lede() string {
 	if text := guardSentence(s.Scenarios); text != "" {
 		out = append(out, text)
 	}
-	switch n := s.tally()[Inconclusive]; {
-	case n == 1:
-		out = append(out, "One scenario proves nothing either way.")
-	case n > 1:
-		out = append(out, plural(n, "scenario")+" prove nothing either way.")
+	return strings.Join(append(out, s.undecided()...), " ")
+}
+
+// undecided is the sentence about scenarios that prove nothing, if there are any.
+func (s Suite) undecided() []string {
+	switch n := s.tally()[Inconclusive]; n {
+	case 0:
+		return nil
+	case 1:
+		return []string{"One scenario proves nothing either way."}
+	default:
+		return []string{plural(n, "scenario") + " prove nothing either way."}
 	}
-	return strings.Join(out, " ")
 }
 
 func isQuiet(fault string) bool { return fault == "" || fault == "none" }

@@ -17,12 +17,14 @@ type weapon struct {
 type dice struct {
 	*rand.Rand
 	ttl Duration
+	// most bounds how long a fault lasts: a run is to have several.
+	most Duration
 }
 
 // share draws a part of the TTL, from least to most, in whole milliseconds, and at least floor.
 func (d dice) share(least, most float64, floor Duration) Duration {
 	v := Duration((least + d.Float64()*(most-least)) * float64(d.ttl))
-	return max(floor, v.round())
+	return max(floor, min(v, d.most).round())
 }
 
 func (d Duration) round() Duration { return Duration(d.Std().Round(time.Millisecond)) }

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
@@ -36,7 +37,8 @@ func Random(seed uint64, l RandomLock, duration Duration) Scenario {
 	s.Duration = duration
 	s.Quiet = min(2*s.TTL, duration/4)
 	plan := Plan{Seed: seed, Scenario: s}
-	d := dice{plan.Stream("random"), s.TTL}
+	d := dice{plan.Stream("random"), s.TTL, duration / 4}
+	s.Workload.Ask, s.Workload.Renew = true, d.IntN(2) == 0 // of locks that can be asked, and are renewed so
 	s.Faults = nil
 	clients := l.draws(d, false, mostOnClients)
 	if both := l.together(d, clients); both.Together != nil {
@@ -55,11 +57,12 @@ func Random(seed uint64, l RandomLock, duration Duration) Scenario {
 		s.Faults = append(s.Faults, f)
 	}
 	const second = Duration(time.Second)
-	add(clients, 200*second/1000, Range{(s.TTL / 2).round(), max(s.TTL, second/2).round()})
-	add(l.draws(d, true, mostOnNodes), second/2, Range{max(2*s.TTL, second).round(), max(4*s.TTL, 2*second).round()})
+	add(clients, 200*second/1000, Range{min(s.TTL/2, duration/20).round(), min(max(s.TTL, second/2), duration/10).round()})
+	add(l.draws(d, true, mostOnNodes), second/2, Range{min(max(2*s.TTL, second), duration/8).round(), min(max(4*s.TTL, 2*second), duration/4).round()})
 	// A holder that is struck costs a TTL, so a run of few TTLs makes few grants.
 	terms := int(duration / max(s.TTL, 1))
-	s.Needs = Needs{Grants: min(max(terms, 3), 10), Handovers: min(max(terms/4, 1), 2)}
+	least := l.Base.Needs
+	s.Needs = Needs{Grants: min(max(terms, 3), 10, least.Grants), Handovers: min(max(terms/4, 1), 2, least.Handovers), Bites: min(max(terms/4, 1), 3)}
 	s.Needs.complete(s.Faults)
 	var singles []Fault
 	for _, f := range s.Faults {
@@ -103,6 +106,34 @@ func byWeight(rng *rand.Rand, from []weapon, total int) int {
 	return len(from) - 1
 }
 
+// onLinks are the kinds that lie on links, stopping those that keep a client from sending.
+var (
+	onLinks  = []string{"partition", "delay", "loss"}
+	stopping = []string{"pause", "throttle"}
+)
+
+// disjoint tells whether at most one of the faults lies on links: of two, one might leave nothing for the other to meet.
+func disjoint(parts []Fault) bool {
+	n := 0
+	for _, f := range parts {
+		if slices.Contains(onLinks, f.Kind) {
+			n++
+		}
+	}
+	return n < 2
+}
+
+// outlast lets faults of links last until a client that is stopped sends again: else they might meet nothing.
+func outlast(parts []Fault) {
+	for _, stop := range parts {
+		for i := range parts {
+			if slices.Contains(stopping, stop.Kind) && slices.Contains(onLinks, parts[i].Kind) {
+				parts[i].For = max(parts[i].For, stop.For+linkFloor)
+			}
+		}
+	}
+}
+
 // together combines two or three of the faults on the holder, at the moment of the first, if some can be.
 func (l RandomLock) together(d dice, all []Fault) Fault {
 	var parts []Fault
@@ -112,7 +143,7 @@ func (l RandomLock) together(d dice, all []Fault) Fault {
 			continue
 		}
 		f.Weight, f.Target, f.When = 0, "", ""
-		if with := append(parts[:len(parts):len(parts)], f); len(with) == 1 || l.Together(with) == nil {
+		if with := append(parts[:len(parts):len(parts)], f); len(with) == 1 || l.Together(with) == nil && disjoint(with) {
 			parts = with
 		}
 		if len(parts) == 3 {
@@ -122,6 +153,7 @@ func (l RandomLock) together(d dice, all []Fault) Fault {
 	if len(parts) < 2 {
 		return Fault{}
 	}
+	outlast(parts)
 	whole := Fault{Together: parts, Target: "holder", When: "between-read-and-write", Weight: 2}
 	for _, p := range whole.Singles() {
 		if l.Fits(p) != nil {

@@ -55,3 +55,26 @@ func (p Plan) Real() Plan {
 	s.Workload.OpTimeout = max(s.Workload.OpTimeout, s.TTL, 2*longest)
 	return p
 }
+
+// Stretched returns the scenario for a lock with this TTL: its faults keep their share of the lease, and the workload lasts long enough that one fault
+// more can strike than has to. What clients do in between keeps its times.
+func (s Scenario) Stretched(ttl Duration) Scenario {
+	before := s.TTL
+	if ttl == before {
+		return s
+	}
+	share := func(d Duration) Duration { return Duration(float64(d) * float64(ttl) / float64(before)) }
+	s.TTL = ttl
+	faults := make([]Fault, len(s.Faults))
+	for i, f := range s.Faults {
+		f.By, f.For, f.After, f.Every = Offset(share(Duration(f.By))), share(f.For), share(f.After), Range{share(f.Every.Min), share(f.Every.Max)}
+		faults[i] = f
+		s.Duration = max(s.Duration, f.After+Duration(s.Needs.Bites+1)*(f.For+f.Every.Max))
+		s.Workload.OpTimeout = max(s.Workload.OpTimeout, 2*f.For)
+	}
+	if len(faults) > 0 {
+		s.Faults = faults
+	}
+	s.Workload.AcquireTimeout = max(s.Workload.AcquireTimeout, 4*ttl)
+	return s
+}

@@ -10,6 +10,8 @@ type Scenario struct {
 	About string `yaml:"about,omitempty"`
 	// Lock is the name of a lock of the catalogue (`lockchaos list locks`).
 	Lock string `yaml:"lock"`
+	// Adapter is the program that is the lock, where it is none of the catalogue.
+	Adapter Adapter `yaml:"adapter,omitempty"`
 	// TTL is the lock's lease or session time.
 	TTL Duration `yaml:"ttl"`
 	// Clients is how many contend; each is a process on a host of its own.

@@ -19,7 +19,7 @@ var catalogue = Catalogue{
 	Moments:    []string{"after-grant", "between-read-and-write", "before-write", "random"},
 	Properties: []string{"mutual-exclusion", "unfenced-write", "lost-update", "token-order", "stuck-lock"},
 	Workloads:  []string{"counter", "payment", "transfer", "stampede"},
-	CheckFault: func(_ string, f Fault) error {
+	CheckFault: func(_ *Scenario, f Fault) error {
 		if f.Target != "holder" {
 			return fmt.Errorf("no target %q", f.Target)
 		}

@@ -46,7 +46,7 @@ func (v *validator) scenario(at, lockAt string, s *Scenario) {
 	if s.Name != "" && !nameForm.MatchString(s.Name) {
 		v.fail(at+".name", "%q: a name is words of letters, digits, - and _, joined by slashes, as in redis-setnx/pause-holder/unfenced", s.Name)
 	}
-	v.oneOf(lockAt, "lock", s.Lock, v.catalogue.Locks)
+	v.lock(at, lockAt, s)
 	v.store(at+".store", s)
 	v.oneOf(at+".workload.kind", "workload", s.Workload.Kind, v.catalogue.Workloads)
 	v.workload(at, s)

@@ -86,8 +86,8 @@ func (v *validator) single(at string, s *Scenario, f Fault) {
 	before := len(v.errs)
 	v.oneOf(at+".kind", "fault", f.Kind, v.catalogue.Faults)
 	v.oneOf(at+".when", "moment", f.When, v.catalogue.Moments)
-	if len(v.errs) == before && v.catalogue.CheckFault != nil && slices.Contains(v.catalogue.Locks, s.Lock) {
-		if err := v.catalogue.CheckFault(s.Lock, f); err != nil {
+	if _, known := v.service(s); known && len(v.errs) == before && v.catalogue.CheckFault != nil {
+		if err := v.catalogue.CheckFault(s, f); err != nil {
 			v.fail(at+".target", "%v", err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/hosts/docker"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -51,7 +52,7 @@ func drawRandom(ctx context.Context, f runFlags, say func(string)) (plans []scen
 			if !can[one.Kind] {
 				return errors.New("not here")
 			}
-			return checkFault(k.Name, one)
+			return harness.CheckFault(k, one)
 		}}
 		length := randomDuration
 		if f.duration > 0 {
@@ -87,8 +88,20 @@ func chosenLocks(words []string) (chosen []clients.Kind, err error) {
 	return chosen, nil
 }
 
+// baseSuite has an undisturbed scenario of every lock that is not broken on purpose, made for no special fault.
+const baseSuite = "full"
+
 // undisturbed is a scenario of the lock without faults: a control of a suite, or else another one with its faults taken away.
 func undisturbed(suites []scenarios.Suite, lock string) (base scenarios.Scenario, ok bool) {
+	slices.SortStableFunc(suites, func(a, b scenarios.Suite) int {
+		if (a.Name == baseSuite) == (b.Name == baseSuite) {
+			return 0
+		}
+		if a.Name == baseSuite {
+			return -1
+		}
+		return 1
+	})
 	for _, disturbed := range []bool{false, true} {
 		for _, suite := range suites {
 			for _, s := range suite.Scenarios {

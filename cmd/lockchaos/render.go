@@ -77,7 +77,7 @@ func describe(out *reports.Scenario, plan *scenarios.Plan, folder string, run *r
 	s := plan.Scenario
 	out.Lock, out.Store, out.About, out.Why = s.Lock, s.Store.Kind, s.About, s.Expect.Why
 	out.Fault = faultColumn(s)
-	if kind, err := lockKind(s.Lock); err == nil {
+	if kind, err := kindOf(&s); err == nil {
 		out.Service = kind.Service
 		if n := nodesOf(kind.Service); n > 1 {
 			out.Service = fmt.Sprintf("%s ×%d", kind.Service, n)
@@ -110,7 +110,7 @@ func faultColumn(s scenarios.Scenario) string {
 	case len(s.Faults) == 0:
 		return "none"
 	case strings.HasPrefix(s.Name, scenarios.RandomPrefix):
-		return "drawn at random"
+		return "random-faults"
 	case s.Workload.Guard == "check" && s.Faults[0].Kind != "":
 		return s.Faults[0].Kind + "-after-check"
 	}

@@ -52,7 +52,7 @@ func runPlan(cmd *cobra.Command, dir string, lines *json.Encoder) error {
 	if err != nil {
 		return err
 	}
-	kind, err := lockKind(plan.Scenario.Lock)
+	kind, err := kindOf(&plan.Scenario)
 	if err != nil {
 		return err
 	}
