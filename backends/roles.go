@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"strconv"
 	"strings"
 )
 
@@ -31,7 +33,8 @@ func (s *Service) Replicas() (names []string) {
 	return names
 }
 
-// Primary asks the sentinels which server is the primary, and that one whether it is. It is an error if they don't agree.
+// Primary asks the sentinels which server is the primary, and that one whether it is. Unlike with Leader, most of them are not enough: it is an error if they
+// don't all agree.
 func (s *Service) Primary(ctx context.Context) (name string, err error) {
 	if k, _ := Lookup(s.Name); !k.Promotes() {
 		return "", fmt.Errorf("service %s: %w", s.Name, errPromotes)
@@ -42,11 +45,7 @@ func (s *Service) Primary(ctx context.Context) (name string, err error) {
 		if n.spec.Port != sentinelPort {
 			continue
 		}
-		info, err := askRedis(ctx, n.Addr, "INFO sentinel")
-		if err != nil {
-			return "", n.failed(err)
-		}
-		of, err := s.masterOf(field(info, "master0:"))
+		of, err := s.namedBy(ctx, n)
 		if err != nil {
 			return "", n.failed(err)
 		}
@@ -64,17 +63,24 @@ func (s *Service) Primary(ctx context.Context) (name string, err error) {
 	return name, err
 }
 
-// masterOf finds the server in what a sentinel says of the primary: "name=lockchaos,status=ok,address=10.88.0.2:6379,slaves=1,sentinels=3".
+// namedBy asks a sentinel which server is the primary.
+func (s *Service) namedBy(ctx context.Context, sentinel *Node) (string, error) {
+	info, err := askRedis(ctx, sentinel.Addr, "INFO sentinel")
+	if err != nil {
+		return "", err
+	}
+	return s.masterOf(field(info, "master0:"))
+}
+
+// masterOf finds the server in what a sentinel says of the primary: "name=lockchaos,status=ok,address=10.88.0.2:6379,slaves=1,sentinels=3". In containers
+// the address may be a name.
 func (s *Service) masterOf(told string) (string, error) {
-	for part := range strings.SplitSeq(told, ",") {
-		addr, is := strings.CutPrefix(part, "address=")
-		if !is {
-			continue
-		}
-		for _, n := range s.servers() {
-			if n.Addr == addr {
-				return n.Name, nil
-			}
+	_, rest, _ := strings.Cut(told, "address=")
+	addr, _, _ := strings.Cut(rest, ",")
+	host, port, err := net.SplitHostPort(addr)
+	for _, n := range s.servers() {
+		if err == nil && (n.Host.Addr.String() == host || n.Name == host) && strconv.Itoa(n.spec.Port) == port {
+			return n.Name, nil
 		}
 	}
 	return "", fmt.Errorf("it names no primary that is known: %q", told)

@@ -135,8 +135,8 @@
 // # Inconclusive
 //
 // A certain violation stands, with one exception: a lease-overrun, or the harm that it did, for which an uninjected stall is the only
-// explanation: no injected fault touched the client, nobody had told it, and without the time that it stalled it would have acted
-// inside its promise. An application with guard none does not hear what it is told, so there news of a loss is no better explanation than what led
+// explanation: nobody had told the client, without the time that it stalled it would have acted inside its promise, and no injected
+// fault stopped it for as long as that promise (where the promise has an end; where it has none, no injected fault touched it). An application with guard none does not hear what it is told, so there news of a loss is no better explanation than what led
 // to the loss: a stall in the TTL before it. That is this machine's doing, and says nothing about the lock. Faults are recorded a little later than what
 // they explain, so a finding is decided half a TTL after it was made.
 //

@@ -55,13 +55,16 @@ func (s *Sweep) explain(a, b *grant, act int64) (kind string, stallOnly bool) {
 	return KindLeaseOverrun, s.onlyStalled(a, act)
 }
 
-// onlyStalled tells whether nothing but uninjected stalls explains that a's promise was over when it acted at act: no injected fault touched
-// it, no news of the loss that it would have heeded had come, and without the time that it stalled it would have acted inside its promise.
+// onlyStalled tells whether nothing but uninjected stalls explains that a's promise was over when it acted at act: no news of the loss that it would have
+// heeded had come, without the time that it stalled it would have acted inside its promise, and no injected fault is enough by itself. One that touched it
+// without costing it the whole of its promise is not: with that fault alone it would have been in time.
 func (s *Sweep) onlyStalled(a *grant, act int64) bool {
-	if s.disturbed(a.client, a.earliest, act, injectedOnly) {
-		return false
-	}
 	told := a.withdrawn < act
+	if s.disturbed(a.client, a.earliest, act, injectedOnly) {
+		if told || a.promise == 0 || a.promise == forever || s.stoppedFor(a.client, a.earliest, act) >= a.promise-a.earliest {
+			return false
+		}
+	}
 	if told && !(s.deaf() && s.starved(a, a.withdrawn)) {
 		return false
 	}
@@ -82,6 +85,17 @@ func (s *Sweep) stalledFor(spans []span, from, to int64) int64 {
 	for _, sp := range spans {
 		if !sp.injected && sp.from <= to && sp.to >= from {
 			sum += min(sp.to, to) - max(sp.from, from) + 2*s.header.Stall
+		}
+	}
+	return sum
+}
+
+// stoppedFor is for how long injected faults stopped a client between two instants, or made its clock wrong, all added up.
+func (s *Sweep) stoppedFor(client int32, from, to int64) int64 {
+	sum := int64(0)
+	for _, sp := range s.clientSpans(client) {
+		if hindering.takes(sp) && sp.from <= to && sp.to >= from {
+			sum += min(sp.to, to) - max(sp.from, from)
 		}
 	}
 	return sum

@@ -109,6 +109,16 @@ var outcomes = []judged{
 		each: inconclusive(MutualExclusion, UnfencedWrite, LostUpdate)},
 	{name: "an injected pause explains such a write", lock: plainLock(), text: between("pause"), outcome: Violated,
 		each: map[string]Outcome{MutualExclusion: Violated, LostUpdate: Violated}},
+	{name: "an injected fault that cost it little, and a stall that made it late", lock: plainLock(), text: stalled("pause A [4,6]\n\t\tstall"), outcome: Inconclusive, reason: "stall",
+		each: inconclusive(MutualExclusion, UnfencedWrite, LostUpdate)},
+	{name: "a stall, but too late without it, for a pause", lock: plainLock(), outcome: Violated, each: map[string]Outcome{MutualExclusion: Violated}, text: `
+		A acquire [0,1]
+		pause A   [10,600]
+		B acquire [605,606]
+		stall A   [610,650]
+		A write   [700,701] refused
+		B write   [702,703]
+		B release [704,705]` + probeText},
 	{name: "a stall, but too slow without it", lock: plainLock(), outcome: Violated, each: map[string]Outcome{MutualExclusion: Violated}, text: `
 		A acquire [0,1]
 		stall A   [10,70]

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 )
 
@@ -183,9 +184,14 @@ func (r *Reader) syntax(line []byte, err error) error {
 	return out
 }
 
-// ReadFile reads a whole history file into memory.
+// ReadFile reads a whole history file into memory. Where there is none of that name, but one that was compressed since (Compressed), it reads that.
 func ReadFile(path string) (*History, error) {
 	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if small, e := os.Open(path + Compressed); e == nil {
+			f, err, path = small, nil, path+Compressed
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open history: %w", err)
 	}

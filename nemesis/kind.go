@@ -101,6 +101,8 @@ func (k Kind) Targets() string {
 		return "the service"
 	case k.NodesOnly:
 		return "nodes"
+	case (Spec{Kind: k.Name}).Inside():
+		return "the holder"
 	case k.single:
 		return "a client"
 	case k.Nodes:

@@ -11,7 +11,11 @@ type grant struct {
 	client *Client
 	key    string
 	answer
+	// since is the latest instant that is known to lie before the lease began: when it was asked for, or when the attempt began.
+	since int64
 }
+
+func newGrant(c *Client, key string, a answer) grant { return grant{c, key, a, max(a.sent, a.Attempt)} }
 
 func (t *trial) ask(c *Client, r adapter.Request) answer {
 	a, err := c.ask(r)
@@ -30,7 +34,7 @@ func (t *trial) granted(c *Client, key string) grant {
 	if !a.OK {
 		t.fail("", "%s was not granted %s, which nobody holds: %s", c.name, key, answered(a))
 	}
-	return grant{c, key, a}
+	return newGrant(c, key, a)
 }
 
 // soon demands that a key that is free is granted without much waiting.
@@ -50,7 +54,7 @@ func (t *trial) on(op string, g grant, within time.Duration) answer {
 // release demands that the grant, which still stands, is taken back.
 func (t *trial) release(g grant) {
 	if a := t.on(adapter.OpRelease, g, t.slack); !a.OK {
-		t.overtaken(g.sent)
+		t.overtaken(g.since)
 		t.fail("Answer ok when the service has taken it back.", "%s released %s, which it held: %s", g.client.name, g.key, answered(a))
 	}
 }
@@ -58,12 +62,12 @@ func (t *trial) release(g grant) {
 // busy demands that the key, which another holds under a grant of since, is refused, definitely, and in time. An open question is asked again: one attempt may
 // have been cut off on a busy machine, but not every one.
 func (t *trial) busy(c *Client, key string, since int64) {
-	a := t.acquire(c, key, moment)
+	a := t.acquire(c, key, t.moment())
 	for range 2 {
 		if a.OK || a.Error == adapter.Busy {
 			break
 		}
-		a = t.acquire(c, key, moment)
+		a = t.acquire(c, key, t.moment())
 	}
 	switch {
 	case a.OK:
@@ -72,8 +76,8 @@ func (t *trial) busy(c *Client, key string, since int64) {
 	case a.Error != adapter.Busy:
 		t.fail(`When the time is over, and the service has said clearly that another holds the key, and nothing of this attempt is left there, say "busy": `+
 			"anything else counts as an open question.", "%s asked for %s, which another client held, and said %s", c.name, key, answered(a))
-	case a.took() > moment+t.slack/3:
-		t.fail("Keep the time limit: timeout_ms is how long the call may take.", "%s answered after %v; its time limit was %v", c.name, a.took().Round(time.Millisecond), moment)
+	case a.took() > t.moment()+t.slack/3:
+		t.fail("Keep the time limit: timeout_ms is how long the call may take.", "%s answered after %v; its time limit was %v", c.name, a.took().Round(time.Millisecond), t.moment())
 	}
 }
 
@@ -97,9 +101,9 @@ func (t *trial) open(what string, a answer) {
 		t.fail(`A call that was sent and not answered may have happened. Say "unknown", or any word but busy, not_held and unsupported.`,
 			"%s was answered %q while the service was frozen: that says for certain that nothing happened", what, a.Error)
 	}
-	if a.took() > moment+t.slack/3 {
+	if a.took() > t.moment()+t.slack/3 {
 		t.fail("Give your library a time limit for every call (connect, send, receive), and keep timeout_ms.", "%s took %v while the service was frozen; its time limit was %v",
-			what, a.took().Round(time.Millisecond), moment)
+			what, a.took().Round(time.Millisecond), t.moment())
 	}
 }
 

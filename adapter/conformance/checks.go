@@ -14,8 +14,8 @@ var checks = []check{
 	{hello, greets, nil},
 	{"declares that an op is unsupported", unsupported, nil},
 	{"grants a free key, and takes it back", grants, nil},
-	{"answers held", held, can(adapter.OpHeld)},
-	{"answers renew", renew, can(adapter.OpRenew)},
+	{"answers held", standing(adapter.OpHeld), can(adapter.OpHeld)},
+	{"answers renew", standing(adapter.OpRenew), can(adapter.OpRenew)},
 	{"refuses a second release", secondRelease, confirms(adapter.OpRelease)},
 	{"excludes a second client", exclusion, exclusive},
 	{"keeps keys apart", keys, nil},
@@ -109,26 +109,17 @@ func grants(t *trial) {
 	}
 }
 
-func held(t *trial) {
-	c := t.client(1)
-	g := t.granted(c, t.key())
-	if a := t.on(adapter.OpHeld, g, t.slack); !a.OK {
-		t.overtaken(g.sent)
-		t.fail("", "it was granted %s and still holds it, and says %s to held", g.key, answered(a))
+// standing demands that an op is answered ok while the grant stands, and refused when it does not.
+func standing(op string) func(*trial) {
+	return func(t *trial) {
+		g := t.granted(t.client(1), t.key())
+		if a := t.on(op, g, t.slack); !a.OK {
+			t.overtaken(g.since)
+			t.fail("", "it was granted %s and still holds it, and says %s to %s", g.key, answered(a), op)
+		}
+		t.release(g)
+		t.refused(op, g, "after its release")
 	}
-	t.release(g)
-	t.refused(adapter.OpHeld, g, "after its release")
-}
-
-func renew(t *trial) {
-	c := t.client(1)
-	g := t.granted(c, t.key())
-	if a := t.on(adapter.OpRenew, g, t.slack); !a.OK {
-		t.overtaken(g.sent)
-		t.fail("", "it was granted %s and still holds it, and says %s to renew", g.key, answered(a))
-	}
-	t.release(g)
-	t.refused(adapter.OpRenew, g, "after its release")
 }
 
 func secondRelease(t *trial) {
@@ -140,10 +131,10 @@ func secondRelease(t *trial) {
 func exclusion(t *trial) {
 	a, b, key := t.client(1), t.client(2), t.key()
 	g := t.granted(a, key)
-	t.busy(b, key, g.sent)
+	t.busy(b, key, g.since)
 	t.release(g)
 	g = t.granted(b, key)
-	t.busy(a, key, g.sent)
+	t.busy(a, key, g.since)
 	t.release(g)
 }
 
@@ -198,7 +189,7 @@ func tokens(t *trial) {
 func givenUp(t *trial) {
 	a, b, c, key := t.client(1), t.client(2), t.client(3), t.key()
 	g := t.granted(a, key)
-	t.busy(b, key, g.sent)
+	t.busy(b, key, g.since)
 	t.release(g)
 	for range 5 {
 		t.release(t.soon(c, key, b.name+" had asked for it, had run out of time and said busy: has it left something behind?"))

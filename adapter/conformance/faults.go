@@ -28,7 +28,7 @@ func killedHolder(t *trial) {
 		t.fail("A lease must expire, and a session end, soon after its TTL of "+t.bench.TTL.String()+" (ttl_ms of the hello): is it given to the service?",
 			"the holder of %s was killed, and %v later %s still was not granted: %s", key, r.took().Round(time.Millisecond), b.name, answered(r))
 	}
-	t.release(grant{b, key, r})
+	t.release(newGrant(b, key, r))
 }
 
 // frozenHolder stops the holder until another has the key, as a long garbage collection would.
@@ -47,7 +47,8 @@ func frozenHolder(t *trial) {
 		t.fail(`Give the TTL of the hello to the service. A lock that never expires while its holder lives says so: "no_expiry": true.`,
 			"the holder of %s was frozen, and %v later, its TTL being %v, %s still was not granted: %s", key, r.took().Round(time.Millisecond), t.bench.TTL, b.name, answered(r))
 	}
-	next := grant{b, key, r}
+	next := newGrant(b, key, r)
+	next.since = max(next.since, old.sent+int64(t.bench.TTL)) // it had to wait for the end of the other lease
 	why := "after " + b.name + " had been granted it"
 	t.learns(old)
 	for _, op := range []string{adapter.OpHeld, adapter.OpRenew} {
@@ -57,8 +58,8 @@ func frozenHolder(t *trial) {
 	}
 	t.notConfirmed(adapter.OpRelease, old, next, why)
 	// What the loser did must not have touched the new hold.
-	if r := t.acquire(c, key, moment); r.OK {
-		t.overtaken(next.sent)
+	if r := t.acquire(c, key, t.moment()); r.OK {
+		t.overtaken(next.since)
 		t.fail("A release must free only what is this grant's own: compare before you delete.",
 			"%s had been granted %s; then the stale release of %s freed it, and %s was granted it as well", b.name, key, a.name, c.name)
 	}
@@ -76,7 +77,7 @@ func (t *trial) notConfirmed(op string, old, next grant, why string) {
 	if op == adapter.OpRelease && confirms(op)(t) != "" {
 		return // an ok proves nothing, as it says itself
 	}
-	t.overtaken(next.sent)
+	t.overtaken(next.since)
 	if op == adapter.OpHeld && confirms(op)(t) != "" {
 		t.fail(`Ask the service. If your lock can only tell what it believes, leave "held" out of "can": an application would rely on it.`, "%s says ok to %s of %s %s",
 			old.client.name, op, old.key, why)
@@ -104,8 +105,8 @@ func frozenService(t *trial) {
 	g := t.granted(a, t.key())
 	thaw := t.freeze()
 	defer thaw()
-	acquired := t.acquire(b, free, moment)
-	released := t.on(adapter.OpRelease, g, moment)
+	acquired := t.acquire(b, free, t.moment())
+	released := t.on(adapter.OpRelease, g, t.moment())
 	thaw()
 	t.open(b.name+": acquire", acquired)
 	t.open(a.name+": release", released)

@@ -176,7 +176,7 @@ func TestMisbehaviour(t *testing.T) {
 		{"answers twice", hello("") + `echo '{"id":1,"ok":true}'; sleep 100`, "answers request 1 twice"},
 		{"answers with a wrong id", hello("") + `read request; echo '{"id":99,"ok":true}'; sleep 100`, "answers request 99, which was never made"},
 		{"refuses the hello", `read request; echo '{"id":1,"ok":false,"error":"sorry"}'; sleep 100`, `answered hello with the error "sorry"`},
-		{"forks into another session", "setsid sleep 100 & " + hello("") + "sleep 100", ") has left the client's process group"},
+		{"forks into another session", "f=$(mktemp -u); setsid sh -c \"touch $f; sleep 100\" & until [ -e $f ]; do sleep 0.01; done; rm $f\n" + hello("") + "sleep 100", ") has left the client's process group"},
 		{"forks and goes", "sleep 100 & exit 0", "what it started holds its output open"},
 		{"closes its output", hello("") + "read request; exec >&-; sleep 100", "closed its standard output"},
 		{"a token from nowhere", hello("") + `read request; echo '{"id":2,"ok":true,"token":4}'; sleep 100`, "granted with token 4, and declared in its hello to have none"},

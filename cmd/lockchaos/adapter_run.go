@@ -48,10 +48,7 @@ func (f runFlags) adapt(ctx context.Context, c choice, say func(string)) (choice
 		return choice{}, err
 	}
 	name := slug(says.Name)
-	kinds, err := kindsByName()
-	if err != nil {
-		return choice{}, err
-	}
+	kinds := kindsByName()
 	if _, taken := kinds[name]; taken {
 		name = "my-" + name
 	}
@@ -117,12 +114,12 @@ func declared(d adapter.Declaration) string {
 	return strings.Join(parts, " · ")
 }
 
-func kindsByName() (map[string]clients.Kind, error) {
+func kindsByName() map[string]clients.Kind {
 	kinds := map[string]clients.Kind{}
 	for _, k := range locks() {
 		kinds[k.Name] = k
 	}
-	return kinds, nil
+	return kinds
 }
 
 // rest is what a scenario is called beside its lock: "pause-holder/unfenced".
@@ -161,10 +158,10 @@ func unfit(s scenarios.Scenario, kind clients.Kind, says adapter.Declaration, se
 	case s.Workload.Guard == "check" && !says.Does(adapter.OpHeld):
 		return "the application asks the lock before it writes, and this one can't be asked"
 	}
+	if service == scenarios.NoService {
+		service = ""
+	}
 	for _, fault := range s.Faults {
-		if service == scenarios.NoService {
-			service = ""
-		}
 		for _, single := range fault.Singles() {
 			if err := harness.CheckFault(external.Kind(service), single); err != nil {
 				return err.Error()

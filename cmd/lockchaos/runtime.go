@@ -57,7 +57,7 @@ func chooseRuntime(ctx context.Context, f runFlags, plans []scenarios.Plan, say 
 	if name := withAdapter(plans); name != "" && f.runtime != runtimeLocal {
 		// The agent beside containers holds nothing but lockchaos: no interpreter, no library.
 		if f.runtime != runtimeAuto {
-			return nil, usage(fmt.Errorf("the lock of %s is a program of this machine, which runs on a private network of this machine: give --runtime %s instead of %s", name, runtimeLocal, f.runtime))
+			return nil, onlyHere(name, f.runtime)
 		}
 		return local{}, nil
 	}
@@ -72,6 +72,11 @@ func chooseRuntime(ctx context.Context, f runFlags, plans []scenarios.Plan, say 
 		return autoRuntime(ctx, settings, plans, say)
 	}
 	return nil, fmt.Errorf("unknown runtime %q", f.runtime) // the flags are checked before
+}
+
+// onlyHere is the error of an adapter in a runtime that has no place for it.
+func onlyHere(of, runtime string) error {
+	return usage(fmt.Errorf("the lock of %s is a program of this machine, and runs on its private network: give --runtime %s instead of %s", of, runtimeLocal, runtime))
 }
 
 // withAdapter names a plan whose lock is an adapter; "" if there is none.
