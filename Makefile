@@ -5,7 +5,7 @@ BIN     := bin/lockchaos
 # Pure Go: one static binary, which also runs as the nodes and clients inside the private network.
 BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN) ./cmd/lockchaos
 
-.PHONY: run test soak build lint bench images screenshots clean
+.PHONY: run test soak build lint bench fuzz images screenshots clean
 
 ## run: build, and run the quick suite (half a minute; the first build takes longer)
 run: build
@@ -36,6 +36,14 @@ lint:
 ## bench: the figures of README and docs, each beside its alternative
 bench: build
 	$(GO) test -run '^$$' -bench . -benchtime 2s ./checker/... ./history ./store ./hosts ./netfault ./clockskew ./harness
+
+## fuzz: every parser of histories, a minute each (FUZZTIME=10s is shorter)
+FUZZTIME ?= 1m
+fuzz:
+	@set -e; for package in ./history ./history/foreign; do \
+	  for target in $$($(GO) test -list '^Fuzz' $$package | grep ^Fuzz); do \
+	    echo "$$package $$target"; $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$package; \
+	  done; done
 
 ## images: images of all services without a registry, for --runtime docker (the tests make their own)
 images:

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 )
 
 // Promotes tells whether the service has a primary, replicas, and watchers that promote one of them when the primary is gone.
@@ -31,7 +30,8 @@ func (s *Service) Replicas() (names []string) {
 	return names
 }
 
-// Primary asks the sentinels which server is the primary, and that one whether it is. It is an error if they don't agree.
+// Primary asks the sentinels which server is the primary, and that one whether it is. Unlike with Leader, most of them are not enough: it is an error if they
+// don't all agree.
 func (s *Service) Primary(ctx context.Context) (name string, err error) {
 	if k, _ := Lookup(s.Name); !k.Promotes() {
 		return "", fmt.Errorf("service %s: %w", s.Name, errPromotes)
@@ -42,11 +42,7 @@ func (s *Service) Primary(ctx context.Context) (name string, err error) {
 		if n.spec.Port != sentinelPort {
 			continue
 		}
-		info, err := askRedis(ctx, n.Addr, "INFO sentinel")
-		if err != nil {
-			return "", n.failed(err)
-		}
-		of, err := s.masterOf(field(info, "master0:"))
+		of, err := voteSentinel(ctx, s, n)
 		if err != nil {
 			return "", n.failed(err)
 		}
@@ -62,22 +58,6 @@ func (s *Service) Primary(ctx context.Context) (name string, err error) {
 		err = fmt.Errorf("the sentinels take %s for the primary, which says that it is: %s", name, role)
 	}
 	return name, err
-}
-
-// masterOf finds the server in what a sentinel says of the primary: "name=lockchaos,status=ok,address=10.88.0.2:6379,slaves=1,sentinels=3".
-func (s *Service) masterOf(told string) (string, error) {
-	for part := range strings.SplitSeq(told, ",") {
-		addr, is := strings.CutPrefix(part, "address=")
-		if !is {
-			continue
-		}
-		for _, n := range s.servers() {
-			if n.Addr == addr {
-				return n.Name, nil
-			}
-		}
-	}
-	return "", fmt.Errorf("it names no primary that is known: %q", told)
 }
 
 // The roles of a server, as it tells them itself.

@@ -35,3 +35,15 @@ func TestFailoverInTheGap(t *testing.T) {
 		t.Error("a primary in a container would not come back")
 	}
 }
+
+// With nobody who is granted a lock in the gap nobody is killed, the cut is undone, and the history tells of no fault.
+func TestFailoverWithoutAGrant(t *testing.T) {
+	p := faulty("redis-failover", scenarios.Fault{Kind: nemesis.KindFailover, Target: "service", When: "random", For: 1e7, After: 1e8, Every: scenarios.Range{Min: 1e7, Max: 1e7}})
+	s := &p.Scenario
+	s.Clients, s.TTL, s.Duration = 1, scenarios.Duration(2*time.Second), scenarios.Duration(300*time.Millisecond)
+	s.Workload.Think = scenarios.Range{Min: scenarios.Duration(time.Second), Max: scenarios.Duration(time.Second)} // past the end of the workload
+	h := carried(t, redis.Failover, p)
+	if got := ends(h); len(got) > 0 || h.Truncated {
+		t.Errorf("truncated: %t; faults %+v", h.Truncated, got)
+	}
+}

@@ -29,10 +29,8 @@ func (d *director) nextGrant(ctx context.Context) int64 {
 func (d *director) newest() (grant int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, grants := range d.holding {
-		for _, g := range grants {
-			grant = max(grant, g)
-		}
+	for _, h := range d.holders {
+		grant = max(grant, h.Grant)
 	}
 	return grant
 }

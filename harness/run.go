@@ -191,15 +191,6 @@ func (r *run) blame(err error) error {
 	}
 }
 
-// longestFault is how long a planned fault may keep a worker from answering.
-func (r *run) longestFault() time.Duration {
-	var d time.Duration
-	for _, f := range r.cfg.Plan.Scenario.Faults {
-		d = max(d, f.For.Std())
-	}
-	return d
-}
-
 // stall is how late a heartbeat must be to count: a tenth of the TTL, in ns.
 func (r *run) stall() int64 { return int64(r.cfg.Plan.Scenario.TTL) / 10 }
 

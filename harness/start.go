@@ -211,10 +211,12 @@ func (r *run) header() history.Header {
 	return h
 }
 
-// plannedFaults are the faults of the plan, for the history's header.
+// plannedFaults are the single faults of the plan, for the history's header.
 func plannedFaults(faults []scenarios.Fault) (all []history.PlannedFault) {
 	for _, f := range faults {
-		all = append(all, history.PlannedFault{Kind: f.Kind, Target: f.Target, When: f.When, Text: f.Schedule()})
+		for _, p := range f.Planned() {
+			all = append(all, history.PlannedFault{Kind: p.Kind, Target: p.Target, When: p.When, Text: p.Text})
+		}
 	}
 	return all
 }

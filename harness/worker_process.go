@@ -58,7 +58,7 @@ func (r *run) spawn(number int32, host *hosts.Host) (*workerProcess, error) {
 		return fail(errors.Join(err, inWrite.Close(), outRead.Close()))
 	}
 	c := &client{number: number, host: host.Name, in: inWrite, replies: make(chan reply, 1),
-		gone: make(chan struct{}), ids: &r.ids, keys: r.keyIDs, extra: answerSlack + r.longestFault()}
+		gone: make(chan struct{}), ids: &r.ids, keys: r.keyIDs, extra: answerSlack + longestFault(r.cfg.Plan)}
 	c.process.Store(r.ids.nextProcess())
 	c.event = func(e reply) { r.workerEvent(c, e) }
 	go func() {

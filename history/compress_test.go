@@ -3,6 +3,8 @@ package history
 import (
 	"bytes"
 	"errors"
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -66,5 +68,27 @@ func TestCompressedAndBroken(t *testing.T) {
 	damaged[len(damaged)/2] ^= 0x55
 	if h, err := ReadAll(bytes.NewReader(damaged), "damaged"); err == nil && !h.Truncated {
 		t.Error("the damage was not noticed")
+	}
+}
+
+// Whoever compresses the history of an old run can still have it read by its name.
+func TestReadFileFindsTheCompressed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "history.jsonl")
+	if _, err := ReadFile(path); err == nil || !strings.Contains(err.Error(), "history.jsonl: no such file") {
+		t.Fatalf("no file: %v", err)
+	}
+	plain := sampleLines(t, 20)
+	if err := os.WriteFile(path+Compressed, compressed(t, plain), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	h, err := ReadFile(path)
+	if err != nil || len(h.Events) < 20 {
+		t.Fatalf("compressed: %v", err)
+	}
+	if err := os.WriteFile(path, plain[:len(plain)/2], 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if both, err := ReadFile(path); err != nil || len(both.Events) >= len(h.Events) {
+		t.Fatalf("both: the plain one counts: %v", err)
 	}
 }

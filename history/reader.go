@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 )
 
@@ -64,7 +65,7 @@ const readAhead = 1 << 16
 // NewReader reads the header, of a plain history or of one compressed by Zstandard. Name is for error messages. A history cut inside its header has nothing to judge by: that
 // is an error.
 func NewReader(r io.Reader, name string) (*Reader, error) {
-	in, err := decompressed(bufio.NewReaderSize(r, readAhead), name)
+	in, err := Decompressed(bufio.NewReaderSize(r, readAhead), name)
 	if err != nil {
 		return nil, err
 	}
@@ -183,9 +184,14 @@ func (r *Reader) syntax(line []byte, err error) error {
 	return out
 }
 
-// ReadFile reads a whole history file into memory.
+// ReadFile reads a whole history file into memory. Where there is none of that name, but one that was compressed since (Compressed), it reads that.
 func ReadFile(path string) (*History, error) {
 	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if small, e := os.Open(path + Compressed); e == nil {
+			f, err, path = small, nil, path+Compressed
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open history: %w", err)
 	}

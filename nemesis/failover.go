@@ -82,7 +82,7 @@ func (n *Net) Failover(ctx context.Context, tag string, service Replicated, node
 	if at < 0 || nodes[at].Server == nil {
 		return fail(fmt.Errorf("node %s can't be started again", primary))
 	}
-	f.old, f.from = crashed{Place: nodes[at]}, monotime.Now()
+	f.old = crashed{Place: nodes[at]}
 	others := slices.DeleteFunc(service.Replicas(), func(name string) bool { return name == primary })
 	if f.cut, err = n.cut(tag, netfault.Between([]string{primary}, others)); err != nil {
 		return fail(err)
@@ -96,6 +96,7 @@ func (n *Net) Failover(ctx context.Context, tag string, service Replicated, node
 	}
 	killing, cancel := context.WithTimeout(context.WithoutCancel(ctx), killLimit)
 	defer cancel()
+	f.from = monotime.Now()
 	if err := f.old.kill(killing); err != nil {
 		_, healed := f.cut.Heal()
 		return fail(errors.Join(err, healed))
@@ -153,7 +154,7 @@ func soon(ctx context.Context, limit time.Duration, try func() error) error {
 	}
 }
 
-// From is an instant before the first thing was done.
+// From is an instant before the kill: the servers were cut from each other before, which no client could notice.
 func (f *Failover) From() int64 { return f.from }
 
 // Met is the grant of which no replica has heard.

@@ -96,18 +96,18 @@ func StartThrottle(ctx context.Context, s Spec, subjects ...Subject) (*Throttle,
 func (x *throttled) cycle(ctx context.Context, s Spec, begun chan<- error) error {
 	x.before, x.unknown = x.used()
 	x.since = monotime.Now()
-	err := x.stopFor(ctx, s.period()-s.runs(), func() { begun <- nil })
+	err := x.stopOnce(ctx, s, func() { begun <- nil })
 	if x.stops == 0 && err != nil {
 		begun <- fmt.Errorf("host %s: %w", x.Name, err)
 	}
 	for err == nil && wait(ctx, s.runs()) {
-		err = x.stopFor(ctx, s.period()-s.runs(), func() {})
+		err = x.stopOnce(ctx, s, func() {})
 	}
 	return err
 }
 
-// stopFor stops the subject for that long, or until the context ends.
-func (x *throttled) stopFor(ctx context.Context, d time.Duration, done func()) error {
+// stopOnce stops the subject for its part of a period, or until the context ends.
+func (x *throttled) stopOnce(ctx context.Context, s Spec, done func()) error {
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopLimit)
 	defer cancel()
 	p, err := x.Stop(stopping)
@@ -116,10 +116,18 @@ func (x *throttled) stopFor(ctx context.Context, d time.Duration, done func()) e
 	}
 	x.stops++
 	done()
-	wait(ctx, d)
+	wait(ctx, x.due(s, time.Duration(p.Stopped-x.since)))
 	err = p.Resume()
 	x.stopped += p.Length()
 	return err
+}
+
+// due is how long the subject is to be stopped when so much time has passed: as planned; or, where it ran for longer than its share because this
+// machine was late to stop it, up to twice that.
+func (x *throttled) due(s Spec, passed time.Duration) time.Duration {
+	planned := s.period() - s.runs()
+	behind := time.Duration(((1-s.Share)*float64(passed) - float64(x.stopped)) / s.Share)
+	return min(max(behind, planned), 2*planned)
 }
 
 // wait returns true after d, false as soon as the context ends.

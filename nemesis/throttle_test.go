@@ -107,3 +107,21 @@ func TestCheckThrottle(t *testing.T) {
 		}
 	}
 }
+
+// A stop lasts as planned, and longer where the subject is ahead of its share.
+func TestThrottleCatchesUp(t *testing.T) {
+	const ms = time.Millisecond
+	for _, c := range []struct{ stopped, passed, want time.Duration }{
+		{0, 0, 80 * ms},                 // the first
+		{80 * ms, 100 * ms, 80 * ms},    // in time
+		{160 * ms, 202 * ms, 80 * ms},   // late by less than a stop makes good: 1.6 ms / 0.2
+		{80 * ms, 130 * ms, 120 * ms},   // 30 ms too many: (104 - 80) / 0.2
+		{80 * ms, 400 * ms, 160 * ms},   // more than two stops make good
+		{1000 * ms, 1000 * ms, 80 * ms}, // it was stopped all the time
+	} {
+		x := throttled{stopped: c.stopped}
+		if got := x.due(Spec{Share: 0.2}, c.passed); (got - c.want).Abs() > time.Microsecond {
+			t.Errorf("stopped %v of %v: %v, want %v", c.stopped, c.passed, got, c.want)
+		}
+	}
+}

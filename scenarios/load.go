@@ -35,6 +35,9 @@ type Catalogue struct {
 	Workloads   []string
 	// CheckFault tells whether a fault of a known kind, at a known moment, can strike its target under the scenario's lock; nil: any can.
 	CheckFault func(s *Scenario, f Fault) error
+	// CheckTogether tells whether faults can strike the same victims at the same moment; nil: any can.
+	CheckTogether func(parts []Fault) error
+	Renews        map[string]bool // lock name → whether its grants are renewed by the application
 }
 
 // Builtin returns the suites that come with lockchaos, in the order of their names.

@@ -1,6 +1,9 @@
 package scenarios
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // The times of production, at which `--scale real` runs: a usual lease, and a freeze that happens (a long collection, a virtual machine
 // that is moved or suspended).
@@ -22,16 +25,28 @@ func (p Plan) Real() Plan {
 	longest := Duration(0)
 	grow := func(d Duration) Duration { return Duration(float64(d) * float64(s.TTL) / float64(before)) }
 	for i, f := range s.Faults {
-		f.By = Offset(grow(Duration(f.By)))
-		f.Delay, f.Jitter = grow(f.Delay), grow(f.Jitter)
-		if f.For > before {
-			f.For = max(f.For, RealFreeze)
-		} else {
-			f.For, f.After, f.Every = grow(f.For), grow(f.After), Range{grow(f.Every.Min), grow(f.Every.Max)}
+		f = f.each(func(f Fault) Fault {
+			f.By = Offset(grow(Duration(f.By)))
+			f.Delay, f.Jitter = grow(f.Delay), grow(f.Jitter)
+			if f.For > before {
+				f.For = max(f.For, RealFreeze)
+			} else {
+				f.For, f.After, f.Every = grow(f.For), grow(f.After), Range{grow(f.Every.Min), grow(f.Every.Max)}
+			}
+			return f
+		})
+		f.At = slices.Clone(f.At)
+		for i, t := range f.At {
+			f.At[i] = Instant{grow(t.At), grow(t.Jitter)}
+			s.Duration = max(s.Duration, f.At[i].At+f.At[i].Jitter+2*f.Longest())
 		}
 		faults[i] = f
-		longest = max(longest, f.For)
-		s.Duration = max(s.Duration, f.After+Duration(s.Needs.Bites+1)*(f.For+f.Every.Max))
+		longest = max(longest, f.Longest())
+		s.Duration = max(s.Duration, f.After+Duration(s.Needs.Bites+1)*(f.Longest()+f.Every.Max))
+	}
+	if s.Quiet > 0 {
+		s.Quiet = grow(s.Quiet)
+		s.Duration += s.Quiet
 	}
 	if len(faults) > 0 {
 		s.Faults = faults

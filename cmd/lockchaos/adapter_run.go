@@ -162,8 +162,10 @@ func unfit(s scenarios.Scenario, kind clients.Kind, says adapter.Declaration, se
 		if service == scenarios.NoService {
 			service = ""
 		}
-		if err := harness.CheckFault(external.Kind(service), fault); err != nil {
-			return err.Error()
+		for _, single := range fault.Singles() {
+			if err := harness.CheckFault(external.Kind(service), single); err != nil {
+				return err.Error()
+			}
 		}
 	}
 	return ""

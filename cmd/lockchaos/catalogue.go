@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/lockchaos/lockchaos/backends"
@@ -57,13 +58,24 @@ func checkFault(s *scenarios.Scenario, f scenarios.Fault) error {
 	return harness.CheckFault(kind, f)
 }
 
+// checkTogether tells whether faults can strike the same victims at the same moment.
+func checkTogether(parts []scenarios.Fault) error {
+	var specs []nemesis.Spec
+	for _, p := range parts {
+		specs = append(specs, harness.FaultSpec(p))
+	}
+	return nemesis.CheckTogether(specs)
+}
+
 func catalogue() scenarios.Catalogue {
-	c := scenarios.Catalogue{Tokens: map[string]bool{}, Guards: map[string]bool{}, LockService: map[string]string{}, Engines: store.Engines(), CheckFault: checkFault}
+	c := scenarios.Catalogue{Tokens: map[string]bool{}, Guards: map[string]bool{}, LockService: map[string]string{}, Engines: store.Engines(), Renews: map[string]bool{},
+		CheckFault: checkFault, CheckTogether: checkTogether}
 	for _, k := range locks() {
 		c.Locks = append(c.Locks, k.Name)
 		c.Tokens[k.Name] = k.Claims.Token == "fencing"
 		c.Guards[k.Name] = k.Writes == "guarded"
 		c.LockService[k.Name] = k.Service
+		c.Renews[k.Name] = slices.Contains(k.Claims.Confirms, "renew")
 	}
 	for _, k := range backends.Kinds() {
 		c.Services = append(c.Services, k.Name)

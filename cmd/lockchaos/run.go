@@ -36,6 +36,7 @@ type runFlags struct {
 	// lockCmd, service and ttl are of the user's own lock.
 	lockCmd, service string
 	ttl              time.Duration
+	locks            []string
 }
 
 // The scales of `--scale`.
@@ -52,6 +53,11 @@ func runCommand() *cobra.Command {
 		Long: `Runs scenarios on real servers, each on a private network of its own, records what happens, judges it and writes the
 report. Without a name it runs the suite "quick". A name may also be the beginning of scenario names, up to a slash.
 
+The suite "random" is drawn from the seed: for each lock (--locks) one scenario with faults that fit the lock and this machine, mixed by weight
+and combined. --duration is then, as for other suites, the length of each scenario's workload (10 s if it is not given), so that
+the same seed draws the same on every machine that can do the same faults. What theory allows the lock under these faults is expected; any
+other violation makes the exit status 1.
+
 Every run leaves a folder under runs/ (runs/latest points at the newest): index.html, junit.xml, and for each scenario
 report.html, history.jsonl, verdict.json, plan.yaml and the logs.
 
@@ -65,6 +71,7 @@ the properties alone.`,
   lockchaos run etcd-lease --seed 7
   lockchaos run redis-setnx-fenced/pause-holder --scale real
   lockchaos run my-scenarios.yaml
+  lockchaos run random --seed 7 --duration 60s --locks all
   lockchaos run quick --lock-cmd "python3 my_lock.py" --service redis`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !cmd.Flags().Changed("seed") {
@@ -85,6 +92,7 @@ project that runs; "auto" takes docker if an engine answers and has the images, 
 	flags.IntVar(&f.parallel, "parallel", defaultParallel(), "how many scenarios run at once")
 	flags.StringVar(&f.out, "out", "runs", "folder for the runs' folders")
 	flags.StringVar(&f.plan, "plan", "", "run a saved plan.yaml again, instead of named scenarios")
+	flags.StringSliceVar(&f.locks, "locks", nil, `of the suite random: locks by their names, or "all" (the default), which are all that are not broken on purpose`)
 	flags.StringVar(&f.scale, "scale", scaleTest, `"test": the scenario's own, short times; "real": those of production, a TTL of 10 s and a holder that is frozen for 30 s`)
 	flags.StringVar(&f.lockCmd, "lock-cmd", "", "command line of a lock of your own, which takes the place of the scenarios' locks (docs/protocol.md)")
 	flags.StringVar(&f.service, "service", "", `the service that the lock of --lock-cmd uses (lockchaos list services), or "none"`)
@@ -114,7 +122,7 @@ func (f runFlags) plans(ctx context.Context, words []string, say func(string)) (
 		return "", "", nil, err
 	}
 	if f.plan != "" {
-		if len(words) > 0 {
+		if len(words) > 0 || len(f.locks) > 0 {
 			return "", "", nil, usage(fmt.Errorf("--plan runs a saved plan: give no names beside it"))
 		}
 		p, err := scenarios.LoadPlan(f.plan, catalogue())
@@ -122,6 +130,12 @@ func (f runFlags) plans(ctx context.Context, words []string, say func(string)) (
 			return "", "", nil, usage(err)
 		}
 		return p.Scenario.Name, p.Scenario.About, []scenarios.Plan{f.timed(*p)}, nil
+	}
+	if f.random(words) {
+		return randomSuite, "faults drawn at random from the seed, mixed and combined, against each lock", nil, nil
+	}
+	if len(f.locks) > 0 || slices.Contains(words, randomSuite) {
+		return "", "", nil, usage(fmt.Errorf("suite %s is drawn, and --locks is for it alone: give no other names beside it", randomSuite))
 	}
 	c, err := choose(words)
 	if err == nil && f.lockCmd != "" {
@@ -151,6 +165,11 @@ func (f runFlags) ownLock() error {
 	return nil
 }
 
+// random tells whether the suite is wanted that is drawn from the seed.
+func (f runFlags) random(words []string) bool {
+	return f.plan == "" && len(words) == 1 && words[0] == randomSuite
+}
+
 // timed sets a plan's times as the flags want them.
 func (f runFlags) timed(p scenarios.Plan) scenarios.Plan {
 	if f.scale == scaleReal {
@@ -166,6 +185,9 @@ func (f runFlags) timed(p scenarios.Plan) scenarios.Plan {
 func runSuite(ctx context.Context, cmd *cobra.Command, words []string, f runFlags) error {
 	out := newScreen(cmd.OutOrStdout())
 	name, about, plans, err := f.plans(ctx, words, out.say)
+	if err == nil && f.random(words) {
+		plans, err = drawRandom(ctx, f, out.say)
+	}
 	if err != nil {
 		return err
 	}
@@ -188,6 +210,9 @@ func commandLine(words []string, f runFlags) string {
 		line = append(line, "--plan", f.plan)
 	} else {
 		line = append(line, "--seed", strconv.FormatUint(f.seed, 10))
+	}
+	if len(f.locks) > 0 {
+		line = append(line, "--locks", strings.Join(f.locks, ","))
 	}
 	if f.duration > 0 {
 		line = append(line, "--duration", f.duration.String())
