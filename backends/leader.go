@@ -122,11 +122,7 @@ func voteSentinel(ctx context.Context, s *Service, n *Node) (string, error) {
 	if n.spec.Port != sentinelPort {
 		return "", nil
 	}
-	info, err := askRedis(ctx, n.Addr, "INFO sentinel")
-	if err != nil {
-		return "", err
-	}
-	name, err := s.masterOf(field(info, "master0:"))
+	name, err := s.namedBy(ctx, n)
 	if err != nil {
 		return "", err
 	}

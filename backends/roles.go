@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"strconv"
+	"strings"
 )
 
 // Promotes tells whether the service has a primary, replicas, and watchers that promote one of them when the primary is gone.
@@ -42,7 +45,7 @@ func (s *Service) Primary(ctx context.Context) (name string, err error) {
 		if n.spec.Port != sentinelPort {
 			continue
 		}
-		of, err := voteSentinel(ctx, s, n)
+		of, err := s.namedBy(ctx, n)
 		if err != nil {
 			return "", n.failed(err)
 		}
@@ -58,6 +61,29 @@ func (s *Service) Primary(ctx context.Context) (name string, err error) {
 		err = fmt.Errorf("the sentinels take %s for the primary, which says that it is: %s", name, role)
 	}
 	return name, err
+}
+
+// namedBy asks a sentinel which server is the primary.
+func (s *Service) namedBy(ctx context.Context, sentinel *Node) (string, error) {
+	info, err := askRedis(ctx, sentinel.Addr, "INFO sentinel")
+	if err != nil {
+		return "", err
+	}
+	return s.masterOf(field(info, "master0:"))
+}
+
+// masterOf finds the server in what a sentinel says of the primary: "name=lockchaos,status=ok,address=10.88.0.2:6379,slaves=1,sentinels=3". In containers
+// the address may be a name.
+func (s *Service) masterOf(told string) (string, error) {
+	_, rest, _ := strings.Cut(told, "address=")
+	addr, _, _ := strings.Cut(rest, ",")
+	host, port, err := net.SplitHostPort(addr)
+	for _, n := range s.servers() {
+		if err == nil && (n.Host.Addr.String() == host || n.Name == host) && strconv.Itoa(n.spec.Port) == port {
+			return n.Name, nil
+		}
+	}
+	return "", fmt.Errorf("it names no primary that is known: %q", told)
 }
 
 // The roles of a server, as it tells them itself.

@@ -23,16 +23,30 @@ type Session struct {
 	Password []byte
 }
 
+// ErrUntold: the service knows sessions by what the client tells of them, and the client has told of none.
+var ErrUntold = errors.New("the client has told of no session")
+
 // expirers end the sessions of a client, by the service's name.
 var expirers = map[string]func(ctx context.Context, s *Service, c Client) ([]string, error){
-	"etcd": expireEtcd, "zookeeper": expireZooKeeper, "postgres": expirePostgres,
+	"etcd": told(expireEtcd), "zookeeper": told(expireZooKeeper), "postgres": expirePostgres,
+}
+
+// told is for services that have to be told which sessions are the client's.
+func told(expire func(context.Context, *Service, Client) ([]string, error)) func(context.Context, *Service, Client) ([]string, error) {
+	return func(ctx context.Context, s *Service, c Client) ([]string, error) {
+		if len(c.Sessions) == 0 {
+			return nil, ErrUntold
+		}
+		return expire(ctx, s, c)
+	}
 }
 
 // HasSessions tells whether clients have sessions at the service that Expire can end.
 func (k Kind) HasSessions() bool { return expirers[k.Name] != nil }
 
 // Expire has the service end every session that the client has now, as an operator would: etcd revokes its leases, ZooKeeper closes its sessions, PostgreSQL
-// terminates its backends. It returns what the service answered, a text for each session that ended; none: the client had no session.
+// terminates its backends. It returns what the service answered, a text for each session that ended; none: the client had
+// no session. ErrUntold: nobody knows.
 func (s *Service) Expire(ctx context.Context, c Client) (ended []string, err error) {
 	expire, ok := expirers[s.Name]
 	if !ok {

@@ -156,4 +156,8 @@ func TestServicesWithoutSessions(t *testing.T) {
 	if _, err := s.Expire(t.Context(), backends.Client{}); err == nil || !strings.Contains(err.Error(), "no sessions") {
 		t.Errorf("redis: %v", err)
 	}
+	s = &backends.Service{Name: "etcd"}
+	if _, err := s.Expire(t.Context(), backends.Client{}); !errors.Is(err, backends.ErrUntold) {
+		t.Errorf("a client that told of no session: %v", err)
+	}
 }

@@ -84,6 +84,9 @@ func newDirector(rec *history.Recorder, plan scenarios.Plan, procs map[int32]*ho
 			if err := nemesis.Check(FaultSpec(single), d.nodeNames(), traits...); err != nil {
 				return nil, fmt.Errorf("fault %d of %s: %w", i, plan.Scenario.Name, err)
 			}
+			if n := nemesis.Target(single.Target).Number(); n > d.clients {
+				return nil, fmt.Errorf("fault %d of %s: target %s, and there are %d clients", i, plan.Scenario.Name, single.Target, d.clients)
+			}
 		}
 		d.faults = append(d.faults, &aimed{schedule: schedule(f), program: program(f, &place), over: make(chan error, 1),
 			stream: func(name string) *rand.Rand { return plan.Stream(fmt.Sprintf("fault %d %s", i, name)) }})

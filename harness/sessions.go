@@ -3,11 +3,13 @@ package harness
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 	"net/netip"
 	"slices"
 	"sync"
 
 	"github.com/lockchaos/lockchaos/backends"
+	"github.com/lockchaos/lockchaos/nemesis"
 )
 
 // sessions are those that the clients have told of: what a fault needs to end them. The zero value is empty.
@@ -47,5 +49,9 @@ func (s *sessions) list(client int32) []backends.Session {
 
 // expire has the lock's service end every session that the client has now, and returns what the service answered.
 func (r *run) expire(ctx context.Context, client int32, at netip.Addr) (ended []string, err error) {
-	return r.service.Expire(ctx, backends.Client{Addr: at, Sessions: r.sessions.list(client)})
+	ended, err = r.service.Expire(ctx, backends.Client{Addr: at, Sessions: r.sessions.list(client)})
+	if errors.Is(err, backends.ErrUntold) {
+		err = nemesis.ErrUntold
+	}
+	return ended, err
 }

@@ -111,7 +111,7 @@ func (d *director) inject(ctx context.Context, h *hit, p nemesis.Part) (*inForce
 // expectStalls notes that from now on late heartbeats of the clients are the fault's doing, if it is of that kind. It returns the places in
 // spans where the end is to be noted.
 func (d *director) expectStalls(h *hit, p nemesis.Part) (places []int) {
-	if p.OnLinks() || p.Inside() {
+	if p.OnLinks() || p.Inside() || p.Kind == nemesis.KindExpireSession {
 		return nil
 	}
 	d.mu.Lock()

@@ -120,7 +120,7 @@ func TargetsLegend() string {
 	for _, m := range Moments() {
 		moments = append(moments, string(m))
 	}
-	return "clients: " + strings.Join(clients, ", ") + "\nnodes: one by its name (redis-2), nodes:3 (any number), minority, majority, leader, primary\nservice: all nodes, for a partition to split, or a failover\nat: " + strings.Join(moments, ", ")
+	return "clients: " + strings.Join(clients, ", ") + ", one by its number (client-1)\nnodes: some by their names (redis-2 or redis-1,redis-2), nodes:3 (any number), minority, majority, leader, primary\nservice: all nodes, for a partition to split, or a failover\nat: " + strings.Join(moments, ", ")
 }
 
 // Check tells whether the fault can strike, if these are the names of the lock service's nodes and what else it has.

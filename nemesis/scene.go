@@ -53,6 +53,9 @@ func (t Target) Clients(s Scene, at Step, rng *rand.Rand) []Victim {
 		}
 		return all
 	}
+	if c := t.Number(); s.free(c) {
+		return []Victim{s.victim(c)}
+	}
 	return nil
 }
 

@@ -2,6 +2,7 @@ package nemesis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -15,34 +16,44 @@ const KindExpireSession = "expire-session"
 var expireSession = Kind{Name: KindExpireSession, Needs: NeedsNothing, alone: true, single: true, traits: []Trait{Sessions}, About: "ends a client's session at the lock service by the service's " +
 	"own means: a lease of etcd is revoked, a session of ZooKeeper closed, PostgreSQL's backends of the client terminated"}
 
-// sessionLimit is how long a client may be without any session before that is an error, and how long its service may take to end one.
+// sessionLimit is how long a client may go without telling of any session before that is an error, and how long its service may take to end one.
 const sessionLimit = 5 * time.Second
+
+// sessionPatience is how long a client that has lost its session may be without a new one, before the strike is given up as missed.
+const sessionPatience = 50 * time.Millisecond
 
 // sessionStep is the pause between two looks whether the client has a session.
 const sessionStep = 10 * time.Millisecond
+
+// ErrUntold says that a client has not told of any session so far.
+var ErrUntold = errors.New("its lock has told of no session")
 
 // Expired is the end of a client's sessions. It is over when it has begun: nothing heals it but a new session, which the client opens itself.
 type Expired struct{ effect Effect }
 
 // ExpireSession ends all sessions that a client has at the lock service. End asks the service to do so and returns what the service answered, a text
-// for each; none: the client had no session just then (it opens the first with its first acquire, say), and is looked at again. From is before the
-// service was asked, To after it answered: the sessions ended in between.
+// for each; none: the client has no session just now (it has not noticed yet that it lost the one before, say), and is looked at again for a moment; then the strike
+// has missed it (ErrMissed). ErrUntold of end: it has not had any so far. From is before the service was asked, To after it answered: the sessions ended in between.
 func ExpireSession(ctx context.Context, client string, end func(context.Context) ([]string, error)) (*Expired, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, sessionLimit, fmt.Errorf("it took longer than %v", sessionLimit))
 	defer cancel()
-	for {
+	for without := int64(0); ; {
 		from := monotime.Now()
 		answers, err := end(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("expire-session of %s: %w", client, err)
-		}
-		if len(answers) > 0 {
+		switch {
+		case len(answers) > 0:
 			return &Expired{Effect{From: from, To: monotime.Now(), Bit: true, Proof: client + ": " + strings.Join(answers, "; ")}}, nil
+		case err != nil && !errors.Is(err, ErrUntold):
+			return nil, fmt.Errorf("expire-session of %s: %w", client, err)
+		case err == nil && without == 0:
+			without = from
+		case err == nil && monotime.Since(without) > sessionPatience:
+			return nil, fmt.Errorf("expire-session of %s, which has no session: %w", client, ErrMissed)
 		}
 		select {
 		case <-time.After(sessionStep):
 		case <-ctx.Done():
-			return nil, fmt.Errorf("expire-session of %s: the lock service knows of no session of it, or its lock does not tell of any: %w", client, context.Cause(ctx))
+			return nil, fmt.Errorf("expire-session of %s: %w", client, errors.Join(err, context.Cause(ctx)))
 		}
 	}
 }

@@ -40,7 +40,7 @@ const (
 var clientTargets = []Target{Holder, NextWaiter, RandomClient, AllClients}
 
 // Client tells whether the target is clients; else it is nodes.
-func (t Target) Client() bool { return slices.Contains(clientTargets, t) }
+func (t Target) Client() bool { return slices.Contains(clientTargets, t) || t.Number() != 0 }
 
 // Nodes chooses the nodes that are hit, in the order of all. It is an error if the service has no such nodes.
 func (t Target) Nodes(all []string, rng *rand.Rand) ([]string, error) {
@@ -77,7 +77,7 @@ func (t Target) count(all int) (int, error) {
 	digits, counted := strings.CutPrefix(string(t), some)
 	n, err := strconv.Atoi(digits)
 	if !counted || err != nil {
-		return 0, fmt.Errorf("unknown target %q: one of holder, next-waiter, random-client, all-clients, the name of a node, nodes:2 (any number), minority, majority", t)
+		return 0, fmt.Errorf("unknown target %q: one of holder, next-waiter, random-client, all-clients, client-1, the name of a node, nodes:2 (any number), minority, majority", t)
 	}
 	return n, nil
 }

@@ -8,9 +8,10 @@ import (
 // weapon draws a fault of one sort, for a lock with such a TTL.
 type weapon struct {
 	weight int
-	// processes tells that it strikes nodes, and not by their links: it may strike while another fault lies on a client or on links.
-	processes bool
-	draw      func(d dice) Fault
+	// service tells that it strikes nodes, and not by their links: it may strike while another fault lies on a client or on links. So does the end of a
+	// session, for which the service must answer: it comes when no node is down.
+	service bool
+	draw    func(d dice) Fault
 }
 
 // dice are random numbers and the measure of time.
@@ -33,6 +34,9 @@ func pick[T any](d dice, of ...T) T { return of[d.IntN(len(of))] }
 
 // linkFloor is how long a fault of links lasts at least: after a cut TCP waits for a while before it sends again, and shorter ones may meet nobody.
 const linkFloor = Duration(500 * time.Millisecond)
+
+// nodeFloor is the same for links of nodes: a client that could not reach a server stays away from it for a second (go-redis).
+const nodeFloor = Duration(1500 * time.Millisecond)
 
 // step draws a step of a holder.
 func (d dice) step() string {
@@ -66,9 +70,6 @@ func arsenal() []weapon {
 		}},
 		{1, false, func(d dice) Fault {
 			return Fault{Kind: pick(d, "stall", "renewer-stall"), Target: "holder", When: "after-grant", For: d.share(0.5, 2.5, 1)}
-		}},
-		{1, false, func(d dice) Fault {
-			return Fault{Kind: "expire-session", Target: "holder", When: pick(d, "after-grant", "before-write")}
 		}},
 		{3, false, func(d dice) Fault {
 			f := d.holder("partition")
@@ -114,10 +115,10 @@ func arsenal() []weapon {
 				For: d.share(0.5, 2, 1)}
 		}},
 		{2, false, func(d dice) Fault {
-			return Fault{Kind: "partition", Target: pick(d, "nodes:1", "leader", "primary"), When: "random", Peers: pick(d, "all", "clients"), For: d.share(1, 3, linkFloor)}
+			return Fault{Kind: "partition", Target: pick(d, "nodes:1", "leader", "primary"), When: "random", For: d.share(1, 3, nodeFloor)} // from everybody: a client of ZooKeeper talks to one member alone
 		}},
 		{1, false, func(d dice) Fault {
-			return Fault{Kind: "delay", Target: d.nodes(), When: "random", Delay: d.share(0.02, 0.3, 1), For: d.share(1, 3, linkFloor)}
+			return Fault{Kind: "delay", Target: d.nodes(), When: "random", Delay: d.share(0.02, 0.3, 1), For: d.share(1, 3, nodeFloor)}
 		}},
 
 		{3, true, func(d dice) Fault {
@@ -136,6 +137,9 @@ func arsenal() []weapon {
 		}},
 		{1, true, func(d dice) Fault {
 			return Fault{Kind: "clock-rate", Target: d.nodes(), When: "random", Clock: pick(d, "wall", "mono"), Rate: pick(d, 0.5, 2, 5), For: d.share(0.5, 2, 1)}
+		}},
+		{1, true, func(d dice) Fault {
+			return Fault{Kind: "expire-session", Target: "holder", When: pick(d, "after-grant", "before-write")}
 		}},
 	}
 }

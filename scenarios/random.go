@@ -73,11 +73,11 @@ func Random(seed uint64, l RandomLock, duration Duration) Scenario {
 }
 
 // draws takes faults from the arsenal by weight, so many at most, no two of them alike, and gives each a weight in the mix.
-func (l RandomLock) draws(d dice, processes bool, most int) (all []Fault) {
+func (l RandomLock) draws(d dice, service bool, most int) (all []Fault) {
 	var from []weapon
 	total := 0
 	for _, w := range arsenal() {
-		if w.processes == processes {
+		if w.service == service {
 			from = append(from, w)
 			total += w.weight
 		}
@@ -87,7 +87,7 @@ func (l RandomLock) draws(d dice, processes bool, most int) (all []Fault) {
 		f := from[byWeight(d.Rand, from, total)].draw(d)
 		f.Weight = 1 + d.IntN(3)
 		label := f.Label()
-		if seen[label] || l.Fits(f) != nil {
+		if seen[label] || l.Fits(f) != nil || l.Base.Store.Guarded() && !f.strikesClients() { // a guarded store lies on the nodes, and the ledger is read there
 			continue
 		}
 		seen[label] = true

@@ -35,14 +35,10 @@ func (p Plan) Real() Plan {
 			}
 			return f
 		})
-		f.At = slices.Clone(f.At)
-		for i, t := range f.At {
-			f.At[i] = Instant{grow(t.At), grow(t.Jitter)}
-			s.Duration = max(s.Duration, f.At[i].At+f.At[i].Jitter+2*f.Longest())
-		}
+		f = f.at(grow)
 		faults[i] = f
 		longest = max(longest, f.Longest())
-		s.Duration = max(s.Duration, f.After+Duration(s.Needs.Bites+1)*(f.Longest()+f.Every.Max))
+		s.Duration = max(s.Duration, f.ends(s.Needs.Bites))
 	}
 	if s.Quiet > 0 {
 		s.Quiet = grow(s.Quiet)
@@ -67,14 +63,39 @@ func (s Scenario) Stretched(ttl Duration) Scenario {
 	s.TTL = ttl
 	faults := make([]Fault, len(s.Faults))
 	for i, f := range s.Faults {
-		f.By, f.For, f.After, f.Every = Offset(share(Duration(f.By))), share(f.For), share(f.After), Range{share(f.Every.Min), share(f.Every.Max)}
+		f = f.each(func(f Fault) Fault {
+			f.By, f.For, f.After, f.Every = Offset(share(Duration(f.By))), share(f.For), share(f.After), Range{share(f.Every.Min), share(f.Every.Max)}
+			return f
+		}).at(share)
 		faults[i] = f
-		s.Duration = max(s.Duration, f.After+Duration(s.Needs.Bites+1)*(f.For+f.Every.Max))
-		s.Workload.OpTimeout = max(s.Workload.OpTimeout, 2*f.For)
+		s.Duration = max(s.Duration, f.ends(s.Needs.Bites))
+		s.Workload.OpTimeout = max(s.Workload.OpTimeout, 2*f.Longest())
+	}
+	if s.Quiet > 0 {
+		s.Quiet = share(s.Quiet)
+		s.Duration += s.Quiet
 	}
 	if len(faults) > 0 {
 		s.Faults = faults
 	}
 	s.Workload.AcquireTimeout = max(s.Workload.AcquireTimeout, 4*ttl)
 	return s
+}
+
+// at returns the fault with its times of the run changed.
+func (f Fault) at(change func(Duration) Duration) Fault {
+	f.At = slices.Clone(f.At)
+	for i, t := range f.At {
+		f.At[i] = Instant{change(t.At), change(t.Jitter)}
+	}
+	return f
+}
+
+// ends is by when the fault can have struck once more often than it has to, or at each of its times.
+func (f Fault) ends(bites int) Duration {
+	end := f.After + Duration(bites+1)*(f.Longest()+f.Every.Max)
+	for _, t := range f.At {
+		end = max(end, t.At+t.Jitter+2*f.Longest())
+	}
+	return end
 }

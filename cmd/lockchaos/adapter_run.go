@@ -158,10 +158,10 @@ func unfit(s scenarios.Scenario, kind clients.Kind, says adapter.Declaration, se
 	case s.Workload.Guard == "check" && !says.Does(adapter.OpHeld):
 		return "the application asks the lock before it writes, and this one can't be asked"
 	}
+	if service == scenarios.NoService {
+		service = ""
+	}
 	for _, fault := range s.Faults {
-		if service == scenarios.NoService {
-			service = ""
-		}
 		for _, single := range fault.Singles() {
 			if err := harness.CheckFault(external.Kind(service), single); err != nil {
 				return err.Error()

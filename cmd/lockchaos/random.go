@@ -48,17 +48,11 @@ func drawRandom(ctx context.Context, f runFlags, say func(string)) (plans []scen
 			say(fmt.Sprintf("%s is left out: %s", k.Name, why))
 			continue
 		}
-		lock := scenarios.RandomLock{Nature: nature(k), Base: base, Together: checkTogether, Fits: func(one scenarios.Fault) error {
-			if !can[one.Kind] {
-				return errors.New("not here")
-			}
-			return harness.CheckFault(k, one)
-		}}
 		length := randomDuration
 		if f.duration > 0 {
 			length = f.duration
 		}
-		s := scenarios.Random(f.seed, lock, scenarios.Duration(length))
+		s := scenarios.Random(f.seed, randomLock(k, base, can), scenarios.Duration(length))
 		if len(s.Faults) == 0 {
 			say(k.Name + " is left out: none of the faults fits it here")
 			continue
@@ -69,6 +63,16 @@ func drawRandom(ctx context.Context, f runFlags, say func(string)) (plans []scen
 		return nil, errors.New("nothing is left to run")
 	}
 	return plans, nil
+}
+
+// randomLock is a lock as the drawing sees it; can tells which kinds of faults the machine can do.
+func randomLock(k clients.Kind, base scenarios.Scenario, can map[string]bool) scenarios.RandomLock {
+	return scenarios.RandomLock{Nature: nature(k), Base: base, Together: checkTogether, Fits: func(one scenarios.Fault) error {
+		if !can[one.Kind] {
+			return errors.New("this machine cannot do it")
+		}
+		return harness.CheckFault(k, one)
+	}}
 }
 
 // chosenLocks are those that --locks names.

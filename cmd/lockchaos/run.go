@@ -33,10 +33,10 @@ type runFlags struct {
 	images        []string
 	project       string
 	nodes         []string
+	locks         []string
 	// lockCmd, service and ttl are of the user's own lock.
 	lockCmd, service string
 	ttl              time.Duration
-	locks            []string
 }
 
 // The scales of `--scale`.
@@ -131,8 +131,12 @@ func (f runFlags) plans(ctx context.Context, words []string, say func(string)) (
 		}
 		return p.Scenario.Name, p.Scenario.About, []scenarios.Plan{f.timed(*p)}, nil
 	}
+	if f.random(words) && f.lockCmd != "" {
+		return "", "", nil, usage(fmt.Errorf("suite %s knows what theory allows the locks of lockchaos, and nothing of the lock of --lock-cmd: run another suite with it", randomSuite))
+	}
 	if f.random(words) {
-		return randomSuite, "faults drawn at random from the seed, mixed and combined, against each lock", nil, nil
+		plans, err := drawRandom(ctx, f, say)
+		return randomSuite, "faults drawn at random from the seed, mixed and combined, against each lock", plans, err
 	}
 	if len(f.locks) > 0 || slices.Contains(words, randomSuite) {
 		return "", "", nil, usage(fmt.Errorf("suite %s is drawn, and --locks is for it alone: give no other names beside it", randomSuite))
@@ -150,6 +154,11 @@ func (f runFlags) plans(ctx context.Context, words []string, say func(string)) (
 	return c.name, c.about, plans, nil
 }
 
+// random tells whether the suite is wanted that is drawn from the seed.
+func (f runFlags) random(words []string) bool {
+	return f.plan == "" && len(words) == 1 && words[0] == randomSuite
+}
+
 // ownLock checks the flags about a lock of the user's own.
 func (f runFlags) ownLock() error {
 	switch {
@@ -163,11 +172,6 @@ func (f runFlags) ownLock() error {
 		return usage(fmt.Errorf("--ttl %v: a lease must last a millisecond or longer", f.ttl))
 	}
 	return nil
-}
-
-// random tells whether the suite is wanted that is drawn from the seed.
-func (f runFlags) random(words []string) bool {
-	return f.plan == "" && len(words) == 1 && words[0] == randomSuite
 }
 
 // timed sets a plan's times as the flags want them.
@@ -185,9 +189,6 @@ func (f runFlags) timed(p scenarios.Plan) scenarios.Plan {
 func runSuite(ctx context.Context, cmd *cobra.Command, words []string, f runFlags) error {
 	out := newScreen(cmd.OutOrStdout())
 	name, about, plans, err := f.plans(ctx, words, out.say)
-	if err == nil && f.random(words) {
-		plans, err = drawRandom(ctx, f, out.say)
-	}
 	if err != nil {
 		return err
 	}

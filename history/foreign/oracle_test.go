@@ -177,9 +177,9 @@ func TestAgreesWithPorcupine(t *testing.T) {
 		depth     int
 		histories int
 	}{
-		{"mutex", foreign.Options{}, 1, 500},
-		{"reentrant", foreign.Options{Reentrant: true}, 2, 500},
-		{"semaphore", foreign.Options{Permits: 2}, 2, 500},
+		{"mutex", foreign.Options{}, 1, 300},
+		{"reentrant", foreign.Options{Reentrant: true}, 2, 300},
+		{"semaphore", foreign.Options{Permits: 2}, 2, 300},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -204,9 +204,9 @@ func (t *tracer) assumed() []string {
 	}
 	switch {
 	case o.Validity.Released:
-		add("A grant is good until it is released (--ttl).")
+		add("A grant is good until it is released (--ttl), and no release is missing.")
 	case o.Validity.TTL > 0:
-		add("A grant is good for %s from when it was asked for, or last renewed.", o.Validity.TTL)
+		add("A grant is good for %s from when it was asked for, or last renewed, unless a line says that it was given up; no such line is missing.", o.Validity.TTL)
 	default:
 		add("Nobody says for how long a grant is good (--ttl): a client holds until the last line that shows it as holder.")
 	}
