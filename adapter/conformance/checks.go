@@ -11,21 +11,21 @@ const hello = "says hello"
 
 // checks are in the order in which an author meets them.
 var checks = []check{
-	{hello, greets, nil},
-	{"declares that an op is unsupported", unsupported, nil},
-	{"grants a free key, and takes it back", grants, nil},
-	{"answers held", standing(adapter.OpHeld), can(adapter.OpHeld)},
-	{"answers renew", standing(adapter.OpRenew), can(adapter.OpRenew)},
-	{"refuses a second release", secondRelease, confirms(adapter.OpRelease)},
-	{"excludes a second client", exclusion, exclusive},
-	{"keeps keys apart", keys, nil},
-	{"hands the key over", handover, exclusive},
-	{"has tokens that rise", tokens, fencing},
-	{"leaves nothing behind when it gives up", givenUp, exclusive},
-	{"dies with its holder", killedHolder, exclusive},
-	{"loses what expired while it was frozen", frozenHolder, expires},
-	{"leaves open what a frozen service did not answer", frozenService, hasService},
-	{"closes and ends", closes, nil},
+	{name: hello, run: greets},
+	{name: "declares that an op is unsupported", run: unsupported},
+	{name: "grants a free key, and takes it back", run: grants},
+	{name: "answers held", run: standing(adapter.OpHeld), applies: can(adapter.OpHeld)},
+	{name: "answers renew", run: standing(adapter.OpRenew), applies: can(adapter.OpRenew)},
+	{name: "refuses a second release", run: secondRelease, applies: confirms(adapter.OpRelease)},
+	{name: "excludes a second client", run: exclusion, applies: exclusive},
+	{name: "keeps keys apart", run: keys},
+	{name: "hands the key over", run: handover, applies: exclusive},
+	{name: "has tokens that rise", run: tokens, applies: fencing},
+	{name: "leaves nothing behind when it gives up", run: givenUp, applies: exclusive},
+	{name: "dies with its holder", run: killedHolder, applies: exclusive, loses: true},
+	{name: "loses what expired while it was frozen", run: frozenHolder, applies: expires, loses: true},
+	{name: "leaves open what a frozen service did not answer", run: frozenService, applies: hasService, loses: true},
+	{name: "closes and ends", run: closes},
 }
 
 func exclusive(t *trial) string {

@@ -16,7 +16,7 @@ import (
 )
 
 // helloLimit is how long an adapter may take to start.
-const helloLimit = 15 * time.Second
+const helloLimit = 30 * time.Second
 
 // Bench is where adapters are tried: a service that is up, on a network to which hosts can be added.
 type Bench struct {

@@ -213,6 +213,14 @@ func needModule(t testing.TB, name string) {
 	need(t, look.Run())
 }
 
+// needCurator skips a test where Curator's jars or a Java compiler are missing.
+func needCurator(t testing.TB) {
+	t.Helper()
+	needPrograms(t, "java", "javac", "flock")
+	_, err := os.Stat("/usr/share/java/curator-recipes.jar")
+	need(t, err)
+}
+
 // TestExamples: real locks, on their real services.
 func TestExamples(t *testing.T) {
 	for _, e := range []struct {
@@ -223,8 +231,9 @@ func TestExamples(t *testing.T) {
 	}{
 		{"redis-py", "redis", "python3 python/redispy_lock.py", 600 * time.Millisecond, func(t testing.TB) { needModule(t, "redis") }, checks},
 		// Sessions take long to end: the rest is for LOCKCHAOS_SOAK.
-		{"kazoo", "zookeeper", "python3 python/kazoo_lock.py", 2 * time.Second, func(t testing.TB) { needModule(t, "kazoo") },
+		{"kazoo", "zookeeper", "python3 python/kazoo_lock.py", 4 * time.Second, func(t testing.TB) { needModule(t, "kazoo") },
 			some(t, hello, "grants a free key, and takes it back", "excludes a second client", "has tokens that rise", "dies with its holder")},
+		{"curator", "zookeeper", "sh java/curator.sh", 4 * time.Second, needCurator, some(t, hello, "excludes a second client", "has tokens that rise", "dies with its holder")},
 		{"flock", "none", "bash shell/flock_lock.sh", time.Second, func(t testing.TB) { needPrograms(t, "bash", "flock") }, checks},
 	} {
 		t.Run(e.name, func(t *testing.T) {

@@ -1,0 +1,20 @@
+#!/bin/sh
+# Compiles CuratorLock.java, once for all clients that start at the same time, and runs it with Debian's jars.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+jars=${CURATOR_JARS:-/usr/share/java}
+path=
+for jar in curator-recipes curator-framework curator-client zookeeper zookeeper-jute guava failureaccess slf4j-api slf4j-simple \
+	netty-handler netty-transport netty-common netty-buffer netty-codec netty-resolver netty-transport-native-unix-common netty-transport-native-epoll; do
+	if [ -e "$jars/$jar.jar" ]; then path="$path:$jars/$jar.jar"; fi
+done
+build=${TMPDIR:-/tmp}/lockchaos-curator-$(id -u)
+mkdir -p "$build"
+exec 9>"$build/lock"
+flock 9
+if [ ! -e "$build/CuratorLock.class" ] || [ "$here/CuratorLock.java" -nt "$build/CuratorLock.class" ]; then
+	javac -d "$build" -cp "$path" "$here/CuratorLock.java" >&2
+fi
+exec 9>&-
+version=$(readlink "$jars/curator-recipes.jar" | sed 's/.*-\([0-9.]*\)\.jar/\1/')
+exec java -Xshare:auto -XX:TieredStopAtLevel=1 -Dcurator.version="$version" -cp "$build$path" CuratorLock
