@@ -20,14 +20,15 @@ var allowed = map[string][]string{
 	"history":   {},
 	"store":     {},
 	"hosts":     {},
-	"clients":   {},
+	"adapter":   {"hosts"},   // it tries adapters on hosts of their own
+	"clients":   {"adapter"}, // a lock may be a program of its own
 	"scenarios": {},
 	"checker":   {"history"},
 	"reports":   {"history", "checker"},
 	"backends":  {"hosts", "store"}, // it runs the store as a node
 	"nemesis":   {"hosts", "clockskew", "netfault"},
-	"harness":   {"history", "clients", "store", "hosts", "scenarios", "backends", "nemesis"},
-	"cmd":       {"history", "clients", "store", "hosts", "scenarios", "backends", "nemesis", "clockskew", "netfault", "harness", "checker", "reports"},
+	"harness":   {"adapter", "history", "clients", "store", "hosts", "scenarios", "backends", "nemesis"},
+	"cmd":       {"adapter", "history", "clients", "store", "hosts", "scenarios", "backends", "nemesis", "clockskew", "netfault", "harness", "checker", "reports"},
 	"netfault":  {"hosts"},
 }
 

@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 )
@@ -120,7 +117,7 @@ func voteZooKeeper(ctx context.Context, _ *Service, n *Node) (string, error) {
 	return n.Name, nil
 }
 
-// voteSentinel: what counts is what the sentinels agree on, for they are who clients ask.
+// voteSentinel: what counts is what the sentinels say, for they are who clients ask; but one may not know yet of a failover, so the server must agree.
 func voteSentinel(ctx context.Context, s *Service, n *Node) (string, error) {
 	if n.spec.Port != sentinelPort {
 		return "", nil
@@ -129,18 +126,14 @@ func voteSentinel(ctx context.Context, s *Service, n *Node) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	_, rest, _ := strings.Cut(field(info, "master0:"), "address=")
-	addr, _, _ := strings.Cut(rest, ",")
-	host, port, err := net.SplitHostPort(addr)
+	name, err := s.masterOf(field(info, "master0:"))
 	if err != nil {
-		return "", fmt.Errorf("the sentinel tells no address of its primary: %w", err)
+		return "", err
 	}
-	for _, other := range s.Nodes {
-		if (other.Host.Addr.String() == host || other.Name == host) && strconv.Itoa(other.spec.Port) == port {
-			return other.Name, nil
-		}
+	if role, err := s.Role(ctx, name); err != nil || role != RolePrimary {
+		return "", err
 	}
-	return "", fmt.Errorf("the sentinel's primary %s is no node of the service", addr)
+	return name, nil
 }
 
 func votePostgres(ctx context.Context, _ *Service, n *Node) (string, error) {

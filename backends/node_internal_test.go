@@ -32,3 +32,12 @@ func TestServicesThatStartSlowlyHaveTheTime(t *testing.T) {
 		t.Error("three Java machines have no more time than a Redis")
 	}
 }
+
+// Every service can say when a node that was started again is back.
+func TestEveryKindComesBack(t *testing.T) {
+	for _, k := range Kinds() {
+		if k.back == nil {
+			t.Errorf("%s: nobody knows when a node of it is back", k.Name)
+		}
+	}
+}

@@ -34,6 +34,7 @@ var pgbouncer = Kind{
 	}, postgres.Notes...),
 	task:  pgbouncerTask,
 	ready: awaitPgBouncer,
+	back:  (*Node).awaitPostgres,
 }
 
 func pgbouncerTask(k Kind, n NodeSpec, p Place) (Task, error) {

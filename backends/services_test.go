@@ -65,6 +65,14 @@ func TestFailover(t *testing.T) {
 		}
 	}
 	leads(t, s, primary.Name)
+	if got, err := s.Primary(ctx); got != primary.Name || err != nil {
+		t.Errorf("the primary is %q, %v", got, err)
+	}
+	for name, want := range map[string]string{primary.Name: backends.RolePrimary, replica.Name: backends.RoleReplica} {
+		if role, err := s.Role(ctx, name); role != want || err != nil {
+			t.Errorf("%s is %q, %v; want %q", name, role, err, want)
+		}
+	}
 	if err := primary.Process.Kill(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -96,6 +104,12 @@ func TestFailover(t *testing.T) {
 	defer direct.Close()
 	if info, err := direct.Info(ctx, "replication").Result(); err != nil || !strings.Contains(info, "role:master") {
 		t.Errorf("%q, %v", info, err)
+	}
+	if got, err := s.Primary(ctx); err == nil && got != replica.Name { // sentinels may disagree for a moment
+		t.Errorf("the primary is %q", got)
+	}
+	if role, err := s.Role(ctx, primary.Name); err == nil {
+		t.Errorf("the dead primary is %q", role)
 	}
 }
 

@@ -12,9 +12,12 @@ type tallied struct {
 	crossing                               bool  // a client asked for a key while it had another
 }
 
-// notClaimed says why the header alone, by the lock's claims or by the workload, leaves a property out; empty when it does not.
+// notClaimed says why the header alone, by the lock's claims, the workload or what it says is not told, leaves a property out; empty when it does not.
 func (s *Sweep) notClaimed(p int) string {
 	claims := s.header.Claims
+	if why := s.header.Untold[propertyNames[p]]; why != "" {
+		return why
+	}
 	switch p {
 	case lostUpdate:
 		if s.unlocked {

@@ -67,7 +67,8 @@ func (s *Sweep) fault(e *history.Event) {
 		s.withdrawSpan(begun)
 		sp.from = earlier(begun.from, sp.from)
 		if len(f.Clients) == 0 && !f.Service {
-			f = &history.FaultInfo{ID: f.ID, Plan: f.Plan, Kind: f.Kind, When: f.When, Clients: begun.clients, Service: begun.service, Holding: f.Holding,
+			f = &history.FaultInfo{ID: f.ID, Plan: f.Plan, Kind: f.Kind, When: f.When, Clients: begun.clients, Service: begun.service,
+				Holding: f.Holding, Waiting: f.Waiting,
 				From: f.From, To: f.To, Injected: f.Injected, Bit: f.Bit, Evidence: f.Evidence}
 		}
 	}
@@ -97,8 +98,8 @@ func (s *Sweep) countFault(f *history.FaultInfo) {
 	if f.Holding != 0 {
 		st.MetHolder++
 	}
-	// What is aimed at nodes, or into an acquire, meets no holder and bites all the same.
-	if f.Injected && (f.Holding != 0 || f.Service || f.When == momentAcquiring) {
+	// What is aimed at nodes, into an acquire or at a waiter meets no holder and bites all the same.
+	if f.Injected && (f.Holding != 0 || f.Waiting || f.Service || f.When == momentAcquiring) {
 		s.biteCount++
 	}
 	if d := time.Duration(f.To - f.From); f.From != 0 && d >= 0 {

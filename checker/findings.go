@@ -39,7 +39,8 @@ func (s *Sweep) decide(now int64) {
 // tally counts what was found on one key.
 type tally struct {
 	count     [propertyCount]int
-	stallOnly [propertyCount]int // findings that only an uninjected stall explains
+	kinds     [len(doubleHoldKinds)]int // of count, those of mutual-exclusion by their kind
+	stallOnly [propertyCount]int        // findings that only an uninjected stall explains
 	severity  Severity
 }
 
@@ -72,6 +73,9 @@ func (s *Sweep) record(property int, k *keyState, plain, trusting judgement, tel
 			t.stallOnly[property]++
 		case j.violated:
 			t.count[property]++
+			if property == mutualExclusion {
+				t.kinds[kindPlace(j.kind)]++
+			}
 			t.severity = max(t.severity, j.severity)
 		}
 	}
@@ -112,6 +116,19 @@ func (s *Sweep) reading(k *keyState) int {
 		return 1
 	}
 	return 0
+}
+
+// kindsOf counts the double-holds of all keys by their kind.
+func (s *Sweep) kindsOf() map[string]int {
+	kinds := map[string]int{}
+	for _, k := range s.keys {
+		for i, n := range k.tally[s.reading(k)].kinds {
+			if n > 0 {
+				kinds[doubleHoldKinds[i]] += n
+			}
+		}
+	}
+	return kinds
 }
 
 // gather puts together what is kept of a property: certain violations, and those by token on keys whose tokens kept their order.

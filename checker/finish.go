@@ -77,11 +77,17 @@ func (s *Sweep) result(p int, general bool) PropertyResult {
 		return r
 	}
 	r.Count, r.Violations = s.gather(p)
+	if p == mutualExclusion && r.Count > 0 {
+		r.Kinds = s.kindsOf()
+	}
 	outcome, why := s.shownAbsent(p)
+	doubt := s.header.Doubts[r.Name]
 	r.Why = why
 	switch {
 	case r.Count > 0:
-		r.Outcome, r.Why = Violated, ""
+		r.Outcome, r.Why = Violated, doubt
+	case doubt != "":
+		r.Outcome, r.Why = Inconclusive, doubt
 	case outcome == Inconclusive:
 		r.Outcome = Inconclusive
 	case general:

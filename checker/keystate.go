@@ -152,9 +152,9 @@ func (k *keyState) dequeue(o *op) {
 
 // need is the instant before which nothing that may still come to light can lie.
 func (s *Sweep) need(k *keyState) int64 {
-	need := int64(forever)
+	need := s.now // what is still to come may begin at this very instant
 	if k.waitHead != nil {
-		need = k.waitHead.inv
+		need = min(need, k.waitHead.inv)
 	}
 	for _, g := range k.open {
 		need = min(need, g.begin)

@@ -8,7 +8,7 @@ package checker
 // judgeBase judges an accepted write whose hold had read before: w is the write, o its op. The ledger's first entry of an op counts, a
 // second one is a duplicate.
 func (s *Sweep) judgeBase(k *keyState, w writer, o *op) {
-	if o == nil || o.ledgered || o.base == noBase {
+	if o == nil || o.ledgered || o.base == noBase || !s.asks[lostUpdate] {
 		return
 	}
 	other := k.ledger.run

@@ -20,7 +20,7 @@ func (s *Sweep) invoke(e *history.Event) {
 	c.latest = max(c.latest, e.Process)
 	switch e.Kind {
 	case history.Acquire:
-		if !s.reentrant {
+		if !s.reentrant && !s.header.Translated {
 			s.closeGrants(k, e.Client, 0, e.Time)
 		}
 		o.before = k.granted

@@ -137,6 +137,9 @@ func (s *Sweep) tellPair(x, y *grant, j judgement, tokens bool) *Violation {
 	both := overlap(a, b, tokens)
 	if both {
 		v.From, v.To = max(a.beginning(tokens), b.beginning(tokens)), min(a.last, b.last)
+		if v.To < v.From { // one of them is of no length, and its instant is not known better
+			v.From, v.To = v.To, v.From
+		}
 		v.Text = fmt.Sprintf("%s and %s both held %s from %s to %s", who(a), who(b), v.Key, seconds(v.From), seconds(v.To))
 	} else {
 		v.From, v.To = max(a.end, b.end), min(a.limit(), b.limit())

@@ -56,7 +56,7 @@ func (s *Sweep) compareOrdered(small, great *grant) {
 	}
 	if great.end < small.end {
 		s.hastenBegin(small, great.end)
-		if small.client != great.client && !small.tokenOrderBroken {
+		if small.client != great.client && !small.tokenOrderBroken && !s.header.Translated {
 			pin(small, great)
 			s.putOff(small.earliest, func() {
 				if !s.disturbed(small.client, small.earliest, small.end, anyFault) && !s.uncertainPromises(small, great) {
@@ -69,6 +69,9 @@ func (s *Sweep) compareOrdered(small, great *grant) {
 
 // tokenViolation records that grant b is out of order, beside a; each grant counts once.
 func (s *Sweep) tokenViolation(a, b *grant, how string) {
+	if !s.asks[tokenOrder] {
+		return // when a token was given is not told, so it is taken at its word
+	}
 	k := b.key
 	k.tokenBroken = true
 	if b.tokenOrderBroken {

@@ -71,6 +71,8 @@ type PropertyResult struct {
 	// in the order of their instants.
 	Count      int         `json:"count"`
 	Violations []Violation `json:"violations,omitempty"`
+	// Kinds are how many of Count are of each kind, of mutual-exclusion.
+	Kinds map[string]int `json:"kinds,omitempty"`
 	// Why explains an outcome that is neither pass nor violated, or adds to a pass ("a fresh client acquired k0 within 210 ms").
 	Why string `json:"why,omitempty"`
 }

@@ -59,6 +59,18 @@ type Loss struct {
 	Why   string
 }
 
+// Declarer is implemented by locks that say only when they are open what may be concluded from their answers: programs of the user's own.
+type Declarer interface {
+	Declares() Declaration
+}
+
+// Declaration is what such a lock says of itself.
+type Declaration struct {
+	// Name is the lock's, with its version.
+	Name   string `json:"name"`
+	Claims Claims `json:"claims"`
+}
+
 // Grant is one successful acquire. Stamps are monotime.Now readings, 0 when the lock does not know.
 type Grant struct {
 	Key string
@@ -106,6 +118,8 @@ type Config struct {
 	// Opened, if set, is told of each session that the lock opens at its service, as soon as it is granted, so that a fault can end it there. It may
 	// be told of one again, comes from any goroutine, and does not wait. A lock whose sessions the service knows by the client's address need not tell.
 	Opened func(Session)
+	// Adapter is the program that is the lock; nil: it is none.
+	Adapter *Adapter
 }
 
 // Session is what a service knows a client's session by.
@@ -121,6 +135,19 @@ func (c Config) Open(s Session) {
 	if c.Opened != nil {
 		c.Opened(s)
 	}
+}
+
+// Adapter is a lock that is a program of the user's own.
+type Adapter struct {
+	// Command is its command line, for a shell; Dir the folder that it starts in, "" this one.
+	Command string `json:"command"`
+	Dir     string `json:"dir,omitempty"`
+	// Service names the service whose nodes it is given; "": none.
+	Service string `json:"service,omitempty"`
+	// Shared is a folder that all clients share.
+	Shared string `json:"shared,omitempty"`
+	// ClockFaults: its clock may be made wrong, so what it reads there is not to be relied upon.
+	ClockFaults bool `json:"clock_faults,omitempty"`
 }
 
 // Kind is one entry of the catalogue: what a lock is called, what it claims and how it is made.

@@ -56,7 +56,7 @@ func (a *actor) repeat(ctx context.Context, round func(context.Context, *actor) 
 // under acquires the key, works under the grant and gives it back. It tells whether the key was granted.
 func (a *actor) under(ctx context.Context, key string, timeout time.Duration, work func(h *hold) error) (granted bool, err error) {
 	defer a.director.roundOver(a.number)
-	answered := a.director.acquiring(ctx, a.number)
+	answered := a.director.acquiring(ctx, a.number, key)
 	id, r, err := a.do(ctx, op{kind: history.Acquire, key: key, timeout: timeout, invoked: a.acquires})
 	if struck := answered(); err == nil {
 		err = struck
@@ -65,11 +65,13 @@ func (a *actor) under(ctx context.Context, key string, timeout time.Duration, wo
 		return false, err
 	}
 	h := &hold{key: key, grant: id, token: r.Token}
-	if err := a.director.holds(ctx, a.number, id); err != nil {
+	if err := a.director.holds(ctx, a.number, key, id); err != nil {
 		return true, err
 	}
-	err = work(h)
-	a.director.releases(a.number, id) // before the release is sent: from now on it is no holder that a fault meets
+	if err = work(h); err == nil {
+		err = a.at(ctx, nemesis.BeforeRelease, h)
+	}
+	a.director.releases(id) // before the release is sent: from now on it is no holder that a fault meets
 	if err != nil {
 		return true, err
 	}
@@ -79,7 +81,7 @@ func (a *actor) under(ctx context.Context, key string, timeout time.Duration, wo
 
 // at passes a step between two ops. A fault whose aim fits is in effect when it returns.
 func (a *actor) at(ctx context.Context, m nemesis.Moment, h *hold) error {
-	return a.director.reached(ctx, nemesis.Step{Moment: m, Client: a.number, Grant: h.grant})
+	return a.director.reached(ctx, nemesis.Step{Moment: m, Client: a.number, Grant: h.grant, Key: h.key})
 }
 
 // read reads the key's record; ok is false when it was not read.
@@ -116,7 +118,7 @@ func (a *actor) wait(ctx context.Context, d time.Duration) error {
 // stops: it knows of the loss, or can't be sure.
 func (a *actor) mayWrite(ctx context.Context, h *hold) (bool, error) {
 	if a.plan.Renew && a.canRenew {
-		if _, _, err := a.do(ctx, a.op(history.Renew, h)); err != nil {
+		if err := a.renew(ctx, h); err != nil {
 			return false, err
 		}
 	}
@@ -129,6 +131,16 @@ func (a *actor) mayWrite(ctx context.Context, h *hold) (bool, error) {
 	}
 	_, r, err := a.do(ctx, a.op(history.Held, h))
 	return err == nil && (!guarded || r.Result == resultOK), err
+}
+
+// renew asks for more time. What the lock answers is in the history; the application goes on.
+func (a *actor) renew(ctx context.Context, h *hold) error {
+	answered := a.director.renewing(ctx, a.number, h)
+	_, _, err := a.do(ctx, a.op(history.Renew, h))
+	if struck := answered(); err == nil {
+		err = struck
+	}
+	return err
 }
 
 // pause waits for d, or less when early is closed. It returns false when the context has ended.

@@ -91,6 +91,9 @@ func (c *client) ask(ctx context.Context, cmd command) (reply, error) {
 	for {
 		select {
 		case r := <-c.replies:
+			if r.ID == cmd.ID && r.Broken {
+				return reply{}, fmt.Errorf("client %d on host %s: %s", c.number, c.host, r.Error)
+			}
 			if r.ID == cmd.ID {
 				return r, nil
 			}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/lockchaos/lockchaos/clients"
 	"github.com/mailru/easyjson/jlexer"
 )
 
@@ -112,6 +113,12 @@ func (r *reply) appendLine(buf []byte) []byte {
 	f.flag("atomic", r.Atomic)
 	f.flag("can_ask", r.CanAsk)
 	f.flag("can_renew", r.CanRenew)
+	if r.Declares != nil {
+		said, _ := json.Marshal(r.Declares) // numbers, words and flags always marshal
+		f.name("declares")
+		f.buf = append(f.buf, said...)
+	}
+	f.flag("broken", r.Broken)
 	f.word("event", r.Event)
 	f.text("key", r.Key)
 	f.number("grant", r.Grant)
@@ -189,6 +196,9 @@ func (r *reply) parse(line []byte) error {
 		case "valid_for":
 			v := l.Int64()
 			r.ValidFor = &v
+		case "declares":
+			r.Declares = &clients.Declaration{}
+			l.AddError(json.Unmarshal(l.Raw(), r.Declares))
 		default:
 			unknown(l, name)
 		}
@@ -251,6 +261,8 @@ func (r *reply) flagOf(name string) *bool {
 		return &r.CanAsk
 	case "can_renew":
 		return &r.CanRenew
+	case "broken":
+		return &r.Broken
 	}
 	return nil
 }

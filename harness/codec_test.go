@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lockchaos/lockchaos/clients"
 	"pgregory.net/rapid"
 )
 
@@ -20,6 +21,9 @@ func TestCodecAgreesWithEncodingJSON(t *testing.T) {
 		c := command{ID: n("id"), Op: ops.Draw(t, "op"), Key: rapid.String().Draw(t, "key"), Grant: n("grant"), Timeout: n("timeout"), Value: n("value")}
 		if b("open") {
 			c.Open = &opening{Lock: rapid.String().Draw(t, "lock"), Nodes: []string{"10.88.0.2:6379"}, TTL: n("ttl"), Seed: rapid.Uint64().Draw(t, "seed")}
+			if b("adapter") {
+				c.Open.Adapter = &clients.Adapter{Command: rapid.String().Draw(t, "command"), Service: "redis", ClockFaults: b("clock faults")}
+			}
 		}
 		line, err := c.appendLine(nil)
 		if err != nil {
@@ -37,6 +41,10 @@ func TestCodecAgreesWithEncodingJSON(t *testing.T) {
 			v := n("valid for")
 			r.ValidFor = &v
 		}
+		if b("declares") {
+			r.Declares = &clients.Declaration{Name: rapid.String().Draw(t, "name"), Claims: clients.Claims{Token: "fencing", LostGrace: n("grace"), Fair: b("fair")}}
+		}
+		r.Broken = b("broken")
 		line = r.appendLine(nil)
 		var again reply
 		compare(t, line, r, again.parse(line), &again)

@@ -3,6 +3,7 @@ package harness
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/lockchaos/lockchaos/history"
@@ -18,20 +19,40 @@ func FaultSpec(f scenarios.Fault) nemesis.Spec {
 		Clock: nemesis.Clock(f.Clock), By: f.By.Std(), Rate: f.Rate, Period: f.Period.Std(),
 		Delay: f.Delay.Std(), Jitter: f.Jitter.Std(), Probability: f.Probability, BytesPerSecond: f.BytesPerSecond,
 		Request: nemesis.Request(f.Request), Point: nemesis.Point(f.Point), Silent: f.Silent,
-		Data: nemesis.Data(f.Data)}
+		Data: nemesis.Data(f.Data), Share: f.Share}
 }
 
-// victims are those whom a fault strikes: a client, or nodes.
+// one is a fault of a strike, with the random numbers that say whom it hits.
+type one struct {
+	nemesis.Part
+	rng *rand.Rand
+}
+
+// victims are those whom a fault strikes: clients, or nodes.
 type victims struct {
-	client *hosts.Process // nil: nodes are struck
-	app    *client        // the client, as far as it is held up from inside
-	nodes  []nemesis.Place
+	clients []victim // none: nodes are struck
+	nodes   []nemesis.Place
+}
+
+// victim is a client with its process.
+type victim struct {
+	number int32
+	proc   *hosts.Process
+	app    *client // as far as it is held up from inside
+}
+
+// procs are the clients' processes.
+func (v victims) procs() (all []*hosts.Process) {
+	for _, c := range v.clients {
+		all = append(all, c.proc)
+	}
+	return all
 }
 
 // names are those of the hosts.
 func (v victims) names() (names []string) {
-	if v.client != nil {
-		return []string{v.client.Host().Name}
+	for _, c := range v.clients {
+		names = append(names, c.proc.Host().Name)
 	}
 	for _, n := range v.nodes {
 		names = append(names, n.Name)
@@ -39,76 +60,90 @@ func (v victims) names() (names []string) {
 	return names
 }
 
-// subjects are those whose clocks a fault changes.
+// subjects are those whose clocks a fault changes, or whom it throttles.
 func (v victims) subjects() (all []nemesis.Subject) {
-	if v.client != nil {
-		return []nemesis.Subject{{Name: v.client.Host().Name, PIDs: v.client.Group}}
+	for _, c := range v.clients {
+		all = append(all, nemesis.Subject{Name: c.proc.Host().Name, PIDs: c.proc.Group, Stop: c.proc.Stop})
 	}
 	for _, n := range v.nodes {
-		all = append(all, nemesis.Subject{Name: n.Name, PIDs: n.Host.PIDs})
+		all = append(all, nemesis.Subject{Name: n.Name, PIDs: n.Host.PIDs, Stop: n.Host.Stop})
 	}
 	return all
 }
 
-// answered is the fault with the leader, or the primary, of now in the place of that word.
-func (d *director) answered(ctx context.Context, f *aimed) (*aimed, error) {
-	spec, err := f.spec.Answer(func() (string, error) { return d.leader(ctx) })
-	meant := *f
-	meant.spec, meant.aim = spec, spec.Aim
-	return &meant, err
+// meant is a fault of the strike with the leader, or the primary, of now in the place of that word. What strikes together means the same one.
+func (d *director) meant(ctx context.Context, h *hit, p nemesis.Part) (_ nemesis.Part, err error) {
+	p.Spec, err = p.Answer(func() (string, error) {
+		if h.leader == "" {
+			h.leader, err = d.leader(ctx)
+		}
+		return h.leader, err
+	})
+	return p, err
 }
 
-// victims chooses whom the fault strikes.
-func (d *director) victims(f *aimed, client int32) (v victims, err error) {
-	if f.aim.Target.Client() {
+// victims finds the processes of the clients that were taken, or chooses the nodes. What strikes together strikes the same.
+func (d *director) victims(h *hit, target nemesis.Target) (v victims, err error) {
+	if target.Client() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		return victims{client: d.procs[client], app: d.apps[client]}, nil
+		for _, c := range h.clients() {
+			v.clients = append(v.clients, victim{c, d.procs[c], d.apps[c]})
+		}
+		return v, nil
 	}
-	names, err := f.aim.Target.Nodes(d.nodeNames(), f.rng)
+	if h.nodes == nil {
+		if h.nodes, err = target.Nodes(d.nodeNames(), h.draws); err != nil {
+			return v, err
+		}
+	}
 	for _, n := range d.nodes {
-		if slices.Contains(names, n.Name) {
+		if slices.Contains(h.nodes, n.Name) {
 			v.nodes = append(v.nodes, n)
 		}
 	}
-	return v, err
+	return v, nil
 }
 
 // effect puts a fault that lasts into effect.
-func (d *director) effect(ctx context.Context, f *aimed, id int, client int32, v victims) (nemesis.InEffect, error) {
-	switch f.plan.Kind {
+func (d *director) effect(ctx context.Context, f *one, id int, v victims) (nemesis.InEffect, error) {
+	switch f.Kind {
 	case nemesis.KindPause:
 		return pauseOf(ctx, v)
 	case nemesis.KindCrash:
-		return nemesis.CrashNodes(ctx, f.spec, v.nodes...)
+		return nemesis.CrashNodes(ctx, f.Spec, v.nodes...)
+	case nemesis.KindThrottle:
+		return nemesis.StartThrottle(ctx, f.Spec, v.subjects()...)
+	case nemesis.KindFailover:
+		return d.net.Failover(ctx, tag(id), d.service, d.nodes, d.nextGrant)
 	case nemesis.KindStall, nemesis.KindRenewerStall:
-		return nemesis.StallIn(ctx, f.spec, f.plan.For.Std(), v.app)
+		return nemesis.StallIn(ctx, f.Spec, f.For, v.clients[0].app)
 	case nemesis.KindPartition:
-		return d.net.Partition(tag(id), f.spec, v.names(), f.rng)
+		return d.net.Partition(tag(id), f.Spec, v.names(), f.rng)
 	case nemesis.KindDelay, nemesis.KindLoss, nemesis.KindDuplicate, nemesis.KindReorder, nemesis.KindRate:
-		return d.net.Degrade(tag(id), f.spec, v.names(), f.rng)
+		return d.net.Degrade(tag(id), f.Spec, v.names(), f.rng)
 	case nemesis.KindHold:
-		return d.net.Hold(tag(id), f.spec, v.names()[0], d.traps.asked(client), f.rng)
+		return d.net.Hold(tag(id), f.Spec, v.names()[0], d.traps.asked(v.clients[0].number), f.rng)
 	case nemesis.KindCut:
-		return d.net.CutRequest(tag(id), f.spec, v.names()[0], d.traps.asked(client), f.rng)
+		return d.net.CutRequest(tag(id), f.Spec, v.names()[0], d.traps.asked(v.clients[0].number), f.rng)
 	case nemesis.KindReset:
-		return d.net.Reset(f.spec, v.names(), f.rng)
+		return d.net.Reset(f.Spec, v.names(), f.rng)
 	case nemesis.KindClockJump, nemesis.KindClockRate, nemesis.KindClockStrobe:
-		return nemesis.SkewClocks(ctx, f.spec, v.subjects()...)
+		return nemesis.SkewClocks(ctx, f.Spec, v.subjects()...)
 	case nemesis.KindExpireSession:
 		return nemesis.ExpireSession(ctx, v.names()[0], func(ctx context.Context) ([]string, error) {
-			return d.expire(ctx, client, v.client.Host().Addr)
+			return d.expire(ctx, v.clients[0].number, v.clients[0].proc.Host().Addr)
 		})
 	}
-	return nil, fmt.Errorf("nobody knows how to inject a %s", f.plan.Kind)
+	return nil, fmt.Errorf("nobody knows how to inject a %s", f.Kind)
 }
 
 // tag names a fault in the packet filters.
 func tag(id int) string { return fmt.Sprintf("fault-%d", id) }
 
 func pauseOf(ctx context.Context, v victims) (*nemesis.Pause, error) {
-	if v.client != nil {
-		return nemesis.StartPause(ctx, v.client)
+	if len(v.clients) > 0 {
+		return nemesis.StartPause(ctx, v.procs()...)
 	}
 	var chosen []*hosts.Host
 	for _, n := range v.nodes {
@@ -118,7 +153,7 @@ func pauseOf(ctx context.Context, v victims) (*nemesis.Pause, error) {
 }
 
 // touched says in the history whom a fault touches: the judge excuses nobody else, and holds nobody to a promise whom it touched.
-func touched(info *history.FaultInfo, s nemesis.Spec, client int32) {
+func touched(info *history.FaultInfo, s nemesis.Spec, clients []int32) {
 	info.Links = s.OnLinks()
 	if !s.Target.Client() {
 		info.Service = true
@@ -131,6 +166,6 @@ func touched(info *history.FaultInfo, s nemesis.Spec, client int32) {
 		info.Store = s.HitsStore()
 	}
 	if !s.OnLinks() || s.HitsLock() {
-		info.Clients = []int32{client}
+		info.Clients = clients
 	}
 }

@@ -113,7 +113,11 @@ func TestImpossibleStallsAreRefused(t *testing.T) {
 		if err := CheckFault(redis.Watchdog, f); err == nil || !strings.Contains(err.Error(), "strikes who holds") {
 			t.Errorf("%s: %v", kind, err)
 		}
-		f.When, f.Target = "random", "redis-1"
+		f.When, f.Target = "random", "random-client"
+		if err := CheckFault(redis.Watchdog, f); err == nil || !strings.Contains(err.Error(), "may be in the middle of an acquire") {
+			t.Errorf("%s: %v", kind, err)
+		}
+		f.Target = "redis-1"
 		if err := CheckFault(redis.Watchdog, f); err == nil || !strings.Contains(err.Error(), "clients only") {
 			t.Errorf("%s: %v", kind, err)
 		}

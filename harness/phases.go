@@ -57,6 +57,9 @@ func (r *run) workload(ctx context.Context) error {
 	done := make(chan struct{})
 	clock := time.AfterFunc(s.Duration.Std(), func() { close(done) })
 	defer clock.Stop()
+	noMore := make(chan struct{}) // faults
+	quiet := time.AfterFunc((s.Duration - s.Quiet).Std(), func() { close(noMore) })
+	defer quiet.Stop()
 	work, workCtx := errgroup.WithContext(ctx)
 	for _, w := range r.workers {
 		a := &actor{workerProcess: w, plan: s.Workload, keys: r.keys, rng: r.cfg.Plan.Stream(fmt.Sprintf("client %d", w.number)),
@@ -68,7 +71,7 @@ func (r *run) workload(ctx context.Context) error {
 			return a.leave(workCtx)
 		})
 	}
-	work.Go(func() error { return r.director.run(workCtx, done) })
+	work.Go(func() error { return r.director.run(workCtx, noMore) })
 	if err := work.Wait(); err != nil {
 		if cause := context.Cause(ctx); cause != nil {
 			return cause

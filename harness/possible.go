@@ -3,6 +3,7 @@ package harness
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/clients"
@@ -24,20 +25,28 @@ func CheckFault(lock clients.Kind, f scenarios.Fault) error {
 	if spec.Kind == nemesis.KindCrash && spec.Data == nemesis.DataLost && !service.Forgets {
 		return fmt.Errorf("data %s: a node of %s has written down what it answers for before it answers; only a Redis loses all", nemesis.DataLost, service.Name)
 	}
+	if spec.Kind == nemesis.KindFailover && !service.Promotes() {
+		return fmt.Errorf("a %s needs a service with a replica that is promoted, redis-failover; %s has none", spec.Kind, lock.Service)
+	}
 	if spec.Kind == nemesis.KindRenewerStall && !lock.Renews {
 		return fmt.Errorf("a %s needs a lock that renews by itself, and whose renewals lockchaos can hold up; %s is none", spec.Kind, lock.Name)
 	}
 	return nil
 }
 
+// singles are the single faults of a plan.
+func singles(p scenarios.Plan) (all []scenarios.Fault) {
+	for _, f := range p.Scenario.Faults {
+		all = append(all, f.Singles()...)
+	}
+	return all
+}
+
 // durable tells whether the plan's faults ask that nodes keep their data when they are killed.
 func durable(p scenarios.Plan) bool {
-	for _, f := range p.Scenario.Faults {
-		if f.Kind == nemesis.KindCrash && nemesis.Data(f.Data) != nemesis.DataLost {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(singles(p), func(f scenarios.Fault) bool {
+		return f.Kind == nemesis.KindCrash && nemesis.Data(f.Data) != nemesis.DataLost
+	})
 }
 
 // ErrGuests: the plan has a fault that nodes can only bear that lockchaos itself has started.
@@ -45,8 +54,8 @@ var ErrGuests = errors.New("nodes are started again, which lockchaos can do to t
 
 // GuestsBear returns an error that is ErrGuests if the plan has a fault that nodes can't bear that somebody else started, in containers say.
 func GuestsBear(p scenarios.Plan) error {
-	for i := range p.Scenario.Faults {
-		if f := &p.Scenario.Faults[i]; f.Kind == nemesis.KindCrash {
+	for _, f := range singles(p) {
+		if f.Kind == nemesis.KindCrash || f.Kind == nemesis.KindFailover {
 			return fmt.Errorf("%s: %w", f.Kind, ErrGuests)
 		}
 	}
@@ -56,8 +65,10 @@ func GuestsBear(p scenarios.Plan) error {
 // possible tells whether the plan's faults can strike in this run.
 func (r *run) possible() error {
 	for i, f := range r.cfg.Plan.Scenario.Faults {
-		if err := CheckFault(r.cfg.Lock, f); err != nil {
-			return fmt.Errorf("fault %d of %s: %w", i, r.cfg.Plan.Scenario.Name, err)
+		for _, single := range f.Singles() {
+			if err := CheckFault(r.cfg.Lock, single); err != nil {
+				return fmt.Errorf("fault %d of %s: %w", i, r.cfg.Plan.Scenario.Name, err)
+			}
 		}
 	}
 	if len(r.cfg.Attached) > 0 {

@@ -1,5 +1,7 @@
 package harness
 
+import "github.com/lockchaos/lockchaos/clients"
+
 // command is one line from the harness to a worker.
 type command struct {
 	ID  int64  `json:"id,omitempty"`
@@ -26,6 +28,8 @@ type opening struct {
 	Decline bool `json:"decline"`
 	// Stall is how late a heartbeat must be to be reported.
 	Stall int64 `json:"stall"`
+	// Adapter is the program that is the lock, if it is one.
+	Adapter *clients.Adapter `json:"adapter,omitempty"`
 }
 
 // The results of an op.
@@ -80,6 +84,11 @@ type reply struct {
 	// CanAsk and CanRenew, in the answer to open: the lock can be asked whether a grant still stands, grants are renewed by the application.
 	CanAsk   bool `json:"can_ask,omitempty"`
 	CanRenew bool `json:"can_renew,omitempty"`
+
+	// Declares, in the answer to open, is what the lock says of itself, where that was not known before.
+	Declares *clients.Declaration `json:"declares,omitempty"`
+	// Broken: the program that is the lock broke its protocol; Error says how. No answer of it counts any more.
+	Broken bool `json:"broken,omitempty"`
 
 	Event string `json:"event,omitempty"`
 	Key   string `json:"key,omitempty"`

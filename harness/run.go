@@ -72,6 +72,9 @@ type run struct {
 	ledger    *ledger
 	sessions  sessions
 	ids       numbers
+	saysMu    sync.Mutex
+	says      *clients.Declaration // what the clients' lock said of itself, where it is an adapter
+	shared    string               // a folder that all clients share, for locks on files
 	keys      []string
 	keyIDs    map[string]history.KeyID
 }
@@ -186,15 +189,6 @@ func (r *run) blame(err error) error {
 	case <-t.C:
 		return err
 	}
-}
-
-// longestFault is how long a planned fault may keep a worker from answering.
-func (r *run) longestFault() time.Duration {
-	var d time.Duration
-	for _, f := range r.cfg.Plan.Scenario.Faults {
-		d = max(d, f.For.Std())
-	}
-	return d
 }
 
 // stall is how late a heartbeat must be to count: a tenth of the TTL, in ns.

@@ -1,6 +1,12 @@
 package harness
 
-import "math"
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/lockchaos/lockchaos/history"
+)
 
 // span is a time in which a client was stopped on purpose (ns since the history's origin); to is 0 while it lasts.
 type span struct {
@@ -36,4 +42,22 @@ func unexplained(from, to int64, spans []span, client int32) (longFrom, longTo i
 		keep(to)
 	}
 	return longFrom, longTo
+}
+
+// stalled is told that a client's heartbeat was late. What is left after taking away the injected pauses was the
+// machine's own doing, and is recorded as a fault that nobody injected.
+func (d *director) stalled(client int32, from, to int64, late time.Duration) {
+	d.mu.Lock()
+	from, to = unexplained(from, to, d.spans, client)
+	if to-from <= int64(late) {
+		d.mu.Unlock()
+		return
+	}
+	info := history.FaultInfo{ID: d.ids.nextFault(), Kind: "stall", Phase: "begin", Clients: []int32{client}, From: from}
+	d.mu.Unlock()
+	begin := info
+	d.rec.Record(history.Event{Type: history.Fault, Client: client, Fault: &begin})
+	info.Phase, info.To, info.Bit = "end", to, true
+	info.Evidence = fmt.Sprintf("the worker's heartbeat was %v late, and no pause was injected", time.Duration(to-from).Round(time.Millisecond))
+	d.rec.Record(history.Event{Type: history.Fault, Client: client, Fault: &info})
 }

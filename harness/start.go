@@ -34,6 +34,9 @@ func (r *run) start(ctx context.Context, file io.Writer) (err error) {
 	if err := r.possible(); err != nil {
 		return err
 	}
+	if err := r.share(); err != nil {
+		return err
+	}
 	var up errgroup.Group
 	if r.cfg.Plan.Scenario.Store.Guarded() {
 		up.Go(func() error { return r.startServiceThenStore(ctx) })
@@ -160,6 +163,7 @@ func (r *run) beginHistory(file io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
+	r.director.service = r.service
 	r.director.traps.wire = r.cfg.Lock.OnWire
 	r.director.apps = map[int32]*client{}
 	for _, w := range r.workers {
@@ -189,7 +193,7 @@ func (r *run) header() history.Header {
 	h := history.Header{
 		Format: history.FormatVersion, Scenario: s.Name, Seed: r.cfg.Plan.Seed, Started: time.Now().UTC().Truncate(time.Millisecond),
 		Origin: monotime.Now() - 1, Lock: s.Lock, Service: r.cfg.Lock.Service, Workload: s.Workload.Kind, Guard: s.Workload.Guard,
-		Fault: fault, Clients: s.Clients, TTL: int64(s.TTL), Stall: r.stall(), Claims: history.Claims(r.cfg.Lock.ClaimsFor(time.Duration(s.TTL))),
+		Fault: fault, Clients: s.Clients, TTL: int64(s.TTL), Stall: r.stall(), Claims: history.Claims(r.claims()),
 		Store: history.Store{Engine: s.Store.EngineName(), Fenced: s.Store.Fenced(), FenceReads: s.Store.ReadsRaise(),
 			AcceptsEqual: s.Store.AcceptsEqual(), Guarded: s.Store.Guarded()},
 		Needs:    history.Needs(s.Needs),
@@ -198,16 +202,21 @@ func (r *run) header() history.Header {
 		Ready:    int64(monotime.Since(r.began)),
 		Duration: int64(s.Duration), StandIns: append(r.service.StandIns(), r.store.StandIns()...),
 	}
+	if r.says != nil {
+		h.Versions = append(h.Versions, history.Part{Name: s.Lock, Version: r.says.Name})
+	}
 	if r.service.Name != "" {
 		h.Versions = append(h.Versions, history.Part{Name: r.service.Name, Version: r.service.Version})
 	}
 	return h
 }
 
-// plannedFaults are the faults of the plan, for the history's header.
+// plannedFaults are the single faults of the plan, for the history's header.
 func plannedFaults(faults []scenarios.Fault) (all []history.PlannedFault) {
 	for _, f := range faults {
-		all = append(all, history.PlannedFault{Kind: f.Kind, Target: f.Target, When: f.When, Text: f.Schedule()})
+		for _, p := range f.Planned() {
+			all = append(all, history.PlannedFault{Kind: p.Kind, Target: p.Target, When: p.When, Text: p.Text})
+		}
 	}
 	return all
 }

@@ -2,104 +2,178 @@ package harness
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/nemesis"
 )
 
-// strike injects a fault that was taken, and records that: into a client that holds the grant (0: none), or, where the fault is aimed at
-// them, into nodes. A fault that lasts goes on when it returns. A client that was killed is told so by errKilled.
-func (d *director) strike(ctx context.Context, f *aimed, client int32, grant int64) error {
-	info := history.FaultInfo{ID: d.ids.nextFault(), Plan: f.place, Kind: f.plan.Kind, Phase: "begin", Target: f.plan.Target, When: f.plan.When, Injected: true}
-	touched(&info, f.spec, client)
-	var err error
-	if f.plan.Kind == nemesis.KindKill {
-		err = d.kill(ctx, f, client, grant, info)
-	} else {
-		err = d.inject(ctx, f, client, grant, info)
+// strike injects what was taken, and records that. What lasts goes on when it returns, and is healed after the planned time; then the fault's
+// grip ends.
+func (d *director) strike(ctx context.Context, h *hit) error {
+	var begun []*inForce
+	for _, p := range h.strike.Parts {
+		in, err := d.inject(ctx, h, p)
+		if errors.Is(err, errLaid) {
+			return nil // it strikes alone, and is a fault from its packet on
+		}
+		if errors.Is(err, nemesis.ErrMissed) { // so does this; to be tried again, if there is time
+			d.finish(h, nil)
+			return nil
+		}
+		if err != nil {
+			err = errors.Join(err, d.healAll(canceled(), begun)) // those that struck together with it
+			d.finish(h, err)
+			return err
+		}
+		if in != nil {
+			begun = append(begun, in)
+		}
 	}
-	if err != nil {
-		err = fmt.Errorf("fault %d: %w", info.ID, err)
-		d.mu.Lock()
-		d.letGo(f, client)
-		d.mu.Unlock()
-		f.over <- err
-		return err
-	}
-	if _, dead := d.death(client); dead && f.plan.Kind == nemesis.KindKill {
-		return errKilled
-	}
-	return nil
-}
-
-// inject puts a fault that lasts into effect, records that, and has it healed after the planned time.
-func (d *director) inject(ctx context.Context, f *aimed, client int32, grant int64, info history.FaultInfo) error {
-	meant, err := d.answered(ctx, f)
-	if err != nil {
-		return err
-	}
-	v, err := d.victims(meant, client)
-	if err != nil {
-		return err
-	}
-	at := d.expectStalls(f, client)
-	in, err := d.effect(ctx, meant, info.ID, client, v)
-	if err != nil {
-		return err
-	}
-	if v.client != nil {
-		info.Holding = d.stillHolding(client, grant)
-	}
-	if trap, waits := in.(*nemesis.Trap); waits {
-		d.lay(ctx, f, trap, client, info)
+	if len(begun) == 0 {
+		d.finish(h, nil)
 		return nil
 	}
-	d.begin(info, client, in.From())
-	go func() {
-		f.over <- d.heal(ctx, f, in, client, info, func() {
-			if at >= 0 {
-				d.spans[at].to = d.rec.Now()
-			}
-			d.letGo(f, client)
-		})
-	}()
+	go func() { d.finish(h, d.healAll(ctx, begun)) }()
 	return nil
 }
 
-// expectStalls notes that from now on late heartbeats of the client are the fault's doing, if it is of that kind. It returns the place in
-// spans where the end is to be noted; -1: there is none.
-func (d *director) expectStalls(f *aimed, client int32) int {
-	if !f.aim.Target.Client() || f.spec.OnLinks() || f.spec.Inside() {
-		return -1
+// canceled is the context of what is not to be waited for.
+func canceled() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}
+
+// finish ends the fault's grip, and tells how it went.
+func (d *director) finish(h *hit, err error) {
+	d.mu.Lock()
+	d.letGo(h)
+	d.mu.Unlock()
+	h.over <- err
+}
+
+// errLaid says that a trap waits for its packet, and that its end will be seen to.
+var errLaid = errors.New("a trap is laid")
+
+// inForce is a fault in effect.
+type inForce struct {
+	nemesis.InEffect
+	part nemesis.Part
+	info history.FaultInfo
+	// client is the only one that is struck; 0: several, or nodes.
+	client int32
+	// spans are the places in director.spans where its end is to be noted.
+	spans []int
+	done  chan struct{} // closed when it is healed
+}
+
+// inject puts one fault of a strike into effect and records that; nil: it is over already.
+func (d *director) inject(ctx context.Context, h *hit, p nemesis.Part) (*inForce, error) {
+	info := history.FaultInfo{ID: d.ids.nextFault(), Plan: p.Place, Kind: p.Kind, Phase: "begin", Target: string(p.Target), When: string(p.When), Injected: true}
+	wrong := func(err error) error { return fmt.Errorf("fault %d: %w", info.ID, err) }
+	p, err := d.meant(ctx, h, p)
+	if err != nil {
+		return nil, wrong(err)
+	}
+	v, err := d.victims(h, p.Target)
+	if err != nil {
+		return nil, wrong(err)
+	}
+	info.Hosts = v.names()
+	touched(&info, p.Spec, h.clients())
+	if p.Kind == nemesis.KindKill {
+		if err := d.kill(ctx, h, p, v, info); err != nil {
+			return nil, wrong(err)
+		}
+		return nil, nil
+	}
+	in := &inForce{part: p, info: info, client: sole(h.clients()), spans: d.expectStalls(h, p), done: make(chan struct{})}
+	if in.InEffect, err = d.effect(ctx, &one{p, h.draws}, info.ID, v); err != nil {
+		return nil, wrong(err)
+	}
+	in.info.Holding, in.info.Waiting = d.met(h)
+	if met, ok := in.InEffect.(interface{ Met() int64 }); ok {
+		in.info.Holding = met.Met()
+	}
+	if trap, waits := in.InEffect.(*nemesis.Trap); waits {
+		d.lay(ctx, h, in, trap)
+		return nil, errLaid
+	}
+	d.begin(in)
+	return in, nil
+}
+
+// expectStalls notes that from now on late heartbeats of the clients are the fault's doing, if it is of that kind. It returns the places in
+// spans where the end is to be noted.
+func (d *director) expectStalls(h *hit, p nemesis.Part) (places []int) {
+	if p.OnLinks() || p.Inside() {
+		return nil
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.spans = append(d.spans, span{client: client, from: d.rec.Now()})
-	return len(d.spans) - 1
+	for _, c := range h.clients() {
+		places = append(places, len(d.spans))
+		d.spans = append(d.spans, span{client: c, from: d.rec.Now()})
+	}
+	return places
 }
 
-// begin records that a fault is in effect since from. Client is whom it strikes; 0: nodes.
-func (d *director) begin(info history.FaultInfo, client int32, from int64) {
-	info.From = d.rec.Relative(from)
-	d.rec.Record(history.Event{Type: history.Fault, Client: client, Fault: &info})
+// begin records that a fault is in effect.
+func (d *director) begin(in *inForce) {
+	info := in.info
+	info.From = d.rec.Relative(in.From())
+	d.rec.Record(history.Event{Type: history.Fault, Client: in.client, Fault: &info})
 }
 
-// heal ends a fault: at its planned end, or at once when the run is cancelled. free ends the fault's grip, under the lock.
-func (d *director) heal(ctx context.Context, f *aimed, in nemesis.InEffect, client int32, info history.FaultInfo, free func()) error {
-	whole := pause(ctx, nil, f.plan.For.Std())
+// sole is the client that alone is meant; 0: several, or none.
+func sole(clients []int32) int32 {
+	if len(clients) == 1 {
+		return clients[0]
+	}
+	return 0
+}
+
+// healAll ends faults: each at its planned end, or at once when the run is cancelled. Clocks cannot be set right in processes that are stopped,
+// so those wait for the end of what stops them.
+func (d *director) healAll(ctx context.Context, all []*inForce) error {
+	errs := make([]error, len(all))
+	var healing sync.WaitGroup
+	for i, in := range all {
+		healing.Go(func() {
+			defer close(in.done)
+			whole := pause(ctx, nil, in.part.For)
+			if in.part.OnClocks() {
+				for _, other := range all {
+					if other.part.Stops() {
+						<-other.done
+					}
+				}
+			}
+			if err := d.heal(in); err != nil && whole {
+				errs[i] = fmt.Errorf("fault %d: %w", in.info.ID, err)
+			}
+		})
+	}
+	healing.Wait()
+	return errors.Join(errs...)
+}
+
+// heal ends a fault, and records what it did.
+func (d *director) heal(in *inForce) error {
 	effect, err := in.Heal()
 	d.mu.Lock()
-	free()
-	d.mu.Unlock()
-	info.Clocks = d.readings(in)
-	d.end(info, client, effect, err == nil && effect.Bit && effect.Lasted() >= f.plan.For.Std())
-	if err != nil && whole {
-		return fmt.Errorf("fault %d: %w", info.ID, err)
+	for _, at := range in.spans {
+		d.spans[at].to = d.rec.Now()
 	}
-	return nil
+	d.mu.Unlock()
+	in.info.Clocks = d.readings(in.InEffect)
+	d.end(in.info, in.client, effect, err == nil && effect.Bit && effect.Lasted() >= in.part.For)
+	return err
 }
 
 // end records what a fault was measured to have done; bit tells whether that is what was planned.
@@ -109,39 +183,38 @@ func (d *director) end(info history.FaultInfo, client int32, effect nemesis.Effe
 	d.rec.Record(history.Event{Type: history.Fault, Client: client, Fault: &info})
 }
 
-// kill ends a client's process. The beginning is recorded first, so that a judge knows what ended it, whatever the client's own
-// goroutine records meanwhile.
-func (d *director) kill(ctx context.Context, f *aimed, client int32, grant int64, info history.FaultInfo) error {
+// kill ends clients' processes. The beginning is recorded first, so that a judge knows what ended them, whatever the clients' own
+// goroutines record meanwhile.
+func (d *director) kill(ctx context.Context, h *hit, p nemesis.Part, v victims, info history.FaultInfo) error {
+	info.Holding, info.Waiting = d.met(h)
 	d.mu.Lock()
-	d.killed[client] = f.plan.For.Std()
-	if slices.Contains(d.holding[client], grant) {
-		info.Holding = grant
+	for _, c := range h.clients() {
+		d.killed[c] = p.For
+		d.holders = slices.DeleteFunc(d.holders, func(h nemesis.Holding) bool { return h.Client == c })
 	}
-	delete(d.holding, client)
-	proc := d.procs[client]
 	d.mu.Unlock()
-	d.rec.Record(history.Event{Type: history.Fault, Client: client, Fault: &info})
-	effect, err := nemesis.Kill(ctx, proc)
+	d.rec.Record(history.Event{Type: history.Fault, Client: sole(info.Clients), Fault: &info})
+	effect, err := nemesis.KillAll(ctx, v.procs()...)
 	if err != nil {
 		return err
 	}
-	d.end(info, client, effect, effect.Bit)
-	d.mu.Lock()
-	d.letGo(f, client)
-	d.mu.Unlock()
-	f.over <- nil
+	d.end(info, sole(info.Clients), effect, effect.Bit)
 	return nil
 }
 
-// stillHolding returns the grant if the client holds it now that it is stopped, else 0: struck at a random moment, it may have begun its
-// release before the stop took effect, and such a fault met no holder.
-func (d *director) stillHolding(client int32, grant int64) int64 {
+// met tells what the victims held just now, and whether one of them waited. Struck at a random moment, a client may have begun its
+// release before the fault took effect, and such a fault met no holder.
+func (d *director) met(h *hit) (grant int64, waiting bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if !slices.Contains(d.holding[client], grant) {
-		return 0
+	for _, v := range h.victims {
+		held := slices.ContainsFunc(d.holders, func(o nemesis.Holding) bool { return o.Grant == v.Grant })
+		if held && (grant == 0 || v.Grant < grant) {
+			grant = v.Grant
+		}
+		waiting = waiting || slices.ContainsFunc(d.waiters, func(w nemesis.Waiting) bool { return w.Client == v.Client })
 	}
-	return grant
+	return grant, waiting
 }
 
 // death tells whether a fault has killed the client, and how long it is to stay away.
@@ -173,22 +246,4 @@ func (d *director) settled(ctx context.Context, client int32) error {
 			return context.Cause(ctx)
 		}
 	}
-}
-
-// stalled is told that a client's heartbeat was late. What is left after taking away the injected pauses was the
-// machine's own doing, and is recorded as a fault that nobody injected.
-func (d *director) stalled(client int32, from, to int64, late time.Duration) {
-	d.mu.Lock()
-	from, to = unexplained(from, to, d.spans, client)
-	if to-from <= int64(late) {
-		d.mu.Unlock()
-		return
-	}
-	info := history.FaultInfo{ID: d.ids.nextFault(), Kind: "stall", Phase: "begin", Clients: []int32{client}, From: from}
-	d.mu.Unlock()
-	begin := info
-	d.rec.Record(history.Event{Type: history.Fault, Client: client, Fault: &begin})
-	info.Phase, info.To, info.Bit = "end", to, true
-	info.Evidence = fmt.Sprintf("the worker's heartbeat was %v late, and no pause was injected", time.Duration(to-from).Round(time.Millisecond))
-	d.rec.Record(history.Event{Type: history.Fault, Client: client, Fault: &info})
 }

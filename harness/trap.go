@@ -5,8 +5,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/nemesis"
+	"github.com/lockchaos/lockchaos/scenarios"
 )
 
 // traps are the faults that wait for one request of a client. Such a fault is one from the packet on that it is aimed at: before, nothing has happened, and
@@ -22,36 +22,35 @@ type traps struct {
 	asking map[int32]op                 // what each client has been asked and has not answered
 }
 
-func newTraps(faults []*aimed) *traps {
-	return &traps{planned: slices.ContainsFunc(faults, func(f *aimed) bool { return f.spec.Waits() }),
-		laid: map[int32]context.CancelFunc{}, asking: map[int32]op{}}
+func newTraps(faults []scenarios.Fault) *traps {
+	planned := slices.ContainsFunc(faults, func(f scenarios.Fault) bool {
+		return slices.ContainsFunc(f.Singles(), func(one scenarios.Fault) bool { return FaultSpec(one).Waits() })
+	})
+	return &traps{planned: planned, laid: map[int32]context.CancelFunc{}, asking: map[int32]op{}}
 }
 
 // lay waits for the trap's packet, and then records the fault and has it healed after the planned time.
-func (d *director) lay(ctx context.Context, f *aimed, t *nemesis.Trap, client int32, info history.FaultInfo) {
-	waiting := d.traps.lay(ctx, client)
-	if f.aim.When != nemesis.Acquiring {
-		d.roundOver(client) // of a strike at a random moment it may be over already
+func (d *director) lay(ctx context.Context, h *hit, in *inForce, t *nemesis.Trap) {
+	waiting := d.traps.lay(ctx, in.client)
+	if in.part.When != nemesis.Acquiring {
+		d.roundOver(in.client) // of a strike at a random moment it may be over already
 	}
 	go func() {
 		if t.Await(waiting) == nil {
-			d.begin(info, client, t.From())
-			f.over <- d.heal(ctx, f, t, client, info, func() { d.letGo(f, client) })
+			d.begin(in)
+			d.finish(h, d.healAll(ctx, []*inForce{in}))
 			return
 		}
 		effect, err := t.Heal()
 		if effect.From == 0 && err == nil {
-			d.putBack(f, client)
+			d.putBack(h)
 			return
 		}
 		if effect.From != 0 { // it sprang just then
-			d.begin(info, client, effect.From)
-			d.end(info, client, effect, err == nil && effect.Bit && effect.Lasted() >= f.plan.For.Std())
+			d.begin(in)
+			d.end(in.info, in.client, effect, err == nil && effect.Bit && effect.Lasted() >= in.part.For)
 		}
-		d.mu.Lock()
-		d.letGo(f, client)
-		d.mu.Unlock()
-		f.over <- err
+		d.finish(h, err)
 	}()
 }
 
@@ -108,9 +107,9 @@ func (t *traps) asked(client int32) nemesis.Asked {
 // roundOver is told that a client's round is over, if it is: what a trap waits for in it does not come any more.
 func (d *director) roundOver(client int32) {
 	d.mu.Lock()
-	holding := len(d.holding[client])
+	holding := slices.ContainsFunc(d.holders, func(h nemesis.Holding) bool { return h.Client == client })
 	d.mu.Unlock()
-	if holding == 0 {
+	if !holding {
 		d.traps.over(client)
 	}
 }

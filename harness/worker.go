@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/lockchaos/lockchaos/adapter"
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/monotime"
 	"github.com/lockchaos/lockchaos/store"
@@ -134,7 +135,7 @@ func (w *worker) timed(call func() error) reply {
 	default:
 		r.Result = resultInfo
 	}
-	r.Error = err.Error()
+	r.Error, r.Broken = err.Error(), errors.Is(err, adapter.ErrBroken)
 	return r
 }
 
@@ -151,7 +152,7 @@ func (w *worker) begin(ctx context.Context, c command) reply {
 		}
 		w.writes = kind.Writes
 		w.lock, err = kind.Open(ctx, clients.Config{Nodes: w.open.Nodes, TTL: w.open.TTL, Client: int(w.open.Client), Seed: w.open.Seed,
-			Renewals: &w.renewals, Opened: w.opened})
+			Renewals: &w.renewals, Opened: w.opened, Adapter: w.open.Adapter})
 		if err != nil {
 			return fmt.Errorf("open %s: %w", kind.Name, err)
 		}
@@ -170,6 +171,10 @@ func (w *worker) begin(ctx context.Context, c command) reply {
 	})
 	_, r.CanAsk = w.lock.(clients.Holder)
 	_, r.CanRenew = w.lock.(clients.Renewer)
+	if d, ok := w.lock.(clients.Declarer); ok {
+		said := d.Declares()
+		r.Declares = &said
+	}
 	return r
 }
 

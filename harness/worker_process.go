@@ -58,7 +58,7 @@ func (r *run) spawn(number int32, host *hosts.Host) (*workerProcess, error) {
 		return fail(errors.Join(err, inWrite.Close(), outRead.Close()))
 	}
 	c := &client{number: number, host: host.Name, in: inWrite, replies: make(chan reply, 1),
-		gone: make(chan struct{}), ids: &r.ids, keys: r.keyIDs, extra: answerSlack + r.longestFault()}
+		gone: make(chan struct{}), ids: &r.ids, keys: r.keyIDs, extra: answerSlack + longestFault(r.cfg.Plan)}
 	c.process.Store(r.ids.nextProcess())
 	c.event = func(e reply) { r.workerEvent(c, e) }
 	go func() {
@@ -87,8 +87,12 @@ func (w *workerProcess) stillThere(ctx context.Context) error {
 // open tells the worker who it is and waits until it is connected.
 func (r *run) open(ctx context.Context, w *workerProcess) error {
 	s := r.cfg.Plan.Scenario
-	a, err := w.ask(ctx, command{ID: w.ids.nextOp(), Op: "open", Timeout: int64(s.Workload.OpTimeout), Open: &opening{
-		Lock: s.Lock, Nodes: r.service.Addrs(), Store: r.store.Addr, TTL: int64(s.TTL), Client: w.number,
+	limit := s.Workload.OpTimeout
+	if s.External() {
+		limit = max(limit, helloLimit)
+	}
+	a, err := w.ask(ctx, command{ID: w.ids.nextOp(), Op: "open", Timeout: int64(limit), Open: &opening{
+		Lock: r.cfg.Lock.Name, Adapter: r.adapter(), Nodes: r.service.Addrs(), Store: r.store.Addr, TTL: int64(s.TTL), Client: w.number,
 		Seed: r.cfg.Plan.StreamSeed(w.stream()), Decline: s.Workload.Guard == guardCheck, Stall: r.stall()}})
 	if err != nil {
 		return err
@@ -97,7 +101,7 @@ func (r *run) open(ctx context.Context, w *workerProcess) error {
 		return fmt.Errorf("client %d on host %s: %s", w.number, w.host, a.Error)
 	}
 	w.canAsk, w.canRenew = a.CanAsk, a.CanRenew
-	return nil
+	return r.declared(w, a.Declares)
 }
 
 // end closes the lock client and the process, and records that nothing more will come from it.

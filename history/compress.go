@@ -19,8 +19,8 @@ var zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
 // maxWindow bounds what a compressed file can make its reader remember, however it was written.
 const maxWindow = 64 << 20
 
-// decompressed looks at how the input begins: a compressed history is read as what it holds, any other one as it is.
-func decompressed(in *bufio.Reader, name string) (*bufio.Reader, error) {
+// Decompressed looks at how the input begins: a compressed history is read as what it holds, any other one as it is.
+func Decompressed(in *bufio.Reader, name string) (*bufio.Reader, error) {
 	begin, _ := in.Peek(len(zstdMagic)) // whatever is wrong is told by whoever reads
 	if !bytes.Equal(begin, zstdMagic) {
 		return in, nil

@@ -146,10 +146,12 @@ type FaultInfo struct {
 	Kind string `json:"kind"`
 	// Phase is "begin" or "end".
 	Phase string `json:"phase"`
-	// Target is what was aimed at, symbolically: "holder", "client 3", "redis-1", "majority".
+	// Target is what was aimed at, symbolically: "holder", "next-waiter", "redis-1", "majority".
 	Target string `json:"target,omitempty"`
-	// When is the moment aimed at: "acquiring" (Clients then have an open acquire), "after-grant", "before-write", "between-read-and-write", "random".
+	// When is the moment aimed at: "acquiring" (Clients then have an open acquire), "after-grant", "before-write", "between-read-and-write", "random" …
 	When string `json:"when,omitempty"`
+	// Hosts are the names of those that the target meant when the fault struck.
+	Hosts []string `json:"hosts,omitempty"`
 	// Clients are those that the fault touches: their process, their clock, or their links to the lock service. A fault that lies only between a
 	// client and the store does not touch what the lock has promised to it: it is one of Store alone.
 	Clients []int32 `json:"clients,omitempty"`
@@ -161,6 +163,8 @@ type FaultInfo struct {
 	Store bool `json:"store,omitempty"`
 	// Holding is the grant that the target held when the fault took effect; 0: none, so the fault met no holder.
 	Holding int64 `json:"holding,omitempty"`
+	// Waiting tells that a client that was struck had an acquire under way when the fault took effect.
+	Waiting bool `json:"waiting,omitempty"`
 	// From and To are the measured beginning and end of the effect, ns since Header.Origin (on the end event). A kill's effect is the end
 	// of the process: at From it still ran, at To it was gone. A crash-restart's is from the kill until the node answers again.
 	From int64 `json:"from,omitempty"`

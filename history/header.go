@@ -32,6 +32,14 @@ type Header struct {
 	Claims Claims `json:"claims"`
 	Store  Store  `json:"store"`
 	Needs  Needs  `json:"needs"`
+	// Translated: the history was another tool's (package foreign). Nobody watched its clients, so nothing follows from one being undisturbed; and one
+	// may have several grants of a key at a time, which do not conflict with each other and are each ended by a release of its own.
+	Translated bool `json:"translated,omitempty"`
+	// Untold names the properties (as package checker does) that the history can't tell about, with the reason in a full sentence: they are not judged.
+	// A history of lockchaos has none; one that was translated has (package foreign).
+	Untold map[string]string `json:"untold,omitempty"`
+	// Doubts names the properties that the history leaves in doubt, with the reason: without a certain violation they are inconclusive.
+	Doubts map[string]string `json:"doubts,omitempty"`
 
 	// Versions names every part of the run and its version, in a fixed order.
 	Versions []Part `json:"versions"`

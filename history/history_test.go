@@ -21,7 +21,8 @@ var testKeys = []string{"k0", "k1", "a \"key\" <b>"}
 
 func testHeader() Header {
 	return Header{Format: FormatVersion, Scenario: "redis-setnx/none/unfenced", Seed: 7, Started: time.Unix(1_700_000_000, 0).UTC(),
-		Origin: 1000, Lock: "redis-setnx", Clients: 4, TTL: 5e8, Claims: Claims{Permits: 1, Confirms: []string{"release"}}}
+		Origin: 1000, Lock: "redis-setnx", Clients: 4, TTL: 5e8, Claims: Claims{Permits: 1, Confirms: []string{"release"}},
+		Translated: true, Untold: map[string]string{"stuck-lock": "Nobody probed."}, Doubts: map[string]string{"mutual-exclusion": "The clocks can't tell."}}
 }
 
 // anyEvent draws an event as the harness could record it.

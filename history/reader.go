@@ -65,7 +65,7 @@ const readAhead = 1 << 16
 // NewReader reads the header, of a plain history or of one compressed by Zstandard. Name is for error messages. A history cut inside its header has nothing to judge by: that
 // is an error.
 func NewReader(r io.Reader, name string) (*Reader, error) {
-	in, err := decompressed(bufio.NewReaderSize(r, readAhead), name)
+	in, err := Decompressed(bufio.NewReaderSize(r, readAhead), name)
 	if err != nil {
 		return nil, err
 	}

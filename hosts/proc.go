@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -25,30 +26,52 @@ func (s ThreadState) dead() bool { return s.State == 'Z' || s.State == 'X' }
 // States reads the state of every thread of the processes, in the order of the PIDs. Processes that are gone have none.
 func States(pids []int) ([]ThreadState, error) {
 	var states []ThreadState
+	err := eachThread(pids, "stat", func(pid, tid int, text []byte) error {
+		state, err := stateOf(text)
+		states = append(states, ThreadState{pid, tid, state})
+		return err
+	})
+	return states, err
+}
+
+// CPUTime returns what the threads of the processes that live now have had of the processors, in ns of the kernel's scheduler (the first number of
+// /proc/PID/task/TID/schedstat, proc(5)). Threads that have ended are not counted, nor processes that are gone.
+func CPUTime(pids []int) (total time.Duration, err error) {
+	err = eachThread(pids, "schedstat", func(_, _ int, text []byte) error {
+		first, _, _ := bytes.Cut(text, []byte(" "))
+		ns, err := strconv.ParseInt(string(first), 10, 64)
+		total += time.Duration(ns)
+		return err
+	})
+	return total, err
+}
+
+// eachThread reads a file that /proc has of every thread of the processes. Those that end meanwhile are left out.
+func eachThread(pids []int, file string, read func(pid, tid int, text []byte) error) error {
 	for _, pid := range pids {
 		dir := fmt.Sprintf("/proc/%d/task", pid)
 		tasks, err := os.ReadDir(dir)
 		if vanished(err) {
 			continue
 		} else if err != nil {
-			return nil, fmt.Errorf("read the threads of process %d: %w", pid, err)
+			return fmt.Errorf("read the threads of process %d: %w", pid, err)
 		}
 		for _, task := range tasks {
-			stat, err := os.ReadFile(dir + "/" + task.Name() + "/stat")
+			path := dir + "/" + task.Name() + "/" + file
+			text, err := os.ReadFile(path)
 			if vanished(err) {
-				continue // the thread ended meanwhile
-			} else if err != nil {
-				return nil, fmt.Errorf("read the state of a thread: %w", err)
-			}
-			state, err := stateOf(stat)
-			if err != nil {
-				return nil, fmt.Errorf("%s/%s/stat: %w", dir, task.Name(), err)
+				continue
 			}
 			tid, _ := strconv.Atoi(task.Name()) // the kernel names threads by number only
-			states = append(states, ThreadState{pid, tid, state})
+			if err == nil {
+				err = read(pid, tid, text)
+			}
+			if err != nil {
+				return fmt.Errorf("read %s of a thread, %s: %w", file, path, err)
+			}
 		}
 	}
-	return states, nil
+	return nil
 }
 
 // stateOf finds the state letter in a stat line. The name before it, in parentheses, may itself hold spaces and parentheses.

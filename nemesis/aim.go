@@ -13,15 +13,20 @@ const (
 	AfterGrant Moment = "after-grant"
 	// BetweenReadAndWrite: the read's answer has arrived; the client works on it.
 	BetweenReadAndWrite Moment = "between-read-and-write"
+	// WhileRenewing: a renewal was sent and has not been answered. Only where the application renews; what a lock does in the background passes
+	// no step. The time between is drawn at random, as of Acquiring.
+	WhileRenewing Moment = "while-renewing"
 	// BeforeWrite: the work is done, the guard (if any) has been passed; the write is the next step.
 	BeforeWrite Moment = "before-write"
+	// BeforeRelease: all is done; the release is the next step.
+	BeforeRelease Moment = "before-release"
 	// Random is no step: the fault strikes whenever its time has come.
 	Random Moment = "random"
 )
 
 // Moments lists every moment that a fault can be aimed at.
 func Moments() []Moment {
-	return []Moment{Acquiring, AfterGrant, BetweenReadAndWrite, BeforeWrite, Random}
+	return []Moment{Acquiring, AfterGrant, BetweenReadAndWrite, WhileRenewing, BeforeWrite, BeforeRelease, Random}
 }
 
 // ParseMoment turns a scenario's word into a Moment.
@@ -40,6 +45,8 @@ type Step struct {
 	Client int32
 	// Grant is the grant under which the client acts; 0 while it acquires.
 	Grant int64
+	// Key is the lock key that the client holds or acquires.
+	Key string
 }
 
 // Aim says whom a fault strikes and when.
@@ -48,8 +55,9 @@ type Aim struct {
 	When   Moment
 }
 
-// Strikes tells whether a fault that is armed strikes at this step. An aim at a random moment never strikes at a step: its own timer
-// does. Nodes are struck while a client acquires; a holder is so too, before it knows that it is one.
+// Strikes tells whether a fault that is armed strikes at this step, whoever its target is: the step of one client may be the moment for
+// another one, or for nodes. An aim at a random moment never strikes at a step: its own timer does. A holder is struck while it acquires
+// before it knows that it is one.
 func (a Aim) Strikes(s Step) bool {
 	if a.When == Random || a.When != s.Moment {
 		return false

@@ -76,6 +76,12 @@ func TestTargetsAreDrawnFromTheNodes(t *testing.T) {
 	if got, err := Target("n4").Nodes(five, rng); err != nil || !slices.Equal(got, []string{"n4"}) {
 		t.Errorf("%v, %v", got, err)
 	}
+	if got, err := Target("n5,n2").Nodes(five, rng); err != nil || !slices.Equal(got, []string{"n2", "n5"}) {
+		t.Errorf("%v, %v", got, err)
+	}
+	if got, err := Target("n5,n9").Nodes(five, rng); err == nil {
+		t.Errorf("%v", got)
+	}
 }
 
 func TestCheckRefusesWhatCannotBe(t *testing.T) {
@@ -96,7 +102,11 @@ func TestCheckRefusesWhatCannotBe(t *testing.T) {
 		{KindPause, "nodes:0", Random, five, "0 of 5 nodes"},
 		{KindPause, "nodes:-1", Random, five, "-1 of 5 nodes"},
 		{KindPause, "n9", Random, five, `unknown target "n9"`},
-		{KindPause, "n2", BeforeWrite, five, "a step of a holder"},
+		{KindPause, "n2", BeforeWrite, five, ""},
+		{KindPause, NextWaiter, BeforeRelease, five, ""},
+		{KindPause, NextWaiter, Acquiring, five, "acquires already"},
+		{KindKill, AllClients, Random, five, ""},
+		{KindPause, RandomClient, WhileRenewing, five, ""},
 		{KindKill, "n2", Random, five, "strikes clients only"},
 		{"hug", Holder, Random, five, `unknown fault "hug"`},
 	} {

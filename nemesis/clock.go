@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/clockskew"
+	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/monotime"
 )
 
@@ -62,9 +63,11 @@ func checkClock(s Spec, _ []string) error {
 	return nil
 }
 
-// Subject is whose clocks are changed: a process with its group, or all processes of a host.
+// Subject is whose clocks are changed, or who is throttled: a process with its group, or all processes of a host.
 type Subject struct {
 	Name string
+	// Stop freezes them.
+	Stop func(context.Context) (*hosts.Pause, error)
 	// PIDs lists the processes that live now.
 	PIDs func() ([]int, error)
 }

@@ -37,7 +37,7 @@ func startReader(t *testing.T) (Subject, <-chan reading) {
 		readings <- r
 		return err
 	})
-	return Subject{"reader", p.Group}, readings
+	return Subject{Name: "reader", PIDs: p.Group}, readings
 }
 
 // until returns the first reading for which the condition holds.
@@ -250,7 +250,7 @@ func TestCheckRefusesImpossibleClocks(t *testing.T) {
 
 func TestClocksOfNobody(t *testing.T) {
 	s := clockSpec(KindClockJump, Wall, time.Hour)
-	if _, err := SkewClocks(t.Context(), s, Subject{"empty", func() ([]int, error) { return nil, nil }}); err == nil || !strings.Contains(err.Error(), "none is left") {
+	if _, err := SkewClocks(t.Context(), s, Subject{Name: "empty", PIDs: func() ([]int, error) { return nil, nil }}); err == nil || !strings.Contains(err.Error(), "none is left") {
 		t.Errorf("%v", err)
 	}
 }

@@ -12,7 +12,7 @@ import (
 const KindHold = "hold"
 
 // hold is its entry in the catalogue.
-var hold = Kind{Name: KindHold, Needs: NeedsQueue, takes: []string{"peers", "way", "request"}, check: checkHold,
+var hold = Kind{Name: KindHold, Needs: NeedsQueue, alone: true, single: true, takes: []string{"peers", "way", "request"}, check: checkHold,
 	About: "holds the next request of a client to the lock service or to the store, or the reply to it, and then delivers it: a packet that comes too late"}
 
 // checkHold tells whether there is such a request to hold.

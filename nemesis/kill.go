@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"syscall"
 	"time"
 
@@ -43,6 +44,28 @@ func Kill(ctx context.Context, p *hosts.Process) (Effect, error) {
 		e.Proof += fmt.Sprintf(", with all %d processes of its group", len(pids))
 	}
 	return e, nil
+}
+
+// KillAll kills several processes, one right after the other. The effect lasts from an instant at which all still ran to one at which all were
+// gone.
+func KillAll(ctx context.Context, procs ...*hosts.Process) (all Effect, err error) {
+	var proofs []string
+	for _, p := range procs {
+		e, err := Kill(ctx, p)
+		if err != nil {
+			return all, err
+		}
+		if all.From == 0 {
+			all.From = e.From
+		}
+		if len(procs) > 1 {
+			e.Proof = p.Host().Name + ": " + e.Proof
+		}
+		all.To, all.Bit = max(all.To, e.To), true
+		proofs = append(proofs, e.Proof)
+	}
+	all.Proof = strings.Join(proofs, "; ")
+	return all, nil
 }
 
 // ending says how a process ended, if that was by SIGKILL.

@@ -12,6 +12,8 @@ const (
 	KindPause        = "pause"
 	KindKill         = "kill"
 	KindCrash        = "crash-restart"
+	KindThrottle     = "throttle"
+	KindFailover     = "failover"
 	KindStall        = "stall"
 	KindRenewerStall = "renewer-stall"
 	KindPartition    = "partition"
@@ -28,9 +30,11 @@ const (
 	NeedsNothing Need = "any runtime"
 	NeedsLocal   Need = "runtime local" // servers that lockchaos itself started
 	NeedsFilter  Need = "packet filter"
-	NeedsQueue   Need = "packet queue"
-	NeedsReset   Need = "connection reset"
-	NeedsClocks  Need = "clocks of processes"
+	// NeedsLocalFilter: both.
+	NeedsLocalFilter Need = "runtime local, packet filter"
+	NeedsQueue       Need = "packet queue"
+	NeedsReset       Need = "connection reset"
+	NeedsClocks      Need = "clocks of processes"
 )
 
 // Kind is what there is to know of one kind of fault before it is injected.
@@ -40,7 +44,12 @@ type Kind struct {
 	Nodes bool
 	// NodesOnly tells that it cannot strike clients.
 	NodesOnly bool
-	Needs     Need
+	// Whole tells that it strikes the service as a whole, and nothing else.
+	Whole bool
+	Needs Need
+	// stops tells that processes are stopped while it lasts; alone that no other fault can strike together with it; single that it strikes one client,
+	// not all of them.
+	stops, alone, single bool
 	// takes are the fields of a Spec that it takes beside kind and aim.
 	takes []string
 	// traits are what the lock service must have.
@@ -52,14 +61,18 @@ type Kind struct {
 // Kinds lists every kind of fault.
 func Kinds() []Kind {
 	return slices.Concat([]Kind{
-		{Name: KindPause, Nodes: true, Needs: NeedsNothing, About: "stops every thread of a client's process group, or of all that runs on a node's host (SIGSTOP), " +
+		{Name: KindPause, Nodes: true, Needs: NeedsNothing, stops: true, About: "stops every thread of a client's process group, or of all that runs on a node's host (SIGSTOP), " +
 			"as a stop-the-world collection or a suspended virtual machine does"},
-		{Name: KindKill, Needs: NeedsNothing, About: "kills a client's process group (SIGKILL); a fresh process takes its place"},
-		{Name: KindStall, Needs: NeedsNothing, check: checkStall,
+		{Name: KindKill, Needs: NeedsNothing, alone: true, About: "kills a client's process group (SIGKILL); a fresh process takes its place"},
+		{Name: KindThrottle, Nodes: true, Needs: NeedsNothing, stops: true, takes: []string{"share", "period"}, check: checkThrottle,
+			About: "lets a client or all that runs on a node's host have only a share of the time: it is stopped for the rest of each period (SIGSTOP)"},
+		{Name: KindFailover, Nodes: true, NodesOnly: true, Whole: true, Needs: NeedsLocalFilter, alone: true, check: checkFailover,
+			About: "kills a primary that has granted a lock of which its replica has not heard, and waits for the promotion; for redis-failover"},
+		{Name: KindStall, Needs: NeedsNothing, alone: true, single: true, check: checkStall,
 			About: "holds up the application of a client, and nothing else in its process: what the lock renews by itself is renewed"},
-		{Name: KindRenewerStall, Needs: NeedsNothing, check: checkStall,
+		{Name: KindRenewerStall, Needs: NeedsNothing, alone: true, single: true, check: checkStall,
 			About: "holds up the renewals that a client's lock makes by itself, while the application goes on; for locks that renew so"},
-		{Name: KindCrash, Nodes: true, NodesOnly: true, Needs: NeedsLocal, takes: []string{"data"}, check: checkCrash,
+		{Name: KindCrash, Nodes: true, NodesOnly: true, Needs: NeedsLocal, alone: true, takes: []string{"data"}, check: checkCrash,
 			About: "kills the servers of nodes (SIGKILL) and starts them again on the same host, with their data or, as a Redis without a file, without"},
 		{Name: KindPartition, Nodes: true, Needs: NeedsFilter, takes: []string{"peers", "way", "shape"}, check: checkPartition,
 			About: "cuts a client or nodes from their peers, both ways or one, or splits the service into a shape: every packet between them is dropped"},
@@ -81,24 +94,33 @@ func kindOf(name string) (Kind, error) {
 	return Kinds()[i], nil
 }
 
-// Targets says in words whom and when the kind can strike.
+// Targets says in words whom the kind can strike; TargetsLegend says what they mean.
 func (k Kind) Targets() string {
-	var moments []string
+	switch {
+	case k.Whole:
+		return "the service"
+	case k.NodesOnly:
+		return "nodes"
+	case (Spec{Kind: k.Name}).Inside():
+		return "the holder"
+	case k.single:
+		return "a client"
+	case k.Nodes:
+		return "clients, nodes"
+	}
+	return "clients"
+}
+
+// TargetsLegend lists whom and when a fault can be aimed at.
+func TargetsLegend() string {
+	var clients, moments []string
+	for _, t := range clientTargets {
+		clients = append(clients, string(t))
+	}
 	for _, m := range Moments() {
-		if m == Acquiring && (Spec{Kind: k.Name}).Inside() {
-			continue
-		}
 		moments = append(moments, string(m))
 	}
-	const nodes = "nodes (redis-2, nodes:3, minority, majority, leader, primary) at acquiring, random"
-	if k.NodesOnly {
-		return nodes
-	}
-	text := "holder at " + strings.Join(moments, ", ")
-	if k.Nodes {
-		text += "; " + nodes
-	}
-	return text
+	return "clients: " + strings.Join(clients, ", ") + "\nnodes: one by its name (redis-2), nodes:3 (any number), minority, majority, leader, primary\nservice: all nodes, for a partition to split, or a failover\nat: " + strings.Join(moments, ", ")
 }
 
 // Check tells whether the fault can strike, if these are the names of the lock service's nodes and what else it has.
@@ -129,20 +151,22 @@ func Check(s Spec, nodes []string, has ...Trait) error {
 
 // aim tells whether the kind can strike the target at the moment.
 func (k Kind) aim(a Aim, nodes []string) error {
-	if a.Target.Client() {
+	switch {
+	case a.Target == NextWaiter && a.When == Acquiring:
+		return fmt.Errorf("a %s acquires already: strike it at %s, or at a step of the holder that it waits for, such as %s", a.Target, Random, BeforeRelease)
+	case a.Target == AllClients && k.single:
+		return fmt.Errorf("a %s strikes one client: target holder, next-waiter or random-client, not %q", k.Name, a.Target)
+	case a.Target.Client():
 		return nil
 	}
 	if _, err := a.Target.Nodes(nodes, rand.New(rand.NewPCG(0, 0))); err != nil {
 		return err
 	}
 	if !k.Nodes {
-		return fmt.Errorf("a %s strikes clients only: target holder, not %q", k.Name, a.Target)
+		return fmt.Errorf("a %s strikes clients only: target holder, next-waiter, random-client or all-clients, not %q", k.Name, a.Target)
 	}
-	if a.Target == Service && !slices.Contains(k.takes, "shape") {
+	if a.Target == Service && !k.Whole && !slices.Contains(k.takes, "shape") {
 		return fmt.Errorf("target %s is for a %s; all nodes are nodes:%d", Service, KindPartition, len(nodes))
-	}
-	if a.When != Random && a.When != Acquiring {
-		return fmt.Errorf("nodes are struck at %s or %s, not %s, which is a step of a holder", Acquiring, Random, a.When)
 	}
 	return nil
 }

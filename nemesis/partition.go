@@ -66,6 +66,15 @@ func (n *Net) Partition(tag string, s Spec, victims []string, rng *rand.Rand) (*
 	if err != nil {
 		return nil, fmt.Errorf("partition: %w", err)
 	}
+	p, err := n.cut(tag, cuts)
+	if err != nil {
+		return nil, err
+	}
+	return &Partition{p}, nil
+}
+
+// cut puts cuts in place between hosts that are known by name.
+func (n *Net) cut(tag string, cuts []netfault.Cut) (_ *netfault.Partition, err error) {
 	peers := map[string]netfault.Peer{}
 	for _, c := range cuts {
 		for _, name := range []string{c.From, c.To} {
@@ -74,11 +83,7 @@ func (n *Net) Partition(tag string, s Spec, victims []string, rng *rand.Rand) (*
 			}
 		}
 	}
-	p, err := netfault.StartPartition(tag, cuts, peers)
-	if err != nil {
-		return nil, err
-	}
-	return &Partition{p}, nil
+	return netfault.StartPartition(tag, cuts, peers)
 }
 
 // From is since when every cut was in place.

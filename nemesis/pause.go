@@ -40,33 +40,54 @@ type Effect struct {
 // Lasted is how long the fault was certainly in effect.
 func (e Effect) Lasted() time.Duration { return time.Duration(e.To - e.From) }
 
-// StartPause stops the process, and returns when every thread of its group has been seen stopped.
-func StartPause(ctx context.Context, p *hosts.Process) (*Pause, error) {
-	ctx, cancel := context.WithTimeout(ctx, stopLimit)
-	defer cancel()
-	one, err := p.Stop(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("pause: %w", err)
+// StartPause stops the processes, each with its group, and returns when every thread has been seen stopped. If one can't be stopped, all of them
+// go on and an error is returned.
+func StartPause(ctx context.Context, procs ...*hosts.Process) (*Pause, error) {
+	var all []stopping
+	for _, p := range procs {
+		name := ""
+		if len(procs) > 1 {
+			name = p.Host().Name
+		}
+		all = append(all, stopping{name, p.Stop})
 	}
-	return &Pause{[]stopped{{"", one}}}, nil
+	return stopAll(ctx, "no process", all)
 }
 
 // PauseHosts stops every process on the hosts, whatever group or session it made for itself, and returns when all have been seen stopped. If
 // one can't be stopped, all of them go on and an error is returned.
-func PauseHosts(ctx context.Context, all ...*hosts.Host) (*Pause, error) {
+func PauseHosts(ctx context.Context, hosts ...*hosts.Host) (*Pause, error) {
+	var all []stopping
+	for _, h := range hosts {
+		all = append(all, stopping{h.Name, h.Stop})
+	}
+	return stopAll(ctx, "no host", all)
+}
+
+// stopping is one part of a pause to be.
+type stopping struct {
+	host string
+	stop func(context.Context) (*hosts.Pause, error)
+}
+
+func stopAll(ctx context.Context, nobody string, all []stopping) (*Pause, error) {
+	if len(all) == 0 {
+		return nil, errors.New("pause: of " + nobody)
+	}
 	ctx, cancel := context.WithTimeout(ctx, stopLimit)
 	defer cancel()
 	p := &Pause{}
-	for _, h := range all {
-		one, err := h.Stop(ctx)
+	for _, s := range all {
+		one, err := s.stop(ctx)
 		if err != nil {
-			_, healed := p.Heal()
-			return nil, errors.Join(fmt.Errorf("pause: %w", err), healed)
+			err = fmt.Errorf("pause: %w", err)
+			if len(p.parts) > 0 {
+				_, healed := p.Heal()
+				err = errors.Join(err, healed)
+			}
+			return nil, err
 		}
-		p.parts = append(p.parts, stopped{h.Name, one})
-	}
-	if len(p.parts) == 0 {
-		return nil, errors.New("pause: of no host")
+		p.parts = append(p.parts, stopped{s.host, one})
 	}
 	return p, nil
 }

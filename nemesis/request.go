@@ -62,6 +62,12 @@ func (f *finder) is(p *netfault.Packet) bool {
 	return true
 }
 
+// after tells whether a client passes the moment after another one. Who is struck at random may still have either before it.
+func (m Moment) after(other Moment) bool {
+	all := Moments()
+	return m != Random && slices.Index(all, m) > slices.Index(all, other)
+}
+
 // checkRequest tells whether a fault that is aimed at the request can meet it.
 func checkRequest(s Spec, nodes []string) error {
 	if !slices.Contains(Requests(), s.Request) {
@@ -72,10 +78,12 @@ func checkRequest(s Spec, nodes []string) error {
 		return fmt.Errorf("a %s needs a request: one of %s; not %q", s.Kind, strings.Join(known, ", "), s.Request)
 	}
 	switch {
+	case s.Target != Holder:
+		return fmt.Errorf("a %s of %s: it is aimed at a request of the client that holds, or acquires: target %s", s.Kind, s.Target, Holder)
 	case (s.Request == RequestAcquire) != (s.When == Acquiring):
 		return fmt.Errorf("request %s at %s: an acquire is met at %s, every other request at a step of a holder before it", s.Request, s.When, Acquiring)
-	case s.Request == RequestRead && s.When != AfterGrant:
-		return fmt.Errorf("request read at %s: the read follows %s", s.When, AfterGrant)
+	case s.Request == RequestRead && s.When.after(AfterGrant), s.Request == RequestWrite && s.When.after(BeforeWrite):
+		return fmt.Errorf("request %s at %s: it has been sent by then", s.Request, s.When)
 	case s.Request.ofStore() && s.Peers != "" && s.Peers != PeersStore:
 		return fmt.Errorf("request %s: it goes to the store, not to %s", s.Request, s.Peers)
 	case !s.Request.ofStore() && (s.Peers == PeersStore || s.Peers == PeersAll):

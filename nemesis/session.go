@@ -12,7 +12,7 @@ import (
 // KindExpireSession is the end of a client's session.
 const KindExpireSession = "expire-session"
 
-var expireSession = Kind{Name: KindExpireSession, Needs: NeedsNothing, traits: []Trait{Sessions}, About: "ends a client's session at the lock service by the service's " +
+var expireSession = Kind{Name: KindExpireSession, Needs: NeedsNothing, alone: true, single: true, traits: []Trait{Sessions}, About: "ends a client's session at the lock service by the service's " +
 	"own means: a lease of etcd is revoked, a session of ZooKeeper closed, PostgreSQL's backends of the client terminated"}
 
 // sessionLimit is how long a client may be without any session before that is an error, and how long its service may take to end one.

@@ -30,6 +30,8 @@ type Spec struct {
 	Request Request
 	Point   Point
 	Silent  bool
+	// Share (throttle) is the part of the time in which the target runs; Period is how long a round of running and standing still takes.
+	Share float64
 	// Data (crash-restart) says what the node knows when it is started again.
 	Data Data
 }
@@ -52,7 +54,7 @@ func (s Spec) given() (names []string) {
 		{"clock", s.Clock != ""}, {"by", s.By != 0}, {"rate", s.Rate != 0}, {"period", s.Period != 0},
 		{"delay", s.Delay != 0}, {"jitter", s.Jitter != 0}, {"probability", s.Probability != 0}, {"bytes_per_second", s.BytesPerSecond != 0},
 		{"request", s.Request != ""}, {"point", s.Point != ""}, {"silent", s.Silent},
-		{"data", s.Data != ""},
+		{"data", s.Data != ""}, {"share", s.Share != 0},
 	} {
 		if f.set {
 			names = append(names, f.name)

@@ -41,6 +41,12 @@ func (s Spec) Inside() bool { return heldUp[s.Kind] != "" }
 
 // checkStall tells whether there is such a stall.
 func checkStall(s Spec, _ []string) error {
+	if s.Target != Holder {
+		return fmt.Errorf("a %s strikes who holds: target %s, not %q, which may be in the middle of an acquire", s.Kind, Holder, s.Target)
+	}
+	if s.Target != Holder {
+		return fmt.Errorf("a %s strikes who holds: target %s, not %q; whoever waits is in the lock's own code", s.Kind, Holder, s.Target)
+	}
 	if s.When == Acquiring {
 		return fmt.Errorf("a %s strikes who holds, not at %s: an acquire is the lock's own code, and the application waits for it anyway", s.Kind, Acquiring)
 	}

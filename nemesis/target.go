@@ -8,13 +8,24 @@ import (
 	"strings"
 )
 
-// Target says whom a fault hits, as a scenario words it: "holder", the client that holds a lock (or acquires it, at moment Acquiring); the name
-// of a node of the lock service ("redis-2"); or so many nodes of it, drawn anew for each strike: "nodes:3", "minority" (the greatest number
-// that leaves a majority) or "majority" (the least that is one); "service", all nodes of it, for a partition to split.
+// Target says whom a fault hits, as a scenario words it: a client ("holder" and the other words below); the name of a node of the lock service
+// ("redis-2"); or so many nodes of it, drawn anew for each strike: "nodes:3", "minority" (the greatest number that leaves a majority) or
+// "majority" (the least that is one); "service", all nodes of it, for a partition to split. It stays such a word in the plan; whom it means is
+// found out at the strike.
 type Target string
 
-// Holder is the client that holds a lock.
-const Holder Target = "holder"
+// The clients.
+const (
+	// Holder is the client that holds a lock, or acquires it, at moment Acquiring.
+	Holder Target = "holder"
+	// NextWaiter is the client that the lock service will serve next, as far as the harness knows: of those that wait for a key which another
+	// holds, the one whose acquire was sent first.
+	NextWaiter Target = "next-waiter"
+	// RandomClient is any client, whatever it does just then.
+	RandomClient Target = "random-client"
+	// AllClients are all of them.
+	AllClients Target = "all-clients"
+)
 
 // Service is the lock service as a whole.
 const Service Target = "service"
@@ -25,13 +36,16 @@ const (
 	some            = "nodes:"
 )
 
-// Client tells whether the target is a client; else it is nodes.
-func (t Target) Client() bool { return t == Holder }
+// clientTargets lists the words that mean clients.
+var clientTargets = []Target{Holder, NextWaiter, RandomClient, AllClients}
+
+// Client tells whether the target is clients; else it is nodes.
+func (t Target) Client() bool { return slices.Contains(clientTargets, t) }
 
 // Nodes chooses the nodes that are hit, in the order of all. It is an error if the service has no such nodes.
 func (t Target) Nodes(all []string, rng *rand.Rand) ([]string, error) {
-	if slices.Contains(all, string(t)) {
-		return []string{string(t)}, nil
+	if names := t.listed(all); names != nil {
+		return names, nil
 	}
 	if t == Service {
 		return slices.Clone(all), nil
@@ -63,7 +77,7 @@ func (t Target) count(all int) (int, error) {
 	digits, counted := strings.CutPrefix(string(t), some)
 	n, err := strconv.Atoi(digits)
 	if !counted || err != nil {
-		return 0, fmt.Errorf("unknown target %q: one of holder, the name of a node, nodes:2 (any number), minority, majority", t)
+		return 0, fmt.Errorf("unknown target %q: one of holder, next-waiter, random-client, all-clients, the name of a node, nodes:2 (any number), minority, majority", t)
 	}
 	return n, nil
 }

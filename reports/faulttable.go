@@ -107,6 +107,11 @@ func (r *record) bite(f *fault) biteRow {
 	for _, c := range f.struck() {
 		who = append(who, client(c))
 	}
+	for _, host := range f.Hosts {
+		if len(f.struck()) == 0 { // nodes
+			who = append(who, clip(host, clipName))
+		}
+	}
 	if len(who) > 0 && (len(who) != 1 || who[0] != row.Target) {
 		row.Target = strings.TrimSpace(row.Target + " (" + list(who) + ")")
 	}

@@ -40,7 +40,7 @@ var wordsOfFaults = map[string]faultWords{
 	"hold":           {did: "held up", links: "are held back", over: "gets what was held back"},
 	"cut":            {did: "cut short", links: "are cut at one request"},
 	"expire-session": {did: "deprived of its session", bar: "expired", client: "loses its session, which the lock service is made to end", sudden: true},
-	"reset":          {did: "reset", links: "are cut short: their connections are reset"},
+	"reset":          {did: "reset", links: "are cut short: their connections are reset", sudden: true},
 }
 
 // faultDid says what a fault of the kind did to its target, as "was …".
@@ -52,6 +52,14 @@ func faultDid(kind string, injected bool) string {
 		return w.did
 	}
 	return "hit by " + clip(kind, clipName)
+}
+
+// suddenly bounds a fault of a kind that may last or not, such as a cut, which was over at once.
+const suddenly = int64(50e6)
+
+// sudden tells whether the fault was over as soon as it had struck.
+func (f *fault) sudden() bool {
+	return wordsOfFaults[f.Kind].sudden || f.Kind == "cut" && f.To-f.From < suddenly
 }
 
 // bar is faultDid in ten letters at most.
@@ -72,7 +80,7 @@ func (f *fault) begins() prose {
 	case w.links != "":
 		return prose{}.t("Packets between ").b(who).t(" and " + f.peers()).b(" " + w.links).t(".")
 	case f.client() != 0 && w.client != "":
-		return strong(who + " " + w.client)
+		return strong(who + " " + agree(w.client, many))
 	case f.client() == 0 && w.nodes != "":
 		return strong(who + " " + agree(w.nodes, many))
 	}
@@ -101,8 +109,12 @@ func (f *fault) ends() prose {
 
 // who names whom the fault strikes; many: they are more than one.
 func (f *fault) who() (name string, many bool) {
-	if c := f.client(); c != 0 {
-		return client(c), false
+	var names []string
+	for _, c := range f.struck() {
+		names = append(names, client(c))
+	}
+	if len(names) > 0 {
+		return clip(list(names), clipName), len(names) > 1
 	}
 	return f.nodes()
 }
@@ -146,15 +158,15 @@ func (f *fault) peers() string {
 	return "the lock service"
 }
 
-// nodes names the nodes that a fault strikes: as the readings of their clocks do, else as the plan does.
+// nodes names the nodes that a fault strikes: as the history resolved them, as the readings of their clocks do, else as the plan does.
 func (f *fault) nodes() (name string, many bool) {
-	var hosts []string
+	hosts := slices.Clone(f.Hosts)
 	for _, c := range f.Clocks {
-		if !slices.Contains(hosts, c.Host) {
+		if len(f.Hosts) == 0 && !slices.Contains(hosts, c.Host) {
 			hosts = append(hosts, c.Host)
 		}
 	}
-	if len(hosts) > 0 {
+	if len(hosts) > 0 && f.Target != "service" {
 		return clip(list(hosts), clipName), len(hosts) > 1
 	}
 	switch f.Target {

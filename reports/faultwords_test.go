@@ -16,7 +16,12 @@ func TestFaultsAreToldInWords(t *testing.T) {
 	}{
 		{fault{FaultInfo: history.FaultInfo{Kind: "pause", Clients: client2, Injected: true}}, "client 2 is frozen, as by a stop-the-world collection.", "client 2 wakes up after 1 s"},
 		{fault{FaultInfo: history.FaultInfo{Kind: "pause", Target: "nodes:3", Service: node, Injected: true}}, "3 of the nodes are frozen, as a suspended machine is.", ""},
-		{fault{FaultInfo: history.FaultInfo{Kind: "kill", Clients: client2, Injected: true}}, "client 2 is killed.", "client 2 goes on after 1 s"},
+		{fault{FaultInfo: history.FaultInfo{Kind: "kill", Clients: client2, Injected: true}}, "client 2 is killed.", "client 2 goes on after 1 s"}, {fault{FaultInfo: history.FaultInfo{Kind: "pause", Target: "all-clients", Clients: []int32{1, 2, 4}, Hosts: []string{"client-1", "client-2", "client-4"}, Injected: true}},
+			"client 1, client 2 and client 4 are frozen, as by a stop-the-world collection.", "client 1, client 2 and client 4 wake up after 1 s"},
+		{fault{FaultInfo: history.FaultInfo{Kind: "pause", Target: "minority", Hosts: []string{"redis-2", "redis-4"}, Service: node, Injected: true}},
+			"redis-2 and redis-4 are frozen, as a suspended machine is.", ""},
+		{fault{FaultInfo: history.FaultInfo{Kind: "partition", Target: "service", Hosts: []string{"etcd-1", "etcd-2"}, Service: node, Injected: true}},
+			"Packets between the lock service and its peers are dropped.", ""},
 		{fault{FaultInfo: history.FaultInfo{Kind: "partition", Target: "holder", Store: true, Injected: true}, victim: 2},
 			"Packets between client 2 and the store are dropped.", "client 2 is reached again after 1 s"},
 		{fault{FaultInfo: history.FaultInfo{Kind: "partition", Target: "holder", Clients: client2, Injected: true}, victim: 2},

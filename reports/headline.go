@@ -236,7 +236,7 @@ func (r *record) pairLede(t *story) prose {
 	case t.v.Kind == "granted-while-valid":
 		p = p.t(fmt.Sprintf("%s was granted %s while the lock still promised it to %s. ", sentence(b)[:len(b)], t.key, a))
 	case f != nil && f.touches(t.a.client):
-		if wordsOfFaults[f.Kind].sudden {
+		if f.sudden() {
 			p = p.t(fmt.Sprintf("%s was %s while it held %s. ", sentence(a)[:len(a)], faultDid(f.Kind, f.Injected), t.key))
 		} else {
 			p = p.t(fmt.Sprintf("%s was %s for %s while it held %s%s. ", sentence(a)[:len(a)], faultDid(f.Kind, f.Injected), span(f.To-f.From), t.key,

@@ -21,7 +21,8 @@ type indexPage struct {
 	Tiles     []tile
 	Columns   []string
 	Rows      []matrixRow
-	Gaps      bool // some cells have no scenario
+	ByFault   []faultShelf // instead of columns and rows, where those would be mostly gaps
+	Gaps      bool         // some cells have no scenario
 	Troubles  []trouble
 	Scenarios []listed
 	Versions  []history.Part
@@ -50,6 +51,7 @@ type matrixCell struct {
 
 type cellRun struct {
 	Href, Name, Variant, Detail string
+	Lock, Store                 string // known where the run stands under its fault, and not in a row of its lock
 	Result                      Result
 	Unexpected                  bool
 	Want                        string
@@ -93,6 +95,9 @@ func WriteIndex(w io.Writer, s Suite) error {
 		p.Facts = append(p.Facts, span(int64(s.Elapsed)))
 	}
 	p.Columns, p.Rows = matrix(s)
+	if sparse(p.Columns, p.Rows) {
+		p.ByFault, p.Columns, p.Rows = byFault(p.Columns, p.Rows), nil, nil
+	}
 	for i, c := range p.Columns {
 		p.Columns[i] = faultTitle(c)
 	}

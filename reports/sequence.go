@@ -3,6 +3,7 @@ package reports
 import (
 	"html/template"
 	"slices"
+	"strings"
 )
 
 // The measures of a sequence diagram, in its own units.
@@ -137,10 +138,13 @@ func freezeBar(d *svg, t *story, l seqLanes, y func(int) float64) {
 	}
 	word := faultDid(t.fault.Kind, t.fault.Injected)
 	long := span(t.fault.To - t.fault.From)
-	if t.fault.Kind == "kill" {
+	switch {
+	case t.fault.Kind == "kill":
 		long = "for good"
+	case t.fault.sudden():
+		to, long = from, ""
 	}
-	d.rect(x-12, y(from)-6, 24, y(to)-y(from)+6, 4, "fault", client(t.fault.Clients[0])+" "+word+" "+long)
+	d.rect(x-12, y(from)-6, 24, max(y(to)-y(from)+6, 16), 4, "fault", strings.TrimSpace(client(t.fault.Clients[0])+" "+word+" "+long))
 	mid := (y(from) + y(to)) / 2
 	// To the side where there is room: left of the first client, right of the second.
 	side, anchor := x-17, "end"
@@ -148,7 +152,9 @@ func freezeBar(d *svg, t *story, l seqLanes, y func(int) float64) {
 		side, anchor = x+17, "start"
 	}
 	d.text(side, mid-4, anchor, "faultink small", t.fault.bar())
-	d.text(side, mid+10, anchor, "faultink small", long)
+	if long != "" {
+		d.text(side, mid+10, anchor, "faultink small", long)
+	}
 }
 
 func drawArrow(d *svg, l seqLanes, m moment, y float64) {

@@ -81,6 +81,12 @@ func (s Suite) lede() string {
 	if text := quietSentence(quiet, len(s.families()) > 0); text != "" {
 		out = append(out, text)
 	}
+	if sparse(matrix(s)) {
+		if text := sparseSentence(s.Scenarios); text != "" {
+			out = append(out, text)
+		}
+		return strings.Join(append(out, s.undecided()...), " ")
+	}
 	for _, f := range s.families() {
 		if text := f.sentence(); text != "" {
 			out = append(out, text)
@@ -92,13 +98,19 @@ func (s Suite) lede() string {
 	if text := guardSentence(s.Scenarios); text != "" {
 		out = append(out, text)
 	}
-	switch n := s.tally()[Inconclusive]; {
-	case n == 1:
-		out = append(out, "One scenario proves nothing either way.")
-	case n > 1:
-		out = append(out, plural(n, "scenario")+" prove nothing either way.")
+	return strings.Join(append(out, s.undecided()...), " ")
+}
+
+// undecided is the sentence about scenarios that prove nothing, if there are any.
+func (s Suite) undecided() []string {
+	switch n := s.tally()[Inconclusive]; n {
+	case 0:
+		return nil
+	case 1:
+		return []string{"One scenario proves nothing either way."}
+	default:
+		return []string{plural(n, "scenario") + " prove nothing either way."}
 	}
-	return strings.Join(out, " ")
 }
 
 func isQuiet(fault string) bool { return fault == "" || fault == "none" }
@@ -134,12 +146,15 @@ const (
 	familyPauseNodes = "pause-nodes"
 )
 
+// notNodes are parts of a fault's name that tell that it does not freeze nodes alone: other clients, or more than one fault.
+var notNodes = []string{"next-waiter", "random-client", "all-clients", "-then-", "-and-"}
+
 // familyOf is the family of a planned fault, by its kind and target.
 func familyOf(fault string) string {
 	switch {
 	case fault == "pause-holder" || fault == "pause-after-check":
 		return familyPause
-	case strings.HasPrefix(fault, "pause-"):
+	case strings.HasPrefix(fault, "pause-") && !slices.ContainsFunc(notNodes, func(word string) bool { return strings.Contains(fault, word) }):
 		return familyPauseNodes
 	}
 	return fault

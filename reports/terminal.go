@@ -64,7 +64,9 @@ func Matrix(w io.Writer, s Suite, color bool, width int) error {
 	for _, text := range s.StandIns {
 		fmt.Fprintf(&b, "stand-in: %s\n", oneLine(clip(text, clipText)))
 	}
-	if table, wide := terminalTable(s, color); width > 0 && wide > width {
+	if faults, rows := matrix(s); sparse(faults, rows) {
+		b.WriteString(sparseText(byFault(faults, rows), width, color))
+	} else if table, wide := terminalTable(s, color); width > 0 && wide > width {
 		nameWidth := 0
 		for _, x := range s.Scenarios {
 			nameWidth = max(nameWidth, columns(clip(x.Name, clipName)))

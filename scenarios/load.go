@@ -22,16 +22,22 @@ var builtin embed.FS
 
 // Catalogue is what names in a scenario may refer to. The command fills it in: this package knows no concrete lock.
 type Catalogue struct {
-	Locks      []string
-	Tokens     map[string]bool // lock name → whether its grants carry a fencing token
-	Guards     map[string]bool // lock name → whether it is for a guarded store, and for no other
-	Engines    []string        // of the store
-	Faults     []string
-	Moments    []string // at which a fault can strike
-	Properties []string
-	Workloads  []string
-	// CheckFault tells whether a fault of a known kind, at a known moment, can strike its target under the lock; nil: any can.
-	CheckFault func(lock string, f Fault) error
+	Locks  []string
+	Tokens map[string]bool // lock name → whether its grants carry a fencing token
+	Guards map[string]bool // lock name → whether it is for a guarded store, and for no other
+	// LockService is each lock's service; Services are all that there are.
+	LockService map[string]string
+	Services    []string
+	Engines     []string // of the store
+	Faults      []string
+	Moments     []string // at which a fault can strike
+	Properties  []string
+	Workloads   []string
+	// CheckFault tells whether a fault of a known kind, at a known moment, can strike its target under the scenario's lock; nil: any can.
+	CheckFault func(s *Scenario, f Fault) error
+	// CheckTogether tells whether faults can strike the same victims at the same moment; nil: any can.
+	CheckTogether func(parts []Fault) error
+	Renews        map[string]bool // lock name → whether its grants are renewed by the application
 }
 
 // Builtin returns the suites that come with lockchaos, in the order of their names.

@@ -10,6 +10,8 @@ type Scenario struct {
 	About string `yaml:"about,omitempty"`
 	// Lock is the name of a lock of the catalogue (`lockchaos list locks`).
 	Lock string `yaml:"lock"`
+	// Adapter is the program that is the lock, where it is none of the catalogue.
+	Adapter Adapter `yaml:"adapter,omitempty"`
 	// TTL is the lock's lease or session time.
 	TTL Duration `yaml:"ttl"`
 	// Clients is how many contend; each is a process on a host of its own.
@@ -20,9 +22,11 @@ type Scenario struct {
 	Workload Workload `yaml:"workload"`
 	// Duration is how long the workload runs; start, healing and the probe come on top.
 	Duration Duration `yaml:"duration"`
-	Faults   []Fault  `yaml:"faults,omitempty"`
-	Needs    Needs    `yaml:"needs"`
-	Expect   Expect   `yaml:"expect"`
+	// Quiet is how long before the end of the workload no fault comes any more: all are healed, and the clients go on.
+	Quiet  Duration `yaml:"quiet,omitempty"`
+	Faults []Fault  `yaml:"faults,omitempty"`
+	Needs  Needs    `yaml:"needs"`
+	Expect Expect   `yaml:"expect"`
 }
 
 // Workload is what every client does, again and again.
@@ -48,22 +52,34 @@ type Workload struct {
 	OpTimeout      Duration `yaml:"op_timeout"`
 }
 
-// Fault is one kind of fault and when it comes.
+// Fault is one kind of fault, or a combination of some, and when it comes.
 type Fault struct {
-	// Kind is the fault's name (`lockchaos list faults`): "pause", "kill", "partition", "expire-session".
-	Kind string `yaml:"kind"`
-	// Target is whom it hits: "holder", a node of the lock service ("redis-2"), or so many of them, drawn anew each time: "nodes:3",
-	// "minority", "majority"; "leader" or "primary", whom the service names; or "service", all of them, to be split.
-	Target string `yaml:"target"`
+	// Kind is the fault's name (`lockchaos list faults`): "pause", "kill", "partition", "expire-session". A combination has none.
+	Kind string `yaml:"kind,omitempty"`
+	// Target is whom it hits: "holder", "next-waiter" (of those that wait for a key which another holds, the one that asked first), "random-client",
+	// "all-clients"; a node of the lock service ("redis-2"), or so many of them, drawn anew each time: "nodes:3", "minority", "majority"; "leader" or
+	// "primary", whom the service names; or "service", all of them, to be split.
+	Target string `yaml:"target,omitempty"`
 	// When is the moment aimed at: "acquiring" (an acquire is under way; a holder is then one that is about to be), "after-grant",
-	// "between-read-and-write", "before-write", or "random" (any moment).
-	When string `yaml:"when"`
+	// "between-read-and-write", "while-renewing" (a renewal is under way), "before-write", "before-release", or "random" (any moment).
+	When string `yaml:"when,omitempty"`
 	// For is how long it lasts; of a kill, how long the client stays away before a fresh process takes its place (may be 0); of a crash-restart, how
 	// long the nodes stay down. A reset, and a cut that is not silent, are over at once.
 	For Duration `yaml:"for,omitempty"`
 	// After is the quiet time before the first, Every the time from the end of one to the arming of the next.
-	After Duration `yaml:"after"`
-	Every Range    `yaml:"every"`
+	After Duration `yaml:"after,omitempty"`
+	Every Range    `yaml:"every,omitempty"`
+	// At are the times of the run at which it comes, instead: "2s", "2s±200ms", or a list of such. Grant are the numbers of the grants after which it
+	// comes, counted over all clients.
+	At    Instants `yaml:"at,omitempty"`
+	Grant Numbers  `yaml:"grant,omitempty"`
+
+	// Sequence are faults that come one after the other, Together faults that strike the same victims at the same moment, Mix faults of which
+	// one is drawn each time, by their Weight (1, where it is not given). What the combination says of target, when and for holds for all its parts.
+	Sequence []Fault `yaml:"sequence,omitempty"`
+	Together []Fault `yaml:"together,omitempty"`
+	Mix      []Fault `yaml:"mix,omitempty"`
+	Weight   int     `yaml:"weight,omitempty"`
 
 	// Peers (faults of links) says whom the target's links lead to on which the fault lies: "all" (not given), "service", "store", "clients" (of
 	// a node), or nodes as in Target.
@@ -92,12 +108,17 @@ type Fault struct {
 	Point   string `yaml:"point,omitempty"`
 	Silent  bool   `yaml:"silent,omitempty"`
 
+	// Share (throttle) is the part of the time in which the target runs, in rounds of Period.
+	Share float64 `yaml:"share,omitempty"`
 	// Data (crash-restart) is what a node knows when it is started again: "kept" (not given) or "lost".
 	Data string `yaml:"data,omitempty"`
 }
 
 // Label names the fault in a few words joined by dashes, for headings.
 func (f *Fault) Label() string {
+	if len(f.Parts()) > 0 {
+		return f.combined()
+	}
 	label := f.Kind + "-" + f.Target
 	for _, part := range []string{f.Clock, f.Request, f.Point, f.Peers, f.Way, f.Shape, f.Data} {
 		if part != "" {

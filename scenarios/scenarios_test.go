@@ -19,7 +19,7 @@ var catalogue = Catalogue{
 	Moments:    []string{"after-grant", "between-read-and-write", "before-write", "random"},
 	Properties: []string{"mutual-exclusion", "unfenced-write", "lost-update", "token-order", "stuck-lock"},
 	Workloads:  []string{"counter", "payment", "transfer", "stampede"},
-	CheckFault: func(_ string, f Fault) error {
+	CheckFault: func(_ *Scenario, f Fault) error {
 		if f.Target != "holder" {
 			return fmt.Errorf("no target %q", f.Target)
 		}
@@ -116,8 +116,13 @@ func TestEveryKeyIsDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := 0
+	looked := map[reflect.Type]bool{} // the parts of a fault are faults
 	var look func(reflect.Type)
 	look = func(typ reflect.Type) {
+		if looked[typ] {
+			return
+		}
+		looked[typ] = true
 		for i := range typ.NumField() {
 			f := typ.Field(i)
 			key, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")

@@ -70,7 +70,10 @@ func (v *validator) store(at string, s *Scenario) {
 	if s.Store.Guarded() && s.Store.EngineName() != guardEngine {
 		v.fail(at+".engine", "a guarded store looks at the lock's key in etcd: its engine is etcd, not %s", s.Store.Engine)
 	}
-	if !slices.Contains(v.catalogue.Locks, s.Lock) {
+	if s.External() && s.Store.Guarded() {
+		v.fail(at+".kind", "a guarded store looks at the lock's key in etcd, and an adapter does not say which that is")
+	}
+	if s.External() || !slices.Contains(v.catalogue.Locks, s.Lock) {
 		return
 	}
 	if s.Store.Fenced() && !v.catalogue.Tokens[s.Lock] {

@@ -2,7 +2,6 @@ package scenarios
 
 import (
 	"errors"
-	"fmt"
 	"regexp"
 	"slices"
 	"sort"
@@ -47,7 +46,7 @@ func (v *validator) scenario(at, lockAt string, s *Scenario) {
 	if s.Name != "" && !nameForm.MatchString(s.Name) {
 		v.fail(at+".name", "%q: a name is words of letters, digits, - and _, joined by slashes, as in redis-setnx/pause-holder/unfenced", s.Name)
 	}
-	v.oneOf(lockAt, "lock", s.Lock, v.catalogue.Locks)
+	v.lock(at, lockAt, s)
 	v.store(at+".store", s)
 	v.oneOf(at+".workload.kind", "workload", s.Workload.Kind, v.catalogue.Workloads)
 	v.workload(at, s)
@@ -72,30 +71,8 @@ func (v *validator) scenario(at, lockAt string, s *Scenario) {
 	if s.Needs.Grants < 0 || s.Needs.Handovers < 0 || s.Needs.Bites < 0 {
 		v.fail(at+".needs", "needs can't be negative")
 	}
-	for i := range s.Faults {
-		v.fault(fmt.Sprintf("%s.faults[%d]", at, i), s.Lock, &s.Faults[i])
-	}
+	v.faults(at, s)
 	v.expect(at+".expect", s.Expect)
-}
-
-func (v *validator) fault(at, lock string, f *Fault) {
-	before := len(v.errs)
-	v.oneOf(at+".kind", "fault", f.Kind, v.catalogue.Faults)
-	v.oneOf(at+".when", "moment", f.When, v.catalogue.Moments)
-	if len(v.errs) == before && v.catalogue.CheckFault != nil && slices.Contains(v.catalogue.Locks, lock) {
-		if err := v.catalogue.CheckFault(lock, *f); err != nil {
-			v.fail(at+".target", "%v", err)
-		}
-	}
-	if f.For <= 0 && !f.momentary() || f.For > longest {
-		v.fail(at+".for", "a fault must last longer than 0, and at most %v", longest)
-	}
-	if f.For > 0 && f.momentary() && f.Kind != "kill" {
-		v.fail(at+".for", "a %s is over as soon as it has struck: it takes no for (a silent cut does)", f.Kind)
-	}
-	if f.Every.Max <= 0 || f.Every.Max > longest || f.After > longest {
-		v.fail(at+".every", "every must be given, longer than 0; it and after may be %v at most", longest)
-	}
 }
 
 func (v *validator) expect(at string, e Expect) {
@@ -106,7 +83,11 @@ func (v *validator) expect(at string, e Expect) {
 	sort.Strings(names)
 	for _, name := range names {
 		v.oneOf(at+".properties", "property", name, v.catalogue.Properties)
-		v.oneOf(at+".properties."+name, "outcome", e.Properties[name], []string{"pass", "violated", "not judged", anyOutcome})
+		outcomes := []string{"pass", "violated", "not judged", anyOutcome}
+		if name == mutualExclusion {
+			outcomes = append(outcomes, overrunOutcome)
+		}
+		v.oneOf(at+".properties."+name, "outcome", e.Properties[name], outcomes)
 	}
 	if e.Severity != "" {
 		v.oneOf(at+".severity", "severity", e.Severity, []string{"none", "untested", "contained", "corrupting"})

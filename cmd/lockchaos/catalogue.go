@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/lockchaos/lockchaos/backends"
@@ -10,6 +11,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/broken"
 	"github.com/lockchaos/lockchaos/clients/etcd"
+	"github.com/lockchaos/lockchaos/clients/external"
 	"github.com/lockchaos/lockchaos/clients/noop"
 	"github.com/lockchaos/lockchaos/clients/postgres"
 	"github.com/lockchaos/lockchaos/clients/redis"
@@ -38,8 +40,8 @@ func locks() []clients.Kind {
 	return append(append(honest, broken.Kinds()...), etcd.WaiterBlind, zookeeper.SessionBlind, zookeeper.Herd, postgres.AdvisoryPooled)
 }
 
-// workerLocks are those that a worker knows: the catalogue, and the lock that does nothing, for measuring the harness.
-func workerLocks() []clients.Kind { return append(locks(), noop.Noop) }
+// workerLocks are those that a worker knows: the catalogue, the lock that does nothing, for measuring the harness, and programs of the user's own.
+func workerLocks() []clients.Kind { return append(locks(), noop.Noop, external.Kind("")) }
 
 // nodesOf is how many nodes a service has; 0 if there is no such service.
 func nodesOf(name string) int {
@@ -48,20 +50,35 @@ func nodesOf(name string) int {
 }
 
 // checkFault tells whether a fault can strike its target, where the lock's service has such nodes.
-func checkFault(lock string, f scenarios.Fault) error {
-	kind, err := lockKind(lock)
+func checkFault(s *scenarios.Scenario, f scenarios.Fault) error {
+	kind, err := kindOf(s)
 	if err != nil {
 		return err
 	}
 	return harness.CheckFault(kind, f)
 }
 
+// checkTogether tells whether faults can strike the same victims at the same moment.
+func checkTogether(parts []scenarios.Fault) error {
+	var specs []nemesis.Spec
+	for _, p := range parts {
+		specs = append(specs, harness.FaultSpec(p))
+	}
+	return nemesis.CheckTogether(specs)
+}
+
 func catalogue() scenarios.Catalogue {
-	c := scenarios.Catalogue{Tokens: map[string]bool{}, Guards: map[string]bool{}, Engines: store.Engines(), CheckFault: checkFault}
+	c := scenarios.Catalogue{Tokens: map[string]bool{}, Guards: map[string]bool{}, LockService: map[string]string{}, Engines: store.Engines(), Renews: map[string]bool{},
+		CheckFault: checkFault, CheckTogether: checkTogether}
 	for _, k := range locks() {
 		c.Locks = append(c.Locks, k.Name)
 		c.Tokens[k.Name] = k.Claims.Token == "fencing"
 		c.Guards[k.Name] = k.Writes == "guarded"
+		c.LockService[k.Name] = k.Service
+		c.Renews[k.Name] = slices.Contains(k.Claims.Confirms, "renew")
+	}
+	for _, k := range backends.Kinds() {
+		c.Services = append(c.Services, k.Name)
 	}
 	for _, k := range nemesis.Kinds() {
 		c.Faults = append(c.Faults, k.Name)
@@ -85,6 +102,17 @@ func lockKind(name string) (clients.Kind, error) {
 		}
 	}
 	return clients.Kind{}, fmt.Errorf("there is no lock named %q", name)
+}
+
+// kindOf is the scenario's lock: one of the catalogue, or an adapter.
+func kindOf(s *scenarios.Scenario) (clients.Kind, error) {
+	if !s.External() {
+		return lockKind(s.Lock)
+	}
+	if s.Adapter.Service == scenarios.NoService {
+		return external.Kind(""), nil
+	}
+	return external.Kind(s.Adapter.Service), nil
 }
 
 // choice is what the words of a command line name.

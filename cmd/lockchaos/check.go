@@ -8,17 +8,20 @@ import (
 	"text/tabwriter"
 
 	"github.com/lockchaos/lockchaos/checker"
-	"github.com/lockchaos/lockchaos/history"
 	"github.com/spf13/cobra"
 )
 
 func checkCommand() *cobra.Command {
 	second := ""
+	var flags foreignFlags
 	cmd := &cobra.Command{
 		Use:   "check HISTORY…",
-		Short: "Judge saved histories again",
+		Short: "Judge saved histories again, or those of other tools and production logs",
 		Long: `Judges each history by its properties alone, whatever was expected of it, and prints the verdict. "-" is the standard input. A history
 that was compressed by Zstandard (.zst) is read as it is.
+
+Read are the histories of lockchaos, Jepsen (EDN) and Porcupine (JSON), and audit logs in CSV or JSON lines, whose columns --map names and whose words
+--events explains where they are not the usual ones. Most flags are about those: docs/foreign.md has examples of each.
 
 With --oracle porcupine, the linearizability checker Porcupine is asked too whether the holds exclude each other, a bounded window at a time. It needs the
 whole history in memory, and says what it did not cover.
@@ -26,7 +29,9 @@ whole history in memory, and says what it did not cover.
 A history that was cut is judged for what it certainly shows: a violation stands, anything else is inconclusive.
 
 Exit status: 0 all passed, 1 a property was violated, 2 inconclusive, 64 a file that is no history.`,
-		Example: "  lockchaos check runs/latest/*/history.jsonl",
+		Example: `  lockchaos check runs/latest/*/history.jsonl
+  lockchaos check --reentrant store/hazelcast/latest/history.edn
+  lockchaos check --map time=ts,client=pod,event=action,key=resource,token=fence --clock-error 50ms audit.csv`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usage(errors.New("check needs a history, such as runs/latest/redis-setnx.none.unfenced/history.jsonl"))
@@ -37,24 +42,26 @@ Exit status: 0 all passed, 1 a property was violated, 2 inconclusive, 64 a file 
 			if second != "" && second != oracleName {
 				return usage(fmt.Errorf("unknown oracle %q: there is only %q", second, oracleName))
 			}
+			if _, err := flags.options(); err != nil {
+				return usage(err)
+			}
 			worst := exitOK
 			var unread []error
 			for i, file := range args {
 				if i > 0 {
 					fmt.Fprintln(cmd.OutOrStdout())
 				}
-				whole := &history.History{}
-				v, err := judgeFile(file, cmd.InOrStdin(), whole, second != "")
+				j, err := judgeFile(file, cmd.InOrStdin(), &flags, second != "")
 				if err != nil {
 					unread = append(unread, err) // the others are judged all the same
 					continue
 				}
-				printVerdict(cmd.OutOrStdout(), file, whole.Header, v)
-				worst = worse(worst, outcomeStatus(v.Outcome))
+				printVerdict(cmd.OutOrStdout(), file, &j)
+				worst = worse(worst, outcomeStatus(j.verdict.Outcome))
 				if second == "" {
 					continue
 				}
-				if err := secondOpinion(cmd.OutOrStdout(), whole, v); err != nil {
+				if err := secondOpinion(cmd.OutOrStdout(), &j.whole, j.verdict); err != nil {
 					fmt.Fprintf(cmd.ErrOrStderr(), "lockchaos: %s: %v\n", file, err)
 					worst = exitFailed
 				}
@@ -69,45 +76,28 @@ Exit status: 0 all passed, 1 a property was violated, 2 inconclusive, 64 a file 
 		},
 	}
 	cmd.Flags().StringVar(&second, "oracle", "", fmt.Sprintf("ask a second judge about the holds: %s", oracleName))
+	flags.add(cmd.Flags())
 	return cmd
 }
 
-// judgeFile streams a history through the judge. It fills in h's header and keys, and the events too if they are to be kept.
-func judgeFile(file string, stdin io.Reader, h *history.History, keep bool) (checker.Verdict, error) {
-	in, name := stdin, "standard input"
-	if file != "-" {
-		f, err := os.Open(file)
-		if err != nil {
-			return checker.Verdict{}, fmt.Errorf("no history there: %w", err)
-		}
-		defer f.Close()
-		in, name = f, file
+// judgeFile judges a file, or the standard input; keep keeps its events.
+func judgeFile(file string, stdin io.Reader, flags *foreignFlags, keep bool) (judgedFile, error) {
+	if file == "-" {
+		return flags.judge(stdin, "standard input", keep)
 	}
-	r, err := history.NewReader(in, name)
+	f, err := os.Open(file)
 	if err != nil {
-		return checker.Verdict{}, err
+		return judgedFile{}, fmt.Errorf("no history there: %w", err)
 	}
-	h.Header, h.Keys = r.Header, r.Keys
-	j := checker.New(r.Header, r.Keys, checker.Options{})
-	err = r.Each(func(events []history.Event) error {
-		for i := range events {
-			j.Add(&events[i])
-		}
-		if keep {
-			h.Events = append(h.Events, events...)
-		}
-		return nil
-	})
-	if err != nil {
-		return checker.Verdict{}, err
-	}
-	return j.Finish(r.Truncated()), nil
+	defer f.Close()
+	return flags.judge(f, file, keep)
 }
 
 // shownViolations is how many violations of a property check prints.
 const shownViolations = 3
 
-func printVerdict(w io.Writer, file string, h history.Header, v checker.Verdict) {
+func printVerdict(w io.Writer, file string, j *judgedFile) {
+	h, v := j.whole.Header, j.verdict
 	fmt.Fprintf(w, "%s\n%s: %s", file, h.Scenario, v.Outcome)
 	if v.Severity != checker.SeverityNone {
 		fmt.Fprintf(w, ", %s", v.Severity)
@@ -119,6 +109,7 @@ func printVerdict(w io.Writer, file string, h history.Header, v checker.Verdict)
 	for _, text := range h.StandIns {
 		fmt.Fprintf(w, "  STAND-IN: %s\n", text)
 	}
+	j.preamble(w)
 	st := v.Stats
 	fmt.Fprintf(w, "  %d grants, %d contended hand-overs; writes: %d accepted, %d of them stale, %d refused\n", st.Grants, st.Handovers, st.Accepted,
 		st.Stale, st.Refused)
@@ -132,8 +123,8 @@ func printVerdict(w io.Writer, file string, h history.Header, v checker.Verdict)
 	}
 	table.Flush()
 	for _, p := range v.Properties {
-		for _, violation := range p.Violations[:min(len(p.Violations), shownViolations)] {
-			fmt.Fprintf(w, "  ! %s\n", violation.Text)
+		for i := range p.Violations[:min(len(p.Violations), shownViolations)] {
+			fmt.Fprintf(w, "  ! %s\n", j.tell(&p.Violations[i]))
 		}
 		if more := p.Count - shownViolations; more > 0 {
 			fmt.Fprintf(w, "    … and %d more of %s\n", more, p.Name)

@@ -100,7 +100,7 @@ func containerTask(k backends.Kind, node string, addrs map[string]string) (docke
 
 // servicesOf are the services that a plan needs: its lock's, and its store's engine where that is a server.
 func servicesOf(plan scenarios.Plan) (kinds []backends.Kind) {
-	lock, err := lockKind(plan.Scenario.Lock)
+	lock, err := kindOf(&plan.Scenario)
 	if err != nil {
 		return nil // a plan is checked when it is read
 	}

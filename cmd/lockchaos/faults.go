@@ -18,7 +18,11 @@ func listFaults(w io.Writer) error {
 	for _, k := range nemesis.Kinds() {
 		rows = append(rows, []string{k.Name, k.Targets(), string(k.Needs), can(k.Needs), k.About})
 	}
-	return table(w, rows)
+	if err := table(w, rows); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\n%s\n", nemesis.TargetsLegend())
+	return err
 }
 
 // tryFaults tries what faults need, in a throw-away sandbox, and returns what to say of each need: "yes", or why not.
@@ -29,6 +33,8 @@ func tryFaults(ctx context.Context) func(nemesis.Need) string {
 	}
 	return func(need nemesis.Need) string {
 		switch need {
+		case nemesis.NeedsLocalFilter:
+			need = nemesis.NeedsFilter
 		case nemesis.NeedsNothing, nemesis.NeedsLocal:
 			return "yes"
 		case nemesis.NeedsClocks:

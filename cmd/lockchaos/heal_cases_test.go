@@ -82,7 +82,7 @@ var healingCases = map[string][]healingCase{
 		{"etcd-lease", `target: "nodes:1", when: random, data: kept`},
 	},
 	"failover": {
-		{"redis-failover", "target: primary, when: random"},
+		{"redis-failover", "target: service, when: random"},
 	},
 	"throttle": {
 		{"redis-setnx", "target: redis-1, when: random, share: 0.2"},

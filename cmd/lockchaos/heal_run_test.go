@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"github.com/google/nftables"
+	"golang.org/x/sys/unix"
 )
 
 // healLimit bounds every wait of these tests; most of them take milliseconds.
@@ -89,6 +91,7 @@ func (r *healingRun) struck(t *testing.T, moment time.Duration) {
 			r.spaces[name] = !own[name]
 		}
 	}
+	r.ending = sinceBoot(t)
 }
 
 // find returns the process of the run whose arguments are these, after the program.
@@ -191,7 +194,11 @@ func linesOf(file, word string) (lines []string) {
 func (r *healingRun) nothingLeft(t *testing.T) {
 	t.Helper()
 	awaitThat(t, "every process has ended", func() bool { return len(marked(t, r.mark)) == 0 })
-	awaitThat(t, "no namespace of it is inhabited or held open", func() bool { return len(inhabitedOf(r.spaces)) == 0 })
+	var left []string
+	awaitThat(t, "no namespace of it is inhabited", func() bool {
+		left = inhabitedOf(r.spaces, r.ending)
+		return len(left) == 0
+	}, &left)
 	now := leavingsNow(t)
 	for _, kind := range []struct {
 		name        string
@@ -211,9 +218,8 @@ func (r *healingRun) nothingLeft(t *testing.T) {
 	if mounts := linesOf("/proc/self/mountinfo", filepath.Dir(r.dir)); len(mounts) > 0 {
 		t.Errorf("mounts left: %v", mounts)
 	}
-	left, err := os.ReadDir(r.temp)
-	if err != nil || len(left) > 0 {
-		t.Errorf("temporary files left: %v %v", left, err)
+	if files, err := os.ReadDir(r.temp); err != nil || len(files) > 0 {
+		t.Errorf("temporary files left: %v %v", files, err)
 	}
 }
 
@@ -229,34 +235,61 @@ func namespacesOf(pid int) map[string]bool {
 	return found
 }
 
-// inhabitedOf lists those of the namespaces in which a process lives, or which one holds open. One that has ended and waits for its parent, which is the
-// machine's init by now, does not live.
-func inhabitedOf(spaces map[string]bool) (found []string) {
+// inhabitedOf lists the processes that live in one of the namespaces and began before the given time (ns since boot). Later ones are another run's: the kernel
+// gives a namespace that is gone its number back. One that has ended and waits for its parent, which is the machine's init by now, does not live.
+func inhabitedOf(spaces map[string]bool, before int64) (found []string) {
 	links, _ := filepath.Glob("/proc/[0-9]*/ns/*")
-	open, _ := filepath.Glob("/proc/[0-9]*/fd/*")
-	for _, link := range append(links, open...) {
-		if name, err := os.Readlink(link); err == nil && spaces[name] && !hasEnded(link) {
-			found = append(found, link+" is "+name)
+	for _, link := range links {
+		name, err := os.Readlink(link)
+		if err != nil || !spaces[name] {
+			continue
 		}
+		pid := strings.Split(link, "/")[2]
+		state, began := lifeOf(pid)
+		if state == "" || state == "Z" || began >= before {
+			continue
+		}
+		program, _ := os.ReadFile(filepath.Join("/proc", pid, "cmdline"))
+		found = append(found, fmt.Sprintf("%s of process %s (state %s, %.200q)", name, pid, state, program))
 	}
 	return found
 }
 
-// hasEnded tells of a process, by a path below its folder in /proc, that it is a zombie or gone.
-func hasEnded(path string) bool {
-	stat, err := os.ReadFile(filepath.Join("/proc", strings.Split(path, "/")[2], "stat"))
+// tick is the unit of a process's start in /proc, in ns: USER_HZ is 100 on all that we build for.
+const tick = int64(1e7)
+
+// lifeOf returns the state letter of a process, "" if it is gone, and when it began (ns since boot, rounded down to a tick); see proc_pid_stat(5).
+func lifeOf(pid string) (state string, began int64) {
+	stat, err := os.ReadFile(filepath.Join("/proc", pid, "stat"))
 	if err != nil {
-		return true
+		return "", 0
 	}
-	state := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	return len(state) > 0 && state[0] == "Z"
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	ticks, err := strconv.ParseInt(fields[19], 10, 64)
+	if err != nil {
+		return "", 0
+	}
+	return fields[0], ticks * tick
 }
 
-// awaitThat waits until a condition holds.
-func awaitThat(t *testing.T, what string, holds func() bool) {
+// sinceBoot is the present on the clock by which processes begin, rounded down to a tick.
+func sinceBoot(t *testing.T) int64 {
+	t.Helper()
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &now); err != nil {
+		t.Fatal(err)
+	}
+	return now.Nano() / tick * tick
+}
+
+// awaitThat waits until a condition holds. Of one that does not, it tells the particulars.
+func awaitThat(t *testing.T, what string, holds func() bool, particulars ...*[]string) {
 	t.Helper()
 	for limit := time.Now().Add(healLimit); !holds(); <-time.After(3 * time.Millisecond) {
 		if time.Now().After(limit) {
+			for _, p := range particulars {
+				t.Log(strings.Join(*p, "\n"))
+			}
 			t.Fatalf("within %v it has not come to pass that %s", healLimit, what)
 		}
 	}

@@ -205,4 +205,5 @@ type healingRun struct {
 	mark   string
 	before leavings
 	spaces map[string]bool // the namespaces that it made
+	ending int64           // before it is ended (ns since boot)
 }

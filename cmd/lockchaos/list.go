@@ -122,7 +122,8 @@ func listScenarios(w io.Writer) error {
 			return err
 		}
 	}
-	return nil
+	_, err = fmt.Fprintf(w, "\nsuite %s: drawn from the seed, one scenario for each lock: lockchaos run %s --seed 7\n", randomSuite, randomSuite)
+	return err
 }
 
 // expected says in a few words what a scenario expects.

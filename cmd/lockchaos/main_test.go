@@ -13,7 +13,7 @@ import (
 )
 
 // internal are the verbs that lockchaos starts itself as.
-var internal = []string{"worker", "node", "scenario", probeVerb}
+var internal = []string{"worker", "node", "scenario", probeVerb, insideVerb}
 
 func TestMain(m *testing.M) {
 	hosts.Stage()

@@ -21,6 +21,9 @@ func secondOpinion(w io.Writer, h *history.History, v checker.Verdict) error {
 	case claims.Permits < 1:
 		fmt.Fprintf(w, "  porcupine: not asked: this is no lock, it claims no exclusion\n")
 		return nil
+	case h.Header.Translated:
+		fmt.Fprintf(w, "  porcupine: not asked: in a translated history one client may have several grants at a time\n")
+		return nil
 	case claims.Reentrant:
 		fmt.Fprintf(w, "  porcupine: not asked: it has no model of a reentrant lock's nested grants\n")
 		return nil

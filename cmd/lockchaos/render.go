@@ -3,11 +3,13 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/history"
@@ -75,7 +77,7 @@ func describe(out *reports.Scenario, plan *scenarios.Plan, folder string, run *r
 	s := plan.Scenario
 	out.Lock, out.Store, out.About, out.Why = s.Lock, s.Store.Kind, s.About, s.Expect.Why
 	out.Fault = faultColumn(s)
-	if kind, err := lockKind(s.Lock); err == nil {
+	if kind, err := kindOf(&s); err == nil {
 		out.Service = kind.Service
 		if n := nodesOf(kind.Service); n > 1 {
 			out.Service = fmt.Sprintf("%s ×%d", kind.Service, n)
@@ -107,7 +109,9 @@ func faultColumn(s scenarios.Scenario) string {
 	switch {
 	case len(s.Faults) == 0:
 		return "none"
-	case s.Workload.Guard == "check":
+	case strings.HasPrefix(s.Name, scenarios.RandomPrefix):
+		return "random-faults"
+	case s.Workload.Guard == "check" && s.Faults[0].Kind != "":
 		return s.Faults[0].Kind + "-after-check"
 	}
 	return s.Faults[0].Label()
@@ -116,7 +120,7 @@ func faultColumn(s scenarios.Scenario) string {
 func observed(v checker.Verdict) []scenarios.Observed {
 	var out []scenarios.Observed
 	for _, p := range v.Properties {
-		out = append(out, scenarios.Observed{Property: p.Name, Outcome: p.Outcome.String()})
+		out = append(out, scenarios.Observed{Property: p.Name, Outcome: p.Outcome.String(), Kinds: slices.Sorted(maps.Keys(p.Kinds))})
 	}
 	return out
 }

@@ -33,6 +33,10 @@ type runFlags struct {
 	images        []string
 	project       string
 	nodes         []string
+	locks         []string
+	// lockCmd, service and ttl are of the user's own lock.
+	lockCmd, service string
+	ttl              time.Duration
 }
 
 // The scales of `--scale`.
@@ -49,16 +53,26 @@ func runCommand() *cobra.Command {
 		Long: `Runs scenarios on real servers, each on a private network of its own, records what happens, judges it and writes the
 report. Without a name it runs the suite "quick". A name may also be the beginning of scenario names, up to a slash.
 
+The suite "random" is drawn from the seed: for each lock (--locks) one scenario with faults that fit the lock and this machine, mixed by weight
+and combined. --duration is then, as for other suites, the length of each scenario's workload (10 s if it is not given), so that
+the same seed draws the same on every machine that can do the same faults. What theory allows the lock under these faults is expected; any
+other violation makes the exit status 1.
+
 Every run leaves a folder under runs/ (runs/latest points at the newest): index.html, junit.xml, and for each scenario
 report.html, history.jsonl, verdict.json, plan.yaml and the logs.
 
 A scenario says what theory expects of it; the exit status tells whether that came out. With --no-expect the
-properties alone decide: any that is violated makes the exit status 1.`,
+properties alone decide: any that is violated makes the exit status 1.
+
+With --lock-cmd a program of your own, in any language, takes the place of the scenarios' locks (see ` + "`lockchaos adapter`" + `). It is judged by
+the properties alone.`,
 		Example: `  lockchaos run
   lockchaos run redis-setnx/pause-holder/unfenced --no-expect
   lockchaos run etcd-lease --seed 7
   lockchaos run redis-setnx-fenced/pause-holder --scale real
-  lockchaos run my-scenarios.yaml`,
+  lockchaos run my-scenarios.yaml
+  lockchaos run random --seed 7 --duration 60s --locks all
+  lockchaos run quick --lock-cmd "python3 my_lock.py" --service redis`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !cmd.Flags().Changed("seed") {
 				f.seed = rand.Uint64N(1_000_000)
@@ -78,7 +92,11 @@ project that runs; "auto" takes docker if an engine answers and has the images, 
 	flags.IntVar(&f.parallel, "parallel", defaultParallel(), "how many scenarios run at once")
 	flags.StringVar(&f.out, "out", "runs", "folder for the runs' folders")
 	flags.StringVar(&f.plan, "plan", "", "run a saved plan.yaml again, instead of named scenarios")
+	flags.StringSliceVar(&f.locks, "locks", nil, `of the suite random: locks by their names, or "all" (the default), which are all that are not broken on purpose`)
 	flags.StringVar(&f.scale, "scale", scaleTest, `"test": the scenario's own, short times; "real": those of production, a TTL of 10 s and a holder that is frozen for 30 s`)
+	flags.StringVar(&f.lockCmd, "lock-cmd", "", "command line of a lock of your own, which takes the place of the scenarios' locks (docs/protocol.md)")
+	flags.StringVar(&f.service, "service", "", `the service that the lock of --lock-cmd uses (lockchaos list services), or "none"`)
+	flags.DurationVar(&f.ttl, "ttl", 0, "TTL of the lock of --lock-cmd; faults and workloads are stretched with it (default: the scenario's; etcd, zookeeper 2s)")
 	flags.BoolVar(&f.noExpect, "no-expect", false, "judge by the properties alone, whatever the scenario expects")
 	return cmd
 }
@@ -87,7 +105,7 @@ project that runs; "auto" takes docker if an engine answers and has the images, 
 func defaultParallel() int { return min(16, 2*goruntime.NumCPU()) }
 
 // plans turns flags and words into what is to be run.
-func (f runFlags) plans(words []string) (name, about string, plans []scenarios.Plan, err error) {
+func (f runFlags) plans(ctx context.Context, words []string, say func(string)) (name, about string, plans []scenarios.Plan, err error) {
 	if !slices.Contains(runtimes(), f.runtime) {
 		return "", "", nil, usage(fmt.Errorf("unknown runtime %q%s (there are %s)", f.runtime, suggest(f.runtime, runtimes()), strings.Join(runtimes(), ", ")))
 	}
@@ -100,8 +118,11 @@ func (f runFlags) plans(words []string) (name, about string, plans []scenarios.P
 	if f.scale != scaleTest && f.scale != scaleReal {
 		return "", "", nil, usage(fmt.Errorf("unknown --scale %q: test or real", f.scale))
 	}
+	if err := f.ownLock(); err != nil {
+		return "", "", nil, err
+	}
 	if f.plan != "" {
-		if len(words) > 0 {
+		if len(words) > 0 || len(f.locks) > 0 {
 			return "", "", nil, usage(fmt.Errorf("--plan runs a saved plan: give no names beside it"))
 		}
 		p, err := scenarios.LoadPlan(f.plan, catalogue())
@@ -110,7 +131,20 @@ func (f runFlags) plans(words []string) (name, about string, plans []scenarios.P
 		}
 		return p.Scenario.Name, p.Scenario.About, []scenarios.Plan{f.timed(*p)}, nil
 	}
+	if f.random(words) && f.lockCmd != "" {
+		return "", "", nil, usage(fmt.Errorf("suite %s knows what theory allows the locks of lockchaos, and nothing of the lock of --lock-cmd: run another suite with it", randomSuite))
+	}
+	if f.random(words) {
+		plans, err := drawRandom(ctx, f, say)
+		return randomSuite, "faults drawn at random from the seed, mixed and combined, against each lock", plans, err
+	}
+	if len(f.locks) > 0 || slices.Contains(words, randomSuite) {
+		return "", "", nil, usage(fmt.Errorf("suite %s is drawn, and --locks is for it alone: give no other names beside it", randomSuite))
+	}
 	c, err := choose(words)
+	if err == nil && f.lockCmd != "" {
+		c, err = f.adapt(ctx, c, say)
+	}
 	if err != nil {
 		return "", "", nil, err
 	}
@@ -118,6 +152,26 @@ func (f runFlags) plans(words []string) (name, about string, plans []scenarios.P
 		plans = append(plans, f.timed(scenarios.Plan{Seed: f.seed, Scenario: s}))
 	}
 	return c.name, c.about, plans, nil
+}
+
+// random tells whether the suite is wanted that is drawn from the seed.
+func (f runFlags) random(words []string) bool {
+	return f.plan == "" && len(words) == 1 && words[0] == randomSuite
+}
+
+// ownLock checks the flags about a lock of the user's own.
+func (f runFlags) ownLock() error {
+	switch {
+	case f.lockCmd == "" && (f.service != "" || f.ttl != 0):
+		return usage(fmt.Errorf("--service and --ttl are for the lock of --lock-cmd"))
+	case f.lockCmd != "" && f.plan != "":
+		return usage(fmt.Errorf("--plan runs a saved plan, which has its lock: give no --lock-cmd beside it"))
+	case f.lockCmd != "" && f.runtime != runtimeLocal && f.runtime != runtimeAuto:
+		return onlyHere("--lock-cmd", f.runtime)
+	case f.ttl < 0 || f.ttl > 0 && f.ttl < time.Millisecond:
+		return usage(fmt.Errorf("--ttl %v: a lease must last a millisecond or longer", f.ttl))
+	}
+	return nil
 }
 
 // timed sets a plan's times as the flags want them.
@@ -133,11 +187,12 @@ func (f runFlags) timed(p scenarios.Plan) scenarios.Plan {
 
 // runSuite runs everything and reports; its error carries the exit status.
 func runSuite(ctx context.Context, cmd *cobra.Command, words []string, f runFlags) error {
-	name, about, plans, err := f.plans(words)
+	out := newScreen(cmd.OutOrStdout())
+	name, about, plans, err := f.plans(ctx, words, out.say)
 	if err != nil {
 		return err
 	}
-	out := newScreen(cmd.OutOrStdout())
+	f.noExpect = f.noExpect || f.lockCmd != ""
 	where, err := chooseRuntime(ctx, f, plans, out.say)
 	if err != nil {
 		return err
@@ -157,13 +212,21 @@ func commandLine(words []string, f runFlags) string {
 	} else {
 		line = append(line, "--seed", strconv.FormatUint(f.seed, 10))
 	}
+	if len(f.locks) > 0 {
+		line = append(line, "--locks", strings.Join(f.locks, ","))
+	}
 	if f.duration > 0 {
 		line = append(line, "--duration", f.duration.String())
 	}
 	if f.scale == scaleReal {
 		line = append(line, "--scale", f.scale)
 	}
-	if f.noExpect {
+	if f.lockCmd != "" {
+		line = append(line, "--lock-cmd", f.lockCmd, "--service", f.service)
+		if f.ttl > 0 {
+			line = append(line, "--ttl", f.ttl.String())
+		}
+	} else if f.noExpect {
 		line = append(line, "--no-expect")
 	}
 	return shell(append(line, f.where()...)...)

@@ -54,6 +54,13 @@ func chooseRuntime(ctx context.Context, f runFlags, plans []scenarios.Plan, say 
 	if f.runtime != runtimeCompose && (f.project != "" || len(f.nodes) > 0) {
 		return nil, usage(fmt.Errorf("--project and --nodes are for --runtime %s", runtimeCompose))
 	}
+	if name := withAdapter(plans); name != "" && f.runtime != runtimeLocal {
+		// The agent beside containers holds nothing but lockchaos: no interpreter, no library.
+		if f.runtime != runtimeAuto {
+			return nil, onlyHere(name, f.runtime)
+		}
+		return local{}, nil
+	}
 	switch f.runtime {
 	case runtimeLocal:
 		return local{}, nil
@@ -65,6 +72,21 @@ func chooseRuntime(ctx context.Context, f runFlags, plans []scenarios.Plan, say 
 		return autoRuntime(ctx, settings, plans, say)
 	}
 	return nil, fmt.Errorf("unknown runtime %q", f.runtime) // the flags are checked before
+}
+
+// onlyHere is the error of an adapter in a runtime that has no place for it.
+func onlyHere(of, runtime string) error {
+	return usage(fmt.Errorf("the lock of %s is a program of this machine, and runs on its private network: give --runtime %s instead of %s", of, runtimeLocal, runtime))
+}
+
+// withAdapter names a plan whose lock is an adapter; "" if there is none.
+func withAdapter(plans []scenarios.Plan) string {
+	for _, p := range plans {
+		if p.Scenario.External() {
+			return p.Scenario.Name
+		}
+	}
+	return ""
 }
 
 // autoRuntime takes docker if an engine answers and has every image that the plans need, else local.

@@ -52,7 +52,7 @@ func runPlan(cmd *cobra.Command, dir string, lines *json.Encoder) error {
 	if err != nil {
 		return err
 	}
-	kind, err := lockKind(plan.Scenario.Lock)
+	kind, err := kindOf(&plan.Scenario)
 	if err != nil {
 		return err
 	}
@@ -72,6 +72,9 @@ func runAgent(ctx context.Context, cfg harness.Config) (err error) {
 	ctx, joined, err := docker.Join(ctx, os.Stdin)
 	defer func() { err = errors.Join(err, joined.Close()) }()
 	if err != nil {
+		return err
+	}
+	if err := sweep(ctx, joined.Nodes, os.Stderr); err != nil {
 		return err
 	}
 	cfg.Network, cfg.Keys = joined.Network, joined.Keys

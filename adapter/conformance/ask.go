@@ -1,0 +1,119 @@
+package conformance
+
+import (
+	"time"
+
+	"github.com/lockchaos/lockchaos/adapter"
+)
+
+// grant is a key that a client has been granted.
+type grant struct {
+	client *Client
+	key    string
+	answer
+	// since is the latest instant that is known to lie before the lease began: when it was asked for, or when the attempt began.
+	since int64
+}
+
+func newGrant(c *Client, key string, a answer) grant { return grant{c, key, a, max(a.sent, a.Attempt)} }
+
+func (t *trial) ask(c *Client, r adapter.Request) answer {
+	a, err := c.ask(r)
+	t.must(err)
+	return a
+}
+
+// acquire asks for the key, with so much time.
+func (t *trial) acquire(c *Client, key string, within time.Duration) answer {
+	return t.ask(c, adapter.Request{Op: adapter.OpAcquire, Key: key, TimeoutMS: within.Milliseconds()})
+}
+
+// granted demands that the key, which is free or will be, is granted.
+func (t *trial) granted(c *Client, key string) grant {
+	a := t.acquire(c, key, t.bench.TTL+t.slack)
+	if !a.OK {
+		t.fail("", "%s was not granted %s, which nobody holds: %s", c.name, key, answered(a))
+	}
+	return newGrant(c, key, a)
+}
+
+// soon demands that a key that is free is granted without much waiting.
+func (t *trial) soon(c *Client, key, why string) grant {
+	g := t.granted(c, key)
+	if limit := t.bench.TTL/2 + t.slack/2; g.took() > limit {
+		t.fail("", "%s was granted %s after %v only: %s", c.name, key, g.took().Round(time.Millisecond), why)
+	}
+	return g
+}
+
+// on asks about a grant.
+func (t *trial) on(op string, g grant, within time.Duration) answer {
+	return t.ask(g.client, adapter.Request{Op: op, Key: g.key, Grant: g.ID, TimeoutMS: within.Milliseconds()})
+}
+
+// release demands that the grant, which still stands, is taken back.
+func (t *trial) release(g grant) {
+	if a := t.on(adapter.OpRelease, g, t.slack); !a.OK {
+		t.overtaken(g.since)
+		t.fail("Answer ok when the service has taken it back.", "%s released %s, which it held: %s", g.client.name, g.key, answered(a))
+	}
+}
+
+// busy demands that the key, which another holds under a grant of since, is refused, definitely, and in time. An open question is asked again: one attempt may
+// have been cut off on a busy machine, but not every one.
+func (t *trial) busy(c *Client, key string, since int64) {
+	a := t.acquire(c, key, t.moment())
+	for range 2 {
+		if a.OK || a.Error == adapter.Busy {
+			break
+		}
+		a = t.acquire(c, key, t.moment())
+	}
+	switch {
+	case a.OK:
+		t.overtaken(since)
+		t.fail("This is no lock: two clients hold it, and nothing was disturbed.", "%s was granted %s while another client held it", c.name, key)
+	case a.Error != adapter.Busy:
+		t.fail(`When the time is over, and the service has said clearly that another holds the key, and nothing of this attempt is left there, say "busy": `+
+			"anything else counts as an open question.", "%s asked for %s, which another client held, and said %s", c.name, key, answered(a))
+	case a.took() > t.moment()+t.slack/3:
+		t.fail("Keep the time limit: timeout_ms is how long the call may take.", "%s answered after %v; its time limit was %v", c.name, a.took().Round(time.Millisecond), t.moment())
+	}
+}
+
+// refused demands that an op on a grant that is gone is not confirmed.
+func (t *trial) refused(op string, g grant, why string) {
+	a := t.on(op, g, t.slack)
+	switch {
+	case a.OK:
+		t.fail("Ask the service, not what was believed: a checker takes this ok as proof that the lock was held.", "%s says ok to %s of %s %s", g.client.name, op, g.key, why)
+	case a.Error != adapter.NotHeld:
+		t.fail(`Say "not_held" when the service says that it is no longer ours.`, "%s says %s to %s of %s %s", g.client.name, answered(a), op, g.key, why)
+	}
+}
+
+// open demands that a call that nobody answered is an open question.
+func (t *trial) open(what string, a answer) {
+	if a.OK {
+		t.fail("Say ok only when the service has answered.", "%s was answered ok while the service was frozen", what)
+	}
+	if a.Error == adapter.Busy || a.Error == adapter.NotHeld || a.Error == adapter.Unsupported {
+		t.fail(`A call that was sent and not answered may have happened. Say "unknown", or any word but busy, not_held and unsupported.`,
+			"%s was answered %q while the service was frozen: that says for certain that nothing happened", what, a.Error)
+	}
+	if a.took() > t.moment()+t.slack/3 {
+		t.fail("Give your library a time limit for every call (connect, send, receive), and keep timeout_ms.", "%s took %v while the service was frozen; its time limit was %v",
+			what, a.took().Round(time.Millisecond), t.moment())
+	}
+}
+
+// answered is a reply in words.
+func answered(a answer) string {
+	switch {
+	case a.OK:
+		return "ok"
+	case a.Text != "":
+		return `"` + a.Error + `" (` + a.Text + `)`
+	}
+	return `"` + a.Error + `"`
+}

@@ -1,0 +1,198 @@
+package conformance
+
+import (
+	"time"
+
+	"github.com/lockchaos/lockchaos/adapter"
+)
+
+// hello is the check that all others need.
+const hello = "says hello"
+
+// checks are in the order in which an author meets them.
+var checks = []check{
+	{hello, greets, nil},
+	{"declares that an op is unsupported", unsupported, nil},
+	{"grants a free key, and takes it back", grants, nil},
+	{"answers held", standing(adapter.OpHeld), can(adapter.OpHeld)},
+	{"answers renew", standing(adapter.OpRenew), can(adapter.OpRenew)},
+	{"refuses a second release", secondRelease, confirms(adapter.OpRelease)},
+	{"excludes a second client", exclusion, exclusive},
+	{"keeps keys apart", keys, nil},
+	{"hands the key over", handover, exclusive},
+	{"has tokens that rise", tokens, fencing},
+	{"leaves nothing behind when it gives up", givenUp, exclusive},
+	{"dies with its holder", killedHolder, exclusive},
+	{"loses what expired while it was frozen", frozenHolder, expires},
+	{"leaves open what a frozen service did not answer", frozenService, hasService},
+	{"closes and ends", closes, nil},
+}
+
+func exclusive(t *trial) string {
+	if t.says().Permits > 1 {
+		return "it is for exclusive locks"
+	}
+	return ""
+}
+
+func expires(t *trial) string {
+	if t.says().NoExpiry {
+		return "the lock declares that it never expires"
+	}
+	return exclusive(t)
+}
+
+func fencing(t *trial) string {
+	if t.says().Token != "fencing" {
+		return "the lock declares no fencing tokens"
+	}
+	return ""
+}
+
+func can(op string) func(*trial) string {
+	return func(t *trial) string {
+		if s := t.says(); !s.Does(op) {
+			return "the adapter does not say that it can"
+		}
+		return ""
+	}
+}
+
+func confirms(op string) func(*trial) string {
+	return func(t *trial) string {
+		for _, c := range t.says().Confirms {
+			if c == op {
+				return ""
+			}
+		}
+		return "the adapter does not say that an ok confirms the hold"
+	}
+}
+
+func hasService(t *trial) string {
+	if len(t.bench.Hosts) == 0 {
+		return "there is no service"
+	}
+	return ""
+}
+
+func greets(t *trial) {
+	c := t.client(1)
+	what, err := c.strays()
+	t.must(err)
+	if what != "" {
+		t.must(c.conn.Break("%s", what))
+	}
+}
+
+func unsupported(t *trial) {
+	c := t.client(1)
+	ops := []string{"frobnicate"}
+	for _, op := range []string{adapter.OpHeld, adapter.OpRenew} {
+		if !c.Says.Does(op) {
+			ops = append(ops, op)
+		}
+	}
+	for _, op := range ops {
+		a := t.ask(c, adapter.Request{Op: op, Key: t.key(), TimeoutMS: t.slack.Milliseconds()})
+		if a.OK || a.Error != adapter.Unsupported {
+			t.fail(`Answer every op that the adapter does not know, or did not declare with "can" or "confirms", with the error "unsupported".`,
+				"asked for %s, which it does not declare, it said %s", op, answered(a))
+		}
+	}
+}
+
+func grants(t *trial) {
+	c, key := t.client(1), t.key()
+	for range 3 {
+		t.release(t.soon(c, key, "nobody held it"))
+	}
+}
+
+// standing demands that an op is answered ok while the grant stands, and refused when it does not.
+func standing(op string) func(*trial) {
+	return func(t *trial) {
+		g := t.granted(t.client(1), t.key())
+		if a := t.on(op, g, t.slack); !a.OK {
+			t.overtaken(g.since)
+			t.fail("", "it was granted %s and still holds it, and says %s to %s", g.key, answered(a), op)
+		}
+		t.release(g)
+		t.refused(op, g, "after its release")
+	}
+}
+
+func secondRelease(t *trial) {
+	g := t.granted(t.client(1), t.key())
+	t.release(g)
+	t.refused(adapter.OpRelease, g, "for the second time")
+}
+
+func exclusion(t *trial) {
+	a, b, key := t.client(1), t.client(2), t.key()
+	g := t.granted(a, key)
+	t.busy(b, key, g.since)
+	t.release(g)
+	g = t.granted(b, key)
+	t.busy(a, key, g.since)
+	t.release(g)
+}
+
+func keys(t *trial) {
+	a, b := t.client(1), t.client(2)
+	one := t.granted(a, t.key())
+	other := t.soon(b, t.key(), "another key was taken, and this one was free")
+	third := t.soon(a, t.key(), "its client held another key, and this one was free")
+	for _, g := range []grant{one, other, third} {
+		t.release(g)
+	}
+}
+
+// handover lets one client wait until another releases.
+func handover(t *trial) {
+	a, b, key := t.client(1), t.client(2), t.key()
+	for range 3 {
+		g := t.granted(a, key)
+		result := make(chan any, 1)
+		var next grant
+		go func() {
+			defer func() { result <- recover() }()
+			next = t.granted(b, key)
+		}()
+		t.release(g)
+		released := time.Now()
+		if p := <-result; p != nil {
+			panic(p)
+		}
+		if took := time.Since(released); took > t.bench.TTL/2+t.slack/2 {
+			t.fail("A waiter should ask often, or be woken.", "%s waited for %s, and was granted it %v after its release", b.name, key, took.Round(time.Millisecond))
+		}
+		t.release(next)
+	}
+}
+
+func tokens(t *trial) {
+	key := t.key()
+	var before grant
+	for i := range 6 {
+		g := t.granted(t.client(1+i%2), key)
+		if i > 0 && g.Token <= before.Token {
+			t.fail(`A fencing token must rise with every grant of a key, whoever is granted. If it is only good for telling grants apart declare "owner" or "version".`,
+				"%s was granted %s with token %d, after %s had been granted it with %d", g.client.name, key, g.Token, before.client.name, before.Token)
+		}
+		before = g
+		t.release(g)
+	}
+}
+
+// givenUp lets a waiter run out of time. It lives on, and with it whatever it may have left in a queue.
+func givenUp(t *trial) {
+	a, b, c, key := t.client(1), t.client(2), t.client(3), t.key()
+	g := t.granted(a, key)
+	t.busy(b, key, g.since)
+	t.release(g)
+	for range 5 {
+		t.release(t.soon(c, key, b.name+" had asked for it, had run out of time and said busy: has it left something behind?"))
+	}
+	t.release(t.soon(b, key, "nobody held it"))
+}

@@ -1,0 +1,338 @@
+package conformance
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/lockchaos/lockchaos/adapter/skeleton"
+	"github.com/lockchaos/lockchaos/backends"
+	"github.com/lockchaos/lockchaos/hosts/hoststest"
+)
+
+func TestMain(m *testing.M) {
+	os.Unsetenv(backends.RedisVar)                          // the user's
+	if err := flag.Set("test.parallel", "12"); err != nil { // these tests mostly wait for leases to end
+		panic(err)
+	}
+	hoststest.Main(m, map[string]func([]string) int{"node": backends.NodeMain})
+}
+
+// need skips a test where what it needs is missing; where everything is required that fails it.
+func need(t testing.TB, missing error) {
+	t.Helper()
+	switch {
+	case missing == nil:
+	case os.Getenv(hoststest.RequireVar) == "all":
+		t.Fatalf("required (%s=all): %v", hoststest.RequireVar, missing)
+	default:
+		t.Skip(missing)
+	}
+}
+
+func needPrograms(t testing.TB, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		_, err := exec.LookPath(name)
+		need(t, err)
+	}
+}
+
+// bench brings a service up on a network of its own.
+func bench(t testing.TB, service, command string, ttl time.Duration) *Bench {
+	t.Helper()
+	switch service {
+	case "redis":
+		needPrograms(t, "redis-server")
+	case "zookeeper":
+		_, java := backends.FindJava()
+		need(t, java)
+		_, zookeeper := backends.FindZooKeeper()
+		need(t, zookeeper)
+	}
+	network, _ := hoststest.Network(t)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	t.Cleanup(cancel)
+	b := &Bench{Network: network, Service: service, Command: command, Shared: t.TempDir(), TTL: ttl}
+	if service == "none" {
+		return b
+	}
+	s, err := backends.Start(ctx, network, backends.Spec{Service: service, Logs: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Nodes = s.Addrs()
+	for _, n := range s.Nodes {
+		b.Hosts = append(b.Hosts, n.Host)
+	}
+	return b
+}
+
+// conforms demands that an adapter passes the checks, and that every line of it is as the schemas say.
+func conforms(t *testing.T, b *Bench, checks []check) {
+	t.Helper()
+	lines := newSchemas(t)
+	b.Trace = lines.check
+	passed := 0
+	err := run(t.Context(), b, checks, func(r Result) {
+		switch r.Outcome {
+		case Passed:
+			passed++
+		case NotApplicable:
+		default:
+			t.Errorf("%s: %s: %s\n%s", r.Check, r.Outcome, r.Text, strings.Join(r.Exchange, "\n"))
+		}
+	})
+	if err != nil || passed < 3 {
+		t.Errorf("%d checks passed, %v", passed, err)
+	}
+}
+
+// schemas hold what is said to docs/schema.
+type schemas struct {
+	t                     testing.TB
+	request, reply, event *jsonschema.Schema
+	mu                    sync.Mutex
+	seen                  int
+}
+
+func newSchemas(t testing.TB) *schemas {
+	s := &schemas{t: t}
+	for name, to := range map[string]**jsonschema.Schema{"request": &s.request, "reply": &s.reply, "event": &s.event} {
+		schema, err := jsonschema.NewCompiler().Compile("../../docs/schema/" + name + ".json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		*to = schema
+	}
+	t.Cleanup(func() {
+		if s.seen == 0 && !t.Skipped() {
+			t.Error("no line was looked at")
+		}
+	})
+	return s
+}
+
+func (s *schemas) check(_ string, sent bool, text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen++
+	schema := s.reply
+	switch {
+	case sent:
+		schema = s.request
+	case strings.Contains(text, `"event"`):
+		schema = s.event
+	}
+	value, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+	if err == nil {
+		err = schema.Validate(value)
+	}
+	if err != nil {
+		s.t.Errorf("%s: %v", text, err)
+	}
+}
+
+// TestSchemasRefuse: a schema that takes everything would prove nothing.
+func TestSchemasRefuse(t *testing.T) {
+	s := newSchemas(t)
+	s.seen++ // this test looks by itself
+	for text, schema := range map[string]*jsonschema.Schema{
+		`{"id":1,"ok":true,"tokn":3}`:                      s.reply,
+		`{"id":1,"ok":true,"error":"busy"}`:                s.reply,
+		`{"id":1,"ok":false}`:                              s.reply,
+		`{"ok":true}`:                                      s.reply,
+		`{"id":1,"ok":true,"name":"a","validity":"ages"}`:  s.reply,
+		`{"id":1,"ok":true,"token":0}`:                     s.reply,
+		`{"event":"won","key":"k"}`:                        s.event,
+		`{"event":"lost"}`:                                 s.event,
+		`{"id":1,"op":"acquire","timeout_ms":1}`:           s.request,
+		`{"id":1,"op":"hello","timeout_ms":1,"nodes":[]}`:  s.request,
+		`{"id":1,"op":"release","key":"","timeout_ms":10}`: s.request,
+	} {
+		var value any
+		if err := json.Unmarshal([]byte(text), &value); err != nil {
+			t.Fatal(err)
+		}
+		if schema.Validate(value) == nil {
+			t.Errorf("%s is taken", text)
+		}
+	}
+}
+
+// TestSkeletons: what `adapter new` writes passes as it is, in each language whose runtime is there.
+func TestSkeletons(t *testing.T) {
+	for _, l := range skeleton.Languages() {
+		t.Run(l.Name, func(t *testing.T) {
+			t.Parallel()
+			needPrograms(t, l.Needs...)
+			dir := t.TempDir()
+			if err := skeleton.Write(l, dir); err != nil {
+				t.Fatal(err)
+			}
+			if l.Build != "" {
+				build := exec.Command("sh", "-c", l.Build)
+				build.Dir = dir
+				if out, err := build.CombinedOutput(); err != nil {
+					t.Fatalf("%s: %v\n%s", l.Build, err, out)
+				}
+			}
+			b := bench(t, "redis", l.Command, 600*time.Millisecond)
+			b.Dir = dir
+			conforms(t, b, checks)
+		})
+	}
+}
+
+// examples is the folder of the real locks.
+func examples(t testing.TB) string {
+	t.Helper()
+	dir, err := filepath.Abs("../../examples")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// needModule skips a test where Python lacks a module, wherever the examples look for it.
+func needModule(t testing.TB, name string) {
+	t.Helper()
+	needPrograms(t, "python3")
+	look := exec.Command("python3", "-c", "import protocol; protocol.also_from_debian(); import "+name)
+	look.Dir = filepath.Join(examples(t), "python")
+	need(t, look.Run())
+}
+
+// TestExamples: real locks, on their real services.
+func TestExamples(t *testing.T) {
+	for _, e := range []struct {
+		name, service, command string
+		ttl                    time.Duration
+		need                   func(testing.TB)
+		checks                 []check
+	}{
+		{"redis-py", "redis", "python3 python/redispy_lock.py", 600 * time.Millisecond, func(t testing.TB) { needModule(t, "redis") }, checks},
+		// Sessions take long to end: the rest is for LOCKCHAOS_SOAK.
+		{"kazoo", "zookeeper", "python3 python/kazoo_lock.py", 2 * time.Second, func(t testing.TB) { needModule(t, "kazoo") },
+			some(t, hello, "grants a free key, and takes it back", "excludes a second client", "has tokens that rise", "dies with its holder")},
+		{"flock", "none", "bash shell/flock_lock.sh", time.Second, func(t testing.TB) { needPrograms(t, "bash", "flock") }, checks},
+	} {
+		t.Run(e.name, func(t *testing.T) {
+			t.Parallel()
+			e.need(t)
+			b := bench(t, e.service, e.command, e.ttl)
+			b.Dir = examples(t)
+			if os.Getenv("LOCKCHAOS_SOAK") != "" {
+				e.checks = checks
+			}
+			conforms(t, b, e.checks)
+		})
+	}
+}
+
+// some are the checks of these names.
+func some(t testing.TB, names ...string) (out []check) {
+	t.Helper()
+	for _, name := range names {
+		i := slices.IndexFunc(checks, func(c check) bool { return c.name == name })
+		if i < 0 {
+			t.Fatalf("there is no check %q", name)
+		}
+		out = append(out, checks[i])
+	}
+	return out
+}
+
+// TestMutants: each mistake in an adapter is told by the check that is about it, with the exchange that shows it, and with what to do.
+func TestMutants(t *testing.T) {
+	needPrograms(t, "python3")
+	python, _ := skeleton.Lookup("python")
+	dir := t.TempDir()
+	if err := skeleton.Write(python, dir); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, python.File))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range []struct {
+		name, from, to string
+		check          string
+		outcome        Outcome
+		want           string
+	}{
+		{"no name", `"name": "my-lock 0.1",`, ``, hello, Broke, `"name" is ""`},
+		{"a misspelt claim", `"confirms": [`, `"confirmes": [`, hello, Broke, `unknown member "confirmes"`},
+		{"daemon", `def main():`, "def main():\n    __import__('subprocess').Popen(['sleep', '100'], start_new_session=True)", hello, Broke, "has left the adapter's process group"},
+		{"prints", `lock = Lock(request)`, `lock = Lock(request); print("connected")`, hello, Broke, `printed "connected", which is no JSON object`},
+		{"crashes", `lock = Lock(request)`, `import redislite_that_nobody_has`, hello, Broke, `answered hello with the error "unknown": ModuleNotFoundError`},
+		{"ok to what it does not know", `raise Failure("unsupported")`, `return {}`, "declares that an op is unsupported", Failed, "asked for frobnicate, which it does not declare, it said ok"},
+		{"no token", `return {"token": token, `, `return {`, "grants a free key, and takes it back", Broke, "granted without a token"},
+		{"stamps of another clock", `now_ns = time.monotonic_ns`, `now_ns = time.time_ns`, "grants a free key, and takes it back", Broke, "must be a reading of CLOCK_MONOTONIC"},
+		{"held without asking", `!= 1:
+            raise Failure("not_held")
+        return {}
+
+    def renew`, `== 2:
+            raise Failure("not_held")
+        return {}
+
+    def renew`, "answers held", Failed, "after its release"},
+		{"no held", `def held(`, `def no_held(`, "answers held", Failed, `says "unsupported" to held`},
+		{"release of nothing", `self.values.get(key, "")], time.monotonic() + timeout) != 1:
+            raise Failure("not_held")
+        self.values.pop`, `self.values.get(key, "")], time.monotonic() + timeout) == 2:
+            raise Failure("not_held")
+        self.values.pop`, "refuses a second release", Failed, "for the second time"},
+		{"no exclusion", `'NX', `, ``, "excludes a second client", Failed, "while another client held it"},
+		{"busy is unknown", `raise Failure("busy")`, `raise TimeoutError()`, "excludes a second client", Failed, `which another client held, and said "unknown"`},
+		{"tokens that fall", `return {"token": token,`, `return {"token": 1000 - token,`, "has tokens that rise", Failed, ", after c"},
+		{"no TTL", `'NX', 'PX', ARGV[2])`, `'NX')`, "dies with its holder", Failed, " was killed, and "},
+		{"delete without comparing", `FREE = """if redis.call('GET', KEYS[1]) == ARGV[1] then`, `FREE = """if true then`, "loses what expired while it was frozen", Failed, " had been granted it"},
+		{"timeout is busy", `raise TimeoutError("an attempt`, `raise Failure("busy") #`, "leaves open what a frozen service did not answer", Failed, `was answered "busy" while the service was frozen`},
+		{"does not end", `        send(reply)
+
+`, `        send(reply)
+    time.sleep(100)
+
+`, "closes and ends", Failed, "it did not end within"},
+	} {
+		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
+			mutant := strings.Replace(string(text), m.from, m.to, 1)
+			if mutant == string(text) {
+				t.Fatalf("the skeleton has no %q", m.from)
+			}
+			path := filepath.Join(t.TempDir(), "lock.py")
+			if err := os.WriteFile(path, []byte(mutant), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			b := bench(t, "redis", "python3 "+path, time.Second)
+			b.Slack = 3 * time.Second // what never comes need not be waited for
+			var got *Result
+			err := run(t.Context(), b, some(t, hello, m.check), func(r Result) {
+				if r.Check == m.check {
+					got = &r
+				} else if r.Outcome != Passed {
+					t.Errorf("%+v", r)
+				}
+			})
+			if err != nil || got == nil {
+				t.Fatalf("%+v, %v", got, err)
+			}
+			if got.Outcome != m.outcome || !strings.Contains(got.Text, m.want) || len(got.Exchange) == 0 {
+				t.Errorf("%s: %s\n%s\nwant %s: %s", got.Outcome, got.Text, strings.Join(got.Exchange, "\n"), m.outcome, m.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,159 @@
+package adapter
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Version is the version of the protocol.
+const Version = 1
+
+// The ops that an adapter is asked for.
+const (
+	OpHello   = "hello"
+	OpAcquire = "acquire"
+	OpHeld    = "held"
+	OpRenew   = "renew"
+	OpRelease = "release"
+	OpClose   = "close"
+)
+
+// The error words that are definite: the call had no effect, and never will have. Busy answers an acquire, NotHeld the ops on a grant,
+// Unsupported any op. Whatever else an adapter says leaves the question open.
+const (
+	Busy        = "busy"
+	NotHeld     = "not_held"
+	Unsupported = "unsupported"
+)
+
+// Definite tells whether the word, as the answer to the op, says for certain that nothing happened.
+func Definite(op, word string) bool {
+	switch word {
+	case Unsupported:
+		return true
+	case Busy:
+		return op == OpAcquire
+	case NotHeld:
+		return op == OpHeld || op == OpRenew || op == OpRelease
+	}
+	return false
+}
+
+// Request is one line to an adapter.
+type Request struct {
+	ID  int64  `json:"id"`
+	Op  string `json:"op"`
+	Key string `json:"key,omitempty"`
+	// Grant is the ID of the acquire that granted what is asked about.
+	Grant int64 `json:"grant,omitempty"`
+	// TimeoutMS is how long the adapter may take (ms).
+	TimeoutMS int64 `json:"timeout_ms"`
+	*Greeting
+}
+
+// Greeting is what a hello says: who the client is, and where the service.
+type Greeting struct {
+	Protocol int      `json:"protocol"`
+	Service  string   `json:"service"`
+	Nodes    []string `json:"nodes"`
+	// TTLMS is the lease or session time (ms).
+	TTLMS  int64  `json:"ttl_ms"`
+	Client string `json:"client"`
+	// Seed seeds whatever the adapter draws at random; it fits into a double.
+	Seed int64 `json:"seed"`
+	// Dir is a folder that all clients of a run share, for locks on files; "" where there is none.
+	Dir string `json:"dir,omitempty"`
+}
+
+// Declaration is what an adapter says of its lock: what may be concluded from its answers. A claim that is not made is not held against the lock.
+type Declaration struct {
+	// Name is the lock's, with its version: "redis-py Lock 4.3.4".
+	Name string `json:"name"`
+	// Validity is "library", "from_invocation", "session" or "" (no claim).
+	Validity string `json:"validity"`
+	// Token is "fencing", "version", "owner" or "none".
+	Token string `json:"token"`
+	// Confirms lists the ops whose success proves that the hold still stood: "renew", "release", "held".
+	Confirms []string `json:"confirms"`
+	// Can lists the ops that there are beside acquire and release: "renew", "held". Those of Confirms need not be named again.
+	Can []string `json:"can"`
+	// LostGrace is how long the lock may take to notice a loss while its client runs undisturbed; 0: no claim.
+	LostGrace time.Duration `json:"-"`
+	Fair      bool          `json:"fair"`
+	// Permits is how many may hold a key at once; 1 when it is not given.
+	Permits   int  `json:"permits"`
+	Reentrant bool `json:"reentrant"`
+	NoExpiry  bool `json:"no_expiry"`
+}
+
+// Does tells whether the adapter carries out the op.
+func (d *Declaration) Does(op string) bool {
+	if op != OpHeld && op != OpRenew {
+		return true
+	}
+	return slices.Contains(d.Can, op) || slices.Contains(d.Confirms, op)
+}
+
+// Contradiction tells, as the rest of a sentence, what in a successful reply to the op does not go with the declaration; "" if nothing does. What was not
+// declared would not be judged, and what was declared and is missing can't be.
+func (d *Declaration) Contradiction(op string, r Reply) string {
+	if op == OpAcquire {
+		switch {
+		case d.Token == "none" && r.Token != 0:
+			return fmt.Sprintf("granted with token %d, and declared in its hello to have none", r.Token)
+		case d.Token != "none" && r.Token == 0:
+			return fmt.Sprintf("granted without a token, and declared in its hello that it has one (%s)", d.Token)
+		}
+	}
+	if op == OpAcquire || op == OpRenew {
+		switch library := d.Validity == "library"; {
+		case !library && r.HasValidFor:
+			return fmt.Sprintf(`answered %s with valid_for_ms, and did not declare validity "library" in its hello`, op)
+		case library && !r.HasValidFor:
+			return fmt.Sprintf(`answered %s without valid_for_ms, and declared validity "library" in its hello`, op)
+		}
+	}
+	return ""
+}
+
+// Misstamped tells, as the rest of a sentence, which stamp of the reply is not between sending and receiving (monotime.Now); "" if none is.
+func (r Reply) Misstamped(sent, received int64) string {
+	for _, s := range []struct {
+		name string
+		at   int64
+	}{{"attempt_ns", r.Attempt}, {"first_ns", r.First}, {"enqueued_ns", r.Enqueued}} {
+		if s.at != 0 && (s.at < sent || s.at > received) {
+			return fmt.Sprintf("says %s %d, which is not between the request (%d) and the reply (%d): it must be a reading of CLOCK_MONOTONIC, in ns", s.name, s.at, sent, received)
+		}
+	}
+	return ""
+}
+
+// Reply is one answer of an adapter. Stamps are of the machine's monotonic clock (ns), as the adapter read it; 0: not given.
+type Reply struct {
+	ID int64
+	OK bool
+	// Error is the word of a failure; Text says more, for a human.
+	Error, Text string
+
+	// Declaration answers a hello.
+	Declaration *Declaration
+
+	// Token is that of an acquire's grant; 0: none.
+	Token int64
+	// ValidFor is how long the library says that the grant is good for. HasValidFor tells whether it said anything.
+	ValidFor    time.Duration
+	HasValidFor bool
+	// Attempt is when the attempt began that succeeded, First when the first began that may have taken effect, Enqueued when the waiter was put
+	// into its queue.
+	Attempt, First, Enqueued int64
+}
+
+// Event is what an adapter says by itself: the hold on the key is lost.
+type Event struct {
+	Key string
+	// Grant is the ID of the acquire whose grant is lost; 0: the present one.
+	Grant int64
+	Why   string
+}

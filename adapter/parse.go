@@ -1,0 +1,282 @@
+package adapter
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// maxName bounds what is printed in every report.
+const maxName = 80
+
+// line is what an adapter printed: a reply, or an event. The members of a reply are read when it is known what was asked.
+type line struct {
+	event   *Event
+	id      int64
+	members map[string]json.RawMessage
+}
+
+// parseLine reads one line, up to what depends on the request.
+func parseLine(text []byte) (line, error) {
+	if !utf8.Valid(text) {
+		return line{}, errors.New("is not valid UTF-8")
+	}
+	members, err := object(text)
+	if err != nil {
+		return line{}, err
+	}
+	if _, ok := members["event"]; ok {
+		e, err := parseEvent(members)
+		return line{event: e}, err
+	}
+	l := line{members: members}
+	if members["id"] == nil {
+		return line{}, errors.New(`has neither "id" (a reply) nor "event"`)
+	}
+	if err := json.Unmarshal(members["id"], &l.id); err != nil || l.id == 0 {
+		return line{}, fmt.Errorf(`"id" is %s: it must be the number of the request that is answered`, brief(members["id"]))
+	}
+	return l, nil
+}
+
+// object splits a line into its members. A name that comes twice is refused: it is open which was meant.
+func object(text []byte) (map[string]json.RawMessage, error) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return nil, errors.New("is no JSON object; what is for humans belongs on standard error")
+	}
+	members := map[string]json.RawMessage{}
+	for d.More() {
+		t, err := d.Token()
+		if err != nil {
+			return nil, fmt.Errorf("is no JSON: %w", err)
+		}
+		name := t.(string) // the decoder lets nothing else be a name
+		if _, twice := members[name]; twice {
+			return nil, fmt.Errorf("has the member %q twice", name)
+		}
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return nil, fmt.Errorf("is no JSON: member %q: %w", name, err)
+		}
+		members[name] = value
+	}
+	if _, err := d.Token(); err != nil {
+		return nil, fmt.Errorf("is no JSON: %w", err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("goes on after the JSON object: a line holds one")
+	}
+	return members, nil
+}
+
+func parseEvent(members map[string]json.RawMessage) (*Event, error) {
+	var e Event
+	var kind string
+	r := reader{members: members}
+	r.text("event", &kind)
+	r.text("key", &e.Key)
+	r.number("grant", &e.Grant)
+	r.text("why", &e.Why)
+	if err := r.end("a lost-event"); err != nil {
+		return nil, err
+	}
+	if kind != "lost" {
+		return nil, fmt.Errorf("is an event %q: there is only lost", kind)
+	}
+	if e.Key == "" {
+		return nil, errors.New(`is a lost-event without "key"`)
+	}
+	return &e, nil
+}
+
+// reply reads the members of an answer to the op.
+func (l line) reply(op string) (Reply, error) {
+	reply := Reply{ID: l.id}
+	r := reader{members: l.members}
+	delete(r.members, "id")
+	if _, said := l.members["ok"]; !said {
+		return reply, errors.New(`has no "ok"`)
+	}
+	r.flag("ok", &reply.OK)
+	r.text("error", &reply.Error)
+	r.text("text", &reply.Text)
+	switch {
+	case op == OpHello && reply.OK:
+		reply.Declaration = r.declaration()
+	case op == OpAcquire && reply.OK:
+		r.token(&reply.Token)
+		r.validFor(&reply)
+		r.number("attempt_ns", &reply.Attempt)
+		r.number("first_ns", &reply.First)
+		r.number("enqueued_ns", &reply.Enqueued)
+	case op == OpAcquire:
+		r.number("first_ns", &reply.First)
+	case op == OpRenew && reply.OK:
+		r.validFor(&reply)
+		r.number("attempt_ns", &reply.Attempt)
+	}
+	what := fmt.Sprintf("a reply to %s with ok %t", op, reply.OK)
+	if err := r.end(what); err != nil {
+		return reply, err
+	}
+	switch {
+	case reply.OK && reply.Error != "":
+		return reply, fmt.Errorf("says ok, and an error (%q)", reply.Error)
+	case !reply.OK && reply.Error == "":
+		return reply, errors.New(`says that it failed, and no "error"`)
+	}
+	return reply, nil
+}
+
+// reader takes members one by one. It keeps the first mistake; at the end nothing may be left.
+type reader struct {
+	members map[string]json.RawMessage
+	taken   []string
+	err     error
+}
+
+func (r *reader) fail(err error) {
+	if r.err == nil {
+		r.err = err
+	}
+}
+
+// take reads a member into a value of the wanted type. It returns false where there is none.
+func (r *reader) take(name string, into any, want string) bool {
+	r.taken = append(r.taken, name)
+	text, ok := r.members[name]
+	if !ok {
+		return false
+	}
+	delete(r.members, name)
+	if string(text) == "null" || json.Unmarshal(text, into) != nil {
+		r.fail(fmt.Errorf("%q is %s: it must be %s", name, brief(text), want))
+		return false
+	}
+	return true
+}
+
+func (r *reader) text(name string, into *string)    { r.take(name, into, "a string") }
+func (r *reader) flag(name string, into *bool)      { r.take(name, into, "true or false") }
+func (r *reader) words(name string, into *[]string) { r.take(name, into, "a list of strings") }
+
+// number reads a positive integer. It may stand in quotes, for languages whose numbers are doubles.
+func (r *reader) number(name string, into *int64) {
+	var text json.RawMessage
+	const want = "a positive whole number below 2^63 (larger than 2^53: in quotes)"
+	if !r.take(name, &text, want) {
+		return
+	}
+	n, err := strconv.ParseInt(strings.Trim(string(text), `"`), 10, 64)
+	if err != nil || n < 1 {
+		r.fail(fmt.Errorf("%q is %s: it must be %s", name, brief(text), want))
+		return
+	}
+	*into = n
+}
+
+func (r *reader) token(into *int64) { r.number("token", into) }
+
+// milliseconds reads a duration; it may have a fraction.
+func (r *reader) milliseconds(name string, into *time.Duration) bool {
+	var ms float64
+	if !r.take(name, &ms, "a number of milliseconds") {
+		return false
+	}
+	const longest = 366 * 24 * time.Hour
+	if math.Abs(ms) > float64(longest/time.Millisecond) {
+		r.fail(fmt.Errorf("%q is %v ms: more than a year", name, ms))
+		return false
+	}
+	*into = time.Duration(ms * float64(time.Millisecond))
+	return true
+}
+
+func (r *reader) validFor(reply *Reply) {
+	reply.HasValidFor = r.milliseconds("valid_for_ms", &reply.ValidFor)
+}
+
+// declaration reads what a hello is answered with.
+func (r *reader) declaration() *Declaration {
+	d := &Declaration{Token: "none", Permits: 1}
+	protocol := Version
+	r.take("protocol", &protocol, "a number")
+	if protocol != Version {
+		r.fail(fmt.Errorf("says protocol %d: this is %d", protocol, Version))
+	}
+	r.text("name", &d.Name)
+	if r.err == nil && (d.Name == "" || len(d.Name) > maxName || strings.ContainsFunc(d.Name, func(c rune) bool { return c < ' ' || c == 0x7f })) {
+		r.fail(fmt.Errorf(`"name" is %.100q: it must say what the lock is called, in at most %d bytes, such as "my-lock 1.2"`, d.Name, maxName))
+	}
+	r.oneOf("validity", &d.Validity, "", "library", "from_invocation", "session")
+	r.oneOf("token", &d.Token, "fencing", "version", "owner", "none")
+	r.someOf("confirms", &d.Confirms, OpRenew, OpRelease, OpHeld)
+	r.someOf("can", &d.Can, OpRenew, OpHeld)
+	if r.milliseconds("lost_grace_ms", &d.LostGrace) && d.LostGrace < 0 {
+		r.fail(errors.New(`"lost_grace_ms" is negative`))
+	}
+	r.flag("fair", &d.Fair)
+	if r.take("permits", &d.Permits, "a number") && (d.Permits < 1 || d.Permits > 1_000_000) {
+		r.fail(fmt.Errorf(`"permits" is %d: it must be 1 (an exclusive lock) or more`, d.Permits))
+	}
+	r.flag("reentrant", &d.Reentrant)
+	r.flag("no_expiry", &d.NoExpiry)
+	return d
+}
+
+func (r *reader) oneOf(name string, into *string, known ...string) {
+	if r.take(name, into, "a string"); !slices.Contains(known, *into) {
+		r.fail(fmt.Errorf("%q is %.40q: it must be one of %s", name, *into, quoted(known)))
+	}
+}
+
+func (r *reader) someOf(name string, into *[]string, known ...string) {
+	r.words(name, into)
+	for _, word := range *into {
+		if !slices.Contains(known, word) {
+			r.fail(fmt.Errorf("%q has %.40q: there may be %s", name, word, quoted(known)))
+		}
+	}
+}
+
+// end tells the first mistake. A member that nobody asked for is one: it may be a misspelt claim.
+func (r *reader) end(what string) error {
+	if r.err != nil {
+		return r.err
+	}
+	var left []string
+	for name := range r.members {
+		left = append(left, name)
+	}
+	if len(left) == 0 {
+		return nil
+	}
+	slices.Sort(left)
+	return fmt.Errorf("has the unknown member %.40q: %s may have %s", left[0], what, quoted(r.taken))
+}
+
+func quoted(words []string) string {
+	var out []string
+	for _, w := range words {
+		out = append(out, strconv.Quote(w))
+	}
+	return strings.Join(out, ", ")
+}
+
+// brief is the beginning of what was printed, safe to be shown.
+func brief(text []byte) string {
+	const most = 120
+	if len(text) > most {
+		return strconv.Quote(string(text[:most])) + "…"
+	}
+	return strconv.Quote(string(text))
+}

@@ -1,0 +1,99 @@
+// Package skeleton writes adapters to begin with: in each language a complete lock on one Redis server, in one commented file that needs no library, and
+// that passes the conformance run.
+package skeleton
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// The folder of Go's skeleton begins with an underscore and its go.mod has another name, so that the go command does not take it for one of this module's packages.
+//
+//go:embed templates
+var templates embed.FS
+
+// Language is a language that a skeleton can be written in.
+type Language struct {
+	Name string
+	// File is the skeleton's main file; Command starts it from its own folder, after Build has been run there, where it is not empty.
+	File, Command, Build string
+	// Needs are the programs that it takes.
+	Needs []string
+}
+
+// Languages lists them.
+func Languages() []Language {
+	return []Language{
+		{"python", "lock.py", "python3 lock.py", "", []string{"python3"}},
+		{"node", "lock.js", "node lock.js", "", []string{"node"}},
+		{"java", "Lock.java", "java -cp . Lock", "javac Lock.java", []string{"java", "javac"}},
+		{"go", "lock.go", "./lock", "go build -o lock lock.go", []string{"go"}},
+		{"ruby", "lock.rb", "ruby lock.rb", "", []string{"ruby"}},
+	}
+}
+
+// Lookup returns the language of a name.
+func Lookup(name string) (Language, bool) {
+	for _, l := range Languages() {
+		if l.Name == name {
+			return l, true
+		}
+	}
+	return Language{}, false
+}
+
+// Write writes the language's skeleton into the folder, which is made if it is not there. A file that is there already is left as it is, and is an error.
+func Write(l Language, dir string) error {
+	text, err := templates.ReadFile("templates/" + l.Name + "/" + l.File + suffix(l))
+	if err != nil {
+		return fmt.Errorf("the skeleton in %s: %w", l.Name, err)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("make the adapter's folder: %w", err)
+	}
+	path := filepath.Join(dir, l.File)
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s is there already, and is left as it is: give another --dir", path)
+	}
+	if err != nil {
+		return fmt.Errorf("write the adapter: %w", err)
+	}
+	_, err = f.Write(text)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("write the adapter: %w", err)
+	}
+	return nil
+}
+
+// suffix hides Go's skeleton from the go command.
+func suffix(l Language) string {
+	if strings.HasSuffix(l.File, ".go") {
+		return ".txt"
+	}
+	return ""
+}
+
+// In returns a command of the language, as it is typed beside the folder.
+func In(dir, command string) string {
+	if dir == "." || command == "" {
+		return command
+	}
+	program, file, found := strings.Cut(command, " ")
+	switch {
+	case strings.HasPrefix(command, "./") && filepath.IsAbs(dir):
+		return filepath.Join(dir, program)
+	case strings.HasPrefix(command, "./"):
+		return "./" + filepath.Join(dir, program)
+	case command == "java -cp . Lock":
+		return "java -cp " + dir + " Lock"
+	case found:
+		return program + " " + filepath.Join(dir, file)
+	}
+	return command
+}

@@ -1,0 +1,50 @@
+package skeleton
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestWrite: every language has its file, and what is there already stays as it is.
+func TestWrite(t *testing.T) {
+	for _, l := range Languages() {
+		dir := filepath.Join(t.TempDir(), "deep", "er")
+		if err := Write(l, dir); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, l.File)
+		text, err := os.ReadFile(path)
+		if err != nil || len(text) < 1000 || !strings.Contains(string(text), "docs/protocol.md") {
+			t.Errorf("%s: %d bytes, %v", path, len(text), err)
+		}
+		if err := os.WriteFile(path, []byte("mine"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := Write(l, dir); err == nil || !strings.Contains(err.Error(), path+" is there already") {
+			t.Errorf("written over: %v", err)
+		}
+		if text, _ := os.ReadFile(path); string(text) != "mine" {
+			t.Errorf("%s was written over", path)
+		}
+	}
+	if _, known := Lookup("cobol"); known {
+		t.Error("cobol")
+	}
+}
+
+func TestIn(t *testing.T) {
+	for _, c := range []struct{ dir, command, want string }{
+		{"my-lock", "python3 lock.py", "python3 my-lock/lock.py"},
+		{".", "python3 lock.py", "python3 lock.py"},
+		{"my-lock", "./lock", "./my-lock/lock"},
+		{"/tmp/x", "./lock", "/tmp/x/lock"},
+		{"../x", "./lock", "./../x/lock"},
+		{"my-lock", "java -cp . Lock", "java -cp my-lock Lock"},
+	} {
+		if got := In(c.dir, c.command); got != c.want {
+			t.Errorf("%s in %s: %s, want %s", c.command, c.dir, got, c.want)
+		}
+	}
+}

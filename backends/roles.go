@@ -1,0 +1,107 @@
+package backends
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Promotes tells whether the service has a primary, replicas, and watchers that promote one of them when the primary is gone.
+func (k Kind) Promotes() bool { return k.Name == redisFailover.Name }
+
+// errPromotes: the service has no roles to tell of.
+var errPromotes = errors.New("it has no replica that could be promoted")
+
+// servers are the nodes that are primary or replica.
+func (s *Service) servers() (all []*Node) {
+	for _, n := range s.Nodes {
+		if n.spec.Port == redisPort {
+			all = append(all, n)
+		}
+	}
+	return all
+}
+
+// Replicas returns the names of all servers that replicate each other, whichever is the primary.
+func (s *Service) Replicas() (names []string) {
+	for _, n := range s.servers() {
+		names = append(names, n.Name)
+	}
+	return names
+}
+
+// Primary asks the sentinels which server is the primary, and that one whether it is. Unlike with Leader, most of them are not enough: it is an error if they
+// don't all agree.
+func (s *Service) Primary(ctx context.Context) (name string, err error) {
+	if k, _ := Lookup(s.Name); !k.Promotes() {
+		return "", fmt.Errorf("service %s: %w", s.Name, errPromotes)
+	}
+	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	defer cancel()
+	for _, n := range s.Nodes {
+		if n.spec.Port != sentinelPort {
+			continue
+		}
+		of, err := voteSentinel(ctx, s, n)
+		if err != nil {
+			return "", n.failed(err)
+		}
+		if of == "" {
+			return "", n.failed(errors.New("what it takes for the primary does not say that it is"))
+		}
+		if name == "" {
+			name = of
+		}
+		if of != name {
+			return "", n.failed(fmt.Errorf("it takes %s for the primary, another sentinel %s", of, name))
+		}
+	}
+	return name, nil
+}
+
+// masterOf finds the server in what a sentinel says of the primary: "name=lockchaos,status=ok,address=10.88.0.2:6379,slaves=1,sentinels=3".
+func (s *Service) masterOf(told string) (string, error) {
+	for part := range strings.SplitSeq(told, ",") {
+		addr, is := strings.CutPrefix(part, "address=")
+		if !is {
+			continue
+		}
+		for _, n := range s.servers() {
+			if n.Addr == addr {
+				return n.Name, nil
+			}
+		}
+	}
+	return "", fmt.Errorf("it names no primary that is known: %q", told)
+}
+
+// The roles of a server, as it tells them itself.
+const (
+	RolePrimary = "primary"
+	RoleReplica = "replica in sync"
+)
+
+// Role asks a server what it is: RolePrimary, RoleReplica, or a replica whose link to its primary is down, in words.
+func (s *Service) Role(ctx context.Context, node string) (string, error) {
+	for _, n := range s.servers() {
+		if n.Name != node {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(ctx, askLimit)
+		defer cancel()
+		info, err := askRedis(ctx, n.Addr, "INFO replication")
+		if err != nil {
+			return "", n.failed(err)
+		}
+		switch link := field(info, "master_link_status:"); {
+		case field(info, "role:") == "master":
+			return RolePrimary, nil
+		case link == "up":
+			return RoleReplica, nil
+		default:
+			return "replica, its link " + link, nil
+		}
+	}
+	return "", fmt.Errorf("service %s has no server %s", s.Name, node)
+}

@@ -1,0 +1,66 @@
+package external
+
+import (
+	"context"
+
+	"github.com/lockchaos/lockchaos/adapter"
+	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/monotime"
+)
+
+// able returns the lock with the methods of what the adapter said that it can.
+func (l *lock) able() clients.Lock {
+	switch held, renew := l.says.Does(adapter.OpHeld), l.says.Does(adapter.OpRenew); {
+	case held && renew:
+		return both{l}
+	case held:
+		return asked{l}
+	case renew:
+		return renewed{l}
+	}
+	return l
+}
+
+type (
+	asked   struct{ *lock }
+	renewed struct{ *lock }
+	both    struct{ *lock }
+)
+
+// Held asks the adapter whether the grant still stands.
+func (l asked) Held(ctx context.Context, g clients.Grant) error { return l.ask(ctx, g) }
+
+// Held asks the adapter whether the grant still stands.
+func (l both) Held(ctx context.Context, g clients.Grant) error { return l.ask(ctx, g) }
+
+// Renew asks the adapter for more time.
+func (l renewed) Renew(ctx context.Context, g clients.Grant) (clients.Grant, error) {
+	return l.extend(ctx, g)
+}
+
+// Renew asks the adapter for more time.
+func (l both) Renew(ctx context.Context, g clients.Grant) (clients.Grant, error) {
+	return l.extend(ctx, g)
+}
+
+func (l *lock) ask(ctx context.Context, g clients.Grant) error {
+	_, err := l.on(ctx, adapter.OpHeld, g)
+	return err
+}
+
+func (l *lock) extend(ctx context.Context, g clients.Grant) (clients.Grant, error) {
+	sent := monotime.Now()
+	r, err := l.on(ctx, adapter.OpRenew, g)
+	if err != nil {
+		return g, err
+	}
+	g.Attempt = 0 // of what was before
+	if err := l.stamps(&g, r, sent); err != nil {
+		return g, err
+	}
+	if what := l.says.Contradiction(adapter.OpRenew, r); what != "" {
+		return g, l.conn.Break("%s", what)
+	}
+	g.ValidFor, g.HasValidFor = int64(r.ValidFor), r.HasValidFor
+	return g, nil
+}

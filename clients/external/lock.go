@@ -1,0 +1,245 @@
+package external
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/lockchaos/lockchaos/adapter"
+	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/monotime"
+)
+
+// Name is that of every adapter's lock in the workers' catalogue; what the lock itself is called, the adapter says.
+const Name = "adapter"
+
+// Kind returns the kind of a lock that is an adapter, for the service. What it claims is known when it is open.
+func Kind(service string) clients.Kind {
+	return clients.Kind{
+		Name:    Name,
+		About:   "a program of the user's own, which speaks JSON lines",
+		Service: service,
+		Claims:  clients.Claims{Token: "none", Permits: 1},
+		Open:    Open,
+	}
+}
+
+// usualLimit is the time limit of a call whose context has none.
+const usualLimit = 30 * time.Second
+
+// lock is an adapter, seen as a lock.
+type lock struct {
+	conn    *adapter.Conn
+	process *process
+	says    adapter.Declaration
+	// blind: the adapter's clock may be made wrong, so its stamps are not used.
+	blind bool
+	lost  chan clients.Loss
+
+	once   sync.Once
+	closed error // by the first Close
+
+	mu sync.Mutex
+	// grants is, for each key, the ID of the acquire that granted it last, or that is under way.
+	grants map[string]int64
+}
+
+// Open starts the adapter of the configuration, and says hello.
+func Open(ctx context.Context, c clients.Config) (clients.Lock, error) {
+	if c.Adapter == nil || c.Adapter.Command == "" {
+		return nil, errors.New("a lock that is a program needs its command line")
+	}
+	if err := adoptOrphans(); err != nil {
+		return nil, err
+	}
+	p, err := startProcess(c.Adapter.Command, c.Adapter.Dir, os.Stderr)
+	if err != nil {
+		return nil, err
+	}
+	l := &lock{process: p, blind: c.Adapter.ClockFaults, lost: make(chan clients.Loss, 100), grants: map[string]int64{}}
+	l.conn = adapter.NewConn(p.in, p.out, adapter.Options{Command: c.Adapter.Command, Process: p, Lost: l.tell})
+	if err := l.hello(ctx, c); err != nil {
+		l.conn.Expect()
+		now, cancel := context.WithTimeout(ctx, 0)
+		defer cancel()
+		_ = p.end(now) // what went wrong before says more
+		return nil, err
+	}
+	return l.able(), nil
+}
+
+func (l *lock) hello(ctx context.Context, c clients.Config) error {
+	const largest = 1<<53 - 1 // that a double holds exactly
+	r, err := l.conn.Ask(adapter.Request{Op: adapter.OpHello, TimeoutMS: limit(ctx), Greeting: &adapter.Greeting{
+		Protocol: adapter.Version, Service: c.Adapter.Service, Nodes: append([]string{}, c.Nodes...), TTLMS: c.TTL / int64(time.Millisecond),
+		Client: fmt.Sprintf("c%d", c.Client), Seed: int64(c.Seed & largest), Dir: c.Adapter.Shared}})
+	if err != nil {
+		return err
+	}
+	if !r.OK {
+		return l.conn.Break("answered hello with the error %q: %s", r.Error, r.Text)
+	}
+	l.says = *r.Declaration
+	return l.together()
+}
+
+// together demands that all that came of the adapter is where faults strike.
+func (l *lock) together() error {
+	what, err := strays()
+	if err != nil {
+		return err
+	}
+	if what != "" {
+		return l.conn.Break("started what faults do not reach: %s", what)
+	}
+	return nil
+}
+
+// limit is the time (ms) that a call may take.
+func limit(ctx context.Context) int64 {
+	left := usualLimit
+	if t, ok := ctx.Deadline(); ok {
+		left = time.Until(t)
+	}
+	return max(int64(left/time.Millisecond), 1)
+}
+
+// Declares returns what the adapter said of itself.
+func (l *lock) Declares() clients.Declaration {
+	s := l.says
+	return clients.Declaration{Name: s.Name, Claims: clients.Claims{Validity: s.Validity, Token: s.Token, Confirms: slices.Clone(s.Confirms),
+		LostGrace: int64(s.LostGrace), Fair: s.Fair, Permits: s.Permits, Reentrant: s.Reentrant, NoExpiry: s.NoExpiry}}
+}
+
+// Lost returns the channel of lost-events.
+func (l *lock) Lost() <-chan clients.Loss { return l.lost }
+
+// tell passes on a lost-event of a present grant. If nobody reads, the event is dropped: whoever has not read a hundred knows enough.
+func (l *lock) tell(e adapter.Event) {
+	l.mu.Lock()
+	now, known := l.grants[e.Key]
+	l.mu.Unlock()
+	if !known || e.Grant != 0 && e.Grant != now {
+		return
+	}
+	select {
+	case l.lost <- clients.Loss{Key: e.Key, Why: e.Why}:
+	default:
+	}
+}
+
+// Acquire asks the adapter for the key.
+func (l *lock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
+	g := clients.Grant{Key: key}
+	if err := ctx.Err(); err != nil {
+		return g, err // nothing is sent
+	}
+	l.mu.Lock()
+	l.grants[key] = l.conn.NextID()
+	l.mu.Unlock()
+	sent := monotime.Now()
+	g.First = sent
+	r, err := l.conn.Ask(adapter.Request{Op: adapter.OpAcquire, Key: key, TimeoutMS: limit(ctx)})
+	if err != nil {
+		return g, err
+	}
+	if err := l.stamps(&g, r, sent); err != nil {
+		return g, err
+	}
+	if !r.OK {
+		return g, failure(adapter.OpAcquire, r)
+	}
+	if what := l.says.Contradiction(adapter.OpAcquire, r); what != "" {
+		return g, l.conn.Break("%s", what)
+	}
+	g.Token, g.ValidFor, g.HasValidFor, g.Secret = r.Token, int64(r.ValidFor), r.HasValidFor, r.ID
+	return g, nil
+}
+
+// stamps takes over when the adapter says that things happened, if its clock can be trusted.
+func (l *lock) stamps(g *clients.Grant, r adapter.Reply, sent int64) error {
+	if l.blind {
+		return nil
+	}
+	if what := r.Misstamped(sent, monotime.Now()); what != "" {
+		return l.conn.Break("%s", what)
+	}
+	g.Attempt, g.Enqueued = r.Attempt, r.Enqueued
+	if r.First != 0 {
+		g.First = r.First
+	}
+	return nil
+}
+
+// failure turns a reply that is not ok into an error, definite or not.
+func failure(op string, r adapter.Reply) error {
+	if adapter.Definite(op, r.Error) {
+		definite := map[string]error{adapter.Busy: clients.ErrBusy, adapter.NotHeld: clients.ErrNotHeld, adapter.Unsupported: clients.ErrUnsupported}[r.Error]
+		if r.Text == "" {
+			return definite
+		}
+		return fmt.Errorf("%w: %s", definite, r.Text)
+	}
+	if r.Text == "" {
+		return errors.New(r.Error)
+	}
+	return fmt.Errorf("%s: %s", r.Error, r.Text)
+}
+
+// on asks about a grant.
+func (l *lock) on(ctx context.Context, op string, g clients.Grant) (adapter.Reply, error) {
+	if err := ctx.Err(); err != nil {
+		return adapter.Reply{}, err
+	}
+	id, ok := g.Secret.(int64)
+	if !ok {
+		return adapter.Reply{}, fmt.Errorf("%s %q: the grant is not one of this lock's: %w", op, g.Key, clients.ErrNotHeld)
+	}
+	r, err := l.conn.Ask(adapter.Request{Op: op, Key: g.Key, Grant: id, TimeoutMS: limit(ctx)})
+	if err == nil && !r.OK {
+		err = failure(op, r)
+	}
+	return r, err
+}
+
+// Release gives the grant back.
+func (l *lock) Release(ctx context.Context, g clients.Grant) error {
+	_, err := l.on(ctx, adapter.OpRelease, g)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if id, _ := g.Secret.(int64); err == nil && l.grants[g.Key] == id {
+		delete(l.grants, g.Key) // a lost-event that comes now is of no interest
+	}
+	return err
+}
+
+// Close lets the adapter close, and end. One that does not end is killed, and its log tells.
+func (l *lock) Close(ctx context.Context) error {
+	l.once.Do(func() { l.closed = l.close(ctx) })
+	return l.closed
+}
+
+func (l *lock) close(ctx context.Context) error {
+	r, err := l.conn.Ask(adapter.Request{Op: adapter.OpClose, TimeoutMS: limit(ctx)})
+	if err == nil {
+		err = l.together()
+	}
+	if err == nil && !r.OK {
+		err = failure(adapter.OpClose, r)
+	}
+	l.conn.Expect()
+	if l.conn.Broken() != nil {
+		now, cancel := context.WithTimeout(ctx, 0)
+		defer cancel()
+		_ = l.process.end(now) // how it broke says more
+		return err
+	}
+	if endErr := l.process.end(ctx); endErr != nil {
+		fmt.Fprintf(os.Stderr, "[the adapter %v]\n", endErr)
+	}
+	return err
+}

@@ -1,0 +1,155 @@
+package external
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// logTail is how much of an adapter's standard error is kept for messages, logLimit how much is passed on.
+	logTail  = 2 << 10
+	logLimit = 16 << 20
+	// exitLimit is how long an adapter whose input has ended may take to end.
+	exitLimit = 5 * time.Second
+)
+
+// process is an adapter's process.
+type process struct {
+	cmd    *exec.Cmd
+	in     *os.File
+	out    *os.File
+	log    *tail
+	exited chan struct{}
+	how    string // set before exited is closed
+	once   sync.Once
+	ended  error
+}
+
+// startProcess starts the command line in this process's own group. What it prints on standard error goes to log.
+func startProcess(command, dir string, log io.Writer) (*process, error) {
+	inRead, inWrite, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("start the adapter %q: %w", command, err)
+	}
+	defer inRead.Close()
+	outRead, outWrite, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("start the adapter %q: %w", command, err), inWrite.Close())
+	}
+	defer outWrite.Close()
+	p := &process{in: inWrite, out: outRead, log: &tail{to: log}, exited: make(chan struct{})}
+	p.cmd = exec.Command("/bin/sh", "-c", command)
+	p.cmd.Dir = dir
+	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = inRead, outWrite, p.log
+	p.cmd.WaitDelay = 250 * time.Millisecond // descendants may hold standard error open
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: unix.SIGKILL}
+	started := make(chan error)
+	go p.live(started)
+	if err := <-started; err != nil {
+		return nil, errors.Join(fmt.Errorf("start the adapter %q: %w", command, err), inWrite.Close(), outRead.Close())
+	}
+	return p, nil
+}
+
+// live starts the process and waits for its end, on one thread: the death of the thread that forked would kill it.
+func (p *process) live(started chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	err := p.cmd.Start()
+	started <- err
+	if err != nil {
+		return
+	}
+	err = p.cmd.Wait()
+	p.how = p.cmd.ProcessState.String()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
+		p.how = err.Error()
+	}
+	close(p.exited)
+}
+
+func (p *process) Exited() <-chan struct{} { return p.exited }
+
+func (p *process) How() string {
+	<-p.exited
+	return p.how
+}
+
+func (p *process) Log() string { return p.log.String() }
+
+// end ends the adapter's input and waits for its end. What does not end by itself is killed, with all that it started; then the error says so.
+func (p *process) end(ctx context.Context) error {
+	p.once.Do(func() { p.ended = p.finish(ctx) })
+	return p.ended
+}
+
+func (p *process) finish(ctx context.Context) error {
+	err := p.in.Close()
+	ctx, cancel := context.WithTimeout(ctx, exitLimit)
+	defer cancel()
+	select {
+	case <-p.exited:
+	case <-ctx.Done():
+		err = errors.Join(err, errors.New("did not end when its standard input did, and was killed"))
+	}
+	return errors.Join(err, killFamily(), p.out.Close())
+}
+
+// killFamily kills every descendant of this process, until there is none: one may fork while it is looked at.
+func killFamily() error {
+	const rounds, pause = 100, 5 * time.Millisecond
+	var left []proc
+	for range rounds {
+		var err error
+		if left, err = descendants(os.Getpid()); err != nil || len(left) == 0 {
+			return err
+		}
+		for _, d := range left {
+			_ = unix.Kill(d.pid, unix.SIGKILL) // it may be gone by now
+		}
+		time.Sleep(pause)
+	}
+	return fmt.Errorf("process %d (%s) can't be killed", left[0].pid, left[0].name)
+}
+
+// tail passes on what is written to it, up to a limit, and keeps the end.
+type tail struct {
+	mu   sync.Mutex
+	to   io.Writer
+	sent int
+	end  []byte
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.end = append(t.end, p...)
+	if over := len(t.end) - logTail; over > 0 {
+		t.end = append(t.end[:0], t.end[over:]...)
+	}
+	if t.sent < logLimit {
+		_, _ = t.to.Write(p[:min(len(p), logLimit-t.sent)]) // a log that can't be written must not end the adapter
+		if t.sent += len(p); t.sent >= logLimit {
+			fmt.Fprintf(t.to, "\n[the adapter printed more than %d MiB: the rest is left out]\n", logLimit>>20)
+		}
+	}
+	return len(p), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(bytes.ToValidUTF8(t.end, []byte("?")))
+}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/lockchaos/lockchaos/adapter/conformance"
+	"github.com/lockchaos/lockchaos/adapter/skeleton"
+	"github.com/spf13/cobra"
+)
+
+const adapterHelp = `A lock in any language is tested through an adapter: a small program that speaks JSON lines on its standard input and output
+(docs/protocol.md). lockchaos starts one for each client, on the client's host, so that faults hit it as they hit built-in locks.
+
+  lockchaos adapter new --lang python --dir my-lock                       a skeleton: a complete lock, with comments
+  lockchaos adapter test "python3 my-lock/lock.py" --service redis        what is missing or wrong, with the exchange that shows it
+  lockchaos run quick --lock-cmd "python3 my-lock/lock.py" --service redis   is it safe?`
+
+func adapterCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "adapter",
+		Short: "Bring a lock of your own, in any language",
+		Long:  adapterHelp,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			return usage(fmt.Errorf("unknown command %q%s (there are test and new)", "adapter "+args[0], suggest(args[0], verbs(cmd))))
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(adapterTestCommand(), adapterNewCommand())
+	return cmd
+}
+
+func adapterTestCommand() *cobra.Command {
+	var service string
+	var ttl time.Duration
+	cmd := &cobra.Command{
+		Use:   "test COMMAND --service SERVICE",
+		Short: "Try an adapter on its real service, and tell what is missing or wrong",
+		Long: `Starts the service on a private network, and several of the adapter as clients, and goes through what the protocol demands, in order. What is
+missing or wrong is told with the exchange that shows it. Whether the lock is safe is another question: lockchaos run --lock-cmd.
+
+Exit status: 0 nothing is wrong, 1 something is, 3 the adapter broke the protocol, or the service failed, 64 wrong usage.`,
+		Example: `  lockchaos adapter test "python3 my-lock/lock.py" --service redis
+  lockchaos adapter test "java -jar lock.jar" --service zookeeper --ttl 4s`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 || strings.TrimSpace(args[0]) == "" {
+				return usage(errors.New("give the adapter's command line as one word: lockchaos adapter test \"python3 lock.py\" --service redis"))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			a, err := newAdapter(args[0], service)
+			if err != nil {
+				return err
+			}
+			if ttl < 0 || ttl > 0 && ttl < time.Millisecond {
+				return usage(fmt.Errorf("--ttl %v: a lease must last a millisecond or longer", ttl))
+			}
+			if ttl == 0 {
+				ttl = max(time.Second, usualTTL(service).Std())
+			}
+			err = trial{Adapter: a, TTL: ttl}.outside(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+			var exit *exec.ExitError
+			if errors.As(err, &exit) && exit.ExitCode() > 0 {
+				return &status{code: exit.ExitCode()} // it has said why
+			}
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&service, "service", "", `the service that the lock uses (lockchaos list services), or "none"`)
+	cmd.Flags().DurationVar(&ttl, "ttl", 0, "TTL that the lock is opened with (default 1s; etcd, zookeeper 2s)")
+	return cmd
+}
+
+// judgeConformance tries the adapter and prints what comes of it. Its error carries the exit status.
+func judgeConformance(ctx context.Context, bench *conformance.Bench, version string, out io.Writer) error {
+	fmt.Fprintf(out, "%s\non %s, TTL %v\n\n", printable(bench.Command), strings.TrimSpace(bench.Service+" "+version), bench.TTL)
+	n, passed, code := 0, 0, exitOK
+	err := conformance.Run(ctx, bench, func(r conformance.Result) {
+		n++
+		fmt.Fprintf(out, "%2d  %-6s  %s", n, r.Outcome, r.Check)
+		switch r.Outcome {
+		case conformance.Passed:
+			passed++
+			fmt.Fprintln(out)
+		case conformance.NotApplicable:
+			fmt.Fprintf(out, " (%s)\n", r.Text)
+		case conformance.Failed:
+			code = worse(code, exitViolated)
+			explain(out, r)
+		case conformance.Broke:
+			code = worse(code, exitFailed)
+			explain(out, r)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if code == exitOK {
+		fmt.Fprintf(out, "\nnothing is wrong: %d checks passed\n", passed)
+		return nil
+	}
+	fmt.Fprintf(out, "\n%d of %d checks passed\n", passed, n)
+	return &status{code: code}
+}
+
+// explain prints what is wrong, and what was said.
+func explain(out io.Writer, r conformance.Result) {
+	fmt.Fprintf(out, "\n      %s\n", indented(r.Text))
+	for _, line := range r.Exchange {
+		fmt.Fprintf(out, "        %s\n", printable(line))
+	}
+	if r.Advice != "" {
+		fmt.Fprintf(out, "      %s\n", indented(r.Advice))
+	}
+}
+
+func indented(text string) string { return strings.ReplaceAll(printable(text), "\n", "\n      ") }
+
+func adapterNewCommand() *cobra.Command {
+	var lang, dir string
+	var names []string
+	for _, l := range skeleton.Languages() {
+		names = append(names, l.Name)
+	}
+	cmd := &cobra.Command{
+		Use:   "new --lang " + strings.Join(names, "|") + " --dir DIR",
+		Short: "Write an adapter to begin with",
+		Long: `Writes a complete lock on one Redis server, in one commented file that needs no library, for you to put your own lock in its place. It passes
+lockchaos adapter test as it is.`,
+		Example: `  lockchaos adapter new --lang python --dir my-lock`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usage(fmt.Errorf("unexpected word %q: the language is --lang, the folder is --dir", args[0]))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			l, known := skeleton.Lookup(lang)
+			switch {
+			case lang == "":
+				return usage(fmt.Errorf("in which language? --lang, one of %s", join(names)))
+			case !known:
+				return usage(fmt.Errorf("there is no skeleton in %q%s (there are %s); the protocol is docs/protocol.md", lang, suggest(lang, names), join(names)))
+			case dir == "":
+				return usage(errors.New("where to? --dir, a folder; it is made if it is not there"))
+			}
+			if err := skeleton.Write(l, dir); err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "wrote %s\n\nnext:\n", filepath.Join(dir, l.File))
+			if l.Build != "" {
+				fmt.Fprintf(cmd.OutOrStdout(), "  (cd %s && %s)\n", shell(dir), l.Build)
+			}
+			start := shell(skeleton.In(dir, l.Command))
+			fmt.Fprintf(cmd.OutOrStdout(), "  %[1]s adapter test %[2]s --service redis\n  %[1]s run quick --lock-cmd %[2]s --service redis\n", os.Args[0], start)
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&lang, "lang", "", "the language: "+join(names))
+	cmd.Flags().StringVar(&dir, "dir", "", "the folder to write to")
+	return cmd
+}

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockchaos/lockchaos/adapter"
+	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/clients/external"
+	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/scenarios"
+)
+
+// sessionTTL is the shortest TTL of services that count in whole seconds, or look only now and then.
+const sessionTTL = scenarios.Duration(2 * time.Second)
+
+// usualTTL is the TTL with which an adapter is tried; 0: the scenario's own.
+func usualTTL(service string) scenarios.Duration {
+	if service == "etcd" || service == "zookeeper" {
+		return sessionTTL
+	}
+	return 0
+}
+
+// adapt puts the lock of --lock-cmd in the place of those that the scenarios name. Say is told what is left out, and why.
+func (f runFlags) adapt(ctx context.Context, c choice, say func(string)) (choice, error) {
+	a, err := newAdapter(f.lockCmd, f.service)
+	if err != nil {
+		return choice{}, err
+	}
+	ttl := scenarios.Duration(f.ttl)
+	if ttl == 0 {
+		ttl = usualTTL(a.Service)
+	}
+	hello := ttl
+	if hello == 0 {
+		hello = scenarios.Duration(time.Second)
+	}
+	says, err := introduced(ctx, trial{Adapter: a, TTL: hello.Std(), Hello: true})
+	if err != nil {
+		return choice{}, err
+	}
+	name := slug(says.Name)
+	kinds := kindsByName()
+	if _, taken := kinds[name]; taken {
+		name = "my-" + name
+	}
+	say(fmt.Sprintf("%s: %s", name, declared(says)))
+	out := choice{name: c.name + " with " + name, about: c.about}
+	for _, s := range substitutes(c.scenarios, a.Service, kinds) {
+		if why := unfit(s, kinds[s.Lock], says, a.Service); why != "" {
+			say("left out: " + s.Name + ": " + why)
+			continue
+		}
+		s.Name, s.Lock, s.Adapter = name+"/"+rest(s), name, a
+		s.Expect = scenarios.Expect{} // what theory says of the other lock says nothing of this one
+		if ttl > 0 {
+			s = s.Stretched(ttl)
+		}
+		out.scenarios = append(out.scenarios, s)
+	}
+	if len(out.scenarios) == 0 {
+		return choice{}, usage(fmt.Errorf("nothing is left to run: none of the scenarios of %q suits %s", c.name, says.Name))
+	}
+	return out, nil
+}
+
+// introduced starts the adapter once, on its real service, to learn what it declares.
+func introduced(ctx context.Context, t trial) (adapter.Declaration, error) {
+	var out, log bytes.Buffer
+	if err := t.outside(ctx, &out, &log); err != nil {
+		return adapter.Declaration{}, fmt.Errorf("try the adapter: %w\n%s", err, strings.TrimSpace(printable(log.String())))
+	}
+	var i introduction
+	if err := json.Unmarshal(out.Bytes(), &i); err != nil {
+		return adapter.Declaration{}, fmt.Errorf("try the adapter: %w", err)
+	}
+	if i.Error != "" {
+		return adapter.Declaration{}, errors.New(printable(i.Error))
+	}
+	i.Says.LostGrace = i.Grace
+	return i.Says, nil
+}
+
+// declared says in words what an adapter declares.
+func declared(d adapter.Declaration) string {
+	validity := d.Validity
+	if validity == "" {
+		validity = "no claim"
+	}
+	parts := []string{d.Name, "validity " + validity, "token " + d.Token}
+	if len(d.Confirms) > 0 {
+		parts = append(parts, "confirmed by "+strings.Join(d.Confirms, ", "))
+	}
+	if d.LostGrace > 0 {
+		parts = append(parts, fmt.Sprintf("notices a loss within %v", d.LostGrace))
+	}
+	if d.Fair {
+		parts = append(parts, "fair")
+	}
+	if d.NoExpiry {
+		parts = append(parts, "never expires")
+	}
+	if d.Permits > 1 {
+		parts = append(parts, fmt.Sprintf("%d permits", d.Permits))
+	}
+	return strings.Join(parts, " · ")
+}
+
+func kindsByName() map[string]clients.Kind {
+	kinds := map[string]clients.Kind{}
+	for _, k := range locks() {
+		kinds[k.Name] = k
+	}
+	return kinds
+}
+
+// rest is what a scenario is called beside its lock: "pause-holder/unfenced".
+func rest(s scenarios.Scenario) string { return strings.TrimPrefix(s.Name, s.Lock+"/") }
+
+// substitutes are the scenarios in which the lock is to take another's place: of those that differ only in their lock one, of the lock's own service if
+// there is one.
+func substitutes(all []scenarios.Scenario, service string, kinds map[string]clients.Kind) (out []scenarios.Scenario) {
+	for _, s := range all {
+		i := slices.IndexFunc(out, func(o scenarios.Scenario) bool { return rest(o) == rest(s) })
+		switch {
+		case i < 0:
+			out = append(out, s)
+		case kinds[s.Lock].Service == service && kinds[out[i].Lock].Service != service:
+			out[i] = s
+		}
+	}
+	return out
+}
+
+// unfit says why an adapter can't take the place of the scenario's lock; "" if it can.
+func unfit(s scenarios.Scenario, kind clients.Kind, says adapter.Declaration, service string) string {
+	switch {
+	case s.External():
+		return "its lock is an adapter already"
+	case kind.Writes != "" || s.Store.Guarded():
+		return "it shows what to do without a lock"
+	case s.Store.AcceptsEqual() || s.Store.Fenced() && s.Store.Kind != "fenced":
+		return "its store is broken on purpose"
+	case s.Store.Fenced() && says.Token != "fencing":
+		return "the lock declares no fencing token, so a fenced store would refuse its writes"
+	case s.Workload.Kind == "queue":
+		return "it is about a queue"
+	case (s.Workload.Kind == "semaphore") != (says.Permits > 1):
+		return fmt.Sprintf("workload %s is for another number of permits than %d", s.Workload.Kind, says.Permits)
+	case s.Workload.Guard == "check" && !says.Does(adapter.OpHeld):
+		return "the application asks the lock before it writes, and this one can't be asked"
+	}
+	if service == scenarios.NoService {
+		service = ""
+	}
+	for _, fault := range s.Faults {
+		for _, single := range fault.Singles() {
+			if err := harness.CheckFault(external.Kind(service), single); err != nil {
+				return err.Error()
+			}
+		}
+	}
+	return ""
+}
+
+var (
+	wordless = regexp.MustCompile(`[^a-z0-9]+`)
+	versions = regexp.MustCompile(`\s+v?[0-9][0-9A-Za-z.+~-]*\s*$`)
+)
+
+// slug makes a scenario's word of what an adapter calls its lock: "redis-py Lock 4.3.4" is redis-py-lock.
+func slug(name string) string {
+	word := strings.Trim(wordless.ReplaceAllString(strings.ToLower(versions.ReplaceAllString(name, "")), "-"), "-")
+	if word == "" {
+		return "my-lock"
+	}
+	return word
+}
+
+func join(words []string) string { return strings.Join(words, ", ") }

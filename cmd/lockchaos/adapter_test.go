@@ -1,0 +1,98 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockchaos/lockchaos/adapter"
+	"github.com/lockchaos/lockchaos/scenarios"
+)
+
+func TestSlug(t *testing.T) {
+	for name, want := range map[string]string{"redis-py Lock 4.3.4": "redis-py-lock", "my-lock 0.1": "my-lock", "Curator v5.2.0-rc.1": "curator", "Über lock": "ber-lock", "7": "7",
+		"...": "my-lock", "flock 2.38.1": "flock", "lock 2 of us": "lock-2-of-us"} {
+		if got := slug(name); got != want {
+			t.Errorf("%q: %q, want %q", name, got, want)
+		}
+	}
+}
+
+// TestSubstitutes: of scenarios that differ only in their lock one is run, of the lock's own service if there is one; what does not suit is left out.
+func TestSubstitutes(t *testing.T) {
+	c, err := choose([]string{"quick"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := kindsByName()
+	fencing := adapter.Declaration{Name: "x", Token: "fencing", Confirms: []string{"held"}, Permits: 1}
+	for _, want := range []struct {
+		service string
+		says    adapter.Declaration
+		names   string // with the lock whose place is taken
+	}{
+		{"redis", fencing, "redis-setnx/none/unfenced redis-setnx/pause-holder/unfenced redis-setnx-fenced/none/fenced redis-setnx-fenced/pause-holder/fenced " +
+			"redis-setnx/pause-after-check/unfenced redis-setnx/payment/pause-holder/unfenced"},
+		{"etcd", fencing, "etcd-lease/none/unfenced etcd-lease/pause-holder/unfenced etcd-lease/none/fenced etcd-lease/pause-holder/fenced " +
+			"redis-setnx/pause-after-check/unfenced redis-setnx/payment/pause-holder/unfenced"},
+		{"redis-five", adapter.Declaration{Name: "x", Token: "none", Permits: 1}, "redis-setnx/none/unfenced redlock/pause-holder/unfenced redis-setnx/payment/pause-holder/unfenced"},
+		{"none", adapter.Declaration{Name: "x", Token: "owner", Can: []string{"held"}, Permits: 1}, "redis-setnx/none/unfenced redis-setnx/pause-holder/unfenced " +
+			"redis-setnx/pause-after-check/unfenced redis-setnx/payment/pause-holder/unfenced"},
+	} {
+		var names []string
+		for _, s := range substitutes(c.scenarios, want.service, kinds) {
+			if unfit(s, kinds[s.Lock], want.says, want.service) == "" {
+				names = append(names, s.Name)
+			}
+		}
+		if got := strings.Join(names, " "); got != want.names {
+			t.Errorf("%s:\n got %s\nwant %s", want.service, got, want.names)
+		}
+	}
+}
+
+// TestUnfit: each reason, on a scenario of the full suites that has it.
+func TestUnfit(t *testing.T) {
+	suites, err := scenarios.Builtin(catalogue())
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds, reasons := kindsByName(), map[string]bool{}
+	says := adapter.Declaration{Name: "x", Token: "none", Permits: 1}
+	for _, suite := range suites {
+		for _, s := range suite.Scenarios {
+			why := unfit(s, kinds[s.Lock], says, "redis")
+			if why == "" {
+				s.Lock, s.Adapter, s.Expect = "mine", scenarios.Adapter{Command: "x", Service: "redis"}, scenarios.Expect{}
+				if s.Store.Fenced() || s.Workload.Guard == "check" {
+					t.Errorf("%s does not suit, and was taken", s.Name)
+				}
+			}
+			for _, word := range []string{"without a lock", "broken on purpose", "no fencing token", "about a queue", "another number of permits", "can't be asked", "target"} {
+				reasons[word] = reasons[word] || strings.Contains(why, word)
+			}
+		}
+	}
+	for word, seen := range reasons {
+		if !seen {
+			t.Errorf("nothing was left out because of %q", word)
+		}
+	}
+}
+
+// TestStretched: with another TTL a frozen holder is still frozen past its lease.
+func TestStretched(t *testing.T) {
+	c, err := choose([]string{"redis-setnx/pause-holder/unfenced"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := c.scenarios[0]
+	before := s.Faults[0].For
+	l := s.Stretched(scenarios.Duration(2 * time.Second))
+	if l.TTL.Std() != 2*time.Second || l.Faults[0].For != 4*before || l.Duration < 3*l.Faults[0].For || l.Workload.AcquireTimeout < 4*l.TTL {
+		t.Errorf("%+v", l)
+	}
+	if s.Faults[0].For != before || s.Stretched(s.TTL).Faults[0].For != before {
+		t.Error("the scenario that was stretched has changed")
+	}
+}

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/hosts/docker"
+	"github.com/lockchaos/lockchaos/nemesis"
+	"github.com/lockchaos/lockchaos/scenarios"
+)
+
+// randomSuite is the name of the suite whose scenarios are drawn from the seed.
+const randomSuite = "random"
+
+// randomDuration is the length of each of its workloads, where none is given.
+const randomDuration = 10 * time.Second
+
+// allLocks is the word of --locks for every lock that is not broken on purpose.
+const allLocks = "all"
+
+// drawRandom draws a scenario for each lock that is asked for. say tells aloud what is left out, and why.
+func drawRandom(ctx context.Context, f runFlags, say func(string)) (plans []scenarios.Plan, err error) {
+	kinds, err := chosenLocks(f.locks)
+	if err != nil {
+		return nil, usage(err)
+	}
+	suites, err := scenarios.Builtin(catalogue())
+	if err != nil {
+		return nil, err
+	}
+	can, err := possibleFaults(ctx, f, say)
+	if err != nil {
+		return nil, err
+	}
+	lacking := missingServices(ctx, f)
+	for _, k := range kinds {
+		base, ok := undisturbed(suites, k.Name)
+		if why := lacking(k.Service); why != "" || !ok {
+			if !ok {
+				why = "no suite has a scenario of it that could be disturbed"
+			}
+			say(fmt.Sprintf("%s is left out: %s", k.Name, why))
+			continue
+		}
+		length := randomDuration
+		if f.duration > 0 {
+			length = f.duration
+		}
+		s := scenarios.Random(f.seed, randomLock(k, base, can), scenarios.Duration(length))
+		if len(s.Faults) == 0 {
+			say(k.Name + " is left out: none of the faults fits it here")
+			continue
+		}
+		plans = append(plans, f.timed(scenarios.Plan{Seed: f.seed, Scenario: s}))
+	}
+	if len(plans) == 0 {
+		return nil, errors.New("nothing is left to run")
+	}
+	return plans, nil
+}
+
+// randomLock is a lock as the drawing sees it; can tells which kinds of faults the machine can do.
+func randomLock(k clients.Kind, base scenarios.Scenario, can map[string]bool) scenarios.RandomLock {
+	return scenarios.RandomLock{Nature: nature(k), Base: base, Together: checkTogether, Fits: func(one scenarios.Fault) error {
+		if !can[one.Kind] {
+			return errors.New("this machine cannot do it")
+		}
+		return harness.CheckFault(k, one)
+	}}
+}
+
+// chosenLocks are those that --locks names.
+func chosenLocks(words []string) (chosen []clients.Kind, err error) {
+	if len(words) == 0 || slices.Equal(words, []string{allLocks}) {
+		return slices.DeleteFunc(locks(), func(k clients.Kind) bool { return k.Control != "" }), nil
+	}
+	for _, word := range words {
+		k, err := lockKind(word)
+		if err != nil {
+			return nil, fmt.Errorf("--locks: %w%s; there are %s, and those of `lockchaos list locks`", err, suggest(word, catalogue().Locks), allLocks)
+		}
+		if !slices.ContainsFunc(chosen, func(other clients.Kind) bool { return other.Name == k.Name }) {
+			chosen = append(chosen, k)
+		}
+	}
+	return chosen, nil
+}
+
+// baseSuite has an undisturbed scenario of every lock that is not broken on purpose, made for no special fault.
+const baseSuite = "full"
+
+// undisturbed is a scenario of the lock without faults: a control of a suite, or else another one with its faults taken away.
+func undisturbed(suites []scenarios.Suite, lock string) (base scenarios.Scenario, ok bool) {
+	slices.SortStableFunc(suites, func(a, b scenarios.Suite) int {
+		if (a.Name == baseSuite) == (b.Name == baseSuite) {
+			return 0
+		}
+		if a.Name == baseSuite {
+			return -1
+		}
+		return 1
+	})
+	for _, disturbed := range []bool{false, true} {
+		for _, suite := range suites {
+			for _, s := range suite.Scenarios {
+				// The requests that a stampede counts are those of an undisturbed service.
+				if s.Lock == lock && (len(s.Faults) > 0) == disturbed && s.Workload.Kind != "stampede" {
+					s.Faults = nil
+					return s, true
+				}
+			}
+		}
+	}
+	return scenarios.Scenario{}, false
+}
+
+// nature is what theory must know of a lock.
+func nature(k clients.Kind) scenarios.Nature {
+	return scenarios.Nature{Permits: k.Claims.Permits, NoExpiry: k.Claims.NoExpiry, Library: k.Claims.Validity == "library",
+		WallClock: strings.HasPrefix(k.Service, "redis") || k.Service != "" && strings.HasPrefix(k.Service, "postgres") && !k.Claims.NoExpiry,
+		Forgets:   k.Service == "redis-failover"}
+}
+
+// possibleFaults are the kinds of faults that this machine can do in the runtime.
+func possibleFaults(ctx context.Context, f runFlags, say func(string)) (map[string]bool, error) {
+	here := f.runtime == runtimeLocal
+	if f.runtime == runtimeAuto {
+		_, err := docker.Connect(ctx)
+		var absent *docker.AbsentError
+		here = errors.As(err, &absent)
+	}
+	tried := tryFaults(ctx)
+	can := map[string]bool{}
+	without := map[string][]string{} // why → kinds
+	for _, k := range nemesis.Kinds() {
+		why := ""
+		if answer := tried(k.Needs); answer != "yes" {
+			why = strings.TrimPrefix(answer, "no: ")
+		}
+		if !here && (k.Needs == nemesis.NeedsLocal || k.Needs == nemesis.NeedsLocalFilter) {
+			why = "only servers that lockchaos itself has started can be started again (--runtime local)"
+		}
+		can[k.Name] = why == ""
+		if why != "" {
+			without[why] = append(without[why], k.Name)
+		}
+	}
+	for _, k := range nemesis.Kinds() { // in the order of the kinds, each reason once
+		for why, names := range without {
+			if names[0] == k.Name {
+				say(fmt.Sprintf("without %s: %s", strings.Join(names, ", "), why))
+			}
+		}
+	}
+	return can, nil
+}
+
+// missingServices tells why a service can't be started here; "": it can. In containers its programs are in the images.
+func missingServices(ctx context.Context, f runFlags) func(service string) string {
+	if f.runtime == runtimeDocker || f.runtime == runtimeCompose {
+		return func(string) string { return "" }
+	}
+	checks, _ := servers(ctx)
+	return func(service string) string {
+		for _, c := range checks {
+			if c.Name != redisServer && !c.OK && strings.HasPrefix(service, c.Name) {
+				return c.Detail
+			}
+		}
+		return ""
+	}
+}

@@ -1,0 +1,89 @@
+"""The Lock of kazoo (https://kazoo.readthedocs.io/en/latest/api/recipe/lock.html) on ZooKeeper, as an adapter for lockchaos.
+
+    lockchaos adapter test "python3 examples/python/kazoo_lock.py" --service zookeeper
+    lockchaos run quick --lock-cmd "python3 examples/python/kazoo_lock.py" --service zookeeper
+
+Needs kazoo: Debian's python3-kazoo, or pip install kazoo. docs/locks/kazoo.md tells what was found.
+"""
+
+import protocol
+
+protocol.also_from_debian()
+import kazoo.client  # noqa: E402
+import kazoo.version  # noqa: E402
+from kazoo.exceptions import LockTimeout  # noqa: E402
+from kazoo.protocol.states import KazooState  # noqa: E402
+
+
+class Lock(protocol.Lock):
+    def __init__(self, hello):
+        self.client = kazoo.client.KazooClient(hosts=",".join(hello["nodes"]), timeout=hello["ttl_ms"] / 1000)
+        self.name = hello["client"]
+        self.locks = {}
+        self.disturbances = 0  # how often the connection was not what it should be
+        self.client.add_listener(self.changed)
+        self.client.start(timeout=30)
+
+    def changed(self, state):
+        # kazoo's documentation: when the connection is suspended, an application that relies on a lock must stop. Whether
+        # the session outlived it is known only when a server is reached again.
+        if state != KazooState.CONNECTED:
+            self.disturbances += 1
+            for key in list(self.locks):
+                protocol.lost(key, f"the connection is {state}")
+
+    def declare(self):
+        return {
+            "name": f"kazoo Lock {kazoo.version.__version__}",
+            "validity": "session",
+            # The transaction that made the lock's node: ZooKeeper grants in the order of the nodes, so it rises.
+            "token": "fencing",
+            # Nothing confirms: release() swallows that the node was gone.
+            "confirms": [],
+        }
+
+    def acquire(self, key, timeout):
+        lock = self.client.Lock(f"/lockchaos/{key}", self.name)
+        began, before = protocol.now_ns(), self.disturbances
+
+        def take():
+            # False and LockTimeout say "busy" and "no server answered" alike.
+            return lock.acquire(timeout=timeout)
+
+        def give_back(taken):
+            if taken:
+                lock.release()
+
+        try:
+            taken = protocol.within(timeout + 0.5, take, too_late=give_back)
+        except LockTimeout:
+            taken = False
+        except TimeoutError:
+            lock.cancel()
+            raise
+        if not taken and self.disturbances == before:
+            raise protocol.Failure("busy")
+        if not taken:
+            raise TimeoutError("the connection was suspended meanwhile")
+        self.locks[key] = lock
+        try:
+            stat = protocol.within(1, lambda: self.client.exists(f"{lock.path}/{lock.node}"))
+            if stat is None:
+                raise RuntimeError("the lock's node is gone: the session has ended since")
+        except Exception:
+            self.release(key, 1)
+            raise
+        return {"token": stat.czxid, "first_ns": began}
+
+    def release(self, key, timeout):
+        # It retries until a server answers, however long that takes.
+        protocol.within(timeout, self.locks.pop(key).release)
+        return {}
+
+    def close(self):
+        protocol.within(10, self.client.stop)
+        self.client.close()
+
+
+if __name__ == "__main__":
+    protocol.main(Lock)

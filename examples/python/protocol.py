@@ -1,0 +1,102 @@
+"""The protocol of lockchaos adapters (docs/protocol.md), for the examples beside this file.
+
+A class with the methods declare, acquire, release, close, and held and renew if it can, is all that a lock needs.
+"""
+
+import json
+import sys
+import threading
+import time
+
+# The clock that all processes of the machine share.
+now_ns = time.monotonic_ns
+
+
+class Failure(Exception):
+    """A failure that is definite: "busy", "not_held" or "unsupported". Any other exception leaves open what happened."""
+
+
+class Lock:
+    """What a lock has at least."""
+
+    def close(self):
+        pass
+
+
+def also_from_debian():
+    """Lets Debian's packages (python3-redis, python3-kazoo) be found by a Python that is not Debian's, after its own."""
+    sys.path.append("/usr/lib/python3/dist-packages")
+
+
+_printing = threading.Lock()
+
+
+def send(message):
+    """Prints one line. Any thread may."""
+    with _printing:
+        sys.stdout.write(json.dumps(message) + "\n")
+        sys.stdout.flush()
+
+
+def lost(key, why):
+    """Tells that the present grant of the key is lost."""
+    send({"event": "lost", "key": key, "why": why})
+
+
+def within(timeout, call, too_late=lambda result: None):
+    """Makes a library's call keep a time limit (s) that it does not keep itself. One that goes on is left behind; what it returns is given to too_late."""
+    done, result, mutex = threading.Event(), [], threading.Lock()
+    abandoned = False
+
+    def run():
+        try:
+            returned, error = call(), None
+        except BaseException as e:
+            returned, error = None, e
+        with mutex:
+            result.append((returned, error))
+            done.set()
+            late = abandoned
+        if late and error is None:
+            too_late(returned)
+
+    threading.Thread(target=run, daemon=True).start()
+    done.wait(timeout)
+    with mutex:
+        if not result:
+            abandoned = True
+            raise TimeoutError("no answer within the time limit")
+    returned, error = result[0]
+    if error is not None:
+        raise error
+    return returned
+
+
+def _answer(lock, request):
+    if request["op"] == "close":
+        lock.close()
+        return {}
+    method = getattr(lock, request["op"], None) if request["op"] in ("acquire", "held", "renew", "release") else None
+    if method is None:
+        raise Failure("unsupported")
+    return method(request["key"], request["timeout_ms"] / 1000)
+
+
+def main(make):
+    """Answers requests until there are no more. make(hello) makes the lock."""
+    lock = None
+    for line in sys.stdin:
+        request = json.loads(line)
+        reply = {"id": request["id"], "ok": True}
+        try:
+            if request["op"] == "hello":
+                lock = make(request)
+                reply.update(lock.declare())
+            else:
+                reply.update(_answer(lock, request))
+        except Failure as e:
+            reply.update(ok=False, error=str(e))
+        except Exception as e:  # whatever it was: it may have happened, or not
+            print(f"{request['op']}: {e!r}", file=sys.stderr)
+            reply.update(ok=False, error="unknown", text=repr(e))
+        send(reply)

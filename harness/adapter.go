@@ -1,0 +1,77 @@
+package harness
+
+import (
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/hosts"
+	"github.com/lockchaos/lockchaos/nemesis"
+	"github.com/lockchaos/lockchaos/scenarios"
+)
+
+// helloLimit is how long a lock that is a program of its own may take to start: a virtual machine, with many others, on a busy computer.
+const helloLimit = scenarios.Duration(40 * time.Second)
+
+// adapter is what a worker needs to start the program that is the lock; nil: it is none.
+func (r *run) adapter() *clients.Adapter {
+	s := r.cfg.Plan.Scenario
+	if !s.External() {
+		return nil
+	}
+	return &clients.Adapter{Command: s.Adapter.Command, Dir: s.Adapter.Dir, Service: s.Adapter.Service, Shared: r.shared, ClockFaults: clocksOfClients(s.Faults)}
+}
+
+// clocksOfClients tells whether a planned fault makes the clocks of clients wrong. What an adapter reads there is then no evidence.
+func clocksOfClients(faults []scenarios.Fault) bool {
+	for _, f := range faults {
+		if f.Clock != "" && nemesis.Target(f.Target).Client() {
+			return true
+		}
+	}
+	return false
+}
+
+// share makes the folder that the adapters of all clients share.
+func (r *run) share() (err error) {
+	if r.cfg.Plan.Scenario.External() {
+		r.shared, err = hosts.DataDir("shared")
+	}
+	return err
+}
+
+// declared takes note of what a client's lock says of itself. All must say the same: they are one lock.
+func (r *run) declared(w *workerProcess, d *clients.Declaration) error {
+	if d == nil {
+		return nil
+	}
+	r.saysMu.Lock()
+	defer r.saysMu.Unlock()
+	if r.says == nil {
+		r.says = d
+		return r.suits(d)
+	}
+	if !reflect.DeepEqual(r.says, d) {
+		return fmt.Errorf("client %d on host %s: its adapter declares %+v, and an earlier one declared %+v: all clients' adapters must declare the same", w.number, w.host, *d, *r.says)
+	}
+	return nil
+}
+
+// suits tells whether the scenario can be run with a lock that makes these claims.
+func (r *run) suits(d *clients.Declaration) error {
+	if s := r.cfg.Plan.Scenario; s.Store.Fenced() && d.Claims.Token != "fencing" {
+		return fmt.Errorf("%s declares tokens of kind %q, so a fenced store would refuse all that its holders write: run it on a store that is unfenced", d.Name, d.Claims.Token)
+	}
+	return nil
+}
+
+// claims is what may be concluded from the lock's answers.
+func (r *run) claims() clients.Claims {
+	r.saysMu.Lock()
+	defer r.saysMu.Unlock()
+	if r.says != nil {
+		return r.says.Claims
+	}
+	return r.cfg.Lock.ClaimsFor(r.cfg.Plan.Scenario.TTL.Std())
+}

@@ -1,0 +1,49 @@
+package harness
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/clients/redis"
+	"github.com/lockchaos/lockchaos/nemesis"
+	"github.com/lockchaos/lockchaos/scenarios"
+)
+
+// The primary dies with a grant that its replica has not heard of: the servers tell of their roles, and both are there at the end.
+func TestFailoverInTheGap(t *testing.T) {
+	p := faulty("redis-failover", scenarios.Fault{Kind: nemesis.KindFailover, Target: "service", When: "random", For: 1e7, Every: scenarios.Range{Min: 1e10, Max: 1e10}})
+	s := &p.Scenario
+	s.TTL, s.Duration = scenarios.Duration(2*time.Second), scenarios.Duration(time.Second)
+	s.Workload.AcquireTimeout, s.Workload.OpTimeout = scenarios.Duration(15*time.Second), scenarios.Duration(15*time.Second)
+	h := carried(t, redis.Failover, p)
+	for _, f := range proven(t, h, "before: redis-1 primary, redis-2 replica in sync", "redis-1: process", "signal: killed", "redis-2 was promoted",
+		"after: redis-1 replica in sync, redis-2 primary") {
+		if !f.Service || len(f.Clients) != 0 || f.Holding == 0 {
+			t.Errorf("whom it touched: %+v", f)
+		}
+	}
+	if got := outcome(t, h, checker.StuckLock); got != checker.Pass || h.Truncated {
+		t.Errorf("stuck-lock: %v, truncated: %t", got, h.Truncated)
+	}
+	f := p.Scenario.Faults[0]
+	if err := CheckFault(redis.Setnx, f); err == nil || !strings.Contains(err.Error(), "needs a service with a replica") {
+		t.Errorf("one redis has no replica: %v", err)
+	}
+	if GuestsBear(p) == nil {
+		t.Error("a primary in a container would not come back")
+	}
+}
+
+// With nobody who is granted a lock in the gap nobody is killed, the cut is undone, and the history tells of no fault.
+func TestFailoverWithoutAGrant(t *testing.T) {
+	p := faulty("redis-failover", scenarios.Fault{Kind: nemesis.KindFailover, Target: "service", When: "random", For: 1e7, After: 1e8, Every: scenarios.Range{Min: 1e7, Max: 1e7}})
+	s := &p.Scenario
+	s.Clients, s.TTL, s.Duration = 1, scenarios.Duration(2*time.Second), scenarios.Duration(300*time.Millisecond)
+	s.Workload.Think = scenarios.Range{Min: scenarios.Duration(time.Second), Max: scenarios.Duration(time.Second)} // past the end of the workload
+	h := carried(t, redis.Failover, p)
+	if got := ends(h); len(got) > 0 || h.Truncated {
+		t.Errorf("truncated: %t; faults %+v", h.Truncated, got)
+	}
+}

@@ -1,0 +1,220 @@
+package harness
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/lockchaos/lockchaos/nemesis"
+)
+
+// hit is a strike that was taken: whom it has in its grip, and at which step.
+type hit struct {
+	*aimed
+	victims []nemesis.Victim // clients; none: nodes
+	nodes   []string         // those that were chosen
+	leader  string           // whom the service named, if it was asked
+	at      nemesis.Step
+}
+
+// clients are the numbers of the victims.
+func (h *hit) clients() (all []int32) {
+	for _, v := range h.victims {
+		all = append(all, v.Client)
+	}
+	return all
+}
+
+// scene is what is known of the clients. The caller holds the lock.
+func (d *director) scene() nemesis.Scene {
+	s := nemesis.Scene{Holders: d.holders, Waiters: d.waiters}
+	for c := int32(1); c <= d.clients; c++ {
+		if _, dead := d.killed[c]; !dead && !d.struck[c] {
+			s.Free = append(s.Free, c)
+		}
+	}
+	return s
+}
+
+// take takes an armed fault for a strike, with whomever it means at the step in its grip; nil: it can't have them. The caller holds the lock.
+func (d *director) take(f *aimed, at nemesis.Step) *hit {
+	if !f.armed {
+		return nil
+	}
+	h := &hit{aimed: f, at: at}
+	if f.strike.Target.Client() {
+		if h.victims = f.strike.Target.Clients(d.scene(), at, f.draws); len(h.victims) == 0 {
+			return nil
+		}
+		for _, c := range h.clients() {
+			d.struck[c] = true
+		}
+	} else {
+		if d.down {
+			return nil
+		}
+		d.down = true
+	}
+	f.armed = false
+	return h
+}
+
+// putBack arms a fault again that was taken and has not struck.
+func (d *director) putBack(h *hit) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.letGo(h)
+	if h.retired {
+		h.over <- nil
+		return
+	}
+	h.armed = true
+}
+
+// letGo ends a fault's grip. The caller holds the lock.
+func (d *director) letGo(h *hit) {
+	if !h.strike.Target.Client() {
+		d.down = false
+	}
+	for _, c := range h.clients() {
+		delete(d.struck, c)
+	}
+}
+
+// reached is called by a client at every step. A fault whose aim fits is in effect when it returns.
+func (d *director) reached(ctx context.Context, s nemesis.Step) error {
+	h := d.taken(s)
+	if h == nil {
+		return nil
+	}
+	return d.strikeBy(ctx, h, s.Client)
+}
+
+// strikeBy strikes on a client's goroutine, and tells the client whether that was its own end.
+func (d *director) strikeBy(ctx context.Context, h *hit, client int32) error {
+	if err := d.strike(ctx, h); err != nil {
+		return err
+	}
+	if _, dead := d.death(client); dead {
+		return errKilled
+	}
+	return nil
+}
+
+// taken takes the fault that strikes at the step; nil: none does.
+func (d *director) taken(s nemesis.Step) *hit {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, f := range d.faults {
+		if !f.armed || !f.strike.Strikes(s) || !d.means(f, s) {
+			continue
+		}
+		if h := d.take(f, s); h != nil {
+			return h
+		}
+	}
+	return nil
+}
+
+// means tells whether a fault that was armed with a grant strikes at the step: at one of that grant, as long as it is held. The caller holds the lock.
+func (d *director) means(f *aimed, s nemesis.Step) bool {
+	if f.only == 0 || s.Moment == nemesis.Acquiring || s.Grant == f.only {
+		return true
+	}
+	return !slices.ContainsFunc(d.holders, func(h nemesis.Holding) bool { return h.Grant == f.only })
+}
+
+// renewalShare is the part of the TTL up to which a fault into a renewal waits: a renewal waits for nobody, and is answered soon.
+const renewalShare = 100
+
+// acquiring is called by a client right before it sends an acquire, and what it returns when the answer has come (see underway).
+func (d *director) acquiring(ctx context.Context, client int32, key string) (answered func() error) {
+	d.mu.Lock()
+	d.waiters = append(d.waiters, nemesis.Waiting{Client: client, Key: key})
+	d.mu.Unlock()
+	struck := d.underway(ctx, nemesis.Step{Moment: nemesis.Acquiring, Client: client, Key: key}, d.ttl)
+	return func() error {
+		d.mu.Lock()
+		d.waiters = slices.DeleteFunc(d.waiters, func(w nemesis.Waiting) bool { return w.Client == client })
+		d.mu.Unlock()
+		return struck()
+	}
+}
+
+// renewing is called by a client right before it sends a renewal, and what it returns when the answer has come (see underway).
+func (d *director) renewing(ctx context.Context, client int32, h *hold) (answered func() error) {
+	return d.underway(ctx, nemesis.Step{Moment: nemesis.WhileRenewing, Client: client, Grant: h.grant, Key: h.key}, d.ttl/renewalShare)
+}
+
+// underway is called by a client right before it sends a call. A fault aimed into the call strikes a while later, at the longest after longest, if
+// the answer has not come by then. The client calls answered when it has; a fault that strikes just then is in effect when that returns.
+func (d *director) underway(ctx context.Context, s nemesis.Step, longest time.Duration) (answered func() error) {
+	h := d.taken(s)
+	if h == nil {
+		return func() error { return nil }
+	}
+	if h.strike.Parts[0].Waits() { // for the call that is about to be sent
+		err := d.strikeBy(ctx, h, s.Client)
+		return func() error { return err }
+	}
+	came, struck := make(chan struct{}), make(chan error, 1)
+	delay := nemesis.Delay(h.delays, longest)
+	go func() {
+		if !pause(ctx, came, delay) || closed(came) {
+			d.putBack(h)
+			struck <- nil
+			return
+		}
+		struck <- d.strikeBy(ctx, h, s.Client)
+	}()
+	return func() error {
+		close(came)
+		return <-struck
+	}
+}
+
+// strikeNow strikes at once, if whoever the armed fault is aimed at can be had.
+func (d *director) strikeNow(ctx context.Context, f *aimed) error {
+	d.mu.Lock()
+	h := d.take(f, nemesis.Step{Moment: nemesis.Random, Grant: f.only})
+	d.mu.Unlock()
+	if h == nil {
+		return nil
+	}
+	return d.strike(ctx, h)
+}
+
+// holds notes what a client holds. A fault that has been waiting for a holder, or for this grant, strikes.
+func (d *director) holds(ctx context.Context, client int32, key string, grant int64) error {
+	d.mu.Lock()
+	if _, dead := d.killed[client]; dead {
+		d.mu.Unlock()
+		return errKilled
+	}
+	d.holders = append(d.holders, nemesis.Holding{Client: client, Grant: grant, Key: key})
+	d.granted++
+	var waiting []*aimed
+	for _, f := range d.faults {
+		cued := f.awaits != 0 && f.awaits <= d.granted
+		if cued {
+			f.armed, f.awaits, f.only = true, 0, grant
+		}
+		if f.armed && f.strike.When == nemesis.Random && (cued || f.strike.Target == nemesis.Holder) {
+			waiting = append(waiting, f)
+		}
+	}
+	d.mu.Unlock()
+	for _, f := range waiting {
+		if err := d.strikeNow(ctx, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// releases notes that a client does not hold the grant any more, as far as it knows.
+func (d *director) releases(grant int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.holders = slices.DeleteFunc(d.holders, func(h nemesis.Holding) bool { return h.Grant == grant })
+}

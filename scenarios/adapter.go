@@ -1,0 +1,49 @@
+package scenarios
+
+import (
+	"slices"
+	"strings"
+)
+
+// Adapter is a lock that is a program of the user's own, which speaks the protocol of docs/protocol.md. The scenario's Lock is then only what it is
+// called. What it claims it says itself when it starts, so whether it suits a fenced store is known only then.
+type Adapter struct {
+	// Command is its command line, for a shell. Every client starts one.
+	Command string `yaml:"command"`
+	// Dir is the folder that it starts in; not given: that in which lockchaos runs.
+	Dir string `yaml:"dir,omitempty"`
+	// Service is the lock service whose nodes it is given (`lockchaos list services`), or "none".
+	Service string `yaml:"service"`
+}
+
+// NoService is the service of a lock that needs none.
+const NoService = "none"
+
+// External tells whether the scenario's lock is an adapter.
+func (s *Scenario) External() bool { return s.Adapter != Adapter{} }
+
+// lock checks what the scenario's lock is. at and lockAt are as in scenario.
+func (v *validator) lock(at, lockAt string, s *Scenario) {
+	if !s.External() {
+		v.oneOf(lockAt, "lock", s.Lock, v.catalogue.Locks)
+		return
+	}
+	if strings.TrimSpace(s.Adapter.Command) == "" {
+		v.fail(at+".adapter.command", "an adapter needs a command: the command line that starts it")
+	}
+	v.oneOf(at+".adapter.service", "service", s.Adapter.Service, append(slices.Clone(v.catalogue.Services), NoService))
+	if !nameForm.MatchString(s.Lock) || strings.Contains(s.Lock, "/") {
+		v.fail(lockAt, "%q: what an adapter's lock is called is a word of letters, digits, - and _", s.Lock)
+	}
+	if slices.Contains(v.catalogue.Locks, s.Lock) {
+		v.fail(lockAt, "%s comes with lockchaos: call the adapter's lock something else", s.Lock)
+	}
+}
+
+// service is that of the scenario's lock; known is false where there is no such lock.
+func (v *validator) service(s *Scenario) (name string, known bool) {
+	if s.External() {
+		return s.Adapter.Service, s.Adapter.Service == NoService || slices.Contains(v.catalogue.Services, s.Adapter.Service)
+	}
+	return v.catalogue.LockService[s.Lock], slices.Contains(v.catalogue.Locks, s.Lock)
+}

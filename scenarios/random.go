@@ -1,0 +1,164 @@
+package scenarios
+
+import (
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+// RandomLock is a lock as the drawing of scenarios sees it.
+type RandomLock struct {
+	Nature Nature
+	// Base is an undisturbed scenario of the lock: its workload, store, TTL, clients and keys are kept.
+	Base Scenario
+	// Fits tells why a fault can't be drawn: it does not fit the lock's service, or this machine can't do it; nil: it can.
+	Fits func(Fault) error
+	// Together tells why faults can't strike together; nil: they can.
+	Together func([]Fault) error
+}
+
+// RandomPrefix begins the names of scenarios that are drawn.
+const RandomPrefix = "random/"
+
+// Of the faults that are drawn for a scenario: how many strike clients and links, and how many nodes, at most; and how often something is drawn in vain
+// before it is given up.
+const (
+	mostOnClients = 5
+	mostOnNodes   = 2
+	mostVain      = 60
+)
+
+// Random draws a scenario for the lock: a mix of faults that strike clients and links, and beside it one of faults that strike nodes, drawn by weight; the
+// properties that it expects are those of theory (Nature.Expected). It is a pure function: the same seed, lock and duration draw the same.
+func Random(seed uint64, l RandomLock, duration Duration) Scenario {
+	s := l.Base
+	s.Name = RandomPrefix + s.Lock
+	s.About = "faults drawn at random, mixed and combined"
+	s.Duration = duration
+	s.Quiet = min(2*s.TTL, duration/4)
+	plan := Plan{Seed: seed, Scenario: s}
+	d := dice{plan.Stream("random"), s.TTL, duration / 4}
+	s.Workload.Ask, s.Workload.Renew = true, d.IntN(2) == 0 // of locks that can be asked, and are renewed so
+	s.Faults = nil
+	clients := l.draws(d, false, mostOnClients)
+	if both := l.together(d, clients); both.Together != nil {
+		clients = append(clients, both)
+	}
+	add := func(parts []Fault, after Duration, every Range) {
+		if len(parts) == 0 {
+			return
+		}
+		f := Fault{Mix: parts}
+		if len(parts) == 1 {
+			f = parts[0]
+			f.Weight = 0
+		}
+		f.After, f.Every = after, every
+		s.Faults = append(s.Faults, f)
+	}
+	const second = Duration(time.Second)
+	add(clients, 200*second/1000, Range{min(s.TTL/2, duration/20).round(), min(max(s.TTL, second/2), duration/10).round()})
+	add(l.draws(d, true, mostOnNodes), second/2, Range{min(max(2*s.TTL, second), duration/8).round(), min(max(4*s.TTL, 2*second), duration/4).round()})
+	// A holder that is struck costs a TTL, so a run of few TTLs makes few grants.
+	terms := int(duration / max(s.TTL, 1))
+	least := l.Base.Needs
+	s.Needs = Needs{Grants: min(max(terms, 3), 10, least.Grants), Handovers: min(max(terms/4, 1), 2, least.Handovers), Bites: min(max(terms/4, 1), 3)}
+	s.Needs.complete(s.Faults)
+	var singles []Fault
+	for _, f := range s.Faults {
+		singles = append(singles, f.Singles()...)
+	}
+	s.Expect = l.Nature.Expected(s.Store, singles)
+	return s
+}
+
+// draws takes faults from the arsenal by weight, so many at most, no two of them alike, and gives each a weight in the mix.
+func (l RandomLock) draws(d dice, service bool, most int) (all []Fault) {
+	var from []weapon
+	total := 0
+	for _, w := range arsenal() {
+		if w.service == service {
+			from = append(from, w)
+			total += w.weight
+		}
+	}
+	seen := map[string]bool{}
+	for vain := 0; len(all) < most && vain < mostVain; vain++ {
+		f := from[byWeight(d.Rand, from, total)].draw(d)
+		f.Weight = 1 + d.IntN(3)
+		label := f.Label()
+		if seen[label] || l.Fits(f) != nil || l.Base.Store.Guarded() && !f.strikesClients() { // a guarded store lies on the nodes, and the ledger is read there
+			continue
+		}
+		seen[label] = true
+		all = append(all, f)
+	}
+	return all
+}
+
+func byWeight(rng *rand.Rand, from []weapon, total int) int {
+	at := rng.IntN(total)
+	for i, w := range from {
+		if at -= w.weight; at < 0 {
+			return i
+		}
+	}
+	return len(from) - 1
+}
+
+// onLinks are the kinds that lie on links, stopping those that keep a client from sending.
+var (
+	onLinks  = []string{"partition", "delay", "loss"}
+	stopping = []string{"pause", "throttle"}
+)
+
+// disjoint tells whether at most one of the faults lies on links: of two, one might leave nothing for the other to meet.
+func disjoint(parts []Fault) bool {
+	n := 0
+	for _, f := range parts {
+		if slices.Contains(onLinks, f.Kind) {
+			n++
+		}
+	}
+	return n < 2
+}
+
+// outlast lets faults of links last until a client that is stopped sends again: else they might meet nothing.
+func outlast(parts []Fault) {
+	for _, stop := range parts {
+		for i := range parts {
+			if slices.Contains(stopping, stop.Kind) && slices.Contains(onLinks, parts[i].Kind) {
+				parts[i].For = max(parts[i].For, stop.For+linkFloor)
+			}
+		}
+	}
+}
+
+// together combines two or three of the faults on the holder, at the moment of the first, if some can be.
+func (l RandomLock) together(d dice, all []Fault) Fault {
+	var parts []Fault
+	for _, i := range d.Perm(len(all)) {
+		f := all[i]
+		if f.Target != "holder" || f.When == "acquiring" {
+			continue
+		}
+		f.Weight, f.Target, f.When = 0, "", ""
+		if with := append(parts[:len(parts):len(parts)], f); len(with) == 1 || l.Together(with) == nil && disjoint(with) {
+			parts = with
+		}
+		if len(parts) == 3 {
+			break
+		}
+	}
+	if len(parts) < 2 {
+		return Fault{}
+	}
+	outlast(parts)
+	whole := Fault{Together: parts, Target: "holder", When: "between-read-and-write", Weight: 2}
+	for _, p := range whole.Singles() {
+		if l.Fits(p) != nil {
+			return Fault{}
+		}
+	}
+	return whole
+}

@@ -1,0 +1,103 @@
+package scenarios
+
+import "slices"
+
+// Nature is what decides which violations theory allows a lock under which faults: what it claims, and how its service ends a grant.
+type Nature struct {
+	// Permits is how many may hold a key at once; 0: it claims no exclusion.
+	Permits int
+	// NoExpiry: a grant ends by a release or with the connection, never by time.
+	NoExpiry bool
+	// Library: the lock itself measures how long a grant is good for, by the client's clock.
+	Library bool
+	// WallClock: the service ends grants by its wall clock.
+	WallClock bool
+	// Forgets: a primary answers before its replica knows.
+	Forgets bool
+}
+
+// The properties that theory says something of.
+const (
+	mutualExclusion = "mutual-exclusion"
+	unfencedWrite   = "unfenced-write"
+	lostUpdate      = "lost-update"
+	duplicateEffect = "duplicate-effect"
+	tokenOrder      = "token-order"
+	continuity      = "continuity"
+	deadGrant       = "dead-grant"
+	stuckLock       = "stuck-lock"
+	fifo            = "fifo"
+	starvation      = "starvation"
+)
+
+// endsSessions are the faults that end a connection or a session from outside, and with it a grant that lasts as long.
+var endsSessions = []string{"expire-session", "crash-restart", "failover", "reset", "cut", "partition", "loss"}
+
+// Expected is what theory expects of the lock on the store under any number of the faults: whatever is not named must pass, or not be judged. What the faults
+// make inherent is allowed, and what they break for certain is not demanded, since chance decides whether they do.
+func (n Nature) Expected(s Store, faults []Fault) Expect {
+	any := func(of func(Fault) bool) bool { return slices.ContainsFunc(faults, of) }
+	onNodes := func(f Fault) bool { return !f.strikesClients() }
+	clocks := func(f Fault) bool { return f.Clock != "" }
+	nodeClocks := any(func(f Fault) bool { return clocks(f) && onNodes(f) })
+	clientClocks := any(func(f Fault) bool { return clocks(f) && !onNodes(f) })
+	lost := any(func(f Fault) bool { return f.Data == "lost" }) || n.Forgets && any(onNodes)
+
+	allowed := map[string]string{starvation: anyOutcome}
+	allow := func(outcome string, properties ...string) {
+		for _, p := range properties {
+			allowed[p] = outcome
+		}
+	}
+	// A service that forgets, or whose clock ends a grant early, grants it to another within the promise of the first; so it is with a client that
+	// measures its validity by a clock that is slow.
+	broken := lost || n.WallClock && nodeClocks || n.Library && clientClocks
+	// Whoever is late acts after the end of its lease, and cannot know.
+	late := any(func(f Fault) bool { return f.Kind != "kill" && (!n.NoExpiry || slices.Contains(endsSessions, f.Kind)) })
+	switch {
+	case n.Permits == 0: // the store decides on every write by itself
+	case broken:
+		allow(anyOutcome, mutualExclusion, continuity)
+	case late:
+		allow(overrunOutcome, mutualExclusion)
+	}
+	if n.Permits == 1 && (broken || late) && !s.Fenced() && !s.Guarded() {
+		allow(anyOutcome, unfencedWrite, lostUpdate, duplicateEffect)
+	}
+	if lost { // with the keys goes the counter of the tokens, and a fence can't tell
+		allow(anyOutcome, tokenOrder)
+		if n.Permits == 1 && !s.Guarded() {
+			allow(anyOutcome, unfencedWrite, lostUpdate, duplicateEffect)
+		}
+	}
+	if !n.Library && any(func(f Fault) bool { return f.Kind != "kill" }) { // the answer may come when the lease is over, and only a validity check would see that
+		allow(anyOutcome, deadGrant)
+	}
+	if n.WallClock && nodeClocks || n.NoExpiry && any(func(f Fault) bool { return f.Kind != "pause" }) {
+		allow(anyOutcome, stuckLock) // a key that was written in the wrong time stays until then; the connection of one that died unheard stays
+	}
+	if any(onNodes) {
+		allow(anyOutcome, fifo)
+	}
+	return Expect{Properties: allowed, Why: n.why(broken, late)}
+}
+
+// why tells the theory in a sentence or two.
+func (n Nature) why(broken, late bool) string {
+	const rest = " Whatever else is violated is a defect of the lock."
+	switch {
+	case n.Permits == 0:
+		return "It is no lock: the store decides on every write, so nothing must be lost, whatever happens." + rest
+	case broken:
+		return "Among these faults are such as end a grant before its time, by what the lock relies on: a clock, or the memory of its service. Two may then hold it, and nobody is late." + rest
+	case late:
+		return "Among these faults are such as let a holder act after the end of its grant, as no lock can prevent. A second holder is allowed to come only then: one that was granted " +
+			"the lock while the first could rely on it is a defect." + rest
+	}
+	return "None of these faults ends a grant that is held, so nobody must get in beside its holder." + rest
+}
+
+// clientTargets are the targets that are clients.
+var clientTargets = []string{"holder", "next-waiter", "random-client", "all-clients"}
+
+func (f *Fault) strikesClients() bool { return slices.Contains(clientTargets, f.Target) }

@@ -1,0 +1,76 @@
+package scenarios
+
+import (
+	"testing"
+	"time"
+)
+
+// What theory allows, by the lock's nature, the store and the faults; nothing else.
+func TestTheory(t *testing.T) {
+	const ms = Duration(time.Millisecond)
+	pause := Fault{Kind: "pause", Target: "holder", For: 900 * ms}
+	kill := Fault{Kind: "kill", Target: "holder"}
+	nodeClock := Fault{Kind: "clock-jump", Target: "nodes:1", Clock: "wall"}
+	clientClock := Fault{Kind: "clock-rate", Target: "all-clients", Clock: "mono"}
+	lost := Fault{Kind: "crash-restart", Target: "nodes:1", Data: "lost"}
+	nodePause := Fault{Kind: "pause", Target: "minority"}
+	expire := Fault{Kind: "expire-session", Target: "holder"}
+	redis := Nature{Permits: 1, WallClock: true}
+	redlock := Nature{Permits: 1, WallClock: true, Library: true}
+	etcd := Nature{Permits: 1}
+	advisory := Nature{Permits: 1, NoExpiry: true}
+	failover := Nature{Permits: 1, WallClock: true, Forgets: true}
+	open, fenced, guarded := Store{Kind: storeUnfenced}, Store{Kind: storeFenced}, Store{Kind: storeGuarded}
+	for _, c := range []struct {
+		name   string
+		nature Nature
+		store  Store
+		faults []Fault
+		// what each property is expected to be; "": to pass, or not to be judged
+		exclusion, write, order, dead, stuck string
+	}{
+		{"a dead client writes nothing", redis, open, []Fault{kill}, "", "", "", "", ""},
+		{"a frozen one is late", redis, open, []Fault{pause, kill}, overrunOutcome, anyOutcome, "", anyOutcome, ""},
+		{"a fence contains it", redis, fenced, []Fault{pause}, overrunOutcome, "", "", anyOutcome, ""},
+		{"so does a guard", etcd, guarded, []Fault{pause}, overrunOutcome, "", "", anyOutcome, ""},
+		{"a clock of the service ends grants", redis, open, []Fault{nodeClock}, anyOutcome, anyOutcome, "", anyOutcome, anyOutcome},
+		{"where it goes by its wall clock", etcd, open, []Fault{nodeClock}, overrunOutcome, anyOutcome, "", anyOutcome, ""},
+		{"a client's clock is the validity's", redlock, open, []Fault{clientClock}, anyOutcome, anyOutcome, "", "", ""},
+		{"and not the TTL's", redis, open, []Fault{clientClock}, overrunOutcome, anyOutcome, "", anyOutcome, ""},
+		{"lost keys, lost tokens", redis, fenced, []Fault{lost}, anyOutcome, anyOutcome, anyOutcome, anyOutcome, ""},
+		{"a replica may be behind", failover, open, []Fault{nodePause}, anyOutcome, anyOutcome, anyOutcome, anyOutcome, ""},
+		{"five do not replicate", redlock, open, []Fault{nodePause}, overrunOutcome, anyOutcome, "", "", ""},
+		{"what does not expire is not late", advisory, open, []Fault{pause}, "", "", "", anyOutcome, ""},
+		{"unless its session is ended", advisory, open, []Fault{expire}, overrunOutcome, anyOutcome, "", anyOutcome, anyOutcome},
+		{"no lock, no late holder", Nature{NoExpiry: true}, open, []Fault{pause}, "", "", "", anyOutcome, ""},
+	} {
+		e := c.nature.Expected(c.store, c.faults)
+		for property, want := range map[string]string{mutualExclusion: c.exclusion, unfencedWrite: c.write, lostUpdate: c.write, tokenOrder: c.order, deadGrant: c.dead,
+			stuckLock: c.stuck} {
+			if got := e.Properties[property]; got != want {
+				t.Errorf("%s: %s: %q, want %q", c.name, property, got, want)
+			}
+		}
+		if e.Why == "" || e.Properties["stolen-release"] != "" {
+			t.Errorf("%s: %+v", c.name, e)
+		}
+	}
+}
+
+// What is inherent to leases is met by late holders and nothing else; a defect among them is seen.
+func TestLeaseOverrunOutcome(t *testing.T) {
+	e := Expect{Properties: map[string]string{mutualExclusion: overrunOutcome}}
+	for _, c := range []struct {
+		outcome string
+		kinds   []string
+		want    bool
+	}{
+		{"pass", nil, true}, {"not judged", nil, true}, {"inconclusive", nil, false},
+		{"violated", []string{"lease-overrun"}, true}, {"violated", []string{"lease-overrun", "unexplained"}, true},
+		{"violated", []string{"granted-while-valid", "lease-overrun"}, false}, {"violated", []string{"late-notice"}, false}, {"violated", nil, false},
+	} {
+		if got := Met(e.Compare([]Observed{{Property: mutualExclusion, Outcome: c.outcome, Kinds: c.kinds}}, "")); got != c.want {
+			t.Errorf("%s %v: %v", c.outcome, c.kinds, got)
+		}
+	}
+}

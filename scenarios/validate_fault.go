@@ -1,0 +1,169 @@
+package scenarios
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// mostWeight bounds the weight of a choice.
+const mostWeight = 1000
+
+// faults checks the faults of a scenario.
+func (v *validator) faults(at string, s *Scenario) {
+	if s.Quiet < 0 || s.Quiet >= s.Duration && s.Quiet > 0 {
+		v.fail(at+".quiet", "quiet %v: faults need time before it, and the workload lasts %v", s.Quiet, s.Duration)
+	}
+	if s.Quiet > 0 && len(s.Faults) == 0 {
+		v.fail(at+".quiet", "quiet is the time without faults at the end of the workload, and no fault is planned")
+	}
+	for i := range s.Faults {
+		f := &s.Faults[i]
+		at := fmt.Sprintf("%s.faults[%d]", at, i)
+		if f.Weight != 0 {
+			v.fail(at+".weight", "weight is for the parts of a mix")
+		}
+		v.schedule(at, f)
+		v.fault(at, s, *f)
+	}
+}
+
+// schedule checks when a fault comes: every so often, at times, or with grants.
+func (v *validator) schedule(at string, f *Fault) {
+	var ways []string
+	for _, way := range []struct {
+		name  string
+		given bool
+	}{{"every", f.Every != Range{}}, {"at", len(f.At) > 0}, {"grant", len(f.Grant) > 0}} {
+		if way.given {
+			ways = append(ways, way.name)
+		}
+	}
+	switch {
+	case len(ways) > 1:
+		v.fail(at+"."+ways[1], "%s: each says when the fault comes, so one of them must do", strings.Join(ways, " and "))
+	case (len(ways) == 0 || ways[0] == "every") && (f.Every.Max <= 0 || f.Every.Max > longest || f.After > longest):
+		v.fail(at+".every", "when the fault comes must be given: every (longer than 0; it and after may be %v at most), at (a time of the run) or grant (the number of one)", longest)
+	case f.Every == Range{} && f.After != 0:
+		v.fail(at+".after", "after is the time before the first of every; at and grant say when the fault comes")
+	}
+	for i, t := range f.At {
+		if t.At > longest || t.Jitter > longest || i > 0 && t.At <= f.At[i-1].At {
+			v.fail(at+".at", "at %v: times of the run must rise, and be %v at most", t, longest)
+		}
+	}
+	for i, n := range f.Grant {
+		if n < 1 || i > 0 && n <= f.Grant[i-1] {
+			v.fail(at+".grant", "grant %d: numbers of grants must rise, from 1", n)
+		}
+	}
+}
+
+// fault checks what a fault does; f has what it inherits.
+func (v *validator) fault(at string, s *Scenario, f Fault) {
+	var ways []string
+	for _, way := range []struct {
+		name  string
+		given bool
+	}{{"kind", f.Kind != ""}, {"sequence", f.Sequence != nil}, {"together", f.Together != nil}, {"mix", f.Mix != nil}} {
+		if way.given {
+			ways = append(ways, way.name)
+		}
+	}
+	switch {
+	case len(ways) > 1:
+		v.fail(at+"."+ways[1], "%s: a fault is one of them; combinations can be parts of each other", strings.Join(ways, " and "))
+	case len(ways) == 1 && f.Kind == "":
+		v.combination(at, ways[0], s, f)
+	default:
+		v.single(at, s, f)
+	}
+}
+
+// single checks a fault that is no combination.
+func (v *validator) single(at string, s *Scenario, f Fault) {
+	before := len(v.errs)
+	v.oneOf(at+".kind", "fault", f.Kind, v.catalogue.Faults)
+	v.oneOf(at+".when", "moment", f.When, v.catalogue.Moments)
+	if _, known := v.service(s); known && len(v.errs) == before && v.catalogue.CheckFault != nil {
+		if err := v.catalogue.CheckFault(s, f); err != nil {
+			v.fail(at+".target", "%v", err)
+		}
+	}
+	if f.For <= 0 && !f.momentary() || f.For > longest {
+		v.fail(at+".for", "a fault must last longer than 0, and at most %v", longest)
+	}
+	if f.For > 0 && f.momentary() && f.Kind != "kill" {
+		v.fail(at+".for", "a %s is over as soon as it has struck: it takes no for (a silent cut does)", f.Kind)
+	}
+	if len(v.errs) == before && f.When == whileRenewing && (!s.Workload.Renew || !v.catalogue.Renews[s.Lock]) && slices.Contains(v.catalogue.Locks, s.Lock) {
+		v.fail(at+".when", "%s is a moment of applications that renew their grants (workload.renew: true), under a lock that is renewed so%s",
+			whileRenewing, v.renewers())
+	}
+}
+
+// whileRenewing is the moment that not every workload passes.
+const whileRenewing = "while-renewing"
+
+// renewers says which locks are renewed by the application.
+func (v *validator) renewers() string {
+	var names []string
+	for _, lock := range v.catalogue.Locks {
+		if v.catalogue.Renews[lock] {
+			names = append(names, lock)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(names, ", ") + "; a lock that renews by itself passes no step"
+}
+
+// combination checks one, and its parts. how is the name of the field that lists them.
+func (v *validator) combination(at, how string, s *Scenario, f Fault) {
+	shell := f
+	shell.Target, shell.When, shell.For, shell.After, shell.Every, shell.At, shell.Grant, shell.Weight = "", "", 0, 0, Range{}, nil, nil, 0
+	shell.Sequence, shell.Together, shell.Mix = nil, nil, nil
+	if !reflect.DeepEqual(shell, Fault{}) {
+		v.fail(at, "a %s has target, when, for, and when it comes; what a fault does is said of its parts", how)
+	}
+	if len(f.Parts()) < 2 {
+		v.fail(at+"."+how, "a %s needs two faults at least", how)
+	}
+	for i, p := range f.Parts() {
+		at := fmt.Sprintf("%s.%s[%d]", at, how, i)
+		v.part(at, how, i, f, p)
+		v.fault(at, s, p.Within(f))
+	}
+	if how == "together" && len(f.Together) > 1 && v.catalogue.CheckTogether != nil {
+		if err := v.catalogue.CheckTogether(f.Together); err != nil {
+			v.fail(at+"."+how, "%v", err)
+		}
+	}
+}
+
+// part checks what only some parts may say.
+func (v *validator) part(at, how string, i int, whole, p Fault) {
+	if p.Every != (Range{}) || len(p.At) > 0 || len(p.Grant) > 0 {
+		v.fail(at, "when a part of a %s comes is said of the whole: no every, at or grant", how)
+	}
+	if p.After != 0 && (how != "sequence" || i == 0) {
+		v.fail(at+".after", "after is a pause between the parts of a sequence")
+	}
+	switch {
+	case how != "mix" && p.Weight != 0:
+		v.fail(at+".weight", "weight is for the parts of a mix")
+	case p.Weight < 0 || p.Weight > mostWeight:
+		v.fail(at+".weight", "weight %d: 1 to %d, or not given, which is 1", p.Weight, mostWeight)
+	}
+	if how != "together" {
+		return
+	}
+	if len(p.Parts()) > 0 {
+		v.fail(at, "what strikes together are single faults, no combinations")
+	}
+	if p.Target != "" && p.Target != whole.Target || p.When != "" && p.When != whole.When {
+		v.fail(at+".target", "what strikes together has one target and one moment: they are said of the whole")
+	}
+}
