@@ -83,8 +83,8 @@ func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
 	c.holding++
 	if s.outlivedBy(o) { // the process was gone when its answer was recorded
 		g.withdraw(max(c.alive, g.end))
-		s.shut(g, g.end)
-		s.absolve(k, o.client, max(c.goneAt, g.end))
+		s.shut(g, end)
+		s.absolve(k, o.client, max(c.goneAt, end))
 	}
 }
 
@@ -104,13 +104,11 @@ func (k *keyState) ownedBy(client int32) *grant {
 // handedOver counts the grant, and whether it was a contended hand-over: to another client than the last, which waited while the
 // previous grant was still held.
 func (s *Sweep) handedOver(k *keyState, g *grant) {
-	last := k.lastGrant
+	if last := k.lastGrant; !s.fresh(g.client) {
+		s.stats.Grants++
+		if last != nil && last.client != g.client && (!last.closed || g.start < last.heldTo) {
+			s.stats.Handovers++
+		}
+	}
 	s.keep(&k.lastGrant, g)
-	if s.fresh(g.client) {
-		return
-	}
-	s.stats.Grants++
-	if last != nil && last.client != g.client && (!last.closed || g.start < last.heldTo) {
-		s.stats.Handovers++
-	}
 }

@@ -219,15 +219,14 @@ func (s *Sweep) settle(g *grant) {
 
 // closeGrants closes a client's open grants on a key, those of its incarnations up to process (0: all), at t.
 func (s *Sweep) closeGrants(k *keyState, client, process int32, t int64) {
-	for i := 0; i < len(k.open); i++ {
+	for i := 0; i < len(k.open); {
 		g := k.open[i]
-		if g.client != client || process != 0 && g.process > process {
-			continue
+		if g.client == client && (process == 0 || g.process <= process) {
+			g.withdraw(t)
+			s.shut(g, t)
 		}
-		g.withdraw(t)
-		s.shut(g, t)
-		if g.settled {
-			i-- // it left the list
+		if i < len(k.open) && k.open[i] == g { // it did not leave the list
+			i++
 		}
 	}
 }

@@ -36,6 +36,10 @@ func (s *Sweep) free(o *op) {
 	if o.pinned {
 		return
 	}
+	if s.retire != nil {
+		s.retire(nil, o)
+		return
+	}
 	o.grant = nil
 	s.spareOps = append(s.spareOps, o)
 }
@@ -90,7 +94,12 @@ func (s *Sweep) keepWriter(slot *writer, w writer) {
 
 // reuse takes back the record of a grant that nothing points to any more.
 func (s *Sweep) reuse(g *grant) {
-	if g.forgotten && g.kept == 0 && !g.pinned {
+	if !g.forgotten || g.kept > 0 || g.pinned {
+		return
+	}
+	if s.retire != nil {
+		s.retire(g, nil)
+	} else {
 		s.spareGrants = append(s.spareGrants, g)
 	}
 }

@@ -332,11 +332,18 @@ func (s script) judge(t *testing.T, text string) Verdict {
 	t.Helper()
 	h := s.history(text)
 	v := Judge(h, Options{})
+	if looksBack(t, h) {
+		t.Error("a record was used again too early")
+	}
 	if s.noLedger {
 		return v
 	}
 	s.interleave = !s.interleave
-	other := Judge(s.history(text), Options{})
+	interleaved := s.history(text)
+	other := Judge(interleaved, Options{})
+	if looksBack(t, interleaved) {
+		t.Error("a record was used again too early, with the ledger interleaved")
+	}
 	for i, r := range v.Properties {
 		if o := other.Properties[i]; o.Outcome != r.Outcome || o.Count != r.Count {
 			t.Errorf("%s: %v ×%d with the ledger at the end, %v ×%d with it interleaved", r.Name, r.Outcome, r.Count, o.Outcome, o.Count)

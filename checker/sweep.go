@@ -51,6 +51,7 @@ type Sweep struct {
 
 	spareOps    []*op
 	spareGrants []*grant
+	retire      func(*grant, *op) // for a test: takes the records that would be used again
 
 	clients     []clientState
 	service     []span // faults that touched the lock service

@@ -1,0 +1,84 @@
+package checker
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// verdictOf judges a history and returns the verdict, and the violations in the order in which they were told. Records that would be used again
+// go to retire.
+func verdictOf(t *testing.T, h *history.History, retire func(*grant, *op)) string {
+	t.Helper()
+	told := ""
+	s := New(h.Header, h.Keys, Options{OnViolation: func(v Violation) { told += v.Text + "\n" }})
+	s.retire = retire
+	for i := range h.Events {
+		s.Add(&h.Events[i])
+	}
+	v, err := json.Marshal(s.Finish(false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(v) + "\n" + told
+}
+
+// keepAll leaves a record as it is, for good.
+func keepAll(*grant, *op) {}
+
+// scramble leaves nothing of a record that would be used again.
+func scramble(g *grant, o *op) {
+	if g != nil {
+		*g = grant{id: -1, token: 1 << 40, key: g.key, client: -7, process: -7, end: -1 << 40, begin: -1 << 40, earliest: 1 << 40, last: 1 << 50, promise: 1 << 50,
+			withdrawn: 1 << 50, nacts: 1}
+	} else {
+		*o = op{id: -1, inv: 1 << 50, start: -1 << 50, key: -1, client: -7, process: -7}
+	}
+}
+
+// looksBack tells whether anything looks at a record that would have been used again: then the verdict changes with what is left of it.
+func looksBack(t *testing.T, h *history.History) bool {
+	t.Helper()
+	want := verdictOf(t, h, keepAll)
+	return verdictOf(t, h, scramble) != want || verdictOf(t, h, nil) != want
+}
+
+// TestUsedAgainChangesNothing: that records are used again is seen in no verdict, whatever the lock claims and whatever was found about it. Every
+// hand-written history is held to the same (script.judge).
+func TestUsedAgainChangesNothing(t *testing.T) {
+	found := 0
+	for seed := range uint64(4_000) {
+		rng := rand.New(rand.NewPCG(seed, 5))
+		lock := randomLock(rng)
+		switch seed % 6 {
+		case 1:
+			lock = permits(lock, 2+rng.IntN(2))
+		case 2:
+			lock.header.Claims.Reentrant = true
+		case 3:
+			lock.header.Workload = [...]string{workloadPayment, workloadLeader, workloadQueue}[rng.IntN(3)]
+		case 4:
+			lock.header.Claims.Permits = rng.IntN(2)
+		}
+		g := &generator{rng: rng, keys: 1 + rng.IntN(3), store: rng.IntN(5) > 0, fault: true, wild: rng.IntN(2) == 0}
+		lines := g.script(2 + rng.IntN(6))
+		differ := func(lines []string) bool { return looksBack(t, lock.history(strings.Join(lines, "\n"))) }
+		if differ(lines) {
+			t.Fatalf("seed %d, claims %+v:\n%s", seed, lock.header.Claims, strings.Join(shrink(lines, differ), "\n"))
+		}
+	}
+	for seed := range uint64(40) {
+		h, _ := runWorld(worldConfig{clients: 4, pauses: true, slowWrites: seed%2 == 0, fenced: seed%3 == 0,
+			service: service{early: seed%5 == 0, blindDelete: seed%5 == 1, resets: seed%5 == 2, session: seed%5 == 3}}, seed)
+		found += strings.Count(verdictOf(t, h, keepAll), "\n")
+		if looksBack(t, h) {
+			t.Fatalf("world %d", seed)
+		}
+	}
+	if found < 100 {
+		t.Fatalf("only %d findings looked at grants", found)
+	}
+}
