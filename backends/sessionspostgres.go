@@ -11,9 +11,11 @@ import (
 // The questions about a client's backends, which PostgreSQL knows by their address
 // (https://www.postgresql.org/docs/current/monitoring-stats.html#MONITORING-PG-STAT-ACTIVITY-VIEW).
 const (
-	postgresTerminate = `SELECT pid, pg_terminate_backend(pid),
-		(SELECT count(*) FROM pg_locks l WHERE l.pid = a.pid AND l.granted AND l.locktype IN ('advisory', 'relation'))
-		FROM pg_stat_activity a WHERE client_addr = $1::inet AND backend_type = 'client backend' AND pid <> pg_backend_pid() ORDER BY pid`
+	// What a backend has is counted before it is terminated: it may be gone at once.
+	postgresTerminate = `WITH backend AS MATERIALIZED (SELECT pid,
+			(SELECT count(*) FROM pg_locks l WHERE l.pid = a.pid AND l.granted AND l.locktype IN ('advisory', 'relation')) AS locks
+			FROM pg_stat_activity a WHERE client_addr = $1::inet AND backend_type = 'client backend' AND pid <> pg_backend_pid())
+		SELECT pid, pg_terminate_backend(pid), locks FROM backend ORDER BY pid`
 	postgresGone = `SELECT count(*) FROM pg_stat_activity WHERE pid = ANY($1)`
 )
 
