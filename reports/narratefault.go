@@ -20,7 +20,13 @@ func (f *fault) proof() string {
 	if f.Evidence == "" {
 		return ""
 	}
-	return " Proof: " + stop(cut(f.Evidence, clipFirst))
+	text := cut(f.Evidence, clipFirst)
+	if part, cutOff := strings.CutSuffix(text, "…"); cutOff { // not in the middle of a word; the table of faults has it whole
+		if i := strings.LastIndexAny(part, " "); i > 0 {
+			text = strings.TrimRight(part[:i], " ,;:") + " …"
+		}
+	}
+	return " Proof: " + stop(text)
 }
 
 func (r *record) sayThaw(t *story, m moment) moment {

@@ -25,7 +25,7 @@ func (r *record) sequence(t *story, service string) template.HTML {
 		d.h += 20
 		d.text(seqWidth/2, d.h-6, "middle", "m small", "… "+plural(t.Left, "step")+" left out")
 	}
-	lanes.draw(d, clip(service, 16))
+	lanes.draw(d, cut(service, 22))
 	y := func(i int) float64 { return seqTop + seqStep*float64(i) }
 	for i, g := range []*grant{t.a, t.b} {
 		r.holdBar(d, t, lanes, g, i, y)
@@ -190,7 +190,7 @@ func drawArrow(d *svg, l seqLanes, m moment, y float64) {
 	d.line(x+dir*8, y, end-dir*8, y, "arrow"+class)
 	tip := end - dir*2
 	d.path("M"+num(tip)+" "+num(y)+"l"+num(-dir*8)+" -4v8z", "tip"+class, "")
-	d.text((x+end)/2, y-6, "middle", "small halo ink"+class, clip(a.label, 44))
+	d.text((x+end)/2, y-6, "middle", "small halo ink"+class, cut(a.label, 44))
 }
 
 // toneClass is the suffix of the style classes for a tone.
