@@ -1,6 +1,10 @@
 package reports
 
-import "github.com/lockchaos/lockchaos/history"
+import (
+	"strings"
+
+	"github.com/lockchaos/lockchaos/history"
+)
 
 func (r *record) sayFreeze(t *story, m moment) moment {
 	m.who = m.freeze.client()
