@@ -20,7 +20,7 @@ import (
 //
 // It claims to tell of a loss within the TTL. A loss that the lock can be blamed for not noticing (a key deleted, or the server's data
 // gone, while client and links are well) shows at the next renewal, after TTL/3 at the latest; its answer is waited for as long again; and a lease
-// that no renewal confirmed for a TTL is given up.
+// that no renewal confirmed is given up when nine tenths of the TTL are over.
 var Watchdog = clients.Kind{
 	Name:    "redis-watchdog",
 	About:   "redis-setnx whose lease is renewed every TTL/3 while the client lives, with a lost-event when that fails (Redisson's scheme)",
@@ -121,7 +121,7 @@ func (w *watchdog) keep(key string, s secret) {
 // renew returns why the grant is lost, or when ctx is done.
 func (w *watchdog) renew(ctx context.Context, key string, s secret) (why string) {
 	var last error // of the renewals since the last confirmed one
-	expiry, next := s.since.Add(w.ttl), s.since.Add(w.ttl/3)
+	expiry, next := w.trusted(s.since), s.since.Add(w.ttl/3)
 	for {
 		_ = clients.Wait(ctx, time.Until(next))
 		_ = w.gate.Pass(ctx)
@@ -130,20 +130,30 @@ func (w *watchdog) renew(ctx context.Context, key string, s secret) (why string)
 		case ctx.Err() != nil:
 			return ""
 		case !began.Before(expiry) && last != nil:
-			return fmt.Sprintf("not renewed for %v, the lease may have run out: %v", w.ttl, last)
+			return fmt.Sprintf("no renewal was confirmed, and the lease of %v is about to run out: %v", w.ttl, last)
 		case !began.Before(expiry):
 			return fmt.Sprintf("this client did not run in time to renew its lease of %v, it may have run out", w.ttl)
 		}
 		ours, err := w.extend(ctx, key, s.value, expiry)
 		switch {
 		case err != nil:
-			last, next = err, began.Add(max(w.ttl/20, 2*time.Millisecond))
+			last, next = err, earlier(began.Add(max(w.ttl/20, 2*time.Millisecond)), expiry)
 		case !ours:
 			return fmt.Sprintf("redis at %s said, asked to renew, that the key no longer has the grant's value", w.addr)
 		default:
-			last, expiry, next = nil, began.Add(w.ttl), began.Add(w.ttl/3)
+			last, expiry, next = nil, w.trusted(began), began.Add(w.ttl/3)
 		}
 	}
+}
+
+// trusted is until when a lease is relied upon that was asked for at an instant: for a tenth less than it lasts, so that its end is told while it is still ours.
+func (w *watchdog) trusted(asked time.Time) time.Time { return asked.Add(w.ttl - w.ttl/10) }
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // extend sends one renewal. It waits for the answer for a third of the TTL at most, so that a lost one can be followed by another.
