@@ -240,6 +240,17 @@ func touched(spans []span, from, to int64, which faultFilter) bool {
 	return false
 }
 
+// timeIn is for how long faults lasted between two instants, all added up, each taken for longer by slack.
+func timeIn(spans []span, from, to int64, which faultFilter, slack int64) int64 {
+	sum := int64(0)
+	for _, sp := range spans {
+		if sp.from <= to && sp.to >= from && which.takes(sp) {
+			sum += min(sp.to, to) - max(sp.from, from) + slack
+		}
+	}
+	return sum
+}
+
 // lastDisturbance is the end of the last fault that touched the client or the service before t; one that still lasts at t ends at t.
 func (s *Sweep) lastDisturbance(client int32, t int64) int64 {
 	last := int64(0)

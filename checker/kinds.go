@@ -61,7 +61,7 @@ func (s *Sweep) explain(a, b *grant, act int64) (kind string, stallOnly bool) {
 func (s *Sweep) onlyStalled(a *grant, act int64) bool {
 	told := a.withdrawn < act
 	if s.disturbed(a.client, a.earliest, act, injectedOnly) {
-		if told || a.promise == 0 || a.promise == forever || s.stoppedFor(a.client, a.earliest, act) >= a.promise-a.earliest {
+		if told || a.promise == 0 || a.promise == forever || timeIn(s.clientSpans(a.client), a.earliest, act, hindering, 0) >= a.promise-a.earliest {
 			return false
 		}
 	}
@@ -81,24 +81,7 @@ func (s *Sweep) onlyStalled(a *grant, act int64) bool {
 // stalledFor is for how long uninjected stalls may have lasted between two instants, all added up. A stall is measured from heartbeat to heartbeat, so
 // either end may lie up to one threshold off.
 func (s *Sweep) stalledFor(spans []span, from, to int64) int64 {
-	sum := int64(0)
-	for _, sp := range spans {
-		if !sp.injected && sp.from <= to && sp.to >= from {
-			sum += min(sp.to, to) - max(sp.from, from) + 2*s.header.Stall
-		}
-	}
-	return sum
-}
-
-// stoppedFor is for how long injected faults stopped a client between two instants, or made its clock wrong, all added up.
-func (s *Sweep) stoppedFor(client int32, from, to int64) int64 {
-	sum := int64(0)
-	for _, sp := range s.clientSpans(client) {
-		if hindering.takes(sp) && sp.from <= to && sp.to >= from {
-			sum += min(sp.to, to) - max(sp.from, from)
-		}
-	}
-	return sum
+	return timeIn(spans, from, to, uninjectedOnly, 2*s.header.Stall)
 }
 
 // deaf tells that the application trusts its acquire and hears no news of a loss. That it went on after such news is then the workload's doing; what

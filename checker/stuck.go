@@ -135,11 +135,7 @@ func (s *Sweep) freeFor(k *keyState, t int64) bool {
 func (s *Sweep) stalledIn(from, to int64) int64 {
 	sum := int64(0)
 	for i := range s.clients {
-		for _, sp := range s.clients[i].spans {
-			if !sp.injected && sp.from < to && sp.to > from {
-				sum += min(sp.to, to) - max(sp.from, from)
-			}
-		}
+		sum += timeIn(s.clients[i].spans, from, to, uninjectedOnly, 0)
 	}
 	return sum
 }

@@ -74,16 +74,14 @@ type aimed struct {
 	retired bool
 }
 
+// newDirector makes a director of a plan whose faults are known to be possible (run.possible).
 func newDirector(rec *history.Recorder, plan scenarios.Plan, procs map[int32]*hosts.Process, nodes []nemesis.Place, net *nemesis.Net,
-	ids *numbers, traits ...nemesis.Trait) (*director, error) {
+	ids *numbers) (*director, error) {
 	d := &director{rec: rec, procs: procs, clients: int32(plan.Scenario.Clients), nodes: nodes, net: net, ttl: plan.Scenario.TTL.Std(), ids: ids,
 		struck: map[int32]bool{}, killed: map[int32]time.Duration{}}
 	place := 0 // of each single fault, from 1: as in the history's header
 	for i, f := range plan.Scenario.Faults {
 		for _, single := range f.Singles() {
-			if err := nemesis.Check(FaultSpec(single), d.nodeNames(), traits...); err != nil {
-				return nil, fmt.Errorf("fault %d of %s: %w", i, plan.Scenario.Name, err)
-			}
 			if n := nemesis.Target(single.Target).Number(); n > d.clients {
 				return nil, fmt.Errorf("fault %d of %s: target %s, and there are %d clients", i, plan.Scenario.Name, single.Target, d.clients)
 			}

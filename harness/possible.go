@@ -19,7 +19,7 @@ func CheckFault(lock clients.Kind, f scenarios.Fault) error {
 		names = append(names, n.Name)
 	}
 	spec := FaultSpec(f)
-	if err := nemesis.Check(spec, names, Traits(lock.Service)...); err != nil {
+	if err := nemesis.Check(spec, names, traits(lock.Service)...); err != nil {
 		return err
 	}
 	if spec.Kind == nemesis.KindCrash && spec.Data == nemesis.DataLost && !service.Forgets {

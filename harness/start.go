@@ -159,7 +159,7 @@ func (r *run) beginHistory(file io.Writer) (err error) {
 		clients = append(clients, nemesis.Place{Name: w.host, Host: w.proc.Host()})
 	}
 	net := nemesis.NewNet(nodes, clients, nemesis.Place{Name: r.store.Host.Name, Host: r.store.Host})
-	r.director, err = newDirector(r.rec, r.cfg.Plan, procs, nodes, net, &r.ids, Traits(r.cfg.Lock.Service)...)
+	r.director, err = newDirector(r.rec, r.cfg.Plan, procs, nodes, net, &r.ids)
 	if err != nil {
 		return err
 	}

@@ -5,8 +5,8 @@ import (
 	"github.com/lockchaos/lockchaos/nemesis"
 )
 
-// Traits are what a service has that some faults need.
-func Traits(service string) (has []nemesis.Trait) {
+// traits are what a service has that some faults need.
+func traits(service string) (has []nemesis.Trait) {
 	k, ok := backends.Lookup(service)
 	if ok && k.HasSessions() {
 		has = append(has, nemesis.Sessions)

@@ -66,7 +66,7 @@ func Matrix(w io.Writer, s Suite, color bool, width int) error {
 	}
 	if faults, rows := matrix(s); sparse(faults, rows) {
 		b.WriteString(sparseText(byFault(faults, rows), width, color))
-	} else if table, wide := terminalTable(s, color); width > 0 && wide > width {
+	} else if table, wide := terminalTable(faults, rows, color); width > 0 && wide > width {
 		nameWidth := 0
 		for _, x := range s.Scenarios {
 			nameWidth = max(nameWidth, columns(clip(x.Name, clipName)))
@@ -95,9 +95,8 @@ type terminalCell []terminalText
 
 type terminalText struct{ text, style string }
 
-// terminalTable lays the matrix out and returns it with its width.
-func terminalTable(s Suite, color bool) (string, int) {
-	faults, rows := matrix(s)
+// terminalTable lays a matrix out and returns it with its width.
+func terminalTable(faults []string, rows []matrixRow, color bool) (string, int) {
 	head := []terminalCell{{{"lock", ansiDim}}, {{"store", ansiDim}}}
 	for _, f := range faults {
 		head = append(head, terminalCell{{faultTitle(f), ansiDim}})

@@ -82,20 +82,11 @@ func generateTo(out string, stdout io.Writer, c synthetic.Config) (planted []syn
 	if err != nil {
 		return nil, err
 	}
-	line, err := history.MarshalHeader(header, keys)
-	if err == nil {
-		_, err = w.Write(line)
-	}
+	enc, err := history.NewEncoder(w, header, keys)
 	if err != nil {
 		return nil, fmt.Errorf("write %s: %w", out, err)
 	}
-	planted, err = synthetic.Generate(c, func(e *history.Event) error {
-		if line, err = history.AppendEvent(line[:0], keys, e); err != nil {
-			return err
-		}
-		_, err = w.Write(line)
-		return err
-	})
+	planted, err = synthetic.Generate(c, enc.Encode)
 	if err = errors.Join(err, w.Close()); err != nil {
 		return nil, fmt.Errorf("write %s: %w", out, err)
 	}

@@ -120,23 +120,15 @@ func (r *jepsenReader) op(f form, m ednMap) error {
 	}
 	name := ednWord(m[edn.Keyword("f")])
 	o := jepsenOp{typ: typ, process: process}
-	switch usually(name) {
-	case acquire, request, grant:
-		o.kind = history.Acquire
-	case release:
-		o.kind = history.Release
-	case renew:
-		o.kind = history.Renew
-	case read:
-		o.kind = history.Read
-	case write:
-		o.kind = history.Write
-	case shared:
+	meant := usually(name)
+	var known bool
+	switch o.kind, known = opOf(meant); {
+	case known:
+	case meant == shared:
 		return r.forms.wrong(f, ":f", errShared)
+	case name == "":
+		return r.forms.wrong(f, ":f", errors.New("an op needs its :f"))
 	default:
-		if name == "" {
-			return r.forms.wrong(f, ":f", errors.New("an op needs its :f"))
-		}
 		return r.other(name)
 	}
 	if err := r.times(f, m, &o); err != nil {

@@ -187,18 +187,11 @@ func (r *porcupineReader) asked(f form, raw json.RawMessage, where string, o *op
 	if err != nil {
 		return r.forms.wrong(f, where, err)
 	}
-	switch usually(p.word) {
-	case acquire, request, grant:
-		o.kind = history.Acquire
-	case release:
-		o.kind = history.Release
-	case renew:
-		o.kind = history.Renew
-	case read:
-		o.kind = history.Read
-	case write:
-		o.kind = history.Write
-	case shared:
+	meant := usually(p.word)
+	var known bool
+	switch o.kind, known = opOf(meant); {
+	case known:
+	case meant == shared:
 		return r.forms.wrong(f, where, errShared)
 	default:
 		return r.forms.wrong(f, where, fmt.Errorf("unknown op %q: want acquire, release, renew, read or write, as a word or as {\"op\": …}", p.word))

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/lockchaos/lockchaos/history"
 )
 
 // meaning is what the word of an event tells.
@@ -50,6 +52,23 @@ var usual = map[string]meaning{
 	"refused": refused, "rejected": refused, "fenced": refused, "writerefused": refused, "writerejected": refused,
 	"readlock": shared, "rlock": shared, "acquireread": shared, "acquireshared": shared, "sharedlock": shared, "lockshared": shared, "writelock": shared,
 	"acquirewrite": shared, "readunlock": shared, "runlock": shared, "releaseread": shared, "releaseshared": shared, "releasewrite": shared,
+}
+
+// opOf is the op that a tool's own word for it means, where ops are told and not logged.
+func opOf(m meaning) (kind history.Kind, known bool) {
+	switch m {
+	case acquire, request, grant:
+		return history.Acquire, true
+	case release:
+		return history.Release, true
+	case renew:
+		return history.Renew, true
+	case read:
+		return history.Read, true
+	case write:
+		return history.Write, true
+	}
+	return history.KindNone, false
 }
 
 // plain is a word without what people write it with: letters and digits in lower case.
