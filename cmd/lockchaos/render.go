@@ -67,7 +67,7 @@ func compare(out *reports.Scenario, e scenarios.Expect, noExpect bool) {
 	}
 	all := e.Compare(observed(out.Verdict), out.Verdict.Severity.String())
 	for _, c := range all {
-		out.Expect = append(out.Expect, reports.Expectation(c))
+		out.Expect = append(out.Expect, reports.Expectation{Property: c.Property, Want: c.Want, Got: c.Got, Met: c.Met})
 	}
 	out.Met = scenarios.Met(all)
 }
