@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/lockchaos/lockchaos/reports"
 	"github.com/spf13/cobra"
 )
 
@@ -23,20 +24,22 @@ The exit status is that of the run as it is judged now.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			dir := args[0]
-			run, err := loadRun(dir)
-			if err != nil {
-				return usage(err)
-			}
 			// A link is shown as what it points at: it may point elsewhere tomorrow.
+			dir := args[0]
 			if real, err := filepath.EvalSymlinks(dir); err == nil {
 				dir = real
 			}
-			var all []judged
-			for _, r := range run.Scenarios {
-				all = append(all, judgeScenario(dir, r, run))
+			repeated, err := loadRepetition(dir)
+			if err != nil {
+				return usage(err)
 			}
-			suite := run.suite(all)
+			if repeated != nil {
+				return reportRepetition(cmd.Context(), cmd.OutOrStdout(), dir, repeated)
+			}
+			run, suite, err := judgeRun(dir)
+			if err != nil {
+				return usage(err)
+			}
 			if err := render(dir, suite); err != nil {
 				if errors.Is(err, os.ErrPermission) {
 					return fmt.Errorf("%w (the reports are written into the run's own folder)", err)
@@ -46,4 +49,17 @@ The exit status is that of the run as it is judged now.`,
 			return conclude(cmd.OutOrStdout(), dir, suite, run.NoExpect, false)
 		},
 	}
+}
+
+// judgeRun judges all scenarios of a run's folder as they are judged now.
+func judgeRun(dir string) (*runRecord, reports.Suite, error) {
+	run, err := loadRun(dir)
+	if err != nil {
+		return nil, reports.Suite{}, err
+	}
+	var all []judged
+	for _, r := range run.Scenarios {
+		all = append(all, judgeScenario(dir, r, run))
+	}
+	return run, run.suite(all), nil
 }

@@ -37,6 +37,7 @@ type runFlags struct {
 	// lockCmd, service and ttl are of the user's own lock.
 	lockCmd, service string
 	ttl              time.Duration
+	repeatFlags
 }
 
 // The scales of `--scale`.
@@ -64,12 +65,16 @@ report.html, history.jsonl, verdict.json, plan.yaml and the logs.
 A scenario says what theory expects of it; the exit status tells whether that came out. With --no-expect the
 properties alone decide: any that is violated makes the exit status 1.
 
+With --repeat everything is run again and again, with other seeds, and a table of the verdicts by seed is told at the end, with the rate of violated
+runs and its confidence interval; each repetition keeps its folder. The exit status is the worst of all.
+
 With --lock-cmd a program of your own, in any language, takes the place of the scenarios' locks (see ` + "`lockchaos adapter`" + `). It is judged by
 the properties alone.`,
 		Example: `  lockchaos run
   lockchaos run redis-setnx/pause-holder/unfenced --no-expect
   lockchaos run etcd-lease --seed 7
   lockchaos run redis-setnx-fenced/pause-holder --scale real
+  lockchaos run redlock --repeat 20 --until violated
   lockchaos run my-scenarios.yaml
   lockchaos run random --seed 7 --duration 60s --locks all
   lockchaos run quick --lock-cmd "python3 my_lock.py" --service redis`,
@@ -97,6 +102,7 @@ project that runs; "auto" takes docker if an engine answers and has the images, 
 	flags.StringVar(&f.lockCmd, "lock-cmd", "", "command line of a lock of your own, which takes the place of the scenarios' locks (docs/protocol.md)")
 	flags.StringVar(&f.service, "service", "", `the service that the lock of --lock-cmd uses (lockchaos list services), or "none"`)
 	flags.DurationVar(&f.ttl, "ttl", 0, "TTL of the lock of --lock-cmd; faults and workloads are stretched with it (default: the scenario's; etcd, zookeeper 2s)")
+	f.repeatFlags.add(flags)
 	flags.BoolVar(&f.noExpect, "no-expect", false, "judge by the properties alone, whatever the scenario expects")
 	return cmd
 }
@@ -154,6 +160,19 @@ func (f runFlags) plans(ctx context.Context, words []string, say func(string)) (
 	return c.name, c.about, plans, nil
 }
 
+// again are the plans with another seed. What is drawn from the seed is drawn anew.
+func (f runFlags) again(ctx context.Context, words []string, plans []scenarios.Plan, seed uint64) ([]scenarios.Plan, error) {
+	if f.random(words) {
+		f.seed = seed
+		return drawRandom(ctx, f, func(string) {}) // what is left out has been told
+	}
+	plans = slices.Clone(plans)
+	for i := range plans {
+		plans[i].Seed = seed
+	}
+	return plans, nil
+}
+
 // random tells whether the suite is wanted that is drawn from the seed.
 func (f runFlags) random(words []string) bool {
 	return f.plan == "" && len(words) == 1 && words[0] == randomSuite
@@ -188,6 +207,9 @@ func (f runFlags) timed(p scenarios.Plan) scenarios.Plan {
 // runSuite runs everything and reports; its error carries the exit status.
 func runSuite(ctx context.Context, cmd *cobra.Command, words []string, f runFlags) error {
 	out := newScreen(cmd.OutOrStdout())
+	if err := f.repeatFlags.check(); err != nil {
+		return err
+	}
 	name, about, plans, err := f.plans(ctx, words, out.say)
 	if err != nil {
 		return err
@@ -199,6 +221,10 @@ func runSuite(ctx context.Context, cmd *cobra.Command, words []string, f runFlag
 	}
 	if f.runtime == runtimeCompose {
 		f.parallel = 1 // its services are there once
+	}
+	if f.repeat > 1 {
+		s := &series{runFlags: f, words: words, where: where, screen: out, draw: func(seed uint64) ([]scenarios.Plan, error) { return f.again(ctx, words, plans, seed) }}
+		return errors.Join(s.run(ctx, name, about, plans), where.close())
 	}
 	s := &suiteRun{flags: f, where: where, name: name, about: about, plans: plans, command: commandLine(words, f), screen: out}
 	return errors.Join(s.run(ctx), where.close())
