@@ -86,7 +86,7 @@ func parse(text []byte, file string, c Catalogue, trail []string) (*Suite, error
 	if err := strictyaml.Decode(text, &raw); err != nil {
 		return nil, strictyaml.Located(file, err)
 	}
-	included, err := raw.included(c, trail)
+	included, where, err := raw.included(c, trail)
 	if err != nil {
 		return nil, strictyaml.Located(file, err)
 	}
@@ -101,9 +101,10 @@ func parse(text []byte, file string, c Catalogue, trail []string) (*Suite, error
 	for i, g := range raw.Matrix {
 		v.group(i, g)
 	}
-	s := Suite{Name: raw.Name, About: raw.About, Scenarios: included}
+	s := Suite{Name: raw.Name, About: raw.About, Scenarios: included, Places: where}
 	for _, p := range places {
 		s.Scenarios = append(s.Scenarios, p.scenario)
+		s.Places[p.scenario.Name] = Place{File: file, Line: v.mistakes.Line(p.at + ".name"), Builtin: trail != nil}
 	}
 	return &s, v.suite(&s, places)
 }
@@ -118,21 +119,22 @@ type rawSuite struct {
 	Matrix    []group    `yaml:"matrix"`
 }
 
-// included returns the scenarios of the suites that this one includes, each once.
-func (raw *rawSuite) included(c Catalogue, trail []string) ([]Scenario, error) {
-	var out []Scenario
+// included returns the scenarios of the suites that this one includes, each once, and where they are written.
+func (raw *rawSuite) included(c Catalogue, trail []string) (out []Scenario, places map[string]Place, err error) {
+	places = map[string]Place{}
 	for _, name := range raw.Include {
 		suite, err := builtinSuite(name, c, trail)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for _, s := range suite.Scenarios {
 			if !named(out, s.Name) {
 				out = append(out, s)
+				places[s.Name] = suite.Places[s.Name]
 			}
 		}
 	}
-	return out, nil
+	return out, places, nil
 }
 
 func named(all []Scenario, name string) bool {
