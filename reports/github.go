@@ -53,11 +53,11 @@ func annotation(f Finding) string {
 		title += ": " + f.Scenario
 	}
 	add("title", title)
-	return "::" + githubCommand[f.Level] + " " + strings.Join(props, ",") + "::" + escapeData(f.sentence())
+	return "::" + githubCommand[f.Level] + " " + strings.Join(props, ",") + "::" + escapeData(f.Sentence())
 }
 
-// sentence is the text of a finding with how often it showed, and why it is tolerated.
-func (f Finding) sentence() string {
+// Sentence is the text of a finding with how often it showed, and why it is tolerated.
+func (f Finding) Sentence() string {
 	text := f.Text
 	if f.Of > 1 {
 		text = fmt.Sprintf("In %d of %d runs: %s", f.Times, f.Of, text)

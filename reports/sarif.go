@@ -171,7 +171,7 @@ func (f Finding) sarif() sarifResult {
 		about = f.Text // a remark is about nothing but what it says
 	}
 	mark := sha256.Sum256([]byte(about + "\x00" + f.Rule))
-	r := sarifResult{RuleID: f.Rule, Level: f.Level.String(), Message: sarifText{f.sentence()}, Locations: []sarifLocation{f.location()},
+	r := sarifResult{RuleID: f.Rule, Level: f.Level.String(), Message: sarifText{f.Sentence()}, Locations: []sarifLocation{f.location()},
 		Fingerprints: map[string]string{"lockchaos/v1": hex.EncodeToString(mark[:16])}}
 	if f.Of > 1 {
 		r.Occurrences = f.Times

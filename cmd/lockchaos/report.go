@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -11,7 +12,8 @@ import (
 )
 
 func reportCommand() *cobra.Command {
-	return &cobra.Command{
+	var output outputFlags
+	cmd := &cobra.Command{
 		Use:   "report DIR",
 		Short: "Judge and render a run's folder again",
 		Long: `Reads the plans and histories in a run's folder, judges them with this version of the checker and writes all reports anew.
@@ -33,8 +35,13 @@ The exit status is that of the run as it is judged now.`,
 			if err != nil {
 				return usage(err)
 			}
+			out, err := output.open(cmd)
+			if err != nil {
+				return err
+			}
+			defer out.resumeCommands()
 			if repeated != nil {
-				return reportRepetition(cmd.Context(), cmd.OutOrStdout(), dir, repeated)
+				return reportRepetition(cmd.Context(), out, dir, repeated)
 			}
 			run, suite, err := judgeRun(dir)
 			if err != nil {
@@ -46,9 +53,11 @@ The exit status is that of the run as it is judged now.`,
 				}
 				return err
 			}
-			return conclude(cmd.OutOrStdout(), dir, suite, run.NoExpect, false)
+			return out.conclude(dir, suite, func(w io.Writer) error { return conclude(w, dir, suite, run.NoExpect, false) })
 		},
 	}
+	output.add(cmd.Flags())
+	return cmd
 }
 
 // judgeRun judges all scenarios of a run's folder as they are judged now.

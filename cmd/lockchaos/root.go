@@ -84,10 +84,9 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err == nil {
 		return exitOK
 	}
-	code := exitFailed
+	code := exitOf(err)
 	var s *status
 	if errors.As(err, &s) {
-		code = s.code
 		err = s.err
 	}
 	if err != nil {
