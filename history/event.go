@@ -99,8 +99,6 @@ type Event struct {
 
 	Type Type
 	Kind Kind
-	// Mode (Invoke of an Acquire of a reader-writer lock, and only there): what was asked for, and granted if it was granted.
-	Mode Mode
 	// Declined (Fail): the worker did not start the op, because it knew that the hold was lost. It is no act.
 	Declined bool
 	// Refused (Fail of a Write, and Ledger): the store received the request and refused it, for its old token.
@@ -122,6 +120,8 @@ type Event struct {
 
 	// HasValidFor tells whether the library said how long the grant is valid: see ValidFor.
 	HasValidFor bool
+	// Mode (Invoke of an Acquire of a reader-writer lock, and only there) is what was asked for, and granted if it was granted.
+	Mode Mode
 
 	// Token is the fencing token of the grant (on OK acquires), or the token that the request carried (Read,
 	// Write, Ledger). 0: none.
