@@ -39,7 +39,9 @@ func (s *Sweep) invoke(e *history.Event) {
 	}
 	g := s.grants.get(e.Grant)
 	if s.reentrant && e.Kind == history.Release {
-		g = levelOf(k, e, g)
+		if g != nil && g.closed {
+			g = nil // given back already, and the owner may have others
+		}
 		s.sent(k, e.Client, g, e.Time)
 	}
 	if g == nil || g.settled { // what was judged already can't change any more

@@ -44,28 +44,15 @@ func (g *grant) leave() {
 	}
 }
 
-// levelOf returns the grant that a release gives back a level of: the one it names, or if that was given back already, the owner's newest. A release
-// that names an acquire of unknown fate names no grant.
-func levelOf(k *keyState, e *history.Event, named *grant) *grant {
-	if named == nil || !named.closed {
-		return named
-	}
-	for i := len(k.open) - 1; i >= 0; i-- {
-		if g := k.open[i]; g.client == e.Client && !g.closed {
-			return g
-		}
-	}
-	return named
-}
-
 // mayBeOut tells whether an owner's releases of unknown fate, those of other grants, may have given back all that it had: retried, one release can give
 // back two levels. What it does under this grant then shows nothing.
 func (g *grant) mayBeOut() bool {
 	o := g.owner()
-	return o.unsure-g.unsure >= o.levels
+	others := o.unsure - g.unsure
+	return others > 0 && others >= o.levels
 }
 
-// sent notes that an owner's release is on its way, of grant g if it names one. Once it has sent as many as it has levels, its other grants may be over.
+// sent notes that an owner's release is on its way: of grant g, or nil if it names none that the owner still has. Once it has sent as many as it has levels, its other grants may be over.
 func (s *Sweep) sent(k *keyState, client int32, g *grant, t int64) {
 	o := &k.client(client).owner
 	if o.levels == 0 {
@@ -84,7 +71,7 @@ func (s *Sweep) sent(k *keyState, client int32, g *grant, t int64) {
 
 // answered notes what became of a release: one that was carried out gave back the level that it names, and one that failed gave back none.
 func (s *Sweep) answered(k *keyState, o *op, e *history.Event) {
-	if e.Type == history.Info || o.grant == nil && e.Type == history.OK { // it names an acquire of unknown fate, so nobody knows which level
+	if e.Type == history.Info || o.grant == nil && e.Type == history.OK { // it names no level, so nobody knows which one it gave back
 		return
 	}
 	if owner := &k.client(o.client).owner; owner.unsure > 0 {
