@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/lockchaos/lockchaos/reports"
 )
 
 // The files of a run. Names are part of what the command promises.
@@ -17,8 +19,8 @@ const (
 	junitFile   = "junit.xml"
 	historyFile = "history.jsonl"
 	planFile    = "plan.yaml"
-	verdictFile = "verdict.json"
-	reportFile  = "report.html"
+	verdictFile = reports.VerdictFile
+	reportFile  = reports.PageFile
 	logFolder   = "logs"
 	latestLink  = "latest"
 )
