@@ -67,7 +67,7 @@ func drawRandom(ctx context.Context, f runFlags, say func(string)) (plans []scen
 
 // randomLock is a lock as the drawing sees it; can tells which kinds of faults the machine can do.
 func randomLock(k clients.Kind, base scenarios.Scenario, can map[string]bool) scenarios.RandomLock {
-	return scenarios.RandomLock{Nature: nature(k), Base: base, Together: checkTogether, Fits: func(one scenarios.Fault) error {
+	return scenarios.RandomLock{Nature: nature(k), Base: base, Together: harness.CheckTogether, Fits: func(one scenarios.Fault) error {
 		if !can[one.Kind] {
 			return errors.New("this machine cannot do it")
 		}
