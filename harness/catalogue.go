@@ -2,6 +2,7 @@ package harness
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/clients"
@@ -50,4 +51,11 @@ func CheckTogether(parts []scenarios.Fault) error {
 		specs = append(specs, FaultSpec(p))
 	}
 	return nemesis.CheckTogether(specs)
+}
+
+// Nature is what theory must know of a lock.
+func Nature(k clients.Kind) scenarios.Nature {
+	return scenarios.Nature{Permits: k.Claims.Permits, NoExpiry: k.Claims.NoExpiry, Library: k.Claims.Validity == "library",
+		WallClock: strings.HasPrefix(k.Service, "redis") || k.Service != "" && strings.HasPrefix(k.Service, "postgres") && !k.Claims.NoExpiry,
+		Forgets:   k.Service == "redis-failover"}
 }
