@@ -25,6 +25,7 @@ type op struct {
 	key          history.KeyID
 	kind         history.Kind
 	mode         history.Mode
+	outside      bool // nothing shows that its reentrant owner still had anything when it was invoked
 	waiting      bool // an acquire in its key's queue
 	done         bool // completed
 	definite     bool // completed with ok or fail
@@ -156,12 +157,6 @@ func (g *grant) beginning(tokens bool) int64 {
 
 // withdraw takes the promise back at t.
 func (g *grant) withdraw(t int64) { g.withdrawn = min(g.withdrawn, t) }
-
-// renounce notes that its client knows at t that it has lost it.
-func (g *grant) renounce(t int64) {
-	g.withdraw(t)
-	g.knownLost = true
-}
 
 // lose notes that the lock told of the loss at t.
 func (g *grant) lose(t int64) {

@@ -139,8 +139,8 @@ func (g *generator) release(name, grant string, key int, t *int) {
 	}
 }
 
-// shrink drops lines as long as the failure stays.
-func shrink(lines []string, fails func([]string) bool) []string {
+// shrink drops lines, or whatever a history is made of, as long as the failure stays.
+func shrink[T any](lines []T, fails func([]T) bool) []T {
 	for again := true; again; {
 		again = false
 		for i := range lines {

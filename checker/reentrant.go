@@ -109,6 +109,18 @@ func (s *Sweep) siblings(g *grant, do func(*grant)) {
 	}
 }
 
+// renounce notes that a client knows at t that it has lost its grant; a reentrant owner, all that it has.
+func (s *Sweep) renounce(g *grant, t int64) {
+	g.withdraw(t)
+	if s.reentrant && !g.closed {
+		g.knownLost = true
+		s.siblings(g, func(x *grant) {
+			x.withdraw(t)
+			x.knownLost = true
+		})
+	}
+}
+
 // abandon closes the grants that a reentrant owner knew to be lost when it asked for the key again: it does not nest in what it has not got.
 func (s *Sweep) abandon(k *keyState, client int32, t int64) {
 	for i := 0; i < len(k.open); {
