@@ -118,6 +118,13 @@ var examples = []example{
 		A write   [701,702] refused
 		B acquire [600,601] tok=34
 		B release [650,651]`},
+	{name: "hold/of no length, at the instant that bounds the begin of one with a smaller token", lock: noClaims(fencedLock()), want: doubleHold, text: `
+		pause A   [1,699]
+		B acquire [600,601] tok=34
+		B write   [601,602]
+		A acquire [0,700] tok=33
+		A write   [701,702] refused
+		B exit    [1100]`},
 	{name: "hold/without fencing tokens nothing bounds it", lock: noClaims(plainLock()), text: `
 		pause A   [1,699]
 		A acquire [0,700] tok=33

@@ -180,9 +180,19 @@ func (g *grant) bound() int64 { return max(g.last, g.end, g.limit(), g.confirmed
 func readers(a, b *grant) bool { return a.mode == history.ModeRead && b.mode == history.ModeRead }
 
 // overlap tells whether two holds conflict: strictly, so that equal stamps decide nothing, yet a hold of no length strictly inside
-// another one counts.
+// another one counts. Where their tokens tell which began first, it is enough that the first still acted when the second had begun: a hold of no length
+// at the very instant that bounds the other's begin counts, too.
 func overlap(a, b *grant, tokens bool) bool {
-	return a.held() && b.held() && a.beginning(tokens) < b.last && b.beginning(tokens) < a.last
+	if !a.held() || !b.held() {
+		return false
+	}
+	if tokens && a.token != b.token && a.token != 0 && b.token != 0 {
+		if a.token > b.token {
+			a, b = b, a
+		}
+		return b.begin < a.last
+	}
+	return a.beginning(tokens) < b.last && b.beginning(tokens) < a.last
 }
 
 // later tells whether b was certainly granted after a, by time, or where time is silent by their fencing tokens.

@@ -209,7 +209,8 @@ func (s *slow) promised(g *slowGrant, t int64) bool {
 
 func (s *slow) excluded(a, b *slowGrant, tokens bool) bool {
 	ab, bb := s.begin(a, tokens), s.begin(b, tokens)
-	if a.acts > 0 && b.acts > 0 && ab < b.last && bb < a.last {
+	aFirst, bFirst := tokens && a.token != 0 && a.token < b.token, tokens && b.token != 0 && b.token < a.token
+	if a.acts > 0 && b.acts > 0 && (aFirst || ab < b.last) && (bFirst || bb < a.last) {
 		return true
 	}
 	if a.client == b.client {
