@@ -411,6 +411,37 @@ var examples = []example{
 		A release [10,11]
 		B release [20,21]
 		C release [20,21]`},
+	{name: "semaphore/of three at one instant one is too many", lock: noClaims(semaphore(2)), want: doubleHold, text: `
+		A acquire [0,5]
+		B acquire [1,5]
+		C acquire [2,5]
+		A release [10,11]
+		B release [20,21]
+		C release [20,21]`},
+	{name: "semaphore/of three in no known order one is inside the others' promises", lock: semaphore(2), want: doubleHold, text: `
+		A acquire [0,5]
+		B acquire [0,6]
+		C acquire [0,7]
+		kill A [30,31]
+		A exit [31]
+		kill B [30,31]
+		B exit [31]
+		kill C [30,31]
+		C exit [31]`},
+	{name: "semaphore/promises that came to nothing hide no hold", lock: session(semaphore(2)), want: map[string]int{MutualExclusion: 3}, text: `
+		A acquire [0,1]
+		F acquire [2,3]
+		A renew   [200,201]
+		D acquire [10,11]
+		E acquire [20,21]
+		B acquire [100,101]
+		D close   [104,105]
+		E close   [104,105]
+		B release [300,301]
+		pause D   [350,351] from=1
+		pause E   [350,351] from=1
+		A release [800,801]
+		F release [800,801]`},
 	{name: "semaphore/granted inside as many promises", lock: semaphore(2), want: doubleHold, kind: KindGrantedWhileValid, text: `
 		A acquire [0,1]
 		B acquire [2,3]
