@@ -27,7 +27,7 @@ func (s *Sweep) invoke(e *history.Event) {
 			s.closeGrants(k, e.Client, 0, e.Time)
 		}
 		o.before = k.granted
-		s.judged.crossing = s.judged.crossing || c.holding > 0
+		s.judged.crossing = s.judged.crossing || c.holding > 0 && !s.nests(k, c, e.Client)
 		k.enqueue(o)
 		return
 	case history.Close:

@@ -19,6 +19,11 @@ type ownerOnKey struct {
 // owns tells whether two grants are one owner's, who does not exclude itself.
 func (s *Sweep) owns(x, y *grant) bool { return s.owners && x.client == y.client }
 
+// nests tells whether all that a client holds is the key that it asks for once more.
+func (s *Sweep) nests(k *keyState, c *clientState, client int32) bool {
+	return s.reentrant && c.holding == int(k.client(client).owner.levels)
+}
+
 // owner returns what is known of the owner of a grant.
 func (g *grant) owner() *ownerOnKey { return &g.key.client(g.client).owner }
 
