@@ -1,0 +1,117 @@
+package checker
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// The verdict on every hand-written history, in full: what was found, on what evidence, in what words. The tests beside the histories say what matters
+// about each; this holds all the rest, so that nothing of a verdict changes unnoticed. After a change that is meant, look at the difference of:
+//
+//	go test ./checker -run . -update
+
+var update = flag.Bool("update", false, "write testdata/verdicts.golden anew")
+
+const goldenFile = "testdata/verdicts.golden"
+
+var golden = sync.OnceValue(func() *goldenVerdicts {
+	g := &goldenVerdicts{want: map[string]string{}, got: map[string]string{}, seen: map[string]int{}}
+	text, err := os.ReadFile(goldenFile)
+	if err != nil && !*update {
+		panic(err)
+	}
+	for _, entry := range strings.Split("\n"+string(text), "\n== ")[1:] {
+		name, lines, _ := strings.Cut(entry, "\n")
+		g.want[name] = strings.TrimSpace(lines)
+	}
+	maps.Copy(g.got, g.want) // with -run, only some of it is written anew; a test that is gone leaves its verdict until the file is deleted
+	return g
+})
+
+type goldenVerdicts struct {
+	want, got map[string]string
+	seen      map[string]int
+}
+
+// holdToGolden compares a verdict with the one that is kept. A test that judges several histories has them numbered.
+func holdToGolden(t *testing.T, v Verdict) {
+	t.Helper()
+	g := golden()
+	name := t.Name()
+	g.seen[name]++
+	if n := g.seen[name]; n > 1 {
+		name += fmt.Sprintf(" #%d", n)
+	} else {
+		t.Cleanup(func() { delete(g.seen, t.Name()) }) // with -count, a test runs again
+	}
+	got := strings.TrimSpace(written(v))
+	if *update {
+		g.got[name] = got
+		var out strings.Builder
+		for _, n := range slices.Sorted(maps.Keys(g.got)) {
+			fmt.Fprintf(&out, "== %s\n%s\n", n, g.got[n])
+		}
+		if err := os.WriteFile(goldenFile, []byte(out.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if want, known := g.want[name]; !known {
+		t.Errorf("%s has no verdict of %q; if this one is right, write it there (go test ./checker -run . -update):\n%s", goldenFile, name, got)
+	} else if got != want {
+		t.Errorf("the verdict is not the one in %s (write it anew with go test ./checker -run . -update, if the change is meant):\n%s\nwant\n%s", goldenFile, got, want)
+	}
+}
+
+// written is a verdict for a reader: what was judged, what was found, and the figures.
+func written(v Verdict) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%v, %v\n", v.Outcome, v.Severity)
+	for _, r := range v.Reasons {
+		fmt.Fprintf(&b, "- %s\n", r)
+	}
+	for _, r := range v.Properties {
+		if r.Outcome == NotJudged {
+			continue
+		}
+		fmt.Fprintf(&b, "%s: %v", r.Name, r.Outcome)
+		if r.Count > 0 {
+			fmt.Fprintf(&b, " ×%d", r.Count)
+		}
+		if r.Why != "" {
+			fmt.Fprintf(&b, " (%s)", r.Why)
+		}
+		for _, kind := range slices.Sorted(maps.Keys(r.Kinds)) {
+			fmt.Fprintf(&b, " %s=%d", kind, r.Kinds[kind])
+		}
+		b.WriteByte('\n')
+		for _, x := range r.Violations {
+			fmt.Fprintf(&b, "  %s [%s %v] at %s, %s to %s, A %s, B %s, ops %v, faults %v\n", x.Text, x.Kind, x.Severity, inMS(x.At), inMS(x.From), inMS(x.To),
+				writtenRef(x.A), writtenRef(x.B), x.Ops, x.Faults)
+		}
+	}
+	s := v.Stats
+	fmt.Fprintf(&b, "%d ops, %d grants, %d busy, %d indefinite, %d hand-overs, %d accepted, %d refused, %d in conflict, %d bites, recovered after %v, %d grants at once\n",
+		s.Ops, s.Grants, s.Busy, s.Indefinite, s.Handovers, s.Accepted, s.Refused, s.Conflicts, s.Bites, s.Recovered, s.OpenMax)
+	return b.String()
+}
+
+func inMS(ns int64) string {
+	if ns == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%g", float64(ns)/ms-base)
+}
+
+func writtenRef(r *GrantRef) string {
+	if r == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%d/%d %s..%s promise %s", r.Client, r.Grant, inMS(r.Acquired), inMS(r.LastAct), inMS(r.Promise))
+}
