@@ -3,6 +3,7 @@ package checker
 import (
 	"flag"
 	"fmt"
+	"hash/fnv"
 	"maps"
 	"os"
 	"slices"
@@ -21,7 +22,7 @@ var update = flag.Bool("update", false, "write testdata/verdicts.golden anew")
 const goldenFile = "testdata/verdicts.golden"
 
 var golden = sync.OnceValue(func() *goldenVerdicts {
-	g := &goldenVerdicts{want: map[string]string{}, got: map[string]string{}, seen: map[string]int{}}
+	g := &goldenVerdicts{want: map[string]string{}, got: map[string]string{}}
 	text, err := os.ReadFile(goldenFile)
 	if err != nil && !*update {
 		panic(err)
@@ -36,20 +37,16 @@ var golden = sync.OnceValue(func() *goldenVerdicts {
 
 type goldenVerdicts struct {
 	want, got map[string]string
-	seen      map[string]int
 }
 
-// holdToGolden compares a verdict with the one that is kept. A test that judges several histories has them numbered.
-func holdToGolden(t *testing.T, v Verdict) {
+// holdToGolden compares a verdict with the one that is kept. A test that judges several histories has them told apart by what they say.
+func (s script) holdToGolden(t *testing.T, text string, v Verdict) {
 	t.Helper()
 	g := golden()
-	name := t.Name()
-	g.seen[name]++
-	if n := g.seen[name]; n > 1 {
-		name += fmt.Sprintf(" #%d", n)
-	} else {
-		t.Cleanup(func() { delete(g.seen, t.Name()) }) // with -count, a test runs again
-	}
+	c := s.header.Claims
+	sum := fnv.New32a()
+	fmt.Fprint(sum, text, c.Permits, c.Validity, c.Token, s.header.Workload)
+	name := fmt.Sprintf("%s %08x", t.Name(), sum.Sum32())
 	got := strings.TrimSpace(written(v))
 	if *update {
 		g.got[name] = got
