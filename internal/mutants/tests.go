@@ -29,8 +29,8 @@ type test struct {
 	reaches map[int]bool
 }
 
-// quick is the processor time up to which tests are asked together, before the others.
-const quick = 700 * time.Millisecond
+// tiers are the processor times up to which tests are asked together; what takes longer is asked one by one, after them.
+var tiers = [...]time.Duration{100 * time.Millisecond, 700 * time.Millisecond}
 
 // build compiles the mutated package and its tests.
 func build(ctx context.Context, p *source) (*tests, error) {
@@ -90,7 +90,7 @@ func (b *tests) measure(ctx context.Context, mutants int, slow bool) error {
 			}
 			t.reaches[id] = true
 		}
-		if slow || t.took <= quick {
+		if slow || tier(t.took) < len(tiers) {
 			b.list = append(b.list, t)
 		}
 	}
@@ -100,30 +100,32 @@ func (b *tests) measure(ctx context.Context, mutants int, slow bool) error {
 
 // try runs the tests that reach a mutant against it, and returns the one that noticed, or "".
 func (b *tests) try(ctx context.Context, m *mutant) (string, error) {
-	var first []string
-	var rest []test
+	var names []string
 	spent := time.Duration(0)
-	for _, t := range b.list {
-		if !t.reaches[m.site] {
+	for i, t := range b.list {
+		if t.reaches[m.site] {
+			names, spent = append(names, t.name), spent+t.took
+		}
+		last := i+1 == len(b.list)
+		if len(names) == 0 || !last && tier(t.took) == tier(b.list[i+1].took) && tier(t.took) < len(tiers) {
 			continue
 		}
-		if t.took <= quick {
-			first, spent = append(first, t.name), spent+t.took
-		} else {
-			rest = append(rest, t)
-		}
-	}
-	if len(first) > 0 {
-		if by, err := b.ask(ctx, m.id, spent, first...); by != "" || err != nil {
+		if by, err := b.ask(ctx, m.id, spent, names...); by != "" || err != nil {
 			return by, err
 		}
-	}
-	for _, t := range rest {
-		if by, err := b.ask(ctx, m.id, t.took, t.name); by != "" || err != nil {
-			return by, err
-		}
+		names, spent = nil, 0
 	}
 	return "", nil
+}
+
+// tier is the place of a test among those that are asked together.
+func tier(took time.Duration) int {
+	for i, limit := range tiers {
+		if took <= limit {
+			return i
+		}
+	}
+	return len(tiers)
 }
 
 var failed = regexp.MustCompile(`(?m)^--- FAIL: (\w+)`)
