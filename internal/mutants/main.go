@@ -22,15 +22,32 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"regexp"
+	"time"
 )
 
 type options struct {
 	dir, list, equivalents string
-	again, slow            bool
+	again                  bool
+	upTo                   time.Duration
+	without                pattern
 	only                   string
 	sample                 int
 	seed                   uint64
 }
+
+// pattern is a regular expression as a flag; without one, nothing matches.
+type pattern struct{ *regexp.Regexp }
+
+func (p pattern) String() string { return "" }
+
+func (p *pattern) Set(text string) (err error) {
+	p.Regexp, err = regexp.Compile(text)
+	return err
+}
+
+// MatchString tells whether the name matches.
+func (p pattern) MatchString(name string) bool { return p.Regexp != nil && p.Regexp.MatchString(name) }
 
 func main() {
 	var o options
@@ -39,7 +56,8 @@ func main() {
 	flag.StringVar(&o.equivalents, "equivalents", "internal/mutants/equivalent.txt", "the mutants that change nothing, with reasons")
 	flag.BoolVar(&o.again, "again", false, "test only what the list does not have as killed; what it has stands")
 	flag.StringVar(&o.only, "only", "", "test only the mutants of this file (stats.go)")
-	flag.BoolVar(&o.slow, "slow", true, "ask the slow tests too, where the quick ones notice nothing")
+	flag.DurationVar(&o.upTo, "up-to", 0, "ask only tests that take no more processor time than this; 0: all, the slow ones where the quick ones notice nothing")
+	flag.Var(&o.without, "without", "leave out the tests whose names match")
 	flag.IntVar(&o.sample, "sample", 0, "test so many mutants, drawn at random; 0: all")
 	flag.Uint64Var(&o.seed, "seed", 1, "the seed of the sample")
 	flag.Parse()
@@ -83,7 +101,7 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	defer b.remove()
-	if err := b.measure(ctx, len(mutants), o.slow); err != nil {
+	if err := b.measure(ctx, len(mutants), o); err != nil {
 		return err
 	}
 	for n, m := range chosen {

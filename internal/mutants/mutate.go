@@ -21,7 +21,6 @@ type mutant struct {
 	nr   int    // of several that read the same in one function, from 1
 
 	killedBy string // the test that noticed; empty: none did
-	excuse   string // why it changes nothing
 }
 
 // key names a mutant without its line, which moves.

@@ -66,12 +66,15 @@ func build(ctx context.Context, p *source) (*tests, error) {
 func (b *tests) remove() { os.RemoveAll(b.work) }
 
 // measure runs every test by itself, to know how long it takes and which mutants it reaches.
-func (b *tests) measure(ctx context.Context, mutants int, slow bool) error {
+func (b *tests) measure(ctx context.Context, mutants int, o options) error {
 	out, err := b.command(ctx, 0, limits{10, 60}, "-test.list", "^Test").Output()
 	if err != nil {
 		return fmt.Errorf("list of the tests: %w", err)
 	}
 	for _, name := range strings.Fields(string(out)) {
+		if o.without.MatchString(name) {
+			continue
+		}
 		reached := filepath.Join(b.work, "reached")
 		cmd := b.command(ctx, 0, limits{300, 900}, "-test.short", "-test.run", "^"+name+"$")
 		cmd.Env = append(cmd.Env, "MUTANT_COUNT="+strconv.Itoa(mutants+1), "MUTANT_REACHED="+reached)
@@ -90,7 +93,7 @@ func (b *tests) measure(ctx context.Context, mutants int, slow bool) error {
 			}
 			t.reaches[id] = true
 		}
-		if slow || tier(t.took) < len(tiers) {
+		if o.upTo == 0 || t.took <= o.upTo {
 			b.list = append(b.list, t)
 		}
 	}
@@ -166,6 +169,6 @@ func (b *tests) command(ctx context.Context, id int, l limits, args ...string) *
 	shell := fmt.Sprintf(`ulimit -v 6000000; ulimit -t %d; exec "$0" "$@"`, l.cpu)
 	args = append([]string{"-c", shell, b.binary, "-test.timeout", strconv.Itoa(l.wall) + "s"}, args...)
 	cmd := exec.CommandContext(ctx, "sh", args...)
-	cmd.Dir, cmd.Env = b.dir, append(os.Environ(), "MUTANT="+strconv.Itoa(id))
+	cmd.Dir, cmd.Env = b.dir, append(os.Environ(), "MUTANT="+strconv.Itoa(id), "GOMAXPROCS=1", "GOGC=400")
 	return cmd
 }
