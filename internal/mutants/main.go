@@ -32,7 +32,7 @@ type options struct {
 	upTo                   time.Duration
 	without                pattern
 	only                   string
-	sample                 int
+	sample, parallel       int
 	seed                   uint64
 }
 
@@ -59,6 +59,7 @@ func main() {
 	flag.DurationVar(&o.upTo, "up-to", 0, "ask only tests that take no more processor time than this; 0: all, the slow ones where the quick ones notice nothing")
 	flag.Var(&o.without, "without", "leave out the tests whose names match")
 	flag.IntVar(&o.sample, "sample", 0, "test so many mutants, drawn at random; 0: all")
+	flag.IntVar(&o.parallel, "parallel", 1, "how many to test at once")
 	flag.Uint64Var(&o.seed, "seed", 1, "the seed of the sample")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -104,16 +105,8 @@ func run(ctx context.Context, o options) error {
 	if err := b.measure(ctx, len(mutants), o); err != nil {
 		return err
 	}
-	for n, m := range chosen {
-		if o.only != "" && m.file != o.only || m.killedBy != "" {
-			continue
-		}
-		if m.killedBy, err = b.try(ctx, m); err != nil {
-			return fmt.Errorf("%s: %w", m, err)
-		}
-		if m.killedBy == "" {
-			fmt.Printf("%d/%d survives: %s\n", n+1, len(chosen), m)
-		}
+	if err := b.tryAll(ctx, chosen, o); err != nil {
+		return err
 	}
 	return report(chosen, excused, o)
 }

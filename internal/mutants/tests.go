@@ -15,6 +15,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // tests is the test binary with all mutants in it, and what is known of its tests.
@@ -99,6 +101,27 @@ func (b *tests) measure(ctx context.Context, mutants int, o options) error {
 	}
 	slices.SortStableFunc(b.list, func(x, y test) int { return int(x.took - y.took) })
 	return nil
+}
+
+// tryAll tests mutants, some at once, and says which survive.
+func (b *tests) tryAll(ctx context.Context, chosen []*mutant, o options) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(max(1, o.parallel))
+	for n, m := range chosen {
+		if o.only != "" && m.file != o.only || m.killedBy != "" {
+			continue
+		}
+		group.Go(func() (err error) {
+			if m.killedBy, err = b.try(ctx, m); err != nil {
+				return fmt.Errorf("%s: %w", m, err)
+			}
+			if m.killedBy == "" {
+				fmt.Printf("%d/%d survives: %s\n", n+1, len(chosen), m)
+			}
+			return nil
+		})
+	}
+	return group.Wait()
 }
 
 // try runs the tests that reach a mutant against it, and returns the one that noticed, or "".
