@@ -94,8 +94,11 @@ func written(v Verdict) string {
 		}
 	}
 	s := v.Stats
-	fmt.Fprintf(&b, "%d ops, %d grants, %d busy, %d indefinite, %d hand-overs, %d accepted, %d refused, %d in conflict, %d bites, recovered after %v, %d grants at once\n",
-		s.Ops, s.Grants, s.Busy, s.Indefinite, s.Handovers, s.Accepted, s.Refused, s.Conflicts, s.Bites, s.Recovered, s.OpenMax)
+	fmt.Fprintf(&b, "%d ops, %d grants, %d busy, %d indefinite, %d hand-overs, %d accepted, %d refused, %d in conflict, %d bites, recovered after %v, %d grants at once, acquires %v and %v\n",
+		s.Ops, s.Grants, s.Busy, s.Indefinite, s.Handovers, s.Accepted, s.Refused, s.Conflicts, s.Bites, s.Recovered, s.OpenMax, s.AcquireP50, s.AcquireP99)
+	for _, f := range s.Faults {
+		fmt.Fprintf(&b, "fault %s (injected: %v): begun %d, bit %d, met a holder %d, %v to %v\n", f.Kind, f.Injected, f.Begun, f.Bit, f.MetHolder, f.Shortest, f.Longest)
+	}
 	return b.String()
 }
 
