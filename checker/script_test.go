@@ -341,6 +341,7 @@ func (s script) judge(t *testing.T, text string) Verdict {
 	t.Helper()
 	h := s.history(text)
 	v := Judge(h, Options{})
+	s.holdToGolden(t, text, v)
 	if looksBack(t, h) {
 		t.Error("a record was used again too early")
 	}
