@@ -32,7 +32,10 @@ func (s *Sweep) acquired(o *op, e *history.Event) {
 func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
 	end := stamp(e.End, e.Time)
 	k.granted++
-	s.latency.add(end - o.start)
+	s.times[timeWait].add(end - o.start)
+	if e.Attempt != 0 {
+		s.times[timeAttempt].add(end - e.Attempt)
+	}
 	s.loosen(k, o.client)
 	if s.reentrant {
 		if outer := k.ownedBy(o.client); outer != nil {
@@ -63,6 +66,9 @@ func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
 		g.lose(o.told)
 	}
 	s.handedOver(k, g)
+	if k.orphan.died != 0 {
+		s.recoveredBy(k, g)
+	}
 	if !s.grants.put(g.id, g) {
 		s.malformed++
 		return

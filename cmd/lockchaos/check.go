@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/reports"
 	"github.com/spf13/cobra"
 )
 
@@ -122,6 +123,9 @@ func printVerdict(w io.Writer, file string, j *judgedFile) {
 		fmt.Fprintf(table, "\t%s\n", p.Why)
 	}
 	table.Flush()
+	for _, line := range reports.PatternLines(v) {
+		fmt.Fprintf(w, "  %s\n", line)
+	}
 	for _, p := range v.Properties {
 		for i := range p.Violations[:min(len(p.Violations), shownViolations)] {
 			fmt.Fprintf(w, "  ! %s\n", j.tell(&p.Violations[i]))
