@@ -23,12 +23,13 @@ var allowed = map[string][]string{
 	"adapter":   {"hosts"},   // it tries adapters on hosts of their own
 	"clients":   {"adapter"}, // a lock may be a program of its own
 	"scenarios": {},
+	"shrink":    {"scenarios"}, // it knows no lock and no runtime: its judge does
 	"checker":   {"history"},
 	"reports":   {"history", "checker"},
 	"backends":  {"hosts", "store"}, // it runs the store as a node
 	"nemesis":   {"hosts", "clockskew", "netfault"},
 	"harness":   {"adapter", "history", "clients", "store", "hosts", "scenarios", "backends", "nemesis"},
-	"cmd":       {"adapter", "history", "clients", "store", "hosts", "scenarios", "backends", "nemesis", "clockskew", "netfault", "harness", "checker", "reports"},
+	"cmd":       {"adapter", "history", "clients", "store", "hosts", "scenarios", "backends", "nemesis", "clockskew", "netfault", "harness", "checker", "reports", "shrink"},
 	"netfault":  {"hosts"},
 }
 

@@ -128,13 +128,15 @@ func (s *screen) violation(name string, v checker.Violation) {
 	s.line(fmt.Sprintf("%6.1f s  ! %s: %s: %s", time.Since(s.began).Seconds(), name, v.Property, v.Text))
 }
 
-func (s *screen) end(sc reports.Scenario) {
+// end tells what a scenario came to; name is what it was begun as.
+func (s *screen) end(name string, sc reports.Scenario) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended++
-	delete(s.running, sc.Name)
+	sc.Name = name
+	delete(s.running, name)
 	for i, n := range s.names {
-		if n == sc.Name {
+		if n == name {
 			s.names = append(s.names[:i], s.names[i+1:]...)
 			break
 		}
