@@ -114,28 +114,37 @@ type Rate struct {
 // z95 is the normal quantile that leaves 2.5 % on either side.
 const z95 = 1.959963984540054
 
-// wilson is the score interval of a binomial proportion (E. B. Wilson, Probable inference, the law of succession, and statistical inference, JASA 22, 1927). Unlike
-// the usual one, it is good for small numbers and for none at all: of 0 in n it says how much may have gone unseen.
-func wilson(count, of int64) Rate {
-	r := Rate{Count: count, Of: of, High: 1}
+// Wilson is the score interval of a binomial proportion at 95 % (E. B. Wilson, Probable inference, the law of succession, and statistical inference, JASA 22, 1927). Unlike
+// the usual one, it is good for small numbers and for none at all: of 0 in n it says how much may have gone unseen. Of nothing in nothing it is everything.
+func Wilson(count, of int64) (low, high float64) {
 	if of <= 0 {
-		return r
+		return 0, 1
 	}
-	n, p := float64(of), math.Min(float64(count)/float64(of), 1)
+	n := float64(of)
+	p := min(float64(count)/n, 1)
 	scale := 1 / (1 + z95*z95/n)
 	mid := (p + z95*z95/(2*n)) * scale
 	half := z95 * math.Sqrt(p*(1-p)/n+z95*z95/(4*n*n)) * scale
-	r.Low, r.High = math.Max(0, mid-half), math.Min(1, mid+half)
+	low, high = max(0, mid-half), min(1, mid+half)
 	if count == 0 {
-		r.Low = 0 // not a rounding error above it
+		low = 0 // not the rounding of it
 	}
-	return r
+	if count >= of {
+		high = 1
+	}
+	return low, high
+}
+
+// rateOf is a rate with its interval.
+func rateOf(count, of int64) Rate {
+	low, high := Wilson(count, of)
+	return Rate{Count: count, Of: of, Low: low, High: high}
 }
 
 // timings sums the histograms up.
 func (s *Sweep) timings() (all []Timing) {
 	for i := range s.times {
-		if h := &s.times[i]; h.n > 0 {
+		if h := &s.times[i]; h.max > 0 { // where calls and answers have one stamp, nothing was measured
 			all = append(all, Timing{What: timingNames[i], Count: h.n, P50: h.quantile(0.50), P95: h.quantile(0.95), P99: h.quantile(0.99), Max: time.Duration(h.max)})
 		}
 	}

@@ -14,7 +14,7 @@ func TestWilson(t *testing.T) {
 		count, of int64
 		low, high float64
 	}{{0, 100, 0, 0.0370}, {10, 100, 0.0552, 0.1744}, {100, 100, 0.9630, 1}, {1, 1, 0.2065, 1}, {0, 0, 0, 1}} {
-		r := wilson(x.count, x.of)
+		r := rateOf(x.count, x.of)
 		if math.Abs(r.Low-x.low) > 5e-5 || math.Abs(r.High-x.high) > 5e-5 {
 			t.Errorf("%d of %d: %.4f to %.4f, want %.4f to %.4f", x.count, x.of, r.Low, r.High, x.low, x.high)
 		}
@@ -29,7 +29,7 @@ func TestWilson(t *testing.T) {
 				n++
 			}
 		}
-		if r := wilson(n, size); r.Low <= share && share <= r.High {
+		if r := rateOf(n, size); r.Low <= share && share <= r.High {
 			inside++
 		}
 	}

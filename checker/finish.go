@@ -30,7 +30,7 @@ func (s *Sweep) Finish(truncated bool) Verdict {
 		}
 	})
 	s.stats.AcquireP50, s.stats.AcquireP99 = s.times[timeWait].quantile(0.50), s.times[timeWait].quantile(0.99)
-	s.stats.Timings, s.stats.Overlapped = s.timings(), wilson(s.overlappedGrants(), s.stats.Grants)
+	s.stats.Timings, s.stats.Overlapped = s.timings(), rateOf(s.overlappedGrants(), s.stats.Grants)
 	s.stats.Faults, s.stats.Bites = s.faultStats, s.biteCount
 	v := Verdict{Truncated: s.cut, Reasons: s.reasons()}
 	general := len(v.Reasons) > 0

@@ -168,6 +168,11 @@ func (s *Sweep) patternGroups() []PatternGroup {
 	return groups
 }
 
+// SamePattern tells whether there are several violations, and one pattern that explains them all.
+func (v *Verdict) SamePattern() bool {
+	return len(v.Patterns) == 1 && v.Patterns[0].Total() > 1 && v.Patterns[0].Pattern != PatternUnexplained
+}
+
 // Of is how many violations of a property are in the group.
 func (g PatternGroup) Of(property string) int {
 	for _, c := range g.Counts {

@@ -127,7 +127,7 @@ func (j *junitSuite) add(x Scenario) {
 		c.Failure = &junitNote{Message: clip(Summary(x), clipText), Type: failureType(x), Text: failureText(x)}
 		j.Failures++
 	default:
-		c.Out = Summary(x) + "\n" + sentence(clip(x.Why, clipText))
+		c.Out = strings.Join(append([]string{Summary(x), sentence(clip(x.Why, clipText))}, PatternLines(x.Verdict)...), "\n")
 	}
 	j.Cases = append(j.Cases, c)
 }
@@ -153,6 +153,9 @@ func failureText(x Scenario) string {
 	}
 	for _, reason := range x.Verdict.Reasons {
 		b.WriteString(clip(reason, clipText) + "\n")
+	}
+	for _, line := range PatternLines(x.Verdict) {
+		b.WriteString(line + "\n")
 	}
 	for _, p := range x.Verdict.Properties {
 		if p.Outcome != checker.Violated {

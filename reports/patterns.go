@@ -36,15 +36,23 @@ func groupCounts(g checker.PatternGroup) string {
 	return list(parts)
 }
 
+// patternProse tells the patterns of a verdict's violations for a page.
+func patternProse(v checker.Verdict) (all []prose) {
+	for _, g := range v.Patterns {
+		text := groupCounts(g)
+		if v.SamePattern() {
+			text += ", all by the same pattern"
+		}
+		all = append(all, prose{}.t(text+": ").b(clip(g.Says, clipText)))
+	}
+	return all
+}
+
 // PatternLines tells the patterns of a verdict's violations, a line each: "17 double-holds, all by the same pattern: holder paused past its TTL
 // (expired-while-paused)". Empty where nothing is violated that has one.
 func PatternLines(v checker.Verdict) (lines []string) {
-	for _, g := range v.Patterns {
-		text := groupCounts(g)
-		if len(v.Patterns) == 1 && g.Total() > 1 {
-			text += ", all by the same pattern"
-		}
-		lines = append(lines, fmt.Sprintf("%s: %s (%s)", text, clip(g.Says, clipText), clip(g.Pattern, clipName)))
+	for i, p := range patternProse(v) {
+		lines = append(lines, fmt.Sprintf("%s (%s)", p, clip(v.Patterns[i].Pattern, clipName)))
 	}
 	return lines
 }

@@ -123,6 +123,9 @@ func (f *foreignFlags) judge(in io.Reader, name string, keep bool) (judgedFile, 
 			return judgedFile{}, err
 		}
 		judge.Add(&e)
+		if keep {
+			j.whole.Events = append(j.whole.Events, e)
+		}
 	}
 }
 
@@ -146,6 +149,7 @@ func judgeNative(in io.Reader, name string, keep bool) (judgedFile, error) {
 	if err != nil {
 		return judgedFile{}, err
 	}
+	j.whole.Truncated = r.Truncated()
 	j.verdict = judge.Finish(r.Truncated())
 	return j, nil
 }

@@ -91,6 +91,7 @@ func describe(out *reports.Scenario, plan *scenarios.Plan, folder string, run *r
 		again = append(again, "--no-expect")
 	}
 	out.Rerun = shell(append(again, run.Where...)...)
+	out.Program = run.program()
 	out.Recheck = shell(run.program(), "check", filepath.Join(folder, historyFile))
 }
 
@@ -164,8 +165,17 @@ func renderScenario(folder string, sc reports.Scenario) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return fmt.Errorf("make the scenario's folder: %w", err)
 	}
-	if h, err := history.ReadFile(filepath.Join(folder, historyFile)); err == nil {
-		sc.History = h // without one, sc.Failed says why
+	h, err := history.ReadFile(filepath.Join(folder, historyFile))
+	if err != nil {
+		h = nil // sc.Failed says why
+	}
+	return renderJudged(folder, sc, h)
+}
+
+// renderJudged writes the reports of a scenario that was judged; h is nil where there is no history.
+func renderJudged(folder string, sc reports.Scenario, h *history.History) error {
+	if h != nil {
+		sc.History = h
 		if err := saveWitnesses(folder, &sc, h); err != nil {
 			return err
 		}

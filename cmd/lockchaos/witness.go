@@ -190,15 +190,21 @@ func answer(e *history.Event) string {
 	return "failed"
 }
 
-// saveWitnesses writes the smallest witness of the first violation of each property into the scenario's folder, and notes them for the report. What can't be
-// reduced is no error of the run: the whole history is there.
+// saveWitnesses writes the smallest witness of a violation of each property into the scenario's folder, of the one that the report tells where it tells one of
+// the property, and else of the first; and notes them for the report. What can't be reduced is no error of the run: the whole history is there.
 func saveWitnesses(folder string, sc *reports.Scenario, h *history.History) error {
 	opts := checker.Options{Keep: keepViolations}
-	for _, p := range sc.Verdict.Properties {
+	told := reports.Told(*sc)
+	for i := range sc.Verdict.Properties {
+		p := &sc.Verdict.Properties[i]
 		if len(p.Violations) == 0 {
 			continue
 		}
-		w, err := witness.Smallest(h, p.Violations[0], opts)
+		v := &p.Violations[0]
+		if told != nil && told.Property == p.Name {
+			v = told
+		}
+		w, err := witness.Smallest(h, *v, opts)
 		if err != nil {
 			continue
 		}
@@ -206,7 +212,14 @@ func saveWitnesses(folder string, sc *reports.Scenario, h *history.History) erro
 		if err := write(filepath.Join(folder, file), w.Encode); err != nil {
 			return err
 		}
-		sc.Witnesses = append(sc.Witnesses, reports.Witness{Property: p.Name, File: file, Ops: w.Ops()})
+		saved := reports.Witness{Property: p.Name, At: v.At, File: file, Ops: w.Ops(), Of: sc.Verdict.Stats.Ops, Minimal: w.Minimal,
+			Recheck: shell(sc.Program, "check", filepath.Join(folder, file))}
+		for i := range w.Events {
+			if w.Events[i].Type == history.Invoke {
+				saved.Kept = append(saved.Kept, w.Events[i].Op)
+			}
+		}
+		sc.Witnesses = append(sc.Witnesses, saved)
 	}
 	return nil
 }
