@@ -87,8 +87,9 @@ func describe(out *reports.Scenario, plan *scenarios.Plan, folder string, run *r
 	if run.NoExpect {
 		again = append(again, "--no-expect")
 	}
-	out.Rerun = shell(append(again, run.Where...)...)
-	out.Recheck = shell(run.program(), "check", filepath.Join(folder, historyFile))
+	out.Rerun = reports.Shell(append(again, run.Where...)...)
+	out.Program = run.program()
+	out.Recheck = reports.Shell(run.program(), "check", filepath.Join(folder, historyFile))
 }
 
 // builtin tells whether the scenario comes with lockchaos as it is, so that its name is enough to run it again.

@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/lockchaos/lockchaos/spelling"
 	"github.com/spf13/cobra"
+
+	"github.com/lockchaos/lockchaos/spelling"
 )
 
 // version is the version of lockchaos itself.

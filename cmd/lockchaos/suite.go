@@ -185,7 +185,7 @@ func (s *suiteRun) runThere(ctx context.Context, p scenarios.Plan, dir string, l
 		return err // it was not started, or its nodes were not
 	case err != nil && strings.Contains(err.Error(), "exit status 137"):
 		return fmt.Errorf("the scenario's process was killed from outside (out of memory?): %w; what it recorded can be judged: %s", err,
-			shell(os.Args[0], "check", filepath.Join(dir, historyFile)))
+			reports.Shell(os.Args[0], "check", filepath.Join(dir, historyFile)))
 	case err != nil && stderr.Len() > 0:
 		return fmt.Errorf("the scenario's process failed: %w; the end of its log:\n%s", err, stderr.String())
 	case err != nil:
