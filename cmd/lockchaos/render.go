@@ -42,6 +42,7 @@ func judgeScenario(dir string, r scenarioRecord, run *runRecord) judged {
 	}
 	out.Seed = plan.Seed
 	describe(&out.Scenario, plan, folder, run)
+	out.Demanded, out.Lenient = r.rules(run.Policy)
 	if r.Skipped != "" {
 		return out
 	}
@@ -51,7 +52,11 @@ func judgeScenario(dir string, r scenarioRecord, run *runRecord) judged {
 	}
 	out.StandIns, out.parts = h.Header.StandIns, h.Header.Versions
 	out.Verdict = checker.Judge(h, checker.Options{Keep: keepViolations})
-	if out.Failed == "" {
+	switch {
+	case out.Failed != "":
+	case run.Policy != nil:
+		rule(&out.Scenario, run.Policy, plan.Scenario.Expect, run.Started)
+	default:
 		compare(&out.Scenario, plan.Scenario.Expect, run.NoExpect)
 	}
 	return out

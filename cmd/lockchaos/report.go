@@ -40,6 +40,9 @@ The exit status is that of the run as it is judged now.`,
 				return err
 			}
 			defer out.resumeCommands()
+			if isGate(dir) {
+				return reportGate(out, dir)
+			}
 			if repeated != nil {
 				return reportRepetition(cmd.Context(), out, dir, repeated)
 			}

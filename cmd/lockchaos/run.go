@@ -14,8 +14,10 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/lockchaos/lockchaos/policy"
 	"github.com/lockchaos/lockchaos/scenarios"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // runFlags are the settings of `lockchaos run`.
@@ -41,6 +43,8 @@ type runFlags struct {
 	outputFlags
 	// places tells where the scenarios are written, by their names.
 	places map[string]scenarios.Place
+	// policy is what a gate rules by; nil: it is no gate.
+	policy *policy.Policy
 }
 
 // The scales of `--scale`.
@@ -90,15 +94,9 @@ the properties alone.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.runtime, "runtime", defaultRuntime(), `where hosts live: "local" is a private network of namespaces, "docker" starts containers, "compose" joins a
-project that runs; "auto" takes docker if an engine answers and has the images, else local`)
-	flags.StringArrayVar(&f.images, "image", nil, "image for a service's containers, as redis=IMAGE (may be repeated)")
-	flags.StringVar(&f.project, "project", "", "compose project, by its name or folder (default: that of this folder)")
-	flags.StringSliceVar(&f.nodes, "nodes", nil, "which services of the project are which nodes, as redis-1=my-redis,…")
+	f.addWhere(flags)
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of every random draw (default: a new one, printed)")
 	flags.DurationVar(&f.duration, "duration", 0, "length of each workload (default: the scenario's own)")
-	flags.IntVar(&f.parallel, "parallel", defaultParallel(), "how many scenarios run at once")
-	flags.StringVar(&f.out, "out", "runs", "folder for the runs' folders")
 	flags.StringVar(&f.plan, "plan", "", "run a saved plan.yaml again, instead of named scenarios")
 	flags.StringSliceVar(&f.locks, "locks", nil, `of the suite random: locks by their names, or "all" (the default), which are all that are not broken on purpose`)
 	flags.StringVar(&f.scale, "scale", scaleTest, `"test": the scenario's own, short times; "real": those of production, a TTL of 10 s and a holder that is frozen for 30 s`)
@@ -111,16 +109,35 @@ project that runs; "auto" takes docker if an engine answers and has the images, 
 	return cmd
 }
 
+// addWhere adds the flags that say where and how many at once.
+func (f *runFlags) addWhere(flags *pflag.FlagSet) {
+	flags.StringVar(&f.runtime, "runtime", defaultRuntime(), `where hosts live: "local" is a private network of namespaces, "docker" starts containers, "compose" joins a
+project that runs; "auto" takes docker if an engine answers and has the images, else local`)
+	flags.StringArrayVar(&f.images, "image", nil, "image for a service's containers, as redis=IMAGE (may be repeated)")
+	flags.StringVar(&f.project, "project", "", "compose project, by its name or folder (default: that of this folder)")
+	flags.StringSliceVar(&f.nodes, "nodes", nil, "which services of the project are which nodes, as redis-1=my-redis,…")
+	flags.IntVar(&f.parallel, "parallel", defaultParallel(), "how many scenarios run at once")
+	flags.StringVar(&f.out, "out", "runs", "folder for the runs' folders")
+}
+
 // defaultParallel: scenarios mostly wait, so there may be more of them than processors.
 func defaultParallel() int { return min(16, 2*goruntime.NumCPU()) }
 
-// plans turns flags and words into what is to be run.
-func (f runFlags) plans(ctx context.Context, words []string, say func(string)) (name, about string, plans []scenarios.Plan, err error) {
+// checkWhere checks the flags that say where and how many at once.
+func (f runFlags) checkWhere() error {
 	if !slices.Contains(runtimes(), f.runtime) {
-		return "", "", nil, usage(fmt.Errorf("unknown runtime %q%s (there are %s)", f.runtime, suggest(f.runtime, runtimes()), strings.Join(runtimes(), ", ")))
+		return usage(fmt.Errorf("unknown runtime %q%s (there are %s)", f.runtime, suggest(f.runtime, runtimes()), strings.Join(runtimes(), ", ")))
 	}
 	if f.parallel < 1 {
-		return "", "", nil, usage(fmt.Errorf("--parallel %d: at least one scenario must run", f.parallel))
+		return usage(fmt.Errorf("--parallel %d: at least one scenario must run", f.parallel))
+	}
+	return nil
+}
+
+// plans turns flags and words into what is to be run.
+func (f runFlags) plans(ctx context.Context, words []string, say func(string)) (name, about string, plans []scenarios.Plan, err error) {
+	if err := f.checkWhere(); err != nil {
+		return "", "", nil, err
 	}
 	if f.durationGiven && f.duration <= 0 {
 		return "", "", nil, usage(fmt.Errorf("--duration %v: a workload must last longer than 0", f.duration))
