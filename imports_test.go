@@ -26,13 +26,15 @@ var allowed = map[string][]string{
 	"strictyaml": {"spelling"},
 	"scenarios":  {"spelling", "strictyaml"},
 	"policy":     {"scenarios", "spelling", "strictyaml"},
+	"shrink":     {"scenarios"}, // it knows no lock and no runtime: its judge does
 	"checker":    {"history"},
 	"reports":    {"history", "checker"},
 	"backends":   {"hosts", "store"}, // it runs the store as a node
 	"nemesis":    {"hosts", "clockskew", "netfault"},
 	"harness":    {"adapter", "history", "clients", "store", "hosts", "scenarios", "backends", "nemesis"},
-	"cmd":        {"adapter", "history", "clients", "store", "hosts", "scenarios", "backends", "nemesis", "clockskew", "netfault", "harness", "checker", "reports", "spelling", "strictyaml", "policy"},
+	"cmd":        {"adapter", "history", "clients", "store", "hosts", "scenarios", "backends", "nemesis", "clockskew", "netfault", "harness", "checker", "reports", "spelling", "strictyaml", "policy", "shrink"},
 	"netfault":   {"hosts"},
+	"locktest":   {"history", "clients", "hosts", "scenarios", "backends", "harness", "checker", "reports"}, // a command of its own, for go test
 }
 
 // TestImportsRunOneWay holds the import graph to the design: the checker sees nothing but the history, and so on.

@@ -88,9 +88,9 @@ func (g *gate) status(suite reports.Suite) int {
 // write writes the ruling. Each repetition has written its own files; where there is one, those are the gate's, and what CI systems read is
 // written again with what is remarked on the policy.
 func (g *gate) write(ruling reports.Gate, table reports.Repetition, suite reports.Suite) error {
-	errs := []error{write(filepath.Join(g.dir, gateFile), func(w io.Writer) error { return reports.WriteGate(w, ruling, suite) }), renderForCI(g.dir, suite)}
+	errs := []error{reports.WriteFile(filepath.Join(g.dir, gateFile), func(w io.Writer) error { return reports.WriteGate(w, ruling, suite) }), renderForCI(g.dir, suite)}
 	if table.Wanted > 1 {
-		errs = append(errs, write(filepath.Join(g.dir, indexFile), func(w io.Writer) error { return reports.WriteRepetition(w, table) }))
+		errs = append(errs, reports.WriteFile(filepath.Join(g.dir, indexFile), func(w io.Writer) error { return reports.WriteRepetition(w, table) }))
 	}
 	return errors.Join(errs...)
 }

@@ -109,7 +109,10 @@ the properties alone.`,
 	return cmd
 }
 
-// addWhere adds the flags that say where and how many at once.
+// whereFlags are those that say where to run.
+var whereFlags = []string{"runtime", "image", "project", "nodes"}
+
+// addWhere adds the flags of every command that runs plans: where, how many at once, and where to write.
 func (f *runFlags) addWhere(flags *pflag.FlagSet) {
 	flags.StringVar(&f.runtime, "runtime", defaultRuntime(), `where hosts live: "local" is a private network of namespaces, "docker" starts containers, "compose" joins a
 project that runs; "auto" takes docker if an engine answers and has the images, else local`)
@@ -120,10 +123,7 @@ project that runs; "auto" takes docker if an engine answers and has the images, 
 	flags.StringVar(&f.out, "out", "runs", "folder for the runs' folders")
 }
 
-// defaultParallel: scenarios mostly wait, so there may be more of them than processors.
-func defaultParallel() int { return min(16, 2*goruntime.NumCPU()) }
-
-// checkWhere checks the flags that say where and how many at once.
+// checkWhere refuses what makes no sense of these.
 func (f runFlags) checkWhere() error {
 	if !slices.Contains(runtimes(), f.runtime) {
 		return usage(fmt.Errorf("unknown runtime %q%s (there are %s)", f.runtime, suggest(f.runtime, runtimes()), strings.Join(runtimes(), ", ")))
@@ -133,6 +133,9 @@ func (f runFlags) checkWhere() error {
 	}
 	return nil
 }
+
+// defaultParallel: scenarios mostly wait, so there may be more of them than processors.
+func defaultParallel() int { return min(16, 2*goruntime.NumCPU()) }
 
 // plans turns flags and words into what is to be run.
 func (f runFlags) plans(ctx context.Context, words []string, say func(string)) (name, about string, plans []scenarios.Plan, err error) {

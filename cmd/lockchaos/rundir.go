@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/policy"
+	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -22,8 +23,8 @@ const (
 	gateFile    = "gate.json"
 	historyFile = "history.jsonl"
 	planFile    = "plan.yaml"
-	verdictFile = "verdict.json"
-	reportFile  = "report.html"
+	verdictFile = reports.VerdictFile
+	reportFile  = reports.PageFile
 	logFolder   = "logs"
 	latestLink  = "latest"
 )
