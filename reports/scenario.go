@@ -43,6 +43,8 @@ type Scenario struct {
 	Expect []Expectation `json:"expect,omitempty"`
 	// Met tells whether the scenario came out as expected.
 	Met bool `json:"met"`
+	// Demanded: a policy asks for the scenario, so that it is open where it was skipped.
+	Demanded bool `json:"demanded,omitempty"`
 	// Lenient: what the scenario leaves open (inconclusive, skipped) is said, and does not make the run fail.
 	Lenient bool `json:"lenient,omitempty"`
 	// Skipped is why the scenario was not run; Failed what went wrong in the harness or a service, in as many lines as it takes.

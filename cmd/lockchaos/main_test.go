@@ -54,7 +54,7 @@ func TestScripts(t *testing.T) {
 			}
 			return able, nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": status_},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": status_, "schema": schema_},
 	})
 }
 

@@ -41,6 +41,7 @@ func judgeScenario(dir string, r scenarioRecord, run *runRecord) judged {
 	}
 	out.Seed = plan.Seed
 	describe(&out.Scenario, plan, folder, run)
+	out.Demanded, out.Lenient = r.rules(run.Policy)
 	if r.Skipped != "" {
 		return out
 	}
@@ -50,7 +51,11 @@ func judgeScenario(dir string, r scenarioRecord, run *runRecord) judged {
 	}
 	out.StandIns, out.parts = h.Header.StandIns, h.Header.Versions
 	out.Verdict = checker.Judge(h, checker.Options{Keep: reports.KeptViolations})
-	if out.Failed == "" {
+	switch {
+	case out.Failed != "":
+	case run.Policy != nil:
+		rule(&out.Scenario, run.Policy, plan.Scenario.Expect, run.Started)
+	default:
 		compare(&out.Scenario, plan.Scenario.Expect, run.NoExpect)
 	}
 	return out

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/lockchaos/lockchaos/policy"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -42,6 +43,8 @@ type runFlags struct {
 	outputFlags
 	// places tells where the scenarios are written, by their names.
 	places map[string]scenarios.Place
+	// policy is what a gate rules by; nil: it is no gate.
+	policy *policy.Policy
 }
 
 // The scales of `--scale`.
