@@ -79,7 +79,7 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	})
 	root.SetVersionTemplate("lockchaos {{.Version}}\n")
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(runCommand(), rerunCommand(), shrinkCommand(), sweepCommand(), checkCommand(), witnessCommand(), generateCommand(), reportCommand(), listCommand(), doctorCommand(), cleanCommand(), adapterCommand(), workerCommand(), nodeCommand(), probeCommand(), insideCommand(), scenarioCommand())
+	root.AddCommand(runCommand(), rerunCommand(), shrinkCommand(), sweepCommand(), serveCommand(), checkCommand(), witnessCommand(), generateCommand(), reportCommand(), listCommand(), doctorCommand(), cleanCommand(), adapterCommand(), workerCommand(), nodeCommand(), probeCommand(), insideCommand(), scenarioCommand())
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return exitOK

@@ -223,9 +223,9 @@ func (c *curve) add(point int, one reports.CurvePoint, err error) {
 // write writes the curve's files.
 func (c *curve) write(dir string) error {
 	return errors.Join(
-		write(filepath.Join(dir, indexFile), func(w io.Writer) error { return reports.WriteCurve(w, c.data) }),
-		write(filepath.Join(dir, curveCSV), func(w io.Writer) error { return reports.WriteCurveCSV(w, c.data) }),
-		write(filepath.Join(dir, curveJSON), func(w io.Writer) error { return reports.WriteCurveJSON(w, c.data) }),
+		reports.WriteFile(filepath.Join(dir, indexFile), func(w io.Writer) error { return reports.WriteCurve(w, c.data) }),
+		reports.WriteFile(filepath.Join(dir, curveCSV), func(w io.Writer) error { return reports.WriteCurveCSV(w, c.data) }),
+		reports.WriteFile(filepath.Join(dir, curveJSON), func(w io.Writer) error { return reports.WriteCurveJSON(w, c.data) }),
 	)
 }
 
