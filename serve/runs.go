@@ -67,6 +67,9 @@ type record struct {
 		Failed  string        `json:"failed"`
 		Skipped string        `json:"skipped"`
 		Elapsed time.Duration `json:"elapsed_ns"`
+		Trials  []struct {
+			Result string `json:"result"`
+		} `json:"trials"` // of a repetition
 	} `json:"scenarios"`
 	Runs json.RawMessage `json:"runs"` // of a repetition its folders, of a curve a number
 }
@@ -132,6 +135,11 @@ func (rec record) run(root fs.FS, dir, kind string, now time.Time) Run {
 		if json.Unmarshal(rec.Runs, &runs) == nil {
 			for _, one := range runs {
 				r.Runs = append(r.Runs, path.Join(dir, path.Base(one.Dir)))
+			}
+		}
+		for _, sc := range rec.Scenarios {
+			for _, trial := range sc.Trials {
+				r.Scenarios = append(r.Scenarios, Scenario{Name: sc.Name, State: ended, Result: trial.Result})
 			}
 		}
 		newest = modified(root, path.Join(dir, "repeat.json"))
