@@ -188,8 +188,11 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, dir string) {
 	last, sent := "", time.Time{}
 	for {
 		text, err := s.state(dir)
-		if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
 			return // it was deleted
+		}
+		if err != nil {
+			text = last // it is being written
 		}
 		message := ": still here\n\n"
 		if text != last {
