@@ -29,6 +29,7 @@ type faultRow struct {
 type biteRow struct {
 	At, Lasted, Fault, Target, Holding, Evidence string
 	Bit                                          bool
+	Go                                           string // its place in the timeline
 }
 
 // faults fills in what was planned, and what became of it.
@@ -102,7 +103,7 @@ func (p *reportPage) bites(r *record) {
 
 func (r *record) bite(f *fault) biteRow {
 	row := biteRow{At: at(f.From), Lasted: at(f.To - f.From), Fault: clip(f.Kind, clipName), Target: clip(f.Target, clipName), Evidence: sentence(clip(f.Evidence, clipEvidence)),
-		Bit: f.Bit}
+		Bit: f.Bit, Go: goBetween(f.From, f.To)}
 	var who []string
 	for _, c := range f.struck() {
 		who = append(who, client(c))

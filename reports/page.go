@@ -34,13 +34,16 @@ type reportPage struct {
 	Timeline   timeline
 	CloseUp    timeline
 	Overview   drawings
-	Marked     string // which violations the overview marks
-	HoldNote   string // why a client that did nothing for long held all the time
-	Many       bool   // the timeline shows more double-holds than the one told
-	HasTokens  bool   // the grants in sight carry tokens
-	Pair       bool   // the timeline tells of two grants
-	Overlaps   bool   // the timeline shows a double-hold
-	Lossy      bool   // it shows a write that lost an update without being stale itself
+	// Explore is the same as data, from which Script draws what a reader zooms to.
+	Explore   template.JS
+	Script    template.JS
+	Marked    string // which violations the overview marks
+	HoldNote  string // why a client that did nothing for long held all the time
+	Many      bool   // the timeline shows more double-holds than the one told
+	HasTokens bool   // the grants in sight carry tokens
+	Pair      bool   // the timeline tells of two grants
+	Overlaps  bool   // the timeline shows a double-hold
+	Lossy     bool   // it shows a write that lost an update without being stale itself
 
 	Properties []propertyRow
 	Violations []violationRow
@@ -59,7 +62,8 @@ type reportPage struct {
 	Again       []string
 	Files       []fileLink
 
-	told *checker.Violation
+	told  *checker.Violation
+	jumps []*checker.Violation // in order of time: the number that a link names is a violation's place here, from 1
 }
 
 type latencyPart struct {
@@ -125,6 +129,8 @@ func (p *reportPage) tell(s Scenario, r *record) *story {
 	p.HasTokens = len(r.grants) > 0 && r.grants[0].token != 0
 	v := telling(s, r)
 	p.told = v
+	p.jumps = jumpable(s, v)
+	defer func() { p.Explore, p.Script = r.explore(p.Timeline, v, p.jumps, service), timelineScript }()
 	p.Lossy = s.count(checker.LostUpdate) > s.count(checker.UnfencedWrite)
 	_, _, p.Overlaps = overlap(v)
 	if v == nil {

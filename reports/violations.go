@@ -20,6 +20,7 @@ type violationRow struct {
 	Each                     []violationRow
 
 	at int64
+	Go string // its place in the timeline, as an address names it
 }
 
 // violations lists the first of every property in order of time, the double-holds by their earlier holder.
@@ -57,7 +58,7 @@ func (p *reportPage) rows(s Scenario, r *record, x *checker.PropertyResult) []vi
 	byHolder := map[int64]int{} // the earlier grant's place in out
 	var first []*checker.Violation
 	for _, v := range byTime(x) {
-		row := violationRow{At: at(v.At), at: v.At, Property: clip(v.Property, clipName), Kind: kindOf(v), Text: sentence(clip(v.Text, 500)), Told: v == p.told}
+		row := violationRow{At: at(v.At), at: v.At, Property: clip(v.Property, clipName), Kind: kindOf(v), Text: sentence(clip(v.Text, 500)), Told: v == p.told, Go: p.goTo(v)}
 		if r != nil && x.Name == checker.LostUpdate {
 			row.Text += r.blameless(v)
 		}
