@@ -192,13 +192,25 @@ type laneSet struct {
 // lanes names the lanes.
 func (r *record) lanes(x *explorer, service string) *laneSet {
 	l := &laneSet{r: r, clients: map[int32]int{}, nodes: map[string]int{}}
+	probe := false
 	for _, c := range r.clients {
-		if len(x.Lanes) == exploreLanes {
+		switch {
+		case r.probes(c): // they come one after the other, at the end
+			probe = true
+		case len(x.Lanes) == exploreLanes:
 			x.More++
-			continue
+		default:
+			l.clients[c] = len(x.Lanes)
+			x.Lanes = append(x.Lanes, client(c))
 		}
-		l.clients[c] = len(x.Lanes)
-		x.Lanes = append(x.Lanes, r.laneName(c))
+	}
+	if probe {
+		for _, c := range r.clients {
+			if r.probes(c) {
+				l.clients[c] = len(x.Lanes)
+			}
+		}
+		x.Lanes = append(x.Lanes, "probe")
 	}
 	x.Clients = len(x.Lanes)
 	for _, n := range r.struckNodes() {

@@ -136,10 +136,12 @@ const drawMarks = (root, view, chosen) => {
     return false;
   };
   const shown = t => t >= view.from && t <= view.to;
+  const inView = [...marks.filter(m => shown(m.at)), ...writes.filter(w => shown(w.at))].length;
+  const crowded = inView > width / 3; // then a lane shows holds only
   const dim = grant => chosen && chosen.a && grant !== chosen.a && grant !== chosen.b ? ' dimmark' : '';
   for (const m of marks) {
     const x = num(pixel(view, m.at)), y = laneY(m.lane);
-    if (!shown(m.at) || (m.what !== 3 && busy(m.lane, 'm' + m.what, x, 1))) continue;
+    if (!shown(m.at) || (m.what !== 3 && crowded) || (m.what !== 3 && busy(m.lane, 'm' + m.what, x, 1))) continue;
     if (m.what === 0) p.add('readmark' + dim(m.grant), `M${x} ${y + 2}v7`);
     if (m.what === 1) p.add(m.how ? 'renewmark no' : 'renewmark', `M${x - 3.5} ${y - 11}l3.5 -4l3.5 4`);
     if (m.what === 2) p.add(m.how ? 'releasemark no' : 'releasemark', `M${x} ${y - 10}v20`);
@@ -148,7 +150,7 @@ const drawMarks = (root, view, chosen) => {
   const special = [];
   for (const w of writes) {
     const x = num(pixel(view, w.at)), y = laneY(w.lane);
-    if (shown(w.at) && (w.how || !busy(w.lane, 'w', x, 1))) p.add('writemark' + dim(w.grant), `M${x} ${y - 8}v16`);
+    if (shown(w.at) && !crowded && (w.how || !busy(w.lane, 'w', x, 1))) p.add('writemark' + dim(w.grant), `M${x} ${y - 8}v16`);
     if (!shown(w.decided)) continue;
     if (w.how >= 1 && w.how <= 4) special.push(w);
     else if (!busy(store, 's' + w.how, num(pixel(view, w.decided)), 3)) p.add(w.how ? 'unknowndot' : 'okdot', dot(pixel(view, w.decided), laneY(store), 4.5));
