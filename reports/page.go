@@ -57,6 +57,7 @@ type reportPage struct {
 	Clocks      clockPart
 	Needs       []needRow
 	Latency     latencyPart
+	Throughput  throughputPart
 	Advice      []prose
 	Versions    []history.Part
 	Again       []string
@@ -103,6 +104,9 @@ func WriteScenario(w io.Writer, s Scenario) error {
 	p.Lede = lede(s, r, t)
 	if told {
 		p.judged(s, r)
+	}
+	if told && r != nil {
+		p.Throughput = r.throughput()
 	}
 	if s.History != nil {
 		h := s.History
