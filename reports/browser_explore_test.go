@@ -206,7 +206,7 @@ func TestWithoutScript(t *testing.T) {
 	if seen := ask[int](v, `[...document.querySelectorAll("svg.wide, svg.slim")].filter(e => e.clientWidth > 0).length`); seen != 3 {
 		t.Errorf("%d drawings of 3 are shown", seen)
 	}
-	if ask[bool](v, `document.getElementById("live").checkVisibility() || [...document.querySelectorAll(".js, .controls")].some(e => e.checkVisibility())`) {
+	if ask[bool](v, `document.getElementById("live").checkVisibility() || [...document.querySelectorAll(".js, #filter")].some(e => e.checkVisibility())`) {
 		t.Error("something is shown that does nothing without a script")
 	}
 }
