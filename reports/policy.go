@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"html/template"
+	"io/fs"
+	"slices"
 	"strings"
 )
 
@@ -31,10 +33,30 @@ func script(names ...string) template.JS {
 
 // policy is the content security policy of every page: no request at all, no script and no style sheet but our own, by their hashes. What a program under
 // test printed can therefore not run, even if it were not escaped.
-var policy = func() string {
-	return "default-src 'none'; style-src " + hashed(string(css)) + "; script-src " + hashed(string(timelineScript), string(downloadScript), string(filterScript)) +
-		"; img-src data:; base-uri 'none'; form-action 'none'"
-}()
+var policy = "default-src 'none'; style-src " + hashed(sheets()...) + "; script-src " + hashed(string(timelineScript), string(downloadScript), string(filterScript)) +
+	"; img-src data:; base-uri 'none'; form-action 'none'"
+
+// sheets lists the style sheets of all pages as their templates have them: the common one, alone or with what only that page needs.
+func sheets() []string {
+	names, err := fs.Glob(files, "*.html.tmpl")
+	if err != nil {
+		panic(err) // the pattern is good
+	}
+	var out []string
+	for _, name := range names {
+		text, err := files.ReadFile(name)
+		if err != nil {
+			panic(err) // embedded
+		}
+		if _, sheet, ok := strings.Cut(string(text), "<style>"); ok {
+			sheet, _, _ = strings.Cut(sheet, "</style>")
+			if sheet = strings.Replace(sheet, "{{.CSS}}", string(css), 1); !slices.Contains(out, sheet) {
+				out = append(out, sheet)
+			}
+		}
+	}
+	return out
+}
 
 // hashed lists the sources that a policy allows, by what they hold (CSP level 3, 6.7.3).
 func hashed(texts ...string) string {
