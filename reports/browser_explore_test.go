@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -208,5 +209,31 @@ func TestWithoutScript(t *testing.T) {
 	}
 	if ask[bool](v, `document.getElementById("live").checkVisibility() || [...document.querySelectorAll(".js, #filter")].some(e => e.checkVisibility())`) {
 		t.Error("something is shown that does nothing without a script")
+	}
+}
+
+// TestDownload saves the history that a page carries: what arrives is the history itself, and no request was made for it.
+func TestDownload(t *testing.T) {
+	v := visit(t)
+	s := corruptedCase()
+	v.open(v.save("report.html", reportOf(t, s)))
+	got := ask[string](v, `(() => { // the address of the data is there before a script has touched it
+		window.saved = []; const made = URL.createObjectURL;
+		URL.createObjectURL = blob => { blob.text().then(text => window.saved.push(text)); return made.call(URL, blob); };
+		return document.querySelector('a[download="history.jsonl.gz"]').protocol; })()`)
+	if got != "data:" {
+		t.Fatalf("the history is at %q", got)
+	}
+	v.do(chromedp.Click(`a[download="history.jsonl.gz"]`))
+	v.within("the history is handed out", `window.saved.length === 1`)
+	var want strings.Builder
+	if err := s.History.Encode(&want); err != nil {
+		t.Fatal(err)
+	}
+	if text := ask[string](v, `window.saved[0]`); text != want.String() {
+		t.Errorf("%d bytes of %d were saved", len(text), want.Len())
+	}
+	if !ask[bool](v, `document.querySelector('a[download="history.jsonl"]') !== null`) {
+		t.Error("it is still named as if it were compressed")
 	}
 }

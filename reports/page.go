@@ -62,6 +62,8 @@ type reportPage struct {
 	Versions    []history.Part
 	Again       []string
 	Files       []fileLink
+	Attached    []fileLink // what the page carries in itself
+	Unpack      template.JS
 
 	told  *checker.Violation
 	jumps []*checker.Violation // in order of time: the number that a link names is a violation's place here, from 1
@@ -73,11 +75,14 @@ type latencyPart struct {
 	Note     string
 }
 
-type fileLink struct{ Href, Name, Note string }
+type fileLink struct {
+	Href, Name, Note string
+	Data             template.URL // the file itself, compressed; see attach
+}
 
 // WriteScenario writes report.html: one scenario's verdict, and everything that it rests on.
 func WriteScenario(w io.Writer, s Scenario) error {
-	p := reportPage{CSS: css, S: s, Name: clip(s.Name, clipName), Missed: s.missed(), Reasons: s.Verdict.Reasons, Files: fileLinks(s)}
+	p := reportPage{CSS: css, S: s, Name: clip(s.Name, clipName), Missed: s.missed(), Reasons: s.Verdict.Reasons, Files: fileLinks(s), Attached: attach(s), Unpack: downloadScript}
 	p.Path = strings.Split(p.Name, "/")
 	p.Pill = pill(s)
 	if s.Failed != "" {
@@ -268,11 +273,11 @@ func fileLinks(s Scenario) []fileLink {
 	}
 	var out []fileLink
 	if s.History != nil {
-		out = append(out, fileLink{href("history.jsonl"), "history.jsonl", plural(s.Verdict.Stats.Ops, "op")})
+		out = append(out, fileLink{Href: href("history.jsonl"), Name: "history.jsonl", Note: plural(s.Verdict.Stats.Ops, "op")})
 		for _, w := range s.Witnesses {
-			out = append(out, fileLink{href(w.File), w.File, fmt.Sprintf("the %s that show the first violation of %s", plural(int64(w.Ops), "op"), w.Property)})
+			out = append(out, fileLink{Href: href(w.File), Name: w.File, Note: fmt.Sprintf("the %s that show the first violation of %s", plural(int64(w.Ops), "op"), w.Property)})
 		}
 	}
-	return append(out, fileLink{href("verdict.json"), "verdict.json", ""}, fileLink{href("plan.yaml"), "plan.yaml", ""},
-		fileLink{href("logs") + "/", "logs/", "services and workers"})
+	return append(out, fileLink{Href: href("verdict.json"), Name: "verdict.json"}, fileLink{Href: href("plan.yaml"), Name: "plan.yaml"},
+		fileLink{Href: href("logs") + "/", Name: "logs/", Note: "services and workers"})
 }

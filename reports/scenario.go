@@ -41,6 +41,9 @@ type Scenario struct {
 	// History is what the verdict was found in. Only WriteScenario needs it; nil where there is none.
 	History *history.History `json:"-"`
 
+	// Attached are files that the page is to carry beside history and verdict: the plan, say.
+	Attached []Attachment `json:"-"`
+
 	// Witnesses are the small parts of the history that lie beside it, one for each property that is violated.
 	Witnesses []Witness `json:"witnesses,omitempty"`
 
