@@ -83,10 +83,10 @@ the properties alone.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.runtime, "runtime", defaultRuntime(), `where hosts live: "local" is a private network of namespaces, "docker" starts containers, "compose" joins a
-project that runs; "auto" takes docker if an engine answers and has the images, else local`)
+project that runs, "external" uses servers at the addresses of --nodes; "auto" takes docker if an engine answers and has the images, else local`)
 	flags.StringArrayVar(&f.images, "image", nil, "image for a service's containers, as redis=IMAGE (may be repeated)")
 	flags.StringVar(&f.project, "project", "", "compose project, by its name or folder (default: that of this folder)")
-	flags.StringSliceVar(&f.nodes, "nodes", nil, "which services of the project are which nodes, as redis-1=my-redis,…")
+	flags.StringSliceVar(&f.nodes, "nodes", nil, "which services of the project are which nodes, as redis-1=my-redis,…; of --runtime external the addresses of the nodes, as redis=127.0.0.1:6379")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of every random draw (default: a new one, printed)")
 	flags.DurationVar(&f.duration, "duration", 0, "length of each workload (default: the scenario's own)")
 	flags.IntVar(&f.parallel, "parallel", defaultParallel(), "how many scenarios run at once")
@@ -166,7 +166,7 @@ func (f runFlags) ownLock() error {
 		return usage(fmt.Errorf("--service and --ttl are for the lock of --lock-cmd"))
 	case f.lockCmd != "" && f.plan != "":
 		return usage(fmt.Errorf("--plan runs a saved plan, which has its lock: give no --lock-cmd beside it"))
-	case f.lockCmd != "" && f.runtime != runtimeLocal && f.runtime != runtimeAuto:
+	case f.lockCmd != "" && !f.here() && f.runtime != runtimeAuto:
 		return onlyHere("--lock-cmd", f.runtime)
 	case f.ttl < 0 || f.ttl > 0 && f.ttl < time.Millisecond:
 		return usage(fmt.Errorf("--ttl %v: a lease must last a millisecond or longer", f.ttl))
