@@ -14,6 +14,7 @@ import (
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/remote"
+	"github.com/lockchaos/lockchaos/redact"
 	"github.com/lockchaos/lockchaos/scenarios"
 	"github.com/spf13/cobra"
 )
@@ -136,6 +137,10 @@ func newAdapter(command, service string) (scenarios.Adapter, error) {
 	}
 	if _, known := backends.Lookup(service); !known && service != scenarios.NoService {
 		return scenarios.Adapter{}, usage(fmt.Errorf("there is no service %q%s (there are %s)", service, suggest(service, services), join(services)))
+	}
+	command, err := redact.Command(command)
+	if err != nil {
+		return scenarios.Adapter{}, usage(err)
 	}
 	dir, err := os.Getwd()
 	if err != nil {

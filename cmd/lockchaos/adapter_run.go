@@ -16,6 +16,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/external"
 	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/redact"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -98,7 +99,7 @@ func introduced(ctx context.Context, t trial) (adapter.Declaration, error) {
 	if i.Error != "" {
 		return adapter.Declaration{}, errors.New(printable(i.Error))
 	}
-	i.Says.LostGrace = i.Grace
+	i.Says.LostGrace, i.Says.Name = i.Grace, redact.Text(i.Says.Name)
 	return i.Says, nil
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/remote"
 	"github.com/lockchaos/lockchaos/nemesis"
+	"github.com/lockchaos/lockchaos/redact"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -99,6 +100,9 @@ func givenNode(spec backends.NodeSpec, address string) (remote.Node, error) {
 			return n, fmt.Errorf("%s: want HOST:PORT; only a Redis may have a URL, redis://USER:PASSWORD@HOST:PORT, without TLS and without a database", u.Redacted())
 		}
 		login, n.Shown = u.User, u.Host
+		if password, given := login.Password(); given {
+			redact.Add(password)
+		}
 	}
 	if host, port, err := net.SplitHostPort(n.Shown); err != nil || host == "" || !isPort(port) {
 		return n, fmt.Errorf("%q is no address: want HOST:PORT", n.Shown)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lockchaos/lockchaos/redact"
 	"github.com/spf13/cobra"
 )
 
@@ -92,7 +93,7 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		err = s.err
 	}
 	if err != nil {
-		fmt.Fprintln(stderr, "lockchaos:", err)
+		fmt.Fprintln(stderr, "lockchaos:", redact.Text(err.Error()))
 	}
 	return code
 }

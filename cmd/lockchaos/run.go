@@ -14,6 +14,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/lockchaos/lockchaos/redact"
 	"github.com/lockchaos/lockchaos/scenarios"
 	"github.com/spf13/cobra"
 )
@@ -164,6 +165,8 @@ func (f runFlags) ownLock() error {
 	switch {
 	case f.lockCmd == "" && (f.service != "" || f.ttl != 0):
 		return usage(fmt.Errorf("--service and --ttl are for the lock of --lock-cmd"))
+	case redact.Lacking(f.lockCmd) != "":
+		return usage(fmt.Errorf("--lock-cmd: %s is not set in the environment: it is the password that the command line had, which was not saved", redact.Lacking(f.lockCmd)))
 	case f.lockCmd != "" && f.plan != "":
 		return usage(fmt.Errorf("--plan runs a saved plan, which has its lock: give no --lock-cmd beside it"))
 	case f.lockCmd != "" && !f.here() && f.runtime != runtimeAuto:
@@ -188,8 +191,16 @@ func (f runFlags) timed(p scenarios.Plan) scenarios.Plan {
 // runSuite runs everything and reports; its error carries the exit status.
 func runSuite(ctx context.Context, cmd *cobra.Command, words []string, f runFlags) error {
 	out := newScreen(cmd.OutOrStdout())
+	safe, err := redact.Command(f.lockCmd) // it is saved, and shown, with the plans
+	if err != nil {
+		return usage(fmt.Errorf("--lock-cmd: %w", err))
+	}
+	f.lockCmd = safe
 	name, about, plans, err := f.plans(ctx, words, out.say)
 	if err != nil {
+		return err
+	}
+	if err := withoutSecrets(plans); err != nil {
 		return err
 	}
 	f.noExpect = f.noExpect || f.lockCmd != ""
@@ -202,6 +213,20 @@ func runSuite(ctx context.Context, cmd *cobra.Command, words []string, f runFlag
 	}
 	s := &suiteRun{flags: f, where: where, name: name, about: about, plans: plans, command: commandLine(words, f), screen: out}
 	return errors.Join(s.run(ctx), where.close())
+}
+
+// withoutSecrets takes the secrets out of the adapters' command lines, which are saved with the plans.
+func withoutSecrets(plans []scenarios.Plan) (err error) {
+	for i := range plans {
+		a := &plans[i].Scenario.Adapter
+		if missing := redact.Lacking(a.Command); missing != "" {
+			return usage(fmt.Errorf("%s: the adapter's command line had a password in it, which was not saved: set %s in the environment", plans[i].Scenario.Name, missing))
+		}
+		if a.Command, err = redact.Command(a.Command); err != nil {
+			return usage(fmt.Errorf("%s: %w", plans[i].Scenario.Name, err))
+		}
+	}
+	return nil
 }
 
 // commandLine is what the user would type to have the same again.
@@ -222,7 +247,7 @@ func commandLine(words []string, f runFlags) string {
 		line = append(line, "--scale", f.scale)
 	}
 	if f.lockCmd != "" {
-		line = append(line, "--lock-cmd", f.lockCmd, "--service", f.service)
+		line = append(line, "--lock-cmd", f.lockCmd, "--service", f.service) // without its secrets, by now
 		if f.ttl > 0 {
 			line = append(line, "--ttl", f.ttl.String())
 		}
@@ -244,7 +269,7 @@ func (f runFlags) where() (line []string) {
 		line = append(line, "--project", f.project)
 	}
 	if len(f.nodes) > 0 {
-		line = append(line, "--nodes", strings.Join(f.nodes, ","))
+		line = append(line, "--nodes", strings.Join(redact.All(f.nodes), ","))
 	}
 	return line
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts/docker"
+	"github.com/lockchaos/lockchaos/redact"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -76,7 +77,7 @@ func (s *suiteRun) runAll(ctx context.Context) {
 				r.Failed = err.Error()
 			} else if r.Skipped = s.where.skip(p); r.Skipped == "" {
 				if err := s.one(ctx, p, r.Dir); err != nil {
-					r.Failed = err.Error()
+					r.Failed = redact.Text(err.Error())
 				}
 			}
 			r.Elapsed = time.Since(began)
@@ -146,7 +147,8 @@ func (s *suiteRun) runThere(ctx context.Context, p scenarios.Plan, dir string, l
 	go func() { told <- readChild(read, progress) }()
 	// Stderr is a buffer for the message and a file for later.
 	var stderr bytes.Buffer
-	err = s.where.run(ctx, p, dir, write, io.MultiWriter(log, &tail{buf: &stderr}))
+	safe := redact.NewWriter(io.MultiWriter(log, &tail{buf: &stderr}))
+	err = errors.Join(s.where.run(ctx, p, dir, write, safe), safe.Flush())
 	write.Close()
 	if err := <-told; err != nil {
 		return err
