@@ -92,7 +92,7 @@ func (r *run) compare(sc *reports.Scenario) []scenarios.Compared {
 	if r.expects() {
 		sc.Met = scenarios.Met(all)
 		for _, c := range all {
-			sc.Expect = append(sc.Expect, reports.Expectation(c))
+			sc.Expect = append(sc.Expect, reports.Expectation{Property: c.Property, Want: c.Want, Got: c.Got, Met: c.Met})
 		}
 	}
 	return all
