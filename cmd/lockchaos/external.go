@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/harness"
@@ -28,7 +29,7 @@ type given struct {
 }
 
 // newGiven reads the addresses. It refuses, with a list, what can't be done to servers that are not ours.
-func newGiven(f runFlags, plans []scenarios.Plan) (*given, error) {
+func newGiven(ctx context.Context, f runFlags, plans []scenarios.Plan) (*given, error) {
 	g, err := givenNodes(f.nodes)
 	if err != nil {
 		return nil, usage(err)
@@ -46,7 +47,24 @@ func newGiven(f runFlags, plans []scenarios.Plan) (*given, error) {
 	if !slices.ContainsFunc(plans, func(p scenarios.Plan) bool { return g.skip(p) == "" }) {
 		return nil, usage(fmt.Errorf("no scenario can be run on these nodes: %s", g.skip(plans[0])))
 	}
-	return g, nil
+	return g, g.reach(ctx)
+}
+
+// reachLimit bounds a look whether the servers are there.
+const reachLimit = 10 * time.Second
+
+// reach connects to each node once, and logs in where that is asked for: better said now than by every scenario.
+func (g *given) reach(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, reachLimit)
+	defer cancel()
+	for _, n := range g.list() {
+		conn, err := n.Dial(ctx)
+		if err != nil {
+			return fmt.Errorf("connect to %s at %s: %w; does it run there, and is that the address as this machine sees it?", n.Name, n.Shown, err)
+		}
+		conn.Close()
+	}
+	return nil
 }
 
 // givenNodes reads NODE=ADDRESS; a service of one node may be named in its place.

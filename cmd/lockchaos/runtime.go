@@ -73,7 +73,7 @@ func chooseRuntime(ctx context.Context, f runFlags, plans []scenarios.Plan, say 
 	case runtimeCompose:
 		return newComposed(ctx, f, plans)
 	case runtimeExternal:
-		return newGiven(f, plans)
+		return newGiven(ctx, f, plans)
 	case runtimeAuto:
 		return autoRuntime(ctx, settings, plans, say)
 	}
