@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/lockchaos/lockchaos/backends/etcdnode"
+	"github.com/lockchaos/lockchaos/hosts/remote"
 )
 
 // NodeMain is what this program does when it is started again as a node: "lockchaos node etcd …", with the arguments after "node". It returns the
@@ -46,6 +47,7 @@ var nodePrograms = []struct {
 }{
 	{"etcd", etcdnode.Run},
 	{"miniredis", miniredisNode},
+	{"relay", remote.Relay},
 	{"store", storeNode},
 }
 

@@ -23,12 +23,7 @@ func askRedis(ctx context.Context, addr string, commands ...string) (answer stri
 	defer stop()
 	in := bufio.NewReader(conn)
 	for _, command := range commands {
-		words := strings.Fields(command)
-		message := fmt.Sprintf("*%d\r\n", len(words))
-		for _, w := range words {
-			message += fmt.Sprintf("$%d\r\n%s\r\n", len(w), w)
-		}
-		if _, err := io.WriteString(conn, message); err != nil {
+		if _, err := io.WriteString(conn, redisCommand(strings.Fields(command)...)); err != nil {
 			return "", err
 		}
 		if answer, err = readRedis(in); err != nil {
@@ -36,6 +31,31 @@ func askRedis(ctx context.Context, addr string, commands ...string) (answer stri
 		}
 	}
 	return answer, nil
+}
+
+// redisCommand is a command as a server reads it.
+func redisCommand(words ...string) string {
+	message := fmt.Sprintf("*%d\r\n", len(words))
+	for _, w := range words {
+		message += fmt.Sprintf("$%d\r\n%s\r\n", len(w), w)
+	}
+	return message
+}
+
+// LogInRedis says AUTH on a fresh connection to a server, so that whoever is given the connection need not know the password. The user may be "".
+func LogInRedis(ctx context.Context, conn net.Conn, user, password string) error {
+	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	words := []string{"AUTH", user, password}
+	if user == "" {
+		words = []string{"AUTH", password}
+	}
+	if _, err := io.WriteString(conn, redisCommand(words...)); err != nil {
+		return err
+	}
+	// The answer is all that comes: nothing of what follows is read ahead.
+	_, err := readRedis(bufio.NewReader(conn))
+	return err
 }
 
 // redisError is what a server answered in place of a result.

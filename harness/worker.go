@@ -14,6 +14,7 @@ import (
 	"github.com/lockchaos/lockchaos/adapter"
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/monotime"
+	"github.com/lockchaos/lockchaos/redact"
 	"github.com/lockchaos/lockchaos/store"
 )
 
@@ -87,6 +88,7 @@ type held struct {
 }
 
 func (w *worker) send(r reply) error {
+	r.Error = redact.Text(r.Error) // what a library says of its connection may hold a password, and all of it is recorded
 	w.sending.Lock()
 	defer w.sending.Unlock()
 	w.line = r.appendLine(w.line[:0])
@@ -173,6 +175,7 @@ func (w *worker) begin(ctx context.Context, c command) reply {
 	_, r.CanRenew = w.lock.(clients.Renewer)
 	if d, ok := w.lock.(clients.Declarer); ok {
 		said := d.Declares()
+		said.Name = redact.Text(said.Name)
 		r.Declares = &said
 	}
 	return r

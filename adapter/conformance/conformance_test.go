@@ -52,7 +52,7 @@ func needPrograms(t testing.TB, names ...string) {
 func bench(t testing.TB, service, command string, ttl time.Duration) *Bench {
 	t.Helper()
 	switch service {
-	case "redis":
+	case "redis", "redis-five":
 		needPrograms(t, "redis-server")
 	case "zookeeper":
 		_, java := backends.FindJava()
@@ -221,6 +221,24 @@ func needCurator(t testing.TB) {
 	need(t, err)
 }
 
+// needRedlock: scripts/setup installs the modules with npm, from a registry that can't be had everywhere, so they are not required.
+func needRedlock(t testing.TB) {
+	t.Helper()
+	needPrograms(t, "node")
+	if _, err := os.Stat(filepath.Join(examples(t), "node", "node_modules", "redlock")); err != nil {
+		t.Skipf("%v: npm ci --prefix examples/node", err)
+	}
+}
+
+// needEtcdctl: not every distribution has it, so it is not required.
+func needEtcdctl(t testing.TB) {
+	t.Helper()
+	needPrograms(t, "bash")
+	if _, err := exec.LookPath("etcdctl"); err != nil {
+		t.Skipf("%v: apt-get install etcd-client", err)
+	}
+}
+
 // TestExamples: real locks, on their real services.
 func TestExamples(t *testing.T) {
 	for _, e := range []struct {
@@ -234,6 +252,10 @@ func TestExamples(t *testing.T) {
 		{"kazoo", "zookeeper", "python3 python/kazoo_lock.py", 4 * time.Second, func(t testing.TB) { needModule(t, "kazoo") },
 			some(t, hello, "grants a free key, and takes it back", "excludes a second client", "has tokens that rise", "dies with its holder")},
 		{"curator", "zookeeper", "sh java/curator.sh", 4 * time.Second, needCurator, some(t, hello, "excludes a second client", "has tokens that rise", "dies with its holder")},
+		{"redlock (Node)", "redis-five", "node node/redlock_lock.js", 600 * time.Millisecond, needRedlock, some(t, hello, "grants a free key, and takes it back", "excludes a second client",
+			"refuses a second release", "leaves nothing behind when it gives up", "dies with its holder")},
+		{"etcdctl", "etcd", "bash shell/etcdctl_lock.sh", 2 * time.Second, needEtcdctl, some(t, hello, "grants a free key, and takes it back", "excludes a second client", "has tokens that rise",
+			"dies with its holder")},
 		{"flock", "none", "bash shell/flock_lock.sh", time.Second, func(t testing.TB) { needPrograms(t, "bash", "flock") }, checks},
 	} {
 		t.Run(e.name, func(t *testing.T) {

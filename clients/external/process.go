@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/lockchaos/lockchaos/redact"
 	"golang.org/x/sys/unix"
 )
 
@@ -30,6 +31,7 @@ type process struct {
 	in     *os.File
 	out    *os.File
 	log    *tail
+	safe   *redact.Writer // where log leads to
 	exited chan struct{}
 	how    string // set before exited is closed
 	once   sync.Once
@@ -48,7 +50,8 @@ func startProcess(command, dir string, log io.Writer) (*process, error) {
 		return nil, errors.Join(fmt.Errorf("start the adapter %q: %w", command, err), inWrite.Close())
 	}
 	defer outWrite.Close()
-	p := &process{in: inWrite, out: outRead, log: &tail{to: log}, exited: make(chan struct{})}
+	safe := redact.NewWriter(log)
+	p := &process{in: inWrite, out: outRead, log: &tail{to: safe}, safe: safe, exited: make(chan struct{})}
 	p.cmd = exec.Command("/bin/sh", "-c", command)
 	p.cmd.Dir = dir
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = inRead, outWrite, p.log
@@ -72,6 +75,7 @@ func (p *process) live(started chan<- error) {
 		return
 	}
 	err = p.cmd.Wait()
+	_ = p.safe.Flush() // a log that can't be written must not end the adapter
 	p.how = p.cmd.ProcessState.String()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
@@ -151,5 +155,5 @@ func (t *tail) Write(p []byte) (int, error) {
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return string(bytes.ToValidUTF8(t.end, []byte("?")))
+	return redact.Text(string(bytes.ToValidUTF8(t.end, []byte("?"))))
 }

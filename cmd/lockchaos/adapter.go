@@ -15,6 +15,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/adapter/conformance"
 	"github.com/lockchaos/lockchaos/adapter/skeleton"
+	"github.com/lockchaos/lockchaos/redact"
 	"github.com/lockchaos/lockchaos/reports"
 )
 
@@ -85,10 +86,12 @@ Exit status: 0 nothing is wrong, 1 something is, 3 the adapter broke the protoco
 }
 
 // judgeConformance tries the adapter and prints what comes of it. Its error carries the exit status.
-func judgeConformance(ctx context.Context, bench *conformance.Bench, version string, out io.Writer) error {
+func judgeConformance(ctx context.Context, bench *conformance.Bench, version string, to io.Writer) (err error) {
+	out := redact.NewWriter(to)
+	defer func() { err = errors.Join(err, out.Flush()) }()
 	fmt.Fprintf(out, "%s\non %s, TTL %v\n\n", printable(bench.Command), strings.TrimSpace(bench.Service+" "+version), bench.TTL)
 	n, passed, code := 0, 0, exitOK
-	err := conformance.Run(ctx, bench, func(r conformance.Result) {
+	err = conformance.Run(ctx, bench, func(r conformance.Result) {
 		n++
 		fmt.Fprintf(out, "%2d  %-6s  %s", n, r.Outcome, r.Check)
 		switch r.Outcome {

@@ -15,6 +15,8 @@ import (
 	"github.com/lockchaos/lockchaos/adapter/conformance"
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/hosts"
+	"github.com/lockchaos/lockchaos/hosts/remote"
+	"github.com/lockchaos/lockchaos/redact"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -27,6 +29,8 @@ type trial struct {
 	// TTL is what locks are opened with (ns). Hello: only to learn what the adapter declares.
 	TTL   time.Duration
 	Hello bool
+
+	at []remote.Node // where the service is; none: one is started
 }
 
 // introduction is what comes of a trial that is only a hello.
@@ -57,15 +61,15 @@ func insideCommand() *cobra.Command {
 
 // inside brings the service up and tries the adapter on it.
 func (t trial) inside(ctx context.Context, out io.Writer) (err error) {
-	network, err := hosts.NewNetwork(hosts.DefaultPrefix)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, network.Close()) }()
 	logs, err := hosts.DataDir("logs")
 	if err != nil {
 		return err
 	}
+	network, attached, err := trialNetwork(ctx, logs)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, network.Close()) }()
 	shared, err := hosts.DataDir("shared")
 	if err != nil {
 		return err
@@ -74,7 +78,7 @@ func (t trial) inside(ctx context.Context, out io.Writer) (err error) {
 	if service == scenarios.NoService {
 		service = ""
 	}
-	s, err := backends.Start(ctx, network, backends.Spec{Service: service, Logs: logs})
+	s, err := backends.Start(ctx, network, backends.Spec{Service: service, Logs: logs, Attached: attached})
 	if err != nil {
 		return err
 	}
@@ -89,6 +93,16 @@ func (t trial) inside(ctx context.Context, out io.Writer) (err error) {
 		fmt.Fprintln(out, "STAND-IN:", text)
 	}
 	return judgeConformance(ctx, bench, s.Version, out)
+}
+
+// trialNetwork is a private network, with relays to the servers that outer was given the addresses of, if any.
+func trialNetwork(ctx context.Context, logs string) (*hosts.Network, []backends.Attached, error) {
+	if !remote.Given() {
+		network, err := hosts.NewNetwork(hosts.DefaultPrefix)
+		return network, nil, err
+	}
+	network, nodes, err := remote.Join(ctx, logs)
+	return network, attachedTo(nodes), err
 }
 
 // introduce lets the adapter say hello, and prints what it declares, or how it failed.
@@ -109,7 +123,7 @@ func (t trial) outside(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	inner, err := hosts.Sandbox{Stdout: stdout, Stderr: stderr}.Start(ctx, insideVerb, string(text))
+	inner, err := remote.Start(ctx, hosts.Sandbox{Stdout: stdout, Stderr: stderr}, t.at, insideVerb, string(text))
 	if err != nil {
 		return err
 	}
@@ -124,6 +138,10 @@ func newAdapter(command, service string) (scenarios.Adapter, error) {
 	}
 	if _, known := backends.Lookup(service); !known && service != scenarios.NoService {
 		return scenarios.Adapter{}, usage(fmt.Errorf("there is no service %q%s (there are %s)", service, suggest(service, services), join(services)))
+	}
+	command, err := redact.Command(command)
+	if err != nil {
+		return scenarios.Adapter{}, usage(err)
 	}
 	dir, err := os.Getwd()
 	if err != nil {

@@ -12,9 +12,11 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/adapter"
+	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/external"
 	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/redact"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -43,7 +45,19 @@ func (f runFlags) adapt(ctx context.Context, c choice, say func(string)) (choice
 	if hello == 0 {
 		hello = scenarios.Duration(time.Second)
 	}
-	says, err := introduced(ctx, trial{Adapter: a, TTL: hello.Std(), Hello: true})
+	t := trial{Adapter: a, TTL: hello.Std(), Hello: true}
+	if f.runtime == runtimeExternal {
+		g, err := givenNodes(f.nodes)
+		if err != nil {
+			return choice{}, usage(err)
+		}
+		service, _ := backends.Lookup(a.Service)
+		if missing := g.missing(service); len(missing) > 0 {
+			return choice{}, usage(fmt.Errorf("--service %s needs the address of %s: --nodes", a.Service, join(missing)))
+		}
+		t.at = g.of(a.Service)
+	}
+	says, err := introduced(ctx, t)
 	if err != nil {
 		return choice{}, err
 	}
@@ -85,7 +99,7 @@ func introduced(ctx context.Context, t trial) (adapter.Declaration, error) {
 	if i.Error != "" {
 		return adapter.Declaration{}, errors.New(printable(i.Error))
 	}
-	i.Says.LostGrace = i.Grace
+	i.Says.LostGrace, i.Says.Name = i.Grace, redact.Text(i.Says.Name)
 	return i.Says, nil
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -116,10 +115,8 @@ func (c *composed) nodes(plan scenarios.Plan) (nodes []docker.Node) {
 }
 
 func (c *composed) run(ctx context.Context, plan scenarios.Plan, dir string, stdout, stderr io.Writer) error {
-	// The service has seen other runs: nothing of theirs may bear the name of a lock, or of a ledger, of this one.
-	keys := "lockchaos_" + strings.ToLower(rand.Text()[:8]) + "_" // a table's name, too
 	return c.engine.Run(ctx, docker.Spec{Project: c.project, Nodes: c.nodes(plan), Args: []string{"scenario", dir}, Dir: dir,
-		Logs: filepath.Join(dir, logFolder), Keys: keys, Facts: c.project.Facts, Stdout: stdout, Stderr: stderr})
+		Logs: filepath.Join(dir, logFolder), Keys: ownKeys(), Facts: c.project.Facts, Stdout: stdout, Stderr: stderr})
 }
 
 // composeName is what a node is called in a project: as it is, unless another service has a different node of that name.

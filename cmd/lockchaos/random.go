@@ -52,7 +52,7 @@ func drawRandom(ctx context.Context, f runFlags, say func(string)) (plans []scen
 		if f.duration > 0 {
 			length = f.duration
 		}
-		s := scenarios.Random(f.seed, randomLock(k, base, can), scenarios.Duration(length))
+		s := scenarios.Random(f.seed, f.randomLock(k, base, can), scenarios.Duration(length))
 		if len(s.Faults) == 0 {
 			say(k.Name + " is left out: none of the faults fits it here")
 			continue
@@ -66,10 +66,13 @@ func drawRandom(ctx context.Context, f runFlags, say func(string)) (plans []scen
 }
 
 // randomLock is a lock as the drawing sees it; can tells which kinds of faults the machine can do.
-func randomLock(k clients.Kind, base scenarios.Scenario, can map[string]bool) scenarios.RandomLock {
+func (f runFlags) randomLock(k clients.Kind, base scenarios.Scenario, can map[string]bool) scenarios.RandomLock {
 	return scenarios.RandomLock{Nature: harness.Nature(k), Base: base, Together: harness.CheckTogether, Fits: func(one scenarios.Fault) error {
 		if !can[one.Kind] {
 			return errors.New("this machine cannot do it")
+		}
+		if why := outOfReach(one); why != "" && f.runtime == runtimeExternal {
+			return errors.New(why)
 		}
 		return harness.CheckFault(k, one)
 	}}
@@ -122,7 +125,7 @@ func undisturbed(suites []scenarios.Suite, lock string) (base scenarios.Scenario
 
 // possibleFaults are the kinds of faults that this machine can do in the runtime.
 func possibleFaults(ctx context.Context, f runFlags, say func(string)) (map[string]bool, error) {
-	here := f.runtime == runtimeLocal
+	here := f.here()
 	if f.runtime == runtimeAuto {
 		_, err := docker.Connect(ctx)
 		var absent *docker.AbsentError
@@ -154,9 +157,9 @@ func possibleFaults(ctx context.Context, f runFlags, say func(string)) (map[stri
 	return can, nil
 }
 
-// missingServices tells why a service can't be started here; "": it can. In containers its programs are in the images.
+// missingServices tells why a service can't be started here; "": it can. In containers its programs are in the images, elsewhere it runs.
 func missingServices(ctx context.Context, f runFlags) func(service string) string {
-	if f.runtime == runtimeDocker || f.runtime == runtimeCompose {
+	if f.runtime == runtimeDocker || f.runtime == runtimeCompose || f.runtime == runtimeExternal {
 		return func(string) string { return "" }
 	}
 	checks, _ := servers(ctx)

@@ -37,7 +37,7 @@ func TestRandomScenariosAreValid(t *testing.T) {
 		}
 		kinds := map[string]bool{}
 		for seed := range uint64(3) {
-			lock := randomLock(k, base, can)
+			lock := runFlags{}.randomLock(k, base, can)
 			p := scenarios.Plan{Seed: seed, Scenario: scenarios.Random(seed, lock, scenarios.Duration(10*time.Second))}
 			if err := p.Save(file); err != nil {
 				t.Fatal(err)

@@ -122,6 +122,9 @@ func (s *savedRun) again(cmd *cobra.Command, f runFlags) (err error) {
 	if err := f.checkWhere(); err != nil {
 		return err
 	}
+	if err := withoutSecrets(s.plans); err != nil {
+		return err
+	}
 	where, err := chooseRuntime(ctx, f, s.plans, out.say)
 	if err != nil {
 		return err

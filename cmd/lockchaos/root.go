@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lockchaos/lockchaos/redact"
 	"github.com/lockchaos/lockchaos/spelling"
 )
 
@@ -98,7 +99,7 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		err = s.err
 	}
 	if err != nil {
-		fmt.Fprintln(stderr, "lockchaos:", err)
+		fmt.Fprintln(stderr, "lockchaos:", redact.Text(err.Error()))
 	}
 	return code
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/lockchaos/lockchaos/policy"
+	"github.com/lockchaos/lockchaos/redact"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -115,10 +116,10 @@ var whereFlags = []string{"runtime", "image", "project", "nodes"}
 // addWhere adds the flags of every command that runs plans: where, how many at once, and where to write.
 func (f *runFlags) addWhere(flags *pflag.FlagSet) {
 	flags.StringVar(&f.runtime, "runtime", defaultRuntime(), `where hosts live: "local" is a private network of namespaces, "docker" starts containers, "compose" joins a
-project that runs; "auto" takes docker if an engine answers and has the images, else local`)
+project that runs, "external" uses servers at the addresses of --nodes; "auto" takes docker if an engine answers and has the images, else local`)
 	flags.StringArrayVar(&f.images, "image", nil, "image for a service's containers, as redis=IMAGE (may be repeated)")
 	flags.StringVar(&f.project, "project", "", "compose project, by its name or folder (default: that of this folder)")
-	flags.StringSliceVar(&f.nodes, "nodes", nil, "which services of the project are which nodes, as redis-1=my-redis,…")
+	flags.StringSliceVar(&f.nodes, "nodes", nil, "which services of the project are which nodes, as redis-1=my-redis,…; of --runtime external the addresses of the nodes, as redis=127.0.0.1:6379")
 	flags.IntVar(&f.parallel, "parallel", defaultParallel(), "how many scenarios run at once")
 	flags.StringVar(&f.out, "out", "runs", "folder for the runs' folders")
 }
@@ -207,9 +208,11 @@ func (f runFlags) ownLock() error {
 	switch {
 	case f.lockCmd == "" && (f.service != "" || f.ttl != 0):
 		return usage(fmt.Errorf("--service and --ttl are for the lock of --lock-cmd"))
+	case redact.Lacking(f.lockCmd) != "":
+		return usage(fmt.Errorf("--lock-cmd: %s is not set in the environment: it is the password that the command line had, which was not saved", redact.Lacking(f.lockCmd)))
 	case f.lockCmd != "" && f.plan != "":
 		return usage(fmt.Errorf("--plan runs a saved plan, which has its lock: give no --lock-cmd beside it"))
-	case f.lockCmd != "" && f.runtime != runtimeLocal && f.runtime != runtimeAuto:
+	case f.lockCmd != "" && !f.here() && f.runtime != runtimeAuto:
 		return onlyHere("--lock-cmd", f.runtime)
 	case f.ttl < 0 || f.ttl > 0 && f.ttl < time.Millisecond:
 		return usage(fmt.Errorf("--ttl %v: a lease must last a millisecond or longer", f.ttl))
@@ -238,8 +241,16 @@ func runSuite(ctx context.Context, cmd *cobra.Command, words []string, f runFlag
 	if err := f.repeatFlags.check(); err != nil {
 		return err
 	}
+	safe, err := redact.Command(f.lockCmd) // it is saved, and shown, with the plans
+	if err != nil {
+		return usage(fmt.Errorf("--lock-cmd: %w", err))
+	}
+	f.lockCmd = safe
 	name, about, plans, err := f.plans(ctx, words, out.say)
 	if err != nil {
+		return err
+	}
+	if err := withoutSecrets(plans); err != nil {
 		return err
 	}
 	f.noExpect = f.noExpect || f.lockCmd != ""
@@ -257,6 +268,20 @@ func runSuite(ctx context.Context, cmd *cobra.Command, words []string, f runFlag
 	}
 	s := &suiteRun{flags: f, where: where, name: name, about: about, plans: plans, command: commandLine(words, f), screen: out}
 	return errors.Join(s.run(ctx), where.close())
+}
+
+// withoutSecrets takes the secrets out of the adapters' command lines, which are saved with the plans.
+func withoutSecrets(plans []scenarios.Plan) (err error) {
+	for i := range plans {
+		a := &plans[i].Scenario.Adapter
+		if missing := redact.Lacking(a.Command); missing != "" {
+			return usage(fmt.Errorf("%s: the adapter's command line had a password in it, which was not saved: set %s in the environment", plans[i].Scenario.Name, missing))
+		}
+		if a.Command, err = redact.Command(a.Command); err != nil {
+			return usage(fmt.Errorf("%s: %w", plans[i].Scenario.Name, err))
+		}
+	}
+	return nil
 }
 
 // commandLine is what the user would type to have the same again.
@@ -277,7 +302,7 @@ func commandLine(words []string, f runFlags) string {
 		line = append(line, "--scale", f.scale)
 	}
 	if f.lockCmd != "" {
-		line = append(line, "--lock-cmd", f.lockCmd, "--service", f.service)
+		line = append(line, "--lock-cmd", f.lockCmd, "--service", f.service) // without its secrets, by now
 		if f.ttl > 0 {
 			line = append(line, "--ttl", f.ttl.String())
 		}
@@ -299,7 +324,7 @@ func (f runFlags) where() (line []string) {
 		line = append(line, "--project", f.project)
 	}
 	if len(f.nodes) > 0 {
-		line = append(line, "--nodes", strings.Join(f.nodes, ","))
+		line = append(line, "--nodes", strings.Join(redact.All(f.nodes), ","))
 	}
 	return line
 }

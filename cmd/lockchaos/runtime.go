@@ -19,13 +19,17 @@ const (
 	runtimeLocal   = "local"
 	runtimeDocker  = "docker"
 	runtimeCompose = "compose"
+	// runtimeExternal: the services are there already, and lockchaos is given their addresses.
+	runtimeExternal = "external"
 )
 
 // runtimeVar names the environment variable that is the default of --runtime.
 const runtimeVar = "LOCKCHAOS_RUNTIME"
 
 // runtimes lists those that --runtime takes.
-func runtimes() []string { return []string{runtimeAuto, runtimeLocal, runtimeDocker, runtimeCompose} }
+func runtimes() []string {
+	return []string{runtimeAuto, runtimeLocal, runtimeDocker, runtimeCompose, runtimeExternal}
+}
 
 func defaultRuntime() string {
 	if r := os.Getenv(runtimeVar); r != "" {
@@ -51,10 +55,10 @@ func chooseRuntime(ctx context.Context, f runFlags, plans []scenarios.Plan, say 
 	if err != nil {
 		return nil, usage(err)
 	}
-	if f.runtime != runtimeCompose && (f.project != "" || len(f.nodes) > 0) {
-		return nil, usage(fmt.Errorf("--project and --nodes are for --runtime %s", runtimeCompose))
+	if f.runtime != runtimeCompose && (f.project != "" || len(f.nodes) > 0 && f.runtime != runtimeExternal) {
+		return nil, usage(fmt.Errorf("--project is for --runtime %s, --nodes is for that or --runtime %s", runtimeCompose, runtimeExternal))
 	}
-	if name := withAdapter(plans); name != "" && f.runtime != runtimeLocal {
+	if name := withAdapter(plans); name != "" && !f.here() {
 		// The agent beside containers holds nothing but lockchaos: no interpreter, no library.
 		if f.runtime != runtimeAuto {
 			return nil, onlyHere(name, f.runtime)
@@ -68,11 +72,16 @@ func chooseRuntime(ctx context.Context, f runFlags, plans []scenarios.Plan, say 
 		return newContainers(ctx, settings, plans, say)
 	case runtimeCompose:
 		return newComposed(ctx, f, plans)
+	case runtimeExternal:
+		return newGiven(ctx, f, plans)
 	case runtimeAuto:
 		return autoRuntime(ctx, settings, plans, say)
 	}
 	return nil, fmt.Errorf("unknown runtime %q", f.runtime) // the flags are checked before
 }
+
+// here tells whether clients are processes of this machine, which have its programs and files.
+func (f runFlags) here() bool { return f.runtime == runtimeLocal || f.runtime == runtimeExternal }
 
 // onlyHere is the error of an adapter in a runtime that has no place for it.
 func onlyHere(of, runtime string) error {

@@ -17,6 +17,7 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/docker"
+	"github.com/lockchaos/lockchaos/hosts/remote"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -61,6 +62,9 @@ func runPlan(cmd *cobra.Command, dir string, lines *json.Encoder) error {
 		Plan: *plan, Lock: kind, History: filepath.Join(dir, historyFile), Logs: filepath.Join(dir, logFolder),
 		Versions: ownVersions(),
 		Progress: func(p harness.Progress) { _ = lines.Encode(childLine{Progress: &p}) },
+	}
+	if remote.Given() {
+		return runRemote(cmd.Context(), cfg)
 	}
 	if !hosts.Agent() {
 		return harness.Run(cmd.Context(), cfg)

@@ -130,7 +130,7 @@ func (s *screen) ready(h history.Header) {
 	}
 	for _, p := range h.Versions {
 		if p.Name == h.Service {
-			say(fmt.Sprintf("%s %s on private hosts, store %s", p.Name, p.Version, h.Store.Engine))
+			say(fmt.Sprintf("%s %s · store %s", p.Name, p.Version, h.Store.Engine))
 		}
 	}
 	for _, text := range h.StandIns {

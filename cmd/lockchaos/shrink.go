@@ -87,6 +87,9 @@ func (f shrinkFlags) shrink(ctx context.Context, out *screen, saved *savedRun, f
 	if err := s.choose(saved); err != nil {
 		return usage(err)
 	}
+	if err := withoutSecrets([]scenarios.Plan{s.plan}); err != nil {
+		return err
+	}
 	where, err := chooseRuntime(ctx, s.runFlags, []scenarios.Plan{s.plan}, out.say)
 	if err != nil {
 		return err

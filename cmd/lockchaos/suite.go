@@ -17,6 +17,7 @@ import (
 	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts/docker"
+	"github.com/lockchaos/lockchaos/redact"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -136,7 +137,7 @@ func (s *suiteRun) onTime(ctx context.Context, i int, p scenarios.Plan, r *scena
 		}
 	}
 	if err := s.one(ctx, i, p, r.Dir); err != nil {
-		r.Failed = err.Error()
+		r.Failed = redact.Text(err.Error())
 	}
 }
 
@@ -207,7 +208,8 @@ func (s *suiteRun) runThere(ctx context.Context, p scenarios.Plan, dir string, l
 	go func() { told <- readChild(read, progress) }()
 	// Stderr is a buffer for the message and a file for later.
 	var stderr bytes.Buffer
-	err = s.where.run(ctx, p, dir, write, io.MultiWriter(log, &tail{buf: &stderr}))
+	safe := redact.NewWriter(io.MultiWriter(log, &tail{buf: &stderr}))
+	err = errors.Join(s.where.run(ctx, p, dir, write, safe), safe.Flush())
 	write.Close()
 	if err := <-told; err != nil {
 		return err

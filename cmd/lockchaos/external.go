@@ -1,0 +1,272 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lockchaos/lockchaos/backends"
+	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/hosts"
+	"github.com/lockchaos/lockchaos/hosts/remote"
+	"github.com/lockchaos/lockchaos/nemesis"
+	"github.com/lockchaos/lockchaos/redact"
+	"github.com/lockchaos/lockchaos/scenarios"
+)
+
+// given is the external runtime: services run somewhere already, and lockchaos was given their addresses. Clients live on the private network.
+type given struct {
+	nodes map[string]remote.Node // by their names in a recipe
+}
+
+// newGiven reads the addresses. It refuses, with a list, what can't be done to servers that are not ours.
+func newGiven(ctx context.Context, f runFlags, plans []scenarios.Plan) (*given, error) {
+	g, err := givenNodes(f.nodes)
+	if err != nil {
+		return nil, usage(err)
+	}
+	var refused []string
+	for _, p := range plans {
+		if g.skip(p) == "" {
+			refused = append(refused, beyond(p)...)
+		}
+	}
+	if len(refused) > 0 {
+		return nil, usage(fmt.Errorf("with --runtime %s the servers are not lockchaos's own, so faults strike clients and their links only. What can't be injected:\n  %s",
+			runtimeExternal, strings.Join(refused, "\n  ")))
+	}
+	if !slices.ContainsFunc(plans, func(p scenarios.Plan) bool { return g.skip(p) == "" }) {
+		return nil, usage(fmt.Errorf("no scenario can be run on these nodes: %s", g.skip(plans[0])))
+	}
+	return g, g.reach(ctx)
+}
+
+// reachLimit bounds a look whether the servers are there.
+const reachLimit = 10 * time.Second
+
+// reach connects to each node once, and logs in where that is asked for: better said now than by every scenario.
+func (g *given) reach(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, reachLimit)
+	defer cancel()
+	for _, n := range g.list() {
+		conn, err := n.Dial(ctx)
+		if err != nil {
+			return fmt.Errorf("connect to %s at %s: %w; does it run there, and is that the address as this machine sees it?", n.Name, n.Shown, err)
+		}
+		conn.Close()
+	}
+	return nil
+}
+
+// givenNodes reads NODE=ADDRESS; a service of one node may be named in its place.
+func givenNodes(flags []string) (*given, error) {
+	if len(flags) == 0 {
+		return nil, fmt.Errorf("--runtime %s needs the addresses of the servers: --nodes redis=127.0.0.1:6379, or etcd-1=HOST:PORT,etcd-2=HOST:PORT,…", runtimeExternal)
+	}
+	specs := map[string]backends.NodeSpec{}
+	for _, k := range backends.Kinds() {
+		for _, n := range k.Nodes {
+			specs[composeName(k, n)] = n
+		}
+		if len(k.Nodes) == 1 {
+			specs[k.Name] = k.Nodes[0]
+		}
+	}
+	g := &given{nodes: map[string]remote.Node{}}
+	for _, flag := range flags {
+		name, address, ok := strings.Cut(flag, "=")
+		spec, known := specs[name]
+		if !ok || !known {
+			var names []string
+			for n := range specs {
+				names = append(names, n)
+			}
+			slices.Sort(names)
+			return nil, fmt.Errorf("--nodes: no node named %q%s; want NODE=HOST:PORT, and the nodes are %s", name, suggest(name, names), strings.Join(names, ", "))
+		}
+		if _, twice := g.nodes[spec.Name]; twice {
+			return nil, fmt.Errorf("--nodes: two addresses of %s", spec.Name)
+		}
+		n, err := givenNode(spec, address)
+		if err != nil {
+			return nil, fmt.Errorf("--nodes: %s: %w", name, err)
+		}
+		g.nodes[spec.Name] = n
+	}
+	return g, nil
+}
+
+// givenNode is the node at an address: host:port, or of Redis redis://user:password@host:port.
+func givenNode(spec backends.NodeSpec, address string) (remote.Node, error) {
+	n := remote.Node{Name: spec.Name, Port: spec.Port, Shown: address}
+	var login *url.Userinfo
+	if strings.Contains(address, "://") {
+		u, err := url.Parse(address)
+		if err != nil {
+			return n, errors.New("its address is no URL") // the error would tell the password
+		}
+		if u.Scheme != "redis" || spec.Image != "redis" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
+			return n, fmt.Errorf("%s: want HOST:PORT; only a Redis may have a URL, redis://USER:PASSWORD@HOST:PORT, without TLS and without a database", u.Redacted())
+		}
+		login, n.Shown = u.User, u.Host
+		if password, given := login.Password(); given {
+			redact.Add(password)
+		}
+	}
+	if host, port, err := net.SplitHostPort(n.Shown); err != nil || host == "" || !isPort(port) {
+		return n, fmt.Errorf("%q is no address: want HOST:PORT", n.Shown)
+	}
+	at := n.Shown
+	n.Dial = func(ctx context.Context) (net.Conn, error) {
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", at)
+		if err != nil || login == nil {
+			return conn, err
+		}
+		// A client that is given the connection need not know the password.
+		password, _ := login.Password()
+		if err := backends.LogInRedis(ctx, conn, login.Username(), password); err != nil {
+			conn.Close()
+			return nil, fmt.Errorf("log in: %w", err)
+		}
+		return conn, nil
+	}
+	return n, nil
+}
+
+func isPort(text string) bool {
+	n, err := strconv.ParseUint(text, 10, 16)
+	return err == nil && n > 0
+}
+
+// about says where the services are.
+func (g *given) about() string {
+	var parts []string
+	for _, n := range g.list() {
+		parts = append(parts, n.Name+" at "+n.Shown)
+	}
+	return "external: " + strings.Join(parts, ", ") + "; clients on a private network, " + kernel()
+}
+
+func (g *given) list() (nodes []remote.Node) {
+	for _, n := range g.nodes {
+		nodes = append(nodes, n)
+	}
+	slices.SortFunc(nodes, func(a, b remote.Node) int { return strings.Compare(a.Name, b.Name) })
+	return nodes
+}
+
+func (g *given) close() error { return nil }
+
+// skip: what has no address can't be tested, and what would go past the relays can't either.
+func (g *given) skip(plan scenarios.Plan) string {
+	kind, err := kindOf(&plan.Scenario)
+	if err != nil {
+		return err.Error()
+	}
+	service, ok := backends.Lookup(kind.Service)
+	if !ok {
+		return "the lock has no service: --runtime local"
+	}
+	if service.Promotes() {
+		return "clients of " + service.Name + " ask it for the address of its primary, which leads nowhere from the private network"
+	}
+	if missing := g.missing(service); len(missing) > 0 {
+		return fmt.Sprintf("it needs %s, and --nodes gives no address of %s", service.Name, strings.Join(missing, ", "))
+	}
+	return ""
+}
+
+func (g *given) missing(service backends.Kind) (names []string) {
+	for _, n := range service.Nodes {
+		if _, ok := g.nodes[n.Name]; !ok {
+			names = append(names, n.Name)
+		}
+	}
+	return names
+}
+
+// beyond lists the faults of a plan that can't be injected, each with the reason.
+func beyond(p scenarios.Plan) (refused []string) {
+	for _, f := range p.Scenario.Faults {
+		for _, one := range f.Singles() {
+			if why := outOfReach(one); why != "" {
+				refused = append(refused, fmt.Sprintf("%s: %s of %s: %s", p.Scenario.Name, one.Kind, one.Target, why))
+			}
+		}
+	}
+	return refused
+}
+
+// outOfReach says why a fault can't strike where the servers are not ours; "": it can.
+func outOfReach(f scenarios.Fault) string {
+	switch {
+	case f.Kind == nemesis.KindExpireSession:
+		return "it would have your service end sessions, as its operator"
+	case nemesis.Target(f.Target).Client():
+		return ""
+	case f.Kind == nemesis.KindPartition || f.Kind == nemesis.KindReset || f.Delay > 0 || f.Probability > 0 || f.BytesPerSecond > 0:
+		return "the links between servers, and between them and other clients, are not on the private network; a client's own links are: target holder, random-client …"
+	case f.Clock != "":
+		return "the clock of a server is its machine's"
+	}
+	return "the server's process is not lockchaos's own"
+}
+
+func (g *given) run(ctx context.Context, plan scenarios.Plan, dir string, stdout, stderr io.Writer) error {
+	kind, err := kindOf(&plan.Scenario)
+	if err != nil {
+		return err
+	}
+	inner, err := remote.Start(ctx, hosts.Sandbox{Stdout: stdout, Stderr: stderr}, g.of(kind.Service), "scenario", dir)
+	if err != nil {
+		return err
+	}
+	return inner.Wait()
+}
+
+// of are the nodes of a service.
+func (g *given) of(name string) (nodes []remote.Node) {
+	service, _ := backends.Lookup(name)
+	for _, n := range service.Nodes {
+		nodes = append(nodes, g.nodes[n.Name])
+	}
+	return nodes
+}
+
+// runRemote runs a plan on servers that outer was given the addresses of.
+func runRemote(ctx context.Context, cfg harness.Config) error {
+	if refused := beyond(cfg.Plan); len(refused) > 0 {
+		return errors.New(strings.Join(refused, "\n"))
+	}
+	network, nodes, err := remote.Join(ctx, cfg.Logs)
+	if err != nil {
+		return err
+	}
+	cfg.Network = network
+	cfg.Attached = attachedTo(nodes)
+	for _, n := range nodes {
+		cfg.Versions = append(cfg.Versions, history.Part{Name: n.Name, Version: "at " + n.Shown + ", through a relay"})
+	}
+	// The service has seen other runs: nothing of theirs may bear the name of a lock, or of a ledger, of this one.
+	cfg.Keys = ownKeys()
+	return harness.Run(ctx, cfg)
+}
+
+func attachedTo(nodes []remote.Attached) (attached []backends.Attached) {
+	for _, n := range nodes {
+		attached = append(attached, backends.Attached{Name: n.Name, Host: n.Host, Process: n.Process})
+	}
+	return attached
+}
+
+// ownKeys begins the names of what a run keeps in servers that are not its own.
+func ownKeys() string { return "lockchaos_" + strings.ToLower(rand.Text()[:8]) + "_" } // a table's name, too

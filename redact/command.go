@@ -1,0 +1,135 @@
+package redact
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// ownPrefix begins the names of the variables that Command makes.
+const ownPrefix = "LOCKCHAOS_SECRET_"
+
+// made are the variables that Command has made, by their values.
+var made struct {
+	sync.Mutex
+	names map[string]string
+}
+
+// inOption is an option or an assignment of a command line whose name says that its value is a secret; 1 is the value.
+var inOption = regexp.MustCompile(`(?i)(?:^|[\s;&|(])(?:--?)?[a-z0-9_-]*(?:password|passwd|passphrase|secret|api[_-]?key|access[_-]?key)(?:=|\s+)("[^"]*"|'[^']*'|[^\s"';&|)-][^\s"';&|)]*)`)
+
+// Command takes the secrets out of a command line for a shell. Each is put into the environment, of this process and of all that it starts, and a reference
+// to its variable takes its place. So the command does the same as before, and can be written down.
+func Command(command string) (string, error) {
+	learn()
+	type span struct{ from, to int }
+	var found []span
+	for _, m := range inURL.FindAllStringSubmatchIndex(command, -1) {
+		found = append(found, span{m[4], m[5]})
+	}
+	for _, m := range inDSN.FindAllStringSubmatchIndex(command, -1) {
+		found = append(found, span{m[4], m[5]})
+	}
+	for _, m := range inOption.FindAllStringSubmatchIndex(command, -1) {
+		found = append(found, span{m[2], m[3]})
+	}
+	secrets.RLock()
+	known := slices.Clone(secrets.values)
+	secrets.RUnlock()
+	for _, v := range known {
+		for at := 0; ; {
+			i := strings.Index(command[at:], v)
+			if i < 0 {
+				break
+			}
+			found = append(found, span{at + i, at + i + len(v)})
+			at += i + len(v)
+		}
+	}
+	// From the end, so that places stay; where two overlap, the one that ends later.
+	slices.SortFunc(found, func(a, b span) int {
+		if a.to != b.to {
+			return b.to - a.to
+		}
+		return a.from - b.from
+	})
+	before := len(command)
+	for _, s := range found {
+		if s.to > before {
+			continue
+		}
+		if q := command[s.from]; s.to-s.from >= 2 && (q == '"' || q == '\'') && command[s.to-1] == q {
+			s.from, s.to = s.from+1, s.to-1
+		}
+		before = s.from
+		value := command[s.from:s.to]
+		if value == "" || strings.HasPrefix(value, "$") {
+			continue // already the name of a variable
+		}
+		reference, err := refer(command[:s.from], value)
+		if err != nil {
+			return "", err
+		}
+		command = command[:s.from] + reference + command[s.to:]
+	}
+	return command, nil
+}
+
+// refer puts a secret into the environment, and returns what takes its place after the beginning of a command.
+func refer(beginning, value string) (string, error) {
+	quote := quoted(beginning)
+	if quote != '\'' && strings.ContainsAny(value, "\\$`") {
+		return "", fmt.Errorf("the command line has a password in it that a shell would change; put it into an environment variable, MY_PASSWORD say, and write \"$MY_PASSWORD\" in its place")
+	}
+	made.Lock()
+	defer made.Unlock()
+	name := made.names[value]
+	if name == "" {
+		if made.names == nil {
+			made.names = map[string]string{}
+		}
+		name = fmt.Sprintf("%s%d", ownPrefix, len(made.names)+1)
+		made.names[value] = name
+		if err := os.Setenv(name, value); err != nil {
+			return "", fmt.Errorf("keep a password of the command line in the environment: %w", err)
+		}
+		Add(value)
+	}
+	switch quote {
+	case '\'':
+		return `'"${` + name + `}"'`, nil
+	case '"':
+		return `${` + name + `}`, nil
+	}
+	return `"${` + name + `}"`, nil
+}
+
+// quoted is the quote that is open at the end of a shell's text, 0 for none.
+func quoted(text string) (open byte) {
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '\\' && open != '\'':
+			i++
+		case open == 0 && (c == '\'' || c == '"'):
+			open = c
+		case c == open:
+			open = 0
+		}
+	}
+	return open
+}
+
+var reference = regexp.MustCompile(`\$\{(` + ownPrefix + `[0-9]+)\}`)
+
+// Lacking names the variable that a command which was written down refers to, and which is not set; "": none.
+func Lacking(command string) string {
+	for _, m := range reference.FindAllStringSubmatch(command, -1) {
+		if os.Getenv(m[1]) == "" {
+			return m[1]
+		}
+	}
+	return ""
+}

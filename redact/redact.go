@@ -1,0 +1,122 @@
+// Package redact keeps passwords out of what is written: plans, histories, reports, logs, the terminal.
+//
+// What is a secret: the value of an environment variable whose name says so (REDIS_PASSWORD, AWS_SECRET_ACCESS_KEY, GITHUB_TOKEN), the password in a URL (of a
+// variable, an address, a command line), what follows password= and the like, and what Add was told. Every process of a run finds the same, since all
+// inherit the environment: a secret that came on the command line is put there (Command).
+//
+// A value is only looked for if it is long enough not to be found by chance everywhere: 6 letters from the environment, 4 elsewhere. In URLs, and after
+// password=, any length is taken out.
+package redact
+
+import (
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Mask stands where a secret was.
+const Mask = "***"
+
+// The least lengths of values that are looked for.
+const (
+	leastEnv   = 6
+	leastGiven = 4
+)
+
+var secrets struct {
+	sync.RWMutex
+	known  bool     // the environment has been looked at
+	values []string // the longest first: one may be part of another
+}
+
+// Add makes a value known as a secret.
+func Add(values ...string) {
+	secrets.Lock()
+	defer secrets.Unlock()
+	for _, v := range values {
+		for _, form := range []string{v, url.QueryEscape(v), url.PathEscape(v)} {
+			if len(form) >= leastGiven && !slices.Contains(secrets.values, form) {
+				secrets.values = append(secrets.values, form)
+			}
+		}
+	}
+	slices.SortStableFunc(secrets.values, func(a, b string) int { return len(b) - len(a) })
+}
+
+// telling are the names of variables that hold secrets.
+var telling = regexp.MustCompile(`(?i)(PASS|PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|CREDENTIALS?|_AUTH)(_[0-9]+)?$`)
+
+// learn finds the secrets of the environment, once.
+func learn() {
+	secrets.RLock()
+	known := secrets.known
+	secrets.RUnlock()
+	if known {
+		return
+	}
+	var found []string
+	for _, variable := range os.Environ() {
+		name, value, _ := strings.Cut(variable, "=")
+		least := leastEnv
+		if strings.HasPrefix(name, ownPrefix) {
+			least = leastGiven
+		}
+		if telling.MatchString(name) && len(value) >= least {
+			found = append(found, value)
+		}
+		for _, m := range inURL.FindAllStringSubmatch(value, -1) {
+			found = append(found, m[2])
+			if plain, err := url.PathUnescape(m[2]); err == nil {
+				found = append(found, plain)
+			}
+		}
+	}
+	Add(found...)
+	secrets.Lock()
+	secrets.known = true
+	secrets.Unlock()
+}
+
+var (
+	// inURL is a URL up to its host; 2 is the password.
+	inURL = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://[^\s/?#:@"'<>]*):([^\s/?#@"'<>]+)@`)
+	// inDSN is a password of a connection string; 2 is the value.
+	inDSN = regexp.MustCompile(`(?i)\b((?:password|passwd|pwd)=)("[^"]*"|'[^']*'|[^\s&;,"']+)`)
+)
+
+// Text returns the text without secrets.
+func Text(text string) string {
+	if text == "" {
+		return text
+	}
+	learn()
+	if strings.Contains(text, "://") {
+		text = inURL.ReplaceAllString(text, "${1}:"+Mask+"@")
+	}
+	if strings.Contains(text, "=") {
+		text = inDSN.ReplaceAllStringFunc(text, func(found string) string {
+			name, value, _ := strings.Cut(found, "=")
+			if strings.HasPrefix(strings.Trim(value, `"'`), "$") {
+				return found // the name of a variable is no secret
+			}
+			return name + "=" + Mask
+		})
+	}
+	secrets.RLock()
+	defer secrets.RUnlock()
+	for _, v := range secrets.values {
+		text = strings.ReplaceAll(text, v, Mask)
+	}
+	return text
+}
+
+// All is Text for each of several.
+func All(texts []string) (out []string) {
+	for _, t := range texts {
+		out = append(out, Text(t))
+	}
+	return out
+}
