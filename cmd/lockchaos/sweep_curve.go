@@ -163,7 +163,7 @@ func (c *curve) command(args []string) string {
 		}
 	}
 	line = append(line, "--over", c.values.text, "--points", strconv.Itoa(c.points), "--runs", strconv.Itoa(c.runs), "--seed", strconv.FormatUint(c.seed, 10))
-	return shell(append(line, c.where()...)...)
+	return reports.Shell(append(line, c.where()...)...)
 }
 
 // plans are all runs, point by point, each with a seed of its own.
