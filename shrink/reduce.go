@@ -38,6 +38,8 @@ type Options struct {
 	Valid func(scenarios.Scenario) error
 	// Progress is told of each candidate, when it has been judged.
 	Progress func(Step)
+	// Most bounds how many candidates are judged; 0: nothing does.
+	Most int
 }
 
 // Reduce searches, from a scenario that shows what the judge looks for. The end of the context cuts it short, and is no error.
@@ -74,7 +76,9 @@ type search struct {
 }
 
 // over tells whether nothing more is to be tried.
-func (s *search) over() bool { return s.err != nil || s.ctx.Err() != nil }
+func (s *search) over() bool {
+	return s.err != nil || s.ctx.Err() != nil || s.opts.Most > 0 && s.result.Tried >= s.opts.Most
+}
 
 // try judges a candidate, and keeps it if it shows.
 func (s *search) try(what string, candidate scenarios.Scenario) bool {

@@ -152,6 +152,9 @@ func TestEndsWithItsContext(t *testing.T) {
 	if err != nil || r.Minimal || n != 6 || !pauses(r.Smallest()) {
 		t.Errorf("%v, minimal: %v, judged %d", err, r.Minimal, n)
 	}
+	if r, err := Reduce(t.Context(), big(), judging(pauses), Options{Most: 3}); err != nil || r.Tried != 3 || r.Minimal {
+		t.Errorf("%v, %d tried, minimal: %v", err, r.Tried, r.Minimal)
+	}
 	boom := errors.New("no redis")
 	if _, err := Reduce(t.Context(), big(), func(context.Context, scenarios.Scenario) (bool, error) { return false, boom }, Options{}); !errors.Is(err, boom) {
 		t.Errorf("the judge's error is lost: %v", err)

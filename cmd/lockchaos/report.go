@@ -92,6 +92,9 @@ func judgeRun(dir string) (*runRecord, reports.Suite, error) {
 	}
 	var all []judged
 	for _, r := range run.Scenarios {
+		if r.State == stateWaiting && r.Failed == "" {
+			r.Failed = "not run: the run was ended before"
+		}
 		all = append(all, judgeScenario(dir, r, run))
 	}
 	return run, run.suite(all), nil

@@ -17,6 +17,7 @@ import (
 // savedRun is a folder of a run, or of one of its scenarios: what was run, and what it came to, as it is judged now.
 type savedRun struct {
 	dir   string // of the run
+	named string // the folder that was named
 	run   *runRecord
 	suite reports.Suite
 	plans []scenarios.Plan // of the scenarios of suite
@@ -30,7 +31,7 @@ func loadSaved(dir string) (*savedRun, error) {
 	if r, err := loadRepetition(dir); r != nil || err != nil {
 		return nil, errors.Join(err, fmt.Errorf("%s holds repetitions: name one of them, such as %s", dir, filepath.Join(dir, firstOf(r))))
 	}
-	only := ""
+	named, only := dir, ""
 	if _, err := os.Stat(filepath.Join(dir, planFile)); err == nil {
 		dir, only = filepath.Dir(filepath.Clean(dir)), filepath.Base(filepath.Clean(dir))
 	}
@@ -38,7 +39,7 @@ func loadSaved(dir string) (*savedRun, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w (a run's folder is one such as runs/latest, a scenario's one such as runs/latest/redis-setnx.none.unfenced)", err)
 	}
-	s := &savedRun{dir: dir, run: run}
+	s := &savedRun{dir: dir, named: named, run: run}
 	var all []judged
 	for _, r := range run.Scenarios {
 		if only != "" && r.Dir != only {
@@ -133,7 +134,7 @@ func (s *savedRun) again(cmd *cobra.Command, f runFlags) (err error) {
 	if f.runtime == runtimeCompose {
 		f.parallel = 1
 	}
-	now := &suiteRun{flags: f, where: where, name: s.run.Suite, about: s.run.About, plans: s.plans, screen: out, command: reports.Shell(os.Args[0], "rerun", s.dir)}
+	now := &suiteRun{flags: f, where: where, name: s.run.Suite, about: s.run.About, plans: s.plans, screen: out, command: reports.Shell(os.Args[0], "rerun", s.named)}
 	began := time.Now()
 	dir, err := makeRunDir(f.out, began)
 	if err != nil {

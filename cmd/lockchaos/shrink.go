@@ -25,6 +25,7 @@ type shrinkFlags struct {
 	property    string
 	runs, shows int
 	budget      time.Duration
+	most        int
 	file        string
 }
 
@@ -47,8 +48,8 @@ Exit status: 0 the scenario is written, 2 the violation did not show again, 3 th
 			if f.runs < 1 || f.shows < 1 || f.shows > f.runs {
 				return usage(fmt.Errorf("--shows %d of --runs %d: it must show in one run at least, and can in no more than are run", f.shows, f.runs))
 			}
-			if f.budget <= 0 {
-				return usage(fmt.Errorf("--budget %v: the search needs some time", f.budget))
+			if f.budget <= 0 || f.most < 0 {
+				return usage(fmt.Errorf("--budget %v --tries %d: the search needs some time, and some tries (0: no bound)", f.budget, f.most))
 			}
 			saved, err := loadSaved(args[0])
 			if err != nil {
@@ -66,6 +67,7 @@ Exit status: 0 the scenario is written, 2 the violation did not show again, 3 th
 	flags.IntVar(&f.runs, "runs", 3, "how often each candidate is run")
 	flags.IntVar(&f.shows, "shows", 3, "in how many of these runs the property must be violated")
 	flags.DurationVar(&f.budget, "budget", 5*time.Minute, "how long to search")
+	flags.IntVar(&f.most, "tries", 0, "how many candidates to try at most (default: as many as the budget allows)")
 	flags.StringVar(&f.file, "write", "", "file for the scenario (default: the name of the folder and .min.yaml, here)")
 	return cmd
 }
@@ -205,7 +207,7 @@ func (s *shrinking) search(ctx context.Context) error {
 		last, err = s.tries.vote(ctx, scenarios.Plan{Seed: s.plan.Seed, Scenario: sc}, s.property, s.runs, s.shows)
 		return last.shown >= s.shows, err
 	}
-	r, err := shrink.Reduce(limited, s.plan.Scenario, judge, shrink.Options{Valid: runnable, Progress: func(step shrink.Step) {
+	r, err := shrink.Reduce(limited, s.plan.Scenario, judge, shrink.Options{Valid: runnable, Most: s.most, Progress: func(step shrink.Step) {
 		if step.Shows {
 			s.say(step.What+": still violated", last)
 		} else {
@@ -251,7 +253,7 @@ func (s *shrinking) confirm(ctx context.Context, r shrink.Result) error {
 	}
 	cut := ""
 	if !r.Minimal {
-		cut = " The time was over before the search was: --budget gives more."
+		cut = " The search was cut short: --budget and --tries give it more."
 	}
 	s.out.say(fmt.Sprintf("\n%d candidates in %.0f s.%s\nwrote %s; run it: %s", r.Tried, time.Since(s.began).Seconds(), cut, s.file, reports.Shell(os.Args[0], "run", s.file)))
 	return nil

@@ -52,7 +52,7 @@ func (s *shrinking) yaml(trail []shrink.Step, r shrink.Result, last ballot) ([]b
 	}
 	say("`lockchaos run` of this file gives 1 for as long as it does, and 0 once it is mended.")
 	if !r.Minimal {
-		say("The search was cut short: a smaller one may be found with a longer --budget.")
+		say("The search was cut short: a smaller one may be found with more --budget or --tries.")
 	}
 	for _, step := range trail[1:] {
 		say("  %s", step.What)
