@@ -99,7 +99,9 @@ func completeFlag(cmd *cobra.Command, f *pflag.Flag, words []string) {
 	var how cobra.CompletionFunc
 	switch {
 	case len(words) > 0:
-		how = func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) { return completeList(typed, words) }
+		how = func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+			return completeList(typed, words)
+		}
 	case f.Name == "plan":
 		how = completeYAML
 	case f.Name == "out" || f.Name == "dir":
