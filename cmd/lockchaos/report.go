@@ -7,8 +7,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/lockchaos/lockchaos/reports"
 	"github.com/spf13/cobra"
+
+	"github.com/lockchaos/lockchaos/reports"
 )
 
 func reportCommand() *cobra.Command {
