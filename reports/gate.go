@@ -172,8 +172,11 @@ func GateText(w io.Writer, g Gate, s Suite, color bool) error {
 	for _, f := range s.Findings() {
 		count[f.Level]++
 		name := f.Rule
-		if f.Scenario != "" {
+		switch {
+		case f.Scenario != "":
 			name = f.Scenario + ": " + f.Rule
+		case f.File != "":
+			name += fmt.Sprintf(" (%s:%d)", f.File, f.Line)
 		}
 		lines := strings.Split(f.Sentence(), "\n")
 		fmt.Fprintf(&b, "  %s  %s\n", paint(styles[f.Level], fmt.Sprintf("%-7s", f.Level)), oneLine(clip(name, clipText)))

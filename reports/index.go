@@ -325,7 +325,7 @@ func tellTrouble(x Scenario) trouble {
 		t.What, t.Class = "unexpected", "u"
 		var diff []string
 		for _, e := range x.missed() {
-			diff = append(diff, clip(e.Property, clipName)+" should be "+clip(e.Want, clipName)+" and is "+clip(e.Got, clipName))
+			diff = append(diff, clip(e.Property, clipName)+" should be "+clip(e.Want, clipName)+" and is "+clip(e.Got, clipName)+noted(e))
 		}
 		t.Why = strings.Join(diff, "; ") + "."
 		if len(x.Verdict.Reasons) > 0 {

@@ -134,3 +134,15 @@ func (w *eventWriter) ended(name string, sc reports.Scenario) {
 func (w *eventWriter) finished(dir string, s reports.Suite, code int) {
 	w.write(event{Event: "finished", Suite: s.Name, Dir: dir, Elapsed: s.Elapsed, Findings: findingEvents(s), Exit: &code})
 }
+
+// firstViolation is the one that is certain first, of those that the verdict keeps; nil: there is none.
+func firstViolation(v checker.Verdict) (first *checker.Violation) {
+	for _, p := range v.Properties {
+		for i := range p.Violations {
+			if first == nil || p.Violations[i].At < first.At {
+				first = &p.Violations[i]
+			}
+		}
+	}
+	return first
+}

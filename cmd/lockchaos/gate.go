@@ -266,6 +266,9 @@ func rule(out *reports.Scenario, p *policy.Policy, expect scenarios.Expect, now 
 	for _, r := range p.Judge(seenOf(*out), expect, now) {
 		out.Expect = append(out.Expect, reports.Expectation{Property: r.Property, Want: r.Want, Got: r.Got, Met: r.Met, Known: r.Known, Note: r.Note})
 		out.Met = out.Met && r.Met
+		if r.Known != "" {
+			out.Why = r.Known // for the pages: this is why it passes
+		}
 	}
 	out.Met = out.Met && len(out.Expect) > 0
 }

@@ -158,6 +158,10 @@ func (s *screen) end(name string, sc reports.Scenario) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended++
+	if v := firstViolation(sc.Verdict); v != nil && !s.violated[name] && s.events != nil {
+		s.violated[name] = true // on a busy machine the store's account may come so late that only the whole history shows it
+		s.events.violation(s.plans[name], *v)
+	}
 	s.events.ended(sc.Name, sc)
 	sc.Name = name
 	delete(s.running, name)
