@@ -51,6 +51,9 @@ func nodesOf(name string) int {
 
 // checkFault tells whether a fault can strike its target, where the lock's service has such nodes.
 func checkFault(s *scenarios.Scenario, f scenarios.Fault) error {
+	if s.Own() {
+		return harness.CheckAppFault(s, f)
+	}
 	kind, err := kindOf(s)
 	if err != nil {
 		return err
@@ -104,8 +107,11 @@ func lockKind(name string) (clients.Kind, error) {
 	return clients.Kind{}, fmt.Errorf("there is no lock named %q", name)
 }
 
-// kindOf is the scenario's lock: one of the catalogue, or an adapter.
+// kindOf is the scenario's lock: one of the catalogue, an adapter, or that of the user's own application, of which nothing is known.
 func kindOf(s *scenarios.Scenario) (clients.Kind, error) {
+	if s.Own() {
+		return clients.Kind{Name: s.Lock}, nil
+	}
 	if !s.External() {
 		return lockKind(s.Lock)
 	}

@@ -77,7 +77,10 @@ func describe(out *reports.Scenario, plan *scenarios.Plan, folder string, run *r
 	s := plan.Scenario
 	out.Lock, out.Store, out.About, out.Why = s.Lock, s.Store.Kind, s.About, s.Expect.Why
 	out.Fault = faultColumn(s)
-	if kind, err := kindOf(&s); err == nil {
+	if s.Own() {
+		out.Store, out.Service = appStore, strings.Join(s.App.Service, ", ")
+	}
+	if kind, err := kindOf(&s); err == nil && !s.Own() {
 		out.Service = kind.Service
 		if n := nodesOf(kind.Service); n > 1 {
 			out.Service = fmt.Sprintf("%s ×%d", kind.Service, n)

@@ -54,6 +54,9 @@ func chooseRuntime(ctx context.Context, f runFlags, plans []scenarios.Plan, say 
 	if f.runtime != runtimeCompose && (f.project != "" || len(f.nodes) > 0) {
 		return nil, usage(fmt.Errorf("--project and --nodes are for --runtime %s", runtimeCompose))
 	}
+	if name := withApp(plans); name != "" && f.runtime != runtimeCompose {
+		return nil, usage(fmt.Errorf("%s is about an application in a compose project: give --runtime %s --project FOLDER", name, runtimeCompose))
+	}
 	if name := withAdapter(plans); name != "" && f.runtime != runtimeLocal {
 		// The agent beside containers holds nothing but lockchaos: no interpreter, no library.
 		if f.runtime != runtimeAuto {
