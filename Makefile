@@ -22,7 +22,8 @@ test: build
 	$(MAKE) --no-print-directory lint
 	@# Tests mostly wait for servers and leases: three packages at a time keep two cores busy.
 	@command -v gcc >/dev/null || echo "no C compiler: the tests run without the race detector"
-	$(GO) test $$(command -v gcc >/dev/null && echo -race) -p 3 -timeout 15m ./...
+	@# gotestsum says at the end, once more, what failed and what it printed.
+	$(GO) tool gotestsum --format pkgname-and-test-fails -- $$(command -v gcc >/dev/null && echo -race) -p 3 -timeout 15m ./...
 
 ## soak: kills, interrupts and failures at fifty moments under each kind of fault, and nothing left; foreign histories in great number (some minutes)
 soak: build

@@ -24,6 +24,7 @@ type op struct {
 	process      int32
 	key          history.KeyID
 	kind         history.Kind
+	mode         history.Mode
 	waiting      bool // an acquire in its key's queue
 	done         bool // completed
 	definite     bool // completed with ok or fail
@@ -70,8 +71,10 @@ type grant struct {
 	// latest: the end of the acquire, or of the last renewal.
 	enqueued, leased int64
 	// told is when the lock said that the hold is lost.
-	told  int64
-	depth int // how many acquires of a reentrant owner are not released
+	told int64
+	// unsure counts the releases that name it and may have been carried out: see ownerOnKey.
+	unsure int32
+	mode   history.Mode
 
 	closed  bool // nothing more is expected under it
 	settled bool // closed, and every op of it is finished
@@ -82,6 +85,8 @@ type grant struct {
 	corruptByToken   bool // the same, if the key's tokens can be trusted
 	tokenOrderBroken bool // it was counted as out of order
 	crowded          bool // it was counted as one holder too many (semaphores)
+	nested           bool // its reentrant owner had the key already
+	knownLost        bool // its client declined an op under it, or was told that it is not held
 
 	// forgotten, kept by how many summaries, pinned by a finding: see reuse.
 	forgotten, pinned bool
@@ -90,8 +95,6 @@ type grant struct {
 	// on is what the hold did to its protected keys; more has the second and later ones.
 	on   footprint
 	more []footprint
-
-	nested []int64 // the acquires of a reentrant owner that went into this hold
 
 	nacts int
 	first act
@@ -105,6 +108,8 @@ type footprint struct {
 	key     history.KeyID
 	used    bool
 	wrote   bool
+	// wroteLast is the version of its last accepted write.
+	wroteLast int64
 }
 
 // footprintOn returns the hold's footprint on a protected key.
@@ -152,6 +157,12 @@ func (g *grant) beginning(tokens bool) int64 {
 // withdraw takes the promise back at t.
 func (g *grant) withdraw(t int64) { g.withdrawn = min(g.withdrawn, t) }
 
+// renounce notes that its client knows at t that it has lost it.
+func (g *grant) renounce(t int64) {
+	g.withdraw(t)
+	g.knownLost = true
+}
+
 // lose notes that the lock told of the loss at t.
 func (g *grant) lose(t int64) {
 	g.withdraw(t)
@@ -169,6 +180,9 @@ func (g *grant) limit() int64 {
 
 // bound is the instant from which the grant can be in nobody's way: it neither acts nor is promised any more.
 func (g *grant) bound() int64 { return max(g.last, g.end, g.limit(), g.confirmed) }
+
+// readers tells whether two grants are readers' of a reader-writer lock, who do not exclude each other.
+func readers(a, b *grant) bool { return a.mode == history.ModeRead && b.mode == history.ModeRead }
 
 // overlap tells whether two holds conflict: strictly, so that equal stamps decide nothing, yet a hold of no length strictly inside
 // another one counts.
@@ -189,7 +203,7 @@ func later(b, a *grant, tokens bool) bool {
 
 // ref names the grant in a violation.
 func (g *grant) ref() *GrantRef {
-	r := &GrantRef{Grant: g.id, Client: g.client, Token: g.token, Acquired: g.end, LastAct: g.last}
+	r := &GrantRef{Grant: g.id, Client: g.client, Token: g.token, Mode: g.mode.String(), Acquired: g.end, LastAct: g.last}
 	if g.promise != 0 && g.promise != forever {
 		r.Promise = g.promise
 	}

@@ -10,13 +10,14 @@ import (
 
 // writer of random scripts: small histories with every answer an op can get, on few instants, so that stamps often coincide.
 type generator struct {
-	rng   *rand.Rand
-	lines []string
-	keys  int
-	store bool
-	fault bool
-	token int
-	wild  bool // tokens and first attempts make no sense
+	rng     *rand.Rand
+	lines   []string
+	keys    int
+	store   bool
+	fault   bool
+	token   int
+	wild    bool // tokens and first attempts make no sense
+	readers bool // acquires have modes
 }
 
 // script returns the lines of a random history. Lines can be dropped one by one: what is left is a history too.
@@ -59,13 +60,13 @@ func (g *generator) client(name string) {
 		when := g.interval(&t, 12)
 		switch g.rng.IntN(8) {
 		case 0:
-			g.add("%s=%s acquire %s key=k%d info", grant, name, when, key)
+			g.add("%s=%s acquire %s key=k%d info%s", grant, name, when, key, g.mode())
 			continue
 		case 1:
 			g.add("%s=%s acquire %s key=k%d busy", grant, name, when, key)
 			continue
 		}
-		g.add("%s=%s acquire %s key=k%d%s", grant, name, when, key, g.grantExtras(t))
+		g.add("%s=%s acquire %s key=k%d%s%s", grant, name, when, key, g.grantExtras(t), g.mode())
 		for range g.rng.IntN(4) {
 			g.act(name, grant, key, &t)
 		}

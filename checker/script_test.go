@@ -24,7 +24,7 @@ import (
 //	S requests [5] n=120               the service has handled so many requests
 //
 // Answers: ok (the default), fail, busy, notheld, declined, refused, conflict, info. Others: key=k1, tok=, attempt=, first=, enq=, valid=,
-// value= (of a write), atomic, proc= (the incarnation; the client's number by default),
+// value= (of a write), atomic, mode=read (of an acquire of a reader-writer lock), proc= (the incarnation; the client's number by default),
 // g=NAME (the grant; the client's last acquire by default; NAME= before the client names it), @t or @t,t2 when the store
 // took a write, blind (the op has no worker stamps). Clients are letters; P, Q … are fresh ones.
 //
@@ -274,6 +274,12 @@ func (s script) events(l *line, store *ledger) []timed {
 	common := history.Event{Op: l.op, Grant: l.grant, Kind: verbs[l.verb], Key: keyNumber(l), Client: clientNumber(l.client), Process: l.process()}
 	invoke := common
 	invoke.Type, invoke.Time = history.Invoke, at(l.inv)
+	if s.header.Claims.ReadWrite && l.verb == "acquire" {
+		invoke.Mode = history.ModeWrite
+		if l.opts["mode"] == "read" {
+			invoke.Mode = history.ModeRead
+		}
+	}
 	if l.open {
 		return []timed{{invoke, 2}}
 	}

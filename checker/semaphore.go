@@ -8,7 +8,7 @@ func (s *Sweep) judgeCrowd(g *grant) {
 	near := []*grant{g}
 	entries := g.key.past.live()
 	for i := len(entries) - 1; i >= 0 && entries[i].bound >= g.earliest; i-- {
-		if x := entries[i].g; x.bound() >= g.earliest && !(s.reentrant && x.client == g.client) {
+		if x := entries[i].g; x.bound() >= g.earliest {
 			near = append(near, x)
 		}
 	}

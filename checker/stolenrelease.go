@@ -40,7 +40,7 @@ func (s *Sweep) leaseOver(g *grant, t int64) bool {
 // noteLate remembers a release that came too late, if it was not refused.
 func (s *Sweep) noteLate(o *op, e *history.Event) {
 	g := o.grant
-	if !s.asks[stolenRelease] || e.Type == history.Fail || o.start == 0 || g.depth > 1 || !s.leaseOver(g, o.start) {
+	if !s.asks[stolenRelease] || e.Type == history.Fail || o.start == 0 || !s.leaseOver(g, o.start) {
 		return
 	}
 	k := g.key

@@ -17,8 +17,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockchaos/lockchaos/hosts"
 	"golang.org/x/sys/unix"
+
+	"github.com/lockchaos/lockchaos/hosts"
+	"github.com/lockchaos/lockchaos/hosts/hoststest"
 )
 
 // cells is an outer program that runs two sandboxes at once; it says when both are at work.
@@ -138,15 +140,8 @@ func startVictim(t *testing.T, temp string) (*talker, *exec.Cmd) {
 func killAndLook(t *testing.T, victim *exec.Cmd) (alive int) {
 	t.Helper()
 	family := descendants(t, victim.Process.Pid)
-	spaces := map[string]bool{}
-	for _, pid := range family {
-		for name := range namespaces(t, pid) {
-			spaces[name] = true
-		}
-	}
-	for name := range namespaces(t, os.Getpid()) {
-		delete(spaces, name)
-	}
+	spaces := hoststest.KeepNamespaces(t, family...)
+	defer spaces.Close()
 	if err := victim.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +153,7 @@ func killAndLook(t *testing.T, victim *exec.Cmd) (alive int) {
 		}
 		return len(orphans) == 0
 	})
-	if left := inhabited(t, spaces); len(left) > 0 {
+	if left := spaces.Inhabited(); len(left) > 0 {
 		t.Errorf("namespaces that are left: %v", left)
 	}
 	return len(family)
@@ -260,29 +255,4 @@ func descendants(t testing.TB, root int) []int {
 		family = append(family, of[family[i]]...)
 	}
 	return family
-}
-
-// namespaces returns the names of a process's namespaces, "net:[4026532000]" and so on; of one that is gone, none.
-func namespaces(t testing.TB, pid int) map[string]bool {
-	t.Helper()
-	found := map[string]bool{}
-	for _, kind := range []string{"user", "net", "mnt", "pid", "ipc", "uts"} {
-		if name, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/%s", pid, kind)); err == nil {
-			found[name] = true
-		}
-	}
-	return found
-}
-
-// inhabited returns those of the namespaces in which a process lives.
-func inhabited(t testing.TB, spaces map[string]bool) (found []string) {
-	t.Helper()
-	for _, pid := range pids(t) {
-		for name := range namespaces(t, pid) {
-			if spaces[name] {
-				found = append(found, fmt.Sprintf("%s of process %d", name, pid))
-			}
-		}
-	}
-	return found
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-//go:embed page.css parts.html.tmpl index.html.tmpl report.html.tmpl
+//go:embed page.css parts.html.tmpl index.html.tmpl report.html.tmpl repeat.html.tmpl compare.html.tmpl
 var files embed.FS
 
 // pages are the templates. They are part of the program: one that does not parse is a bug that every test finds.

@@ -113,21 +113,26 @@ func terminalTable(faults []string, rows []matrixRow, color bool) (string, int) 
 		}
 		grid = append(grid, line)
 	}
-	widths := make([]int, len(head))
 	total := 0
-	for i := range head {
+	for _, width := range gridWidths(grid) {
+		total += width + 2
+	}
+	var b strings.Builder
+	writeGrid(&b, grid, color)
+	return b.String(), total
+}
+
+// gridWidths is how wide each column has to be.
+func gridWidths(grid [][]terminalCell) []int {
+	widths := make([]int, len(grid[0]))
+	for i := range widths {
 		for _, line := range grid {
 			for _, t := range line[i] {
 				widths[i] = max(widths[i], columns(t.text))
 			}
 		}
-		total += widths[i] + 2
 	}
-	var b strings.Builder
-	for _, line := range grid {
-		writeGridLine(&b, line, widths, color)
-	}
-	return b.String(), total
+	return widths
 }
 
 func cellText(c matrixCell) terminalCell {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -224,4 +225,28 @@ func known(suites []scenarios.Suite) []string {
 		}
 	}
 	return names
+}
+
+// placesOf tells where the scenarios that the words name are written; of a saved plan, its file. What can't be read has been told before.
+func placesOf(words []string, plan string) map[string]scenarios.Place {
+	places := map[string]scenarios.Place{}
+	if plan != "" {
+		if p, err := scenarios.LoadPlan(plan, catalogue()); err == nil {
+			places[p.Scenario.Name] = scenarios.Place{File: plan, Line: 1}
+		}
+		return places
+	}
+	suites, _ := scenarios.Builtin(catalogue())
+	for _, s := range suites {
+		maps.Copy(places, s.Places)
+	}
+	for _, word := range words {
+		if !isFile(word) {
+			continue
+		}
+		if s, err := scenarios.Load(word, catalogue()); err == nil {
+			maps.Copy(places, s.Places)
+		}
+	}
+	return places
 }

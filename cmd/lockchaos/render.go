@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -28,7 +29,7 @@ type judged struct {
 func judgeScenario(dir string, r scenarioRecord, run *runRecord) judged {
 	folder := filepath.Join(dir, r.Dir)
 	out := judged{Scenario: reports.Scenario{Name: r.Name, Dir: r.Dir, Failed: r.Failed, Skipped: r.Skipped, Elapsed: r.Elapsed, Seed: run.Seed,
-		Runtime: run.Runtime, Version: run.Version}}
+		Runtime: run.Runtime, Version: run.Version, File: r.File, Line: r.Line, Builtin: r.Builtin}}
 	fail := func(err error) judged {
 		if out.Failed == "" { // what failed first says more
 			out.Failed = err.Error()
@@ -67,7 +68,7 @@ func compare(out *reports.Scenario, e scenarios.Expect, noExpect bool) {
 	}
 	all := e.Compare(observed(out.Verdict), out.Verdict.Severity.String())
 	for _, c := range all {
-		out.Expect = append(out.Expect, reports.Expectation(c))
+		out.Expect = append(out.Expect, reports.Expectation{Property: c.Property, Want: c.Want, Got: c.Got, Met: c.Met})
 	}
 	out.Met = scenarios.Met(all)
 }
@@ -160,7 +161,13 @@ func render(dir string, suite reports.Suite) error {
 	if err := write(filepath.Join(dir, indexFile), func(w io.Writer) error { return reports.WriteIndex(w, suite) }); err != nil {
 		return err
 	}
-	return write(filepath.Join(dir, junitFile), func(w io.Writer) error { return reports.WriteJUnit(w, suite) })
+	return renderForCI(dir, suite)
+}
+
+// renderForCI writes what CI systems read.
+func renderForCI(dir string, suite reports.Suite) error {
+	return errors.Join(write(filepath.Join(dir, junitFile), func(w io.Writer) error { return reports.WriteJUnit(w, suite) }),
+		write(filepath.Join(dir, sarifFile), func(w io.Writer) error { return reports.WriteSARIF(w, suite) }))
 }
 
 func renderScenario(folder string, sc reports.Scenario) error {

@@ -17,6 +17,7 @@ import (
 	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts/docker"
+	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -30,7 +31,13 @@ type suiteRun struct {
 	screen  *screen
 	where   runtime
 
+	// of tells apart the repetitions of a run, beside a scenario's name on the screen; "" where there is one.
+	of string
+	// ended, when set, is told of each scenario at its end, before another takes its place.
+	ended func(reports.Scenario)
+
 	dir    string
+	began  time.Time
 	record runRecord
 	mu     sync.Mutex // guards record.Scenarios and judged
 	judged []judged
@@ -43,28 +50,40 @@ func (s *suiteRun) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.dir = dir
-	s.record = runRecord{Version: version, Suite: s.name, About: s.about, Command: s.command, Program: os.Args[0], Runtime: s.where.about(), Where: s.flags.where(), Seed: s.plans[0].Seed,
-		NoExpect: s.flags.noExpect, Started: began.UTC().Truncate(time.Second), Scenarios: make([]scenarioRecord, len(s.plans))}
-	s.judged = make([]judged, len(s.plans))
+	s.prepare(dir, began)
 	s.screen.start(&s.record, s.plans, s.flags.parallel)
-	s.runAll(ctx)
+	s.launch(ctx, make(chan struct{}, s.flags.parallel))()
 	s.screen.stop()
-	s.record.Elapsed = time.Since(began)
-	suite := s.record.suite(s.judged)
+	suite, unwritten := s.finish()
 	// The verdicts are told even where they can't be written.
-	unwritten := errors.Join(s.record.save(dir), render(dir, suite))
-	err = conclude(s.screen.out, dir, suite, s.flags.noExpect, ctx.Err() != nil)
-	s.screen.figures.print(s.screen.out, s.screen.first, time.Since(began))
+	err = s.screen.conclude(dir, suite, func(out io.Writer) error {
+		err := conclude(out, dir, suite, s.flags.noExpect, ctx.Err() != nil)
+		s.screen.figures.print(out, s.screen.first, time.Since(began))
+		return err
+	})
 	if unwritten != nil {
 		return &status{exitFailed, unwritten}
 	}
 	return err
 }
 
-// runAll starts scenarios in the order of the suite, so many at once as may be.
-func (s *suiteRun) runAll(ctx context.Context) {
-	places := make(chan struct{}, s.flags.parallel)
+// prepare begins the run's record; dir is its folder.
+func (s *suiteRun) prepare(dir string, began time.Time) {
+	s.dir, s.began = dir, began
+	s.record = runRecord{Version: version, Suite: s.name, About: s.about, Command: s.command, Program: os.Args[0], Runtime: s.where.about(), Where: s.flags.where(), Seed: s.plans[0].Seed,
+		NoExpect: s.flags.noExpect, Started: began.UTC().Truncate(time.Second), Scenarios: make([]scenarioRecord, len(s.plans))}
+	s.judged = make([]judged, len(s.plans))
+}
+
+// finish writes the record and every report.
+func (s *suiteRun) finish() (suite reports.Suite, unwritten error) {
+	s.record.Elapsed = time.Since(s.began)
+	suite = s.record.suite(s.judged)
+	return suite, errors.Join(s.record.save(s.dir), render(s.dir, suite))
+}
+
+// launch starts scenarios in the order of the suite, each when a place is free, and returns when the last one has been started; wait waits for their ends.
+func (s *suiteRun) launch(ctx context.Context, places chan struct{}) (wait func()) {
 	var all sync.WaitGroup
 	for i, p := range s.plans {
 		places <- struct{}{} // here, not in the goroutine: the first in the suite begins first
@@ -72,6 +91,7 @@ func (s *suiteRun) runAll(ctx context.Context) {
 			defer func() { <-places }()
 			began := time.Now()
 			r := scenarioRecord{Name: p.Scenario.Name, Dir: folderOf(p.Scenario.Name)}
+			r.locate(s.flags.places[r.Name])
 			if err := s.savePlan(p, r.Dir); err != nil {
 				r.Failed = err.Error()
 			} else if r.Skipped = s.where.skip(p); r.Skipped == "" {
@@ -84,11 +104,17 @@ func (s *suiteRun) runAll(ctx context.Context) {
 			s.mu.Lock()
 			s.record.Scenarios[i], s.judged[i] = r, verdict
 			s.mu.Unlock()
-			s.screen.end(verdict.Scenario)
+			s.screen.end(s.label(p), verdict.Scenario)
+			if s.ended != nil {
+				s.ended(verdict.Scenario)
+			}
 		})
 	}
-	all.Wait()
+	return all.Wait
 }
+
+// label is what the screen calls a scenario of this run.
+func (s *suiteRun) label(p scenarios.Plan) string { return p.Scenario.Name + s.of }
 
 // savePlan makes the scenario's folder, with its plan.
 func (s *suiteRun) savePlan(p scenarios.Plan, folder string) error {
@@ -110,10 +136,11 @@ func (s *suiteRun) one(ctx context.Context, p scenarios.Plan, folder string) err
 		return fmt.Errorf("create the harness's log: %w", err)
 	}
 	defer log.Close()
-	s.screen.begin(p.Scenario.Name)
-	live := followHistory(filepath.Join(dir, historyFile), s.screen.ready, func(v checker.Violation) { s.screen.violation(p.Scenario.Name, v) })
+	name := s.label(p)
+	s.screen.begin(name, p)
+	live := followHistory(filepath.Join(dir, historyFile), s.screen.ready, func(v checker.Violation) { s.screen.violation(name, v) })
 	defer live()
-	err = s.runThere(ctx, p, dir, log, func(pr harness.Progress) { s.screen.progress(p.Scenario.Name, pr) })
+	err = s.runThere(ctx, p, dir, log, func(pr harness.Progress) { s.screen.progress(name, pr) })
 	if err != nil && ctx.Err() != nil && begun(dir) {
 		return nil // interrupted: what is there is judged, as a history that was cut
 	}
