@@ -65,6 +65,9 @@ func (l *log) shift(err int64) {
 	}
 	for i := range l.ops {
 		l.ops[i].inv += by
+		if l.ops[i].attempt != 0 {
+			l.ops[i].attempt += by
+		}
 		if l.ops[i].ret != never {
 			l.ops[i].ret += by
 		}

@@ -27,17 +27,20 @@ var (
 // lock waits for the order's lock, for as long as the order is to be charged; nil: somebody else has done it.
 func (b *billing) lock(ctx context.Context, order int64) (*grant, error) {
 	g := &grant{order: order, owner: rand.Text()}
-	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+	began := time.Now()
+	tell(began, "wait", g, nil)
+	for ; ; time.Sleep(10 * time.Millisecond) {
+		attempt := time.Now()
 		token, err := take.Run(ctx, b.redis, []string{g.key()}, g.owner, ttl.Milliseconds()).Int64()
 		if err != nil {
-			tell(began, "lock", g, err)
+			tell(attempt, "lock", g, err)
 			return nil, err
 		}
 		if token != 0 {
 			if b.fence {
 				g.token = token
 			}
-			tell(began, "lock", g, nil)
+			tell(attempt, "lock", g, nil)
 			return g, nil
 		}
 		if charged, err := (unfenced{b.db}).charged(ctx, g); err != nil || charged {
