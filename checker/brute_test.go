@@ -97,9 +97,9 @@ func (b *bruteLock) actsOf(g *bruteGrant) {
 			continue
 		}
 		if _, ledgered := b.acted[op]; start == 0 && ledgered {
-			start, at = inv.Time, i
+			start = inv.Time
 		}
-		if start == 0 || b.levels && inv.Kind != history.Release && b.mayBeOut(inv, at) {
+		if start == 0 || b.levels && inv.Kind != history.Release && b.mayBeOut(inv, i) {
 			continue
 		}
 		g.acts, g.last = g.acts+1, max(g.last, start)
@@ -121,13 +121,18 @@ func (b *bruteLock) has(g *bruteGrant, i int) bool {
 		switch {
 		case release && e.Type == history.OK, release && e.Type == history.Fail && e.NotHeld:
 			return false
-		case (e.Declined || e.NotHeld) && b.events[b.answered[e.Op]].Type == history.Fail:
+		case (e.Declined || e.NotHeld) && b.ownsAt(e, j):
 			lost = true
 		case lost && e.Type == history.Invoke && e.Kind == history.Acquire:
 			return false
 		}
 	}
 	return true
+}
+
+// ownsAt tells whether the client of event j had the grant that it names.
+func (b *bruteLock) ownsAt(e history.Event, j int) bool {
+	return slices.ContainsFunc(b.grants, func(g *bruteGrant) bool { return g.id == e.Grant && b.has(g, j) })
 }
 
 // levelsOf are the grants that a client had not given back by event i, oldest first.

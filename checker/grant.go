@@ -25,6 +25,7 @@ type op struct {
 	key          history.KeyID
 	kind         history.Kind
 	mode         history.Mode
+	outside      bool // nothing shows that its reentrant owner still had anything when it was invoked
 	waiting      bool // an acquire in its key's queue
 	done         bool // completed
 	definite     bool // completed with ok or fail
@@ -84,7 +85,7 @@ type grant struct {
 	corrupt          bool // it has an unfenced write or a lost update, whatever the tokens say
 	corruptByToken   bool // the same, if the key's tokens can be trusted
 	tokenOrderBroken bool // it was counted as out of order
-	crowded          bool // it was counted as one holder too many (semaphores)
+	crowded, counted bool // it was one holder too many (semaphores), and was counted as such
 	nested           bool // its reentrant owner had the key already
 	knownLost        bool // its client declined an op under it, or was told that it is not held
 
@@ -157,12 +158,6 @@ func (g *grant) beginning(tokens bool) int64 {
 // withdraw takes the promise back at t.
 func (g *grant) withdraw(t int64) { g.withdrawn = min(g.withdrawn, t) }
 
-// renounce notes that its client knows at t that it has lost it.
-func (g *grant) renounce(t int64) {
-	g.withdraw(t)
-	g.knownLost = true
-}
-
 // lose notes that the lock told of the loss at t.
 func (g *grant) lose(t int64) {
 	g.withdraw(t)
@@ -185,9 +180,19 @@ func (g *grant) bound() int64 { return max(g.last, g.end, g.limit(), g.confirmed
 func readers(a, b *grant) bool { return a.mode == history.ModeRead && b.mode == history.ModeRead }
 
 // overlap tells whether two holds conflict: strictly, so that equal stamps decide nothing, yet a hold of no length strictly inside
-// another one counts.
+// another one counts. Where their tokens tell which began first, it is enough that the first still acted when the second had begun: a hold of no length
+// at the very instant that bounds the other's begin counts, too.
 func overlap(a, b *grant, tokens bool) bool {
-	return a.held() && b.held() && a.beginning(tokens) < b.last && b.beginning(tokens) < a.last
+	if !a.held() || !b.held() {
+		return false
+	}
+	if tokens && a.token != b.token && a.token != 0 && b.token != 0 {
+		if a.token > b.token {
+			a, b = b, a
+		}
+		return b.begin < a.last
+	}
+	return a.beginning(tokens) < b.last && b.beginning(tokens) < a.last
 }
 
 // later tells whether b was certainly granted after a, by time, or where time is silent by their fencing tokens.

@@ -1,10 +1,10 @@
 package checker
 
 import (
-	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -110,13 +110,51 @@ func TestThreeJudgesAgree(t *testing.T) {
 // smallest shrinks a history that is wrong to one from which no op can be taken, and returns it for a reader and as a history file.
 func smallest(t *testing.T, lock script, lines []string, wrong func(*history.History) bool) string {
 	t.Helper()
+	lines, file := shrunk(t, lock, lines, wrong)
+	text := strings.Join(lines, "\n")
+	o := opinionsOf(lock.history(text))
+	return fmt.Sprintf("fine by the sweep %v, by Porcupine %v, by brute force %v; claims %+v\n%s\nas a history file:\n%s", o.sweep, o.porcupine, o.brute,
+		lock.header.Claims, text, file)
+}
+
+// shrunk is that history as lines and as the file.
+func shrunk(t *testing.T, lock script, lines []string, wrong func(*history.History) bool) ([]string, string) {
+	t.Helper()
+	lock.header.Format = history.FormatVersion
 	lines = shrink(lines, func(lines []string) bool { return wrong(lock.history(strings.Join(lines, "\n"))) })
-	h := lock.history(strings.Join(lines, "\n"))
-	var file bytes.Buffer
-	if err := h.Encode(&file); err != nil {
+	var file strings.Builder
+	if err := lock.history(strings.Join(lines, "\n")).Encode(&file); err != nil {
 		t.Fatal(err)
 	}
-	o := opinionsOf(h)
-	return fmt.Sprintf("fine by the sweep %v, by Porcupine %v, by brute force %v; claims %+v\n%s\nas a history file:\n%s", o.sweep, o.porcupine, o.brute,
-		h.Header.Claims, strings.Join(lines, "\n"), file.String())
+	return lines, file.String()
+}
+
+// TestDisagreementIsShrunk: of a judge with a defect, one that takes renewals for nothing, what is shown is a history file with no op too many.
+func TestDisagreementIsShrunk(t *testing.T) {
+	deaf := func(h *history.History) bool { // whether the history is fine, renewals left out
+		less := *h
+		less.Events = slices.DeleteFunc(slices.Clone(h.Events), func(e history.Event) bool { return e.Kind == history.Renew })
+		return opinionsOf(&less).sweep
+	}
+	wrong := func(h *history.History) bool { return deaf(h) != newBrute(h).possible() }
+	for _, m := range modelCases {
+		t.Run(m.name, func(t *testing.T) {
+			for seed := range 1_000 {
+				lock, lines := m.draw(seed)
+				if !wrong(lock.history(strings.Join(lines, "\n"))) {
+					continue
+				}
+				few, file := shrunk(t, lock, lines, wrong)
+				if most := 2*lock.header.Claims.Permits + 2; len(few) > most {
+					t.Fatalf("%d ops, where %d are enough:\n%s", len(few), most, strings.Join(few, "\n"))
+				}
+				h, err := history.ReadAll(strings.NewReader(file), "shrunk")
+				if err != nil || h.Truncated || !wrong(h) {
+					t.Fatalf("the file is no such history (%v):\n%s", err, file)
+				}
+				return
+			}
+			t.Fatal("the defect was never seen")
+		})
+	}
 }

@@ -27,7 +27,7 @@ func (s *Sweep) invoke(e *history.Event) {
 			s.closeGrants(k, e.Client, 0, e.Time)
 		}
 		o.before = k.granted
-		s.judged.crossing = s.judged.crossing || c.holding > 0
+		s.judged.crossing = s.judged.crossing || c.holding > 0 && !s.nests(k, c, e.Client)
 		k.enqueue(o)
 		return
 	case history.Close:
@@ -55,6 +55,7 @@ func (s *Sweep) invoke(e *history.Event) {
 	}
 	o.grant = g
 	g.open++
+	o.outside = s.reentrant && g.mayBeOut()
 	switch e.Kind {
 	case history.Read:
 		s.ledger.lastInvoked = e.Time
@@ -114,17 +115,15 @@ func (s *Sweep) completeHeld(o *op, e *history.Event) {
 	g := o.grant
 	if e.Declined {
 		// The worker knew of the loss before it would have begun.
-		g.renounce(stamp(e.Start, o.inv))
-		s.siblings(g, func(x *grant) { x.renounce(stamp(e.Start, o.inv)) })
+		s.renounce(g, stamp(e.Start, o.inv))
 		return
 	}
 	if e.NotHeld && o.start != 0 {
-		g.renounce(o.start)
-		s.siblings(g, func(x *grant) { x.renounce(o.start) })
+		s.renounce(g, o.start)
 	}
 	switch o.kind {
 	case history.Read, history.Write, history.Renew:
-		if o.start != 0 && !(s.reentrant && g.mayBeOut()) {
+		if o.start != 0 && !o.outside {
 			g.acted(o.id, o.kind, o.start)
 		}
 	case history.Release:

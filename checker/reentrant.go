@@ -19,6 +19,11 @@ type ownerOnKey struct {
 // owns tells whether two grants are one owner's, who does not exclude itself.
 func (s *Sweep) owns(x, y *grant) bool { return s.owners && x.client == y.client }
 
+// nests tells whether all that a client holds is the key that it asks for once more.
+func (s *Sweep) nests(k *keyState, c *clientState, client int32) bool {
+	return s.reentrant && c.holding == int(k.client(client).owner.levels)
+}
+
 // owner returns what is known of the owner of a grant.
 func (g *grant) owner() *ownerOnKey { return &g.key.client(g.client).owner }
 
@@ -106,6 +111,18 @@ func (s *Sweep) siblings(g *grant, do func(*grant)) {
 		if x != g && x.client == g.client {
 			do(x)
 		}
+	}
+}
+
+// renounce notes that a client knows at t that it has lost its grant; a reentrant owner, all that it has.
+func (s *Sweep) renounce(g *grant, t int64) {
+	g.withdraw(t)
+	if s.reentrant && !g.closed {
+		g.knownLost = true
+		s.siblings(g, func(x *grant) {
+			x.withdraw(t)
+			x.knownLost = true
+		})
 	}
 }
 

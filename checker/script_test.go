@@ -18,7 +18,7 @@ import (
 //	A write   [10,] @12                it never completed; the store applied it at 12
 //	A read    [10,11]                  a read sees the version that the ledger has at the middle of its interval
 //	A lost    [600]                    a lost-event        A exit [800]     its process is gone by 800
-//	pause A   [2,700]                  an injected fault on A; delay: on its links; stall: an uninjected one; service: of the lock service; +bite, +miss
+//	pause A   [2,700]                  an injected fault on A; delay: on its links; stall: an uninjected one; service: of the lock service; +bite, +miss, from= (noticed late)
 //	mark probe [900]                   a phase
 //
 //	S requests [5] n=120               the service has handled so many requests
@@ -323,6 +323,9 @@ func faultEvents(l *line) []timed {
 	begin := f
 	end := f
 	end.Phase, end.From, end.To, end.Bit = "end", at(l.inv), at(l.ret), !l.has("+miss")
+	if v, ok := l.opts["from"]; ok {
+		end.From = at(number(v))
+	}
 	if l.has("+bite") {
 		end.Holding = 1
 	}
@@ -338,6 +341,7 @@ func (s script) judge(t *testing.T, text string) Verdict {
 	t.Helper()
 	h := s.history(text)
 	v := Judge(h, Options{})
+	s.holdToGolden(t, text, v)
 	if looksBack(t, h) {
 		t.Error("a record was used again too early")
 	}

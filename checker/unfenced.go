@@ -77,7 +77,7 @@ func (s *Sweep) ledgerEntry(e *history.Event) {
 		return
 	}
 	o.ledgered = true
-	if o.grant != nil && o.start == 0 && !(s.reentrant && o.grant.mayBeOut()) {
+	if o.grant != nil && o.start == 0 && !o.outside {
 		o.grant.acted(o.id, o.kind, o.inv) // it began after its invocation
 	}
 	if o.done {

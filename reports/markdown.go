@@ -72,11 +72,8 @@ var levelMarks = [...]string{Error: "❌", Warning: "⚠️", Note: "ℹ️"}
 
 // summaryMark is the mark of the worst finding.
 func summaryMark(s Suite) string {
-	for _, f := range s.Findings() {
-		if f.Level != Note {
-			return levelMarks[f.Level]
-		}
-		break
+	if all := s.Findings(); len(all) > 0 && all[0].Level != Note { // the worst first
+		return levelMarks[all[0].Level]
 	}
 	return "✅"
 }

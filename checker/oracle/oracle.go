@@ -55,7 +55,7 @@ type Hold struct {
 
 // Holds reduces a history to the holds of each key, in the order of the keys and of the acquires' invocations.
 func Holds(h *history.History) [][]Hold {
-	r := &reduction{claims: h.Header.Claims, keys: make([][]Hold, len(h.Keys)), at: map[int64]place{}, invoked: map[int64]*history.Event{}, ledgered: map[int64]bool{}}
+	r := &reduction{claims: h.Header.Claims, keys: make([][]Hold, len(h.Keys)), at: map[int64]place{}, invoked: map[int64]*history.Event{}, ledgered: map[int64]bool{}, idle: map[int64]bool{}}
 	if h.Header.Claims.Reentrant && !h.Header.Translated {
 		r.owners = owners{}
 	}
@@ -83,6 +83,7 @@ type reduction struct {
 	invoked  map[int64]*history.Event
 	ledgered map[int64]bool // ops that the store's ledger has
 	owners   owners         // of a reentrant lock
+	idle     map[int64]bool // acts that show nothing, since their owners may have had nothing left
 }
 
 // place is where a hold is.
@@ -110,7 +111,9 @@ func (r *reduction) invoke(e *history.Event) {
 	case history.Release:
 		r.owners.releases(e)
 	case history.Read, history.Write, history.Renew:
-		if d := r.hold(e.Grant); d != nil && r.ledgered[e.Op] && !r.owners.uncertain(e) {
+		if r.owners.uncertain(e) {
+			r.idle[e.Op] = true
+		} else if d := r.hold(e.Grant); d != nil && r.ledgered[e.Op] {
 			d.act(e.Time)
 		}
 	}
@@ -143,7 +146,7 @@ func (r *reduction) complete(e *history.Event) {
 			}
 		}
 	case history.Read, history.Write, history.Renew:
-		if !e.Declined && start != 0 && !r.owners.uncertain(e) {
+		if !e.Declined && start != 0 && !r.idle[e.Op] {
 			d.act(start)
 		}
 	}

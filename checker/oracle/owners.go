@@ -55,8 +55,9 @@ func (o owners) granted(e *history.Event) {
 // knowsLoss notes that an owner has been told, or knows by itself, that it has lost what it had.
 func (o owners) knowsLoss(e *history.Event) {
 	if o != nil {
-		n := o.of(e)
-		n.lost = slices.Clone(n.levels)
+		if n := o.of(e); slices.Contains(n.levels, e.Grant) {
+			n.lost = slices.Clone(n.levels)
+		}
 	}
 }
 

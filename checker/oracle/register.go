@@ -25,6 +25,19 @@ func RegisterOf(h *history.Header) Register {
 	return Register{Fenced: h.Store.Fenced, FenceReads: h.Store.FenceReads, AcceptsEqual: h.Store.AcceptsEqual, Guarded: h.Store.Guarded}
 }
 
+// String names the model.
+func (r Register) String() string {
+	switch {
+	case r.Guarded:
+		return "a register whose writes look at the lock"
+	case r.Fenced && r.FenceReads:
+		return "a register with a fence that reads raise too"
+	case r.Fenced:
+		return "a register with a fence that writes raise"
+	}
+	return "a register"
+}
+
 // StoreOp is one read or write of a protected key that reached the store, or may have.
 type StoreOp struct {
 	Op, Grant, Token int64

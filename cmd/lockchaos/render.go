@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -50,15 +49,12 @@ func judgeScenario(dir string, r scenarioRecord, run *runRecord) judged {
 		return fail(err)
 	}
 	out.StandIns, out.parts = h.Header.StandIns, h.Header.Versions
-	out.Verdict = checker.Judge(h, checker.Options{Keep: keepViolations})
+	out.Verdict = checker.Judge(h, checker.Options{Keep: reports.KeptViolations})
 	if out.Failed == "" {
 		compare(&out.Scenario, plan.Scenario.Expect, run.NoExpect)
 	}
 	return out
 }
-
-// keepViolations is how many violations of a property are kept with their particulars: enough for a page to mark them all in a usual run.
-const keepViolations = 1000
 
 // compare sets what was found beside what was expected.
 func compare(out *reports.Scenario, e scenarios.Expect, noExpect bool) {
@@ -158,7 +154,7 @@ func render(dir string, suite reports.Suite) error {
 			return err
 		}
 	}
-	if err := write(filepath.Join(dir, indexFile), func(w io.Writer) error { return reports.WriteIndex(w, suite) }); err != nil {
+	if err := reports.WriteFile(filepath.Join(dir, indexFile), func(w io.Writer) error { return reports.WriteIndex(w, suite) }); err != nil {
 		return err
 	}
 	return renderForCI(dir, suite)
@@ -166,38 +162,13 @@ func render(dir string, suite reports.Suite) error {
 
 // renderForCI writes what CI systems read.
 func renderForCI(dir string, suite reports.Suite) error {
-	return errors.Join(write(filepath.Join(dir, junitFile), func(w io.Writer) error { return reports.WriteJUnit(w, suite) }),
-		write(filepath.Join(dir, sarifFile), func(w io.Writer) error { return reports.WriteSARIF(w, suite) }))
+	return errors.Join(reports.WriteFile(filepath.Join(dir, junitFile), func(w io.Writer) error { return reports.WriteJUnit(w, suite) }),
+		reports.WriteFile(filepath.Join(dir, sarifFile), func(w io.Writer) error { return reports.WriteSARIF(w, suite) }))
 }
 
 func renderScenario(folder string, sc reports.Scenario) error {
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return fmt.Errorf("make the scenario's folder: %w", err)
-	}
 	if h, err := history.ReadFile(filepath.Join(folder, historyFile)); err == nil {
 		sc.History = h // without one, sc.Failed says why
-		if err := saveWitnesses(folder, &sc, h); err != nil {
-			return err
-		}
 	}
-	if err := write(filepath.Join(folder, verdictFile), func(w io.Writer) error { return reports.WriteVerdict(w, sc) }); err != nil {
-		return err
-	}
-	return write(filepath.Join(folder, reportFile), func(w io.Writer) error { return reports.WriteScenario(w, sc) })
-}
-
-// write makes a file from a renderer.
-func write(file string, render func(io.Writer) error) error {
-	f, err := os.Create(file)
-	if err != nil {
-		return fmt.Errorf("write a report: %w", err)
-	}
-	if err := render(f); err != nil {
-		f.Close()
-		return fmt.Errorf("write %s: %w", file, err)
-	}
-	if err := f.Close(); err != nil {
-		return fmt.Errorf("write %s: %w", file, err)
-	}
-	return nil
+	return reports.WriteFolder(folder, sc)
 }

@@ -251,8 +251,8 @@ func (s *series) suite() reports.Suite {
 // write writes the repetition's own files. Each repetition has written its own.
 func (s *series) write(suite reports.Suite) error {
 	return errors.Join(
-		write(filepath.Join(s.dir, repeatFile), func(w io.Writer) error { return reports.WriteRepetitionJSON(w, s.table) }),
-		write(filepath.Join(s.dir, indexFile), func(w io.Writer) error { return reports.WriteRepetition(w, s.table) }),
+		reports.WriteFile(filepath.Join(s.dir, repeatFile), func(w io.Writer) error { return reports.WriteRepetitionJSON(w, s.table) }),
+		reports.WriteFile(filepath.Join(s.dir, indexFile), func(w io.Writer) error { return reports.WriteRepetition(w, s.table) }),
 		renderForCI(s.dir, suite),
 	)
 }

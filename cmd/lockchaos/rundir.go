@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -20,8 +21,8 @@ const (
 	sarifFile   = "sarif.json"
 	historyFile = "history.jsonl"
 	planFile    = "plan.yaml"
-	verdictFile = "verdict.json"
-	reportFile  = "report.html"
+	verdictFile = reports.VerdictFile
+	reportFile  = reports.PageFile
 	logFolder   = "logs"
 	latestLink  = "latest"
 )
