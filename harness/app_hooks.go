@@ -8,7 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"strconv"
+	"net/netip"
 	"time"
 
 	"github.com/lockchaos/lockchaos/history/foreign"
@@ -49,9 +49,13 @@ const hookReply = 1 << 16
 // drive lets a client acquire, write and release, round after round, until done is closed. A round that has begun is finished.
 func (a *appRun) drive(ctx context.Context, c *appClient, done <-chan struct{}) error {
 	s := a.cfg.Plan.Scenario
-	h := &hooked{appClient: c, run: a, base: "http://" + net.JoinHostPort(c.host.Addr.String(), strconv.Itoa(a.app.Hooks.Port)),
+	at := netip.AddrPortFrom(c.host.Addr, uint16(a.app.Hooks.Port))
+	h := &hooked{appClient: c, run: a, base: "http://" + at.String(), client: http.Client{Transport: &http.Transport{
 		// A retry that a library hides would make "asked once" untrue: a connection for each request has none.
-		client: http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
+		DisableKeepAlives: true,
+		// From the container's own network: no fault of its links comes between.
+		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) { return c.host.Dial(ctx, network, at) },
+	}}}
 	rng := a.cfg.Plan.Stream(fmt.Sprintf("client %d", c.number))
 	for !closed(done) {
 		key := fmt.Sprintf("k%d", rng.IntN(s.Keys))
