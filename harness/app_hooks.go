@@ -85,7 +85,14 @@ func (h *hooked) round(ctx context.Context, key string, think time.Duration) err
 		return err
 	}
 	at := func(m nemesis.Moment) error {
-		return d.reached(ctx, nemesis.Step{Moment: m, Client: h.number, Grant: grant, Key: key})
+		if err := d.reached(ctx, nemesis.Step{Moment: m, Client: h.number, Grant: grant, Key: key}); err != nil {
+			return err
+		}
+		// An application that is frozen here goes on when it wakes up. Asked earlier, nobody could tell when it did what it was asked.
+		return d.thawed(ctx, h.number)
+	}
+	if err := d.thawed(ctx, h.number); err != nil { // it may have been struck after the grant
+		return err
 	}
 	if !pause(ctx, nil, think) {
 		return context.Cause(ctx)
