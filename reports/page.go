@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"io"
@@ -24,27 +25,31 @@ type reportPage struct {
 	Lede     prose
 	Meta     []string
 	Kind     entry
+	Patterns []prose
 	Missed   []Expectation
 	Reasons  []string
 	Log      string
 
 	StoryTitle string
 	Story      *story
+	Witness    prose // what the story's witness is
 	Sequence   template.HTML
 	Timeline   timeline
 	CloseUp    timeline
 	Overview   drawings
-	Marked     string // which violations the overview marks
-	HoldNote   string // why a client that did nothing for long held all the time
-	Many       bool   // the timeline shows more double-holds than the one told
-	HasTokens  bool   // the grants in sight carry tokens
-	Pair       bool   // the timeline tells of two grants
-	Overlaps   bool   // the timeline shows a double-hold
-	Lossy      bool   // it shows a write that lost an update without being stale itself
+	// Explore is the same as data, from which Script draws what a reader zooms to.
+	Explore   template.JS
+	Script    template.JS
+	Marked    string // which violations the overview marks
+	HoldNote  string // why a client that did nothing for long held all the time
+	Many      bool   // the timeline shows more double-holds than the one told
+	HasTokens bool   // the grants in sight carry tokens
+	Pair      bool   // the timeline tells of two grants
+	Overlaps  bool   // the timeline shows a double-hold
+	Lossy     bool   // it shows a write that lost an update without being stale itself
 
 	Properties []propertyRow
-	Violations []violationRow
-	MoreOf     string
+	Groups     []violationGroup
 	Faults     []faultRow
 	// Undisturbed: no fault was planned.
 	Undisturbed bool
@@ -53,13 +58,20 @@ type reportPage struct {
 	MoreBites   string
 	Clocks      clockPart
 	Needs       []needRow
+	Timings     []TimingRow
+	Figures     []string // what else there is to say in figures
+	FiguresNote string
 	Latency     latencyPart
+	Throughput  throughputPart
 	Advice      []prose
 	Versions    []history.Part
 	Again       []string
 	Files       []fileLink
+	Attached    []fileLink // what the page carries in itself
+	Unpack      template.JS
 
-	told *checker.Violation
+	told  *checker.Violation
+	jumps []*checker.Violation // in order of time: the number that a link names is a violation's place here, from 1
 }
 
 type latencyPart struct {
@@ -68,11 +80,14 @@ type latencyPart struct {
 	Note     string
 }
 
-type fileLink struct{ Href, Name, Note string }
+type fileLink struct {
+	Href, Name, Note string
+	Data             template.URL // the file itself, compressed; see attach
+}
 
 // WriteScenario writes report.html: one scenario's verdict, and everything that it rests on.
 func WriteScenario(w io.Writer, s Scenario) error {
-	p := reportPage{CSS: css, S: s, Name: clip(s.Name, clipName), Missed: s.missed(), Reasons: s.Verdict.Reasons, Files: fileLinks(s)}
+	p := reportPage{CSS: css, S: s, Name: clip(s.Name, clipName), Missed: s.missed(), Reasons: s.Verdict.Reasons, Files: fileLinks(s), Attached: attach(s), Unpack: downloadScript}
 	p.Path = strings.Split(p.Name, "/")
 	p.Pill = pill(s)
 	if s.Failed != "" {
@@ -96,9 +111,15 @@ func WriteScenario(w io.Writer, s Scenario) error {
 	}
 	p.Verdict = verdictWords(s)
 	p.Headline = headline(s, t)
+	if told {
+		p.Patterns = patternProse(s.Verdict)
+	}
 	p.Lede = lede(s, r, t)
 	if told {
 		p.judged(s, r)
+	}
+	if told && r != nil {
+		p.Throughput = r.throughput()
 	}
 	if s.History != nil {
 		h := s.History
@@ -125,6 +146,8 @@ func (p *reportPage) tell(s Scenario, r *record) *story {
 	p.HasTokens = len(r.grants) > 0 && r.grants[0].token != 0
 	v := telling(s, r)
 	p.told = v
+	p.jumps = jumpable(s, v)
+	defer func() { p.Explore, p.Script = r.explore(p.Timeline, v, p.jumps, service), timelineScript }()
 	p.Lossy = s.count(checker.LostUpdate) > s.count(checker.UnfencedWrite)
 	_, _, p.Overlaps = overlap(v)
 	if v == nil {
@@ -142,15 +165,19 @@ func (p *reportPage) tell(s Scenario, r *record) *story {
 		return nil
 	}
 	p.Marked = marked(s)
-	t := r.retell(s, v)
+	t := r.retell(s, v, nil)
 	p.Pair = t.a != nil && t.b != nil
 	if len(t.Moments) > 0 { // what the whole run shows, and no single op, has no story
 		p.StoryTitle, p.Story = "What happened", &t
+		if w := s.witnessOf(v); w != nil {
+			small := r.retell(s, v, w.keeps())
+			p.Story, p.Witness = &small, w.caption()
+		}
 	}
 	if v.Kind != "" {
 		p.Kind = entry{Word: clip(v.Kind, clipName), Means: kindWords(v.Kind)}
 	}
-	p.Sequence = r.sequence(&t, service)
+	p.Sequence = r.sequence(cmp.Or(p.Story, &t), service)
 	from, to := r.around(&t)
 	doubles := doubleHolds(s)
 	p.Many = len(doubles) > 1 && p.Overlaps
@@ -258,11 +285,14 @@ func fileLinks(s Scenario) []fileLink {
 	}
 	var out []fileLink
 	if s.History != nil {
-		out = append(out, fileLink{href("history.jsonl"), "history.jsonl", plural(s.Verdict.Stats.Ops, "op")})
+		out = append(out, fileLink{Href: href("history.jsonl"), Name: "history.jsonl", Note: plural(s.Verdict.Stats.Ops, "op")})
 		for _, w := range s.Witnesses {
-			out = append(out, fileLink{href(w.File), w.File, fmt.Sprintf("the %s that show the first violation of %s", plural(int64(w.Ops), "op"), w.Property)})
+			out = append(out, fileLink{Href: href(w.File), Name: w.File, Note: fmt.Sprintf("the %s that show a violation of %s", plural(int64(w.Ops), "op"), w.Property)})
 		}
 	}
-	return append(out, fileLink{href("verdict.json"), "verdict.json", ""}, fileLink{href("plan.yaml"), "plan.yaml", ""},
-		fileLink{href("logs") + "/", "logs/", "services and workers"})
+	out = append(out, fileLink{Href: href("verdict.json"), Name: "verdict.json"})
+	if s.Alone {
+		return out
+	}
+	return append(out, fileLink{Href: href("plan.yaml"), Name: "plan.yaml"}, fileLink{Href: href("logs") + "/", Name: "logs/", Note: "services and workers"})
 }
