@@ -16,6 +16,9 @@ func Catalogue(locks []clients.Kind, kindOf func(*scenarios.Scenario) (clients.K
 	c := scenarios.Catalogue{Tokens: map[string]bool{}, Guards: map[string]bool{}, LockService: map[string]string{}, Engines: store.Engines(), Renews: map[string]bool{},
 		CheckTogether: CheckTogether}
 	c.CheckFault = func(s *scenarios.Scenario, f scenarios.Fault) error {
+		if s.Own() {
+			return CheckAppFault(s, f)
+		}
 		kind, err := kindOf(s)
 		if err != nil {
 			return err

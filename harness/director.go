@@ -27,6 +27,8 @@ type director struct {
 	nodes []nemesis.Place // of the lock service
 	net   *nemesis.Net
 	ttl   time.Duration
+	// whole: a client is all that runs on its host, and not one process group.
+	whole bool
 	// service is the lock service, for faults that ask who is its primary.
 	service nemesis.Replicated
 	stop    <-chan struct{} // closed when the workload's time is over; run sets it

@@ -39,6 +39,16 @@ type victim struct {
 	number int32
 	proc   *hosts.Process
 	app    *client // as far as it is held up from inside
+	whole  bool    // all that runs on its host is meant
+}
+
+// subject is whose clocks a fault changes, or whom it throttles.
+func (v victim) subject() nemesis.Subject {
+	h := v.proc.Host()
+	if v.whole {
+		return nemesis.Subject{Name: h.Name, PIDs: h.PIDs, Stop: h.Stop}
+	}
+	return nemesis.Subject{Name: h.Name, PIDs: v.proc.Group, Stop: v.proc.Stop}
 }
 
 // procs are the clients' processes.
@@ -63,7 +73,7 @@ func (v victims) names() (names []string) {
 // subjects are those whose clocks a fault changes, or whom it throttles.
 func (v victims) subjects() (all []nemesis.Subject) {
 	for _, c := range v.clients {
-		all = append(all, nemesis.Subject{Name: c.proc.Host().Name, PIDs: c.proc.Group, Stop: c.proc.Stop})
+		all = append(all, c.subject())
 	}
 	for _, n := range v.nodes {
 		all = append(all, nemesis.Subject{Name: n.Name, PIDs: n.Host.PIDs, Stop: n.Host.Stop})
@@ -88,7 +98,7 @@ func (d *director) victims(h *hit, target nemesis.Target) (v victims, err error)
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		for _, c := range h.clients() {
-			v.clients = append(v.clients, victim{c, d.procs[c], d.apps[c]})
+			v.clients = append(v.clients, victim{c, d.procs[c], d.apps[c], d.whole})
 		}
 		return v, nil
 	}
@@ -142,10 +152,13 @@ func (d *director) effect(ctx context.Context, f *one, id int, v victims) (nemes
 func tag(id int) string { return fmt.Sprintf("fault-%d", id) }
 
 func pauseOf(ctx context.Context, v victims) (*nemesis.Pause, error) {
-	if len(v.clients) > 0 {
+	if len(v.clients) > 0 && !v.clients[0].whole {
 		return nemesis.StartPause(ctx, v.procs()...)
 	}
 	var chosen []*hosts.Host
+	for _, c := range v.clients {
+		chosen = append(chosen, c.proc.Host())
+	}
 	for _, n := range v.nodes {
 		chosen = append(chosen, n.Host)
 	}

@@ -10,6 +10,7 @@ import (
 
 // span is a time in which a client was stopped on purpose (ns since the history's origin); to is 0 while it lasts.
 type span struct {
+	frozen   bool // its processes are stopped
 	client   int32
 	from, to int64
 }

@@ -118,7 +118,7 @@ func (d *director) expectStalls(h *hit, p nemesis.Part) (places []int) {
 	defer d.mu.Unlock()
 	for _, c := range h.clients() {
 		places = append(places, len(d.spans))
-		d.spans = append(d.spans, span{client: c, from: d.rec.Now()})
+		d.spans = append(d.spans, span{client: c, from: d.rec.Now(), frozen: p.Kind == nemesis.KindPause})
 	}
 	return places
 }
@@ -231,6 +231,21 @@ func (d *director) replaced(client int32, fresh *workerProcess) {
 	defer d.mu.Unlock()
 	delete(d.killed, client)
 	d.procs[client], d.apps[client] = fresh.proc, fresh.client
+}
+
+// thawed waits until no fault keeps the client frozen.
+func (d *director) thawed(ctx context.Context, client int32) error {
+	for {
+		d.mu.Lock()
+		frozen := slices.ContainsFunc(d.spans, func(s span) bool { return s.client == client && s.frozen && s.to == 0 })
+		d.mu.Unlock()
+		if !frozen {
+			return nil
+		}
+		if !pause(ctx, nil, turnStep) {
+			return context.Cause(ctx)
+		}
+	}
 }
 
 // settled waits until no fault has the client in its grip.

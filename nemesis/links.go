@@ -79,7 +79,10 @@ func (s Spec) peers(victims []string, all Names, rng *rand.Rand) (names []string
 	client := s.Target.Client()
 	switch to := s.leadsTo(); to {
 	case PeersAll:
-		names = slices.Concat(all.Nodes, []string{all.Store})
+		names = slices.Clone(all.Nodes)
+		if all.Store != "" {
+			names = append(names, all.Store)
+		}
 		if !client {
 			names = append(names, all.Clients...)
 		}

@@ -137,6 +137,9 @@ func (r *record) sayRelease(t *story, p prose, o *op) (prose, *arrow) {
 }
 
 func (r *record) sayAsk(p prose, o *op) (prose, *arrow) {
+	if r.h.Header.Translated && o.how == history.Fail && !o.notHeld { // so package foreign puts down what is an act, and nothing else is known of it
+		return p.t(" takes itself for the holder of ").code(r.key(o.key)).t("."), nil
+	}
 	verb, ask := " asks the lock whether it still holds ", "held?"
 	if o.kind == history.Renew {
 		verb, ask = " renews its grant of ", "renew"

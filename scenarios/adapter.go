@@ -42,6 +42,9 @@ func (v *validator) lock(at, lockAt string, s *Scenario) {
 
 // service is that of the scenario's lock; known is false where there is no such lock.
 func (v *validator) service(s *Scenario) (name string, known bool) {
+	if s.Own() {
+		return "", true
+	}
 	if s.External() {
 		return s.Adapter.Service, s.Adapter.Service == NoService || slices.Contains(v.catalogue.Services, s.Adapter.Service)
 	}

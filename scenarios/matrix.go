@@ -58,6 +58,7 @@ func layer(base Scenario, nodes ...ast.Node) (Scenario, error) {
 	sc := base
 	sc.Faults = slices.Clone(sc.Faults)
 	sc.Expect.Properties = maps.Clone(sc.Expect.Properties)
+	sc.App = sc.App.clone()
 	for _, node := range nodes {
 		if _, ok := node.(ast.MapNode); !ok {
 			return sc, errNoMapping // a null has no place to point at

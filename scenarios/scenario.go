@@ -12,6 +12,8 @@ type Scenario struct {
 	Lock string `yaml:"lock"`
 	// Adapter is the program that is the lock, where it is none of the catalogue.
 	Adapter Adapter `yaml:"adapter,omitempty"`
+	// App is the user's own application, where its containers are the clients.
+	App *App `yaml:"app,omitempty"`
 	// TTL is the lock's lease or session time.
 	TTL Duration `yaml:"ttl"`
 	// Clients is how many contend; each is a process on a host of its own.

@@ -47,6 +47,31 @@ func (v *validator) scenario(at, lockAt string, s *Scenario) {
 	if s.Name != "" && !nameForm.MatchString(s.Name) {
 		v.fail(at+".name", "%q: a name is words of letters, digits, - and _, joined by slashes, as in redis-setnx/pause-holder/unfenced", s.Name)
 	}
+	if s.Own() {
+		v.app(at, s)
+	} else {
+		v.parts(at, lockAt, s)
+	}
+	for _, p := range []struct {
+		name string
+		d    Duration
+	}{{"ttl", s.TTL}, {"duration", s.Duration}} {
+		if p.d <= 0 || p.d > longest {
+			v.fail(at+"."+p.name, "%s must be given, longer than 0 and at most %v", p.name, longest)
+		}
+	}
+	if s.Workload.Think.Max > longest || s.Workload.Rest.Max > longest {
+		v.fail(at+".workload", "think and rest may last %v at most", longest)
+	}
+	if s.Needs.Grants < 0 || s.Needs.Handovers < 0 || s.Needs.Bites < 0 {
+		v.fail(at+".needs", "needs can't be negative")
+	}
+	v.faults(at, s)
+	v.expect(at+".expect", s.Expect)
+}
+
+// parts checks the lock, the store, the workload and the clients, where they are lockchaos's.
+func (v *validator) parts(at, lockAt string, s *Scenario) {
 	v.lock(at, lockAt, s)
 	v.store(at+".store", s)
 	v.oneOf(at+".workload.kind", "workload", s.Workload.Kind, v.catalogue.Workloads)
@@ -55,7 +80,7 @@ func (v *validator) scenario(at, lockAt string, s *Scenario) {
 	for _, p := range []struct {
 		name string
 		d    Duration
-	}{{"ttl", s.TTL}, {"duration", s.Duration}, {"workload.acquire_timeout", s.Workload.AcquireTimeout}, {"workload.op_timeout", s.Workload.OpTimeout}} {
+	}{{"workload.acquire_timeout", s.Workload.AcquireTimeout}, {"workload.op_timeout", s.Workload.OpTimeout}} {
 		if p.d <= 0 || p.d > longest {
 			v.fail(at+"."+p.name, "%s must be given, longer than 0 and at most %v", p.name, longest)
 		}
@@ -66,14 +91,6 @@ func (v *validator) scenario(at, lockAt string, s *Scenario) {
 	if s.Keys < 1 || s.Keys > 10_000 {
 		v.fail(at+".keys", "%d keys: there may be 1 to 10000", s.Keys)
 	}
-	if s.Workload.Think.Max > longest || s.Workload.Rest.Max > longest {
-		v.fail(at+".workload", "think and rest may last %v at most", longest)
-	}
-	if s.Needs.Grants < 0 || s.Needs.Handovers < 0 || s.Needs.Bites < 0 {
-		v.fail(at+".needs", "needs can't be negative")
-	}
-	v.faults(at, s)
-	v.expect(at+".expect", s.Expect)
 }
 
 func (v *validator) expect(at string, e Expect) {

@@ -64,8 +64,11 @@ func lockKind(name string) (clients.Kind, error) {
 	return clients.Kind{}, fmt.Errorf("there is no lock named %q", name)
 }
 
-// kindOf is the scenario's lock: one of the catalogue, or an adapter.
+// kindOf is the scenario's lock: one of the catalogue, an adapter, or that of the user's own application, of which nothing is known.
 func kindOf(s *scenarios.Scenario) (clients.Kind, error) {
+	if s.Own() {
+		return clients.Kind{Name: s.Lock}, nil
+	}
 	if !s.External() {
 		return lockKind(s.Lock)
 	}

@@ -49,6 +49,7 @@ func newComposed(ctx context.Context, f runFlags, plans []scenarios.Plan) (*comp
 	if err != nil {
 		return nil, usage(err)
 	}
+	addAppServices(services, plans)
 	engine, err := docker.Connect(ctx)
 	if err != nil {
 		return nil, err
@@ -92,6 +93,9 @@ func (c *composed) close() error { return c.lock.Close() }
 
 // skip: what the project lacks can't be tested on it.
 func (c *composed) skip(plan scenarios.Plan) string {
+	if plan.Scenario.Own() {
+		return c.skipApp(plan.Scenario.App)
+	}
 	var names []string
 	for _, n := range c.nodes(plan) {
 		names = append(names, n.Member)
@@ -106,6 +110,9 @@ func (c *composed) skip(plan scenarios.Plan) string {
 }
 
 func (c *composed) nodes(plan scenarios.Plan) (nodes []docker.Node) {
+	if plan.Scenario.Own() {
+		return appNodes(plan.Scenario.App)
+	}
 	for _, k := range servicesOf(plan) {
 		for _, n := range k.Nodes {
 			nodes = append(nodes, docker.Node{Name: n.Name, Member: composeName(k, n)})

@@ -82,8 +82,11 @@ func describe(out *reports.Scenario, plan *scenarios.Plan, folder string, run *r
 	s := plan.Scenario
 	out.Lock, out.Store, out.About, out.Why = s.Lock, s.Store.Kind, s.About, s.Expect.Why
 	out.Fault = faultColumn(s)
+	if s.Own() {
+		out.Store, out.Service = appStore, strings.Join(s.App.Service, ", ")
+	}
 	out.Control = strings.HasPrefix(s.Store.Kind, "broken-")
-	if kind, err := kindOf(&s); err == nil {
+	if kind, err := kindOf(&s); err == nil && !s.Own() {
 		out.Service = kind.Service
 		out.Control = out.Control || kind.Control != ""
 		if n := nodesOf(kind.Service); n > 1 {

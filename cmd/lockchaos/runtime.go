@@ -58,6 +58,9 @@ func chooseRuntime(ctx context.Context, f runFlags, plans []scenarios.Plan, say 
 	if f.runtime != runtimeCompose && (f.project != "" || len(f.nodes) > 0 && f.runtime != runtimeExternal) {
 		return nil, usage(fmt.Errorf("--project is for --runtime %s, --nodes is for that or --runtime %s", runtimeCompose, runtimeExternal))
 	}
+	if name := withApp(plans); name != "" && f.runtime != runtimeCompose {
+		return nil, usage(fmt.Errorf("%s is about an application in a compose project: give --runtime %s --project FOLDER", name, runtimeCompose))
+	}
 	if name := withAdapter(plans); name != "" && !f.here() {
 		// The agent beside containers holds nothing but lockchaos: no interpreter, no library.
 		if f.runtime != runtimeAuto {

@@ -63,6 +63,9 @@ func runPlan(cmd *cobra.Command, dir string, lines *json.Encoder) error {
 		Versions: ownVersions(),
 		Progress: func(p harness.Progress) { _ = lines.Encode(childLine{Progress: &p}) },
 	}
+	if plan.Scenario.Own() && !hosts.Agent() {
+		return fmt.Errorf("%s is about an application in a compose project", plan.Scenario.Name)
+	}
 	if remote.Given() {
 		return runRemote(cmd.Context(), cfg)
 	}
@@ -88,6 +91,9 @@ func runAgent(ctx context.Context, cfg harness.Config) (err error) {
 	}
 	for _, f := range joined.Facts {
 		cfg.Versions = append(cfg.Versions, history.Part{Name: f.Name, Version: f.Version})
+	}
+	if cfg.Plan.Scenario.Own() {
+		return harness.RunApp(ctx, harness.AppConfig{Plan: cfg.Plan, Attached: cfg.Attached, Logs: cfg.Logs, History: cfg.History, Versions: cfg.Versions, Progress: cfg.Progress})
 	}
 	return harness.Run(ctx, cfg)
 }

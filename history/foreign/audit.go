@@ -164,6 +164,9 @@ func (r *auditReader) ops() error {
 		case acquire, grant, busy:
 			if n, ok := asked[at]; ok {
 				delete(asked, at)
+				if e.end > e.at && e.means != busy {
+					r.log.ops[n].attempt = o.inv
+				}
 				e.answer(&r.log.ops[n], o.ret)
 				r.log.ops[n].after = int32(len(r.log.ops))
 				continue

@@ -7,11 +7,14 @@ import (
 
 // A judge sees no conflict between two grants of one client. So an owner that has several at a time, each of which counts, becomes several
 // clients: "a", "a (2)" …: with a semaphore, and where a grant is good until it is released, for then an exclusive lock must not be granted
-// twice. Clients are numbered on each key by itself, for a judge remembers each of them on each key.
+// twice. Clients are numbered on each key by itself, for a judge remembers each of them on each key; but for those that have numbers (Options.Clients).
 
 // number gives every op that a judge is told its client.
 func (t *tracer) number() error {
 	t.log.clients = make([][]string, len(t.log.keys.list))
+	for k := range t.log.clients {
+		t.log.clients[k] = slices.Clone(t.options.Clients)
+	}
 	for _, la := range t.order {
 		if err := t.numberLane(la); err != nil {
 			return err
@@ -79,6 +82,9 @@ const maxClients = 1 << 20
 
 func (t *tracer) client(key, owner int32, nth int) (int32, error) {
 	name := t.log.owners.list[owner]
+	if i := slices.Index(t.options.Clients, name); i >= 0 && nth == 0 {
+		return int32(i + 1), nil
+	}
 	if nth > 0 {
 		name = fmt.Sprintf("%s (%d)", name, nth+1)
 	}

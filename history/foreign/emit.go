@@ -145,6 +145,9 @@ func (e *emitter) moment(out *history.Event) {
 	if o.mute {
 		out.Token = 0
 	}
+	if o.attempt != 0 && o.kind == history.Acquire && o.outcome == history.OK {
+		out.Attempt, out.First = e.early(o.attempt), e.early(o.attempt) // those before were told that another had it
+	}
 	if o.kind == history.Write {
 		e.stored(m.op, o)
 	}

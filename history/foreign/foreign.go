@@ -50,6 +50,8 @@ type Options struct {
 	Reentrant bool
 	// Tokens is what a token means: "fencing" (also if empty), "version" or "none".
 	Tokens string
+	// Clients are names that have numbers: on every key the first is client 1, and so on. Others are numbered on each key from the next one.
+	Clients []string
 	// Validity is nil where the format's own is meant: until released for Jepsen and Porcupine, not known for logs.
 	Validity *Validity
 }

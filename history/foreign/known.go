@@ -70,7 +70,7 @@ func (t *tracer) over(h *hold) {
 	at := t.done(h.use)
 	if ttl := int64(t.options.Validity.TTL); ttl > 0 {
 		a := &t.log.ops[h.acquire]
-		at = max(at, min(h.until, max(a.begin(), h.renewed)+ttl))
+		at = max(at, min(h.until, max(a.begin(), a.attempt, h.renewed)+ttl))
 	}
 	t.say(h, history.Release, history.Fail, max(at, h.last), 2*h.use+2).notHeld = true
 }

@@ -42,6 +42,15 @@ func (t *tracer) ledgers() (queues []queue, entries int) {
 	return queues, entries
 }
 
+// reads makes acts of reads: that its client took itself for the holder is all that they tell, for no log has them in the order of the store.
+func (t *tracer) reads() {
+	for i := range t.log.ops {
+		if o := &t.log.ops[i]; o.kind == history.Read && o.act() {
+			o.kind, o.outcome = history.Renew, history.Fail
+		}
+	}
+}
+
 // ranked tells whether the tokens of a key order its writes.
 func (t *tracer) ranked(writes []int32) bool {
 	if len(writes) == 0 || t.options.Tokens != "fencing" || t.broken[t.log.ops[writes[0]].key] {

@@ -18,6 +18,7 @@ type op struct {
 	// start and end, when not 0, are what is known instead of when it happened.
 	start, end int64
 	token      int64
+	attempt    int64 // of an acquire that was asked before: when the attempt began that succeeded; 0: not known
 	key, owner int32
 	client     int32 // its number on the key; 0: not told to the judge
 	grant      int32 // the acquire that it is done under, from 1 like ops; 0: none

@@ -43,6 +43,7 @@ func translate(l *log, o Options) (*Source, error) {
 	}
 	t.known()
 	queues, entries := t.ledgers()
+	t.reads()
 	s := &Source{Keys: l.keys.list, log: l, out: newEmitter(t, queues)}
 	if len(t.holds) == 0 && !t.asked() {
 		return nil, &history.SyntaxError{File: l.file, Line: 1, Err: errNoAcquire}
@@ -64,6 +65,9 @@ func (l *log) shift(err int64) {
 	}
 	for i := range l.ops {
 		l.ops[i].inv += by
+		if l.ops[i].attempt != 0 {
+			l.ops[i].attempt += by
+		}
 		if l.ops[i].ret != never {
 			l.ops[i].ret += by
 		}

@@ -1,0 +1,422 @@
+package harness
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/lockchaos/lockchaos/backends"
+	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/history/foreign"
+	"github.com/lockchaos/lockchaos/hosts"
+	"github.com/lockchaos/lockchaos/monotime"
+	"github.com/lockchaos/lockchaos/nemesis"
+	"github.com/lockchaos/lockchaos/scenarios"
+	"golang.org/x/sync/errgroup"
+)
+
+// AppConfig is what a run needs whose clients are an application of the user's own (scenarios.App).
+type AppConfig struct {
+	Plan scenarios.Plan
+	// Attached are the containers, by the names of AppPlaces.
+	Attached []backends.Attached
+	// Logs is the folder in which NAME.log grows with what a container prints.
+	Logs string
+	// History is the file to write; the application's audit log, as far as it was understood, goes into AuditFile beside it.
+	History  string
+	Versions []history.Part
+	Progress func(Progress)
+}
+
+// AuditFile is the audit log of all clients, in the form that `lockchaos check` reads without being told how.
+const AuditFile = "audit.jsonl"
+
+// faultsFile holds the faults alone, as they were recorded.
+const faultsFile = "faults.jsonl"
+
+// appSlack is how long lines are waited for that tell of ops which were under way at the end, and what is waited on top of a TTL before.
+const appSlack = time.Second
+
+// clockStep is how far the wall clock may have moved against the monotonic one during a run: more is no drift, but somebody who set it.
+const clockStep = 5 * time.Millisecond
+
+// appRun is the state of one run.
+type appRun struct {
+	cfg      AppConfig
+	app      *scenarios.App
+	began    int64
+	ids      numbers
+	rec      *history.Recorder
+	director *director
+	phase    atomic.Value // string
+	offset   int64        // wall clock − monotonic clock, ns
+	from     int64        // the run's beginning, wall-clock ns since 1970
+	until    int64        // its end
+	watching atomic.Bool  // grants are told to the director
+	clients  []*appClient
+}
+
+// appClient is one container of the application.
+type appClient struct {
+	number int32
+	name   string
+	host   *hosts.Host
+	proc   *hosts.Process
+
+	mu    sync.Mutex
+	lines []foreign.Line
+	other int // lines that are none of the audit log
+	late  int // grants that were asked for before the run
+	held  map[[2]string]int64
+}
+
+// RunApp carries the plan's faults out on an application of the user's own, reads what it logs, and writes the history. When it returns nil the history is
+// complete. Faults are healed in any case.
+func RunApp(ctx context.Context, cfg AppConfig) (err error) {
+	a := &appRun{cfg: cfg, app: cfg.Plan.Scenario.App, began: monotime.Now(), offset: wallOffset()}
+	a.phase.Store(phaseStart)
+	if err := CheckApp(&cfg.Plan.Scenario); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer a.tell(ctx)()
+	if err := a.start(); err != nil {
+		return err
+	}
+	go a.watch(ctx, cancel)
+	if err := errors.Join(a.work(ctx), a.rec.Close()); err != nil {
+		return err
+	}
+	if moved := time.Duration(wallOffset() - a.offset).Abs(); moved > clockStep {
+		return fmt.Errorf("the machine's clock was set by %v during the run, and the application's log bears its stamps: run it again", moved)
+	}
+	for _, c := range a.clients {
+		if !a.app.Hooks.Given() {
+			c.lines = trim(c.lines, a.from, a.until)
+		}
+	}
+	return a.write()
+}
+
+// wallOffset is what the wall clock shows more than the monotonic one: the tightest of some readings.
+func wallOffset() (offset int64) {
+	best := int64(-1)
+	for range 16 {
+		before := monotime.Now()
+		wall := time.Now().UnixNano()
+		after := monotime.Now()
+		if width := after - before; best < 0 || width < best {
+			best, offset = width, wall-(before+width/2)
+		}
+	}
+	return offset
+}
+
+// wall is what the wall clock shows now, on the monotonic one.
+func (a *appRun) wall() int64 { return monotime.Now() + a.offset }
+
+// start finds the places and hands them to a director.
+func (a *appRun) start() error {
+	s := a.cfg.Plan.Scenario
+	procs := map[int32]*hosts.Process{}
+	var nodes, clients []nemesis.Place
+	var store nemesis.Place
+	for i, p := range AppPlaces(a.app) {
+		at := slices.IndexFunc(a.cfg.Attached, func(n backends.Attached) bool { return n.Name == p.Name })
+		if at < 0 {
+			return fmt.Errorf("%s: it was not attached to", p.Name)
+		}
+		n := a.cfg.Attached[at]
+		place := nemesis.Place{Name: p.Name, Host: n.Host}
+		switch p.Role {
+		case RoleClient:
+			c := &appClient{number: int32(i + 1), name: p.Name, host: n.Host, proc: n.Process, held: map[[2]string]int64{}}
+			a.clients = append(a.clients, c)
+			procs[c.number] = n.Process
+			clients = append(clients, place)
+		case RoleService:
+			nodes = append(nodes, place)
+		case RoleStore:
+			store = place
+		}
+	}
+	out, err := os.Create(filepath.Join(filepath.Dir(a.cfg.History), faultsFile))
+	if err != nil {
+		return fmt.Errorf("create the record of the faults: %w", err)
+	}
+	h := history.Header{Format: history.FormatVersion, Scenario: s.Name, Seed: a.cfg.Plan.Seed, Started: time.Now().UTC(), Origin: monotime.Now() - 1, Lock: s.Lock}
+	if a.rec, err = history.NewRecorder(out, h, nil, monotime.Now); err != nil {
+		return err
+	}
+	plan := a.cfg.Plan
+	plan.Scenario.Clients = len(a.clients)
+	a.director, err = newDirector(a.rec, plan, procs, nodes, nemesis.NewNet(nodes, clients, store), &a.ids)
+	if err != nil {
+		return err
+	}
+	a.director.whole = true
+	return nil
+}
+
+// watch ends the run when a container dies.
+func (a *appRun) watch(ctx context.Context, cancel context.CancelCauseFunc) {
+	for _, n := range a.cfg.Attached {
+		go func() {
+			select {
+			case <-n.Process.Done():
+				cancel(n.Process.Err())
+			case <-ctx.Done():
+			}
+		}()
+	}
+	select {
+	case <-a.rec.Failed():
+		cancel(errors.New("the faults can't be recorded: nothing could be judged"))
+	case <-ctx.Done():
+	}
+}
+
+// work lets the application work for the planned time, under faults, and then until what was under way has been logged.
+func (a *appRun) work(ctx context.Context) error {
+	s := a.cfg.Plan.Scenario
+	a.from = a.wall()
+	a.watching.Store(true)
+	a.phase.Store(history.PhaseRun)
+	done, noMore, over := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	defer time.AfterFunc(s.Duration.Std(), func() { close(done) }).Stop()
+	defer time.AfterFunc((s.Duration - s.Quiet).Std(), func() { close(noMore) }).Stop()
+	var sources errgroup.Group
+	following, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	for _, c := range a.clients {
+		sources.Go(func() error {
+			err := a.source(following, c, done, over)
+			if err != nil {
+				stop(err) // nobody waits for the rest of a run that can't be judged
+			}
+			return err
+		})
+	}
+	err := a.director.run(following, noMore)
+	if err == nil && !pause(following, done, s.Duration.Std()) {
+		err = context.Cause(following)
+	}
+	a.watching.Store(false)
+	a.phase.Store(history.PhaseQuiet)
+	// Who was frozen last goes on now, and shows whether it takes itself for the holder.
+	quiet := s.TTL.Std() + appSlack
+	if a.app.Hooks.Given() {
+		quiet = 0 // its round is finished in any case
+	}
+	if err == nil && !pause(following, nil, quiet) {
+		err = context.Cause(following)
+	}
+	a.until = a.wall()
+	if err == nil && !a.app.Hooks.Given() && !pause(following, nil, appSlack) {
+		err = context.Cause(following)
+	}
+	close(over)
+	if failed := sources.Wait(); failed != nil {
+		return failed
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	return err
+}
+
+// source brings a client's lines: from its hooks, which it is asked by until done is closed, or from its log, until over is.
+func (a *appRun) source(ctx context.Context, c *appClient, done, over <-chan struct{}) error {
+	if a.app.Hooks.Given() {
+		return a.drive(ctx, c, done)
+	}
+	return a.follow(ctx, c, over)
+}
+
+// note takes a line.
+func (c *appClient) note(l foreign.Line) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lines = append(c.lines, l)
+}
+
+// granted tells the director of a grant, and lets a fault strike that is aimed at it.
+func (a *appRun) granted(ctx context.Context, c *appClient, l *foreign.Line, over bool) (grant int64, err error) {
+	grant = a.ids.nextOp()
+	a.ids.grants.Add(1)
+	if err := a.director.holds(ctx, c.number, l.Key, grant); err != nil {
+		return grant, err
+	}
+	if over { // the log has its end already
+		a.director.releases(grant)
+		return grant, nil
+	}
+	return grant, a.director.reached(ctx, nemesis.Step{Moment: nemesis.AfterGrant, Client: c.number, Grant: grant, Key: l.Key})
+}
+
+// tell reports progress until the returned function is called.
+func (a *appRun) tell(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for a.cfg.Progress != nil && pause(ctx, nil, progressEvery) {
+			a.cfg.Progress(Progress{Phase: a.phase.Load().(string), Elapsed: monotime.Since(a.began), Ops: a.ids.op.Load(), Grants: a.ids.grants.Load(),
+				Faults: a.ids.faults.Load()})
+		}
+	}()
+	return func() { cancel(); <-done }
+}
+
+// write makes the history: the lines of all clients in order of time, translated as any audit log, and the faults between them.
+func (a *appRun) write() error {
+	audit := filepath.Join(filepath.Dir(a.cfg.History), AuditFile)
+	if err := a.writeAudit(audit); err != nil {
+		return err
+	}
+	in, err := os.Open(audit)
+	if err != nil {
+		return fmt.Errorf("read the audit log: %w", err)
+	}
+	defer in.Close()
+	names, numbers := a.numbered()
+	source, err := foreign.Read(in, audit, foreign.JSON, a.options(names))
+	if err != nil {
+		return err
+	}
+	faults, err := a.faults(source.Header.Started.UnixNano(), numbers)
+	if err != nil {
+		return err
+	}
+	out, err := os.Create(a.cfg.History)
+	if err != nil {
+		return fmt.Errorf("create the history: %w", err)
+	}
+	defer out.Close()
+	buffered := bufio.NewWriter(out)
+	enc, err := history.NewEncoder(buffered, a.header(source.Header, names), source.Keys)
+	if err != nil {
+		return err
+	}
+	if err := foreign.Weave(source, faults, enc.Encode); err != nil {
+		return err
+	}
+	if err := buffered.Flush(); err != nil {
+		return fmt.Errorf("write the history: %w", err)
+	}
+	return nil
+}
+
+// writeAudit writes the lines of all clients.
+func (a *appRun) writeAudit(file string) error {
+	var all []foreign.Line
+	other := 0
+	for _, c := range a.clients {
+		all = append(all, c.lines...)
+		other += c.other
+	}
+	if len(all) == 0 {
+		where := "the clients' output"
+		if a.app.Log.File != "" {
+			where = a.app.Log.File
+		}
+		return fmt.Errorf("no line of an audit log was written during the run (%d other lines in %s): each must be a JSON object with time, end and event (docs/own-stack.md)", other, where)
+	}
+	slices.SortStableFunc(all, func(x, y foreign.Line) int { return cmp.Compare(x.Began, y.Began) })
+	var text []byte
+	var err error
+	for i := range all {
+		if text, err = all[i].Append(text); err != nil {
+			return err
+		}
+	}
+	if err := os.WriteFile(file, text, 0o644); err != nil {
+		return fmt.Errorf("write the audit log: %w", err)
+	}
+	return nil
+}
+
+// numbered gives each name in the log a number, and says which are each container's: one may have several workers.
+func (a *appRun) numbered() (names []string, numbers map[int32][]int32) {
+	numbers = map[int32][]int32{}
+	for _, c := range a.clients {
+		var own []string
+		for i := range c.lines {
+			if name := c.lines[i].Client; !slices.Contains(own, name) {
+				own = append(own, name)
+			}
+		}
+		if len(own) == 0 {
+			own = []string{c.name}
+		}
+		for _, name := range own {
+			names = append(names, name)
+			numbers[c.number] = append(numbers[c.number], int32(len(names)))
+		}
+	}
+	return names, numbers
+}
+
+func (a *appRun) options(names []string) foreign.Options {
+	o := foreign.Options{Clients: names, Tokens: a.app.Log.Tokens, Validity: &foreign.Validity{TTL: a.cfg.Plan.Scenario.TTL.Std()}}
+	switch a.app.Lease {
+	case "released":
+		o.Validity = &foreign.Validity{Released: true}
+	case "unknown":
+		o.Validity = &foreign.Validity{}
+	}
+	return o
+}
+
+// faults are those that were recorded, on the clock of the translated log (zero is its wall clock's ns since 1970), with its clients.
+func (a *appRun) faults(zero int64, numbers map[int32][]int32) (faults []history.Event, err error) {
+	h, err := history.ReadFile(filepath.Join(filepath.Dir(a.cfg.History), faultsFile))
+	if err != nil {
+		return nil, fmt.Errorf("read the record of the faults: %w", err)
+	}
+	shift := func(t *int64) {
+		if *t != 0 {
+			*t = max(1, *t+h.Header.Origin+a.offset-zero)
+		}
+	}
+	for _, e := range h.Events {
+		if e.Type != history.Fault {
+			continue
+		}
+		info := *e.Fault
+		info.Clients = nil
+		for _, c := range e.Fault.Clients {
+			info.Clients = append(info.Clients, numbers[c]...)
+		}
+		shift(&e.Time)
+		shift(&info.From)
+		shift(&info.To)
+		e.Client, e.Fault = sole(info.Clients), &info
+		faults = append(faults, e)
+	}
+	return faults, nil
+}
+
+// header is that of the translated log, with what the plan says.
+func (a *appRun) header(h history.Header, names []string) history.Header {
+	s := a.cfg.Plan.Scenario
+	h.Scenario, h.Seed, h.Lock, h.Service, h.Workload, h.Guard, h.Fault = s.Name, a.cfg.Plan.Seed, s.Lock, "own", "own", "none", "none"
+	if len(s.Faults) > 0 {
+		h.Fault = s.Faults[0].Label()
+	}
+	h.Clients, h.Faults, h.Needs, h.Duration = len(names), plannedFaults(s.Faults), history.Needs(s.Needs), int64(s.Duration)
+	h.Versions = slices.Clone(a.cfg.Versions)
+	for i, name := range names {
+		h.Versions = append(h.Versions, history.Part{Name: fmt.Sprintf("client %d", i+1), Version: name})
+	}
+	return h
+}

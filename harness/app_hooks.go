@@ -1,0 +1,199 @@
+package harness
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/lockchaos/lockchaos/history/foreign"
+	"github.com/lockchaos/lockchaos/nemesis"
+)
+
+// hooked asks one client of the application for its ops.
+type hooked struct {
+	*appClient
+	run    *appRun
+	client http.Client
+	base   string
+}
+
+// hookAsk is the body of a request, hookAnswer that of its answer: the words of the protocol of locks in any language (docs/protocol.md).
+type hookAsk struct {
+	Key       string `json:"key"`
+	Token     int64  `json:"token,omitempty"`
+	TimeoutMS int64  `json:"timeout_ms"`
+}
+
+type hookAnswer struct {
+	OK    bool   `json:"ok"`
+	Token int64  `json:"token"`
+	Error string `json:"error"`
+}
+
+// The errors of hooks that are definite: the op did not happen.
+const (
+	hookBusy    = "busy"
+	hookNotHeld = "not_held"
+	hookRefused = "refused"
+)
+
+// hookReply bounds the body of an answer, in bytes.
+const hookReply = 1 << 16
+
+// drive lets a client acquire, write and release, round after round, until done is closed. A round that has begun is finished.
+func (a *appRun) drive(ctx context.Context, c *appClient, done <-chan struct{}) error {
+	s := a.cfg.Plan.Scenario
+	at := netip.AddrPortFrom(c.host.Addr, uint16(a.app.Hooks.Port))
+	h := &hooked{appClient: c, run: a, base: "http://" + at.String(), client: http.Client{Transport: &http.Transport{
+		// A retry that a library hides would make "asked once" untrue: a connection for each request has none.
+		DisableKeepAlives: true,
+		// From the container's own network: no fault of its links comes between.
+		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) { return c.host.Dial(ctx, network, at) },
+	}}}
+	rng := a.cfg.Plan.Stream(fmt.Sprintf("client %d", c.number))
+	for !closed(done) {
+		key := fmt.Sprintf("k%d", rng.IntN(s.Keys))
+		if err := h.round(ctx, key, s.Workload.Think.Draw(rng).Std()); err != nil {
+			return err
+		}
+		if !pause(ctx, done, s.Workload.Rest.Draw(rng).Std()) {
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// round is one: acquire, think, write, release.
+func (h *hooked) round(ctx context.Context, key string, think time.Duration) error {
+	hooks, w, d := h.run.app.Hooks, h.run.cfg.Plan.Scenario.Workload, h.run.director
+	answered := d.acquiring(ctx, h.number, key)
+	got, err := h.ask(ctx, hooks.Acquire, "grant", key, 0, w.AcquireTimeout.Std())
+	if struck := answered(); err == nil {
+		err = struck
+	}
+	if err != nil || !got.Granted() {
+		return err
+	}
+	grant, err := h.run.granted(ctx, h.appClient, &got, false)
+	if err != nil {
+		return err
+	}
+	at := func(m nemesis.Moment) error {
+		if err := d.reached(ctx, nemesis.Step{Moment: m, Client: h.number, Grant: grant, Key: key}); err != nil {
+			return err
+		}
+		// An application that is frozen here goes on when it wakes up. Asked earlier, nobody could tell when it did what it was asked.
+		return d.thawed(ctx, h.number)
+	}
+	if err := d.thawed(ctx, h.number); err != nil { // it may have been struck after the grant
+		return err
+	}
+	if !pause(ctx, nil, think) {
+		return context.Cause(ctx)
+	}
+	if err := at(nemesis.BeforeWrite); err != nil {
+		return err
+	}
+	if _, err := h.ask(ctx, hooks.Write, "write", key, got.Token, w.OpTimeout.Std()); err != nil {
+		return err
+	}
+	if err := at(nemesis.BeforeRelease); err != nil {
+		return err
+	}
+	d.releases(grant)
+	_, err = h.ask(ctx, hooks.Release, "release", key, got.Token, w.OpTimeout.Std())
+	return err
+}
+
+// ask calls a hook and notes what it answered. Its error says that the run is over, or that the answer makes no sense; that nobody answered is an answer:
+// whether the op happened is unknown.
+func (h *hooked) ask(ctx context.Context, path, means, key string, token int64, timeout time.Duration) (foreign.Line, error) {
+	l := foreign.Line{Client: h.name, Key: key, Means: means, Token: token, Result: "unknown"}
+	body, err := json.Marshal(hookAsk{Key: key, Token: token, TimeoutMS: timeout.Milliseconds()})
+	if err != nil {
+		return l, fmt.Errorf("ask %s: %w", h.name, err)
+	}
+	limited, cancel := context.WithTimeout(ctx, timeout+h.run.patience())
+	defer cancel()
+	h.run.ids.nextOp()
+	l.Began = h.run.wall()
+	answer, err := h.post(limited, path, body)
+	l.Ended = h.run.wall()
+	if ctx.Err() != nil {
+		return l, context.Cause(ctx)
+	}
+	if err != nil {
+		if _, wrong := err.(*hookError); wrong {
+			return l, err
+		}
+	} else {
+		answer.into(&l)
+	}
+	h.note(l)
+	return l, nil
+}
+
+// patience is how much longer than its own timeout a hook is waited for: a fault may hold it up.
+func (a *appRun) patience() time.Duration { return longestFault(a.cfg.Plan) + time.Second }
+
+// into says in a line of the log what was answered.
+func (r *hookAnswer) into(l *foreign.Line) {
+	switch {
+	case r.OK:
+		l.Result = "ok"
+		if l.Means == "grant" {
+			l.Token = r.Token
+		}
+	case r.Error == hookBusy && l.Means == "grant":
+		l.Means, l.Result = "busy", "failed"
+	case r.Error == hookNotHeld && l.Means == "release":
+		l.Means, l.Result = "not-held", "failed"
+	case r.Error == hookRefused && l.Means == "write":
+		l.Means, l.Result = "refused", "refused"
+	case r.Error == hookNotHeld && l.Means == "write":
+		l.Result = "failed"
+	}
+}
+
+// hookError says that a hook is not what it should be.
+type hookError struct{ text string }
+
+// Error names the client and the request.
+func (e *hookError) Error() string { return e.text }
+
+// post sends one request.
+func (h *hooked) post(ctx context.Context, path string, body []byte) (answer hookAnswer, err error) {
+	wrong := func(format string, args ...any) error {
+		return &hookError{fmt.Sprintf("%s: POST %s%s: ", h.name, h.base, path) + fmt.Sprintf(format, args...)}
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, h.base+path, bytes.NewReader(body))
+	if err != nil {
+		return answer, wrong("%v", err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	got, err := h.client.Do(req)
+	if err != nil {
+		return answer, err
+	}
+	defer got.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(got.Body, hookReply))
+	if err != nil {
+		return answer, err
+	}
+	if got.StatusCode >= 500 {
+		return answer, nil // it failed somewhere: nobody knows
+	}
+	if got.StatusCode != http.StatusOK {
+		return answer, wrong("status %s: a hook answers 200 with {\"ok\": …}, or 5xx where it does not know", got.Status)
+	}
+	if err := json.Unmarshal(text, &answer); err != nil {
+		return answer, wrong("the answer is no JSON object: %v: %.80q", err, text)
+	}
+	return answer, nil
+}

@@ -1,0 +1,281 @@
+package harness
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockchaos/lockchaos/backends"
+	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/history/foreign"
+	"github.com/lockchaos/lockchaos/hosts"
+	"github.com/lockchaos/lockchaos/scenarios"
+	"golang.org/x/sys/unix"
+)
+
+// appVerb is an application of somebody's own, on port 8080 of the address: a lease in a file that all its processes share, with hooks. Its store has a
+// fence or not.
+func appVerb(args []string) int {
+	addr, file, fenced := args[0], args[1], args[2] == "fenced"
+	hook := func(do func(a *appState, ask hookAsk) hookAnswer) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			var ask hookAsk
+			if json.NewDecoder(r.Body).Decode(&ask) != nil {
+				w.WriteHeader(http.StatusBadRequest)
+				return
+			}
+			_ = json.NewEncoder(w).Encode(withState(file, ask.Key, func(a *appState) hookAnswer { return do(a, ask) }))
+		}
+	}
+	http.Handle("/acquire", hook(func(a *appState, _ hookAsk) hookAnswer {
+		if time.Now().UnixNano() < a.Until {
+			return hookAnswer{Error: hookBusy}
+		}
+		a.Token++
+		a.Until = time.Now().Add(appTTL).UnixNano()
+		return hookAnswer{OK: true, Token: a.Token}
+	}))
+	http.Handle("/write", hook(func(a *appState, ask hookAsk) hookAnswer {
+		if fenced && ask.Token < a.Seen {
+			return hookAnswer{Error: hookRefused}
+		}
+		a.Seen = max(a.Seen, ask.Token)
+		return hookAnswer{OK: true}
+	}))
+	http.Handle("/release", hook(func(a *appState, ask hookAsk) hookAnswer {
+		if a.Token != ask.Token {
+			return hookAnswer{Error: hookNotHeld}
+		}
+		a.Until = 0
+		return hookAnswer{OK: true}
+	}))
+	fmt.Fprintln(os.Stderr, http.ListenAndServe(net.JoinHostPort(addr, "8080"), nil))
+	return 1
+}
+
+// appTTL is the lease of the application's lock.
+const appTTL = 300 * time.Millisecond
+
+// appState is what the application's processes share about a key.
+type appState struct{ Token, Until, Seen int64 }
+
+// withState changes a key's state with the others shut out.
+func withState(file, key string, do func(*appState) hookAnswer) hookAnswer {
+	f, err := os.OpenFile(file+key, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return hookAnswer{Error: err.Error()}
+	}
+	defer f.Close()
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
+		return hookAnswer{Error: err.Error()}
+	}
+	var a appState
+	_ = json.NewDecoder(f).Decode(&a) // empty at first
+	answer := do(&a)
+	text, _ := json.Marshal(a)
+	_ = f.Truncate(0)
+	_, _ = f.WriteAt(text, 0)
+	return answer
+}
+
+// runApp runs an application of three processes, whose holder is frozen before it writes.
+func runApp(t *testing.T, store string, change func(*scenarios.Scenario)) (*history.History, error) {
+	t.Helper()
+	alone.Lock()
+	defer alone.Unlock()
+	network, err := hosts.NewNetwork(hosts.DefaultPrefix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := network.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	dir := t.TempDir()
+	ms := func(n int) scenarios.Duration { return scenarios.Duration(time.Duration(n) * time.Millisecond) }
+	s := scenarios.Scenario{Name: "app", Lock: "own", TTL: scenarios.Duration(appTTL), Keys: 1, Duration: ms(2500),
+		App:      &scenarios.App{Hooks: scenarios.AppHooks{Port: 8080, Acquire: "/acquire", Write: "/write", Release: "/release"}},
+		Workload: scenarios.Workload{Think: scenarios.Range{Min: ms(1), Max: ms(3)}, Rest: scenarios.Range{Min: ms(5), Max: ms(10)}, AcquireTimeout: ms(5000), OpTimeout: ms(5000)},
+		Faults:   []scenarios.Fault{{Kind: "pause", Target: "holder", When: "before-write", For: ms(700), After: ms(50), Every: scenarios.Range{Min: ms(50), Max: ms(50)}}}}
+	var attached []backends.Attached
+	for _, name := range []string{"a", "b", "c"} {
+		host, err := network.AddHost(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := network.Await(t.Context(), host); err != nil {
+			t.Fatal(err)
+		}
+		proc, err := host.Start(exec.Command("/proc/self/exe", "app", host.Addr.String(), filepath.Join(dir, "state-"), store))
+		if err != nil {
+			t.Fatal(err)
+		}
+		listens(t, host)
+		attached = append(attached, backends.Attached{Name: name, Host: host, Process: proc})
+		s.App.Clients = append(s.App.Clients, name)
+	}
+	if change != nil {
+		change(&s)
+	}
+	file := filepath.Join(dir, "history.jsonl")
+	if err := RunApp(t.Context(), AppConfig{Plan: scenarios.Plan{Seed: 7, Scenario: s}, Attached: attached, Logs: dir, History: file}); err != nil {
+		return nil, err
+	}
+	h, err := history.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h, nil
+}
+
+// listens waits until the application on the host does.
+func listens(t *testing.T, h *hosts.Host) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for {
+		conn, err := net.DialTimeout("tcp", net.JoinHostPort(h.Addr.String(), "8080"), time.Second)
+		if err == nil {
+			conn.Close()
+			return
+		}
+		if !pause(ctx, nil, 5*time.Millisecond) {
+			t.Fatalf("the application on host %s does not listen: %v", h.Name, err)
+		}
+	}
+}
+
+// Asked by hooks, an application shows what its lease can't prevent, and what its fence does.
+func TestRunAppWithHooks(t *testing.T) {
+	for _, c := range []struct {
+		store string
+		want  checker.Outcome
+	}{{"unfenced", checker.Violated}, {"fenced", checker.Pass}} {
+		t.Run(c.store, func(t *testing.T) {
+			h, err := runApp(t, c.store, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			v := checker.Judge(h, checker.Options{Keep: 5})
+			if h.Truncated || v.Stats.Bites == 0 {
+				t.Fatalf("truncated: %v; the faults met a holder %d times", h.Truncated, v.Stats.Bites)
+			}
+			for _, p := range v.Properties {
+				if p.Name == checker.UnfencedWrite && p.Outcome != c.want {
+					t.Errorf("%s is %v (%s), want %v", p.Name, p.Outcome, p.Why, c.want)
+				}
+				if p.Name == checker.MutualExclusion && p.Kinds["granted-while-valid"] > 0 {
+					t.Errorf("a false alarm: %v", p.Violations)
+				}
+			}
+		})
+	}
+}
+
+// A hook that is none ends the run, and the error names it.
+func TestHooksThatAreNone(t *testing.T) {
+	_, err := runApp(t, "unfenced", func(s *scenarios.Scenario) { s.App.Hooks.Write = "/nowhere" })
+	if err == nil || !strings.Contains(err.Error(), "/nowhere: status 404") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// What an application can't be struck by is refused, with the reason.
+func TestCheckApp(t *testing.T) {
+	logged := scenarios.App{Clients: []string{"a", "b"}, Service: []string{"redis"}}
+	hooked := logged
+	hooked.Hooks.Port = 80
+	for _, c := range []struct {
+		app  scenarios.App
+		f    scenarios.Fault
+		want string
+	}{
+		{logged, scenarios.Fault{Kind: "pause", Target: "holder", When: "after-grant"}, ""},
+		{logged, scenarios.Fault{Kind: "partition", Target: "client-2", When: "random", Peers: "service"}, ""},
+		{logged, scenarios.Fault{Kind: "pause", Target: "redis", When: "random"}, ""},
+		{hooked, scenarios.Fault{Kind: "pause", Target: "next-waiter", When: "before-release"}, ""},
+		{hooked, scenarios.Fault{Kind: "clock-jump", Target: "holder", When: "random", Clock: "wall", By: scenarios.Offset(time.Hour)}, ""},
+		{logged, scenarios.Fault{Kind: "clock-jump", Target: "holder", When: "random", Clock: "wall", By: scenarios.Offset(time.Hour)}, "stamps"},
+		{logged, scenarios.Fault{Kind: "pause", Target: "holder", When: "before-write"}, "nobody knows when"},
+		{logged, scenarios.Fault{Kind: "pause", Target: "next-waiter", When: "after-grant"}, "next-waiter"},
+		{logged, scenarios.Fault{Kind: "kill", Target: "holder", When: "random"}, "a kill can't strike"},
+		{logged, scenarios.Fault{Kind: "pause", Target: "client-3", When: "random"}, "the app has 2 clients"},
+		{logged, scenarios.Fault{Kind: "pause", Target: "postgres", When: "random"}, "unknown target"},
+		{logged, scenarios.Fault{Kind: "partition", Target: "holder", When: "random", Peers: "store"}, "names no store"},
+	} {
+		err := CheckAppFault(&scenarios.Scenario{App: &c.app}, c.f)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s of %s at %s: %v, want %q", c.f.Kind, c.f.Target, c.f.When, err, c.want)
+		}
+	}
+}
+
+// A log is cut so that whatever gave a key up for a grant that is kept is kept, too.
+func TestTrim(t *testing.T) {
+	line := func(means string, began, ended int64) foreign.Line {
+		return foreign.Line{Means: means, Began: began, Ended: ended, Client: "a", Result: "ok"}
+	}
+	got := trim([]foreign.Line{
+		line("grant", 1, 5), line("write", 6, 12), // under a grant from before
+		line("grant", 13, 14), line("write", 15, 16), line("release", 19, 25), line("grant", 19, 21), line("request", 21, 21),
+	}, 10, 20)
+	want := []foreign.Line{line("grant", 13, 14), line("write", 15, 16), line("release", 19, 25), line("request", 19, 19)}
+	if !slices.Equal(got, want) {
+		t.Errorf("%+v\nwant %+v", got, want)
+	}
+	lawless := []foreign.Line{line("write", 11, 12)}
+	if got := trim(lawless, 10, 20); !slices.Equal(got, lawless) {
+		t.Errorf("who never asks is left out: %+v", got)
+	}
+}
+
+// A log that grows is read in whole lines, and one that shrinks is refused.
+func TestTail(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "log")
+	put := func(text string) {
+		t.Helper()
+		f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err == nil {
+			_, err = f.WriteString(text)
+		}
+		if err := errors.Join(err, f.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("one\ntw")
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	l := tail{file: f, name: "app's log"}
+	for _, c := range []struct{ put, want string }{{"", "one"}, {"", ""}, {"o\nthree\n", "two three"}} {
+		put(c.put)
+		got, err := l.lines()
+		var words []string
+		for _, line := range got {
+			words = append(words, string(line))
+		}
+		if err != nil || strings.Join(words, " ") != c.want {
+			t.Errorf("%q, %v; want %q", words, err, c.want)
+		}
+	}
+	if err := os.Truncate(file, 1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.lines(); err == nil || !strings.Contains(err.Error(), "app's log was cut or replaced") {
+		t.Errorf("a log that was cut: %v", err)
+	}
+}

@@ -1,0 +1,175 @@
+package scenarios
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// App is an application of the user's own in a compose project: its containers are the clients. It takes the place of a scenario's lock, store and
+// workload. What it did is told by its audit log or, where it has hooks, by their answers.
+type App struct {
+	// Clients are the compose services whose containers are the clients, with ":2" behind one for the second container of a service. The first is client 1.
+	Clients []string `yaml:"clients"`
+	// Service are the compose services that the lock is kept by, Store the one that keeps what the lock protects. Faults can be aimed at them, and at
+	// the links that lead to them.
+	Service []string `yaml:"service,omitempty"`
+	Store   string   `yaml:"store,omitempty"`
+	// Lease is what a grant promises: "ttl" (also if not given: good for the TTL from when it was asked for or last renewed), "released" (good until it
+	// is released) or "unknown".
+	Lease string   `yaml:"lease,omitempty"`
+	Log   AppLog   `yaml:"log,omitempty"`
+	Hooks AppHooks `yaml:"hooks,omitempty"`
+}
+
+// AppLog is where the clients' audit log is, and how to read it: as `lockchaos check` reads one, with the same words.
+type AppLog struct {
+	// File is the path inside the containers; not given: what they print.
+	File string `yaml:"file,omitempty"`
+	// Map names the members by field, Events the words by meaning.
+	Map        map[string]string   `yaml:"map,omitempty"`
+	Events     map[string][]string `yaml:"events,omitempty"`
+	TimeFormat string              `yaml:"time_format,omitempty"`
+	// Tokens is what a token means: "fencing" (also if not given), "version" or "none".
+	Tokens string `yaml:"tokens,omitempty"`
+}
+
+// AppHooks let lockchaos ask the clients for each op; it then keeps the log. Each is the path of an HTTP request (POST).
+type AppHooks struct {
+	// Port is that of the clients' containers at which they listen.
+	Port    int    `yaml:"port,omitempty"`
+	Acquire string `yaml:"acquire,omitempty"`
+	Write   string `yaml:"write,omitempty"`
+	Release string `yaml:"release,omitempty"`
+}
+
+// Given tells whether the application has hooks.
+func (h AppHooks) Given() bool { return h != AppHooks{} }
+
+// Own tells whether the scenario's clients are an application of the user's own.
+func (s *Scenario) Own() bool { return s.App != nil }
+
+// Members are the compose services that the application's scenario needs.
+func (a *App) Members() []string {
+	all := append(slices.Clone(a.Clients), a.Service...)
+	if a.Store != "" && !slices.Contains(all, a.Store) {
+		all = append(all, a.Store)
+	}
+	return all
+}
+
+// clone is a copy that shares nothing.
+func (a *App) clone() *App {
+	if a == nil {
+		return nil
+	}
+	c := *a
+	c.Clients, c.Service = slices.Clone(a.Clients), slices.Clone(a.Service)
+	c.Log.Map, c.Log.Events = maps.Clone(a.Log.Map), maps.Clone(a.Log.Events)
+	return &c
+}
+
+// memberForm is what a compose service may be called, with the number of a container behind it.
+var memberForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*(:[1-9][0-9]*)?$`)
+
+// hookForm is what a hook's path may look like.
+var hookForm = regexp.MustCompile(`^/[!-~]*$`)
+
+// app checks a scenario whose clients are an application of the user's own.
+func (v *validator) app(at string, s *Scenario) {
+	a := s.App
+	if len(a.Clients) < 1 || len(a.Clients) > 64 {
+		v.fail(at+".app", "an app needs clients: the compose services whose containers they are, 64 at most")
+	}
+	seen := map[string]bool{}
+	for _, list := range []struct {
+		name  string
+		names []string
+	}{{"clients", a.Clients}, {"service", a.Service}, {"store", storeOf(a)}} {
+		for i, name := range list.names {
+			where := fmt.Sprintf("%s.app.%s[%d]", at, list.name, i)
+			if !memberForm.MatchString(name) {
+				v.fail(where, "%q: want the name of a compose service, or NAME:2 for its second container", name)
+			}
+			if seen[name] {
+				v.fail(where, "%s is named twice: a container is a client, of the lock's service or the store", name)
+			}
+			seen[name] = true
+		}
+	}
+	if a.Lease != "" {
+		v.oneOf(at+".app.lease", "lease", a.Lease, []string{"ttl", "released", "unknown"})
+	}
+	if a.Log.Tokens != "" {
+		v.oneOf(at+".app.log.tokens", "meaning of tokens", a.Log.Tokens, []string{"fencing", "version", "none"})
+	}
+	if a.Log.File != "" && !strings.HasPrefix(a.Log.File, "/") {
+		v.fail(at+".app.log.file", "%q: want the path of a file in the containers, from the root", a.Log.File)
+	}
+	v.notOfApps(at, s)
+	if a.Hooks.Given() {
+		v.hooks(at, s)
+	}
+}
+
+func storeOf(a *App) []string {
+	if a.Store == "" {
+		return nil
+	}
+	return []string{a.Store}
+}
+
+// notOfApps refuses what lockchaos does not decide where the application is the user's own.
+func (v *validator) notOfApps(at string, s *Scenario) {
+	w := s.Workload
+	if s.App.Hooks.Given() {
+		w.Think, w.Rest, w.AcquireTimeout, w.OpTimeout = Range{}, Range{}, 0, 0
+	}
+	for _, f := range []struct {
+		name  string
+		given bool
+	}{
+		{"adapter", s.External()}, {"store", s.Store != Store{}}, {"workload", w != Workload{}}, {"clients", s.Clients != 0},
+		{"keys", s.Keys != 0 && !s.App.Hooks.Given()},
+	} {
+		if f.given {
+			v.fail(at+"."+f.name, "%s is not for a scenario with an app, which is as it is (its hooks take keys, and of the workload think, rest, acquire_timeout and op_timeout)", f.name)
+		}
+	}
+	if !nameForm.MatchString(s.Lock) || strings.Contains(s.Lock, "/") || slices.Contains(v.catalogue.Locks, s.Lock) {
+		v.fail(at+".lock", "%q: what the application's lock is called is a word of letters, digits, - and _, and none of the locks that come with lockchaos", s.Lock)
+	}
+}
+
+// hooks checks them, and what they need.
+func (v *validator) hooks(at string, s *Scenario) {
+	h := s.App.Hooks
+	if h.Port < 1 || h.Port > 65535 {
+		v.fail(at+".app.hooks", "hooks need a port: that at which the clients' containers listen")
+	}
+	for _, hook := range []struct{ name, path string }{{"acquire", h.Acquire}, {"write", h.Write}, {"release", h.Release}} {
+		if !hookForm.MatchString(hook.path) {
+			v.fail(at+".app.hooks."+hook.name, "%q: want a path such as /%s: all three hooks must be given", hook.path, hook.name)
+		}
+	}
+	if s.Keys < 1 || s.Keys > 10_000 {
+		v.fail(at+".keys", "hooks need keys: how many names of locks there are, 1 to 10000")
+	}
+	for _, p := range []struct {
+		name string
+		d    Duration
+	}{{"acquire_timeout", s.Workload.AcquireTimeout}, {"op_timeout", s.Workload.OpTimeout}} {
+		if p.d <= 0 || p.d > longest {
+			v.fail(at+".workload."+p.name, "hooks need workload.%s, longer than 0 and at most %v", p.name, longest)
+		}
+	}
+	if !isEmpty(s.App.Log) {
+		v.fail(at+".app.log", "an app with hooks needs no log: lockchaos writes down what they answer")
+	}
+}
+
+func isEmpty(l AppLog) bool {
+	return l.File == "" && len(l.Map) == 0 && len(l.Events) == 0 && l.TimeFormat == "" && l.Tokens == ""
+}
