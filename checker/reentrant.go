@@ -87,12 +87,17 @@ func (s *Sweep) answered(k *keyState, o *op, e *history.Event) {
 	}
 }
 
-// newest returns the grant that an answer of the lock speaks for: a reentrant lock knows the owner and its count, so what it confirms under any grant shows
+// spokenFor returns the grant that an answer of the lock speaks for: a reentrant lock knows the owner and its count, so what it confirms under any grant shows
 // only that the owner had its newest one. (A.acquire, lost; B.acquire, B.release; A.acquire; A.release of its first grant, answered ok.)
-func (s *Sweep) newest(g *grant) *grant {
-	if !s.reentrant {
-		return g
+func (s *Sweep) spokenFor(g *grant) *grant {
+	if s.reentrant {
+		return g.newest()
 	}
+	return g
+}
+
+// newest returns the newest grant that its owner has on the key.
+func (g *grant) newest() *grant {
 	open := g.key.open
 	for i := len(open) - 1; i >= 0; i-- {
 		if x := open[i]; x.client == g.client && (x == g || !x.closed) {
@@ -103,10 +108,7 @@ func (s *Sweep) newest(g *grant) *grant {
 }
 
 // siblings calls do for the other grants that a grant's owner has on the key: its lease is one.
-func (s *Sweep) siblings(g *grant, do func(*grant)) {
-	if !s.reentrant {
-		return
-	}
+func (g *grant) siblings(do func(*grant)) {
 	for _, x := range g.key.open {
 		if x != g && x.client == g.client {
 			do(x)
@@ -119,7 +121,7 @@ func (s *Sweep) renounce(g *grant, t int64) {
 	g.withdraw(t)
 	if s.reentrant && !g.closed {
 		g.knownLost = true
-		s.siblings(g, func(x *grant) {
+		g.siblings(func(x *grant) {
 			x.withdraw(t)
 			x.knownLost = true
 		})
