@@ -45,6 +45,9 @@ func (s *Sweep) judgeCycle(k *keyState, o *op, end int64) {
 			if g.client == o.client && g.end < end && other != k {
 				pin(g)
 				w.held = append(w.held, g)
+				if s.reentrant {
+					break // the outermost is enough
+				}
 			}
 		}
 	}

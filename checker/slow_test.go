@@ -22,6 +22,7 @@ type slowWrite struct {
 	g        *slowGrant
 	op, base int64 // base -1: blind
 	version  int64
+	value    int64
 	key      history.KeyID
 	again    bool
 }
@@ -92,7 +93,7 @@ func newSlow(h *history.History) *slow {
 	for i := range h.Events {
 		e := &h.Events[i]
 		if g := s.byID[e.Grant]; e.Type == history.Ledger && e.Kind == history.Write && !e.Refused && g != nil {
-			s.writes = append(s.writes, slowWrite{g: g, op: e.Op, base: bases[e.Op], version: e.Version, key: e.Key, again: seen[e.Op]})
+			s.writes = append(s.writes, slowWrite{g: g, op: e.Op, base: bases[e.Op], version: e.Version, value: e.Value, key: e.Key, again: seen[e.Op]})
 			seen[e.Op] = true
 		}
 	}
