@@ -174,7 +174,7 @@ func (g *generator) stampede() {
 func TestSweepAgreesWithSlowCheckerOnTheRest(t *testing.T) {
 	for _, c := range lifeCases {
 		t.Run(c.name, func(t *testing.T) {
-			found, clean, n := 0, 0, rounds(1_000)
+			found, clean, n := 0, 0, rounds(400)
 			for seed := range n {
 				rng := rand.New(rand.NewPCG(uint64(seed), 13))
 				lock := randomLock(rng)

@@ -123,6 +123,9 @@ func (f *foreignFlags) judge(in io.Reader, name string, keep bool) (judgedFile, 
 			return judgedFile{}, err
 		}
 		judge.Add(&e)
+		if keep {
+			j.whole.Events = append(j.whole.Events, e)
+		}
 	}
 }
 
