@@ -8,13 +8,7 @@ import (
 
 // The slow checker's other half: what is judged beside holds, tokens and the store's order. Word for word, over the whole history, like slow_test.go.
 
-// slowCounts are the violations of the properties here; cycles tells only whether there was one.
-type slowCounts struct {
-	dead, stolen, starved, repeated, herds int
-	cycles                                 bool
-}
-
-// span of a fault, by what it touches.
+// hits are the faults that touched a client, or the service, between two instants.
 func (s *slow) hits(client int32, service bool, from, to int64, which func(history.FaultInfo) bool) (hit []history.FaultInfo) {
 	for _, f := range s.faults {
 		if (client != 0 && slices.Contains(f.Clients, client) || service && f.Service) && f.From <= to && f.To >= from && which(f) {
