@@ -35,6 +35,7 @@ var allowed = map[string][]string{
 	"cmd":        {"adapter", "history", "clients", "store", "hosts", "scenarios", "backends", "nemesis", "clockskew", "netfault", "harness", "checker", "reports", "spelling", "strictyaml", "policy", "shrink"},
 	"netfault":   {"hosts"},
 	"locktest":   {"history", "clients", "hosts", "scenarios", "backends", "harness", "checker", "reports"}, // a command of its own, for go test
+	"internal":   {},                                                                                        // tools for this repository alone: they build and run our packages, and import none
 }
 
 // TestImportsRunOneWay holds the import graph to the design: the checker sees nothing but the history, and so on.

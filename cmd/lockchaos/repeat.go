@@ -13,9 +13,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/scenarios"
-	"github.com/spf13/pflag"
 )
 
 // repeatFile is the record of a run that was repeated: which repetitions there are, and what each scenario came to.
@@ -130,7 +131,7 @@ func (s *series) one(name, about string, seed uint64, plans []scenarios.Plan) (*
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("make the folder of a repetition: %w", err)
 	}
-	one.command = shell(os.Args[0], "rerun", dir)
+	one.command = reports.Shell(os.Args[0], "rerun", dir)
 	if f.plan == "" {
 		one.command = commandLine(s.words, f)
 	}
@@ -144,7 +145,7 @@ func (s *series) command(first uint64) string {
 	f.seed = first
 	line := commandLine(s.words, f) + " --repeat " + strconv.Itoa(s.repeat)
 	if s.until != "" {
-		line += " --until " + shell(s.until)
+		line += " --until " + reports.Shell(s.until)
 	}
 	return line
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockchaos/lockchaos/policy"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -19,6 +20,7 @@ const (
 	indexFile   = "index.html"
 	junitFile   = "junit.xml"
 	sarifFile   = "sarif.json"
+	gateFile    = "gate.json"
 	historyFile = "history.jsonl"
 	planFile    = "plan.yaml"
 	verdictFile = reports.VerdictFile
@@ -29,15 +31,17 @@ const (
 
 // runRecord is run.json: what a run was, for rendering it again. What the scenarios showed is in their own folders.
 type runRecord struct {
-	Version   string           `json:"lockchaos"`
-	Suite     string           `json:"suite"`
-	About     string           `json:"about,omitempty"`
-	Command   string           `json:"command"`
-	Program   string           `json:"program"` // as it was called, for commands that can be pasted
-	Runtime   string           `json:"runtime"`
-	Where     []string         `json:"where,omitempty"` // the words of the command line that chose the runtime
-	Seed      uint64           `json:"seed"`
-	NoExpect  bool             `json:"no_expect,omitempty"`
+	Version  string   `json:"lockchaos"`
+	Suite    string   `json:"suite"`
+	About    string   `json:"about,omitempty"`
+	Command  string   `json:"command"`
+	Program  string   `json:"program"` // as it was called, for commands that can be pasted
+	Runtime  string   `json:"runtime"`
+	Where    []string `json:"where,omitempty"` // the words of the command line that chose the runtime
+	Seed     uint64   `json:"seed"`
+	NoExpect bool     `json:"no_expect,omitempty"`
+	// Policy is what the run is ruled by, where it is a gate's.
+	Policy    *policy.Policy   `json:"policy,omitempty"`
 	Started   time.Time        `json:"started"`
 	Elapsed   time.Duration    `json:"elapsed_ns"`
 	Scenarios []scenarioRecord `json:"scenarios"`
@@ -55,6 +59,8 @@ type scenarioRecord struct {
 	// Failed is the harness's error; Skipped why the scenario could not be run here.
 	Failed  string `json:"failed,omitempty"`
 	Skipped string `json:"skipped,omitempty"`
+	// Late: it was skipped since the time budget of a gate was over.
+	Late bool `json:"late,omitempty"`
 }
 
 // locate notes where the scenario is written.

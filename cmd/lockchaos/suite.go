@@ -35,6 +35,8 @@ type suiteRun struct {
 	of string
 	// ended, when set, is told of each scenario at its end, before another takes its place.
 	ended func(reports.Scenario)
+	// late, when set, says why it is too late to start a plan; "": it is not.
+	late func(scenarios.Plan) string
 
 	dir    string
 	began  time.Time
@@ -71,7 +73,7 @@ func (s *suiteRun) run(ctx context.Context) error {
 func (s *suiteRun) prepare(dir string, began time.Time) {
 	s.dir, s.began = dir, began
 	s.record = runRecord{Version: version, Suite: s.name, About: s.about, Command: s.command, Program: os.Args[0], Runtime: s.where.about(), Where: s.flags.where(), Seed: s.plans[0].Seed,
-		NoExpect: s.flags.noExpect, Started: began.UTC().Truncate(time.Second), Scenarios: make([]scenarioRecord, len(s.plans))}
+		NoExpect: s.flags.noExpect, Policy: s.flags.policy, Started: began.UTC().Truncate(time.Second), Scenarios: make([]scenarioRecord, len(s.plans))}
 	s.judged = make([]judged, len(s.plans))
 }
 
@@ -95,9 +97,7 @@ func (s *suiteRun) launch(ctx context.Context, places chan struct{}) (wait func(
 			if err := s.savePlan(p, r.Dir); err != nil {
 				r.Failed = err.Error()
 			} else if r.Skipped = s.where.skip(p); r.Skipped == "" {
-				if err := s.one(ctx, p, r.Dir); err != nil {
-					r.Failed = err.Error()
-				}
+				s.onTime(ctx, p, &r)
 			}
 			r.Elapsed = time.Since(began)
 			verdict := judgeScenario(s.dir, r, &s.record)
@@ -111,6 +111,19 @@ func (s *suiteRun) launch(ctx context.Context, places chan struct{}) (wait func(
 		})
 	}
 	return all.Wait
+}
+
+// onTime runs one scenario, unless there is no time left for it.
+func (s *suiteRun) onTime(ctx context.Context, p scenarios.Plan, r *scenarioRecord) {
+	if s.late != nil {
+		if r.Skipped = s.late(p); r.Skipped != "" {
+			r.Late = true
+			return
+		}
+	}
+	if err := s.one(ctx, p, r.Dir); err != nil {
+		r.Failed = err.Error()
+	}
 }
 
 // label is what the screen calls a scenario of this run.
@@ -185,7 +198,7 @@ func (s *suiteRun) runThere(ctx context.Context, p scenarios.Plan, dir string, l
 		return err // it was not started, or its nodes were not
 	case err != nil && strings.Contains(err.Error(), "exit status 137"):
 		return fmt.Errorf("the scenario's process was killed from outside (out of memory?): %w; what it recorded can be judged: %s", err,
-			shell(os.Args[0], "check", filepath.Join(dir, historyFile)))
+			reports.Shell(os.Args[0], "check", filepath.Join(dir, historyFile)))
 	case err != nil && stderr.Len() > 0:
 		return fmt.Errorf("the scenario's process failed: %w; the end of its log:\n%s", err, stderr.String())
 	case err != nil:
