@@ -31,10 +31,24 @@ func WriteFolder(folder string, s Scenario) error {
 			return err
 		}
 	}
+	s.carry(folder)
 	if err := WriteFile(filepath.Join(folder, VerdictFile), func(w io.Writer) error { return WriteVerdict(w, s) }); err != nil {
 		return err
 	}
 	return WriteFile(filepath.Join(folder, PageFile), func(w io.Writer) error { return WriteScenario(w, s) })
+}
+
+// carry takes the plan and the witnesses into the page. What is not there, is not carried.
+func (s *Scenario) carry(folder string) {
+	names := []string{"plan.yaml"}
+	for _, w := range s.Witnesses {
+		names = append(names, w.File)
+	}
+	for _, name := range names {
+		if data, err := os.ReadFile(filepath.Join(folder, name)); err == nil {
+			s.Attached = append(s.Attached, Attachment{Name: name, Data: data})
+		}
+	}
 }
 
 // saveWitnesses writes the smallest witness of a violation of each property: of the one that the report tells where it tells one of the property, and

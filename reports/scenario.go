@@ -32,9 +32,17 @@ type Scenario struct {
 	Dir  string `json:"dir"`
 	Seed uint64 `json:"seed"`
 
+	// Control: the lock or the fence is broken on purpose, to see that it is caught. It says nothing about any lock that is for use.
+	Control bool `json:"control,omitempty"`
+	// Length is when the last event of the history was (ns since its origin).
+	Length int64 `json:"length_ns,omitempty"`
+
 	Verdict checker.Verdict `json:"verdict"`
 	// History is what the verdict was found in. Only WriteScenario needs it; nil where there is none.
 	History *history.History `json:"-"`
+
+	// Attached are files that the page is to carry beside history and verdict: the plan, say.
+	Attached []Attachment `json:"-"`
 
 	// Witnesses are the small parts of the history that lie beside it, one for each property that is violated.
 	Witnesses []Witness `json:"witnesses,omitempty"`

@@ -7,11 +7,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
 	"github.com/lockchaos/lockchaos/adapter/skeleton"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // shells are those whose completion can be written.
@@ -99,7 +100,9 @@ func completeFlag(cmd *cobra.Command, f *pflag.Flag, words []string) {
 	var how cobra.CompletionFunc
 	switch {
 	case len(words) > 0:
-		how = func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) { return completeList(typed, words) }
+		how = func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+			return completeList(typed, words)
+		}
 	case f.Name == "plan":
 		how = completeYAML
 	case f.Name == "out" || f.Name == "dir":

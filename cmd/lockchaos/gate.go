@@ -12,11 +12,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/policy"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/scenarios"
-	"github.com/spf13/cobra"
 )
 
 func gateCommand() *cobra.Command {
@@ -99,7 +100,7 @@ func runGate(cmd *cobra.Command, file string, f runFlags) error {
 		f.seed = rand.Uint64N(1_000_000)
 	}
 	g := &gate{runFlags: f, file: file, screen: out}
-	g.command = shell(append([]string{os.Args[0], "gate", file, "--seed", strconv.FormatUint(f.seed, 10)}, f.where()...)...)
+	g.command = reports.Shell(append([]string{os.Args[0], "gate", file, "--seed", strconv.FormatUint(f.seed, 10)}, f.where()...)...)
 	if g.where, err = chooseRuntime(ctx, f, g.plans(0), out.say); err != nil {
 		return err
 	}

@@ -7,8 +7,10 @@ import (
 	"os"
 	"time"
 
-	"github.com/lockchaos/lockchaos/policy"
 	"github.com/spf13/cobra"
+
+	"github.com/lockchaos/lockchaos/policy"
+	"github.com/lockchaos/lockchaos/reports"
 )
 
 func initCommand() *cobra.Command {
@@ -40,7 +42,7 @@ func initCommand() *cobra.Command {
 			if err := errors.Join(err, f.Close()); err != nil {
 				return fmt.Errorf("write the policy: %w", err)
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s is written; next: %s\n", file, shell(os.Args[0], "gate", file))
+			fmt.Fprintf(cmd.OutOrStdout(), "%s is written; next: %s\n", file, reports.Shell(os.Args[0], "gate", file))
 			return nil
 		},
 	}

@@ -50,6 +50,9 @@ func judgeScenario(dir string, r scenarioRecord, run *runRecord) judged {
 		return fail(err)
 	}
 	out.StandIns, out.parts = h.Header.StandIns, h.Header.Versions
+	if n := len(h.Events); n > 0 {
+		out.Length = h.Events[n-1].Time
+	}
 	out.Verdict = checker.Judge(h, checker.Options{Keep: reports.KeptViolations})
 	switch {
 	case out.Failed != "":
@@ -79,8 +82,10 @@ func describe(out *reports.Scenario, plan *scenarios.Plan, folder string, run *r
 	s := plan.Scenario
 	out.Lock, out.Store, out.About, out.Why = s.Lock, s.Store.Kind, s.About, s.Expect.Why
 	out.Fault = faultColumn(s)
+	out.Control = strings.HasPrefix(s.Store.Kind, "broken-")
 	if kind, err := kindOf(&s); err == nil {
 		out.Service = kind.Service
+		out.Control = out.Control || kind.Control != ""
 		if n := nodesOf(kind.Service); n > 1 {
 			out.Service = fmt.Sprintf("%s ×%d", kind.Service, n)
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -92,6 +93,7 @@ func (s *series) run(ctx context.Context, name, about string, plans []scenarios.
 	s.dir = dir
 	first := plans[0].Seed
 	s.table = reports.Repetition{Suite: name, Command: s.command(first), Version: version, Runtime: s.where.about(), Started: began.UTC().Truncate(time.Second), Wanted: s.repeat, Until: s.until}
+	s.save()
 	s.screen.repeats(s.table, plans, s.parallel, first)
 	places := make(chan struct{}, s.parallel)
 	var running sync.WaitGroup
@@ -159,6 +161,15 @@ func (s *series) add(one *suiteRun) {
 		s.errs = append(s.errs, unwritten)
 	}
 	s.take(filepath.Base(one.dir), suite)
+	s.save()
+}
+
+// save writes how far the repetition is, for those who follow it. That it can't be written is told at the end, when it is written for good.
+func (s *series) save() {
+	var text bytes.Buffer
+	if reports.WriteRepetitionJSON(&text, s.table) == nil {
+		_ = replaceFile(filepath.Join(s.dir, repeatFile), text.Bytes())
+	}
 }
 
 // take counts a repetition, whose folder is dir. Of its scenarios only what the table and junit.xml tell is kept: there may be thousands.
