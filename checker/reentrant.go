@@ -144,10 +144,18 @@ func (s *Sweep) abandon(k *keyState, client int32, t int64) {
 
 // wroteAsOwner notes the latest and the highest writer so far, and the latest and the highest of all other clients.
 func (s *Sweep) wroteAsOwner(l *ledgerState, w writer) {
-	s.keepGreatest(&l.latest, &l.latestOther, w, func(x *grant) int64 { return x.earliest })
-	if w.g.token != 0 {
-		s.keepGreatest(&l.highest, &l.highestOther, w, func(x *grant) int64 { return x.token })
+	if l.others == nil {
+		l.others = &otherWriters{}
 	}
+	s.keepGreatest(&l.latest, &l.others.latest, w, func(x *grant) int64 { return x.earliest })
+	if w.g.token != 0 {
+		s.keepGreatest(&l.highest, &l.others.highest, w, func(x *grant) int64 { return x.token })
+	}
+}
+
+// otherWriters are the latest and the highest writer of all clients but those of the latest and the highest of all.
+type otherWriters struct {
+	latest, highest writer
 }
 
 // keepGreatest notes a writer if it is the greatest so far, or the greatest of another client than that.
@@ -173,11 +181,11 @@ func (s *Sweep) besides(g *grant, first, second writer) writer {
 
 // standsBeforeOwner is standsBefore of a reentrant lock: writes of one owner, under whichever of its grants, are in nobody's way.
 func (s *Sweep) standsBeforeOwner(l *ledgerState, g *grant, f *footprint, tokens bool) writer {
-	latest, run := s.besides(g, l.latest, l.latestOther), s.besides(g, l.run, l.before)
+	latest, run := s.besides(g, l.latest, l.others.latest), s.besides(g, l.run, l.before)
 	if latest.g != nil && latest.g.key == g.key && latest.g.earliest > g.end {
 		return latest
 	}
-	if highest := s.besides(g, l.highest, l.highestOther); tokens && highest.g != nil && highest.g.key == g.key && later(highest.g, g, true) {
+	if highest := s.besides(g, l.highest, l.others.highest); tokens && highest.g != nil && highest.g.key == g.key && later(highest.g, g, true) {
 		return highest
 	}
 	if run.g != nil && f.wrote && run.version > f.wroteLast && run.g.key == g.key && !later(g, run.g, tokens) {
