@@ -31,7 +31,7 @@ test: build
 soak: build
 	LOCKCHAOS_SOAK=1 $(GO) test -count 1 -v -timeout 90m -run 'Healing|ComposeApp' ./cmd/lockchaos
 	LOCKCHAOS_SOAK=1 $(GO) test -count 1 -timeout 30m ./history/foreign ./locktest
-	LOCKCHAOS_SOAK=1 $(GO) test -count 1 -timeout 60m -run 'ThreeJudges|BruteForce' ./checker
+	LOCKCHAOS_SOAK=1 $(GO) test -count 1 -timeout 60m -run 'ThreeJudges|BruteForce|OnTheRest' ./checker
 
 ## tidy: after a module has been added or changed, here and in the example module. One test of a dependency can't be had everywhere, hence -e
 tidy:

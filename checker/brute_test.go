@@ -145,6 +145,15 @@ func (b *bruteLock) levelsOf(client int32, i int) (levels []int64) {
 	return levels
 }
 
+// newestAt is the newest grant that the client of event i had, if it had the one that the event names.
+func (b *bruteLock) newestAt(e history.Event, i int) int64 {
+	levels := b.levelsOf(e.Client, i)
+	if !slices.Contains(levels, e.Grant) {
+		return 0
+	}
+	return levels[len(levels)-1]
+}
+
 // newest is the grant that a release speaks for which was answered at event i; 0 if it names none that its client had.
 func (b *bruteLock) newest(inv history.Event, i int) int64 {
 	levels := b.levelsOf(inv.Client, i)

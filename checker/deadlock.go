@@ -18,6 +18,7 @@ type wait struct {
 	key        *keyState
 	start, end int64
 	held       []*grant
+	told       bool // of a reentrant lock: a cycle that it closes was found, whichever of a key's nested grants it is made of
 }
 
 // edge is one client of a cycle: what it had, and what it waited for.
@@ -125,9 +126,10 @@ func (s *Sweep) cycle(path []edge, from, to int64) {
 			since := max(f-s.header.TTL, e.g.earliest)
 			t = min(t, firstTouch(s.clientSpans(e.w.client), since), firstTouch(s.service, since))
 		}
-		if t-f < s.bound() || s.cut && s.now < t+s.delay {
+		if t-f < s.bound() || s.cut && s.now < t+s.delay || path[0].w.told {
 			return
 		}
+		path[0].w.told = s.reentrant
 		j := judgement{violated: true}
 		s.record(deadlock, path[0].w.key, j, j, func(judgement) *Violation { return s.tellCycle(path, f, t) })
 	})

@@ -40,7 +40,7 @@ func (s *Sweep) judgeEffect(k *keyState, w writer, o *op, e *history.Event) {
 		k.effects[what] = effect{w, o}
 		return
 	}
-	if first.op == w.op {
+	if first.op == w.op || o != nil && o.ledgered || o == nil && s.ledger.expected { // the store has carried out this request before
 		return
 	}
 	pin(w.g)

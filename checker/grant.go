@@ -191,13 +191,15 @@ func overlap(a, b *grant, tokens bool) bool {
 	if !a.held() || !b.held() {
 		return false
 	}
-	if tokens && a.token != b.token && a.token != 0 && b.token != 0 {
-		if a.token > b.token {
-			a, b = b, a
-		}
-		return b.begin < a.last
+	return a.beginning(tokens) < b.last && b.beginning(tokens) < a.last || tokens && inTokenOrder(a, b)
+}
+
+// inTokenOrder tells whether of two holds the one with the smaller token still acted when the other had begun.
+func inTokenOrder(a, b *grant) bool {
+	if a.token > b.token {
+		a, b = b, a
 	}
-	return a.beginning(tokens) < b.last && b.beginning(tokens) < a.last
+	return a.token != 0 && a.token != b.token && b.begin < a.last
 }
 
 // later tells whether b was certainly granted after a, by time, or where time is silent by their fencing tokens.

@@ -90,7 +90,7 @@ func TestThreeJudgesAgree(t *testing.T) {
 	for _, m := range modelCases {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
-			seen, n := map[bool]int{}, rounds(1_500)
+			seen, n := map[bool]int{}, rounds(700)
 			for seed := range n {
 				lock, lines := m.draw(seed)
 				o := opinionsOf(lock.history(strings.Join(lines, "\n")))

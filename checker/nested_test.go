@@ -19,7 +19,11 @@ func (g *generator) nestedClient(name string) {
 			}
 			when := g.interval(&t, 8)
 			answer := [...]string{"", "", "", "", "", "info", "busy"}[g.rng.IntN(7)]
-			g.add("%s=%s acquire %s key=k0 first=%d %s%s", grant, name, when, max(0, t-g.rng.IntN(9)), answer, g.mode())
+			extras := g.grantExtras(t)
+			if answer != "" {
+				extras = ""
+			}
+			g.add("%s=%s acquire %s key=k0 %s%s%s", grant, name, when, answer, extras, g.mode())
 			if answer == "" || answer == "info" && g.rng.IntN(2) == 0 { // it may well name it in a release
 				levels = append(levels, grant)
 			}

@@ -140,16 +140,20 @@ func (s *Sweep) completeHeld(o *op, e *history.Event) {
 		s.released(o, e)
 	}
 	if e.Type == history.OK && s.confirms[o.kind] {
-		s.confirm(s.newest(g), o)
+		s.confirm(s.spokenFor(g), o)
 	}
 	if o.kind == history.Renew {
 		g.renewed(e)
-		s.siblings(g, func(x *grant) { x.renewed(e) })
+		if s.reentrant {
+			g.siblings(func(x *grant) { x.renewed(e) })
+		}
 	}
 	switch {
 	case o.kind == history.Renew && e.Type == history.OK && s.confirms[history.Renew]:
 		s.extend(g, o.start, e)
-		s.siblings(g, func(x *grant) { s.extend(x, o.start, e) })
+		if s.reentrant {
+			g.siblings(func(x *grant) { s.extend(x, o.start, e) })
+		}
 	case o.kind == history.Read && e.Type == history.OK:
 		f := g.footprintOn(o.key)
 		f.version, f.readOp = e.Version, o.id
@@ -167,7 +171,7 @@ func (s *Sweep) released(o *op, e *history.Event) {
 	switch {
 	case e.Type == history.OK:
 		if s.confirms[history.Release] {
-			s.newest(g).acted(o.id, history.Release, o.start)
+			s.spokenFor(g).acted(o.id, history.Release, o.start)
 		}
 	case e.Type == history.Fail && e.NotHeld:
 	default:

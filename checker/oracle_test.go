@@ -16,7 +16,7 @@ const oracleLimit = 20 * time.Second
 // and no act under a smaller token starts after an acquire with a greater one ended.
 func TestFencedHoldsAgreeWithPorcupine(t *testing.T) {
 	agree := map[bool]int{}
-	for seed := range 6_000 {
+	for seed := range 2_000 {
 		rng := rand.New(rand.NewPCG(uint64(seed), 4))
 		lock := noClaims(fencedLock())
 		g := &generator{rng: rng, keys: 1, store: rng.IntN(2) == 0, wild: rng.IntN(4) == 0}

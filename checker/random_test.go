@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/lockchaos/lockchaos/history"
 )
 
 // writer of random scripts: small histories with every answer an op can get, on few instants, so that stamps often coincide.
@@ -201,8 +203,47 @@ func TestSweepAgreesWithSlowChecker(t *testing.T) {
 	t.Logf("%d histories, with %+v", rounds, seen)
 }
 
+// TestSweepAgreesWithSlowCheckerOnKinds does the same for reader-writer and reentrant locks.
+func TestSweepAgreesWithSlowCheckerOnKinds(t *testing.T) {
+	var seen slowResult
+	for seed := range rounds(3_000) {
+		rng := rand.New(rand.NewPCG(uint64(seed), 14))
+		lock := randomLock(rng)
+		g := &generator{rng: rng, keys: 1, store: true, fault: true, wild: rng.IntN(2) == 0}
+		lock.header.Claims.ReadWrite, lock.header.Claims.Reentrant = seed%3 > 0, seed%3 < 2
+		if g.readers = seed%3 > 0; lock.header.Claims.Reentrant {
+			lock.header.Claims.Validity = "" // promises of nested grants are told by hand
+			nestedClients(g)
+		}
+		lines := g.script(3 * (seed % 3 / 2))
+		fails := func(lines []string) bool {
+			want, got := bothCounts(lock, lines)
+			return want != got
+		}
+		want, _ := bothCounts(lock, lines)
+		seen.pairs += want.pairs
+		seen.unfenced += want.unfenced
+		seen.lost += want.lost
+		seen.tokens += want.tokens
+		seen.unbroken += want.unbroken
+		seen.overtaken += want.overtaken
+		if fails(lines) {
+			few, file := shrunk(t, lock, lines, func(h *history.History) bool { want, got := countsOf(h); return want != got })
+			want, got := bothCounts(lock, few)
+			t.Fatalf("seed %d: the slow checker counts %+v, the sweep %+v\nclaims %+v\n%s\nas a history file:\n%s", seed, want, got, lock.header.Claims, strings.Join(few, "\n"), file)
+		}
+	}
+	t.Logf("%+v", seen)
+	if seen.pairs == 0 || seen.unfenced == 0 || seen.lost == 0 || seen.tokens == 0 || seen.unbroken == 0 || seen.overtaken == 0 {
+		t.Fatalf("the histories violate too little to compare: %+v", seen)
+	}
+}
+
 func bothCounts(lock script, lines []string) (want, got slowResult) {
-	h := lock.history(strings.Join(lines, "\n"))
+	return countsOf(lock.history(strings.Join(lines, "\n")))
+}
+
+func countsOf(h *history.History) (want, got slowResult) {
 	want = newSlow(h).judge()
 	s := New(h.Header, h.Keys, Options{Keep: 1})
 	for i := range h.Events {
@@ -219,9 +260,9 @@ func bothCounts(lock script, lines []string) (want, got slowResult) {
 
 // TestSemaphoreAgreesWithSlowChecker does the same for keys with more than one permit.
 func TestSemaphoreAgreesWithSlowChecker(t *testing.T) {
-	found, judged, rounds := 0, 0, 20_000
+	found, judged, rounds := 0, 0, 8_000
 	if testing.Short() {
-		rounds = 2_000
+		rounds = 800
 	}
 	for seed := range rounds {
 		rng := rand.New(rand.NewPCG(uint64(seed), 2))

@@ -87,12 +87,17 @@ func (s *Sweep) answered(k *keyState, o *op, e *history.Event) {
 	}
 }
 
-// newest returns the grant that an answer of the lock speaks for: a reentrant lock knows the owner and its count, so what it confirms under any grant shows
+// spokenFor returns the grant that an answer of the lock speaks for: a reentrant lock knows the owner and its count, so what it confirms under any grant shows
 // only that the owner had its newest one. (A.acquire, lost; B.acquire, B.release; A.acquire; A.release of its first grant, answered ok.)
-func (s *Sweep) newest(g *grant) *grant {
-	if !s.reentrant {
-		return g
+func (s *Sweep) spokenFor(g *grant) *grant {
+	if s.reentrant {
+		return g.newest()
 	}
+	return g
+}
+
+// newest returns the newest grant that its owner has on the key.
+func (g *grant) newest() *grant {
 	open := g.key.open
 	for i := len(open) - 1; i >= 0; i-- {
 		if x := open[i]; x.client == g.client && (x == g || !x.closed) {
@@ -103,10 +108,7 @@ func (s *Sweep) newest(g *grant) *grant {
 }
 
 // siblings calls do for the other grants that a grant's owner has on the key: its lease is one.
-func (s *Sweep) siblings(g *grant, do func(*grant)) {
-	if !s.reentrant {
-		return
-	}
+func (g *grant) siblings(do func(*grant)) {
 	for _, x := range g.key.open {
 		if x != g && x.client == g.client {
 			do(x)
@@ -119,7 +121,7 @@ func (s *Sweep) renounce(g *grant, t int64) {
 	g.withdraw(t)
 	if s.reentrant && !g.closed {
 		g.knownLost = true
-		s.siblings(g, func(x *grant) {
+		g.siblings(func(x *grant) {
 			x.withdraw(t)
 			x.knownLost = true
 		})
@@ -142,10 +144,18 @@ func (s *Sweep) abandon(k *keyState, client int32, t int64) {
 
 // wroteAsOwner notes the latest and the highest writer so far, and the latest and the highest of all other clients.
 func (s *Sweep) wroteAsOwner(l *ledgerState, w writer) {
-	s.keepGreatest(&l.latest, &l.latestOther, w, func(x *grant) int64 { return x.earliest })
-	if w.g.token != 0 {
-		s.keepGreatest(&l.highest, &l.highestOther, w, func(x *grant) int64 { return x.token })
+	if l.others == nil {
+		l.others = &otherWriters{}
 	}
+	s.keepGreatest(&l.latest, &l.others.latest, w, func(x *grant) int64 { return x.earliest })
+	if w.g.token != 0 {
+		s.keepGreatest(&l.highest, &l.others.highest, w, func(x *grant) int64 { return x.token })
+	}
+}
+
+// otherWriters are the latest and the highest writer of all clients but those of the latest and the highest of all.
+type otherWriters struct {
+	latest, highest writer
 }
 
 // keepGreatest notes a writer if it is the greatest so far, or the greatest of another client than that.
@@ -171,11 +181,11 @@ func (s *Sweep) besides(g *grant, first, second writer) writer {
 
 // standsBeforeOwner is standsBefore of a reentrant lock: writes of one owner, under whichever of its grants, are in nobody's way.
 func (s *Sweep) standsBeforeOwner(l *ledgerState, g *grant, f *footprint, tokens bool) writer {
-	latest, run := s.besides(g, l.latest, l.latestOther), s.besides(g, l.run, l.before)
+	latest, run := s.besides(g, l.latest, l.others.latest), s.besides(g, l.run, l.before)
 	if latest.g != nil && latest.g.key == g.key && latest.g.earliest > g.end {
 		return latest
 	}
-	if highest := s.besides(g, l.highest, l.highestOther); tokens && highest.g != nil && highest.g.key == g.key && later(highest.g, g, true) {
+	if highest := s.besides(g, l.highest, l.others.highest); tokens && highest.g != nil && highest.g.key == g.key && later(highest.g, g, true) {
 		return highest
 	}
 	if run.g != nil && f.wrote && run.version > f.wroteLast && run.g.key == g.key && !later(g, run.g, tokens) {

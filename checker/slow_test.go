@@ -15,13 +15,24 @@ type slowGrant struct {
 	promise, withdrawn             int64
 	start, enqueued, confirmed     int64
 	client                         int32
+	mode                           history.Mode
+	nested                         bool // its owner had the key already
 	key                            history.KeyID
 }
+
+// oneHold tells whether two grants are of a reentrant owner, or of readers: they do not exclude each other.
+func (s *slow) oneHold(a, b *slowGrant) bool {
+	return s.brute != nil && a.client == b.client || a.mode == history.ModeRead && b.mode == history.ModeRead
+}
+
+// same tells whether the store's order takes the writes of two grants for those of one hold.
+func (s *slow) same(a, b *slowGrant) bool { return a == b || s.brute != nil && a.client == b.client }
 
 type slowWrite struct {
 	g        *slowGrant
 	op, base int64 // base -1: blind
 	version  int64
+	value    int64
 	key      history.KeyID
 	again    bool
 }
@@ -32,6 +43,7 @@ type slow struct {
 	byID   map[int64]*slowGrant
 	writes []slowWrite
 	faults []history.FaultInfo
+	brute  *bruteLock // of a reentrant lock: it knows the levels
 }
 
 // slowResult counts violations; tokens tells under which reading of each key's tokens.
@@ -48,6 +60,9 @@ func stampOr(a, b int64) int64 {
 
 func newSlow(h *history.History) *slow {
 	s := &slow{header: h.Header, byID: map[int64]*slowGrant{}}
+	if h.Header.Claims.Reentrant {
+		s.brute = newBrute(h)
+	}
 	invoked, done, ledgered := map[int64]*history.Event{}, map[int64]*history.Event{}, map[int64]bool{}
 	for i := range h.Events {
 		e := &h.Events[i]
@@ -65,6 +80,13 @@ func newSlow(h *history.History) *slow {
 		}
 	}
 	s.acquires(h, invoked)
+	for _, g := range s.grants {
+		if s.brute != nil { // acts are not all of what its own ops say
+			own := s.brute.grants[slices.IndexFunc(s.brute.grants, func(x *bruteGrant) bool { return x.id == g.id })]
+			g.acts, g.last = own.acts, own.last
+			g.nested = len(s.brute.levelsOf(g.client, s.brute.answered[g.id])) > 0
+		}
+	}
 	lastRead, bases := map[[2]int64]int64{}, map[int64]int64{}
 	for i := range h.Events {
 		e := &h.Events[i]
@@ -87,12 +109,22 @@ func newSlow(h *history.History) *slow {
 		if e.Type == history.Invoke && e.Kind != history.Acquire {
 			s.op(g, e, done[e.Op], ledgered[e.Op])
 		}
+		if s.brute != nil && e.Type == history.OK && s.header.Claims.ConfirmsOp(e.Kind) {
+			// Whatever grant it names, it proves that its owner had some: the newest.
+			speaksFor := s.brute.newestAt(*e, i)
+			if e.Kind == history.Release {
+				speaksFor = s.brute.newest(*invoked[e.Op], i)
+			}
+			if x := s.byID[speaksFor]; x != nil {
+				x.confirmed = max(x.confirmed, stampOr(e.Start, invoked[e.Op].Time))
+			}
+		}
 	}
 	seen := map[int64]bool{}
 	for i := range h.Events {
 		e := &h.Events[i]
-		if g := s.byID[e.Grant]; e.Type == history.Ledger && e.Kind == history.Write && !e.Refused && g != nil {
-			s.writes = append(s.writes, slowWrite{g: g, op: e.Op, base: bases[e.Op], version: e.Version, key: e.Key, again: seen[e.Op]})
+		if g := s.byID[e.Grant]; e.Type == history.Ledger && e.Kind == history.Write && !e.Refused && g != nil && g.mode != history.ModeRead {
+			s.writes = append(s.writes, slowWrite{g: g, op: e.Op, base: bases[e.Op], version: e.Version, value: e.Value, key: e.Key, again: seen[e.Op]})
 			seen[e.Op] = true
 		}
 	}
@@ -117,7 +149,7 @@ func (s *slow) acquires(h *history.History, invoked map[int64]*history.Event) {
 		}
 		start := stampOr(e.Start, invoked[e.Op].Time)
 		g := &slowGrant{id: e.Op, token: e.Token, client: e.Client, key: e.Key, earliest: start, end: stampOr(e.End, e.Time), withdrawn: 1 << 62,
-			start: start, enqueued: e.Enqueued}
+			start: start, enqueued: e.Enqueued, mode: invoked[e.Op].Mode}
 		if g.enqueued != 0 {
 			g.enqueued = max(g.enqueued, start)
 		}
@@ -143,7 +175,11 @@ func (s *slow) promiseFrom(start int64, e *history.Event) int64 {
 }
 
 func (s *slow) op(g *slowGrant, inv, done *history.Event, ledgered bool) {
-	act := func(t int64) { g.acts, g.last = g.acts+1, max(g.last, t) }
+	act := func(t int64) {
+		if s.brute == nil {
+			g.acts, g.last = g.acts+1, max(g.last, t)
+		}
+	}
 	start := int64(0)
 	if done != nil && done.Type != history.Info {
 		start = stampOr(done.Start, inv.Time)
@@ -157,7 +193,7 @@ func (s *slow) op(g *slowGrant, inv, done *history.Event, ledgered bool) {
 	if done != nil && done.NotHeld {
 		g.withdrawn = min(g.withdrawn, start)
 	}
-	if done != nil && done.Type == history.OK && s.header.Claims.ConfirmsOp(inv.Kind) {
+	if done != nil && done.Type == history.OK && s.header.Claims.ConfirmsOp(inv.Kind) && s.brute == nil {
 		g.confirmed = max(g.confirmed, start)
 	}
 	switch inv.Kind {
@@ -252,7 +288,7 @@ func (s *slow) completedBefore(x, g *slowGrant) bool {
 // judge counts the violations, with each key's tokens read as they deserve.
 func (s *slow) judge() slowResult {
 	var r slowResult
-	fencing := s.header.Claims.Token == "fencing"
+	fencing := s.header.Claims.Token == "fencing" && !s.header.Claims.ReadWrite
 	broken := map[history.KeyID]bool{}
 	if fencing {
 		for _, key := range s.tokenViolations() {
@@ -263,18 +299,18 @@ func (s *slow) judge() slowResult {
 	trust := func(key history.KeyID) bool { return fencing && !broken[key] }
 	for i, a := range s.grants {
 		for _, b := range s.grants[:i] {
-			if a.key == b.key && s.excluded(a, b, trust(a.key)) {
+			if a.key == b.key && !s.oneHold(a, b) && s.excluded(a, b, trust(a.key)) {
 				r.pairs++
 			}
 		}
 		for _, b := range s.grants {
-			if b.key != a.key || b.client == a.client || !s.later(b, a, trust(a.key)) {
+			if b.key != a.key || b.client == a.client || s.oneHold(a, b) || !s.later(b, a, trust(a.key)) {
 				continue
 			}
 			if a.confirmed > b.end {
 				r.unbroken++
 			}
-			if s.header.Claims.Fair && b.enqueued != 0 && b.enqueued < a.start && !s.disturbed(b.client, b.start, b.end) {
+			if s.header.Claims.Fair && !a.nested && !b.nested && b.enqueued != 0 && b.enqueued < a.start && !s.disturbed(b.client, b.start, b.end) {
 				r.overtaken++
 			}
 		}
@@ -284,7 +320,7 @@ func (s *slow) judge() slowResult {
 			r.unfenced++
 		}
 		if !w.again && w.base >= 0 && slices.ContainsFunc(s.writes[:i], func(x slowWrite) bool {
-			return x.key == w.key && x.g != w.g && x.version > w.base
+			return x.key == w.key && !s.same(x.g, w.g) && x.version > w.base
 		}) {
 			r.lost++
 		}
@@ -300,12 +336,17 @@ func (s *slow) isUnfenced(i int, tokens bool) bool {
 		if x.key != w.key {
 			continue
 		}
-		if x.g != w.g && x.g.key == w.g.key && s.later(x.g, w.g, tokens) {
+		if !s.same(x.g, w.g) && x.g.key == w.g.key && s.later(x.g, w.g, tokens) {
 			return true
 		}
-		prev, wrote = x.g, wrote || x.g == w.g
+		switch {
+		case x.g == w.g:
+			prev, wrote = nil, true
+		case !s.same(x.g, w.g) && wrote:
+			prev = x.g
+		}
 	}
-	return prev != nil && prev != w.g && wrote && !s.later(w.g, prev, tokens)
+	return prev != nil && prev.key == w.g.key && !s.later(w.g, prev, tokens)
 }
 
 // crowds counts the holds of a semaphore that were one too many where they began, by walking over the instants, and the grants that were made

@@ -196,7 +196,9 @@ func (s *Sweep) lost(e *history.Event) {
 	}
 	if g := s.grants.get(e.Grant); g != nil {
 		g.lose(t)
-		s.siblings(g, func(x *grant) { x.lose(t) })
+		if s.reentrant {
+			g.siblings(func(x *grant) { x.lose(t) })
+		}
 	} else if o := s.ops.get(e.Grant); o != nil && o.kind == history.Acquire {
 		o.told = earlier(o.told, t) // told before the acquire's own completion came through
 	}

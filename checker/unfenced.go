@@ -11,8 +11,8 @@ type ledgerState struct {
 	run, before writer
 	// latest is the writer with the latest earliest instant so far, highest the one with the greatest token.
 	latest, highest writer
-	// latestOther and highestOther (reentrant locks) are the same among all other clients' writers: a nested grant must not hide another client's.
-	latestOther, highestOther writer
+	// others (reentrant locks) are the same among all other clients' writers: a nested grant must not hide another client's.
+	others *otherWriters
 }
 
 // writer is a hold's last accepted write.
@@ -154,7 +154,7 @@ func (s *Sweep) wroteLast(l *ledgerState, w writer) {
 // standsBefore returns the write that ought not to stand before one of g, as time alone has it, or as the tokens do. Where a hold goes on
 // writing after a certainly earlier one wrote in between, that one's write was the violation, not this one.
 func (s *Sweep) standsBefore(l *ledgerState, g *grant, f *footprint, tokens bool) writer {
-	if s.reentrant {
+	if s.reentrant && l.others != nil {
 		return s.standsBeforeOwner(l, g, f, tokens)
 	}
 	switch {

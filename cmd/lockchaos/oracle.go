@@ -40,6 +40,8 @@ func opinionOfHolds(w io.Writer, h *history.History, v checker.Verdict) error {
 		switch {
 		case len(o.Broken) > 0:
 			fmt.Fprintf(w, "they conflict %s\n", told(o.Broken[0], len(o.Broken)))
+		case o.Holds == 0:
+			fmt.Fprintf(w, "nothing to compare\n")
 		case o.Covered():
 			fmt.Fprintf(w, "they exclude each other\n")
 		default:

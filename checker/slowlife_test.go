@@ -1,0 +1,278 @@
+package checker
+
+import (
+	"slices"
+
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// The slow checker's other half: what is judged beside holds, tokens and the store's order. Word for word, over the whole history, like slow_test.go.
+
+// hits are the faults that touched a client, or the service, between two instants.
+func (s *slow) hits(client int32, service bool, from, to int64, which func(history.FaultInfo) bool) (hit []history.FaultInfo) {
+	for _, f := range s.faults {
+		if (client != 0 && slices.Contains(f.Clients, client) || service && f.Service) && f.From <= to && f.To >= from && which(f) {
+			hit = append(hit, f)
+		}
+	}
+	return hit
+}
+
+func anyOf(history.FaultInfo) bool        { return true }
+func hinders(f history.FaultInfo) bool    { return f.Injected && !f.Links }
+func uninjected(f history.FaultInfo) bool { return !f.Injected }
+
+// slowDead counts acquires that returned ok when nothing was left of their lease.
+func (s *slow) slowDead(h *history.History) (n int) {
+	ttl, stall := s.header.TTL, s.header.Stall
+	for _, e := range h.Events {
+		g := s.byID[e.Op]
+		if e.Kind != history.Acquire || e.Type != history.OK || g == nil {
+			continue
+		}
+		since := stampOr(e.Attempt, g.start)
+		short := g.end-since <= ttl/2
+		byWord := s.header.Claims.Validity == "library" && e.HasValidFor && e.ValidFor <= 0 && (e.ValidFor <= -stall || short)
+		byTime := e.Attempt != 0 && g.end-e.Attempt > ttl+stall
+		if !byWord && !byTime || len(s.hits(g.client, false, since, g.end, hinders)) > 0 {
+			continue
+		}
+		over, stalled := int64(0), int64(0)
+		if e.Attempt != 0 {
+			over = g.end - e.Attempt - ttl
+		}
+		if byWord {
+			over = max(over, -e.ValidFor)
+		}
+		stalls := s.hits(g.client, false, since, g.end, uninjected)
+		for _, f := range stalls {
+			stalled += min(f.To, g.end) - max(f.From, since) + 2*stall
+		}
+		if byWord && short || len(stalls) == 0 || over-stalled > stall {
+			n++
+		}
+	}
+	return n
+}
+
+// slowLate is a release that was not refused, and began when its grant's lease had surely ended.
+type slowLate struct {
+	g     *slowGrant
+	start int64
+}
+
+func (s *slow) slowLates(h *history.History) (lates []slowLate) {
+	leased, told, inv := map[int64]int64{}, map[int64]int64{}, map[int64]int64{}
+	for _, e := range h.Events {
+		g := s.byID[e.Grant]
+		switch {
+		case e.Type == history.Invoke:
+			inv[e.Op] = e.Time
+		case g == nil:
+		case e.Type == history.Lost && (told[g.id] == 0 || e.Start < told[g.id]):
+			told[g.id] = e.Start
+		case e.Kind == history.Acquire && e.Type == history.OK:
+			leased[g.id] = g.end
+		case e.Kind == history.Renew && e.Type == history.Info && !e.Declined:
+			leased[g.id] = 1 << 62
+		case e.Kind == history.Renew && e.Type == history.OK:
+			leased[g.id] = max(leased[g.id], stampOr(e.End, e.Time))
+		case e.Kind == history.Release && e.Type != history.Fail:
+			start := e.Start
+			if e.Type == history.OK {
+				start = stampOr(start, inv[e.Op])
+			}
+			over := start != 0 && leased[g.id]+s.header.TTL < start
+			if s.header.Claims.Validity == "session" || leased[g.id] == 1<<62 {
+				over = start != 0 && told[g.id] != 0 && told[g.id] < start
+			}
+			if over {
+				lates = append(lates, slowLate{g, start})
+			}
+		}
+	}
+	return lates
+}
+
+// slowStolen counts the pairs of grants of which the second was made inside the first one's promise, after a late release.
+func (s *slow) slowStolen(h *history.History, trust func(history.KeyID) bool) (n int) {
+	lates := s.slowLates(h)
+	for _, b := range s.grants {
+		for _, c := range s.grants {
+			tokens := trust(b.key)
+			if c.key != b.key || c.client == b.client || !s.later(c, b, tokens) || !s.promised(b, c.end) || len(s.hits(0, true, b.earliest, c.end, anyOf)) > 0 {
+				continue
+			}
+			if slices.ContainsFunc(lates, func(r slowLate) bool {
+				return r.g.key == b.key && r.g.client != b.client && r.start > b.end && r.start < c.earliest && s.later(b, r.g, tokens)
+			}) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// slowWait is an acquire that has completed, whatever came of it.
+type slowWait struct {
+	client     int32
+	key        history.KeyID
+	start, end int64
+	at         int // the place of its completion
+}
+
+func slowWaits(h *history.History) (waits []slowWait) {
+	inv := map[int64]int64{}
+	for i, e := range h.Events {
+		if e.Kind != history.Acquire {
+			continue
+		}
+		start := e.Start
+		switch e.Type {
+		case history.Invoke:
+			inv[e.Op] = e.Time
+			continue
+		case history.OK, history.Fail:
+			start = stampOr(start, inv[e.Op])
+		}
+		if start != 0 {
+			waits = append(waits, slowWait{e.Client, e.Key, start, stampOr(e.End, e.Time), i})
+		}
+	}
+	return waits
+}
+
+// granted is the place of each grant's completion.
+func (s *slow) places(h *history.History) map[int64]int {
+	at := map[int64]int{}
+	for i, e := range h.Events {
+		if e.Kind == history.Acquire && e.Type == history.OK {
+			at[e.Op] = i
+		}
+	}
+	return at
+}
+
+func (s *slow) slowStarved(h *history.History) (n int) {
+	at := s.places(h)
+	for _, w := range slowWaits(h) {
+		inside := 0
+		for _, g := range s.grants {
+			if g.key == w.key && g.client != w.client && g.start > w.start && g.end < w.end && at[g.id] < w.at {
+				inside++
+			}
+		}
+		if inside > 10*max(1, s.header.Clients) && !s.disturbed(w.client, w.start, w.end) {
+			n++
+		}
+	}
+	return n
+}
+
+// slowRepeated counts accepted writes that did what another op's had done.
+func (s *slow) slowRepeated() (n int) {
+	type thing struct {
+		key  history.KeyID
+		what int64
+	}
+	first := map[thing]int64{}
+	for _, w := range s.writes {
+		what := thing{w.key, 0}
+		if s.header.Workload == "leader" {
+			what.what = w.value
+		}
+		if _, done := first[what]; !done {
+			first[what] = w.op
+		} else if !w.again {
+			n++
+		}
+	}
+	return n
+}
+
+// slowEdge is a client that has one key and waits for another.
+type slowEdge struct {
+	w slowWait
+	g *slowGrant
+}
+
+// slowCycle tells whether clients waited for each other in a cycle, for the bound. It tries every ring of edges.
+func (s *slow) slowCycle(h *history.History) bool {
+	at := s.places(h)
+	bound := stampOr(s.header.Bound, s.header.TTL/2)
+	var edges []slowEdge
+	for _, w := range slowWaits(h) {
+		for _, g := range s.grants {
+			if g.client == w.client && g.key != w.key && at[g.id] < w.at && g.end < w.end && !s.overBy(h, g, w.at) {
+				edges = append(edges, slowEdge{w, g})
+			}
+		}
+	}
+	var ring func(path []slowEdge) bool
+	ring = func(path []slowEdge) bool {
+		last := path[len(path)-1]
+		if len(path) > 1 && path[0].g.key == last.w.key && s.lasted(path) >= bound {
+			return true
+		}
+		for _, e := range edges {
+			if e.g.key == last.w.key && !slices.ContainsFunc(path, func(x slowEdge) bool { return x.w.client == e.w.client }) && ring(append(path[:len(path):len(path)], e)) {
+				return true
+			}
+		}
+		return false
+	}
+	return slices.ContainsFunc(edges, func(e slowEdge) bool { return ring([]slowEdge{e}) })
+}
+
+// overBy tells whether a grant was given up before the event at place i: released, refused a release, or followed by another acquire of its key.
+func (s *slow) overBy(h *history.History, g *slowGrant, i int) bool {
+	for _, e := range h.Events[:i] {
+		release := e.Kind == history.Release && e.Grant == g.id && (e.Type == history.OK || e.Type == history.Fail && e.NotHeld)
+		again := e.Kind == history.Acquire && e.Type == history.Invoke && e.Client == g.client && e.Key == g.key && e.Op > g.id
+		if release || again {
+			return true
+		}
+	}
+	return false
+}
+
+// lasted is for how long all of a ring's clients had what they had, undisturbed, and waited.
+func (s *slow) lasted(path []slowEdge) int64 {
+	from, to := int64(0), int64(1)<<62
+	for _, e := range path {
+		from, to = max(from, e.w.start, e.g.end), min(to, e.w.end, e.g.promise, e.g.withdrawn)
+	}
+	for _, e := range path {
+		for _, f := range s.hits(e.w.client, true, max(from-s.header.TTL, e.g.earliest), 1<<62, anyOf) {
+			to = min(to, f.From)
+		}
+	}
+	return to - from
+}
+
+// slowHerds tells whether the service handled more requests for each grant than a lock that wakes one waiter needs.
+func (s *slow) slowHerds(h *history.History) int {
+	var counts, grants, times []int64
+	n := int64(0)
+	for _, e := range h.Events {
+		if e.Type == history.Count && e.Text == history.CountRequests {
+			counts, grants, times = append(counts, e.Value), append(grants, n), append(times, e.Time)
+		}
+		if e.Type == history.OK && e.Kind == history.Acquire {
+			n++
+		}
+	}
+	if len(counts) < 2 || s.header.Clients < 40 {
+		return 0
+	}
+	last := len(counts) - 1
+	made, asked, from, to := grants[last]-grants[0], counts[last]-counts[0], times[0], times[last]
+	if made < 10 || asked < 0 || len(s.hits(0, true, from, to, anyOf)) > 0 {
+		return 0
+	}
+	beats := float64(s.header.Clients) * 3 * float64(to-from) / float64(s.header.TTL)
+	if (float64(asked)-beats)/float64(made) > 10+float64(s.header.Clients-1)/4 {
+		return 1
+	}
+	return 0
+}
