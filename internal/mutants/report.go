@@ -65,6 +65,7 @@ const (
 	wordKilled     = "killed by "
 	wordEquivalent = "equivalent"
 	wordSurvives   = "SURVIVES"
+	wordUntested   = "not tested"
 )
 
 var listLine = regexp.MustCompile(`^(\S+?):\d+ (.*)\t(.*)$`)
@@ -98,7 +99,7 @@ func report(mutants []*mutant, excused map[string]string, o options) error {
 	sums, total := map[string]*sum{}, sum{}
 	var files []string
 	var list strings.Builder
-	wrong := 0
+	wrong, untested := 0, 0
 	for _, m := range mutants {
 		s := sums[m.file]
 		if s == nil {
@@ -115,6 +116,9 @@ func report(mutants []*mutant, excused map[string]string, o options) error {
 				fmt.Printf("named as equivalent, and yet killed by %s: %s\n", m.killedBy, m)
 				wrong++
 			}
+		case !m.tested:
+			word = wordUntested
+			untested++
 		case reason != "":
 			word, s.equivalent, total.equivalent = wordEquivalent, s.equivalent+1, total.equivalent+1
 		default:
@@ -133,6 +137,9 @@ func report(mutants []*mutant, excused map[string]string, o options) error {
 		if err := os.WriteFile(o.list, []byte(list.String()), 0o644); err != nil {
 			return err
 		}
+	}
+	if untested > 0 {
+		fmt.Printf("%d were not tested\n", untested)
 	}
 	if o.sample == 0 {
 		for key := range excused {
