@@ -5,7 +5,7 @@ BIN     := bin/lockchaos
 # Pure Go: one static binary, which also runs as the nodes and clients inside the private network.
 BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN) ./cmd/lockchaos
 
-.PHONY: run test soak build lint bench fuzz simulate mutants images screenshots clean
+.PHONY: run test tidy soak build lint bench fuzz simulate mutants images screenshots clean
 
 ## run: build, and run the quick suite (half a minute; the first build takes longer)
 run: build
@@ -22,12 +22,21 @@ test: build
 	$(MAKE) --no-print-directory lint
 	@# Tests mostly wait for servers and leases: three packages at a time keep two cores busy.
 	@command -v gcc >/dev/null || echo "no C compiler: the tests run without the race detector"
-	$(GO) test $$(command -v gcc >/dev/null && echo -race) -p 3 -timeout 15m ./...
+	@# gotestsum says at the end, once more, what failed and what it printed.
+	$(GO) tool gotestsum --format pkgname-and-test-fails -- $$(command -v gcc >/dev/null && echo -race) -p 3 -timeout 15m ./...
+	@# As an outsider: a module of its own.
+	cd examples/gotest && $(GO) test $$(command -v gcc >/dev/null && echo -race) -timeout 10m ./...
 
-## soak: kills, interrupts and failures at fifty moments under each kind of fault, and nothing left; foreign histories in great number (some minutes)
+## soak: kills, interrupts and failures at fifty moments under each kind of fault, and nothing left; foreign histories in great number, and three judges on 200,000 of each kind of lock (some minutes)
 soak: build
 	LOCKCHAOS_SOAK=1 $(GO) test -count 1 -v -timeout 90m -run 'Healing' ./cmd/lockchaos
 	LOCKCHAOS_SOAK=1 $(GO) test -count 1 -timeout 30m ./history/foreign
+	LOCKCHAOS_SOAK=1 $(GO) test -count 1 -timeout 60m -run 'ThreeJudges|BruteForce' ./checker
+
+## tidy: after a module has been added or changed, here and in the example module. One test of a dependency can't be had everywhere, hence -e
+tidy:
+	$(GO) mod tidy -e
+	cd examples/gotest && $(GO) mod tidy -e
 
 ## lint: format, vet, staticcheck
 lint:
@@ -58,6 +67,10 @@ mutants:
 ## images: images of all services without a registry, for --runtime docker (the tests make their own)
 images:
 	./scripts/images redis etcd zookeeper postgres pgbouncer
+
+## man: the manual pages, in bin/man, from the command's own help
+man: build
+	./$(BIN) man bin/man
 
 ## screenshots: the pictures of the README, from a fresh run
 screenshots: build

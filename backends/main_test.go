@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9/logging"
+
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/broken"
@@ -23,6 +25,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	logging.Disable()              // nodes that tests stop are no news, and would bury what a failing test says
 	os.Unsetenv(backends.RedisVar) // the user's; a test that wants another Redis sets it, and can't run beside others
 	clienttest.Child(append(append(broken.Kinds(), onRedis...), redis.Failover, redis.Semaphore, redis.Queue, redlock.Redlock, redsync.Redsync,
 		etcd.Lease, etcd.LockAPI, etcd.Semaphore, zookeeper.Recipe, zookeeper.Gozk,

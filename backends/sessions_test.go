@@ -18,7 +18,7 @@ import (
 )
 
 // keptTTL is of sessions that their clients keep alive: what ends, somebody ended. etcd's library notices after a third of it.
-const keptTTL = 2 * time.Second
+const keptTTL = 6 * time.Second
 
 // ownSession is a client that tells of its sessions.
 type ownSession struct {

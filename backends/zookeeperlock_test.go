@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -62,38 +63,72 @@ type zooBench struct {
 	conn    *zk.Conn
 }
 
+// lasting is of sessions that have nothing to fear from a busy machine: what ends, somebody ended.
+const lasting = 20 * time.Second
+
 func (b zooBench) open(kind clients.Kind, client int) clients.Lock {
 	b.Helper()
-	return opened(b.T, kind, b.service, time.Second, client)
+	return opened(b.T, kind, b.service, lasting, client)
 }
 
 // leader is the member that says of itself that it leads.
 func (b zooBench) leader() (name string) {
 	b.Helper()
 	for _, n := range b.service.Nodes {
-		conn, err := net.Dial("tcp", n.Addr)
-		if err != nil {
-			b.Fatal(err)
-		}
-		defer conn.Close()
-		if _, err := io.WriteString(conn, "srvr"); err != nil {
-			b.Fatal(err)
-		}
-		if text, err := io.ReadAll(conn); err != nil || strings.Contains(string(text), "Mode: leader\n") {
+		if strings.Contains(b.told(n, "srvr"), "Mode: leader\n") {
 			name = n.Name
 		}
 	}
 	return name
 }
 
-// queue returns the names in the queue of a lock of the recipe, as of now.
-func (b zooBench) queue(key string) []string {
+// told is what a member answers to a four-letter word.
+func (b zooBench) told(n *backends.Node, word string) string {
 	b.Helper()
-	if _, err := b.conn.Sync("/lockchaos"); err != nil {
+	conn, err := net.Dial("tcp", n.Addr)
+	if err != nil {
 		b.Fatal(err)
 	}
-	names, _, err := b.conn.Children("/lockchaos/key-" + key)
-	if err != nil && !errors.Is(err, zk.ErrNoNode) {
+	defer conn.Close()
+	if _, err := io.WriteString(conn, word); err != nil {
+		b.Fatal(err)
+	}
+	text, err := io.ReadAll(conn)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return string(text)
+}
+
+// watches is how many watches are set at all members together.
+func (b zooBench) watches() (sum int) {
+	b.Helper()
+	for _, n := range b.service.Nodes {
+		_, rest, _ := strings.Cut(b.told(n, "mntr"), "zk_watch_count\t")
+		count, _, _ := strings.Cut(rest, "\n")
+		set, err := strconv.Atoi(count)
+		if err != nil {
+			b.Fatalf("%s: zk_watch_count: %v", n.Name, err)
+		}
+		sum += set
+	}
+	return sum
+}
+
+// queue returns the names in the queue of a lock of the recipe, as of now. An ensemble on a busy machine may be between two leaders.
+func (b zooBench) queue(key string) (names []string) {
+	b.Helper()
+	var err error
+	b.await("a member serves", func() bool {
+		if _, err = b.conn.Sync("/lockchaos"); err != nil {
+			return !errors.Is(err, zk.ErrConnectionClosed)
+		}
+		if names, _, err = b.conn.Children("/lockchaos/key-" + key); errors.Is(err, zk.ErrNoNode) {
+			err = nil
+		}
+		return !errors.Is(err, zk.ErrConnectionClosed)
+	})
+	if err != nil {
 		b.Fatal(err)
 	}
 	return names
@@ -130,7 +165,7 @@ func zooOrder(b zooBench) {
 	if err != nil || stat.Czxid != g.Token {
 		b.Errorf("token %d, czxid %d, %v", g.Token, stat.Czxid, err)
 	}
-	if ttl := time.Duration(holder.(clients.Leaser).GrantedTTL()); ttl != time.Second {
+	if ttl := time.Duration(holder.(clients.Leaser).GrantedTTL()); ttl != lasting {
 		b.Errorf("granted TTL %v", ttl)
 	}
 	type granted struct {
@@ -250,7 +285,7 @@ func frames(from, to net.Conn, pass func([]byte) bool) {
 
 // zooSilence: the holder learns that it can't count on its session while nobody answers, so before ZooKeeper could give the lock to another.
 func zooSilence(b zooBench) {
-	l := b.open(zookeeper.Recipe, 1)
+	l := opened(b.T, zookeeper.Recipe, b.service, time.Second, 1)
 	g := b.acquire(l, "silence")
 	stop, resume := freeze(b.service)
 	stop(b.T)
@@ -273,7 +308,7 @@ func zooSilence(b zooBench) {
 // zooMove: the death of the member that a client talks to costs it nothing, if another member takes the session over in time.
 func zooMove(b zooBench) {
 	s := start(b.T, "zookeeper")
-	l, err := zookeeper.Recipe.Open(limit(b), clients.Config{Nodes: s.Addrs(), TTL: int64(20 * time.Second), Client: 1})
+	l, err := zookeeper.Recipe.Open(limit(b), clients.Config{Nodes: s.Addrs(), TTL: int64(lasting), Client: 1})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -297,7 +332,7 @@ func zooMove(b zooBench) {
 
 // zooBlind: the control goes on saying that it holds what another was granted.
 func zooExpired(b zooBench) {
-	losesSession(b.T, zookeeper.Recipe, b.service, "expired", "ZooKeeper (zookeeper-1) closed session 0x")
+	losesSession(b.T, zookeeper.Recipe, b.service, "expired", " closed session 0x")
 }
 
 func zooBlind(b zooBench) {
@@ -335,27 +370,22 @@ func zooBlind(b zooBench) {
 func zooHerd(b zooBench) {
 	const waiters = 20
 	for _, kind := range []clients.Kind{zookeeper.Recipe, zookeeper.Herd} {
-		holder := opened(b.T, kind, b.service, 30*time.Second, 1)
-		g := b.acquire(holder, kind.Name)
+		holder := opened(b.T, kind, b.service, lasting, 1)
+		g, set := b.acquire(holder, kind.Name), b.watches()
 		ctx, cancel := context.WithCancel(limit(b))
 		defer cancel()
 		granted := make(chan struct{}, waiters)
 		for client := range waiters {
-			l := opened(b.T, kind, b.service, 30*time.Second, client+2)
+			l := opened(b.T, kind, b.service, lasting, client+2)
 			go func() {
 				if _, err := l.Acquire(ctx, kind.Name); err == nil {
 					granted <- struct{}{} // and holds it
 				}
 			}()
 		}
-		b.await("all wait", func() bool { return len(b.queue(kind.Name)) == waiters+1 })
+		// A waiter that is in the queue has still to ask who is before it: it waits once its watch is set.
+		b.await("all wait", func() bool { return b.watches() == set+waiters })
 		before := b.requests()
-		// All have asked for the queue and set their watches when nothing more is asked.
-		b.await("nobody asks any more", func() bool {
-			last := before
-			before = b.requests()
-			return before-last <= 3*int64(len(b.service.Nodes)) // the questions themselves
-		})
 		if err := holder.Release(limit(b), g); err != nil {
 			b.Fatal(err)
 		}

@@ -159,7 +159,7 @@ func TestEdgesOfDeadlocks(t *testing.T) {
 		A acquire [0,1] key=k0
 		B acquire [0,1] key=k0
 		A acquire [2,403] busy key=k0
-		B acquire [3,404] busy key=k0` + probeText, Pass, 0, "", ""},
+		B acquire [3,404] busy key=k0` + probeText, NotJudged, 0, "", "while it had another"},
 		{"a fault more than a TTL before, in a long session", Deadlock, session(plainLock()), `
 		pause A   [100,110]
 		A acquire [0,1] key=k0
@@ -377,11 +377,11 @@ func TestEdgesOfFaults(t *testing.T) {
 		"whose end does not say whom it touched": {[]history.Event{fault("begin", 7, base), fault("end", 7, with(func(f *history.FaultInfo) { f.Bit, f.Clients, f.To = true, nil, at(650) }))}, true, Violated,
 			FaultStats{Kind: "pause", When: "random", Injected: true, Begun: 1, Bit: 1}, "frozen for 0.640 s", 0},
 		"whose end says otherwise": {[]history.Event{fault("begin", 7, base), fault("end", 7, with(func(f *history.FaultInfo) { f.Bit, f.Clients, f.Service = true, nil, true }))}, true, Violated,
-			FaultStats{Kind: "pause", When: "random", Injected: true, Begun: 1, Bit: 1}, "client 1 outlived its lease", 1},
+			FaultStats{Kind: "pause", When: "random", Injected: true, Begun: 1, Bit: 1}, "worked for longer than its lease", 1},
 		"whose end adds the service": {[]history.Event{fault("begin", 7, with(func(f *history.FaultInfo) { f.Clients = []int32{2} })), fault("end", 7, with(func(f *history.FaultInfo) { f.Bit, f.Service = true, true }))}, true, Violated,
 			FaultStats{Kind: "pause", When: "random", Injected: true, Begun: 1, Bit: 1}, "frozen for 0.690 s", 1},
 		"that ends before it began": {[]history.Event{fault("begin", 7, base), fault("end", 7, with(func(f *history.FaultInfo) { f.Bit, f.From, f.To = true, at(690), at(12) }))}, true, Violated,
-			FaultStats{Kind: "pause", When: "random", Injected: true, Begun: 1, Bit: 1}, "frozen for 0.002 s", 0},
+			FaultStats{Kind: "pause", When: "random", Injected: true, Begun: 1, Bit: 1}, "worked for longer than its lease", 0},
 		"that began before it was told": {[]history.Event{fault("begin", 7, with(func(f *history.FaultInfo) { f.From = at(4) })), fault("end", 7, with(func(f *history.FaultInfo) { f.Bit = true }))}, true, Violated,
 			FaultStats{Kind: "pause", When: "random", Injected: true, Begun: 1, Bit: 1}, "frozen for 0.696 s", 0},
 		"of which nothing is proven": {[]history.Event{fault("begin", 7, base), fault("end", 7, with(func(f *history.FaultInfo) { f.From, f.To, f.Target = at(12), at(690), "holder" }))}, true, Violated,

@@ -11,10 +11,7 @@ func (s *Sweep) judgeBase(k *keyState, w writer, o *op) {
 	if o == nil || o.ledgered || o.base == noBase || !s.asks[lostUpdate] {
 		return
 	}
-	other := k.ledger.run
-	if other.g == w.g {
-		other = k.ledger.before
-	}
+	other := s.besides(w.g, k.ledger.run, k.ledger.before)
 	if other.g == nil || other.version <= o.base {
 		return
 	}
@@ -30,6 +27,9 @@ func (s *Sweep) judgeBase(k *keyState, w writer, o *op) {
 			did = other.at
 		}
 		j.stallOnly = s.exclusive && s.stallExplains(a, b, did)
+		if s.exclusive {
+			j.pattern = s.lostPattern(a, b, w, other)
+		}
 		s.record(lostUpdate, k, j, j, func(judgement) *Violation { return s.tellLost(k, w, other, base, baseOp) })
 	})
 }

@@ -32,7 +32,7 @@ func (s *Sweep) judgePair(x, y *grant) {
 // mayConflict tells whether two grants conflict by what is cheap to see: it looks at no fault, and takes the wider reading of the tokens,
 // since whatever conflicts by time conflicts by token too.
 func (s *Sweep) mayConflict(x, y *grant) bool {
-	if x.client == y.client && (s.reentrant || s.header.Translated) {
+	if s.owns(x, y) || readers(x, y) {
 		return false
 	}
 	if overlap(x, y, s.tokens) {
@@ -89,6 +89,12 @@ func (s *Sweep) decidePair(x, y *grant) {
 	if !plain.violated && !trusting.violated {
 		return
 	}
+	for reading, j := range [2]judgement{plain, trusting} {
+		if j.stands() {
+			a, _ := inOrder(x, y, reading == 1)
+			s.noteOverlapped(a, reading)
+		}
+	}
 	s.record(mutualExclusion, x.key, plain, trusting, func(j judgement) *Violation {
 		return s.tellPair(x, y, j, j == trusting && s.tokens && j != plain)
 	})
@@ -106,7 +112,7 @@ func (s *Sweep) pairJudgement(x, y *grant, tokens bool) judgement {
 	if !broken && !both {
 		return judgement{}
 	}
-	j := judgement{violated: true, severity: s.harm(tokens, a, b)}
+	j := judgement{violated: true, severity: s.harm(tokens, a, b), pattern: s.pairPattern(a, b, 0, tokens)}
 	switch {
 	case broken:
 		j.kind = KindGrantedWhileValid

@@ -37,6 +37,7 @@ type Sweep struct {
 	exclusive bool // one permit
 	tokens    bool // exclusive, and the tokens are declared to be fencing tokens
 	reentrant bool
+	owners    bool // a client may have several grants of a key, which do not exclude each other
 	unlocked  bool // no exclusion is claimed
 	confirms  [history.Close + 1]bool
 	patience  int64               // how many grants may lie inside a wait
@@ -55,6 +56,7 @@ type Sweep struct {
 
 	clients     []clientState
 	service     []span // faults that touched the lock service
+	restart     span   // the last of them by which servers lost what they knew, or may have
 	faults      []openFault
 	healedAt    int64
 	faultStats  []FaultStats
@@ -71,13 +73,13 @@ type Sweep struct {
 	found   [propertyCount][]found
 	foundNr int64
 
-	ledger  ledgerAccount
-	probe   probeAccount
-	latency histogram
-	waits   []wait  // for a cycle
-	counts  []tick  // what the service said of itself
-	judged  tallied // what the newer properties were judged by
-	stats   Stats
+	ledger ledgerAccount
+	probe  probeAccount
+	times  [timingCount]histogram
+	waits  []wait  // for a cycle
+	counts []tick  // what the service said of itself
+	judged tallied // what the newer properties were judged by
+	stats  Stats
 	// strays counts ops that name a grant which was over long before, malformed the events that make no sense.
 	strays, malformed int64
 	tokensSeen        bool
@@ -86,6 +88,7 @@ type Sweep struct {
 // clientState is what is known of one client, on every key.
 type clientState struct {
 	spans []span // faults that touched it
+	aside []span // faults that held up its application, or its way to the store, and touched nothing that the lock had promised
 	alive int64  // the last sign of life
 	// latest is its latest incarnation, gone the latest that has ended, at goneAt.
 	latest, gone int32
@@ -102,8 +105,9 @@ func New(header history.Header, keys []string, o Options) *Sweep {
 		ops: newTable[op](), grants: newTable[grant]()}
 	s.permits = header.Claims.Permits
 	s.exclusive, s.unlocked = s.permits == 1, s.permits <= 0
-	s.tokens = s.exclusive && header.Claims.Token == "fencing"
-	s.reentrant = header.Claims.Reentrant
+	s.tokens = s.exclusive && header.Claims.Token == "fencing" && !header.Claims.ReadWrite
+	s.reentrant = header.Claims.Reentrant && !header.Translated
+	s.owners = s.reentrant || header.Translated
 	for _, kind := range [...]history.Kind{history.Renew, history.Release, history.Held} {
 		s.confirms[kind] = header.Claims.ConfirmsOp(kind)
 	}
@@ -192,6 +196,7 @@ func (s *Sweep) lost(e *history.Event) {
 	}
 	if g := s.grants.get(e.Grant); g != nil {
 		g.lose(t)
+		s.siblings(g, func(x *grant) { x.lose(t) })
 	} else if o := s.ops.get(e.Grant); o != nil && o.kind == history.Acquire {
 		o.told = earlier(o.told, t) // told before the acquire's own completion came through
 	}
@@ -212,13 +217,14 @@ func (s *Sweep) exit(e *history.Event) {
 	}
 	alive := min(max(c.alive, s.killedAt(c, gone)), gone)
 	for _, k := range s.keys {
+		k.orphaned(e.Client, e.Process, gone)
 		s.closeGrants(k, e.Client, e.Process, alive)
 		s.absolve(k, e.Client, gone)
 		for o := k.waitHead; o != nil; {
 			next := o.next
 			if o.client == e.Client && (e.Process == 0 || o.process <= e.Process) {
 				k.dequeue(o) // nobody is left who could report it, but it may have been granted until then
-				k.freeAt = max(k.freeAt, gone)
+				k.freeAt, k.vanishedAt = max(k.freeAt, gone), max(k.vanishedAt, gone)
 			}
 			o = next
 		}

@@ -11,6 +11,8 @@ type ledgerState struct {
 	run, before writer
 	// latest is the writer with the latest earliest instant so far, highest the one with the greatest token.
 	latest, highest writer
+	// latestOther and highestOther (reentrant locks) are the same among all other clients' writers: a nested grant must not hide another client's.
+	latestOther, highestOther writer
 }
 
 // writer is a hold's last accepted write.
@@ -75,7 +77,7 @@ func (s *Sweep) ledgerEntry(e *history.Event) {
 		return
 	}
 	o.ledgered = true
-	if o.grant != nil && o.start == 0 {
+	if o.grant != nil && o.start == 0 && !o.outside {
 		o.grant.acted(o.id, o.kind, o.inv) // it began after its invocation
 	}
 	if o.done {
@@ -104,6 +106,8 @@ func (s *Sweep) accepted(k *keyState, g *grant, o *op, e *history.Event) {
 		s.judgeEffect(k, w, o, e)
 	}
 	switch {
+	case g.mode == history.ModeRead:
+		// A reader that writes needs no lock to do harm: others read beside it.
 	case s.exclusive:
 		s.written(k, w, o)
 	case s.unlocked:
@@ -125,8 +129,12 @@ func (s *Sweep) written(k *keyState, w writer, o *op) {
 		s.unfenced(k, w, plain, trusting, o)
 	}
 	s.judgeBase(k, w, o)
-	f.wrote = true
+	f.wrote, f.wroteLast = true, w.version
 	s.wroteLast(l, w)
+	if s.reentrant {
+		s.wroteAsOwner(l, w)
+		return
+	}
 	if l.latest.g == nil || g.earliest >= l.latest.g.earliest {
 		s.keepWriter(&l.latest, w)
 	}
@@ -137,7 +145,7 @@ func (s *Sweep) written(k *keyState, w writer, o *op) {
 
 // wroteLast notes the write that came last.
 func (s *Sweep) wroteLast(l *ledgerState, w writer) {
-	if l.run.g != w.g {
+	if l.run.g != w.g && !(s.reentrant && l.run.g != nil && l.run.g.client == w.g.client) {
 		s.keepWriter(&l.before, l.run)
 	}
 	s.keepWriter(&l.run, w)
@@ -146,6 +154,9 @@ func (s *Sweep) wroteLast(l *ledgerState, w writer) {
 // standsBefore returns the write that ought not to stand before one of g, as time alone has it, or as the tokens do. Where a hold goes on
 // writing after a certainly earlier one wrote in between, that one's write was the violation, not this one.
 func (s *Sweep) standsBefore(l *ledgerState, g *grant, f *footprint, tokens bool) writer {
+	if s.reentrant {
+		return s.standsBeforeOwner(l, g, f, tokens)
+	}
 	switch {
 	case l.run.g == nil:
 		return writer{}
@@ -175,7 +186,7 @@ func (s *Sweep) unfenced(k *keyState, w, plain, trusting writer, o *op) {
 	}
 	pin(w.g)
 	s.putOff(oldest, func() {
-		p, t := s.unfencedJudgement(w, plain, o), s.unfencedJudgement(w, trusting, o)
+		p, t := s.unfencedJudgement(w, plain, o, false), s.unfencedJudgement(w, trusting, o, s.tokens)
 		s.record(unfencedWrite, k, p, t, func(j judgement) *Violation {
 			if j == p {
 				return s.tellUnfenced(k, w, plain, o, j)
@@ -186,11 +197,13 @@ func (s *Sweep) unfenced(k *keyState, w, plain, trusting writer, o *op) {
 }
 
 // unfencedJudgement judges write w behind other's; behind nobody's it is no violation.
-func (s *Sweep) unfencedJudgement(w, other writer, o *op) judgement {
+func (s *Sweep) unfencedJudgement(w, other writer, o *op, tokens bool) judgement {
 	if other.g == nil {
 		return judgement{}
 	}
-	return judgement{violated: true, kind: writeKind(o, other.g), severity: Corrupting, stallOnly: s.stallExplains(w.g, other.g, w.at)}
+	kind := writeKind(o, other.g)
+	return judgement{violated: true, kind: kind, severity: Corrupting, stallOnly: s.stallExplains(w.g, other.g, w.at),
+		pattern: s.writePattern(w.g, other.g, kind, o, tokens)}
 }
 
 // writeKind tells a stale write from one that was in flight; empty where its start is not known, or nothing is known of it any more.

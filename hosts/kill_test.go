@@ -17,8 +17,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockchaos/lockchaos/hosts"
 	"golang.org/x/sys/unix"
+
+	"github.com/lockchaos/lockchaos/hosts"
+	"github.com/lockchaos/lockchaos/hosts/hoststest"
 )
 
 // cells is an outer program that runs two sandboxes at once; it says when both are at work.
@@ -82,7 +84,7 @@ func TestKill(t *testing.T) {
 	temp := t.TempDir()
 	const seed = 42
 	rng := rand.New(rand.NewPCG(seed, 1))
-	mounts := read(t, "/proc/self/mountinfo")
+	before := mounts(t)
 	// How long it takes to start says where the moments are to lie.
 	begun := time.Now()
 	k, victim := startVictim(t, temp)
@@ -110,13 +112,25 @@ func TestKill(t *testing.T) {
 	if most < 10 {
 		t.Errorf("at most %d processes were alive at a kill: the moments missed the work", most)
 	}
-	if now := read(t, "/proc/self/mountinfo"); now != mounts {
-		t.Errorf("mounts before:\n%s\nafter:\n%s", mounts, now)
+	if now := mounts(t); now != before {
+		t.Errorf("mounts before:\n%s\nafter:\n%s", before, now)
 	}
 	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
 		t.Errorf("temporary files left: %v %v", left, err)
 	}
 	t.Logf("%d kills within %v and %v; up to %d processes were alive", kills, starting, 2*starting, most)
+}
+
+// mounts are those that a sandbox could have made: containers of others come and go with theirs.
+func mounts(t *testing.T) string {
+	t.Helper()
+	var ours []string
+	for _, line := range strings.Split(read(t, "/proc/self/mountinfo"), "\n") {
+		if strings.Contains(line, " - proc ") || strings.Contains(line, " - tmpfs lockchaos ") {
+			ours = append(ours, line)
+		}
+	}
+	return strings.Join(ours, "\n")
 }
 
 func startVictim(t *testing.T, temp string) (*talker, *exec.Cmd) {
@@ -138,15 +152,8 @@ func startVictim(t *testing.T, temp string) (*talker, *exec.Cmd) {
 func killAndLook(t *testing.T, victim *exec.Cmd) (alive int) {
 	t.Helper()
 	family := descendants(t, victim.Process.Pid)
-	spaces := map[string]bool{}
-	for _, pid := range family {
-		for name := range namespaces(t, pid) {
-			spaces[name] = true
-		}
-	}
-	for name := range namespaces(t, os.Getpid()) {
-		delete(spaces, name)
-	}
+	spaces := hoststest.KeepNamespaces(t, family...)
+	defer spaces.Close()
 	if err := victim.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +165,7 @@ func killAndLook(t *testing.T, victim *exec.Cmd) (alive int) {
 		}
 		return len(orphans) == 0
 	})
-	if left := inhabited(t, spaces); len(left) > 0 {
+	if left := spaces.Inhabited(); len(left) > 0 {
 		t.Errorf("namespaces that are left: %v", left)
 	}
 	return len(family)
@@ -260,29 +267,4 @@ func descendants(t testing.TB, root int) []int {
 		family = append(family, of[family[i]]...)
 	}
 	return family
-}
-
-// namespaces returns the names of a process's namespaces, "net:[4026532000]" and so on; of one that is gone, none.
-func namespaces(t testing.TB, pid int) map[string]bool {
-	t.Helper()
-	found := map[string]bool{}
-	for _, kind := range []string{"user", "net", "mnt", "pid", "ipc", "uts"} {
-		if name, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/%s", pid, kind)); err == nil {
-			found[name] = true
-		}
-	}
-	return found
-}
-
-// inhabited returns those of the namespaces in which a process lives.
-func inhabited(t testing.TB, spaces map[string]bool) (found []string) {
-	t.Helper()
-	for _, pid := range pids(t) {
-		for name := range namespaces(t, pid) {
-			if spaces[name] {
-				found = append(found, fmt.Sprintf("%s of process %d", name, pid))
-			}
-		}
-	}
-	return found
 }

@@ -17,8 +17,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockchaos/lockchaos/hosts"
 	"golang.org/x/sys/unix"
+
+	"github.com/lockchaos/lockchaos/hosts"
+	"github.com/lockchaos/lockchaos/hosts/hoststest"
 )
 
 func TestExitStatusIsKept(t *testing.T) {
@@ -161,7 +163,7 @@ func TestCancelKillsAfterGrace(t *testing.T) {
 	}
 	k.begun()
 	k.hear()
-	spaces := namespaces(t, in.PID())
+	spaces := hoststest.KeepNamespaces(t, in.PID())
 	begun := time.Now()
 	cancel()
 	if err := in.Wait(); err == nil {
@@ -170,7 +172,7 @@ func TestCancelKillsAfterGrace(t *testing.T) {
 	if took := time.Since(begun); took < grace {
 		t.Errorf("killed after %v, before the grace of %v", took, grace)
 	}
-	await(t, "the namespaces are gone", func() bool { return len(inhabited(t, spaces)) == 0 })
+	await(t, "the namespaces are gone", func() bool { return len(spaces.Inhabited()) == 0 })
 }
 
 func TestCancelledBefore(t *testing.T) {

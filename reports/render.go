@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-//go:embed page.css parts.html.tmpl index.html.tmpl report.html.tmpl
+//go:embed page.css parts.html.tmpl index.html.tmpl report.html.tmpl repeat.html.tmpl compare.html.tmpl curve.html.tmpl
 var files embed.FS
 
 // pages are the templates. They are part of the program: one that does not parse is a bug that every test finds.
@@ -30,6 +30,9 @@ var css = func() template.CSS {
 	}
 	return template.CSS(b)
 }()
+
+// Style is the style sheet of every page, for pages beside the reports.
+func Style() template.CSS { return css }
 
 // render executes a template whole before it writes, so that an error leaves no half page.
 func render(w io.Writer, name string, data any) error {

@@ -2,6 +2,7 @@ package reports
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/lockchaos/lockchaos/checker"
@@ -38,6 +39,16 @@ func (r Result) String() string { return resultNames[r] }
 
 // MarshalText writes the result's name.
 func (r Result) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// UnmarshalText reads the result's name.
+func (r *Result) UnmarshalText(text []byte) error {
+	i := slices.Index(resultNames[:], string(text))
+	if i < 0 {
+		return fmt.Errorf("unknown result %q", text)
+	}
+	*r = Result(i)
+	return nil
+}
 
 // Result sums the scenario up.
 func (s Scenario) Result() Result {

@@ -77,6 +77,7 @@ func Matrix(w io.Writer, s Suite, color bool, width int) error {
 	} else {
 		b.WriteString(table)
 	}
+	terminalPatterns(&b, s, width)
 	terminalTroubles(&b, s, color)
 	head := s.headline()
 	if color {
@@ -113,21 +114,26 @@ func terminalTable(faults []string, rows []matrixRow, color bool) (string, int) 
 		}
 		grid = append(grid, line)
 	}
-	widths := make([]int, len(head))
 	total := 0
-	for i := range head {
+	for _, width := range gridWidths(grid) {
+		total += width + 2
+	}
+	var b strings.Builder
+	writeGrid(&b, grid, color)
+	return b.String(), total
+}
+
+// gridWidths is how wide each column has to be.
+func gridWidths(grid [][]terminalCell) []int {
+	widths := make([]int, len(grid[0]))
+	for i := range widths {
 		for _, line := range grid {
 			for _, t := range line[i] {
 				widths[i] = max(widths[i], columns(t.text))
 			}
 		}
-		total += widths[i] + 2
 	}
-	var b strings.Builder
-	for _, line := range grid {
-		writeGridLine(&b, line, widths, color)
-	}
-	return b.String(), total
+	return widths
 }
 
 func cellText(c matrixCell) terminalCell {
@@ -164,6 +170,22 @@ func writeGridLine(b *strings.Builder, line []terminalCell, widths []int, color 
 			out.WriteString(text)
 		}
 		b.WriteString(strings.TrimRight(out.String(), " ") + "\n")
+	}
+}
+
+// fewScenarios is how many a run may have for the patterns of each to be told on the terminal; of more, those of what was not expected are.
+const fewScenarios = 3
+
+// terminalPatterns tells what brought the violations about.
+func terminalPatterns(b *strings.Builder, s Suite, width int) {
+	for _, x := range s.Scenarios {
+		if len(x.Verdict.Patterns) == 0 || !x.unexpected() && len(s.Scenarios) > fewScenarios {
+			continue
+		}
+		b.WriteString("\n")
+		for _, line := range PatternLines(x.Verdict) {
+			b.WriteString(wrap(oneLine(clip(x.Name, clipName))+": "+oneLine(line), width) + "\n")
+		}
 	}
 }
 

@@ -77,7 +77,7 @@ func TestRemoteCrash(t *testing.T) {
 			if err := s.run(); err != nil {
 				t.Fatal(err)
 			}
-			e, err := write(5)
+			e, err := answered(t, func() (store.Entry, error) { return write(5) })
 			if !s.survivesDeath {
 				if err == nil || store.Definite(err) || !strings.Contains(err.Error(), "lost its ledger") {
 					t.Errorf("the server forgot all, and nobody says so: %+v, %v", e, err)
@@ -101,6 +101,18 @@ func TestRemoteCrash(t *testing.T) {
 	}
 }
 
+// answered repeats a request until the engine, which has just come back, has told what became of the one before. Until then nothing is sent.
+func answered(t *testing.T, request func() (store.Entry, error)) (store.Entry, error) {
+	t.Helper()
+	for ctx := limit(t); ; {
+		e, err := request()
+		if err == nil || !strings.Contains(err.Error(), "an earlier request is open") || ctx.Err() != nil {
+			return e, err
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+}
+
 // TestRemoteSilence: a server that does not answer costs time, not truth. The request is carried out when the server
 // wakes up, or never: once the next answer is there, that is settled.
 func TestRemoteSilence(t *testing.T) {
@@ -117,7 +129,7 @@ func TestRemoteSilence(t *testing.T) {
 			}
 			cancel()
 			s.thaw()
-			e, err := l.Do(limit(t), store.Request{Key: "a", Op: 3}, true)
+			e, err := answered(t, func() (store.Entry, error) { return l.Do(limit(t), store.Request{Key: "a", Op: 3}, true) })
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -17,7 +16,8 @@ import (
 	"time"
 
 	"github.com/google/nftables"
-	"golang.org/x/sys/unix"
+
+	"github.com/lockchaos/lockchaos/hosts/hoststest"
 )
 
 // healLimit bounds every wait of these tests; most of them take milliseconds.
@@ -33,7 +33,7 @@ func startHealing(t *testing.T, kind string, c healingCase) *healingRun {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	r := &healingRun{done: make(chan struct{}), dir: filepath.Join(dir, "out"), temp: filepath.Join(dir, "tmp"), before: leavingsNow(t), spaces: map[string]bool{}}
+	r := &healingRun{done: make(chan struct{}), dir: filepath.Join(dir, "out"), temp: filepath.Join(dir, "tmp"), before: leavingsNow(t), spaces: hoststest.KeepNamespaces(t)}
 	r.mark = fmt.Sprintf("LOCKCHAOS_TEST_MARK=heal-%d-%d", os.Getpid(), healingRuns.Add(1))
 	program, file := filepath.Join(dir, "lockchaos"), filepath.Join(dir, "heal.yaml") // testscript knows the program by its name
 	if err := errors.Join(os.Mkdir(r.temp, 0o755), os.Symlink(exe, program), os.WriteFile(file, []byte(healingSuite+c.scenario(healingName, kind, "2m")), 0o644)); err != nil {
@@ -85,13 +85,7 @@ func (r *healingRun) struck(t *testing.T, moment time.Duration) {
 		return err == nil && bytes.Contains(text, []byte(`"phase":"begin"`))
 	})
 	<-time.After(moment)
-	own := namespacesOf(os.Getpid())
-	for _, pid := range marked(t, r.mark) {
-		for name := range namespacesOf(pid) {
-			r.spaces[name] = !own[name]
-		}
-	}
-	r.ending = sinceBoot(t)
+	r.spaces = hoststest.KeepNamespaces(t, marked(t, r.mark)...)
 }
 
 // find returns the process of the run whose arguments are these, after the program.
@@ -196,7 +190,7 @@ func (r *healingRun) nothingLeft(t *testing.T) {
 	awaitThat(t, "every process has ended", func() bool { return len(marked(t, r.mark)) == 0 })
 	var left []string
 	awaitThat(t, "no namespace of it is inhabited", func() bool {
-		left = inhabitedOf(r.spaces, r.ending)
+		left = r.spaces.Inhabited()
 		return len(left) == 0
 	}, &left)
 	now := leavingsNow(t)
@@ -221,65 +215,6 @@ func (r *healingRun) nothingLeft(t *testing.T) {
 	if files, err := os.ReadDir(r.temp); err != nil || len(files) > 0 {
 		t.Errorf("temporary files left: %v %v", files, err)
 	}
-}
-
-// namespacesOf are the names of a process's namespaces.
-func namespacesOf(pid int) map[string]bool {
-	found := map[string]bool{}
-	links, _ := filepath.Glob(fmt.Sprintf("/proc/%d/ns/*", pid))
-	for _, link := range links {
-		if name, err := os.Readlink(link); err == nil {
-			found[name] = true
-		}
-	}
-	return found
-}
-
-// inhabitedOf lists the processes that live in one of the namespaces and began before the given time (ns since boot). Later ones are another run's: the kernel
-// gives a namespace that is gone its number back. One that has ended and waits for its parent, which is the machine's init by now, does not live.
-func inhabitedOf(spaces map[string]bool, before int64) (found []string) {
-	links, _ := filepath.Glob("/proc/[0-9]*/ns/*")
-	for _, link := range links {
-		name, err := os.Readlink(link)
-		if err != nil || !spaces[name] {
-			continue
-		}
-		pid := strings.Split(link, "/")[2]
-		state, began := lifeOf(pid)
-		if state == "" || state == "Z" || began >= before {
-			continue
-		}
-		program, _ := os.ReadFile(filepath.Join("/proc", pid, "cmdline"))
-		found = append(found, fmt.Sprintf("%s of process %s (state %s, %.200q)", name, pid, state, program))
-	}
-	return found
-}
-
-// tick is the unit of a process's start in /proc, in ns: USER_HZ is 100 on all that we build for.
-const tick = int64(1e7)
-
-// lifeOf returns the state letter of a process, "" if it is gone, and when it began (ns since boot, rounded down to a tick); see proc_pid_stat(5).
-func lifeOf(pid string) (state string, began int64) {
-	stat, err := os.ReadFile(filepath.Join("/proc", pid, "stat"))
-	if err != nil {
-		return "", 0
-	}
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	ticks, err := strconv.ParseInt(fields[19], 10, 64)
-	if err != nil {
-		return "", 0
-	}
-	return fields[0], ticks * tick
-}
-
-// sinceBoot is the present on the clock by which processes begin, rounded down to a tick.
-func sinceBoot(t *testing.T) int64 {
-	t.Helper()
-	var now unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &now); err != nil {
-		t.Fatal(err)
-	}
-	return now.Nano() / tick * tick
 }
 
 // awaitThat waits until a condition holds. Of one that does not, it tells the particulars.

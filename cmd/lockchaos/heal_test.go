@@ -11,9 +11,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockchaos/lockchaos/history"
-	"github.com/lockchaos/lockchaos/nemesis"
 	"golang.org/x/sys/unix"
+
+	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/hosts/hoststest"
+	"github.com/lockchaos/lockchaos/nemesis"
 )
 
 // soakVar set to 1 asks for many moments instead of a few.
@@ -204,6 +206,5 @@ type healingRun struct {
 	temp   string
 	mark   string
 	before leavings
-	spaces map[string]bool // the namespaces that it made
-	ending int64           // before it is ended (ns since boot)
+	spaces *hoststest.Namespaces // that it made
 }

@@ -7,9 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rogpeppe/go-internal/testscript"
+
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/docker/dockertest"
-	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/lockchaos/lockchaos/reports"
 )
 
 // internal are the verbs that lockchaos starts itself as.
@@ -52,7 +54,7 @@ func TestScripts(t *testing.T) {
 			}
 			return able, nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": status_},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": status_, "schema": schema_},
 	})
 }
 
@@ -64,17 +66,6 @@ func status_(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(ts.Exec("sh", append([]string{"-c", `want=$0; "$@"; got=$?; test $got = $want || { echo "exit status $got, want $want" >&2; exit 1; }`}, args...)...))
 }
 
-func TestDistance(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"", "abc", 3}, {"quick", "quick", 0}, {"qiuck", "quick", 2}, {"kitten", "sitting", 3}} {
-		if got := distance(c.a, c.b); got != c.want {
-			t.Errorf("%q to %q: %d, want %d", c.a, c.b, got, c.want)
-		}
-	}
-}
-
 func TestPrintable(t *testing.T) {
 	if got := printable("a\x1b[31mb\n\tc\u009bd"); got != "a[31mb\n\tcd" {
 		t.Errorf("%q", got)
@@ -82,7 +73,7 @@ func TestPrintable(t *testing.T) {
 }
 
 func TestShell(t *testing.T) {
-	if got := shell("./lockchaos", "run", "a b", "it's", ""); got != `./lockchaos run 'a b' 'it'\''s' ''` {
+	if got := reports.Shell("./lockchaos", "run", "a b", "it's", ""); got != `./lockchaos run 'a b' 'it'\''s' ''` {
 		t.Error(got)
 	}
 }

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/lockchaos/lockchaos/spelling"
 )
 
 // version is the version of lockchaos itself.
@@ -55,8 +55,8 @@ to a store, freezes the holder as a garbage collection would, records everything
 Exit status: 0 every scenario met its expectation, 1 a property was violated (or a control was not caught),
 2 inconclusive, 3 the harness or a service failed, 64 wrong usage.`
 
-// execute runs the command line and returns the exit status.
-func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+// rootCommand is the whole command.
+func rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "lockchaos",
 		Short:         "Fault-injection harness and checker for distributed locks",
@@ -72,23 +72,29 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.SetArgs(args)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(fmt.Errorf("%w (see `%s --help`)", err, cmd.CommandPath()))
 	})
 	root.SetVersionTemplate("lockchaos {{.Version}}\n")
-	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(runCommand(), checkCommand(), witnessCommand(), generateCommand(), reportCommand(), listCommand(), doctorCommand(), cleanCommand(), adapterCommand(), workerCommand(), nodeCommand(), probeCommand(), insideCommand(), scenarioCommand())
+	root.CompletionOptions.DisableDefaultCmd = true // ours says what is wrong
+	root.AddCommand(runCommand(), gateCommand(), initCommand(), rerunCommand(), shrinkCommand(), sweepCommand(), serveCommand(), checkCommand(), witnessCommand(), generateCommand(), reportCommand(), listCommand(), doctorCommand(), cleanCommand(), adapterCommand(), completionCommand(), manCommand(), workerCommand(), nodeCommand(), probeCommand(), insideCommand(), scenarioCommand())
+	complete(root)
+	return root
+}
+
+// execute runs the command line and returns the exit status.
+func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	root := rootCommand()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return exitOK
 	}
-	code := exitFailed
+	code := exitOf(err)
 	var s *status
 	if errors.As(err, &s) {
-		code = s.code
 		err = s.err
 	}
 	if err != nil {
@@ -108,40 +114,4 @@ func verbs(root *cobra.Command) []string {
 }
 
 // suggest returns the known words that come nearest to a mistyped one, as the end of an error message.
-func suggest(word string, known []string) string {
-	best := max(2, len(word)/3)
-	var near []string
-	for _, k := range known {
-		switch d := distance(word, k); {
-		case d < best:
-			best, near = d, []string{k}
-		case d == best && !slices.Contains(near, k): // a scenario may stand in several suites
-			near = append(near, k)
-		}
-	}
-	if len(near) == 0 {
-		return ""
-	}
-	return "; did you mean " + strings.Join(near[:min(len(near), 3)], ", or ") + "?"
-}
-
-// distance is Levenshtein's: how many letters must be put in, taken away or changed.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		diagonal := row[0]
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			change := diagonal
-			if a[i-1] != b[j-1] {
-				change++
-			}
-			diagonal = row[j]
-			row[j] = min(change, row[j]+1, row[j-1]+1)
-		}
-	}
-	return row[len(b)]
-}
+func suggest(word string, known []string) string { return spelling.Suggest(word, known) }

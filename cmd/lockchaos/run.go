@@ -11,11 +11,13 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
-	"github.com/lockchaos/lockchaos/scenarios"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/lockchaos/lockchaos/policy"
+	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/scenarios"
 )
 
 // runFlags are the settings of `lockchaos run`.
@@ -37,6 +39,12 @@ type runFlags struct {
 	// lockCmd, service and ttl are of the user's own lock.
 	lockCmd, service string
 	ttl              time.Duration
+	repeatFlags
+	outputFlags
+	// places tells where the scenarios are written, by their names.
+	places map[string]scenarios.Place
+	// policy is what a gate rules by; nil: it is no gate.
+	policy *policy.Policy
 }
 
 // The scales of `--scale`.
@@ -64,12 +72,16 @@ report.html, history.jsonl, verdict.json, plan.yaml and the logs.
 A scenario says what theory expects of it; the exit status tells whether that came out. With --no-expect the
 properties alone decide: any that is violated makes the exit status 1.
 
+With --repeat everything is run again and again, with other seeds, and a table of the verdicts by seed is told at the end, with the rate of violated
+runs and its confidence interval; each repetition keeps its folder. The exit status is the worst of all.
+
 With --lock-cmd a program of your own, in any language, takes the place of the scenarios' locks (see ` + "`lockchaos adapter`" + `). It is judged by
 the properties alone.`,
 		Example: `  lockchaos run
   lockchaos run redis-setnx/pause-holder/unfenced --no-expect
   lockchaos run etcd-lease --seed 7
   lockchaos run redis-setnx-fenced/pause-holder --scale real
+  lockchaos run redlock --repeat 20 --until violated
   lockchaos run my-scenarios.yaml
   lockchaos run random --seed 7 --duration 60s --locks all
   lockchaos run quick --lock-cmd "python3 my_lock.py" --service redis`,
@@ -82,23 +94,44 @@ the properties alone.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.runtime, "runtime", defaultRuntime(), `where hosts live: "local" is a private network of namespaces, "docker" starts containers, "compose" joins a
-project that runs; "auto" takes docker if an engine answers and has the images, else local`)
-	flags.StringArrayVar(&f.images, "image", nil, "image for a service's containers, as redis=IMAGE (may be repeated)")
-	flags.StringVar(&f.project, "project", "", "compose project, by its name or folder (default: that of this folder)")
-	flags.StringSliceVar(&f.nodes, "nodes", nil, "which services of the project are which nodes, as redis-1=my-redis,…")
+	f.addWhere(flags)
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of every random draw (default: a new one, printed)")
 	flags.DurationVar(&f.duration, "duration", 0, "length of each workload (default: the scenario's own)")
-	flags.IntVar(&f.parallel, "parallel", defaultParallel(), "how many scenarios run at once")
-	flags.StringVar(&f.out, "out", "runs", "folder for the runs' folders")
 	flags.StringVar(&f.plan, "plan", "", "run a saved plan.yaml again, instead of named scenarios")
 	flags.StringSliceVar(&f.locks, "locks", nil, `of the suite random: locks by their names, or "all" (the default), which are all that are not broken on purpose`)
 	flags.StringVar(&f.scale, "scale", scaleTest, `"test": the scenario's own, short times; "real": those of production, a TTL of 10 s and a holder that is frozen for 30 s`)
 	flags.StringVar(&f.lockCmd, "lock-cmd", "", "command line of a lock of your own, which takes the place of the scenarios' locks (docs/protocol.md)")
 	flags.StringVar(&f.service, "service", "", `the service that the lock of --lock-cmd uses (lockchaos list services), or "none"`)
 	flags.DurationVar(&f.ttl, "ttl", 0, "TTL of the lock of --lock-cmd; faults and workloads are stretched with it (default: the scenario's; etcd, zookeeper 2s)")
+	f.repeatFlags.add(flags)
+	f.outputFlags.add(flags)
 	flags.BoolVar(&f.noExpect, "no-expect", false, "judge by the properties alone, whatever the scenario expects")
 	return cmd
+}
+
+// whereFlags are those that say where to run.
+var whereFlags = []string{"runtime", "image", "project", "nodes"}
+
+// addWhere adds the flags of every command that runs plans: where, how many at once, and where to write.
+func (f *runFlags) addWhere(flags *pflag.FlagSet) {
+	flags.StringVar(&f.runtime, "runtime", defaultRuntime(), `where hosts live: "local" is a private network of namespaces, "docker" starts containers, "compose" joins a
+project that runs; "auto" takes docker if an engine answers and has the images, else local`)
+	flags.StringArrayVar(&f.images, "image", nil, "image for a service's containers, as redis=IMAGE (may be repeated)")
+	flags.StringVar(&f.project, "project", "", "compose project, by its name or folder (default: that of this folder)")
+	flags.StringSliceVar(&f.nodes, "nodes", nil, "which services of the project are which nodes, as redis-1=my-redis,…")
+	flags.IntVar(&f.parallel, "parallel", defaultParallel(), "how many scenarios run at once")
+	flags.StringVar(&f.out, "out", "runs", "folder for the runs' folders")
+}
+
+// checkWhere refuses what makes no sense of these.
+func (f runFlags) checkWhere() error {
+	if !slices.Contains(runtimes(), f.runtime) {
+		return usage(fmt.Errorf("unknown runtime %q%s (there are %s)", f.runtime, suggest(f.runtime, runtimes()), strings.Join(runtimes(), ", ")))
+	}
+	if f.parallel < 1 {
+		return usage(fmt.Errorf("--parallel %d: at least one scenario must run", f.parallel))
+	}
+	return nil
 }
 
 // defaultParallel: scenarios mostly wait, so there may be more of them than processors.
@@ -106,11 +139,8 @@ func defaultParallel() int { return min(16, 2*goruntime.NumCPU()) }
 
 // plans turns flags and words into what is to be run.
 func (f runFlags) plans(ctx context.Context, words []string, say func(string)) (name, about string, plans []scenarios.Plan, err error) {
-	if !slices.Contains(runtimes(), f.runtime) {
-		return "", "", nil, usage(fmt.Errorf("unknown runtime %q%s (there are %s)", f.runtime, suggest(f.runtime, runtimes()), strings.Join(runtimes(), ", ")))
-	}
-	if f.parallel < 1 {
-		return "", "", nil, usage(fmt.Errorf("--parallel %d: at least one scenario must run", f.parallel))
+	if err := f.checkWhere(); err != nil {
+		return "", "", nil, err
 	}
 	if f.durationGiven && f.duration <= 0 {
 		return "", "", nil, usage(fmt.Errorf("--duration %v: a workload must last longer than 0", f.duration))
@@ -154,6 +184,19 @@ func (f runFlags) plans(ctx context.Context, words []string, say func(string)) (
 	return c.name, c.about, plans, nil
 }
 
+// again are the plans with another seed. What is drawn from the seed is drawn anew.
+func (f runFlags) again(ctx context.Context, words []string, plans []scenarios.Plan, seed uint64) ([]scenarios.Plan, error) {
+	if f.random(words) {
+		f.seed = seed
+		return drawRandom(ctx, f, func(string) {}) // what is left out has been told
+	}
+	plans = slices.Clone(plans)
+	for i := range plans {
+		plans[i].Seed = seed
+	}
+	return plans, nil
+}
+
 // random tells whether the suite is wanted that is drawn from the seed.
 func (f runFlags) random(words []string) bool {
 	return f.plan == "" && len(words) == 1 && words[0] == randomSuite
@@ -187,18 +230,30 @@ func (f runFlags) timed(p scenarios.Plan) scenarios.Plan {
 
 // runSuite runs everything and reports; its error carries the exit status.
 func runSuite(ctx context.Context, cmd *cobra.Command, words []string, f runFlags) error {
-	out := newScreen(cmd.OutOrStdout())
+	out, err := f.open(cmd)
+	if err != nil {
+		return err
+	}
+	defer out.resumeCommands()
+	if err := f.repeatFlags.check(); err != nil {
+		return err
+	}
 	name, about, plans, err := f.plans(ctx, words, out.say)
 	if err != nil {
 		return err
 	}
 	f.noExpect = f.noExpect || f.lockCmd != ""
+	f.places = placesOf(words, f.plan)
 	where, err := chooseRuntime(ctx, f, plans, out.say)
 	if err != nil {
 		return err
 	}
 	if f.runtime == runtimeCompose {
 		f.parallel = 1 // its services are there once
+	}
+	if f.repeat > 1 {
+		s := &series{runFlags: f, words: words, where: where, screen: out, draw: func(seed uint64) ([]scenarios.Plan, error) { return f.again(ctx, words, plans, seed) }}
+		return errors.Join(s.run(ctx, name, about, plans), where.close())
 	}
 	s := &suiteRun{flags: f, where: where, name: name, about: about, plans: plans, command: commandLine(words, f), screen: out}
 	return errors.Join(s.run(ctx), where.close())
@@ -229,7 +284,7 @@ func commandLine(words []string, f runFlags) string {
 	} else if f.noExpect {
 		line = append(line, "--no-expect")
 	}
-	return shell(append(line, f.where()...)...)
+	return reports.Shell(append(line, f.where()...)...)
 }
 
 // where are the words that choose the runtime again.
@@ -247,21 +302,4 @@ func (f runFlags) where() (line []string) {
 		line = append(line, "--nodes", strings.Join(f.nodes, ","))
 	}
 	return line
-}
-
-// shell joins words so that a shell takes them apart again.
-func shell(words ...string) string {
-	var out []string
-	for _, w := range words {
-		if w == "" || strings.ContainsFunc(w, func(r rune) bool { return !plain(r) }) {
-			w = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-		}
-		out = append(out, w)
-	}
-	return strings.Join(out, " ")
-}
-
-// plain tells whether a shell takes the letter as it is.
-func plain(r rune) bool {
-	return r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_-./:=,@%+", r))
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts/docker"
+	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -30,9 +31,17 @@ type suiteRun struct {
 	screen  *screen
 	where   runtime
 
+	// of tells apart the repetitions of a run, beside a scenario's name on the screen; "" where there is one.
+	of string
+	// ended, when set, is told of each scenario at its end, before another takes its place.
+	ended func(reports.Scenario)
+	// late, when set, says why it is too late to start a plan; "": it is not.
+	late func(scenarios.Plan) string
+
 	dir    string
+	began  time.Time
 	record runRecord
-	mu     sync.Mutex // guards record.Scenarios and judged
+	mu     sync.Mutex // guards record.Scenarios and judged, and the writing of run.json
 	judged []judged
 }
 
@@ -43,52 +52,96 @@ func (s *suiteRun) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.dir = dir
-	s.record = runRecord{Version: version, Suite: s.name, About: s.about, Command: s.command, Program: os.Args[0], Runtime: s.where.about(), Where: s.flags.where(), Seed: s.plans[0].Seed,
-		NoExpect: s.flags.noExpect, Started: began.UTC().Truncate(time.Second), Scenarios: make([]scenarioRecord, len(s.plans))}
-	s.judged = make([]judged, len(s.plans))
+	s.prepare(dir, began)
 	s.screen.start(&s.record, s.plans, s.flags.parallel)
-	s.runAll(ctx)
+	s.launch(ctx, make(chan struct{}, s.flags.parallel))()
 	s.screen.stop()
-	s.record.Elapsed = time.Since(began)
-	suite := s.record.suite(s.judged)
+	suite, unwritten := s.finish()
 	// The verdicts are told even where they can't be written.
-	unwritten := errors.Join(s.record.save(dir), render(dir, suite))
-	err = conclude(s.screen.out, dir, suite, s.flags.noExpect, ctx.Err() != nil)
-	s.screen.figures.print(s.screen.out, s.screen.first, time.Since(began))
+	err = s.screen.conclude(dir, suite, func(out io.Writer) error {
+		err := conclude(out, dir, suite, s.flags.noExpect, ctx.Err() != nil)
+		s.screen.figures.print(out, s.screen.first, time.Since(began))
+		return err
+	})
 	if unwritten != nil {
 		return &status{exitFailed, unwritten}
 	}
 	return err
 }
 
-// runAll starts scenarios in the order of the suite, so many at once as may be.
-func (s *suiteRun) runAll(ctx context.Context) {
-	places := make(chan struct{}, s.flags.parallel)
+// prepare begins the run's record; dir is its folder.
+func (s *suiteRun) prepare(dir string, began time.Time) {
+	s.dir, s.began = dir, began
+	s.record = runRecord{Version: version, Suite: s.name, About: s.about, Command: s.command, Program: os.Args[0], Runtime: s.where.about(), Where: s.flags.where(), Seed: s.plans[0].Seed,
+		NoExpect: s.flags.noExpect, Policy: s.flags.policy, Started: began.UTC().Truncate(time.Second), Scenarios: make([]scenarioRecord, len(s.plans))}
+	for i, p := range s.plans {
+		s.record.Scenarios[i] = scenarioRecord{Name: p.Scenario.Name, Dir: folderOf(p.Scenario.Name), State: stateWaiting}
+	}
+	s.judged = make([]judged, len(s.plans))
+	s.note(0, func(*scenarioRecord) {})
+}
+
+// note changes what run.json says of a scenario. That it can't be written is told at the end, when it is written for good.
+func (s *suiteRun) note(i int, change func(*scenarioRecord)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change(&s.record.Scenarios[i])
+	_ = s.record.save(s.dir)
+}
+
+// finish writes the record and every report.
+func (s *suiteRun) finish() (suite reports.Suite, unwritten error) {
+	s.record.Elapsed = time.Since(s.began)
+	suite = s.record.suite(s.judged)
+	return suite, errors.Join(s.record.save(s.dir), render(s.dir, suite))
+}
+
+// launch starts scenarios in the order of the suite, each when a place is free, and returns when the last one has been started; wait waits for their ends.
+func (s *suiteRun) launch(ctx context.Context, places chan struct{}) (wait func()) {
 	var all sync.WaitGroup
 	for i, p := range s.plans {
 		places <- struct{}{} // here, not in the goroutine: the first in the suite begins first
 		all.Go(func() {
 			defer func() { <-places }()
 			began := time.Now()
-			r := scenarioRecord{Name: p.Scenario.Name, Dir: folderOf(p.Scenario.Name)}
+			s.note(i, func(r *scenarioRecord) { r.State = stateRunning })
+			r := scenarioRecord{Name: p.Scenario.Name, Dir: folderOf(p.Scenario.Name), State: stateEnded}
+			r.locate(s.flags.places[r.Name])
 			if err := s.savePlan(p, r.Dir); err != nil {
 				r.Failed = err.Error()
 			} else if r.Skipped = s.where.skip(p); r.Skipped == "" {
-				if err := s.one(ctx, p, r.Dir); err != nil {
-					r.Failed = err.Error()
-				}
+				s.onTime(ctx, i, p, &r)
 			}
 			r.Elapsed = time.Since(began)
 			verdict := judgeScenario(s.dir, r, &s.record)
-			s.mu.Lock()
-			s.record.Scenarios[i], s.judged[i] = r, verdict
-			s.mu.Unlock()
-			s.screen.end(verdict.Scenario)
+			s.note(i, func(saved *scenarioRecord) {
+				r.First, r.Result = saved.First, verdict.Result().String()
+				*saved, s.judged[i] = r, verdict
+			})
+			s.screen.end(s.label(p), verdict.Scenario)
+			if s.ended != nil {
+				s.ended(verdict.Scenario)
+			}
 		})
 	}
-	all.Wait()
+	return all.Wait
 }
+
+// onTime runs one scenario, unless there is no time left for it.
+func (s *suiteRun) onTime(ctx context.Context, i int, p scenarios.Plan, r *scenarioRecord) {
+	if s.late != nil {
+		if r.Skipped = s.late(p); r.Skipped != "" {
+			r.Late = true
+			return
+		}
+	}
+	if err := s.one(ctx, i, p, r.Dir); err != nil {
+		r.Failed = err.Error()
+	}
+}
+
+// label is what the screen calls a scenario of this run.
+func (s *suiteRun) label(p scenarios.Plan) string { return p.Scenario.Name + s.of }
 
 // savePlan makes the scenario's folder, with its plan.
 func (s *suiteRun) savePlan(p scenarios.Plan, folder string) error {
@@ -99,8 +152,8 @@ func (s *suiteRun) savePlan(p scenarios.Plan, folder string) error {
 	return p.Save(filepath.Join(dir, planFile))
 }
 
-// one runs one scenario, up to its complete history.
-func (s *suiteRun) one(ctx context.Context, p scenarios.Plan, folder string) error {
+// one runs the scenario of a number, up to its complete history.
+func (s *suiteRun) one(ctx context.Context, i int, p scenarios.Plan, folder string) error {
 	if ctx.Err() != nil {
 		return errors.New("not run: interrupted")
 	}
@@ -110,10 +163,18 @@ func (s *suiteRun) one(ctx context.Context, p scenarios.Plan, folder string) err
 		return fmt.Errorf("create the harness's log: %w", err)
 	}
 	defer log.Close()
-	s.screen.begin(p.Scenario.Name)
-	live := followHistory(filepath.Join(dir, historyFile), s.screen.ready, func(v checker.Violation) { s.screen.violation(p.Scenario.Name, v) })
+	name := s.label(p)
+	s.screen.begin(name, p)
+	violated := false
+	live := followHistory(filepath.Join(dir, historyFile), s.screen.ready, func(v checker.Violation) {
+		if !violated {
+			violated = true
+			s.note(i, func(r *scenarioRecord) { r.First = v.Property + ": " + v.Text })
+		}
+		s.screen.violation(name, v)
+	})
 	defer live()
-	err = s.runThere(ctx, p, dir, log, func(pr harness.Progress) { s.screen.progress(p.Scenario.Name, pr) })
+	err = s.runThere(ctx, p, dir, log, func(pr harness.Progress) { s.screen.progress(name, pr) })
 	if err != nil && ctx.Err() != nil && begun(dir) {
 		return nil // interrupted: what is there is judged, as a history that was cut
 	}
@@ -158,7 +219,7 @@ func (s *suiteRun) runThere(ctx context.Context, p scenarios.Plan, dir string, l
 		return err // it was not started, or its nodes were not
 	case err != nil && strings.Contains(err.Error(), "exit status 137"):
 		return fmt.Errorf("the scenario's process was killed from outside (out of memory?): %w; what it recorded can be judged: %s", err,
-			shell(os.Args[0], "check", filepath.Join(dir, historyFile)))
+			reports.Shell(os.Args[0], "check", filepath.Join(dir, historyFile)))
 	case err != nil && stderr.Len() > 0:
 		return fmt.Errorf("the scenario's process failed: %w; the end of its log:\n%s", err, stderr.String())
 	case err != nil:

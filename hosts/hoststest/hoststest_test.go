@@ -6,13 +6,15 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/lockchaos/lockchaos/hosts"
 	"golang.org/x/sys/unix"
+
+	"github.com/lockchaos/lockchaos/hosts"
 )
 
 // The verbs of this test binary.
@@ -191,4 +193,28 @@ func BenchmarkStop(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(took.Microseconds())/float64(b.N), "µs-until-stopped")
+}
+
+// A namespace that is kept is inhabited as long as somebody lives in it, and its number is nobody else's afterwards.
+func TestKeptNamespaces(t *testing.T) {
+	_, hs := Network(t, "a")
+	p, err := hs[0].Start(exec.Command("/proc/self/exe", "forever"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := KeepNamespaces(t, os.Getpid())
+	if found := own.Inhabited(); len(found) > 0 {
+		t.Errorf("our own namespaces are kept: %v", found)
+	}
+	theirs := KeepNamespaces(t, p.PID())
+	name := fmt.Sprintf("of process %d ", p.PID())
+	if found := theirs.Inhabited(); !slices.ContainsFunc(found, func(s string) bool { return strings.Contains(s, name) }) {
+		t.Errorf("inhabited: %v", found)
+	}
+	if err := p.Kill(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if found := theirs.Inhabited(); slices.ContainsFunc(found, func(s string) bool { return strings.Contains(s, name) }) {
+		t.Errorf("inhabited after the end: %v", found)
+	}
 }

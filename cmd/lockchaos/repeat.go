@@ -1,0 +1,324 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/scenarios"
+)
+
+// repeatFile is the record of a run that was repeated: which repetitions there are, and what each scenario came to.
+const repeatFile = "repeat.json"
+
+// repeatFlags say how often a run is repeated.
+type repeatFlags struct {
+	repeat int
+	until  string
+}
+
+// What ends a repetition early.
+const (
+	untilViolated   = "violated"
+	untilUnexpected = "unexpected"
+)
+
+// mostRepetitions bounds --repeat; untilBound is how often is tried at most with --until alone.
+const (
+	mostRepetitions = 10_000
+	untilBound      = 100
+)
+
+func (f *repeatFlags) add(flags *pflag.FlagSet) {
+	flags.IntVar(&f.repeat, "repeat", 1, "run everything so many times, with the seeds that follow --seed")
+	flags.StringVar(&f.until, "until", "", fmt.Sprintf(`repeat until a run is "violated" (a property was, expected or not) or "unexpected" (not what its scenario expects), or until so
+many runs were violated; but not more often than --repeat (%d if it is not given)`, untilBound))
+}
+
+// check completes the flags and refuses what makes no sense.
+func (f *repeatFlags) check() error {
+	if f.repeat < 1 || f.repeat > mostRepetitions {
+		return usage(fmt.Errorf("--repeat %d: there may be 1 to %d runs", f.repeat, mostRepetitions))
+	}
+	if f.until == "" {
+		return nil
+	}
+	if n, err := strconv.Atoi(f.until); f.until != untilViolated && f.until != untilUnexpected && (err != nil || n < 1) {
+		return usage(fmt.Errorf("--until %q: until what? %s, %s, or a number of violated runs", f.until, untilViolated, untilUnexpected))
+	}
+	if f.repeat == 1 {
+		f.repeat = untilBound
+	}
+	return nil
+}
+
+// series is one `lockchaos run` that is repeated: runs side by side, each with a seed and a folder of its own.
+type series struct {
+	runFlags
+	words  []string
+	where  runtime
+	screen *screen
+	// draw makes the plans of a repetition.
+	draw func(seed uint64) ([]scenarios.Plan, error)
+
+	dir      string
+	mu       sync.Mutex // guards what follows
+	table    reports.Repetition
+	all      []reports.Scenario // of every repetition, for junit.xml
+	code     int
+	violated map[uint64]bool // the seeds of runs in which a property was
+	strange  bool            // something was not as expected
+	errs     []error
+}
+
+// run repeats, and tells the table of verdicts. Its error carries the exit status: the worst of all runs.
+func (s *series) run(ctx context.Context, name, about string, plans []scenarios.Plan) error {
+	began := time.Now()
+	dir, err := makeRunDir(s.out, began)
+	if err != nil {
+		return err
+	}
+	s.dir = dir
+	first := plans[0].Seed
+	s.table = reports.Repetition{Suite: name, Command: s.command(first), Version: version, Runtime: s.where.about(), Started: began.UTC().Truncate(time.Second), Wanted: s.repeat, Until: s.until}
+	s.save()
+	s.screen.repeats(s.table, plans, s.parallel, first)
+	places := make(chan struct{}, s.parallel)
+	var running sync.WaitGroup
+	for i := range s.repeat {
+		places <- struct{}{} // a run begins when a place is free for it, and nothing has ended the repetition by then
+		<-places
+		if s.enough() || ctx.Err() != nil {
+			break
+		}
+		one, err := s.one(name, about, first+uint64(i), plans)
+		if err != nil {
+			s.fail(err)
+			break
+		}
+		wait := one.launch(ctx, places)
+		running.Go(func() { wait(); s.add(one) })
+	}
+	running.Wait()
+	s.screen.stop()
+	s.table.Elapsed = int64(time.Since(began))
+	return s.conclude(ctx)
+}
+
+// one prepares a repetition.
+func (s *series) one(name, about string, seed uint64, plans []scenarios.Plan) (*suiteRun, error) {
+	if seed != plans[0].Seed {
+		var err error
+		if plans, err = s.draw(seed); err != nil {
+			return nil, err
+		}
+	}
+	f := s.runFlags
+	f.seed = seed
+	one := &suiteRun{flags: f, where: s.where, name: name, about: about, plans: plans, screen: s.screen, of: fmt.Sprintf(" (seed %d)", seed),
+		ended: func(sc reports.Scenario) { s.count(seed, sc) }}
+	dir := filepath.Join(s.dir, fmt.Sprintf("seed-%d", seed))
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("make the folder of a repetition: %w", err)
+	}
+	one.command = reports.Shell(os.Args[0], "rerun", dir)
+	if f.plan == "" {
+		one.command = commandLine(s.words, f)
+	}
+	one.prepare(dir, time.Now())
+	return one, nil
+}
+
+// command is what the user would type to repeat it again.
+func (s *series) command(first uint64) string {
+	f := s.runFlags
+	f.seed = first
+	line := commandLine(s.words, f) + " --repeat " + strconv.Itoa(s.repeat)
+	if s.until != "" {
+		line += " --until " + reports.Shell(s.until)
+	}
+	return line
+}
+
+// add renders a repetition and takes it into the table.
+func (s *series) add(one *suiteRun) {
+	suite, unwritten := one.finish()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if unwritten != nil {
+		s.errs = append(s.errs, unwritten)
+	}
+	s.take(filepath.Base(one.dir), suite)
+	s.save()
+}
+
+// save writes how far the repetition is, for those who follow it. That it can't be written is told at the end, when it is written for good.
+func (s *series) save() {
+	var text bytes.Buffer
+	if reports.WriteRepetitionJSON(&text, s.table) == nil {
+		_ = replaceFile(filepath.Join(s.dir, repeatFile), text.Bytes())
+	}
+}
+
+// take counts a repetition, whose folder is dir. Of its scenarios only what the table and junit.xml tell is kept: there may be thousands.
+func (s *series) take(dir string, suite reports.Suite) {
+	s.table.Add(suite.Seed, dir, suite.Scenarios)
+	for _, sc := range suite.Scenarios {
+		s.code = worse(s.code, scenarioStatus(sc, s.noExpect))
+		for i := range sc.Verdict.Properties {
+			p := &sc.Verdict.Properties[i]
+			p.Violations = p.Violations[:min(len(p.Violations), shownViolations)]
+		}
+		s.all = append(s.all, sc)
+	}
+}
+
+// count notes what may end the repetition.
+func (s *series) count(seed uint64, sc reports.Scenario) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if sc.Result().Violates() {
+		if s.violated == nil {
+			s.violated = map[uint64]bool{}
+		}
+		s.violated[seed] = true
+	}
+	s.strange = s.strange || scenarioStatus(sc, s.noExpect) != exitOK
+}
+
+func (s *series) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.errs = append(s.errs, err)
+}
+
+// enough tells whether that has come for which the runs are repeated.
+func (s *series) enough() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch s.until {
+	case "":
+		return false
+	case untilUnexpected:
+		return s.strange
+	case untilViolated:
+		return len(s.violated) > 0
+	}
+	n, err := strconv.Atoi(s.until)
+	return err == nil && len(s.violated) >= n
+}
+
+// conclude writes the table, and tells it.
+func (s *series) conclude(ctx context.Context) error {
+	switch {
+	case s.table.Ended != "": // it is told again
+	case ctx.Err() != nil:
+		s.table.Ended = fmt.Sprintf("It was interrupted after %d of %d runs.", len(s.table.Runs), s.repeat)
+	case s.enough():
+		s.table.Ended = fmt.Sprintf("It ended after %d of at most %d runs, since what it waited for (--until %s) had come.", len(s.table.Runs), s.repeat, s.until)
+	default:
+		s.table.Ended = fmt.Sprintf("All %d runs were done.", len(s.table.Runs))
+	}
+	s.table.Sort()
+	suite := s.suite()
+	unwritten := errors.Join(append(s.errs, s.write(suite))...)
+	return s.screen.conclude(s.dir, suite, func(out io.Writer) error {
+		if err := reports.RepetitionText(out, s.table, s.screen.color); err != nil {
+			return fmt.Errorf("print the table: %w", err)
+		}
+		fmt.Fprintf(out, "again: %s\nreport: %s\n", s.table.Command, filepath.Join(s.dir, indexFile))
+		switch {
+		case unwritten != nil:
+			return &status{exitFailed, unwritten}
+		case ctx.Err() != nil:
+			return &status{exitFailed, errors.New("interrupted: the report holds what there is")}
+		case s.code != exitOK:
+			return &status{code: s.code}
+		}
+		return nil
+	})
+}
+
+// suite is all that was repeated as one run, for CI systems.
+func (s *series) suite() reports.Suite {
+	suite := reports.Suite{Name: s.table.Suite, Command: s.table.Command, Runtime: s.table.Runtime, Started: s.table.Started, Elapsed: time.Duration(s.table.Elapsed), Version: version, Scenarios: s.all}
+	if len(s.table.Runs) > 0 {
+		suite.Seed = s.table.Runs[0].Seed
+	}
+	return suite
+}
+
+// write writes the repetition's own files. Each repetition has written its own.
+func (s *series) write(suite reports.Suite) error {
+	return errors.Join(
+		reports.WriteFile(filepath.Join(s.dir, repeatFile), func(w io.Writer) error { return reports.WriteRepetitionJSON(w, s.table) }),
+		reports.WriteFile(filepath.Join(s.dir, indexFile), func(w io.Writer) error { return reports.WriteRepetition(w, s.table) }),
+		renderForCI(s.dir, suite),
+	)
+}
+
+// reportRepetition judges and renders every run of a repetition again, and its table.
+func reportRepetition(ctx context.Context, out *screen, dir string, r *reports.Repetition) error {
+	s := &series{dir: dir, screen: out, table: *r}
+	s.repeat, s.until = r.Wanted, r.Until
+	s.table.Runs, s.table.Scenarios = nil, nil
+	for _, one := range r.Runs {
+		folder := filepath.Join(dir, filepath.Base(one.Dir))
+		run, suite, err := judgeRun(folder)
+		if err != nil {
+			return usage(err)
+		}
+		if err := render(folder, suite); err != nil {
+			return err
+		}
+		s.noExpect = run.NoExpect
+		s.take(filepath.Base(one.Dir), suite)
+	}
+	return s.conclude(ctx)
+}
+
+// loadRepetition reads the record of a run that was repeated; nil: the folder is none of such a run.
+func loadRepetition(dir string) (*reports.Repetition, error) {
+	file := filepath.Join(dir, repeatFile)
+	text, err := os.ReadFile(file)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the repetition: %w", err)
+	}
+	var r reports.Repetition
+	if err := json.Unmarshal(text, &r); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return &r, nil
+}
+
+// repeats begins the screen of a run that is repeated.
+func (s *screen) repeats(r reports.Repetition, plans []scenarios.Plan, parallel int, first uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.began, s.total = time.Now(), len(plans)*r.Wanted
+	for _, p := range plans {
+		s.column = max(s.column, len(p.Scenario.Name)+len(fmt.Sprintf(" (seed %d)", first+uint64(r.Wanted))))
+	}
+	until := ""
+	if r.Until != "" {
+		until = ", until " + strings.TrimSpace(r.Until)
+	}
+	s.events.run(reports.Suite{Version: r.Version, Name: r.Suite, Runtime: r.Runtime}, s.total, min(parallel, s.total), first)
+	fmt.Fprintf(s.out, "lockchaos %s · %s · %s · seeds from %d\n", r.Version, r.Suite, r.Runtime, first)
+	fmt.Fprintf(s.out, "%d scenario%s, %d times at most%s, %d at once\n\n", len(plans), plural(len(plans)), r.Wanted, until, min(parallel, s.total))
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/scenarios"
+)
+
+// trials runs plans for those who search or measure with them: out of sight, many at once, in folders that are deleted.
+type trials struct {
+	flags  runFlags
+	where  runtime
+	dir    string
+	places chan struct{}
+	next   atomic.Int64
+}
+
+// newTrials makes the folder of the trials, beside those of runs.
+func newTrials(f runFlags, where runtime, what string) (*trials, error) {
+	if err := os.MkdirAll(f.out, 0o755); err != nil {
+		return nil, fmt.Errorf("make the folder for runs: %w", err)
+	}
+	dir, err := os.MkdirTemp(f.out, "."+what+"-")
+	if err != nil {
+		return nil, fmt.Errorf("make a folder for trials: %w", err)
+	}
+	return &trials{flags: f, where: where, dir: dir, places: make(chan struct{}, f.parallel)}, nil
+}
+
+func (t *trials) close() error { return os.RemoveAll(t.dir) }
+
+// run runs a plan when a place is free, judges it by its properties, and shows what came out to look, with the scenario's folder, which is deleted afterwards.
+func (t *trials) run(ctx context.Context, p scenarios.Plan, look func(reports.Scenario, string)) error {
+	select {
+	case t.places <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-t.places }()
+	dir := filepath.Join(t.dir, fmt.Sprint(t.next.Add(1)))
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return fmt.Errorf("make the folder of a trial: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	f := t.flags
+	f.noExpect, f.parallel = true, 1
+	one := &suiteRun{flags: f, where: t.where, name: p.Scenario.Name, plans: []scenarios.Plan{p}, screen: newScreen(io.Discard)}
+	one.prepare(dir, time.Now())
+	one.launch(ctx, make(chan struct{}, 1))()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	sc := one.judged[0].Scenario
+	look(sc, filepath.Join(dir, sc.Dir))
+	return nil
+}
+
+// ballot is what some trials of one plan said.
+type ballot struct {
+	shown, held, failed int
+	grants, handovers   int64 // the least of a trial that showed it
+	err                 error
+}
+
+// rate is how many of the trials that were decided showed it.
+func (b ballot) rate() reports.Rate { return reports.Rate{Hits: b.shown, Of: b.shown + b.held} }
+
+// vote runs a plan with n seeds from its own, until need trials have violated the property, or too few are left for that; need 0: all are run.
+func (t *trials) vote(ctx context.Context, p scenarios.Plan, property string, n, need int) (ballot, error) {
+	enough, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var b ballot
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for i := range n {
+		one := p
+		one.Seed += uint64(i)
+		all.Go(func() {
+			err := t.run(enough, one, func(sc reports.Scenario, _ string) {
+				mu.Lock()
+				defer mu.Unlock()
+				b.count(sc, property)
+			})
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil && enough.Err() == nil {
+				b.err = errors.Join(b.err, err)
+			}
+			if need > 0 && (b.shown >= need || b.held+b.failed > n-need) {
+				cancel()
+			}
+		})
+	}
+	all.Wait()
+	return b, errors.Join(ctx.Err(), b.err)
+}
+
+// count takes what one trial came to. One that failed or was skipped says nothing of the property, unless it was violated before.
+func (b *ballot) count(sc reports.Scenario, property string) {
+	st := sc.Verdict.Stats
+	switch {
+	case violates(sc, property):
+		if b.shown == 0 || st.Grants < b.grants {
+			b.grants = st.Grants
+		}
+		if b.shown == 0 || st.Handovers < b.handovers {
+			b.handovers = st.Handovers
+		}
+		b.shown++
+	case sc.Failed != "" || sc.Skipped != "":
+		b.failed++
+	default:
+		b.held++
+	}
+}
