@@ -66,6 +66,7 @@ const (
 	wordEquivalent = "equivalent"
 	wordSurvives   = "SURVIVES"
 	wordUntested   = "not tested"
+	wordQuick      = "survives the quick tests, the others were not asked"
 )
 
 var listLine = regexp.MustCompile(`^(\S+?):\d+ (.*)\t(.*)$`)
@@ -109,6 +110,9 @@ func report(mutants []*mutant, excused map[string]string, o options) error {
 		s.all, total.all = s.all+1, total.all+1
 		reason := excused[m.key()]
 		word := wordSurvives
+		if o.upTo > 0 {
+			word = wordQuick
+		}
 		switch {
 		case m.killedBy != "":
 			word, s.killed, total.killed = wordKilled+m.killedBy, s.killed+1, total.killed+1
