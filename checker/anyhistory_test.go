@@ -5,6 +5,7 @@ import (
 	"hash/fnv"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -181,10 +182,17 @@ func TestVerdictsOnAnyHistory(t *testing.T) {
 	wrong, seen := 0, map[string]int{}
 	for seed := range uint64(n) {
 		lock, text := anyHistory(seed)
-		v := Judge(lock.history(text), Options{})
+		told := map[string]int{}
+		v := Judge(lock.history(text), Options{Keep: 3, OnViolation: func(v Violation) { told[v.Property]++ }})
 		for i := range v.Properties {
 			r := &v.Properties[i]
+			if r.Why == "" && (r.Outcome == Inconclusive || r.Outcome == NotJudged) || len(r.Violations) != min(3, r.Count) || r.Count == 0 && r.Kinds != nil {
+				t.Errorf("history %d: %+v", seed, r)
+			}
 			r.Why = ""
+			if told[r.Name] > 0 && r.Outcome == NotJudged || told[r.Name] == 0 && r.Count > 0 {
+				t.Errorf("history %d: %s %v ×%d, and told of %d", seed, r.Name, r.Outcome, r.Count, told[r.Name])
+			}
 			seen[fmt.Sprint(r.Name, " ", r.Outcome)]++
 			for j := range r.Violations {
 				r.Violations[j].Text = ""
@@ -192,7 +200,7 @@ func TestVerdictsOnAnyHistory(t *testing.T) {
 		}
 		v.Reasons = nil
 		sum := fnv.New64a()
-		fmt.Fprint(sum, written(v))
+		fmt.Fprint(sum, written(v), told)
 		line := fmt.Sprintf("%d %016x", seed, sum.Sum64())
 		fmt.Fprintln(&out, line)
 		if !*update && (int(seed) >= len(lines) || lines[seed] != line) {
@@ -214,5 +222,42 @@ func TestVerdictsOnAnyHistory(t *testing.T) {
 		if err := os.WriteFile(anyFile, []byte(out.String()), 0o644); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestManyFaultsElsewhereChangeNothing: the judge forgets old faults when there are many; never one that somebody may still ask for.
+func TestManyFaultsElsewhereChangeNothing(t *testing.T) {
+	for seed := range uint64(80) {
+		lock, text := anyHistory(seed)
+		h := lock.history(text)
+		want := written(Judge(h, Options{}))
+		rng := rand.New(rand.NewPCG(seed, 7))
+		place := rng.IntN(len(h.Events))
+		s := New(h.Header, h.Keys, Options{})
+		for i := range h.Events {
+			if i == place {
+				addFaultsElsewhere(s, h.Events[i].Time)
+			}
+			s.Add(&h.Events[i])
+		}
+		v := s.Finish(h.Truncated)
+		v.Stats.Faults = slices.DeleteFunc(v.Stats.Faults, func(f FaultStats) bool { return f.Kind == "elsewhere" })
+		if got := written(v); got != want {
+			t.Fatalf("history %d, faults before event %d:\n%s\nwant\n%s\n%s", seed, place, got, want, text)
+		}
+		if n := len(s.clients[90].spans); n > 1000 {
+			t.Fatalf("%d faults that are long over are remembered", n)
+		}
+	}
+}
+
+// addFaultsElsewhere adds as many faults, long over and of a client that does nothing, as make the judge forget some.
+func addFaultsElsewhere(s *Sweep, now int64) {
+	for n := range 2500 {
+		f := history.FaultInfo{ID: 10_000 + n, Kind: "elsewhere", Phase: "begin", Injected: true, Clients: []int32{90}, From: 1, To: 1}
+		end := f
+		end.Phase, end.Bit = "end", true
+		s.Add(&history.Event{Type: history.Fault, Time: now, Fault: &f})
+		s.Add(&history.Event{Type: history.Fault, Time: now, Fault: &end})
 	}
 }

@@ -7,7 +7,7 @@ package checker
 // later sees the other.
 func (s *Sweep) judgeHolds(g *grant) {
 	if !s.exclusive {
-		if !s.unlocked {
+		if s.asks[mutualExclusion] {
 			s.judgeCrowd(g)
 		}
 		return

@@ -82,18 +82,18 @@ var inherent = []string{MutualExclusion, UnfencedWrite, LostUpdate, DuplicateEff
 // score is how a property was judged on many histories.
 type score struct {
 	judged   int // histories
-	found    int // histories with a violation
 	alarms   int // false ones: violations that are not true, or that a correct lock can't have made
 	truly    int // histories in which it was violated in truth
 	caught   int // of these, found
 	unshown  int // of these, not found, and no history shows it
+	doubtful int // of these, not found, and the judge says itself that it can't tell
 	missed   int // of these, not found, though the history shows it
 	examples []string
 }
 
 func (s *score) add(o score) {
-	s.judged, s.found, s.alarms, s.truly = s.judged+o.judged, s.found+o.found, s.alarms+o.alarms, s.truly+o.truly
-	s.caught, s.unshown, s.missed = s.caught+o.caught, s.unshown+o.unshown, s.missed+o.missed
+	s.judged, s.alarms, s.truly = s.judged+o.judged, s.alarms+o.alarms, s.truly+o.truly
+	s.caught, s.unshown, s.doubtful, s.missed = s.caught+o.caught, s.unshown+o.unshown, s.doubtful+o.doubtful, s.missed+o.missed
 	s.examples = append(s.examples, o.examples...)
 }
 
@@ -130,10 +130,10 @@ func simulate(t *testing.T, name string, c worldConfig, seed uint64, scores map[
 		}
 		violated, shown := w.truly(r.Name)
 		switch {
-		case !violated && r.Count > 0 && len(r.Violations) == r.Count:
-			s.found++ // each of its violations has been counted as false
 		case violated && r.Count > 0:
-			s.found, s.truly, s.caught = s.found+1, s.truly+1, s.caught+1
+			s.truly, s.caught = s.truly+1, s.caught+1
+		case violated && r.Outcome == Inconclusive:
+			s.truly, s.doubtful = s.truly+1, s.doubtful+1
 		case violated && shown:
 			s.truly, s.missed = s.truly+1, s.missed+1
 			s.examples = append(s.examples, fmt.Sprintf("missed: %s of %s, seed %d", r.Name, name, seed))
@@ -154,10 +154,10 @@ func histories(sample, soak int) int {
 // printed writes the scores as a table.
 func printed(scores map[string]*score, order []string) string {
 	var b strings.Builder
-	b.WriteString("| | histories judged | false alarms | violated in truth | found | not in the history | missed |\n|---|---:|---:|---:|---:|---:|---:|\n")
+	b.WriteString("| | histories judged | false alarms | violated in truth | found | not in the history | inconclusive | missed |\n|---|---:|---:|---:|---:|---:|---:|---:|\n")
 	for _, name := range order {
 		if s := scores[name]; s != nil {
-			fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %d | %d |\n", name, s.judged, s.alarms, s.truly, s.caught, s.unshown, s.missed)
+			fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %d | %d | %d |\n", name, s.judged, s.alarms, s.truly, s.caught, s.unshown, s.doubtful, s.missed)
 		}
 	}
 	return b.String()
@@ -167,7 +167,7 @@ func printed(scores map[string]*score, order []string) string {
 func TestCorrectLocksAreNotAccused(t *testing.T) {
 	names := slices.Sorted(maps.Keys(correctWorlds))
 	total, kinds := map[string]*score{}, map[string]int{}
-	n := histories(300, 10_000)
+	n := histories(150, 10_000)
 	began := time.Now()
 	for i := range n {
 		name := names[i%len(names)]
@@ -191,7 +191,7 @@ func TestCorrectLocksAreNotAccused(t *testing.T) {
 
 // TestSeededDefectsAreFound: each broken lock or fence, by the property and the kind that it breaks. LOCKCHAOS_SOAK=1 judges 10,000 histories.
 func TestSeededDefectsAreFound(t *testing.T) {
-	n := histories(8, 10_000/len(brokenWorlds)+1)
+	n := histories(6, 10_000/len(brokenWorlds)+1)
 	all, each := map[string]*score{}, map[string]*score{}
 	var order []string
 	for _, name := range slices.SortedFunc(maps.Keys(brokenWorlds), func(a, b string) int {

@@ -134,11 +134,11 @@ func (w *world) turn(l *lockState) int {
 	return 0
 }
 
-// grant answers ok. An acquire that was granted before keeps its token.
+// grant answers ok. An acquire whose earlier attempt was granted, and still stands, keeps its token.
 func (w *world) grant(a *attempt, e *history.Event, l *lockState) {
 	e.Type = history.OK
-	if g := w.truths.grants[e.Op]; g != nil && g.granted != 0 {
-		e.Token = g.token
+	if _, mine := l.held[e.Op]; mine {
+		e.Token = w.truths.grants[e.Op].token
 		w.answer(a, *e)
 		return
 	}

@@ -105,7 +105,11 @@ func run(ctx context.Context, o options) error {
 	if err := b.measure(ctx, len(mutants), o); err != nil {
 		return err
 	}
-	if err := b.tryAll(ctx, chosen, o); err != nil {
+	err = b.tryAll(ctx, chosen, o)
+	if errors.Is(err, context.Canceled) { // what is known by then is worth keeping
+		return errors.Join(report(chosen, excused, o), errors.New("interrupted"))
+	}
+	if err != nil {
 		return err
 	}
 	return report(chosen, excused, o)

@@ -20,6 +20,7 @@ type mutant struct {
 	is   string // what becomes of it
 	nr   int    // of several that read the same in one function, from 1
 
+	tested   bool
 	killedBy string // the test that noticed; empty: none did
 }
 

@@ -65,6 +65,8 @@ const (
 	wordKilled     = "killed by "
 	wordEquivalent = "equivalent"
 	wordSurvives   = "SURVIVES"
+	wordUntested   = "not tested"
+	wordQuick      = "survives the quick tests, the others were not asked"
 )
 
 var listLine = regexp.MustCompile(`^(\S+?):\d+ (.*)\t(.*)$`)
@@ -98,7 +100,7 @@ func report(mutants []*mutant, excused map[string]string, o options) error {
 	sums, total := map[string]*sum{}, sum{}
 	var files []string
 	var list strings.Builder
-	wrong := 0
+	wrong, untested := 0, 0
 	for _, m := range mutants {
 		s := sums[m.file]
 		if s == nil {
@@ -108,6 +110,9 @@ func report(mutants []*mutant, excused map[string]string, o options) error {
 		s.all, total.all = s.all+1, total.all+1
 		reason := excused[m.key()]
 		word := wordSurvives
+		if o.upTo > 0 {
+			word = wordQuick
+		}
 		switch {
 		case m.killedBy != "":
 			word, s.killed, total.killed = wordKilled+m.killedBy, s.killed+1, total.killed+1
@@ -115,6 +120,9 @@ func report(mutants []*mutant, excused map[string]string, o options) error {
 				fmt.Printf("named as equivalent, and yet killed by %s: %s\n", m.killedBy, m)
 				wrong++
 			}
+		case !m.tested:
+			word = wordUntested
+			untested++
 		case reason != "":
 			word, s.equivalent, total.equivalent = wordEquivalent, s.equivalent+1, total.equivalent+1
 		default:
@@ -133,6 +141,9 @@ func report(mutants []*mutant, excused map[string]string, o options) error {
 		if err := os.WriteFile(o.list, []byte(list.String()), 0o644); err != nil {
 			return err
 		}
+	}
+	if untested > 0 {
+		fmt.Printf("%d were not tested\n", untested)
 	}
 	if o.sample == 0 {
 		for key := range excused {

@@ -115,6 +115,7 @@ func (b *tests) tryAll(ctx context.Context, chosen []*mutant, o options) error {
 			if m.killedBy, err = b.try(ctx, m); err != nil {
 				return fmt.Errorf("%s: %w", m, err)
 			}
+			m.tested = true
 			if m.killedBy == "" {
 				fmt.Printf("%d/%d survives: %s\n", n+1, len(chosen), m)
 			}
@@ -158,8 +159,8 @@ var failed = regexp.MustCompile(`(?m)^--- FAIL: (\w+)`)
 
 // ask runs some tests against a mutant. One that takes ten times as long as without it, or has no end, is noticed too.
 func (b *tests) ask(ctx context.Context, id int, took time.Duration, names ...string) (string, error) {
-	cpu := 5 + int(10*took/time.Second)
-	cmd := b.command(ctx, id, limits{cpu, 30 * cpu}, "-test.short", "-test.failfast", "-test.run", "^("+strings.Join(names, "|")+")$")
+	cpu := 3 + int(10*took/time.Second)
+	cmd := b.command(ctx, id, limits{cpu, 60 * cpu}, "-test.short", "-test.failfast", "-test.run", "^("+strings.Join(names, "|")+")$")
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
 	switch {
