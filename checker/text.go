@@ -102,6 +102,16 @@ func (s *Sweep) faultsOf(until int64, grants ...*grant) []int {
 	return slices.Compact(ids)
 }
 
+// deathsOf lists the kills that ended a grant's client.
+func (s *Sweep) deathsOf(g *grant) (ids []int) {
+	for _, sp := range s.clientSpans(g.client) {
+		if sp.kind == faultKill && sp.to >= g.earliest {
+			ids = append(ids, sp.id)
+		}
+	}
+	return ids
+}
+
 // plight tells what a fault did to the client of a grant up to t; empty when nothing did.
 func (s *Sweep) plight(g *grant, t int64) string {
 	var worst span
@@ -295,6 +305,7 @@ func (s *Sweep) tellStuck(k *keyState, last *grant, probe int64, client int32, s
 	if last != nil {
 		proof.add(last.id, last.start)
 		v.A = last.ref()
+		v.Faults = s.deathsOf(last)
 	}
 	proof.add(probe, end)
 	v.Ops = proof.ops()
