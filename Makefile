@@ -5,7 +5,7 @@ BIN     := bin/lockchaos
 # Pure Go: one static binary, which also runs as the nodes and clients inside the private network.
 BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN) ./cmd/lockchaos
 
-.PHONY: run test soak build lint bench fuzz images screenshots clean
+.PHONY: run test tidy soak build lint bench fuzz simulate mutants images screenshots clean
 
 ## run: build, and run the quick suite (half a minute; the first build takes longer)
 run: build
@@ -24,11 +24,19 @@ test: build
 	@command -v gcc >/dev/null || echo "no C compiler: the tests run without the race detector"
 	@# gotestsum says at the end, once more, what failed and what it printed.
 	$(GO) tool gotestsum --format pkgname-and-test-fails -- $$(command -v gcc >/dev/null && echo -race) -p 3 -timeout 15m ./...
+	@# As an outsider: a module of its own.
+	cd examples/gotest && $(GO) test $$(command -v gcc >/dev/null && echo -race) -timeout 10m ./...
 
-## soak: kills, interrupts and failures at fifty moments under each kind of fault, and nothing left; foreign histories in great number (some minutes)
+## soak: kills, interrupts and failures at fifty moments under each kind of fault, and nothing left; foreign histories in great number, and three judges on 200,000 of each kind of lock (some minutes)
 soak: build
 	LOCKCHAOS_SOAK=1 $(GO) test -count 1 -v -timeout 90m -run 'Healing' ./cmd/lockchaos
 	LOCKCHAOS_SOAK=1 $(GO) test -count 1 -timeout 30m ./history/foreign
+	LOCKCHAOS_SOAK=1 $(GO) test -count 1 -timeout 60m -run 'ThreeJudges|BruteForce' ./checker
+
+## tidy: after a module has been added or changed, here and in the example module. One test of a dependency can't be had everywhere, hence -e
+tidy:
+	$(GO) mod tidy -e
+	cd examples/gotest && $(GO) mod tidy -e
 
 ## lint: format, vet, staticcheck
 lint:
@@ -40,13 +48,21 @@ lint:
 bench: build
 	$(GO) test -run '^$$' -bench . -benchtime 2s ./checker/... ./history ./store ./hosts ./netfault ./clockskew ./harness
 
-## fuzz: every parser of histories, a minute each (FUZZTIME=10s is shorter)
+## fuzz: every parser of histories and of what workers say, a minute each (FUZZTIME=10s is shorter)
 FUZZTIME ?= 1m
 fuzz:
-	@set -e; for package in ./history ./history/foreign; do \
+	@set -e; for package in ./history ./history/foreign ./harness ./adapter; do \
 	  for target in $$($(GO) test -list '^Fuzz' $$package | grep ^Fuzz); do \
 	    echo "$$package $$target"; $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$package; \
 	  done; done
+
+## simulate: 10,000 histories of correct locks and as many of broken ones, judged against the truth: the tables of docs/checker.md (some minutes)
+simulate:
+	LOCKCHAOS_SOAK=1 $(GO) test -count 1 -v -timeout 60m -run 'CorrectLocksAreNotAccused|SeededDefectsAreFound' ./checker
+
+## mutants: plant every small defect in the checker and see whether its tests notice: docs/checker-mutants.txt (an hour on a calm machine; MUTANTS="-sample 60" is shorter)
+mutants:
+	$(GO) run ./internal/mutants $(MUTANTS)
 
 ## images: images of all services without a registry, for --runtime docker (the tests make their own)
 images:

@@ -15,22 +15,27 @@ const module = "github.com/lockchaos/lockchaos/"
 // allowed is the import graph: which of our packages the non-test code of each folder may import. Folders of a folder follow their
 // parent, and may be imported by it. monotime is a leaf that everyone may use.
 var allowed = map[string][]string{
-	"monotime":  {},
-	"clockskew": {},
-	"history":   {},
-	"store":     {},
-	"hosts":     {},
-	"adapter":   {"hosts"},   // it tries adapters on hosts of their own
-	"clients":   {"adapter"}, // a lock may be a program of its own
-	"scenarios": {},
-	"shrink":    {"scenarios"}, // it knows no lock and no runtime: its judge does
-	"checker":   {"history"},
-	"reports":   {"history", "checker"},
-	"backends":  {"hosts", "store"}, // it runs the store as a node
-	"nemesis":   {"hosts", "clockskew", "netfault"},
-	"harness":   {"adapter", "history", "clients", "store", "hosts", "scenarios", "backends", "nemesis"},
-	"cmd":       {"adapter", "history", "clients", "store", "hosts", "scenarios", "backends", "nemesis", "clockskew", "netfault", "harness", "checker", "reports", "shrink"},
-	"netfault":  {"hosts"},
+	"monotime":   {},
+	"clockskew":  {},
+	"history":    {},
+	"store":      {},
+	"hosts":      {},
+	"adapter":    {"hosts"},   // it tries adapters on hosts of their own
+	"clients":    {"adapter"}, // a lock may be a program of its own
+	"spelling":   {},
+	"strictyaml": {"spelling"},
+	"scenarios":  {"spelling", "strictyaml"},
+	"policy":     {"scenarios", "spelling", "strictyaml"},
+	"shrink":     {"scenarios"}, // it knows no lock and no runtime: its judge does
+	"checker":    {"history"},
+	"reports":    {"history", "checker"},
+	"backends":   {"hosts", "store"}, // it runs the store as a node
+	"nemesis":    {"hosts", "clockskew", "netfault"},
+	"harness":    {"adapter", "history", "clients", "store", "hosts", "scenarios", "backends", "nemesis"},
+	"cmd":        {"adapter", "history", "clients", "store", "hosts", "scenarios", "backends", "nemesis", "clockskew", "netfault", "harness", "checker", "reports", "spelling", "strictyaml", "policy", "shrink"},
+	"netfault":   {"hosts"},
+	"locktest":   {"history", "clients", "hosts", "scenarios", "backends", "harness", "checker", "reports"}, // a command of its own, for go test
+	"internal":   {}, // tools for this repository alone: they build and run our packages, and import none
 }
 
 // TestImportsRunOneWay holds the import graph to the design: the checker sees nothing but the history, and so on.

@@ -37,24 +37,10 @@ func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
 		s.times[timeAttempt].add(end - e.Attempt)
 	}
 	s.loosen(k, o.client)
-	if s.reentrant {
-		if outer := k.ownedBy(o.client); outer != nil {
-			if s.grants.get(o.id) != nil {
-				s.malformed++
-				return
-			}
-			outer.nested = append(outer.nested, o.id)
-			outer.depth++
-			s.grants.put(o.id, outer)
-			outer.promise = max(outer.promise, s.promised(o, e))
-			s.tighten(k, o.client, 0) // one hold, counted once
-			return
-		}
-	}
 	g := s.newGrant()
-	g.id, g.token, g.key, g.client, g.process = o.id, e.Token, k, o.client, o.process
+	g.id, g.token, g.key, g.client, g.process, g.mode = o.id, e.Token, k, o.client, o.process, o.mode
 	g.inv, g.start, g.earliest, g.end, g.begin, g.leased = o.inv, o.start, o.start, end, end, end
-	g.withdrawn, g.depth, g.loose = forever, 1, true
+	g.withdrawn, g.loose = forever, true
 	if e.First != 0 {
 		g.earliest = min(max(e.First, o.inv), end) // whatever a lock reports, its attempts lie inside its acquire
 	}
@@ -81,7 +67,10 @@ func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
 	if s.asks[deadGrant] {
 		s.judgeAlive(g, o, e)
 	}
-	if s.asks[fifo] {
+	if s.reentrant {
+		s.enter(g)
+	}
+	if s.asks[fifo] && !g.nested {
 		s.judgeQueue(k, g)
 	}
 	k.open = append(k.open, g)
@@ -96,16 +85,6 @@ func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
 
 // outlivedBy tells whether the op's process is known to have ended already.
 func (s *Sweep) outlivedBy(o *op) bool { return o.process <= s.clients[o.client].gone }
-
-// ownedBy returns the hold that a reentrant client has on the key.
-func (k *keyState) ownedBy(client int32) *grant {
-	for _, g := range k.open {
-		if g.client == client && !g.closed && g.depth > 0 {
-			return g
-		}
-	}
-	return nil
-}
 
 // handedOver counts the grant, and whether it was a contended hand-over: to another client than the last, which waited while the
 // previous grant was still held.

@@ -128,7 +128,7 @@ func beside(b *testing.B, clients, ops, open int, legal bool) string {
 	if ops >= besideMany {
 		limit *= 10
 	}
-	took := processorTime(func() { result = oracle.Linearizable(holds, 1, limit) })
+	took := processorTime(func() { result = oracle.Lock{Permits: 1}.Linearizable(holds, limit) })
 	if result == porcupine.Unknown {
 		return row + fmt.Sprintf(" > %s | unknown | > %s |\n", round(took), ratio(took, sweep))
 	}

@@ -26,11 +26,19 @@ func (s *Sweep) notClaimed(p int) string {
 		return s.notExclusive()
 	case unfencedWrite:
 		return s.notExclusive()
-	case mutualExclusion, stuckLock:
+	case mutualExclusion:
+		if s.reentrant && s.permits > 1 {
+			return "How the nested grants of one owner count on a key with more than one permit is not defined."
+		}
+		return s.noLock()
+	case stuckLock:
 		return s.noLock()
 	case tokenOrder:
 		if claims.Token != "fencing" {
 			return "This lock declares no fencing token."
+		}
+		if claims.ReadWrite {
+			return "Tokens order the grants of a lock that one client has at a time, and readers are granted this one side by side."
 		}
 		return s.notExclusive()
 	case duplicateEffect:

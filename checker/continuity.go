@@ -15,7 +15,7 @@ func (s *Sweep) confirm(g *grant, o *op) {
 
 // judgeContinuity judges two grants that have settled: each pair counts once.
 func (s *Sweep) judgeContinuity(x, y *grant) {
-	if x.client != y.client {
+	if x.client != y.client && !readers(x, y) {
 		s.judgeConfirmed(x, y)
 		s.judgeConfirmed(y, x)
 	}

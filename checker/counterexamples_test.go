@@ -118,6 +118,13 @@ var examples = []example{
 		A write   [701,702] refused
 		B acquire [600,601] tok=34
 		B release [650,651]`},
+	{name: "hold/of no length, at the instant that bounds the begin of one with a smaller token", lock: noClaims(fencedLock()), want: doubleHold, text: `
+		pause A   [1,699]
+		B acquire [600,601] tok=34
+		B write   [601,602]
+		A acquire [0,700] tok=33
+		A write   [701,702] refused
+		B exit    [1100]`},
 	{name: "hold/without fencing tokens nothing bounds it", lock: noClaims(plainLock()), text: `
 		pause A   [1,699]
 		A acquire [0,700] tok=33
@@ -404,6 +411,37 @@ var examples = []example{
 		A release [10,11]
 		B release [20,21]
 		C release [20,21]`},
+	{name: "semaphore/of three at one instant one is too many", lock: noClaims(semaphore(2)), want: doubleHold, text: `
+		A acquire [0,5]
+		B acquire [1,5]
+		C acquire [2,5]
+		A release [10,11]
+		B release [20,21]
+		C release [20,21]`},
+	{name: "semaphore/of three in no known order one is inside the others' promises", lock: semaphore(2), want: doubleHold, text: `
+		A acquire [0,5]
+		B acquire [0,6]
+		C acquire [0,7]
+		kill A [30,31]
+		A exit [31]
+		kill B [30,31]
+		B exit [31]
+		kill C [30,31]
+		C exit [31]`},
+	{name: "semaphore/promises that came to nothing hide no hold", lock: session(semaphore(2)), want: map[string]int{MutualExclusion: 3}, text: `
+		A acquire [0,1]
+		F acquire [2,3]
+		A renew   [200,201]
+		D acquire [10,11]
+		E acquire [20,21]
+		B acquire [100,101]
+		D close   [104,105]
+		E close   [104,105]
+		B release [300,301]
+		pause D   [350,351] from=1
+		pause E   [350,351] from=1
+		A release [800,801]
+		F release [800,801]`},
 	{name: "semaphore/granted inside as many promises", lock: semaphore(2), want: doubleHold, kind: KindGrantedWhileValid, text: `
 		A acquire [0,1]
 		B acquire [2,3]

@@ -3,6 +3,8 @@ package checker
 import (
 	"fmt"
 	"strings"
+
+	"github.com/lockchaos/lockchaos/history"
 )
 
 // The property deadlock: for the bound (Header.Bound, or else half a TTL) undisturbed clients in a cycle each had a grant, neither released nor expired,
@@ -12,6 +14,7 @@ import (
 type wait struct {
 	op         int64
 	client     int32
+	mode       history.Mode
 	key        *keyState
 	start, end int64
 	held       []*grant
@@ -36,7 +39,7 @@ func (s *Sweep) judgeCycle(k *keyState, o *op, end int64) {
 	if end-o.start < s.bound() {
 		return
 	}
-	w := &wait{op: o.id, client: o.client, key: k, start: o.start, end: end}
+	w := &wait{op: o.id, client: o.client, mode: o.mode, key: k, start: o.start, end: end}
 	for _, other := range s.keys {
 		for _, g := range other.open {
 			if g.client == o.client && g.end < end && other != k {
@@ -74,7 +77,7 @@ func (s *Sweep) forgetWaits(oldest int64) {
 func (s *Sweep) follow(path []edge, from, to int64) {
 	wanted := path[len(path)-1].w.key
 	for _, g := range path[0].w.held {
-		if len(path) > 1 && g.key == wanted {
+		if len(path) > 1 && g.key == wanted && blocks(g, path[len(path)-1].w) {
 			cycle := append([]edge(nil), path...)
 			cycle[0].g = g
 			s.cycle(cycle, from, to)
@@ -87,13 +90,16 @@ func (s *Sweep) follow(path []edge, from, to int64) {
 			continue
 		}
 		for _, g := range w.held {
-			if g.key == wanted {
+			if g.key == wanted && blocks(g, path[len(path)-1].w) {
 				copied := *w // the list moves
 				s.follow(append(path[:len(path):len(path)], edge{w: &copied, g: g}), f, t)
 			}
 		}
 	}
 }
+
+// blocks tells whether a grant keeps a waiter for its key waiting: a reader keeps no reader.
+func blocks(g *grant, w *wait) bool { return g.mode != history.ModeRead || w.mode != history.ModeRead }
 
 func onPath(path []edge, client int32) bool {
 	for _, e := range path {

@@ -29,7 +29,7 @@ func inItsTurn(x, g *grant) bool {
 }
 
 func (s *Sweep) judgeOvertaking(x, y *grant) {
-	if x.client == y.client {
+	if x.client == y.client || readers(x, y) || x.nested {
 		return
 	}
 	for _, pair := range [2][2]*grant{{x, y}, {y, x}} {

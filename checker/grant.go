@@ -24,6 +24,8 @@ type op struct {
 	process      int32
 	key          history.KeyID
 	kind         history.Kind
+	mode         history.Mode
+	outside      bool // nothing shows that its reentrant owner still had anything when it was invoked
 	waiting      bool // an acquire in its key's queue
 	done         bool // completed
 	definite     bool // completed with ok or fail
@@ -72,8 +74,10 @@ type grant struct {
 	// latest: the end of the acquire, or of the last renewal.
 	enqueued, leased int64
 	// told is when the lock said that the hold is lost.
-	told  int64
-	depth int // how many acquires of a reentrant owner are not released
+	told int64
+	// unsure counts the releases that name it and may have been carried out: see ownerOnKey.
+	unsure int32
+	mode   history.Mode
 
 	closed  bool // nothing more is expected under it
 	settled bool // closed, and every op of it is finished
@@ -83,7 +87,9 @@ type grant struct {
 	corrupt          bool // it has an unfenced write or a lost update, whatever the tokens say
 	corruptByToken   bool // the same, if the key's tokens can be trusted
 	tokenOrderBroken bool // it was counted as out of order
-	crowded          bool // it was counted as one holder too many (semaphores)
+	crowded, counted bool // it was one holder too many (semaphores), and was counted as such
+	nested           bool // its reentrant owner had the key already
+	knownLost        bool // its client declined an op under it, or was told that it is not held
 	released         bool // its release was answered ok
 
 	// forgotten, kept by how many summaries, pinned by a finding: see reuse.
@@ -95,8 +101,6 @@ type grant struct {
 	// on is what the hold did to its protected keys; more has the second and later ones.
 	on   footprint
 	more []footprint
-
-	nested []int64 // the acquires of a reentrant owner that went into this hold
 
 	nacts int
 	first act
@@ -110,6 +114,8 @@ type footprint struct {
 	key     history.KeyID
 	used    bool
 	wrote   bool
+	// wroteLast is the version of its last accepted write.
+	wroteLast int64
 }
 
 // footprintOn returns the hold's footprint on a protected key.
@@ -175,10 +181,23 @@ func (g *grant) limit() int64 {
 // bound is the instant from which the grant can be in nobody's way: it neither acts nor is promised any more.
 func (g *grant) bound() int64 { return max(g.last, g.end, g.limit(), g.confirmed) }
 
+// readers tells whether two grants are readers' of a reader-writer lock, who do not exclude each other.
+func readers(a, b *grant) bool { return a.mode == history.ModeRead && b.mode == history.ModeRead }
+
 // overlap tells whether two holds conflict: strictly, so that equal stamps decide nothing, yet a hold of no length strictly inside
-// another one counts.
+// another one counts. Where their tokens tell which began first, it is enough that the first still acted when the second had begun: a hold of no length
+// at the very instant that bounds the other's begin counts, too.
 func overlap(a, b *grant, tokens bool) bool {
-	return a.held() && b.held() && a.beginning(tokens) < b.last && b.beginning(tokens) < a.last
+	if !a.held() || !b.held() {
+		return false
+	}
+	if tokens && a.token != b.token && a.token != 0 && b.token != 0 {
+		if a.token > b.token {
+			a, b = b, a
+		}
+		return b.begin < a.last
+	}
+	return a.beginning(tokens) < b.last && b.beginning(tokens) < a.last
 }
 
 // later tells whether b was certainly granted after a, by time, or where time is silent by their fencing tokens.
@@ -194,7 +213,7 @@ func later(b, a *grant, tokens bool) bool {
 
 // ref names the grant in a violation.
 func (g *grant) ref() *GrantRef {
-	r := &GrantRef{Grant: g.id, Client: g.client, Token: g.token, Acquired: g.end, LastAct: g.last}
+	r := &GrantRef{Grant: g.id, Client: g.client, Token: g.token, Mode: g.mode.String(), Acquired: g.end, LastAct: g.last}
 	if g.promise != 0 && g.promise != forever {
 		r.Promise = g.promise
 	}

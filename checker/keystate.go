@@ -49,6 +49,7 @@ type keyState struct {
 type clientOnKey struct {
 	loose  int32
 	denied bool // a definite no to an acquire
+	owner  ownerOnKey
 }
 
 // past is a queue of settled grants, in the order in which they settled.
@@ -204,6 +205,9 @@ func (s *Sweep) end(g *grant, t int64) {
 	if !g.closed {
 		g.closed, g.heldTo = true, t
 		s.clients[g.client].holding--
+		if s.reentrant {
+			g.leave()
+		}
 	}
 }
 

@@ -11,10 +11,7 @@ func (s *Sweep) judgeBase(k *keyState, w writer, o *op) {
 	if o == nil || o.ledgered || o.base == noBase || !s.asks[lostUpdate] {
 		return
 	}
-	other := k.ledger.run
-	if other.g == w.g {
-		other = k.ledger.before
-	}
+	other := s.besides(w.g, k.ledger.run, k.ledger.before)
 	if other.g == nil || other.version <= o.base {
 		return
 	}

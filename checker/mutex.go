@@ -32,7 +32,7 @@ func (s *Sweep) judgePair(x, y *grant) {
 // mayConflict tells whether two grants conflict by what is cheap to see: it looks at no fault, and takes the wider reading of the tokens,
 // since whatever conflicts by time conflicts by token too.
 func (s *Sweep) mayConflict(x, y *grant) bool {
-	if x.client == y.client && (s.reentrant || s.header.Translated) {
+	if s.owns(x, y) || readers(x, y) {
 		return false
 	}
 	if overlap(x, y, s.tokens) {

@@ -20,14 +20,17 @@ func (s *Sweep) invoke(e *history.Event) {
 	c.latest = max(c.latest, e.Process)
 	switch e.Kind {
 	case history.Acquire:
-		if !s.reentrant && !s.header.Translated {
+		switch {
+		case s.reentrant:
+			s.abandon(k, e.Client, e.Time)
+		case !s.owners:
 			s.closeGrants(k, e.Client, 0, e.Time)
 		}
 		o.before = k.granted
 		if k.orphan.died != 0 && k.orphan.asked == 0 {
 			k.orphan.asked = e.Time
 		}
-		s.judged.crossing = s.judged.crossing || c.holding > 0
+		s.judged.crossing = s.judged.crossing || c.holding > 0 && !s.nests(k, c, e.Client)
 		k.enqueue(o)
 		s.stats.WaitersMax = max(s.stats.WaitersMax, k.waiters)
 		return
@@ -39,6 +42,12 @@ func (s *Sweep) invoke(e *history.Event) {
 		s.judged.asked++
 	}
 	g := s.grants.get(e.Grant)
+	if s.reentrant && e.Kind == history.Release {
+		if g != nil && g.closed {
+			g = nil // given back already, and the owner may have others
+		}
+		s.sent(k, e.Client, g, e.Time)
+	}
 	if g == nil || g.settled { // what was judged already can't change any more
 		if e.Kind != history.Release && e.Kind != history.Held && e.Grant != 0 {
 			s.strays++
@@ -50,6 +59,7 @@ func (s *Sweep) invoke(e *history.Event) {
 	}
 	o.grant = g
 	g.open++
+	o.outside = s.reentrant && g.mayBeOut()
 	switch e.Kind {
 	case history.Read:
 		s.ledger.lastInvoked = e.Time
@@ -58,7 +68,7 @@ func (s *Sweep) invoke(e *history.Event) {
 		f := g.footprintOn(e.Key)
 		o.base, o.baseOp = f.version, f.readOp
 	case history.Release:
-		if g.depth <= 1 && g.releasing == 0 {
+		if g.releasing == 0 {
 			g.releasing = e.Time
 		}
 	}
@@ -98,6 +108,9 @@ func (s *Sweep) complete(e *history.Event) {
 		s.free(o)
 		return
 	}
+	if s.reentrant && o.kind == history.Release {
+		s.answered(s.keys[o.key], o, e)
+	}
 	if o.grant != nil {
 		s.completeHeld(o, e)
 	}
@@ -109,32 +122,34 @@ func (s *Sweep) completeHeld(o *op, e *history.Event) {
 	g := o.grant
 	if e.Declined {
 		// The worker knew of the loss before it would have begun.
-		g.withdraw(stamp(e.Start, o.inv))
+		s.renounce(g, stamp(e.Start, o.inv))
 		return
 	}
 	if e.NotHeld && o.start != 0 {
-		g.withdraw(o.start)
+		s.renounce(g, o.start)
 	}
 	if took := stamp(e.End, e.Time) - o.start; o.start != 0 && took > g.slowFor {
 		g.slowFrom, g.slowFor = o.start, took
 	}
 	switch o.kind {
 	case history.Read, history.Write, history.Renew:
-		if o.start != 0 {
+		if o.start != 0 && !o.outside {
 			g.acted(o.id, o.kind, o.start)
 		}
 	case history.Release:
 		s.released(o, e)
 	}
 	if e.Type == history.OK && s.confirms[o.kind] {
-		s.confirm(g, o)
+		s.confirm(s.newest(g), o)
 	}
 	if o.kind == history.Renew {
 		g.renewed(e)
+		s.siblings(g, func(x *grant) { x.renewed(e) })
 	}
 	switch {
 	case o.kind == history.Renew && e.Type == history.OK && s.confirms[history.Renew]:
 		s.extend(g, o.start, e)
+		s.siblings(g, func(x *grant) { s.extend(x, o.start, e) })
 	case o.kind == history.Read && e.Type == history.OK:
 		f := g.footprintOn(o.key)
 		f.version, f.readOp = e.Version, o.id
@@ -146,24 +161,17 @@ func (s *Sweep) completeHeld(o *op, e *history.Event) {
 // released handles the completion of a release.
 func (s *Sweep) released(o *op, e *history.Event) {
 	g := o.grant
-	outermost := g.depth <= 1
-	if outermost {
-		g.releasing = 0
-		g.withdraw(stamp(o.start, o.inv))
-	}
+	g.releasing = 0
+	g.withdraw(stamp(o.start, o.inv))
 	s.noteLate(o, e)
 	switch {
 	case e.Type == history.OK:
 		if s.confirms[history.Release] {
-			g.acted(o.id, history.Release, o.start)
+			s.newest(g).acted(o.id, history.Release, o.start)
 		}
 	case e.Type == history.Fail && e.NotHeld:
 	default:
 		return // unknown, or refused for another reason: a retry may follow
-	}
-	g.depth--
-	if !outermost {
-		return
 	}
 	g.released = g.released || e.Type == history.OK
 	if g.loose {

@@ -12,54 +12,6 @@ import (
 
 const oracleLimit = 20 * time.Second
 
-// TestSweepAgreesWithPorcupine judges 24,000 random histories (holds, acquires and releases of unknown fate) both ways: no
-// instant lies in conflicting holds iff Porcupine finds an order.
-func TestSweepAgreesWithPorcupine(t *testing.T) {
-	rounds := 24_000
-	if testing.Short() {
-		rounds = 2_400
-	}
-	agree := map[bool]int{}
-	for seed := range rounds {
-		rng := rand.New(rand.NewPCG(uint64(seed), 3))
-		lock := noClaims(plainLock()) // without promises: holds alone
-		lock.header.Claims.Permits = 1 + rng.IntN(4)/3
-		if rng.IntN(3) == 0 {
-			lock.header.Claims.Confirms = nil
-		}
-		g := &generator{rng: rng, keys: 1, store: rng.IntN(2) == 0, wild: true}
-		lines := g.script(2 + rng.IntN(2))
-		differs := func(lines []string) bool {
-			sweep, porc := bothVerdicts(t, lock, lines)
-			return sweep != porc
-		}
-		if differs(lines) {
-			lines = shrink(lines, differs)
-			sweep, porc := bothVerdicts(t, lock, lines)
-			t.Fatalf("seed %d: excluded by the sweep %v, by Porcupine %v; permits %d, confirms %v\n%s", seed, sweep, porc, lock.header.Claims.Permits,
-				lock.header.Claims.Confirms, strings.Join(lines, "\n"))
-		}
-		sweep, _ := bothVerdicts(t, lock, lines)
-		agree[sweep]++
-	}
-	t.Logf("agreed on %d histories that are fine and %d that are not", agree[true], agree[false])
-	if agree[true] < rounds/10 || agree[false] < rounds/10 {
-		t.Fatal("the histories are too much alike to compare")
-	}
-}
-
-// bothVerdicts tells whether a history's holds exclude each other, by the sweep and by Porcupine.
-func bothVerdicts(t *testing.T, lock script, lines []string) (sweep, porc bool) {
-	t.Helper()
-	h := lock.history(strings.Join(lines, "\n"))
-	v := Judge(h, Options{Keep: 1})
-	result := oracle.Linearizable(oracle.Holds(h)[0], lock.header.Claims.Permits, oracleLimit)
-	if result == porcupine.Unknown {
-		t.Fatalf("Porcupine did not finish within %v:\n%s", oracleLimit, strings.Join(lines, "\n"))
-	}
-	return v.Properties[mutualExclusion].Count == 0, result == porcupine.Ok
-}
-
 // TestFencedHoldsAgreeWithPorcupine does the same with rising tokens: linearizable iff no later grant has a smaller or an equal token
 // and no act under a smaller token starts after an acquire with a greater one ended.
 func TestFencedHoldsAgreeWithPorcupine(t *testing.T) {
@@ -71,7 +23,9 @@ func TestFencedHoldsAgreeWithPorcupine(t *testing.T) {
 		lines := g.script(2 + rng.IntN(2))
 		differs := func(lines []string) bool {
 			h := lock.history(strings.Join(lines, "\n"))
-			fine := oracle.LinearizableFenced(oracle.Holds(h)[0], oracleLimit) == porcupine.Ok
+			strict := oracle.LockOf(&lock.header)
+			strict.Idle = true
+			fine := strict.Linearizable(oracle.Holds(h)[0], oracleLimit) == porcupine.Ok
 			doubleHold := Judge(h, Options{Keep: 1}).Properties[mutualExclusion].Count > 0
 			return fencedByDefinition(newSlow(h)) != fine || doubleHold && fine
 		}
@@ -92,7 +46,7 @@ func fencedByDefinition(s *slow) bool {
 		for _, x := range s.grants {
 			switch {
 			case x == g:
-			case g.token == x.token, g.token < x.token && g.earliest > x.end, g.token < x.token && g.acts > 0 && g.last > x.end:
+			case g.token == x.token && g.client != x.client, g.token < x.token && g.earliest > x.end, g.token < x.token && g.acts > 0 && g.last > x.end:
 				return false
 			}
 		}
@@ -120,7 +74,7 @@ func TestOracleForcesNothingOpen(t *testing.T) {
 			B renew   [8,9]`,
 	} {
 		h := noClaims(plainLock()).history(text)
-		if got := oracle.Linearizable(oracle.Holds(h)[0], 1, oracleLimit); got != porcupine.Ok {
+		if got := (oracle.Lock{Permits: 1}).Linearizable(oracle.Holds(h)[0], oracleLimit); got != porcupine.Ok {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

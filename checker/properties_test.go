@@ -224,6 +224,7 @@ func TestOutcomes(t *testing.T) {
 				h.Events = h.Events[:len(h.Events)-1]
 			}
 			v := Judge(h, Options{})
+			x.lock.holdToGolden(t, x.text, v)
 			if v.Outcome != x.outcome {
 				t.Errorf("%v, want %v; reasons %q", v.Outcome, x.outcome, v.Reasons)
 			}

@@ -25,8 +25,8 @@ func (s *Sweep) newOp(e *history.Event) *op {
 	}
 	// Field by field: the pointers are nil already (see free and dequeue), and to clear all of it takes a tenth of the time of judging.
 	o.id, o.inv, o.kind, o.key, o.client, o.process = e.Op, e.Time, e.Kind, e.Key, e.Client, e.Process
-	o.start, o.base, o.baseOp, o.before, o.told = 0, noBase, 0, 0, 0
-	o.done, o.definite, o.ledgered, o.reaches = false, false, false, true
+	o.start, o.base, o.baseOp, o.before, o.told, o.mode = 0, noBase, 0, 0, 0, e.Mode
+	o.outside, o.done, o.definite, o.ledgered, o.reaches = false, false, false, false, true
 	return o
 }
 
@@ -62,9 +62,6 @@ func (s *Sweep) newGrant() *grant {
 // forget drops a grant from the tables.
 func (s *Sweep) forget(g *grant) {
 	s.grants.del(g.id)
-	for _, id := range g.nested {
-		s.grants.del(id)
-	}
 	s.live--
 	g.forgotten = true
 	s.reuse(g)

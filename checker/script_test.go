@@ -18,14 +18,14 @@ import (
 //	A write   [10,] @12                it never completed; the store applied it at 12
 //	A read    [10,11]                  a read sees the version that the ledger has at the middle of its interval
 //	A lost    [600]                    a lost-event        A exit [800]     its process is gone by 800
-//	pause A   [2,700]                  an injected fault on A; delay: on its links; stall: an uninjected one; service: of the lock service; +bite, +miss
+//	pause A   [2,700]                  an injected fault on A; delay: on its links; stall: an uninjected one; service: of the lock service; +bite, +miss, from= (noticed late)
 //	fault crash-restart [2,700] on=service hosts=3 target=redis-1     any injected fault: on a client (on=A), the service, the store as A reaches it (on=store:A); links
 //	mark probe [900]                   a phase
 //
 //	S requests [5] n=120               the service has handled so many requests
 //
 // Answers: ok (the default), fail, busy, notheld, declined, refused, conflict, info. Others: key=k1, tok=, attempt=, first=, enq=, valid=,
-// value= (of a write), atomic, proc= (the incarnation; the client's number by default),
+// value= (of a write), atomic, mode=read (of an acquire of a reader-writer lock), proc= (the incarnation; the client's number by default),
 // g=NAME (the grant; the client's last acquire by default; NAME= before the client names it), @t or @t,t2 when the store
 // took a write, blind (the op has no worker stamps). Clients are letters; P, Q … are fresh ones.
 //
@@ -277,6 +277,12 @@ func (s script) events(l *line, store *ledger) []timed {
 	common := history.Event{Op: l.op, Grant: l.grant, Kind: verbs[l.verb], Key: keyNumber(l), Client: clientNumber(l.client), Process: l.process()}
 	invoke := common
 	invoke.Type, invoke.Time = history.Invoke, at(l.inv)
+	if s.header.Claims.ReadWrite && l.verb == "acquire" {
+		invoke.Mode = history.ModeWrite
+		if l.opts["mode"] == "read" {
+			invoke.Mode = history.ModeRead
+		}
+	}
 	if l.open {
 		return []timed{{invoke, 2}}
 	}
@@ -320,6 +326,9 @@ func faultEvents(l *line) []timed {
 	begin := f
 	end := f
 	end.Phase, end.From, end.To, end.Bit = "end", at(l.inv), at(l.ret), !l.has("+miss")
+	if v, ok := l.opts["from"]; ok {
+		end.From = at(number(v))
+	}
 	if l.has("+bite") {
 		end.Holding = 1
 	}
@@ -359,6 +368,7 @@ func (s script) judge(t *testing.T, text string) Verdict {
 	t.Helper()
 	h := s.history(text)
 	v := Judge(h, Options{})
+	s.holdToGolden(t, text, v)
 	if looksBack(t, h) {
 		t.Error("a record was used again too early")
 	}

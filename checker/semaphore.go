@@ -1,14 +1,15 @@
 package checker
 
 // Semaphores: a key with N permits. A violation is counted once for each hold that was one too many where it began, or grant that was
-// made inside the promises of N earlier ones.
+// made inside the promises of N earlier ones. Of those that began at one instant, or whose order is not known, those before it are the ones whose
+// acquire ended first, or else was invoked first: of three holders of two permits one is counted, whichever it was.
 
 // judgeCrowd judges the holds of a semaphore around a grant that has just settled.
 func (s *Sweep) judgeCrowd(g *grant) {
 	near := []*grant{g}
 	entries := g.key.past.live()
 	for i := len(entries) - 1; i >= 0 && entries[i].bound >= g.earliest; i-- {
-		if x := entries[i].g; x.bound() >= g.earliest && !(s.reentrant && x.client == g.client) {
+		if x := entries[i].g; x.bound() >= g.earliest {
 			near = append(near, x)
 		}
 	}
@@ -16,8 +17,9 @@ func (s *Sweep) judgeCrowd(g *grant) {
 		if b.crowded {
 			continue
 		}
-		if others := s.beside(b, near); len(others) >= s.permits || s.promisedBeside(b, near) != nil {
-			b.crowded = true
+		certain := len(s.beside(b, near)) >= s.permits
+		if certain || s.promisedBeside(b, near) != nil {
+			b.crowded = certain // what rests on promises may come to nothing when the faults around it are known
 			pin(near...)
 			s.putOff(b.earliest, func() { s.decideCrowd(b, near) })
 		}
@@ -31,12 +33,15 @@ func (s *Sweep) beside(b *grant, near []*grant) []*grant {
 		if x == b || !overlap(x, b, false) {
 			continue
 		}
-		if x.end < b.end || x.end == b.end && (x.last > b.end) {
+		if ahead(x, b) {
 			others = append(others, x)
 		}
 	}
 	return others
 }
+
+// ahead tells which of two grants counts as the one before the other where nothing else tells.
+func ahead(x, b *grant) bool { return x.end < b.end || x.end == b.end && x.id < b.id }
 
 // promisedBeside returns N grants inside whose promises b was granted, if there are so many. Those that are certainly earlier than b count
 // together whatever order they have. Each of the others must exclude, and be excluded by, every one that is counted, so that the last
@@ -48,7 +53,7 @@ func (s *Sweep) promisedBeside(b *grant, near []*grant) []*grant {
 		case x == b || !s.rightlyExcludes(x, b):
 		case later(b, x, false):
 			before = append(before, x)
-		default:
+		case ahead(x, b):
 			unsure = append(unsure, x)
 		}
 	}
@@ -97,9 +102,10 @@ func (s *Sweep) rightlyExcludes(x, b *grant) bool {
 // decideCrowd records a hold that was one too many.
 func (s *Sweep) decideCrowd(b *grant, near []*grant) {
 	others, promised := s.beside(b, near), s.promisedBeside(b, near)
-	if len(others) < s.permits && (promised == nil || s.cut) {
+	if b.counted || len(others) < s.permits && (promised == nil || s.cut) {
 		return
 	}
+	b.crowded, b.counted = true, true
 	j := judgement{violated: true, kind: KindUnexplained, pattern: PatternUnexplained}
 	if promised != nil {
 		j.kind, j.pattern = KindGrantedWhileValid, s.givenAway(promised[0], b)

@@ -209,7 +209,8 @@ func (s *slow) promised(g *slowGrant, t int64) bool {
 
 func (s *slow) excluded(a, b *slowGrant, tokens bool) bool {
 	ab, bb := s.begin(a, tokens), s.begin(b, tokens)
-	if a.acts > 0 && b.acts > 0 && ab < b.last && bb < a.last {
+	aFirst, bFirst := tokens && a.token != 0 && a.token < b.token, tokens && b.token != 0 && b.token < a.token
+	if a.acts > 0 && b.acts > 0 && (aFirst || ab < b.last) && (bFirst || bb < a.last) {
 		return true
 	}
 	if a.client == b.client {
@@ -327,11 +328,7 @@ func (s *slow) depth(b *slowGrant) int {
 			if x == b || x.acts == 0 || x.key != b.key {
 				continue
 			}
-			inside := x.end <= b.end && x.last > b.end
-			if b.last == b.end {
-				inside = x.end < b.end && x.last > b.end
-			}
-			if inside {
+			if x.last > b.end && (x.end < b.end || x.end == b.end && b.last > b.end && x.id < b.id) {
 				depth++
 			}
 		}
@@ -351,7 +348,7 @@ func (s *slow) overPromised(b *slowGrant, chosen []*slowGrant, from int) bool {
 	}
 	for i := from; i < len(s.grants); i++ {
 		x := s.grants[i]
-		fits := x != b && s.excludes(x, b)
+		fits := x != b && s.excludes(x, b) && (s.later(b, x, false) || x.end < b.end || x.end == b.end && x.id < b.id)
 		for _, o := range chosen {
 			fits = fits && (s.later(b, x, false) && s.later(b, o, false) || s.excludes(x, o) || s.excludes(o, x))
 		}

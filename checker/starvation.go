@@ -35,7 +35,7 @@ func (s *Sweep) judgePatience(k *keyState, o *op, end int64) {
 	var first, last *grant
 	passed := int64(0)
 	see := func(x *grant) {
-		if x.client == o.client || x.start <= o.start || x.end >= end {
+		if x.client == o.client || x.nested || x.start <= o.start || x.end >= end {
 			return
 		}
 		passed++

@@ -45,7 +45,7 @@ func (s *Sweep) leaseOver(g *grant, t int64) bool {
 func (s *Sweep) noteLate(o *op, e *history.Event) {
 	g := o.grant
 	end := stamp(e.End, e.Time)
-	if !s.asks[stolenRelease] || e.Type == history.Fail || o.start == 0 || g.depth > 1 || !s.leaseOver(g, end) && !s.robbed(g, o.start) {
+	if !s.asks[stolenRelease] || e.Type == history.Fail || o.start == 0 || !s.leaseOver(g, end) && !s.robbed(g, o.start) {
 		return
 	}
 	k := g.key

@@ -37,6 +37,7 @@ type Sweep struct {
 	exclusive bool // one permit
 	tokens    bool // exclusive, and the tokens are declared to be fencing tokens
 	reentrant bool
+	owners    bool // a client may have several grants of a key, which do not exclude each other
 	unlocked  bool // no exclusion is claimed
 	confirms  [history.Close + 1]bool
 	patience  int64               // how many grants may lie inside a wait
@@ -104,8 +105,9 @@ func New(header history.Header, keys []string, o Options) *Sweep {
 		ops: newTable[op](), grants: newTable[grant]()}
 	s.permits = header.Claims.Permits
 	s.exclusive, s.unlocked = s.permits == 1, s.permits <= 0
-	s.tokens = s.exclusive && header.Claims.Token == "fencing"
-	s.reentrant = header.Claims.Reentrant
+	s.tokens = s.exclusive && header.Claims.Token == "fencing" && !header.Claims.ReadWrite
+	s.reentrant = header.Claims.Reentrant && !header.Translated
+	s.owners = s.reentrant || header.Translated
 	for _, kind := range [...]history.Kind{history.Renew, history.Release, history.Held} {
 		s.confirms[kind] = header.Claims.ConfirmsOp(kind)
 	}
@@ -194,6 +196,7 @@ func (s *Sweep) lost(e *history.Event) {
 	}
 	if g := s.grants.get(e.Grant); g != nil {
 		g.lose(t)
+		s.siblings(g, func(x *grant) { x.lose(t) })
 	} else if o := s.ops.get(e.Grant); o != nil && o.kind == history.Acquire {
 		o.told = earlier(o.told, t) // told before the acquire's own completion came through
 	}

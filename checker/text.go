@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sort"
 	"strings"
+
+	"github.com/lockchaos/lockchaos/history"
 )
 
 // name returns a key's name.
@@ -31,7 +33,12 @@ func count(n int, one, many string) string {
 
 // who names a grant's client, with its token if it has one.
 func who(g *grant) string {
-	if g.token != 0 {
+	switch {
+	case g.mode == history.ModeRead:
+		return fmt.Sprintf("client %d (a reader)", g.client)
+	case g.mode == history.ModeWrite:
+		return fmt.Sprintf("client %d (a writer)", g.client)
+	case g.token != 0:
 		return fmt.Sprintf("client %d (token %d)", g.client, g.token)
 	}
 	return fmt.Sprintf("client %d", g.client)

@@ -11,6 +11,8 @@ type ledgerState struct {
 	run, before writer
 	// latest is the writer with the latest earliest instant so far, highest the one with the greatest token.
 	latest, highest writer
+	// latestOther and highestOther (reentrant locks) are the same among all other clients' writers: a nested grant must not hide another client's.
+	latestOther, highestOther writer
 }
 
 // writer is a hold's last accepted write.
@@ -75,7 +77,7 @@ func (s *Sweep) ledgerEntry(e *history.Event) {
 		return
 	}
 	o.ledgered = true
-	if o.grant != nil && o.start == 0 {
+	if o.grant != nil && o.start == 0 && !o.outside {
 		o.grant.acted(o.id, o.kind, o.inv) // it began after its invocation
 	}
 	if o.done {
@@ -104,6 +106,8 @@ func (s *Sweep) accepted(k *keyState, g *grant, o *op, e *history.Event) {
 		s.judgeEffect(k, w, o, e)
 	}
 	switch {
+	case g.mode == history.ModeRead:
+		// A reader that writes needs no lock to do harm: others read beside it.
 	case s.exclusive:
 		s.written(k, w, o)
 	case s.unlocked:
@@ -125,8 +129,12 @@ func (s *Sweep) written(k *keyState, w writer, o *op) {
 		s.unfenced(k, w, plain, trusting, o)
 	}
 	s.judgeBase(k, w, o)
-	f.wrote = true
+	f.wrote, f.wroteLast = true, w.version
 	s.wroteLast(l, w)
+	if s.reentrant {
+		s.wroteAsOwner(l, w)
+		return
+	}
 	if l.latest.g == nil || g.earliest >= l.latest.g.earliest {
 		s.keepWriter(&l.latest, w)
 	}
@@ -137,7 +145,7 @@ func (s *Sweep) written(k *keyState, w writer, o *op) {
 
 // wroteLast notes the write that came last.
 func (s *Sweep) wroteLast(l *ledgerState, w writer) {
-	if l.run.g != w.g {
+	if l.run.g != w.g && !(s.reentrant && l.run.g != nil && l.run.g.client == w.g.client) {
 		s.keepWriter(&l.before, l.run)
 	}
 	s.keepWriter(&l.run, w)
@@ -146,6 +154,9 @@ func (s *Sweep) wroteLast(l *ledgerState, w writer) {
 // standsBefore returns the write that ought not to stand before one of g, as time alone has it, or as the tokens do. Where a hold goes on
 // writing after a certainly earlier one wrote in between, that one's write was the violation, not this one.
 func (s *Sweep) standsBefore(l *ledgerState, g *grant, f *footprint, tokens bool) writer {
+	if s.reentrant {
+		return s.standsBeforeOwner(l, g, f, tokens)
+	}
 	switch {
 	case l.run.g == nil:
 		return writer{}

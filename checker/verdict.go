@@ -109,6 +109,8 @@ type GrantRef struct {
 	Grant  int64 `json:"grant"` // the op of its acquire
 	Client int32 `json:"client"`
 	Token  int64 `json:"token,omitempty"`
+	// Mode is "read" or "write", of a reader-writer lock.
+	Mode string `json:"mode,omitempty"`
 	// Acquired is the end of the acquire, LastAct the start of the last act (0: none), Promise the end of the promise (0: none), all ns.
 	Acquired int64 `json:"acquired_ns"`
 	LastAct  int64 `json:"last_act_ns,omitempty"`

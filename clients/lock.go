@@ -201,6 +201,8 @@ type Claims struct {
 	Permits int
 	// Reentrant: an owner may acquire again what it holds.
 	Reentrant bool
+	// ReadWrite: a reader-writer lock. Lock.Acquire has no mode, so only histories that come from elsewhere are of one: leave it false.
+	ReadWrite bool
 	// NoExpiry: the lock never expires by itself.
 	NoExpiry bool
 	// WakesOne: a release wakes only the next waiter, so the requests for one release do not grow with the number of waiters.

@@ -50,7 +50,11 @@ func (r *run) spawn(number int32, host *hosts.Host) (*workerProcess, error) {
 		return fail(errors.Join(err, inWrite.Close(), outRead.Close()))
 	}
 	defer log.Close()
-	cmd := exec.Command("/proc/self/exe", "worker")
+	command := r.cfg.Worker
+	if command == nil {
+		command = []string{"/proc/self/exe", "worker"}
+	}
+	cmd := exec.Command(command[0], command[1:]...)
 	// Files, not pipes of exec's making: those are closed when the process ends, with lines still unread in them.
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = inRead, outWrite, log
 	proc, err := host.Start(cmd)
@@ -88,7 +92,7 @@ func (w *workerProcess) stillThere(ctx context.Context) error {
 func (r *run) open(ctx context.Context, w *workerProcess) error {
 	s := r.cfg.Plan.Scenario
 	limit := s.Workload.OpTimeout
-	if s.External() {
+	if s.External() || r.cfg.Worker != nil {
 		limit = max(limit, helloLimit)
 	}
 	a, err := w.ask(ctx, command{ID: w.ids.nextOp(), Op: "open", Timeout: int64(limit), Open: &opening{

@@ -112,16 +112,20 @@ func (b *block) decode(r *Reader) {
 		e := &b.events[n]
 		b.lines++
 		next := parseLine(b.data, p, &r.keys, e)
+		var err error
 		if next < 0 || next-p > maxLine {
-			var err error
-			if next, err = b.slowLine(p, r, e); err != nil {
-				b.events = b.events[:n]
-				b.cut = next == len(b.data) && len(b.data)-p <= maxLine
-				if !b.cut {
-					b.err, b.failed = err, true
-				}
-				return
+			next, err = b.slowLine(p, r, e)
+		}
+		if err == nil && (e.Mode != ModeNone || r.Header.Claims.ReadWrite) {
+			err = r.Header.Claims.modeOf(e)
+		}
+		if err != nil {
+			b.events = b.events[:n]
+			b.cut = next == len(b.data) && len(b.data)-p <= maxLine
+			if !b.cut {
+				b.err, b.failed = err, true
 			}
+			return
 		}
 		if e.Type == End && b.end < 0 {
 			b.end = n

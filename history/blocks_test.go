@@ -101,7 +101,7 @@ func TestParseLineReadsWhatIsWritten(t *testing.T) {
 			for key := range 2 {
 				e := Event{Time: 12345678, Op: 7, Grant: 5, Client: 3, Process: 4, Start: 2, End: 123456789012345, Token: 1, Attempt: 5, First: 6, Enqueued: 7,
 					ValidFor: -8, HasValidFor: true, Version: 9, Replaced: 10, Value: 11, Seq: 12, Declined: true, Refused: true, NotHeld: true, Busy: true,
-					Text: "no", Type: Type(typ), Kind: Kind(kind), Key: KeyID(key)}
+					Text: "no", Type: Type(typ), Kind: Kind(kind), Key: KeyID(key), Mode: Mode(typ % 3)}
 				if !keyed(&e) {
 					e.Key = 0
 				}
@@ -133,6 +133,7 @@ func FuzzParseLine(f *testing.F) {
 		`{"t":01,"type":"mark","text":"run"}`, `{"t":1,"type":"mark","text":"a\"b"}`, `{"t":1,"type":"watermark","start":5,"busy":false}`,
 		`{"t":9999999999999999999,"type":"end"}`, `{"t":1,"type":"exit","client":2147483648}`, `{"t":1.5,"type":"end","seq":1e3}`,
 		`{"t":1,"type":"info","f":"acquire","op":3,"key":"a \"key\" <b>","first":7,"text":"timeout"}`, `{"type":"end","t":1}`,
+		`{"t":1,"type":"invoke","f":"acquire","op":3,"key":"k0","mode":"read"}`, `{"t":1,"type":"invoke","f":"acquire","op":3,"key":"k0","mode":""}`,
 		`{"t":1,"type":"ok","f":"renew","op":3,"grant":2,"key":"k1","valid_for":-12}`, `{"t":1,"type":"fault","fault":{"id":1}}`,
 	} {
 		f.Add([]byte(line))
@@ -154,7 +155,9 @@ func FuzzParseLine(f *testing.F) {
 // FuzzEach holds the reading in blocks to the reading event by event.
 func FuzzEach(f *testing.F) {
 	f.Add([]byte(`{"t":1,"type":"mark","text":"run"}`+"\n"+`{"t":2,"type":"end","seq":1}`+"\n"), uint16(9))
+	f.Add([]byte(`{"t":1,"type":"invoke","f":"acquire","op":1,"key":"k0","mode":"write"}`+"\n"+`{"t":2,"type":"invoke","f":"acquire","op":2,"key":"k0"}`), uint16(9))
 	f.Fuzz(func(t *testing.T, in []byte, size uint16) {
 		sameReading(t, append([]byte(head), in...), int(size)+1)
+		sameReading(t, append([]byte(readers), in...), int(size)+1)
 	})
 }

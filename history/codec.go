@@ -27,6 +27,7 @@ type wireEvent struct {
 	Client   int32      `json:"client,omitempty"`
 	Process  int32      `json:"process,omitempty"`
 	Key      *string    `json:"key,omitempty"`
+	Mode     string     `json:"mode,omitempty"`
 	Start    int64      `json:"start,omitempty"`
 	End      int64      `json:"end,omitempty"`
 	Token    int64      `json:"token,omitempty"`
@@ -86,6 +87,9 @@ func AppendEvent(buf []byte, keys []string, e *Event) ([]byte, error) {
 			return nil, fmt.Errorf("history: op %d is on key number %d, but the history has %d keys", e.Op, e.Key, len(keys))
 		}
 		buf = appendString(append(buf, `,"key":`...), keys[e.Key])
+	}
+	if e.Mode != ModeNone {
+		buf = append(append(append(buf, `,"mode":"`...), e.Mode.String()...), '"')
 	}
 	number(`,"start":`, e.Start)
 	number(`,"end":`, e.End)
@@ -159,6 +163,9 @@ func parseHeader(line []byte) (Header, []string, error) {
 	if w.Claims.Permits < 0 {
 		return Header{}, nil, fmt.Errorf("claims.permits is %d; a lock has at least 1, or 0 if it claims no exclusion", w.Claims.Permits)
 	}
+	if w.Claims.ReadWrite && w.Claims.Permits != 1 {
+		return Header{}, nil, fmt.Errorf("claims.permits is %d; a reader-writer lock (claims.read_write) has 1: its writers exclude everybody", w.Claims.Permits)
+	}
 	return w.Header, w.Keys, nil
 }
 
@@ -176,8 +183,12 @@ func parseEvent(line []byte, ids map[string]KeyID) (Event, error) {
 	if k < 0 {
 		return Event{}, fmt.Errorf("unknown op %q", w.Kind)
 	}
+	m := slices.Index(modeNames[:], w.Mode)
+	if m < 0 {
+		return Event{}, fmt.Errorf("unknown mode %q: want read or write", w.Mode)
+	}
 	e := Event{
-		Time: w.Time, Type: Type(t), Kind: Kind(k), Op: w.Op, Grant: w.Grant, Client: w.Client, Process: w.Process,
+		Mode: Mode(m), Time: w.Time, Type: Type(t), Kind: Kind(k), Op: w.Op, Grant: w.Grant, Client: w.Client, Process: w.Process,
 		Start: w.Start, End: w.End, Token: w.Token, Attempt: w.Attempt, First: w.First, Enqueued: w.Enqueued,
 		Version: w.Version, Replaced: w.Replaced, Value: w.Value, Seq: w.Seq, Declined: w.Declined, Refused: w.Refused,
 		Conflict: w.Conflict, Atomic: w.Atomic, NotHeld: w.NotHeld, Busy: w.Busy, Text: w.Text, Fault: w.Fault,

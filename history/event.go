@@ -63,6 +63,18 @@ const (
 	Close // gives the lock client up, with whatever it holds
 )
 
+// Mode is what an acquire of a reader-writer lock asks for.
+type Mode uint8
+
+// The modes. Locks without readers and writers have none (Claims.ReadWrite).
+const (
+	ModeNone Mode = iota
+	// ModeRead: a shared hold, beside those of other readers.
+	ModeRead
+	// ModeWrite: an exclusive hold.
+	ModeWrite
+)
+
 // KeyID is an index into History.Keys or Reader.Keys: lock keys as small numbers, so that judging needs no
 // string comparison.
 type KeyID int32
@@ -108,6 +120,8 @@ type Event struct {
 
 	// HasValidFor tells whether the library said how long the grant is valid: see ValidFor.
 	HasValidFor bool
+	// Mode (Invoke of an Acquire of a reader-writer lock, and only there) is what was asked for, and granted if it was granted.
+	Mode Mode
 
 	// Token is the fencing token of the grant (on OK acquires), or the token that the request carried (Read,
 	// Write, Ledger). 0: none.
@@ -185,8 +199,13 @@ func (t Type) String() string { return typeNames[t] }
 // String returns the name that the op has in a history file.
 func (k Kind) String() string { return kindNames[k] }
 
+// String returns the name that the mode has in a history file.
+func (m Mode) String() string { return modeNames[m] }
+
 var typeNames = [...]string{TypeNone: "", Invoke: "invoke", OK: "ok", Fail: "fail", Info: "info", Lost: "lost", Fault: "fault",
 	Ledger: "ledger", Watermark: "watermark", Exit: "exit", Mark: "mark", Count: "count", End: "end"}
 
 var kindNames = [...]string{KindNone: "", Acquire: "acquire", Release: "release", Renew: "renew", Held: "held",
 	Read: "read", Write: "write", Close: "close"}
+
+var modeNames = [...]string{ModeNone: "", ModeRead: "read", ModeWrite: "write"}

@@ -1,6 +1,10 @@
 package history
 
-import "time"
+import (
+	"errors"
+	"fmt"
+	"time"
+)
 
 // FormatVersion is the version of the file format, in the header line of every history.
 const FormatVersion = 1
@@ -74,8 +78,10 @@ type Claims struct {
 	Fair bool `json:"fair,omitempty"`
 	// Permits is how many may hold a key at once; 1 for an exclusive lock, 0 for one that claims no exclusion at all.
 	Permits int `json:"permits"`
-	// Reentrant: an owner may acquire again what it holds.
+	// Reentrant: an owner may acquire again what it holds, and has released it when it has released it as often. Each acquire is a grant of its own.
 	Reentrant bool `json:"reentrant,omitempty"`
+	// ReadWrite: a reader-writer lock. Every acquire says whether it is a reader's or a writer's (Event.Mode); readers do not exclude each other. Permits is 1.
+	ReadWrite bool `json:"read_write,omitempty"`
 	// NoExpiry: the lock never expires by itself.
 	NoExpiry bool `json:"no_expiry,omitempty"`
 	// WakesOne: a release wakes only the next waiter, so the requests for one release do not grow with the number of waiters.
@@ -90,6 +96,20 @@ func (c Claims) ConfirmsOp(k Kind) bool {
 		}
 	}
 	return false
+}
+
+// modeOf says what is wrong with the mode of an event, by what the lock claims.
+func (c *Claims) modeOf(e *Event) error {
+	asks := e.Type == Invoke && e.Kind == Acquire
+	switch {
+	case e.Mode == ModeNone && asks && c.ReadWrite:
+		return errors.New(`an acquire of a reader-writer lock needs its mode ("read" or "write")`)
+	case e.Mode != ModeNone && !c.ReadWrite:
+		return fmt.Errorf("mode %q, but the header does not claim a reader-writer lock (claims.read_write)", e.Mode)
+	case e.Mode != ModeNone && !asks:
+		return fmt.Errorf("mode %q: only the invocation of an acquire has one", e.Mode)
+	}
+	return nil
 }
 
 // Store is the protected resource of the run.

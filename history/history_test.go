@@ -41,6 +41,9 @@ func anyEvent(t *rapid.T) Event {
 		return e
 	}
 	e.Kind = Kind(rapid.IntRange(int(Acquire), int(Write)).Draw(t, "kind"))
+	if e.Type == Invoke && e.Kind == Acquire {
+		e.Mode = rapid.SampledFrom([]Mode{ModeRead, ModeWrite}).Draw(t, "mode")
+	}
 	if e.Type == Ledger {
 		e.Kind = rapid.SampledFrom([]Kind{Read, Write}).Draw(t, "ledger kind")
 	}
@@ -67,7 +70,9 @@ func anyEvent(t *rapid.T) Event {
 func TestEventsSurviveTheFile(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := rapid.SliceOfN(rapid.Custom(anyEvent), 0, 6).Draw(t, "events")
-		head, err := MarshalHeader(testHeader(), testKeys)
+		header := testHeader()
+		header.Claims.ReadWrite = true
+		head, err := MarshalHeader(header, testKeys)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,13 +98,15 @@ func TestEventsSurviveTheFile(t *testing.T) {
 				t.Fatalf("event %d\n got %+v\nwant %+v", i, got.Events[i], want[i])
 			}
 		}
-		if !reflect.DeepEqual(got.Keys, testKeys) || !reflect.DeepEqual(got.Header, testHeader()) {
+		if !reflect.DeepEqual(got.Keys, testKeys) || !reflect.DeepEqual(got.Header, header) {
 			t.Fatalf("header %+v, keys %q", got.Header, got.Keys)
 		}
 	})
 }
 
 const head = `{"lockchaos":1,"scenario":"s","claims":{"permits":1},"keys":["k0"]}` + "\n"
+
+const readers = `{"lockchaos":1,"scenario":"s","claims":{"permits":1,"read_write":true},"keys":["k0"]}` + "\n"
 
 func TestMalformedInputIsLocated(t *testing.T) {
 	for _, c := range []struct{ name, in, want string }{
@@ -108,6 +115,12 @@ func TestMalformedInputIsLocated(t *testing.T) {
 		{"newer format", `{"lockchaos":9}` + "\n", "x.jsonl:1: format version 9"},
 		{"header cut", `{"lockchaos":1`, "x.jsonl:1: cut inside the header line"},
 		{"negative permits", `{"lockchaos":1,"claims":{"permits":-1}}` + "\n", "x.jsonl:1: claims.permits is -1"},
+		{"readers beside permits", `{"lockchaos":1,"claims":{"permits":2,"read_write":true}}` + "\n", "x.jsonl:1: claims.permits is 2; a reader-writer lock"},
+		{"a mode of no lock", readers + `{"t":1,"type":"invoke","f":"acquire","op":1,"key":"k0","mode":"shared"}` + "\n", `x.jsonl:2: unknown mode "shared"`},
+		{"an acquire without its mode", readers + `{"t":1,"type":"invoke","f":"acquire","op":1,"key":"k0"}` + "\n", "x.jsonl:2: an acquire of a reader-writer lock needs its mode"},
+		{"a release with a mode", readers + `{"t":1,"type":"invoke","f":"release","op":1,"key":"k0","mode":"read"}` + "\n", "x.jsonl:2: mode \"read\": only the invocation"},
+		{"an answer with a mode", readers + `{"t":1,"type":"ok","f":"acquire","op":1,"key":"k0","mode":"read"}` + "\n", "x.jsonl:2: mode \"read\": only the invocation"},
+		{"a mode that nobody claimed", head + `{"t":1,"type":"invoke","f":"acquire","op":1,"key":"k0","mode":"write"}` + "\n", `x.jsonl:2: mode "write", but the header does not`},
 		{"not JSON", head + `{"t":1,"type":"mark"]` + "\n", "x.jsonl:2:21: invalid character ']'"},
 		{"unknown field", head + `{"t":1,"type":"mark","colour":3}` + "\n", `x.jsonl:2: json: unknown field "colour"`},
 		{"unknown type", head + `{"t":1,"type":"marc"}` + "\n", `x.jsonl:2: unknown type "marc"`},

@@ -59,6 +59,9 @@ func parseLine(b []byte, p int, keys *keyNames, e *Event) int {
 	if hasKey {
 		e.Key, p = keyValue(b, p+len(`,"key":"`), keys)
 	}
+	if has(b, p, `,"mode":"`) {
+		e.Mode, p = modeValue(b, p+len(`,"mode":"`))
+	}
 	if p = parseParticulars(b, p, e); p >= len(b) || b[p] != '}' {
 		return -1
 	}
@@ -227,6 +230,16 @@ func keyValue(b []byte, p int, keys *keyNames) (KeyID, int) {
 		return 0, len(b)
 	}
 	return id, end + 1
+}
+
+// modeValue reads the name of a mode.
+func modeValue(b []byte, p int) (Mode, int) {
+	for m := ModeRead; m <= ModeWrite; m++ {
+		if name := modeNames[m]; has(b, p, name) && has(b, p+len(name), `"`) {
+			return m, p + len(name) + 1
+		}
+	}
+	return ModeNone, len(b)
 }
 
 // plainValue reads a string that needs no escape.

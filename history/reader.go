@@ -119,12 +119,13 @@ func (r *Reader) Read(e *Event) error {
 
 // parse reads one line, which has no newline: by hand, or if that gives up, as the JSON that it may be.
 func (r *Reader) parse(line []byte, e *Event) error {
-	if parseLine(line, 0, &r.keys, e) == len(line) {
-		return nil
+	if parseLine(line, 0, &r.keys, e) != len(line) {
+		var err error
+		if *e, err = parseEvent(line, r.keys.ids); err != nil {
+			return err
+		}
 	}
-	var err error
-	*e, err = parseEvent(line, r.keys.ids)
-	return err
+	return r.Header.Claims.modeOf(e)
 }
 
 // Truncated tells, after io.EOF, whether the history was cut.

@@ -32,9 +32,12 @@ func Attach(name string, pid int, addr netip.Addr, log string) (*Host, *Process,
 	if !Inside() {
 		return fail(ErrOutside)
 	}
+	died := func() error {
+		return &DiedError{Program: "the server", Host: name, PID: pid, Log: (&logEnd{files: []string{log}}).lines()}
+	}
 	fd, err := unix.PidfdOpen(pid, 0)
 	if errors.Is(err, unix.ESRCH) {
-		return fail(&DiedError{Program: "the server", Host: name, PID: pid, Log: (&logEnd{files: []string{log}}).lines()})
+		return fail(died())
 	}
 	if err != nil {
 		return fail(fmt.Errorf("watch it: %w", err))
@@ -50,11 +53,20 @@ func Attach(name string, pid int, addr netip.Addr, log string) (*Host, *Process,
 		err = h.running()
 	}
 	if err != nil {
+		if over(fd) { // it may die at any step: whatever failed, that is why
+			err = died()
+		}
 		return fail(errors.Join(err, h.Close(), unix.Close(fd)))
 	}
 	p := &Process{host: h, pid: pid, name: commandOf(pid), log: &logEnd{files: []string{log}}, done: make(chan struct{})}
 	go p.watch(fd)
 	return h, p, nil
+}
+
+// over tells whether the process of a descriptor has ended; see pidfd_open(2).
+func over(fd int) bool {
+	n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
+	return err == nil && n == 1
 }
 
 // enter brings the calling thread into the network namespace of a process.

@@ -72,6 +72,26 @@ func TestAttach(t *testing.T) {
 	}
 }
 
+// A process may end while it is attached to. It has, for all but its parent, when that has not looked yet.
+func TestAttachTooLate(t *testing.T) {
+	if !inside(t) {
+		return
+	}
+	cmd := exec.Command("true")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	await(t, "the process has ended", func() bool {
+		_, after, _ := strings.Cut(read(t, fmt.Sprintf("/proc/%d/stat", cmd.Process.Pid)), ") ")
+		return strings.HasPrefix(after, "Z")
+	})
+	var died *hosts.DiedError
+	if _, _, err := hosts.Attach("guest", cmd.Process.Pid, hosts.DefaultPrefix.Addr(), ""); !errors.As(err, &died) {
+		t.Errorf("attached to a process that has ended: %v", err)
+	}
+}
+
 // What lives in the machine's own network is left alone.
 func TestAttachRefusesTheMachine(t *testing.T) {
 	if !inside(t) {

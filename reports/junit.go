@@ -17,7 +17,6 @@ type junitRun struct {
 	Tests    int          `xml:"tests,attr"`
 	Failures int          `xml:"failures,attr"`
 	Errors   int          `xml:"errors,attr"`
-	Skipped  int          `xml:"skipped,attr"`
 	Time     string       `xml:"time,attr"`
 	Suites   []junitSuite `xml:"testsuite"`
 }
@@ -42,6 +41,7 @@ type junitProp struct {
 type junitCase struct {
 	Class   string     `xml:"classname,attr"`
 	Name    string     `xml:"name,attr"`
+	File    string     `xml:"file,attr,omitempty"` // GitLab links it
 	Time    string     `xml:"time,attr"`
 	Skipped *junitNote `xml:"skipped,omitempty"`
 	Failure *junitNote `xml:"failure,omitempty"`
@@ -57,12 +57,17 @@ type junitNote struct {
 
 // WriteJUnit writes junit.xml. A scenario that met its expectation passes, also where it expects a violation: the file says whether
 // the suite came out as it should. One that did not is a failure (type "violated", "inconclusive" or, where a violation was
-// expected and missing, "not-caught"), one that did not run to its end an error.
+// expected and missing, "not-caught"), one that did not run to its end an error. One that was skipped, or whose open result a policy only warns of, is skipped:
+// no CI system has a word between.
+//
+// What each system does with it: Jenkins' step junit and GitLab show message or content of a failure, so both tell all; GitLab takes the class for the suite, ignores a
+// second case of the same name, and links the file; Jenkins makes a tree of the class's dots.
 func WriteJUnit(w io.Writer, s Suite) error {
 	run := junitRun{Name: clip("lockchaos "+s.Name, clipName), Time: seconds(s.Elapsed)}
 	var locks []string
-	byLock := map[string]int{}
+	byLock, number := map[string]int{}, map[string]int{}
 	for _, x := range s.Scenarios {
+		number[x.Name]++
 		i, ok := byLock[x.Lock]
 		if !ok {
 			i = len(locks)
@@ -70,14 +75,13 @@ func WriteJUnit(w io.Writer, s Suite) error {
 			locks = append(locks, x.Lock)
 			run.Suites = append(run.Suites, junitSuite{Name: clip(x.Lock, clipName), Timestamp: timestamp(s.Started), Properties: junitProps(s)})
 		}
-		run.Suites[i].add(x)
+		run.Suites[i].add(x, number[x.Name])
 	}
 	for i := range run.Suites {
 		x := &run.Suites[i]
 		run.Tests += x.Tests
 		run.Failures += x.Failures
 		run.Errors += x.Errors
-		run.Skipped += x.Skipped
 		var took time.Duration
 		for _, sc := range s.Scenarios {
 			if sc.Lock == locks[i] {
@@ -109,13 +113,20 @@ func junitProps(s Suite) []junitProp {
 	return out
 }
 
-func (j *junitSuite) add(x Scenario) {
-	c := junitCase{Class: clip("lockchaos."+x.Lock, clipName), Name: clip(x.Name, clipName), Time: seconds(x.Elapsed)}
+// add adds a case; number is which repetition of the scenario it is, from 1.
+func (j *junitSuite) add(x Scenario, number int) {
+	c := junitCase{Class: clip("lockchaos."+x.Lock, clipName), Name: clip(x.Name, clipName), Time: seconds(x.Elapsed), File: clip(x.File, clipText)}
+	if number > 1 {
+		c.Name += fmt.Sprintf(" (run %d)", number)
+	}
 	j.Tests++
 	r := x.Result()
 	switch {
 	case r == Skipped:
-		c.Skipped = &junitNote{Message: clip(firstLine(x.Skipped), clipText)}
+		c.Skipped = &junitNote{Message: clip(firstLine(x.Skipped), clipText), Text: clip(x.Skipped, clipText)}
+		j.Skipped++
+	case r == Inconclusive && !x.Met && x.Lenient && x.Undecided():
+		c.Skipped = &junitNote{Message: clip(Summary(x), clipText), Type: RuleInconclusive, Text: failureText(x)}
 		j.Skipped++
 	case r == Failed:
 		c.Error = &junitNote{Message: clip(firstLine(x.Failed), clipText), Type: "failed", Text: clip(x.Failed, clipLog) + again(x)}
@@ -128,6 +139,11 @@ func (j *junitSuite) add(x Scenario) {
 		j.Failures++
 	default:
 		c.Out = strings.Join(append([]string{Summary(x), sentence(clip(x.Why, clipText))}, PatternLines(x.Verdict)...), "\n")
+		for _, e := range x.Expect {
+			if e.Known != "" && e.Got == "violated" {
+				c.Out += "\nKnown: " + clip(e.Property, clipName) + ": " + sentence(clip(e.Known, clipText))
+			}
+		}
 	}
 	j.Cases = append(j.Cases, c)
 }
@@ -147,9 +163,9 @@ func failureType(x Scenario) string {
 
 func failureText(x Scenario) string {
 	var b strings.Builder
-	b.WriteString("\n")
+	b.WriteString("\n" + clip(Summary(x), clipText) + "\n")
 	for _, e := range x.missed() {
-		fmt.Fprintf(&b, "%s: want %s, got %s\n", clip(e.Property, clipName), clip(e.Want, clipName), clip(e.Got, clipName))
+		fmt.Fprintf(&b, "%s: want %s, got %s%s\n", clip(e.Property, clipName), clip(e.Want, clipName), clip(e.Got, clipName), noted(e))
 	}
 	for _, reason := range x.Verdict.Reasons {
 		b.WriteString(clip(reason, clipText) + "\n")
@@ -167,6 +183,13 @@ func failureText(x Scenario) string {
 		}
 	}
 	return b.String() + again(x)
+}
+
+func noted(e Expectation) string {
+	if e.Note == "" {
+		return ""
+	}
+	return " (" + clip(e.Note, clipText) + ")"
 }
 
 func again(x Scenario) string {

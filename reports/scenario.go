@@ -23,6 +23,11 @@ type Scenario struct {
 	// About says in a sentence what the scenario is to show; Why, why its expectation is what theory says.
 	About string `json:"about,omitempty"`
 	Why   string `json:"why,omitempty"`
+	// File and Line are where the scenario was written, or where a policy asks for it, as a path from the root of the repository; empty for one that
+	// comes with lockchaos, whose place in lockchaos's own sources is Builtin ("scenarios/quick.yaml:32").
+	File    string `json:"file,omitempty"`
+	Line    int    `json:"line,omitempty"`
+	Builtin string `json:"builtin,omitempty"`
 	// Dir is the scenario's folder inside the run's directory.
 	Dir  string `json:"dir"`
 	Seed uint64 `json:"seed"`
@@ -38,6 +43,8 @@ type Scenario struct {
 	Expect []Expectation `json:"expect,omitempty"`
 	// Met tells whether the scenario came out as expected.
 	Met bool `json:"met"`
+	// Lenient: what the scenario leaves open (inconclusive, skipped) is said, and does not make the run fail.
+	Lenient bool `json:"lenient,omitempty"`
 	// Skipped is why the scenario was not run; Failed what went wrong in the harness or a service, in as many lines as it takes.
 	Skipped string `json:"skipped,omitempty"`
 	Failed  string `json:"failed,omitempty"`
@@ -53,9 +60,6 @@ type Scenario struct {
 	Alone bool `json:"-"`
 	// Notes say in full sentences what a history of another tool was taken for.
 	Notes []string `json:"notes,omitempty"`
-	// Program is how to call lockchaos, for commands that can be pasted.
-	Program string `json:"-"`
-
 	// Run names the run that the scenario belongs to ("quick, 2026-11-20 21:30"), Runtime where it ran, Version the lockchaos
 	// that ran it. With a Run, the page links to ../index.html.
 	Run     string `json:"run,omitempty"`
@@ -73,6 +77,9 @@ type Expectation struct {
 	Want     string `json:"want"`
 	Got      string `json:"got"`
 	Met      bool   `json:"met"`
+	// Known is why a violation of the property is met all the same: the reason that a policy gives. Note adds to what was wanted, in a sentence.
+	Known string `json:"known,omitempty"`
+	Note  string `json:"note,omitempty"`
 }
 
 // Twin points from a scenario to its counterpart.
@@ -101,6 +108,17 @@ type Suite struct {
 	// StandIns says in full sentences what was not the real thing; empty when all was real.
 	StandIns  []string
 	Scenarios []Scenario
+	// Remarks are about the run as a whole, or about no scenario that ran: a known violation that shows no more.
+	Remarks []Remark
+}
+
+// Remark is a sentence about a run, with its place in a file where it has one.
+type Remark struct {
+	Level Level  `json:"level"`
+	Rule  string `json:"rule"`
+	Text  string `json:"text"`
+	File  string `json:"file,omitempty"`
+	Line  int    `json:"line,omitempty"`
 }
 
 // Title names the run for the pages of its scenarios.

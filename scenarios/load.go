@@ -1,20 +1,17 @@
 package scenarios
 
 import (
-	"bytes"
 	"embed"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
 	"slices"
 	"strings"
 
-	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
+	"github.com/lockchaos/lockchaos/strictyaml"
 )
 
 //go:embed *.yaml
@@ -86,16 +83,16 @@ func Parse(text []byte, file string, c Catalogue) (*Suite, error) {
 func parse(text []byte, file string, c Catalogue, trail []string) (*Suite, error) {
 	var raw rawSuite
 	raw.Defaults.Needs = usualNeeds
-	if err := decode(text, &raw); err != nil {
-		return nil, located(file, err)
+	if err := strictyaml.Decode(text, &raw); err != nil {
+		return nil, strictyaml.Located(file, err)
 	}
-	included, err := raw.included(c, trail)
+	included, where, err := raw.included(c, trail)
 	if err != nil {
-		return nil, located(file, err)
+		return nil, strictyaml.Located(file, err)
 	}
 	places, err := raw.places(included)
 	if err != nil {
-		return nil, located(file, err)
+		return nil, strictyaml.Located(file, err)
 	}
 	v, err := newValidator(text, file, c)
 	if err != nil {
@@ -104,9 +101,10 @@ func parse(text []byte, file string, c Catalogue, trail []string) (*Suite, error
 	for i, g := range raw.Matrix {
 		v.group(i, g)
 	}
-	s := Suite{Name: raw.Name, About: raw.About, Scenarios: included}
+	s := Suite{Name: raw.Name, About: raw.About, Scenarios: included, Places: where}
 	for _, p := range places {
 		s.Scenarios = append(s.Scenarios, p.scenario)
+		s.Places[p.scenario.Name] = Place{File: file, Line: v.mistakes.Line(p.at + ".name"), Builtin: trail != nil}
 	}
 	return &s, v.suite(&s, places)
 }
@@ -121,21 +119,22 @@ type rawSuite struct {
 	Matrix    []group    `yaml:"matrix"`
 }
 
-// included returns the scenarios of the suites that this one includes, each once.
-func (raw *rawSuite) included(c Catalogue, trail []string) ([]Scenario, error) {
-	var out []Scenario
+// included returns the scenarios of the suites that this one includes, each once, and where they are written.
+func (raw *rawSuite) included(c Catalogue, trail []string) (out []Scenario, places map[string]Place, err error) {
+	places = map[string]Place{}
 	for _, name := range raw.Include {
 		suite, err := builtinSuite(name, c, trail)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for _, s := range suite.Scenarios {
 			if !named(out, s.Name) {
 				out = append(out, s)
+				places[s.Name] = suite.Places[s.Name]
 			}
 		}
 	}
-	return out, nil
+	return out, places, nil
 }
 
 func named(all []Scenario, name string) bool {
@@ -167,68 +166,19 @@ func (raw *rawSuite) places(included []Scenario) ([]place, error) {
 	return out, nil
 }
 
-// decode reads exactly one YAML document and refuses keys that it does not know.
-func decode(text []byte, into any) error {
-	d := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict())
-	if err := d.Decode(into); err != nil {
-		if errors.Is(err, io.EOF) {
-			return errors.New("the file is empty")
-		}
-		return err
-	}
-	var more any
-	if err := d.Decode(&more); !errors.Is(err, io.EOF) {
-		return errors.New("a second YAML document (after ---): one file holds one")
-	}
-	return nil
-}
-
-// located turns the library's error, which knows line and column, into one line "file:line:column: what".
-func located(file string, err error) error {
-	var syntax yaml.Error
-	if errors.As(err, &syntax) && syntax.GetToken() != nil {
-		at := syntax.GetToken().Position
-		return fmt.Errorf("%s:%d:%d: %s", file, at.Line, at.Column, syntax.GetMessage())
-	}
-	return fmt.Errorf("%s: %w", file, err)
-}
-
 // validator checks the content of a suite and points at the place of a mistake.
 type validator struct {
-	file      string
-	tree      *ast.File
+	mistakes  *strictyaml.Mistakes
 	catalogue Catalogue
-	errs      []error
 }
 
 func newValidator(text []byte, file string, c Catalogue) (*validator, error) {
-	tree, err := parser.ParseBytes(text, 0)
+	m, err := strictyaml.New(text, file)
 	if err != nil {
-		return nil, located(file, err)
+		return nil, err
 	}
-	return &validator{file: file, tree: tree, catalogue: c}, nil
+	return &validator{mistakes: m, catalogue: c}, nil
 }
 
-// fail notes a mistake at a YAML path such as $.scenarios[2].lock. A path that is not in the file (a missing
-// key) is shortened until it is.
-func (v *validator) fail(at, format string, args ...any) {
-	where := v.file
-	for p := at; p != "" && p != "$"; p = p[:max(strings.LastIndexAny(p, ".["), 0)] {
-		path, err := yaml.PathString(p)
-		if err != nil {
-			continue
-		}
-		if node, err := path.FilterFile(v.tree); err == nil && node != nil {
-			pos := node.GetToken().Position
-			where = fmt.Sprintf("%s:%d:%d", v.file, pos.Line, pos.Column)
-			break
-		}
-	}
-	err := fmt.Errorf("%s: %s", where, fmt.Sprintf(format, args...))
-	for _, known := range v.errs {
-		if known.Error() == err.Error() {
-			return // one lock of a matrix is in many scenarios
-		}
-	}
-	v.errs = append(v.errs, err)
-}
+// fail notes a mistake at a YAML path such as $.scenarios[2].lock.
+func (v *validator) fail(at, format string, args ...any) { v.mistakes.Add(at, format, args...) }

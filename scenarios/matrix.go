@@ -6,8 +6,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+	"github.com/lockchaos/lockchaos/strictyaml"
 )
 
 // group is one entry of a suite's matrix: every lock of a list under every case of another. A suite that tries many locks
@@ -62,7 +62,7 @@ func layer(base Scenario, nodes ...ast.Node) (Scenario, error) {
 		if _, ok := node.(ast.MapNode); !ok {
 			return sc, errNoMapping // a null has no place to point at
 		}
-		if err := yaml.NodeToValue(node, &sc, yaml.Strict()); err != nil {
+		if err := strictyaml.Node(node, &sc); err != nil {
 			return sc, err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/goccy/go-yaml"
+	"github.com/lockchaos/lockchaos/strictyaml"
 )
 
 // Plan is a scenario with its seed: all that a run needs to know. It is saved beside the history, and running it again
@@ -57,8 +58,8 @@ func LoadPlan(file string, c Catalogue) (*Plan, error) {
 		return nil, fmt.Errorf("read plan: %w", err)
 	}
 	var p Plan
-	if err := decode(text, &p); err != nil {
-		return nil, located(file, err)
+	if err := strictyaml.Decode(text, &p); err != nil {
+		return nil, strictyaml.Located(file, err)
 	}
 	p.Scenario.Needs.complete(p.Scenario.Faults)
 	v, err := newValidator(text, file, c)
@@ -66,8 +67,8 @@ func LoadPlan(file string, c Catalogue) (*Plan, error) {
 		return nil, err
 	}
 	v.scenario("$.scenario", "$.scenario.lock", &p.Scenario)
-	if len(v.errs) > 0 {
-		return nil, v.errs[0]
+	if err := v.mistakes.First(); err != nil {
+		return nil, err
 	}
 	return &p, nil
 }

@@ -164,6 +164,15 @@ type Suite struct {
 	Name      string     `yaml:"suite"`
 	About     string     `yaml:"about,omitempty"`
 	Scenarios []Scenario `yaml:"scenarios"`
+	// Places tells where each scenario, by its name, is written.
+	Places map[string]Place `yaml:"-"`
+}
+
+// Place is a line of a file; of one of lockchaos's own sources, if it is Builtin.
+type Place struct {
+	File    string
+	Line    int
+	Builtin bool
 }
 
 // Duration is a time.Duration that reads and writes as "500ms".

@@ -1,12 +1,13 @@
 package scenarios
 
 import (
-	"errors"
 	"regexp"
 	"slices"
 	"sort"
 	"strings"
 	"time"
+
+	"github.com/lockchaos/lockchaos/spelling"
 )
 
 // longest bounds every duration of a scenario; it also keeps sums of them far from overflowing.
@@ -35,7 +36,7 @@ func (v *validator) suite(s *Suite, places []place) error {
 		seen[sc.Name] = true
 		v.scenario(p.at, p.lockAt, sc)
 	}
-	return errors.Join(v.errs...)
+	return v.mistakes.Err()
 }
 
 // scenario checks one scenario; at and lockAt are the paths that its mistakes, and those of its lock, are told at.
@@ -102,5 +103,5 @@ func (v *validator) oneOf(at, what, got string, known []string) {
 		v.fail(at, "%s must be given: one of %s", what, strings.Join(known, ", "))
 		return
 	}
-	v.fail(at, "unknown %s %q: one of %s", what, got, strings.Join(known, ", "))
+	v.fail(at, "unknown %s %q: one of %s%s", what, got, strings.Join(known, ", "), spelling.Suggest(got, known))
 }

@@ -83,10 +83,10 @@ func (v *validator) fault(at string, s *Scenario, f Fault) {
 
 // single checks a fault that is no combination.
 func (v *validator) single(at string, s *Scenario, f Fault) {
-	before := len(v.errs)
+	before := v.mistakes.Len()
 	v.oneOf(at+".kind", "fault", f.Kind, v.catalogue.Faults)
 	v.oneOf(at+".when", "moment", f.When, v.catalogue.Moments)
-	if _, known := v.service(s); known && len(v.errs) == before && v.catalogue.CheckFault != nil {
+	if _, known := v.service(s); known && v.mistakes.Len() == before && v.catalogue.CheckFault != nil {
 		if err := v.catalogue.CheckFault(s, f); err != nil {
 			v.fail(at+".target", "%v", err)
 		}
@@ -97,7 +97,7 @@ func (v *validator) single(at string, s *Scenario, f Fault) {
 	if f.For > 0 && f.momentary() && f.Kind != "kill" {
 		v.fail(at+".for", "a %s is over as soon as it has struck: it takes no for (a silent cut does)", f.Kind)
 	}
-	if len(v.errs) == before && f.When == whileRenewing && (!s.Workload.Renew || !v.catalogue.Renews[s.Lock]) && slices.Contains(v.catalogue.Locks, s.Lock) {
+	if v.mistakes.Len() == before && f.When == whileRenewing && (!s.Workload.Renew || !v.catalogue.Renews[s.Lock]) && slices.Contains(v.catalogue.Locks, s.Lock) {
 		v.fail(at+".when", "%s is a moment of applications that renew their grants (workload.renew: true), under a lock that is renewed so%s",
 			whileRenewing, v.renewers())
 	}

@@ -17,6 +17,13 @@
 //
 // A failed acquire constrains nothing, since an acquire may fail spuriously.
 //
+// Each nested grant of a reentrant owner is a hold of its own, and an owner does not exclude itself; owners.go has what its releases of unknown fate do.
+//
+// # The models
+//
+// Lock says which lock the holds must be those of: a mutex, a semaphore, a reentrant, a reader-writer or a fenced one. Register is the model of the
+// protected resource: a register with versions and a fence.
+//
 // # What it is for
 //
 // It is exact and exponential: an oracle for small histories in tests, and a second opinion on a short piece of a large one. Porcupine
@@ -25,10 +32,7 @@ package oracle
 
 import (
 	"math"
-	"slices"
-	"time"
 
-	"github.com/anishathalye/porcupine"
 	"github.com/lockchaos/lockchaos/history"
 )
 
@@ -43,77 +47,126 @@ type Hold struct {
 	Last, Released int64
 	// Acts is how many acts there were.
 	Acts int
+	// Mode is set on a reader-writer lock.
+	Mode history.Mode
 	// Maybe: nobody knows whether the grant was made.
 	Maybe bool
 }
 
 // Holds reduces a history to the holds of each key, in the order of the keys and of the acquires' invocations.
 func Holds(h *history.History) [][]Hold {
-	keys := make([][]Hold, len(h.Keys))
-	type place struct {
-		key   history.KeyID
-		index int
+	r := &reduction{claims: h.Header.Claims, keys: make([][]Hold, len(h.Keys)), at: map[int64]place{}, invoked: map[int64]*history.Event{}, ledgered: map[int64]bool{}, idle: map[int64]bool{}}
+	if h.Header.Claims.Reentrant && !h.Header.Translated {
+		r.owners = owners{}
 	}
-	grants, invoked := map[int64]place{}, map[int64]*history.Event{}
-	ledgered := map[int64]bool{}
 	for i := range h.Events {
 		if e := &h.Events[i]; e.Type == history.Ledger {
-			ledgered[e.Op] = true
+			r.ledgered[e.Op] = true
 		}
 	}
 	for i := range h.Events {
-		e := &h.Events[i]
-		switch e.Type {
+		switch e := &h.Events[i]; e.Type {
 		case history.Invoke:
-			invoked[e.Op] = e
-			if e.Kind == history.Acquire {
-				keys[e.Key] = append(keys[e.Key], Hold{Grant: e.Op, Client: e.Client, Earliest: e.Time, Acquired: math.MaxInt64, Released: math.MaxInt64, Maybe: true})
-				grants[e.Op] = place{e.Key, len(keys[e.Key]) - 1}
-				continue
-			}
-			if at, ok := grants[e.Grant]; ok && ledgered[e.Op] && isAct(e.Kind) {
-				keys[at.key][at.index].act(e.Time)
-			}
+			r.invoke(e)
 		case history.OK, history.Fail, history.Info:
-			at, ok := grants[e.Grant]
-			if inv := invoked[e.Op]; ok && inv != nil {
-				keys[at.key][at.index].complete(h.Header.Claims, inv, e)
-			}
+			r.complete(e)
 		}
 	}
-	return keys
+	return r.keys
 }
 
-func isAct(k history.Kind) bool { return k == history.Read || k == history.Write || k == history.Renew }
+// reduction is what Holds knows while it reads a history.
+type reduction struct {
+	claims   history.Claims
+	keys     [][]Hold
+	at       map[int64]place // where the hold of each acquire is
+	invoked  map[int64]*history.Event
+	ledgered map[int64]bool // ops that the store's ledger has
+	owners   owners         // of a reentrant lock
+	idle     map[int64]bool // acts that show nothing, since their owners may have had nothing left
+}
+
+// place is where a hold is.
+type place struct {
+	key   history.KeyID
+	index int
+}
+
+// hold returns the hold of an acquire, nil if there is none.
+func (r *reduction) hold(acquire int64) *Hold {
+	at, ok := r.at[acquire]
+	if !ok {
+		return nil
+	}
+	return &r.keys[at.key][at.index]
+}
+
+func (r *reduction) invoke(e *history.Event) {
+	r.invoked[e.Op] = e
+	switch e.Kind {
+	case history.Acquire:
+		r.owners.asks(e)
+		r.at[e.Op] = place{e.Key, len(r.keys[e.Key])}
+		r.keys[e.Key] = append(r.keys[e.Key], Hold{Grant: e.Op, Client: e.Client, Mode: e.Mode, Earliest: e.Time, Acquired: math.MaxInt64, Released: math.MaxInt64, Maybe: true})
+	case history.Release:
+		r.owners.releases(e)
+	case history.Read, history.Write, history.Renew:
+		if r.owners.uncertain(e) {
+			r.idle[e.Op] = true
+		} else if d := r.hold(e.Grant); d != nil && r.ledgered[e.Op] {
+			d.act(e.Time)
+		}
+	}
+}
+
+func (r *reduction) complete(e *history.Event) {
+	inv, d := r.invoked[e.Op], r.hold(e.Grant)
+	if inv == nil || d == nil {
+		return
+	}
+	start, end := e.Start, e.End
+	if e.Type != history.Info {
+		start, end = firstKnown(start, inv.Time), firstKnown(end, e.Time)
+	}
+	if e.Declined || e.NotHeld && start != 0 {
+		r.owners.knowsLoss(e)
+	}
+	switch e.Kind {
+	case history.Acquire:
+		d.acquire(inv, e, start, end)
+		if e.Type == history.OK {
+			r.owners.granted(e)
+		}
+	case history.Release:
+		newest := r.hold(r.owners.released(e))
+		if e.Type == history.OK && newest != nil {
+			d.Released = end
+			if r.claims.ConfirmsOp(history.Release) {
+				newest.act(start)
+			}
+		}
+	case history.Read, history.Write, history.Renew:
+		if !e.Declined && start != 0 && !r.idle[e.Op] {
+			d.act(start)
+		}
+	}
+}
 
 func (d *Hold) act(start int64) {
 	d.Acts++
 	d.Last = max(d.Last, start)
 }
 
-// complete adds what the completion of an op under the hold tells.
-func (d *Hold) complete(claims history.Claims, inv, e *history.Event) {
-	start, end := e.Start, e.End
-	if e.Type != history.Info {
-		start, end = firstKnown(start, inv.Time), firstKnown(end, e.Time)
-	}
-	switch {
-	case e.Kind == history.Acquire && e.Type == history.OK:
-		d.Maybe, d.Token, d.Acquired = false, e.Token, end
-		d.Earliest = start
+// acquire adds what the completion of its acquire tells.
+func (d *Hold) acquire(inv, e *history.Event, start, end int64) {
+	switch e.Type {
+	case history.OK:
+		d.Maybe, d.Token, d.Acquired, d.Earliest = false, e.Token, end, start
 		if e.First != 0 {
 			d.Earliest = min(max(e.First, inv.Time), end)
 		}
-	case e.Kind == history.Acquire && e.Type == history.Fail:
+	case history.Fail:
 		d.Maybe, d.Acquired = false, 0 // it did not happen
-	case e.Declined:
-	case isAct(e.Kind) && start != 0:
-		d.act(start)
-	case e.Kind == history.Release && e.Type == history.OK:
-		d.Released = end
-		if claims.ConfirmsOp(history.Release) {
-			d.act(start)
-		}
 	}
 }
 
@@ -122,83 +175,4 @@ func firstKnown(a, b int64) int64 {
 		return a
 	}
 	return b
-}
-
-// input is one operation of the model.
-type input struct {
-	hold  int // index, from 1
-	token int64
-	begin bool
-	maybe bool // it may or may not happen
-}
-
-// operations are the reduced begins and ends. Grants that never acted take part only if idle is set.
-func operations(holds []Hold, idle bool) []porcupine.Operation {
-	var ops []porcupine.Operation
-	for i, d := range holds {
-		if d.Acquired == 0 || !d.Maybe && d.Acts == 0 && !idle {
-			continue
-		}
-		begin := porcupine.Operation{ClientId: int(d.Client), Call: d.Earliest, Return: d.Acquired, Input: input{hold: i + 1, token: d.Token, begin: true, maybe: d.Maybe}}
-		end := porcupine.Operation{ClientId: int(d.Client), Call: max(d.Last, d.Earliest), Return: d.Released,
-			Input: input{hold: i + 1, maybe: d.Maybe || d.Released == math.MaxInt64}}
-		if !d.Maybe {
-			end.Call = max(d.Last, d.Acquired)
-			if d.Acts == 0 {
-				end.Call = d.Earliest // it may have been over before its client knew of it
-			}
-		}
-		if end.Return < end.Call {
-			end.Return = math.MaxInt64
-		}
-		ops = append(ops, begin, end)
-	}
-	return ops
-}
-
-// state is who holds the key, sorted, and the greatest fencing token given out.
-type state struct {
-	holders string // the holds' indices as runes
-	token   int64
-}
-
-// model is a lock with so many permits; fenced: every grant's token is greater than all before.
-func model(permits int, fenced bool) porcupine.Model {
-	m := porcupine.NondeterministicModel{
-		Init: func() []any { return []any{state{}} },
-		Step: func(s, in, _ any) []any { return step(s.(state), in.(input), permits, fenced) },
-	}
-	return m.ToModel()
-}
-
-func step(s state, in input, permits int, fenced bool) []any {
-	var next []any
-	if in.maybe {
-		next = append(next, s)
-	}
-	holders := []rune(s.holders)
-	at := slices.Index(holders, rune(in.hold))
-	switch {
-	case in.begin && len(holders) < permits && (!fenced || in.maybe || in.token > s.token):
-		holders = append(holders, rune(in.hold))
-		slices.Sort(holders)
-		if !in.maybe {
-			s.token = max(s.token, in.token)
-		}
-		next = append(next, state{string(holders), s.token})
-	case !in.begin && at >= 0:
-		next = append(next, state{string(slices.Delete(holders, at, at+1)), s.token})
-	}
-	return next
-}
-
-// Linearizable tells whether the holds of one key are those of a lock with so many permits. Unknown means that the time did not suffice.
-func Linearizable(holds []Hold, permits int, limit time.Duration) porcupine.CheckResult {
-	return porcupine.CheckOperationsTimeout(model(permits, false), operations(holds, false), limit)
-}
-
-// LinearizableFenced tells whether the holds of one key are those of an exclusive lock whose tokens rise with every grant. Here a
-// grant without an act counts too: it took a place in the order of the tokens.
-func LinearizableFenced(holds []Hold, limit time.Duration) porcupine.CheckResult {
-	return porcupine.CheckOperationsTimeout(model(1, true), operations(holds, true), limit)
 }

@@ -40,32 +40,37 @@ type Span struct {
 // Covered tells whether the opinion is about all the holds of the key, each compared with every other.
 func (o *Opinion) Covered() bool { return len(o.Undecided) == 0 && len(o.Cuts) == 0 }
 
-// Windows asks Porcupine about the holds of every key, a window at a time, by time alone: promises, tokens and the store are not its subject.
+// Windows asks Porcupine about the holds of every key, a window at a time, as holds of the lock that the header claims. Promises and the store are not its
+// subject, and tokens only if they are declared to be fencing tokens of an exclusive lock.
 //
 // What is broken in a window is broken in the whole, since to leave holds out forbids nothing. What is linearizable in each window is
 // linearizable in the whole if the windows meet at instants at which nothing is held or being granted: each hold can shrink to its own span,
-// and then all of one window lie before all of the next.
+// and then all of one window lie before all of the next. Of its tokens the greatest is all that the next one must know.
 func Windows(h *history.History, l Limits) []Opinion {
 	var all []Opinion
 	for key, holds := range Holds(h) {
+		lock, top := LockOf(&h.Header), Token{}
 		o := Opinion{Key: history.KeyID(key)}
 		certain := holds[:0]
 		for _, d := range holds {
 			switch {
 			case d.Maybe:
 				o.Unsure++
-			case d.Acquired != 0 && d.Acts > 0:
+			case d.Acquired != 0 && (d.Acts > 0 || lock.Fenced):
 				certain = append(certain, d)
+				if d.Acts > 0 {
+					o.Holds++
+				}
 			}
 		}
 		slices.SortStableFunc(certain, func(a, b Hold) int { return cmp.Compare(a.Earliest, b.Earliest) })
-		o.Holds = len(certain)
 		for len(certain) > 0 {
 			n, clean := window(certain, l.Window)
-			o.ask(certain[:n], h.Header.Claims.Permits, l.Time)
+			o.ask(lock, top, certain[:n], l.Time)
 			if !clean {
 				o.Cuts = append(o.Cuts, certain[n].Earliest)
 			}
+			top = top.among(certain[:n], clean)
 			certain = certain[n:]
 		}
 		all = append(all, o)
@@ -91,13 +96,26 @@ func window(holds []Hold, most int) (n int, clean bool) {
 	return most, false
 }
 
-func (o *Opinion) ask(holds []Hold, permits int, limit time.Duration) {
+// among returns the greatest token, this one or one of the holds'. Where the order of one window and the next is not certain, nothing follows from it.
+func (top Token) among(holds []Hold, clean bool) Token {
+	if !clean {
+		return Token{}
+	}
+	for _, d := range holds {
+		if d.Token > top.Value {
+			top = Token{d.Token, d.Client}
+		}
+	}
+	return top
+}
+
+func (o *Opinion) ask(lock Lock, top Token, holds []Hold, limit time.Duration) {
 	o.Windows++
 	span := Span{From: holds[0].Earliest, First: holds[0].Grant, Last: holds[len(holds)-1].Grant}
 	for _, d := range holds {
 		span.To = max(span.To, d.Last, d.Acquired)
 	}
-	switch Linearizable(holds, permits, limit) {
+	switch lock.after(top, holds, limit) {
 	case porcupine.Illegal:
 		o.Broken = append(o.Broken, span)
 	case porcupine.Unknown:

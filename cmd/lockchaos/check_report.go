@@ -23,12 +23,12 @@ func reportOn(dir, program, file string, j *judgedFile) (string, error) {
 	if same, err := sameFile(file, out); err != nil {
 		return "", err
 	} else if !same {
-		if err := write(out, h.Encode); err != nil {
+		if err := reports.WriteFile(out, h.Encode); err != nil {
 			return "", err
 		}
 	}
 	sc := reports.Scenario{Name: h.Header.Scenario, Lock: h.Header.Lock, Service: h.Header.Service, Fault: h.Header.Fault, Store: "unfenced", Seed: h.Header.Seed,
-		StandIns: h.Header.StandIns, Recheck: shell(program, "check", out), Program: program, History: h, Alone: true}
+		StandIns: h.Header.StandIns, Recheck: shell(program, "check", out), History: h, Alone: true}
 	if sc.Name == "" {
 		sc.Name = filepath.Base(file)
 	}
@@ -41,9 +41,9 @@ func reportOn(dir, program, file string, j *judgedFile) (string, error) {
 		sc.Notes = append(sc.Notes, j.clientNames()...)
 	}
 	// With as many violations as a report marks: check itself keeps fewer.
-	sc.Verdict = checker.Judge(h, checker.Options{Keep: keepViolations})
+	sc.Verdict = checker.Judge(h, checker.Options{Keep: reports.KeptViolations})
 	sc.Met = sc.Verdict.Outcome == checker.Pass
-	if err := renderJudged(dir, sc, h); err != nil {
+	if err := reports.WriteFolder(dir, sc); err != nil {
 		return "", err
 	}
 	return filepath.Join(dir, reportFile), nil

@@ -34,7 +34,7 @@ func compareRuns(out io.Writer, a, b, file string) error {
 	if err != nil {
 		return err
 	}
-	if err := write(file, func(w io.Writer) error { return reports.WriteComparison(w, c, dirA, dirB) }); err != nil {
+	if err := reports.WriteFile(file, func(w io.Writer) error { return reports.WriteComparison(w, c, dirA, dirB) }); err != nil {
 		return err
 	}
 	s := newScreen(out)

@@ -64,17 +64,6 @@ func status_(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(ts.Exec("sh", append([]string{"-c", `want=$0; "$@"; got=$?; test $got = $want || { echo "exit status $got, want $want" >&2; exit 1; }`}, args...)...))
 }
 
-func TestDistance(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"", "abc", 3}, {"quick", "quick", 0}, {"qiuck", "quick", 2}, {"kitten", "sitting", 3}} {
-		if got := distance(c.a, c.b); got != c.want {
-			t.Errorf("%q to %q: %d, want %d", c.a, c.b, got, c.want)
-		}
-	}
-}
-
 func TestPrintable(t *testing.T) {
 	if got := printable("a\x1b[31mb\n\tc\u009bd"); got != "a[31mb\n\tcd" {
 		t.Errorf("%q", got)

@@ -13,22 +13,26 @@ import (
 // oracleName is the one oracle that there is.
 const oracleName = "porcupine"
 
-// secondOpinion asks Porcupine about the holds of a history, and prints what it says and what it was not asked. It returns an error if that contradicts the verdict:
-// one of the two judges is wrong then.
+// secondOpinion asks Porcupine about the holds of a history and about what its store answered, and prints what it says and what it was not asked. It returns an
+// error if that contradicts the verdict: one of the two judges is wrong then.
 func secondOpinion(w io.Writer, h *history.History, v checker.Verdict) error {
-	claims := h.Header.Claims
+	err := opinionOfHolds(w, h, v)
+	opinionOfStore(w, h)
+	return err
+}
+
+// opinionOfHolds asks about the holds, by the model of the lock that the header claims.
+func opinionOfHolds(w io.Writer, h *history.History, v checker.Verdict) error {
+	lock := oracle.LockOf(&h.Header)
 	switch {
-	case claims.Permits < 1:
+	case lock.Permits < 1:
 		fmt.Fprintf(w, "  porcupine: not asked: this is no lock, it claims no exclusion\n")
 		return nil
-	case h.Header.Translated:
-		fmt.Fprintf(w, "  porcupine: not asked: in a translated history one client may have several grants at a time\n")
-		return nil
-	case claims.Reentrant:
-		fmt.Fprintf(w, "  porcupine: not asked: it has no model of a reentrant lock's nested grants\n")
+	case lock.Owners && lock.Permits > 1:
+		fmt.Fprintf(w, "  porcupine: not asked: it has no model of a reentrant lock with more than one permit\n")
 		return nil
 	}
-	fmt.Fprintf(w, "  porcupine, asked whether the holds exclude each other by time alone (not: promises, tokens, the store):\n")
+	fmt.Fprintf(w, "  porcupine, asked whether the holds are those of %s (not: promises, the store):\n", lock)
 	broken := 0
 	for _, o := range oracle.Windows(h, oracle.DefaultLimits) {
 		key := h.Keys[o.Key]
@@ -53,15 +57,52 @@ func secondOpinion(w io.Writer, h *history.History, v checker.Verdict) error {
 		}
 		broken += len(o.Broken)
 	}
-	if r := v.Property(checker.MutualExclusion); broken > 0 && r != nil && r.Outcome == checker.Pass {
+	if broken > 0 && !found(v, checker.MutualExclusion) && !(lock.Fenced && found(v, checker.TokenOrder)) {
 		return fmt.Errorf("the judge and Porcupine disagree about %s: this is a defect of lockchaos, please report it with the history", checker.MutualExclusion)
 	}
 	return nil
 }
 
-// told tells where a span is, and how many more there are.
-func told(s oracle.Span, n int) string {
-	text := fmt.Sprintf("between %s and %s (grants %d to %d)", inSeconds(s.From), inSeconds(s.To), s.First, s.Last)
+// found tells whether the judge found something against a property, or says that it can't tell.
+func found(v checker.Verdict, property string) bool {
+	r := v.Property(property)
+	return r == nil || r.Outcome != checker.Pass
+}
+
+// opinionOfStore asks about the reads and writes of the protected resource, as its clients saw them.
+func opinionOfStore(w io.Writer, h *history.History) {
+	if h.Header.Store.Engine == "" || h.Header.Translated {
+		return
+	}
+	opinions := oracle.StoreWindows(h, oracle.DefaultLimits)
+	if len(opinions) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "  porcupine, asked whether the store answered as %s:\n", oracle.RegisterOf(&h.Header))
+	for _, o := range opinions {
+		fmt.Fprintf(w, "    %s: %d reads and writes in windows of at most %d (%d of them), %d of unknown fate; ", h.Keys[o.Key], o.Ops, oracle.DefaultLimits.Window, o.Windows, o.Unsure)
+		switch {
+		case len(o.Broken) > 0:
+			fmt.Fprintf(w, "no order explains its answers %s\n", toldOps(o.Broken[0], len(o.Broken)))
+		case len(o.Undecided) == 0:
+			fmt.Fprintf(w, "it did\n")
+		default:
+			fmt.Fprintf(w, "it did in what was decided\n")
+		}
+		if len(o.Undecided) > 0 {
+			fmt.Fprintf(w, "      not covered: too much at a time, or not decided within %v each %s\n", oracle.DefaultLimits.Time, toldOps(o.Undecided[0], len(o.Undecided)))
+		}
+	}
+}
+
+// told tells where a span of grants is, and how many more there are.
+func told(s oracle.Span, n int) string { return toldOf("grants", s, n) }
+
+// toldOps does so of a span of ops.
+func toldOps(s oracle.Span, n int) string { return toldOf("ops", s, n) }
+
+func toldOf(what string, s oracle.Span, n int) string {
+	text := fmt.Sprintf("between %s and %s (%s %d to %d)", inSeconds(s.From), inSeconds(s.To), what, s.First, s.Last)
 	if n > 1 {
 		text += fmt.Sprintf(" and in %d more windows", n-1)
 	}

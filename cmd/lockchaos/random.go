@@ -67,7 +67,7 @@ func drawRandom(ctx context.Context, f runFlags, say func(string)) (plans []scen
 
 // randomLock is a lock as the drawing sees it; can tells which kinds of faults the machine can do.
 func randomLock(k clients.Kind, base scenarios.Scenario, can map[string]bool) scenarios.RandomLock {
-	return scenarios.RandomLock{Nature: nature(k), Base: base, Together: checkTogether, Fits: func(one scenarios.Fault) error {
+	return scenarios.RandomLock{Nature: harness.Nature(k), Base: base, Together: harness.CheckTogether, Fits: func(one scenarios.Fault) error {
 		if !can[one.Kind] {
 			return errors.New("this machine cannot do it")
 		}
@@ -118,13 +118,6 @@ func undisturbed(suites []scenarios.Suite, lock string) (base scenarios.Scenario
 		}
 	}
 	return scenarios.Scenario{}, false
-}
-
-// nature is what theory must know of a lock.
-func nature(k clients.Kind) scenarios.Nature {
-	return scenarios.Nature{Permits: k.Claims.Permits, NoExpiry: k.Claims.NoExpiry, Library: k.Claims.Validity == "library",
-		WallClock: strings.HasPrefix(k.Service, "redis") || k.Service != "" && strings.HasPrefix(k.Service, "postgres") && !k.Claims.NoExpiry,
-		Forgets:   k.Service == "redis-failover"}
 }
 
 // possibleFaults are the kinds of faults that this machine can do in the runtime.

@@ -1,10 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -28,7 +28,7 @@ type judged struct {
 func judgeScenario(dir string, r scenarioRecord, run *runRecord) judged {
 	folder := filepath.Join(dir, r.Dir)
 	out := judged{Scenario: reports.Scenario{Name: r.Name, Dir: r.Dir, Failed: r.Failed, Skipped: r.Skipped, Elapsed: r.Elapsed, Seed: run.Seed,
-		Runtime: run.Runtime, Version: run.Version}}
+		Runtime: run.Runtime, Version: run.Version, File: r.File, Line: r.Line, Builtin: r.Builtin}}
 	fail := func(err error) judged {
 		if out.Failed == "" { // what failed first says more
 			out.Failed = err.Error()
@@ -49,15 +49,12 @@ func judgeScenario(dir string, r scenarioRecord, run *runRecord) judged {
 		return fail(err)
 	}
 	out.StandIns, out.parts = h.Header.StandIns, h.Header.Versions
-	out.Verdict = checker.Judge(h, checker.Options{Keep: keepViolations})
+	out.Verdict = checker.Judge(h, checker.Options{Keep: reports.KeptViolations})
 	if out.Failed == "" {
 		compare(&out.Scenario, plan.Scenario.Expect, run.NoExpect)
 	}
 	return out
 }
-
-// keepViolations is how many violations of a property are kept with their particulars: enough for a page to mark them all in a usual run.
-const keepViolations = 1000
 
 // compare sets what was found beside what was expected.
 func compare(out *reports.Scenario, e scenarios.Expect, noExpect bool) {
@@ -67,7 +64,7 @@ func compare(out *reports.Scenario, e scenarios.Expect, noExpect bool) {
 	}
 	all := e.Compare(observed(out.Verdict), out.Verdict.Severity.String())
 	for _, c := range all {
-		out.Expect = append(out.Expect, reports.Expectation(c))
+		out.Expect = append(out.Expect, reports.Expectation{Property: c.Property, Want: c.Want, Got: c.Got, Met: c.Met})
 	}
 	out.Met = scenarios.Met(all)
 }
@@ -91,7 +88,6 @@ func describe(out *reports.Scenario, plan *scenarios.Plan, folder string, run *r
 		again = append(again, "--no-expect")
 	}
 	out.Rerun = shell(append(again, run.Where...)...)
-	out.Program = run.program()
 	out.Recheck = shell(run.program(), "check", filepath.Join(folder, historyFile))
 }
 
@@ -155,49 +151,21 @@ func render(dir string, suite reports.Suite) error {
 			return err
 		}
 	}
-	if err := write(filepath.Join(dir, indexFile), func(w io.Writer) error { return reports.WriteIndex(w, suite) }); err != nil {
+	if err := reports.WriteFile(filepath.Join(dir, indexFile), func(w io.Writer) error { return reports.WriteIndex(w, suite) }); err != nil {
 		return err
 	}
-	return write(filepath.Join(dir, junitFile), func(w io.Writer) error { return reports.WriteJUnit(w, suite) })
+	return renderForCI(dir, suite)
+}
+
+// renderForCI writes what CI systems read.
+func renderForCI(dir string, suite reports.Suite) error {
+	return errors.Join(reports.WriteFile(filepath.Join(dir, junitFile), func(w io.Writer) error { return reports.WriteJUnit(w, suite) }),
+		reports.WriteFile(filepath.Join(dir, sarifFile), func(w io.Writer) error { return reports.WriteSARIF(w, suite) }))
 }
 
 func renderScenario(folder string, sc reports.Scenario) error {
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return fmt.Errorf("make the scenario's folder: %w", err)
+	if h, err := history.ReadFile(filepath.Join(folder, historyFile)); err == nil {
+		sc.History = h // without one, sc.Failed says why
 	}
-	h, err := history.ReadFile(filepath.Join(folder, historyFile))
-	if err != nil {
-		h = nil // sc.Failed says why
-	}
-	return renderJudged(folder, sc, h)
-}
-
-// renderJudged writes the reports of a scenario that was judged; h is nil where there is no history.
-func renderJudged(folder string, sc reports.Scenario, h *history.History) error {
-	if h != nil {
-		sc.History = h
-		if err := saveWitnesses(folder, &sc, h); err != nil {
-			return err
-		}
-	}
-	if err := write(filepath.Join(folder, verdictFile), func(w io.Writer) error { return reports.WriteVerdict(w, sc) }); err != nil {
-		return err
-	}
-	return write(filepath.Join(folder, reportFile), func(w io.Writer) error { return reports.WriteScenario(w, sc) })
-}
-
-// write makes a file from a renderer.
-func write(file string, render func(io.Writer) error) error {
-	f, err := os.Create(file)
-	if err != nil {
-		return fmt.Errorf("write a report: %w", err)
-	}
-	if err := render(f); err != nil {
-		f.Close()
-		return fmt.Errorf("write %s: %w", file, err)
-	}
-	if err := f.Close(); err != nil {
-		return fmt.Errorf("write %s: %w", file, err)
-	}
-	return nil
+	return reports.WriteFolder(folder, sc)
 }

@@ -165,7 +165,6 @@ func (s *series) take(dir string, suite reports.Suite) {
 	s.table.Add(suite.Seed, dir, suite.Scenarios)
 	for _, sc := range suite.Scenarios {
 		s.code = worse(s.code, scenarioStatus(sc, s.noExpect))
-		sc.Name += fmt.Sprintf(" (seed %d)", suite.Seed)
 		for i := range sc.Verdict.Properties {
 			p := &sc.Verdict.Properties[i]
 			p.Violations = p.Violations[:min(len(p.Violations), shownViolations)]
@@ -221,36 +220,46 @@ func (s *series) conclude(ctx context.Context) error {
 		s.table.Ended = fmt.Sprintf("All %d runs were done.", len(s.table.Runs))
 	}
 	s.table.Sort()
-	unwritten := errors.Join(append(s.errs, s.write())...)
-	out := s.screen
-	if err := reports.RepetitionText(out.out, s.table, out.color); err != nil {
-		return fmt.Errorf("print the table: %w", err)
+	suite := s.suite()
+	unwritten := errors.Join(append(s.errs, s.write(suite))...)
+	return s.screen.conclude(s.dir, suite, func(out io.Writer) error {
+		if err := reports.RepetitionText(out, s.table, s.screen.color); err != nil {
+			return fmt.Errorf("print the table: %w", err)
+		}
+		fmt.Fprintf(out, "again: %s\nreport: %s\n", s.table.Command, filepath.Join(s.dir, indexFile))
+		switch {
+		case unwritten != nil:
+			return &status{exitFailed, unwritten}
+		case ctx.Err() != nil:
+			return &status{exitFailed, errors.New("interrupted: the report holds what there is")}
+		case s.code != exitOK:
+			return &status{code: s.code}
+		}
+		return nil
+	})
+}
+
+// suite is all that was repeated as one run, for CI systems.
+func (s *series) suite() reports.Suite {
+	suite := reports.Suite{Name: s.table.Suite, Command: s.table.Command, Runtime: s.table.Runtime, Started: s.table.Started, Elapsed: time.Duration(s.table.Elapsed), Version: version, Scenarios: s.all}
+	if len(s.table.Runs) > 0 {
+		suite.Seed = s.table.Runs[0].Seed
 	}
-	fmt.Fprintf(out.out, "again: %s\nreport: %s\n", s.table.Command, filepath.Join(s.dir, indexFile))
-	switch {
-	case unwritten != nil:
-		return &status{exitFailed, unwritten}
-	case ctx.Err() != nil:
-		return &status{exitFailed, errors.New("interrupted: the report holds what there is")}
-	case s.code != exitOK:
-		return &status{code: s.code}
-	}
-	return nil
+	return suite
 }
 
 // write writes the repetition's own files. Each repetition has written its own.
-func (s *series) write() error {
-	suite := reports.Suite{Name: s.table.Suite, Command: s.table.Command, Runtime: s.table.Runtime, Started: s.table.Started, Elapsed: time.Duration(s.table.Elapsed), Version: version, Scenarios: s.all}
+func (s *series) write(suite reports.Suite) error {
 	return errors.Join(
-		write(filepath.Join(s.dir, repeatFile), func(w io.Writer) error { return reports.WriteRepetitionJSON(w, s.table) }),
-		write(filepath.Join(s.dir, indexFile), func(w io.Writer) error { return reports.WriteRepetition(w, s.table) }),
-		write(filepath.Join(s.dir, junitFile), func(w io.Writer) error { return reports.WriteJUnit(w, suite) }),
+		reports.WriteFile(filepath.Join(s.dir, repeatFile), func(w io.Writer) error { return reports.WriteRepetitionJSON(w, s.table) }),
+		reports.WriteFile(filepath.Join(s.dir, indexFile), func(w io.Writer) error { return reports.WriteRepetition(w, s.table) }),
+		renderForCI(s.dir, suite),
 	)
 }
 
 // reportRepetition judges and renders every run of a repetition again, and its table.
-func reportRepetition(ctx context.Context, out io.Writer, dir string, r *reports.Repetition) error {
-	s := &series{dir: dir, screen: newScreen(out), table: *r}
+func reportRepetition(ctx context.Context, out *screen, dir string, r *reports.Repetition) error {
+	s := &series{dir: dir, screen: out, table: *r}
 	s.repeat, s.until = r.Wanted, r.Until
 	s.table.Runs, s.table.Scenarios = nil, nil
 	for _, one := range r.Runs {
@@ -297,6 +306,7 @@ func (s *screen) repeats(r reports.Repetition, plans []scenarios.Plan, parallel 
 	if r.Until != "" {
 		until = ", until " + strings.TrimSpace(r.Until)
 	}
+	s.events.run(reports.Suite{Version: r.Version, Name: r.Suite, Runtime: r.Runtime}, s.total, min(parallel, s.total), first)
 	fmt.Fprintf(s.out, "lockchaos %s · %s · %s · seeds from %d\n", r.Version, r.Suite, r.Runtime, first)
 	fmt.Fprintf(s.out, "%d scenario%s, %d times at most%s, %d at once\n\n", len(plans), plural(len(plans)), r.Wanted, until, min(parallel, s.total))
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -13,6 +14,7 @@ import (
 func reportCommand() *cobra.Command {
 	var compare bool
 	var page string
+	var output outputFlags
 	cmd := &cobra.Command{
 		Use:   "report DIR",
 		Short: "Judge and render a run's folder again",
@@ -51,8 +53,13 @@ if a scenario is worse in B, 2 if one that was decided is decided no more, else 
 			if err != nil {
 				return usage(err)
 			}
+			out, err := output.open(cmd)
+			if err != nil {
+				return err
+			}
+			defer out.resumeCommands()
 			if repeated != nil {
-				return reportRepetition(cmd.Context(), cmd.OutOrStdout(), dir, repeated)
+				return reportRepetition(cmd.Context(), out, dir, repeated)
 			}
 			run, suite, err := judgeRun(dir)
 			if err != nil {
@@ -64,11 +71,12 @@ if a scenario is worse in B, 2 if one that was decided is decided no more, else 
 				}
 				return err
 			}
-			return conclude(cmd.OutOrStdout(), dir, suite, run.NoExpect, false)
+			return out.conclude(dir, suite, func(w io.Writer) error { return conclude(w, dir, suite, run.NoExpect, false) })
 		},
 	}
 	cmd.Flags().BoolVar(&compare, "compare", false, "set two runs side by side")
 	cmd.Flags().StringVar(&page, "page", "", "of --compare: file for the page (default: "+compareFile+" in the second run's folder)")
+	output.add(cmd.Flags())
 	return cmd
 }
 

@@ -5,9 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
-	"strings"
 
+	"github.com/lockchaos/lockchaos/spelling"
 	"github.com/spf13/cobra"
 )
 
@@ -85,10 +84,9 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err == nil {
 		return exitOK
 	}
-	code := exitFailed
+	code := exitOf(err)
 	var s *status
 	if errors.As(err, &s) {
-		code = s.code
 		err = s.err
 	}
 	if err != nil {
@@ -108,40 +106,4 @@ func verbs(root *cobra.Command) []string {
 }
 
 // suggest returns the known words that come nearest to a mistyped one, as the end of an error message.
-func suggest(word string, known []string) string {
-	best := max(2, len(word)/3)
-	var near []string
-	for _, k := range known {
-		switch d := distance(word, k); {
-		case d < best:
-			best, near = d, []string{k}
-		case d == best && !slices.Contains(near, k): // a scenario may stand in several suites
-			near = append(near, k)
-		}
-	}
-	if len(near) == 0 {
-		return ""
-	}
-	return "; did you mean " + strings.Join(near[:min(len(near), 3)], ", or ") + "?"
-}
-
-// distance is Levenshtein's: how many letters must be put in, taken away or changed.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		diagonal := row[0]
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			change := diagonal
-			if a[i-1] != b[j-1] {
-				change++
-			}
-			diagonal = row[j]
-			row[j] = min(change, row[j]+1, row[j-1]+1)
-		}
-	}
-	return row[len(b)]
-}
+func suggest(word string, known []string) string { return spelling.Suggest(word, known) }

@@ -39,6 +39,9 @@ type runFlags struct {
 	lockCmd, service string
 	ttl              time.Duration
 	repeatFlags
+	outputFlags
+	// places tells where the scenarios are written, by their names.
+	places map[string]scenarios.Place
 }
 
 // The scales of `--scale`.
@@ -98,6 +101,7 @@ the properties alone.`,
 	flags.StringVar(&f.service, "service", "", `the service that the lock of --lock-cmd uses (lockchaos list services), or "none"`)
 	flags.DurationVar(&f.ttl, "ttl", 0, "TTL of the lock of --lock-cmd; faults and workloads are stretched with it (default: the scenario's; etcd, zookeeper 2s)")
 	f.repeatFlags.add(flags)
+	f.outputFlags.add(flags)
 	flags.BoolVar(&f.noExpect, "no-expect", false, "judge by the properties alone, whatever the scenario expects")
 	return cmd
 }
@@ -223,7 +227,11 @@ func (f runFlags) timed(p scenarios.Plan) scenarios.Plan {
 
 // runSuite runs everything and reports; its error carries the exit status.
 func runSuite(ctx context.Context, cmd *cobra.Command, words []string, f runFlags) error {
-	out := newScreen(cmd.OutOrStdout())
+	out, err := f.open(cmd)
+	if err != nil {
+		return err
+	}
+	defer out.resumeCommands()
 	if err := f.repeatFlags.check(); err != nil {
 		return err
 	}
@@ -232,6 +240,7 @@ func runSuite(ctx context.Context, cmd *cobra.Command, words []string, f runFlag
 		return err
 	}
 	f.noExpect = f.noExpect || f.lockCmd != ""
+	f.places = placesOf(words, f.plan)
 	where, err := chooseRuntime(ctx, f, plans, out.say)
 	if err != nil {
 		return err

@@ -8,6 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/scenarios"
 )
 
 // The files of a run. Names are part of what the command promises.
@@ -15,10 +18,11 @@ const (
 	runFile     = "run.json"
 	indexFile   = "index.html"
 	junitFile   = "junit.xml"
+	sarifFile   = "sarif.json"
 	historyFile = "history.jsonl"
 	planFile    = "plan.yaml"
-	verdictFile = "verdict.json"
-	reportFile  = "report.html"
+	verdictFile = reports.VerdictFile
+	reportFile  = reports.PageFile
 	logFolder   = "logs"
 	latestLink  = "latest"
 )
@@ -44,9 +48,23 @@ type scenarioRecord struct {
 	Name    string        `json:"name"`
 	Dir     string        `json:"dir"`
 	Elapsed time.Duration `json:"elapsed_ns"`
+	// File and Line are where the scenario is written, from the root of the repository; Builtin is "file:line" in the sources of lockchaos.
+	File    string `json:"file,omitempty"`
+	Line    int    `json:"line,omitempty"`
+	Builtin string `json:"builtin,omitempty"`
 	// Failed is the harness's error; Skipped why the scenario could not be run here.
 	Failed  string `json:"failed,omitempty"`
 	Skipped string `json:"skipped,omitempty"`
+}
+
+// locate notes where the scenario is written.
+func (r *scenarioRecord) locate(p scenarios.Place) {
+	switch {
+	case p.Builtin:
+		r.Builtin = fmt.Sprintf("%s:%d", p.File, p.Line)
+	case p.File != "":
+		r.File, r.Line = repositoryPath(p.File), p.Line
+	}
 }
 
 // program is how to call lockchaos.

@@ -26,12 +26,20 @@ type screen struct {
 	// column is the width of the scenarios' names.
 	column int
 
+	// final is where the end of a run is told, also when what goes on is not; format, quiet and verbose are as in outputFlags.
+	final          io.Writer
+	format         string
+	quiet, verbose bool
+	token          string       // ends GitHub's stop-commands
+	events         *eventWriter // of --format json; nil else
+
 	mu       sync.Mutex
 	began    time.Time
 	total    int
 	ended    int
 	names    []string // running now, in the order of their beginnings
 	running  map[string]harness.Progress
+	plans    map[string]scenarios.Plan // by the names in running
 	violated map[string]bool
 	first    time.Duration // when the first violation was shown; 0: never
 	figures  figures
@@ -40,7 +48,7 @@ type screen struct {
 }
 
 func newScreen(out io.Writer) *screen {
-	s := &screen{out: out, running: map[string]harness.Progress{}, violated: map[string]bool{}, told: map[string]bool{}}
+	s := &screen{out: out, final: out, format: formatText, running: map[string]harness.Progress{}, plans: map[string]scenarios.Plan{}, violated: map[string]bool{}, told: map[string]bool{}}
 	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		s.live = os.Getenv("TERM") != "dumb"
 		s.color = s.live && os.Getenv("NO_COLOR") == ""
@@ -59,6 +67,7 @@ func (s *screen) start(r *runRecord, plans []scenarios.Plan, parallel int) {
 	for _, p := range plans {
 		s.column = max(s.column, len(p.Scenario.Name))
 	}
+	s.events.run(reports.Suite{Version: r.Version, Name: r.Suite, Runtime: r.Runtime}, total, min(parallel, total), r.Seed)
 	fmt.Fprintf(s.out, "lockchaos %s · %s · %s · seed %d\n", r.Version, r.Suite, r.Runtime, r.Seed)
 	fmt.Fprintf(s.out, "%d scenario%s, %d at once\n", total, plural(total), min(parallel, total))
 	fmt.Fprintln(s.out)
@@ -75,20 +84,33 @@ func plural(n int) string {
 func (s *screen) say(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.events.note(text)
 	s.line(text)
 }
 
-func (s *screen) begin(name string) {
+// begin tells that a plan is begun, as name.
+func (s *screen) begin(name string, p scenarios.Plan) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.names = append(s.names, name)
-	s.running[name] = harness.Progress{Phase: "start"}
+	s.running[name], s.plans[name] = harness.Progress{Phase: "start"}, p
+	s.events.started(p)
+	if s.verbose {
+		s.line(s.stamp() + name + ": begins")
+	}
 	s.draw()
 }
+
+// stamp is the time of a line.
+func (s *screen) stamp() string { return fmt.Sprintf("%6.1f s  ", time.Since(s.began).Seconds()) }
 
 func (s *screen) progress(name string, p harness.Progress) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if before := s.running[name]; before.Phase != p.Phase && s.verbose {
+		s.events.phase(s.plans[name], p)
+		s.line(s.stamp() + fmt.Sprintf("%s: %s (%d grants, %d faults so far)", name, p.Phase, p.Grants, p.Faults))
+	}
 	s.running[name] = p
 	s.draw()
 }
@@ -98,6 +120,7 @@ func (s *screen) ready(h history.Header) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.figures.add(h)
+	s.events.ready(h)
 	say := func(text string) {
 		if !s.told[text] {
 			s.told[text] = true
@@ -125,7 +148,8 @@ func (s *screen) violation(name string, v checker.Violation) {
 	if s.first == 0 {
 		s.first = time.Since(s.began)
 	}
-	s.line(fmt.Sprintf("%6.1f s  ! %s: %s: %s", time.Since(s.began).Seconds(), name, v.Property, v.Text))
+	s.events.violation(s.plans[name], v)
+	s.line(s.stamp() + fmt.Sprintf("! %s: %s: %s", name, v.Property, v.Text))
 }
 
 // end tells what a scenario came to; name is what it was begun as.
@@ -133,6 +157,7 @@ func (s *screen) end(name string, sc reports.Scenario) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended++
+	s.events.ended(sc.Name, sc)
 	sc.Name = name
 	delete(s.running, name)
 	for i, n := range s.names {
@@ -141,7 +166,12 @@ func (s *screen) end(name string, sc reports.Scenario) {
 			break
 		}
 	}
-	s.line(fmt.Sprintf("%6.1f s  %s", time.Since(s.began).Seconds(), reports.Line(sc, s.column, s.color)))
+	s.line(s.stamp() + reports.Line(sc, s.column, s.color))
+	if s.verbose {
+		for _, p := range sc.Verdict.Properties {
+			s.line(strings.TrimRight(fmt.Sprintf("           %-18s %-12s %s", p.Name, p.Outcome, printable(p.Why)), " "))
+		}
+	}
 }
 
 func (s *screen) stop() {

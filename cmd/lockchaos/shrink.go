@@ -238,7 +238,7 @@ func (s *shrinking) confirm(ctx context.Context, r shrink.Result) error {
 	if err != nil {
 		return err
 	}
-	if err := write(s.file, func(w io.Writer) error { _, err := w.Write(text); return err }); err != nil {
+	if err := reports.WriteFile(s.file, func(w io.Writer) error { _, err := w.Write(text); return err }); err != nil {
 		return err
 	}
 	s.out.say("")

@@ -56,8 +56,11 @@ func (s *suiteRun) run(ctx context.Context) error {
 	s.screen.stop()
 	suite, unwritten := s.finish()
 	// The verdicts are told even where they can't be written.
-	err = conclude(s.screen.out, dir, suite, s.flags.noExpect, ctx.Err() != nil)
-	s.screen.figures.print(s.screen.out, s.screen.first, time.Since(began))
+	err = s.screen.conclude(dir, suite, func(out io.Writer) error {
+		err := conclude(out, dir, suite, s.flags.noExpect, ctx.Err() != nil)
+		s.screen.figures.print(out, s.screen.first, time.Since(began))
+		return err
+	})
 	if unwritten != nil {
 		return &status{exitFailed, unwritten}
 	}
@@ -88,6 +91,7 @@ func (s *suiteRun) launch(ctx context.Context, places chan struct{}) (wait func(
 			defer func() { <-places }()
 			began := time.Now()
 			r := scenarioRecord{Name: p.Scenario.Name, Dir: folderOf(p.Scenario.Name)}
+			r.locate(s.flags.places[r.Name])
 			if err := s.savePlan(p, r.Dir); err != nil {
 				r.Failed = err.Error()
 			} else if r.Skipped = s.where.skip(p); r.Skipped == "" {
@@ -133,7 +137,7 @@ func (s *suiteRun) one(ctx context.Context, p scenarios.Plan, folder string) err
 	}
 	defer log.Close()
 	name := s.label(p)
-	s.screen.begin(name)
+	s.screen.begin(name, p)
 	live := followHistory(filepath.Join(dir, historyFile), s.screen.ready, func(v checker.Violation) { s.screen.violation(name, v) })
 	defer live()
 	err = s.runThere(ctx, p, dir, log, func(pr harness.Progress) { s.screen.progress(name, pr) })

@@ -1,0 +1,185 @@
+package checker
+
+import "github.com/lockchaos/lockchaos/history"
+
+// Reentrant locks: an owner may acquire again what it holds, and has given the key up when it has released it as often as it was granted it.
+//
+// Every acquire is a grant of its own, with a hold of its own; grants of one owner never exclude each other. To fold an owner's nested grants into
+// one hold would accuse a correct lock: A.acquire [0,1], A is stopped and its lease runs out, B.acquire [600,601], B.release [650,651], A.acquire [700,701].
+// A's second acquire is nested by its count, and a fresh grant at the service; nothing shows that A had the key in between. What does show it is an act
+// under the first grant: that one held until then.
+
+// ownerOnKey is what is known of a reentrant owner on one key.
+type ownerOnKey struct {
+	levels int32 // grants that it has not given up
+	// unsure counts releases in this nest that may have given a level back, whichever: sent, and neither answered ok nor refused.
+	unsure int32
+}
+
+// owns tells whether two grants are one owner's, who does not exclude itself.
+func (s *Sweep) owns(x, y *grant) bool { return s.owners && x.client == y.client }
+
+// nests tells whether all that a client holds is the key that it asks for once more.
+func (s *Sweep) nests(k *keyState, c *clientState, client int32) bool {
+	return s.reentrant && c.holding == int(k.client(client).owner.levels)
+}
+
+// owner returns what is known of the owner of a grant.
+func (g *grant) owner() *ownerOnKey { return &g.key.client(g.client).owner }
+
+// enter notes that an owner was granted a key, once more or for the first time.
+func (s *Sweep) enter(g *grant) {
+	o := g.owner()
+	g.nested = o.levels > 0
+	if g.nested {
+		for _, x := range g.key.open {
+			if x.client == g.client {
+				x.leased = max(x.leased, g.end) // it may have renewed the lease of all
+			}
+		}
+	}
+	o.levels++
+}
+
+// leave notes that an owner has given one of its grants up. When it has given all up, a release of unknown fate can do it no more harm.
+func (g *grant) leave() {
+	o := g.owner()
+	if o.levels--; o.levels <= 0 {
+		*o = ownerOnKey{}
+	}
+}
+
+// mayBeOut tells whether an owner's releases of unknown fate, those of other grants, may have given back all that it had: retried, one release can give
+// back two levels. What it does under this grant then shows nothing.
+func (g *grant) mayBeOut() bool {
+	o := g.owner()
+	others := o.unsure - g.unsure
+	return others > 0 && others >= o.levels
+}
+
+// sent notes that an owner's release is on its way: of grant g, or nil if it names none that the owner still has. Once it has sent as many as it has levels, its other grants may be over.
+func (s *Sweep) sent(k *keyState, client int32, g *grant, t int64) {
+	o := &k.client(client).owner
+	if o.levels == 0 {
+		return
+	}
+	o.unsure++
+	if g != nil {
+		g.unsure++
+	}
+	for _, x := range k.open {
+		if x != g && x.client == client && !x.closed && x.mayBeOut() {
+			x.withdraw(t)
+		}
+	}
+}
+
+// answered notes what became of a release: one that was carried out gave back the level that it names, and one that failed gave back none.
+func (s *Sweep) answered(k *keyState, o *op, e *history.Event) {
+	if e.Type == history.Info || o.grant == nil && e.Type == history.OK { // it names no level, so nobody knows which one it gave back
+		return
+	}
+	if owner := &k.client(o.client).owner; owner.unsure > 0 {
+		owner.unsure--
+	}
+	if g := o.grant; g != nil && g.unsure > 0 {
+		g.unsure--
+	}
+}
+
+// newest returns the grant that an answer of the lock speaks for: a reentrant lock knows the owner and its count, so what it confirms under any grant shows
+// only that the owner had its newest one. (A.acquire, lost; B.acquire, B.release; A.acquire; A.release of its first grant, answered ok.)
+func (s *Sweep) newest(g *grant) *grant {
+	if !s.reentrant {
+		return g
+	}
+	open := g.key.open
+	for i := len(open) - 1; i >= 0; i-- {
+		if x := open[i]; x.client == g.client && (x == g || !x.closed) {
+			return x
+		}
+	}
+	return g
+}
+
+// siblings calls do for the other grants that a grant's owner has on the key: its lease is one.
+func (s *Sweep) siblings(g *grant, do func(*grant)) {
+	if !s.reentrant {
+		return
+	}
+	for _, x := range g.key.open {
+		if x != g && x.client == g.client {
+			do(x)
+		}
+	}
+}
+
+// renounce notes that a client knows at t that it has lost its grant; a reentrant owner, all that it has.
+func (s *Sweep) renounce(g *grant, t int64) {
+	g.withdraw(t)
+	if s.reentrant && !g.closed {
+		g.knownLost = true
+		s.siblings(g, func(x *grant) {
+			x.withdraw(t)
+			x.knownLost = true
+		})
+	}
+}
+
+// abandon closes the grants that a reentrant owner knew to be lost when it asked for the key again: it does not nest in what it has not got.
+func (s *Sweep) abandon(k *keyState, client int32, t int64) {
+	for i := 0; i < len(k.open); {
+		g := k.open[i]
+		if g.client == client && g.knownLost {
+			g.withdraw(t)
+			s.shut(g, t)
+		}
+		if i < len(k.open) && k.open[i] == g { // it did not leave the list
+			i++
+		}
+	}
+}
+
+// wroteAsOwner notes the latest and the highest writer so far, and the latest and the highest of all other clients.
+func (s *Sweep) wroteAsOwner(l *ledgerState, w writer) {
+	s.keepGreatest(&l.latest, &l.latestOther, w, func(x *grant) int64 { return x.earliest })
+	if w.g.token != 0 {
+		s.keepGreatest(&l.highest, &l.highestOther, w, func(x *grant) int64 { return x.token })
+	}
+}
+
+// keepGreatest notes a writer if it is the greatest so far, or the greatest of another client than that.
+func (s *Sweep) keepGreatest(first, other *writer, w writer, by func(*grant) int64) {
+	switch {
+	case first.g == nil || by(w.g) >= by(first.g):
+		if first.g != nil && first.g.client != w.g.client {
+			s.keepWriter(other, *first)
+		}
+		s.keepWriter(first, w)
+	case first.g.client != w.g.client && (other.g == nil || by(w.g) >= by(other.g)):
+		s.keepWriter(other, w)
+	}
+}
+
+// besides returns the first of two writers that does not share g's hold: that is another grant, or of a reentrant lock another client's.
+func (s *Sweep) besides(g *grant, first, second writer) writer {
+	if first.g == g || s.reentrant && first.g != nil && first.g.client == g.client {
+		return second
+	}
+	return first
+}
+
+// standsBeforeOwner is standsBefore of a reentrant lock: writes of one owner, under whichever of its grants, are in nobody's way.
+func (s *Sweep) standsBeforeOwner(l *ledgerState, g *grant, f *footprint, tokens bool) writer {
+	latest, run := s.besides(g, l.latest, l.latestOther), s.besides(g, l.run, l.before)
+	if latest.g != nil && latest.g.key == g.key && latest.g.earliest > g.end {
+		return latest
+	}
+	if highest := s.besides(g, l.highest, l.highestOther); tokens && highest.g != nil && highest.g.key == g.key && later(highest.g, g, true) {
+		return highest
+	}
+	if run.g != nil && f.wrote && run.version > f.wroteLast && run.g.key == g.key && !later(g, run.g, tokens) {
+		return run
+	}
+	return writer{}
+}

@@ -1,0 +1,57 @@
+package mylock
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/locktest"
+	"github.com/lockchaos/lockchaos/scenarios"
+)
+
+// claims is what the lock promises: a grant lasts for the TTL, its tokens rise, and a release that succeeds proves that it was still ours.
+var claims = clients.Claims{Validity: "from_invocation", Token: "fencing", Confirms: []string{"release"}}
+
+// open makes one client of the lock, as an application would.
+func open(n locktest.Nodes) (clients.Lock, error) { return adapt(n, (*Locker).Unlock) }
+
+func openCareless(n locktest.Nodes) (clients.Lock, error) {
+	return adapt(n, (*Locker).UnlockCarelessly)
+}
+
+func adapt(n locktest.Nodes, unlock func(*Locker, context.Context, string) error) (clients.Lock, error) {
+	l := New(n.Addrs[0], n.TTL)
+	return locktest.Funcs{
+		Acquire: l.Lock,
+		Release: func(ctx context.Context, key string) error {
+			err := unlock(l, ctx, key)
+			if errors.Is(err, ErrNotHeld) {
+				return clients.ErrNotHeld // definite: the server said so
+			}
+			return err
+		},
+		Close: func(context.Context) error { return l.Close() },
+	}.Lock()
+}
+
+// A holder that is frozen past its lease comes too late: no lock prevents that. The store refuses what it writes then, since the lock has fencing
+// tokens. Anything else would be a defect of the lock.
+func TestFrozenHolder(t *testing.T) {
+	t.Parallel()
+	locktest.Run(t, locktest.Scenario{Service: "redis", Fault: "pause-holder", Claims: claims, Inherent: true}, open)
+}
+
+// A holder that is killed costs the others a lease, and no more.
+func TestKilledHolder(t *testing.T) {
+	t.Parallel()
+	locktest.Run(t, locktest.Scenario{Service: "redis", Fault: "kill-holder", Claims: claims}, open)
+}
+
+// With an Unlock that deletes the key, whoever holds it, a late holder gives away another's lock, and is told that all is well. This test wants
+// that to be found.
+func TestCarelessUnlock(t *testing.T) {
+	t.Parallel()
+	found := scenarios.Expect{Properties: map[string]string{"mutual-exclusion": "violated", "continuity": "violated", "stolen-release": "any"}}
+	locktest.Run(t, locktest.Scenario{Service: "redis", Fault: "pause-holder", Claims: claims, Expect: found}, openCareless)
+}

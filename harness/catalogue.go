@@ -1,0 +1,61 @@
+package harness
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/lockchaos/lockchaos/backends"
+	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/nemesis"
+	"github.com/lockchaos/lockchaos/scenarios"
+	"github.com/lockchaos/lockchaos/store"
+)
+
+// Catalogue is what scenarios of the locks may refer to, but for the properties, which a checker knows. KindOf finds a scenario's lock.
+func Catalogue(locks []clients.Kind, kindOf func(*scenarios.Scenario) (clients.Kind, error)) scenarios.Catalogue {
+	c := scenarios.Catalogue{Tokens: map[string]bool{}, Guards: map[string]bool{}, LockService: map[string]string{}, Engines: store.Engines(), Renews: map[string]bool{},
+		CheckTogether: CheckTogether}
+	c.CheckFault = func(s *scenarios.Scenario, f scenarios.Fault) error {
+		kind, err := kindOf(s)
+		if err != nil {
+			return err
+		}
+		return CheckFault(kind, f)
+	}
+	for _, k := range locks {
+		c.Locks = append(c.Locks, k.Name)
+		c.Tokens[k.Name] = k.Claims.Token == "fencing"
+		c.Guards[k.Name] = k.Writes == "guarded"
+		c.LockService[k.Name] = k.Service
+		c.Renews[k.Name] = slices.Contains(k.Claims.Confirms, "renew")
+	}
+	for _, k := range backends.Kinds() {
+		c.Services = append(c.Services, k.Name)
+	}
+	for _, k := range nemesis.Kinds() {
+		c.Faults = append(c.Faults, k.Name)
+	}
+	for _, m := range nemesis.Moments() {
+		c.Moments = append(c.Moments, string(m))
+	}
+	for _, w := range Workloads() {
+		c.Workloads = append(c.Workloads, w.Name)
+	}
+	return c
+}
+
+// CheckTogether tells whether faults can strike the same victims at the same moment.
+func CheckTogether(parts []scenarios.Fault) error {
+	var specs []nemesis.Spec
+	for _, p := range parts {
+		specs = append(specs, FaultSpec(p))
+	}
+	return nemesis.CheckTogether(specs)
+}
+
+// Nature is what theory must know of a lock.
+func Nature(k clients.Kind) scenarios.Nature {
+	return scenarios.Nature{Permits: k.Claims.Permits, NoExpiry: k.Claims.NoExpiry, Library: k.Claims.Validity == "library",
+		WallClock: strings.HasPrefix(k.Service, "redis") || k.Service != "" && strings.HasPrefix(k.Service, "postgres") && !k.Claims.NoExpiry,
+		Forgets:   k.Service == "redis-failover"}
+}

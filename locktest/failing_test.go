@@ -1,0 +1,205 @@
+//go:build linux
+
+package locktest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/locktest"
+	"github.com/lockchaos/lockchaos/scenarios"
+)
+
+// fixtureVar names the test of this file that is run as its user would: it fails, and another test looks at what it says.
+const fixtureVar = "LOCKTEST_FIXTURE"
+
+// fixtures are tests that fail, or are skipped.
+var fixtures = map[string]func(t *testing.T){
+	"broken": func(t *testing.T) { locktest.Run(t, undisturbed("none"), none) },
+	"unreached": func(t *testing.T) {
+		if locktest.Client() {
+			t.Skip("no database here")
+		}
+		locktest.Run(t, undisturbed("none"), none)
+	},
+	"unopened": func(t *testing.T) {
+		locktest.Run(t, undisturbed("none"), func(locktest.Nodes) (clients.Lock, error) { return nil, errors.New("no licence") })
+	},
+	"nothing": func(t *testing.T) {
+		locktest.Run(t, undisturbed("none"), func(locktest.Nodes) (clients.Lock, error) { return nil, nil })
+	},
+	"panics": func(t *testing.T) {
+		locktest.Run(t, undisturbed("none"), func(locktest.Nodes) (clients.Lock, error) { panic("out of luck") })
+	},
+	"few": func(t *testing.T) {
+		s := undisturbed("none")
+		s.Clients, s.Duration = 1, 100*time.Millisecond
+		locktest.Run(t, s, func(locktest.Nodes) (clients.Lock, error) {
+			return locktest.Funcs{
+				Acquire: func(ctx context.Context, _ string) (int64, error) { return 0, clients.Wait(ctx, 50*time.Millisecond) },
+				Release: func(context.Context, string) error { return nil },
+			}.Lock()
+		})
+	},
+	"racy": func(t *testing.T) {
+		s := undisturbed("none")
+		s.Expect = scenarios.Expect{Properties: map[string]string{"mutual-exclusion": "violated", "unfenced-write": "any", "lost-update": "any"}}
+		locktest.Run(t, s, func(n locktest.Nodes) (clients.Lock, error) {
+			total, done := 0, make(chan struct{})
+			go func() { total++; close(done) }()
+			total++
+			<-done
+			return none(n)
+		})
+	},
+	"expected": func(t *testing.T) {
+		s := undisturbed("redis")
+		s.Expect = scenarios.Expect{Properties: map[string]string{"mutual-exclusion": "violated"}}
+		locktest.Run(t, s, fenced)
+	},
+	"service": func(t *testing.T) { locktest.Run(t, undisturbed("redos"), none) },
+	"fault":   func(t *testing.T) { locktest.Run(t, locktest.Scenario{Service: "none", Fault: "gremlins"}, none) },
+	"unfit": func(t *testing.T) {
+		locktest.Run(t, locktest.Scenario{Service: "redis", Custom: &scenarios.Scenario{TTL: 1, Clients: 2, Keys: 1, Workload: scenarios.Workload{Kind: "counter"}}}, fenced)
+	},
+	"postgres": func(t *testing.T) { locktest.Run(t, locktest.Scenario{Service: "postgres"}, none) },
+	"all": func(t *testing.T) {
+		locktest.RunAll(t, locktest.Scenario{Service: "none", Duration: 400 * time.Millisecond, Expect: scenarios.Expect{Properties: map[string]string{"mutual-exclusion": "any", "unfenced-write": "any",
+			"lost-update": "any", "stuck-lock": "any", "dead-grant": "any"}}}, none)
+	},
+}
+
+// TestFixture is the one test that is run as its user would.
+func TestFixture(t *testing.T) {
+	fixture := fixtures[os.Getenv(fixtureVar)]
+	if fixture == nil {
+		t.Skip("it is run by others")
+	}
+	fixture(t)
+}
+
+// said runs a fixture in a process of its own, through a shell line in which "$@" is the command, and returns what it says.
+func said(t *testing.T, fixture, shell string, env ...string) (output string, failed bool) {
+	t.Helper()
+	cmd := exec.Command("sh", "-c", shell, "sh", os.Args[0], "-test.run=^TestFixture$", "-test.v")
+	cmd.Env = append(os.Environ(), fixtureVar+"="+fixture, "LOCKCHAOS_SEED=7", "LOCKCHAOS_RUNS="+t.TempDir(), "LOCKCHAOS_REQUIRE=")
+	cmd.Env = append(cmd.Env, env...)
+	text, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return string(text), err != nil
+}
+
+const plainly = `exec "$@"`
+
+// TestTold: whatever goes wrong, the test's output says what, and what to do.
+func TestTold(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, fixture, shell string
+		env                  []string
+		fails                bool
+		want                 []string // patterns
+	}{
+		{"violated", "broken", plainly, nil, true, []string{`--- FAIL: TestFixture/mutual-exclusion`, `violated \d+ times .*, and pass or not judged is expected`, `both held k0`,
+			`client \d +asks: acquire k0`, `\d+ ops of \d+ events are enough`, `report: \S+/report.html`,
+			`again: LOCKCHAOS_SEED=7 go test( -race)? -count=1 -run '\^TestFixture\$'`, `--- PASS: TestFixture/continuity|--- SKIP: TestFixture/continuity`}},
+		{"a client goes elsewhere", "unreached", plainly, nil, true, []string{`says nothing about the lock: .*client \d.*`, `it must come to the same call of locktest.Run`}},
+		{"the lock can't be opened", "unopened", plainly, nil, true, []string{`says nothing about the lock: client \d on host client-\d: .*no licence`}},
+		{"no lock", "nothing", plainly, nil, true, []string{`returned neither a lock nor an error`}},
+		{"a client dies", "panics", plainly, nil, true, []string{`panic: out of luck`}},
+		{"too few grants", "few", plainly, nil, true, []string{`inconclusive: .* grants.* The next try lasts twice as long`, `--- FAIL: TestFixture/mutual-exclusion`, `report: `}},
+		{"not caught", "expected", plainly, nil, true, []string{`--- FAIL: TestFixture/mutual-exclusion`, `pass, and violated is expected`}},
+		{"unknown service", "service", plainly, nil, true, []string{`there is no service "redos": one of redis, .*, or none`}},
+		{"unknown fault", "fault", plainly, nil, true, []string{`there is no fault "gremlins": one of none, pause-holder, .*Scenario.Custom`}},
+		{"a scenario with mistakes", "unfit", plainly, nil, true, []string{`can't be run: \S+/plan.yaml(:\d+:\d+)?: .*`}},
+		{"a seed that is none", "broken", plainly, []string{"LOCKCHAOS_SEED=x"}, true, []string{`LOCKCHAOS_SEED="x" is not a number`}},
+		{"no PostgreSQL", "postgres", plainly, []string{"LOCKCHAOS_POSTGRES=/nowhere"}, false, []string{`--- SKIP: TestFixture`, `service postgres: .*/nowhere`}},
+		{"no PostgreSQL, required", "postgres", plainly, []string{"LOCKCHAOS_POSTGRES=/nowhere", "LOCKCHAOS_REQUIRE=all"}, true, []string{`service postgres: .*/nowhere`}},
+		{"no namespaces", "broken", `exec unshare -r sh -c 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"' sh "$@"`, nil, false,
+			[]string{`--- SKIP: TestFixture`, `Fixture/none/unfenced was not run: this machine refuses to make new namespaces: .*max_user_namespaces is 0: sudo sysctl`}},
+		{"all, in short", "all", `exec "$@" -test.short`, nil, false, []string{`--- SKIP: TestFixture/hold-write`, `not of the smoke set`, `--- PASS: TestFixture/none`, `--- (PASS|FAIL): TestFixture/pause-holder`}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if testing.Short() {
+				t.Skip("it tries many ways to fail")
+			}
+			text, failed := said(t, c.fixture, c.shell, c.env...)
+			if failed != c.fails {
+				t.Errorf("failed: %v", failed)
+			}
+			for _, want := range c.want {
+				if !regexp.MustCompile(want).MatchString(text) {
+					t.Errorf("it does not say %s", want)
+				}
+			}
+			if t.Failed() {
+				t.Log(text)
+			}
+		})
+	}
+}
+
+// TestFolder: the folder of a run that failed has all that there is to read, and that of one that passed is gone, unless it is wanted.
+func TestFolder(t *testing.T) {
+	t.Parallel()
+	temp := t.TempDir()
+	text, _ := said(t, "broken", plainly, "LOCKCHAOS_RUNS=", "TMPDIR="+temp)
+	found, err := filepath.Glob(filepath.Join(temp, "lockchaos-Fixture-*", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := strings.Join(found, " ")
+	for _, want := range []string{"history.jsonl", "plan.yaml", "verdict.json", "report.html", "logs", "witness.mutual-exclusion.jsonl"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("no %s in %s\n%s", want, all, text)
+		}
+	}
+	if text, failed := said(t, "postgres", plainly, "LOCKCHAOS_RUNS=", "TMPDIR="+temp, "LOCKCHAOS_POSTGRES=/nowhere"); failed {
+		t.Error(text)
+	}
+	if again, _ := filepath.Glob(filepath.Join(temp, "lockchaos-*")); len(again) != 1 {
+		t.Errorf("left over: %v", again)
+	}
+}
+
+// TestRaces: a data race in a client fails the test, where it can be seen.
+func TestRaces(t *testing.T) {
+	t.Parallel()
+	text, failed := said(t, "racy", plainly)
+	if seen := strings.Contains(text, "a data race in a client of the lock:"); seen != raceEnabled || failed != raceEnabled {
+		t.Errorf("built with the race detector: %v, failed: %v\n%s", raceEnabled, failed, text)
+	}
+}
+
+func ExampleFuncs() {
+	// A library with a simple lock: Lock(ctx) and Unlock(ctx).
+	open := func(n locktest.Nodes) (clients.Lock, error) {
+		return locktest.Funcs{
+			Acquire: func(_ context.Context, _ string) (int64, error) {
+				return 0, errors.New("to be written: lock the key at " + n.Addrs[0])
+			},
+			Release: func(_ context.Context, _ string) error { return errors.New("to be written: unlock the key") },
+		}.Lock()
+	}
+	lock, err := open(locktest.Nodes{Addrs: []string{"10.88.0.2:6379"}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	_, err = lock.Acquire(context.Background(), "k0")
+	fmt.Println(err)
+	// Output: to be written: lock the key at 10.88.0.2:6379
+}

@@ -1,0 +1,198 @@
+//go:build linux
+
+package locktest
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/checker/witness"
+	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/scenarios"
+)
+
+// judge judges what was recorded, and writes the report.
+func (r *run) judge() (reports.Scenario, []scenarios.Compared) {
+	r.t.Helper()
+	h, err := history.ReadFile(filepath.Join(r.dir, historyFile))
+	if r.failed == nil {
+		r.failed = err
+	}
+	sc := r.scenario()
+	if err == nil {
+		sc.History, sc.StandIns = h, h.Header.StandIns
+		sc.Verdict = checker.Judge(h, checker.Options{Keep: reports.KeptViolations})
+	}
+	compared := r.compare(&sc)
+	if err := reports.WriteFolder(r.dir, sc); err != nil {
+		r.t.Errorf("locktest: %v", err)
+	}
+	return sc, compared
+}
+
+// tell makes a subtest of each property.
+func (r *run) tell(sc reports.Scenario, compared []scenarios.Compared) {
+	t := r.t
+	t.Helper()
+	for _, text := range sc.StandIns {
+		t.Log("STAND-IN: " + text)
+	}
+	r.races()
+	if r.failed != nil {
+		t.Fatalf("locktest: the run failed, which says nothing about the lock: %v%s\nlogs: %s%s", r.failed, r.hint(), filepath.Join(r.dir, logFolder), r.again())
+	}
+	t.Logf("%s · seed %d", reports.Summary(sc), r.plan.Seed)
+	for i, p := range sc.Verdict.Properties {
+		t.Run(p.Name, func(t *testing.T) { property(t, sc, p, compared[i]) })
+	}
+	if e := r.plan.Scenario.Expect.Severity; e != "" && sc.Verdict.Severity.String() != e {
+		t.Errorf("severity is %s, and %s is expected", sc.Verdict.Severity, e)
+	}
+	if !sc.Met && !t.Failed() {
+		t.Errorf("%s: %s", sc.Verdict.Outcome, strings.Join(sc.Verdict.Reasons, " "))
+	}
+	if t.Failed() {
+		t.Logf("report: %s%s", filepath.Join(r.dir, reports.PageFile), r.again())
+	}
+}
+
+// scenario is what the report says of the run.
+func (r *run) scenario() reports.Scenario {
+	s := r.plan.Scenario
+	out := reports.Scenario{Name: s.Name, Lock: s.Lock, Service: r.given.Service, Fault: r.given.faultName(), Store: s.Store.Kind, About: s.About, Why: s.Expect.Why, Dir: ".",
+		Seed: r.plan.Seed, Elapsed: r.elapsed, Runtime: "private network, " + kernel(), Rerun: r.command()}
+	if r.failed != nil {
+		out.Failed = r.failed.Error()
+	}
+	return out
+}
+
+// expects tells whether the scenario says how it is to come out; else the properties alone decide.
+func (r *run) expects() bool {
+	e := r.plan.Scenario.Expect
+	return r.given.Inherent || len(e.Properties) > 0 || e.Severity != ""
+}
+
+// compare sets each property beside what is expected of it.
+func (r *run) compare(sc *reports.Scenario) []scenarios.Compared {
+	var seen []scenarios.Observed
+	for _, p := range sc.Verdict.Properties {
+		seen = append(seen, scenarios.Observed{Property: p.Name, Outcome: p.Outcome.String(), Kinds: slices.Sorted(maps.Keys(p.Kinds))})
+	}
+	all := r.plan.Scenario.Expect.Compare(seen, sc.Verdict.Severity.String())
+	sc.Met = sc.Verdict.Outcome == checker.Pass
+	if r.expects() {
+		sc.Met = scenarios.Met(all)
+		for _, c := range all {
+			sc.Expect = append(sc.Expect, reports.Expectation{Property: c.Property, Want: c.Want, Got: c.Got, Met: c.Met})
+		}
+	}
+	return all
+}
+
+// property is the subtest of one property.
+func property(t *testing.T, sc reports.Scenario, p checker.PropertyResult, c scenarios.Compared) {
+	switch {
+	case !c.Met && p.Outcome == checker.Violated:
+		t.Errorf("violated%s, and %s is expected\n%s", times(p), c.Want, story(sc.History, p))
+	case !c.Met && p.Outcome == checker.Inconclusive:
+		t.Errorf("inconclusive: %s", p.Why)
+	case !c.Met:
+		t.Errorf("%s, and %s is expected", p.Outcome, c.Want)
+	case p.Outcome == checker.Violated:
+		t.Logf("violated%s, which is expected (%s): %s", times(p), c.Want, p.Violations[0].Text)
+	case p.Outcome == checker.Pass:
+		if p.Why != "" {
+			t.Log(p.Why)
+		}
+	default:
+		t.Skipf("%s: %s", p.Outcome, p.Why)
+	}
+}
+
+// times says how often a property is violated, by kinds where it has some.
+func times(p checker.PropertyResult) string {
+	var kinds []string
+	for _, kind := range slices.Sorted(maps.Keys(p.Kinds)) {
+		kinds = append(kinds, fmt.Sprintf("%d %s", p.Kinds[kind], kind))
+	}
+	text := fmt.Sprintf(" %d times", p.Count)
+	if p.Count == 1 {
+		text = " once"
+	}
+	if len(kinds) > 0 {
+		text += " (" + strings.Join(kinds, ", ") + ")"
+	}
+	return text
+}
+
+// story tells the first violation by the smallest part of the history that shows it.
+func story(h *history.History, p checker.PropertyResult) string {
+	v := p.Violations[0]
+	w, err := witness.Smallest(h, v, checker.Options{Keep: reports.KeptViolations})
+	if err != nil {
+		return v.Text + "\n"
+	}
+	var text bytes.Buffer
+	reports.TellWitness(&text, w, &v, len(h.Events))
+	return text.String()
+}
+
+// again says how to run it again.
+func (r *run) again() string { return "\nagain: " + r.command() }
+
+// command runs the test again with the same seed.
+func (r *run) command() string {
+	race := ""
+	if raceEnabled {
+		race = " -race"
+	}
+	return fmt.Sprintf("%s=%d go test%s -count=1 -run '%s'", seedVar, r.plan.Seed, race, exactly(r.t.Name()))
+}
+
+// hint is what most often keeps a client from its work.
+func (r *run) hint() string {
+	for _, end := range []string{"panic: ", "fatal error: "} {
+		if file, text := r.logged(end); file != "" {
+			return fmt.Sprintf("\n%s: %s", file, text)
+		}
+	}
+	if strings.Contains(r.failed.Error(), "client ") {
+		return fmt.Sprintf("\nA client is this test binary, run again with -test.run='%s': it must come to the same call of locktest.Run, whatever it finds in its environment.", exactly(r.t.Name()))
+	}
+	return ""
+}
+
+// races fails the test where a client's race detector has found something: its own exit status is nobody's.
+func (r *run) races() {
+	r.t.Helper()
+	if file, text := r.logged("WARNING: DATA RACE"); file != "" {
+		r.t.Errorf("locktest: a data race in a client of the lock:\n%s\nits log: %s", text, file)
+	}
+}
+
+// logged finds a line in the clients' logs that begins so, and what follows it. file is "" if there is none.
+func (r *run) logged(beginning string) (file, text string) {
+	logs, _ := filepath.Glob(filepath.Join(r.dir, logFolder, "client-*.log")) // the pattern is right
+	for _, file := range logs {
+		log, err := os.ReadFile(file)
+		if i := bytes.Index(append([]byte("\n"), log...), []byte("\n"+beginning)); err == nil && i >= 0 {
+			return file, firstLines(log[i:], 30)
+		}
+	}
+	return "", ""
+}
+
+// firstLines is the beginning of a text.
+func firstLines(text []byte, n int) string {
+	lines := strings.SplitN(string(text), "\n", n+1)
+	return strings.Join(lines[:min(n, len(lines))], "\n")
+}

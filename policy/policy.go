@@ -1,0 +1,119 @@
+// Package policy says when a run is good enough to let a change through: the gate of a CI, as a file in the user's own repository.
+//
+// A policy names scenarios and the properties that must hold in them. Three things it does not leave to chance or to somebody's memory:
+//
+//   - A violation that the team lives with is known: with the scenario, the property, a reason and the day on which the tolerance ends. From the day
+//     after, it fails the gate with that reason. One that shows no more is said too, so that the list does not outlive its causes.
+//   - What is left open (inconclusive, skipped, not run for want of time) is never a pass. The policy says whether it fails the gate or is warned of.
+//   - A property that is demanded by name and was not judged, since the lock makes no such claim, is open, not held.
+//
+// Judging is a pure function of a policy, what was observed, and the day.
+package policy
+
+import (
+	"strings"
+	"time"
+
+	"github.com/lockchaos/lockchaos/scenarios"
+)
+
+// DefaultFile is where a policy is looked for.
+const DefaultFile = "lockchaos.yaml"
+
+// Reaction is what the gate does about something that is left open.
+type Reaction string
+
+// The reactions.
+const (
+	Fail Reaction = "fail"
+	Warn Reaction = "warn"
+)
+
+// Policy is a policy that was read and found right. Use Load or Parse.
+type Policy struct {
+	// File is its path, for messages.
+	File string
+	// Runs are the scenarios in the order of the file, each once.
+	Runs []Run
+	// Known are the violations that are tolerated.
+	Known []Known
+	// Inconclusive and Skipped are the reactions to scenarios that leave something open, or were not run.
+	Inconclusive, Skipped Reaction
+	// Budget is the wall time for the whole gate; 0: no bound.
+	Budget time.Duration
+	// Seed is the first repetition's seed; nil: a new one each time.
+	Seed *uint64
+	// Lock is a lock of the user's own, which takes the place of the scenarios' locks; its Command is empty where there is none.
+	Lock Lock
+}
+
+// Lock is a program that is a lock (see docs/protocol.md).
+type Lock struct {
+	Command string             `yaml:"command"`
+	Service string             `yaml:"service"`
+	TTL     scenarios.Duration `yaml:"ttl"`
+}
+
+// Run is one scenario with what is demanded of it.
+type Run struct {
+	Scenario scenarios.Scenario
+	Demand   Demand
+	// Repetitions is how often it is run.
+	Repetitions int
+	// Line is where the policy asks for it.
+	Line int
+}
+
+// Demand is which properties must hold: those that are named, all that are judged, or what the scenario expects of itself.
+type Demand struct {
+	All, Expected bool
+	Names         []string
+}
+
+// Known is a violation that is tolerated until a day.
+type Known struct {
+	// Scenario is a scenario's name, or the beginning of names up to a slash.
+	Scenario string
+	Property string
+	// Kind, of mutual-exclusion, is the only kind of double-hold that is tolerated; empty: any.
+	Kind   string
+	Reason string
+	// Expires is the last day (UTC) of the tolerance.
+	Expires time.Time
+	Line    int
+}
+
+// covers tells whether the entry is about the scenario's property.
+func (k Known) covers(scenario, property string) bool {
+	return k.Property == property && k.names(scenario)
+}
+
+// names tells whether the entry is about the scenario.
+func (k Known) names(scenario string) bool {
+	return scenario == k.Scenario || strings.HasPrefix(scenario, strings.TrimSuffix(k.Scenario, "/")+"/")
+}
+
+// expired tells whether the last day is over.
+func (k Known) expired(now time.Time) bool { return !now.Before(k.Expires.AddDate(0, 0, 1)) }
+
+// day writes a date as a policy does.
+func day(t time.Time) string { return t.Format(time.DateOnly) }
+
+// Repetitions is the greatest number of repetitions of any scenario.
+func (p *Policy) Repetitions() int {
+	most := 0
+	for _, r := range p.Runs {
+		most = max(most, r.Repetitions)
+	}
+	return most
+}
+
+// run finds a scenario of the policy.
+func (p *Policy) run(name string) (Run, bool) {
+	for _, r := range p.Runs {
+		if r.Scenario.Name == name {
+			return r, true
+		}
+	}
+	return Run{}, false
+}

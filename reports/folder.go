@@ -1,0 +1,81 @@
+package reports
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/checker/witness"
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// The files of a scenario's folder that are reports.
+const (
+	VerdictFile = "verdict.json"
+	PageFile    = "report.html"
+)
+
+// KeptViolations is how many violations of a property a report keeps with their particulars: enough for a page to mark them all in a usual run.
+const KeptViolations = 1000
+
+// WriteFolder writes into a scenario's folder what there is to read of it: the smallest witness of a violation of each property, the verdict and
+// the page. s.History is what the verdict was found in with KeptViolations; nil where there is none.
+func WriteFolder(folder string, s Scenario) error {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return fmt.Errorf("make the scenario's folder: %w", err)
+	}
+	if s.History != nil {
+		if err := saveWitnesses(folder, &s, s.History); err != nil {
+			return err
+		}
+	}
+	if err := WriteFile(filepath.Join(folder, VerdictFile), func(w io.Writer) error { return WriteVerdict(w, s) }); err != nil {
+		return err
+	}
+	return WriteFile(filepath.Join(folder, PageFile), func(w io.Writer) error { return WriteScenario(w, s) })
+}
+
+// saveWitnesses notes the witnesses for the report, too: of the violation that the report tells where it tells one of the property, and else of the first. What
+// can't be reduced is no error of the run: the whole history is there.
+func saveWitnesses(folder string, s *Scenario, h *history.History) error {
+	opts := checker.Options{Keep: KeptViolations}
+	told := Told(*s)
+	for i := range s.Verdict.Properties {
+		p := &s.Verdict.Properties[i]
+		if len(p.Violations) == 0 {
+			continue
+		}
+		v := &p.Violations[0]
+		if told != nil && told.Property == p.Name {
+			v = told
+		}
+		w, err := witness.Smallest(h, *v, opts)
+		if err != nil {
+			continue
+		}
+		file := "witness." + p.Name + ".jsonl"
+		if err := WriteFile(filepath.Join(folder, file), w.Encode); err != nil {
+			return err
+		}
+		s.Witnesses = append(s.Witnesses, noteWitness(*s, v, w, file))
+	}
+	return nil
+}
+
+// WriteFile makes a file from a renderer.
+func WriteFile(file string, render func(io.Writer) error) error {
+	f, err := os.Create(file)
+	if err != nil {
+		return fmt.Errorf("write a report: %w", err)
+	}
+	if err := render(f); err != nil {
+		f.Close()
+		return fmt.Errorf("write %s: %w", file, err)
+	}
+	if err := f.Close(); err != nil {
+		return fmt.Errorf("write %s: %w", file, err)
+	}
+	return nil
+}

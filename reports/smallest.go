@@ -1,0 +1,88 @@
+package reports
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/checker/witness"
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// Witness is a history of its own that shows one violation of a property with as few ops as possible.
+type Witness struct {
+	Property string `json:"property"`
+	// At is the violation's instant (checker.Violation.At).
+	At int64 `json:"at_ns"`
+	// File is its name in the scenario's folder.
+	File string `json:"file"`
+	// Ops is how many ops it has, Of how many the whole history has.
+	Ops int   `json:"ops"`
+	Of  int64 `json:"of"`
+	// Kept are the numbers of its ops.
+	Kept []int64 `json:"kept,omitempty"`
+	// Minimal tells whether none of them can be spared.
+	Minimal bool `json:"minimal"`
+	// Recheck is the command that judges it.
+	Recheck string `json:"recheck,omitempty"`
+}
+
+// noteWitness is what a report says of a witness of a violation.
+func noteWitness(s Scenario, v *checker.Violation, w witness.Witness, file string) Witness {
+	out := Witness{Property: v.Property, At: v.At, File: file, Ops: w.Ops(), Of: s.Verdict.Stats.Ops, Minimal: w.Minimal}
+	if strings.Contains(s.Recheck, historyName) {
+		out.Recheck = strings.Replace(s.Recheck, historyName, file, 1)
+	}
+	for i := range w.Events {
+		if w.Events[i].Type == history.Invoke {
+			out.Kept = append(out.Kept, w.Events[i].Op)
+		}
+	}
+	return out
+}
+
+// historyName is the history's name in a scenario's folder.
+const historyName = "history.jsonl"
+
+// Told returns the violation that a report of the scenario tells first; nil where nothing is violated. It is a pointer into the scenario's verdict.
+func Told(s Scenario) *checker.Violation {
+	if s.History == nil {
+		return telling(s, nil)
+	}
+	return telling(s, newRecord(s.History, s.Verdict))
+}
+
+// witnessOf returns the witness of a violation; nil where there is none.
+func (s Scenario) witnessOf(v *checker.Violation) *Witness {
+	for i := range s.Witnesses {
+		if w := &s.Witnesses[i]; v != nil && w.Property == v.Property && w.At == v.At && len(w.Kept) > 0 {
+			return w
+		}
+	}
+	return nil
+}
+
+// keeps are the witness's ops as a set.
+func (w *Witness) keeps() map[int64]bool {
+	if w == nil {
+		return nil
+	}
+	kept := map[int64]bool{}
+	for _, id := range w.Kept {
+		kept[id] = true
+	}
+	return kept
+}
+
+// caption says what the witness is, and how to judge it.
+func (w *Witness) caption() prose {
+	what := "The smallest witness"
+	if !w.Minimal {
+		what = "A small witness"
+	}
+	p := prose{}.b(what).t(fmt.Sprintf(": %s of %s are enough to show this violation. ", grouped(w.Ops), plural(w.Of, "op"))).code(w.File)
+	if w.Recheck == "" {
+		return p.t(" holds them, as a history of its own.")
+	}
+	return p.t(" holds them, as a history of its own, and ").code(clip(w.Recheck, clipText)).t(" finds the violation in it.")
+}
