@@ -3,6 +3,7 @@ package history
 import (
 	"bufio"
 	"bytes"
+	"compress/gzip"
 	"fmt"
 	"io"
 	"strings"
@@ -16,13 +17,23 @@ const Compressed = ".zst"
 // zstdMagic begins every Zstandard frame (RFC 8878, 3.1.1), and no header line.
 var zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
 
+// gzipMagic begins every gzip member (RFC 1952, 2.3.1; there is one method only): what a report carries of its history is compressed so.
+var gzipMagic = []byte{0x1f, 0x8b, 8}
+
 // maxWindow bounds what a compressed file can make its reader remember, however it was written.
 const maxWindow = 64 << 20
 
 // Decompressed looks at how the input begins: a compressed history is read as what it holds, any other one as it is.
 func Decompressed(in *bufio.Reader, name string) (*bufio.Reader, error) {
 	begin, _ := in.Peek(len(zstdMagic)) // whatever is wrong is told by whoever reads
-	if !bytes.Equal(begin, zstdMagic) {
+	switch {
+	case bytes.HasPrefix(begin, gzipMagic):
+		z, err := gzip.NewReader(in)
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", name, err)
+		}
+		return bufio.NewReaderSize(&frames{z}, readAhead), nil
+	case !bytes.Equal(begin, zstdMagic):
 		return in, nil
 	}
 	// With one decoder it reads when it is asked, in the goroutine that asks: nothing is left running when nobody asks any more.
@@ -34,7 +45,7 @@ func Decompressed(in *bufio.Reader, name string) (*bufio.Reader, error) {
 }
 
 // frames reads compressed frames. A frame that is cut ends like a file that is cut, so that what is whole can be judged.
-type frames struct{ d *zstd.Decoder }
+type frames struct{ d io.Reader }
 
 func (f *frames) Read(p []byte) (int, error) {
 	n, err := f.d.Read(p)

@@ -2,6 +2,7 @@ package history
 
 import (
 	"bytes"
+	"compress/gzip"
 	"errors"
 	"os"
 	"path/filepath"
@@ -42,6 +43,33 @@ func TestCompressed(t *testing.T) {
 		t.Fatalf("%d of %d events, truncated %v, %v", len(got.Events), len(want.Events), got.Truncated, err)
 	}
 	sameReading(t, small, 1000)
+}
+
+// What a report carries is in gzip: it reads like the history that it holds, and what was cut of it is noticed.
+func TestGzipped(t *testing.T) {
+	plain := append(sampleLines(t, 500), `{"t":99999999,"type":"end","seq":500}`+"\n"...)
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if _, err := z.Write(plain); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	want, err := ReadAll(bytes.NewReader(plain), "plain")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadAll(bytes.NewReader(b.Bytes()), "history.jsonl.gz")
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Fatalf("%d of %d events, %v", len(got.Events), len(want.Events), err)
+	}
+	sameReading(t, b.Bytes(), 1000)
+	for _, n := range []int{3, 9, b.Len() / 2, b.Len() - 9} {
+		if h, err := ReadAll(bytes.NewReader(b.Bytes()[:n]), "cut"); err == nil && !h.Truncated && len(h.Events) != len(want.Events) {
+			t.Errorf("cut at %d of %d: %d events of %d, and not noticed", n, b.Len(), len(h.Events), len(want.Events))
+		}
+	}
 }
 
 // A compressed history that was cut is judged for what is whole in it; one that was damaged is an error. Neither is ever complete.

@@ -10,9 +10,13 @@
 // the sentence at the head of an index is chosen by the results of all its scenarios, and falls back to plain counts as soon
 // as one of them disagrees with it.
 //
-// A page is one self-contained file. Its content security policy forbids scripts and every request; texts that come from
-// programs under test (errors, evidence, versions, names) are escaped, stripped of control and direction-changing
-// characters, and clipped. It reads on paper, in light and dark, and from 400 pixels upwards.
+// A page is one self-contained file. Its content security policy forbids every request, and all scripts and style sheets but our own, which it names by
+// their hashes; texts that come from programs under test (errors, evidence, versions, names) are escaped, stripped of control and direction-changing
+// characters, and clipped. It reads on paper, in light and dark, without a script, and from 400 pixels upwards.
+//
+// A page's size does not follow the length of its run: of 100,000 ops it has those around violations and faults, of the rest how busy it was
+// (explore.go). Its scripts (script/*.js) change what is in sight, never what is said: they draw the timeline anew, hide scenarios that were not asked for,
+// and hand out the data that the page carries (attach.go). The address keeps what was chosen.
 //
 // WriteIndex and WriteScenario write the pages, WriteVerdict and WriteJUnit the files for programs, Matrix and Line what the
 // terminal shows.

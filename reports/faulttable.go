@@ -19,6 +19,7 @@ const (
 // faultRow is one planned fault, or one kind that nobody planned: what became of it, and the proof.
 type faultRow struct {
 	Kind, Whom, Planned, Begun, Bit, Met, Lasted string
+	Doc                                          string // where the documentation tells of this kind
 	// Evidence is the proof of the first that took effect, Of which one of how many that is.
 	Evidence, Of string
 	// Never: planned, and never injected. Toothless: injected, and nothing proves that it took effect.
@@ -29,6 +30,7 @@ type faultRow struct {
 type biteRow struct {
 	At, Lasted, Fault, Target, Holding, Evidence string
 	Bit                                          bool
+	Go                                           string // its place in the timeline
 }
 
 // faults fills in what was planned, and what became of it.
@@ -46,7 +48,7 @@ func (p *reportPage) faults(s Scenario, r *record) {
 }
 
 func faultLine(f checker.FaultStats, r *record) faultRow {
-	row := faultRow{Kind: clip(f.Kind, clipName), Whom: clip(f.Target, clipName), Planned: clip(f.Planned, clipName), Begun: grouped(f.Begun), Bit: grouped(f.Bit),
+	row := faultRow{Doc: faultDoc(f.Kind), Kind: clip(f.Kind, clipName), Whom: clip(f.Target, clipName), Planned: clip(f.Planned, clipName), Begun: grouped(f.Begun), Bit: grouped(f.Bit),
 		Met: grouped(f.MetHolder), Lasted: "–", Never: f.Injected && f.Begun == 0, Toothless: f.Injected && f.Begun > 0 && f.Bit == 0}
 	if f.When != "" {
 		row.Whom = strings.TrimPrefix(row.Whom+", "+strings.ReplaceAll(clip(f.When, clipName), "-", " "), ", ")
@@ -102,7 +104,7 @@ func (p *reportPage) bites(r *record) {
 
 func (r *record) bite(f *fault) biteRow {
 	row := biteRow{At: at(f.From), Lasted: at(f.To - f.From), Fault: clip(f.Kind, clipName), Target: clip(f.Target, clipName), Evidence: sentence(clip(f.Evidence, clipEvidence)),
-		Bit: f.Bit}
+		Bit: f.Bit, Go: goBetween(f.From, f.To)}
 	var who []string
 	for _, c := range f.struck() {
 		who = append(who, client(c))

@@ -12,8 +12,8 @@ import (
 func TestFaultTable(t *testing.T) {
 	page := reportOf(t, inconclusiveCase())
 	for _, want := range []string{
-		`pause<small>holder, random</small> <span class="pill i">no effect</span>`, plannedPause,
-		`partition<small>minority, random</small> <span class="pill i">never struck</span>`, "for 1s, after 2m0s",
+		`pause</a><small>holder, random</small> <span class="pill i">no effect</span>`, plannedPause,
+		`partition</a><small>minority, random</small> <span class="pill i">never struck</span>`, "for 1s, after 2m0s",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q", want)

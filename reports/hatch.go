@@ -78,7 +78,7 @@ func (p *painter) hatch(name, path, class string) {
 	id := fmt.Sprintf("hatch-%s-%d-%d-%s", name, p.s.from, p.s.to, num(p.w))
 	p.b.WriteString(`<defs><pattern id="` + id + `" width="7" height="7" patternTransform="rotate(45)" patternUnits="userSpaceOnUse">` +
 		`<rect width="7" height="7" class="hatchbg"/><line x1="0" y1="0" x2="0" y2="7" class="hatchline"/></pattern></defs>`)
-	fmt.Fprintf(&p.b, `<path d="%s" class="%s" style="fill:url(#%s)"/>`, path, class, id)
+	fmt.Fprintf(&p.b, `<path d="%s" class="%s" fill="url(#%s)"/>`, path, class, id)
 }
 
 // holdNote explains, with the story's own times, why a client that did nothing for long held its key all the while.

@@ -19,15 +19,23 @@ type indexPage struct {
 	AllMet    bool
 	Lede      string
 	Tiles     []tile
-	Columns   []string
-	Rows      []matrixRow
-	ByFault   []faultShelf // instead of columns and rows, where those would be mostly gaps
-	Gaps      bool         // some cells have no scenario
+	Matrix    grid
+	Controls  grid // the locks and fences that are broken on purpose, where the suite has others too
+	Script    template.JS
 	Troubles  []trouble
 	Scenarios []listed
 	Versions  []history.Part
 	Words     []entry
 	StandIns  []string
+}
+
+// grid is one matrix, or its scenarios by fault.
+type grid struct {
+	ID      string // of its heading
+	Columns []string
+	Rows    []matrixRow
+	ByFault []faultShelf // instead of columns and rows, where those would be mostly gaps
+	Gaps    bool         // some cells have no scenario
 }
 
 type tile struct {
@@ -52,6 +60,8 @@ type matrixCell struct {
 type cellRun struct {
 	Href, Name, Variant, Detail string
 	Lock, Store                 string // known where the run stands under its fault, and not in a row of its lock
+	Of                          facets
+	Spark                       template.HTML
 	Result                      Result
 	Unexpected                  bool
 	Want                        string
@@ -59,13 +69,27 @@ type cellRun struct {
 
 // trouble is a scenario that needs a reader's attention, with why.
 type trouble struct {
+	Of                    facets
 	Name, Href, What, Why string
 	Class                 string
 	Log                   string
 	Rerun                 string
 }
 
+// facets are what a reader can filter scenarios by.
+type facets struct{ Lock, Fault, Store, Result, Odd string }
+
+func facetsOf(x Scenario) facets {
+	f := facets{clip(x.Lock, clipName), faultTitle(x.Fault), clip(x.Store, clipName), x.Result().String(), ""}
+	if x.unexpected() {
+		f.Odd = "yes"
+	}
+	return f
+}
+
 type listed struct {
+	Of facets
+
 	Name, Href, About, Elapsed, Expected string
 	Result                               Result
 	Detail                               string
@@ -94,21 +118,41 @@ func WriteIndex(w io.Writer, s Suite) error {
 	if s.Elapsed > 0 {
 		p.Facts = append(p.Facts, span(int64(s.Elapsed)))
 	}
-	p.Columns, p.Rows = matrix(s)
-	if sparse(p.Columns, p.Rows) {
-		p.ByFault, p.Columns, p.Rows = byFault(p.Columns, p.Rows), nil, nil
-	}
-	for i, c := range p.Columns {
-		p.Columns[i] = faultTitle(c)
-	}
-	for _, row := range p.Rows {
-		p.Gaps = p.Gaps || slices.ContainsFunc(row.Cells, func(c matrixCell) bool { return len(c.Runs) == 0 })
-	}
+	locks, controls := s.apart()
+	p.Matrix, p.Controls, p.Script = gridOf(locks, "matrix"), gridOf(controls, "controls"), filterScript
 	return render(w, "index.html.tmpl", p)
 }
 
+// apart parts the controls from the locks that are for use. A suite of controls only is not parted.
+func (s Suite) apart() (locks, controls Suite) {
+	isControl := func(x Scenario) bool { return x.Control }
+	locks, controls = s, s
+	locks.Scenarios = slices.DeleteFunc(slices.Clone(s.Scenarios), isControl)
+	if len(locks.Scenarios) == 0 {
+		return s, Suite{}
+	}
+	controls.Scenarios = slices.DeleteFunc(slices.Clone(s.Scenarios), func(x Scenario) bool { return !isControl(x) })
+	return locks, controls
+}
+
+// gridOf lays the scenarios out.
+func gridOf(s Suite, id string) grid {
+	g := grid{ID: id}
+	g.Columns, g.Rows = matrix(s)
+	if sparse(g.Columns, g.Rows) {
+		return grid{ID: id, ByFault: byFault(g.Columns, g.Rows)}
+	}
+	for i, c := range g.Columns {
+		g.Columns[i] = faultTitle(c)
+	}
+	for _, row := range g.Rows {
+		g.Gaps = g.Gaps || slices.ContainsFunc(row.Cells, func(c matrixCell) bool { return len(c.Runs) == 0 })
+	}
+	return g
+}
+
 func listing(x Scenario) listed {
-	l := listed{Name: clip(x.Name, clipName), Href: link(x), About: clip(x.About, clipText), Result: x.Result(), Detail: x.Detail()}
+	l := listed{Of: facetsOf(x), Name: clip(x.Name, clipName), Href: link(x), About: clip(x.About, clipText), Result: x.Result(), Detail: x.Detail()}
 	if c := x.noted().counters; len(c) > 0 && x.Result() == Corrupted {
 		l.Detail += "; " + damage(c)
 	}
@@ -190,7 +234,7 @@ func cell(s Suite, lock, store, fault string) matrixCell {
 		if x.Lock != lock || x.Store != store || x.Fault != fault {
 			continue
 		}
-		run := cellRun{Href: link(x), Name: clip(x.Name, clipName), Detail: x.Detail(), Result: x.Result(), Unexpected: x.unexpected()}
+		run := cellRun{Of: facetsOf(x), Spark: spark(x), Href: link(x), Name: clip(x.Name, clipName), Detail: x.Detail(), Result: x.Result(), Unexpected: x.unexpected()}
 		if missed := x.missed(); run.Unexpected && len(missed) > 0 {
 			run.Want = clip(missed[0].Property, clipName) + ": want " + clip(missed[0].Want, clipName)
 		}
@@ -203,11 +247,17 @@ func cell(s Suite, lock, store, fault string) matrixCell {
 }
 
 func tiles(s Suite) []tile {
-	n := s.tally()
-	unexpected := 0
+	locks, controls := s.apart()
+	n := locks.tally()
+	unexpected, caught := 0, 0
 	for _, x := range s.Scenarios {
 		if x.unexpected() {
 			unexpected++
+		}
+	}
+	for _, x := range controls.Scenarios {
+		if x.Met {
+			caught++
 		}
 	}
 	out := []tile{
@@ -221,6 +271,13 @@ func tiles(s Suite) []tile {
 	out = append(out, tile{grouped(n[Inconclusive]), "inconclusive", "i"}, tile{grouped(n[Skipped]), "skipped", "s"})
 	if n[Failed] > 0 {
 		out = append(out, tile{grouped(n[Failed]), "failed", "f"})
+	}
+	if all := len(controls.Scenarios); all > 0 {
+		t := tile{grouped(caught) + " / " + grouped(all), "controls as expected", ""}
+		if caught < all {
+			t.Class = "u"
+		}
+		out = append(out, t)
 	}
 	if unexpected > 0 {
 		out = append(out, tile{grouped(unexpected), "not as expected", "u"})
@@ -252,7 +309,7 @@ func troubles(s Suite) []trouble {
 }
 
 func tellTrouble(x Scenario) trouble {
-	t := trouble{Name: clip(x.Name, clipName), Href: link(x), What: x.Result().String(), Class: resultClass(x.Result()), Rerun: clip(x.Rerun, clipText)}
+	t := trouble{Of: facetsOf(x), Name: clip(x.Name, clipName), Href: link(x), What: x.Result().String(), Class: resultClass(x.Result()), Rerun: clip(x.Rerun, clipText)}
 	switch {
 	case x.Failed != "":
 		t.Why = sentence(clip(firstLine(x.Failed), clipText))

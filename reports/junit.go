@@ -138,12 +138,13 @@ func (j *junitSuite) add(x Scenario, number int) {
 		c.Failure = &junitNote{Message: clip(Summary(x), clipText), Type: failureType(x), Text: failureText(x)}
 		j.Failures++
 	default:
-		c.Out = strings.Join(append([]string{Summary(x), sentence(clip(x.Why, clipText))}, PatternLines(x.Verdict)...), "\n")
+		lines := append([]string{Summary(x), sentence(clip(x.Why, clipText))}, PatternLines(x.Verdict)...)
 		for _, e := range x.Expect {
 			if e.Known != "" && e.Got == "violated" {
-				c.Out += "\nKnown: " + clip(e.Property, clipName) + ": " + sentence(clip(e.Known, clipText))
+				lines = append(lines, "Known: "+clip(e.Property, clipName)+": "+sentence(clip(e.Known, clipText)))
 			}
 		}
+		c.Out = strings.Join(lines, "\n")
 	}
 	j.Cases = append(j.Cases, c)
 }

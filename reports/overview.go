@@ -62,7 +62,8 @@ func (r *record) overview(v checker.Verdict, shown timeline, width, left float64
 		x0, x1 := s.clamp(shown.from), s.clamp(shown.to)
 		d.rect(x0, top-5, max(x1-x0, 3), bottom-top+7, 3, "shown", "the part shown above")
 	}
-	return d.done(fmt.Sprintf("The whole run, %s: holds of every client, faults, and writes.", span(r.end)), class)
+	d.data = fmt.Sprintf(` data-x0="%s" data-x1="%s"`, num(s.x0), num(s.x1))
+	return d.done(fmt.Sprintf("The whole run, %s: holds of every client, faults, and writes.", span(r.end)), class+" map")
 }
 
 // heldPath joins the holds of a client into one path; bars that touch on the same half pixel are merged.

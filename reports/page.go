@@ -37,13 +37,16 @@ type reportPage struct {
 	Timeline   timeline
 	CloseUp    timeline
 	Overview   drawings
-	Marked     string // which violations the overview marks
-	HoldNote   string // why a client that did nothing for long held all the time
-	Many       bool   // the timeline shows more double-holds than the one told
-	HasTokens  bool   // the grants in sight carry tokens
-	Pair       bool   // the timeline tells of two grants
-	Overlaps   bool   // the timeline shows a double-hold
-	Lossy      bool   // it shows a write that lost an update without being stale itself
+	// Explore is the same as data, from which Script draws what a reader zooms to.
+	Explore   template.JS
+	Script    template.JS
+	Marked    string // which violations the overview marks
+	HoldNote  string // why a client that did nothing for long held all the time
+	Many      bool   // the timeline shows more double-holds than the one told
+	HasTokens bool   // the grants in sight carry tokens
+	Pair      bool   // the timeline tells of two grants
+	Overlaps  bool   // the timeline shows a double-hold
+	Lossy     bool   // it shows a write that lost an update without being stale itself
 
 	Properties []propertyRow
 	Groups     []violationGroup
@@ -59,12 +62,16 @@ type reportPage struct {
 	Figures     []string // what else there is to say in figures
 	FiguresNote string
 	Latency     latencyPart
+	Throughput  throughputPart
 	Advice      []prose
 	Versions    []history.Part
 	Again       []string
 	Files       []fileLink
+	Attached    []fileLink // what the page carries in itself
+	Unpack      template.JS
 
-	told *checker.Violation
+	told  *checker.Violation
+	jumps []*checker.Violation // in order of time: the number that a link names is a violation's place here, from 1
 }
 
 type latencyPart struct {
@@ -73,11 +80,14 @@ type latencyPart struct {
 	Note     string
 }
 
-type fileLink struct{ Href, Name, Note string }
+type fileLink struct {
+	Href, Name, Note string
+	Data             template.URL // the file itself, compressed; see attach
+}
 
 // WriteScenario writes report.html: one scenario's verdict, and everything that it rests on.
 func WriteScenario(w io.Writer, s Scenario) error {
-	p := reportPage{CSS: css, S: s, Name: clip(s.Name, clipName), Missed: s.missed(), Reasons: s.Verdict.Reasons, Files: fileLinks(s)}
+	p := reportPage{CSS: css, S: s, Name: clip(s.Name, clipName), Missed: s.missed(), Reasons: s.Verdict.Reasons, Files: fileLinks(s), Attached: attach(s), Unpack: downloadScript}
 	p.Path = strings.Split(p.Name, "/")
 	p.Pill = pill(s)
 	if s.Failed != "" {
@@ -108,6 +118,9 @@ func WriteScenario(w io.Writer, s Scenario) error {
 	if told {
 		p.judged(s, r)
 	}
+	if told && r != nil {
+		p.Throughput = r.throughput()
+	}
 	if s.History != nil {
 		h := s.History
 		p.Meta, p.Versions = metaLine(h), h.Header.Versions
@@ -133,6 +146,8 @@ func (p *reportPage) tell(s Scenario, r *record) *story {
 	p.HasTokens = len(r.grants) > 0 && r.grants[0].token != 0
 	v := telling(s, r)
 	p.told = v
+	p.jumps = jumpable(s, v)
+	defer func() { p.Explore, p.Script = r.explore(p.Timeline, v, p.jumps, service), timelineScript }()
 	p.Lossy = s.count(checker.LostUpdate) > s.count(checker.UnfencedWrite)
 	_, _, p.Overlaps = overlap(v)
 	if v == nil {
@@ -270,14 +285,14 @@ func fileLinks(s Scenario) []fileLink {
 	}
 	var out []fileLink
 	if s.History != nil {
-		out = append(out, fileLink{href("history.jsonl"), "history.jsonl", plural(s.Verdict.Stats.Ops, "op")})
+		out = append(out, fileLink{Href: href("history.jsonl"), Name: "history.jsonl", Note: plural(s.Verdict.Stats.Ops, "op")})
 		for _, w := range s.Witnesses {
-			out = append(out, fileLink{href(w.File), w.File, fmt.Sprintf("the %s that show a violation of %s", plural(int64(w.Ops), "op"), w.Property)})
+			out = append(out, fileLink{Href: href(w.File), Name: w.File, Note: fmt.Sprintf("the %s that show a violation of %s", plural(int64(w.Ops), "op"), w.Property)})
 		}
 	}
+	out = append(out, fileLink{Href: href("verdict.json"), Name: "verdict.json"})
 	if s.Alone {
-		return append(out, fileLink{href("verdict.json"), "verdict.json", ""})
+		return out
 	}
-	return append(out, fileLink{href("verdict.json"), "verdict.json", ""}, fileLink{href("plan.yaml"), "plan.yaml", ""},
-		fileLink{href("logs") + "/", "logs/", "services and workers"})
+	return append(out, fileLink{Href: href("plan.yaml"), Name: "plan.yaml"}, fileLink{Href: href("logs") + "/", Name: "logs/", Note: "services and workers"})
 }

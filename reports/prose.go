@@ -11,15 +11,26 @@ type prose []piece
 
 type piece struct {
 	text string
-	tag  string // "", "b", "code" or "tok"
+	tag  string // "", "b", "code", "tok" or "a"
+	href string // of an "a"
 }
 
-func (p prose) t(text string) prose    { return append(p, piece{text, ""}) }
-func (p prose) b(text string) prose    { return append(p, piece{text, "b"}) }
-func (p prose) code(text string) prose { return append(p, piece{text, "code"}) }
+func (p prose) t(text string) prose    { return append(p, piece{text: text}) }
+func (p prose) b(text string) prose    { return append(p, piece{text: text, tag: "b"}) }
+func (p prose) code(text string) prose { return append(p, piece{text: text, tag: "code"}) }
 
 // grant appends a grant's name as a badge.
-func (p prose) grant(id, token int64) prose { return append(p, piece{grantName(id, token), "tok"}) }
+func (p prose) grant(id, token int64) prose {
+	return append(p, piece{text: grantName(id, token), tag: "tok"})
+}
+
+// doc appends a link to a place in the documentation: "remedies.md#no-lock".
+func (p prose) doc(text, place string) prose {
+	return append(p.t(" "), piece{text: text, tag: "a", href: docs + place})
+}
+
+// docs is where the documentation can be read by those who have nothing but the page.
+const docs = "https://github.com/lockchaos/lockchaos/blob/main/docs/"
 
 // String returns the words alone.
 func (p prose) String() string {
@@ -40,6 +51,8 @@ func (p prose) HTML() template.HTML {
 			b.WriteString("<b>" + text + "</b>")
 		case "code":
 			b.WriteString("<code>" + text + "</code>")
+		case "a":
+			b.WriteString(`<a href="` + template.HTMLEscapeString(x.href) + `">` + text + "</a>")
 		case "tok":
 			b.WriteString(`<span class="tok">` + text + "</span>")
 		default:

@@ -10,16 +10,17 @@ import (
 	"strings"
 )
 
-//go:embed page.css parts.html.tmpl index.html.tmpl report.html.tmpl repeat.html.tmpl compare.html.tmpl
+//go:embed page.css *.html.tmpl script/*.js
 var files embed.FS
 
 // pages are the templates. They are part of the program: one that does not parse is a bug that every test finds.
 var pages = template.Must(template.New("").Funcs(template.FuncMap{
-	"clip":  func(s string) string { return clip(s, clipText) },
-	"name":  func(s string) string { return clip(s, clipName) },
-	"word":  func(r Result) string { return r.String() },
-	"mark":  func(r Result) string { return resultMarks[r] },
-	"class": resultClass,
+	"clip":   func(s string) string { return clip(s, clipText) },
+	"name":   func(s string) string { return clip(s, clipName) },
+	"word":   func(r Result) string { return r.String() },
+	"mark":   func(r Result) string { return resultMarks[r] },
+	"class":  resultClass,
+	"policy": func() string { return policy },
 }).ParseFS(files, "*.html.tmpl"))
 
 // css is the style sheet of every page.
@@ -30,6 +31,9 @@ var css = func() template.CSS {
 	}
 	return template.CSS(b)
 }()
+
+// Style is the style sheet of every page, for pages beside the reports.
+func Style() template.CSS { return css }
 
 // render executes a template whole before it writes, so that an error leaves no half page.
 func render(w io.Writer, name string, data any) error {

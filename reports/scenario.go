@@ -32,9 +32,17 @@ type Scenario struct {
 	Dir  string `json:"dir"`
 	Seed uint64 `json:"seed"`
 
+	// Control: the lock or the fence is broken on purpose, to see that it is caught. It says nothing about any lock that is for use.
+	Control bool `json:"control,omitempty"`
+	// Length is when the last event of the history was (ns since its origin).
+	Length int64 `json:"length_ns,omitempty"`
+
 	Verdict checker.Verdict `json:"verdict"`
 	// History is what the verdict was found in. Only WriteScenario needs it; nil where there is none.
 	History *history.History `json:"-"`
+
+	// Attached are files that the page is to carry beside history and verdict: the plan, say.
+	Attached []Attachment `json:"-"`
 
 	// Witnesses are the small parts of the history that lie beside it, one for each property that is violated.
 	Witnesses []Witness `json:"witnesses,omitempty"`
@@ -43,6 +51,8 @@ type Scenario struct {
 	Expect []Expectation `json:"expect,omitempty"`
 	// Met tells whether the scenario came out as expected.
 	Met bool `json:"met"`
+	// Demanded: a policy asks for the scenario, so that it is open where it was skipped.
+	Demanded bool `json:"demanded,omitempty"`
 	// Lenient: what the scenario leaves open (inconclusive, skipped) is said, and does not make the run fail.
 	Lenient bool `json:"lenient,omitempty"`
 	// Skipped is why the scenario was not run; Failed what went wrong in the harness or a service, in as many lines as it takes.
@@ -60,6 +70,9 @@ type Scenario struct {
 	Alone bool `json:"-"`
 	// Notes say in full sentences what a history of another tool was taken for.
 	Notes []string `json:"notes,omitempty"`
+	// Program is how to call lockchaos, for commands that can be pasted.
+	Program string `json:"-"`
+
 	// Run names the run that the scenario belongs to ("quick, 2026-11-20 21:30"), Runtime where it ran, Version the lockchaos
 	// that ran it. With a Run, the page links to ../index.html.
 	Run     string `json:"run,omitempty"`

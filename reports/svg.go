@@ -12,6 +12,7 @@ import (
 type svg struct {
 	b    strings.Builder
 	w, h float64
+	data string // attributes for a script
 }
 
 // num writes a coordinate with one decimal: a tenth of a pixel is finer than any eye, and keeps pages small.
@@ -64,8 +65,8 @@ func (s *svg) text(x, y float64, anchor, class, text string) {
 
 // done returns the drawing with its accessible name. It takes the width that it is given; the class says on which screens it is shown.
 func (s *svg) done(label, class string) template.HTML {
-	return template.HTML(fmt.Sprintf(`<svg viewBox="0 0 %s %s" role="img" aria-label="%s" class="%s">%s</svg>`,
-		num(s.w), num(s.h), template.HTMLEscapeString(label), class, s.b.String()))
+	return template.HTML(fmt.Sprintf(`<svg viewBox="0 0 %s %s" role="img" aria-label="%s" class="%s"%s>%s</svg>`,
+		num(s.w), num(s.h), template.HTMLEscapeString(label), class, s.data, s.b.String()))
 }
 
 // scale maps an interval of time onto pixels.

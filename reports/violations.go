@@ -20,6 +20,7 @@ type violationRow struct {
 	Each                     []violationRow
 
 	at int64
+	Go string // its place in the timeline, as an address names it
 }
 
 // violationGroup is the violations of one pattern: one in full, and the others in rows.
@@ -28,6 +29,7 @@ type violationGroup struct {
 	Means string
 	Shown explained
 	Told  bool // the one in full is told above
+	Place violationRow
 	Rows  []violationRow
 	More  string
 }
@@ -99,7 +101,7 @@ func (p *reportPage) group(s Scenario, r *record, title prose, means string, of 
 	if best == nil {
 		return // none of them is kept with its particulars
 	}
-	g.Shown = s.explain(r, best)
+	g.Shown, g.Place = s.explain(r, best), violationRow{At: at(best.At), Go: p.goTo(best)}
 	shown := 0
 	for i := range of {
 		rows := p.rows(s, r, &of[i])
@@ -122,7 +124,12 @@ func (p *reportPage) group(s Scenario, r *record, title prose, means string, of 
 
 // isTold tells whether a violation is the one that the page tells above.
 func (p *reportPage) isTold(v *checker.Violation) bool {
-	return p.told != nil && v.Property == p.told.Property && v.At == p.told.At && v.Text == p.told.Text
+	return p.told != nil && sameViolation(v, p.told)
+}
+
+// sameViolation tells whether two are of the same finding: groups have copies.
+func sameViolation(a, b *checker.Violation) bool {
+	return a.Property == b.Property && a.At == b.At && a.Text == b.Text
 }
 
 // rows makes the rows of one property.
@@ -131,7 +138,7 @@ func (p *reportPage) rows(s Scenario, r *record, x *checker.PropertyResult) []vi
 	byHolder := map[int64]int{} // the earlier grant's place in out
 	var first []*checker.Violation
 	for _, v := range byTime(x) {
-		row := violationRow{At: at(v.At), at: v.At, Property: clip(v.Property, clipName), Kind: kindOf(v), Text: sentence(clip(v.Text, 500)), Told: p.isTold(v)}
+		row := violationRow{At: at(v.At), at: v.At, Property: clip(v.Property, clipName), Kind: kindOf(v), Text: sentence(clip(v.Text, 500)), Told: p.isTold(v), Go: p.goTo(v)}
 		if r != nil && x.Name == checker.LostUpdate {
 			row.Text += r.blameless(v)
 		}

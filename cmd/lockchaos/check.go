@@ -7,9 +7,10 @@ import (
 	"os"
 	"text/tabwriter"
 
+	"github.com/spf13/cobra"
+
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/reports"
-	"github.com/spf13/cobra"
 )
 
 func checkCommand() *cobra.Command {

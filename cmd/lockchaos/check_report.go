@@ -28,7 +28,7 @@ func reportOn(dir, program, file string, j *judgedFile) (string, error) {
 		}
 	}
 	sc := reports.Scenario{Name: h.Header.Scenario, Lock: h.Header.Lock, Service: h.Header.Service, Fault: h.Header.Fault, Store: "unfenced", Seed: h.Header.Seed,
-		StandIns: h.Header.StandIns, Recheck: shell(program, "check", out), History: h, Alone: true}
+		StandIns: h.Header.StandIns, Recheck: reports.Shell(program, "check", out), Program: program, History: h, Alone: true}
 	if sc.Name == "" {
 		sc.Name = filepath.Base(file)
 	}

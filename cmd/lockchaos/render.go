@@ -41,6 +41,7 @@ func judgeScenario(dir string, r scenarioRecord, run *runRecord) judged {
 	}
 	out.Seed = plan.Seed
 	describe(&out.Scenario, plan, folder, run)
+	out.Demanded, out.Lenient = r.rules(run.Policy)
 	if r.Skipped != "" {
 		return out
 	}
@@ -49,8 +50,15 @@ func judgeScenario(dir string, r scenarioRecord, run *runRecord) judged {
 		return fail(err)
 	}
 	out.StandIns, out.parts = h.Header.StandIns, h.Header.Versions
+	if n := len(h.Events); n > 0 {
+		out.Length = h.Events[n-1].Time
+	}
 	out.Verdict = checker.Judge(h, checker.Options{Keep: reports.KeptViolations})
-	if out.Failed == "" {
+	switch {
+	case out.Failed != "":
+	case run.Policy != nil:
+		rule(&out.Scenario, run.Policy, plan.Scenario.Expect, run.Started)
+	default:
 		compare(&out.Scenario, plan.Scenario.Expect, run.NoExpect)
 	}
 	return out
@@ -74,8 +82,10 @@ func describe(out *reports.Scenario, plan *scenarios.Plan, folder string, run *r
 	s := plan.Scenario
 	out.Lock, out.Store, out.About, out.Why = s.Lock, s.Store.Kind, s.About, s.Expect.Why
 	out.Fault = faultColumn(s)
+	out.Control = strings.HasPrefix(s.Store.Kind, "broken-")
 	if kind, err := kindOf(&s); err == nil {
 		out.Service = kind.Service
+		out.Control = out.Control || kind.Control != ""
 		if n := nodesOf(kind.Service); n > 1 {
 			out.Service = fmt.Sprintf("%s ×%d", kind.Service, n)
 		}
@@ -87,8 +97,9 @@ func describe(out *reports.Scenario, plan *scenarios.Plan, folder string, run *r
 	if run.NoExpect {
 		again = append(again, "--no-expect")
 	}
-	out.Rerun = shell(append(again, run.Where...)...)
-	out.Recheck = shell(run.program(), "check", filepath.Join(folder, historyFile))
+	out.Rerun = reports.Shell(append(again, run.Where...)...)
+	out.Program = run.program()
+	out.Recheck = reports.Shell(run.program(), "check", filepath.Join(folder, historyFile))
 }
 
 // builtin tells whether the scenario comes with lockchaos as it is, so that its name is enough to run it again.

@@ -1,0 +1,83 @@
+package reports
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// anchors lists the places of a Markdown file that a link can name, as GitHub makes them of headings.
+func anchors(t *testing.T, file string) map[string]bool {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]bool{"": true}
+	for _, m := range regexp.MustCompile(`(?m)^#+ +(.*)$`).FindAllStringSubmatch(string(text), -1) {
+		slug := regexp.MustCompile(`[^a-z0-9 _-]`).ReplaceAllString(strings.ToLower(m[1]), "")
+		out[strings.ReplaceAll(strings.TrimSpace(slug), " ", "-")] = true
+	}
+	return out
+}
+
+// TestDocLinks checks that every place in the documentation that a page can point at exists, and every place that the page on remedies points at.
+func TestDocLinks(t *testing.T) {
+	const folder = "../docs"
+	check := func(from, link string) {
+		t.Helper()
+		file, anchor, _ := strings.Cut(link, "#")
+		if _, err := os.Stat(filepath.Join(folder, file)); err != nil {
+			t.Errorf("%s points at %s: %v", from, link, err)
+		} else if !anchors(t, filepath.Join(folder, file))[anchor] {
+			t.Errorf("%s points at %s, which has no such heading", from, link)
+		}
+	}
+	sources, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, source := range sources {
+		text, err := os.ReadFile(source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(source, "_test.go") {
+			continue
+		}
+		for _, m := range regexp.MustCompile(`"([a-z/-]+\.md(?:#[^"]*)?)"`).FindAllStringSubmatch(string(text), -1) {
+			found++
+			check(source, m[1])
+		}
+	}
+	if found < 10 {
+		t.Errorf("only %d links were found: does the test still know how they are written?", found)
+	}
+	text, err := os.ReadFile(filepath.Join(folder, "remedies.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range regexp.MustCompile(`\]\(([^)]*)\)`).FindAllStringSubmatch(string(text), -1) {
+		link := m[1]
+		if strings.HasPrefix(link, "#") {
+			link = "remedies.md" + link
+		}
+		check("remedies.md", link)
+	}
+}
+
+// TestFaultDocs checks that the faults that the documentation tells of are those that a page links to.
+func TestFaultDocs(t *testing.T) {
+	places := anchors(t, "../docs/faults.md")
+	for kind, anchor := range faultPlaces {
+		if !places[anchor] {
+			t.Errorf("%s points at #%s, which faults.md does not have", kind, anchor)
+		}
+	}
+	if faultDoc("pause") == "" || faultDoc("what-nobody-knows") != "" {
+		t.Errorf("pause: %q, an unknown fault: %q", faultDoc("pause"), faultDoc("what-nobody-knows"))
+	}
+}

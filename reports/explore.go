@@ -1,0 +1,288 @@
+package reports
+
+import (
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// The most that the timeline to be explored carries. What is beyond it is shown as density.
+const (
+	exploreOps        = 9000
+	exploreLanes      = 40
+	exploreViolations = 300
+	exploreSpecial    = 2000 // writes that were refused or should have been, outside of what is shown op by op
+	exploreFaults     = 1000
+)
+
+// explorer is the timeline as data: script/*.js draws from it what a reader zooms to. Every number of time is in µs since the run's origin; in tables
+// the first cell of a row is the distance from the row before.
+type explorer struct {
+	End int64 `json:"end"`
+	// View is what to show first, Told which violation the page tells (from 1; 0: none).
+	View [2]int64 `json:"view"`
+	Told int      `json:"told,omitempty"`
+	// Lanes are the clients, then the nodes that a fault struck, the lock service and the store; Clients is how many of them are clients, More how many
+	// clients have no lane.
+	Lanes   []string `json:"lanes"`
+	Clients int      `json:"clients"`
+	More    int      `json:"more,omitempty"`
+	Keys    []string `json:"keys"`
+	Holds   rows     `json:"holds"`  // from, length, lane, key, grant, token
+	Waits   rows     `json:"waits"`  // from, length, lane, key, how: 0 granted, 1 busy, 2 failed, 3 unclear
+	Marks   rows     `json:"marks"`  // at, lane, what: 0 read, 1 renewal, 2 release, 3 told of a loss; how: 0 ok, 1 no, 2 unclear; grant
+	Writes  rows     `json:"writes"` // sent, lane, time until the store decided, how (see writeHow), grant, version
+	Faults  []band   `json:"faults"`
+	// Violations are those that can be jumped to, in order of time.
+	Violations []place `json:"violations"`
+	// Detail are the stretches that are shown op by op, nil for the whole run; Density tells of the rest.
+	Detail  [][2]int64 `json:"detail,omitempty"`
+	Density *density   `json:"density,omitempty"`
+}
+
+// band is a fault on the lanes that it touches.
+type band struct {
+	From  int64  `json:"from"`
+	To    int64  `json:"to"`
+	Lanes []int  `json:"lanes"`
+	Strip bool   `json:"strip,omitempty"` // beside the lane: the client itself is untouched
+	Stall bool   `json:"stall,omitempty"` // nobody injected it
+	Word  string `json:"word"`
+	Text  string `json:"text"`
+}
+
+// place is where a violation lies.
+type place struct {
+	At   int64    `json:"at"`
+	From int64    `json:"from,omitempty"` // an overlap has both
+	To   int64    `json:"to,omitempty"`
+	View [2]int64 `json:"view"`
+	// A and B are its grants, as numbered in Holds; Lease is when the promise of A ended.
+	A     int64  `json:"a,omitempty"`
+	B     int64  `json:"b,omitempty"`
+	Lease int64  `json:"lease,omitempty"`
+	What  string `json:"what"`
+	Text  string `json:"text"`
+}
+
+// rows is a table as JSON. It is written by hand, for a page may have ten thousand rows of it.
+type rows struct {
+	buf  []byte
+	last int64
+}
+
+// exact is the greatest integer that every reader of JSON keeps exact.
+const exact = 1 << 53
+
+// row appends a row that begins with an instant (ns).
+func (t *rows) row(ns int64, cells ...int64) {
+	if len(t.buf) > 0 {
+		t.buf = append(t.buf, ',')
+	}
+	us := micro(ns)
+	t.buf = strconv.AppendInt(append(t.buf, '['), us-t.last, 10)
+	t.last = us
+	for _, c := range cells {
+		t.buf = append(t.buf, ',')
+		if c > exact || c < -exact {
+			t.buf = append(strconv.AppendInt(append(t.buf, '"'), c, 10), '"')
+			continue
+		}
+		t.buf = strconv.AppendInt(t.buf, c, 10)
+	}
+	t.buf = append(t.buf, ']')
+}
+
+// MarshalJSON writes the table.
+func (t rows) MarshalJSON() ([]byte, error) {
+	return append(append([]byte{'['}, t.buf...), ']'), nil
+}
+
+func micro(ns int64) int64 { return (ns + 500) / 1000 }
+
+// explore makes the timeline's data. shown is the part that the page shows without a script; its violations are numbered as jumps are.
+func (r *record) explore(shown timeline, told *checker.Violation, jumps []*checker.Violation, service string) template.JS {
+	x := &explorer{End: micro(r.end), View: [2]int64{micro(shown.from), micro(shown.to)}, Told: 1 + slices.Index(jumps, told),
+		Faults: []band{}, Violations: []place{}}
+	for i := range r.h.Keys {
+		x.Keys = append(x.Keys, r.key(history.KeyID(i)))
+	}
+	lanes := r.lanes(x, service)
+	for _, v := range jumps {
+		x.Violations = append(x.Violations, r.placeOf(v))
+	}
+	inside := r.detail(x, shown, jumps)
+	r.fill(x, lanes, inside)
+	for _, f := range r.faults[:min(len(r.faults), exploreFaults)] {
+		x.Faults = append(x.Faults, lanes.band(f))
+	}
+	data, err := json.Marshal(x)
+	if err != nil {
+		panic(fmt.Sprintf("timeline: %v", err)) // numbers and strings: nothing in it can fail
+	}
+	return template.JS(data)
+}
+
+// jumpable lists the violations that a reader can jump to, in order of time: each property has its share.
+func jumpable(s Scenario, told *checker.Violation) []*checker.Violation {
+	var out []*checker.Violation
+	kinds := 0
+	for i := range s.Verdict.Properties {
+		if s.Verdict.Properties[i].Outcome == checker.Violated {
+			kinds++
+		}
+	}
+	for i := range s.Verdict.Properties {
+		if p := &s.Verdict.Properties[i]; p.Outcome == checker.Violated {
+			of := byTime(p)
+			out = append(out, of[:min(len(of), exploreViolations/kinds)]...)
+		}
+	}
+	if told != nil && !slices.Contains(out, told) {
+		out = append(out, told)
+	}
+	slices.SortStableFunc(out, func(a, b *checker.Violation) int { return compare(a.At, b.At) })
+	return out
+}
+
+// placeOf says where a violation lies, with some air around it.
+func (r *record) placeOf(v *checker.Violation) place {
+	p := place{At: micro(v.At), What: clip(v.Property, 40), Text: clip(v.Text, 240)}
+	from, to := v.At, v.At
+	if v.To > v.From && v.From > 0 {
+		p.From, p.To = micro(v.From), micro(v.To)
+		from, to = min(from, v.From), max(to, v.To)
+	}
+	for _, id := range v.Ops {
+		if o := r.ops[id]; o != nil {
+			from, to = min(from, o.start), max(to, o.atStore())
+		}
+	}
+	if v.A != nil {
+		p.A = v.A.Grant
+		if c := r.h.Header.Claims; v.A.Promise > 0 && c.Validity != "session" && !c.NoExpiry {
+			p.Lease = micro(v.A.Promise)
+		}
+		if g := r.byGrant[v.A.Grant]; g != nil {
+			from = min(from, g.end)
+		}
+	}
+	if v.B != nil {
+		p.B = v.B.Grant
+	}
+	air := max((to-from)/8, 20e6)
+	p.View = [2]int64{micro(max(from-air, 0)), micro(min(to+air, r.end))}
+	return p
+}
+
+// laneSet finds the lane of whatever has one.
+type laneSet struct {
+	r              *record
+	clients        map[int32]int
+	nodes          map[string]int
+	service, store int
+}
+
+// lanes names the lanes.
+func (r *record) lanes(x *explorer, service string) *laneSet {
+	l := &laneSet{r: r, clients: map[int32]int{}, nodes: map[string]int{}}
+	probe := false
+	for _, c := range r.clients {
+		switch {
+		case r.probes(c): // they come one after the other, at the end
+			probe = true
+		case len(x.Lanes) == exploreLanes:
+			x.More++
+		default:
+			l.clients[c] = len(x.Lanes)
+			x.Lanes = append(x.Lanes, client(c))
+		}
+	}
+	if probe {
+		for _, c := range r.clients {
+			if r.probes(c) {
+				l.clients[c] = len(x.Lanes)
+			}
+		}
+		x.Lanes = append(x.Lanes, "probe")
+	}
+	x.Clients = len(x.Lanes)
+	for _, n := range r.struckNodes() {
+		l.nodes[n] = len(x.Lanes)
+		x.Lanes = append(x.Lanes, cut(n, 14))
+	}
+	l.service, l.store = len(x.Lanes), len(x.Lanes)+1
+	x.Lanes = append(x.Lanes, cut(service, 14), "store")
+	return l
+}
+
+// struckNodes lists the nodes of the lock service that a fault struck, by name.
+func (r *record) struckNodes() []string {
+	var out []string
+	for _, f := range r.faults {
+		for _, h := range f.Hosts {
+			if f.Service && !strings.HasPrefix(h, "client-") && h != "store" && !slices.Contains(out, h) && len(out) < exploreLanes {
+				out = append(out, h)
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b string) int {
+		if len(a) != len(b) { // redis-2 before redis-10
+			return len(a) - len(b)
+		}
+		return strings.Compare(a, b)
+	})
+	return out
+}
+
+// band places a fault.
+func (l *laneSet) band(f *fault) band {
+	word := faultDid(f.Kind, f.Injected)
+	b := band{From: micro(f.From), To: micro(max(f.To, f.From)), Stall: !f.Injected, Word: word, Lanes: []int{},
+		Text: fmt.Sprintf("%s %s: %s", clip(f.Target, clipName), word, clip(firstLine(f.Evidence), 200))}
+	add := func(i int, ok bool) {
+		if ok && !slices.Contains(b.Lanes, i) {
+			b.Lanes = append(b.Lanes, i)
+		}
+	}
+	for _, c := range f.Clients {
+		i, ok := l.clients[c]
+		add(i, ok)
+	}
+	if len(f.Clients) == 0 && f.victim != 0 {
+		i, ok := l.clients[f.victim]
+		add(i, ok)
+		b.Strip = ok
+	}
+	if f.Service {
+		known := false
+		for _, h := range f.Hosts {
+			i, ok := l.nodes[h]
+			add(i, ok)
+			known = known || ok
+		}
+		add(l.service, !known)
+	}
+	add(l.store, f.Store)
+	return b
+}
+
+// goTo is what an address says to show a violation in the timeline; "" where it can't be jumped to.
+func (p *reportPage) goTo(v *checker.Violation) string {
+	if i := slices.IndexFunc(p.jumps, func(j *checker.Violation) bool { return sameViolation(j, v) }); i >= 0 {
+		return fmt.Sprintf("v=%d", i+1)
+	}
+	return ""
+}
+
+// goBetween is what an address says to show an interval in the timeline, with some air.
+func goBetween(from, to int64) string {
+	air := max((to-from)/4, 50e6)
+	return fmt.Sprintf("t=%.6f-%.6f", float64(max(from-air, 0))/1e9, float64(max(to, from)+air)/1e9)
+}
