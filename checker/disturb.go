@@ -291,7 +291,7 @@ func (s *Sweep) lastDisturbance(client int32, t int64) int64 {
 func (s *Sweep) killedAt(c *clientState, t int64) int64 {
 	at := int64(0)
 	for _, sp := range c.spans {
-		if sp.kind == "kill" && sp.from <= t {
+		if sp.kind == faultKill && sp.from <= t {
 			at = max(at, sp.from)
 		}
 	}

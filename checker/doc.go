@@ -156,6 +156,18 @@
 // end and A's last disturbance, and then acted; lease-overrun, if A's promise was over, or A was stopped, cut off or skewed, before
 // it acted (inherent to leases); else unexplained. Where the order is unknown, a kind is given only if it is the same either way.
 //
+// # Patterns
+//
+// A kind says whose fault it is; a pattern says how a violation came about, for every property for which that is a question (Patterns). It is decided by what
+// would have been: a fault explains a conflict if, without the time that it lasted, the earlier holder would have acted inside its promise.
+//
+//	A.acquire [0,1], A is stopped from 4 to 24, B.acquire [600,601], A.write [710,711]
+//
+// "The longest fault on the holder" would blame the stop. Without it A would have written at 690, when its lease of 500 was over as well: it worked past its
+// lease. Where faults of two sorts would each explain it, the history does not show which did. A session's end is not in a history, so there a client that was
+// away for half a TTL when the other was granted the key is taken to have lost its session by that. Where the order of two grants is unknown, a pattern is
+// given if it is the same either way, or if only one order has an explanation at all.
+//
 // # Severity
 //
 // corrupting: one of the two has an unfenced write or a lost update. contained: none has, and the fence refused an act of theirs.

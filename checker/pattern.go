@@ -9,6 +9,7 @@ import "slices"
 // The names of faults as the harness records them.
 const (
 	faultPause         = "pause"
+	faultKill          = "kill"
 	faultThrottle      = "throttle"
 	faultStall         = "stall"
 	faultRenewerStall  = "renewer-stall"

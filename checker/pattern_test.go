@@ -118,6 +118,16 @@ func TestPatterns(t *testing.T) {
 		B release [750,751]`, PatternLateReply)
 	double("nobody promised anything", noClaims(lease), wentOn, PatternUnexplained)
 
+	crowd := "D acquire [300,301]\nD write [650,651]\nD release [760,761]\n"
+	double("one of two holders of a semaphore was paused", permits(lease, 2), "pause A [4,705]\n"+crowd+wentOn, PatternPaused)
+	double("two holders of a semaphore, and a third", permits(lease, 2), strings.ReplaceAll(crowd, "300,301", "20,21")+strings.ReplaceAll(wentOn, "[600,601] first=600", "[300,301] first=300"),
+		PatternGrantedTwice)
+
+	charged := strings.NewReplacer("A write [710,711]", "A write [710,711] value=1", "B write   [720,721]", "B write [605,606] value=1").Replace(wentOn)
+	run("an order charged twice", workload(lease, workloadPayment), DuplicateEffect, "pause A [4,705]\n"+charged, PatternPaused)
+	run("an order charged twice, by a charge that was long under way", workload(lease, workloadPayment), DuplicateEffect,
+		strings.ReplaceAll(charged, "A write [710,711]", "A write [590,711] @710"), PatternLateRequest)
+
 	run("a write in flight", lease, UnfencedWrite, overtaken+"A write [590,760] @750", PatternLateRequest)
 	run("a write that was sent too late", lease, UnfencedWrite, "pause A [4,735]\n"+overtaken+"A write [740,760] @750", PatternPaused)
 	run("a write of which nobody knows when it was sent", lease, UnfencedWrite, overtaken+"A write [590,] @750\nA exit [800]", PatternUnexplained)

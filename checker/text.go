@@ -109,6 +109,16 @@ func (s *Sweep) faultsOf(until int64, grants ...*grant) []int {
 	return slices.Compact(ids)
 }
 
+// deathsOf lists the kills that ended a grant's client.
+func (s *Sweep) deathsOf(g *grant) (ids []int) {
+	for _, sp := range s.clientSpans(g.client) {
+		if sp.kind == faultKill && sp.to >= g.earliest {
+			ids = append(ids, sp.id)
+		}
+	}
+	return ids
+}
+
 // plight tells what a fault did to the client of a grant up to t; empty when nothing did.
 func (s *Sweep) plight(g *grant, t int64) string {
 	var worst span
@@ -120,17 +130,31 @@ func (s *Sweep) plight(g *grant, t int64) string {
 	if worst.to == 0 {
 		return ""
 	}
-	long := "to the end"
+	if worst.kind == faultReset || worst.kind == faultExpireSession { // over as soon as it has struck
+		return plights[worst.kind]
+	}
+	long := " to the end"
 	if worst.to != forever {
-		long = "for " + seconds(stamp(worst.measured, worst.to-worst.from))
+		long = " for " + seconds(stamp(worst.measured, worst.to-worst.from))
 	}
-	switch worst.kind {
-	case "pause":
-		return "was frozen " + long
-	case "stall":
-		return "was starved by this machine " + long
+	if did := plights[worst.kind]; did != "" {
+		return did + long
 	}
-	return fmt.Sprintf("met the fault %q %s", worst.kind, long)
+	return fmt.Sprintf("met the fault %q%s", worst.kind, long)
+}
+
+// plights say what a fault did to a client.
+var plights = map[string]string{
+	faultPause:         "was frozen",
+	faultStall:         "was starved by this machine", // an injected one holds up the application alone, and is noted aside
+	faultThrottle:      "got only a share of its processor time",
+	faultPartition:     "was cut off from the lock service",
+	faultRenewerStall:  "could not renew its lease",
+	faultReset:         "lost its connection",
+	faultExpireSession: "lost its session",
+	"clock-jump":       "read a clock that had jumped",
+	"clock-rate":       "read a clock that ran wrong",
+	"clock-strobe":     "read a clock that jumped to and fro",
 }
 
 // tellPair tells of a double-hold of an exclusive lock.
@@ -302,6 +326,7 @@ func (s *Sweep) tellStuck(k *keyState, last *grant, probe int64, client int32, s
 	if last != nil {
 		proof.add(last.id, last.start)
 		v.A = last.ref()
+		v.Faults = s.deathsOf(last)
 	}
 	proof.add(probe, end)
 	v.Ops = proof.ops()

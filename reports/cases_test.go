@@ -59,7 +59,9 @@ func explain(s *Scenario) {
 	const each = time.Millisecond
 	s.Verdict.Stats.Timings = []checker.Timing{{What: checker.TimeWait, Count: 120, P50: 40 * each, P95: 300 * each, P99: 480 * each, Max: 500 * each},
 		{What: checker.TimeHold, Count: 120, P50: 14 * each, P95: 25 * each, P99: 920 * each, Max: 921 * each}}
-	s.Verdict.Stats.Overlapped = checker.Rate{Count: 4, Of: 120, Low: 0.013, High: 0.0826}
+	holders := int64(figuresOf(*s, nil).holders)
+	low, high := checker.Wilson(holders, 120)
+	s.Verdict.Stats.Overlapped = checker.Rate{Count: holders, Of: 120, Low: low, High: high}
 	s.Verdict.Stats.WaitersMax = 3
 	v := Told(*s)
 	s.Witnesses = []Witness{{Property: v.Property, At: v.At, File: "witness." + v.Property + ".jsonl", Ops: len(v.Ops), Of: 480, Kept: v.Ops, Minimal: true,

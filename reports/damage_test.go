@@ -87,6 +87,7 @@ func TestCounterAddsUp(t *testing.T) {
 // TestHolders checks that a page counts holders only where it knows how many there are.
 func TestHolders(t *testing.T) {
 	all := corruptedCase()
+	all.Verdict.Stats.Overlapped = checker.Rate{} // as of a verdict that does not count them
 	p := all.property(checker.MutualExclusion)
 	const keep = 60 // reaches into the third of four
 	if p.Count <= keep {
@@ -100,6 +101,8 @@ func TestHolders(t *testing.T) {
 	other := capped // holds as drawn that do not make as many pairs as the checker counted
 	other.Verdict.Properties = slices.Clone(capped.Verdict.Properties)
 	other.Verdict.Properties[0].Count++
+	counted := other // the checker has
+	counted.Verdict.Stats.Overlapped = checker.Rate{Count: 7, Of: 200}
 	for _, c := range []struct {
 		name           string
 		s              Scenario
@@ -108,6 +111,7 @@ func TestHolders(t *testing.T) {
 		{"all kept", all, "4 holders overrun · 4 stale", "4 holders went on past their lease; later grants overlapped them"},
 		{"capped", capped, "4 holders overrun · 4 stale", "4 holders went on past their lease; later grants overlapped them"},
 		{"no history", gone, fmt.Sprintf("%d double-holds · 4 stale", p.Count), "At least 3 holders went on past their lease"},
+		{"counted", counted, "7 holders overrun · 4 stale", "7 holders went on past their lease; later grants overlapped them"},
 		{"disagreeing", other, fmt.Sprintf("%d double-holds · 4 stale", p.Count+1), "At least 3 holders went on past their lease"},
 	} {
 		if got := c.s.Detail(); got != c.detail {

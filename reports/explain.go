@@ -33,7 +33,7 @@ func (s Scenario) explain(r *record, v *checker.Violation) explained {
 	}
 	add("when", when(v))
 	if v.Pattern != "" {
-		add("pattern", prose{}.b(clip(v.Pattern, clipName)).t(": "+checker.PatternSays(v.Pattern)))
+		add("pattern", prose{}.b(clip(v.Pattern, clipName)))
 	}
 	if v.Kind != "" {
 		add("kind", wordFact(clip(v.Kind, clipName), kindWords(v.Kind)))

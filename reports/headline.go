@@ -234,7 +234,7 @@ func (r *record) pairLede(t *story) prose {
 		p = p.t(fmt.Sprintf("%s sent a write as the holder of %s; it was %s under way and arrived when %s had been granted the lock. ", sentence(a)[:len(a)], t.key,
 			span(t.stale[0].decided-t.stale[0].start), b))
 	case t.v.Kind == "granted-while-valid":
-		p = p.t(fmt.Sprintf("%s was granted %s while the lock still promised it to %s. ", sentence(b)[:len(b)], t.key, a))
+		p = p.t(fmt.Sprintf("%s was granted %s while the lock still promised it to %s%s. ", sentence(b)[:len(b)], t.key, a, givenAway[t.v.Pattern]))
 	case t.v.Pattern == checker.PatternStoreAway:
 		p = p.t(fmt.Sprintf("%s waited for the store while it held %s, and acted again only at %s, when its lease was over. ", sentence(a)[:len(a)], t.key, at(t.actsAgain())))
 		return r.aftermath(p.t(r.gaveAway(t)).t(sentence(a)[:len(a)]+" went on as if it still held the lock"), t)
@@ -264,6 +264,17 @@ func (r *record) pairLede(t *story) prose {
 		p = p.t("The store refused the stale write.")
 	}
 	return p
+}
+
+// givenAway goes on after the sentence that a key was granted inside a promise.
+var givenAway = map[string]string{
+	checker.PatternFailover:     ": a replica had taken over that had not heard of that grant",
+	checker.PatternRestart:      ": what it had granted was lost when a server died",
+	checker.PatternClockJumped:  ": a clock by which the lease was measured was wrong",
+	checker.PatternQuorum:       ": too few servers were left to know of it",
+	checker.PatternService:      ", with a fault on the lock service",
+	checker.PatternStolen:       ": a former holder's late release had freed it",
+	checker.PatternGrantedTwice: ", and nothing had disturbed the lock service",
 }
 
 // actsAgain is when the earlier holder first acted beside the later one.

@@ -268,3 +268,15 @@ func TestKilledHolderKeepsKey(t *testing.T) {
 		}
 	}
 }
+
+// Every pattern is explained to newcomers.
+func TestEveryPatternIsExplained(t *testing.T) {
+	for _, p := range checker.Patterns() {
+		if patternMeans[p.Name] == "" {
+			t.Errorf("%s is not explained", p.Name)
+		}
+	}
+	if len(patternMeans) != len(checker.Patterns()) {
+		t.Error("what is explained is no pattern")
+	}
+}

@@ -26,6 +26,7 @@ type violationRow struct {
 // violationGroup is the violations of one pattern: one in full, and the others in rows.
 type violationGroup struct {
 	Title prose
+	Means string
 	Shown explained
 	Told  bool // the one in full is told above
 	Place violationRow
@@ -58,10 +59,10 @@ func (p *reportPage) violations(s Scenario, r *record) {
 		if s.Verdict.SamePattern() && len(rest) == 0 {
 			title = title.t(", all by the same pattern")
 		}
-		p.group(s, r, title.t(": "+clip(g.Says, clipText)), of)
+		p.group(s, r, title.t(": "+clip(g.Says, clipText)), patternMeans[g.Pattern], of)
 	}
 	for _, x := range rest {
-		p.group(s, r, prose{}.b(violationsOf(x.Name, x.Count)), []checker.PropertyResult{x})
+		p.group(s, r, prose{}.b(violationsOf(x.Name, x.Count)), "", []checker.PropertyResult{x})
 	}
 }
 
@@ -79,8 +80,8 @@ func ofPattern(x *checker.PropertyResult, pattern string) checker.PropertyResult
 
 // group makes one group: in full the violation that is told above, or else the one that shows most; then the first of every property in order of time, the
 // double-holds by their earlier holder.
-func (p *reportPage) group(s Scenario, r *record, title prose, of []checker.PropertyResult) {
-	g := violationGroup{Title: title}
+func (p *reportPage) group(s Scenario, r *record, title prose, means string, of []checker.PropertyResult) {
+	g := violationGroup{Title: title, Means: means}
 	var best *checker.Violation
 	bestRank := -1
 	all, kept := 0, 0
