@@ -68,6 +68,10 @@ mutants:
 images:
 	./scripts/images redis etcd zookeeper postgres pgbouncer
 
+## man: the manual pages, in bin/man, from the command's own help
+man: build
+	./$(BIN) man bin/man
+
 ## screenshots: the pictures of the README, from a fresh run
 screenshots: build
 	./scripts/screenshots

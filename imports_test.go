@@ -29,13 +29,14 @@ var allowed = map[string][]string{
 	"shrink":     {"scenarios"}, // it knows no lock and no runtime: its judge does
 	"checker":    {"history"},
 	"reports":    {"history", "checker"},
+	"serve":      {"reports"},        // for its style; what runs are it has from their files
 	"backends":   {"hosts", "store"}, // it runs the store as a node
 	"nemesis":    {"hosts", "clockskew", "netfault"},
 	"harness":    {"adapter", "history", "clients", "store", "hosts", "scenarios", "backends", "nemesis"},
-	"cmd":        {"adapter", "history", "clients", "store", "hosts", "scenarios", "backends", "nemesis", "clockskew", "netfault", "harness", "checker", "reports", "spelling", "strictyaml", "policy", "shrink"},
+	"cmd":        {"adapter", "history", "clients", "store", "hosts", "scenarios", "backends", "nemesis", "clockskew", "netfault", "harness", "checker", "reports", "spelling", "strictyaml", "policy", "serve", "shrink"},
 	"netfault":   {"hosts"},
 	"locktest":   {"history", "clients", "hosts", "scenarios", "backends", "harness", "checker", "reports"}, // a command of its own, for go test
-	"internal":   {}, // tools for this repository alone: they build and run our packages, and import none
+	"internal":   {},                                                                                        // tools for this repository alone: they build and run our packages, and import none
 }
 
 // TestImportsRunOneWay holds the import graph to the design: the checker sees nothing but the history, and so on.

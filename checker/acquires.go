@@ -32,7 +32,10 @@ func (s *Sweep) acquired(o *op, e *history.Event) {
 func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
 	end := stamp(e.End, e.Time)
 	k.granted++
-	s.latency.add(end - o.start)
+	s.times[timeWait].add(end - o.start)
+	if e.Attempt != 0 {
+		s.times[timeAttempt].add(end - e.Attempt)
+	}
 	s.loosen(k, o.client)
 	g := s.newGrant()
 	g.id, g.token, g.key, g.client, g.process, g.mode = o.id, e.Token, k, o.client, o.process, o.mode
@@ -49,6 +52,9 @@ func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
 		g.lose(o.told)
 	}
 	s.handedOver(k, g)
+	if k.orphan.died != 0 {
+		s.recoveredBy(k, g)
+	}
 	if !s.grants.put(g.id, g) {
 		s.malformed++
 		return

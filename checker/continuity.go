@@ -9,7 +9,7 @@ import "fmt"
 func (s *Sweep) confirm(g *grant, o *op) {
 	s.judged.confirmations++
 	if o.start > g.confirmed {
-		g.confirmed, g.confirmedBy = o.start, o.id
+		g.confirmed, g.confirmedBy, g.confirmedKind = o.start, o.id, o.kind
 	}
 }
 
@@ -26,8 +26,12 @@ func (s *Sweep) judgeConfirmed(a, b *grant) {
 	if a.confirmed <= b.end || !later(b, a, s.tokens) {
 		return
 	}
-	s.record(continuity, a.key, judgement{violated: later(b, a, false)}, judgement{violated: true}, func(judgement) *Violation {
-		return s.tellConfirmed(a, b)
+	pin(a, b)
+	s.putOff(min(a.earliest, b.earliest), func() {
+		pattern := s.confirmedPattern(a, b)
+		s.record(continuity, a.key, judgement{violated: later(b, a, false), pattern: pattern}, judgement{violated: true, pattern: pattern}, func(judgement) *Violation {
+			return s.tellConfirmed(a, b)
+		})
 	})
 }
 

@@ -40,7 +40,10 @@ func (s *Sweep) judgeAlive(g *grant, o *op, e *history.Event) {
 		if touched(spans, since, g.end, hindering) {
 			return
 		}
-		j := judgement{violated: true}
+		j := judgement{violated: true, pattern: PatternLateReply}
+		if instant {
+			j.pattern = PatternUnexplained // it was dead from the beginning, and nothing was late
+		}
 		j.stallOnly = !instant && touched(spans, since, g.end, uninjectedOnly) && over-s.stalledFor(spans, since, g.end) <= stall
 		s.record(deadGrant, g.key, j, j, func(judgement) *Violation { return s.tellDead(g, since, spent, validFor) })
 	})

@@ -14,11 +14,15 @@ type span struct {
 	kind     string
 	injected bool
 	links    bool // processes and clocks are not touched
+	store    bool // it lies between a client and the store
+	target   string
+	hosts    int // how many of them it struck
 }
 
 // openFault is a fault that has begun.
 type openFault struct {
 	id       int
+	victim   int32 // the client that was struck, also where what the lock promised is not touched; 0: none
 	from     int64
 	clients  []int32
 	service  bool
@@ -50,14 +54,15 @@ func (s *Sweep) fault(e *history.Event) {
 		return
 	}
 	if f.Phase == "begin" {
-		sp := span{from: earlier(f.From, e.Time), to: forever, id: f.ID, kind: f.Kind, injected: f.Injected, links: f.Links}
-		s.spread(sp, f.Clients, f.Service)
-		s.faults = append(s.faults, openFault{id: f.ID, from: sp.from, clients: f.Clients, service: f.Service, injected: f.Injected})
+		sp := spanOf(f, earlier(f.From, e.Time), forever)
+		s.spread(sp, f.Clients, f.Service, e.Client)
+		s.faults = append(s.faults, openFault{id: f.ID, victim: e.Client, from: sp.from, clients: f.Clients, service: f.Service, injected: f.Injected})
 		s.faultKind(f).Begun++
 		return
 	}
 	begun := s.endFault(f.ID)
-	sp := span{from: stamp(f.From, e.Time), to: stamp(f.To, e.Time), id: f.ID, kind: f.Kind, injected: f.Injected, links: f.Links}
+	sp := spanOf(f, stamp(f.From, e.Time), stamp(f.To, e.Time))
+	victim := e.Client
 	if f.From != 0 {
 		sp.measured = max(0, f.To-f.From)
 	}
@@ -66,17 +71,26 @@ func (s *Sweep) fault(e *history.Event) {
 	} else {
 		s.withdrawSpan(begun)
 		sp.from = earlier(begun.from, sp.from)
+		if victim == 0 {
+			victim = begun.victim
+		}
 		if len(f.Clients) == 0 && !f.Service {
 			f = &history.FaultInfo{ID: f.ID, Plan: f.Plan, Kind: f.Kind, When: f.When, Clients: begun.clients, Service: begun.service,
 				Holding: f.Holding, Waiting: f.Waiting,
 				From: f.From, To: f.To, Injected: f.Injected, Bit: f.Bit, Evidence: f.Evidence}
 		}
 	}
-	s.spread(sp, f.Clients, f.Service)
+	s.spread(sp, f.Clients, f.Service, victim)
 	if f.Injected {
 		s.healedAt = max(s.healedAt, sp.to)
 	}
 	s.countFault(f)
+}
+
+// spanOf is the effect of a fault between two instants.
+func spanOf(f *history.FaultInfo, from, to int64) span {
+	return span{from: from, to: to, id: f.ID, kind: f.Kind, injected: f.Injected, links: f.Links, store: f.Store && len(f.Clients) == 0, target: f.Target,
+		hosts: len(f.Hosts)}
 }
 
 // momentAcquiring is the moment of a fault that is aimed at clients with an open acquire.
@@ -167,10 +181,16 @@ func (s *Sweep) withdrawSpan(f *openFault) {
 	if f.service {
 		s.service = drop(s.service)
 	}
+	if c := s.client(f.victim); c != nil {
+		c.aside = drop(c.aside)
+	}
 }
 
-// spread notes a fault at everyone whom it touches.
-func (s *Sweep) spread(sp span, clients []int32, service bool) {
+// spread notes a fault at everyone whom it touches. One that touches nobody's promise is noted aside, at the client that it struck.
+func (s *Sweep) spread(sp span, clients []int32, service bool, victim int32) {
+	if c := s.client(victim); victim > 0 && c != nil && len(clients) == 0 && !service {
+		c.aside = append(c.aside, sp)
+	}
 	for _, n := range clients {
 		if c := s.client(n); c != nil {
 			c.spans = append(c.spans, sp)
@@ -178,6 +198,9 @@ func (s *Sweep) spread(sp span, clients []int32, service bool) {
 	}
 	if service {
 		s.service = append(s.service, sp)
+		if sp.kind == faultCrash {
+			s.restart = sp
+		}
 	}
 	s.disturbTrim++
 	if s.disturbTrim >= 4096 {
@@ -215,7 +238,7 @@ func (s *Sweep) trimSpans() {
 	}
 	s.service = trim(s.service)
 	for i := range s.clients {
-		s.clients[i].spans = trim(s.clients[i].spans)
+		s.clients[i].spans, s.clients[i].aside = trim(s.clients[i].spans), trim(s.clients[i].aside)
 	}
 }
 

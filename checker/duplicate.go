@@ -72,6 +72,9 @@ func (s *Sweep) repeated(first, second effect, tokens bool) judgement {
 	a, b := inTurn(first, second, tokens)
 	if s.exclusive && a.g != b.g && later(b.g, a.g, tokens) {
 		j.kind, j.stallOnly = writeKind(a.o, b.g), s.stallExplains(a.g, b.g, a.at)
+		j.pattern = s.writePattern(a.g, b.g, j.kind, a.o, tokens)
+	} else if s.exclusive {
+		j.pattern = PatternUnexplained
 	}
 	return j
 }

@@ -41,7 +41,10 @@ type tally struct {
 	count     [propertyCount]int
 	kinds     [len(doubleHoldKinds)]int // of count, those of mutual-exclusion by their kind
 	stallOnly [propertyCount]int        // findings that only an uninjected stall explains
-	severity  Severity
+	patterns  []patternTally
+	// overlapped counts the grants that were not exclusive.
+	overlapped int64
+	severity   Severity
 }
 
 // judgement is one finding under one reading of the key's tokens.
@@ -50,6 +53,7 @@ type judgement struct {
 	stallOnly bool // true, but only an uninjected stall explains it: inconclusive
 	kind      string
 	severity  Severity
+	pattern   string // empty: the property itself is all there is to say
 }
 
 // stands tells whether the finding is a violation.
@@ -77,6 +81,7 @@ func (s *Sweep) record(property int, k *keyState, plain, trusting judgement, tel
 				t.kinds[kindPlace(j.kind)]++
 			}
 			t.severity = max(t.severity, j.severity)
+			t.notePattern(property, j.pattern)
 		}
 	}
 	certain, byTokens := plain.stands(), trusting.stands()
@@ -88,16 +93,21 @@ func (s *Sweep) record(property int, k *keyState, plain, trusting judgement, tel
 	if !certain && !byToken || len(*list) >= s.opts.Keep && (s.opts.OnViolation == nil || byToken) {
 		return
 	}
+	told := func(j judgement) *Violation {
+		v := tell(j)
+		v.Pattern = j.pattern
+		return v
+	}
 	s.foundNr++
 	f := found{nr: s.foundNr, key: k}
 	if certain {
-		f.plain = tell(plain)
+		f.plain = told(plain)
 	}
 	switch {
 	case byTokens && certain && trusting == plain:
 		f.trusting = f.plain
 	case byTokens:
-		f.trusting = tell(trusting)
+		f.trusting = told(trusting)
 	}
 	if certain && s.opts.OnViolation != nil {
 		s.opts.OnViolation(*f.plain)

@@ -29,7 +29,8 @@ func (s *Sweep) Finish(truncated bool) Verdict {
 			s.ledger.missing++
 		}
 	})
-	s.stats.AcquireP50, s.stats.AcquireP99 = s.latency.quantile(0.50), s.latency.quantile(0.99)
+	s.stats.AcquireP50, s.stats.AcquireP99 = s.times[timeWait].quantile(0.50), s.times[timeWait].quantile(0.99)
+	s.stats.Timings, s.stats.Overlapped = s.timings(), rateOf(s.overlappedGrants(), s.stats.Grants)
 	s.stats.Faults, s.stats.Bites = s.faultStats, s.biteCount
 	v := Verdict{Truncated: s.cut, Reasons: s.reasons()}
 	general := len(v.Reasons) > 0
@@ -46,6 +47,7 @@ func (s *Sweep) Finish(truncated bool) Verdict {
 		v.Severity = max(v.Severity, k.tally[s.reading(k)].severity)
 	}
 	v.Outcome = overall(v)
+	v.Patterns = s.patternGroups()
 	return v
 }
 

@@ -68,6 +68,8 @@ type grant struct {
 
 	id  int64
 	key *keyState
+	// slowFrom and slowFor are when the op under it that took longest began, and how long it took.
+	slowFrom, slowFor int64
 	// enqueued is when the service had put the waiter into its queue (0: not told); leased is the instant from which the TTL surely ran at the
 	// latest: the end of the acquire, or of the last renewal.
 	enqueued, leased int64
@@ -88,9 +90,12 @@ type grant struct {
 	crowded, counted bool // it was one holder too many (semaphores), and was counted as such
 	nested           bool // its reentrant owner had the key already
 	knownLost        bool // its client declined an op under it, or was told that it is not held
+	released         bool // its release was answered ok
 
 	// forgotten, kept by how many summaries, pinned by a finding: see reuse.
 	forgotten, pinned bool
+	confirmedKind     history.Kind // of the op confirmedBy
+	overlapped        uint8        // a bit for each reading of the tokens under which it was counted as not exclusive
 	kept              int32
 
 	// on is what the hold did to its protected keys; more has the second and later ones.

@@ -27,10 +27,16 @@ type keyState struct {
 	// workload must do nothing twice.
 	granted int64
 	late    []lateRelease
-	effects map[int64]effect
+	// lateUntil is when the last of late was answered.
+	lateUntil int64
+	effects   map[int64]effect
 	// loose counts the grants and the indefinite acquires whose clients could still hold the key; freeAt is when the last other one could.
 	loose  int
 	freeAt int64
+	// vanishedAt is when the last client was closed, or was gone, that could still hold the key: it never gave it back.
+	vanishedAt int64
+	orphan     orphan
+	waiters    int // open acquires
 
 	// tokenBroken: token-order is violated here, so the tokens order nothing.
 	tokenBroken bool
@@ -131,6 +137,7 @@ func (k *keyState) enqueue(o *op) {
 		k.waitHead = o
 	}
 	k.waitTail = o
+	k.waiters++
 }
 
 // dequeue takes an acquire out of the queue, if it is there.
@@ -149,6 +156,7 @@ func (k *keyState) dequeue(o *op) {
 		k.waitTail = o.prev
 	}
 	o.waiting, o.prev, o.next = false, nil, nil
+	k.waiters--
 }
 
 // need is the instant before which nothing that may still come to light can lie.
@@ -210,6 +218,9 @@ func (s *Sweep) settle(g *grant) {
 	}
 	g.settled = true
 	k := g.key
+	if g.held() {
+		s.times[timeHold].add(g.last - g.end)
+	}
 	for i, o := range k.open {
 		if o == g {
 			k.open = append(k.open[:i], k.open[i+1:]...)

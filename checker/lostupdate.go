@@ -27,6 +27,9 @@ func (s *Sweep) judgeBase(k *keyState, w writer, o *op) {
 			did = other.at
 		}
 		j.stallOnly = s.exclusive && s.stallExplains(a, b, did)
+		if s.exclusive {
+			j.pattern = s.lostPattern(a, b, w, other)
+		}
 		s.record(lostUpdate, k, j, j, func(judgement) *Violation { return s.tellLost(k, w, other, base, baseOp) })
 	})
 }

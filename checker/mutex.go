@@ -89,6 +89,12 @@ func (s *Sweep) decidePair(x, y *grant) {
 	if !plain.violated && !trusting.violated {
 		return
 	}
+	for reading, j := range [2]judgement{plain, trusting} {
+		if j.stands() {
+			a, _ := inOrder(x, y, reading == 1)
+			s.noteOverlapped(a, reading)
+		}
+	}
 	s.record(mutualExclusion, x.key, plain, trusting, func(j judgement) *Violation {
 		return s.tellPair(x, y, j, j == trusting && s.tokens && j != plain)
 	})
@@ -106,7 +112,7 @@ func (s *Sweep) pairJudgement(x, y *grant, tokens bool) judgement {
 	if !broken && !both {
 		return judgement{}
 	}
-	j := judgement{violated: true, severity: s.harm(tokens, a, b)}
+	j := judgement{violated: true, severity: s.harm(tokens, a, b), pattern: s.pairPattern(a, b, 0, tokens)}
 	switch {
 	case broken:
 		j.kind = KindGrantedWhileValid

@@ -27,8 +27,12 @@ func (s *Sweep) invoke(e *history.Event) {
 			s.closeGrants(k, e.Client, 0, e.Time)
 		}
 		o.before = k.granted
+		if k.orphan.died != 0 && k.orphan.asked == 0 {
+			k.orphan.asked = e.Time
+		}
 		s.judged.crossing = s.judged.crossing || c.holding > 0 && !s.nests(k, c, e.Client)
 		k.enqueue(o)
+		s.stats.WaitersMax = max(s.stats.WaitersMax, k.waiters)
 		return
 	case history.Close:
 		s.withdrawAll(e.Client, e.Time)
@@ -84,6 +88,9 @@ func (s *Sweep) complete(e *history.Event) {
 		o.start = e.Start // an op that never reported has none
 	} else {
 		o.start = stamp(e.Start, o.inv)
+		if t := timingOf[o.kind]; t >= 0 && !e.Declined {
+			s.times[t].add(stamp(e.End, e.Time) - o.start)
+		}
 	}
 	if o.start != 0 {
 		c := &s.clients[o.client]
@@ -120,6 +127,9 @@ func (s *Sweep) completeHeld(o *op, e *history.Event) {
 	}
 	if e.NotHeld && o.start != 0 {
 		s.renounce(g, o.start)
+	}
+	if took := stamp(e.End, e.Time) - o.start; o.start != 0 && took > g.slowFor {
+		g.slowFrom, g.slowFor = o.start, took
 	}
 	switch o.kind {
 	case history.Read, history.Write, history.Renew:
@@ -163,6 +173,7 @@ func (s *Sweep) released(o *op, e *history.Event) {
 	default:
 		return // unknown, or refused for another reason: a retry may follow
 	}
+	g.released = g.released || e.Type == history.OK
 	if g.loose {
 		g.loose = false
 		s.tighten(g.key, g.client, stamp(e.End, e.Time))

@@ -19,6 +19,7 @@ import (
 //	A read    [10,11]                  a read sees the version that the ledger has at the middle of its interval
 //	A lost    [600]                    a lost-event        A exit [800]     its process is gone by 800
 //	pause A   [2,700]                  an injected fault on A; delay: on its links; stall: an uninjected one; service: of the lock service; +bite, +miss, from= (noticed late)
+//	fault crash-restart [2,700] on=service hosts=3 target=redis-1     any injected fault: on a client (on=A), the service, the store as A reaches it (on=store:A); links
 //	mark probe [900]                   a phase
 //
 //	S requests [5] n=120               the service has handled so many requests
@@ -263,6 +264,8 @@ func (s script) events(l *line, store *ledger) []timed {
 		return []timed{{history.Event{Type: history.Mark, Text: l.verb, Time: at(l.inv)}, 1}}
 	case slices.Contains([]string{"pause", "stall", "kill", "service", "delay"}, l.client):
 		return faultEvents(l)
+	case l.client == "fault":
+		return anyFaultEvents(l)
 	case l.verb == "lost":
 		return []timed{{history.Event{Type: history.Lost, Grant: l.grant, Client: clientNumber(l.client), Time: at(l.inv), Start: at(l.inv)}, 1}}
 	case l.verb == "exit":
@@ -334,6 +337,30 @@ func faultEvents(l *line) []timed {
 		out = append(out, timed{history.Event{Type: history.Fault, Time: at(l.ret), Fault: &end}, 1})
 	}
 	return out
+}
+
+// anyFaultEvents are those of an injected fault of any kind.
+func anyFaultEvents(l *line) []timed {
+	f := history.FaultInfo{ID: int(l.op), Kind: l.verb, Phase: "begin", Injected: true, Links: l.has("links"), Target: l.opts["target"], Bit: true}
+	if n, ok := l.opts["hosts"]; ok {
+		f.Hosts = make([]string, int(number(n)))
+	}
+	victim := int32(0)
+	place, who, stored := strings.Cut(l.opts["on"], ":")
+	switch {
+	case stored:
+		victim, f.Store, f.Links = clientNumber(who), true, true
+	case place == "service":
+		f.Service = true
+	case l.has("aside"):
+		victim = clientNumber(place)
+	default:
+		victim, f.Clients = clientNumber(place), []int32{clientNumber(place)}
+	}
+	end := f
+	end.Phase, end.From, end.To = "end", at(l.inv), at(l.ret)
+	return []timed{{history.Event{Type: history.Fault, Time: at(l.inv), Client: victim, Fault: &f}, 1},
+		{history.Event{Type: history.Fault, Time: at(l.ret), Client: victim, Fault: &end}, 1}}
 }
 
 // judge judges the text's history, in both forms of the ledger, which must not matter.

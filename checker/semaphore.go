@@ -106,9 +106,9 @@ func (s *Sweep) decideCrowd(b *grant, near []*grant) {
 		return
 	}
 	b.crowded, b.counted = true, true
-	j := judgement{violated: true, kind: KindUnexplained}
+	j := judgement{violated: true, kind: KindUnexplained, pattern: PatternUnexplained}
 	if promised != nil {
-		j.kind = KindGrantedWhileValid
+		j.kind, j.pattern = KindGrantedWhileValid, s.givenAway(promised[0], b)
 	} else {
 		s.explainCrowd(&j, b, others)
 	}
@@ -116,6 +116,10 @@ func (s *Sweep) decideCrowd(b *grant, near []*grant) {
 		others = promised
 	}
 	j.severity = s.harm(false, append([]*grant{b}, others...)...)
+	if j.stands() {
+		s.noteOverlapped(b, 0)
+		s.noteOverlapped(b, 1)
+	}
 	s.record(mutualExclusion, b.key, j, j, func(j judgement) *Violation { return s.tellCrowd(b, others, j) })
 }
 
@@ -125,7 +129,7 @@ func (s *Sweep) explainCrowd(j *judgement, b *grant, others []*grant) {
 		for _, a := range others {
 			got, stall := s.explain(a, b, a.last)
 			if got == kind && later(b, a, false) {
-				j.kind, j.stallOnly = kind, stall
+				j.kind, j.stallOnly, j.pattern = kind, stall, s.patternOf(a, b, 0)
 				return
 			}
 		}

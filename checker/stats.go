@@ -8,7 +8,7 @@ import (
 // histogram counts durations in bounded memory: 16 buckets for each power of two, so a quantile is at most 1/16 off.
 type histogram struct {
 	buckets [64 * histogramSteps]int64
-	n       int64
+	n, max  int64
 }
 
 const (
@@ -19,6 +19,7 @@ const (
 func (h *histogram) add(d int64) {
 	h.buckets[histogramBucket(max(d, 0))]++
 	h.n++
+	h.max = max(h.max, d)
 }
 
 // histogramBucket is the bucket of a duration: exact below 16 ns, then the exponent and the next four bits.
@@ -47,7 +48,7 @@ func (h *histogram) quantile(q float64) time.Duration {
 	rank := min(int64(q*float64(h.n)), h.n-1)
 	for i, n := range h.buckets {
 		if rank < n {
-			return time.Duration(histogramValue(i))
+			return time.Duration(min(histogramValue(i), h.max))
 		}
 		rank -= n
 	}

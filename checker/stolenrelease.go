@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/lockchaos/lockchaos/history"
 )
@@ -12,8 +13,11 @@ import (
 
 // lateRelease is a release that began when the lease of its grant had surely ended, and was not refused.
 type lateRelease struct {
-	g         *grant
-	op, start int64
+	g              *grant
+	op, start, end int64
+	// weak: the lease ended only while the release was under way, or the key was gone by then. When it took effect is not known, so it proves nothing; it
+	// explains.
+	weak bool
 }
 
 // keptLate bounds how many of them a key remembers. A finding is decided half a TTL after it was made, so the newest are what it needs.
@@ -40,7 +44,8 @@ func (s *Sweep) leaseOver(g *grant, t int64) bool {
 // noteLate remembers a release that came too late, if it was not refused.
 func (s *Sweep) noteLate(o *op, e *history.Event) {
 	g := o.grant
-	if !s.asks[stolenRelease] || e.Type == history.Fail || o.start == 0 || !s.leaseOver(g, o.start) {
+	end := stamp(e.End, e.Time)
+	if !s.asks[stolenRelease] || e.Type == history.Fail || o.start == 0 || !s.leaseOver(g, end) && !s.robbed(g, o.start) {
 		return
 	}
 	k := g.key
@@ -48,7 +53,21 @@ func (s *Sweep) noteLate(o *op, e *history.Event) {
 		k.late = append(k.late[:0], k.late[keptLate/2:]...)
 	}
 	pin(g)
-	k.late = append(k.late, lateRelease{g: g, op: o.id, start: o.start})
+	k.late = append(k.late, lateRelease{g: g, op: o.id, start: o.start, end: end, weak: !s.leaseOver(g, o.start)})
+	k.lateUntil = max(k.lateUntil, end)
+}
+
+// robbed tells whether a release of an older grant, which came too late, was under way between g's grant and t: then g's key may be gone, and what its client
+// releases another's again.
+func (s *Sweep) robbed(g *grant, t int64) bool {
+	return g.key.lateUntil > g.earliest && slices.ContainsFunc(g.key.late, func(r lateRelease) bool {
+		return r.g.client != g.client && r.end > g.earliest && r.start < t && later(g, r.g, s.tokens)
+	})
+}
+
+// freed tells whether a release of an older grant explains that c was granted inside b's promise, though it may not prove it.
+func (s *Sweep) freed(b, c *grant) bool {
+	return !touched(s.service, b.earliest, c.end, anyFault) && s.robbed(b, c.end)
 }
 
 // judgeStolen judges two grants of which one was made inside the other's promise.
@@ -57,7 +76,7 @@ func (s *Sweep) judgeStolen(x, y *grant) {
 	if trusting == nil && plain == nil {
 		return
 	}
-	p, t := judgement{violated: plain != nil}, judgement{violated: trusting != nil}
+	p, t := judgement{violated: plain != nil, pattern: PatternStolen}, judgement{violated: trusting != nil, pattern: PatternStolen}
 	s.record(stolenRelease, x.key, p, t, func(judgement) *Violation {
 		by := trusting
 		if by == nil {
@@ -76,7 +95,7 @@ func (s *Sweep) thief(x, y *grant, tokens bool) *lateRelease {
 	}
 	for i := range b.key.late {
 		r := &b.key.late[i]
-		if r.g.client != b.client && r.start > b.end && r.start < c.earliest && later(b, r.g, tokens) {
+		if !r.weak && r.g.client != b.client && r.start > b.end && r.start < c.earliest && later(b, r.g, tokens) {
 			found := *r // the list moves
 			return &found
 		}

@@ -79,6 +79,7 @@ func (s *Sweep) absolve(k *keyState, client int32, t int64) {
 	}
 	k.loose -= int(c.loose)
 	c.loose = 0
+	k.vanishedAt = max(k.vanishedAt, t)
 	for _, g := range k.open {
 		if g.client != client || !g.loose {
 			continue
@@ -145,7 +146,7 @@ func (s *Sweep) freeSince(k *keyState) int64 { return max(k.freeAt, s.healedAt) 
 
 // stuckAt records a stuck lock: o is the fresh client's acquire that was told busy at end.
 func (s *Sweep) stuckAt(k *keyState, o *op, end int64, phase int) {
-	j, denied := judgement{violated: true}, false
+	j, denied := judgement{violated: true, pattern: s.stuckPattern(k)}, false
 	if phase == probeAlive {
 		for i := range k.by {
 			denied = denied || k.by[i].denied && !s.fresh(int32(i))

@@ -56,6 +56,7 @@ type Sweep struct {
 
 	clients     []clientState
 	service     []span // faults that touched the lock service
+	restart     span   // the last of them by which servers lost what they knew, or may have
 	faults      []openFault
 	healedAt    int64
 	faultStats  []FaultStats
@@ -72,13 +73,13 @@ type Sweep struct {
 	found   [propertyCount][]found
 	foundNr int64
 
-	ledger  ledgerAccount
-	probe   probeAccount
-	latency histogram
-	waits   []wait  // for a cycle
-	counts  []tick  // what the service said of itself
-	judged  tallied // what the newer properties were judged by
-	stats   Stats
+	ledger ledgerAccount
+	probe  probeAccount
+	times  [timingCount]histogram
+	waits  []wait  // for a cycle
+	counts []tick  // what the service said of itself
+	judged tallied // what the newer properties were judged by
+	stats  Stats
 	// strays counts ops that name a grant which was over long before, malformed the events that make no sense.
 	strays, malformed int64
 	tokensSeen        bool
@@ -87,6 +88,7 @@ type Sweep struct {
 // clientState is what is known of one client, on every key.
 type clientState struct {
 	spans []span // faults that touched it
+	aside []span // faults that held up its application, or its way to the store, and touched nothing that the lock had promised
 	alive int64  // the last sign of life
 	// latest is its latest incarnation, gone the latest that has ended, at goneAt.
 	latest, gone int32
@@ -215,13 +217,14 @@ func (s *Sweep) exit(e *history.Event) {
 	}
 	alive := min(max(c.alive, s.killedAt(c, gone)), gone)
 	for _, k := range s.keys {
+		k.orphaned(e.Client, e.Process, gone)
 		s.closeGrants(k, e.Client, e.Process, alive)
 		s.absolve(k, e.Client, gone)
 		for o := k.waitHead; o != nil; {
 			next := o.next
 			if o.client == e.Client && (e.Process == 0 || o.process <= e.Process) {
 				k.dequeue(o) // nobody is left who could report it, but it may have been granted until then
-				k.freeAt = max(k.freeAt, gone)
+				k.freeAt, k.vanishedAt = max(k.freeAt, gone), max(k.vanishedAt, gone)
 			}
 			o = next
 		}

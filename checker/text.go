@@ -92,11 +92,12 @@ func (e *evidence) around(g *grant, t int64) {
 	}
 }
 
-// faultsOf lists the faults that touched one of the grants' clients, or the service, while they were held, by their IDs.
+// faultsOf lists the faults that touched one of the grants' clients, its way to the store, or the service, while they were held, by their IDs.
 func (s *Sweep) faultsOf(until int64, grants ...*grant) []int {
 	var ids []int
 	for _, g := range grants {
-		for _, spans := range [2][]span{s.clientSpans(g.client), s.service} {
+		own := s.troubles(g.client)
+		for _, spans := range [3][]span{own[0], own[1], s.service} {
 			for _, sp := range spans {
 				if sp.from <= until && sp.to >= g.earliest {
 					ids = append(ids, sp.id)
@@ -112,7 +113,7 @@ func (s *Sweep) faultsOf(until int64, grants ...*grant) []int {
 func (s *Sweep) plight(g *grant, t int64) string {
 	var worst span
 	for _, sp := range s.clientSpans(g.client) {
-		if sp.from <= t && sp.to >= g.earliest && (worst.id == 0 && worst.to == 0 || sp.to-sp.from > worst.to-worst.from) {
+		if sp.from <= t && sp.to >= g.earliest && (worst.to == 0 || sp.injected && !worst.injected || sp.injected == worst.injected && sp.to-sp.from > worst.to-worst.from) {
 			worst = sp
 		}
 	}
@@ -156,13 +157,13 @@ func (s *Sweep) tellPair(x, y *grant, j judgement, tokens bool) *Violation {
 		v.Text = fmt.Sprintf("%s was granted %s at %s", who(b), v.Key, seconds(b.end))
 	}
 	v.At = v.From
-	v.Text += s.because(a, b, j.kind, both) + "."
+	v.Text += s.because(a, b, j, both) + "."
 	return v
 }
 
 // because tells why there were two holders.
-func (s *Sweep) because(a, b *grant, kind string, both bool) string {
-	switch kind {
+func (s *Sweep) because(a, b *grant, j judgement, both bool) string {
+	switch j.kind {
 	case KindGrantedWhileValid:
 		until := "until it gave the lock up"
 		if a.promise != forever {
@@ -176,13 +177,13 @@ func (s *Sweep) because(a, b *grant, kind string, both bool) string {
 		return fmt.Sprintf(": client %d went on undisturbed for %s after client %d was granted it, and the lock, which declares to tell a loss within %s, had told it nothing",
 			a.client, seconds(a.untold-max(b.end, s.lastDisturbance(a.client, a.untold))), b.client, seconds(s.header.Claims.LostGrace))
 	case KindLeaseOverrun:
-		return s.overran(a)
+		return s.overran(a, j.pattern)
 	}
 	return ""
 }
 
 // overran tells how a client outlived its lease.
-func (s *Sweep) overran(a *grant) string {
+func (s *Sweep) overran(a *grant, pattern string) string {
 	plight := s.plight(a, a.last)
 	lease := fmt.Sprintf("its lease of %s", seconds(s.header.TTL))
 	if s.header.Claims.Validity == validitySession {
@@ -191,6 +192,10 @@ func (s *Sweep) overran(a *grant) string {
 	switch {
 	case a.told != 0 && a.told < a.last:
 		return fmt.Sprintf(": client %d was told of the loss at %s and went on as holder", a.client, seconds(a.told))
+	case pattern == PatternStoreAway:
+		return fmt.Sprintf(": client %d waited for the store, outlived %s and went on as holder", a.client, lease)
+	case pattern == PatternWorkedPast:
+		return fmt.Sprintf(": client %d worked for longer than %s and went on as holder", a.client, lease)
 	case plight != "":
 		return fmt.Sprintf(": client %d %s, outlived %s and went on as holder", a.client, plight, lease)
 	}
@@ -224,7 +229,7 @@ func (s *Sweep) tellCrowd(b *grant, others []*grant, j judgement) *Violation {
 	}
 	v.Ops, v.Faults = proof.ops(), s.faultsOf(v.To, append([]*grant{b}, others...)...)
 	v.Text = fmt.Sprintf("client %d was one holder too many of %s, which has %s, from %s: %s held it too%s.", b.client, v.Key,
-		count(s.permits, "permit", "permits"), seconds(b.end), strings.Join(firstFew(names), ", "), s.because(first, b, j.kind, true))
+		count(s.permits, "permit", "permits"), seconds(b.end), strings.Join(firstFew(names), ", "), s.because(first, b, j, true))
 	return v
 }
 

@@ -78,6 +78,6 @@ func (s *Sweep) tokenViolation(a, b *grant, how string) {
 		return
 	}
 	b.tokenOrderBroken = true
-	j := judgement{violated: true}
+	j := judgement{violated: true, pattern: s.tokenPattern(a, b)}
 	s.record(tokenOrder, k, j, j, func(judgement) *Violation { return s.tellToken(a, b, how) })
 }

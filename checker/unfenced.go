@@ -186,7 +186,7 @@ func (s *Sweep) unfenced(k *keyState, w, plain, trusting writer, o *op) {
 	}
 	pin(w.g)
 	s.putOff(oldest, func() {
-		p, t := s.unfencedJudgement(w, plain, o), s.unfencedJudgement(w, trusting, o)
+		p, t := s.unfencedJudgement(w, plain, o, false), s.unfencedJudgement(w, trusting, o, s.tokens)
 		s.record(unfencedWrite, k, p, t, func(j judgement) *Violation {
 			if j == p {
 				return s.tellUnfenced(k, w, plain, o, j)
@@ -197,11 +197,13 @@ func (s *Sweep) unfenced(k *keyState, w, plain, trusting writer, o *op) {
 }
 
 // unfencedJudgement judges write w behind other's; behind nobody's it is no violation.
-func (s *Sweep) unfencedJudgement(w, other writer, o *op) judgement {
+func (s *Sweep) unfencedJudgement(w, other writer, o *op, tokens bool) judgement {
 	if other.g == nil {
 		return judgement{}
 	}
-	return judgement{violated: true, kind: writeKind(o, other.g), severity: Corrupting, stallOnly: s.stallExplains(w.g, other.g, w.at)}
+	kind := writeKind(o, other.g)
+	return judgement{violated: true, kind: kind, severity: Corrupting, stallOnly: s.stallExplains(w.g, other.g, w.at),
+		pattern: s.writePattern(w.g, other.g, kind, o, tokens)}
 }
 
 // writeKind tells a stale write from one that was in flight; empty where its start is not known, or nothing is known of it any more.

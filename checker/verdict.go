@@ -56,6 +56,8 @@ type Verdict struct {
 	Severity Severity `json:"severity"`
 	// Properties are in the order of Properties().
 	Properties []PropertyResult `json:"properties"`
+	// Patterns are the violations of all properties by what brought them about, the largest group first.
+	Patterns []PatternGroup `json:"patterns,omitempty"`
 	// Reasons says why the verdict is inconclusive, in full sentences; also set beside a violation that stands all the same.
 	Reasons []string `json:"reasons,omitempty"`
 	// Truncated: the history was cut.
@@ -82,7 +84,9 @@ type Violation struct {
 	Property string `json:"property"`
 	// Kind refines it: for mutual-exclusion "granted-while-valid", "late-notice", "lease-overrun", "unexplained"; for
 	// unfenced-write "stale", "in-flight".
-	Kind     string   `json:"kind,omitempty"`
+	Kind string `json:"kind,omitempty"`
+	// Pattern says how it came about (see Patterns); empty for a property that is its own explanation.
+	Pattern  string   `json:"pattern,omitempty"`
 	Severity Severity `json:"severity,omitempty"`
 	Key      string   `json:"key"`
 	// At is the instant (ns) from which the violation is certain; From and To bound the overlap of a double-hold.
@@ -111,35 +115,6 @@ type GrantRef struct {
 	Acquired int64 `json:"acquired_ns"`
 	LastAct  int64 `json:"last_act_ns,omitempty"`
 	Promise  int64 `json:"promise_ns,omitempty"`
-}
-
-// Stats describes what the run did; a verdict without enough of it is inconclusive.
-type Stats struct {
-	Events int64 `json:"events"`
-	Ops    int64 `json:"ops"`
-	// Grants are those of the workload's clients; the probe's are not among them.
-	Grants     int64 `json:"grants"`
-	Busy       int64 `json:"busy"`
-	Indefinite int64 `json:"indefinite"`
-	// Handovers counts contended hand-overs (see history.Needs).
-	Handovers int64 `json:"handovers"`
-	// Writes accepted and refused by the store, by its ledger.
-	Accepted int64 `json:"accepted"`
-	Refused  int64 `json:"refused"`
-	// Conflicts counts the conditional writes that the store did not accept, since it had another version.
-	Conflicts int64 `json:"conflicts,omitempty"`
-	// Stale counts accepted writes that violate unfenced-write.
-	Stale  int64        `json:"stale"`
-	Faults []FaultStats `json:"faults,omitempty"`
-	// Bites counts the injected faults that took effect on what they were aimed at (see history.Needs).
-	Bites int `json:"bites,omitempty"`
-	// AcquireP50 and AcquireP99 are quantiles of successful acquires, by the worker's stamps.
-	AcquireP50 time.Duration `json:"acquire_p50_ns"`
-	AcquireP99 time.Duration `json:"acquire_p99_ns"`
-	// Recovered is how long after the probe began a fresh client had every key; 0 when not probed.
-	Recovered time.Duration `json:"recovered_ns"`
-	// OpenMax is the greatest number of grants that the judge had to remember at once.
-	OpenMax int `json:"open_max"`
 }
 
 // FaultStats says of one planned fault, or of one kind that nobody planned, how often it was injected and what it met.

@@ -193,7 +193,7 @@ func (r *run) header() history.Header {
 	h := history.Header{
 		Format: history.FormatVersion, Scenario: s.Name, Seed: r.cfg.Plan.Seed, Started: time.Now().UTC().Truncate(time.Millisecond),
 		Origin: monotime.Now() - 1, Lock: s.Lock, Service: r.cfg.Lock.Service, Workload: s.Workload.Kind, Guard: s.Workload.Guard,
-		Fault: fault, Clients: s.Clients, TTL: int64(s.TTL), Stall: r.stall(), Claims: history.Claims(r.claims()),
+		Fault: fault, Clients: s.Clients, Nodes: len(r.service.Addrs()), TTL: int64(s.TTL), Stall: r.stall(), Claims: history.Claims(r.claims()),
 		Store: history.Store{Engine: s.Store.EngineName(), Fenced: s.Store.Fenced(), FenceReads: s.Store.ReadsRaise(),
 			AcceptsEqual: s.Store.AcceptsEqual(), Guarded: s.Store.Guarded()},
 		Needs:    history.Needs(s.Needs),

@@ -24,7 +24,9 @@ type Header struct {
 	Guard    string `json:"guard"` // "none" or "check"
 	Fault    string `json:"fault"` // what was planned, in a word: "none", "pause-holder"
 	Clients  int    `json:"clients"`
-	TTL      int64  `json:"ttl_ns"` // the lock's TTL or session timeout
+	// Nodes is how many servers the lock service has that clients talk to; 0: not told.
+	Nodes int   `json:"nodes,omitempty"`
+	TTL   int64 `json:"ttl_ns"` // the lock's TTL or session timeout
 	// Bound is for how long (ns) a cycle of clients that wait for each other must have lasted to be a deadlock; 0: half the TTL.
 	Bound int64 `json:"bound_ns,omitempty"`
 	// Stall is the heartbeat delay (ns) from which a stall was recorded: TTL/10.

@@ -22,7 +22,10 @@ const (
 )
 
 // hold is what is wanted of a property that is demanded.
-const hold = "hold"
+const hold = pass
+
+// tolerated is what is wanted of one that is known.
+const tolerated = "known violation"
 
 // soon is how long before the end of a tolerance it is said that it ends.
 const soon = 14 * 24 * time.Hour
@@ -46,15 +49,16 @@ type Ruling struct {
 	Known, Note string
 }
 
-// Judge sets what one run showed beside what the policy demands of the scenario. An open demand is ruled "inconclusive", and not met.
-func (p *Policy) Judge(s Seen, now time.Time) []Ruling {
+// Judge sets what one run showed beside what the policy demands of the scenario; expect is what the scenario expects of itself. An open demand is ruled
+// "inconclusive", and not met.
+func (p *Policy) Judge(s Seen, expect scenarios.Expect, now time.Time) []Ruling {
 	run, ok := p.run(s.Scenario)
 	if !ok || !s.Ran {
 		return nil
 	}
 	var all []Ruling
 	if run.Demand.Expected {
-		for _, c := range run.Scenario.Expect.Compare(s.Properties, s.Severity) {
+		for _, c := range expect.Compare(s.Properties, s.Severity) {
 			all = append(all, Ruling{Property: c.Property, Want: c.Want, Got: c.Got, Met: c.Met})
 		}
 	} else {
@@ -134,7 +138,7 @@ func (p *Policy) excuse(r *Ruling, s Seen, now time.Time) {
 	for _, k := range live {
 		reasons = append(reasons, fmt.Sprintf("%s (until %s)", k.Reason, day(k.Expires)))
 	}
-	r.Met, r.Note, r.Known = true, "", strings.Join(reasons, "; ")
+	r.Want, r.Met, r.Note, r.Known = tolerated, true, "", strings.Join(reasons, "; ")
 }
 
 // others are the kinds of double-holds that showed and are not among the known ones. What is certain of no kind is taken for a known one, as it is where
@@ -170,7 +174,7 @@ func (p *Policy) Remarks(all []Seen, now time.Time) (out []Remark) {
 			}
 			o := s.observed(k.Property)
 			switch {
-			case !s.Ran || o == nil || o.Outcome == inconclusive:
+			case !s.Ran || o == nil || o.Outcome == inconclusive || o.Outcome == notJudged:
 				open++
 			case o.Outcome == violated:
 				shown++
@@ -200,12 +204,3 @@ func runs(n int) string {
 
 // sameScenario tells whether two scenarios of one name are one.
 func sameScenario(a, b scenarios.Scenario) bool { return reflect.DeepEqual(a, b) }
-
-// Words are the scenarios' names, in the order of the file.
-func (p *Policy) Words() []string {
-	var names []string
-	for _, r := range p.Runs {
-		names = append(names, r.Scenario.Name)
-	}
-	return slices.Clip(names)
-}

@@ -15,8 +15,9 @@ import (
 
 // Catalogue is what a policy can refer to. The command fills it in.
 type Catalogue struct {
-	// Find returns what a word names: a suite, a scenario, the beginning of names, a file. Its error says what may have been meant.
-	Find       func(word string) ([]scenarios.Scenario, error)
+	// Find returns what a word names: a suite, a scenario, the beginning of names, a file; with a lock of the user's own in the place of theirs, if there is
+	// one. Its error says what may have been meant.
+	Find       func(word string, lock Lock) ([]scenarios.Scenario, error)
 	Properties []string
 	// Kinds are the kinds of double-holds.
 	Kinds []string
@@ -154,25 +155,25 @@ func (r *reader) entry(p *Policy, at string, node ast.Node, usual Demand) {
 		if _, plain := node.(*ast.StringNode); !plain {
 			place = fmt.Sprintf("%s.scenarios[%d]", at, i)
 		}
-		found, err := r.catalogue.Find(word)
+		found, err := r.catalogue.Find(word, p.Lock)
 		if err != nil {
 			r.Add(place, "%v", err)
 			continue
 		}
 		for _, s := range found {
-			r.add(p, place, Run{Scenario: s, Demand: demand, Repetitions: e.Repetitions, Line: r.Line(place)})
+			r.add(p, place, Run{Name: s.Name, Scenario: s, Demand: demand, Repetitions: e.Repetitions, Line: r.Line(place)})
 		}
 	}
 }
 
 func (r *reader) add(p *Policy, at string, run Run) {
-	i := slices.IndexFunc(p.Runs, func(other Run) bool { return other.Scenario.Name == run.Scenario.Name })
+	i := slices.IndexFunc(p.Runs, func(other Run) bool { return other.Name == run.Name })
 	if i < 0 {
 		p.Runs = append(p.Runs, run)
 		return
 	}
 	if !sameScenario(p.Runs[i].Scenario, run.Scenario) {
-		r.Add(at, "two different scenarios are named %s: rename one", run.Scenario.Name)
+		r.Add(at, "two different scenarios are named %s: rename one", run.Name)
 		return
 	}
 	p.Runs[i] = run
@@ -237,9 +238,9 @@ func (r *reader) concerns(p *Policy, at string, k Known) {
 	var names []string
 	demanded := false
 	for _, run := range p.Runs {
-		names = append(names, run.Scenario.Name)
+		names = append(names, run.Name)
 		d := run.Demand
-		demanded = demanded || k.names(run.Scenario.Name) && (d.All || d.Expected || slices.Contains(d.Names, k.Property))
+		demanded = demanded || k.names(run.Name) && (d.All || d.Expected || slices.Contains(d.Names, k.Property))
 	}
 	switch {
 	case !slices.ContainsFunc(names, k.names):

@@ -29,22 +29,23 @@ const (
 	Warn Reaction = "warn"
 )
 
-// Policy is a policy that was read and found right. Use Load or Parse.
+// Policy is a policy that was read and found right. Use Load or Parse. As JSON it is saved with a run, so that the run can be judged again.
 type Policy struct {
 	// File is its path, for messages.
-	File string
+	File string `json:"file"`
 	// Runs are the scenarios in the order of the file, each once.
-	Runs []Run
+	Runs []Run `json:"runs"`
 	// Known are the violations that are tolerated.
-	Known []Known
+	Known []Known `json:"known,omitempty"`
 	// Inconclusive and Skipped are the reactions to scenarios that leave something open, or were not run.
-	Inconclusive, Skipped Reaction
+	Inconclusive Reaction `json:"inconclusive"`
+	Skipped      Reaction `json:"skipped"`
 	// Budget is the wall time for the whole gate; 0: no bound.
-	Budget time.Duration
+	Budget time.Duration `json:"time_budget_ns,omitempty"`
 	// Seed is the first repetition's seed; nil: a new one each time.
-	Seed *uint64
+	Seed *uint64 `json:"seed,omitempty"`
 	// Lock is a lock of the user's own, which takes the place of the scenarios' locks; its Command is empty where there is none.
-	Lock Lock
+	Lock Lock `json:"-"`
 }
 
 // Lock is a program that is a lock (see docs/protocol.md).
@@ -56,31 +57,34 @@ type Lock struct {
 
 // Run is one scenario with what is demanded of it.
 type Run struct {
-	Scenario scenarios.Scenario
-	Demand   Demand
+	Name string `json:"name"`
+	// Scenario is what is run. It is saved with the run's plan, not with the policy.
+	Scenario scenarios.Scenario `json:"-"`
+	Demand   Demand             `json:"properties"`
 	// Repetitions is how often it is run.
-	Repetitions int
+	Repetitions int `json:"repetitions"`
 	// Line is where the policy asks for it.
-	Line int
+	Line int `json:"line"`
 }
 
 // Demand is which properties must hold: those that are named, all that are judged, or what the scenario expects of itself.
 type Demand struct {
-	All, Expected bool
-	Names         []string
+	All      bool     `json:"all,omitempty"`
+	Expected bool     `json:"expected,omitempty"`
+	Names    []string `json:"names,omitempty"`
 }
 
 // Known is a violation that is tolerated until a day.
 type Known struct {
 	// Scenario is a scenario's name, or the beginning of names up to a slash.
-	Scenario string
-	Property string
+	Scenario string `json:"scenario"`
+	Property string `json:"property"`
 	// Kind, of mutual-exclusion, is the only kind of double-hold that is tolerated; empty: any.
-	Kind   string
-	Reason string
+	Kind   string `json:"kind,omitempty"`
+	Reason string `json:"reason"`
 	// Expires is the last day (UTC) of the tolerance.
-	Expires time.Time
-	Line    int
+	Expires time.Time `json:"expires"`
+	Line    int       `json:"line"`
 }
 
 // covers tells whether the entry is about the scenario's property.
@@ -111,7 +115,7 @@ func (p *Policy) Repetitions() int {
 // run finds a scenario of the policy.
 func (p *Policy) run(name string) (Run, bool) {
 	for _, r := range p.Runs {
-		if r.Scenario.Name == name {
+		if r.Name == name {
 			return r, true
 		}
 	}

@@ -37,8 +37,33 @@ func corruptedCase() Scenario {
 	h, v := sim{clients: 4, duration: 6000 * ms, freezes: 4}.run()
 	s := scenario("redis-setnx/pause-holder/unfenced", h, v)
 	s.About = "the holder is frozen past its lease, between read and write"
+	explain(&s)
 	s.Why = "The holder cannot see its lease run out while it is frozen. This lock issues no fencing token, so nothing could stop the late write."
 	return s
+}
+
+// explain adds what the checker and the search for witnesses find in a run of frozen holders.
+func explain(s *Scenario) {
+	g := checker.PatternGroup{Pattern: checker.PatternPaused, Says: checker.PatternSays(checker.PatternPaused)}
+	for i := range s.Verdict.Properties {
+		p := &s.Verdict.Properties[i]
+		if p.Outcome != checker.Violated {
+			continue
+		}
+		for j := range p.Violations {
+			p.Violations[j].Pattern = g.Pattern
+		}
+		g.Counts = append(g.Counts, checker.PropertyCount{Property: p.Name, Count: p.Count})
+	}
+	s.Verdict.Patterns = []checker.PatternGroup{g}
+	const each = time.Millisecond
+	s.Verdict.Stats.Timings = []checker.Timing{{What: checker.TimeWait, Count: 120, P50: 40 * each, P95: 300 * each, P99: 480 * each, Max: 500 * each},
+		{What: checker.TimeHold, Count: 120, P50: 14 * each, P95: 25 * each, P99: 920 * each, Max: 921 * each}}
+	s.Verdict.Stats.Overlapped = checker.Rate{Count: 4, Of: 120, Low: 0.013, High: 0.0826}
+	s.Verdict.Stats.WaitersMax = 3
+	v := Told(*s)
+	s.Witnesses = []Witness{{Property: v.Property, At: v.At, File: "witness." + v.Property + ".jsonl", Ops: len(v.Ops), Of: 480, Kept: v.Ops, Minimal: true,
+		Recheck: "lockchaos check runs/2026-11-20T21-30-04/" + s.Dir + "/witness." + v.Property + ".jsonl"}}
 }
 
 func containedCase() Scenario {

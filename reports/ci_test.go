@@ -8,8 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lockchaos/lockchaos/checker"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/lockchaos/lockchaos/checker"
 )
 
 // gated is a run under a policy: one scenario twice, of which one violation is known and another is not; one that is open and only warned of.

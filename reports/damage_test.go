@@ -131,7 +131,7 @@ func TestToldTokenRefused(t *testing.T) {
 	s := containedCase()
 	r := newRecord(s.History, s.Verdict)
 	v := telling(s, r)
-	story := r.retell(s, v)
+	story := r.retell(s, v, nil)
 	if len(story.refused) == 0 {
 		t.Fatal("the told pair has no refused write")
 	}

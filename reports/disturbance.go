@@ -17,6 +17,9 @@ func (r *record) disturbance(t *story, ops []*op) *fault {
 		return r.death(t.a)
 	}
 	for _, f := range r.faults {
+		if !f.Injected && blameless(t.v.Pattern) {
+			continue
+		}
 		named := slices.Contains(t.v.Faults, f.ID)
 		if t.a != nil && !(f.touches(t.a.client) && f.From <= t.a.done && f.To >= t.a.start) {
 			named = false
@@ -28,6 +31,15 @@ func (r *record) disturbance(t *story, ops []*op) *fault {
 		}
 	}
 	return best
+}
+
+// blameless tells whether a violation of the pattern was not brought about by a stop of its clients, so that a stall of the machine beside it explains nothing.
+func blameless(pattern string) bool {
+	switch pattern {
+	case "", checker.PatternPaused, checker.PatternSeveral, checker.PatternUnexplained:
+		return false
+	}
+	return true
 }
 
 // besideMost is how many faults a story tells that disturb neither of its clients.

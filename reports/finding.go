@@ -2,6 +2,7 @@ package reports
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/lockchaos/lockchaos/checker"
@@ -26,6 +27,16 @@ func (l Level) String() string { return levelNames[l] }
 
 // MarshalText writes the level's name.
 func (l Level) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
+
+// UnmarshalText reads the level's name.
+func (l *Level) UnmarshalText(text []byte) error {
+	i := slices.Index(levelNames[:], string(text))
+	if i < 0 {
+		return fmt.Errorf("unknown level %q", text)
+	}
+	*l = Level(i)
+	return nil
+}
 
 // The rules of findings that are no property of the checker.
 const (
@@ -108,7 +119,7 @@ func (s Scenario) findings() (all []Finding) {
 		}
 	case s.Skipped != "":
 		level := Warning
-		if len(s.Expect) > 0 { // a policy asks for it
+		if s.Demanded {
 			level = open
 		}
 		add(level, RuleSkipped, sentence(clip(s.Skipped, clipText)), "")
@@ -132,7 +143,7 @@ func (s Scenario) findings() (all []Finding) {
 		case e.undecided(s):
 			doubt = true
 		case e.Got == "violated":
-			add(Error, e.Property, strings.TrimSpace(s.tell(e.Property)+" "+e.Note), "")
+			add(Error, e.Property, strings.TrimSpace(s.tell(e.Property)+" "+sentence(clip(e.Note, clipText))), "")
 		case e.Property == RuleSeverity:
 			add(Error, RuleSeverity, fmt.Sprintf("The severity should be %s and is %s.", clip(e.Want, clipName), clip(e.Got, clipName)), "")
 		default:

@@ -51,14 +51,20 @@ func (s *Scenario) carry(folder string) {
 	}
 }
 
-// saveWitnesses notes the witnesses for the report, too. What can't be reduced is no error of the run: the whole history is there.
+// saveWitnesses writes the smallest witness of a violation of each property: of the one that the report tells where it tells one of the property, and
+// else of the first; and notes them for the report. What can't be reduced is no error of the run: the whole history is there.
 func saveWitnesses(folder string, s *Scenario, h *history.History) error {
-	opts := checker.Options{Keep: KeptViolations}
-	for _, p := range s.Verdict.Properties {
+	told := Told(*s)
+	for i := range s.Verdict.Properties {
+		p := &s.Verdict.Properties[i]
 		if len(p.Violations) == 0 {
 			continue
 		}
-		w, err := witness.Smallest(h, p.Violations[0], opts)
+		v := &p.Violations[0]
+		if told != nil && told.Property == p.Name {
+			v = told
+		}
+		w, err := witness.Smallest(h, *v, checker.Options{Keep: KeptViolations})
 		if err != nil {
 			continue
 		}
@@ -66,9 +72,23 @@ func saveWitnesses(folder string, s *Scenario, h *history.History) error {
 		if err := WriteFile(filepath.Join(folder, file), w.Encode); err != nil {
 			return err
 		}
-		s.Witnesses = append(s.Witnesses, Witness{Property: p.Name, File: file, Ops: w.Ops()})
+		s.Witnesses = append(s.Witnesses, noteWitness(s, v, w, folder, file))
 	}
 	return nil
+}
+
+// noteWitness says of a witness what a report tells of it.
+func noteWitness(s *Scenario, v *checker.Violation, w witness.Witness, folder, file string) Witness {
+	note := Witness{Property: v.Property, At: v.At, File: file, Ops: w.Ops(), Of: s.Verdict.Stats.Ops, Minimal: w.Minimal}
+	if s.Program != "" {
+		note.Recheck = Shell(s.Program, "check", filepath.Join(folder, file))
+	}
+	for i := range w.Events {
+		if w.Events[i].Type == history.Invoke {
+			note.Kept = append(note.Kept, w.Events[i].Op)
+		}
+	}
+	return note
 }
 
 // WriteFile makes a file from a renderer.

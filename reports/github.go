@@ -60,7 +60,7 @@ func annotation(f Finding) string {
 func (f Finding) Sentence() string {
 	text := f.Text
 	if f.Of > 1 {
-		text = fmt.Sprintf("In %d of %d runs: %s", f.Times, f.Of, text)
+		text = fmt.Sprintf("In %d of %d runs. In the first of them: %s", f.Times, f.Of, text)
 	}
 	if f.Known != "" {
 		text += " Known: " + sentence(clip(f.Known, clipText))

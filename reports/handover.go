@@ -29,7 +29,7 @@ func (r *record) handover() (*story, int) {
 	if best == nil {
 		return nil, 0
 	}
-	ops := r.cast(best)
+	ops := r.cast(best, nil)
 	best.beside = r.besides(best)
 	best.Moments = r.moments(best, ops)
 	wait := moment{At: best.b.start, who: best.b.client, arrow: &arrow{to: toService, label: "acquire " + best.key + " (waits)"}}

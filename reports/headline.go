@@ -235,6 +235,12 @@ func (r *record) pairLede(t *story) prose {
 			span(t.stale[0].decided-t.stale[0].start), b))
 	case t.v.Kind == "granted-while-valid":
 		p = p.t(fmt.Sprintf("%s was granted %s while the lock still promised it to %s. ", sentence(b)[:len(b)], t.key, a))
+	case t.v.Pattern == checker.PatternStoreAway:
+		p = p.t(fmt.Sprintf("%s waited for the store while it held %s, and acted again only at %s, when its lease was over. ", sentence(a)[:len(a)], t.key, at(t.actsAgain())))
+		return r.aftermath(p.t(r.gaveAway(t)).t(sentence(a)[:len(a)]+" went on as if it still held the lock"), t)
+	case t.v.Pattern == checker.PatternWorkedPast:
+		p = p.t(fmt.Sprintf("%s held %s for longer than its lease%s, and no fault is to blame for that. ", sentence(a)[:len(a)], t.key, r.ofTTL()))
+		return r.aftermath(p.t(r.gaveAway(t)).t(sentence(a)[:len(a)]+" went on as if it still held the lock"), t)
 	case f != nil && f.touches(t.a.client):
 		if f.sudden() {
 			p = p.t(fmt.Sprintf("%s was %s while it held %s. ", sentence(a)[:len(a)], faultDid(f.Kind, f.Injected), t.key))
@@ -258,6 +264,24 @@ func (r *record) pairLede(t *story) prose {
 		p = p.t("The store refused the stale write.")
 	}
 	return p
+}
+
+// actsAgain is when the earlier holder first acted beside the later one.
+func (t *story) actsAgain() int64 {
+	for _, o := range t.a.ops {
+		if o.start > t.b.end && o.kind != history.Release {
+			return o.start
+		}
+	}
+	return t.a.last
+}
+
+// ofTTL is the lock's TTL in words; empty where it is not told.
+func (r *record) ofTTL() string {
+	if r.h.Header.TTL <= 0 {
+		return ""
+	}
+	return " of " + span(r.h.Header.TTL)
 }
 
 // aftermath says what the client did once it went on.

@@ -53,7 +53,9 @@ func body(page string) string {
 func TestGolden(t *testing.T) {
 	short := func() Scenario {
 		h, v := sim{clients: 3, duration: 2600 * ms, freezes: 1, think: 120 * ms}.run()
-		return scenario("redis-setnx/pause-holder/unfenced", h, v)
+		s := scenario("redis-setnx/pause-holder/unfenced", h, v)
+		explain(&s)
+		return s
 	}()
 	fenced := func() Scenario {
 		h, v := sim{clients: 3, duration: 2600 * ms, freezes: 1, think: 120 * ms, tokens: true, fenced: true}.run()

@@ -138,12 +138,13 @@ func (j *junitSuite) add(x Scenario, number int) {
 		c.Failure = &junitNote{Message: clip(Summary(x), clipText), Type: failureType(x), Text: failureText(x)}
 		j.Failures++
 	default:
-		c.Out = Summary(x) + "\n" + sentence(clip(x.Why, clipText))
+		lines := append([]string{Summary(x), sentence(clip(x.Why, clipText))}, PatternLines(x.Verdict)...)
 		for _, e := range x.Expect {
 			if e.Known != "" && e.Got == "violated" {
-				c.Out += "\nKnown: " + clip(e.Property, clipName) + ": " + sentence(clip(e.Known, clipText))
+				lines = append(lines, "Known: "+clip(e.Property, clipName)+": "+sentence(clip(e.Known, clipText)))
 			}
 		}
+		c.Out = strings.Join(lines, "\n")
 	}
 	j.Cases = append(j.Cases, c)
 }
@@ -169,6 +170,9 @@ func failureText(x Scenario) string {
 	}
 	for _, reason := range x.Verdict.Reasons {
 		b.WriteString(clip(reason, clipText) + "\n")
+	}
+	for _, line := range PatternLines(x.Verdict) {
+		b.WriteString(line + "\n")
 	}
 	for _, p := range x.Verdict.Properties {
 		if p.Outcome != checker.Violated {

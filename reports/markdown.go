@@ -81,7 +81,7 @@ func summaryMark(s Suite) string {
 func (f Finding) cell() string {
 	text := tableText(f.Text)
 	if f.Of > 1 {
-		text = fmt.Sprintf("%d of %d runs. ", f.Times, f.Of) + text
+		text = fmt.Sprintf("In %d of %d runs. In the first of them: ", f.Times, f.Of) + text
 	}
 	if f.Known != "" {
 		text += " **Known:** " + tableText(f.Known)

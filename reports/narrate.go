@@ -103,6 +103,9 @@ func (r *record) sayRead(p prose, o *op) (prose, *arrow) {
 	a := &arrow{to: toStore, label: fmt.Sprintf("read → v%d", o.version)}
 	switch o.how {
 	case history.OK:
+		if o.slow() {
+			return p.t(fmt.Sprintf(" is answered, %s after it asked: version %s.", span(o.end-o.start), grouped(o.version))), a
+		}
 		return p.t(fmt.Sprintf(" reads version %s.", grouped(o.version))), a
 	case history.Fail:
 		a.label = "read → refused"

@@ -38,10 +38,18 @@ const lateWrite = int64(20e6)
 // late tells of a write that was long under way.
 func (o *op) late() bool { return o.kind == history.Write && o.decided-o.start > lateWrite }
 
-// atStore is when the store had to do with the op: when it decided about a write that was long under way, else when the client began it.
+// atStore is when the store had to do with the op: when it decided about a write that was long under way, when a read was answered at last, else when the client began it.
 func (o *op) atStore() int64 {
-	if o.late() {
+	switch {
+	case o.late():
 		return o.decided
+	case o.slow():
+		return o.end
 	}
 	return o.start
+}
+
+// slow tells of a read whose answer was long in coming.
+func (o *op) slow() bool {
+	return o.kind == history.Read && o.how == history.OK && o.end-o.start > lateWrite
 }

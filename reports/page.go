@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"io"
@@ -24,12 +25,14 @@ type reportPage struct {
 	Lede     prose
 	Meta     []string
 	Kind     entry
+	Patterns []prose
 	Missed   []Expectation
 	Reasons  []string
 	Log      string
 
 	StoryTitle string
 	Story      *story
+	Witness    prose // what the story's witness is
 	Sequence   template.HTML
 	Timeline   timeline
 	CloseUp    timeline
@@ -46,8 +49,7 @@ type reportPage struct {
 	Lossy     bool   // it shows a write that lost an update without being stale itself
 
 	Properties []propertyRow
-	Violations []violationRow
-	MoreOf     string
+	Groups     []violationGroup
 	Faults     []faultRow
 	// Undisturbed: no fault was planned.
 	Undisturbed bool
@@ -56,6 +58,9 @@ type reportPage struct {
 	MoreBites   string
 	Clocks      clockPart
 	Needs       []needRow
+	Timings     []TimingRow
+	Figures     []string // what else there is to say in figures
+	FiguresNote string
 	Latency     latencyPart
 	Throughput  throughputPart
 	Advice      []prose
@@ -106,6 +111,9 @@ func WriteScenario(w io.Writer, s Scenario) error {
 	}
 	p.Verdict = verdictWords(s)
 	p.Headline = headline(s, t)
+	if told {
+		p.Patterns = patternProse(s.Verdict)
+	}
 	p.Lede = lede(s, r, t)
 	if told {
 		p.judged(s, r)
@@ -157,15 +165,19 @@ func (p *reportPage) tell(s Scenario, r *record) *story {
 		return nil
 	}
 	p.Marked = marked(s)
-	t := r.retell(s, v)
+	t := r.retell(s, v, nil)
 	p.Pair = t.a != nil && t.b != nil
 	if len(t.Moments) > 0 { // what the whole run shows, and no single op, has no story
 		p.StoryTitle, p.Story = "What happened", &t
+		if w := s.witnessOf(v); w != nil {
+			small := r.retell(s, v, w.keeps())
+			p.Story, p.Witness = &small, w.caption()
+		}
 	}
 	if v.Kind != "" {
 		p.Kind = entry{Word: clip(v.Kind, clipName), Means: kindWords(v.Kind)}
 	}
-	p.Sequence = r.sequence(&t, service)
+	p.Sequence = r.sequence(cmp.Or(p.Story, &t), service)
 	from, to := r.around(&t)
 	doubles := doubleHolds(s)
 	p.Many = len(doubles) > 1 && p.Overlaps
@@ -275,9 +287,12 @@ func fileLinks(s Scenario) []fileLink {
 	if s.History != nil {
 		out = append(out, fileLink{Href: href("history.jsonl"), Name: "history.jsonl", Note: plural(s.Verdict.Stats.Ops, "op")})
 		for _, w := range s.Witnesses {
-			out = append(out, fileLink{Href: href(w.File), Name: w.File, Note: fmt.Sprintf("the %s that show the first violation of %s", plural(int64(w.Ops), "op"), w.Property)})
+			out = append(out, fileLink{Href: href(w.File), Name: w.File, Note: fmt.Sprintf("the %s that show a violation of %s", plural(int64(w.Ops), "op"), w.Property)})
 		}
 	}
-	return append(out, fileLink{Href: href("verdict.json"), Name: "verdict.json"}, fileLink{Href: href("plan.yaml"), Name: "plan.yaml"},
-		fileLink{Href: href("logs") + "/", Name: "logs/", Note: "services and workers"})
+	out = append(out, fileLink{Href: href("verdict.json"), Name: "verdict.json"})
+	if s.Alone {
+		return out
+	}
+	return append(out, fileLink{Href: href("plan.yaml"), Name: "plan.yaml"}, fileLink{Href: href("logs") + "/", Name: "logs/", Note: "services and workers"})
 }

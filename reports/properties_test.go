@@ -157,7 +157,7 @@ func TestPropertiesInWords(t *testing.T) {
 		scene := scenario("a-lock/none/unfenced", &s.History, v)
 		page := html.UnescapeString(reportOf(t, scene))
 		r := newRecord(&s.History, v)
-		told := r.retell(scene, &v.Property(x.property).Violations[0])
+		told := r.retell(scene, &v.Property(x.property).Violations[0], nil)
 		title, lede := headline(scene, &told).String(), r.lede(scene, &told).String()
 		fmt.Fprintf(&out, "%s: %s\n  demands: %s\n  %s\n", x.property, title, propertyWords(x.property), lede)
 		for _, m := range told.Moments {

@@ -3,6 +3,8 @@ package reports
 import (
 	"fmt"
 	"math"
+
+	"github.com/lockchaos/lockchaos/checker"
 )
 
 // Rate is how often something was seen, of so many times at which it could be.
@@ -10,9 +12,6 @@ type Rate struct {
 	Hits int `json:"hits"`
 	Of   int `json:"of"`
 }
-
-// z95 is the quantile of the normal distribution that leaves 2.5 % on either side.
-const z95 = 1.959963984540054
 
 // Share is the share that was seen; not a number where nothing was tried.
 func (r Rate) Share() float64 {
@@ -22,26 +21,9 @@ func (r Rate) Share() float64 {
 	return float64(r.Hits) / float64(r.Of)
 }
 
-// Interval is Wilson's score interval at 95 % (Wilson, Probable Inference, the Law of Succession, and Statistical Inference, JASA 22, 1927): the true rates
-// under which what was seen would not surprise. Unlike the usual interval around the share it is right for few trials, and for none or all of them. Where
-// nothing was tried, it is everything.
-func (r Rate) Interval() (low, high float64) {
-	if r.Of == 0 {
-		return 0, 1
-	}
-	n, p := float64(r.Of), r.Share()
-	middle := p + z95*z95/(2*n)
-	width := z95 * math.Sqrt(p*(1-p)/n+z95*z95/(4*n*n))
-	whole := 1 + z95*z95/n
-	low, high = max(0, (middle-width)/whole), min(1, (middle+width)/whole)
-	if r.Hits == 0 {
-		low = 0 // not the rounding of it
-	}
-	if r.Hits == r.Of {
-		high = 1
-	}
-	return low, high
-}
+// Interval is Wilson's score interval at 95 % (checker.Wilson): the true rates under which what was seen would not surprise. Where nothing was tried, it is
+// everything.
+func (r Rate) Interval() (low, high float64) { return checker.Wilson(int64(r.Hits), int64(r.Of)) }
 
 // String tells the share, out of how many.
 func (r Rate) String() string {

@@ -32,6 +32,9 @@ var css = func() template.CSS {
 	return template.CSS(b)
 }()
 
+// Style is the style sheet of every page, for pages beside the reports.
+func Style() template.CSS { return css }
+
 // render executes a template whole before it writes, so that an error leaves no half page.
 func render(w io.Writer, name string, data any) error {
 	var b bytes.Buffer

@@ -51,6 +51,8 @@ type Scenario struct {
 	Expect []Expectation `json:"expect,omitempty"`
 	// Met tells whether the scenario came out as expected.
 	Met bool `json:"met"`
+	// Demanded: a policy asks for the scenario, so that it is open where it was skipped.
+	Demanded bool `json:"demanded,omitempty"`
 	// Lenient: what the scenario leaves open (inconclusive, skipped) is said, and does not make the run fail.
 	Lenient bool `json:"lenient,omitempty"`
 	// Skipped is why the scenario was not run; Failed what went wrong in the harness or a service, in as many lines as it takes.
@@ -64,6 +66,13 @@ type Scenario struct {
 	// StandIns says in full sentences what was not the real thing.
 	StandIns []string `json:"stand_ins,omitempty"`
 
+	// Alone: it is no scenario of a run but a history that was judged by itself, and no plan and no logs lie beside it.
+	Alone bool `json:"-"`
+	// Notes say in full sentences what a history of another tool was taken for.
+	Notes []string `json:"notes,omitempty"`
+	// Program is how to call lockchaos, for commands that can be pasted.
+	Program string `json:"-"`
+
 	// Run names the run that the scenario belongs to ("quick, 2026-11-20 21:30"), Runtime where it ran, Version the lockchaos
 	// that ran it. With a Run, the page links to ../index.html.
 	Run     string `json:"run,omitempty"`
@@ -73,14 +82,6 @@ type Scenario struct {
 	Twin *Twin `json:"twin,omitempty"`
 
 	figures *figures // what an index shows once the history is gone; see Twins
-}
-
-// Witness is a history of its own that shows the first violation of a property with as few ops as possible.
-type Witness struct {
-	Property string `json:"property"`
-	// File is its name in the scenario's folder.
-	File string `json:"file"`
-	Ops  int    `json:"ops"`
 }
 
 // Expectation is one line of the comparison: a property, or "severity".

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/lockchaos/lockchaos/checker"
@@ -58,8 +59,8 @@ func (t *story) rivals() bool { return t.a != nil && t.b != nil && t.a.key == t.
 const storyLength = 16
 
 // retell makes the story of a violation from the ops that prove it, all that was done under the two grants, and the faults
-// that touched them.
-func (r *record) retell(s Scenario, v *checker.Violation) story {
+// that touched them. With only, no other ops are told than those.
+func (r *record) retell(s Scenario, v *checker.Violation, only map[int64]bool) story {
 	t := story{v: v, key: clip(v.Key, 40)}
 	if v.A != nil {
 		t.a = r.byGrant[v.A.Grant]
@@ -67,7 +68,7 @@ func (r *record) retell(s Scenario, v *checker.Violation) story {
 	if v.B != nil {
 		t.b = r.byGrant[v.B.Grant]
 	}
-	ops := r.cast(&t)
+	ops := r.cast(&t, only)
 	t.fault = r.disturbance(&t, ops)
 	t.beside = r.besides(&t)
 	for _, o := range ops {
@@ -85,11 +86,11 @@ func (r *record) retell(s Scenario, v *checker.Violation) story {
 }
 
 // cast collects the ops of the story.
-func (r *record) cast(t *story) []*op {
+func (r *record) cast(t *story, only map[int64]bool) []*op {
 	var ops []*op
 	seen := map[int64]bool{}
 	add := func(o *op) {
-		if o != nil && !seen[o.id] {
+		if o != nil && !seen[o.id] && (only == nil || only[o.id]) {
 			seen[o.id] = true
 			ops = append(ops, o)
 		}
@@ -103,7 +104,7 @@ func (r *record) cast(t *story) []*op {
 			add(o)
 		}
 	}
-	for _, id := range t.v.Ops {
+	for _, id := range slices.Concat(t.v.Ops, slices.Sorted(maps.Keys(only))) {
 		add(r.ops[id])
 	}
 	return ops
@@ -135,6 +136,9 @@ func (r *record) moments(t *story, ops []*op) []moment {
 		}
 		if o.late() {
 			out = append(out, moment{At: o.start, who: o.client, Text: prose{}.b(client(o.client)).t(" sends its write, which is long under way.")})
+		}
+		if o.slow() {
+			out = append(out, moment{At: o.start, who: o.client, Text: prose{}.b(client(o.client)).t(" sends a read, and waits for the answer.")})
 		}
 		out = append(out, moment{At: at, who: o.client, op: o})
 	}
@@ -191,7 +195,7 @@ func (r *record) narrate(t *story, in []moment) []moment {
 
 // joins tells whether a read and the next op make one sentence.
 func joins(o, next *op) bool {
-	return o.kind == history.Read && o.how == history.OK && next != nil && next.kind == history.Write &&
+	return o.kind == history.Read && o.how == history.OK && !o.slow() && next != nil && next.kind == history.Write &&
 		next.grant == o.grant && next.accepted() && !next.late()
 }
 

@@ -26,10 +26,22 @@ func (p *reportPage) judged(s Scenario, r *record) {
 		p.Properties = append(p.Properties, row)
 	}
 	p.violations(s, r)
+	p.inFigures(s)
 	p.faults(s, r)
 	if r != nil {
 		p.needs(s, r)
 		p.latency(s, r)
+	}
+}
+
+// inFigures fills in what took how long, how much clients competed, and how many grants were not exclusive.
+func (p *reportPage) inFigures(s Scenario) {
+	p.Timings = TimingRows(s.Verdict.Stats)
+	if text := Exclusive(s.Verdict); text != "" {
+		p.Figures, p.FiguresNote = append(p.Figures, sentence(text)), ExclusiveNote
+	}
+	if text := Contention(s.Verdict.Stats); text != "" {
+		p.Figures = append(p.Figures, sentence(text))
 	}
 }
 

@@ -77,6 +77,7 @@ func Matrix(w io.Writer, s Suite, color bool, width int) error {
 	} else {
 		b.WriteString(table)
 	}
+	terminalPatterns(&b, s, width)
 	terminalTroubles(&b, s, color)
 	head := s.headline()
 	if color {
@@ -169,6 +170,22 @@ func writeGridLine(b *strings.Builder, line []terminalCell, widths []int, color 
 			out.WriteString(text)
 		}
 		b.WriteString(strings.TrimRight(out.String(), " ") + "\n")
+	}
+}
+
+// fewScenarios is how many a run may have for the patterns of each to be told on the terminal; of more, those of what was not expected are.
+const fewScenarios = 3
+
+// terminalPatterns tells what brought the violations about.
+func terminalPatterns(b *strings.Builder, s Suite, width int) {
+	for _, x := range s.Scenarios {
+		if len(x.Verdict.Patterns) == 0 || !x.unexpected() && len(s.Scenarios) > fewScenarios {
+			continue
+		}
+		b.WriteString("\n")
+		for _, line := range PatternLines(x.Verdict) {
+			b.WriteString(wrap(oneLine(clip(x.Name, clipName))+": "+oneLine(line), width) + "\n")
+		}
 	}
 }
 

@@ -23,33 +23,107 @@ type violationRow struct {
 	Go string // its place in the timeline, as an address names it
 }
 
-// violations lists the first of every property in order of time, the double-holds by their earlier holder.
+// violationGroup is the violations of one pattern: one in full, and the others in rows.
+type violationGroup struct {
+	Title prose
+	Shown explained
+	Told  bool   // the one in full is told above
+	Go    string // where the one in full is in the timeline
+	Rows  []violationRow
+	More  string
+}
+
+// violations puts what was violated into groups by its pattern, the largest first; what has no pattern of its own comes by property.
 func (p *reportPage) violations(s Scenario, r *record) {
-	all, kinds := 0, 0
-	for _, x := range s.Verdict.Properties {
-		if x.Outcome == checker.Violated {
-			all += x.Count
-			kinds++
+	rest := []checker.PropertyResult{}
+	for i := range s.Verdict.Properties {
+		x := ofPattern(&s.Verdict.Properties[i], "")
+		for _, g := range s.Verdict.Patterns {
+			x.Count -= g.Of(x.Name)
+		}
+		if x.Outcome == checker.Violated && x.Count > 0 {
+			rest = append(rest, x)
 		}
 	}
-	shown := 0
-	for i := range s.Verdict.Properties {
-		x := &s.Verdict.Properties[i]
-		if x.Outcome != checker.Violated {
-			continue
+	for _, g := range s.Verdict.Patterns {
+		var of []checker.PropertyResult
+		for _, c := range g.Counts {
+			if x := s.property(c.Property); x != nil {
+				y := ofPattern(x, g.Pattern)
+				y.Count = c.Count
+				of = append(of, y)
+			}
 		}
-		rows := p.rows(s, r, x)
+		title := prose{}.b(groupCounts(g))
+		if s.Verdict.SamePattern() && len(rest) == 0 {
+			title = title.t(", all by the same pattern")
+		}
+		p.group(s, r, title.t(": "+clip(g.Says, clipText)), of)
+	}
+	for _, x := range rest {
+		p.group(s, r, prose{}.b(violationsOf(x.Name, x.Count)), []checker.PropertyResult{x})
+	}
+}
+
+// ofPattern is a property's result with only those of its violations that are of one pattern.
+func ofPattern(x *checker.PropertyResult, pattern string) checker.PropertyResult {
+	y := *x
+	y.Violations = nil
+	for i := range x.Violations {
+		if x.Violations[i].Pattern == pattern {
+			y.Violations = append(y.Violations, x.Violations[i])
+		}
+	}
+	return y
+}
+
+// group makes one group: in full the violation that is told above, or else the one that shows most; then the first of every property in order of time, the
+// double-holds by their earlier holder.
+func (p *reportPage) group(s Scenario, r *record, title prose, of []checker.PropertyResult) {
+	g := violationGroup{Title: title}
+	var best *checker.Violation
+	bestRank := -1
+	all, kept := 0, 0
+	for i := range of {
+		all, kept = all+of[i].Count, kept+len(of[i].Violations)
+		for j := range of[i].Violations {
+			v := &of[i].Violations[j]
+			n := rank(v)
+			if p.isTold(v) {
+				g.Told, n = true, 1000
+			}
+			if n > bestRank {
+				best, bestRank = v, n
+			}
+		}
+	}
+	if best == nil {
+		return // none of them is kept with its particulars
+	}
+	g.Shown, g.Go = s.explain(r, best), p.goTo(best)
+	shown := 0
+	for i := range of {
+		rows := p.rows(s, r, &of[i])
 		// Each property gets its share, so that a long list of one does not hide the others.
-		rows = rows[:min(len(rows), violationRows/kinds)]
+		rows = rows[:min(len(rows), violationRows/len(of))]
 		for _, row := range rows {
 			shown += max(len(row.Each), 1)
 		}
-		p.Violations = append(p.Violations, rows...)
+		g.Rows = append(g.Rows, rows...)
 	}
-	slices.SortStableFunc(p.Violations, func(a, b violationRow) int { return compare(a.at, b.at) })
+	slices.SortStableFunc(g.Rows, func(a, b violationRow) int { return compare(a.at, b.at) })
 	if rest := all - shown; rest > 0 {
-		p.MoreOf = fmt.Sprintf("%s more; verdict.json has the first of each property, history.jsonl all that happened.", grouped(rest))
+		g.More = fmt.Sprintf("%s more; verdict.json has the first of each property, history.jsonl all that happened.", grouped(rest))
 	}
+	if all == 1 {
+		g.Rows = nil
+	}
+	p.Groups = append(p.Groups, g)
+}
+
+// isTold tells whether a violation is the one that the page tells above.
+func (p *reportPage) isTold(v *checker.Violation) bool {
+	return p.told != nil && v.Property == p.told.Property && v.At == p.told.At && v.Text == p.told.Text
 }
 
 // rows makes the rows of one property.
@@ -58,7 +132,7 @@ func (p *reportPage) rows(s Scenario, r *record, x *checker.PropertyResult) []vi
 	byHolder := map[int64]int{} // the earlier grant's place in out
 	var first []*checker.Violation
 	for _, v := range byTime(x) {
-		row := violationRow{At: at(v.At), at: v.At, Property: clip(v.Property, clipName), Kind: kindOf(v), Text: sentence(clip(v.Text, 500)), Told: v == p.told, Go: p.goTo(v)}
+		row := violationRow{At: at(v.At), at: v.At, Property: clip(v.Property, clipName), Kind: kindOf(v), Text: sentence(clip(v.Text, 500)), Told: p.isTold(v), Go: p.goTo(v)}
 		if r != nil && x.Name == checker.LostUpdate {
 			row.Text += r.blameless(v)
 		}
@@ -136,7 +210,7 @@ func (p *reportPage) pairsOf(v *checker.Violation) []*checker.Violation {
 	var out []*checker.Violation
 	x := p.S.property(v.Property)
 	for i := range x.Violations {
-		if w := &x.Violations[i]; w.A != nil && w.A.Grant == v.A.Grant {
+		if w := &x.Violations[i]; w.A != nil && w.A.Grant == v.A.Grant && w.Pattern == v.Pattern {
 			out = append(out, w)
 		}
 	}

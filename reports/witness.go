@@ -1,115 +1,68 @@
 package reports
 
 import (
-	"cmp"
 	"fmt"
-	"io"
-	"slices"
-	"strconv"
-	"text/tabwriter"
-	"time"
 
 	"github.com/lockchaos/lockchaos/checker"
-	"github.com/lockchaos/lockchaos/checker/witness"
-	"github.com/lockchaos/lockchaos/history"
 )
 
-// TellWitness tells what happened in a witness of the violation, line by line, in the order of the stamps. Whole is how many events the
-// history has that it was taken from.
-func TellWitness(w io.Writer, wit witness.Witness, v *checker.Violation, whole int) {
-	fmt.Fprintf(w, "%s: %s\n\n", v.Property, v.Text)
-	table := tabwriter.NewWriter(w, 2, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(table, "s\twho\t  what\n")
-	// The store's ledger is read now and then: its lines come later than what they tell.
-	events := slices.SortedStableFunc(slices.Values(wit.Events), func(a, b history.Event) int { return cmp.Compare(a.Time, b.Time) })
-	for i := range events {
-		if what := happened(&events[i], wit.Keys); what != "" {
-			fmt.Fprintf(table, "%.4f\t%s\t  %s\n", time.Duration(events[i].Time).Seconds(), who(&events[i]), what)
-		}
-	}
-	table.Flush()
-	fmt.Fprintf(w, "\n%d ops of %d events are enough", wit.Ops(), whole)
-	if !wit.Minimal {
-		fmt.Fprint(w, " (fewer might be: the search was cut short)")
-	}
-	fmt.Fprintln(w)
+// Witness is a history of its own that shows one violation of a property with as few ops as possible.
+type Witness struct {
+	Property string `json:"property"`
+	// At is the violation's instant (checker.Violation.At).
+	At int64 `json:"at_ns"`
+	// File is its name in the scenario's folder.
+	File string `json:"file"`
+	// Ops is how many ops it has, Of how many the whole history has.
+	Ops int   `json:"ops"`
+	Of  int64 `json:"of"`
+	// Kept are the numbers of its ops.
+	Kept []int64 `json:"kept,omitempty"`
+	// Minimal tells whether none of them can be spared.
+	Minimal bool `json:"minimal"`
+	// Recheck is the command that judges it.
+	Recheck string `json:"recheck,omitempty"`
 }
 
-func who(e *history.Event) string {
-	switch {
-	case e.Type == history.Ledger:
-		return "store"
-	case e.Type == history.Fault && len(e.Fault.Clients) == 0:
-		return e.Fault.Target
-	case e.Client == 0:
-		return ""
+// Told returns the violation that a report of the scenario tells first; nil where nothing is violated. It is a pointer into the scenario's verdict.
+func Told(s Scenario) *checker.Violation {
+	if s.History == nil {
+		return telling(s, nil)
 	}
-	return "client " + strconv.Itoa(int(e.Client))
+	return telling(s, newRecord(s.History, s.Verdict))
 }
 
-// happened says in words what an event tells; nothing for what only the judge needs.
-func happened(e *history.Event, keys []string) string {
-	switch e.Type {
-	case history.Invoke:
-		return "asks: " + asked(e, keys)
-	case history.OK, history.Fail, history.Info:
-		return answer(e) + ": " + asked(e, keys)
-	case history.Lost:
-		return "is told that its hold is lost: " + e.Text
-	case history.Fault:
-		text := e.Fault.Kind + " " + e.Fault.Phase + "s"
-		if e.Fault.Evidence != "" {
-			text += ": " + e.Fault.Evidence
+// witnessOf returns the witness of a violation; nil where there is none.
+func (s Scenario) witnessOf(v *checker.Violation) *Witness {
+	for i := range s.Witnesses {
+		if w := &s.Witnesses[i]; v != nil && w.Property == v.Property && w.At == v.At && len(w.Kept) > 0 {
+			return w
 		}
-		return text
-	case history.Ledger:
-		if e.Refused {
-			return fmt.Sprintf("refuses the %s with token %d", e.Kind, e.Token)
-		}
-		text := fmt.Sprintf("takes the %s of grant %d, version %d", e.Kind, e.Grant, e.Version)
-		if e.Token != 0 {
-			text += fmt.Sprintf(", token %d", e.Token)
-		}
-		return text
 	}
-	return ""
+	return nil
 }
 
-func asked(e *history.Event, keys []string) string {
-	text := e.Kind.String()
-	if e.Kind != history.Close && int(e.Key) < len(keys) {
-		text += " " + keys[e.Key]
+// keeps are the witness's ops as a set.
+func (w *Witness) keeps() map[int64]bool {
+	if w == nil {
+		return nil
 	}
-	if e.Type == history.OK && e.Kind == history.Acquire {
-		text += fmt.Sprintf(" (grant %d", e.Grant)
-		if e.Token != 0 {
-			text += fmt.Sprintf(", token %d", e.Token)
-		}
-		return text + ")"
+	kept := map[int64]bool{}
+	for _, id := range w.Kept {
+		kept[id] = true
 	}
-	if e.Kind != history.Acquire && e.Grant != 0 {
-		text += fmt.Sprintf(" under grant %d", e.Grant)
-	}
-	if e.Type == history.OK && e.Version != 0 {
-		text += fmt.Sprintf(", version %d", e.Version)
-	}
-	return text
+	return kept
 }
 
-func answer(e *history.Event) string {
-	switch {
-	case e.Type == history.OK:
-		return "ok"
-	case e.Type == history.Info:
-		return "nobody knows"
-	case e.Refused:
-		return "refused by the fence"
-	case e.Busy:
-		return "busy"
-	case e.NotHeld:
-		return "not held"
-	case e.Declined:
-		return "not begun"
+// caption says what the witness is, and how to judge it.
+func (w *Witness) caption() prose {
+	what := "The smallest witness"
+	if !w.Minimal {
+		what = "A small witness"
 	}
-	return "failed"
+	p := prose{}.b(what).t(fmt.Sprintf(": %s of %s are enough to show this violation. ", grouped(w.Ops), plural(w.Of, "op"))).code(w.File)
+	if w.Recheck == "" {
+		return p.t(" holds them, as a history of its own.")
+	}
+	return p.t(" holds them, as a history of its own, and ").code(clip(w.Recheck, clipText)).t(" finds the violation in it.")
 }

@@ -11,9 +11,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/lockchaos/lockchaos/adapter/conformance"
 	"github.com/lockchaos/lockchaos/adapter/skeleton"
-	"github.com/spf13/cobra"
+	"github.com/lockchaos/lockchaos/reports"
 )
 
 const adapterHelp = `A lock in any language is tested through an adapter: a small program that speaks JSON lines on its standard input and output
@@ -160,9 +162,9 @@ lockchaos adapter test as it is.`,
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "wrote %s\n\nnext:\n", filepath.Join(dir, l.File))
 			if l.Build != "" {
-				fmt.Fprintf(cmd.OutOrStdout(), "  (cd %s && %s)\n", shell(dir), l.Build)
+				fmt.Fprintf(cmd.OutOrStdout(), "  (cd %s && %s)\n", reports.Shell(dir), l.Build)
 			}
-			start := shell(skeleton.In(dir, l.Command))
+			start := reports.Shell(skeleton.In(dir, l.Command))
 			fmt.Fprintf(cmd.OutOrStdout(), "  %[1]s adapter test %[2]s --service redis\n  %[1]s run quick --lock-cmd %[2]s --service redis\n", os.Args[0], start)
 			return nil
 		},

@@ -9,12 +9,13 @@ import (
 	"os"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/lockchaos/lockchaos/adapter"
 	"github.com/lockchaos/lockchaos/adapter/conformance"
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/scenarios"
-	"github.com/spf13/cobra"
 )
 
 // insideVerb is what lockchaos runs as in a sandbox to try an adapter on a real service.

@@ -174,7 +174,8 @@ func known(suites []scenarios.Suite) []string {
 	for _, s := range suites {
 		names = append(names, s.Name)
 		for _, sc := range s.Scenarios {
-			names = append(names, sc.Name)
+			lock, _, _ := strings.Cut(sc.Name, "/")
+			names = append(names, lock, sc.Name)
 		}
 	}
 	return names

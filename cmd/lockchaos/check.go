@@ -7,12 +7,14 @@ import (
 	"os"
 	"text/tabwriter"
 
-	"github.com/lockchaos/lockchaos/checker"
 	"github.com/spf13/cobra"
+
+	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/reports"
 )
 
 func checkCommand() *cobra.Command {
-	second := ""
+	second, dir := "", ""
 	var flags foreignFlags
 	cmd := &cobra.Command{
 		Use:   "check HISTORY…",
@@ -22,6 +24,9 @@ that was compressed by Zstandard (.zst) is read as it is.
 
 Read are the histories of lockchaos, Jepsen (EDN) and Porcupine (JSON), and audit logs in CSV or JSON lines, whose columns --map names and whose words
 --events explains where they are not the usual ones. Most flags are about those: docs/foreign.md has examples of each.
+
+With --report DIR, a report of the history is written into that folder, which is made if it is not there: report.html, verdict.json, the history as
+lockchaos reads it, and for each property that is violated the few ops that show it. It needs the whole history in memory.
 
 With --oracle porcupine, the linearizability checker Porcupine is asked too whether the holds exclude each other, a bounded window at a time. It needs the
 whole history in memory, and says what it did not cover.
@@ -45,19 +50,29 @@ Exit status: 0 all passed, 1 a property was violated, 2 inconclusive, 64 a file 
 			if _, err := flags.options(); err != nil {
 				return usage(err)
 			}
+			if dir != "" && len(args) > 1 {
+				return usage(fmt.Errorf("--report is about one history, and these are %d: check them one by one, each with a folder of its own", len(args)))
+			}
 			worst := exitOK
 			var unread []error
 			for i, file := range args {
 				if i > 0 {
 					fmt.Fprintln(cmd.OutOrStdout())
 				}
-				j, err := judgeFile(file, cmd.InOrStdin(), &flags, second != "")
+				j, err := judgeFile(file, cmd.InOrStdin(), &flags, second != "" || dir != "")
 				if err != nil {
 					unread = append(unread, err) // the others are judged all the same
 					continue
 				}
 				printVerdict(cmd.OutOrStdout(), file, &j)
 				worst = worse(worst, outcomeStatus(j.verdict.Outcome))
+				if dir != "" {
+					page, err := reportOn(dir, cmd.Root().Name(), file, &j)
+					if err != nil {
+						return err
+					}
+					fmt.Fprintf(cmd.OutOrStdout(), "report: %s\n", page)
+				}
 				if second == "" {
 					continue
 				}
@@ -76,6 +91,7 @@ Exit status: 0 all passed, 1 a property was violated, 2 inconclusive, 64 a file 
 		},
 	}
 	cmd.Flags().StringVar(&second, "oracle", "", fmt.Sprintf("ask a second judge about the holds: %s", oracleName))
+	cmd.Flags().StringVar(&dir, "report", "", "write a report of the history into this folder: report.html, verdict.json, and a witness of each property that is violated")
 	flags.add(cmd.Flags())
 	return cmd
 }
@@ -113,6 +129,10 @@ func printVerdict(w io.Writer, file string, j *judgedFile) {
 	st := v.Stats
 	fmt.Fprintf(w, "  %d grants, %d contended hand-overs; writes: %d accepted, %d of them stale, %d refused\n", st.Grants, st.Handovers, st.Accepted,
 		st.Stale, st.Refused)
+	if text := reports.Exclusive(v); text != "" {
+		fmt.Fprintf(w, "  %s\n", text)
+	}
+	printTimings(w, st)
 	table := tabwriter.NewWriter(w, 2, 0, 2, ' ', 0)
 	for _, p := range v.Properties {
 		fmt.Fprintf(table, "  %s\t%s\t", p.Name, p.Outcome)
@@ -122,6 +142,9 @@ func printVerdict(w io.Writer, file string, j *judgedFile) {
 		fmt.Fprintf(table, "\t%s\n", p.Why)
 	}
 	table.Flush()
+	for _, line := range reports.PatternLines(v) {
+		fmt.Fprintf(w, "  %s\n", line)
+	}
 	for _, p := range v.Properties {
 		for i := range p.Violations[:min(len(p.Violations), shownViolations)] {
 			fmt.Fprintf(w, "  ! %s\n", j.tell(&p.Violations[i]))
@@ -133,6 +156,20 @@ func printVerdict(w io.Writer, file string, j *judgedFile) {
 	for _, reason := range v.Reasons {
 		fmt.Fprintf(w, "  ? %s\n", reason)
 	}
+}
+
+// printTimings prints what took how long.
+func printTimings(w io.Writer, st checker.Stats) {
+	rows := reports.TimingRows(st)
+	if len(rows) == 0 {
+		return
+	}
+	table := tabwriter.NewWriter(w, 2, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprint(table, "\tcount\tp50\tp95\tp99\tlongest\t\n")
+	for _, r := range rows {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t\n", r.What, r.Count, r.P50, r.P95, r.P99, r.Max)
+	}
+	table.Flush()
 }
 
 // outcomeStatus is the exit status of a judgement by properties alone.

@@ -11,10 +11,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/history/foreign"
-	"github.com/spf13/pflag"
 )
 
 // foreignFlags are the flags of check that say how to read a history that lockchaos did not write.
@@ -123,6 +124,9 @@ func (f *foreignFlags) judge(in io.Reader, name string, keep bool) (judgedFile, 
 			return judgedFile{}, err
 		}
 		judge.Add(&e)
+		if keep {
+			j.whole.Events = append(j.whole.Events, e)
+		}
 	}
 }
 
@@ -146,6 +150,7 @@ func judgeNative(in io.Reader, name string, keep bool) (judgedFile, error) {
 	if err != nil {
 		return judgedFile{}, err
 	}
+	j.whole.Truncated = r.Truncated()
 	j.verdict = judge.Finish(r.Truncated())
 	return j, nil
 }

@@ -4,8 +4,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/lockchaos/lockchaos/hosts/docker"
 	"github.com/spf13/cobra"
+
+	"github.com/lockchaos/lockchaos/hosts/docker"
 )
 
 func cleanCommand() *cobra.Command {

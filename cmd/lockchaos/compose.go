@@ -13,10 +13,11 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml"
+	"golang.org/x/sys/unix"
+
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/hosts/docker"
 	"github.com/lockchaos/lockchaos/scenarios"
-	"golang.org/x/sys/unix"
 )
 
 // mappingFile says which services of a compose project are which nodes; it lies in the project's folder.

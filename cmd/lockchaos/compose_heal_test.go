@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/google/nftables"
+
 	"github.com/lockchaos/lockchaos/clockskew"
 	"github.com/lockchaos/lockchaos/hosts/docker/dockertest"
 	"github.com/lockchaos/lockchaos/nemesis"

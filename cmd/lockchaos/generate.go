@@ -7,9 +7,10 @@ import (
 	"os"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/history/synthetic"
-	"github.com/spf13/cobra"
 )
 
 func generateCommand() *cobra.Command {

@@ -8,8 +8,9 @@ import (
 	"os/signal"
 	"runtime/debug"
 
-	"github.com/lockchaos/lockchaos/hosts"
 	"golang.org/x/sys/unix"
+
+	"github.com/lockchaos/lockchaos/hosts"
 )
 
 func main() {

@@ -7,9 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rogpeppe/go-internal/testscript"
+
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/docker/dockertest"
-	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/lockchaos/lockchaos/reports"
 )
 
 // internal are the verbs that lockchaos starts itself as.
@@ -52,7 +54,7 @@ func TestScripts(t *testing.T) {
 			}
 			return able, nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": status_},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": status_, "schema": schema_},
 	})
 }
 
@@ -71,7 +73,7 @@ func TestPrintable(t *testing.T) {
 }
 
 func TestShell(t *testing.T) {
-	if got := shell("./lockchaos", "run", "a b", "it's", ""); got != `./lockchaos run 'a b' 'it'\''s' ''` {
+	if got := reports.Shell("./lockchaos", "run", "a b", "it's", ""); got != `./lockchaos run 'a b' 'it'\''s' ''` {
 		t.Error(got)
 	}
 }

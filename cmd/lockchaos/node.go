@@ -3,8 +3,9 @@ package main
 import (
 	"os"
 
-	"github.com/lockchaos/lockchaos/backends"
 	"github.com/spf13/cobra"
+
+	"github.com/lockchaos/lockchaos/backends"
 )
 
 // nodeCommand is what a node process runs as: a server that is compiled in.

@@ -10,9 +10,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/lockchaos/lockchaos/reports"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/lockchaos/lockchaos/reports"
 )
 
 // The forms of what is printed.

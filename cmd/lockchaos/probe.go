@@ -1,8 +1,9 @@
 package main
 
 import (
-	"github.com/lockchaos/lockchaos/netfault"
 	"github.com/spf13/cobra"
+
+	"github.com/lockchaos/lockchaos/netfault"
 )
 
 // probeVerb is what lockchaos runs as in a throw-away sandbox to try the faults of a network.

@@ -41,6 +41,7 @@ func judgeScenario(dir string, r scenarioRecord, run *runRecord) judged {
 	}
 	out.Seed = plan.Seed
 	describe(&out.Scenario, plan, folder, run)
+	out.Demanded, out.Lenient = r.rules(run.Policy)
 	if r.Skipped != "" {
 		return out
 	}
@@ -53,7 +54,11 @@ func judgeScenario(dir string, r scenarioRecord, run *runRecord) judged {
 		out.Length = h.Events[n-1].Time
 	}
 	out.Verdict = checker.Judge(h, checker.Options{Keep: reports.KeptViolations})
-	if out.Failed == "" {
+	switch {
+	case out.Failed != "":
+	case run.Policy != nil:
+		rule(&out.Scenario, run.Policy, plan.Scenario.Expect, run.Started)
+	default:
 		compare(&out.Scenario, plan.Scenario.Expect, run.NoExpect)
 	}
 	return out
@@ -92,8 +97,9 @@ func describe(out *reports.Scenario, plan *scenarios.Plan, folder string, run *r
 	if run.NoExpect {
 		again = append(again, "--no-expect")
 	}
-	out.Rerun = shell(append(again, run.Where...)...)
-	out.Recheck = shell(run.program(), "check", filepath.Join(folder, historyFile))
+	out.Rerun = reports.Shell(append(again, run.Where...)...)
+	out.Program = run.program()
+	out.Recheck = reports.Shell(run.program(), "check", filepath.Join(folder, historyFile))
 }
 
 // builtin tells whether the scenario comes with lockchaos as it is, so that its name is enough to run it again.

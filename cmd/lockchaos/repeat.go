@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,9 +14,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/scenarios"
-	"github.com/spf13/pflag"
 )
 
 // repeatFile is the record of a run that was repeated: which repetitions there are, and what each scenario came to.
@@ -91,6 +93,7 @@ func (s *series) run(ctx context.Context, name, about string, plans []scenarios.
 	s.dir = dir
 	first := plans[0].Seed
 	s.table = reports.Repetition{Suite: name, Command: s.command(first), Version: version, Runtime: s.where.about(), Started: began.UTC().Truncate(time.Second), Wanted: s.repeat, Until: s.until}
+	s.save()
 	s.screen.repeats(s.table, plans, s.parallel, first)
 	places := make(chan struct{}, s.parallel)
 	var running sync.WaitGroup
@@ -130,7 +133,7 @@ func (s *series) one(name, about string, seed uint64, plans []scenarios.Plan) (*
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("make the folder of a repetition: %w", err)
 	}
-	one.command = shell(os.Args[0], "rerun", dir)
+	one.command = reports.Shell(os.Args[0], "rerun", dir)
 	if f.plan == "" {
 		one.command = commandLine(s.words, f)
 	}
@@ -144,7 +147,7 @@ func (s *series) command(first uint64) string {
 	f.seed = first
 	line := commandLine(s.words, f) + " --repeat " + strconv.Itoa(s.repeat)
 	if s.until != "" {
-		line += " --until " + shell(s.until)
+		line += " --until " + reports.Shell(s.until)
 	}
 	return line
 }
@@ -158,6 +161,15 @@ func (s *series) add(one *suiteRun) {
 		s.errs = append(s.errs, unwritten)
 	}
 	s.take(filepath.Base(one.dir), suite)
+	s.save()
+}
+
+// save writes how far the repetition is, for those who follow it. That it can't be written is told at the end, when it is written for good.
+func (s *series) save() {
+	var text bytes.Buffer
+	if reports.WriteRepetitionJSON(&text, s.table) == nil {
+		_ = replaceFile(filepath.Join(s.dir, repeatFile), text.Bytes())
+	}
 }
 
 // take counts a repetition, whose folder is dir. Of its scenarios only what the table and junit.xml tell is kept: there may be thousands.

@@ -7,8 +7,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/lockchaos/lockchaos/reports"
 	"github.com/spf13/cobra"
+
+	"github.com/lockchaos/lockchaos/reports"
 )
 
 func reportCommand() *cobra.Command {
@@ -58,6 +59,9 @@ if a scenario is worse in B, 2 if one that was decided is decided no more, else 
 				return err
 			}
 			defer out.resumeCommands()
+			if isGate(dir) {
+				return reportGate(out, dir)
+			}
 			if repeated != nil {
 				return reportRepetition(cmd.Context(), out, dir, repeated)
 			}

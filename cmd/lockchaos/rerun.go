@@ -8,9 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/scenarios"
-	"github.com/spf13/cobra"
 )
 
 // savedRun is a folder of a run, or of one of its scenarios: what was run, and what it came to, as it is judged now.
@@ -129,7 +130,7 @@ func (s *savedRun) again(cmd *cobra.Command, f runFlags) (err error) {
 	if f.runtime == runtimeCompose {
 		f.parallel = 1
 	}
-	now := &suiteRun{flags: f, where: where, name: s.run.Suite, about: s.run.About, plans: s.plans, screen: out, command: shell(os.Args[0], "rerun", s.dir)}
+	now := &suiteRun{flags: f, where: where, name: s.run.Suite, about: s.run.About, plans: s.plans, screen: out, command: reports.Shell(os.Args[0], "rerun", s.dir)}
 	began := time.Now()
 	dir, err := makeRunDir(f.out, began)
 	if err != nil {

@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/lockchaos/lockchaos/spelling"
 	"github.com/spf13/cobra"
+
+	"github.com/lockchaos/lockchaos/spelling"
 )
 
 // version is the version of lockchaos itself.
@@ -54,8 +55,8 @@ to a store, freezes the holder as a garbage collection would, records everything
 Exit status: 0 every scenario met its expectation, 1 a property was violated (or a control was not caught),
 2 inconclusive, 3 the harness or a service failed, 64 wrong usage.`
 
-// execute runs the command line and returns the exit status.
-func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+// rootCommand is the whole command.
+func rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "lockchaos",
 		Short:         "Fault-injection harness and checker for distributed locks",
@@ -71,15 +72,22 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.SetArgs(args)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(fmt.Errorf("%w (see `%s --help`)", err, cmd.CommandPath()))
 	})
 	root.SetVersionTemplate("lockchaos {{.Version}}\n")
-	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(runCommand(), rerunCommand(), shrinkCommand(), checkCommand(), witnessCommand(), generateCommand(), reportCommand(), listCommand(), doctorCommand(), cleanCommand(), adapterCommand(), workerCommand(), nodeCommand(), probeCommand(), insideCommand(), scenarioCommand())
+	root.CompletionOptions.DisableDefaultCmd = true // ours says what is wrong
+	root.AddCommand(runCommand(), gateCommand(), initCommand(), rerunCommand(), shrinkCommand(), sweepCommand(), serveCommand(), checkCommand(), witnessCommand(), generateCommand(), reportCommand(), listCommand(), doctorCommand(), cleanCommand(), adapterCommand(), completionCommand(), manCommand(), workerCommand(), nodeCommand(), probeCommand(), insideCommand(), scenarioCommand())
+	complete(root)
+	return root
+}
+
+// execute runs the command line and returns the exit status.
+func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	root := rootCommand()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return exitOK

@@ -11,12 +11,13 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
-	"github.com/lockchaos/lockchaos/scenarios"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/lockchaos/lockchaos/policy"
+	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/scenarios"
 )
 
 // runFlags are the settings of `lockchaos run`.
@@ -42,6 +43,8 @@ type runFlags struct {
 	outputFlags
 	// places tells where the scenarios are written, by their names.
 	places map[string]scenarios.Place
+	// policy is what a gate rules by; nil: it is no gate.
+	policy *policy.Policy
 }
 
 // The scales of `--scale`.
@@ -281,7 +284,7 @@ func commandLine(words []string, f runFlags) string {
 	} else if f.noExpect {
 		line = append(line, "--no-expect")
 	}
-	return shell(append(line, f.where()...)...)
+	return reports.Shell(append(line, f.where()...)...)
 }
 
 // where are the words that choose the runtime again.
@@ -299,21 +302,4 @@ func (f runFlags) where() (line []string) {
 		line = append(line, "--nodes", strings.Join(f.nodes, ","))
 	}
 	return line
-}
-
-// shell joins words so that a shell takes them apart again.
-func shell(words ...string) string {
-	var out []string
-	for _, w := range words {
-		if w == "" || strings.ContainsFunc(w, func(r rune) bool { return !plain(r) }) {
-			w = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-		}
-		out = append(out, w)
-	}
-	return strings.Join(out, " ")
-}
-
-// plain tells whether a shell takes the letter as it is.
-func plain(r rune) bool {
-	return r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_-./:=,@%+", r))
 }

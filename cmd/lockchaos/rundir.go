@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockchaos/lockchaos/policy"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -19,6 +20,7 @@ const (
 	indexFile   = "index.html"
 	junitFile   = "junit.xml"
 	sarifFile   = "sarif.json"
+	gateFile    = "gate.json"
 	historyFile = "history.jsonl"
 	planFile    = "plan.yaml"
 	verdictFile = reports.VerdictFile
@@ -27,17 +29,20 @@ const (
 	latestLink  = "latest"
 )
 
-// runRecord is run.json: what a run was, for rendering it again. What the scenarios showed is in their own folders.
+// runRecord is run.json: what a run was, for rendering it again. What the scenarios showed is in their own folders. It is written when the run begins, and
+// again whenever a scenario begins, is first violated, or ends, so that a run can be followed (lockchaos serve) and one that was killed be reported.
 type runRecord struct {
-	Version   string           `json:"lockchaos"`
-	Suite     string           `json:"suite"`
-	About     string           `json:"about,omitempty"`
-	Command   string           `json:"command"`
-	Program   string           `json:"program"` // as it was called, for commands that can be pasted
-	Runtime   string           `json:"runtime"`
-	Where     []string         `json:"where,omitempty"` // the words of the command line that chose the runtime
-	Seed      uint64           `json:"seed"`
-	NoExpect  bool             `json:"no_expect,omitempty"`
+	Version  string   `json:"lockchaos"`
+	Suite    string   `json:"suite"`
+	About    string   `json:"about,omitempty"`
+	Command  string   `json:"command"`
+	Program  string   `json:"program"` // as it was called, for commands that can be pasted
+	Runtime  string   `json:"runtime"`
+	Where    []string `json:"where,omitempty"` // the words of the command line that chose the runtime
+	Seed     uint64   `json:"seed"`
+	NoExpect bool     `json:"no_expect,omitempty"`
+	// Policy is what the run is ruled by, where it is a gate's.
+	Policy    *policy.Policy   `json:"policy,omitempty"`
 	Started   time.Time        `json:"started"`
 	Elapsed   time.Duration    `json:"elapsed_ns"`
 	Scenarios []scenarioRecord `json:"scenarios"`
@@ -55,7 +60,22 @@ type scenarioRecord struct {
 	// Failed is the harness's error; Skipped why the scenario could not be run here.
 	Failed  string `json:"failed,omitempty"`
 	Skipped string `json:"skipped,omitempty"`
+	// Late: it was skipped since the time budget of a gate was over.
+	Late bool `json:"late,omitempty"`
+	// State is how far it is. First is the first violation, in a sentence, Result what it came to, in a line.
+	State  runState `json:"state,omitempty"`
+	First  string   `json:"first_violation,omitempty"`
+	Result string   `json:"result,omitempty"`
 }
+
+// runState is how far a scenario of a run is.
+type runState string
+
+const (
+	stateWaiting runState = "waiting"
+	stateRunning runState = "running"
+	stateEnded   runState = "ended"
+)
 
 // locate notes where the scenario is written.
 func (r *scenarioRecord) locate(p scenarios.Place) {
@@ -118,10 +138,19 @@ func (r *runRecord) save(dir string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", runFile, err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, runFile), append(text, '\n'), 0o644); err != nil {
+	if err := replaceFile(filepath.Join(dir, runFile), append(text, '\n')); err != nil {
 		return fmt.Errorf("save the run's record: %w", err)
 	}
 	return nil
+}
+
+// replaceFile writes a file in one step: who reads it meanwhile finds all of the old or all of the new.
+func replaceFile(file string, text []byte) error {
+	next := filepath.Join(filepath.Dir(file), "."+filepath.Base(file)+".next")
+	if err := os.WriteFile(next, text, 0o644); err != nil {
+		return err
+	}
+	return os.Rename(next, file)
 }
 
 func loadRun(dir string) (*runRecord, error) {

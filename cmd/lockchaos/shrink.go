@@ -11,11 +11,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/scenarios"
 	"github.com/lockchaos/lockchaos/shrink"
-	"github.com/spf13/cobra"
 )
 
 // shrinkFlags are the settings of `lockchaos shrink`.
@@ -249,7 +250,7 @@ func (s *shrinking) confirm(ctx context.Context, r shrink.Result) error {
 	if !r.Minimal {
 		cut = " The time was over before the search was: --budget gives more."
 	}
-	s.out.say(fmt.Sprintf("\n%d candidates in %.0f s.%s\nwrote %s; run it: %s", r.Tried, time.Since(s.began).Seconds(), cut, s.file, shell(os.Args[0], "run", s.file)))
+	s.out.say(fmt.Sprintf("\n%d candidates in %.0f s.%s\nwrote %s; run it: %s", r.Tried, time.Since(s.began).Seconds(), cut, s.file, reports.Shell(os.Args[0], "run", s.file)))
 	return nil
 }
 

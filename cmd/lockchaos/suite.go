@@ -35,11 +35,13 @@ type suiteRun struct {
 	of string
 	// ended, when set, is told of each scenario at its end, before another takes its place.
 	ended func(reports.Scenario)
+	// late, when set, says why it is too late to start a plan; "": it is not.
+	late func(scenarios.Plan) string
 
 	dir    string
 	began  time.Time
 	record runRecord
-	mu     sync.Mutex // guards record.Scenarios and judged
+	mu     sync.Mutex // guards record.Scenarios and judged, and the writing of run.json
 	judged []judged
 }
 
@@ -71,8 +73,20 @@ func (s *suiteRun) run(ctx context.Context) error {
 func (s *suiteRun) prepare(dir string, began time.Time) {
 	s.dir, s.began = dir, began
 	s.record = runRecord{Version: version, Suite: s.name, About: s.about, Command: s.command, Program: os.Args[0], Runtime: s.where.about(), Where: s.flags.where(), Seed: s.plans[0].Seed,
-		NoExpect: s.flags.noExpect, Started: began.UTC().Truncate(time.Second), Scenarios: make([]scenarioRecord, len(s.plans))}
+		NoExpect: s.flags.noExpect, Policy: s.flags.policy, Started: began.UTC().Truncate(time.Second), Scenarios: make([]scenarioRecord, len(s.plans))}
+	for i, p := range s.plans {
+		s.record.Scenarios[i] = scenarioRecord{Name: p.Scenario.Name, Dir: folderOf(p.Scenario.Name), State: stateWaiting}
+	}
 	s.judged = make([]judged, len(s.plans))
+	s.note(0, func(*scenarioRecord) {})
+}
+
+// note changes what run.json says of a scenario. That it can't be written is told at the end, when it is written for good.
+func (s *suiteRun) note(i int, change func(*scenarioRecord)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change(&s.record.Scenarios[i])
+	_ = s.record.save(s.dir)
 }
 
 // finish writes the record and every report.
@@ -90,20 +104,20 @@ func (s *suiteRun) launch(ctx context.Context, places chan struct{}) (wait func(
 		all.Go(func() {
 			defer func() { <-places }()
 			began := time.Now()
-			r := scenarioRecord{Name: p.Scenario.Name, Dir: folderOf(p.Scenario.Name)}
+			s.note(i, func(r *scenarioRecord) { r.State = stateRunning })
+			r := scenarioRecord{Name: p.Scenario.Name, Dir: folderOf(p.Scenario.Name), State: stateEnded}
 			r.locate(s.flags.places[r.Name])
 			if err := s.savePlan(p, r.Dir); err != nil {
 				r.Failed = err.Error()
 			} else if r.Skipped = s.where.skip(p); r.Skipped == "" {
-				if err := s.one(ctx, p, r.Dir); err != nil {
-					r.Failed = err.Error()
-				}
+				s.onTime(ctx, i, p, &r)
 			}
 			r.Elapsed = time.Since(began)
 			verdict := judgeScenario(s.dir, r, &s.record)
-			s.mu.Lock()
-			s.record.Scenarios[i], s.judged[i] = r, verdict
-			s.mu.Unlock()
+			s.note(i, func(saved *scenarioRecord) {
+				r.First, r.Result = saved.First, verdict.Result().String()
+				*saved, s.judged[i] = r, verdict
+			})
 			s.screen.end(s.label(p), verdict.Scenario)
 			if s.ended != nil {
 				s.ended(verdict.Scenario)
@@ -111,6 +125,19 @@ func (s *suiteRun) launch(ctx context.Context, places chan struct{}) (wait func(
 		})
 	}
 	return all.Wait
+}
+
+// onTime runs one scenario, unless there is no time left for it.
+func (s *suiteRun) onTime(ctx context.Context, i int, p scenarios.Plan, r *scenarioRecord) {
+	if s.late != nil {
+		if r.Skipped = s.late(p); r.Skipped != "" {
+			r.Late = true
+			return
+		}
+	}
+	if err := s.one(ctx, i, p, r.Dir); err != nil {
+		r.Failed = err.Error()
+	}
 }
 
 // label is what the screen calls a scenario of this run.
@@ -125,8 +152,8 @@ func (s *suiteRun) savePlan(p scenarios.Plan, folder string) error {
 	return p.Save(filepath.Join(dir, planFile))
 }
 
-// one runs one scenario, up to its complete history.
-func (s *suiteRun) one(ctx context.Context, p scenarios.Plan, folder string) error {
+// one runs the scenario of a number, up to its complete history.
+func (s *suiteRun) one(ctx context.Context, i int, p scenarios.Plan, folder string) error {
 	if ctx.Err() != nil {
 		return errors.New("not run: interrupted")
 	}
@@ -138,7 +165,14 @@ func (s *suiteRun) one(ctx context.Context, p scenarios.Plan, folder string) err
 	defer log.Close()
 	name := s.label(p)
 	s.screen.begin(name, p)
-	live := followHistory(filepath.Join(dir, historyFile), s.screen.ready, func(v checker.Violation) { s.screen.violation(name, v) })
+	violated := false
+	live := followHistory(filepath.Join(dir, historyFile), s.screen.ready, func(v checker.Violation) {
+		if !violated {
+			violated = true
+			s.note(i, func(r *scenarioRecord) { r.First = v.Property + ": " + v.Text })
+		}
+		s.screen.violation(name, v)
+	})
 	defer live()
 	err = s.runThere(ctx, p, dir, log, func(pr harness.Progress) { s.screen.progress(name, pr) })
 	if err != nil && ctx.Err() != nil && begun(dir) {
@@ -185,7 +219,7 @@ func (s *suiteRun) runThere(ctx context.Context, p scenarios.Plan, dir string, l
 		return err // it was not started, or its nodes were not
 	case err != nil && strings.Contains(err.Error(), "exit status 137"):
 		return fmt.Errorf("the scenario's process was killed from outside (out of memory?): %w; what it recorded can be judged: %s", err,
-			shell(os.Args[0], "check", filepath.Join(dir, historyFile)))
+			reports.Shell(os.Args[0], "check", filepath.Join(dir, historyFile)))
 	case err != nil && stderr.Len() > 0:
 		return fmt.Errorf("the scenario's process failed: %w; the end of its log:\n%s", err, stderr.String())
 	case err != nil:

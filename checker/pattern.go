@@ -1,0 +1,276 @@
+package checker
+
+import "slices"
+
+// The pattern of a conflict between two grants is decided by what would have been: without the time that a fault lasted, would the earlier
+// holder have acted inside its lease? A fault that merely lay near explains nothing. Where faults of two sorts would each explain it, the pattern is
+// several-faults.
+
+// The names of faults as the harness records them.
+const (
+	faultPause         = "pause"
+	faultThrottle      = "throttle"
+	faultStall         = "stall"
+	faultRenewerStall  = "renewer-stall"
+	faultExpireSession = "expire-session"
+	faultReset         = "reset"
+	faultCut           = "cut"
+	faultPartition     = "partition"
+	faultCrash         = "crash-restart"
+	faultFailover      = "failover"
+	targetPrimary      = "primary"
+	targetService      = "service"
+)
+
+// isClock tells whether a fault makes a clock wrong.
+func isClock(sp span) bool { return len(sp.kind) > 6 && sp.kind[:6] == "clock-" }
+
+// stops tells whether a fault keeps the application from going on, and nothing else.
+func stops(sp span) bool {
+	return !sp.links && !sp.store && (sp.kind == faultPause || sp.kind == faultThrottle || sp.kind == faultStall)
+}
+
+// ends tells whether a fault ends a session by itself.
+func ends(sp span) bool {
+	return sp.kind == faultExpireSession || sp.kind == faultReset || sp.kind == faultCut
+}
+
+// cutsOff tells whether a fault lies on the client's links to the lock service.
+func cutsOff(sp span) bool { return sp.links && !sp.store && !ends(sp) }
+
+// starves tells whether a fault keeps renewals from being made.
+func starves(sp span) bool { return sp.kind == faultRenewerStall }
+
+// away tells whether a fault keeps the store out of reach.
+func away(sp span) bool { return sp.store }
+
+// pairPattern is the pattern of a conflict between two grants under one reading of the tokens; acted, if it is not 0, is when the earlier one's harmful
+// act began. Where the order of the grants is unknown, there is a pattern if it is the same either way, or if only one order has an explanation: the other one would need
+// a lock that fails by itself.
+func (s *Sweep) pairPattern(x, y *grant, acted int64, tokens bool) string {
+	a, b := inOrder(x, y, tokens)
+	first := s.patternOf(a, b, acted)
+	if later(b, a, tokens) {
+		return first
+	}
+	second := s.patternOf(b, a, acted)
+	switch {
+	case first == second || second == PatternUnexplained || second == PatternGrantedTwice:
+		return first
+	case first == PatternUnexplained || first == PatternGrantedTwice:
+		return second
+	}
+	return PatternUnexplained
+}
+
+// patternOf is the pattern of a conflict in which b was granted later than a.
+func (s *Sweep) patternOf(a, b *grant, acted int64) string {
+	if s.inPromise(b, a) && !s.uncertainPromises(a, b) {
+		return s.givenAway(a, b)
+	}
+	if s.header.Claims.Validity == validitySession && s.noticedLate(a, b) {
+		return PatternSessionUnseen
+	}
+	if s.timed(a) && a.promise <= a.end {
+		return PatternLateReply
+	}
+	exact := true
+	if acted == 0 {
+		acted, exact = a.actedBeside(b.end)
+	}
+	if causes := s.causes(a, b, acted); len(causes) > 0 {
+		return soleCause(causes)
+	}
+	switch {
+	case a.toldBefore(acted):
+		return PatternLossIgnored
+	case s.timed(a):
+		spent := s.timeOf(a, acted, func(span) bool { return true })
+		if exact && acted >= a.promise && acted-spent >= a.promise {
+			return PatternWorkedPast
+		}
+	}
+	return PatternUnexplained
+}
+
+// soleCause is the one cause that there is, several-faults if there are more.
+func soleCause(causes []string) string {
+	slices.Sort(causes)
+	if causes = slices.Compact(causes); len(causes) > 1 {
+		return PatternSeveral
+	}
+	return causes[0]
+}
+
+// givenAway is the pattern of a grant b that was made inside a's promise.
+func (s *Sweep) givenAway(a, b *grant) string {
+	if s.thief(a, b, s.tokens) != nil || s.freed(a, b) {
+		return PatternStolen
+	}
+	causes := s.serviceCauses(a.earliest, b.end, 0)
+	if s.header.Claims.Validity == validityLibrary && s.timeOf(a, b.end, isClock) > 0 {
+		causes = append(causes, PatternClockJumped) // the client itself measured how long its grant is good
+	}
+	if len(causes) == 0 {
+		return PatternGrantedTwice
+	}
+	return soleCause(causes)
+}
+
+// timed tells whether a grant was promised until a certain instant.
+func (s *Sweep) timed(g *grant) bool { return g.promise != 0 && g.promise != forever }
+
+// causes are the faults that each explain by themselves why a acted though its lease or session was over.
+func (s *Sweep) causes(a, b *grant, acted int64) []string {
+	if s.timed(a) {
+		return s.leaseCauses(a, b, acted)
+	}
+	return s.sessionCauses(a, b, acted)
+}
+
+// leaseCauses are those of a lease with an end: without the time that they lasted, a would have acted before it.
+func (s *Sweep) leaseCauses(a, b *grant, acted int64) (causes []string) {
+	for _, c := range [...]struct {
+		takes   func(span) bool
+		pattern string
+	}{{stops, PatternPaused}, {cutsOff, PatternCutOff}, {starves, PatternRenewalStarved}, {away, PatternStoreAway}} {
+		if spent := max(s.timeOf(a, acted, c.takes), s.blockedBy(a, acted, c.takes)); spent > 0 && acted-spent < a.promise {
+			causes = append(causes, c.pattern)
+		}
+	}
+	if s.timeOf(a, acted, isClock) > 0 { // how far its own clock led it astray is not in the history
+		causes = append(causes, PatternClockJumped)
+	}
+	return causes
+}
+
+// sessionCauses are those of a session, whose end nobody sees but the service: a client that is away for half of the TTL may miss as many keep-alives as it
+// takes, and the session was over when b was granted. What happens to the service counts as well.
+func (s *Sweep) sessionCauses(a, b *grant, acted int64) (causes []string) {
+	half := s.header.TTL / 2
+	for _, spans := range s.troubles(a.client) {
+		for _, sp := range spans {
+			if sp.from > b.end || sp.to < a.earliest {
+				continue
+			}
+			long := half > 0 && min(sp.to, b.end)-sp.from >= half
+			switch {
+			case ends(sp) && (sp.to > a.end || sp.kind == faultExpireSession) && !a.toldBefore(acted), cutsOff(sp) && long && !a.toldBefore(acted):
+				causes = append(causes, PatternSessionUnseen)
+			case stops(sp) && sp.kind != faultThrottle && long && !s.renewedBeside(sp):
+				causes = append(causes, PatternPaused)
+			case starves(sp) && long:
+				causes = append(causes, PatternRenewalStarved)
+			case isClock(sp):
+				causes = append(causes, PatternClockJumped)
+			}
+		}
+	}
+	return append(causes, s.serviceCauses(max(a.earliest, b.end-2*s.header.TTL), b.end, half)...)
+}
+
+// renewedBeside tells that a fault holds up the application alone, while the lock goes on renewing.
+func (s *Sweep) renewedBeside(sp span) bool { return sp.kind == faultStall && sp.injected }
+
+func (g *grant) toldBefore(t int64) bool { return g.told != 0 && g.told < t }
+
+// noticedLate tells whether a ran undisturbed and untold for longer than the lock says it takes to tell of a loss.
+func (s *Sweep) noticedLate(a, b *grant) bool {
+	grace := s.header.Claims.LostGrace
+	return grace > 0 && a.untold > b.end && a.untold-max(b.end, s.lastDisturbance(a.client, a.untold)) > grace
+}
+
+// serviceCauses are the patterns of the injected faults that touched the lock service between two instants. A majority that is away for less than least is no
+// cause.
+func (s *Sweep) serviceCauses(from, to, least int64) (causes []string) {
+	for _, sp := range s.service {
+		if !sp.injected || sp.from > to || sp.to < from {
+			continue
+		}
+		switch {
+		case isClock(sp):
+			causes = append(causes, PatternClockJumped)
+		case sp.kind == faultFailover, sp.target == targetPrimary && sp.kind != faultCrash && !degrades(sp) && sp.from < to && to < sp.to:
+			// A primary that is frozen or cut off grants nothing: who did was promoted meanwhile.
+			causes = append(causes, PatternFailover)
+		case sp.kind == faultCrash && least == 0:
+			causes = append(causes, PatternRestart)
+		case s.majorityAway(sp.from, least):
+			causes = append(causes, PatternQuorum)
+		case sp.kind == faultCrash:
+			causes = append(causes, PatternRestart)
+		default:
+			causes = append(causes, PatternService)
+		}
+	}
+	return causes
+}
+
+// degrades tells whether a server goes on working, though badly, under a fault.
+func degrades(sp span) bool { return sp.kind != faultPause && sp.kind != faultPartition }
+
+// majorityAway tells whether, at t, faults kept so many servers away that no majority was left, for at least so long.
+func (s *Sweep) majorityAway(t, least int64) bool {
+	n := s.header.Nodes
+	if n < 3 {
+		return false
+	}
+	struck := 0
+	for _, sp := range s.service {
+		shaped := sp.target == targetService // it splits the servers, and how many stay together is not told
+		if sp.injected && sp.from <= t && sp.to > t && sp.to-t >= least && !shaped && (sp.kind == faultCrash || !degrades(sp)) {
+			struck += sp.hosts
+		}
+	}
+	return n-struck < n/2+1
+}
+
+// troubles are the faults on a client: those that touch what the lock has promised to it, and those that only hold up its application.
+func (s *Sweep) troubles(client int32) [2][]span {
+	if int(client) >= len(s.clients) || client < 0 {
+		return [2][]span{}
+	}
+	return [2][]span{s.clients[client].spans, s.clients[client].aside}
+}
+
+// timeOf is for how long faults of a sort lay on a grant's client between its beginning and t; those that lasted for no time at all count a nanosecond.
+func (s *Sweep) timeOf(g *grant, t int64, takes func(span) bool) (sum int64) {
+	for _, spans := range s.troubles(g.client) {
+		for _, sp := range spans {
+			if sp.from <= t && sp.to >= g.earliest && takes(sp) {
+				slack := int64(0)
+				if !sp.injected {
+					slack = 2 * s.header.Stall // see stalledFor
+				}
+				sum += max(min(sp.to, t)-max(sp.from, g.earliest), 1) + slack
+			}
+		}
+	}
+	return sum
+}
+
+// blockedBy is for how long the grant's slowest op was under way, if it began before t and a fault of the sort lay on the links that it used meanwhile: a
+// connection does not go on at once when its link is whole again.
+func (s *Sweep) blockedBy(g *grant, t int64, takes func(span) bool) int64 {
+	if g.slowFor == 0 || g.slowFrom > t {
+		return 0
+	}
+	for _, spans := range s.troubles(g.client) {
+		for _, sp := range spans {
+			if (sp.links || sp.store) && takes(sp) && sp.from <= g.slowFrom+g.slowFor && sp.to >= g.slowFrom {
+				return g.slowFor
+			}
+		}
+	}
+	return 0
+}
+
+// actedBeside is when the grant first acted after t; exact tells whether it is known that it did not act between the two. Without such an act it is the last.
+func (g *grant) actedBeside(t int64) (start int64, exact bool) {
+	for i, a := range g.remembered() {
+		if a.start > t {
+			return a.start, i != 1 || g.nacts <= keptActs+1 // behind the first there may be some that are not remembered
+		}
+	}
+	return g.last, true
+}

@@ -1,0 +1,78 @@
+package checker
+
+import "github.com/lockchaos/lockchaos/history"
+
+// The patterns of properties other than mutual-exclusion. Where a property is broken by a conflict of two holds, it is the conflict's.
+
+// writePattern is the pattern of a write o under a behind one under b.
+func (s *Sweep) writePattern(a, b *grant, kind string, o *op, tokens bool) string {
+	switch kind {
+	case KindInFlight:
+		return PatternLateRequest
+	case KindStale:
+		return s.pairPattern(a, b, max(o.start, o.inv), tokens)
+	}
+	return PatternUnexplained // when the write began is not known
+}
+
+// lostPattern is the pattern of a lost update, a being the earlier grant: its write went in beside the later holder's, before or after that read.
+func (s *Sweep) lostPattern(a, b *grant, w, other writer) string {
+	own := w
+	if a == other.g {
+		own = other
+	}
+	for _, x := range a.remembered() {
+		if x.op != own.op {
+			continue
+		}
+		if x.start <= b.end && later(b, a, s.tokens) {
+			return PatternLateRequest
+		}
+		return s.pairPattern(a, b, x.start, s.tokens)
+	}
+	return PatternUnexplained
+}
+
+// confirmedPattern is the pattern of a's hold being confirmed though b was granted the key by then.
+func (s *Sweep) confirmedPattern(a, b *grant) string {
+	switch {
+	case s.inPromise(b, a):
+		return s.givenAway(a, b)
+	case s.timeOf(a, a.confirmed, isClock) > 0:
+		return PatternClockJumped
+	case a.confirmedKind == history.Renew:
+		return PatternForeignRenewal
+	case a.confirmedKind == history.Held && s.header.Claims.Validity == validitySession:
+		return PatternSessionUnseen
+	}
+	return PatternOwnerUnchecked
+}
+
+// tokenPattern is the pattern of a grant b whose token is out of order beside a's: a counter that a server lost begins anew.
+func (s *Sweep) tokenPattern(a, b *grant) string {
+	var causes []string
+	for _, c := range s.serviceCauses(a.earliest, b.end, 0) {
+		if c == PatternFailover || c == PatternRestart || c == PatternClockJumped { // no other takes a counter back
+			causes = append(causes, c)
+		}
+	}
+	if r := s.restart; r.id != 0 && r.from <= b.end && r.to >= a.earliest && len(causes) == 0 { // the faults of long ago are forgotten
+		causes = append(causes, PatternRestart)
+	}
+	if len(causes) == 0 {
+		return PatternTokens
+	}
+	return soleCause(causes)
+}
+
+// stuckPattern is the pattern of a key that stayed taken though nobody could hold it.
+func (s *Sweep) stuckPattern(k *keyState) string {
+	last := k.lastGrant
+	switch {
+	case k.vanishedAt != 0 && (last == nil || k.vanishedAt >= last.end):
+		return PatternNeverExpired
+	case last != nil && last.released:
+		return PatternReleaseLost
+	}
+	return PatternUnexplained
+}

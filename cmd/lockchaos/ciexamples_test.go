@@ -1,0 +1,150 @@
+package main
+
+import (
+	"io"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/rhysd/actionlint"
+)
+
+const ciExamples = "../../examples/ci/"
+
+// What GitHub would refuse of the workflow, or warn of, actionlint tells: keys, expressions, permissions, inputs of actions.
+func TestGitHubExample(t *testing.T) {
+	text, err := os.ReadFile(ciExamples + "github-actions.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := actionlint.NewLinter(io.Discard, &actionlint.LinterOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lint := func(text string) []*actionlint.Error {
+		all, err := l.Lint("locks.yml", []byte(text), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	for _, e := range lint(string(text)) {
+		t.Error(e)
+	}
+	for _, c := range [][2]string{{"runs-on:", "run-on:"}, {"security-events: write", "security-event: write"}, {"hashFiles", "hashFile"}, {"go-version:", "go-versions:"}} {
+		if broken := strings.Replace(string(text), c[0], c[1], 1); broken == string(text) || len(lint(broken)) == 0 {
+			t.Errorf("nobody sees %s", c[1])
+		}
+	}
+	checkCommands(t, "github-actions.yml", string(text))
+}
+
+// gitlabKeys are the keys that a job can have, of those that GitLab's "CI/CD YAML syntax reference" lists.
+var gitlabKeys = []string{"stage", "image", "timeout", "interruptible", "variables", "before_script", "script", "after_script", "artifacts", "rules", "extends", "tags", "services", "needs",
+	"cache", "allow_failure", "retry", "when", "environment", "parallel", "resource_group"}
+
+// artifactKeys are those of artifacts.
+var artifactKeys = []string{"when", "expire_in", "paths", "exclude", "reports", "name", "expose_as", "untracked", "access", "public"}
+
+func TestGitLabExample(t *testing.T) {
+	text, err := os.ReadFile(ciExamples + "gitlab-ci.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file map[string]any
+	if err := yaml.UnmarshalWithOptions(text, &file, yaml.Strict()); err != nil {
+		t.Fatal(err)
+	}
+	runs := 0
+	for name, value := range file {
+		if name == "stages" {
+			continue
+		}
+		job, ok := value.(map[string]any)
+		if !ok {
+			t.Errorf("%s is no job", name)
+			continue
+		}
+		for key := range job {
+			if !slices.Contains(gitlabKeys, key) {
+				t.Errorf("%s: %s is no key of a job", name, key)
+			}
+		}
+		if artifacts, ok := job["artifacts"].(map[string]any); ok {
+			for key := range artifacts {
+				if !slices.Contains(artifactKeys, key) {
+					t.Errorf("%s: %s is no key of artifacts", name, key)
+				}
+			}
+		}
+		base, extends := job["extends"].(string)
+		if extends && file[base] == nil {
+			t.Errorf("%s extends %s, which is not there", name, base)
+		}
+		if !strings.HasPrefix(name, ".") { // what begins with a dot is a template
+			runs++
+			if job["script"] == nil {
+				t.Errorf("%s has no script", name)
+			}
+		}
+		for _, key := range []string{"before_script", "script", "after_script"} {
+			lines, _ := job[key].([]any)
+			for _, line := range lines {
+				if _, ok := line.(string); !ok {
+					t.Errorf("%s: %s has a line that is no text: %v (a colon needs quotes)", name, key, line)
+				}
+			}
+		}
+	}
+	if runs < 2 {
+		t.Errorf("%d jobs", runs)
+	}
+	checkCommands(t, "gitlab-ci.yml", string(text))
+}
+
+// command finds lockchaos's own command lines in examples and docs.
+var command = regexp.MustCompile(`(?:^|[\s;&])(?:\./bin/)?lockchaos +([a-z][^#;&|]*)`)
+
+// The command lines of examples are such as this lockchaos takes.
+func checkCommands(t *testing.T, name, text string) {
+	t.Helper()
+	seen := 0
+	for _, line := range strings.Split(text, "\n") {
+		if strings.HasPrefix(strings.TrimSpace(line), "#") || strings.Contains(line, "go install") || strings.Contains(line, "name:") {
+			continue
+		}
+		for _, m := range command.FindAllStringSubmatch(line, -1) {
+			seen++
+			args := strings.Fields(m[1])
+			root := rootCommand()
+			cmd, rest, err := root.Find(args)
+			if err != nil || cmd == root {
+				t.Errorf("%s: %s: there is no such command", name, line)
+				continue
+			}
+			if err := cmd.ParseFlags(rest); err != nil {
+				t.Errorf("%s: %s: %v", name, line, err)
+			}
+		}
+	}
+	if seen == 0 {
+		t.Errorf("%s: no command was found", name)
+	}
+}
+
+func TestCommandsOfTheDocsOfCI(t *testing.T) {
+	text, err := os.ReadFile("../../docs/ci.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, line := range strings.Split(string(text), "\n") {
+		if strings.HasPrefix(line, "    lockchaos ") || strings.HasPrefix(line, "    source ") {
+			lines = append(lines, strings.ReplaceAll(strings.ReplaceAll(line, "<(", " "), ")", " "))
+		}
+	}
+	checkCommands(t, "docs/ci.md", strings.Join(lines, "\n"))
+}

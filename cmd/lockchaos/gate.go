@@ -1,0 +1,302 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/policy"
+	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/scenarios"
+)
+
+func gateCommand() *cobra.Command {
+	f := runFlags{scale: scaleTest, repeatFlags: repeatFlags{repeat: 1}}
+	cmd := &cobra.Command{
+		Use:   "gate [FILE]",
+		Short: "Run what a policy asks for, and say whether it is good enough",
+		Long: `Reads a policy (` + policy.DefaultFile + `, or FILE), runs its scenarios as often as it wants, and rules on them: which properties must hold, which violations are
+known and until when, and what is done about what is left open. docs/ci.md explains the file; ` + "`lockchaos init`" + ` writes one.
+
+The run's folder holds, beside what every run leaves, gate.json: the ruling and its findings. The repetitions of a scenario have seeds that follow each other.
+
+Exit status: 0 the gate is passed; 1 a property that must hold was violated, or a known violation has expired; 2 something is left open, and the policy does not
+let that pass; 3 the harness or a service failed; 64 a mistake in the policy or on the command line.`,
+		Example: `  lockchaos init && lockchaos gate
+  lockchaos gate ci/locks.yaml --format github
+  lockchaos gate --seed 7 --runtime docker`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usage(errors.New("gate takes one policy"))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			file := policy.DefaultFile
+			if len(args) > 0 {
+				file = args[0]
+			}
+			return runGate(cmd, file, f)
+		},
+	}
+	flags := cmd.Flags()
+	f.addWhere(flags)
+	flags.Uint64Var(&f.seed, "seed", 0, "seed of the first repetition (default: the policy's, else a new one, printed)")
+	f.outputFlags.add(flags)
+	return cmd
+}
+
+// gate is one run under a policy: its repetitions side by side, each a run of its own.
+type gate struct {
+	runFlags
+	file    string
+	command string // that runs it again
+	where   runtime
+	screen  *screen
+
+	dir      string
+	began    time.Time
+	elapsed  time.Duration // 0: it goes on
+	deadline time.Time     // zero: none
+	mu       sync.Mutex    // guards what follows
+	runs     []gateRun
+	errs     []error
+}
+
+// gateRun is one repetition that has ended; dir is its folder inside the gate's.
+type gateRun struct {
+	dir   string
+	suite reports.Suite
+}
+
+func runGate(cmd *cobra.Command, file string, f runFlags) error {
+	ctx := cmd.Context()
+	out, err := f.open(cmd)
+	if err != nil {
+		return err
+	}
+	defer out.resumeCommands()
+	if err := f.checkWhere(); err != nil {
+		return err
+	}
+	if f.policy, f.places, err = loadPolicy(ctx, file, out.say); err != nil {
+		return usage(err)
+	}
+	switch {
+	case cmd.Flags().Changed("seed"):
+	case f.policy.Seed != nil:
+		f.seed = *f.policy.Seed
+	default:
+		f.seed = rand.Uint64N(1_000_000)
+	}
+	g := &gate{runFlags: f, file: file, screen: out}
+	g.command = reports.Shell(append([]string{os.Args[0], "gate", file, "--seed", strconv.FormatUint(f.seed, 10)}, f.where()...)...)
+	if g.where, err = chooseRuntime(ctx, f, g.plans(0), out.say); err != nil {
+		return err
+	}
+	if f.runtime == runtimeCompose {
+		g.parallel = 1 // its services are there once
+	}
+	return errors.Join(g.run(ctx), g.where.close())
+}
+
+// doubleHolds are the kinds of double-holds, which a policy can tell apart.
+var doubleHolds = []string{checker.KindGrantedWhileValid, checker.KindLateNotice, checker.KindLeaseOverrun, checker.KindUnexplained}
+
+// loadPolicy reads a policy, with the place of each of its scenarios: the line in the file of a user's own, else the policy's line that names it.
+func loadPolicy(ctx context.Context, file string, say func(string)) (*policy.Policy, map[string]scenarios.Place, error) {
+	known := catalogue()
+	c := policy.Catalogue{Properties: known.Properties, Kinds: doubleHolds, Services: append([]string{scenarios.NoService}, known.Services...)}
+	places := map[string]scenarios.Place{}
+	c.Find = func(word string, lock policy.Lock) ([]scenarios.Scenario, error) {
+		if word == randomSuite {
+			return nil, fmt.Errorf("suite %s is drawn anew for each seed, so a policy can't name what it shows: run it beside the gate", randomSuite)
+		}
+		if isFile(word) && !filepath.IsAbs(word) {
+			word = filepath.Join(filepath.Dir(file), word) // as everything that a file names
+		}
+		chosen, err := choose([]string{word})
+		if err != nil {
+			return nil, err
+		}
+		if isFile(word) {
+			for name, p := range placesOf([]string{word}, "") {
+				if !p.Builtin {
+					places[name] = p
+				}
+			}
+		}
+		if lock.Command == "" {
+			return chosen.scenarios, nil
+		}
+		chosen, err = runFlags{lockCmd: lock.Command, service: lock.Service, ttl: lock.TTL.Std()}.adapt(ctx, chosen, say)
+		return chosen.scenarios, err
+	}
+	p, err := policy.Load(file, c)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, r := range p.Runs {
+		if _, own := places[r.Name]; !own {
+			places[r.Name] = scenarios.Place{File: file, Line: r.Line}
+		}
+	}
+	return p, places, nil
+}
+
+// plans are those of one repetition, the first being 0: of the scenarios that are repeated so often.
+func (g *gate) plans(repetition int) (all []scenarios.Plan) {
+	for _, r := range g.policy.Runs {
+		if r.Repetitions > repetition {
+			all = append(all, scenarios.Plan{Seed: g.seed + uint64(repetition), Scenario: r.Scenario})
+		}
+	}
+	return all
+}
+
+// run runs every repetition, then rules. Its error carries the exit status.
+func (g *gate) run(ctx context.Context) error {
+	g.began = time.Now()
+	var err error
+	if g.dir, err = makeRunDir(g.out, g.began); err != nil {
+		return err
+	}
+	bounded := ctx
+	if g.policy.Budget > 0 {
+		g.deadline = g.began.Add(g.policy.Budget)
+		var cancel context.CancelFunc
+		bounded, cancel = context.WithDeadline(ctx, g.deadline)
+		defer cancel()
+	}
+	repetitions := g.policy.Repetitions()
+	g.screen.gates(g, repetitions)
+	places := make(chan struct{}, g.parallel)
+	var running sync.WaitGroup
+	for i := range repetitions {
+		one, err := g.one(i, repetitions)
+		if err != nil {
+			g.errs = append(g.errs, err)
+			break
+		}
+		wait := one.launch(bounded, places)
+		running.Go(func() { wait(); g.add(one) })
+	}
+	running.Wait()
+	g.screen.stop()
+	g.elapsed = time.Since(g.began)
+	return g.conclude(ctx.Err() != nil)
+}
+
+// one prepares a repetition.
+func (g *gate) one(i, of int) (*suiteRun, error) {
+	f := g.runFlags
+	f.seed += uint64(i)
+	one := &suiteRun{flags: f, where: g.where, name: "gate " + filepath.Base(g.file), about: "what the policy " + g.file + " asks for", plans: g.plans(i), screen: g.screen,
+		command: g.command, late: g.late}
+	dir := g.dir
+	if of > 1 {
+		one.of = fmt.Sprintf(" (seed %d)", f.seed)
+		dir = filepath.Join(dir, fmt.Sprintf("seed-%d", f.seed))
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			return nil, fmt.Errorf("make the folder of a repetition: %w", err)
+		}
+	}
+	one.prepare(dir, time.Now())
+	one.record.Started = g.began.UTC().Truncate(time.Second) // one day for all
+	return one, nil
+}
+
+// overhead is what a scenario takes beside its workload, to start, heal and probe.
+const overhead = 3 * time.Second
+
+// late says why a plan is not started: its workload would not end in time.
+func (g *gate) late(p scenarios.Plan) string {
+	if g.deadline.IsZero() {
+		return ""
+	}
+	left, needs := time.Until(g.deadline), p.Scenario.Duration.Std()+overhead
+	if left >= needs {
+		return ""
+	}
+	return fmt.Sprintf("not run: of the time budget of %v %v are left, and it takes some %v", g.policy.Budget, max(left, 0).Round(time.Second), needs)
+}
+
+func (g *gate) add(one *suiteRun) {
+	suite, unwritten := one.finish()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if unwritten != nil {
+		g.errs = append(g.errs, unwritten)
+	}
+	for i := range suite.Scenarios {
+		suite.Scenarios[i].History = nil
+	}
+	dir, err := filepath.Rel(g.dir, one.dir)
+	if err != nil {
+		g.errs = append(g.errs, err)
+	}
+	g.runs = append(g.runs, gateRun{dir, suite})
+	slices.SortFunc(g.runs, func(a, b gateRun) int { return int(int64(a.suite.Seed - b.suite.Seed)) })
+}
+
+// rules says how a policy takes a scenario: whether it asks for it, and whether it lets pass what it leaves open.
+func (r scenarioRecord) rules(p *policy.Policy) (demanded, lenient bool) {
+	if p == nil {
+		return false, false
+	}
+	if r.Skipped != "" && !r.Late {
+		return true, p.Skipped == policy.Warn
+	}
+	return true, p.Inconclusive == policy.Warn
+}
+
+// rule sets what was found beside what a policy demands.
+func rule(out *reports.Scenario, p *policy.Policy, expect scenarios.Expect, now time.Time) {
+	out.Met = true
+	for _, r := range p.Judge(seenOf(*out), expect, now) {
+		out.Expect = append(out.Expect, reports.Expectation{Property: r.Property, Want: r.Want, Got: r.Got, Met: r.Met, Known: r.Known, Note: r.Note})
+		out.Met = out.Met && r.Met
+	}
+	out.Met = out.Met && len(out.Expect) > 0
+}
+
+// seenOf is what a scenario showed, as a policy sees it.
+func seenOf(sc reports.Scenario) policy.Seen {
+	s := policy.Seen{Scenario: sc.Name, Ran: sc.Failed == "" && sc.Skipped == "", Properties: observed(sc.Verdict), Severity: sc.Verdict.Severity.String(), Why: map[string]string{}}
+	for _, p := range sc.Verdict.Properties {
+		s.Why[p.Name] = p.Why
+	}
+	return s
+}
+
+// gates begins the screen of a gate.
+func (s *screen) gates(g *gate, repetitions int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.began = time.Now()
+	for _, r := range g.policy.Runs {
+		s.total += r.Repetitions
+		s.column = max(s.column, len(r.Name))
+	}
+	if repetitions > 1 {
+		s.column += len(fmt.Sprintf(" (seed %d)", g.seed+uint64(repetitions)))
+	}
+	suite := reports.Suite{Version: version, Name: "gate " + g.file, Runtime: g.where.about()}
+	s.events.run(suite, s.total, min(g.parallel, s.total), g.seed)
+	fmt.Fprintf(s.out, "lockchaos %s · %s · %s · seed %d\n", version, suite.Name, suite.Runtime, g.seed)
+	fmt.Fprintf(s.out, "%d scenario%s, %d run%s, %d at once", len(g.policy.Runs), plural(len(g.policy.Runs)), s.total, plural(s.total), min(g.parallel, s.total))
+	if g.policy.Budget > 0 {
+		fmt.Fprintf(s.out, ", %v at most", g.policy.Budget)
+	}
+	fmt.Fprint(s.out, "\n\n")
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/lockchaos/lockchaos/policy"
+	"github.com/lockchaos/lockchaos/reports"
+)
+
+// conclude rules on all repetitions together, writes the ruling and tells it. Its error carries the exit status.
+func (g *gate) conclude(interrupted bool) error {
+	suite := g.suite()
+	code := g.status(suite)
+	if interrupted {
+		code = exitFailed
+	}
+	ruling := reports.Gate{Policy: repositoryPath(g.file), Command: suite.Command, Version: version, Runtime: suite.Runtime, Seed: g.seed, Started: suite.Started, Elapsed: suite.Elapsed,
+		Exit: code, Inconclusive: string(g.policy.Inconclusive), Skipped: string(g.policy.Skipped)}
+	table := reports.Repetition{Suite: suite.Name, Command: suite.Command, Version: version, Runtime: suite.Runtime, Started: suite.Started, Elapsed: int64(suite.Elapsed),
+		Wanted: g.policy.Repetitions()}
+	for _, r := range g.runs {
+		ruling.Runs = append(ruling.Runs, reports.RepeatedRun{Seed: r.suite.Seed, Dir: r.dir})
+		table.Add(r.suite.Seed, r.dir, r.suite.Scenarios)
+	}
+	table.Ended = fmt.Sprintf("%d of %d repetitions were begun.", len(g.runs), table.Wanted)
+	unwritten := errors.Join(append(g.errs, g.write(ruling, table, suite))...)
+	return g.screen.conclude(g.dir, suite, func(out io.Writer) error {
+		var err error
+		if table.Wanted > 1 {
+			err = reports.RepetitionText(out, table, g.screen.color)
+		} else {
+			err = reports.Matrix(out, suite, g.screen.color, g.screen.width)
+		}
+		if err := errors.Join(err, reports.GateText(out, ruling, suite, g.screen.color)); err != nil {
+			return fmt.Errorf("print the ruling: %w", err)
+		}
+		fmt.Fprintf(out, "again: %s\nreport: %s\n", suite.Command, filepath.Join(g.dir, indexFile))
+		switch {
+		case unwritten != nil:
+			return &status{exitFailed, unwritten}
+		case interrupted:
+			return &status{exitFailed, errors.New("interrupted: the report holds what there is")}
+		case code != exitOK:
+			return &status{code: code}
+		}
+		return nil
+	})
+}
+
+// suite is every repetition as one run.
+func (g *gate) suite() reports.Suite {
+	all := reports.Suite{Name: "gate " + filepath.Base(g.file), Command: g.command, Seed: g.seed, Started: g.began.UTC().Truncate(time.Second), Elapsed: g.elapsed, Version: version}
+	var seen []policy.Seen
+	for i, r := range g.runs {
+		if i == 0 {
+			all.Versions, all.StandIns, all.About, all.Runtime = r.suite.Versions, r.suite.StandIns, r.suite.About, r.suite.Runtime
+		}
+		for _, sc := range r.suite.Scenarios {
+			seen = append(seen, seenOf(sc))
+			sc.Dir = filepath.Join(r.dir, sc.Dir)
+			all.Scenarios = append(all.Scenarios, sc)
+		}
+	}
+	for _, r := range g.policy.Remarks(seen, all.Started) {
+		all.Remarks = append(all.Remarks, reports.Remark{Level: reports.Note, Rule: r.Rule, Text: r.Text, File: repositoryPath(g.policy.File), Line: r.Line})
+	}
+	return all
+}
+
+// status is the exit status. A gate through which nothing has gone is not passed, however lenient.
+func (g *gate) status(suite reports.Suite) int {
+	code, ran := exitOK, false
+	for _, sc := range suite.Scenarios {
+		code = worse(code, scenarioStatus(sc, false))
+		ran = ran || sc.Failed == "" && sc.Skipped == ""
+	}
+	if !ran {
+		code = worse(code, exitInconclusive)
+	}
+	return code
+}
+
+// write writes the ruling. Each repetition has written its own files; where there is one, those are the gate's, and what CI systems read is
+// written again with what is remarked on the policy.
+func (g *gate) write(ruling reports.Gate, table reports.Repetition, suite reports.Suite) error {
+	errs := []error{reports.WriteFile(filepath.Join(g.dir, gateFile), func(w io.Writer) error { return reports.WriteGate(w, ruling, suite) }), renderForCI(g.dir, suite)}
+	if table.Wanted > 1 {
+		errs = append(errs, reports.WriteFile(filepath.Join(g.dir, indexFile), func(w io.Writer) error { return reports.WriteRepetition(w, table) }))
+	}
+	return errors.Join(errs...)
+}
+
+// isGate tells whether a folder is that of a gate.
+func isGate(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, gateFile))
+	return err == nil
+}
+
+// reportGate judges and rules on every run of a gate again, by the policy that was saved with it, as of its day.
+func reportGate(out *screen, dir string) error {
+	ruling, err := reports.ReadGate(filepath.Join(dir, gateFile))
+	if err != nil {
+		return usage(err)
+	}
+	g := &gate{dir: dir, file: ruling.Policy, command: ruling.Command, screen: out, began: ruling.Started, elapsed: ruling.Elapsed}
+	g.seed = ruling.Seed
+	for _, r := range ruling.Runs {
+		folder := filepath.Join(dir, filepath.FromSlash(r.Dir))
+		run, suite, err := judgeRun(folder)
+		if err != nil {
+			return usage(err)
+		}
+		if run.Policy == nil {
+			return usage(fmt.Errorf("%s: the run was not a gate's", folder))
+		}
+		if err := render(folder, suite); err != nil {
+			return err
+		}
+		g.policy, g.runFlags.policy = run.Policy, run.Policy
+		g.runs = append(g.runs, gateRun{r.Dir, suite})
+	}
+	if len(g.runs) == 0 {
+		return usage(fmt.Errorf("%s: the gate has no run", dir))
+	}
+	return g.conclude(false)
+}

@@ -1,0 +1,125 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	cdplog "github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// chromium starts one, or skips the test where there is none and it is not required.
+func chromium(t *testing.T) context.Context {
+	t.Helper()
+	path, err := exec.LookPath("chromium")
+	if err != nil {
+		if os.Getenv("LOCKCHAOS_REQUIRE") == "all" {
+			t.Fatal("no Chromium found, and LOCKCHAOS_REQUIRE=all: install chromium")
+		}
+		t.Skip("no Chromium found: the pages are not looked at in a browser")
+	}
+	profile, err := os.MkdirTemp("", "lockchaos-browser-") // which a browser that ends may still write into
+	if err != nil {
+		t.Fatal(err)
+	}
+	bound, cancelBound := context.WithTimeout(context.Background(), 2*time.Minute)
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(profile),
+		chromedp.WSURLReadTimeout(time.Minute), chromedp.Flag("disable-component-update", true))
+	alloc, cancelAlloc := chromedp.NewExecAllocator(bound, options...)
+	ctx, cancel := chromedp.NewContext(alloc)
+	t.Cleanup(func() {
+		if err := chromedp.Cancel(ctx); err != nil {
+			t.Logf("end the browser: %v", err)
+		}
+		cancel()
+		cancelAlloc()
+		cancelBound()
+		os.RemoveAll(profile)
+	})
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatalf("start %s: %v", path, err)
+	}
+	return ctx
+}
+
+// await waits until an expression is true in the page.
+func await(t *testing.T, ctx context.Context, expression string) {
+	t.Helper()
+	for {
+		is, err := chromedp.Run(ctx, chromedp.Evaluate[bool](expression))
+		if err != nil {
+			t.Fatalf("%s: %v", expression, err)
+		}
+		if is {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("it never came: %s", expression)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// A run is seen to go on without a reload; the list is filtered; names are texts; nothing else is asked for, and no policy is broken.
+func TestInBrowser(t *testing.T) {
+	ctx := chromium(t)
+	root := folder(t)
+	addr := started(t, root)
+	var mu sync.Mutex
+	var wrong []string
+	err := chromedp.Listen(ctx, func(ev any) {
+		mu.Lock()
+		defer mu.Unlock()
+		switch e := ev.(type) {
+		case *cdplog.EventEntryAdded:
+			wrong = append(wrong, fmt.Sprintf("console: %s: %s", e.Entry.Level, e.Entry.Text))
+		case *runtime.EventExceptionThrown:
+			wrong = append(wrong, "exception: "+e.ExceptionDetails.Text)
+		case *network.EventRequestWillBeSent:
+			if !strings.HasPrefix(e.Request.URL, "http://"+addr+"/") && !strings.HasPrefix(e.Request.URL, "data:") {
+				wrong = append(wrong, "request: "+e.Request.URL)
+			}
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := chromedp.Call(ctx, network.Enable, network.EnableParams{}); err != nil {
+		t.Fatal(err)
+	}
+	open := func(path string) {
+		t.Helper()
+		if err := chromedp.Do(ctx, chromedp.EmulateViewport(400, 800), chromedp.Navigate("http://"+addr+path)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	open("/run/new")
+	await(t, ctx, `document.getElementById("state").textContent === "running"`)
+	file := filepath.Join(root, "new", "run.json")
+	text := strings.Replace(record1("ended", "corrupted", 9e9), `"result"`, `"first_violation":"<img src=x onerror=alert(1)>","result"`, 1)
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	await(t, ctx, `document.getElementById("state").textContent === "ended" && document.querySelector("#scenarios .pill.v").textContent === "corrupted"`)
+	await(t, ctx, `document.body.textContent.includes("<img src=x") && document.querySelector("#scenarios img") === null`)
+	open("/run/old")
+	await(t, ctx, `document.querySelector("#scenarios a").textContent === "a/<script>alert(1)</script>" && document.querySelector("#scenarios a").getAttribute("href") === "/files/old/a/report.html"`)
+	open("/#pass")
+	await(t, ctx, `document.getElementById("shown").textContent === "1 of 4" && [...document.getElementById("runs").rows].filter(r => !r.hidden).length === 1`)
+	await(t, ctx, `document.documentElement.scrollWidth <= innerWidth`)
+	mu.Lock()
+	defer mu.Unlock()
+	for _, what := range wrong {
+		t.Error(what)
+	}
+}
