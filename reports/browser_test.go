@@ -3,6 +3,7 @@ package reports
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -146,6 +147,9 @@ func TestInBrowser(t *testing.T) {
 		{"failed", reportOf(t, failedCase())},
 		{"skipped", reportOf(t, skippedCase())},
 		{"hostile", reportOf(t, hostileCase())},
+		{"comparison", page(t, func(w io.Writer) error { return WriteComparison(w, comparison(), "../first", ".") })},
+		{"repetition", page(t, func(w io.Writer) error { return WriteRepetition(w, repetition()) })},
+		{"curve", page(t, func(w io.Writer) error { return WriteCurve(w, knee(0, 0, 3, 9, 10)) })},
 	} {
 		file := filepath.Join(dir, p.name+".html")
 		if err := os.WriteFile(file, []byte(p.text), 0o644); err != nil {
