@@ -278,7 +278,7 @@ func numberOf(v *checker.Violation, all []*checker.Violation) int {
 	if v == nil {
 		return -1
 	}
-	return slices.IndexFunc(all, func(x *checker.Violation) bool { return x.Property == v.Property && x.At == v.At && x.Text == v.Text })
+	return slices.IndexFunc(all, func(x *checker.Violation) bool { return sameViolation(x, v) })
 }
 
 // goTo is what an address says to show a violation in the timeline; "" where it can't be jumped to.

@@ -27,8 +27,8 @@ type violationRow struct {
 type violationGroup struct {
 	Title prose
 	Shown explained
-	Told  bool   // the one in full is told above
-	Go    string // where the one in full is in the timeline
+	Told  bool // the one in full is told above
+	Place violationRow
 	Rows  []violationRow
 	More  string
 }
@@ -100,7 +100,7 @@ func (p *reportPage) group(s Scenario, r *record, title prose, of []checker.Prop
 	if best == nil {
 		return // none of them is kept with its particulars
 	}
-	g.Shown, g.Go = s.explain(r, best), p.goTo(best)
+	g.Shown, g.Place = s.explain(r, best), violationRow{At: at(best.At), Go: p.goTo(best)}
 	shown := 0
 	for i := range of {
 		rows := p.rows(s, r, &of[i])
@@ -123,7 +123,12 @@ func (p *reportPage) group(s Scenario, r *record, title prose, of []checker.Prop
 
 // isTold tells whether a violation is the one that the page tells above.
 func (p *reportPage) isTold(v *checker.Violation) bool {
-	return p.told != nil && v.Property == p.told.Property && v.At == p.told.At && v.Text == p.told.Text
+	return p.told != nil && sameViolation(v, p.told)
+}
+
+// sameViolation tells whether two are of the same finding: groups have copies.
+func sameViolation(a, b *checker.Violation) bool {
+	return a.Property == b.Property && a.At == b.At && a.Text == b.Text
 }
 
 // rows makes the rows of one property.
