@@ -68,6 +68,7 @@ func (v *visitor) save(name, text string) string {
 func (v *visitor) open(url string) {
 	v.t.Helper()
 	v.do(chromedp.Navigate("about:blank"), chromedp.Navigate(url))
+	v.within("the page is there", there)
 }
 
 // within waits until an expression is true in the page.

@@ -168,6 +168,9 @@ func TestInBrowser(t *testing.T) {
 	}
 }
 
+// there tells that a page has come whole. A page that changes its own address while the next one is asked for can make a navigation seem done too early.
+const there = `document.documentElement !== null && document.readyState === "complete" && location.protocol === "file:"`
+
 // look opens a page and measures it.
 func look(t *testing.T, ctx context.Context, file string, width int64, scheme string) {
 	t.Helper()
@@ -178,6 +181,7 @@ func look(t *testing.T, ctx context.Context, file string, width int64, scheme st
 	if err := chromedp.Do(ctx, chromedp.EmulateViewport(width, 900), chromedp.Navigate("file://"+file)); err != nil {
 		t.Fatal(err)
 	}
+	(&visitor{t: t, ctx: ctx}).within("the page is there", there)
 	type measured struct {
 		Scroll, Inner float64
 		Ground        string
