@@ -68,6 +68,7 @@ func (v *visitor) save(name, text string) string {
 func (v *visitor) open(url string) {
 	v.t.Helper()
 	v.do(chromedp.Navigate("about:blank"), chromedp.Navigate(url))
+	v.within("the page is there", there)
 }
 
 // within waits until an expression is true in the page.
@@ -137,7 +138,7 @@ func TestExploring(t *testing.T) {
 	}
 
 	// A row of the table leads to its place.
-	row := ask[string](v, `(() => { const a = [...document.querySelectorAll("td [data-go^=v] a")].at(-1); a.id = "row"; return a.textContent; })()`)
+	row := ask[string](v, `(() => { for (const d of document.querySelectorAll("details")) d.open = true; const a = [...document.querySelectorAll("td [data-go^=v] a")].at(-1); a.id = "row"; return a.textContent; })()`)
 	v.do(chromedp.Click("#row"))
 	v.within("the timeline comes into sight with the focus", `document.activeElement === document.querySelector("#live svg") && Math.abs(document.querySelector("#live svg").getBoundingClientRect().y) < innerHeight`)
 	v.within("it tells of the violation", `document.querySelector("#live output").textContent.includes(`+quoted("at "+row)+`) && document.querySelector("#live .overlap.chosen") !== null`)

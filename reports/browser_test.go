@@ -3,6 +3,7 @@ package reports
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -146,6 +147,9 @@ func TestInBrowser(t *testing.T) {
 		{"failed", reportOf(t, failedCase())},
 		{"skipped", reportOf(t, skippedCase())},
 		{"hostile", reportOf(t, hostileCase())},
+		{"comparison", page(t, func(w io.Writer) error { return WriteComparison(w, comparison(), "../first", ".") })},
+		{"repetition", page(t, func(w io.Writer) error { return WriteRepetition(w, repetition()) })},
+		{"curve", page(t, func(w io.Writer) error { return WriteCurve(w, knee(0, 0, 3, 9, 10)) })},
 	} {
 		file := filepath.Join(dir, p.name+".html")
 		if err := os.WriteFile(file, []byte(p.text), 0o644); err != nil {
@@ -164,6 +168,9 @@ func TestInBrowser(t *testing.T) {
 	}
 }
 
+// there tells that a page has come whole. A page that changes its own address while the next one is asked for can make a navigation seem done too early.
+const there = `document.documentElement !== null && document.readyState === "complete" && location.protocol === "file:"`
+
 // look opens a page and measures it.
 func look(t *testing.T, ctx context.Context, file string, width int64, scheme string) {
 	t.Helper()
@@ -174,6 +181,7 @@ func look(t *testing.T, ctx context.Context, file string, width int64, scheme st
 	if err := chromedp.Do(ctx, chromedp.EmulateViewport(width, 900), chromedp.Navigate("file://"+file)); err != nil {
 		t.Fatal(err)
 	}
+	(&visitor{t: t, ctx: ctx}).within("the page is there", there)
 	type measured struct {
 		Scroll, Inner float64
 		Ground        string

@@ -108,7 +108,7 @@ func micro(ns int64) int64 { return (ns + 500) / 1000 }
 
 // explore makes the timeline's data. shown is the part that the page shows without a script; its violations are numbered as jumps are.
 func (r *record) explore(shown timeline, told *checker.Violation, jumps []*checker.Violation, service string) template.JS {
-	x := &explorer{End: micro(r.end), View: [2]int64{micro(shown.from), micro(shown.to)}, Told: 1 + slices.Index(jumps, told),
+	x := &explorer{End: micro(r.end), View: [2]int64{micro(shown.from), micro(shown.to)}, Told: 1 + numberOf(told, jumps),
 		Faults: []band{}, Violations: []place{}}
 	for i := range r.h.Keys {
 		x.Keys = append(x.Keys, r.key(history.KeyID(i)))
@@ -144,7 +144,7 @@ func jumpable(s Scenario, told *checker.Violation) []*checker.Violation {
 			out = append(out, of[:min(len(of), exploreViolations/kinds)]...)
 		}
 	}
-	if told != nil && !slices.Contains(out, told) {
+	if told != nil && numberOf(told, out) < 0 {
 		out = append(out, told)
 	}
 	slices.SortStableFunc(out, func(a, b *checker.Violation) int { return compare(a.At, b.At) })
@@ -273,9 +273,17 @@ func (l *laneSet) band(f *fault) band {
 	return b
 }
 
+// numberOf finds a violation, or a copy of it, among others; -1: it is not there.
+func numberOf(v *checker.Violation, all []*checker.Violation) int {
+	if v == nil {
+		return -1
+	}
+	return slices.IndexFunc(all, func(x *checker.Violation) bool { return sameViolation(x, v) })
+}
+
 // goTo is what an address says to show a violation in the timeline; "" where it can't be jumped to.
 func (p *reportPage) goTo(v *checker.Violation) string {
-	if i := slices.IndexFunc(p.jumps, func(j *checker.Violation) bool { return sameViolation(j, v) }); i >= 0 {
+	if i := numberOf(v, p.jumps); i >= 0 {
 		return fmt.Sprintf("v=%d", i+1)
 	}
 	return ""

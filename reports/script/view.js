@@ -19,8 +19,9 @@ const zoom = (factor, at = (view.from + view.to) / 2) => look(at - (at - view.fr
 const pan = share => look(view.from + (view.to - view.from) * share, view.to + (view.to - view.from) * share);
 
 let frame = 0, later = 0;
+const redraw = () => { if (!frame) frame = requestAnimationFrame(() => { frame = 0; paint(); }); };
 const show = () => {
-  if (!frame) frame = requestAnimationFrame(() => { frame = 0; paint(); });
+  redraw();
   clearTimeout(later);
   later = setTimeout(keep, 150);
 };
@@ -192,6 +193,6 @@ window.addEventListener('hashchange', arrive);
 live.hidden = false;
 if (!run.violations.length) for (const b of live.querySelectorAll('button[value=previous],button[value=next]')) b.hidden = true;
 document.documentElement.classList.add('scripted');
-new ResizeObserver(() => { if (chart.parentElement.clientWidth !== width) show(); }).observe(live);
+new ResizeObserver(() => { if (chart.parentElement.clientWidth !== width) redraw(); }).observe(live);
 if (location.hash.length > 1) arrive();
 paint();
