@@ -52,6 +52,20 @@ func (t *tracer) possible(items [][]item) int {
 	return sum
 }
 
+// crossing is how many more there are if whatever was under way together with another took effect after it, by the loosest reading of the stamps. An op takes effect at some
+// instant between its begin and its end; for a client that was frozen on the way, long after it was sent.
+func (t *tracer) crossing(items [][]item) int {
+	sum, err := 0, int64(t.options.ClockError)
+	for _, list := range items {
+		latest := make([]item, len(list)) // each as late as may be beside the others as early as may be
+		for i, x := range list {
+			latest[i] = item{x.token, x.end, x.begin}
+		}
+		sum += max(0, overtaken(latest, -2*err)-overtaken(list, 2*err))
+	}
+	return sum
+}
+
 // doubtHolds says what is in doubt about holds; empty when nothing is.
 func (t *tracer) doubtHolds() string {
 	err := int64(t.options.ClockError)
@@ -131,11 +145,13 @@ func (t *tracer) doubtWrites(holds string) string {
 			}
 		}
 	}
-	switch n := t.possible(items); {
+	switch n, crossed := t.possible(items), t.crossing(items); {
 	case t.loose > 0:
 		return fmt.Sprintf("%s were made under no grant that the history has.", counted(t.loose, "write"))
 	case n > 0:
 		return fmt.Sprintf("%s may have come after one with a greater token: the clocks, which err by up to %s, can't tell.", counted(n, "write"), t.options.ClockError)
+	case tokens && crossed > 0:
+		return fmt.Sprintf("%s under way while one with a greater token was: the history does not tell which the store took first.", counted(crossed, "write")+was(crossed))
 	case t.unordered > 0:
 		return fmt.Sprintf("%s too close to one of another grant to tell which came first.", counted(t.unordered, "write")+was(t.unordered))
 	case !tokens && (holds != "" || t.close(grants) > 0):

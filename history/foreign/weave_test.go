@@ -99,3 +99,29 @@ func TestReadsNeedNoLedger(t *testing.T) {
 		}
 	}
 }
+
+// A write that is under way while one with a greater token is may have been taken before it or behind it: the log does not tell.
+func TestWritesThatCross(t *testing.T) {
+	const log = `{"time":1700000000.0,"end":1700000000.1,"client":"a","event":"grant","key":"k","token":1}
+{"time":1700000000.2,"end":A,"client":"a","event":"write","key":"k","token":1}
+{"time":1700000003.0,"end":1700000003.1,"client":"b","event":"grant","key":"k","token":2}
+{"time":1700000003.2,"end":1700000003.3,"client":"b","event":"write","key":"k","token":2}
+{"time":1700000003.4,"end":1700000003.5,"client":"b","event":"release","key":"k","token":2}
+`
+	const again = `{"time":1700000004.1,"end":1700000004.2,"client":"a","event":"write","key":"k","token":1}
+`
+	for name, c := range map[string]struct {
+		log  string
+		want checker.Outcome
+	}{
+		"before":  {strings.Replace(log, "A", "1700000000.3", 1), checker.Pass},
+		"across":  {strings.Replace(log, "A", "1700000004.0", 1), checker.Inconclusive},
+		"behind":  {strings.Replace(log, "A", "1700000000.3", 1) + again, checker.Violated},
+		"on edge": {strings.Replace(log, "A", "1700000003.2", 1), checker.Pass}, // equal stamps decide nothing
+	} {
+		v := checker.Judge(weave(t, c.log), checker.Options{})
+		if p := v.Property(checker.UnfencedWrite); p.Outcome != c.want {
+			t.Errorf("%s: %v, want %v: %s", name, p.Outcome, c.want, p.Why)
+		}
+	}
+}
