@@ -23,8 +23,10 @@ const (
 	sentinelFailover = 3 * time.Second        // a failover that takes longer is tried again
 )
 
-// sentinelPace are set by SENTINEL DEBUG, in ms: a configuration file does not take them.
-var sentinelPace = []string{"info-period 200", "publish-period 200", "ping-period 100", "tilt-period 1000", "ask-period 100"}
+// sentinelPace are set by SENTINEL DEBUG, in ms: a configuration file does not take them. A replica is promoted only if its last INFO is no older than five ping periods
+// (sentinelSelectSlave in Redis' sentinel.c), and while the primary is down that is asked for once a second, whatever info-period says: shorter pings than these leave it to
+// chance whether there is a replica to promote.
+var sentinelPace = []string{"info-period 200", "publish-period 200", "ping-period 300", "tilt-period 1000", "ask-period 100"}
 
 var redisFailover = Kind{
 	Name:  "redis-failover",
