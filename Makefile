@@ -16,14 +16,16 @@ build:
 	@test -d bin || echo "building lockchaos; the first time fetches modules and compiles etcd: a few minutes"
 	$(BUILD)
 
+LONG := ./cmd/lockchaos ./harness ./backends ./hosts/docker ./checker
+
 ## test: install what tests need (or say how), then every check and every test
 test: build
 	./scripts/setup
 	$(MAKE) --no-print-directory lint
-	@# Tests mostly wait for servers and leases: three packages at a time keep two cores busy.
+	@# Tests mostly wait for servers and leases: three packages at a time keep two cores busy, the long ones first.
 	@command -v gcc >/dev/null || echo "no C compiler: the tests run without the race detector"
 	@# gotestsum says at the end, once more, what failed and what it printed.
-	$(GO) tool gotestsum --format pkgname-and-test-fails -- $$(command -v gcc >/dev/null && echo -race) -p 3 -timeout 15m ./...
+	$(GO) tool gotestsum --format pkgname-and-test-fails -- $$(command -v gcc >/dev/null && echo -race) -p 3 -timeout 15m $(LONG) ./...
 	@# As an outsider: a module of its own.
 	cd examples/gotest && $(GO) test $$(command -v gcc >/dev/null && echo -race) -timeout 10m ./...
 

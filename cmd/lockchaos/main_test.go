@@ -42,7 +42,7 @@ func TestScripts(t *testing.T) {
 	able := sandboxed(t)
 	testscript.Run(t, testscript.Params{
 		Dir:      "testdata/script",
-		Deadline: time.Now().Add(3 * time.Minute), // a script that waits for what never comes fails
+		Deadline: time.Now().Add(8 * time.Minute), // of all scripts together: one that waits for what never comes fails
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("LOCKCHAOS_REQUIRE", os.Getenv("LOCKCHAOS_REQUIRE"))
 			e.Setenv(runtimeVar, os.Getenv(runtimeVar))
