@@ -16,6 +16,8 @@ build:
 	@test -d bin || echo "building lockchaos; the first time fetches modules and compiles etcd: a few minutes"
 	$(BUILD)
 
+# The race detector needs a C compiler.
+RACE := $(shell command -v gcc >/dev/null && echo -race)
 LONG := ./cmd/lockchaos ./harness ./backends ./hosts/docker ./checker
 
 ## test: install what tests need (or say how), then every check and every test
@@ -23,11 +25,11 @@ test: build
 	./scripts/setup
 	$(MAKE) --no-print-directory lint
 	@# Tests mostly wait for servers and leases: three packages at a time keep two cores busy, the long ones first.
-	@command -v gcc >/dev/null || echo "no C compiler: the tests run without the race detector"
+	@test -n "$(RACE)" || echo "no C compiler: the tests run without the race detector"
 	@# gotestsum says at the end, once more, what failed and what it printed.
-	$(GO) tool gotestsum --format pkgname-and-test-fails -- $$(command -v gcc >/dev/null && echo -race) -p 3 -timeout 15m $(LONG) ./...
+	$(GO) tool gotestsum --format pkgname-and-test-fails -- $(RACE) -p 3 -timeout 15m $(LONG) ./...
 	@# As an outsider: a module of its own.
-	cd examples/gotest && $(GO) test $$(command -v gcc >/dev/null && echo -race) -timeout 10m ./...
+	cd examples/gotest && $(GO) test $(RACE) -timeout 10m ./...
 
 ## soak: kills, interrupts and failures at fifty moments under each kind of fault, and nothing left; foreign histories in great number, and three judges on 200,000 of each kind of lock (some minutes)
 soak: build
@@ -40,11 +42,11 @@ tidy:
 	$(GO) mod tidy -e
 	cd examples/gotest && $(GO) mod tidy -e
 
-## lint: format, vet, staticcheck
+## lint: format, vet, staticcheck (of what the tests build: nothing is compiled for it alone)
 lint:
 	@test -z "$$(gofmt -l .)" || { echo "not formatted (gofmt -w):"; gofmt -l .; exit 1; }
-	$(GO) vet ./...
-	$(GO) tool staticcheck ./...
+	$(GO) vet $(RACE) ./...
+	GOFLAGS=$(RACE) $$($(GO) tool -n staticcheck) ./...
 
 ## bench: the figures of README and docs, each beside its alternative
 bench: build
@@ -52,8 +54,9 @@ bench: build
 
 ## fuzz: every parser of histories and of what workers say, a minute each (FUZZTIME=10s is shorter)
 FUZZTIME ?= 1m
+PARSERS  ?= ./history ./history/foreign ./adapter ./harness
 fuzz:
-	@set -e; for package in ./history ./history/foreign ./harness ./adapter; do \
+	@set -e; for package in $(PARSERS); do \
 	  for target in $$($(GO) test -list '^Fuzz' $$package | grep ^Fuzz); do \
 	    echo "$$package $$target"; $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$package; \
 	  done; done
