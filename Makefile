@@ -27,13 +27,13 @@ test: build
 	@# Tests mostly wait for servers and leases: three packages at a time keep two cores busy, the long ones first.
 	@test -n "$(RACE)" || echo "no C compiler: the tests run without the race detector"
 	@# gotestsum says at the end, once more, what failed and what it printed.
-	$(GO) tool gotestsum --format pkgname-and-test-fails -- $(RACE) -p 3 -timeout 15m $(LONG) ./...
+	$(GO) tool gotestsum --format pkgname-and-test-fails --hide-summary skipped -- $(RACE) -p 3 -timeout 15m $(LONG) ./...
 	@# As an outsider: a module of its own.
 	cd examples/gotest && $(GO) test $(RACE) -timeout 10m ./...
 
 ## soak: kills, interrupts and failures at fifty moments under each kind of fault, and nothing left; foreign histories in great number, and three judges on 200,000 of each kind of lock (some minutes)
 soak: build
-	LOCKCHAOS_SOAK=1 $(GO) test -count 1 -v -timeout 90m -run 'Healing|ComposeApp' ./cmd/lockchaos
+	LOCKCHAOS_SOAK=1 $(GO) test -count 1 -v -timeout 90m -run 'Healing|ComposeApp|Scripts/shrink' ./cmd/lockchaos
 	LOCKCHAOS_SOAK=1 $(GO) test -count 1 -timeout 30m ./history/foreign ./locktest
 	LOCKCHAOS_SOAK=1 $(GO) test -count 1 -timeout 60m -run 'ThreeJudges|BruteForce|OnTheRest' ./checker
 
