@@ -120,7 +120,16 @@ func verdicts(t *testing.T, where ...string) map[string]string {
 	t.Helper()
 	dir := t.TempDir()
 	args := append(append([]string{"run", "--seed", "7", "--out", dir}, where...), core...)
-	if code, out := finish(t, lockchaos(t, args...)); code != 0 {
+	// Where a stall of this machine leaves something open, the run says so, and decides nothing: it is run again.
+	const attempts = 3
+	code, out := finish(t, lockchaos(t, args...))
+	for range attempts - 1 {
+		if code != exitInconclusive || !strings.Contains(out, "stall of this machine") {
+			break
+		}
+		code, out = finish(t, lockchaos(t, args...))
+	}
+	if code != exitOK {
 		t.Fatalf("lockchaos %v: exit status %d\n%s", args, code, out)
 	}
 	all := map[string]string{}
