@@ -99,6 +99,13 @@ func runGate(cmd *cobra.Command, file string, f runFlags) error {
 	default:
 		f.seed = rand.Uint64N(1_000_000)
 	}
+	for i := range f.policy.Runs {
+		one := []scenarios.Plan{{Scenario: f.policy.Runs[i].Scenario}}
+		if err := withoutSecrets(one); err != nil {
+			return err
+		}
+		f.policy.Runs[i].Scenario = one[0].Scenario
+	}
 	g := &gate{runFlags: f, file: file, screen: out}
 	g.command = reports.Shell(append([]string{os.Args[0], "gate", file, "--seed", strconv.FormatUint(f.seed, 10)}, f.where()...)...)
 	if g.where, err = chooseRuntime(ctx, f, g.plans(0), out.say); err != nil {

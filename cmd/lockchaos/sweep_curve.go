@@ -106,6 +106,9 @@ func (f sweepFlags) sweep(ctx context.Context, out *screen, args []string, base 
 	if err != nil {
 		return usage(err)
 	}
+	if err := withoutSecrets(plans); err != nil {
+		return err
+	}
 	where, err := chooseRuntime(ctx, f.runFlags, plans[:1], out.say)
 	if err != nil {
 		return err
