@@ -97,7 +97,7 @@ func (s *Sweep) absolve(k *keyState, client int32, t int64) {
 // probed handles a fresh client's acquire.
 func (s *Sweep) probed(k *keyState, o *op, e *history.Event) {
 	phase := probePhase(s.phase)
-	if phase < 0 || !s.asks[stuckLock] {
+	if phase < 0 {
 		return
 	}
 	p := &k.probe
