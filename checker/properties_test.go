@@ -94,6 +94,12 @@ var outcomes = []judged{
 	{name: "truncated, and a promise broken just before the cut", lock: untilCut(plainLock()), outcome: Inconclusive, text: `
 		A acquire [0,1]
 		B acquire [2,3]`},
+	{name: "truncated just after a double-hold", lock: untilCut(plainLock()), outcome: Violated, each: map[string]Outcome{MutualExclusion: Violated}, text: `
+		A acquire [0,1]
+		B acquire [2,3]
+		B write   [4,5]
+		A write   [6,7]
+		B write   [8,9]`},
 	{name: "no ledger", lock: noLedger(fencedLock()), text: healthy, outcome: Inconclusive, reason: "ledger is missing",
 		each: map[string]Outcome{UnfencedWrite: Inconclusive, LostUpdate: Inconclusive, MutualExclusion: Pass}},
 	{name: "no probe", lock: fencedLock(), text: strings.Split(healthy, "mark")[0], outcome: Inconclusive, reason: "probed",
