@@ -532,4 +532,14 @@ func TestHistogram(t *testing.T) {
 			t.Fatalf("%d ns: bucket %d holds %d ns", d, b, histogramValue(b))
 		}
 	}
+	for from, to := int64(0), int64(0); from < 4096; from = to { // a bucket's value is its middle
+		for to = from; histogramBucket(to) == histogramBucket(from); to++ {
+		}
+		if v := histogramValue(histogramBucket(from)); v != from+(to-from)/2 {
+			t.Fatalf("the bucket from %d to %d ns is called %d", from, to, v)
+		}
+	}
+	if got := new(histogram).quantile(0.5); got != 0 {
+		t.Errorf("of nothing, half lies below %v", got)
+	}
 }
