@@ -24,6 +24,15 @@ func TestEdgesOfStolenReleases(t *testing.T) {
 		{"a session that was told of just before", StolenRelease, held, change("A lost [600.9]"), Violated, 1, "", ""},
 		{"a session that was told of as it released", StolenRelease, held, change("A lost [601]"), Pass, 0, "", ""},
 		{"a session that was told of while it released", StolenRelease, held, change("A lost [601.5]"), Pass, 0, "", ""},
+		{"a release as the next grant was made", StolenRelease, lease, strings.Replace(change(""), "A release [601,602]", "A release [511,512]", 1), Pass, 0, "", ""},
+		{"a release just after the next grant was made", StolenRelease, lease, strings.Replace(change(""), "A release [601,602]", "A release [511.1,512]", 1), Violated, 1, "", ""},
+		{"its own older grant", StolenRelease, lease.with(func(h *history.Header) { h.Translated = true }), `
+		G=A acquire [0,1]
+		H=A acquire [510,511]
+		A release [601,602] g=G
+		C acquire [603,604] first=603
+		C release [700,701]
+		A release [702,703] notheld g=H` + probeText, Pass, 0, "", ""},
 		{"only the tokens tell whose grant was older", StolenRelease, quiet, byToken, Violated, 1, "", ""},
 		{"only the tokens tell, and they broke their order", StolenRelease, quiet, byToken + "\nD acquire [3000,3001] tok=1\nD release [3002,3003]", Pass, 0, "", ""},
 	})

@@ -87,7 +87,7 @@ func (s *Sweep) judgeStolen(x, y *grant) {
 // thief returns the release that freed the key of one grant for the other, under one reading of the key's tokens.
 func (s *Sweep) thief(x, y *grant, tokens bool) *lateRelease {
 	b, c := inOrder(x, y, tokens)
-	if !later(c, b, tokens) || !s.inPromise(c, b) || s.uncertainPromises(b, c) || touched(s.service, b.earliest, c.end, anyFault) {
+	if !s.inPromise(c, b) || s.uncertainPromises(b, c) || touched(s.service, b.earliest, c.end, anyFault) {
 		return nil
 	}
 	for i := range b.key.late {
