@@ -215,10 +215,7 @@ func (s *Sweep) recovered() time.Duration {
 	}
 	worst := int64(0)
 	for _, k := range s.keys {
-		first := earlier(k.probe.got[probeAlive], k.probe.got[probeFinal])
-		if first != 0 {
-			worst = max(worst, first-began)
-		}
+		worst = max(worst, earlier(k.probe.got[probeAlive], k.probe.got[probeFinal])-began) // below zero for a key that nobody used
 	}
 	return time.Duration(worst)
 }
