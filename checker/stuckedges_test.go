@@ -99,6 +99,12 @@ func TestEdgesOfProbes(t *testing.T) {
 			t.Errorf("an error %q: %+v", text, r)
 		}
 	}
+	for faults, want := range map[string]int{"kill A [-50,-1]": 0, "kill A [-50,0]": 1, "pause A [2,3]": 0, "kill A [10,11]": 1} {
+		v := plainLock().judge(t, "A acquire [0,1] proc=33\n"+faults+"\nA exit [12]\nmark final [3000]\nQ acquire [5000,6100] busy")
+		if r := v.Property(StuckLock); r.Count != 1 || len(r.Violations[0].Faults) != want {
+			t.Errorf("%s: %+v", faults, r)
+		}
+	}
 	h := plainLock().history(given + "mark final [3000]\nQ acquire [5000,6100] busy")
 	for i := range h.Events {
 		if h.Events[i].Busy {

@@ -25,6 +25,8 @@ func TestEdgesOfPlights(t *testing.T) {
 		{"two of a length", "pause A [4,604]\nfault throttle [610,1210] on=A", "was frozen for 0.600 s"},
 		{"what nobody injected comes first", "stall A [2,702]\npause A [703,1203]", "was frozen for 0.500 s"},
 		{"what nobody injected comes last", "pause A [2,502]\nstall A [503,1203]", "was frozen for 0.500 s"},
+		{"a longer one was over when it asked", "pause A [-990,-1]\npause A [2,902]", "was frozen for 0.900 s"},
+		{"a longer one came when it had acted", "pause A [2,902]\npause A [1310,9000]", "was frozen for 0.900 s"},
 		{"it never ended", "pause A [100,]", "was frozen to the end"},
 		{"it was noticed late", "pause A [100,1290] from=90", "was frozen for 1.200 s"},
 	} {
