@@ -94,6 +94,13 @@ var outcomes = []judged{
 	{name: "truncated, and a promise broken just before the cut", lock: untilCut(plainLock()), outcome: Inconclusive, text: `
 		A acquire [0,1]
 		B acquire [2,3]`},
+	{name: "truncated just after a smaller token", lock: untilCut(noClaims(fencedLock())), outcome: Inconclusive, each: inconclusive(TokenOrder), text: `
+		A acquire [0,10] tok=1
+		B acquire [1,5] tok=2`},
+	{name: "truncated long after a smaller token", lock: untilCut(noClaims(fencedLock())), outcome: Violated, each: map[string]Outcome{TokenOrder: Violated}, text: `
+		A acquire [0,10] tok=1
+		B acquire [1,5] tok=2
+		C acquire [900,901] tok=3`},
 	{name: "truncated just after a double-hold", lock: untilCut(plainLock()), outcome: Violated, each: map[string]Outcome{MutualExclusion: Violated}, text: `
 		A acquire [0,1]
 		B acquire [2,3]

@@ -186,7 +186,7 @@ func (s *Sweep) standsBeforeOwner(l *ledgerState, g *grant, f *footprint, tokens
 	if highest := s.besides(g, l.highest, l.others.highest); tokens && highest.g != nil && highest.g.key == g.key && later(highest.g, g, true) {
 		return highest
 	}
-	if run.g != nil && f.wrote && run.version > f.wroteLast && run.g.key == g.key && !later(g, run.g, tokens) {
+	if f.wrote && run.version > f.wroteLast && run.g.key == g.key && !later(g, run.g, tokens) {
 		return run
 	}
 	return writer{}

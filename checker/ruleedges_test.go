@@ -167,6 +167,19 @@ func TestReadingsOfTheTokens(t *testing.T) {
 	}
 }
 
+// TestALedgerWithoutVersions: where the store numbers no versions, a hold's own writes are in nobody's way.
+func TestALedgerWithoutVersions(t *testing.T) {
+	for name, lock := range map[string]script{"plain": noClaims(plainLock()), "reentrant": reentrant(noClaims(plainLock()))} {
+		h := lock.history("A acquire [0,1]\nA write [2,3]\nA write [4,5]\nA release [6,7]" + probeText)
+		for i := range h.Events {
+			h.Events[i].Version, h.Events[i].Replaced = 0, 0
+		}
+		if v := Judge(h, Options{}); v.Property(UnfencedWrite).Outcome != Pass || v.Property(LostUpdate).Outcome != Pass {
+			t.Errorf("%s: %+v", name, v.Properties)
+		}
+	}
+}
+
 // TestGreatestWriters: of all writers the greatest is kept, and the greatest of all clients but that one's, each with its last write.
 func TestGreatestWriters(t *testing.T) {
 	for seed := range uint64(200) {
