@@ -160,9 +160,9 @@ func (s *Sweep) standsBefore(l *ledgerState, g *grant, f *footprint, tokens bool
 	switch {
 	case l.run.g == nil:
 		return writer{}
-	case l.latest.g != g && l.latest.g.key == g.key && l.latest.g.earliest > g.end:
+	case l.latest.g.key == g.key && l.latest.g.earliest > g.end:
 		return l.latest
-	case tokens && l.highest.g != nil && l.highest.g != g && l.highest.g.key == g.key && later(l.highest.g, g, true):
+	case tokens && l.highest.g != nil && l.highest.g.key == g.key && later(l.highest.g, g, true):
 		return l.highest
 	case l.run.g != g && f.wrote && l.run.g.key == g.key && !later(g, l.run.g, tokens):
 		return l.run
