@@ -106,7 +106,8 @@ func runApp(t *testing.T, store string, change func(*scenarios.Scenario)) (*hist
 	dir := t.TempDir()
 	ms := func(n int) scenarios.Duration { return scenarios.Duration(time.Duration(n) * time.Millisecond) }
 	s := scenarios.Scenario{Name: "app", Lock: "own", TTL: scenarios.Duration(appTTL), Keys: 1, Duration: ms(2500),
-		App:      &scenarios.App{Hooks: scenarios.AppHooks{Port: 8080, Acquire: "/acquire", Write: "/write", Release: "/release"}},
+		App:      &scenarios.App{Hooks: scenarios.AppHooks{Port: 8080, Acquire: scenarios.AppHook{Path: "/acquire"},
+			Write: scenarios.AppHook{Path: "/write"}, Release: scenarios.AppHook{Path: "/release"}}},
 		Workload: scenarios.Workload{Think: scenarios.Range{Min: ms(1), Max: ms(3)}, Rest: scenarios.Range{Min: ms(5), Max: ms(10)}, AcquireTimeout: ms(5000), OpTimeout: ms(5000)},
 		Faults:   []scenarios.Fault{{Kind: "pause", Target: "holder", When: "before-write", For: ms(700), After: ms(50), Every: scenarios.Range{Min: ms(50), Max: ms(50)}}}}
 	var attached []backends.Attached
@@ -186,7 +187,7 @@ func TestRunAppWithHooks(t *testing.T) {
 
 // A hook that is none ends the run, and the error names it.
 func TestHooksThatAreNone(t *testing.T) {
-	_, err := runApp(t, "unfenced", func(s *scenarios.Scenario) { s.App.Hooks.Write = "/nowhere" })
+	_, err := runApp(t, "unfenced", func(s *scenarios.Scenario) { s.App.Hooks.Write.Path = "/nowhere" })
 	if err == nil || !strings.Contains(err.Error(), "/nowhere: status 404") {
 		t.Errorf("error %v", err)
 	}
