@@ -99,14 +99,14 @@ const endLimit = 10 * time.Second
 func (h *commandHooks) answer(hook scenarios.AppHook, ended hosts.Executed) (a hookAnswer, err error) {
 	switch text := bytes.TrimSpace(ended.Stdout); {
 	case ended.Status != 0:
-		return a, h.wrong(hook, "exit status %d: a hook exits with 0 and prints {\"ok\": …}, whatever came of the op; it printed %s", ended.Status, said(ended))
+		return a, h.wrong(hook, "exit status %d%s (a hook exits with 0 and prints {\"ok\": …}, whatever came of the op)%s", ended.Status, lastWord(ended), lastWords(ended))
 	case len(ended.Stdout) >= hookReply:
 		return a, h.wrong(hook, "the answer has %d bytes or more: a hook prints one JSON object", hookReply)
 	case len(text) == 0 || text[0] != '{':
-		return a, h.wrong(hook, "the answer is no JSON object; it printed %s", said(ended))
+		return a, h.wrong(hook, "the answer is no JSON object%s%s", lastWord(ended), lastWords(ended))
 	default:
 		if err := json.Unmarshal(text, &a); err != nil {
-			return a, h.wrong(hook, "the answer is no JSON object: %v; it printed %s", err, said(ended))
+			return a, h.wrong(hook, "the answer is no JSON object: %v%s%s", err, lastWord(ended), lastWords(ended))
 		}
 		return a, nil
 	}
@@ -134,12 +134,26 @@ func (h *commandHooks) wrong(hook scenarios.AppHook, format string, args ...any)
 const saidLines = 8
 
 // said is the end of what a command has printed: on stderr, or on stdout where it had nothing to say there.
-func said(e hosts.Executed) string {
+func said(e hosts.Executed) []string {
 	for _, text := range [][]byte{e.Stderr, e.Stdout} {
 		lines := strings.Split(strings.ToValidUTF8(strings.TrimSpace(string(text)), "\uFFFD"), "\n")
 		if lines[0] != "" {
-			return "at last:\n\t" + strings.Join(lines[max(0, len(lines)-saidLines):], "\n\t")
+			return lines[max(0, len(lines)-saidLines):]
 		}
 	}
-	return "nothing"
+	return []string{"nothing"}
+}
+
+// lastWord is the last line that a command has printed, for the first line of an error; lastWords are more, if there are, for those below.
+func lastWord(e hosts.Executed) string {
+	lines := said(e)
+	return "; it printed " + lines[len(lines)-1]
+}
+
+func lastWords(e hosts.Executed) string {
+	lines := said(e)
+	if len(lines) == 1 {
+		return ""
+	}
+	return "; the end of it:\n\t" + strings.Join(lines, "\n\t")
 }

@@ -138,7 +138,7 @@ func TestCommandsThatFail(t *testing.T) {
 		commanded("unfenced")(s)
 		s.App.Hooks.Write.Command[0] = "crash"
 	})
-	for _, want := range []string{": hook crash unfenced: exit status 3", "first\n\tit was all the fault of password=***"} {
+	for _, want := range []string{": hook crash unfenced: exit status 3; it printed it was all", "first\n\tit was all the fault of password=***"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v\nwant %s", err, want)
 		}
@@ -156,7 +156,7 @@ func TestAnswersOfCommands(t *testing.T) {
 	}{
 		{stdout: `{"ok":true,"token":7}`},
 		{stdout: "\n {\"ok\":true, \"token\":7}\n", stderr: "careful"},
-		{stdout: `{"ok":true}`, status: 1, want: `billing-1: hook ./hook write: exit status 1: a hook exits with 0`},
+		{stdout: `{"ok":true}`, status: 1, want: `billing-1: hook ./hook write: exit status 1; it printed {"ok":true} (a hook exits with 0`},
 		{status: 126, stdout: "exec: nope: not found", want: "exec: nope: not found"},
 		{stdout: "", want: "the answer is no JSON object; it printed nothing"},
 		{stdout: "true", want: "no JSON object"},
