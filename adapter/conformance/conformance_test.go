@@ -336,6 +336,15 @@ func TestMutants(t *testing.T) {
 		{"no name", `"name": "my-lock 0.1",`, ``, hello, Broke, `"name" is ""`},
 		{"a misspelt claim", `"confirms": [`, `"confirmes": [`, hello, Broke, `unknown member "confirmes"`},
 		{"daemon", `def main():`, "def main():\n    __import__('subprocess').Popen(['sleep', '100'], start_new_session=True)", hello, Broke, "has left the adapter's process group"},
+		{"daemon of a grant", `def acquire(self`, "def acquire(self, *args):\n        __import__('subprocess').Popen(['sleep', '100'], start_new_session=True)\n        return self.take(*args)\n\n    def take(self", granting, Broke, "has left the adapter's process group"},
+		{"forks and goes", `def main():`, `def main():
+    if os.fork():
+        sys.exit()
+    try:
+        while True:
+            os.kill(os.getpgrp(), 0)
+    except ProcessLookupError:
+        pass`, hello, Broke, "ended, and what it started goes on in its place"},
 		{"prints", `lock = Lock(request)`, `lock = Lock(request); print("connected")`, hello, Broke, `printed "connected", which is no JSON object`},
 		{"crashes", `lock = Lock(request)`, `import redislite_that_nobody_has`, hello, Broke, `answered hello with the error "unknown": ModuleNotFoundError`},
 		{"ok to what it does not know", `raise Failure("unsupported")`, `return {}`, "declares that an op is unsupported", Failed, "asked for frobnicate, which it does not declare, it said ok"},
