@@ -41,6 +41,7 @@ soak: build
 tidy:
 	$(GO) mod tidy -e
 	cd examples/gotest && $(GO) mod tidy -e
+	cd examples/go && $(GO) mod tidy -e
 
 ## lint: format, vet, staticcheck (of what the tests build: nothing is compiled for it alone)
 lint:

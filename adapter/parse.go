@@ -272,11 +272,15 @@ func quoted(words []string) string {
 	return strings.Join(out, ", ")
 }
 
-// brief is the beginning of what was printed, safe to be shown.
+// brief is the beginning of what was printed, safe to be shown. What looks like JSON is easier to read as it is.
 func brief(text []byte) string {
 	const most = 120
+	rest := ""
 	if len(text) > most {
-		return strconv.Quote(string(text[:most])) + "…"
+		text, rest = text[:most], "…"
 	}
-	return strconv.Quote(string(text))
+	if len(text) > 0 && text[0] == '{' && utf8.Valid(text) && !bytes.ContainsFunc(text, func(c rune) bool { return !strconv.IsPrint(c) }) {
+		return string(text) + rest
+	}
+	return strconv.Quote(string(text)) + rest
 }
