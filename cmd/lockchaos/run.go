@@ -97,6 +97,7 @@ the properties alone.`,
 	}
 	flags := cmd.Flags()
 	f.addWhere(flags)
+	f.addCompress(flags)
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of every random draw (default: a new one, printed)")
 	flags.DurationVar(&f.duration, "duration", 0, "length of each workload (default: the scenario's own)")
 	flags.StringVar(&f.plan, "plan", "", "run a saved plan.yaml again, instead of named scenarios")
@@ -123,6 +124,10 @@ project that runs, "external" uses servers at the addresses of --nodes; "auto" t
 	flags.StringSliceVar(&f.nodes, "nodes", nil, "which services of the project are which nodes, as redis-1=my-redis,…; of --runtime external the addresses of the nodes, as redis=127.0.0.1:6379")
 	flags.IntVar(&f.parallel, "parallel", defaultParallel(), "how many scenarios run at once")
 	flags.StringVar(&f.out, "out", "runs", "folder for the runs' folders")
+}
+
+// addCompress adds the flag of every command that keeps the histories of what it runs.
+func (f *runFlags) addCompress(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.compress, "compress", false, "compress each history when its scenario is over (history.jsonl.zst, about a sixth); every command reads it as it is")
 }
 
