@@ -136,7 +136,14 @@ func (s *suiteRun) onTime(ctx context.Context, i int, p scenarios.Plan, r *scena
 			return
 		}
 	}
-	if err := s.one(ctx, i, p, r.Dir); err != nil {
+	err := s.one(ctx, i, p, r.Dir)
+	cause := context.Cause(ctx)
+	switch over := (*overBudget)(nil); {
+	case err == nil && cause != nil:
+		r.Cut = cause.Error() // if it had come to its end just then its history has one, and that is what counts
+	case err != nil && errors.As(cause, &over):
+		r.Skipped, r.Late = "not run: "+cause.Error()+" before it had begun", true
+	case err != nil:
 		r.Failed = redact.Text(err.Error())
 	}
 	if s.flags.compress {
@@ -144,6 +151,14 @@ func (s *suiteRun) onTime(ctx context.Context, i int, p scenarios.Plan, r *scena
 			s.screen.say(s.label(p) + ": " + err.Error())
 		}
 	}
+}
+
+// overBudget says that the time budget of a gate is used up.
+type overBudget struct{ budget time.Duration }
+
+// Error is of the form "the time budget of 15m0s was used up".
+func (e *overBudget) Error() string {
+	return fmt.Sprintf("the time budget of %v was used up", e.budget)
 }
 
 // label is what the screen calls a scenario of this run.
