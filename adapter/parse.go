@@ -51,6 +51,9 @@ func parseLine(text []byte) (line, error) {
 func object(text []byte) (map[string]json.RawMessage, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		if bytes.Contains(text, []byte("hsperfdata")) { // scenarios side by side have process numbers of their own, and one /tmp
+			return nil, errors.New("is no JSON object: start java with -XX:-UsePerfData")
+		}
 		return nil, errors.New("is no JSON object; what is for humans belongs on standard error")
 	}
 	members := map[string]json.RawMessage{}
