@@ -105,18 +105,12 @@ func (s *Sweep) accepted(k *keyState, g *grant, o *op, e *history.Event) {
 	if s.asks[duplicateEffect] {
 		s.judgeEffect(k, w, o, e)
 	}
-	switch {
-	case g.mode == history.ModeRead:
-		// A reader that writes needs no lock to do harm: others read beside it.
-	case s.exclusive:
+	if g.mode != history.ModeRead { // a reader that writes needs no lock to do harm: others read beside it
 		s.written(k, w, o)
-	case s.unlocked:
-		s.judgeBase(k, w, o)
-		s.wroteLast(&k.ledger, w)
 	}
 }
 
-// written handles an accepted write of a known hold of an exclusive lock.
+// written handles an accepted write of a known hold.
 func (s *Sweep) written(k *keyState, w writer, o *op) {
 	l, g := &k.ledger, w.g
 	f := g.footprintOn(k.id)
