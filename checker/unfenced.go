@@ -132,7 +132,7 @@ func (s *Sweep) written(k *keyState, w writer, o *op) {
 	if l.latest.g == nil || g.earliest >= l.latest.g.earliest {
 		s.keepWriter(&l.latest, w)
 	}
-	if g.token != 0 && (l.highest.g == nil || g.token >= l.highest.g.token) {
+	if s.tokens && (l.highest.g == nil || g.token >= l.highest.g.token) {
 		s.keepWriter(&l.highest, w)
 	}
 }
@@ -148,7 +148,7 @@ func (s *Sweep) wroteLast(l *ledgerState, w writer) {
 // standsBefore returns the write that ought not to stand before one of g, as time alone has it, or as the tokens do. Where a hold goes on
 // writing after a certainly earlier one wrote in between, that one's write was the violation, not this one.
 func (s *Sweep) standsBefore(l *ledgerState, g *grant, f *footprint, tokens bool) writer {
-	if s.reentrant && l.others != nil {
+	if l.others != nil {
 		return s.standsBeforeOwner(l, g, f, tokens)
 	}
 	switch {

@@ -81,8 +81,9 @@ func TestWritesUnderSeveralLocks(t *testing.T) {
 			{"by the tokens it is the earlier one", UnfencedWrite, lock, `
 			A acquire [0,10] tok=2
 			B acquire [0,10] tok=1
-			A write   [11,12]
-			B write   [13,14]`, Violated, 1, KindStale, "(token 1) to k0 (version 2) after one of client 1 (token 2)"},
+			A write   [11,11.5]
+			A write   [11.6,12]
+			B write   [13,14]`, Violated, 1, KindStale, "(token 1) to k0 (version 3) after one of client 1 (token 2) (version 2)"},
 			{"two keys lock one resource", UnfencedWrite, lock, `
 			G=B acquire [0,1] key=k2 tok=1
 			B write   [2,3] g=G
