@@ -209,12 +209,24 @@ func TestAFindingKeepsItsFaults(t *testing.T) {
 			A release [2101,2102] notheld
 			B release [2110,2111]`},
 	} {
-		h := x.lock.history(x.text)
+		text := x.text
+		for i, who := range [...]string{"C", "D", "E"} { // so that the key's summaries point to others
+			at := 2120 + 10*i
+			text += fmt.Sprintf("\n%s acquire [%d,%d] first=%d\n", who, at, at+1, at)
+			if x.property != DuplicateEffect {
+				text += fmt.Sprintf("%s write [%d,%d]\n", who, at+2, at+3)
+			}
+			text += fmt.Sprintf("%s release [%d,%d]", who, at+4, at+5)
+		}
+		h := x.lock.history(text)
+		if looksBack(t, h) {
+			t.Errorf("%s: a record was used again too early", name)
+		}
 		s := New(h.Header, h.Keys, Options{})
 		last := slices.IndexFunc(h.Events, func(e history.Event) bool { return e.Type == history.Watermark })
 		for i := range h.Events {
 			if i == last {
-				addFaultsElsewhere(s, at(2120))
+				addFaultsElsewhere(s, at(2150))
 			}
 			s.Add(&h.Events[i])
 		}
