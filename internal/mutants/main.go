@@ -2,7 +2,7 @@
 // and runs the package's tests against each. A defect that no test notices is a test that is missing, or a line that does nothing.
 //
 //	go run ./internal/mutants                            every mutant of package checker; the list goes to docs/checker-mutants.txt
-//	go run ./internal/mutants -again                     only those that the list does not have as killed
+//	go run ./internal/mutants -again                     only those that the list does not have as killed or equivalent
 //	go run ./internal/mutants -sample 60 -seed 7 -list ""   a few, drawn at random
 //
 // All mutants are compiled into one test binary, each behind a switch that the environment sets (mutant schemata, Untch, Offutt and Harrold 1993). To compile a
@@ -54,7 +54,7 @@ func main() {
 	flag.StringVar(&o.dir, "package", "./checker", "the package, as a folder of this module")
 	flag.StringVar(&o.list, "list", "docs/checker-mutants.txt", `the file for the whole list; "" writes none`)
 	flag.StringVar(&o.equivalents, "equivalents", "internal/mutants/equivalent.txt", "the mutants that change nothing, with reasons")
-	flag.BoolVar(&o.again, "again", false, "test only what the list does not have as killed; what it has stands")
+	flag.BoolVar(&o.again, "again", false, "test only what the list does not have as killed, or as equivalent for a reason that is still there; what it has stands")
 	flag.StringVar(&o.only, "only", "", "test only the mutants of these files (stats.go,text.go), in the order of the package")
 	flag.DurationVar(&o.upTo, "up-to", 0, "ask only tests that take no more processor time than this; 0: all, the slow ones where the quick ones notice nothing")
 	flag.Var(&o.without, "without", "leave out the tests whose names match")
@@ -90,7 +90,7 @@ func run(ctx context.Context, o options) error {
 	mutants := p.mutate()
 	chosen := mutants
 	if o.again {
-		if err := takeOver(mutants, o.list); err != nil {
+		if err := takeOver(mutants, excused, o.list); err != nil {
 			return err
 		}
 	}

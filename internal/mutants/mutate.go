@@ -23,6 +23,7 @@ type mutant struct {
 	tested   bool
 	killedBy string // the test that noticed; empty: none did
 	earlier  string // what an earlier list says of it, until it is tested again
+	stands   bool   // the earlier list says that it is equivalent, and the reason is still there
 }
 
 // key names a mutant without its line, which moves.

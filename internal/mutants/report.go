@@ -72,7 +72,7 @@ const (
 var listLine = regexp.MustCompile(`^(\S+?):\d+ (.*)\t(.*)$`)
 
 // takeOver takes from an earlier list what was killed, and what it says of the others, which holds until they are tested again.
-func takeOver(all []*mutant, path string) error {
+func takeOver(all []*mutant, excused map[string]string, path string) error {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -91,6 +91,7 @@ func takeOver(all []*mutant, path string) error {
 			m.killedBy = by
 		} else {
 			m.earlier = earlier[m.key()]
+			m.stands = m.earlier == wordEquivalent && excused[m.key()] != ""
 		}
 	}
 	return nil
