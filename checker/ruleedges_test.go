@@ -186,6 +186,13 @@ func TestALedgerWithoutVersions(t *testing.T) {
 			t.Errorf("%s: %+v", name, v.Properties)
 		}
 	}
+	h := noClaims(plainLock()).history("A acquire [0,10]\nB acquire [0,10]\nA write [11,12]\nB write [13,14]\nA write [15,16]")
+	for i := range h.Events {
+		h.Events[i].Version, h.Events[i].Replaced = 0, 0
+	}
+	if v := Judge(h, Options{}); v.Property(UnfencedWrite).Count != 1 {
+		t.Errorf("one write between two of another: %+v", v.Property(UnfencedWrite))
+	}
 }
 
 // TestGreatestWriters: of all writers the greatest is kept, and the greatest of all clients but that one's, each with its last write.
