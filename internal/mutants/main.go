@@ -23,6 +23,8 @@ import (
 	"os"
 	"os/signal"
 	"regexp"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -34,6 +36,11 @@ type options struct {
 	only                   string
 	sample, parallel       int
 	seed                   uint64
+}
+
+// wants tells whether a mutant is to be tested.
+func (o options) wants(m *mutant) bool {
+	return (o.only == "" || slices.Contains(strings.Split(o.only, ","), m.file)) && m.killedBy == "" && !m.stands
 }
 
 // pattern is a regular expression as a flag; without one, nothing matches.
@@ -96,6 +103,9 @@ func run(ctx context.Context, o options) error {
 	}
 	if o.sample > 0 {
 		chosen = sample(mutants, excused, o.sample, o.seed)
+	}
+	if !slices.ContainsFunc(chosen, o.wants) { // the list alone is written anew: lines have moved, reasons have come or gone
+		return report(chosen, excused, o)
 	}
 	b, err := build(ctx, p)
 	if err != nil {

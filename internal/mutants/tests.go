@@ -108,7 +108,7 @@ func (b *tests) tryAll(ctx context.Context, chosen []*mutant, o options) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(max(1, o.parallel))
 	for n, m := range chosen {
-		if o.only != "" && !slices.Contains(strings.Split(o.only, ","), m.file) || m.killedBy != "" || m.stands {
+		if !o.wants(m) {
 			continue
 		}
 		group.Go(func() (err error) {
