@@ -216,6 +216,15 @@ func TestEdgesOfDeadGrants(t *testing.T) {
 		{"without an attempt, a stall may explain the library's word", DeadGrant, lib, "stall A [100,150]\nA acquire [0,480] valid=-100" + probeText, Inconclusive, 0, "", ""},
 		{"what another kind of lock says does not outweigh a stall", DeadGrant, plainLock(), "stall A [2,599]\nA acquire [0,601] attempt=0 valid=-2000" + probeText, Inconclusive, 0, "", ""},
 		{"over for longer than the library says", DeadGrant, lib, "stall A [100,150]\nA acquire [0,900] attempt=0 valid=-60" + probeText, Violated, 1, "", ""},
+		{"others were granted it before it was decided", DeadGrant, plainLock(), `
+		A acquire [0,601] attempt=0
+		A release [602,603]
+		B acquire [610,611]
+		B release [612,613]
+		C acquire [620,621]
+		C release [622,623]
+		D acquire [630,631]
+		D release [632,633]` + probeText, Violated, 1, "", ""},
 		{"a stall of somebody else", DeadGrant, plainLock(), "stall B [2,599]\nA acquire [0,601] attempt=0" + probeText, Violated, 1, "", ""},
 	})
 }

@@ -58,7 +58,7 @@ func (s *Sweep) explain(a, b *grant, act int64) (kind string, stallOnly bool) {
 func (s *Sweep) onlyStalled(a *grant, act int64) bool {
 	told := a.withdrawn < act
 	if s.disturbed(a.client, a.earliest, act, injectedOnly) {
-		if told || a.promise == 0 || a.promise == forever || timeIn(s.clientSpans(a.client), a.earliest, act, hindering, 0) >= a.promise-a.earliest {
+		if told || a.promise == forever || timeIn(s.clientSpans(a.client), a.earliest, act, hindering, 0) >= a.promise-a.earliest {
 			return false
 		}
 	}

@@ -185,7 +185,7 @@ func TestAFindingKeepsItsFaults(t *testing.T) {
 			B write   [2009,2011] @2010
 			B write   [2013,2015] @2014
 			B release [2110,2111]`},
-		"the one who charged late": {workload(free, workloadPayment), DuplicateEffect, `
+		"the one whose tick came late": {workload(free, workloadLeader), DuplicateEffect, `
 			A acquire [0,1]
 			pause A   [10,20]
 			B acquire [2000,2001]
@@ -193,13 +193,20 @@ func TestAFindingKeepsItsFaults(t *testing.T) {
 			B release [2006,2007]
 			A write   [2100,2101] value=1
 			A release [2110,2111]`},
-		"the one who charged early": {workload(free, workloadPayment), DuplicateEffect, `
+		"the one whose tick came early": {workload(free, workloadLeader), DuplicateEffect, `
 			A acquire [0,1]
 			pause A   [10,20]
 			B acquire [2000,2001]
 			A write   [2004,2005] value=1
 			A release [2006,2007]
 			B write   [2100,2101] value=1
+			B release [2110,2111]`},
+		"the one who was granted it, by the tokens alone": {confirms(noClaims(fencedLock()), "held"), Continuity, `
+			pause B   [10,20]
+			B acquire [0,2001] tok=2
+			A acquire [1990,2000] tok=1
+			A held    [2050,2051]
+			A release [2101,2102] notheld
 			B release [2110,2111]`},
 		"the one who was confirmed": {confirms(quiet, "held"), Continuity, `
 			A acquire [0,1]
@@ -212,11 +219,7 @@ func TestAFindingKeepsItsFaults(t *testing.T) {
 		text := x.text
 		for i, who := range [...]string{"C", "D", "E"} { // so that the key's summaries point to others
 			at := 2120 + 10*i
-			text += fmt.Sprintf("\n%s acquire [%d,%d] first=%d\n", who, at, at+1, at)
-			if x.property != DuplicateEffect {
-				text += fmt.Sprintf("%s write [%d,%d]\n", who, at+2, at+3)
-			}
-			text += fmt.Sprintf("%s release [%d,%d]", who, at+4, at+5)
+			text += fmt.Sprintf("\n%s acquire [%d,%d] first=%d\n%s write [%d,%d] value=%d\n%s release [%d,%d]", who, at, at+1, at, who, at+2, at+3, 5+i, who, at+4, at+5)
 		}
 		h := x.lock.history(text)
 		if looksBack(t, h) {
