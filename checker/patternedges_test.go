@@ -48,6 +48,9 @@ func TestEdgesOfLeasePatterns(t *testing.T) {
 	double("a cut as the read came back", lease, slow("fault partition [700,705] on=store:A"), PatternStoreAway)
 	double("a cut when the read had come back", lease, slow("fault partition [700.5,705] on=store:A"), PatternWorkedPast)
 
+	double("a read that hung when the store had been frozen", lease, slow("fault pause [4,204] on=store:A frozen"), PatternStoreAway)
+	double("a renewal that hung when the cut was over", lease, strings.Replace(slow("fault partition [4,204] on=A links"), "A read    [20,700] @699", "A renew [20,700]", 1), PatternCutOff)
+
 	early := strings.ReplaceAll(wentOn, "[600,601] first=600", "[300,301] first=300")
 	measured := strings.NewReplacer("A acquire [0,1]", "A acquire [0,1] valid=490", "B acquire [300,301]", "B acquire [300,301] valid=490").Replace(early)
 	double("it measured its lease by a wrong clock", library(lease), "fault clock-rate [100,200] on=A\n"+measured, PatternClockJumped)
@@ -57,6 +60,41 @@ func TestEdgesOfLeasePatterns(t *testing.T) {
 	double("a primary that crashed", lease, "fault crash-restart [100,900] on=service hosts=1 target=primary\n"+early, PatternRestart)
 	double("one server was back as the next one went", nodes(lease, 3), "fault pause [50,100] on=service hosts=1\nfault pause [100,200] on=service hosts=1\n"+early, PatternService)
 	double("of two servers that were away, one was by itself", nodes(lease, 3), "fault pause [50,200] on=service hosts=1 +own\nfault pause [100,200] on=service hosts=1\n"+early, PatternService)
+}
+
+// TestWhomAFaultStruck is told at its beginning or at its end.
+func TestWhomAFaultStruck(t *testing.T) {
+	const atStore, onLinks = "fault partition [4,705] on=store:A\n" + wentOn, "fault partition [4,705] on=A links\n" + wentOn
+	for name, x := range map[string]struct {
+		text, want string
+		change     func(*history.Event)
+	}{
+		"at both": {atStore, PatternStoreAway, func(*history.Event) {}},
+		"at its beginning": {atStore, PatternStoreAway, func(e *history.Event) {
+			if e.Fault.Phase == "end" {
+				e.Client = 0
+			}
+		}},
+		"at its end": {atStore, PatternStoreAway, func(e *history.Event) {
+			if e.Fault.Phase == "begin" {
+				e.Client = 0
+			}
+		}},
+		"never":                     {atStore, PatternWorkedPast, func(e *history.Event) { e.Client = 0 }},
+		"on its way to the service": {onLinks, PatternCutOff, func(*history.Event) {}},
+		"on its way to both":        {onLinks, PatternCutOff, func(e *history.Event) { e.Fault.Store = true }},
+	} {
+		h := plainLock().history(x.text + probeText)
+		for i := range h.Events {
+			if h.Events[i].Type == history.Fault {
+				x.change(&h.Events[i])
+			}
+		}
+		v := Judge(h, Options{})
+		if r := v.Property(MutualExclusion); r.Count != 1 || r.Violations[0].Pattern != x.want {
+			t.Errorf("%s: %+v, want %s", name, r, x.want)
+		}
+	}
 }
 
 func TestEdgesOfSessionPatterns(t *testing.T) {
