@@ -48,6 +48,8 @@ func TestEdgesOfLeasePatterns(t *testing.T) {
 	double("a cut as the read came back", lease, slow("fault partition [700,705] on=store:A"), PatternStoreAway)
 	double("a cut when the read had come back", lease, slow("fault partition [700.5,705] on=store:A"), PatternWorkedPast)
 
+	double("an act at the very instant of the grant is none beside it", lease, "pause A [4,204]\n"+overtaken+"A read [601,602]\nA write [710,711]", PatternWorkedPast)
+	double("many acts in time, and then a late one", lease, overtaken+strings.Repeat("A read [10,11]\n", 6)+"A write [710,711]", PatternWorkedPast)
 	double("a read that hung when the store had been frozen", lease, slow("fault pause [4,204] on=store:A frozen"), PatternStoreAway)
 	double("a renewal that hung when the cut was over", lease, strings.Replace(slow("fault partition [4,204] on=A links"), "A read    [20,700] @699", "A renew [20,700]", 1), PatternCutOff)
 
@@ -158,6 +160,7 @@ func TestEdgesOfWritePatterns(t *testing.T) {
 	token("a replica took over", "fault failover [50,60] on=service hosts=1", PatternFailover)
 	token("a clock jumped", "fault clock-jump [50,60] on=service hosts=1", PatternClockJumped)
 	token("a restart and a failover", "fault crash-restart [50,60] on=service hosts=1\nfault failover [70,80] on=service hosts=1", PatternSeveral)
+	token("a restart before the grant, and one after it", "fault crash-restart [50,60] on=service hosts=1\nfault crash-restart [150,160] on=service hosts=1", PatternRestart)
 	token("a restart after the grant", "fault crash-restart [150,160] on=service hosts=1", PatternTokens)
 	token("a server came back by itself, as the grant was made", "fault crash-restart [101,160] on=service hosts=1 +own", PatternRestart)
 	token("a server had come back by itself, as the first one asked", "fault crash-restart [-10,0] on=service hosts=1 +own", PatternRestart)
