@@ -152,7 +152,9 @@ func (s *suiteRun) onTime(ctx context.Context, i int, p scenarios.Plan, r *scena
 type overBudget struct{ budget time.Duration }
 
 // Error is of the form "the time budget of 15m0s was used up".
-func (e *overBudget) Error() string { return fmt.Sprintf("the time budget of %v was used up", e.budget) }
+func (e *overBudget) Error() string {
+	return fmt.Sprintf("the time budget of %v was used up", e.budget)
+}
 
 // label is what the screen calls a scenario of this run.
 func (s *suiteRun) label(p scenarios.Plan) string { return p.Scenario.Name + s.of }
