@@ -93,11 +93,12 @@ func TestEdgesOfTokensAndNotices(t *testing.T) {
 // TestEdgesOfDamage: events that make no sense are counted, each of them.
 func TestEdgesOfDamage(t *testing.T) {
 	for name, add := range map[string]history.Event{
-		"an op that is open already":      {Type: history.Invoke, Kind: history.Read, Op: 3, Grant: 1, Client: 1, Time: at(3.5)},
-		"the end of an absurd client":     {Type: history.Exit, Client: -3, Time: at(3.5), Start: at(3.5)},
-		"a ledger entry of an absurd key": {Type: history.Ledger, Kind: history.Write, Key: -1, Op: 3, Grant: 1, Seq: 1, Time: at(3.5)},
-		"a ledger entry of another kind":  {Type: history.Ledger, Kind: history.Write, Op: 3, Grant: 1, Seq: 1, Time: at(3.5)},
-		"a completion that came already":  {Type: history.OK, Kind: history.Acquire, Op: 1, Grant: 1, Client: 1, Time: at(3.5)},
+		"an op that is open already":                          {Type: history.Invoke, Kind: history.Read, Op: 3, Grant: 1, Client: 1, Time: at(3.5)},
+		"the end of an absurd client":                         {Type: history.Exit, Client: -3, Time: at(3.5), Start: at(3.5)},
+		"a ledger entry of an absurd key":                     {Type: history.Ledger, Kind: history.Write, Key: -1, Op: 3, Grant: 1, Seq: 1, Time: at(3.5)},
+		"a ledger entry of an absurd key under a known grant": {Type: history.Ledger, Kind: history.Write, Key: -1, Op: 4, Grant: 1, Seq: 1, Time: at(3.5)},
+		"a ledger entry of another kind":                      {Type: history.Ledger, Kind: history.Write, Op: 3, Grant: 1, Seq: 1, Time: at(3.5)},
+		"a completion that came already":                      {Type: history.OK, Kind: history.Acquire, Op: 1, Grant: 1, Client: 1, Time: at(3.5)},
 	} {
 		h := fencedLock().history(healthy)
 		open := slices.IndexFunc(h.Events, func(e history.Event) bool { return e.Type == history.Invoke && e.Op == 3 })

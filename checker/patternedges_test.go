@@ -185,6 +185,22 @@ func TestAFindingKeepsItsFaults(t *testing.T) {
 			B write   [2009,2011] @2010
 			B write   [2013,2015] @2014
 			B release [2110,2111]`},
+		"the one who charged late": {workload(free, workloadPayment), DuplicateEffect, `
+			A acquire [0,1]
+			pause A   [10,20]
+			B acquire [2000,2001]
+			B write   [2004,2005] value=1
+			B release [2006,2007]
+			A write   [2100,2101] value=1
+			A release [2110,2111]`},
+		"the one who charged early": {workload(free, workloadPayment), DuplicateEffect, `
+			A acquire [0,1]
+			pause A   [10,20]
+			B acquire [2000,2001]
+			A write   [2004,2005] value=1
+			A release [2006,2007]
+			B write   [2100,2101] value=1
+			B release [2110,2111]`},
 		"the one who was confirmed": {confirms(quiet, "held"), Continuity, `
 			A acquire [0,1]
 			pause A   [10,20]

@@ -24,6 +24,12 @@ func TestEdgesOfClaims(t *testing.T) {
 	cases := []propertyCase{
 		{"a reentrant semaphore", MutualExclusion, permits(reentrant(plainLock()), 2), "A acquire [0,1]" + probeText, NotJudged, 0, "", "more than one permit"},
 		{"tokens of a reader-writer lock", TokenOrder, readWrite(fencedLock()), healthy, NotJudged, 0, "", "side by side"},
+		{"a reader that writes", UnfencedWrite, noClaims(rw), `
+		A acquire [0,1] mode=read
+		B acquire [10,11] mode=write
+		B write   [12,13]
+		A write   [20,21]
+		B release [30,31]` + probeText, Pass, 0, "", ""},
 		{"a reader is confirmed beside another", Continuity, rw, `
 		A acquire [0,1] mode=read
 		B acquire [100,101] mode=read
@@ -98,6 +104,8 @@ func TestEdgesOfOwners(t *testing.T) {
 		{"given back twice, and answered ok: it may have given back both", MutualExclusion, twice, levels("A release [4,5] g=A1\nA release [6,7] g=A1"), Pass, 0, "", ""},
 		{"given back twice, and the second time refused", MutualExclusion, twice, levels("A release [4,5] g=A1\nA release [6,7] g=A1 notheld"), Violated, 1, KindUnexplained, ""},
 		{"released to no avail, then the other one perhaps twice", MutualExclusion, twice, levels("A release [4,5] g=A2 fail\nA release [6,7] g=A1 info\nA release [8,9] g=A1 info"), Pass, 0, "", ""},
+		{"perhaps given back twice, and a write that nobody reported", MutualExclusion, twice,
+			strings.Replace(levels("A release [6,7] g=A1 info\nA release [8,9] g=A1 info"), "A write   [30,31] g=A2", "A write [30,] @31 g=A2\nA exit [32]", 1), Pass, 0, "", ""},
 		{"the other one perhaps once", MutualExclusion, twice, levels("A release [6,7] g=A1 info"), Violated, 1, KindUnexplained, ""},
 		{"refused when all was given back, long before", MutualExclusion, twice,
 			"A0=A acquire [-9,-8]\nA release [-7,-6] g=A0\nA release [-5,-4] g=A0 notheld\n" + levels("A release [6,7] g=A1 info\nA release [8,9] g=A1 info"), Pass, 0, "", ""},
@@ -161,7 +169,7 @@ func TestReadingsOfTheTokens(t *testing.T) {
 		A acquire [0,1]
 		A write   [2,3] value=1
 		B acquire [10,11]
-		B write   [12,13] value=1`)
+		B write   [12,13] value=1 atomic`)
 	if r := v.Property(DuplicateEffect); r.Count != 1 || r.Violations[0].Kind != "" {
 		t.Errorf("charged twice, in a ledger that nobody announced: %+v", r)
 	}
@@ -172,7 +180,7 @@ func TestALedgerWithoutVersions(t *testing.T) {
 	for name, lock := range map[string]script{"plain": noClaims(plainLock()), "reentrant": reentrant(noClaims(plainLock()))} {
 		h := lock.history("A acquire [0,1]\nA write [2,3]\nA write [4,5]\nA release [6,7]" + probeText)
 		for i := range h.Events {
-			h.Events[i].Version, h.Events[i].Replaced = 0, 0
+			h.Events[i].Version, h.Events[i].Replaced, h.Events[i].Seq = 0, 0, 0
 		}
 		if v := Judge(h, Options{}); v.Property(UnfencedWrite).Outcome != Pass || v.Property(LostUpdate).Outcome != Pass {
 			t.Errorf("%s: %+v", name, v.Properties)

@@ -51,6 +51,18 @@ func TestEdgesOfCrowds(t *testing.T) {
 		A release [1510,1511]
 		B release [1510,1511]
 		C release [1510,1511]` + probeText, Pass, 0, "", ""},
+		{"of two of unknown order, the other one counts with the one before", MutualExclusion, held, `
+		pause C   [998,1000]
+		pause D   [998,1000]
+		C acquire [0,1]
+		D acquire [900,1501]
+		A acquire [1490,1499]
+		B acquire [1495,1502]
+		A release [1510,1511]
+		B release [1510,1511]
+		C release [1510,1511]
+		D release [1510,1511]` + probeText, Violated, 1, KindGrantedWhileValid, ""},
+		{"a stall explains the one too many", MutualExclusion, lease, "stall A [4,705]\nD acquire [300,301]\nD write [650,651]\nD release [760,761]\n" + wentOn + probeText, Inconclusive, 0, "", "stall"},
 		{"tokens tell nothing of a semaphore", MutualExclusion, permits(noClaims(fencedLock()), 2), `
 		C acquire [0,5] tok=1
 		A acquire [0,10] tok=2
