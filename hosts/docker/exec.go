@@ -13,6 +13,8 @@ import (
 	"github.com/moby/moby/client"
 
 	"github.com/lockchaos/lockchaos/hosts"
+
+	"github.com/lockchaos/lockchaos/redact"
 )
 
 // execAsk is what the inner program asks for, as a line on its standard output: a command in a node's container; then, by the same number, that it gets its input;
@@ -175,7 +177,8 @@ func (x *execs) run(ask execAsk, more <-chan execAsk, tell func(execTold)) (ende
 		return ended, err
 	}
 	ended.Status, err = x.status(made.ID)
-	ended.Stdout, ended.Stderr = stdout.text, stderr.text
+	// The inner program does not know the container's secrets. The answer on stdout is read before it is shown.
+	ended.Stdout, ended.Stderr = stdout.text, []byte(redact.Text(string(stderr.text)))
 	return ended, err
 }
 
