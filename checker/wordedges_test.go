@@ -58,7 +58,7 @@ func TestEdgesOfCrowds(t *testing.T) {
 		D acquire [900,1501]
 		A acquire [1490,1499]
 		B acquire [1495,1502]
-		A release [1510,1511]
+		A release [1512,1513]
 		B release [1510,1511]
 		C release [1510,1511]
 		D release [1510,1511]` + probeText, Violated, 1, KindGrantedWhileValid, ""},
