@@ -41,6 +41,7 @@ soak: build
 tidy:
 	$(GO) mod tidy -e
 	cd examples/gotest && $(GO) mod tidy -e
+	cd examples/go && $(GO) mod tidy -e
 
 ## lint: format, vet, staticcheck (of what the tests build: nothing is compiled for it alone)
 lint:
@@ -56,10 +57,7 @@ bench: build
 FUZZTIME ?= 1m
 PARSERS  ?= ./history ./history/foreign ./adapter ./harness
 fuzz:
-	@set -e; for package in $(PARSERS); do \
-	  for target in $$($(GO) test -list '^Fuzz' $$package | grep ^Fuzz); do \
-	    echo "$$package $$target"; $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$package; \
-	  done; done
+	./scripts/fuzz $(FUZZTIME) $(PARSERS)
 
 ## simulate: 10,000 histories of correct locks and as many of broken ones, judged against the truth: the tables of docs/checker.md (some minutes)
 simulate:

@@ -38,6 +38,12 @@ func anyHistory(seed uint64) (script, string) {
 	h.Translated = rng.IntN(15) == 0
 	g := &generator{rng: rng, keys: 1 + rng.IntN(3), store: rng.IntN(4) > 0, fault: rng.IntN(2) == 0, wild: rng.IntN(2) == 0}
 	g.script(1 + rng.IntN(4))
+	if rng.IntN(3) == 0 {
+		h.Nodes = [...]int{1, 3, 5}[rng.IntN(3)]
+		for range 1 + rng.IntN(3) {
+			g.trouble()
+		}
+	}
 	for range rng.IntN(6) {
 		[...]func(){g.pair, g.death, g.disturbance, g.lateGrant, g.cycle, g.cycle, g.turns, g.stolen}[rng.IntN(8)]()
 	}
@@ -80,6 +86,24 @@ func (g *generator) disturbance() {
 		g.add("%s %s [%d,%d] +miss", kind, g.letter(), from, to)
 	default:
 		g.add("%s %s [%d,%d] +bite", kind, g.letter(), from, to)
+	}
+}
+
+// trouble is an injected fault of any kind, wherever it may lie.
+func (g *generator) trouble() {
+	from, to := g.when(40)
+	pick := func(list ...string) string { return list[g.rng.IntN(len(list))] }
+	who := g.letter()
+	switch g.rng.IntN(4) {
+	case 0:
+		g.add("fault %s [%d,%d] on=service hosts=%d target=%s", pick(faultPause, faultPartition, faultCrash, faultCrash, faultFailover, "delay", "clock-jump"), from, to, 1+g.rng.IntN(3),
+			pick("node", targetPrimary, targetService))
+	case 1:
+		g.add("fault %s [%d,%d] on=store:%s", pick(faultPartition, faultReset), from, to, who)
+	case 2:
+		g.add("fault %s [%d,%d] on=%s links", pick(faultPartition, faultReset, faultCut, "delay"), from, to, who)
+	default:
+		g.add("fault %s [%d,%d] on=%s %s", pick(faultPause, faultStall, faultThrottle, faultRenewerStall, faultExpireSession, "clock-rate"), from, to, who, pick("", "", "aside"))
 	}
 }
 

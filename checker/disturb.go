@@ -247,12 +247,7 @@ func (s *Sweep) disturbed(client int32, from, to int64, which faultFilter) bool 
 	return touched(s.clientSpans(client), from, to, which) || touched(s.service, from, to, which)
 }
 
-func (s *Sweep) clientSpans(client int32) []span {
-	if int(client) < len(s.clients) && client >= 0 {
-		return s.clients[client].spans
-	}
-	return nil
-}
+func (s *Sweep) clientSpans(client int32) []span { return s.clients[client].spans }
 
 func touched(spans []span, from, to int64, which faultFilter) bool {
 	for _, sp := range spans {

@@ -47,7 +47,7 @@ func (s *Sweep) judgeEffect(k *keyState, w writer, o *op, e *history.Event) {
 	if o != nil {
 		o.pinned = true
 	}
-	w.g.corrupt, w.g.corruptByToken = true, true
+	w.g.corrupt = true
 	second := effect{w, o}
 	s.putOff(min(w.g.earliest, first.g.earliest), func() {
 		plain := s.repeated(first, second, false)

@@ -125,7 +125,7 @@ func Wilson(count, of int64) (low, high float64) {
 	scale := 1 / (1 + z95*z95/n)
 	mid := (p + z95*z95/(2*n)) * scale
 	half := z95 * math.Sqrt(p*(1-p)/n+z95*z95/(4*n*n)) * scale
-	low, high = max(0, mid-half), min(1, mid+half)
+	low, high = mid-half, mid+half
 	if count == 0 {
 		low = 0 // not the rounding of it
 	}

@@ -70,6 +70,9 @@ type found struct {
 // record counts a finding under both readings of the key's tokens, and keeps its particulars while there is room. What time alone
 // shows is certain; what needs the tokens waits for the end, since a later grant may yet prove that the tokens can't be trusted.
 func (s *Sweep) record(property int, k *keyState, plain, trusting judgement, tell func(judgement) *Violation) {
+	if !s.asks[property] {
+		return // what is not judged is neither counted nor told
+	}
 	for reading, j := range [2]judgement{plain, trusting} {
 		t := &k.tally[reading]
 		switch {

@@ -89,13 +89,21 @@ func written(v Verdict) string {
 		}
 		b.WriteByte('\n')
 		for _, x := range r.Violations {
-			fmt.Fprintf(&b, "  %s [%s %v] at %s, %s to %s, A %s, B %s, ops %v, faults %v\n", x.Text, x.Kind, x.Severity, inMS(x.At), inMS(x.From), inMS(x.To),
+			fmt.Fprintf(&b, "  %s [%s %v %s] at %s, %s to %s, A %s, B %s, ops %v, faults %v\n", x.Text, x.Kind, x.Severity, x.Pattern, inMS(x.At), inMS(x.From), inMS(x.To),
 				writtenRef(x.A), writtenRef(x.B), x.Ops, x.Faults)
 		}
+	}
+	for _, g := range v.Patterns {
+		fmt.Fprintf(&b, "pattern %s: %v\n", g.Pattern, g.Counts)
 	}
 	s := v.Stats
 	fmt.Fprintf(&b, "%d ops, %d grants, %d busy, %d indefinite, %d hand-overs, %d accepted, %d refused, %d in conflict, %d bites, recovered after %v, %d grants at once, acquires %v and %v\n",
 		s.Ops, s.Grants, s.Busy, s.Indefinite, s.Handovers, s.Accepted, s.Refused, s.Conflicts, s.Bites, s.Recovered, s.OpenMax, s.AcquireP50, s.AcquireP99)
+	fmt.Fprintf(&b, "%d stale, %d overlapped of %d, %d waited at once", s.Stale, s.Overlapped.Count, s.Overlapped.Of, s.WaitersMax)
+	for _, x := range s.Timings {
+		fmt.Fprintf(&b, ", %s ×%d %v %v %v %v", x.What, x.Count, x.P50, x.P95, x.P99, x.Max)
+	}
+	b.WriteByte('\n')
 	for _, f := range s.Faults {
 		fmt.Fprintf(&b, "fault %s (injected: %v): begun %d, bit %d, met a holder %d, %v to %v\n", f.Kind, f.Injected, f.Begun, f.Bit, f.MetHolder, f.Shortest, f.Longest)
 	}

@@ -25,6 +25,7 @@ func TestEdgesOfHerds(t *testing.T) {
 		{"the first count is taken, and not the second", Herd, lock, counted(1, 1000) + grants(20) + counted(100, 1890) + counted(226, 1900) + probeText, Violated, 1, "", "900 requests"},
 		{"grants before the first count", Herd, lock, counted(52, 1000) + grants(20) + counted(277, 1600) + probeText, Violated, 1, "", "600 requests for 15 grants: 36 a hand-over"},
 		{"ten grants are enough", Herd, lock, counted(1, 1000) + grants(10) + counted(126, 1600) + probeText, Violated, 1, "", ""},
+		{"grants before the first count are not between", Herd, lock, counted(80, 1000) + grants(13) + counted(140, 1600) + probeText, Inconclusive, 0, "", "it takes 10"},
 		{"no request at all", Herd, lock, counted(1, 1000) + grants(20) + counted(226, 1000) + probeText, Pass, 0, "", "cost 0.0"},
 		{"no TTL, no heartbeats", Herd, lock.with(func(h *history.Header) { h.TTL = 0 }), counted(1, 1000) + grants(20) + counted(226, 1450) + probeText, Violated, 1, "", ""},
 	})

@@ -42,11 +42,8 @@ func (s *Sweep) explain(a, b *grant, act int64) (kind string, stallOnly bool) {
 	if s.inPromise(b, a) {
 		return KindGrantedWhileValid, false
 	}
-	if grace := s.header.Claims.LostGrace; grace > 0 && a.untold > b.end {
-		calm := max(b.end, s.lastDisturbance(a.client, a.untold))
-		if a.untold-calm > grace {
-			return KindLateNotice, false
-		}
+	if s.noticedLate(a, b) {
+		return KindLateNotice, false
 	}
 	disturbed := touched(s.clientSpans(a.client), a.earliest, act, anyFault)
 	if !disturbed && (s.header.Claims.Validity == "" || s.promisedAt(a, act)) {
@@ -71,11 +68,8 @@ func (s *Sweep) onlyStalled(a *grant, act int64) bool {
 	if !told && !s.disturbed(a.client, a.earliest, act, uninjectedOnly) {
 		return false
 	}
-	if a.promise == 0 || a.promise == forever {
-		return true
-	}
 	stalled := s.stalledFor(s.clientSpans(a.client), a.earliest, act) + s.stalledFor(s.service, a.earliest, act)
-	return act-stalled < a.promise
+	return a.promise == 0 || act-stalled < a.promise
 }
 
 // stalledFor is for how long uninjected stalls may have lasted between two instants, all added up. A stall is measured from heartbeat to heartbeat, so

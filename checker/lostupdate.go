@@ -12,11 +12,11 @@ func (s *Sweep) judgeBase(k *keyState, w writer, o *op) {
 		return
 	}
 	other := s.besides(w.g, k.ledger.run, k.ledger.before)
-	if other.g == nil || other.version <= o.base {
+	if other.version <= o.base { // or there is none
 		return
 	}
 	g := w.g
-	g.corrupt, g.corruptByToken = true, true
+	g.corrupt = true
 	base, baseOp := o.base, o.baseOp
 	pin(g, other.g)
 	s.putOff(min(g.earliest, other.g.earliest), func() {

@@ -1,6 +1,6 @@
 package checker
 
-import "slices"
+import "strings"
 
 // The pattern of a conflict between two grants is decided by what would have been: without the time that a fault lasted, would the earlier
 // holder have acted inside its lease? A fault that merely lay near explains nothing. Where faults of two sorts would each explain it, the pattern is
@@ -24,7 +24,7 @@ const (
 )
 
 // isClock tells whether a fault makes a clock wrong.
-func isClock(sp span) bool { return len(sp.kind) > 6 && sp.kind[:6] == "clock-" }
+func isClock(sp span) bool { return strings.HasPrefix(sp.kind, "clock-") }
 
 // stops tells whether a fault keeps the application from going on, and nothing else.
 func stops(sp span) bool {
@@ -87,7 +87,7 @@ func (s *Sweep) patternOf(a, b *grant, acted int64) string {
 		return PatternLossIgnored
 	case s.timed(a):
 		spent := s.timeOf(a, acted, func(span) bool { return true })
-		if exact && acted >= a.promise && acted-spent >= a.promise {
+		if exact && acted-spent >= a.promise {
 			return PatternWorkedPast
 		}
 	}
@@ -96,16 +96,17 @@ func (s *Sweep) patternOf(a, b *grant, acted int64) string {
 
 // soleCause is the one cause that there is, several-faults if there are more.
 func soleCause(causes []string) string {
-	slices.Sort(causes)
-	if causes = slices.Compact(causes); len(causes) > 1 {
-		return PatternSeveral
+	for _, c := range causes[1:] {
+		if c != causes[0] {
+			return PatternSeveral
+		}
 	}
 	return causes[0]
 }
 
 // givenAway is the pattern of a grant b that was made inside a's promise.
 func (s *Sweep) givenAway(a, b *grant) string {
-	if s.thief(a, b, s.tokens) != nil || s.freed(a, b) {
+	if s.freed(a, b) {
 		return PatternStolen
 	}
 	causes := s.serviceCauses(a.earliest, b.end, 0)
@@ -178,7 +179,7 @@ func (g *grant) toldBefore(t int64) bool { return g.told != 0 && g.told < t }
 // noticedLate tells whether a ran undisturbed and untold for longer than the lock says it takes to tell of a loss.
 func (s *Sweep) noticedLate(a, b *grant) bool {
 	grace := s.header.Claims.LostGrace
-	return grace > 0 && a.untold > b.end && a.untold-max(b.end, s.lastDisturbance(a.client, a.untold)) > grace
+	return grace > 0 && a.untold-max(b.end, s.lastDisturbance(a.client, a.untold)) > grace
 }
 
 // serviceCauses are the patterns of the injected faults that touched the lock service between two instants. A majority that is away for less than least is no
@@ -191,7 +192,7 @@ func (s *Sweep) serviceCauses(from, to, least int64) (causes []string) {
 		switch {
 		case isClock(sp):
 			causes = append(causes, PatternClockJumped)
-		case sp.kind == faultFailover, sp.target == targetPrimary && sp.kind != faultCrash && !degrades(sp) && sp.from < to && to < sp.to:
+		case sp.kind == faultFailover, sp.target == targetPrimary && !degrades(sp) && sp.from < to && to < sp.to:
 			// A primary that is frozen or cut off grants nothing: who did was promoted meanwhile.
 			causes = append(causes, PatternFailover)
 		case sp.kind == faultCrash && least == 0:
@@ -228,10 +229,8 @@ func (s *Sweep) majorityAway(t, least int64) bool {
 
 // troubles are the faults on a client: those that touch what the lock has promised to it, and those that only hold up its application.
 func (s *Sweep) troubles(client int32) [2][]span {
-	if int(client) >= len(s.clients) || client < 0 {
-		return [2][]span{}
-	}
-	return [2][]span{s.clients[client].spans, s.clients[client].aside}
+	c := &s.clients[client]
+	return [2][]span{c.spans, c.aside}
 }
 
 // timeOf is for how long faults of a sort lay on a grant's client between its beginning and t; those that lasted for no time at all count a nanosecond.
@@ -253,7 +252,7 @@ func (s *Sweep) timeOf(g *grant, t int64, takes func(span) bool) (sum int64) {
 // blockedBy is for how long the grant's slowest op was under way, if it began before t and a fault of the sort lay on the links that it used meanwhile: a
 // connection does not go on at once when its link is whole again.
 func (s *Sweep) blockedBy(g *grant, t int64, takes func(span) bool) int64 {
-	if g.slowFor == 0 || g.slowFrom > t {
+	if g.slowFrom >= t {
 		return 0
 	}
 	for _, spans := range s.troubles(g.client) {

@@ -22,25 +22,32 @@ const overtaken = `
 // late is what it does when it goes on too late.
 const wentOn = overtaken + "A write [710,711]\n"
 
+// hasPattern judges a history whose first violation of a property has a pattern.
+func hasPattern(t *testing.T, name string, lock script, property, text, want string) {
+	t.Helper()
+	t.Run(want+"/"+name, func(t *testing.T) {
+		v := lock.judge(t, text+probeText)
+		r := v.Property(property)
+		if r.Count == 0 {
+			t.Fatalf("%s is not violated", property)
+		}
+		if got := r.Violations[0].Pattern; got != want {
+			t.Errorf("pattern %q, want %q: %s", got, want, r.Violations[0].Text)
+		}
+		if i := slices.IndexFunc(v.Patterns, func(g PatternGroup) bool { return g.Pattern == want }); i < 0 || v.Patterns[i].Of(property) == 0 {
+			t.Errorf("the groups %+v have no %s of %s", v.Patterns, property, want)
+		}
+	})
+}
+
 func nodes(s script, n int) script { return s.with(func(h *history.Header) { h.Nodes = n }) }
 
 // Each pattern has a history that must get it, and the ones that look like it and must not.
 func TestPatterns(t *testing.T) {
 	lease, held := plainLock(), confirms(grace(session(plainLock())), "held")
 	run := func(name string, lock script, property, text, want string) {
-		t.Run(want+"/"+name, func(t *testing.T) {
-			v := lock.judge(t, text+probeText)
-			r := v.Property(property)
-			if r.Count == 0 {
-				t.Fatalf("%s is not violated", property)
-			}
-			if got := r.Violations[0].Pattern; got != want {
-				t.Errorf("pattern %q, want %q: %s", got, want, r.Violations[0].Text)
-			}
-			if i := slices.IndexFunc(v.Patterns, func(g PatternGroup) bool { return g.Pattern == want }); i < 0 || v.Patterns[i].Of(property) == 0 {
-				t.Errorf("the groups %+v have no %s of %s", v.Patterns, property, want)
-			}
-		})
+		t.Helper()
+		hasPattern(t, name, lock, property, text, want)
 	}
 	double := func(name string, lock script, text, want string) {
 		t.Helper()
@@ -159,6 +166,10 @@ func TestPatternsOfStuckKeys(t *testing.T) {
 	for _, x := range []struct{ name, text, want string }{
 		{"the holder died", "A acquire [0,1]\nkill A [10,11]\nA exit [12]", PatternNeverExpired},
 		{"it died in the acquire", "A acquire [0,]\nkill A [10,11]\nA exit [12]", PatternNeverExpired},
+		{"it died as it was granted it", "A acquire [0,1]\nA exit [1]", PatternNeverExpired},
+		{"one closed, and was answered late, when the holder had died", "A acquire [0,5] info\nB acquire [54,55]\nB exit [60]\nA close [10,100] run=10,50", PatternNeverExpired},
+		{"nobody ever had it", "A acquire [0,1] key=k1\nA exit [900]", PatternUnexplained},
+		{"it was told that it had it no more", "A acquire [0,1]\nA release [10,11] notheld\nA exit [900]", PatternUnexplained},
 		{"all was given back", "A acquire [0,1]\nA release [10,11]\nA exit [900]", PatternReleaseLost},
 		{"one died, and another had it since", "A acquire [0,1]\nkill A [10,11]\nA exit [12]\nB acquire [600,601]\nB release [610,611]\nB exit [900]", PatternReleaseLost},
 	} {

@@ -56,7 +56,7 @@ func (s *Sweep) tokenPattern(a, b *grant) string {
 			causes = append(causes, c)
 		}
 	}
-	if r := s.restart; r.id != 0 && r.from <= b.end && r.to >= a.earliest && len(causes) == 0 { // the faults of long ago are forgotten
+	if r := s.restart; r.from <= b.end && r.to >= a.earliest { // the faults of long ago are forgotten
 		causes = append(causes, PatternRestart)
 	}
 	if len(causes) == 0 {

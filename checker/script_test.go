@@ -18,8 +18,8 @@ import (
 //	A write   [10,] @12                it never completed; the store applied it at 12
 //	A read    [10,11]                  a read sees the version that the ledger has at the middle of its interval
 //	A lost    [600]                    a lost-event        A exit [800]     its process is gone by 800
-//	pause A   [2,700]                  an injected fault on A; delay: on its links; stall: an uninjected one; service: of the lock service; +bite, +miss, from= (noticed late)
-//	fault crash-restart [2,700] on=service hosts=3 target=redis-1     any injected fault: on a client (on=A), the service, the store as A reaches it (on=store:A); links
+//	pause A   [2,700]                  an injected fault on A; delay: on its links; stall: an uninjected one; service: of the lock service; +bite, +miss, +own (nobody injected it), from= (noticed late)
+//	fault crash-restart [2,700] on=service hosts=3 target=redis-1     any injected fault: on a client (on=A), the service, the store as A reaches it (on=store:A; the store itself is frozen); links
 //	mark probe [900]                   a phase
 //
 //	S requests [5] n=120               the service has handled so many requests
@@ -319,7 +319,7 @@ func (s script) events(l *line, store *ledger) []timed {
 }
 
 func faultEvents(l *line) []timed {
-	f := history.FaultInfo{ID: int(l.op), Kind: l.client, Phase: "begin", Injected: l.client != "stall", Links: l.client == "delay", Service: l.client == "service"}
+	f := history.FaultInfo{ID: int(l.op), Kind: l.client, Phase: "begin", Injected: l.client != "stall" && !l.has("+own"), Links: l.client == "delay", Service: l.client == "service"}
 	if l.client != "service" {
 		f.Clients = []int32{clientNumber(l.verb)}
 	}
@@ -341,7 +341,7 @@ func faultEvents(l *line) []timed {
 
 // anyFaultEvents are those of an injected fault of any kind.
 func anyFaultEvents(l *line) []timed {
-	f := history.FaultInfo{ID: int(l.op), Kind: l.verb, Phase: "begin", Injected: true, Links: l.has("links"), Target: l.opts["target"], Bit: true}
+	f := history.FaultInfo{ID: int(l.op), Kind: l.verb, Phase: "begin", Injected: !l.has("+own"), Links: l.has("links"), Target: l.opts["target"], Bit: true}
 	if n, ok := l.opts["hosts"]; ok {
 		f.Hosts = make([]string, int(number(n)))
 	}
@@ -349,7 +349,7 @@ func anyFaultEvents(l *line) []timed {
 	place, who, stored := strings.Cut(l.opts["on"], ":")
 	switch {
 	case stored:
-		victim, f.Store, f.Links = clientNumber(who), true, true
+		victim, f.Store, f.Links = clientNumber(who), true, !l.has("frozen")
 	case place == "service":
 		f.Service = true
 	case l.has("aside"):

@@ -125,7 +125,7 @@ func (s *Sweep) written(k *keyState, w writer, o *op) {
 	if s.tokens {
 		trusting = s.standsBefore(l, g, f, true)
 	}
-	if plain.g != nil || trusting.g != nil {
+	if s.asks[unfencedWrite] && (plain.g != nil || trusting.g != nil) {
 		s.unfenced(k, w, plain, trusting, o)
 	}
 	s.judgeBase(k, w, o)

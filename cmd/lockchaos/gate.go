@@ -51,6 +51,7 @@ let that pass; 3 the harness or a service failed; 64 a mistake in the policy or 
 	}
 	flags := cmd.Flags()
 	f.addWhere(flags)
+	f.addCompress(flags)
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of the first repetition (default: the policy's, else a new one, printed)")
 	f.outputFlags.add(flags)
 	return cmd

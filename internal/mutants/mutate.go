@@ -22,6 +22,7 @@ type mutant struct {
 
 	tested   bool
 	killedBy string // the test that noticed; empty: none did
+	earlier  string // what an earlier list says of it, until it is tested again
 }
 
 // key names a mutant without its line, which moves.

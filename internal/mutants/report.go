@@ -71,7 +71,7 @@ const (
 
 var listLine = regexp.MustCompile(`^(\S+?):\d+ (.*)\t(.*)$`)
 
-// takeOver takes from an earlier list what was killed.
+// takeOver takes from an earlier list what was killed, and what it says of the others, which holds until they are tested again.
 func takeOver(all []*mutant, path string) error {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -80,16 +80,18 @@ func takeOver(all []*mutant, path string) error {
 	if err != nil {
 		return err
 	}
-	killed := map[string]string{}
+	earlier := map[string]string{}
 	for line := range strings.Lines(string(text)) {
 		if at := listLine.FindStringSubmatch(strings.TrimRight(line, "\n")); at != nil {
-			if by, ok := strings.CutPrefix(at[3], wordKilled); ok {
-				killed[at[1]+" "+at[2]] = by
-			}
+			earlier[at[1]+" "+at[2]] = at[3]
 		}
 	}
 	for _, m := range all {
-		m.killedBy = killed[m.key()]
+		if by, ok := strings.CutPrefix(earlier[m.key()], wordKilled); ok {
+			m.killedBy = by
+		} else {
+			m.earlier = earlier[m.key()]
+		}
 	}
 	return nil
 }
@@ -120,11 +122,14 @@ func report(mutants []*mutant, excused map[string]string, o options) error {
 				fmt.Printf("named as equivalent, and yet killed by %s: %s\n", m.killedBy, m)
 				wrong++
 			}
+		case reason != "" && (m.tested || m.earlier != "" && m.earlier != wordUntested): // it survived, whatever the word was
+			word, s.equivalent, total.equivalent = wordEquivalent, s.equivalent+1, total.equivalent+1
+		case !m.tested && (m.earlier == wordSurvives || m.earlier == wordQuick):
+			word = m.earlier
+			s.survive, total.survive = s.survive+1, total.survive+1
 		case !m.tested:
 			word = wordUntested
 			untested++
-		case reason != "":
-			word, s.equivalent, total.equivalent = wordEquivalent, s.equivalent+1, total.equivalent+1
 		default:
 			s.survive, total.survive = s.survive+1, total.survive+1
 		}
