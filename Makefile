@@ -56,10 +56,7 @@ bench: build
 FUZZTIME ?= 1m
 PARSERS  ?= ./history ./history/foreign ./adapter ./harness
 fuzz:
-	@set -e; for package in $(PARSERS); do \
-	  for target in $$($(GO) test -list '^Fuzz' $$package | grep ^Fuzz); do \
-	    echo "$$package $$target"; $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$package; \
-	  done; done
+	./scripts/fuzz $(FUZZTIME) $(PARSERS)
 
 ## simulate: 10,000 histories of correct locks and as many of broken ones, judged against the truth: the tables of docs/checker.md (some minutes)
 simulate:

@@ -179,7 +179,8 @@
 // explanation: nobody had told the client, without the time that it stalled it would have acted inside its promise, and no injected
 // fault stopped it for as long as that promise (where the promise has an end; where it has none, no injected fault touched it). An application with guard none does not hear what it is told, so there news of a loss is no better explanation than what led
 // to the loss: a stall in the TTL before it. That is this machine's doing, and says nothing about the lock. Faults are recorded a little later than what
-// they explain, so a finding is decided half a TTL after it was made.
+// they explain, so a finding is decided half a TTL after it was made. A stall leaves open only the properties that it would have violated: two holds that met
+// only because of one leave mutual-exclusion open, and unfenced-write passes where the whole ledger shows that no harm came of it.
 //
 // Nothing passes on a truncated history, with an injected fault that did not prove its effect, or with fewer grants, contended
 // hand-overs or holders met by a fault than the scenario needs; a single property does not pass without what it is judged by: the whole

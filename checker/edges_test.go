@@ -389,7 +389,7 @@ func TestEdgesOfFaults(t *testing.T) {
 		"that struck an acquire": {[]history.Event{fault("begin", 7, with(func(f *history.FaultInfo) { f.When = momentAcquiring })), fault("end", 7, with(func(f *history.FaultInfo) { f.Bit, f.When = true, momentAcquiring }))}, true, Violated,
 			FaultStats{Kind: "pause", When: momentAcquiring, Injected: true, Begun: 1, Bit: 1}, "frozen for 0.690 s", 1},
 		"that nobody injected": {[]history.Event{fault("begin", 7, with(func(f *history.FaultInfo) { f.Injected = false })), fault("end", 7, with(func(f *history.FaultInfo) { f.Bit, f.Injected, f.Holding = true, false, 1 }))}, false, Inconclusive,
-			FaultStats{Kind: "pause", When: "random", Begun: 1, Bit: 1, MetHolder: 1}, "a stall of this machine", 0},
+			FaultStats{Kind: "pause", When: "random", Begun: 1, Bit: 1, MetHolder: 1}, "A stall of this machine", 0},
 		"two, one within the other": {[]history.Event{fault("begin", 7, base), fault("begin", 8, base), fault("end", 8, with(func(f *history.FaultInfo) { f.Bit, f.From, f.To, f.Evidence = true, at(20), at(40), "first" })),
 			fault("end", 7, with(func(f *history.FaultInfo) { f.Bit, f.From, f.To, f.Evidence = true, at(12), at(690), "second" }))}, true, Violated,
 			FaultStats{Kind: "pause", When: "random", Injected: true, Begun: 2, Bit: 2, Shortest: 20 * ms, Longest: 678 * ms, Evidence: "first"}, "frozen for 0.678 s", 0},

@@ -119,14 +119,9 @@ func (s *Sweep) notJudged(p int) string {
 
 // shownAbsent says whether what was recorded could show that a property holds, where no violation was found.
 func (s *Sweep) shownAbsent(p int) (Outcome, string) {
-	conflicts, dead := 0, 0 // that only a stall explains
+	excused := 0 // what would have been violations, but for a stall that alone explains them
 	for _, k := range s.keys {
-		for q, n := range k.tally[s.reading(k)].stallOnly {
-			if stallExcuses(q) {
-				conflicts += n
-			}
-		}
-		dead += k.tally[s.reading(k)].stallOnly[deadGrant]
+		excused += k.tally[s.reading(k)].stallOnly[p]
 	}
 	switch p {
 	case stuckLock:
@@ -147,9 +142,9 @@ func (s *Sweep) shownAbsent(p int) (Outcome, string) {
 		if s.judged.leases == 0 {
 			return Inconclusive, "No grant told when the attempt that succeeded began."
 		}
-		if dead > 0 {
+		if excused > 0 {
 			return Inconclusive, fmt.Sprintf("%s only after the lease, which a stall of this machine alone explains, not an injected fault.",
-				count(dead, "acquire returned", "acquires returned"))
+				count(excused, "acquire returned", "acquires returned"))
 		}
 	case fifo:
 		if s.judged.enqueued == 0 {
@@ -158,16 +153,10 @@ func (s *Sweep) shownAbsent(p int) (Outcome, string) {
 	case herd:
 		return s.herdOutcome()
 	}
-	if conflicts > 0 && stallExcuses(p) {
-		return Inconclusive, fmt.Sprintf("%s that only a stall of this machine explains, not an injected fault.",
-			count(conflicts, "conflict was", "conflicts were"))
+	if excused > 0 {
+		return Inconclusive, fmt.Sprintf("A stall of this machine, not an injected fault, is all that explains %s.", count(excused, "conflict", "conflicts"))
 	}
 	return Pass, ""
-}
-
-// stallExcuses tells whether a stall of this machine can be all that explains a conflict of two holds that violates the property.
-func stallExcuses(p int) bool {
-	return p == mutualExclusion || p == unfencedWrite || p == lostUpdate || p == duplicateEffect
 }
 
 // ledgerShort says what the ledger lacks; empty when it is whole.

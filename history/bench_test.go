@@ -118,3 +118,35 @@ func usedCPU(b *testing.B) time.Duration {
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
+
+// BenchmarkEncode writes the lines of a history by hand, and by encoding/json.
+func BenchmarkEncode(b *testing.B) {
+	h, err := ReadAll(bytes.NewReader(sampleLines(b, 5_000)), "bench")
+	if err != nil {
+		b.Fatal(err)
+	}
+	run := func(name string, line func(buf []byte, e *Event) ([]byte, error)) {
+		b.Run(name, func(b *testing.B) {
+			var buf []byte
+			n, begin := 0, usedCPU(b)
+			for b.Loop() {
+				buf = buf[:0]
+				for i := range h.Events {
+					if buf, err = line(buf, &h.Events[i]); err != nil {
+						b.Fatal(err)
+					}
+				}
+				n += len(h.Events)
+			}
+			b.SetBytes(int64(len(buf)))
+			b.ReportMetric(float64(n)/(usedCPU(b)-begin).Seconds(), "events/cpu-s")
+		})
+	}
+	run("AppendEvent", func(buf []byte, e *Event) ([]byte, error) { return AppendEvent(buf, h.Keys, e) })
+	run("encoding/json", func(buf []byte, e *Event) ([]byte, error) {
+		line, err := json.Marshal(wireEvent{Time: e.Time, Type: e.Type.String(), Kind: e.Kind.String(), Op: e.Op, Grant: e.Grant, Client: e.Client, Process: e.Process,
+			Key: &h.Keys[e.Key], Start: e.Start, End: e.End, Token: e.Token, Attempt: e.Attempt, First: e.First, Version: e.Version, Replaced: e.Replaced,
+			Value: e.Value, Seq: e.Seq})
+		return append(append(buf, line...), '\n'), err
+	})
+}

@@ -12,6 +12,7 @@ type generator struct {
 	emit    func(*history.Event) error
 	err     error
 	rng     *rand.Rand
+	written history.Event
 	events  int64
 	now     int64
 	ops     int64
@@ -201,12 +202,12 @@ func (g *generator) hold(k *key) {
 // wrote completes the holder's write, or loses sight of it.
 func (g *generator) wrote(k *key) {
 	if k.bad && k.defect == LateWrite {
-		e := g.completion(k, k.holder, history.Info)
-		e.End, e.Text = 0, "timeout"
-		g.write(&e)
+		late := g.completion(k, k.holder, history.Info)
+		late.End, late.Text = 0, "timeout"
+		g.write(&late)
 		g.lastProcess++
 		g.clients[k.holder].process = g.lastProcess
-		k.late = &e
+		k.late = &late
 		return
 	}
 	e := g.completion(k, k.holder, history.OK)
