@@ -1,0 +1,109 @@
+package checker
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// Histories at the edges of what is remembered of a key and of its grants: who is still compared with whom, and when (see edges_test.go).
+
+// untold is a lock of which nobody knows when its tokens were given: they are taken at their word.
+func untold(s script, properties ...string) script {
+	return s.with(func(h *history.Header) {
+		h.Untold = map[string]string{}
+		for _, p := range properties {
+			h.Untold[p] = "It is not told."
+		}
+	})
+}
+
+// probeText9 is probeText for locks whose tokens have come no further than 7.
+const probeText9 = `
+		mark probe [5000]
+		P acquire  [5001,5003] tok=8
+		P release  [5004,5005]
+		mark final [6000]
+		Q acquire  [6001,6002] tok=9
+		Q release  [6003,6004]`
+
+// TestHoldsThatTurnOutToBeOlder: the reply to C's acquire comes late, and its token tells that A, which was stopped, had been granted the key before.
+func TestHoldsThatTurnOutToBeOlder(t *testing.T) {
+	lock := confirms(noClaims(fencedLock()), "renew")
+	late := func(a, b, c string) string {
+		return "pause A [1,149]\nA acquire [0,200] run=0,150 tok=2 " + a + "\nB acquire [10,20] " + b + "\nC acquire [30," + c + "] run=30,50 tok=3\nC release [2500,2501]" + probeText9
+	}
+	const acts, acted = "\nA write [210,211]\nA release [220,221]", "tok=1\nB write [80,81]\nB release [100,101]"
+	const promised = "run=10,60 valid=490\nB write [80,81]\nB release [480,481]"
+	inPromise := func(a string) string { return strings.Replace(late(a+acts, promised, "2000"), "[10,20]", "[10,60]", 1) }
+	run(t, []propertyCase{
+		{"while the other one acted", MutualExclusion, lock, late(acts, acted, "2000"), Violated, 1, KindUnexplained, "both held k0 from 1.050 s to 1.080 s"},
+		{"when the other one had acted", MutualExclusion, lock, late(acts, "tok=1\nB write [50,51]\nB release [100,101]", "2000"), Pass, 0, "", ""},
+		{"it never acted", MutualExclusion, lock, late("\nA release [220,221]", acted, "2000"), Pass, 0, "", ""},
+		{"before its own acquire was answered", MutualExclusion, lock, late(acts, acted, "190"), Violated, 1, KindUnexplained, ""},
+		{"while it still acts", MutualExclusion, lock, late("\nA write [2110,2111]\nA release [2120,2121]", acted, "2000"), Violated, 1, KindUnexplained, ""},
+		{"no conflict is counted twice", MutualExclusion, lock, late(acts, "tok=1\nB write [180,181]\nB release [190,191]", "2000"), Violated, 1, KindUnexplained, ""},
+		{"in the promise of one that has no token", MutualExclusion, library(lock), inPromise("valid=1"), Violated, 1, KindUnexplained, ""},
+		{"in the promise of one that has no token, and in its own", MutualExclusion, library(lock), inPromise("valid=490"), Violated, 2, KindGrantedWhileValid, ""},
+	})
+}
+
+// TestEdgesOfTokens: grants without tokens, with the same ones, and with ones that ran over.
+func TestEdgesOfTokens(t *testing.T) {
+	silent := confirms(noClaims(fencedLock()), "renew")
+	taken := untold(silent, TokenOrder)
+	const after = "\nB release [50,51]\nA release [50,51]" + probeText9
+	run(t, []propertyCase{
+		{"a token that ran over falls", TokenOrder, fencedLock(), `
+		A acquire [0,1]
+		A release [2,3]
+		B acquire [4,5] tok=-5
+		B release [6,7]
+		C acquire [8,9] tok=-7
+		C release [10,11]`, Violated, 1, "", ""},
+		{"a later grant without a token", MutualExclusion, silent, `
+		B acquire [0,1] tok=7
+		B write   [2,3]
+		A acquire [10,11]
+		A write   [12,13]` + after, Pass, 0, "", ""},
+		{"an earlier grant without a token", MutualExclusion, silent, `
+		B acquire [0,1]
+		B write   [2,3]
+		A acquire [10,11] tok=7
+		A write   [12,13]` + after, Pass, 0, "", ""},
+		{"a later grant with a smaller token, taken at its word", MutualExclusion, taken, `
+		A acquire [0,1] tok=5
+		B acquire [10,11] tok=3
+		B write   [20,21]` + after, Pass, 0, "", ""},
+		{"and if the earlier one did act", MutualExclusion, taken, `
+		A acquire [0,1] tok=5
+		A write   [2,3]
+		B acquire [10,11] tok=3
+		B write   [20,21]` + after, Pass, 0, "", ""},
+		{"two that share one, of which one acts no longer than the other begins", MutualExclusion, taken, `
+		A acquire [0,10] tok=7
+		B acquire [0,10] tok=7
+		B write   [10,11]
+		A write   [20,21]` + after, Pass, 0, "", ""},
+		{"of two that share one, the later one is not known", MutualExclusion, confirms(untold(fencedLock(), TokenOrder), "renew"), `
+		A acquire [0,10] tok=7
+		B acquire [0,8] tok=7
+		A lost    [7]
+		B release [20,21]
+		A release [50,51]` + probeText9, Pass, 0, "", ""},
+	})
+}
+
+// TestEdgesOfKeys: who is a key's waiter and holder, when processes come and go.
+func TestEdgesOfKeys(t *testing.T) {
+	run(t, []propertyCase{
+		{"what is told of a dead process says nothing of its heir", MutualExclusion, plainLock(), `
+		A acquire [0,1] proc=1
+		A acquire [10,11] proc=33
+		A exit    [12] proc=1
+		B acquire [20,21]
+		B release [30,31]
+		A release [40,41] proc=33` + probeText, Violated, 1, KindGrantedWhileValid, ""},
+	})
+}
