@@ -113,11 +113,7 @@ func onPath(path []edge, client int32) bool {
 
 // cycle has a cycle decided, once the faults around it and the fate of its promises are known.
 func (s *Sweep) cycle(path []edge, from, to int64) {
-	oldest := from
-	for _, e := range path {
-		oldest = min(oldest, e.g.earliest)
-	}
-	s.putOff(oldest-s.header.TTL, func() {
+	s.putOff(from, func() {
 		f, t := from, to
 		for _, e := range path {
 			f, t = max(f, e.g.end), min(t, s.standsUntil(e.g))

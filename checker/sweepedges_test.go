@@ -32,7 +32,7 @@ const probeText9 = `
 func TestHoldsThatTurnOutToBeOlder(t *testing.T) {
 	lock := confirms(noClaims(fencedLock()), "renew")
 	late := func(a, b, c string) string {
-		return "pause A [1,149]\nA acquire [0,200] run=0,150 tok=2 " + a + "\nB acquire [10,20] " + b + "\nC acquire [30," + c + "] run=30,50 tok=3\nC release [2500,2501]" + probeText9
+		return "pause A [1,149]\nA acquire [0,200] run=0,150 tok=2 " + a + "\nB acquire [10,20] " + b + "\nD acquire [1500,1501] key=k1\nC acquire [30," + c + "] run=30,50 tok=3\nC release [2500,2501]" + probeText9
 	}
 	const acts, acted = "\nA write [210,211]\nA release [220,221]", "tok=1\nB write [80,81]\nB release [100,101]"
 	const promised = "run=10,60 valid=490\nB write [80,81]\nB release [480,481]"
@@ -43,8 +43,15 @@ func TestHoldsThatTurnOutToBeOlder(t *testing.T) {
 		{"it never acted", MutualExclusion, lock, late("\nA release [220,221]", acted, "2000"), Pass, 0, "", ""},
 		{"before its own acquire was answered", MutualExclusion, lock, late(acts, acted, "190"), Violated, 1, KindUnexplained, ""},
 		{"while it still acts", MutualExclusion, lock, late("\nA write [2110,2111]\nA release [2120,2121]", acted, "2000"), Violated, 1, KindUnexplained, ""},
+		{"while it acts on", MutualExclusion, lock, late("\nA write [210,211]\nA write [2110,2111]\nA release [2120,2121]", acted, "2000"), Violated, 1, KindUnexplained, ""},
+		{"while two others acted", MutualExclusion, lock, late(acts, acted+"\nE acquire [110,111]\nE write [120,121]\nE release [130,131]", "2000"), Violated, 2, KindUnexplained, ""},
+		{"it acted just as its own acquire ended", MutualExclusion, lock, late("\nA write [205,211] start=150 @208\nA release [220,221]", "tok=1\nB write [50,51]\nB release [100,101]", "2000"), Pass, 0, "", ""},
 		{"no conflict is counted twice", MutualExclusion, lock, late(acts, "tok=1\nB write [180,181]\nB release [190,191]", "2000"), Violated, 1, KindUnexplained, ""},
 		{"in the promise of one that has no token", MutualExclusion, library(lock), inPromise("valid=1"), Violated, 1, KindUnexplained, ""},
+		{"just after the promise of one that has no token", MutualExclusion, library(lock), strings.Replace(inPromise("valid=1"), "490", "142", 1), Violated, 1, KindUnexplained, ""},
+		{"in the promise of one that was granted just after its own", MutualExclusion, library(lock), inPromise("valid=62"), Violated, 2, KindUnexplained, ""},
+		{"in the promise of its own client", MutualExclusion, library(lock), strings.NewReplacer("B acq", "A1=A acq", "B write [80,81]", "A write [80,81] g=A1", "B rel", "A rel", "A acquire [0", "A2=A acquire [0",
+			"[480,481]", "[480,481] g=A1", "[210,211]", "[210,211] g=A2", "[220,221]", "[220,221] g=A2").Replace(inPromise("valid=1")), Violated, 1, KindLeaseOverrun, ""},
 		{"in the promise of one that has no token, and in its own", MutualExclusion, library(lock), inPromise("valid=490"), Violated, 2, KindGrantedWhileValid, ""},
 	})
 }
@@ -106,4 +113,39 @@ func TestEdgesOfKeys(t *testing.T) {
 		B release [30,31]
 		A release [40,41] proc=33` + probeText, Violated, 1, KindGrantedWhileValid, ""},
 	})
+}
+
+// TestEdgesOfPairs: two holds whose order is not known, and two grants just before a history is cut.
+func TestEdgesOfPairs(t *testing.T) {
+	unordered := func(a, b string) string {
+		return "A acquire [0,10] valid=12\nB acquire [5,12] valid=6\n" + a + " A [20,700]\n" + b + ` B [20,700]
+		B write   [702,703]
+		A write   [704,705]
+		B write   [706,707]
+		A release [710,711]
+		B release [710,711]` + probeText
+	}
+	run(t, []propertyCase{
+		{"a stall explains the one", MutualExclusion, library(plainLock()), unordered("stall", "pause"), Inconclusive, 0, "", "A stall of this machine"},
+		{"a stall explains the other", MutualExclusion, library(plainLock()), unordered("pause", "stall"), Inconclusive, 0, "", "A stall of this machine"},
+		{"a stall explains neither", MutualExclusion, library(plainLock()), unordered("pause", "pause"), Violated, 1, KindLeaseOverrun, ""},
+	})
+	for name, x := range map[string]struct {
+		lock  script
+		text  string
+		until string
+		count int
+	}{
+		"long enough before the cut":                      {plainLock(), "A acquire [0,1]\nB acquire [2,3]", "253", 1},
+		"a little less":                                   {plainLock(), "A acquire [0,1]\nB acquire [2,3]", "252.9", 0},
+		"the first by token, long enough before the cut":  {fencedLock(), "A acquire [0,10] tok=1\nB acquire [2,3] tok=2", "260", 1},
+		"the first by token, a little less":               {fencedLock(), "A acquire [0,10] tok=1\nB acquire [2,3] tok=2", "259.9", 0},
+		"the second by token, long enough before the cut": {fencedLock(), "A acquire [0,10] tok=2\nB acquire [2,3] tok=1", "260", 1},
+	} {
+		h := untilCut(x.lock).history(x.text + "\nC acquire [20," + x.until + "] busy key=k1")
+		h.Events = h.Events[:len(h.Events)-1]
+		if v := Judge(h, Options{}); v.Property(MutualExclusion).Count != x.count {
+			t.Errorf("%s: %+v", name, v.Property(MutualExclusion))
+		}
+	}
 }
