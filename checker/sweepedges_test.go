@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -112,6 +113,27 @@ func TestEdgesOfKeys(t *testing.T) {
 		B acquire [20,21]
 		B release [30,31]
 		A release [40,41] proc=33` + probeText, Violated, 1, KindGrantedWhileValid, ""},
+		{"what its predecessor does late makes no process an older one", MutualExclusion, plainLock(), `
+		A acquire [0,1] proc=1
+		A acquire [4,20] run=5,6 key=k1 proc=33
+		A renew   [5,6] key=k0 proc=1
+		A exit    [10]
+		B acquire [30,31] key=k1
+		B release [40,41] key=k1` + probeText, Pass, 0, "", ""},
+		{"given back twice, the first time unheard", MutualExclusion, plainLock(), `
+		A acquire [0,1]
+		A release [100,]
+		A release [300,]
+		B acquire [200,201]
+		B release [400,401]` + probeText, Pass, 0, "", ""},
+		{"one that was gone waits no more when its answer comes", MutualExclusion, plainLock(), `
+		A acquire [0,1]
+		B acquire [2,50] run=2,49 busy
+		B exit    [20]
+		C acquire [60,70] busy
+		D acquire [61,71] busy
+		E acquire [62,72] busy
+		A release [80,81]` + probeText, Pass, 0, "", ""},
 	})
 }
 
@@ -147,5 +169,60 @@ func TestEdgesOfPairs(t *testing.T) {
 		if v := Judge(h, Options{}); v.Property(MutualExclusion).Count != x.count {
 			t.Errorf("%s: %+v", name, v.Property(MutualExclusion))
 		}
+	}
+}
+
+// TestEdgesOfTheLastRequest: how far the ledger must have come before its silence about an open request means that it was not carried out.
+func TestEdgesOfTheLastRequest(t *testing.T) {
+	for text, want := range map[string]Outcome{
+		"B read  [20,21]": Inconclusive,
+		"B write [20,21]": Inconclusive,
+		"B renew [20,21]": Pass,
+		"B read  [14,15]": Pass,
+		"B write [14,15]": Pass,
+		"A read  [20,21]": Inconclusive, // under a grant that is long over
+		"A write [20,21]": Inconclusive,
+		"A held  [20,21]": Pass,
+	} {
+		lock := confirms(plainLock(), "renew")
+		lock.header.Untold = map[string]string{StuckLock: "Nobody probed."}
+		h := lock.history("A acquire [0,1]\nA write [1.5,1.6]\nA release [2,3]\nB acquire [4,5]\nB write [8,]\n" + text + "\nB release [30,31]")
+		for i := range h.Events {
+			if h.Events[i].Type == history.Watermark {
+				h.Events[i].Start = at(15)
+			}
+		}
+		v := Judge(h, Options{})
+		if r := v.Property(LostUpdate); (r.Outcome == Pass) != (want == Pass) {
+			t.Errorf("%s: %v (%s), want %v", text, r.Outcome, r.Why, want)
+		}
+	}
+}
+
+// TestOpsThatMakeNoSense are counted, each of them.
+func TestOpsThatMakeNoSense(t *testing.T) {
+	for name, change := range map[string]func(*history.Event){
+		"no number":       func(e *history.Event) { e.Op = 0 },
+		"a negative one":  func(e *history.Event) { e.Op = -1 },
+		"no such key":     func(e *history.Event) { e.Key = -1 },
+		"too great a key": func(e *history.Event) { e.Key = maxKeys },
+		"no such client":  func(e *history.Event) { e.Client = -1 },
+		"too many":        func(e *history.Event) { e.Client = maxClients },
+	} {
+		h := plainLock().history("A acquire [0,1]\nA release [2,3]\nB acquire [4,5]\nB release [6,7]" + probeText)
+		for i := range h.Events {
+			if e := &h.Events[i]; e.Op == 3 && e.Kind == history.Acquire { // its invocation and its completion
+				change(e)
+			}
+		}
+		if v := Judge(h, Options{}); !strings.Contains(strings.Join(v.Reasons, "\n"), "2 events that make no sense") {
+			t.Errorf("%s: %q", name, v.Reasons)
+		}
+	}
+	h := plainLock().history("A acquire [0,1]\nA write [2,3]\nA release [4,5]" + probeText)
+	answer := slices.IndexFunc(h.Events, func(e history.Event) bool { return e.Type == history.OK && e.Kind == history.Write })
+	h.Events = slices.Insert(h.Events, answer, h.Events[answer]) // the ledger has yet to tell of it
+	if v := Judge(h, Options{}); !strings.Contains(strings.Join(v.Reasons, "\n"), "1 event that make no sense") {
+		t.Errorf("a second answer: %q", v.Reasons)
 	}
 }
