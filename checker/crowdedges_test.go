@@ -29,6 +29,32 @@ func TestEdgesOfSemaphores(t *testing.T) {
 		A acquire [0,1]
 		A2=A acquire [12,13]
 		B acquire [10,29]` + probeText, Pass, 0, "", ""},
+		{"three grants of one translated client, and one that counts with two of them", MutualExclusion, confirms(permits(translated, 3)), `
+		A1=A acquire [0,1]
+		A2=A acquire [2,3]
+		A3=A acquire [12,13]
+		C acquire [11,12]
+		B acquire [10,29]
+		C release [50,50.5]
+		A release [52,52.5] g=A3
+		A release [54,54.5] g=A2
+		A release [56,56.5] g=A1
+		B release [60,61]` + probeText, Violated, 1, KindGrantedWhileValid, ""},
+		{"tokens order nothing", MutualExclusion, confirms(library(two)), `
+		A acquire [0,1] valid=490 tok=1
+		C acquire [10,20] valid=490 tok=2
+		B acquire [15,30] valid=1 tok=3` + probeText, Pass, 0, "", ""},
+		{"what a stall explains is no overlap", MutualExclusion, two, `
+		A acquire [0,1]
+		stall A   [10,700]
+		C acquire [550,551]
+		B acquire [600,601]
+		A write   [701,702]
+		C write   [703,704]
+		B write   [705,706]
+		A release [710,711] notheld
+		C release [712,713]
+		B release [714,715]` + probeText, Inconclusive, 0, "", "A stall of this machine"},
 		{"what explains it is certainly earlier", MutualExclusion, library(two), crowd, Violated, 1, KindLeaseOverrun, "client 1 worked for longer than its lease"},
 	})
 }

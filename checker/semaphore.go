@@ -117,7 +117,6 @@ func (s *Sweep) decideCrowd(b *grant, near []*grant) {
 	j.severity = s.harm(false, append([]*grant{b}, others...)...)
 	if j.stands() {
 		s.noteOverlapped(b, 0)
-		s.noteOverlapped(b, 1)
 	}
 	s.record(mutualExclusion, b.key, j, j, func(j judgement) *Violation { return s.tellCrowd(b, others, j) })
 }
