@@ -33,7 +33,7 @@ test: build
 
 ## soak: kills, interrupts and failures at fifty moments under each kind of fault, and nothing left; foreign histories in great number, and three judges on 200,000 of each kind of lock (some minutes)
 soak: build
-	LOCKCHAOS_SOAK=1 $(GO) test -count 1 -v -timeout 90m -run 'Healing|ComposeApp|Scripts/shrink' ./cmd/lockchaos
+	LOCKCHAOS_SOAK=1 $(GO) test -count 1 -v -timeout 90m -run 'Healing|ComposeApp|Scripts/shrink|ExternalServers' ./cmd/lockchaos
 	LOCKCHAOS_SOAK=1 $(GO) test -count 1 -timeout 30m ./history/foreign ./locktest
 	LOCKCHAOS_SOAK=1 $(GO) test -count 1 -timeout 60m -run 'ThreeJudges|BruteForce|OnTheRest' ./checker
 
@@ -41,6 +41,7 @@ soak: build
 tidy:
 	$(GO) mod tidy -e
 	cd examples/gotest && $(GO) mod tidy -e
+	cd examples/go && $(GO) mod tidy -e
 
 ## lint: format, vet, staticcheck (of what the tests build: nothing is compiled for it alone)
 lint:

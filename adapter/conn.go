@@ -147,7 +147,9 @@ func (c *Conn) Ask(r Request) (Reply, error) {
 			}
 		case <-ticks.C:
 			if left--; left < 0 {
-				return Reply{ID: r.ID}, c.Break("has not answered %s (request %d) for %v: its time limit of %v, and %v more%s", r.Op, r.ID, limit, limit-c.grace, c.grace, hint(r.Op))
+				const fine = 10 * time.Millisecond // of a long time
+				return Reply{ID: r.ID}, c.Break("has not answered %s (request %d) for %v: its time limit of %v, and %v more%s", r.Op, r.ID,
+					rounded(limit, fine), rounded(limit-c.grace, fine), c.grace, hint(r.Op))
 			}
 		}
 	}
@@ -155,10 +157,21 @@ func (c *Conn) Ask(r Request) (Reply, error) {
 
 // hint is what most often keeps an answer back.
 func hint(op string) string {
-	if op == OpHello {
+	switch op {
+	case OpHello:
 		return ". Does it flush its standard output after every line?"
+	case OpAcquire, OpHeld, OpRenew, OpRelease, OpClose:
+		return ". Has every call of its library a time limit?"
 	}
-	return ". Has every call of its library a time limit?"
+	return `. To an op that it does not know it answers with the error "unsupported"`
+}
+
+// rounded leaves a time that is short as it is.
+func rounded(d, to time.Duration) time.Duration {
+	if d < 100*to {
+		return d
+	}
+	return d.Round(to)
 }
 
 // begin numbers the request and makes room for its answer.
@@ -293,6 +306,8 @@ func (c *Conn) mourn() {
 	exited := over(c.process.Exited())
 	switch {
 	case expected: // whoever was told to close may end
+	case exited && over(c.ended) && c.process.How() == "exit status 0":
+		_ = c.Break("ended (exit status 0)%s: it must answer until its standard input ends", during)
 	case exited && over(c.ended):
 		_ = c.Break("ended (%s)%s", c.process.How(), during)
 	case exited:

@@ -80,6 +80,7 @@ func TestAnswers(t *testing.T) {
 func TestBreaks(t *testing.T) {
 	for _, c := range []struct{ name, op, printed, want string }{
 		{"text", OpAcquire, "connecting to redis\n", `printed "connecting to redis", which is no JSON object; what is for humans belongs on standard error`},
+		{"java", OpAcquire, "[0.019s][warning][perf,memops] Cannot use file /tmp/hsperfdata_me/103 because it is locked by another process\n", "which is no JSON object: start java with -XX:-UsePerfData"},
 		{"invalid UTF-8", OpAcquire, "{\"id\":1,\"ok\":true,\"text\":\"\xff\"}\n", "which is not valid UTF-8"},
 		{"half a line", OpAcquire, `{"id":1,"ok":` + "\n", "which is no JSON"},
 		{"two on a line", OpAcquire, `{"id":1,"ok":true} {"id":2}` + "\n", "goes on after the JSON object"},

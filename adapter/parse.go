@@ -51,6 +51,9 @@ func parseLine(text []byte) (line, error) {
 func object(text []byte) (map[string]json.RawMessage, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		if bytes.Contains(text, []byte("hsperfdata")) { // scenarios side by side have process numbers of their own, and one /tmp
+			return nil, errors.New("is no JSON object: start java with -XX:-UsePerfData")
+		}
 		return nil, errors.New("is no JSON object; what is for humans belongs on standard error")
 	}
 	members := map[string]json.RawMessage{}
@@ -272,11 +275,15 @@ func quoted(words []string) string {
 	return strings.Join(out, ", ")
 }
 
-// brief is the beginning of what was printed, safe to be shown.
+// brief is the beginning of what was printed, safe to be shown. What looks like JSON is easier to read as it is.
 func brief(text []byte) string {
 	const most = 120
+	rest := ""
 	if len(text) > most {
-		return strconv.Quote(string(text[:most])) + "…"
+		text, rest = text[:most], "…"
 	}
-	return strconv.Quote(string(text))
+	if len(text) > 0 && text[0] == '{' && utf8.Valid(text) && !bytes.ContainsFunc(text, func(c rune) bool { return !strconv.IsPrint(c) }) {
+		return string(text) + rest
+	}
+	return strconv.Quote(string(text)) + rest
 }

@@ -20,6 +20,8 @@ type Kind struct {
 	// Forgets: its nodes keep what they know in memory alone, unless Place.Durable asks for more. Those of other services have written down what they
 	// answer for.
 	Forgets bool
+	// Alone: one server can be the whole service, where somebody has no more: each of the nodes is that one then.
+	Alone bool
 
 	// limit bounds how long the service may take to answer; 0: startLimit.
 	limit time.Duration

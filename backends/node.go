@@ -33,12 +33,13 @@ type Node struct {
 	// Log is the path of its log file.
 	Log string
 
-	spec    NodeSpec
-	kind    Kind
-	standIn string // what runs in place of the real server
-	guest   bool   // it ran already, and whoever started it ends it
-	task    Task   // what it runs, in the folder data
-	data    string
+	spec     NodeSpec
+	kind     Kind
+	standIn  string // what runs in place of the real server
+	guest    bool   // it ran already, and whoever started it ends it
+	ownLogin bool   // the lock logs in as it likes
+	task     Task   // what it runs, in the folder data
+	data     string
 
 	mu      sync.Mutex                      // guards what follows, and Process
 	killed  *hosts.Process                  // by Kill
@@ -195,6 +196,9 @@ func (n *Node) await(ctx context.Context, ask func(context.Context) error) error
 		cancel()
 		if err == nil {
 			return nil
+		}
+		if refusesUser(err) { // it will not change its mind
+			return n.failed(fmt.Errorf("%w; it is to have the user %s and the database %s, and a password is taken from PGPASSWORD", err, PostgresUser, PostgresDatabase))
 		}
 		if last == nil || !over(ctx) {
 			last = err // what was cut off by the end of ctx says less than the answer before

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/lockchaos/lockchaos/store"
 )
@@ -114,6 +115,10 @@ func bothIn(dir string) error {
 func (n *Node) awaitPostgres(ctx context.Context) error {
 	return n.await(ctx, func(ctx context.Context) error {
 		conn, err := dialPostgres(ctx, n.Addr)
+		if n.ownLogin && refusesUser(err) {
+			n.Version = "(unknown: it refuses " + PostgresUser + ")"
+			return nil // it serves
+		}
 		if err != nil {
 			return err
 		}
@@ -125,6 +130,13 @@ func (n *Node) awaitPostgres(ctx context.Context) error {
 		var one int
 		return conn.QueryRow(ctx, "SELECT 1").Scan(&one)
 	})
+}
+
+// refusesUser tells whether a server serves, and does not let the user that locks are in (class 28), or has not their database (3D000):
+// https://www.postgresql.org/docs/current/errcodes-appendix.html
+func refusesUser(err error) bool {
+	refused, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && (strings.HasPrefix(refused.Code, "28") || refused.Code == "3D000")
 }
 
 // dialPostgres connects to the database that locks use.

@@ -24,6 +24,10 @@ type Spec struct {
 	Durable bool
 	// Attached are the service's nodes where they run already, in containers say: nothing is then launched, and nothing of it closed.
 	Attached []Attached
+	// Lent: the attached nodes are somebody else's, set up as they like.
+	Lent bool
+	// OwnLogin: the lock logs in as it likes. A server that refuses the user of our locks serves, then.
+	OwnLogin bool
 }
 
 // Attached is a node that runs already. Its log is looked for in Spec.Logs, as NAME.log.
@@ -90,7 +94,7 @@ func (s *Service) start(ctx context.Context, network *hosts.Network, spec Spec) 
 		return err
 	}
 	s.standIns = standIns(s.Nodes)
-	if len(s.standIns) == 0 {
+	if len(s.standIns) == 0 && !spec.Lent {
 		s.Notes = k.Notes
 	}
 	return k.ready(ctx, s.Nodes)
@@ -109,7 +113,7 @@ func attach(k Kind, spec Spec) (nodes []*Node, err error) {
 			return nil, fmt.Errorf("its node %s is not among those that run already", n.Name)
 		}
 		a := spec.Attached[i]
-		node := &Node{Name: n.Name, Process: a.Process, spec: n, guest: true}
+		node := &Node{Name: n.Name, Process: a.Process, spec: n, guest: true, ownLogin: spec.OwnLogin}
 		node.settle(a.Host, spec.Logs)
 		nodes = append(nodes, node)
 	}

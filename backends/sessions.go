@@ -26,23 +26,20 @@ type Session struct {
 // ErrUntold: the service knows sessions by what the client tells of them, and the client has told of none.
 var ErrUntold = errors.New("the client has told of no session")
 
-// expirers end the sessions of a client, by the service's name.
-var expirers = map[string]func(ctx context.Context, s *Service, c Client) ([]string, error){
-	"etcd": told(expireEtcd), "zookeeper": told(expireZooKeeper), "postgres": expirePostgres,
+// expirer ends the sessions of a client. told: the client must have told which are its own.
+type expirer struct {
+	end  func(ctx context.Context, s *Service, c Client) ([]string, error)
+	told bool
 }
 
-// told is for services that have to be told which sessions are the client's.
-func told(expire func(context.Context, *Service, Client) ([]string, error)) func(context.Context, *Service, Client) ([]string, error) {
-	return func(ctx context.Context, s *Service, c Client) ([]string, error) {
-		if len(c.Sessions) == 0 {
-			return nil, ErrUntold
-		}
-		return expire(ctx, s, c)
-	}
-}
+// expirers are there by the service's name.
+var expirers = map[string]expirer{"etcd": {expireEtcd, true}, "zookeeper": {expireZooKeeper, true}, "postgres": {end: expirePostgres}}
 
 // HasSessions tells whether clients have sessions at the service that Expire can end.
-func (k Kind) HasSessions() bool { return expirers[k.Name] != nil }
+func (k Kind) HasSessions() bool { return expirers[k.Name].end != nil }
+
+// MustBeTold tells whether Expire needs a client's Sessions: only the client knows which are its own.
+func (k Kind) MustBeTold() bool { return expirers[k.Name].told }
 
 // Expire has the service end every session that the client has now, as an operator would: etcd revokes its leases, ZooKeeper closes its sessions, PostgreSQL
 // terminates its backends. It returns what the service answered, a text for each session that ended; none: the client had
@@ -52,7 +49,10 @@ func (s *Service) Expire(ctx context.Context, c Client) (ended []string, err err
 	if !ok {
 		return nil, fmt.Errorf("clients of %q have no sessions there that can be ended", s.Name)
 	}
-	if ended, err = expire(ctx, s, c); err != nil {
+	if expire.told && len(c.Sessions) == 0 {
+		return nil, fmt.Errorf("at %s: %w", s.Name, ErrUntold)
+	}
+	if ended, err = expire.end(ctx, s, c); err != nil {
 		return nil, fmt.Errorf("end the sessions of the client at %s at %s: %w", c.Addr, s.Name, err)
 	}
 	return ended, nil

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -58,6 +59,7 @@ const zooMain = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
 var zookeeper = Kind{
 	Name:  "zookeeper",
 	About: "an ensemble of three, ZooKeeper and Java as installed on this machine",
+	Alone: true,
 	Nodes: []NodeSpec{zooNode(1), zooNode(2), zooNode(3)},
 	Notes: []string{
 		fmt.Sprintf("ZooKeeper's tick is %v, so that it grants sessions of %v; a member without leader for %v serves nobody.", zooTick, zooMinSession, zooSyncLimit*zooTick),
@@ -181,6 +183,9 @@ func awaitZooKeeper(ctx context.Context, nodes []*Node) error {
 		if err := each(ask)(ctx, nodes); err != nil {
 			return err
 		}
+		if !slices.ContainsFunc(modes, func(m string) bool { return m != zooAlone }) {
+			break
+		}
 		leaders = strings.Count(strings.Join(modes, " "), "leader")
 	}
 	return nodes[0].await(ctx, nodes[0].writesZooKeeper)
@@ -194,6 +199,9 @@ func (n *Node) serves(ctx context.Context) error {
 	})
 }
 
+// zooAlone is the mode of a server that is no member of an ensemble: somebody's own.
+const zooAlone = "standalone"
+
 // askZooKeeper asks a member for its version and its mode: leader or follower, once it serves.
 func (n *Node) askZooKeeper(ctx context.Context) (mode string, err error) {
 	text, err := askFourLetters(ctx, n.Addr, "srvr")
@@ -201,7 +209,7 @@ func (n *Node) askZooKeeper(ctx context.Context) (mode string, err error) {
 		return "", err
 	}
 	mode = field(text, "Mode:")
-	if mode != "leader" && mode != "follower" {
+	if mode != "leader" && mode != "follower" && mode != zooAlone {
 		return "", fmt.Errorf("it does not serve yet: %s", strings.TrimSpace(text))
 	}
 	version, _, _ := strings.Cut(field(text, "Zookeeper version:"), "-")

@@ -45,7 +45,7 @@ func (s *Sweep) notClaimed(p int) string {
 		if w := s.header.Workload; w != workloadPayment && w != workloadLeader {
 			return fmt.Sprintf("It is about work that must be done once, and the workload is not %s or %s.", workloadPayment, workloadLeader)
 		}
-		if s.permits > 1 {
+		if !s.unlocked {
 			return s.notExclusive()
 		}
 	case continuity:

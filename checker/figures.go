@@ -117,17 +117,14 @@ const z95 = 1.959963984540054
 // Wilson is the score interval of a binomial proportion at 95 % (E. B. Wilson, Probable inference, the law of succession, and statistical inference, JASA 22, 1927). Unlike
 // the usual one, it is good for small numbers and for none at all: of 0 in n it says how much may have gone unseen. Of nothing in nothing it is everything.
 func Wilson(count, of int64) (low, high float64) {
-	if of <= 0 {
-		return 0, 1
-	}
 	n := float64(of)
 	p := min(float64(count)/n, 1)
 	scale := 1 / (1 + z95*z95/n)
 	mid := (p + z95*z95/(2*n)) * scale
 	half := z95 * math.Sqrt(p*(1-p)/n+z95*z95/(4*n*n)) * scale
-	low, high = max(0, mid-half), min(1, mid+half)
+	low, high = mid-half, mid+half
 	if count == 0 {
-		low = 0 // not the rounding of it
+		low = 0 // not the rounding of it, and no NaN, of nothing in nothing
 	}
 	if count >= of {
 		high = 1

@@ -62,6 +62,24 @@ func TestQuantiles(t *testing.T) {
 	}
 }
 
+// The ends of the interval are exact where nothing, or everything, was counted, and it is one whatever is asked.
+func TestEdgesOfWilson(t *testing.T) {
+	if low, high := Wilson(0, 0); low != 0 || high != 1 {
+		t.Errorf("of nothing: %v to %v", low, high)
+	}
+	if low, high := Wilson(3, 2); high != 1 || !(low > 0 && low < 1) {
+		t.Errorf("of more than all: %v to %v", low, high)
+	}
+	for n := int64(1); n <= 2000; n++ {
+		low, high := Wilson(0, n)
+		all, most := Wilson(n, n)
+		one, _ := Wilson(1, n)
+		if low != 0 || most != 1 || !(high > 0 && high < 1 && all > 0 && all < 1 && one > 0) {
+			t.Fatalf("of %d: none %v to %v, one from %v, all %v to %v", n, low, high, one, all, most)
+		}
+	}
+}
+
 func TestFigures(t *testing.T) {
 	about := func(name string, got, want time.Duration) {
 		t.Helper()
@@ -116,6 +134,36 @@ func TestRecoveryBeginsWhenSomebodyAsks(t *testing.T) {
 		B release [710,711]`+probeText)
 	if r := v.Stats.Timing(TimeRecovery); r.Count != 1 || r.Max != 300*time.Millisecond {
 		t.Errorf("%+v", r)
+	}
+}
+
+// TestEdgesOfRecoveries: whose death leaves a key without its holder, and which grant ends that.
+func TestEdgesOfRecoveries(t *testing.T) {
+	lock, twice := noClaims(plainLock()), reentrant(noClaims(plainLock()))
+	for name, x := range map[string]struct {
+		lock  script
+		text  string
+		count int64
+		max   time.Duration
+	}{
+		"its holder died while somebody waited": {lock, "A acquire [0,1] proc=1\nA exit [10] proc=1\nB acquire [5,20]", 1, 10},
+		"whichever process it was":              {lock, "A acquire [0,1] proc=33\nA exit [10]\nB acquire [5,20]", 1, 10},
+		"its predecessor died":                  {lock, "A acquire [0,1] proc=33\nA exit [10] proc=1\nB acquire [5,20]", 0, 0},
+		"somebody else died":                    {lock, "A acquire [0,1]\nC acquire [1,2] key=k1\nC exit [10]\nB acquire [5,20]", 0, 0},
+		"it had given the key back":             {lock, "A acquire [0,1]\nA write [2,]\nA release [3,4]\nA exit [10]\nB acquire [5,20]", 0, 0},
+		"it waited for itself":                  {twice, "A acquire [0,1]\nA acquire [5,]\nA exit [10]\nB acquire [50,60]", 1, 10},
+		"granted before it was gone":            {lock, "A acquire [0,1]\nB acquire [5,20] run=5,8\nA exit [10]\nC acquire [30,40]", 1, 30},
+		"granted at the very instant":           {lock, "A acquire [0,1]\nB acquire [5,20] run=5,10\nA exit [10]\nC acquire [30,40]", 0, 0},
+		"nobody asked but its own heir":         {twice, "A acquire [0,1] proc=1\nA acquire [5,20] proc=33\nA exit [10] proc=1", 0, 0},
+	} {
+		v := x.lock.judge(t, x.text)
+		if r := v.Stats.Timing(TimeRecovery); r.Count != x.count || r.Max != x.max*time.Millisecond {
+			t.Errorf("%s: %d recoveries, %v; want %d, %v", name, r.Count, r.Max, x.count, x.max*time.Millisecond)
+		}
+	}
+	v := plainLock().judge(t, "mark probe [5000]\nP acquire [5001,5003]\nQ acquire [5100,5101]")
+	if o := v.Stats.Overlapped; v.Property(MutualExclusion).Count != 1 || o.Count != 0 || o.Of != 0 {
+		t.Errorf("%d double-holds of the probe, %+v", v.Property(MutualExclusion).Count, o)
 	}
 }
 

@@ -25,7 +25,7 @@ func (s *Sweep) Finish(truncated bool) Verdict {
 		switch {
 		case !o.done:
 			s.stats.Indefinite++
-		case o.definite && (o.kind == history.Read || o.kind == history.Write) && !o.ledgered && o.reaches:
+		case o.definite: // all that an op which was answered can still wait for is its entry
 			s.ledger.missing++
 		}
 	})

@@ -86,7 +86,7 @@ func (s *Sweep) herdOutcome() (Outcome, string) {
 
 // judgeHerd judges the run, at its end.
 func (s *Sweep) judgeHerd() {
-	if s.herdShort() != "" || len(s.keys) == 0 {
+	if s.herdShort() != "" {
 		return
 	}
 	each, allowed := s.cost()

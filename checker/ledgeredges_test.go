@@ -141,3 +141,48 @@ func TestKeepsTheFirst(t *testing.T) {
 		t.Errorf("a fault that is cut off: %q", v.Reasons)
 	}
 }
+
+// TestEdgesOfEffects: the same request taken twice is no second effect, and how a second one came about.
+func TestEdgesOfEffects(t *testing.T) {
+	pay := func(s script) script { return workload(s, workloadPayment) }
+	undeclared := pay(noClaims(plainLock())).with(func(h *history.Header) { h.Store = history.Store{} })
+	charged := "A acquire [0,1]\nB acquire [600,601] first=600\nB write [605,606] value=1\nB release [610,611]\n"
+	run(t, []propertyCase{
+		{"in flight, under another lock", DuplicateEffect, pay(noClaims(plainLock())), `
+		G=A acquire [0,1] key=k1
+		H=B acquire [600,601] first=600 key=k2
+		B write   [605,606] value=1 g=H
+		A write   [590,711] @710 value=1 g=G` + probeText, Violated, 1, KindInFlight, "had sent its write at 1.590 s"},
+		{"only the tokens tell who was late", DuplicateEffect, pay(noClaims(fencedLock())), `
+		A acquire [0,10] tok=1
+		B acquire [0,10] tok=2
+		B write   [11,12] value=1
+		A write   [13,14] value=1`, Violated, 1, KindStale, "client 1 began its write at 1.013 s"},
+		{"never reported", DuplicateEffect, pay(plainLock()), charged + "A write [740,] @750 value=1\nA exit [800]" + probeText, Violated, 1, KindStale, "client 1 began its write at 1.740 s"},
+		{"asked in time, begun too late", DuplicateEffect, pay(plainLock()), charged + "A write [400,760] start=740 @750 value=1" + probeText, Violated, 1, KindStale, "client 1 began its write at 1.740 s"},
+	})
+	for text, want := range map[string]int{
+		"A acquire [0,1]\nA write [2,3] value=1\nA release [8,9]\nB acquire [10,11]\nB write [12,50] @20,30 value=1\nB release [60,61]": 1,
+		"A acquire [0,1]\nA write [2,9] @3,4 value=1\nA release [40,41]":                                                                0,
+	} {
+		for _, lock := range [2]script{pay(noClaims(plainLock())), undeclared} {
+			lock.interleave = true
+			v := Judge(lock.history(text+probeText), Options{})
+			if r := v.Property(DuplicateEffect); r.Count != want {
+				t.Errorf("taken twice: %+v, want %d\n%s", r, want, text)
+			}
+		}
+	}
+	v := noClaims(plainLock()).judge(t, `
+		A acquire [0,1]
+		A read    [2,3]
+		A read    [10,11]
+		B acquire [12,13]
+		A read    [14,15]
+		A write   [50,] @60,61,62
+		B write   [70,71]
+		A exit    [100]`)
+	if r := v.Property(MutualExclusion); r.Count != 1 || !slices.Contains(r.Violations[0].Ops, 3) {
+		t.Errorf("a write that was taken three times is one act: %+v", r)
+	}
+}

@@ -167,6 +167,7 @@ func TestPatternsOfStuckKeys(t *testing.T) {
 		{"the holder died", "A acquire [0,1]\nkill A [10,11]\nA exit [12]", PatternNeverExpired},
 		{"it died in the acquire", "A acquire [0,]\nkill A [10,11]\nA exit [12]", PatternNeverExpired},
 		{"it died as it was granted it", "A acquire [0,1]\nA exit [1]", PatternNeverExpired},
+		{"one closed, and was answered late, when the holder had died", "A acquire [0,5] info\nB acquire [54,55]\nB exit [60]\nA close [10,100] run=10,50", PatternNeverExpired},
 		{"nobody ever had it", "A acquire [0,1] key=k1\nA exit [900]", PatternUnexplained},
 		{"it was told that it had it no more", "A acquire [0,1]\nA release [10,11] notheld\nA exit [900]", PatternUnexplained},
 		{"all was given back", "A acquire [0,1]\nA release [10,11]\nA exit [900]", PatternReleaseLost},

@@ -145,20 +145,22 @@ func TestTheRestartOfLongAgo(t *testing.T) {
 
 // TestAFindingKeepsItsFaults: those that touched either of two grants are named, however many came since it was found.
 func TestAFindingKeepsItsFaults(t *testing.T) {
-	for name, x := range map[string]struct{ property, text string }{
-		"the earlier one's": {LostUpdate, `
+	free, quiet := permits(noClaims(plainLock()), 0), confirms(noClaims(plainLock()))
+	for name, x := range map[string]struct {
+		lock           script
+		property, text string
+	}{
+		"the one who lost another's update": {free, LostUpdate, `
 			A acquire [0,1]
 			A read    [2,3]
 			pause A   [10,20]
 			B acquire [2000,2001]
-			B read    [2002,2003]
 			B write   [2004,2005]
 			B release [2006,2007]
 			A write   [2100,2101]
 			A release [2110,2111]`},
-		"the earlier one's, who lost nothing": {LostUpdate, `
+		"the one whose update was lost": {free, LostUpdate, `
 			A acquire [0,1]
-			A read    [2,3]
 			pause A   [10,20]
 			B acquire [2000,2001]
 			B read    [2002,2003]
@@ -166,21 +168,98 @@ func TestAFindingKeepsItsFaults(t *testing.T) {
 			A release [2006,2007]
 			B write   [2100,2101]
 			B release [2110,2111]`},
+		"the one whose write came late": {quiet, UnfencedWrite, `
+			A acquire [0,1]
+			pause A   [10,20]
+			A write   [1990,2100] @2050
+			A release [2101,2102]
+			B acquire [2000,2001] first=2000
+			B write   [2010,2011]
+			B release [2110,2111]`},
+		"the one whose write came between": {quiet, UnfencedWrite, `
+			pause A   [10,20]
+			A acquire [0,2000]
+			A write   [2001,2020] @2012
+			A release [2101,2102]
+			B acquire [1990,2005]
+			B write   [2009,2011] @2010
+			B write   [2013,2015] @2014
+			B release [2110,2111]`},
+		"the one who charged late": {workload(free, workloadPayment), DuplicateEffect, `
+			A acquire [0,1]
+			pause A   [10,20]
+			B acquire [2000,2001]
+			B write   [2004,2005] value=1
+			B release [2006,2007]
+			A write   [2100,2101] value=1
+			A release [2110,2111]`},
+		"the one who charged early": {workload(free, workloadPayment), DuplicateEffect, `
+			A acquire [0,1]
+			pause A   [10,20]
+			B acquire [2000,2001]
+			A write   [2004,2005] value=1
+			A release [2006,2007]
+			B write   [2100,2101] value=1
+			B release [2110,2111]`},
+		"the one who was confirmed": {confirms(quiet, "held"), Continuity, `
+			A acquire [0,1]
+			pause A   [10,20]
+			B acquire [2000,2001] first=2000
+			A held    [2050,2051]
+			A release [2101,2102] notheld
+			B release [2110,2111]`},
 	} {
-		h := noClaims(plainLock()).history(x.text)
+		h := x.lock.history(x.text)
+		s := New(h.Header, h.Keys, Options{})
 		last := slices.IndexFunc(h.Events, func(e history.Event) bool { return e.Type == history.Watermark })
-		for _, property := range [...]string{x.property, UnfencedWrite, MutualExclusion} {
-			s := New(h.Header, h.Keys, Options{})
-			for i := range h.Events {
-				if i == last {
-					addFaultsElsewhere(s, at(2120))
-				}
-				s.Add(&h.Events[i])
+		for i := range h.Events {
+			if i == last {
+				addFaultsElsewhere(s, at(2120))
 			}
-			v := s.Finish(false)
-			if r := v.Property(property); r.Count > 0 && len(r.Violations[0].Faults) != 1 || r.Count == 0 && property == x.property {
-				t.Errorf("%s: %s %+v", name, property, r.Violations)
-			}
+			s.Add(&h.Events[i])
 		}
+		v := s.Finish(false)
+		if r := v.Property(x.property); r.Count != 1 || len(r.Violations[0].Faults) != 1 || v.Property(MutualExclusion).Count > 0 {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+}
+
+// TestOnePattern: what is said of all violations at once, and when.
+func TestOnePattern(t *testing.T) {
+	group := func(name string, n int) PatternGroup {
+		return PatternGroup{Pattern: name, Counts: []PropertyCount{{MutualExclusion, 1}, {LostUpdate, n - 1}}}
+	}
+	for _, x := range []struct {
+		groups []PatternGroup
+		want   bool
+	}{
+		{nil, false},
+		{[]PatternGroup{group(PatternPaused, 2)}, true},
+		{[]PatternGroup{group(PatternPaused, 1)}, false},
+		{[]PatternGroup{group(PatternUnexplained, 2)}, false},
+		{[]PatternGroup{group(PatternPaused, 2), group(PatternCutOff, 2)}, false},
+	} {
+		if v := (Verdict{Patterns: x.groups}); v.SamePattern() != x.want {
+			t.Errorf("%+v: %v", x.groups, !x.want)
+		}
+	}
+	for _, p := range Patterns() {
+		if PatternSays(p.Name) != p.Says || p.Says == "" {
+			t.Errorf("%s: %q", p.Name, PatternSays(p.Name))
+		}
+	}
+	if says := PatternSays("none such"); says != "" {
+		t.Errorf("a pattern that there is not: %q", says)
+	}
+	var tal tally
+	for _, p := range []struct {
+		property int
+		pattern  string
+	}{{lostUpdate, PatternPaused}, {lostUpdate, PatternCutOff}, {unfencedWrite, PatternPaused}, {lostUpdate, PatternPaused}, {lostUpdate, ""}} {
+		tal.notePattern(p.property, p.pattern)
+	}
+	if want := []patternTally{{lostUpdate, PatternPaused, 2}, {lostUpdate, PatternCutOff, 1}, {unfencedWrite, PatternPaused, 1}}; !slices.Equal(tal.patterns, want) {
+		t.Errorf("%+v, want %+v", tal.patterns, want)
 	}
 }

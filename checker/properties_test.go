@@ -94,6 +94,13 @@ var outcomes = []judged{
 	{name: "truncated, and a promise broken just before the cut", lock: untilCut(plainLock()), outcome: Inconclusive, text: `
 		A acquire [0,1]
 		B acquire [2,3]`},
+	{name: "truncated just after a smaller token", lock: untilCut(noClaims(fencedLock())), outcome: Inconclusive, each: inconclusive(TokenOrder), text: `
+		A acquire [0,10] tok=1
+		B acquire [1,5] tok=2`},
+	{name: "truncated long after a smaller token", lock: untilCut(noClaims(fencedLock())), outcome: Violated, each: map[string]Outcome{TokenOrder: Violated}, text: `
+		A acquire [0,10] tok=1
+		B acquire [1,5] tok=2
+		C acquire [900,901] tok=3`},
 	{name: "truncated just after a double-hold", lock: untilCut(plainLock()), outcome: Violated, each: map[string]Outcome{MutualExclusion: Violated}, text: `
 		A acquire [0,1]
 		B acquire [2,3]
@@ -531,5 +538,15 @@ func TestHistogram(t *testing.T) {
 		if b := histogramBucket(d); histogramBucket(histogramValue(b)) != b {
 			t.Fatalf("%d ns: bucket %d holds %d ns", d, b, histogramValue(b))
 		}
+	}
+	for from, to := int64(0), int64(0); from < 4096; from = to { // a bucket's value is its middle
+		for to = from; histogramBucket(to) == histogramBucket(from); to++ {
+		}
+		if v := histogramValue(histogramBucket(from)); v != from+(to-from)/2 {
+			t.Fatalf("the bucket from %d to %d ns is called %d", from, to, v)
+		}
+	}
+	if got := new(histogram).quantile(0.5); got != 0 {
+		t.Errorf("of nothing, half lies below %v", got)
 	}
 }

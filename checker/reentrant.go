@@ -1,6 +1,10 @@
 package checker
 
-import "github.com/lockchaos/lockchaos/history"
+import (
+	"slices"
+
+	"github.com/lockchaos/lockchaos/history"
+)
 
 // Reentrant locks: an owner may acquire again what it holds, and has given the key up when it has released it as often as it was granted it.
 //
@@ -21,7 +25,7 @@ func (s *Sweep) owns(x, y *grant) bool { return s.owners && x.client == y.client
 
 // nests tells whether all that a client holds is the key that it asks for once more.
 func (s *Sweep) nests(k *keyState, c *clientState, client int32) bool {
-	return s.reentrant && c.holding == int(k.client(client).owner.levels)
+	return c.holding == int(k.client(client).owner.levels)
 }
 
 // owner returns what is known of the owner of a grant.
@@ -31,11 +35,9 @@ func (g *grant) owner() *ownerOnKey { return &g.key.client(g.client).owner }
 func (s *Sweep) enter(g *grant) {
 	o := g.owner()
 	g.nested = o.levels > 0
-	if g.nested {
-		for _, x := range g.key.open {
-			if x.client == g.client {
-				x.leased = max(x.leased, g.end) // it may have renewed the lease of all
-			}
+	for _, x := range g.key.open {
+		if x.client == g.client {
+			x.leased = max(x.leased, g.end) // it may have renewed the lease of all
 		}
 	}
 	o.levels++
@@ -67,8 +69,8 @@ func (s *Sweep) sent(k *keyState, client int32, g *grant, t int64) {
 	if g != nil {
 		g.unsure++
 	}
-	for _, x := range k.open {
-		if x != g && x.client == client && !x.closed && x.mayBeOut() {
+	for _, x := range k.open { // what may have been over before was withdrawn then
+		if x.mayBeOut() {
 			x.withdraw(t)
 		}
 	}
@@ -82,7 +84,7 @@ func (s *Sweep) answered(k *keyState, o *op, e *history.Event) {
 	if owner := &k.client(o.client).owner; owner.unsure > 0 {
 		owner.unsure--
 	}
-	if g := o.grant; g != nil && g.unsure > 0 {
+	if g := o.grant; g != nil {
 		g.unsure--
 	}
 }
@@ -98,19 +100,18 @@ func (s *Sweep) spokenFor(g *grant) *grant {
 
 // newest returns the newest grant that its owner has on the key.
 func (g *grant) newest() *grant {
-	open := g.key.open
-	for i := len(open) - 1; i >= 0; i-- {
-		if x := open[i]; x.client == g.client && (x == g || !x.closed) {
+	for _, x := range slices.Backward(g.key.open) {
+		if x.client == g.client && (x == g || !x.closed) {
 			return x
 		}
 	}
 	return g
 }
 
-// siblings calls do for the other grants that a grant's owner has on the key: its lease is one.
+// siblings calls do for the grants that a grant's owner has on the key, itself among them: its lease is one.
 func (g *grant) siblings(do func(*grant)) {
 	for _, x := range g.key.open {
-		if x != g && x.client == g.client {
+		if x.client == g.client {
 			do(x)
 		}
 	}
@@ -133,7 +134,6 @@ func (s *Sweep) abandon(k *keyState, client int32, t int64) {
 	for i := 0; i < len(k.open); {
 		g := k.open[i]
 		if g.client == client && g.knownLost {
-			g.withdraw(t)
 			s.shut(g, t)
 		}
 		if i < len(k.open) && k.open[i] == g { // it did not leave the list
@@ -148,9 +148,7 @@ func (s *Sweep) wroteAsOwner(l *ledgerState, w writer) {
 		l.others = &otherWriters{}
 	}
 	s.keepGreatest(&l.latest, &l.others.latest, w, func(x *grant) int64 { return x.earliest })
-	if w.g.token != 0 {
-		s.keepGreatest(&l.highest, &l.others.highest, w, func(x *grant) int64 { return x.token })
-	}
+	s.keepGreatest(&l.highest, &l.others.highest, w, func(x *grant) int64 { return x.token })
 }
 
 // otherWriters are the latest and the highest writer of all clients but those of the latest and the highest of all.
@@ -188,7 +186,7 @@ func (s *Sweep) standsBeforeOwner(l *ledgerState, g *grant, f *footprint, tokens
 	if highest := s.besides(g, l.highest, l.others.highest); tokens && highest.g != nil && highest.g.key == g.key && later(highest.g, g, true) {
 		return highest
 	}
-	if run.g != nil && f.wrote && run.version > f.wroteLast && run.g.key == g.key && !later(g, run.g, tokens) {
+	if f.wrote && run.version > f.wroteLast && run.g.key == g.key && !later(g, run.g, tokens) {
 		return run
 	}
 	return writer{}

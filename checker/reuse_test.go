@@ -82,3 +82,44 @@ func TestUsedAgainChangesNothing(t *testing.T) {
 		t.Fatalf("only %d findings looked at grants", found)
 	}
 }
+
+// TestRecordsAreUsedAgain: the judge of a long history makes no new record for each op and grant, and a test can take all that it would use again.
+func TestRecordsAreUsedAgain(t *testing.T) {
+	const keys, clients = 2, 4
+	l := contendedLoop(keys, clients, 40)
+	s := New(loopHeader(keys, clients), nil, Options{})
+	round := func() {
+		for i := range l.events {
+			s.Add(&l.events[i])
+		}
+		l.next()
+	}
+	s.newOp(&l.events[0])
+	s.newGrant()
+	if o, g := len(s.spareOps), len(s.spareGrants); o != recordBlock-1 || g != recordBlock-1 {
+		t.Errorf("%d and %d records are left of the first blocks of %d", o, g, recordBlock)
+	}
+	s = New(loopHeader(keys, clients), nil, Options{})
+	round()
+	ops, grants := len(s.spareOps)+s.ops.n, len(s.spareGrants)+s.live
+	if made := testing.AllocsPerRun(5, round); made > 40 { // some lists may grow
+		t.Errorf("%.0f allocations for %d events that are like those before", made, len(l.events))
+	}
+	if o, g := len(s.spareOps)+s.ops.n, len(s.spareGrants)+s.live; o > ops+recordBlock || g > grants+recordBlock || g < recordBlock || o < recordBlock {
+		t.Errorf("%d records of ops and %d of grants; before it was %d and %d", o, g, ops, grants)
+	}
+	s = New(loopHeader(keys, clients), nil, Options{})
+	taken := [2]int{}
+	s.retire = func(g *grant, o *op) {
+		if g != nil {
+			taken[0]++
+		}
+		if o != nil {
+			taken[1]++
+		}
+	}
+	round()
+	if acquires := keys * 40; taken[0] < acquires-2*clients || taken[1] != 4*acquires || len(s.spareGrants) >= recordBlock || len(s.spareOps) >= recordBlock {
+		t.Errorf("%d grants and %d ops were taken of %d and %d", taken[0], taken[1], acquires, 4*acquires)
+	}
+}

@@ -29,10 +29,7 @@ func (s *Sweep) judgeCrowd(g *grant) {
 func (s *Sweep) beside(b *grant, near []*grant) []*grant {
 	var others []*grant
 	for _, x := range near {
-		if x == b || !overlap(x, b, false) {
-			continue
-		}
-		if ahead(x, b) {
+		if ahead(x, b) && overlap(x, b, false) {
 			others = append(others, x)
 		}
 	}
@@ -49,7 +46,7 @@ func (s *Sweep) promisedBeside(b *grant, near []*grant) []*grant {
 	var before, unsure []*grant
 	for _, x := range near {
 		switch {
-		case x == b || !s.rightlyExcludes(x, b):
+		case !s.rightlyExcludes(x, b):
 		case later(b, x, false):
 			before = append(before, x)
 		case ahead(x, b):
@@ -92,9 +89,6 @@ func (s *Sweep) eitherExcludes(x, y *grant) bool {
 
 // rightlyExcludes tells whether x and b can't both have been granted without one inside the other's promise, b not being the earlier.
 func (s *Sweep) rightlyExcludes(x, b *grant) bool {
-	if later(x, b, false) {
-		return false
-	}
 	return s.inPromise(b, x) && (later(b, x, false) || s.inPromise(x, b))
 }
 
@@ -104,7 +98,7 @@ func (s *Sweep) decideCrowd(b *grant, near []*grant) {
 	if b.counted || len(others) < s.permits && (promised == nil || s.cut) {
 		return
 	}
-	b.crowded, b.counted = true, true
+	b.counted = true
 	j := judgement{violated: true, kind: KindUnexplained, pattern: PatternUnexplained}
 	if promised != nil {
 		j.kind, j.pattern = KindGrantedWhileValid, s.givenAway(promised[0], b)
@@ -116,7 +110,7 @@ func (s *Sweep) decideCrowd(b *grant, near []*grant) {
 	}
 	j.severity = s.harm(false, append([]*grant{b}, others...)...)
 	if j.stands() {
-		s.noteOverlapped(b, 0)
+		s.noteOverlapped(b, 0) // tokens order no semaphore's grants
 	}
 	s.record(mutualExclusion, b.key, j, j, func(j judgement) *Violation { return s.tellCrowd(b, others, j) })
 }

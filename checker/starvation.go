@@ -22,10 +22,8 @@ func (s *Sweep) judgeWait(k *keyState, o *op, e *history.Event) {
 		return // it never said that it began
 	}
 	end := stamp(e.End, e.Time)
-	if s.judged.crossing && s.asks[deadlock] {
-		s.judgeCycle(k, o, end)
-	}
-	if s.asks[starvation] && k.granted-o.before > s.patience {
+	s.judgeCycle(k, o, end)
+	if k.granted-o.before > s.patience {
 		s.judgePatience(k, o, end)
 	}
 }

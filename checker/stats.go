@@ -40,12 +40,9 @@ func histogramValue(bucket int) int64 {
 	return (int64(bucket%histogramSteps+histogramSteps) << exp) + (int64(1)<<exp)/2
 }
 
-// quantile returns the duration below which the given share lies; 0 without any.
+// quantile returns the duration below which the given share, less than 1, lies; 0 without any.
 func (h *histogram) quantile(q float64) time.Duration {
-	if h.n == 0 {
-		return 0
-	}
-	rank := min(int64(q*float64(h.n)), h.n-1)
+	rank := int64(q * float64(h.n))
 	for i, n := range h.buckets {
 		if rank < n {
 			return time.Duration(min(histogramValue(i), h.max))

@@ -73,16 +73,13 @@ func (s *Sweep) freed(b, c *grant) bool {
 // judgeStolen judges two grants of which one was made inside the other's promise.
 func (s *Sweep) judgeStolen(x, y *grant) {
 	plain, trusting := s.thief(x, y, false), s.thief(x, y, s.tokens)
-	if trusting == nil && plain == nil {
-		return
+	by := plain
+	if by == nil {
+		by = trusting
 	}
 	p, t := judgement{violated: plain != nil, pattern: PatternStolen}, judgement{violated: trusting != nil, pattern: PatternStolen}
 	s.record(stolenRelease, x.key, p, t, func(judgement) *Violation {
-		by := trusting
-		if by == nil {
-			by = plain
-		}
-		b, c := inOrder(x, y, s.tokens && trusting != nil)
+		b, c := inOrder(x, y, s.tokens)
 		return s.tellStolen(b, c, by)
 	})
 }
@@ -90,7 +87,7 @@ func (s *Sweep) judgeStolen(x, y *grant) {
 // thief returns the release that freed the key of one grant for the other, under one reading of the key's tokens.
 func (s *Sweep) thief(x, y *grant, tokens bool) *lateRelease {
 	b, c := inOrder(x, y, tokens)
-	if !later(c, b, tokens) || !s.inPromise(c, b) || s.uncertainPromises(b, c) || touched(s.service, b.earliest, c.end, anyFault) {
+	if !s.inPromise(c, b) || s.uncertainPromises(b, c) || touched(s.service, b.earliest, c.end, anyFault) {
 		return nil
 	}
 	for i := range b.key.late {

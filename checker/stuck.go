@@ -27,8 +27,7 @@ type probeAccount struct {
 }
 
 func (p *probeAccount) begin(phase string, t int64) {
-	i := probePhase(phase)
-	if i >= 0 && p.began[i] == 0 {
+	if i := probePhase(phase); p.began[i] == 0 {
 		p.began[i] = max(t, 1)
 	}
 }
@@ -60,11 +59,9 @@ func (s *Sweep) loosen(k *keyState, client int32) {
 
 // tighten notes that one of a client's grants was released ok, or denied by the service, at t.
 func (s *Sweep) tighten(k *keyState, client int32, t int64) {
-	if c := k.client(client); c.loose > 0 {
-		c.loose--
-		k.loose--
-		k.freeAt = max(k.freeAt, t)
-	}
+	k.client(client).loose--
+	k.loose--
+	k.freeAt = max(k.freeAt, t)
 }
 
 // absolve notes that a client was closed, or is gone, at t: it can't hold the key. Grants of a newer incarnation stay.
@@ -81,7 +78,7 @@ func (s *Sweep) absolve(k *keyState, client int32, t int64) {
 	c.loose = 0
 	k.vanishedAt = max(k.vanishedAt, t)
 	for _, g := range k.open {
-		if g.client != client || !g.loose {
+		if g.client != client {
 			continue
 		}
 		if g.closed {
@@ -218,10 +215,7 @@ func (s *Sweep) recovered() time.Duration {
 	}
 	worst := int64(0)
 	for _, k := range s.keys {
-		first := earlier(k.probe.got[probeAlive], k.probe.got[probeFinal])
-		if first != 0 {
-			worst = max(worst, first-began)
-		}
+		worst = max(worst, earlier(k.probe.got[probeAlive], k.probe.got[probeFinal])-began) // below zero for a key that nobody used
 	}
 	return time.Duration(worst)
 }

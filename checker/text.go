@@ -168,7 +168,7 @@ func (s *Sweep) tellPair(x, y *grant, j judgement, tokens bool) *Violation {
 	v.Ops, v.Faults = proof.ops(), s.faultsOf(until, a, b)
 	both := overlap(a, b, tokens)
 	if both {
-		v.From, v.To = max(a.beginning(tokens), b.beginning(tokens)), min(a.last, b.last)
+		v.From, v.To = b.beginning(tokens), min(a.last, b.last)
 		if v.To < v.From { // one of them is of no length, and its instant is not known better
 			v.From, v.To = v.To, v.From
 		}

@@ -10,7 +10,7 @@ func (s *Sweep) orderTokens(k *keyState, g *grant) {
 	}
 	s.tokensSeen = true
 	for _, x := range k.open {
-		if x.token >= g.token || max(x.earliest, x.end) > g.end { // else it came first, and has the smaller token
+		if x.token >= g.token || x.end > g.end { // else it came first, and has the smaller token
 			s.compareTokens(x, g)
 		}
 	}
@@ -33,7 +33,7 @@ func (s *Sweep) orderTokens(k *keyState, g *grant) {
 
 // compareTokens compares two grants of a key; g is the one that completed last.
 func (s *Sweep) compareTokens(x, g *grant) {
-	if x.token == 0 || x == g {
+	if x.token == 0 {
 		return
 	}
 	switch {

@@ -105,18 +105,12 @@ func (s *Sweep) accepted(k *keyState, g *grant, o *op, e *history.Event) {
 	if s.asks[duplicateEffect] {
 		s.judgeEffect(k, w, o, e)
 	}
-	switch {
-	case g.mode == history.ModeRead:
-		// A reader that writes needs no lock to do harm: others read beside it.
-	case s.exclusive:
+	if g.mode != history.ModeRead { // a reader that writes needs no lock to do harm: others read beside it
 		s.written(k, w, o)
-	case s.unlocked:
-		s.judgeBase(k, w, o)
-		s.wroteLast(&k.ledger, w)
 	}
 }
 
-// written handles an accepted write of a known hold of an exclusive lock.
+// written handles an accepted write of a known hold.
 func (s *Sweep) written(k *keyState, w writer, o *op) {
 	l, g := &k.ledger, w.g
 	f := g.footprintOn(k.id)
@@ -160,9 +154,9 @@ func (s *Sweep) standsBefore(l *ledgerState, g *grant, f *footprint, tokens bool
 	switch {
 	case l.run.g == nil:
 		return writer{}
-	case l.latest.g != g && l.latest.g.key == g.key && l.latest.g.earliest > g.end:
+	case l.latest.g.key == g.key && l.latest.g.earliest > g.end:
 		return l.latest
-	case tokens && l.highest.g != nil && l.highest.g != g && l.highest.g.key == g.key && later(l.highest.g, g, true):
+	case tokens && l.highest.g != nil && l.highest.g.key == g.key && later(l.highest.g, g, true):
 		return l.highest
 	case l.run.g != g && f.wrote && l.run.g.key == g.key && !later(g, l.run.g, tokens):
 		return l.run

@@ -168,6 +168,8 @@ type Kind struct {
 	OnWire func(key string) string
 	// Renews: the lock renews its grants, or its session, by itself in the background, and each renewal passes Config.Renewals.
 	Renews bool
+	// TellsNoSession: whatever sessions the lock may have, it does not tell Config.Opened.
+	TellsNoSession bool
 	// Control names the property that must catch this lock, which is then broken on purpose; empty for an honest one.
 	Control string
 	// Open connects a client.

@@ -34,6 +34,8 @@ type AppConfig struct {
 	History  string
 	Versions []history.Part
 	Progress func(Progress)
+	// Execute runs the commands of hooks; of no use where there are none.
+	Execute Execute
 }
 
 // AuditFile is the audit log of all clients, in the form that `lockchaos check` reads without being told how.

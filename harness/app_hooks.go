@@ -1,26 +1,29 @@
 package harness
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
-	"net"
-	"net/http"
-	"net/netip"
 	"time"
 
 	"github.com/lockchaos/lockchaos/history/foreign"
 	"github.com/lockchaos/lockchaos/nemesis"
+	"github.com/lockchaos/lockchaos/scenarios"
 )
 
 // hooked asks one client of the application for its ops.
 type hooked struct {
 	*appClient
-	run    *appRun
-	client http.Client
-	base   string
+	run *appRun
+	how caller
+}
+
+// caller carries a question to a client's hook, and brings the answer.
+type caller interface {
+	// call waits for it no longer than limit, from when the hook has been asked. An error that is a *hookError says that the hook is not what it should be; any
+	// other, that nobody knows whether the op happened.
+	call(ctx context.Context, hook scenarios.AppHook, question []byte, limit time.Duration) (hookAnswer, error)
 }
 
 // hookAsk is the body of a request, hookAnswer that of its answer: the words of the protocol of locks in any language (docs/protocol.md).
@@ -49,13 +52,7 @@ const hookReply = 1 << 16
 // drive lets a client acquire, write and release, round after round, until done is closed. A round that has begun is finished.
 func (a *appRun) drive(ctx context.Context, c *appClient, done <-chan struct{}) error {
 	s := a.cfg.Plan.Scenario
-	at := netip.AddrPortFrom(c.host.Addr, uint16(a.app.Hooks.Port))
-	h := &hooked{appClient: c, run: a, base: "http://" + at.String(), client: http.Client{Transport: &http.Transport{
-		// A retry that a library hides would make "asked once" untrue: a connection for each request has none.
-		DisableKeepAlives: true,
-		// From the container's own network: no fault of its links comes between.
-		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) { return c.host.Dial(ctx, network, at) },
-	}}}
+	h := &hooked{appClient: c, run: a, how: a.caller(c)}
 	rng := a.cfg.Plan.Stream(fmt.Sprintf("client %d", c.number))
 	for !closed(done) {
 		key := fmt.Sprintf("k%d", rng.IntN(s.Keys))
@@ -67,6 +64,14 @@ func (a *appRun) drive(ctx context.Context, c *appClient, done <-chan struct{}) 
 		}
 	}
 	return nil
+}
+
+// caller is the way in which a client's hooks are called.
+func (a *appRun) caller(c *appClient) caller {
+	if a.app.Hooks.Commands() {
+		return &commandHooks{run: a, client: c}
+	}
+	return newHTTPHooks(c, a.app.Hooks.Port)
 }
 
 // round is one: acquire, think, write, release.
@@ -113,24 +118,22 @@ func (h *hooked) round(ctx context.Context, key string, think time.Duration) err
 
 // ask calls a hook and notes what it answered. Its error says that the run is over, or that the answer makes no sense; that nobody answered is an answer:
 // whether the op happened is unknown.
-func (h *hooked) ask(ctx context.Context, path, means, key string, token int64, timeout time.Duration) (foreign.Line, error) {
+func (h *hooked) ask(ctx context.Context, hook scenarios.AppHook, means, key string, token int64, timeout time.Duration) (foreign.Line, error) {
 	l := foreign.Line{Client: h.name, Key: key, Means: means, Token: token, Result: "unknown"}
 	body, err := json.Marshal(hookAsk{Key: key, Token: token, TimeoutMS: timeout.Milliseconds()})
 	if err != nil {
 		return l, fmt.Errorf("ask %s: %w", h.name, err)
 	}
-	limited, cancel := context.WithTimeout(ctx, timeout+h.run.patience())
-	defer cancel()
 	h.run.ids.nextOp()
 	l.Began = h.run.wall()
-	answer, err := h.post(limited, path, body)
+	answer, err := h.how.call(ctx, hook, body, timeout+h.run.patience())
 	l.Ended = h.run.wall()
 	if ctx.Err() != nil {
 		return l, context.Cause(ctx)
 	}
 	if err != nil {
-		if _, wrong := err.(*hookError); wrong {
-			return l, err
+		if wrong, ok := errors.AsType[*hookError](err); ok {
+			return l, wrong
 		}
 	} else {
 		answer.into(&l)
@@ -164,36 +167,5 @@ func (r *hookAnswer) into(l *foreign.Line) {
 // hookError says that a hook is not what it should be.
 type hookError struct{ text string }
 
-// Error names the client and the request.
+// Error names the client and the hook.
 func (e *hookError) Error() string { return e.text }
-
-// post sends one request.
-func (h *hooked) post(ctx context.Context, path string, body []byte) (answer hookAnswer, err error) {
-	wrong := func(format string, args ...any) error {
-		return &hookError{fmt.Sprintf("%s: POST %s%s: ", h.name, h.base, path) + fmt.Sprintf(format, args...)}
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, h.base+path, bytes.NewReader(body))
-	if err != nil {
-		return answer, wrong("%v", err)
-	}
-	req.Header.Set("Content-Type", "application/json")
-	got, err := h.client.Do(req)
-	if err != nil {
-		return answer, err
-	}
-	defer got.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(got.Body, hookReply))
-	if err != nil {
-		return answer, err
-	}
-	if got.StatusCode >= 500 {
-		return answer, nil // it failed somewhere: nobody knows
-	}
-	if got.StatusCode != http.StatusOK {
-		return answer, wrong("status %s: a hook answers 200 with {\"ok\": …}, or 5xx where it does not know", got.Status)
-	}
-	if err := json.Unmarshal(text, &answer); err != nil {
-		return answer, wrong("the answer is no JSON object: %v: %.80q", err, text)
-	}
-	return answer, nil
-}

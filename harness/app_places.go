@@ -85,6 +85,9 @@ func checkAim(a *scenarios.App, spec nemesis.Spec) error {
 	if !slices.Contains(moments, spec.When) {
 		return fmt.Errorf("nobody knows when the application is at %s; known are, %s, %v", spec.When, how, moments)
 	}
+	if a.Hooks.Commands() && spec.OnClocks() && spec.Target.Client() {
+		return fmt.Errorf("a %s of a client reaches the processes that run in it, and the command of a hook is a new one each time, with the machine's clock: strike the service, or have hooks of HTTP", spec.Kind)
+	}
 	if a.Hooks.Given() {
 		return nil
 	}

@@ -28,40 +28,41 @@ import (
 // fence or not.
 func appVerb(args []string) int {
 	addr, file, fenced := args[0], args[1], args[2] == "fenced"
-	hook := func(do func(a *appState, ask hookAsk) hookAnswer) http.HandlerFunc {
-		return func(w http.ResponseWriter, r *http.Request) {
+	for _, op := range []string{"acquire", "write", "release"} {
+		http.HandleFunc("/"+op, func(w http.ResponseWriter, r *http.Request) {
 			var ask hookAsk
 			if json.NewDecoder(r.Body).Decode(&ask) != nil {
 				w.WriteHeader(http.StatusBadRequest)
 				return
 			}
-			_ = json.NewEncoder(w).Encode(withState(file, ask.Key, func(a *appState) hookAnswer { return do(a, ask) }))
-		}
+			_ = json.NewEncoder(w).Encode(appOp(op, file, fenced, ask))
+		})
 	}
-	http.Handle("/acquire", hook(func(a *appState, _ hookAsk) hookAnswer {
-		if time.Now().UnixNano() < a.Until {
-			return hookAnswer{Error: hookBusy}
-		}
-		a.Token++
-		a.Until = time.Now().Add(appTTL).UnixNano()
-		return hookAnswer{OK: true, Token: a.Token}
-	}))
-	http.Handle("/write", hook(func(a *appState, ask hookAsk) hookAnswer {
-		if fenced && ask.Token < a.Seen {
-			return hookAnswer{Error: hookRefused}
-		}
-		a.Seen = max(a.Seen, ask.Token)
-		return hookAnswer{OK: true}
-	}))
-	http.Handle("/release", hook(func(a *appState, ask hookAsk) hookAnswer {
-		if a.Token != ask.Token {
-			return hookAnswer{Error: hookNotHeld}
-		}
-		a.Until = 0
-		return hookAnswer{OK: true}
-	}))
 	fmt.Fprintln(os.Stderr, http.ListenAndServe(net.JoinHostPort(addr, "8080"), nil))
 	return 1
+}
+
+// appOp is one op of the application.
+func appOp(op, file string, fenced bool, ask hookAsk) hookAnswer {
+	return withState(file, ask.Key, func(a *appState) hookAnswer {
+		switch {
+		case op == "acquire" && time.Now().UnixNano() < a.Until:
+			return hookAnswer{Error: hookBusy}
+		case op == "acquire":
+			a.Token++
+			a.Until = time.Now().Add(appTTL).UnixNano()
+			return hookAnswer{OK: true, Token: a.Token}
+		case op == "write" && fenced && ask.Token < a.Seen:
+			return hookAnswer{Error: hookRefused}
+		case op == "write":
+			a.Seen = max(a.Seen, ask.Token)
+		case a.Token != ask.Token:
+			return hookAnswer{Error: hookNotHeld}
+		default:
+			a.Until = 0
+		}
+		return hookAnswer{OK: true}
+	})
 }
 
 // appTTL is the lease of the application's lock.
@@ -106,7 +107,8 @@ func runApp(t *testing.T, store string, change func(*scenarios.Scenario)) (*hist
 	dir := t.TempDir()
 	ms := func(n int) scenarios.Duration { return scenarios.Duration(time.Duration(n) * time.Millisecond) }
 	s := scenarios.Scenario{Name: "app", Lock: "own", TTL: scenarios.Duration(appTTL), Keys: 1, Duration: ms(2500),
-		App:      &scenarios.App{Hooks: scenarios.AppHooks{Port: 8080, Acquire: "/acquire", Write: "/write", Release: "/release"}},
+		App: &scenarios.App{Hooks: scenarios.AppHooks{Port: 8080, Acquire: scenarios.AppHook{Path: "/acquire"},
+			Write: scenarios.AppHook{Path: "/write"}, Release: scenarios.AppHook{Path: "/release"}}},
 		Workload: scenarios.Workload{Think: scenarios.Range{Min: ms(1), Max: ms(3)}, Rest: scenarios.Range{Min: ms(5), Max: ms(10)}, AcquireTimeout: ms(5000), OpTimeout: ms(5000)},
 		Faults:   []scenarios.Fault{{Kind: "pause", Target: "holder", When: "before-write", For: ms(700), After: ms(50), Every: scenarios.Range{Min: ms(50), Max: ms(50)}}}}
 	var attached []backends.Attached
@@ -130,7 +132,14 @@ func runApp(t *testing.T, store string, change func(*scenarios.Scenario)) (*hist
 		change(&s)
 	}
 	file := filepath.Join(dir, "history.jsonl")
-	if err := RunApp(t.Context(), AppConfig{Plan: scenarios.Plan{Seed: 7, Scenario: s}, Attached: attached, Logs: dir, History: file}); err != nil {
+	err = RunApp(t.Context(), AppConfig{Plan: scenarios.Plan{Seed: 7, Scenario: s}, Attached: attached, Logs: dir, History: file,
+		Execute: executeOn(attached, filepath.Join(dir, "state-"))})
+	for _, a := range attached {
+		if left, err := a.Host.PIDs(); err != nil || !slices.Equal(left, []int{a.Process.PID()}) {
+			t.Errorf("on host %s there are processes %v, %v; the application is %d", a.Name, left, err, a.Process.PID())
+		}
+	}
+	if err != nil {
 		return nil, err
 	}
 	h, err := history.ReadFile(file)
@@ -186,7 +195,7 @@ func TestRunAppWithHooks(t *testing.T) {
 
 // A hook that is none ends the run, and the error names it.
 func TestHooksThatAreNone(t *testing.T) {
-	_, err := runApp(t, "unfenced", func(s *scenarios.Scenario) { s.App.Hooks.Write = "/nowhere" })
+	_, err := runApp(t, "unfenced", func(s *scenarios.Scenario) { s.App.Hooks.Write.Path = "/nowhere" })
 	if err == nil || !strings.Contains(err.Error(), "/nowhere: status 404") {
 		t.Errorf("error %v", err)
 	}

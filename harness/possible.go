@@ -31,6 +31,9 @@ func CheckFault(lock clients.Kind, f scenarios.Fault) error {
 	if spec.Kind == nemesis.KindRenewerStall && !lock.Renews {
 		return fmt.Errorf("a %s needs a lock that renews by itself, and whose renewals lockchaos can hold up; %s is none", spec.Kind, lock.Name)
 	}
+	if spec.Kind == nemesis.KindExpireSession && service.MustBeTold() && lock.TellsNoSession {
+		return fmt.Errorf("an %s at %s needs the number of the session, which an adapter has no way to tell", spec.Kind, service.Name)
+	}
 	return nil
 }
 

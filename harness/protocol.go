@@ -30,6 +30,8 @@ type opening struct {
 	Stall int64 `json:"stall"`
 	// Adapter is the program that is the lock, if it is one.
 	Adapter *clients.Adapter `json:"adapter,omitempty"`
+	// Lent: the service is somebody else's, and may grant other leases than were asked for.
+	Lent bool `json:"lent,omitempty"`
 }
 
 // The results of an op.
@@ -87,7 +89,7 @@ type reply struct {
 
 	// Declares, in the answer to open, is what the lock says of itself, where that was not known before.
 	Declares *clients.Declaration `json:"declares,omitempty"`
-	// Broken: the program that is the lock broke its protocol; Error says how. No answer of it counts any more.
+	// Broken: the program that is the lock broke its protocol, or its service is none that can be judged; Error says how. No answer of it counts any more.
 	Broken bool `json:"broken,omitempty"`
 
 	Event string `json:"event,omitempty"`

@@ -106,7 +106,11 @@ func (w *worker) carryOut(ctx context.Context, c command) reply {
 	case "open":
 		return w.begin(ctx, c)
 	case "acquire":
-		return w.acquire(ctx, c)
+		r := w.acquire(ctx, c)
+		if err := w.otherLease(); err != nil {
+			r = reply{Result: resultInfo, Error: err.Error(), Broken: true}
+		}
+		return r
 	case "held":
 		return w.held(ctx, c)
 	case "renew":
@@ -158,6 +162,9 @@ func (w *worker) begin(ctx context.Context, c command) reply {
 		if err != nil {
 			return fmt.Errorf("open %s: %w", kind.Name, err)
 		}
+		if err := w.otherLease(); err != nil {
+			return err
+		}
 		if w.open.Store != "" {
 			if w.store, err = store.Dial(ctx, w.open.Store); err != nil {
 				return fmt.Errorf("open the store: %w", err)
@@ -179,6 +186,21 @@ func (w *worker) begin(ctx context.Context, c command) reply {
 		r.Declares = &said
 	}
 	return r
+}
+
+// otherLease says that the service grants much longer leases than the run is about: a client that is frozen for longer than its TTL would still hold the lock, and
+// whatever came of it would say nothing.
+func (w *worker) otherLease() error {
+	leaser, ok := w.lock.(clients.Leaser)
+	if !ok || !w.open.Lent {
+		return nil
+	}
+	granted, ttl := time.Duration(leaser.GrantedTTL()), time.Duration(w.open.TTL)
+	if granted <= ttl+ttl/4 {
+		return nil
+	}
+	return fmt.Errorf("the service grants sessions of %v where the TTL is %v, so nothing would be shown: give --scale real, or lower its least session timeout "+
+		"(ZooKeeper: minSessionTimeout, twice the tickTime if it is not set; etcd: its election timeout and a half)", granted, ttl)
 }
 
 func find(kinds []clients.Kind, name string) (clients.Kind, error) {

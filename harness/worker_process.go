@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
+	"github.com/lockchaos/lockchaos/redact"
 )
 
 // answerSlack is how much longer than an op's own time limit the harness waits for the answer of a worker that nothing stops;
@@ -49,18 +50,24 @@ func (r *run) spawn(number int32, host *hosts.Host) (*workerProcess, error) {
 	if err != nil {
 		return fail(errors.Join(err, inWrite.Close(), outRead.Close()))
 	}
-	defer log.Close()
+	safe := redact.NewWriter(log) // a library's complaint may hold the address that it was given, with its password
 	command := r.cfg.Worker
 	if command == nil {
 		command = []string{"/proc/self/exe", "worker"}
 	}
 	cmd := exec.Command(command[0], command[1:]...)
 	// Files, not pipes of exec's making: those are closed when the process ends, with lines still unread in them.
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = inRead, outWrite, log
+	cmd.Stdin, cmd.Stdout = inRead, outWrite
+	// Its last words are waited for, unless somebody lives on who could say more.
+	cmd.Stderr, cmd.WaitDelay = safe, lastWordsLimit
 	proc, err := host.Start(cmd)
 	if err != nil {
-		return fail(errors.Join(err, inWrite.Close(), outRead.Close()))
+		return fail(errors.Join(err, inWrite.Close(), outRead.Close(), log.Close()))
 	}
+	go func() {
+		<-proc.Done()
+		_ = errors.Join(safe.Flush(), log.Close()) // of the history nothing is in there
+	}()
 	c := &client{number: number, host: host.Name, in: inWrite, replies: make(chan reply, 1),
 		gone: make(chan struct{}), ids: &r.ids, keys: r.keyIDs, extra: answerSlack + longestFault(r.cfg.Plan)}
 	c.process.Store(r.ids.nextProcess())
@@ -74,6 +81,9 @@ func (r *run) spawn(number int32, host *hosts.Host) (*workerProcess, error) {
 	}()
 	return &workerProcess{client: c, proc: proc, stdin: inWrite}, nil
 }
+
+// lastWordsLimit is how long the standard error of a worker that has ended is waited for, where a descendant keeps it open.
+const lastWordsLimit = 2 * time.Second
 
 // stream names the random stream of the client's lock: a fresh process draws nothing that its predecessor drew.
 func (w *workerProcess) stream() string {
@@ -97,7 +107,7 @@ func (r *run) open(ctx context.Context, w *workerProcess) error {
 	}
 	a, err := w.ask(ctx, command{ID: w.ids.nextOp(), Op: "open", Timeout: int64(limit), Open: &opening{
 		Lock: r.cfg.Lock.Name, Adapter: r.adapter(), Nodes: r.service.Addrs(), Store: r.store.Addr, TTL: int64(s.TTL), Client: w.number,
-		Seed: r.cfg.Plan.StreamSeed(w.stream()), Decline: s.Workload.Guard == guardCheck, Stall: r.stall()}})
+		Seed: r.cfg.Plan.StreamSeed(w.stream()), Decline: s.Workload.Guard == guardCheck, Stall: r.stall(), Lent: r.cfg.Keys != ""}})
 	if err != nil {
 		return err
 	}

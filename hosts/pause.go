@@ -68,6 +68,7 @@ const (
 func stop(ctx context.Context, list func() ([]int, error), must []int) (*Pause, error) {
 	p := &Pause{Signalled: monotime.Now(), must: must}
 	settled := false // all of p.pids were stopped when they were last looked at
+	var freed []int  // those that were let go for a moment
 	for look := 0; ; look++ {
 		pids, err := list()
 		if err != nil {
@@ -79,9 +80,10 @@ func stop(ctx context.Context, list func() ([]int, error), must []int) (*Pause, 
 			return p, nil
 		}
 		p.pids = append(p.pids, fresh...)
-		if err := sendAll(fresh, unix.SIGSTOP); err != nil {
+		if err := sendAll(append(fresh, freed...), unix.SIGSTOP); err != nil {
 			return nil, p.undo(err)
 		}
+		freed = nil
 		if p.Threads, err = living(p.pids, must); err != nil {
 			return nil, p.undo(err)
 		}
@@ -92,10 +94,43 @@ func stop(ctx context.Context, list func() ([]int, error), must []int) (*Pause, 
 		if settled {
 			continue
 		}
+		if look >= patientLooks && look%2 == 0 {
+			if freed, err = p.unlock(); err != nil {
+				return nil, p.undo(err)
+			}
+		}
 		if err := breathe(ctx, look); err != nil {
 			return nil, p.undo(fmt.Errorf("state T on %d of %d threads only: %w", stopped(p.Threads), len(p.Threads), err))
 		}
 	}
+}
+
+// patientLooks is how often threads are looked at before some are let go that may keep others from stopping.
+const patientLooks = 20
+
+// unlock lets those go that were stopped between vfork(2) and their program: their parents wait in the kernel for that, where no signal reaches them, and would never
+// stop (shells, posix_spawn(3) and the runtimes of Go, Java and Python start programs so). The caller stops them again, a little further on.
+func (p *Pause) unlock() (freed []int, err error) {
+	stuck := map[int]bool{} // processes with a thread that waits in the kernel
+	halted := map[int]bool{}
+	for _, s := range p.Threads {
+		switch s.State {
+		case 'D':
+			stuck[s.PID] = true
+		case 'T':
+			halted[s.PID] = true
+		}
+	}
+	for pid := range halted {
+		parent, err := parentOf(pid)
+		if err != nil {
+			return nil, err
+		}
+		if stuck[parent] {
+			freed = append(freed, pid)
+		}
+	}
+	return freed, sendAll(freed, unix.SIGCONT)
 }
 
 // breathe waits before the next look at /proc.

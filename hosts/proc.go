@@ -83,6 +83,23 @@ func stateOf(stat []byte) (byte, error) {
 	return stat[i+2], nil
 }
 
+// parentOf is the number of a process's parent; 0 if the process is gone.
+func parentOf(pid int) (int, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if vanished(err) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("read the parent of process %d: %w", pid, err)
+	}
+	var state string
+	var parent int
+	if _, err := fmt.Sscan(string(text[bytes.LastIndexByte(text, ')')+1:]), &state, &parent); err != nil {
+		return 0, fmt.Errorf("find the parent of process %d in %q: %w", pid, text, err)
+	}
+	return parent, nil
+}
+
 // vanished tells whether /proc says that a process or thread is gone.
 func vanished(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH)

@@ -186,6 +186,9 @@ func (x *throttled) proof(to int64) (text string, share float64) {
 	if err = errors.Join(err, x.unknown); err != nil {
 		return text + fmt.Sprintf("; what it had of the processors is not known: %v", err), share
 	}
+	if used < x.before {
+		return text + "; what it had of the processors is not known: processes of it have ended", share
+	}
 	return text + fmt.Sprintf("; it had %.1f ms of the processors, and %.1f ms in its life before", ms(used-x.before), ms(x.before)), share
 }
 

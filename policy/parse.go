@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -15,9 +16,11 @@ import (
 
 // Catalogue is what a policy can refer to. The command fills it in.
 type Catalogue struct {
-	// Find returns what a word names: a suite, a scenario, the beginning of names, a file; with a lock of the user's own in the place of theirs, if there is
-	// one. Its error says what may have been meant.
-	Find       func(word string, lock Lock) ([]scenarios.Scenario, error)
+	// Meet is told, once and first, of a lock of the user's own, and tries it. Its error says what is wrong with it.
+	Meet func(Lock) error
+	// Find returns what a word names: a suite, a scenario, the beginning of names, a file; with the lock that Meet was told of in the place of theirs. Its error says
+	// what may have been meant.
+	Find       func(word string) ([]scenarios.Scenario, error)
 	Properties []string
 	// Kinds are the kinds of double-holds.
 	Kinds []string
@@ -92,6 +95,7 @@ type reader struct {
 	catalogue Catalogue
 	form      form
 	fatal     error // a mistake of form in an entry, with its place
+	unmet     bool  // there is something wrong with the lock
 }
 
 func (r *reader) policy() *Policy {
@@ -155,7 +159,10 @@ func (r *reader) entry(p *Policy, at string, node ast.Node, usual Demand) {
 		if _, plain := node.(*ast.StringNode); !plain {
 			place = fmt.Sprintf("%s.scenarios[%d]", at, i)
 		}
-		found, err := r.catalogue.Find(word, p.Lock)
+		if r.unmet {
+			continue // what it would be run with is not known
+		}
+		found, err := r.catalogue.Find(word)
 		if err != nil {
 			r.Add(place, "%v", err)
 			continue
@@ -244,16 +251,26 @@ func (r *reader) concerns(p *Policy, at string, k Known) {
 	}
 	switch {
 	case !slices.ContainsFunc(names, k.names):
-		r.Add(at+".scenario", "the policy runs no scenario named %q%s", k.Scenario, spelling.Suggest(k.Scenario, names))
+		r.Add(at+".scenario", "the policy runs no scenario named %q%s", k.Scenario, cmp.Or(spelling.Suggest(k.Scenario, names), some(names)))
 	case !demanded && slices.Contains(r.catalogue.Properties, k.Property):
 		r.Add(at+".property", "the policy does not demand %s of %s: this entry has no effect", k.Property, k.Scenario)
 	}
 }
 
+// some names a few, as the end of a message.
+func some(names []string) string {
+	const few = 3
+	if len(names) > few {
+		return fmt.Sprintf("; there are %s and %d more", strings.Join(names[:few], ", "), len(names)-few)
+	}
+	return "; there are " + strings.Join(names, ", ")
+}
+
 func (r *reader) lock(p *Policy) {
-	l := p.Lock
+	l, before := p.Lock, r.Len()
 	switch {
 	case l == Lock{}:
+		return
 	case strings.TrimSpace(l.Command) == "":
 		r.Add("$.lock", "lock needs a command, such as \"python3 lock.py\"")
 	case l.Service == "":
@@ -264,6 +281,12 @@ func (r *reader) lock(p *Policy) {
 	if l.TTL != 0 && l.TTL.Std() < time.Millisecond {
 		r.Add("$.lock.ttl", "a lease must last a millisecond or longer")
 	}
+	if r.Len() == before {
+		if err := r.catalogue.Meet(l); err != nil {
+			r.Add("$.lock.command", "%v", err)
+		}
+	}
+	r.unmet = r.Len() > before
 }
 
 func (r *reader) repetitions(at string, n int) {

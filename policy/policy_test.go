@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -17,7 +18,13 @@ func catalogue() Catalogue {
 	expect := map[string]scenarios.Expect{"b/pause/unfenced": {Properties: map[string]string{"mutual-exclusion": "violated", "lost-update": "violated"}, Severity: "corrupting"}}
 	return Catalogue{Properties: []string{"mutual-exclusion", "unfenced-write", "lost-update", "token-order", "stuck-lock"},
 		Kinds: []string{"granted-while-valid", "late-notice", "lease-overrun", "unexplained"}, Services: []string{"redis", "none"},
-		Find: func(word string, _ Lock) (all []scenarios.Scenario, err error) {
+		Meet: func(l Lock) error {
+			if l.Command == "crash" {
+				return errors.New("it ended before it had answered hello")
+			}
+			return nil
+		},
+		Find: func(word string) (all []scenarios.Scenario, err error) {
 			for _, n := range names {
 				if word == "quick" || n == word || strings.HasPrefix(n, word+"/") {
 					all = append(all, scenarios.Scenario{Name: n, Expect: expect[n]})
@@ -55,6 +62,8 @@ func TestMistakes(t *testing.T) {
 		{"version: 1\nrun:\n  - {properties: all}\n", "p.yaml:3:5: an entry names scenarios"},
 		{"version: 1\nrun:\n  - {scenarios: [a], repetitions: 0}\n", "p.yaml:3:35: 0 repetitions"},
 		{head + "properties: al\n", `p.yaml:3:13: "al": properties are all, expected, or a list of names (lockchaos list properties); did you mean all?`},
+		{"version: 1\nlock: {command: crash, service: redis}\nrun: [a, nothing]\nknown: [{scenario: x}]\n", "p.yaml:2:17: it ended before it had answered hello"},
+		{"version: 1\nlock: {command: good, service: redsi}\nrun: [nothing]\n", `p.yaml:2:32: unknown service "redsi"`},
 		{head + "properties: []\n", "p.yaml:3:13: an empty list demands nothing"},
 		{head + "properties: {a: b}\n", "p.yaml:3:13: properties are all"},
 		{head + "properties: [stuck-lock, lost-updat]\n", `p.yaml:3:26: unknown property "lost-updat": one of mutual-exclusion, unfenced-write, lost-update, token-order, stuck-lock; did you mean lost-update?`},

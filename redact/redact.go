@@ -57,8 +57,24 @@ func learn() {
 	if known {
 		return
 	}
-	var found []string
-	for _, variable := range os.Environ() {
+	Add(inEnvironment(os.Environ())...)
+	secrets.Lock()
+	secrets.known = true
+	secrets.Unlock()
+}
+
+// plainWord is a value that is found by chance everywhere: of "postgres" as a password, say, every report is full.
+var plainWord = regexp.MustCompile(`^[a-z]+$`)
+
+// Environment makes the secrets known that somebody else's process has in its environment (NAME=value), whose output is passed on. Plain words are not: they come as
+// other people's choice, and a log without them could not be read any more.
+func Environment(variables []string) {
+	Add(slices.DeleteFunc(inEnvironment(variables), plainWord.MatchString)...)
+}
+
+// inEnvironment finds the secrets of an environment.
+func inEnvironment(variables []string) (found []string) {
+	for _, variable := range variables {
 		name, value, _ := strings.Cut(variable, "=")
 		least := leastEnv
 		if strings.HasPrefix(name, ownPrefix) {
@@ -74,10 +90,7 @@ func learn() {
 			}
 		}
 	}
-	Add(found...)
-	secrets.Lock()
-	secrets.known = true
-	secrets.Unlock()
+	return found
 }
 
 var (

@@ -129,3 +129,13 @@ func run(t *testing.T, command string) string {
 	}
 	return string(out)
 }
+
+// What somebody else's process has for a secret is one, unless it is a word that stands everywhere.
+func TestEnvironment(t *testing.T) {
+	reset(t)
+	Environment([]string{"PATH=/bin", "POSTGRES_PASSWORD=postgres", "DB=postgres://app:app@db/x", "API_KEY=k3y-of-all", "URL=amqp://u:Tr0ub4dor@mq"})
+	const text, want = "postgres at /bin: app with k3y-of-all and Tr0ub4dor", "postgres at /bin: app with *** and ***"
+	if got := Text(text); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

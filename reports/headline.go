@@ -375,7 +375,11 @@ func metaLine(hist *history.History) []string {
 	case h.Store.Fenced:
 		kind = "fenced on writes only"
 	}
-	out = append(out, "store "+clip(h.Store.Engine, clipName)+", "+kind)
+	store := "store " + clip(h.Store.Engine, clipName) + ", " + kind
+	if h.Translated {
+		store = "store: what the log tells of it" // whether it has a fence is its owner's business
+	}
+	out = append(out, store)
 	if h.Workload != "" {
 		w := "workload " + clip(h.Workload, clipName)
 		if h.Guard == "check" {

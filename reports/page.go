@@ -285,7 +285,8 @@ func fileLinks(s Scenario) []fileLink {
 	}
 	var out []fileLink
 	if s.History != nil {
-		out = append(out, fileLink{Href: href("history.jsonl"), Name: "history.jsonl", Note: plural(s.Verdict.Stats.Ops, "op")})
+		file := cmp.Or(s.HistoryFile, "history.jsonl")
+		out = append(out, fileLink{Href: href(file), Name: file, Note: plural(s.Verdict.Stats.Ops, "op")})
 		for _, w := range s.Witnesses {
 			out = append(out, fileLink{Href: href(w.File), Name: w.File, Note: fmt.Sprintf("the %s that show a violation of %s", plural(int64(w.Ops), "op"), w.Property)})
 		}

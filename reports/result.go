@@ -2,6 +2,7 @@ package reports
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -125,6 +126,9 @@ func (s Scenario) violatedBeside(name string) bool {
 	return false
 }
 
+// ofAdapter is how the error of an adapter begins: what it did comes after, and would be cut off.
+var ofAdapter = regexp.MustCompile(`^(client \d+ on host \S+: )?(open adapter: )?the adapter "(?:[^"\\]|\\.)*" `)
+
 // Detail is the small text beside a result: the figures that it rests on, or why there is none.
 func (s Scenario) Detail() string {
 	st := s.Verdict.Stats
@@ -156,7 +160,7 @@ func (s Scenario) Detail() string {
 		if s.violatedThough() {
 			return list(s.violatedNames()) + " violated before it failed"
 		}
-		return cut(s.Failed, 60)
+		return cut(ofAdapter.ReplaceAllString(s.Failed, "adapter "), 60)
 	}
 	if len(s.Verdict.Reasons) > 0 {
 		return cut(s.Verdict.Reasons[0], 60)

@@ -66,6 +66,8 @@ type Scenario struct {
 	// StandIns says in full sentences what was not the real thing.
 	StandIns []string `json:"stand_ins,omitempty"`
 
+	// HistoryFile is what the file of the history beside the page is called; "": history.jsonl.
+	HistoryFile string `json:"-"`
 	// Alone: it is no scenario of a run but a history that was judged by itself, and no plan and no logs lie beside it.
 	Alone bool `json:"-"`
 	// Notes say in full sentences what a history of another tool was taken for.

@@ -36,18 +36,6 @@ type AppLog struct {
 	Tokens string `yaml:"tokens,omitempty"`
 }
 
-// AppHooks let lockchaos ask the clients for each op; it then keeps the log. Each is the path of an HTTP request (POST).
-type AppHooks struct {
-	// Port is that of the clients' containers at which they listen.
-	Port    int    `yaml:"port,omitempty"`
-	Acquire string `yaml:"acquire,omitempty"`
-	Write   string `yaml:"write,omitempty"`
-	Release string `yaml:"release,omitempty"`
-}
-
-// Given tells whether the application has hooks.
-func (h AppHooks) Given() bool { return h != AppHooks{} }
-
 // Own tells whether the scenario's clients are an application of the user's own.
 func (s *Scenario) Own() bool { return s.App != nil }
 
@@ -66,16 +54,13 @@ func (a *App) clone() *App {
 		return nil
 	}
 	c := *a
-	c.Clients, c.Service = slices.Clone(a.Clients), slices.Clone(a.Service)
+	c.Clients, c.Service, c.Hooks = slices.Clone(a.Clients), slices.Clone(a.Service), a.Hooks.clone()
 	c.Log.Map, c.Log.Events = maps.Clone(a.Log.Map), maps.Clone(a.Log.Events)
 	return &c
 }
 
 // memberForm is what a compose service may be called, with the number of a container behind it.
 var memberForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*(:[1-9][0-9]*)?$`)
-
-// hookForm is what a hook's path may look like.
-var hookForm = regexp.MustCompile(`^/[!-~]*$`)
 
 // app checks a scenario whose clients are an application of the user's own.
 func (v *validator) app(at string, s *Scenario) {
@@ -140,33 +125,6 @@ func (v *validator) notOfApps(at string, s *Scenario) {
 	}
 	if !nameForm.MatchString(s.Lock) || strings.Contains(s.Lock, "/") || slices.Contains(v.catalogue.Locks, s.Lock) {
 		v.fail(at+".lock", "%q: what the application's lock is called is a word of letters, digits, - and _, and none of the locks that come with lockchaos", s.Lock)
-	}
-}
-
-// hooks checks them, and what they need.
-func (v *validator) hooks(at string, s *Scenario) {
-	h := s.App.Hooks
-	if h.Port < 1 || h.Port > 65535 {
-		v.fail(at+".app.hooks", "hooks need a port: that at which the clients' containers listen")
-	}
-	for _, hook := range []struct{ name, path string }{{"acquire", h.Acquire}, {"write", h.Write}, {"release", h.Release}} {
-		if !hookForm.MatchString(hook.path) {
-			v.fail(at+".app.hooks."+hook.name, "%q: want a path such as /%s: all three hooks must be given", hook.path, hook.name)
-		}
-	}
-	if s.Keys < 1 || s.Keys > 10_000 {
-		v.fail(at+".keys", "hooks need keys: how many names of locks there are, 1 to 10000")
-	}
-	for _, p := range []struct {
-		name string
-		d    Duration
-	}{{"acquire_timeout", s.Workload.AcquireTimeout}, {"op_timeout", s.Workload.OpTimeout}} {
-		if p.d <= 0 || p.d > longest {
-			v.fail(at+".workload."+p.name, "hooks need workload.%s, longer than 0 and at most %v", p.name, longest)
-		}
-	}
-	if !isEmpty(s.App.Log) {
-		v.fail(at+".app.log", "an app with hooks needs no log: lockchaos writes down what they answer")
 	}
 }
 

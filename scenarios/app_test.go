@@ -36,8 +36,24 @@ scenarios:
     duration: 5s
 `
 
+const commandedApp = `suite: mine
+scenarios:
+  - name: a
+    lock: order-lock
+    app:
+      clients: [billing-1]
+      hooks:
+        acquire: [./hook, acquire]
+        write: [./hook, "write", 5]
+        release: [./hook, release]
+    keys: 2
+    workload: {think: 1ms, rest: 1ms, acquire_timeout: 1s, op_timeout: 1s}
+    ttl: 1s
+    duration: 5s
+`
+
 func TestMistakesOfAppsAreLocated(t *testing.T) {
-	for _, text := range []string{ownApp, hookedApp} {
+	for _, text := range []string{ownApp, hookedApp, commandedApp} {
 		if _, err := Parse([]byte(text), "my.yaml", catalogue); err != nil {
 			t.Fatal(err)
 		}
@@ -61,6 +77,16 @@ func TestMistakesOfAppsAreLocated(t *testing.T) {
 		{"a hook that is missing", hookedApp, "write: /write, ", "", "want a path such as /write"},
 		{"hooks without keys", hookedApp, "    keys: 2\n", "", "hooks need keys"},
 		{"hooks without a timeout", hookedApp, ", op_timeout: 1s", "", "hooks need workload.op_timeout"},
+		{"a command in the place of a path", hookedApp, "acquire: /acquire", "acquire: ./hook acquire",
+			`my.yaml:7:36: "./hook acquire": want a path such as /acquire: all three hooks must be given; a command is a list: [./hook, acquire]`},
+		{"paths and a command", hookedApp, "write: /write", "write: [./hook]", `my.yaml:7:36: "/acquire": hook acquire is a path where another is a command`},
+		{"commands and a path", commandedApp, "[./hook, release]", "/release", `my.yaml:10:18: "/release": hook release is a path where another is a command`},
+		{"commands and a port", commandedApp, "      hooks:", "      hooks:\n        port: 80", "my.yaml:8:15: hooks that are commands have no port"},
+		{"two commands", commandedApp, "        release: [./hook, release]\n", "", "hook release is missing: all three must be given"},
+		{"a command without words", commandedApp, "[./hook, release]", "[]", "my.yaml:10:18: hook release is a command without a program"},
+		{"a command of lists", commandedApp, "[./hook, release]", "[[./hook], release]", "my.yaml:10:19: a hook is a path such as /acquire, or a command as a list of words"},
+		{"a command of members", commandedApp, "[./hook, release]", "{exec: ./hook}", "a hook is a path such as /acquire, or a command as a list of words"},
+		{"commands without keys", commandedApp, "    keys: 2\n", "", "hooks need keys"},
 		{"hooks and a log", hookedApp, "    keys:", "      log: {file: /x}\n    keys:", "an app with hooks needs no log"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -75,10 +101,16 @@ func TestMistakesOfAppsAreLocated(t *testing.T) {
 	}
 }
 
+// sectionOf is the scenario of a suite of one, under another name.
+func sectionOf(suite, name string) string {
+	_, scenario, _ := strings.Cut(suite, "scenarios:\n")
+	return strings.Replace(scenario, "name: a", "name: "+name, 1)
+}
+
 // A plan with an app is saved as it was, and a scenario changes nothing of the defaults that it shares.
 func TestAppsAreSaved(t *testing.T) {
 	text := strings.Replace(ownApp, "scenarios:", "defaults:\n  app: {clients: [x], service: [y]}\nscenarios:", 1) +
-		"  - {name: b, lock: order-lock, ttl: 1s, duration: 5s}\n"
+		"  - {name: b, lock: order-lock, ttl: 1s, duration: 5s}\n" + sectionOf(hookedApp, "c") + sectionOf(commandedApp, "d")
 	s, err := Parse([]byte(text), "my.yaml", catalogue)
 	if err != nil {
 		t.Fatal(err)

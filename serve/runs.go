@@ -155,9 +155,11 @@ func (rec record) run(root fs.FS, dir, kind string, now time.Time) Run {
 			}
 			if plainName(sc.Dir) {
 				one.Page = page(root, path.Join(dir, sc.Dir), "report.html")
-				if info, err := fs.Stat(root, path.Join(dir, sc.Dir, "history.jsonl")); err == nil {
-					one.Bytes = info.Size()
-					newest = latest(newest, info.ModTime())
+				for _, file := range []string{"history.jsonl", "history.jsonl.zst"} { // one of them; with --compress both for a moment
+					if info, err := fs.Stat(root, path.Join(dir, sc.Dir, file)); err == nil {
+						one.Bytes = info.Size()
+						newest = latest(newest, info.ModTime())
+					}
 				}
 			}
 			r.Scenarios = append(r.Scenarios, one)

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/fstest"
 	"time"
 )
 
@@ -272,6 +273,14 @@ func TestSilentRuns(t *testing.T) {
 		}
 	}
 	if run, err := read(root, "old", now.Add(time.Hour)); err != nil || run.State != ended {
+		t.Errorf("%+v, %v", run, err)
+	}
+}
+
+// How long a history is, is told of one that has been compressed as well.
+func TestCompressedHistories(t *testing.T) {
+	root := fstest.MapFS{"r/run.json": {Data: []byte(record1("ended", "pass", 5))}, "r/b/history.jsonl.zst": {Data: make([]byte, 321)}}
+	if run, err := read(root, "r", time.Now()); err != nil || len(run.Scenarios) != 1 || run.Scenarios[0].Bytes != 321 {
 		t.Errorf("%+v, %v", run, err)
 	}
 }

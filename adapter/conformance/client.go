@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/lockchaos/lockchaos/adapter"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/monotime"
@@ -185,19 +187,21 @@ func (c *Client) ask(r adapter.Request) (answer, error) {
 	return a, nil
 }
 
-// strays tells which processes on the client's host are not in the adapter's group, as the rest of a sentence; "" if there are none.
+// strays tells which processes on the client's host faults would not strike, since they are not in the adapter's group or it has ended, as the rest of a sentence; "" if there are none.
 func (c *Client) strays() (string, error) {
 	all, err := c.host.PIDs()
 	if err != nil {
 		return "", err
 	}
-	own, err := c.proc.Group()
-	if err != nil {
-		return "", err
+	if _, err := unix.Getpgid(c.proc.PID()); err != nil && len(all) > 0 { // its standard error, which others hold open, hides its end
+		return "ended, and what it started goes on in its place: the program that is started must be the one that answers", nil
 	}
 	for _, pid := range all {
-		name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
-		if err == nil && !slices.Contains(own, pid) {
+		group, err := unix.Getpgid(pid)
+		if err != nil || group == c.proc.PID() {
+			continue // it has ended meanwhile, or is where it should be
+		}
+		if name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)); err == nil {
 			return fmt.Sprintf("started process %d (%s), which has left the adapter's process group: a fault that stops the client would not stop it. "+
 				"Do not call setsid or setpgid, and start no daemon", pid, strings.TrimSpace(string(name))), nil
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -221,13 +222,18 @@ func needCurator(t testing.TB) {
 	need(t, err)
 }
 
-// needRedlock: scripts/setup installs the modules with npm, from a registry that can't be had everywhere, so they are not required.
+// needRedlock skips a test where Node's modules are missing. scripts/setup installs them where there is npm, so there they are required.
 func needRedlock(t testing.TB) {
 	t.Helper()
 	needPrograms(t, "node")
-	if _, err := os.Stat(filepath.Join(examples(t), "node", "node_modules", "redlock")); err != nil {
-		t.Skipf("%v: npm ci --prefix examples/node", err)
+	_, err := os.Stat(filepath.Join(examples(t), "node", "node_modules", "redlock"))
+	if err == nil {
+		return
 	}
+	if _, npm := exec.LookPath("npm"); npm != nil {
+		t.Skipf("%v; and to install it: %v", err, npm)
+	}
+	need(t, fmt.Errorf("%w: npm ci --prefix examples/node", err))
 }
 
 // needEtcdctl skips a test where etcd's own client is missing: apt-get install etcd-client.
@@ -236,8 +242,32 @@ func needEtcdctl(t testing.TB) {
 	needPrograms(t, "bash", "etcdctl")
 }
 
+// goLocks builds the examples in Go into a folder, as `make build` builds lockchaos, so that what they have in common is compiled once. What it returns builds the
+// first time that it is called, and fails every test that calls it if that can't be done.
+func goLocks(t testing.TB, into string) func(testing.TB) {
+	source := filepath.Join(examples(t), "go")
+	build := sync.OnceValue(func() error {
+		for _, args := range [][]string{{"vet", "-trimpath", "./..."}, {"build", "-trimpath", "-o", into + "/", "./..."}} {
+			c := exec.Command("go", args...)
+			c.Dir, c.Env = source, append(os.Environ(), "CGO_ENABLED=0")
+			if out, err := c.CombinedOutput(); err != nil {
+				return fmt.Errorf("%s in %s: %w\n%s", c, c.Dir, err, out)
+			}
+		}
+		return nil
+	})
+	return func(t testing.TB) {
+		t.Helper()
+		if err := build(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestExamples: real locks, on their real services.
 func TestExamples(t *testing.T) {
+	built := t.TempDir()
+	needGo := goLocks(t, built)
 	for _, e := range []struct {
 		name, service, command string
 		ttl                    time.Duration
@@ -253,6 +283,10 @@ func TestExamples(t *testing.T) {
 			"refuses a second release", "leaves nothing behind when it gives up", "dies with its holder")},
 		{"etcdctl", "etcd", "bash shell/etcdctl_lock.sh", 2 * time.Second, needEtcdctl, some(t, hello, "grants a free key, and takes it back", "excludes a second client", "has tokens that rise",
 			"dies with its holder")},
+		{"bsm/redislock (Go)", "redis", built + "/redislock", 600 * time.Millisecond, needGo, checks},
+		{"redsync (Go)", "redis-five", built + "/redsync", 600 * time.Millisecond, needGo, checks},
+		{"etcd (Go)", "etcd", built + "/etcd", 2 * time.Second, needGo, some(t, hello, "grants a free key, and takes it back", "answers held", "excludes a second client", "has tokens that rise",
+			"leaves nothing behind when it gives up", "loses what expired while it was frozen")},
 		{"flock", "none", "bash shell/flock_lock.sh", time.Second, func(t testing.TB) { needPrograms(t, "bash", "flock") }, checks},
 	} {
 		t.Run(e.name, func(t *testing.T) {
@@ -302,6 +336,15 @@ func TestMutants(t *testing.T) {
 		{"no name", `"name": "my-lock 0.1",`, ``, hello, Broke, `"name" is ""`},
 		{"a misspelt claim", `"confirms": [`, `"confirmes": [`, hello, Broke, `unknown member "confirmes"`},
 		{"daemon", `def main():`, "def main():\n    __import__('subprocess').Popen(['sleep', '100'], start_new_session=True)", hello, Broke, "has left the adapter's process group"},
+		{"daemon of a grant", `def acquire(self`, "def acquire(self, *args):\n        __import__('subprocess').Popen(['sleep', '100'], start_new_session=True)\n        return self.take(*args)\n\n    def take(self", granting, Broke, "has left the adapter's process group"},
+		{"forks and goes", `def main():`, `def main():
+    if os.fork():
+        sys.exit()
+    try:
+        while True:
+            os.kill(os.getpgrp(), 0)
+    except ProcessLookupError:
+        pass`, hello, Broke, "ended, and what it started goes on in its place"},
 		{"prints", `lock = Lock(request)`, `lock = Lock(request); print("connected")`, hello, Broke, `printed "connected", which is no JSON object`},
 		{"crashes", `lock = Lock(request)`, `import redislite_that_nobody_has`, hello, Broke, `answered hello with the error "unknown": ModuleNotFoundError`},
 		{"ok to what it does not know", `raise Failure("unsupported")`, `return {}`, "declares that an op is unsupported", Failed, "asked for frobnicate, which it does not declare, it said ok"},

@@ -150,11 +150,7 @@ func (t *trial) freeze() (thaw func()) {
 func closes(t *trial) {
 	c := t.client(1)
 	t.release(t.granted(c, t.key()))
-	what, err := c.strays()
-	t.must(err)
-	if what != "" {
-		t.must(c.conn.Break("%s", what))
-	}
+	t.together(c)
 	a := t.ask(c, adapter.Request{Op: adapter.OpClose, TimeoutMS: t.slack.Milliseconds()})
 	if !a.OK {
 		t.fail("", "it said %s to close", answered(a))

@@ -72,8 +72,8 @@ func run(ctx context.Context, b *Bench, checks []check, told func(Result)) error
 			return err
 		}
 		told(r)
-		if c.name == hello && r.Outcome != Passed {
-			return nil // nothing else can be asked
+		if c.name == hello && r.Outcome != Passed || c.name == granting && r.Outcome == Broke {
+			return nil // nothing else can be asked, or would be answered otherwise
 		}
 	}
 	return nil
@@ -166,7 +166,24 @@ func (t *trial) try(c check) (r Result, err error) {
 func (t *trial) once(c check) (p any) {
 	defer func() { p = recover() }()
 	c.run(t)
+	for _, client := range t.clients {
+		t.together(client)
+	}
 	return nil
+}
+
+// together demands that all that came of an adapter is where faults strike. Of one that has ended the next request tells.
+func (t *trial) together(c *Client) {
+	select {
+	case <-c.proc.Done():
+		return
+	default:
+	}
+	what, err := c.strays()
+	t.must(err)
+	if what != "" {
+		t.must(c.conn.Break("%s", what))
+	}
 }
 
 // end ends all clients.

@@ -31,7 +31,7 @@ func Languages() []Language {
 	return []Language{
 		{"python", "lock.py", "python3 lock.py", "", []string{"python3"}},
 		{"node", "lock.js", "node lock.js", "", []string{"node"}},
-		{"java", "Lock.java", "java -cp . Lock", "javac Lock.java", []string{"java", "javac"}},
+		{"java", "Lock.java", "java -XX:-UsePerfData -cp . Lock", "javac Lock.java", []string{"java", "javac"}},
 		{"go", "lock.go", "./lock", "go build -o lock lock.go", []string{"go"}},
 		{"ruby", "lock.rb", "ruby lock.rb", "", []string{"ruby"}},
 	}
@@ -79,21 +79,21 @@ func suffix(l Language) string {
 	return ""
 }
 
-// In returns a command of the language, as it is typed beside the folder.
-func In(dir, command string) string {
+// In returns a command of the language, as it is typed beside the folder. Quote makes words of what it is given, for a shell.
+func In(dir, command string, quote func(...string) string) string {
 	if dir == "." || command == "" {
 		return command
 	}
 	program, file, found := strings.Cut(command, " ")
 	switch {
 	case strings.HasPrefix(command, "./") && filepath.IsAbs(dir):
-		return filepath.Join(dir, program)
+		return quote(filepath.Join(dir, program))
 	case strings.HasPrefix(command, "./"):
-		return "./" + filepath.Join(dir, program)
-	case command == "java -cp . Lock":
-		return "java -cp " + dir + " Lock"
+		return quote("./" + filepath.Join(dir, program))
+	case strings.Contains(command, " -cp . "):
+		return strings.Replace(command, " -cp . ", " -cp "+quote(dir)+" ", 1)
 	case found:
-		return program + " " + filepath.Join(dir, file)
+		return program + " " + quote(filepath.Join(dir, file))
 	}
 	return command
 }

@@ -35,15 +35,25 @@ func TestWrite(t *testing.T) {
 }
 
 func TestIn(t *testing.T) {
+	quote := func(words ...string) string {
+		text := strings.Join(words, " ")
+		if strings.Contains(text, " ") {
+			return "'" + text + "'"
+		}
+		return text
+	}
 	for _, c := range []struct{ dir, command, want string }{
 		{"my-lock", "python3 lock.py", "python3 my-lock/lock.py"},
 		{".", "python3 lock.py", "python3 lock.py"},
 		{"my-lock", "./lock", "./my-lock/lock"},
 		{"/tmp/x", "./lock", "/tmp/x/lock"},
 		{"../x", "./lock", "./../x/lock"},
-		{"my-lock", "java -cp . Lock", "java -cp my-lock Lock"},
+		{"my-lock", "java -XX:-UsePerfData -cp . Lock", "java -XX:-UsePerfData -cp my-lock Lock"},
+		{"my lock", "java -XX:-UsePerfData -cp . Lock", "java -XX:-UsePerfData -cp 'my lock' Lock"},
+		{"my lock", "ruby lock.rb", "ruby 'my lock/lock.rb'"},
+		{"my lock", "./lock", "'./my lock/lock'"},
 	} {
-		if got := In(c.dir, c.command); got != c.want {
+		if got := In(c.dir, c.command, quote); got != c.want {
 			t.Errorf("%s in %s: %s, want %s", c.command, c.dir, got, c.want)
 		}
 	}

@@ -25,6 +25,8 @@ func Kind(service string) clients.Kind {
 		Service: service,
 		Claims:  clients.Claims{Token: "none", Permits: 1},
 		Open:    Open,
+
+		TellsNoSession: true,
 	}
 }
 

@@ -165,10 +165,11 @@ lockchaos adapter test as it is.`,
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "wrote %s\n\nnext:\n", filepath.Join(dir, l.File))
 			if l.Build != "" {
-				fmt.Fprintf(cmd.OutOrStdout(), "  (cd %s && %s)\n", reports.Shell(dir), l.Build)
+				fmt.Fprintf(cmd.OutOrStdout(), "  (cd %s && %s)    # build it\n", reports.Shell(dir), l.Build)
 			}
-			start := reports.Shell(skeleton.In(dir, l.Command))
-			fmt.Fprintf(cmd.OutOrStdout(), "  %[1]s adapter test %[2]s --service redis\n  %[1]s run quick --lock-cmd %[2]s --service redis\n", os.Args[0], start)
+			start := reports.Shell(skeleton.In(dir, l.Command, reports.Shell))
+			fmt.Fprintf(cmd.OutOrStdout(), "  %[1]s adapter test %[2]s --service redis    # what is missing or wrong\n"+
+				"  %[1]s run quick --lock-cmd %[2]s --service redis    # is it safe? 1 is to be expected: without a fence no lock is, when its holder is frozen\n", os.Args[0], start)
 			return nil
 		},
 	}

@@ -33,15 +33,32 @@ func usualTTL(service string) scenarios.Duration {
 
 // adapt puts the lock of --lock-cmd in the place of those that the scenarios name. Say is told what is left out, and why.
 func (f runFlags) adapt(ctx context.Context, c choice, say func(string)) (choice, error) {
-	a, err := newAdapter(f.lockCmd, f.service)
+	own, err := f.meet(ctx, say)
 	if err != nil {
 		return choice{}, err
 	}
-	ttl := scenarios.Duration(f.ttl)
-	if ttl == 0 {
-		ttl = usualTTL(a.Service)
+	return own.replacing(c, say)
+}
+
+// ownLock is a lock of the user's own, as it has introduced itself.
+type ownLock struct {
+	name    string
+	adapter scenarios.Adapter
+	ttl     scenarios.Duration // 0: the scenario's
+	says    adapter.Declaration
+}
+
+// meet starts the lock of --lock-cmd once, where the run is to be, and tells what it declares.
+func (f runFlags) meet(ctx context.Context, say func(string)) (*ownLock, error) {
+	a, err := newAdapter(f.lockCmd, f.service)
+	if err != nil {
+		return nil, err
 	}
-	hello := ttl
+	own := &ownLock{adapter: a, ttl: scenarios.Duration(f.ttl)}
+	if own.ttl == 0 {
+		own.ttl = usualTTL(a.Service)
+	}
+	hello := own.ttl
 	if hello == 0 {
 		hello = scenarios.Duration(time.Second)
 	}
@@ -49,39 +66,43 @@ func (f runFlags) adapt(ctx context.Context, c choice, say func(string)) (choice
 	if f.runtime == runtimeExternal {
 		g, err := givenNodes(f.nodes)
 		if err != nil {
-			return choice{}, usage(err)
+			return nil, usage(err)
 		}
 		service, _ := backends.Lookup(a.Service)
 		if missing := g.missing(service); len(missing) > 0 {
-			return choice{}, usage(fmt.Errorf("--service %s needs the address of %s: --nodes", a.Service, join(missing)))
+			return nil, usage(fmt.Errorf("--service %s needs the address of %s: --nodes", a.Service, join(missing)))
 		}
 		t.at = g.of(a.Service)
 	}
-	says, err := introduced(ctx, t)
-	if err != nil {
-		return choice{}, err
+	if own.says, err = introduced(ctx, t); err != nil {
+		return nil, err
 	}
-	name := slug(says.Name)
+	own.name = slug(own.says.Name)
+	if _, taken := kindsByName()[own.name]; taken {
+		own.name = "my-" + own.name
+	}
+	say(fmt.Sprintf("%s: %s", own.name, declared(own.says)))
+	return own, nil
+}
+
+// replacing puts the lock in the place of those that the scenarios name.
+func (l *ownLock) replacing(c choice, say func(string)) (choice, error) {
 	kinds := kindsByName()
-	if _, taken := kinds[name]; taken {
-		name = "my-" + name
-	}
-	say(fmt.Sprintf("%s: %s", name, declared(says)))
-	out := choice{name: c.name + " with " + name, about: c.about}
-	for _, s := range substitutes(c.scenarios, a.Service, kinds) {
-		if why := unfit(s, kinds[s.Lock], says, a.Service); why != "" {
+	out := choice{name: c.name + " with " + l.name, about: c.about}
+	for _, s := range substitutes(c.scenarios, l.adapter.Service, kinds) {
+		if why := unfit(s, kinds[s.Lock], l.says, l.adapter.Service); why != "" {
 			say("left out: " + s.Name + ": " + why)
 			continue
 		}
-		s.Name, s.Lock, s.Adapter = name+"/"+rest(s), name, a
+		s.Name, s.Lock, s.Adapter = l.name+"/"+rest(s), l.name, l.adapter
 		s.Expect = scenarios.Expect{} // what theory says of the other lock says nothing of this one
-		if ttl > 0 {
-			s = s.Stretched(ttl)
+		if l.ttl > 0 {
+			s = s.Stretched(l.ttl)
 		}
 		out.scenarios = append(out.scenarios, s)
 	}
 	if len(out.scenarios) == 0 {
-		return choice{}, usage(fmt.Errorf("nothing is left to run: none of the scenarios of %q suits %s", c.name, says.Name))
+		return choice{}, usage(fmt.Errorf("nothing is left to run: none of the scenarios of %q suits %s", c.name, l.says.Name))
 	}
 	return out, nil
 }

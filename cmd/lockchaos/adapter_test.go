@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/adapter"
+	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -47,6 +48,16 @@ func TestSubstitutes(t *testing.T) {
 		}
 		if got := strings.Join(names, " "); got != want.names {
 			t.Errorf("%s:\n got %s\nwant %s", want.service, got, want.names)
+		}
+	}
+}
+
+// TestAdaptersKeepTheirSessions: where a client must tell its session for it to be ended, an adapter's can't be; where the service knows by itself, it can.
+func TestAdaptersKeepTheirSessions(t *testing.T) {
+	s := scenarios.Scenario{Workload: scenarios.Workload{Kind: "counter"}, Faults: []scenarios.Fault{{Kind: "expire-session", Target: "holder", When: "before-write"}}}
+	for service, want := range map[string]string{"etcd": "has no way to tell", "zookeeper": "has no way to tell", "postgres": "", "redis": "expire-session"} {
+		if why := unfit(s, clients.Kind{}, adapter.Declaration{Permits: 1}, service); want == "" && why != "" || !strings.Contains(why, want) {
+			t.Errorf("%s: %q, want %q", service, why, want)
 		}
 	}
 }

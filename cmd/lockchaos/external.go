@@ -25,7 +25,8 @@ import (
 
 // given is the external runtime: services run somewhere already, and lockchaos was given their addresses. Clients live on the private network.
 type given struct {
-	nodes map[string]remote.Node // by their names in a recipe
+	nodes  map[string]remote.Node // by their names in a recipe
+	images map[string]string      // what each is a server of
 }
 
 // newGiven reads the addresses. It refuses, with a list, what can't be done to servers that are not ours.
@@ -53,7 +54,7 @@ func newGiven(ctx context.Context, f runFlags, plans []scenarios.Plan) (*given, 
 // reachLimit bounds a look whether the servers are there.
 const reachLimit = 10 * time.Second
 
-// reach connects to each node once, and logs in where that is asked for: better said now than by every scenario.
+// reach connects to each node once, logs in where that is asked for, and hears whether it is what it is said to be: better said now than by every scenario.
 func (g *given) reach(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, reachLimit)
 	defer cancel()
@@ -62,29 +63,25 @@ func (g *given) reach(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("connect to %s at %s: %w; does it run there, and is that the address as this machine sees it?", n.Name, n.Shown, err)
 		}
+		err = backends.Speaks(ctx, conn, g.images[n.Name])
 		conn.Close()
+		if err != nil {
+			return fmt.Errorf("%s at %s: %w", n.Name, n.Shown, err)
+		}
 	}
 	return nil
 }
 
-// givenNodes reads NODE=ADDRESS; a service of one node may be named in its place.
+// givenNodes reads NODE=ADDRESS; a service that one server can be may be named in its place.
 func givenNodes(flags []string) (*given, error) {
 	if len(flags) == 0 {
 		return nil, fmt.Errorf("--runtime %s needs the addresses of the servers: --nodes redis=127.0.0.1:6379, or etcd-1=HOST:PORT,etcd-2=HOST:PORT,…", runtimeExternal)
 	}
-	specs := map[string]backends.NodeSpec{}
-	for _, k := range backends.Kinds() {
-		for _, n := range k.Nodes {
-			specs[composeName(k, n)] = n
-		}
-		if len(k.Nodes) == 1 {
-			specs[k.Name] = k.Nodes[0]
-		}
-	}
-	g := &given{nodes: map[string]remote.Node{}}
+	specs := nodesToGive()
+	g := &given{nodes: map[string]remote.Node{}, images: map[string]string{}}
 	for _, flag := range flags {
 		name, address, ok := strings.Cut(flag, "=")
-		spec, known := specs[name]
+		meant, known := specs[name]
 		if !ok || !known {
 			var names []string
 			for n := range specs {
@@ -93,16 +90,33 @@ func givenNodes(flags []string) (*given, error) {
 			slices.Sort(names)
 			return nil, fmt.Errorf("--nodes: no node named %q%s; want NODE=HOST:PORT, and the nodes are %s", name, suggest(name, names), strings.Join(names, ", "))
 		}
-		if _, twice := g.nodes[spec.Name]; twice {
-			return nil, fmt.Errorf("--nodes: two addresses of %s", spec.Name)
+		for _, spec := range meant {
+			if _, twice := g.nodes[spec.Name]; twice {
+				return nil, fmt.Errorf("--nodes: two addresses of %s", spec.Name)
+			}
+			n, err := givenNode(spec, address)
+			if err != nil {
+				return nil, fmt.Errorf("--nodes: %s: %w", name, err)
+			}
+			g.nodes[spec.Name], g.images[spec.Name] = n, spec.Image
 		}
-		n, err := givenNode(spec, address)
-		if err != nil {
-			return nil, fmt.Errorf("--nodes: %s: %w", name, err)
-		}
-		g.nodes[spec.Name] = n
 	}
 	return g, nil
+}
+
+// nodesToGive are the nodes that an address can be given of, by the names that they can be called. A service is called by its own name where one server can be all of
+// it: that one is each of its nodes then.
+func nodesToGive() map[string][]backends.NodeSpec {
+	specs := map[string][]backends.NodeSpec{}
+	for _, k := range backends.Kinds() {
+		for _, n := range k.Nodes {
+			specs[composeName(k, n)] = []backends.NodeSpec{n}
+		}
+		if len(k.Nodes) == 1 || k.Alone {
+			specs[k.Name] = k.Nodes
+		}
+	}
+	return specs
 }
 
 // givenNode is the node at an address: host:port, or of Redis redis://user:password@host:port.

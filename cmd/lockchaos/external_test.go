@@ -13,28 +13,51 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/lockchaos/lockchaos/backends"
 )
 
 // ownRedis starts a redis-server in the tests' own network, as a user's would run there, and returns its address.
 func ownRedis(t *testing.T, password string) string {
 	t.Helper()
-	path, err := exec.LookPath("redis-server")
+	return ownServer(t, func(port string) *exec.Cmd {
+		return exec.Command(installed(t, "redis-server"), "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir(), "--requirepass", password)
+	})
+}
+
+// installed is the path of a program, without which there is no test.
+func installed(t *testing.T, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
 	if err != nil {
 		if os.Getenv("LOCKCHAOS_REQUIRE") == "all" {
 			t.Fatal(err)
 		}
-		t.Skip("it needs redis-server: apt-get install redis-server")
+		t.Skipf("it needs %s: %v", name, err)
 	}
+	return path
+}
+
+// freePort is a port of the loopback that nobody listens on, for now.
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	return port
+}
+
+// ownServer starts a server on the loopback, and returns its address when somebody listens there.
+func ownServer(t *testing.T, at func(port string) *exec.Cmd) string {
+	t.Helper()
 	for range 5 { // a port that was free may be taken by now
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		addr := l.Addr().String()
-		_, port, _ := net.SplitHostPort(addr)
-		l.Close()
+		port := freePort(t)
+		addr := "127.0.0.1:" + port
 		var log bytes.Buffer
-		cmd := exec.Command(path, "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir(), "--requirepass", password)
+		cmd := at(port)
 		cmd.Stdout, cmd.Stderr = &log, &log
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
@@ -47,9 +70,9 @@ func ownRedis(t *testing.T, password string) string {
 		}
 		_ = cmd.Process.Kill()
 		<-ended
-		t.Logf("redis-server at %s: %s", addr, log.String())
+		t.Logf("%s at %s: %s", cmd.Path, addr, log.String())
 	}
-	t.Fatal("redis-server does not start")
+	t.Fatal("the server does not start")
 	return ""
 }
 
@@ -155,6 +178,98 @@ func TestExternalRedis(t *testing.T) {
 	if t.Failed() {
 		t.Log(text)
 	}
+}
+
+// An etcd of the user's own, which is all there is of it, and the same address for what it is not.
+func TestExternalEtcd(t *testing.T) {
+	if !sandboxed(t) {
+		t.Skip("this machine refuses namespaces")
+	}
+	t.Parallel()
+	lockchaos := program(t)
+	addr := ownServer(t, func(port string) *exec.Cmd {
+		peer := "http://127.0.0.1:" + freePort(t)
+		return exec.Command(lockchaos, "node", "etcd", "--name", "mine", "--data-dir", t.TempDir(), "--client-url", "http://127.0.0.1:"+port, "--peer-url", peer,
+			"--initial-cluster", "mine="+peer)
+	})
+	code, text := said(t, nil, lockchaos, "run", "etcd-lease/none/unfenced", "--runtime", "external", "--nodes", "etcd="+addr, "--duration", "1s", "--no-expect", "--out", t.TempDir())
+	if code == exitFailed || code == exitUsage || !strings.Contains(text, "etcd-1 at "+addr+", etcd-2 at "+addr) || !regexp.MustCompile(`[1-9][0-9]* grants`).MatchString(text) {
+		t.Errorf("exit status %d\n%s", code, text)
+	}
+	for _, c := range []struct{ lock, nodes, want string }{
+		{"redis-setnx/none/unfenced", "redis=" + addr, "redis-1 at " + addr + ": it does not answer as redis does"},
+		{"redlock/none/unfenced", "redis-five=" + addr, `no node named "redis-five"`},
+	} {
+		if code, text := said(t, nil, lockchaos, "run", c.lock, "--runtime", "external", "--nodes", c.nodes, "--out", t.TempDir()); code == exitOK || !strings.Contains(text, c.want) {
+			t.Errorf("--nodes %s: exit status %d, want %s\n%s", c.nodes, code, c.want, text)
+		}
+	}
+}
+
+// A ZooKeeper and a PostgreSQL of the user's own, set up as they come: what is granted is not what was asked for, and a password is needed.
+func TestExternalServersAsTheyCome(t *testing.T) {
+	if !soaking() {
+		t.Skip("LOCKCHAOS_SOAK=1 starts servers of Java and of PostgreSQL")
+	}
+	if !sandboxed(t) {
+		t.Skip("this machine refuses namespaces")
+	}
+	lockchaos, dir := program(t), t.TempDir()
+	t.Run("zookeeper", func(t *testing.T) {
+		classes, err := backends.FindZooKeeper()
+		if err != nil {
+			t.Skip(err)
+		}
+		java, err := backends.FindJava()
+		if err != nil {
+			t.Skip(err)
+		}
+		start := func(name, least string) string {
+			return ownServer(t, func(port string) *exec.Cmd {
+				config := filepath.Join(dir, name+".cfg")
+				writeFile(t, config, "tickTime=2000\n"+least+"dataDir="+filepath.Join(dir, name)+"\nclientPort="+port+"\nclientPortAddress=127.0.0.1\nadmin.enableServer=false\n")
+				return exec.Command(java, "-cp", classes, "org.apache.zookeeper.server.quorum.QuorumPeerMain", config)
+			})
+		}
+		usual, eager := start("usual", ""), start("eager", "minSessionTimeout=1000\n")
+		run := func(addr string) (int, string) {
+			return said(t, nil, lockchaos, "run", "zookeeper/none/unfenced", "--runtime", "external", "--nodes", "zookeeper="+addr, "--out", t.TempDir())
+		}
+		if code, text := run(usual); code != exitFailed || !strings.Contains(text, "the service grants sessions of 4s where the TTL is 2s") {
+			t.Errorf("as it comes: exit status %d\n%s", code, text)
+		}
+		if code, text := run(eager); code != exitOK {
+			t.Errorf("with shorter sessions: exit status %d\n%s", code, text)
+		}
+	})
+	t.Run("postgres", func(t *testing.T) {
+		bin, err := backends.FindPostgres()
+		if err != nil {
+			t.Skip(err)
+		}
+		if os.Geteuid() == 0 {
+			t.Skip("PostgreSQL does not run as root")
+		}
+		const password = "correct-horse"
+		data, secret := filepath.Join(dir, "postgres"), filepath.Join(dir, "secret")
+		writeFile(t, secret, password)
+		if out, err := exec.Command(filepath.Join(bin, "initdb"), "-D", data, "-U", "lockchaos", "--auth", "scram-sha-256", "--pwfile", secret, "--no-sync").CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		addr := ownServer(t, func(port string) *exec.Cmd {
+			return exec.Command(filepath.Join(bin, "postgres"), "-D", data, "-p", port, "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=")
+		})
+		for _, c := range []struct {
+			env  []string
+			code int
+			want string
+		}{{nil, exitFailed, "a password is taken from PGPASSWORD"}, {[]string{"PGPASSWORD=" + password}, exitOK, "pass"}} {
+			code, text := said(t, c.env, lockchaos, "run", "pg-lease/none/fenced", "--runtime", "external", "--nodes", "postgres="+addr, "--out", t.TempDir())
+			if code != c.code || !strings.Contains(text, c.want) {
+				t.Errorf("%v: exit status %d\n%s", c.env, code, text)
+			}
+		}
+	})
 }
 
 // What can't be done to servers that are not ours is said before anything runs.

@@ -19,8 +19,11 @@ type serviceFigure struct {
 	fastest, slowest time.Duration
 }
 
-// add takes one scenario's time.
+// add takes one scenario's time. An application of the user's own ran before.
 func (f *figures) add(h history.Header) {
+	if h.Translated {
+		return
+	}
 	d := time.Duration(h.Ready)
 	i := slices.IndexFunc(*f, func(s serviceFigure) bool { return s.service == h.Service })
 	if i < 0 {

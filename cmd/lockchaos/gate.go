@@ -51,6 +51,7 @@ let that pass; 3 the harness or a service failed; 64 a mistake in the policy or 
 	}
 	flags := cmd.Flags()
 	f.addWhere(flags)
+	f.addCompress(flags)
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of the first repetition (default: the policy's, else a new one, printed)")
 	f.outputFlags.add(flags)
 	return cmd
@@ -89,7 +90,7 @@ func runGate(cmd *cobra.Command, file string, f runFlags) error {
 	if err := f.checkWhere(); err != nil {
 		return err
 	}
-	if f.policy, f.places, err = loadPolicy(ctx, file, out.say); err != nil {
+	if f.policy, f.places, err = loadPolicy(ctx, file, f, out.say); err != nil {
 		return usage(err)
 	}
 	switch {
@@ -120,12 +121,19 @@ func runGate(cmd *cobra.Command, file string, f runFlags) error {
 // doubleHolds are the kinds of double-holds, which a policy can tell apart.
 var doubleHolds = []string{checker.KindGrantedWhileValid, checker.KindLateNotice, checker.KindLeaseOverrun, checker.KindUnexplained}
 
-// loadPolicy reads a policy, with the place of each of its scenarios: the line in the file of a user's own, else the policy's line that names it.
-func loadPolicy(ctx context.Context, file string, say func(string)) (*policy.Policy, map[string]scenarios.Place, error) {
+// loadPolicy reads a policy, with the place of each of its scenarios: the line in the file of a user's own, else the policy's line that names it. A lock of the user's own
+// is met once, where the flags say that the run is to be.
+func loadPolicy(ctx context.Context, file string, f runFlags, say func(string)) (*policy.Policy, map[string]scenarios.Place, error) {
 	known := catalogue()
 	c := policy.Catalogue{Properties: known.Properties, Kinds: doubleHolds, Services: append([]string{scenarios.NoService}, known.Services...)}
 	places := map[string]scenarios.Place{}
-	c.Find = func(word string, lock policy.Lock) ([]scenarios.Scenario, error) {
+	var own *ownLock
+	c.Meet = func(lock policy.Lock) (err error) {
+		f.lockCmd, f.service, f.ttl = lock.Command, lock.Service, lock.TTL.Std()
+		own, err = f.meet(ctx, say)
+		return err
+	}
+	c.Find = func(word string) ([]scenarios.Scenario, error) {
 		if word == randomSuite {
 			return nil, fmt.Errorf("suite %s is drawn anew for each seed, so a policy can't name what it shows: run it beside the gate", randomSuite)
 		}
@@ -143,10 +151,10 @@ func loadPolicy(ctx context.Context, file string, say func(string)) (*policy.Pol
 				}
 			}
 		}
-		if lock.Command == "" {
+		if own == nil {
 			return chosen.scenarios, nil
 		}
-		chosen, err = runFlags{lockCmd: lock.Command, service: lock.Service, ttl: lock.TTL.Std()}.adapt(ctx, chosen, say)
+		chosen, err = own.replacing(chosen, say)
 		return chosen.scenarios, err
 	}
 	p, err := policy.Load(file, c)
@@ -182,7 +190,7 @@ func (g *gate) run(ctx context.Context) error {
 	if g.policy.Budget > 0 {
 		g.deadline = g.began.Add(g.policy.Budget)
 		var cancel context.CancelFunc
-		bounded, cancel = context.WithDeadline(ctx, g.deadline)
+		bounded, cancel = context.WithDeadlineCause(ctx, g.deadline, &overBudget{g.policy.Budget})
 		defer cancel()
 	}
 	repetitions := g.policy.Repetitions()

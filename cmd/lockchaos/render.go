@@ -45,7 +45,7 @@ func judgeScenario(dir string, r scenarioRecord, run *runRecord) judged {
 	if r.Skipped != "" {
 		return out
 	}
-	h, err := history.ReadFile(filepath.Join(folder, historyFile))
+	h, err := history.ReadFile(historyIn(folder))
 	if err != nil {
 		return fail(err)
 	}
@@ -54,6 +54,9 @@ func judgeScenario(dir string, r scenarioRecord, run *runRecord) judged {
 		out.Length = h.Events[n-1].Time
 	}
 	out.Verdict = checker.Judge(h, checker.Options{Keep: reports.KeptViolations})
+	if r.Cut != "" && h.Truncated { // the judge sees that it has no end, and not why
+		out.Verdict.Reasons = slices.Insert(out.Verdict.Reasons, 0, "The run was cut: "+r.Cut+".")
+	}
 	switch {
 	case out.Failed != "":
 	case run.Policy != nil:
@@ -102,7 +105,7 @@ func describe(out *reports.Scenario, plan *scenarios.Plan, folder string, run *r
 	}
 	out.Rerun = reports.Shell(append(again, run.Where...)...)
 	out.Program = run.program()
-	out.Recheck = reports.Shell(run.program(), "check", filepath.Join(folder, historyFile))
+	out.Recheck = reports.Shell(run.program(), "check", historyIn(folder))
 }
 
 // builtin tells whether the scenario comes with lockchaos as it is, so that its name is enough to run it again.
@@ -178,8 +181,9 @@ func renderForCI(dir string, suite reports.Suite) error {
 }
 
 func renderScenario(folder string, sc reports.Scenario) error {
-	if h, err := history.ReadFile(filepath.Join(folder, historyFile)); err == nil {
-		sc.History = h // without one, sc.Failed says why
+	file := historyIn(folder)
+	if h, err := history.ReadFile(file); err == nil {
+		sc.History, sc.HistoryFile = h, filepath.Base(file) // without one, sc.Failed says why
 	}
 	return reports.WriteFolder(folder, sc)
 }

@@ -103,6 +103,7 @@ Exit status: 0 the verdicts are the same, 1 one differs, 2 one that was decided 
 		},
 	}
 	f.addWhere(cmd.Flags())
+	f.addCompress(cmd.Flags())
 	return cmd
 }
 

@@ -30,6 +30,7 @@ type runFlags struct {
 	durationGiven bool
 	parallel      int
 	out           string
+	compress      bool
 	plan          string
 	scale         string
 	noExpect      bool
@@ -68,7 +69,7 @@ the same seed draws the same on every machine that can do the same faults. What 
 other violation makes the exit status 1.
 
 Every run leaves a folder under runs/ (runs/latest points at the newest): index.html, junit.xml, and for each scenario
-report.html, history.jsonl, verdict.json, plan.yaml and the logs.
+report.html, history.jsonl (with --compress: history.jsonl.zst), verdict.json, plan.yaml and the logs.
 
 A scenario says what theory expects of it; the exit status tells whether that came out. With --no-expect the
 properties alone decide: any that is violated makes the exit status 1.
@@ -96,6 +97,7 @@ the properties alone.`,
 	}
 	flags := cmd.Flags()
 	f.addWhere(flags)
+	f.addCompress(flags)
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of every random draw (default: a new one, printed)")
 	flags.DurationVar(&f.duration, "duration", 0, "length of each workload (default: the scenario's own)")
 	flags.StringVar(&f.plan, "plan", "", "run a saved plan.yaml again, instead of named scenarios")
@@ -122,6 +124,11 @@ project that runs, "external" uses servers at the addresses of --nodes; "auto" t
 	flags.StringSliceVar(&f.nodes, "nodes", nil, "which services of the project are which nodes, as redis-1=my-redis,…; of --runtime external the addresses of the nodes, as redis=127.0.0.1:6379")
 	flags.IntVar(&f.parallel, "parallel", defaultParallel(), "how many scenarios run at once")
 	flags.StringVar(&f.out, "out", "runs", "folder for the runs' folders")
+}
+
+// addCompress adds the flag of every command that keeps the histories of what it runs.
+func (f *runFlags) addCompress(flags *pflag.FlagSet) {
+	flags.BoolVar(&f.compress, "compress", false, "compress each history when its scenario is over (history.jsonl.zst, about a sixth); every command reads it as it is")
 }
 
 // checkWhere refuses what makes no sense of these.

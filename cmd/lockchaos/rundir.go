@@ -62,6 +62,8 @@ type scenarioRecord struct {
 	Skipped string `json:"skipped,omitempty"`
 	// Late: it was skipped since the time budget of a gate was over.
 	Late bool `json:"late,omitempty"`
+	// Cut is why it was ended before its time; its history has no end.
+	Cut string `json:"cut,omitempty"`
 	// State is how far it is. First is the first violation, in a sentence, Result what it came to, in a line.
 	State  runState `json:"state,omitempty"`
 	First  string   `json:"first_violation,omitempty"`

@@ -77,7 +77,7 @@ func runPlan(cmd *cobra.Command, dir string, lines *json.Encoder) error {
 
 // runAgent runs a plan beside containers, which outer started.
 func runAgent(ctx context.Context, cfg harness.Config) (err error) {
-	ctx, joined, err := docker.Join(ctx, os.Stdin)
+	ctx, joined, err := docker.Join(ctx, os.Stdin, os.Stdout)
 	defer func() { err = errors.Join(err, joined.Close()) }()
 	if err != nil {
 		return err
@@ -93,7 +93,8 @@ func runAgent(ctx context.Context, cfg harness.Config) (err error) {
 		cfg.Versions = append(cfg.Versions, history.Part{Name: f.Name, Version: f.Version})
 	}
 	if cfg.Plan.Scenario.Own() {
-		return harness.RunApp(ctx, harness.AppConfig{Plan: cfg.Plan, Attached: cfg.Attached, Logs: cfg.Logs, History: cfg.History, Versions: cfg.Versions, Progress: cfg.Progress})
+		return harness.RunApp(ctx, harness.AppConfig{Plan: cfg.Plan, Attached: cfg.Attached, Logs: cfg.Logs, History: cfg.History, Versions: cfg.Versions, Progress: cfg.Progress,
+			Execute: joined.Exec})
 	}
 	return harness.Run(ctx, cfg)
 }

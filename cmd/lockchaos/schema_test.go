@@ -82,7 +82,7 @@ func TestSchemaOfPolicies(t *testing.T) {
 	if err := os.WriteFile(file, []byte(starter), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	p, places, err := loadPolicy(t.Context(), file, func(string) {})
+	p, places, err := loadPolicy(t.Context(), file, runFlags{}, func(string) {})
 	if err != nil || len(p.Runs) != 2 || len(p.Known) != 1 || p.Known[0].Expires.Format(time.DateOnly) != "2027-05-20" {
 		t.Fatalf("%+v %v", p, err)
 	}

@@ -136,9 +136,29 @@ func (s *suiteRun) onTime(ctx context.Context, i int, p scenarios.Plan, r *scena
 			return
 		}
 	}
-	if err := s.one(ctx, i, p, r.Dir); err != nil {
+	err := s.one(ctx, i, p, r.Dir)
+	cause := context.Cause(ctx)
+	switch over := (*overBudget)(nil); {
+	case err == nil && cause != nil:
+		r.Cut = cause.Error() // if it had come to its end just then its history has one, and that is what counts
+	case err != nil && errors.As(cause, &over):
+		r.Skipped, r.Late = "not run: "+cause.Error()+" before it had begun", true
+	case err != nil:
 		r.Failed = redact.Text(err.Error())
 	}
+	if s.flags.compress {
+		if err := compressHistory(filepath.Join(s.dir, r.Dir)); err != nil { // what it shows is judged all the same
+			s.screen.say(s.label(p) + ": " + err.Error())
+		}
+	}
+}
+
+// overBudget says that the time budget of a gate is used up.
+type overBudget struct{ budget time.Duration }
+
+// Error is of the form "the time budget of 15m0s was used up".
+func (e *overBudget) Error() string {
+	return fmt.Sprintf("the time budget of %v was used up", e.budget)
 }
 
 // label is what the screen calls a scenario of this run.
@@ -221,13 +241,22 @@ func (s *suiteRun) runThere(ctx context.Context, p scenarios.Plan, dir string, l
 		return err // it was not started, or its nodes were not
 	case err != nil && strings.Contains(err.Error(), "exit status 137"):
 		return fmt.Errorf("the scenario's process was killed from outside (out of memory?): %w; what it recorded can be judged: %s", err,
-			reports.Shell(os.Args[0], "check", filepath.Join(dir, historyFile)))
+			reports.Shell(os.Args[0], "check", s.historyAtEnd(dir)))
 	case err != nil && stderr.Len() > 0:
 		return fmt.Errorf("the scenario's process failed: %w; the end of its log:\n%s", err, stderr.String())
 	case err != nil:
 		return fmt.Errorf("the scenario's process failed: %w", err)
 	}
 	return nil
+}
+
+// historyAtEnd is what the history of a scenario's folder will be called.
+func (s *suiteRun) historyAtEnd(dir string) string {
+	name := filepath.Join(dir, historyFile)
+	if s.flags.compress {
+		name += history.Compressed
+	}
+	return name
 }
 
 // exited tells whether an error says how a process ended.

@@ -193,7 +193,7 @@ func (c *curve) measure(ctx context.Context, plans []scenarios.Plan) {
 			defer func() { <-places }()
 			one := reports.CurvePoint{Runs: 1, Failed: 1}
 			err := c.tries.run(ctx, p, func(sc reports.Scenario, folder string) {
-				h, err := history.ReadFile(filepath.Join(folder, historyFile))
+				h, err := history.ReadFile(historyIn(folder))
 				if err != nil || sc.Failed != "" || sc.Skipped != "" || h.Truncated {
 					return
 				}

@@ -17,4 +17,5 @@ if [ ! -e "$build/CuratorLock.class" ] || [ "$here/CuratorLock.java" -nt "$build
 fi
 exec 9>&-
 version=$(readlink "$jars/curator-recipes.jar" | sed 's/.*-\([0-9.]*\)\.jar/\1/')
-exec java -Xshare:auto -XX:TieredStopAtLevel=1 -Dcurator.version="$version" -cp "$build$path" CuratorLock
+# Without -XX:-UsePerfData it prints on standard output that a file in /tmp/hsperfdata_… is another's.
+exec java -XX:-UsePerfData -Xshare:auto -XX:TieredStopAtLevel=1 -Dcurator.version="$version" -cp "$build$path" CuratorLock

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"sync"
 	"time"
 
 	"github.com/lockchaos/lockchaos/hosts"
@@ -31,6 +32,8 @@ type agent struct {
 	conn   client.ContainerAttachResult
 	ended  client.ContainerWaitResult
 	output chan error // the end of its output
+
+	saying sync.Mutex
 }
 
 // ExitError says how the inner program ended.
@@ -72,7 +75,7 @@ func (s *scenario) startAgent(ctx context.Context, image string) (*agent, error)
 		return fail(err)
 	}
 	a.ended = s.engine.client.ContainerWait(context.WithoutCancel(ctx), a.id, client.ContainerWaitOptions{Condition: container.WaitConditionNextExit})
-	go func() { a.output <- demultiplex(s.Stdout, s.Stderr, a.conn.Reader) }()
+	go func() { a.output <- demultiplex(s.running, s.Stderr, a.conn.Reader) }()
 	if err := c.Start(ctx); err != nil {
 		a.close()
 		return fail(err)
@@ -82,10 +85,17 @@ func (s *scenario) startAgent(ctx context.Context, image string) (*agent, error)
 
 // tell hands over.
 func (a *agent) tell(h handover) error {
-	if err := json.NewEncoder(a.conn.Conn).Encode(h); err != nil {
+	if err := a.say(h); err != nil {
 		return fmt.Errorf("tell the agent where the nodes are: %w", err)
 	}
 	return nil
+}
+
+// say writes one line to the agent's input.
+func (a *agent) say(what any) error {
+	a.saying.Lock()
+	defer a.saying.Unlock()
+	return json.NewEncoder(a.conn.Conn).Encode(what)
 }
 
 // wait returns when the agent has ended. If ctx ends first, so does its input.

@@ -15,7 +15,7 @@ import (
 	"github.com/lockchaos/lockchaos/hosts"
 )
 
-// handover is what outer tells the agent, as one line on its standard input. Whatever follows is nothing; its end is the end of outer.
+// handover is what outer tells the agent, as the first line on its standard input. What follows is about commands (execTold); its end is the end of outer.
 type handover struct {
 	Bridge string       `json:"bridge"`
 	Prefix netip.Prefix `json:"prefix"`
@@ -53,7 +53,8 @@ type Joined struct {
 	// Keys begins the names of locks.
 	Keys string
 
-	told handover
+	told  handover
+	asked *asked
 }
 
 // Attached is a node in a container.
@@ -66,8 +67,8 @@ type Attached struct {
 }
 
 // Join does the agent's part: it takes what outer hands over, joins the network and attaches to the nodes. The context that it returns ends when outer
-// does. Close must be called in any case.
-func Join(ctx context.Context, in io.Reader) (context.Context, *Joined, error) {
+// does. What is asked of outer is written to out, where whole lines of others may be written, too. Close must be called in any case.
+func Join(ctx context.Context, in io.Reader, out io.Writer) (context.Context, *Joined, error) {
 	if !hosts.Agent() {
 		return ctx, nil, hosts.ErrOutside
 	}
@@ -76,13 +77,13 @@ func Join(ctx context.Context, in io.Reader) (context.Context, *Joined, error) {
 	if err != nil {
 		return ctx, nil, fmt.Errorf("the run ended before it began: %w", err)
 	}
-	j := &Joined{}
+	j := &Joined{asked: newAsked(out)}
 	if err := json.Unmarshal(line, &j.told); err != nil {
 		return ctx, nil, fmt.Errorf("read where the nodes are: %w", err)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
-		_, _ = io.Copy(io.Discard, lines) // an error is an end as well
+		_ = j.asked.listen(lines) // an error is an end as well
 		cancel(errors.New("the run was ended from outside"))
 	}()
 	return ctx, j, j.join()

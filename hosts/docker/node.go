@@ -17,6 +17,8 @@ import (
 	"github.com/moby/moby/api/types/network"
 	"github.com/moby/moby/client"
 	"github.com/testcontainers/testcontainers-go"
+
+	"github.com/lockchaos/lockchaos/redact"
 )
 
 // DataDir is the folder for data in a node's container: on a tmpfs, and writable for every user of the image.
@@ -128,7 +130,7 @@ func (e *Engine) follow(ctx context.Context, r *runningNode) error {
 		defer close(r.logged)
 		defer log.Close()
 		defer a.Close()
-		_, _ = stdcopy.StdCopy(log, log, a.Reader) // ends with the container
+		_ = copySafely(log, a.Reader) // ends with the container
 	}()
 	return nil
 }
@@ -168,6 +170,12 @@ func logEnd(file string) error {
 		return errors.New("it logged nothing")
 	}
 	return fmt.Errorf("the end of its log:\n\t%s", strings.Join(lines[max(0, len(lines)-logLines):], "\n\t"))
+}
+
+// copySafely carries a container's output into its log, line by line and without secrets.
+func copySafely(log io.Writer, from io.Reader) error {
+	stdout, stderr := redact.NewWriter(log), redact.NewWriter(log)
+	return errors.Join(demultiplex(stdout, stderr, from), stdout.Flush(), stderr.Flush())
 }
 
 // demultiplex splits a container's stream into its two.

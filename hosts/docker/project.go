@@ -12,10 +12,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/moby/moby/api/pkg/stdcopy"
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/network"
 	"github.com/moby/moby/client"
+
+	"github.com/lockchaos/lockchaos/redact"
 )
 
 // The labels with which compose marks its containers.
@@ -200,6 +201,9 @@ func (e *Engine) findNodes(ctx context.Context, s *scenario) ([]*runningNode, er
 		if err != nil {
 			return nil, fmt.Errorf("node %s: inspect its container: %w", n.Name, err)
 		}
+		if c.Container.Config != nil {
+			redact.Environment(c.Container.Config.Env) // what the application knows as a secret is one in its log, too
+		}
 		state := c.Container.State
 		if state != nil && state.Paused {
 			return nil, fmt.Errorf("node %s: the container of service %s is paused: docker-compose unpause %s", n.Name, m.service, m.service)
@@ -245,7 +249,7 @@ func (e *Engine) followFrom(ctx context.Context, r *runningNode, since time.Time
 		defer close(r.logged)
 		defer log.Close()
 		defer stream.Close()
-		_, _ = stdcopy.StdCopy(log, log, stream)
+		_ = copySafely(log, stream)
 	}()
 	return nil
 }

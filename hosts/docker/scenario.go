@@ -34,6 +34,8 @@ type scenario struct {
 	engine *Engine
 	id     string
 	net    *bridge
+	// running are the commands that the inner program has asked for.
+	running *execs
 }
 
 // Run starts the nodes and the agent, waits for the agent's end and removes everything. If the inner program exits with another status than 0, the
@@ -43,7 +45,8 @@ func (e *Engine) Run(ctx context.Context, spec Spec) (err error) {
 	defer func() { err = errors.Join(err, s.remove()) }()
 	// What follows the nodes' logs ends with the run.
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	s.running = s.execs(ctx)
+	defer func() { cancel(); err = errors.Join(err, s.running.close()) }()
 	if spec.Project != nil {
 		s.net, err = e.joinNodes(ctx, spec.Project, spec.Nodes)
 	} else {
@@ -68,6 +71,7 @@ func (e *Engine) Run(ctx context.Context, spec Spec) (err error) {
 		}
 		return err
 	}
+	s.running.to(a)
 	if err := a.tell(s.handover(nodes)); err != nil {
 		a.close()
 		return err

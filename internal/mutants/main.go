@@ -55,7 +55,7 @@ func main() {
 	flag.StringVar(&o.list, "list", "docs/checker-mutants.txt", `the file for the whole list; "" writes none`)
 	flag.StringVar(&o.equivalents, "equivalents", "internal/mutants/equivalent.txt", "the mutants that change nothing, with reasons")
 	flag.BoolVar(&o.again, "again", false, "test only what the list does not have as killed; what it has stands")
-	flag.StringVar(&o.only, "only", "", "test only the mutants of this file (stats.go)")
+	flag.StringVar(&o.only, "only", "", "test only the mutants of these files (stats.go,text.go), in the order of the package")
 	flag.DurationVar(&o.upTo, "up-to", 0, "ask only tests that take no more processor time than this; 0: all, the slow ones where the quick ones notice nothing")
 	flag.Var(&o.without, "without", "leave out the tests whose names match")
 	flag.IntVar(&o.sample, "sample", 0, "test so many mutants, drawn at random; 0: all")

@@ -108,7 +108,7 @@ func (b *tests) tryAll(ctx context.Context, chosen []*mutant, o options) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(max(1, o.parallel))
 	for n, m := range chosen {
-		if o.only != "" && m.file != o.only || m.killedBy != "" {
+		if o.only != "" && !slices.Contains(strings.Split(o.only, ","), m.file) || m.killedBy != "" {
 			continue
 		}
 		group.Go(func() (err error) {

@@ -2,7 +2,10 @@ module example.com/etcd34
 
 go 1.22
 
-require go.etcd.io/etcd v0.5.0-alpha.5.0.20200910180754-dd1b699fc489
+require (
+	example.com/golocks/protocol v0.0.0
+	go.etcd.io/etcd v0.5.0-alpha.5.0.20200910180754-dd1b699fc489
+)
 
 require (
 	github.com/coreos/go-semver v0.2.0 // indirect
@@ -22,3 +25,5 @@ require (
 )
 
 replace google.golang.org/grpc => google.golang.org/grpc v1.26.0
+
+replace example.com/golocks/protocol => ../../go/protocol

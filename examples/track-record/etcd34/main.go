@@ -5,29 +5,15 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"os"
 	"sync"
 	"time"
 
 	"go.etcd.io/etcd/clientv3"
 	"go.etcd.io/etcd/clientv3/concurrency"
+
+	"example.com/golocks/protocol"
 )
-
-type request struct {
-	ID        int64    `json:"id"`
-	Op        string   `json:"op"`
-	Key       string   `json:"key"`
-	TimeoutMS int64    `json:"timeout_ms"`
-	Nodes     []string `json:"nodes"`
-	TTLMS     int64    `json:"ttl_ms"`
-}
-
-type reply map[string]any
 
 // lock is one client: a session that is opened anew when it has ended, and the mutexes that it holds.
 type lock struct {
@@ -39,13 +25,17 @@ type lock struct {
 	held map[string]*concurrency.Mutex
 }
 
-func newLock(r request) (*lock, error) {
-	c, err := clientv3.New(clientv3.Config{Endpoints: r.Nodes, DialTimeout: 5 * time.Second})
-	return &lock{client: c, ttl: int(r.TTLMS / 1000), held: map[string]*concurrency.Mutex{}}, err
+func open(h protocol.Hello) (protocol.Lock, error) {
+	c, err := clientv3.New(clientv3.Config{Endpoints: h.Nodes, DialTimeout: 5 * time.Second})
+	return &lock{client: c, ttl: int(h.TTL / time.Second), held: map[string]*concurrency.Mutex{}}, err
+}
+
+func (l *lock) Declare() protocol.Declaration {
+	return protocol.Declaration{Name: "etcd concurrency.Mutex v3.4.13", Validity: "session", LostGraceMS: 3000}
 }
 
 // open returns the session, a new one if the last has ended.
-func (l *lock) open(ctx context.Context) (*concurrency.Session, error) {
+func (l *lock) open() (*concurrency.Session, error) {
 	if l.session != nil {
 		select {
 		case <-l.session.Done():
@@ -64,87 +54,39 @@ func (l *lock) open(ctx context.Context) (*concurrency.Session, error) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		for key := range l.held {
-			send(reply{"event": "lost", "key": key, "why": "the session is done"})
+			protocol.Lost(key, "the session is done")
 		}
 		l.held = map[string]*concurrency.Mutex{}
 	}()
 	return s, nil
 }
 
-var errBusy, errNotHeld = errors.New("busy"), errors.New("not_held")
-
-func (l *lock) acquire(ctx context.Context, key string) (reply, error) {
-	s, err := l.open(ctx)
+func (l *lock) Acquire(ctx context.Context, key string) (protocol.Grant, error) {
+	s, err := l.open()
 	if err != nil {
-		return nil, err
+		return protocol.Grant{}, err
 	}
 	m := concurrency.NewMutex(s, "lockchaos/"+key)
 	if err := m.Lock(ctx); err != nil {
-		return nil, err // it may have left its key in the queue
+		return protocol.Grant{}, err // it may have left its key in the queue
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.held[key] = m
-	return reply{}, nil
+	return protocol.Grant{}, nil
 }
 
-func (l *lock) release(ctx context.Context, key string) (reply, error) {
+func (l *lock) Release(ctx context.Context, key string) error {
 	l.mu.Lock()
 	m := l.held[key]
 	delete(l.held, key)
 	l.mu.Unlock()
 	if m == nil {
-		return nil, errNotHeld
+		return protocol.NotHeld
 	}
-	return reply{}, m.Unlock(ctx)
+	return m.Unlock(ctx)
 }
 
-func (l *lock) answer(r request) (reply, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(r.TimeoutMS)*time.Millisecond)
-	defer cancel()
-	switch r.Op {
-	case "acquire":
-		return l.acquire(ctx, r.Key)
-	case "release":
-		return l.release(ctx, r.Key)
-	case "close":
-		return reply{}, l.client.Close()
-	}
-	return nil, errors.New("unsupported")
-}
+func (l *lock) Close(context.Context) error { return l.client.Close() }
 
-func send(r reply) {
-	line, err := json.Marshal(r)
-	if err != nil {
-		panic(err)
-	}
-	os.Stdout.Write(append(line, '\n'))
-}
-
-func main() {
-	var l *lock
-	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
-		var r request
-		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		var out reply
-		var err error
-		if r.Op == "hello" {
-			l, err = newLock(r)
-			out = reply{"name": "etcd concurrency.Mutex v3.4.13", "validity": "session", "token": "none", "confirms": []string{}, "lost_grace_ms": 3000}
-		} else {
-			out, err = l.answer(r)
-		}
-		switch {
-		case err == nil:
-		case errors.Is(err, errBusy), errors.Is(err, errNotHeld), err.Error() == "unsupported":
-			out = reply{"error": err.Error()}
-		default: // nobody knows whether it happened
-			out = reply{"error": "unknown", "text": err.Error()}
-		}
-		out["id"], out["ok"] = r.ID, err == nil
-		send(out)
-	}
-}
+func main() { protocol.Main(open) }

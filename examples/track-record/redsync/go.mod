@@ -3,6 +3,7 @@ module example.com/redsync
 go 1.22
 
 require (
+	example.com/golocks/protocol v0.0.0
 	github.com/go-redis/redis/v8 v8.11.5
 	github.com/go-redsync/redsync/v4 v4.0.3
 )
@@ -13,3 +14,5 @@ require (
 	github.com/hashicorp/errwrap v1.0.0 // indirect
 	github.com/hashicorp/go-multierror v1.1.0 // indirect
 )
+
+replace example.com/golocks/protocol => ../../go/protocol

@@ -6,29 +6,17 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
-	"runtime/debug"
 	"time"
 
 	"github.com/go-redis/redis/v8"
 	"github.com/go-redsync/redsync/v4"
 	"github.com/go-redsync/redsync/v4/redis/goredis/v8"
+
+	"example.com/golocks/protocol"
 )
-
-type request struct {
-	ID        int64    `json:"id"`
-	Op        string   `json:"op"`
-	Key       string   `json:"key"`
-	TimeoutMS int64    `json:"timeout_ms"`
-	Nodes     []string `json:"nodes"`
-	TTLMS     int64    `json:"ttl_ms"`
-}
-
-type reply map[string]any
 
 // lock is one client, with the mutexes that it holds.
 type lock struct {
@@ -37,91 +25,58 @@ type lock struct {
 	held map[string]*redsync.Mutex
 }
 
-func newLock(r request) *lock {
-	client := redis.NewClient(&redis.Options{Addr: r.Nodes[0], MaxRetries: -1})
-	return &lock{sync: redsync.New(goredis.NewPool(client)), ttl: time.Duration(r.TTLMS) * time.Millisecond, held: map[string]*redsync.Mutex{}}
+func open(h protocol.Hello) (protocol.Lock, error) {
+	client := redis.NewClient(&redis.Options{Addr: h.Nodes[0], MaxRetries: -1})
+	return &lock{sync: redsync.New(goredis.NewPool(client)), ttl: h.TTL, held: map[string]*redsync.Mutex{}}, nil
 }
 
-// acquire tries every 10 ms, until the time is over.
-func (l *lock) acquire(ctx context.Context, key string, timeout time.Duration) error {
-	m := l.sync.NewMutex(key, redsync.WithExpiry(l.ttl), redsync.WithTries(int(timeout/(10*time.Millisecond))), redsync.WithRetryDelay(10*time.Millisecond))
+func (l *lock) Declare() protocol.Declaration {
+	return protocol.Declaration{
+		Name:     "redsync " + protocol.Version("github.com/go-redsync/redsync/v4"),
+		Validity: "from_invocation",
+		// Documented: Extend returns the status of the extension, Unlock that of the unlocking.
+		Confirms: []string{"renew", "release"},
+	}
+}
+
+// Acquire tries every 10 ms, until the time is over.
+func (l *lock) Acquire(ctx context.Context, key string) (protocol.Grant, error) {
+	deadline, _ := ctx.Deadline()
+	const pause = 10 * time.Millisecond
+	m := l.sync.NewMutex(key, redsync.WithExpiry(l.ttl), redsync.WithTries(int(time.Until(deadline)/pause)), redsync.WithRetryDelay(pause))
 	if err := m.LockContext(ctx); err != nil {
-		return err // which does not tell whether another has it
+		return protocol.Grant{}, err // which does not tell whether another has it
 	}
 	l.held[key] = m
-	return nil
+	return protocol.Grant{}, nil
 }
 
-// answer carries one request out. definite is the error of what did not happen.
-func (l *lock) answer(r request) (definite string, err error) {
-	timeout := time.Duration(r.TimeoutMS) * time.Millisecond
-	ctx, cancel := context.WithTimeout(context.Background(), timeout)
-	defer cancel()
-	switch r.Op {
-	case "acquire":
-		return "", l.acquire(ctx, r.Key, timeout)
-	case "renew", "release":
-		m := l.held[r.Key]
-		if m == nil {
-			return "not_held", nil
-		}
-		ask := m.ExtendContext
-		if r.Op == "release" {
-			ask = m.UnlockContext
-			delete(l.held, r.Key)
-		}
-		if ok, err := ask(ctx); !ok {
-			fmt.Fprintf(os.Stderr, "%s: %v\n", r.Op, err)
-			return "not_held", nil
-		}
-		return "", nil
-	case "close":
-		return "", nil
+func (l *lock) Renew(ctx context.Context, key string) (protocol.Grant, error) {
+	m := l.held[key]
+	if m == nil {
+		return protocol.Grant{}, protocol.NotHeld
 	}
-	return "unsupported", nil
+	return protocol.Grant{}, status(m.ExtendContext(ctx))
 }
 
-// version is that of the library.
-func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, d := range info.Deps {
-			if d.Path == "github.com/go-redsync/redsync/v4" {
-				return d.Version
-			}
-		}
+func (l *lock) Release(ctx context.Context, key string) error {
+	m := l.held[key]
+	delete(l.held, key)
+	if m == nil {
+		return protocol.NotHeld
 	}
-	return "unknown"
+	return status(m.UnlockContext(ctx))
 }
 
-func main() {
-	var l *lock
-	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
-		var r request
-		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		out := reply{}
-		var definite string
-		var err error
-		if r.Op == "hello" {
-			l = newLock(r)
-			// Documented: Extend returns the status of the extension, Unlock that of the unlocking.
-			out = reply{"name": "redsync " + version(), "validity": "from_invocation", "token": "none", "confirms": []string{"renew", "release"}}
-		} else {
-			definite, err = l.answer(r)
-		}
-		switch {
-		case definite != "":
-			out = reply{"error": definite}
-		case err != nil: // nobody knows whether it happened
-			out = reply{"error": "unknown", "text": err.Error()}
-		}
-		out["id"], out["ok"] = r.ID, definite == "" && err == nil
-		line, err := json.Marshal(out)
-		if err != nil {
-			panic(err)
-		}
-		os.Stdout.Write(append(line, '\n'))
+// status is what the library says that became of it.
+func status(ok bool, err error) error {
+	if ok {
+		return nil
 	}
+	fmt.Fprintln(os.Stderr, err)
+	return protocol.NotHeld
 }
+
+func (l *lock) Close(context.Context) error { return nil }
+
+func main() { protocol.Main(open) }

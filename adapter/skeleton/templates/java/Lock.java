@@ -7,8 +7,10 @@
 // counter. Put your own lock in its place in this class, and say in `declare` what it promises.
 //
 //     javac Lock.java
-//     lockchaos adapter test "java -cp . Lock" --service redis      what is missing or wrong, with the exchange that shows it
-//     lockchaos run quick --lock-cmd "java -cp . Lock" --service redis
+//     lockchaos adapter test "java -XX:-UsePerfData -cp . Lock" --service redis      what is missing or wrong, with the exchange that shows it
+//     lockchaos run quick --lock-cmd "java -XX:-UsePerfData -cp . Lock" --service redis
+//
+// Without -XX:-UsePerfData a Java that finds its file in /tmp/hsperfdata_… taken by another prints so on standard output, where nothing but replies belong.
 
 import java.io.BufferedReader;
 import java.io.EOFException;

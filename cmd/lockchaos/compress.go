@@ -1,0 +1,74 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// compressHistory replaces a scenario's history by a compressed one, once nobody writes it any more. While it grows it stays plain: it is followed live, and whatever ends the run
+// leaves all that was recorded. At each moment one of the two is there in whole; after a failure it is the plain one. A scenario that has recorded nothing has none.
+func compressHistory(folder string) error {
+	plain := filepath.Join(folder, historyFile)
+	in, err := os.Open(plain)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("compress the history: %w", err)
+	}
+	defer in.Close()
+	next := filepath.Join(folder, "."+historyFile+history.Compressed+".next")
+	if err := compress(in, next); err != nil {
+		return errors.Join(fmt.Errorf("compress %s, which is left as it is: %w", plain, err), gone(next))
+	}
+	if err := os.Rename(next, plain+history.Compressed); err != nil {
+		return errors.Join(fmt.Errorf("compress %s, which is left as it is: %w", plain, err), gone(next))
+	}
+	if err := os.Remove(plain); err != nil {
+		return fmt.Errorf("remove the history that has been compressed: %w", err)
+	}
+	return nil
+}
+
+// compress writes a file, down to the disk.
+func compress(in io.Reader, name string) error {
+	out, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	defer out.Close() // a second time, where all went well
+	w, err := history.NewWriter(out, historyFile+history.Compressed)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(w, in)
+	if err := errors.Join(err, w.Close()); err != nil {
+		return err
+	}
+	return errors.Join(out.Sync(), out.Close())
+}
+
+// gone removes a file that may not be there.
+func gone(name string) error {
+	if err := os.Remove(name); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// historyIn is the scenario's history in its folder: as it was written, or compressed since.
+func historyIn(folder string) string {
+	plain := filepath.Join(folder, historyFile)
+	if _, err := os.Stat(plain); err != nil {
+		if _, err := os.Stat(plain + history.Compressed); err == nil {
+			return plain + history.Compressed
+		}
+	}
+	return plain
+}

@@ -1,0 +1,223 @@
+// Package protocol speaks the protocol of lockchaos adapters (docs/protocol.md), for the locks in Go beside it: a type with four methods, given to Main, is an adapter.
+//
+//	func main() { protocol.Main(open) }
+package protocol
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"time"
+)
+
+// Hello is what lockchaos says first.
+type Hello struct {
+	// Nodes are the service's addresses: "10.88.0.2:6379".
+	Nodes []string
+	// TTL is how long a lease or session is to last.
+	TTL time.Duration
+	// Client is who this is ("c3"), for values that a human can read in the service.
+	Client string
+	// Dir is a folder that all clients of the run share.
+	Dir string
+}
+
+// Declaration says what may be concluded from the answers. A claim that is not made is not held against the lock.
+type Declaration struct {
+	// Name is what the lock is called, with its version: it stands in the report.
+	Name string `json:"name"`
+	// Validity: "from_invocation" (the TTL, from the start of the attempt that succeeded), "library" (Grant.ValidFor), "session" (until Lost).
+	Validity string `json:"validity,omitempty"`
+	// Token: "fencing" (rises with every grant), "version" or "owner" (can be compared for equality); "": there is none.
+	Token string `json:"token,omitempty"`
+	// Confirms are the ops ("release", "held", "renew") whose ok proves that the lock was still held.
+	Confirms []string `json:"confirms,omitempty"`
+	// Can are those of "held" and "renew" that the lock has, and that are not in Confirms.
+	Can []string `json:"can,omitempty"`
+	// LostGraceMS is within which time the lock notices a loss by itself, and says Lost.
+	LostGraceMS int64 `json:"lost_grace_ms,omitempty"`
+	// Fair: waiters are granted in the order of Grant.Enqueued.
+	Fair bool `json:"fair,omitempty"`
+}
+
+// Grant is what comes with a grant. What was declared must be there, and nothing else. The stamps are readings of Now; one that is not known is 0.
+type Grant struct {
+	Token    int64
+	ValidFor time.Duration
+	// Attempt is when the request that took the lock was sent, First when the first one was that may have taken effect (also of an acquire that failed),
+	// Enqueued when the waiter surely stood in the queue.
+	Attempt, First, Enqueued int64
+}
+
+// Lock is your lock. One value is one client, which is asked one thing at a time. The context's deadline is the time limit of the call: where a library does not
+// keep it, the adapter must. Any error but Busy, NotHeld and Unsupported leaves open whether it happened, which is always safe to say.
+type Lock interface {
+	Declare() Declaration
+	// Acquire waits for the key until the context ends.
+	Acquire(ctx context.Context, key string) (Grant, error)
+	// Release gives back what the key's last Acquire was granted. It is called for a lock that is lost, too.
+	Release(ctx context.Context, key string) error
+	// Close gives up sessions and connections.
+	Close(ctx context.Context) error
+}
+
+// Holder is a Lock that can be asked whether the key is still ours.
+type Holder interface {
+	Held(ctx context.Context, key string) error
+}
+
+// Renewer is a Lock whose lease can begin anew. Of the Grant Attempt and ValidFor are used.
+type Renewer interface {
+	Renew(ctx context.Context, key string) (Grant, error)
+}
+
+// Definite is a failure that is certain: nothing happened, and nothing will.
+type Definite string
+
+func (d Definite) Error() string { return string(d) }
+
+// The definite failures.
+const (
+	Busy        Definite = "busy"        // another holds the key, and nothing of this attempt is left in the service
+	NotHeld     Definite = "not_held"    // the service says that it is no longer ours
+	Unsupported Definite = "unsupported" // no such op
+)
+
+// Main answers requests until there are no more. open is called with the hello; it need not connect.
+func Main(open func(Hello) (Lock, error)) {
+	var lock Lock
+	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+		var r request
+		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
+			fmt.Fprintf(os.Stderr, "%s: %v\n", lines.Bytes(), err)
+			os.Exit(1)
+		}
+		out, err := reply{}, error(nil)
+		if r.Op == "hello" {
+			if lock, err = open(r.hello()); err == nil {
+				out, err = declared(lock)
+			}
+		} else {
+			out, err = r.answer(lock)
+		}
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "%s %s: %v\n", r.Op, r.Key, err)
+			out.fail(err)
+		}
+		out["id"], out["ok"] = r.ID, err == nil
+		send(out)
+	}
+}
+
+// Lost tells that the key's present grant is lost. Any goroutine may.
+func Lost(key, why string) { send(reply{"event": "lost", "key": key, "why": why}) }
+
+// Version returns that of a module this program was built with: what was tried must stand in the report.
+func Version(module string) string {
+	info, _ := debug.ReadBuildInfo()
+	if info != nil {
+		for _, d := range info.Deps {
+			if d.Path == module {
+				return d.Version
+			}
+		}
+	}
+	return "of unknown version"
+}
+
+type request struct {
+	ID        int64    `json:"id"`
+	Op        string   `json:"op"`
+	Key       string   `json:"key"`
+	TimeoutMS int64    `json:"timeout_ms"`
+	Nodes     []string `json:"nodes"`
+	TTLMS     int64    `json:"ttl_ms"`
+	Client    string   `json:"client"`
+	Dir       string   `json:"dir"`
+}
+
+func (r request) hello() Hello {
+	return Hello{Nodes: r.Nodes, TTL: time.Duration(r.TTLMS) * time.Millisecond, Client: r.Client, Dir: r.Dir}
+}
+
+// answer carries one request out. The reply is never nil.
+func (r request) answer(lock Lock) (reply, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(r.TimeoutMS)*time.Millisecond)
+	defer cancel()
+	switch r.Op {
+	case "acquire":
+		g, err := lock.Acquire(ctx, r.Key)
+		if err != nil {
+			g = Grant{First: g.First}
+		}
+		return g.reply(), err
+	case "release":
+		return reply{}, lock.Release(ctx, r.Key)
+	case "held":
+		if l, can := lock.(Holder); can {
+			return reply{}, l.Held(ctx, r.Key)
+		}
+	case "renew":
+		if l, can := lock.(Renewer); can {
+			g, err := l.Renew(ctx, r.Key)
+			if err != nil {
+				g = Grant{}
+			}
+			return g.reply(), err
+		}
+	case "close":
+		return reply{}, lock.Close(ctx)
+	}
+	return reply{}, Unsupported
+}
+
+// reply is one line, as members.
+type reply map[string]any
+
+// declared are the members of a Declaration.
+func declared(lock Lock) (reply, error) {
+	out := reply{}
+	text, err := json.Marshal(lock.Declare())
+	if err == nil {
+		err = json.Unmarshal(text, &out)
+	}
+	return out, err
+}
+
+func (g Grant) reply() reply {
+	out := reply{}
+	for name, value := range map[string]int64{"token": g.Token, "attempt_ns": g.Attempt, "first_ns": g.First, "enqueued_ns": g.Enqueued} {
+		if value != 0 {
+			out[name] = value
+		}
+	}
+	if g.ValidFor != 0 {
+		out["valid_for_ms"] = float64(g.ValidFor) / float64(time.Millisecond)
+	}
+	return out
+}
+
+// fail adds the error.
+func (r reply) fail(err error) {
+	var definite Definite
+	if errors.As(err, &definite) {
+		r["error"] = string(definite)
+		return
+	}
+	r["error"], r["text"] = "unknown", err.Error() // it may have happened, or may yet
+}
+
+// send prints one line. It is one write, so that goroutines may send events.
+func send(r reply) {
+	line, err := json.Marshal(r)
+	if err != nil {
+		panic(err) // numbers and strings
+	}
+	if _, err := os.Stdout.Write(append(line, '\n')); err != nil {
+		os.Exit(1) // nobody listens any more
+	}
+}

@@ -1,0 +1,152 @@
+// The mutex of github.com/go-redsync/redsync/v4 on five independent Redis servers, as an adapter for lockchaos.
+//
+//	(cd examples/go && go build -o /tmp/golocks/ ./...)
+//	lockchaos adapter test /tmp/golocks/redsync --service redis-five
+//	lockchaos run quick --lock-cmd /tmp/golocks/redsync --service redis-five
+//
+// docs/locks/redsync.md tells what was found.
+package main
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-redsync/redsync/v4"
+	syncredis "github.com/go-redsync/redsync/v4/redis"
+	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
+	"github.com/redis/go-redis/v9"
+
+	"example.com/golocks/protocol"
+)
+
+const library = "github.com/go-redsync/redsync/v4"
+
+type lock struct {
+	servers []*redis.Client
+	sync    *redsync.Redsync
+	ttl     time.Duration
+	held    map[string]*redsync.Mutex
+	// unanswered counts commands of which nobody knows whether they were carried out. The library's errors do not tell.
+	unanswered atomic.Int64
+}
+
+func open(h protocol.Hello) (protocol.Lock, error) {
+	l := &lock{ttl: h.TTL, held: map[string]*redsync.Mutex{}}
+	var pools []syncredis.Pool
+	for _, addr := range h.Nodes {
+		c := redis.NewClient(&redis.Options{
+			Addr: addr,
+			// Without it go-redis heeds no context, and the library's limit for a try (a twentieth of the expiry) means nothing.
+			ContextTimeoutEnabled: true,
+			// A retry of SET NX would be refused because of the first one.
+			MaxRetries: -1,
+		})
+		c.AddHook(observer{&l.unanswered})
+		l.servers = append(l.servers, c)
+		pools = append(pools, goredis.NewPool(c))
+	}
+	l.sync = redsync.New(pools...)
+	return l, nil
+}
+
+func (l *lock) Declare() protocol.Declaration {
+	return protocol.Declaration{
+		Name:     "redsync " + protocol.Version(library),
+		Validity: "library", // Until
+		// Documented: each returns the status. A majority had the value, which every try draws anew.
+		Confirms: []string{"release", "renew"},
+		// Value is random: no Token.
+	}
+}
+
+// Acquire makes one try after the other. LockContext would do that too; but a context that ends in the middle of a try leaves what the try has taken,
+// for the library gives it back under the same context.
+func (l *lock) Acquire(ctx context.Context, key string) (protocol.Grant, error) {
+	m := l.sync.NewMutex(key, redsync.WithExpiry(l.ttl))
+	// The library's own limits: a twentieth of the expiry to take, another to give back.
+	g, err := protocol.Poll(ctx, l.pause, l.ttl, func(ctx context.Context) error {
+		before := l.unanswered.Load()
+		err := m.TryLockContext(ctx)
+		if err != nil && l.unanswered.Load() == before { // every server has said what it did, and what was taken has been given back
+			return protocol.Busy
+		}
+		return err
+	})
+	if err == nil {
+		g.ValidFor = time.Until(m.Until())
+		l.held[key] = m
+	}
+	return g, err
+}
+
+// pause is drawn in the library's own proportion to the expiry: 50 to 250 ms for its 8 s.
+func (l *lock) pause() time.Duration { return l.ttl/160 + rand.N(l.ttl/40) }
+
+func (l *lock) Renew(ctx context.Context, key string) (protocol.Grant, error) {
+	m := l.held[key]
+	if m == nil {
+		return protocol.Grant{}, protocol.NotHeld
+	}
+	began := protocol.Now()
+	if err := l.sure(m.ExtendContext, ctx); err != nil {
+		return protocol.Grant{}, err
+	}
+	return protocol.Grant{Attempt: began, ValidFor: time.Until(m.Until())}, nil
+}
+
+func (l *lock) Release(ctx context.Context, key string) error {
+	m := l.held[key]
+	if m == nil {
+		return protocol.NotHeld
+	}
+	delete(l.held, key)
+	return l.sure(m.UnlockContext, ctx)
+}
+
+// sure tells a majority that refused from one that did not answer.
+func (l *lock) sure(ask func(context.Context) (bool, error), ctx context.Context) error {
+	before := l.unanswered.Load()
+	ok, err := ask(ctx)
+	switch {
+	case ok:
+		return nil
+	case l.unanswered.Load() == before:
+		return protocol.NotHeld
+	case err == nil:
+		err = errors.New("no majority answered")
+	}
+	return err
+}
+
+func (l *lock) Close(context.Context) error {
+	var errs []error
+	for _, c := range l.servers {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// observer is a hook of go-redis that counts what was not answered.
+type observer struct{ unanswered *atomic.Int64 }
+
+func (o observer) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (o observer) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next // the library sends none
+}
+
+func (o observer) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := next(ctx, cmd)
+		var answered redis.Error // "nothing there" is one, too
+		if err != nil && !errors.As(err, &answered) {
+			o.unanswered.Add(1)
+		}
+		return err
+	}
+}
+
+func main() { protocol.Main(open) }

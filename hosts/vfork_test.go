@@ -1,0 +1,36 @@
+package hosts_test
+
+import (
+	"os/exec"
+	"testing"
+
+	"github.com/lockchaos/lockchaos/hosts"
+)
+
+// Who starts one program after the other is stopped, too, at whatever moment: also while it waits in the kernel, where no signal reaches it, for a child that is
+// stopped between vfork and its program. What stops such a shell without an end would fail within some of these.
+func TestStopOfWhoStartsPrograms(t *testing.T) {
+	if !inside(t) {
+		return
+	}
+	n, err := hosts.NewNetwork(hosts.DefaultPrefix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := n.AddHost("shell")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.Start(exec.Command("sh", "-c", "while :; do /bin/true; done")); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 200 {
+		p, err := h.Stop(within(t))
+		if err == nil {
+			err = p.Resume() // it tells if one ran meanwhile
+		}
+		if err != nil {
+			t.Fatalf("stop %d: %v", i, err)
+		}
+	}
+}
