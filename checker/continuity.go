@@ -26,13 +26,12 @@ func (s *Sweep) judgeConfirmed(a, b *grant) {
 	if a.confirmed <= b.end || !later(b, a, s.tokens) {
 		return
 	}
-	pin(a, b)
-	s.putOff(min(a.earliest, b.earliest), func() {
+	s.putOff(s.now, func() {
 		pattern := s.confirmedPattern(a, b)
 		s.record(continuity, a.key, judgement{violated: later(b, a, false), pattern: pattern}, judgement{violated: true, pattern: pattern}, func(judgement) *Violation {
 			return s.tellConfirmed(a, b)
 		})
-	})
+	}, a, b)
 }
 
 func (s *Sweep) tellConfirmed(a, b *grant) *Violation {

@@ -34,7 +34,6 @@ func (s *Sweep) judgeAlive(g *grant, o *op, e *history.Event) {
 	if spent {
 		over = max(over, -validFor)
 	}
-	pin(g)
 	s.putOff(since, func() {
 		spans := s.clientSpans(g.client)
 		if touched(spans, since, g.end, hindering) {
@@ -46,7 +45,7 @@ func (s *Sweep) judgeAlive(g *grant, o *op, e *history.Event) {
 		}
 		j.stallOnly = !instant && touched(spans, since, g.end, uninjectedOnly) && over-s.stalledFor(spans, since, g.end) <= stall
 		s.record(deadGrant, g.key, j, j, func(judgement) *Violation { return s.tellDead(g, since, spent, validFor) })
-	})
+	}, g)
 }
 
 func (s *Sweep) tellDead(g *grant, since int64, spent bool, validFor int64) *Violation {

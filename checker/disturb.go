@@ -209,10 +209,14 @@ func (s *Sweep) spread(sp span, clients []int32, service bool, victim int32) {
 	}
 }
 
-// trimSpans forgets the faults that ended a TTL before anything that is still open began: nobody will ask for them again.
+// trimSpans forgets the faults that ended a TTL before anything that is still open began: nobody will ask for them again. But of a key that nobody can hold it may
+// be asked whether it is stuck, and for how long the machine stood still since it was free.
 func (s *Sweep) trimSpans() {
-	oldest := s.now
+	oldest, free := s.now, s.now
 	for _, k := range s.keys {
+		if k.loose == 0 {
+			free = min(free, s.freeSince(k))
+		}
 		if k.waitHead != nil {
 			oldest = min(oldest, k.waitHead.inv)
 		}
@@ -230,7 +234,7 @@ func (s *Sweep) trimSpans() {
 	trim := func(spans []span) []span {
 		kept := spans[:0]
 		for _, sp := range spans {
-			if sp.to >= oldest {
+			if sp.to >= oldest || !sp.injected && sp.to >= free {
 				kept = append(kept, sp)
 			}
 		}

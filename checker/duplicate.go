@@ -43,20 +43,19 @@ func (s *Sweep) judgeEffect(k *keyState, w writer, o *op, e *history.Event) {
 	if first.op == w.op || o != nil && o.ledgered || o == nil && s.ledger.expected { // the store has carried out this request before
 		return
 	}
-	pin(w.g)
 	if o != nil {
 		o.pinned = true
 	}
 	w.g.corrupt = true
 	second := effect{w, o}
-	s.putOff(min(w.g.earliest, first.g.earliest), func() {
+	s.putOff(s.now, func() {
 		plain := s.repeated(first, second, false)
 		trusting := plain
 		if s.tokens {
 			trusting = s.repeated(first, second, true)
 		}
 		s.record(duplicateEffect, k, plain, trusting, func(j judgement) *Violation { return s.tellRepeated(k, first, second, what, j, j != plain) })
-	})
+	}, first.g, w.g)
 }
 
 // inTurn returns two effects with that of the later grant second.

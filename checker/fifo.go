@@ -37,7 +37,6 @@ func (s *Sweep) judgeOvertaking(x, y *grant) {
 		if waiter.enqueued == 0 || waiter.enqueued >= first.start || !later(waiter, first, s.tokens) {
 			continue
 		}
-		pin(first, waiter)
 		s.putOff(waiter.start, func() {
 			if s.disturbed(waiter.client, waiter.start, waiter.end, anyFault) {
 				return
@@ -45,7 +44,7 @@ func (s *Sweep) judgeOvertaking(x, y *grant) {
 			s.record(fifo, waiter.key, judgement{violated: later(waiter, first, false)}, judgement{violated: true}, func(judgement) *Violation {
 				return s.tellOvertaken(first, waiter)
 			})
-		})
+		}, first, waiter)
 	}
 }
 

@@ -13,8 +13,11 @@ type pending struct {
 	decide func()
 }
 
-// putOff puts a finding off until the faults around it are certainly known.
-func (s *Sweep) putOff(oldest int64, decide func()) {
+// putOff puts a finding off until the faults around it are certainly known. Faults from oldest on matter to it, and those since the grants that it looks at.
+func (s *Sweep) putOff(oldest int64, decide func(), grants ...*grant) {
+	for _, g := range grants {
+		g.pinned, oldest = true, min(oldest, g.earliest)
+	}
 	s.pending = append(s.pending, pending{due: s.now + s.delay, oldest: oldest, decide: decide})
 	s.nextDue = s.pending[s.decided].due
 }

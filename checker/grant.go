@@ -194,12 +194,12 @@ func overlap(a, b *grant, tokens bool) bool {
 	return a.beginning(tokens) < b.last && b.beginning(tokens) < a.last || tokens && inTokenOrder(a, b)
 }
 
-// inTokenOrder tells whether of two holds the one with the smaller token still acted when the other had begun.
+// inTokenOrder tells whether of two holds the one with the smaller token still acted when the other had begun. Tokens that time gainsays tell nothing.
 func inTokenOrder(a, b *grant) bool {
 	if a.token > b.token {
 		a, b = b, a
 	}
-	return a.token != 0 && a.token != b.token && b.begin < a.last
+	return b.begin < a.last && later(b, a, true)
 }
 
 // later tells whether b was certainly granted after a, by time, or where time is silent by their fencing tokens.
@@ -216,7 +216,7 @@ func later(b, a *grant, tokens bool) bool {
 // ref names the grant in a violation.
 func (g *grant) ref() *GrantRef {
 	r := &GrantRef{Grant: g.id, Client: g.client, Token: g.token, Mode: g.mode.String(), Acquired: g.end, LastAct: g.last}
-	if g.promise != 0 && g.promise != forever {
+	if g.promise != forever {
 		r.Promise = g.promise
 	}
 	return r

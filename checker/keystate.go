@@ -56,7 +56,7 @@ type clientOnKey struct {
 type past struct {
 	entries []pastEntry
 	head    int
-	// gone is the summary of all that have left the queue.
+	// gone has the tokens' summaries of all that have left the queue; nobody asks when those were granted or how long they acted.
 	gone pastEntry
 }
 
@@ -186,7 +186,6 @@ func (s *Sweep) prune(k *keyState) {
 	need := s.need(k)
 	gone := &k.past.gone
 	for entry := k.past.pop(need); entry != nil; entry = k.past.pop(need) {
-		gone.bound, gone.end = entry.bound, entry.end
 		s.keep(&gone.top, entry.top)
 		s.keep(&gone.twin, entry.twin)
 		s.forget(entry.g)
@@ -213,7 +212,7 @@ func (s *Sweep) end(g *grant, t int64) {
 
 // settle moves a grant whose account is complete to the past, and judges it against every settled grant that it can have met.
 func (s *Sweep) settle(g *grant) {
-	if !g.closed || g.open > 0 || g.settled {
+	if !g.closed || g.open > 0 {
 		return
 	}
 	g.settled = true

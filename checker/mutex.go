@@ -24,8 +24,7 @@ func (s *Sweep) judgeHolds(g *grant) {
 // judgePair has two grants of an exclusive lock decided if they can conflict at all.
 func (s *Sweep) judgePair(x, y *grant) {
 	if s.mayConflict(x, y) {
-		pin(x, y)
-		s.putOff(min(x.earliest, y.earliest), func() { s.decidePair(x, y) })
+		s.putOff(s.now, func() { s.decidePair(x, y) }, x, y)
 	}
 }
 
@@ -86,9 +85,6 @@ func (s *Sweep) decidePair(x, y *grant) {
 	if s.tokens {
 		trusting = s.pairJudgement(x, y, true)
 	}
-	if !plain.violated && !trusting.violated {
-		return
-	}
 	for reading, j := range [2]judgement{plain, trusting} {
 		if j.stands() {
 			a, _ := inOrder(x, y, reading == 1)
@@ -96,7 +92,7 @@ func (s *Sweep) decidePair(x, y *grant) {
 		}
 	}
 	s.record(mutualExclusion, x.key, plain, trusting, func(j judgement) *Violation {
-		return s.tellPair(x, y, j, j == trusting && s.tokens && j != plain)
+		return s.tellPair(x, y, j, j != plain)
 	})
 }
 
@@ -113,17 +109,12 @@ func (s *Sweep) pairJudgement(x, y *grant, tokens bool) judgement {
 		return judgement{}
 	}
 	j := judgement{violated: true, severity: s.harm(tokens, a, b), pattern: s.pairPattern(a, b, 0, tokens)}
-	switch {
-	case broken:
-		j.kind = KindGrantedWhileValid
-	case known:
-		j.kind, j.stallOnly = s.explain(a, b, a.last)
-	default:
-		first, stall := s.explain(a, b, a.last)
-		second, stall2 := s.explain(b, a, b.last)
-		j.kind = KindUnexplained
-		if first == second {
-			j.kind, j.stallOnly = first, stall || stall2
+	j.kind, j.stallOnly = s.explain(a, b, a.last)
+	if !known {
+		if kind, stall := s.explain(b, a, b.last); kind == j.kind {
+			j.stallOnly = j.stallOnly || stall
+		} else {
+			j.kind, j.stallOnly = KindUnexplained, false
 		}
 	}
 	return j

@@ -41,6 +41,9 @@ func (s *Sweep) invoke(e *history.Event) {
 	if s.confirms[e.Kind] {
 		s.judged.asked++
 	}
+	if e.Kind == history.Read || e.Kind == history.Write {
+		s.ledger.lastInvoked = e.Time
+	}
 	g := s.grants.get(e.Grant)
 	if s.reentrant && e.Kind == history.Release {
 		if g != nil && g.closed {
@@ -52,19 +55,13 @@ func (s *Sweep) invoke(e *history.Event) {
 		if e.Kind != history.Release && e.Kind != history.Held && e.Grant != 0 {
 			s.strays++
 		}
-		if e.Kind == history.Read || e.Kind == history.Write {
-			s.ledger.lastInvoked = e.Time
-		}
 		return
 	}
 	o.grant = g
 	g.open++
 	o.outside = s.reentrant && g.mayBeOut()
 	switch e.Kind {
-	case history.Read:
-		s.ledger.lastInvoked = e.Time
 	case history.Write:
-		s.ledger.lastInvoked = e.Time
 		f := g.footprintOn(e.Key)
 		o.base, o.baseOp = f.version, f.readOp
 	case history.Release:

@@ -20,8 +20,7 @@ func (s *Sweep) judgeCrowd(g *grant) {
 		certain := len(s.beside(b, near)) >= s.permits
 		if certain || s.promisedBeside(b, near) != nil {
 			b.crowded = certain // what rests on promises may come to nothing when the faults around it are known
-			pin(near...)
-			s.putOff(b.earliest, func() { s.decideCrowd(b, near) })
+			s.putOff(s.now, func() { s.decideCrowd(b, near) }, near...)
 		}
 	}
 }

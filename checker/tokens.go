@@ -57,12 +57,11 @@ func (s *Sweep) compareOrdered(small, great *grant) {
 	if great.end < small.end {
 		s.hastenBegin(small, great.end)
 		if small.client != great.client && !small.tokenOrderBroken && !s.header.Translated {
-			pin(small, great)
 			s.putOff(small.earliest, func() {
 				if !s.disturbed(small.client, small.earliest, small.end, anyFault) && !s.uncertainPromises(small, great) {
 					s.tokenViolation(great, small, "overtaken")
 				}
-			})
+			}, small, great)
 		}
 	}
 }

@@ -1,0 +1,98 @@
+package checker
+
+import (
+	"testing"
+
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// TestEdgesOfSemaphores: who counts together where the order of grants is not known.
+func TestEdgesOfSemaphores(t *testing.T) {
+	two := permits(plainLock(), 2)
+	translated := two.with(func(h *history.Header) { h.Translated = true })
+	const crowd = `
+		A acquire [0,1] valid=20 tok=1
+		C acquire [30,60] valid=20 tok=2
+		B acquire [40,61] valid=20 tok=3
+		A write   [100,101]
+		C write   [110,111]
+		B write   [120,121]
+		A release [130,131]
+		C release [132,133]
+		B release [134,135]` + probeText
+	run(t, []propertyCase{
+		{"the first for certain, the others in either order", MutualExclusion, two, `
+		A acquire [0,1]
+		B acquire [4,5]
+		C acquire [5,6]` + probeText, Violated, 1, KindGrantedWhileValid, ""},
+		{"two grants of one translated client", MutualExclusion, translated, `
+		A acquire [0,1]
+		A2=A acquire [12,13]
+		B acquire [10,29]` + probeText, Pass, 0, "", ""},
+		{"three grants of one translated client, and one that counts with two of them", MutualExclusion, confirms(permits(translated, 3)), `
+		A1=A acquire [0,1]
+		A2=A acquire [2,3]
+		A3=A acquire [12,13]
+		C acquire [11,12]
+		B acquire [10,29]
+		C release [50,50.5]
+		A release [52,52.5] g=A3
+		A release [54,54.5] g=A2
+		A release [56,56.5] g=A1
+		B release [60,61]` + probeText, Violated, 1, KindGrantedWhileValid, ""},
+		{"tokens order nothing", MutualExclusion, confirms(library(two)), `
+		A acquire [0,1] valid=490 tok=1
+		C acquire [10,20] valid=490 tok=2
+		B acquire [15,30] valid=1 tok=3` + probeText, Pass, 0, "", ""},
+		{"what a stall explains is no overlap", MutualExclusion, two, `
+		A acquire [0,1]
+		stall A   [10,700]
+		C acquire [550,551]
+		B acquire [600,601]
+		A write   [701,702]
+		C write   [703,704]
+		B write   [705,706]
+		A release [710,711] notheld
+		C release [712,713]
+		B release [714,715]` + probeText, Inconclusive, 0, "", "A stall of this machine"},
+		{"what explains it is certainly earlier", MutualExclusion, library(two), crowd, Violated, 1, KindLeaseOverrun, "client 1 worked for longer than its lease"},
+	})
+}
+
+// TestEdgesOfNestedGrants: an owner has one lease, whichever of its grants it renews or loses.
+func TestEdgesOfNestedGrants(t *testing.T) {
+	const nested = "A1=A acquire [0,1]\nA2=A acquire [2,3]\n"
+	owner := reentrant(plainLock())
+	run(t, []propertyCase{
+		{"told of the loss of one, it has lost all", MutualExclusion, owner, nested + `
+		A lost    [100] g=A2
+		B acquire [200,201]
+		B release [210,211]` + probeText, Pass, 0, "", ""},
+		{"renewed under one, renewed for all", MutualExclusion, owner, nested + `
+		A renew   [300,301] g=A2
+		A release [310,311] g=A2
+		B acquire [600,601]
+		B release [610,611]
+		A release [620,621] g=A1 notheld` + probeText, Violated, 1, KindGrantedWhileValid, "until 1.798 s"},
+		{"renewed under one, given back in time", StolenRelease, owner, nested + `
+		A renew   [300,301] g=A2
+		A release [310,311] g=A2
+		B acquire [650,651]
+		A release [700,701] g=A1
+		C acquire [710,711]
+		C release [720,721]` + probeText, Pass, 0, "", ""},
+		{"not renewed, given back late", StolenRelease, owner, nested + `
+		A release [310,311] g=A2
+		B acquire [650,651]
+		A release [700,701] g=A1
+		C acquire [710,711]
+		C release [720,721]` + probeText, Violated, 1, "", ""},
+		{"behind a write under a greater token", UnfencedWrite, reentrant(fencedLock()), `
+		A acquire [0,10] tok=7
+		B acquire [0,8] tok=6
+		A write   [20,21]
+		B write   [30,31]
+		A release [40,41]
+		B release [40,41]` + probeText9, Violated, 1, KindStale, ""},
+	})
+}
