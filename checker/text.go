@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"unicode"
 
 	"github.com/lockchaos/lockchaos/history"
 )
@@ -23,7 +24,7 @@ func seconds(ns int64) string { return fmt.Sprintf("%.3f s", float64(ns)/1e9) }
 // count writes a number with its noun; "An injected fault" style singulars bring their own article.
 func count(n int, one, many string) string {
 	if n == 1 {
-		if one[0] >= 'A' && one[0] <= 'Z' {
+		if unicode.IsUpper(rune(one[0])) {
 			return one
 		}
 		return "1 " + one
