@@ -313,7 +313,7 @@ func TestEffectsOutlastTheirGrants(t *testing.T) {
 	if r := v.Property(DuplicateEffect); r.Count != 1 || r.Violations[0].A.Client != 1 || r.Violations[0].B.Client != 6 {
 		t.Errorf("tick 1 ran twice: %+v", r)
 	}
-	h := workload(plainLock(), workloadPayment).with(func(h *history.Header) { h.Store = history.Store{} }).history("A acquire [0,1]\nA write [2,5] @3,4 value=1\nA release [6,7]")
+	h := workload(plainLock(), workloadPayment).with(func(h *history.Header) { h.Store = history.Store{} }).history("A acquire [0,1]\nA write [2,5] @3,4 value=1")
 	holdsTo(t, "one request, carried out twice, in a ledger that nobody announced", h, DuplicateEffect, 0)
 }
 
@@ -321,16 +321,16 @@ func TestEffectsOutlastTheirGrants(t *testing.T) {
 func TestRoomIsGivenBack(t *testing.T) {
 	var text strings.Builder
 	for i := range 400 {
-		fmt.Fprintf(&text, "%c acquire [%d,%d]\n%[1]c release [%[4]d,%[5]d]\n", 'A'+rune(i%8), 10*i, 10*i+1, 10*i+2, 10*i+3)
+		fmt.Fprintf(&text, "%c acquire [%d,%d]\n%[1]c release [%[4]d,%[5]d]\n", 'A'+rune(i%8), 10*i, 10*i+1, 10*i+15, 10*i+16)
 	}
-	h := noClaims(plainLock()).history(text.String())
+	h := confirms(noClaims(plainLock())).history(text.String()) // of which nothing can be found
 	s, records := New(h.Header, h.Keys, Options{}), map[*grant]bool{}
 	for i := range h.Events {
 		s.Add(&h.Events[i])
 		s.grants.each(func(g *grant) { records[g] = true })
 	}
 	if len(records) > 2*recordBlock {
-		t.Errorf("%d records for 400 grants, of which no two overlap", len(records))
+		t.Errorf("%d records for 400 grants, of which two at a time overlap", len(records))
 	}
 
 	text.Reset()

@@ -211,8 +211,11 @@ func (s *Sweep) because(a, b *grant, j judgement, both bool) string {
 func (s *Sweep) overran(a *grant, pattern string) string {
 	plight := s.plight(a, a.last)
 	lease := fmt.Sprintf("its lease of %s", seconds(s.header.TTL))
-	if s.header.Claims.Validity == validitySession {
+	switch {
+	case s.header.Claims.Validity == validitySession:
 		lease = fmt.Sprintf("its session TTL of %s", seconds(s.header.TTL))
+	case s.header.Claims.Validity == validityLibrary && s.timed(a): // mostly less than the TTL
+		lease = fmt.Sprintf("its lease, which its library called good until %s,", seconds(a.promise+promiseMargin))
 	}
 	switch {
 	case a.told != 0 && a.told < a.last:
