@@ -73,6 +73,7 @@ func TestEdgesOfStaleWrites(t *testing.T) {
 		{"invoked as the other one was granted it, and never answered", UnfencedWrite, lock, "A acquire [0,1]\n" + later + "A write [601,] @604", Violated, 1, "", ""},
 		{"a stall explains the write", UnfencedWrite, lock, slow, Inconclusive, 0, "", "A stall of this machine"},
 		{"a stall explains the write, and not what it did next", UnfencedWrite, lock, slow + "A read [920,921]", Violated, 1, KindStale, ""},
+		{"a library that did not say how long its lease is good", MutualExclusion, library(lock), wentOn + probeText, Violated, 1, KindLeaseOverrun, "outlived its lease of 0.500 s"},
 		{"two stalls, and the longer one came first", MutualExclusion, lock, overran("stall A [2,402]\nstall A [503,603]", "A write [700,701] refused\nA write [1300,1301] refused\n"), Violated, 1, KindLeaseOverrun,
 			"was starved by this machine for 0.400 s"},
 		{"a connection was lost, and nobody injected it", MutualExclusion, lock, overran("fault reset [650,650] on=A links +own", many), Violated, 1, KindLeaseOverrun,

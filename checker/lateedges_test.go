@@ -99,7 +99,7 @@ func TestDeathsThatAreToldLate(t *testing.T) {
 	const lost = `
 		A acquire [0,1] key=k0
 		A acquire [2,3] key=k1
-		A write   [100,101] key=k0
+		A held    [100,101] key=k0
 		A lost    [102] key=k1
 		B acquire [70,90] key=k0
 		A exit    [200]
