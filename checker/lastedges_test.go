@@ -90,6 +90,30 @@ func TestEdgesOfStaleWrites(t *testing.T) {
 		B release [920,921]`, PatternWorkedPast)
 }
 
+// TestAFaultWhoseEndIsNotMeasured lasted until its end was told.
+func TestAFaultWhoseEndIsNotMeasured(t *testing.T) {
+	h := plainLock().changed("pause A [4,705]\n"+wentOn+probeText, func(e *history.Event) {
+		if e.Type == history.Fault {
+			e.Fault.To = 0
+		}
+	})
+	if r := foundIn(h, MutualExclusion); r.Count != 1 || !strings.Contains(r.Violations[0].Text, "was frozen for 0.701 s") {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestHoldersThatExcludeEachOther: D's session says nothing for the time in which C was granted the semaphore, but C's does for that in which D was.
+func TestHoldersThatExcludeEachOther(t *testing.T) {
+	run(t, []propertyCase{{"by the promise of the earlier one alone", MutualExclusion, permits(confirms(session(plainLock())), 2), `
+		C acquire [0,1]
+		pause D   [0.5,905]
+		D acquire [900,1501]
+		B acquire [1495,1502]
+		B release [1510,1511]
+		C release [1510,1511]
+		D release [1512,1513]` + probeText, Violated, 1, KindGrantedWhileValid, ""}})
+}
+
 // TestWhatACutLeavesOpen: who was granted a key inside a promise is not known until what withdrew it would have been recorded.
 func TestWhatACutLeavesOpen(t *testing.T) {
 	for cut, want := range map[float64]int{640: 0, 900: 1} {
