@@ -79,7 +79,7 @@ func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
 	if s.outlivedBy(o) { // the process was gone when its answer was recorded
 		g.withdraw(max(c.alive, g.end))
 		s.shut(g, end)
-		s.absolve(k, o.client, max(c.goneAt, end))
+		s.absolve(k, o.client, end)
 	}
 }
 

@@ -221,10 +221,10 @@ func (s *Sweep) trimSpans() {
 			oldest = min(oldest, k.waitHead.inv)
 		}
 		for _, g := range k.open {
-			oldest = min(oldest, g.earliest, g.inv)
+			oldest = min(oldest, g.inv)
 		}
 		for _, entry := range k.past.live() {
-			oldest = min(oldest, entry.g.earliest, entry.g.inv)
+			oldest = min(oldest, entry.g.inv)
 		}
 	}
 	for _, p := range s.pending[s.decided:] {

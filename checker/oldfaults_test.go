@@ -120,6 +120,37 @@ func TestOldFaultsAreForgottenUnseen(t *testing.T) {
 		stall B   [100,700]
 		mark probe [1490]
 		P acquire [1500,1590] busy`, ""},
+		"the same, and another key was given back later": {plainLock(), `
+		A acquire [0,1]
+		A release [2,3]
+		stall B   [100,700]
+		C acquire [1400,1401] key=k1
+		C release [1410,1411] key=k1
+		mark probe [1490]
+		P acquire [1500,1590] busy`, ""},
+		"a double-hold, with a younger one on another key": {noClaims(plainLock()), first + `
+		C acquire [1500,1501] key=k1
+		D acquire [1500,1501] key=k1
+		C write   [1510,1511] key=k1
+		D write   [1512,1513] key=k1
+		C release [1520,1521] key=k1
+		D release [1520,1521] key=k1
+		B acquire [1990,1991]
+		B write   [2000,2001]
+		A write   [2010,2011]
+		B write   [2020,2021]` + done, Continuity},
+		"a waiter that was stopped long before it was overtaken": {fair(noClaims(plainLock())), `
+		A acquire [2,1500] enq=3 first=1400
+		pause A   [10,20]
+		B acquire [800,1600] run=800,1300 enq=801
+		B release [1700,1701]
+		A release [1710,1711]` + sinceThen, ""},
+		"a waiter that was stopped long before it was overtaken, and gave it back first": {fair(noClaims(plainLock())), `
+		A acquire [2,1500] enq=3 first=1400
+		pause A   [10,20]
+		A release [1510,1511]
+		B acquire [800,1600] run=800,1300 enq=801
+		B release [1700,1701]` + sinceThen, ""},
 		"a grant that was dead on arrival": {plainLock(), `
 		pause B   [10,20]
 		B acquire [0,1900] attempt=1000

@@ -90,9 +90,8 @@ type clientState struct {
 	spans []span // faults that touched it
 	aside []span // faults that held up its application, or its way to the store, and touched nothing that the lock had promised
 	alive int64  // the last sign of life
-	// latest is its latest incarnation, gone the latest that has ended, at goneAt.
+	// latest is its latest incarnation, gone the latest that has ended.
 	latest, gone int32
-	goneAt       int64
 	holding      int // grants that it has not given up, over all keys
 }
 
@@ -213,7 +212,7 @@ func (s *Sweep) exit(e *history.Event) {
 		return
 	}
 	gone := stamp(e.Start, e.Time)
-	c.gone, c.goneAt = max(c.gone, e.Process), max(c.goneAt, gone)
+	c.gone = max(c.gone, e.Process)
 	if e.Process == 0 {
 		c.gone = c.latest
 	}

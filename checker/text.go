@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"unicode"
 
 	"github.com/lockchaos/lockchaos/history"
 )
@@ -23,7 +24,7 @@ func seconds(ns int64) string { return fmt.Sprintf("%.3f s", float64(ns)/1e9) }
 // count writes a number with its noun; "An injected fault" style singulars bring their own article.
 func count(n int, one, many string) string {
 	if n == 1 {
-		if one[0] >= 'A' && one[0] <= 'Z' {
+		if unicode.IsUpper(rune(one[0])) {
 			return one
 		}
 		return "1 " + one
@@ -210,8 +211,11 @@ func (s *Sweep) because(a, b *grant, j judgement, both bool) string {
 func (s *Sweep) overran(a *grant, pattern string) string {
 	plight := s.plight(a, a.last)
 	lease := fmt.Sprintf("its lease of %s", seconds(s.header.TTL))
-	if s.header.Claims.Validity == validitySession {
+	switch {
+	case s.header.Claims.Validity == validitySession:
 		lease = fmt.Sprintf("its session TTL of %s", seconds(s.header.TTL))
+	case s.header.Claims.Validity == validityLibrary && s.timed(a): // mostly less than the TTL
+		lease = fmt.Sprintf("its lease, which its library called good until %s,", seconds(a.promise+promiseMargin))
 	}
 	switch {
 	case a.told != 0 && a.told < a.last:

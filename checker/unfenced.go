@@ -166,20 +166,17 @@ func (s *Sweep) standsBefore(l *ledgerState, g *grant, f *footprint, tokens bool
 
 // unfenced records that write w stands behind another one: plain's, as time alone has it, or trusting's if the tokens can be trusted.
 func (s *Sweep) unfenced(k *keyState, w, plain, trusting writer, o *op) {
-	oldest := w.g.earliest
+	grants := []*grant{w.g}
 	if plain.g != nil {
-		w.g.corrupt, oldest = true, min(oldest, plain.g.earliest)
-		pin(plain.g)
+		w.g.corrupt, grants = true, append(grants, plain.g)
 	}
 	if trusting.g != nil {
-		w.g.corruptByToken, oldest = true, min(oldest, trusting.g.earliest)
-		pin(trusting.g)
+		w.g.corruptByToken, grants = true, append(grants, trusting.g)
 	}
 	if o != nil {
 		o.pinned = true
 	}
-	pin(w.g)
-	s.putOff(oldest, func() {
+	s.putOff(s.now, func() {
 		p, t := s.unfencedJudgement(w, plain, o, false), s.unfencedJudgement(w, trusting, o, s.tokens)
 		s.record(unfencedWrite, k, p, t, func(j judgement) *Violation {
 			if j == p {
@@ -187,7 +184,7 @@ func (s *Sweep) unfenced(k *keyState, w, plain, trusting writer, o *op) {
 			}
 			return s.tellUnfenced(k, w, trusting, o, j)
 		})
-	})
+	}, grants...)
 }
 
 // unfencedJudgement judges write w behind other's; behind nobody's it is no violation.
@@ -214,6 +211,6 @@ func writeKind(o *op, b *grant) string {
 // stallExplains tells whether the harm that a did to b has no other explanation than an uninjected stall, as the double-hold that it
 // belongs to then has none.
 func (s *Sweep) stallExplains(a, b *grant, at int64) bool {
-	kind, stallOnly := s.explain(a, b, max(at, a.last))
-	return kind == KindLeaseOverrun && stallOnly
+	_, stallOnly := s.explain(a, b, max(at, a.last))
+	return stallOnly
 }
