@@ -173,24 +173,42 @@ func TestRunAppWithHooks(t *testing.T) {
 		want  checker.Outcome
 	}{{"unfenced", checker.Violated}, {"fenced", checker.Pass}} {
 		t.Run(c.store, func(t *testing.T) {
-			h, err := runApp(t, c.store, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			v := checker.Judge(h, checker.Options{Keep: 5})
-			if h.Truncated || v.Stats.Bites == 0 {
-				t.Fatalf("truncated: %v; the faults met a holder %d times", h.Truncated, v.Stats.Bites)
-			}
-			for _, p := range v.Properties {
-				if p.Name == checker.UnfencedWrite && p.Outcome != c.want {
-					t.Errorf("%s is %v (%s), want %v", p.Name, p.Outcome, p.Why, c.want)
+			// Answers do not tell the order of two writes that were under way together. On a busy machine more of them are, and the judge leaves open
+			// what that order would decide: then the run is done again.
+			for try := 1; ; try++ {
+				h, err := runApp(t, c.store, nil)
+				if err != nil {
+					t.Fatal(err)
 				}
-				if p.Name == checker.MutualExclusion && p.Kinds["granted-while-valid"] > 0 {
-					t.Errorf("a false alarm: %v", p.Violations)
+				v := checker.Judge(h, checker.Options{Keep: 5})
+				if h.Truncated || v.Stats.Bites == 0 {
+					t.Fatalf("truncated: %v; the faults met a holder %d times", h.Truncated, v.Stats.Bites)
+				}
+				p := propertyOf(t, v, checker.UnfencedWrite)
+				if m := propertyOf(t, v, checker.MutualExclusion); m.Kinds["granted-while-valid"] > 0 {
+					t.Fatalf("a false alarm: %v", m.Violations)
+				}
+				if p.Outcome == c.want {
+					return
+				}
+				if p.Outcome != checker.Inconclusive || !strings.Contains(p.Why, "under way") || try == 5 {
+					t.Fatalf("%s is %v (%s), want %v; run %d", p.Name, p.Outcome, p.Why, c.want, try)
 				}
 			}
 		})
 	}
+}
+
+// propertyOf is one property's result.
+func propertyOf(t *testing.T, v checker.Verdict, name string) checker.PropertyResult {
+	t.Helper()
+	for _, p := range v.Properties {
+		if p.Name == name {
+			return p
+		}
+	}
+	t.Fatalf("no property %s", name)
+	return checker.PropertyResult{}
 }
 
 // A hook that is none ends the run, and the error names it.

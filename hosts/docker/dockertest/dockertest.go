@@ -89,7 +89,27 @@ func start() error {
 	if os.Geteuid() != 0 {
 		return fmt.Errorf("%w; and only root can start one", absent)
 	}
-	return launch(program)
+	if err := launch(program); err != nil {
+		return err
+	}
+	return tidy()
+}
+
+// tidy removes what tests left behind that were killed: the folder is that of this engine alone, and keeps more than the images.
+func tidy() error {
+	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
+	defer cancel()
+	left, err := exec.CommandContext(ctx, "docker", "ps", "--all", "--quiet").Output()
+	if ids := strings.Fields(string(left)); err == nil && len(ids) > 0 {
+		err = exec.CommandContext(ctx, "docker", append([]string{"rm", "--force"}, ids...)...).Run()
+	}
+	if err == nil {
+		err = exec.CommandContext(ctx, "docker", "network", "prune", "--force").Run()
+	}
+	if err != nil {
+		return fmt.Errorf("remove what earlier tests left in the engine: %w", err)
+	}
+	return nil
 }
 
 // answers asks whether an engine is there: by its own command, for what docker.Connect has once found out of a process's environment stays.
