@@ -186,7 +186,12 @@ func longer(step time.Duration) time.Duration { return min(step*3/2, longestStep
 // askLimit bounds one question.
 const askLimit = time.Second
 
-// await asks the node until it answers, it dies or ctx is done.
+// refusal is an answer that will not change: whoever awaits another one waits in vain.
+type refusal struct{ error }
+
+func (r refusal) Unwrap() error { return r.error }
+
+// await asks the node until it answers, it dies or ctx is done; or until it answers with a refusal.
 func (n *Node) await(ctx context.Context, ask func(context.Context) error) error {
 	var last error
 	process := n.process()
@@ -197,8 +202,8 @@ func (n *Node) await(ctx context.Context, ask func(context.Context) error) error
 		if err == nil {
 			return nil
 		}
-		if refusesUser(err) { // it will not change its mind
-			return n.failed(fmt.Errorf("%w; it is to have the user %s and the database %s, and a password is taken from PGPASSWORD", err, PostgresUser, PostgresDatabase))
+		if _, ok := errors.AsType[refusal](err); ok {
+			return n.failed(err)
 		}
 		if last == nil || !over(ctx) {
 			last = err // what was cut off by the end of ctx says less than the answer before

@@ -119,6 +119,9 @@ func (n *Node) awaitPostgres(ctx context.Context) error {
 			n.Version = "(unknown: it refuses " + PostgresUser + ")"
 			return nil // it serves
 		}
+		if refusesUser(err) {
+			return refusal{fmt.Errorf("%w; it is to have the user %s and the database %s, and a password is taken from PGPASSWORD", err, PostgresUser, PostgresDatabase)}
+		}
 		if err != nil {
 			return err
 		}

@@ -13,7 +13,6 @@ import (
 	"github.com/moby/moby/client"
 
 	"github.com/lockchaos/lockchaos/hosts"
-
 	"github.com/lockchaos/lockchaos/redact"
 )
 
