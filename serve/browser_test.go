@@ -123,3 +123,44 @@ func TestInBrowser(t *testing.T) {
 		t.Error(what)
 	}
 }
+
+// A page that was refused, because too many followed, follows as soon as it can.
+func TestBrowserAsksAgain(t *testing.T) {
+	ctx := chromium(t)
+	root := folder(t)
+	s, err := New(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Every, s.streams = 5*time.Millisecond, make(chan struct{}, 1)
+	s.streams <- struct{}{}
+	addr := serving(t, s)
+	refused := make(chan struct{}, 1)
+	err = chromedp.Listen(ctx, func(ev any) {
+		if e, ok := ev.(*network.EventResponseReceived); ok && e.Response.Status == 503 {
+			select {
+			case refused <- struct{}{}:
+			default:
+			}
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := chromedp.Call(ctx, network.Enable, network.EnableParams{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := chromedp.Do(ctx, chromedp.Navigate("http://"+addr+"/run/new")); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-refused:
+	case <-ctx.Done():
+		t.Fatal("the page was not refused")
+	}
+	<-s.streams
+	if err := os.WriteFile(filepath.Join(root, "new", "run.json"), []byte(record1("ended", "pass", 9e9)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	await(t, ctx, `document.getElementById("state").textContent === "ended"`)
+}

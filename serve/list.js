@@ -16,8 +16,14 @@ try { filter.value = decodeURIComponent(location.hash.slice(1)); } catch { filte
 filter.addEventListener("input", apply);
 apply();
 let last = null;
-new EventSource("/events").onmessage = m => {
-  const now = JSON.stringify(JSON.parse(m.data).map(r => [r.dir, r.state, (r.scenarios || []).map(s => s.result)]));
-  if (last !== null && now !== last && document.activeElement !== filter) location.reload();
-  last = now;
-};
+function follow() {
+  const source = new EventSource("/events");
+  source.onmessage = m => {
+    const now = JSON.stringify(JSON.parse(m.data).map(r => [r.dir, r.state, (r.scenarios || []).map(s => s.result)]));
+    if (last !== null && now !== last && document.activeElement !== filter) location.reload();
+    last = now;
+  };
+  // A browser tries again by itself when a connection breaks, and never when it was refused, as where too many follow.
+  source.onerror = () => { if (source.readyState === EventSource.CLOSED) setTimeout(follow, 3000); };
+}
+follow();

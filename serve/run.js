@@ -42,9 +42,14 @@ function show(run) {
     cell(row, "violation", sc.first_violation || "", "words");
   }
 }
-const source = new EventSource("/events/" + progress.dataset.dir.split("/").map(encodeURIComponent).join("/"));
-source.onmessage = m => {
-  const run = JSON.parse(m.data);
-  show(run);
-  if (run.state === "ended" && run.page) source.close();
-};
+function follow() {
+  const source = new EventSource("/events/" + progress.dataset.dir.split("/").map(encodeURIComponent).join("/"));
+  source.onmessage = m => {
+    const run = JSON.parse(m.data);
+    show(run);
+    if (run.state === "ended" && run.page) source.close();
+  };
+  // A browser tries again by itself when a connection breaks, and never when it was refused, as where too many follow.
+  source.onerror = () => { if (source.readyState === EventSource.CLOSED) setTimeout(follow, 3000); };
+}
+follow();

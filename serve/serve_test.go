@@ -70,6 +70,12 @@ func started(t *testing.T, root string) string {
 		t.Fatal(err)
 	}
 	s.Loopback, s.Every = true, 5*time.Millisecond
+	return serving(t, s)
+}
+
+// serving lets a server answer until the test ends, and returns its address.
+func serving(t *testing.T, s *Server) string {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -291,21 +297,37 @@ func TestFollowersAreBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
 	s.streams = make(chan struct{}, 1)
 	s.streams <- struct{}{}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	addr := serving(t, s)
+	if r, _ := raw(t, addr, "GET", "/events", "localhost"); r.StatusCode != http.StatusServiceUnavailable {
+		t.Error(r.Status)
+	}
+}
+
+// Who asks in the moment in which a record is written follows the run as everybody does.
+func TestFollowsARunWhoseRecordIsBeingWritten(t *testing.T) {
+	root := folder(t)
+	addr := started(t, root)
+	r, err := http.Get("http://" + addr + "/events/broken") // its record ends in the middle
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- s.Serve(ctx, l) }()
-	if r, _ := raw(t, l.Addr().String(), "GET", "/events", "localhost"); r.StatusCode != http.StatusServiceUnavailable {
-		t.Error(r.Status)
+	defer r.Body.Close()
+	if r.StatusCode != http.StatusOK {
+		t.Fatal(r.Status)
 	}
-	cancel()
-	if err := <-done; err != nil {
-		t.Error(err)
+	if err := os.WriteFile(filepath.Join(root, "broken", "run.json"), []byte(record1("running", "", 0)), 0o644); err != nil {
+		t.Fatal(err)
 	}
+	lines := bufio.NewScanner(r.Body)
+	for lines.Scan() {
+		if text, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
+			if !strings.Contains(text, `"dir":"broken"`) {
+				t.Error(text)
+			}
+			return
+		}
+	}
+	t.Errorf("the stream ended: %v", lines.Err())
 }

@@ -167,7 +167,8 @@ func (s *Server) file(w http.ResponseWriter, r *http.Request, name string) {
 
 // follow sends the state of a run, or of all, whenever it changes, as server-sent events.
 func (s *Server) follow(w http.ResponseWriter, r *http.Request, dir string) {
-	if _, err := s.state(dir); err != nil {
+	// A record that can't be read just now is being written: a browser told "not found" would never ask again.
+	if _, err := s.state(dir); errors.Is(err, fs.ErrNotExist) {
 		http.NotFound(w, r)
 		return
 	}

@@ -18,7 +18,7 @@ func shortApp(t *testing.T, text string) string {
 	if !found || !ok {
 		t.Fatalf("the example's scenario has changed:\n%s", text)
 	}
-	return strings.Replace(text, rest, "4s\n    faults:\n      - {kind: pause, target: holder, when: after-grant, for: 1500ms, after: 100ms, every: 100ms}\n"+
+	return strings.Replace(text, rest, "6s\n    faults:\n      - {kind: pause, target: holder, when: after-grant, for: 1500ms, after: 100ms, every: 100ms}\n"+
 		"    needs: {grants: 5, handovers: 1, bites: 1}\n    expect:"+expect, 1)
 }
 

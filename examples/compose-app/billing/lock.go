@@ -30,6 +30,11 @@ func (b *billing) lock(ctx context.Context, order int64) (*grant, error) {
 	began := time.Now()
 	tell(began, "wait", g, nil)
 	for ; ; time.Sleep(10 * time.Millisecond) {
+		// Before each attempt, not after: who takes the lock that another has just given up would only find that nothing is left to do.
+		if charged, err := (unfenced{b.db}).charged(ctx, g); err != nil || charged {
+			tell(began, "lock", g, errBusy)
+			return nil, err
+		}
 		attempt := time.Now()
 		token, err := take.Run(ctx, b.redis, []string{g.key()}, g.owner, ttl.Milliseconds()).Int64()
 		if err != nil {
@@ -42,10 +47,6 @@ func (b *billing) lock(ctx context.Context, order int64) (*grant, error) {
 			}
 			tell(attempt, "lock", g, nil)
 			return g, nil
-		}
-		if charged, err := (unfenced{b.db}).charged(ctx, g); err != nil || charged {
-			tell(began, "lock", g, errBusy)
-			return nil, err
 		}
 	}
 }
