@@ -75,12 +75,13 @@ func opinionsOf(h *history.History) opinions {
 	}
 }
 
-// rounds is how many histories of each model are tried.
+// rounds is how many histories of each model are tried. The checker has no goroutines: what its tests cost more under the race detector shows nothing
+// more, so there they are a sample.
 func rounds(usually int) int {
 	switch {
 	case os.Getenv("LOCKCHAOS_SOAK") != "":
 		return 200_000
-	case testing.Short():
+	case testing.Short(), raceEnabled:
 		return usually / 10
 	}
 	return usually

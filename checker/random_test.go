@@ -170,12 +170,9 @@ func randomLock(rng *rand.Rand) script {
 
 // TestSweepAgreesWithSlowChecker judges random histories with the sweep and with the slow checker, and compares the counts.
 func TestSweepAgreesWithSlowChecker(t *testing.T) {
-	rounds := 30_000
-	if testing.Short() {
-		rounds = 3_000
-	}
+	n := rounds(30_000)
 	var seen slowResult
-	for seed := range rounds {
+	for seed := range n {
 		rng := rand.New(rand.NewPCG(uint64(seed), 1))
 		lock := randomLock(rng)
 		g := &generator{rng: rng, keys: 1 + rng.IntN(2), store: true, fault: true, wild: rng.IntN(2) == 0}
@@ -200,7 +197,7 @@ func TestSweepAgreesWithSlowChecker(t *testing.T) {
 	if seen.pairs == 0 || seen.unfenced == 0 || seen.lost == 0 || seen.tokens == 0 || seen.unbroken == 0 || seen.overtaken == 0 {
 		t.Fatalf("the histories violate too little to compare: %+v", seen)
 	}
-	t.Logf("%d histories, with %+v", rounds, seen)
+	t.Logf("%d histories, with %+v", n, seen)
 }
 
 // TestSweepAgreesWithSlowCheckerOnKinds does the same for reader-writer and reentrant locks.
@@ -260,11 +257,8 @@ func countsOf(h *history.History) (want, got slowResult) {
 
 // TestSemaphoreAgreesWithSlowChecker does the same for keys with more than one permit.
 func TestSemaphoreAgreesWithSlowChecker(t *testing.T) {
-	found, judged, rounds := 0, 0, 8_000
-	if testing.Short() {
-		rounds = 800
-	}
-	for seed := range rounds {
+	found, judged, n := 0, 0, rounds(8_000)
+	for seed := range n {
 		rng := rand.New(rand.NewPCG(uint64(seed), 2))
 		lock := permits(randomLock(rng), 2+rng.IntN(4)/2)
 		if seed%4 == 0 {

@@ -50,7 +50,7 @@ func looksBack(t *testing.T, h *history.History) bool {
 // hand-written history is held to the same (script.judge).
 func TestUsedAgainChangesNothing(t *testing.T) {
 	found := 0
-	for seed := range uint64(4_000) {
+	for seed := range uint64(rounds(4_000)) {
 		rng := rand.New(rand.NewPCG(seed, 5))
 		lock := randomLock(rng)
 		switch seed % 6 {
