@@ -20,7 +20,7 @@ build:
 RACE := $(shell command -v gcc >/dev/null && echo -race)
 # With the flags of build, so that nothing is compiled for it alone.
 TEST_PURE := CGO_ENABLED=0 $(GO) test -trimpath
-LONG := ./cmd/lockchaos ./harness ./backends ./hosts/docker ./checker
+LONG := ./cmd/lockchaos ./harness ./backends ./hosts/docker ./reports ./checker
 
 ## test: install what tests need (or say how), then every check and every test
 test: build
@@ -57,11 +57,12 @@ lint:
 bench: build
 	$(GO) test -run '^$$' -bench . -benchtime 2s ./checker/... ./history ./store ./hosts ./netfault ./clockskew ./harness
 
-## fuzz: every parser of histories and of what workers say, a minute each (FUZZTIME=10s is shorter)
+## fuzz: every parser of histories and of what workers say, a minute each (FUZZTIME=10s is shorter; JOBS=9 has as many of them at once, with a share of the processors)
 FUZZTIME ?= 1m
+JOBS     ?= 1
 PARSERS  ?= ./history ./history/foreign ./adapter ./harness
 fuzz:
-	./scripts/fuzz $(FUZZTIME) $(PARSERS)
+	JOBS=$(JOBS) ./scripts/fuzz $(FUZZTIME) $(PARSERS)
 
 ## simulate: 10,000 histories of correct locks and as many of broken ones, judged against the truth: the tables of docs/checker.md (some minutes)
 simulate:
