@@ -99,8 +99,9 @@
 //     grant ended inside the promises of as many earlier ones that it conflicts with as the key has permits (order unknown: each inside the other's: whichever
 //     was later, it was granted inside the other's promise). Each pair counts once; on a semaphore, each hold that was one too many.
 //   - unfenced-write: in the ledger's order of one protected key, a later grant's write stands before an earlier one's, or a
-//     hold's writes are not contiguous. Keys are judged apart: A(k0) B(k1) A(k0) is fine. Each write counts once; where a hold goes on
-//     after a certainly earlier one wrote in between, that one's write is the violation.
+//     hold's writes are not contiguous. Keys are judged apart: A(k0) B(k1) A(k0) is fine. So are locks that protect the same key: their holds do not exclude
+//     each other, and none hides what happened under another. Each write counts once; where a hold goes on after a certainly earlier one wrote in between, that
+//     one's write is the violation.
 //   - lost-update: another hold's write stands between the version that a hold last read before its write, and that write. "Version read is not
 //     the version replaced" would accuse a hold of its own writes: read 1, write 2, write 3.
 //   - token-order: declared fencing tokens only. Two clients share one; a grant that is later by time has a smaller one; or an undisturbed

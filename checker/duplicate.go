@@ -51,10 +51,10 @@ func (s *Sweep) judgeEffect(k *keyState, w writer, o *op, e *history.Event) {
 	s.putOff(s.now, func() {
 		plain := s.repeated(first, second, false)
 		trusting := plain
-		if s.tokens {
+		if s.tokens && s.exclude(first.g, second.g) { // tokens of two locks tell nothing of each other
 			trusting = s.repeated(first, second, true)
 		}
-		s.record(duplicateEffect, k, plain, trusting, func(j judgement) *Violation { return s.tellRepeated(k, first, second, what, j, j != plain) })
+		s.record(duplicateEffect, second.g.key, plain, trusting, func(j judgement) *Violation { return s.tellRepeated(k, first, second, what, j, j != plain) })
 	}, first.g, w.g)
 }
 
@@ -70,7 +70,7 @@ func (s *Sweep) repeated(first, second effect, tokens bool) judgement {
 	j := judgement{violated: true, severity: Corrupting}
 	a, b := inTurn(first, second, tokens)
 	if s.exclusive && a.g != b.g && later(b.g, a.g, tokens) {
-		j.kind, j.stallOnly = writeKind(a.o, b.g), s.stallExplains(a.g, b.g, a.at)
+		j.kind, j.stallOnly = writeKind(a.o, b.g), s.exclude(a.g, b.g) && s.stallExplains(a.g, b.g, a.at)
 		j.pattern = s.writePattern(a.g, b.g, j.kind, a.o, tokens)
 	} else if s.exclusive {
 		j.pattern = PatternUnexplained

@@ -11,7 +11,8 @@ func (s *Sweep) judgeBase(k *keyState, w writer, o *op) {
 	if o == nil || o.ledgered || o.base == noBase || !s.asks[lostUpdate] {
 		return
 	}
-	other := s.besides(w.g, k.ledger.run, k.ledger.before)
+	last := k.ledger.whoever()
+	other := s.besides(w.g, last.run, last.before)
 	if other.version <= o.base { // or there is none
 		return
 	}
@@ -21,14 +22,17 @@ func (s *Sweep) judgeBase(k *keyState, w writer, o *op) {
 	pin(g, other.g)
 	s.putOff(min(g.earliest, other.g.earliest), func() {
 		j := judgement{violated: true, severity: Corrupting}
-		a, b := inOrder(g, other.g, s.tokens)
+		lock := s.exclude(g, other.g)
+		a, b := inOrder(g, other.g, s.tokens && lock)
 		did := w.at
 		if a == other.g { // the earlier grant's late write slipped in between; what became of its client after that explains nothing
 			did = other.at
 		}
-		j.stallOnly = s.exclusive && s.stallExplains(a, b, did)
-		if s.exclusive {
-			j.pattern = s.lostPattern(a, b, w, other)
+		switch {
+		case lock:
+			j.stallOnly, j.pattern = s.stallExplains(a, b, did), s.lostPattern(a, b, w, other)
+		case s.exclusive: // two locks, which keep nobody apart
+			j.pattern = PatternUnexplained
 		}
 		s.record(lostUpdate, k, j, j, func(judgement) *Violation { return s.tellLost(k, w, other, base, baseOp) })
 	})

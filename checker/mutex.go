@@ -21,6 +21,9 @@ func (s *Sweep) judgeHolds(g *grant) {
 	}
 }
 
+// exclude tells whether of two grants each excludes the other: they are of one exclusive lock. Several locks may protect one key of the store.
+func (s *Sweep) exclude(x, y *grant) bool { return s.exclusive && x.key == y.key }
+
 // judgePair has two grants of an exclusive lock decided if they can conflict at all.
 func (s *Sweep) judgePair(x, y *grant) {
 	if s.mayConflict(x, y) {

@@ -20,6 +20,7 @@ type generator struct {
 	token   int
 	wild    bool // tokens and first attempts make no sense
 	readers bool // acquires have modes
+	shared  bool // any lock may protect any key
 }
 
 // script returns the lines of a random history. Lines can be dropped one by one: what is left is a history too.
@@ -95,6 +96,9 @@ func (g *generator) act(name, grant string, key int, t *int) {
 	lockOp := kind == "renew" || kind == "held"
 	when := g.interval(t, 6)
 	applied := ""
+	if !lockOp && g.shared {
+		key = g.rng.IntN(g.keys)
+	}
 	if !lockOp {
 		applied = fmt.Sprintf("@%d", *t-g.rng.IntN(2))
 		if g.rng.IntN(10) == 0 {
@@ -175,7 +179,7 @@ func TestSweepAgreesWithSlowChecker(t *testing.T) {
 	for seed := range n {
 		rng := rand.New(rand.NewPCG(uint64(seed), 1))
 		lock := randomLock(rng)
-		g := &generator{rng: rng, keys: 1 + rng.IntN(2), store: true, fault: true, wild: rng.IntN(2) == 0}
+		g := &generator{rng: rng, keys: 1 + rng.IntN(2), store: true, fault: true, wild: rng.IntN(2) == 0, shared: seed%3 == 0}
 		lines := g.script(2 + rng.IntN(3))
 		fails := func(lines []string) bool {
 			want, got := bothCounts(lock, lines)
@@ -206,7 +210,7 @@ func TestSweepAgreesWithSlowCheckerOnKinds(t *testing.T) {
 	for seed := range rounds(3_000) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 14))
 		lock := randomLock(rng)
-		g := &generator{rng: rng, keys: 1, store: true, fault: true, wild: rng.IntN(2) == 0}
+		g := &generator{rng: rng, keys: 1 + seed/6%2, store: true, fault: true, wild: rng.IntN(2) == 0, shared: true}
 		lock.header.Claims.ReadWrite, lock.header.Claims.Reentrant = seed%3 > 0, seed%3 < 2
 		if g.readers = seed%3 > 0; lock.header.Claims.Reentrant {
 			lock.header.Claims.Validity = "" // promises of nested grants are told by hand

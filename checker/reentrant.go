@@ -143,7 +143,7 @@ func (s *Sweep) abandon(k *keyState, client int32, t int64) {
 }
 
 // wroteAsOwner notes the latest and the highest writer so far, and the latest and the highest of all other clients.
-func (s *Sweep) wroteAsOwner(l *ledgerState, w writer) {
+func (s *Sweep) wroteAsOwner(l *writers, w writer) {
 	if l.others == nil {
 		l.others = &otherWriters{}
 	}
@@ -178,15 +178,15 @@ func (s *Sweep) besides(g *grant, first, second writer) writer {
 }
 
 // standsBeforeOwner is standsBefore of a reentrant lock: writes of one owner, under whichever of its grants, are in nobody's way.
-func (s *Sweep) standsBeforeOwner(l *ledgerState, g *grant, f *footprint, tokens bool) writer {
+func (s *Sweep) standsBeforeOwner(l *writers, g *grant, f *footprint, tokens bool) writer {
 	latest, run := s.besides(g, l.latest, l.others.latest), s.besides(g, l.run, l.before)
-	if latest.g != nil && latest.g.key == g.key && latest.g.earliest > g.end {
+	if latest.g != nil && latest.g.earliest > g.end {
 		return latest
 	}
-	if highest := s.besides(g, l.highest, l.others.highest); tokens && highest.g != nil && highest.g.key == g.key && later(highest.g, g, true) {
+	if highest := s.besides(g, l.highest, l.others.highest); tokens && highest.g != nil && later(highest.g, g, true) {
 		return highest
 	}
-	if f.wrote && run.version > f.wroteLast && run.g.key == g.key && !later(g, run.g, tokens) {
+	if f.wrote && run.version > f.wroteLast && !later(g, run.g, tokens) {
 		return run
 	}
 	return writer{}

@@ -316,7 +316,7 @@ func (s *slow) judge() slowResult {
 		}
 	}
 	for i, w := range s.writes {
-		if s.isUnfenced(i, trust(w.key)) {
+		if s.isUnfenced(i, trust(w.g.key)) {
 			r.unfenced++
 		}
 		if !w.again && w.base >= 0 && slices.ContainsFunc(s.writes[:i], func(x slowWrite) bool {
@@ -342,11 +342,11 @@ func (s *slow) isUnfenced(i int, tokens bool) bool {
 		switch {
 		case x.g == w.g:
 			prev, wrote = nil, true
-		case !s.same(x.g, w.g) && wrote:
+		case !s.same(x.g, w.g) && x.g.key == w.g.key && wrote:
 			prev = x.g
 		}
 	}
-	return prev != nil && prev.key == w.g.key && !s.later(w.g, prev, tokens)
+	return prev != nil && !s.later(w.g, prev, tokens)
 }
 
 // crowds counts the holds of a semaphore that were one too many where they began, by walking over the instants, and the grants that were made

@@ -3,12 +3,25 @@ package checker
 import "github.com/lockchaos/lockchaos/history"
 
 // The property unfenced-write: per protected key, in the ledger's order, a hold's accepted writes are contiguous, and no later grant's write
-// stands before an earlier one's.
+// stands before an earlier one's. Where several locks protect one key, each lock's writes are judged apart: their grants don't exclude each other, and must not
+// hide each other either.
 
 // ledgerState follows the accepted writes of one protected key.
 type ledgerState struct {
-	// run is the hold whose writes came last, before the one whose writes came before them.
-	run, before writer
+	// writers are those under the first lock that wrote here, beside those under each other one.
+	writers
+	beside map[*keyState]*writers
+	// last are the last two under whatever lock, once there is more than one.
+	last recent
+}
+
+// recent are the last two writers: run is the hold whose writes came last, before the one whose writes came before them.
+type recent struct{ run, before writer }
+
+// writers are those who wrote to a protected key under one lock.
+type writers struct {
+	lock *keyState // nil: nobody has yet
+	recent
 	// latest is the writer with the latest earliest instant so far, highest the one with the greatest token.
 	latest, highest writer
 	// others (reentrant locks) are the same among all other clients' writers: a nested grant must not hide another client's.
@@ -21,6 +34,36 @@ type writer struct {
 	op      int64
 	version int64
 	at      int64 // the store's stamp
+}
+
+// under returns the writers under a lock.
+func (l *ledgerState) under(lock *keyState, s *Sweep) *writers {
+	switch l.lock {
+	case lock:
+		return &l.writers
+	case nil:
+		l.lock = lock
+		return &l.writers
+	}
+	if l.beside == nil {
+		l.beside = map[*keyState]*writers{}
+		s.keepWriter(&l.last.run, l.run)
+		s.keepWriter(&l.last.before, l.before)
+	}
+	w := l.beside[lock]
+	if w == nil {
+		w = &writers{lock: lock}
+		l.beside[lock] = w
+	}
+	return w
+}
+
+// whoever returns the last two writers under whatever lock.
+func (l *ledgerState) whoever() *recent {
+	if l.beside != nil {
+		return &l.last
+	}
+	return &l.recent
 }
 
 // ledgerAccount is what the whole ledger amounts to.
@@ -112,7 +155,8 @@ func (s *Sweep) accepted(k *keyState, g *grant, o *op, e *history.Event) {
 
 // written handles an accepted write of a known hold.
 func (s *Sweep) written(k *keyState, w writer, o *op) {
-	l, g := &k.ledger, w.g
+	g := w.g
+	l := k.ledger.under(g.key, s)
 	f := g.footprintOn(k.id)
 	plain := s.standsBefore(l, g, f, false)
 	trusting := plain
@@ -124,7 +168,10 @@ func (s *Sweep) written(k *keyState, w writer, o *op) {
 	}
 	s.judgeBase(k, w, o)
 	f.wrote, f.wroteLast = true, w.version
-	s.wroteLast(l, w)
+	s.wroteLast(&l.recent, w)
+	if k.ledger.beside != nil {
+		s.wroteLast(&k.ledger.last, w)
+	}
 	if s.reentrant {
 		s.wroteAsOwner(l, w)
 		return
@@ -138,7 +185,7 @@ func (s *Sweep) written(k *keyState, w writer, o *op) {
 }
 
 // wroteLast notes the write that came last.
-func (s *Sweep) wroteLast(l *ledgerState, w writer) {
+func (s *Sweep) wroteLast(l *recent, w writer) {
 	if l.run.g != w.g && !(s.reentrant && l.run.g != nil && l.run.g.client == w.g.client) {
 		s.keepWriter(&l.before, l.run)
 	}
@@ -147,18 +194,18 @@ func (s *Sweep) wroteLast(l *ledgerState, w writer) {
 
 // standsBefore returns the write that ought not to stand before one of g, as time alone has it, or as the tokens do. Where a hold goes on
 // writing after a certainly earlier one wrote in between, that one's write was the violation, not this one.
-func (s *Sweep) standsBefore(l *ledgerState, g *grant, f *footprint, tokens bool) writer {
+func (s *Sweep) standsBefore(l *writers, g *grant, f *footprint, tokens bool) writer {
 	if l.others != nil {
 		return s.standsBeforeOwner(l, g, f, tokens)
 	}
 	switch {
 	case l.run.g == nil:
 		return writer{}
-	case l.latest.g.key == g.key && l.latest.g.earliest > g.end:
+	case l.latest.g.earliest > g.end:
 		return l.latest
-	case tokens && l.highest.g != nil && l.highest.g.key == g.key && later(l.highest.g, g, true):
+	case tokens && l.highest.g != nil && later(l.highest.g, g, true):
 		return l.highest
-	case l.run.g != g && f.wrote && l.run.g.key == g.key && !later(g, l.run.g, tokens):
+	case l.run.g != g && f.wrote && !later(g, l.run.g, tokens):
 		return l.run
 	}
 	return writer{}
@@ -178,7 +225,7 @@ func (s *Sweep) unfenced(k *keyState, w, plain, trusting writer, o *op) {
 	}
 	s.putOff(s.now, func() {
 		p, t := s.unfencedJudgement(w, plain, o, false), s.unfencedJudgement(w, trusting, o, s.tokens)
-		s.record(unfencedWrite, k, p, t, func(j judgement) *Violation {
+		s.record(unfencedWrite, w.g.key, p, t, func(j judgement) *Violation {
 			if j == p {
 				return s.tellUnfenced(k, w, plain, o, j)
 			}

@@ -97,6 +97,44 @@ func TestWritesUnderSeveralLocks(t *testing.T) {
 			B write   [7,8] g=G
 			A write   [9,10] g=H
 			B write   [11,12] g=G`, Pass, 0, "", ""},
+			{"a late write, behind one under the other lock", UnfencedWrite, lock, `
+			G=A acquire [0,1] key=k1 tok=1
+			H=B acquire [600,601] key=k1 tok=2
+			B write   [602,603] g=H
+			I=C acquire [604,605] key=k2 tok=1
+			C write   [606,607] g=I
+			A write   [608,609] g=G`, Violated, 1, KindStale, "after one of client 2"},
+			{"not contiguous, with one under the other lock between them", UnfencedWrite, lock, `
+			G=A acquire [0,10] key=k1
+			H=B acquire [0,10] key=k1
+			I=C acquire [0,10] key=k2
+			A write   [11,12] g=G
+			B write   [13,14] g=H
+			C write   [15,16] g=I
+			A write   [17,18] g=G`, Violated, 1, KindStale, "after one of client 2"},
+			{"the tokens of the lock are in no order, those of the other lock are", UnfencedWrite, lock, `
+			A acquire [-100,-99] key=k1 tok=50
+			A release [-98,-97] key=k1
+			G=A acquire [0,10] key=k1 tok=1
+			H=B acquire [0,10] key=k1 tok=2
+			B write   [11,12] g=H
+			A write   [13,14] g=G`, Pass, 0, "", ""},
 		})
 	}
+	run(t, []propertyCase{
+		{"a stall is no excuse for what two locks allow", LostUpdate, noClaims(plainLock()), `
+		G=A acquire [0,1] key=k1
+		A read    [2,3] g=G
+		stall A   [4,650]
+		H=B acquire [600,601] key=k2
+		B write   [602,603] g=H
+		A write   [651,652] g=G` + probeText, Violated, 1, "", ""},
+		{"a stall is one where they share the lock", LostUpdate, noClaims(plainLock()), `
+		G=A acquire [0,1] key=k1
+		A read    [2,3] g=G
+		stall A   [4,650]
+		H=B acquire [600,601] key=k1
+		B write   [602,603] g=H
+		A write   [651,652] g=G` + probeText, Inconclusive, 0, "", ""},
+	})
 }
