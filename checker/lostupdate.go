@@ -22,14 +22,13 @@ func (s *Sweep) judgeBase(k *keyState, w writer, o *op) {
 	pin(g, other.g)
 	s.putOff(min(g.earliest, other.g.earliest), func() {
 		j := judgement{violated: true, severity: Corrupting}
-		lock := s.exclude(g, other.g)
-		a, b := inOrder(g, other.g, s.tokens && lock)
-		did := w.at
-		if a == other.g { // the earlier grant's late write slipped in between; what became of its client after that explains nothing
-			did = other.at
-		}
 		switch {
-		case lock:
+		case s.exclude(g, other.g):
+			a, b := inOrder(g, other.g, s.tokens)
+			did := w.at
+			if a == other.g { // the earlier grant's late write slipped in between; what became of its client after that explains nothing
+				did = other.at
+			}
 			j.stallOnly, j.pattern = s.stallExplains(a, b, did), s.lostPattern(a, b, w, other)
 		case s.exclusive: // two locks, which keep nobody apart
 			j.pattern = PatternUnexplained

@@ -121,7 +121,49 @@ func TestWritesUnderSeveralLocks(t *testing.T) {
 			A write   [13,14] g=G`, Pass, 0, "", ""},
 		})
 	}
+	pay := workload(noClaims(fencedLock()), workloadPayment)
 	run(t, []propertyCase{
+		{"both under the second lock", UnfencedWrite, noClaims(fencedLock()), `
+		I=C acquire [0,1] key=k2 tok=1
+		C write   [2,3] g=I
+		G=A acquire [4,5] key=k1 tok=1
+		H=B acquire [600,601] key=k1 tok=2
+		B write   [602,603] g=H
+		A write   [608,609] g=G`, Violated, 1, KindStale, "after one of client 2"},
+		{"lost by a write under the other lock", LostUpdate, noClaims(plainLock()), `
+		I=C acquire [0,1] key=k1
+		C write   [2,3] g=I
+		C release [4,5] key=k1 g=I
+		G=A acquire [6,7] key=k1
+		A read    [8,9] g=G
+		H=B acquire [8,9] key=k2
+		B write   [10,11] g=H
+		A write   [12,13] g=G` + probeText, Violated, 1, "", "over version 2 of client 2"},
+		{"lost by a nested hold of the other lock", LostUpdate, reentrant(noClaims(plainLock())), `
+		I=A acquire [0,1] key=k1
+		G=A acquire [2,3] key=k2
+		A read    [4,5] g=G
+		H=B acquire [4,5] key=k1
+		B write   [6,7] g=H
+		A write   [8,9] g=I
+		A write   [10,11] g=G` + probeText, Violated, 1, "", "over version 1 of client 2"},
+		{"the tokens of two locks tell nothing of each other", DuplicateEffect, pay, `
+		G=A acquire [0,10] key=k1 tok=1
+		H=B acquire [0,10] key=k2 tok=2
+		B write   [11,12] value=1 g=H
+		A write   [13,14] value=1 g=G`, Violated, 1, "", "at 1.014 s."},
+		{"a stall is no excuse for an effect that two locks allow", DuplicateEffect, pay, `
+		G=A acquire [0,1] key=k1 tok=1
+		stall A   [4,650]
+		H=B acquire [600,601] key=k2 tok=2
+		B write   [602,603] value=1 g=H
+		A write   [651,652] value=1 g=G`, Violated, 1, KindStale, ""},
+		{"it is one where they share the lock", DuplicateEffect, pay, `
+		G=A acquire [0,1] key=k1 tok=1
+		stall A   [4,650]
+		H=B acquire [600,601] key=k1 tok=2
+		B write   [602,603] value=1 g=H
+		A write   [651,652] value=1 g=G`, Inconclusive, 0, "", ""},
 		{"a stall is no excuse for what two locks allow", LostUpdate, noClaims(plainLock()), `
 		G=A acquire [0,1] key=k1
 		A read    [2,3] g=G
