@@ -33,7 +33,9 @@ func Attach(name string, pid int, addr netip.Addr, log string) (*Host, *Process,
 		return fail(ErrOutside)
 	}
 	died := func() error {
-		return &DiedError{Program: "the server", Host: name, PID: pid, Log: (&logEnd{files: []string{log}}).lines()}
+		last := &logEnd{files: []string{log}}
+		last.settle(outputDelay)
+		return &DiedError{Program: "the server", Host: name, PID: pid, Log: last.lines()}
 	}
 	fd, err := unix.PidfdOpen(pid, 0)
 	if errors.Is(err, unix.ESRCH) {
@@ -53,7 +55,7 @@ func Attach(name string, pid int, addr netip.Addr, log string) (*Host, *Process,
 		err = h.running()
 	}
 	if err != nil {
-		if over(fd) { // it may die at any step: whatever failed, that is why
+		if over(fd, err) { // it may die at any step: whatever failed, that is why
 			err = died()
 		}
 		return fail(errors.Join(err, h.Close(), unix.Close(fd)))
@@ -63,10 +65,22 @@ func Attach(name string, pid int, addr netip.Addr, log string) (*Host, *Process,
 	return h, p, nil
 }
 
-// over tells whether the process of a descriptor has ended; see pidfd_open(2).
-func over(fd int) bool {
-	n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
-	return err == nil && n == 1
+// endLimit bounds how long a process may take to end that has lost its namespaces.
+const endLimit = time.Second
+
+// over tells whether the process of a descriptor has ended (see pidfd_open(2)), by what came of looking for its network. A process that ends loses its namespaces a
+// moment before it has ended for those who look: where there is none any more, that moment is waited for.
+func over(fd int, looked error) bool {
+	limit := time.Duration(0)
+	if errors.Is(looked, os.ErrNotExist) || errors.Is(looked, unix.ESRCH) {
+		limit = endLimit
+	}
+	for end := time.Now().Add(limit); ; {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, max(0, int(time.Until(end).Milliseconds()))) // below 0 is for ever
+		if err != unix.EINTR {
+			return err == nil && n == 1
+		}
+	}
 }
 
 // enter brings the calling thread into the network namespace of a process.

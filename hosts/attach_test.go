@@ -92,6 +92,47 @@ func TestAttachTooLate(t *testing.T) {
 	}
 }
 
+// A process that ends has lost its namespaces a moment before anybody can see that it has ended. Whoever attaches in that moment is told of the death, too.
+func TestAttachWhileItEnds(t *testing.T) {
+	if !inside(t) {
+		return
+	}
+	n, err := hosts.NewNetwork(hosts.DefaultPrefix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := n.AddHost("own")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 30 {
+		cmd := exec.Command("/proc/self/exe", "forever")
+		started, err := own.Start(cmd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		killed := make(chan error, 1)
+		go func() { killed <- started.Kill(within(t)) }()
+		for {
+			h, _, err := hosts.Attach("guest", started.PID(), own.Addr, "")
+			if err == nil {
+				if err := h.Close(); err != nil {
+					t.Fatal(err)
+				}
+				continue
+			}
+			var died *hosts.DiedError
+			if !errors.As(err, &died) {
+				t.Fatal(err)
+			}
+			break
+		}
+		if err := <-killed; err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // What lives in the machine's own network is left alone.
 func TestAttachRefusesTheMachine(t *testing.T) {
 	if !inside(t) {

@@ -26,7 +26,7 @@ func (h *Host) Find(pid int) (*Process, error) {
 	// Whoever has the number now is the one that the descriptor is about, unless that has ended.
 	where, err := inode(fmt.Sprintf("/proc/%d/ns/net", pid))
 	name := commandOf(pid)
-	if over(fd) {
+	if over(fd, err) {
 		_ = unix.Close(fd)
 		return nil, fmt.Errorf("process %d on host %s: %w", pid, h.Name, os.ErrProcessDone)
 	}
