@@ -85,7 +85,7 @@ func (p *past) push(g *grant) {
 		twin = g
 	}
 	if n == cap(p.entries) {
-		p.entries = slices.Grow(p.entries, 1)
+		p.entries = slices.Grow(p.entries, n+1) // twofold: behind an acquire that stays open it grows for long, and to copy it costs more than room
 	}
 	p.entries = p.entries[:n+1]
 	// In place, field by field: an entry that is put together elsewhere and copied costs more than the comparison of two grants.

@@ -52,11 +52,12 @@ func (s *Sweep) newGrant() *grant {
 		*g = grant{}
 		return g
 	}
-	block := make([]grant, recordBlock)
-	for i := range block[1:] {
-		s.spareGrants = append(s.spareGrants, &block[i+1])
+	if len(s.freshGrants) == 0 {
+		s.freshGrants = make([]grant, recordBlock)
 	}
-	return &block[0]
+	g := &s.freshGrants[0] // nothing to clear: memory that is touched for the first time is dear
+	s.freshGrants = s.freshGrants[1:]
+	return g
 }
 
 // forget drops a grant from the tables.

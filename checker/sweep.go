@@ -52,6 +52,7 @@ type Sweep struct {
 
 	spareOps    []*op
 	spareGrants []*grant
+	freshGrants []grant
 	retire      func(*grant, *op) // for a test: takes the records that would be used again
 
 	clients     []clientState
