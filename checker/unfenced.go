@@ -8,8 +8,9 @@ import "github.com/lockchaos/lockchaos/history"
 
 // ledgerState follows the accepted writes of one protected key.
 type ledgerState struct {
-	// writers are those under the first lock that wrote here, beside those under each other one.
+	// writers are those under lock, the first that wrote here (nil: nobody has yet), beside those under each other one.
 	writers
+	lock   *keyState
 	beside map[*keyState]*writers
 	// last are the last two under whatever lock, once there is more than one.
 	last recent
@@ -20,7 +21,6 @@ type recent struct{ run, before writer }
 
 // writers are those who wrote to a protected key under one lock.
 type writers struct {
-	lock *keyState // nil: nobody has yet
 	recent
 	// latest is the writer with the latest earliest instant so far, highest the one with the greatest token.
 	latest, highest writer
@@ -52,7 +52,7 @@ func (l *ledgerState) under(lock *keyState, s *Sweep) *writers {
 	}
 	w := l.beside[lock]
 	if w == nil {
-		w = &writers{lock: lock}
+		w = &writers{}
 		l.beside[lock] = w
 	}
 	return w

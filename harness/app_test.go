@@ -184,8 +184,8 @@ func TestRunAppWithHooks(t *testing.T) {
 				if h.Truncated || v.Stats.Bites == 0 {
 					t.Fatalf("truncated: %v; the faults met a holder %d times", h.Truncated, v.Stats.Bites)
 				}
-				p := propertyOf(t, v, checker.UnfencedWrite)
-				if m := propertyOf(t, v, checker.MutualExclusion); m.Kinds["granted-while-valid"] > 0 {
+				p := v.Property(checker.UnfencedWrite)
+				if m := v.Property(checker.MutualExclusion); m.Kinds["granted-while-valid"] > 0 {
 					t.Fatalf("a false alarm: %v", m.Violations)
 				}
 				if p.Outcome == c.want {
@@ -197,18 +197,6 @@ func TestRunAppWithHooks(t *testing.T) {
 			}
 		})
 	}
-}
-
-// propertyOf is one property's result.
-func propertyOf(t *testing.T, v checker.Verdict, name string) checker.PropertyResult {
-	t.Helper()
-	for _, p := range v.Properties {
-		if p.Name == name {
-			return p
-		}
-	}
-	t.Fatalf("no property %s", name)
-	return checker.PropertyResult{}
 }
 
 // A hook that is none ends the run, and the error names it.

@@ -18,14 +18,8 @@ func TestAttach(t *testing.T) {
 	if !inside(t) {
 		return
 	}
-	n, err := hosts.NewNetwork(hosts.DefaultPrefix)
-	if err != nil {
-		t.Fatal(err)
-	}
-	own, err := n.AddHost("own")
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, made := network(t, "own")
+	own := made[0]
 	started, err := own.Start(exec.Command("/proc/self/exe", "forever"))
 	if err != nil {
 		t.Fatal(err)
@@ -97,14 +91,8 @@ func TestAttachWhileItEnds(t *testing.T) {
 	if !inside(t) {
 		return
 	}
-	n, err := hosts.NewNetwork(hosts.DefaultPrefix)
-	if err != nil {
-		t.Fatal(err)
-	}
-	own, err := n.AddHost("own")
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, made := network(t, "own")
+	own := made[0]
 	for range 30 {
 		cmd := exec.Command("/proc/self/exe", "forever")
 		started, err := own.Start(cmd)

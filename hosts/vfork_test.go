@@ -3,8 +3,6 @@ package hosts_test
 import (
 	"os/exec"
 	"testing"
-
-	"github.com/lockchaos/lockchaos/hosts"
 )
 
 // Who starts one program after the other is stopped, too, at whatever moment: also while it waits in the kernel, where no signal reaches it, for a child that is
@@ -13,14 +11,8 @@ func TestStopOfWhoStartsPrograms(t *testing.T) {
 	if !inside(t) {
 		return
 	}
-	n, err := hosts.NewNetwork(hosts.DefaultPrefix)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h, err := n.AddHost("shell")
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, made := network(t, "shell")
+	h := made[0]
 	if _, err := h.Start(exec.Command("sh", "-c", "while :; do /bin/true; done")); err != nil {
 		t.Fatal(err)
 	}

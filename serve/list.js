@@ -1,4 +1,3 @@
-"use strict";
 // Filters the rows, and shows the page anew when a run begins or ends.
 const filter = document.getElementById("filter"), shown = document.getElementById("shown"), rows = document.getElementById("runs").rows;
 function apply() {
@@ -15,15 +14,9 @@ function apply() {
 try { filter.value = decodeURIComponent(location.hash.slice(1)); } catch { filter.value = ""; }
 filter.addEventListener("input", apply);
 apply();
-let last = null;
-function follow() {
-  const source = new EventSource("/events");
-  source.onmessage = m => {
-    const now = JSON.stringify(JSON.parse(m.data).map(r => [r.dir, r.state, (r.scenarios || []).map(s => s.result)]));
-    if (last !== null && now !== last && document.activeElement !== filter) location.reload();
-    last = now;
-  };
-  // A browser tries again by itself when a connection breaks, and never when it was refused, as where too many follow.
-  source.onerror = () => { if (source.readyState === EventSource.CLOSED) setTimeout(follow, 3000); };
-}
-follow();
+let before = null;
+follow("/events", runs => {
+  const now = JSON.stringify(runs.map(r => [r.dir, r.state, (r.scenarios || []).map(s => s.result)]));
+  if (before !== null && now !== before && document.activeElement !== filter) location.reload();
+  before = now;
+});

@@ -62,10 +62,14 @@ func (s *Server) run(w http.ResponseWriter, r *http.Request, dir string) {
 
 // page sends a page with one script, which a nonce allows. The script gets what is new from this server alone.
 func (s *Server) page(w http.ResponseWriter, name, script string, v view) {
-	code, err := files.ReadFile(script)
-	if err != nil {
-		http.Error(w, "the page is broken: "+err.Error(), http.StatusInternalServerError)
-		return
+	var code []byte
+	for _, part := range [...]string{"follow.js", script} {
+		text, err := files.ReadFile(part)
+		if err != nil {
+			http.Error(w, "the page is broken: "+err.Error(), http.StatusInternalServerError)
+			return
+		}
+		code = append(code, text...)
 	}
 	v.CSS, v.Script, v.Nonce = reports.Style(), template.JS(code), nonce()
 	var b bytes.Buffer

@@ -1,4 +1,3 @@
-"use strict";
 // Follows the run: each message is its whole state. Texts go in as texts, never as markup.
 const classes = {pass: "p", contained: "c", corrupted: "v", violated: "v", failed: "f", inconclusive: "i", silent: "i"};
 const progress = document.getElementById("progress");
@@ -42,14 +41,7 @@ function show(run) {
     cell(row, "violation", sc.first_violation || "", "words");
   }
 }
-function follow() {
-  const source = new EventSource("/events/" + progress.dataset.dir.split("/").map(encodeURIComponent).join("/"));
-  source.onmessage = m => {
-    const run = JSON.parse(m.data);
-    show(run);
-    if (run.state === "ended" && run.page) source.close();
-  };
-  // A browser tries again by itself when a connection breaks, and never when it was refused, as where too many follow.
-  source.onerror = () => { if (source.readyState === EventSource.CLOSED) setTimeout(follow, 3000); };
-}
-follow();
+follow("/events/" + progress.dataset.dir.split("/").map(encodeURIComponent).join("/"), run => {
+  show(run);
+  return run.state === "ended" && run.page;
+});
