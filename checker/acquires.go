@@ -38,7 +38,7 @@ func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
 	}
 	s.loosen(k, o.client)
 	g := s.newGrant()
-	g.id, g.token, g.key, g.client, g.process, g.mode = o.id, e.Token, k, o.client, o.process, o.mode
+	g.id, g.token, g.key, g.client, g.process, g.mode = o.id, e.Token, k.id, o.client, o.process, o.mode
 	g.inv, g.start, g.earliest, g.end, g.begin, g.leased = o.inv, o.start, o.start, end, end, end
 	g.withdrawn, g.loose = forever, true
 	if e.First != 0 {
@@ -55,7 +55,7 @@ func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
 	if k.orphan.died != 0 {
 		s.recoveredBy(k, g)
 	}
-	if !s.grants.put(g.id, g) {
+	if !o.page.hold(g) {
 		s.malformed++
 		return
 	}

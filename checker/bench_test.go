@@ -111,6 +111,39 @@ func loopHeader(keys, clients int) history.Header {
 		Store:  history.Store{Engine: "sqlite"}, Needs: history.Needs{Grants: 20, Handovers: 5}}
 }
 
+// BenchmarkBehindOpenAcquires judges 100,000 ops among which ten acquires are never answered, so that every grant since is remembered: of locks of all kinds,
+// each of which asks something else of the grants before.
+func BenchmarkBehindOpenAcquires(b *testing.B) {
+	for _, lock := range []struct {
+		name    string
+		declare func(*history.Claims)
+	}{
+		{"plain", func(*history.Claims) {}},
+		{"fencing", func(c *history.Claims) { c.Token = "fencing" }},
+		{"fair", func(c *history.Claims) { c.Fair = true }},
+		{"semaphore", func(c *history.Claims) { c.Permits = 2 }},
+		{"reentrant", func(c *history.Claims) { c.Reentrant = true }},
+	} {
+		b.Run(lock.name, func(b *testing.B) {
+			h := mutexHistory(20, 100_000, 10, true)
+			lock.declare(&h.Header.Claims)
+			for i := range h.Events {
+				if e := &h.Events[i]; e.Attempt != 0 {
+					e.Token, e.Enqueued = e.Op, e.Attempt
+				}
+			}
+			b.ReportAllocs()
+			start := used()
+			for b.Loop() {
+				if v := Judge(h, Options{}); v.Properties[mutualExclusion].Count != 0 {
+					b.Fatalf("%d violations", v.Properties[mutualExclusion].Count)
+				}
+			}
+			b.ReportMetric(float64(len(h.Events)*b.N)/(used()-start).Seconds(), "events/cpu-s")
+		})
+	}
+}
+
 // BenchmarkTenMillionEvents judges ten million events an iteration, all properties on. Generating them is not measured.
 func BenchmarkTenMillionEvents(b *testing.B) {
 	const total, keys, clients = 10_000_000, 4, 4

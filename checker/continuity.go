@@ -28,14 +28,14 @@ func (s *Sweep) judgeConfirmed(a, b *grant) {
 	}
 	s.putOff(s.now, func() {
 		pattern := s.confirmedPattern(a, b)
-		s.record(continuity, a.key, judgement{violated: later(b, a, false), pattern: pattern}, judgement{violated: true, pattern: pattern}, func(judgement) *Violation {
+		s.record(continuity, s.keyOf(a), judgement{violated: later(b, a, false), pattern: pattern}, judgement{violated: true, pattern: pattern}, func(judgement) *Violation {
 			return s.tellConfirmed(a, b)
 		})
 	}, a, b)
 }
 
 func (s *Sweep) tellConfirmed(a, b *grant) *Violation {
-	v := &Violation{Property: Continuity, Key: s.name(a.key), At: a.confirmed, From: b.end, To: a.confirmed, A: a.ref(), B: b.ref()}
+	v := &Violation{Property: Continuity, Key: s.name(s.keyOf(a)), At: a.confirmed, From: b.end, To: a.confirmed, A: a.ref(), B: b.ref()}
 	var proof evidence
 	proof.add(a.id, a.start)
 	proof.add(b.id, b.start)

@@ -44,12 +44,12 @@ func (s *Sweep) judgeAlive(g *grant, o *op, e *history.Event) {
 			j.pattern = PatternUnexplained // it was dead from the beginning, and nothing was late
 		}
 		j.stallOnly = !instant && touched(spans, since, g.end, uninjectedOnly) && over-s.stalledFor(spans, since, g.end) <= stall
-		s.record(deadGrant, g.key, j, j, func(judgement) *Violation { return s.tellDead(g, since, spent, validFor) })
+		s.record(deadGrant, s.keyOf(g), j, j, func(judgement) *Violation { return s.tellDead(g, since, spent, validFor) })
 	}, g)
 }
 
 func (s *Sweep) tellDead(g *grant, since int64, spent bool, validFor int64) *Violation {
-	v := &Violation{Property: DeadGrant, Key: s.name(g.key), At: g.end, From: since, To: g.end, B: g.ref(), Ops: []int64{g.id},
+	v := &Violation{Property: DeadGrant, Key: s.name(s.keyOf(g)), At: g.end, From: since, To: g.end, B: g.ref(), Ops: []int64{g.id},
 		Faults: s.faultsOf(g.end, g)}
 	if spent {
 		v.Text = fmt.Sprintf("%s was granted %s at %s, and the library itself said that the grant was good for %s.", who(g), v.Key, seconds(g.end), seconds(validFor))

@@ -76,7 +76,7 @@ func (s *Sweep) forgetWaits(oldest int64) {
 
 // follow extends a path of waiting clients, all of whom waited from from to to, until it comes back to where it began.
 func (s *Sweep) follow(path []edge, from, to int64) {
-	wanted := path[len(path)-1].w.key
+	wanted := path[len(path)-1].w.key.id
 	for _, g := range path[0].w.held {
 		if len(path) > 1 && g.key == wanted && blocks(g, path[len(path)-1].w) {
 			cycle := append([]edge(nil), path...)
@@ -161,7 +161,7 @@ func (s *Sweep) tellCycle(path []edge, from, to int64) *Violation {
 	for _, e := range path {
 		proof.add(e.g.id, e.g.start)
 		proof.add(e.w.op, e.w.start)
-		parts = append(parts, fmt.Sprintf("client %d had %s and waited for %s", e.w.client, s.name(e.g.key), s.name(e.w.key)))
+		parts = append(parts, fmt.Sprintf("client %d had %s and waited for %s", e.w.client, s.name(s.keyOf(e.g)), s.name(e.w.key)))
 	}
 	v.Ops = proof.ops()
 	v.Text = fmt.Sprintf("from %s to %s %s: none of them could go on.", seconds(from), seconds(to), strings.Join(firstFew(parts), ", "))

@@ -223,8 +223,8 @@ func (s *Sweep) trimSpans() {
 		for _, g := range k.open {
 			oldest = min(oldest, g.inv)
 		}
-		for _, entry := range k.past.live() {
-			oldest = min(oldest, entry.g.inv)
+		for g := range k.past.all() {
+			oldest = min(oldest, g.inv)
 		}
 	}
 	for _, p := range s.pending[s.decided:] {

@@ -54,7 +54,7 @@ func (s *Sweep) judgeEffect(k *keyState, w writer, o *op, e *history.Event) {
 		if s.tokens && s.exclude(first.g, second.g) { // tokens of two locks tell nothing of each other
 			trusting = s.repeated(first, second, true)
 		}
-		s.record(duplicateEffect, second.g.key, plain, trusting, func(j judgement) *Violation { return s.tellRepeated(k, first, second, what, j, j != plain) })
+		s.record(duplicateEffect, s.keyOf(second.g), plain, trusting, func(j judgement) *Violation { return s.tellRepeated(k, first, second, what, j, j != plain) })
 	}, first.g, w.g)
 }
 

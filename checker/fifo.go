@@ -15,8 +15,13 @@ func (s *Sweep) judgeQueue(k *keyState, g *grant) {
 			s.judgeOvertaking(x, g)
 		}
 	}
-	for _, entry := range k.past.live() {
-		if x := entry.g; !inItsTurn(x, g) {
+	since := g.end // of those that ended before it, all began before it, too
+	if g.enqueued != 0 {
+		since = min(since, g.enqueued)
+	}
+	met := func(entry *pastEntry) bool { return entry.end > since || s.tokens && entry.top != nil && entry.top.token > g.token }
+	for x := range k.past.newest(met) {
+		if !inItsTurn(x, g) {
 			s.judgeOvertaking(x, g)
 		}
 	}
@@ -41,7 +46,7 @@ func (s *Sweep) judgeOvertaking(x, y *grant) {
 			if s.disturbed(waiter.client, waiter.start, waiter.end, anyFault) {
 				return
 			}
-			s.record(fifo, waiter.key, judgement{violated: later(waiter, first, false)}, judgement{violated: true}, func(judgement) *Violation {
+			s.record(fifo, s.keyOf(waiter), judgement{violated: later(waiter, first, false)}, judgement{violated: true}, func(judgement) *Violation {
 				return s.tellOvertaken(first, waiter)
 			})
 		}, first, waiter)
@@ -49,7 +54,7 @@ func (s *Sweep) judgeOvertaking(x, y *grant) {
 }
 
 func (s *Sweep) tellOvertaken(first, waiter *grant) *Violation {
-	v := &Violation{Property: FIFO, Key: s.name(waiter.key), At: first.end, From: waiter.enqueued, To: waiter.end, A: first.ref(), B: waiter.ref()}
+	v := &Violation{Property: FIFO, Key: s.name(s.keyOf(waiter)), At: first.end, From: waiter.enqueued, To: waiter.end, A: first.ref(), B: waiter.ref()}
 	var proof evidence
 	proof.add(waiter.id, waiter.start)
 	proof.add(first.id, first.start)

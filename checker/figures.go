@@ -160,7 +160,7 @@ func (s *Sweep) overlappedGrants() (n int64) {
 func (s *Sweep) noteOverlapped(g *grant, reading int) {
 	if bit := uint8(1) << reading; g.overlapped&bit == 0 && !s.fresh(g.client) {
 		g.overlapped |= bit
-		g.key.tally[reading].overlapped++
+		s.keyOf(g).tally[reading].overlapped++
 	}
 }
 

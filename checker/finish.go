@@ -21,7 +21,7 @@ func (s *Sweep) Finish(truncated bool) Verdict {
 	s.decide(forever)
 	s.judgeHerd()
 	s.nameGhosts()
-	s.ops.each(func(o *op) {
+	s.numbers.each(func(o *op) {
 		switch {
 		case !o.done:
 			s.stats.Indefinite++
@@ -163,7 +163,7 @@ func (s *Sweep) shownAbsent(p int) (Outcome, string) {
 func (s *Sweep) ledgerShort() string {
 	l := &s.ledger
 	open := 0
-	s.ops.each(func(o *op) {
+	s.numbers.each(func(o *op) {
 		if (o.kind == history.Read || o.kind == history.Write) && !o.ledgered {
 			open++
 		}

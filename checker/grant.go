@@ -20,6 +20,7 @@ type op struct {
 	before       int64 // how many grants the key had seen when this acquire was invoked
 	told         int64 // an acquire's loss, told before its completion was recorded
 	next, prev   *op   // an acquire's neighbours in the key's queue of open acquires
+	page         *page // where it is found by its number
 	client       int32
 	process      int32
 	key          history.KeyID
@@ -42,11 +43,12 @@ type act struct {
 	kind      history.Kind
 }
 
-// kept is how many acts a grant remembers besides its first: enough for what a violation shows.
+// keptActs is how many acts a grant remembers besides its first: enough for what a violation shows.
 const keptActs = 4
 
 // grant is one successful acquire and everything that is known of its hold. Times are ns. What is compared with other grants comes first: a key may
-// have many, and each is three cache lines less to fetch.
+// have many, and each is three cache lines less to fetch. There are no pointers in it: behind an acquire that stays open there are many, which the
+// garbage collector need not look into.
 type grant struct {
 	token int64
 	// The acquire: the earliest instant at which the grant may have been made, its end, its invocation and its start.
@@ -55,7 +57,8 @@ type grant struct {
 	begin   int64
 	client  int32
 	process int32
-	open    int // ops under this grant that are not finished
+	key     history.KeyID
+	open    int32 // ops under this grant that are not finished
 
 	// last is the start of the last act, untold that of the last act before a lost-event; 0: none.
 	last, untold int64
@@ -66,8 +69,7 @@ type grant struct {
 	// confirmed is the start of the last op that was answered ok and so proved that the hold still stood, confirmedBy that op.
 	confirmed, confirmedBy int64
 
-	id  int64
-	key *keyState
+	id int64
 	// slowFrom and slowFor are when the op under it that took longest began, and how long it took.
 	slowFrom, slowFor int64
 	// enqueued is when the service had put the waiter into its queue (0: not told); leased is the instant from which the TTL surely ran at the
@@ -96,58 +98,85 @@ type grant struct {
 	forgotten, pinned bool
 	confirmedKind     history.Kind // of the op confirmedBy
 	overlapped        uint8        // a bit for each reading of the tokens under which it was counted as not exclusive
+	several           bool         // it has a footprint on more than one protected key
 	kept              int32
 
-	// on is what the hold did to its protected keys; more has the second and later ones.
-	on   footprint
-	more []footprint
-
-	nacts int
-	first act
-	acts  [keptActs]act
+	on    footprint // what the hold did to the first of its protected keys
+	nacts int32
+	// The first act, and behind it the last ones, in a ring.
+	actKinds  [1 + keptActs]history.Kind
+	acts      [1 + keptActs]int64 // their ops
+	actStarts [1 + keptActs]int64
 }
 
 // footprint is what a hold did to one protected key.
 type footprint struct {
 	version int64 // the last version read, noBase: none
 	readOp  int64
-	key     history.KeyID
-	used    bool
-	wrote   bool
 	// wroteLast is the version of its last accepted write.
 	wroteLast int64
+	key       history.KeyID
+	used      bool
+	wrote     bool
 }
 
-// footprintOn returns the hold's footprint on a protected key.
-func (g *grant) footprintOn(key history.KeyID) *footprint {
+// footprintOn returns a hold's footprint on a protected key. It is good until the next call.
+func (s *Sweep) footprintOn(g *grant, key history.KeyID) *footprint {
 	if !g.on.used {
 		g.on = footprint{key: key, used: true, version: noBase}
 	}
 	if g.on.key == key {
 		return &g.on
 	}
-	for i := range g.more {
-		if g.more[i].key == key {
-			return &g.more[i]
+	return s.footprintBeside(g, key)
+}
+
+// footprintBeside is footprintOn on another key than the first.
+func (s *Sweep) footprintBeside(g *grant, key history.KeyID) *footprint {
+	var more []footprint
+	if g.several {
+		more = s.footprints[g.id]
+	}
+	for i := range more {
+		if more[i].key == key {
+			return &more[i]
 		}
 	}
-	g.more = append(g.more, footprint{key: key, used: true, version: noBase})
-	return &g.more[len(g.more)-1]
+	if s.footprints == nil {
+		s.footprints = map[int64][]footprint{}
+	}
+	more = append(more, footprint{key: key, used: true, version: noBase})
+	s.footprints[g.id], g.several = more, true
+	return &more[len(more)-1]
 }
 
 // acted notes an act that began at start.
 func (g *grant) acted(id int64, kind history.Kind, start int64) {
-	a := act{op: id, kind: kind, start: start}
-	if g.nacts == 0 {
-		g.first = a
-	}
-	g.acts[g.nacts%keptActs] = a
+	i := actPlace(g.nacts)
+	g.actKinds[i], g.acts[i], g.actStarts[i] = kind, id, start
 	g.nacts++
 	g.last = max(g.last, start)
 	if start < g.told || g.told == 0 {
 		g.untold = max(g.untold, start)
 	}
 }
+
+// actPlace is where the nth act is kept, counted from 0.
+func actPlace(n int32) int32 {
+	if n == 0 {
+		return 0
+	}
+	return 1 + (n-1)%keptActs
+}
+
+// act returns the nth act, which must be the first or one of the last ones.
+func (g *grant) act(n int32) act {
+	i := actPlace(n)
+	return act{op: g.acts[i], kind: g.actKinds[i], start: g.actStarts[i]}
+}
+
+// complete tells whether nothing more is to come under the grant.
+func (g *grant) complete() bool { return g.closed && g.open == 0 }
 
 // held tells whether there is a hold at all.
 func (g *grant) held() bool { return g.nacts > 0 }

@@ -1,8 +1,6 @@
 package checker
 
 import (
-	"slices"
-
 	"github.com/lockchaos/lockchaos/history"
 )
 
@@ -38,6 +36,8 @@ type keyState struct {
 	orphan     orphan
 	waiters    int // open acquires
 
+	// topToken is the greatest token so far, lastEnd the latest end of an acquire that had a token.
+	topToken, lastEnd int64
 	// tokenBroken: token-order is violated here, so the tokens order nothing.
 	tokenBroken bool
 	// tally counts violations: [0] as time alone has them, [1] as they are if the tokens can be trusted.
@@ -51,74 +51,6 @@ type clientOnKey struct {
 	denied bool // a definite no to an acquire
 	owner  ownerOnKey
 }
-
-// past is a queue of settled grants, in the order in which they settled.
-type past struct {
-	entries []pastEntry
-	head    int
-	// gone has the tokens' summaries of all that have left the queue; nobody asks when those were granted or how long they acted.
-	gone pastEntry
-}
-
-// pastEntry carries, beside its grant, summaries of itself and of everything before it, so that a search from the newest end can stop early:
-// with one starved waiter the queue may be long, and yet no event costs more than what it really meets.
-type pastEntry struct {
-	g     *grant
-	bound int64  // the greatest bound
-	end   int64  // the greatest end of an acquire
-	top   *grant // the greatest token
-	twin  *grant // another client's grant with the same token
-}
-
-func (p *past) push(g *grant) {
-	n := len(p.entries)
-	prev := &p.gone
-	if n > p.head {
-		prev = &p.entries[n-1]
-	}
-	bound, end, top, twin := max(prev.bound, g.bound()), max(prev.end, g.end), prev.top, prev.twin
-	switch {
-	case g.token == 0:
-	case top == nil || g.token > top.token:
-		top, twin = g, nil
-	case g.token == top.token && g.client != top.client:
-		twin = g
-	}
-	if n == cap(p.entries) {
-		p.entries = slices.Grow(p.entries, n+1) // twofold: behind an acquire that stays open it grows for long, and to copy it costs more than room
-	}
-	p.entries = p.entries[:n+1]
-	// In place, field by field: an entry that is put together elsewhere and copied costs more than the comparison of two grants.
-	entry := &p.entries[n]
-	entry.g, entry.bound, entry.end, entry.top, entry.twin = g, bound, end, top, twin
-}
-
-// pop takes the oldest grant out of the queue if its bound lies before need, else it returns nil. The entry is good until the next push.
-func (p *past) pop(need int64) *pastEntry {
-	if p.head == len(p.entries) {
-		return nil
-	}
-	entry := &p.entries[p.head]
-	if entry.g.bound() >= need {
-		return nil
-	}
-	p.head++
-	return entry
-}
-
-// tidy gives back the room of what has left the queue.
-func (p *past) tidy() {
-	if p.head == len(p.entries) {
-		p.entries, p.head = p.entries[:0], 0
-	} else if p.head > 32 && 2*p.head > len(p.entries) {
-		n := copy(p.entries, p.entries[p.head:])
-		clear(p.entries[n:])
-		p.entries, p.head = p.entries[:n], 0
-	}
-}
-
-// live is the queue's content, oldest first.
-func (p *past) live() []pastEntry { return p.entries[p.head:] }
 
 // client returns what is known of a client on this key.
 func (k *keyState) client(n int32) *clientOnKey {
@@ -176,27 +108,35 @@ func (s *Sweep) need(k *keyState) int64 {
 
 // prune forgets the past grants that nothing can meet any more.
 func (s *Sweep) prune(k *keyState) {
-	if k.past.head == len(k.past.entries) {
+	p := &k.past
+	if p.from == p.to {
 		return
 	}
+	bound := p.at(p.from).g.bound()
 	// Mostly the oldest waiter, or the oldest of the open holds, needs the oldest of the past: the others need not be looked at.
-	if bound := k.past.entries[k.past.head].g.bound(); k.waitHead != nil && k.waitHead.inv <= bound || len(k.open) > 0 && k.open[0].begin <= bound {
+	if k.waitHead != nil && k.waitHead.inv <= bound || len(k.open) > 0 && k.open[0].begin <= bound {
 		return
 	}
-	need := s.need(k)
-	gone := &k.past.gone
-	for entry := k.past.pop(need); entry != nil; entry = k.past.pop(need) {
-		s.keep(&gone.top, entry.top)
-		s.keep(&gone.twin, entry.twin)
+	for need := s.need(k); bound < need; bound = p.at(p.from).g.bound() {
+		entry := p.at(p.from)
+		if entry.top != nil {
+			s.keep(&p.gone.top, entry.top)
+			s.keep(&p.gone.twin, entry.twin)
+		}
 		s.forget(entry.g)
+		if p.from++; p.from == p.to {
+			break
+		}
 	}
-	k.past.tidy()
+	p.tidy()
 }
 
 // shut closes a grant: its client is done with it at t.
 func (s *Sweep) shut(g *grant, t int64) {
 	s.end(g, t)
-	s.settle(g)
+	if g.complete() {
+		s.settle(g)
+	}
 }
 
 // end notes that a client is done with a grant at t.
@@ -205,27 +145,26 @@ func (s *Sweep) end(g *grant, t int64) {
 		g.closed, g.heldTo = true, t
 		s.clients[g.client].holding--
 		if s.reentrant {
-			g.leave()
+			s.leave(g)
 		}
 	}
 }
 
 // settle moves a grant whose account is complete to the past, and judges it against every settled grant that it can have met.
 func (s *Sweep) settle(g *grant) {
-	if !g.closed || g.open > 0 {
-		return
-	}
 	g.settled = true
-	k := g.key
+	k := s.keyOf(g)
 	if g.held() {
 		s.times[timeHold].add(g.last - g.end)
 	}
-	for i, o := range k.open {
-		if o == g {
-			k.open = append(k.open[:i], k.open[i+1:]...)
-			break
-		}
+	i := 0 // mostly it is the oldest
+	for k.open[i] != g {
+		i++
 	}
+	for ; i+1 < len(k.open); i++ {
+		k.open[i] = k.open[i+1]
+	}
+	k.open = k.open[:i]
 	s.judgeHolds(g)
 	k.past.push(g)
 	s.prune(k)

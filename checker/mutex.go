@@ -12,9 +12,9 @@ func (s *Sweep) judgeHolds(g *grant) {
 		}
 		return
 	}
-	entries := g.key.past.live()
-	for i := len(entries) - 1; i >= 0 && entries[i].bound >= g.begin; i-- {
-		if x := entries[i].g; x.bound() >= g.begin {
+	past := &s.keyOf(g).past
+	for i := past.to - 1; i >= past.from && past.at(i).bound >= g.begin; i-- {
+		if x := past.at(i).g; x.bound() >= g.begin {
 			s.judgePair(x, g)
 			s.judgeContinuity(x, g)
 		}
@@ -55,9 +55,9 @@ func (s *Sweep) hastenBegin(g *grant, t int64) {
 		g.begin = t
 		return
 	}
-	for _, entry := range g.key.past.live() {
+	for x := range s.keyOf(g).past.newest(func(entry *pastEntry) bool { return entry.bound > t }) {
 		g.begin = old
-		if x := entry.g; x != g && !s.mayConflict(x, g) {
+		if x != g && !s.mayConflict(x, g) {
 			g.begin = t
 			s.judgePair(x, g)
 		}
@@ -94,7 +94,7 @@ func (s *Sweep) decidePair(x, y *grant) {
 			s.noteOverlapped(a, reading)
 		}
 	}
-	s.record(mutualExclusion, x.key, plain, trusting, func(j judgement) *Violation {
+	s.record(mutualExclusion, s.keyOf(x), plain, trusting, func(j judgement) *Violation {
 		return s.tellPair(x, y, j, j != plain)
 	})
 }

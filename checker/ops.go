@@ -12,9 +12,8 @@ func (s *Sweep) invoke(e *history.Event) {
 		return
 	}
 	o := s.newOp(e)
-	if !s.ops.put(o.id, o) {
+	if o == nil {
 		s.malformed++
-		s.spareOps = append(s.spareOps, o)
 		return
 	}
 	c.latest = max(c.latest, e.Process)
@@ -23,7 +22,7 @@ func (s *Sweep) invoke(e *history.Event) {
 		switch {
 		case s.reentrant:
 			s.abandon(k, e.Client, e.Time)
-		case !s.owners:
+		case !s.owners && c.holding > 0:
 			s.closeGrants(k, e.Client, 0, e.Time)
 		}
 		o.before = k.granted
@@ -44,7 +43,7 @@ func (s *Sweep) invoke(e *history.Event) {
 	if e.Kind == history.Read || e.Kind == history.Write {
 		s.ledger.lastInvoked = e.Time
 	}
-	g := s.grants.get(e.Grant)
+	g := s.numbers.page(pageOf(e.Grant)).grant(e.Grant)
 	if s.reentrant && e.Kind == history.Release {
 		if g != nil && g.closed {
 			g = nil // given back already, and the owner may have others
@@ -59,10 +58,10 @@ func (s *Sweep) invoke(e *history.Event) {
 	}
 	o.grant = g
 	g.open++
-	o.outside = s.reentrant && g.mayBeOut()
+	o.outside = s.reentrant && s.mayBeOut(g)
 	switch e.Kind {
 	case history.Write:
-		f := g.footprintOn(e.Key)
+		f := s.footprintOn(g, e.Key)
 		o.base, o.baseOp = f.version, f.readOp
 	case history.Release:
 		if g.releasing == 0 {
@@ -73,7 +72,7 @@ func (s *Sweep) invoke(e *history.Event) {
 
 // complete closes an op, or leaves it to the ledger.
 func (s *Sweep) complete(e *history.Event) {
-	o := s.ops.get(e.Op)
+	o := s.numbers.page(pageOf(e.Op)).op(e.Op)
 	if o == nil || o.done {
 		s.malformed++
 		return
@@ -142,17 +141,17 @@ func (s *Sweep) completeHeld(o *op, e *history.Event) {
 	if o.kind == history.Renew {
 		g.renewed(e)
 		if s.reentrant {
-			g.siblings(func(x *grant) { x.renewed(e) })
+			s.siblings(g, func(x *grant) { x.renewed(e) })
 		}
 	}
 	switch {
 	case o.kind == history.Renew && e.Type == history.OK && s.confirms[history.Renew]:
 		s.extend(g, o.start, e)
 		if s.reentrant {
-			g.siblings(func(x *grant) { s.extend(x, o.start, e) })
+			s.siblings(g, func(x *grant) { s.extend(x, o.start, e) })
 		}
 	case o.kind == history.Read && e.Type == history.OK:
-		f := g.footprintOn(o.key)
+		f := s.footprintOn(g, o.key)
 		f.version, f.readOp = e.Version, o.id
 	case e.Refused:
 		g.refused = true
@@ -177,7 +176,7 @@ func (s *Sweep) released(o *op, e *history.Event) {
 	g.released = g.released || e.Type == history.OK
 	if g.loose {
 		g.loose = false
-		s.tighten(g.key, g.client, stamp(e.End, e.Time))
+		s.tighten(s.keyOf(g), g.client, stamp(e.End, e.Time))
 	}
 	s.end(g, o.start)
 }
@@ -193,7 +192,9 @@ func (s *Sweep) finishOp(o *op) {
 	s.free(o)
 	if g != nil {
 		g.open--
-		s.settle(g)
+		if g.complete() {
+			s.settle(g)
+		}
 	}
 }
 

@@ -29,13 +29,13 @@ func (s *Sweep) nests(k *keyState, c *clientState, client int32) bool {
 }
 
 // owner returns what is known of the owner of a grant.
-func (g *grant) owner() *ownerOnKey { return &g.key.client(g.client).owner }
+func (s *Sweep) owner(g *grant) *ownerOnKey { return &s.keyOf(g).client(g.client).owner }
 
 // enter notes that an owner was granted a key, once more or for the first time.
 func (s *Sweep) enter(g *grant) {
-	o := g.owner()
+	o := s.owner(g)
 	g.nested = o.levels > 0
-	for _, x := range g.key.open {
+	for _, x := range s.keyOf(g).open {
 		if x.client == g.client {
 			x.leased = max(x.leased, g.end) // it may have renewed the lease of all
 		}
@@ -44,8 +44,8 @@ func (s *Sweep) enter(g *grant) {
 }
 
 // leave notes that an owner has given one of its grants up. When it has given all up, a release of unknown fate can do it no more harm.
-func (g *grant) leave() {
-	o := g.owner()
+func (s *Sweep) leave(g *grant) {
+	o := s.owner(g)
 	if o.levels--; o.levels <= 0 {
 		*o = ownerOnKey{}
 	}
@@ -53,8 +53,8 @@ func (g *grant) leave() {
 
 // mayBeOut tells whether an owner's releases of unknown fate, those of other grants, may have given back all that it had: retried, one release can give
 // back two levels. What it does under this grant then shows nothing.
-func (g *grant) mayBeOut() bool {
-	o := g.owner()
+func (s *Sweep) mayBeOut(g *grant) bool {
+	o := s.owner(g)
 	others := o.unsure - g.unsure
 	return others > 0 && others >= o.levels
 }
@@ -70,7 +70,7 @@ func (s *Sweep) sent(k *keyState, client int32, g *grant, t int64) {
 		g.unsure++
 	}
 	for _, x := range k.open { // what may have been over before was withdrawn then
-		if x.mayBeOut() {
+		if s.mayBeOut(x) {
 			x.withdraw(t)
 		}
 	}
@@ -93,14 +93,14 @@ func (s *Sweep) answered(k *keyState, o *op, e *history.Event) {
 // only that the owner had its newest one. (A.acquire, lost; B.acquire, B.release; A.acquire; A.release of its first grant, answered ok.)
 func (s *Sweep) spokenFor(g *grant) *grant {
 	if s.reentrant {
-		return g.newest()
+		return s.newest(g)
 	}
 	return g
 }
 
 // newest returns the newest grant that its owner has on the key.
-func (g *grant) newest() *grant {
-	for _, x := range slices.Backward(g.key.open) {
+func (s *Sweep) newest(g *grant) *grant {
+	for _, x := range slices.Backward(s.keyOf(g).open) {
 		if x.client == g.client && (x == g || !x.closed) {
 			return x
 		}
@@ -109,8 +109,8 @@ func (g *grant) newest() *grant {
 }
 
 // siblings calls do for the grants that a grant's owner has on the key, itself among them: its lease is one.
-func (g *grant) siblings(do func(*grant)) {
-	for _, x := range g.key.open {
+func (s *Sweep) siblings(g *grant, do func(*grant)) {
+	for _, x := range s.keyOf(g).open {
 		if x.client == g.client {
 			do(x)
 		}
@@ -122,7 +122,7 @@ func (s *Sweep) renounce(g *grant, t int64) {
 	g.withdraw(t)
 	if s.reentrant && !g.closed {
 		g.knownLost = true
-		g.siblings(func(x *grant) {
+		s.siblings(g, func(x *grant) {
 			x.withdraw(t)
 			x.knownLost = true
 		})

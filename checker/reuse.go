@@ -8,21 +8,28 @@ import "github.com/lockchaos/lockchaos/history"
 // it. What a finding looks at is pinned for good: findings are few, and to follow who still needs it would cost every grant.
 
 // recordBlock is how many records are allocated at once.
-const recordBlock = 32
+const recordBlock = 16
 
-// newOp returns a record for an invocation.
+// newOp returns a record for an invocation; nil if an op of that number is still open.
 func (s *Sweep) newOp(e *history.Event) *op {
-	var o *op
-	if n := len(s.spareOps); n > 0 {
-		o = s.spareOps[n-1]
-		s.spareOps = s.spareOps[:n-1]
-	} else {
-		block := make([]op, recordBlock)
-		for i := range block[1:] {
-			s.spareOps = append(s.spareOps, &block[i+1])
-		}
-		o = &block[0]
+	p := s.numbers.page(pageOf(e.Op))
+	if p == nothing {
+		p = s.numbers.newPage(pageOf(e.Op))
 	}
+	slot := &p.ops[uint64(e.Op)%pageSize]
+	if *slot != nil {
+		return nil
+	}
+	if s.spareOps == nil {
+		block := make([]op, recordBlock)
+		for i := range block {
+			s.spare(&block[i])
+		}
+	}
+	o := s.spareOps
+	s.spareOps, o.next = o.next, nil
+	p.nops++
+	*slot, o.page = o, p
 	// Field by field: the pointers are nil already (see free and dequeue), and to clear all of it takes a tenth of the time of judging.
 	o.id, o.inv, o.kind, o.key, o.client, o.process = e.Op, e.Time, e.Kind, e.Key, e.Client, e.Process
 	o.start, o.base, o.baseOp, o.before, o.told, o.mode = 0, noBase, 0, 0, 0, e.Mode
@@ -30,9 +37,12 @@ func (s *Sweep) newOp(e *history.Event) *op {
 	return o
 }
 
+// spare notes that an op's record is in no use.
+func (s *Sweep) spare(o *op) { o.next, s.spareOps = s.spareOps, o }
+
 // free forgets an op.
 func (s *Sweep) free(o *op) {
-	s.ops.del(o.id)
+	s.numbers.close(o)
 	if o.pinned {
 		return
 	}
@@ -41,7 +51,7 @@ func (s *Sweep) free(o *op) {
 		return
 	}
 	o.grant = nil
-	s.spareOps = append(s.spareOps, o)
+	s.spare(o)
 }
 
 // newGrant returns an empty record for a grant.
@@ -62,10 +72,12 @@ func (s *Sweep) newGrant() *grant {
 
 // forget drops a grant from the tables.
 func (s *Sweep) forget(g *grant) {
-	s.grants.del(g.id)
+	s.numbers.drop(g)
 	s.live--
 	g.forgotten = true
-	s.reuse(g)
+	if g.kept == 0 {
+		s.reuse(g)
+	}
 }
 
 // keep has one of a key's summaries point to a grant, which outlasts being forgotten for it.
@@ -78,9 +90,16 @@ func (s *Sweep) keep(slot **grant, g *grant) {
 		g.kept++
 	}
 	*slot = g
-	if old != nil {
-		old.kept--
-		s.reuse(old)
+	s.letGo(old)
+}
+
+// letGo notes that one of a key's summaries, fewer, points to a grant, or to none.
+func (s *Sweep) letGo(g *grant) {
+	if g == nil {
+		return
+	}
+	if g.kept--; g.kept == 0 && g.forgotten {
+		s.reuse(g)
 	}
 }
 
@@ -92,8 +111,11 @@ func (s *Sweep) keepWriter(slot *writer, w writer) {
 
 // reuse takes back the record of a grant that nothing points to any more.
 func (s *Sweep) reuse(g *grant) {
-	if !g.forgotten || g.kept > 0 || g.pinned {
+	if g.pinned {
 		return
+	}
+	if g.several {
+		delete(s.footprints, g.id)
 	}
 	if s.retire != nil {
 		s.retire(g, nil)

@@ -96,7 +96,7 @@ func TestRecordsAreUsedAgain(t *testing.T) {
 	}
 	s.newOp(&l.events[0])
 	s.newGrant()
-	if o, g := len(s.spareOps), unusedGrants(s); o != recordBlock-1 || g != recordBlock-1 {
+	if o, g := unusedOps(s), unusedGrants(s); o != recordBlock-1 || g != recordBlock-1 {
 		t.Errorf("%d and %d records are left of the first blocks of %d", o, g, recordBlock)
 	}
 	if s.newGrant(); unusedGrants(s) != recordBlock-2 {
@@ -104,11 +104,11 @@ func TestRecordsAreUsedAgain(t *testing.T) {
 	}
 	s = New(loopHeader(keys, clients), nil, Options{})
 	round()
-	ops, grants := len(s.spareOps)+s.ops.n, unusedGrants(s)+s.live
+	ops, grants := unusedOps(s)+openOps(s), unusedGrants(s)+s.live
 	if made := testing.AllocsPerRun(5, round); made > 40 { // some lists may grow
 		t.Errorf("%.0f allocations for %d events that are like those before", made, len(l.events))
 	}
-	if o, g := len(s.spareOps)+s.ops.n, unusedGrants(s)+s.live; o > ops+recordBlock || g > grants+recordBlock || g < recordBlock || o < recordBlock {
+	if o, g := unusedOps(s)+openOps(s), unusedGrants(s)+s.live; o > ops+recordBlock || g > grants+recordBlock || g < recordBlock || o < recordBlock {
 		t.Errorf("%d records of ops and %d of grants; before it was %d and %d", o, g, ops, grants)
 	}
 	s = New(loopHeader(keys, clients), nil, Options{})
@@ -122,10 +122,24 @@ func TestRecordsAreUsedAgain(t *testing.T) {
 		}
 	}
 	round()
-	if acquires := keys * 40; taken[0] < acquires-2*clients || taken[1] != 4*acquires || unusedGrants(s) >= recordBlock || len(s.spareOps) >= recordBlock {
+	if acquires := keys * 40; taken[0] < acquires-2*clients || taken[1] != 4*acquires || unusedGrants(s) >= recordBlock || unusedOps(s) >= recordBlock {
 		t.Errorf("%d grants and %d ops were taken of %d and %d", taken[0], taken[1], acquires, 4*acquires)
 	}
 }
 
 // unusedGrants counts the records of grants that are there and in no use.
 func unusedGrants(s *Sweep) int { return len(s.spareGrants) + len(s.freshGrants) }
+
+// unusedOps counts the records of ops that are there and in no use.
+func unusedOps(s *Sweep) (n int) {
+	for o := s.spareOps; o != nil; o = o.next {
+		n++
+	}
+	return n
+}
+
+// openOps counts the records of ops that are in use.
+func openOps(s *Sweep) (n int) {
+	s.numbers.each(func(*op) { n++ })
+	return n
+}

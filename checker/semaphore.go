@@ -7,9 +7,9 @@ package checker
 // judgeCrowd judges the holds of a semaphore around a grant that has just settled.
 func (s *Sweep) judgeCrowd(g *grant) {
 	near := []*grant{g}
-	entries := g.key.past.live()
-	for i := len(entries) - 1; i >= 0 && entries[i].bound >= g.earliest; i-- {
-		if x := entries[i].g; x.bound() >= g.earliest {
+	past := &s.keyOf(g).past
+	for i := past.to - 1; i >= past.from && past.at(i).bound >= g.earliest; i-- {
+		if x := past.at(i).g; x.bound() >= g.earliest {
 			near = append(near, x)
 		}
 	}
@@ -112,7 +112,7 @@ func (s *Sweep) decideCrowd(b *grant, near []*grant) {
 	if j.stands() {
 		s.noteOverlapped(b, 0) // tokens order no semaphore's grants
 	}
-	s.record(mutualExclusion, b.key, j, j, func(j judgement) *Violation { return s.tellCrowd(b, others, j) })
+	s.record(mutualExclusion, s.keyOf(b), j, j, func(j judgement) *Violation { return s.tellCrowd(b, others, j) })
 }
 
 // explainCrowd finds the first kind that explains one of the holds beside b.

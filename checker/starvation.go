@@ -44,8 +44,8 @@ func (s *Sweep) judgePatience(k *keyState, o *op, end int64) {
 			last = x
 		}
 	}
-	for _, entry := range k.past.live() {
-		see(entry.g)
+	for x := range k.past.newest(func(entry *pastEntry) bool { return entry.end > o.start }) {
+		see(x)
 	}
 	for _, x := range k.open {
 		see(x)

@@ -5,10 +5,11 @@ import (
 	"time"
 )
 
-// histogram counts durations in bounded memory: 16 buckets for each power of two, so a quantile is at most 1/16 off.
+// histogram counts durations in bounded memory: a row of 16 buckets for each power of two, so a quantile is at most 1/16 off. Most rows are never
+// needed, and so not there: to begin a judgement of few events is most of what it costs.
 type histogram struct {
-	buckets [64 * histogramSteps]int64
-	n, max  int64
+	rows   [64 - histogramBits]*[histogramSteps]int64
+	n, max int64
 }
 
 const (
@@ -17,7 +18,13 @@ const (
 )
 
 func (h *histogram) add(d int64) {
-	h.buckets[histogramBucket(max(d, 0))]++
+	bucket := uint(histogramBucket(max(d, 0)))
+	row := h.rows[bucket/histogramSteps]
+	if row == nil {
+		row = new([histogramSteps]int64)
+		h.rows[bucket/histogramSteps] = row
+	}
+	row[bucket%histogramSteps]++
 	h.n++
 	h.max = max(h.max, d)
 }
@@ -43,11 +50,16 @@ func histogramValue(bucket int) int64 {
 // quantile returns the duration below which the given share, less than 1, lies; 0 without any.
 func (h *histogram) quantile(q float64) time.Duration {
 	rank := int64(q * float64(h.n))
-	for i, n := range h.buckets {
-		if rank < n {
-			return time.Duration(min(histogramValue(i), h.max))
+	for i, row := range h.rows {
+		if row == nil {
+			continue
 		}
-		rank -= n
+		for j, n := range row {
+			if rank < n {
+				return time.Duration(min(histogramValue(i*histogramSteps+j), h.max))
+			}
+			rank -= n
+		}
 	}
 	return 0
 }

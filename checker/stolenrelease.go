@@ -48,7 +48,7 @@ func (s *Sweep) noteLate(o *op, e *history.Event) {
 	if !s.asks[stolenRelease] || e.Type == history.Fail || o.start == 0 || !s.leaseOver(g, end) && !s.robbed(g, o.start) {
 		return
 	}
-	k := g.key
+	k := s.keyOf(g)
 	if len(k.late) >= keptLate {
 		k.late = append(k.late[:0], k.late[keptLate/2:]...)
 	}
@@ -60,7 +60,8 @@ func (s *Sweep) noteLate(o *op, e *history.Event) {
 // robbed tells whether a release of an older grant, which came too late, was under way between g's grant and t: then g's key may be gone, and what its client
 // releases another's again.
 func (s *Sweep) robbed(g *grant, t int64) bool {
-	return g.key.lateUntil > g.earliest && slices.ContainsFunc(g.key.late, func(r lateRelease) bool {
+	k := s.keyOf(g)
+	return k.lateUntil > g.earliest && slices.ContainsFunc(k.late, func(r lateRelease) bool {
 		return r.g.client != g.client && r.end > g.earliest && r.start < t && later(g, r.g, s.tokens)
 	})
 }
@@ -78,7 +79,7 @@ func (s *Sweep) judgeStolen(x, y *grant) {
 		by = trusting
 	}
 	p, t := judgement{violated: plain != nil, pattern: PatternStolen}, judgement{violated: trusting != nil, pattern: PatternStolen}
-	s.record(stolenRelease, x.key, p, t, func(judgement) *Violation {
+	s.record(stolenRelease, s.keyOf(x), p, t, func(judgement) *Violation {
 		b, c := inOrder(x, y, s.tokens)
 		return s.tellStolen(b, c, by)
 	})
@@ -90,8 +91,9 @@ func (s *Sweep) thief(x, y *grant, tokens bool) *lateRelease {
 	if !s.inPromise(c, b) || s.uncertainPromises(b, c) || touched(s.service, b.earliest, c.end, anyFault) {
 		return nil
 	}
-	for i := range b.key.late {
-		r := &b.key.late[i]
+	late := s.keyOf(b).late
+	for i := range late {
+		r := &late[i]
 		if !r.weak && r.g.client != b.client && r.start > b.end && r.start < c.earliest && later(b, r.g, tokens) {
 			found := *r // the list moves
 			return &found
@@ -101,7 +103,7 @@ func (s *Sweep) thief(x, y *grant, tokens bool) *lateRelease {
 }
 
 func (s *Sweep) tellStolen(b, c *grant, r *lateRelease) *Violation {
-	v := &Violation{Property: StolenRelease, Key: s.name(b.key), At: c.end, From: r.start, To: c.end, A: b.ref(), B: c.ref()}
+	v := &Violation{Property: StolenRelease, Key: s.name(s.keyOf(b)), At: c.end, From: r.start, To: c.end, A: b.ref(), B: c.ref()}
 	var proof evidence
 	proof.add(r.g.id, r.g.start)
 	proof.add(b.id, b.start)

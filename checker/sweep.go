@@ -37,23 +37,25 @@ type Sweep struct {
 	exclusive bool // one permit
 	tokens    bool // exclusive, and the tokens are declared to be fencing tokens
 	reentrant bool
-	owners    bool // a client may have several grants of a key, which do not exclude each other
-	unlocked  bool // no exclusion is claimed
-	confirms  [history.Close + 1]bool
+	owners    bool                // a client may have several grants of a key, which do not exclude each other
+	unlocked  bool                // no exclusion is claimed
+	confirms  [256]bool           // by the kind of op
 	patience  int64               // how many grants may lie inside a wait
 	asks      [propertyCount]bool // whether the claims and the workload let a property be judged
 
-	now    int64
-	phase  string
-	ops    table[op]
-	grants table[grant]
-	live   int
-	keys   []*keyState
+	now     int64
+	phase   string
+	numbers directory
+	live    int
+	keys    []*keyState
 
-	spareOps    []*op
+	spareOps    *op // a list of them, by next
 	spareGrants []*grant
 	freshGrants []grant
 	retire      func(*grant, *op) // for a test: takes the records that would be used again
+
+	// footprints are those of grants that wrote to several protected keys, but the first, by the grants' numbers.
+	footprints map[int64][]footprint
 
 	clients     []clientState
 	service     []span // faults that touched the lock service
@@ -102,7 +104,7 @@ func New(header history.Header, keys []string, o Options) *Sweep {
 		o.Keep = 100
 	}
 	s := &Sweep{header: header, names: keys, opts: o, nextDue: math.MaxInt64, faultStats: plannedFaults(header.Faults),
-		ops: newTable[op](), grants: newTable[grant]()}
+		numbers: newDirectory(), clients: make([]clientState, 0, max(0, min(header.Clients, 1024))+1)}
 	s.permits = header.Claims.Permits
 	s.exclusive, s.unlocked = s.permits == 1, s.permits <= 0
 	s.tokens = s.exclusive && header.Claims.Token == "fencing" && !header.Claims.ReadWrite
@@ -183,6 +185,9 @@ func (s *Sweep) client(n int32) *clientState {
 	return &s.clients[n]
 }
 
+// keyOf returns the state of a grant's key.
+func (s *Sweep) keyOf(g *grant) *keyState { return s.keys[g.key] }
+
 // fresh tells whether a client belongs to the probe rather than to the workload.
 func (s *Sweep) fresh(client int32) bool {
 	return s.header.Clients > 0 && client > int32(s.header.Clients)
@@ -194,12 +199,12 @@ func (s *Sweep) lost(e *history.Event) {
 	if c := s.client(e.Client); c != nil {
 		c.alive = max(c.alive, t)
 	}
-	if g := s.grants.get(e.Grant); g != nil {
+	if g := s.numbers.page(pageOf(e.Grant)).grant(e.Grant); g != nil {
 		g.lose(t)
 		if s.reentrant {
-			g.siblings(func(x *grant) { x.lose(t) })
+			s.siblings(g, func(x *grant) { x.lose(t) })
 		}
-	} else if o := s.ops.get(e.Grant); o != nil && o.kind == history.Acquire {
+	} else if o := s.numbers.page(pageOf(e.Grant)).op(e.Grant); o != nil && o.kind == history.Acquire {
 		o.told = earlier(o.told, t) // told before the acquire's own completion came through
 	}
 }

@@ -243,7 +243,7 @@ func TestPastIsForgotten(t *testing.T) {
 		for i := range h.Events {
 			s.Add(&h.Events[i])
 			if len(s.keys) > 0 {
-				most = max(most, len(s.keys[0].past.entries))
+				most = max(most, len(s.keys[0].past.blocks)*pastBlockSize)
 			}
 		}
 		if most > 100 {

@@ -67,11 +67,11 @@ func (e evidence) ops() []int64 {
 // remembered is the acts that the grant still remembers, oldest first.
 func (g *grant) remembered() []act {
 	var list []act
-	if g.nacts > keptActs {
-		list = append(list, g.first)
+	if g.nacts > 0 {
+		list = append(list, g.act(0))
 	}
-	for i := max(0, g.nacts-keptActs); i < g.nacts; i++ {
-		list = append(list, g.acts[i%keptActs])
+	for i := max(1, g.nacts-keptActs); i < g.nacts; i++ {
+		list = append(list, g.act(i))
 	}
 	return list
 }
@@ -161,7 +161,7 @@ var plights = map[string]string{
 // tellPair tells of a double-hold of an exclusive lock.
 func (s *Sweep) tellPair(x, y *grant, j judgement, tokens bool) *Violation {
 	a, b := inOrder(x, y, tokens)
-	v := &Violation{Property: MutualExclusion, Kind: j.kind, Severity: j.severity, Key: s.name(x.key), A: a.ref(), B: b.ref()}
+	v := &Violation{Property: MutualExclusion, Kind: j.kind, Severity: j.severity, Key: s.name(s.keyOf(x)), A: a.ref(), B: b.ref()}
 	var proof evidence
 	proof.around(a, b.end)
 	proof.around(b, b.end)
@@ -238,7 +238,7 @@ func (s *Sweep) tellCrowd(b *grant, others []*grant, j judgement) *Violation {
 			first = x
 		}
 	}
-	v := &Violation{Property: MutualExclusion, Kind: j.kind, Severity: j.severity, Key: s.name(b.key), A: first.ref(), B: b.ref(), At: b.end, From: b.end}
+	v := &Violation{Property: MutualExclusion, Kind: j.kind, Severity: j.severity, Key: s.name(s.keyOf(b)), A: first.ref(), B: b.ref(), At: b.end, From: b.end}
 	var proof evidence
 	var names []string
 	v.To = b.last
@@ -267,7 +267,7 @@ func (s *Sweep) tellUnfenced(k *keyState, w, other writer, o *op, j judgement) *
 	v := &Violation{Property: UnfencedWrite, Kind: j.kind, Severity: Corrupting, Key: s.name(k), At: w.at, From: other.at, To: w.at, A: a.ref(), B: b.ref()}
 	var proof evidence
 	proof.add(a.id, a.start)
-	f := a.footprintOn(k.id)
+	f := s.footprintOn(a, k.id)
 	proof.add(f.readOp, a.start+1)
 	proof.add(b.id, b.start)
 	proof.add(other.op, other.at)
@@ -305,7 +305,7 @@ func (s *Sweep) tellLost(k *keyState, w, other writer, base, baseOp int64) *Viol
 
 // tellToken tells of a grant b whose token is out of order beside a's.
 func (s *Sweep) tellToken(a, b *grant, how string) *Violation {
-	v := &Violation{Property: TokenOrder, Key: s.name(b.key), At: max(a.end, b.end), A: a.ref(), B: b.ref()}
+	v := &Violation{Property: TokenOrder, Key: s.name(s.keyOf(b)), At: max(a.end, b.end), A: a.ref(), B: b.ref()}
 	var proof evidence
 	proof.add(a.id, a.start)
 	proof.add(b.id, b.start)

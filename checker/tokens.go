@@ -9,19 +9,24 @@ func (s *Sweep) orderTokens(k *keyState, g *grant) {
 		return
 	}
 	s.tokensSeen = true
+	first := g.token > k.topToken && g.end >= k.lastEnd
+	k.topToken, k.lastEnd = max(k.topToken, g.token), max(k.lastEnd, g.end, g.earliest)
+	if first { // by token and by time: it has nothing to do with any other
+		return
+	}
 	for _, x := range k.open {
 		if x.token >= g.token || x.end > g.end { // else it came first, and has the smaller token
 			s.compareTokens(x, g)
 		}
 	}
-	entries := k.past.live()
 	older := &k.past.gone
-	for i := len(entries) - 1; i >= 0; i-- {
-		if entries[i].end < g.inv {
-			older = &entries[i]
+	for i := k.past.to - 1; i >= k.past.from; i-- {
+		entry := k.past.at(i)
+		if entry.end < g.inv {
+			older = entry
 			break
 		}
-		s.compareTokens(entries[i].g, g)
+		s.compareTokens(entry.g, g)
 	}
 	// Everything older ended before this acquire was invoked: its greatest token stands for all.
 	for _, x := range [...]*grant{older.top, older.twin} {
@@ -71,7 +76,7 @@ func (s *Sweep) tokenViolation(a, b *grant, how string) {
 	if !s.asks[tokenOrder] {
 		return // when a token was given is not told, so it is taken at its word
 	}
-	k := b.key
+	k := s.keyOf(b)
 	k.tokenBroken = true
 	if b.tokenOrderBroken {
 		return

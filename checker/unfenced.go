@@ -98,12 +98,18 @@ func (s *Sweep) ledgerEntry(e *history.Event) {
 		s.malformed++
 		return
 	}
-	o := s.ops.get(e.Op)
-	if o != nil && o.kind != e.Kind {
-		s.malformed++
-		return
+	var g *grant
+	o := s.numbers.page(pageOf(e.Op)).op(e.Op)
+	if o != nil {
+		if o.kind != e.Kind {
+			s.malformed++
+			return
+		}
+		g = o.grant
 	}
-	g := s.grants.get(e.Grant)
+	if g == nil || g.id != e.Grant {
+		g = s.numbers.page(pageOf(e.Grant)).grant(e.Grant)
+	}
 	if e.Refused && g != nil {
 		g.refused = true
 	}
@@ -156,8 +162,8 @@ func (s *Sweep) accepted(k *keyState, g *grant, o *op, e *history.Event) {
 // written handles an accepted write of a known hold.
 func (s *Sweep) written(k *keyState, w writer, o *op) {
 	g := w.g
-	l := k.ledger.under(g.key, s)
-	f := g.footprintOn(k.id)
+	l := k.ledger.under(s.keyOf(g), s)
+	f := s.footprintOn(g, k.id)
 	plain := s.standsBefore(l, g, f, false)
 	trusting := plain
 	if s.tokens {
@@ -187,7 +193,9 @@ func (s *Sweep) written(k *keyState, w writer, o *op) {
 // wroteLast notes the write that came last.
 func (s *Sweep) wroteLast(l *recent, w writer) {
 	if l.run.g != w.g && !(s.reentrant && l.run.g != nil && l.run.g.client == w.g.client) {
-		s.keepWriter(&l.before, l.run)
+		gone := l.before.g
+		l.before, l.run.g = l.run, nil // moved, not copied: it is pointed to as often as before
+		s.letGo(gone)
 	}
 	s.keepWriter(&l.run, w)
 }
@@ -225,7 +233,7 @@ func (s *Sweep) unfenced(k *keyState, w, plain, trusting writer, o *op) {
 	}
 	s.putOff(s.now, func() {
 		p, t := s.unfencedJudgement(w, plain, o, false), s.unfencedJudgement(w, trusting, o, s.tokens)
-		s.record(unfencedWrite, w.g.key, p, t, func(j judgement) *Violation {
+		s.record(unfencedWrite, s.keyOf(w.g), p, t, func(j judgement) *Violation {
 			if j == p {
 				return s.tellUnfenced(k, w, plain, o, j)
 			}

@@ -1,0 +1,153 @@
+package checker
+
+import "iter"
+
+// directory finds what is still open by its number. Op numbers mostly count up, so it has a page for so many numbers in a row: a look-up is an index into a
+// page that was mostly met lately, and a new number moves no other one. A judge does several look-ups an event, and a hash table costs it many times as
+// much.
+type directory struct {
+	lately [pagesLately]*page // those met last, by number
+	pages  map[uint64]*page   // the others that are not empty
+	spare  *page              // one that is empty
+}
+
+const (
+	pageSize    = 32
+	pagesLately = 64
+)
+
+// page has what is open of pageSize numbers in a row: the ops, and the grants of the acquires.
+type page struct {
+	number        uint64
+	nops, ngrants int // how many it has
+	ops           [pageSize]*op
+	grants        [pageSize]*grant
+}
+
+// nothing is the page of the numbers that are nowhere. No number is on it.
+var nothing = &page{number: 1 << 63}
+
+func newDirectory() directory {
+	d := directory{pages: map[uint64]*page{}}
+	for i := range d.lately {
+		d.lately[i] = nothing
+	}
+	return d
+}
+
+// pageOf is the number of the page that has an op's or a grant's number.
+func pageOf(key int64) uint64 { return uint64(key) / pageSize }
+
+// page returns a page; if there is none of that number, one that has nothing.
+func (d *directory) page(number uint64) *page {
+	if p := d.lately[number%pagesLately]; p.number == number {
+		return p
+	}
+	return d.far(number)
+}
+
+// far is page of one that was not met lately.
+//
+//go:noinline
+func (d *directory) far(number uint64) *page {
+	p := d.pages[number]
+	if p == nil {
+		return nothing
+	}
+	delete(d.pages, number)
+	d.meet(p)
+	return p
+}
+
+// op returns the op of a number on the page, or nil.
+func (p *page) op(key int64) *op { return p.ops[uint64(key)%pageSize] }
+
+// grant returns the grant of a number on the page, or nil.
+func (p *page) grant(key int64) *grant { return p.grants[uint64(key)%pageSize] }
+
+// meet makes a page one of those that were met lately. The one that makes room for it is put away; if it is empty, it is to be used again.
+func (d *directory) meet(p *page) {
+	place := &d.lately[p.number%pagesLately]
+	switch old := *place; {
+	case old == nothing:
+	case old.nops+old.ngrants > 0:
+		d.pages[old.number] = old
+	default:
+		d.spare = old
+	}
+	*place = p
+}
+
+// newPage adds a page.
+func (d *directory) newPage(number uint64) *page {
+	p := d.spare
+	if p == nil {
+		p = &page{}
+	}
+	d.spare, p.number = nil, number
+	d.meet(p)
+	return p
+}
+
+// close removes an op.
+func (d *directory) close(o *op) {
+	p := o.page
+	p.ops[uint64(o.id)%pageSize] = nil
+	if p.nops--; p.nops+p.ngrants == 0 {
+		d.emptied(p)
+	}
+}
+
+// emptied drops a page that has nothing, unless it was met lately: then a number may come back to it at any time.
+func (d *directory) emptied(p *page) {
+	if d.lately[p.number%pagesLately] != p {
+		delete(d.pages, p.number)
+	}
+}
+
+// hold adds a grant to the page of its acquire, and tells whether there was none of that number before.
+func (p *page) hold(g *grant) bool {
+	slot := &p.grants[uint64(g.id)%pageSize]
+	if *slot != nil {
+		return false
+	}
+	*slot = g
+	p.ngrants++
+	return true
+}
+
+// drop removes a grant.
+func (d *directory) drop(g *grant) {
+	p := d.page(pageOf(g.id))
+	p.grants[uint64(g.id)%pageSize] = nil
+	if p.ngrants--; p.nops+p.ngrants == 0 {
+		d.emptied(p)
+	}
+}
+
+// each calls f for every open op, in no particular order: use it only for what does not depend on order.
+func (d *directory) each(f func(*op)) {
+	for p := range d.all() {
+		for i := 0; i < pageSize && p.nops > 0; i++ {
+			if p.ops[i] != nil {
+				f(p.ops[i])
+			}
+		}
+	}
+}
+
+// all yields the pages, in no particular order.
+func (d *directory) all() iter.Seq[*page] {
+	return func(yield func(*page) bool) {
+		for _, p := range d.lately {
+			if p != nothing && !yield(p) {
+				return
+			}
+		}
+		for _, p := range d.pages {
+			if !yield(p) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package checker
+
+import (
+	"iter"
+	"slices"
+)
+
+// past is a queue of settled grants, in the order in which they settled. It is made of blocks: behind an acquire that stays open it grows for long, and none of
+// it is copied for that.
+type past struct {
+	blocks []*pastBlock
+	// from and to are the places of the oldest entry and behind the newest, from the beginning of the first block.
+	from, to int
+	spare    *pastBlock
+	// gone has the tokens' summaries of all that have left the queue; nobody asks when those were granted or how long they acted.
+	gone pastEntry
+}
+
+const pastBlockSize = 32
+
+type pastBlock [pastBlockSize]pastEntry
+
+// pastEntry carries, beside its grant, summaries of itself and of everything before it, so that a search from the newest end can stop early:
+// with one starved waiter the queue may be long, and yet no event costs more than what it really meets.
+type pastEntry struct {
+	g     *grant
+	bound int64  // the greatest bound
+	end   int64  // the greatest end of an acquire, or start
+	top   *grant // the greatest token
+	twin  *grant // another client's grant with the same token
+}
+
+// at returns the entry at a place.
+func (p *past) at(i int) *pastEntry { return &p.blocks[uint(i)/pastBlockSize][uint(i)%pastBlockSize] }
+
+func (p *past) push(g *grant) {
+	prev := &p.gone
+	if p.to > p.from {
+		prev = p.at(p.to - 1)
+	}
+	if p.to == len(p.blocks)*pastBlockSize {
+		p.grow()
+	}
+	entry := p.at(p.to)
+	p.to++
+	entry.g, entry.bound, entry.end, entry.top, entry.twin = g, max(prev.bound, g.bound()), max(prev.end, g.end, g.start), prev.top, prev.twin
+	switch {
+	case g.token == 0:
+	case entry.top == nil || g.token > entry.top.token:
+		entry.top, entry.twin = g, nil
+	case g.token == entry.top.token && g.client != entry.top.client:
+		entry.twin = g
+	}
+}
+
+func (p *past) grow() {
+	block := p.spare
+	if block == nil {
+		block = new(pastBlock)
+	}
+	p.blocks, p.spare = append(p.blocks, block), nil
+}
+
+// tidy gives back the room of what has left the queue.
+func (p *past) tidy() {
+	if n := p.from / pastBlockSize; n > 0 {
+		p.spare = p.blocks[0]
+		p.blocks = slices.Delete(p.blocks, 0, n)
+		p.from, p.to = p.from-n*pastBlockSize, p.to-n*pastBlockSize
+	}
+	if p.from == p.to {
+		p.from, p.to = 0, 0
+	}
+}
+
+// all yields the grants in the queue, oldest first.
+func (p *past) all() iter.Seq[*grant] {
+	return p.newest(func(*pastEntry) bool { return true })
+}
+
+// newest yields the newest grants in the queue, oldest first: those from the first entry on behind which all are wanted.
+func (p *past) newest(wanted func(*pastEntry) bool) iter.Seq[*grant] {
+	return func(yield func(*grant) bool) {
+		first := p.to
+		for first > p.from && wanted(p.at(first-1)) {
+			first--
+		}
+		for i := first; i < p.to && yield(p.at(i).g); i++ {
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package checker
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+// TestPast compares the queue of what is over with a plain list of it, and its summaries with what they sum up.
+func TestPast(t *testing.T) {
+	for seed := range uint64(100) {
+		rng := rand.New(rand.NewPCG(seed, 12))
+		p, all, gone := &past{}, []*grant(nil), 0
+		for range 300 {
+			if rng.IntN(5) > 0 {
+				g := &grant{client: rng.Int32N(3), token: rng.Int64N(40), start: rng.Int64N(1000), end: rng.Int64N(1000), last: rng.Int64N(1000)}
+				p.push(g)
+				all = append(all, g)
+			} else if n := min(rng.IntN(2*pastBlockSize), p.to-p.from); n > 0 {
+				for range n {
+					p.gone.top, p.gone.twin = p.at(p.from).top, p.at(p.from).twin // as prune does
+					p.from++
+				}
+				gone += n
+				p.tidy()
+			}
+			isThe(t, p, all[gone:], all)
+		}
+		if len(p.blocks) > (len(all)-gone)/pastBlockSize+2 {
+			t.Fatalf("seed %d: %d blocks for %d entries", seed, len(p.blocks), len(all)-gone)
+		}
+	}
+}
+
+// reach is the greatest bound of grants, and the greatest end of an acquire.
+func reach(list []*grant) (bound, end int64) {
+	for _, x := range list {
+		bound, end = max(bound, x.bound()), max(end, x.end, x.start)
+	}
+	return bound, end
+}
+
+// isThe fails the test if the queue does not have the grants of the list, or does not sum up what there was.
+func isThe(t *testing.T, p *past, list, all []*grant) {
+	t.Helper()
+	i := 0
+	for g := range p.all() {
+		if i >= len(list) || list[i] != g {
+			t.Fatalf("entry %d of %d is another one", i, len(list))
+		}
+		entry := p.at(p.from + i)
+		i++
+		bound, end := reach(list[:i])
+		if most, last := reach(all); entry.bound < bound || entry.end < end || entry.bound > most || entry.end > last {
+			t.Fatalf("entry %d: bound %d, end %d; want %d to %d and %d to %d", i, entry.bound, entry.end, bound, most, end, last)
+		}
+		top, clients := int64(0), map[int32]bool{}
+		for _, x := range all[:len(all)-len(list)+i] {
+			if x.token > top {
+				top, clients = x.token, map[int32]bool{}
+			}
+			if x.token == top {
+				clients[x.client] = true
+			}
+		}
+		switch {
+		case top == 0 && entry.top != nil, top > 0 && (entry.top == nil || entry.top.token != top), (entry.twin != nil) != (top > 0 && len(clients) > 1):
+			t.Fatalf("entry %d: top %+v, twin %+v; want token %d of %d clients", i, entry.top, entry.twin, top, len(clients))
+		}
+	}
+	if i != len(list) {
+		t.Fatalf("%d entries of %d", i, len(list))
+	}
+}
