@@ -55,7 +55,7 @@ func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
 	if k.orphan.died != 0 {
 		s.recoveredBy(k, g)
 	}
-	if !o.page.hold(g) {
+	if !s.numbers.page(pageOf(g.id)).hold(g) {
 		s.malformed++
 		return
 	}

@@ -1,7 +1,5 @@
 package checker
 
-import "iter"
-
 // directory finds what is still open by its number. Op numbers mostly count up, so it has a page for so many numbers in a row: a look-up is an index into a
 // page that was mostly met lately, and a new number moves no other one. A judge does several look-ups an event, and a hash table costs it many times as
 // much.
@@ -91,18 +89,9 @@ func (d *directory) newPage(number uint64) *page {
 
 // close removes an op.
 func (d *directory) close(o *op) {
-	p := o.page
+	p := d.page(pageOf(o.id))
 	p.ops[uint64(o.id)%pageSize] = nil
-	if p.nops--; p.nops+p.ngrants == 0 {
-		d.emptied(p)
-	}
-}
-
-// emptied drops a page that has nothing, unless it was met lately: then a number may come back to it at any time.
-func (d *directory) emptied(p *page) {
-	if d.lately[p.number%pagesLately] != p {
-		delete(d.pages, p.number)
-	}
+	p.nops--
 }
 
 // hold adds a grant to the page of its acquire, and tells whether there was none of that number before.
@@ -120,34 +109,27 @@ func (p *page) hold(g *grant) bool {
 func (d *directory) drop(g *grant) {
 	p := d.page(pageOf(g.id))
 	p.grants[uint64(g.id)%pageSize] = nil
-	if p.ngrants--; p.nops+p.ngrants == 0 {
-		d.emptied(p)
+	p.ngrants--
+}
+
+// each calls f for every page, in no particular order: use it only for what does not depend on order.
+func (d *directory) each(f func(*page)) {
+	for _, p := range d.lately {
+		f(p)
+	}
+	for _, p := range d.pages {
+		f(p)
 	}
 }
 
-// each calls f for every open op, in no particular order: use it only for what does not depend on order.
-func (d *directory) each(f func(*op)) {
-	for p := range d.all() {
-		for i := 0; i < pageSize && p.nops > 0; i++ {
-			if p.ops[i] != nil {
-				f(p.ops[i])
-			}
-		}
+// each calls f for every op on the page.
+func (p *page) each(f func(*op)) {
+	if p.nops == 0 {
+		return
 	}
-}
-
-// all yields the pages, in no particular order.
-func (d *directory) all() iter.Seq[*page] {
-	return func(yield func(*page) bool) {
-		for _, p := range d.lately {
-			if p != nothing && !yield(p) {
-				return
-			}
-		}
-		for _, p := range d.pages {
-			if !yield(p) {
-				return
-			}
+	for _, o := range p.ops {
+		if o != nil {
+			f(o)
 		}
 	}
 }

@@ -26,7 +26,7 @@ func TestDirectory(t *testing.T) {
 			case 1: // granted
 				if o := ops[key]; o != nil {
 					g := &grant{id: key}
-					if o.page.hold(g) != (grants[key] == nil) {
+					if s.numbers.page(pageOf(key)).hold(g) != (grants[key] == nil) {
 						t.Fatalf("seed %d: grant %d was added where there was one, or was not", seed, key)
 					} else if grants[key] == nil {
 						grants[key] = g
@@ -61,7 +61,7 @@ func TestDirectory(t *testing.T) {
 // holdsExactly fails the test if a judge's directory has anything else, or keeps empty pages beyond those met lately.
 func holdsExactly(t *testing.T, s *Sweep, ops map[int64]*op, grants map[int64]*grant) {
 	t.Helper()
-	s.numbers.each(func(o *op) {
+	s.eachOpen(func(o *op) {
 		if ops[o.id] != o {
 			t.Fatalf("it has op %d", o.id)
 		}
@@ -85,11 +85,15 @@ func holdsExactly(t *testing.T, s *Sweep, ops map[int64]*op, grants map[int64]*g
 func TestPagesAreUsedAgain(t *testing.T) {
 	s := New(history.Header{}, nil, Options{})
 	first := s.newOp(&history.Event{Op: 1})
-	op := int64(1)
+	op, g := int64(1), &grant{}
 	walk := func() {
 		for range 4 * pageSize {
 			op++
-			s.free(s.newOp(&history.Event{Op: op}))
+			o := s.newOp(&history.Event{Op: op})
+			g.id = op
+			s.numbers.page(pageOf(op)).hold(g)
+			s.free(o)
+			s.numbers.drop(g)
 		}
 	}
 	for range pagesLately {

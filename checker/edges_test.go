@@ -326,6 +326,12 @@ func TestEdgesOfStalls(t *testing.T) {
 		C acquire [4,40] enq=5 tok=1
 		pause C   [5,39]
 		B release [50,51]` + probeText, Violated, 1, "", ""},
+		{"only the tokens know that the waiter, whose hold is long over, was passed", FIFO, fair(fencedLock()), `
+		A acquire [2,40] enq=3 tok=2
+		B acquire [4,60] tok=1
+		pause B   [5,59]
+		A release [41,42]
+		B release [70,71]` + probeText, Violated, 1, "", ""},
 		{"granted first, recorded last", FIFO, fair(plainLock()), `
 		B acquire [2,20] run=2,20 first=18 enq=3
 		C acquire [4,21] run=4,10 enq=5

@@ -19,7 +19,9 @@ func (s *Sweep) judgeQueue(k *keyState, g *grant) {
 	if g.enqueued != 0 {
 		since = min(since, g.enqueued)
 	}
-	met := func(entry *pastEntry) bool { return entry.end > since || s.tokens && entry.top != nil && entry.top.token > g.token }
+	met := func(entry *pastEntry) bool {
+		return entry.end > since || s.tokens && entry.top != nil && entry.top.token > g.token
+	}
 	for x := range k.past.newest(met) {
 		if !inItsTurn(x, g) {
 			s.judgeOvertaking(x, g)

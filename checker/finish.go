@@ -21,7 +21,7 @@ func (s *Sweep) Finish(truncated bool) Verdict {
 	s.decide(forever)
 	s.judgeHerd()
 	s.nameGhosts()
-	s.numbers.each(func(o *op) {
+	s.eachOpen(func(o *op) {
 		switch {
 		case !o.done:
 			s.stats.Indefinite++
@@ -159,11 +159,16 @@ func (s *Sweep) shownAbsent(p int) (Outcome, string) {
 	return Pass, ""
 }
 
+// eachOpen calls f for every op that is not finished.
+func (s *Sweep) eachOpen(f func(*op)) {
+	s.numbers.each(func(p *page) { p.each(f) })
+}
+
 // ledgerShort says what the ledger lacks; empty when it is whole.
 func (s *Sweep) ledgerShort() string {
 	l := &s.ledger
 	open := 0
-	s.numbers.each(func(o *op) {
+	s.eachOpen(func(o *op) {
 		if (o.kind == history.Read || o.kind == history.Write) && !o.ledgered {
 			open++
 		}

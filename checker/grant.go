@@ -20,7 +20,6 @@ type op struct {
 	before       int64 // how many grants the key had seen when this acquire was invoked
 	told         int64 // an acquire's loss, told before its completion was recorded
 	next, prev   *op   // an acquire's neighbours in the key's queue of open acquires
-	page         *page // where it is found by its number
 	client       int32
 	process      int32
 	key          history.KeyID
@@ -133,20 +132,17 @@ func (s *Sweep) footprintOn(g *grant, key history.KeyID) *footprint {
 
 // footprintBeside is footprintOn on another key than the first.
 func (s *Sweep) footprintBeside(g *grant, key history.KeyID) *footprint {
-	var more []footprint
-	if g.several {
-		more = s.footprints[g.id]
-	}
+	more := s.footprints[g]
 	for i := range more {
 		if more[i].key == key {
 			return &more[i]
 		}
 	}
 	if s.footprints == nil {
-		s.footprints = map[int64][]footprint{}
+		s.footprints = map[*grant][]footprint{}
 	}
-	more = append(more, footprint{key: key, used: true, version: noBase})
-	s.footprints[g.id], g.several = more, true
+	more = append(more, footprint{key: key, version: noBase})
+	s.footprints[g], g.several = more, true
 	return &more[len(more)-1]
 }
 
@@ -166,7 +162,7 @@ func actPlace(n int32) int32 {
 	if n == 0 {
 		return 0
 	}
-	return 1 + (n-1)%keptActs
+	return 1 + n%keptActs
 }
 
 // act returns the nth act, which must be the first or one of the last ones.

@@ -162,13 +162,13 @@ func TestRoomIsGivenBack(t *testing.T) {
 	s, records := New(h.Header, h.Keys, Options{}), map[*grant]bool{}
 	for i := range h.Events {
 		s.Add(&h.Events[i])
-		for p := range s.numbers.all() {
+		s.numbers.each(func(p *page) {
 			for _, g := range p.grants {
 				if g != nil {
 					records[g] = true
 				}
 			}
-		}
+		})
 	}
 	if len(records) > 2*recordBlock {
 		t.Errorf("%d records for 400 grants, of which two at a time overlap", len(records))

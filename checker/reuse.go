@@ -29,7 +29,7 @@ func (s *Sweep) newOp(e *history.Event) *op {
 	o := s.spareOps
 	s.spareOps, o.next = o.next, nil
 	p.nops++
-	*slot, o.page = o, p
+	*slot = o
 	// Field by field: the pointers are nil already (see free and dequeue), and to clear all of it takes a tenth of the time of judging.
 	o.id, o.inv, o.kind, o.key, o.client, o.process = e.Op, e.Time, e.Kind, e.Key, e.Client, e.Process
 	o.start, o.base, o.baseOp, o.before, o.told, o.mode = 0, noBase, 0, 0, 0, e.Mode
@@ -115,7 +115,7 @@ func (s *Sweep) reuse(g *grant) {
 		return
 	}
 	if g.several {
-		delete(s.footprints, g.id)
+		delete(s.footprints, g)
 	}
 	if s.retire != nil {
 		s.retire(g, nil)

@@ -2,6 +2,7 @@ package checker
 
 import (
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -127,6 +128,23 @@ func TestRecordsAreUsedAgain(t *testing.T) {
 	}
 }
 
+// TestUsedAgainWithoutItsFootprints: what a hold did to its second protected key is not taken for what a later one did, whose record is the same.
+func TestUsedAgainWithoutItsFootprints(t *testing.T) {
+	var text strings.Builder
+	for i := range 40 {
+		read := "%[1]c read [%[4]d,%[5]d] key=k2\n"
+		if i >= 20 {
+			read = "" // its write is a blind one
+		}
+		fmt.Fprintf(&text, "%[1]c acquire [%[2]d,%[3]d]\n%[1]c read [%[3]d,%[4]d] key=k1\n"+read+"%[1]c write [%[5]d,%[6]d] key=k2\n%[1]c release [%[6]d,%[7]d]\n",
+			'A'+rune(i%4), 10*i, 10*i+1, 10*i+2, 10*i+3, 10*i+4, 10*i+5)
+	}
+	v := plainLock().judge(t, text.String()+"F=F acquire [3000,3001]")
+	if r := v.Property(LostUpdate); r.Count != 0 || v.Stats.Accepted != 40 {
+		t.Errorf("%+v", r)
+	}
+}
+
 // unusedGrants counts the records of grants that are there and in no use.
 func unusedGrants(s *Sweep) int { return len(s.spareGrants) + len(s.freshGrants) }
 
@@ -140,6 +158,6 @@ func unusedOps(s *Sweep) (n int) {
 
 // openOps counts the records of ops that are in use.
 func openOps(s *Sweep) (n int) {
-	s.numbers.each(func(*op) { n++ })
+	s.eachOpen(func(*op) { n++ })
 	return n
 }

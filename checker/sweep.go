@@ -54,8 +54,8 @@ type Sweep struct {
 	freshGrants []grant
 	retire      func(*grant, *op) // for a test: takes the records that would be used again
 
-	// footprints are those of grants that wrote to several protected keys, but the first, by the grants' numbers.
-	footprints map[int64][]footprint
+	// footprints are those of holds on other protected keys than the first.
+	footprints map[*grant][]footprint
 
 	clients     []clientState
 	service     []span // faults that touched the lock service
@@ -104,7 +104,7 @@ func New(header history.Header, keys []string, o Options) *Sweep {
 		o.Keep = 100
 	}
 	s := &Sweep{header: header, names: keys, opts: o, nextDue: math.MaxInt64, faultStats: plannedFaults(header.Faults),
-		numbers: newDirectory(), clients: make([]clientState, 0, max(0, min(header.Clients, 1024))+1)}
+		numbers: newDirectory()}
 	s.permits = header.Claims.Permits
 	s.exclusive, s.unlocked = s.permits == 1, s.permits <= 0
 	s.tokens = s.exclusive && header.Claims.Token == "fencing" && !header.Claims.ReadWrite

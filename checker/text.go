@@ -67,11 +67,10 @@ func (e evidence) ops() []int64 {
 // remembered is the acts that the grant still remembers, oldest first.
 func (g *grant) remembered() []act {
 	var list []act
-	if g.nacts > 0 {
-		list = append(list, g.act(0))
-	}
-	for i := max(1, g.nacts-keptActs); i < g.nacts; i++ {
-		list = append(list, g.act(i))
+	for i := range g.nacts {
+		if i == 0 || i >= g.nacts-keptActs {
+			list = append(list, g.act(i))
+		}
 	}
 	return list
 }

@@ -98,18 +98,12 @@ func (s *Sweep) ledgerEntry(e *history.Event) {
 		s.malformed++
 		return
 	}
-	var g *grant
 	o := s.numbers.page(pageOf(e.Op)).op(e.Op)
-	if o != nil {
-		if o.kind != e.Kind {
-			s.malformed++
-			return
-		}
-		g = o.grant
+	if o != nil && o.kind != e.Kind {
+		s.malformed++
+		return
 	}
-	if g == nil || g.id != e.Grant {
-		g = s.numbers.page(pageOf(e.Grant)).grant(e.Grant)
-	}
+	g := s.numbers.page(pageOf(e.Grant)).grant(e.Grant)
 	if e.Refused && g != nil {
 		g.refused = true
 	}

@@ -26,8 +26,12 @@ func mutantIs(id int) bool {
 	return id == mutantOn
 }
 
+type mutantInteger interface {
+	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64
+}
+
 type mutantNumber interface {
-	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~float32 | ~float64
+	mutantInteger | ~float32 | ~float64
 }
 
 func mutantFlip(id int, b bool) bool { return b != mutantIs(id) }
@@ -109,7 +113,7 @@ func mutantDiv[T mutantNumber](id int, a, b T) T {
 	return a / b
 }
 
-func mutantRem(id int, a, b int) int {
+func mutantRem[T mutantInteger](id int, a, b T) T {
 	if mutantIs(id) {
 		return a * b
 	}
