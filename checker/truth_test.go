@@ -62,6 +62,7 @@ type truths struct {
 	grants   map[int64]*truth
 	order    []*truth    // as they were granted
 	owed     [][2]*truth // a grant, and one to which the key was owed then
+	said     bool        // owed has what a silent library said
 	writes   []write
 	reads    map[int64]int64 // the version that a grant's client read last
 	waits    []ended
@@ -87,9 +88,7 @@ func (t *truths) grant(w *world, e *history.Event) {
 	g := &truth{op: e.Op, client: e.Client, key: e.Key, token: e.Token, granted: w.now, due: w.now + worldTTL}
 	var others []*truth
 	for _, x := range t.order {
-		// A library that never tells of a loss says "yours" for ever, to a client that nothing disturbs any more.
-		said := w.session && w.silent && x.answered && x.releasing == 0 && w.relies(x, w.now)
-		if x.key == g.key && (x.due > w.now || said) && x.client != g.client {
+		if x.key == g.key && x.client != g.client && x.due > w.now {
 			others = append(others, x)
 		}
 	}
@@ -99,6 +98,24 @@ func (t *truths) grant(w *world, e *history.Event) {
 		}
 	}
 	t.grants[g.op], t.order = g, append(t.order, g)
+}
+
+// owing are the grants of a key that was owed to another one then. A library that never tells of a loss says "yours" for ever; a client that nothing has disturbed
+// for a TTL may rely on it, also when another one hears that the key is its own.
+func (w *world) owing() [][2]*truth {
+	t := &w.truths
+	if !w.session || !w.silent || t.said {
+		return t.owed
+	}
+	t.said = true
+	for _, g := range t.order {
+		for _, x := range t.order {
+			if g.answered && x.key == g.key && x.client != g.client && x.granted < g.granted && w.relies(x, g.end) {
+				t.owed = append(t.owed, [2]*truth{g, x})
+			}
+		}
+	}
+	return t.owed
 }
 
 func (t *truths) died(client int32, now int64) {

@@ -73,7 +73,7 @@ func (w *world) truly(property string) (violated, shown bool) {
 
 func (w *world) seeHolds(see func(bool, bool)) {
 	t := &w.truths
-	for _, x := range t.owed {
+	for _, x := range w.owing() {
 		b, a := x[0], x[1]
 		see(true, w.permits == 1 && b.answered && w.after(b, a) && w.relies(a, b.end))
 	}
@@ -171,7 +171,7 @@ func (w *world) confirms(v Violation) bool {
 	switch v.Property {
 	case MutualExclusion:
 		a, b := t.grants[v.A.Grant], t.grants[v.B.Grant]
-		for _, x := range t.owed {
+		for _, x := range w.owing() {
 			if x == [2]*truth{b, a} || x == [2]*truth{a, b} || w.permits > 1 && (x[0] == b || x[1] == b) {
 				return true
 			}
