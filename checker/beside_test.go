@@ -112,7 +112,11 @@ func BenchmarkBesidePorcupine(b *testing.B) {
 func beside(b *testing.B, clients, ops, open int, legal bool) string {
 	h := mutexHistory(clients, ops, open, legal)
 	var v Verdict
-	sweep := processorTime(func() { v = Judge(h, Options{}) })
+	limit, long := besideLimit, 30*time.Millisecond
+	if ops >= besideMany {
+		limit, long = 10*limit, 10*long
+	}
+	sweep := processorTime(func() { v = Judge(h, Options{}) }, long)
 	broken := v.Properties[mutualExclusion].Count
 	if legal != (broken == 0) {
 		b.Fatalf("%d clients, %d ops, %d open, legal %v: %d violations", clients, ops, open, legal, broken)
@@ -124,11 +128,7 @@ func beside(b *testing.B, clients, ops, open int, legal bool) string {
 	}
 	holds := oracle.Holds(h)[0]
 	result := porcupine.Unknown
-	limit := besideLimit
-	if ops >= besideMany {
-		limit *= 10
-	}
-	took := processorTime(func() { result = oracle.Lock{Permits: 1}.Linearizable(holds, limit) })
+	took := processorTime(func() { result = oracle.Lock{Permits: 1}.Linearizable(holds, limit) }, 30*time.Millisecond)
 	if result == porcupine.Unknown {
 		return row + fmt.Sprintf(" > %s | unknown | > %s |\n", round(took), ratio(took, sweep))
 	}
@@ -138,12 +138,12 @@ func beside(b *testing.B, clients, ops, open int, legal bool) string {
 	return row + fmt.Sprintf(" %s | %s | %s |\n", round(took), map[bool]string{true: "pass", false: "violated"}[legal], ratio(took, sweep))
 }
 
-// processorTime is how much processor time f takes: the mean of many runs if it is quick, one run if it is not. Unlike the time on the wall it says
-// the same on a busy machine.
-func processorTime(f func()) time.Duration {
+// processorTime is how much processor time f takes: the mean of as many runs as take so long, at least one. Unlike the time on the wall it says much the same
+// on a busy machine.
+func processorTime(f func(), long time.Duration) time.Duration {
 	runtime.GC() // what others left
 	n, begin := 0, used()
-	for spent := time.Duration(0); n == 0 || spent < 30*time.Millisecond; n++ {
+	for spent := time.Duration(0); n == 0 || spent < long; n++ {
 		f()
 		spent = used() - begin
 	}

@@ -78,7 +78,6 @@ func (s *Sweep) complete(e *history.Event) {
 		return
 	}
 	o.done, o.definite = true, e.Type != history.Info
-	o.reaches = e.Type != history.Fail || e.Refused || e.Conflict
 	if e.Type == history.Info {
 		s.stats.Indefinite++
 		o.start = e.Start // an op that never reported has none
@@ -103,9 +102,12 @@ func (s *Sweep) complete(e *history.Event) {
 		}
 		s.free(o)
 		return
-	}
-	if s.reentrant && o.kind == history.Release {
-		s.answered(s.keys[o.key], o, e)
+	case history.Read, history.Write:
+		o.reaches = e.Type != history.Fail || e.Refused || e.Conflict
+	case history.Release:
+		if s.reentrant {
+			s.answered(s.keys[o.key], o, e)
+		}
 	}
 	if o.grant != nil {
 		s.completeHeld(o, e)
@@ -183,10 +185,8 @@ func (s *Sweep) released(o *op, e *history.Event) {
 
 // finishOp forgets an op of a hold once it has completed and the ledger has told what became of it.
 func (s *Sweep) finishOp(o *op) {
-	if o.kind == history.Read || o.kind == history.Write {
-		if s.ledger.awaits(o) {
-			return
-		}
+	if (o.kind == history.Read || o.kind == history.Write) && s.ledger.awaits(o) {
+		return
 	}
 	g := o.grant
 	s.free(o)
