@@ -24,6 +24,9 @@ func verdictOf(t *testing.T, h *history.History, retire func(*grant, *op)) strin
 	if err != nil {
 		t.Fatal(err)
 	}
+	if *nothing != (page{number: nothing.number}) {
+		t.Fatal("something was removed that was not there")
+	}
 	return string(v) + "\n" + told
 }
 
