@@ -332,6 +332,28 @@ func TestEdgesOfStalls(t *testing.T) {
 		pause B   [5,59]
 		A release [41,42]
 		B release [70,71]` + probeText, Violated, 1, "", ""},
+		{"a token below zero is not smaller than none", FIFO, fair(fencedLock()), `
+		A acquire [0,10] enq=1
+		B acquire [5,20] first=5 tok=-5
+		A release [11,12]
+		B release [21,22]` + probeText, Pass, 0, "", ""},
+		{"nor is what has none a later writer", UnfencedWrite, noClaims(fencedLock()), `
+		A acquire [0,10]
+		B acquire [0,10] tok=-5
+		A write   [11,12]
+		B write   [13,14]
+		A release [20,21]
+		B release [22,23]` + probeText2, Pass, 0, "", ""},
+		{"its next request takes back what it gave up, whatever the stamps say", MutualExclusion, confirms(plainLock()), `
+		A acquire [0,1]
+		A write   [2,3] @90
+		A release [4,5] run=400,5
+		A acquire [10,11] busy
+		B acquire [20,21]
+		B release [30,31]` + probeText, Pass, 0, "", ""},
+		{"a stamp of a start behind its end", TokenOrder, fencedLock(), `
+		A acquire [27,28] run=46,28 tok=1
+		B acquire [36,37] tok=2` + probeText2, Violated, 1, "", ""},
 		{"granted first, recorded last", FIFO, fair(plainLock()), `
 		B acquire [2,20] run=2,20 first=18 enq=3
 		C acquire [4,21] run=4,10 enq=5

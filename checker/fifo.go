@@ -15,12 +15,12 @@ func (s *Sweep) judgeQueue(k *keyState, g *grant) {
 			s.judgeOvertaking(x, g)
 		}
 	}
-	since := g.end // of those that ended before it, all began before it, too
+	since := g.end // what neither began nor ended later than that, and has no greater token, was in its turn
 	if g.enqueued != 0 {
 		since = min(since, g.enqueued)
 	}
 	met := func(entry *pastEntry) bool {
-		return entry.end > since || s.tokens && entry.top != nil && entry.top.token > g.token
+		return entry.latest > since || s.tokens && entry.top != nil && entry.top.token > g.token
 	}
 	for x := range k.past.newest(met) {
 		if !inItsTurn(x, g) {

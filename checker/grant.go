@@ -19,7 +19,7 @@ type op struct {
 	base, baseOp int64
 	before       int64 // how many grants the key had seen when this acquire was invoked
 	told         int64 // an acquire's loss, told before its completion was recorded
-	next, prev   *op   // an acquire's neighbours in the key's queue of open acquires
+	next, prev   *op   // an acquire's neighbours in the key's queue of open acquires; next links the records in no use, too
 	client       int32
 	process      int32
 	key          history.KeyID
@@ -115,11 +115,11 @@ type footprint struct {
 	// wroteLast is the version of its last accepted write.
 	wroteLast int64
 	key       history.KeyID
-	used      bool
+	used      bool // of a hold's first one: there is one
 	wrote     bool
 }
 
-// footprintOn returns a hold's footprint on a protected key. It is good until the next call.
+// footprintOn returns a hold's footprint on a protected key.
 func (s *Sweep) footprintOn(g *grant, key history.KeyID) *footprint {
 	if !g.on.used {
 		g.on = footprint{key: key, used: true, version: noBase}
@@ -132,18 +132,17 @@ func (s *Sweep) footprintOn(g *grant, key history.KeyID) *footprint {
 
 // footprintBeside is footprintOn on another key than the first.
 func (s *Sweep) footprintBeside(g *grant, key history.KeyID) *footprint {
-	more := s.footprints[g]
-	for i := range more {
-		if more[i].key == key {
-			return &more[i]
+	for _, f := range s.footprints[g] {
+		if f.key == key {
+			return f
 		}
 	}
 	if s.footprints == nil {
-		s.footprints = map[*grant][]footprint{}
+		s.footprints = map[*grant][]*footprint{}
 	}
-	more = append(more, footprint{key: key, version: noBase})
-	s.footprints[g], g.several = more, true
-	return &more[len(more)-1]
+	f := &footprint{key: key, version: noBase}
+	s.footprints[g], g.several = append(s.footprints[g], f), true
+	return f
 }
 
 // acted notes an act that began at start.
@@ -235,7 +234,7 @@ func later(b, a *grant, tokens bool) bool {
 	if a.earliest > b.end {
 		return false
 	}
-	return tokens && a.token != 0 && b.token > a.token
+	return tokens && a.token != 0 && b.token != 0 && b.token > a.token
 }
 
 // ref names the grant in a violation.

@@ -36,7 +36,8 @@ type keyState struct {
 	orphan     orphan
 	waiters    int // open acquires
 
-	// topToken is the greatest token so far, lastEnd the latest end of an acquire that had a token.
+	// topToken is the greatest token so far, 0 if there was none above it. Of the acquires that had a token, none ended later than lastEnd, or can have been
+	// granted later.
 	topToken, lastEnd int64
 	// tokenBroken: token-order is violated here, so the tokens order nothing.
 	tokenBroken bool
@@ -143,7 +144,9 @@ func (s *Sweep) shut(g *grant, t int64) {
 func (s *Sweep) end(g *grant, t int64) {
 	if !g.closed {
 		g.closed, g.heldTo = true, t
-		s.clients[g.client].holding--
+		c := &s.clients[g.client]
+		c.holding--
+		c.closedAt = max(c.closedAt, g.withdrawn)
 		if s.reentrant {
 			s.leave(g)
 		}

@@ -22,7 +22,7 @@ func (s *Sweep) invoke(e *history.Event) {
 		switch {
 		case s.reentrant:
 			s.abandon(k, e.Client, e.Time)
-		case !s.owners && c.holding > 0:
+		case !s.owners && (c.holding > 0 || e.Time < c.closedAt): // else it has none, or none whose promise that ends
 			s.closeGrants(k, e.Client, 0, e.Time)
 		}
 		o.before = k.granted

@@ -20,14 +20,15 @@ const pastBlockSize = 32
 
 type pastBlock [pastBlockSize]pastEntry
 
-// pastEntry carries, beside its grant, summaries of itself and of everything before it, so that a search from the newest end can stop early:
-// with one starved waiter the queue may be long, and yet no event costs more than what it really meets.
+// pastEntry carries, beside its grant, summaries of itself and of what came before it, so that a search from the newest end can stop early:
+// with one starved waiter the queue may be long, and yet no event costs more than what it really meets. The first two are of what has come since the queue was
+// empty, the others of all that ever was in it.
 type pastEntry struct {
-	g     *grant
-	bound int64  // the greatest bound
-	end   int64  // the greatest end of an acquire, or start
-	top   *grant // the greatest token
-	twin  *grant // another client's grant with the same token
+	g      *grant
+	bound  int64  // the greatest bound
+	latest int64  // the greatest end, or start, of an acquire
+	top    *grant // the greatest token
+	twin   *grant // another client's grant with the same token
 }
 
 // at returns the entry at a place.
@@ -43,7 +44,7 @@ func (p *past) push(g *grant) {
 	}
 	entry := p.at(p.to)
 	p.to++
-	entry.g, entry.bound, entry.end, entry.top, entry.twin = g, max(prev.bound, g.bound()), max(prev.end, g.end, g.start), prev.top, prev.twin
+	entry.g, entry.bound, entry.latest, entry.top, entry.twin = g, max(prev.bound, g.bound()), max(prev.latest, g.end, g.start), prev.top, prev.twin
 	switch {
 	case g.token == 0:
 	case entry.top == nil || g.token > entry.top.token:

@@ -50,8 +50,8 @@ func isThe(t *testing.T, p *past, list, all []*grant) {
 		entry := p.at(p.from + i)
 		i++
 		bound, end := reach(list[:i])
-		if most, last := reach(all); entry.bound < bound || entry.end < end || entry.bound > most || entry.end > last {
-			t.Fatalf("entry %d: bound %d, end %d; want %d to %d and %d to %d", i, entry.bound, entry.end, bound, most, end, last)
+		if most, last := reach(all); entry.bound < bound || entry.latest < end || entry.bound > most || entry.latest > last {
+			t.Fatalf("entry %d: bound %d, latest %d; want %d to %d and %d to %d", i, entry.bound, entry.latest, bound, most, end, last)
 		}
 		top, clients := int64(0), map[int32]bool{}
 		for _, x := range all[:len(all)-len(list)+i] {

@@ -5,7 +5,8 @@ import "github.com/lockchaos/lockchaos/history"
 // Records of grants and ops are used again. A judge that makes a new record for each leaves a third of its time to the garbage collector.
 //
 // An op's record is free as soon as the op is finished. A grant's is free when it is forgotten and none of a key's summaries (keep) points to
-// it. What a finding looks at is pinned for good: findings are few, and to follow who still needs it would cost every grant.
+// it. What a finding looks at, or what may become one, is pinned: it is left to the
+// garbage collector, since to follow who still needs it would cost every grant.
 
 // recordBlock is how many records are allocated at once.
 const recordBlock = 16
@@ -33,7 +34,7 @@ func (s *Sweep) newOp(e *history.Event) *op {
 	// Field by field: the pointers are nil already (see free and dequeue), and to clear all of it takes a tenth of the time of judging.
 	o.id, o.inv, o.kind, o.key, o.client, o.process = e.Op, e.Time, e.Kind, e.Key, e.Client, e.Process
 	o.start, o.base, o.baseOp, o.before, o.told, o.mode = 0, noBase, 0, 0, 0, e.Mode
-	o.done, o.ledgered = false, false // outside, definite and reaches are set before anybody asks
+	o.done, o.ledgered = false, false // outside and definite, and of reads and writes reaches, are set before anybody asks
 	return o
 }
 
@@ -70,7 +71,7 @@ func (s *Sweep) newGrant() *grant {
 	return g
 }
 
-// forget drops a grant from the tables.
+// forget drops a grant: nobody finds it by its number any more.
 func (s *Sweep) forget(g *grant) {
 	s.numbers.drop(g)
 	s.live--
@@ -93,7 +94,13 @@ func (s *Sweep) keep(slot **grant, g *grant) {
 	s.letGo(old)
 }
 
-// letGo notes that one of a key's summaries, fewer, points to a grant, or to none.
+// keepWriter has one of them point to a writer.
+func (s *Sweep) keepWriter(slot *writer, w writer) {
+	s.keep(&slot.g, w.g)
+	slot.op, slot.version, slot.at = w.op, w.version, w.at
+}
+
+// letGo notes that one of a key's summaries does not point to a grant any more. There may have been none that it pointed to.
 func (s *Sweep) letGo(g *grant) {
 	if g == nil {
 		return
@@ -103,19 +110,13 @@ func (s *Sweep) letGo(g *grant) {
 	}
 }
 
-// keepWriter does the same for a writer.
-func (s *Sweep) keepWriter(slot *writer, w writer) {
-	s.keep(&slot.g, w.g)
-	slot.op, slot.version, slot.at = w.op, w.version, w.at
-}
-
 // reuse takes back the record of a grant that nothing points to any more.
 func (s *Sweep) reuse(g *grant) {
-	if g.pinned {
-		return
-	}
 	if g.several {
 		delete(s.footprints, g)
+	}
+	if g.pinned {
+		return
 	}
 	if s.retire != nil {
 		s.retire(g, nil)

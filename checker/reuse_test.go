@@ -148,6 +148,31 @@ func TestUsedAgainWithoutItsFootprints(t *testing.T) {
 	}
 }
 
+// TestFootprintsAreForgotten: what holds did to their second protected keys is forgotten with them, also when violations were found of all of them.
+func TestFootprintsAreForgotten(t *testing.T) {
+	var text strings.Builder
+	for i := range 100 {
+		at := 1000 * i
+		fmt.Fprintf(&text, "A acquire [%d,%d]\nB acquire [%[3]d,%[4]d]\n", at, at+1, at+2, at+3)
+		for j, who := range "AB" {
+			from := at + 10 + 10*j
+			fmt.Fprintf(&text, "%c write [%d,%d] key=k1\n%[1]c write [%[4]d,%[5]d] key=k2\n%[1]c release [%[6]d,%[7]d]\n", who, from, from+1, from+2, from+3, from+40, from+41)
+		}
+	}
+	lock := plainLock()
+	lock.interleave = true
+	h := lock.history(text.String())
+	s := New(h.Header, h.Keys, Options{})
+	most := 0
+	for i := range h.Events {
+		s.Add(&h.Events[i])
+		most = max(most, len(s.footprints))
+	}
+	if v := s.Finish(false); most < 2 || most > 20 || v.Properties[mutualExclusion].Count != 100 || v.Properties[unfencedWrite].Count != 0 {
+		t.Errorf("the footprints of up to %d holds were kept, %d double-holds, %d unfenced writes", most, v.Properties[mutualExclusion].Count, v.Properties[unfencedWrite].Count)
+	}
+}
+
 // unusedGrants counts the records of grants that are there and in no use.
 func unusedGrants(s *Sweep) int { return len(s.spareGrants) + len(s.freshGrants) }
 

@@ -215,15 +215,18 @@ func (s *slow) op(g *slowGrant, inv, done *history.Event, ledgered bool) {
 	}
 }
 
+// rises tells whether of two tokens, which were both given, the second is the greater one.
+func rises(a, b int64) bool { return a != 0 && b != 0 && a < b }
+
 func (s *slow) later(b, a *slowGrant, tokens bool) bool {
 	byTime, reverse := b.earliest > a.end, a.earliest > b.end
-	return byTime || !reverse && tokens && a.token != 0 && b.token > a.token
+	return byTime || !reverse && tokens && rises(a.token, b.token)
 }
 
 func (s *slow) begin(g *slowGrant, tokens bool) int64 {
 	begin := g.end
 	for _, x := range s.grants {
-		if tokens && g.token != 0 && x.key == g.key && x.token > g.token {
+		if tokens && x.key == g.key && rises(g.token, x.token) {
 			begin = min(begin, x.end)
 		}
 	}
@@ -245,7 +248,7 @@ func (s *slow) promised(g *slowGrant, t int64) bool {
 
 func (s *slow) excluded(a, b *slowGrant, tokens bool) bool {
 	ab, bb := s.begin(a, tokens), s.begin(b, tokens)
-	aFirst, bFirst := tokens && a.token != 0 && a.token < b.token, tokens && b.token != 0 && b.token < a.token
+	aFirst, bFirst := tokens && rises(a.token, b.token), tokens && rises(b.token, a.token)
 	if a.acts > 0 && b.acts > 0 && (aFirst || ab < b.last) && (bFirst || bb < a.last) {
 		return true
 	}

@@ -44,7 +44,7 @@ func (s *Sweep) judgePatience(k *keyState, o *op, end int64) {
 			last = x
 		}
 	}
-	for x := range k.past.newest(func(entry *pastEntry) bool { return entry.end > o.start }) {
+	for x := range k.past.newest(func(entry *pastEntry) bool { return entry.latest > o.start }) {
 		see(x)
 	}
 	for _, x := range k.open {

@@ -55,7 +55,7 @@ type Sweep struct {
 	retire      func(*grant, *op) // for a test: takes the records that would be used again
 
 	// footprints are those of holds on other protected keys than the first.
-	footprints map[*grant][]footprint
+	footprints map[*grant][]*footprint
 
 	clients     []clientState
 	service     []span // faults that touched the lock service
@@ -96,6 +96,8 @@ type clientState struct {
 	// latest is its latest incarnation, gone the latest that has ended.
 	latest, gone int32
 	holding      int // grants that it has not given up, over all keys
+	// closedAt is the latest end of a promise to it, of the grants that it has given up.
+	closedAt int64
 }
 
 // New begins to judge a history. keys are the lock keys' names by number.

@@ -67,10 +67,11 @@ func (e evidence) ops() []int64 {
 // remembered is the acts that the grant still remembers, oldest first.
 func (g *grant) remembered() []act {
 	var list []act
-	for i := range g.nacts {
-		if i == 0 || i >= g.nacts-keptActs {
-			list = append(list, g.act(i))
-		}
+	if g.nacts > 0 {
+		list = append(list, g.act(0))
+	}
+	for i := max(1, g.nacts-keptActs); i < g.nacts; i++ {
+		list = append(list, g.act(i))
 	}
 	return list
 }
@@ -261,12 +262,11 @@ func (s *Sweep) tellCrowd(b *grant, others []*grant, j judgement) *Violation {
 }
 
 // tellUnfenced tells of an accepted write w behind another hold's.
-func (s *Sweep) tellUnfenced(k *keyState, w, other writer, o *op, j judgement) *Violation {
+func (s *Sweep) tellUnfenced(k *keyState, w, other writer, o *op, f *footprint, j judgement) *Violation {
 	a, b := w.g, other.g
 	v := &Violation{Property: UnfencedWrite, Kind: j.kind, Severity: Corrupting, Key: s.name(k), At: w.at, From: other.at, To: w.at, A: a.ref(), B: b.ref()}
 	var proof evidence
 	proof.add(a.id, a.start)
-	f := s.footprintOn(a, k.id)
 	proof.add(f.readOp, a.start+1)
 	proof.add(b.id, b.start)
 	proof.add(other.op, other.at)

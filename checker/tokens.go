@@ -15,20 +15,20 @@ func (s *Sweep) orderTokens(k *keyState, g *grant) {
 		return
 	}
 	for _, x := range k.open {
-		if x.token >= g.token || x.end > g.end { // else it came first, and has the smaller token
+		if x.token >= g.token || max(x.end, x.earliest) > g.end { // else it came first, and has the smaller token
 			s.compareTokens(x, g)
 		}
 	}
 	older := &k.past.gone
 	for i := k.past.to - 1; i >= k.past.from; i-- {
 		entry := k.past.at(i)
-		if entry.end < g.inv {
+		if entry.latest < g.inv {
 			older = entry
 			break
 		}
 		s.compareTokens(entry.g, g)
 	}
-	// Everything older ended before this acquire was invoked: its greatest token stands for all.
+	// Everything older began and ended before this acquire was invoked: its greatest token stands for all.
 	for _, x := range [...]*grant{older.top, older.twin} {
 		if x != nil {
 			s.compareTokens(x, g)

@@ -164,7 +164,7 @@ func (s *Sweep) written(k *keyState, w writer, o *op) {
 		trusting = s.standsBefore(l, g, f, true)
 	}
 	if s.asks[unfencedWrite] && (plain.g != nil || trusting.g != nil) {
-		s.unfenced(k, w, plain, trusting, o)
+		s.unfenced(k, w, plain, trusting, o, f)
 	}
 	s.judgeBase(k, w, o)
 	f.wrote, f.wroteLast = true, w.version
@@ -214,7 +214,7 @@ func (s *Sweep) standsBefore(l *writers, g *grant, f *footprint, tokens bool) wr
 }
 
 // unfenced records that write w stands behind another one: plain's, as time alone has it, or trusting's if the tokens can be trusted.
-func (s *Sweep) unfenced(k *keyState, w, plain, trusting writer, o *op) {
+func (s *Sweep) unfenced(k *keyState, w, plain, trusting writer, o *op, f *footprint) {
 	grants := []*grant{w.g}
 	if plain.g != nil {
 		w.g.corrupt, grants = true, append(grants, plain.g)
@@ -229,9 +229,9 @@ func (s *Sweep) unfenced(k *keyState, w, plain, trusting writer, o *op) {
 		p, t := s.unfencedJudgement(w, plain, o, false), s.unfencedJudgement(w, trusting, o, s.tokens)
 		s.record(unfencedWrite, s.keyOf(w.g), p, t, func(j judgement) *Violation {
 			if j == p {
-				return s.tellUnfenced(k, w, plain, o, j)
+				return s.tellUnfenced(k, w, plain, o, f, j)
 			}
-			return s.tellUnfenced(k, w, trusting, o, j)
+			return s.tellUnfenced(k, w, trusting, o, f, j)
 		})
 	}, grants...)
 }

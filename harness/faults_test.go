@@ -50,6 +50,7 @@ func TestKilledClientsAreReplaced(t *testing.T) {
 		}
 		t.Run(string(when), func(t *testing.T) {
 			p := faulty("redis-setnx", scenarios.Fault{Kind: nemesis.KindKill, Target: "holder", When: string(when), After: 5e7, Every: scenarios.Range{Min: 1e9, Max: 1e9}})
+			p.Scenario.TTL = scenarios.Duration(time.Second)          // and a client whose machine is merely slow must not outlive it
 			p.Scenario.Duration = scenarios.Duration(4 * time.Second) // each kill blocks the key for a TTL, and then somebody must go on
 			dir := t.TempDir()
 			h, err := runsIn(t, t.Context(), dir, redis.Setnx, p, nil)
