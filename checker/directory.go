@@ -87,6 +87,12 @@ func (d *directory) newPage(number uint64) *page {
 	return p
 }
 
+// open adds an op to its page, which has none of that number.
+func (p *page) open(o *op) {
+	p.ops[uint64(o.id)%pageSize] = o
+	p.nops++
+}
+
 // close removes an op.
 func (d *directory) close(o *op) {
 	p := d.page(pageOf(o.id))
@@ -96,11 +102,10 @@ func (d *directory) close(o *op) {
 
 // hold adds a grant to the page of its acquire, and tells whether there was none of that number before.
 func (p *page) hold(g *grant) bool {
-	slot := &p.grants[uint64(g.id)%pageSize]
-	if *slot != nil {
+	if p.grant(g.id) != nil {
 		return false
 	}
-	*slot = g
+	p.grants[uint64(g.id)%pageSize] = g
 	p.ngrants++
 	return true
 }

@@ -137,9 +137,6 @@ func (s *Sweep) footprintBeside(g *grant, key history.KeyID) *footprint {
 			return f
 		}
 	}
-	if s.footprints == nil {
-		s.footprints = map[*grant][]*footprint{}
-	}
 	f := &footprint{key: key, version: noBase}
 	s.footprints[g], g.several = append(s.footprints[g], f), true
 	return f

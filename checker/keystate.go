@@ -1,6 +1,8 @@
 package checker
 
 import (
+	"slices"
+
 	"github.com/lockchaos/lockchaos/history"
 )
 
@@ -160,14 +162,8 @@ func (s *Sweep) settle(g *grant) {
 	if g.held() {
 		s.times[timeHold].add(g.last - g.end)
 	}
-	i := 0 // mostly it is the oldest
-	for k.open[i] != g {
-		i++
-	}
-	for ; i+1 < len(k.open); i++ {
-		k.open[i] = k.open[i+1]
-	}
-	k.open = k.open[:i]
+	i := slices.Index(k.open, g)
+	k.open = slices.Delete(k.open, i, i+1)
 	s.judgeHolds(g)
 	k.past.push(g)
 	s.prune(k)

@@ -5,8 +5,8 @@ import "github.com/lockchaos/lockchaos/history"
 // Records of grants and ops are used again. A judge that makes a new record for each leaves a third of its time to the garbage collector.
 //
 // An op's record is free as soon as the op is finished. A grant's is free when it is forgotten and none of a key's summaries (keep) points to
-// it. What a finding looks at, or what may become one, is pinned: it is left to the
-// garbage collector, since to follow who still needs it would cost every grant.
+// it. What a finding looks at, or what may become one, is pinned: it is left to the garbage collector, since to follow who still
+// needs it would cost every grant.
 
 // recordBlock is how many records are allocated at once.
 const recordBlock = 16
@@ -17,8 +17,7 @@ func (s *Sweep) newOp(e *history.Event) *op {
 	if p == nothing {
 		p = s.numbers.newPage(pageOf(e.Op))
 	}
-	slot := &p.ops[uint64(e.Op)%pageSize]
-	if *slot != nil {
+	if p.op(e.Op) != nil {
 		return nil
 	}
 	if s.spareOps == nil {
@@ -29,12 +28,11 @@ func (s *Sweep) newOp(e *history.Event) *op {
 	}
 	o := s.spareOps
 	s.spareOps, o.next = o.next, nil
-	p.nops++
-	*slot = o
 	// Field by field: the pointers are nil already (see free and dequeue), and to clear all of it takes a tenth of the time of judging.
 	o.id, o.inv, o.kind, o.key, o.client, o.process = e.Op, e.Time, e.Kind, e.Key, e.Client, e.Process
 	o.start, o.base, o.baseOp, o.before, o.told, o.mode = 0, noBase, 0, 0, 0, e.Mode
 	o.done, o.ledgered = false, false // outside and definite, and of reads and writes reaches, are set before anybody asks
+	p.open(o)
 	return o
 }
 

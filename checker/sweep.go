@@ -106,7 +106,7 @@ func New(header history.Header, keys []string, o Options) *Sweep {
 		o.Keep = 100
 	}
 	s := &Sweep{header: header, names: keys, opts: o, nextDue: math.MaxInt64, faultStats: plannedFaults(header.Faults),
-		numbers: newDirectory()}
+		numbers: newDirectory(), footprints: map[*grant][]*footprint{}}
 	s.permits = header.Claims.Permits
 	s.exclusive, s.unlocked = s.permits == 1, s.permits <= 0
 	s.tokens = s.exclusive && header.Claims.Token == "fencing" && !header.Claims.ReadWrite
