@@ -41,11 +41,11 @@ soak: build
 	LOCKCHAOS_SOAK=1 $(GO) test -count 1 -timeout 30m ./history/foreign ./locktest
 	LOCKCHAOS_SOAK=1 $(GO) test -count 1 -timeout 60m -run 'ThreeJudges|BruteForce|OnTheRest' ./checker
 
-## tidy: after a module has been added or changed, here and in the example module. One test of a dependency can't be had everywhere, hence -e
+## tidy: after a module has been added or changed, here and in the example modules
 tidy:
-	$(GO) mod tidy -e
-	cd examples/gotest && $(GO) mod tidy -e
-	cd examples/go && $(GO) mod tidy -e
+	$(GO) mod tidy
+	cd examples/gotest && $(GO) mod tidy
+	cd examples/go && $(GO) mod tidy
 
 ## lint: format, vet, staticcheck (of what the tests build: nothing is compiled for it alone)
 lint:
