@@ -3,7 +3,9 @@
 GO      ?= go
 BIN     := bin/lockchaos
 # Pure Go: one static binary, which also runs as the nodes and clients inside the private network.
-BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN) ./cmd/lockchaos
+# It names its commit (--version) where git can tell it.
+VCS     := $(shell git status --porcelain >/dev/null 2>&1 && echo true || echo false)
+BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=$(VCS) -o $(BIN) ./cmd/lockchaos
 
 .PHONY: run test tidy soak build lint bench fuzz simulate mutants images screenshots clean
 

@@ -12,9 +12,6 @@ import (
 	"github.com/lockchaos/lockchaos/spelling"
 )
 
-// version is the version of lockchaos itself.
-const version = "0.1.0-dev"
-
 // The exit statuses that the command promises.
 const (
 	exitOK           = 0
@@ -47,10 +44,13 @@ const rootHelp = `lockchaos answers one question with evidence: is this distribu
 It starts real lock services on a private network of its own, drives real client processes that take a lock and write
 to a store, freezes the holder as a garbage collection would, records everything, and judges the record.
 
-  lockchaos run                                   the quick suite: every lock, with and without faults, in a minute
+  lockchaos run                                   the quick suite: 13 scenarios of four locks, in half a minute
   lockchaos run redis-setnx/pause-holder/unfenced one scenario (names: lockchaos list scenarios)
+  lockchaos run quick --lock-cmd "python3 lock.py" --service redis
+                                                  a lock of your own (begin with: lockchaos adapter new)
   lockchaos check runs/latest/*/history.jsonl     judge saved histories again
   lockchaos witness runs/latest/…/history.jsonl   the few ops that show a violation
+  lockchaos gate                                  rule by the policy in lockchaos.yaml (lockchaos init writes one)
   lockchaos doctor                                what this machine can run, and how to get the rest
 
 Exit status: 0 every scenario met its expectation, 1 a property was violated (or a control was not caught),
@@ -62,7 +62,7 @@ func rootCommand() *cobra.Command {
 		Use:           "lockchaos",
 		Short:         "Fault-injection harness and checker for distributed locks",
 		Long:          rootHelp,
-		Version:       version,
+		Version:       versionText(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args: func(cmd *cobra.Command, args []string) error {
