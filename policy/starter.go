@@ -4,6 +4,8 @@ import (
 	_ "embed"
 	"strings"
 	"time"
+
+	"github.com/lockchaos/lockchaos/strictyaml"
 )
 
 //go:embed starter.yaml
@@ -14,5 +16,5 @@ const tolerance = 180 * 24 * time.Hour
 
 // Starter is the policy that `lockchaos init` writes: one that works as it is, with each key explained.
 func Starter(now time.Time) string {
-	return strings.ReplaceAll(starter, "EXPIRES", day(now.Add(tolerance)))
+	return strictyaml.SchemaLine("policy") + strings.ReplaceAll(starter, "EXPIRES", day(now.Add(tolerance)))
 }

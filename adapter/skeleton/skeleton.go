@@ -56,7 +56,25 @@ func Write(l Language, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("make the adapter's folder: %w", err)
 	}
-	path := filepath.Join(dir, l.File)
+	return create(filepath.Join(dir, l.File), text)
+}
+
+// SuiteFile is the name of the scenarios that WriteSuite writes.
+const SuiteFile = "scenarios.yaml"
+
+// WriteSuite writes scenarios for the lock that Write wrote into the folder. Command starts it from
+// the folder in which lockchaos will run; schema is the first line, for editors.
+func WriteSuite(dir, command, schema string) error {
+	text, err := templates.ReadFile("templates/suite.yaml")
+	if err != nil {
+		return fmt.Errorf("the scenarios of a skeleton: %w", err)
+	}
+	fill := strings.NewReplacer("NAME", "my-lock", "COMMAND", "'"+strings.ReplaceAll(command, "'", "''")+"'")
+	return create(filepath.Join(dir, SuiteFile), []byte(schema+fill.Replace(string(text))))
+}
+
+// create writes a file that is not there yet.
+func create(path string, text []byte) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%s is there already, and is left as it is: give another --dir", path)

@@ -17,6 +17,7 @@ import (
 	"github.com/lockchaos/lockchaos/adapter/skeleton"
 	"github.com/lockchaos/lockchaos/redact"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/strictyaml"
 )
 
 const adapterHelp = `A lock in any language is tested through an adapter: a small program that speaks JSON lines on its standard input and output
@@ -163,13 +164,18 @@ lockchaos adapter test as it is.`,
 			if err := skeleton.Write(l, dir); err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "wrote %s\n\nnext:\n", filepath.Join(dir, l.File))
+			command := skeleton.In(dir, l.Command, reports.Shell)
+			if err := skeleton.WriteSuite(dir, command, strictyaml.SchemaLine("suite")); err != nil {
+				return err
+			}
+			suite := filepath.Join(dir, skeleton.SuiteFile)
+			fmt.Fprintf(cmd.OutOrStdout(), "wrote %s\nwrote %s\n\nnext:\n", filepath.Join(dir, l.File), suite)
 			if l.Build != "" {
 				fmt.Fprintf(cmd.OutOrStdout(), "  (cd %s && %s)    # build it\n", reports.Shell(dir), l.Build)
 			}
-			start := reports.Shell(skeleton.In(dir, l.Command, reports.Shell))
 			fmt.Fprintf(cmd.OutOrStdout(), "  %[1]s adapter test %[2]s --service redis    # what is missing or wrong\n"+
-				"  %[1]s run quick --lock-cmd %[2]s --service redis    # is it safe? 1 is to be expected: without a fence no lock is, when its holder is frozen\n", os.Args[0], start)
+				"  %[1]s run quick --lock-cmd %[2]s --service redis    # is it safe? 1 is to be expected: without a fence no lock is, when its holder is frozen\n"+
+				"  %[1]s run %[3]s    # scenarios of its own, to be changed\n", os.Args[0], reports.Shell(command), reports.Shell(suite))
 			return nil
 		},
 	}

@@ -11,12 +11,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goccy/go-yaml"
 	"golang.org/x/sys/unix"
 
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/hosts/docker"
 	"github.com/lockchaos/lockchaos/scenarios"
+	"github.com/lockchaos/lockchaos/strictyaml"
 )
 
 // mappingFile says which services of a compose project are which nodes; it lies in the project's folder.
@@ -186,8 +186,8 @@ func loadMapping(path string) (map[string]string, error) {
 	var file struct {
 		Nodes map[string]string `yaml:"nodes"`
 	}
-	if err := yaml.UnmarshalWithOptions(text, &file, yaml.Strict()); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+	if err := strictyaml.Decode(text, &file); err != nil {
+		return nil, usage(strictyaml.Located(path, err))
 	}
 	if file.Nodes == nil {
 		file.Nodes = map[string]string{}

@@ -10,6 +10,7 @@ import (
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/scenarios"
 	"github.com/lockchaos/lockchaos/shrink"
+	"github.com/lockchaos/lockchaos/strictyaml"
 )
 
 // suiteText is a suite of one scenario, as it is written.
@@ -45,6 +46,7 @@ func (s *shrinking) yaml(trail []shrink.Step, r shrink.Result, last ballot) ([]b
 		return nil, fmt.Errorf("the smallest scenario can't be read back: %w", err)
 	}
 	var b strings.Builder
+	b.WriteString(strictyaml.SchemaLine("suite"))
 	say := func(format string, args ...any) { fmt.Fprintf(&b, "# "+format+"\n", args...) }
 	say("A regression test, reduced by `lockchaos shrink` (lockchaos %s) from %s (seed %d), where %s is violated.", version, s.old.Name, s.plan.Seed, s.property)
 	if last.rate().Of > 0 {
