@@ -166,28 +166,13 @@ type Remark struct {
 // Remarks tells of known violations that showed no more, and of those whose days are numbered. Only what was judged, and passed each time, is gone: of a
 // scenario that was skipped or is inconclusive nothing is known.
 func (p *Policy) Remarks(all []Seen, now time.Time) (out []Remark) {
-	for _, k := range p.Known {
-		shown, clear, open := 0, 0, 0
-		for _, s := range all {
-			if !k.names(s.Scenario) {
-				continue
-			}
-			o := s.observed(k.Property)
-			switch {
-			case !s.Ran || o == nil || o.Outcome == inconclusive || o.Outcome == notJudged:
-				open++
-			case o.Outcome == violated:
-				shown++
-			default:
-				clear++
-			}
-		}
+	for _, k := range p.Standings(all) {
 		left := k.Expires.AddDate(0, 0, 1).Sub(now)
 		switch {
-		case shown == 0 && clear > 0 && open == 0:
+		case k.Gone():
 			out = append(out, Remark{"known-gone", fmt.Sprintf("%s of %s is known to be violated, and was not in %s: if its cause is gone, take it off the list. (%s)",
-				k.Property, k.Scenario, runs(clear), k.Reason), k.Line})
-		case shown > 0 && left > 0 && left <= soon:
+				k.Property, k.Scenario, runs(k.Clear), k.Reason), k.Line})
+		case k.Shown > 0 && left > 0 && left <= soon:
 			out = append(out, Remark{"known-expires", fmt.Sprintf("%s of %s is tolerated until %s, and fails the gate from then on. (%s)", k.Property, k.Scenario,
 				day(k.Expires), k.Reason), k.Line})
 		}

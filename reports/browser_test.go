@@ -148,6 +148,8 @@ func TestInBrowser(t *testing.T) {
 		{"skipped", reportOf(t, skippedCase())},
 		{"hostile", reportOf(t, hostileCase())},
 		{"comparison", page(t, func(w io.Writer) error { return WriteComparison(w, comparison(), "../first", ".") })},
+		{"gate", gatePageOf(t, gatedRuling(), gated(), 1)},
+		{"gate-repeated", gatePageOf(t, gatedRuling(), gated(), 2)},
 		{"repetition", page(t, func(w io.Writer) error { return WriteRepetition(w, repetition()) })},
 		{"curve", page(t, func(w io.Writer) error { return WriteCurve(w, knee(0, 0, 3, 9, 10)) })},
 	} {

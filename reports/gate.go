@@ -25,6 +25,13 @@ type Gate struct {
 	Inconclusive, Skipped string
 	// Runs are the folders of the repetitions, inside the gate's.
 	Runs []RepeatedRun
+	// Broken is why the gate as a whole failed, beside its scenarios: it was interrupted, or could not write its files.
+	Broken string
+	// Demands and Known are what the policy asks for, and what it tolerates.
+	Demands []Demand
+	Known   []KnownViolation
+	// Budget is how long all was allowed to take; 0: as long as it takes.
+	Budget time.Duration
 }
 
 // gateResults are the words for the exit statuses.
@@ -41,6 +48,7 @@ func (g Gate) result() string {
 type savedGate struct {
 	Format       int            `json:"lockchaos_gate"`
 	Result       string         `json:"result"`
+	Why          string         `json:"why"`
 	Exit         int            `json:"exit_status"`
 	Policy       string         `json:"policy"`
 	Inconclusive string         `json:"inconclusive"`
@@ -97,7 +105,7 @@ type gateFinding struct {
 
 // WriteGate writes gate.json: the ruling, each scenario's demands counted over its repetitions, and the findings. s is all repetitions as one run.
 func WriteGate(w io.Writer, g Gate, s Suite) error {
-	out := savedGate{Format: 1, Result: g.result(), Exit: g.Exit, Policy: g.Policy, Inconclusive: g.Inconclusive, Skipped: g.Skipped, Command: g.Command, Version: g.Version,
+	out := savedGate{Format: 1, Result: g.result(), Why: oneLine(g.why(s)), Exit: g.Exit, Policy: g.Policy, Inconclusive: g.Inconclusive, Skipped: g.Skipped, Command: g.Command, Version: g.Version,
 		Runtime: g.Runtime, Seed: g.Seed, Started: g.Started, Elapsed: g.Elapsed, Runs: g.Runs, Scenarios: []gateScenario{}, Findings: []gateFinding{}}
 	place := map[string]int{}
 	for _, x := range s.Scenarios {
@@ -190,11 +198,8 @@ func GateText(w io.Writer, g Gate, s Suite, color bool) error {
 			tail = append(tail, plural(count[level], word))
 		}
 	}
-	what := plural(len(s.Scenarios), "run")
-	if len(tail) > 0 {
-		what += ", " + strings.Join(tail, ", ")
-	}
-	fmt.Fprintf(&b, "%s (%s)\n", paint(gateStyle(g.Exit), "gate "+gateWords(g.Exit)), what)
+	fmt.Fprintf(&b, "%s %s (%s)\n", paint(gateStyle(g.Exit), "gate "+g.word()+":"), oneLine(g.why(s)),
+		strings.Join(append([]string{plural(len(s.Scenarios), "run")}, tail...), ", "))
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -204,16 +209,4 @@ func gateStyle(exit int) string {
 		return ansiBold + resultANSI[Pass]
 	}
 	return ansiBold + resultANSI[Violated]
-}
-
-func gateWords(exit int) string {
-	switch exit {
-	case 0:
-		return "PASSED"
-	case 1:
-		return "NOT PASSED: what must hold was violated"
-	case 2:
-		return "NOT PASSED: something is left open"
-	}
-	return "NOT PASSED: the harness or a service failed"
 }

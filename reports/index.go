@@ -27,6 +27,7 @@ type indexPage struct {
 	Versions  []history.Part
 	Words     []entry
 	StandIns  []string
+	Gate      *gatePage // the ruling, on the page of a gate
 }
 
 // grid is one matrix, or its scenarios by fault.
@@ -99,7 +100,9 @@ type listed struct {
 type entry struct{ Word, Means, Class string }
 
 // WriteIndex writes index.html: what the suite showed as a whole, and the way to every scenario's report.
-func WriteIndex(w io.Writer, s Suite) error {
+func WriteIndex(w io.Writer, s Suite) error { return render(w, "index.html.tmpl", suitePage(s)) }
+
+func suitePage(s Suite) indexPage {
 	p := indexPage{CSS: css, Suite: s, Headline: s.headline(), Lede: s.lede(), Tiles: tiles(s), Troubles: troubles(s),
 		Versions: s.Versions, Words: resultWords, StandIns: s.StandIns, AllMet: true}
 	for _, x := range s.Scenarios {
@@ -120,7 +123,7 @@ func WriteIndex(w io.Writer, s Suite) error {
 	}
 	locks, controls := s.apart()
 	p.Matrix, p.Controls, p.Script = gridOf(locks, "matrix"), gridOf(controls, "controls"), filterScript
-	return render(w, "index.html.tmpl", p)
+	return p
 }
 
 // apart parts the controls from the locks that are for use. A suite of controls only is not parted.

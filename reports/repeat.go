@@ -232,6 +232,7 @@ type repeatPage struct {
 	Facts    []string
 	Rows     []repeatRow
 	Words    []entry
+	Gate     *gatePage // the ruling, on the page of a gate
 }
 
 type repeatRow struct {
@@ -247,6 +248,10 @@ type repeatCell struct {
 
 // WriteRepetition writes the page of a repetition: for every scenario what it came to, seed by seed, each a way to its report.
 func WriteRepetition(w io.Writer, r Repetition) error {
+	return render(w, "repeat.html.tmpl", repetitionPage(r))
+}
+
+func repetitionPage(r Repetition) repeatPage {
 	p := repeatPage{CSS: css, R: r, Headline: r.headline(), Words: resultWords[:7]}
 	for _, fact := range []string{"lockchaos " + r.Version, r.Started.Format("2006-01-02 15:04"), r.Runtime, span(r.Elapsed)} {
 		p.Facts = append(p.Facts, clip(fact, clipName))
@@ -259,7 +264,7 @@ func WriteRepetition(w io.Writer, r Repetition) error {
 		}
 		p.Rows = append(p.Rows, row)
 	}
-	return render(w, "repeat.html.tmpl", p)
+	return p
 }
 
 // rateBar draws a rate with its interval.

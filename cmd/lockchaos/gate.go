@@ -33,6 +33,7 @@ The run's folder holds, beside what every run leaves, gate.json: the ruling and 
 Exit status: 0 the gate is passed; 1 a property that must hold was violated, or a known violation has expired; 2 something is left open, and the policy does not
 let that pass; 3 the harness or a service failed; 64 a mistake in the policy or on the command line.`,
 		Example: `  lockchaos init && lockchaos gate
+  lockchaos gate --dry-run
   lockchaos gate ci/locks.yaml --format github
   lockchaos gate --seed 7 --runtime docker`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -53,6 +54,7 @@ let that pass; 3 the harness or a service failed; 64 a mistake in the policy or 
 	f.addWhere(flags)
 	f.addCompress(flags)
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of the first repetition (default: the policy's, else a new one, printed)")
+	f.addDryRun(flags)
 	f.outputFlags.add(flags)
 	return cmd
 }
@@ -108,6 +110,9 @@ func runGate(cmd *cobra.Command, file string, f runFlags) error {
 		f.policy.Runs[i].Scenario = one[0].Scenario
 	}
 	g := &gate{runFlags: f, file: file, screen: out}
+	if f.dry {
+		return g.dryRun(cmd.OutOrStdout())
+	}
 	g.command = reports.Shell(append([]string{os.Args[0], "gate", file, "--seed", strconv.FormatUint(f.seed, 10)}, f.where()...)...)
 	if g.where, err = chooseRuntime(ctx, f, g.plans(0), out.say); err != nil {
 		return err
@@ -231,15 +236,12 @@ func (g *gate) one(i, of int) (*suiteRun, error) {
 	return one, nil
 }
 
-// overhead is what a scenario takes beside its workload, to start, heal and probe.
-const overhead = 3 * time.Second
-
 // late says why a plan is not started: its workload would not end in time.
 func (g *gate) late(p scenarios.Plan) string {
 	if g.deadline.IsZero() {
 		return ""
 	}
-	left, needs := time.Until(g.deadline), p.Scenario.Duration.Std()+overhead
+	left, needs := time.Until(g.deadline), lengthOf(p)
 	if left >= needs {
 		return ""
 	}

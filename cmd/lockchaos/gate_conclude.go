@@ -16,11 +16,15 @@ import (
 func (g *gate) conclude(interrupted bool) error {
 	suite := g.suite()
 	code := g.status(suite)
-	if interrupted {
-		code = exitFailed
+	broken := ""
+	switch {
+	case interrupted:
+		code, broken = exitFailed, "It was interrupted: the report holds what there is"
+	case len(g.errs) > 0:
+		code, broken = exitFailed, errors.Join(g.errs...).Error()
 	}
 	ruling := reports.Gate{Policy: repositoryPath(g.file), Command: suite.Command, Version: version, Runtime: suite.Runtime, Seed: g.seed, Started: suite.Started, Elapsed: suite.Elapsed,
-		Exit: code, Inconclusive: string(g.policy.Inconclusive), Skipped: string(g.policy.Skipped)}
+		Exit: code, Inconclusive: string(g.policy.Inconclusive), Skipped: string(g.policy.Skipped), Broken: broken, Budget: g.policy.Budget, Demands: demands(g.policy), Known: g.known(suite)}
 	table := reports.Repetition{Suite: suite.Name, Command: suite.Command, Version: version, Runtime: suite.Runtime, Started: suite.Started, Elapsed: int64(suite.Elapsed),
 		Wanted: g.policy.Repetitions()}
 	for _, r := range g.runs {
@@ -29,6 +33,7 @@ func (g *gate) conclude(interrupted bool) error {
 	}
 	table.Ended = fmt.Sprintf("%d of %d repetitions were begun.", len(g.runs), table.Wanted)
 	unwritten := errors.Join(append(g.errs, g.write(ruling, table, suite))...)
+	g.screen.ruling = "gate " + ruling.Ruling(suite)
 	return g.screen.conclude(g.dir, suite, func(out io.Writer) error {
 		var err error
 		if table.Wanted > 1 {
@@ -55,19 +60,46 @@ func (g *gate) conclude(interrupted bool) error {
 // suite is every repetition as one run.
 func (g *gate) suite() reports.Suite {
 	all := reports.Suite{Name: "gate " + filepath.Base(g.file), Command: g.command, Seed: g.seed, Started: g.began.UTC().Truncate(time.Second), Elapsed: g.elapsed, Version: version}
-	var seen []policy.Seen
 	for i, r := range g.runs {
 		if i == 0 {
 			all.Versions, all.StandIns, all.About, all.Runtime = r.suite.Versions, r.suite.StandIns, r.suite.About, r.suite.Runtime
 		}
 		for _, sc := range r.suite.Scenarios {
-			seen = append(seen, seenOf(sc))
 			sc.Dir = filepath.Join(r.dir, sc.Dir)
 			all.Scenarios = append(all.Scenarios, sc)
 		}
 	}
-	for _, r := range g.policy.Remarks(seen, all.Started) {
+	for _, r := range g.policy.Remarks(seenIn(all), all.Started) {
 		all.Remarks = append(all.Remarks, reports.Remark{Level: reports.Note, Rule: r.Rule, Text: r.Text, File: repositoryPath(g.policy.File), Line: r.Line})
+	}
+	return all
+}
+
+// seenIn is what the runs showed, as a policy sees it.
+func seenIn(s reports.Suite) (all []policy.Seen) {
+	for _, sc := range s.Scenarios {
+		all = append(all, seenOf(sc))
+	}
+	return all
+}
+
+// demands are what the policy asks for, scenario by scenario.
+func demands(p *policy.Policy) (all []reports.Demand) {
+	for _, r := range p.Runs {
+		d := reports.Demand{Scenario: r.Name, Names: r.Demand.Names, Word: "all"}
+		if r.Demand.Expected {
+			d.Word = "expected"
+		}
+		all = append(all, d)
+	}
+	return all
+}
+
+// known is what the policy tolerates, beside what the runs showed of it on the day of the gate.
+func (g *gate) known(s reports.Suite) (all []reports.KnownViolation) {
+	for _, k := range g.policy.Standings(seenIn(s)) {
+		all = append(all, reports.KnownViolation{Scenario: k.Scenario, Property: k.Property, Kind: k.Kind, Reason: k.Reason, LastDay: k.Expires.Format(time.DateOnly),
+			DaysLeft: k.DaysLeft(s.Started), Shown: k.Shown, Clear: k.Clear, Open: k.Open})
 	}
 	return all
 }
@@ -85,14 +117,11 @@ func (g *gate) status(suite reports.Suite) int {
 	return code
 }
 
-// write writes the ruling. Each repetition has written its own files; where there is one, those are the gate's, and what CI systems read is
-// written again with what is remarked on the policy.
+// write writes the ruling and its page. Each repetition has written its own files; where there is one, those are the gate's, and what people and CI systems
+// read is written again with the ruling.
 func (g *gate) write(ruling reports.Gate, table reports.Repetition, suite reports.Suite) error {
-	errs := []error{reports.WriteFile(filepath.Join(g.dir, gateFile), func(w io.Writer) error { return reports.WriteGate(w, ruling, suite) }), renderForCI(g.dir, suite)}
-	if table.Wanted > 1 {
-		errs = append(errs, reports.WriteFile(filepath.Join(g.dir, indexFile), func(w io.Writer) error { return reports.WriteRepetition(w, table) }))
-	}
-	return errors.Join(errs...)
+	return errors.Join(reports.WriteFile(filepath.Join(g.dir, gateFile), func(w io.Writer) error { return reports.WriteGate(w, ruling, suite) }), renderForCI(g.dir, suite),
+		reports.WriteFile(filepath.Join(g.dir, indexFile), func(w io.Writer) error { return reports.WriteGateIndex(w, ruling, suite, table) }))
 }
 
 // isGate tells whether a folder is that of a gate.

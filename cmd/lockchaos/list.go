@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -12,7 +13,6 @@ import (
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/harness"
-	"github.com/lockchaos/lockchaos/scenarios"
 )
 
 // lists are what can be listed.
@@ -20,30 +20,47 @@ var lists = []struct {
 	name  string
 	print func(io.Writer) error
 }{
-	{"locks", listLocks}, {"services", listServices}, {"scenarios", listScenarios}, {"workloads", listWorkloads}, {"faults", listFaults}, {"properties", listProperties},
+	{"locks", listLocks}, {"services", listServices}, {listOfScenarios, nil}, {"workloads", listWorkloads}, {"faults", listFaults}, {"properties", listProperties},
 }
 
-func listCommand() *cobra.Command {
-	var names []string
+// listOfScenarios is the list that can be narrowed down.
+const listOfScenarios = "scenarios"
+
+func listNames() (names []string) {
 	for _, l := range lists {
 		names = append(names, l.name)
 	}
-	return &cobra.Command{
-		Use:       "list " + strings.Join(names, "|"),
-		Short:     "Say which locks, services, scenarios, workloads, faults and properties there are",
-		ValidArgs: names,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usage(fmt.Errorf("list what? one of %s", strings.Join(names, ", ")))
+	return names
+}
+
+func listCommand() *cobra.Command {
+	var only selection
+	var out string
+	names := listNames()
+	cmd := &cobra.Command{
+		Use:   "list " + strings.Join(names, "|") + " [PATTERN]",
+		Short: "Say which locks, services, scenarios, workloads, faults and properties there are",
+		Long: `Lists what there is. ` + "`list scenarios`" + ` takes a suite's name, or a part of the scenarios' names, where * stands for any text; --lock, --fault and --last-failed
+leave fewer. "lockchaos run" takes the same flags.`,
+		Example: `  lockchaos list locks
+  lockchaos list scenarios quick
+  lockchaos list scenarios 'redis*/unfenced' --fault pause
+  lockchaos list scenarios --lock redlock
+  lockchaos list scenarios --last-failed`,
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+			switch {
+			case len(args) == 0:
+				return names, cobra.ShellCompDirectiveNoFileComp
+			case len(args) == 1 && args[0] == listOfScenarios:
+				return completeScenarios(cmd, args[1:], typed)
 			}
-			for _, n := range names {
-				if n == args[0] {
-					return nil
-				}
-			}
-			return usage(fmt.Errorf("there is no list of %q: one of %s%s", args[0], strings.Join(names, ", "), suggest(args[0], names)))
+			return nil, cobra.ShellCompDirectiveNoFileComp
 		},
+		Args: func(cmd *cobra.Command, args []string) error { return checkList(cmd, args, names) },
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if args[0] == listOfScenarios {
+				return listScenarios(cmd.OutOrStdout(), strings.Join(args[1:], ""), only, out)
+			}
 			for _, l := range lists {
 				if l.name == args[0] {
 					return l.print(cmd.OutOrStdout())
@@ -52,6 +69,23 @@ func listCommand() *cobra.Command {
 			return nil
 		},
 	}
+	only.add(cmd)
+	cmd.Flags().StringVar(&out, "out", "runs", "folder for the runs' folders, for --last-failed")
+	return cmd
+}
+
+func checkList(cmd *cobra.Command, args, names []string) error {
+	switch {
+	case len(args) == 0:
+		return usage(fmt.Errorf("list what? one of %s", strings.Join(names, ", ")))
+	case !slices.Contains(names, args[0]):
+		return usage(fmt.Errorf("there is no list of %q: one of %s%s", args[0], strings.Join(names, ", "), suggest(args[0], names)))
+	case args[0] != listOfScenarios && (len(args) > 1 || cmd.Flags().NFlag() > 0):
+		return usage(fmt.Errorf("only the list of %s can be narrowed: lockchaos list %s takes nothing else", listOfScenarios, args[0]))
+	case len(args) > 2:
+		return usage(fmt.Errorf("list %s takes one pattern, such as 'redis*/unfenced'", listOfScenarios))
+	}
+	return nil
 }
 
 // table prints rows under a heading, columns aligned.
@@ -106,36 +140,6 @@ func listServices(w io.Writer) error {
 		rows = append(rows, []string{k.Name, fmt.Sprint(len(k.Nodes)), k.About})
 	}
 	return table(w, rows)
-}
-
-func listScenarios(w io.Writer) error {
-	suites, err := scenarios.Builtin(catalogue())
-	if err != nil {
-		return err
-	}
-	for _, s := range suites {
-		fmt.Fprintf(w, "suite %s: %s\n\n", s.Name, s.About)
-		rows := [][]string{{"SCENARIO", "EXPECTED", "WHAT"}}
-		for _, sc := range s.Scenarios {
-			rows = append(rows, []string{sc.Name, expected(sc.Expect), sc.About})
-		}
-		if err := table(w, rows); err != nil {
-			return err
-		}
-	}
-	_, err = fmt.Fprintf(w, "\nsuite %s: drawn from the seed, one scenario for each lock: lockchaos run %s --seed 7\n", randomSuite, randomSuite)
-	return err
-}
-
-// expected says in a few words what a scenario expects.
-func expected(e scenarios.Expect) string {
-	switch e.Severity {
-	case "none":
-		return "pass"
-	case "":
-		return "see its file"
-	}
-	return e.Severity
 }
 
 func listWorkloads(w io.Writer) error {

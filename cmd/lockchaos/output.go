@@ -41,7 +41,7 @@ type outputFlags struct {
 func (f *outputFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.format, "format", formatText, `"text"; "json", one object a line (docs/schema/progress.json); "github", text with annotations and, in $`+summaryVar+`, a job summary`)
 	flags.BoolVar(&f.json, "json", false, "the same as --format json")
-	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print nothing while it runs, and at the end only what needs attention")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print nothing while it runs, and at the end only what needs attention (and a gate's ruling)")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print each phase of each scenario, and each property's outcome")
 }
 
@@ -126,7 +126,7 @@ func (s *screen) conclude(dir string, suite reports.Suite, text func(io.Writer) 
 	return errors.Join(err, s.github(suite))
 }
 
-// attention is what --quiet leaves of a conclusion: the findings that are no notes, and where the report is.
+// attention is what --quiet leaves of a conclusion: the findings that are no notes, a gate's ruling, and where the report is.
 func (s *screen) attention(dir string, suite reports.Suite) {
 	said := false
 	for _, f := range suite.Findings() {
@@ -134,6 +134,9 @@ func (s *screen) attention(dir string, suite reports.Suite) {
 			said = true
 			fmt.Fprintf(s.final, "%s: %s: %s: %s\n", f.Level, f.Scenario, f.Rule, printable(strings.ReplaceAll(f.Sentence(), "\n", "\n  ")))
 		}
+	}
+	if s.ruling != "" {
+		fmt.Fprintln(s.final, s.ruling)
 	}
 	if said {
 		fmt.Fprintf(s.final, "report: %s\n", filepath.Join(dir, indexFile))

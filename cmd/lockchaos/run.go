@@ -34,6 +34,9 @@ type runFlags struct {
 	plan          string
 	scale         string
 	noExpect      bool
+	dry           bool
+	only          selection
+	last          *failedRun // of --last-failed
 	images        []string
 	project       string
 	nodes         []string
@@ -74,6 +77,9 @@ report.html, history.jsonl (with --compress: history.jsonl.zst), verdict.json, p
 A scenario says what theory expects of it; the exit status tells whether that came out. With --no-expect the
 properties alone decide: any that is violated makes the exit status 1.
 
+--lock and --fault leave some of the named scenarios; --last-failed takes those of the latest run that did not come out as they should, as they were
+run. --dry-run says what would run and how long that takes.
+
 With --repeat everything is run again and again, with other seeds, and a table of the verdicts by seed is told at the end, with the rate of violated
 runs and its confidence interval; each repetition keeps its folder. The exit status is the worst of all.
 
@@ -83,6 +89,8 @@ the properties alone.`,
   lockchaos run redis-setnx/pause-holder/unfenced --no-expect
   lockchaos run etcd-lease --seed 7
   lockchaos run redis-setnx-fenced/pause-holder --scale real
+  lockchaos run full --lock redlock,redsync --fault pause --dry-run
+  lockchaos run --last-failed
   lockchaos run redlock --repeat 20 --until violated
   lockchaos run my-scenarios.yaml
   lockchaos run random --seed 7 --duration 60s --locks all
@@ -102,6 +110,8 @@ the properties alone.`,
 	flags.DurationVar(&f.duration, "duration", 0, "length of each workload (default: the scenario's own)")
 	flags.StringVar(&f.plan, "plan", "", "run a saved plan.yaml again, instead of named scenarios")
 	flags.StringSliceVar(&f.locks, "locks", nil, `of the suite random: locks by their names, or "all" (the default), which are all that are not broken on purpose`)
+	f.only.add(cmd)
+	f.addDryRun(flags)
 	flags.StringVar(&f.scale, "scale", scaleTest, `"test": the scenario's own, short times; "real": those of production, a TTL of 10 s and a holder that is frozen for 30 s`)
 	flags.StringVar(&f.lockCmd, "lock-cmd", "", "command line of a lock of your own, which takes the place of the scenarios' locks (docs/protocol.md)")
 	flags.StringVar(&f.service, "service", "", `the service that the lock of --lock-cmd uses (lockchaos list services), or "none"`)
@@ -131,6 +141,11 @@ func (f *runFlags) addCompress(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.compress, "compress", false, "compress each history when its scenario is over (history.jsonl.zst, about a sixth); every command reads it as it is")
 }
 
+// addDryRun adds the flag of every command that says beforehand what it would run.
+func (f *runFlags) addDryRun(flags *pflag.FlagSet) {
+	flags.BoolVar(&f.dry, "dry-run", false, "say what would run, and how long it takes; run nothing")
+}
+
 // checkWhere refuses what makes no sense of these.
 func (f runFlags) checkWhere() error {
 	if !slices.Contains(runtimes(), f.runtime) {
@@ -156,8 +171,12 @@ func (f runFlags) plans(ctx context.Context, words []string, say func(string)) (
 	if f.scale != scaleTest && f.scale != scaleReal {
 		return "", "", nil, usage(fmt.Errorf("unknown --scale %q: test or real", f.scale))
 	}
-	if err := f.ownLock(); err != nil {
+	if err := errors.Join(f.ownLock(), f.only.check()); err != nil {
 		return "", "", nil, err
+	}
+	if f.last != nil {
+		plans, err := f.recalled(words)
+		return f.last.title(), "what did not come out as it should", plans, err
 	}
 	if f.plan != "" {
 		if len(words) > 0 || len(f.locks) > 0 {
@@ -172,6 +191,9 @@ func (f runFlags) plans(ctx context.Context, words []string, say func(string)) (
 	if f.random(words) && f.lockCmd != "" {
 		return "", "", nil, usage(fmt.Errorf("suite %s knows what theory allows the locks of lockchaos, and nothing of the lock of --lock-cmd: run another suite with it", randomSuite))
 	}
+	if len(f.only.words()) > 0 && f.random(words) {
+		return "", "", nil, usage(fmt.Errorf("suite %s is drawn for each lock: --locks chooses them, and --lock and --fault are for other suites", randomSuite))
+	}
 	if f.random(words) {
 		plans, err := drawRandom(ctx, f, say)
 		return randomSuite, "faults drawn at random from the seed, mixed and combined, against each lock", plans, err
@@ -180,6 +202,9 @@ func (f runFlags) plans(ctx context.Context, words []string, say func(string)) (
 		return "", "", nil, usage(fmt.Errorf("suite %s is drawn, and --locks is for it alone: give no other names beside it", randomSuite))
 	}
 	c, err := choose(words)
+	if err == nil {
+		c.scenarios, err = f.only.of(c.scenarios)
+	}
 	if err == nil && f.lockCmd != "" {
 		c, err = f.adapt(ctx, c, say)
 	}
@@ -207,7 +232,7 @@ func (f runFlags) again(ctx context.Context, words []string, plans []scenarios.P
 
 // random tells whether the suite is wanted that is drawn from the seed.
 func (f runFlags) random(words []string) bool {
-	return f.plan == "" && len(words) == 1 && words[0] == randomSuite
+	return f.plan == "" && !f.only.lastFailed && len(words) == 1 && words[0] == randomSuite
 }
 
 // ownLock checks the flags about a lock of the user's own.
@@ -253,6 +278,11 @@ func runSuite(ctx context.Context, cmd *cobra.Command, words []string, f runFlag
 		return usage(fmt.Errorf("--lock-cmd: %w", err))
 	}
 	f.lockCmd = safe
+	if f.only.lastFailed {
+		if err := f.recall(cmd, words); err != nil || len(f.last.plans) == 0 {
+			return err
+		}
+	}
 	name, about, plans, err := f.plans(ctx, words, out.say)
 	if err != nil {
 		return err
@@ -261,6 +291,9 @@ func runSuite(ctx context.Context, cmd *cobra.Command, words []string, f runFlag
 		return err
 	}
 	f.noExpect = f.noExpect || f.lockCmd != ""
+	if f.dry {
+		return dryRun(cmd.OutOrStdout(), name, plans, f)
+	}
 	f.places = placesOf(words, f.plan)
 	where, err := chooseRuntime(ctx, f, plans, out.say)
 	if err != nil {
@@ -293,7 +326,7 @@ func withoutSecrets(plans []scenarios.Plan) (err error) {
 
 // commandLine is what the user would type to have the same again.
 func commandLine(words []string, f runFlags) string {
-	line := append([]string{os.Args[0], "run"}, words...)
+	line := append(append([]string{os.Args[0], "run"}, words...), f.only.words()...)
 	if f.plan != "" {
 		line = append(line, "--plan", f.plan)
 	} else {

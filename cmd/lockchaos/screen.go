@@ -32,6 +32,7 @@ type screen struct {
 	format         string
 	quiet, verbose bool
 	token          string       // ends GitHub's stop-commands
+	ruling         string       // a gate's last word, once it is spoken
 	events         *eventWriter // of --format json; nil else
 
 	mu       sync.Mutex

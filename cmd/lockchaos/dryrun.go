@@ -1,0 +1,125 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/lockchaos/lockchaos/policy"
+	"github.com/lockchaos/lockchaos/scenarios"
+)
+
+// overhead is what a scenario takes beside its workload, to start, heal and probe.
+const overhead = 3 * time.Second
+
+// lengthOf is how long a plan takes, as nearly as can be said before it is run.
+func lengthOf(p scenarios.Plan) time.Duration { return p.Scenario.Duration.Std() + overhead }
+
+// lengthOfAll is how long plans take that begin in their order, so many at a time.
+func lengthOfAll(plans []scenarios.Plan, parallel int) time.Duration {
+	free := make([]time.Duration, max(1, parallel))
+	longest := time.Duration(0)
+	for _, p := range plans {
+		first := 0
+		for i := range free {
+			if free[i] < free[first] {
+				first = i
+			}
+		}
+		free[first] += lengthOf(p)
+		longest = max(longest, free[first])
+	}
+	return longest
+}
+
+// about writes a length that is no more than an estimate.
+func about(d time.Duration) string {
+	switch {
+	case d < 90*time.Second:
+		return fmt.Sprintf("about %d s", int(d.Round(time.Second).Seconds()))
+	case d < 2*time.Hour:
+		return fmt.Sprintf("about %d min", int(d.Round(time.Minute).Minutes()))
+	}
+	return fmt.Sprintf("about %.1f h", d.Hours())
+}
+
+// dryRun says what a run would run.
+func dryRun(w io.Writer, name string, plans []scenarios.Plan, f runFlags) error {
+	rows := [][]string{{"SCENARIO", "TAKES", "EXPECTED", "FAULTS"}}
+	var all []scenarios.Plan
+	for _, p := range plans {
+		expects := p.Scenario.Expect.Word()
+		if f.noExpect {
+			expects = "no violation"
+		}
+		rows = append(rows, []string{p.Scenario.Name, about(lengthOf(p)), expects, faultsOf(p.Scenario)})
+	}
+	for range f.repeat {
+		all = append(all, plans...)
+	}
+	if err := table(w, rows); err != nil {
+		return err
+	}
+	runs := ""
+	if f.repeat > 1 {
+		runs = fmt.Sprintf(" %d times, %d runs", f.repeat, len(all))
+		if f.until != "" {
+			runs = fmt.Sprintf(" until %s, %d runs at most", printable(f.until), len(all))
+		}
+	}
+	fmt.Fprintf(w, "\n%s: %d scenario%s%s, %s with %d at once (--parallel). Nothing was run.\n", name, len(plans), plural(len(plans)), runs, about(lengthOfAll(all, f.parallel)), f.parallel)
+	return nil
+}
+
+// faultsOf names the kinds of a scenario's faults.
+func faultsOf(s scenarios.Scenario) string {
+	var names []string
+	for _, f := range s.Faults {
+		names = append(names, f.Label())
+	}
+	if len(names) == 0 {
+		return noFault
+	}
+	return strings.Join(names, ", ")
+}
+
+// dryRun says what a gate would run, and whether that fits into its time.
+func (g *gate) dryRun(w io.Writer) error {
+	rows := [][]string{{"SCENARIO", "RUNS", "TAKES EACH", "MUST HOLD"}}
+	for _, r := range g.policy.Runs {
+		rows = append(rows, []string{r.Name, fmt.Sprint(r.Repetitions), about(lengthOf(scenarios.Plan{Scenario: r.Scenario})), demandWords(r.Demand)})
+	}
+	if err := table(w, rows); err != nil {
+		return err
+	}
+	var all []scenarios.Plan
+	for i := range g.policy.Repetitions() {
+		all = append(all, g.plans(i)...)
+	}
+	length := lengthOfAll(all, g.parallel)
+	budget := "no time budget"
+	switch {
+	case g.policy.Budget > 0 && length > g.policy.Budget:
+		budget = fmt.Sprintf("MORE than the time budget of %v: what does not fit is left open", g.policy.Budget)
+	case g.policy.Budget > 0:
+		budget = fmt.Sprintf("within the time budget of %v", g.policy.Budget)
+	}
+	fmt.Fprintf(w, "\ngate %s: %d scenario%s, %d run%s, %s with %d at once (--parallel), %s. Nothing was run.\n", g.file, len(g.policy.Runs), plural(len(g.policy.Runs)), len(all), plural(len(all)),
+		about(length), g.parallel, budget)
+	for _, k := range g.policy.Known {
+		fmt.Fprintf(w, "known: %s of %s until %s (%s)\n", k.Property, k.Scenario, k.Expires.Format(time.DateOnly), printable(k.Reason))
+	}
+	return nil
+}
+
+// demandWords says which properties must hold.
+func demandWords(d policy.Demand) string {
+	switch {
+	case d.All:
+		return "all that are judged"
+	case d.Expected:
+		return "what the scenario expects"
+	}
+	return strings.Join(d.Names, ", ")
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/lockchaos/lockchaos/scenarios"
+)
+
+// listScenarios lists the scenarios that fit a pattern ("": all) and the selection, suite by suite. Runs is where the latest run lies.
+func listScenarios(w io.Writer, pattern string, only selection, runs string) error {
+	if err := only.check(); err != nil {
+		return err
+	}
+	suites, err := suitesOf(only, runs)
+	if err != nil {
+		return err
+	}
+	isSuite := slices.ContainsFunc(suites, func(s scenarios.Suite) bool { return s.Name == pattern })
+	listed := 0
+	for _, s := range suites {
+		if isSuite && s.Name != pattern {
+			continue
+		}
+		rows := [][]string{{"SCENARIO", "EXPECTED", "WHAT"}}
+		for _, sc := range s.Scenarios {
+			if only.takes(sc) && (isSuite || matches(pattern, sc.Name)) {
+				rows = append(rows, []string{printable(sc.Name), sc.Expect.Word(), printable(sc.About)})
+			}
+		}
+		if len(rows) == 1 {
+			continue
+		}
+		if listed > 0 {
+			fmt.Fprintln(w)
+		}
+		listed += len(rows) - 1
+		fmt.Fprintf(w, "suite %s: %s\n\n", s.Name, s.About)
+		if err := table(w, rows); err != nil {
+			return err
+		}
+	}
+	if listed == 0 && !only.lastFailed {
+		return usage(fmt.Errorf("no scenario fits %q%s (all names: lockchaos list scenarios)", pattern, suggest(pattern, known(suites))))
+	}
+	_, err = fmt.Fprint(w, listEnd(pattern, only, listed))
+	return err
+}
+
+// suitesOf are the built-in suites, or what failed in the latest run as one.
+func suitesOf(only selection, runs string) ([]scenarios.Suite, error) {
+	if !only.lastFailed {
+		return scenarios.Builtin(catalogue())
+	}
+	last, err := lastFailed(runs)
+	if err != nil {
+		return nil, err
+	}
+	suite := scenarios.Suite{Name: last.run.Suite, About: fmt.Sprintf("%s that did not come out as they should", last.title())}
+	for _, p := range last.plans {
+		suite.Scenarios = append(suite.Scenarios, p.Scenario)
+	}
+	return []scenarios.Suite{suite}, nil
+}
+
+// listEnd says what the words of the list mean, and what to do with it.
+func listEnd(pattern string, only selection, listed int) string {
+	switch {
+	case only.lastFailed && listed == 0:
+		return "Nothing: all scenarios of the latest run came out as they should.\n"
+	case only.lastFailed:
+		return "\nRun them again: lockchaos run --last-failed\n"
+	}
+	end := "\nEXPECTED is what theory says of the lock under the fault; \"either\" where chance decides whether anything is violated (lockchaos explain WORD).\n"
+	if pattern == "" {
+		end += fmt.Sprintf("suite %s: drawn from the seed, one scenario for each lock: lockchaos run %s --seed 7\n", randomSuite, randomSuite)
+	}
+	return end
+}

@@ -1,0 +1,175 @@
+package reports
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Demand is what a policy asks of one scenario: the properties by their names, or in the words "all" or "expected".
+type Demand struct {
+	Scenario string
+	Names    []string
+	Word     string
+}
+
+// KnownViolation is a violation that a policy tolerates, and what the run showed of it.
+type KnownViolation struct {
+	Scenario, Property, Kind, Reason string
+	// LastDay is the last day of the tolerance (2027-03-31), DaysLeft how many days there are to it; 0: it is over.
+	LastDay  string
+	DaysLeft int
+	// Shown, Clear and Open count the runs that violate the property, those that were judged and do not, and those that leave it open.
+	Shown, Clear, Open int
+}
+
+// Ruling is the gate's last word in one line: "PASSED: ..." or "FAILED: ...". It is safe to print.
+func (g Gate) Ruling(s Suite) string { return g.word() + ": " + oneLine(g.why(s)) }
+
+// word is PASSED or FAILED.
+func (g Gate) word() string {
+	if g.Exit == 0 {
+		return "PASSED"
+	}
+	return "FAILED"
+}
+
+// why says in a sentence or two what decided the gate.
+func (g Gate) why(s Suite) string {
+	switch broken := brokenRules(s); {
+	case g.Broken != "":
+		return sentence(clip(g.Broken, clipText)) + alsoBroken(s, broken)
+	case g.Exit == 0:
+		return passedWhy(g, s)
+	case g.Exit == 1 && len(broken) > 0:
+		return tellBroken(s, broken)
+	case g.Exit == 2:
+		return openWhy(s)
+	default:
+		return failedWhy(s) + alsoBroken(s, broken)
+	}
+}
+
+func passedWhy(g Gate, s Suite) string {
+	text := fmt.Sprintf("Every rule is met in %s of %s.", plural(len(s.Scenarios)-openRuns(s), "run"), plural(scenarioNames(s), "scenario"))
+	shown := 0
+	for _, k := range g.Known {
+		if k.Shown > 0 {
+			shown++
+		}
+	}
+	if shown > 0 {
+		text += fmt.Sprintf(" %s showed and %s tolerated.", plural(shown, "known violation"), isAre(shown))
+	}
+	if open := openRuns(s); open > 0 {
+		text += fmt.Sprintf(" %s %s left open, and the policy only warns of that.", plural(open, "run"), isAre(open))
+	}
+	return text
+}
+
+func openWhy(s Suite) string {
+	open, all := openRuns(s), len(s.Scenarios)
+	switch {
+	case all == 0 || !slices.ContainsFunc(s.Scenarios, Scenario.ran):
+		return "Nothing was run to its verdict, so nothing is shown."
+	case open == all:
+		return fmt.Sprintf("Nothing that must hold was violated, but all of %s leave something open.", plural(all, "run"))
+	}
+	return fmt.Sprintf("Nothing that must hold was violated, but %d of %s %s something open.", open, plural(all, "run"), leaves(open))
+}
+
+func failedWhy(s Suite) string {
+	i := slices.IndexFunc(s.Scenarios, func(x Scenario) bool { return x.Failed != "" })
+	if i < 0 {
+		return "The run itself failed."
+	}
+	return fmt.Sprintf("The run of %s failed: %s", clip(s.Scenarios[i].Name, clipName), sentence(clip(firstLine(s.Scenarios[i].Failed), clipText)))
+}
+
+// brokenRules are the findings that fail the gate by what was seen, and not by what is missing.
+func brokenRules(s Suite) []Finding {
+	return slices.DeleteFunc(s.Findings(), func(f Finding) bool {
+		return f.Level != Error || f.Rule == RuleInconclusive || f.Rule == RuleFailed || f.Rule == RuleSkipped
+	})
+}
+
+// tellBroken tells the first of the broken rules, and how many more there are.
+func tellBroken(s Suite, all []Finding) string {
+	f := all[0]
+	text := fmt.Sprintf("%s must hold and is violated in %s", clip(f.Rule, clipName), clip(f.Scenario, clipName))
+	if f.Rule == RuleNotCaught || f.Rule == RuleSeverity {
+		text = fmt.Sprintf("%s: %s", clip(f.Scenario, clipName), clip(f.Text, clipText))
+	}
+	if f.Of > 1 {
+		text = fmt.Sprintf("%s (%d of %s)", strings.TrimSuffix(text, "."), f.Times, plural(f.Of, "run"))
+	}
+	text = strings.TrimSpace(stop(text) + " " + noteOn(s, f))
+	switch more := len(all) - 1; more {
+	case 0:
+		return text
+	case 1:
+		return text + " 1 more finding fails the gate."
+	default:
+		return text + fmt.Sprintf(" %s fail the gate.", plural(more, "more finding"))
+	}
+}
+
+// noteOn is what the policy adds to a finding: that its tolerance is over, say.
+func noteOn(s Suite, f Finding) string {
+	for _, x := range s.Scenarios {
+		for _, e := range x.missed() {
+			if x.Name == f.Scenario && e.Property == f.Rule && e.Note != "" {
+				return sentence(clip(e.Note, clipText))
+			}
+		}
+	}
+	return ""
+}
+
+func alsoBroken(s Suite, all []Finding) string {
+	if len(all) == 0 {
+		return ""
+	}
+	return " Besides, " + tellBroken(s, all)
+}
+
+// ran reports whether the scenario has a verdict.
+func (s Scenario) ran() bool { return s.Failed == "" && s.Skipped == "" }
+
+// leavesOpen reports whether the scenario has no verdict, or one that leaves open what was demanded.
+func (s Scenario) leavesOpen() bool {
+	return !s.ran() || slices.ContainsFunc(s.Expect, func(e Expectation) bool { return !e.Met && e.undecided(s) }) || len(s.Expect) == 0 && s.Result() == Inconclusive
+}
+
+func openRuns(s Suite) (n int) {
+	for _, x := range s.Scenarios {
+		if x.leavesOpen() {
+			n++
+		}
+	}
+	return n
+}
+
+func scenarioNames(s Suite) int {
+	var names []string
+	for _, x := range s.Scenarios {
+		if !slices.Contains(names, x.Name) {
+			names = append(names, x.Name)
+		}
+	}
+	return len(names)
+}
+
+func isAre(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
+}
+
+func leaves(n int) string {
+	if n == 1 {
+		return "leaves"
+	}
+	return "leave"
+}
