@@ -93,10 +93,7 @@ func (g *gate) dryRun(w io.Writer) error {
 	if err := table(w, rows); err != nil {
 		return err
 	}
-	var all []scenarios.Plan
-	for i := range g.policy.Repetitions() {
-		all = append(all, g.plans(i)...)
-	}
+	all := g.everyPlan()
 	length := lengthOfAll(all, g.parallel)
 	budget := "no time budget"
 	switch {
@@ -111,6 +108,14 @@ func (g *gate) dryRun(w io.Writer) error {
 		fmt.Fprintf(w, "known: %s of %s until %s (%s)\n", k.Property, k.Scenario, k.Expires.Format(time.DateOnly), printable(k.Reason))
 	}
 	return nil
+}
+
+// everyPlan are the plans of all repetitions.
+func (g *gate) everyPlan() (all []scenarios.Plan) {
+	for i := range g.policy.Repetitions() {
+		all = append(all, g.plans(i)...)
+	}
+	return all
 }
 
 // demandWords says which properties must hold.

@@ -314,9 +314,11 @@ func (s *screen) gates(g *gate, repetitions int) {
 	suite := reports.Suite{Version: version, Name: "gate " + g.file, Runtime: g.where.about()}
 	s.events.run(suite, s.total, min(g.parallel, s.total), g.seed)
 	fmt.Fprintf(s.out, "lockchaos %s · %s · %s · seed %d\n", version, suite.Name, suite.Runtime, g.seed)
-	fmt.Fprintf(s.out, "%d scenario%s, %d run%s, %d at once", len(g.policy.Runs), plural(len(g.policy.Runs)), s.total, plural(s.total), min(g.parallel, s.total))
+	fmt.Fprintf(s.out, "%d scenario%s, %d run%s, %d at once, %s", len(g.policy.Runs), plural(len(g.policy.Runs)), s.total, plural(s.total), min(g.parallel, s.total),
+		about(lengthOfAll(g.everyPlan(), g.parallel)))
 	if g.policy.Budget > 0 {
 		fmt.Fprintf(s.out, ", %v at most", g.policy.Budget)
 	}
 	fmt.Fprint(s.out, "\n\n")
+	s.pulse()
 }

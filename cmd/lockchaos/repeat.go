@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -320,5 +321,7 @@ func (s *screen) repeats(r reports.Repetition, plans []scenarios.Plan, parallel 
 	}
 	s.events.run(reports.Suite{Version: r.Version, Name: r.Suite, Runtime: r.Runtime}, s.total, min(parallel, s.total), first)
 	fmt.Fprintf(s.out, "lockchaos %s · %s · %s · seeds from %d\n", r.Version, r.Suite, r.Runtime, first)
-	fmt.Fprintf(s.out, "%d scenario%s, %d times at most%s, %d at once\n\n", len(plans), plural(len(plans)), r.Wanted, until, min(parallel, s.total))
+	fmt.Fprintf(s.out, "%d scenario%s, %d times at most%s: %d runs, %d at once, %s\n\n", len(plans), plural(len(plans)), r.Wanted, until, s.total, min(parallel, s.total),
+		about(lengthOfAll(slices.Repeat(plans, r.Wanted), parallel)))
+	s.pulse()
 }

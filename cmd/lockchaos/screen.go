@@ -47,6 +47,8 @@ type screen struct {
 	figures  figures
 	told     map[string]bool // what the first lines have said of services and stand-ins
 	drawn    bool            // the live line is on the screen
+	printed  time.Time       // when a line was printed last
+	endPulse func()
 }
 
 func newScreen(out io.Writer) *screen {
@@ -71,8 +73,9 @@ func (s *screen) start(r *runRecord, plans []scenarios.Plan, parallel int) {
 	}
 	s.events.run(reports.Suite{Version: r.Version, Name: r.Suite, Runtime: r.Runtime}, total, min(parallel, total), r.Seed)
 	fmt.Fprintf(s.out, "lockchaos %s · %s · %s · seed %d\n", r.Version, r.Suite, r.Runtime, r.Seed)
-	fmt.Fprintf(s.out, "%d scenario%s, %d at once\n", total, plural(total), min(parallel, total))
+	fmt.Fprintf(s.out, "%d scenario%s, %d at once, %s\n", total, plural(total), min(parallel, total), about(lengthOfAll(plans, parallel)))
 	fmt.Fprintln(s.out)
+	s.pulse()
 }
 
 func plural(n int) string {
@@ -184,11 +187,16 @@ func (s *screen) stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.clear()
+	if s.endPulse != nil {
+		s.endPulse()
+		s.endPulse = nil
+	}
 	fmt.Fprintln(s.out)
 }
 
 // line prints something that stays, above the live line.
 func (s *screen) line(text string) {
+	s.printed = time.Now()
 	s.clear()
 	fmt.Fprintln(s.out, text)
 	s.draw()
@@ -206,12 +214,7 @@ func (s *screen) draw() {
 	if !s.live || len(s.names) == 0 {
 		return
 	}
-	var parts []string
-	for _, name := range s.names {
-		p := s.running[name]
-		parts = append(parts, fmt.Sprintf("%s (%s, %d grants)", name, p.Phase, p.Grants))
-	}
-	text := []rune(fmt.Sprintf("%6.1f s  %d of %d done · %s", time.Since(s.began).Seconds(), s.ended, s.total, strings.Join(parts, " · ")))
+	text := []rune(s.status(len(s.names)))
 	if len(text) >= s.width {
 		text = append(text[:s.width-2], '…')
 	}
