@@ -13,6 +13,27 @@ import (
 // attempt is not judged. A reply that is late on its way excuses nothing: the client runs, and can look at its clock. What the machine itself stalled the client is taken off; a grant that is dead only with that time is inconclusive. A stall
 // shorter than Header.Stall is not recorded, so what such a one could explain is not held against the lock either.
 
+// DeadGrant is the property's name.
+const DeadGrant = "dead-grant"
+
+var deadGrant = Property{
+	Name:  DeadGrant,
+	About: "No acquire succeeds with a lease that has already run out.",
+	exempt: func(h *history.Header) string {
+		if h.Claims.Validity != validityLibrary && h.Claims.Validity != validityInvocation {
+			return "This lock does not declare for how long a grant is good."
+		}
+		return ""
+	},
+	short: func(s *Sweep) string {
+		return noneOf(s.judged.leases, "No grant told when the attempt that succeeded began.")
+	},
+	stalled: func(n int) string {
+		return fmt.Sprintf("%s only after the lease, which a stall of this machine alone explains, not an injected fault.",
+			count(n, "acquire returned", "acquires returned"))
+	},
+}
+
 // judgeAlive judges a new grant.
 func (s *Sweep) judgeAlive(g *grant, o *op, e *history.Event) {
 	ttl, stall := s.header.TTL, s.header.Stall
@@ -44,7 +65,7 @@ func (s *Sweep) judgeAlive(g *grant, o *op, e *history.Event) {
 			j.pattern = PatternUnexplained // it was dead from the beginning, and nothing was late
 		}
 		j.stallOnly = !instant && touched(spans, since, g.end, uninjectedOnly) && over-s.stalledFor(spans, since, g.end) <= stall
-		s.record(deadGrant, s.keyOf(g), j, j, func(judgement) *Violation { return s.tellDead(g, since, spent, validFor) })
+		s.record(&deadGrant, s.keyOf(g), j, j, func(judgement) *Violation { return s.tellDead(g, since, spent, validFor) })
 	}, g)
 }
 

@@ -10,6 +10,26 @@ import (
 // The property deadlock: for the bound (Header.Bound, or else half a TTL) undisturbed clients in a cycle each had a grant, neither released nor expired,
 // and an open acquire of the next one's key. Asking for the second lock is no act, so the first one's hold says nothing here; its promise does.
 
+// Deadlock is the property's name.
+const Deadlock = "deadlock"
+
+var deadlock = Property{
+	Name:  Deadlock,
+	About: "No clients wait for each other's keys in a cycle.",
+	exempt: func(h *history.Header) string {
+		if h.Claims.Validity == "" && !h.Claims.NoExpiry {
+			return "This lock does not declare for how long a grant is good, so nobody knows whether two clients wait for each other."
+		}
+		return notExclusive(h)
+	},
+	unmet: func(s *Sweep) string {
+		if s.judged.crossing {
+			return ""
+		}
+		return "No client asked for a key while it had another."
+	},
+}
+
 // wait is an acquire that lasted for the bound or longer, and what its client had meanwhile.
 type wait struct {
 	op         int64
@@ -127,7 +147,7 @@ func (s *Sweep) cycle(path []edge, from, to int64) {
 		}
 		path[0].w.told = s.reentrant
 		j := judgement{violated: true}
-		s.record(deadlock, path[0].w.key, j, j, func(judgement) *Violation { return s.tellCycle(path, f, t) })
+		s.record(&deadlock, path[0].w.key, j, j, func(judgement) *Violation { return s.tellCycle(path, f, t) })
 	})
 }
 

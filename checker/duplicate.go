@@ -10,6 +10,25 @@ import (
 // leader an accepted write of a value is the tick of that number. The ledger tells. That the same request was applied twice is the store's doing, and not
 // counted.
 
+// DuplicateEffect is the property's name.
+const DuplicateEffect = "duplicate-effect"
+
+var duplicateEffect = Property{
+	Name:  DuplicateEffect,
+	About: "What must be done once is done once: no order is charged twice, no tick runs twice.",
+	exempt: func(h *history.Header) string {
+		switch {
+		case h.Workload != workloadPayment && h.Workload != workloadLeader:
+			return fmt.Sprintf("It is about work that must be done once, and the workload is not %s or %s.", workloadPayment, workloadLeader)
+		case noLock(h) != "":
+			return "" // that an effect is repeated needs no lock
+		}
+		return notExclusive(h)
+	},
+	unmet: noStore,
+	short: (*Sweep).ledgerShort,
+}
+
 // The workloads whose effects must not be repeated.
 const (
 	workloadPayment = "payment"
@@ -54,7 +73,7 @@ func (s *Sweep) judgeEffect(k *keyState, w writer, o *op, e *history.Event) {
 		if s.tokens && s.exclude(first.g, second.g) { // tokens of two locks tell nothing of each other
 			trusting = s.repeated(first, second, true)
 		}
-		s.record(duplicateEffect, s.keyOf(second.g), plain, trusting, func(j judgement) *Violation { return s.tellRepeated(k, first, second, what, j, j != plain) })
+		s.record(&duplicateEffect, s.keyOf(second.g), plain, trusting, func(j judgement) *Violation { return s.tellRepeated(k, first, second, what, j, j != plain) })
 	}, first.g, w.g)
 }
 

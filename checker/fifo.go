@@ -1,9 +1,30 @@
 package checker
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/lockchaos/lockchaos/history"
+)
 
 // The property fifo: a lock that declares to be fair grants its key in the order in which waiters were enqueued. Broken when an undisturbed waiter
 // was enqueued before another client's acquire began, and was granted later. Invocations would not do: a request may lie in a slow pipe.
+
+// FIFO is the property's name.
+const FIFO = "fifo"
+
+var fifo = Property{
+	Name:  FIFO,
+	About: "Waiters are granted the key in the order in which they were enqueued.",
+	exempt: func(h *history.Header) string {
+		if !h.Claims.Fair {
+			return "This lock does not declare to be fair."
+		}
+		return ""
+	},
+	short: func(s *Sweep) string {
+		return noneOf(s.judged.enqueued, "No grant told when its waiter was enqueued, although the lock declares to be fair.")
+	},
+}
 
 // judgeQueue judges a new grant against those that it can have met in the queue. Each overtaking counts once.
 func (s *Sweep) judgeQueue(k *keyState, g *grant) {
@@ -48,7 +69,7 @@ func (s *Sweep) judgeOvertaking(x, y *grant) {
 			if s.disturbed(waiter.client, waiter.start, waiter.end, anyFault) {
 				return
 			}
-			s.record(fifo, s.keyOf(waiter), judgement{violated: later(waiter, first, false)}, judgement{violated: true}, func(judgement) *Violation {
+			s.record(&fifo, s.keyOf(waiter), judgement{violated: later(waiter, first, false)}, judgement{violated: true}, func(judgement) *Violation {
 				return s.tellOvertaken(first, waiter)
 			})
 		}, first, waiter)

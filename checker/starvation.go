@@ -10,6 +10,20 @@ import (
 // times the number of clients. In a queue it would be fewer than one for each client; a lock that lets chance decide passes ten rounds
 // of everybody with a probability below (1-1/n)^(10n), less than one in 20,000 waits.
 
+// Starvation is the property's name.
+const Starvation = "starvation"
+
+var starvation = Property{
+	Name:  Starvation,
+	About: "No client waits while the key is granted more than ten times for each client of the run.",
+	exempt: func(h *history.Header) string {
+		if !h.Claims.Fair && h.Workload != workloadQueue {
+			return fmt.Sprintf("This lock does not declare to be fair, and the workload is not %s.", workloadQueue)
+		}
+		return noLock(h)
+	},
+}
+
 // workloadQueue is the workload that asks for fairness of every lock.
 const workloadQueue = "queue"
 
@@ -60,7 +74,7 @@ func (s *Sweep) judgePatience(k *keyState, o *op, end int64) {
 			return
 		}
 		j := judgement{violated: true}
-		s.record(starvation, k, j, j, func(judgement) *Violation {
+		s.record(&starvation, k, j, j, func(judgement) *Violation {
 			v := &Violation{Property: Starvation, Key: s.name(k), At: end, From: start, To: end, A: first.ref(), B: last.ref(), Ops: []int64{id, first.id, last.id}}
 			v.Text = fmt.Sprintf("client %d, which nothing disturbed, waited for %s from %s to %s, and meanwhile the key was granted to others %d times.", client, v.Key,
 				seconds(start), seconds(end), passed)

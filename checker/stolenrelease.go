@@ -11,6 +11,20 @@ import (
 // was not refused: it freed what was not its own. Whether a release freed anything is not in a history; that the promise was broken, and
 // that nothing touched the service meanwhile, is.
 
+// StolenRelease is the property's name.
+const StolenRelease = "stolen-release"
+
+var stolenRelease = Property{
+	Name:  StolenRelease,
+	About: "A release of a grant whose lease is over frees nobody else's.",
+	exempt: func(h *history.Header) string {
+		if h.Claims.Validity == "" {
+			return "This lock promises nothing that a release could take away."
+		}
+		return notExclusive(h)
+	},
+}
+
 // lateRelease is a release that began when the lease of its grant had surely ended, and was not refused.
 type lateRelease struct {
 	g              *grant
@@ -45,7 +59,7 @@ func (s *Sweep) leaseOver(g *grant, t int64) bool {
 func (s *Sweep) noteLate(o *op, e *history.Event) {
 	g := o.grant
 	end := stamp(e.End, e.Time)
-	if !s.asks[stolenRelease] || e.Type == history.Fail || o.start == 0 || !s.leaseOver(g, end) && !s.robbed(g, o.start) {
+	if !s.asks(&stolenRelease) || e.Type == history.Fail || o.start == 0 || !s.leaseOver(g, end) && !s.robbed(g, o.start) {
 		return
 	}
 	k := s.keyOf(g)
@@ -79,7 +93,7 @@ func (s *Sweep) judgeStolen(x, y *grant) {
 		by = trusting
 	}
 	p, t := judgement{violated: plain != nil, pattern: PatternStolen}, judgement{violated: trusting != nil, pattern: PatternStolen}
-	s.record(stolenRelease, s.keyOf(x), p, t, func(judgement) *Violation {
+	s.record(&stolenRelease, s.keyOf(x), p, t, func(judgement) *Violation {
 		b, c := inOrder(x, y, s.tokens)
 		return s.tellStolen(b, c, by)
 	})
