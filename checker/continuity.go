@@ -7,10 +7,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// The property continuity: a renewal, a release or a question "held?" that the lock declares to confirm the hold was answered ok, though it
+// Continuity names the property continuity: a renewal, a release or a question "held?" that the lock declares to confirm the hold was answered ok, though it
 // began after the end of another client's later grant. The lock then vouched for a hold that it had given away.
-
-// Continuity is the property's name.
 const Continuity = "continuity"
 
 var continuity = Property{

@@ -6,14 +6,12 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// The property dead-grant: an acquire returned ok with a lease that had already run out: the library said that nothing was left of it, or the TTL
+// DeadGrant names the property dead-grant: an acquire returned ok with a lease that had already run out: the library said that nothing was left of it, or the TTL
 // had passed since the attempt that succeeded.
 //
 // A stop between the library's last look at its clock and its return is nobody's fault, so a grant whose client an injected fault stopped or skewed since the
 // attempt is not judged. A reply that is late on its way excuses nothing: the client runs, and can look at its clock. What the machine itself stalled the client is taken off; a grant that is dead only with that time is inconclusive. A stall
 // shorter than Header.Stall is not recorded, so what such a one could explain is not held against the lock either.
-
-// DeadGrant is the property's name.
 const DeadGrant = "dead-grant"
 
 var deadGrant = Property{

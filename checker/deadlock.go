@@ -7,10 +7,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// The property deadlock: for the bound (Header.Bound, or else half a TTL) undisturbed clients in a cycle each had a grant, neither released nor expired,
+// Deadlock names the property deadlock: for the bound (Header.Bound, or else half a TTL) undisturbed clients in a cycle each had a grant, neither released nor expired,
 // and an open acquire of the next one's key. Asking for the second lock is no act, so the first one's hold says nothing here; its promise does.
-
-// Deadlock is the property's name.
 const Deadlock = "deadlock"
 
 var deadlock = Property{

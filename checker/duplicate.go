@@ -6,11 +6,9 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// The property duplicate-effect: what must be done once is done once. In workload payment a key is an order, and every accepted write charges it; in workload
+// DuplicateEffect names the property duplicate-effect: what must be done once is done once. In workload payment a key is an order, and every accepted write charges it; in workload
 // leader an accepted write of a value is the tick of that number. The ledger tells. That the same request was applied twice is the store's doing, and not
 // counted.
-
-// DuplicateEffect is the property's name.
 const DuplicateEffect = "duplicate-effect"
 
 var duplicateEffect = Property{

@@ -6,10 +6,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// The property fifo: a lock that declares to be fair grants its key in the order in which waiters were enqueued. Broken when an undisturbed waiter
+// FIFO names the property fifo: a lock that declares to be fair grants its key in the order in which waiters were enqueued. Broken when an undisturbed waiter
 // was enqueued before another client's acquire began, and was granted later. Invocations would not do: a request may lie in a slow pipe.
-
-// FIFO is the property's name.
 const FIFO = "fifo"
 
 var fifo = Property{

@@ -1,7 +1,6 @@
 package checker
 
 import (
-	"iter"
 	"slices"
 	"sort"
 )
@@ -70,42 +69,24 @@ func (t *tally) add(more tallyEntry) {
 	t.entries = append(t.entries, more)
 }
 
-// of yields the entries of a property.
-func (t *tally) of(p *Property) iter.Seq[tallyEntry] {
-	return func(yield func(tallyEntry) bool) {
-		for _, e := range t.entries {
-			if e.property == p && !yield(e) {
-				return
+// count returns how often a property was violated, of each of its kinds too, and how many more findings a stall alone explains.
+func (t *tally) count(p *Property) (violated, stalled int, kinds map[string]int) {
+	for _, e := range t.entries {
+		switch {
+		case e.property != p:
+		case e.stallOnly:
+			stalled += e.n
+		default:
+			violated += e.n
+			if p.Kinds != nil {
+				if kinds == nil {
+					kinds = map[string]int{}
+				}
+				kinds[e.kind] += e.n
 			}
 		}
 	}
-}
-
-// kinds counts a property's violations by their kind; nil of one that is not counted so, or that is not violated.
-func (t *tally) kinds(p *Property) map[string]int {
-	var kinds map[string]int
-	for e := range t.of(p) {
-		if e.stallOnly || p.Kinds == nil {
-			continue
-		}
-		if kinds == nil {
-			kinds = map[string]int{}
-		}
-		kinds[e.kind] += e.n
-	}
-	return kinds
-}
-
-// count returns how often a property was violated, and how many more findings a stall alone explains.
-func (t *tally) count(p *Property) (violated, stalled int) {
-	for e := range t.of(p) {
-		if e.stallOnly {
-			stalled += e.n
-		} else {
-			violated += e.n
-		}
-	}
-	return violated, stalled
+	return violated, stalled, kinds
 }
 
 // total sums up what was found on all keys, as the reading of each key's tokens has it that holds.

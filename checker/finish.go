@@ -80,8 +80,8 @@ func (s *Sweep) result(p *Property, all *tally, general bool) PropertyResult {
 		r.Outcome, r.Why = NotJudged, why
 		return r
 	}
-	violated, stalled := all.count(p)
-	r.Count, r.Violations, r.Kinds = violated, s.gather(p), all.kinds(p)
+	violated, stalled, kinds := all.count(p)
+	r.Count, r.Violations, r.Kinds = violated, s.gather(p), kinds
 	doubt, short := s.header.Doubts[r.Name], s.short(p, stalled)
 	switch {
 	case violated > 0:
@@ -122,7 +122,7 @@ func (s *Sweep) short(p *Property, stalled int) string {
 	case p.stalled != nil:
 		return p.stalled(stalled)
 	}
-	return stalledConflicts(stalled)
+	return fmt.Sprintf("A stall of this machine, not an injected fault, is all that explains %s.", count(stalled, "conflict", "conflicts"))
 }
 
 // eachOpen calls f for every op that is not finished.

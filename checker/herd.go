@@ -6,15 +6,13 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// The property herd: a lock that declares to wake one waiter a release must not need requests in proportion to its waiters. In workload stampede all clients
+// Herd names the property herd: a lock that declares to wake one waiter a release must not need requests in proportion to its waiters. In workload stampede all clients
 // but one wait, and the service tells how many requests it has handled at two instants (event count).
 //
 // Requests between the two, less one heartbeat each third of a TTL for every client, divided by the grants between them, is what one hand-over costs. A lock that
 // wakes one waiter needs a number that does not depend on the waiters: a release, a wake-up, a look at the queue, a new place in it, a few retries:
 // below 10 for the recipes of etcd and ZooKeeper, counted on three nodes too. One that wakes all of them needs at least a request for each, half
 // of them on average if nobody queues again. So the bound is 10 + waiters/4, and with herdClients clients or more the two are far apart.
-
-// Herd is the property's name.
 const Herd = "herd"
 
 var herd = Property{

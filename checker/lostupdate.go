@@ -6,12 +6,10 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// The property lost-update: no other hold's write stands between the version that a hold last read before its write, and that write.
+// LostUpdate names the property lost-update: no other hold's write stands between the version that a hold last read before its write, and that write.
 // A hold's own writes, a request that the store applied twice, a write without a read before it, and one that the store made itself from what
 // it replaced lose nothing. It is judged without a lock too: there a hold is what a client did between its acquire and its release, and nothing
 // excuses what it lost.
-
-// LostUpdate is the property's name.
 const LostUpdate = "lost-update"
 
 var lostUpdate = Property{

@@ -6,10 +6,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// The property mutual-exclusion: no instant lies in conflicting holds, and no grant is made inside the promises of as many earlier
+// MutualExclusion names the property mutual-exclusion: no instant lies in conflicting holds, and no grant is made inside the promises of as many earlier
 // ones as the key has permits.
-
-// MutualExclusion is the property's name.
 const MutualExclusion = "mutual-exclusion"
 
 var mutualExclusion = Property{

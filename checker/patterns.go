@@ -128,8 +128,8 @@ func patternGroups(found *tally) []PatternGroup {
 		g := PatternGroup{Pattern: pattern.Name, Says: pattern.Says}
 		for _, p := range properties {
 			n := 0
-			for e := range found.of(p) {
-				if e.pattern == pattern.Name && !e.stallOnly {
+			for _, e := range found.entries {
+				if e.property == p && e.pattern == pattern.Name && !e.stallOnly {
 					n += e.n
 				}
 			}

@@ -1,10 +1,6 @@
 package checker
 
-import (
-	"fmt"
-
-	"github.com/lockchaos/lockchaos/history"
-)
+import "github.com/lockchaos/lockchaos/history"
 
 // Property is one property that a history is judged by, as one value. Its file defines it and judges it; the list below is all
 // that else names it. What it must see of each event stays a method of Sweep in that file: a call through a value for every
@@ -109,9 +105,4 @@ func noneOf(n int64, sentence string) string {
 		return sentence
 	}
 	return ""
-}
-
-// stalledConflicts says what a stall explains, of most properties.
-func stalledConflicts(n int) string {
-	return fmt.Sprintf("A stall of this machine, not an injected fault, is all that explains %s.", count(n, "conflict", "conflicts"))
 }

@@ -6,11 +6,9 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// The property starvation: while one undisturbed client waited, no more than K grants of the key were made from their beginning to their end, with K ten
+// Starvation names the property starvation: while one undisturbed client waited, no more than K grants of the key were made from their beginning to their end, with K ten
 // times the number of clients. In a queue it would be fewer than one for each client; a lock that lets chance decide passes ten rounds
 // of everybody with a probability below (1-1/n)^(10n), less than one in 20,000 waits.
-
-// Starvation is the property's name.
 const Starvation = "starvation"
 
 var starvation = Property{

@@ -7,11 +7,9 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// The property stolen-release: a key was granted inside a promise, after another client had released an older grant whose lease was over, and the release
+// StolenRelease names the property stolen-release: a key was granted inside a promise, after another client had released an older grant whose lease was over, and the release
 // was not refused: it freed what was not its own. Whether a release freed anything is not in a history; that the promise was broken, and
 // that nothing touched the service meanwhile, is.
-
-// StolenRelease is the property's name.
 const StolenRelease = "stolen-release"
 
 var stolenRelease = Property{

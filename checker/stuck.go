@@ -8,10 +8,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// The property stuck-lock: everything is healed, the service answers, and for a TTL and some slack nobody could hold the key, yet a fresh
+// StuckLock names the property stuck-lock: everything is healed, the service answers, and for a TTL and some slack nobody could hold the key, yet a fresh
 // client got nothing but busy.
-
-// StuckLock is the property's name.
 const StuckLock = "stuck-lock"
 
 var stuckLock = Property{

@@ -6,10 +6,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// The property token-order: fencing tokens rise with the grants. Broken when two clients' grants share one, when a grant that is later by
+// TokenOrder names the property token-order: fencing tokens rise with the grants. Broken when two clients' grants share one, when a grant that is later by
 // time has a smaller one, and when an undisturbed client's acquire returned a smaller one after another's returned a greater.
-
-// TokenOrder is the property's name.
 const TokenOrder = "token-order"
 
 var tokenOrder = Property{

@@ -6,11 +6,9 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// The property unfenced-write: per protected key, in the ledger's order, a hold's accepted writes are contiguous, and no later grant's write
+// UnfencedWrite names the property unfenced-write: per protected key, in the ledger's order, a hold's accepted writes are contiguous, and no later grant's write
 // stands before an earlier one's. Where several locks protect one key, each lock's writes are judged apart: their grants don't exclude each other, and must not
 // hide each other either.
-
-// UnfencedWrite is the property's name.
 const UnfencedWrite = "unfenced-write"
 
 var unfencedWrite = Property{
