@@ -17,6 +17,7 @@ const DeadGrant = "dead-grant"
 var deadGrant = Property{
 	Name:  DeadGrant,
 	About: "No acquire succeeds with a lease that has already run out.",
+	needs: []string{history.FactAttempts},
 	exempt: func(h *history.Header) string {
 		if h.Claims.Validity != validityLibrary && h.Claims.Validity != validityInvocation {
 			return "This lock does not declare for how long a grant is good."

@@ -14,6 +14,7 @@ const Deadlock = "deadlock"
 var deadlock = Property{
 	Name:  Deadlock,
 	About: "No clients wait for each other's keys in a cycle.",
+	needs: []string{history.FactClients},
 	exempt: func(h *history.Header) string {
 		if h.Claims.Validity == "" && !h.Claims.NoExpiry {
 			return "This lock does not declare for how long a grant is good, so nobody knows whether two clients wait for each other."

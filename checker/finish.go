@@ -82,7 +82,7 @@ func (s *Sweep) result(p *Property, all *tally, general bool) PropertyResult {
 	}
 	violated, stalled, kinds := all.count(p)
 	r.Count, r.Violations, r.Kinds = violated, s.gather(p), kinds
-	doubt, short := s.header.Doubts[r.Name], s.short(p, stalled)
+	doubt, short := p.amiss(s.header.Doubts), s.short(p, stalled)
 	switch {
 	case violated > 0:
 		r.Outcome, r.Why = Violated, doubt

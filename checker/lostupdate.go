@@ -15,6 +15,7 @@ const LostUpdate = "lost-update"
 var lostUpdate = Property{
 	Name:  LostUpdate,
 	About: "No accepted write replaces a version that its holder had not read.",
+	needs: []string{history.FactVersions},
 	exempt: func(h *history.Header) string {
 		if noLock(h) != "" {
 			return "" // that an update is lost needs no lock

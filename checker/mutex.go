@@ -13,6 +13,7 @@ const MutualExclusion = "mutual-exclusion"
 var mutualExclusion = Property{
 	Name:  MutualExclusion,
 	About: "No more clients act as holders of a key at one time than it has permits, and no grant is made while it is promised to others.",
+	needs: []string{history.FactHolds},
 	Kinds: []string{KindGrantedWhileValid, KindLateNotice, KindLeaseOverrun, KindUnexplained},
 	exempt: func(h *history.Header) string {
 		if h.Claims.Reentrant && !h.Translated && h.Claims.Permits > 1 {

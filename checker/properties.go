@@ -12,6 +12,8 @@ type Property struct {
 	// Kinds are those that a verdict counts its violations by; nil: it does not.
 	Kinds []string `json:"-"`
 
+	// needs are the facts (history.Fact…) without which it can't be judged.
+	needs []string
 	// exempt says why the claims of the lock, or the workload, leave the property out; empty: they do not. nil: nothing does.
 	exempt func(*history.Header) string
 	// unmet says why nothing in the run was about it, so that it is not judged; empty: something was.
@@ -69,10 +71,20 @@ type tallied struct {
 
 // notClaimed says why the header alone, by the lock's claims, the workload or what it says is not told, leaves a property out; empty when it does not.
 func (p *Property) notClaimed(h *history.Header) string {
-	if why := h.Untold[p.Name]; why != "" || p.exempt == nil {
+	if why := p.amiss(h.Untold); why != "" || p.exempt == nil {
 		return why
 	}
 	return p.exempt(h)
+}
+
+// amiss says what a header's Untold, or its Doubts, have against the property; empty: nothing. Headers of older versions name the property itself.
+func (p *Property) amiss(facts map[string]string) string {
+	for _, fact := range p.needs {
+		if why := facts[fact]; why != "" {
+			return why
+		}
+	}
+	return facts[p.Name]
 }
 
 // noLock says that the lock claims no exclusion; empty when it does.

@@ -15,6 +15,7 @@ const StolenRelease = "stolen-release"
 var stolenRelease = Property{
 	Name:  StolenRelease,
 	About: "A release of a grant whose lease is over frees nobody else's.",
+	needs: []string{history.FactService},
 	exempt: func(h *history.Header) string {
 		if h.Claims.Validity == "" {
 			return "This lock promises nothing that a release could take away."

@@ -15,6 +15,7 @@ const StuckLock = "stuck-lock"
 var stuckLock = Property{
 	Name:   StuckLock,
 	About:  "When the faults are healed and nobody can hold the key any more, a fresh client acquires it.",
+	needs:  []string{history.FactProbe},
 	exempt: noLock,
 	short:  (*Sweep).probeShort,
 	shown: func(s *Sweep) string {

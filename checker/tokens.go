@@ -13,6 +13,7 @@ const TokenOrder = "token-order"
 var tokenOrder = Property{
 	Name:  TokenOrder,
 	About: "Fencing tokens rise with every grant, and no two clients are given the same one.",
+	needs: []string{history.FactTokens},
 	exempt: func(h *history.Header) string {
 		switch {
 		case h.Claims.Token != tokenFencing:

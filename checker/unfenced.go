@@ -14,6 +14,7 @@ const UnfencedWrite = "unfenced-write"
 var unfencedWrite = Property{
 	Name:   UnfencedWrite,
 	About:  "The store accepts no write of an earlier holder after one of a later holder.",
+	needs:  []string{history.FactWrites},
 	exempt: notExclusive,
 	unmet:  noStore,
 	short:  (*Sweep).ledgerShort,
