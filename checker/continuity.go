@@ -25,6 +25,16 @@ var continuity = Property{
 		return noneOf(s.judged.asked, "No client asked the lock whether it still held.")
 	},
 	short: func(s *Sweep) string { return noneOf(s.judged.confirmations, "No answer confirmed a hold.") },
+	Words: Words{
+		Violation: "false confirmation",
+		Demands:   "The lock confirms a hold only as long as no other client has been granted the key.",
+		Once:      "The lock confirmed a hold that it had given away",
+		More:      "The lock confirmed holds that it had given away",
+		Lead:      "Do not trust this lock's word.",
+		Advice: "It answered that a hold still stood when another client had the key. Look for an answer that " +
+			"is given from memory, or a renewal or release that does not compare the owner.",
+		Weight: 5,
+	},
 }
 
 // confirming are the ops whose answer a lock may declare to confirm the hold.

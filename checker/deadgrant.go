@@ -31,6 +31,16 @@ var deadGrant = Property{
 		return fmt.Sprintf("%s only after the lease, which a stall of this machine alone explains, not an injected fault.",
 			count(n, "acquire returned", "acquires returned"))
 	},
+	Words: Words{
+		Violation: "dead grant",
+		Demands:   "A successful acquire returns before its lease has run out.",
+		Once:      "A lock was granted when its lease was already over",
+		More:      "Locks were granted when their leases were already over",
+		Lead:      "Measure the time that the acquire took.",
+		Advice: "The lease runs from the moment that the request is sent. What is left when the answer arrives " +
+			"is the TTL less that time, and if nothing is left, the acquire has failed.",
+		Weight: 5,
+	},
 }
 
 // judgeAlive judges a new grant.

@@ -27,6 +27,16 @@ var deadlock = Property{
 		}
 		return "No client asked for a key while it had another."
 	},
+	Words: Words{
+		Demands: "Clients that need several keys do not wait for each other in a circle.",
+		Once:    "Clients waited for each other in a circle",
+		More:    "Clients waited for each other in circles",
+		Lead:    "Take several locks in one order.",
+		Advice: "If every client takes the keys in the same order there is no circle. Where that cannot be, ask " +
+			"for the second one with a short deadline, give everything back when it passes, and try again " +
+			"after a random pause.",
+		Weight: 5,
+	},
 }
 
 // wait is an acquire that lasted for the bound or longer, and what its client had meanwhile.

@@ -25,6 +25,15 @@ var duplicateEffect = Property{
 	},
 	unmet: noStore,
 	short: (*Sweep).ledgerShort,
+	Words: Words{
+		Violation: "repeated effect",
+		Demands:   "What must be done once is done once: no order is charged twice, no tick runs twice.",
+		Lead:      "Make the effect itself repeatable.",
+		Advice: "A lock with a lease makes it rare that work is done twice; it cannot exclude it. Give every " +
+			"order or tick a key of its own that whoever carries it out refuses the second time (an " +
+			"idempotency key, a unique row, a write on condition of the version).",
+		Weight: 9,
+	},
 }
 
 // The workloads whose effects must not be repeated.

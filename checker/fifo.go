@@ -22,6 +22,14 @@ var fifo = Property{
 	short: func(s *Sweep) string {
 		return noneOf(s.judged.enqueued, "No grant told when its waiter was enqueued, although the lock declares to be fair.")
 	},
+	Words: Words{
+		Demands: "Waiters get the key in the order in which they joined its queue.",
+		Once:    "A waiter was overtaken in a queue that is declared fair",
+		More:    "Waiters were overtaken in a queue that is declared fair",
+		Lead:    "The queue is not one.",
+		Advice: "This lock declares to grant in the order of its queue, and did not. Look at what decides who " +
+			"is next once the holder has gone: the queue, or whoever asks first.",
+	},
 }
 
 // judgeQueue judges a new grant against those that it can have met in the queue. Each overtaking counts once.

@@ -33,6 +33,14 @@ var herd = Property{
 		return fmt.Sprintf("A hand-over cost %.1f requests, with %d clients waiting; %.0f would be a herd.", each, s.header.Clients-1, allowed)
 	},
 	finish: (*Sweep).judgeHerd,
+	Words: Words{
+		Demands: "A release costs the same number of requests, however many clients wait.",
+		Once:    "Every release woke a herd of waiters",
+		More:    "Every release woke a herd of waiters",
+		Lead:    "Watch only the one before.",
+		Advice: "All waiters look at the same thing, so each release makes all of them ask, and one of them " +
+			"wins. A waiter that watches only its predecessor in the queue is woken when it is its turn.",
+	},
 }
 
 // workloadStampede is the workload that the property is judged in.

@@ -24,6 +24,11 @@ var lostUpdate = Property{
 	},
 	unmet: noStore,
 	short: (*Sweep).ledgerShort,
+	Words: Words{
+		Violation: "lost update",
+		Demands:   "A write replaces the version that its client has read, never one it has not seen.",
+		Weight:    9,
+	},
 }
 
 // judgeBase judges an accepted write whose hold had read before: w is the write, o its op. The ledger's first entry of an op counts, a

@@ -21,6 +21,11 @@ var mutualExclusion = Property{
 		}
 		return noLock(h)
 	},
+	Words: Words{
+		Violation: "double-hold",
+		Demands:   "At most one client acts as the holder of a key.",
+		Weight:    10,
+	},
 }
 
 // judgeHolds judges a grant that has just settled against every settled grant that it can have met. Of two grants, the one that settles

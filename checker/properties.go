@@ -11,6 +11,7 @@ type Property struct {
 	About string `json:"about"`
 	// Kinds are those that a verdict counts its violations by; nil: it does not.
 	Kinds []string `json:"-"`
+	Words Words    `json:"-"`
 
 	// needs are the facts (history.Fact…) without which it can't be judged.
 	needs []string
@@ -28,6 +29,21 @@ type Property struct {
 	finish func(*Sweep, *Property)
 
 	place int // in properties
+}
+
+// Words are what reports say of a property.
+type Words struct {
+	// Violation is what a violation is called, as in "17 double-holds"; empty: it is named by the property.
+	Violation string
+	// Demands says what holds when the property is not violated.
+	Demands string
+	// Once and More are the headline of a report where this property is the worst that was violated, once or more often. Empty: the
+	// violation's own sentence is.
+	Once, More string
+	// Lead and Advice say what to do about a violation.
+	Lead, Advice string
+	// Weight is how much of the story a violation tells beside those of other properties; 0 is the least.
+	Weight int
 }
 
 // properties are all of them, in the order in which a verdict has them.
@@ -61,6 +77,16 @@ func Properties() []Property {
 		list[i] = *p
 	}
 	return list
+}
+
+// WordsOf returns the words of the property of that name; none of one that there is not.
+func WordsOf(name string) Words {
+	for _, p := range properties {
+		if p.Name == name {
+			return p.Words
+		}
+	}
+	return Words{}
 }
 
 // tallied is how much there was to judge some properties by; a pass needs some of it.

@@ -20,6 +20,14 @@ var starvation = Property{
 		}
 		return noLock(h)
 	},
+	Words: Words{
+		Demands: "Nobody waits while everybody else gets the key again and again.",
+		Once:    "A waiter was passed over again and again",
+		More:    "Waiters were passed over again and again",
+		Lead:    "Let waiters queue.",
+		Advice: "Where chance or the speed of a client decides who is next, somebody may wait without end. A " +
+			"lock with a queue bounds the wait by the number of waiters.",
+	},
 }
 
 // workloadQueue is the workload that asks for fairness of every lock.

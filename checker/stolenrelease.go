@@ -22,6 +22,16 @@ var stolenRelease = Property{
 		}
 		return notExclusive(h)
 	},
+	Words: Words{
+		Violation: "stolen release",
+		Demands:   "A release after the end of the lease frees nobody else's grant.",
+		Once:      "A late release freed another client's lock",
+		More:      "Late releases freed other clients' locks",
+		Lead:      "Compare the owner in the release.",
+		Advice: "A client whose lease is over must not delete the key of whoever came after it. Store a value " +
+			"of its own with every grant, and delete only if it is still there, in one step at the service.",
+		Weight: 6,
+	},
 }
 
 // lateRelease is a release that began when the lease of its grant had surely ended, and was not refused.

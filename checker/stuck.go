@@ -22,6 +22,15 @@ var stuckLock = Property{
 		return fmt.Sprintf("A fresh client acquired every key within %s of the beginning of the probe.", seconds(int64(s.stats.Recovered)))
 	},
 	finish: (*Sweep).endProbe,
+	Words: Words{
+		Violation: "stuck key",
+		Demands:   "After healing, a fresh client can acquire every key.",
+		Once:      "A key stayed locked though nobody could hold it",
+		More:      "A key stayed locked though nobody could hold it",
+		Lead:      "A key stayed locked with nobody to release it.",
+		Advice: "Look for a grant without an expiry, a session that nobody ended, or a waiter whose queue entry " +
+			"outlived it.",
+	},
 }
 
 // Slack is what a service is given beyond the TTL to notice that a lock has expired: half a TTL, and at least half a second.

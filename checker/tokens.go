@@ -29,6 +29,14 @@ var tokenOrder = Property{
 		}
 		return "No grant carried a token, although the lock declares fencing tokens."
 	},
+	Words: Words{
+		Violation: "misordered token",
+		Demands:   "A later grant never has a smaller fencing token than an earlier one.",
+		Lead:      "The tokens do not fence.",
+		Advice: "A later grant carried a smaller fencing token, or one that another grant has too, so a store " +
+			"that checks them can refuse the rightful holder and trust the stale one.",
+		Weight: 5,
+	},
 }
 
 // orderTokens compares a new grant with the earlier ones of its key, and moves the begins of holds that a greater token bounds.

@@ -58,6 +58,7 @@ func TestEqualStampsForgetNothing(t *testing.T) {
 		B release [6,6]
 		C acquire [6,7] tok=33`, Violated, 1, "", "smaller than token 34"}})
 }
+
 // TestFacts: where a fact is not told or in doubt, a property that needs it is judged as where the header names the property itself.
 func TestFacts(t *testing.T) {
 	const text = `

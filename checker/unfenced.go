@@ -18,6 +18,11 @@ var unfencedWrite = Property{
 	exempt: notExclusive,
 	unmet:  noStore,
 	short:  (*Sweep).ledgerShort,
+	Words: Words{
+		Violation: "stale write",
+		Demands:   "The store takes no write of an older grant after one of a newer grant.",
+		Weight:    9,
+	},
 }
 
 // ledgerState follows the accepted writes of one protected key.
