@@ -79,14 +79,23 @@ func Properties() []Property {
 	return list
 }
 
-// WordsOf returns the words of the property of that name; none of one that there is not.
-func WordsOf(name string) Words {
+// Names lists the names of the properties.
+func Names() []string {
+	names := make([]string, len(properties))
+	for i, p := range properties {
+		names[i] = p.Name
+	}
+	return names
+}
+
+// Named returns the property of that name; an empty one where there is none.
+func Named(name string) Property {
 	for _, p := range properties {
 		if p.Name == name {
-			return p.Words
+			return *p
 		}
 	}
-	return Words{}
+	return Property{}
 }
 
 // tallied is how much there was to judge some properties by; a pass needs some of it.

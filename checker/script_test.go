@@ -409,11 +409,3 @@ func kindOf(v Verdict, property string) string {
 	}
 	return "no violation"
 }
-
-// propertyNames are the names of all properties, in their order.
-func propertyNames() (names []string) {
-	for _, p := range properties {
-		names = append(names, p.Name)
-	}
-	return names
-}

@@ -69,7 +69,7 @@ func (r *record) refusedPairs(out map[pair]bool) {
 
 // rank orders violations by how much of the story they hold.
 func rank(v *checker.Violation) int {
-	n := max(1, checker.WordsOf(v.Property).Weight)
+	n := max(1, checker.Named(v.Property).Words.Weight)
 	n += 10 * int(v.Severity)
 	if v.A != nil && v.B != nil {
 		n += 4

@@ -6,11 +6,11 @@ import (
 )
 
 // propertyWords says what a property demands.
-func propertyWords(name string) string { return checker.WordsOf(name).Demands }
+func propertyWords(name string) string { return checker.Named(name).Words.Demands }
 
 // alone is the headline of a run in which nobody held a key at the same time as another, by the violation that is told.
 func alone(s Scenario, v *checker.Violation) string {
-	words := checker.WordsOf(v.Property)
+	words := checker.Named(v.Property).Words
 	if s.count(v.Property) == 1 {
 		return words.Once
 	}
@@ -21,7 +21,7 @@ func alone(s Scenario, v *checker.Violation) string {
 func violationAdvice(s Scenario) []prose {
 	var out []prose
 	for _, name := range s.violatedNames() {
-		if words := checker.WordsOf(name); words.Lead != "" {
+		if words := checker.Named(name).Words; words.Lead != "" {
 			out = append(out, prose{}.b(words.Lead).t(" "+words.Advice))
 		}
 	}

@@ -8,7 +8,7 @@ import (
 
 // violationsOf counts the violations of a property in words: "17 double-holds". One whose violations have no name is named itself.
 func violationsOf(property string, n int) string {
-	if noun := checker.WordsOf(property).Violation; noun != "" {
+	if noun := checker.Named(property).Words.Violation; noun != "" {
 		return plural(n, noun)
 	}
 	return clip(property, clipName) + " " + times(n)
