@@ -21,12 +21,12 @@ var allowed = map[string][]string{
 	"history":    {},
 	"store":      {},
 	"hosts":      {},
-	"adapter":    {"hosts"},   // it tries adapters on hosts of their own
-	"clients":    {"adapter"}, // a lock may be a program of its own
+	"adapter":    {"hosts"},              // it tries adapters on hosts of their own
+	"clients":    {"adapter", "checker"}, // a lock may be a program of its own; a broken one names the property that it violates
 	"spelling":   {},
 	"strictyaml": {"spelling"},
-	"scenarios":  {"spelling", "strictyaml"},
-	"policy":     {"scenarios", "spelling", "strictyaml"},
+	"scenarios":  {"checker", "spelling", "strictyaml"}, // for the properties' names and kinds
+	"policy":     {"checker", "scenarios", "spelling", "strictyaml"},
 	"shrink":     {"scenarios"}, // it knows no lock and no runtime: its judge does
 	"checker":    {"history"},
 	"reports":    {"history", "checker"},

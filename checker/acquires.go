@@ -64,13 +64,13 @@ func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
 	if s.tokens {
 		s.orderTokens(k, g)
 	}
-	if s.asks[deadGrant] {
+	if s.asks(&deadGrant) {
 		s.judgeAlive(g, o, e)
 	}
 	if s.reentrant {
 		s.enter(g)
 	}
-	if s.asks[fifo] && !g.nested {
+	if s.asks(&fifo) && !g.nested {
 		s.judgeQueue(k, g)
 	}
 	k.open = append(k.open, g)

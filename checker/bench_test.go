@@ -135,8 +135,8 @@ func BenchmarkBehindOpenAcquires(b *testing.B) {
 			b.ReportAllocs()
 			start := used()
 			for b.Loop() {
-				if v := Judge(h, Options{}); v.Properties[mutualExclusion].Count != 0 {
-					b.Fatalf("%d violations", v.Properties[mutualExclusion].Count)
+				if v := Judge(h, Options{}); v.Properties[mutualExclusion.place].Count != 0 {
+					b.Fatalf("%d violations", v.Properties[mutualExclusion.place].Count)
 				}
 			}
 			b.ReportMetric(float64(len(h.Events)*b.N)/(used()-start).Seconds(), "events/cpu-s")

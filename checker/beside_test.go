@@ -140,7 +140,7 @@ func (c *besideCase) judge(b *testing.B) {
 	h := c.history()
 	var v Verdict
 	c.sweep = processorTime(func() { v = Judge(h, Options{}) }, c.limit()/30, c.limit())
-	if broken := v.Properties[mutualExclusion].Count; c.legal != (broken == 0) {
+	if broken := v.Properties[mutualExclusion.place].Count; c.legal != (broken == 0) {
 		b.Fatalf("%+v: %d violations", *c, broken)
 	}
 }

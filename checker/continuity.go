@@ -1,9 +1,44 @@
 package checker
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
 
-// The property continuity: a renewal, a release or a question "held?" that the lock declares to confirm the hold was answered ok, though it
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// Continuity names the property continuity: a renewal, a release or a question "held?" that the lock declares to confirm the hold was answered ok, though it
 // began after the end of another client's later grant. The lock then vouched for a hold that it had given away.
+const Continuity = "continuity"
+
+var continuity = Property{
+	Name:  Continuity,
+	About: "An answer that confirms a hold is not given once another client has been granted the key.",
+	needs: []string{history.FactAnswers},
+	exempt: func(h *history.Header) string {
+		if !slices.ContainsFunc(confirming[:], h.Claims.ConfirmsOp) {
+			return "This lock does not declare that any answer confirms a hold."
+		}
+		return notExclusive(h)
+	},
+	unmet: func(s *Sweep) string {
+		return noneOf(s.judged.asked, "No client asked the lock whether it still held.")
+	},
+	short: func(s *Sweep) string { return noneOf(s.judged.confirmations, "No answer confirmed a hold.") },
+	Words: Words{
+		Violation: "false confirmation",
+		Demands:   "The lock confirms a hold only as long as no other client has been granted the key.",
+		Once:      "The lock confirmed a hold that it had given away",
+		More:      "The lock confirmed holds that it had given away",
+		Lead:      "Do not trust this lock's word.",
+		Advice: "It answered that a hold still stood when another client had the key. Look for an answer that " +
+			"is given from memory, or a renewal or release that does not compare the owner.",
+		Weight: 5,
+	},
+}
+
+// confirming are the ops whose answer a lock may declare to confirm the hold.
+var confirming = [...]history.Kind{history.Renew, history.Release, history.Held}
 
 // confirm notes that an op under the grant proved that the hold still stood.
 func (s *Sweep) confirm(g *grant, o *op) {
@@ -28,7 +63,7 @@ func (s *Sweep) judgeConfirmed(a, b *grant) {
 	}
 	s.putOff(s.now, func() {
 		pattern := s.confirmedPattern(a, b)
-		s.record(continuity, s.keyOf(a), judgement{violated: later(b, a, false), pattern: pattern}, judgement{violated: true, pattern: pattern}, func(judgement) *Violation {
+		s.record(&continuity, s.keyOf(a), judgement{violated: later(b, a, false), pattern: pattern}, judgement{violated: true, pattern: pattern}, func(judgement) *Violation {
 			return s.tellConfirmed(a, b)
 		})
 	}, a, b)

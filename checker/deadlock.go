@@ -7,8 +7,37 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// The property deadlock: for the bound (Header.Bound, or else half a TTL) undisturbed clients in a cycle each had a grant, neither released nor expired,
+// Deadlock names the property deadlock: for the bound (Header.Bound, or else half a TTL) undisturbed clients in a cycle each had a grant, neither released nor expired,
 // and an open acquire of the next one's key. Asking for the second lock is no act, so the first one's hold says nothing here; its promise does.
+const Deadlock = "deadlock"
+
+var deadlock = Property{
+	Name:  Deadlock,
+	About: "No clients wait for each other's keys in a cycle.",
+	needs: []string{history.FactClients},
+	exempt: func(h *history.Header) string {
+		if h.Claims.Validity == "" && !h.Claims.NoExpiry {
+			return "This lock does not declare for how long a grant is good, so nobody knows whether two clients wait for each other."
+		}
+		return notExclusive(h)
+	},
+	unmet: func(s *Sweep) string {
+		if s.judged.crossing {
+			return ""
+		}
+		return "No client asked for a key while it had another."
+	},
+	Words: Words{
+		Demands: "Clients that need several keys do not wait for each other in a circle.",
+		Once:    "Clients waited for each other in a circle",
+		More:    "Clients waited for each other in circles",
+		Lead:    "Take several locks in one order.",
+		Advice: "If every client takes the keys in the same order there is no circle. Where that cannot be, ask " +
+			"for the second one with a short deadline, give everything back when it passes, and try again " +
+			"after a random pause.",
+		Weight: 5,
+	},
+}
 
 // wait is an acquire that lasted for the bound or longer, and what its client had meanwhile.
 type wait struct {
@@ -127,7 +156,7 @@ func (s *Sweep) cycle(path []edge, from, to int64) {
 		}
 		path[0].w.told = s.reentrant
 		j := judgement{violated: true}
-		s.record(deadlock, path[0].w.key, j, j, func(judgement) *Violation { return s.tellCycle(path, f, t) })
+		s.record(&deadlock, path[0].w.key, j, j, func(judgement) *Violation { return s.tellCycle(path, f, t) })
 	})
 }
 

@@ -6,9 +6,35 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// The property duplicate-effect: what must be done once is done once. In workload payment a key is an order, and every accepted write charges it; in workload
+// DuplicateEffect names the property duplicate-effect: what must be done once is done once. In workload payment a key is an order, and every accepted write charges it; in workload
 // leader an accepted write of a value is the tick of that number. The ledger tells. That the same request was applied twice is the store's doing, and not
 // counted.
+const DuplicateEffect = "duplicate-effect"
+
+var duplicateEffect = Property{
+	Name:  DuplicateEffect,
+	About: "What must be done once is done once: no order is charged twice, no tick runs twice.",
+	exempt: func(h *history.Header) string {
+		switch {
+		case h.Workload != workloadPayment && h.Workload != workloadLeader:
+			return fmt.Sprintf("It is about work that must be done once, and the workload is not %s or %s.", workloadPayment, workloadLeader)
+		case noLock(h) != "":
+			return "" // that an effect is repeated needs no lock
+		}
+		return notExclusive(h)
+	},
+	unmet: noStore,
+	short: (*Sweep).ledgerShort,
+	Words: Words{
+		Violation: "repeated effect",
+		Demands:   "What must be done once is done once: no order is charged twice, no tick runs twice.",
+		Lead:      "Make the effect itself repeatable.",
+		Advice: "A lock with a lease makes it rare that work is done twice; it cannot exclude it. Give every " +
+			"order or tick a key of its own that whoever carries it out refuses the second time (an " +
+			"idempotency key, a unique row, a write on condition of the version).",
+		Weight: 9,
+	},
+}
 
 // The workloads whose effects must not be repeated.
 const (
@@ -54,7 +80,7 @@ func (s *Sweep) judgeEffect(k *keyState, w writer, o *op, e *history.Event) {
 		if s.tokens && s.exclude(first.g, second.g) { // tokens of two locks tell nothing of each other
 			trusting = s.repeated(first, second, true)
 		}
-		s.record(duplicateEffect, s.keyOf(second.g), plain, trusting, func(j judgement) *Violation { return s.tellRepeated(k, first, second, what, j, j != plain) })
+		s.record(&duplicateEffect, s.keyOf(second.g), plain, trusting, func(j judgement) *Violation { return s.tellRepeated(k, first, second, what, j, j != plain) })
 	}, first.g, w.g)
 }
 

@@ -1,9 +1,36 @@
 package checker
 
-import "fmt"
+import (
+	"fmt"
 
-// The property fifo: a lock that declares to be fair grants its key in the order in which waiters were enqueued. Broken when an undisturbed waiter
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// FIFO names the property fifo: a lock that declares to be fair grants its key in the order in which waiters were enqueued. Broken when an undisturbed waiter
 // was enqueued before another client's acquire began, and was granted later. Invocations would not do: a request may lie in a slow pipe.
+const FIFO = "fifo"
+
+var fifo = Property{
+	Name:  FIFO,
+	About: "Waiters are granted the key in the order in which they were enqueued.",
+	exempt: func(h *history.Header) string {
+		if !h.Claims.Fair {
+			return "This lock does not declare to be fair."
+		}
+		return ""
+	},
+	short: func(s *Sweep) string {
+		return noneOf(s.judged.enqueued, "No grant told when its waiter was enqueued, although the lock declares to be fair.")
+	},
+	Words: Words{
+		Demands: "Waiters get the key in the order in which they joined its queue.",
+		Once:    "A waiter was overtaken in a queue that is declared fair",
+		More:    "Waiters were overtaken in a queue that is declared fair",
+		Lead:    "The queue is not one.",
+		Advice: "This lock declares to grant in the order of its queue, and did not. Look at what decides who " +
+			"is next once the holder has gone: the queue, or whoever asks first.",
+	},
+}
 
 // judgeQueue judges a new grant against those that it can have met in the queue. Each overtaking counts once.
 func (s *Sweep) judgeQueue(k *keyState, g *grant) {
@@ -48,7 +75,7 @@ func (s *Sweep) judgeOvertaking(x, y *grant) {
 			if s.disturbed(waiter.client, waiter.start, waiter.end, anyFault) {
 				return
 			}
-			s.record(fifo, s.keyOf(waiter), judgement{violated: later(waiter, first, false)}, judgement{violated: true}, func(judgement) *Violation {
+			s.record(&fifo, s.keyOf(waiter), judgement{violated: later(waiter, first, false)}, judgement{violated: true}, func(judgement) *Violation {
 				return s.tellOvertaken(first, waiter)
 			})
 		}, first, waiter)

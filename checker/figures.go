@@ -148,14 +148,6 @@ func (s *Sweep) timings() (all []Timing) {
 	return all
 }
 
-// overlappedGrants counts those of all keys that were not exclusive.
-func (s *Sweep) overlappedGrants() (n int64) {
-	for _, k := range s.keys {
-		n += k.tally[s.reading(k)].overlapped
-	}
-	return n
-}
-
 // noteOverlapped counts a grant, under each reading of the key's tokens, that was not exclusive; once each.
 func (s *Sweep) noteOverlapped(g *grant, reading int) {
 	if bit := uint8(1) << reading; g.overlapped&bit == 0 && !s.fresh(g.client) {

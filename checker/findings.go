@@ -39,15 +39,67 @@ func (s *Sweep) decide(now int64) {
 	}
 }
 
-// tally counts what was found on one key.
+// tally counts what was found on one key. There are few entries, so a list is small and quick.
 type tally struct {
-	count     [propertyCount]int
-	kinds     [len(doubleHoldKinds)]int // of count, those of mutual-exclusion by their kind
-	stallOnly [propertyCount]int        // findings that only an uninjected stall explains
-	patterns  []patternTally
+	entries []tallyEntry
 	// overlapped counts the grants that were not exclusive.
 	overlapped int64
 	severity   Severity
+}
+
+// tallyEntry counts the findings of one property that are alike.
+type tallyEntry struct {
+	property      *Property
+	kind, pattern string
+	stallOnly     bool // only an uninjected stall explains them
+	n             int
+}
+
+// add counts findings.
+func (t *tally) add(more tallyEntry) {
+	n := more.n
+	for i := range t.entries {
+		e := &t.entries[i]
+		if more.n = e.n; *e == more {
+			e.n += n
+			return
+		}
+	}
+	more.n = n
+	t.entries = append(t.entries, more)
+}
+
+// count returns how often a property was violated, of each of its kinds too, and how many more findings a stall alone explains.
+func (t *tally) count(p *Property) (violated, stalled int, kinds map[string]int) {
+	for _, e := range t.entries {
+		switch {
+		case e.property != p:
+		case e.stallOnly:
+			stalled += e.n
+		default:
+			violated += e.n
+			if p.Kinds != nil {
+				if kinds == nil {
+					kinds = map[string]int{}
+				}
+				kinds[e.kind] += e.n
+			}
+		}
+	}
+	return violated, stalled, kinds
+}
+
+// total sums up what was found on all keys, as the reading of each key's tokens has it that holds.
+func (s *Sweep) total() (sum tally) {
+	for _, k := range s.keys {
+		t := &k.tally[s.reading(k)]
+		for _, e := range t.entries {
+			sum.add(e)
+		}
+		sum.overlapped += t.overlapped
+		sum.severity = max(sum.severity, t.severity)
+	}
+	return sum
 }
 
 // judgement is one finding under one reading of the key's tokens.
@@ -72,29 +124,26 @@ type found struct {
 
 // record counts a finding under both readings of the key's tokens, and keeps its particulars while there is room. What time alone
 // shows is certain; what needs the tokens waits for the end, since a later grant may yet prove that the tokens can't be trusted.
-func (s *Sweep) record(property int, k *keyState, plain, trusting judgement, tell func(judgement) *Violation) {
-	if !s.asks[property] {
+func (s *Sweep) record(p *Property, k *keyState, plain, trusting judgement, tell func(judgement) *Violation) {
+	if !s.asks(p) {
 		return // what is not judged is neither counted nor told
 	}
 	for reading, j := range [2]judgement{plain, trusting} {
-		t := &k.tally[reading]
-		switch {
-		case j.stallOnly:
-			t.stallOnly[property]++
-		case j.violated:
-			t.count[property]++
-			if property == mutualExclusion {
-				t.kinds[kindPlace(j.kind)]++
-			}
-			t.severity = max(t.severity, j.severity)
-			t.notePattern(property, j.pattern)
+		if j.violated {
+			k.tally[reading].add(tallyEntry{p, j.kind, j.pattern, j.stallOnly, 1})
+		}
+		if j.stands() {
+			k.tally[reading].severity = max(k.tally[reading].severity, j.severity)
 		}
 	}
 	certain, byTokens := plain.stands(), trusting.stands()
 	byToken := !certain && byTokens
-	list := &s.found[property]
+	list := &s.found[p.place]
 	if byToken {
-		list = &k.byToken[property]
+		if k.byToken == nil {
+			k.byToken = make([][]found, len(s.found))
+		}
+		list = &k.byToken[p.place]
 	}
 	if !certain && !byToken || len(*list) >= s.opts.Keep && (s.opts.OnViolation == nil || byToken) {
 		return
@@ -134,26 +183,12 @@ func (s *Sweep) reading(k *keyState) int {
 	return 0
 }
 
-// kindsOf counts the double-holds of all keys by their kind.
-func (s *Sweep) kindsOf() map[string]int {
-	kinds := map[string]int{}
-	for _, k := range s.keys {
-		for i, n := range k.tally[s.reading(k)].kinds {
-			if n > 0 {
-				kinds[doubleHoldKinds[i]] += n
-			}
-		}
-	}
-	return kinds
-}
-
 // gather puts together what is kept of a property: certain violations, and those by token on keys whose tokens kept their order.
-func (s *Sweep) gather(property int) (count int, kept []Violation) {
-	all := slices.Clone(s.found[property])
+func (s *Sweep) gather(p *Property) (kept []Violation) {
+	all := slices.Clone(s.found[p.place])
 	for _, k := range s.keys {
-		count += k.tally[s.reading(k)].count[property]
-		if s.trusted(k) {
-			all = append(all, k.byToken[property]...)
+		if s.trusted(k) && k.byToken != nil {
+			all = append(all, k.byToken[p.place]...)
 		}
 	}
 	sort.Slice(all, func(i, j int) bool { return all[i].nr < all[j].nr })
@@ -175,5 +210,5 @@ func (s *Sweep) gather(property int) (count int, kept []Violation) {
 	}
 	// Found when the later act was judged, they are read in the order in which they happened.
 	sort.SliceStable(kept, func(i, j int) bool { return kept[i].At < kept[j].At })
-	return count, kept
+	return kept
 }

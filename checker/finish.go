@@ -19,8 +19,11 @@ func (s *Sweep) Finish(truncated bool) Verdict {
 		}
 	}
 	s.decide(forever)
-	s.judgeHerd()
-	s.nameGhosts()
+	for _, p := range properties {
+		if p.finish != nil && s.asks(p) {
+			p.finish(s, p)
+		}
+	}
 	s.eachOpen(func(o *op) {
 		switch {
 		case !o.done:
@@ -29,25 +32,24 @@ func (s *Sweep) Finish(truncated bool) Verdict {
 			s.ledger.missing++
 		}
 	})
+	found := s.total()
 	s.stats.AcquireP50, s.stats.AcquireP99 = s.times[timeWait].quantile(0.50), s.times[timeWait].quantile(0.99)
-	s.stats.Timings, s.stats.Overlapped = s.timings(), rateOf(s.overlappedGrants(), s.stats.Grants)
+	s.stats.Timings, s.stats.Overlapped = s.timings(), rateOf(found.overlapped, s.stats.Grants)
 	s.stats.Faults, s.stats.Bites = s.faultStats, s.biteCount
 	v := Verdict{Truncated: s.cut, Reasons: s.reasons()}
 	general := len(v.Reasons) > 0
-	for p := range propertyCount {
-		r := s.result(p, general)
+	for _, p := range properties {
+		r := s.result(p, &found, general)
 		if r.Outcome == Inconclusive && r.Why != "" && !general {
 			v.Reasons = append(v.Reasons, r.Name+": "+r.Why)
 		}
 		v.Properties = append(v.Properties, r)
 	}
-	s.stats.Stale = int64(v.Properties[unfencedWrite].Count)
+	s.stats.Stale = int64(v.Properties[unfencedWrite.place].Count)
 	v.Stats = s.stats
-	for _, k := range s.keys {
-		v.Severity = max(v.Severity, k.tally[s.reading(k)].severity)
-	}
+	v.Severity = found.severity
 	v.Outcome = overall(v)
-	v.Patterns = s.patternGroups()
+	v.Patterns = patternGroups(&found)
 	return v
 }
 
@@ -72,91 +74,55 @@ func overall(v Verdict) Outcome {
 }
 
 // result judges one property. general tells that the run as a whole proves nothing by what it does not show.
-func (s *Sweep) result(p int, general bool) PropertyResult {
-	r := PropertyResult{Name: propertyNames[p]}
+func (s *Sweep) result(p *Property, all *tally, general bool) PropertyResult {
+	r := PropertyResult{Name: p.Name}
 	if why := s.notJudged(p); why != "" {
 		r.Outcome, r.Why = NotJudged, why
 		return r
 	}
-	r.Count, r.Violations = s.gather(p)
-	if p == mutualExclusion && r.Count > 0 {
-		r.Kinds = s.kindsOf()
-	}
-	outcome, why := s.shownAbsent(p)
-	doubt := s.header.Doubts[r.Name]
-	r.Why = why
+	violated, stalled, kinds := all.count(p)
+	r.Count, r.Violations, r.Kinds = violated, s.gather(p), kinds
+	doubt, short := p.amiss(s.header.Doubts), s.short(p, stalled)
 	switch {
-	case r.Count > 0:
+	case violated > 0:
 		r.Outcome, r.Why = Violated, doubt
 	case doubt != "":
 		r.Outcome, r.Why = Inconclusive, doubt
-	case outcome == Inconclusive:
-		r.Outcome = Inconclusive
+	case short != "":
+		r.Outcome, r.Why = Inconclusive, short
 	case general:
 		r.Outcome, r.Why = Inconclusive, "Nothing was found, but the run does not prove that there is nothing: see the reasons."
 	default:
 		r.Outcome = Pass
+		if p.shown != nil {
+			r.Why = p.shown(s)
+		}
 	}
 	return r
 }
 
 // notJudged says why a property is not judged at all; empty when it is.
-func (s *Sweep) notJudged(p int) string {
-	if why := s.notClaimed(p); why != "" {
+func (s *Sweep) notJudged(p *Property) string {
+	if why := p.notClaimed(&s.header); why != "" || p.unmet == nil {
 		return why
 	}
-	store := s.header.Store.Engine != "" || s.ledger.entries > 0
-	switch {
-	case (p == unfencedWrite || p == lostUpdate || p == duplicateEffect) && !store:
-		return "The run had no protected resource."
-	case p == continuity && s.judged.asked == 0:
-		return "No client asked the lock whether it still held."
-	case p == deadlock && !s.judged.crossing:
-		return "No client asked for a key while it had another."
-	}
-	return ""
+	return p.unmet(s)
 }
 
-// shownAbsent says whether what was recorded could show that a property holds, where no violation was found.
-func (s *Sweep) shownAbsent(p int) (Outcome, string) {
-	excused := 0 // what would have been violations, but for a stall that alone explains them
-	for _, k := range s.keys {
-		excused += k.tally[s.reading(k)].stallOnly[p]
+// short says what the history lacks to show that a property holds, where nothing violates it but what a stall alone explains; empty: nothing.
+func (s *Sweep) short(p *Property, stalled int) string {
+	if p.short != nil {
+		if why := p.short(s); why != "" {
+			return why
+		}
 	}
-	switch p {
-	case stuckLock:
-		return s.stuckOutcome()
-	case unfencedWrite, lostUpdate, duplicateEffect:
-		if why := s.ledgerShort(); why != "" {
-			return Inconclusive, why
-		}
-	case tokenOrder:
-		if !s.tokensSeen {
-			return Inconclusive, "No grant carried a token, although the lock declares fencing tokens."
-		}
-	case continuity:
-		if s.judged.confirmations == 0 {
-			return Inconclusive, "No answer confirmed a hold."
-		}
-	case deadGrant:
-		if s.judged.leases == 0 {
-			return Inconclusive, "No grant told when the attempt that succeeded began."
-		}
-		if excused > 0 {
-			return Inconclusive, fmt.Sprintf("%s only after the lease, which a stall of this machine alone explains, not an injected fault.",
-				count(excused, "acquire returned", "acquires returned"))
-		}
-	case fifo:
-		if s.judged.enqueued == 0 {
-			return Inconclusive, "No grant told when its waiter was enqueued, although the lock declares to be fair."
-		}
-	case herd:
-		return s.herdOutcome()
+	switch {
+	case stalled == 0:
+		return ""
+	case p.stalled != nil:
+		return p.stalled(stalled)
 	}
-	if excused > 0 {
-		return Inconclusive, fmt.Sprintf("A stall of this machine, not an injected fault, is all that explains %s.", count(excused, "conflict", "conflicts"))
-	}
-	return Pass, ""
+	return fmt.Sprintf("A stall of this machine, not an injected fault, is all that explains %s.", count(stalled, "conflict", "conflicts"))
 }
 
 // eachOpen calls f for every op that is not finished.

@@ -6,13 +6,42 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// The property herd: a lock that declares to wake one waiter a release must not need requests in proportion to its waiters. In workload stampede all clients
+// Herd names the property herd: a lock that declares to wake one waiter a release must not need requests in proportion to its waiters. In workload stampede all clients
 // but one wait, and the service tells how many requests it has handled at two instants (event count).
 //
 // Requests between the two, less one heartbeat each third of a TTL for every client, divided by the grants between them, is what one hand-over costs. A lock that
 // wakes one waiter needs a number that does not depend on the waiters: a release, a wake-up, a look at the queue, a new place in it, a few retries:
 // below 10 for the recipes of etcd and ZooKeeper, counted on three nodes too. One that wakes all of them needs at least a request for each, half
 // of them on average if nobody queues again. So the bound is 10 + waiters/4, and with herdClients clients or more the two are far apart.
+const Herd = "herd"
+
+var herd = Property{
+	Name:  Herd,
+	About: "A release wakes one waiter: the requests for a hand-over do not grow with the number of waiters.",
+	exempt: func(h *history.Header) string {
+		switch {
+		case !h.Claims.WakesOne:
+			return "This lock does not declare to wake only one waiter."
+		case h.Workload != workloadStampede:
+			return fmt.Sprintf("It is measured in workload %s only.", workloadStampede)
+		}
+		return ""
+	},
+	short: (*Sweep).herdShort,
+	shown: func(s *Sweep) string {
+		each, allowed := s.cost()
+		return fmt.Sprintf("A hand-over cost %.1f requests, with %d clients waiting; %.0f would be a herd.", each, s.header.Clients-1, allowed)
+	},
+	finish: (*Sweep).judgeHerd,
+	Words: Words{
+		Demands: "A release costs the same number of requests, however many clients wait.",
+		Once:    "Every release woke a herd of waiters",
+		More:    "Every release woke a herd of waiters",
+		Lead:    "Watch only the one before.",
+		Advice: "All waiters look at the same thing, so each release makes all of them ask, and one of them " +
+			"wins. A waiter that watches only its predecessor in the queue is woken when it is its turn.",
+	},
+}
 
 // workloadStampede is the workload that the property is judged in.
 const workloadStampede = "stampede"
@@ -75,17 +104,8 @@ func (s *Sweep) herdShort() string {
 	return ""
 }
 
-// herdOutcome is the outcome where the property was not violated.
-func (s *Sweep) herdOutcome() (Outcome, string) {
-	if why := s.herdShort(); why != "" {
-		return Inconclusive, why
-	}
-	each, allowed := s.cost()
-	return Pass, fmt.Sprintf("A hand-over cost %.1f requests, with %d clients waiting; %.0f would be a herd.", each, s.header.Clients-1, allowed)
-}
-
 // judgeHerd judges the run, at its end.
-func (s *Sweep) judgeHerd() {
+func (s *Sweep) judgeHerd(p *Property) {
 	if s.herdShort() != "" {
 		return
 	}
@@ -95,7 +115,7 @@ func (s *Sweep) judgeHerd() {
 	}
 	from, to := s.counts[0], s.counts[1]
 	j, k := judgement{violated: true}, s.keys[0]
-	s.record(herd, k, j, j, func(judgement) *Violation {
+	s.record(p, k, j, j, func(judgement) *Violation {
 		return &Violation{Property: Herd, Key: s.name(k), At: to.at, From: from.at, To: to.at, Text: fmt.Sprintf("with %d clients waiting for %s, the service handled %d requests for "+
 			"%d grants: %.0f a hand-over, heartbeats not counted, where a lock that wakes one waiter needs at most %.0f.", s.header.Clients-1, s.name(k), to.requests-from.requests,
 			to.grants-from.grants, each, allowed)}

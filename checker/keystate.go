@@ -45,8 +45,8 @@ type keyState struct {
 	tokenBroken bool
 	// tally counts violations: [0] as time alone has them, [1] as they are if the tokens can be trusted.
 	tally [2]tally
-	// byToken keeps violations that stand only if the tokens can be trusted.
-	byToken [propertyCount][]found
+	// byToken keeps, as Sweep.found does, violations that stand only if the tokens can be trusted; nil: there are none.
+	byToken [][]found
 }
 
 type clientOnKey struct {

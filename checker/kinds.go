@@ -12,19 +12,6 @@ const (
 	KindUnexplained = "unexplained"
 )
 
-// doubleHoldKinds lists them.
-var doubleHoldKinds = [...]string{KindGrantedWhileValid, KindLateNotice, KindLeaseOverrun, KindUnexplained}
-
-// kindPlace is the place of a kind in doubleHoldKinds; the last, where none is known.
-func kindPlace(kind string) int {
-	for i, k := range doubleHoldKinds {
-		if k == kind {
-			return i
-		}
-	}
-	return len(doubleHoldKinds) - 1
-}
-
 // The kinds of an unfenced write. The kind is empty where the write's worker never reported when it began.
 const (
 	// KindStale: the write began after the later grant had ended: the client was wrong to write.

@@ -1,14 +1,40 @@
 package checker
 
-// The property lost-update: no other hold's write stands between the version that a hold last read before its write, and that write.
+import (
+	"fmt"
+
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// LostUpdate names the property lost-update: no other hold's write stands between the version that a hold last read before its write, and that write.
 // A hold's own writes, a request that the store applied twice, a write without a read before it, and one that the store made itself from what
 // it replaced lose nothing. It is judged without a lock too: there a hold is what a client did between its acquire and its release, and nothing
 // excuses what it lost.
+const LostUpdate = "lost-update"
+
+var lostUpdate = Property{
+	Name:  LostUpdate,
+	About: "No accepted write replaces a version that its holder had not read.",
+	needs: []string{history.FactVersions},
+	exempt: func(h *history.Header) string {
+		if noLock(h) != "" {
+			return "" // that an update is lost needs no lock
+		}
+		return notExclusive(h)
+	},
+	unmet: noStore,
+	short: (*Sweep).ledgerShort,
+	Words: Words{
+		Violation: "lost update",
+		Demands:   "A write replaces the version that its client has read, never one it has not seen.",
+		Weight:    9,
+	},
+}
 
 // judgeBase judges an accepted write whose hold had read before: w is the write, o its op. The ledger's first entry of an op counts, a
 // second one is a duplicate.
 func (s *Sweep) judgeBase(k *keyState, w writer, o *op) {
-	if o == nil || o.ledgered || o.base == noBase || !s.asks[lostUpdate] {
+	if o == nil || o.ledgered || o.base == noBase || !s.asks(&lostUpdate) {
 		return
 	}
 	last := k.ledger.whoever()
@@ -33,6 +59,24 @@ func (s *Sweep) judgeBase(k *keyState, w writer, o *op) {
 		case s.exclusive: // two locks, which keep nobody apart
 			j.pattern = PatternUnexplained
 		}
-		s.record(lostUpdate, k, j, j, func(judgement) *Violation { return s.tellLost(k, w, other, base, baseOp) })
+		s.record(&lostUpdate, k, j, j, func(judgement) *Violation { return s.tellLost(k, w, other, base, baseOp) })
 	})
+}
+
+// tellLost tells of a lost update: w replaced what other had written after w's hold read.
+func (s *Sweep) tellLost(k *keyState, w, other writer, base, baseOp int64) *Violation {
+	a, b := w.g, other.g
+	v := &Violation{Property: LostUpdate, Severity: Corrupting, Key: s.name(k), At: w.at, From: other.at, To: w.at}
+	first, second := inOrder(a, b, s.trusted(k))
+	v.A, v.B = first.ref(), second.ref()
+	var proof evidence
+	proof.add(a.id, a.start)
+	proof.add(baseOp, a.start+1)
+	proof.add(b.id, b.start)
+	proof.add(other.op, other.at)
+	proof.add(w.op, w.at)
+	v.Ops, v.Faults = proof.ops(), s.faultsOf(w.at, a, b)
+	v.Text = fmt.Sprintf("%s read version %d of %s and wrote version %d over version %d of %s, which it had never seen.", who(a), base, v.Key,
+		w.version, other.version, who(b))
+	return v
 }

@@ -69,7 +69,7 @@ func opinionsOf(h *history.History) opinions {
 	v := Judge(h, Options{Keep: 1})
 	p := oracle.LockOf(&h.Header).Linearizable(oracle.Holds(h)[0], oracleLimit)
 	return opinions{
-		sweep:     v.Properties[mutualExclusion].Count == 0 && v.Properties[tokenOrder].Count == 0,
+		sweep:     v.Properties[mutualExclusion.place].Count == 0 && v.Properties[tokenOrder.place].Count == 0,
 		porcupine: p == porcupine.Ok,
 		brute:     newBrute(h).possible(),
 	}

@@ -1,13 +1,38 @@
 package checker
 
-// The property mutual-exclusion: no instant lies in conflicting holds, and no grant is made inside the promises of as many earlier
+import (
+	"fmt"
+
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// MutualExclusion names the property mutual-exclusion: no instant lies in conflicting holds, and no grant is made inside the promises of as many earlier
 // ones as the key has permits.
+const MutualExclusion = "mutual-exclusion"
+
+var mutualExclusion = Property{
+	Name:  MutualExclusion,
+	About: "No more clients act as holders of a key at one time than it has permits, and no grant is made while it is promised to others.",
+	needs: []string{history.FactHolds},
+	Kinds: []string{KindGrantedWhileValid, KindLateNotice, KindLeaseOverrun, KindUnexplained},
+	exempt: func(h *history.Header) string {
+		if h.Claims.Reentrant && !h.Translated && h.Claims.Permits > 1 {
+			return "How the nested grants of one owner count on a key with more than one permit is not defined."
+		}
+		return noLock(h)
+	},
+	Words: Words{
+		Violation: "double-hold",
+		Demands:   "At most one client acts as the holder of a key.",
+		Weight:    10,
+	},
+}
 
 // judgeHolds judges a grant that has just settled against every settled grant that it can have met. Of two grants, the one that settles
 // later sees the other.
 func (s *Sweep) judgeHolds(g *grant) {
 	if !s.exclusive {
-		if s.asks[mutualExclusion] {
+		if s.asks(&mutualExclusion) {
 			s.judgeCrowd(g)
 		}
 		return
@@ -80,7 +105,7 @@ func inOrder(x, y *grant, tokens bool) (a, b *grant) {
 
 // decidePair decides whether two grants exclude each other, and records it if they do not.
 func (s *Sweep) decidePair(x, y *grant) {
-	if s.asks[stolenRelease] {
+	if s.asks(&stolenRelease) {
 		s.judgeStolen(x, y)
 	}
 	plain := s.pairJudgement(x, y, false)
@@ -94,7 +119,7 @@ func (s *Sweep) decidePair(x, y *grant) {
 			s.noteOverlapped(a, reading)
 		}
 	}
-	s.record(mutualExclusion, s.keyOf(x), plain, trusting, func(j judgement) *Violation {
+	s.record(&mutualExclusion, s.keyOf(x), plain, trusting, func(j judgement) *Violation {
 		return s.tellPair(x, y, j, j != plain)
 	})
 }
@@ -141,4 +166,76 @@ func (s *Sweep) harm(tokens bool, grants ...*grant) Severity {
 		}
 	}
 	return severity
+}
+
+// tellPair tells of a double-hold of an exclusive lock.
+func (s *Sweep) tellPair(x, y *grant, j judgement, tokens bool) *Violation {
+	a, b := inOrder(x, y, tokens)
+	v := &Violation{Property: MutualExclusion, Kind: j.kind, Severity: j.severity, Key: s.name(s.keyOf(x)), A: a.ref(), B: b.ref()}
+	var proof evidence
+	proof.around(a, b.end)
+	proof.around(b, b.end)
+	until := max(b.end, min(a.last, b.last))
+	v.Ops, v.Faults = proof.ops(), s.faultsOf(until, a, b)
+	both := overlap(a, b, tokens)
+	if both {
+		v.From, v.To = b.beginning(tokens), min(a.last, b.last)
+		if v.To < v.From { // one of them is of no length, and its instant is not known better
+			v.From, v.To = v.To, v.From
+		}
+		v.Text = fmt.Sprintf("%s and %s both held %s from %s to %s", who(a), who(b), v.Key, seconds(v.From), seconds(v.To))
+	} else {
+		v.From, v.To = max(a.end, b.end), min(a.limit(), b.limit())
+		if v.To == forever || v.To < v.From {
+			v.To = v.From
+		}
+		v.Text = fmt.Sprintf("%s was granted %s at %s", who(b), v.Key, seconds(b.end))
+	}
+	v.At = v.From
+	v.Text += s.because(a, b, j, both) + "."
+	return v
+}
+
+// because tells why there were two holders.
+func (s *Sweep) because(a, b *grant, j judgement, both bool) string {
+	switch j.kind {
+	case KindGrantedWhileValid:
+		until := "until it gave the lock up"
+		if a.promise != forever {
+			until = "until " + seconds(a.promise)
+		}
+		if !both {
+			return fmt.Sprintf(", although the lock had promised it to %s %s", who(a), until)
+		}
+		return fmt.Sprintf(": client %d was granted it at %s, although the lock had promised it to client %d %s", b.client, seconds(b.end), a.client, until)
+	case KindLateNotice:
+		return fmt.Sprintf(": client %d went on undisturbed for %s after client %d was granted it, and the lock, which declares to tell a loss within %s, had told it nothing",
+			a.client, seconds(a.untold-max(b.end, s.lastDisturbance(a.client, a.untold))), b.client, seconds(s.header.Claims.LostGrace))
+	case KindLeaseOverrun:
+		return s.overran(a, j.pattern)
+	}
+	return ""
+}
+
+// overran tells how a client outlived its lease.
+func (s *Sweep) overran(a *grant, pattern string) string {
+	plight := s.plight(a, a.last)
+	lease := fmt.Sprintf("its lease of %s", seconds(s.header.TTL))
+	switch {
+	case s.header.Claims.Validity == validitySession:
+		lease = fmt.Sprintf("its session TTL of %s", seconds(s.header.TTL))
+	case s.header.Claims.Validity == validityLibrary && s.timed(a): // mostly less than the TTL
+		lease = fmt.Sprintf("its lease, which its library called good until %s,", seconds(a.promise+promiseMargin))
+	}
+	switch {
+	case a.told != 0 && a.told < a.last:
+		return fmt.Sprintf(": client %d was told of the loss at %s and went on as holder", a.client, seconds(a.told))
+	case pattern == PatternStoreAway:
+		return fmt.Sprintf(": client %d waited for the store, outlived %s and went on as holder", a.client, lease)
+	case pattern == PatternWorkedPast:
+		return fmt.Sprintf(": client %d worked for longer than %s and went on as holder", a.client, lease)
+	case plight != "":
+		return fmt.Sprintf(": client %d %s, outlived %s and went on as holder", a.client, plight, lease)
+	}
+	return fmt.Sprintf(": client %d outlived %s and went on as holder", a.client, lease)
 }

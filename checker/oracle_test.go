@@ -26,7 +26,7 @@ func TestFencedHoldsAgreeWithPorcupine(t *testing.T) {
 			strict := oracle.LockOf(&lock.header)
 			strict.Idle = true
 			fine := strict.Linearizable(oracle.Holds(h)[0], oracleLimit) == porcupine.Ok
-			doubleHold := Judge(h, Options{Keep: 1}).Properties[mutualExclusion].Count > 0
+			doubleHold := Judge(h, Options{Keep: 1}).Properties[mutualExclusion.place].Count > 0
 			return fencedByDefinition(newSlow(h)) != fine || doubleHold && fine
 		}
 		if differs(lines) {

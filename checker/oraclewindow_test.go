@@ -23,7 +23,7 @@ func TestOracleInWindows(t *testing.T) {
 		h = holdsAlone(h)
 		v := Judge(h, Options{Keep: 100_000})
 		broken := map[string]bool{}
-		for _, found := range v.Properties[mutualExclusion].Violations {
+		for _, found := range v.Properties[mutualExclusion.place].Violations {
 			broken[found.Key] = true
 		}
 		for _, o := range oracle.Windows(h, oracle.Limits{Window: 20, Time: 20 * time.Second}) {

@@ -309,13 +309,12 @@ func TestOnePattern(t *testing.T) {
 		t.Errorf("a pattern that there is not: %q", says)
 	}
 	var tal tally
-	for _, p := range []struct {
-		property int
-		pattern  string
-	}{{lostUpdate, PatternPaused}, {lostUpdate, PatternCutOff}, {unfencedWrite, PatternPaused}, {lostUpdate, PatternPaused}, {lostUpdate, ""}} {
-		tal.notePattern(p.property, p.pattern)
+	for _, e := range []tallyEntry{{&lostUpdate, "", PatternPaused, false, 1}, {&lostUpdate, "", PatternCutOff, false, 1}, {&unfencedWrite, "", PatternPaused, false, 1},
+		{&lostUpdate, "", PatternPaused, false, 1}, {&lostUpdate, "", PatternPaused, true, 1}, {&lostUpdate, KindStale, PatternPaused, false, 3}} {
+		tal.add(e)
 	}
-	if want := []patternTally{{lostUpdate, PatternPaused, 2}, {lostUpdate, PatternCutOff, 1}, {unfencedWrite, PatternPaused, 1}}; !slices.Equal(tal.patterns, want) {
-		t.Errorf("%+v, want %+v", tal.patterns, want)
+	if want := []tallyEntry{{&lostUpdate, "", PatternPaused, false, 2}, {&lostUpdate, "", PatternCutOff, false, 1}, {&unfencedWrite, "", PatternPaused, false, 1},
+		{&lostUpdate, "", PatternPaused, true, 1}, {&lostUpdate, KindStale, PatternPaused, false, 3}}; !slices.Equal(tal.entries, want) {
+		t.Errorf("%+v, want %+v", tal.entries, want)
 	}
 }

@@ -121,41 +121,20 @@ type PropertyCount struct {
 	Count    int    `json:"count"`
 }
 
-// patternTally counts the violations of one property and pattern on one key. A key has few, so a list is small and quick.
-type patternTally struct {
-	property int
-	pattern  string
-	n        int
-}
-
-// notePattern counts a violation's pattern.
-func (t *tally) notePattern(property int, pattern string) {
-	if pattern == "" {
-		return
-	}
-	for i := range t.patterns {
-		if p := &t.patterns[i]; p.property == property && p.pattern == pattern {
-			p.n++
-			return
-		}
-	}
-	t.patterns = append(t.patterns, patternTally{property, pattern, 1})
-}
-
 // patternGroups puts the violations of all keys into groups: the largest first, by the number of double-holds, then of all.
-func (s *Sweep) patternGroups() []PatternGroup {
-	var counts [len(patterns)][propertyCount]int
-	for _, k := range s.keys {
-		for _, p := range k.tally[s.reading(k)].patterns {
-			counts[patternPlace(p.pattern)][p.property] += p.n
-		}
-	}
+func patternGroups(found *tally) []PatternGroup {
 	var groups []PatternGroup
-	for i := range counts {
-		g := PatternGroup{Pattern: patterns[i].Name, Says: patterns[i].Says}
-		for p, n := range counts[i] {
+	for _, pattern := range patterns {
+		g := PatternGroup{Pattern: pattern.Name, Says: pattern.Says}
+		for _, p := range properties {
+			n := 0
+			for _, e := range found.entries {
+				if e.property == p && e.pattern == pattern.Name && !e.stallOnly {
+					n += e.n
+				}
+			}
 			if n > 0 {
-				g.Counts = append(g.Counts, PropertyCount{propertyNames[p], n})
+				g.Counts = append(g.Counts, PropertyCount{p.Name, n})
 			}
 		}
 		if len(g.Counts) > 0 {

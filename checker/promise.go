@@ -12,6 +12,9 @@ const (
 	validitySession    = "session"
 )
 
+// tokenFencing is the kind of token that rises with every grant.
+const tokenFencing = "fencing"
+
 // promised is where the promise of a new grant ends by itself; 0: nothing is promised.
 func (s *Sweep) promised(o *op, e *history.Event) int64 {
 	return s.promiseFrom(stamp(e.Attempt, o.start), e)

@@ -1,92 +1,155 @@
 package checker
 
-import (
-	"fmt"
-	"slices"
-)
+import "github.com/lockchaos/lockchaos/history"
 
-// Property is one property that a history is judged by.
+// Property is one property that a history is judged by, as one value. Its file defines it and judges it; the list below is all
+// that else names it. What it must see of each event stays a method of Sweep in that file: a call through a value for every
+// event would cost the judge its speed.
 type Property struct {
 	Name string `json:"name"`
 	// About says in a sentence what holds when it is not violated.
 	About string `json:"about"`
+	// Kinds are those that a verdict counts its violations by; nil: it does not.
+	Kinds []string `json:"-"`
+	Words Words    `json:"-"`
+
+	// needs are the facts (history.Fact…) without which it can't be judged.
+	needs []string
+	// exempt says why the claims of the lock, or the workload, leave the property out; empty: they do not. nil: nothing does.
+	exempt func(*history.Header) string
+	// unmet says why nothing in the run was about it, so that it is not judged; empty: something was.
+	unmet func(*Sweep) string
+	// short says what the history lacks to show that it holds, where nothing violates it; empty: nothing.
+	short func(*Sweep) string
+	// stalled says what a stall of the machine alone explains, n times; nil: conflicts.
+	stalled func(n int) string
+	// shown adds to a pass what was measured.
+	shown func(*Sweep) string
+	// finish judges what only the whole history tells. It is given the property, which it can't name itself.
+	finish func(*Sweep, *Property)
+
+	place int // in properties
+}
+
+// Words are what reports say of a property.
+type Words struct {
+	// Violation is what a violation is called, as in "17 double-holds"; empty: it is named by the property.
+	Violation string
+	// Demands says what holds when the property is not violated.
+	Demands string
+	// Once and More are the headline of a report where this property is the worst that was violated, once or more often. Empty: the
+	// violation's own sentence is.
+	Once, More string
+	// Lead and Advice say what to do about a violation.
+	Lead, Advice string
+	// Weight is how much of the story a violation tells beside those of other properties; 0 is the least.
+	Weight int
+}
+
+// properties are all of them, in the order in which a verdict has them.
+var properties = placed(
+	&mutualExclusion,
+	&unfencedWrite,
+	&lostUpdate,
+	&duplicateEffect,
+	&tokenOrder,
+	&continuity,
+	&deadGrant,
+	&stolenRelease,
+	&stuckLock,
+	&fifo,
+	&starvation,
+	&deadlock,
+	&herd,
+)
+
+func placed(list ...*Property) []*Property {
+	for i, p := range list {
+		p.place = i
+	}
+	return list
 }
 
 // Properties lists the properties in the order in which a verdict has them.
-func Properties() []Property { return slices.Clone(properties[:]) }
-
-var properties = [propertyCount]Property{
-	mutualExclusion: {MutualExclusion, "No more clients act as holders of a key at one time than it has permits, and no grant is made while it is promised to others."},
-	unfencedWrite:   {UnfencedWrite, "The store accepts no write of an earlier holder after one of a later holder."},
-	lostUpdate:      {LostUpdate, "No accepted write replaces a version that its holder had not read."},
-	duplicateEffect: {DuplicateEffect, "What must be done once is done once: no order is charged twice, no tick runs twice."},
-	tokenOrder:      {TokenOrder, "Fencing tokens rise with every grant, and no two clients are given the same one."},
-	continuity:      {Continuity, "An answer that confirms a hold is not given once another client has been granted the key."},
-	deadGrant:       {DeadGrant, "No acquire succeeds with a lease that has already run out."},
-	stolenRelease:   {StolenRelease, "A release of a grant whose lease is over frees nobody else's."},
-	stuckLock:       {StuckLock, "When the faults are healed and nobody can hold the key any more, a fresh client acquires it."},
-	fifo:            {FIFO, "Waiters are granted the key in the order in which they were enqueued."},
-	starvation:      {Starvation, "No client waits while the key is granted more than ten times for each client of the run."},
-	deadlock:        {Deadlock, "No clients wait for each other's keys in a cycle."},
-	herd:            {Herd, "A release wakes one waiter: the requests for a hand-over do not grow with the number of waiters."},
-}
-
-var propertyNames = [propertyCount]string{mutualExclusion: MutualExclusion, unfencedWrite: UnfencedWrite, lostUpdate: LostUpdate,
-	duplicateEffect: DuplicateEffect, tokenOrder: TokenOrder, continuity: Continuity, deadGrant: DeadGrant, stolenRelease: StolenRelease,
-	stuckLock: StuckLock, fifo: FIFO, starvation: Starvation, deadlock: Deadlock, herd: Herd}
-
-var outcomeNames = [...]string{Inconclusive: "inconclusive", Pass: "pass", Violated: "violated", NotJudged: "not judged"}
-
-var severityNames = [...]string{SeverityNone: "none", Untested: "untested", Contained: "contained", Corrupting: "corrupting"}
-
-// String returns the outcome's name, "inconclusive" for one that does not exist.
-func (o Outcome) String() string {
-	if int(o) < len(outcomeNames) {
-		return outcomeNames[o]
+func Properties() []Property {
+	list := make([]Property, len(properties))
+	for i, p := range properties {
+		list[i] = *p
 	}
-	return outcomeNames[Inconclusive]
+	return list
 }
 
-// MarshalText writes the outcome's name.
-func (o Outcome) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
-
-// UnmarshalText reads the outcome's name.
-func (o *Outcome) UnmarshalText(text []byte) error {
-	i := slices.Index(outcomeNames[:], string(text))
-	if i < 0 {
-		return fmt.Errorf("unknown outcome %q: want one of %q", text, outcomeNames)
+// Names lists the names of the properties.
+func Names() []string {
+	names := make([]string, len(properties))
+	for i, p := range properties {
+		names[i] = p.Name
 	}
-	*o = Outcome(i)
-	return nil
+	return names
 }
 
-// String returns the severity's name.
-func (v Severity) String() string {
-	if int(v) < len(severityNames) {
-		return severityNames[v]
-	}
-	return severityNames[SeverityNone]
-}
-
-// MarshalText writes the severity's name.
-func (v Severity) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
-
-// UnmarshalText reads the severity's name.
-func (v *Severity) UnmarshalText(text []byte) error {
-	i := slices.Index(severityNames[:], string(text))
-	if i < 0 {
-		return fmt.Errorf("unknown severity %q: want one of %q", text, severityNames)
-	}
-	*v = Severity(i)
-	return nil
-}
-
-// Property returns the result of a property, nil when the verdict has none of that name.
-func (v *Verdict) Property(name string) *PropertyResult {
-	for i := range v.Properties {
-		if v.Properties[i].Name == name {
-			return &v.Properties[i]
+// Named returns the property of that name; an empty one where there is none.
+func Named(name string) Property {
+	for _, p := range properties {
+		if p.Name == name {
+			return *p
 		}
 	}
-	return nil
+	return Property{}
+}
+
+// tallied is how much there was to judge some properties by; a pass needs some of it.
+type tallied struct {
+	asked, confirmations, leases, enqueued int64 // asked: ops whose answer would confirm a hold
+	crossing                               bool  // a client asked for a key while it had another
+}
+
+// notClaimed says why the header alone, by the lock's claims, the workload or what it says is not told, leaves a property out; empty when it does not.
+func (p *Property) notClaimed(h *history.Header) string {
+	if why := p.amiss(h.Untold); why != "" || p.exempt == nil {
+		return why
+	}
+	return p.exempt(h)
+}
+
+// amiss says what a header's Untold, or its Doubts, have against the property; empty: nothing. Headers of older versions name the property itself.
+func (p *Property) amiss(facts map[string]string) string {
+	for _, fact := range p.needs {
+		if why := facts[fact]; why != "" {
+			return why
+		}
+	}
+	return facts[p.Name]
+}
+
+// noLock says that the lock claims no exclusion; empty when it does.
+func noLock(h *history.Header) string {
+	if h.Claims.Permits <= 0 {
+		return "This is no lock: it claims no exclusion."
+	}
+	return ""
+}
+
+// notExclusive says why a property for exclusive locks is not judged; empty when it is.
+func notExclusive(h *history.Header) string {
+	if why := noLock(h); why != "" || h.Claims.Permits == 1 {
+		return why
+	}
+	return "It is defined for exclusive locks, and this one has more than one permit."
+}
+
+// noStore says that there is nothing that the lock protects; empty when there is.
+func noStore(s *Sweep) string {
+	if s.header.Store.Engine == "" && s.ledger.entries == 0 {
+		return "The run had no protected resource."
+	}
+	return ""
+}
+
+// noneOf says in a sentence that there was nothing to judge by; empty where n says that there was.
+func noneOf(n int64, sentence string) string {
+	if n == 0 {
+		return sentence
+	}
+	return ""
 }

@@ -253,10 +253,10 @@ func countsOf(h *history.History) (want, got slowResult) {
 	v := s.Finish(false)
 	if s.ledger.orphans > 0 && v.Outcome != Pass {
 		// The store applied a request once more when its grant was long over: the sweep has let go of it, and says so.
-		want.unfenced, want.lost = v.Properties[unfencedWrite].Count, v.Properties[lostUpdate].Count
+		want.unfenced, want.lost = v.Properties[unfencedWrite.place].Count, v.Properties[lostUpdate.place].Count
 	}
-	return want, slowResult{v.Properties[mutualExclusion].Count, v.Properties[unfencedWrite].Count, v.Properties[lostUpdate].Count, v.Properties[tokenOrder].Count,
-		v.Properties[continuity].Count, v.Properties[fifo].Count}
+	return want, slowResult{v.Properties[mutualExclusion.place].Count, v.Properties[unfencedWrite.place].Count, v.Properties[lostUpdate.place].Count, v.Properties[tokenOrder.place].Count,
+		v.Properties[continuity.place].Count, v.Properties[fifo.place].Count}
 }
 
 // TestSemaphoreAgreesWithSlowChecker does the same for keys with more than one permit.
@@ -274,7 +274,7 @@ func TestSemaphoreAgreesWithSlowChecker(t *testing.T) {
 			h := lock.history(strings.Join(lines, "\n"))
 			v := Judge(h, Options{Keep: 1})
 			judged++
-			return newSlow(h).crowds() != v.Properties[mutualExclusion].Count
+			return newSlow(h).crowds() != v.Properties[mutualExclusion.place].Count
 		}
 		found += newSlow(lock.history(strings.Join(lines, "\n"))).crowds()
 		if fails(lines) {

@@ -18,16 +18,16 @@ type lifeCase struct {
 	slow   func(s *slow, h *history.History) int
 }
 
-func countOf(property int) func(Verdict) int {
-	return func(v Verdict) int { return v.Properties[property].Count }
+func countOf(p *Property) func(Verdict) int {
+	return func(v Verdict) int { return v.Properties[p.place].Count }
 }
 
 var lifeCases = []lifeCase{
 	{"dead-grant", func(r *rand.Rand, h *history.Header) {
 		h.Stall, h.Claims.Validity = int64(r.IntN(4))*ms, [...]string{"library", "from_invocation"}[r.IntN(2)]
-	}, (*generator).lateAnswers, countOf(deadGrant),
+	}, (*generator).lateAnswers, countOf(&deadGrant),
 		func(s *slow, h *history.History) int { return s.slowDead(h) }},
-	{"stolen-release", func(*rand.Rand, *history.Header) {}, (*generator).lateReleases, countOf(stolenRelease), func(s *slow, h *history.History) int {
+	{"stolen-release", func(*rand.Rand, *history.Header) {}, (*generator).lateReleases, countOf(&stolenRelease), func(s *slow, h *history.History) int {
 		broken := map[history.KeyID]bool{}
 		fencing := s.header.Claims.Token == "fencing"
 		if fencing {
@@ -37,7 +37,7 @@ var lifeCases = []lifeCase{
 		}
 		return s.slowStolen(h, func(key history.KeyID) bool { return fencing && !broken[key] })
 	}},
-	{"starvation", func(r *rand.Rand, h *history.Header) { h.Clients, h.Claims.Fair = r.IntN(2), true }, (*generator).longWaits, countOf(starvation),
+	{"starvation", func(r *rand.Rand, h *history.Header) { h.Clients, h.Claims.Fair = r.IntN(2), true }, (*generator).longWaits, countOf(&starvation),
 		func(s *slow, h *history.History) int { return s.slowStarved(h) }},
 	{"duplicate-effect", func(r *rand.Rand, h *history.Header) { h.Workload = [...]string{"payment", "leader"}[r.IntN(2)] }, func(g *generator) {
 		g.keys, g.store = 2, true
@@ -47,9 +47,9 @@ var lifeCases = []lifeCase{
 				g.lines[i] += fmt.Sprintf(" value=%d", 1+g.rng.IntN(4))
 			}
 		}
-	}, countOf(duplicateEffect), func(s *slow, _ *history.History) int { return s.slowRepeated() }},
+	}, countOf(&duplicateEffect), func(s *slow, _ *history.History) int { return s.slowRepeated() }},
 	{"deadlock", func(r *rand.Rand, h *history.Header) { h.Bound = int64(r.IntN(2)) * 6 * ms }, (*generator).crossings,
-		func(v Verdict) int { return min(1, v.Properties[deadlock].Count) }, func(s *slow, h *history.History) int {
+		func(v Verdict) int { return min(1, v.Properties[deadlock.place].Count) }, func(s *slow, h *history.History) int {
 			if s.slowCycle(h) {
 				return 1
 			}
@@ -58,7 +58,7 @@ var lifeCases = []lifeCase{
 	{"herd", func(r *rand.Rand, h *history.Header) {
 		h.Clients, h.Claims.WakesOne, h.Workload = 38+r.IntN(20), true, workloadStampede
 		h.TTL = 20_000 * ms
-	}, (*generator).stampede, countOf(herd), func(s *slow, h *history.History) int { return s.slowHerds(h) }},
+	}, (*generator).stampede, countOf(&herd), func(s *slow, h *history.History) int { return s.slowHerds(h) }},
 }
 
 // faults adds up to n faults of all sorts.

@@ -168,8 +168,8 @@ func TestFootprintsAreForgotten(t *testing.T) {
 		s.Add(&h.Events[i])
 		most = max(most, len(s.footprints))
 	}
-	if v := s.Finish(false); most < 2 || most > 20 || v.Properties[mutualExclusion].Count != 100 || v.Properties[unfencedWrite].Count != 0 {
-		t.Errorf("the footprints of up to %d holds were kept, %d double-holds, %d unfenced writes", most, v.Properties[mutualExclusion].Count, v.Properties[unfencedWrite].Count)
+	if v := s.Finish(false); most < 2 || most > 20 || v.Properties[mutualExclusion.place].Count != 100 || v.Properties[unfencedWrite.place].Count != 0 {
+		t.Errorf("the footprints of up to %d holds were kept, %d double-holds, %d unfenced writes", most, v.Properties[mutualExclusion.place].Count, v.Properties[unfencedWrite.place].Count)
 	}
 }
 

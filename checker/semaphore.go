@@ -1,5 +1,11 @@
 package checker
 
+import (
+	"fmt"
+	"sort"
+	"strings"
+)
+
 // Semaphores: a key with N permits. A violation is counted once for each hold that was one too many where it began, or grant that was
 // made inside the promises of N earlier ones. Of those that began at one instant, or whose order is not known, those before it are the ones whose
 // acquire ended first, or else was invoked first: of three holders of two permits one is counted, whichever it was.
@@ -112,7 +118,7 @@ func (s *Sweep) decideCrowd(b *grant, near []*grant) {
 	if j.stands() {
 		s.noteOverlapped(b, 0) // tokens order no semaphore's grants
 	}
-	s.record(mutualExclusion, s.keyOf(b), j, j, func(j judgement) *Violation { return s.tellCrowd(b, others, j) })
+	s.record(&mutualExclusion, s.keyOf(b), j, j, func(j judgement) *Violation { return s.tellCrowd(b, others, j) })
 }
 
 // explainCrowd finds the first kind that explains one of the holds beside b.
@@ -126,4 +132,35 @@ func (s *Sweep) explainCrowd(j *judgement, b *grant, others []*grant) {
 			}
 		}
 	}
+}
+
+// tellCrowd tells of a semaphore that had one holder too many.
+func (s *Sweep) tellCrowd(b *grant, others []*grant, j judgement) *Violation {
+	first := others[0]
+	for _, x := range others {
+		if x.end < first.end || x.end == first.end && x.id < first.id {
+			first = x
+		}
+	}
+	v := &Violation{Property: MutualExclusion, Kind: j.kind, Severity: j.severity, Key: s.name(s.keyOf(b)), A: first.ref(), B: b.ref(), At: b.end, From: b.end}
+	var proof evidence
+	var names []string
+	v.To = b.last
+	for _, x := range others {
+		proof.add(x.id, x.start)
+		names = append(names, fmt.Sprintf("client %d", x.client))
+		if x.held() {
+			v.To = min(v.To, x.last)
+		}
+	}
+	v.To = max(v.To, v.From)
+	sort.Strings(names)
+	proof.add(b.id, b.start)
+	for _, x := range others {
+		proof.around(x, b.end)
+	}
+	v.Ops, v.Faults = proof.ops(), s.faultsOf(v.To, append([]*grant{b}, others...)...)
+	v.Text = fmt.Sprintf("client %d was one holder too many of %s, which has %s, from %s: %s held it too%s.", b.client, v.Key,
+		count(s.permits, "permit", "permits"), seconds(b.end), strings.Join(firstFew(names), ", "), s.because(first, b, j, true))
+	return v
 }

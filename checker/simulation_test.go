@@ -173,8 +173,8 @@ func TestCorrectLocksAreNotAccused(t *testing.T) {
 		name := names[i%len(names)]
 		simulate(t, name, correctWorlds[name], uint64(i), total, kinds)
 	}
-	t.Logf("%d histories of correct locks, %v:\n%s%v", n, time.Since(began).Round(time.Second), printed(total, propertyNames[:]), kinds)
-	for _, name := range propertyNames {
+	t.Logf("%d histories of correct locks, %v:\n%s%v", n, time.Since(began).Round(time.Second), printed(total, Names()), kinds)
+	for _, name := range Names() {
 		s := total[name]
 		if s == nil {
 			t.Errorf("%s was never judged", name)
@@ -195,7 +195,7 @@ func TestSeededDefectsAreFound(t *testing.T) {
 	all, each := map[string]*score{}, map[string]*score{}
 	var order []string
 	for _, name := range slices.SortedFunc(maps.Keys(brokenWorlds), func(a, b string) int {
-		return cmp.Or(cmp.Compare(slices.Index(propertyNames[:], brokenWorlds[a].property), slices.Index(propertyNames[:], brokenWorlds[b].property)), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(slices.Index(Names(), brokenWorlds[a].property), slices.Index(Names(), brokenWorlds[b].property)), cmp.Compare(a, b))
 	}) {
 		x := brokenWorlds[name]
 		scores, kinds := map[string]*score{}, map[string]int{}
@@ -216,7 +216,7 @@ func TestSeededDefectsAreFound(t *testing.T) {
 			all[property].add(*s)
 		}
 	}
-	t.Logf("%d histories of each broken lock, by its own property:\n%s\nand all of them, by every property:\n%s", n, printed(each, order), printed(all, propertyNames[:]))
+	t.Logf("%d histories of each broken lock, by its own property:\n%s\nand all of them, by every property:\n%s", n, printed(each, order), printed(all, Names()))
 	for name, s := range all {
 		if s.alarms > 0 || s.missed > 0 {
 			t.Errorf("%s: %d false alarms, %d missed:\n%s", name, s.alarms, s.missed, strings.Join(s.examples[:min(8, len(s.examples))], "\n"))

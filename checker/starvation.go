@@ -6,9 +6,29 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// The property starvation: while one undisturbed client waited, no more than K grants of the key were made from their beginning to their end, with K ten
+// Starvation names the property starvation: while one undisturbed client waited, no more than K grants of the key were made from their beginning to their end, with K ten
 // times the number of clients. In a queue it would be fewer than one for each client; a lock that lets chance decide passes ten rounds
 // of everybody with a probability below (1-1/n)^(10n), less than one in 20,000 waits.
+const Starvation = "starvation"
+
+var starvation = Property{
+	Name:  Starvation,
+	About: "No client waits while the key is granted more than ten times for each client of the run.",
+	exempt: func(h *history.Header) string {
+		if !h.Claims.Fair && h.Workload != workloadQueue {
+			return fmt.Sprintf("This lock does not declare to be fair, and the workload is not %s.", workloadQueue)
+		}
+		return noLock(h)
+	},
+	Words: Words{
+		Demands: "Nobody waits while everybody else gets the key again and again.",
+		Once:    "A waiter was passed over again and again",
+		More:    "Waiters were passed over again and again",
+		Lead:    "Let waiters queue.",
+		Advice: "Where chance or the speed of a client decides who is next, somebody may wait without end. A " +
+			"lock with a queue bounds the wait by the number of waiters.",
+	},
+}
 
 // workloadQueue is the workload that asks for fairness of every lock.
 const workloadQueue = "queue"
@@ -60,7 +80,7 @@ func (s *Sweep) judgePatience(k *keyState, o *op, end int64) {
 			return
 		}
 		j := judgement{violated: true}
-		s.record(starvation, k, j, j, func(judgement) *Violation {
+		s.record(&starvation, k, j, j, func(judgement) *Violation {
 			v := &Violation{Property: Starvation, Key: s.name(k), At: end, From: start, To: end, A: first.ref(), B: last.ref(), Ops: []int64{id, first.id, last.id}}
 			v.Text = fmt.Sprintf("client %d, which nothing disturbed, waited for %s from %s to %s, and meanwhile the key was granted to others %d times.", client, v.Key,
 				seconds(start), seconds(end), passed)

@@ -7,9 +7,32 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// The property stolen-release: a key was granted inside a promise, after another client had released an older grant whose lease was over, and the release
+// StolenRelease names the property stolen-release: a key was granted inside a promise, after another client had released an older grant whose lease was over, and the release
 // was not refused: it freed what was not its own. Whether a release freed anything is not in a history; that the promise was broken, and
 // that nothing touched the service meanwhile, is.
+const StolenRelease = "stolen-release"
+
+var stolenRelease = Property{
+	Name:  StolenRelease,
+	About: "A release of a grant whose lease is over frees nobody else's.",
+	needs: []string{history.FactService},
+	exempt: func(h *history.Header) string {
+		if h.Claims.Validity == "" {
+			return "This lock promises nothing that a release could take away."
+		}
+		return notExclusive(h)
+	},
+	Words: Words{
+		Violation: "stolen release",
+		Demands:   "A release after the end of the lease frees nobody else's grant.",
+		Once:      "A late release freed another client's lock",
+		More:      "Late releases freed other clients' locks",
+		Lead:      "Compare the owner in the release.",
+		Advice: "A client whose lease is over must not delete the key of whoever came after it. Store a value " +
+			"of its own with every grant, and delete only if it is still there, in one step at the service.",
+		Weight: 6,
+	},
+}
 
 // lateRelease is a release that began when the lease of its grant had surely ended, and was not refused.
 type lateRelease struct {
@@ -45,7 +68,7 @@ func (s *Sweep) leaseOver(g *grant, t int64) bool {
 func (s *Sweep) noteLate(o *op, e *history.Event) {
 	g := o.grant
 	end := stamp(e.End, e.Time)
-	if !s.asks[stolenRelease] || e.Type == history.Fail || o.start == 0 || !s.leaseOver(g, end) && !s.robbed(g, o.start) {
+	if !s.asks(&stolenRelease) || e.Type == history.Fail || o.start == 0 || !s.leaseOver(g, end) && !s.robbed(g, o.start) {
 		return
 	}
 	k := s.keyOf(g)
@@ -79,7 +102,7 @@ func (s *Sweep) judgeStolen(x, y *grant) {
 		by = trusting
 	}
 	p, t := judgement{violated: plain != nil, pattern: PatternStolen}, judgement{violated: trusting != nil, pattern: PatternStolen}
-	s.record(stolenRelease, s.keyOf(x), p, t, func(judgement) *Violation {
+	s.record(&stolenRelease, s.keyOf(x), p, t, func(judgement) *Violation {
 		b, c := inOrder(x, y, s.tokens)
 		return s.tellStolen(b, c, by)
 	})

@@ -8,8 +8,30 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// The property stuck-lock: everything is healed, the service answers, and for a TTL and some slack nobody could hold the key, yet a fresh
+// StuckLock names the property stuck-lock: everything is healed, the service answers, and for a TTL and some slack nobody could hold the key, yet a fresh
 // client got nothing but busy.
+const StuckLock = "stuck-lock"
+
+var stuckLock = Property{
+	Name:   StuckLock,
+	About:  "When the faults are healed and nobody can hold the key any more, a fresh client acquires it.",
+	needs:  []string{history.FactProbe},
+	exempt: noLock,
+	short:  (*Sweep).probeShort,
+	shown: func(s *Sweep) string {
+		return fmt.Sprintf("A fresh client acquired every key within %s of the beginning of the probe.", seconds(int64(s.stats.Recovered)))
+	},
+	finish: (*Sweep).endProbe,
+	Words: Words{
+		Violation: "stuck key",
+		Demands:   "After healing, a fresh client can acquire every key.",
+		Once:      "A key stayed locked though nobody could hold it",
+		More:      "A key stayed locked though nobody could hold it",
+		Lead:      "A key stayed locked with nobody to release it.",
+		Advice: "Look for a grant without an expiry, a session that nobody ended, or a waiter whose queue entry " +
+			"outlived it.",
+	},
+}
 
 // Slack is what a service is given beyond the TTL to notice that a lock has expired: half a TTL, and at least half a second.
 func Slack(ttl time.Duration) time.Duration { return max(ttl/2, 500*time.Millisecond) }
@@ -151,13 +173,21 @@ func (s *Sweep) stuckAt(k *keyState, o *op, end int64, phase int) {
 	}
 	since, id, client := s.freeSince(k), o.id, o.client
 	last := k.lastGrant
-	s.record(stuckLock, k, j, j, func(judgement) *Violation {
+	s.record(&stuckLock, k, j, j, func(judgement) *Violation {
 		v := s.tellStuck(k, last, id, client, since, end)
 		if denied {
 			k.probe.ghost = v
 		}
 		return v
 	})
+}
+
+// endProbe sums the probe up.
+func (s *Sweep) endProbe(*Property) {
+	s.nameGhosts()
+	if s.probeShort() == "" {
+		s.stats.Recovered = s.recovered()
+	}
 }
 
 // nameGhosts names what kept a key busy while the losers lived, now that it is known whether it went away with them: a grant that outlived its dead
@@ -171,8 +201,8 @@ func (s *Sweep) nameGhosts() {
 	}
 }
 
-// stuckOutcome is the outcome of the property where nothing violates it.
-func (s *Sweep) stuckOutcome() (Outcome, string) {
+// probeShort says what the probe leaves open; empty when a fresh client had every key.
+func (s *Sweep) probeShort() string {
 	phase := -1
 	for i, began := range s.probe.began {
 		if began != 0 {
@@ -180,7 +210,7 @@ func (s *Sweep) stuckOutcome() (Outcome, string) {
 		}
 	}
 	if phase < 0 {
-		return Inconclusive, "No fresh client probed the keys after the faults were healed."
+		return "No fresh client probed the keys after the faults were healed."
 	}
 	var open []string
 	for _, k := range s.keys {
@@ -189,11 +219,9 @@ func (s *Sweep) stuckOutcome() (Outcome, string) {
 		}
 	}
 	if len(open) > 0 {
-		return Inconclusive, "The probe was not answered for every key: " + strings.Join(firstFew(open), "; ") + "."
+		return "The probe was not answered for every key: " + strings.Join(firstFew(open), "; ") + "."
 	}
-	recovered := s.recovered()
-	s.stats.Recovered = recovered
-	return Pass, fmt.Sprintf("A fresh client acquired every key within %s of the beginning of the probe.", seconds(int64(recovered)))
+	return ""
 }
 
 // shortcoming says why a key's probe shows nothing.
@@ -227,4 +255,20 @@ func firstFew(list []string) []string {
 		return append(list[:few:few], fmt.Sprintf("and %d more", len(list)-few))
 	}
 	return list
+}
+
+// tellStuck tells of a key that stayed busy.
+func (s *Sweep) tellStuck(k *keyState, last *grant, probe int64, client int32, since, end int64) *Violation {
+	v := &Violation{Property: StuckLock, Key: s.name(k), At: since + s.header.TTL, From: since, To: end}
+	var proof evidence
+	if last != nil {
+		proof.add(last.id, last.start)
+		v.A = last.ref()
+		v.Faults = s.deathsOf(last)
+	}
+	proof.add(probe, end)
+	v.Ops = proof.ops()
+	v.Text = fmt.Sprintf("nobody could hold %s from %s on, yet at %s client %d, a fresh one, was still told that it is busy (TTL %s).", v.Key,
+		seconds(since), seconds(end), client, seconds(s.header.TTL))
+	return v
 }

@@ -6,24 +6,6 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// The properties as indices, in the order of Properties().
-const (
-	mutualExclusion = iota
-	unfencedWrite
-	lostUpdate
-	duplicateEffect
-	tokenOrder
-	continuity
-	deadGrant
-	stolenRelease
-	stuckLock
-	fifo
-	starvation
-	deadlock
-	herd
-	propertyCount
-)
-
 // Sweep judges one history in one pass: New, Add for every event in the order of the history, Finish. It is pure: it reads no
 // clock, draws nothing at random, and gives the same verdict for the same events, byte for byte.
 //
@@ -37,11 +19,10 @@ type Sweep struct {
 	exclusive bool // one permit
 	tokens    bool // exclusive, and the tokens are declared to be fencing tokens
 	reentrant bool
-	owners    bool                // a client may have several grants of a key, which do not exclude each other
-	unlocked  bool                // no exclusion is claimed
-	confirms  [256]bool           // by the kind of op
-	patience  int64               // how many grants may lie inside a wait
-	asks      [propertyCount]bool // whether the claims and the workload let a property be judged
+	owners    bool      // a client may have several grants of a key, which do not exclude each other
+	confirms  [256]bool // by the kind of op
+	patience  int64     // how many grants may lie inside a wait
+	asked     []bool    // whether the claims and the workload let a property be judged
 
 	now     int64
 	phase   string
@@ -73,7 +54,7 @@ type Sweep struct {
 	delay   int64
 	cut     bool // the history was truncated; known at its end only
 
-	found   [propertyCount][]found
+	found   [][]found // by the place of the property
 	foundNr int64
 
 	ledger ledgerAccount
@@ -108,19 +89,20 @@ func New(header history.Header, keys []string, o Options) *Sweep {
 	s := &Sweep{header: header, names: keys, opts: o, nextDue: math.MaxInt64, faultStats: plannedFaults(header.Faults),
 		numbers: newDirectory(), footprints: map[*grant][]*footprint{}}
 	s.permits = header.Claims.Permits
-	s.exclusive, s.unlocked = s.permits == 1, s.permits <= 0
-	s.tokens = s.exclusive && header.Claims.Token == "fencing" && !header.Claims.ReadWrite
+	s.exclusive = s.permits == 1
+	s.tokens = s.exclusive && header.Claims.Token == tokenFencing && !header.Claims.ReadWrite
 	s.reentrant = header.Claims.Reentrant && !header.Translated
 	s.owners = s.reentrant || header.Translated
-	for _, kind := range [...]history.Kind{history.Renew, history.Release, history.Held} {
+	for _, kind := range confirming {
 		s.confirms[kind] = header.Claims.ConfirmsOp(kind)
 	}
 	// A stall is recorded when the heartbeat comes that it delayed; half a TTL later it is certainly in the history.
 	s.delay = max(header.TTL/2, 2*header.Stall)
 	s.ledger.expected = header.Store.Engine != ""
 	s.patience = patience * int64(max(1, header.Clients))
-	for p := range propertyCount {
-		s.asks[p] = s.notClaimed(p) == ""
+	s.asked, s.found = make([]bool, len(properties)), make([][]found, len(properties))
+	for _, p := range properties {
+		s.asked[p.place] = p.notClaimed(&s.header) == ""
 	}
 	return s
 }
@@ -161,6 +143,9 @@ const (
 	maxKeys    = 1 << 22
 	maxClients = 1 << 20
 )
+
+// asks reports whether the claims and the workload let a property be judged.
+func (s *Sweep) asks(p *Property) bool { return s.asked[p.place] }
 
 // key returns the state of a key, nil when its number makes no sense.
 func (s *Sweep) key(id history.KeyID) *keyState {

@@ -1,7 +1,43 @@
 package checker
 
-// The property token-order: fencing tokens rise with the grants. Broken when two clients' grants share one, when a grant that is later by
+import (
+	"fmt"
+
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// TokenOrder names the property token-order: fencing tokens rise with the grants. Broken when two clients' grants share one, when a grant that is later by
 // time has a smaller one, and when an undisturbed client's acquire returned a smaller one after another's returned a greater.
+const TokenOrder = "token-order"
+
+var tokenOrder = Property{
+	Name:  TokenOrder,
+	About: "Fencing tokens rise with every grant, and no two clients are given the same one.",
+	needs: []string{history.FactTokens},
+	exempt: func(h *history.Header) string {
+		switch {
+		case h.Claims.Token != tokenFencing:
+			return "This lock declares no fencing token."
+		case h.Claims.ReadWrite:
+			return "Tokens order the grants of a lock that one client has at a time, and readers are granted this one side by side."
+		}
+		return notExclusive(h)
+	},
+	short: func(s *Sweep) string {
+		if s.tokensSeen {
+			return ""
+		}
+		return "No grant carried a token, although the lock declares fencing tokens."
+	},
+	Words: Words{
+		Violation: "misordered token",
+		Demands:   "A later grant never has a smaller fencing token than an earlier one.",
+		Lead:      "The tokens do not fence.",
+		Advice: "A later grant carried a smaller fencing token, or one that another grant has too, so a store " +
+			"that checks them can refuse the rightful holder and trust the stale one.",
+		Weight: 5,
+	},
+}
 
 // orderTokens compares a new grant with the earlier ones of its key, and moves the begins of holds that a greater token bounds.
 func (s *Sweep) orderTokens(k *keyState, g *grant) {
@@ -73,7 +109,7 @@ func (s *Sweep) compareOrdered(small, great *grant) {
 
 // tokenViolation records that grant b is out of order, beside a; each grant counts once.
 func (s *Sweep) tokenViolation(a, b *grant, how string) {
-	if !s.asks[tokenOrder] {
+	if !s.asks(&tokenOrder) {
 		return // when a token was given is not told, so it is taken at its word
 	}
 	k := s.keyOf(b)
@@ -83,5 +119,25 @@ func (s *Sweep) tokenViolation(a, b *grant, how string) {
 	}
 	b.tokenOrderBroken = true
 	j := judgement{violated: true, pattern: s.tokenPattern(a, b)}
-	s.record(tokenOrder, k, j, j, func(judgement) *Violation { return s.tellToken(a, b, how) })
+	s.record(&tokenOrder, k, j, j, func(judgement) *Violation { return s.tellToken(a, b, how) })
+}
+
+// tellToken tells of a grant b whose token is out of order beside a's.
+func (s *Sweep) tellToken(a, b *grant, how string) *Violation {
+	v := &Violation{Property: TokenOrder, Key: s.name(s.keyOf(b)), At: max(a.end, b.end), A: a.ref(), B: b.ref()}
+	var proof evidence
+	proof.add(a.id, a.start)
+	proof.add(b.id, b.start)
+	v.Ops, v.Faults = proof.ops(), s.faultsOf(v.At, a, b)
+	switch how {
+	case "shared":
+		v.Text = fmt.Sprintf("client %d and client %d were both given token %d for %s.", a.client, b.client, b.token, v.Key)
+	case "smaller":
+		v.Text = fmt.Sprintf("client %d began to acquire %s at %s and was given token %d, smaller than token %d, which client %d had by %s.",
+			b.client, v.Key, seconds(b.earliest), b.token, a.token, a.client, seconds(a.end))
+	default:
+		v.Text = fmt.Sprintf("client %d, which nothing disturbed, was given token %d of %s at %s, after client %d had been given the greater token %d at %s.",
+			b.client, b.token, v.Key, seconds(b.end), a.client, a.token, seconds(a.end))
+	}
+	return v
 }

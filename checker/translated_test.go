@@ -1,6 +1,8 @@
 package checker
 
 import (
+	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/lockchaos/lockchaos/history"
@@ -55,4 +57,35 @@ func TestEqualStampsForgetNothing(t *testing.T) {
 		B acquire [4,6] tok=35
 		B release [6,6]
 		C acquire [6,7] tok=33`, Violated, 1, "", "smaller than token 34"}})
+}
+
+// TestFacts: where a fact is not told or in doubt, a property that needs it is judged as where the header names the property itself.
+func TestFacts(t *testing.T) {
+	const text = `
+		A acquire [0,1] tok=6
+		B acquire [30,31] tok=5
+		A write   [40,41]
+		B write   [42,43]`
+	missing := []string{history.FactHolds, history.FactTokens, history.FactWrites, history.FactVersions, history.FactAnswers, history.FactAttempts, history.FactService,
+		history.FactClients, history.FactProbe}
+	for _, p := range properties {
+		for _, fact := range p.needs {
+			missing = slices.DeleteFunc(missing, func(m string) bool { return m == fact })
+			judge := func(untold, doubts map[string]string) Verdict {
+				lock := confirms(fencedLock(), "renew").with(func(h *history.Header) { h.Untold, h.Doubts = untold, doubts })
+				return Judge(lock.history(text), Options{})
+			}
+			byFact, byName := map[string]string{fact: "It is not told."}, map[string]string{p.Name: "It is not told."}
+			untold, doubtful := judge(byFact, nil), judge(nil, byFact)
+			if !reflect.DeepEqual(untold, judge(byName, nil)) || !reflect.DeepEqual(doubtful, judge(nil, byName)) {
+				t.Errorf("%s without %s: %+v, and in doubt %+v", p.Name, fact, untold, doubtful)
+			}
+			if r := untold.Property(p.Name); r.Outcome != NotJudged || r.Why != "It is not told." {
+				t.Errorf("%s without %s: %+v", p.Name, fact, r)
+			}
+		}
+	}
+	if len(missing) > 0 {
+		t.Errorf("no property needs %v", missing)
+	}
 }

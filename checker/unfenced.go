@@ -1,10 +1,29 @@
 package checker
 
-import "github.com/lockchaos/lockchaos/history"
+import (
+	"fmt"
 
-// The property unfenced-write: per protected key, in the ledger's order, a hold's accepted writes are contiguous, and no later grant's write
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// UnfencedWrite names the property unfenced-write: per protected key, in the ledger's order, a hold's accepted writes are contiguous, and no later grant's write
 // stands before an earlier one's. Where several locks protect one key, each lock's writes are judged apart: their grants don't exclude each other, and must not
 // hide each other either.
+const UnfencedWrite = "unfenced-write"
+
+var unfencedWrite = Property{
+	Name:   UnfencedWrite,
+	About:  "The store accepts no write of an earlier holder after one of a later holder.",
+	needs:  []string{history.FactWrites},
+	exempt: notExclusive,
+	unmet:  noStore,
+	short:  (*Sweep).ledgerShort,
+	Words: Words{
+		Violation: "stale write",
+		Demands:   "The store takes no write of an older grant after one of a newer grant.",
+		Weight:    9,
+	},
+}
 
 // ledgerState follows the accepted writes of one protected key.
 type ledgerState struct {
@@ -145,7 +164,7 @@ func (s *Sweep) accepted(k *keyState, g *grant, o *op, e *history.Event) {
 		o.base = noBase // it was made from what it replaced
 	}
 	w := writer{g: g, op: e.Op, version: e.Version, at: e.Time}
-	if s.asks[duplicateEffect] {
+	if s.asks(&duplicateEffect) {
 		s.judgeEffect(k, w, o, e)
 	}
 	if g.mode != history.ModeRead { // a reader that writes needs no lock to do harm: others read beside it
@@ -163,7 +182,7 @@ func (s *Sweep) written(k *keyState, w writer, o *op) {
 	if s.tokens {
 		trusting = s.standsBefore(l, g, f, true)
 	}
-	if s.asks[unfencedWrite] && (plain.g != nil || trusting.g != nil) {
+	if s.asks(&unfencedWrite) && (plain.g != nil || trusting.g != nil) {
 		s.unfenced(k, w, plain, trusting, o, f)
 	}
 	s.judgeBase(k, w, o)
@@ -227,7 +246,7 @@ func (s *Sweep) unfenced(k *keyState, w, plain, trusting writer, o *op, f *footp
 	}
 	s.putOff(s.now, func() {
 		p, t := s.unfencedJudgement(w, plain, o, false), s.unfencedJudgement(w, trusting, o, s.tokens)
-		s.record(unfencedWrite, s.keyOf(w.g), p, t, func(j judgement) *Violation {
+		s.record(&unfencedWrite, s.keyOf(w.g), p, t, func(j judgement) *Violation {
 			if j == p {
 				return s.tellUnfenced(k, w, plain, o, f, j)
 			}
@@ -262,4 +281,27 @@ func writeKind(o *op, b *grant) string {
 func (s *Sweep) stallExplains(a, b *grant, at int64) bool {
 	_, stallOnly := s.explain(a, b, max(at, a.last))
 	return stallOnly
+}
+
+// tellUnfenced tells of an accepted write w behind another hold's.
+func (s *Sweep) tellUnfenced(k *keyState, w, other writer, o *op, f *footprint, j judgement) *Violation {
+	a, b := w.g, other.g
+	v := &Violation{Property: UnfencedWrite, Kind: j.kind, Severity: Corrupting, Key: s.name(k), At: w.at, From: other.at, To: w.at, A: a.ref(), B: b.ref()}
+	var proof evidence
+	proof.add(a.id, a.start)
+	proof.add(f.readOp, a.start+1)
+	proof.add(b.id, b.start)
+	proof.add(other.op, other.at)
+	proof.add(w.op, w.at)
+	v.Ops, v.Faults = proof.ops(), s.faultsOf(w.at, a, b)
+	v.Text = fmt.Sprintf("the store accepted a write of %s to %s (version %d) after one of %s (version %d)", who(a), v.Key, w.version, who(b), other.version)
+	switch j.kind {
+	case KindStale:
+		v.Text += fmt.Sprintf(": it began at %s, when client %d had been granted the lock at %s", seconds(max(o.start, o.inv)), b.client, seconds(b.end))
+	case KindInFlight:
+		v.Text += fmt.Sprintf(": it was sent at %s, before client %d was granted the lock at %s, and only a fence could have refused it",
+			seconds(o.start), b.client, seconds(b.end))
+	}
+	v.Text += "."
+	return v
 }

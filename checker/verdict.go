@@ -6,50 +6,6 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// Outcome is the result of judging one property, or a whole history. The zero value is Inconclusive, so a
-// result that nobody filled in can never pass.
-type Outcome uint8
-
-// The outcomes.
-const (
-	Inconclusive Outcome = iota
-	Pass
-	Violated
-	// NotJudged: the lock makes no claim that this property could hold against it. It is never a pass.
-	NotJudged
-)
-
-// Severity says what a run's double-holds did to the data.
-type Severity uint8
-
-// The severities, in rising order.
-const (
-	SeverityNone Severity = iota
-	// Untested: nothing stale reached the store.
-	Untested
-	// Contained: no stale write was accepted, and the fence refused at least one act of an overlapping hold.
-	Contained
-	// Corrupting: one of the two holds has an unfenced write or a lost update.
-	Corrupting
-)
-
-// The names of the properties.
-const (
-	MutualExclusion = "mutual-exclusion"
-	UnfencedWrite   = "unfenced-write"
-	LostUpdate      = "lost-update"
-	TokenOrder      = "token-order"
-	StuckLock       = "stuck-lock"
-	DuplicateEffect = "duplicate-effect"
-	Continuity      = "continuity"
-	DeadGrant       = "dead-grant"
-	StolenRelease   = "stolen-release"
-	FIFO            = "fifo"
-	Starvation      = "starvation"
-	Deadlock        = "deadlock"
-	Herd            = "herd"
-)
-
 // Verdict is what a history was found to show.
 type Verdict struct {
 	Outcome  Outcome  `json:"outcome"`
@@ -65,6 +21,16 @@ type Verdict struct {
 	Stats     Stats `json:"stats"`
 }
 
+// Property returns the result of a property, nil when the verdict has none of that name.
+func (v *Verdict) Property(name string) *PropertyResult {
+	for i := range v.Properties {
+		if v.Properties[i].Name == name {
+			return &v.Properties[i]
+		}
+	}
+	return nil
+}
+
 // PropertyResult is the judgement of one property.
 type PropertyResult struct {
 	Name    string  `json:"name"`
@@ -73,7 +39,7 @@ type PropertyResult struct {
 	// in the order of their instants.
 	Count      int         `json:"count"`
 	Violations []Violation `json:"violations,omitempty"`
-	// Kinds are how many of Count are of each kind, of mutual-exclusion.
+	// Kinds are how many of Count are of each of the property's Kinds; nil where it has none.
 	Kinds map[string]int `json:"kinds,omitempty"`
 	// Why explains an outcome that is neither pass nor violated, or adds to a pass ("a fresh client acquired k0 within 210 ms").
 	Why string `json:"why,omitempty"`
@@ -82,8 +48,7 @@ type PropertyResult struct {
 // Violation is one certain violation.
 type Violation struct {
 	Property string `json:"property"`
-	// Kind refines it: for mutual-exclusion "granted-while-valid", "late-notice", "lease-overrun", "unexplained"; for
-	// unfenced-write "stale", "in-flight".
+	// Kind refines it (see the constants Kind…).
 	Kind string `json:"kind,omitempty"`
 	// Pattern says how it came about (see Patterns); empty for a property that is its own explanation.
 	Pattern  string   `json:"pattern,omitempty"`

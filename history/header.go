@@ -41,10 +41,11 @@ type Header struct {
 	// Translated: the history was another tool's (package foreign). Nobody watched its clients, so nothing follows from one being undisturbed; and one
 	// may have several grants of a key at a time, which do not conflict with each other and are each ended by a release of its own.
 	Translated bool `json:"translated,omitempty"`
-	// Untold names the properties (as package checker does) that the history can't tell about, with the reason in a full sentence: they are not judged.
-	// A history of lockchaos has none; one that was translated has (package foreign).
+	// Untold names the facts (Fact…) that the history does not tell, each with the reason in a full sentence: a property that needs one is not judged.
+	// A history of lockchaos tells them all; one that was translated does not (package foreign).
 	Untold map[string]string `json:"untold,omitempty"`
-	// Doubts names the properties that the history leaves in doubt, with the reason: without a certain violation they are inconclusive.
+	// Doubts names the facts that the history leaves in doubt, with the reason: without a certain violation the properties that need them are
+	// inconclusive. Both may name a property instead, as the histories of older versions do.
 	Doubts map[string]string `json:"doubts,omitempty"`
 
 	// Versions names every part of the run and its version, in a fixed order.
@@ -56,6 +57,19 @@ type Header struct {
 	// Duration is the planned length of the workload (ns).
 	Duration int64 `json:"duration_ns"`
 }
+
+// The facts that a history may leave untold or in doubt.
+const (
+	FactHolds    = "holds"    // who held a key, and when
+	FactTokens   = "tokens"   // when each fencing token was given
+	FactWrites   = "writes"   // which writes the store took, in which order
+	FactVersions = "versions" // which version a write replaced
+	FactAnswers  = "answers"  // what the lock answered to its clients
+	FactAttempts = "attempts" // when the attempt that succeeded began
+	FactService  = "service"  // what befell the lock service
+	FactClients  = "clients"  // whether the clients ran undisturbed
+	FactProbe    = "probe"    // what a fresh client found when all was over
+)
 
 // Part is one component and its version.
 type Part struct {

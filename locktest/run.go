@@ -316,9 +316,5 @@ func exactly(test string) string {
 // catalogue is what a scenario of the lock may refer to.
 func catalogue(s Scenario, lock string) scenarios.Catalogue {
 	kind := s.kind(lock)
-	c := harness.Catalogue([]clients.Kind{kind}, func(*scenarios.Scenario) (clients.Kind, error) { return kind, nil })
-	for _, p := range checker.Properties() {
-		c.Properties = append(c.Properties, p.Name)
-	}
-	return c
+	return harness.Catalogue([]clients.Kind{kind}, func(*scenarios.Scenario) (clients.Kind, error) { return kind, nil })
 }

@@ -7,18 +7,17 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
 // The words that package checker uses.
 const (
-	mutualExclusion = "mutual-exclusion"
-	severity        = "severity"
-	pass            = "pass"
-	violated        = "violated"
-	inconclusive    = "inconclusive"
-	notJudged       = "not judged"
-	unexplained     = "unexplained"
+	severity     = "severity"
+	pass         = "pass"
+	violated     = "violated"
+	inconclusive = "inconclusive"
+	notJudged    = "not judged"
 )
 
 // hold is what is wanted of a property that is demanded.
@@ -148,7 +147,7 @@ func others(live []Known, o *scenarios.Observed) (all []string) {
 		return nil
 	}
 	for _, kind := range o.Kinds {
-		if kind != unexplained && !slices.ContainsFunc(live, func(k Known) bool { return k.Kind == kind }) {
+		if kind != checker.KindUnexplained && !slices.ContainsFunc(live, func(k Known) bool { return k.Kind == kind }) {
 			all = append(all, kind)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml/ast"
+	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/scenarios"
 	"github.com/lockchaos/lockchaos/spelling"
 	"github.com/lockchaos/lockchaos/strictyaml"
@@ -20,10 +21,7 @@ type Catalogue struct {
 	Meet func(Lock) error
 	// Find returns what a word names: a suite, a scenario, the beginning of names, a file; with the lock that Meet was told of in the place of theirs. Its error says
 	// what may have been meant.
-	Find       func(word string) ([]scenarios.Scenario, error)
-	Properties []string
-	// Kinds are the kinds of double-holds.
-	Kinds []string
+	Find func(word string) ([]scenarios.Scenario, error)
 	// Services are those of Lock.Service.
 	Services []string
 }
@@ -207,7 +205,7 @@ func (r *reader) demand(at string, node ast.Node) (d Demand) {
 		r.Add(at, "an empty list demands nothing: say all, expected, or name properties")
 	}
 	for i, name := range d.Names {
-		r.oneOf(fmt.Sprintf("%s[%d]", at, i), "property", name, r.catalogue.Properties)
+		r.oneOf(fmt.Sprintf("%s[%d]", at, i), "property", name, checker.Names())
 	}
 	return d
 }
@@ -220,11 +218,12 @@ func (r *reader) known(p *Policy, at string, k knownForm) {
 		}
 	}
 	out := Known{Scenario: k.Scenario, Property: k.Property, Kind: k.Kind, Reason: strings.Join(strings.Fields(k.Reason), " "), Line: r.Line(at + ".scenario")}
-	r.oneOf(at+".property", "property", k.Property, r.catalogue.Properties)
+	r.oneOf(at+".property", "property", k.Property, checker.Names())
 	if k.Kind != "" {
-		r.oneOf(at+".kind", "kind", k.Kind, r.catalogue.Kinds)
-		if k.Property != mutualExclusion {
-			r.Add(at+".kind", "kinds are told of %s only", mutualExclusion)
+		if kinds := checker.Named(k.Property).Kinds; kinds != nil {
+			r.oneOf(at+".kind", "kind", k.Kind, kinds)
+		} else {
+			r.Add(at+".kind", "no kinds are told of %s", k.Property)
 		}
 	}
 	var err error
@@ -252,7 +251,7 @@ func (r *reader) concerns(p *Policy, at string, k Known) {
 	switch {
 	case !slices.ContainsFunc(names, k.names):
 		r.Add(at+".scenario", "the policy runs no scenario named %q%s", k.Scenario, cmp.Or(spelling.Suggest(k.Scenario, names), some(names)))
-	case !demanded && slices.Contains(r.catalogue.Properties, k.Property):
+	case !demanded && slices.Contains(checker.Names(), k.Property):
 		r.Add(at+".property", "the policy does not demand %s of %s: this entry has no effect", k.Property, k.Scenario)
 	}
 }

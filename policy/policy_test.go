@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/scenarios"
 	"github.com/lockchaos/lockchaos/spelling"
 )
@@ -16,8 +17,7 @@ import (
 func catalogue() Catalogue {
 	names := []string{"a/none/fenced", "a/pause/fenced", "b/pause/unfenced"}
 	expect := map[string]scenarios.Expect{"b/pause/unfenced": {Properties: map[string]string{"mutual-exclusion": "violated", "lost-update": "violated"}, Severity: "corrupting"}}
-	return Catalogue{Properties: []string{"mutual-exclusion", "unfenced-write", "lost-update", "token-order", "stuck-lock"},
-		Kinds: []string{"granted-while-valid", "late-notice", "lease-overrun", "unexplained"}, Services: []string{"redis", "none"},
+	return Catalogue{Services: []string{"redis", "none"},
 		Meet: func(l Lock) error {
 			if l.Command == "crash" {
 				return errors.New("it ended before it had answered hello")
@@ -66,7 +66,7 @@ func TestMistakes(t *testing.T) {
 		{"version: 1\nlock: {command: good, service: redsi}\nrun: [nothing]\n", `p.yaml:2:32: unknown service "redsi"`},
 		{head + "properties: []\n", "p.yaml:3:13: an empty list demands nothing"},
 		{head + "properties: {a: b}\n", "p.yaml:3:13: properties are all"},
-		{head + "properties: [stuck-lock, lost-updat]\n", `p.yaml:3:26: unknown property "lost-updat": one of mutual-exclusion, unfenced-write, lost-update, token-order, stuck-lock; did you mean lost-update?`},
+		{head + "properties: [stuck-lock, lost-updat]\n", `p.yaml:3:26: unknown property "lost-updat": one of ` + strings.Join(checker.Names(), ", ") + `; did you mean lost-update?`},
 		{head + "repetitions: 5000\n", "p.yaml:3:14: 5000 repetitions: there may be 1 to 1000"},
 		{head + "repetitions: many\n", "p.yaml:3:14: "},
 		{head + "time_budget: soon\n", `p.yaml:3:14: "soon" is not a duration`},
@@ -83,7 +83,7 @@ func TestMistakes(t *testing.T) {
 		{strings.Replace(known, "a/pause/fenced", "a/puase/fenced", 1) + "}\n", `p.yaml:4:16: the policy runs no scenario named "a/puase/fenced"; did you mean a/pause/fenced?`},
 		{strings.Replace(known, "mutual-exclusion", "mutual-exclusoin", 1) + "}\n", `p.yaml:4:42: unknown property "mutual-exclusoin"`},
 		{known + ", kind: lease-overrum}\n", `p.yaml:4:98: unknown kind "lease-overrum"`},
-		{strings.Replace(known, "mutual-exclusion", "lost-update", 1) + ", kind: lease-overrun}\n", "p.yaml:4:93: kinds are told of mutual-exclusion only"},
+		{strings.Replace(known, "mutual-exclusion", "lost-update", 1) + ", kind: lease-overrun}\n", "p.yaml:4:93: no kinds are told of lost-update"},
 		{strings.Replace(known, head, head+"properties: [stuck-lock]\n", 1) + "}\n", "p.yaml:5:42: the policy does not demand mutual-exclusion of a/pause/fenced: this entry has no effect"},
 	} {
 		_, err := Parse([]byte(c.text), "p.yaml", catalogue())
@@ -118,12 +118,12 @@ func TestLaterEntriesHold(t *testing.T) {
 // seen is a run in which the properties came out so; others passed.
 func seen(name string, outcomes map[string]string, kinds ...string) Seen {
 	s := Seen{Scenario: name, Ran: true, Severity: "none", Why: map[string]string{"token-order": "The lock makes no claim."}}
-	for _, p := range catalogue().Properties {
+	for _, p := range []string{checker.MutualExclusion, checker.UnfencedWrite, checker.LostUpdate, checker.TokenOrder, checker.StuckLock} {
 		o := scenarios.Observed{Property: p, Outcome: pass}
 		if out, ok := outcomes[p]; ok {
 			o.Outcome = out
 		}
-		if p == mutualExclusion {
+		if p == checker.MutualExclusion {
 			o.Kinds = kinds
 		}
 		s.Properties = append(s.Properties, o)
@@ -147,7 +147,7 @@ func date(text string) time.Time {
 func TestJudge(t *testing.T) {
 	const overrun = "known: [{scenario: a/pause, property: mutual-exclusion, kind: lease-overrun, reason: inherent, expires: 2027-03-31}]\n"
 	const any = "known: [{scenario: b, property: lost-update, reason: no fence yet, expires: 2027-03-31}]\n"
-	double := map[string]string{mutualExclusion: violated}
+	double := map[string]string{checker.MutualExclusion: violated}
 	for _, c := range []struct {
 		name, policy string
 		seen         Seen
@@ -163,7 +163,7 @@ func TestJudge(t *testing.T) {
 		{"violated", "", seen("a/none/fenced", double), "2027-01-01 00:00:00", "mutual-exclusion: violated", ""},
 		{"inconclusive", "", seen("a/none/fenced", map[string]string{"stuck-lock": inconclusive}), "2027-01-01 00:00:00", "stuck-lock: inconclusive", ""},
 		{"known", overrun, seen("a/pause/fenced", double, "lease-overrun"), "2027-01-01 00:00:00", "", "inherent (until 2027-03-31)"},
-		{"known, some unexplained", overrun, seen("a/pause/fenced", double, "lease-overrun", unexplained), "2027-01-01 00:00:00", "", "inherent"},
+		{"known, some unexplained", overrun, seen("a/pause/fenced", double, "lease-overrun", checker.KindUnexplained), "2027-01-01 00:00:00", "", "inherent"},
 		{"known of another kind", overrun, seen("a/pause/fenced", double, "granted-while-valid", "lease-overrun"), "2027-01-01 00:00:00", "mutual-exclusion: violated",
 			"not of the kind granted-while-valid (line 3 of p.yaml)"},
 		{"known elsewhere", overrun, seen("b/pause/unfenced", double, "lease-overrun"), "2027-01-01 00:00:00", "mutual-exclusion: violated", ""},
@@ -201,7 +201,7 @@ func TestJudge(t *testing.T) {
 
 // corrupting is what b/pause/unfenced is expected to show, with lost-update as it came out.
 func corrupting(lost string) Seen {
-	s := seen("b/pause/unfenced", map[string]string{mutualExclusion: violated, "lost-update": lost}, "lease-overrun")
+	s := seen("b/pause/unfenced", map[string]string{checker.MutualExclusion: violated, "lost-update": lost}, "lease-overrun")
 	s.Severity = "corrupting"
 	return s
 }
@@ -213,7 +213,7 @@ known:
   - {scenario: a, property: mutual-exclusion, kind: lease-overrun, reason: one, expires: 2027-03-31}
   - {scenario: a, property: mutual-exclusion, kind: late-notice, reason: two, expires: 2027-03-31}
 `)
-	r := p.Judge(seen("a/pause/fenced", map[string]string{mutualExclusion: violated}, "late-notice", "lease-overrun"), scenarios.Expect{}, date("2027-01-01 00:00:00"))[0]
+	r := p.Judge(seen("a/pause/fenced", map[string]string{checker.MutualExclusion: violated}, "late-notice", "lease-overrun"), scenarios.Expect{}, date("2027-01-01 00:00:00"))[0]
 	if !r.Met || r.Known != "one (until 2027-03-31); two (until 2027-03-31)" {
 		t.Errorf("%+v", r)
 	}

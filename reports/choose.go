@@ -69,17 +69,7 @@ func (r *record) refusedPairs(out map[pair]bool) {
 
 // rank orders violations by how much of the story they hold.
 func rank(v *checker.Violation) int {
-	n := 1
-	switch v.Property {
-	case checker.MutualExclusion:
-		n = 10
-	case checker.UnfencedWrite, checker.LostUpdate, checker.DuplicateEffect:
-		n = 9
-	case checker.TokenOrder, checker.Continuity, checker.DeadGrant, checker.Deadlock:
-		n = 5
-	case checker.StolenRelease:
-		n = 6
-	}
+	n := max(1, checker.Named(v.Property).Words.Weight)
 	n += 10 * int(v.Severity)
 	if v.A != nil && v.B != nil {
 		n += 4

@@ -6,22 +6,9 @@ import (
 	"github.com/lockchaos/lockchaos/checker"
 )
 
-// nounsOf are what violations of a property are called, one and more; a property that has none is named as it is.
-var nounsOf = map[string]string{
-	checker.MutualExclusion: "double-hold",
-	checker.UnfencedWrite:   "stale write",
-	checker.LostUpdate:      "lost update",
-	checker.DuplicateEffect: "repeated effect",
-	checker.TokenOrder:      "misordered token",
-	checker.Continuity:      "false confirmation",
-	checker.DeadGrant:       "dead grant",
-	checker.StolenRelease:   "stolen release",
-	checker.StuckLock:       "stuck key",
-}
-
-// violationsOf counts the violations of a property in words: "17 double-holds".
+// violationsOf counts the violations of a property in words: "17 double-holds". One whose violations have no name is named itself.
 func violationsOf(property string, n int) string {
-	if noun := nounsOf[property]; noun != "" {
+	if noun := checker.Named(property).Words.Violation; noun != "" {
 		return plural(n, noun)
 	}
 	return clip(property, clipName) + " " + times(n)

@@ -1,6 +1,10 @@
 package scenarios
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/lockchaos/lockchaos/checker"
+)
 
 // Observed is what a run showed of one property.
 type Observed struct {
@@ -25,14 +29,14 @@ const anyOutcome = "any"
 
 // overrunOutcome is for mutual-exclusion, where theory allows what is inherent to leases, and nothing that is a defect of the lock: it passes, or every double-hold
 // is a lease-overrun, or of a kind that is not certain.
-const overrunOutcome = "lease-overrun"
+const overrunOutcome = checker.KindLeaseOverrun
 
 // inherent tells whether what was observed is no more than that.
 func (o Observed) inherent() bool {
 	if o.Outcome != "violated" {
 		return o.Outcome == "pass" || o.Outcome == "not judged"
 	}
-	return len(o.Kinds) > 0 && !slices.ContainsFunc(o.Kinds, func(kind string) bool { return kind != overrunOutcome && kind != "unexplained" })
+	return len(o.Kinds) > 0 && !slices.ContainsFunc(o.Kinds, func(kind string) bool { return kind != overrunOutcome && kind != checker.KindUnexplained })
 }
 
 // Compare sets the expectations beside what was observed, in the order of the observations; the severity comes last. An

@@ -28,7 +28,6 @@ type Catalogue struct {
 	Engines     []string // of the store
 	Faults      []string
 	Moments     []string // at which a fault can strike
-	Properties  []string
 	Workloads   []string
 	// CheckFault tells whether a fault of a known kind, at a known moment, can strike its target under the scenario's lock; nil: any can.
 	CheckFault func(s *Scenario, f Fault) error

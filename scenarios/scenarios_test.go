@@ -11,14 +11,13 @@ import (
 )
 
 var catalogue = Catalogue{
-	Locks:      []string{"redis-setnx", "redis-setnx-fenced", "redis-watchdog", "redislock", "redlock", "redsync", "etcd-lease", "etcd-txn", "cas", "conditional-update"},
-	Tokens:     map[string]bool{"redis-setnx-fenced": true, "etcd-lease": true, "etcd-txn": true},
-	Guards:     map[string]bool{"etcd-txn": true},
-	Engines:    []string{"sqlite", "postgres", "redis", "etcd"},
-	Faults:     []string{"pause", "kill"},
-	Moments:    []string{"after-grant", "between-read-and-write", "before-write", "random"},
-	Properties: []string{"mutual-exclusion", "unfenced-write", "lost-update", "token-order", "stuck-lock"},
-	Workloads:  []string{"counter", "payment", "transfer", "stampede"},
+	Locks:     []string{"redis-setnx", "redis-setnx-fenced", "redis-watchdog", "redislock", "redlock", "redsync", "etcd-lease", "etcd-txn", "cas", "conditional-update"},
+	Tokens:    map[string]bool{"redis-setnx-fenced": true, "etcd-lease": true, "etcd-txn": true},
+	Guards:    map[string]bool{"etcd-txn": true},
+	Engines:   []string{"sqlite", "postgres", "redis", "etcd"},
+	Faults:    []string{"pause", "kill"},
+	Moments:   []string{"after-grant", "between-read-and-write", "before-write", "random"},
+	Workloads: []string{"counter", "payment", "transfer", "stampede"},
 	CheckFault: func(_ *Scenario, f Fault) error {
 		if f.Target != "holder" {
 			return fmt.Errorf("no target %q", f.Target)

@@ -1,6 +1,10 @@
 package scenarios
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/lockchaos/lockchaos/checker"
+)
 
 // Nature is what decides which violations theory allows a lock under which faults: what it claims, and how its service ends a grant.
 type Nature struct {
@@ -16,20 +20,6 @@ type Nature struct {
 	Forgets bool
 }
 
-// The properties that theory says something of.
-const (
-	mutualExclusion = "mutual-exclusion"
-	unfencedWrite   = "unfenced-write"
-	lostUpdate      = "lost-update"
-	duplicateEffect = "duplicate-effect"
-	tokenOrder      = "token-order"
-	continuity      = "continuity"
-	deadGrant       = "dead-grant"
-	stuckLock       = "stuck-lock"
-	fifo            = "fifo"
-	starvation      = "starvation"
-)
-
 // endsSessions are the faults that end a connection or a session from outside, and with it a grant that lasts as long.
 var endsSessions = []string{"expire-session", "crash-restart", "failover", "reset", "cut", "partition", "loss"}
 
@@ -43,7 +33,7 @@ func (n Nature) Expected(s Store, faults []Fault) Expect {
 	clientClocks := any(func(f Fault) bool { return clocks(f) && !onNodes(f) })
 	lost := any(func(f Fault) bool { return f.Data == "lost" }) || n.Forgets && any(onNodes)
 
-	allowed := map[string]string{starvation: anyOutcome}
+	allowed := map[string]string{checker.Starvation: anyOutcome}
 	allow := func(outcome string, properties ...string) {
 		for _, p := range properties {
 			allowed[p] = outcome
@@ -57,27 +47,27 @@ func (n Nature) Expected(s Store, faults []Fault) Expect {
 	switch {
 	case n.Permits == 0: // the store decides on every write by itself
 	case broken:
-		allow(anyOutcome, mutualExclusion, continuity)
+		allow(anyOutcome, checker.MutualExclusion, checker.Continuity)
 	case late:
-		allow(overrunOutcome, mutualExclusion)
+		allow(overrunOutcome, checker.MutualExclusion)
 	}
 	if n.Permits == 1 && (broken || late) && !s.Fenced() && !s.Guarded() {
-		allow(anyOutcome, unfencedWrite, lostUpdate, duplicateEffect)
+		allow(anyOutcome, checker.UnfencedWrite, checker.LostUpdate, checker.DuplicateEffect)
 	}
 	if lost { // with the keys goes the counter of the tokens, and a fence can't tell
-		allow(anyOutcome, tokenOrder)
+		allow(anyOutcome, checker.TokenOrder)
 		if n.Permits == 1 && !s.Guarded() {
-			allow(anyOutcome, unfencedWrite, lostUpdate, duplicateEffect)
+			allow(anyOutcome, checker.UnfencedWrite, checker.LostUpdate, checker.DuplicateEffect)
 		}
 	}
 	if !n.Library && any(func(f Fault) bool { return f.Kind != "kill" }) { // the answer may come when the lease is over, and only a validity check would see that
-		allow(anyOutcome, deadGrant)
+		allow(anyOutcome, checker.DeadGrant)
 	}
 	if n.WallClock && nodeClocks || n.NoExpiry && any(func(f Fault) bool { return f.Kind != "pause" }) {
-		allow(anyOutcome, stuckLock) // a key that was written in the wrong time stays until then; the connection of one that died unheard stays
+		allow(anyOutcome, checker.StuckLock) // a key that was written in the wrong time stays until then; the connection of one that died unheard stays
 	}
 	if any(onNodes) {
-		allow(anyOutcome, fifo)
+		allow(anyOutcome, checker.FIFO)
 	}
 	return Expect{Properties: allowed, Why: n.why(broken, late)}
 }

@@ -3,6 +3,8 @@ package scenarios
 import (
 	"testing"
 	"time"
+
+	"github.com/lockchaos/lockchaos/checker"
 )
 
 // What theory allows, by the lock's nature, the store and the faults; nothing else.
@@ -45,8 +47,8 @@ func TestTheory(t *testing.T) {
 		{"no lock, no late holder", Nature{NoExpiry: true}, open, []Fault{pause}, "", "", "", anyOutcome, ""},
 	} {
 		e := c.nature.Expected(c.store, c.faults)
-		for property, want := range map[string]string{mutualExclusion: c.exclusion, unfencedWrite: c.write, lostUpdate: c.write, tokenOrder: c.order, deadGrant: c.dead,
-			stuckLock: c.stuck} {
+		for property, want := range map[string]string{checker.MutualExclusion: c.exclusion, checker.UnfencedWrite: c.write, checker.LostUpdate: c.write, checker.TokenOrder: c.order, checker.DeadGrant: c.dead,
+			checker.StuckLock: c.stuck} {
 			if got := e.Properties[property]; got != want {
 				t.Errorf("%s: %s: %q, want %q", c.name, property, got, want)
 			}
@@ -59,7 +61,7 @@ func TestTheory(t *testing.T) {
 
 // What is inherent to leases is met by late holders and nothing else; a defect among them is seen.
 func TestLeaseOverrunOutcome(t *testing.T) {
-	e := Expect{Properties: map[string]string{mutualExclusion: overrunOutcome}}
+	e := Expect{Properties: map[string]string{checker.MutualExclusion: overrunOutcome}}
 	for _, c := range []struct {
 		outcome string
 		kinds   []string
@@ -69,7 +71,7 @@ func TestLeaseOverrunOutcome(t *testing.T) {
 		{"violated", []string{"lease-overrun"}, true}, {"violated", []string{"lease-overrun", "unexplained"}, true},
 		{"violated", []string{"granted-while-valid", "lease-overrun"}, false}, {"violated", []string{"late-notice"}, false}, {"violated", nil, false},
 	} {
-		if got := Met(e.Compare([]Observed{{Property: mutualExclusion, Outcome: c.outcome, Kinds: c.kinds}}, "")); got != c.want {
+		if got := Met(e.Compare([]Observed{{Property: checker.MutualExclusion, Outcome: c.outcome, Kinds: c.kinds}}, "")); got != c.want {
 			t.Errorf("%s %v: %v", c.outcome, c.kinds, got)
 		}
 	}

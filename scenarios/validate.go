@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/spelling"
 )
 
@@ -100,9 +101,9 @@ func (v *validator) expect(at string, e Expect) {
 	}
 	sort.Strings(names)
 	for _, name := range names {
-		v.oneOf(at+".properties", "property", name, v.catalogue.Properties)
+		v.oneOf(at+".properties", "property", name, checker.Names())
 		outcomes := []string{"pass", "violated", "not judged", anyOutcome}
-		if name == mutualExclusion {
+		if name == checker.MutualExclusion {
 			outcomes = append(outcomes, overrunOutcome)
 		}
 		v.oneOf(at+".properties."+name, "outcome", e.Properties[name], outcomes)

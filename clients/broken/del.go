@@ -3,6 +3,7 @@ package broken
 import (
 	"context"
 
+	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/redis"
 )
@@ -14,7 +15,7 @@ var Del = clients.Kind{
 	About:   "redis-setnx released by a bare DEL, whoever has the key by then",
 	Service: "redis",
 	Claims:  clients.Claims{Validity: "from_invocation", Token: "none", Permits: 1},
-	Control: "stolen-release",
+	Control: checker.StolenRelease,
 	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
 		return redis.Open(c, redis.Algorithm{Free: deleteAny})
 	},

@@ -3,6 +3,7 @@ package broken
 import (
 	"context"
 
+	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/redlock"
 )
@@ -13,7 +14,7 @@ var RedlockNoQuorum = clients.Kind{
 	About:   "redlock that is content with one server of five, so two clients may each have one",
 	Service: "redis-five",
 	Claims:  redlock.Redlock.Claims,
-	Control: "mutual-exclusion",
+	Control: checker.MutualExclusion,
 	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
 		return redlock.Open(c, redlock.Rules{Quorum: 1})
 	},

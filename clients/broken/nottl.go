@@ -3,6 +3,7 @@ package broken
 import (
 	"context"
 
+	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/redis"
 )
@@ -14,7 +15,7 @@ var NoTTL = clients.Kind{
 	About:   "SET NX without an expiry: a holder that dies leaves the key for ever",
 	Service: "redis",
 	Claims:  clients.Claims{Validity: "from_invocation", Token: "none", Confirms: []string{"release"}, Permits: 1, NoExpiry: true},
-	Control: "stuck-lock",
+	Control: checker.StuckLock,
 	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
 		return redis.Open(c, redis.Algorithm{Take: takeForEver})
 	},

@@ -3,6 +3,7 @@ package broken
 import (
 	"context"
 
+	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/redlock"
 )
@@ -14,7 +15,7 @@ var RedlockNoValidity = clients.Kind{
 	About:   "redlock that waits for every server and does not subtract the time that it waited from the validity",
 	Service: "redis-five",
 	Claims:  redlock.Redlock.Claims,
-	Control: "dead-grant",
+	Control: checker.DeadGrant,
 	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
 		return redlock.Open(c, redlock.Rules{Patient: true, Whole: true})
 	},

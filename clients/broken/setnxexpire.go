@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/redis"
 )
@@ -15,7 +16,7 @@ var SetnxExpire = clients.Kind{
 	About:   "SETNX, some milliseconds of the application's own work, then EXPIRE: whoever dies in between leaves the key for ever",
 	Service: "redis",
 	Claims:  clients.Claims{Validity: "from_invocation", Token: "none", Confirms: []string{"release"}, Permits: 1},
-	Control: "stuck-lock",
+	Control: checker.StuckLock,
 	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
 		return redis.Open(c, redis.Algorithm{Take: takeThenExpire})
 	},

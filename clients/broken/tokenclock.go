@@ -5,6 +5,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/redis"
 )
@@ -16,7 +17,7 @@ var TokenClock = clients.Kind{
 	About:   "redis-setnx whose fencing token is the server's clock in whole seconds, shared by all grants of a second",
 	Service: "redis",
 	Claims:  clients.Claims{Validity: "from_invocation", Token: "fencing", Confirms: []string{"release"}, Permits: 1},
-	Control: "token-order",
+	Control: checker.TokenOrder,
 	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
 		return redis.Open(c, redis.Algorithm{Take: takeWithClock})
 	},

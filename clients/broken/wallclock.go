@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/redis"
 	"github.com/lockchaos/lockchaos/monotime"
@@ -19,7 +20,7 @@ var WallClock = clients.Kind{
 	About:   "redis-setnx that looks at the time of day to tell whether its lease is over",
 	Service: "redis",
 	Claims:  clients.Claims{Validity: "from_invocation", Token: "none", Confirms: []string{"release", "held"}, Permits: 1},
-	Control: "continuity",
+	Control: checker.Continuity,
 	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
 		l, err := redis.Open(c, redis.Algorithm{})
 		if err != nil {

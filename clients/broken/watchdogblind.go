@@ -9,6 +9,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/redis"
 	"github.com/lockchaos/lockchaos/clients/redisconn"
@@ -22,7 +23,7 @@ var WatchdogBlind = clients.Kind{
 	About:   "redis-setnx renewed by a bare PEXPIRE, whoever has the key by then; held says what the last renewal said",
 	Service: "redis",
 	Claims:  clients.Claims{Validity: "session", Token: "none", Confirms: []string{"held"}, Permits: 1},
-	Control: "continuity",
+	Control: checker.Continuity,
 	Renews:  true,
 	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
 		l, err := redis.Open(c, redis.Algorithm{})

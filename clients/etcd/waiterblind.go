@@ -3,6 +3,7 @@ package etcd
 import (
 	"context"
 
+	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
 )
 
@@ -15,7 +16,7 @@ var WaiterBlind = clients.Kind{
 	Service:   "etcd",
 	Claims:    clients.Claims{Validity: "session", Token: "none", Confirms: []string{"held"}, Permits: 1},
 	LostGrace: lostGrace,
-	Control:   "mutual-exclusion",
+	Control:   checker.MutualExclusion,
 	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
 		l, err := open(c)
 		if err != nil {

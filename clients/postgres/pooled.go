@@ -1,6 +1,9 @@
 package postgres
 
-import "github.com/lockchaos/lockchaos/clients"
+import (
+	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/clients"
+)
 
 // pooled is a lock whose client reaches PostgreSQL through PgBouncer, which lends it a connection to the server for one transaction at a time
 // (https://www.pgbouncer.org/features.html). The lock is the same to the letter; whether it still is one depends on what holds it.
@@ -16,7 +19,7 @@ func pooled(k clients.Kind, about string) clients.Kind {
 // release will meet. PgBouncer's manual says so ("session-level advisory locks: never"), and it is done all the same.
 var AdvisoryPooled = func() clients.Kind {
 	k := pooled(Advisory, "pg-advisory through PgBouncer in transaction pooling: the session that has the lock is lent to whoever asks next")
-	k.Control = "mutual-exclusion"
+	k.Control = checker.MutualExclusion
 	return k
 }()
 

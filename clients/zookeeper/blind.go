@@ -3,6 +3,7 @@ package zookeeper
 import (
 	"context"
 
+	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
 )
 
@@ -14,7 +15,7 @@ var SessionBlind = clients.Kind{
 	Service:   "zookeeper",
 	Claims:    claims,
 	LostGrace: lostGrace,
-	Control:   "continuity",
+	Control:   checker.Continuity,
 	Open: func(ctx context.Context, c clients.Config) (clients.Lock, error) {
 		l, err := open(ctx, c)
 		if err != nil {

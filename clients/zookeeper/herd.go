@@ -5,6 +5,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
 )
 
@@ -15,7 +16,7 @@ var Herd = clients.Kind{
 	Service:   "zookeeper",
 	Claims:    claims,
 	LostGrace: lostGrace,
-	Control:   "herd",
+	Control:   checker.Herd,
 	Open: func(ctx context.Context, c clients.Config) (clients.Lock, error) {
 		l, err := open(ctx, c)
 		if err != nil {

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/lockchaos/lockchaos/backends"
-	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/broken"
 	"github.com/lockchaos/lockchaos/clients/etcd"
@@ -48,11 +47,7 @@ func nodesOf(name string) int {
 }
 
 func catalogue() scenarios.Catalogue {
-	c := harness.Catalogue(locks(), kindOf)
-	for _, p := range checker.Properties() {
-		c.Properties = append(c.Properties, p.Name)
-	}
-	return c
+	return harness.Catalogue(locks(), kindOf)
 }
 
 func lockKind(name string) (clients.Kind, error) {

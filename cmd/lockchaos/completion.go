@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/lockchaos/lockchaos/adapter/skeleton"
+	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -74,7 +75,7 @@ func flagWords() map[string][]string {
 	}
 	return map[string][]string{
 		"runtime": runtimes(), "format": formats(), "scale": {scaleTest, scaleReal}, "oracle": {oracleName}, "lock": known.Locks, "locks": append([]string{allLocks}, known.Locks...),
-		"fault": kinds, "service": append([]string{scenarios.NoService}, known.Services...), "property": known.Properties, "until": {untilViolated, untilUnexpected},
+		"fault": kinds, "service": append([]string{scenarios.NoService}, known.Services...), "property": checker.Names(), "until": {untilViolated, untilUnexpected},
 		"lang": languages,
 	}
 }

@@ -14,7 +14,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/policy"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -123,14 +122,11 @@ func runGate(cmd *cobra.Command, file string, f runFlags) error {
 	return errors.Join(g.run(ctx), g.where.close())
 }
 
-// doubleHolds are the kinds of double-holds, which a policy can tell apart.
-var doubleHolds = []string{checker.KindGrantedWhileValid, checker.KindLateNotice, checker.KindLeaseOverrun, checker.KindUnexplained}
-
 // loadPolicy reads a policy, with the place of each of its scenarios: the line in the file of a user's own, else the policy's line that names it. A lock of the user's own
 // is met once, where the flags say that the run is to be.
 func loadPolicy(ctx context.Context, file string, f runFlags, say func(string)) (*policy.Policy, map[string]scenarios.Place, error) {
 	known := catalogue()
-	c := policy.Catalogue{Properties: known.Properties, Kinds: doubleHolds, Services: append([]string{scenarios.NoService}, known.Services...)}
+	c := policy.Catalogue{Services: append([]string{scenarios.NoService}, known.Services...)}
 	places := map[string]scenarios.Place{}
 	var own *ownLock
 	c.Meet = func(lock policy.Lock) (err error) {

@@ -42,7 +42,8 @@ again, twice as often with other seeds, and a step of the way is taken back wher
 
 Exit status: 0 the scenario is written, 2 the violation did not show again, 3 the harness or a service failed, 64 nothing is violated in DIR.`,
 		Example: `  lockchaos shrink runs/latest/redis-setnx.pause-holder.unfenced
-  lockchaos shrink runs/latest/my-lock.random --property lost-update --runs 5 --shows 4 --budget 20m --write tests/lost-update.yaml`,
+  lockchaos shrink runs/latest/my-lock.random --property ` + checker.LostUpdate +
+			` --runs 5 --shows 4 --budget 20m --write tests/lost-update.yaml`,
 		Args: oneFolder("shrink"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.runs < 1 || f.shows < 1 || f.shows > f.runs {

@@ -23,7 +23,7 @@ func witnessCommand() *cobra.Command {
 of its own (--out), in which "lockchaos check" finds the violation.
 
 Exit status: 1 with a witness, 0 if nothing is violated, 64 a file that is no history.`,
-		Example: "  lockchaos witness runs/latest/redis-setnx.pause-holder.unfenced/history.jsonl --property lost-update --out small.jsonl",
+		Example: "  lockchaos witness runs/latest/redis-setnx.pause-holder.unfenced/history.jsonl --property " + checker.LostUpdate + " --out small.jsonl",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usage(errors.New("witness needs one history, such as runs/latest/redis-setnx.pause-holder.unfenced/history.jsonl"))

@@ -4,8 +4,8 @@
 // # What such a history can tell
 //
 // It has no claims of the lock, no stamps of workers, no probe, and mostly no ledger of a store. What it cannot tell is neither an alarm nor a pass:
-// the header names those properties with the reason (history.Header.Untold), and a judge leaves them out. What it tells only perhaps is a doubt
-// (history.Header.Doubts): without a certain violation such a property is inconclusive.
+// the header names those facts with the reason (history.Header.Untold), and a judge leaves out the properties that need them. What it
+// tells only perhaps is a doubt (history.Header.Doubts): without a certain violation a property that needs it is inconclusive.
 //
 // # From ops to grants
 //

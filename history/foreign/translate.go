@@ -9,19 +9,6 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// The properties that a foreign history may not tell about, as package checker names them.
-const (
-	mutualExclusion = "mutual-exclusion"
-	unfencedWrite   = "unfenced-write"
-	lostUpdate      = "lost-update"
-	tokenOrder      = "token-order"
-	continuity      = "continuity"
-	deadGrant       = "dead-grant"
-	stolenRelease   = "stolen-release"
-	stuckLock       = "stuck-lock"
-	deadlock        = "deadlock"
-)
-
 // maxClockError bounds Options.ClockError.
 const maxClockError = 24 * time.Hour
 
@@ -119,30 +106,30 @@ func (t *tracer) header(entries int) history.Header {
 // untold says what the history can't tell about.
 func (t *tracer) untold(entries int) map[string]string {
 	untold := map[string]string{
-		lostUpdate:    "The history does not tell which version a write replaced.",
-		continuity:    "An answer is taken for the client's word here, not for the lock's.",
-		deadGrant:     "The history does not tell when the attempt that succeeded began.",
-		stolenRelease: "The history does not tell what befell the lock service.",
-		stuckLock:     "No fresh client probed the keys when all was over.",
-		deadlock:      "The history does not tell whether its clients ran undisturbed.",
+		history.FactVersions: "The history does not tell which version a write replaced.",
+		history.FactAnswers:  "An answer is taken for the client's word here, not for the lock's.",
+		history.FactAttempts: "The history does not tell when the attempt that succeeded began.",
+		history.FactService:  "The history does not tell what befell the lock service.",
+		history.FactProbe:    "No fresh client probed the keys when all was over.",
+		history.FactClients:  "The history does not tell whether its clients ran undisturbed.",
 	}
 	switch {
 	case !t.log.ledgered:
-		untold[unfencedWrite] = "The history does not tell in which order the store took the writes."
+		untold[history.FactWrites] = "The history does not tell in which order the store took the writes."
 	case entries+t.unordered+t.loose == 0:
-		untold[unfencedWrite] = "The history has no writes."
+		untold[history.FactWrites] = "The history has no writes."
 	}
 	switch {
 	case len(t.tokens) == 0 && t.options.Tokens == "fencing":
-		untold[tokenOrder] = "No grant in the history has a token."
+		untold[history.FactTokens] = "No grant in the history has a token."
 	case t.granted == 0:
-		untold[tokenOrder] = "The history has no acquires, so it does not tell when a token was given."
+		untold[history.FactTokens] = "The history has no acquires, so it does not tell when a token was given."
 	case t.late > 0:
-		untold[tokenOrder] = fmt.Sprintf("%s used without an acquire in the history, after a greater one was granted: it does not tell when they were given.",
+		untold[history.FactTokens] = fmt.Sprintf("%s used without an acquire in the history, after a greater one was granted: it does not tell when they were given.",
 			counted(t.late, "token")+was(t.late))
 	}
 	if t.granted == 0 && len(t.holds) > 0 {
-		untold[mutualExclusion] = "The history has no acquires, so it does not tell who held the lock."
+		untold[history.FactHolds] = "The history has no acquires, so it does not tell who held the lock."
 	}
 	return untold
 }
@@ -157,19 +144,19 @@ func was(n int) string {
 // doubts says what the history tells only perhaps.
 func (t *tracer) doubts(entries int) map[string]string {
 	doubts := map[string]string{}
-	add := func(property, why string) {
+	add := func(fact, why string) {
 		if why != "" {
-			doubts[property] = why
+			doubts[fact] = why
 		}
 	}
 	holds := t.doubtHolds()
 	if holds == "" {
 		holds = t.alone()
 	}
-	add(mutualExclusion, holds)
-	add(tokenOrder, t.doubtTokens())
+	add(history.FactHolds, holds)
+	add(history.FactTokens, t.doubtTokens())
 	if entries+t.unordered+t.loose > 0 {
-		add(unfencedWrite, t.doubtWrites(holds))
+		add(history.FactWrites, t.doubtWrites(holds))
 	}
 	return doubts
 }
