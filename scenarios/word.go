@@ -1,6 +1,10 @@
 package scenarios
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/lockchaos/lockchaos/checker"
+)
 
 // The words of Word, but for "contained" and "pass", which are those of a severity and of an outcome.
 const (
@@ -21,13 +25,13 @@ func (e Expect) Word() string {
 		case "violated":
 			must = append(must, property)
 		case anyOutcome, overrunOutcome:
-			chance = chance || property != starvation
+			chance = chance || property != checker.Starvation
 		}
 	}
 	harms := func(property string) bool {
-		return slices.Contains([]string{unfencedWrite, lostUpdate, duplicateEffect}, property)
+		return slices.Contains([]string{checker.UnfencedWrite, checker.LostUpdate, checker.DuplicateEffect}, property)
 	}
-	beside := func(property string) bool { return property != mutualExclusion }
+	beside := func(property string) bool { return property != checker.MutualExclusion }
 	switch {
 	case e.Severity == "corrupting" || slices.ContainsFunc(must, harms):
 		return wordCorrupted

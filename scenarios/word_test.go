@@ -1,6 +1,10 @@
 package scenarios
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/lockchaos/lockchaos/checker"
+)
 
 func TestExpectationInAWord(t *testing.T) {
 	for _, c := range []struct {
@@ -8,17 +12,17 @@ func TestExpectationInAWord(t *testing.T) {
 		e    Expect
 	}{
 		{"pass", Expect{}},
-		{"pass", Expect{Severity: "none", Properties: map[string]string{starvation: "any"}}},
-		{"pass", Expect{Properties: map[string]string{starvation: "any", fifo: "pass"}}},
-		{"violated", Expect{Severity: "none", Properties: map[string]string{tokenOrder: "violated"}}},
-		{"violated", Expect{Properties: map[string]string{mutualExclusion: "violated", lostUpdate: "any"}}},
-		{"violated", Expect{Severity: "contained", Properties: map[string]string{mutualExclusion: "violated", tokenOrder: "violated"}}},
+		{"pass", Expect{Severity: "none", Properties: map[string]string{checker.Starvation: "any"}}},
+		{"pass", Expect{Properties: map[string]string{checker.Starvation: "any", checker.FIFO: "pass"}}},
+		{"violated", Expect{Severity: "none", Properties: map[string]string{checker.TokenOrder: "violated"}}},
+		{"violated", Expect{Properties: map[string]string{checker.MutualExclusion: "violated", checker.LostUpdate: "any"}}},
+		{"violated", Expect{Severity: "contained", Properties: map[string]string{checker.MutualExclusion: "violated", checker.TokenOrder: "violated"}}},
 		{"violated", Expect{Severity: "untested"}},
-		{"contained", Expect{Severity: "contained", Properties: map[string]string{mutualExclusion: "violated"}}},
+		{"contained", Expect{Severity: "contained", Properties: map[string]string{checker.MutualExclusion: "violated"}}},
 		{"corrupted", Expect{Severity: "corrupting"}},
-		{"corrupted", Expect{Properties: map[string]string{lostUpdate: "violated"}}},
-		{"either", Expect{Properties: map[string]string{mutualExclusion: "lease-overrun"}}},
-		{"either", Expect{Properties: map[string]string{mutualExclusion: "any", lostUpdate: "pass"}}},
+		{"corrupted", Expect{Properties: map[string]string{checker.LostUpdate: "violated"}}},
+		{"either", Expect{Properties: map[string]string{checker.MutualExclusion: "lease-overrun"}}},
+		{"either", Expect{Properties: map[string]string{checker.MutualExclusion: "any", checker.LostUpdate: "pass"}}},
 	} {
 		if got := c.e.Word(); got != c.want {
 			t.Errorf("%+v: %s, want %s", c.e, got, c.want)
