@@ -115,6 +115,19 @@ func TestCloseLosesNone(t *testing.T) {
 	}
 }
 
+// A filter can be closed however long ago its queue's last verdict was, whose time limit is over.
+func TestCloseLongAfterTheLastPacket(t *testing.T) {
+	_, hs := hoststest.Network(t, "a")
+	f := open(t, hs[0])
+	must[*Diversion](t)(f.Divert("idle", func(*Packet) Fate { return Fate{} }, Match{}))
+	if err := f.queue.nf.Con.SetWriteDeadline(time.Now().Add(-time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // numbered sends n numbered datagrams, one after the other, and returns what came of them, in the order of arrival. The queue must see every one.
 func numbered(t *testing.T, n int, f *Filter, c Conditions, match Match, from, to *hosts.Host) (arrived []string, s Stats) {
 	t.Helper()

@@ -67,6 +67,10 @@ func (q *queue) drain() error {
 
 // echo makes the kernel send a refusal, which failed sees.
 func (q *queue) echo() error {
+	// The time limit of the last verdict may be over.
+	if err := q.nf.Con.SetWriteDeadline(time.Now().Add(kernelLimit)); err != nil {
+		return err
+	}
 	_, err := q.nf.Con.Send(netlink.Message{
 		Header: netlink.Header{Type: nfqMessageNone, Flags: netlink.Request},
 		Data:   []byte{unix.AF_INET, unix.NFNETLINK_V0, queueNumber >> 8, queueNumber & 0xff}, // struct nfgenmsg
