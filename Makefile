@@ -7,7 +7,7 @@ BIN     := bin/lockchaos
 VCS     := $(shell git status --porcelain >/dev/null 2>&1 && echo true || echo false)
 BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=$(VCS) -o $(BIN) ./cmd/lockchaos
 
-.PHONY: run test tidy soak build lint bench fuzz simulate mutants images screenshots clean
+.PHONY: run test as-user tidy soak build lint bench fuzz simulate mutants images screenshots clean
 
 ## run: build, and run the quick suite (half a minute; the first build takes longer)
 run: build
@@ -36,6 +36,11 @@ test: build
 	$(GO) tool gotestsum --format pkgname-and-test-fails --hide-summary skipped -- $(RACE) -p 3 -timeout 15m $(LONG) ./...
 	@# As an outsider: a module of its own.
 	cd examples/gotest && $(GO) test $(RACE) -timeout 10m ./...
+
+## as-user: suites and tests that need much of the kernel, as an ordinary user, where make runs as root (about four minutes)
+as-user:
+	./scripts/setup
+	./scripts/as-user
 
 ## soak: kills, interrupts and failures at fifty moments under each kind of fault, and nothing left; foreign histories in great number, and three judges on 200,000 of each kind of lock (some minutes)
 soak: build

@@ -63,6 +63,29 @@ func TestPIDIsUsedAgain(t *testing.T) {
 	}
 }
 
+// Opening a process that exits at that very moment says so, and nothing else, to an ordinary user too.
+func TestOpenWhileItExits(t *testing.T) {
+	for range 300 {
+		cmd := exec.Command("sleep", "60")
+		ok(t, cmd.Start())
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait() // by our kill
+		}()
+		for open := true; open; {
+			target, err := Open(cmd.Process.Pid)
+			if err == nil {
+				target.Close()
+			} else if open = false; !isGone(err) {
+				t.Errorf("%v", err)
+			}
+		}
+		<-ended
+	}
+}
+
 func init() { verbs["reuse"] = reuse }
 
 // reuse is process 1 of a PID namespace: it gives a PID to a second process.

@@ -76,8 +76,9 @@ func Open(pid int) (*Target, error) {
 	}
 	t := &Target{pid: pid, name: fmt.Sprintf("process %d", pid), image: p.image, layout: p.layout, dir: procDir{fd: -1}, pidfd: -1}
 	if err := t.open(); err != nil {
+		err = t.failed("open", err) // it reads the process's folder
 		t.Close()
-		return nil, t.failed("open", err)
+		return nil, err
 	}
 	return t, nil
 }
@@ -178,19 +179,20 @@ func (t *Target) failed(doing string, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, unix.ESRCH), errors.Is(err, unix.ENOENT), t.zombie():
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, unix.ESRCH), errors.Is(err, unix.ENOENT), t.exiting():
 		return fmt.Errorf("clockskew: %s %s: it %w (%v)", doing, t.name, ErrGone, err)
 	}
 	return fmt.Errorf("clockskew: %s %s: %w", doing, t.name, err)
 }
 
-// zombie tells whether the process has exited and waits for its parent.
-func (t *Target) zombie() bool {
+// exiting reports whether the process has given its memory back: it exits, waits for its parent, or
+// is gone. /proc shows that before its state does, and its files then belong to root.
+func (t *Target) exiting() bool {
 	if t.dir.fd < 0 {
 		return false
 	}
-	status, err := t.dir.read("status")
-	return err == nil && strings.Contains(string(status), "\nState:\tZ")
+	statm, err := t.dir.read("statm")
+	return errors.Is(err, unix.ESRCH) || errors.Is(err, unix.ENOENT) || strings.HasPrefix(string(statm), "0 ")
 }
 
 // refused says why the kernel does not let us at the memory of the target, and what to do.

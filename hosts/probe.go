@@ -61,8 +61,13 @@ func Probe(ctx context.Context) []Check {
 		}
 		checks = append(checks, c)
 	}
-	if err != nil && len(checks) < len(probes)+1 {
-		checks = append(checks, failed(probes[len(checks)-1].name, fmt.Errorf("%w: %s", err, strings.TrimSpace(errOut.String()))))
+	if last := checks[len(checks)-1]; err != nil && last.OK { // it ended badly, and no check says why
+		err = fmt.Errorf("%w: %s", err, strings.TrimSpace(errOut.String()))
+		if len(checks) == len(probes)+1 {
+			checks[len(checks)-1] = failed(last.Name, err)
+		} else {
+			checks = append(checks, failed(probes[len(checks)-1].name, err))
+		}
 	}
 	return pad(checks)
 }
@@ -123,6 +128,10 @@ func probeInside() (status int) {
 			return 1
 		}
 	}
+	if err := b.net.Close(); err != nil {
+		fmt.Fprintln(os.Stderr, err) // Probe reads it
+		return 1
+	}
 	return 0
 }
 
@@ -156,12 +165,12 @@ func (b *bench) tryNetwork(ctx context.Context) (string, error) {
 		time.Since(begun).Round(100*time.Microsecond)), nil
 }
 
-func (b *bench) tryTraffic(ctx context.Context) (string, error) {
+func (b *bench) tryTraffic(ctx context.Context) (detail string, err error) {
 	l, err := b.b.Listen(0)
 	if err != nil {
 		return "", err
 	}
-	defer l.Close()
+	defer func() { err = errors.Join(err, l.Close()) }()
 	begun := time.Now()
 	conn, err := b.a.Dial(ctx, "tcp", netip.MustParseAddrPort(l.Addr().String()))
 	if err != nil {
@@ -177,7 +186,7 @@ func (b *bench) tryProcess(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer input.Close()
+	defer input.Close() // a second time, where all went well
 	p, err := b.a.Start(cmd)
 	if err != nil {
 		return "", err
@@ -189,8 +198,7 @@ func (b *bench) tryProcess(ctx context.Context) (string, error) {
 	if err := pause.Resume(); err != nil {
 		return "", err
 	}
-	input.Close()
-	return "started, stopped (" + pause.Evidence() + "), resumed, ended", p.Wait(ctx)
+	return "started, stopped (" + pause.Evidence() + "), resumed, ended", errors.Join(input.Close(), p.Wait(ctx))
 }
 
 // idle waits for the end of its input.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/netip"
 	"strings"
@@ -30,11 +31,11 @@ var probePrefix = netip.MustParsePrefix("198.18.0.0/29")
 // probeLimit bounds a probe.
 const probeLimit = 10 * time.Second
 
-// prober is what the checks share: two hosts, a connection between them, and the filter of the one that is connected to.
+// prober is what the checks share: a network of two hosts. Each check closes what it has opened, and
+// an error of that is a failure of the check: in a run it would be one of the scenario.
 type prober struct {
 	net          *hosts.Network
 	client, peer *hosts.Host
-	filter       *Filter
 }
 
 // probes are tried in this order. Only netem is not needed.
@@ -50,29 +51,46 @@ var probes = []struct {
 	{checkNetem, (*prober).tryNetem, "sudo modprobe -a sch_htb sch_netem; without them user space does the same, at a higher cost a packet"},
 }
 
-// Probe tries the faults of this package on a throw-away network, and returns every check, always the same ones in the same order. It works in a sandbox only.
+// Probe tries the faults of this package on a throw-away network, and returns every check, always the
+// same ones in the same order. It works in a sandbox only.
 func Probe(ctx context.Context) []hosts.Check {
 	ctx, cancel := context.WithTimeout(ctx, probeLimit)
 	defer cancel()
 	p := &prober{}
-	defer p.close()
-	err := p.open(ctx)
+	opened := p.open(ctx)
 	var checks []hosts.Check
 	for _, probe := range probes {
 		c := hosts.Check{Name: probe.name}
-		if err == nil {
-			var failure error
-			c.Detail, failure = probe.try(p, ctx)
-			c.OK = failure == nil
-			if failure != nil {
-				c.Detail, c.Fix = failure.Error(), probe.fix
-			}
+		if opened != nil {
+			c.Detail = fmt.Sprintf("not tried: %v", opened)
+		} else if detail, err := probe.try(p, ctx); err != nil {
+			c.Detail, c.Fix = err.Error(), fixFor(err, probe.fix)
 		} else {
-			c.Detail = fmt.Sprintf("not tried: %v", err)
+			c.OK, c.Detail = true, detail
 		}
 		checks = append(checks, c)
 	}
+	if err := p.close(); err != nil && opened == nil {
+		spoil(checks, err)
+	}
 	return checks
+}
+
+// spoil fails every check that was well: what comes after them, and is part of each, has failed.
+func spoil(checks []hosts.Check, err error) {
+	for i, c := range checks {
+		if c.OK {
+			checks[i] = hosts.Check{Name: c.Name, Detail: fmt.Sprintf("%s; but then: %v", c.Detail, err), Fix: fixFor(err, "")}
+		}
+	}
+}
+
+// fixFor is what to do about an error: a kernel that lacks something is mended by fix, a refusal is not.
+func fixFor(err error, fix string) string {
+	if fix != "" && !errors.Is(err, fs.ErrPermission) {
+		return fix
+	}
+	return "something on this machine refuses it (a seccomp filter, AppArmor, SELinux?): run lockchaos where that does not apply, or as root"
 }
 
 // WriteProbe probes and writes the checks as JSON, one a line: what a program does whom ProbeOutside calls.
@@ -103,6 +121,9 @@ func ProbeOutside(ctx context.Context, args ...string) []hosts.Check {
 		}
 		checks = append(checks, c)
 	}
+	if err != nil {
+		spoil(checks, err)
+	}
 	for _, missing := range probes[len(checks):] {
 		why := errors.Join(err, errors.New(strings.TrimSpace(errOut.String())))
 		checks = append(checks, hosts.Check{Name: missing.name, Detail: fmt.Sprintf("not tried: %v", why)})
@@ -123,13 +144,21 @@ func (p *prober) open(ctx context.Context) (err error) {
 	return p.net.Await(ctx, p.client, p.peer)
 }
 
-func (p *prober) close() {
-	if p.filter != nil {
-		_ = p.filter.Close()
+func (p *prober) close() error {
+	if p.net == nil {
+		return nil
 	}
-	if p.net != nil {
-		_ = p.net.Close()
+	return p.net.Close()
+}
+
+// withFilter opens the filter of a host, tries something with it and closes it.
+func withFilter(ctx context.Context, h *hosts.Host, try func(*Filter) (string, error)) (detail string, err error) {
+	f, err := Open(context.WithoutCancel(ctx), h)
+	if err != nil {
+		return "", err
 	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return try(f)
 }
 
 // fromClient matches what the client sends, on the server's side.
@@ -137,36 +166,30 @@ func (p *prober) fromClient() Match { return Match{Dir: In, Peer: p.client.Addr}
 
 func (p *prober) tryFilter(ctx context.Context) (string, error) {
 	begun := time.Now()
-	var err error
-	if p.filter, err = Open(context.WithoutCancel(ctx), p.peer); err != nil {
+	_, err := withFilter(ctx, p.peer, func(f *Filter) (string, error) {
+		rule, err := f.Reject("probe", p.fromClient())
+		if err != nil {
+			return "", err
+		}
+		if conn, err := p.client.Dial(ctx, "tcp", netip.AddrPortFrom(p.peer.Addr, 1)); err == nil {
+			return "", errors.Join(errors.New("a connection came about in spite of a rule"), conn.Close())
+		}
+		counts, err := rule.Remove()
+		if packets, _ := Total(counts); err == nil && packets == 0 {
+			err = errors.New("a rule has met no packet: something filters before us")
+		}
 		return "", err
-	}
-	rule, err := p.filter.Reject("probe", p.fromClient())
-	if err != nil {
-		return "", err
-	}
-	if conn, err := p.client.Dial(ctx, "tcp", netip.AddrPortFrom(p.peer.Addr, 1)); err == nil {
-		conn.Close()
-		return "", errors.New("a connection came about in spite of a rule")
-	}
-	counts, err := rule.Remove()
-	if packets, _ := Total(counts); err == nil && packets == 0 {
-		err = errors.New("a rule has met no packet: something filters before us")
-	}
+	})
 	return fmt.Sprintf("rules in a host's own namespace, tried and healed in %v", time.Since(begun).Round(100*time.Microsecond)), err
 }
 
-// errNoFilter says that a check needs the filter that could not be made.
-var errNoFilter = errors.New("not tried: there is no packet filter")
-
-func (p *prober) tryOwner(context.Context) (string, error) {
-	switch {
-	case p.filter == nil:
-		return "", errNoFilter
-	case p.filter.Outlived():
-		return "", errors.New("this kernel knows no owner of rules: they outlive a killed lockchaos in namespaces that go on, as a container's do")
-	}
-	return "the kernel removes them when lockchaos is killed, in containers too", nil
+func (p *prober) tryOwner(ctx context.Context) (string, error) {
+	return withFilter(ctx, p.peer, func(f *Filter) (string, error) {
+		if f.Outlived() {
+			return "", errors.New("this kernel knows no owner of rules: they outlive a killed lockchaos in namespaces that go on, as a container's do")
+		}
+		return "the kernel removes them when lockchaos is killed, in containers too", nil
+	})
 }
 
 // connected makes a connection from the client to the server.
@@ -175,90 +198,86 @@ func (p *prober) connected(ctx context.Context) (client, server net.Conn, err er
 	if err != nil {
 		return nil, nil, err
 	}
-	defer l.Close()
+	defer func() { err = errors.Join(err, l.Close()) }()
 	if client, err = p.client.Dial(ctx, "tcp", netip.MustParseAddrPort(l.Addr().String())); err != nil {
 		return nil, nil, err
 	}
 	if server, err = l.Accept(); err != nil {
-		client.Close()
-		return nil, nil, err
+		return nil, nil, errors.Join(err, client.Close())
 	}
 	deadline, _ := ctx.Deadline()
 	return client, server, errors.Join(client.SetDeadline(deadline), server.SetDeadline(deadline))
 }
 
 func (p *prober) tryReset(ctx context.Context) (string, error) {
-	if p.filter == nil {
-		return "", errNoFilter
-	}
-	client, server, err := p.connected(ctx)
-	if err != nil {
-		return "", err
-	}
-	defer client.Close()
-	defer server.Close()
-	hit, err := p.filter.Reset(Match{Peer: p.client.Addr})
-	if err != nil {
-		return "", err
-	}
-	if _, err := client.Read(make([]byte, 1)); len(hit) != 1 || err == nil || errors.Is(err, io.EOF) {
-		return "", fmt.Errorf("%d connections were hit, and the client sees %w", len(hit), err)
-	}
-	return "a connection was aborted, and its other end learned of it", nil
+	return withFilter(ctx, p.peer, func(f *Filter) (string, error) {
+		client, server, err := p.connected(ctx)
+		if err != nil {
+			return "", err
+		}
+		defer client.Close() // it is aborted
+		defer server.Close()
+		hit, err := f.Reset(Match{Peer: p.client.Addr})
+		if err != nil {
+			return "", err
+		}
+		if _, err := client.Read(make([]byte, 1)); len(hit) != 1 || err == nil || errors.Is(err, io.EOF) {
+			return "", fmt.Errorf("%d connections were hit, and the client sees %w", len(hit), err)
+		}
+		return "a connection was aborted, and its other end learned of it", nil
+	})
 }
 
 func (p *prober) tryQueue(ctx context.Context) (string, error) {
-	if p.filter == nil {
-		return "", errNoFilter
-	}
-	client, server, err := p.connected(ctx)
-	if err != nil {
-		return "", err
-	}
-	defer client.Close()
-	defer server.Close()
-	d, err := p.filter.Divert("probe", Hold(Contains("probe"), 0), p.fromClient())
-	if err != nil {
-		return "", err
-	}
-	defer d.Remove()
-	if _, err := client.Write([]byte("probe")); err != nil {
-		return "", err
-	}
-	if _, err := d.Await(ctx, func(s Stats) bool { return s.Held == 1 }); err != nil {
-		return "", err
-	}
-	d.Release()
-	if _, err := io.ReadFull(server, make([]byte, len("probe"))); err != nil {
-		return "", err
-	}
-	by := "nft_queue"
-	if p.filter.compat {
-		by = "xt_NFQUEUE (the kernel has no nft_queue)"
-	}
-	return "a packet was held and released, by " + by, nil
+	return withFilter(ctx, p.peer, func(f *Filter) (by string, err error) {
+		client, server, err := p.connected(ctx)
+		if err != nil {
+			return "", err
+		}
+		defer func() { err = errors.Join(err, client.Close(), server.Close()) }()
+		d, err := f.Divert("probe", Hold(Contains("probe"), 0), p.fromClient())
+		if err != nil {
+			return "", err
+		}
+		if _, err := client.Write([]byte("probe")); err != nil {
+			return "", err
+		}
+		if _, err := d.Await(ctx, func(s Stats) bool { return s.Held == 1 }); err != nil {
+			return "", err
+		}
+		d.Release()
+		if _, err := io.ReadFull(server, make([]byte, len("probe"))); err != nil {
+			return "", err
+		}
+		by = "nft_queue"
+		if f.compat {
+			by = "xt_NFQUEUE (the kernel has no nft_queue)"
+		}
+		_, err = d.Remove()
+		return "a packet was held and released, by " + by, err
+	})
 }
 
 func (p *prober) tryNetem(ctx context.Context) (string, error) {
-	f, err := Open(context.WithoutCancel(ctx), p.client)
-	if err != nil {
-		return "", errNoFilter
-	}
-	defer f.Close()
-	const delay = 20 * time.Millisecond
-	_, err = f.Degrade("probe", Netem, Conditions{Delay: delay}, nil, Match{Dir: Out, Peer: p.peer.Addr})
-	if err != nil {
-		return "", err
-	}
-	begun := time.Now()
-	client, server, err := p.connected(ctx)
-	if err != nil {
-		return "", err
-	}
-	client.Close()
-	server.Close()
-	if took := time.Since(begun); took < delay {
-		return "", fmt.Errorf("a connection came about in %v in spite of a delay of %v", took, delay)
-	}
-	return fmt.Sprintf("a connection was delayed by %v", delay), nil
+	return withFilter(ctx, p.client, func(f *Filter) (string, error) {
+		const delay = 20 * time.Millisecond
+		d, err := f.Degrade("probe", Netem, Conditions{Delay: delay}, nil, Match{Dir: Out, Peer: p.peer.Addr})
+		if err != nil {
+			return "", err
+		}
+		begun := time.Now()
+		client, server, err := p.connected(ctx)
+		if err != nil {
+			return "", err
+		}
+		took := time.Since(begun)
+		_, err = d.Remove()
+		if err := errors.Join(err, client.Close(), server.Close()); err != nil {
+			return "", err
+		}
+		if took < delay {
+			return "", fmt.Errorf("a connection came about in %v in spite of a delay of %v", took, delay)
+		}
+		return fmt.Sprintf("a connection was delayed by %v", delay), nil
+	})
 }

@@ -33,6 +33,7 @@ type queue struct {
 	raw    int // socket for copies
 	wake   int // eventfd: something is due earlier than before
 	done   chan struct{}
+	echoed chan struct{} // the kernel has answered echo, behind the packets that it had queued before
 	resets sync.WaitGroup
 
 	mu         sync.Mutex
@@ -72,7 +73,7 @@ func openQueue(f *Filter) (*queue, error) {
 	}
 	_ = nf.Con.SetReadBuffer(4 << 20) // less, where the kernel does not grant it
 	ctx, cancel := context.WithCancel(context.Background())
-	q := &queue{filter: f, nf: nf, cancel: cancel, raw: -1, wake: -1, done: make(chan struct{})}
+	q := &queue{filter: f, nf: nf, cancel: cancel, raw: -1, wake: -1, done: make(chan struct{}), echoed: make(chan struct{}, 1)}
 	if err := q.sockets(); err != nil {
 		return nil, errors.Join(err, q.free())
 	}
@@ -103,6 +104,13 @@ func (q *queue) sockets() (err error) {
 func (q *queue) failed(ctx context.Context, err error) int {
 	if ctx.Err() != nil || errors.Is(err, os.ErrClosed) {
 		return 1
+	}
+	if errors.Is(err, unix.EINVAL) { // what echo asked for; nothing else is refused like that
+		select {
+		case q.echoed <- struct{}{}:
+		default:
+		}
+		return 0
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()

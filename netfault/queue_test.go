@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -74,6 +75,56 @@ func TestHealingLetsGo(t *testing.T) {
 		if got := receive(t, b); got != fmt.Sprint(i) {
 			t.Fatalf("packet %d is %q", i, got)
 		}
+	}
+}
+
+// Packets that the kernel has queued, and that nobody has read yet when the filter closes, go on.
+func TestCloseLosesNone(t *testing.T) {
+	_, hs := hoststest.Network(t, "a", "b")
+	a, b, f := mailbox(t, hs[0]), mailbox(t, hs[1]), open(t, hs[1])
+	busy, goOn := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	d := must[*Diversion](t)(f.Divert("busy", func(*Packet) Fate {
+		once.Do(func() { close(busy); <-goOn })
+		return Fate{}
+	}, Match{}))
+	const n = 50
+	for i := range n {
+		send(t, a, hs[1], fmt.Sprint(i))
+	}
+	<-busy
+	await(t, "all packets are queued", func() bool {
+		packets, _ := Total(must[[]Count](t)(d.rule.Counts()))
+		return packets >= n
+	})
+	closed := make(chan error, 1)
+	go func() { closed <- f.Close() }()
+	await(t, "the rules are removed", func() bool {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return d.rule.removed
+	})
+	close(goOn)
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+	for i := range n {
+		if got := receive(t, b); got != fmt.Sprint(i) {
+			t.Fatalf("packet %d is %q", i, got)
+		}
+	}
+}
+
+// A filter can be closed however long ago its queue's last verdict was, whose time limit is over.
+func TestCloseLongAfterTheLastPacket(t *testing.T) {
+	_, hs := hoststest.Network(t, "a")
+	f := open(t, hs[0])
+	must[*Diversion](t)(f.Divert("idle", func(*Packet) Fate { return Fate{} }, Match{}))
+	if err := f.queue.nf.Con.SetWriteDeadline(time.Now().Add(-time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Error(err)
 	}
 }
 

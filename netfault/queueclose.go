@@ -1,16 +1,11 @@
 package netfault
 
 import (
-	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
-	"os"
-	"strconv"
-	"strings"
 	"time"
 
-	"github.com/lockchaos/lockchaos/hosts"
+	"github.com/mdlayher/netlink"
 	"golang.org/x/sys/unix"
 )
 
@@ -26,13 +21,10 @@ func (q *queue) close() error {
 	q.diversions = nil // what still comes passes
 	q.mu.Unlock()
 	q.resets.Wait()
-	left, err := q.drain()
+	err := q.drain()
 	q.cancel() // before Close, which waits for the goroutines of the context
 	q.awake()
 	<-q.done
-	if left > 0 {
-		err = errors.Join(err, fmt.Errorf("%d packets in the queue were lost: the kernel did not hand them over within %v", left, drainLimit))
-	}
 	return errors.Join(err, q.free())
 }
 
@@ -48,30 +40,40 @@ func (q *queue) free() error {
 	return err
 }
 
-// drain waits until the kernel's queue is empty, and returns how many packets are left in it.
-func (q *queue) drain() (left int, err error) {
-	for end := time.Now().Add(drainLimit); ; time.Sleep(100 * time.Microsecond) {
-		err := q.filter.host.Do(func() (err error) { left, err = queued(); return err })
-		if errors.Is(err, hosts.ErrClosed) {
-			return 0, nil // nobody is left who could miss them
+// nfqMessageNone is a message type that the kernel's packet queues do not have: theirs end below 16
+// (linux/netfilter/nfnetlink_queue.h).
+const nfqMessageNone = unix.NFNL_SUBSYS_QUEUE<<8 | 0x7f
+
+// drain waits until every packet that the kernel has queued so far has reached arrive. It asks the
+// kernel, on the queue's own socket, something that the kernel refuses at once with EINVAL. The
+// refusal lies in the socket behind all packets, so it is read when they have been dealt with. The
+// kernel also tells the queue's length in /proc, but there only some users may read it.
+func (q *queue) drain() error {
+	const again = 10 * time.Millisecond // a refusal is lost where the socket has no room for it
+	limit := time.After(drainLimit)
+	for {
+		if err := q.echo(); err != nil {
+			return fmt.Errorf("ask the packet queue whether it is empty: %w", err)
 		}
-		if err != nil || left == 0 || time.Now().After(end) {
-			return left, err
+		select {
+		case <-q.echoed:
+			return nil
+		case <-limit:
+			return fmt.Errorf("packets in the queue may be lost: the kernel did not hand them over within %v", drainLimit)
+		case <-time.After(again):
 		}
 	}
 }
 
-// queued reads how many packets are in our queue of the calling thread's namespace, those that wait for a verdict included.
-func queued() (int, error) {
-	const file = "/proc/thread-self/net/netfilter/nfnetlink_queue" // number, port, packets, …
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return 0, err
+// echo makes the kernel send a refusal, which failed sees.
+func (q *queue) echo() error {
+	// The time limit of the last verdict may be over.
+	if err := q.nf.Con.SetWriteDeadline(time.Now().Add(kernelLimit)); err != nil {
+		return err
 	}
-	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
-		if f := strings.Fields(lines.Text()); len(f) > 2 && f[0] == strconv.Itoa(queueNumber) {
-			return strconv.Atoi(f[2])
-		}
-	}
-	return 0, nil // somebody has unbound it: nothing waits
+	_, err := q.nf.Con.Send(netlink.Message{
+		Header: netlink.Header{Type: nfqMessageNone, Flags: netlink.Request},
+		Data:   []byte{unix.AF_INET, unix.NFNETLINK_V0, queueNumber >> 8, queueNumber & 0xff}, // struct nfgenmsg
+	})
+	return err
 }

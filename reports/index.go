@@ -68,13 +68,23 @@ type cellRun struct {
 	Want                        string
 }
 
-// trouble is a scenario that needs a reader's attention, with why.
+// trouble is what needs a reader's attention, with why: a scenario, or several that came to nothing for
+// one cause.
 type trouble struct {
-	Of                    facets
-	Name, Href, What, Why string
-	Class                 string
-	Log                   string
-	Rerun                 string
+	Runs             []troubled
+	What, Class, Why string
+	Do               string // what can be done about it
+	Log              string
+	Rerun            string // of the first
+}
+
+// Several reports whether it is more than one scenario.
+func (t trouble) Several() bool { return len(t.Runs) > 1 }
+
+// troubled is a scenario of a trouble. Note is what it has beside the others.
+type troubled struct {
+	Of               facets
+	Name, Href, Note string
 }
 
 // facets are what a reader can filter scenarios by.
@@ -293,29 +303,46 @@ func tiles(s Suite) []tile {
 	return out
 }
 
-// troubles lists what is not as expected, then what failed, was skipped or says nothing.
+// troubles lists what is not as expected, then what failed, was skipped or says nothing. What has one
+// cause is told once.
 func troubles(s Suite) []trouble {
 	var out []trouble
-	for _, pass := range []func(Scenario) bool{
-		Scenario.unexpected,
-		func(x Scenario) bool { return x.Result() == Failed },
-		func(x Scenario) bool { return x.Result() == Inconclusive && !x.unexpected() },
-		func(x Scenario) bool { return x.Result() == Skipped },
-	} {
-		for _, x := range s.Scenarios {
-			if pass(x) {
-				out = append(out, tellTrouble(x))
+	for _, x := range s.Scenarios {
+		if x.unexpected() {
+			out = append(out, tellTrouble(x))
+		}
+	}
+	for _, r := range []Result{Failed, Inconclusive, Skipped} {
+		for _, group := range gather(s.Scenarios, func(x Scenario) bool { return x.Result() == r && !x.unexpected() }) {
+			t := tellTrouble(group[0])
+			if len(group) > 1 && r == Failed {
+				why, do := cause(group[0].Failed)
+				t.Why, t.Do, t.Runs[0].Note = sentence(clip(why, clipText)), do, alsoViolated(group[0])
 			}
+			for _, x := range group[1:] {
+				t.Runs = append(t.Runs, troubled{facetsOf(x), clip(x.Name, clipName), link(x), alsoViolated(x)})
+			}
+			out = append(out, t)
 		}
 	}
 	return out
 }
 
+// alsoViolated tells what was certain before the scenario failed; "": nothing.
+func alsoViolated(x Scenario) string {
+	if !x.violatedThough() {
+		return ""
+	}
+	return list(x.violatedNames()) + " violated before"
+}
+
 func tellTrouble(x Scenario) trouble {
-	t := trouble{Of: facetsOf(x), Name: clip(x.Name, clipName), Href: link(x), What: x.Result().String(), Class: resultClass(x.Result()), Rerun: clip(x.Rerun, clipText)}
+	t := trouble{Runs: []troubled{{Of: facetsOf(x), Name: clip(x.Name, clipName), Href: link(x)}}, What: x.Result().String(),
+		Class: resultClass(x.Result()), Rerun: clip(x.Rerun, clipText)}
 	switch {
 	case x.Failed != "":
 		t.Why = sentence(clip(firstLine(x.Failed), clipText))
+		_, t.Do = cause(x.Failed)
 		if x.violatedThough() {
 			t.Why += " What was recorded until then certainly shows " + list(x.violatedNames()) + " violated."
 		}

@@ -160,6 +160,9 @@ func (s Scenario) Detail() string {
 		if s.violatedThough() {
 			return list(s.violatedNames()) + " violated before it failed"
 		}
+		if why, do := cause(s.Failed); do != "" {
+			return cut(why, 60) // the reason comes first
+		}
 		return cut(ofAdapter.ReplaceAllString(s.Failed, "adapter "), 60)
 	}
 	if len(s.Verdict.Reasons) > 0 {

@@ -198,7 +198,24 @@ func terminalTroubles(b *strings.Builder, s Suite, color bool) {
 		if color {
 			what = ansiBold + what + ansiReset
 		}
-		fmt.Fprintf(b, "%s: %s: %s\n", what, oneLine(t.Name), oneLine(t.Why))
+		name := oneLine(t.Runs[0].Name)
+		if n := len(t.Runs); n > 1 {
+			name = plural(n, "scenario")
+		}
+		fmt.Fprintf(b, "%s: %s: %s\n", what, name, oneLine(t.Why))
+		if t.Do != "" {
+			fmt.Fprintf(b, "  to do: %s\n", t.Do)
+		}
+		if len(t.Runs) > 1 {
+			var names []string
+			for _, r := range t.Runs {
+				if r.Note != "" {
+					r.Name += " (" + r.Note + ")"
+				}
+				names = append(names, oneLine(r.Name))
+			}
+			fmt.Fprintf(b, "  these: %s\n", strings.Join(names, ", "))
+		}
 		if t.Rerun != "" {
 			fmt.Fprintf(b, "  again: %s\n", oneLine(t.Rerun))
 		}

@@ -21,13 +21,11 @@ func conclude(out io.Writer, dir string, suite reports.Suite, noExpect, interrup
 	for _, sc := range suite.Scenarios {
 		own := scenarioStatus(sc, noExpect)
 		code = worse(code, own)
-		if own != exitOK {
+		if own != exitOK && sc.Failed == "" {
 			fmt.Fprintf(out, "%s: seed %d, plan %s\n  again: %s\n", sc.Name, sc.Seed, filepath.Join(dir, sc.Dir, planFile), sc.Rerun)
 		}
-		if sc.Failed != "" {
-			fmt.Fprintf(out, "%s failed: %s\n  logs of %s: %s\n", sc.Name, printable(sc.Failed), sc.Name, filepath.Join(dir, sc.Dir, logFolder))
-		}
 	}
+	concludeFailed(out, dir, suite.FailedAlike())
 	page := filepath.Join(dir, indexFile)
 	if len(suite.Scenarios) == 1 {
 		page = filepath.Join(dir, suite.Scenarios[0].Dir, reportFile)
@@ -40,6 +38,18 @@ func conclude(out io.Writer, dir string, suite reports.Suite, noExpect, interrup
 		return &status{code: code}
 	}
 	return nil
+}
+
+// concludeFailed tells each cause of failures once, in full, with where to look.
+func concludeFailed(out io.Writer, dir string, groups [][]reports.Scenario) {
+	for _, group := range groups {
+		sc := group[0]
+		fmt.Fprintf(out, "%s: seed %d, plan %s\n  again: %s\n", sc.Name, sc.Seed, filepath.Join(dir, sc.Dir, planFile), sc.Rerun)
+		fmt.Fprintf(out, "%s failed: %s\n  logs of %s: %s\n", sc.Name, printable(sc.Failed), sc.Name, filepath.Join(dir, sc.Dir, logFolder))
+		if n := len(group) - 1; n > 0 {
+			fmt.Fprintf(out, "  and %d more scenario%s for the same reason: logs in %s\n", n, plural(n), filepath.Join(dir, "*", logFolder))
+		}
+	}
 }
 
 // printable takes out what a program may have logged to play with the reader's terminal.

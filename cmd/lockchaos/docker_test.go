@@ -319,3 +319,29 @@ func TestServicesInContainers(t *testing.T) {
 		}
 	}
 }
+
+// A run whose output nobody reads any more leaves nothing in the engine.
+func TestUnreadRunLeavesNothing(t *testing.T) {
+	dockertest.Need(t, "redis")
+	before := engineState(t)
+	run := lockchaos(t, append([]string{"run", "redis-setnx/pause-holder/unfenced", "--duration", "60s", "--runtime", "docker", "--out", t.TempDir()}, localImages("redis")...)...)
+	out, err := run.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for text := make([]byte, 1); engineState(t) == before; { // until it has made something
+		if _, err := out.Read(text); err != nil {
+			t.Fatalf("the run made nothing: %v", err)
+		}
+	}
+	out.Close()
+	if err := run.Wait(); err == nil || run.ProcessState.ExitCode() != exitFailed {
+		t.Errorf("it ended with %v", err)
+	}
+	if after := engineState(t); after != before {
+		t.Errorf("the engine had\n%s\nand has\n%s", before, after)
+	}
+}

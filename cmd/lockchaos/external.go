@@ -27,6 +27,7 @@ import (
 type given struct {
 	nodes  map[string]remote.Node // by their names in a recipe
 	images map[string]string      // what each is a server of
+	able   func() func(nemesis.Need) string
 }
 
 // newGiven reads the addresses. It refuses, with a list, what can't be done to servers that are not ours.
@@ -35,6 +36,7 @@ func newGiven(ctx context.Context, f runFlags, plans []scenarios.Plan) (*given, 
 	if err != nil {
 		return nil, usage(err)
 	}
+	g.able = newLocal(ctx).able // clients and their links are on a private network here, too
 	var refused []string
 	for _, p := range plans {
 		if g.skip(p) == "" {
@@ -196,7 +198,7 @@ func (g *given) skip(plan scenarios.Plan) string {
 	if missing := g.missing(service); len(missing) > 0 {
 		return fmt.Sprintf("it needs %s, and --nodes gives no address of %s", service.Name, strings.Join(missing, ", "))
 	}
-	return ""
+	return incapable(plan, g.able)
 }
 
 func (g *given) missing(service backends.Kind) (names []string) {

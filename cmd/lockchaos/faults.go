@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/lockchaos/lockchaos/clockskew"
 	"github.com/lockchaos/lockchaos/hosts"
@@ -25,31 +26,46 @@ func listFaults(w io.Writer) error {
 	return err
 }
 
-// tryFaults tries what faults need, in a throw-away sandbox, and returns what to say of each need: "yes", or why not.
+// What tryFaults answers: yes, or why not after no.
+const (
+	yes = "yes"
+	no  = "no: "
+)
+
+// tryFaults tries what faults need, in a throw-away sandbox, and returns what to say of each need: yes,
+// or why not and what to do.
 func tryFaults(ctx context.Context) func(nemesis.Need) string {
 	checks := map[string]hosts.Check{}
 	for _, c := range netfault.ProbeOutside(ctx, probeVerb) {
 		checks[c.Name] = c
 	}
+	clocks := sync.OnceValue(func() error { return clockskew.Supported(ctx) })
 	return func(need nemesis.Need) string {
 		switch need {
 		case nemesis.NeedsLocalFilter:
 			need = nemesis.NeedsFilter
 		case nemesis.NeedsNothing, nemesis.NeedsLocal:
-			return "yes"
+			return yes
 		case nemesis.NeedsClocks:
-			if err := clockskew.Supported(ctx); err != nil {
-				return fmt.Sprintf("no: %v", err)
+			if err := clocks(); err != nil {
+				return no + err.Error()
 			}
-			return "yes"
+			return yes
 		}
-		c, known := checks[string(need)]
-		switch {
-		case !known:
-			return "not known: nobody tries " + string(need)
-		case !c.OK:
-			return "no: " + c.Detail
-		}
-		return "yes"
+		return answer(checks, string(need))
 	}
+}
+
+// answer tells how the check of that name ended.
+func answer(checks map[string]hosts.Check, name string) string {
+	c, known := checks[name]
+	switch {
+	case !known:
+		return "not known: nobody tries " + name
+	case c.OK:
+		return yes
+	case c.Fix != "":
+		return no + c.Detail + "; to do: " + c.Fix
+	}
+	return no + c.Detail
 }

@@ -136,8 +136,8 @@ func possibleFaults(ctx context.Context, f runFlags, say func(string)) (map[stri
 	without := map[string][]string{} // why → kinds
 	for _, k := range nemesis.Kinds() {
 		why := ""
-		if answer := tried(k.Needs); answer != "yes" {
-			why = strings.TrimPrefix(answer, "no: ")
+		if answer := tried(k.Needs); answer != yes {
+			why = strings.TrimPrefix(answer, no)
 		}
 		if !here && (k.Needs == nemesis.NeedsLocal || k.Needs == nemesis.NeedsLocalFilter) {
 			why = "only servers that lockchaos itself has started can be started again (--runtime local)"

@@ -89,6 +89,12 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
+	var out *outlet
+	if cmd, _, err := root.Find(args); err == nil && !cmd.Hidden { // a process of a run ends with the run
+		ctx, out = outlive(ctx, stdout)
+		defer out.interrupt()
+		root.SetOut(out)
+	}
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return exitOK
@@ -98,7 +104,7 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if errors.As(err, &s) {
 		err = s.err
 	}
-	if err != nil {
+	if err != nil && (out == nil || !out.broken.Load()) { // who has stopped reading knows
 		fmt.Fprintln(stderr, "lockchaos:", redact.Text(err.Error()))
 	}
 	return code

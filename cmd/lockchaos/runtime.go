@@ -7,9 +7,12 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
+	"sync"
 
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/docker"
+	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -66,11 +69,11 @@ func chooseRuntime(ctx context.Context, f runFlags, plans []scenarios.Plan, say 
 		if f.runtime != runtimeAuto {
 			return nil, onlyHere(name, f.runtime)
 		}
-		return local{}, nil
+		return newLocal(ctx), nil
 	}
 	switch f.runtime {
 	case runtimeLocal:
-		return local{}, nil
+		return newLocal(ctx), nil
 	case runtimeDocker:
 		return newContainers(ctx, settings, plans, say)
 	case runtimeCompose:
@@ -106,25 +109,50 @@ func autoRuntime(ctx context.Context, settings map[string]string, plans []scenar
 	engine, err := docker.Connect(ctx)
 	var absent *docker.AbsentError
 	if errors.As(err, &absent) {
-		return local{}, nil
+		return newLocal(ctx), nil
 	}
 	if err != nil {
 		return nil, err
 	}
 	for _, kind := range neededImages(plans) {
 		if image, err := present(ctx, engine, settings, kind); image == "" || err != nil {
-			return local{}, err
+			return newLocal(ctx), err
 		}
 	}
 	return newContainers(ctx, settings, plans, say)
 }
 
 // local is the private network of namespaces.
-type local struct{}
+type local struct {
+	// able tells which needs of faults this machine meets. It is asked when a fault first needs something.
+	able func() func(nemesis.Need) string
+}
 
-func (local) about() string              { return "private network, " + kernel() }
-func (local) skip(scenarios.Plan) string { return "" }
-func (local) close() error               { return nil }
+func newLocal(ctx context.Context) local {
+	return local{sync.OnceValue(func() func(nemesis.Need) string { return tryFaults(ctx) })}
+}
+
+func (local) about() string                  { return "private network, " + kernel() }
+func (l local) skip(p scenarios.Plan) string { return incapable(p, l.able) }
+func (local) close() error                   { return nil }
+
+// incapable says why this machine can't do a plan's faults, and what to do; "": it can. The same is
+// said of every plan with the same need.
+func incapable(p scenarios.Plan, able func() func(nemesis.Need) string) string {
+	for _, k := range nemesis.Kinds() {
+		needs := slices.ContainsFunc(p.Scenario.Faults, func(f scenarios.Fault) bool {
+			return slices.ContainsFunc(f.Singles(), func(one scenarios.Fault) bool { return one.Kind == k.Name })
+		})
+		if !needs || k.Needs == nemesis.NeedsNothing || k.Needs == nemesis.NeedsLocal {
+			continue
+		}
+		// A machine that is too busy for the try may still do it: the run will tell.
+		if answer := able()(k.Needs); answer != yes && !strings.Contains(answer, context.DeadlineExceeded.Error()) {
+			return fmt.Sprintf("%s: %s", k.Needs, strings.TrimPrefix(answer, no))
+		}
+	}
+	return ""
+}
 
 func (local) run(ctx context.Context, _ scenarios.Plan, dir string, stdout, stderr io.Writer) error {
 	// A file is inner's own end of a pipe: nothing is copied, and it closes with inner.

@@ -53,7 +53,7 @@ type screen struct {
 
 func newScreen(out io.Writer) *screen {
 	s := &screen{out: out, final: out, format: formatText, running: map[string]harness.Progress{}, plans: map[string]scenarios.Plan{}, violated: map[string]bool{}, told: map[string]bool{}}
-	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if f := terminal(out); f != nil && term.IsTerminal(int(f.Fd())) {
 		s.live = os.Getenv("TERM") != "dumb"
 		s.color = s.live && os.Getenv("NO_COLOR") == ""
 		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 20 {

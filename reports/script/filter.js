@@ -3,6 +3,7 @@ const bar = document.getElementById('filter'), count = bar.querySelector('output
 const fields = [...bar.querySelectorAll('select, input')], all = [...document.querySelectorAll('[data-lock]')];
 const facet = (e, name) => e.getAttribute('data-' + name);
 const cells = all.filter(e => e.classList.contains('cell')), rows = all.filter(e => e.tagName === 'TR');
+const alike = [...document.querySelectorAll('tr.alike')]; // one for several scenarios
 
 // Every value that some scenario has can be chosen, in the order of the page.
 for (const field of fields) {
@@ -25,7 +26,8 @@ const apply = () => {
   const fits = e => wanted.every(([name, value]) => facet(e, name) === value);
   for (const e of all) e.hidden = !fits(e);
   for (const table of document.querySelectorAll('table.mx')) tidy(table, wanted.length > 0);
-  for (const table of new Set(rows.map(r => r.closest('table')))) {
+  for (const r of alike) r.hidden = !r.querySelector('[data-lock]:not([hidden])');
+  for (const table of new Set([...rows, ...alike].map(r => r.closest('table')))) {
     const none = [...table.tBodies[0].rows].every(r => r.hidden), panel = table.closest('.panel');
     panel.hidden = none;
     panel.previousElementSibling.hidden = none;
