@@ -324,13 +324,13 @@ func tellTrouble(x Scenario) trouble {
 	case x.unexpected():
 		t.What, t.Class = "unexpected", "u"
 		var diff []string
-		for _, e := range x.missed() {
-			diff = append(diff, clip(e.Property, clipName)+" should be "+clip(e.Want, clipName)+" and is "+clip(e.Got, clipName)+noted(e))
+		for _, e := range x.unmet() {
+			diff = append(diff, e.Names+" should be "+e.Want+" and "+e.Is+" "+e.Got+".")
 		}
-		t.Why = strings.Join(diff, "; ") + "."
 		if len(x.Verdict.Reasons) > 0 {
-			t.Why += " " + sentence(clip(strings.Join(x.Verdict.Reasons, " "), clipText))
+			diff = append(diff, sentence(clip(strings.Join(x.Verdict.Reasons, " "), clipText)))
 		}
+		t.Why = strings.Join(diff, " ")
 	default:
 		t.Why = clip(strings.Join(x.Verdict.Reasons, " "), clipText)
 	}

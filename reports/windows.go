@@ -26,10 +26,16 @@ func (r *record) closeUp(t *story, from, to int64) (lo, hi int64, ok bool) {
 	for _, o := range append(append([]*op(nil), t.stale...), t.refused...) {
 		lo, hi = min(lo, o.start), max(hi, o.end)
 	}
-	air := max((hi-lo)/3, 15e6)
+	air := closeAir(lo, hi)
 	lo, hi = max(lo-air, from), min(hi+air, to)
-	return lo, hi, (hi-lo)*4 < to-from
+	return lo, hi, (hi-lo)*closeUpShare < to-from
 }
+
+// closeUpShare is how many times a close up must fit into the story; a shorter story is seen as it is.
+const closeUpShare = 4
+
+// closeAir is the air on each side of a close up.
+func closeAir(lo, hi int64) int64 { return max((hi-lo)/3, 15e6) }
 
 // beginning returns a window on the start of the workload that shows about a dozen grants.
 func (r *record) beginning() (from, to int64) {
