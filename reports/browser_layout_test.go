@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
@@ -55,5 +56,60 @@ func TestLargeIndexPrinted(t *testing.T) {
 	}
 	if wide := ask[[]string](v, `[...document.querySelectorAll("main *:not(svg *)")].filter(e => e.checkVisibility() && e.getBoundingClientRect().right > innerWidth + 1).map(e => e.outerHTML.slice(0, 80))`); len(wide) > 0 {
 		t.Errorf("beyond the edge of the paper: %q", wide)
+	}
+}
+
+// TestOpensCloseUp opens a page: the screen begins with the close up that paper begins with, and leads to the whole story and back.
+func TestOpensCloseUp(t *testing.T) {
+	v := visit(t)
+	v.open(v.save("report.html", reportOf(t, corruptedCase())))
+	const wide = `document.querySelector("#live .overlap.chosen").getBBox().width / document.querySelector("#live svg").clientWidth`
+	v.within("the timeline is drawn", `document.querySelector("#live .overlap.chosen") !== null`)
+	first := ask[float64](v, wide)
+	if first < 0.1 {
+		t.Errorf("the overlap fills %.1f %% of the timeline", 100*first)
+	}
+	pressed := func(name string) string { return `document.querySelector('#live button[value=` + name + `]').ariaPressed === "true"` }
+	if !ask[bool](v, pressed("close")) || ask[bool](v, pressed("story")) {
+		t.Error("the timeline does not say that it is a close up")
+	}
+	v.do(chromedp.Click(`#live button[value="story"]`))
+	v.within("the whole story is shown", pressed("story")+" && !("+pressed("close")+") && "+wide+" < "+`0.1`)
+	v.do(chromedp.Focus("#live svg"), chromedp.KeyEvent("c"))
+	v.within("c leads back", pressed("close"))
+	if again := ask[float64](v, wide); again != first {
+		t.Errorf("the close up is another: %.3f, %.3f", first, again)
+	}
+	v.do(chromedp.KeyEvent("0"))
+	v.within("neither is the whole run", "!("+pressed("story")+") && !("+pressed("close")+")")
+	// Where nothing was violated there is nothing to look at closely.
+	v.open(v.save("pass.html", reportOf(t, passCase())))
+	v.within("the timeline is drawn", `document.querySelectorAll("#live svg path").length > 5`)
+	if ask[bool](v, `[...document.querySelectorAll("#live button[aria-pressed]")].some(e => e.checkVisibility())`) {
+		t.Error("a page without a violation offers a close up of it")
+	}
+	if _, err := chromedp.Call(v.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"}); err != nil {
+		t.Fatal(err)
+	}
+	v.open(v.save("report.html", reportOf(t, corruptedCase())))
+	if text := ask[string](v, `document.querySelector(".still .bar").textContent`); !strings.HasPrefix(text, "Close up: ") {
+		t.Errorf("on paper the timeline begins with %q", text)
+	}
+}
+
+// TestRemediesOffline unfolds what a page says to do: all of it is there without a network, and what is on the web is marked.
+func TestRemediesOffline(t *testing.T) {
+	v := visit(t)
+	v.open(v.save("report.html", reportOf(t, corruptedCase())))
+	v.do(chromedp.Click(".todo summary"))
+	v.within("the section unfolds", `document.querySelector(".todo details").open && document.querySelector(".todo details p").checkVisibility()`)
+	if ask[bool](v, `[...document.querySelectorAll('a[href^="http"]')].some(e => !getComputedStyle(e, "::after").content.includes("↗"))`) {
+		t.Error("a link to the web looks like one to the page")
+	}
+	if _, err := chromedp.Call(v.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"}); err != nil {
+		t.Fatal(err)
+	}
+	if n := ask[int](v, `[...document.querySelectorAll(".todo details p")].filter(e => e.getBoundingClientRect().height === 0).length`); n > 0 {
+		t.Errorf("%d paragraphs are folded away on paper, where nobody can unfold them", n)
 	}
 }

@@ -164,13 +164,11 @@ func (r *record) placeOf(v *checker.Violation) place {
 		p.From, p.To = micro(v.From), micro(v.To)
 		from, to = min(from, v.From), max(to, v.To)
 	}
-	lo, hi := from, to
+	acts := []int64{v.At}
 	for _, id := range v.Ops {
 		if o := r.ops[id]; o != nil {
 			from, to = min(from, o.start), max(to, o.atStore())
-			if hi > lo && o.atStore() >= lo { // a double-hold: what was done in it, or because of it
-				hi = max(hi, o.atStore())
-			}
+			acts = append(acts, o.atStore())
 		}
 	}
 	if v.A != nil {
@@ -185,17 +183,14 @@ func (r *record) placeOf(v *checker.Violation) place {
 	if v.B != nil {
 		p.B = v.B.Grant
 	}
-	p.Story = r.airy(from, to, max((to-from)/8, 20e6))
+	air := max((to-from)/8, 20e6)
+	from, to = max(from-air, 0), min(to+air, r.end)
+	p.Story = [2]int64{micro(from), micro(to)}
 	p.View = p.Story
-	if air := closeAir(lo, hi); hi > lo && (hi-lo+2*air)*closeUpShare < to-from {
-		p.View = r.airy(lo, hi, air)
+	if lo, hi, ok := r.closeUp(v.From, v.To, acts, from, to); ok {
+		p.View = [2]int64{micro(lo), micro(hi)}
 	}
 	return p
-}
-
-// airy is an interval with air on both sides, as far as the run goes.
-func (r *record) airy(from, to, air int64) [2]int64 {
-	return [2]int64{micro(max(from-air, 0)), micro(min(to+air, r.end))}
 }
 
 // laneSet finds the lane of whatever has one.

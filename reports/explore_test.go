@@ -14,6 +14,7 @@ import (
 // explored is the timeline's data of a page.
 func explored(t testing.TB, page string) (x struct {
 	End        int64
+	View       [2]int64
 	Told       int
 	Lanes      []string
 	Holds      [][]any

@@ -191,7 +191,7 @@ func (p *reportPage) tell(s Scenario, r *record) *story {
 	p.HoldNote = r.holdNote(&t)
 	p.Timeline = r.window(&t, doubles, service, from, to)
 	p.Timeline.Caption = fmt.Sprintf("%s around %s, at %s", span(to-from), which(s, v), at(v.At))
-	if lo, hi, ok := r.closeUp(&t, from, to); ok {
+	if lo, hi, ok := r.closeUpOf(&t, from, to); ok {
 		p.CloseUp = r.window(&t, doubles, service, lo, hi)
 		p.CloseUp.Caption = fmt.Sprintf("Close up: %s around %s, at %s", span(hi-lo), which(s, v), at(v.At))
 		p.Timeline.Caption = "The whole story: " + span(to-from)
