@@ -69,7 +69,9 @@ func TestOpensCloseUp(t *testing.T) {
 	if first < 0.1 {
 		t.Errorf("the overlap fills %.1f %% of the timeline", 100*first)
 	}
-	pressed := func(name string) string { return `document.querySelector('#live button[value=` + name + `]').ariaPressed === "true"` }
+	pressed := func(name string) string {
+		return `document.querySelector('#live button[value=` + name + `]').ariaPressed === "true"`
+	}
 	if !ask[bool](v, pressed("close")) || ask[bool](v, pressed("story")) {
 		t.Error("the timeline does not say that it is a close up")
 	}
