@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -97,6 +98,27 @@ func TestOpensCloseUp(t *testing.T) {
 	if text := ask[string](v, `document.querySelector(".still .bar").textContent`); !strings.HasPrefix(text, "Close up: ") {
 		t.Errorf("on paper the timeline begins with %q", text)
 	}
+}
+
+// TestCloseUpPointsOn looks closely at a double-hold whose harm came much later: the page says when, and no longer once it is in sight.
+func TestCloseUpPointsOn(t *testing.T) {
+	v := visit(t)
+	s := corruptedCase()
+	v.open(v.save("report.html", reportOf(t, s)))
+	early := 0
+	for i, x := range explored(t, reportOf(t, s)).Violations {
+		if x.From > 0 && x.View[1] < x.At && x.What == "mutual-exclusion" {
+			early = i + 1
+			break
+		}
+	}
+	if early == 0 {
+		t.Fatal("no violation is certain only later: the test tests nothing")
+	}
+	v.open(v.save("report.html", reportOf(t, s)) + fmt.Sprintf("#v=%d", early))
+	v.within("the write is pointed at", `/^client \d+'s write: \d+\.\d+ s →$/.test(document.querySelector("#live .beyond")?.textContent)`)
+	v.do(chromedp.Focus("#live svg"), chromedp.KeyEvent("0"))
+	v.within("it is in sight", `document.querySelector("#live .beyond") === null`)
 }
 
 // TestRemediesOffline unfolds what a page says to do: all of it is there without a network, and what is on the web is marked.
