@@ -235,8 +235,8 @@ func cell(s Suite, lock, store, fault string) matrixCell {
 			continue
 		}
 		run := cellRun{Of: facetsOf(x), Spark: spark(x), Href: link(x), Name: clip(x.Name, clipName), Detail: x.Detail(), Result: x.Result(), Unexpected: x.unexpected()}
-		if missed := x.missed(); run.Unexpected && len(missed) > 0 {
-			run.Want = clip(missed[0].Property, clipName) + ": want " + clip(missed[0].Want, clipName)
+		if missed := x.unmet(); run.Unexpected && len(missed) > 0 {
+			run.Want = missed[0].Names + ": want " + missed[0].Want
 		}
 		if v := variant(x); len(c.Runs) > 0 || v != "" && len(strings.Split(x.Name, "/")) > 3 {
 			run.Variant = clip(v, clipName)

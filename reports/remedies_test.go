@@ -186,9 +186,17 @@ func TestOneReasonOnce(t *testing.T) {
 	if n := strings.Count(reportOf(t, s), s.Verdict.Reasons[0]); n != 1 {
 		t.Errorf("the reason stands on the page %d times", n)
 	}
+	if line := Summary(s); strings.Count(line, "A reason that is told once.") != 1 || !strings.HasSuffix(line, ", UNEXPECTED") {
+		t.Errorf("the line on a terminal is %q", line)
+	}
 	s.Verdict.Reasons = append(s.Verdict.Reasons, "A second reason.")
 	if page := reportOf(t, s); strings.Count(page, s.Verdict.Reasons[0]) != 1 || strings.Count(page, "A second reason.") != 1 {
 		t.Error("one of two reasons is not told once")
+	}
+	// A control that was not caught is told, whatever else was left open.
+	s.Expect[0].Want = "violated"
+	if page := reportOf(t, s); !strings.Contains(page, "<li><b>mutual-exclusion</b> should be <b>violated</b> and is <b>inconclusive</b></li></ul>") {
+		t.Error("the page does not say what should have been violated")
 	}
 	// Two properties that were missed alike share a line, and one that was found otherwise keeps its own.
 	odd := corruptedCase()
