@@ -156,43 +156,6 @@ func jumpable(s Scenario, told *checker.Violation) []*checker.Violation {
 	return out
 }
 
-// placeOf says where a violation lies, with some air around it.
-func (r *record) placeOf(v *checker.Violation) place {
-	p := place{At: micro(v.At), What: clip(v.Property, 40), Text: clip(v.Text, 240)}
-	from, to := v.At, v.At
-	if v.To > v.From && v.From > 0 {
-		p.From, p.To = micro(v.From), micro(v.To)
-		from, to = min(from, v.From), max(to, v.To)
-	}
-	acts := []int64{v.At}
-	for _, id := range v.Ops {
-		if o := r.ops[id]; o != nil {
-			from, to = min(from, o.start), max(to, o.atStore())
-			acts = append(acts, o.atStore())
-		}
-	}
-	if v.A != nil {
-		p.A = v.A.Grant
-		if c := r.h.Header.Claims; v.A.Promise > 0 && c.Validity != "session" && !c.NoExpiry {
-			p.Lease = micro(v.A.Promise)
-		}
-		if g := r.byGrant[v.A.Grant]; g != nil {
-			from = min(from, g.end)
-		}
-	}
-	if v.B != nil {
-		p.B = v.B.Grant
-	}
-	air := max((to-from)/8, 20e6)
-	from, to = max(from-air, 0), min(to+air, r.end)
-	p.Story = [2]int64{micro(from), micro(to)}
-	p.View = p.Story
-	if lo, hi, ok := r.closeUp(v.From, v.To, acts, from, to); ok {
-		p.View = [2]int64{micro(lo), micro(hi)}
-	}
-	return p
-}
-
 // laneSet finds the lane of whatever has one.
 type laneSet struct {
 	r              *record

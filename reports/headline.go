@@ -220,40 +220,6 @@ func pairwise(property string) bool {
 	return property == checker.MutualExclusion || property == checker.UnfencedWrite || property == checker.LostUpdate
 }
 
-// expected joins a lede: what is told, cut to the room that the rest leaves, what else there is to say, and what theory says of it. Why theory says so
-// comes back where there is no room for it.
-func expected(told, more prose, s Scenario) (p prose, why string) {
-	var last prose
-	switch {
-	case s.unexpected():
-		last = last.t(" ").b("This was not expected.")
-	case len(s.Expect) == 0 || !s.Met || !s.judged():
-	case s.Why == "":
-		if told.sentences()+more.sentences() < ledeSentences {
-			last = last.t(" This was expected.")
-		}
-	default:
-		why = sentence(clip(s.Why, clipText))
-		if len(told)+len(more) == 0 { // it is all that there is to tell
-			return becauseOf(why)
-		}
-		if all := slices.Concat(told, more, prose{}.t(" Why this was expected: "+why)); all.sentences() <= ledeSentences {
-			return all, ""
-		}
-	}
-	told = told.atMost(max(ledeSentences-more.sentences()-last.sentences(), 1))
-	return slices.Concat(told, more, last), why
-}
-
-// becauseOf is a lede that tells nothing but why its outcome was expected, and the whole of that where the lede has no room for it.
-func becauseOf(why string) (p prose, rest string) {
-	whole := prose{}.t(why)
-	if whole.sentences() >= ledeSentences {
-		whole, rest = whole.atMost(ledeSentences-1), why
-	}
-	return whole.t(" This was expected."), rest
-}
-
 // pairLede tells of two clients' grants.
 func (r *record) pairLede(t *story) prose {
 	a, b := client(t.a.client), client(t.b.client)

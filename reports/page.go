@@ -7,7 +7,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/history"
@@ -226,59 +225,6 @@ func which(s Scenario, v *checker.Violation) string {
 		return fmt.Sprintf("one of %s", plural(p.Count, what))
 	}
 	return fmt.Sprintf("%s %d of %s", what, 1+slices.Index(byTime(p), v), grouped(p.Count))
-}
-
-// reported is what a failure says beyond its first line; the headline tells that one, if it has room for it.
-func reported(failed string) string {
-	first, rest, _ := strings.Cut(strings.TrimSpace(failed), "\n")
-	if utf8.RuneCountInString(first) > headlineText {
-		rest = failed
-	}
-	return clip(rest, clipLog)
-}
-
-// ledeSentences is the most that a lede has: what a reader takes in before deciding whether to read on.
-const ledeSentences = 4
-
-// lede is the paragraph under the headline, and why the outcome was expected, if the lede has no room for that.
-func lede(s Scenario, r *record, t *story) (p prose, why string) {
-	switch s.Result() {
-	case Failed:
-		return failedLede(s, r, t).atMost(ledeSentences), ""
-	case Skipped:
-		return prose{}.t("A skip is never a pass: nothing is known about this scenario here."), ""
-	case Inconclusive:
-		if len(s.Verdict.Reasons) == 0 {
-			return expected(prose{}.t("Nothing was judged."), nil, s)
-		}
-		return expected(prose{}.t(sentence(clip(s.Verdict.Reasons[0], clipText))), nil, s)
-	case Pass:
-		// What the scenario is about and why it should pass often say the same; one of them is enough.
-		if len(s.Expect) > 0 && s.Met && s.Why != "" {
-			return expected(nil, nil, s)
-		}
-		p := prose{}
-		if s.About != "" {
-			p = p.t(sentence(clip(s.About, clipText)))
-		}
-		return expected(p, nil, s)
-	}
-	if r == nil {
-		return expected(nil, nil, s)
-	}
-	return r.lede(s, t)
-}
-
-// failedLede says what is known though the scenario failed: nothing, or the violations that were certain by then.
-func failedLede(s Scenario, r *record, t *story) prose {
-	if !s.violatedThough() {
-		return prose{}.t("Nothing was judged. A scenario that failed says nothing about its lock.")
-	}
-	p := prose{}.t("The run failed; what was recorded until then certainly shows ").b(list(s.violatedNames()) + " violated").t(". ")
-	if r != nil && t != nil {
-		p = append(p, r.tellPair(t)...)
-	}
-	return p
 }
 
 // pill is the result in one word, the same as in the matrix, beside the headline.
