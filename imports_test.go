@@ -29,7 +29,8 @@ var allowed = map[string][]string{
 	"policy":     {"checker", "scenarios", "spelling", "strictyaml"},
 	"shrink":     {"scenarios"}, // it knows no lock and no runtime: its judge does
 	"checker":    {"history"},
-	"reports":    {"history", "checker"},
+	"docs":       {}, // the pages of documentation that reports quote
+	"reports":    {"history", "checker", "docs"},
 	"serve":      {"reports"},        // for its style; what runs are it has from their files
 	"backends":   {"hosts", "store"}, // it runs the store as a node
 	"nemesis":    {"hosts", "clockskew", "netfault"},

@@ -2,122 +2,211 @@ package reports
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// advice says what to do about a verdict, or how far it reaches. It follows from the verdict, the lock's claims and the store.
-func advice(s Scenario, h *history.Header, t *story) []prose {
-	if h == nil {
-		return nil
+// advice says what to do about a verdict, or how far it reaches. It follows from the pattern, the verdict, the lock's claims and the store.
+// Without a header (nothing was recorded) only what needs none is said.
+func advice(s Scenario, h *history.Header, t *story) []remedy {
+	var told *checker.Violation
+	if t != nil {
+		told = t.v
 	}
-	switch s.Result() {
-	case Corrupted:
-		return corruptedAdvice(s, h, t)
-	case Contained:
-		return containedAdvice(s, h)
-	case Pass:
-		return passAdvice(s, h)
-	case Violated:
-		return violatedAdvice(s, h, t)
-	case Inconclusive:
-		return []prose{
-			prose{}.b("Inconclusive is never a pass.").t(" The reasons above say what was missing. Most often a longer run helps (--duration), " +
-				"or a machine with less else to do."),
-			prose{}.t("The history is kept: it can be judged again, and read by eye, without another run."),
+	switch result := s.Result(); {
+	case result == Failed:
+		out := failedAdvice(s)
+		if s.violatedThough() {
+			recorded := s
+			recorded.Failed = "" // what to do about it follows from what was recorded
+			out = append(out, advice(recorded, h, t)...)
 		}
+		return unfold(out)
+	case result == Skipped:
+		return unfold(skippedAdvice(s))
+	case result == Inconclusive:
+		return unfold(inconclusiveAdvice(s, h))
+	case h == nil:
+		return unfold(causes(s, told))
+	case result == Corrupted:
+		return unfold(append(corruptedAdvice(s, h, told), lacks(s, h)...))
+	case result == Contained:
+		return unfold(slices.Concat(containedAdvice(s, h), causes(s, told), lacks(s, h)))
+	case result == Pass:
+		return unfold(passAdvice(s, h))
 	}
-	return nil
+	return unfold(append(violatedAdvice(s, h, told), lacks(s, h)...))
 }
 
-func corruptedAdvice(s Scenario, h *history.Header, t *story) []prose {
-	out := violationAdvice(s)
+func corruptedAdvice(s Scenario, h *history.Header, told *checker.Violation) []remedy {
+	out := causes(s, told)
 	if unlocked(h) {
-		return append(out, prose{}.b("Let the store decide in one step.").t(" A write on condition of the version that was read, or one that the store computes itself, loses no update, with or without a lock.").doc("Ways without a lock.", "remedies.md#no-lock"))
+		return append(out, do("Let the store decide in one step.", "A write on condition of the version that was read, or one that the store computes itself, loses no update, "+
+			"with or without a lock.", "no-lock"))
 	}
-	if t != nil && t.v.Kind == "granted-while-valid" {
-		out = append(out, prose{}.b("Report it to those who make the lock.").t(" It gave a key away that it had promised to another client: "+
-			"that is a defect, whatever the faults. The history is the proof.").doc("How to report it.", "remedies.md#a-defect-of-the-lock"))
+	out = append(out, fenceRemedy(s, h))
+	switch {
+	case h.Guard == "check":
+		out = append(out, do("Checking first does not close the gap.", "This application asked the lock before each write. The freeze came between the answer and the write.",
+			"check-before-the-write"))
+	case told != nil && told.Kind == checker.KindLeaseOverrun:
+		out = append(out, do("Do not rely on a check before the write.", "It narrows the gap but cannot close it: a freeze fits between the check and the write. A longer lease makes "+
+			"this rarer, and every recovery slower.", "check-before-the-write"))
 	}
+	if told != nil && told.Property == checker.MutualExclusion && !expiresOnly(s) {
+		out = append(out, do("Look at other locks.", "Under this fault another one may keep its promise: consensus services stand crashes, partitions and clocks that jump. "+
+			"None stops a frozen client.", "another-lock"))
+	}
+	return append(out, do("Perhaps no lock is needed.", "The work may be repeated without harm, or the store can update on condition of the version that was read. Then the lock only saves "+
+		"work, and two holders do no damage.", "no-lock"))
+}
+
+// fenceRemedy says what the store and the lock lack to refuse what comes too late.
+func fenceRemedy(s Scenario, h *history.Header) remedy {
 	switch {
 	case h.Store.Fenced && !h.Store.FenceReads:
-		out = append(out, prose{}.b("Let reads raise the fence too.").t(" This store checks tokens on writes only: a stale read-modify-write "+
-			"that arrives before the newer holder's first write is still taken.").doc("Why reads must raise the fence.", "remedies.md#reads-and-the-fence"))
+		return do("Let reads raise the fence too.", "This store checks tokens on writes only. It still takes a stale read-modify-write that arrives before the newer holder's first write.",
+			"reads-and-the-fence")
 	case h.Store.Fenced:
-		out = append(out, prose{}.b("Look at the tokens.").t(" The store checks them, and still took a stale write: either a later grant carried "+
-			"a smaller token, or the fence has a hole.").doc("What a fence needs.", "remedies.md#fencing-tokens"))
+		return do("Look at the tokens.", "The store checks them, and still took a stale write. Either a later grant carried a smaller token, or the fence has a hole.", "fencing-tokens")
 	case h.Claims.Token == "fencing":
-		p := prose{}.b("Let the store check the fencing token.").t(" This lock gives every grant a number that only rises, and the writes carry " +
-			"it; this store does not look at it. It should remember the greatest it has seen and refuse smaller ones")
-		out = append(out, sameRun(p, s).doc("What a fence needs.", "remedies.md#fencing-tokens"))
-	default:
-		out = append(out, prose{}.b("Use a lock that issues a fencing token, and a store that checks it.").t(" This lock's grants cannot be told apart by "+
-			"age, so no store could know that a write is stale.").doc("Where tokens come from.", "remedies.md#fencing-tokens"))
+		return sameRun(do("Let the store check the fencing token.", "This lock gives every grant a number that only rises, and the writes carry it; this store does not look at it. "+
+			"It should remember the greatest that it has seen, and refuse smaller ones", "fencing-tokens"), s)
 	}
-	if h.Guard == "check" {
-		out = append(out, prose{}.b("Checking first does not close the gap.").t(" This application asked the lock before each write. The freeze came "+
-			"between the answer and the write.").doc("What a check is worth.", "remedies.md#check-before-the-write"))
-	} else {
-		out = append(out, prose{}.b("Checking the lease before the write narrows the gap but cannot close it:").t(" a freeze fits between the check and the "+
-			"write. A longer lease makes this rarer, and every recovery slower.").doc("What a check is worth.", "remedies.md#check-before-the-write"))
-	}
-	if t != nil && t.v.Property == checker.MutualExclusion && !expiresOnly(s) {
-		out = append(out, prose{}.b("Look at other locks.").t(" Under this fault another one may keep its promise: consensus services stand crashes, partitions and clocks that "+
-			"jump. None stops a frozen client.").doc("What differs between locks.", "remedies.md#another-lock"))
-	}
-	return append(out, prose{}.b("Perhaps no lock is needed.").t(" If the work can be repeated without harm, or the store can update on condition that the version is "+
-		"the one that was read, the lock only saves work, and two holders do no damage.").doc("Ways without a lock.", "remedies.md#no-lock"))
+	return do("Use a lock that issues a fencing token, and a store that checks it.", "This lock's grants cannot be told apart by age, so no store could know that a write is stale.",
+		"fencing-tokens")
 }
 
-// sameRun points at the same scenario on the other kind of store.
-func sameRun(p prose, s Scenario) prose {
+// sameRun ends a remedy with the same scenario on the other kind of store.
+func sameRun(r remedy, s Scenario) remedy {
 	if s.Twin == nil {
-		return p.t(".")
+		r.Text = r.Text.t(".")
+		return r
 	}
-	return p.t(fmt.Sprintf(". The same scenario on the %s store: ", s.Twin.Store)).b(s.Twin.Result.String()).t(".")
+	r.Text = r.Text.t(fmt.Sprintf(". The same scenario on the %s store: ", s.Twin.Store)).b(s.Twin.Result.String()).t(".")
+	return r
 }
 
-func containedAdvice(s Scenario, h *history.Header) []prose {
-	p := prose{}.b("The fence saved the data, not the lock.").t(" Two clients did act as holders. The store compared the token of every request with " +
-		"the greatest it had seen, and refused " + plural(s.Verdict.Stats.Refused, "late write"))
-	out := []prose{sameRun(p, s)}
+func containedAdvice(s Scenario, h *history.Header) []remedy {
+	out := []remedy{
+		do("Handle refusals.", "A client whose write is refused has lost the lock. It must drop what it computed, acquire again and start over from a fresh read. "+
+			"A fence does not undo effects outside the store (a mail, a payment).", "refused-writes"),
+		sameRun(do("Keep the fence: it saved the data, not the lock.", "Two clients did act as holders. The store compared the token of every request with the greatest that it had seen, and refused "+
+			plural(s.Verdict.Stats.Refused, "late write"), "fencing-tokens"), s),
+	}
 	if h.Store.FenceReads {
-		out = append(out, prose{}.b("Keep reads fenced.").t(" Here a read raises the fence as a write does. A store that fences only writes still loses updates, when "+
-			"a stale write overtakes the newer holder's first one.").doc("Why.", "remedies.md#reads-and-the-fence"))
-	}
-	return append(out, prose{}.b("Expect refusals.").t(" A client whose write is refused has lost the lock: it must drop what it computed, acquire again and "+
-		"start over from a fresh read. Effects outside the store (a mail, a payment) are not undone by a fence.").doc("What to do when a write is refused.", "remedies.md#refused-writes"))
-}
-
-func passAdvice(s Scenario, h *history.Header) []prose {
-	st := s.Verdict.Stats
-	p := prose{}.b("What this pass shows.").t(fmt.Sprintf(" %s by %s were recorded, %s of them handed over under contention, and in no instant did two clients act "+
-		"as holders of one key; every accepted write was based on the version before it.", plural(st.Grants, "grant"), plural(h.Clients, "client"), grouped(st.Handovers)))
-	if lost := s.property(checker.LostUpdate); !s.excluded() || lost == nil || lost.Outcome != checker.Pass {
-		p = prose{}.b("What this pass shows.").t(fmt.Sprintf(" In %s no judged property was violated.", plural(st.Grants, "grant")))
-	}
-	out := []prose{p}
-	if bites(st.Faults) == 0 {
-		return append(out, prose{}.b("What it does not.").t(" No fault was injected. Distributed locks break when something else breaks: when a holder is "+
-			"frozen, a clock jumps, a network splits, a node dies. A lock that passes undisturbed can fall at the first of them; this run is the control "+
-			"that shows that the harness, the lock and the store work.").doc("How to look further.", "remedies.md#evidence-not-proof"))
-	}
-	return append(out, prose{}.b("What it does not.").t(" A test finds violations, it cannot prove that there are none. Other faults, other moments and longer "+
-		"runs may still find one, and the lock's defences against them were not touched here.").doc("How to look further.", "remedies.md#evidence-not-proof"))
-}
-
-func violatedAdvice(s Scenario, h *history.Header, t *story) []prose {
-	out := violationAdvice(s)
-	if s.violated(checker.MutualExclusion) {
-		p := prose{}.b("Luck, not safety.").t(" Two clients acted as holders, and no stale write happened to reach the store in this run.")
-		if !h.Store.Fenced {
-			p = p.t(" Nothing would have refused it.")
-		}
-		p = p.doc("What a fence needs.", "remedies.md#fencing-tokens")
-		out = append(out, p)
+		out = append(out, do("Keep reads fenced.", "Here a read raises the fence as a write does. A store that fences only writes still loses updates: a stale write can overtake the "+
+			"newer holder's first one.", "reads-and-the-fence"))
 	}
 	return out
+}
+
+func passAdvice(s Scenario, h *history.Header) []remedy {
+	st := s.Verdict.Stats
+	shows := fmt.Sprintf("%s by %s were recorded, %s of them handed over under contention. In no instant did two clients act as holders of one key. Every accepted write was "+
+		"based on the version before it.", plural(st.Grants, "grant"), plural(h.Clients, "client"), grouped(st.Handovers))
+	if lost := s.property(checker.LostUpdate); !s.excluded() || lost == nil || lost.Outcome != checker.Pass {
+		shows = fmt.Sprintf("In %s no judged property was violated.", plural(st.Grants, "grant"))
+	}
+	not := "A test finds violations, it cannot prove that there are none. Other faults, other moments and longer runs may still find one. The lock's defences against them were not touched here."
+	if bites(st.Faults) == 0 {
+		not = "No fault was injected. Distributed locks break when something else breaks: a holder is frozen, a clock jumps, a network splits, a node dies. A lock that passes undisturbed can " +
+			"fall at the first of them. This run is the control: it shows that the harness, the lock and the store work."
+	}
+	return []remedy{do("What this pass shows.", shows, ""), do("What it does not.", not, "evidence-not-proof")}
+}
+
+func violatedAdvice(s Scenario, h *history.Header, told *checker.Violation) []remedy {
+	out := causes(s, told)
+	if !s.violated(checker.MutualExclusion) {
+		return out
+	}
+	text := "Two clients acted as holders, and no stale write happened to reach the store in this run."
+	if !h.Store.Fenced {
+		text += " Nothing would have refused it."
+	}
+	return append(out, do("Do not count on luck.", text, "fencing-tokens"))
+}
+
+// inconclusiveAdvice follows from what the run was short of.
+func inconclusiveAdvice(s Scenario, h *history.Header) []remedy {
+	out := lacks(s, h)
+	if len(out) == 0 {
+		out = append(out, do("Give the run what it lacked.", "The reason above says what was missing. Where it speaks of acts or events that make no sense, check the adapter, or the columns that a log was "+
+			"read by. Where it speaks of a property, that property needs a workload or a lock that shows it.", inconclusivePlace))
+	}
+	return append(out, do("Do not count it as a pass.", "The history is kept. It can be judged again, and read by eye, without another run.", ""))
+}
+
+const inconclusivePlace = "an-inconclusive-run"
+
+// lacks says how to get what the run was short of, as far as its figures tell.
+func lacks(s Scenario, h *history.Header) []remedy {
+	var out []remedy
+	st := s.Verdict.Stats
+	if s.Verdict.Truncated {
+		out = append(out, do("Let the run come to its end.", "The history was cut: the run was stopped, or there was no room for it. What it shows until then stays valid.", inconclusivePlace))
+	}
+	if slices.ContainsFunc(st.Faults, func(f checker.FaultStats) bool { return f.Injected && f.Bit < f.Begun }) {
+		out = append(out, do("Find out why the fault had no effect.", "\"Did the faults bite?\" below says which one, and what was measured. `lockchaos doctor` says which faults this machine can inject.",
+			inconclusivePlace))
+	}
+	if h != nil && short(st, h.Needs) > 0 {
+		out = append(out, longer(short(st, h.Needs), h))
+	}
+	return out
+}
+
+// short is how many times as much a run needed of what it had least of; 0 where it had enough.
+func short(st checker.Stats, n history.Needs) float64 {
+	times := 0.0
+	for _, x := range [...]struct {
+		got  int64
+		need int
+	}{{st.Grants, n.Grants}, {st.Handovers, n.Handovers}, {int64(st.Bites), n.Bites}} {
+		if x.got < int64(x.need) {
+			times = max(times, float64(x.need)/float64(max(x.got, 1)))
+		}
+	}
+	return times
+}
+
+// longer says for how long a run should last that had too little of something, with some air.
+func longer(times float64, h *history.Header) remedy {
+	r := do("Let it run longer.", "The table \"Was it enough to judge?\" below says what there was too little of.", inconclusivePlace)
+	if h.Duration > 0 {
+		seconds := int64(1.5*times*float64(h.Duration)/1e9) + 1
+		r.Text = r.Text.t(" At this pace about ").code(fmt.Sprintf("--duration %ds", seconds)).t(fmt.Sprintf(" is enough; this run had %s.", span(h.Duration)))
+	}
+	r.Text = r.Text.t(" More clients, or a machine with less else to do, help too.")
+	return r
+}
+
+// failedAdvice repeats what the failure itself says is next, and says where to look.
+func failedAdvice(s Scenario) []remedy {
+	const place = "a-run-that-failed"
+	var out []remedy
+	for _, line := range strings.Split(s.Failed, "\n") {
+		if next, ok := strings.CutPrefix(strings.TrimSpace(line), "next: "); ok {
+			out = append(out, remedy{Lead: "Next:", Text: prose{}.code(clip(next, clipText)), place: place})
+		}
+	}
+	if ofAdapter.MatchString(s.Failed) {
+		return append(out, do("Try the adapter alone.", "`lockchaos adapter test` asks it everything that a run asks, and says which answer is wrong. Its own log lies in `logs/`.", place))
+	}
+	return append(out, do("Repair what failed, and run it again.", "The harness or a service failed, and not the lock. The logs of services and clients lie in `logs/`. `lockchaos doctor` says what this "+
+		"machine can run, and how to get the rest.", place))
+}
+
+func skippedAdvice(s Scenario) []remedy {
+	text := "`lockchaos doctor` lists what this machine lacks, and how to get it."
+	if s.Demanded {
+		text += " A policy asks for this scenario, so it stays open until it has run."
+	}
+	return []remedy{do("Get what is missing, or run it elsewhere.", text, "a-skipped-scenario")}
 }
 
 // expiresOnly tells whether all double-holds came about by a client that was stopped past its lease, which no other lock would have prevented.
@@ -127,7 +216,7 @@ func expiresOnly(s Scenario) bool {
 		return true
 	}
 	for i := range p.Violations {
-		if p.Violations[i].Kind != "lease-overrun" {
+		if p.Violations[i].Kind != checker.KindLeaseOverrun {
 			return false
 		}
 	}

@@ -17,17 +17,6 @@ func alone(s Scenario, v *checker.Violation) string {
 	return words.More
 }
 
-// violationAdvice says what to do about the violated properties that have an advice of their own.
-func violationAdvice(s Scenario) []prose {
-	var out []prose
-	for _, name := range s.violatedNames() {
-		if words := checker.Named(name).Words; words.Lead != "" {
-			out = append(out, prose{}.b(words.Lead).t(" "+words.Advice))
-		}
-	}
-	return out
-}
-
 // repeated says how often something was done twice; empty when nothing was.
 func repeated(s Scenario) string {
 	n := s.count(checker.DuplicateEffect)

@@ -161,10 +161,13 @@ func TestFailedThoughViolated(t *testing.T) {
 	}
 	text := reportOf(t, s)
 	for _, claim := range []string{`class="pill f">failed<`, "The scenario did not run to its end: runs/x/redis: killed", "what was recorded until then certainly shows",
-		"mutual-exclusion, unfenced-write and lost-update violated", "<h2>What happened</h2>", "<h2>Violations</h2>", "<h2>What was reported</h2>"} {
+		"mutual-exclusion, unfenced-write and lost-update violated", "<h2>What happened</h2>", "<h2>Violations</h2>", "Repair what failed", "Let the store refuse what comes after a pause"} {
 		if !strings.Contains(text, claim) {
 			t.Errorf("the report does not say %q", claim)
 		}
+	}
+	if n := strings.Count(text, s.Failed); n != 1 {
+		t.Errorf("the reason of the failure stands there %d times", n)
 	}
 	if strings.Contains(text, "stands at") {
 		t.Error("the counter of a cut history is told")

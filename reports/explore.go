@@ -59,10 +59,12 @@ type band struct {
 
 // place is where a violation lies.
 type place struct {
-	At   int64    `json:"at"`
-	From int64    `json:"from,omitempty"` // an overlap has both
-	To   int64    `json:"to,omitempty"`
-	View [2]int64 `json:"view"`
+	At   int64 `json:"at"`
+	From int64 `json:"from,omitempty"` // an overlap has both
+	To   int64 `json:"to,omitempty"`
+	// View is a close up: it shows who held and who wrote. Story is all of it, from the earlier grant on.
+	View  [2]int64 `json:"view"`
+	Story [2]int64 `json:"story"`
 	// A and B are its grants, as numbered in Holds; Lease is when the promise of A ended.
 	A     int64  `json:"a,omitempty"`
 	B     int64  `json:"b,omitempty"`
@@ -106,16 +108,19 @@ func (t rows) MarshalJSON() ([]byte, error) {
 
 func micro(ns int64) int64 { return (ns + 500) / 1000 }
 
-// explore makes the timeline's data. shown is the part that the page shows without a script; its violations are numbered as jumps are.
-func (r *record) explore(shown timeline, told *checker.Violation, jumps []*checker.Violation, service string) template.JS {
-	x := &explorer{End: micro(r.end), View: [2]int64{micro(shown.from), micro(shown.to)}, Told: 1 + numberOf(told, jumps),
-		Faults: []band{}, Violations: []place{}}
+// explore makes the timeline's data. first and shown are the parts that the page shows without a script, a close up and all of the story; without a
+// close up they are the same. Its violations are numbered as jumps are.
+func (r *record) explore(first, shown timeline, told *checker.Violation, jumps []*checker.Violation, service string) template.JS {
+	x := &explorer{End: micro(r.end), View: first.window(), Told: 1 + numberOf(told, jumps), Faults: []band{}, Violations: []place{}}
 	for i := range r.h.Keys {
 		x.Keys = append(x.Keys, r.key(history.KeyID(i)))
 	}
 	lanes := r.lanes(x, service)
 	for _, v := range jumps {
 		x.Violations = append(x.Violations, r.placeOf(v))
+	}
+	if x.Told > 0 {
+		x.Violations[x.Told-1].View, x.Violations[x.Told-1].Story = first.window(), shown.window()
 	}
 	inside := r.detail(x, shown, jumps)
 	r.fill(x, lanes, inside)
@@ -149,36 +154,6 @@ func jumpable(s Scenario, told *checker.Violation) []*checker.Violation {
 	}
 	slices.SortStableFunc(out, func(a, b *checker.Violation) int { return compare(a.At, b.At) })
 	return out
-}
-
-// placeOf says where a violation lies, with some air around it.
-func (r *record) placeOf(v *checker.Violation) place {
-	p := place{At: micro(v.At), What: clip(v.Property, 40), Text: clip(v.Text, 240)}
-	from, to := v.At, v.At
-	if v.To > v.From && v.From > 0 {
-		p.From, p.To = micro(v.From), micro(v.To)
-		from, to = min(from, v.From), max(to, v.To)
-	}
-	for _, id := range v.Ops {
-		if o := r.ops[id]; o != nil {
-			from, to = min(from, o.start), max(to, o.atStore())
-		}
-	}
-	if v.A != nil {
-		p.A = v.A.Grant
-		if c := r.h.Header.Claims; v.A.Promise > 0 && c.Validity != "session" && !c.NoExpiry {
-			p.Lease = micro(v.A.Promise)
-		}
-		if g := r.byGrant[v.A.Grant]; g != nil {
-			from = min(from, g.end)
-		}
-	}
-	if v.B != nil {
-		p.B = v.B.Grant
-	}
-	air := max((to-from)/8, 20e6)
-	p.View = [2]int64{micro(max(from-air, 0)), micro(min(to+air, r.end))}
-	return p
 }
 
 // laneSet finds the lane of whatever has one.

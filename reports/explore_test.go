@@ -14,6 +14,7 @@ import (
 // explored is the timeline's data of a page.
 func explored(t testing.TB, page string) (x struct {
 	End        int64
+	View       [2]int64
 	Told       int
 	Lanes      []string
 	Holds      [][]any
@@ -111,8 +112,8 @@ func TestExplored(t *testing.T) {
 		t.Errorf("%d violations of %d, %d faults of 4, told %d", len(x.Violations), count, len(x.Faults), x.Told)
 	}
 	for _, v := range x.Violations {
-		if v.At < v.View[0] || v.At > v.View[1] || v.From != 0 && (v.From < v.View[0] || v.To > v.View[1]) {
-			t.Errorf("the violation at %d is outside of its own view %v", v.At, v.View)
+		if v.At < v.Story[0] || v.At > v.Story[1] || v.From == 0 && (v.At < v.View[0] || v.At > v.View[1]) || v.From != 0 && (v.From < v.View[0] || v.To > v.View[1]) {
+			t.Errorf("the violation at %d is outside of its own story %v or view %v", v.At, v.Story, v.View)
 		}
 	}
 	at := int64(0)

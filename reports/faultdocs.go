@@ -15,5 +15,5 @@ func faultDoc(kind string) string {
 	if !ok {
 		return ""
 	}
-	return docs + "faults.md#" + place
+	return onTheWeb + "faults.md#" + place
 }

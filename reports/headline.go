@@ -9,14 +9,17 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
+// The most of a reason that a headline has room for.
+const headlineText = 200
+
 // headline says in a sentence what came out.
 func headline(s Scenario, t *story) prose {
 	n := s.count(checker.MutualExclusion)
 	switch s.Result() {
 	case Failed:
-		return prose{}.t("The scenario did not run to its end: " + clip(firstLine(s.Failed), 200))
+		return prose{}.t("The scenario did not run to its end: " + clip(firstLine(s.Failed), headlineText))
 	case Skipped:
-		return prose{}.t("Not run: " + clip(firstLine(s.Skipped), 200))
+		return prose{}.t("Not run: " + clip(firstLine(s.Skipped), headlineText))
 	case Inconclusive:
 		return prose{}.t("This run proves nothing either way")
 	case Pass:
@@ -166,26 +169,34 @@ func passHeadline(s Scenario) prose {
 	return p
 }
 
-// lede tells in two or three sentences who did what and why, and whether it was expected.
-func (r *record) lede(s Scenario, t *story) prose {
-	p := r.tellPair(t)
-	if c := s.noted().counters; len(c) > 0 && s.Result() == Corrupted {
-		p = p.t(" ").b(sentence(damage(c)))
+// lede tells who did what and why, what it did to the data, and whether it was expected.
+func (r *record) lede(s Scenario, t *story) (p prose, why string) {
+	told, more := r.tellPair(t), s.tellDefects(t)
+	room := ledeSentences - told.sentences() - more.sentences()
+	if s.unexpected() {
+		room--
 	}
-	return expected(s.tellDefects(p, t), s)
+	if c := s.noted().counters; len(c) > 0 && s.Result() == Corrupted && room > 0 { // the tiles have it too
+		more = append(prose{}.t(" ").b(sentence(damage(c))), more...)
+	}
+	return expected(told, more, s)
 }
 
-// tellDefects adds what else was found where the story is of two holders: that a lease can be outlived is inherent, and this is not.
-func (s Scenario) tellDefects(p prose, t *story) prose {
+// tellDefects says what else was found where the story is of two holders: that a lease can be outlived is inherent, and this is not.
+func (s Scenario) tellDefects(t *story) prose {
 	if t == nil {
-		return p
+		return nil
 	}
+	var found []string
 	for _, name := range []string{checker.StolenRelease, checker.Continuity, checker.DeadGrant} {
 		if n := s.count(name); n > 0 && name != t.v.Property {
-			p = p.t(" Besides, ").b(lowered(alone(s, &checker.Violation{Property: name})) + " (" + times(n) + ")").t(": a defect of the lock.")
+			found = append(found, lowered(alone(s, &checker.Violation{Property: name}))+" ("+times(n)+")")
 		}
 	}
-	return p
+	if len(found) == 0 {
+		return nil
+	}
+	return prose{}.t(" Besides, ").b(list(found)).t(": a defect of the lock.")
 }
 
 // lowered makes a sentence go on after a comma.
@@ -207,22 +218,6 @@ func (r *record) tellPair(t *story) prose {
 // pairwise tells whether a violation of the property is told best by what two holders did to each other.
 func pairwise(property string) bool {
 	return property == checker.MutualExclusion || property == checker.UnfencedWrite || property == checker.LostUpdate
-}
-
-// expected ends a lede with what theory says.
-func expected(p prose, s Scenario) prose {
-	switch {
-	case s.unexpected():
-		return p.t(" ").b("This was not expected.")
-	case len(s.Expect) == 0 || !s.Met || !s.judged():
-		return p
-	case s.Why != "":
-		if len(p) == 0 {
-			return p.t(sentence(clip(s.Why, clipText)) + " This was expected.")
-		}
-		return p.t(" Why this was expected: " + sentence(clip(s.Why, clipText)))
-	}
-	return p.t(" This was expected.")
 }
 
 // pairLede tells of two clients' grants.

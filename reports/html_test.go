@@ -178,7 +178,7 @@ func checkMarkup(t *testing.T, name, text string) {
 			switch {
 			case strings.HasPrefix(a.Key, "on"):
 				t.Errorf("%s: <%s> has %s", name, n.Data, a.Key)
-			case a.Key == "src", a.Key == "href" && !strings.HasPrefix(a.Val, "./") && a.Val != "../index.html" && a.Val != "data:," && !strings.HasPrefix(a.Val, docs) && !isDownload(n, a.Val):
+			case a.Key == "src", a.Key == "href" && !strings.HasPrefix(a.Val, "./") && a.Val != "../index.html" && a.Val != "data:," && !strings.HasPrefix(a.Val, onTheWeb) && !isDownload(n, a.Val):
 				t.Errorf("%s: <%s> points at %.60q", name, n.Data, a.Val)
 			case a.Key == "href" && strings.Contains(a.Val, "/../"):
 				t.Errorf("%s: <%s> leaves the run's folder: %.60q", name, n.Data, a.Val)

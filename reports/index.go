@@ -248,8 +248,8 @@ func cell(s Suite, lock, store, fault string) matrixCell {
 			continue
 		}
 		run := cellRun{Of: facetsOf(x), Spark: spark(x), Href: link(x), Name: clip(x.Name, clipName), Detail: x.Detail(), Result: x.Result(), Unexpected: x.unexpected()}
-		if missed := x.missed(); run.Unexpected && len(missed) > 0 {
-			run.Want = clip(missed[0].Property, clipName) + ": want " + clip(missed[0].Want, clipName)
+		if missed := x.unmet(); run.Unexpected && len(missed) > 0 {
+			run.Want = missed[0].Names + ": want " + missed[0].Want
 		}
 		if v := variant(x); len(c.Runs) > 0 || v != "" && len(strings.Split(x.Name, "/")) > 3 {
 			run.Variant = clip(v, clipName)
@@ -354,13 +354,13 @@ func tellTrouble(x Scenario) trouble {
 	case x.unexpected():
 		t.What, t.Class = "unexpected", "u"
 		var diff []string
-		for _, e := range x.missed() {
-			diff = append(diff, clip(e.Property, clipName)+" should be "+clip(e.Want, clipName)+" and is "+clip(e.Got, clipName)+noted(e))
+		for _, e := range x.unmet() {
+			diff = append(diff, e.Names+" should be "+e.Want+" and "+e.Is+" "+e.Got+".")
 		}
-		t.Why = strings.Join(diff, "; ") + "."
 		if len(x.Verdict.Reasons) > 0 {
-			t.Why += " " + sentence(clip(strings.Join(x.Verdict.Reasons, " "), clipText))
+			diff = append(diff, sentence(clip(strings.Join(x.Verdict.Reasons, " "), clipText)))
 		}
+		t.Why = strings.Join(diff, " ")
 	default:
 		t.Why = clip(strings.Join(x.Verdict.Reasons, " "), clipText)
 	}

@@ -26,8 +26,8 @@ type reportPage struct {
 	Meta     []string
 	Kind     entry
 	Patterns []prose
-	Missed   []Expectation
-	Reasons  []string
+	Missed   []unmet
+	Reasons  []string // those that the lede does not tell
 	Log      string
 
 	StoryTitle string
@@ -35,7 +35,7 @@ type reportPage struct {
 	Witness    prose // what the story's witness is
 	Sequence   template.HTML
 	Timeline   timeline
-	CloseUp    timeline
+	CloseUp    timeline // of the violation, where it is but a sliver of its story; a page opens on it
 	Overview   drawings
 	// Explore is the same as data, from which Script draws what a reader zooms to.
 	Explore   template.JS
@@ -63,7 +63,9 @@ type reportPage struct {
 	FiguresNote string
 	Latency     latencyPart
 	Throughput  throughputPart
-	Advice      []prose
+	Advice      []remedy
+	TodoFirst   bool   // it stands above what was recorded, which is not what went wrong
+	Why         string // why the outcome was expected, where the lede has no room for it
 	Versions    []history.Part
 	Again       []string
 	Files       []fileLink
@@ -87,12 +89,14 @@ type fileLink struct {
 
 // WriteScenario writes report.html: one scenario's verdict, and everything that it rests on.
 func WriteScenario(w io.Writer, s Scenario) error {
-	p := reportPage{CSS: css, S: s, Name: clip(s.Name, clipName), Missed: s.missed(), Reasons: s.Verdict.Reasons, Files: fileLinks(s), Attached: attach(s), Unpack: downloadScript}
+	p := reportPage{CSS: css, S: s, Name: clip(s.Name, clipName), Missed: s.unmet(), Reasons: s.Verdict.Reasons, Files: fileLinks(s), Attached: attach(s), Unpack: downloadScript}
 	p.Path = strings.Split(p.Name, "/")
 	p.Pill = pill(s)
-	if s.Failed != "" {
-		p.Log = clip(s.Failed, clipLog)
+	p.TodoFirst = !s.judged()
+	if s.Result() == Inconclusive && len(p.Reasons) > 0 {
+		p.Reasons = p.Reasons[1:] // the lede tells the first
 	}
+	p.Log = reported(s.Failed)
 	for _, c := range []string{s.Rerun, s.Recheck} {
 		if c != "" {
 			p.Again = append(p.Again, clip(c, clipText))
@@ -114,7 +118,7 @@ func WriteScenario(w io.Writer, s Scenario) error {
 	if told {
 		p.Patterns = patternProse(s.Verdict)
 	}
-	p.Lede = lede(s, r, t)
+	p.Lede, p.Why = lede(s, r, t)
 	if told {
 		p.judged(s, r)
 	}
@@ -124,15 +128,11 @@ func WriteScenario(w io.Writer, s Scenario) error {
 	if s.History != nil {
 		h := s.History
 		p.Meta, p.Versions = metaLine(h), h.Header.Versions
-		recorded := s
-		if s.violatedThough() {
-			recorded.Failed = "" // what to do about it follows from what was recorded
-		}
-		p.Advice = advice(recorded, &h.Header, t)
 		if len(s.StandIns) == 0 {
 			p.S.StandIns = h.Header.StandIns
 		}
 	}
+	p.Advice = advice(s, s.header(), t)
 	return render(w, "report.html.tmpl", p)
 }
 
@@ -147,7 +147,13 @@ func (p *reportPage) tell(s Scenario, r *record) *story {
 	v := telling(s, r)
 	p.told = v
 	p.jumps = jumpable(s, v)
-	defer func() { p.Explore, p.Script = r.explore(p.Timeline, v, p.jumps, service), timelineScript }()
+	defer func() {
+		first := p.Timeline
+		if p.CloseUp.to > 0 {
+			first = p.CloseUp
+		}
+		p.Explore, p.Script = r.explore(first, p.Timeline, v, p.jumps, service), timelineScript
+	}()
 	p.Lossy = s.count(checker.LostUpdate) > s.count(checker.UnfencedWrite)
 	_, _, p.Overlaps = overlap(v)
 	if v == nil {
@@ -184,9 +190,10 @@ func (p *reportPage) tell(s Scenario, r *record) *story {
 	p.HoldNote = r.holdNote(&t)
 	p.Timeline = r.window(&t, doubles, service, from, to)
 	p.Timeline.Caption = fmt.Sprintf("%s around %s, at %s", span(to-from), which(s, v), at(v.At))
-	if lo, hi, ok := r.closeUp(&t, from, to); ok {
+	if lo, hi, ok := r.closeUpOf(&t, from, to); ok {
 		p.CloseUp = r.window(&t, doubles, service, lo, hi)
-		p.CloseUp.Caption = fmt.Sprintf("Close up: %s of it", span(hi-lo))
+		p.CloseUp.Caption = fmt.Sprintf("Close up: %s around %s, at %s", span(hi-lo), which(s, v), at(v.At))
+		p.Timeline.Caption = "The whole story: " + span(to-from)
 	}
 	p.Overview = r.overviews(s.Verdict, p.Timeline)
 	return &t
@@ -218,47 +225,6 @@ func which(s Scenario, v *checker.Violation) string {
 		return fmt.Sprintf("one of %s", plural(p.Count, what))
 	}
 	return fmt.Sprintf("%s %d of %s", what, 1+slices.Index(byTime(p), v), grouped(p.Count))
-}
-
-// lede is the paragraph under the headline.
-func lede(s Scenario, r *record, t *story) prose {
-	switch s.Result() {
-	case Failed:
-		return failedLede(s, r, t)
-	case Skipped:
-		return prose{}.t("A skip is never a pass: nothing is known about this scenario here.")
-	case Inconclusive:
-		if len(s.Verdict.Reasons) == 0 {
-			return expected(prose{}.t("Nothing was judged."), s)
-		}
-		return expected(prose{}.t(sentence(clip(s.Verdict.Reasons[0], clipText))), s)
-	case Pass:
-		// What the scenario is about and why it should pass often say the same; one of them is enough.
-		if len(s.Expect) > 0 && s.Met && s.Why != "" {
-			return expected(nil, s)
-		}
-		p := prose{}
-		if s.About != "" {
-			p = p.t(sentence(clip(s.About, clipText)))
-		}
-		return expected(p, s)
-	}
-	if r == nil {
-		return expected(nil, s)
-	}
-	return r.lede(s, t)
-}
-
-// failedLede says what is known though the scenario failed: nothing, or the violations that were certain by then.
-func failedLede(s Scenario, r *record, t *story) prose {
-	if !s.violatedThough() {
-		return prose{}.t("Nothing was judged. A scenario that failed says nothing about its lock.")
-	}
-	p := prose{}.t("The run failed; what was recorded until then certainly shows ").b(list(s.violatedNames()) + " violated").t(". ")
-	if r != nil && t != nil {
-		p = append(p, r.tellPair(t)...)
-	}
-	return p
 }
 
 // pill is the result in one word, the same as in the matrix, beside the headline.

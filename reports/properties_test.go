@@ -158,13 +158,14 @@ func TestPropertiesInWords(t *testing.T) {
 		page := html.UnescapeString(reportOf(t, scene))
 		r := newRecord(&s.History, v)
 		told := r.retell(scene, &v.Property(x.property).Violations[0], nil)
-		title, lede := headline(scene, &told).String(), r.lede(scene, &told).String()
+		title := headline(scene, &told).String()
+		lede, _ := r.lede(scene, &told)
 		fmt.Fprintf(&out, "%s: %s\n  demands: %s\n  %s\n", x.property, title, propertyWords(x.property), lede)
 		for _, m := range told.Moments {
 			fmt.Fprintf(&out, "  - %s %s\n", m.Time(), m.Text)
 		}
 		for _, p := range advice(scene, &s.Header, &told) {
-			fmt.Fprintf(&out, "  > %s\n", p)
+			fmt.Fprintf(&out, "  > %s %s\n", p.Lead, p.Text)
 		}
 		out.WriteString("\n")
 		for _, part := range []string{title, propertyWords(x.property)} {

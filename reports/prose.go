@@ -2,6 +2,7 @@ package reports
 
 import (
 	"html/template"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -24,13 +25,8 @@ func (p prose) grant(id, token int64) prose {
 	return append(p, piece{text: grantName(id, token), tag: "tok"})
 }
 
-// doc appends a link to a place in the documentation: "remedies.md#no-lock".
-func (p prose) doc(text, place string) prose {
-	return append(p.t(" "), piece{text: text, tag: "a", href: docs + place})
-}
-
-// docs is where the documentation can be read by those who have nothing but the page.
-const docs = "https://github.com/lockchaos/lockchaos/blob/main/docs/"
+// onTheWeb is where the documentation is, for those who have nothing but the page. Nothing that a reader needs is only there.
+const onTheWeb = "https://github.com/lockchaos/lockchaos/blob/main/docs/"
 
 // String returns the words alone.
 func (p prose) String() string {
@@ -39,6 +35,37 @@ func (p prose) String() string {
 		b.WriteString(x.text)
 	}
 	return b.String()
+}
+
+// sentenceEnd is where a sentence ends: not in "1.5 s", and not where the text goes on in lower case.
+var sentenceEnd = regexp.MustCompile(`([.!?][")”]?)(?:\s+[A-Z0-9“"(]|\s*$)`)
+
+// sentences counts the sentences of p.
+func (p prose) sentences() int {
+	text := strings.TrimSpace(p.String())
+	if text != "" && !strings.ContainsAny(text[len(text)-1:], ".!?") {
+		text += "." // the last one has no full stop
+	}
+	return len(sentenceEnd.FindAllString(text, -1))
+}
+
+// atMost leaves the first n sentences of p.
+func (p prose) atMost(n int) prose {
+	ends := sentenceEnd.FindAllStringSubmatchIndex(p.String(), -1)
+	if n <= 0 || len(ends) <= n {
+		return p
+	}
+	left := ends[n-1][3]
+	var out prose
+	for _, x := range p {
+		if len(x.text) >= left {
+			x.text = x.text[:left]
+			return append(out, x)
+		}
+		left -= len(x.text)
+		out = append(out, x)
+	}
+	return out
 }
 
 // HTML returns the sentence marked up, every text escaped.

@@ -94,6 +94,36 @@ func (s Scenario) missed() []Expectation {
 	return out
 }
 
+// unmet is expectations that were missed in the same way, in words.
+type unmet struct{ Names, Want, Is, Got string }
+
+// unmet puts what was missed into as few lines as there are ways in which it was missed. Passes that an inconclusive run left open are not among them:
+// all of them were left open for one reason, and the page tells that.
+func (s Scenario) unmet() []unmet {
+	var out []unmet
+	var names [][]string
+	for _, e := range s.missed() {
+		passes := strings.HasPrefix(e.Want, "pass") || e.Want == "hold"
+		if s.Result() == Inconclusive && passes && e.Got == checker.Inconclusive.String() {
+			continue
+		}
+		x := unmet{Want: clip(e.Want, clipName), Is: "is", Got: clip(e.Got, clipName) + noted(e)}
+		i := slices.Index(out, x)
+		if i < 0 {
+			i = len(out)
+			out, names = append(out, x), append(names, nil)
+		}
+		names[i] = append(names[i], clip(e.Property, clipName))
+	}
+	for i := range out {
+		out[i].Names = list(names[i])
+		if len(names[i]) > 1 {
+			out[i].Is = "are"
+		}
+	}
+	return out
+}
+
 // property finds a property's result; nil when the verdict has none.
 func (s Scenario) property(name string) *checker.PropertyResult {
 	for i := range s.Verdict.Properties {

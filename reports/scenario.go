@@ -86,6 +86,14 @@ type Scenario struct {
 	figures *figures // what an index shows once the history is gone; see Twins
 }
 
+// header is what was recorded of how the scenario ran; nil where nothing was.
+func (s Scenario) header() *history.Header {
+	if s.History == nil {
+		return nil
+	}
+	return &s.History.Header
+}
+
 // Expectation is one line of the comparison: a property, or "severity".
 type Expectation struct {
 	Property string `json:"property"`

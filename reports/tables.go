@@ -18,8 +18,13 @@ type needRow struct {
 
 // judged fills in the tables of a scenario that has a verdict.
 func (p *reportPage) judged(s Scenario, r *record) {
+	said := map[string]bool{}
 	for _, x := range s.Verdict.Properties {
 		row := propertyLine(x)
+		if x.Outcome == checker.Inconclusive && said[row.Why] { // one reason leaves many open
+			row.Why = ""
+		}
+		said[row.Why] = true
 		if x.Name == checker.MutualExclusion {
 			row.Why = strings.TrimSpace(row.Why + " " + s.holderSentence())
 		}

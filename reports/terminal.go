@@ -28,10 +28,13 @@ func Summary(s Scenario) string {
 	}
 	if s.unexpected() {
 		var want []string
-		for _, e := range s.missed() {
-			want = append(want, clip(e.Property, clipName)+" should be "+clip(e.Want, clipName))
+		for _, e := range s.unmet() {
+			want = append(want, e.Names+" should be "+e.Want)
 		}
-		out += ", UNEXPECTED: " + list(want)
+		out += ", UNEXPECTED"
+		if len(want) > 0 { // else it proves nothing, which the detail has said
+			out += ": " + list(want)
+		}
 	}
 	return out
 }

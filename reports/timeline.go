@@ -33,6 +33,9 @@ type timeline struct {
 	from, to int64
 }
 
+// window is the timeline's part of the run in µs.
+func (t timeline) window() [2]int64 { return [2]int64{micro(t.from), micro(t.to)} }
+
 // drawings are one picture for wide screens and for narrow ones, of which a page shows the one that fits.
 type drawings struct{ Wide, Slim template.HTML }
 

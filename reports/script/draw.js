@@ -177,6 +177,15 @@ const drawLease = (root, view, chosen) => {
   el(root, 'text', {x: x + (right ? -6 : 6), y: laneY(service) + 4, 'text-anchor': right ? 'end' : 'start', class: 'small halo'}, `lease of ${grantName(chosen.a)} ends`);
 };
 
+// drawBeyond points at what the earlier holder did to the store, where that lies beyond a close up.
+const drawBeyond = (root, view, chosen) => {
+  if (!chosen || !chosen.a || view.to < chosen.from) return;
+  const harm = writes.filter(w => w.grant === chosen.a && w.how >= 1 && w.how <= 3), next = harm.find(w => w.decided > view.to);
+  if (!next || harm.some(w => w.decided >= view.from && w.decided <= view.to)) return;
+  const text = `${run.lanes[next.lane]}'s write: ${seconds(next.decided)} →`;
+  el(root, 'text', {x: width - 12, y: laneY(store) + 4, 'text-anchor': 'end', class: 'small strong halo ink-bad beyond'}, text);
+};
+
 // draw shows a view: {from, to}, the violation that was chosen, if any, and the keyboard's place.
 const draw = (view, chosen, place) => {
   width = chart.parentElement.clientWidth;
@@ -200,6 +209,7 @@ const draw = (view, chosen, place) => {
   for (const [x, y, kind, text] of names) el(root, 'text', {x: num(x), y, class: kind}, text);
   drawMarks(root, view, chosen);
   drawLease(root, view, chosen);
+  drawBeyond(root, view, chosen);
   if (place) el(root, 'circle', {cx: num(pixel(view, place.at)), cy: laneY(place.lane), r: 13, class: 'place'});
   chart.replaceChildren(root);
 };

@@ -32,6 +32,11 @@ const paint = () => {
   caption.textContent = `${seconds(view.from)} to ${seconds(view.to)} (${span(Math.round(view.to - view.from))})`;
   note.textContent = (kept ? '' : 'Bars show how busy it was: the page has single ops only around violations and faults, history.jsonl has all. ') +
     (run.more ? `${run.more} more clients have no lane.` : '');
+  for (const b of live.querySelectorAll('button[aria-pressed]')) {
+    const shown = v && (b.value === 'close' ? v.view : v.story);
+    b.hidden = !v || v.view[0] === v.story[0] && v.view[1] === v.story[1];
+    b.setAttribute('aria-pressed', String(!!shown && Math.abs(shown[0] - view.from) < 1 && Math.abs(shown[1] - view.to) < 1));
+  }
   which.textContent = v ? `violation ${chosen} of ${run.violations.length}: ${v.what}` : run.violations.length ? `${run.violations.length} violations` : '';
   for (const map of document.querySelectorAll('svg.map')) {
     const x0 = Number(map.dataset.x0), width = Number(map.dataset.x1) - x0, shown = map.querySelector('.shown');
@@ -70,6 +75,8 @@ const choose = n => {
   say.textContent = `Violation ${chosen} of ${run.violations.length}, ${v.what}, at ${seconds(v.at)}: ${v.text}`;
 };
 const whole = () => look(0, run.end);
+const close = () => { if (choice()) look(...choice().view); };
+const story = () => { if (choice()) look(...choice().story); };
 
 // point tells what lies at a place, beside it.
 const point = (x, y, lane, t, found) => {
@@ -114,6 +121,7 @@ const keys = {
   ArrowLeft: e => e.shiftKey ? step(-1) : pan(-0.2), ArrowRight: e => e.shiftKey ? step(1) : pan(0.2),
   ArrowUp: () => lane(-1), ArrowDown: () => lane(1),
   '+': () => zoom(0.6), '=': () => zoom(0.6), '-': () => zoom(1 / 0.6), '0': whole, Home: whole,
+  c: close, s: story,
   n: () => choose(chosen + 1), p: () => choose(chosen - 1),
   Escape: () => { place = null; tip.hidden = true; show(); },
 };
@@ -157,7 +165,7 @@ for (const kind of ['pointerup', 'pointercancel']) chart.addEventListener(kind, 
 chart.addEventListener('pointerleave', () => { if (!place) tip.hidden = true; });
 chart.addEventListener('dblclick', e => zoom(0.4, instant(view, e.clientX - chart.getBoundingClientRect().left)));
 
-const buttons = {previous: () => choose(chosen - 1), next: () => choose(chosen + 1), in: () => zoom(0.6), out: () => zoom(1 / 0.6), whole};
+const buttons = {previous: () => choose(chosen - 1), next: () => choose(chosen + 1), in: () => zoom(0.6), out: () => zoom(1 / 0.6), close, story, whole};
 for (const b of live.querySelectorAll('button')) b.addEventListener('click', buttons[b.value]);
 
 // The drawing of the whole run is a map: what is pointed at there is shown here.
