@@ -72,6 +72,6 @@ func tellInherent(out io.Writer, sc reports.Scenario) {
 		}
 	}
 	if len(names) > 0 {
-		fmt.Fprintf(out, "%s: %s: %s, %s\n", sc.Name, strings.Join(names, ", "), scenarios.InherentWords, allowedByFlag)
+		fmt.Fprintf(out, "%s: %s: %s, %s\n", printable(sc.Name), strings.Join(names, ", "), scenarios.InherentWords, allowedByFlag)
 	}
 }

@@ -157,7 +157,7 @@ func (f runFlags) checkWhere() error {
 	if f.parallel < 1 {
 		return usage(fmt.Errorf("--parallel %d: at least one scenario must run", f.parallel))
 	}
-	return nil
+	return f.checkDryRun()
 }
 
 // defaultParallel: scenarios mostly wait, so there may be more of them than processors.
