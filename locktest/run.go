@@ -170,7 +170,7 @@ func (r *run) prepare() {
 		if len(full.Expect.Properties) > 0 || full.Expect.Severity != "" {
 			t.Fatal("locktest: Inherent says what is expected: give no Expect beside it")
 		}
-		full.Expect = harness.Nature(r.given.kind(full.Lock)).Expected(full.Store, full.Faults)
+		full.Expect = harness.Nature(r.given.kind(full.Lock)).Inherent(full.Store, full.Faults)
 	}
 	seed, err := r.seed()
 	if err != nil {

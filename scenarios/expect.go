@@ -19,6 +19,8 @@ type Compared struct {
 	Want     string // "pass", "violated", "not judged", "any", "lease-overrun", "pass or not judged"
 	Got      string
 	Met      bool
+	// Inherent: it is violated, and met all the same, since no lease prevents it.
+	Inherent bool
 }
 
 // unnamed is what is expected of a property that a scenario does not name.
@@ -31,12 +33,13 @@ const anyOutcome = "any"
 // is a lease-overrun, or of a kind that is not certain.
 const overrunOutcome = checker.KindLeaseOverrun
 
-// inherent tells whether what was observed is no more than that.
-func (o Observed) inherent() bool {
+// overrun reports whether what was observed is no more than that. Strictly, a double-hold that nothing explains is more: a lock that claims no validity and locks
+// nothing shows such ones.
+func (o Observed) overrun(strictly bool) bool {
 	if o.Outcome != "violated" {
 		return o.Outcome == "pass" || o.Outcome == "not judged"
 	}
-	return len(o.Kinds) > 0 && !slices.ContainsFunc(o.Kinds, func(kind string) bool { return kind != overrunOutcome && kind != checker.KindUnexplained })
+	return len(o.Kinds) > 0 && !slices.ContainsFunc(o.Kinds, func(kind string) bool { return kind != overrunOutcome && (strictly || kind != checker.KindUnexplained) })
 }
 
 // Compare sets the expectations beside what was observed, in the order of the observations; the severity comes last. An
@@ -47,10 +50,11 @@ func (e Expect) Compare(seen []Observed, severity string) []Compared {
 		c := Compared{Property: o.Property, Want: unnamed, Got: o.Outcome}
 		if want, named := e.Properties[o.Property]; named {
 			c.Want = want
-			c.Met = o.Outcome == want || want == anyOutcome || want == overrunOutcome && o.inherent()
+			c.Met = o.Outcome == want || want == anyOutcome || want == overrunOutcome && o.overrun(e.Inherent)
 		} else {
 			c.Met = o.Outcome == "pass" || o.Outcome == "not judged"
 		}
+		c.Inherent = e.Inherent && c.Met && o.Outcome == "violated"
 		out = append(out, c)
 	}
 	if e.Severity != "" {
@@ -59,7 +63,15 @@ func (e Expect) Compare(seen []Observed, severity string) []Compared {
 	return out
 }
 
-// Met tells whether every expectation was met.
+// Met reports whether every expectation was met. Where only what is inherent is allowed, a verdict that is inconclusive as a whole stays so.
+func (e Expect) Met(all []Compared, verdict string) bool {
+	return Met(all) && !(e.Inherent && verdict == "inconclusive")
+}
+
+// InherentWords says why a violation is met that no lease prevents.
+const InherentWords = "inherent: the holder came after the end of its lease and could not know, which no lease prevents"
+
+// Met reports whether every expectation was met.
 func Met(all []Compared) bool {
 	for _, c := range all {
 		if !c.Met {

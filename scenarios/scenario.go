@@ -159,6 +159,8 @@ type Expect struct {
 	Severity string `yaml:"severity,omitempty"`
 	// Why gives the reason in a sentence or two, for the report.
 	Why string `yaml:"why,omitempty"`
+	// Inherent: what is allowed here is what no lease prevents, and is told as such (run --inherent).
+	Inherent bool `yaml:"inherent,omitempty"`
 }
 
 // Suite is a list of scenarios under one name.

@@ -72,6 +72,19 @@ func (n Nature) Expected(s Store, faults []Fault) Expect {
 	return Expect{Properties: allowed, Why: n.why(broken, late)}
 }
 
+// Inherent is what no lease prevents under the faults: a holder that is late, and the harm that it does to a store without a fence. It is Expected without
+// what a wrong clock or a forgetful service excuses: a lock that gives a key away inside its promise, or gives tokens out of order, has a defect for certain.
+func (n Nature) Inherent(s Store, faults []Fault) Expect {
+	e := n.Expected(s, faults)
+	if _, allowed := e.Properties[checker.MutualExclusion]; allowed {
+		e.Properties[checker.MutualExclusion] = overrunOutcome
+	}
+	delete(e.Properties, checker.Continuity)
+	delete(e.Properties, checker.TokenOrder)
+	e.Inherent, e.Why = true, "A holder may come after the end of its grant and not know it: no lease prevents that. Whatever else is violated is a defect of the lock."
+	return e
+}
+
 // why tells the theory in a sentence or two.
 func (n Nature) why(broken, late bool) string {
 	const rest = " Whatever else is violated is a defect of the lock."

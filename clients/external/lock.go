@@ -112,9 +112,13 @@ func limit(ctx context.Context) int64 {
 
 // Declares returns what the adapter said of itself.
 func (l *lock) Declares() clients.Declaration {
-	s := l.says
-	return clients.Declaration{Name: s.Name, Claims: clients.Claims{Validity: s.Validity, Token: s.Token, Confirms: slices.Clone(s.Confirms),
-		LostGrace: int64(s.LostGrace), Fair: s.Fair, Permits: s.Permits, Reentrant: s.Reentrant, NoExpiry: s.NoExpiry}}
+	return clients.Declaration{Name: l.says.Name, Claims: Claims(l.says)}
+}
+
+// Claims is what an adapter claims by its declaration.
+func Claims(s adapter.Declaration) clients.Claims {
+	return clients.Claims{Validity: s.Validity, Token: s.Token, Confirms: slices.Clone(s.Confirms), LostGrace: int64(s.LostGrace), Fair: s.Fair, Permits: s.Permits,
+		Reentrant: s.Reentrant, NoExpiry: s.NoExpiry}
 }
 
 // Lost returns the channel of lost-events.

@@ -37,7 +37,13 @@ func (f runFlags) adapt(ctx context.Context, c choice, say func(string)) (choice
 	if err != nil {
 		return choice{}, err
 	}
-	return own.replacing(c, say)
+	c, err = own.replacing(c, say)
+	if f.inherent {
+		for i := range c.scenarios {
+			own.expectInherent(&c.scenarios[i])
+		}
+	}
+	return c, err
 }
 
 // ownLock is a lock of the user's own, as it has introduced itself.

@@ -19,6 +19,7 @@ func conclude(out io.Writer, dir string, suite reports.Suite, noExpect, interrup
 	fmt.Fprintln(out)
 	code := exitOK
 	for _, sc := range suite.Scenarios {
+		tellInherent(out, sc)
 		own := scenarioStatus(sc, noExpect)
 		code = worse(code, own)
 		if own != exitOK && sc.Failed == "" {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -44,6 +45,14 @@ func about(d time.Duration) string {
 	return fmt.Sprintf("about %.1f h", d.Hours())
 }
 
+// checkDryRun refuses a form that has no word for what is only planned.
+func (f runFlags) checkDryRun() error {
+	if f.dry && f.format == formatJSON {
+		return usage(errors.New("--dry-run is told as text: give no --format json beside it"))
+	}
+	return nil
+}
+
 // dryRun says what a run would run.
 func dryRun(w io.Writer, name string, plans []scenarios.Plan, f runFlags) error {
 	rows := [][]string{{"SCENARIO", "TAKES", "EXPECTED", "FAULTS"}}
@@ -53,7 +62,7 @@ func dryRun(w io.Writer, name string, plans []scenarios.Plan, f runFlags) error 
 		if f.noExpect {
 			expects = "no violation"
 		}
-		rows = append(rows, []string{p.Scenario.Name, about(lengthOf(p)), expects, faultsOf(p.Scenario)})
+		rows = append(rows, []string{printable(p.Scenario.Name), about(lengthOf(p)), expects, printable(faultsOf(p.Scenario))})
 	}
 	for range f.repeat {
 		all = append(all, plans...)
@@ -68,7 +77,7 @@ func dryRun(w io.Writer, name string, plans []scenarios.Plan, f runFlags) error 
 			runs = fmt.Sprintf(" until %s, %d runs at most", printable(f.until), len(all))
 		}
 	}
-	fmt.Fprintf(w, "\n%s: %d scenario%s%s, %s with %d at once (--parallel). Nothing was run.\n", name, len(plans), plural(len(plans)), runs, about(lengthOfAll(all, f.parallel)), f.parallel)
+	fmt.Fprintf(w, "\n%s: %d scenario%s%s, %s with %d at once (--parallel). Nothing was run.\n", printable(name), len(plans), plural(len(plans)), runs, about(lengthOfAll(all, f.parallel)), f.parallel)
 	return nil
 }
 
@@ -88,7 +97,7 @@ func faultsOf(s scenarios.Scenario) string {
 func (g *gate) dryRun(w io.Writer) error {
 	rows := [][]string{{"SCENARIO", "RUNS", "TAKES EACH", "MUST HOLD"}}
 	for _, r := range g.policy.Runs {
-		rows = append(rows, []string{r.Name, fmt.Sprint(r.Repetitions), about(lengthOf(scenarios.Plan{Scenario: r.Scenario})), demandWords(r.Demand)})
+		rows = append(rows, []string{printable(r.Name), fmt.Sprint(r.Repetitions), about(lengthOf(scenarios.Plan{Scenario: r.Scenario})), demandWords(r.Demand)})
 	}
 	if err := table(w, rows); err != nil {
 		return err
@@ -105,7 +114,7 @@ func (g *gate) dryRun(w io.Writer) error {
 	fmt.Fprintf(w, "\ngate %s: %d scenario%s, %d run%s, %s with %d at once (--parallel), %s. Nothing was run.\n", g.file, len(g.policy.Runs), plural(len(g.policy.Runs)), len(all), plural(len(all)),
 		about(length), g.parallel, budget)
 	for _, k := range g.policy.Known {
-		fmt.Fprintf(w, "known: %s of %s until %s (%s)\n", k.Property, k.Scenario, k.Expires.Format(time.DateOnly), printable(k.Reason))
+		fmt.Fprintf(w, "known: %s of %s until %s (%s)\n", k.Property, printable(k.Scenario), k.Expires.Format(time.DateOnly), printable(k.Reason))
 	}
 	return nil
 }

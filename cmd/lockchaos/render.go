@@ -75,9 +75,12 @@ func compare(out *reports.Scenario, e scenarios.Expect, noExpect bool) {
 	}
 	all := e.Compare(observed(out.Verdict), out.Verdict.Severity.String())
 	for _, c := range all {
-		out.Expect = append(out.Expect, reports.Expectation{Property: c.Property, Want: c.Want, Got: c.Got, Met: c.Met})
+		out.Expect = append(out.Expect, reports.Expectation{Property: c.Property, Want: c.Want, Got: c.Got, Met: c.Met, Known: inherentWords(c)})
+		if c.Inherent {
+			out.Why = scenarios.InherentWords + ", " + allowedByFlag + ". " + e.Why
+		}
 	}
-	out.Met = scenarios.Met(all)
+	out.Met = e.Met(all, out.Verdict.Outcome.String())
 }
 
 // describe fills in what the plan says.

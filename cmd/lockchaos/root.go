@@ -51,6 +51,7 @@ to a store, freezes the holder as a garbage collection would, records everything
   lockchaos check runs/latest/*/history.jsonl     judge saved histories again
   lockchaos witness runs/latest/…/history.jsonl   the few ops that show a violation
   lockchaos gate                                  rule by the policy in lockchaos.yaml (lockchaos init writes one)
+  lockchaos explain lease-overrun                 what a word of a verdict means, and what to do
   lockchaos doctor                                what this machine can run, and how to get the rest
 
 Exit status: 0 every scenario met its expectation, 1 a property was violated (or a control was not caught),
@@ -78,7 +79,7 @@ func rootCommand() *cobra.Command {
 	})
 	root.SetVersionTemplate("lockchaos {{.Version}}\n")
 	root.CompletionOptions.DisableDefaultCmd = true // ours says what is wrong
-	root.AddCommand(runCommand(), gateCommand(), initCommand(), rerunCommand(), shrinkCommand(), sweepCommand(), serveCommand(), checkCommand(), witnessCommand(), generateCommand(), reportCommand(), listCommand(), doctorCommand(), cleanCommand(), adapterCommand(), completionCommand(), manCommand(), workerCommand(), nodeCommand(), probeCommand(), insideCommand(), scenarioCommand())
+	root.AddCommand(runCommand(), gateCommand(), initCommand(), rerunCommand(), shrinkCommand(), sweepCommand(), serveCommand(), checkCommand(), witnessCommand(), generateCommand(), reportCommand(), listCommand(), explainCommand(), doctorCommand(), cleanCommand(), adapterCommand(), completionCommand(), manCommand(), workerCommand(), nodeCommand(), probeCommand(), insideCommand(), scenarioCommand())
 	complete(root)
 	return root
 }

@@ -34,6 +34,7 @@ type runFlags struct {
 	plan          string
 	scale         string
 	noExpect      bool
+	inherent      bool
 	dry           bool
 	only          selection
 	last          *failedRun // of --last-failed
@@ -84,7 +85,8 @@ With --repeat everything is run again and again, with other seeds, and a table o
 runs and its confidence interval; each repetition keeps its folder. The exit status is the worst of all.
 
 With --lock-cmd a program of your own, in any language, takes the place of the scenarios' locks (see ` + "`lockchaos adapter`" + `). It is judged by
-the properties alone.`,
+the properties alone, or with --inherent by what no lease prevents: a holder that comes after the end of its lease, and the harm that it does to a store
+without a fence, are told and do not fail the run. A defect of the lock fails it, and what is inconclusive stays so.`,
 		Example: `  lockchaos run
   lockchaos run redis-setnx/pause-holder/unfenced --no-expect
   lockchaos run etcd-lease --seed 7
@@ -94,7 +96,7 @@ the properties alone.`,
   lockchaos run redlock --repeat 20 --until violated
   lockchaos run my-scenarios.yaml
   lockchaos run random --seed 7 --duration 60s --locks all
-  lockchaos run quick --lock-cmd "python3 my_lock.py" --service redis`,
+  lockchaos run quick --lock-cmd "python3 my_lock.py" --service redis --inherent`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !cmd.Flags().Changed("seed") {
 				f.seed = rand.Uint64N(1_000_000)
@@ -119,6 +121,7 @@ the properties alone.`,
 	f.repeatFlags.add(flags)
 	f.outputFlags.add(flags)
 	flags.BoolVar(&f.noExpect, "no-expect", false, "judge by the properties alone, whatever the scenario expects")
+	flags.BoolVar(&f.inherent, "inherent", false, "expect of every lock what no lease prevents: a holder that is late, and the harm that it does to a store without a fence; all else fails")
 	return cmd
 }
 
@@ -154,7 +157,7 @@ func (f runFlags) checkWhere() error {
 	if f.parallel < 1 {
 		return usage(fmt.Errorf("--parallel %d: at least one scenario must run", f.parallel))
 	}
-	return nil
+	return f.checkDryRun()
 }
 
 // defaultParallel: scenarios mostly wait, so there may be more of them than processors.
@@ -171,7 +174,7 @@ func (f runFlags) plans(ctx context.Context, words []string, say func(string)) (
 	if f.scale != scaleTest && f.scale != scaleReal {
 		return "", "", nil, usage(fmt.Errorf("unknown --scale %q: test or real", f.scale))
 	}
-	if err := errors.Join(f.ownLock(), f.only.check()); err != nil {
+	if err := errors.Join(f.ownLock(), f.only.check(), f.checkInherent(words)); err != nil {
 		return "", "", nil, err
 	}
 	if f.last != nil {
@@ -212,6 +215,11 @@ func (f runFlags) plans(ctx context.Context, words []string, say func(string)) (
 		return "", "", nil, err
 	}
 	for _, s := range c.scenarios {
+		if f.inherent && f.lockCmd == "" {
+			if s, err = inherently(s); err != nil {
+				return "", "", nil, err
+			}
+		}
 		plans = append(plans, f.timed(scenarios.Plan{Seed: f.seed, Scenario: s}))
 	}
 	return c.name, c.about, plans, nil
@@ -290,7 +298,7 @@ func runSuite(ctx context.Context, cmd *cobra.Command, words []string, f runFlag
 	if err := withoutSecrets(plans); err != nil {
 		return err
 	}
-	f.noExpect = f.noExpect || f.lockCmd != ""
+	f.noExpect = f.noExpect || f.lockCmd != "" && !f.inherent
 	if f.dry {
 		return dryRun(cmd.OutOrStdout(), name, plans, f)
 	}
@@ -348,6 +356,9 @@ func commandLine(words []string, f runFlags) string {
 		}
 	} else if f.noExpect {
 		line = append(line, "--no-expect")
+	}
+	if f.inherent {
+		line = append(line, "--inherent")
 	}
 	return reports.Shell(append(line, f.where()...)...)
 }

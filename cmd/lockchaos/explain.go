@@ -1,0 +1,85 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lockchaos/lockchaos/reports"
+)
+
+func explainCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "explain [PROPERTY|KIND|PATTERN|VERDICT]",
+		Short: "Say what a word of a verdict means, with an example, and what to do",
+		Long: `Says what a property, a kind of violation, a pattern or a verdict means; shows it by the smallest history that has it; and says what to do about it.
+Without a word it lists all. A word that has two meanings is explained in both.`,
+		Example: `  lockchaos explain
+  lockchaos explain lease-overrun
+  lockchaos explain stolen-by-release
+  lockchaos explain not judged`,
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			var words []string
+			for _, t := range reports.Glossary() {
+				words = append(words, t.Word+"\ta "+t.Sort)
+			}
+			if len(args) > 0 {
+				words = nil
+			}
+			return words, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return listTerms(cmd.OutOrStdout())
+			}
+			return explainWord(cmd.OutOrStdout(), strings.Join(args, " "))
+		},
+	}
+}
+
+// listTerms lists every word in a line, sort by sort.
+func listTerms(w io.Writer) error {
+	sort := ""
+	var rows [][]string
+	for _, t := range reports.Glossary() {
+		if t.Sort != sort {
+			if sort != "" {
+				rows = append(rows, []string{""})
+			}
+			sort = t.Sort
+			rows = append(rows, []string{strings.ToUpper(sort), "WHAT IT MEANS"})
+		}
+		rows = append(rows, []string{t.Word, t.Brief()})
+	}
+	if err := table(w, rows); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(w, "\nMore of each, with an example and what to do: lockchaos explain WORD")
+	return err
+}
+
+// explainWord writes all that there is to say of a word.
+func explainWord(w io.Writer, word string) error {
+	found := reports.Explain(word)
+	if len(found) == 0 {
+		var words []string
+		for _, t := range reports.Glossary() {
+			if !slices.Contains(words, t.Word) {
+				words = append(words, t.Word)
+			}
+		}
+		return usage(fmt.Errorf("there is no property, kind, pattern or verdict named %q%s (all: lockchaos explain)", word, suggest(strings.ToLower(word), words)))
+	}
+	for i, t := range found {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		if err := reports.WriteTerm(w, t, newScreen(w).width); err != nil {
+			return fmt.Errorf("explain %s: %w", t.Word, err)
+		}
+	}
+	return nil
+}

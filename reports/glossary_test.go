@@ -1,0 +1,91 @@
+package reports
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lockchaos/lockchaos/checker"
+)
+
+// Every word that a verdict can have is explained, with one example, in the order of time, in which one step decides, and with what to do.
+func TestGlossary(t *testing.T) {
+	want := map[string][]string{SortVerdict: append(append([]string{"either"}, resultNames[:]...), checker.NotJudged.String(), checker.Untested.String(), checker.Corrupting.String()),
+		SortKind: kindsInTheSource(t)}
+	for _, p := range checker.Properties() {
+		want[SortProperty] = append(want[SortProperty], p.Name)
+	}
+	for _, p := range checker.Patterns() {
+		want[SortPattern] = append(want[SortPattern], p.Name)
+	}
+	got := map[string][]string{}
+	for _, term := range Glossary() {
+		got[term.Sort] = append(got[term.Sort], term.Word)
+		checkTerm(t, term)
+	}
+	for sort, words := range want {
+		slices.Sort(words)
+		slices.Sort(got[sort])
+		if !slices.Equal(words, got[sort]) {
+			t.Errorf("%s: explained are %q, and there are %q", sort, got[sort], words)
+		}
+	}
+	if n := len(examples) + len(patternExamples); n != len(Glossary()) {
+		t.Errorf("%d examples for %d terms: one belongs to no term", n, len(Glossary()))
+	}
+}
+
+func checkTerm(t *testing.T, term Term) {
+	t.Helper()
+	name := term.Sort + " " + term.Word
+	if term.Means == "" || term.Brief() == "" || term.Do == "" || len(term.Example) == 0 {
+		t.Errorf("%s: something is missing: %+v", name, term)
+	}
+	decisive := 0
+	for i, s := range term.Example {
+		if strings.HasPrefix(s.What, "!") {
+			decisive++
+		}
+		if i > 0 && s.At < term.Example[i-1].At {
+			t.Errorf("%s: %q comes before %q", name, s.What, term.Example[i-1].What)
+		}
+	}
+	if decisive > 1 || decisive == 0 && term.Word != Pass.String() {
+		t.Errorf("%s: %d steps decide", name, decisive)
+	}
+	file, anchor, _ := strings.Cut(term.See, "#")
+	text, err := os.ReadFile("../docs/" + file)
+	if err != nil || anchor != "" && !strings.Contains(strings.ToLower(string(text)), "\n## "+anchor) {
+		t.Errorf("%s: docs/%s is not there: %v", name, term.See, err)
+	}
+}
+
+// kindsInTheSource are those that package checker has constants for.
+func kindsInTheSource(t *testing.T) (all []string) {
+	t.Helper()
+	text, err := os.ReadFile("../checker/kinds.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range regexp.MustCompile(`(?m)^\s*(?:const )?Kind\w+\s+= "([^"]+)"`).FindAllStringSubmatch(string(text), -1) {
+		all = append(all, m[1])
+	}
+	if len(all) < 7 {
+		t.Fatalf("only %q", all)
+	}
+	return all
+}
+
+func TestExplain(t *testing.T) {
+	for word, sorts := range map[string]string{"unexplained": "kind pattern", "NOT  judged": "verdict", "Herd": "property", "herds": ""} {
+		var got []string
+		for _, term := range Explain(word) {
+			got = append(got, term.Sort)
+		}
+		if strings.Join(got, " ") != sorts {
+			t.Errorf("%s: %q, want %q", word, got, sorts)
+		}
+	}
+}
