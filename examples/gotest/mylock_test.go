@@ -52,6 +52,7 @@ func TestKilledHolder(t *testing.T) {
 // that to be found.
 func TestCarelessUnlock(t *testing.T) {
 	t.Parallel()
-	found := scenarios.Expect{Properties: map[string]string{"mutual-exclusion": "violated", "continuity": "violated", "stolen-release": "any"}}
+	// Of two clients that are given the lock at once, the one with the later token may hear of it first.
+	found := scenarios.Expect{Properties: map[string]string{"mutual-exclusion": "violated", "continuity": "violated", "stolen-release": "any", "token-order": "any"}}
 	locktest.Run(t, locktest.Scenario{Service: "redis", Fault: "pause-holder", Claims: claims, Expect: found}, openCareless)
 }
