@@ -36,7 +36,7 @@ var examples = map[string]example{
 		"Read the reason, and run lockchaos doctor: it says what is missing and how to get it. A skip is never a pass."},
 	"verdict failed": {[]Step{{0, "lockchaos", "starts the service"}, {300, "service", "!ends with an error, and nobody meant it to"}},
 		"Read the error and the logs in the scenario's folder. What was recorded until then is judged: a violation in it is certain."},
-	"verdict not judged": {[]Step{{0, "lock", "!claims no fencing token, so token-order is not judged"}},
+	"verdict not judged": {[]Step{{0, "lock", "!claims no fencing token, so " + checker.TokenOrder + " is not judged"}},
 		"If you rely on the property, use a lock that claims it. A policy that names the property fails where it is not judged."},
 	"verdict untested": {onLease(Step{100, "A", "stands still for 900 ms"}, Step{510, "B", "acquires the key"}, Step{1000, "A", "!goes on as holder, and writes nothing"}),
 		"Take it for luck. Run again with other seeds, or with a workload that writes more, to see whether the store refuses a stale write."},
