@@ -132,7 +132,7 @@ func TestBrowserAsksAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Every, s.streams = 5*time.Millisecond, make(chan struct{}, 1)
+	s.board.every, s.streams = 5*time.Millisecond, make(chan struct{}, 1)
 	s.streams <- struct{}{}
 	addr := serving(t, s)
 	refused := make(chan struct{}, 1)

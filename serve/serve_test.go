@@ -69,12 +69,12 @@ func started(t *testing.T, root string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Loopback, s.Every = true, 5*time.Millisecond
+	s.Loopback, s.board.every = true, 5*time.Millisecond
 	return serving(t, s)
 }
 
 // serving lets a server answer until the test ends, and returns its address.
-func serving(t *testing.T, s *Server) string {
+func serving(t testing.TB, s *Server) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
