@@ -110,7 +110,7 @@ func TestInBrowser(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	await(t, ctx, `document.getElementById("state").textContent === "ended" && document.querySelector("#scenarios .pill.v").textContent === "corrupted"`)
+	await(t, ctx, `document.getElementById("state").textContent === "corrupted" && document.querySelector("#scenarios .pill.v").textContent === "corrupted"`)
 	await(t, ctx, `document.body.textContent.includes("<img src=x") && document.querySelector("#scenarios img") === null`)
 	open("/run/old")
 	await(t, ctx, `document.querySelector("#scenarios a").textContent === "a/<script>alert(1)</script>" && document.querySelector("#scenarios a").getAttribute("href") === "/files/old/a/report.html"`)
@@ -162,5 +162,5 @@ func TestBrowserAsksAgain(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(root, "new", "run.json"), []byte(record1("ended", "pass", 9e9)), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	await(t, ctx, `document.getElementById("state").textContent === "ended"`)
+	await(t, ctx, `document.getElementById("state").textContent === "pass"`)
 }

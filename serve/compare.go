@@ -55,7 +55,7 @@ func (s *Server) compare(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "compare: "+err.Error(), http.StatusInternalServerError)
 		return
 	}
-	sandbox(w.Header()) // all that it tells is from the runs
+	s.sandbox(w.Header()) // all that it tells is from the runs
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	_, _ = w.Write(b.Bytes()) // who has gone need not be told
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -164,6 +165,22 @@ type rendered struct {
 	html    template.HTML
 	state   string
 	over    bool
+}
+
+// message is what those who follow are sent.
+func (r rendered) message() (string, error) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "id: %s\ndata: ", r.state)
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // it is no part of a page, and would be twice as long
+	if err := enc.Encode(struct {
+		HTML string `json:"html"`
+		Over bool   `json:"over"`
+	}{string(r.html), r.over}); err != nil {
+		return "", err
+	}
+	b.WriteString("\n")
+	return b.String(), nil
 }
 
 // index views the list.

@@ -192,7 +192,7 @@ func TestShowsRunsAndReports(t *testing.T) {
 		"/run/old":                 "&lt;script&gt;alert(1)&lt;/script&gt;",
 		"/run/latest":              `href="/files/latest/a/report.html"`,
 		"/run/again":               `href="/run/again/seed-7"`,
-		"/":                        "1 pass, 1 violated",
+		"/":                        `>1 pass</span><span class="pill v">1 violated</span>`,
 		"/run/again/seed-7":        "pass",
 		"/run/new":                 ">running</span>",
 		"/files/old/index.html":    "<h1>index</h1>",
@@ -203,7 +203,7 @@ func TestShowsRunsAndReports(t *testing.T) {
 			t.Errorf("GET %s: %s, without %q", target, r.Status, want)
 		}
 		csp := r.Header.Get("Content-Security-Policy")
-		if !strings.HasPrefix(csp, "default-src 'none'") || !strings.Contains(csp, "frame-ancestors 'none'") || r.Header.Get("X-Content-Type-Options") != "nosniff" {
+		if !strings.Contains(csp, "default-src 'none'") || strings.HasPrefix(target, "/files/") != strings.HasPrefix(csp, "sandbox allow-scripts allow-downloads;") || !strings.Contains(csp, "frame-ancestors 'none'") || r.Header.Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("GET %s: headers %v", target, r.Header)
 		}
 		if strings.HasPrefix(target, "/run/") && (strings.Contains(body, "<script>alert") || strings.Contains(csp, "script-src 'unsafe-inline'")) {
@@ -234,21 +234,29 @@ func TestFollowsARun(t *testing.T) {
 		t.Errorf("content type %q", got)
 	}
 	lines := bufio.NewScanner(r.Body)
-	next := func() (run Run) {
+	next := func() (html string, over bool) {
 		for lines.Scan() {
 			if text, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
-				if err := json.Unmarshal([]byte(text), &run); err != nil {
+				var message struct {
+					HTML string
+					Over bool
+				}
+				if err := json.Unmarshal([]byte(text), &message); err != nil {
 					t.Error(err)
 				}
-				return run
+				return message.HTML, message.Over
 			}
 		}
 		t.Fatal(lines.Err())
-		return run
+		return "", false
 	}
-	if got := next(); got.State != running || got.Scenarios[0].State != running {
-		t.Errorf("%+v", got)
+	expect := func(state, scenario string) {
+		t.Helper()
+		if got, over := next(); over || !strings.Contains(got, `id="state" class="pill `+class(state)+`">`+state+`<`) || !strings.Contains(got, `<span><span class="pill `+class(scenario)+`">`+scenario+`<`) {
+			t.Errorf("%s", got)
+		}
 	}
+	expect(running, running)
 	replace := func(text string) {
 		file := filepath.Join(root, "new", "run.json")
 		if err := os.WriteFile(file+".next", []byte(text), 0o644); err != nil {
@@ -259,12 +267,14 @@ func TestFollowsARun(t *testing.T) {
 		}
 	}
 	replace(record1("ended", "pass", 0))
-	if got := next(); got.State != running || got.Scenarios[0].Result != "pass" {
-		t.Errorf("%+v", got)
+	expect(running, "pass")
+	replace(record1("ended", "violated", 99))
+	expect("violated", "violated")
+	if err := os.WriteFile(filepath.Join(root, "new", "index.html"), nil, 0o644); err != nil {
+		t.Fatal(err)
 	}
-	replace(record1("ended", "pass", 99))
-	if got := next(); got.State != ended || got.Elapsed != 99 {
-		t.Errorf("%+v", got)
+	if got, over := next(); !over || !strings.Contains(got, `href="/files/new/index.html"`) {
+		t.Errorf("with its report it is over: %s", got)
 	}
 }
 
@@ -323,7 +333,7 @@ func TestFollowsARunWhoseRecordIsBeingWritten(t *testing.T) {
 	lines := bufio.NewScanner(r.Body)
 	for lines.Scan() {
 		if text, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
-			if !strings.Contains(text, `"dir":"broken"`) {
+			if !strings.Contains(text, `>running</span>`) {
 				t.Error(text)
 			}
 			return

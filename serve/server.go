@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,6 +13,8 @@ import (
 	"path"
 	"strings"
 	"time"
+
+	"github.com/lockchaos/lockchaos/reports"
 )
 
 // Server answers for one folder.
@@ -24,6 +25,8 @@ type Server struct {
 	board    *board
 	// comparing is held by who compares: one at a time.
 	comparing chan struct{}
+	// scripts are the sources of the scripts that may run on pages of runs.
+	scripts string
 	// streams bounds those who follow at once.
 	streams chan struct{}
 }
@@ -41,7 +44,7 @@ func New(folder string) (*Server, error) {
 		return nil, fmt.Errorf("open the folder of runs: %w", err)
 	}
 	b := &board{root: root, every: 500 * time.Millisecond, single: map[string]*single{}}
-	return &Server{root: root, board: b, comparing: make(chan struct{}, 1), streams: make(chan struct{}, mostStreams)}, nil
+	return &Server{root: root, board: b, scripts: reports.Scripts(), comparing: make(chan struct{}, 1), streams: make(chan struct{}, mostStreams)}, nil
 }
 
 // Close lets go of the folder.
@@ -161,16 +164,13 @@ var types = map[string]string{
 	".yaml": "text/plain; charset=utf-8", ".log": "text/plain; charset=utf-8", ".txt": "text/plain; charset=utf-8", ".md": "text/plain; charset=utf-8", ".zst": "application/octet-stream",
 }
 
-// underSandbox is the policy of what runs have written. The page gets an origin of its own, which can read nothing here and keep nothing in the browser, and it can open no window and
-// send no form. It loads from nowhere and connects to nothing. A report's own policy, which allows its scripts by their hashes, holds beside it.
-const underSandbox = "sandbox allow-scripts allow-downloads; default-src 'none'; connect-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data: blob:; " +
-	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; webrtc 'block'"
-
-// sandbox sets the headers of what runs have written.
-func sandbox(h http.Header) {
-	h.Set("Content-Security-Policy", underSandbox)
-	h.Set("X-DNS-Prefetch-Control", "off") // names looked up ahead could tell something
-	h.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=(), clipboard-read=(), display-capture=(), usb=(), serial=(), hid=()")
+// sandbox sets the headers of what runs have written. A page gets an origin of its own, which can read nothing here and keep nothing in the browser; it can open no window, send no form,
+// load from nowhere and connect to nothing. Of scripts only those of lockchaos's own pages run, by their hashes: no policy keeps a script that runs from leaving for an address with what
+// it knows, nor from asking a STUN server.
+func (s *Server) sandbox(h http.Header) {
+	h.Set("Content-Security-Policy", "sandbox allow-scripts allow-downloads; default-src 'none'; connect-src 'none'; style-src 'unsafe-inline'; script-src "+s.scripts+
+		"; img-src data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	h.Set("X-DNS-Prefetch-Control", "off") // a page may have names looked up ahead
 }
 
 // foreign reports whether another site's page asks, or one under the sandbox, and not by being left for what is asked for.
@@ -194,7 +194,7 @@ func (s *Server) file(w http.ResponseWriter, r *http.Request, name string) {
 	}
 	defer f.Close()
 	w.Header().Set("Content-Type", kind)
-	sandbox(w.Header())
+	s.sandbox(w.Header())
 	http.ServeContent(w, r, "", info.ModTime(), f)
 }
 
@@ -242,11 +242,11 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, v view) {
 			version = now.version
 		}
 		if news {
-			text, err := json.Marshal(map[string]any{"html": now.html, "over": now.over})
+			text, err := now.message()
 			if err != nil {
 				return
 			}
-			message, state = "id: "+now.state+"\ndata: "+string(text)+"\n\n", now.state
+			message, state = text, now.state
 		}
 		if news || time.Since(sent) > 15*time.Second {
 			// Who does not read is let go.
