@@ -105,10 +105,16 @@ func savedVerdict(root fs.FS, dir string, rec scenarioRecord, left *int64) (sc r
 			err = json.Unmarshal(text, &sc)
 		}
 	}
+	if err != nil {
+		sc = reports.Scenario{} // half of a verdict is none
+	}
 	for i := range sc.Verdict.Properties {
 		sc.Verdict.Properties[i].Violations = nil // they are counted, and not told
 	}
-	sc.Name, sc.Dir, sc.Elapsed = rec.Name, rec.Dir, rec.Elapsed
+	if sc.Dir = ""; plainName(rec.Dir) {
+		sc.Dir = rec.Dir
+	}
+	sc.Name, sc.Elapsed = rec.Name, rec.Elapsed
 	switch {
 	case err == nil:
 	case rec.Skipped != "":

@@ -124,9 +124,9 @@ func (r Run) Status() string {
 	case r.State == unreadable:
 		return ""
 	case r.State != ended && r.Wanted > 0:
-		what := "scenarios have"
+		what := "scenarios"
 		if r.Kind == "repetition" {
-			what = "runs at most have"
+			what = "runs at most"
 		}
 		return fmt.Sprintf("%d of %d %s ended", r.Done, r.Wanted, what)
 	case r.Exit != nil:

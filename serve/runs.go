@@ -253,9 +253,15 @@ func (rec record) run(dir, kind string) Run {
 
 // repeated takes what a record of repetitions says: its runs, and each scenario of each.
 func (rec record) repeated(r *Run) {
-	var runs []struct{ Dir string }
+	var runs []struct {
+		Dir  string
+		Seed uint64
+	}
 	_ = json.Unmarshal(rec.Runs, &runs) // one that is none has no repetitions to show
-	for _, one := range runs {
+	for i, one := range runs {
+		if i == 0 {
+			r.Seed = one.Seed // the first of those that follow each other
+		}
 		if name := path.Base(one.Dir); plainName(name) {
 			r.Runs = append(r.Runs, path.Join(r.Dir, name))
 		}
