@@ -30,7 +30,7 @@ var allowed = map[string][]string{
 	"shrink":     {"scenarios"}, // it knows no lock and no runtime: its judge does
 	"checker":    {"history"},
 	"reports":    {"history", "checker"},
-	"serve":      {"reports"},        // for its style; what runs are it has from their files
+	"serve":      {"reports"},        // for its style, its scripts and its comparison; what runs are it has from their files
 	"backends":   {"hosts", "store"}, // it runs the store as a node
 	"nemesis":    {"hosts", "clockskew", "netfault"},
 	"harness":    {"adapter", "history", "clients", "store", "hosts", "scenarios", "backends", "nemesis"},

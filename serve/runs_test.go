@@ -202,7 +202,7 @@ func TestPagesOfTheList(t *testing.T) {
 		"/":                                   {250, 1, 100, "", "/?page=2"},
 		"/?page=2":                            {250, 101, 200, "/?", "/?page=3"},
 		"/?page=3":                            {250, 201, 250, "/?page=2", ""},
-		"/?page=99999999999999999":            {250, 1, 100, "", "/?page=2"},
+		"/?page=99999999999999999999":         {250, 1, 100, "", "/?page=2"},
 		"/?page=77":                           {250, 201, 250, "/?page=2", ""},
 		"/?with=quick+RUN-0001":               {10, 1, 10, "", ""},
 		"/?with=corrupted&page=2":             {250, 101, 200, "/?with=corrupted", "/?page=3&with=corrupted"},
