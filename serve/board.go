@@ -26,7 +26,14 @@ type board struct {
 	looked  time.Time
 	next    int // of entries, where the next slice begins
 	version uint64
+	rows    []row // of this version
 	single  map[string]*single
+}
+
+// row is a run of the list. It is never changed: it is handed out.
+type row struct {
+	*Run
+	text string // what a filter looks through
 }
 
 // entry is one folder. run is nil while it has no record that can be read; of its scenarios it has those that run.
@@ -34,7 +41,7 @@ type entry struct {
 	source
 	dir     string
 	run     *Run
-	text    string // what a filter looks through
+	text    string
 	shown   string // all that a row shows
 	written time.Time
 }
@@ -73,31 +80,33 @@ const (
 const racy = time.Second
 
 // runs are all runs, the newest first; the version is another one when any of them is. What can't be read is left out: it may be half written.
-func (b *board) runs(now time.Time) (runs []*entry, version uint64) {
+func (b *board) runs(now time.Time) (runs []row, version uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if now.Sub(b.looked) >= b.every || b.looked.IsZero() {
-		b.look(now)
 		b.looked = now
-	}
-	for _, e := range b.entries {
-		if e.run != nil {
-			runs = append(runs, e)
+		if b.look(now) {
+			b.version++
+			b.rows = nil
+			for _, e := range b.entries {
+				if e.run != nil {
+					b.rows = append(b.rows, row{e.run, e.text})
+				}
+			}
 		}
 	}
-	return runs, b.version
+	return b.rows, b.version
 }
 
-// look looks at what may have changed.
-func (b *board) look(now time.Time) {
+// look looks at what may have changed, and reports whether anything has.
+func (b *board) look(now time.Time) bool {
 	root := b.root.FS()
-	sort := b.list(root, now)
+	changed := b.list(root, now)
 	checked := 0
 	seen := map[*entry]bool{}
 	check := func(e *entry) {
 		if !seen[e] && e.check(root, now) {
-			b.version++
-			sort = true
+			changed = true
 		}
 		seen[e] = true
 	}
@@ -114,15 +123,16 @@ func (b *board) look(now time.Time) {
 		b.next = (b.next + 1) % len(b.entries)
 		check(b.entries[b.next])
 	}
-	if sort {
+	if changed {
 		slices.SortFunc(b.entries, func(x, y *entry) int {
 			return cmp.Or(y.started().Compare(x.started()), cmp.Compare(y.dir, x.dir))
 		})
 	}
+	return changed
 }
 
-// list takes in the folders that are new, drops those that are gone, and reports whether there were any.
-func (b *board) list(root fs.FS, now time.Time) (changed bool) {
+// list takes in the folders that are new, drops those that are gone, and reports whether any is gone.
+func (b *board) list(root fs.FS, now time.Time) bool {
 	info, err := fs.Stat(root, ".")
 	if err != nil || info.ModTime().Equal(b.listed) {
 		return false
@@ -145,15 +155,12 @@ func (b *board) list(root fs.FS, now time.Time) (changed bool) {
 		}
 		there[e.Name()] = true
 		if known[e.Name()] == nil {
-			b.entries, changed = append(b.entries, &entry{dir: e.Name(), written: now}), true
+			b.entries = append(b.entries, &entry{dir: e.Name(), written: now})
 		}
 	}
 	all := len(b.entries)
 	b.entries = slices.DeleteFunc(b.entries, func(e *entry) bool { return !there[e.dir] })
-	if len(b.entries) < all {
-		b.version++
-	}
-	return changed
+	return len(b.entries) < all
 }
 
 // check reads the record again if it has changed, and reports whether anything that is shown has.

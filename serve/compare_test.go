@@ -3,8 +3,6 @@ package serve
 import (
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -17,16 +15,7 @@ func verdict(name, outcome, severity string) string {
 // Two runs are compared from what they have saved, the earlier one first; what names can do is told as text, and nothing outside the folder is read.
 func TestComparesTwoRuns(t *testing.T) {
 	root := folder(t)
-	write := func(name, text string) {
-		t.Helper()
-		file := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	write := func(name, text string) { put(t, root, name, text) }
 	scenarios := `"scenarios":[{"name":"one","dir":"one"},{"name":"<script>alert(1)</script>","dir":"two"},{"name":"gone","dir":"../../secret"},{"name":"cut","dir":"cut","failed":"redis died"}]`
 	write("before/run.json", `{"suite":"quick","started":"2026-11-20T10:00:00Z","elapsed_ns":5,`+scenarios+`}`)
 	write("after/run.json", `{"suite":"quick","started":"2026-11-21T10:00:00Z","elapsed_ns":5,`+scenarios+`}`)

@@ -73,20 +73,20 @@ func queryOf(u *url.URL) query {
 }
 
 // list is the page that a query asks for; the last one if there are not so many.
-func (q query) list(all []*entry) listing {
+func (q query) list(all []row) listing {
 	l := listing{With: q.with, All: len(all)}
 	words := strings.Fields(strings.ToLower(q.with))
-	var found []*entry
-	for _, e := range all {
-		if containsAll(e.text, words) {
-			found = append(found, e)
+	var found []row
+	for _, r := range all {
+		if containsAll(r.text, words) {
+			found = append(found, r)
 		}
 	}
 	l.Found = len(found)
 	page := min(q.page, max(1, (l.Found+mostRuns-1)/mostRuns))
 	from, to := (page-1)*mostRuns, min(page*mostRuns, l.Found)
-	for _, e := range found[from:to] {
-		l.Runs = append(l.Runs, *e.run)
+	for _, r := range found[from:to] {
+		l.Runs = append(l.Runs, *r.Run)
 	}
 	l.From, l.To = from+1, to
 	if page > 1 {

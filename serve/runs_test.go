@@ -134,7 +134,7 @@ func TestOneLookForAll(t *testing.T) {
 	b := newBoard(t, folder)
 	now := time.Now()
 	runs, version := b.runs(now)
-	if len(runs) != 300 || runs[0].dir != "run-00299" {
+	if len(runs) != 300 || runs[0].Dir != "run-00299" {
 		t.Fatalf("%d runs", len(runs))
 	}
 	// looked counts the entries that a look touches.
@@ -166,8 +166,8 @@ func TestOneLookForAll(t *testing.T) {
 	seen := func() bool {
 		for i := range (300+slice-1)/slice + 1 {
 			runs, _ := b.runs(now.Add(time.Duration(10+i) * b.every))
-			for _, e := range runs {
-				if e.dir == "run-00000" && e.run.Outcome() == "corrupted" && e.run.Title == "slow" {
+			for _, r := range runs {
+				if r.Dir == "run-00000" && r.Outcome() == "corrupted" && r.Title == "slow" {
 					return true
 				}
 			}
