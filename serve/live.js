@@ -1,6 +1,6 @@
 "use strict";
 // Keeps the page as it is now: the server sends what is inside #live whenever that is another, already escaped.
-const live = document.getElementById("live"), filter = document.getElementById("filter"), compare = document.getElementById("compare");
+const live = document.getElementById("live"), filter = document.getElementById("filter");
 const ahead = Date.now() - Number(live.dataset.now); // of the server's clock
 let source = null, again = 0;
 
@@ -28,7 +28,7 @@ function merge(old, now) {
 function count() {
   for (const el of live.querySelectorAll("time[data-ready]")) {
     const left = Math.round((Number(el.dataset.ready) - Date.now() + ahead) / 1000);
-    const text = left < 1 ? "any moment now" : left < 100 ? "about " + left + " s left" : "about " + Math.round(left / 60) + " min left";
+    const text = left < 0 ? "longer than planned" : left < 100 ? "about " + left + " s left" : "about " + Math.round(left / 60) + " min left";
     if (el.textContent !== text) el.textContent = text;
   }
 }
@@ -39,6 +39,7 @@ function choose(box) {
   if (box.checked) chosen.push(box);
   for (let i = chosen.length - 1; i >= 0; i--) if (!chosen[i].checked || !chosen[i].isConnected) chosen.splice(i, 1);
   while (chosen.length > 2) chosen.shift().checked = false;
+  const compare = document.getElementById("compare");
   if (compare) compare.disabled = chosen.length !== 2;
 }
 

@@ -123,10 +123,12 @@ type scenarioRecord struct {
 }
 
 type trialRecord struct {
-	Result     string `json:"result"`
-	Detail     string `json:"detail"`
-	Unexpected bool   `json:"unexpected"`
-	Met        *bool  `json:"met"`
+	Dir        string        `json:"dir"`
+	Elapsed    time.Duration `json:"elapsed_ns"`
+	Result     string        `json:"result"`
+	Detail     string        `json:"detail"`
+	Unexpected bool          `json:"unexpected"`
+	Met        *bool         `json:"met"`
 }
 
 // kinds are the files that make a folder one of a run, the most telling first. A gate whose scenarios run once has both of the last two.
@@ -163,7 +165,7 @@ func read(root fs.FS, dir string, now time.Time) (Run, error) {
 
 // see looks at the files of every scenario.
 func (r *Run) see(root fs.FS, now time.Time) {
-	for i := range r.Scenarios {
+	for i := range min(len(r.Scenarios), mostScenarios) {
 		if sc := &r.Scenarios[i]; sc.dir != "" {
 			sc.Page = page(root, sc.dir, "report.html")
 		}
@@ -268,7 +270,10 @@ func (rec record) repeated(r *Run) {
 	}
 	for _, sc := range rec.Scenarios {
 		for _, t := range slices.Concat(sc.Trials, sc.Runs) {
-			one := Scenario{Name: clip(sc.Name), State: ended, Result: clip(t.Result), Detail: clip(t.Detail)}
+			one := Scenario{Name: clip(sc.Name), State: ended, Result: clip(t.Result), Detail: clip(t.Detail), Elapsed: t.Elapsed}
+			if !slices.ContainsFunc(strings.Split(t.Dir, "/"), func(s string) bool { return !plainName(s) }) {
+				one.dir = path.Join(r.Dir, t.Dir)
+			}
 			if t.Unexpected || t.Met != nil && !*t.Met {
 				one.Expect = notMet
 			}
@@ -321,7 +326,7 @@ func (r *Run) count(sc Scenario) {
 // look sees what the files of a run show that its record does not: its page, how long the histories of some scenarios are, and when something was written last.
 func (r *Run) look(root fs.FS, now time.Time, which func(Scenario) bool) {
 	r.Page, r.newest = page(root, r.Dir, "index.html"), modified(root, r.file)
-	for i := range r.Scenarios {
+	for i := range min(len(r.Scenarios), mostScenarios) {
 		sc := &r.Scenarios[i]
 		if sc.dir == "" || !which(*sc) {
 			continue

@@ -33,8 +33,9 @@ func folder(t *testing.T) string {
 	write("old/a/logs/program.html.exe", secret)
 	write("old/.hidden/run.json", `{"suite":"`+secret+`"}`)
 	write("new/run.json", record1("running", "", 0))
-	write("again/repeat.json", `{"suite":"mine","started":"2026-11-19T10:00:00Z","elapsed_ns":5,"wanted":2,"runs":[{"seed":7,"dir":"seed-7"}],"scenarios":[{"name":"b","trials":[{"result":"pass"},{"result":"violated"}]}]}`)
+	write("again/repeat.json", `{"suite":"mine","started":"2026-11-19T10:00:00Z","elapsed_ns":5,"wanted":2,"runs":[{"seed":7,"dir":"seed-7"}],"scenarios":[{"name":"b","trials":[{"dir":"seed-7/b","result":"pass"},{"result":"violated"}]}]}`)
 	write("again/seed-7/run.json", record1("ended", "pass", 5))
+	write("again/seed-7/b/report.html", "<h1>report</h1>")
 	write("measured/curve.json", `{"lock":"redis-setnx","fault":"pause-holder","started":"2026-11-18T10:00:00Z","elapsed_ns":5,"runs":20}`)
 	write("broken/run.json", `{"suite":`)
 	for link, to := range map[string]string{"out": "../secret.txt", "old/away": "../../secret.txt", "old/away.txt": "../../secret.txt", "outside": "..", "latest": "old"} {
@@ -195,6 +196,7 @@ func TestShowsRunsAndReports(t *testing.T) {
 		"/run/old":                 "&lt;script&gt;alert(1)&lt;/script&gt;",
 		"/run/latest":              `href="/files/latest/a/report.html"`,
 		"/run/again":               `href="/run/again/seed-7"`,
+		"/run/again?":              `href="/files/again/seed-7/b/report.html"`,
 		"/":                        `>1 pass</span><span class="pill v">1 violated</span>`,
 		"/run/again/seed-7":        "pass",
 		"/run/new":                 ">running</span>",
