@@ -31,7 +31,7 @@ var allowed = map[string][]string{
 	"checker":    {"history"},
 	"docs":       {}, // the pages of documentation that reports quote
 	"reports":    {"history", "checker", "docs"},
-	"serve":      {"reports"},        // for its style; what runs are it has from their files
+	"serve":      {"reports"},        // for its style, its scripts and its comparison; what runs are it has from their files
 	"backends":   {"hosts", "store"}, // it runs the store as a node
 	"nemesis":    {"hosts", "clockskew", "netfault"},
 	"harness":    {"adapter", "history", "clients", "store", "hosts", "scenarios", "backends", "nemesis"},

@@ -31,9 +31,15 @@ func script(names ...string) template.JS {
 	return template.JS(b.String())
 }
 
+// scripts are the hashes of the scripts of all pages, as a policy lists them.
+var scripts = hashed(string(timelineScript), string(downloadScript), string(filterScript))
+
+// Scripts lists the scripts of all pages as the sources of a policy: whoever serves reports of unknown origin can let these run, and no others.
+func Scripts() string { return scripts }
+
 // policy is the content security policy of every page: no request at all, no script and no style sheet but our own, by their hashes. What a program under
 // test printed can therefore not run, even if it were not escaped.
-var policy = "default-src 'none'; style-src " + hashed(sheets()...) + "; script-src " + hashed(string(timelineScript), string(downloadScript), string(filterScript)) +
+var policy = "default-src 'none'; style-src " + hashed(sheets()...) + "; script-src " + scripts +
 	"; img-src data:; base-uri 'none'; form-action 'none'"
 
 // sheets lists the style sheets of all pages as their templates have them: the common one, alone or with what only that page needs.

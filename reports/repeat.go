@@ -22,6 +22,8 @@ type Repetition struct {
 	Wanted int    `json:"wanted"`
 	Until  string `json:"until,omitempty"`
 	Ended  string `json:"ended"`
+	// Exit is the exit status, once it has ended: the worst of all runs.
+	Exit *int `json:"exit_status,omitempty"`
 	// Runs are the folders of the repetitions, in the order of their seeds.
 	Runs      []RepeatedRun `json:"runs"`
 	Scenarios []Repeated    `json:"scenarios"`

@@ -110,7 +110,7 @@ func TestInBrowser(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	await(t, ctx, `document.getElementById("state").textContent === "ended" && document.querySelector("#scenarios .pill.v").textContent === "corrupted"`)
+	await(t, ctx, `document.getElementById("state").textContent === "corrupted" && document.querySelector("#scenarios .pill.v").textContent === "corrupted"`)
 	await(t, ctx, `document.body.textContent.includes("<img src=x") && document.querySelector("#scenarios img") === null`)
 	open("/run/old")
 	await(t, ctx, `document.querySelector("#scenarios a").textContent === "a/<script>alert(1)</script>" && document.querySelector("#scenarios a").getAttribute("href") === "/files/old/a/report.html"`)
@@ -124,6 +124,46 @@ func TestInBrowser(t *testing.T) {
 	}
 }
 
+// The list keeps itself: a run that begins appears on top, what was ticked stays so, progress and the time left are told, and two that are ticked are compared.
+func TestListInBrowser(t *testing.T) {
+	ctx := chromium(t)
+	root := folder(t)
+	addr := started(t, root)
+	do := func(actions ...chromedp.Action[chromedp.Void]) {
+		t.Helper()
+		if err := chromedp.Do(ctx, actions...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate("http://"+addr+"/"), chromedp.Click(`input[value="old"]`))
+	await(t, ctx, `document.getElementById("compare").disabled && document.querySelector("#r-again input") === null`)
+	began := time.Now().UTC()
+	record := fmt.Sprintf(`{"suite":"fresh","seed":1,"started":%q,"elapsed_ns":0,"parallel":1,"scenarios":[{"name":"a","dir":"a","state":"ended","result":"pass","planned_ns":60000000000,"elapsed_ns":60000000000},
+		{"name":"b","dir":"b","state":"running","began":%q,"planned_ns":60000000000}]}`, began.Format(time.RFC3339), began.Format(time.RFC3339Nano))
+	if err := os.Mkdir(filepath.Join(root, "fresh"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(root, "fresh", "run.json"), []byte(record), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	await(t, ctx, `document.getElementById("runs").rows[0].id === "r-fresh" && document.querySelector('input[value="old"]').checked`)
+	await(t, ctx, `document.getElementById("r-fresh").textContent.includes("1 of 2 scenarios ended") && /^about \d+ s left$/.test(document.querySelector("#r-fresh time").textContent)`)
+	text := strings.Replace(record, `"elapsed_ns":0`, `"exit_status":3,"elapsed_ns":9000000000`, 1)
+	text = strings.Replace(text, `"state":"running"`, `"state":"ended","result":"failed","reason":"Redis <b>died</b>."`, 1)
+	if err := os.WriteFile(filepath.Join(root, "fresh", "run.json"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	await(t, ctx, `document.querySelector("#r-fresh .pill").textContent === "failed" && document.getElementById("r-fresh").textContent.includes("exit status 3") && document.getElementById("r-fresh").textContent.includes("b: Redis <b>died</b>.")`)
+	do(chromedp.Click(`input[value="new"]`))
+	await(t, ctx, `!document.getElementById("compare").disabled`)
+	do(chromedp.Click(`input[value="fresh"]`)) // the third takes the place of the first
+	await(t, ctx, `[...document.querySelectorAll("input:checked")].map(b => b.value).join() === "fresh,new"`)
+	do(chromedp.Focus("#filter"), chromedp.KeyEvent("slow"))
+	await(t, ctx, `document.getElementById("shown").textContent === "1 of 5" && location.search === "?with=slow" && document.activeElement.id === "filter"`)
+	do(chromedp.Navigate("http://"+addr+"/"), chromedp.Click(`input[value="new"]`), chromedp.Click(`input[value="fresh"]`), chromedp.Click("#compare"))
+	await(t, ctx, `location.pathname === "/compare" && document.querySelector("h1")?.textContent.includes("scenarios") && self.origin === "null"`)
+}
+
 // A page that was refused, because too many followed, follows as soon as it can.
 func TestBrowserAsksAgain(t *testing.T) {
 	ctx := chromium(t)
@@ -132,7 +172,7 @@ func TestBrowserAsksAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Every, s.streams = 5*time.Millisecond, make(chan struct{}, 1)
+	s.board.every, s.streams = 5*time.Millisecond, make(chan struct{}, 1)
 	s.streams <- struct{}{}
 	addr := serving(t, s)
 	refused := make(chan struct{}, 1)
@@ -162,5 +202,5 @@ func TestBrowserAsksAgain(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(root, "new", "run.json"), []byte(record1("ended", "pass", 9e9)), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	await(t, ctx, `document.getElementById("state").textContent === "ended"`)
+	await(t, ctx, `document.getElementById("state").textContent === "pass"`)
 }

@@ -3,6 +3,8 @@ package serve
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
+	"io"
 	"io/fs"
 	"path"
 	"slices"
@@ -13,165 +15,214 @@ import (
 // silence is how long a run may write nothing before it is said to be silent: killed, or stopped.
 const silence = 30 * time.Second
 
+// mostRecord bounds the record of a run that is read: ten thousand repetitions fit.
+const mostRecord = 32 << 20
+
 // The states of a run, and of its scenarios.
 const (
-	waiting = "waiting"
-	running = "running"
-	ended   = "ended"
-	silent  = "silent" // it has not ended, and has written nothing for a while
+	waiting    = "waiting"
+	running    = "running"
+	ended      = "ended"
+	silent     = "silent"     // it has not ended, and has written nothing for a while
+	unreadable = "unreadable" // its record is too large
 )
 
 // Run is one folder, as far as it is.
 type Run struct {
 	// Dir is its folder, below that which is served.
-	Dir string `json:"dir"`
-	// Kind is "run", "repetition" or "curve".
-	Kind      string        `json:"kind"`
-	Title     string        `json:"title"`
-	Seed      uint64        `json:"seed"`
-	Started   time.Time     `json:"started"`
-	Elapsed   time.Duration `json:"elapsed_ns"`
-	State     string        `json:"state"`
-	Page      string        `json:"page,omitempty"` // its report, once there is one
-	Scenarios []Scenario    `json:"scenarios,omitempty"`
-	// Runs are the repetitions.
-	Runs []string `json:"runs,omitempty"`
+	Dir string
+	// Kind is "run", "gate", "repetition" or "curve".
+	Kind    string
+	Title   string
+	Seed    uint64
+	Started time.Time
+	Elapsed time.Duration
+	State   string
+	// Exit is the exit status; nil: the run has not ended, or its record does not say.
+	Exit *int
+	Page string // its report, once there is one
+	// Counts say how many scenarios came to what. Done of Wanted have ended, Unexpected of them otherwise than expected.
+	Counts                   []Count
+	Done, Wanted, Unexpected int
+	// Reason says why the first scenario did not come out as it should. Ready is when the run should end; zero: nothing tells.
+	Reason string
+	Ready  time.Time
+
+	Scenarios []Scenario
+	// Runs are the repetitions, so far.
+	Runs []string
+
+	file     string // its record
+	parallel int
+	ruling   string    // the gate's own word
+	newest   time.Time // when something was written last
+}
+
+// Count is how many scenarios came to one result, or are in one state.
+type Count struct {
+	Word string
+	N    int
 }
 
 // Scenario is one scenario of a run.
 type Scenario struct {
-	Name    string        `json:"name"`
-	State   string        `json:"state"`
-	Result  string        `json:"result,omitempty"`
-	First   string        `json:"first_violation,omitempty"`
-	Page    string        `json:"page,omitempty"`
-	Bytes   int64         `json:"bytes,omitempty"` // of its history
-	Elapsed time.Duration `json:"elapsed_ns,omitempty"`
+	Name    string
+	State   string
+	Result  string
+	Detail  string
+	First   string
+	Expect  string // "met" or "not met"; "": it had no expectation, or came to nothing that could meet it
+	Reason  string
+	Exit    *int
+	Page    string
+	Bytes   int64 // of its history
+	Elapsed time.Duration
+
+	dir     string
+	began   time.Time
+	planned time.Duration
 }
 
-// record is what the files of runs have in common, and what each has for itself.
-type record struct {
-	Suite     string        `json:"suite"`
-	Seed      uint64        `json:"seed"`
-	Started   time.Time     `json:"started"`
-	Elapsed   time.Duration `json:"elapsed_ns"`
-	Lock      string        `json:"lock"`
-	Fault     string        `json:"fault"`
-	Wanted    int           `json:"wanted"`
-	Scenarios []struct {
-		Name    string        `json:"name"`
-		Dir     string        `json:"dir"`
-		State   string        `json:"state"`
-		Result  string        `json:"result"`
-		First   string        `json:"first_violation"`
-		Failed  string        `json:"failed"`
-		Skipped string        `json:"skipped"`
-		Elapsed time.Duration `json:"elapsed_ns"`
-		Trials  []struct {
-			Result string `json:"result"`
-		} `json:"trials"` // of a repetition
-	} `json:"scenarios"`
-	Runs json.RawMessage `json:"runs"` // of a repetition its folders, of a curve a number
-}
+// Came is what it came to, or how far it is.
+func (sc Scenario) Came() string { return cmp.Or(sc.Result, sc.State) }
 
-// kinds are the files that make a folder one of a run, the most telling first.
-var kinds = []struct{ file, kind string }{{"repeat.json", "repetition"}, {"curve.json", "curve"}, {"run.json", "run"}}
+// kinds are the files that make a folder one of a run, the most telling first. A gate whose scenarios run once has both of the last two.
+var kinds = []struct{ file, kind string }{{"repeat.json", "repetition"}, {"curve.json", "curve"}, {"run.json", "run"}, {"gate.json", "gate"}}
 
 // plainName tells whether a segment of a path can be meant: a name, and neither hidden nor one that leads elsewhere.
 func plainName(s string) bool {
 	return s != "" && s[0] != '.' && len(s) < 256 && !strings.ContainsAny(s, "/\\\x00")
 }
 
-// list are all runs below the root, the newest first. What can't be read is left out: it may be half written.
-func list(root fs.FS, now time.Time) []Run {
-	entries, err := fs.ReadDir(root, ".")
-	if err != nil {
-		return nil
-	}
-	var runs []Run
-	for _, e := range entries {
-		if !e.IsDir() || !plainName(e.Name()) { // latest is a link to one that is listed
-			continue
-		}
-		if r, err := read(root, e.Name(), now); err == nil {
-			r.Runs = nil
-			runs = append(runs, r)
-		}
-	}
-	slices.SortFunc(runs, func(a, b Run) int {
-		return cmp.Or(b.Started.Compare(a.Started), cmp.Compare(b.Dir, a.Dir))
-	})
-	return runs
-}
-
-// read reads one run.
-func read(root fs.FS, dir string, now time.Time) (Run, error) {
+// kindOf finds the record of a folder; "" where it has none.
+func kindOf(root fs.FS, dir string) (file, kind string) {
 	for _, k := range kinds {
-		if page(root, dir, k.file) == "" {
-			continue
+		if file := page(root, dir, k.file); file != "" {
+			return file, k.kind
 		}
-		text, err := fs.ReadFile(root, path.Join(dir, k.file))
-		var rec record
-		if err == nil {
-			err = json.Unmarshal(text, &rec)
-		}
-		if err != nil {
-			return Run{}, err
-		}
-		return rec.run(root, dir, k.kind, now), nil
 	}
-	return Run{}, fs.ErrNotExist
+	return "", ""
 }
 
-// run is what a record says of a folder.
-func (rec record) run(root fs.FS, dir, kind string, now time.Time) Run {
-	r := Run{Dir: dir, Kind: kind, Title: rec.Suite, Seed: rec.Seed, Started: rec.Started, Elapsed: rec.Elapsed, State: ended, Page: page(root, dir, "index.html")}
-	newest := time.Time{} // when something was written last
-	switch kind {
-	case "curve":
-		r.Title = rec.Lock + " under " + rec.Fault
-	case "repetition":
-		var runs []struct{ Dir string }
-		if json.Unmarshal(rec.Runs, &runs) == nil {
-			for _, one := range runs {
-				r.Runs = append(r.Runs, path.Join(dir, path.Base(one.Dir)))
-			}
-		}
-		for _, sc := range rec.Scenarios {
-			for _, trial := range sc.Trials {
-				r.Scenarios = append(r.Scenarios, Scenario{Name: sc.Name, State: ended, Result: trial.Result})
-			}
-		}
-		newest = modified(root, path.Join(dir, "repeat.json"))
-		for _, one := range glob(root, path.Join(dir, "seed-*", "run.json")) {
-			newest = latest(newest, modified(root, one))
-		}
-	case "run":
-		newest = modified(root, path.Join(dir, "run.json"))
-		for _, sc := range rec.Scenarios {
-			one := Scenario{Name: sc.Name, State: sc.State, Result: sc.Result, First: sc.First, Elapsed: sc.Elapsed}
-			if one.State == "" {
-				one.State = ended // of a lockchaos that wrote the record at the end alone
-			}
-			if plainName(sc.Dir) {
-				one.Page = page(root, path.Join(dir, sc.Dir), "report.html")
-				for _, file := range []string{"history.jsonl", "history.jsonl.zst"} { // one of them; with --compress both for a moment
-					if info, err := fs.Stat(root, path.Join(dir, sc.Dir, file)); err == nil {
-						one.Bytes = info.Size()
-						newest = latest(newest, info.ModTime())
-					}
-				}
-			}
-			r.Scenarios = append(r.Scenarios, one)
+// read reads one run with all that is to be seen of its scenarios.
+func read(root fs.FS, dir string, now time.Time) (Run, error) {
+	file, kind := kindOf(root, dir)
+	if file == "" {
+		return Run{}, fs.ErrNotExist
+	}
+	r, err := load(root, dir, file, kind)
+	if err != nil {
+		return Run{}, err
+	}
+	r.see(root, now)
+	return r, nil
+}
+
+// see looks at the files of every scenario.
+func (r *Run) see(root fs.FS, now time.Time) {
+	for i := range min(len(r.Scenarios), mostScenarios) {
+		if sc := &r.Scenarios[i]; sc.dir != "" {
+			sc.Page = page(root, sc.dir, "report.html")
 		}
 	}
-	if rec.Elapsed == 0 {
-		r.State = running
-		if now.Sub(newest) > silence {
-			r.State = silent
+	r.look(root, now, func(Scenario) bool { return true })
+}
+
+// load reads a record. What is larger than any record is not read, and said to be unreadable.
+func load(root fs.FS, dir, file, kind string) (Run, error) {
+	text, err := bounded(root, file, mostRecord)
+	if err == errTooLarge {
+		return Run{Dir: dir, Kind: kind, file: file, Title: path.Base(file), State: unreadable, Reason: fmt.Sprintf("%s is larger than %d MiB", path.Base(file), mostRecord>>20)}, nil
+	}
+	var rec record
+	if err == nil {
+		err = json.Unmarshal(text, &rec)
+	}
+	if err != nil {
+		return Run{}, err
+	}
+	r := rec.run(dir, kind)
+	r.file = file
+	if kind == "run" && len(rec.Policy) > 0 {
+		var gate record
+		if text, err := bounded(root, path.Join(dir, "gate.json"), mostRecord); err == nil && json.Unmarshal(text, &gate) == nil {
+			r.Kind, r.ruling, r.Exit = "gate", gate.Ruling, gate.Exit
 		}
 	}
-	return r
+	return r, nil
+}
+
+// errTooLarge is a file that is larger than it may be.
+var errTooLarge = fmt.Errorf("it is too large")
+
+// bounded reads a file, and not more of it than most.
+func bounded(root fs.FS, file string, most int64) ([]byte, error) {
+	f, err := root.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, fs.ErrNotExist
+	}
+	text, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(text)) > most {
+		return nil, errTooLarge
+	}
+	return text, err
+}
+
+// mostCounts bounds the words that are counted: a record that has more is not of lockchaos.
+const mostCounts = 16
+
+// count takes a scenario into the figures of its run.
+func (r *Run) count(sc Scenario) {
+	i := slices.IndexFunc(r.Counts, func(c Count) bool { return c.Word == sc.Came() })
+	if i < 0 && len(r.Counts) < mostCounts {
+		i = len(r.Counts)
+		r.Counts = append(r.Counts, Count{Word: sc.Came()})
+	}
+	if i >= 0 {
+		r.Counts[i].N++
+	}
+	if sc.State == ended {
+		r.Done++
+	}
+	if sc.Expect == notMet {
+		r.Unexpected++
+	}
+	if r.Reason == "" && sc.Reason != "" && sc.Result != "skipped" {
+		r.Reason = clip(sc.Name + ": " + sc.Reason)
+	}
+}
+
+// look sees what the files of a run show that its record does not: its page, how long the histories of some scenarios are, and when something was written last.
+func (r *Run) look(root fs.FS, now time.Time, which func(Scenario) bool) {
+	r.Page, r.newest = page(root, r.Dir, "index.html"), modified(root, r.file)
+	for i := range min(len(r.Scenarios), mostScenarios) {
+		sc := &r.Scenarios[i]
+		if sc.dir == "" || !which(*sc) {
+			continue
+		}
+		for _, name := range []string{"history.jsonl", "history.jsonl.zst"} { // one of them; with --compress both for a moment
+			if info, err := fs.Stat(root, path.Join(sc.dir, name)); err == nil {
+				sc.Bytes, r.newest = info.Size(), latest(r.newest, info.ModTime())
+			}
+		}
+	}
+	if r.State == unreadable || r.Elapsed != 0 {
+		return
+	}
+	if r.Kind == "repetition" {
+		r.Ready = r.proportion()
+		for _, dir := range r.unfinished(root) {
+			r.newest = latest(r.newest, modified(root, path.Join(dir, "run.json")))
+		}
+	}
+	r.State = running
+	if now.Sub(r.newest) > silence {
+		r.State, r.Ready = silent, time.Time{}
+	}
 }
 
 // page is the path of a file, such as a report, "" where there is none yet. Only a regular one is opened: a pipe would be waited for.
@@ -191,12 +242,22 @@ func modified(root fs.FS, file string) time.Time {
 	return info.ModTime()
 }
 
-func glob(root fs.FS, pattern string) []string {
-	found, err := fs.Glob(root, pattern)
+// unfinished are the folders of repetitions that go on: those that the record does not name yet.
+func (r *Run) unfinished(root fs.FS) (dirs []string) {
+	entries, err := fs.ReadDir(root, r.Dir)
 	if err != nil {
 		return nil
 	}
-	return found
+	done := map[string]bool{}
+	for _, dir := range r.Runs {
+		done[dir] = true
+	}
+	for _, e := range entries {
+		if dir := path.Join(r.Dir, e.Name()); e.IsDir() && strings.HasPrefix(e.Name(), "seed-") && !done[dir] {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
 }
 
 func latest(a, b time.Time) time.Time {
@@ -206,18 +267,11 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// counts tells how many scenarios of a run came to each result, in the order in which they first occur.
-func (r Run) counts() string {
-	var words []string
-	n := map[string]int{}
-	for _, sc := range r.Scenarios {
-		word := cmp.Or(sc.Result, sc.State)
-		if n[word]++; n[word] == 1 {
-			words = append(words, word)
-		}
+// clip keeps of a text what a page has room for: records may have been written by anybody.
+func clip(s string) string {
+	const most = 400
+	if len(s) <= most {
+		return s
 	}
-	for i, word := range words {
-		words[i] = itoa(n[word]) + " " + word
-	}
-	return strings.Join(words, ", ")
+	return strings.ToValidUTF8(s[:most], "") + "…"
 }

@@ -24,16 +24,7 @@ func folder(t *testing.T) string {
 	t.Helper()
 	above := t.TempDir()
 	root := filepath.Join(above, "runs")
-	write := func(name, text string) {
-		t.Helper()
-		file := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	write := func(name, text string) { put(t, root, name, text) }
 	write("../secret.txt", secret)
 	write("old/run.json", `{"suite":"quick","seed":7,"started":"2026-11-20T10:00:00Z","elapsed_ns":9000000000,"scenarios":[{"name":"a/<script>alert(1)</script>","dir":"a","state":"ended","result":"corrupted","elapsed_ns":5}]}`)
 	write("old/index.html", "<h1>index</h1>")
@@ -42,8 +33,9 @@ func folder(t *testing.T) string {
 	write("old/a/logs/program.html.exe", secret)
 	write("old/.hidden/run.json", `{"suite":"`+secret+`"}`)
 	write("new/run.json", record1("running", "", 0))
-	write("again/repeat.json", `{"suite":"mine","started":"2026-11-19T10:00:00Z","elapsed_ns":5,"wanted":2,"runs":[{"seed":7,"dir":"seed-7"}],"scenarios":[{"name":"b","trials":[{"result":"pass"},{"result":"violated"}]}]}`)
+	write("again/repeat.json", `{"suite":"mine","started":"2026-11-19T10:00:00Z","elapsed_ns":5,"wanted":2,"runs":[{"seed":7,"dir":"seed-7"}],"scenarios":[{"name":"b","trials":[{"dir":"seed-7/b","result":"pass"},{"result":"violated"}]}]}`)
 	write("again/seed-7/run.json", record1("ended", "pass", 5))
+	write("again/seed-7/b/report.html", "<h1>report</h1>")
 	write("measured/curve.json", `{"lock":"redis-setnx","fault":"pause-holder","started":"2026-11-18T10:00:00Z","elapsed_ns":5,"runs":20}`)
 	write("broken/run.json", `{"suite":`)
 	for link, to := range map[string]string{"out": "../secret.txt", "old/away": "../../secret.txt", "old/away.txt": "../../secret.txt", "outside": "..", "latest": "old"} {
@@ -55,6 +47,18 @@ func folder(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return root
+}
+
+// put writes a file below a folder.
+func put(t *testing.T, root, name, text string) {
+	t.Helper()
+	file := filepath.Join(root, name)
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // record1 is a run.json of one scenario.
@@ -69,12 +73,12 @@ func started(t *testing.T, root string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Loopback, s.Every = true, 5*time.Millisecond
+	s.Loopback, s.board.every = true, 5*time.Millisecond
 	return serving(t, s)
 }
 
 // serving lets a server answer until the test ends, and returns its address.
-func serving(t *testing.T, s *Server) string {
+func serving(t testing.TB, s *Server) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -192,7 +196,8 @@ func TestShowsRunsAndReports(t *testing.T) {
 		"/run/old":                 "&lt;script&gt;alert(1)&lt;/script&gt;",
 		"/run/latest":              `href="/files/latest/a/report.html"`,
 		"/run/again":               `href="/run/again/seed-7"`,
-		"/":                        "1 pass, 1 violated",
+		"/run/again?":              `href="/files/again/seed-7/b/report.html"`,
+		"/":                        `>1 pass</span><span class="pill v">1 violated</span>`,
 		"/run/again/seed-7":        "pass",
 		"/run/new":                 ">running</span>",
 		"/files/old/index.html":    "<h1>index</h1>",
@@ -203,7 +208,7 @@ func TestShowsRunsAndReports(t *testing.T) {
 			t.Errorf("GET %s: %s, without %q", target, r.Status, want)
 		}
 		csp := r.Header.Get("Content-Security-Policy")
-		if !strings.HasPrefix(csp, "default-src 'none'") || !strings.Contains(csp, "frame-ancestors 'none'") || r.Header.Get("X-Content-Type-Options") != "nosniff" {
+		if !strings.Contains(csp, "default-src 'none'") || strings.HasPrefix(target, "/files/") != strings.HasPrefix(csp, "sandbox allow-scripts allow-downloads;") || !strings.Contains(csp, "frame-ancestors 'none'") || r.Header.Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("GET %s: headers %v", target, r.Header)
 		}
 		if strings.HasPrefix(target, "/run/") && (strings.Contains(body, "<script>alert") || strings.Contains(csp, "script-src 'unsafe-inline'")) {
@@ -234,21 +239,29 @@ func TestFollowsARun(t *testing.T) {
 		t.Errorf("content type %q", got)
 	}
 	lines := bufio.NewScanner(r.Body)
-	next := func() (run Run) {
+	next := func() (html string, over bool) {
 		for lines.Scan() {
 			if text, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
-				if err := json.Unmarshal([]byte(text), &run); err != nil {
+				var message struct {
+					HTML string
+					Over bool
+				}
+				if err := json.Unmarshal([]byte(text), &message); err != nil {
 					t.Error(err)
 				}
-				return run
+				return message.HTML, message.Over
 			}
 		}
 		t.Fatal(lines.Err())
-		return run
+		return "", false
 	}
-	if got := next(); got.State != running || got.Scenarios[0].State != running {
-		t.Errorf("%+v", got)
+	expect := func(state, scenario string) {
+		t.Helper()
+		if got, over := next(); over || !strings.Contains(got, `id="state" class="pill `+class(state)+`">`+state+`<`) || !strings.Contains(got, `<span><span class="pill `+class(scenario)+`">`+scenario+`<`) {
+			t.Errorf("%s", got)
+		}
 	}
+	expect(running, running)
 	replace := func(text string) {
 		file := filepath.Join(root, "new", "run.json")
 		if err := os.WriteFile(file+".next", []byte(text), 0o644); err != nil {
@@ -259,12 +272,14 @@ func TestFollowsARun(t *testing.T) {
 		}
 	}
 	replace(record1("ended", "pass", 0))
-	if got := next(); got.State != running || got.Scenarios[0].Result != "pass" {
-		t.Errorf("%+v", got)
+	expect(running, "pass")
+	replace(record1("ended", "violated", 99))
+	expect("violated", "violated")
+	if err := os.WriteFile(filepath.Join(root, "new", "index.html"), nil, 0o644); err != nil {
+		t.Fatal(err)
 	}
-	replace(record1("ended", "pass", 99))
-	if got := next(); got.State != ended || got.Elapsed != 99 {
-		t.Errorf("%+v", got)
+	if got, over := next(); !over || !strings.Contains(got, `href="/files/new/index.html"`) {
+		t.Errorf("with its report it is over: %s", got)
 	}
 }
 
@@ -323,11 +338,58 @@ func TestFollowsARunWhoseRecordIsBeingWritten(t *testing.T) {
 	lines := bufio.NewScanner(r.Body)
 	for lines.Scan() {
 		if text, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
-			if !strings.Contains(text, `"dir":"broken"`) {
+			if !strings.Contains(text, `>running</span>`) {
 				t.Error(text)
 			}
 			return
 		}
 	}
 	t.Errorf("the stream ended: %v", lines.Err())
+}
+
+// Who has the page that is followed is sent nothing until it is another one, also after a connection that broke.
+func TestSendsOnlyNews(t *testing.T) {
+	root := folder(t)
+	addr := started(t, root)
+	for name, ask := range map[string]func(*http.Request, string){
+		"a page":              func(r *http.Request, have string) { r.URL.RawQuery = "have=" + have },
+		"a broken connection": func(r *http.Request, have string) { r.Header.Set("Last-Event-ID", have) },
+	} {
+		if err := os.WriteFile(filepath.Join(root, "new", "run.json"), []byte(record1("running", "", 0)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		var have string
+		for have == "" { // the record that was just written may not be seen yet
+			_, body := raw(t, addr, "GET", "/", "localhost")
+			if row := body[strings.Index(body, `id="r-new"`):]; strings.Contains(row[:strings.Index(row, "</tr>")], ">running</span>") {
+				_, after, _ := strings.Cut(body, `data-have="`)
+				have, _, _ = strings.Cut(after, `"`)
+			}
+		}
+		r, err := http.NewRequest(http.MethodGet, "http://"+addr+"/events", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ask(r, have)
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		lines := bufio.NewScanner(answer.Body)
+		if !lines.Scan() || lines.Text() != ": still here" {
+			t.Errorf("%s: at first it is sent %.100q", name, lines.Text())
+		}
+		if err := os.WriteFile(filepath.Join(root, "new", "run.json"), []byte(record1("ended", "contained", 5)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		for lines.Scan() {
+			if text, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
+				if !strings.Contains(text, ">contained</span>") {
+					t.Errorf("%s: %.300s", name, text)
+				}
+				break
+			}
+		}
+	}
 }

@@ -1,9 +1,9 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,9 +11,10 @@ import (
 	"net/http"
 	"os"
 	"path"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/lockchaos/lockchaos/reports"
 )
 
 // Server answers for one folder.
@@ -21,11 +22,17 @@ type Server struct {
 	root *os.Root
 	// Loopback: only requests to a name of this machine's own are answered.
 	Loopback bool
-	// Every is how often files are looked at for those who follow a run.
-	Every time.Duration
+	board    *board
+	// comparing is held by who compares: one at a time.
+	comparing chan struct{}
+	// scripts are the sources of the scripts that may run on pages of runs.
+	scripts string
 	// streams bounds those who follow at once.
 	streams chan struct{}
 }
+
+// never is the version of a page that was not seen.
+const never = ^uint64(0)
 
 // mostStreams is how many may follow at once.
 const mostStreams = 64
@@ -36,7 +43,8 @@ func New(folder string) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the folder of runs: %w", err)
 	}
-	return &Server{root: root, Every: 500 * time.Millisecond, streams: make(chan struct{}, mostStreams)}, nil
+	b := &board{root: root, every: 500 * time.Millisecond, single: map[string]*single{}}
+	return &Server{root: root, board: b, scripts: reports.Scripts(), comparing: make(chan struct{}, 1), streams: make(chan struct{}, mostStreams)}, nil
 }
 
 // Close lets go of the folder.
@@ -75,20 +83,33 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "this server answers to localhost alone (lockchaos serve --listen)", http.StatusForbidden)
 		return
 	}
+	if foreign(r) {
+		http.Error(w, "this server does not answer to pages of other sites, nor to those of runs", http.StatusForbidden)
+		return
+	}
 	segments, ok := segments(r)
 	if !ok {
 		http.NotFound(w, r)
 		return
 	}
+	dir := ""
+	if len(segments) > 0 {
+		dir = path.Join(segments[1:]...)
+	}
 	switch {
 	case len(segments) == 0:
-		s.index(w)
+		q := queryOf(r.URL)
+		s.show(w, r, "list.html.tmpl", "/events", s.index(q), livePage{With: q.with})
+	case segments[0] == "events" && len(segments) == 1:
+		s.follow(w, r, s.index(queryOf(r.URL)))
 	case segments[0] == "events" && len(segments) <= 3:
-		s.follow(w, r, path.Join(segments[1:]...))
+		s.follow(w, r, s.run(dir))
 	case segments[0] == "run" && len(segments) > 1 && len(segments) <= 3:
-		s.run(w, r, path.Join(segments[1:]...))
+		s.showRun(w, r, dir)
+	case segments[0] == "compare" && len(segments) == 1:
+		s.compare(w, r)
 	case segments[0] == "files" && len(segments) > 1:
-		s.file(w, r, path.Join(segments[1:]...))
+		s.file(w, r, dir)
 	default:
 		http.NotFound(w, r)
 	}
@@ -143,6 +164,21 @@ var types = map[string]string{
 	".yaml": "text/plain; charset=utf-8", ".log": "text/plain; charset=utf-8", ".txt": "text/plain; charset=utf-8", ".md": "text/plain; charset=utf-8", ".zst": "application/octet-stream",
 }
 
+// sandbox sets the headers of what runs have written. A page gets an origin of its own, which can read nothing here and keep nothing in the browser; it can open no window, send no form,
+// load from nowhere and connect to nothing. Of scripts only those of lockchaos's own pages run, by their hashes: no policy keeps a script that runs from leaving for an address with what
+// it knows, nor from asking a STUN server.
+func (s *Server) sandbox(h http.Header) {
+	h.Set("Content-Security-Policy", "sandbox allow-scripts allow-downloads; default-src 'none'; connect-src 'none'; style-src 'unsafe-inline'; script-src "+s.scripts+
+		"; img-src data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	h.Set("X-DNS-Prefetch-Control", "off") // a page may have names looked up ahead
+}
+
+// foreign reports whether another site's page asks, or one under the sandbox, and not by being left for what is asked for.
+func foreign(r *http.Request) bool {
+	site := r.Header.Get("Sec-Fetch-Site")
+	return (site == "cross-site" || site == "same-site") && r.Header.Get("Sec-Fetch-Mode") != "navigate"
+}
+
 // file sends a file of a run.
 func (s *Server) file(w http.ResponseWriter, r *http.Request, name string) {
 	kind, known := types[path.Ext(name)]
@@ -158,17 +194,24 @@ func (s *Server) file(w http.ResponseWriter, r *http.Request, name string) {
 	}
 	defer f.Close()
 	w.Header().Set("Content-Type", kind)
-	if path.Ext(name) == ".html" {
-		// A report allows its own scripts by their hashes; both policies hold.
-		w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
-	}
+	s.sandbox(w.Header())
 	http.ServeContent(w, r, "", info.ModTime(), f)
 }
 
-// follow sends the state of a run, or of all, whenever it changes, as server-sent events.
-func (s *Server) follow(w http.ResponseWriter, r *http.Request, dir string) {
+// show sends a page that is followed.
+func (s *Server) show(w http.ResponseWriter, r *http.Request, name, events string, v view, page livePage) {
+	now, err := v(never)
+	if err != nil {
+		http.NotFound(w, r)
+		return
+	}
+	s.page(w, name, events, now, page)
+}
+
+// follow sends what is live of a page whenever it changes, as server-sent events.
+func (s *Server) follow(w http.ResponseWriter, r *http.Request, v view) {
 	// A record that can't be read just now is being written: a browser told "not found" would never ask again.
-	if _, err := s.state(dir); errors.Is(err, fs.ErrNotExist) {
+	if _, err := v(never); errors.Is(err, fs.ErrNotExist) {
 		http.NotFound(w, r)
 		return
 	}
@@ -184,28 +227,34 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, dir string) {
 		return
 	}
 	out := http.NewResponseController(w)
-	tick := time.NewTicker(s.Every)
+	tick := time.NewTicker(s.board.every)
 	defer tick.Stop()
-	last, sent := "", time.Time{}
+	version, sent := never, time.Time{}
+	state := cmp.Or(r.Header.Get("Last-Event-ID"), r.URL.Query().Get("have"))
 	for {
-		text, err := s.state(dir)
+		now, err := v(version)
 		if errors.Is(err, fs.ErrNotExist) {
 			return // it was deleted
 		}
-		if err != nil {
-			text = last // it is being written
-		}
 		message := ": still here\n\n"
-		if text != last {
-			message = "data: " + text + "\n\n"
+		news := err == nil && now.version != version && now.state != state // with an error it is being written
+		if err == nil {
+			version = now.version
 		}
-		if text != last || time.Since(sent) > 15*time.Second {
+		if news {
+			text, err := now.message()
+			if err != nil {
+				return
+			}
+			message, state = text, now.state
+		}
+		if news || time.Since(sent) > 15*time.Second {
 			// Who does not read is let go.
 			_ = out.SetWriteDeadline(time.Now().Add(10 * time.Second))
 			if _, err := w.Write([]byte(message)); err != nil || out.Flush() != nil {
 				return
 			}
-			last, sent = text, time.Now()
+			sent = time.Now()
 		}
 		select {
 		case <-r.Context().Done():
@@ -214,32 +263,6 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, dir string) {
 		}
 	}
 }
-
-// state is the JSON of a run, or of all.
-func (s *Server) state(dir string) (string, error) {
-	var what any
-	if dir == "" {
-		what = list(s.root.FS(), time.Now())
-	} else {
-		run, err := s.read(dir)
-		if err != nil {
-			return "", err
-		}
-		what = run
-	}
-	text, err := json.Marshal(what)
-	return string(text), err
-}
-
-// read reads one run. A link such as latest is followed, as far as it stays below the root.
-func (s *Server) read(dir string) (Run, error) {
-	if info, err := s.root.Stat(dir); err != nil || !info.IsDir() {
-		return Run{}, fs.ErrNotExist
-	}
-	return read(s.root.FS(), dir, time.Now())
-}
-
-func itoa(n int) string { return strconv.Itoa(n) }
 
 // nonce is what allows a page's own script, and no other.
 func nonce() string { return rand.Text() }

@@ -17,12 +17,9 @@ func conclude(out io.Writer, dir string, suite reports.Suite, noExpect, interrup
 		return fmt.Errorf("print the matrix: %w", err)
 	}
 	fmt.Fprintln(out)
-	code := exitOK
 	for _, sc := range suite.Scenarios {
 		tellInherent(out, sc)
-		own := scenarioStatus(sc, noExpect)
-		code = worse(code, own)
-		if own != exitOK && sc.Failed == "" {
+		if scenarioStatus(sc, noExpect) != exitOK && sc.Failed == "" {
 			fmt.Fprintf(out, "%s: seed %d, plan %s\n  again: %s\n", sc.Name, sc.Seed, filepath.Join(dir, sc.Dir, planFile), sc.Rerun)
 		}
 	}
@@ -35,7 +32,7 @@ func conclude(out io.Writer, dir string, suite reports.Suite, noExpect, interrup
 	if interrupted {
 		return &status{exitFailed, fmt.Errorf("interrupted: the report holds what there is")}
 	}
-	if code != exitOK {
+	if code := suiteStatus(suite, noExpect); code != exitOK {
 		return &status{code: code}
 	}
 	return nil
@@ -61,6 +58,15 @@ func printable(text string) string {
 		}
 		return r
 	}, text)
+}
+
+// suiteStatus is the exit status of a run: the worst of its scenarios.
+func suiteStatus(suite reports.Suite, noExpect bool) int {
+	code := exitOK
+	for _, sc := range suite.Scenarios {
+		code = worse(code, scenarioStatus(sc, noExpect))
+	}
+	return code
 }
 
 // scenarioStatus is the exit status that one scenario alone would give. What did not meet its expectation because it could not be

@@ -106,9 +106,8 @@ func (g *gate) known(s reports.Suite) (all []reports.KnownViolation) {
 
 // status is the exit status. A gate through which nothing has gone is not passed, however lenient.
 func (g *gate) status(suite reports.Suite) int {
-	code, ran := exitOK, false
+	code, ran := suiteStatus(suite, false), false
 	for _, sc := range suite.Scenarios {
-		code = worse(code, scenarioStatus(sc, false))
 		ran = ran || sc.Failed == "" && sc.Skipped == ""
 	}
 	if !ran {

@@ -233,6 +233,11 @@ func (s *series) conclude(ctx context.Context) error {
 		s.table.Ended = fmt.Sprintf("All %d runs were done.", len(s.table.Runs))
 	}
 	s.table.Sort()
+	code := s.code
+	if ctx.Err() != nil || len(s.errs) > 0 {
+		code = exitFailed
+	}
+	s.table.Exit = &code
 	suite := s.suite()
 	unwritten := errors.Join(append(s.errs, s.write(suite))...)
 	return s.screen.conclude(s.dir, suite, func(out io.Writer) error {

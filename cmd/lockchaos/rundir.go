@@ -42,9 +42,12 @@ type runRecord struct {
 	Seed     uint64   `json:"seed"`
 	NoExpect bool     `json:"no_expect,omitempty"`
 	// Policy is what the run is ruled by, where it is a gate's.
-	Policy    *policy.Policy   `json:"policy,omitempty"`
-	Started   time.Time        `json:"started"`
-	Elapsed   time.Duration    `json:"elapsed_ns"`
+	Policy  *policy.Policy `json:"policy,omitempty"`
+	Started time.Time      `json:"started"`
+	Elapsed time.Duration  `json:"elapsed_ns"`
+	// Parallel is how many scenarios run at once. Exit is the exit status, once the run has ended.
+	Parallel  int              `json:"parallel,omitempty"`
+	Exit      *int             `json:"exit_status,omitempty"`
 	Scenarios []scenarioRecord `json:"scenarios"`
 }
 
@@ -64,10 +67,31 @@ type scenarioRecord struct {
 	Late bool `json:"late,omitempty"`
 	// Cut is why it was ended before its time; its history has no end.
 	Cut string `json:"cut,omitempty"`
-	// State is how far it is. First is the first violation, in a sentence, Result what it came to, in a line.
-	State  runState `json:"state,omitempty"`
-	First  string   `json:"first_violation,omitempty"`
-	Result string   `json:"result,omitempty"`
+	// State is how far it is: Began is when it began, Planned how long its workload is to last. First is the first violation, in a sentence.
+	State   runState      `json:"state,omitempty"`
+	Began   time.Time     `json:"began,omitzero"`
+	Planned time.Duration `json:"planned_ns,omitempty"`
+	First   string        `json:"first_violation,omitempty"`
+	// Result is what it came to, in a word, and Detail the figures behind it. Expectation is "met" or "not met"; "": it had none, or was not
+	// judged. Reason says why it did not come out as it should. Exit is the exit status of the scenario alone.
+	Result      string `json:"result,omitempty"`
+	Detail      string `json:"detail,omitempty"`
+	Expectation string `json:"expectation,omitempty"`
+	Reason      string `json:"reason,omitempty"`
+	Exit        *int   `json:"exit_status,omitempty"`
+}
+
+// end notes what a scenario came to.
+func (r *scenarioRecord) end(sc reports.Scenario, noExpect bool) {
+	code := scenarioStatus(sc, noExpect)
+	r.State, r.Result, r.Detail, r.Reason, r.Exit = stateEnded, sc.Result().String(), sc.Detail(), sc.Reason(), &code
+	switch {
+	case len(sc.Expect) == 0 || sc.Failed != "" || sc.Skipped != "":
+	case sc.Met:
+		r.Expectation = "met"
+	default:
+		r.Expectation = "not met"
+	}
 }
 
 // runState is how far a scenario of a run is.

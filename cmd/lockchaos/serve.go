@@ -18,7 +18,8 @@ func serveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve [DIR]",
 		Short: "Show a folder of runs in a browser, and how far those are that are under way",
-		Long: `Serves the folder that holds the runs (runs, if none is given): a list with a filter, for each run its state as it goes on, and the reports. It only reads, and nothing outside the folder.
+		Long: `Serves the folder that holds the runs (runs, if none is given): a list with a filter that says what each run came to or how far it is, for each run
+its scenarios as they go on, the reports, and two runs compared. It only reads, and nothing outside the folder.
 
 Without --listen only this machine reaches it. It has no passwords: who reaches it can read every report and log.`,
 		Example: `  lockchaos serve

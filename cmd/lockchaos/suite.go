@@ -44,6 +44,8 @@ type suiteRun struct {
 	record runRecord
 	mu     sync.Mutex // guards record.Scenarios and judged, and the writing of run.json
 	judged []judged
+	// interrupted: it was ended from outside, and not by the time budget of a gate.
+	interrupted bool
 }
 
 // run runs every scenario, then renders. Its error carries the exit status.
@@ -74,9 +76,9 @@ func (s *suiteRun) run(ctx context.Context) error {
 func (s *suiteRun) prepare(dir string, began time.Time) {
 	s.dir, s.began = dir, began
 	s.record = runRecord{Version: version, Suite: s.name, About: s.about, Command: s.command, Program: os.Args[0], Runtime: s.where.about(), Where: s.flags.where(), Seed: s.plans[0].Seed,
-		NoExpect: s.flags.noExpect, Policy: s.flags.policy, Started: began.UTC().Truncate(time.Second), Scenarios: make([]scenarioRecord, len(s.plans))}
+		NoExpect: s.flags.noExpect, Policy: s.flags.policy, Started: began.UTC().Truncate(time.Second), Parallel: s.flags.parallel, Scenarios: make([]scenarioRecord, len(s.plans))}
 	for i, p := range s.plans {
-		s.record.Scenarios[i] = scenarioRecord{Name: p.Scenario.Name, Dir: folderOf(p.Scenario.Name), State: stateWaiting}
+		s.record.Scenarios[i] = scenarioRecord{Name: p.Scenario.Name, Dir: folderOf(p.Scenario.Name), State: stateWaiting, Planned: p.Scenario.Duration.Std()}
 	}
 	s.judged = make([]judged, len(s.plans))
 	s.note(0, func(*scenarioRecord) {})
@@ -94,6 +96,11 @@ func (s *suiteRun) note(i int, change func(*scenarioRecord)) {
 func (s *suiteRun) finish() (suite reports.Suite, unwritten error) {
 	s.record.Elapsed = time.Since(s.began)
 	suite = s.record.suite(s.judged)
+	code := suiteStatus(suite, s.flags.noExpect)
+	if s.interrupted {
+		code = exitFailed
+	}
+	s.record.Exit = &code
 	return suite, errors.Join(s.record.save(s.dir), render(s.dir, suite))
 }
 
@@ -105,8 +112,11 @@ func (s *suiteRun) launch(ctx context.Context, places chan struct{}) (wait func(
 		all.Go(func() {
 			defer func() { <-places }()
 			began := time.Now()
-			s.note(i, func(r *scenarioRecord) { r.State = stateRunning })
-			r := scenarioRecord{Name: p.Scenario.Name, Dir: folderOf(p.Scenario.Name), State: stateEnded}
+			var r scenarioRecord
+			s.note(i, func(saved *scenarioRecord) {
+				saved.State, saved.Began = stateRunning, began.UTC()
+				r = *saved
+			})
 			r.locate(s.flags.places[r.Name])
 			if err := s.savePlan(p, r.Dir); err != nil {
 				r.Failed = err.Error()
@@ -115,8 +125,9 @@ func (s *suiteRun) launch(ctx context.Context, places chan struct{}) (wait func(
 			}
 			r.Elapsed = time.Since(began)
 			verdict := judgeScenario(s.dir, r, &s.record)
+			r.end(verdict.Scenario, s.flags.noExpect)
 			s.note(i, func(saved *scenarioRecord) {
-				r.First, r.Result = saved.First, verdict.Result().String()
+				r.First = saved.First
 				*saved, s.judged[i] = r, verdict
 			})
 			s.screen.end(s.label(p), verdict.Scenario)
@@ -125,7 +136,11 @@ func (s *suiteRun) launch(ctx context.Context, places chan struct{}) (wait func(
 			}
 		})
 	}
-	return all.Wait
+	return func() {
+		all.Wait()
+		over := (*overBudget)(nil)
+		s.interrupted = ctx.Err() != nil && !errors.As(context.Cause(ctx), &over)
+	}
 }
 
 // onTime runs one scenario, unless there is no time left for it.
