@@ -32,29 +32,27 @@ type auditReader struct {
 	rows    rows
 	stamps  stamper
 	words   vocabulary
+	columns *guesser
 	entries []entry
 	granted bool // some line says "granted", so "acquire" means that it was asked
 }
 
 func readAudit(l *log, in *bufio.Reader, format Format, o Options) error {
 	l.what = "audit log"
-	named, err := explicit(o.Map)
-	if err != nil {
-		return err
-	}
 	r := &auditReader{log: l}
+	var err error
 	if r.stamps, err = newStamper(o.TimeFormat); err != nil {
 		return err
 	}
 	if r.words, err = newVocabulary(o.Events); err != nil {
 		return err
 	}
-	if format == CSV {
-		if r.rows, err = newCSV(in, l.file, named); err != nil {
-			return err
-		}
-	} else {
-		r.rows = &jsonRows{forms: newForms(in, l.file, false), named: named}
+	r.columns = &guesser{stamps: r.stamps, words: r.words}
+	if r.columns.named, err = explicit(o.Map); err != nil {
+		return err
+	}
+	if r.rows, err = newRows(in, l.file, format, o, r.columns); err != nil {
+		return err
 	}
 	for {
 		one, err := r.rows.next()
@@ -68,10 +66,25 @@ func readAudit(l *log, in *bufio.Reader, format Format, o Options) error {
 			return err
 		}
 	}
-	if !r.rows.has(fieldKey) {
-		l.note("No column names the lock, so all lines are taken to be about one.")
+	if err := r.columns.tell(l, r.rows); err != nil {
+		return err
 	}
 	return r.ops()
+}
+
+// newRows opens a log of any form, and finds its columns.
+func newRows(in *bufio.Reader, file string, format Format, o Options, g *guesser) (rows, error) {
+	switch format {
+	case CSV:
+		return newCSV(in, file, g)
+	case Text:
+		return newPattern(in, file, o.Pattern, o.SkipUnmatched, g)
+	}
+	head, _ := in.Peek(in.Size())
+	if err := g.choose(sampleJSON(head)); err != nil {
+		return nil, &history.SyntaxError{File: file, Line: 1, Err: err}
+	}
+	return &jsonRows{forms: newForms(in, file, false), named: g.chosen}, nil
 }
 
 // add reads one line.
@@ -85,13 +98,13 @@ func (r *auditReader) add(one *row) error {
 	}
 	for _, f := range [...]field{fieldTime, fieldEvent, fieldClient} {
 		if one.text[f] == "" {
-			return wrong(f, fmt.Errorf("no %s: say which column it is with --map %s=COLUMN", Fields[f], Fields[f]))
+			return wrong(f, fmt.Errorf("no %[1]s: say which column it is with --map %[1]s=COLUMN", Fields[f]))
 		}
 	}
 	e := entry{line: int32(min(one.line, math.MaxInt32)), means: r.words.of(one.text[fieldEvent])}
 	switch e.means {
 	case unknown:
-		return wrong(fieldEvent, fmt.Errorf("nobody knows what this event means: say so with --events, such as --events acquire=%[1]s, or ignore=%[1]s", one.text[fieldEvent]))
+		return wrong(fieldEvent, &UnknownWord{Word: one.text[fieldEvent]})
 	case shared:
 		return wrong(fieldEvent, errShared)
 	case ignore:

@@ -95,7 +95,8 @@ type log struct {
 	// zero is the wall-clock time (ns since 1970) of instant 0, when there is one.
 	zero     int64
 	hasZero  bool
-	ledgered bool // its writes are what the store did, in order
+	columns  *guesser // of an audit log
+	ledgered bool     // its writes are what the store did, in order
 }
 
 func newLog(file string) *log {
