@@ -25,6 +25,11 @@ const (
 // the first cell of a row is the distance from the row before.
 type explorer struct {
 	End int64 `json:"end"`
+	// Clock is the time of day at the origin (µs since 1970, without a zone) where instants are told as such, with their dates if Days; Base is what to
+	// add to them otherwise.
+	Clock int64 `json:"clock,omitempty"`
+	Days  bool  `json:"days,omitempty"`
+	Base  int64 `json:"base,omitempty"`
 	// View is what to show first, Told which violation the page tells (from 1; 0: none).
 	View [2]int64 `json:"view"`
 	Told int      `json:"told,omitempty"`
@@ -108,7 +113,7 @@ func micro(ns int64) int64 { return (ns + 500) / 1000 }
 
 // explore makes the timeline's data. shown is the part that the page shows without a script; its violations are numbered as jumps are.
 func (r *record) explore(shown timeline, told *checker.Violation, jumps []*checker.Violation, service string) template.JS {
-	x := &explorer{End: micro(r.end), View: [2]int64{micro(shown.from), micro(shown.to)}, Told: 1 + numberOf(told, jumps),
+	x := &explorer{End: micro(r.end), Clock: r.local(), Days: r.days, Base: micro(r.base()), View: [2]int64{micro(shown.from), micro(shown.to)}, Told: 1 + numberOf(told, jumps),
 		Faults: []band{}, Violations: []place{}}
 	for i := range r.h.Keys {
 		x.Keys = append(x.Keys, r.key(history.KeyID(i)))
@@ -201,7 +206,7 @@ func (r *record) lanes(x *explorer, service string) *laneSet {
 			x.More++
 		default:
 			l.clients[c] = len(x.Lanes)
-			x.Lanes = append(x.Lanes, client(c))
+			x.Lanes = append(x.Lanes, r.lane(c, 14))
 		}
 	}
 	if probe {

@@ -183,13 +183,24 @@ func (p *reportPage) tell(s Scenario, r *record) *story {
 	p.Many = len(doubles) > 1 && p.Overlaps
 	p.HoldNote = r.holdNote(&t)
 	p.Timeline = r.window(&t, doubles, service, from, to)
-	p.Timeline.Caption = fmt.Sprintf("%s around %s, at %s", span(to-from), which(s, v), at(v.At))
+	p.Timeline.Caption = fmt.Sprintf("%s around %s, at %s", span(to-from), which(s, v), r.at(v.At))
 	if lo, hi, ok := r.closeUp(&t, from, to); ok {
 		p.CloseUp = r.window(&t, doubles, service, lo, hi)
 		p.CloseUp.Caption = fmt.Sprintf("Close up: %s of it", span(hi-lo))
 	}
 	p.Overview = r.overviews(s.Verdict, p.Timeline)
 	return &t
+}
+
+// When is a moment's instant, as the history has it.
+func (p *reportPage) When(m moment) string { return p.S.voice().at(m.At) }
+
+// Lines says on which lines of a log a moment's op stands; "" where there are none.
+func (p *reportPage) Lines(m moment) string {
+	if m.op == nil {
+		return ""
+	}
+	return p.S.lines(m.op.id)
 }
 
 // marked says what the triangles of an overview are.

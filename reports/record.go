@@ -37,6 +37,7 @@ func (f *fault) touches(client int32) bool { return slices.Contains(f.Clients, c
 
 // record is a history made ready to be looked things up in.
 type record struct {
+	voice
 	h       *history.History
 	ops     map[int64]*op
 	order   []*op // by first appearance
@@ -58,7 +59,7 @@ type record struct {
 
 // newRecord reads a history, and marks in it what the verdict found.
 func newRecord(h *history.History, v checker.Verdict) *record {
-	r := &record{h: h, ops: map[int64]*op{}, byGrant: map[int64]*grant{}, stale: map[int64]bool{}, lossy: map[int64]bool{}}
+	r := &record{voice: voiceOf(&h.Header), h: h, ops: map[int64]*op{}, byGrant: map[int64]*grant{}, stale: map[int64]bool{}, lossy: map[int64]bool{}}
 	begun := map[int]*fault{}
 	for i := range h.Events {
 		e := &h.Events[i]

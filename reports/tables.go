@@ -19,7 +19,7 @@ type needRow struct {
 // judged fills in the tables of a scenario that has a verdict.
 func (p *reportPage) judged(s Scenario, r *record) {
 	for _, x := range s.Verdict.Properties {
-		row := propertyLine(x)
+		row := propertyLine(x, s.voice())
 		if x.Name == checker.MutualExclusion {
 			row.Why = strings.TrimSpace(row.Why + " " + s.holderSentence())
 		}
@@ -45,7 +45,7 @@ func (p *reportPage) inFigures(s Scenario) {
 	}
 }
 
-func propertyLine(x checker.PropertyResult) propertyRow {
+func propertyLine(x checker.PropertyResult, said voice) propertyRow {
 	row := propertyRow{Name: clip(x.Name, clipName), Outcome: outcomeWord(x.Outcome), Times: "–", First: "–",
 		Words: propertyWords(x.Name), Why: sentence(clip(x.Why, clipText))}
 	row.Class = outcomeClass(row.Outcome)
@@ -53,7 +53,7 @@ func propertyLine(x checker.PropertyResult) propertyRow {
 	case checker.Violated:
 		row.Times = grouped(x.Count)
 		if len(x.Violations) > 0 {
-			row.First = at(byTime(&x)[0].At)
+			row.First = said.at(byTime(&x)[0].At)
 		}
 	case checker.Pass:
 		row.Times = "0"

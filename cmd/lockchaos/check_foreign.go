@@ -23,6 +23,8 @@ type foreignFlags struct {
 	format    string
 	columns   map[string]string
 	events    map[string]string
+	pattern   string
+	skip      bool
 	times     string
 	clock     time.Duration
 	permits   int
@@ -37,8 +39,10 @@ func (f *foreignFlags) add(flags *pflag.FlagSet) {
 		names = append(names, string(format))
 	}
 	flags.StringVar(&f.format, "format", string(foreign.Auto), "format of the histories: "+strings.Join(names, ", "))
-	flags.StringToStringVar(&f.columns, "map", nil, "columns of a log, as field=column; fields: "+strings.Join(foreign.Fields, ", "))
+	flags.StringToStringVar(&f.columns, "map", nil, "columns of a log that is to be read otherwise than guessed, as field=column, or field=- for none; fields: "+strings.Join(foreign.Fields, ", "))
 	flags.StringToStringVar(&f.events, "events", nil, "words of a log's event column, as meaning=word|word; meanings: "+strings.Join(foreign.Meanings, ", "))
+	flags.StringVar(&f.pattern, "pattern", "", "regular expression for a log in lines of text; its named groups are the columns")
+	flags.BoolVar(&f.skip, "skip-unmatched", false, "leave out the lines that --pattern does not match, and count them")
 	flags.StringVar(&f.times, "time-format", "auto", "times of a log: auto, rfc3339, unix, unix-ms, unix-us, unix-ns, or a layout of Go")
 	flags.DurationVar(&f.clock, "clock-error", 0, "how far a stamp may lie from the instant that it tells, where clients have clocks of their own")
 	flags.IntVar(&f.permits, "permits", 1, "how many may hold a key at once (a semaphore)")
@@ -49,7 +53,11 @@ func (f *foreignFlags) add(flags *pflag.FlagSet) {
 
 // options makes options of the flags.
 func (f *foreignFlags) options() (foreign.Options, error) {
-	o := foreign.Options{Map: f.columns, TimeFormat: f.times, ClockError: f.clock, Permits: f.permits, Reentrant: f.reentrant, Tokens: f.tokens}
+	o := foreign.Options{Map: f.columns, TimeFormat: f.times, ClockError: f.clock, Permits: f.permits, Reentrant: f.reentrant, Tokens: f.tokens,
+		Pattern: f.pattern, SkipUnmatched: f.skip}
+	if err := f.text(); err != nil {
+		return o, err
+	}
 	if f.permits < 1 {
 		return o, fmt.Errorf("--permits %d: a lock has at least 1", f.permits)
 	}
@@ -78,6 +86,25 @@ func (f *foreignFlags) options() (foreign.Options, error) {
 	return o, nil
 }
 
+// text sees to it that a pattern and the format for it go together.
+func (f *foreignFlags) text() error {
+	format := foreign.Format(f.format)
+	switch {
+	case f.pattern == "" && f.skip:
+		return errors.New("--skip-unmatched is about the lines that --pattern does not match, and there is no --pattern")
+	case f.pattern == "" && format == foreign.Text:
+		return errors.New("--format text needs --pattern, which says what the lines of text hold")
+	case f.pattern == "":
+		return nil
+	case format != foreign.Auto && format != foreign.Text:
+		return fmt.Errorf("--pattern is for lines of text, and --format %s is not", f.format)
+	}
+	if _, err := foreign.Pattern(f.pattern); err != nil {
+		return fmt.Errorf("--pattern: %w", err)
+	}
+	return nil
+}
+
 // judgedFile is a history that was judged, and how to tell of it in the words of its file.
 type judgedFile struct {
 	whole   history.History // without its events, unless they were to be kept
@@ -100,6 +127,9 @@ func (f *foreignFlags) judge(in io.Reader, name string, keep bool) (judgedFile, 
 		return judgedFile{}, fmt.Errorf("read %s: %w", name, err)
 	}
 	format := foreign.Format(f.format)
+	if f.pattern != "" {
+		format = foreign.Text
+	}
 	if format == foreign.Auto {
 		if format, err = foreign.Detect(head, strings.TrimSuffix(name, history.Compressed), len(f.columns) > 0); err != nil {
 			line, _, _ := strings.Cut(string(head[:min(len(head), 60)]), "\n")
@@ -153,50 +183,4 @@ func judgeNative(in io.Reader, name string, keep bool) (judgedFile, error) {
 	j.whole.Truncated = r.Truncated()
 	j.verdict = judge.Finish(r.Truncated())
 	return j, nil
-}
-
-var clientNumber = regexp.MustCompile(`\bclient (\d+)\b`)
-
-// tell is a violation's text with the clients' names of a foreign history, and the lines that prove it.
-func (j *judgedFile) tell(v *checker.Violation) string {
-	if j.source == nil {
-		return v.Text
-	}
-	text := clientNumber.ReplaceAllStringFunc(v.Text, func(found string) string {
-		n, _ := strconv.Atoi(strings.TrimPrefix(found, "client "))
-		if name := j.source.Client(v.Key, int32(n)); name != "" {
-			return printable(name)
-		}
-		return found
-	})
-	var lines []int
-	for _, op := range v.Ops {
-		first, last := j.source.Lines(op)
-		lines = append(lines, first, last)
-	}
-	slices.Sort(lines)
-	var numbers []string
-	for _, n := range slices.Compact(lines) {
-		numbers = append(numbers, strconv.Itoa(n))
-	}
-	if len(numbers) == 0 {
-		return text
-	}
-	return fmt.Sprintf("%s (lines %s)", text, strings.Join(numbers, ", "))
-}
-
-// preamble says what a foreign history was taken for.
-func (j *judgedFile) preamble(w io.Writer) {
-	if j.source == nil {
-		return
-	}
-	for _, text := range j.source.Assumed {
-		fmt.Fprintf(w, "  assumed: %s\n", printable(text))
-	}
-	for _, text := range j.source.Left {
-		fmt.Fprintf(w, "  note: %s\n", printable(text))
-	}
-	if !j.whole.Header.Started.IsZero() {
-		fmt.Fprintf(w, "  0.000 s is %s\n", j.whole.Header.Started.Round(time.Microsecond).Format(time.RFC3339Nano))
-	}
 }

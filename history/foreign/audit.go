@@ -116,11 +116,13 @@ func (r *auditReader) add(one *row) error {
 	if e.at, err = r.stamps.parse(one.text[fieldTime]); err != nil {
 		return wrong(fieldTime, err)
 	}
+	r.stamps.grain.add(e.at)
 	e.end = e.at
 	if one.text[fieldEnd] != "" {
 		if e.end, err = r.stamps.parse(one.text[fieldEnd]); err == nil && e.end < e.at {
 			err = errors.New("it ends before it begins")
 		}
+		r.stamps.grain.add(e.end)
 		if err != nil {
 			return wrong(fieldEnd, err)
 		}
@@ -152,7 +154,10 @@ func (r *auditReader) ops() error {
 	if last := r.entries[len(r.entries)-1].at; last-zero < 0 || last-zero > math.MaxInt64/8 {
 		return fmt.Errorf("%s: its times are more than %d years apart: see --time-format", r.log.file, math.MaxInt64/8/int64(365*24*3600*1e9))
 	}
-	r.log.zero, r.log.hasZero = zero, true
+	r.log.zero, r.log.hasZero, r.log.grain, r.log.zoneless = zero, true, r.stamps.grain, r.stamps.zoneless
+	if r.stamps.zone != nil {
+		r.log.zone = r.stamps.zone
+	}
 	type place struct{ key, owner int32 }
 	asked := map[place]int32{} // the acquire that a client has asked for and not been answered
 	for i := range r.entries {

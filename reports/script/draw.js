@@ -37,7 +37,7 @@ const axis = (root, view) => {
   for (let t = Math.ceil(view.from / step) * step; t <= view.to; t += step) {
     const x = num(pixel(view, t));
     el(root, 'line', {x1: x, y1: top - 10, x2: x, y2: bottom(), class: 'gridline'});
-    el(root, 'text', {x, y: bottom() + 16, 'text-anchor': x > width - 28 ? 'end' : 'middle', class: 'm t'}, (t / 1e6).toFixed(decimals) + ' s');
+    el(root, 'text', {x, y: bottom() + 16, 'text-anchor': x > width - 28 ? 'end' : 'middle', class: 'm t'}, run.clock ? clock(t, Math.min(decimals, 3)) : ((t + (run.base || 0)) / 1e6).toFixed(decimals) + ' s');
   }
 };
 
