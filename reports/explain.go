@@ -203,6 +203,7 @@ func (r *record) storeFacts(v *checker.Violation) (p prose) {
 
 // opFacts name the ops that prove a violation, as they are numbered in the history.
 func (r *record) opFacts(ids []int64) (p prose) {
+	ids = slices.DeleteFunc(slices.Clone(ids), r.isUnsaid)
 	for i, id := range ids[:min(len(ids), explainedOps)] {
 		if i > 0 {
 			p = p.t(", ")

@@ -103,6 +103,7 @@ func WriteScenario(w io.Writer, s Scenario) error {
 	told := s.Skipped == "" && (s.Failed == "" || s.violatedThough())
 	if s.History != nil && s.Skipped == "" {
 		r = newRecord(s.History, s.Verdict)
+		r.unsaid = s.unsaid
 		s.figures = figuresOf(s, r)
 		p.Counter = counterTiles(s.figures.counters)
 	}
@@ -193,10 +194,10 @@ func (p *reportPage) tell(s Scenario, r *record) *story {
 }
 
 // When is a moment's instant, as the history has it.
-func (p *reportPage) When(m moment) string { return p.S.voice().at(m.At) }
+func (p reportPage) When(m moment) string { return p.S.voice().at(m.At) }
 
 // Lines says on which lines of a log a moment's op stands; "" where there are none.
-func (p *reportPage) Lines(m moment) string {
+func (p reportPage) Lines(m moment) string {
 	if m.op == nil {
 		return ""
 	}

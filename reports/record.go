@@ -39,6 +39,7 @@ func (f *fault) touches(client int32) bool { return slices.Contains(f.Clients, c
 type record struct {
 	voice
 	h       *history.History
+	unsaid  func(op int64) bool // an op that stands on no line of the log
 	ops     map[int64]*op
 	order   []*op // by first appearance
 	grants  []*grant

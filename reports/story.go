@@ -87,7 +87,7 @@ func (r *record) cast(t *story, only map[int64]bool) []*op {
 	var ops []*op
 	seen := map[int64]bool{}
 	add := func(o *op) {
-		if o != nil && !seen[o.id] && (only == nil || only[o.id]) {
+		if o != nil && !seen[o.id] && !r.isUnsaid(o.id) && (only == nil || only[o.id]) {
 			seen[o.id] = true
 			ops = append(ops, o)
 		}

@@ -2,10 +2,12 @@ package reports
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/history"
 )
 
@@ -133,15 +135,23 @@ func (v voice) retell(text string) string {
 	})
 }
 
-// Retell puts what a judge says of a history into the words of the log that it was read from: the names of its clients and the times of its
+// Retold puts what a judge says of a history into the words of the log that it was read from: the names of its clients and the times of its
 // lines. What is said of a run of lockchaos stays as it is.
-func Retell(h *history.Header, text string) string { return voiceOf(h).retell(text) }
+func Retold(h *history.Header, v checker.Verdict) checker.Verdict {
+	said := voiceOf(h)
+	v.Properties = slices.Clone(v.Properties)
+	for i := range v.Properties {
+		p := &v.Properties[i]
+		p.Violations = slices.Clone(p.Violations)
+		for k := range p.Violations {
+			p.Violations[k].Text = said.retell(p.Violations[k].Text)
+		}
+	}
+	return v
+}
 
 // Instant writes an instant of a history as its log does.
 func Instant(h *history.Header, ns int64) string { return voiceOf(h).at(ns) }
-
-// ClientName is what a history calls a client.
-func ClientName(h *history.Header, n int32) string { return voiceOf(h).client(n) }
 
 // lines says on which lines of a log an op stands; "" where that is not known.
 func (s Scenario) lines(op int64) string {
@@ -157,3 +167,8 @@ func (s Scenario) lines(op int64) string {
 		return "lines " + itoa(first) + " and " + itoa(last)
 	}
 }
+
+// unsaid tells whether an op stands on no line of the log: it was added for what follows from the others, and is no step of anybody's.
+func (s Scenario) unsaid(op int64) bool { return s.Lines != nil && s.lines(op) == "" }
+
+func (r *record) isUnsaid(op int64) bool { return r.unsaid != nil && r.unsaid(op) }

@@ -2,20 +2,22 @@ package main
 
 import (
 	"bufio"
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/history/foreign"
+	"github.com/lockchaos/lockchaos/reports"
 )
 
 // foreignFlags are the flags of check that say how to read a history that lockchaos did not write.
@@ -148,7 +150,7 @@ func (f *foreignFlags) judge(in io.Reader, name string, keep bool) (judgedFile, 
 	for {
 		var e history.Event
 		if err := s.Read(&e); errors.Is(err, io.EOF) {
-			j.verdict = judge.Finish(false)
+			j.verdict = reports.Retold(&j.whole.Header, judge.Finish(false))
 			return j, nil
 		} else if err != nil {
 			return judgedFile{}, err
@@ -181,6 +183,76 @@ func judgeNative(in io.Reader, name string, keep bool) (judgedFile, error) {
 		return judgedFile{}, err
 	}
 	j.whole.Truncated = r.Truncated()
-	j.verdict = judge.Finish(r.Truncated())
+	j.verdict = reports.Retold(&j.whole.Header, judge.Finish(r.Truncated()))
 	return j, nil
+}
+
+// onLines names the lines of a log that prove a violation.
+func (j *judgedFile) onLines(ops []int64) string {
+	if j.source == nil {
+		return ""
+	}
+	var lines []int
+	for _, op := range ops {
+		if first, last := j.source.Lines(op); first > 0 {
+			lines = append(lines, first, last)
+		}
+	}
+	slices.Sort(lines)
+	var numbers []string
+	for _, n := range slices.Compact(lines) {
+		numbers = append(numbers, strconv.Itoa(n))
+	}
+	if len(numbers) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (lines %s)", strings.Join(numbers, ", "))
+}
+
+// mapFlag writes a mapping of columns as it is typed.
+func mapFlag(pairs []string) string { return listFlag("--map", pairs) }
+
+// listFlag writes a flag with a list of pairs as a shell takes it.
+func listFlag(flag string, pairs []string) string {
+	var text strings.Builder
+	list := csv.NewWriter(&text) // which is how the flag is read
+	_ = list.Write(pairs)        // into memory
+	list.Flush()
+	return flag + " " + reports.Quoted(strings.TrimSuffix(text.String(), "\n"))
+}
+
+// howToRead adds to an error about a log the command that answers it.
+func howToRead(err error, cmd *cobra.Command, file string) error {
+	var asks *foreign.Ambiguous
+	var word *foreign.UnknownWord
+	var missing *foreign.Missing
+	switch {
+	case errors.As(err, &missing):
+		return fmt.Errorf("%w\nsay which column is which, such as: %s", err, typed(cmd, "map", mapFlag(missing.Map), file))
+	case errors.As(err, &asks):
+		return fmt.Errorf("%w\nsay which column is which, such as: %s", err, typed(cmd, "map", mapFlag(asks.Map), file))
+	case errors.As(err, &word):
+		return fmt.Errorf("%w\nfor a word that grants the lock: %s; for one that is not about it: %s", err, listFlag("--events", []string{"grant=" + word.Word}), listFlag("--events", []string{"ignore=" + word.Word}))
+	}
+	return err
+}
+
+// typed is the command with the flags that it was given, but for one that is to be given anew.
+func typed(cmd *cobra.Command, anew, flag, file string) string {
+	words := []string{cmd.CommandPath()}
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		switch {
+		case f.Name == anew:
+		case f.Value.Type() == "stringToString":
+			words = append(words, "--"+f.Name+" "+reports.Quoted(strings.Trim(f.Value.String(), "[]")))
+		case f.Value.Type() == "bool":
+			words = append(words, "--"+f.Name+"="+f.Value.String())
+		default:
+			words = append(words, "--"+f.Name+" "+reports.Shell(f.Value.String()))
+		}
+	})
+	if flag != "" {
+		words = append(words, flag)
+	}
+	return strings.Join(append(words, reports.Shell(file)), " ")
 }

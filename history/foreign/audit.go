@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/lockchaos/lockchaos/history"
 )
@@ -25,7 +26,11 @@ type entry struct {
 	key, owner int32
 	means      meaning
 	ending     ending
+	nought     bool // its token is said to be 0
 }
+
+// errNoText: two names that differ in such bytes look alike, and JSON makes one of them.
+var errNoText = errors.New("bytes that are no text in UTF-8: convert the log first, such as with iconv -f latin1 -t utf-8")
 
 type auditReader struct {
 	log     *log
@@ -96,9 +101,14 @@ func (r *auditReader) add(one *row) error {
 		}
 		return &history.SyntaxError{File: r.log.file, Line: one.line, Column: one.columns[f], Near: excerpt(near), Err: err}
 	}
+	for f, text := range one.text {
+		if strings.ContainsRune(text, utf8.RuneError) {
+			return wrong(field(f), errNoText)
+		}
+	}
 	for _, f := range [...]field{fieldTime, fieldEvent, fieldClient} {
 		if one.text[f] == "" {
-			return wrong(f, fmt.Errorf("no %[1]s: say which column it is with --map %[1]s=COLUMN", Fields[f]))
+			return wrong(f, r.columns.missing(f))
 		}
 	}
 	e := entry{line: int32(min(one.line, math.MaxInt32)), means: r.words.of(one.text[fieldEvent])}
@@ -131,6 +141,7 @@ func (r *auditReader) add(one *row) error {
 		if e.token, err = strconv.ParseInt(text, 10, 64); err != nil || e.token < 0 {
 			return wrong(fieldToken, errors.New("a fencing token is a whole number, 0 or more"))
 		}
+		e.nought = e.token == 0
 	}
 	if e.ending = endingOf(one.text[fieldResult]); e.ending == endedSomehow {
 		return wrong(fieldResult, errors.New("nobody knows this result: want ok, failed or unknown, or words such as granted, denied, timeout"))
@@ -186,11 +197,13 @@ func (r *auditReader) ops() error {
 					r.log.ops[n].attempt = o.inv
 				}
 				e.answer(&r.log.ops[n], o.ret)
+				r.nought(e, r.log.ops[n].kind, r.log.ops[n].outcome)
 				r.log.ops[n].after = int32(len(r.log.ops))
 				continue
 			}
 		}
 		e.answer(&o, o.ret)
+		r.nought(e, o.kind, o.outcome)
 		if o.kind == history.Write {
 			r.log.ledgered = true
 		}
@@ -199,6 +212,17 @@ func (r *auditReader) ops() error {
 		}
 	}
 	return nil
+}
+
+// nought counts the grants and accepted writes with the token 0, which a history can't tell from none.
+func (r *auditReader) nought(e *entry, kind history.Kind, outcome history.Type) {
+	if !e.nought || outcome != history.OK || kind != history.Acquire && kind != history.Write {
+		return
+	}
+	if r.log.noughts == nil {
+		r.log.noughts = map[noughtOn]int{}
+	}
+	r.log.noughts[noughtOn{e.key, kind}]++
 }
 
 // answer says what a line means for an op that ended at ret.

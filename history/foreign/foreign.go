@@ -132,12 +132,20 @@ func (o Options) completed(format Format) Options {
 // Read fills in the next event; io.EOF at the end.
 func (s *Source) Read(e *history.Event) error { return s.out.next(e) }
 
-// Lines returns the lines of the file on which an op of the translated history stands: its first and its last.
+// op is an op that stands in the file; nil for one that was added for what is known all the same.
+func (s *Source) op(id int64) *op {
+	if id < 1 || id > int64(s.log.read) {
+		return nil
+	}
+	return &s.log.ops[id-1]
+}
+
+// Lines returns the lines of the file on which an op of the translated history stands: its first and its last; 0 where it does not.
 func (s *Source) Lines(id int64) (first, last int) {
-	if id < 1 || id > int64(len(s.log.ops)) {
+	o := s.op(id)
+	if o == nil {
 		return 0, 0
 	}
-	o := &s.log.ops[id-1]
 	return int(o.line), int(o.endLine)
 }
 

@@ -186,7 +186,7 @@ func (g *guesser) byContent(f field) error {
 	case f == fieldKey: // a wrong one would hide two holders of a lock, and none would accuse those of two locks
 		return g.ambiguous(f, found)
 	}
-	return g.take(f, found)
+	return g.take(f, g.fitting(f, found))
 }
 
 // like reports whether a column without a usual name may be a field's.
@@ -196,7 +196,7 @@ func (g *guesser) like(f field, column string) bool {
 	case fieldTime:
 		return len(values) > 0 && !slices.ContainsFunc(values, func(v string) bool { return !g.isTime(v) })
 	case fieldEvent:
-		return g.holds(f, column) && slices.ContainsFunc(values, func(v string) bool { m := g.words.of(v); return m == acquire || m == grant })
+		return slices.ContainsFunc(values, func(v string) bool { m := g.words.of(v); return m == acquire || m == grant })
 	case fieldToken:
 		return g.rises(column)
 	}
@@ -256,6 +256,22 @@ func (g *guesser) ambiguous(f field, columns []string) error {
 	}
 	a.Map = g.mapping()
 	return a
+}
+
+// Missing says that a line lacks what every line needs.
+type Missing struct {
+	Field string
+	Map   []string // what was found of the other fields, as Options.Map has it
+}
+
+func (m *Missing) Error() string {
+	return fmt.Sprintf("no %[1]s: say which column it is with --map %[1]s=COLUMN", m.Field)
+}
+
+// missing says that a line lacks a field.
+func (g *guesser) missing(f field) error {
+	pairs := slices.DeleteFunc(g.mapping(), func(pair string) bool { return strings.HasPrefix(pair, Fields[f]+"=") })
+	return &Missing{Field: Fields[f], Map: append(pairs, Fields[f]+"=COLUMN")}
 }
 
 // mapping is what was found, as Options.Map has it.

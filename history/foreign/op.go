@@ -84,6 +84,9 @@ type log struct {
 	file         string
 	ops          []op
 	keys, owners names
+	// noughts counts what had the token 0.
+	noughts map[noughtOn]int
+	read    int // how many of the ops stand in the file
 	// clients are the names of the clients on each key, by number.
 	clients [][]string
 	// everyone are the clients of all keys, where each has one number on all of them; else nil.
@@ -103,6 +106,12 @@ type log struct {
 	grain    grain
 	columns  *guesser // of an audit log
 	ledgered bool     // its writes are what the store did, in order
+}
+
+// noughtOn is a kind of op on a key.
+type noughtOn struct {
+	key  int32
+	kind history.Kind
 }
 
 func newLog(file string) *log {

@@ -41,6 +41,7 @@ func translate(l *log, o Options) (*Source, error) {
 	if err := t.number(); err != nil {
 		return nil, err
 	}
+	l.read = len(l.ops)
 	t.known()
 	queues, entries := t.ledgers()
 	t.reads()
