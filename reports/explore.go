@@ -30,6 +30,8 @@ type explorer struct {
 	Clock int64 `json:"clock,omitempty"`
 	Days  bool  `json:"days,omitempty"`
 	Base  int64 `json:"base,omitempty"`
+	// Named: the clients have names of their own, which may be long.
+	Named bool `json:"named,omitempty"`
 	// View is what to show first, Told which violation the page tells (from 1; 0: none).
 	View [2]int64 `json:"view"`
 	Told int      `json:"told,omitempty"`
@@ -113,7 +115,7 @@ func micro(ns int64) int64 { return (ns + 500) / 1000 }
 
 // explore makes the timeline's data. shown is the part that the page shows without a script; its violations are numbered as jumps are.
 func (r *record) explore(shown timeline, told *checker.Violation, jumps []*checker.Violation, service string) template.JS {
-	x := &explorer{End: micro(r.end), Clock: r.local(), Days: r.days, Base: micro(r.base()), View: [2]int64{micro(shown.from), micro(shown.to)}, Told: 1 + numberOf(told, jumps),
+	x := &explorer{End: micro(r.end), Clock: r.local(), Days: r.days, Base: micro(r.base()), Named: len(r.names) > 0, View: [2]int64{micro(shown.from), micro(shown.to)}, Told: 1 + numberOf(told, jumps),
 		Faults: []band{}, Violations: []place{}}
 	for i := range r.h.Keys {
 		x.Keys = append(x.Keys, r.key(history.KeyID(i)))

@@ -15,6 +15,7 @@ const (
 	slimWidth  = 470.0 // for narrow screens
 	lineLeft   = 92.0
 	slimLeft   = 62.0
+	laneLetter = 6.5 // the width of a letter of a lane's name
 	lineTop    = 34.0
 	lineStep   = 38.0
 	lineLanes  = 14   // clients
@@ -91,7 +92,7 @@ func (r *record) paint(t *story, doubles []*checker.Violation, service string, f
 	p.s.axis(p.svg, lineTop-10, p.bottom, p.r.voice)
 	p.overlap()
 	for i, c := range p.clients {
-		p.lane(p.y(i), r.laneName(c))
+		p.lane(p.y(i), r.laneName(c, p.s.x0))
 	}
 	if p.serviceShows() {
 		p.lane(p.service, cut(service, 12))
@@ -113,12 +114,12 @@ func (p *painter) serviceShows() bool {
 	return slices.ContainsFunc(p.r.faults, func(f *fault) bool { return f.Service && p.s.overlaps(f.From, f.To) })
 }
 
-// laneName names a client's lane. Those beyond the workload's own only probe whether a key can be had.
-func (r *record) laneName(c int32) string {
+// laneName names a client's lane, whose drawing begins left of it. Those beyond the workload's own only probe whether a key can be had.
+func (r *record) laneName(c int32, left float64) string {
 	if r.probes(c) {
 		return "probe " + itoa(c)
 	}
-	return r.lane(c, 14)
+	return r.lane(c, int(left/laneLetter))
 }
 
 func (r *record) probes(c int32) bool { return r.h.Header.Clients > 0 && int(c) > r.h.Header.Clients }

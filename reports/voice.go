@@ -50,7 +50,7 @@ func (v voice) subject(n int32) string {
 // lane names a client where there is little room. Names of pods begin alike, so the middle is left out.
 func (v voice) lane(n int32, room int) string {
 	r := []rune(v.client(n))
-	if len(r) <= room {
+	if len(r) <= room || len(v.names) == 0 {
 		return string(r)
 	}
 	head := (room - 1) / 2

@@ -20,8 +20,9 @@ func checkCommand() *cobra.Command {
 		Long: `Judges each history by its properties alone, whatever was expected of it, and prints the verdict. "-" is the standard input. A history
 that was compressed by Zstandard (.zst) is read as it is.
 
-Read are the histories of lockchaos, Jepsen (EDN) and Porcupine (JSON), and audit logs in CSV or JSON lines, whose columns --map names and whose words
---events explains where they are not the usual ones. Most flags are about those: docs/foreign.md has examples of each.
+Read are the histories of lockchaos, Jepsen (EDN) and Porcupine (JSON), and audit logs in CSV or JSON lines. --pattern reads logs in lines of text. The
+columns of a log are guessed by their names and contents, and told; --map says otherwise. --events explains words that are not the usual ones.
+docs/foreign.md has examples of each flag.
 
 With --report DIR, a report of the history is written into that folder, which is made if it is not there: report.html, verdict.json, the history as
 lockchaos reads it, and for each property that is violated the few ops that show it. It needs the whole history in memory.
@@ -34,7 +35,9 @@ A history that was cut is judged for what it certainly shows: a violation stands
 Exit status: 0 all passed, 1 a property was violated, 2 inconclusive, 64 a file that is no history.`,
 		Example: `  lockchaos check runs/latest/*/history.jsonl
   lockchaos check --reentrant store/hazelcast/latest/history.edn
-  lockchaos check --map time=ts,client=pod,event=action,key=resource,token=fence --clock-error 50ms audit.csv`,
+  lockchaos check --clock-error 50ms audit.csv
+  lockchaos check --map 'client=pod,key=resource' audit.csv
+  lockchaos check --pattern '^(?P<time>\S+) (?P<client>\S+) (?P<event>\S+)' --skip-unmatched app.log`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usage(errors.New("check needs a history, such as runs/latest/redis-setnx.none.unfenced/history.jsonl"))

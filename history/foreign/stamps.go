@@ -26,6 +26,9 @@ type grain struct{ at int }
 // grains are the coarse ones. Fractions of a second are taken at their word.
 var grains = [...]time.Duration{time.Minute, time.Second, 0}
 
+// seconds is how fine stamps are at most that show seconds and no fractions of them.
+var seconds = grain{1}
+
 func (g *grain) add(ns int64) {
 	for g.at < len(grains)-1 && ns%int64(grains[g.at]) != 0 {
 		g.at++
@@ -44,11 +47,13 @@ var unixUnits = map[string]int64{"unix": 1e9, "unix-ms": 1e6, "unix-us": 1e3, "u
 func newStamper(format string) (stamper, error) {
 	switch unit := unixUnits[format]; {
 	case format == "" || format == "auto":
-		return stamper{}, nil
+		return stamper{grain: seconds}, nil
 	case unit != 0:
-		return stamper{unit: unit, number: true}, nil
+		return stamper{unit: unit, number: true, grain: seconds}, nil
 	case format == "rfc3339":
-		return stamper{layout: time.RFC3339Nano}, nil
+		return stamper{layout: time.RFC3339Nano, grain: seconds}, nil
+	case strings.Contains(format, "05"):
+		return stamper{layout: format, grain: seconds}, nil
 	case strings.Contains(format, "2006") || strings.Contains(format, "15"):
 		return stamper{layout: format}, nil
 	}

@@ -189,8 +189,9 @@ const draw = (view, chosen, place) => {
   el(stripes, 'path', {d: 'M2 0v8', class: 'hatchline'});
   axis(root, view);
   overlaps(root, view, chosen);
+  const short = name => left < 90 && run.named && name.length > 9 ? name.slice(0, 4) + '…' + name.slice(-4) : name;
   run.lanes.forEach((name, i) => {
-    el(root, 'text', {x: 0, y: laneY(i) + 4}, name);
+    el(root, 'text', {x: 0, y: laneY(i) + 4}, short(name));
     el(root, 'line', {x1: left, y1: laneY(i), x2: width - 12, y2: laneY(i), class: 'gridline'});
   });
   if (run.density) drawDensity(root, view);
