@@ -113,13 +113,10 @@ func (s *Sweep) givenAway(a, b *grant) string {
 	if s.header.Claims.Validity == validityLibrary && s.timeOf(a, b.end, isClock) > 0 {
 		causes = append(causes, PatternClockJumped) // the client itself measured how long its grant is good
 	}
-	switch {
-	case len(causes) > 0:
-		return soleCause(causes)
-	case s.header.Translated: // a log does not tell what befell the lock service
-		return PatternUnexplained
+	if len(causes) == 0 {
+		return PatternGrantedTwice
 	}
-	return PatternGrantedTwice
+	return soleCause(causes)
 }
 
 // timed tells whether a grant was promised until a certain instant.

@@ -273,7 +273,7 @@ func (r *record) pairLede(t *story) prose {
 
 // givenAway goes on after the sentence that a key was granted inside a promise. A log of others says nothing about its lock service.
 func (r *record) givenAway(pattern string) string {
-	if pattern == checker.PatternGrantedTwice && r.h.Header.Translated {
+	if pattern == checker.PatternGrantedTwice && ofOthers(&r.h.Header) {
 		return ""
 	}
 	return givenAway[pattern]

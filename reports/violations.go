@@ -59,7 +59,7 @@ func (p *reportPage) violations(s Scenario, r *record) {
 		if s.Verdict.SamePattern() && len(rest) == 0 {
 			title = title.t(", all by the same pattern")
 		}
-		p.group(s, r, title.t(": "+clip(g.Says, clipText)), patternMeans[g.Pattern], of)
+		p.group(s, r, title.t(": "+clip(g.Says, clipText)), s.patternMeans(g.Pattern), of)
 	}
 	for _, x := range rest {
 		p.group(s, r, prose{}.b(violationsOf(x.Name, x.Count)), "", []checker.PropertyResult{x})

@@ -22,9 +22,12 @@ type voice struct {
 // firstYear is the year before which a log's clock is no time of day: it counts from some beginning of its own.
 const firstYear = 1980
 
+// ofOthers tells whether a history is of another tool, or a log. One with an origin is a run, whose application kept a log.
+func ofOthers(h *history.Header) bool { return h.Translated && h.Origin == 0 }
+
 func voiceOf(h *history.Header) voice {
 	v := voice{names: h.Names}
-	if h.Translated && h.Origin == 0 && !h.Started.IsZero() { // one with an origin is a run, whose application kept a log
+	if ofOthers(h) && !h.Started.IsZero() {
 		v.zero = h.Started
 		v.days = h.Started.YearDay() != h.Started.Add(time.Duration(h.Duration)).YearDay()
 	}
@@ -139,6 +142,12 @@ func (v voice) retell(text string) string {
 // lines. What is said of a run of lockchaos stays as it is.
 func Retold(h *history.Header, v checker.Verdict) checker.Verdict {
 	said := voiceOf(h)
+	v.Patterns = slices.Clone(v.Patterns)
+	for i := range v.Patterns {
+		if g := &v.Patterns[i]; g.Pattern == checker.PatternGrantedTwice && ofOthers(h) {
+			g.Says = "key given away while promised"
+		}
+	}
 	v.Properties = slices.Clone(v.Properties)
 	for i := range v.Properties {
 		p := &v.Properties[i]
