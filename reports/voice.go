@@ -37,7 +37,7 @@ func voiceOf(h *history.Header) voice {
 // client names a client.
 func (v voice) client(n int32) string {
 	if n >= 1 && int(n) <= len(v.names) && strings.TrimSpace(v.names[n-1]) != "" {
-		return clip(v.names[n-1], 40)
+		return clip(strings.Join(strings.Fields(v.names[n-1]), " "), 40)
 	}
 	return "client " + itoa(n)
 }

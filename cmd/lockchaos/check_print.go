@@ -23,7 +23,7 @@ const (
 // file was read.
 func printVerdict(w io.Writer, file string, j *judgedFile) {
 	h, v := &j.whole.Header, &j.verdict
-	fmt.Fprintf(w, "%s\n%s: %s", printable(file), printable(h.Scenario), v.Outcome)
+	fmt.Fprintf(w, "%s\n%s: %s", inLine(file), inLine(h.Scenario), v.Outcome)
 	if v.Severity != checker.SeverityNone && (v.Severity != checker.Untested || j.knowsWrites()) {
 		fmt.Fprintf(w, ", %s", v.Severity)
 	}
@@ -32,11 +32,11 @@ func printVerdict(w io.Writer, file string, j *judgedFile) {
 	}
 	fmt.Fprintf(w, "\n")
 	for _, text := range h.StandIns {
-		fmt.Fprintf(w, "  STAND-IN: %s\n", printable(text))
+		fmt.Fprintf(w, "  STAND-IN: %s\n", inLine(text))
 	}
 	j.printFindings(w)
 	for _, reason := range v.Reasons {
-		fmt.Fprintf(w, "  ? %s\n", printable(reason))
+		fmt.Fprintf(w, "  ? %s\n", inLine(reason))
 	}
 	for _, line := range reports.PatternLines(*v) {
 		fmt.Fprintf(w, "  %s\n", line)
@@ -51,7 +51,7 @@ func (j *judgedFile) printFindings(w io.Writer) {
 	for _, p := range j.verdict.Properties {
 		for i := range p.Violations[:min(len(p.Violations), shownViolations)] {
 			x := &p.Violations[i]
-			fmt.Fprintf(w, "  ! %s%s\n", printable(x.Text), j.onLines(x.Ops))
+			fmt.Fprintf(w, "  ! %s%s\n", inLine(x.Text), j.onLines(x.Ops))
 			j.printSteps(w, x)
 		}
 		if more := p.Count - shownViolations; more > 0 {
@@ -81,10 +81,13 @@ func (j *judgedFile) printSteps(w io.Writer, v *checker.Violation) {
 		if s.Timed {
 			when = reports.Instant(&j.whole.Header, s.At)
 		}
-		fmt.Fprintf(table, "      line %d\t%s\t%s\t%s\n", s.Line, when, printable(s.Client), s.What)
+		fmt.Fprintf(table, "      line %d\t%s\t%s\t%s\n", s.Line, when, inLine(s.Client), inLine(s.What))
 	}
 	table.Flush()
 }
+
+// inLine makes a text of others fit for a place in a line: it begins no line of its own.
+func inLine(text string) string { return printable(strings.Join(strings.Fields(text), " ")) }
 
 // printAmount prints how much there was to judge.
 func (j *judgedFile) printAmount(w io.Writer) {
@@ -116,7 +119,7 @@ func (j *judgedFile) printProperties(w io.Writer) {
 			if p.Count > 0 {
 				fmt.Fprintf(table, "%d×", p.Count)
 			}
-			fmt.Fprintf(table, "\t%s\n", printable(p.Why))
+			fmt.Fprintf(table, "\t%s\n", inLine(p.Why))
 		}
 	}
 	table.Flush()
@@ -131,7 +134,7 @@ func (j *judgedFile) printReading(w io.Writer) {
 		return
 	}
 	for _, line := range j.reading() {
-		fmt.Fprintf(w, "  %s\n", printable(line))
+		fmt.Fprintf(w, "  %s\n", inLine(line))
 	}
 	if h := &j.whole.Header; !h.Started.IsZero() {
 		fmt.Fprintf(w, "  the log begins at %s\n", h.Started.Round(time.Microsecond).Format(time.RFC3339Nano))
