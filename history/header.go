@@ -41,6 +41,8 @@ type Header struct {
 	// Translated: the history was another tool's (package foreign). Nobody watched its clients, so nothing follows from one being undisturbed; and one
 	// may have several grants of a key at a time, which do not conflict with each other and are each ended by a release of its own.
 	Translated bool `json:"translated,omitempty"`
+	// Names are what the log of a translated history calls its clients, by number from 1. Empty where they are numbered on each key by themselves.
+	Names []string `json:"names,omitempty"`
 	// Untold names the facts (Fact…) that the history does not tell, each with the reason in a full sentence: a property that needs one is not judged.
 	// A history of lockchaos tells them all; one that was translated does not (package foreign).
 	Untold map[string]string `json:"untold,omitempty"`

@@ -107,7 +107,7 @@ func (l *clockLane) add(c history.ClockReading, off int64, strobe bool) {
 func (r *record) drawClocks(lanes []*clockLane, width float64, class string) template.HTML {
 	d := &svg{w: width, h: clockStep*float64(len(lanes)) + 26}
 	s := scale{0, max(r.end, 1), clockGutter, width - 14}
-	s.axis(d, 4, d.h-22)
+	s.axis(d, 4, d.h-22, r.voice)
 	var told []string
 	for i, l := range lanes {
 		top := clockStep*float64(i) + 20

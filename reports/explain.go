@@ -31,7 +31,7 @@ func (s Scenario) explain(r *record, v *checker.Violation) explained {
 			e.Facts = append(e.Facts, fact{name, text})
 		}
 	}
-	add("when", when(v))
+	add("when", s.when(v))
 	if v.Pattern != "" {
 		add("pattern", prose{}.b(clip(v.Pattern, clipName)))
 	}
@@ -48,7 +48,7 @@ func (s Scenario) explain(r *record, v *checker.Violation) explained {
 		add("faults", r.faultFacts(v))
 		add("the store", r.storeFacts(v))
 	}
-	add("severity", wordFact(severityWord(v.Severity), severityMeans(v.Severity)))
+	add("severity", wordFact(severityWord(v.Severity), s.severityMeans(v.Severity)))
 	if r != nil {
 		add("ops", r.opFacts(v.Ops))
 	}
@@ -75,36 +75,49 @@ func wordFact(word, means string) prose {
 }
 
 // when is the instant of a violation, or its span.
-func when(v *checker.Violation) prose {
+func (s Scenario) when(v *checker.Violation) prose {
+	said := s.voice()
 	if from, to, ok := overlap(v); ok {
-		return prose{}.t(fmt.Sprintf("from %s to %s, for %s", at(from), at(to), span(to-from)))
+		return prose{}.t(fmt.Sprintf("from %s to %s, for %s", said.at(from), said.at(to), span(to-from)))
 	}
-	return prose{}.t("at " + at(v.At))
+	return prose{}.t("at " + said.at(v.At))
+}
+
+// voice says what clients and instants are called.
+func (s Scenario) voice() voice {
+	if s.History == nil {
+		return voice{}
+	}
+	return voiceOf(&s.History.Header)
 }
 
 // grantFact says what is known of a grant.
 func (s Scenario) grantFact(g *checker.GrantRef) prose {
-	p := prose{}.b(client(g.Client)).t(", ").grant(g.Grant, g.Token).t(fmt.Sprintf(", granted at %s", at(g.Acquired)))
+	said := s.voice()
+	p := prose{}.b(said.client(g.Client)).t(", ").grant(g.Grant, g.Token).t(fmt.Sprintf(", granted at %s", said.at(g.Acquired)))
 	switch session := s.History != nil && s.History.Header.Claims.Validity == "session"; {
 	case g.Promise > 0:
-		p = p.t(fmt.Sprintf("; its lease ran to %s", at(g.Promise)))
+		p = p.t(fmt.Sprintf("; its lease ran to %s", said.at(g.Promise)))
 	case session && s.History.Header.TTL > 0:
 		p = p.t(fmt.Sprintf("; good while its session lived (TTL %s)", span(s.History.Header.TTL)))
 	}
 	if g.LastAct == 0 {
 		return p.t("; it never acted under it")
 	}
-	return p.t(fmt.Sprintf("; it last acted at %s", at(g.LastAct)))
+	return p.t(fmt.Sprintf("; it last acted at %s", said.at(g.LastAct)))
 }
 
 // severityMeans says what a severity means.
-func severityMeans(v checker.Severity) string {
+func (s Scenario) severityMeans(v checker.Severity) string {
 	switch v {
 	case checker.Corrupting:
 		return "the store took a write that it should not have, or an update was lost"
 	case checker.Contained:
 		return "the fence refused what came too late, and the data is whole"
 	case checker.Untested:
+		if !s.knowsWrites() {
+			return "the history does not tell what reached the store"
+		}
 		return "nothing stale reached the store, so nothing shows whether it would have been refused"
 	}
 	return ""
@@ -168,7 +181,7 @@ func (r *record) storeFacts(v *checker.Violation) (p prose) {
 		if len(p) > 0 {
 			p = p.t("; ")
 		}
-		name := client(o.client)
+		name := r.client(o.client)
 		switch {
 		case o.refused:
 			p = p.b("refused").t(" " + name + "'s write")
@@ -183,20 +196,21 @@ func (r *record) storeFacts(v *checker.Violation) (p prose) {
 				p = p.t(", ").b("which it should not have")
 			}
 		}
-		p = p.t(" at " + at(o.decided))
+		p = p.t(" at " + r.at(o.decided))
 	}
 	return p
 }
 
 // opFacts name the ops that prove a violation, as they are numbered in the history.
 func (r *record) opFacts(ids []int64) (p prose) {
+	ids = slices.DeleteFunc(slices.Clone(ids), r.isUnsaid)
 	for i, id := range ids[:min(len(ids), explainedOps)] {
 		if i > 0 {
 			p = p.t(", ")
 		}
 		p = p.code(itoa(id))
 		if o := r.ops[id]; o != nil {
-			p = p.t(fmt.Sprintf(" %s (%s)", strings.ToLower(o.kind.String()), client(o.client)))
+			p = p.t(fmt.Sprintf(" %s (%s)", strings.ToLower(o.kind.String()), r.client(o.client)))
 		}
 	}
 	return p

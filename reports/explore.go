@@ -25,6 +25,13 @@ const (
 // the first cell of a row is the distance from the row before.
 type explorer struct {
 	End int64 `json:"end"`
+	// Clock is the time of day at the origin (µs since 1970, without a zone) where instants are told as such, with their dates if Days; Base is what to
+	// add to them otherwise.
+	Clock int64 `json:"clock,omitempty"`
+	Days  bool  `json:"days,omitempty"`
+	Base  int64 `json:"base,omitempty"`
+	// Named: the clients have names of their own, which may be long.
+	Named bool `json:"named,omitempty"`
 	// View is what to show first, Told which violation the page tells (from 1; 0: none).
 	View [2]int64 `json:"view"`
 	Told int      `json:"told,omitempty"`
@@ -111,7 +118,8 @@ func micro(ns int64) int64 { return (ns + 500) / 1000 }
 // explore makes the timeline's data. first and shown are the parts that the page shows without a script, a close up and all of the story; without a
 // close up they are the same. Its violations are numbered as jumps are.
 func (r *record) explore(first, shown timeline, told *checker.Violation, jumps []*checker.Violation, service string) template.JS {
-	x := &explorer{End: micro(r.end), View: first.window(), Told: 1 + numberOf(told, jumps), Faults: []band{}, Violations: []place{}}
+	x := &explorer{End: micro(r.end), Clock: r.local(), Days: r.days, Base: micro(r.base()), Named: len(r.names) > 0, View: first.window(), Told: 1 + numberOf(told, jumps),
+		Faults: []band{}, Violations: []place{}}
 	for i := range r.h.Keys {
 		x.Keys = append(x.Keys, r.key(history.KeyID(i)))
 	}
@@ -176,7 +184,7 @@ func (r *record) lanes(x *explorer, service string) *laneSet {
 			x.More++
 		default:
 			l.clients[c] = len(x.Lanes)
-			x.Lanes = append(x.Lanes, client(c))
+			x.Lanes = append(x.Lanes, r.lane(c, 14))
 		}
 	}
 	if probe {

@@ -42,7 +42,7 @@ func (p *reportPage) faults(s Scenario, r *record) {
 		return
 	}
 	fault := r.h.Header.Fault
-	p.Undisturbed = len(r.h.Header.Faults) == 0 && (fault == "" || fault == "none")
+	p.Undisturbed = len(r.h.Header.Faults) == 0 && (fault == "" || fault == "none") && !ofOthers(&r.h.Header) // a log does not tell
 	p.bites(r)
 	p.Clocks = r.clocks()
 }

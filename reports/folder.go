@@ -30,6 +30,7 @@ func WriteFolder(folder string, s Scenario) error {
 		if err := saveWitnesses(folder, &s, s.History); err != nil {
 			return err
 		}
+		s.Verdict = Retold(&s.History.Header, s.Verdict)
 	}
 	s.carry(folder)
 	if err := WriteFile(filepath.Join(folder, VerdictFile), func(w io.Writer) error { return WriteVerdict(w, s) }); err != nil {

@@ -74,8 +74,8 @@ var kinds = []string{checker.KindLeaseOverrun, checker.KindGrantedWhileValid, ch
 // outcomesBeside are the words of a verdict that are no result of a scenario: an outcome of a property, the severities, and an expectation.
 var outcomesBeside = []entry{
 	{Word: checker.NotJudged.String(), Means: "The lock does not claim this property, or nothing happened that it could be held against. It is never a pass."},
-	{Word: checker.Untested.String(), Means: "A severity: " + severityMeans(checker.Untested) + "."},
-	{Word: checker.Corrupting.String(), Means: "A severity: " + severityMeans(checker.Corrupting) + "."},
+	{Word: checker.Untested.String(), Means: "A severity: " + Scenario{}.severityMeans(checker.Untested) + "."},
+	{Word: checker.Corrupting.String(), Means: "A severity: " + Scenario{}.severityMeans(checker.Corrupting) + "."},
 	{Word: "either", Means: "An expectation: theory leaves to chance whether anything is violated, so the scenario accepts both."},
 }
 

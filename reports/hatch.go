@@ -86,5 +86,5 @@ func (r *record) holdNote(t *story) string {
 	if t.a == nil || t.fault == nil || t.v.Property != checker.MutualExclusion || t.a.last <= t.fault.To {
 		return ""
 	}
-	return fmt.Sprintf("A hold lasts from the grant to the holder's last act: whoever acts at %s under a grant of %s has held it all the time.", at(t.a.last), at(t.a.end))
+	return fmt.Sprintf("A hold lasts from the grant to the holder's last act: whoever acts at %s under a grant of %s has held it all the time.", r.at(t.a.last), r.at(t.a.end))
 }

@@ -60,7 +60,7 @@ func (s Scenario) harmless() string {
 	if s.History != nil && s.History.Header.Claims.Permits > 1 {
 		return ", so that more than " + grouped(s.History.Header.Claims.Permits) + " held it at once"
 	}
-	if s.Verdict.Severity == checker.Untested {
+	if s.Verdict.Severity == checker.Untested && s.knowsWrites() {
 		return "; nothing stale reached the store"
 	}
 	var rest []string
@@ -73,6 +73,11 @@ func (s Scenario) harmless() string {
 		return "; " + list(rest) + " violated too"
 	}
 	return ""
+}
+
+// knowsWrites tells whether the history says what reached the store: a log without writes does not.
+func (s Scenario) knowsWrites() bool {
+	return s.History == nil || s.History.Header.Untold[history.FactWrites] == ""
 }
 
 // staleWrites counts the stale writes that the store took. Only a store that checks tokens could have refused them.
@@ -222,34 +227,34 @@ func pairwise(property string) bool {
 
 // pairLede tells of two clients' grants.
 func (r *record) pairLede(t *story) prose {
-	a, b := client(t.a.client), client(t.b.client)
+	a, b := r.subject(t.a.client), r.client(t.b.client)
 	var p prose
 	switch f := t.fault; {
 	case t.v.Kind == "in-flight" && len(t.stale) > 0 && t.stale[0].late():
-		p = p.t(fmt.Sprintf("%s sent a write as the holder of %s; it was %s under way and arrived when %s had been granted the lock. ", sentence(a)[:len(a)], t.key,
+		p = p.t(fmt.Sprintf("%s sent a write as the holder of %s; it was %s under way and arrived when %s had been granted the lock. ", a, t.key,
 			span(t.stale[0].decided-t.stale[0].start), b))
 	case t.v.Kind == "granted-while-valid":
-		p = p.t(fmt.Sprintf("%s was granted %s while the lock still promised it to %s%s. ", sentence(b)[:len(b)], t.key, a, givenAway[t.v.Pattern]))
+		p = p.t(fmt.Sprintf("%s was granted %s while the lock still promised it to %s%s. ", r.subject(t.b.client), t.key, r.client(t.a.client), r.givenAway(t.v.Pattern)))
 	case t.v.Pattern == checker.PatternStoreAway:
-		p = p.t(fmt.Sprintf("%s waited for the store while it held %s, and acted again only at %s, when its lease was over. ", sentence(a)[:len(a)], t.key, at(t.actsAgain())))
-		return r.aftermath(p.t(r.gaveAway(t)).t(sentence(a)[:len(a)]+" went on as if it still held the lock"), t)
+		p = p.t(fmt.Sprintf("%s waited for the store while it held %s, and acted again only at %s, when its lease was over. ", a, t.key, r.at(t.actsAgain())))
+		return r.aftermath(p.t(r.gaveAway(t)).t(a+" went on as if it still held the lock"), t)
 	case t.v.Pattern == checker.PatternWorkedPast:
-		p = p.t(fmt.Sprintf("%s held %s for longer than its lease%s, and no fault is to blame for that. ", sentence(a)[:len(a)], t.key, r.ofTTL()))
-		return r.aftermath(p.t(r.gaveAway(t)).t(sentence(a)[:len(a)]+" went on as if it still held the lock"), t)
+		p = p.t(fmt.Sprintf("%s held %s for longer than its lease%s, and no fault is to blame for that. ", a, t.key, r.ofTTL()))
+		return r.aftermath(p.t(r.gaveAway(t)).t(a+" went on as if it still held the lock"), t)
 	case f != nil && f.touches(t.a.client):
 		if f.sudden() {
-			p = p.t(fmt.Sprintf("%s was %s while it held %s. ", sentence(a)[:len(a)], faultDid(f.Kind, f.Injected), t.key))
+			p = p.t(fmt.Sprintf("%s was %s while it held %s. ", a, faultDid(f.Kind, f.Injected), t.key))
 		} else {
-			p = p.t(fmt.Sprintf("%s was %s for %s while it held %s%s. ", sentence(a)[:len(a)], faultDid(f.Kind, f.Injected), span(f.To-f.From), t.key,
+			p = p.t(fmt.Sprintf("%s was %s for %s while it held %s%s. ", a, faultDid(f.Kind, f.Injected), span(f.To-f.From), t.key,
 				r.ofLease(f.To-f.From)))
 		}
 		p = p.t(r.gaveAway(t))
 		if t.a.last > f.To {
-			p = p.t(sentence(a)[:len(a)] + " went on as if it still held the lock")
+			p = p.t(a + " went on as if it still held the lock")
 			return r.aftermath(p, t)
 		}
 	default:
-		p = p.t(fmt.Sprintf("%s held %s under %s while %s held it under %s. ", sentence(a)[:len(a)], t.key, grantName(t.a.id, t.a.token), b,
+		p = p.t(fmt.Sprintf("%s held %s under %s while %s held it under %s. ", a, t.key, grantName(t.a.id, t.a.token), b,
 			grantName(t.b.id, t.b.token)))
 	}
 	switch {
@@ -259,6 +264,14 @@ func (r *record) pairLede(t *story) prose {
 		p = p.t("The store refused the stale write.")
 	}
 	return p
+}
+
+// givenAway goes on after the sentence that a key was granted inside a promise. A log of others says nothing about its lock service.
+func (r *record) givenAway(pattern string) string {
+	if pattern == checker.PatternGrantedTwice && ofOthers(&r.h.Header) {
+		return ""
+	}
+	return givenAway[pattern]
 }
 
 // givenAway goes on after the sentence that a key was granted inside a promise.
@@ -294,7 +307,7 @@ func (r *record) ofTTL() string {
 func (r *record) aftermath(p prose, t *story) prose {
 	switch {
 	case len(t.stale) > 0 && t.lostUpdate && r.overwrote(t):
-		return p.t(", and overwrote the work of " + client(t.b.client) + r.fallen(t) + ".")
+		return p.t(", and overwrote the work of " + r.client(t.b.client) + r.fallen(t) + ".")
 	case len(t.stale) > 0:
 		return p.t(", and the store took its stale write" + r.fallen(t) + ".")
 	case len(t.refused) > 0 && r.fenceBefore(t.refused[0]) != nil:
@@ -334,9 +347,9 @@ func (r *record) gaveAway(t *story) string {
 		}
 	}
 	if n == 0 {
-		return fmt.Sprintf("The lock service gave %s to %s. ", t.key, client(t.b.client))
+		return fmt.Sprintf("The lock service gave %s to %s. ", t.key, r.client(t.b.client))
 	}
-	return fmt.Sprintf("The lock service gave %s away, and at last, after %s, to %s. ", t.key, plural(n, "other grant"), client(t.b.client))
+	return fmt.Sprintf("The lock service gave %s away, and at last, after %s, to %s. ", t.key, plural(n, "other grant"), r.client(t.b.client))
 }
 
 // ofLease compares a disturbance with the lock's TTL.

@@ -52,7 +52,7 @@ func Exclusive(v checker.Verdict) string {
 		return ""
 	}
 	for _, p := range v.Properties {
-		if p.Name == checker.MutualExclusion && p.Outcome == checker.NotJudged {
+		if p.Name == checker.MutualExclusion && (p.Outcome == checker.NotJudged || p.Outcome == checker.Inconclusive && r.Count == 0) {
 			return ""
 		}
 	}

@@ -43,7 +43,7 @@ func (r *record) latency() (drawing template.HTML, shown, all int) {
 	top, bottom := 12.0, 158.0
 	y := func(ms float64) float64 { return bottom - (bottom-top)*(math.Log10(ms)-first)/(last-first) }
 	r.latencyFaults(d, s, top, bottom)
-	s.axis(d, top, bottom)
+	s.axis(d, top, bottom, r.voice)
 	for e := first; e <= last; e++ {
 		v := math.Pow(10, e)
 		d.line(s.x0, y(v), s.x1, y(v), "gridline")

@@ -107,7 +107,7 @@ func (p *painter) weight(o *op) int {
 
 // write draws a write on the store's lane; its shape tells what became of it, not its colour alone.
 func (p *painter) write(o *op, x float64) {
-	who := fmt.Sprintf("%s, %s, %s", client(o.client), grantName(o.grant, o.token), at(o.start))
+	who := fmt.Sprintf("%s, %s, %s", p.r.client(o.client), grantName(o.grant, o.token), p.r.at(o.start))
 	switch {
 	case o.refused:
 		p.path(fmt.Sprintf("M%s %sl8 8m0 -8l-8 8", num(x-4), num(p.store-4)), "refused", "write refused: "+who)

@@ -24,17 +24,17 @@ const (
 )
 
 // name is how a client begins a sentence: by its name, or by "It" when the sentence before was about it too.
-func name(p prose, who, last int32) prose {
+func (r *record) name(p prose, who, last int32) prose {
 	if who == last {
 		return p.t("It")
 	}
-	return p.b(client(who))
+	return p.b(r.client(who))
 }
 
 // sayOp tells one op.
 func (r *record) sayOp(t *story, m moment, last int32) moment {
 	o := m.op
-	p := name(nil, o.client, last)
+	p := r.name(nil, o.client, last)
 	switch o.kind {
 	case history.Acquire:
 		return r.sayAcquire(t, m)
@@ -55,7 +55,7 @@ func (r *record) sayOp(t *story, m moment, last int32) moment {
 func (r *record) sayAcquire(t *story, m moment) moment {
 	o := m.op
 	key := r.key(o.key)
-	p := prose{}.b(client(o.client))
+	p := prose{}.b(r.client(o.client))
 	m.arrow = &arrow{to: toService, label: "acquire " + key + " → " + grantName(o.id, o.token)}
 	switch {
 	case o.how == history.OK:
@@ -65,7 +65,7 @@ func (r *record) sayAcquire(t *story, m moment) moment {
 			p = p.t(", after a wait of " + span(wait))
 		}
 		if t.b != nil && o == t.b.op && t.v.Kind == "granted-while-valid" && t.v.A != nil && t.v.A.Promise > o.end {
-			p = p.t(fmt.Sprintf(", though %s was promised it for another %s", client(t.a.client), span(t.v.A.Promise-o.end)))
+			p = p.t(fmt.Sprintf(", though %s was promised it for another %s", r.client(t.a.client), span(t.v.A.Promise-o.end)))
 			m.Tone, m.arrow.tone = bad, bad
 		}
 		p = p.t(".")

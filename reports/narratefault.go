@@ -69,7 +69,7 @@ func (r *record) sayLost(g *grant, e history.Event) moment {
 	if when == 0 {
 		when = e.Time
 	}
-	p := prose{}.t("The lock tells ").b(client(g.client)).t(" that its hold is lost")
+	p := prose{}.t("The lock tells ").b(r.client(g.client)).t(" that its hold is lost")
 	if e.Text != "" {
 		p = p.t(" (" + clip(firstLine(e.Text), 200) + ")")
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 func (r *record) sayReadWrite(t *story, m moment, read *op, last int32) moment {
-	p := name(nil, read.client, last).t(fmt.Sprintf(" reads version %s and", grouped(read.version)))
+	p := r.name(nil, read.client, last).t(fmt.Sprintf(" reads version %s and", grouped(read.version)))
 	m.At = read.start
 	return r.sayWrite(t, m, p)
 }
@@ -21,7 +21,7 @@ func (r *record) sayWrite(t *story, m moment, p prose) moment {
 	}
 	sends, writes := " sends its write", fmt.Sprintf(" writes version %s", grouped(o.version))
 	if o.late() {
-		p = prose{}.b(client(o.client)).t(fmt.Sprintf("'s write, sent %s before, arrives", span(o.decided-o.start)))
+		p = prose{}.b(r.client(o.client)).t(fmt.Sprintf("'s write, sent %s before, arrives", span(o.decided-o.start)))
 		sends, writes = "", fmt.Sprintf(" as version %s", grouped(o.version))
 	}
 	m.arrow = &arrow{to: toStore, label: fmt.Sprintf("write v%d%s → ok", o.version, tok)}
@@ -94,13 +94,13 @@ func (r *record) sayHarm(p prose, o *op) prose {
 	case replaced == nil || replaced.client == o.client:
 		return p
 	case r.rightfulAfter(o, replaced):
-		return p.t(". ").b(sentence(client(o.client))[:len(client(o.client))] + " rightly holds the lock").t(fmt.Sprintf(
-			": the version that it replaces had been written behind its back by %s's stale write", client(replaced.client)))
+		return p.t(". ").b(r.subject(o.client) + " rightly holds the lock").t(fmt.Sprintf(
+			": the version that it replaces had been written behind its back by %s's stale write", r.client(replaced.client)))
 	case read != nil && read.version < o.replaced:
 		return p.t(fmt.Sprintf(". It is based on version %s: ", grouped(read.version))).
-			b(fmt.Sprintf("%s's version %s is lost", client(replaced.client), grouped(replaced.version)))
+			b(fmt.Sprintf("%s's version %s is lost", r.client(replaced.client), grouped(replaced.version)))
 	}
-	return p.t(fmt.Sprintf(", behind %s's version %s", client(replaced.client), grouped(replaced.version)))
+	return p.t(fmt.Sprintf(", behind %s's version %s", r.client(replaced.client), grouped(replaced.version)))
 }
 
 // replacedBy returns the write whose version an accepted write replaced; nil when the ledger does not tell.

@@ -36,12 +36,12 @@ func (r *record) overview(v checker.Verdict, shown timeline, width, left float64
 	}
 	bottom := top + overviewStep*float64(lanes)
 	d := &svg{w: width, h: bottom + 22}
-	s.axis(d, top-4, bottom)
+	s.axis(d, top-4, bottom, r.voice)
 	for i, c := range clients {
 		y := top + overviewStep*float64(i)
-		d.text(0, y+10, "start", "small", r.laneName(c))
+		d.text(0, y+10, "start", "small", r.laneName(c, left))
 		d.path(r.heldPath(s, c, y), "holdline", "")
-		r.overviewFaults(d, s, y, client(c), func(f *fault) bool { return slices.Contains(f.struck(), c) })
+		r.overviewFaults(d, s, y, r.client(c), func(f *fault) bool { return slices.Contains(f.struck(), c) })
 	}
 	if served {
 		y := top + overviewStep*float64(len(clients))

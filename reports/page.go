@@ -107,6 +107,7 @@ func WriteScenario(w io.Writer, s Scenario) error {
 	told := s.Skipped == "" && (s.Failed == "" || s.violatedThough())
 	if s.History != nil && s.Skipped == "" {
 		r = newRecord(s.History, s.Verdict)
+		r.unsaid = s.unsaid
 		s.figures = figuresOf(s, r)
 		p.Counter = counterTiles(s.figures.counters)
 	}
@@ -189,14 +190,25 @@ func (p *reportPage) tell(s Scenario, r *record) *story {
 	p.Many = len(doubles) > 1 && p.Overlaps
 	p.HoldNote = r.holdNote(&t)
 	p.Timeline = r.window(&t, doubles, service, from, to)
-	p.Timeline.Caption = fmt.Sprintf("%s around %s, at %s", span(to-from), which(s, v), at(v.At))
+	p.Timeline.Caption = fmt.Sprintf("%s around %s, at %s", span(to-from), which(s, v), r.at(v.At))
 	if lo, hi, ok := r.closeUpOf(&t, from, to); ok {
 		p.CloseUp = r.window(&t, doubles, service, lo, hi)
-		p.CloseUp.Caption = fmt.Sprintf("Close up: %s around %s, at %s", span(hi-lo), which(s, v), at(v.At))
+		p.CloseUp.Caption = fmt.Sprintf("Close up: %s around %s, at %s", span(hi-lo), which(s, v), r.at(v.At))
 		p.Timeline.Caption = "The whole story: " + span(to-from)
 	}
 	p.Overview = r.overviews(s.Verdict, p.Timeline)
 	return &t
+}
+
+// When is a moment's instant, as the history has it.
+func (p reportPage) When(m moment) string { return p.S.voice().at(m.At) }
+
+// Lines says on which lines of a log a moment's op stands; "" where there are none.
+func (p reportPage) Lines(m moment) string {
+	if m.op == nil {
+		return ""
+	}
+	return p.S.lines(m.op.id)
 }
 
 // marked says what the triangles of an overview are.

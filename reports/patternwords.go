@@ -30,3 +30,11 @@ var patternMeans = map[string]string{
 	checker.PatternSeveral:        "Faults of more than one sort lay on it, and each alone would have been enough. The history does not show which one it was.",
 	checker.PatternUnexplained:    "Nothing that the history tells of explains it: no fault, no lease that is known to have ended. A log tells what clients did, and seldom why.",
 }
+
+// patternMeans explains a pattern, with what the history knows.
+func (s Scenario) patternMeans(pattern string) string {
+	if pattern == checker.PatternGrantedTwice && s.History != nil && ofOthers(&s.History.Header) {
+		return "The lock gave the key to a second client while the first one's grant was good. The history does not tell what befell the lock service meanwhile."
+	}
+	return patternMeans[pattern]
+}

@@ -162,7 +162,7 @@ func TestPropertiesInWords(t *testing.T) {
 		lede, _ := r.lede(scene, &told)
 		fmt.Fprintf(&out, "%s: %s\n  demands: %s\n  %s\n", x.property, title, propertyWords(x.property), lede)
 		for _, m := range told.Moments {
-			fmt.Fprintf(&out, "  - %s %s\n", m.Time(), m.Text)
+			fmt.Fprintf(&out, "  - %s %s\n", at(m.At), m.Text)
 		}
 		for _, p := range advice(scene, &s.Header, &told) {
 			fmt.Fprintf(&out, "  > %s %s\n", p.Lead, p.Text)

@@ -37,7 +37,9 @@ func (f *fault) touches(client int32) bool { return slices.Contains(f.Clients, c
 
 // record is a history made ready to be looked things up in.
 type record struct {
+	voice
 	h       *history.History
+	unsaid  func(op int64) bool // an op that stands on no line of the log
 	ops     map[int64]*op
 	order   []*op // by first appearance
 	grants  []*grant
@@ -58,7 +60,7 @@ type record struct {
 
 // newRecord reads a history, and marks in it what the verdict found.
 func newRecord(h *history.History, v checker.Verdict) *record {
-	r := &record{h: h, ops: map[int64]*op{}, byGrant: map[int64]*grant{}, stale: map[int64]bool{}, lossy: map[int64]bool{}}
+	r := &record{voice: voiceOf(&h.Header), h: h, ops: map[int64]*op{}, byGrant: map[int64]*grant{}, stale: map[int64]bool{}, lossy: map[int64]bool{}}
 	begun := map[int]*fault{}
 	for i := range h.Events {
 		e := &h.Events[i]

@@ -70,6 +70,8 @@ type Scenario struct {
 	HistoryFile string `json:"-"`
 	// Alone: it is no scenario of a run but a history that was judged by itself, and no plan and no logs lie beside it.
 	Alone bool `json:"-"`
+	// Lines says on which lines of the log that the history was read from an op stands; nil where it is no log.
+	Lines func(op int64) (first, last int) `json:"-"`
 	// Notes say in full sentences what a history of another tool was taken for.
 	Notes []string `json:"notes,omitempty"`
 	// Program is how to call lockchaos, for commands that can be pasted.

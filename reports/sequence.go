@@ -17,6 +17,7 @@ const (
 // steps are evenly spaced, for the times that matter differ by orders of magnitude; the timeline shows the true ones.
 func (r *record) sequence(t *story, service string) template.HTML {
 	lanes := newLanes(t)
+	lanes.voice = r.voice
 	if len(lanes.clients) == 0 {
 		return ""
 	}
@@ -46,6 +47,7 @@ func (r *record) sequence(t *story, service string) template.HTML {
 
 // seqLanes places the lanes: the service between the clients, the store to the right.
 type seqLanes struct {
+	voice
 	clients        []int32
 	service, store float64
 }
@@ -86,7 +88,7 @@ func (l seqLanes) draw(d *svg, service string) {
 	}
 	for _, who := range l.clients {
 		x, _ := l.x(who)
-		head(x, client(who))
+		head(x, l.lane(who, 22))
 	}
 	head(l.service, service)
 	head(l.store, "store")
@@ -116,7 +118,7 @@ func (r *record) holdBar(d *svg, t *story, l seqLanes, g *grant, nr int, y func(
 	if nr == 1 {
 		class = "hold2"
 	}
-	d.rect(x-7, y(first), 14, max(y(last)-y(first), 8), 3, class, client(g.client)+" holds under "+grantName(g.id, g.token))
+	d.rect(x-7, y(first), 14, max(y(last)-y(first), 8), 3, class, r.client(g.client)+" holds under "+grantName(g.id, g.token))
 }
 
 func freezeBar(d *svg, t *story, l seqLanes, y func(int) float64) {
@@ -144,7 +146,7 @@ func freezeBar(d *svg, t *story, l seqLanes, y func(int) float64) {
 	case t.fault.sudden():
 		to, long = from, ""
 	}
-	d.rect(x-12, y(from)-6, 24, max(y(to)-y(from)+6, 16), 4, "fault", strings.TrimSpace(client(t.fault.Clients[0])+" "+word+" "+long))
+	d.rect(x-12, y(from)-6, 24, max(y(to)-y(from)+6, 16), 4, "fault", strings.TrimSpace(l.client(t.fault.Clients[0])+" "+word+" "+long))
 	mid := (y(from) + y(to)) / 2
 	// To the side where there is room: left of the first client, right of the second.
 	side, anchor := x-17, "end"

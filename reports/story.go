@@ -32,9 +32,6 @@ type moment struct {
 	aside  bool   // told for completeness, not part of what went wrong
 }
 
-// Time is the moment's instant for the page.
-func (m moment) Time() string { return at(m.At) }
-
 // story is one violation retold: its moments in order of time, and what the headline and the lede need of it.
 type story struct {
 	Moments []moment
@@ -90,7 +87,7 @@ func (r *record) cast(t *story, only map[int64]bool) []*op {
 	var ops []*op
 	seen := map[int64]bool{}
 	add := func(o *op) {
-		if o != nil && !seen[o.id] && (only == nil || only[o.id]) {
+		if o != nil && !seen[o.id] && !r.isUnsaid(o.id) && (only == nil || only[o.id]) {
 			seen[o.id] = true
 			ops = append(ops, o)
 		}
@@ -135,10 +132,10 @@ func (r *record) moments(t *story, ops []*op) []moment {
 			at = o.end
 		}
 		if o.late() {
-			out = append(out, moment{At: o.start, who: o.client, Text: prose{}.b(client(o.client)).t(" sends its write, which is long under way.")})
+			out = append(out, moment{At: o.start, who: o.client, Text: prose{}.b(r.client(o.client)).t(" sends its write, which is long under way.")})
 		}
 		if o.slow() {
-			out = append(out, moment{At: o.start, who: o.client, Text: prose{}.b(client(o.client)).t(" sends a read, and waits for the answer.")})
+			out = append(out, moment{At: o.start, who: o.client, Text: prose{}.b(r.client(o.client)).t(" sends a read, and waits for the answer.")})
 		}
 		out = append(out, moment{At: at, who: o.client, op: o})
 	}

@@ -89,7 +89,7 @@ func (s scale) clamp(ns int64) float64 { return s.x(min(max(ns, s.from), s.to)) 
 func (s scale) overlaps(from, to int64) bool { return from <= s.to && to >= s.from }
 
 // axis draws labelled gridlines at round instants, about one in every 90 pixels.
-func (s scale) axis(d *svg, top, bottom float64) {
+func (s scale) axis(d *svg, top, bottom float64, said voice) {
 	step := roundStep((s.to - s.from) / max(int64((s.x1-s.x0)/90), 2))
 	decimals := 0
 	for unit := int64(1e9); decimals < 3 && step%unit != 0; unit /= 10 {
@@ -102,7 +102,7 @@ func (s scale) axis(d *svg, top, bottom float64) {
 		if x > s.x1-16 {
 			anchor = "end"
 		}
-		d.text(x, bottom+16, anchor, "m t", strconv.FormatFloat(float64(t)/1e9, 'f', decimals, 64)+" s")
+		d.text(x, bottom+16, anchor, "m t", said.tick(t, decimals))
 	}
 }
 

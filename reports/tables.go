@@ -20,7 +20,7 @@ type needRow struct {
 func (p *reportPage) judged(s Scenario, r *record) {
 	said := map[string]bool{}
 	for _, x := range s.Verdict.Properties {
-		row := propertyLine(x)
+		row := propertyLine(x, s.voice())
 		if x.Outcome == checker.Inconclusive && said[row.Why] { // one reason leaves many open
 			row.Why = ""
 		}
@@ -50,7 +50,7 @@ func (p *reportPage) inFigures(s Scenario) {
 	}
 }
 
-func propertyLine(x checker.PropertyResult) propertyRow {
+func propertyLine(x checker.PropertyResult, said voice) propertyRow {
 	row := propertyRow{Name: clip(x.Name, clipName), Outcome: outcomeWord(x.Outcome), Times: "–", First: "–",
 		Words: propertyWords(x.Name), Why: sentence(clip(x.Why, clipText))}
 	row.Class = outcomeClass(row.Outcome)
@@ -58,7 +58,7 @@ func propertyLine(x checker.PropertyResult) propertyRow {
 	case checker.Violated:
 		row.Times = grouped(x.Count)
 		if len(x.Violations) > 0 {
-			row.First = at(byTime(&x)[0].At)
+			row.First = said.at(byTime(&x)[0].At)
 		}
 	case checker.Pass:
 		row.Times = "0"

@@ -56,7 +56,7 @@ func (r *record) throughput() (p throughputPart) {
 	step := roundRate(most / 3)
 	y := func(v float64) float64 { return bottom - (bottom-top)*v/(step*math.Ceil(most/step)) }
 	r.latencyFaults(d, s, top, bottom)
-	s.axis(d, top, bottom)
+	s.axis(d, top, bottom, r.voice)
 	for v := 0.0; v <= most+step*0.999; v += step {
 		d.line(s.x0, y(v), s.x1, y(v), "gridline")
 		d.text(50, y(v)+4, "end", "m t", strconv.FormatFloat(v, 'f', -1, 64)+"/s")

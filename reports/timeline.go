@@ -15,6 +15,7 @@ const (
 	slimWidth  = 470.0 // for narrow screens
 	lineLeft   = 92.0
 	slimLeft   = 62.0
+	laneLetter = 6.5 // the width of a letter of a lane's name
 	lineTop    = 34.0
 	lineStep   = 38.0
 	lineLanes  = 14   // clients
@@ -91,10 +92,10 @@ func (r *record) paint(t *story, doubles []*checker.Violation, service string, f
 	}
 	p.bottom = p.store + 24
 	p.h = p.bottom + 24
-	p.s.axis(p.svg, lineTop-10, p.bottom)
+	p.s.axis(p.svg, lineTop-10, p.bottom, p.r.voice)
 	p.overlap()
 	for i, c := range p.clients {
-		p.lane(p.y(i), r.laneName(c))
+		p.lane(p.y(i), r.laneName(c, p.s.x0))
 	}
 	if p.serviceShows() {
 		p.lane(p.service, cut(service, 12))
@@ -116,12 +117,12 @@ func (p *painter) serviceShows() bool {
 	return slices.ContainsFunc(p.r.faults, func(f *fault) bool { return f.Service && p.s.overlaps(f.From, f.To) })
 }
 
-// laneName names a client's lane. Those beyond the workload's own only probe whether a key can be had.
-func (r *record) laneName(c int32) string {
+// laneName names a client's lane, whose drawing begins left of it. Those beyond the workload's own only probe whether a key can be had.
+func (r *record) laneName(c int32, left float64) string {
 	if r.probes(c) {
 		return "probe " + itoa(c)
 	}
-	return client(c)
+	return r.lane(c, int(left/laneLetter))
 }
 
 func (r *record) probes(c int32) bool { return r.h.Header.Clients > 0 && int(c) > r.h.Header.Clients }
@@ -179,7 +180,7 @@ func (p *painter) holds() {
 		x0, x1 := p.s.clamp(g.end), p.s.clamp(end)
 		name := grantName(g.id, g.token)
 		p.rect(x0, y-10, max(x1-x0, 2), 20, 3, p.holdClass(g), fmt.Sprintf("%s holds %s under %s, %s to %s",
-			client(g.client), p.r.key(g.key), name, at(g.end), at(end)))
+			p.r.client(g.client), p.r.key(g.key), name, p.r.at(g.end), p.r.at(end)))
 		if len(p.r.h.Keys) > 1 {
 			name = p.r.key(g.key) + " " + name
 		}
@@ -225,13 +226,13 @@ func (p *painter) waits() {
 			continue
 		}
 		if p.more() {
-			p.path(fmt.Sprintf("M%s %sH%s", num(p.s.clamp(o.start)), num(y), num(p.s.clamp(end))), "wait", waited(o, end))
+			p.path(fmt.Sprintf("M%s %sH%s", num(p.s.clamp(o.start)), num(y), num(p.s.clamp(end))), "wait", p.r.waited(o, end))
 		}
 	}
 }
 
-func waited(o *op, end int64) string {
-	s := fmt.Sprintf("%s waits %s", client(o.client), span(end-o.start))
+func (r *record) waited(o *op, end int64) string {
+	s := fmt.Sprintf("%s waits %s", r.client(o.client), span(end-o.start))
 	switch {
 	case o.busy:
 		return s + ", in vain"
@@ -253,10 +254,10 @@ func (p *painter) more() bool {
 
 // label is the drawing in words.
 func (p *painter) label() string {
-	s := fmt.Sprintf("Timeline of %s, the lock service and the store, %s to %s.", plural(len(p.clients), "client"), at(p.s.from), at(p.s.to))
+	s := fmt.Sprintf("Timeline of %s, the lock service and the store, %s to %s.", plural(len(p.clients), "client"), p.r.at(p.s.from), p.r.at(p.s.to))
 	if p.t != nil {
 		if from, to, ok := overlap(p.t.v); ok {
-			s += fmt.Sprintf(" Two clients hold %s from %s to %s.", p.t.key, at(from), at(to))
+			s += fmt.Sprintf(" Two clients hold %s from %s to %s.", p.t.key, p.r.at(from), p.r.at(to))
 		}
 	}
 	return s

@@ -59,7 +59,7 @@ func (p *reportPage) violations(s Scenario, r *record) {
 		if s.Verdict.SamePattern() && len(rest) == 0 {
 			title = title.t(", all by the same pattern")
 		}
-		p.group(s, r, title.t(": "+clip(g.Says, clipText)), patternMeans[g.Pattern], of)
+		p.group(s, r, title.t(": "+clip(g.Says, clipText)), s.patternMeans(g.Pattern), of)
 	}
 	for _, x := range rest {
 		p.group(s, r, prose{}.b(violationsOf(x.Name, x.Count)), "", []checker.PropertyResult{x})
@@ -101,7 +101,7 @@ func (p *reportPage) group(s Scenario, r *record, title prose, means string, of 
 	if best == nil {
 		return // none of them is kept with its particulars
 	}
-	g.Shown, g.Place = s.explain(r, best), violationRow{At: at(best.At), Go: p.goTo(best)}
+	g.Shown, g.Place = s.explain(r, best), violationRow{At: s.voice().at(best.At), Go: p.goTo(best)}
 	shown := 0
 	for i := range of {
 		rows := p.rows(s, r, &of[i])
@@ -138,7 +138,7 @@ func (p *reportPage) rows(s Scenario, r *record, x *checker.PropertyResult) []vi
 	byHolder := map[int64]int{} // the earlier grant's place in out
 	var first []*checker.Violation
 	for _, v := range byTime(x) {
-		row := violationRow{At: at(v.At), at: v.At, Property: clip(v.Property, clipName), Kind: kindOf(v), Text: sentence(clip(v.Text, 500)), Told: p.isTold(v), Go: p.goTo(v)}
+		row := violationRow{At: s.voice().at(v.At), at: v.At, Property: clip(v.Property, clipName), Kind: kindOf(v), Text: sentence(clip(v.Text, 500)), Told: p.isTold(v), Go: p.goTo(v)}
 		if r != nil && x.Name == checker.LostUpdate {
 			row.Text += r.blameless(v)
 		}
@@ -172,7 +172,7 @@ func (p *reportPage) rows(s Scenario, r *record, x *checker.PropertyResult) []vi
 // sayHolder sums the n double-holds up that are kept of one holder. Where the verdict does not keep them all there may be more, and their number
 // is told only if the holds as drawn make as many double-holds as the checker counted.
 func (p *reportPage) sayHolder(r *record, v *checker.Violation, n int, exact, whole bool) string {
-	text := client(v.A.Client)
+	text := p.S.voice().client(v.A.Client)
 	if v.A.Token != 0 {
 		text += fmt.Sprintf(" (%s)", grantName(v.A.Grant, v.A.Token))
 	}
@@ -198,7 +198,7 @@ func (p *reportPage) sayHolder(r *record, v *checker.Violation, n int, exact, wh
 		last = 0 // that of those that are not kept is not known
 	}
 	if last > first && first > 0 {
-		text += fmt.Sprintf(", from %s to %s", at(first), at(last))
+		text += fmt.Sprintf(", from %s to %s", p.S.voice().at(first), p.S.voice().at(last))
 	}
 	return sentence(text)
 }
@@ -244,7 +244,7 @@ func (r *record) blameless(v *checker.Violation) string {
 		}
 		if w := r.replacedBy(o); r.rightfulAfter(o, w) {
 			return fmt.Sprintf(" %s rightly held the lock; the version it replaced had been written behind its back by %s's stale write.",
-				sentence(client(o.client))[:len(client(o.client))], client(w.client))
+				r.subject(o.client), r.client(w.client))
 		}
 	}
 	return ""

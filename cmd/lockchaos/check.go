@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/lockchaos/lockchaos/checker"
-	"github.com/lockchaos/lockchaos/reports"
 )
 
 func checkCommand() *cobra.Command {
@@ -22,8 +20,9 @@ func checkCommand() *cobra.Command {
 		Long: `Judges each history by its properties alone, whatever was expected of it, and prints the verdict. "-" is the standard input. A history
 that was compressed by Zstandard (.zst) is read as it is.
 
-Read are the histories of lockchaos, Jepsen (EDN) and Porcupine (JSON), and audit logs in CSV or JSON lines, whose columns --map names and whose words
---events explains where they are not the usual ones. Most flags are about those: docs/foreign.md has examples of each.
+Read are the histories of lockchaos, Jepsen (EDN) and Porcupine (JSON), and audit logs in CSV or JSON lines. --pattern reads logs in lines of text. The
+columns of a log are guessed by their names and contents, and told; --map says otherwise. --events explains words that are not the usual ones.
+docs/foreign.md has examples of each flag.
 
 With --report DIR, a report of the history is written into that folder, which is made if it is not there: report.html, verdict.json, the history as
 lockchaos reads it, and for each property that is violated the few ops that show it. It needs the whole history in memory.
@@ -36,7 +35,9 @@ A history that was cut is judged for what it certainly shows: a violation stands
 Exit status: 0 all passed, 1 a property was violated, 2 inconclusive, 64 a file that is no history.`,
 		Example: `  lockchaos check runs/latest/*/history.jsonl
   lockchaos check --reentrant store/hazelcast/latest/history.edn
-  lockchaos check --map time=ts,client=pod,event=action,key=resource,token=fence --clock-error 50ms audit.csv`,
+  lockchaos check --clock-error 50ms audit.csv
+  lockchaos check --map 'client=pod,key=resource' audit.csv
+  lockchaos check --pattern '^(?P<time>\S+) (?P<client>\S+) (?P<event>\S+)' --skip-unmatched app.log`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usage(errors.New("check needs a history, such as runs/latest/redis-setnx.none.unfenced/history.jsonl"))
@@ -61,13 +62,13 @@ Exit status: 0 all passed, 1 a property was violated, 2 inconclusive, 64 a file 
 				}
 				j, err := judgeFile(file, cmd.InOrStdin(), &flags, second != "" || dir != "")
 				if err != nil {
-					unread = append(unread, err) // the others are judged all the same
+					unread = append(unread, howToRead(err, cmd, file)) // the others are judged all the same
 					continue
 				}
 				printVerdict(cmd.OutOrStdout(), file, &j)
 				worst = worse(worst, outcomeStatus(j.verdict.Outcome))
 				if dir != "" {
-					page, err := reportOn(dir, cmd.Root().Name(), file, &j)
+					page, err := reportOn(dir, cmd.Root().Name(), typed(cmd, "report", "", file), file, &j)
 					if err != nil {
 						return err
 					}
@@ -107,69 +108,6 @@ func judgeFile(file string, stdin io.Reader, flags *foreignFlags, keep bool) (ju
 	}
 	defer f.Close()
 	return flags.judge(f, file, keep)
-}
-
-// shownViolations is how many violations of a property check prints.
-const shownViolations = 3
-
-func printVerdict(w io.Writer, file string, j *judgedFile) {
-	h, v := j.whole.Header, j.verdict
-	fmt.Fprintf(w, "%s\n%s: %s", file, h.Scenario, v.Outcome)
-	if v.Severity != checker.SeverityNone {
-		fmt.Fprintf(w, ", %s", v.Severity)
-	}
-	if v.Truncated {
-		fmt.Fprint(w, " (truncated history)")
-	}
-	fmt.Fprintf(w, "\n")
-	for _, text := range h.StandIns {
-		fmt.Fprintf(w, "  STAND-IN: %s\n", text)
-	}
-	j.preamble(w)
-	st := v.Stats
-	fmt.Fprintf(w, "  %d grants, %d contended hand-overs; writes: %d accepted, %d of them stale, %d refused\n", st.Grants, st.Handovers, st.Accepted,
-		st.Stale, st.Refused)
-	if text := reports.Exclusive(v); text != "" {
-		fmt.Fprintf(w, "  %s\n", text)
-	}
-	printTimings(w, st)
-	table := tabwriter.NewWriter(w, 2, 0, 2, ' ', 0)
-	for _, p := range v.Properties {
-		fmt.Fprintf(table, "  %s\t%s\t", p.Name, p.Outcome)
-		if p.Count > 0 {
-			fmt.Fprintf(table, "%d×", p.Count)
-		}
-		fmt.Fprintf(table, "\t%s\n", p.Why)
-	}
-	table.Flush()
-	for _, line := range reports.PatternLines(v) {
-		fmt.Fprintf(w, "  %s\n", line)
-	}
-	for _, p := range v.Properties {
-		for i := range p.Violations[:min(len(p.Violations), shownViolations)] {
-			fmt.Fprintf(w, "  ! %s\n", j.tell(&p.Violations[i]))
-		}
-		if more := p.Count - shownViolations; more > 0 {
-			fmt.Fprintf(w, "    … and %d more of %s\n", more, p.Name)
-		}
-	}
-	for _, reason := range v.Reasons {
-		fmt.Fprintf(w, "  ? %s\n", reason)
-	}
-}
-
-// printTimings prints what took how long.
-func printTimings(w io.Writer, st checker.Stats) {
-	rows := reports.TimingRows(st)
-	if len(rows) == 0 {
-		return
-	}
-	table := tabwriter.NewWriter(w, 2, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(table, "\tcount\tp50\tp95\tp99\tlongest\t\n")
-	for _, r := range rows {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t\n", r.What, r.Count, r.P50, r.P95, r.P99, r.Max)
-	}
-	table.Flush()
 }
 
 // outcomeStatus is the exit status of a judgement by properties alone.

@@ -2,20 +2,22 @@ package main
 
 import (
 	"bufio"
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/history/foreign"
+	"github.com/lockchaos/lockchaos/reports"
 )
 
 // foreignFlags are the flags of check that say how to read a history that lockchaos did not write.
@@ -23,6 +25,8 @@ type foreignFlags struct {
 	format    string
 	columns   map[string]string
 	events    map[string]string
+	pattern   string
+	skip      bool
 	times     string
 	clock     time.Duration
 	permits   int
@@ -37,8 +41,10 @@ func (f *foreignFlags) add(flags *pflag.FlagSet) {
 		names = append(names, string(format))
 	}
 	flags.StringVar(&f.format, "format", string(foreign.Auto), "format of the histories: "+strings.Join(names, ", "))
-	flags.StringToStringVar(&f.columns, "map", nil, "columns of a log, as field=column; fields: "+strings.Join(foreign.Fields, ", "))
+	flags.StringToStringVar(&f.columns, "map", nil, "columns of a log that is to be read otherwise than guessed, as field=column, or field=- for none; fields: "+strings.Join(foreign.Fields, ", "))
 	flags.StringToStringVar(&f.events, "events", nil, "words of a log's event column, as meaning=word|word; meanings: "+strings.Join(foreign.Meanings, ", "))
+	flags.StringVar(&f.pattern, "pattern", "", "regular expression for a log in lines of text; its named groups are the columns")
+	flags.BoolVar(&f.skip, "skip-unmatched", false, "leave out the lines that --pattern does not match, and count them")
 	flags.StringVar(&f.times, "time-format", "auto", "times of a log: auto, rfc3339, unix, unix-ms, unix-us, unix-ns, or a layout of Go")
 	flags.DurationVar(&f.clock, "clock-error", 0, "how far a stamp may lie from the instant that it tells, where clients have clocks of their own")
 	flags.IntVar(&f.permits, "permits", 1, "how many may hold a key at once (a semaphore)")
@@ -49,7 +55,11 @@ func (f *foreignFlags) add(flags *pflag.FlagSet) {
 
 // options makes options of the flags.
 func (f *foreignFlags) options() (foreign.Options, error) {
-	o := foreign.Options{Map: f.columns, TimeFormat: f.times, ClockError: f.clock, Permits: f.permits, Reentrant: f.reentrant, Tokens: f.tokens}
+	o := foreign.Options{Map: f.columns, TimeFormat: f.times, ClockError: f.clock, Permits: f.permits, Reentrant: f.reentrant, Tokens: f.tokens,
+		Pattern: f.pattern, SkipUnmatched: f.skip}
+	if err := f.text(); err != nil {
+		return o, err
+	}
 	if f.permits < 1 {
 		return o, fmt.Errorf("--permits %d: a lock has at least 1", f.permits)
 	}
@@ -78,6 +88,25 @@ func (f *foreignFlags) options() (foreign.Options, error) {
 	return o, nil
 }
 
+// text sees to it that a pattern and the format for it go together.
+func (f *foreignFlags) text() error {
+	format := foreign.Format(f.format)
+	switch {
+	case f.pattern == "" && f.skip:
+		return errors.New("--skip-unmatched is about the lines that --pattern does not match, and there is no --pattern")
+	case f.pattern == "" && format == foreign.Text:
+		return errors.New("--format text needs --pattern, which says what the lines of text hold")
+	case f.pattern == "":
+		return nil
+	case format != foreign.Auto && format != foreign.Text:
+		return fmt.Errorf("--pattern is for lines of text, and --format %s is not", f.format)
+	}
+	if _, err := foreign.Pattern(f.pattern); err != nil {
+		return fmt.Errorf("--pattern: %w", err)
+	}
+	return nil
+}
+
 // judgedFile is a history that was judged, and how to tell of it in the words of its file.
 type judgedFile struct {
 	whole   history.History // without its events, unless they were to be kept
@@ -100,6 +129,9 @@ func (f *foreignFlags) judge(in io.Reader, name string, keep bool) (judgedFile, 
 		return judgedFile{}, fmt.Errorf("read %s: %w", name, err)
 	}
 	format := foreign.Format(f.format)
+	if f.pattern != "" {
+		format = foreign.Text
+	}
 	if format == foreign.Auto {
 		if format, err = foreign.Detect(head, strings.TrimSuffix(name, history.Compressed), len(f.columns) > 0); err != nil {
 			line, _, _ := strings.Cut(string(head[:min(len(head), 60)]), "\n")
@@ -118,7 +150,7 @@ func (f *foreignFlags) judge(in io.Reader, name string, keep bool) (judgedFile, 
 	for {
 		var e history.Event
 		if err := s.Read(&e); errors.Is(err, io.EOF) {
-			j.verdict = judge.Finish(false)
+			j.verdict = reports.Retold(&j.whole.Header, judge.Finish(false))
 			return j, nil
 		} else if err != nil {
 			return judgedFile{}, err
@@ -151,28 +183,20 @@ func judgeNative(in io.Reader, name string, keep bool) (judgedFile, error) {
 		return judgedFile{}, err
 	}
 	j.whole.Truncated = r.Truncated()
-	j.verdict = judge.Finish(r.Truncated())
+	j.verdict = reports.Retold(&j.whole.Header, judge.Finish(r.Truncated()))
 	return j, nil
 }
 
-var clientNumber = regexp.MustCompile(`\bclient (\d+)\b`)
-
-// tell is a violation's text with the clients' names of a foreign history, and the lines that prove it.
-func (j *judgedFile) tell(v *checker.Violation) string {
+// onLines names the lines of a log that prove a violation.
+func (j *judgedFile) onLines(ops []int64) string {
 	if j.source == nil {
-		return v.Text
+		return ""
 	}
-	text := clientNumber.ReplaceAllStringFunc(v.Text, func(found string) string {
-		n, _ := strconv.Atoi(strings.TrimPrefix(found, "client "))
-		if name := j.source.Client(v.Key, int32(n)); name != "" {
-			return printable(name)
-		}
-		return found
-	})
 	var lines []int
-	for _, op := range v.Ops {
-		first, last := j.source.Lines(op)
-		lines = append(lines, first, last)
+	for _, op := range ops {
+		if first, last := j.source.Lines(op); first > 0 {
+			lines = append(lines, first, last)
+		}
 	}
 	slices.Sort(lines)
 	var numbers []string
@@ -180,23 +204,55 @@ func (j *judgedFile) tell(v *checker.Violation) string {
 		numbers = append(numbers, strconv.Itoa(n))
 	}
 	if len(numbers) == 0 {
-		return text
+		return ""
 	}
-	return fmt.Sprintf("%s (lines %s)", text, strings.Join(numbers, ", "))
+	return fmt.Sprintf(" (lines %s)", strings.Join(numbers, ", "))
 }
 
-// preamble says what a foreign history was taken for.
-func (j *judgedFile) preamble(w io.Writer) {
-	if j.source == nil {
-		return
+// mapFlag writes a mapping of columns as it is typed.
+func mapFlag(pairs []string) string { return listFlag("--map", pairs) }
+
+// listFlag writes a flag with a list of pairs as a shell takes it.
+func listFlag(flag string, pairs []string) string {
+	var text strings.Builder
+	list := csv.NewWriter(&text) // which is how the flag is read
+	_ = list.Write(pairs)        // into memory
+	list.Flush()
+	return flag + " " + reports.Quoted(strings.TrimSuffix(text.String(), "\n"))
+}
+
+// howToRead adds to an error about a log the command that answers it.
+func howToRead(err error, cmd *cobra.Command, file string) error {
+	var asks *foreign.Ambiguous
+	var word *foreign.UnknownWord
+	var missing *foreign.Missing
+	switch {
+	case errors.As(err, &missing):
+		return fmt.Errorf("%w\nsay which column is which, such as: %s", err, typed(cmd, "map", mapFlag(missing.Map), file))
+	case errors.As(err, &asks):
+		return fmt.Errorf("%w\nsay which column is which, such as: %s", err, typed(cmd, "map", mapFlag(asks.Map), file))
+	case errors.As(err, &word):
+		return fmt.Errorf("%w\nfor a word that grants the lock: %s; for one that is not about it: %s", err, listFlag("--events", []string{"grant=" + word.Word}), listFlag("--events", []string{"ignore=" + word.Word}))
 	}
-	for _, text := range j.source.Assumed {
-		fmt.Fprintf(w, "  assumed: %s\n", printable(text))
+	return err
+}
+
+// typed is the command with the flags that it was given, but for one that is to be given anew.
+func typed(cmd *cobra.Command, anew, flag, file string) string {
+	words := []string{cmd.CommandPath()}
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		switch {
+		case f.Name == anew:
+		case f.Value.Type() == "stringToString":
+			words = append(words, "--"+f.Name+" "+reports.Quoted(strings.Trim(f.Value.String(), "[]")))
+		case f.Value.Type() == "bool":
+			words = append(words, "--"+f.Name+"="+f.Value.String())
+		default:
+			words = append(words, "--"+f.Name+" "+reports.Shell(f.Value.String()))
+		}
+	})
+	if flag != "" {
+		words = append(words, flag)
 	}
-	for _, text := range j.source.Left {
-		fmt.Fprintf(w, "  note: %s\n", printable(text))
-	}
-	if !j.whole.Header.Started.IsZero() {
-		fmt.Fprintf(w, "  0.000 s is %s\n", j.whole.Header.Started.Round(time.Microsecond).Format(time.RFC3339Nano))
-	}
+	return strings.Join(append(words, reports.Shell(file)), " ")
 }

@@ -14,7 +14,7 @@ import (
 
 // reportOn writes a report of a history that was judged into a folder, and returns the page. One of another tool is written as a history of ours beside it, so that
 // its witnesses and every line that the report names can be looked up.
-func reportOn(dir, program, file string, j *judgedFile) (string, error) {
+func reportOn(dir, program, again, file string, j *judgedFile) (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("make the report's folder: %w", err)
 	}
@@ -28,7 +28,7 @@ func reportOn(dir, program, file string, j *judgedFile) (string, error) {
 		}
 	}
 	sc := reports.Scenario{Name: h.Header.Scenario, Lock: h.Header.Lock, Service: h.Header.Service, Fault: h.Header.Fault, Store: "unfenced", Seed: h.Header.Seed,
-		StandIns: h.Header.StandIns, Recheck: reports.Shell(program, "check", out), Program: program, History: h, Alone: true}
+		StandIns: h.Header.StandIns, Recheck: again, Program: program, History: h, Alone: true}
 	if sc.Name == "" {
 		sc.Name = filepath.Base(file)
 	}
@@ -37,8 +37,10 @@ func reportOn(dir, program, file string, j *judgedFile) (string, error) {
 	}
 	if j.source != nil {
 		sc.About = fmt.Sprintf("judged from %s", filepath.Base(file))
-		sc.Notes = append(append(sc.Notes, j.source.Assumed...), j.source.Left...)
-		sc.Notes = append(sc.Notes, j.clientNames()...)
+		sc.Notes, sc.Lines = j.reading(), j.source.Lines
+		if len(h.Header.Names) == 0 {
+			sc.Notes = append(sc.Notes, j.clientNames()...)
+		}
 	}
 	// With as many violations as a report marks: check itself keeps fewer.
 	sc.Verdict = checker.Judge(h, checker.Options{Keep: reports.KeptViolations})

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/lockchaos/lockchaos/history"
 )
@@ -25,36 +26,38 @@ type entry struct {
 	key, owner int32
 	means      meaning
 	ending     ending
+	nought     bool // its token is said to be 0
 }
+
+// errNoText: two names that differ in such bytes look alike, and JSON makes one of them.
+var errNoText = errors.New("bytes that are no text in UTF-8: convert the log first, such as with iconv -f latin1 -t utf-8")
 
 type auditReader struct {
 	log     *log
 	rows    rows
 	stamps  stamper
 	words   vocabulary
+	columns *guesser
 	entries []entry
 	granted bool // some line says "granted", so "acquire" means that it was asked
 }
 
 func readAudit(l *log, in *bufio.Reader, format Format, o Options) error {
 	l.what = "audit log"
-	named, err := explicit(o.Map)
-	if err != nil {
-		return err
-	}
 	r := &auditReader{log: l}
+	var err error
 	if r.stamps, err = newStamper(o.TimeFormat); err != nil {
 		return err
 	}
 	if r.words, err = newVocabulary(o.Events); err != nil {
 		return err
 	}
-	if format == CSV {
-		if r.rows, err = newCSV(in, l.file, named); err != nil {
-			return err
-		}
-	} else {
-		r.rows = &jsonRows{forms: newForms(in, l.file, false), named: named}
+	r.columns = &guesser{stamps: r.stamps, words: r.words}
+	if r.columns.named, err = explicit(o.Map); err != nil {
+		return err
+	}
+	if r.rows, err = newRows(in, l.file, format, o, r.columns); err != nil {
+		return err
 	}
 	for {
 		one, err := r.rows.next()
@@ -68,10 +71,25 @@ func readAudit(l *log, in *bufio.Reader, format Format, o Options) error {
 			return err
 		}
 	}
-	if !r.rows.has(fieldKey) {
-		l.note("No column names the lock, so all lines are taken to be about one.")
+	if err := r.columns.tell(l, r.rows); err != nil {
+		return err
 	}
 	return r.ops()
+}
+
+// newRows opens a log of any form, and finds its columns.
+func newRows(in *bufio.Reader, file string, format Format, o Options, g *guesser) (rows, error) {
+	switch format {
+	case CSV:
+		return newCSV(in, file, g)
+	case Text:
+		return newPattern(in, file, o.Pattern, o.SkipUnmatched, g)
+	}
+	head, _ := in.Peek(in.Size())
+	if err := g.choose(sampleJSON(head)); err != nil {
+		return nil, &history.SyntaxError{File: file, Line: 1, Err: err}
+	}
+	return &jsonRows{forms: newForms(in, file, false), named: g.chosen}, nil
 }
 
 // add reads one line.
@@ -83,15 +101,20 @@ func (r *auditReader) add(one *row) error {
 		}
 		return &history.SyntaxError{File: r.log.file, Line: one.line, Column: one.columns[f], Near: excerpt(near), Err: err}
 	}
+	for f, text := range one.text {
+		if strings.ContainsRune(text, utf8.RuneError) {
+			return wrong(field(f), errNoText)
+		}
+	}
 	for _, f := range [...]field{fieldTime, fieldEvent, fieldClient} {
 		if one.text[f] == "" {
-			return wrong(f, fmt.Errorf("no %s: say which column it is with --map %s=COLUMN", Fields[f], Fields[f]))
+			return wrong(f, r.columns.missing(f))
 		}
 	}
 	e := entry{line: int32(min(one.line, math.MaxInt32)), means: r.words.of(one.text[fieldEvent])}
 	switch e.means {
 	case unknown:
-		return wrong(fieldEvent, fmt.Errorf("nobody knows what this event means: say so with --events, such as --events acquire=%[1]s, or ignore=%[1]s", one.text[fieldEvent]))
+		return wrong(fieldEvent, &UnknownWord{Word: one.text[fieldEvent]})
 	case shared:
 		return wrong(fieldEvent, errShared)
 	case ignore:
@@ -103,11 +126,13 @@ func (r *auditReader) add(one *row) error {
 	if e.at, err = r.stamps.parse(one.text[fieldTime]); err != nil {
 		return wrong(fieldTime, err)
 	}
+	r.stamps.grain.add(e.at)
 	e.end = e.at
 	if one.text[fieldEnd] != "" {
 		if e.end, err = r.stamps.parse(one.text[fieldEnd]); err == nil && e.end < e.at {
 			err = errors.New("it ends before it begins")
 		}
+		r.stamps.grain.add(e.end)
 		if err != nil {
 			return wrong(fieldEnd, err)
 		}
@@ -116,6 +141,7 @@ func (r *auditReader) add(one *row) error {
 		if e.token, err = strconv.ParseInt(text, 10, 64); err != nil || e.token < 0 {
 			return wrong(fieldToken, errors.New("a fencing token is a whole number, 0 or more"))
 		}
+		e.nought = e.token == 0
 	}
 	if e.ending = endingOf(one.text[fieldResult]); e.ending == endedSomehow {
 		return wrong(fieldResult, errors.New("nobody knows this result: want ok, failed or unknown, or words such as granted, denied, timeout"))
@@ -139,7 +165,10 @@ func (r *auditReader) ops() error {
 	if last := r.entries[len(r.entries)-1].at; last-zero < 0 || last-zero > math.MaxInt64/8 {
 		return fmt.Errorf("%s: its times are more than %d years apart: see --time-format", r.log.file, math.MaxInt64/8/int64(365*24*3600*1e9))
 	}
-	r.log.zero, r.log.hasZero = zero, true
+	r.log.zero, r.log.hasZero, r.log.grain, r.log.zoneless = zero, true, r.stamps.grain, r.stamps.zoneless
+	if r.stamps.zone != nil {
+		r.log.zone = r.stamps.zone
+	}
 	type place struct{ key, owner int32 }
 	asked := map[place]int32{} // the acquire that a client has asked for and not been answered
 	for i := range r.entries {
@@ -168,11 +197,13 @@ func (r *auditReader) ops() error {
 					r.log.ops[n].attempt = o.inv
 				}
 				e.answer(&r.log.ops[n], o.ret)
+				r.nought(e, r.log.ops[n].kind, r.log.ops[n].outcome)
 				r.log.ops[n].after = int32(len(r.log.ops))
 				continue
 			}
 		}
 		e.answer(&o, o.ret)
+		r.nought(e, o.kind, o.outcome)
 		if o.kind == history.Write {
 			r.log.ledgered = true
 		}
@@ -181,6 +212,17 @@ func (r *auditReader) ops() error {
 		}
 	}
 	return nil
+}
+
+// nought counts the grants and accepted writes with the token 0, which a history can't tell from none.
+func (r *auditReader) nought(e *entry, kind history.Kind, outcome history.Type) {
+	if !e.nought || outcome != history.OK || kind != history.Acquire && kind != history.Write {
+		return
+	}
+	if r.log.noughts == nil {
+		r.log.noughts = map[noughtOn]int{}
+	}
+	r.log.noughts[noughtOn{e.key, kind}]++
 }
 
 // answer says what a line means for an op that ended at ret.

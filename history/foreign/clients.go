@@ -1,16 +1,45 @@
 package foreign
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 )
 
 // A judge sees no conflict between two grants of one client. So an owner that has several at a time, each of which counts, becomes several
 // clients: "a", "a (2)" …: with a semaphore, and where a grant is good until it is released, for then an exclusive lock must not be granted
-// twice. Clients are numbered on each key by itself, for a judge remembers each of them on each key; but for those that have numbers (Options.Clients).
+// twice. Clients have one number on all
+// keys. Where they are too many for that, they are numbered on each key by itself, for a judge remembers each of them on each key; but for those that
+// have numbers (Options.Clients).
 
-// number gives every op that a judge is told its client.
+// number gives every op that a judge is told its client: the same number on every key, where that is not too much for a judge to remember.
 func (t *tracer) number() error {
+	t.log.everyone = &names{ids: map[string]int32{}}
+	err := errCrowd
+	if len(t.options.Clients) == 0 {
+		err = t.numberLanes()
+	}
+	if errors.Is(err, errCrowd) {
+		t.log.everyone = nil
+		err = t.numberLanes()
+	}
+	if err != nil {
+		return err
+	}
+	for k := range t.log.clients {
+		if t.log.everyone != nil {
+			t.log.clients[k] = t.log.everyone.list
+		}
+	}
+	for i := range t.log.ops {
+		if o := &t.log.ops[i]; o.grant != 0 {
+			o.client = t.log.ops[o.grant-1].client
+		}
+	}
+	return nil
+}
+
+func (t *tracer) numberLanes() error {
 	t.log.clients = make([][]string, len(t.log.keys.list))
 	for k := range t.log.clients {
 		t.log.clients[k] = slices.Clone(t.options.Clients)
@@ -18,11 +47,6 @@ func (t *tracer) number() error {
 	for _, la := range t.order {
 		if err := t.numberLane(la); err != nil {
 			return err
-		}
-	}
-	for i := range t.log.ops {
-		if o := &t.log.ops[i]; o.grant != 0 {
-			o.client = t.log.ops[o.grant-1].client
 		}
 	}
 	return nil
@@ -77,6 +101,11 @@ func (t *tracer) numberLane(la *lane) error {
 	return nil
 }
 
+// mostRemembered is how many clients, each on every key, have one number on all keys.
+const mostRemembered = 1 << 18
+
+var errCrowd = errors.New("too many clients on too many keys to number them on all keys alike")
+
 // maxClients is how many clients of one key a judge takes.
 const maxClients = 1 << 20
 
@@ -87,6 +116,13 @@ func (t *tracer) client(key, owner int32, nth int) (int32, error) {
 	}
 	if nth > 0 {
 		name = fmt.Sprintf("%s (%d)", name, nth+1)
+	}
+	if t.log.everyone != nil {
+		n := t.log.everyone.id(name) + 1
+		if int64(n)*int64(len(t.log.keys.list)) > mostRemembered {
+			return 0, errCrowd
+		}
+		return n, nil
 	}
 	list := append(t.log.clients[key], name)
 	if len(list) >= maxClients {

@@ -85,10 +85,8 @@ func jsonFormat(members map[string]bool, mapped bool) Format {
 // looksLikeHeader tells whether a line names a column for the time.
 func looksLikeHeader(line string) bool {
 	for _, name := range strings.FieldsFunc(line, func(r rune) bool { return r == ',' || r == ';' || r == '\t' }) {
-		for _, usual := range usualColumns[fieldTime] {
-			if plain(name) == usual {
-				return true
-			}
+		if p, ok := standingOf(strings.Trim(name, "\" \r")); ok && p.field == fieldTime {
+			return true
 		}
 	}
 	return false

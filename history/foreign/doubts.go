@@ -43,11 +43,24 @@ func overtaken(items []item, margin int64) int {
 	return n
 }
 
+// loosest is how far a stamp may lie from its instant by the loosest reading. Stamps of whole seconds leave open what came first within one.
+func (t *tracer) loosest() int64 {
+	return max(int64(t.options.ClockError), (int64(grains[t.log.grain.at])-1)/2)
+}
+
+// blame says what leaves it open.
+func (t *tracer) blame() string {
+	if t.loosest() > int64(t.options.ClockError) {
+		return fmt.Sprintf("the stamps, which tell the %s and nothing finer, can't tell", t.log.grain)
+	}
+	return fmt.Sprintf("the clocks, which err by up to %s, can't tell", t.options.ClockError)
+}
+
 // possible is how many more there are by the loosest reading of the stamps than by the strictest.
 func (t *tracer) possible(items [][]item) int {
 	sum, err := 0, int64(t.options.ClockError)
 	for _, list := range items {
-		sum += max(0, overtaken(list, -2*err)-overtaken(list, 2*err))
+		sum += max(0, overtaken(list, -2*t.loosest())-overtaken(list, 2*err))
 	}
 	return sum
 }
@@ -61,7 +74,7 @@ func (t *tracer) crossing(items [][]item) int {
 		for i, x := range list {
 			latest[i] = item{x.token, x.end, x.begin}
 		}
-		sum += max(0, overtaken(latest, -2*err)-overtaken(list, 2*err))
+		sum += max(0, overtaken(latest, -2*t.loosest())-overtaken(list, 2*err))
 	}
 	return sum
 }
@@ -70,11 +83,11 @@ func (t *tracer) crossing(items [][]item) int {
 func (t *tracer) doubtHolds() string {
 	err := int64(t.options.ClockError)
 	certain, clocks, open := 0, 0, 0
-	strict, loose, widest := t.spans(err, acts), t.spans(-err, promises), t.spans(-err, openEnds)
+	strict, loose, widest := t.spans(err, acts), t.spans(-t.loosest(), promises), t.spans(-t.loosest(), openEnds)
 	for key := range strict {
 		a, b, c := crowded(strict[key], t.options.Permits), crowded(loose[key], t.options.Permits), crowded(widest[key], t.options.Permits)
 		certain += a
-		if err > 0 { // else the stamps are taken at their word, and judged by it
+		if t.loosest() > 0 { // else the stamps are taken at their word, and judged by it
 			clocks += max(0, b-a)
 		}
 		if c > max(a, b) {
@@ -91,8 +104,8 @@ func (t *tracer) doubtHolds() string {
 			counted(open, "hold")+was(open)))
 	}
 	if clocks > 0 {
-		why = append(why, fmt.Sprintf("%s may have been made while others still held the key: the clocks, which err by up to %s, can't tell.",
-			counted(clocks, more+"grant"), t.options.ClockError))
+		why = append(why, fmt.Sprintf("%s may have been made while others still held the key: %s.",
+			counted(clocks, more+"grant"), t.blame()))
 	}
 	return strings.Join(why, " ")
 }
@@ -120,11 +133,34 @@ func (t *tracer) tokenItems() [][]item {
 	return items
 }
 
+// noughts says that a token fell to 0, if it did: on a key with greater ones. A history takes 0 for none.
+func (t *tracer) noughts(kind history.Kind, noun string) string {
+	n := 0
+	for on, count := range t.log.noughts {
+		if on.kind == kind && t.highest[on.key] > 0 && t.options.Tokens == "fencing" {
+			n += count
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s the token 0 on a key with greater ones: whether 0 is a token there or none is not told (for none, the field is empty).", counted(n, noun)+has(n))
+}
+
+func has(n int) string {
+	if n == 1 {
+		return " has"
+	}
+	return " have"
+}
+
 // doubtTokens says what is in doubt about the order of tokens.
 func (t *tracer) doubtTokens() string {
+	if why := t.noughts(history.Acquire, "grant"); why != "" {
+		return why
+	}
 	if n := t.possible(t.tokenItems()); n > 0 {
-		return fmt.Sprintf("%s may have come after one with a greater token: the clocks, which err by up to %s, can't tell.",
-			counted(n, "grant"), t.options.ClockError)
+		return fmt.Sprintf("%s may have come after one with a greater token: %s.", counted(n, "grant"), t.blame())
 	}
 	return ""
 }
@@ -146,10 +182,12 @@ func (t *tracer) doubtWrites(holds string) string {
 		}
 	}
 	switch n, crossed := t.possible(items), t.crossing(items); {
+	case t.noughts(history.Write, "write") != "":
+		return t.noughts(history.Write, "write")
 	case t.loose > 0:
 		return fmt.Sprintf("%s were made under no grant that the history has.", counted(t.loose, "write"))
 	case n > 0:
-		return fmt.Sprintf("%s may have come after one with a greater token: the clocks, which err by up to %s, can't tell.", counted(n, "write"), t.options.ClockError)
+		return fmt.Sprintf("%s may have come after one with a greater token: %s.", counted(n, "write"), t.blame())
 	case tokens && crossed > 0:
 		return fmt.Sprintf("%s under way while one with a greater token was: the history does not tell which the store took first.", counted(crossed, "write")+was(crossed))
 	case t.unordered > 0:
@@ -162,7 +200,7 @@ func (t *tracer) doubtWrites(holds string) string {
 
 // close counts the grants that the clocks can't put in order with an earlier one.
 func (t *tracer) close(grants [][]item) int {
-	n, margin := 0, 2*int64(t.options.ClockError)
+	n, margin := 0, 2*t.loosest()
 	if margin == 0 {
 		return 0 // the stamps are taken at their word
 	}

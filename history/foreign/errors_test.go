@@ -44,7 +44,7 @@ func TestErrorsTellThePlace(t *testing.T) {
 		"a return alone":       {`{"ClientId":1,"Kind":true,"Value":null,"Id":7}`, foreign.Porcupine, foreign.Options{}, `h:1:40: event 7 returns without a call`},
 		"a quote":              {head + "1,a,acquired,k,1\n2,\"a,released,k,1\n", foreign.CSV, foreign.Options{}, `h:3:`},
 		"a field missing":      {head + "1,a,acquired,k\n", foreign.CSV, foreign.Options{}, `h:2:1: wrong number of fields, near "1,a,acquired,k"`},
-		"a word":               {head + "1,a,BLOCKED,k,1\n", foreign.CSV, foreign.Options{}, `h:2:5: nobody knows what this event means: say so with --events, such as --events acquire=BLOCKED, or ignore=BLOCKED, near "BLOCKED"`},
+		"a word":               {head + "1,a,BLOCKED,k,1\n", foreign.CSV, foreign.Options{}, `h:2:5: nobody knows what this event means: say so with --events, as one of acquire, request, grant, busy, release, not-held, renew, lost, read, write, refused, ignore, near "BLOCKED"`},
 		"a log's time":         {head + "1,a,acquired,k,1\nnoon,a,released,k,1\n", foreign.CSV, foreign.Options{}, `h:3:1: no time that is known here: see --time-format, near "noon"`},
 		"a layout's time":      {head + "12:61,a,acquired,k,1\n", foreign.CSV, foreign.Options{TimeFormat: "2006 15:04"}, `h:2:1: parsing time`},
 		"a token":              {head + "1,a,acquired,k,7f\n", foreign.CSV, foreign.Options{}, `h:2:16: a fencing token is a whole number, 0 or more, near "7f"`},

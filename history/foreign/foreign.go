@@ -21,10 +21,11 @@ const (
 	Porcupine Format = "porcupine"
 	CSV       Format = "csv"
 	JSON      Format = "json"
+	Text      Format = "text"
 )
 
 // Formats lists the formats by name.
-var Formats = []Format{Auto, Native, Jepsen, Porcupine, CSV, JSON}
+var Formats = []Format{Auto, Native, Jepsen, Porcupine, CSV, JSON, Text}
 
 // Validity is what the reader of a history knows about how long a grant is good.
 type Validity struct {
@@ -36,8 +37,13 @@ type Validity struct {
 
 // Options says how to read a history.
 type Options struct {
-	// Map names the columns of a log by field (Fields); a field that is missing has its usual names.
+	// Map names the columns of a log by field (Fields); a field that is missing is looked for
+	// by name and by what the columns hold, and the column "-" is none.
 	Map map[string]string
+	// Pattern is a regular expression for logs in lines of text; its named groups are the columns.
+	Pattern string
+	// SkipUnmatched leaves out lines that Pattern does not match, and counts them; without it the first one is an error.
+	SkipUnmatched bool
 	// Events says which words of the event column mean what (Meanings), by meaning; they come before the usual ones.
 	Events map[string][]string
 	// TimeFormat is "auto", "rfc3339", "unix", "unix-ms", "unix-us", "unix-ns", or a layout of package time.
@@ -81,7 +87,7 @@ func Read(in io.Reader, name string, format Format, o Options) (*Source, error) 
 		err = readJepsen(l, buffered)
 	case Porcupine:
 		err = readPorcupine(l, buffered)
-	case CSV, JSON:
+	case CSV, JSON, Text:
 		err = readAudit(l, buffered, format, o)
 	default:
 		return nil, fmt.Errorf("format %q is not a foreign one", format)
@@ -126,13 +132,36 @@ func (o Options) completed(format Format) Options {
 // Read fills in the next event; io.EOF at the end.
 func (s *Source) Read(e *history.Event) error { return s.out.next(e) }
 
-// Lines returns the lines of the file on which an op of the translated history stands: its first and its last.
+// op is an op that stands in the file; nil for one that was added for what is known all the same.
+func (s *Source) op(id int64) *op {
+	if id < 1 || id > int64(s.log.read) {
+		return nil
+	}
+	return &s.log.ops[id-1]
+}
+
+// Lines returns the lines of the file on which an op of the translated history stands: its first and its last; 0 where it does not.
 func (s *Source) Lines(id int64) (first, last int) {
-	if id < 1 || id > int64(len(s.log.ops)) {
+	o := s.op(id)
+	if o == nil {
 		return 0, 0
 	}
-	o := &s.log.ops[id-1]
 	return int(o.line), int(o.endLine)
+}
+
+// Columns says how the columns of a log were read: what was guessed and the whole mapping, each as field=column, and the columns
+// that were not read.
+func (s *Source) Columns() (guessed, mapping, unread []string) {
+	g := s.log.columns
+	if g == nil {
+		return nil, nil, nil
+	}
+	for f, column := range g.chosen {
+		if column != "" && column != noColumn && g.named[f] == "" {
+			guessed = append(guessed, Fields[f]+"="+column)
+		}
+	}
+	return guessed, g.mapping(), g.unread
 }
 
 // Client returns the name that a client has in the file. Clients are numbered on each key from 1.

@@ -133,6 +133,8 @@ func TestOldTokens(t *testing.T) {
 		"tokens that do not order": {"1,a,acquired,k,7\n2,a,write,k,7\n3,a,released,k,7\n4,b,acquired,k,6\n5,b,write,k,6\n6,b,released,k,6\n", foreign.Options{Tokens: "version"},
 			checker.Pass, checker.Pass, checker.NotJudged, checker.Pass},
 		"whole seconds accuse nobody": {"1,a,acquired,k,5\n2,a,write,k,5\n2,a,released,k,5\n2,b,acquired,k,6\n2,b,write,k,6\n2,b,released,k,6\n", foreign.Options{},
+			checker.Inconclusive, checker.Inconclusive, checker.Pass, checker.Inconclusive}, // what came first within a second is not told
+		"whole seconds apart": {"1,a,acquired,k,5\n2,a,write,k,5\n2,a,released,k,5\n3,b,acquired,k,6\n3,b,write,k,6\n4,b,released,k,6\n", foreign.Options{},
 			checker.Pass, checker.Pass, checker.Pass, checker.Pass},
 	} {
 		v, _ := judgeText(t, head+c.log, "a.csv", foreign.CSV, c.options)

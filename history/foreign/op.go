@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/lockchaos/lockchaos/history"
 )
@@ -83,8 +84,13 @@ type log struct {
 	file         string
 	ops          []op
 	keys, owners names
+	// noughts counts what had the token 0.
+	noughts map[noughtOn]int
+	read    int // how many of the ops stand in the file
 	// clients are the names of the clients on each key, by number.
 	clients [][]string
+	// everyone are the clients of all keys, where each has one number on all of them; else nil.
+	everyone *names
 	// notes says what was left out or taken for granted while reading.
 	notes []string
 	what  string // the format, in words
@@ -95,11 +101,21 @@ type log struct {
 	// zero is the wall-clock time (ns since 1970) of instant 0, when there is one.
 	zero     int64
 	hasZero  bool
-	ledgered bool // its writes are what the store did, in order
+	zone     *time.Location // of its stamps
+	zoneless bool           // some of them have none
+	grain    grain
+	columns  *guesser // of an audit log
+	ledgered bool     // its writes are what the store did, in order
+}
+
+// noughtOn is a kind of op on a key.
+type noughtOn struct {
+	key  int32
+	kind history.Kind
 }
 
 func newLog(file string) *log {
-	return &log{file: file, keys: names{ids: map[string]int32{}}, owners: names{ids: map[string]int32{}}, timed: true}
+	return &log{file: file, keys: names{ids: map[string]int32{}}, owners: names{ids: map[string]int32{}}, timed: true, grain: grain{len(grains) - 1}, zone: time.UTC}
 }
 
 // maxOps bounds the ops of a file: they are numbered with 32 bits.

@@ -3,7 +3,6 @@ package foreign
 import (
 	"bufio"
 	"encoding/csv"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -30,17 +29,6 @@ const (
 // Fields are the names of the fields that Options.Map gives columns to, in the order of their numbers.
 var Fields = []string{"time", "end", "client", "event", "key", "token", "result"}
 
-// usualColumns are the columns that are taken for a field where nobody says so, in the form that plain gives them.
-var usualColumns = [fieldCount][]string{
-	fieldTime:   {"time", "ts", "timestamp", "datetime", "start", "startedat"},
-	fieldEnd:    {"end", "finishedat"},
-	fieldClient: {"client", "clientid", "pod", "worker", "owner", "host", "hostname", "instance", "holder", "process"},
-	fieldEvent:  {"event", "action", "op", "operation", "type", "msg"},
-	fieldKey:    {"key", "resource", "lock", "lockname", "name"},
-	fieldToken:  {"token", "fence", "fencingtoken", "fencetoken", "revision"},
-	fieldResult: {"result", "status", "outcome"},
-}
-
 // row is one line of a log.
 type row struct {
 	line    int
@@ -54,6 +42,9 @@ type rows interface {
 	// has tells whether the log has the field at all.
 	has(field) bool
 }
+
+// noColumn is what the user maps a field to that the log does not have.
+const noColumn = "-"
 
 // explicit is the mapping that the user gave.
 func explicit(m map[string]string) (named [fieldCount]string, err error) {
@@ -101,7 +92,7 @@ type csvRows struct {
 	index [fieldCount]int // the column of each field; -1: none
 }
 
-func newCSV(in *bufio.Reader, file string, named [fieldCount]string) (*csvRows, error) {
+func newCSV(in *bufio.Reader, file string, g *guesser) (*csvRows, error) {
 	r := &csvRows{in: &oneLine{in: in, file: file}}
 	if mark, err := in.Peek(3); err == nil && string(mark) == "\ufeff" { // what spreadsheets begin a file with
 		in.Discard(3)
@@ -116,11 +107,10 @@ func newCSV(in *bufio.Reader, file string, named [fieldCount]string) (*csvRows, 
 	if err != nil {
 		return nil, r.wrong(err)
 	}
-	for i := range fieldCount {
-		if r.index[i], err = column(names, i, named[i]); err != nil {
-			return nil, &history.SyntaxError{File: file, Line: 1, Column: 1, Near: excerpt(strings.TrimSpace(string(r.in.last))), Err: err}
-		}
+	if err := g.choose(sampleCSV(head, r.csv.Comma, names)); err != nil {
+		return nil, &history.SyntaxError{File: file, Line: 1, Column: 1, Near: excerpt(strings.TrimSpace(string(r.in.last))), Err: err}
 	}
+	r.index = g.indexes(names)
 	return r, nil
 }
 
@@ -134,25 +124,6 @@ func separator(head []byte) rune {
 		}
 	}
 	return best
-}
-
-// column finds the column of a field: the one that the user named, else a usual one.
-func column(names []string, f field, named string) (int, error) {
-	if named != "" {
-		i := slices.Index(names, named)
-		if i < 0 {
-			return 0, fmt.Errorf("there is no column %q for the field %q; the columns are %s", named, Fields[f], strings.Join(names, ", "))
-		}
-		return i, nil
-	}
-	for _, want := range usualColumns[f] {
-		for i, name := range names {
-			if plain(name) == want {
-				return i, nil
-			}
-		}
-	}
-	return -1, nil
 }
 
 func (r *csvRows) has(f field) bool { return r.index[f] >= 0 }
@@ -184,86 +155,4 @@ func (r *csvRows) wrong(err error) error {
 		return err
 	}
 	return &history.SyntaxError{File: r.in.file, Line: parse.Line, Column: max(parse.Column, 1), Near: excerpt(strings.TrimSpace(string(r.in.last))), Err: parse.Err}
-}
-
-// jsonRows reads JSON objects, one a line or in one list. A column is the name of a member, or a path such as "lock.name".
-type jsonRows struct {
-	forms *forms
-	named [fieldCount]string
-	seen  [fieldCount]bool
-}
-
-func (r *jsonRows) has(f field) bool { return r.seen[f] }
-
-func (r *jsonRows) next() (row, error) {
-	f, err := r.forms.next()
-	if err != nil {
-		return row{}, err
-	}
-	var m map[string]any
-	if err := decodeJSON(r.forms, f, &m); err != nil {
-		return row{}, err
-	}
-	if m == nil {
-		return row{}, r.forms.wrong(f, "", errors.New("a line of a log is an object"))
-	}
-	out := row{line: f.line}
-	for i := range fieldCount {
-		name, v := r.member(m, i)
-		if v == nil {
-			continue
-		}
-		r.seen[i] = true
-		switch v := v.(type) {
-		case map[string]any, []any:
-			return row{}, r.forms.wrong(f, quoted(name), fmt.Errorf("%s, for the field %q, is no single value", name, Fields[i]))
-		default:
-			out.text[i] = strings.TrimSpace(fmt.Sprint(v))
-		}
-		var where *history.SyntaxError
-		if errors.As(r.forms.wrong(f, quoted(name), errTime), &where) && where.Line == out.line {
-			out.columns[i] = where.Column
-		}
-	}
-	return out, nil
-}
-
-// quoted is a member's name as it stands in a file.
-func quoted(name string) string {
-	b, _ := json.Marshal(name) // a string always marshals
-	return string(b)
-}
-
-// member finds the member of a field.
-func (r *jsonRows) member(m map[string]any, f field) (string, any) {
-	if name := r.named[f]; name != "" {
-		if v, ok := m[name]; ok {
-			return name, v
-		}
-		inner, last := m, name
-		for {
-			outer, rest, path := strings.Cut(last, ".")
-			if !path {
-				return last, inner[last]
-			}
-			next, ok := inner[outer].(map[string]any)
-			if !ok {
-				return name, nil
-			}
-			inner, last = next, rest
-		}
-	}
-	for _, want := range usualColumns[f] {
-		if v, ok := m[want]; ok {
-			return want, v
-		}
-	}
-	for _, want := range usualColumns[f] {
-		for name, v := range m {
-			if plain(name) == want {
-				return name, v
-			}
-		}
-	}
-	return "", nil
 }

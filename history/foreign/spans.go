@@ -106,7 +106,7 @@ func (t *tracer) begun() []int64 {
 		if h := &t.holds[n]; h.key != key {
 			first, key = never, h.key
 		}
-		if t.holds[n].token != 0 {
+		if t.holds[n].token != 0 && !t.broken[key] {
 			first = min(first, at[n])
 			at[n] = first
 		}

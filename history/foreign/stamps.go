@@ -14,6 +14,32 @@ type stamper struct {
 	layout string // of package time; empty: by what the text looks like
 	unit   int64  // ns of a number's unit; 0: by its size
 	number bool   // only numbers
+	// zone is that of the first time that was read as a date; nil: there was none. zoneless: some had none.
+	zone     *time.Location
+	zoneless bool
+	grain    grain
+}
+
+// grain is how fine a log's stamps are, by those that were read.
+type grain struct{ at int }
+
+// grains are the coarse ones. Fractions of a second are taken at their word.
+var grains = [...]time.Duration{time.Minute, time.Second, 0}
+
+// seconds is how fine stamps are at most that show seconds and no fractions of them.
+var seconds = grain{1}
+
+func (g *grain) add(ns int64) {
+	for g.at < len(grains)-1 && ns%int64(grains[g.at]) != 0 {
+		g.at++
+	}
+}
+
+func (g grain) String() string {
+	if grains[g.at] == time.Minute {
+		return "minute"
+	}
+	return "second"
 }
 
 var unixUnits = map[string]int64{"unix": 1e9, "unix-ms": 1e6, "unix-us": 1e3, "unix-ns": 1}
@@ -21,11 +47,13 @@ var unixUnits = map[string]int64{"unix": 1e9, "unix-ms": 1e6, "unix-us": 1e3, "u
 func newStamper(format string) (stamper, error) {
 	switch unit := unixUnits[format]; {
 	case format == "" || format == "auto":
-		return stamper{}, nil
+		return stamper{grain: seconds}, nil
 	case unit != 0:
-		return stamper{unit: unit, number: true}, nil
+		return stamper{unit: unit, number: true, grain: seconds}, nil
 	case format == "rfc3339":
-		return stamper{layout: time.RFC3339Nano}, nil
+		return stamper{layout: time.RFC3339Nano, grain: seconds}, nil
+	case strings.Contains(format, "05"):
+		return stamper{layout: format, grain: seconds}, nil
 	case strings.Contains(format, "2006") || strings.Contains(format, "15"):
 		return stamper{layout: format}, nil
 	}
@@ -39,10 +67,10 @@ var layouts = []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-
 var errTime = errors.New("no time that is known here: see --time-format")
 
 // parse reads one time.
-func (s stamper) parse(text string) (int64, error) {
+func (s *stamper) parse(text string) (int64, error) {
 	text = strings.TrimSpace(text)
 	if s.layout != "" {
-		return parseLayout(s.layout, text)
+		return s.parseLayout(s.layout, text)
 	}
 	if text != "" && (text[0] >= '0' && text[0] <= '9' || text[0] == '-') && strings.Trim(text, "-0123456789.") == "" && strings.Count(text, "-") <= 1 {
 		return s.unix(text)
@@ -52,14 +80,14 @@ func (s stamper) parse(text string) (int64, error) {
 	}
 	for _, layout := range layouts {
 		// A decimal comma is as good as a point, and package time takes either.
-		if t, err := parseLayout(layout, text); err == nil {
+		if t, err := s.parseLayout(layout, text); err == nil {
 			return t, nil
 		}
 	}
 	return 0, errTime
 }
 
-func parseLayout(layout, text string) (int64, error) {
+func (s *stamper) parseLayout(layout, text string) (int64, error) {
 	t, err := time.Parse(layout, text)
 	if err != nil {
 		return 0, err
@@ -67,11 +95,18 @@ func parseLayout(layout, text string) (int64, error) {
 	if t.Year() < 1700 || t.Year() > 2200 {
 		return 0, fmt.Errorf("the year %d is out of range", t.Year())
 	}
+	if zoned := strings.Contains(layout, "07") || strings.Contains(layout, "MST"); !zoned {
+		s.zoneless = true
+	}
+	if s.zone == nil {
+		_, offset := t.Zone()
+		s.zone = time.FixedZone("", offset)
+	}
 	return t.UnixNano(), nil
 }
 
 // unix reads a number since 1970. Without a unit its size tells it: a second has ten digits until the year 2286, a millisecond thirteen.
-func (s stamper) unix(text string) (int64, error) {
+func (s *stamper) unix(text string) (int64, error) {
 	whole, fraction, _ := strings.Cut(text, ".")
 	n, err := strconv.ParseInt(whole, 10, 64)
 	if err != nil {

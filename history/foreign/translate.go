@@ -28,6 +28,7 @@ func translate(l *log, o Options) (*Source, error) {
 	if err := t.number(); err != nil {
 		return nil, err
 	}
+	l.read = len(l.ops)
 	t.known()
 	queues, entries := t.ledgers()
 	t.reads()
@@ -82,7 +83,10 @@ func (t *tracer) header(entries int) history.Header {
 		h.Clients = max(h.Clients, len(list))
 	}
 	if t.log.hasZero {
-		h.Started = time.Unix(0, t.log.zero).UTC()
+		h.Started, h.Duration = time.Unix(0, t.log.zero).In(t.log.zone), t.last()
+	}
+	if t.log.everyone != nil {
+		h.Names = t.log.everyone.list
 	}
 	switch {
 	case o.Validity.Released:
@@ -201,16 +205,27 @@ func (t *tracer) assumed() []string {
 	default:
 		add("Nobody says for how long a grant is good (--ttl): a client holds until the last line that shows it as holder.")
 	}
+	if t.log.zoneless {
+		add("Times without a zone are UTC.")
+	}
 	if !t.log.oneClock {
 		if o.ClockError > 0 {
 			add("Each stamp is within %s of the instant that it tells.", o.ClockError)
 		} else {
-			add("All stamps are from one clock, and exact (--clock-error).")
+			add("All stamps are from one clock, and exact%s (--clock-error).", t.toTheGrain())
 		}
 	} else if o.ClockError > 0 {
 		add("Each stamp is within %s of the instant that it tells.", o.ClockError)
 	}
 	return list
+}
+
+// toTheGrain says how exact stamps can be.
+func (t *tracer) toTheGrain() string {
+	if grains[t.log.grain.at] == 0 {
+		return ""
+	}
+	return " to the " + t.log.grain.String() + ", which is as fine as they are"
 }
 
 // left says in full sentences what was left out.

@@ -100,6 +100,13 @@ func usually(word string) meaning {
 
 var errShared = errors.New("a reader-writer lock: shared holds are not judged. Give each mode a key of its own, or leave these lines out")
 
+// UnknownWord is a word of the event column that means nothing here.
+type UnknownWord struct{ Word string }
+
+func (u *UnknownWord) Error() string {
+	return "nobody knows what this event means: say so with --events, as one of " + strings.Join(Meanings, ", ")
+}
+
 // vocabulary is what the words of one log mean.
 type vocabulary struct{ words map[string]meaning }
 

@@ -12,7 +12,9 @@ const writes = table(run.writes, (at, lane, under, how, grant, version) => ({at,
 const store = run.lanes.length - 1, service = store - 1;
 const tokens = new Map(holds.map(h => [h.grant, h.token]));
 
-const seconds = us => (us / 1e6).toFixed(3) + ' s';
+// An instant: of a run in seconds since its origin, of a log as the log's own clock told it.
+const clock = (us, digits) => new Date(Math.round((run.clock + us) / 1000)).toISOString().slice(run.days ? 0 : 11, digits ? 20 + digits : 19).replace('T', ' ');
+const seconds = us => run.clock ? clock(us, 3) : ((us + (run.base || 0)) / 1e6).toFixed(3) + ' s';
 const span = us => {
   const digits = v => v < 9.995 ? 2 : v < 99.95 ? 1 : 0;
   const round = v => String(Number(v.toFixed(digits(v))));

@@ -37,7 +37,7 @@ const axis = (root, view) => {
   for (let t = Math.ceil(view.from / step) * step; t <= view.to; t += step) {
     const x = num(pixel(view, t));
     el(root, 'line', {x1: x, y1: top - 10, x2: x, y2: bottom(), class: 'gridline'});
-    el(root, 'text', {x, y: bottom() + 16, 'text-anchor': x > width - 28 ? 'end' : 'middle', class: 'm t'}, (t / 1e6).toFixed(decimals) + ' s');
+    el(root, 'text', {x, y: bottom() + 16, 'text-anchor': x > width - 28 ? 'end' : 'middle', class: 'm t'}, run.clock ? clock(t, Math.min(decimals, 3)) : ((t + (run.base || 0)) / 1e6).toFixed(decimals) + ' s');
   }
 };
 
@@ -198,8 +198,9 @@ const draw = (view, chosen, place) => {
   el(stripes, 'path', {d: 'M2 0v8', class: 'hatchline'});
   axis(root, view);
   overlaps(root, view, chosen);
+  const short = name => left < 90 && run.named && name.length > 9 ? name.slice(0, 4) + '…' + name.slice(-4) : name;
   run.lanes.forEach((name, i) => {
-    el(root, 'text', {x: 0, y: laneY(i) + 4}, name);
+    el(root, 'text', {x: 0, y: laneY(i) + 4}, short(name));
     el(root, 'line', {x1: left, y1: laneY(i), x2: width - 12, y2: laneY(i), class: 'gridline'});
   });
   if (run.density) drawDensity(root, view);
