@@ -24,8 +24,6 @@ var correctWorlds = map[string]worldConfig{
 	"lease, told, packets lost":          {service: service{library: true}, lossy: true, kills: true},
 	"session":                            {service: service{session: true}, slowThinker: true},
 	"session, pauses":                    {service: service{session: true}, pauses: true, slowThinker: true, renews: true},
-	"session, pauses below the TTL":      {service: service{session: true}, pauses: true, briefly: true, slowThinker: true, clients: 4},
-	"queue, pauses below the TTL":        {service: service{queue: true, session: true}, pauses: true, briefly: true, clients: 4},
 	"session, pauses, fence":             {service: service{session: true}, pauses: true, slowThinker: true, fenced: true, fenceReads: true, slowWrites: true},
 	"session, kills, packets lost":       {service: service{session: true}, kills: true, lossy: true, renews: true},
 	"queue":                              {service: service{queue: true}, workload: workloadQueue, clients: 6},

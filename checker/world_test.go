@@ -46,7 +46,6 @@ type worldConfig struct {
 	workload               string // "": each reads, thinks, writes
 	fenced, fenceReads     bool
 	pauses, kills          bool
-	briefly                bool // pauses last for half to a whole TTL
 	lossy                  bool // packets are lost, and the library tries again by itself
 	slowReplies            bool // some answers to an acquire stay long in the network
 	slowWrites             bool // some writes stay long in the network
@@ -195,11 +194,7 @@ func (w *world) fault(kind string, n int32, from, to int64) {
 // pause plans a client's pauses, shorter and longer than the TTL.
 func (w *world) pause(n int32) {
 	for t := w.between(200*ms, 2000*ms); t < worldEnd-1500*ms; t += w.between(500*ms, 2500*ms) {
-		least, most := int64(100*ms), int64(1400*ms)
-		if w.briefly {
-			least, most = worldTTL/2, worldTTL
-		}
-		p := [2]int64{t, t + w.between(least, most)}
+		p := [2]int64{t, t + w.between(100*ms, 1400*ms)}
 		w.paused[n] = append(w.paused[n], p)
 		t = p[1]
 		w.fault("pause", n, p[0], p[1])
