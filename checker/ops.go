@@ -77,7 +77,7 @@ func (s *Sweep) complete(e *history.Event) {
 		s.malformed++
 		return
 	}
-	if max(e.Start, e.End)-s.header.TTL > e.Time {
+	if max(e.Start, e.End)-s.header.TTL > e.Time && !s.header.Translated { // a translated one has no recorder
 		e = s.unstamped(e)
 	}
 	o.done, o.definite = true, e.Type != history.Info

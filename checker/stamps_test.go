@@ -29,4 +29,8 @@ func TestStampsInTheFuture(t *testing.T) {
 	if got := v.Property(MutualExclusion).Count; got != want || !strings.Contains(strings.Join(v.Reasons, " "), "make no sense") {
 		t.Errorf("%d double-holds, want %d; %q", got, want, v.Reasons)
 	}
+	h.Header.Translated = true // its stamps are all that there is
+	if v = Judge(h, Options{}); strings.Contains(strings.Join(v.Reasons, " "), "make no sense") {
+		t.Errorf("translated: %q", v.Reasons)
+	}
 }
