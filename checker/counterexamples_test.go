@@ -337,6 +337,18 @@ var examples = []example{
 		A release [2,3]
 		B acquire [5,20] tok=1
 		B release [21,22]`},
+	{name: "kind/a session is older than its grant", lock: session(plainLock()), want: map[string]int{}, text: `
+		pause A   [10,440]
+		A acquire [450,451]
+		B acquire [507,508]
+		A lost    [521]
+		B release [531,532]`},
+	{name: "kind/a session that nothing disturbed for a TTL before the grant", lock: session(plainLock()), want: map[string]int{MutualExclusion: 1}, kind: KindGrantedWhileValid, text: `
+		pause A   [-600,6]
+		A acquire [450,451]
+		B acquire [507,508]
+		A lost    [521]
+		B release [531,532]`},
 	{name: "kind/a session promises nothing to a stopped client", lock: session(plainLock()), want: doubleHold, kind: KindLeaseOverrun, text: `
 		A acquire [0,1]
 		pause A   [2,700]

@@ -148,7 +148,7 @@ func (s *Sweep) cycle(path []edge, from, to int64) {
 			f, t = max(f, e.g.end), min(t, s.standsUntil(e.g))
 		}
 		for _, e := range path { // what they did until the first disturbance is enough, if it is long enough
-			since := max(f-s.header.TTL, e.g.earliest)
+			since := max(f-s.header.TTL, s.restsSince(e.g))
 			t = min(t, firstTouch(s.clientSpans(e.w.client), since), firstTouch(s.service, since))
 		}
 		if t-f < s.bound() || s.cut && s.now < t+s.delay || path[0].w.told {

@@ -75,7 +75,12 @@
 // 2 ms (the library looked at its clock at some time between the attempt's start and its return, and a stop may lie between that look and the
 // worker's stamp: A.acquire [0,700] valid 495, stopped from 2 to 699, was valid until 495 and not until 1195); a confirmed renewal that ended
 // inside extends it likewise. A session promises an instant only if no fault touched the client, its links or the service through the TTL before
-// it, or since the grant: "until a lost-event" can't be held against a lock whose client is stopped, for the event cannot arrive. The promise is
+// it: "until a lost-event" can't be held against a lock whose client is stopped, for the event cannot arrive. Faults before the grant count
+// too, because a session is older than its grants. Counting "since the grant" would accuse a correct lock with a TTL of 500:
+//
+//	A is stopped from 10 to 440, A.acquire [450,451], B.acquire [507,508], A.lost [521]
+//
+// A's session missed its keep-alives while A was stopped, and ended at 500. The promise is
 // withdrawn by a lost-event, a declined op, an answer "not held", a kill, the start of a release or a close, and the same client's next acquire
 // of the key. A process found dead may have died at any time since its last sign of life, so its promise is withdrawn as of then; a recorded
 // kill is a sign of life.

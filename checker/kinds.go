@@ -43,8 +43,8 @@ func (s *Sweep) explain(a, b *grant, act int64) (kind string, stallOnly bool) {
 // heeded had come, without the time that it stalled it would have acted inside its promise, and no injected fault is enough by itself. One that touched it
 // without costing it the whole of its promise is not: with that fault alone it would have been in time.
 func (s *Sweep) onlyStalled(a *grant, act int64) bool {
-	told := a.withdrawn < act
-	if s.disturbed(a.client, a.earliest, act, injectedOnly) {
+	told, since := a.withdrawn < act, s.restsSince(a)
+	if s.disturbed(a.client, since, act, injectedOnly) {
 		if told || a.promise == forever || timeIn(s.clientSpans(a.client), a.earliest, act, hindering, 0) >= a.promise-a.earliest {
 			return false
 		}
@@ -52,10 +52,10 @@ func (s *Sweep) onlyStalled(a *grant, act int64) bool {
 	if told && !(s.deaf() && s.starved(a, a.withdrawn)) {
 		return false
 	}
-	if !told && !s.disturbed(a.client, a.earliest, act, uninjectedOnly) {
+	if !told && !s.disturbed(a.client, since, act, uninjectedOnly) {
 		return false
 	}
-	stalled := s.stalledFor(s.clientSpans(a.client), a.earliest, act) + s.stalledFor(s.service, a.earliest, act)
+	stalled := s.stalledFor(s.clientSpans(a.client), since, act) + s.stalledFor(s.service, since, act)
 	return a.promise == 0 || act-stalled < a.promise
 }
 

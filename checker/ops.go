@@ -77,6 +77,9 @@ func (s *Sweep) complete(e *history.Event) {
 		s.malformed++
 		return
 	}
+	if max(e.Start, e.End)-s.header.TTL > e.Time && !s.header.Translated { // a translated one has no recorder
+		e = s.unstamped(e)
+	}
 	o.done, o.definite = true, e.Type != history.Info
 	if e.Type == history.Info {
 		s.stats.Indefinite++
@@ -113,6 +116,15 @@ func (s *Sweep) complete(e *history.Event) {
 		s.completeHeld(o, e)
 	}
 	s.finishOp(o)
+}
+
+// unstamped returns a completion without its worker's stamps, which lie more than a TTL behind the instant at which it was recorded. An end in the
+// future would hide whatever the hold met until then. The recorder's instants take their place.
+func (s *Sweep) unstamped(e *history.Event) *history.Event {
+	s.malformed++
+	recorded := *e
+	recorded.Start, recorded.End = 0, 0
+	return &recorded
 }
 
 // completeHeld notes what a completed op tells about the hold that it was done under.

@@ -152,7 +152,7 @@ func (s *Sweep) sessionCauses(a, b *grant, acted int64) (causes []string) {
 	half := s.header.TTL / 2
 	for _, spans := range s.troubles(a.client) {
 		for _, sp := range spans {
-			if sp.from > b.end || sp.to < a.earliest {
+			if sp.from > b.end || !s.bearsOn(sp, a) {
 				continue
 			}
 			long := half > 0 && min(sp.to, b.end)-sp.from >= half

@@ -51,7 +51,22 @@ func (s *Sweep) promisedAt(g *grant, t int64) bool {
 	if s.header.Claims.Validity != validitySession {
 		return true
 	}
-	return !s.disturbed(g.client, max(t-s.header.TTL, g.earliest), t, anyFault)
+	return !s.disturbed(g.client, t-s.header.TTL, t, anyFault)
+}
+
+// restsSince is the first instant at which a fault may end what a grant rests on. A session is older than its grants: one that missed its
+// keep-alives before a grant may still end after it.
+func (s *Sweep) restsSince(g *grant) int64 {
+	if s.header.Claims.Validity == validitySession {
+		return g.earliest - s.header.TTL
+	}
+	return g.earliest
+}
+
+// bearsOn reports whether a fault lasted until it could end what a grant rests on. A session that a fault ended before the grant was
+// followed by another one.
+func (s *Sweep) bearsOn(sp span, g *grant) bool {
+	return sp.to >= g.earliest || sp.to >= s.restsSince(g) && !ends(sp) && !isClock(sp)
 }
 
 // inPromise tells whether b was granted inside a's promise, were a the earlier of the two.

@@ -243,7 +243,7 @@ func (s *slow) promised(g *slowGrant, t int64) bool {
 	if t >= g.promise || t >= g.withdrawn {
 		return false
 	}
-	return s.header.Claims.Validity != "session" || !s.disturbed(g.client, max(t-s.header.TTL, g.earliest), t)
+	return s.header.Claims.Validity != "session" || !s.disturbed(g.client, t-s.header.TTL, t)
 }
 
 func (s *slow) excluded(a, b *slowGrant, tokens bool) bool {

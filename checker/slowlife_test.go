@@ -243,7 +243,11 @@ func (s *slow) lasted(path []slowEdge) int64 {
 		from, to = max(from, e.w.start, e.g.end), min(to, e.w.end, e.g.promise, e.g.withdrawn)
 	}
 	for _, e := range path {
-		for _, f := range s.hits(e.w.client, true, max(from-s.header.TTL, e.g.earliest), 1<<62, anyOf) {
+		since := max(from-s.header.TTL, e.g.earliest)
+		if s.header.Claims.Validity == "session" { // it may be older than the grant
+			since = from - s.header.TTL
+		}
+		for _, f := range s.hits(e.w.client, true, since, 1<<62, anyOf) {
 			to = min(to, f.From)
 		}
 	}

@@ -99,7 +99,7 @@ func (s *Sweep) faultsOf(until int64, grants ...*grant) []int {
 		own := s.troubles(g.client)
 		for _, spans := range [3][]span{own[0], own[1], s.service} {
 			for _, sp := range spans {
-				if sp.from <= until && sp.to >= g.earliest {
+				if sp.from <= until && s.bearsOn(sp, g) {
 					ids = append(ids, sp.id)
 				}
 			}
@@ -123,7 +123,7 @@ func (s *Sweep) deathsOf(g *grant) (ids []int) {
 func (s *Sweep) plight(g *grant, t int64) string {
 	var worst span
 	for _, sp := range s.clientSpans(g.client) {
-		if sp.from <= t && sp.to >= g.earliest && (worst.to == 0 || sp.injected && !worst.injected || sp.injected == worst.injected && sp.to-sp.from > worst.to-worst.from) {
+		if sp.from <= t && s.bearsOn(sp, g) && (worst.to == 0 || sp.injected && !worst.injected || sp.injected == worst.injected && sp.to-sp.from > worst.to-worst.from) {
 			worst = sp
 		}
 	}

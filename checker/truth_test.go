@@ -203,7 +203,7 @@ func (w *world) relies(g *truth, at int64) bool {
 			return false
 		}
 	}
-	return !w.session || w.calm(g.client, max(at-worldTTL, g.first), at)
+	return !w.session || w.calm(g.client, at-worldTTL, at)
 }
 
 // after tells whether b is the later grant, as far as stamps and tokens show it. Tokens that broke their order order nothing.

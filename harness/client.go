@@ -181,7 +181,8 @@ func (c *client) completion(e history.Event, r reply) history.Event {
 		e.Token = r.Token
 	}
 	if r.ValidFor != nil {
-		e.ValidFor, e.HasValidFor = *r.ValidFor, true
+		// A library may call a grant good for ever, or measure from a zero time.
+		e.ValidFor, e.HasValidFor = min(max(*r.ValidFor, -history.MaxValidFor), history.MaxValidFor), true
 	}
 	e.Version, e.Replaced, e.Seq = r.Version, r.Replaced, r.Seq
 	if e.Kind == history.Read || r.Atomic && r.Result == resultOK {

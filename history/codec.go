@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 )
 
 // wireHeader is the header line: the header with the names of the keys.
@@ -170,6 +171,9 @@ func parseHeader(line []byte) (Header, []string, error) {
 	if w.Claims.ReadWrite && w.Claims.Permits != 1 {
 		return Header{}, nil, fmt.Errorf("claims.permits is %d; a reader-writer lock (claims.read_write) has 1: its writers exclude everybody", w.Claims.Permits)
 	}
+	if err := w.Claims.check(); err != nil {
+		return Header{}, nil, err
+	}
 	return w.Header, w.Keys, nil
 }
 
@@ -210,6 +214,9 @@ func parseEvent(line []byte, ids map[string]KeyID) (Event, error) {
 	return e, check(&e, w.Key != nil)
 }
 
+// MaxValidFor bounds Event.ValidFor in either direction (ns), so that no sum of it and a stamp overflows.
+const MaxValidFor = int64(100 * 365 * 24 * time.Hour)
+
 // check refuses lines that no judge could make sense of.
 func check(e *Event, hasKey bool) error {
 	switch {
@@ -227,6 +234,8 @@ func check(e *Event, hasKey bool) error {
 		return fmt.Errorf("a write was refused or met a conflict, not both")
 	case e.Atomic && e.Kind != Write:
 		return fmt.Errorf("only a write is atomic, not %q", e.Kind)
+	case e.ValidFor > MaxValidFor || e.ValidFor < -MaxValidFor:
+		return fmt.Errorf("valid_for is %d ns: no grant is good for more than a hundred years", e.ValidFor)
 	case e.Type == Count && e.Text == "":
 		return fmt.Errorf("a count event needs the name of what was counted (text)")
 	case e.Type == Fault && e.Fault == nil:

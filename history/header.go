@@ -1,8 +1,10 @@
 package history
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -112,6 +114,52 @@ func (c Claims) ConfirmsOp(k Kind) bool {
 		}
 	}
 	return false
+}
+
+// The words of claims.
+var (
+	validities   = []string{"", "library", "from_invocation", "session"}
+	tokens       = []string{"", "none", "owner", "version", "fencing"}
+	confirmables = []string{Renew.String(), Release.String(), Held.String()}
+)
+
+// wordError is a word in the header that means nothing.
+type wordError struct {
+	field, word string
+	known       []string
+}
+
+func (e *wordError) Error() string {
+	return fmt.Sprintf("claims.%s: unknown word %q: want one of %q", e.field, e.word, e.known)
+}
+
+// column is where the word stands in the header line, from 1; 0 where it is written in another way.
+func (e *wordError) column(line []byte) int {
+	at := 0
+	for _, part := range []string{`"claims"`, `"` + e.field + `"`, `"` + e.word + `"`} {
+		i := bytes.Index(line[at:], []byte(part))
+		if i < 0 {
+			return 0
+		}
+		at += i
+	}
+	return at + 1
+}
+
+// check refuses unknown words: a judge would take a claim that is mistyped for one that is not made, and pass.
+func (c *Claims) check() error {
+	if !slices.Contains(validities, c.Validity) {
+		return &wordError{"validity", c.Validity, validities}
+	}
+	if !slices.Contains(tokens, c.Token) {
+		return &wordError{"token", c.Token, tokens}
+	}
+	for _, op := range c.Confirms {
+		if !slices.Contains(confirmables, op) {
+			return &wordError{"confirms", op, confirmables}
+		}
+	}
+	return nil
 }
 
 // modeOf says what is wrong with the mode of an event, by what the lock claims.

@@ -52,7 +52,7 @@ func anyEvent(t *rapid.T) Event {
 	e.Enqueued, e.Version, e.Replaced = stamp.Draw(t, "enqueued"), stamp.Draw(t, "version"), stamp.Draw(t, "replaced")
 	e.Value, e.Seq = rapid.Int64().Draw(t, "value"), stamp.Draw(t, "seq")
 	if e.HasValidFor = rapid.Bool().Draw(t, "valid"); e.HasValidFor {
-		e.ValidFor = rapid.Int64().Draw(t, "valid for")
+		e.ValidFor = rapid.Int64Range(-MaxValidFor, MaxValidFor).Draw(t, "valid for")
 	}
 	e.Declined, e.Refused = rapid.Bool().Draw(t, "declined"), rapid.Bool().Draw(t, "refused")
 	if e.Kind == Write {
@@ -116,6 +116,11 @@ func TestMalformedInputIsLocated(t *testing.T) {
 		{"header cut", `{"lockchaos":1`, "x.jsonl:1: cut inside the header line"},
 		{"negative permits", `{"lockchaos":1,"claims":{"permits":-1}}` + "\n", "x.jsonl:1: claims.permits is -1"},
 		{"readers beside permits", `{"lockchaos":1,"claims":{"permits":2,"read_write":true}}` + "\n", "x.jsonl:1: claims.permits is 2; a reader-writer lock"},
+		{"an unknown validity", `{"lockchaos":1,"lock":"libary","claims":{"permits":1, "validity": "libary"}}` + "\n", `x.jsonl:1:67: claims.validity: unknown word "libary": want one of`},
+		{"an unknown kind of token", `{"lockchaos":1,"claims":{"permits":1,"token":"fence"}}` + "\n", `x.jsonl:1:46: claims.token: unknown word "fence"`},
+		{"an answer that confirms nothing", `{"lockchaos":1,"claims":{"permits":1,"confirms":["renew","acquire"]}}` + "\n", `x.jsonl:1:58: claims.confirms: unknown word "acquire"`},
+		{"a grant that was dead for ever", head + `{"t":1,"type":"ok","f":"acquire","op":1,"key":"k0","valid_for":-9223372036854775808}` + "\n", "x.jsonl:2: valid_for is -9223372036854775808 ns"},
+		{"a grant for ever", head + `{"t":1,"type":"ok","f":"acquire","op":1,"key":"k0","valid_for":9223372036854775807}` + "\n", "x.jsonl:2: valid_for is"},
 		{"a mode of no lock", readers + `{"t":1,"type":"invoke","f":"acquire","op":1,"key":"k0","mode":"shared"}` + "\n", `x.jsonl:2: unknown mode "shared"`},
 		{"an acquire without its mode", readers + `{"t":1,"type":"invoke","f":"acquire","op":1,"key":"k0"}` + "\n", "x.jsonl:2: an acquire of a reader-writer lock needs its mode"},
 		{"a release with a mode", readers + `{"t":1,"type":"invoke","f":"release","op":1,"key":"k0","mode":"read"}` + "\n", "x.jsonl:2: mode \"read\": only the invocation"},

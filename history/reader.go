@@ -167,7 +167,10 @@ func (r *Reader) syntax(line []byte, err error) error {
 	offset := int64(0)
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
+	var word *wordError
 	switch {
+	case errors.As(err, &word):
+		offset = int64(word.column(line))
 	case errors.As(err, &syntax):
 		offset = syntax.Offset
 	case errors.As(err, &kind):
