@@ -347,6 +347,7 @@ var resultWords = []entry{
 	{"inconclusive", "The run does not show enough to judge: a fault that did not take effect, too few grants, a history that was cut. It is never a pass.", "i"},
 	{"skipped", "Not run, for the reason given. It is never a pass.", "s"},
 	{"failed", "The harness or a service failed. A violation that was certain by then is told on its page; otherwise there is nothing to judge.", "f"},
-	{"holders overrun", "How many grants were acted under past their lease, while a later grant of the key was held. A long overrun makes a double-hold with every later grant.", ""},
+	{"defects", "In how many ways the lock certainly broke what it claims: it gave a key away while it was promised to another client, say.", ""},
+	{"overruns", "How many grants were acted under past their lease, while a later grant of the key was held. No lease prevents that. An overrun counts once, however many later grants it overlaps.", ""},
 	{"stale, refused", "How many writes the store took, or refused, of a client whose grant a later one had replaced.", ""},
 }

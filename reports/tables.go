@@ -2,13 +2,14 @@ package reports
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/lockchaos/lockchaos/checker"
 )
 
 type propertyRow struct {
 	Name, Outcome, Class, Times, First, Words, Why string
+	// Details are the figures behind Times.
+	Details string
 }
 
 type needRow struct {
@@ -20,8 +21,8 @@ type needRow struct {
 func (p *reportPage) judged(s Scenario, r *record) {
 	for _, x := range s.Verdict.Properties {
 		row := propertyLine(x)
-		if x.Name == checker.MutualExclusion {
-			row.Why = strings.TrimSpace(row.Why + " " + s.holderSentence())
+		if x.Outcome == checker.Violated {
+			row.Times, row.Details = s.causes(x.Name).short(), s.causeDetails(&x)
 		}
 		p.Properties = append(p.Properties, row)
 	}
@@ -51,7 +52,6 @@ func propertyLine(x checker.PropertyResult) propertyRow {
 	row.Class = outcomeClass(row.Outcome)
 	switch x.Outcome {
 	case checker.Violated:
-		row.Times = grouped(x.Count)
 		if len(x.Violations) > 0 {
 			row.First = at(byTime(&x)[0].At)
 		}

@@ -121,14 +121,12 @@ func builtin(s scenarios.Scenario) bool {
 // faultColumn is the scenario's column in the matrix.
 func faultColumn(s scenarios.Scenario) string {
 	switch {
-	case len(s.Faults) == 0:
-		return "none"
-	case strings.HasPrefix(s.Name, scenarios.RandomPrefix):
+	case len(s.Faults) > 0 && strings.HasPrefix(s.Name, scenarios.RandomPrefix):
 		return "random-faults"
-	case s.Workload.Guard == "check" && s.Faults[0].Kind != "":
+	case len(s.Faults) == 1 && s.Workload.Guard == "check" && s.Faults[0].Kind != "":
 		return s.Faults[0].Kind + "-after-check"
 	}
-	return s.Faults[0].Label()
+	return s.FaultLabel()
 }
 
 func observed(v checker.Verdict) []scenarios.Observed {
