@@ -36,6 +36,23 @@ func (v *Violation) Blame() Blame {
 	return Defect
 }
 
+// defect reports whether the double-hold is a certain defect of the lock.
+func (j judgement) defect() bool {
+	return (&Violation{Property: MutualExclusion, Kind: j.kind}).Blame() == Defect
+}
+
+// keepDefect keeps a double-hold that is a certain defect though there is no room: the last one goes that is none.
+func (s *Sweep) keepDefect(f found) {
+	list := s.found[mutualExclusion]
+	for n := len(list) - s.defectsKept - 1; n >= 0; n-- {
+		s.defectsKept++
+		if list[n].plain.Blame() != Defect {
+			list[n] = f
+			return
+		}
+	}
+}
+
 // Cause is the grant that brought the violation about; 0 where the violation is a cause of its own. One cause often makes many
 // violations: a client that outlives its lease overlaps every later grant.
 func (v *Violation) Cause() int64 {

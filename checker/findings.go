@@ -96,7 +96,9 @@ func (s *Sweep) record(property int, k *keyState, plain, trusting judgement, tel
 	if byToken {
 		list = &k.byToken[property]
 	}
-	if !certain && !byToken || len(*list) >= s.opts.Keep && (s.opts.OnViolation == nil || byToken) {
+	full := len(*list) >= s.opts.Keep
+	defect := property == mutualExclusion && certain && plain.defect()
+	if !certain && !byToken || full && !defect && (s.opts.OnViolation == nil || byToken) {
 		return
 	}
 	told := func(j judgement) *Violation {
@@ -118,8 +120,10 @@ func (s *Sweep) record(property int, k *keyState, plain, trusting judgement, tel
 	if certain && s.opts.OnViolation != nil {
 		s.opts.OnViolation(*f.plain)
 	}
-	if len(*list) < s.opts.Keep {
+	if !full {
 		*list = append(*list, f)
+	} else if defect {
+		s.keepDefect(f)
 	}
 }
 

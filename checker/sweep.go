@@ -73,8 +73,10 @@ type Sweep struct {
 	delay   int64
 	cut     bool // the history was truncated; known at its end only
 
-	found   [propertyCount][]found
-	foundNr int64
+	found [propertyCount][]found
+	// defectsKept is how many places at the end of the full list of double-holds have been looked through for room (keepDefect).
+	defectsKept int
+	foundNr     int64
 
 	ledger ledgerAccount
 	probe  probeAccount

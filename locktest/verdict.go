@@ -30,6 +30,7 @@ func (r *run) judge() (reports.Scenario, []scenarios.Compared) {
 	if err == nil {
 		sc.History, sc.StandIns = h, h.Header.StandIns
 		sc.Verdict = checker.Judge(h, checker.Options{Keep: reports.KeptViolations})
+		sc.Note(h)
 	}
 	compared := r.compare(&sc)
 	if err := reports.WriteFolder(r.dir, sc); err != nil {

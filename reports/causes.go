@@ -197,7 +197,7 @@ func (s Scenario) causeDetails(p *checker.PropertyResult) string {
 	case checker.Continuity:
 		return sentence(n.of("grant") + " confirmed too late, and one violation for each later grant by then: " + grouped(p.Count))
 	case checker.LostUpdate:
-		return sentence(n.of("hold") + " brought this about, and " + plural(p.Count, "write") + " replaced a version that its client had not read")
+		return sentence(n.of("hold") + " brought this about, in " + plural(p.Count, "write") + " over an unread version")
 	}
 	return ""
 }

@@ -57,6 +57,11 @@ func figuresOf(s Scenario, r *record) *figures {
 	return f
 }
 
+// Note computes what an index says of the scenario that only its history tells, so that the history can be let go. The verdict must be there.
+func (s *Scenario) Note(h *history.History) {
+	s.figures = figuresOf(*s, newRecord(h, s.Verdict))
+}
+
 // noted returns the figures of a scenario, computing them where nobody has.
 func (s Scenario) noted() *figures {
 	switch {

@@ -153,7 +153,7 @@ func gridOf(s Suite, id string) grid {
 
 func listing(x Scenario) listed {
 	l := listed{Of: facetsOf(x), Name: clip(x.Name, clipName), Href: link(x), About: clip(x.About, clipText), Result: x.Result(), Detail: x.Detail()}
-	if c := x.noted().counters; len(c) > 0 && x.Result() == Corrupted {
+	if c := x.noted().counters; len(c) > 0 && x.Result() == Corrupted && x.Verdict.Stats.Stale > 0 {
 		l.Detail += "; " + damage(c)
 	}
 	if x.Elapsed > 0 {
