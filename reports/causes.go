@@ -258,7 +258,7 @@ func (s Scenario) harm() string {
 func (s Scenario) harmed() string {
 	switch lost := lostIncrements(s.noted().counters); {
 	case repeated(s) != "":
-		return repeated(s)
+		return strings.NewReplacer(" was ", " ", " were ", " ").Replace(repeated(s))
 	case s.Verdict.Stats.Stale > 0:
 		return plural(s.Verdict.Stats.Stale, "stale write")
 	case lost > 0:

@@ -32,7 +32,7 @@ const paint = () => {
   caption.textContent = `${seconds(view.from)} to ${seconds(view.to)} (${span(Math.round(view.to - view.from))})`;
   note.textContent = (kept ? '' : 'Bars show how busy it was: the page has single ops only around violations and faults, history.jsonl has all. ') +
     (run.more ? `${run.more} more clients have no lane.` : '');
-  which.textContent = v ? `violation ${chosen} of ${run.violations.length}: ${v.what}` : run.violations.length ? `${run.violations.length} violations` : '';
+  which.textContent = v ? `place ${chosen} of ${run.violations.length}: ${v.what}` : run.violations.length ? `${run.violations.length} places` : '';
   for (const map of document.querySelectorAll('svg.map')) {
     const x0 = Number(map.dataset.x0), width = Number(map.dataset.x1) - x0, shown = map.querySelector('.shown');
     if (!shown) continue;
