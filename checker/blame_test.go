@@ -117,7 +117,7 @@ func TestDefectIsKept(t *testing.T) {
 		D release [2112,2113]
 		C release [2120,2121]` + probeText
 	s := plainLock()
-	v := Judge(s.history(text), Options{Keep: 3})
+	v := Judge(s.history(text), Options{Keep: 3, KeepDefects: true})
 	p := v.Property(MutualExclusion)
 	if p.CountOfKind(KindLeaseOverrun) < 4 || p.CountOfKind(KindGrantedWhileValid) != 1 {
 		t.Fatalf("the history shows %v, and should show overruns enough to fill the list, and one defect", p.Kinds)

@@ -97,7 +97,7 @@ func (s *Sweep) record(property int, k *keyState, plain, trusting judgement, tel
 		list = &k.byToken[property]
 	}
 	full := len(*list) >= s.opts.Keep
-	defect := property == mutualExclusion && certain && plain.defect()
+	defect := s.opts.KeepDefects && property == mutualExclusion && certain && plain.defect()
 	if !certain && !byToken || full && !defect && (s.opts.OnViolation == nil || byToken) {
 		return
 	}

@@ -29,7 +29,7 @@ func (r *run) judge() (reports.Scenario, []scenarios.Compared) {
 	sc := r.scenario()
 	if err == nil {
 		sc.History, sc.StandIns = h, h.Header.StandIns
-		sc.Verdict = checker.Judge(h, checker.Options{Keep: reports.KeptViolations})
+		sc.Verdict = checker.Judge(h, checker.Options{Keep: reports.KeptViolations, KeepDefects: true})
 		sc.Note(h)
 	}
 	compared := r.compare(&sc)

@@ -53,7 +53,7 @@ func judgeScenario(dir string, r scenarioRecord, run *runRecord) judged {
 	if n := len(h.Events); n > 0 {
 		out.Length = h.Events[n-1].Time
 	}
-	out.Verdict = checker.Judge(h, checker.Options{Keep: reports.KeptViolations})
+	out.Verdict = checker.Judge(h, checker.Options{Keep: reports.KeptViolations, KeepDefects: true})
 	out.Note(h)
 	if r.Cut != "" && h.Truncated { // the judge sees that it has no end, and not why
 		out.Verdict.Reasons = slices.Insert(out.Verdict.Reasons, 0, "The run was cut: "+r.Cut+".")

@@ -35,7 +35,7 @@ Exit status: 1 with a witness, 0 if nothing is violated, 64 a file that is no hi
 			if err != nil {
 				return usage(err)
 			}
-			opts := checker.Options{Keep: max(number, reports.KeptViolations)}
+			opts := checker.Options{Keep: max(number, reports.KeptViolations), KeepDefects: true}
 			verdict := checker.Judge(h, opts)
 			v, err := chosen(verdict, property, number)
 			if property == "" && !cmd.Flags().Changed("number") {
