@@ -1,7 +1,6 @@
 package checker
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 )
@@ -100,32 +99,28 @@ func TestInOrderOfBlame(t *testing.T) {
 	}
 }
 
-// TestDefectIsKept checks that a certain defect is among the violations that a verdict keeps, however many overruns came before it.
+// TestDefectIsKept checks that certain defects are among the violations that are kept, however many overruns were found before them.
 func TestDefectIsKept(t *testing.T) {
-	text := `
-		pause A [2,2000]
-		A acquire [0,1]`
-	for i := range 5 {
-		at := 600 + 100*i
-		text += fmt.Sprintf("\n\t\tB acquire [%d,%d]\n\t\tB write [%d,%d]\n\t\tB release [%d,%d]", at, at+1, at+2, at+3, at+4, at+5)
-	}
-	text += `
-		A write   [2001,2002]
-		A release [2003,2004] notheld
-		C acquire [2100,2101]
-		D acquire [2110,2111]
-		D release [2112,2113]
-		C release [2120,2121]` + probeText
-	s := plainLock()
-	v := Judge(s.history(text), Options{Keep: 3, KeepDefects: true})
-	p := v.Property(MutualExclusion)
-	if p.CountOfKind(KindLeaseOverrun) < 4 || p.CountOfKind(KindGrantedWhileValid) != 1 {
-		t.Fatalf("the history shows %v, and should show overruns enough to fill the list, and one defect", p.Kinds)
-	}
-	if len(p.Violations) != 3 {
-		t.Errorf("%d violations are kept, want 3", len(p.Violations))
-	}
-	if first := p.First(); first == nil || first.Kind != KindGrantedWhileValid {
-		t.Errorf("the first to tell is %v, want the defect", first)
+	for _, c := range []struct {
+		keep bool
+		want []string
+	}{
+		{true, []string{KindLeaseOverrun, KindGrantedWhileValid, KindLateNotice}},
+		{false, []string{KindLeaseOverrun, KindLeaseOverrun, KindLeaseOverrun}},
+	} {
+		h := plainLock().history("A acquire [0,1]")
+		s := New(h.Header, h.Keys, Options{Keep: 3, KeepDefects: c.keep})
+		k := &keyState{}
+		for _, kind := range []string{KindLeaseOverrun, KindLeaseOverrun, KindLeaseOverrun, KindLeaseOverrun, KindLateNotice, KindGrantedWhileValid} {
+			j := judgement{violated: true, kind: kind}
+			s.record(mutualExclusion, k, j, j, func(j judgement) *Violation { return &Violation{Property: MutualExclusion, Kind: j.kind} })
+		}
+		var got []string
+		for _, f := range s.found[mutualExclusion] {
+			got = append(got, f.plain.Kind)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("with KeepDefects %v: %v are kept, want %v", c.keep, got, c.want)
+		}
 	}
 }
