@@ -15,6 +15,8 @@ var continuity = Property{
 	Name:  Continuity,
 	About: "An answer that confirms a hold is not given once another client has been granted the key.",
 	needs: []string{history.FactAnswers},
+
+	byEarlier: true,
 	exempt: func(h *history.Header) string {
 		if !slices.ContainsFunc(confirming[:], h.Claims.ConfirmsOp) {
 			return "This lock does not declare that any answer confirms a hold."

@@ -14,6 +14,7 @@ const DuplicateEffect = "duplicate-effect"
 var duplicateEffect = Property{
 	Name:  DuplicateEffect,
 	About: "What must be done once is done once: no order is charged twice, no tick runs twice.",
+	blame: Harm,
 	exempt: func(h *history.Header) string {
 		switch {
 		case h.Workload != workloadPayment && h.Workload != workloadLeader:

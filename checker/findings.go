@@ -145,7 +145,9 @@ func (s *Sweep) record(p *Property, k *keyState, plain, trusting judgement, tell
 		}
 		list = &k.byToken[p.place]
 	}
-	if !certain && !byToken || len(*list) >= s.opts.Keep && (s.opts.OnViolation == nil || byToken) {
+	full := len(*list) >= s.opts.Keep
+	defect := s.opts.KeepDefects && p.kindBlame != nil && certain && p.blameOf(plain.kind) == Defect
+	if !certain && !byToken || full && !defect && (s.opts.OnViolation == nil || byToken) {
 		return
 	}
 	told := func(j judgement) *Violation {
@@ -167,8 +169,10 @@ func (s *Sweep) record(p *Property, k *keyState, plain, trusting judgement, tell
 	if certain && s.opts.OnViolation != nil {
 		s.opts.OnViolation(*f.plain)
 	}
-	if len(*list) < s.opts.Keep {
+	if !full {
 		*list = append(*list, f)
+	} else if defect {
+		s.keepDefect(p, f)
 	}
 }
 

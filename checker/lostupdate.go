@@ -16,6 +16,9 @@ var lostUpdate = Property{
 	Name:  LostUpdate,
 	About: "No accepted write replaces a version that its holder had not read.",
 	needs: []string{history.FactVersions},
+	blame: Harm,
+
+	byEarlier: true,
 	exempt: func(h *history.Header) string {
 		if noLock(h) != "" {
 			return "" // that an update is lost needs no lock

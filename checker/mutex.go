@@ -15,6 +15,10 @@ var mutualExclusion = Property{
 	About: "No more clients act as holders of a key at one time than it has permits, and no grant is made while it is promised to others.",
 	needs: []string{history.FactHolds},
 	Kinds: []string{KindGrantedWhileValid, KindLateNotice, KindLeaseOverrun, KindUnexplained},
+
+	blame:     Unclear,
+	kindBlame: map[string]Blame{KindGrantedWhileValid: Defect, KindLateNotice: Defect, KindLeaseOverrun: Inherent},
+	byEarlier: true,
 	exempt: func(h *history.Header) string {
 		if h.Claims.Reentrant && !h.Translated && h.Claims.Permits > 1 {
 			return "How the nested grants of one owner count on a key with more than one permit is not defined."

@@ -13,6 +13,12 @@ type Property struct {
 	Kinds []string `json:"-"`
 	Words Words    `json:"-"`
 
+	// blame is that of its violations, kindBlame that of kinds that have another.
+	blame     Blame
+	kindBlame map[string]Blame
+	// byEarlier: the earlier of a violation's two grants brought it about, however many violations it made.
+	byEarlier bool
+
 	// needs are the facts (history.Fact…) without which it can't be judged.
 	needs []string
 	// exempt says why the claims of the lock, or the workload, leave the property out; empty: they do not. nil: nothing does.

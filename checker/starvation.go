@@ -14,6 +14,7 @@ const Starvation = "starvation"
 var starvation = Property{
 	Name:  Starvation,
 	About: "No client waits while the key is granted more than ten times for each client of the run.",
+	blame: Unclear, // chance can bring it about
 	exempt: func(h *history.Header) string {
 		if !h.Claims.Fair && h.Workload != workloadQueue {
 			return fmt.Sprintf("This lock does not declare to be fair, and the workload is not %s.", workloadQueue)

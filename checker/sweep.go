@@ -54,8 +54,10 @@ type Sweep struct {
 	delay   int64
 	cut     bool // the history was truncated; known at its end only
 
-	found   [][]found // by the place of the property
-	foundNr int64
+	found [][]found // by the place of the property
+	// defectsKept is how many places at the end of the full list of double-holds have been looked through for room (keepDefect).
+	defectsKept int
+	foundNr     int64
 
 	ledger ledgerAccount
 	probe  probeAccount

@@ -15,6 +15,7 @@ var unfencedWrite = Property{
 	Name:   UnfencedWrite,
 	About:  "The store accepts no write of an earlier holder after one of a later holder.",
 	needs:  []string{history.FactWrites},
+	blame:  Harm,
 	exempt: notExclusive,
 	unmet:  noStore,
 	short:  (*Sweep).ledgerShort,

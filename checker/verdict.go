@@ -107,6 +107,8 @@ type FaultStats struct {
 type Options struct {
 	// Keep is how many violations of each property are kept with their particulars; 0 means 100.
 	Keep int
+	// KeepDefects keeps a double-hold that is a certain defect of the lock though Keep others were found before it: the last of those goes.
+	KeepDefects bool
 	// OnViolation, when set, is called for each violation as soon as it is certain, in the order of the history. A kind or
 	// severity that only later events decide may still be missing.
 	OnViolation func(Violation)

@@ -411,10 +411,7 @@ func (a *appRun) faults(zero int64, numbers map[int32][]int32) (faults []history
 // header is that of the translated log, with what the plan says.
 func (a *appRun) header(h history.Header, names []string) history.Header {
 	s := a.cfg.Plan.Scenario
-	h.Scenario, h.Seed, h.Lock, h.Service, h.Workload, h.Guard, h.Fault = s.Name, a.cfg.Plan.Seed, s.Lock, "own", "own", "none", "none"
-	if len(s.Faults) > 0 {
-		h.Fault = s.Faults[0].Label()
-	}
+	h.Scenario, h.Seed, h.Lock, h.Service, h.Workload, h.Guard, h.Fault = s.Name, a.cfg.Plan.Seed, s.Lock, "own", "own", "none", s.FaultLabel()
 	h.Clients, h.Faults, h.Needs, h.Duration = len(names), plannedFaults(s.Faults), history.Needs(s.Needs), int64(s.Duration)
 	h.Versions = slices.Clone(a.cfg.Versions)
 	for i, name := range names {

@@ -186,14 +186,10 @@ func (r *run) openAll(ctx context.Context) error {
 
 func (r *run) header() history.Header {
 	s := r.cfg.Plan.Scenario
-	fault := "none"
-	if len(s.Faults) > 0 {
-		fault = s.Faults[0].Label()
-	}
 	h := history.Header{
 		Format: history.FormatVersion, Scenario: s.Name, Seed: r.cfg.Plan.Seed, Started: time.Now().UTC().Truncate(time.Millisecond),
 		Origin: monotime.Now() - 1, Lock: s.Lock, Service: r.cfg.Lock.Service, Workload: s.Workload.Kind, Guard: s.Workload.Guard,
-		Fault: fault, Clients: s.Clients, Nodes: len(r.service.Addrs()), TTL: int64(s.TTL), Stall: r.stall(), Claims: history.Claims(r.claims()),
+		Fault: s.FaultLabel(), Clients: s.Clients, Nodes: len(r.service.Addrs()), TTL: int64(s.TTL), Stall: r.stall(), Claims: history.Claims(r.claims()),
 		Store: history.Store{Engine: s.Store.EngineName(), Fenced: s.Store.Fenced(), FenceReads: s.Store.ReadsRaise(),
 			AcceptsEqual: s.Store.AcceptsEqual(), Guarded: s.Store.Guarded()},
 		Needs:    history.Needs(s.Needs),

@@ -29,7 +29,8 @@ func (r *run) judge() (reports.Scenario, []scenarios.Compared) {
 	sc := r.scenario()
 	if err == nil {
 		sc.History, sc.StandIns = h, h.Header.StandIns
-		sc.Verdict = checker.Judge(h, checker.Options{Keep: reports.KeptViolations})
+		sc.Verdict = checker.Judge(h, checker.Options{Keep: reports.KeptViolations, KeepDefects: true})
+		sc.Note(h)
 	}
 	compared := r.compare(&sc)
 	if err := reports.WriteFolder(r.dir, sc); err != nil {
@@ -50,7 +51,8 @@ func (r *run) tell(sc reports.Scenario, compared []scenarios.Compared) {
 		t.Fatalf("locktest: the run failed, which says nothing about the lock: %v%s\nlogs: %s%s", r.failed, r.hint(), filepath.Join(r.dir, logFolder), r.again())
 	}
 	t.Logf("%s · seed %d", reports.Summary(sc), r.plan.Seed)
-	for i, p := range sc.Verdict.Properties {
+	for _, i := range inOrder(sc.Verdict.Properties, compared) {
+		p := sc.Verdict.Properties[i]
 		t.Run(p.Name, func(t *testing.T) { property(t, sc, p, compared[i]) })
 	}
 	if e := r.plan.Scenario.Expect.Severity; e != "" && sc.Verdict.Severity.String() != e {
@@ -62,6 +64,22 @@ func (r *run) tell(sc reports.Scenario, compared []scenarios.Compared) {
 	if t.Failed() {
 		t.Logf("report: %s%s", filepath.Join(r.dir, reports.PageFile), r.again())
 	}
+}
+
+// inOrder returns the places of the properties in the order in which they are told: what is not expected first, and of that the defects.
+func inOrder(all []checker.PropertyResult, compared []scenarios.Compared) []int {
+	order := make([]int, len(all))
+	for i := range all {
+		order[i] = i
+	}
+	weight := func(i int) int {
+		if compared[i].Met || all[i].Outcome != checker.Violated {
+			return int(checker.Harm) + 1
+		}
+		return int(all[i].Blame())
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return weight(a) - weight(b) })
+	return order
 }
 
 // scenario is what the report says of the run.
@@ -102,15 +120,15 @@ func (r *run) compare(sc *reports.Scenario) []scenarios.Compared {
 func property(t *testing.T, sc reports.Scenario, p checker.PropertyResult, c scenarios.Compared) {
 	switch {
 	case !c.Met && p.Outcome == checker.Violated:
-		t.Errorf("violated%s, and %s is expected\n%s", times(p), c.Want, story(sc.History, p))
+		t.Errorf("violated %s, and %s is expected\n%s", sc.Times(p.Name), c.Want, story(sc.History, p))
 	case !c.Met && p.Outcome == checker.Inconclusive:
 		t.Errorf("inconclusive: %s", p.Why)
 	case !c.Met:
 		t.Errorf("%s, and %s is expected", p.Outcome, c.Want)
 	case c.Inherent:
-		t.Logf("violated%s (%s): %s", times(p), scenarios.InherentWords, p.Violations[0].Text)
+		t.Logf("violated %s (%s): %s", sc.Times(p.Name), scenarios.InherentWords, p.First().Text)
 	case p.Outcome == checker.Violated:
-		t.Logf("violated%s, which is expected (%s): %s", times(p), c.Want, p.Violations[0].Text)
+		t.Logf("violated %s, which is expected (%s): %s", sc.Times(p.Name), c.Want, p.First().Text)
 	case p.Outcome == checker.Pass:
 		if p.Why != "" {
 			t.Log(p.Why)
@@ -120,31 +138,15 @@ func property(t *testing.T, sc reports.Scenario, p checker.PropertyResult, c sce
 	}
 }
 
-// times says how often a property is violated, by kinds where it has some.
-func times(p checker.PropertyResult) string {
-	var kinds []string
-	for _, kind := range slices.Sorted(maps.Keys(p.Kinds)) {
-		kinds = append(kinds, fmt.Sprintf("%d %s", p.Kinds[kind], kind))
-	}
-	text := fmt.Sprintf(" %d times", p.Count)
-	if p.Count == 1 {
-		text = " once"
-	}
-	if len(kinds) > 0 {
-		text += " (" + strings.Join(kinds, ", ") + ")"
-	}
-	return text
-}
-
-// story tells the first violation by the smallest part of the history that shows it.
+// story tells the violation of a property to tell first, by the smallest part of the history that shows it.
 func story(h *history.History, p checker.PropertyResult) string {
-	v := p.Violations[0]
-	w, err := witness.Smallest(h, v, checker.Options{Keep: reports.KeptViolations})
+	v := p.First()
+	w, err := witness.Smallest(h, *v, checker.Options{Keep: reports.KeptViolations})
 	if err != nil {
 		return v.Text + "\n"
 	}
 	var text bytes.Buffer
-	reports.TellWitness(&text, w, &v, len(h.Events))
+	reports.TellWitness(&text, w, v, len(h.Events))
 	return text.String()
 }
 

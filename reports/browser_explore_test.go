@@ -182,7 +182,7 @@ func TestExploring(t *testing.T) {
 
 	// The address brings the same view back.
 	v.open("file://" + v.dir + "/" + s.Dir + "/report.html#v=2&t=1.2-1.45")
-	v.within("the view comes back", `document.querySelector("#live .caption").textContent.startsWith("1.200 s to 1.450 s") && document.querySelector("#live .which").textContent.startsWith("violation 2 of")`)
+	v.within("the view comes back", `document.querySelector("#live .caption").textContent.startsWith("1.200 s to 1.450 s") && document.querySelector("#live .which").textContent.startsWith("place 2 of")`)
 	// What one points at is told, on the lane of the client and on that of the store.
 	if !ask[bool](v, `(() => { const svg = document.querySelector("#live svg"), b = svg.querySelector("path.fault").getBoundingClientRect();
 		svg.dispatchEvent(new PointerEvent("pointermove", {clientX: b.x + b.width / 2, clientY: b.y + 8, bubbles: true}));

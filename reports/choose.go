@@ -4,8 +4,8 @@ import (
 	"github.com/lockchaos/lockchaos/checker"
 )
 
-// telling picks the violation that a report tells first: the one that shows most of the harm that the scenario's result
-// names, or, where a fence contained it, the pair of the refused writer and the holder whose token made the store refuse. Among equals the
+// telling picks the violation that a report tells first. A certain defect comes before what no lock prevents. Among those of one blame it
+// is the one that shows most of the harm that the scenario's result names, or, where a fence contained it, the pair of the refused writer and the holder whose token made the store refuse. Among equals the
 // earliest wins, for it is where a reader starts in the history too. Without a record it goes by the verdict alone.
 func telling(s Scenario, r *record) *checker.Violation {
 	var best *checker.Violation
@@ -23,6 +23,9 @@ func telling(s Scenario, r *record) *checker.Violation {
 			n := rank(&p.Violations[j])
 			if most[pairOf(&p.Violations[j])] {
 				n += 3
+			}
+			if p.Violations[j].Blame() == checker.Defect {
+				n += defectRank
 			}
 			if n > bestRank {
 				best, bestRank = &p.Violations[j], n
@@ -66,6 +69,9 @@ func (r *record) refusedPairs(out map[pair]bool) {
 		}
 	}
 }
+
+// defectRank is more than any other difference of two ranks.
+const defectRank = 1000
 
 // rank orders violations by how much of the story they hold.
 func rank(v *checker.Violation) int {

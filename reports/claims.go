@@ -24,13 +24,11 @@ func repeated(s Scenario) string {
 		return ""
 	}
 	what, did, again := "effect", "was repeated", "were repeated"
-	if s.History != nil {
-		switch s.History.Header.Workload {
-		case "payment":
-			what, did, again = "order", "was charged twice", "were charged twice"
-		case "leader":
-			what, did, again = "tick", "ran twice", "ran twice"
-		}
+	switch s.noted().workload {
+	case "payment":
+		what, did, again = "order", "was charged twice", "were charged twice"
+	case "leader":
+		what, did, again = "tick", "ran twice", "ran twice"
 	}
 	if n == 1 {
 		return "1 " + what + " " + did

@@ -128,8 +128,8 @@ func sideFigures(a, b *Scenario) []ComparedFigure {
 	x, y := a.Verdict.Stats, b.Verdict.Stats
 	return []ComparedFigure{
 		{"grants", x.Grants, y.Grants}, {"faults that bit", int64(x.Bites), int64(y.Bites)},
-		{"double-holds", int64(a.count(checker.MutualExclusion)), int64(b.count(checker.MutualExclusion))},
-		{"stale writes", x.Stale, y.Stale}, {"lost updates", int64(a.count(checker.LostUpdate)), int64(b.count(checker.LostUpdate))}, {"refused", x.Refused, y.Refused},
+		{"defects", int64(len(a.defects())), int64(len(b.defects()))}, {"overruns", int64(a.overruns().n), int64(b.overruns().n)},
+		{"stale writes", x.Stale, y.Stale}, {"lost updates", int64(a.causes(checker.LostUpdate).n), int64(b.causes(checker.LostUpdate).n)}, {"refused", x.Refused, y.Refused},
 	}
 }
 

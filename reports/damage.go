@@ -24,6 +24,8 @@ type figures struct {
 	// verdict keeps the particulars of.
 	holders int
 	exact   bool
+	// workload is what the clients did.
+	workload string
 }
 
 // figuresOf computes the figures; r is nil where there is no history.
@@ -45,7 +47,7 @@ func figuresOf(s Scenario, r *record) *figures {
 	if r == nil {
 		return f
 	}
-	f.counters = r.counters(s.Verdict)
+	f.counters, f.workload = r.counters(s.Verdict), r.h.Header.Workload
 	if p != nil && !f.exact {
 		// The checker counts pairs and keeps the first. Where the holds as drawn make just as many pairs, they are the same ones.
 		if holders, pairs := r.overlapped(); pairs == p.Count && holders >= f.holders {
@@ -53,6 +55,11 @@ func figuresOf(s Scenario, r *record) *figures {
 		}
 	}
 	return f
+}
+
+// Note computes what an index says of the scenario that only its history tells, so that the history can be let go. The verdict must be there.
+func (s *Scenario) Note(h *history.History) {
+	s.figures = figuresOf(*s, newRecord(h, s.Verdict))
 }
 
 // noted returns the figures of a scenario, computing them where nobody has.
@@ -152,10 +159,22 @@ func damage(all []Counter) string {
 		return "the one accepted increment is in the counter"
 	case c.Accepted == c.Value:
 		return fmt.Sprintf("all %s increments are in the counter", grouped(c.Accepted))
-	case len(all) > 1:
-		return fmt.Sprintf("%s accepted, and the counters of %s stand at %s together", were(c.Accepted, "increment"), plural(len(all), "key"), grouped(c.Value))
 	}
-	return fmt.Sprintf("%s accepted, and the counter stands at %s", were(c.Accepted, "increment"), grouped(c.Value))
+	ends := "the counter ends"
+	if len(all) > 1 {
+		ends = "the counters of " + plural(len(all), "key") + " end together"
+	}
+	lost := c.Accepted - c.Value
+	if lost < 0 {
+		return fmt.Sprintf("%s accepted, and %s at %s", were(c.Accepted, "increment"), ends, grouped(c.Value))
+	}
+	return fmt.Sprintf("%s of %s %s lost: %s at %s", grouped(lost), plural(c.Accepted, "increment"), wasWere(lost), ends, grouped(c.Value))
+}
+
+// lostIncrements is how many accepted increments are not in the counters at the end.
+func lostIncrements(all []Counter) int64 {
+	c := sum(all)
+	return max(c.Accepted-c.Value, 0)
 }
 
 // counterTiles shows the counter beside the writes that should have made it.
@@ -179,51 +198,49 @@ func counterTiles(all []Counter) []tile {
 	return out
 }
 
-// fall says what an accepted write did to the counter, where it did not add one to it: "the counter falls from 26 to 6".
+// fall says what an accepted write did to the counter, where it did not add one to it, and who undid it: "the counter falls from 26 to 6,
+// until client 3, which had read 25, writes 26".
 func (r *record) fall(o, replaced *op) string {
+	var text string
 	switch {
 	case !r.counts || replaced == nil || !o.inLedger || !replaced.inLedger || o.value == replaced.value+1:
 		return ""
 	case o.value == replaced.value:
 		return fmt.Sprintf("the counter stays at %s", grouped(o.value))
 	case o.value < replaced.value:
-		return fmt.Sprintf("the counter falls from %s to %s", grouped(replaced.value), grouped(o.value))
+		text = fmt.Sprintf("the counter falls from %s to %s", grouped(replaced.value), grouped(o.value))
+	default:
+		text = fmt.Sprintf("the counter goes from %s to %s", grouped(replaced.value), grouped(o.value))
 	}
-	return fmt.Sprintf("the counter goes from %s to %s", grouped(replaced.value), grouped(o.value))
+	next := r.replacing(o)
+	if next == nil || next.value == o.value+1 {
+		return text
+	}
+	return fmt.Sprintf("%s, until %s writes %s", text, client(next.client), grouped(next.value))
 }
 
-// overran tells whether every double-hold that is kept is one of a holder that went on past its lease.
-func (s Scenario) overran() bool {
-	p := s.property(checker.MutualExclusion)
-	return p != nil && len(p.Violations) > 0 && !slices.ContainsFunc(p.Violations, func(v checker.Violation) bool { return v.Kind != "lease-overrun" })
-}
-
-// holderSentence counts holders and pairs apart, since every later grant within a long overrun makes a pair of its own.
-func (s Scenario) holderSentence() string {
-	n, f := s.count(checker.MutualExclusion), s.noted()
-	if n == 0 || f.holders == 0 {
-		return ""
-	}
-	least, did, them := "", "held on into a later grant", "them"
-	if !f.exact {
-		least = "at least "
-	}
-	if s.overran() {
-		did = "went on past their lease"
-		if f.holders == 1 {
-			did = "went on past its lease"
+// replacing returns the accepted write that replaced the version of another; nil when the ledger does not tell.
+func (r *record) replacing(o *op) *op {
+	for _, w := range r.ledger {
+		if w.key == o.key && w.replaced == o.version && w.accepted() {
+			return w
 		}
 	}
-	if f.holders == 1 {
-		them = "it"
-	}
-	return sentence(fmt.Sprintf("%s%s %s; later grants overlapped %s %s", least, plural(f.holders, "holder"), did, them, times(n)))
+	return nil
+}
+
+// overran tells whether every double-hold is one of a holder that went on past its lease.
+func (s Scenario) overran() bool {
+	p := s.property(checker.MutualExclusion)
+	return p != nil && p.Count > 0 && p.CountOf(checker.Inherent) == p.Count
 }
 
 // were writes a number with its noun and verb.
-func were(n int64, noun string) string {
+func were(n int64, noun string) string { return plural(n, noun) + " " + wasWere(n) }
+
+func wasWere(n int64) string {
 	if n == 1 {
-		return "1 " + noun + " was"
+		return "was"
 	}
-	return plural(n, noun) + " were"
+	return "were"
 }

@@ -44,7 +44,7 @@ func TestCounterNeedsWholeLedger(t *testing.T) {
 			s := corruptedCase()
 			c.spoil(&s)
 			text := reportOf(t, s)
-			for _, claim := range []string{"increments were accepted, and the counter stands at", "counter at the end", "the counter falls from"} {
+			for _, claim := range []string{"were lost: the counter ends at", "counter at the end", "the counter falls from"} {
 				if strings.Contains(text, claim) != c.told {
 					t.Errorf("%q is told: %v, want %v", claim, !c.told, c.told)
 				}
@@ -72,11 +72,12 @@ func TestCounterAddsUp(t *testing.T) {
 	}
 	for want, c := range map[string][]Counter{
 		"": nil,
-		"198 increments were accepted, and the counter stands at 112":                     {{"a", 198, 112}},
-		"1 increment was accepted, and the counter stands at 0":                           {{"a", 1, 0}},
-		"all 203 increments are in the counter":                                           {{"a", 203, 203}},
-		"30 increments were accepted, and the counters of 2 keys stand at 28 together":    {{"a", 10, 8}, {"b", 20, 20}},
-		"1,200 increments were accepted, and the counters of 2 keys stand at 28 together": {{"a", 1180, 8}, {"b", 20, 20}},
+		"86 of 198 increments were lost: the counter ends at 112":                        {{"a", 198, 112}},
+		"1 of 1 increment was lost: the counter ends at 0":                               {{"a", 1, 0}},
+		"all 203 increments are in the counter":                                          {{"a", 203, 203}},
+		"2 of 30 increments were lost: the counters of 2 keys end together at 28":        {{"a", 10, 8}, {"b", 20, 20}},
+		"1,172 of 1,200 increments were lost: the counters of 2 keys end together at 28": {{"a", 1180, 8}, {"b", 20, 20}},
+		"2 increments were accepted, and the counter ends at 5":                          {{"a", 2, 5}},
 	} {
 		if got := damage(c); got != want {
 			t.Errorf("damage(%v) = %q, want %q", c, got, want)
@@ -101,6 +102,7 @@ func TestHolders(t *testing.T) {
 	other := capped // holds as drawn that do not make as many pairs as the checker counted
 	other.Verdict.Properties = slices.Clone(capped.Verdict.Properties)
 	other.Verdict.Properties[0].Count++
+	other.Verdict.Properties[0].Kinds = map[string]int{checker.KindLeaseOverrun: p.Count + 1}
 	counted := other // the checker has
 	counted.Verdict.Stats.Overlapped = checker.Rate{Count: 7, Of: 200}
 	for _, c := range []struct {
@@ -108,11 +110,11 @@ func TestHolders(t *testing.T) {
 		s              Scenario
 		detail, phrase string
 	}{
-		{"all kept", all, "4 holders overrun · 4 stale", "4 holders went on past their lease; later grants overlapped them"},
-		{"capped", capped, "4 holders overrun · 4 stale", "4 holders went on past their lease; later grants overlapped them"},
-		{"no history", gone, fmt.Sprintf("%d double-holds · 4 stale", p.Count), "At least 3 holders went on past their lease"},
-		{"counted", counted, "7 holders overrun · 4 stale", "7 holders went on past their lease; later grants overlapped them"},
-		{"disagreeing", other, fmt.Sprintf("%d double-holds · 4 stale", p.Count+1), "At least 3 holders went on past their lease"},
+		{"all kept", all, "4 overruns · 4 stale writes", fmt.Sprintf("lease-overrun: 4 grants, in %d pairs of grants", p.Count)},
+		{"capped", capped, "4 overruns · 4 stale writes", fmt.Sprintf("lease-overrun: 4 grants, in %d pairs of grants", p.Count)},
+		{"no history", gone, "at least 3 overruns · 4 stale writes", "At least 3 holders went on past their lease"},
+		{"counted", counted, "7 overruns · 4 stale writes", fmt.Sprintf("lease-overrun: 7 grants, in %d pairs of grants", p.Count+1)},
+		{"disagreeing", other, "at least 3 overruns · 4 stale writes", "At least 3 holders of"},
 	} {
 		if got := c.s.Detail(); got != c.detail {
 			t.Errorf("%s: the cell says %q, want %q", c.name, got, c.detail)
@@ -125,7 +127,7 @@ func TestHolders(t *testing.T) {
 	suite := suite(capped)
 	suite.Twins()
 	suite.Scenarios[0].History = nil
-	if got := suite.Scenarios[0].Detail(); got != "4 holders overrun · 4 stale" {
+	if got := suite.Scenarios[0].Detail(); got != "4 overruns · 4 stale writes" {
 		t.Errorf("once its history is gone the cell says %q", got)
 	}
 }
@@ -169,7 +171,7 @@ func TestFailedThoughViolated(t *testing.T) {
 	if n := strings.Count(text, s.Failed); n != 1 {
 		t.Errorf("the reason of the failure stands there %d times", n)
 	}
-	if strings.Contains(text, "stands at") {
+	if strings.Contains(text, "the counter ends at") {
 		t.Error("the counter of a cut history is told")
 	}
 	if index := indexOf(t, suite(s)); !strings.Contains(index, "certainly shows mutual-exclusion") || !strings.Contains(index, ">runs/x/redis") {

@@ -135,7 +135,7 @@ func (s Scenario) findings() (all []Finding) {
 		return all
 	}
 	doubt := false
-	for _, e := range s.Expect {
+	for _, e := range s.expectations() {
 		switch {
 		case e.Known != "" && e.Got == "violated":
 			add(Note, e.Property, s.tell(e.Property), e.Known)
@@ -172,15 +172,15 @@ func (s Scenario) Undecided() bool {
 	return true
 }
 
-// tell tells of a property's violations: how many, and the first.
+// tell tells of a property's violations: how many, and the one to tell first.
 func (s Scenario) tell(name string) string {
 	p := s.property(name)
 	if p == nil {
 		return ""
 	}
-	text := fmt.Sprintf("%s violated %s.", clip(name, clipName), times(p.Count))
-	if len(p.Violations) > 0 {
-		text += " " + sentence(oneLine(clip(p.Violations[0].Text, clipText)))
+	text := clip(name, clipName) + " violated " + s.Times(name) + "."
+	if v := p.First(); v != nil {
+		text += " " + sentence(oneLine(clip(v.Text, clipText)))
 	}
 	return text
 }

@@ -53,15 +53,15 @@ func (s *Scenario) carry(folder string) {
 }
 
 // saveWitnesses writes the smallest witness of a violation of each property: of the one that the report tells where it tells one of the property, and
-// else of the first; and notes them for the report. What can't be reduced is no error of the run: the whole history is there.
+// else of the one to tell first; and notes them for the report. What can't be reduced is no error of the run: the whole history is there.
 func saveWitnesses(folder string, s *Scenario, h *history.History) error {
 	told := Told(*s)
 	for i := range s.Verdict.Properties {
 		p := &s.Verdict.Properties[i]
-		if len(p.Violations) == 0 {
+		v := p.First()
+		if v == nil {
 			continue
 		}
-		v := &p.Violations[0]
 		if told != nil && told.Property == p.Name {
 			v = told
 		}

@@ -14,7 +14,6 @@ const headlineText = 200
 
 // headline says in a sentence what came out.
 func headline(s Scenario, t *story) prose {
-	n := s.count(checker.MutualExclusion)
 	switch s.Result() {
 	case Failed:
 		return prose{}.t("The scenario did not run to its end: " + clip(firstLine(s.Failed), headlineText))
@@ -24,32 +23,27 @@ func headline(s Scenario, t *story) prose {
 		return prose{}.t("This run proves nothing either way")
 	case Pass:
 		return passHeadline(s)
-	case Contained:
-		p := held(s, t).t(", and the fence refused " + plural(s.Verdict.Stats.Refused, "stale write") + ": ")
-		if c := s.noted().counters; len(c) > 0 {
-			return p.t(damage(c))
-		}
-		return p.t("the data is whole")
-	case Corrupted:
-		if n == 0 {
-			return corruptedAlone(s)
-		}
-		if text := repeated(s); text != "" {
-			return held(s, t).t(", and " + text)
-		}
-		p := held(s, t).t(", and the store took ")
-		if s.Verdict.Stats.Stale > 0 {
-			return p.t(s.staleWrites())
-		}
-		return p.t("writes that lost " + plural(s.count(checker.LostUpdate), "update"))
 	}
-	if n > 0 {
+	n := s.count(checker.MutualExclusion)
+	if all := s.defects(); len(all) > 0 && (n > 0 || s.Result() == Corrupted) {
+		p := prose{}.t(tellDefects(all) + s.besideDefects())
+		if s.Result() == Violated {
+			return p
+		}
+		return p.t("; " + s.harm())
+	}
+	switch {
+	case s.Result() == Contained:
+		return held(s, t).t(", and " + s.harm())
+	case s.Result() == Corrupted && n == 0:
+		return prose{}.t(strings.TrimSuffix(sentence(s.harm()), "."))
+	case s.Result() == Corrupted:
+		return held(s, t).t(", and " + s.harm())
+	case n > 0:
 		return held(s, t).t(s.harmless())
-	}
-	if t != nil && alone(s, t.v) != "" {
+	case t != nil && alone(s, t.v) != "":
 		return prose{}.t(alone(s, t.v))
-	}
-	if t != nil && t.v.Text != "" {
+	case t != nil && t.v.Text != "":
 		return prose{}.t(strings.TrimSuffix(sentence(clip(t.v.Text, 240)), "."))
 	}
 	return prose{}.t(sentence(list(s.violatedNames()) + " violated"))
@@ -89,10 +83,9 @@ func (s Scenario) staleWrites() string {
 	return out + " that it should have refused"
 }
 
-// held begins a headline about double-holds: with its length when there was one, with the number of holders that went on past their lease
-// where that is what they are, else with the number of double-holds.
+// held begins a headline about double-holds that are no certain defect: with its length when there was one, with the number of holders
+// that went on past their lease where that is what they are, else with how many had a later holder beside them.
 func held(s Scenario, t *story) prose {
-	n := s.count(checker.MutualExclusion)
 	p := prose{}.t("Two clients held ")
 	key := ""
 	if manyKeys(s) {
@@ -104,49 +97,42 @@ func held(s Scenario, t *story) prose {
 			p = prose{}.t("Two clients were given ")
 		}
 	}
-	if key == "" {
-		return p.t("the same key at once, in " + plural(n, "double-hold"))
-	}
-	if n == 1 {
+	if t != nil && s.count(checker.MutualExclusion) == 1 {
 		if from, to, ok := overlap(t.v); ok {
 			return p.code(key).t(" for " + span(to-from))
 		}
 	}
-	if f := s.noted(); s.overran() && f.holders > 0 {
-		return overrunHeld(f, key)
+	if s.overran() {
+		return overrunHeld(s.overruns(), key)
 	}
-	return p.code(key).t(" at once, in " + plural(n, "double-hold"))
+	if key == "" {
+		p = p.t("the same key")
+	} else {
+		p = p.code(key)
+	}
+	return p.t(" at once, " + s.causes(checker.MutualExclusion).times())
 }
 
-// overrunHeld begins a headline about holders that went on past their lease.
-func overrunHeld(f *figures, key string) prose {
-	number, their := grouped(f.holders)+" holders of ", "their"
-	if f.holders == 1 {
-		number, their = "A holder of ", "its"
+// overrunHeld begins a headline about holders that went on past their lease; without a key they are of several.
+func overrunHeld(over amount, key string) prose {
+	number, their := plural(over.n, "holder"), "their"
+	switch {
+	case over.least:
+		number = "At least " + number
+	case over.n == 1:
+		number, their = "A holder", "its"
 	}
-	if !f.exact {
-		number, their = "At least "+plural(f.holders, "holder")+" of ", "their"
+	p := prose{}.t(number)
+	if key != "" {
+		p = p.t(" of ").code(key)
 	}
-	return prose{}.t(number).code(key).t(" went on past " + their + " lease")
+	return p.t(" went on past " + their + " lease")
 }
 
 // manyKeys tells whether the double-holds kept are of more than one key.
 func manyKeys(s Scenario) bool {
 	p := s.property(checker.MutualExclusion)
 	return p != nil && slices.ContainsFunc(p.Violations, func(v checker.Violation) bool { return v.Key != p.Violations[0].Key })
-}
-
-func corruptedAlone(s Scenario) prose {
-	if text := repeated(s); text != "" {
-		return prose{}.t(sentence(text)[:len(text)])
-	}
-	if s.Verdict.Stats.Stale > 0 {
-		return prose{}.t("The store took " + s.staleWrites())
-	}
-	if s.count(checker.LostUpdate) == 1 {
-		return prose{}.t("An update was lost")
-	}
-	return prose{}.t(plural(s.count(checker.LostUpdate), "update") + " were lost")
 }
 
 func passHeadline(s Scenario) prose {
@@ -176,32 +162,16 @@ func passHeadline(s Scenario) prose {
 
 // lede tells who did what and why, what it did to the data, and whether it was expected.
 func (r *record) lede(s Scenario, t *story) (p prose, why string) {
-	told, more := r.tellPair(t), s.tellDefects(t)
-	room := ledeSentences - told.sentences() - more.sentences()
+	told := r.tellPair(t)
+	var more prose
+	room := ledeSentences - told.sentences()
 	if s.unexpected() {
 		room--
 	}
 	if c := s.noted().counters; len(c) > 0 && s.Result() == Corrupted && room > 0 { // the tiles have it too
-		more = append(prose{}.t(" ").b(sentence(damage(c))), more...)
+		more = prose{}.t(" ").b(sentence(damage(c)))
 	}
 	return expected(told, more, s)
-}
-
-// tellDefects says what else was found where the story is of two holders: that a lease can be outlived is inherent, and this is not.
-func (s Scenario) tellDefects(t *story) prose {
-	if t == nil {
-		return nil
-	}
-	var found []string
-	for _, name := range []string{checker.StolenRelease, checker.Continuity, checker.DeadGrant} {
-		if n := s.count(name); n > 0 && name != t.v.Property {
-			found = append(found, lowered(alone(s, &checker.Violation{Property: name}))+" ("+times(n)+")")
-		}
-	}
-	if len(found) == 0 {
-		return nil
-	}
-	return prose{}.t(" Besides, ").b(list(found)).t(": a defect of the lock.")
 }
 
 // lowered makes a sentence go on after a comma.

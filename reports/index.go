@@ -166,7 +166,7 @@ func gridOf(s Suite, id string) grid {
 
 func listing(x Scenario) listed {
 	l := listed{Of: facetsOf(x), Name: clip(x.Name, clipName), Href: link(x), About: clip(x.About, clipText), Result: x.Result(), Detail: x.Detail()}
-	if c := x.noted().counters; len(c) > 0 && x.Result() == Corrupted {
+	if c := x.noted().counters; len(c) > 0 && x.Result() == Corrupted && x.Verdict.Stats.Stale > 0 {
 		l.Detail += "; " + damage(c)
 	}
 	if x.Elapsed > 0 {
@@ -377,6 +377,7 @@ var resultWords = []entry{
 	{"inconclusive", "The run does not show enough to judge: a fault that did not take effect, too few grants, a history that was cut. It is never a pass.", "i"},
 	{"skipped", "Not run, for the reason given. It is never a pass.", "s"},
 	{"failed", "The harness or a service failed. A violation that was certain by then is told on its page; otherwise there is nothing to judge.", "f"},
-	{"holders overrun", "How many grants were acted under past their lease, while a later grant of the key was held. A long overrun makes a double-hold with every later grant.", ""},
+	{"defects", "In how many ways the lock certainly broke what it claims: it gave a key away while it was promised to another client, say.", ""},
+	{"overruns", "How many grants were acted under past their lease, while a later grant of the key was held. No lease prevents that. An overrun counts once, however many later grants it overlaps.", ""},
 	{"stale, refused", "How many writes the store took, or refused, of a client whose grant a later one had replaced.", ""},
 }

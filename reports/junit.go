@@ -6,8 +6,6 @@ import (
 	"io"
 	"strings"
 	"time"
-
-	"github.com/lockchaos/lockchaos/checker"
 )
 
 // The elements of the JUnit form that CI systems read: a suite for every lock, a case for every scenario.
@@ -174,13 +172,10 @@ func failureText(x Scenario) string {
 	for _, line := range PatternLines(x.Verdict) {
 		b.WriteString(line + "\n")
 	}
-	for _, p := range x.Verdict.Properties {
-		if p.Outcome != checker.Violated {
-			continue
-		}
-		fmt.Fprintf(&b, "%s violated %s\n", clip(p.Name, clipName), times(p.Count))
-		if len(p.Violations) > 0 {
-			b.WriteString("  " + ViolationLine(p.Violations[0]) + "\n")
+	for _, p := range x.Verdict.InOrderOfBlame() {
+		fmt.Fprintf(&b, "%s violated %s\n", clip(p.Name, clipName), x.Times(p.Name))
+		if v := p.First(); v != nil {
+			b.WriteString("  " + ViolationLine(*v) + "\n")
 		}
 	}
 	return b.String() + again(x)

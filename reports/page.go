@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/lockchaos/lockchaos/checker"
@@ -117,7 +116,7 @@ func WriteScenario(w io.Writer, s Scenario) error {
 	p.Verdict = verdictWords(s)
 	p.Headline = headline(s, t)
 	if told {
-		p.Patterns = patternProse(s.Verdict)
+		p.Patterns = s.patternProse()
 	}
 	p.Lede, p.Why = lede(s, r, t)
 	if told {
@@ -229,14 +228,10 @@ func which(s Scenario, v *checker.Violation) string {
 	if v.Property == checker.MutualExclusion {
 		what = "double-hold"
 	}
-	p := s.property(v.Property)
-	switch {
-	case p.Count == 1:
+	if s.count(v.Property) == 1 {
 		return "the " + what
-	case p.Count > len(p.Violations):
-		return fmt.Sprintf("one of %s", plural(p.Count, what))
 	}
-	return fmt.Sprintf("%s %d of %s", what, 1+slices.Index(byTime(p), v), grouped(p.Count))
+	return "the " + what + " told above"
 }
 
 // pill is the result in one word, the same as in the matrix, beside the headline.

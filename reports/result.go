@@ -83,10 +83,10 @@ func (s Scenario) unexpected() bool {
 	return !s.Met && r != Skipped && r != Failed && len(s.Expect) > 0
 }
 
-// missed lists the expectations that were not met.
+// missed lists the expectations that were not met, those of defects first.
 func (s Scenario) missed() []Expectation {
 	var out []Expectation
-	for _, e := range s.Expect {
+	for _, e := range s.expectations() {
 		if !e.Met {
 			out = append(out, e)
 		}
@@ -121,6 +121,19 @@ func (s Scenario) unmet() []unmet {
 			out[i].Is = "are"
 		}
 	}
+	return out
+}
+
+// expectations are those of the scenario, first of properties that show a defect.
+func (s Scenario) expectations() []Expectation {
+	blame := func(e Expectation) int {
+		if p := s.property(e.Property); p != nil && p.Outcome == checker.Violated {
+			return int(p.Blame())
+		}
+		return int(checker.Harm)
+	}
+	out := slices.Clone(s.Expect)
+	slices.SortStableFunc(out, func(a, b Expectation) int { return blame(a) - blame(b) })
 	return out
 }
 
@@ -173,17 +186,11 @@ func (s Scenario) Detail() string {
 		}
 		return text
 	case Contained:
-		return s.doubleHolds() + " · " + grouped(st.Refused) + " refused"
+		return strings.Join(append(s.figuresOfHolds(), grouped(st.Refused)+" refused"), " · ")
 	case Corrupted:
-		if text := repeated(s); text != "" {
-			return text
-		}
-		if s.count(checker.MutualExclusion) > 0 {
-			return s.doubleHolds() + " · " + grouped(st.Stale) + " stale"
-		}
-		return grouped(st.Stale) + " stale · " + grouped(s.count(checker.LostUpdate)) + " lost"
+		return strings.Join(append(s.figuresOfHolds(), s.harmed()), " · ")
 	case Violated:
-		return strings.Join(s.violatedNames(), ", ")
+		return s.violatedDetail()
 	case Skipped:
 		return cut(s.Skipped, 60)
 	case Failed:
@@ -201,13 +208,19 @@ func (s Scenario) Detail() string {
 	return "nothing was judged"
 }
 
-// doubleHolds counts the holders that went on past their lease, where their number is known; else the double-holds, of which each makes one
-// with every later grant.
-func (s Scenario) doubleHolds() string {
-	if f := s.noted(); f.exact && s.overran() {
-		return plural(f.holders, "holder") + " overrun"
+// violatedDetail names what was violated where no data was harmed: the defects first.
+func (s Scenario) violatedDetail() string {
+	all := s.defects()
+	if s.count(checker.MutualExclusion) == 0 || len(all) == 0 {
+		return strings.Join(s.violatedNames(), ", ")
 	}
-	return plural(s.count(checker.MutualExclusion), "double-hold")
+	var names []string
+	for _, d := range all {
+		names = append(names, d.name)
+	}
+	out := s.figuresOfHolds()
+	out[0] += ": " + strings.Join(names, ", ")
+	return strings.Join(out, " · ")
 }
 
 // violatedThough tells of a scenario that failed after a violation was certain.
@@ -215,12 +228,11 @@ func (s Scenario) violatedThough() bool {
 	return s.Failed != "" && s.Verdict.Outcome == checker.Violated
 }
 
+// violatedNames lists the violated properties, those that show a defect first.
 func (s Scenario) violatedNames() []string {
 	var out []string
-	for _, p := range s.Verdict.Properties {
-		if p.Outcome == checker.Violated {
-			out = append(out, p.Name)
-		}
+	for _, p := range s.Verdict.InOrderOfBlame() {
+		out = append(out, p.Name)
 	}
 	return out
 }

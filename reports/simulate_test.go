@@ -269,6 +269,9 @@ func (c sim) verdict(ops []*simOp, grants []*simGrant) checker.Verdict {
 	for i := range v.Properties[:3] {
 		p := &v.Properties[i]
 		p.Count, p.Outcome = len(p.Violations), checker.Pass
+		if p.Count > 0 && p.Name == checker.MutualExclusion {
+			p.Kinds = map[string]int{checker.KindLeaseOverrun: p.Count}
+		}
 		if p.Count > 0 {
 			p.Outcome, v.Outcome = checker.Violated, checker.Violated
 			v.Severity = max(v.Severity, p.Violations[0].Severity)

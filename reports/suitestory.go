@@ -65,7 +65,7 @@ func (s Suite) tally() [Failed + 1]int {
 // lede tells what the results show together. Each sentence is said only when every scenario that it speaks of agrees; where
 // they differ it names those that do.
 func (s Suite) lede() string {
-	var out []string
+	out := s.defectSentence()
 	var quiet, held []Scenario
 	for _, x := range s.Scenarios {
 		if !x.judged() {
@@ -99,6 +99,31 @@ func (s Suite) lede() string {
 		out = append(out, text)
 	}
 	return strings.Join(append(out, s.undecided()...), " ")
+}
+
+// defectSentence names the locks in use that showed a defect that nobody expected, and how.
+func (s Suite) defectSentence() []string {
+	var locks, words []string
+	runs := 0
+	for _, x := range s.Scenarios {
+		all := x.defects()
+		if x.Control || !x.judged() || len(all) == 0 || len(x.Expect) > 0 && x.Met {
+			continue
+		}
+		runs++
+		if name := clip(x.Lock, clipName); !slices.Contains(locks, name) {
+			locks = append(locks, name)
+		}
+		for _, d := range all {
+			if !slices.Contains(words, d.words()) {
+				words = append(words, d.words())
+			}
+		}
+	}
+	if runs == 0 {
+		return nil
+	}
+	return []string{"In " + plural(runs, "scenario") + " " + named(locks, len(locks)) + " showed " + plural(len(words), "defect") + ": " + list(words) + "."}
 }
 
 // undecided is the sentence about scenarios that prove nothing, if there are any.
@@ -286,14 +311,8 @@ func (f family) when() string {
 		return "under " + faultTitle(f.fault)
 	}
 	for _, x := range f.runs {
-		p := x.property(checker.MutualExclusion)
-		if p == nil {
-			continue
-		}
-		for _, v := range p.Violations {
-			if v.Kind != "lease-overrun" {
-				return "when its holder is frozen"
-			}
+		if x.violated(checker.MutualExclusion) && !x.overran() {
+			return "when its holder is frozen"
 		}
 	}
 	return "when its holder is frozen past its lease"

@@ -2,13 +2,14 @@ package reports
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/lockchaos/lockchaos/checker"
 )
 
 type propertyRow struct {
 	Name, Outcome, Class, Times, First, Words, Why string
+	// Details are the figures behind Times.
+	Details string
 }
 
 type needRow struct {
@@ -25,8 +26,8 @@ func (p *reportPage) judged(s Scenario, r *record) {
 			row.Why = ""
 		}
 		said[row.Why] = true
-		if x.Name == checker.MutualExclusion {
-			row.Why = strings.TrimSpace(row.Why + " " + s.holderSentence())
+		if x.Outcome == checker.Violated {
+			row.Times, row.Details = s.causes(x.Name).short(), s.causeDetails(&x)
 		}
 		p.Properties = append(p.Properties, row)
 	}
@@ -56,7 +57,6 @@ func propertyLine(x checker.PropertyResult, said voice) propertyRow {
 	row.Class = outcomeClass(row.Outcome)
 	switch x.Outcome {
 	case checker.Violated:
-		row.Times = grouped(x.Count)
 		if len(x.Violations) > 0 {
 			row.First = said.at(byTime(&x)[0].At)
 		}

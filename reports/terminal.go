@@ -139,6 +139,9 @@ func gridWidths(grid [][]terminalCell) []int {
 	return widths
 }
 
+// cellWidth is how much of a detail a cell shows: "2 defects · 14 overruns · 12 stale writes".
+const cellWidth = 42
+
 func cellText(c matrixCell) terminalCell {
 	var out terminalCell
 	for _, r := range c.Runs {
@@ -149,7 +152,7 @@ func cellText(c matrixCell) terminalCell {
 		if r.Variant != "" {
 			text += " " + oneLine(r.Variant)
 		}
-		out = append(out, terminalText{text, resultANSI[r.Result]}, terminalText{"  " + cut(r.Detail, 34), ansiDim})
+		out = append(out, terminalText{text, resultANSI[r.Result]}, terminalText{"  " + cut(r.Detail, cellWidth), ansiDim})
 	}
 	return out
 }

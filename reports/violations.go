@@ -34,7 +34,7 @@ type violationGroup struct {
 	More  string
 }
 
-// violations puts what was violated into groups by its pattern, the largest first; what has no pattern of its own comes by property.
+// violations puts what was violated into groups by its pattern, those that show a defect first, then the largest; what has no pattern of its own comes by property.
 func (p *reportPage) violations(s Scenario, r *record) {
 	rest := []checker.PropertyResult{}
 	for i := range s.Verdict.Properties {
@@ -46,7 +46,7 @@ func (p *reportPage) violations(s Scenario, r *record) {
 			rest = append(rest, x)
 		}
 	}
-	for _, g := range s.Verdict.Patterns {
+	for _, g := range s.patternGroups() {
 		var of []checker.PropertyResult
 		for _, c := range g.Counts {
 			if x := s.property(c.Property); x != nil {
@@ -55,14 +55,15 @@ func (p *reportPage) violations(s Scenario, r *record) {
 				of = append(of, y)
 			}
 		}
-		title := prose{}.b(groupCounts(g))
+		title := prose{}.b(s.groupCounts(g))
 		if s.Verdict.SamePattern() && len(rest) == 0 {
 			title = title.t(", all by the same pattern")
 		}
 		p.group(s, r, title.t(": "+clip(g.Says, clipText)), s.patternMeans(g.Pattern), of)
 	}
 	for _, x := range rest {
-		p.group(s, r, prose{}.b(violationsOf(x.Name, x.Count)), "", []checker.PropertyResult{x})
+		n := caused(&x, x.Count, func(*checker.Violation) bool { return true })
+		p.group(s, r, prose{}.b(violationsOf(x.Name, kindOfAll(&x, ""), n)), "", []checker.PropertyResult{x})
 	}
 }
 
@@ -90,8 +91,11 @@ func (p *reportPage) group(s Scenario, r *record, title prose, means string, of 
 		for j := range of[i].Violations {
 			v := &of[i].Violations[j]
 			n := rank(v)
+			if v.Blame() == checker.Defect {
+				n += defectRank
+			}
 			if p.isTold(v) {
-				g.Told, n = true, 1000
+				g.Told, n = true, 2*defectRank
 			}
 			if n > bestRank {
 				best, bestRank = v, n

@@ -135,12 +135,14 @@ func (w *eventWriter) finished(dir string, s reports.Suite, code int) {
 	w.write(event{Event: "finished", Suite: s.Name, Dir: dir, Elapsed: s.Elapsed, Findings: findingEvents(s), Exit: &code})
 }
 
-// firstViolation is the one that is certain first, of those that the verdict keeps; nil: there is none.
+// firstViolation is the one to tell first, of those that the verdict keeps: the earliest certain defect, or else the earliest of all. It is nil where
+// there is none.
 func firstViolation(v checker.Verdict) (first *checker.Violation) {
-	for _, p := range v.Properties {
-		for i := range p.Violations {
-			if first == nil || p.Violations[i].At < first.At {
-				first = &p.Violations[i]
+	for i := range v.Properties {
+		for j := range v.Properties[i].Violations {
+			x := &v.Properties[i].Violations[j]
+			if first == nil || tellsMore(*x, first.Blame()) || x.At < first.At && !tellsMore(*first, x.Blame()) {
+				first = x
 			}
 		}
 	}

@@ -53,7 +53,8 @@ func judgeScenario(dir string, r scenarioRecord, run *runRecord) judged {
 	if n := len(h.Events); n > 0 {
 		out.Length = h.Events[n-1].Time
 	}
-	out.Verdict = checker.Judge(h, checker.Options{Keep: reports.KeptViolations})
+	out.Verdict = checker.Judge(h, checker.Options{Keep: reports.KeptViolations, KeepDefects: true})
+	out.Note(h)
 	if r.Cut != "" && h.Truncated { // the judge sees that it has no end, and not why
 		out.Verdict.Reasons = slices.Insert(out.Verdict.Reasons, 0, "The run was cut: "+r.Cut+".")
 	}
@@ -124,14 +125,12 @@ func builtin(s scenarios.Scenario) bool {
 // faultColumn is the scenario's column in the matrix.
 func faultColumn(s scenarios.Scenario) string {
 	switch {
-	case len(s.Faults) == 0:
-		return "none"
-	case strings.HasPrefix(s.Name, scenarios.RandomPrefix):
+	case len(s.Faults) > 0 && strings.HasPrefix(s.Name, scenarios.RandomPrefix):
 		return "random-faults"
-	case s.Workload.Guard == "check" && s.Faults[0].Kind != "":
+	case len(s.Faults) == 1 && s.Workload.Guard == "check" && s.Faults[0].Kind != "":
 		return s.Faults[0].Kind + "-after-check"
 	}
-	return s.Faults[0].Label()
+	return s.FaultLabel()
 }
 
 func observed(v checker.Verdict) []scenarios.Observed {

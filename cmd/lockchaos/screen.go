@@ -42,8 +42,8 @@ type screen struct {
 	names    []string // running now, in the order of their beginnings
 	running  map[string]harness.Progress
 	plans    map[string]scenarios.Plan // by the names in running
-	violated map[string]bool
-	first    time.Duration // when the first violation was shown; 0: never
+	violated map[string]checker.Blame  // that of the violation which is on the screen, by the names in running
+	first    time.Duration             // when the first violation was shown; 0: never
 	figures  figures
 	told     map[string]bool // what the first lines have said of services and stand-ins
 	drawn    bool            // the live line is on the screen
@@ -52,7 +52,7 @@ type screen struct {
 }
 
 func newScreen(out io.Writer) *screen {
-	s := &screen{out: out, final: out, format: formatText, running: map[string]harness.Progress{}, plans: map[string]scenarios.Plan{}, violated: map[string]bool{}, told: map[string]bool{}}
+	s := &screen{out: out, final: out, format: formatText, running: map[string]harness.Progress{}, plans: map[string]scenarios.Plan{}, violated: map[string]checker.Blame{}, told: map[string]bool{}}
 	if f := terminal(out); f != nil && term.IsTerminal(int(f.Fd())) {
 		s.live = os.Getenv("TERM") != "dumb"
 		s.color = s.live && os.Getenv("NO_COLOR") == ""
@@ -142,19 +142,28 @@ func (s *screen) ready(h history.Header) {
 	}
 }
 
-// violation shows the first violation of a scenario, while it runs.
+// violation shows the first violation of a scenario, while it runs, and the first certain defect of its lock.
 func (s *screen) violation(name string, v checker.Violation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.violated[name] {
+	if shown, any := s.violated[name]; any && !tellsMore(v, shown) {
 		return
 	}
-	s.violated[name] = true
+	s.violated[name] = v.Blame()
 	if s.first == 0 {
 		s.first = time.Since(s.began)
 	}
 	s.events.violation(s.plans[name], v)
-	s.line(s.stamp() + fmt.Sprintf("! %s: %s: %s", name, v.Property, v.Text))
+	what := v.Property
+	if v.Blame() == checker.Defect {
+		what += ", a defect of the lock"
+	}
+	s.line(s.stamp() + fmt.Sprintf("! %s: %s: %s", name, what, v.Text))
+}
+
+// tellsMore reports whether a violation has to be told after one of the blame shown: it is the first certain defect.
+func tellsMore(v checker.Violation, shown checker.Blame) bool {
+	return v.Blame() == checker.Defect && shown != checker.Defect
 }
 
 // end tells what a scenario came to; name is what it was begun as.
@@ -162,8 +171,9 @@ func (s *screen) end(name string, sc reports.Scenario) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended++
-	if v := firstViolation(sc.Verdict); v != nil && !s.violated[name] && s.events != nil {
-		s.violated[name] = true // on a busy machine the store's account may come so late that only the whole history shows it
+	shown, any := s.violated[name]
+	if v := firstViolation(sc.Verdict); v != nil && (!any || tellsMore(*v, shown)) && s.events != nil {
+		s.violated[name] = v.Blame() // on a busy machine the store's account may come so late that only the whole history shows it
 		s.events.violation(s.plans[name], *v)
 	}
 	s.events.ended(sc.Name, sc)

@@ -201,10 +201,10 @@ func (s *suiteRun) one(ctx context.Context, i int, p scenarios.Plan, folder stri
 	defer log.Close()
 	name := s.label(p)
 	s.screen.begin(name, p)
-	violated := false
+	violated, shown := false, checker.Harm
 	live := followHistory(filepath.Join(dir, historyFile), s.screen.ready, func(v checker.Violation) {
-		if !violated {
-			violated = true
+		if !violated || tellsMore(v, shown) {
+			violated, shown = true, v.Blame()
 			s.note(i, func(r *scenarioRecord) { r.First = v.Property + ": " + v.Text })
 		}
 		s.screen.violation(name, v)

@@ -35,8 +35,12 @@ Exit status: 1 with a witness, 0 if nothing is violated, 64 a file that is no hi
 			if err != nil {
 				return usage(err)
 			}
-			opts := checker.Options{Keep: max(number, reports.KeptViolations)}
-			v, err := chosen(checker.Judge(h, opts), property, number)
+			opts := checker.Options{Keep: max(number, reports.KeptViolations), KeepDefects: true}
+			verdict := checker.Judge(h, opts)
+			v, err := chosen(verdict, property, number)
+			if property == "" && !cmd.Flags().Changed("number") {
+				v, err = reports.Told(reports.Scenario{History: h, Verdict: verdict}), nil
+			}
 			if err != nil {
 				return usage(err)
 			}
@@ -57,7 +61,7 @@ Exit status: 1 with a witness, 0 if nothing is violated, 64 a file that is no hi
 			return &status{code: exitViolated}
 		},
 	}
-	cmd.Flags().StringVar(&property, "property", "", "whose violation (default: of the first property that is violated)")
+	cmd.Flags().StringVar(&property, "property", "", "whose violation (default: the violation that a report tells first)")
 	cmd.Flags().IntVar(&number, "number", 1, "which of its violations, in order of time")
 	cmd.Flags().StringVar(&out, "out", "", "write the witness to this file, as a history")
 	return cmd

@@ -37,7 +37,7 @@ const paint = () => {
     b.hidden = !v || v.view[0] === v.story[0] && v.view[1] === v.story[1];
     b.setAttribute('aria-pressed', String(!!shown && Math.abs(shown[0] - view.from) < 1 && Math.abs(shown[1] - view.to) < 1));
   }
-  which.textContent = v ? `violation ${chosen} of ${run.violations.length}: ${v.what}` : run.violations.length ? `${run.violations.length} violations` : '';
+  which.textContent = v ? `place ${chosen} of ${run.violations.length}: ${v.what}` : run.violations.length ? `${run.violations.length} places` : '';
   for (const map of document.querySelectorAll('svg.map')) {
     const x0 = Number(map.dataset.x0), width = Number(map.dataset.x1) - x0, shown = map.querySelector('.shown');
     if (!shown) continue;
