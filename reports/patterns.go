@@ -1,9 +1,8 @@
 package reports
 
 import (
-	"fmt"
-
 	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/harmless"
 )
 
 // nounsOf are what violations of a property are called, one and more; a property that has none is named as it is.
@@ -52,7 +51,7 @@ func patternProse(v checker.Verdict) (all []prose) {
 // (expired-while-paused)". Empty where nothing is violated that has one.
 func PatternLines(v checker.Verdict) (lines []string) {
 	for i, p := range patternProse(v) {
-		lines = append(lines, fmt.Sprintf("%s (%s)", p, clip(v.Patterns[i].Pattern, clipName)))
+		lines = append(lines, harmless.Sprintf("%s (%s)", p, clip(v.Patterns[i].Pattern, clipName)))
 	}
 	return lines
 }

@@ -8,17 +8,18 @@ import (
 	"unicode/utf8"
 
 	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/harmless"
 )
 
-// The escape sequences of a terminal that a matrix uses.
-const (
-	ansiReset = "\x1b[0m"
-	ansiBold  = "\x1b[1m"
-	ansiDim   = "\x1b[2m"
+// The escape sequences of a terminal that a matrix uses. A harmless.Writer passes them on.
+var (
+	ansiReset = harmless.Own("\x1b[0m")
+	ansiBold  = harmless.Own("\x1b[1m")
+	ansiDim   = harmless.Own("\x1b[2m")
 )
 
-var resultANSI = [...]string{Inconclusive: "\x1b[35m", Pass: "\x1b[32m", Contained: "\x1b[33m", Corrupted: "\x1b[31m", Violated: "\x1b[31m",
-	Skipped: "\x1b[2m", Failed: "\x1b[1;31m"}
+var resultANSI = [...]string{Inconclusive: harmless.Own("\x1b[35m"), Pass: harmless.Own("\x1b[32m"), Contained: harmless.Own("\x1b[33m"), Corrupted: harmless.Own("\x1b[31m"),
+	Violated: harmless.Own("\x1b[31m"), Skipped: ansiDim, Failed: harmless.Own("\x1b[1;31m")}
 
 // Summary tells a scenario in one line: what it came to, and whether that was expected.
 func Summary(s Scenario) string {

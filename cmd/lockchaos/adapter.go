@@ -15,6 +15,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/adapter/conformance"
 	"github.com/lockchaos/lockchaos/adapter/skeleton"
+	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/redact"
 	"github.com/lockchaos/lockchaos/reports"
 )
@@ -89,17 +90,17 @@ Exit status: 0 nothing is wrong, 1 something is, 3 the adapter broke the protoco
 func judgeConformance(ctx context.Context, bench *conformance.Bench, version string, to io.Writer) (err error) {
 	out := redact.NewWriter(to)
 	defer func() { err = errors.Join(err, out.Flush()) }()
-	fmt.Fprintf(out, "%s\non %s, TTL %v\n\n", printable(bench.Command), strings.TrimSpace(bench.Service+" "+version), bench.TTL)
+	harmless.Fprintf(out, "%s\non %s, TTL %v\n\n", printable(bench.Command), strings.TrimSpace(bench.Service+" "+version), bench.TTL)
 	n, passed, code := 0, 0, exitOK
 	err = conformance.Run(ctx, bench, func(r conformance.Result) {
 		n++
-		fmt.Fprintf(out, "%2d  %-6s  %s", n, r.Outcome, r.Check)
+		harmless.Fprintf(out, "%2d  %-6s  %s", n, r.Outcome, r.Check)
 		switch r.Outcome {
 		case conformance.Passed:
 			passed++
-			fmt.Fprintln(out)
+			harmless.Fprintln(out)
 		case conformance.NotApplicable:
-			fmt.Fprintf(out, " (%s)\n", r.Text)
+			harmless.Fprintf(out, " (%s)\n", r.Text)
 		case conformance.Failed:
 			code = worse(code, exitViolated)
 			explain(out, r)
@@ -112,25 +113,25 @@ func judgeConformance(ctx context.Context, bench *conformance.Bench, version str
 		return err
 	}
 	if code == exitOK {
-		fmt.Fprintf(out, "\nnothing is wrong: %d checks passed\n", passed)
+		harmless.Fprintf(out, "\nnothing is wrong: %d checks passed\n", passed)
 		return nil
 	}
-	fmt.Fprintf(out, "\n%d of %d checks passed\n", passed, n)
+	harmless.Fprintf(out, "\n%d of %d checks passed\n", passed, n)
 	return &status{code: code}
 }
 
 // explain prints what is wrong, and what was said.
 func explain(out io.Writer, r conformance.Result) {
-	fmt.Fprintf(out, "\n      %s\n", indented(r.Text))
+	harmless.Fprintf(out, "\n      %s\n", indented(r.Text))
 	for _, line := range r.Exchange {
-		fmt.Fprintf(out, "        %s\n", printable(line))
+		harmless.Fprintf(out, "        %s\n", printable(line))
 	}
 	if r.Advice != "" {
-		fmt.Fprintf(out, "      %s\n", indented(r.Advice))
+		harmless.Fprintf(out, "      %s\n", indented(r.Advice))
 	}
 }
 
-func indented(text string) string { return strings.ReplaceAll(printable(text), "\n", "\n      ") }
+func indented(text string) harmless.Safe { return harmless.Block(text, "      ") }
 
 func adapterNewCommand() *cobra.Command {
 	var lang, dir string
@@ -163,12 +164,12 @@ lockchaos adapter test as it is.`,
 			if err := skeleton.Write(l, dir); err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "wrote %s\n\nnext:\n", filepath.Join(dir, l.File))
+			harmless.Fprintf(cmd.OutOrStdout(), "wrote %s\n\nnext:\n", filepath.Join(dir, l.File))
 			if l.Build != "" {
-				fmt.Fprintf(cmd.OutOrStdout(), "  (cd %s && %s)    # build it\n", reports.Shell(dir), l.Build)
+				harmless.Fprintf(cmd.OutOrStdout(), "  (cd %s && %s)    # build it\n", reports.Shell(dir), l.Build)
 			}
 			start := reports.Shell(skeleton.In(dir, l.Command, reports.Shell))
-			fmt.Fprintf(cmd.OutOrStdout(), "  %[1]s adapter test %[2]s --service redis    # what is missing or wrong\n"+
+			harmless.Fprintf(cmd.OutOrStdout(), "  %[1]s adapter test %[2]s --service redis    # what is missing or wrong\n"+
 				"  %[1]s run quick --lock-cmd %[2]s --service redis    # is it safe? 1 is to be expected: without a fence no lock is, when its holder is frozen\n", os.Args[0], start)
 			return nil
 		},

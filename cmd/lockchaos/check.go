@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/reports"
 )
 
@@ -57,7 +58,7 @@ Exit status: 0 all passed, 1 a property was violated, 2 inconclusive, 64 a file 
 			var unread []error
 			for i, file := range args {
 				if i > 0 {
-					fmt.Fprintln(cmd.OutOrStdout())
+					harmless.Fprintln(cmd.OutOrStdout())
 				}
 				j, err := judgeFile(file, cmd.InOrStdin(), &flags, second != "" || dir != "")
 				if err != nil {
@@ -71,13 +72,13 @@ Exit status: 0 all passed, 1 a property was violated, 2 inconclusive, 64 a file 
 					if err != nil {
 						return err
 					}
-					fmt.Fprintf(cmd.OutOrStdout(), "report: %s\n", page)
+					harmless.Fprintf(cmd.OutOrStdout(), "report: %s\n", page)
 				}
 				if second == "" {
 					continue
 				}
 				if err := secondOpinion(cmd.OutOrStdout(), &j.whole, j.verdict); err != nil {
-					fmt.Fprintf(cmd.ErrOrStderr(), "lockchaos: %s: %v\n", file, err)
+					harmless.Fprintf(cmd.ErrOrStderr(), "lockchaos: %s: %v\n", file, err)
 					worst = exitFailed
 				}
 			}
@@ -114,47 +115,47 @@ const shownViolations = 3
 
 func printVerdict(w io.Writer, file string, j *judgedFile) {
 	h, v := j.whole.Header, j.verdict
-	fmt.Fprintf(w, "%s\n%s: %s", file, h.Scenario, v.Outcome)
+	harmless.Fprintf(w, "%s\n%s: %s", file, h.Scenario, v.Outcome)
 	if v.Severity != checker.SeverityNone {
-		fmt.Fprintf(w, ", %s", v.Severity)
+		harmless.Fprintf(w, ", %s", v.Severity)
 	}
 	if v.Truncated {
-		fmt.Fprint(w, " (truncated history)")
+		io.WriteString(w, " (truncated history)")
 	}
-	fmt.Fprintf(w, "\n")
+	harmless.Fprintf(w, "\n")
 	for _, text := range h.StandIns {
-		fmt.Fprintf(w, "  STAND-IN: %s\n", text)
+		harmless.Fprintf(w, "  STAND-IN: %s\n", text)
 	}
 	j.preamble(w)
 	st := v.Stats
-	fmt.Fprintf(w, "  %d grants, %d contended hand-overs; writes: %d accepted, %d of them stale, %d refused\n", st.Grants, st.Handovers, st.Accepted,
+	harmless.Fprintf(w, "  %d grants, %d contended hand-overs; writes: %d accepted, %d of them stale, %d refused\n", st.Grants, st.Handovers, st.Accepted,
 		st.Stale, st.Refused)
 	if text := reports.Exclusive(v); text != "" {
-		fmt.Fprintf(w, "  %s\n", text)
+		harmless.Fprintf(w, "  %s\n", text)
 	}
 	printTimings(w, st)
 	table := tabwriter.NewWriter(w, 2, 0, 2, ' ', 0)
 	for _, p := range v.Properties {
-		fmt.Fprintf(table, "  %s\t%s\t", p.Name, p.Outcome)
+		harmless.Fprintf(table, "  %s\t%s\t", p.Name, p.Outcome)
 		if p.Count > 0 {
-			fmt.Fprintf(table, "%d×", p.Count)
+			harmless.Fprintf(table, "%d×", p.Count)
 		}
-		fmt.Fprintf(table, "\t%s\n", p.Why)
+		harmless.Fprintf(table, "\t%s\n", p.Why)
 	}
 	table.Flush()
 	for _, line := range reports.PatternLines(v) {
-		fmt.Fprintf(w, "  %s\n", line)
+		harmless.Fprintf(w, "  %s\n", line)
 	}
 	for _, p := range v.Properties {
 		for i := range p.Violations[:min(len(p.Violations), shownViolations)] {
-			fmt.Fprintf(w, "  ! %s\n", j.tell(&p.Violations[i]))
+			harmless.Fprintf(w, "  ! %s\n", j.tell(&p.Violations[i]))
 		}
 		if more := p.Count - shownViolations; more > 0 {
-			fmt.Fprintf(w, "    … and %d more of %s\n", more, p.Name)
+			harmless.Fprintf(w, "    … and %d more of %s\n", more, p.Name)
 		}
 	}
 	for _, reason := range v.Reasons {
-		fmt.Fprintf(w, "  ? %s\n", reason)
+		harmless.Fprintf(w, "  ? %s\n", reason)
 	}
 }
 
@@ -165,9 +166,9 @@ func printTimings(w io.Writer, st checker.Stats) {
 		return
 	}
 	table := tabwriter.NewWriter(w, 2, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(table, "\tcount\tp50\tp95\tp99\tlongest\t\n")
+	io.WriteString(table, "\tcount\tp50\tp95\tp99\tlongest\t\n")
 	for _, r := range rows {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t\n", r.What, r.Count, r.P50, r.P95, r.P99, r.Max)
+		harmless.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t\n", r.What, r.Count, r.P50, r.P95, r.P99, r.Max)
 	}
 	table.Flush()
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/history/foreign"
 )
@@ -191,12 +192,12 @@ func (j *judgedFile) preamble(w io.Writer) {
 		return
 	}
 	for _, text := range j.source.Assumed {
-		fmt.Fprintf(w, "  assumed: %s\n", printable(text))
+		harmless.Fprintf(w, "  assumed: %s\n", printable(text))
 	}
 	for _, text := range j.source.Left {
-		fmt.Fprintf(w, "  note: %s\n", printable(text))
+		harmless.Fprintf(w, "  note: %s\n", printable(text))
 	}
 	if !j.whole.Header.Started.IsZero() {
-		fmt.Fprintf(w, "  0.000 s is %s\n", j.whole.Header.Started.Round(time.Microsecond).Format(time.RFC3339Nano))
+		harmless.Fprintf(w, "  0.000 s is %s\n", j.whole.Header.Started.Round(time.Microsecond).Format(time.RFC3339Nano))
 	}
 }

@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"strings"
-	"unicode"
 
+	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/reports"
 )
 
@@ -16,23 +15,23 @@ func conclude(out io.Writer, dir string, suite reports.Suite, noExpect, interrup
 	if err := reports.Matrix(out, suite, s.color, s.width); err != nil {
 		return fmt.Errorf("print the matrix: %w", err)
 	}
-	fmt.Fprintln(out)
+	harmless.Fprintln(out)
 	code := exitOK
 	for _, sc := range suite.Scenarios {
 		own := scenarioStatus(sc, noExpect)
 		code = worse(code, own)
 		if own != exitOK {
-			fmt.Fprintf(out, "%s: seed %d, plan %s\n  again: %s\n", sc.Name, sc.Seed, filepath.Join(dir, sc.Dir, planFile), sc.Rerun)
+			harmless.Fprintf(out, "%s: seed %d, plan %s\n  again: %s\n", sc.Name, sc.Seed, filepath.Join(dir, sc.Dir, planFile), sc.Rerun)
 		}
 		if sc.Failed != "" {
-			fmt.Fprintf(out, "%s failed: %s\n  logs of %s: %s\n", sc.Name, printable(sc.Failed), sc.Name, filepath.Join(dir, sc.Dir, logFolder))
+			harmless.Fprintf(out, "%s failed: %s\n  logs of %s: %s\n", sc.Name, harmless.Block(sc.Failed, "  "), sc.Name, filepath.Join(dir, sc.Dir, logFolder))
 		}
 	}
 	page := filepath.Join(dir, indexFile)
 	if len(suite.Scenarios) == 1 {
 		page = filepath.Join(dir, suite.Scenarios[0].Dir, reportFile)
 	}
-	fmt.Fprintf(out, "report: %s\n", page)
+	harmless.Fprintf(out, "report: %s\n", page)
 	if interrupted {
 		return &status{exitFailed, fmt.Errorf("interrupted: the report holds what there is")}
 	}
@@ -42,15 +41,8 @@ func conclude(out io.Writer, dir string, suite reports.Suite, noExpect, interrup
 	return nil
 }
 
-// printable takes out what a program may have logged to play with the reader's terminal.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' {
-			return -1
-		}
-		return r
-	}, text)
-}
+// printable makes a value that is not ours stay on its line, with nothing in it that plays with the reader's terminal.
+func printable(text string) string { return harmless.Line(text) }
 
 // scenarioStatus is the exit status that one scenario alone would give. What did not meet its expectation because it could not be
 // decided is inconclusive; a violation that did not come is as bad as one that did.

@@ -11,6 +11,7 @@ import (
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -58,7 +59,7 @@ func listCommand() *cobra.Command {
 func table(w io.Writer, rows [][]string) error {
 	t := tabwriter.NewWriter(w, 2, 0, 3, ' ', 0)
 	for _, row := range rows {
-		fmt.Fprintln(t, strings.Join(row, "\t"))
+		harmless.Fprintln(t, strings.Join(row, "\t"))
 	}
 	return t.Flush()
 }
@@ -79,7 +80,7 @@ func listLocks(w io.Writer) error {
 	if err := table(w, rows); err != nil {
 		return err
 	}
-	_, err := fmt.Fprint(w, locksLegend)
+	_, err := io.WriteString(w, locksLegend)
 	return err
 }
 
@@ -114,7 +115,7 @@ func listScenarios(w io.Writer) error {
 		return err
 	}
 	for _, s := range suites {
-		fmt.Fprintf(w, "suite %s: %s\n\n", s.Name, s.About)
+		harmless.Fprintf(w, "suite %s: %s\n\n", s.Name, s.About)
 		rows := [][]string{{"SCENARIO", "EXPECTED", "WHAT"}}
 		for _, sc := range s.Scenarios {
 			rows = append(rows, []string{sc.Name, expected(sc.Expect), sc.About})
@@ -123,7 +124,7 @@ func listScenarios(w io.Writer) error {
 			return err
 		}
 	}
-	_, err = fmt.Fprintf(w, "\nsuite %s: drawn from the seed, one scenario for each lock: lockchaos run %s --seed 7\n", randomSuite, randomSuite)
+	_, err = harmless.Fprintf(w, "\nsuite %s: drawn from the seed, one scenario for each lock: lockchaos run %s --seed 7\n", randomSuite, randomSuite)
 	return err
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/redact"
 	"github.com/lockchaos/lockchaos/spelling"
 )
@@ -87,8 +88,10 @@ func rootCommand() *cobra.Command {
 func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := rootCommand()
 	root.SetArgs(args)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
+	out, errs := harmless.NewWriter(stdout), harmless.NewWriter(stderr)
+	defer func() { _, _ = errs.Close(), out.Close() }() // the runner obeys commands again after the last word; nobody is left to be told that it was not written
+	root.SetOut(out)
+	root.SetErr(errs)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return exitOK
@@ -99,7 +102,7 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		err = s.err
 	}
 	if err != nil {
-		fmt.Fprintln(stderr, "lockchaos:", redact.Text(err.Error()))
+		harmless.Fprintln(errs, "lockchaos:", harmless.Block(redact.Text(err.Error()), "  "))
 	}
 	return code
 }

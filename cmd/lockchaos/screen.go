@@ -11,6 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/reports"
@@ -28,10 +29,9 @@ type screen struct {
 	column int
 
 	// final is where the end of a run is told, also when what goes on is not; format, quiet and verbose are as in outputFlags.
-	final          io.Writer
+	final          *harmless.Writer
 	format         string
 	quiet, verbose bool
-	token          string       // ends GitHub's stop-commands
 	events         *eventWriter // of --format json; nil else
 
 	mu       sync.Mutex
@@ -49,8 +49,9 @@ type screen struct {
 }
 
 func newScreen(out io.Writer) *screen {
-	s := &screen{out: out, final: out, format: formatText, running: map[string]harness.Progress{}, plans: map[string]scenarios.Plan{}, violated: map[string]bool{}, told: map[string]bool{}}
-	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	final := harmless.NewWriter(out)
+	s := &screen{out: final, final: final, format: formatText, running: map[string]harness.Progress{}, plans: map[string]scenarios.Plan{}, violated: map[string]bool{}, told: map[string]bool{}}
+	if f, ok := final.To().(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		s.live = os.Getenv("TERM") != "dumb"
 		s.color = s.live && os.Getenv("NO_COLOR") == ""
 		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 20 {
@@ -69,9 +70,9 @@ func (s *screen) start(r *runRecord, plans []scenarios.Plan, parallel int) {
 		s.column = max(s.column, len(p.Scenario.Name))
 	}
 	s.events.run(reports.Suite{Version: r.Version, Name: r.Suite, Runtime: r.Runtime}, total, min(parallel, total), r.Seed)
-	fmt.Fprintf(s.out, "lockchaos %s · %s · %s · seed %d\n", r.Version, r.Suite, r.Runtime, r.Seed)
-	fmt.Fprintf(s.out, "%d scenario%s, %d at once\n", total, plural(total), min(parallel, total))
-	fmt.Fprintln(s.out)
+	harmless.Fprintf(s.out, "lockchaos %s · %s · %s · seed %d\n", r.Version, r.Suite, r.Runtime, r.Seed)
+	harmless.Fprintf(s.out, "%d scenario%s, %d at once\n", total, plural(total), min(parallel, total))
+	harmless.Fprintln(s.out)
 }
 
 func plural(n int) string {
@@ -183,19 +184,19 @@ func (s *screen) stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.clear()
-	fmt.Fprintln(s.out)
+	harmless.Fprintln(s.out)
 }
 
 // line prints something that stays, above the live line.
 func (s *screen) line(text string) {
 	s.clear()
-	fmt.Fprintln(s.out, text)
+	harmless.Fprintln(s.out, harmless.Block(text, "  "))
 	s.draw()
 }
 
 func (s *screen) clear() {
 	if s.drawn {
-		fmt.Fprint(s.out, "\r\033[K")
+		io.WriteString(s.out, harmless.Own("\r\033[K"))
 		s.drawn = false
 	}
 }
@@ -214,6 +215,6 @@ func (s *screen) draw() {
 	if len(text) >= s.width {
 		text = append(text[:s.width-2], '…')
 	}
-	fmt.Fprintf(s.out, "\r\033[K%s", string(text))
+	harmless.Fprintf(s.out, "%s%s", harmless.Own("\r\033[K"), harmless.Line(string(text)))
 	s.drawn = true
 }
