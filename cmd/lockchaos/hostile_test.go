@@ -242,12 +242,12 @@ func TestHostileFiles(t *testing.T) {
 	policy := "version: 1\nrun: [{scenarios: [redis-setnx/none/unfenced], repetitions: 1}]\nproperties: [mutual-exclusion]\ninconclusive: warn\nknown:\n" +
 		"  - {scenario: redis-setnx/none/unfenced, property: mutual-exclusion, reason: x, expires: 2999-12-31}\n"
 	plan := "seed: 1\nscenario:\n  " + one
+	forms, n := [][]string{nil, {"--json"}, {"--quiet"}, {"--verbose"}}, 0 // by turns
 	for _, file := range []struct {
 		name, text string
 		args       []string
 	}{
 		{"mine.yaml", scenario, []string{"run", "mine.yaml"}},
-		{"mine.yaml", scenario, []string{"run", "mine.yaml", "--json"}},
 		{"lockchaos.yaml", policy, []string{"gate", "lockchaos.yaml"}},
 		{"plan.yaml", plan, []string{"run", "--plan", "plan.yaml"}},
 	} {
@@ -263,12 +263,16 @@ func TestHostileFiles(t *testing.T) {
 			if err := os.WriteFile(file.name, text, 0o644); err != nil {
 				t.Fatal(err)
 			}
-			return tried(t, over, file.name+at, append(file.args, "--runtime", "local")...)
+			forms, n = append(forms[1:], forms[0]), n+1
+			return tried(t, over, file.name+at, append(append(file.args, "--runtime", "local"), forms[0]...)...)
 		}
 		if code := try(" as it is"); code != exitFailed { // a mistake in it would be exitUsage
 			t.Errorf("%s: exit status %d, want %d: it is interrupted, and not refused", file.name, code, exitFailed)
 		}
 		poisoned(value, "", nil, func(at string) { try(at) })
+	}
+	if n < 100 {
+		t.Errorf("only %d files were tried", n)
 	}
 }
 
