@@ -45,7 +45,7 @@ func adapterCommand() *cobra.Command {
 }
 
 func adapterTestCommand() *cobra.Command {
-	var service string
+	var service, format string
 	var ttl time.Duration
 	cmd := &cobra.Command{
 		Use:   "test COMMAND --service SERVICE",
@@ -67,11 +67,19 @@ Exit status: 0 nothing is wrong, 1 something is, 3 the adapter broke the protoco
 			if err != nil {
 				return err
 			}
+			if format != formatText && format != formatGitHub {
+				return usage(fmt.Errorf("unknown --format %q (there are %s, %s)", format, formatText, formatGitHub))
+			}
 			if ttl < 0 || ttl > 0 && ttl < time.Millisecond {
 				return usage(fmt.Errorf("--ttl %v: a lease must last a millisecond or longer", ttl))
 			}
 			if ttl == 0 {
 				ttl = max(time.Second, usualTTL(service).Std())
+			}
+			if format == formatGitHub {
+				if err := harmless.NewWriter(cmd.OutOrStdout()).StopCommands(); err != nil {
+					return fmt.Errorf("write to the standard output: %w", err)
+				}
 			}
 			err = trial{Adapter: a, TTL: ttl}.outside(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 			var exit *exec.ExitError
@@ -83,6 +91,7 @@ Exit status: 0 nothing is wrong, 1 something is, 3 the adapter broke the protoco
 	}
 	cmd.Flags().StringVar(&service, "service", "", `the service that the lock uses (lockchaos list services), or "none"`)
 	cmd.Flags().DurationVar(&ttl, "ttl", 0, "TTL that the lock is opened with (default 1s; etcd, zookeeper 2s)")
+	cmd.Flags().StringVar(&format, "format", formatText, `"text"; "github", text during which GitHub's runner takes no line for a command`)
 	return cmd
 }
 
