@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -107,8 +106,7 @@ func (c *Client) launch() error {
 		return fmt.Errorf("start %s: %w", c.name, err)
 	}
 	defer outWrite.Close()
-	cmd := exec.Command("/bin/sh", "-c", c.bench.Command)
-	cmd.Dir = c.bench.Dir
+	cmd := adapter.Command(c.bench.Command, c.bench.Dir)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = inRead, outWrite, &logged{}
 	if c.proc, err = c.host.Start(cmd); err != nil {
 		inWrite.Close()

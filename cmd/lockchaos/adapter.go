@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -83,7 +84,7 @@ Exit status: 0 nothing is wrong, 1 something is, 3 the adapter broke the protoco
 			}
 			err = trial{Adapter: a, TTL: ttl}.outside(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 			var exit *exec.ExitError
-			if errors.As(err, &exit) && exit.ExitCode() > 0 {
+			if errors.As(err, &exit) && slices.Contains([]int{exitViolated, exitFailed, exitUsage}, exit.ExitCode()) {
 				return &status{code: exit.ExitCode()} // it has said why
 			}
 			return err

@@ -17,6 +17,7 @@ import (
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/hosts/docker"
 	"github.com/lockchaos/lockchaos/scenarios"
+	"github.com/lockchaos/lockchaos/strictyaml"
 )
 
 // mappingFile says which services of a compose project are which nodes; it lies in the project's folder.
@@ -176,7 +177,7 @@ func composeServices(folder string, flags []string) (map[string]string, error) {
 
 // loadMapping reads a mapping file; one that is not there says nothing.
 func loadMapping(path string) (map[string]string, error) {
-	text, err := os.ReadFile(path)
+	text, err := strictyaml.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return map[string]string{}, nil
 	}

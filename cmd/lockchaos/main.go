@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	_ "github.com/lockchaos/lockchaos/cmd/lockchaos/crash" // a crash is no result
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/hosts"
 )
