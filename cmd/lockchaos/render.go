@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/history"
@@ -108,9 +109,12 @@ func describe(out *reports.Scenario, plan *scenarios.Plan, folder string, run *r
 	out.Recheck = reports.Shell(run.program(), "check", historyIn(folder))
 }
 
+// suitesOfOurs are the suites that come with lockchaos, read once: reading them takes longer than judging a short history.
+var suitesOfOurs = sync.OnceValues(func() ([]scenarios.Suite, error) { return scenarios.Builtin(catalogue()) })
+
 // builtin tells whether the scenario comes with lockchaos as it is, so that its name is enough to run it again.
 func builtin(s scenarios.Scenario) bool {
-	suites, err := scenarios.Builtin(catalogue())
+	suites, err := suitesOfOurs()
 	if err != nil {
 		return false
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -88,6 +90,18 @@ func (s *screen) say(text string) {
 	defer s.mu.Unlock()
 	s.events.note(text)
 	s.line(text)
+}
+
+// interrupted says what is waited for, after an interrupt or when the time is over.
+func (s *screen) interrupted() {
+	s.mu.Lock()
+	names := slices.Clone(s.names)
+	s.mu.Unlock()
+	text := "interrupted: the report of what there is will be written"
+	if len(names) > 0 {
+		text = fmt.Sprintf("interrupted: waiting up to %v for %s to heal what is broken, and to end; then the report is written", hosts.DefaultGrace, join(names))
+	}
+	s.say(text + " (a second interrupt ends at once, without)")
 }
 
 // begin tells that a plan is begun, as name.

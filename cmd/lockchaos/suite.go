@@ -100,6 +100,7 @@ func (s *suiteRun) finish() (suite reports.Suite, unwritten error) {
 // launch starts scenarios in the order of the suite, each when a place is free, and returns when the last one has been started; wait waits for their ends.
 func (s *suiteRun) launch(ctx context.Context, places chan struct{}) (wait func()) {
 	var all sync.WaitGroup
+	stop := context.AfterFunc(ctx, s.screen.interrupted)
 	for i, p := range s.plans {
 		places <- struct{}{} // here, not in the goroutine: the first in the suite begins first
 		all.Go(func() {
@@ -125,7 +126,7 @@ func (s *suiteRun) launch(ctx context.Context, places chan struct{}) (wait func(
 			}
 		})
 	}
-	return all.Wait
+	return func() { all.Wait(); stop() }
 }
 
 // onTime runs one scenario, unless there is no time left for it.
