@@ -78,7 +78,7 @@ func TestHostileText(t *testing.T) {
 			t.Error(n, wrong)
 		}
 	}
-	if wrong := harmlesstest.Wrong(harmless.Block(harmlesstest.Hostile, "  | ")); !strings.Contains(wrong, "is a command") {
+	if wrong := harmlesstest.Wrong(string(harmless.Block(harmlesstest.Hostile, "  | "))); !strings.Contains(wrong, "is a command") {
 		t.Error("the test's own judge: ", wrong)
 	}
 }

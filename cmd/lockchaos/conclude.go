@@ -21,17 +21,17 @@ func conclude(out io.Writer, dir string, suite reports.Suite, noExpect, interrup
 		own := scenarioStatus(sc, noExpect)
 		code = worse(code, own)
 		if own != exitOK {
-			harmless.Fprintf(out, "%s: seed %d, plan %s\n  again: %s\n", sc.Name, sc.Seed, filepath.Join(dir, sc.Dir, planFile), sc.Rerun)
+			harmless.Fprintf(out, "%s: seed %d, plan %s\n  again: %s\n", sc.Name, sc.Seed, there(filepath.Join(dir, sc.Dir, planFile)), sc.Rerun)
 		}
 		if sc.Failed != "" {
-			harmless.Fprintf(out, "%s failed: %s\n  logs of %s: %s\n", sc.Name, harmless.Block(sc.Failed, "  "), sc.Name, filepath.Join(dir, sc.Dir, logFolder))
+			harmless.Fprintf(out, "%s failed: %s\n  logs of %s: %s\n", sc.Name, harmless.Block(sc.Failed, "  "), sc.Name, there(filepath.Join(dir, sc.Dir, logFolder)))
 		}
 	}
 	page := filepath.Join(dir, indexFile)
 	if len(suite.Scenarios) == 1 {
 		page = filepath.Join(dir, suite.Scenarios[0].Dir, reportFile)
 	}
-	harmless.Fprintf(out, "report: %s\n", page)
+	harmless.Fprintf(out, "report: %s\n", there(page))
 	if interrupted {
 		return &status{exitFailed, fmt.Errorf("interrupted: the report holds what there is")}
 	}

@@ -120,7 +120,7 @@ func (s *screen) attention(dir string, suite reports.Suite) {
 		}
 	}
 	if said {
-		harmless.Fprintf(s.final, "report: %s\n", filepath.Join(dir, indexFile))
+		harmless.Fprintf(s.final, "report: %s\n", there(filepath.Join(dir, indexFile)))
 	}
 }
 

@@ -239,7 +239,7 @@ func (s *series) conclude(ctx context.Context) error {
 		if err := reports.RepetitionText(out, s.table, s.screen.color); err != nil {
 			return fmt.Errorf("print the table: %w", err)
 		}
-		harmless.Fprintf(out, "again: %s\nreport: %s\n", s.table.Command, filepath.Join(s.dir, indexFile))
+		harmless.Fprintf(out, "again: %s\nreport: %s\n", s.table.Command, there(filepath.Join(s.dir, indexFile)))
 		switch {
 		case unwritten != nil:
 			return &status{exitFailed, unwritten}

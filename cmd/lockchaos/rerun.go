@@ -157,7 +157,7 @@ func (s *savedRun) again(cmd *cobra.Command, f runFlags) (err error) {
 			unwritten = errors.Join(unwritten, fmt.Errorf("%s failed", x.Name))
 		}
 	}
-	harmless.Fprintf(out.out, "report: %s\n", filepath.Join(dir, indexFile))
+	harmless.Fprintf(out.out, "report: %s\n", there(filepath.Join(dir, indexFile)))
 	switch {
 	case ctx.Err() != nil:
 		return &status{exitFailed, errors.New("interrupted: the report holds what there is")}

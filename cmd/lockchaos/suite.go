@@ -79,6 +79,7 @@ func (s *suiteRun) prepare(dir string, began time.Time) {
 		s.record.Scenarios[i] = scenarioRecord{Name: p.Scenario.Name, Dir: folderOf(p.Scenario.Name), State: stateWaiting}
 	}
 	s.judged = make([]judged, len(s.plans))
+	reserve(dir, len(s.plans))
 	s.note(0, func(*scenarioRecord) {})
 }
 
@@ -94,7 +95,7 @@ func (s *suiteRun) note(i int, change func(*scenarioRecord)) {
 func (s *suiteRun) finish() (suite reports.Suite, unwritten error) {
 	s.record.Elapsed = time.Since(s.began)
 	suite = s.record.suite(s.judged)
-	return suite, errors.Join(s.record.save(s.dir), render(s.dir, suite))
+	return suite, errors.Join(s.record.saveAtLast(s.dir), render(s.dir, suite))
 }
 
 // launch starts scenarios in the order of the suite, each when a place is free, and returns when the last one has been started; wait waits for their ends.
