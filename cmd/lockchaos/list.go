@@ -59,7 +59,10 @@ func listCommand() *cobra.Command {
 func table(w io.Writer, rows [][]string) error {
 	t := tabwriter.NewWriter(w, 2, 0, 3, ' ', 0)
 	for _, row := range rows {
-		harmless.Fprintln(t, strings.Join(row, "\t"))
+		for i := range row {
+			row[i] = harmless.Line(row[i])
+		}
+		harmless.Fprintln(t, harmless.Safe(strings.Join(row, "\t")))
 	}
 	return t.Flush()
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -91,6 +92,9 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	out, errs := harmless.NewWriter(stdout), harmless.NewWriter(stderr)
 	defer func() { _, _ = errs.Close(), out.Close() }() // the runner obeys commands again after the last word; nobody is left to be told that it was not written
 	root.SetOut(out)
+	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
+		root.SetOut(stdout) // a shell reads it, and a line that begins with a colon means something to it
+	}
 	root.SetErr(errs)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
