@@ -34,7 +34,7 @@ func Summary(s Scenario) string {
 		}
 		out += ", UNEXPECTED: " + list(want)
 	}
-	return out
+	return harmless.Line(out)
 }
 
 // Line is Summary with the scenario's name, for a progress list. Width is that of the name's column.
@@ -80,13 +80,13 @@ func Matrix(w io.Writer, s Suite, color bool, width int) error {
 	}
 	terminalPatterns(&b, s, width)
 	terminalTroubles(&b, s, color)
-	head := s.headline()
+	head := harmless.Line(s.headline())
 	if color {
 		head = ansiBold + head + ansiReset
 	}
 	fmt.Fprintf(&b, "\n%s\n", head)
 	if text := s.lede(); text != "" {
-		b.WriteString(wrap(text, width) + "\n")
+		b.WriteString(wrap(harmless.Line(text), width) + "\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -101,7 +101,7 @@ type terminalText struct{ text, style string }
 func terminalTable(faults []string, rows []matrixRow, color bool) (string, int) {
 	head := []terminalCell{{{"lock", ansiDim}}, {{"store", ansiDim}}}
 	for _, f := range faults {
-		head = append(head, terminalCell{{faultTitle(f), ansiDim}})
+		head = append(head, terminalCell{{harmless.Line(faultTitle(f)), ansiDim}})
 	}
 	grid := [][]terminalCell{head}
 	for _, r := range rows {
@@ -109,7 +109,7 @@ func terminalTable(faults []string, rows []matrixRow, color bool) (string, int) 
 		if r.First {
 			lock = r.Lock
 		}
-		line := []terminalCell{{{lock, ansiBold}}, {{r.Store, ""}}}
+		line := []terminalCell{{{harmless.Line(lock), ansiBold}}, {{harmless.Line(r.Store), ""}}}
 		for _, c := range r.Cells {
 			line = append(line, cellText(c))
 		}

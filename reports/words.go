@@ -97,14 +97,13 @@ func list(words []string) string {
 // escaped, and what is longer than n characters is cut, saying so.
 func clip(s string, n int) string {
 	var b strings.Builder
-	s = harmless.Text(s)
 	kept := 0
 	for i, r := range s {
 		if kept == n {
 			fmt.Fprintf(&b, "… (%s more)", plural(len([]rune(s[i:])), "character"))
 			break
 		}
-		b.WriteRune(r)
+		b.WriteString(harmless.Text(string(r)))
 		kept++
 	}
 	return b.String()
