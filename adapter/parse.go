@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/lockchaos/lockchaos/harmless"
 )
 
 // maxName bounds what is printed in every report.
@@ -217,7 +219,7 @@ func (r *reader) declaration() *Declaration {
 		r.fail(fmt.Errorf("says protocol %d: this is %d", protocol, Version))
 	}
 	r.text("name", &d.Name)
-	if r.err == nil && (d.Name == "" || len(d.Name) > maxName || strings.ContainsFunc(d.Name, func(c rune) bool { return c < ' ' || c == 0x7f })) {
+	if r.err == nil && (d.Name == "" || len(d.Name) > maxName || strings.ContainsFunc(d.Name, harmless.Hidden)) {
 		r.fail(fmt.Errorf(`"name" is %.100q: it must say what the lock is called, in at most %d bytes, such as "my-lock 1.2"`, d.Name, maxName))
 	}
 	r.oneOf("validity", &d.Validity, "", "library", "from_invocation", "session")

@@ -3,7 +3,6 @@ package policy
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -60,7 +59,7 @@ const mostRepetitions = 1000
 
 // Load reads a policy from a file.
 func Load(file string, c Catalogue) (*Policy, error) {
-	text, err := os.ReadFile(file)
+	text, err := strictyaml.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("read the policy: %w (lockchaos init writes one)", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/history"
 )
 
@@ -216,3 +217,6 @@ func suite(all ...Scenario) Suite {
 		Started: time.Date(2026, 11, 20, 21, 30, 4, 0, time.UTC), Scenarios: all,
 		Versions: []history.Part{{Name: "lockchaos", Version: "0.1.0"}, {Name: "redis-server", Version: "7.0.15"}, {Name: "etcd", Version: "3.6.4"}, {Name: "sqlite", Version: "3.50.4"}}}
 }
+
+// hidden reports whether a character may not stand in a page.
+func hidden(r rune) bool { return r != '\n' && r != '\t' && harmless.Hidden(r) }

@@ -78,7 +78,7 @@ func (s Suite) Findings() []Finding {
 		}
 	}
 	for _, r := range s.Remarks {
-		all = append(all, Finding{Level: r.Level, Rule: r.Rule, File: r.File, Line: r.Line, Text: r.Text, Times: 1, Of: 1})
+		all = append(all, Finding{Level: r.Level, Rule: clip(r.Rule, clipName), File: r.File, Line: r.Line, Text: clip(r.Text, clipText), Times: 1, Of: 1})
 	}
 	var sorted []Finding
 	for _, level := range []Level{Error, Warning, Note} {
@@ -104,7 +104,7 @@ func merge(all []Finding, f Finding) []Finding {
 
 func (s Scenario) findings() (all []Finding) {
 	add := func(level Level, rule, text, known string) {
-		all = append(all, Finding{Level: level, Rule: rule, Scenario: s.Name, File: s.File, Line: s.Line, Builtin: s.Builtin, Text: text, Known: known, Times: 1,
+		all = append(all, Finding{Level: level, Rule: clip(rule, clipName), Scenario: s.Name, File: s.File, Line: s.Line, Builtin: s.Builtin, Text: text, Known: known, Times: 1,
 			Dir: s.Dir, Again: s.Rerun})
 	}
 	open := Error

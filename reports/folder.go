@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -98,12 +99,8 @@ func WriteFile(file string, render func(io.Writer) error) error {
 	if err != nil {
 		return fmt.Errorf("write a report: %w", err)
 	}
-	if err := render(f); err != nil {
-		f.Close()
-		return fmt.Errorf("write %s: %w", file, err)
-	}
-	if err := f.Close(); err != nil {
-		return fmt.Errorf("write %s: %w", file, err)
+	if err := errors.Join(render(f), f.Close()); err != nil {
+		return errors.Join(fmt.Errorf("write %s: %w", file, err), os.Remove(file)) // half a report is none
 	}
 	return nil
 }

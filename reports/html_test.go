@@ -19,6 +19,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/history"
 )
 
@@ -78,7 +79,7 @@ func TestGolden(t *testing.T) {
 		"junit.golden.xml":           page(t, func(w io.Writer) error { return WriteJUnit(w, mixed()) }),
 		"matrix.golden.txt":          page(t, func(w io.Writer) error { return Matrix(w, mixed(), false, 140) }),
 		"matrix-narrow.golden.txt":   page(t, func(w io.Writer) error { return Matrix(w, mixed(), false, 60) }),
-		"matrix-coloured.golden.txt": page(t, func(w io.Writer) error { return Matrix(w, stories(), true, 0) }),
+		"matrix-coloured.golden.txt": page(t, func(w io.Writer) error { return Matrix(harmless.NewWriter(w), stories(), true, 0) }),
 	} {
 		t.Run(name, func(t *testing.T) { golden(t, name, text) })
 	}

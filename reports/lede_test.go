@@ -69,7 +69,7 @@ func TestLedeIsShort(t *testing.T) {
 		}
 	}
 	_, rest, _ := strings.Cut(reportOf(t, defects), `<h1`)
-	if text, _, _ := strings.Cut(rest, "</h1>"); strings.Count(text, "(twice)") != 3 || strings.Count(text, "defects: ") != 1 {
+	if text, _, _ := strings.Cut(rest, "</h1>"); strings.Count(text, "(at least once)") != 3 || strings.Count(text, "defects: ") != 1 {
 		t.Errorf("the headline does not tell the defects in one sentence: %s", text)
 	}
 }

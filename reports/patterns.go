@@ -1,10 +1,10 @@
 package reports
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/harmless"
 )
 
 // nounsOfKinds are what double-holds of a kind are called, counted by cause.
@@ -99,7 +99,7 @@ func PatternLines(v checker.Verdict) (lines []string) {
 	s := Scenario{Verdict: v}
 	groups := s.patternGroups()
 	for i, p := range s.patternProse() {
-		lines = append(lines, fmt.Sprintf("%s (%s)", p, clip(groups[i].Pattern, clipName)))
+		lines = append(lines, harmless.Sprintf("%s (%s)", p, clip(groups[i].Pattern, clipName)))
 	}
 	return lines
 }

@@ -145,7 +145,7 @@ func WriteSARIF(w io.Writer, s Suite) error {
 		}
 		if f.Rule == RuleFailed {
 			invocation.Successful = false
-			invocation.Notifications = append(invocation.Notifications, sarifNotification{Error.String(), sarifText{f.Scenario + ": " + f.Text}})
+			invocation.Notifications = append(invocation.Notifications, sarifNotification{Error.String(), sarifText{clip(f.Scenario, clipName) + ": " + f.Text}})
 		}
 		r := f.sarif()
 		r.RuleIndex = index[f.Rule]

@@ -8,17 +8,18 @@ import (
 	"unicode/utf8"
 
 	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/harmless"
 )
 
-// The escape sequences of a terminal that a matrix uses.
-const (
-	ansiReset = "\x1b[0m"
-	ansiBold  = "\x1b[1m"
-	ansiDim   = "\x1b[2m"
+// The escape sequences of a terminal that a matrix uses. A harmless.Writer passes them on.
+var (
+	ansiReset = harmless.Own("\x1b[0m")
+	ansiBold  = harmless.Own("\x1b[1m")
+	ansiDim   = harmless.Own("\x1b[2m")
 )
 
-var resultANSI = [...]string{Inconclusive: "\x1b[35m", Pass: "\x1b[32m", Contained: "\x1b[33m", Corrupted: "\x1b[31m", Violated: "\x1b[31m",
-	Skipped: "\x1b[2m", Failed: "\x1b[1;31m"}
+var resultANSI = [...]string{Inconclusive: harmless.Own("\x1b[35m"), Pass: harmless.Own("\x1b[32m"), Contained: harmless.Own("\x1b[33m"), Corrupted: harmless.Own("\x1b[31m"),
+	Violated: harmless.Own("\x1b[31m"), Skipped: ansiDim, Failed: harmless.Own("\x1b[1;31m")}
 
 // Summary tells a scenario in one line: what it came to, and whether that was expected.
 func Summary(s Scenario) string {
@@ -36,7 +37,7 @@ func Summary(s Scenario) string {
 			out += ": " + list(want)
 		}
 	}
-	return out
+	return harmless.Line(out)
 }
 
 // Line is Summary with the scenario's name, for a progress list. Width is that of the name's column.
@@ -82,13 +83,13 @@ func Matrix(w io.Writer, s Suite, color bool, width int) error {
 	}
 	terminalPatterns(&b, s, width)
 	terminalTroubles(&b, s, color)
-	head := s.headline()
+	head := harmless.Line(s.headline())
 	if color {
 		head = ansiBold + head + ansiReset
 	}
 	fmt.Fprintf(&b, "\n%s\n", head)
 	if text := s.lede(); text != "" {
-		b.WriteString(wrap(text, width) + "\n")
+		b.WriteString(wrap(harmless.Line(text), width) + "\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -103,7 +104,7 @@ type terminalText struct{ text, style string }
 func terminalTable(faults []string, rows []matrixRow, color bool) (string, int) {
 	head := []terminalCell{{{"lock", ansiDim}}, {{"store", ansiDim}}}
 	for _, f := range faults {
-		head = append(head, terminalCell{{faultTitle(f), ansiDim}})
+		head = append(head, terminalCell{{harmless.Line(faultTitle(f)), ansiDim}})
 	}
 	grid := [][]terminalCell{head}
 	for _, r := range rows {
@@ -111,7 +112,7 @@ func terminalTable(faults []string, rows []matrixRow, color bool) (string, int) 
 		if r.First {
 			lock = r.Lock
 		}
-		line := []terminalCell{{{lock, ansiBold}}, {{r.Store, ""}}}
+		line := []terminalCell{{{harmless.Line(lock), ansiBold}}, {{harmless.Line(r.Store), ""}}}
 		for _, c := range r.Cells {
 			line = append(line, cellText(c))
 		}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/lockchaos/lockchaos/harmless"
 )
 
 // The longest texts of others that a page repeats, in characters.
@@ -91,8 +93,8 @@ func list(words []string) string {
 	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 }
 
-// clip makes another program's text fit to be shown: characters that would reorder or hide what stands around them become
-// U+FFFD, and what is longer than n characters is cut, saying so.
+// clip makes another program's text fit to be shown: characters that would reorder or hide what stands around them are
+// escaped, and what is longer than n characters is cut, saying so.
 func clip(s string, n int) string {
 	var b strings.Builder
 	kept := 0
@@ -101,10 +103,7 @@ func clip(s string, n int) string {
 			fmt.Fprintf(&b, "… (%s more)", plural(len([]rune(s[i:])), "character"))
 			break
 		}
-		if hidden(r) {
-			r = unicode.ReplacementChar
-		}
-		b.WriteRune(r)
+		b.WriteString(harmless.Text(string(r)))
 		kept++
 	}
 	return b.String()
@@ -117,11 +116,6 @@ func cut(s string, n int) string {
 		return string(r)
 	}
 	return strings.TrimRight(string(r[:n-1]), " ") + "…"
-}
-
-// hidden tells of control characters, direction overrides and other characters without a glyph. Line breaks and tabs are kept.
-func hidden(r rune) bool {
-	return r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r))
 }
 
 func firstLine(s string) string {

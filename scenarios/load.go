@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -67,7 +66,7 @@ func builtinSuite(name string, c Catalogue, trail []string) (*Suite, error) {
 
 // Load reads a suite from a file.
 func Load(file string, c Catalogue) (*Suite, error) {
-	text, err := os.ReadFile(file)
+	text, err := strictyaml.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("read scenarios: %w", err)
 	}

@@ -53,7 +53,7 @@ func (p Plan) Save(file string) error {
 
 // LoadPlan reads a saved plan.
 func LoadPlan(file string, c Catalogue) (*Plan, error) {
-	text, err := os.ReadFile(file)
+	text, err := strictyaml.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("read plan: %w", err)
 	}

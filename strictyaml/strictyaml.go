@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"reflect"
 	"strings"
 
@@ -18,6 +19,23 @@ import (
 	"github.com/goccy/go-yaml/parser"
 	"github.com/lockchaos/lockchaos/spelling"
 )
+
+// Most is how long a file may be (bytes). The longest suites have a hundredth of it.
+const Most = 16 << 20
+
+// ReadFile reads a file that is no longer than Most: a mistaken name, such as that of a device, does not use up the memory.
+func ReadFile(file string) ([]byte, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, Most+1))
+	if err == nil && len(text) > Most {
+		err = fmt.Errorf("%s is longer than %d MiB: give the name of a YAML file that somebody wrote", file, Most>>20)
+	}
+	return text, err
+}
 
 // Decode reads exactly one YAML document and refuses keys that it does not know.
 func Decode(text []byte, into any) error {

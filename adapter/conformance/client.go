@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -107,8 +106,13 @@ func (c *Client) launch() error {
 		return fmt.Errorf("start %s: %w", c.name, err)
 	}
 	defer outWrite.Close()
-	cmd := exec.Command("/bin/sh", "-c", c.bench.Command)
-	cmd.Dir = c.bench.Dir
+	most, err := adapter.MemoryLimit()
+	if err != nil {
+		inWrite.Close()
+		outRead.Close()
+		return err
+	}
+	cmd := adapter.Command(c.bench.Command, c.bench.Dir)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = inRead, outWrite, &logged{}
 	if c.proc, err = c.host.Start(cmd); err != nil {
 		inWrite.Close()
@@ -118,6 +122,11 @@ func (c *Client) launch() error {
 	c.in = inWrite
 	c.conn = adapter.NewConn(inWrite, outRead, adapter.Options{Command: c.bench.Command, Process: process{c.proc}, Lost: c.loses,
 		Trace: func(sent bool, line []byte) { c.say(c.name, sent, string(line)) }})
+	conn, proc := c.conn, c.proc
+	go adapter.WatchMemory(proc.PID(), most, proc.Done(), func(what string) {
+		_ = conn.Break("%s", what)    // whoever asks is told
+		_ = proc.Signal(unix.SIGKILL) // what it started dies with its host
+	})
 	go func() {
 		<-c.conn.Ended()
 		outRead.Close()

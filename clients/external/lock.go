@@ -58,12 +58,20 @@ func Open(ctx context.Context, c clients.Config) (clients.Lock, error) {
 	if err := adoptOrphans(); err != nil {
 		return nil, err
 	}
+	most, err := adapter.MemoryLimit()
+	if err != nil {
+		return nil, err
+	}
 	p, err := startProcess(c.Adapter.Command, c.Adapter.Dir, os.Stderr)
 	if err != nil {
 		return nil, err
 	}
 	l := &lock{process: p, blind: c.Adapter.ClockFaults, lost: make(chan clients.Loss, 100), grants: map[string]int64{}}
 	l.conn = adapter.NewConn(p.in, p.out, adapter.Options{Command: c.Adapter.Command, Process: p, Lost: l.tell})
+	go adapter.WatchMemory(p.cmd.Process.Pid, most, p.exited, func(what string) {
+		_ = l.conn.Break("%s", what) // whoever asks is told
+		_ = killFamily()             // what can't be killed is killed with the worker
+	})
 	if err := l.hello(ctx, c); err != nil {
 		l.conn.Expect()
 		now, cancel := context.WithTimeout(ctx, 0)

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/lockchaos/lockchaos/adapter"
 	"github.com/lockchaos/lockchaos/redact"
 	"golang.org/x/sys/unix"
 )
@@ -52,8 +53,7 @@ func startProcess(command, dir string, log io.Writer) (*process, error) {
 	defer outWrite.Close()
 	safe := redact.NewWriter(log)
 	p := &process{in: inWrite, out: outRead, log: &tail{to: safe}, safe: safe, exited: make(chan struct{})}
-	p.cmd = exec.Command("/bin/sh", "-c", command)
-	p.cmd.Dir = dir
+	p.cmd = adapter.Command(command, dir)
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = inRead, outWrite, p.log
 	p.cmd.WaitDelay = 250 * time.Millisecond // descendants may hold standard error open
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: unix.SIGKILL}

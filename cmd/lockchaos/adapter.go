@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/adapter/conformance"
 	"github.com/lockchaos/lockchaos/adapter/skeleton"
+	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/redact"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/strictyaml"
@@ -45,7 +47,7 @@ func adapterCommand() *cobra.Command {
 }
 
 func adapterTestCommand() *cobra.Command {
-	var service string
+	var service, format string
 	var ttl time.Duration
 	cmd := &cobra.Command{
 		Use:   "test COMMAND --service SERVICE",
@@ -67,15 +69,23 @@ Exit status: 0 nothing is wrong, 1 something is, 3 the adapter broke the protoco
 			if err != nil {
 				return err
 			}
+			if format != formatText && format != formatGitHub {
+				return usage(fmt.Errorf("unknown --format %q (there are %s, %s)", format, formatText, formatGitHub))
+			}
 			if ttl < 0 || ttl > 0 && ttl < time.Millisecond {
 				return usage(fmt.Errorf("--ttl %v: a lease must last a millisecond or longer", ttl))
 			}
 			if ttl == 0 {
 				ttl = max(time.Second, usualTTL(service).Std())
 			}
+			if format == formatGitHub {
+				if err := harmless.NewWriter(cmd.OutOrStdout()).StopCommands(); err != nil {
+					return fmt.Errorf("write to the standard output: %w", err)
+				}
+			}
 			err = trial{Adapter: a, TTL: ttl}.outside(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 			var exit *exec.ExitError
-			if errors.As(err, &exit) && exit.ExitCode() > 0 {
+			if errors.As(err, &exit) && slices.Contains([]int{exitViolated, exitFailed, exitUsage}, exit.ExitCode()) {
 				return &status{code: exit.ExitCode()} // it has said why
 			}
 			return err
@@ -83,6 +93,7 @@ Exit status: 0 nothing is wrong, 1 something is, 3 the adapter broke the protoco
 	}
 	cmd.Flags().StringVar(&service, "service", "", `the service that the lock uses (lockchaos list services), or "none"`)
 	cmd.Flags().DurationVar(&ttl, "ttl", 0, "TTL that the lock is opened with (default 1s; etcd, zookeeper 2s)")
+	cmd.Flags().StringVar(&format, "format", formatText, `"text"; "github", text during which GitHub's runner takes no line for a command`)
 	return cmd
 }
 
@@ -90,17 +101,17 @@ Exit status: 0 nothing is wrong, 1 something is, 3 the adapter broke the protoco
 func judgeConformance(ctx context.Context, bench *conformance.Bench, version string, to io.Writer) (err error) {
 	out := redact.NewWriter(to)
 	defer func() { err = errors.Join(err, out.Flush()) }()
-	fmt.Fprintf(out, "%s\non %s, TTL %v\n\n", printable(bench.Command), strings.TrimSpace(bench.Service+" "+version), bench.TTL)
+	harmless.Fprintf(out, "%s\non %s, TTL %v\n\n", printable(bench.Command), strings.TrimSpace(bench.Service+" "+version), bench.TTL)
 	n, passed, code := 0, 0, exitOK
 	err = conformance.Run(ctx, bench, func(r conformance.Result) {
 		n++
-		fmt.Fprintf(out, "%2d  %-6s  %s", n, r.Outcome, r.Check)
+		harmless.Fprintf(out, "%2d  %-6s  %s", n, r.Outcome, r.Check)
 		switch r.Outcome {
 		case conformance.Passed:
 			passed++
-			fmt.Fprintln(out)
+			harmless.Fprintln(out)
 		case conformance.NotApplicable:
-			fmt.Fprintf(out, " (%s)\n", r.Text)
+			harmless.Fprintf(out, " (%s)\n", r.Text)
 		case conformance.Failed:
 			code = worse(code, exitViolated)
 			explain(out, r)
@@ -113,25 +124,25 @@ func judgeConformance(ctx context.Context, bench *conformance.Bench, version str
 		return err
 	}
 	if code == exitOK {
-		fmt.Fprintf(out, "\nnothing is wrong: %d checks passed\n", passed)
+		harmless.Fprintf(out, "\nnothing is wrong: %d checks passed\n", passed)
 		return nil
 	}
-	fmt.Fprintf(out, "\n%d of %d checks passed\n", passed, n)
+	harmless.Fprintf(out, "\n%d of %d checks passed\n", passed, n)
 	return &status{code: code}
 }
 
 // explain prints what is wrong, and what was said.
 func explain(out io.Writer, r conformance.Result) {
-	fmt.Fprintf(out, "\n      %s\n", indented(r.Text))
+	harmless.Fprintf(out, "\n      %s\n", indented(r.Text))
 	for _, line := range r.Exchange {
-		fmt.Fprintf(out, "        %s\n", printable(line))
+		harmless.Fprintf(out, "        %s\n", printable(line))
 	}
 	if r.Advice != "" {
-		fmt.Fprintf(out, "      %s\n", indented(r.Advice))
+		harmless.Fprintf(out, "      %s\n", indented(r.Advice))
 	}
 }
 
-func indented(text string) string { return strings.ReplaceAll(printable(text), "\n", "\n      ") }
+func indented(text string) harmless.Safe { return harmless.Block(text, "      ") }
 
 func adapterNewCommand() *cobra.Command {
 	var lang, dir string
@@ -169,11 +180,11 @@ lockchaos adapter test as it is.`,
 				return err
 			}
 			suite := filepath.Join(dir, skeleton.SuiteFile)
-			fmt.Fprintf(cmd.OutOrStdout(), "wrote %s\nwrote %s\n\nnext:\n", filepath.Join(dir, l.File), suite)
+			harmless.Fprintf(cmd.OutOrStdout(), "wrote %s\nwrote %s\n\nnext:\n", filepath.Join(dir, l.File), suite)
 			if l.Build != "" {
-				fmt.Fprintf(cmd.OutOrStdout(), "  (cd %s && %s)    # build it\n", reports.Shell(dir), l.Build)
+				harmless.Fprintf(cmd.OutOrStdout(), "  (cd %s && %s)    # build it\n", reports.Shell(dir), l.Build)
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "  %[1]s adapter test %[2]s --service redis    # what is missing or wrong\n"+
+			harmless.Fprintf(cmd.OutOrStdout(), "  %[1]s adapter test %[2]s --service redis    # what is missing or wrong\n"+
 				"  %[1]s run quick --lock-cmd %[2]s --service redis    # is it safe? 1 is to be expected: without a fence no lock is, when its holder is frozen\n"+
 				"  %[1]s run %[3]s    # scenarios of its own, to be changed\n", os.Args[0], reports.Shell(command), reports.Shell(suite))
 			return nil

@@ -14,6 +14,7 @@ import (
 	"github.com/lockchaos/lockchaos/adapter"
 	"github.com/lockchaos/lockchaos/adapter/conformance"
 	"github.com/lockchaos/lockchaos/backends"
+	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/remote"
 	"github.com/lockchaos/lockchaos/redact"
@@ -90,7 +91,7 @@ func (t trial) inside(ctx context.Context, out io.Writer) (err error) {
 		return introduce(ctx, bench, out)
 	}
 	for _, text := range s.StandIns() {
-		fmt.Fprintln(out, "STAND-IN:", text)
+		harmless.Fprintln(out, "STAND-IN:", text)
 	}
 	return judgeConformance(ctx, bench, s.Version, out)
 }

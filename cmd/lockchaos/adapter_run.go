@@ -15,6 +15,7 @@ import (
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/external"
+	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/redact"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -117,14 +118,14 @@ func (l *ownLock) replacing(c choice, say func(string)) (choice, error) {
 func introduced(ctx context.Context, t trial) (adapter.Declaration, error) {
 	var out, log bytes.Buffer
 	if err := t.outside(ctx, &out, &log); err != nil {
-		return adapter.Declaration{}, fmt.Errorf("try the adapter: %w\n%s", err, strings.TrimSpace(printable(log.String())))
+		return adapter.Declaration{}, fmt.Errorf("try the adapter: %w\n%s", err, harmless.Text(strings.TrimSpace(log.String())))
 	}
 	var i introduction
 	if err := json.Unmarshal(out.Bytes(), &i); err != nil {
 		return adapter.Declaration{}, fmt.Errorf("try the adapter: %w", err)
 	}
 	if i.Error != "" {
-		return adapter.Declaration{}, errors.New(printable(i.Error))
+		return adapter.Declaration{}, errors.New(harmless.Text(i.Error))
 	}
 	i.Says.LostGrace, i.Says.Name = i.Grace, redact.Text(i.Says.Name)
 	return i.Says, nil

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/harmless"
 )
 
 func checkCommand() *cobra.Command {
@@ -58,7 +59,7 @@ Exit status: 0 all passed, 1 a property was violated, 2 inconclusive, 64 a file 
 			var unread []error
 			for i, file := range args {
 				if i > 0 {
-					fmt.Fprintln(cmd.OutOrStdout())
+					harmless.Fprintln(cmd.OutOrStdout())
 				}
 				j, err := judgeFile(file, cmd.InOrStdin(), &flags, second != "" || dir != "")
 				if err != nil {
@@ -72,13 +73,13 @@ Exit status: 0 all passed, 1 a property was violated, 2 inconclusive, 64 a file 
 					if err != nil {
 						return err
 					}
-					fmt.Fprintf(cmd.OutOrStdout(), "report: %s\n", page)
+					harmless.Fprintf(cmd.OutOrStdout(), "report: %s\n", page)
 				}
 				if second == "" {
 					continue
 				}
 				if err := secondOpinion(cmd.OutOrStdout(), &j.whole, j.verdict); err != nil {
-					fmt.Fprintf(cmd.ErrOrStderr(), "lockchaos: %s: %v\n", file, err)
+					harmless.Fprintf(cmd.ErrOrStderr(), "lockchaos: %s: %v\n", file, err)
 					worst = exitFailed
 				}
 			}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -9,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/history/foreign"
 	"github.com/lockchaos/lockchaos/reports"
@@ -24,39 +24,41 @@ const (
 // file was read.
 func printVerdict(w io.Writer, file string, j *judgedFile) {
 	h, v := &j.whole.Header, &j.verdict
-	fmt.Fprintf(w, "%s\n%s: %s", inLine(file), inLine(h.Scenario), v.Outcome)
+	harmless.Fprintf(w, "%s\n%s: %s", inLine(file), inLine(h.Scenario), v.Outcome)
 	if v.Severity != checker.SeverityNone && (v.Severity != checker.Untested || j.knowsWrites()) {
-		fmt.Fprintf(w, ", %s", v.Severity)
+		harmless.Fprintf(w, ", %s", v.Severity)
 	}
 	if v.Truncated {
-		fmt.Fprint(w, " (truncated history)")
+		io.WriteString(w, " (truncated history)")
 	}
-	fmt.Fprintf(w, "\n")
+	harmless.Fprintf(w, "\n")
 	for _, text := range h.StandIns {
-		fmt.Fprintf(w, "  STAND-IN: %s\n", inLine(text))
+		harmless.Fprintf(w, "  STAND-IN: %s\n", inLine(text))
 	}
 	j.printFindings(w)
 	for _, reason := range v.Reasons {
-		fmt.Fprintf(w, "  ? %s\n", inLine(reason))
+		harmless.Fprintf(w, "  ? %s\n", inLine(reason))
 	}
 	for _, line := range reports.PatternLines(*v) {
-		fmt.Fprintf(w, "  %s\n", line)
+		harmless.Fprintf(w, "  %s\n", line)
 	}
 	j.printAmount(w)
 	j.printProperties(w)
 	j.printReading(w)
 }
 
-// printFindings prints the violations, each with its steps where it is of a log.
+// printFindings prints the violations, certain defects first, each with its steps where it is of a log.
 func (j *judgedFile) printFindings(w io.Writer) {
-	for _, p := range j.verdict.Properties {
-		for i := range p.Violations[:min(len(p.Violations), shownViolations)] {
-			x := &p.Violations[i]
-			fmt.Fprintf(w, "  ! %s%s\n", inLine(x.Text), j.onLines(x.Ops))
+	for _, p := range j.verdict.InOrderOfBlame() {
+		told := slices.Clone(p.Violations)
+		slices.SortStableFunc(told, func(a, b checker.Violation) int { return int(a.Blame()) - int(b.Blame()) })
+		for i := range told[:min(len(told), shownViolations)] {
+			x := &told[i]
+			harmless.Fprintf(w, "  ! %s%s\n", inLine(x.Text), j.onLines(x.Ops))
 			j.printSteps(w, x)
 		}
 		if more := p.Count - shownViolations; more > 0 {
-			fmt.Fprintf(w, "    … and %d more of %s\n", more, p.Name)
+			harmless.Fprintf(w, "    … and %d more of %s\n", more, p.Name)
 		}
 	}
 }
@@ -75,31 +77,31 @@ func (j *judgedFile) printSteps(w io.Writer, v *checker.Violation) {
 	table := tabwriter.NewWriter(w, 2, 0, 2, ' ', 0)
 	for i, s := range steps {
 		if i == shownSteps {
-			fmt.Fprintf(table, "      … and %d more lines\n", len(steps)-shownSteps)
+			harmless.Fprintf(table, "      … and %d more lines\n", len(steps)-shownSteps)
 			break
 		}
 		when := ""
 		if s.Timed {
 			when = reports.Instant(&j.whole.Header, s.At)
 		}
-		fmt.Fprintf(table, "      line %d\t%s\t%s\t%s\n", s.Line, when, inLine(s.Client), inLine(s.What))
+		harmless.Fprintf(table, "      line %d\t%s\t%s\t%s\n", s.Line, when, inLine(s.Client), inLine(s.What))
 	}
 	table.Flush()
 }
 
 // inLine makes a text of others fit for a place in a line: it begins no line of its own.
-func inLine(text string) string { return printable(strings.Join(strings.Fields(text), " ")) }
+func inLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // printAmount prints how much there was to judge.
 func (j *judgedFile) printAmount(w io.Writer) {
 	st := j.verdict.Stats
-	fmt.Fprintf(w, "  %d grants, %d contended hand-overs", st.Grants, st.Handovers)
+	harmless.Fprintf(w, "  %d grants, %d contended hand-overs", st.Grants, st.Handovers)
 	if j.knowsWrites() {
-		fmt.Fprintf(w, "; writes: %d accepted, %d of them stale, %d refused", st.Accepted, st.Stale, st.Refused)
+		harmless.Fprintf(w, "; writes: %d accepted, %d of them stale, %d refused", st.Accepted, st.Stale, st.Refused)
 	}
-	fmt.Fprintln(w)
+	harmless.Fprintln(w)
 	if text := reports.Exclusive(j.verdict); text != "" {
-		fmt.Fprintf(w, "  %s\n", text)
+		harmless.Fprintf(w, "  %s\n", text)
 	}
 	printTimings(w, st)
 }
@@ -116,16 +118,16 @@ func (j *judgedFile) printProperties(w io.Writer) {
 			if judged == (p.Outcome == checker.NotJudged) {
 				continue
 			}
-			fmt.Fprintf(table, "  %s\t%s\t", p.Name, p.Outcome)
+			harmless.Fprintf(table, "  %s\t%s\t", p.Name, p.Outcome)
 			if p.Count > 0 {
-				fmt.Fprintf(table, "%d×", p.Count)
+				io.WriteString(table, reports.Scenario{Verdict: j.verdict}.Times(p.Name))
 			}
-			fmt.Fprintf(table, "\t%s\n", inLine(p.Why))
+			harmless.Fprintf(table, "\t%s\n", inLine(p.Why))
 		}
 	}
 	table.Flush()
 	for line := range strings.Lines(lines.String()) {
-		fmt.Fprintln(w, strings.TrimRight(line, " \n"))
+		harmless.Fprintln(w, strings.TrimRight(line, " \n"))
 	}
 }
 
@@ -135,10 +137,10 @@ func (j *judgedFile) printReading(w io.Writer) {
 		return
 	}
 	for _, line := range j.reading() {
-		fmt.Fprintf(w, "  %s\n", inLine(line))
+		harmless.Fprintf(w, "  %s\n", inLine(line))
 	}
 	if h := &j.whole.Header; !h.Started.IsZero() {
-		fmt.Fprintf(w, "  the log begins at %s\n", h.Started.Round(time.Microsecond).Format(time.RFC3339Nano))
+		harmless.Fprintf(w, "  the log begins at %s\n", h.Started.Round(time.Microsecond).Format(time.RFC3339Nano))
 	}
 }
 
@@ -167,9 +169,9 @@ func printTimings(w io.Writer, st checker.Stats) {
 		return
 	}
 	table := tabwriter.NewWriter(w, 2, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(table, "\tcount\tp50\tp95\tp99\tlongest\t\n")
+	io.WriteString(table, "\tcount\tp50\tp95\tp99\tlongest\t\n")
 	for _, r := range rows {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t\n", r.What, r.Count, r.P50, r.P95, r.P99, r.Max)
+		harmless.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t\n", r.What, r.Count, r.P50, r.P95, r.P99, r.Max)
 	}
 	table.Flush()
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/hosts/docker"
 )
 
@@ -26,7 +27,7 @@ belongs to a living run is left. Every docker run begins with the same; the loca
 			engine, err := docker.Connect(cmd.Context())
 			var absent *docker.AbsentError
 			if errors.As(err, &absent) {
-				fmt.Fprintln(out, "nothing to clean:", absent)
+				harmless.Fprintln(out, "nothing to clean:", absent)
 				return nil
 			}
 			if err != nil {
@@ -34,12 +35,12 @@ belongs to a living run is left. Every docker run begins with the same; the loca
 			}
 			removed, err := engine.Clean(cmd.Context())
 			if removed.Any() {
-				fmt.Fprintln(out, "removed", removedText(removed))
+				harmless.Fprintln(out, "removed", removedText(removed))
 			} else if err == nil {
-				fmt.Fprintln(out, "nothing to clean")
+				harmless.Fprintln(out, "nothing to clean")
 			}
 			for _, name := range removed.Unknown {
-				fmt.Fprintf(out, "left %s: its run can't be seen from here (it was started in another container); docker rm -f or docker network rm removes it\n", name)
+				harmless.Fprintf(out, "left %s: its run can't be seen from here (it was started in another container); docker rm -f or docker network rm removes it\n", name)
 			}
 			return err
 		},

@@ -5,6 +5,7 @@ import (
 	"io"
 	"path/filepath"
 
+	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/reports"
 )
 
@@ -41,7 +42,7 @@ func compareRuns(out io.Writer, a, b, file string) error {
 	if err := reports.ComparisonText(out, c, s.color); err != nil {
 		return fmt.Errorf("print the comparison: %w", err)
 	}
-	fmt.Fprintf(out, "report: %s\n", file)
+	harmless.Fprintf(out, "report: %s\n", file)
 	switch {
 	case c.Count(reports.Worse) > 0:
 		return &status{code: exitViolated}

@@ -176,7 +176,7 @@ func composeServices(folder string, flags []string) (map[string]string, error) {
 
 // loadMapping reads a mapping file; one that is not there says nothing.
 func loadMapping(path string) (map[string]string, error) {
-	text, err := os.ReadFile(path)
+	text, err := strictyaml.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return map[string]string{}, nil
 	}

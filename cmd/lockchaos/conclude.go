@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"strings"
-	"unicode"
 
+	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/reports"
 )
 
@@ -16,11 +15,11 @@ func conclude(out io.Writer, dir string, suite reports.Suite, noExpect, interrup
 	if err := reports.Matrix(out, suite, s.color, s.width); err != nil {
 		return fmt.Errorf("print the matrix: %w", err)
 	}
-	fmt.Fprintln(out)
+	harmless.Fprintln(out)
 	for _, sc := range suite.Scenarios {
 		tellInherent(out, sc)
 		if scenarioStatus(sc, noExpect) != exitOK && sc.Failed == "" {
-			fmt.Fprintf(out, "%s: seed %d, plan %s\n  again: %s\n", sc.Name, sc.Seed, filepath.Join(dir, sc.Dir, planFile), sc.Rerun)
+			harmless.Fprintf(out, "%s: seed %d, plan %s\n  again: %s\n", sc.Name, sc.Seed, there(filepath.Join(dir, sc.Dir, planFile)), sc.Rerun)
 		}
 	}
 	concludeFailed(out, dir, suite.FailedAlike())
@@ -28,7 +27,7 @@ func conclude(out io.Writer, dir string, suite reports.Suite, noExpect, interrup
 	if len(suite.Scenarios) == 1 {
 		page = filepath.Join(dir, suite.Scenarios[0].Dir, reportFile)
 	}
-	fmt.Fprintf(out, "report: %s\n", page)
+	harmless.Fprintf(out, "report: %s\n", there(page))
 	if interrupted {
 		return &status{exitFailed, fmt.Errorf("interrupted: the report holds what there is")}
 	}
@@ -42,23 +41,16 @@ func conclude(out io.Writer, dir string, suite reports.Suite, noExpect, interrup
 func concludeFailed(out io.Writer, dir string, groups [][]reports.Scenario) {
 	for _, group := range groups {
 		sc := group[0]
-		fmt.Fprintf(out, "%s: seed %d, plan %s\n  again: %s\n", sc.Name, sc.Seed, filepath.Join(dir, sc.Dir, planFile), sc.Rerun)
-		fmt.Fprintf(out, "%s failed: %s\n  logs of %s: %s\n", sc.Name, printable(sc.Failed), sc.Name, filepath.Join(dir, sc.Dir, logFolder))
+		harmless.Fprintf(out, "%s: seed %d, plan %s\n  again: %s\n", sc.Name, sc.Seed, there(filepath.Join(dir, sc.Dir, planFile)), sc.Rerun)
+		harmless.Fprintf(out, "%s failed: %s\n  logs of %s: %s\n", sc.Name, harmless.Block(sc.Failed, "  "), sc.Name, there(filepath.Join(dir, sc.Dir, logFolder)))
 		if n := len(group) - 1; n > 0 {
-			fmt.Fprintf(out, "  and %d more scenario%s for the same reason: logs in %s\n", n, plural(n), filepath.Join(dir, "*", logFolder))
+			harmless.Fprintf(out, "  and %d more scenario%s for the same reason: logs in %s\n", n, plural(n), filepath.Join(dir, "*", logFolder))
 		}
 	}
 }
 
-// printable takes out what a program may have logged to play with the reader's terminal.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' {
-			return -1
-		}
-		return r
-	}, text)
-}
+// printable makes a value that is not ours stay on its line, with nothing in it that plays with the reader's terminal.
+func printable(text string) string { return harmless.Line(text) }
 
 // suiteStatus is the exit status of a run: the worst of its scenarios.
 func suiteStatus(suite reports.Suite, noExpect bool) int {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lockchaos/lockchaos/backends"
+	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/netfault"
 )
@@ -38,16 +39,16 @@ Exit status: 0 scenarios can run here (perhaps with a stand-in), 3 they cannot.`
 				if !c.OK {
 					mark = "MISS"
 				}
-				fmt.Fprintf(out, "%s  %-28s %s\n", mark, c.Name, c.Detail)
+				harmless.Fprintf(out, "%s  %-28s %s\n", mark, c.Name, c.Detail)
 				if !c.OK && c.Fix != "" {
-					fmt.Fprintf(out, "      %-28s → %s\n", "", c.Fix)
+					harmless.Fprintf(out, "      %-28s → %s\n", "", c.Fix)
 				}
 			}
 			ok = ok && !obstacle
 			if !ok {
 				return &status{exitFailed, fmt.Errorf("no scenario can run here before that is mended")}
 			}
-			fmt.Fprintln(out, "\nScenarios can run here: lockchaos run")
+			harmless.Fprintln(out, "\nScenarios can run here: lockchaos run")
 			return nil
 		},
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/policy"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -77,7 +78,7 @@ func dryRun(w io.Writer, name string, plans []scenarios.Plan, f runFlags) error 
 			runs = fmt.Sprintf(" until %s, %d runs at most", printable(f.until), len(all))
 		}
 	}
-	fmt.Fprintf(w, "\n%s: %d scenario%s%s, %s with %d at once (--parallel). Nothing was run.\n", printable(name), len(plans), plural(len(plans)), runs, about(lengthOfAll(all, f.parallel)), f.parallel)
+	harmless.Fprintf(w, "\n%s: %d scenario%s%s, %s with %d at once (--parallel). Nothing was run.\n", printable(name), len(plans), plural(len(plans)), runs, about(lengthOfAll(all, f.parallel)), f.parallel)
 	return nil
 }
 
@@ -111,10 +112,10 @@ func (g *gate) dryRun(w io.Writer) error {
 	case g.policy.Budget > 0:
 		budget = fmt.Sprintf("within the time budget of %v", g.policy.Budget)
 	}
-	fmt.Fprintf(w, "\ngate %s: %d scenario%s, %d run%s, %s with %d at once (--parallel), %s. Nothing was run.\n", g.file, len(g.policy.Runs), plural(len(g.policy.Runs)), len(all), plural(len(all)),
+	harmless.Fprintf(w, "\ngate %s: %d scenario%s, %d run%s, %s with %d at once (--parallel), %s. Nothing was run.\n", g.file, len(g.policy.Runs), plural(len(g.policy.Runs)), len(all), plural(len(all)),
 		about(length), g.parallel, budget)
 	for _, k := range g.policy.Known {
-		fmt.Fprintf(w, "known: %s of %s until %s (%s)\n", k.Property, printable(k.Scenario), k.Expires.Format(time.DateOnly), printable(k.Reason))
+		harmless.Fprintf(w, "known: %s of %s until %s (%s)\n", k.Property, printable(k.Scenario), k.Expires.Format(time.DateOnly), printable(k.Reason))
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/reports"
 )
 
@@ -57,7 +58,7 @@ func listTerms(w io.Writer) error {
 	if err := table(w, rows); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(w, "\nMore of each, with an example and what to do: lockchaos explain WORD")
+	_, err := harmless.Fprintln(w, "\nMore of each, with an example and what to do: lockchaos explain WORD")
 	return err
 }
 
@@ -75,7 +76,7 @@ func explainWord(w io.Writer, word string) error {
 	}
 	for i, t := range found {
 		if i > 0 {
-			fmt.Fprintln(w)
+			harmless.Fprintln(w)
 		}
 		if err := reports.WriteTerm(w, t, newScreen(w).width); err != nil {
 			return fmt.Errorf("explain %s: %w", t.Word, err)

@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"sync"
 
 	"github.com/lockchaos/lockchaos/clockskew"
+	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/netfault"
@@ -22,7 +22,7 @@ func listFaults(w io.Writer) error {
 	if err := table(w, rows); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\n%s\n", nemesis.TargetsLegend())
+	_, err := harmless.Fprintf(w, "\n%s\n", harmless.Safe(nemesis.TargetsLegend()))
 	return err
 }
 

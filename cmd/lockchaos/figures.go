@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/history"
 )
 
@@ -52,5 +53,5 @@ func (f figures) print(w io.Writer, first, whole time.Duration) {
 		parts = append(parts, text)
 	}
 	parts = append(parts, fmt.Sprintf("all in %.1f s", whole.Seconds()))
-	fmt.Fprintln(w, strings.Join(parts, " · "))
+	harmless.Fprintln(w, strings.Join(parts, " · "))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/policy"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -87,7 +89,6 @@ func runGate(cmd *cobra.Command, file string, f runFlags) error {
 	if err != nil {
 		return err
 	}
-	defer out.resumeCommands()
 	if err := f.checkWhere(); err != nil {
 		return err
 	}
@@ -309,12 +310,12 @@ func (s *screen) gates(g *gate, repetitions int) {
 	}
 	suite := reports.Suite{Version: version, Name: "gate " + g.file, Runtime: g.where.about()}
 	s.events.run(suite, s.total, min(g.parallel, s.total), g.seed)
-	fmt.Fprintf(s.out, "lockchaos %s · %s · %s · seed %d\n", version, suite.Name, suite.Runtime, g.seed)
-	fmt.Fprintf(s.out, "%d scenario%s, %d run%s, %d at once, %s", len(g.policy.Runs), plural(len(g.policy.Runs)), s.total, plural(s.total), min(g.parallel, s.total),
+	harmless.Fprintf(s.out, "lockchaos %s · %s · %s · seed %d\n", version, suite.Name, suite.Runtime, g.seed)
+	harmless.Fprintf(s.out, "%d scenario%s, %d run%s, %d at once, %s", len(g.policy.Runs), plural(len(g.policy.Runs)), s.total, plural(s.total), min(g.parallel, s.total),
 		about(lengthOfAll(g.everyPlan(), g.parallel)))
 	if g.policy.Budget > 0 {
-		fmt.Fprintf(s.out, ", %v at most", g.policy.Budget)
+		harmless.Fprintf(s.out, ", %v at most", g.policy.Budget)
 	}
-	fmt.Fprint(s.out, "\n\n")
+	io.WriteString(s.out, "\n\n")
 	s.pulse()
 }

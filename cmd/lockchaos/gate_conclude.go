@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/policy"
 	"github.com/lockchaos/lockchaos/reports"
 )
@@ -44,7 +45,7 @@ func (g *gate) conclude(interrupted bool) error {
 		if err := errors.Join(err, reports.GateText(out, ruling, suite, g.screen.color)); err != nil {
 			return fmt.Errorf("print the ruling: %w", err)
 		}
-		fmt.Fprintf(out, "again: %s\nreport: %s\n", suite.Command, filepath.Join(g.dir, indexFile))
+		harmless.Fprintf(out, "again: %s\nreport: %s\n", suite.Command, there(filepath.Join(g.dir, indexFile)))
 		switch {
 		case unwritten != nil:
 			return &status{exitFailed, unwritten}

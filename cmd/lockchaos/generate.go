@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/history/synthetic"
 )
@@ -50,7 +51,7 @@ A file whose name ends in .zst is compressed.`,
 			case n > shown:
 				told = append(told[:shown], fmt.Sprintf("and %d more", n-shown))
 			}
-			fmt.Fprintf(cmd.ErrOrStderr(), "planted: %s\n", strings.Join(told, ", "))
+			harmless.Fprintf(cmd.ErrOrStderr(), "planted: %s\n", strings.Join(told, ", "))
 			return nil
 		},
 	}

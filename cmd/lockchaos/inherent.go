@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/lockchaos/lockchaos/clients/external"
+	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -72,6 +73,6 @@ func tellInherent(out io.Writer, sc reports.Scenario) {
 		}
 	}
 	if len(names) > 0 {
-		fmt.Fprintf(out, "%s: %s: %s, %s\n", printable(sc.Name), strings.Join(names, ", "), scenarios.InherentWords, allowedByFlag)
+		harmless.Fprintf(out, "%s: %s: %s, %s\n", printable(sc.Name), strings.Join(names, ", "), scenarios.InherentWords, allowedByFlag)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/policy"
 	"github.com/lockchaos/lockchaos/reports"
 )
@@ -42,7 +43,7 @@ func initCommand() *cobra.Command {
 			if err := errors.Join(err, f.Close()); err != nil {
 				return fmt.Errorf("write the policy: %w", err)
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s is written; next: %s\n", file, reports.Shell(os.Args[0], "gate", file))
+			harmless.Fprintf(cmd.OutOrStdout(), "%s is written; next: %s\n", file, reports.Shell(os.Args[0], "gate", file))
 			return nil
 		},
 	}

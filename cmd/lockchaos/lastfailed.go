@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -69,7 +70,7 @@ func (f *runFlags) recall(cmd *cobra.Command, words []string) (err error) {
 		return err
 	}
 	if len(f.last.plans) == 0 {
-		fmt.Fprintf(cmd.OutOrStdout(), "Nothing is to be run: all %d scenarios of %s came out as they should.\n", f.last.of, f.last.dir)
+		harmless.Fprintf(cmd.OutOrStdout(), "Nothing is to be run: all %d scenarios of %s came out as they should.\n", f.last.of, f.last.dir)
 		return nil
 	}
 	f.noExpect = f.noExpect || f.last.run.NoExpect || f.last.run.Policy != nil // as the run's own "again" says

@@ -12,6 +12,7 @@ import (
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/harness"
 )
 
@@ -92,7 +93,10 @@ func checkList(cmd *cobra.Command, args, names []string) error {
 func table(w io.Writer, rows [][]string) error {
 	t := tabwriter.NewWriter(w, 2, 0, 3, ' ', 0)
 	for _, row := range rows {
-		fmt.Fprintln(t, strings.Join(row, "\t"))
+		for i := range row {
+			row[i] = harmless.Line(row[i])
+		}
+		harmless.Fprintln(t, harmless.Safe(strings.Join(row, "\t")))
 	}
 	return t.Flush()
 }
@@ -113,7 +117,7 @@ func listLocks(w io.Writer) error {
 	if err := table(w, rows); err != nil {
 		return err
 	}
-	_, err := fmt.Fprint(w, locksLegend)
+	_, err := io.WriteString(w, locksLegend)
 	return err
 }
 

@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -33,10 +34,10 @@ func listScenarios(w io.Writer, pattern string, only selection, runs string) err
 			continue
 		}
 		if listed > 0 {
-			fmt.Fprintln(w)
+			harmless.Fprintln(w)
 		}
 		listed += len(rows) - 1
-		fmt.Fprintf(w, "suite %s: %s\n\n", s.Name, s.About)
+		harmless.Fprintf(w, "suite %s: %s\n\n", s.Name, s.About)
 		if err := table(w, rows); err != nil {
 			return err
 		}
@@ -44,7 +45,7 @@ func listScenarios(w io.Writer, pattern string, only selection, runs string) err
 	if listed == 0 && !only.lastFailed {
 		return usage(fmt.Errorf("no scenario fits %q%s (all names: lockchaos list scenarios)", pattern, suggest(pattern, known(suites))))
 	}
-	_, err = fmt.Fprint(w, listEnd(pattern, only, listed))
+	_, err = io.WriteString(w, listEnd(pattern, only, listed))
 	return err
 }
 

@@ -3,13 +3,14 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/signal"
 	"runtime/debug"
 
 	"golang.org/x/sys/unix"
 
+	_ "github.com/lockchaos/lockchaos/cmd/lockchaos/crash" // a crash is no result
+	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/hosts"
 )
 
@@ -17,7 +18,7 @@ func main() {
 	defer func() {
 		// Go would end with status 2, which means inconclusive; a defect of ours is never a result.
 		if p := recover(); p != nil {
-			fmt.Fprintf(os.Stderr, "lockchaos: a defect in lockchaos itself, please report it: %v\n%s", p, debug.Stack())
+			harmless.Fprintf(os.Stderr, "lockchaos: a defect in lockchaos itself, please report it: %v\n%s", p, debug.Stack())
 			os.Exit(exitFailed)
 		}
 	}()

@@ -70,7 +70,7 @@ func status_(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func TestPrintable(t *testing.T) {
-	if got := printable("a\x1b[31mb\n\tc\u009bd"); got != "a[31mb\n\tcd" {
+	if got := printable("a\x1b[31mb\n\tc\u009bd"); got != `a\u001b[31mb\n\tc\u009bd` {
 		t.Errorf("%q", got)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/checker/oracle"
+	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/history"
 )
 
@@ -26,36 +27,36 @@ func opinionOfHolds(w io.Writer, h *history.History, v checker.Verdict) error {
 	lock := oracle.LockOf(&h.Header)
 	switch {
 	case lock.Permits < 1:
-		fmt.Fprintf(w, "  porcupine: not asked: this is no lock, it claims no exclusion\n")
+		harmless.Fprintf(w, "  porcupine: not asked: this is no lock, it claims no exclusion\n")
 		return nil
 	case lock.Owners && lock.Permits > 1:
-		fmt.Fprintf(w, "  porcupine: not asked: it has no model of a reentrant lock with more than one permit\n")
+		harmless.Fprintf(w, "  porcupine: not asked: it has no model of a reentrant lock with more than one permit\n")
 		return nil
 	}
-	fmt.Fprintf(w, "  porcupine, asked whether the holds are those of %s (not: promises, the store):\n", lock)
+	harmless.Fprintf(w, "  porcupine, asked whether the holds are those of %s (not: promises, the store):\n", lock)
 	broken := 0
 	for _, o := range oracle.Windows(h, oracle.DefaultLimits) {
 		key := h.Keys[o.Key]
-		fmt.Fprintf(w, "    %s: %d holds in windows of at most %d (%d of them); ", key, o.Holds, oracle.DefaultLimits.Window, o.Windows)
+		harmless.Fprintf(w, "    %s: %d holds in windows of at most %d (%d of them); ", key, o.Holds, oracle.DefaultLimits.Window, o.Windows)
 		switch {
 		case len(o.Broken) > 0:
-			fmt.Fprintf(w, "they conflict %s\n", told(o.Broken[0], len(o.Broken)))
+			harmless.Fprintf(w, "they conflict %s\n", told(o.Broken[0], len(o.Broken)))
 		case o.Holds == 0:
-			fmt.Fprintf(w, "nothing to compare\n")
+			harmless.Fprintf(w, "nothing to compare\n")
 		case o.Covered():
-			fmt.Fprintf(w, "they exclude each other\n")
+			harmless.Fprintf(w, "they exclude each other\n")
 		default:
-			fmt.Fprintf(w, "no conflict in what was compared\n")
+			harmless.Fprintf(w, "no conflict in what was compared\n")
 		}
 		if o.Unsure > 0 {
-			fmt.Fprintf(w, "      left out: %d acquires of unknown fate, which may not have happened\n", o.Unsure)
+			harmless.Fprintf(w, "      left out: %d acquires of unknown fate, which may not have happened\n", o.Unsure)
 		}
 		if len(o.Cuts) > 0 {
-			fmt.Fprintf(w, "      not covered: at %d places something was always held, so holds before were not compared with holds after; the first at %s\n",
+			harmless.Fprintf(w, "      not covered: at %d places something was always held, so holds before were not compared with holds after; the first at %s\n",
 				len(o.Cuts), inSeconds(o.Cuts[0]))
 		}
 		if len(o.Undecided) > 0 {
-			fmt.Fprintf(w, "      not covered: not decided within %v each %s\n", oracle.DefaultLimits.Time, told(o.Undecided[0], len(o.Undecided)))
+			harmless.Fprintf(w, "      not covered: not decided within %v each %s\n", oracle.DefaultLimits.Time, told(o.Undecided[0], len(o.Undecided)))
 		}
 		broken += len(o.Broken)
 	}
@@ -80,19 +81,19 @@ func opinionOfStore(w io.Writer, h *history.History) {
 	if len(opinions) == 0 {
 		return
 	}
-	fmt.Fprintf(w, "  porcupine, asked whether the store answered as %s:\n", oracle.RegisterOf(&h.Header))
+	harmless.Fprintf(w, "  porcupine, asked whether the store answered as %s:\n", oracle.RegisterOf(&h.Header))
 	for _, o := range opinions {
-		fmt.Fprintf(w, "    %s: %d reads and writes in windows of at most %d (%d of them), %d of unknown fate; ", h.Keys[o.Key], o.Ops, oracle.DefaultLimits.Window, o.Windows, o.Unsure)
+		harmless.Fprintf(w, "    %s: %d reads and writes in windows of at most %d (%d of them), %d of unknown fate; ", h.Keys[o.Key], o.Ops, oracle.DefaultLimits.Window, o.Windows, o.Unsure)
 		switch {
 		case len(o.Broken) > 0:
-			fmt.Fprintf(w, "no order explains its answers %s\n", toldOps(o.Broken[0], len(o.Broken)))
+			harmless.Fprintf(w, "no order explains its answers %s\n", toldOps(o.Broken[0], len(o.Broken)))
 		case len(o.Undecided) == 0:
-			fmt.Fprintf(w, "it did\n")
+			harmless.Fprintf(w, "it did\n")
 		default:
-			fmt.Fprintf(w, "it did in what was decided\n")
+			harmless.Fprintf(w, "it did in what was decided\n")
 		}
 		if len(o.Undecided) > 0 {
-			fmt.Fprintf(w, "      not covered: too much at a time, or not decided within %v each %s\n", oracle.DefaultLimits.Time, toldOps(o.Undecided[0], len(o.Undecided)))
+			harmless.Fprintf(w, "      not covered: too much at a time, or not decided within %v each %s\n", oracle.DefaultLimits.Time, toldOps(o.Undecided[0], len(o.Undecided)))
 		}
 	}
 }

@@ -1,18 +1,16 @@
 package main
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/reports"
 )
 
@@ -78,8 +76,10 @@ func (f *outputFlags) open(cmd *cobra.Command) (*screen, error) {
 		s.events = newEventWriter(s.out)
 		s.toNobody()
 	case formatGitHub:
-		s.live = false // a log
-		s.stopCommands()
+		s.live = false                                 // a log
+		if err := s.final.StopCommands(); err != nil { // what programs under test have printed will be among the lines
+			return nil, fmt.Errorf("write to the standard output: %w", err)
+		}
 	}
 	if f.quiet && f.format != formatJSON {
 		s.toNobody()
@@ -90,25 +90,10 @@ func (f *outputFlags) open(cmd *cobra.Command) (*screen, error) {
 // toNobody lets the lines about what is going on vanish.
 func (s *screen) toNobody() { s.out, s.live, s.color = io.Discard, false, false }
 
-// stopCommands tells GitHub's runner to take no line for a command, until resumeCommands: what programs under test have printed is among them.
-func (s *screen) stopCommands() {
-	token := make([]byte, 16)
-	_, _ = rand.Read(token) // it never fails
-	s.token = hex.EncodeToString(token)
-	fmt.Fprintf(s.final, "::stop-commands::%s\n", s.token)
-}
-
-func (s *screen) resumeCommands() {
-	if s.token != "" {
-		fmt.Fprintf(s.final, "::%s::\n", s.token)
-		s.token = ""
-	}
-}
-
 // conclude tells what a run came to, in the form that was asked for. Text writes it for people, and returns the exit status as an error; the
 // status is then told in the other forms. Dir is the run's folder.
 func (s *screen) conclude(dir string, suite reports.Suite, text func(io.Writer) error) error {
-	out := s.final
+	out := io.Writer(s.final)
 	if s.format == formatJSON || s.quiet {
 		out = io.Discard
 	}
@@ -122,7 +107,6 @@ func (s *screen) conclude(dir string, suite reports.Suite, text func(io.Writer) 
 	if s.format != formatGitHub {
 		return err
 	}
-	s.resumeCommands()
 	return errors.Join(err, s.github(suite))
 }
 
@@ -132,20 +116,20 @@ func (s *screen) attention(dir string, suite reports.Suite) {
 	for _, f := range suite.Findings() {
 		if f.Level != reports.Note {
 			said = true
-			fmt.Fprintf(s.final, "%s: %s: %s: %s\n", f.Level, f.Scenario, f.Rule, printable(strings.ReplaceAll(f.Sentence(), "\n", "\n  ")))
+			harmless.Fprintf(s.final, "%s: %s: %s: %s\n", f.Level, f.Scenario, f.Rule, harmless.Block(f.Sentence(), "  "))
 		}
 	}
 	if s.ruling != "" {
-		fmt.Fprintln(s.final, s.ruling)
+		harmless.Fprintln(s.final, s.ruling)
 	}
 	if said {
-		fmt.Fprintf(s.final, "report: %s\n", filepath.Join(dir, indexFile))
+		harmless.Fprintf(s.final, "report: %s\n", there(filepath.Join(dir, indexFile)))
 	}
 }
 
 // github writes the annotations, and adds the summary to that of the job.
 func (s *screen) github(suite reports.Suite) error {
-	if err := reports.WriteAnnotations(s.final, suite); err != nil {
+	if err := s.final.Commands(func(w io.Writer) error { return reports.WriteAnnotations(w, suite) }); err != nil {
 		return fmt.Errorf("write annotations: %w", err)
 	}
 	file := os.Getenv(summaryVar)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/history"
@@ -28,7 +29,7 @@ type judged struct {
 func judgeScenario(dir string, r scenarioRecord, run *runRecord) judged {
 	folder := filepath.Join(dir, r.Dir)
 	out := judged{Scenario: reports.Scenario{Name: r.Name, Dir: r.Dir, Failed: r.Failed, Skipped: r.Skipped, Elapsed: r.Elapsed, Seed: run.Seed,
-		Runtime: run.Runtime, Version: run.Version, File: r.File, Line: r.Line, Builtin: r.Builtin}}
+		Runtime: run.Runtime, Version: run.Version, File: r.File, Line: r.Line, Builtin: r.Builtin, Rerun: run.Command}} // the whole run again, if nothing better is known
 	fail := func(err error) judged {
 		if out.Failed == "" { // what failed first says more
 			out.Failed = err.Error()
@@ -112,9 +113,12 @@ func describe(out *reports.Scenario, plan *scenarios.Plan, folder string, run *r
 	out.Recheck = reports.Shell(run.program(), "check", historyIn(folder))
 }
 
+// suitesOfOurs are the suites that come with lockchaos, read once: reading them takes longer than judging a short history.
+var suitesOfOurs = sync.OnceValues(func() ([]scenarios.Suite, error) { return scenarios.Builtin(catalogue()) })
+
 // builtin tells whether the scenario comes with lockchaos as it is, so that its name is enough to run it again.
 func builtin(s scenarios.Scenario) bool {
-	suites, err := scenarios.Builtin(catalogue())
+	suites, err := suitesOfOurs()
 	if err != nil {
 		return false
 	}

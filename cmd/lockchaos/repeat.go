@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -244,7 +245,7 @@ func (s *series) conclude(ctx context.Context) error {
 		if err := reports.RepetitionText(out, s.table, s.screen.color); err != nil {
 			return fmt.Errorf("print the table: %w", err)
 		}
-		fmt.Fprintf(out, "again: %s\nreport: %s\n", s.table.Command, filepath.Join(s.dir, indexFile))
+		harmless.Fprintf(out, "again: %s\nreport: %s\n", s.table.Command, there(filepath.Join(s.dir, indexFile)))
 		switch {
 		case unwritten != nil:
 			return &status{exitFailed, unwritten}
@@ -325,8 +326,8 @@ func (s *screen) repeats(r reports.Repetition, plans []scenarios.Plan, parallel 
 		until = ", until " + strings.TrimSpace(r.Until)
 	}
 	s.events.run(reports.Suite{Version: r.Version, Name: r.Suite, Runtime: r.Runtime}, s.total, min(parallel, s.total), first)
-	fmt.Fprintf(s.out, "lockchaos %s · %s · %s · seeds from %d\n", r.Version, r.Suite, r.Runtime, first)
-	fmt.Fprintf(s.out, "%d scenario%s, %d times at most%s: %d runs, %d at once, %s\n\n", len(plans), plural(len(plans)), r.Wanted, until, s.total, min(parallel, s.total),
+	harmless.Fprintf(s.out, "lockchaos %s · %s · %s · seeds from %d\n", r.Version, r.Suite, r.Runtime, first)
+	harmless.Fprintf(s.out, "%d scenario%s, %d times at most%s: %d runs, %d at once, %s\n\n", len(plans), plural(len(plans)), r.Wanted, until, s.total, min(parallel, s.total),
 		about(lengthOfAll(slices.Repeat(plans, r.Wanted), parallel)))
 	s.pulse()
 }

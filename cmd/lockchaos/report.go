@@ -58,7 +58,6 @@ if a scenario is worse in B, 2 if one that was decided is decided no more, else 
 			if err != nil {
 				return err
 			}
-			defer out.resumeCommands()
 			if isGate(dir) {
 				return reportGate(out, dir)
 			}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -152,11 +153,11 @@ func (s *savedRun) again(cmd *cobra.Command, f runFlags) (err error) {
 	}
 	for _, x := range suite.Scenarios {
 		if x.Failed != "" {
-			fmt.Fprintf(out.out, "%s failed: %s\n  logs: %s\n", x.Name, printable(strings.TrimSpace(x.Failed)), filepath.Join(dir, x.Dir, logFolder))
+			harmless.Fprintf(out.out, "%s failed: %s\n  logs: %s\n", x.Name, harmless.Block(strings.TrimSpace(x.Failed), "  "), filepath.Join(dir, x.Dir, logFolder))
 			unwritten = errors.Join(unwritten, fmt.Errorf("%s failed", x.Name))
 		}
 	}
-	fmt.Fprintf(out.out, "report: %s\n", filepath.Join(dir, indexFile))
+	harmless.Fprintf(out.out, "report: %s\n", there(filepath.Join(dir, indexFile)))
 	switch {
 	case ctx.Err() != nil:
 		return &status{exitFailed, errors.New("interrupted: the report holds what there is")}

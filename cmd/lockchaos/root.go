@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/redact"
 	"github.com/lockchaos/lockchaos/spelling"
 )
@@ -88,13 +90,19 @@ func rootCommand() *cobra.Command {
 func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := rootCommand()
 	root.SetArgs(args)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
-	var out *outlet
+	errs := harmless.NewWriter(stderr)
+	root.SetErr(errs)
+	var pipe *outlet
 	if cmd, _, err := root.Find(args); err == nil && !cmd.Hidden { // a process of a run ends with the run
-		ctx, out = outlive(ctx, stdout)
-		defer out.interrupt()
-		root.SetOut(out)
+		ctx, pipe = outlive(ctx, stdout)
+		defer pipe.interrupt()
+		stdout = pipe
+	}
+	out := harmless.NewWriter(stdout)
+	defer func() { _, _ = errs.Close(), out.Close() }() // the runner obeys commands again after the last word; nobody is left to be told that it was not written
+	root.SetOut(out)
+	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
+		root.SetOut(stdout) // a shell reads it, and a line that begins with a colon means something to it
 	}
 	err := root.ExecuteContext(ctx)
 	if err == nil {
@@ -105,8 +113,8 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if errors.As(err, &s) {
 		err = s.err
 	}
-	if err != nil && (out == nil || !out.broken.Load()) { // who has stopped reading knows
-		fmt.Fprintln(stderr, "lockchaos:", redact.Text(err.Error()))
+	if err != nil && (pipe == nil || !pipe.broken.Load()) { // who has stopped reading knows
+		harmless.Fprintln(errs, "lockchaos:", harmless.Block(redact.Text(err.Error()), "  "))
 	}
 	return code
 }

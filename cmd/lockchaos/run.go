@@ -277,7 +277,6 @@ func runSuite(ctx context.Context, cmd *cobra.Command, words []string, f runFlag
 	if err != nil {
 		return err
 	}
-	defer out.resumeCommands()
 	if err := f.repeatFlags.check(); err != nil {
 		return err
 	}

@@ -174,9 +174,35 @@ func (r *runRecord) save(dir string) error {
 func replaceFile(file string, text []byte) error {
 	next := filepath.Join(filepath.Dir(file), "."+filepath.Base(file)+".next")
 	if err := os.WriteFile(next, text, 0o644); err != nil {
-		return err
+		return errors.Join(err, os.Remove(next)) // half a file takes room and helps nobody
 	}
 	return os.Rename(next, file)
+}
+
+// reserveFile takes room on the disk until the run has ended, so that a disk that is full by then has room for run.json.
+const reserveFile = ".reserve"
+
+// reserve makes the reserve of a run of so many scenarios. Where there is no room for it there is none for the run, which
+// will say so itself.
+func reserve(dir string, scenarios int) {
+	_ = os.WriteFile(filepath.Join(dir, reserveFile), make([]byte, 64<<10+scenarios<<12), 0o644)
+}
+
+// saveAtLast saves the record in its last form, if need be in the room that was reserved.
+func (r *runRecord) saveAtLast(dir string) error {
+	freed := os.Remove(filepath.Join(dir, reserveFile))
+	if errors.Is(freed, os.ErrNotExist) {
+		freed = nil
+	}
+	return errors.Join(r.save(dir), freed)
+}
+
+// there is a path if something is there, and else says that nothing is.
+func there(path string) string {
+	if _, err := os.Stat(path); err != nil {
+		return "none, it could not be written"
+	}
+	return path
 }
 
 func loadRun(dir string) (*runRecord, error) {

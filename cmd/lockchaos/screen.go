@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -11,8 +12,10 @@ import (
 	"golang.org/x/term"
 
 	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -28,10 +31,9 @@ type screen struct {
 	column int
 
 	// final is where the end of a run is told, also when what goes on is not; format, quiet and verbose are as in outputFlags.
-	final          io.Writer
+	final          *harmless.Writer
 	format         string
 	quiet, verbose bool
-	token          string       // ends GitHub's stop-commands
 	ruling         string       // a gate's last word, once it is spoken
 	events         *eventWriter // of --format json; nil else
 
@@ -52,8 +54,9 @@ type screen struct {
 }
 
 func newScreen(out io.Writer) *screen {
-	s := &screen{out: out, final: out, format: formatText, running: map[string]harness.Progress{}, plans: map[string]scenarios.Plan{}, violated: map[string]checker.Blame{}, told: map[string]bool{}}
-	if f := terminal(out); f != nil && term.IsTerminal(int(f.Fd())) {
+	final := harmless.NewWriter(out)
+	s := &screen{out: final, final: final, format: formatText, running: map[string]harness.Progress{}, plans: map[string]scenarios.Plan{}, violated: map[string]checker.Blame{}, told: map[string]bool{}}
+	if f := terminal(final.To()); f != nil && term.IsTerminal(int(f.Fd())) {
 		s.live = os.Getenv("TERM") != "dumb"
 		s.color = s.live && os.Getenv("NO_COLOR") == ""
 		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 20 {
@@ -72,9 +75,9 @@ func (s *screen) start(r *runRecord, plans []scenarios.Plan, parallel int) {
 		s.column = max(s.column, len(p.Scenario.Name))
 	}
 	s.events.run(reports.Suite{Version: r.Version, Name: r.Suite, Runtime: r.Runtime}, total, min(parallel, total), r.Seed)
-	fmt.Fprintf(s.out, "lockchaos %s · %s · %s · seed %d\n", r.Version, r.Suite, r.Runtime, r.Seed)
-	fmt.Fprintf(s.out, "%d scenario%s, %d at once, %s\n", total, plural(total), min(parallel, total), about(lengthOfAll(plans, parallel)))
-	fmt.Fprintln(s.out)
+	harmless.Fprintf(s.out, "lockchaos %s · %s · %s · seed %d\n", r.Version, r.Suite, r.Runtime, r.Seed)
+	harmless.Fprintf(s.out, "%d scenario%s, %d at once, %s\n", total, plural(total), min(parallel, total), about(lengthOfAll(plans, parallel)))
+	harmless.Fprintln(s.out)
 	s.pulse()
 }
 
@@ -91,6 +94,18 @@ func (s *screen) say(text string) {
 	defer s.mu.Unlock()
 	s.events.note(text)
 	s.line(text)
+}
+
+// interrupted says what is waited for, after an interrupt or when the time is over.
+func (s *screen) interrupted() {
+	s.mu.Lock()
+	names := slices.Clone(s.names)
+	s.mu.Unlock()
+	text := "interrupted: the report of what there is will be written"
+	if len(names) > 0 {
+		text = fmt.Sprintf("interrupted: waiting up to %v for %s to heal what is broken, and to end; then the report is written", hosts.DefaultGrace, join(names))
+	}
+	s.say(text + " (a second interrupt ends at once, without)")
 }
 
 // begin tells that a plan is begun, as name.
@@ -201,20 +216,20 @@ func (s *screen) stop() {
 		s.endPulse()
 		s.endPulse = nil
 	}
-	fmt.Fprintln(s.out)
+	harmless.Fprintln(s.out)
 }
 
 // line prints something that stays, above the live line.
 func (s *screen) line(text string) {
 	s.printed = time.Now()
 	s.clear()
-	fmt.Fprintln(s.out, text)
+	harmless.Fprintln(s.out, harmless.Block(text, "  "))
 	s.draw()
 }
 
 func (s *screen) clear() {
 	if s.drawn {
-		fmt.Fprint(s.out, "\r\033[K")
+		io.WriteString(s.out, harmless.Own("\r\033[K"))
 		s.drawn = false
 	}
 }
@@ -228,6 +243,6 @@ func (s *screen) draw() {
 	if len(text) >= s.width {
 		text = append(text[:s.width-2], '…')
 	}
-	fmt.Fprintf(s.out, "\r\033[K%s", string(text))
+	harmless.Fprintf(s.out, "%s%s", harmless.Own("\r\033[K"), harmless.Line(string(text)))
 	s.drawn = true
 }

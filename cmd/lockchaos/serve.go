@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 
+	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/serve"
 	"github.com/spf13/cobra"
 )
@@ -50,9 +51,9 @@ Without --listen only this machine reaches it. It has no passwords: who reaches 
 			at, _ := l.Addr().(*net.TCPAddr)
 			s.Loopback = at != nil && at.IP.IsLoopback()
 			if !s.Loopback {
-				fmt.Fprintf(cmd.ErrOrStderr(), "lockchaos: WARNING: %s can be reached from other machines, and asks for no password: whoever reaches it can read all runs, with their logs\n", l.Addr())
+				harmless.Fprintf(cmd.ErrOrStderr(), "lockchaos: WARNING: %s can be reached from other machines, and asks for no password: whoever reaches it can read all runs, with their logs\n", l.Addr())
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "serving %s at http://%s/ (Ctrl-C ends it)\n", folder, l.Addr())
+			harmless.Fprintf(cmd.OutOrStdout(), "serving %s at http://%s/ (Ctrl-C ends it)\n", folder, l.Addr())
 			return s.Serve(cmd.Context(), l)
 		},
 	}

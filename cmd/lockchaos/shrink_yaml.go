@@ -8,6 +8,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/scenarios"
 	"github.com/lockchaos/lockchaos/shrink"
 	"github.com/lockchaos/lockchaos/strictyaml"
@@ -47,7 +48,7 @@ func (s *shrinking) yaml(trail []shrink.Step, r shrink.Result, last ballot) ([]b
 	}
 	var b strings.Builder
 	b.WriteString(strictyaml.SchemaLine("suite"))
-	say := func(format string, args ...any) { fmt.Fprintf(&b, "# "+format+"\n", args...) }
+	say := func(format string, args ...any) { harmless.Fprintf(&b, "# "+format+"\n", args...) }
 	say("A regression test, reduced by `lockchaos shrink` (lockchaos %s) from %s (seed %d), where %s is violated.", version, s.old.Name, s.plan.Seed, s.property)
 	if last.rate().Of > 0 {
 		say("What is left violates it in %s runs (95 %% interval: %s).", last.rate(), last.rate().Between())

@@ -81,6 +81,7 @@ func (s *suiteRun) prepare(dir string, began time.Time) {
 		s.record.Scenarios[i] = scenarioRecord{Name: p.Scenario.Name, Dir: folderOf(p.Scenario.Name), State: stateWaiting, Planned: p.Scenario.Duration.Std()}
 	}
 	s.judged = make([]judged, len(s.plans))
+	reserve(dir, len(s.plans))
 	s.note(0, func(*scenarioRecord) {})
 }
 
@@ -101,12 +102,13 @@ func (s *suiteRun) finish() (suite reports.Suite, unwritten error) {
 		code = exitFailed
 	}
 	s.record.Exit = &code
-	return suite, errors.Join(s.record.save(s.dir), render(s.dir, suite))
+	return suite, errors.Join(s.record.saveAtLast(s.dir), render(s.dir, suite))
 }
 
 // launch starts scenarios in the order of the suite, each when a place is free, and returns when the last one has been started; wait waits for their ends.
 func (s *suiteRun) launch(ctx context.Context, places chan struct{}) (wait func()) {
 	var all sync.WaitGroup
+	stop := context.AfterFunc(ctx, s.screen.interrupted)
 	for i, p := range s.plans {
 		places <- struct{}{} // here, not in the goroutine: the first in the suite begins first
 		all.Go(func() {
@@ -138,6 +140,7 @@ func (s *suiteRun) launch(ctx context.Context, places chan struct{}) (wait func(
 	}
 	return func() {
 		all.Wait()
+		stop()
 		over := (*overBudget)(nil)
 		s.interrupted = ctx.Err() != nil && !errors.As(context.Cause(ctx), &over)
 	}

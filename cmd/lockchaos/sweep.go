@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/lockchaos/lockchaos/clockskew"
+	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/docker"
 	"github.com/lockchaos/lockchaos/netfault"
@@ -22,14 +23,14 @@ func sweep(ctx context.Context, nodes []docker.Attached, say io.Writer) error {
 			errs = append(errs, fmt.Errorf("node %s: %w", n.Name, err))
 		}
 		if found {
-			fmt.Fprintf(say, "node %s: removed the rules that a killed run had left in its network\n", n.Name)
+			harmless.Fprintf(say, "node %s: removed the rules that a killed run had left in its network\n", n.Name)
 		}
 		healed, err := healClocks(ctx, n.Host)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("node %s: %w", n.Name, err))
 		}
 		for _, pid := range healed {
-			fmt.Fprintf(say, "node %s: set the clocks of process %d right, which a killed run had left wrong\n", n.Name, pid)
+			harmless.Fprintf(say, "node %s: set the clocks of process %d right, which a killed run had left wrong\n", n.Name, pid)
 		}
 	}
 	return errors.Join(errs...)

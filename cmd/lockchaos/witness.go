@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/checker/witness"
+	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/reports"
 )
@@ -45,7 +46,7 @@ Exit status: 1 with a witness, 0 if nothing is violated, 64 a file that is no hi
 				return usage(err)
 			}
 			if v == nil {
-				fmt.Fprintln(cmd.OutOrStdout(), "nothing is violated: there is nothing to show")
+				harmless.Fprintln(cmd.OutOrStdout(), "nothing is violated: there is nothing to show")
 				return nil
 			}
 			w, err := witness.Smallest(h, *v, opts)
