@@ -161,7 +161,7 @@ func TestListInBrowser(t *testing.T) {
 	do(chromedp.Focus("#filter"), chromedp.KeyEvent("slow"))
 	await(t, ctx, `document.getElementById("shown").textContent === "1 of 5" && location.search === "?with=slow" && document.activeElement.id === "filter"`)
 	do(chromedp.Navigate("http://"+addr+"/"), chromedp.Click(`input[value="new"]`), chromedp.Click(`input[value="fresh"]`), chromedp.Click("#compare"))
-	await(t, ctx, `location.pathname === "/compare" && document.querySelector("h1")?.textContent.includes("scenarios") && self.origin === "null"`)
+	await(t, ctx, `location.pathname === "/compare" && document.querySelector("h1")?.textContent.includes("scenarios") === true && self.origin === "null"`)
 }
 
 // A page that was refused, because too many followed, follows as soon as it can.

@@ -120,7 +120,11 @@ func (j *judgedFile) printProperties(w io.Writer) {
 			}
 			harmless.Fprintf(table, "  %s\t%s\t", p.Name, p.Outcome)
 			if p.Count > 0 {
-				io.WriteString(table, reports.Scenario{Verdict: j.verdict}.Times(p.Name))
+				least := ""
+				if p.Count > len(p.Violations) {
+					least = "at least "
+				}
+				harmless.Fprintf(table, "%s%d×", least, p.Causes(nil))
 			}
 			harmless.Fprintf(table, "\t%s\n", inLine(p.Why))
 		}
