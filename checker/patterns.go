@@ -102,11 +102,6 @@ func PatternSays(name string) string {
 	return ""
 }
 
-// patternPlace is the place of a pattern in patterns.
-func patternPlace(name string) int {
-	return slices.IndexFunc(patterns[:], func(p Pattern) bool { return p.Name == name })
-}
-
 // PatternGroup is the violations of one pattern, over all properties.
 type PatternGroup struct {
 	Pattern string `json:"pattern"`
