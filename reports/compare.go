@@ -118,7 +118,7 @@ func differing(a, b *Scenario) (out []ComparedProperty) {
 		if before == nil || before.Outcome == now.Outcome {
 			continue
 		}
-		out = append(out, ComparedProperty{now.Name, before.Outcome, now.Outcome, before.Count, now.Count})
+		out = append(out, ComparedProperty{now.Name, before.Outcome, now.Outcome, a.causes(now.Name).n, b.causes(now.Name).n})
 	}
 	return out
 }
