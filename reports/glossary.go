@@ -79,10 +79,15 @@ var outcomesBeside = []entry{
 	{Word: "either", Means: "An expectation: theory leaves to chance whether anything is violated, so the scenario accepts both."},
 }
 
-// Explain returns what there is to say of a word, in every sort that has it. A letter's case does not matter.
+// Explain returns what there is to say of a word, in every sort that has it. A letter's case does not matter. What violations of a
+// property are called ("stale writes") stands for the property.
 func Explain(word string) []Term {
-	word = strings.Join(strings.Fields(word), " ")
-	return slices.DeleteFunc(Glossary(), func(t Term) bool { return !strings.EqualFold(t.Word, word) })
+	word = strings.ToLower(strings.Join(strings.Fields(word), " "))
+	spaced := strings.ReplaceAll(strings.TrimSuffix(word, "s"), "-", " ")
+	return slices.DeleteFunc(Glossary(), func(t Term) bool {
+		noun := strings.ReplaceAll(checker.Named(t.Word).Words.Violation, "-", " ")
+		return !strings.EqualFold(t.Word, word) && (t.Sort != SortProperty || noun == "" || noun != spaced)
+	})
 }
 
 // WriteTerm writes a term for a terminal of so many columns.

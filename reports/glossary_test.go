@@ -89,3 +89,42 @@ func TestExplain(t *testing.T) {
 		}
 	}
 }
+
+// What outputs call the violations of a property explains the property.
+func TestExplainNouns(t *testing.T) {
+	for word, want := range map[string]string{"double-hold": checker.MutualExclusion, "Double holds": checker.MutualExclusion, "stale writes": checker.UnfencedWrite} {
+		if got := Explain(word); len(got) != 1 || got[0].Word != want {
+			t.Errorf("%s: %+v, want %s", word, got, want)
+		}
+	}
+	if got := Explain(""); len(got) != 0 {
+		t.Errorf("nothing is explained as %+v", got)
+	}
+}
+
+// Where all that was missed is a pass that the run is too short for, its summary says that, once, and not that it was unexpected.
+func TestTooLittle(t *testing.T) {
+	s := containedCase()
+	s.Met, s.Verdict.Reasons = false, []string{"How often an injected fault met a holder: 1; a pass needs 2."}
+	for i := range s.Expect {
+		if s.Expect[i].Property != checker.MutualExclusion {
+			s.Expect[i] = Expectation{Property: s.Expect[i].Property, Want: "pass or not judged", Got: checker.Inconclusive.String()}
+		} else {
+			s.Expect[i].Met = true
+		}
+	}
+	if len(s.Expect) < 2 {
+		t.Fatal("the case expects nothing")
+	}
+	if got := Summary(s); strings.Contains(got, "UNEXPECTED") || strings.Count(got, s.Verdict.Reasons[0]) != 1 {
+		t.Error(got)
+	}
+	page := reportOf(t, s)
+	if strings.Contains(page, "This was not expected") || strings.Contains(page, "Not as expected") || !strings.Contains(page, "The rest is inconclusive: ") {
+		t.Error("the page does not say that the run shows too little")
+	}
+	s.Expect[0].Property, s.Expect[0].Got, s.Expect[0].Met = checker.TokenOrder, checker.Violated.String(), false
+	if got := Summary(s); !strings.Contains(got, "UNEXPECTED: "+checker.TokenOrder) {
+		t.Error(got)
+	}
+}

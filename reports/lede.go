@@ -64,6 +64,8 @@ func failedLede(s Scenario, r *record, t *story) prose {
 func expected(told, more prose, s Scenario) (p prose, why string) {
 	var last prose
 	switch {
+	case s.tooLittle():
+		last = last.t(" The rest is inconclusive: ").b(sentence(clip(s.Verdict.Reasons[0], clipText)))
 	case s.unexpected():
 		last = last.t(" ").b("This was not expected.")
 	case len(s.Expect) == 0 || !s.Met || !s.judged():

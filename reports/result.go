@@ -83,6 +83,11 @@ func (s Scenario) unexpected() bool {
 	return !s.Met && r != Skipped && r != Failed && len(s.Expect) > 0
 }
 
+// tooLittle reports whether nothing came out otherwise than expected, and the run merely shows too little for a pass.
+func (s Scenario) tooLittle() bool {
+	return s.unexpected() && s.judged() && s.Result() != Inconclusive && len(s.Verdict.Reasons) > 0 && len(s.unmet()) == 0
+}
+
 // missed lists the expectations that were not met, those of defects first.
 func (s Scenario) missed() []Expectation {
 	var out []Expectation
@@ -104,7 +109,7 @@ func (s Scenario) unmet() []unmet {
 	var names [][]string
 	for _, e := range s.missed() {
 		passes := strings.HasPrefix(e.Want, "pass") || e.Want == "hold"
-		if s.Result() == Inconclusive && passes && e.Got == checker.Inconclusive.String() {
+		if (s.Result() == Inconclusive || len(s.Verdict.Reasons) > 0) && passes && e.Got == checker.Inconclusive.String() {
 			continue
 		}
 		x := unmet{Want: clip(e.Want, clipName), Is: "is", Got: clip(e.Got, clipName) + noted(e)}

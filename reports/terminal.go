@@ -27,7 +27,9 @@ func Summary(s Scenario) string {
 	if d := s.Detail(); d != "" {
 		out += " (" + oneLine(d) + ")"
 	}
-	if s.unexpected() {
+	if s.tooLittle() {
+		out += ", otherwise inconclusive: " + oneLine(clip(s.Verdict.Reasons[0], clipText))
+	} else if s.unexpected() {
 		var want []string
 		for _, e := range s.unmet() {
 			want = append(want, e.Names+" should be "+e.Want)

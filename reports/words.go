@@ -118,12 +118,15 @@ func cut(s string, n int) string {
 	return strings.TrimRight(string(r[:n-1]), " ") + "…"
 }
 
+// firstLine is the first line of a text. One that ends with a colon announces what follows, of which the last line says the most:
+// it is the end of a log.
 func firstLine(s string) string {
-	s = strings.TrimSpace(s)
-	if i := strings.IndexByte(s, '\n'); i >= 0 {
-		s = s[:i]
+	first, rest, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	first = strings.TrimSpace(first)
+	if lines := strings.Split(rest, "\n"); strings.HasSuffix(first, ":") && rest != "" {
+		first += " " + strings.TrimSpace(lines[len(lines)-1])
 	}
-	return strings.TrimSpace(s)
+	return first
 }
 
 // sentence makes a text begin with a capital, where it begins with a word, and end with a full stop.

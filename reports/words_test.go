@@ -50,3 +50,18 @@ func TestWrap(t *testing.T) {
 		}
 	}
 }
+
+// A first line that announces a log tells the log's last line, which is the reason.
+func TestFirstLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                             "",
+		" one ":                        "one",
+		"one\ntwo":                     "one",
+		"it died; the end of its log:": "it died; the end of its log:",
+		"it died; its log:\n\tTraceback\n\tKeyError: 7\n": "it died; its log: KeyError: 7",
+	} {
+		if got := firstLine(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}

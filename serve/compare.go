@@ -108,9 +108,6 @@ func savedVerdict(root fs.FS, dir string, rec scenarioRecord, left *int64) (sc r
 	if err != nil {
 		sc = reports.Scenario{} // half of a verdict is none
 	}
-	for i := range sc.Verdict.Properties {
-		sc.Verdict.Properties[i].Violations = nil // they are counted, and not told
-	}
 	if sc.Dir = ""; plainName(rec.Dir) {
 		sc.Dir = rec.Dir
 	}

@@ -185,7 +185,7 @@ lockchaos adapter test as it is.`,
 				harmless.Fprintf(cmd.OutOrStdout(), "  (cd %s && %s)    # build it\n", reports.Shell(dir), l.Build)
 			}
 			harmless.Fprintf(cmd.OutOrStdout(), "  %[1]s adapter test %[2]s --service redis    # what is missing or wrong\n"+
-				"  %[1]s run quick --lock-cmd %[2]s --service redis    # is it safe? 1 is to be expected: without a fence no lock is, when its holder is frozen\n"+
+				"  %[1]s run quick --lock-cmd %[2]s --service redis --inherent    # is anything wrong that no lease excuses?\n"+
 				"  %[1]s run %[3]s    # scenarios of its own, to be changed\n", os.Args[0], reports.Shell(command), reports.Shell(suite))
 			return nil
 		},

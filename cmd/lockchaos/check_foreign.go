@@ -114,6 +114,9 @@ type judgedFile struct {
 	source  *foreign.Source // nil for a history of lockchaos
 }
 
+// kept is what a run's own report keeps of its violations: the figures are the same.
+var kept = checker.Options{Keep: reports.KeptViolations, KeepDefects: true}
+
 // judge streams a history of any format through the judge; keep keeps its events.
 func (f *foreignFlags) judge(in io.Reader, name string, keep bool) (judgedFile, error) {
 	options, err := f.options()
@@ -146,7 +149,7 @@ func (f *foreignFlags) judge(in io.Reader, name string, keep bool) (judgedFile, 
 		return judgedFile{}, err
 	}
 	j := judgedFile{whole: history.History{Header: s.Header, Keys: s.Keys}, source: s}
-	judge := checker.New(s.Header, s.Keys, checker.Options{})
+	judge := checker.New(s.Header, s.Keys, kept)
 	for {
 		var e history.Event
 		if err := s.Read(&e); errors.Is(err, io.EOF) {
@@ -169,7 +172,7 @@ func judgeNative(in io.Reader, name string, keep bool) (judgedFile, error) {
 		return judgedFile{}, err
 	}
 	j := judgedFile{whole: history.History{Header: r.Header, Keys: r.Keys}}
-	judge := checker.New(r.Header, r.Keys, checker.Options{})
+	judge := checker.New(r.Header, r.Keys, kept)
 	err = r.Each(func(events []history.Event) error {
 		for i := range events {
 			judge.Add(&events[i])

@@ -43,7 +43,7 @@ func reportOn(dir, program, again, file string, j *judgedFile) (string, error) {
 		}
 	}
 	// With as many violations as a report marks: check itself keeps fewer.
-	sc.Verdict = checker.Judge(h, checker.Options{Keep: reports.KeptViolations, KeepDefects: true})
+	sc.Verdict = checker.Judge(h, kept)
 	sc.Met = sc.Verdict.Outcome == checker.Pass
 	if err := reports.WriteFolder(dir, sc); err != nil {
 		return "", err

@@ -48,7 +48,7 @@ Exit status: 0 scenarios can run here (perhaps with a stand-in), 3 they cannot.`
 			if !ok {
 				return &status{exitFailed, fmt.Errorf("no scenario can run here before that is mended")}
 			}
-			harmless.Fprintln(out, "\nScenarios can run here: lockchaos run")
+			harmless.Fprintf(out, "\nScenarios can run here: lockchaos run\n")
 			return nil
 		},
 	}

@@ -58,7 +58,7 @@ func listTerms(w io.Writer) error {
 	if err := table(w, rows); err != nil {
 		return err
 	}
-	_, err := harmless.Fprintln(w, "\nMore of each, with an example and what to do: lockchaos explain WORD")
+	_, err := harmless.Fprintf(w, "\nMore of each, with an example and what to do: lockchaos explain WORD\n")
 	return err
 }
 

@@ -312,6 +312,15 @@ func TestEverythingPrintedIsHarmless(t *testing.T) {
 			t.Fatal(err)
 		}
 		ast.Inspect(file, func(n ast.Node) bool {
+			if call, ok := n.(*ast.CallExpr); ok {
+				if f, ok := call.Fun.(*ast.SelectorExpr); ok && f.Sel.Name == "Fprintln" {
+					for _, arg := range call.Args {
+						if text, ok := arg.(*ast.BasicLit); ok && strings.Contains(text.Value, `\n`) {
+							t.Errorf("%s: harmless.Fprintln shows a line break as \\n: use Fprintf", set.Position(call.Pos()))
+						}
+					}
+				}
+			}
 			if s, ok := n.(*ast.SelectorExpr); ok {
 				if x, ok := s.X.(*ast.Ident); ok && x.Name == "fmt" && (strings.HasPrefix(s.Sel.Name, "Fprint") || strings.HasPrefix(s.Sel.Name, "Print")) {
 					t.Errorf("%s: fmt.%s prints values as they are: use harmless.%[2]s", set.Position(s.Pos()), s.Sel.Name)

@@ -147,7 +147,8 @@ func incapable(p scenarios.Plan, able func() func(nemesis.Need) string) string {
 			continue
 		}
 		// A machine that is too busy for the try may still do it: the run will tell.
-		if answer := able()(k.Needs); answer != yes && !strings.Contains(answer, context.DeadlineExceeded.Error()) {
+		// An interrupted one says nothing either.
+		if answer := able()(k.Needs); answer != yes && !strings.Contains(answer, context.DeadlineExceeded.Error()) && !strings.Contains(answer, context.Canceled.Error()) {
 			return fmt.Sprintf("%s: %s", k.Needs, strings.TrimPrefix(answer, no))
 		}
 	}
