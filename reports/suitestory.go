@@ -62,10 +62,38 @@ func (s Suite) tally() [Failed + 1]int {
 	return n
 }
 
+// namedUnexpected is how many scenarios a lede names that came out otherwise than expected.
+const namedUnexpected = 2
+
+// unexpectedSentence tells first what was not expected.
+func (s Suite) unexpectedSentence() []string {
+	var told []string
+	all := 0
+	for _, x := range s.Scenarios {
+		if !x.unexpected() {
+			continue
+		}
+		if all++; all <= namedUnexpected {
+			text := clip(x.Name, clipName) + " came to " + x.Result().String()
+			if d := x.Detail(); d != "" {
+				text += " (" + strings.TrimSuffix(oneLine(d), ".") + ")"
+			}
+			told = append(told, text)
+		}
+	}
+	if all == 0 {
+		return nil
+	}
+	if more := all - len(told); more > 0 {
+		told = append(told, grouped(more)+" more came out otherwise, too")
+	}
+	return []string{"Not expected: " + strings.Join(told, "; ") + "."}
+}
+
 // lede tells what the results show together. Each sentence is said only when every scenario that it speaks of agrees; where
 // they differ it names those that do.
 func (s Suite) lede() string {
-	out := s.defectSentence()
+	out := append(s.unexpectedSentence(), s.defectSentence()...)
 	var quiet, held []Scenario
 	for _, x := range s.Scenarios {
 		if !x.judged() {
