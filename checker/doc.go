@@ -80,7 +80,9 @@
 //
 //	A is stopped from 10 to 440, A.acquire [450,451], B.acquire [507,508], A.lost [521]
 //
-// A's session missed its keep-alives while A was stopped, and ended at 500. The promise is
+// A's session missed its keep-alives while A was stopped, and ended at 500. A fault touches from its first event to its second. Its measured effect
+// (FaultInfo.From to To) is shorter: a stop bites before it is proven, and a wrong clock is set right after its last measurement. To count the measured time
+// alone would accuse the same lock, if A was stopped until 60, and its stop measured until 6: no more than 502 before B's grant. The promise is
 // withdrawn by a lost-event, a declined op, an answer "not held", a kill, the start of a release or a close, and the same client's next acquire
 // of the key. A process found dead may have died at any time since its last sign of life, so its promise is withdrawn as of then; a recorded
 // kill is a sign of life.
