@@ -184,7 +184,7 @@ type FaultInfo struct {
 	// of the process: at From it still ran, at To it was gone. A crash-restart's is from the kill until the node answers again.
 	From int64 `json:"from,omitempty"`
 	To   int64 `json:"to,omitempty"`
-	// Injected is false for what the machine did by itself: a stall of a worker's heartbeat.
+	// Injected is false for what the machine did by itself: a stall of a client, or of the lock service.
 	Injected bool `json:"injected"`
 	// Bit tells whether the evidence proves that the fault took effect.
 	Bit bool `json:"bit"`

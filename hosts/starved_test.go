@@ -1,0 +1,71 @@
+package hosts_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/lockchaos/lockchaos/hosts"
+	"github.com/lockchaos/lockchaos/monotime"
+	"golang.org/x/sys/unix"
+)
+
+// burn keeps the machine's first processor busy.
+func burn([]string) int {
+	runtime.LockOSThread()
+	var first unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &first); err != nil {
+		return 1
+	}
+	for i := range 1024 {
+		if first.IsSet(i) {
+			first.Zero()
+			first.Set(i)
+			break
+		}
+	}
+	if err := unix.SchedSetaffinity(0, &first); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	for end := time.Now().Add(limit); time.Now().Before(end); {
+	}
+	return 0
+}
+
+// Four processes on one processor wait for three quarters of the time, and that is noticed on their host.
+func TestStarvedProcessesAreNoticed(t *testing.T) {
+	if !inside(t) {
+		return
+	}
+	const bound = 50 * time.Millisecond
+	_, hs := network(t, "idle", "busy")
+	waits, err := hosts.WatchWaits(bound, hs...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pids := map[int]bool{}
+	began := monotime.Now()
+	for range 4 {
+		p, err := hs[1].Start(exec.Command("/proc/self/exe", "burn"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pids[p.PID()] = true
+	}
+	await(t, "a host is starved", func() bool {
+		long, err := waits.Look()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range long {
+			if w.Host != hs[1] || !pids[w.PID] || w.For < bound || w.From < began-int64(w.For) || w.To > monotime.Now() || time.Duration(w.To-w.From) < w.For {
+				t.Errorf("%s: %+v", w.Host.Name, w)
+			}
+		}
+		return len(long) > 0
+	})
+}
