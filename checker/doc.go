@@ -136,7 +136,7 @@
 //     then. Not judged where nobody asked for a key while it had another.
 //   - herd: the lock declares to wake one waiter, the workload is stampede. The requests that the service says it handled between two
 //     instants, heartbeats taken off, divided by the grants between, exceed 10 + waiters/4; with fewer than 40 clients the two cases are too
-//     close to tell.
+//     close to tell. It is left open by a fault of the service in between, or a stall of half a TTL: clients connect again, and that costs requests.
 //
 // Properties about order are for exclusive locks; of a reader-writer lock they are about grants of which one is a writer's. What claims no exclusion at all (Claims.Permits 0: a write on condition, a queue) is judged by
 // what becomes of the data: lost-update and duplicate-effect. There a write that met another version was not accepted, and that says nothing

@@ -63,7 +63,7 @@ func (s *starving) follow(ctx context.Context) error {
 // record records that a host was starved.
 func (s *starving) record(w hosts.Wait) {
 	d := s.director
-	from, to := d.rec.Relative(w.From), d.rec.Relative(w.To)
+	from, to := max(1, d.rec.Relative(w.From)), d.rec.Relative(w.To) // it may have begun before the history did
 	seen := func(time.Duration) string {
 		return fmt.Sprintf("%s: thread %d of process %d waited %v of %v for a processor, and nobody injected that", w.Host.Name, w.TID, w.PID,
 			w.For.Round(time.Millisecond), time.Duration(to-from).Round(time.Millisecond))

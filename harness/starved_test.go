@@ -35,6 +35,7 @@ func TestStarvedHostsAreRecorded(t *testing.T) {
 	wait(two, 480, 930) // it was paused
 	wait(two, 700, 1000)
 	wait(node, 90, 340)
+	wait(node, -200, 80) // it had begun before the history did
 	d.stalled(1, 290e6, 420e6, s.bound, func(time.Duration) string { return "late again" })
 	if err := rec.Close(); err != nil {
 		t.Fatal(err)
@@ -55,12 +56,12 @@ func TestStarvedHostsAreRecorded(t *testing.T) {
 			continue
 		}
 		x := stall{client: h.Events[i].Client, from: f.From / 1e6, to: f.To / 1e6, node: strings.Join(f.Hosts, " ")}
-		if f.Injected || f.Kind != "stall" || !f.Bit || f.Service != (x.client == 0) || len(f.Clients) != min(1, int(x.client)) || f.Evidence == "" {
+		if f.From <= 0 || f.Injected || f.Kind != "stall" || !f.Bit || f.Service != (x.client == 0) || len(f.Clients) != min(1, int(x.client)) || f.Evidence == "" {
 			t.Errorf("%+v", f)
 		}
 		got = append(got, x)
 	}
-	want := []stall{{1, 100, 300, ""}, {1, 300, 400, ""}, {2, 900, 1000, ""}, {0, 90, 340, "redis-1"}}
+	want := []stall{{1, 100, 300, ""}, {1, 300, 400, ""}, {2, 900, 1000, ""}, {0, 90, 340, "redis-1"}, {0, 0, 80, "redis-1"}}
 	if len(got) != len(want) {
 		t.Fatalf("stalls %v, want %v", got, want)
 	}

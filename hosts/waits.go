@@ -43,7 +43,7 @@ type waited struct {
 	look        int
 }
 
-// Wait is a time in which a thread waited for a processor for half of it at least. Stamps are monotime.Now readings.
+// Wait is a time in which a thread waited for a processor: for half of it at least, if looks come as often as the bound is long. Stamps are monotime.Now readings.
 type Wait struct {
 	Host     *Host
 	From, To int64 // bounds
