@@ -2,10 +2,15 @@ package harness
 
 import (
 	"bytes"
+	"context"
+	"errors"
+	"os/exec"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/lockchaos/lockchaos/clients/redis"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -70,6 +75,66 @@ func TestStarvedHostsAreRecorded(t *testing.T) {
 			t.Errorf("stall %v, want %v", got[i], want[i])
 		}
 	}
+}
+
+// told is a history that is looked at while it is written.
+type told struct {
+	mu sync.Mutex
+	bytes.Buffer
+}
+
+func (f *told) Write(p []byte) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.Buffer.Write(p)
+}
+
+func (f *told) has(text string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return bytes.Contains(f.Bytes(), []byte(text))
+}
+
+// Where the processes on a node's host starve each other, the history says so of the service.
+func TestStarvedNodesAreRecorded(t *testing.T) {
+	alone.Lock()
+	defer alone.Unlock()
+	r := newRun(Config{Plan: plan("redis-setnx", time.Second), Lock: redis.Setnx, Logs: t.TempDir()})
+	var file told
+	if err := r.start(t.Context(), &file); err != nil {
+		t.Fatal(err, r.finish(nil))
+	}
+	s, err := r.watchWaits()
+	if err != nil {
+		t.Fatal(err, r.finish(nil))
+	}
+	node := r.service.Nodes[0]
+	for range 4 {
+		if _, err := node.Host.Start(exec.Command("/proc/self/exe", "burn")); err != nil {
+			t.Fatal(err, r.finish(nil))
+		}
+	}
+	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	defer stop()
+	done := make(chan error)
+	go func() { done <- s.follow(ctx) }()
+	for !file.has(`"service":true`) && pause(ctx, nil, time.Millisecond) {
+	}
+	stop()
+	if err := errors.Join(<-done, r.finish(nil)); err != nil {
+		t.Fatal(err)
+	}
+	h, err := history.ReadAll(&file.Buffer, "stalls")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range h.Events {
+		f := h.Events[i].Fault
+		if f != nil && f.Phase == "end" && f.Service && !f.Injected && f.Hosts[0] == node.Name && strings.Contains(f.Evidence, "for a processor") {
+			return
+		}
+	}
+	t.Error("no stall of the node was recorded")
 }
 
 // Waits are looked at ten times a TTL. Where a look takes long it is made more seldom, but never so seldom that it comes too late.

@@ -1,40 +1,13 @@
 package hosts_test
 
 import (
-	"fmt"
-	"os"
 	"os/exec"
-	"runtime"
 	"testing"
 	"time"
 
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/monotime"
-	"golang.org/x/sys/unix"
 )
-
-// burn keeps the machine's first processor busy.
-func burn([]string) int {
-	runtime.LockOSThread()
-	var first unix.CPUSet
-	if err := unix.SchedGetaffinity(0, &first); err != nil {
-		return 1
-	}
-	for i := range 1024 {
-		if first.IsSet(i) {
-			first.Zero()
-			first.Set(i)
-			break
-		}
-	}
-	if err := unix.SchedSetaffinity(0, &first); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	for end := time.Now().Add(limit); time.Now().Before(end); {
-	}
-	return 0
-}
 
 // Four processes on one processor wait for three quarters of the time, and that is noticed on their host.
 func TestStarvedProcessesAreNoticed(t *testing.T) {

@@ -97,6 +97,7 @@ func (w *Waits) Look() (long []Wait, err error) {
 		found.From = max(found.From, w.told[h])
 		if found.To-found.From >= w.bound {
 			w.told[h] = found.To
+			found.For = min(found.For, time.Duration(found.To-found.From)) // the rest has been told with another thread's
 			long = append(long, found)
 		}
 	}

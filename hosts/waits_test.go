@@ -113,7 +113,7 @@ func TestWaitsOfThreadsThatComeAndGo(t *testing.T) {
 	p.has(1, 1, 0)
 	p.wants(25, "")
 	p.has(1, 7, 55)
-	p.wants(25, "a 0-50 thread 1/7 55")
+	p.wants(25, "a 0-50 thread 1/7 50")
 	p.has(2, 2, 70)
 	p.wants(25, "") // mostly the same time, told before
 	if err := os.RemoveAll(p.dir(1, 7)); err != nil {
@@ -143,9 +143,11 @@ func TestWaitsByHost(t *testing.T) {
 	}
 	p.wants(100, "a 20-200 thread 2/2 80, b 15-200 thread 100/100 85")
 	p.has(1, 1, 140)
-	p.wants(60, "a 200-260 thread 1/1 61")
+	p.wants(60, "a 200-260 thread 1/1 60")
 	p.has(2, 2, 140)
 	p.wants(20, "")
+	p.has(2, 2, 300) // of which 55 ms have not been told
+	p.wants(35, "a 260-315 thread 2/2 55")
 }
 
 // What can't be read is an error: nobody must be taken for undisturbed who was not looked at.
