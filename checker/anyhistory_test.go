@@ -282,6 +282,6 @@ func addFaultsElsewhere(s *Sweep, now int64) {
 		end := f
 		end.Phase, end.Bit = "end", true
 		s.Add(&history.Event{Type: history.Fault, Time: now, Fault: &f})
-		s.Add(&history.Event{Type: history.Fault, Time: now, Fault: &end})
+		s.Add(&history.Event{Type: history.Fault, Time: min(now, 1), Fault: &end}) // it was over by then, however late this is told
 	}
 }

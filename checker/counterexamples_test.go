@@ -349,6 +349,17 @@ var examples = []example{
 		B acquire [507,508]
 		A lost    [521]
 		B release [531,532]`},
+	{name: "kind/a session whose fault was measured until long ago, and healed a moment ago", lock: session(plainLock()), want: map[string]int{}, text: `
+		pause A   [-600,60] to=6
+		A acquire [450,451]
+		B acquire [507,508]
+		A lost    [521]
+		B release [531,532]`},
+	{name: "kind/a session whose client may have been stopped long before that was proven", lock: session(plainLock()), want: map[string]int{}, text: `
+		A acquire [450,451]
+		pause A   [480,900] from=700
+		B acquire [507,508]
+		B release [531,532]`},
 	{name: "kind/a session promises nothing to a stopped client", lock: session(plainLock()), want: doubleHold, kind: KindLeaseOverrun, text: `
 		A acquire [0,1]
 		pause A   [2,700]

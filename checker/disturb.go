@@ -7,6 +7,9 @@ import (
 )
 
 // span is the effect of one fault on one client, or on the service.
+//
+// An injected fault may disturb from before it is injected until its healing is finished: those are the times of its two events. What was measured, From to
+// To, lies within, and is the time in which it was certainly in effect.
 type span struct {
 	from, to int64
 	measured int64 // how long the effect was measured to last; 0: not measured
@@ -18,6 +21,9 @@ type span struct {
 	target   string
 	hosts    int // how many of them it struck
 }
+
+// length is for how long the fault was in effect, as measured where it was.
+func (sp span) length() int64 { return stamp(sp.measured, sp.to-sp.from) }
 
 // openFault is a fault that has begun.
 type openFault struct {
@@ -62,10 +68,10 @@ func (s *Sweep) fault(e *history.Event) {
 	}
 	begun := s.endFault(f.ID)
 	sp := spanOf(f, stamp(f.From, e.Time), stamp(f.To, e.Time))
-	victim := e.Client
-	if f.From != 0 {
-		sp.measured = max(0, f.To-f.From)
+	if f.Injected {
+		sp.to = max(sp.to, e.Time)
 	}
+	victim := e.Client
 	if begun == nil {
 		s.faultKind(f).Begun++
 	} else {
@@ -79,6 +85,9 @@ func (s *Sweep) fault(e *history.Event) {
 				Holding: f.Holding, Waiting: f.Waiting,
 				From: f.From, To: f.To, Injected: f.Injected, Bit: f.Bit, Evidence: f.Evidence}
 		}
+	}
+	if f.To != 0 {
+		sp.measured = max(0, f.To-stamp(f.From, sp.from))
 	}
 	s.spread(sp, f.Clients, f.Service, victim)
 	if f.Injected {

@@ -80,7 +80,9 @@
 //
 //	A is stopped from 10 to 440, A.acquire [450,451], B.acquire [507,508], A.lost [521]
 //
-// A's session missed its keep-alives while A was stopped, and ended at 500. The promise is
+// A's session missed its keep-alives while A was stopped, and ended at 500. A fault touches from its first event to its second. Its measured effect
+// (FaultInfo.From to To) is shorter: a stop bites before it is proven, and a wrong clock is set right after its last measurement. To count the measured time
+// alone would accuse the same lock, if A was stopped until 60, and its stop measured until 6: no more than 502 before B's grant. The promise is
 // withdrawn by a lost-event, a declined op, an answer "not held", a kill, the start of a release or a close, and the same client's next acquire
 // of the key. A process found dead may have died at any time since its last sign of life, so its promise is withdrawn as of then; a recorded
 // kill is a sign of life.
@@ -134,7 +136,7 @@
 //     then. Not judged where nobody asked for a key while it had another.
 //   - herd: the lock declares to wake one waiter, the workload is stampede. The requests that the service says it handled between two
 //     instants, heartbeats taken off, divided by the grants between, exceed 10 + waiters/4; with fewer than 40 clients the two cases are too
-//     close to tell.
+//     close to tell. It is left open by a fault of the service in between, or a stall of half a TTL: clients connect again, and that costs requests.
 //
 // Properties about order are for exclusive locks; of a reader-writer lock they are about grants of which one is a writer's. What claims no exclusion at all (Claims.Permits 0: a write on condition, a queue) is judged by
 // what becomes of the data: lost-update and duplicate-effect. There a write that met another version was not accepted, and that says nothing

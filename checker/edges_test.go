@@ -418,7 +418,7 @@ func TestEdgesOfFaults(t *testing.T) {
 		"whose end adds the service": {[]history.Event{fault("begin", 7, with(func(f *history.FaultInfo) { f.Clients = []int32{2} })), fault("end", 7, with(func(f *history.FaultInfo) { f.Bit, f.Service = true, true }))}, true, Violated,
 			FaultStats{Kind: "pause", When: "random", Injected: true, Begun: 1, Bit: 1}, "frozen for 0.690 s", 1},
 		"that ends before it began": {[]history.Event{fault("begin", 7, base), fault("end", 7, with(func(f *history.FaultInfo) { f.Bit, f.From, f.To = true, at(690), at(12) }))}, true, Violated,
-			FaultStats{Kind: "pause", When: "random", Injected: true, Begun: 1, Bit: 1}, "worked for longer than its lease", 0},
+			FaultStats{Kind: "pause", When: "random", Injected: true, Begun: 1, Bit: 1}, "frozen for 0.690 s", 0},
 		"that began before it was told": {[]history.Event{fault("begin", 7, with(func(f *history.FaultInfo) { f.From = at(4) })), fault("end", 7, with(func(f *history.FaultInfo) { f.Bit = true }))}, true, Violated,
 			FaultStats{Kind: "pause", When: "random", Injected: true, Begun: 1, Bit: 1}, "frozen for 0.696 s", 0},
 		"of which nothing is proven": {[]history.Event{fault("begin", 7, base), fault("end", 7, with(func(f *history.FaultInfo) { f.From, f.To, f.Target = at(12), at(690), "holder" }))}, true, Violated,

@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/lockchaos/lockchaos/history"
 )
@@ -98,10 +99,18 @@ func (s *Sweep) herdShort() string {
 		return fmt.Sprintf("Grants between the two counts: %d; it takes %d to tell what one costs.", n, herdGrants)
 	case to.requests < from.requests:
 		return "The service's count of requests went backwards: a node was started anew."
-	case touched(s.service, from.at, to.at, anyFault):
+	case s.reconnected(from.at, to.at):
 		return "A fault touched the service between the two counts, and clients that connect again make requests of their own."
 	}
 	return ""
+}
+
+// reconnected reports whether the service was disturbed between two instants so that clients may have connected again. A stall of less than half a TTL breaks no
+// connection.
+func (s *Sweep) reconnected(from, to int64) bool {
+	return slices.ContainsFunc(s.service, func(sp span) bool {
+		return sp.from <= to && sp.to >= from && (sp.injected || sp.to-sp.from >= s.header.TTL/2)
+	})
 }
 
 // judgeHerd judges the run, at its end.

@@ -59,8 +59,8 @@ func (s *Sweep) onlyStalled(a *grant, act int64) bool {
 	return a.promise == 0 || act-stalled < a.promise
 }
 
-// stalledFor is for how long uninjected stalls may have lasted between two instants, all added up. A stall is measured from heartbeat to heartbeat, so
-// either end may lie up to one threshold off.
+// stalledFor is for how long uninjected stalls may have lasted between two instants, all added up. A stall is measured from heartbeat to heartbeat, or
+// from look to look, so either end may lie up to one threshold off.
 func (s *Sweep) stalledFor(spans []span, from, to int64) int64 {
 	return timeIn(spans, from, to, uninjectedOnly, 2*s.header.Stall)
 }
@@ -72,8 +72,8 @@ func (s *Sweep) deaf() bool { return s.header.Guard == guardNone }
 // guardNone is the guard of an application that trusts its acquire.
 const guardNone = "none"
 
-// starved tells whether the machine stalled some client in the TTL before a's loss came to light. Servers have no heartbeat: where another client
-// stalls, the one that renews a's lease, or answers it, may have stood still as well.
+// starved tells whether the machine stalled some client, or the service, in the TTL before a's loss came to light. Servers are not watched everywhere: where another
+// client stalls, the one that renews a's lease, or answers it, may have stood still as well.
 func (s *Sweep) starved(a *grant, loss int64) bool {
 	from := max(a.earliest, loss-s.header.TTL) - s.header.Stall
 	for i := range s.clients {

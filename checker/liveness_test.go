@@ -133,6 +133,8 @@ func TestHerd(t *testing.T) {
 		{"too few clients", Herd, clients(lock, 39), turns(20, 4000), Inconclusive, 0, "", "39 clients"},
 		{"a node was started anew", Herd, lock, turns(20, -5), Inconclusive, 0, "", "backwards"},
 		{"a fault touched the service", Herd, lock, turns(20, 4000) + "\nservice x [20,30]", Inconclusive, 0, "", "fault"},
+		{"the machine stalled the service for long", Herd, lock, turns(20, 4000) + "\nservice x [-230,20] +own", Inconclusive, 0, "", "fault"},
+		{"the machine stalled the service for a moment", Herd, lock, turns(20, 4000) + "\nservice x [-229,20] +own", Violated, 1, "", ""},
 		{"counted once", Herd, lock, "S requests [1] n=5" + probeText, Inconclusive, 0, "", "not counted"},
 		{"no claim", Herd, workload(plainLock(), "stampede"), turns(20, 4000), NotJudged, 0, "", "only one waiter"},
 		{"another workload", Herd, workload(lock, "counter"), turns(20, 4000), NotJudged, 0, "", "stampede"},

@@ -329,6 +329,9 @@ func faultEvents(l *line) []timed {
 	if v, ok := l.opts["from"]; ok {
 		end.From = at(number(v))
 	}
+	if v, ok := l.opts["to"]; ok {
+		end.To = at(number(v))
+	}
 	if l.has("+bite") {
 		end.Holding = 1
 	}

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/lockchaos/lockchaos/history"
@@ -64,6 +65,7 @@ func newSlow(h *history.History) *slow {
 		s.brute = newBrute(h)
 	}
 	invoked, done, ledgered := map[int64]*history.Event{}, map[int64]*history.Event{}, map[int64]bool{}
+	begun := map[int]int64{} // when each fault's beginning was recorded
 	for i := range h.Events {
 		e := &h.Events[i]
 		switch e.Type {
@@ -75,7 +77,13 @@ func newSlow(h *history.History) *slow {
 			ledgered[e.Op] = true
 		case history.Fault:
 			if e.Fault.Phase == "end" {
-				s.faults = append(s.faults, *e.Fault)
+				f := *e.Fault
+				if f.Injected { // it may disturb from before it is injected until its healing is finished
+					f.From, f.To = min(f.From, cmp.Or(begun[f.ID], f.From)), max(f.To, e.Time)
+				}
+				s.faults = append(s.faults, f)
+			} else {
+				begun[e.Fault.ID] = e.Time
 			}
 		}
 	}

@@ -271,7 +271,8 @@ func (s *slow) slowHerds(h *history.History) int {
 	}
 	last := len(counts) - 1
 	made, asked, from, to := grants[last]-grants[0], counts[last]-counts[0], times[0], times[last]
-	if made < 10 || asked < 0 || len(s.hits(0, true, from, to, anyOf)) > 0 {
+	breaks := func(f history.FaultInfo) bool { return f.Injected || f.To-f.From >= s.header.TTL/2 }
+	if made < 10 || asked < 0 || len(s.hits(0, true, from, to, breaks)) > 0 {
 		return 0
 	}
 	beats := float64(s.header.Clients) * 3 * float64(to-from) / float64(s.header.TTL)

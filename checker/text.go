@@ -123,7 +123,7 @@ func (s *Sweep) deathsOf(g *grant) (ids []int) {
 func (s *Sweep) plight(g *grant, t int64) string {
 	var worst span
 	for _, sp := range s.clientSpans(g.client) {
-		if sp.from <= t && s.bearsOn(sp, g) && (worst.to == 0 || sp.injected && !worst.injected || sp.injected == worst.injected && sp.to-sp.from > worst.to-worst.from) {
+		if sp.from <= t && s.bearsOn(sp, g) && (worst.to == 0 || sp.injected && !worst.injected || sp.injected == worst.injected && sp.length() > worst.length()) {
 			worst = sp
 		}
 	}
@@ -135,7 +135,7 @@ func (s *Sweep) plight(g *grant, t int64) string {
 	}
 	long := " to the end"
 	if worst.to != forever {
-		long = " for " + seconds(stamp(worst.measured, worst.to-worst.from))
+		long = " for " + seconds(worst.length())
 	}
 	if did := plights[worst.kind]; did != "" {
 		return did + long

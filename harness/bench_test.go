@@ -17,7 +17,9 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/etcd"
 	"github.com/lockchaos/lockchaos/clients/redis"
+	"github.com/lockchaos/lockchaos/clients/redlock"
 	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/hoststest"
 	goredis "github.com/redis/go-redis/v9"
 )
@@ -63,6 +65,38 @@ func BenchmarkThroughput(b *testing.B) {
 		parallel(b, clients, func(i int) error { return cycle(b.Context(), r, i) })
 	})
 	b.Run("bare-go-redis", func(b *testing.B) { bareLoops(b, r, clients) })
+}
+
+// BenchmarkWaits is one look at how long the processes of a run wait for a processor: ten clients and five servers. "share" is what looking takes of one
+// processor with a TTL of 500 ms.
+func BenchmarkWaits(b *testing.B) {
+	p := plan("redlock", time.Second)
+	p.Scenario.Clients = 10
+	r := newRun(Config{Plan: p, Lock: redlock.Redlock, Logs: b.TempDir()})
+	if err := r.start(b.Context(), io.Discard); err != nil {
+		b.Fatal(err)
+	}
+	defer r.finish(nil)
+	s, err := r.watchWaits()
+	if err != nil {
+		b.Fatal(err)
+	}
+	before := cpuTime(b)
+	for b.Loop() {
+		if _, err := s.waits.Look(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(cpuTime(b)-before)/float64(b.N)/float64(waitsEvery(500*time.Millisecond, 0)), "share")
+}
+
+// cpuTime is what this process has had of the processors.
+func cpuTime(b *testing.B) time.Duration {
+	had, err := hosts.CPUTime([]int{os.Getpid()})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return had
 }
 
 // cycle is one acquire and one release.
@@ -144,5 +178,5 @@ func bare(args []string) int {
 
 // TestMain runs everything in a private network; the other verbs are what the tests start as processes.
 func TestMain(m *testing.M) {
-	hoststest.Main(m, map[string]func([]string) int{"worker": workerVerb, "app": appVerb, "hook": hookVerb, "echo": echoes, "bare": bare, "node": backends.NodeMain})
+	hoststest.Main(m, map[string]func([]string) int{"worker": workerVerb, "app": appVerb, "hook": hookVerb, "echo": echoes, "bare": bare, "burn": hoststest.Burn, "node": backends.NodeMain})
 }

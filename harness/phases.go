@@ -13,7 +13,7 @@ import (
 const probeSlack = 3 * time.Second
 
 // phases goes through the run: the workload with its faults; the probe, with losers alive and idle; the closing of every
-// client; the final probe. The ledger is followed all along and completed at the end.
+// client; the final probe. The ledger is followed all along and completed at the end; so are the waits for a processor.
 func (r *run) phases(ctx context.Context, cancel context.CancelCauseFunc) error {
 	following, stopFollowing := context.WithCancel(ctx)
 	defer stopFollowing()
@@ -22,6 +22,17 @@ func (r *run) phases(ctx context.Context, cancel context.CancelCauseFunc) error 
 		defer close(followed)
 		if err := r.ledger.follow(following); err != nil {
 			cancel(r.blame(err))
+		}
+	}()
+	starving, err := r.watchWaits()
+	if err != nil {
+		return err
+	}
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		if err := starving.follow(following); err != nil {
+			cancel(err)
 		}
 	}()
 	if err := r.workload(ctx); err != nil {
@@ -42,6 +53,7 @@ func (r *run) phases(ctx context.Context, cancel context.CancelCauseFunc) error 
 	}
 	stopFollowing()
 	<-followed
+	<-watched
 	return r.ledger.take(ctx)
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients/etcd"
 	"github.com/lockchaos/lockchaos/clients/redis"
 	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
 	"golang.org/x/sys/unix"
 )
@@ -50,7 +51,36 @@ func runsIn(t *testing.T, ctx context.Context, dir string, kind clients.Kind, p 
 	if readErr != nil && err == nil {
 		t.Fatal(readErr)
 	}
+	if h != nil {
+		checkFaultTimes(t, h)
+	}
 	return h, err
+}
+
+// checkFaultTimes checks that the events of each injected fault stand around all that it may have disturbed: it began before it bit, and it ended when its
+// healing had been measured.
+func checkFaultTimes(t *testing.T, h *history.History) {
+	t.Helper()
+	begun := map[int]*history.Event{}
+	for i := range h.Events {
+		e := &h.Events[i]
+		f := e.Fault
+		if f == nil || !f.Injected {
+			continue
+		}
+		if f.Phase == "begin" {
+			begun[f.ID] = e
+			continue
+		}
+		b := begun[f.ID]
+		late := f.Kind == nemesis.KindHold || f.Kind == nemesis.KindCut || f.Kind == nemesis.KindExpireSession || f.Kind == nemesis.KindFailover
+		if b == nil || !late && b.Time > f.From || late && b.Fault.From > f.From {
+			t.Errorf("fault %d (%s) was in effect from %d, and began with %+v", f.ID, f.Kind, f.From, b)
+		}
+		if f.To > e.Time || f.From > f.To {
+			t.Errorf("fault %d (%s) was in effect from %d to %d, and was over at %d", f.ID, f.Kind, f.From, f.To, e.Time)
+		}
+	}
 }
 
 // A run's history has every phase, a proven pause of a holder, an op that waited it out, and the whole ledger.

@@ -1,23 +1,26 @@
 package harness
 
 import (
-	"fmt"
+	"cmp"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// span is a time in which a client was stopped on purpose (ns since the history's origin); to is 0 while it lasts.
+// span is a time in which a client was stopped on purpose, or is known to have stalled (ns since the history's origin); to is 0 while it lasts.
 type span struct {
 	frozen   bool // its processes are stopped
 	client   int32
 	from, to int64
 }
 
-// unexplained returns the longest part of [from, to] in which the client was not stopped on purpose; from = to if there is
-// none. Spans must be in the order of their beginnings, and those of one client do not overlap: a stopped client cannot be stopped again.
+// unexplained returns the longest part of [from, to] that no span of the client explains; from = to if there is
+// none.
 func unexplained(from, to int64, spans []span, client int32) (longFrom, longTo int64) {
+	spans = slices.DeleteFunc(slices.Clone(spans), func(s span) bool { return s.client != client })
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.from, b.from) }) // stalls are noted when they are over
 	longFrom, longTo = from, from
 	at := from // all before at is explained or measured
 	keep := func(end int64) {
@@ -26,9 +29,6 @@ func unexplained(from, to int64, spans []span, client int32) (longFrom, longTo i
 		}
 	}
 	for _, s := range spans {
-		if s.client != client {
-			continue
-		}
 		end := s.to
 		if end == 0 {
 			end = math.MaxInt64
@@ -45,20 +45,25 @@ func unexplained(from, to int64, spans []span, client int32) (longFrom, longTo i
 	return longFrom, longTo
 }
 
-// stalled is told that a client's heartbeat was late. What is left after taking away the injected pauses was the
-// machine's own doing, and is recorded as a fault that nobody injected.
-func (d *director) stalled(client int32, from, to int64, late time.Duration) {
+// stalled is told that a client stood still for at least late, and how that was seen. What is left after taking away the injected pauses, and what has been
+// recorded of it, was the machine's own doing: it is recorded as a fault that nobody injected.
+func (d *director) stalled(client int32, from, to int64, late time.Duration, seen func(time.Duration) string) {
 	d.mu.Lock()
 	from, to = unexplained(from, to, d.spans, client)
 	if to-from <= int64(late) {
 		d.mu.Unlock()
 		return
 	}
-	info := history.FaultInfo{ID: d.ids.nextFault(), Kind: "stall", Phase: "begin", Clients: []int32{client}, From: from}
+	d.spans = append(d.spans, span{client: client, from: from, to: to})
 	d.mu.Unlock()
+	d.recordStall(history.FaultInfo{Clients: []int32{client}, From: from, To: to, Evidence: seen(time.Duration(to - from))}, client)
+}
+
+// recordStall records a fault that nobody injected, when it is over.
+func (d *director) recordStall(info history.FaultInfo, client int32) {
+	info.ID, info.Kind, info.Phase, info.Bit = d.ids.nextFault(), "stall", "end", true
 	begin := info
+	begin.Phase, begin.To, begin.Evidence, begin.Bit = "begin", 0, "", false
 	d.rec.Record(history.Event{Type: history.Fault, Client: client, Fault: &begin})
-	info.Phase, info.To, info.Bit = "end", to, true
-	info.Evidence = fmt.Sprintf("the worker's heartbeat was %v late, and no pause was injected", time.Duration(to-from).Round(time.Millisecond))
 	d.rec.Record(history.Event{Type: history.Fault, Client: client, Fault: &info})
 }

@@ -73,6 +73,9 @@ type inForce struct {
 }
 
 // inject puts one fault of a strike into effect and records that; nil: it is over already.
+//
+// The beginning is recorded first, because a fault may bite before it is proven. On a busy machine a client stands still
+// half a second before the last of its threads is seen stopped. What may never happen is recorded when it has.
 func (d *director) inject(ctx context.Context, h *hit, p nemesis.Part) (*inForce, error) {
 	info := history.FaultInfo{ID: d.ids.nextFault(), Plan: p.Place, Kind: p.Kind, Phase: "begin", Target: string(p.Target), When: string(p.When), Injected: true}
 	wrong := func(err error) error { return fmt.Errorf("fault %d: %w", info.ID, err) }
@@ -93,6 +96,10 @@ func (d *director) inject(ctx context.Context, h *hit, p nemesis.Part) (*inForce
 		return nil, nil
 	}
 	in := &inForce{part: p, info: info, client: sole(h.clients()), spans: d.expectStalls(h, p), done: make(chan struct{})}
+	sure := !p.Waits() && !p.MayMiss()
+	if sure {
+		d.rec.Record(history.Event{Type: history.Fault, Client: in.client, Fault: &info})
+	}
 	if in.InEffect, err = d.effect(ctx, &one{p, h.draws}, info.ID, v); err != nil {
 		return nil, wrong(err)
 	}
@@ -104,7 +111,9 @@ func (d *director) inject(ctx context.Context, h *hit, p nemesis.Part) (*inForce
 		d.lay(ctx, h, in, trap)
 		return nil, errLaid
 	}
-	d.begin(in)
+	if !sure {
+		d.begin(in)
+	}
 	return in, nil
 }
 
@@ -123,7 +132,7 @@ func (d *director) expectStalls(h *hit, p nemesis.Part) (places []int) {
 	return places
 }
 
-// begin records that a fault is in effect.
+// begin records the beginning of a fault that might have missed, with the time since which it is in effect.
 func (d *director) begin(in *inForce) {
 	info := in.info
 	info.From = d.rec.Relative(in.From())
@@ -176,7 +185,8 @@ func (d *director) heal(in *inForce) error {
 	return err
 }
 
-// end records what a fault was measured to have done; bit tells whether that is what was planned.
+// end records that a fault has been healed, and what it was measured to have done. It is called when all is whole again: the time
+// of the event is the end of what the fault may have disturbed. bit reports whether the fault did what was planned.
 func (d *director) end(info history.FaultInfo, client int32, effect nemesis.Effect, bit bool) {
 	info.Phase, info.Evidence, info.Bit = "end", effect.Proof, bit
 	info.From, info.To = d.rec.Relative(effect.From), d.rec.Relative(effect.To)

@@ -153,6 +153,8 @@ func (r *run) workerEvent(c *client, e reply) {
 	case eventHoldBegins, eventHoldEnds:
 		c.holdUps.tell(e)
 	case eventStall:
-		r.director.stalled(c.number, r.rec.Relative(e.From), r.rec.Relative(e.To), time.Duration(r.stall()))
+		r.director.stalled(c.number, r.rec.Relative(e.From), r.rec.Relative(e.To), time.Duration(r.stall()), func(length time.Duration) string {
+			return fmt.Sprintf("the worker's heartbeat was %v late, and no pause was injected", length.Round(time.Millisecond))
+		})
 	}
 }

@@ -179,11 +179,12 @@ type FaultInfo struct {
 	Holding int64 `json:"holding,omitempty"`
 	// Waiting tells that a client that was struck had an acquire under way when the fault took effect.
 	Waiting bool `json:"waiting,omitempty"`
-	// From and To are the measured beginning and end of the effect, ns since Header.Origin (on the end event). A kill's effect is the end
+	// From and To are the measured beginning and end of the effect, ns since Header.Origin (on the end event). What an injected fault may have disturbed is
+	// more: it lies between the times of the two events, which are recorded before the injection and after the healing. A kill's effect is the end
 	// of the process: at From it still ran, at To it was gone. A crash-restart's is from the kill until the node answers again.
 	From int64 `json:"from,omitempty"`
 	To   int64 `json:"to,omitempty"`
-	// Injected is false for what the machine did by itself: a stall of a worker's heartbeat.
+	// Injected is false for what the machine did by itself: a stall of a client, or of the lock service.
 	Injected bool `json:"injected"`
 	// Bit tells whether the evidence proves that the fault took effect.
 	Bit bool `json:"bit"`

@@ -31,7 +31,7 @@ type Header struct {
 	TTL   int64 `json:"ttl_ns"` // the lock's TTL or session timeout
 	// Bound is for how long (ns) a cycle of clients that wait for each other must have lasted to be a deadlock; 0: half the TTL.
 	Bound int64 `json:"bound_ns,omitempty"`
-	// Stall is the heartbeat delay (ns) from which a stall was recorded: TTL/10.
+	// Stall is how long (ns) a heartbeat was late, or a thread waited for a processor, for a stall to be recorded: TTL/10.
 	Stall int64 `json:"stall_ns"`
 
 	// Faults are those that were planned, in the order of the plan.

@@ -27,6 +27,7 @@ const limit = 30 * time.Second
 
 // verbs are what this test binary becomes when its first argument names one.
 var verbs = map[string]func(args []string) int{
+	"burn":     hoststest.Burn,
 	"echo":     echo,
 	"cells":    cells,
 	"cell":     cell,

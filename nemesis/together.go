@@ -17,6 +17,9 @@ func (s Spec) Stops() bool {
 	return err == nil && k.stops
 }
 
+// MayMiss reports whether the fault may find nobody to strike, so that nothing was done (ErrMissed).
+func (s Spec) MayMiss() bool { return s.Kind == KindExpireSession || s.Kind == KindFailover }
+
 // CheckTogether tells whether the faults can strike the same victims at the same moment. Each for itself is checked by Check.
 func CheckTogether(specs []Spec) error {
 	if len(specs) < 2 {
