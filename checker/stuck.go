@@ -104,7 +104,7 @@ func (s *Sweep) absolve(k *keyState, client int32, t int64) {
 		return
 	}
 	k.loose -= int(c.loose)
-	c.loose, c.unknown, c.over = 0, 0, max(c.over, t)
+	c.loose, c.unknown, c.leased, c.over = 0, 0, 0, max(c.over, t)
 	k.vanishedAt = max(k.vanishedAt, t)
 	for _, g := range k.open {
 		if g.client != client {

@@ -172,7 +172,7 @@ func (s *Sweep) judgeStretch(k *keyState, x *stretch, o *op, from, to int64) {
 		return
 	}
 	id, client, last, pattern := o.id, o.client, k.lastGrant, s.stuckPattern(k)
-	quiet := s.silentIn(from, to)
+	quiet, asked := s.silentIn(from, to), s.askedUntil(k)
 	if last != nil {
 		pin(last)
 	}
@@ -180,7 +180,7 @@ func (s *Sweep) judgeStretch(k *keyState, x *stretch, o *op, from, to int64) {
 		if x.counted || x.probed {
 			return
 		}
-		if from := s.calmSince(k, client, from, to); s.longEnough(from, to, quiet) {
+		if from := s.calmSince(asked, client, from, to); s.longEnough(from, to, quiet) {
 			x.counted = true
 			j := judgement{violated: true, kind: KindWedged, pattern: pattern}
 			s.record(&stuckLock, k, j, j, func(judgement) *Violation {
@@ -203,7 +203,7 @@ func (s *Sweep) longEnough(from, to, quiet int64) bool {
 
 // calmSince is the time since which no fault touched the service, the waiting client, or a client that might have been granted the
 // key meanwhile. What a fault held back is sent again later and later, so a fault counts for twice its time.
-func (s *Sweep) calmSince(k *keyState, waiter int32, from, to int64) int64 {
+func (s *Sweep) calmSince(asked []int64, waiter int32, from, to int64) int64 {
 	pass := func(spans []span, matters func(span) bool) {
 		for _, sp := range spans {
 			if sp.from > to || !matters(sp) {
@@ -217,15 +217,25 @@ func (s *Sweep) calmSince(k *keyState, waiter int32, from, to int64) int64 {
 		}
 	}
 	pass(s.service, func(span) bool { return true })
-	for i := range k.by {
-		c := &k.by[i]
-		asked := c.over
-		if c.loose > 0 || k.waits(int32(i)) {
-			asked = forever
-		}
-		pass(s.clients[i].spans, func(sp span) bool { return sp.injected && (int32(i) == waiter || sp.from <= asked) })
+	for i, until := range asked {
+		pass(s.clients[i].spans, func(sp span) bool { return sp.injected && (int32(i) == waiter || sp.from <= until) })
 	}
 	return from
+}
+
+// askedUntil is until when each client asked for the key, or may have had it; forever if it does so now.
+func (s *Sweep) askedUntil(k *keyState) []int64 {
+	until := make([]int64, len(s.clients))
+	for i := range k.by {
+		until[i] = k.by[i].over
+		if k.by[i].loose > 0 {
+			until[i] = forever
+		}
+	}
+	for o := k.waitHead; o != nil; o = o.next {
+		until[o.client] = forever
+	}
+	return until
 }
 
 // waits reports whether a client has an open acquire of the key.
@@ -260,8 +270,9 @@ func (s *Sweep) judgeSleep(k *keyState, o *op) {
 	x, id, client := *o.slept, o.id, o.client
 	from := max(x.from, o.start)
 	o.slept = nil
+	asked := s.askedUntil(k)
 	s.putOff(from, func() {
-		from := s.calmSince(k, client, from, x.to)
+		from := s.calmSince(asked, client, from, x.to)
 		if k.sleptThrough == x.by || x.to-from-s.stalledIn(from, x.to) < s.patienceNs() {
 			return
 		}

@@ -57,6 +57,7 @@ func TestStuckWhileClientsWork(t *testing.T) {
 		{"the service was disturbed", StuckLock, plainLock(), given + long + "service x [1000,1100]" + lateProbe, Pass, 0, "", ""},
 		{"a fault that lasts", StuckLock, plainLock(), given + long + "service x [1000,59000]" + lateProbe, Pass, 0, "", ""},
 		{"another waiter was stopped, which may have been granted it", StuckLock, plainLock(), given + long + "C acquire [500,2000] busy\npause C [600,1800]" + lateProbe, Pass, 0, "", ""},
+		{"another waiter was stopped, which has not been answered yet", StuckLock, plainLock(), given + long + "C acquire [500,8000] busy\npause C [600,1800]" + lateProbe, Pass, 0, "", ""},
 		{"one that asked for nothing was stopped", StuckLock, plainLock(), given + long + "pause C [600,1800]" + lateProbe, Violated, 1, KindWedged, ""},
 		{"one that had asked before was stopped later", StuckLock, plainLock(), "C acquire [2,3] busy\n" + given + long + "pause C [600,1800]" + lateProbe, Violated, 1, KindWedged, ""},
 		{"what a fault held back comes later", StuckLock, plainLock(), given + "service x [30,1000]\n" + asking("B", 20, 4900, 100) + lateProbe, Pass, 0, "", ""},
