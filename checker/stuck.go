@@ -271,16 +271,23 @@ func firstFew(list []string) []string {
 
 // tellStuck tells of a key that stayed busy.
 func (s *Sweep) tellStuck(k *keyState, last *grant, probe int64, client int32, since, end int64) *Violation {
-	v := &Violation{Property: StuckLock, Key: s.name(k), At: since + s.header.TTL, From: since, To: end}
+	v := s.stuckAfter(k, last, probe, since, end)
+	v.At = since + s.header.TTL
+	v.Text = fmt.Sprintf("nobody could hold %s from %s on, yet at %s client %d, a fresh one, was still told that it is busy (TTL %s).", v.Key,
+		seconds(since), seconds(end), client, seconds(s.header.TTL))
+	return v
+}
+
+// stuckAfter is a violation in which nobody got the key after the last grant, as the acquire op shows at end.
+func (s *Sweep) stuckAfter(k *keyState, last *grant, op, since, end int64) *Violation {
+	v := &Violation{Property: StuckLock, Key: s.name(k), From: since, To: end}
 	var proof evidence
 	if last != nil {
 		proof.add(last.id, last.start)
 		v.A = last.ref()
 		v.Faults = s.deathsOf(last)
 	}
-	proof.add(probe, end)
+	proof.add(op, end)
 	v.Ops = proof.ops()
-	v.Text = fmt.Sprintf("nobody could hold %s from %s on, yet at %s client %d, a fresh one, was still told that it is busy (TTL %s).", v.Key,
-		seconds(since), seconds(end), client, seconds(s.header.TTL))
 	return v
 }

@@ -318,15 +318,8 @@ func (s *Sweep) nameStretches() {
 
 // tellWanted tells of a key that nobody got though nobody held it.
 func (s *Sweep) tellWanted(k *keyState, last *grant, id int64, client int32, from, to int64) *Violation {
-	v := &Violation{Property: StuckLock, Kind: KindWedged, Key: s.name(k), At: from + s.patienceNs(), From: from, To: to}
-	var proof evidence
-	if last != nil {
-		proof.add(last.id, last.start)
-		v.A = last.ref()
-		v.Faults = s.deathsOf(last)
-	}
-	proof.add(id, to)
-	v.Ops = proof.ops()
+	v := s.stuckAfter(k, last, id, from, to)
+	v.Kind, v.At = KindWedged, from+s.patienceNs()
 	v.Text = fmt.Sprintf("from %s to %s nobody could hold %s, and client %d, which nothing disturbed, asked for it all the time, yet nobody was "+
 		"granted it (TTL %s).", seconds(from), seconds(to), v.Key, client, seconds(s.header.TTL))
 	return v

@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -105,5 +106,16 @@ func TestStuckWithoutClocks(t *testing.T) {
 	translated := plainLock().with(func(h *history.Header) { h.Translated = true })
 	if v := translated.judge(t, strings.Replace(text, "info", "busy", 1)); v.Property(StuckLock).Outcome != Pass {
 		t.Errorf("translated: %+v", v.Property(StuckLock))
+	}
+}
+
+// TestGhostOfARealRun: the control broken-etcd-queue-stayer on real servers, by its smallest witness.
+func TestGhostOfARealRun(t *testing.T) {
+	h, err := history.ReadFile(filepath.Join("testdata", "patterns", "broken-etcd-queue-stayer.give-up.unfenced.stuck-lock.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := Judge(h, Options{}); kindOf(v, StuckLock) != KindGhost {
+		t.Errorf("%+v", v.Property(StuckLock))
 	}
 }
