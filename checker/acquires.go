@@ -9,6 +9,10 @@ func (s *Sweep) acquired(o *op, e *history.Event) {
 		s.judgeWait(k, o, e)
 	}
 	k.dequeue(o)
+	s.judgeDemand(k, o, e)
+	if e.Type == history.OK || e.Busy {
+		s.answeredAt(stamp(e.End, e.Time))
+	}
 	if s.fresh(o.client) {
 		s.probed(k, o, e)
 	}
@@ -17,7 +21,9 @@ func (s *Sweep) acquired(o *op, e *history.Event) {
 		s.granted(k, o, e)
 	case history.Info:
 		if !s.outlivedBy(o) {
-			s.loosen(k, o.client)
+			s.loosen(k, o.client, stamp(e.End, e.Time))
+			k.client(o.client).unknown++
+			k.client(o.client).denied = true
 		}
 	case history.Fail:
 		if e.Busy {
@@ -31,12 +37,13 @@ func (s *Sweep) acquired(o *op, e *history.Event) {
 // granted handles a new grant.
 func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
 	end := stamp(e.End, e.Time)
+	s.wake(k, o, end)
 	k.granted++
 	s.times[timeWait].add(end - o.start)
 	if e.Attempt != 0 {
 		s.times[timeAttempt].add(end - e.Attempt)
 	}
-	s.loosen(k, o.client)
+	s.loosen(k, o.client, end)
 	g := s.newGrant()
 	g.id, g.token, g.key, g.client, g.process, g.mode = o.id, e.Token, k.id, o.client, o.process, o.mode
 	g.inv, g.start, g.earliest, g.end, g.begin, g.leased = o.inv, o.start, o.start, end, end, end

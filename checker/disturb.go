@@ -232,6 +232,7 @@ func (s *Sweep) trimSpans() {
 		for _, g := range k.open {
 			oldest = min(oldest, g.inv)
 		}
+		oldest = s.demandedSince(k, oldest)
 		for g := range k.past.all() {
 			oldest = min(oldest, g.inv)
 		}

@@ -157,6 +157,38 @@
 // of what its predecessor held. What the dead one held, or was just about to be granted, may stand at the service until its lease is over. A
 // lock that never expires keeps it for ever, and that is a stuck lock. It is named a ghost only if the key is free as soon as all are closed.
 //
+// A key is stuck while the clients work, too, if it is free and wanted for longer than Patience:
+// the TTL, Slack and two seconds, in which a lock that polls looks again. Here the TTL is 500, so
+// it is 3,000:
+//
+//	A.acquire [0,1], A.release [10,11]
+//	B.acquire [20,600] busy, and again at once, until 3,400
+//
+// Free: each grant was given back, or the lease of the last one began at that time at the latest:
+// when it was granted, renewed, or last acted under. A live session's grant that was not given back
+// may be held, and so may that of a lock that declares NoExpiry. An acquire of unknown fate may
+// have been granted when it ended, and excuses the lock for a TTL (which is in Patience); "for as
+// long as its client lives" lets every lock go free whose clients give up. An acquire that is open
+// holds nothing, unless its client is disturbed: it would have been answered. Wanted: one client
+// waits in one acquire, or asks again within a TTL and Slack and is told busy. One refusal does not
+// do: Redlock's clients may split the votes. An error ends what the client wanted.
+//
+// What disturbs: a fault on the service, on the client that asks, or on one that asked for the key
+// and was not answered before the fault. It counts for twice its time, since what it held back is
+// sent again later and later. Stalls of the machine are taken off. So are times of a second or more
+// in which the service gave no definite answer at all, unless the whole lasts ten seconds: a
+// service may elect a leader, and nobody records it.
+//
+// The simpler readings accuse correct locks. "Longer than a TTL and Slack" forbids a lock to look
+// only every two seconds. "Nobody answered, so the lock is stuck" takes the outage of a service for
+// a defect. "Granted in the end, so all was well" lets a waiter sleep for a minute.
+//
+// Each time between two grants counts once. Its kind is wedged, unless more is certain. It is
+// asleep if another client, which began to ask only after Patience, was granted the key within
+// Slack, while the first one still waited: the key was free. It is a ghost if after the last
+// refusal none but clients without a grant ended, and then the key was granted. It is never-expired
+// if the last one to hold it gave nothing back, and the key stayed taken after all were closed.
+//
 // # Kinds
 //
 // A double-hold is, first match, with B the later grant: granted-while-valid, if B was granted inside A's promise (a defect of the lock under the

@@ -17,9 +17,10 @@ type op struct {
 	start int64 // the worker's stamp; 0 until it reported, and for ever if it never did
 	// base is the version that the hold had last read when this write was invoked, baseOp the read; noBase: a blind write.
 	base, baseOp int64
-	before       int64 // how many grants the key had seen when this acquire was invoked
-	told         int64 // an acquire's loss, told before its completion was recorded
-	next, prev   *op   // an acquire's neighbours in the key's queue of open acquires; next links the records in no use, too
+	before       int64  // how many grants the key had seen when this acquire was invoked
+	told         int64  // an acquire's loss, told before its completion was recorded
+	slept        *slept // an acquire that slept on beside a free key
+	next, prev   *op    // an acquire's neighbours in the key's queue of open acquires; next links the records in no use, too
 	client       int32
 	process      int32
 	key          history.KeyID

@@ -36,7 +36,11 @@ type keyState struct {
 	// vanishedAt is when the last client was closed, or was gone, that could still hold the key: it never gave it back.
 	vanishedAt int64
 	orphan     orphan
-	waiters    int // open acquires
+	// stretch is the time in which the key is free and wanted; nil: it is not, or not yet for long. sleptThrough is the last grant through
+	// which a waiter slept.
+	stretch      *stretch
+	sleptThrough int64
+	waiters      int // open acquires
 
 	// topToken is the greatest token so far, 0 if there was none above it. Of the acquires that had a token, none ended later than lastEnd, or can have been
 	// granted later.
@@ -50,9 +54,14 @@ type keyState struct {
 }
 
 type clientOnKey struct {
-	loose  int32
-	denied bool // a definite no to an acquire
-	owner  ownerOnKey
+	loose   int32
+	unknown int32 // of loose, the acquires of unknown fate
+	denied  bool  // an acquire without a grant
+	leased  int64 // the last instant from which a lease of what is loose may run
+	over    int64 // the end of its last acquire, or of its last grant
+	gone    bool  // it was closed, or is gone, and has not come back
+	demand  demand
+	owner   ownerOnKey
 }
 
 // client returns what is known of a client on this key.
@@ -146,6 +155,10 @@ func (s *Sweep) shut(g *grant, t int64) {
 func (s *Sweep) end(g *grant, t int64) {
 	if !g.closed {
 		g.closed, g.heldTo = true, t
+		if g.loose { // its lease may run on
+			by := s.keyOf(g).client(g.client)
+			by.leased = max(by.leased, s.leaseFrom(g))
+		}
 		c := &s.clients[g.client]
 		c.holding--
 		c.closedAt = max(c.closedAt, g.withdrawn)

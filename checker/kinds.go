@@ -20,8 +20,17 @@ const (
 	KindInFlight = "in-flight"
 )
 
-// KindGhost is the kind of a stuck lock that a live, idle client occupies although it was told no.
-const KindGhost = "ghost"
+// The kinds of a stuck lock. The kind is empty where a probe found it and none of them is certain.
+const (
+	// KindGhost: a live client without a grant occupied the key; its end freed it.
+	KindGhost = "ghost"
+	// KindAsleep: the key was free, another client got it at once, and a waiter slept on.
+	KindAsleep = "asleep"
+	// KindWedged: nobody held the key and nobody got it; more is not certain.
+	KindWedged = "wedged"
+	// KindNeverExpired: its last holder gave nothing back, and the key stayed taken after every client was closed.
+	KindNeverExpired = "never-expired"
+)
 
 // explain returns the kind of a double-hold in which b was granted later than a, and a acted at act; first match. stallOnly tells that
 // nothing but an uninjected stall explains a lease-overrun.

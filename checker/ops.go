@@ -174,6 +174,9 @@ func (s *Sweep) completeHeld(o *op, e *history.Event) {
 
 // released handles the completion of a release.
 func (s *Sweep) released(o *op, e *history.Event) {
+	if e.Type == history.OK {
+		s.answeredAt(stamp(e.End, e.Time))
+	}
 	g := o.grant
 	g.releasing = 0
 	g.withdraw(stamp(o.start, o.inv))

@@ -55,6 +55,9 @@ var lifeCases = []lifeCase{
 			}
 			return 0
 		}},
+	{"stuck-lock", func(r *rand.Rand, h *history.Header) {
+		h.Claims.Validity, h.Claims.NoExpiry = [...]string{"from_invocation", "session"}[r.IntN(2)], r.IntN(8) == 0
+	}, (*generator).vainWaits, countOf(&stuckLock), func(s *slow, h *history.History) int { return s.slowStuck(h) }},
 	{"herd", func(r *rand.Rand, h *history.Header) {
 		h.Clients, h.Claims.WakesOne, h.Workload = 38+r.IntN(20), true, workloadStampede
 		h.TTL = 20_000 * ms
@@ -149,6 +152,37 @@ func (g *generator) crossings() {
 	}
 	if g.rng.IntN(3) == 0 {
 		g.faults(2, 60)
+	}
+}
+
+// vainWaits writes long acquires of a key that is mostly free.
+func (g *generator) vainWaits() {
+	for c := range 2 + g.rng.IntN(3) {
+		name, t := string(rune('A'+c)), g.rng.IntN(50)
+		impatient := 1 + g.rng.IntN(4)
+		for t < 14_000 {
+			took := [...]int{3, 300, 900, 2600, 5000, 11_000}[g.rng.IntN(2+impatient)]
+			answer := [...]string{"busy", "busy", "busy", "busy", "busy", "busy", fmt.Sprintf("info start=%d", t+1), "info", "fail", ""}[g.rng.IntN(10)]
+			if took > 900 && g.rng.IntN(3) == 0 {
+				answer = "busy"
+			}
+			g.add("%s acquire [%d,%d] %s", name, t, t+took, answer)
+			t += took
+			if answer == "" && g.rng.IntN(6) > 0 {
+				g.add("%s release [%d,%d] %s", name, t+1, t+2, [...]string{"", "", "", "info", "notheld"}[g.rng.IntN(5)])
+			} else if answer == "" && g.rng.IntN(2) == 0 {
+				g.add("%s renew [%d,%d] %s", name, t+1, t+2, [...]string{"", "", "info"}[g.rng.IntN(3)])
+			}
+			t += 3 + g.rng.IntN([...]int{10, 400, 700}[g.rng.IntN(3)])
+		}
+		if g.rng.IntN(3) == 0 {
+			g.add("%s exit [%d]", name, t+1)
+		}
+	}
+	for range g.rng.IntN(4) {
+		from := g.rng.IntN(14_000)
+		who := [...]string{"pause A", "stall A", "delay A", "pause B", "stall B", "service x", "pause E"}[g.rng.IntN(7)]
+		g.add("%s [%d,%d]", who, from, from+g.rng.IntN(1200))
 	}
 }
 

@@ -49,7 +49,7 @@ func (s *Sweep) free(o *op) {
 		s.retire(nil, o)
 		return
 	}
-	o.grant = nil
+	o.grant, o.slept = nil, nil
 	s.spare(o)
 }
 

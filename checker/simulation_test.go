@@ -37,6 +37,12 @@ var correctWorlds = map[string]worldConfig{
 	"leader, pauses, kills":              {workload: workloadLeader, pauses: true, kills: true, service: service{session: true}},
 	"transfer":                           {workload: workloadTransfer, keys: 2, service: service{session: true}},
 	"transfer, pauses, kills":            {workload: workloadTransfer, keys: 2, pauses: true, kills: true},
+	"rare rounds, seldom looked at":      {pauses: true, kills: true, lasts: 60_000 * ms, waits: 9000 * ms, backOff: 1900 * ms, rests: 9000 * ms},
+	"rare rounds, packets lost":          {lossy: true, kills: true, lasts: 60_000 * ms, waits: 9000 * ms, backOff: 1900 * ms, rests: 3000 * ms},
+	"rare rounds, a lenient service":     {service: service{session: true, lenient: true}, kills: true, lasts: 60_000 * ms, waits: 500 * ms, rests: 900 * ms, clients: 8},
+	"rare rounds, in a queue":            {service: service{queue: true, session: true}, pauses: true, kills: true, lasts: 60_000 * ms, waits: 12_000 * ms, rests: 9000 * ms},
+	"rare rounds, semaphore":             {permits: 2, pauses: true, kills: true, lasts: 60_000 * ms, waits: 9000 * ms, backOff: 1500 * ms, rests: 5000 * ms},
+	"rare rounds, slow replies":          {service: service{library: true}, slowReplies: true, pauses: true, lasts: 60_000 * ms, waits: 2000 * ms, backOff: 900 * ms, rests: 900 * ms},
 	"stampede":                           {workload: workloadStampede, clients: 44, service: service{queue: true, session: true}},
 }
 
@@ -66,6 +72,10 @@ var brokenWorlds = map[string]struct {
 	"nor while it is paused":          {worldConfig{service: service{careless: true, library: true}, slowReplies: true, pauses: true}, DeadGrant, ""},
 	"a release frees nothing":         {worldConfig{service: service{sticky: true}}, StuckLock, ""},
 	"a dead holder keeps it for ever": {worldConfig{service: service{immortal: true}, kills: true}, StuckLock, ""},
+	"a release frees nothing, long":   {worldConfig{service: service{sticky: true}, lasts: 20_000 * ms}, StuckLock, KindWedged},
+	"a dead one keeps it, long":       {worldConfig{service: service{immortal: true}, kills: true, lasts: 20_000 * ms}, StuckLock, KindNeverExpired},
+	"a loser stays in it, long":       {worldConfig{service: service{queue: true, session: true, lingers: true}, slowThinker: true, clients: 8, lasts: 20_000 * ms}, StuckLock, KindGhost},
+	"a waiter is forgotten":           {worldConfig{service: service{queue: true, forgets: true, session: true}, lasts: 60_000 * ms, waits: 20_000 * ms, rests: 8000 * ms}, StuckLock, KindAsleep},
 	"a loser stays in the queue":      {worldConfig{service: service{queue: true, session: true, lingers: true}, slowThinker: true, clients: 8}, StuckLock, KindGhost},
 	"the newest waiter goes first":    {worldConfig{service: service{queue: true, jumps: true}, clients: 6}, FIFO, ""},
 	"the newest goes first, pauses":   {worldConfig{service: service{queue: true, jumps: true, session: true}, clients: 6, pauses: true, kills: true}, FIFO, ""},

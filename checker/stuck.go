@@ -8,13 +8,13 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// StuckLock names the property stuck-lock: everything is healed, the service answers, and for a TTL and some slack nobody could hold the key, yet a fresh
-// client got nothing but busy.
+// StuckLock names the property stuck-lock: nobody can hold the key, and nobody gets it. It is judged by the probe: everything is healed, the service answers,
+// and for a TTL and some slack nobody could hold the key, yet a fresh client got nothing but busy. It is judged while the clients work, too (wanted.go).
 const StuckLock = "stuck-lock"
 
 var stuckLock = Property{
 	Name:   StuckLock,
-	About:  "When the faults are healed and nobody can hold the key any more, a fresh client acquires it.",
+	About:  "When nobody can hold the key, a client that asks for it acquires it: while the clients work, and after the faults are healed.",
 	needs:  []string{history.FactProbe},
 	exempt: noLock,
 	short:  (*Sweep).probeShort,
@@ -24,7 +24,7 @@ var stuckLock = Property{
 	finish: (*Sweep).endProbe,
 	Words: Words{
 		Violation: "stuck key",
-		Demands:   "After healing, a fresh client can acquire every key.",
+		Demands:   "A key that nobody can hold can be acquired, also by a fresh client after healing.",
 		Once:      "A key stayed locked though nobody could hold it",
 		More:      "A key stayed locked though nobody could hold it",
 		Lead:      "A key stayed locked with nobody to release it.",
@@ -74,16 +74,22 @@ type probeState struct {
 }
 
 // loosen notes that a client may hold the key: it was granted, or nobody knows whether it was.
-func (s *Sweep) loosen(k *keyState, client int32) {
-	k.client(client).loose++
+func (s *Sweep) loosen(k *keyState, client int32, t int64) {
+	c := k.client(client)
+	c.loose++
 	k.loose++
+	c.leased = max(c.leased, t)
 }
 
 // tighten notes that one of a client's grants was released ok, or denied by the service, at t.
 func (s *Sweep) tighten(k *keyState, client int32, t int64) {
-	k.client(client).loose--
+	c := k.client(client)
+	c.loose--
 	k.loose--
-	k.freeAt = max(k.freeAt, t)
+	k.freeAt, c.over = max(k.freeAt, t), max(c.over, t)
+	if c.loose == 0 {
+		c.leased = 0
+	}
 }
 
 // absolve notes that a client was closed, or is gone, at t: it can't hold the key. Grants of a newer incarnation stay.
@@ -92,12 +98,13 @@ func (s *Sweep) absolve(k *keyState, client int32, t int64) {
 		return
 	}
 	c := &k.by[client]
+	k.ended(client, c.loose > c.unknown)
 	c.denied = false
 	if c.loose == 0 {
 		return
 	}
 	k.loose -= int(c.loose)
-	c.loose = 0
+	c.loose, c.unknown, c.leased, c.over = 0, 0, 0, max(c.over, t)
 	k.vanishedAt = max(k.vanishedAt, t)
 	for _, g := range k.open {
 		if g.client != client {
@@ -172,7 +179,11 @@ func (s *Sweep) stuckAt(k *keyState, o *op, end int64, phase int) {
 		}
 	}
 	since, id, client := s.freeSince(k), o.id, o.client
-	last := k.lastGrant
+	last, x := k.lastGrant, s.stretchOf(k)
+	if x.counted {
+		return // while the clients worked
+	}
+	x.probed = true
 	s.record(&stuckLock, k, j, j, func(judgement) *Violation {
 		v := s.tellStuck(k, last, id, client, since, end)
 		if denied {
@@ -185,6 +196,7 @@ func (s *Sweep) stuckAt(k *keyState, o *op, end int64, phase int) {
 // endProbe sums the probe up.
 func (s *Sweep) endProbe(*Property) {
 	s.nameGhosts()
+	s.nameStretches()
 	if s.probeShort() == "" {
 		s.stats.Recovered = s.recovered()
 	}
@@ -259,16 +271,23 @@ func firstFew(list []string) []string {
 
 // tellStuck tells of a key that stayed busy.
 func (s *Sweep) tellStuck(k *keyState, last *grant, probe int64, client int32, since, end int64) *Violation {
-	v := &Violation{Property: StuckLock, Key: s.name(k), At: since + s.header.TTL, From: since, To: end}
+	v := s.stuckAfter(k, last, probe, since, end)
+	v.At = since + s.header.TTL
+	v.Text = fmt.Sprintf("nobody could hold %s from %s on, yet at %s client %d, a fresh one, was still told that it is busy (TTL %s).", v.Key,
+		seconds(since), seconds(end), client, seconds(s.header.TTL))
+	return v
+}
+
+// stuckAfter is a violation in which nobody got the key after the last grant, as the acquire op shows at end.
+func (s *Sweep) stuckAfter(k *keyState, last *grant, op, since, end int64) *Violation {
+	v := &Violation{Property: StuckLock, Key: s.name(k), From: since, To: end}
 	var proof evidence
 	if last != nil {
 		proof.add(last.id, last.start)
 		v.A = last.ref()
 		v.Faults = s.deathsOf(last)
 	}
-	proof.add(probe, end)
+	proof.add(op, end)
 	v.Ops = proof.ops()
-	v.Text = fmt.Sprintf("nobody could hold %s from %s on, yet at %s client %d, a fresh one, was still told that it is busy (TTL %s).", v.Key,
-		seconds(since), seconds(end), client, seconds(s.header.TTL))
 	return v
 }

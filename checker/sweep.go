@@ -61,11 +61,15 @@ type Sweep struct {
 
 	ledger ledgerAccount
 	probe  probeAccount
-	times  [timingCount]histogram
-	waits  []wait  // for a cycle
-	counts []tick  // what the service said of itself
-	judged tallied // what the newer properties were judged by
-	stats  Stats
+	// stretches are those in which a key was perhaps stuck; silences are when the service gave no answer, lastAnswer is its last one.
+	stretches  []*stretch
+	silences   []span
+	lastAnswer int64
+	times      [timingCount]histogram
+	waits      []wait  // for a cycle
+	counts     []tick  // what the service said of itself
+	judged     tallied // what the newer properties were judged by
+	stats      Stats
 	// strays counts ops that name a grant which was over long before, malformed the events that make no sense.
 	strays, malformed int64
 	tokensSeen        bool

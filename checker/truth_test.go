@@ -71,6 +71,8 @@ type truths struct {
 	stole    []late
 	vouches  []vouch
 	stuck    bool
+	slept    bool // a waiter slept for too long while the key was free
+	oversaw  bool // the same, for so long that the history shows it
 	requests int64
 	counted  [][2]int64 // requests, heartbeats aside, and grants
 	deaths   map[int32][]int64
@@ -130,6 +132,13 @@ func (t *truths) died(client int32, now int64) {
 // vouched notes that the service answered ok, which confirms a hold.
 func (t *truths) vouched(w *world, e *history.Event) {
 	t.vouches = append(t.vouches, vouch{t.grants[e.Grant], e.Op, w.now})
+}
+
+// sleeps notes for how long a waiter has slept while the key was free; the history shows what lasted for atLeast, too.
+func (t *truths) sleeps(w *world, l *lockState, x *waiter, atLeast int64) {
+	free := w.now - max(l.freed, x.enqueued)
+	t.slept = t.slept || free > int64(Patience(worldTTL))
+	t.oversaw = t.oversaw || free > max(atLeast, int64(Patience(worldTTL)))+100*ms
 }
 
 // wrote notes an accepted write.

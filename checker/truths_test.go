@@ -51,6 +51,7 @@ func (w *world) truly(property string) (violated, shown bool) {
 		w.seeStolen(see)
 	case StuckLock:
 		see(t.stuck, true)
+		see(t.slept, t.oversaw)
 	case FIFO:
 		for _, x := range t.jumped {
 			first, passed := t.grants[x[0]], t.grants[x[1]]

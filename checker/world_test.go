@@ -32,12 +32,14 @@ type service struct {
 	jumps       bool // now and then the newest waiter is served first
 	favours     bool // client 1 is not served while another one waits
 	wakesAll    bool // a release has every waiter ask again
+	forgets     bool // now and then a release wakes nobody, and who waits then sleeps on
+	lenient     bool // the service ends a session up to a second and a half too late: no defect
 }
 
 // defective tells whether the lock is broken, whatever its clients suffer.
 func (s service) defective() bool {
 	return s.early || s.overbooks || s.blindDelete || s.resets || s.sticky || s.immortal || s.lingers || s.silent || s.vouches || s.careless || s.jumps ||
-		s.favours || s.wakesAll
+		s.favours || s.wakesAll || s.forgets
 }
 
 type worldConfig struct {
@@ -46,13 +48,15 @@ type worldConfig struct {
 	workload               string // "": each reads, thinks, writes
 	fenced, fenceReads     bool
 	pauses, kills          bool
-	lossy                  bool // packets are lost, and the library tries again by itself
-	slowReplies            bool // some answers to an acquire stay long in the network
-	slowWrites             bool // some writes stay long in the network
-	twice                  bool // the store takes some writes twice
-	slowThinker            bool // clients may think for longer than the lock may take to tell of a loss
-	renews                 bool // clients renew, and ask whether they hold
-	crossed                bool // of two keys, clients take either first
+	lossy                  bool  // packets are lost, and the library tries again by itself
+	slowReplies            bool  // some answers to an acquire stay long in the network
+	slowWrites             bool  // some writes stay long in the network
+	twice                  bool  // the store takes some writes twice
+	slowThinker            bool  // clients may think for longer than the lock may take to tell of a loss
+	renews                 bool  // clients renew, and ask whether they hold
+	crossed                bool  // of two keys, clients take either first
+	lasts, waits           int64 // the run, and the most that an acquire takes
+	backOff, rests         int64 // the most between two looks at the key, and between two rounds
 }
 
 // workloadTransfer has each client take two keys.
@@ -140,8 +144,10 @@ func (w *world) record(at int64, e history.Event) { w.lines = append(w.lines, re
 // runWorld runs a world and returns the history that a harness would have recorded.
 func runWorld(c worldConfig, seed uint64) (*history.History, *world) {
 	c.clients, c.permits, c.keys = cmp.Or(c.clients, 4), cmp.Or(c.permits, 1), cmp.Or(c.keys, 1)
+	c.lasts, c.waits = cmp.Or(c.lasts, worldEnd), cmp.Or(c.waits, waitLimit)
+	c.backOff, c.rests = cmp.Or(c.backOff, 10*ms), cmp.Or(c.rests, 30*ms)
 	w := &world{worldConfig: c, rng: rand.New(rand.NewPCG(seed, 5)), paused: map[int32][][2]int64{}, worker: map[int32]int32{}, gone: map[int32]bool{},
-		until: worldEnd}
+		until: c.lasts}
 	for range c.keys {
 		w.locks = append(w.locks, &lockState{held: map[int64]int64{}, ghosts: map[int64]int32{}})
 	}
@@ -193,7 +199,7 @@ func (w *world) fault(kind string, n int32, from, to int64) {
 
 // pause plans a client's pauses, shorter and longer than the TTL.
 func (w *world) pause(n int32) {
-	for t := w.between(200*ms, 2000*ms); t < worldEnd-1500*ms; t += w.between(500*ms, 2500*ms) {
+	for t := w.between(200*ms, 2000*ms); t < w.until-1500*ms; t += w.between(500*ms, 2500*ms) {
 		p := [2]int64{t, t + w.between(100*ms, 1400*ms)}
 		w.paused[n] = append(w.paused[n], p)
 		t = p[1]
@@ -206,7 +212,7 @@ func (w *world) process(n int32) int32 { return cmp.Or(w.worker[n], n) }
 
 // kill plans the deaths of a client. A fresh process goes on under its number, and knows nothing of what its predecessor held.
 func (w *world) kill(n int32) {
-	for t := w.between(300*ms, 2500*ms); t < worldEnd-2000*ms; t += w.between(1000*ms, 3000*ms) {
+	for t := w.between(300*ms, 2500*ms); t < w.until-2000*ms; t += w.between(1000*ms, 3000*ms) {
 		w.later(t, func() {
 			dead := w.process(n)
 			gone := w.now + w.between(ms/10, ms)

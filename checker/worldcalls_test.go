@@ -75,7 +75,7 @@ func (w *world) limit(k history.Kind) int64 {
 	case toStore(k):
 		return opTimeout
 	case w.lossy && w.service.queue && k == history.Acquire:
-		return waitLimit + tryTimeout
+		return w.waits + tryTimeout
 	case w.lossy:
 		return tryTimeout
 	}
@@ -130,9 +130,9 @@ func (w *world) answer(a *attempt, e history.Event) {
 func (w *world) answered(a *attempt, e history.Event, arrived int64) {
 	r := a.r
 	switch {
-	case e.Busy && !w.service.queue && w.now-r.start < waitLimit:
+	case e.Busy && !w.service.queue && w.now-r.start < w.waits:
 		r.first = 0 // a definite no
-		w.later(w.awake(e.Client, w.now+w.between(ms, 10*ms)), func() { w.try(r) })
+		w.later(w.awake(e.Client, w.now+w.between(ms, w.backOff)), func() { w.try(r) })
 		return
 	case e.Kind == history.Acquire && e.Type == history.OK:
 		left := worldTTL - (w.now - a.at)

@@ -31,7 +31,7 @@ func (w *world) round(client int32) {
 		}
 		w.use(client, got, func(use history.Event) {
 			use.Kind = history.Release
-			w.call(use, func(history.Event) { again(w.between(ms, 30*ms)) })
+			w.call(use, func(history.Event) { again(w.between(ms, w.rests)) })
 		})
 	})
 }

@@ -15,6 +15,8 @@ type lockState struct {
 	ghosts  map[int64]int32 // grants that nobody knows of, with the incarnations whose sessions keep them alive
 	token   int64
 	stuck   bool
+	asleep  []*waiter // those whom nobody wakes
+	freed   int64     // the last release
 }
 
 // waiter is an acquire that waits in the service.
@@ -22,7 +24,9 @@ type waiter struct {
 	a        *attempt
 	e        history.Event
 	enqueued int64
-	told     bool // told no: it lingers
+	told     bool  // told no: it lingers
+	asleep   bool  // nobody will wake it
+	since    int64 // since when
 }
 
 // expire drops the grants whose leases are over, and the ghosts whose clients are gone.
@@ -64,6 +68,11 @@ func (w *world) serveAcquire(a *attempt, e *history.Event) {
 	}
 	e.Enqueued = w.now
 	x := &waiter{a: a, e: *e, enqueued: w.now}
+	if len(l.held) == 0 {
+		for _, o := range l.asleep {
+			w.truths.sleeps(w, l, o, 0)
+		}
+	}
 	l.waiting = append(l.waiting, x)
 	w.later(w.now+w.patienceOf(), func() { w.giveUp(l, x) })
 	w.serveWaiters(l)
@@ -72,18 +81,25 @@ func (w *world) serveAcquire(a *attempt, e *history.Event) {
 // patienceOf is for how long a waiter waits in the service.
 func (w *world) patienceOf() int64 {
 	if w.workload == workloadQueue || w.workload == workloadStampede {
-		return worldEnd
+		return w.until
 	}
-	return waitLimit
+	return w.waits
 }
 
 // giveUp tells a waiter no.
 func (w *world) giveUp(l *lockState, x *waiter) {
+	if i := slices.Index(l.asleep, x); i >= 0 {
+		w.truths.sleeps(w, l, x, int64(outage))
+		l.asleep = slices.Delete(l.asleep, i, i+1)
+		x.e.Type, x.e.Busy, x.e.Enqueued = history.Fail, true, 0
+		w.answer(x.a, x.e)
+		return
+	}
 	i := slices.Index(l.waiting, x)
 	if i < 0 {
 		return
 	}
-	if w.lingers && !w.gone[x.a.r.process] && w.now > worldEnd/2 {
+	if w.lingers && !w.gone[x.a.r.process] && w.now > w.until/2 {
 		x.told = true
 	} else {
 		l.waiting = slices.Delete(l.waiting, i, i+1)
@@ -147,7 +163,7 @@ func (w *world) grant(a *attempt, e *history.Event, l *lockState) {
 		l.token = 1
 	}
 	e.Token = l.token
-	ends := w.now + worldTTL
+	ends := w.leaseEnd()
 	if w.early {
 		ends = w.now + worldTTL/2
 		if w.session {
@@ -174,7 +190,7 @@ func (w *world) keepAlive(grant int64, process int32, t int64) {
 		}
 		l := w.locks[g.key]
 		if end, stands := l.held[grant]; stands && end > w.now {
-			l.held[grant] = w.now + worldTTL
+			l.held[grant] = w.leaseEnd()
 			g.due = w.now + worldTTL
 			w.keepAlive(grant, process, w.now)
 			return
@@ -186,6 +202,14 @@ func (w *world) keepAlive(grant int64, process int32, t int64) {
 	})
 }
 
+// leaseEnd is when a lease ends at the service that begins, or is renewed, now.
+func (w *world) leaseEnd() int64 {
+	if w.lenient {
+		return w.now + worldTTL + w.between(0, 1500*ms)
+	}
+	return w.now + worldTTL
+}
+
 func (w *world) serveRelease(e *history.Event) {
 	l := w.locks[e.Key]
 	w.truths.requests++
@@ -195,6 +219,7 @@ func (w *world) serveRelease(e *history.Event) {
 	switch {
 	case mine:
 		delete(l.held, e.Grant)
+		l.freed = w.now
 	case w.blindDelete && len(l.held) > 0:
 		for op := range l.held { // exclusive: there is one
 			w.truths.stole = append(w.truths.stole, late{g, w.truths.grants[op], e.Op})
@@ -209,11 +234,14 @@ func (w *world) serveRelease(e *history.Event) {
 	w.truths.vouched(w, e)
 	g.lastAct = max(g.lastAct, e.Attempt)
 	g.released, g.due = true, min(g.due, w.now)
-	if w.sticky && w.now > worldEnd/2 {
+	if w.sticky && w.now > w.until/2 {
 		l.stuck = true
 	}
 	if w.wakesAll {
 		w.truths.requests += int64(len(l.waiting))
+	}
+	if w.forgets && w.sometimes(3) {
+		l.asleep, l.waiting = append(l.asleep, l.waiting...), nil
 	}
 	w.serveWaiters(l)
 }

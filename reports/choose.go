@@ -118,6 +118,12 @@ func kindWords(kind string) string {
 		return "the write began after the later grant: the client no longer had the lock when it sent it"
 	case "ghost":
 		return "a client that had been told no occupied the key until it was closed"
+	case "asleep":
+		return "the key was free and another client got it at once, while one that waited for it slept on"
+	case "wedged":
+		return "nobody held the key, and nobody who asked for it got it"
+	case "never-expired":
+		return "the last holder gave nothing back, and the key stayed taken after every client was closed"
 	case "in-flight":
 		return "the write was sent in time and arrived late: no lock can prevent this, only a fence"
 	}

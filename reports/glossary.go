@@ -69,7 +69,8 @@ func Glossary() (all []Term) {
 }
 
 // kinds are those of double-holds, of unfenced writes, and of stuck locks.
-var kinds = []string{checker.KindLeaseOverrun, checker.KindGrantedWhileValid, checker.KindLateNotice, checker.KindUnexplained, checker.KindStale, checker.KindInFlight, checker.KindGhost}
+var kinds = []string{checker.KindLeaseOverrun, checker.KindGrantedWhileValid, checker.KindLateNotice, checker.KindUnexplained, checker.KindStale, checker.KindInFlight,
+	checker.KindGhost, checker.KindAsleep, checker.KindWedged, checker.KindNeverExpired}
 
 // outcomesBeside are the words of a verdict that are no result of a scenario: an outcome of a property, the severities, and an expectation.
 var outcomesBeside = []entry{

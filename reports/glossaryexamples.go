@@ -79,4 +79,10 @@ var examples = map[string]example{
 	"kind " + checker.KindInFlight: {onLease(Step{490, "A", "sends a write, which lies on the wire"}, Step{510, "B", "acquires the key"}, Step{600, "store", "!gets A's write"}), doFence + " No check at the client can stop a packet that is under way."},
 	"kind " + checker.KindGhost: {[]Step{{0, "A", "asks for the key, and is told no"}, {5000, "C", "!asks for the key, and is told that it is taken"}, {6000, "A", "is closed, and the key is free"}},
 		"Withdraw the request, or its place in the queue, when the attempt ends with no."},
+	"kind " + checker.KindAsleep: {[]Step{{0, "A", "holds the key, and B waits for it"}, {100, "A", "releases the key"}, {5000, "C", "asks for the key, and gets it at once"}, {5001, "B", "!still waits"}},
+		"Let a waiter listen for the notice before it looks at the key, and look again from time to time."},
+	"kind " + checker.KindWedged: {[]Step{{0, "A", "releases the key"}, {10, "B", "asks for the key, and waits"}, {5000, "B", "!still waits, though nobody holds the key"}},
+		"Look at what each waiter waits for, and who was to wake it. " + doReport},
+	"kind " + checker.KindNeverExpired: {[]Step{{0, "A", "acquires the key, and dies"}, {5000, "C", "asks for the key, and is told that it is taken"}, {6000, "D", "!is told so too, after every client was closed"}},
+		"Give every grant an end: an expiry that is set in the same request, or a session with a timeout."},
 }

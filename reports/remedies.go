@@ -78,6 +78,12 @@ var kindRemedies = map[string]remedy{
 		"It told its client of the loss later than it says it does: that is a defect, whatever the faults. The history is the proof.", "a-defect-of-the-lock"),
 	checker.KindGhost: do("End the attempt of a client that was told no.",
 		"A client that was told no occupied the key until it was closed. Withdraw its request, or its place in the queue, when it gives up.", "an-end-for-every-grant"),
+	checker.KindAsleep: do("Let a waiter look at the key again from time to time.",
+		"A notice was lost, or came before the waiter listened for it. Listen first, then look; and look again after a while.", "a-defect-of-the-lock"),
+	checker.KindWedged: do("Report it to those who make the lock.",
+		"Nobody held the key and nobody got it. Look at what each waiter waits for, and who was to wake it.", "a-defect-of-the-lock"),
+	checker.KindNeverExpired: do("Give every grant an end.",
+		"A grant outlived its holder. Set the expiry in the same request as the grant, or tie it to a session with a timeout.", "an-end-for-every-grant"),
 }
 
 // The most patterns that a page has remedies for. The violations' own part of the page has them all.

@@ -93,7 +93,8 @@ func TestEveryPatternHasARemedy(t *testing.T) {
 
 // TestEveryKindHasARemedy checks the kinds of violations, those without a pattern too.
 func TestEveryKindHasARemedy(t *testing.T) {
-	for _, kind := range []string{checker.KindGrantedWhileValid, checker.KindLateNotice, checker.KindLeaseOverrun, checker.KindUnexplained, checker.KindStale, checker.KindInFlight, checker.KindGhost} {
+	for _, kind := range []string{checker.KindGrantedWhileValid, checker.KindLateNotice, checker.KindLeaseOverrun, checker.KindUnexplained, checker.KindStale, checker.KindInFlight,
+		checker.KindGhost, checker.KindAsleep, checker.KindWedged, checker.KindNeverExpired} {
 		s := ofOnePattern("", kind)
 		s.Verdict.Patterns = nil
 		text, _ := todoOf(t, reportOf(t, s))

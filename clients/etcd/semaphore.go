@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"sync/atomic"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -44,6 +45,10 @@ type semaphore struct {
 	permits int
 	// blind: a waiter does not look whether its own key is still there (see WaiterBlind).
 	blind bool
+	// stays: a waiter that gives up leaves its key in the queue (see QueueStayer).
+	stays bool
+	// attempts numbers the keys of a session that may have several.
+	attempts atomic.Int64
 }
 
 // Acquire waits in the queue until ctx is done.
@@ -58,6 +63,9 @@ func (l *semaphore) attempt(ctx context.Context, key string) (h *hold, in entry,
 	}
 	dir := l.dir + url.PathEscape(key) + "/"
 	h = &hold{lock: l.lock, session: s, key: key, path: fmt.Sprintf("%s%x", dir, s.Lease())}
+	if l.stays {
+		h.path += fmt.Sprintf("-%d", l.attempts.Add(1))
+	}
 	in.asked = monotime.Now()
 	entered, err := l.client.Txn(ctx).If(clientv3.Compare(clientv3.CreateRevision(h.path), "=", 0)).
 		Then(clientv3.OpPut(h.path, "", clientv3.WithLease(s.Lease()))).Commit()
@@ -167,6 +175,9 @@ func (l *semaphore) stands(ctx context.Context, h *hold) error {
 
 // leave takes our key out of the queue, and says what became of the wait: busy if the caller ran out of time and nothing is left.
 func (l *semaphore) leave(ctx context.Context, h *hold, failed error) error {
+	if l.stays && ctx.Err() != nil {
+		return clients.ErrBusy
+	}
 	clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
 	if _, err := l.client.Delete(clean, h.path); err != nil {

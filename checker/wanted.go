@@ -1,0 +1,338 @@
+package checker
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// A key is stuck while the clients work, too. It is free and wanted for longer than Patience: nobody can hold it, nothing is
+// disturbed, and one client waits for it, or asks again and again. See "Stuck locks" in the package's documentation.
+
+const (
+	// pollAllowance is what a lock gets on top of the TTL and Slack, to look at the key again and to hand it over.
+	pollAllowance = 2 * time.Second
+	// outage is for how long a service may give no answer before its silence is held against the lock.
+	outage = 10 * time.Second
+	// silent is how long a service must give no answer to be perhaps away.
+	silent = time.Second
+)
+
+// Patience is for how long a key may be free and wanted: the TTL, Slack, and two seconds for locks that poll.
+func Patience(ttl time.Duration) time.Duration { return ttl + Slack(ttl) + pollAllowance }
+
+// patienceNs is Patience for the run's TTL.
+func (s *Sweep) patienceNs() int64 { return int64(Patience(time.Duration(s.header.TTL))) }
+
+// restNs is for how long a client may rest between two acquires that belong together.
+func (s *Sweep) restNs() int64 { return s.header.TTL + int64(Slack(time.Duration(s.header.TTL))) }
+
+// stretch is a time in which a key was free, wanted and not granted.
+type stretch struct {
+	counted bool       // as a violation, while the clients worked
+	probed  bool       // as a violation, by the probe
+	found   *Violation // as far as it is kept
+	// losers are the clients without a grant that ended since the key was last refused; others: more ended.
+	losers []int32
+	others bool
+	freed  bool // it was granted in the end
+}
+
+// demand is how long one client has asked for a key without a grant.
+type demand struct {
+	since, last int64 // the start of the first acquire, and the end of the last one
+}
+
+// slept is a time in which an acquire waited for a free key, until a client that asked later got it at once.
+type slept struct {
+	from, to int64
+	by       int64 // the other client's grant
+}
+
+// answeredAt notes that the lock service gave a definite answer at t.
+func (s *Sweep) answeredAt(t int64) {
+	if s.lastAnswer != 0 && t-s.lastAnswer > int64(silent) {
+		s.silences = append(s.silences, span{from: s.lastAnswer, to: t})
+		if n := len(s.silences); n > int(outage/silent) { // a time that has more of them is longer than an outage
+			s.silences = append(s.silences[:0], s.silences[1:]...)
+		}
+	}
+	s.lastAnswer = max(s.lastAnswer, t)
+}
+
+// silentIn is for how long the service may have been away between two instants: no answer came for a second or more.
+func (s *Sweep) silentIn(from, to int64) int64 {
+	sum := timeIn(s.silences, from, to, anyFault, 0)
+	if last := max(from, s.lastAnswer); to-last > int64(silent) {
+		sum += to - last
+	}
+	return sum
+}
+
+// expires reports whether a grant that nobody gives back ends by itself a TTL after it was last renewed, by the lock's claims.
+func (s *Sweep) expires() bool {
+	v := s.header.Claims.Validity
+	return (v == validityLibrary || v == validityInvocation) && !s.header.Claims.NoExpiry
+}
+
+// unheldSince is the time since which nobody can hold the key, a last lease of a TTL aside; forever if somebody can.
+func (s *Sweep) unheldSince(k *keyState) int64 {
+	since := k.freeAt
+	if k.loose == 0 {
+		return since
+	}
+	for i := range k.by {
+		c := &k.by[i]
+		if c.loose == 0 {
+			continue
+		}
+		if c.loose > c.unknown && !s.expires() {
+			return forever
+		}
+		since = max(since, c.leased)
+	}
+	for _, g := range k.open {
+		if g.loose {
+			since = max(since, s.leaseFrom(g))
+		}
+	}
+	return since
+}
+
+// leaseFrom is the last instant from which a grant's lease may run, as far as is known by now: of its acquire, of a renewal, of an act.
+func (s *Sweep) leaseFrom(g *grant) int64 {
+	from := max(g.leased, g.last)
+	if g.promise != forever {
+		from = max(from, g.promise-s.header.TTL)
+	}
+	return from
+}
+
+// judgeDemand judges an acquire that has completed, before what came of it is noted.
+func (s *Sweep) judgeDemand(k *keyState, o *op, e *history.Event) {
+	end := stamp(e.End, e.Time)
+	if o.start == 0 || e.Type == history.Fail && !e.Busy || s.header.Translated {
+		if int(o.client) < len(k.by) {
+			k.by[o.client].demand = demand{} // an error is no answer of the lock
+		}
+		return
+	}
+	c := k.client(o.client)
+	c.over, c.gone = max(c.over, end), false
+	if c.demand.since == 0 || o.start-c.demand.last > s.restNs() {
+		c.demand.since = o.start
+	}
+	from := c.demand.since
+	c.demand.last = end
+	if e.Type == history.OK {
+		c.demand = demand{}
+	}
+	if o.slept != nil {
+		s.judgeSleep(k, o)
+	}
+	s.refusedAt(k, e)
+	if end-from < s.patienceNs() {
+		return // most acquires end here
+	}
+	if from = max(from, s.unheldSince(k)); from <= end-s.patienceNs() {
+		s.judgeStretch(k, s.stretchOf(k), o, from, end)
+	}
+}
+
+// demandedSince is when the oldest demand for the key began that may go on, or before, if that is earlier.
+func (s *Sweep) demandedSince(k *keyState, before int64) int64 {
+	for i := range k.by {
+		if d := k.by[i].demand; d.since != 0 && (s.now-d.last <= s.restNs() || k.waits(int32(i))) {
+			before = min(before, d.since)
+		}
+	}
+	return before
+}
+
+// refusedAt notes that a key was refused once more: who ended before that did not free it.
+func (s *Sweep) refusedAt(k *keyState, e *history.Event) {
+	if k.stretch != nil && e.Type != history.OK {
+		k.stretch.losers, k.stretch.others = nil, false
+	}
+}
+
+// stretchOf is the stretch that the key is in.
+func (s *Sweep) stretchOf(k *keyState) *stretch {
+	if k.stretch == nil {
+		k.stretch = &stretch{}
+		s.stretches = append(s.stretches, k.stretch)
+	}
+	return k.stretch
+}
+
+// judgeStretch has a stretch decided in which o's client wanted the key from from to to.
+func (s *Sweep) judgeStretch(k *keyState, x *stretch, o *op, from, to int64) {
+	if x.counted || x.probed {
+		return
+	}
+	id, client, last, pattern := o.id, o.client, k.lastGrant, s.stuckPattern(k)
+	quiet, asked := s.silentIn(from, to), s.askedUntil(k)
+	if last != nil {
+		pin(last)
+	}
+	s.putOff(from, func() {
+		if x.counted || x.probed {
+			return
+		}
+		if from := s.calmSince(asked, client, from, to); s.longEnough(from, to, quiet) {
+			x.counted = true
+			j := judgement{violated: true, kind: KindWedged, pattern: pattern}
+			s.record(&stuckLock, k, j, j, func(judgement) *Violation {
+				x.found = s.tellWanted(k, last, id, client, from, to)
+				return x.found
+			})
+		}
+	})
+}
+
+// longEnough reports whether a key was free and wanted for too long. Time in which the machine stalled does not count. Time in which
+// the service gave no answer counts only where there is much of it.
+func (s *Sweep) longEnough(from, to, quiet int64) bool {
+	if from >= to {
+		return false
+	}
+	lasted := to - from - s.stalledIn(from, to)
+	return lasted-quiet >= s.patienceNs() || lasted >= max(s.patienceNs(), int64(outage))
+}
+
+// calmSince is the time since which no fault touched the service, the waiting client, or a client that might have been granted the
+// key meanwhile. What a fault held back is sent again later and later, so a fault counts for twice its time.
+func (s *Sweep) calmSince(asked []int64, waiter int32, from, to int64) int64 {
+	pass := func(spans []span, matters func(span) bool) {
+		for _, sp := range spans {
+			if sp.from > to || !matters(sp) {
+				continue
+			}
+			if sp.to == forever {
+				from = forever
+			} else {
+				from = max(from, sp.to+(sp.to-sp.from))
+			}
+		}
+	}
+	pass(s.service, func(span) bool { return true })
+	for i, until := range asked {
+		pass(s.clients[i].spans, func(sp span) bool { return sp.injected && (int32(i) == waiter || sp.from <= until) })
+	}
+	return from
+}
+
+// askedUntil is until when each client asked for the key, or may have had it; forever if it does so now.
+func (s *Sweep) askedUntil(k *keyState) []int64 {
+	until := make([]int64, len(s.clients))
+	for i := range k.by {
+		until[i] = k.by[i].over
+		if k.by[i].loose > 0 {
+			until[i] = forever
+		}
+	}
+	for o := k.waitHead; o != nil; o = o.next {
+		until[o.client] = forever
+	}
+	return until
+}
+
+// waits reports whether a client has an open acquire of the key.
+func (k *keyState) waits(client int32) bool {
+	for o := k.waitHead; o != nil; o = o.next {
+		if o.client == client {
+			return true
+		}
+	}
+	return false
+}
+
+// wake notes a grant at the end of a stretch: who slept through it, and whose end freed the key.
+func (s *Sweep) wake(k *keyState, o *op, end int64) {
+	if x := k.stretch; x != nil {
+		x.freed, k.stretch = true, nil
+	}
+	w := k.waitHead
+	if w == nil || o.start-w.inv < s.patienceNs() || end-o.start > int64(Slack(time.Duration(s.header.TTL))) {
+		return
+	}
+	since := s.unheldSince(k)
+	for ; w != nil; w = w.next {
+		if from := max(w.inv, since); o.start-from >= s.patienceNs() && (w.slept == nil || o.start-from > w.slept.to-w.slept.from) {
+			w.slept = &slept{from: from, to: o.start, by: o.id}
+		}
+	}
+}
+
+// judgeSleep judges an acquire that waited on while the key was free and another client got it at once.
+func (s *Sweep) judgeSleep(k *keyState, o *op) {
+	x, id, client := *o.slept, o.id, o.client
+	from := max(x.from, o.start)
+	o.slept = nil
+	asked := s.askedUntil(k)
+	s.putOff(from, func() {
+		from := s.calmSince(asked, client, from, x.to)
+		if k.sleptThrough == x.by || x.to-from-s.stalledIn(from, x.to) < s.patienceNs() {
+			return
+		}
+		k.sleptThrough = x.by // one violation, however many slept
+		j := judgement{violated: true, kind: KindAsleep, pattern: PatternUnexplained}
+		s.record(&stuckLock, k, j, j, func(judgement) *Violation { return s.tellAsleep(k, x, id, client, from) })
+	})
+}
+
+// ended notes that a client, which had a grant or not, was closed or is gone.
+func (k *keyState) ended(client int32, had bool) {
+	c := &k.by[client]
+	known := !c.gone
+	c.gone = true
+	switch x := k.stretch; {
+	case x == nil || !known:
+	case had || !c.denied:
+		x.others = true
+	default:
+		x.losers = append(x.losers, client)
+	}
+}
+
+// nameStretches names the kinds of what was found while the clients worked, now that it is known how it ended.
+func (s *Sweep) nameStretches() {
+	closed := s.probe.began[probeFinal] != 0
+	for _, x := range s.stretches {
+		v := x.found
+		switch {
+		case v == nil:
+		case x.freed && len(x.losers) == 1 && !x.others:
+			v.Kind = KindGhost
+			v.Text += fmt.Sprintf(" Client %d, which had no grant, occupied it until it ended.", x.losers[0])
+		case x.freed && len(x.losers) > 0 && !x.others:
+			v.Kind = KindGhost
+			v.Text += " A client that had no grant occupied it until it ended."
+		case !x.freed && closed && v.Pattern == PatternNeverExpired:
+			v.Kind = KindNeverExpired
+			v.Text += " It stayed taken after every client was closed."
+		}
+	}
+}
+
+// tellWanted tells of a key that nobody got though nobody held it.
+func (s *Sweep) tellWanted(k *keyState, last *grant, id int64, client int32, from, to int64) *Violation {
+	v := s.stuckAfter(k, last, id, from, to)
+	v.Kind, v.At = KindWedged, from+s.patienceNs()
+	v.Text = fmt.Sprintf("from %s to %s nobody could hold %s, and client %d, which nothing disturbed, asked for it all the time, yet nobody was "+
+		"granted it (TTL %s).", seconds(from), seconds(to), v.Key, client, seconds(s.header.TTL))
+	return v
+}
+
+// tellAsleep tells of a waiter that slept on.
+func (s *Sweep) tellAsleep(k *keyState, x slept, id int64, client int32, from int64) *Violation {
+	v := &Violation{Property: StuckLock, Kind: KindAsleep, Key: s.name(k), At: from + s.patienceNs(), From: from, To: x.to}
+	var proof evidence
+	proof.add(id, from)
+	proof.add(x.by, x.to)
+	v.Ops = proof.ops()
+	v.Text = fmt.Sprintf("%s was free from %s on, and client %d, which nothing disturbed, waited for it; at %s another client asked, and was "+
+		"granted it at once.", v.Key, seconds(from), client, seconds(x.to))
+	return v
+}
