@@ -15,15 +15,10 @@ import (
 const DeadGrant = "dead-grant"
 
 var deadGrant = Property{
-	Name:  DeadGrant,
-	About: "No acquire succeeds with a lease that has already run out.",
-	needs: []string{history.FactAttempts},
-	exempt: func(h *history.Header) string {
-		if h.Claims.Validity != validityLibrary && h.Claims.Validity != validityInvocation {
-			return "This lock does not declare for how long a grant is good."
-		}
-		return ""
-	},
+	Name:   DeadGrant,
+	About:  "No acquire succeeds with a lease that has already run out.",
+	needs:  []string{history.FactAttempts},
+	exempt: noLease,
 	short: func(s *Sweep) string {
 		return noneOf(s.judged.leases, "No grant told when the attempt that succeeded began.")
 	},
@@ -43,56 +38,94 @@ var deadGrant = Property{
 	},
 }
 
+// noLease says that the lock does not declare for how long a grant is good; empty when it does.
+func noLease(h *history.Header) string {
+	if h.Claims.Validity != validityLibrary && h.Claims.Validity != validityInvocation {
+		return "This lock does not declare for how long a grant is good."
+	}
+	return ""
+}
+
+// leaseAnswer is an answer ok to an acquire or a renewal: what it tells of the lease that it gave.
+type leaseAnswer struct {
+	op         int64
+	since, end int64 // of the attempt that succeeded, else of the call
+	attempt    int64 // 0: not told
+	said       bool  // the library said validFor
+	validFor   int64
+}
+
+func (s *Sweep) leaseAnswer(o *op, e *history.Event) leaseAnswer {
+	return leaseAnswer{op: o.id, since: stamp(e.Attempt, o.start), end: stamp(e.End, e.Time), attempt: e.Attempt,
+		said: s.header.Claims.Validity == validityLibrary && e.HasValidFor, validFor: e.ValidFor}
+}
+
+// tellsLease reports whether an answer to the op says enough to judge what was left of its lease.
+func (s *Sweep) tellsLease(a *leaseAnswer, o *op) bool {
+	return a.attempt != 0 || a.said || a.end <= o.start+s.header.TTL
+}
+
 // judgeAlive judges a new grant.
 func (s *Sweep) judgeAlive(g *grant, o *op, e *history.Event) {
-	ttl, stall := s.header.TTL, s.header.Stall
-	since := stamp(e.Attempt, o.start)
-	library := s.header.Claims.Validity == validityLibrary && e.HasValidFor
-	if e.Attempt != 0 || library || g.end <= o.start+ttl {
+	a := s.leaseAnswer(o, e)
+	if s.tellsLease(&a, o) {
 		s.judged.leases++
 	}
-	spent := library && e.ValidFor <= 0 && (e.ValidFor <= -stall || g.end-since <= ttl/2)
-	if !spent && (e.Attempt == 0 || g.end <= e.Attempt+ttl+stall) {
+	s.judgeLease(&deadGrant, PatternLateReply, g, a)
+}
+
+// judgeLease judges whether anything was left of the lease that an answer gave.
+func (s *Sweep) judgeLease(p *Property, late string, g *grant, a leaseAnswer) {
+	ttl, stall := s.header.TTL, s.header.Stall
+	instant := a.end-a.since <= ttl/2 // so little time passed that none of it explains that nothing was left
+	spent := a.said && a.validFor <= 0 && (a.validFor <= -stall || instant)
+	if !spent && (a.attempt == 0 || a.end <= a.attempt+ttl+stall) {
 		return
 	}
-	validFor := e.ValidFor
-	instant := spent && g.end-since <= ttl/2 // so little time passed that none of it explains that nothing was left
-	over := int64(0)                         // for how long the lease had been over
-	if e.Attempt != 0 {
-		over = g.end - e.Attempt - ttl
+	over := int64(0) // for how long the lease had been over
+	if a.attempt != 0 {
+		over = a.end - a.attempt - ttl
 	}
 	if spent {
-		over = max(over, -validFor)
+		over = max(over, -a.validFor)
 	}
-	s.putOff(since, func() {
+	s.putOff(a.since, func() {
 		spans := s.clientSpans(g.client)
-		if touched(spans, since, g.end, hindering) {
+		if touched(spans, a.since, a.end, hindering) {
 			return
 		}
-		j := judgement{violated: true, pattern: PatternLateReply}
-		if instant {
+		j := judgement{violated: true, pattern: late}
+		if instant && late != "" {
 			j.pattern = PatternUnexplained // it was dead from the beginning, and nothing was late
 		}
-		j.stallOnly = !instant && touched(spans, since, g.end, uninjectedOnly) && over-s.stalledFor(spans, since, g.end) <= stall
-		s.record(&deadGrant, s.keyOf(g), j, j, func(judgement) *Violation { return s.tellDead(g, since, spent, validFor) })
+		j.stallOnly = !instant && touched(spans, a.since, a.end, uninjectedOnly) && over-s.stalledFor(spans, a.since, a.end) <= stall
+		s.record(p, s.keyOf(g), j, j, func(judgement) *Violation { return s.tellDead(p, g, a, spent) })
 	}, g)
 }
 
-func (s *Sweep) tellDead(g *grant, since int64, spent bool, validFor int64) *Violation {
-	v := &Violation{Property: DeadGrant, Key: s.name(s.keyOf(g)), At: g.end, From: since, To: g.end, B: g.ref(), Ops: []int64{g.id},
-		Faults: s.faultsOf(g.end, g)}
-	if spent {
-		v.Text = fmt.Sprintf("%s was granted %s at %s, and the library itself said that the grant was good for %s.", who(g), v.Key, seconds(g.end), seconds(validFor))
-	} else {
-		calm := "which nothing disturbed"
-		if touched(s.clientSpans(g.client), since, g.end, injectedOnly) {
-			calm = "which was neither stopped nor skewed"
-		}
-		if touched(s.clientSpans(g.client), since, g.end, uninjectedOnly) {
-			calm = "whose stalls were too short to explain it"
-		}
-		v.Text = fmt.Sprintf("%s was granted %s at %s, %s after the attempt that took it had begun: the lease of %s was over before the client, "+
-			"%s, knew of it.", who(g), v.Key, seconds(g.end), seconds(g.end-since), seconds(s.header.TTL), calm)
+func (s *Sweep) tellDead(p *Property, g *grant, a leaseAnswer, spent bool) *Violation {
+	v := &Violation{Property: p.Name, Key: s.name(s.keyOf(g)), At: a.end, From: a.since, To: a.end, B: g.ref(), Ops: []int64{a.op},
+		Faults: s.faultsOf(a.end, g)}
+	done, attempt := fmt.Sprintf("was granted %s", v.Key), "the attempt that took it"
+	if a.op != g.id {
+		done, attempt = fmt.Sprintf("was told that its grant of %s was renewed", v.Key), "the renewal"
 	}
+	if spent {
+		v.Text = fmt.Sprintf("%s %s at %s, and the library itself said that the grant was good for %s.", who(g), done, seconds(a.end), seconds(a.validFor))
+		return v
+	}
+	v.Text = fmt.Sprintf("%s %s at %s, %s after %s had begun: the lease of %s was over before the client, %s, knew of it.", who(g), done,
+		seconds(a.end), seconds(a.end-a.since), attempt, seconds(s.header.TTL), s.calm(g.client, a.since, a.end))
 	return v
+}
+
+// calm says how little the client of a dead lease was disturbed.
+func (s *Sweep) calm(client int32, from, to int64) string {
+	switch spans := s.clientSpans(client); {
+	case touched(spans, from, to, uninjectedOnly):
+		return "whose stalls were too short to explain it"
+	case touched(spans, from, to, injectedOnly):
+		return "which was neither stopped nor skewed"
+	}
+	return "which nothing disturbed"
 }

@@ -120,6 +120,12 @@
 //     Not since the invocation: a waiter's attempt comes late. A client that an injected fault stopped or skewed between the attempt and its
 //     return is not judged; a reply that is late on its way excuses nothing. The time of uninjected stalls is taken off: what is dead only with it is inconclusive. What a stall too short to be recorded may
 //     explain is not counted.
+//   - dead-renewal: a renewal that the lock declares to confirm the hold was answered ok when nothing was left of the lease that
+//     it gave. It is judged as a dead grant is, from the renewal's own attempt:
+//     A.acquire [0,1], A.renew [400,1001] of an attempt at 400 gives a lease that ended at 900.
+//     Not from the call: a renewal that was lost and sent again at 900 is answered at 1001 in time. Not by what became of the
+//     old lease: the service alone knows whether the renewal came in time. A stop of the client before the attempt excuses
+//     nothing, since the renewal after it was sent by a client that ran.
 //   - stolen-release: C was granted inside B's promise, and between B's end and C's earliest instant another client began a release, not
 //     refused, of an older grant whose lease had surely ended (a TTL after its acquire or last renewal ended; of a session, when it was told).
 //     No fault touched the service meanwhile. "A release answered ok that freed another's key" can't be asked: many services answer ok to

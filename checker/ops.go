@@ -154,6 +154,9 @@ func (s *Sweep) completeHeld(o *op, e *history.Event) {
 	}
 	if o.kind == history.Renew {
 		g.renewed(e)
+		if e.Type == history.OK && s.asks(&deadRenewal) {
+			s.judgeRenewed(g, o, e)
+		}
 		if s.reentrant {
 			s.siblings(g, func(x *grant) { x.renewed(e) })
 		}

@@ -26,7 +26,11 @@ var lifeCases = []lifeCase{
 	{"dead-grant", func(r *rand.Rand, h *history.Header) {
 		h.Stall, h.Claims.Validity = int64(r.IntN(4))*ms, [...]string{"library", "from_invocation"}[r.IntN(2)]
 	}, (*generator).lateAnswers, countOf(&deadGrant),
-		func(s *slow, h *history.History) int { return s.slowDead(h) }},
+		func(s *slow, h *history.History) int { return s.slowDead(h, history.Acquire) }},
+	{"dead-renewal", func(r *rand.Rand, h *history.Header) {
+		h.Stall, h.Claims.Validity = int64(r.IntN(4))*ms, [...]string{"library", "from_invocation"}[r.IntN(2)]
+		h.Claims.Confirms = []string{"renew"}
+	}, (*generator).lateRenewals, countOf(&deadRenewal), func(s *slow, h *history.History) int { return s.slowDead(h, history.Renew) }},
 	{"stolen-release", func(*rand.Rand, *history.Header) {}, (*generator).lateReleases, countOf(&stolenRelease), func(s *slow, h *history.History) int {
 		broken := map[history.KeyID]bool{}
 		fencing := s.header.Claims.Token == "fencing"
@@ -79,6 +83,22 @@ func (g *generator) lateAnswers() {
 			g.add("%c acquire %s key=k%d attempt=%d valid=%d", 'A'+c, when, g.rng.IntN(2), max(1, t-g.rng.IntN(50)), g.rng.IntN(30)-12)
 			if g.rng.IntN(4) == 0 {
 				g.lines[len(g.lines)-1] = fmt.Sprintf("%c acquire %s key=k0", 'A'+c, when)
+			}
+		}
+	}
+	g.faults(3, 100)
+}
+
+// lateRenewals writes grants that are renewed when their leases may be over.
+func (g *generator) lateRenewals() {
+	for c := range 2 {
+		t := 1 + g.rng.IntN(10)
+		g.add("%c acquire %s valid=20", 'A'+c, g.interval(&t, 6))
+		for range 1 + g.rng.IntN(3) {
+			when := g.interval(&t, 60)
+			g.add("%c renew %s attempt=%d valid=%d %s", 'A'+c, when, max(1, t-g.rng.IntN(50)), g.rng.IntN(30)-12, [...]string{"", "", "", "info", "notheld"}[g.rng.IntN(5)])
+			if g.rng.IntN(4) == 0 {
+				g.lines[len(g.lines)-1] = fmt.Sprintf("%c renew %s", 'A'+c, when)
 			}
 		}
 	}

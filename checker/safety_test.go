@@ -127,6 +127,35 @@ func TestDeadGrant(t *testing.T) {
 	})
 }
 
+// TestDeadRenewal: a renewal is judged as an acquire is, from its own attempt.
+func TestDeadRenewal(t *testing.T) {
+	lib := library(plainLock())
+	const granted = "A acquire [0,1] attempt=0 valid=490\n"
+	late := granted + "A renew [400,1001] attempt=400"
+	run(t, []propertyCase{
+		{"in time", DeadRenewal, plainLock(), granted + "A renew [400,401] attempt=400" + probeText, Pass, 0, "", ""},
+		{"the lease was over before the reply", DeadRenewal, plainLock(), late + probeText, Violated, 1, "", "0.601 s after the renewal had begun"},
+		{"exactly a stall beyond the lease", DeadRenewal, plainLock(), granted + "A renew [400,950] attempt=400" + probeText, Pass, 0, "", ""},
+		{"and a little more", DeadRenewal, plainLock(), granted + "A renew [400,950.1] attempt=400" + probeText, Violated, 1, "", "nothing disturbed"},
+		{"tried again, and answered in time", DeadRenewal, plainLock(), granted + "A renew [400,1001] attempt=900" + probeText, Pass, 0, "", ""},
+		{"it does not tell of its attempts", DeadRenewal, plainLock(), granted + "A renew [400,1001]" + probeText, Inconclusive, 0, "", "No renewal told"},
+		{"answered no", DeadRenewal, plainLock(), late + " notheld" + probeText, NotJudged, 0, "", "No renewal was answered ok"},
+		{"unknown", DeadRenewal, plainLock(), late + " info start=400" + probeText, NotJudged, 0, "", "No renewal was answered ok"},
+		{"nobody renews", DeadRenewal, plainLock(), granted + probeText, NotJudged, 0, "", "No renewal"},
+		{"a renewal confirms nothing", DeadRenewal, confirms(plainLock(), "release"), late + probeText, NotJudged, 0, "", "does not declare"},
+		{"a session", DeadRenewal, claim(plainLock(), func(c *history.Claims) { c.Validity = "session" }), late + probeText, NotJudged, 0, "", "how long"},
+		{"the client was stopped before it returned", DeadRenewal, plainLock(), "pause A [402,999]\n" + late + probeText, Pass, 0, "", ""},
+		{"another client was stopped", DeadRenewal, plainLock(), "pause B [402,999]\n" + late + probeText, Violated, 1, "", ""},
+		{"the client was stopped before the renewal", DeadRenewal, plainLock(), "pause A [100,399]\n" + late + probeText, Violated, 1, "", ""},
+		{"the reply was late on its way", DeadRenewal, plainLock(), "delay A [402,999]\n" + late + probeText, Violated, 1, "", "neither stopped nor skewed"},
+		{"the machine stalled the client", DeadRenewal, plainLock(), "stall A [402,999]\n" + late + probeText, Inconclusive, 0, "", "1 renewal returned only after the lease"},
+		{"the library says itself that nothing is left", DeadRenewal, lib, granted + "A renew [400,401] valid=0" + probeText, Violated, 1, "", "good for 0.000 s"},
+		{"it says so after a while", DeadRenewal, lib, granted + "A renew [400,880] attempt=400 valid=-50" + probeText, Violated, 1, "", "-0.050 s"},
+		{"the library looked just in time", DeadRenewal, lib, granted + "A renew [400,895] attempt=400 valid=-1" + probeText, Pass, 0, "", ""},
+		{"the acquire was dead, the renewal is not", DeadRenewal, plainLock(), "A acquire [0,601] attempt=0\nA renew [602,603] attempt=602" + probeText, Pass, 0, "", ""},
+	})
+}
+
 const stolen = `
 		A acquire [0,1]
 		pause A   [2,600]

@@ -64,6 +64,8 @@ var brokenWorlds = map[string]struct {
 	"it vouches, with sessions":       {worldConfig{service: service{vouches: true, session: true}, pauses: true, renews: true}, Continuity, ""},
 	"the library looks at no clock":   {worldConfig{service: service{careless: true}, slowReplies: true}, DeadGrant, ""},
 	"nor while it is paused":          {worldConfig{service: service{careless: true, library: true}, slowReplies: true, pauses: true}, DeadGrant, ""},
+	"a renewal is taken however late": {worldConfig{service: service{careless: true}, slowReplies: true, renews: true}, DeadRenewal, ""},
+	"the same, told, with pauses":     {worldConfig{service: service{careless: true, library: true}, slowReplies: true, renews: true, pauses: true}, DeadRenewal, ""},
 	"a release frees nothing":         {worldConfig{service: service{sticky: true}}, StuckLock, ""},
 	"a dead holder keeps it for ever": {worldConfig{service: service{immortal: true}, kills: true}, StuckLock, ""},
 	"a loser stays in the queue":      {worldConfig{service: service{queue: true, session: true, lingers: true}, slowThinker: true, clients: 8}, StuckLock, KindGhost},

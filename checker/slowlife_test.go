@@ -22,31 +22,35 @@ func anyOf(history.FaultInfo) bool        { return true }
 func hinders(f history.FaultInfo) bool    { return f.Injected && !f.Links }
 func uninjected(f history.FaultInfo) bool { return !f.Injected }
 
-// slowDead counts acquires that returned ok when nothing was left of their lease.
-func (s *slow) slowDead(h *history.History) (n int) {
+// slowDead counts acquires, or renewals, that returned ok when nothing was left of their lease.
+func (s *slow) slowDead(h *history.History, kind history.Kind) (n int) {
 	ttl, stall := s.header.TTL, s.header.Stall
+	invoked := map[int64]int64{}
 	for _, e := range h.Events {
-		g := s.byID[e.Op]
-		if e.Kind != history.Acquire || e.Type != history.OK || g == nil {
+		if e.Type == history.Invoke {
+			invoked[e.Op] = e.Time
+		}
+		g := s.byID[e.Grant]
+		if e.Kind != kind || e.Type != history.OK || g == nil {
 			continue
 		}
-		since := stampOr(e.Attempt, g.start)
-		short := g.end-since <= ttl/2
+		since, end := stampOr(e.Attempt, stampOr(e.Start, invoked[e.Op])), stampOr(e.End, e.Time)
+		short := end-since <= ttl/2
 		byWord := s.header.Claims.Validity == "library" && e.HasValidFor && e.ValidFor <= 0 && (e.ValidFor <= -stall || short)
-		byTime := e.Attempt != 0 && g.end-e.Attempt > ttl+stall
-		if !byWord && !byTime || len(s.hits(g.client, false, since, g.end, hinders)) > 0 {
+		byTime := e.Attempt != 0 && end-e.Attempt > ttl+stall
+		if !byWord && !byTime || len(s.hits(g.client, false, since, end, hinders)) > 0 {
 			continue
 		}
 		over, stalled := int64(0), int64(0)
 		if e.Attempt != 0 {
-			over = g.end - e.Attempt - ttl
+			over = end - e.Attempt - ttl
 		}
 		if byWord {
 			over = max(over, -e.ValidFor)
 		}
-		stalls := s.hits(g.client, false, since, g.end, uninjected)
+		stalls := s.hits(g.client, false, since, end, uninjected)
 		for _, f := range stalls {
-			stalled += min(f.To, g.end) - max(f.From, since) + 2*stall
+			stalled += min(f.To, end) - max(f.From, since) + 2*stall
 		}
 		if byWord && short || len(stalls) == 0 || over-stalled > stall {
 			n++

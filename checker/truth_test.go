@@ -57,6 +57,12 @@ type late struct {
 	op            int64
 }
 
+// lateRenewal is a renewal whose answer came when its lease was over, and was taken for a yes.
+type lateRenewal struct {
+	g            *truth
+	attempt, end int64
+}
+
 // truths is what a world knows.
 type truths struct {
 	grants   map[int64]*truth
@@ -69,6 +75,7 @@ type truths struct {
 	starts   map[int64]int64 // of ops, by the worker
 	jumped   [][2]int64      // granted, passed over
 	stole    []late
+	late     []lateRenewal
 	vouches  []vouch
 	stuck    bool
 	requests int64

@@ -47,6 +47,10 @@ func (w *world) truly(property string) (violated, shown bool) {
 		for _, g := range t.order {
 			see(g.dead && g.answered, g.end > g.attempt+worldTTL+worldTTL/10 && w.calm(g.client, g.attempt, g.end))
 		}
+	case DeadRenewal:
+		for _, x := range t.late {
+			see(true, x.end > x.attempt+worldTTL+worldTTL/10 && w.calm(x.g.client, x.attempt, x.end))
+		}
 	case StolenRelease:
 		w.seeStolen(see)
 	case StuckLock:

@@ -233,9 +233,6 @@ func (w *world) serveConfirm(e *history.Event) {
 		l.held[e.Grant] = w.now + worldTTL
 		w.truths.grants[e.Grant].due = w.now + worldTTL
 	}
-	if w.library && e.Kind == history.Renew {
-		e.HasValidFor, e.ValidFor = true, worldTTL-10*ms
-	}
 }
 
 // countRequests records what the service says of itself: the requests that it handled, heartbeats included.

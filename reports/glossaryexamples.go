@@ -57,6 +57,8 @@ var examples = map[string]example{
 		"Ask the service and compare the owner. An answer from memory, or without the owner, is none."},
 	"property " + checker.DeadGrant: {[]Step{{0, "A", "sends its acquire, with a lease of 500 ms"}, {1, "service", "grants it until 501 ms"}, {700, "A", "!gets the answer, and takes it for a grant"}},
 		"Subtract the time that the acquire took from the lease. If nothing is left, it has failed."},
+	"property " + checker.DeadRenewal: {onLease(Step{400, "A", "sends its renewal"}, Step{401, "service", "prolongs the lease until 901 ms"}, Step{1000, "A", "!gets the answer, and takes the lease for renewed"}),
+		"Subtract the time that the renewal took from the lease. If nothing is left, it has failed."},
 	"property " + checker.StolenRelease: {onLease(Step{510, "B", "acquires the key"}, Step{600, "A", "!releases the key, and is not refused"}, Step{610, "C", "acquires the key beside B"}), doOwner},
 	"property " + checker.StuckLock: {onLease(Step{100, "A", "dies"}, Step{5000, "C", "!asks for the key, and is told that it is taken"}),
 		"Give every grant an end: an expiry that is set in the same request, or a session with a timeout."},
