@@ -9,16 +9,29 @@ import (
 // DeadGrant names the property dead-grant: an acquire returned ok with a lease that had already run out: the library said that nothing was left of it, or the TTL
 // had passed since the attempt that succeeded.
 //
+// Of a session: its client was stopped within the acquire, for longer than a session can live that the service does not hear, and no new
+// attempt began since. A lock that makes a new session when it comes back, and queues again, says so by its attempt.
+//
 // A stop between the library's last look at its clock and its return is nobody's fault, so a grant whose client an injected fault stopped or skewed since the
 // attempt is not judged. A reply that is late on its way excuses nothing: the client runs, and can look at its clock. What the machine itself stalled the client is taken off; a grant that is dead only with that time is inconclusive. A stall
 // shorter than Header.Stall is not recorded, so what such a one could explain is not held against the lock either.
 const DeadGrant = "dead-grant"
 
 var deadGrant = Property{
-	Name:   DeadGrant,
-	About:  "No acquire succeeds with a lease that has already run out.",
-	needs:  []string{history.FactAttempts},
-	exempt: noLease,
+	Name:  DeadGrant,
+	About: "No acquire succeeds with a lease that has already run out.",
+	needs: []string{history.FactAttempts},
+	exempt: func(h *history.Header) string {
+		switch {
+		case h.Claims.Validity != validitySession:
+			return noLease(h)
+		case h.Claims.NoExpiry:
+			return "A session of this lock does not end by time."
+		case h.Slack == 0:
+			return "The history does not tell for how long a session may live that the service does not hear."
+		}
+		return ""
+	},
 	short: func(s *Sweep) string {
 		return noneOf(s.judged.leases, "No grant told when the attempt that succeeded began.")
 	},
@@ -71,7 +84,44 @@ func (s *Sweep) judgeAlive(g *grant, o *op, e *history.Event) {
 	if s.tellsLease(&a, o) {
 		s.judged.leases++
 	}
-	s.judgeLease(&deadGrant, PatternLateReply, g, a)
+	if s.header.Claims.Validity == validitySession {
+		s.judgeSession(g, a)
+	} else {
+		s.judgeLease(&deadGrant, PatternLateReply, g, a)
+	}
+}
+
+// judgeSession judges whether the session of a new grant had surely ended: its client was stopped for longer than a session can live, and had taken its
+// place before that. A cut link does not count, since the history does not tell which packets still passed. The time for which the machine stalled
+// anybody is taken off, since a server that stood still as well ends no session.
+func (s *Sweep) judgeSession(g *grant, a leaseAnswer) {
+	life := s.header.TTL + s.header.Slack
+	if a.attempt == 0 || a.end-a.attempt <= life {
+		return
+	}
+	// A stall shorter than Header.Stall is not recorded, so the request may have left that much later.
+	placed := a.attempt + s.header.Stall
+	if g.enqueued != 0 {
+		placed = max(a.attempt, g.enqueued)
+	}
+	s.putOff(a.attempt, func() {
+		for _, sp := range s.clientSpans(g.client) {
+			from := sp.to - sp.measured
+			if sp.kind != faultPause || !sp.injected || !stops(sp) || from < placed || sp.to > a.end || sp.measured <= life || touched(s.service, from, a.end, anyFault) {
+				continue
+			}
+			j := judgement{violated: true, pattern: PatternLateReply, stallOnly: sp.measured-s.stalledIn(from, sp.to) <= life}
+			s.record(&deadGrant, s.keyOf(g), j, j, func(judgement) *Violation { return s.tellEnded(g, sp, from, placed) })
+			return
+		}
+	}, g)
+}
+
+func (s *Sweep) tellEnded(g *grant, sp span, from, placed int64) *Violation {
+	v := &Violation{Property: DeadGrant, Key: s.name(s.keyOf(g)), At: g.end, From: from, To: g.end, B: g.ref(), Ops: []int64{g.id}, Faults: s.faultsOf(g.end, g)}
+	v.Text = fmt.Sprintf("%s was granted %s at %s by an attempt that was under way at %s. It was frozen for %s while it waited, and the service ends a session that it "+
+		"does not hear for %s: the session of the grant was over.", who(g), v.Key, seconds(g.end), seconds(placed), seconds(sp.measured), seconds(s.header.TTL+s.header.Slack))
+	return v
 }
 
 // judgeLease judges whether anything was left of the lease that an answer gave.

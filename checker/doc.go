@@ -120,6 +120,14 @@
 //     Not since the invocation: a waiter's attempt comes late. A client that an injected fault stopped or skewed between the attempt and its
 //     return is not judged; a reply that is late on its way excuses nothing. The time of uninjected stalls is taken off: what is dead only with it is inconclusive. What a stall too short to be recorded may
 //     explain is not counted.
+//     Of a session: the client was stopped (an injected pause, as measured) within the acquire for longer than a session can live that the
+//     service does not hear (the TTL and Header.Slack), and it had asked, or had its place, before:
+//     A.acquire [0,1600] of an attempt at 0, A is stopped from 100 to 1500. A session that was made before 100 is over.
+//     "A waited for longer than a session lives" would accuse every waiter. "A was stopped meanwhile" would accuse a lock that made a new
+//     session at 1501 and queued again; it says so by its attempt, or by its place (Event.Enqueued). A stop right after the attempt's
+//     stamp (Header.Stall) shows nothing: the request may have left after the stop. Nor does a cut link, since the history does not tell
+//     which packets passed, nor a stop while a fault touched the service, which may then keep sessions for longer. Stalls of any
+//     client are taken off: servers that stand still end no session.
 //   - dead-renewal: a renewal that the lock declares to confirm the hold was answered ok when nothing was left of the lease that
 //     it gave. It is judged as a dead grant is, from the renewal's own attempt:
 //     A.acquire [0,1], A.renew [400,1001] of an attempt at 400 gives a lease that ended at 900.

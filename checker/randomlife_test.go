@@ -27,6 +27,9 @@ var lifeCases = []lifeCase{
 		h.Stall, h.Claims.Validity = int64(r.IntN(4))*ms, [...]string{"library", "from_invocation"}[r.IntN(2)]
 	}, (*generator).lateAnswers, countOf(&deadGrant),
 		func(s *slow, h *history.History) int { return s.slowDead(h, history.Acquire) }},
+	{"dead-grant of a session", func(r *rand.Rand, h *history.Header) {
+		h.Stall, h.Claims.Validity, h.Claims.NoExpiry, h.Slack = int64(r.IntN(4))*ms, "session", false, int64(1+r.IntN(4))*ms
+	}, (*generator).frozenWaiters, countOf(&deadGrant), (*slow).slowEnded},
 	{"dead-renewal", func(r *rand.Rand, h *history.Header) {
 		h.Stall, h.Claims.Validity = int64(r.IntN(4))*ms, [...]string{"library", "from_invocation"}[r.IntN(2)]
 		h.Claims.Confirms = []string{"renew"}
@@ -87,6 +90,23 @@ func (g *generator) lateAnswers() {
 		}
 	}
 	g.faults(3, 100)
+}
+
+// frozenWaiters writes acquires whose clients may be stopped for longer than a session lives.
+func (g *generator) frozenWaiters() {
+	for c := range 2 {
+		from := g.rng.IntN(20)
+		to := from + 20 + g.rng.IntN(60)
+		g.add("%c acquire [%d,%d] attempt=%d", 'A'+c, from, to, from+g.rng.IntN(20))
+		if g.rng.IntN(2) == 0 {
+			g.lines[len(g.lines)-1] += fmt.Sprintf(" enq=%d", from+g.rng.IntN(20))
+		}
+		stop := from + g.rng.IntN(20)
+		g.add("pause %c [%d,%d]", 'A'+c, stop, stop+15+g.rng.IntN(25))
+	}
+	if g.rng.IntN(2) == 0 {
+		g.faults(2, 100)
+	}
 }
 
 // lateRenewals writes grants that are renewed when their leases may be over.

@@ -127,6 +127,34 @@ func TestDeadGrant(t *testing.T) {
 	})
 }
 
+// TestDeadGrantOfSessions: a client that was stopped in the queue for longer than its session can live has no place in it any more.
+func TestDeadGrantOfSessions(t *testing.T) {
+	session := claim(plainLock(), func(c *history.Claims) { c.Validity = "session" }).with(func(h *history.Header) { h.Slack = 300 * ms })
+	const frozen = "pause A [100,901]\n"
+	run(t, []propertyCase{
+		{"in time", DeadGrant, session, "A acquire [0,1] attempt=0" + probeText, Pass, 0, "", ""},
+		{"a long wait", DeadGrant, session, "A acquire [0,2000] attempt=0" + probeText, Pass, 0, "", ""},
+		{"stopped in the queue", DeadGrant, session, frozen + "A acquire [0,1000] attempt=0" + probeText, Violated, 1, "", "frozen for 0.801 s while it waited"},
+		{"for as long as a session can live", DeadGrant, session, "pause A [100,900]\nA acquire [0,1000] attempt=0" + probeText, Pass, 0, "", ""},
+		{"twice, each time for less", DeadGrant, session, "pause A [100,700]\npause A [710,1310]\nA acquire [0,1400] attempt=0" + probeText, Pass, 0, "", ""},
+		{"it queued again when it came back", DeadGrant, session, frozen + "A acquire [0,1000] attempt=902" + probeText, Pass, 0, "", ""},
+		{"it says so by the place alone", DeadGrant, session, frozen + "A acquire [0,1000] attempt=0 enq=903" + probeText, Pass, 0, "", ""},
+		{"it tells nothing", DeadGrant, session, frozen + "A acquire [0,1000]" + probeText, Pass, 0, "", ""},
+		{"nobody tells anything", DeadGrant, session, frozen + "A acquire [0,1000]", Inconclusive, 0, "", "No grant told"},
+		{"stopped when the request may not have left", DeadGrant, session, "pause A [49,901]\nA acquire [0,1000] attempt=0" + probeText, Pass, 0, "", ""},
+		{"stopped so soon, but it had its place", DeadGrant, session, "pause A [49,901]\nA acquire [0,1000] attempt=0 enq=48" + probeText, Violated, 1, "", ""},
+		{"stopped before it asked", DeadGrant, session, "pause A [1,901]\nA acquire [0,1000] attempt=902" + probeText, Pass, 0, "", ""},
+		{"stopped before it asked, and a little after", DeadGrant, session, frozen + "A acquire [90,1000] attempt=90 enq=902" + probeText, Pass, 0, "", ""},
+		{"another client was stopped", DeadGrant, session, "pause B [100,901]\nA acquire [0,1000] attempt=0" + probeText, Pass, 0, "", ""},
+		{"its links were slow", DeadGrant, session, "delay A [100,901]\nA acquire [0,1000] attempt=0" + probeText, Pass, 0, "", ""},
+		{"it was cut off, perhaps one way", DeadGrant, session, "fault partition [100,901] on=A links\nA acquire [0,1000] attempt=0" + probeText, Pass, 0, "", ""},
+		{"the service stood still, too", DeadGrant, session, frozen + "service x [200,800]\nA acquire [0,1000] attempt=0" + probeText, Pass, 0, "", ""},
+		{"the machine stood still, too", DeadGrant, session, frozen + "stall B [200,300]\nA acquire [0,1000] attempt=0" + probeText, Inconclusive, 0, "", "stall"},
+		{"a lock without expiry", DeadGrant, claim(session, func(c *history.Claims) { c.NoExpiry = true }), frozen + "A acquire [0,1000] attempt=0" + probeText, NotJudged, 0, "", "by time"},
+		{"a service that does not say", DeadGrant, session.with(func(h *history.Header) { h.Slack = 0 }), frozen + "A acquire [0,1000] attempt=0" + probeText, NotJudged, 0, "", "how long"},
+	})
+}
+
 // TestDeadRenewal: a renewal is judged as an acquire is, from its own attempt.
 func TestDeadRenewal(t *testing.T) {
 	lib := library(plainLock())

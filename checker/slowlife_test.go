@@ -59,6 +59,36 @@ func (s *slow) slowDead(h *history.History, kind history.Kind) (n int) {
 	return n
 }
 
+// slowEnded counts acquires of sessions that returned ok though their clients had been stopped, in their places, for longer than a session lives.
+func (s *slow) slowEnded(h *history.History) (n int) {
+	life := s.header.TTL + s.header.Slack
+	for _, e := range h.Events {
+		g := s.byID[e.Op]
+		if e.Kind != history.Acquire || e.Type != history.OK || g == nil || e.Attempt == 0 {
+			continue
+		}
+		placed := e.Attempt + s.header.Stall
+		if g.enqueued != 0 {
+			placed = max(e.Attempt, g.enqueued)
+		}
+		stops := s.hits(g.client, false, e.Attempt, g.end, func(f history.FaultInfo) bool {
+			return f.Injected && f.Kind == "pause" && f.From >= placed && f.To <= g.end && f.To-f.From > life && len(s.hits(0, true, f.From, g.end, anyOf)) == 0
+		})
+		for _, f := range stops[:min(1, len(stops))] {
+			starved := int64(0)
+			for _, x := range s.faults {
+				if !x.Injected && x.From <= f.To && x.To >= f.From {
+					starved += int64(len(x.Clients)) * (min(x.To, f.To) - max(x.From, f.From))
+				}
+			}
+			if f.To-f.From-starved > life {
+				n++
+			}
+		}
+	}
+	return n
+}
+
 // slowLate is a release that was not refused, and began when its grant's lease had surely ended.
 type slowLate struct {
 	g     *slowGrant

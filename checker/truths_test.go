@@ -1,5 +1,7 @@
 package checker
 
+import "slices"
+
 // truly tells of a property whether it was violated in a world, and whether the history shows it: by stamps and tokens alone, for certain.
 func (w *world) truly(property string) (violated, shown bool) {
 	t := &w.truths
@@ -45,6 +47,13 @@ func (w *world) truly(property string) (violated, shown bool) {
 		}
 	case DeadGrant:
 		for _, g := range t.order {
+			if w.session {
+				stopped := slices.ContainsFunc(w.paused[g.client], func(p [2]int64) bool {
+					return g.enqueued != 0 && p[0] >= g.enqueued && p[1] <= g.end && p[1]-p[0] > worldTTL+worldSlack
+				})
+				see(g.dead && g.answered, stopped)
+				continue
+			}
 			see(g.dead && g.answered, g.end > g.attempt+worldTTL+worldTTL/10 && w.calm(g.client, g.attempt, g.end))
 		}
 	case DeadRenewal:

@@ -107,6 +107,7 @@ const (
 	tryTimeout = 60 * ms  // of one attempt of the library, where packets are lost
 	waitLimit  = 800 * ms // of an acquire
 	worldGrace = 250 * ms
+	worldSlack = 50 * ms // of a service that ends a session at its TTL
 )
 
 func (w *world) later(at int64, run func()) {
@@ -128,6 +129,24 @@ func (w *world) awake(client int32, t int64) int64 {
 		}
 	}
 	return t
+}
+
+// stoppedFor is for how long a client has been stopped at a stretch between two instants, at the most.
+func (w *world) stoppedFor(client int32, from, to int64) (longest int64) {
+	for _, p := range w.paused[client] {
+		longest = max(longest, min(p[1], to)-max(p[0], from))
+	}
+	return longest
+}
+
+// stoppedNow is for how long a client that is stopped has been; 0: it runs.
+func (w *world) stoppedNow(client int32) int64 {
+	for _, p := range w.paused[client] {
+		if p[0] <= w.now && w.now < p[1] {
+			return w.now - p[0]
+		}
+	}
+	return 0
 }
 
 // pausedIn tells whether a client was stopped at some time between two instants.
@@ -230,6 +249,7 @@ func (w *world) history() *history.History {
 	switch {
 	case w.session:
 		claims.Validity, claims.LostGrace = validitySession, worldGrace
+		h.Header.Slack = worldSlack
 	case w.library:
 		claims.Validity = validityLibrary
 	}

@@ -147,7 +147,13 @@ func (w *world) answered(a *attempt, e history.Event, arrived int64) {
 			e.Type = history.Info
 			break
 		}
-		if g := w.truths.grants[e.Grant]; arrived > g.due && e.Kind == history.Acquire {
+		ended := w.session && w.now > w.truths.grants[e.Grant].due
+		if ended && e.Kind == history.Acquire && !w.careless { // it looks at its session
+			e = r.e
+			e.Type = history.Info
+			break
+		}
+		if g := w.truths.grants[e.Grant]; (ended || arrived > g.due) && e.Kind == history.Acquire {
 			g.dead = true
 		} else if arrived > g.due && !w.session {
 			w.truths.late = append(w.truths.late, lateRenewal{g, a.at, w.now})

@@ -104,6 +104,12 @@ func (w *world) serveWaiters(l *lockState) {
 			}
 		}
 		l.waiting = slices.Delete(l.waiting, i, i+1)
+		ended := w.session && w.stoppedFor(x.e.Client, x.enqueued, w.now) > worldTTL
+		if ended && !w.careless {
+			x.e.Type, x.e.Busy, x.e.Enqueued = history.Fail, true, 0
+			w.answer(x.a, x.e)
+			continue
+		}
 		if x.told {
 			l.held[x.e.Op], l.ghosts[x.e.Op] = forever, x.a.r.process
 			return
@@ -111,6 +117,14 @@ func (w *world) serveWaiters(l *lockState) {
 		e := x.e
 		e.Busy = false
 		w.grant(x.a, &e, l)
+		if silent := w.stoppedNow(x.e.Client); w.session && silent > 0 && !ended { // its session is as old as its last sign of life
+			l.held[e.Op] = w.now + worldTTL - silent
+			w.truths.grants[e.Op].due = l.held[e.Op]
+		}
+		if ended { // the library takes its turn, and has no session
+			delete(l.held, e.Op)
+			w.truths.grants[e.Op].due = w.now
+		}
 	}
 	for _, end := range l.held {
 		if end != forever && len(l.waiting) > 0 {
