@@ -139,6 +139,17 @@
 //     No fault touched the service meanwhile. "A release answered ok that freed another's key" can't be asked: many services answer ok to
 //     anything, and what was freed is not in a history.
 //   - stuck-lock: below.
+//   - false-busy: an acquire was told busy, though all else was settled when it was invoked, and nobody else asked for the key until its
+//     end. Busy is definite: another holds the key, and nothing of this attempt is left. In the recorder's order, so that no stamp is taken
+//     at its word:
+//     A.acquire [0,1], A.release [2,3]; B.acquire [10,20] busy: B's first request was granted, its reply was lost, and B met itself.
+//     Settled is a grant whose release was answered ok, and an acquire that was told no. "No hold at that instant" would accuse a lock
+//     whose holder idles, "no promise" one whose lease runs at the service for longer than its client may count on. What was left behind
+//     counts for a TTL and Slack (or Header.Slack): the grant of a client that is gone, one whose release came too late, and one that
+//     took more than one request, of which the first may arrive yet. Without expiry, under a clock that was made wrong, and with
+//     sessions of a service that does not say, it counts for ever. Acquires and releases of unknown fate count until their client is
+//     closed or gone. What a fresh client of the probe is told is judged as a stuck lock. A fault of the service excuses for as long, since a key that was given up may come back. All that follows until
+//     the next grant has one cause, and counts once.
 //   - fifo: the lock declares to be fair. An undisturbed waiter, enqueued before another's acquire began, was granted later, in the order of
 //     grants. "Invoked before" would accuse a fair lock: A.acquire is invoked at 0 and lies in a pipe until 6, B's is invoked at 1, arrives at 2.
 //   - starvation: more than ten grants for each client of the run lay wholly inside one undisturbed client's wait, from its worker's start to

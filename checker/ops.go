@@ -26,6 +26,7 @@ func (s *Sweep) invoke(e *history.Event) {
 			s.closeGrants(k, e.Client, 0, e.Time)
 		}
 		o.before = k.granted
+		k.ask(o)
 		if k.orphan.died != 0 && k.orphan.asked == 0 {
 			k.orphan.asked = e.Time
 		}
@@ -191,6 +192,9 @@ func (s *Sweep) released(o *op, e *history.Event) {
 		return // unknown, or refused for another reason: a retry may follow
 	}
 	g.released = g.released || e.Type == history.OK
+	if e.Type != history.OK {
+		s.keyOf(g).leaveBehind(stamp(e.End, e.Time))
+	}
 	if g.loose {
 		g.loose = false
 		s.tighten(s.keyOf(g), g.client, stamp(e.End, e.Time))

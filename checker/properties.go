@@ -64,6 +64,7 @@ var properties = placed(
 	&deadRenewal,
 	&stolenRelease,
 	&stuckLock,
+	&falseBusy,
 	&fifo,
 	&starvation,
 	&deadlock,

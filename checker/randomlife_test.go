@@ -30,6 +30,9 @@ var lifeCases = []lifeCase{
 	{"dead-grant of a session", func(r *rand.Rand, h *history.Header) {
 		h.Stall, h.Claims.Validity, h.Claims.NoExpiry, h.Slack = int64(r.IntN(4))*ms, "session", false, int64(1+r.IntN(4))*ms
 	}, (*generator).frozenWaiters, countOf(&deadGrant), (*slow).slowEnded},
+	{"false-busy", func(r *rand.Rand, h *history.Header) {
+		h.Claims.NoExpiry, h.Slack = r.IntN(6) == 0, int64(r.IntN(2))*600*ms
+	}, (*generator).refusals, countOf(&falseBusy), (*slow).slowFalse},
 	{"dead-renewal", func(r *rand.Rand, h *history.Header) {
 		h.Stall, h.Claims.Validity = int64(r.IntN(4))*ms, [...]string{"library", "from_invocation"}[r.IntN(2)]
 		h.Claims.Confirms = []string{"renew"}
@@ -105,6 +108,34 @@ func (g *generator) frozenWaiters() {
 		g.add("pause %c [%d,%d]", 'A'+c, stop, stop+15+g.rng.IntN(25))
 	}
 	if g.rng.IntN(2) == 0 {
+		g.faults(2, 100)
+	}
+}
+
+// refusals writes acquires that are told busy, early or late, beside grants and attempts of all sorts.
+func (g *generator) refusals() {
+	for c := range 2 {
+		t := 1 + g.rng.IntN(10)
+		for round := range 1 + g.rng.IntN(4) {
+			name, grant := string(rune('A'+c)), fmt.Sprintf("%c%d", 'A'+c, round)
+			if t += g.rng.IntN(8); g.rng.IntN(6) == 0 {
+				t += 400 + g.rng.IntN(300)
+			}
+			switch when := g.interval(&t, 6); g.rng.IntN(8) {
+			case 0:
+				g.add("%s acquire %s info", name, when)
+			case 1, 2, 3:
+				g.add("%s acquire %s busy", name, when)
+			case 4:
+				g.add("%s exit [%d]", name, t)
+				return
+			default:
+				g.add("%s=%s acquire %s attempt=%d first=%d", grant, name, when, t, t-g.rng.IntN(5)/4)
+				g.add("%s release %s g=%s %s", name, g.interval(&t, 4), grant, [...]string{"", "", "", "", "info", "notheld"}[g.rng.IntN(6)])
+			}
+		}
+	}
+	if g.rng.IntN(3) == 0 {
 		g.faults(2, 100)
 	}
 }

@@ -155,6 +155,46 @@ func TestDeadGrantOfSessions(t *testing.T) {
 	})
 }
 
+// TestFalseBusy: busy is false if all else was settled when the acquire was invoked, and nobody else asked until its end.
+func TestFalseBusy(t *testing.T) {
+	const used, asks = "A acquire [0,1]\nA release [2,3]\n", "B acquire [10,20] busy"
+	session := claim(plainLock(), func(c *history.Claims) { c.Validity = "session" })
+	run(t, []propertyCase{
+		{"nobody had it, ever", FalseBusy, plainLock(), asks + probeText, Violated, 1, "", "it had never been granted"},
+		{"released before", FalseBusy, plainLock(), used + asks + probeText, Violated, 1, "", "its last grant, to client 1, was settled"},
+		{"its own key, by a reply that was lost", FalseBusy, plainLock(), "delay B [12,15]\n" + used + asks + probeText, Violated, 1, "", "client 2"},
+		{"the cause is one until the next grant", FalseBusy, plainLock(), used + asks + "\nA acquire [21,22] busy\nB acquire [23,24] busy" + probeText, Violated, 1, "", ""},
+		{"and another one after it", FalseBusy, plainLock(), used + asks + "\nA acquire [21,22]\nA release [23,24]\nB acquire [25,26] busy" + probeText, Violated, 2, "", ""},
+		{"still held", FalseBusy, plainLock(), "A acquire [0,1]\n" + asks + probeText, Pass, 0, "", ""},
+		{"held by itself", FalseBusy, plainLock(), "B acquire [0,1]\n" + asks + probeText, Pass, 0, "", ""},
+		{"another key", FalseBusy, plainLock(), "A acquire [0,1] key=k1\n" + asks + probeText, Violated, 1, "", ""},
+		{"released while it asked", FalseBusy, plainLock(), "A acquire [0,1]\nA release [9,11]\n" + asks + probeText, Pass, 0, "", ""},
+		{"released, answer unknown", FalseBusy, plainLock(), "A acquire [0,1]\nA release [2,3] info\n" + asks + probeText, Pass, 0, "", ""},
+		{"an attempt of unknown fate", FalseBusy, plainLock(), "A acquire [0,1] info\n" + asks + probeText, Pass, 0, "", ""},
+		{"its own attempt of unknown fate", FalseBusy, plainLock(), "B acquire [0,1] info\n" + asks + probeText, Pass, 0, "", ""},
+		{"another asked before", FalseBusy, plainLock(), "A acquire [0,11] busy\n" + asks + probeText, Pass, 0, "", ""},
+		{"another asked meanwhile", FalseBusy, plainLock(), asks + "\nA acquire [15,16]\nA release [17,18]" + probeText, Pass, 0, "", ""},
+		{"the service had taken the release for too late", FalseBusy, plainLock(), "A acquire [0,1]\nA release [2,3] notheld\n" + asks + probeText, Pass, 0, "", ""},
+		{"and long after that", FalseBusy, plainLock(), "A acquire [0,1]\nA release [2,3] notheld\nB acquire [1004,1005] busy" + probeText9, Violated, 1, "", ""},
+		{"just before", FalseBusy, plainLock(), "A acquire [0,1]\nA release [2,3] notheld\nB acquire [1003,1004] busy" + probeText9, Pass, 0, "", ""},
+		{"a dead client's lease", FalseBusy, plainLock(), "A acquire [0,1]\nkill A [2,3]\nA exit [3]\nB acquire [900,901] busy" + probeText9, Pass, 0, "", ""},
+		{"and long after that", FalseBusy, plainLock(), "A acquire [0,1]\nkill A [2,3]\nA exit [3]\nB acquire [1100,1101] busy" + probeText9, Violated, 1, "", ""},
+		{"a dead waiter", FalseBusy, plainLock(), "A acquire [0,]\nkill A [2,3]\nA exit [3]\nB acquire [900,901] busy" + probeText9, Pass, 0, "", ""},
+		{"a machine that stood still meanwhile", FalseBusy, plainLock(), "A acquire [0,1]\nkill A [2,3]\nA exit [3]\nstall C [100,200]\nB acquire [1100,1101] busy" + probeText9, Pass, 0, "", ""},
+		{"a dead client's, without expiry", FalseBusy, claim(plainLock(), func(c *history.Claims) { c.NoExpiry = true }), "A acquire [0,1]\nA exit [3]\nB acquire [1100,1101] busy" + probeText9, Pass, 0, "", ""},
+		{"a session of a service that does not say", FalseBusy, session, "A acquire [0,1]\nA exit [3]\nB acquire [1100,1101] busy" + probeText9, Pass, 0, "", ""},
+		{"a session that is over", FalseBusy, session.with(func(h *history.Header) { h.Slack = ms }), "A acquire [0,1]\nA exit [3]\nB acquire [1100,1101] busy" + probeText9, Violated, 1, "", ""},
+		{"an attempt that was sent twice", FalseBusy, plainLock(), "A acquire [0,1] first=0 attempt=0.5\nA release [2,3]\n" + asks + probeText, Pass, 0, "", ""},
+		{"the service lost what it knew", FalseBusy, plainLock(), used + "service x [4,5]\n" + asks + probeText, Pass, 0, "", ""},
+		{"long before", FalseBusy, plainLock(), "service x [0,1]\nA acquire [1000,1001]\nA release [1002,1003]\nB acquire [1010,1020] busy" + probeText9, Violated, 1, "", ""},
+		{"a wrong clock, and a dead client", FalseBusy, plainLock(), "fault clock-jump [0,1] on=C\nA acquire [0,1]\nA exit [3]\nB acquire [1100,1101] busy" + probeText9, Pass, 0, "", ""},
+		{"an error is no busy", FalseBusy, plainLock(), "B acquire [10,20] fail" + probeText, NotJudged, 0, "", "No client was told"},
+		{"a history that ends too early", FalseBusy, untilCut(plainLock()), used + "A acquire [4,5]\n" + asks, Inconclusive, 0, "", "does not prove"},
+		{"a semaphore", FalseBusy, permits(plainLock(), 2), asks + probeText, Violated, 1, "", ""},
+		{"a translated history", FalseBusy, plainLock().with(func(h *history.Header) { h.Translated = true }), asks, NotJudged, 0, "", "Nobody watched"},
+	})
+}
+
 // TestDeadRenewal: a renewal is judged as an acquire is, from its own attempt.
 func TestDeadRenewal(t *testing.T) {
 	lib := library(plainLock())

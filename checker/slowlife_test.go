@@ -89,6 +89,75 @@ func (s *slow) slowEnded(h *history.History) (n int) {
 	return n
 }
 
+// slowFalse counts busies that nobody else explains, at most one until the key is granted again. It looks at every event before each.
+func (s *slow) slowFalse(h *history.History) (n int) {
+	lifetime := s.header.TTL + max(s.header.Slack, s.header.TTL/2, 500*ms)
+	counted := map[[2]int64]bool{}
+	for i, e := range h.Events {
+		if e.Kind != history.Acquire || e.Type != history.Fail || !e.Busy {
+			continue
+		}
+		inv := slices.IndexFunc(h.Events, func(x history.Event) bool { return x.Type == history.Invoke && x.Op == e.Op })
+		left, free := s.slowLeft(h.Events[:inv], e.Key)
+		asked := slices.ContainsFunc(h.Events[inv+1:i], func(x history.Event) bool {
+			return x.Type == history.Invoke && x.Kind == history.Acquire && x.Key == e.Key
+		})
+		from, to, starved := h.Events[inv].Time, stampOr(e.End, e.Time), int64(0)
+		for _, f := range s.faults {
+			if !f.Injected && f.From <= from && f.To >= left {
+				starved += int64(len(f.Clients)) * (min(f.To, from) - max(f.From, left))
+			}
+		}
+		stands := left != 0 && (s.header.Claims.NoExpiry || s.header.Claims.Validity == "session" && s.header.Slack == 0 || from-left-starved <= lifetime)
+		service := s.hits(0, true, from-lifetime, to, anyOf)
+		if s.header.Claims.NoExpiry {
+			service = s.hits(0, true, 0, 1<<62, func(f history.FaultInfo) bool { return true })
+		}
+		grants := int64(0)
+		for _, x := range h.Events[:i] {
+			if x.Type == history.OK && x.Kind == history.Acquire && x.Key == e.Key {
+				grants++
+			}
+		}
+		if place := [2]int64{int64(e.Key), grants}; free && !asked && !stands && len(service) == 0 && !counted[place] {
+			counted[place] = true
+			n++
+		}
+	}
+	return n
+}
+
+// slowLeft tells, of the events before an acquire, whether every acquire of the key was settled, and when the last client was done with what may stand
+// until its lease is over; 0: there is none.
+func (s *slow) slowLeft(events []history.Event, key history.KeyID) (left int64, free bool) {
+	open := map[int64]int32{} // acquires that may hold the key, with their clients
+	for _, e := range events {
+		switch {
+		case e.Type == history.Exit || e.Kind == history.Close && e.Type == history.OK:
+			for op, client := range open {
+				if client == e.Client {
+					delete(open, op)
+					left = max(left, stampOr(stampOr(e.End, e.Start), e.Time))
+				}
+			}
+		case e.Key != key || e.Kind != history.Acquire && e.Kind != history.Release:
+		case e.Kind == history.Release && (e.Type == history.OK || e.Type == history.Fail && e.NotHeld):
+			if _, held := open[e.Grant]; held && e.Type != history.OK {
+				left = max(left, stampOr(e.End, e.Time))
+			}
+			delete(open, e.Grant)
+		case e.Kind == history.Acquire && e.Type == history.Fail:
+			delete(open, e.Op)
+		case e.Kind == history.Acquire:
+			open[e.Op] = e.Client
+			if e.Type == history.OK && e.First != 0 && e.First < e.Attempt {
+				left = max(left, stampOr(e.End, e.Time))
+			}
+		}
+	}
+	return left, len(open) == 0
+}
+
 // slowLate is a release that was not refused, and began when its grant's lease had surely ended.
 type slowLate struct {
 	g     *slowGrant

@@ -64,6 +64,10 @@ func (w *world) truly(property string) (violated, shown bool) {
 		w.seeStolen(see)
 	case StuckLock:
 		see(t.stuck, true)
+	case FalseBusy: // what is shown depends on all that others ask; the slow checker is held to that
+		for _, is := range t.falsely {
+			see(is, false)
+		}
 	case FIFO:
 		for _, x := range t.jumped {
 			first, passed := t.grants[x[0]], t.grants[x[1]]
@@ -207,6 +211,8 @@ func (w *world) confirms(v Violation) bool {
 			}
 		}
 		return false
+	case FalseBusy:
+		return t.falsely[v.Ops[len(v.Ops)-1]]
 	case FIFO:
 		for _, x := range t.jumped {
 			if x == [2]int64{v.A.Grant, v.B.Grant} {

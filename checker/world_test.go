@@ -31,12 +31,13 @@ type service struct {
 	careless    bool // the library does not look at its clock when a reply comes
 	jumps       bool // now and then the newest waiter is served first
 	favours     bool // client 1 is not served while another one waits
+	forgets     bool // the library does not know its own value again when it asks once more
 	wakesAll    bool // a release has every waiter ask again
 }
 
 // defective tells whether the lock is broken, whatever its clients suffer.
 func (s service) defective() bool {
-	return s.early || s.overbooks || s.blindDelete || s.resets || s.sticky || s.immortal || s.lingers || s.silent || s.vouches || s.careless || s.jumps ||
+	return s.early || s.overbooks || s.blindDelete || s.resets || s.sticky || s.immortal || s.lingers || s.silent || s.vouches || s.careless || s.jumps || s.forgets ||
 		s.favours || s.wakesAll
 }
 
@@ -47,6 +48,7 @@ type worldConfig struct {
 	fenced, fenceReads     bool
 	pauses, kills          bool
 	lossy                  bool // packets are lost, and the library tries again by itself
+	once                   bool // the library gives up at the first busy
 	slowReplies            bool // some answers to an acquire stay long in the network
 	slowWrites             bool // some writes stay long in the network
 	twice                  bool // the store takes some writes twice

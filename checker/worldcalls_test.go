@@ -133,7 +133,7 @@ func (w *world) answer(a *attempt, e history.Event) {
 func (w *world) answered(a *attempt, e history.Event, arrived int64) {
 	r := a.r
 	switch {
-	case e.Busy && !w.service.queue && w.now-r.start < waitLimit:
+	case e.Busy && !w.service.queue && !w.once && w.now-r.start < waitLimit:
 		r.first = 0 // a definite no
 		w.later(w.awake(e.Client, w.now+w.between(ms, 10*ms)), func() { w.try(r) })
 		return

@@ -62,6 +62,8 @@ var examples = map[string]example{
 	"property " + checker.StolenRelease: {onLease(Step{510, "B", "acquires the key"}, Step{600, "A", "!releases the key, and is not refused"}, Step{610, "C", "acquires the key beside B"}), doOwner},
 	"property " + checker.StuckLock: {onLease(Step{100, "A", "dies"}, Step{5000, "C", "!asks for the key, and is told that it is taken"}),
 		"Give every grant an end: an expiry that is set in the same request, or a session with a timeout."},
+	"property " + checker.FalseBusy: {[]Step{{0, "A", "sends its acquire, and the reply is lost"}, {60, "A", "sends it again"}, {61, "service", "!answers that the key is taken: by A's first request"}},
+		"Recognise your own value in the answer, and take it for a grant. Else say that the outcome is unknown."},
 	"property " + checker.FIFO: {[]Step{{0, "A", "holds the key"}, {10, "B", "is enqueued"}, {20, "C", "is enqueued"}, {100, "A", "releases the key"}, {101, "C", "!is granted the key before B"}},
 		"Look how the lock orders its waiters, and what a waiter does that is woken early. If order does not matter to you, the lock need not claim it."},
 	"property " + checker.Starvation: {[]Step{{0, "A", "asks for the key, and waits"}, {10, "B, C", "are granted the key 40 times in turn"}, {4000, "A", "!still waits"}},

@@ -97,6 +97,13 @@ var scenes = []struct {
 		s.acquire(3, 603, 604)
 		return s
 	}},
+	{checker.FalseBusy, func() *scene {
+		s := newScene("counter", lease)
+		a := s.acquire(1, 0, 1)
+		s.call(history.Event{Kind: history.Release, Client: 1, Grant: a}, 10, 11)
+		s.call(history.Event{Kind: history.Acquire, Client: 2, Type: history.Fail, Busy: true}, 20, 90)
+		return s
+	}},
 	{checker.FIFO, func() *scene {
 		claims := lease
 		claims.Fair = true
