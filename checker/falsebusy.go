@@ -39,8 +39,10 @@ var falseBusy = Property{
 
 // ask notes an acquire when it is invoked: whether nobody else may have the key, or asks for it.
 func (k *keyState) ask(o *op) {
-	k.asked++
-	o.asked, o.alone = k.asked, k.loose == 0 && k.waiters == 0
+	k.soleAsk = 0
+	if k.loose == 0 && k.waiters == 0 {
+		k.soleAsk = o.id
+	}
 }
 
 // leaveBehind notes that something may stand at the service until its lease is over, though the client is done with it at t.
@@ -49,7 +51,7 @@ func (k *keyState) leaveBehind(t int64) { k.leftAt = max(k.leftAt, t) }
 // judgeBusy judges an acquire that was told busy. All was settled when it was invoked, and nobody else asked until its end.
 // What a fresh client of the probe is told is judged as a stuck lock. Acts under unknown grants show that the history lacks some.
 func (s *Sweep) judgeBusy(k *keyState, o *op, e *history.Event) {
-	if s.fresh(o.client) || !o.alone || k.asked != o.asked || !s.nothingLeft(k, o.inv) {
+	if k.soleAsk != o.id || s.fresh(o.client) || !s.nothingLeft(k, o.inv) {
 		return
 	}
 	id, client, inv, start, end := o.id, o.client, o.inv, o.start, stamp(e.End, e.Time)

@@ -17,7 +17,6 @@ type op struct {
 	start int64 // the worker's stamp; 0 until it reported, and for ever if it never did
 	// base is the version that the hold had last read when this write was invoked, baseOp the read; noBase: a blind write.
 	base, baseOp int64
-	asked        int64 // which acquire of its key it is
 	before       int64 // how many grants the key had seen when this acquire was invoked
 	told         int64 // an acquire's loss, told before its completion was recorded
 	next, prev   *op   // an acquire's neighbours in the key's queue of open acquires; next links the records in no use, too
@@ -27,7 +26,6 @@ type op struct {
 	kind         history.Kind
 	mode         history.Mode
 	outside      bool // nothing shows that its reentrant owner still had anything when it was invoked
-	alone        bool // an acquire: nobody else could have the key, or asked for it, when it was invoked
 	waiting      bool // an acquire in its key's queue
 	done         bool // completed
 	definite     bool // completed with ok or fail
