@@ -30,6 +30,7 @@ var etcd = Kind{
 	Name:  "etcd",
 	About: "three members of the real server, which is compiled into lockchaos",
 	Alone: true,
+	Slack: 2 * time.Second, // leases are whole seconds, and are looked through every 500 ms
 	Nodes: []NodeSpec{etcdNode(1), etcdNode(2), etcdNode(3)},
 	Notes: []string{
 		fmt.Sprintf("etcd sends heartbeats every %v and elects a leader after %v without; the shortest lease is 1 s.", etcdHeartbeat, etcdElection),

@@ -31,6 +31,7 @@ var sentinelPace = []string{"info-period 200", "publish-period 200", "ping-perio
 var redisFailover = Kind{
 	Name:  "redis-failover",
 	About: "a primary, its replica, and three sentinels that promote the replica when the primary is silent; clients ask the sentinels",
+	Slack: 500 * time.Millisecond,
 	Nodes: []NodeSpec{
 		{Name: "redis-1", Image: "redis", Port: redisPort, Behind: true},
 		{Name: "redis-2", Image: "redis", Port: redisPort, Behind: true},

@@ -23,6 +23,10 @@ type Kind struct {
 	// Alone: one server can be the whole service, where somebody has no more: each of the nodes is that one then.
 	Alone bool
 
+	// Slack is how much longer than its TTL a session may live that the service does not hear, or a lease that nobody
+	// renews. It covers a TTL that the service rounds up. Nothing is said of a service that ends none by time.
+	Slack time.Duration
+
 	// limit bounds how long the service may take to answer; 0: startLimit.
 	limit time.Duration
 	// task is what a node runs.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"time"
 )
 
 // RedisVar names the environment variable that decides what runs as redis: "miniredis" the stand-in, a path that program, nothing
@@ -23,6 +24,7 @@ var redisOne = Kind{
 	Nodes: redisNodes(1),
 	Notes: []string{redisForgets},
 
+	Slack:   500 * time.Millisecond, // a key is gone at its expiry
 	Forgets: true,
 	task:    redisTask,
 	ready:   each((*Node).awaitRedis),
@@ -36,6 +38,7 @@ var redisFive = Kind{
 	Nodes: redisNodes(5),
 	Notes: []string{redisForgets},
 
+	Slack:   500 * time.Millisecond, // a key is gone at its expiry
 	Forgets: true,
 	task:    redisTask,
 	ready:   each((*Node).awaitRedis),

@@ -60,6 +60,7 @@ var zookeeper = Kind{
 	Name:  "zookeeper",
 	About: "an ensemble of three, ZooKeeper and Java as installed on this machine",
 	Alone: true,
+	Slack: zooMinSession + 10*zooTick, // the shortest session, and expiry by ticks
 	Nodes: []NodeSpec{zooNode(1), zooNode(2), zooNode(3)},
 	Notes: []string{
 		fmt.Sprintf("ZooKeeper's tick is %v, so that it grants sessions of %v; a member without leader for %v serves nobody.", zooTick, zooMinSession, zooSyncLimit*zooTick),

@@ -28,6 +28,9 @@ func (s *Sweep) acquired(o *op, e *history.Event) {
 	case history.Fail:
 		if e.Busy {
 			s.stats.Busy++
+			if s.asks(&falseBusy) {
+				s.judgeBusy(k, o, e)
+			}
 			k.client(o.client).denied = true
 		}
 	}
@@ -48,6 +51,9 @@ func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
 	g.id, g.token, g.key, g.client, g.process, g.mode = o.id, e.Token, k.id, o.client, o.process, o.mode
 	g.inv, g.start, g.earliest, g.end, g.begin, g.leased = o.inv, o.start, o.start, end, end, end
 	g.withdrawn, g.loose = forever, true
+	if e.First != 0 && e.First < e.Attempt {
+		k.leaveBehind(end) // an attempt that was sent before may arrive yet
+	}
 	if e.First != 0 {
 		g.earliest = min(max(e.First, o.inv), end) // whatever a lock reports, its attempts lie inside its acquire
 	}

@@ -113,6 +113,11 @@ func (g *generator) lateGrant() {
 	who := g.letter()
 	g.add("%s acquire [%d,%d] attempt=%d valid=%d tok=%d enq=%d", who, from, to, from+g.rng.IntN(to-from), g.rng.IntN(30)-8, 1+g.rng.IntN(20), from+g.rng.IntN(5))
 	if g.rng.IntN(2) == 0 {
+		until := to + 1 + g.rng.IntN(40)
+		g.add("%s renew [%d,%d] attempt=%d valid=%d", who, to+1, until, to+1+g.rng.IntN(until-to), g.rng.IntN(30)-8)
+		to = until
+	}
+	if g.rng.IntN(2) == 0 {
 		g.add("%s write [%d,%d] value=%d %s", who, to+1, to+2, g.rng.IntN(3), [...]string{"", "conflict", "refused", "atomic"}[g.rng.IntN(4)])
 	}
 	if g.rng.IntN(2) == 0 {

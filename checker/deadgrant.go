@@ -9,6 +9,9 @@ import (
 // DeadGrant names the property dead-grant: an acquire returned ok with a lease that had already run out: the library said that nothing was left of it, or the TTL
 // had passed since the attempt that succeeded.
 //
+// Of a session: its client was stopped within the acquire, for longer than a session can live that the service does not hear, and no new
+// attempt began since. A lock that makes a new session when it comes back, and queues again, says so by its attempt.
+//
 // A stop between the library's last look at its clock and its return is nobody's fault, so a grant whose client an injected fault stopped or skewed since the
 // attempt is not judged. A reply that is late on its way excuses nothing: the client runs, and can look at its clock. What the machine itself stalled the client is taken off; a grant that is dead only with that time is inconclusive. A stall
 // shorter than Header.Stall is not recorded, so what such a one could explain is not held against the lock either.
@@ -19,8 +22,13 @@ var deadGrant = Property{
 	About: "No acquire succeeds with a lease that has already run out.",
 	needs: []string{history.FactAttempts},
 	exempt: func(h *history.Header) string {
-		if h.Claims.Validity != validityLibrary && h.Claims.Validity != validityInvocation {
-			return "This lock does not declare for how long a grant is good."
+		switch {
+		case h.Claims.Validity != validitySession:
+			return noLease(h)
+		case h.Claims.NoExpiry:
+			return "A session of this lock does not end by time."
+		case h.Slack == 0:
+			return "The history does not tell for how long a session may live that the service does not hear."
 		}
 		return ""
 	},
@@ -43,56 +51,131 @@ var deadGrant = Property{
 	},
 }
 
+// noLease says that the lock does not declare for how long a grant is good; empty when it does.
+func noLease(h *history.Header) string {
+	if h.Claims.Validity != validityLibrary && h.Claims.Validity != validityInvocation {
+		return "This lock does not declare for how long a grant is good."
+	}
+	return ""
+}
+
+// leaseAnswer is an answer ok to an acquire or a renewal: what it tells of the lease that it gave.
+type leaseAnswer struct {
+	op         int64
+	since, end int64 // of the attempt that succeeded, else of the call
+	attempt    int64 // 0: not told
+	said       bool  // the library said validFor
+	validFor   int64
+}
+
+func (s *Sweep) leaseAnswer(o *op, e *history.Event) leaseAnswer {
+	return leaseAnswer{op: o.id, since: stamp(e.Attempt, o.start), end: stamp(e.End, e.Time), attempt: e.Attempt,
+		said: s.header.Claims.Validity == validityLibrary && e.HasValidFor, validFor: e.ValidFor}
+}
+
+// tellsLease reports whether an answer to the op says enough to judge what was left of its lease.
+func (s *Sweep) tellsLease(a *leaseAnswer, o *op) bool {
+	return a.attempt != 0 || a.said || a.end <= o.start+s.header.TTL
+}
+
 // judgeAlive judges a new grant.
 func (s *Sweep) judgeAlive(g *grant, o *op, e *history.Event) {
-	ttl, stall := s.header.TTL, s.header.Stall
-	since := stamp(e.Attempt, o.start)
-	library := s.header.Claims.Validity == validityLibrary && e.HasValidFor
-	if e.Attempt != 0 || library || g.end <= o.start+ttl {
+	a := s.leaseAnswer(o, e)
+	if s.tellsLease(&a, o) {
 		s.judged.leases++
 	}
-	spent := library && e.ValidFor <= 0 && (e.ValidFor <= -stall || g.end-since <= ttl/2)
-	if !spent && (e.Attempt == 0 || g.end <= e.Attempt+ttl+stall) {
+	if s.header.Claims.Validity == validitySession {
+		s.judgeSession(g, a)
+	} else {
+		s.judgeLease(&deadGrant, PatternLateReply, g, a)
+	}
+}
+
+// judgeSession judges whether the session of a new grant had surely ended: its client was stopped for longer than a session can live, and had taken its
+// place before that. A cut link does not count, since the history does not tell which packets still passed. The time for which the machine stalled
+// anybody is taken off, since a server that stood still as well ends no session.
+func (s *Sweep) judgeSession(g *grant, a leaseAnswer) {
+	life := s.header.TTL + s.header.Slack
+	if a.attempt == 0 || a.end-a.attempt <= life {
 		return
 	}
-	validFor := e.ValidFor
-	instant := spent && g.end-since <= ttl/2 // so little time passed that none of it explains that nothing was left
-	over := int64(0)                         // for how long the lease had been over
-	if e.Attempt != 0 {
-		over = g.end - e.Attempt - ttl
+	// A stall shorter than Header.Stall is not recorded, so the request may have left that much later.
+	placed := a.attempt + s.header.Stall
+	if g.enqueued != 0 {
+		placed = max(a.attempt, g.enqueued)
 	}
-	if spent {
-		over = max(over, -validFor)
-	}
-	s.putOff(since, func() {
-		spans := s.clientSpans(g.client)
-		if touched(spans, since, g.end, hindering) {
+	s.putOff(a.attempt, func() {
+		for _, sp := range s.clientSpans(g.client) {
+			from := sp.to - sp.measured
+			if sp.kind != faultPause || !sp.injected || !stops(sp) || from < placed || sp.to > a.end || sp.measured <= life || touched(s.service, from, a.end, anyFault) {
+				continue
+			}
+			j := judgement{violated: true, pattern: PatternLateReply, stallOnly: sp.measured-s.stalledIn(from, sp.to) <= life}
+			s.record(&deadGrant, s.keyOf(g), j, j, func(judgement) *Violation { return s.tellEnded(g, sp, from, placed) })
 			return
 		}
-		j := judgement{violated: true, pattern: PatternLateReply}
-		if instant {
-			j.pattern = PatternUnexplained // it was dead from the beginning, and nothing was late
-		}
-		j.stallOnly = !instant && touched(spans, since, g.end, uninjectedOnly) && over-s.stalledFor(spans, since, g.end) <= stall
-		s.record(&deadGrant, s.keyOf(g), j, j, func(judgement) *Violation { return s.tellDead(g, since, spent, validFor) })
 	}, g)
 }
 
-func (s *Sweep) tellDead(g *grant, since int64, spent bool, validFor int64) *Violation {
-	v := &Violation{Property: DeadGrant, Key: s.name(s.keyOf(g)), At: g.end, From: since, To: g.end, B: g.ref(), Ops: []int64{g.id},
-		Faults: s.faultsOf(g.end, g)}
-	if spent {
-		v.Text = fmt.Sprintf("%s was granted %s at %s, and the library itself said that the grant was good for %s.", who(g), v.Key, seconds(g.end), seconds(validFor))
-	} else {
-		calm := "which nothing disturbed"
-		if touched(s.clientSpans(g.client), since, g.end, injectedOnly) {
-			calm = "which was neither stopped nor skewed"
-		}
-		if touched(s.clientSpans(g.client), since, g.end, uninjectedOnly) {
-			calm = "whose stalls were too short to explain it"
-		}
-		v.Text = fmt.Sprintf("%s was granted %s at %s, %s after the attempt that took it had begun: the lease of %s was over before the client, "+
-			"%s, knew of it.", who(g), v.Key, seconds(g.end), seconds(g.end-since), seconds(s.header.TTL), calm)
-	}
+func (s *Sweep) tellEnded(g *grant, sp span, from, placed int64) *Violation {
+	v := &Violation{Property: DeadGrant, Key: s.name(s.keyOf(g)), At: g.end, From: from, To: g.end, B: g.ref(), Ops: []int64{g.id}, Faults: s.faultsOf(g.end, g)}
+	v.Text = fmt.Sprintf("%s was granted %s at %s by an attempt that was under way at %s. It was frozen for %s while it waited, and the service ends a session that it "+
+		"does not hear for %s: the session of the grant was over.", who(g), v.Key, seconds(g.end), seconds(placed), seconds(sp.measured), seconds(s.header.TTL+s.header.Slack))
 	return v
+}
+
+// judgeLease judges whether anything was left of the lease that an answer gave.
+func (s *Sweep) judgeLease(p *Property, late string, g *grant, a leaseAnswer) {
+	ttl, stall := s.header.TTL, s.header.Stall
+	instant := a.end-a.since <= ttl/2 // so little time passed that none of it explains that nothing was left
+	spent := a.said && a.validFor <= 0 && (a.validFor <= -stall || instant)
+	if !spent && (a.attempt == 0 || a.end <= a.attempt+ttl+stall) {
+		return
+	}
+	over := int64(0) // for how long the lease had been over
+	if a.attempt != 0 {
+		over = a.end - a.attempt - ttl
+	}
+	if spent {
+		over = max(over, -a.validFor)
+	}
+	s.putOff(a.since, func() {
+		spans := s.clientSpans(g.client)
+		if touched(spans, a.since, a.end, hindering) {
+			return
+		}
+		j := judgement{violated: true, pattern: late}
+		if instant && late != "" {
+			j.pattern = PatternUnexplained // it was dead from the beginning, and nothing was late
+		}
+		j.stallOnly = !instant && touched(spans, a.since, a.end, uninjectedOnly) && over-s.stalledFor(spans, a.since, a.end) <= stall
+		s.record(p, s.keyOf(g), j, j, func(judgement) *Violation { return s.tellDead(p, g, a, spent) })
+	}, g)
+}
+
+func (s *Sweep) tellDead(p *Property, g *grant, a leaseAnswer, spent bool) *Violation {
+	v := &Violation{Property: p.Name, Key: s.name(s.keyOf(g)), At: a.end, From: a.since, To: a.end, B: g.ref(), Ops: []int64{a.op},
+		Faults: s.faultsOf(a.end, g)}
+	done, attempt := fmt.Sprintf("was granted %s", v.Key), "the attempt that took it"
+	if a.op != g.id {
+		done, attempt = fmt.Sprintf("was told that its grant of %s was renewed", v.Key), "the renewal"
+	}
+	if spent {
+		v.Text = fmt.Sprintf("%s %s at %s, and the library itself said that the grant was good for %s.", who(g), done, seconds(a.end), seconds(a.validFor))
+		return v
+	}
+	v.Text = fmt.Sprintf("%s %s at %s, %s after %s had begun: the lease of %s was over before the client, %s, knew of it.", who(g), done,
+		seconds(a.end), seconds(a.end-a.since), attempt, seconds(s.header.TTL), s.calm(g.client, a.since, a.end))
+	return v
+}
+
+// calm says how little the client of a dead lease was disturbed.
+func (s *Sweep) calm(client int32, from, to int64) string {
+	switch spans := s.clientSpans(client); {
+	case touched(spans, from, to, uninjectedOnly):
+		return "whose stalls were too short to explain it"
+	case touched(spans, from, to, injectedOnly):
+		return "which was neither stopped nor skewed"
+	}
+	return "which nothing disturbed"
 }

@@ -205,8 +205,9 @@ func (s *Sweep) spread(sp span, clients []int32, service bool, victim int32) {
 			c.spans = append(c.spans, sp)
 		}
 	}
+	s.skewed = s.skewed || isClock(sp)
 	if service {
-		s.service = append(s.service, sp)
+		s.service, s.struck = append(s.service, sp), true
 		if sp.kind == faultCrash {
 			s.restart = sp
 		}
@@ -240,7 +241,7 @@ func (s *Sweep) trimSpans() {
 	for _, p := range s.pending[s.decided:] {
 		oldest = min(oldest, p.oldest)
 	}
-	oldest -= s.header.TTL
+	oldest -= s.lifetime()
 	trim := func(spans []span) []span {
 		kept := spans[:0]
 		for _, sp := range spans {

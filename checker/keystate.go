@@ -41,6 +41,10 @@ type keyState struct {
 	stretch      *stretch
 	sleptThrough int64
 	waiters      int // open acquires
+	// soleAsk is the newest acquire, if nobody else could have the key or asked for it when it was invoked; 0: somebody could. leftAt is when the last
+	// client was done with what may stand at the service until its lease is over; accused is one more than the grants that there were when a false busy was
+	// last counted.
+	soleAsk, leftAt, accused int64
 
 	// topToken is the greatest token so far, 0 if there was none above it. Of the acquires that had a token, none ended later than lastEnd, or can have been
 	// granted later.

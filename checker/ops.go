@@ -26,6 +26,7 @@ func (s *Sweep) invoke(e *history.Event) {
 			s.closeGrants(k, e.Client, 0, e.Time)
 		}
 		o.before = k.granted
+		k.ask(o)
 		if k.orphan.died != 0 && k.orphan.asked == 0 {
 			k.orphan.asked = e.Time
 		}
@@ -154,6 +155,9 @@ func (s *Sweep) completeHeld(o *op, e *history.Event) {
 	}
 	if o.kind == history.Renew {
 		g.renewed(e)
+		if e.Type == history.OK && s.asks(&deadRenewal) {
+			s.judgeRenewed(g, o, e)
+		}
 		if s.reentrant {
 			s.siblings(g, func(x *grant) { x.renewed(e) })
 		}
@@ -191,6 +195,9 @@ func (s *Sweep) released(o *op, e *history.Event) {
 		return // unknown, or refused for another reason: a retry may follow
 	}
 	g.released = g.released || e.Type == history.OK
+	if e.Type != history.OK {
+		s.keyOf(g).leaveBehind(stamp(e.End, e.Time))
+	}
 	if g.loose {
 		g.loose = false
 		s.tighten(s.keyOf(g), g.client, stamp(e.End, e.Time))

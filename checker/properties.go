@@ -61,8 +61,10 @@ var properties = placed(
 	&tokenOrder,
 	&continuity,
 	&deadGrant,
+	&deadRenewal,
 	&stolenRelease,
 	&stuckLock,
+	&falseBusy,
 	&fifo,
 	&starvation,
 	&deadlock,
@@ -107,7 +109,9 @@ func Named(name string) Property {
 // tallied is how much there was to judge some properties by; a pass needs some of it.
 type tallied struct {
 	asked, confirmations, leases, enqueued int64 // asked: ops whose answer would confirm a hold
-	crossing                               bool  // a client asked for a key while it had another
+	// renewals counts those that were answered ok, renewedLeases those of them that tell enough of their lease.
+	renewals, renewedLeases int64
+	crossing                bool // a client asked for a key while it had another
 }
 
 // notClaimed says why the header alone, by the lock's claims, the workload or what it says is not told, leaves a property out; empty when it does not.

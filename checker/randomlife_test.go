@@ -26,7 +26,17 @@ var lifeCases = []lifeCase{
 	{"dead-grant", func(r *rand.Rand, h *history.Header) {
 		h.Stall, h.Claims.Validity = int64(r.IntN(4))*ms, [...]string{"library", "from_invocation"}[r.IntN(2)]
 	}, (*generator).lateAnswers, countOf(&deadGrant),
-		func(s *slow, h *history.History) int { return s.slowDead(h) }},
+		func(s *slow, h *history.History) int { return s.slowDead(h, history.Acquire) }},
+	{"dead-grant of a session", func(r *rand.Rand, h *history.Header) {
+		h.Stall, h.Claims.Validity, h.Claims.NoExpiry, h.Slack = int64(r.IntN(4))*ms, "session", false, int64(1+r.IntN(4))*ms
+	}, (*generator).frozenWaiters, countOf(&deadGrant), (*slow).slowEnded},
+	{"false-busy", func(r *rand.Rand, h *history.Header) {
+		h.Claims.NoExpiry, h.Slack = r.IntN(6) == 0, int64(r.IntN(2))*600*ms
+	}, (*generator).refusals, countOf(&falseBusy), (*slow).slowFalse},
+	{"dead-renewal", func(r *rand.Rand, h *history.Header) {
+		h.Stall, h.Claims.Validity = int64(r.IntN(4))*ms, [...]string{"library", "from_invocation"}[r.IntN(2)]
+		h.Claims.Confirms = []string{"renew"}
+	}, (*generator).lateRenewals, countOf(&deadRenewal), func(s *slow, h *history.History) int { return s.slowDead(h, history.Renew) }},
 	{"stolen-release", func(*rand.Rand, *history.Header) {}, (*generator).lateReleases, countOf(&stolenRelease), func(s *slow, h *history.History) int {
 		broken := map[history.KeyID]bool{}
 		fencing := s.header.Claims.Token == "fencing"
@@ -82,6 +92,67 @@ func (g *generator) lateAnswers() {
 			g.add("%c acquire %s key=k%d attempt=%d valid=%d", 'A'+c, when, g.rng.IntN(2), max(1, t-g.rng.IntN(50)), g.rng.IntN(30)-12)
 			if g.rng.IntN(4) == 0 {
 				g.lines[len(g.lines)-1] = fmt.Sprintf("%c acquire %s key=k0", 'A'+c, when)
+			}
+		}
+	}
+	g.faults(3, 100)
+}
+
+// frozenWaiters writes acquires whose clients may be stopped for longer than a session lives.
+func (g *generator) frozenWaiters() {
+	for c := range 2 {
+		from := g.rng.IntN(20)
+		to := from + 20 + g.rng.IntN(60)
+		g.add("%c acquire [%d,%d] attempt=%d", 'A'+c, from, to, from+g.rng.IntN(20))
+		if g.rng.IntN(2) == 0 {
+			g.lines[len(g.lines)-1] += fmt.Sprintf(" enq=%d", from+g.rng.IntN(20))
+		}
+		stop := from + g.rng.IntN(20)
+		g.add("pause %c [%d,%d]", 'A'+c, stop, stop+15+g.rng.IntN(25))
+	}
+	if g.rng.IntN(2) == 0 {
+		g.faults(2, 100)
+	}
+}
+
+// refusals writes acquires that are told busy, early or late, beside grants and attempts of all sorts.
+func (g *generator) refusals() {
+	for c := range 2 {
+		t := 1 + g.rng.IntN(10)
+		for round := range 1 + g.rng.IntN(4) {
+			name, grant := string(rune('A'+c)), fmt.Sprintf("%c%d", 'A'+c, round)
+			if t += g.rng.IntN(8); g.rng.IntN(6) == 0 {
+				t += 400 + g.rng.IntN(300)
+			}
+			switch when := g.interval(&t, 6); g.rng.IntN(8) {
+			case 0:
+				g.add("%s acquire %s info", name, when)
+			case 1, 2, 3:
+				g.add("%s acquire %s busy", name, when)
+			case 4:
+				g.add("%s exit [%d]", name, t)
+				return
+			default:
+				g.add("%s=%s acquire %s attempt=%d first=%d", grant, name, when, t, t-g.rng.IntN(5)/4)
+				g.add("%s release %s g=%s %s", name, g.interval(&t, 4), grant, [...]string{"", "", "", "", "info", "notheld"}[g.rng.IntN(6)])
+			}
+		}
+	}
+	if g.rng.IntN(3) == 0 {
+		g.faults(2, 100)
+	}
+}
+
+// lateRenewals writes grants that are renewed when their leases may be over.
+func (g *generator) lateRenewals() {
+	for c := range 2 {
+		t := 1 + g.rng.IntN(10)
+		g.add("%c acquire %s valid=20", 'A'+c, g.interval(&t, 6))
+		for range 1 + g.rng.IntN(3) {
+			when := g.interval(&t, 60)
+			g.add("%c renew %s attempt=%d valid=%d %s", 'A'+c, when, max(1, t-g.rng.IntN(50)), g.rng.IntN(30)-12, [...]string{"", "", "", "info", "notheld"}[g.rng.IntN(5)])
+			if g.rng.IntN(4) == 0 {
+				g.lines[len(g.lines)-1] = fmt.Sprintf("%c renew %s", 'A'+c, when)
 			}
 		}
 	}

@@ -127,6 +127,103 @@ func TestDeadGrant(t *testing.T) {
 	})
 }
 
+// TestDeadGrantOfSessions: a client that was stopped in the queue for longer than its session can live has no place in it any more.
+func TestDeadGrantOfSessions(t *testing.T) {
+	session := claim(plainLock(), func(c *history.Claims) { c.Validity = "session" }).with(func(h *history.Header) { h.Slack = 300 * ms })
+	const frozen = "pause A [100,901]\n"
+	run(t, []propertyCase{
+		{"in time", DeadGrant, session, "A acquire [0,1] attempt=0" + probeText, Pass, 0, "", ""},
+		{"a long wait", DeadGrant, session, "A acquire [0,2000] attempt=0" + probeText, Pass, 0, "", ""},
+		{"stopped in the queue", DeadGrant, session, frozen + "A acquire [0,1000] attempt=0" + probeText, Violated, 1, "", "frozen for 0.801 s while it waited"},
+		{"for as long as a session can live", DeadGrant, session, "pause A [100,900]\nA acquire [0,1000] attempt=0" + probeText, Pass, 0, "", ""},
+		{"twice, each time for less", DeadGrant, session, "pause A [100,700]\npause A [710,1310]\nA acquire [0,1400] attempt=0" + probeText, Pass, 0, "", ""},
+		{"it queued again when it came back", DeadGrant, session, frozen + "A acquire [0,1000] attempt=902" + probeText, Pass, 0, "", ""},
+		{"it says so by the place alone", DeadGrant, session, frozen + "A acquire [0,1000] attempt=0 enq=903" + probeText, Pass, 0, "", ""},
+		{"it tells nothing", DeadGrant, session, frozen + "A acquire [0,1000]" + probeText, Pass, 0, "", ""},
+		{"nobody tells anything", DeadGrant, session, frozen + "A acquire [0,1000]", Inconclusive, 0, "", "No grant told"},
+		{"stopped when the request may not have left", DeadGrant, session, "pause A [49,901]\nA acquire [0,1000] attempt=0" + probeText, Pass, 0, "", ""},
+		{"stopped so soon, but it had its place", DeadGrant, session, "pause A [49,901]\nA acquire [0,1000] attempt=0 enq=48" + probeText, Violated, 1, "", ""},
+		{"stopped before it asked", DeadGrant, session, "pause A [1,901]\nA acquire [0,1000] attempt=902" + probeText, Pass, 0, "", ""},
+		{"stopped before it asked, and a little after", DeadGrant, session, frozen + "A acquire [90,1000] attempt=90 enq=902" + probeText, Pass, 0, "", ""},
+		{"another client was stopped", DeadGrant, session, "pause B [100,901]\nA acquire [0,1000] attempt=0" + probeText, Pass, 0, "", ""},
+		{"its links were slow", DeadGrant, session, "delay A [100,901]\nA acquire [0,1000] attempt=0" + probeText, Pass, 0, "", ""},
+		{"it was cut off, perhaps one way", DeadGrant, session, "fault partition [100,901] on=A links\nA acquire [0,1000] attempt=0" + probeText, Pass, 0, "", ""},
+		{"the service stood still, too", DeadGrant, session, frozen + "service x [200,800]\nA acquire [0,1000] attempt=0" + probeText, Pass, 0, "", ""},
+		{"the machine stood still, too", DeadGrant, session, frozen + "stall B [200,300]\nA acquire [0,1000] attempt=0" + probeText, Inconclusive, 0, "", "stall"},
+		{"a lock without expiry", DeadGrant, claim(session, func(c *history.Claims) { c.NoExpiry = true }), frozen + "A acquire [0,1000] attempt=0" + probeText, NotJudged, 0, "", "by time"},
+		{"a service that does not say", DeadGrant, session.with(func(h *history.Header) { h.Slack = 0 }), frozen + "A acquire [0,1000] attempt=0" + probeText, NotJudged, 0, "", "how long"},
+	})
+}
+
+// TestFalseBusy: busy is false if all else was settled when the acquire was invoked, and nobody else asked until its end.
+func TestFalseBusy(t *testing.T) {
+	const used, asks = "A acquire [0,1]\nA release [2,3]\n", "B acquire [10,20] busy"
+	session := claim(plainLock(), func(c *history.Claims) { c.Validity = "session" })
+	run(t, []propertyCase{
+		{"nobody had it, ever", FalseBusy, plainLock(), asks + probeText, Violated, 1, "", "it had never been granted"},
+		{"released before", FalseBusy, plainLock(), used + asks + probeText, Violated, 1, "", "its last grant, to client 1, was settled"},
+		{"its own key, by a reply that was lost", FalseBusy, plainLock(), "delay B [12,15]\n" + used + asks + probeText, Violated, 1, "", "client 2"},
+		{"the cause is one until the next grant", FalseBusy, plainLock(), used + asks + "\nA acquire [21,22] busy\nB acquire [23,24] busy" + probeText, Violated, 1, "", ""},
+		{"and another one after it", FalseBusy, plainLock(), used + asks + "\nA acquire [21,22]\nA release [23,24]\nB acquire [25,26] busy" + probeText, Violated, 2, "", ""},
+		{"still held", FalseBusy, plainLock(), "A acquire [0,1]\n" + asks + probeText, Pass, 0, "", ""},
+		{"held by itself", FalseBusy, plainLock(), "B acquire [0,1]\n" + asks + probeText, Pass, 0, "", ""},
+		{"another key", FalseBusy, plainLock(), "A acquire [0,1] key=k1\n" + asks + probeText, Violated, 1, "", ""},
+		{"released while it asked", FalseBusy, plainLock(), "A acquire [0,1]\nA release [9,11]\n" + asks + probeText, Pass, 0, "", ""},
+		{"released, answer unknown", FalseBusy, plainLock(), "A acquire [0,1]\nA release [2,3] info\n" + asks + probeText, Pass, 0, "", ""},
+		{"an attempt of unknown fate", FalseBusy, plainLock(), "A acquire [0,1] info\n" + asks + probeText, Pass, 0, "", ""},
+		{"its own attempt of unknown fate", FalseBusy, plainLock(), "B acquire [0,1] info\n" + asks + probeText, Pass, 0, "", ""},
+		{"another asked before", FalseBusy, plainLock(), "A acquire [0,11] busy\n" + asks + probeText, Pass, 0, "", ""},
+		{"another asked meanwhile", FalseBusy, plainLock(), asks + "\nA acquire [15,16]\nA release [17,18]" + probeText, Pass, 0, "", ""},
+		{"the service had taken the release for too late", FalseBusy, plainLock(), "A acquire [0,1]\nA release [2,3] notheld\n" + asks + probeText, Pass, 0, "", ""},
+		{"and long after that", FalseBusy, plainLock(), "A acquire [0,1]\nA release [2,3] notheld\nB acquire [1004,1005] busy" + probeText9, Violated, 1, "", ""},
+		{"just before", FalseBusy, plainLock(), "A acquire [0,1]\nA release [2,3] notheld\nB acquire [1003,1004] busy" + probeText9, Pass, 0, "", ""},
+		{"a dead client's lease", FalseBusy, plainLock(), "A acquire [0,1]\nkill A [2,3]\nA exit [3]\nB acquire [900,901] busy" + probeText9, Pass, 0, "", ""},
+		{"and long after that", FalseBusy, plainLock(), "A acquire [0,1]\nkill A [2,3]\nA exit [3]\nB acquire [1100,1101] busy" + probeText9, Violated, 1, "", ""},
+		{"a dead waiter", FalseBusy, plainLock(), "A acquire [0,]\nkill A [2,3]\nA exit [3]\nB acquire [900,901] busy" + probeText9, Pass, 0, "", ""},
+		{"a machine that stood still meanwhile", FalseBusy, plainLock(), "A acquire [0,1]\nkill A [2,3]\nA exit [3]\nstall C [100,200]\nB acquire [1100,1101] busy" + probeText9, Pass, 0, "", ""},
+		{"a dead client's, without expiry", FalseBusy, claim(plainLock(), func(c *history.Claims) { c.NoExpiry = true }), "A acquire [0,1]\nA exit [3]\nB acquire [1100,1101] busy" + probeText9, Pass, 0, "", ""},
+		{"a session of a service that does not say", FalseBusy, session, "A acquire [0,1]\nA exit [3]\nB acquire [1100,1101] busy" + probeText9, Pass, 0, "", ""},
+		{"a session that is over", FalseBusy, session.with(func(h *history.Header) { h.Slack = ms }), "A acquire [0,1]\nA exit [3]\nB acquire [1100,1101] busy" + probeText9, Violated, 1, "", ""},
+		{"an attempt that was sent twice", FalseBusy, plainLock(), "A acquire [0,1] first=0 attempt=0.5\nA release [2,3]\n" + asks + probeText, Pass, 0, "", ""},
+		{"the service lost what it knew", FalseBusy, plainLock(), used + "service x [4,5]\n" + asks + probeText, Pass, 0, "", ""},
+		{"long before", FalseBusy, plainLock(), "service x [0,1]\nA acquire [1000,1001]\nA release [1002,1003]\nB acquire [1010,1020] busy" + probeText9, Violated, 1, "", ""},
+		{"a wrong clock, and a dead client", FalseBusy, plainLock(), "fault clock-jump [0,1] on=C\nA acquire [0,1]\nA exit [3]\nB acquire [1100,1101] busy" + probeText9, Pass, 0, "", ""},
+		{"an error is no busy", FalseBusy, plainLock(), "B acquire [10,20] fail" + probeText, NotJudged, 0, "", "No client was told"},
+		{"a history that ends too early", FalseBusy, untilCut(plainLock()), used + "A acquire [4,5]\n" + asks, Inconclusive, 0, "", "does not prove"},
+		{"a semaphore", FalseBusy, permits(plainLock(), 2), asks + probeText, Violated, 1, "", ""},
+		{"a translated history", FalseBusy, plainLock().with(func(h *history.Header) { h.Translated = true }), asks, NotJudged, 0, "", "Nobody watched"},
+	})
+}
+
+// TestDeadRenewal: a renewal is judged as an acquire is, from its own attempt.
+func TestDeadRenewal(t *testing.T) {
+	lib := library(plainLock())
+	const granted = "A acquire [0,1] attempt=0 valid=490\n"
+	late := granted + "A renew [400,1001] attempt=400"
+	run(t, []propertyCase{
+		{"in time", DeadRenewal, plainLock(), granted + "A renew [400,401] attempt=400" + probeText, Pass, 0, "", ""},
+		{"the lease was over before the reply", DeadRenewal, plainLock(), late + probeText, Violated, 1, "", "0.601 s after the renewal had begun"},
+		{"exactly a stall beyond the lease", DeadRenewal, plainLock(), granted + "A renew [400,950] attempt=400" + probeText, Pass, 0, "", ""},
+		{"and a little more", DeadRenewal, plainLock(), granted + "A renew [400,950.1] attempt=400" + probeText, Violated, 1, "", "nothing disturbed"},
+		{"tried again, and answered in time", DeadRenewal, plainLock(), granted + "A renew [400,1001] attempt=900" + probeText, Pass, 0, "", ""},
+		{"it does not tell of its attempts", DeadRenewal, plainLock(), granted + "A renew [400,1001]" + probeText, Inconclusive, 0, "", "No renewal told"},
+		{"answered no", DeadRenewal, plainLock(), late + " notheld" + probeText, NotJudged, 0, "", "No renewal was answered ok"},
+		{"unknown", DeadRenewal, plainLock(), late + " info start=400" + probeText, NotJudged, 0, "", "No renewal was answered ok"},
+		{"nobody renews", DeadRenewal, plainLock(), granted + probeText, NotJudged, 0, "", "No renewal"},
+		{"a renewal confirms nothing", DeadRenewal, confirms(plainLock(), "release"), late + probeText, NotJudged, 0, "", "does not declare"},
+		{"a session", DeadRenewal, claim(plainLock(), func(c *history.Claims) { c.Validity = "session" }), late + probeText, NotJudged, 0, "", "how long"},
+		{"the client was stopped before it returned", DeadRenewal, plainLock(), "pause A [402,999]\n" + late + probeText, Pass, 0, "", ""},
+		{"another client was stopped", DeadRenewal, plainLock(), "pause B [402,999]\n" + late + probeText, Violated, 1, "", ""},
+		{"the client was stopped before the renewal", DeadRenewal, plainLock(), "pause A [100,399]\n" + late + probeText, Violated, 1, "", ""},
+		{"the reply was late on its way", DeadRenewal, plainLock(), "delay A [402,999]\n" + late + probeText, Violated, 1, "", "neither stopped nor skewed"},
+		{"the machine stalled the client", DeadRenewal, plainLock(), "stall A [402,999]\n" + late + probeText, Inconclusive, 0, "", "1 renewal returned only after the lease"},
+		{"the library says itself that nothing is left", DeadRenewal, lib, granted + "A renew [400,401] valid=0" + probeText, Violated, 1, "", "good for 0.000 s"},
+		{"it says so after a while", DeadRenewal, lib, granted + "A renew [400,880] attempt=400 valid=-50" + probeText, Violated, 1, "", "-0.050 s"},
+		{"the library looked just in time", DeadRenewal, lib, granted + "A renew [400,895] attempt=400 valid=-1" + probeText, Pass, 0, "", ""},
+		{"the acquire was dead, the renewal is not", DeadRenewal, plainLock(), "A acquire [0,601] attempt=0\nA renew [602,603] attempt=602" + probeText, Pass, 0, "", ""},
+	})
+}
+
 const stolen = `
 		A acquire [0,1]
 		pause A   [2,600]

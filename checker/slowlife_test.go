@@ -22,37 +22,140 @@ func anyOf(history.FaultInfo) bool        { return true }
 func hinders(f history.FaultInfo) bool    { return f.Injected && !f.Links }
 func uninjected(f history.FaultInfo) bool { return !f.Injected }
 
-// slowDead counts acquires that returned ok when nothing was left of their lease.
-func (s *slow) slowDead(h *history.History) (n int) {
+// slowDead counts acquires, or renewals, that returned ok when nothing was left of their lease.
+func (s *slow) slowDead(h *history.History, kind history.Kind) (n int) {
 	ttl, stall := s.header.TTL, s.header.Stall
+	invoked := map[int64]int64{}
 	for _, e := range h.Events {
-		g := s.byID[e.Op]
-		if e.Kind != history.Acquire || e.Type != history.OK || g == nil {
+		if e.Type == history.Invoke {
+			invoked[e.Op] = e.Time
+		}
+		g := s.byID[e.Grant]
+		if e.Kind != kind || e.Type != history.OK || g == nil {
 			continue
 		}
-		since := stampOr(e.Attempt, g.start)
-		short := g.end-since <= ttl/2
+		since, end := stampOr(e.Attempt, stampOr(e.Start, invoked[e.Op])), stampOr(e.End, e.Time)
+		short := end-since <= ttl/2
 		byWord := s.header.Claims.Validity == "library" && e.HasValidFor && e.ValidFor <= 0 && (e.ValidFor <= -stall || short)
-		byTime := e.Attempt != 0 && g.end-e.Attempt > ttl+stall
-		if !byWord && !byTime || len(s.hits(g.client, false, since, g.end, hinders)) > 0 {
+		byTime := e.Attempt != 0 && end-e.Attempt > ttl+stall
+		if !byWord && !byTime || len(s.hits(g.client, false, since, end, hinders)) > 0 {
 			continue
 		}
 		over, stalled := int64(0), int64(0)
 		if e.Attempt != 0 {
-			over = g.end - e.Attempt - ttl
+			over = end - e.Attempt - ttl
 		}
 		if byWord {
 			over = max(over, -e.ValidFor)
 		}
-		stalls := s.hits(g.client, false, since, g.end, uninjected)
+		stalls := s.hits(g.client, false, since, end, uninjected)
 		for _, f := range stalls {
-			stalled += min(f.To, g.end) - max(f.From, since) + 2*stall
+			stalled += min(f.To, end) - max(f.From, since) + 2*stall
 		}
 		if byWord && short || len(stalls) == 0 || over-stalled > stall {
 			n++
 		}
 	}
 	return n
+}
+
+// slowEnded counts acquires of sessions that returned ok though their clients had been stopped, in their places, for longer than a session lives.
+func (s *slow) slowEnded(h *history.History) (n int) {
+	life := s.header.TTL + s.header.Slack
+	for _, e := range h.Events {
+		g := s.byID[e.Op]
+		if e.Kind != history.Acquire || e.Type != history.OK || g == nil || e.Attempt == 0 {
+			continue
+		}
+		placed := e.Attempt + s.header.Stall
+		if g.enqueued != 0 {
+			placed = max(e.Attempt, g.enqueued)
+		}
+		stops := s.hits(g.client, false, e.Attempt, g.end, func(f history.FaultInfo) bool {
+			return f.Injected && f.Kind == "pause" && f.From >= placed && f.To <= g.end && f.To-f.From > life && len(s.hits(0, true, f.From, g.end, anyOf)) == 0
+		})
+		for _, f := range stops[:min(1, len(stops))] {
+			starved := int64(0)
+			for _, x := range s.faults {
+				if !x.Injected && x.From <= f.To && x.To >= f.From {
+					starved += int64(len(x.Clients)) * (min(x.To, f.To) - max(x.From, f.From))
+				}
+			}
+			if f.To-f.From-starved > life {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// slowFalse counts busies that nobody else explains, at most one until the key is granted again. It looks at every event before each.
+func (s *slow) slowFalse(h *history.History) (n int) {
+	lifetime := s.header.TTL + max(s.header.Slack, s.header.TTL/2, 500*ms)
+	counted := map[[2]int64]bool{}
+	for i, e := range h.Events {
+		if e.Kind != history.Acquire || e.Type != history.Fail || !e.Busy {
+			continue
+		}
+		inv := slices.IndexFunc(h.Events, func(x history.Event) bool { return x.Type == history.Invoke && x.Op == e.Op })
+		left, free := s.slowLeft(h.Events[:inv], e.Key)
+		asked := slices.ContainsFunc(h.Events[inv+1:i], func(x history.Event) bool {
+			return x.Type == history.Invoke && x.Kind == history.Acquire && x.Key == e.Key
+		})
+		from, to, starved := h.Events[inv].Time, stampOr(e.End, e.Time), int64(0)
+		for _, f := range s.faults {
+			if !f.Injected && f.From <= from && f.To >= left {
+				starved += int64(len(f.Clients)) * (min(f.To, from) - max(f.From, left))
+			}
+		}
+		stands := left != 0 && (s.header.Claims.NoExpiry || s.header.Claims.Validity == "session" && s.header.Slack == 0 || from-left-starved <= lifetime)
+		service := s.hits(0, true, from-lifetime, to, anyOf)
+		if s.header.Claims.NoExpiry {
+			service = s.hits(0, true, 0, 1<<62, func(f history.FaultInfo) bool { return true })
+		}
+		grants := int64(0)
+		for _, x := range h.Events[:i] {
+			if x.Type == history.OK && x.Kind == history.Acquire && x.Key == e.Key {
+				grants++
+			}
+		}
+		if place := [2]int64{int64(e.Key), grants}; free && !asked && !stands && len(service) == 0 && !counted[place] {
+			counted[place] = true
+			n++
+		}
+	}
+	return n
+}
+
+// slowLeft tells, of the events before an acquire, whether every acquire of the key was settled, and when the last client was done with what may stand
+// until its lease is over; 0: there is none.
+func (s *slow) slowLeft(events []history.Event, key history.KeyID) (left int64, free bool) {
+	open := map[int64]int32{} // acquires that may hold the key, with their clients
+	for _, e := range events {
+		switch {
+		case e.Type == history.Exit || e.Kind == history.Close && e.Type == history.OK:
+			for op, client := range open {
+				if client == e.Client {
+					delete(open, op)
+					left = max(left, stampOr(stampOr(e.End, e.Start), e.Time))
+				}
+			}
+		case e.Key != key || e.Kind != history.Acquire && e.Kind != history.Release:
+		case e.Kind == history.Release && (e.Type == history.OK || e.Type == history.Fail && e.NotHeld):
+			if _, held := open[e.Grant]; held && e.Type != history.OK {
+				left = max(left, stampOr(e.End, e.Time))
+			}
+			delete(open, e.Grant)
+		case e.Kind == history.Acquire && e.Type == history.Fail:
+			delete(open, e.Op)
+		case e.Kind == history.Acquire:
+			open[e.Op] = e.Client
+			if e.Type == history.OK && e.First != 0 && e.First < e.Attempt {
+				left = max(left, stampOr(e.End, e.Time))
+			}
+		}
+	}
+	return left, len(open) == 0
 }
 
 // slowLate is a release that was not refused, and began when its grant's lease had surely ended.

@@ -40,7 +40,9 @@ type Sweep struct {
 
 	clients     []clientState
 	service     []span // faults that touched the lock service
-	restart     span   // the last of them by which servers lost what they knew, or may have
+	struck      bool   // there was one; skewed: a fault made some clock wrong
+	skewed      bool
+	restart     span // the last of them by which servers lost what they knew, or may have
 	faults      []openFault
 	healedAt    int64
 	faultStats  []FaultStats

@@ -16,6 +16,7 @@ type truth struct {
 	key                      history.KeyID
 	token                    int64
 	granted                  int64 // the service's instant
+	lease                    int64 // until when its lease or session stands at a service that works, whoever lives
 	due                      int64 // until when the service owed the key to it
 	lastAct                  int64 // the last act that began
 	first, start, end        int64 // stamps of the acquire
@@ -57,6 +58,12 @@ type late struct {
 	op            int64
 }
 
+// lateRenewal is a renewal whose answer came when its lease was over, and was taken for a yes.
+type lateRenewal struct {
+	g            *truth
+	attempt, end int64
+}
+
 // truths is what a world knows.
 type truths struct {
 	grants   map[int64]*truth
@@ -69,6 +76,9 @@ type truths struct {
 	starts   map[int64]int64 // of ops, by the worker
 	jumped   [][2]int64      // granted, passed over
 	stole    []late
+	late     []lateRenewal
+	busies   map[int64]bool // acquires that were told busy the last time that they asked, and whether nobody else had the key
+	falsely  map[int64]bool // those of them that ended so, with nobody else
 	vouches  []vouch
 	stuck    bool
 	slept    bool // a waiter slept for too long while the key was free
@@ -82,12 +92,13 @@ type truths struct {
 }
 
 func newTruths() truths {
-	return truths{grants: map[int64]*truth{}, reads: map[int64]int64{}, starts: map[int64]int64{}, deaths: map[int32][]int64{}, given: map[int64]bool{}}
+	return truths{grants: map[int64]*truth{}, reads: map[int64]int64{}, starts: map[int64]int64{}, deaths: map[int32][]int64{}, given: map[int64]bool{},
+		busies: map[int64]bool{}, falsely: map[int64]bool{}}
 }
 
 // grant notes a new grant, and to whom the key was owed.
 func (t *truths) grant(w *world, e *history.Event) {
-	g := &truth{op: e.Op, client: e.Client, key: e.Key, token: e.Token, granted: w.now, due: w.now + worldTTL}
+	g := &truth{op: e.Op, client: e.Client, key: e.Key, token: e.Token, granted: w.now, due: w.now + worldTTL, lease: w.now + worldTTL}
 	var others []*truth
 	for _, x := range t.order {
 		if x.key == g.key && x.client != g.client && x.due > w.now {
@@ -100,6 +111,17 @@ func (t *truths) grant(w *world, e *history.Event) {
 		}
 	}
 	t.grants[g.op], t.order = g, append(t.order, g)
+}
+
+// refused notes that an acquire is told busy, and whether others have the key in truth.
+func (t *truths) refused(w *world, e *history.Event) {
+	others := 0
+	for _, x := range t.order {
+		if x.key == e.Key && x.op != e.Op && x.lease > w.now {
+			others++
+		}
+	}
+	t.busies[e.Op] = others == 0
 }
 
 // owing are the grants of a key that was owed to another one then. A library that never tells of a loss says "yours" for ever; a client that nothing has disturbed
@@ -156,6 +178,10 @@ func (t *truths) completed(w *world, r *request, e history.Event) {
 	t.starts[e.Op] = r.start
 	ok := e.Type == history.OK
 	if e.Kind == history.Acquire {
+		t.falsely[e.Op] = e.Busy && t.busies[e.Op]
+		if g := t.grants[e.Op]; e.Busy && g != nil {
+			g.lease = w.now // its library says that nothing is left
+		}
 		t.given[e.Op] = !ok
 		t.waits = append(t.waits, ended{e.Op, r.start, w.now, e.Client, e.Key})
 		if ok {

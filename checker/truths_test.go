@@ -1,5 +1,7 @@
 package checker
 
+import "slices"
+
 // truly tells of a property whether it was violated in a world, and whether the history shows it: by stamps and tokens alone, for certain.
 func (w *world) truly(property string) (violated, shown bool) {
 	t := &w.truths
@@ -45,13 +47,28 @@ func (w *world) truly(property string) (violated, shown bool) {
 		}
 	case DeadGrant:
 		for _, g := range t.order {
+			if w.session {
+				stopped := slices.ContainsFunc(w.paused[g.client], func(p [2]int64) bool {
+					return g.enqueued != 0 && p[0] >= g.enqueued && p[1] <= g.end && p[1]-p[0] > worldTTL+worldSlack
+				})
+				see(g.dead && g.answered, stopped)
+				continue
+			}
 			see(g.dead && g.answered, g.end > g.attempt+worldTTL+worldTTL/10 && w.calm(g.client, g.attempt, g.end))
+		}
+	case DeadRenewal:
+		for _, x := range t.late {
+			see(true, x.end > x.attempt+worldTTL+worldTTL/10 && w.calm(x.g.client, x.attempt, x.end))
 		}
 	case StolenRelease:
 		w.seeStolen(see)
 	case StuckLock:
 		see(t.stuck, true)
 		see(t.slept, t.oversaw)
+	case FalseBusy: // what is shown depends on all that others ask; the slow checker is held to that
+		for _, is := range t.falsely {
+			see(is, false)
+		}
 	case FIFO:
 		for _, x := range t.jumped {
 			first, passed := t.grants[x[0]], t.grants[x[1]]
@@ -195,6 +212,8 @@ func (w *world) confirms(v Violation) bool {
 			}
 		}
 		return false
+	case FalseBusy:
+		return t.falsely[v.Ops[len(v.Ops)-1]]
 	case FIFO:
 		for _, x := range t.jumped {
 			if x == [2]int64{v.A.Grant, v.B.Grant} {

@@ -31,6 +31,7 @@ type service struct {
 	careless    bool // the library does not look at its clock when a reply comes
 	jumps       bool // now and then the newest waiter is served first
 	favours     bool // client 1 is not served while another one waits
+	amnesic     bool // the library does not know its own value again when it asks once more
 	wakesAll    bool // a release has every waiter ask again
 	forgets     bool // now and then a release wakes nobody, and who waits then sleeps on
 	lenient     bool // the service ends a session up to a second and a half too late: no defect
@@ -39,7 +40,7 @@ type service struct {
 // defective tells whether the lock is broken, whatever its clients suffer.
 func (s service) defective() bool {
 	return s.early || s.overbooks || s.blindDelete || s.resets || s.sticky || s.immortal || s.lingers || s.silent || s.vouches || s.careless || s.jumps ||
-		s.favours || s.wakesAll || s.forgets
+		s.amnesic || s.favours || s.wakesAll || s.forgets
 }
 
 type worldConfig struct {
@@ -57,6 +58,7 @@ type worldConfig struct {
 	crossed                bool  // of two keys, clients take either first
 	lasts, waits           int64 // the run, and the most that an acquire takes
 	backOff, rests         int64 // the most between two looks at the key, and between two rounds
+	once                   bool  // the library gives up at the first busy
 }
 
 // workloadTransfer has each client take two keys.
@@ -111,6 +113,7 @@ const (
 	tryTimeout = 60 * ms  // of one attempt of the library, where packets are lost
 	waitLimit  = 800 * ms // of an acquire
 	worldGrace = 250 * ms
+	worldSlack = 50 * ms // of a service that ends a session at its TTL
 )
 
 func (w *world) later(at int64, run func()) {
@@ -132,6 +135,24 @@ func (w *world) awake(client int32, t int64) int64 {
 		}
 	}
 	return t
+}
+
+// stoppedFor is for how long a client has been stopped at a stretch between two instants, at the most.
+func (w *world) stoppedFor(client int32, from, to int64) (longest int64) {
+	for _, p := range w.paused[client] {
+		longest = max(longest, min(p[1], to)-max(p[0], from))
+	}
+	return longest
+}
+
+// stoppedNow is for how long a client that is stopped has been; 0: it runs.
+func (w *world) stoppedNow(client int32) int64 {
+	for _, p := range w.paused[client] {
+		if p[0] <= w.now && w.now < p[1] {
+			return w.now - p[0]
+		}
+	}
+	return 0
 }
 
 // pausedIn tells whether a client was stopped at some time between two instants.
@@ -236,6 +257,7 @@ func (w *world) history() *history.History {
 	switch {
 	case w.session:
 		claims.Validity, claims.LostGrace = validitySession, worldGrace
+		h.Header.Slack = worldSlack
 	case w.library:
 		claims.Validity = validityLibrary
 	}

@@ -82,6 +82,9 @@ func (w *world) limit(k history.Kind) int64 {
 	return 0
 }
 
+// leases reports whether an ok to the op gives a lease.
+func leases(k history.Kind) bool { return k == history.Acquire || k == history.Renew }
+
 // transit is how long a request is on its way.
 func (w *world) transit(k history.Kind) int64 {
 	if k == history.Write && w.slowWrites && w.sometimes(8) {
@@ -114,7 +117,7 @@ func (w *world) answer(a *attempt, e history.Event) {
 		return
 	}
 	arrives := w.now + w.between(ms/10, 3*ms)
-	if w.slowReplies && e.Kind == history.Acquire && e.Type == history.OK && w.sometimes(5) {
+	if w.slowReplies && leases(e.Kind) && e.Type == history.OK && w.sometimes(5) {
 		arrives = w.now + w.between(ms, 3*worldTTL/2)
 	}
 	w.later(w.awake(e.Client, arrives), func() {
@@ -130,11 +133,11 @@ func (w *world) answer(a *attempt, e history.Event) {
 func (w *world) answered(a *attempt, e history.Event, arrived int64) {
 	r := a.r
 	switch {
-	case e.Busy && !w.service.queue && w.now-r.start < w.waits:
+	case e.Busy && !w.service.queue && !w.once && w.now-r.start < w.waits:
 		r.first = 0 // a definite no
 		w.later(w.awake(e.Client, w.now+w.between(ms, w.backOff)), func() { w.try(r) })
 		return
-	case e.Kind == history.Acquire && e.Type == history.OK:
+	case leases(e.Kind) && e.Type == history.OK:
 		left := worldTTL - (w.now - a.at)
 		if w.library {
 			e.HasValidFor, e.ValidFor = true, left
@@ -144,8 +147,16 @@ func (w *world) answered(a *attempt, e history.Event, arrived int64) {
 			e.Type = history.Info
 			break
 		}
-		if g := w.truths.grants[e.Op]; arrived > g.due {
+		ended := w.session && w.now > w.truths.grants[e.Grant].due
+		if ended && e.Kind == history.Acquire && !w.careless { // it looks at its session
+			e = r.e
+			e.Type = history.Info
+			break
+		}
+		if g := w.truths.grants[e.Grant]; (ended || arrived > g.due) && e.Kind == history.Acquire {
 			g.dead = true
+		} else if arrived > g.due && !w.session {
+			w.truths.late = append(w.truths.late, lateRenewal{g, a.at, w.now})
 		}
 	}
 	w.complete(r, e)
@@ -170,8 +181,11 @@ func (w *world) late(a *attempt) {
 func (w *world) complete(r *request, e history.Event) {
 	r.over = true
 	e.Start, e.End = r.start, w.now
+	if !leases(e.Kind) || e.Type != history.OK {
+		e.Attempt = 0
+	}
 	if e.Kind != history.Acquire || e.Type != history.OK {
-		e.Attempt, e.First = 0, 0
+		e.First = 0
 	}
 	w.truths.completed(w, r, e)
 	w.later(w.now+w.between(1000, 2*ms), func() {

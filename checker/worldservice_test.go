@@ -51,15 +51,16 @@ func (w *world) serveAcquire(a *attempt, e *history.Event) {
 	l := w.locks[e.Key]
 	w.truths.requests++
 	w.expire(l)
-	if _, mine := l.held[e.Op]; mine { // an earlier attempt took effect: the library recognises its own value, and renews it
+	if _, mine := l.held[e.Op]; mine && !w.amnesic { // an earlier attempt took effect: the library recognises its own value, and renews it
 		l.held[e.Op] = max(l.held[e.Op], w.now+worldTTL)
-		w.truths.grants[e.Op].due = w.now + worldTTL
+		w.truths.grants[e.Op].due, w.truths.grants[e.Op].lease = w.now+worldTTL, w.now+worldTTL
 		w.grant(a, e, l)
 		return
 	}
 	if !w.service.queue {
 		if !w.free(l) {
 			e.Type, e.Busy = history.Fail, true
+			w.truths.refused(w, e)
 			w.answer(a, *e)
 			return
 		}
@@ -105,6 +106,7 @@ func (w *world) giveUp(l *lockState, x *waiter) {
 		l.waiting = slices.Delete(l.waiting, i, i+1)
 	}
 	x.e.Type, x.e.Busy, x.e.Enqueued = history.Fail, true, 0
+	w.truths.refused(w, &x.e)
 	w.answer(x.a, x.e)
 }
 
@@ -120,6 +122,12 @@ func (w *world) serveWaiters(l *lockState) {
 			}
 		}
 		l.waiting = slices.Delete(l.waiting, i, i+1)
+		ended := w.session && w.stoppedFor(x.e.Client, x.enqueued, w.now) > worldTTL
+		if ended && !w.careless {
+			x.e.Type, x.e.Enqueued = history.Fail, 0
+			w.answer(x.a, x.e)
+			continue
+		}
 		if x.told {
 			l.held[x.e.Op], l.ghosts[x.e.Op] = forever, x.a.r.process
 			return
@@ -127,6 +135,15 @@ func (w *world) serveWaiters(l *lockState) {
 		e := x.e
 		e.Busy = false
 		w.grant(x.a, &e, l)
+		if silent := w.stoppedNow(x.e.Client); w.session && silent > 0 && !ended { // its session is as old as its last sign of life
+			l.held[e.Op] = w.now + worldTTL - silent
+			w.truths.grants[e.Op].due = l.held[e.Op]
+			w.truths.grants[e.Op].lease = l.held[e.Op]
+		}
+		if ended { // the library takes its turn, and has no session
+			delete(l.held, e.Op)
+			w.truths.grants[e.Op].due = w.now
+		}
 	}
 	for _, end := range l.held {
 		if end != forever && len(l.waiting) > 0 {
@@ -191,7 +208,7 @@ func (w *world) keepAlive(grant int64, process int32, t int64) {
 		l := w.locks[g.key]
 		if end, stands := l.held[grant]; stands && end > w.now {
 			l.held[grant] = w.leaseEnd()
-			g.due = w.now + worldTTL
+			g.due, g.lease = w.now+worldTTL, l.held[grant]
 			w.keepAlive(grant, process, w.now)
 			return
 		}
@@ -233,7 +250,7 @@ func (w *world) serveRelease(e *history.Event) {
 	e.Type = history.OK
 	w.truths.vouched(w, e)
 	g.lastAct = max(g.lastAct, e.Attempt)
-	g.released, g.due = true, min(g.due, w.now)
+	g.released, g.due, g.lease = true, min(g.due, w.now), w.now
 	if w.sticky && w.now > w.until/2 {
 		l.stuck = true
 	}
@@ -259,10 +276,7 @@ func (w *world) serveConfirm(e *history.Event) {
 	w.truths.vouched(w, e)
 	if mine && e.Kind == history.Renew && l.held[e.Grant] != forever {
 		l.held[e.Grant] = w.now + worldTTL
-		w.truths.grants[e.Grant].due = w.now + worldTTL
-	}
-	if w.library && e.Kind == history.Renew {
-		e.HasValidFor, e.ValidFor = true, worldTTL-10*ms
+		w.truths.grants[e.Grant].due, w.truths.grants[e.Grant].lease = w.now+worldTTL, w.now+worldTTL
 	}
 }
 

@@ -198,6 +198,9 @@ func (r *run) header() history.Header {
 		Ready:    int64(monotime.Since(r.began)),
 		Duration: int64(s.Duration), StandIns: append(r.service.StandIns(), r.store.StandIns()...),
 	}
+	if service, ours := backends.Lookup(r.service.Name); ours {
+		h.Slack = int64(service.Slack)
+	}
 	if r.says != nil {
 		h.Versions = append(h.Versions, history.Part{Name: s.Lock, Version: r.says.Name})
 	}

@@ -136,7 +136,7 @@ type Event struct {
 	// Value is what was read or is to be written, or what a Count counted.
 	Value int64
 
-	// Attempt (OK acquires) is the start of the attempt that succeeded; First the start of the first attempt that
+	// Attempt (OK acquires and renewals) is the start of the attempt that succeeded; First the start of the first attempt that
 	// may have taken effect (on Info acquires too). Enqueued is when the service put the waiter into its queue. 0: not told.
 	Attempt, First, Enqueued int64
 	// ValidFor is how long the library said that the grant or the renewal is valid, in ns from the instant at which it said so; it may be

@@ -29,6 +29,8 @@ type Header struct {
 	// Nodes is how many servers the lock service has that clients talk to; 0: not told.
 	Nodes int   `json:"nodes,omitempty"`
 	TTL   int64 `json:"ttl_ns"` // the lock's TTL or session timeout
+	// Slack is how much longer than the TTL (ns) the service may keep the session of a client that it does not hear; 0: not told.
+	Slack int64 `json:"slack_ns,omitempty"`
 	// Bound is for how long (ns) a cycle of clients that wait for each other must have lasted to be a deadlock; 0: half the TTL.
 	Bound int64 `json:"bound_ns,omitempty"`
 	// Stall is how long (ns) a heartbeat was late, or a thread waited for a processor, for a stall to be recorded: TTL/10.

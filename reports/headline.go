@@ -195,6 +195,14 @@ func pairwise(property string) bool {
 	return property == checker.MutualExclusion || property == checker.UnfencedWrite || property == checker.LostUpdate
 }
 
+// had says what the earlier client did with the key during a fault: one that was over before the grant met a waiter.
+func (t *story) had(f *fault) string {
+	if f.To <= t.a.end {
+		return "waited for"
+	}
+	return "held"
+}
+
 // pairLede tells of two clients' grants.
 func (r *record) pairLede(t *story) prose {
 	a, b := r.subject(t.a.client), r.client(t.b.client)
@@ -213,9 +221,9 @@ func (r *record) pairLede(t *story) prose {
 		return r.aftermath(p.t(r.gaveAway(t)).t(a+" went on as if it still held the lock"), t)
 	case f != nil && f.touches(t.a.client):
 		if f.sudden() {
-			p = p.t(fmt.Sprintf("%s was %s while it held %s. ", a, faultDid(f.Kind, f.Injected), t.key))
+			p = p.t(fmt.Sprintf("%s was %s while it %s %s. ", a, faultDid(f.Kind, f.Injected), t.had(f), t.key))
 		} else {
-			p = p.t(fmt.Sprintf("%s was %s for %s while it held %s%s. ", a, faultDid(f.Kind, f.Injected), span(f.To-f.From), t.key,
+			p = p.t(fmt.Sprintf("%s was %s for %s while it %s %s%s. ", a, faultDid(f.Kind, f.Injected), span(f.To-f.From), t.had(f), t.key,
 				r.ofLease(f.To-f.From)))
 		}
 		p = p.t(r.gaveAway(t))

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/history"
 )
 
 func TestSentences(t *testing.T) {
@@ -17,6 +18,16 @@ func TestSentences(t *testing.T) {
 	for n, want := range map[int]string{1: "One <b>two.</b>", 2: "One <b>two. Three</b> four.", 3: "One <b>two. Three</b> four. <b>Five.</b>", 9: "One <b>two. Three</b> four. <b>Five.</b>"} {
 		if got := string(p.atMost(n).HTML()); got != want {
 			t.Errorf("the first %d: %q, want %q", n, got, want)
+		}
+	}
+}
+
+// TestFrozenWhileItWaited: a client whose fault was over before its grant did not hold the key meanwhile.
+func TestFrozenWhileItWaited(t *testing.T) {
+	for to, want := range map[int64]string{99: "waited for", 100: "waited for", 101: "held"} {
+		told := &story{a: &grant{op: &op{end: 100}}}
+		if got := told.had(&fault{FaultInfo: history.FaultInfo{From: 10, To: to}}); got != want {
+			t.Errorf("a fault until %d, a grant at 100: %q", to, got)
 		}
 	}
 }

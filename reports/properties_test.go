@@ -81,12 +81,27 @@ var scenes = []struct {
 		s.call(history.Event{Kind: history.Acquire, Client: 1, Attempt: 1000 * ms}, 0, 601)
 		return s
 	}},
+	{checker.DeadRenewal, func() *scene {
+		claims := lease
+		claims.Confirms = []string{"renew"}
+		s := newScene("counter", claims)
+		a := s.acquire(1, 0, 1)
+		s.call(history.Event{Kind: history.Renew, Client: 1, Grant: a, Attempt: 1400 * ms}, 400, 1001)
+		return s
+	}},
 	{checker.StolenRelease, func() *scene {
 		s := newScene("counter", lease)
 		a := s.acquire(1, 0, 1)
 		s.acquire(2, 510, 511)
 		s.call(history.Event{Kind: history.Release, Client: 1, Grant: a}, 601, 602)
 		s.acquire(3, 603, 604)
+		return s
+	}},
+	{checker.FalseBusy, func() *scene {
+		s := newScene("counter", lease)
+		a := s.acquire(1, 0, 1)
+		s.call(history.Event{Kind: history.Release, Client: 1, Grant: a}, 10, 11)
+		s.call(history.Event{Kind: history.Acquire, Client: 2, Type: history.Fail, Busy: true}, 20, 90)
 		return s
 	}},
 	{checker.FIFO, func() *scene {

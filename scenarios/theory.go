@@ -61,7 +61,7 @@ func (n Nature) Expected(s Store, faults []Fault) Expect {
 		}
 	}
 	if !n.Library && any(func(f Fault) bool { return f.Kind != "kill" }) { // the answer may come when the lease is over, and only a validity check would see that
-		allow(anyOutcome, checker.DeadGrant)
+		allow(anyOutcome, checker.DeadGrant, checker.DeadRenewal)
 	}
 	if n.WallClock && nodeClocks || n.NoExpiry && any(func(f Fault) bool { return f.Kind != "pause" }) {
 		allow(anyOutcome, checker.StuckLock) // a key that was written in the wrong time stays until then; the connection of one that died unheard stays

@@ -47,7 +47,7 @@ func TestTheory(t *testing.T) {
 		{"no lock, no late holder", Nature{NoExpiry: true}, open, []Fault{pause}, "", "", "", anyOutcome, ""},
 	} {
 		e := c.nature.Expected(c.store, c.faults)
-		for property, want := range map[string]string{checker.MutualExclusion: c.exclusion, checker.UnfencedWrite: c.write, checker.LostUpdate: c.write, checker.TokenOrder: c.order, checker.DeadGrant: c.dead,
+		for property, want := range map[string]string{checker.MutualExclusion: c.exclusion, checker.UnfencedWrite: c.write, checker.LostUpdate: c.write, checker.TokenOrder: c.order, checker.DeadGrant: c.dead, checker.DeadRenewal: c.dead,
 			checker.StuckLock: c.stuck} {
 			if got := e.Properties[property]; got != want {
 				t.Errorf("%s: %s: %q, want %q", c.name, property, got, want)

@@ -1,0 +1,54 @@
+package checker
+
+import (
+	"fmt"
+
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// DeadRenewal names the property dead-renewal: a renewal was answered ok, and nothing was left of the
+// lease that it gave. Either the library said so, or the TTL had passed since the attempt began.
+//
+// The rules are those of dead-grant. An injected stop or a wrong clock of the client since the attempt
+// excuses the lock, a late reply does not, and the time of uninjected stalls is taken off.
+const DeadRenewal = "dead-renewal"
+
+var deadRenewal = Property{
+	Name:  DeadRenewal,
+	About: "No renewal succeeds with a lease that has already run out.",
+	needs: []string{history.FactAttempts, history.FactAnswers},
+	exempt: func(h *history.Header) string {
+		if !h.Claims.ConfirmsOp(history.Renew) {
+			return "This lock does not declare that a renewal confirms a hold."
+		}
+		return noLease(h)
+	},
+	unmet: func(s *Sweep) string { return noneOf(s.judged.renewals, "No renewal was answered ok.") },
+	short: func(s *Sweep) string {
+		return noneOf(s.judged.renewedLeases, "No renewal told when the attempt that succeeded began.")
+	},
+	stalled: func(n int) string {
+		return fmt.Sprintf("%s only after the lease, which a stall of this machine alone explains, not an injected fault.",
+			count(n, "renewal returned", "renewals returned"))
+	},
+	Words: Words{
+		Violation: "dead renewal",
+		Demands:   "A successful renewal returns before the lease that it gave has run out.",
+		Once:      "A renewal succeeded when its lease was already over",
+		More:      "Renewals succeeded when their leases were already over",
+		Lead:      "Measure the time that the renewal took.",
+		Advice: "The new lease runs from the moment that the renewal is sent. What is left when the answer " +
+			"arrives is the TTL less that time. If nothing is left, the renewal has failed.",
+		Weight: 5,
+	},
+}
+
+// judgeRenewed judges a renewal that was answered ok.
+func (s *Sweep) judgeRenewed(g *grant, o *op, e *history.Event) {
+	a := s.leaseAnswer(o, e)
+	s.judged.renewals++
+	if s.tellsLease(&a, o) {
+		s.judged.renewedLeases++
+	}
+	s.judgeLease(&deadRenewal, "", g, a)
+}

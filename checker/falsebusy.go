@@ -1,0 +1,112 @@
+package checker
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// FalseBusy names the property false-busy: an acquire was told busy although no other client could have the key.
+// Busy is definite: another holds the key, and nothing of this attempt is left.
+//
+// The usual cause is a library that sends a request again when its reply was lost. It then takes its own first attempt
+// for somebody else's grant, and leaves that behind. It shuts everybody out, itself included.
+const FalseBusy = "false-busy"
+
+var falseBusy = Property{
+	Name:  FalseBusy,
+	About: "An acquire is told that the key is taken only if another can have it.",
+	needs: []string{history.FactAnswers, history.FactHolds, history.FactService},
+	exempt: func(h *history.Header) string {
+		if h.Translated {
+			return "Nobody watched the clients of this history, so others may have had the key."
+		}
+		return noLock(h)
+	},
+	unmet: func(s *Sweep) string { return noneOf(s.stats.Busy, "No client was told that a key is taken.") },
+	Words: Words{
+		Violation: "false busy",
+		Demands:   "A client is told that the key is taken only if another can have it.",
+		Once:      "A client was told that the key is taken when no other could have it",
+		More:      "Clients were told that the key is taken when no other could have it",
+		Lead:      "Look for a request that was sent again.",
+		Advice: "A library that repeats an acquire whose reply was lost must recognise its own first request. " +
+			"Compare the owner in the answer, or say that the outcome is unknown.",
+		Weight: 4,
+	},
+}
+
+// ask notes an acquire when it is invoked: whether nobody else may have the key, or asks for it.
+func (k *keyState) ask(o *op) {
+	k.soleAsk = 0
+	if k.loose == 0 && k.waiters == 0 {
+		k.soleAsk = o.id
+	}
+}
+
+// leaveBehind notes that something may stand at the service until its lease is over, though the client is done with it at t.
+func (k *keyState) leaveBehind(t int64) { k.leftAt = max(k.leftAt, t) }
+
+// judgeBusy judges an acquire that was told busy. All was settled when it was invoked, and nobody else asked until its end.
+// What a fresh client of the probe is told is judged as a stuck lock. Acts under unknown grants show that the history lacks some.
+func (s *Sweep) judgeBusy(k *keyState, o *op, e *history.Event) {
+	if k.soleAsk != o.id || s.fresh(o.client) || !s.nothingLeft(k, o.inv) {
+		return
+	}
+	id, client, inv, start, end := o.id, o.client, o.inv, o.start, stamp(e.End, e.Time)
+	granted, last := k.granted+1, k.lastGrant
+	if last != nil {
+		pin(last)
+	}
+	s.putOff(inv, func() {
+		if k.accused == granted || s.strays+s.malformed > 0 || s.serviceStruck(inv, end) {
+			return
+		}
+		k.accused = granted // the cause is one, until the key is granted again
+		j := judgement{violated: true}
+		s.record(&falseBusy, k, j, j, func(judgement) *Violation { return s.tellBusy(k, last, id, client, start, end) })
+	})
+}
+
+// nothingLeft reports whether nothing that was left behind can still stand at t.
+func (s *Sweep) nothingLeft(k *keyState, t int64) bool {
+	left := max(k.leftAt, k.vanishedAt)
+	switch claims := &s.header.Claims; {
+	case left == 0:
+		return true
+	case claims.NoExpiry, s.skewed, claims.Validity == validitySession && s.header.Slack == 0:
+		return false // nothing says when it ends
+	}
+	return t-left-s.stalledIn(left, t) > s.lifetime()
+}
+
+// lifetime is for how long at most a lease or a session stands that nobody renews.
+func (s *Sweep) lifetime() int64 {
+	return s.header.TTL + max(s.header.Slack, int64(Slack(time.Duration(s.header.TTL))))
+}
+
+// serviceStruck reports whether a fault of the service may have brought back what was given up, until some instant between two others.
+func (s *Sweep) serviceStruck(from, to int64) bool {
+	if s.header.Claims.NoExpiry || s.skewed {
+		return s.struck
+	}
+	return touched(s.service, from-s.lifetime(), to, anyFault)
+}
+
+func (s *Sweep) tellBusy(k *keyState, last *grant, id int64, client int32, start, end int64) *Violation {
+	v := &Violation{Property: FalseBusy, Key: s.name(k), At: end, From: start, To: end, Ops: []int64{id}}
+	settled := "it had never been granted"
+	if last != nil {
+		v.A, v.Ops = last.ref(), []int64{last.id, id}
+		settled = fmt.Sprintf("its last grant, to client %d, was settled", last.client)
+	}
+	for _, sp := range s.clientSpans(client) {
+		if sp.from <= end && sp.to >= start {
+			v.Faults = append(v.Faults, sp.id)
+		}
+	}
+	v.Text = fmt.Sprintf("client %d asked for %s from %s on and was told at %s that it is taken, but no other client could have it: %s, and nobody else asked.",
+		client, v.Key, seconds(start), seconds(end), settled)
+	return v
+}
