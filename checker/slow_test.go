@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"math"
 	"slices"
 
 	"github.com/lockchaos/lockchaos/history"
@@ -148,7 +149,7 @@ func (s *slow) acquires(h *history.History, invoked map[int64]*history.Event) {
 			continue
 		}
 		start := stampOr(e.Start, invoked[e.Op].Time)
-		g := &slowGrant{id: e.Op, token: e.Token, client: e.Client, key: e.Key, earliest: start, end: stampOr(e.End, e.Time), withdrawn: 1 << 62,
+		g := &slowGrant{id: e.Op, token: slowToken(e), client: e.Client, key: e.Key, earliest: start, end: stampOr(e.End, e.Time), withdrawn: 1 << 62,
 			start: start, enqueued: e.Enqueued, mode: invoked[e.Op].Mode}
 		if g.enqueued != 0 {
 			g.enqueued = max(g.enqueued, start)
@@ -216,7 +217,17 @@ func (s *slow) op(g *slowGrant, inv, done *history.Event, ledgered bool) {
 }
 
 // rises tells whether of two tokens, which were both given, the second is the greater one.
-func rises(a, b int64) bool { return a != 0 && b != 0 && a < b }
+func rises(a, b int64) bool { return a != noToken && b != noToken && a < b }
+
+// noToken is the token of a grant without one.
+const noToken = math.MinInt64
+
+func slowToken(e *history.Event) int64 {
+	if e.Token == 0 && !e.ZeroToken {
+		return noToken
+	}
+	return e.Token
+}
 
 func (s *slow) later(b, a *slowGrant, tokens bool) bool {
 	byTime, reverse := b.earliest > a.end, a.earliest > b.end
@@ -269,7 +280,7 @@ func (s *slow) tokenViolations() map[int64]history.KeyID {
 	bad := map[int64]history.KeyID{}
 	for _, g := range s.grants {
 		for _, x := range s.grants {
-			if x.key != g.key || x.token == 0 || g.token == 0 {
+			if x.key != g.key || x.token == noToken || g.token == noToken {
 				continue
 			}
 			shared := x.token == g.token && x.client != g.client && s.completedBefore(x, g)

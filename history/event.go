@@ -120,11 +120,13 @@ type Event struct {
 
 	// HasValidFor tells whether the library said how long the grant is valid: see ValidFor.
 	HasValidFor bool
+	// ZeroToken tells that there is a token, and that it is 0.
+	ZeroToken bool
 	// Mode (Invoke of an Acquire of a reader-writer lock, and only there) is what was asked for, and granted if it was granted.
 	Mode Mode
 
 	// Token is the fencing token of the grant (on OK acquires), or the token that the request carried (Read,
-	// Write, Ledger). 0: none.
+	// Write, Ledger). 0: none, unless ZeroToken says that it is 0.
 	Token int64
 	// Version is the version that a Read returned or a Write created; on the Invoke of a Write, 0. Versions of a key
 	// count 1, 2, 3 … in ledger order; 0 is the empty key.
@@ -209,3 +211,6 @@ var kindNames = [...]string{KindNone: "", Acquire: "acquire", Release: "release"
 	Read: "read", Write: "write", Close: "close"}
 
 var modeNames = [...]string{ModeNone: "", ModeRead: "read", ModeWrite: "write"}
+
+// HasToken reports whether the event carries a token.
+func (e *Event) HasToken() bool { return e.Token != 0 || e.ZeroToken }
