@@ -4,13 +4,13 @@ import "github.com/lockchaos/lockchaos/history"
 
 // The patterns of properties other than mutual-exclusion. Where a property is broken by a conflict of two holds, it is the conflict's.
 
-// writePattern is the pattern of a write o under a behind one under b.
-func (s *Sweep) writePattern(a, b *grant, kind string, o *op, tokens bool) string {
+// writePattern is the pattern of a write under a that began then, behind one under b.
+func (s *Sweep) writePattern(a, b *grant, kind string, begun int64, tokens bool) string {
 	switch kind {
 	case KindInFlight:
 		return PatternLateRequest
 	case KindStale:
-		return s.pairPattern(a, b, max(o.start, o.inv), tokens)
+		return s.pairPattern(a, b, begun, tokens)
 	}
 	return PatternUnexplained // when the write began is not known
 }
@@ -21,16 +21,14 @@ func (s *Sweep) lostPattern(a, b *grant, w, other writer) string {
 	if a == other.g {
 		own = other
 	}
-	for _, x := range a.remembered() {
-		if x.op != own.op {
-			continue
-		}
-		if x.start <= b.end && later(b, a, s.tokens) {
-			return PatternLateRequest
-		}
-		return s.pairPattern(a, b, x.start, s.tokens)
+	switch begun := a.startOf(own.op); {
+	case begun == 0:
+		return PatternUnexplained
+	case begun <= b.end && later(b, a, s.tokens):
+		return PatternLateRequest
+	default:
+		return s.pairPattern(a, b, begun, s.tokens)
 	}
-	return PatternUnexplained
 }
 
 // confirmedPattern is the pattern of a's hold being confirmed though b was granted the key by then.

@@ -125,7 +125,13 @@ func newSlow(h *history.History) *slow {
 	for i := range h.Events {
 		e := &h.Events[i]
 		if g := s.byID[e.Grant]; e.Type == history.Ledger && e.Kind == history.Write && !e.Refused && g != nil && g.mode != history.ModeRead {
-			s.writes = append(s.writes, slowWrite{g: g, op: e.Op, base: bases[e.Op], version: e.Version, value: e.Value, key: e.Key, again: seen[e.Op]})
+			base := bases[e.Op]
+			for _, x := range s.writes {
+				if seen[e.Op] && !e.Atomic && x.g == g && x.key == e.Key { // taken again, it replaces what its hold wrote last
+					base = x.version
+				}
+			}
+			s.writes = append(s.writes, slowWrite{g: g, op: e.Op, base: base, version: e.Version, value: e.Value, key: e.Key, again: seen[e.Op]})
 			seen[e.Op] = true
 		}
 	}
@@ -333,7 +339,7 @@ func (s *slow) judge() slowResult {
 		if s.isUnfenced(i, trust(w.g.key)) {
 			r.unfenced++
 		}
-		if !w.again && w.base >= 0 && slices.ContainsFunc(s.writes[:i], func(x slowWrite) bool {
+		if w.base >= 0 && slices.ContainsFunc(s.writes[:i], func(x slowWrite) bool {
 			return x.key == w.key && !s.same(x.g, w.g) && x.version > w.base
 		}) {
 			r.lost++
