@@ -104,6 +104,11 @@ func (s *Sweep) repeated(first, second effect, tokens bool) judgement {
 	} else if s.exclusive {
 		j.pattern = PatternUnexplained
 	}
+	if a.g != b.g && s.exclude(a.g, b.g) && (j.pattern == PatternUnexplained || s.inPromise(b.g, a.g)) {
+		if pair := s.pairJudgement(a.g, b.g, tokens); pair.violated { // two held the key, so both did the work
+			j.pattern = pair.pattern
+		}
+	}
 	return j
 }
 

@@ -135,6 +135,10 @@ func TestPatterns(t *testing.T) {
 	run("an order charged twice, by a charge that was long under way", workload(lease, workloadPayment), DuplicateEffect,
 		strings.ReplaceAll(charged, "A write [710,711]", "A write [590,711] @710"), PatternLateRequest)
 
+	const twoHeld = "A acquire [0,1]\nA read [2,3]\nB acquire [5,6] first=5\nB read [7,8]\nA write [4,%s] @11 value=1\nA read [13,14]\nB write [15,16] value=1\nA exit [30]\nB exit [31]"
+	run("an order charged twice, by two who held the key", workload(lease, workloadPayment), DuplicateEffect, fmt.Sprintf(twoHeld, "12"), PatternGrantedTwice)
+	run("an order charged twice, once by a charge that was never answered", workload(lease, workloadPayment), DuplicateEffect, fmt.Sprintf(twoHeld, ""), PatternGrantedTwice)
+
 	run("a write in flight", lease, UnfencedWrite, overtaken+"A write [590,760] @750", PatternLateRequest)
 	run("a write that was sent too late", lease, UnfencedWrite, "pause A [4,735]\n"+overtaken+"A write [740,760] @750", PatternPaused)
 	run("a write of which nobody knows when it was sent", lease, UnfencedWrite, overtaken+"A write [590,] @750\nA exit [800]", PatternUnexplained)
@@ -144,6 +148,14 @@ func TestPatterns(t *testing.T) {
 	run("a question was answered yes", confirms(lease, "held"), Continuity, handedOver+"A held [700,701]", PatternOwnerUnchecked)
 	run("a session was vouched for", held, Continuity, "pause A [2,590]\n"+handedOver+"A held [700,701]", PatternSessionUnseen)
 	run("a release was answered ok", confirms(lease, "release"), Continuity, handedOver+"A release [700,701]", PatternOwnerUnchecked)
+	const inPromise = "A acquire [0,1]\n%s\nB acquire [300,301] first=300\nA %s [400,401]"
+	run("a question was answered yes, inside its promise", confirms(lease, "held"), Continuity, fmt.Sprintf(inPromise, "", "held"), PatternOwnerUnchecked)
+	run("a release was answered ok, inside its promise", confirms(lease, "release"), Continuity, fmt.Sprintf(inPromise, "", "release"), PatternOwnerUnchecked)
+	run("a question was answered yes, and a server had forgotten all", confirms(lease, "held"), Continuity,
+		fmt.Sprintf(inPromise, "fault crash-restart [100,200] on=service hosts=1", "held"), PatternOwnerUnchecked)
+	run("a question was answered yes, and a clock was wrong", confirms(lease, "held"), Continuity, "fault clock-rate [100,700] on=A\n"+handedOver+"A held [700,701]", PatternOwnerUnchecked)
+	run("two servers knew an owner each", confirms(lease, "held"), Continuity,
+		fmt.Sprintf(inPromise, "fault failover [100,200] on=service hosts=1 target=service", "held"), PatternFailover)
 	run("an acquire that was late", lease, DeadGrant, "A acquire [0,601] attempt=0", PatternLateReply)
 	run("an acquire that was dead at once", library(lease), DeadGrant, "A acquire [0,1] attempt=0 valid=0", PatternUnexplained)
 	run("a late release", lease, StolenRelease, stolen, PatternStolen)

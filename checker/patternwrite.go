@@ -31,14 +31,17 @@ func (s *Sweep) lostPattern(a, b *grant, w, other writer) string {
 	}
 }
 
-// confirmedPattern is the pattern of a's hold being confirmed though b was granted the key by then.
+// confirmedPattern is the pattern of a's hold being confirmed though b was granted the key by then. However b came by it, a release or a question that is answered ok
+// was not held against the owner. Only at a failover may each of two servers have compared it with the owner that it knew.
 func (s *Sweep) confirmedPattern(a, b *grant) string {
-	switch {
+	switch renewal := a.confirmedKind == history.Renew; {
 	case s.inPromise(b, a):
-		return s.givenAway(a, b)
-	case s.timeOf(a, a.confirmed, isClock) > 0:
+		if way := s.givenAway(a, b); renewal || way == PatternFailover {
+			return way
+		}
+	case renewal && s.timeOf(a, a.confirmed, isClock) > 0:
 		return PatternClockJumped
-	case a.confirmedKind == history.Renew:
+	case renewal:
 		return PatternForeignRenewal
 	case a.confirmedKind == history.Held && s.header.Claims.Validity == validitySession:
 		return PatternSessionUnseen
