@@ -103,6 +103,8 @@ func TestPatterns(t *testing.T) {
 	double("another granted it while the primary was frozen", lease, "pause B [1,2]\nfault pause [100,900] on=service hosts=1 target=primary\n"+early, PatternFailover)
 	double("the primary was frozen, and ran again", lease, "fault pause [100,200] on=service hosts=1 target=primary\n"+early, PatternService)
 	double("a server came back without its data", lease, "fault crash-restart [100,200] on=service hosts=1 target=redis-1\n"+early, PatternRestart)
+	double("a server came back with its data", lease, "fault crash-restart [100,200] on=service hosts=1 target=redis-1 +kept\n"+early, PatternService)
+	double("a primary came back with its data", lease, "fault crash-restart [100,200] on=service hosts=1 target=primary +kept\n"+early, PatternFailover)
 	double("a server came back before the grant", lease, "fault crash-restart [-200,-100] on=service hosts=1 target=redis-1\n"+early, PatternGrantedTwice)
 	double("a restart and a clock", lease, "fault crash-restart [100,200] on=service hosts=1\nfault clock-jump [100,200] on=service hosts=1\n"+early, PatternSeveral)
 	double("no majority was left", nodes(held, 3), "fault pause [100,700] on=service hosts=2\n"+wentOn, PatternQuorum)
@@ -162,6 +164,7 @@ func TestPatterns(t *testing.T) {
 
 	const tokens = "A acquire [0,1] tok=7\nA release [10,11]\n%s\nB acquire [100,101] tok=3\nB release [110,111]"
 	run("a counter began anew", fencedLock(), TokenOrder, fmt.Sprintf(tokens, "fault crash-restart [50,60] on=service hosts=1"), PatternRestart)
+	run("a counter that came back with its server", fencedLock(), TokenOrder, fmt.Sprintf(tokens, "fault crash-restart [50,60] on=service hosts=1 +kept"), PatternTokens)
 	run("a counter that nothing touched", fencedLock(), TokenOrder, fmt.Sprintf(tokens, ""), PatternTokens)
 	run("a pause takes no counter back", fencedLock(), TokenOrder, fmt.Sprintf(tokens, "fault pause [50,60] on=service hosts=1"), PatternTokens)
 }

@@ -342,7 +342,7 @@ func faultEvents(l *line) []timed {
 
 // anyFaultEvents are those of an injected fault of any kind.
 func anyFaultEvents(l *line) []timed {
-	f := history.FaultInfo{ID: int(l.op), Kind: l.verb, Phase: "begin", Injected: !l.has("+own"), Links: l.has("links"), Target: l.opts["target"], Bit: true}
+	f := history.FaultInfo{ID: int(l.op), Kind: l.verb, Phase: "begin", Injected: !l.has("+own"), Links: l.has("links"), Target: l.opts["target"], Kept: l.has("+kept"), Bit: true}
 	if n, ok := l.opts["hosts"]; ok {
 		f.Hosts = make([]string, int(number(n)))
 	}

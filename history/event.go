@@ -177,6 +177,8 @@ type FaultInfo struct {
 	Service bool `json:"service,omitempty"`
 	// Store says that the fault touches the store.
 	Store bool `json:"store,omitempty"`
+	// Kept (crash-restart) says that the servers came back with all that they had answered for. False: they did not, or nobody knows.
+	Kept bool `json:"kept,omitempty"`
 	// Holding is the grant that the target held when the fault took effect; 0: none, so the fault met no holder.
 	Holding int64 `json:"holding,omitempty"`
 	// Waiting tells that a client that was struck had an acquire under way when the fault took effect.
