@@ -49,6 +49,7 @@ func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
 	s.loosen(k, o.client, end)
 	g := s.newGrant()
 	g.id, g.token, g.key, g.client, g.process, g.mode = o.id, e.Token, k.id, o.client, o.process, o.mode
+	g.hasToken = e.HasToken()
 	g.inv, g.start, g.earliest, g.end, g.begin, g.leased = o.inv, o.start, o.start, end, end, end
 	g.withdrawn, g.loose = forever, true
 	if e.First != 0 && e.First < e.Attempt {

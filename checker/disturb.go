@@ -18,6 +18,7 @@ type span struct {
 	injected bool
 	links    bool // processes and clocks are not touched
 	store    bool // it lies between a client and the store
+	kept     bool // servers died, and came back with all that they had answered for
 	target   string
 	hosts    int // how many of them it struck
 }
@@ -81,7 +82,7 @@ func (s *Sweep) fault(e *history.Event) {
 			victim = begun.victim
 		}
 		if len(f.Clients) == 0 && !f.Service {
-			f = &history.FaultInfo{ID: f.ID, Plan: f.Plan, Kind: f.Kind, When: f.When, Clients: begun.clients, Service: begun.service,
+			f = &history.FaultInfo{ID: f.ID, Plan: f.Plan, Kind: f.Kind, When: f.When, Clients: begun.clients, Service: begun.service, Kept: f.Kept,
 				Holding: f.Holding, Waiting: f.Waiting,
 				From: f.From, To: f.To, Injected: f.Injected, Bit: f.Bit, Evidence: f.Evidence}
 		}
@@ -99,7 +100,7 @@ func (s *Sweep) fault(e *history.Event) {
 // spanOf is the effect of a fault between two instants.
 func spanOf(f *history.FaultInfo, from, to int64) span {
 	return span{from: from, to: to, id: f.ID, kind: f.Kind, injected: f.Injected, links: f.Links, store: f.Store && len(f.Clients) == 0, target: f.Target,
-		hosts: len(f.Hosts)}
+		hosts: len(f.Hosts), kept: f.Kept}
 }
 
 // momentAcquiring is the moment of a fault that is aimed at clients with an open acquire.
@@ -208,7 +209,7 @@ func (s *Sweep) spread(sp span, clients []int32, service bool, victim int32) {
 	s.skewed = s.skewed || isClock(sp)
 	if service {
 		s.service, s.struck = append(s.service, sp), true
-		if sp.kind == faultCrash {
+		if sp.kind == faultCrash && !sp.kept {
 			s.restart = sp
 		}
 	}

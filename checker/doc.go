@@ -110,9 +110,11 @@
 //     each other, and none hides what happened under another. Each write counts once; where a hold goes on after a certainly earlier one wrote in between, that
 //     one's write is the violation.
 //   - lost-update: another hold's write stands between the version that a hold last read before its write, and that write. "Version read is not
-//     the version replaced" would accuse a hold of its own writes: read 1, write 2, write 3.
+//     the version replaced" would accuse a hold of its own writes: read 1, write 2, write 3. A request that the store takes a second time is made
+//     from what its hold wrote last. "The store's doing, and no loss" would pass A.write v35, B.write v41, A's same request again as v42: B's is lost.
 //   - token-order: declared fencing tokens only. Two clients share one; a grant that is later by time has a smaller one; or an undisturbed
-//     client's acquire returned a smaller one after another's returned a greater. The same client may get its own token again.
+//     client's acquire returned a smaller one after another's returned a greater. The same client may get its own token again. 0 is a token: "none" is a
+//     field that is not there. To read 0 as none would pass a counter that falls from 7 to 0.
 //   - duplicate-effect: workloads payment and leader only, with any lock or none. Of the ledger's accepted writes a second one charges an order
 //     again, or runs a tick again. The same request applied twice is the store's doing. Kinds as of an unfenced write.
 //   - continuity: a renewal, release or question "held?" that the lock declares to confirm the hold was answered ok, though it began after

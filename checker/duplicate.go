@@ -67,7 +67,7 @@ func (s *Sweep) judgeEffect(k *keyState, w writer, o *op, e *history.Event) {
 		k.effects[what] = effect{w, o}
 		return
 	}
-	if first.op == w.op || o != nil && o.ledgered || o == nil && s.ledger.expected { // the store has carried out this request before
+	if first.op == w.op || w.again {
 		return
 	}
 	if o != nil {
@@ -97,10 +97,17 @@ func (s *Sweep) repeated(first, second effect, tokens bool) judgement {
 	j := judgement{violated: true, severity: Corrupting}
 	a, b := inTurn(first, second, tokens)
 	if s.exclusive && a.g != b.g && later(b.g, a.g, tokens) {
-		j.kind, j.stallOnly = writeKind(a.o, b.g), s.exclude(a.g, b.g) && s.stallExplains(a.g, b.g, a.at)
-		j.pattern = s.writePattern(a.g, b.g, j.kind, a.o, tokens)
+		var begun int64
+		j.kind, begun = writeKind(a.writer, a.o, b.g)
+		j.stallOnly = s.exclude(a.g, b.g) && s.stallExplains(a.g, b.g, a.at)
+		j.pattern = s.writePattern(a.g, b.g, j.kind, begun, tokens)
 	} else if s.exclusive {
 		j.pattern = PatternUnexplained
+	}
+	if a.g != b.g && s.exclude(a.g, b.g) && (j.pattern == PatternUnexplained || s.inPromise(b.g, a.g)) {
+		if pair := s.pairJudgement(a.g, b.g, tokens); pair.violated { // two held the key, so both did the work
+			j.pattern = pair.pattern
+		}
 	}
 	return j
 }
@@ -119,12 +126,12 @@ func (s *Sweep) tellRepeated(k *keyState, first, second effect, what int64, j ju
 		done = fmt.Sprintf("tick %d of %s ran twice", what, v.Key)
 	}
 	v.Text = fmt.Sprintf("%s: by %s at %s and by %s at %s", done, who(first.g), seconds(first.at), who(second.g), seconds(second.at))
-	switch j.kind {
+	switch _, begun := writeKind(a.writer, a.o, b.g); j.kind {
 	case KindStale:
-		v.Text += fmt.Sprintf("; client %d began its write at %s, when client %d had been granted the lock at %s", a.g.client, seconds(max(a.o.start, a.o.inv)), b.g.client,
+		v.Text += fmt.Sprintf("; client %d began its write at %s, when client %d had been granted the lock at %s", a.g.client, seconds(begun), b.g.client,
 			seconds(b.g.end))
 	case KindInFlight:
-		v.Text += fmt.Sprintf("; client %d had sent its write at %s, before client %d was granted the lock at %s", a.g.client, seconds(a.o.start), b.g.client, seconds(b.g.end))
+		v.Text += fmt.Sprintf("; client %d had sent its write at %s, before client %d was granted the lock at %s", a.g.client, seconds(begun), b.g.client, seconds(b.g.end))
 	}
 	v.Text += "."
 	return v

@@ -97,6 +97,7 @@ type grant struct {
 	// forgotten, kept by how many summaries, pinned by a finding: see reuse.
 	forgotten, pinned bool
 	confirmedKind     history.Kind // of the op confirmedBy
+	hasToken          bool         // it was given a token, which may be 0
 	overlapped        uint8        // a bit for each reading of the tokens under which it was counted as not exclusive
 	several           bool         // it has a footprint on more than one protected key
 	kept              int32
@@ -232,7 +233,7 @@ func later(b, a *grant, tokens bool) bool {
 	if a.earliest > b.end {
 		return false
 	}
-	return tokens && a.token != 0 && b.token != 0 && b.token > a.token
+	return tokens && a.hasToken && b.hasToken && b.token > a.token
 }
 
 // ref names the grant in a violation.

@@ -7,8 +7,8 @@ import (
 )
 
 // LostUpdate names the property lost-update: no other hold's write stands between the version that a hold last read before its write, and that write.
-// A hold's own writes, a request that the store applied twice, a write without a read before it, and one that the store made itself from what
-// it replaced lose nothing. It is judged without a lock too: there a hold is what a client did between its acquire and its release, and nothing
+// A hold's own writes, a write without a read before it, and one that the store made itself from what it replaced lose nothing. A request that the
+// store takes again is made from what its hold wrote last: the write of another hold that it then replaces is lost. It is judged without a lock too: there a hold is what a client did between its acquire and its release, and nothing
 // excuses what it lost.
 const LostUpdate = "lost-update"
 
@@ -34,20 +34,27 @@ var lostUpdate = Property{
 	},
 }
 
-// judgeBase judges an accepted write whose hold had read before: w is the write, o its op. The ledger's first entry of an op counts, a
-// second one is a duplicate.
-func (s *Sweep) judgeBase(k *keyState, w writer, o *op) {
-	if o == nil || o.ledgered || o.base == noBase || !s.asks(&lostUpdate) {
-		return
+// baseOf is the version that write w was made from, and the read that returned it; noBase: it was made from none, or from what it replaced.
+func baseOf(w writer, o *op, f *footprint, atomic bool) (base, baseOp int64) {
+	switch {
+	case atomic:
+	case w.again && f.wrote:
+		return f.wroteLast, 0
+	case !w.again && o != nil:
+		return o.base, o.baseOp
 	}
+	return noBase, 0
+}
+
+// judgeBase judges an accepted write that was made from an older version.
+func (s *Sweep) judgeBase(k *keyState, w writer, base, baseOp int64) {
 	last := k.ledger.whoever()
 	other := s.besides(w.g, last.run, last.before)
-	if other.version <= o.base { // or there is none
+	if other.version <= base { // or there is none
 		return
 	}
 	g := w.g
 	g.corrupt = true
-	base, baseOp := o.base, o.baseOp
 	pin(g, other.g)
 	s.putOff(min(g.earliest, other.g.earliest), func() {
 		j := judgement{violated: true, severity: Corrupting}
@@ -58,7 +65,8 @@ func (s *Sweep) judgeBase(k *keyState, w writer, o *op) {
 			if a == other.g { // the earlier grant's late write slipped in between; what became of its client after that explains nothing
 				did = other.at
 			}
-			j.stallOnly, j.pattern = s.stallExplains(a, b, did), s.lostPattern(a, b, w, other)
+			j.pattern = s.lostPattern(a, b, w, other)
+			j.stallOnly = !(a == g && w.late(j.pattern)) && s.stallExplains(a, b, did)
 		case s.exclusive: // two locks, which keep nobody apart
 			j.pattern = PatternUnexplained
 		}
@@ -79,6 +87,11 @@ func (s *Sweep) tellLost(k *keyState, w, other writer, base, baseOp int64) *Viol
 	proof.add(other.op, other.at)
 	proof.add(w.op, w.at)
 	v.Ops, v.Faults = proof.ops(), s.faultsOf(w.at, a, b)
+	if w.again {
+		v.Text = fmt.Sprintf("the store took a request of %s to %s again, as version %d, over version %d of %s, which is lost.", who(a), v.Key, w.version,
+			other.version, who(b))
+		return v
+	}
 	v.Text = fmt.Sprintf("%s read version %d of %s and wrote version %d over version %d of %s, which it had never seen.", who(a), base, v.Key,
 		w.version, other.version, who(b))
 	return v

@@ -46,7 +46,7 @@ func (p *past) push(g *grant) {
 	p.to++
 	entry.g, entry.bound, entry.latest, entry.top, entry.twin = g, max(prev.bound, g.bound()), max(prev.latest, g.end, g.start), prev.top, prev.twin
 	switch {
-	case g.token == 0:
+	case !g.hasToken:
 	case entry.top == nil || g.token > entry.top.token:
 		entry.top, entry.twin = g, nil
 	case g.token == entry.top.token && g.client != entry.top.client:

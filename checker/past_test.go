@@ -12,7 +12,7 @@ func TestPast(t *testing.T) {
 		p, all, gone := &past{}, []*grant(nil), 0
 		for range 300 {
 			if rng.IntN(5) > 0 {
-				g := &grant{client: rng.Int32N(3), token: rng.Int64N(40), start: rng.Int64N(1000), end: rng.Int64N(1000), last: rng.Int64N(1000)}
+				g := &grant{client: rng.Int32N(3), token: rng.Int64N(40), hasToken: rng.IntN(10) > 0, start: rng.Int64N(1000), end: rng.Int64N(1000), last: rng.Int64N(1000)}
 				p.push(g)
 				all = append(all, g)
 			} else if n := min(rng.IntN(2*pastBlockSize), p.to-p.from); n > 0 {
@@ -53,17 +53,17 @@ func isThe(t *testing.T, p *past, list, all []*grant) {
 		if most, last := reach(all); entry.bound < bound || entry.latest < end || entry.bound > most || entry.latest > last {
 			t.Fatalf("entry %d: bound %d, latest %d; want %d to %d and %d to %d", i, entry.bound, entry.latest, bound, most, end, last)
 		}
-		top, clients := int64(0), map[int32]bool{}
+		top, clients := int64(-1), map[int32]bool{}
 		for _, x := range all[:len(all)-len(list)+i] {
-			if x.token > top {
+			if x.hasToken && x.token > top {
 				top, clients = x.token, map[int32]bool{}
 			}
-			if x.token == top {
+			if x.hasToken && x.token == top {
 				clients[x.client] = true
 			}
 		}
 		switch {
-		case top == 0 && entry.top != nil, top > 0 && (entry.top == nil || entry.top.token != top), (entry.twin != nil) != (top > 0 && len(clients) > 1):
+		case top < 0 && entry.top != nil, top >= 0 && (entry.top == nil || entry.top.token != top), (entry.twin != nil) != (top >= 0 && len(clients) > 1):
 			t.Fatalf("entry %d: top %+v, twin %+v; want token %d of %d clients", i, entry.top, entry.twin, top, len(clients))
 		}
 	}

@@ -195,11 +195,13 @@ func (s *Sweep) serviceCauses(from, to, least int64) (causes []string) {
 		case sp.kind == faultFailover, sp.target == targetPrimary && !degrades(sp) && sp.from < to && to < sp.to:
 			// A primary that is frozen or cut off grants nothing: who did was promoted meanwhile.
 			causes = append(causes, PatternFailover)
-		case sp.kind == faultCrash && least == 0:
+		case sp.kind == faultCrash && least == 0 && sp.kept && sp.target == targetPrimary:
+			causes = append(causes, PatternFailover) // what it knew came back with it, to a replica that had taken over
+		case sp.kind == faultCrash && least == 0 && !sp.kept:
 			causes = append(causes, PatternRestart)
 		case s.majorityAway(sp.from, least):
 			causes = append(causes, PatternQuorum)
-		case sp.kind == faultCrash:
+		case sp.kind == faultCrash && !(sp.kept && least == 0):
 			causes = append(causes, PatternRestart)
 		default:
 			causes = append(causes, PatternService)

@@ -103,6 +103,8 @@ func TestPatterns(t *testing.T) {
 	double("another granted it while the primary was frozen", lease, "pause B [1,2]\nfault pause [100,900] on=service hosts=1 target=primary\n"+early, PatternFailover)
 	double("the primary was frozen, and ran again", lease, "fault pause [100,200] on=service hosts=1 target=primary\n"+early, PatternService)
 	double("a server came back without its data", lease, "fault crash-restart [100,200] on=service hosts=1 target=redis-1\n"+early, PatternRestart)
+	double("a server came back with its data", lease, "fault crash-restart [100,200] on=service hosts=1 target=redis-1 +kept\n"+early, PatternService)
+	double("a primary came back with its data", lease, "fault crash-restart [100,200] on=service hosts=1 target=primary +kept\n"+early, PatternFailover)
 	double("a server came back before the grant", lease, "fault crash-restart [-200,-100] on=service hosts=1 target=redis-1\n"+early, PatternGrantedTwice)
 	double("a restart and a clock", lease, "fault crash-restart [100,200] on=service hosts=1\nfault clock-jump [100,200] on=service hosts=1\n"+early, PatternSeveral)
 	double("no majority was left", nodes(held, 3), "fault pause [100,700] on=service hosts=2\n"+wentOn, PatternQuorum)
@@ -135,6 +137,10 @@ func TestPatterns(t *testing.T) {
 	run("an order charged twice, by a charge that was long under way", workload(lease, workloadPayment), DuplicateEffect,
 		strings.ReplaceAll(charged, "A write [710,711]", "A write [590,711] @710"), PatternLateRequest)
 
+	const twoHeld = "A acquire [0,1]\nA read [2,3]\nB acquire [5,6] first=5\nB read [7,8]\nA write [4,%s] @11 value=1\nA read [13,14]\nB write [15,16] value=1\nA exit [30]\nB exit [31]"
+	run("an order charged twice, by two who held the key", workload(lease, workloadPayment), DuplicateEffect, fmt.Sprintf(twoHeld, "12"), PatternGrantedTwice)
+	run("an order charged twice, once by a charge that was never answered", workload(lease, workloadPayment), DuplicateEffect, fmt.Sprintf(twoHeld, ""), PatternGrantedTwice)
+
 	run("a write in flight", lease, UnfencedWrite, overtaken+"A write [590,760] @750", PatternLateRequest)
 	run("a write that was sent too late", lease, UnfencedWrite, "pause A [4,735]\n"+overtaken+"A write [740,760] @750", PatternPaused)
 	run("a write of which nobody knows when it was sent", lease, UnfencedWrite, overtaken+"A write [590,] @750\nA exit [800]", PatternUnexplained)
@@ -144,12 +150,21 @@ func TestPatterns(t *testing.T) {
 	run("a question was answered yes", confirms(lease, "held"), Continuity, handedOver+"A held [700,701]", PatternOwnerUnchecked)
 	run("a session was vouched for", held, Continuity, "pause A [2,590]\n"+handedOver+"A held [700,701]", PatternSessionUnseen)
 	run("a release was answered ok", confirms(lease, "release"), Continuity, handedOver+"A release [700,701]", PatternOwnerUnchecked)
+	const inPromise = "A acquire [0,1]\n%s\nB acquire [300,301] first=300\nA %s [400,401]"
+	run("a question was answered yes, inside its promise", confirms(lease, "held"), Continuity, fmt.Sprintf(inPromise, "", "held"), PatternOwnerUnchecked)
+	run("a release was answered ok, inside its promise", confirms(lease, "release"), Continuity, fmt.Sprintf(inPromise, "", "release"), PatternOwnerUnchecked)
+	run("a question was answered yes, and a server had forgotten all", confirms(lease, "held"), Continuity,
+		fmt.Sprintf(inPromise, "fault crash-restart [100,200] on=service hosts=1", "held"), PatternOwnerUnchecked)
+	run("a question was answered yes, and a clock was wrong", confirms(lease, "held"), Continuity, "fault clock-rate [100,700] on=A\n"+handedOver+"A held [700,701]", PatternOwnerUnchecked)
+	run("two servers knew an owner each", confirms(lease, "held"), Continuity,
+		fmt.Sprintf(inPromise, "fault failover [100,200] on=service hosts=1 target=service", "held"), PatternFailover)
 	run("an acquire that was late", lease, DeadGrant, "A acquire [0,601] attempt=0", PatternLateReply)
 	run("an acquire that was dead at once", library(lease), DeadGrant, "A acquire [0,1] attempt=0 valid=0", PatternUnexplained)
 	run("a late release", lease, StolenRelease, stolen, PatternStolen)
 
 	const tokens = "A acquire [0,1] tok=7\nA release [10,11]\n%s\nB acquire [100,101] tok=3\nB release [110,111]"
 	run("a counter began anew", fencedLock(), TokenOrder, fmt.Sprintf(tokens, "fault crash-restart [50,60] on=service hosts=1"), PatternRestart)
+	run("a counter that came back with its server", fencedLock(), TokenOrder, fmt.Sprintf(tokens, "fault crash-restart [50,60] on=service hosts=1 +kept"), PatternTokens)
 	run("a counter that nothing touched", fencedLock(), TokenOrder, fmt.Sprintf(tokens, ""), PatternTokens)
 	run("a pause takes no counter back", fencedLock(), TokenOrder, fmt.Sprintf(tokens, "fault pause [50,60] on=service hosts=1"), PatternTokens)
 }

@@ -26,7 +26,7 @@ const (
 	PatternClockJumped = "clock-jumped"
 	// PatternFailover: a replica took over that had not heard of the grant.
 	PatternFailover = "lost-on-failover"
-	// PatternRestart: a server died, and came back or was replaced, inside the promise.
+	// PatternRestart: a server died, and came back or was replaced, inside the promise. One that came back with all that it had answered for explains nothing of a lease.
 	PatternRestart = "lost-on-restart"
 	// PatternQuorum: faults left the service without a majority.
 	PatternQuorum = "quorum-lost"

@@ -4,13 +4,13 @@ import "github.com/lockchaos/lockchaos/history"
 
 // The patterns of properties other than mutual-exclusion. Where a property is broken by a conflict of two holds, it is the conflict's.
 
-// writePattern is the pattern of a write o under a behind one under b.
-func (s *Sweep) writePattern(a, b *grant, kind string, o *op, tokens bool) string {
+// writePattern is the pattern of a write under a that began then, behind one under b.
+func (s *Sweep) writePattern(a, b *grant, kind string, begun int64, tokens bool) string {
 	switch kind {
 	case KindInFlight:
 		return PatternLateRequest
 	case KindStale:
-		return s.pairPattern(a, b, max(o.start, o.inv), tokens)
+		return s.pairPattern(a, b, begun, tokens)
 	}
 	return PatternUnexplained // when the write began is not known
 }
@@ -21,26 +21,27 @@ func (s *Sweep) lostPattern(a, b *grant, w, other writer) string {
 	if a == other.g {
 		own = other
 	}
-	for _, x := range a.remembered() {
-		if x.op != own.op {
-			continue
-		}
-		if x.start <= b.end && later(b, a, s.tokens) {
-			return PatternLateRequest
-		}
-		return s.pairPattern(a, b, x.start, s.tokens)
+	switch begun := a.startOf(own.op); {
+	case begun == 0:
+		return PatternUnexplained
+	case begun <= b.end && later(b, a, s.tokens):
+		return PatternLateRequest
+	default:
+		return s.pairPattern(a, b, begun, s.tokens)
 	}
-	return PatternUnexplained
 }
 
-// confirmedPattern is the pattern of a's hold being confirmed though b was granted the key by then.
+// confirmedPattern is the pattern of a's hold being confirmed though b was granted the key by then. However b came by it, a release or a question that is answered ok
+// was not held against the owner. Only at a failover may each of two servers have compared it with the owner that it knew.
 func (s *Sweep) confirmedPattern(a, b *grant) string {
-	switch {
+	switch renewal := a.confirmedKind == history.Renew; {
 	case s.inPromise(b, a):
-		return s.givenAway(a, b)
-	case s.timeOf(a, a.confirmed, isClock) > 0:
+		if way := s.givenAway(a, b); renewal || way == PatternFailover {
+			return way
+		}
+	case renewal && s.timeOf(a, a.confirmed, isClock) > 0:
 		return PatternClockJumped
-	case a.confirmedKind == history.Renew:
+	case renewal:
 		return PatternForeignRenewal
 	case a.confirmedKind == history.Held && s.header.Claims.Validity == validitySession:
 		return PatternSessionUnseen

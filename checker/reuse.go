@@ -95,7 +95,7 @@ func (s *Sweep) keep(slot **grant, g *grant) {
 // keepWriter has one of them point to a writer.
 func (s *Sweep) keepWriter(slot *writer, w writer) {
 	s.keep(&slot.g, w.g)
-	slot.op, slot.version, slot.at = w.op, w.version, w.at
+	slot.op, slot.version, slot.at, slot.again = w.op, w.version, w.at, w.again
 }
 
 // letGo notes that one of a key's summaries does not point to a grant any more. There may have been none that it pointed to.

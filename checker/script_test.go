@@ -311,6 +311,7 @@ func (s script) events(l *line, store *ledger) []timed {
 	}
 	if v, ok := l.opts["tok"]; ok {
 		done.Token = int64(number(v))
+		done.ZeroToken = done.Token == 0
 	}
 	if v, ok := l.opts["valid"]; ok {
 		done.HasValidFor, done.ValidFor = true, int64(number(v)*ms)
@@ -344,7 +345,7 @@ func faultEvents(l *line) []timed {
 
 // anyFaultEvents are those of an injected fault of any kind.
 func anyFaultEvents(l *line) []timed {
-	f := history.FaultInfo{ID: int(l.op), Kind: l.verb, Phase: "begin", Injected: !l.has("+own"), Links: l.has("links"), Target: l.opts["target"], Bit: true}
+	f := history.FaultInfo{ID: int(l.op), Kind: l.verb, Phase: "begin", Injected: !l.has("+own"), Links: l.has("links"), Target: l.opts["target"], Kept: l.has("+kept"), Bit: true}
 	if n, ok := l.opts["hosts"]; ok {
 		f.Hosts = make([]string, int(number(n)))
 	}

@@ -2,6 +2,7 @@ package checker
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/lockchaos/lockchaos/history"
@@ -132,7 +133,13 @@ func newSlow(h *history.History) *slow {
 	for i := range h.Events {
 		e := &h.Events[i]
 		if g := s.byID[e.Grant]; e.Type == history.Ledger && e.Kind == history.Write && !e.Refused && g != nil && g.mode != history.ModeRead {
-			s.writes = append(s.writes, slowWrite{g: g, op: e.Op, base: bases[e.Op], version: e.Version, value: e.Value, key: e.Key, again: seen[e.Op]})
+			base := bases[e.Op]
+			for _, x := range s.writes {
+				if seen[e.Op] && !e.Atomic && x.g == g && x.key == e.Key { // taken again, it replaces what its hold wrote last
+					base = x.version
+				}
+			}
+			s.writes = append(s.writes, slowWrite{g: g, op: e.Op, base: base, version: e.Version, value: e.Value, key: e.Key, again: seen[e.Op]})
 			seen[e.Op] = true
 		}
 	}
@@ -156,7 +163,7 @@ func (s *slow) acquires(h *history.History, invoked map[int64]*history.Event) {
 			continue
 		}
 		start := stampOr(e.Start, invoked[e.Op].Time)
-		g := &slowGrant{id: e.Op, token: e.Token, client: e.Client, key: e.Key, earliest: start, end: stampOr(e.End, e.Time), withdrawn: 1 << 62,
+		g := &slowGrant{id: e.Op, token: slowToken(e), client: e.Client, key: e.Key, earliest: start, end: stampOr(e.End, e.Time), withdrawn: 1 << 62,
 			start: start, enqueued: e.Enqueued, mode: invoked[e.Op].Mode}
 		if g.enqueued != 0 {
 			g.enqueued = max(g.enqueued, start)
@@ -224,7 +231,17 @@ func (s *slow) op(g *slowGrant, inv, done *history.Event, ledgered bool) {
 }
 
 // rises tells whether of two tokens, which were both given, the second is the greater one.
-func rises(a, b int64) bool { return a != 0 && b != 0 && a < b }
+func rises(a, b int64) bool { return a != noToken && b != noToken && a < b }
+
+// noToken is the token of a grant without one.
+const noToken = math.MinInt64
+
+func slowToken(e *history.Event) int64 {
+	if e.Token == 0 && !e.ZeroToken {
+		return noToken
+	}
+	return e.Token
+}
 
 func (s *slow) later(b, a *slowGrant, tokens bool) bool {
 	byTime, reverse := b.earliest > a.end, a.earliest > b.end
@@ -277,7 +294,7 @@ func (s *slow) tokenViolations() map[int64]history.KeyID {
 	bad := map[int64]history.KeyID{}
 	for _, g := range s.grants {
 		for _, x := range s.grants {
-			if x.key != g.key || x.token == 0 || g.token == 0 {
+			if x.key != g.key || x.token == noToken || g.token == noToken {
 				continue
 			}
 			shared := x.token == g.token && x.client != g.client && s.completedBefore(x, g)
@@ -330,7 +347,7 @@ func (s *slow) judge() slowResult {
 		if s.isUnfenced(i, trust(w.g.key)) {
 			r.unfenced++
 		}
-		if !w.again && w.base >= 0 && slices.ContainsFunc(s.writes[:i], func(x slowWrite) bool {
+		if w.base >= 0 && slices.ContainsFunc(s.writes[:i], func(x slowWrite) bool {
 			return x.key == w.key && !s.same(x.g, w.g) && x.version > w.base
 		}) {
 			r.lost++

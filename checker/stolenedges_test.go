@@ -49,6 +49,20 @@ func TestEdgesOfStolenReleases(t *testing.T) {
 		B release [1230,1231] notheld`, PatternStolen)
 }
 
+// Where each release answers ok to anything and none frees what is not its own, a release that was late once makes the next ones no thieves.
+func TestStolenNeedsATheft(t *testing.T) {
+	hasPattern(t, "each release was its own", confirms(plainLock()), MutualExclusion, `
+		D acquire [0,1]
+		pause D   [2,600]
+		A acquire [510,511] first=510
+		D release [601,602]
+		A release [620,621]
+		B acquire [610,626] first=615
+		C acquire [630,631] first=630
+		C release [700,701]
+		B release [710,711]`, PatternGrantedTwice)
+}
+
 // TestLateReleasesAreForgotten: a key remembers the newest of them.
 func TestLateReleasesAreForgotten(t *testing.T) {
 	text := ""

@@ -68,7 +68,7 @@ func (s *Sweep) leaseOver(g *grant, t int64) bool {
 func (s *Sweep) noteLate(o *op, e *history.Event) {
 	g := o.grant
 	end := stamp(e.End, e.Time)
-	if !s.asks(&stolenRelease) || e.Type == history.Fail || o.start == 0 || !s.leaseOver(g, end) && !s.robbed(g, o.start) {
+	if !s.asks(&stolenRelease) || e.Type == history.Fail || o.start == 0 || !s.leaseOver(g, end) && !s.gone(g, o.start) {
 		return
 	}
 	k := s.keyOf(g)
@@ -87,6 +87,13 @@ func (s *Sweep) robbed(g *grant, t int64) bool {
 	return k.lateUntil > g.earliest && slices.ContainsFunc(k.late, func(r lateRelease) bool {
 		return r.g.client != g.client && r.end > g.earliest && r.start < t && later(g, r.g, s.tokens)
 	})
+}
+
+// gone tells whether g's key was another's by t, and such a release explains that: one that may have freed it, and a grant inside g's promise. Without that grant
+// a lock whose releases answer ok to anything, and free nothing, would have each release taken for a theft behind the first that was late.
+func (s *Sweep) gone(g *grant, t int64) bool {
+	last := s.keyOf(g).lastGrant
+	return last != nil && s.inPromise(last, g) && s.robbed(g, t)
 }
 
 // freed tells whether a release of an older grant explains that c was granted inside b's promise, though it may not prove it.

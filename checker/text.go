@@ -38,7 +38,7 @@ func who(g *grant) string {
 		return fmt.Sprintf("client %d (a reader)", g.client)
 	case g.mode == history.ModeWrite:
 		return fmt.Sprintf("client %d (a writer)", g.client)
-	case g.token != 0:
+	case g.hasToken:
 		return fmt.Sprintf("client %d (token %d)", g.client, g.token)
 	}
 	return fmt.Sprintf("client %d", g.client)

@@ -41,7 +41,7 @@ var tokenOrder = Property{
 
 // orderTokens compares a new grant with the earlier ones of its key, and moves the begins of holds that a greater token bounds.
 func (s *Sweep) orderTokens(k *keyState, g *grant) {
-	if g.token == 0 {
+	if !g.hasToken {
 		return
 	}
 	s.tokensSeen = true
@@ -74,7 +74,7 @@ func (s *Sweep) orderTokens(k *keyState, g *grant) {
 
 // compareTokens compares two grants of a key; g is the one that completed last.
 func (s *Sweep) compareTokens(x, g *grant) {
-	if x.token == 0 {
+	if !x.hasToken {
 		return
 	}
 	switch {

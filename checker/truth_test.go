@@ -42,7 +42,6 @@ type ended struct {
 type write struct {
 	g                        *truth
 	op, base, version, value int64
-	again                    bool
 	key                      history.KeyID
 }
 
@@ -169,7 +168,13 @@ func (t *truths) wrote(e *history.Event) {
 	if v, ok := t.reads[e.Grant]; ok {
 		x.base = v
 	}
-	x.again = slices.ContainsFunc(t.writes, func(o write) bool { return o.op == x.op })
+	if slices.ContainsFunc(t.writes, func(o write) bool { return o.op == x.op }) { // taken again: it replaces what its hold wrote last
+		for _, o := range t.writes {
+			if o.g == x.g && o.key == x.key {
+				x.base = o.version
+			}
+		}
+	}
 	t.writes = append(t.writes, x)
 }
 

@@ -20,7 +20,7 @@ func (w *world) truly(property string) (violated, shown bool) {
 	case LostUpdate:
 		for i, a := range t.writes {
 			for _, b := range t.writes[:i] {
-				see(a.key == b.key && a.g != b.g && !a.again && a.base != noBase && b.version > a.base, true)
+				see(a.key == b.key && a.g != b.g && a.base != noBase && b.version > a.base, true)
 			}
 		}
 	case DuplicateEffect:

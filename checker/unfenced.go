@@ -54,6 +54,7 @@ type writer struct {
 	op      int64
 	version int64
 	at      int64 // the store's stamp
+	again   bool  // the store has taken this request before
 }
 
 // under returns the writers under a lock.
@@ -161,20 +162,17 @@ func (s *Sweep) countWrite(e *history.Event) {
 
 // accepted handles an accepted write of a known hold.
 func (s *Sweep) accepted(k *keyState, g *grant, o *op, e *history.Event) {
-	if o != nil && e.Atomic {
-		o.base = noBase // it was made from what it replaced
-	}
-	w := writer{g: g, op: e.Op, version: e.Version, at: e.Time}
+	w := writer{g: g, op: e.Op, version: e.Version, at: e.Time, again: o != nil && o.ledgered || o == nil && s.ledger.expected}
 	if s.asks(&duplicateEffect) {
 		s.judgeEffect(k, w, o, e)
 	}
 	if g.mode != history.ModeRead { // a reader that writes needs no lock to do harm: others read beside it
-		s.written(k, w, o)
+		s.written(k, w, o, e.Atomic)
 	}
 }
 
 // written handles an accepted write of a known hold.
-func (s *Sweep) written(k *keyState, w writer, o *op) {
+func (s *Sweep) written(k *keyState, w writer, o *op, atomic bool) {
 	g := w.g
 	l := k.ledger.under(s.keyOf(g), s)
 	f := s.footprintOn(g, k.id)
@@ -186,7 +184,9 @@ func (s *Sweep) written(k *keyState, w writer, o *op) {
 	if s.asks(&unfencedWrite) && (plain.g != nil || trusting.g != nil) {
 		s.unfenced(k, w, plain, trusting, o, f)
 	}
-	s.judgeBase(k, w, o)
+	if base, baseOp := baseOf(w, o, f, atomic); base != noBase && s.asks(&lostUpdate) {
+		s.judgeBase(k, w, base, baseOp)
+	}
 	f.wrote, f.wroteLast = true, w.version
 	s.wroteLast(&l.recent, w)
 	if k.ledger.beside != nil {
@@ -261,20 +261,41 @@ func (s *Sweep) unfencedJudgement(w, other writer, o *op, tokens bool) judgement
 	if other.g == nil {
 		return judgement{}
 	}
-	kind := writeKind(o, other.g)
-	return judgement{violated: true, kind: kind, severity: Corrupting, stallOnly: s.stallExplains(w.g, other.g, w.at),
-		pattern: s.writePattern(w.g, other.g, kind, o, tokens)}
+	kind, begun := writeKind(w, o, other.g)
+	pattern := s.writePattern(w.g, other.g, kind, begun, tokens)
+	return judgement{violated: true, kind: kind, severity: Corrupting, stallOnly: !w.late(pattern) && s.stallExplains(w.g, other.g, w.at), pattern: pattern}
 }
 
-// writeKind tells a stale write from one that was in flight; empty where its start is not known, or nothing is known of it any more.
-func writeKind(o *op, b *grant) string {
+// late tells that the store took the request again when another client had the key by then, which no stall of a client explains.
+func (w writer) late(pattern string) bool { return w.again && pattern == PatternLateRequest }
+
+// writeKind tells a stale write from one that was in flight, and when it began; empty where that is not known,
+// or nothing is known of it any more.
+func writeKind(w writer, o *op, b *grant) (kind string, begun int64) {
 	switch {
-	case o == nil || o.start == 0 && o.inv <= b.end:
-		return ""
-	case max(o.start, o.inv) > b.end:
-		return KindStale
+	case w.again:
+		begun = w.g.startOf(w.op)
+	case o == nil:
+	case o.start != 0 || o.inv > b.end:
+		begun = max(o.start, o.inv)
 	}
-	return KindInFlight
+	switch {
+	case begun == 0:
+		return "", 0
+	case begun > b.end:
+		return KindStale, begun
+	}
+	return KindInFlight, begun
+}
+
+// startOf is when an act of the grant began; 0 where the grant does not remember it.
+func (g *grant) startOf(op int64) int64 {
+	for _, a := range g.remembered() {
+		if a.op == op {
+			return a.start
+		}
+	}
+	return 0
 }
 
 // stallExplains tells whether the harm that a did to b has no other explanation than an uninjected stall, as the double-hold that it
@@ -296,12 +317,15 @@ func (s *Sweep) tellUnfenced(k *keyState, w, other writer, o *op, f *footprint, 
 	proof.add(w.op, w.at)
 	v.Ops, v.Faults = proof.ops(), s.faultsOf(w.at, a, b)
 	v.Text = fmt.Sprintf("the store accepted a write of %s to %s (version %d) after one of %s (version %d)", who(a), v.Key, w.version, who(b), other.version)
-	switch j.kind {
+	if w.again {
+		v.Text += ", although it had taken this request before"
+	}
+	switch _, begun := writeKind(w, o, b); j.kind {
 	case KindStale:
-		v.Text += fmt.Sprintf(": it began at %s, when client %d had been granted the lock at %s", seconds(max(o.start, o.inv)), b.client, seconds(b.end))
+		v.Text += fmt.Sprintf(": it began at %s, when client %d had been granted the lock at %s", seconds(begun), b.client, seconds(b.end))
 	case KindInFlight:
 		v.Text += fmt.Sprintf(": it was sent at %s, before client %d was granted the lock at %s, and only a fence could have refused it",
-			seconds(o.start), b.client, seconds(b.end))
+			seconds(begun), b.client, seconds(b.end))
 	}
 	v.Text += "."
 	return v

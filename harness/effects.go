@@ -168,6 +168,7 @@ func pauseOf(ctx context.Context, v victims) (*nemesis.Pause, error) {
 // touched says in the history whom a fault touches: the judge excuses nobody else, and holds nobody to a promise whom it touched.
 func touched(info *history.FaultInfo, s nemesis.Spec, clients []int32) {
 	info.Links = s.OnLinks()
+	info.Kept = s.Kind == nemesis.KindCrash && s.Data != nemesis.DataLost // such a plan has the nodes write down what they answer for
 	if !s.Target.Client() {
 		info.Service = true
 		return

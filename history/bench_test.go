@@ -144,8 +144,12 @@ func BenchmarkEncode(b *testing.B) {
 	}
 	run("AppendEvent", func(buf []byte, e *Event) ([]byte, error) { return AppendEvent(buf, h.Keys, e) })
 	run("encoding/json", func(buf []byte, e *Event) ([]byte, error) {
+		var token *int64
+		if e.HasToken() {
+			token = &e.Token
+		}
 		line, err := json.Marshal(wireEvent{Time: e.Time, Type: e.Type.String(), Kind: e.Kind.String(), Op: e.Op, Grant: e.Grant, Client: e.Client, Process: e.Process,
-			Key: &h.Keys[e.Key], Start: e.Start, End: e.End, Token: e.Token, Attempt: e.Attempt, First: e.First, Version: e.Version, Replaced: e.Replaced,
+			Key: &h.Keys[e.Key], Start: e.Start, End: e.End, Token: token, Attempt: e.Attempt, First: e.First, Version: e.Version, Replaced: e.Replaced,
 			Value: e.Value, Seq: e.Seq})
 		return append(append(buf, line...), '\n'), err
 	})

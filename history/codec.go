@@ -30,7 +30,7 @@ type wireEvent struct {
 	Mode     string     `json:"mode,omitempty"`
 	Start    int64      `json:"start,omitempty"`
 	End      int64      `json:"end,omitempty"`
-	Token    int64      `json:"token,omitempty"`
+	Token    *int64     `json:"token,omitempty"`
 	Attempt  int64      `json:"attempt,omitempty"`
 	First    int64      `json:"first,omitempty"`
 	Enqueued int64      `json:"enqueued,omitempty"`
@@ -83,7 +83,9 @@ func AppendEvent(buf []byte, keys []string, e *Event) ([]byte, error) {
 	}
 	buf = appendNumber(buf, `,"start":`, e.Start)
 	buf = appendNumber(buf, `,"end":`, e.End)
-	buf = appendNumber(buf, `,"token":`, e.Token)
+	if e.HasToken() {
+		buf = appendInt(append(buf, `,"token":`...), e.Token)
+	}
 	buf = appendNumber(buf, `,"attempt":`, e.Attempt)
 	buf = appendNumber(buf, `,"first":`, e.First)
 	buf = appendNumber(buf, `,"enqueued":`, e.Enqueued)
@@ -197,9 +199,12 @@ func parseEvent(line []byte, ids map[string]KeyID) (Event, error) {
 	}
 	e := Event{
 		Mode: Mode(m), Time: w.Time, Type: Type(t), Kind: Kind(k), Op: w.Op, Grant: w.Grant, Client: w.Client, Process: w.Process,
-		Start: w.Start, End: w.End, Token: w.Token, Attempt: w.Attempt, First: w.First, Enqueued: w.Enqueued,
+		Start: w.Start, End: w.End, Attempt: w.Attempt, First: w.First, Enqueued: w.Enqueued,
 		Version: w.Version, Replaced: w.Replaced, Value: w.Value, Seq: w.Seq, Declined: w.Declined, Refused: w.Refused,
 		Conflict: w.Conflict, Atomic: w.Atomic, NotHeld: w.NotHeld, Busy: w.Busy, Text: w.Text, Fault: w.Fault,
+	}
+	if w.Token != nil {
+		e.Token, e.ZeroToken = *w.Token, *w.Token == 0
 	}
 	if w.ValidFor != nil {
 		e.ValidFor, e.HasValidFor = *w.ValidFor, true

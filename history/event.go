@@ -120,11 +120,13 @@ type Event struct {
 
 	// HasValidFor tells whether the library said how long the grant is valid: see ValidFor.
 	HasValidFor bool
+	// ZeroToken tells that there is a token, and that it is 0.
+	ZeroToken bool
 	// Mode (Invoke of an Acquire of a reader-writer lock, and only there) is what was asked for, and granted if it was granted.
 	Mode Mode
 
 	// Token is the fencing token of the grant (on OK acquires), or the token that the request carried (Read,
-	// Write, Ledger). 0: none.
+	// Write, Ledger). 0: none, unless ZeroToken says that it is 0.
 	Token int64
 	// Version is the version that a Read returned or a Write created; on the Invoke of a Write, 0. Versions of a key
 	// count 1, 2, 3 … in ledger order; 0 is the empty key.
@@ -175,6 +177,8 @@ type FaultInfo struct {
 	Service bool `json:"service,omitempty"`
 	// Store says that the fault touches the store.
 	Store bool `json:"store,omitempty"`
+	// Kept (crash-restart) says that the servers came back with all that they had answered for. False: they did not, or nobody knows.
+	Kept bool `json:"kept,omitempty"`
 	// Holding is the grant that the target held when the fault took effect; 0: none, so the fault met no holder.
 	Holding int64 `json:"holding,omitempty"`
 	// Waiting tells that a client that was struck had an acquire under way when the fault took effect.
@@ -210,3 +214,6 @@ var kindNames = [...]string{KindNone: "", Acquire: "acquire", Release: "release"
 	Read: "read", Write: "write", Close: "close"}
 
 var modeNames = [...]string{ModeNone: "", ModeRead: "read", ModeWrite: "write"}
+
+// HasToken reports whether the event carries a token.
+func (e *Event) HasToken() bool { return e.Token != 0 || e.ZeroToken }

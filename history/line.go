@@ -85,6 +85,7 @@ func parseParticulars(b []byte, p int, e *Event) int {
 	}
 	if has(b, p, `,"token":`) {
 		e.Token, p = digits(b, p+len(`,"token":`))
+		e.ZeroToken = e.Token == 0
 	}
 	if has(b, p, `,"attempt":`) {
 		e.Attempt, p = digits(b, p+len(`,"attempt":`))

@@ -77,6 +77,7 @@ type place struct {
 	B     int64  `json:"b,omitempty"`
 	Lease int64  `json:"lease,omitempty"`
 	What  string `json:"what"`
+	Word  string `json:"word,omitempty"` // what two clients had between From and To; none for what is not about two
 	Text  string `json:"text"`
 }
 

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -44,9 +45,9 @@ func Glossary() (all []Term) {
 	add := func(sort, word, brief, means, see string) {
 		e := examples[sort+" "+word]
 		if sort == SortPattern {
-			e = patternExamples[word]
+			e.steps = patternExamples[word]
 		}
-		all = append(all, Term{brief: brief, Word: word, Sort: sort, Means: sentence(means), Example: e.steps, Do: e.do, See: see})
+		all = append(all, Term{brief: brief, Word: word, Sort: sort, Means: sentence(means), Example: e.steps, Do: cmp.Or(remedyText(sort, word), e.do), See: see})
 	}
 	for _, w := range resultWords {
 		if w.Class != "" { // the others are figures
@@ -66,6 +67,21 @@ func Glossary() (all []Term) {
 		add(SortPattern, p.Name, p.Says, patternMeans[p.Name], "explanation.md#patterns")
 	}
 	return all
+}
+
+// remedyText is what the pages say to do about a word; empty where that depends on more than the word.
+func remedyText(sort, word string) string {
+	var r remedy
+	switch sort {
+	case SortPattern:
+		r = patternRemedies[word]
+	case SortKind:
+		r = kindRemedies[word]
+	case SortProperty:
+		words := checker.Named(word).Words
+		r = do(words.Lead, words.Advice, "")
+	}
+	return strings.TrimSpace(r.Lead + " " + r.Text.String())
 }
 
 // kinds are those of double-holds, of unfenced writes, and of stuck locks.

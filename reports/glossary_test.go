@@ -43,6 +43,9 @@ func checkTerm(t *testing.T, term Term) {
 	if term.Means == "" || term.Brief() == "" || term.Do == "" || len(term.Example) == 0 {
 		t.Errorf("%s: something is missing: %+v", name, term)
 	}
+	if own := examples[name].do; own != "" && own != term.Do {
+		t.Errorf("%s: the example says what to do, and so does a remedy: %q and %q", name, own, term.Do)
+	}
 	decisive := 0
 	for i, s := range term.Example {
 		if strings.HasPrefix(s.What, "!") {
@@ -76,6 +79,29 @@ func kindsInTheSource(t *testing.T) (all []string) {
 		t.Fatalf("only %q", all)
 	}
 	return all
+}
+
+// What explain says to do is what the pages say: one text each.
+func TestExplainSaysWhatThePagesSay(t *testing.T) {
+	said := map[string]string{}
+	for _, term := range Glossary() {
+		said[term.Sort+" "+term.Word] = term.Do
+	}
+	for word, r := range patternRemedies {
+		if got := said[SortPattern+" "+word]; got != r.Lead+" "+r.Text.String() {
+			t.Errorf("pattern %s: %q", word, got)
+		}
+	}
+	for word, r := range kindRemedies {
+		if got := said[SortKind+" "+word]; got != r.Lead+" "+r.Text.String() {
+			t.Errorf("kind %s: %q", word, got)
+		}
+	}
+	for _, p := range checker.Properties() {
+		if got := said[SortProperty+" "+p.Name]; p.Words.Lead != "" && got != p.Words.Lead+" "+p.Words.Advice {
+			t.Errorf("property %s: %q", p.Name, got)
+		}
+	}
 }
 
 func TestExplain(t *testing.T) {

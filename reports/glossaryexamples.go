@@ -2,7 +2,7 @@ package reports
 
 import "github.com/lockchaos/lockchaos/checker"
 
-// example shows a term, and says what to do about it.
+// example shows a term. It says what to do only of a term for which no page has a remedy.
 type example struct {
 	steps []Step
 	do    string
@@ -13,12 +13,8 @@ func onLease(rest ...Step) []Step {
 	return append([]Step{{0, "A", "acquires the key, with a lease until 500 ms"}}, rest...)
 }
 
-// What is to be done in the same way about several terms.
-const (
-	doFence  = "Let the store check a fencing token, and refuse a write with a smaller one than it has seen."
-	doReport = "Report it to those who make the lock: it is a defect, whatever the faults. The history is the proof."
-	doOwner  = "Store a value of its own with every grant. Compare it at the service, in the same step that deletes or prolongs the key."
-)
+// doFence is what to do about several terms.
+const doFence = "Let the store check a fencing token, and refuse a write with a smaller one than it has seen."
 
 // examples has one for every term, by its sort and word. The test of the glossary says which are missing.
 var examples = map[string]example{
@@ -49,44 +45,29 @@ var examples = map[string]example{
 	"property " + checker.UnfencedWrite: {onLease(Step{510, "B", "acquires the key, and writes version 2"}, Step{600, "A", "!writes version 3, and the store takes it"}), doFence},
 	"property " + checker.LostUpdate: {onLease(Step{10, "A", "reads version 1"}, Step{510, "B", "acquires the key, reads version 1, and writes version 2"}, Step{600, "A", "!writes version 3 over 2, which it never read"}),
 		"Let the store take a write only if the version is the one that was read. " + doFence},
-	"property " + checker.DuplicateEffect: {onLease(Step{10, "A", "sees that the order is unpaid, and stands still"}, Step{510, "B", "acquires the key, and charges the order"}, Step{900, "A", "!charges the order again"}),
-		"Give each effect a key that makes it idempotent, and let its receiver refuse the second one."},
-	"property " + checker.TokenOrder: {[]Step{{0, "A", "acquires the key with token 7, and releases it"}, {100, "B", "!acquires the key with token 3"}},
-		"Draw tokens in the step that grants the lock, from a counter that survives a crash. A fence that trusts these tokens refuses the wrong client."},
-	"property " + checker.Continuity: {onLease(Step{510, "B", "acquires the key"}, Step{600, "A", "!asks whether it still holds, and is told yes"}),
-		"Ask the service and compare the owner. An answer from memory, or without the owner, is none."},
-	"property " + checker.DeadGrant: {[]Step{{0, "A", "sends its acquire, with a lease of 500 ms"}, {1, "service", "grants it until 501 ms"}, {700, "A", "!gets the answer, and takes it for a grant"}},
-		"Subtract the time that the acquire took from the lease. If nothing is left, it has failed."},
-	"property " + checker.DeadRenewal: {onLease(Step{400, "A", "sends its renewal"}, Step{401, "service", "prolongs the lease until 901 ms"}, Step{1000, "A", "!gets the answer, and takes the lease for renewed"}),
-		"Subtract the time that the renewal took from the lease. If nothing is left, it has failed."},
-	"property " + checker.StolenRelease: {onLease(Step{510, "B", "acquires the key"}, Step{600, "A", "!releases the key, and is not refused"}, Step{610, "C", "acquires the key beside B"}), doOwner},
-	"property " + checker.StuckLock: {onLease(Step{100, "A", "dies"}, Step{5000, "C", "!asks for the key, and is told that it is taken"}),
-		"Give every grant an end: an expiry that is set in the same request, or a session with a timeout."},
-	"property " + checker.FalseBusy: {[]Step{{0, "A", "sends its acquire, and the reply is lost"}, {60, "A", "sends it again"}, {61, "service", "!answers that the key is taken: by A's first request"}},
-		"Recognise your own value in the answer, and take it for a grant. Else say that the outcome is unknown."},
-	"property " + checker.FIFO: {[]Step{{0, "A", "holds the key"}, {10, "B", "is enqueued"}, {20, "C", "is enqueued"}, {100, "A", "releases the key"}, {101, "C", "!is granted the key before B"}},
-		"Look how the lock orders its waiters, and what a waiter does that is woken early. If order does not matter to you, the lock need not claim it."},
-	"property " + checker.Starvation: {[]Step{{0, "A", "asks for the key, and waits"}, {10, "B, C", "are granted the key 40 times in turn"}, {4000, "A", "!still waits"}},
-		"Use a lock with a queue, or let clients pause between two grants."},
-	"property " + checker.Deadlock: {[]Step{{0, "A", "acquires key 1"}, {1, "B", "acquires key 2"}, {10, "A", "asks for key 2"}, {11, "B", "!asks for key 1: each waits for the other"}},
-		"Let every client acquire its keys in one order. Else give each acquire a time limit, and release all when it ends."},
-	"property " + checker.Herd: {[]Step{{0, "A", "holds the key, and 100 clients wait"}, {100, "A", "releases the key"}, {101, "100 clients", "!ask the service at once"}},
-		"Let each waiter watch the one before it, and not the key itself."},
+	"property " + checker.DuplicateEffect: {steps: onLease(Step{10, "A", "sees that the order is unpaid, and stands still"}, Step{510, "B", "acquires the key, and charges the order"}, Step{900, "A", "!charges the order again"})},
+	"property " + checker.TokenOrder:      {steps: []Step{{0, "A", "acquires the key with token 7, and releases it"}, {100, "B", "!acquires the key with token 3"}}},
+	"property " + checker.Continuity:      {steps: onLease(Step{510, "B", "acquires the key"}, Step{600, "A", "!asks whether it still holds, and is told yes"})},
+	"property " + checker.DeadGrant:       {steps: []Step{{0, "A", "sends its acquire, with a lease of 500 ms"}, {1, "service", "grants it until 501 ms"}, {700, "A", "!gets the answer, and takes it for a grant"}}},
+	"property " + checker.StolenRelease:   {steps: onLease(Step{510, "B", "acquires the key"}, Step{600, "A", "!releases the key, and is not refused"}, Step{610, "C", "acquires the key beside B"})},
+	"property " + checker.StuckLock:       {steps: onLease(Step{100, "A", "dies"}, Step{5000, "C", "!asks for the key, and is told that it is taken"})},
+	"property " + checker.FIFO:            {steps: []Step{{0, "A", "holds the key"}, {10, "B", "is enqueued"}, {20, "C", "is enqueued"}, {100, "A", "releases the key"}, {101, "C", "!is granted the key before B"}}},
+	"property " + checker.Starvation:      {steps: []Step{{0, "A", "asks for the key, and waits"}, {10, "B, C", "are granted the key 40 times in turn"}, {4000, "A", "!still waits"}}},
+	"property " + checker.Deadlock:        {steps: []Step{{0, "A", "acquires key 1"}, {1, "B", "acquires key 2"}, {10, "A", "asks for key 2"}, {11, "B", "!asks for key 1: each waits for the other"}}},
+	"property " + checker.Herd:            {steps: []Step{{0, "A", "holds the key, and 100 clients wait"}, {100, "A", "releases the key"}, {101, "100 clients", "!ask the service at once"}}},
+	"property " + checker.DeadRenewal:     {steps: onLease(Step{400, "A", "sends its renewal"}, Step{401, "service", "prolongs the lease until 901 ms"}, Step{1000, "A", "!gets the answer, and takes the lease for renewed"})},
+	"property " + checker.FalseBusy:       {steps: []Step{{0, "A", "sends its acquire, and the reply is lost"}, {60, "A", "sends it again"}, {61, "service", "!answers that the key is taken: by A's first request"}}},
 
 	"kind " + checker.KindLeaseOverrun: {onLease(Step{100, "A", "stands still for 900 ms"}, Step{510, "B", "acquires the key, as it should"}, Step{1000, "A", "!goes on as holder"}),
 		doFence + " No other lock prevents it. `run --inherent` tells it and does not fail the run."},
-	"kind " + checker.KindGrantedWhileValid: {onLease(Step{200, "B", "!acquires the key, while it is promised to A"}), doReport},
-	"kind " + checker.KindLateNotice:        {[]Step{{0, "A", "acquires the key; its lock promises to tell a loss within 100 ms"}, {500, "B", "acquires the key"}, {900, "A", "!has been told nothing, and writes"}}, doReport},
+	"kind " + checker.KindGrantedWhileValid: {steps: onLease(Step{200, "B", "!acquires the key, while it is promised to A"})},
+	"kind " + checker.KindLateNotice:        {steps: []Step{{0, "A", "acquires the key; its lock promises to tell a loss within 100 ms"}, {500, "B", "acquires the key"}, {900, "A", "!has been told nothing, and writes"}}},
 	"kind " + checker.KindUnexplained: {[]Step{{0, "A", "acquires the key from a lock that says nothing of an end"}, {50, "B", "acquires the key"}, {60, "A", "!writes as holder, and nothing disturbed it"}},
 		"Say what the lock promises (its validity). With that, the checker can tell a defect from a late holder."},
-	"kind " + checker.KindStale:    {onLease(Step{510, "B", "acquires the key"}, Step{600, "A", "!begins a write"}), doFence},
-	"kind " + checker.KindInFlight: {onLease(Step{490, "A", "sends a write, which lies on the wire"}, Step{510, "B", "acquires the key"}, Step{600, "store", "!gets A's write"}), doFence + " No check at the client can stop a packet that is under way."},
-	"kind " + checker.KindGhost: {[]Step{{0, "A", "asks for the key, and is told no"}, {5000, "C", "!asks for the key, and is told that it is taken"}, {6000, "A", "is closed, and the key is free"}},
-		"Withdraw the request, or its place in the queue, when the attempt ends with no."},
-	"kind " + checker.KindAsleep: {[]Step{{0, "A", "holds the key, and B waits for it"}, {100, "A", "releases the key"}, {5000, "C", "asks for the key, and gets it at once"}, {5001, "B", "!still waits"}},
-		"Let a waiter listen for the notice before it looks at the key, and look again from time to time."},
-	"kind " + checker.KindWedged: {[]Step{{0, "A", "releases the key"}, {10, "B", "asks for the key, and waits"}, {5000, "B", "!still waits, though nobody holds the key"}},
-		"Look at what each waiter waits for, and who was to wake it. " + doReport},
-	"kind " + checker.KindNeverExpired: {[]Step{{0, "A", "acquires the key, and dies"}, {5000, "C", "asks for the key, and is told that it is taken"}, {6000, "D", "!is told so too, after every client was closed"}},
-		"Give every grant an end: an expiry that is set in the same request, or a session with a timeout."},
+	"kind " + checker.KindStale:        {onLease(Step{510, "B", "acquires the key"}, Step{600, "A", "!begins a write"}), doFence},
+	"kind " + checker.KindInFlight:     {onLease(Step{490, "A", "sends a write, which lies on the wire"}, Step{510, "B", "acquires the key"}, Step{600, "store", "!gets A's write"}), doFence + " No check at the client can stop a packet that is under way."},
+	"kind " + checker.KindGhost:        {steps: []Step{{0, "A", "asks for the key, and is told no"}, {5000, "C", "!asks for the key, and is told that it is taken"}, {6000, "A", "is closed, and the key is free"}}},
+	"kind " + checker.KindAsleep:       {steps: []Step{{0, "A", "holds the key, and B waits for it"}, {100, "A", "releases the key"}, {5000, "C", "asks for the key, and gets it at once"}, {5001, "B", "!still waits"}}},
+	"kind " + checker.KindWedged:       {steps: []Step{{0, "A", "releases the key"}, {10, "B", "asks for the key, and waits"}, {5000, "B", "!still waits, though nobody holds the key"}}},
+	"kind " + checker.KindNeverExpired: {steps: []Step{{0, "A", "acquires the key, and dies"}, {5000, "C", "asks for the key, and is told that it is taken"}, {6000, "D", "!is told so too, after every client was closed"}}},
 }

@@ -236,8 +236,10 @@ func (r *record) pairLede(t *story) prose {
 			grantName(t.b.id, t.b.token)))
 	}
 	switch {
-	case len(t.stale) > 0:
+	case r.tookStale(t):
 		p = p.t("The store took the stale write.")
+	case len(t.stale) > 0:
+		p = p.t("An update was lost.")
 	case len(t.refused) > 0:
 		p = p.t("The store refused the stale write.")
 	}
@@ -286,8 +288,10 @@ func (r *record) aftermath(p prose, t *story) prose {
 	switch {
 	case len(t.stale) > 0 && t.lostUpdate && r.overwrote(t):
 		return p.t(", and overwrote the work of " + r.client(t.b.client) + r.fallen(t) + ".")
-	case len(t.stale) > 0:
+	case r.tookStale(t):
 		return p.t(", and the store took its stale write" + r.fallen(t) + ".")
+	case len(t.stale) > 0:
+		return p.t(", and an update was lost.")
 	case len(t.refused) > 0 && r.fenceBefore(t.refused[0]) != nil:
 		top := r.fenceBefore(t.refused[0])
 		return p.t(fmt.Sprintf(", but the store had seen %s by then, and refused the write under %s.", grantName(top.id, top.token), grantName(t.a.id, t.a.token)))
@@ -295,6 +299,11 @@ func (r *record) aftermath(p prose, t *story) prose {
 		return p.t(", but the store refused its write.")
 	}
 	return p.t(".")
+}
+
+// tookStale tells whether the store took a stale write, by the verdict: a lost update alone is none.
+func (r *record) tookStale(t *story) bool {
+	return slices.ContainsFunc(t.stale, func(o *op) bool { return r.stale[o.id] })
 }
 
 // overwrote tells whether a stale write of the earlier holder replaced one of the later. (The other way round the later one overwrote what it had

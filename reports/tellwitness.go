@@ -67,7 +67,7 @@ func happened(e *history.Event, keys []string) string {
 			return fmt.Sprintf("refuses the %s with token %d", e.Kind, e.Token)
 		}
 		text := fmt.Sprintf("takes the %s of grant %d, version %d", e.Kind, e.Grant, e.Version)
-		if e.Token != 0 {
+		if e.HasToken() {
 			text += fmt.Sprintf(", token %d", e.Token)
 		}
 		return text
@@ -82,7 +82,7 @@ func asked(e *history.Event, keys []string) string {
 	}
 	if e.Type == history.OK && e.Kind == history.Acquire {
 		text += fmt.Sprintf(" (grant %d", e.Grant)
-		if e.Token != 0 {
+		if e.HasToken() {
 			text += fmt.Sprintf(", token %d", e.Token)
 		}
 		return text + ")"

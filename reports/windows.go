@@ -69,6 +69,11 @@ func (r *record) placeOf(v *checker.Violation) place {
 		p.From, p.To = micro(v.From), micro(v.To)
 		from, to = min(from, v.From), max(to, v.To)
 	}
+	if _, _, both := overlap(v); both && bothActed(v) {
+		p.Word = "two holders"
+	} else if both {
+		p.Word = "given to two"
+	}
 	acts := []int64{v.At}
 	for _, id := range v.Ops {
 		if o := r.ops[id]; o != nil {

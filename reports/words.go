@@ -24,6 +24,10 @@ func at(ns int64) string { return strconv.FormatFloat(float64(ns)/1e9, 'f', 3, 6
 func span(ns int64) string {
 	v, unit := float64(ns), "ns"
 	switch abs := max(ns, -ns); {
+	case abs >= 48*3_600_000_000_000:
+		return fmt.Sprintf("%d days %d h", ns/86_400e9, max(ns, -ns)%86_400e9/3600e9)
+	case abs >= 2*3_600_000_000_000:
+		return fmt.Sprintf("%d h %d min", ns/3600e9, max(ns, -ns)%3600e9/60e9)
 	case abs >= 119_500_000_000:
 		return fmt.Sprintf("%d min %d s", ns/60e9, ns%60e9/1e9)
 	case abs >= 999_500_000:

@@ -29,17 +29,19 @@ const unnamed = "pass or not judged"
 // anyOutcome is for a property that a scenario is not about: nothing is expected of it.
 const anyOutcome = "any"
 
-// overrunOutcome is for mutual-exclusion, where theory allows what is inherent to leases, and nothing that is a defect of the lock: it passes, or every double-hold
-// is a lease-overrun, or of a kind that is not certain.
+// overrunOutcome is for a property where theory allows what is inherent to leases, and no defect of the lock.
 const overrunOutcome = checker.KindLeaseOverrun
 
-// overrun reports whether what was observed is no more than that. Strictly, a double-hold that nothing explains is more: a lock that claims no validity and locks
-// nothing shows such ones.
+// overrun reports whether what was observed is no more than that, by the blame of its kinds. Strictly, a double-hold that nothing
+// explains is more: a lock that claims no validity and locks nothing shows such ones.
 func (o Observed) overrun(strictly bool) bool {
 	if o.Outcome != "violated" {
 		return o.Outcome == "pass" || o.Outcome == "not judged"
 	}
-	return len(o.Kinds) > 0 && !slices.ContainsFunc(o.Kinds, func(kind string) bool { return kind != overrunOutcome && (strictly || kind != checker.KindUnexplained) })
+	return len(o.Kinds) > 0 && !slices.ContainsFunc(o.Kinds, func(kind string) bool {
+		blame := (&checker.Violation{Property: o.Property, Kind: kind}).Blame()
+		return blame != checker.Inherent && (strictly || blame != checker.Unclear)
+	})
 }
 
 // Compare sets the expectations beside what was observed, in the order of the observations; the severity comes last. An

@@ -75,4 +75,14 @@ func TestLeaseOverrunOutcome(t *testing.T) {
 			t.Errorf("%s %v: %v", c.outcome, c.kinds, got)
 		}
 	}
+	// Whose affair a kind is depends on the property: a kind that is inherent to double-holds excuses no other violation.
+	for _, kind := range checker.Named(checker.MutualExclusion).Kinds {
+		inherent := (&checker.Violation{Property: checker.MutualExclusion, Kind: kind}).Blame() == checker.Inherent
+		if got := (Observed{checker.MutualExclusion, "violated", []string{kind}}).overrun(true); got != inherent {
+			t.Errorf("%s: strictly no more than an overrun is %v", kind, got)
+		}
+		if (Observed{checker.StuckLock, "violated", []string{kind}}).overrun(false) {
+			t.Errorf("%s excuses a stuck lock", kind)
+		}
+	}
 }

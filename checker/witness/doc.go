@@ -8,6 +8,9 @@
 // The search is delta debugging (Zeller and Hildebrandt, Simplifying and Isolating Failure-Inducing Input, 2002) over whole grants first, and then
 // over single ops and events. Its result is 1-minimal: no single grant, op or event of it can be left out. A smaller one may exist.
 //
+// Every fault on a client of the violation, or on the service, from a TTL before the first of its ops on is kept, whether the judge needs it or not. Left out, it would
+// be missed by who asks whether the lock or the fault is to blame: a client that was stopped just before its grant would look undisturbed.
+//
 // Taking ops away is sound since the violation must stay what it was: a witness in which, say, the release of the first holder is missing would
 // show a longer overlap, and is not accepted. It may show further violations that the whole history refutes; they are no finding.
 package witness

@@ -18,13 +18,14 @@ type unit struct {
 	first  *history.Event
 }
 
-// split divides the history into units, in the order of their first events. Its end is none of them: it is never left out.
+// split divides the history into units, in the order of their first events. Its end, and the faults that bear on the violation, are none of them: they are
+// never left out.
 func (s *search) split() {
 	ops, faults := map[int64]int{}, map[int]int{}
 	for i := range s.h.Events {
 		e := &s.h.Events[i]
 		if e.Type == history.End {
-			s.ends = append(s.ends, i)
+			s.fixed = append(s.fixed, i)
 			continue
 		}
 		at, known := -1, false
@@ -49,6 +50,45 @@ func (s *search) split() {
 		}
 		s.units = append(s.units, u)
 	}
+	since := s.since()
+	s.units = slices.DeleteFunc(s.units, func(u unit) bool {
+		bears := u.fault != 0 && s.bears(&u, since)
+		if bears {
+			s.fixed = append(s.fixed, u.events...)
+		}
+		return bears
+	})
+}
+
+// since is how far back the violation reaches: a TTL before the first of its ops, for what disturbs a client then may end its session later.
+func (s *search) since() int64 {
+	first := s.want.At
+	for i := range s.units {
+		if u := &s.units[i]; u.op != 0 && s.named(u) {
+			first = min(first, u.first.Time)
+		}
+	}
+	return first - s.h.Header.TTL
+}
+
+// bears tells whether a fault lay on a client of the violation, or on the service, between then and the violation. Without it the witness would show an
+// undisturbed client where the history shows a disturbed one, though the violation may look the same.
+func (s *search) bears(u *unit, since int64) bool {
+	from, to, closed := u.first.Time, int64(0), false
+	touches := false
+	for _, i := range u.events {
+		e := &s.h.Events[i]
+		f := e.Fault
+		if f.From != 0 {
+			from = min(from, f.From)
+		}
+		to, closed = max(to, e.Time, f.To), closed || f.Phase == "end"
+		touches = touches || f.Service
+		for _, g := range []*checker.GrantRef{s.want.A, s.want.B} {
+			touches = touches || g != nil && (e.Client == g.Client || slices.Contains(f.Clients, g.Client))
+		}
+	}
+	return touches && from <= max(s.want.At, s.want.To) && (to >= since || !closed)
 }
 
 func has[K comparable](m map[K]int, k K) bool { _, ok := m[k]; return ok }

@@ -51,7 +51,7 @@ type search struct {
 	want  checker.Violation
 	opts  checker.Options
 	units []unit
-	ends  []int // the places of the End event, if there is one
+	fixed []int // the places of the events that every part has: the End event, if there is one, and the faults that bear on the violation
 	left  int   // events that may still be judged
 }
 
@@ -74,7 +74,7 @@ func (s *search) same(v checker.Violation) bool { return reflect.DeepEqual(v, s.
 // history is the part of the whole that consists of these units.
 func (s *search) history(kept []int) *history.History {
 	part := &history.History{Header: s.h.Header, Keys: s.h.Keys, Truncated: s.h.Truncated, Line: s.h.Line}
-	places := slices.Clone(s.ends)
+	places := slices.Clone(s.fixed)
 	for _, u := range kept {
 		places = append(places, s.units[u].events...)
 	}

@@ -164,6 +164,61 @@ func TestNothingCanBeSpared(t *testing.T) {
 	}
 }
 
+// A fault near the violation stays in the witness though the judge finds the same without it: on a client of its, or on the service, up to a TTL before.
+// One on another client, or of long ago, does not.
+func TestFaultsNearTheViolationAreKept(t *testing.T) {
+	h := build(40, 2, 20)
+	v := find(t, h, checker.MutualExclusion)[0]
+	begun := v.A.Acquired
+	add := func(id int, client int32, service bool, at int64) {
+		for phase, t := range map[string]int64{"begin": at, "end": at + 10*ms} {
+			f := &history.FaultInfo{ID: id, Kind: "delay", Phase: phase, Links: true, Injected: true, Bit: true, From: at, Clients: []int32{client}, Service: service}
+			if phase == "end" {
+				f.To = t
+			}
+			if service {
+				f.Clients = nil
+			}
+			h.Events = append(h.Events, history.Event{Type: history.Fault, Time: t, Client: client, Fault: f})
+		}
+	}
+	shift := int64(2000) * ms // room before the history, for what was long ago
+	for i := range h.Events {
+		e := &h.Events[i]
+		for _, t := range []*int64{&e.Time, &e.Start, &e.End} {
+			if *t != 0 {
+				*t += shift
+			}
+		}
+		if e.Fault != nil {
+			e.Fault.From += shift
+			if e.Fault.To != 0 {
+				e.Fault.To += shift
+			}
+		}
+	}
+	begun += shift
+	add(11, v.A.Client, false, begun-100*ms)
+	add(12, v.A.Client, false, begun-1500*ms)
+	add(13, 3+v.A.Client%2, false, begun-100*ms)
+	add(14, 0, true, begun-200*ms)
+	slices.SortStableFunc(h.Events, func(a, b history.Event) int { return int(a.Time - b.Time) })
+	v = find(t, h, checker.MutualExclusion)[0]
+	w, err := witness.Smallest(h, v, checker.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := map[int]int{}
+	for _, e := range w.Events {
+		if e.Fault != nil {
+			kept[e.Fault.ID]++
+		}
+	}
+	if want := map[int]int{1: 2, 11: 2, 14: 2}; !reflect.DeepEqual(kept, want) {
+		t.Errorf("of the faults %v are kept, want %v (client %d)", kept, want, v.A.Client)
+	}
+}
+
 // A violation that the judge does not find has no witness.
 func TestNoWitnessOfWhatIsNotThere(t *testing.T) {
 	h := build(40, 2, 20)

@@ -26,7 +26,6 @@ type entry struct {
 	key, owner int32
 	means      meaning
 	ending     ending
-	nought     bool // its token is said to be 0
 }
 
 // errNoText: two names that differ in such bytes look alike, and JSON makes one of them.
@@ -138,10 +137,11 @@ func (r *auditReader) add(one *row) error {
 		}
 	}
 	if text := one.text[fieldToken]; text != "" && text != "-" {
-		if e.token, err = strconv.ParseInt(text, 10, 64); err != nil || e.token < 0 {
+		number, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || number < 0 || number == math.MaxInt64 {
 			return wrong(fieldToken, errors.New("a fencing token is a whole number, 0 or more"))
 		}
-		e.nought = e.token == 0
+		e.token = ticket(number)
 	}
 	if e.ending = endingOf(one.text[fieldResult]); e.ending == endedSomehow {
 		return wrong(fieldResult, errors.New("nobody knows this result: want ok, failed or unknown, or words such as granted, denied, timeout"))
@@ -160,6 +160,7 @@ func (r *auditReader) ops() error {
 	if len(r.entries) == 0 {
 		return nil
 	}
+	r.dropNoughts()
 	slices.SortStableFunc(r.entries, func(a, b entry) int { return cmp.Compare(a.at, b.at) })
 	zero := r.entries[0].at
 	if last := r.entries[len(r.entries)-1].at; last-zero < 0 || last-zero > math.MaxInt64/8 {
@@ -197,13 +198,11 @@ func (r *auditReader) ops() error {
 					r.log.ops[n].attempt = o.inv
 				}
 				e.answer(&r.log.ops[n], o.ret)
-				r.nought(e, r.log.ops[n].kind, r.log.ops[n].outcome)
 				r.log.ops[n].after = int32(len(r.log.ops))
 				continue
 			}
 		}
 		e.answer(&o, o.ret)
-		r.nought(e, o.kind, o.outcome)
 		if o.kind == history.Write {
 			r.log.ledgered = true
 		}
@@ -214,15 +213,24 @@ func (r *auditReader) ops() error {
 	return nil
 }
 
-// nought counts the grants and accepted writes with the token 0, which a history can't tell from none.
-func (r *auditReader) nought(e *entry, kind history.Kind, outcome history.Type) {
-	if !e.nought || outcome != history.OK || kind != history.Acquire && kind != history.Write {
-		return
+// dropNoughts takes the tokens of a key for none where all of them are 0: so a program logs a token that it does not have.
+func (r *auditReader) dropNoughts() {
+	counted := map[int32]bool{}
+	for i := range r.entries {
+		if e := &r.entries[i]; e.token > ticket(0) {
+			counted[e.key] = true
+		}
 	}
-	if r.log.noughts == nil {
-		r.log.noughts = map[noughtOn]int{}
+	nought := 0
+	for i := range r.entries {
+		if e := &r.entries[i]; e.token == ticket(0) && !counted[e.key] {
+			e.token = 0
+			nought++
+		}
 	}
-	r.log.noughts[noughtOn{e.key, kind}]++
+	if nought > 0 {
+		r.log.notes = append(r.log.notes, "All tokens of a lock are 0, so they are taken for none.")
+	}
 }
 
 // answer says what a line means for an op that ended at ret.

@@ -133,32 +133,8 @@ func (t *tracer) tokenItems() [][]item {
 	return items
 }
 
-// noughts says that a token fell to 0, if it did: on a key with greater ones. A history takes 0 for none.
-func (t *tracer) noughts(kind history.Kind, noun string) string {
-	n := 0
-	for on, count := range t.log.noughts {
-		if on.kind == kind && t.highest[on.key] > 0 && t.options.Tokens == "fencing" {
-			n += count
-		}
-	}
-	if n == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%s the token 0 on a key with greater ones: whether 0 is a token there or none is not told (for none, the field is empty).", counted(n, noun)+has(n))
-}
-
-func has(n int) string {
-	if n == 1 {
-		return " has"
-	}
-	return " have"
-}
-
 // doubtTokens says what is in doubt about the order of tokens.
 func (t *tracer) doubtTokens() string {
-	if why := t.noughts(history.Acquire, "grant"); why != "" {
-		return why
-	}
 	if n := t.possible(t.tokenItems()); n > 0 {
 		return fmt.Sprintf("%s may have come after one with a greater token: %s.", counted(n, "grant"), t.blame())
 	}
@@ -182,8 +158,6 @@ func (t *tracer) doubtWrites(holds string) string {
 		}
 	}
 	switch n, crossed := t.possible(items), t.crossing(items); {
-	case t.noughts(history.Write, "write") != "":
-		return t.noughts(history.Write, "write")
 	case t.loose > 0:
 		return fmt.Sprintf("%s were made under no grant that the history has.", counted(t.loose, "write"))
 	case n > 0:

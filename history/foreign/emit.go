@@ -140,10 +140,10 @@ func (e *emitter) moment(out *history.Event) {
 		out.Start, out.End = e.early(o.begin()), o.finish()+e.err
 	}
 	if o.kind == history.Acquire && o.outcome == history.OK || o.kind == history.Write {
-		out.Token = e.log.ops[out.Grant-1].token
+		carry(out, &e.log.ops[out.Grant-1])
 	}
 	if o.mute {
-		out.Token = 0
+		out.Token, out.ZeroToken = 0, false
 	}
 	if o.attempt != 0 && o.kind == history.Acquire && o.outcome == history.OK {
 		out.Attempt, out.First = e.early(o.attempt), e.early(o.attempt) // those before were told that another had it
@@ -151,6 +151,11 @@ func (e *emitter) moment(out *history.Event) {
 	if o.kind == history.Write {
 		e.stored(m.op, o)
 	}
+}
+
+// carry gives an event the token of a grant.
+func carry(out *history.Event, grant *op) {
+	out.Token, out.ZeroToken = grant.number(), grant.token == ticket(0)
 }
 
 // early is an instant as early as it may have been.
@@ -176,7 +181,8 @@ func (e *emitter) entry(out *history.Event) {
 	q := &e.queues[o.key]
 	e.seq++
 	*out = history.Event{Type: history.Ledger, Kind: history.Write, Time: o.inv, Op: int64(i) + 1, Grant: int64(o.grant), Key: history.KeyID(o.key),
-		Client: o.client, Token: e.log.ops[o.grant-1].token, Seq: e.seq, Refused: o.refused}
+		Client: o.client, Seq: e.seq, Refused: o.refused}
+	carry(out, &e.log.ops[o.grant-1])
 	if !o.refused {
 		out.Replaced = q.version
 		q.version++

@@ -218,9 +218,9 @@ func (r *jepsenReader) complete(f form, o *jepsenOp) error {
 	case "ok":
 		done.outcome = history.OK
 		if done.token == 0 && o.kind == history.Acquire {
-			done.token = max(o.token, 0)
+			done.token = o.token
 			if o.hasInt && o.token == 0 && r.named[i] == "" {
-				done.token = max(o.number, 0)
+				done.token = positive(o.number)
 			}
 		}
 	case "fail":

@@ -55,7 +55,7 @@ func (o *jepsenOp) named(m ednMap) {
 		o.key = ednText(v)
 	}
 	if n, ok := ednInt(first(m, "fence", "token", "fencing-token")); ok {
-		o.token = max(n, 0)
+		o.token = positive(n)
 	}
 }
 

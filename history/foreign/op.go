@@ -18,7 +18,7 @@ type op struct {
 	inv, ret int64
 	// start and end, when not 0, are what is known instead of when it happened.
 	start, end int64
-	token      int64
+	token      int64 // the number that the log gives plus one: 0 is none; see ticket
 	attempt    int64 // of an acquire that was asked before: when the attempt began that succeeded; 0: not known
 	key, owner int32
 	client     int32 // its number on the key; 0: not told to the judge
@@ -84,9 +84,7 @@ type log struct {
 	file         string
 	ops          []op
 	keys, owners names
-	// noughts counts what had the token 0.
-	noughts map[noughtOn]int
-	read    int // how many of the ops stand in the file
+	read         int // how many of the ops stand in the file
 	// clients are the names of the clients on each key, by number.
 	clients [][]string
 	// everyone are the clients of all keys, where each has one number on all of them; else nil.
@@ -108,11 +106,19 @@ type log struct {
 	ledgered bool     // its writes are what the store did, in order
 }
 
-// noughtOn is a kind of op on a key.
-type noughtOn struct {
-	key  int32
-	kind history.Kind
+// ticket is the token of an op, by the number that the log gives for it.
+func ticket(number int64) int64 { return number + 1 }
+
+// positive is the ticket of a number in a format where 0 is none.
+func positive(number int64) int64 {
+	if number <= 0 || number == math.MaxInt64 {
+		return 0
+	}
+	return ticket(number)
 }
+
+// number is the token's number, where the op has one.
+func (o *op) number() int64 { return max(o.token-1, 0) }
 
 func newLog(file string) *log {
 	return &log{file: file, keys: names{ids: map[string]int32{}}, owners: names{ids: map[string]int32{}}, timed: true, grain: grain{len(grains) - 1}, zone: time.UTC}

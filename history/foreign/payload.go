@@ -42,7 +42,7 @@ func payloadOf(raw json.RawMessage) (payload, error) {
 		p.ok = &v
 	case json.Number:
 		n, err := v.Int64()
-		p.token, p.word = n, "ok"
+		p.token, p.word = positive(n), "ok"
 		return p, err
 	case map[string]any:
 		return p.object(v)
@@ -67,7 +67,7 @@ func (p payload) object(m map[string]any) (payload, error) {
 			if err != nil {
 				return p, fmt.Errorf("a token that is no whole number: %q", text)
 			}
-			p.token = max(n, 0)
+			p.token = positive(n)
 		case "permits":
 			if text != "1" {
 				return p, fmt.Errorf("an op for %s permits at once: only one at a time is judged", text)

@@ -37,7 +37,7 @@ func (s *Source) Steps(id int64) []Step {
 func (o *op) said(key string) string {
 	word := o.kind.String() + " " + key
 	if o.token != 0 {
-		word += fmt.Sprintf(" (token %d)", o.token)
+		word += fmt.Sprintf(" (token %d)", o.number())
 	}
 	switch {
 	case o.outcome == history.Lost:

@@ -56,7 +56,7 @@ const overlaps = (root, view, chosen) => {
   const x0 = Math.max(at, left), x1 = Math.min(Math.max(end, at + 2), width - 12);
   if (x1 < left || x0 > width - 12) return;
   for (const kind of ['overlap chosen', 'hatching']) el(root, 'path', {d: box(x0, top - 12, x1 - x0, bottom() - top + 12), class: kind});
-  const label = chosen.from ? `${chosen.what}: two holders, ${span(chosen.to - chosen.from)}` : chosen.what;
+  const label = chosen.from ? `${chosen.what}: ${chosen.word ? chosen.word + ', ' : ''}${span(chosen.to - chosen.from)}` : chosen.what;
   const half = label.length * 3.6, middle = Math.min(Math.max((x0 + x1) / 2, half), width - half);
   el(root, 'text', {x: num(middle), y: top - 18, 'text-anchor': 'middle', class: 'strong ink-bad'}, label);
 };
