@@ -213,12 +213,23 @@ func (s *Sweep) because(a, b *grant, j judgement, both bool) string {
 		}
 		return fmt.Sprintf(": client %d was granted it at %s, although the lock had promised it to client %d %s", b.client, seconds(b.end), a.client, until)
 	case KindLateNotice:
-		return fmt.Sprintf(": client %d went on undisturbed for %s after client %d was granted it, and the lock, which declares to tell a loss within %s, had told it nothing",
-			a.client, seconds(a.untold-max(b.end, s.lastDisturbance(a.client, a.untold))), b.client, seconds(s.header.Claims.LostGrace))
+		return s.toldLate(a, b)
 	case KindLeaseOverrun:
 		return s.overran(a, j.pattern)
 	}
 	return ""
+}
+
+// toldLate tells for how long a client went on although its lock should have told it of the loss.
+func (s *Sweep) toldLate(a, b *grant) string {
+	since, grace := s.noticeable(a, b), seconds(s.header.Claims.LostGrace)
+	on := seconds(a.untold - since)
+	if since < max(b.end, s.lastDisturbance(a.client, a.untold)) {
+		return fmt.Sprintf(": client %d went on for %s when its lease was over by its own clock as well, and the lock, which declares to notice a loss by that clock "+
+			"within %s, cut off or not, had told it nothing", a.client, on, grace)
+	}
+	return fmt.Sprintf(": client %d went on undisturbed for %s after client %d was granted it, and the lock, which declares to tell a loss within %s, had told it nothing",
+		a.client, on, b.client, grace)
 }
 
 // overran tells how a client outlived its lease.

@@ -20,12 +20,13 @@ import (
 //
 // It claims to tell of a loss within the TTL. A loss that the lock can be blamed for not noticing (a key deleted, or the server's data
 // gone, while client and links are well) shows at the next renewal, after TTL/3 at the latest; its answer is waited for as long again; and a lease
-// that no renewal confirmed is given up when nine tenths of the TTL are over.
+// that no renewal confirmed is given up when nine tenths of the TTL are over. That it does by its own clock, counted from the sending of the last renewal that was
+// confirmed, so it claims to notice alone, cut off or not.
 var Watchdog = clients.Kind{
 	Name:    "redis-watchdog",
 	About:   "redis-setnx whose lease is renewed every TTL/3 while the client lives, with a lost-event when that fails (Redisson's scheme)",
 	Service: "redis",
-	Claims:  clients.Claims{Validity: "session", Token: "none", Confirms: []string{"release", "held"}, Permits: 1},
+	Claims:  clients.Claims{Validity: "session", Token: "none", Confirms: []string{"release", "held"}, Notices: "alone", Permits: 1},
 	// One interval, one answer, and as much to spare.
 	LostGrace: func(ttl time.Duration) time.Duration { return ttl },
 	Renews:    true,
