@@ -17,24 +17,28 @@ func (s *Sweep) noticeable(a, b *grant) int64 {
 	return min(calm, s.overByOwnClock(a, b))
 }
 
-// overByOwnClock is when a's lease, or session, was over at the latest by the clock of its own client, which was not stopped any more. A client counts a TTL
-// from its last renewal that was confirmed. Where the lease ended by itself, that is before b's grant. Where a fault may have ended it early, a renewal may have
-// been confirmed until then; where one made the client's clock wrong, the client may have misjudged until the clock was right.
+// overByOwnClock is when a's lease, or session, was over at the latest by the clock of its own client, and later by as long as the client was stopped since. A client
+// counts a TTL from its last renewal that was confirmed. Where the lease ended by itself, that is before b's grant. Where a fault may have ended it early, a renewal
+// may have been confirmed until then; where one made the client's clock wrong, the client may have misjudged until the clock was right.
 func (s *Sweep) overByOwnClock(a, b *grant) int64 {
 	over, ttl := b.end, s.header.TTL
-	for _, sp := range s.clientSpans(a.client) {
-		switch to := min(sp.to, a.untold); {
+	if touched(s.service, s.restsSince(a), b.end, anyFault) {
+		over += ttl
+	}
+	spans := s.clientSpans(a.client)
+	for _, sp := range spans {
+		switch {
 		case sp.from > a.untold:
 		case ends(sp) && sp.from <= b.end && s.bearsOn(sp, a):
 			over = max(over, b.end+ttl)
 		case isClock(sp):
-			over = max(over, to+ttl)
-		case !sp.links:
-			over = max(over, to)
+			over = max(over, min(sp.to, a.untold)+ttl)
 		}
 	}
-	if touched(s.service, s.restsSince(a), b.end, anyFault) {
-		over = max(over, b.end+ttl)
-	}
-	return over
+	return over + s.stoppedFor(spans, over, a.untold)
+}
+
+// stoppedFor is for how long faults and stalls kept a client from running between two instants, all added up.
+func (s *Sweep) stoppedFor(spans []span, from, to int64) int64 {
+	return timeIn(spans, from, to, hindering, 0) + timeIn(spans, from, to, uninjectedOnly, 2*s.header.Stall)
 }
