@@ -35,6 +35,9 @@ func (s *Sweep) overByOwnClock(a, b *grant) int64 {
 			over = max(over, min(sp.to, a.untold)+ttl)
 		}
 	}
+	if over >= a.untold {
+		return over
+	}
 	return over + s.stoppedFor(spans, over, a.untold)
 }
 

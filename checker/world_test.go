@@ -32,12 +32,14 @@ type service struct {
 	jumps       bool // now and then the newest waiter is served first
 	favours     bool // client 1 is not served while another one waits
 	wakesAll    bool // a release has every waiter ask again
+	alone       bool // the library claims to notice a loss by its own clock
+	deaf        bool // it does not look at its clock
 }
 
 // defective tells whether the lock is broken, whatever its clients suffer.
 func (s service) defective() bool {
 	return s.early || s.overbooks || s.blindDelete || s.resets || s.sticky || s.immortal || s.lingers || s.silent || s.vouches || s.careless || s.jumps ||
-		s.favours || s.wakesAll
+		s.favours || s.wakesAll || s.deaf
 }
 
 type worldConfig struct {
@@ -51,6 +53,7 @@ type worldConfig struct {
 	slowWrites             bool // some writes stay long in the network
 	twice                  bool // the store takes some writes twice
 	slowThinker            bool // clients may think for longer than the lock may take to tell of a loss
+	cuts                   bool // clients are cut off from the service, and think for long
 	renews                 bool // clients renew, and ask whether they hold
 	crossed                bool // of two keys, clients take either first
 }
@@ -92,8 +95,9 @@ type world struct {
 	op     int64
 	lines  []recorded
 	paused map[int32][][2]int64
-	worker map[int32]int32 // the incarnation that runs as a client
-	gone   map[int32]bool  // incarnations that were killed or have ended
+	apart  map[int32][][2]int64 // when a client was cut off from the service
+	worker map[int32]int32      // the incarnation that runs as a client
+	gone   map[int32]bool       // incarnations that were killed or have ended
 	locks  []*lockState
 	store  storeState
 	truths truths
@@ -140,7 +144,7 @@ func (w *world) record(at int64, e history.Event) { w.lines = append(w.lines, re
 // runWorld runs a world and returns the history that a harness would have recorded.
 func runWorld(c worldConfig, seed uint64) (*history.History, *world) {
 	c.clients, c.permits, c.keys = cmp.Or(c.clients, 4), cmp.Or(c.permits, 1), cmp.Or(c.keys, 1)
-	w := &world{worldConfig: c, rng: rand.New(rand.NewPCG(seed, 5)), paused: map[int32][][2]int64{}, worker: map[int32]int32{}, gone: map[int32]bool{},
+	w := &world{worldConfig: c, rng: rand.New(rand.NewPCG(seed, 5)), paused: map[int32][][2]int64{}, apart: map[int32][][2]int64{}, worker: map[int32]int32{}, gone: map[int32]bool{},
 		until: worldEnd}
 	for range c.keys {
 		w.locks = append(w.locks, &lockState{held: map[int64]int64{}, ghosts: map[int64]int32{}})
@@ -151,6 +155,9 @@ func runWorld(c worldConfig, seed uint64) (*history.History, *world) {
 		w.worker[n] = n
 		if c.pauses {
 			w.pause(n)
+		}
+		if c.cuts {
+			w.cut(n)
 		}
 		if c.kills && n%2 == 0 {
 			w.kill(n)
@@ -183,8 +190,12 @@ func (w *world) drain() {
 
 // fault records an injected fault into a client, from its beginning to its end.
 func (w *world) fault(kind string, n int32, from, to int64) {
+	w.faultOn(history.FaultInfo{Kind: kind, Clients: []int32{n}}, from, to)
+}
+
+func (w *world) faultOn(f history.FaultInfo, from, to int64) {
 	w.op++
-	f := history.FaultInfo{ID: int(w.op), Kind: kind, Phase: "begin", Clients: []int32{n}, Injected: true}
+	f.ID, f.Phase, f.Injected = int(w.op), "begin", true
 	end := f
 	end.Phase, end.From, end.To, end.Bit = "end", from, to, true
 	w.record(from, history.Event{Type: history.Fault, Fault: &f})
@@ -230,6 +241,9 @@ func (w *world) history() *history.History {
 	switch {
 	case w.session:
 		claims.Validity, claims.LostGrace = validitySession, worldGrace
+		if w.alone {
+			claims.Notices = noticesAlone
+		}
 	case w.library:
 		claims.Validity = validityLibrary
 	}

@@ -27,6 +27,7 @@ var checks = []check{
 	{name: "leaves nothing behind when it gives up", run: givenUp, applies: exclusive},
 	{name: "dies with its holder", run: killedHolder, applies: exclusive, loses: true},
 	{name: "loses what expired while it was frozen", run: frozenHolder, applies: expires, loses: true},
+	{name: "notices by its own clock that it is cut off", run: cutOffHolder, applies: noticesAlone, loses: true},
 	{name: "leaves open what a frozen service did not answer", run: frozenService, applies: hasService, loses: true},
 	{name: "closes and ends", run: closes},
 }
@@ -70,6 +71,13 @@ func confirms(op string) func(*trial) string {
 		}
 		return "the adapter does not say that an ok confirms the hold"
 	}
+}
+
+func noticesAlone(t *trial) string {
+	if t.says().Notices != "alone" {
+		return "the lock does not declare that it notices a loss alone"
+	}
+	return hasService(t)
 }
 
 func hasService(t *trial) string {
