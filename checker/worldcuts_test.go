@@ -13,7 +13,7 @@ import (
 // cut plans when a client is cut off, for less and for much more than the TTL.
 func (w *world) cut(n int32) {
 	for t := w.between(200*ms, 1500*ms); t < worldEnd-2000*ms; t += w.between(500*ms, 2000*ms) {
-		p := [2]int64{t, t + w.between(100*ms, 1400*ms)}
+		p := [2]int64{t, t + w.between(100*ms, 1600*ms)}
 		w.apart[n] = append(w.apart[n], p)
 		t = p[1]
 		w.faultOn(history.FaultInfo{Kind: faultPartition, Clients: []int32{n}, Links: true}, p[0], p[1])
@@ -53,9 +53,9 @@ func (w *world) tell(g *truth) {
 
 // cutWorlds are correct locks whose clients are cut off.
 var cutWorlds = map[string]worldConfig{
-	"session, cut off":                {service: service{session: true}, cuts: true},
-	"session, cut off, alone":         {service: service{session: true, alone: true}, cuts: true},
-	"session, cut off, alone, pauses": {service: service{session: true, alone: true}, cuts: true, pauses: true},
+	"session, cut off":                {service: service{session: true}, cuts: true, keys: 3},
+	"session, cut off, alone":         {service: service{session: true, alone: true}, cuts: true, keys: 3},
+	"session, cut off, alone, pauses": {service: service{session: true, alone: true}, cuts: true, keys: 3, pauses: true},
 }
 
 // TestLocksThatAreCutOffAreNotAccused: a correct lock whose clients are cut off overruns its leases, and tells in time. LOCKCHAOS_SOAK=1 judges 3,000 histories.
