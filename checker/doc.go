@@ -161,6 +161,9 @@
 // faults shown); late-notice, if the lock declares how soon it tells a loss, and A ran undisturbed and untold for longer, since B's
 // end and A's last disturbance, and then acted (for a lock that notices alone: below); lease-overrun, if A's promise was over, or A was stopped, cut off or skewed, before
 // it acted (inherent to leases); else unexplained. Where the order is unknown, a kind is given only if it is the same either way.
+// Then neither client is named as the one that came too late (Violation.Unordered), whichever acquire ended first. Here both grants are inside the other's promise:
+//
+//	A.acquire [0,10], B.acquire [5,20], both write at 30
 //
 // A lock may claim that it notices a loss alone, by its own clock, cut off or not (Claims.Notices). Such a lock counts a TTL from its last renewal that was
 // confirmed, so B's grant shows that A's lease was over by A's clock as well. From then on it has its grace. The time that A was stopped since is taken off. A cut
