@@ -80,7 +80,9 @@ type Declaration struct {
 	Can []string `json:"can"`
 	// LostGrace is how long the lock may take to notice a loss while its client runs undisturbed; 0: no claim.
 	LostGrace time.Duration `json:"-"`
-	Fair      bool          `json:"fair"`
+	// Notices says how it notices a loss within LostGrace: "undisturbed" or "" as above, "alone" by its own clock, cut off or not.
+	Notices string `json:"notices"`
+	Fair    bool   `json:"fair"`
 	// Permits is how many may hold a key at once; 1 when it is not given.
 	Permits   int  `json:"permits"`
 	Reentrant bool `json:"reentrant"`

@@ -229,6 +229,10 @@ func (r *reader) declaration() *Declaration {
 	if r.milliseconds("lost_grace_ms", &d.LostGrace) && d.LostGrace < 0 {
 		r.fail(errors.New(`"lost_grace_ms" is negative`))
 	}
+	r.oneOf("notices", &d.Notices, "", "undisturbed", "alone")
+	if d.Notices != "" && d.LostGrace == 0 {
+		r.fail(fmt.Errorf(`"notices" is %q without "lost_grace_ms": say within which time a loss is noticed`, d.Notices))
+	}
 	r.flag("fair", &d.Fair)
 	if r.take("permits", &d.Permits, "a number") && (d.Permits < 1 || d.Permits > 1_000_000) {
 		r.fail(fmt.Errorf(`"permits" is %d: it must be 1 (an exclusive lock) or more`, d.Permits))

@@ -34,6 +34,7 @@ func TestControls(t *testing.T) {
 		{broken.RedlockNoQuorum, []string{"ten clients"}, nil},
 		{broken.RedlockNoValidity, nil, nil},
 		{broken.WatchdogBlind, []string{aFrozenHolder}, nil},
+		{redis.WatchdogDeaf, []string{"a holder that hears nothing"}, nil},
 		// A holder that dies or is frozen may be followed within the second, or not.
 		{broken.TokenClock, []string{"grants and", "ten clients"}, []string{aKilledHolder, aFrozenHolder}},
 	} {

@@ -48,6 +48,8 @@ func (s *Sweep) keepDefect(p *Property, f found) {
 func (v *Violation) Cause() int64 {
 	p := Named(v.Property)
 	switch {
+	case v.Unordered:
+		return 0 // neither of the two is known to be the one
 	case p.Name == MutualExclusion && v.Kind == KindGrantedWhileValid && v.B != nil:
 		return v.B.Grant // it should not have been made
 	case p.byEarlier && v.A != nil:

@@ -220,8 +220,21 @@
 //
 // A double-hold is, first match, with B the later grant: granted-while-valid, if B was granted inside A's promise (a defect of the lock under the
 // faults shown); late-notice, if the lock declares how soon it tells a loss, and A ran undisturbed and untold for longer, since B's
-// end and A's last disturbance, and then acted; lease-overrun, if A's promise was over, or A was stopped, cut off or skewed, before
+// end and A's last disturbance, and then acted (for a lock that notices alone: below); lease-overrun, if A's promise was over, or A was stopped, cut off or skewed, before
 // it acted (inherent to leases); else unexplained. Where the order is unknown, a kind is given only if it is the same either way.
+// Then neither client is named as the one that came too late (Violation.Unordered), whichever acquire ended first. Here both grants are inside the other's promise:
+//
+//	A.acquire [0,10], B.acquire [5,20], both write at 30
+//
+// A lock may claim that it notices a loss alone, by its own clock, cut off or not (Claims.Notices). Such a lock counts a TTL from its last renewal that was
+// confirmed, so B's grant shows that A's lease was over by A's clock as well. From then on it has its grace. The time that A was stopped since is taken off. A cut
+// link or a fault on the service excuses nothing. "Since A's last disturbance" lets every lock go free that never looks at its clock. Here the grace is 200:
+//
+//	A.acquire [0,1], A is cut off from 2 to 1850, B.acquire [600,601], A.write [850,851]
+//
+// To count from B's grant alone would accuse a correct lock whose lease was ended before its time, by a fault on the service or by one that ends sessions. A renewal
+// may have been confirmed until B's grant, and A's clock is a TTL behind that. So it is after a fault that made A's clock wrong. With the service started again
+// at 100, an act of A at 1250 is a lease-overrun, and one at 1350 a late notice.
 //
 // # Patterns
 //

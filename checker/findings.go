@@ -109,6 +109,7 @@ type judgement struct {
 	kind      string
 	severity  Severity
 	pattern   string // empty: the property itself is all there is to say
+	unordered bool   // which of its two grants was made first is not known
 }
 
 // stands tells whether the finding is a violation.

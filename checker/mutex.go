@@ -140,7 +140,7 @@ func (s *Sweep) pairJudgement(x, y *grant, tokens bool) judgement {
 	if !broken && !both {
 		return judgement{}
 	}
-	j := judgement{violated: true, severity: s.harm(tokens, a, b), pattern: s.pairPattern(a, b, 0, tokens)}
+	j := judgement{violated: true, unordered: !known, severity: s.harm(tokens, a, b), pattern: s.pairPattern(a, b, 0, tokens)}
 	j.kind, j.stallOnly = s.explain(a, b, a.last)
 	if !known {
 		if kind, stall := s.explain(b, a, b.last); kind == j.kind {
@@ -175,7 +175,7 @@ func (s *Sweep) harm(tokens bool, grants ...*grant) Severity {
 // tellPair tells of a double-hold of an exclusive lock.
 func (s *Sweep) tellPair(x, y *grant, j judgement, tokens bool) *Violation {
 	a, b := inOrder(x, y, tokens)
-	v := &Violation{Property: MutualExclusion, Kind: j.kind, Severity: j.severity, Key: s.name(s.keyOf(x)), A: a.ref(), B: b.ref()}
+	v := &Violation{Property: MutualExclusion, Kind: j.kind, Severity: j.severity, Key: s.name(s.keyOf(x)), A: a.ref(), B: b.ref(), Unordered: j.unordered}
 	var proof evidence
 	proof.around(a, b.end)
 	proof.around(b, b.end)
@@ -194,14 +194,32 @@ func (s *Sweep) tellPair(x, y *grant, j judgement, tokens bool) *Violation {
 			v.To = v.From
 		}
 		v.Text = fmt.Sprintf("%s was granted %s at %s", who(b), v.Key, seconds(b.end))
+		if j.unordered {
+			v.Text = fmt.Sprintf("%s and %s were granted %s at %s and %s", who(a), who(b), v.Key, seconds(a.end), seconds(b.end))
+		}
 	}
 	v.At = v.From
-	v.Text += s.because(a, b, j, both) + "."
+	if v.Text += s.because(a, b, j, both); j.unordered {
+		v.Text += inNoOrder(j.kind)
+	}
+	v.Text += "."
 	return v
 }
 
-// because tells why there were two holders.
+// inNoOrder tells of two holders without saying which of them was the earlier one.
+func inNoOrder(kind string) string {
+	const open = ": which of them was granted it first, the history does not tell"
+	if kind == KindGrantedWhileValid {
+		return open + "; but each was granted it inside the other's promise"
+	}
+	return open
+}
+
+// because tells why there were two holders, of whom b was granted the key later.
 func (s *Sweep) because(a, b *grant, j judgement, both bool) string {
+	if j.unordered {
+		return ""
+	}
 	switch j.kind {
 	case KindGrantedWhileValid:
 		until := "until it gave the lock up"
@@ -213,12 +231,23 @@ func (s *Sweep) because(a, b *grant, j judgement, both bool) string {
 		}
 		return fmt.Sprintf(": client %d was granted it at %s, although the lock had promised it to client %d %s", b.client, seconds(b.end), a.client, until)
 	case KindLateNotice:
-		return fmt.Sprintf(": client %d went on undisturbed for %s after client %d was granted it, and the lock, which declares to tell a loss within %s, had told it nothing",
-			a.client, seconds(a.untold-max(b.end, s.lastDisturbance(a.client, a.untold))), b.client, seconds(s.header.Claims.LostGrace))
+		return s.toldLate(a, b)
 	case KindLeaseOverrun:
 		return s.overran(a, j.pattern)
 	}
 	return ""
+}
+
+// toldLate tells for how long a client went on although its lock should have told it of the loss.
+func (s *Sweep) toldLate(a, b *grant) string {
+	since, grace := s.noticeable(a, b), seconds(s.header.Claims.LostGrace)
+	on := seconds(a.untold - since)
+	if since < max(b.end, s.lastDisturbance(a.client, a.untold)) {
+		return fmt.Sprintf(": client %d went on for %s when its lease was over by its own clock as well, and the lock, which declares to notice a loss by that clock "+
+			"within %s, cut off or not, had told it nothing", a.client, on, grace)
+	}
+	return fmt.Sprintf(": client %d went on undisturbed for %s after client %d was granted it, and the lock, which declares to tell a loss within %s, had told it nothing",
+		a.client, on, b.client, grace)
 }
 
 // overran tells how a client outlived its lease.

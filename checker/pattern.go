@@ -176,12 +176,6 @@ func (s *Sweep) renewedBeside(sp span) bool { return sp.kind == faultStall && sp
 
 func (g *grant) toldBefore(t int64) bool { return g.told != 0 && g.told < t }
 
-// noticedLate tells whether a ran undisturbed and untold for longer than the lock says it takes to tell of a loss.
-func (s *Sweep) noticedLate(a, b *grant) bool {
-	grace := s.header.Claims.LostGrace
-	return grace > 0 && a.untold-max(b.end, s.lastDisturbance(a.client, a.untold)) > grace
-}
-
 // serviceCauses are the patterns of the injected faults that touched the lock service between two instants. A majority that is away for less than least is no
 // cause.
 func (s *Sweep) serviceCauses(from, to, least int64) (causes []string) {

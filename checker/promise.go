@@ -12,6 +12,9 @@ const (
 	validitySession    = "session"
 )
 
+// noticesAlone is the claim of a lock that it notices a loss by its own clock, cut off or not.
+const noticesAlone = "alone"
+
 // tokenFencing is the kind of token that rises with every grant.
 const tokenFencing = "fencing"
 

@@ -72,6 +72,7 @@ var lifeCases = []lifeCase{
 		h.Clients, h.Claims.WakesOne, h.Workload = 38+r.IntN(20), true, workloadStampede
 		h.TTL = 20_000 * ms
 	}, (*generator).stampede, countOf(&herd), func(s *slow, h *history.History) int { return s.slowHerds(h) }},
+	lateNews,
 }
 
 // faults adds up to n faults of all sorts.

@@ -60,6 +60,8 @@ var brokenWorlds = map[string]struct {
 	"a permit too many":               {worldConfig{service: service{overbooks: true}, permits: 2, clients: 6, renews: true}, MutualExclusion, ""},
 	"a second holder":                 {worldConfig{service: service{overbooks: true}, lossy: true}, MutualExclusion, KindGrantedWhileValid},
 	"nobody is told of a loss":        {worldConfig{service: service{session: true, silent: true}, pauses: true, slowThinker: true}, MutualExclusion, KindLateNotice},
+	"never sees that it is cut off":   {worldConfig{service: service{session: true, alone: true, deaf: true}, cuts: true, keys: 3}, MutualExclusion, KindLateNotice},
+	"nor when it was paused, too":     {worldConfig{service: service{session: true, alone: true, deaf: true}, cuts: true, keys: 3, pauses: true}, MutualExclusion, KindLateNotice},
 	"a release deletes any grant":     {worldConfig{service: service{blindDelete: true}, pauses: true}, StolenRelease, ""},
 	"the same, with sessions":         {worldConfig{service: service{blindDelete: true, session: true}, pauses: true}, StolenRelease, ""},
 	"no fence":                        {worldConfig{pauses: true, slowWrites: true}, UnfencedWrite, ""},
@@ -182,14 +184,9 @@ func printed(scores map[string]*score, order []string) string {
 
 // TestCorrectLocksAreNotAccused: what is inherent to leases is found, named so, and true; nothing else is found. LOCKCHAOS_SOAK=1 judges 10,000 histories.
 func TestCorrectLocksAreNotAccused(t *testing.T) {
-	names := slices.Sorted(maps.Keys(correctWorlds))
-	total, kinds := map[string]*score{}, map[string]int{}
 	n := histories(150, 10_000)
 	began := time.Now()
-	for i := range n {
-		name := names[i%len(names)]
-		simulate(t, name, correctWorlds[name], uint64(i), total, kinds)
-	}
+	total, kinds := simulated(t, correctWorlds, n)
 	t.Logf("%d histories of correct locks, %v:\n%s%v", n, time.Since(began).Round(time.Second), printed(total, Names()), kinds)
 	for _, name := range Names() {
 		s := total[name]
@@ -204,6 +201,18 @@ func TestCorrectLocksAreNotAccused(t *testing.T) {
 			t.Errorf("%s: leases under pauses never violated it", name)
 		}
 	}
+}
+
+// simulated judges histories of worlds in turn.
+func simulated(t *testing.T, worlds map[string]worldConfig, n int) (total map[string]*score, kinds map[string]int) {
+	t.Helper()
+	names := slices.Sorted(maps.Keys(worlds))
+	total, kinds = map[string]*score{}, map[string]int{}
+	for i := range n {
+		name := names[i%len(names)]
+		simulate(t, name, worlds[name], uint64(i), total, kinds)
+	}
+	return total, kinds
 }
 
 // TestSeededDefectsAreFound: each broken lock or fence, by the property and the kind that it breaks. LOCKCHAOS_SOAK=1 judges 10,000 histories.

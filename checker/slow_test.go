@@ -14,6 +14,8 @@ import (
 type slowGrant struct {
 	id, token, earliest, end, last int64
 	acts                           int
+	starts                         []int64 // of its acts
+	told                           int64   // when the lock first said that it is lost
 	promise, withdrawn             int64
 	start, enqueued, confirmed     int64
 	client                         int32
@@ -114,6 +116,9 @@ func newSlow(h *history.History) *slow {
 			lastRead[place] = e.Version
 		case e.Type == history.Lost:
 			g.withdrawn = min(g.withdrawn, e.Start)
+			if g.told == 0 || e.Start < g.told {
+				g.told = e.Start
+			}
 		}
 		if e.Type == history.Invoke && e.Kind != history.Acquire {
 			s.op(g, e, done[e.Op], ledgered[e.Op])
@@ -192,7 +197,7 @@ func (s *slow) promiseFrom(start int64, e *history.Event) int64 {
 func (s *slow) op(g *slowGrant, inv, done *history.Event, ledgered bool) {
 	act := func(t int64) {
 		if s.brute == nil {
-			g.acts, g.last = g.acts+1, max(g.last, t)
+			g.acts, g.last, g.starts = g.acts+1, max(g.last, t), append(g.starts, t)
 		}
 	}
 	start := int64(0)

@@ -26,7 +26,8 @@ type truth struct {
 	attempt, validFor        int64
 	released, told, answered bool
 	toldAt                   int64
-	dead                     bool // the answer came when the lease was over
+	renewed                  int64 // when its session was last confirmed
+	dead                     bool  // the answer came when the lease was over
 }
 
 func (g *truth) acted() bool { return g.lastAct > g.granted }
@@ -230,7 +231,7 @@ func (w *world) promise(start int64, e *history.Event) int64 {
 
 // calm tells whether nothing touched a client between two instants.
 func (w *world) calm(client int32, from, to int64) bool {
-	return !w.pausedIn(client, from, to) && !slices.ContainsFunc(w.truths.deaths[client], func(t int64) bool { return t >= from && t <= to })
+	return !w.pausedIn(client, from, to) && !w.isApart(client, from, to) && !slices.ContainsFunc(w.truths.deaths[client], func(t int64) bool { return t >= from && t <= to })
 }
 
 // relies tells whether the client of g may rely on it at an instant, by its stamps.

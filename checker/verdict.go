@@ -61,6 +61,8 @@ type Violation struct {
 	// A is the earlier grant and B the later one, where the property is about two.
 	A *GrantRef `json:"a,omitempty"`
 	B *GrantRef `json:"b,omitempty"`
+	// Unordered: the history does not tell which of the two was granted the key first, so neither is the earlier one.
+	Unordered bool `json:"unordered,omitempty"`
 	// Ops are the ops that prove it, in order of time; a report shows just these first.
 	Ops []int64 `json:"ops,omitempty"`
 	// Faults are the IDs of the faults that touch it.

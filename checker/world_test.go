@@ -35,12 +35,14 @@ type service struct {
 	wakesAll    bool // a release has every waiter ask again
 	forgets     bool // now and then a release wakes nobody, and who waits then sleeps on
 	lenient     bool // the service ends a session up to a second and a half too late: no defect
+	alone       bool // the library claims to notice a loss by its own clock
+	deaf        bool // it does not look at its clock
 }
 
 // defective tells whether the lock is broken, whatever its clients suffer.
 func (s service) defective() bool {
 	return s.early || s.overbooks || s.blindDelete || s.resets || s.sticky || s.immortal || s.lingers || s.silent || s.vouches || s.careless || s.jumps ||
-		s.amnesic || s.favours || s.wakesAll || s.forgets
+		s.amnesic || s.favours || s.wakesAll || s.forgets || s.deaf
 }
 
 type worldConfig struct {
@@ -59,6 +61,7 @@ type worldConfig struct {
 	lasts, waits           int64 // the run, and the most that an acquire takes
 	backOff, rests         int64 // the most between two looks at the key, and between two rounds
 	once                   bool  // the library gives up at the first busy
+	cuts                   bool  // clients are cut off from the service, and think for long
 }
 
 // workloadTransfer has each client take two keys.
@@ -98,8 +101,9 @@ type world struct {
 	op     int64
 	lines  []recorded
 	paused map[int32][][2]int64
-	worker map[int32]int32 // the incarnation that runs as a client
-	gone   map[int32]bool  // incarnations that were killed or have ended
+	apart  map[int32][][2]int64 // when a client was cut off from the service
+	worker map[int32]int32      // the incarnation that runs as a client
+	gone   map[int32]bool       // incarnations that were killed or have ended
 	locks  []*lockState
 	store  storeState
 	truths truths
@@ -167,7 +171,7 @@ func runWorld(c worldConfig, seed uint64) (*history.History, *world) {
 	c.clients, c.permits, c.keys = cmp.Or(c.clients, 4), cmp.Or(c.permits, 1), cmp.Or(c.keys, 1)
 	c.lasts, c.waits = cmp.Or(c.lasts, worldEnd), cmp.Or(c.waits, waitLimit)
 	c.backOff, c.rests = cmp.Or(c.backOff, 10*ms), cmp.Or(c.rests, 30*ms)
-	w := &world{worldConfig: c, rng: rand.New(rand.NewPCG(seed, 5)), paused: map[int32][][2]int64{}, worker: map[int32]int32{}, gone: map[int32]bool{},
+	w := &world{worldConfig: c, rng: rand.New(rand.NewPCG(seed, 5)), paused: map[int32][][2]int64{}, apart: map[int32][][2]int64{}, worker: map[int32]int32{}, gone: map[int32]bool{},
 		until: c.lasts}
 	for range c.keys {
 		w.locks = append(w.locks, &lockState{held: map[int64]int64{}, ghosts: map[int64]int32{}})
@@ -178,6 +182,9 @@ func runWorld(c worldConfig, seed uint64) (*history.History, *world) {
 		w.worker[n] = n
 		if c.pauses {
 			w.pause(n)
+		}
+		if c.cuts {
+			w.cut(n)
 		}
 		if c.kills && n%2 == 0 {
 			w.kill(n)
@@ -210,8 +217,12 @@ func (w *world) drain() {
 
 // fault records an injected fault into a client, from its beginning to its end.
 func (w *world) fault(kind string, n int32, from, to int64) {
+	w.faultOn(history.FaultInfo{Kind: kind, Clients: []int32{n}}, from, to)
+}
+
+func (w *world) faultOn(f history.FaultInfo, from, to int64) {
 	w.op++
-	f := history.FaultInfo{ID: int(w.op), Kind: kind, Phase: "begin", Clients: []int32{n}, Injected: true}
+	f.ID, f.Phase, f.Injected = int(w.op), "begin", true
 	end := f
 	end.Phase, end.From, end.To, end.Bit = "end", from, to, true
 	w.record(from, history.Event{Type: history.Fault, Fault: &f})
@@ -258,6 +269,9 @@ func (w *world) history() *history.History {
 	case w.session:
 		claims.Validity, claims.LostGrace = validitySession, worldGrace
 		h.Header.Slack = worldSlack
+		if w.alone {
+			claims.Notices = noticesAlone
+		}
 	case w.library:
 		claims.Validity = validityLibrary
 	}

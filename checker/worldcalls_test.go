@@ -60,7 +60,7 @@ func (w *world) try(r *request) {
 	if limit := w.limit(r.e.Kind); limit != 0 {
 		w.later(w.awake(r.e.Client, w.now+limit), func() { w.late(a) })
 	}
-	if w.lossy && w.sometimes(15) {
+	if w.lossy && w.sometimes(15) || w.severed(r.e.Client, r.e.Kind) {
 		return
 	}
 	w.later(w.now+w.transit(r.e.Kind), func() { w.serve(a) })
@@ -76,7 +76,7 @@ func (w *world) limit(k history.Kind) int64 {
 		return opTimeout
 	case w.lossy && w.service.queue && k == history.Acquire:
 		return w.waits + tryTimeout
-	case w.lossy:
+	case w.lossy, w.cuts:
 		return tryTimeout
 	}
 	return 0
@@ -121,7 +121,7 @@ func (w *world) answer(a *attempt, e history.Event) {
 		arrives = w.now + w.between(ms, 3*worldTTL/2)
 	}
 	w.later(w.awake(e.Client, arrives), func() {
-		if a.over || a.r.over || w.dead(a.r) {
+		if a.over || a.r.over || w.dead(a.r) || w.severed(e.Client, e.Kind) {
 			return
 		}
 		a.over = true

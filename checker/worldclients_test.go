@@ -57,6 +57,9 @@ func (w *world) think(client int32, use history.Event, then func()) {
 	if w.slowThinker {
 		pause = w.between(ms, 2*worldGrace)
 	}
+	if w.cuts && w.sometimes(4) {
+		pause = w.between(worldTTL, 3*worldTTL)
+	}
 	if w.workload == workloadQueue || w.workload == workloadStampede {
 		pause = w.between(ms, 5*ms)
 	}

@@ -201,22 +201,30 @@ func (w *world) grant(a *attempt, e *history.Event, l *lockState) {
 // keepAlive renews a session's lease every third of the TTL, as long as its client runs, and tells it of a loss.
 func (w *world) keepAlive(grant int64, process int32, t int64) {
 	g := w.truths.grants[grant]
-	w.later(w.awake(g.client, t+worldTTL/3), func() {
-		if w.gone[process] || w.truths.given[grant] {
-			return
-		}
-		l := w.locks[g.key]
-		if end, stands := l.held[grant]; stands && end > w.now {
-			l.held[grant] = w.leaseEnd()
-			g.due, g.lease = w.now+worldTTL, l.held[grant]
-			w.keepAlive(grant, process, w.now)
-			return
-		}
-		if !g.released && !w.silent && !g.told {
-			g.told, g.toldAt = true, w.now
-			w.record(w.now, history.Event{Type: history.Lost, Grant: grant, Client: g.client, Time: w.now, Start: w.now})
-		}
-	})
+	g.renewed = t
+	if w.alone && !w.deaf {
+		w.watch(grant, process, t)
+	}
+	w.later(w.awake(g.client, t+worldTTL/3), func() { w.renewSession(g, process) })
+}
+
+// renewSession renews a session, or has its client told that it is over. A client that is cut off asks again.
+func (w *world) renewSession(g *truth, process int32) {
+	if w.gone[process] || w.truths.given[g.op] || g.told {
+		return
+	}
+	if w.isApart(g.client, w.now, w.now) {
+		w.later(w.awake(g.client, w.now+tryTimeout), func() { w.renewSession(g, process) })
+		return
+	}
+	l := w.locks[g.key]
+	if end, stands := l.held[g.op]; stands && end > w.now {
+		l.held[g.op] = w.leaseEnd()
+		g.due, g.lease = w.now+worldTTL, l.held[g.op]
+		w.keepAlive(g.op, process, w.now)
+		return
+	}
+	w.tell(g)
 }
 
 // leaseEnd is when a lease ends at the service that begins, or is renewed, now.

@@ -197,6 +197,8 @@ type Claims struct {
 	Confirms []string
 	// LostGrace is how long the lock may take to notice a loss while its client runs undisturbed (ns); 0: no claim. Kind.LostGrace sets it.
 	LostGrace int64
+	// Notices says how it notices a loss within LostGrace: "" or "undisturbed" while nothing disturbs its client or the service, "alone" by its own clock, cut off or not.
+	Notices string
 	// Fair: the lock grants in the order in which waiters were enqueued.
 	Fair bool
 	// Permits is how many may hold a key at once; 1 for an exclusive lock, 0 for one that claims no exclusion at all.

@@ -94,6 +94,9 @@ type Claims struct {
 	Confirms []string `json:"confirms,omitempty"`
 	// LostGrace is how long the lock may take to notice a loss while its client runs undisturbed (ns); 0: no claim.
 	LostGrace int64 `json:"lost_grace_ns,omitempty"`
+	// Notices says how the lock notices a loss within LostGrace: "undisturbed", or "", while nothing disturbs its client or the service; "alone" by its
+	// own clock, cut off or not, so that only a stop or a wrong clock of its client keeps it from that.
+	Notices string `json:"notices,omitempty"`
 	// Fair: the lock grants in the order in which waiters were enqueued.
 	Fair bool `json:"fair,omitempty"`
 	// Permits is how many may hold a key at once; 1 for an exclusive lock, 0 for one that claims no exclusion at all.
@@ -121,6 +124,7 @@ func (c Claims) ConfirmsOp(k Kind) bool {
 // The words of claims.
 var (
 	validities   = []string{"", "library", "from_invocation", "session"}
+	notices      = []string{"", "undisturbed", "alone"}
 	tokens       = []string{"", "none", "owner", "version", "fencing"}
 	confirmables = []string{Renew.String(), Release.String(), Held.String()}
 )
@@ -155,6 +159,12 @@ func (c *Claims) check() error {
 	}
 	if !slices.Contains(tokens, c.Token) {
 		return &wordError{"token", c.Token, tokens}
+	}
+	if !slices.Contains(notices, c.Notices) {
+		return &wordError{"notices", c.Notices, notices}
+	}
+	if c.Notices != "" && c.LostGrace == 0 {
+		return fmt.Errorf("claims.notices is %q without claims.lost_grace_ns: say within which time a loss is noticed", c.Notices)
 	}
 	for _, op := range c.Confirms {
 		if !slices.Contains(confirmables, op) {

@@ -39,8 +39,12 @@ func (s Scenario) explain(r *record, v *checker.Violation) explained {
 		add("kind", wordFact(clip(v.Kind, clipName), kindWords(v.Kind)))
 	}
 	if v.A != nil && v.B != nil {
-		add("earlier grant", s.grantFact(v.A))
-		add("later grant", s.grantFact(v.B))
+		earlier, later := "earlier grant", "later grant"
+		if v.Unordered {
+			earlier, later = "one grant", "the other"
+		}
+		add(earlier, s.grantFact(v.A))
+		add(later, s.grantFact(v.B))
 	} else if g := eitherGrant(v.A, v.B); g != nil {
 		add("grant", s.grantFact(g))
 	}

@@ -182,7 +182,7 @@ func (r *record) tellPair(t *story) prose {
 	switch {
 	case t == nil:
 		return nil
-	case t.a != nil && t.b != nil && pairwise(t.v.Property):
+	case t.a != nil && t.b != nil && pairwise(t.v.Property) && !t.v.Unordered:
 		return r.pairLede(t)
 	case t.v.Text != "":
 		return prose{}.t(sentence(clip(t.v.Text, clipText)))

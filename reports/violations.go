@@ -146,7 +146,7 @@ func (p *reportPage) rows(s Scenario, r *record, x *checker.PropertyResult) []vi
 		if r != nil && x.Name == checker.LostUpdate {
 			row.Text += r.blameless(v)
 		}
-		if v.A == nil || x.Name != checker.MutualExclusion {
+		if v.A == nil || v.Unordered || x.Name != checker.MutualExclusion {
 			out, first = append(out, row), append(first, v)
 			continue
 		}

@@ -16,7 +16,7 @@ type Observed struct {
 // Compared is an expectation beside what was observed.
 type Compared struct {
 	Property string // or "severity"
-	Want     string // "pass", "violated", "not judged", "any", "lease-overrun", "pass or not judged"
+	Want     string // "pass", "violated", "not judged", "any", "lease-overrun", "late-notice", "pass or not judged"
 	Got      string
 	Met      bool
 	// Inherent: it is violated, and met all the same, since no lease prevents it.
@@ -31,6 +31,9 @@ const anyOutcome = "any"
 
 // overrunOutcome is for a property where theory allows what is inherent to leases, and no defect of the lock.
 const overrunOutcome = checker.KindLeaseOverrun
+
+// lateOutcome is for mutual-exclusion, too: it is violated, and some double-hold is a late notice.
+const lateOutcome = checker.KindLateNotice
 
 // overrun reports whether what was observed is no more than that, by the blame of its kinds. Strictly, a double-hold that nothing
 // explains is more: a lock that claims no validity and locks nothing shows such ones.
@@ -52,7 +55,8 @@ func (e Expect) Compare(seen []Observed, severity string) []Compared {
 		c := Compared{Property: o.Property, Want: unnamed, Got: o.Outcome}
 		if want, named := e.Properties[o.Property]; named {
 			c.Want = want
-			c.Met = o.Outcome == want || want == anyOutcome || want == overrunOutcome && o.overrun(e.Inherent)
+			c.Met = o.Outcome == want || want == anyOutcome || want == overrunOutcome && o.overrun(e.Inherent) ||
+				want == lateOutcome && o.Outcome == "violated" && slices.Contains(o.Kinds, lateOutcome)
 		} else {
 			c.Met = o.Outcome == "pass" || o.Outcome == "not judged"
 		}

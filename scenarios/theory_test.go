@@ -86,3 +86,23 @@ func TestLeaseOverrunOutcome(t *testing.T) {
 		}
 	}
 }
+
+// A control may be expected to be caught by the kind of its double-holds.
+func TestLateNoticeOutcome(t *testing.T) {
+	e := Expect{Properties: map[string]string{checker.MutualExclusion: lateOutcome}}
+	for _, c := range []struct {
+		outcome string
+		kinds   []string
+		want    bool
+	}{
+		{"pass", nil, false}, {"inconclusive", []string{"late-notice"}, false}, {"violated", []string{"lease-overrun"}, false},
+		{"violated", []string{"late-notice"}, true}, {"violated", []string{"late-notice", "lease-overrun"}, true},
+	} {
+		if got := Met(e.Compare([]Observed{{Property: checker.MutualExclusion, Outcome: c.outcome, Kinds: c.kinds}}, "")); got != c.want {
+			t.Errorf("%s %v: %v", c.outcome, c.kinds, got)
+		}
+	}
+	if word := e.Word(); word != wordViolated {
+		t.Errorf("in a word: %s", word)
+	}
+}

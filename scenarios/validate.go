@@ -104,7 +104,7 @@ func (v *validator) expect(at string, e Expect) {
 		v.oneOf(at+".properties", "property", name, checker.Names())
 		outcomes := []string{"pass", "violated", "not judged", anyOutcome}
 		if name == checker.MutualExclusion {
-			outcomes = append(outcomes, overrunOutcome)
+			outcomes = append(outcomes, overrunOutcome, lateOutcome)
 		}
 		v.oneOf(at+".properties."+name, "outcome", e.Properties[name], outcomes)
 	}

@@ -22,7 +22,7 @@ func (e Expect) Word() string {
 	chance := false
 	for property, want := range e.Properties {
 		switch want {
-		case "violated":
+		case "violated", lateOutcome:
 			must = append(must, property)
 		case anyOutcome, overrunOutcome:
 			chance = chance || property != checker.Starvation

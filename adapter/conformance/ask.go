@@ -34,6 +34,7 @@ func (t *trial) granted(c *Client, key string) grant {
 	if !a.OK {
 		t.fail("", "%s was not granted %s, which nobody holds: %s", c.name, key, answered(a))
 	}
+	t.last = a.Reply
 	return newGrant(c, key, a)
 }
 

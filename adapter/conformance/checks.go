@@ -17,6 +17,7 @@ var checks = []check{
 	{name: hello, run: greets},
 	{name: "declares that an op is unsupported", run: unsupported},
 	{name: granting, run: grants},
+	{name: "tells when its attempts began", run: grants, applies: stamped},
 	{name: "answers held", run: standing(adapter.OpHeld), applies: can(adapter.OpHeld)},
 	{name: "answers renew", run: standing(adapter.OpRenew), applies: can(adapter.OpRenew)},
 	{name: "refuses a second release", run: secondRelease, applies: confirms(adapter.OpRelease)},
@@ -27,6 +28,7 @@ var checks = []check{
 	{name: "leaves nothing behind when it gives up", run: givenUp, applies: exclusive},
 	{name: "dies with its holder", run: killedHolder, applies: exclusive, loses: true},
 	{name: "loses what expired while it was frozen", run: frozenHolder, applies: expires, loses: true},
+	{name: "notices by its own clock that it is cut off", run: cutOffHolder, applies: noticesAlone, loses: true},
 	{name: "leaves open what a frozen service did not answer", run: frozenService, applies: hasService, loses: true},
 	{name: "closes and ends", run: closes},
 }
@@ -70,6 +72,30 @@ func confirms(op string) func(*trial) string {
 		}
 		return "the adapter does not say that an ok confirms the hold"
 	}
+}
+
+// stamped says which stamps the last grant came without, and what that costs. They are not demanded.
+func stamped(t *trial) string {
+	var missing string
+	switch {
+	case t.last.Attempt == 0 && t.last.First == 0:
+		missing = "attempt_ns and first_ns"
+	case t.last.Attempt == 0:
+		missing = "attempt_ns"
+	case t.last.First == 0:
+		missing = "first_ns"
+	default:
+		return ""
+	}
+	return "grants come without " + missing + ": the checker counts from the request, so it misses dead grants, " +
+		"and it cannot tell which of two clients that waited at the same time was granted the key first"
+}
+
+func noticesAlone(t *trial) string {
+	if t.says().Notices != "alone" {
+		return "the lock does not declare that it notices a loss alone"
+	}
+	return hasService(t)
 }
 
 func hasService(t *trial) string {

@@ -370,6 +370,7 @@ func TestMutants(t *testing.T) {
 		{"tokens that fall", `return {"token": token,`, `return {"token": 1000 - token,`, "has tokens that rise", Failed, ", after c"},
 		{"no TTL", `'NX', 'PX', ARGV[2])`, `'NX')`, "dies with its holder", Failed, " was killed, and "},
 		{"delete without comparing", `FREE = """if redis.call('GET', KEYS[1]) == ARGV[1] then`, `FREE = """if true then`, "loses what expired while it was frozen", Failed, " had been granted it"},
+		{"notices nothing alone", `"name": "my-lock 0.1",`, `"name": "my-lock 0.1", "lost_grace_ms": 500, "notices": "alone",`, "notices by its own clock that it is cut off", Failed, "its lock told of no loss"},
 		{"timeout is busy", `raise TimeoutError("an attempt`, `raise Failure("busy") #`, "leaves open what a frozen service did not answer", Failed, `was answered "busy" while the service was frozen`},
 		{"does not end", `        send(reply)
 
@@ -405,5 +406,29 @@ func TestMutants(t *testing.T) {
 				t.Errorf("%s: %s\n%s\nwant %s: %s", got.Outcome, got.Text, strings.Join(got.Exchange, "\n"), m.outcome, m.want)
 			}
 		})
+	}
+}
+
+// TestMissingStampsAreTold: an adapter need not tell when its attempts began; what that costs is said.
+func TestMissingStampsAreTold(t *testing.T) {
+	needPrograms(t, "python3")
+	python, _ := skeleton.Lookup("python")
+	dir := t.TempDir()
+	if err := skeleton.Write(python, dir); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, python.File)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bare := strings.Replace(string(text), `, "first_ns": first or began}`, `}`, 1)
+	if err := os.WriteFile(path, []byte(bare), 0o644); err != nil || bare == string(text) {
+		t.Fatalf("the skeleton gives no first_ns (%v)", err)
+	}
+	var got Result
+	err = run(t.Context(), bench(t, "redis", "python3 "+path, time.Second), some(t, hello, granting, "tells when its attempts began"), func(r Result) { got = r })
+	if err != nil || got.Outcome != NotApplicable || !strings.Contains(got.Text, "grants come without first_ns") {
+		t.Errorf("%+v, %v", got, err)
 	}
 }

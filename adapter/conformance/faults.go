@@ -98,6 +98,19 @@ func (t *trial) learns(old grant) {
 	}
 }
 
+// cutOffHolder stops every node of the service until the holder's lock has told of its loss by its own clock.
+func cutOffHolder(t *trial) {
+	a := t.client(1)
+	g := t.granted(a, t.key())
+	thaw := t.freeze()
+	defer thaw()
+	if within := t.bench.TTL + a.Says.LostGrace + t.slack/2; !a.toldOf(g.key, g.ID, within) {
+		t.fail(`Count a TTL from the sending of the last renewal that was answered, and send {"event":"lost","key":…} when it is over; or declare "notices": "undisturbed".`,
+			"the service has not answered %s for %v, and its lock told of no loss (it declares notices alone, lost_grace_ms %d)", a.name, within, a.Says.LostGrace.Milliseconds())
+	}
+	t.without(a)
+}
+
 // frozenService stops every node of the service in the middle of things. Whatever was asked may be carried out when it goes on.
 func frozenService(t *trial) {
 	a, b, free := t.client(1), t.client(2), t.key()

@@ -88,6 +88,7 @@ type trial struct {
 	// clients stay for the next check, if they are as good as new.
 	clients []*Client
 	keys    int
+	last    adapter.Reply // the last grant
 
 	mu       sync.Mutex
 	exchange []string

@@ -55,6 +55,7 @@ type test struct {
 func exclusive(c clients.Claims) bool { return c.Permits == 1 }
 func shared(c clients.Claims) bool    { return c.Permits > 1 }
 func fair(c clients.Claims) bool      { return c.Fair && c.Permits == 1 }
+func alone(c clients.Claims) bool     { return c.Notices == "alone" }
 func each(clients.Claims) bool        { return true }
 
 var tests = []test{
@@ -71,6 +72,7 @@ var tests = []test{
 	{"a frozen holder's lock expires, and it learns of it", frozenHolder, exclusive},
 	{"a frozen holder's permit expires, and it learns of it", frozenPermit, shared},
 	{"a frozen waiter is granted only what it holds", frozenWaiter, each},
+	{"a holder that hears nothing of the service learns of its loss alone", cutOff, alone},
 	{"a frozen service is an open question", frozenService, each},
 	{"a context that is over ends every call", overContext, each},
 	{"close gives everything up", closing, each},

@@ -162,6 +162,25 @@ func frozenService(s *suite) {
 	}
 }
 
+// cutOff stops the service for as long as it takes until the lock has told of its loss by its own clock.
+func cutOff(s *suite) {
+	l, key := s.open(), s.key()
+	g := s.acquire(l, key)
+	s.Stop(s.t)
+	defer s.Continue(s.t)
+	limit := time.Duration(s.kind.ClaimsFor(s.TTL).LostGrace) + s.TTL + s.Slack/3
+	late := time.NewTimer(limit)
+	defer late.Stop()
+	select {
+	case loss := <-l.(clients.Watcher).Lost():
+		if loss.Key != key || loss.Token != g.Token {
+			s.Errorf("the lock told of %+v, the grant was %+v", loss, g)
+		}
+	case <-late.C:
+		s.Errorf("the service has not answered for %v, and the lock told of no loss", limit)
+	}
+}
+
 func overContext(s *suite) {
 	a, key := s.open(), s.key()
 	g := s.acquire(a, key)

@@ -125,7 +125,7 @@ func (l *lock) Declares() clients.Declaration {
 
 // Claims is what an adapter claims by its declaration.
 func Claims(s adapter.Declaration) clients.Claims {
-	return clients.Claims{Validity: s.Validity, Token: s.Token, Confirms: slices.Clone(s.Confirms), LostGrace: int64(s.LostGrace), Fair: s.Fair, Permits: s.Permits,
+	return clients.Claims{Validity: s.Validity, Token: s.Token, Confirms: slices.Clone(s.Confirms), LostGrace: int64(s.LostGrace), Notices: s.Notices, Fair: s.Fair, Permits: s.Permits,
 		Reentrant: s.Reentrant, NoExpiry: s.NoExpiry}
 }
 

@@ -32,8 +32,8 @@ func session(name, about string, s scheme) clients.Kind {
 		Name:    name,
 		About:   about,
 		Service: "postgres",
-		Claims:  clients.Claims{Validity: "session", Token: "none", Confirms: []string{"release", "held"}, NoExpiry: true, Permits: 1},
-		// A question every quarter of the TTL, and a TTL for its answer.
+		Claims:  clients.Claims{Validity: "session", Token: "none", Confirms: []string{"release", "held"}, Notices: "alone", NoExpiry: true, Permits: 1},
+		// A question every quarter of the TTL, and a TTL for its answer, by ticks of its own: cut off or not.
 		LostGrace: func(ttl time.Duration) time.Duration { return ttl + ttl/4 },
 		OnWire:    func(key string) string { return fmt.Sprint(s.argument(key)) }, // pgx.QueryExecModeExec sends arguments as text
 		Open: func(ctx context.Context, c clients.Config) (clients.Lock, error) {

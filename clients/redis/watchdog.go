@@ -20,12 +20,13 @@ import (
 //
 // It claims to tell of a loss within the TTL. A loss that the lock can be blamed for not noticing (a key deleted, or the server's data
 // gone, while client and links are well) shows at the next renewal, after TTL/3 at the latest; its answer is waited for as long again; and a lease
-// that no renewal confirmed is given up when nine tenths of the TTL are over.
+// that no renewal confirmed is given up when nine tenths of the TTL are over. That it does by its own clock, counted from the sending of the last renewal that was
+// confirmed, so it claims to notice alone, cut off or not.
 var Watchdog = clients.Kind{
 	Name:    "redis-watchdog",
 	About:   "redis-setnx whose lease is renewed every TTL/3 while the client lives, with a lost-event when that fails (Redisson's scheme)",
 	Service: "redis",
-	Claims:  clients.Claims{Validity: "session", Token: "none", Confirms: []string{"release", "held"}, Permits: 1},
+	Claims:  clients.Claims{Validity: "session", Token: "none", Confirms: []string{"release", "held"}, Notices: "alone", Permits: 1},
 	// One interval, one answer, and as much to spare.
 	LostGrace: func(ttl time.Duration) time.Duration { return ttl },
 	Renews:    true,
@@ -41,22 +42,29 @@ type watchdog struct {
 	renewals *goredis.Client
 	gate     *clients.Gate
 	lost     chan clients.Loss
+	deaf     bool // it never looks at its clock: see WatchdogDeaf
 
 	life context.Context // until Close
 	end  context.CancelFunc
 	kept sync.WaitGroup
 
 	mu    sync.Mutex
-	holds map[string]context.CancelFunc // by the grant's value
+	holds map[string]*held // by the grant's value
 }
 
-func openWatchdog(c clients.Config) (clients.Lock, error) {
+// held is what a watchdog knows of one grant.
+type held struct {
+	stop context.CancelFunc
+	over bool // its loss is known
+}
+
+func openWatchdog(c clients.Config) (*watchdog, error) {
 	l, err := open(c, Algorithm{})
 	if err != nil {
 		return nil, err
 	}
 	w := &watchdog{lock: l, renewals: goredis.NewClient(redisconn.Options(l.addr)), gate: c.Renewals, lost: make(chan clients.Loss),
-		holds: map[string]context.CancelFunc{}}
+		holds: map[string]*held{}}
 	w.life, w.end = context.WithCancel(context.Background())
 	return w, nil
 }
@@ -74,8 +82,8 @@ func (w *watchdog) Acquire(ctx context.Context, key string) (clients.Grant, erro
 func (w *watchdog) Release(ctx context.Context, g clients.Grant) error {
 	if s, ok := g.Secret.(secret); ok {
 		w.mu.Lock()
-		if stop, held := w.holds[s.value]; held {
-			stop()
+		if h := w.holds[s.value]; h != nil {
+			h.stop()
 			delete(w.holds, s.value)
 		}
 		w.mu.Unlock()
@@ -100,8 +108,9 @@ func (w *watchdog) Close(ctx context.Context) error {
 // keep renews the grant until it is given back or lost.
 func (w *watchdog) keep(key string, s secret) {
 	ctx, stop := context.WithCancel(w.life)
+	h := &held{stop: stop}
 	w.mu.Lock()
-	w.holds[s.value] = stop
+	w.holds[s.value] = h
 	w.mu.Unlock()
 	w.kept.Go(func() {
 		defer stop()
@@ -109,6 +118,9 @@ func (w *watchdog) keep(key string, s secret) {
 		if ctx.Err() != nil {
 			return
 		}
+		w.mu.Lock()
+		h.over = true
+		w.mu.Unlock()
 		// A lost-event that nobody has taken when the grant is given back is withdrawn: having no token, it would be
 		// taken for a newer grant's.
 		select {
@@ -147,7 +159,12 @@ func (w *watchdog) renew(ctx context.Context, key string, s secret) (why string)
 }
 
 // trusted is until when a lease is relied upon that was asked for at an instant: for a tenth less than it lasts, so that its end is told while it is still ours.
-func (w *watchdog) trusted(asked time.Time) time.Time { return asked.Add(w.ttl - w.ttl/10) }
+func (w *watchdog) trusted(asked time.Time) time.Time {
+	if w.deaf {
+		return asked.Add(never)
+	}
+	return asked.Add(w.ttl - w.ttl/10)
+}
 
 func earlier(a, b time.Time) time.Time {
 	if b.Before(a) {

@@ -13,7 +13,7 @@ import (
 )
 
 // claims are those of the recipe, and of the locks that break it and do not say so.
-var claims = clients.Claims{Validity: "session", Token: "fencing", Confirms: []string{"release", "held"}, Fair: true, WakesOne: true, Permits: 1}
+var claims = clients.Claims{Validity: "session", Token: "fencing", Confirms: []string{"release", "held"}, Notices: "alone", Fair: true, WakesOne: true, Permits: 1}
 
 // Recipe is the lock zookeeper.
 var Recipe = clients.Kind{
@@ -32,6 +32,7 @@ var Recipe = clients.Kind{
 }
 
 // lostGrace: a session that has ended is noticed by the next sync, after a twelfth of the timeout, and one that is not answered after five sixths.
+// The five sixths are counted by the client's own clock, from the sending of the last sync that was answered: cut off or not.
 func lostGrace(ttl time.Duration) time.Duration { return ttl }
 
 // root is where the recipe's locks live.

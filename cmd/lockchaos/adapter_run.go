@@ -142,7 +142,11 @@ func declared(d adapter.Declaration) string {
 		parts = append(parts, "confirmed by "+strings.Join(d.Confirms, ", "))
 	}
 	if d.LostGrace > 0 {
-		parts = append(parts, fmt.Sprintf("notices a loss within %v", d.LostGrace))
+		how := ""
+		if d.Notices == "alone" {
+			how = ", cut off or not"
+		}
+		parts = append(parts, fmt.Sprintf("notices a loss within %v%s", d.LostGrace, how))
 	}
 	if d.Fair {
 		parts = append(parts, "fair")

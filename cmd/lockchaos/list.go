@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -102,7 +103,7 @@ func table(w io.Writer, rows [][]string) error {
 }
 
 func listLocks(w io.Writer) error {
-	rows := [][]string{{"LOCK", "SERVICE", "VALID", "TOKEN", "CONFIRMS", "HOW"}}
+	rows := [][]string{{"LOCK", "SERVICE", "VALID", "TOKEN", "CONFIRMS", "NOTICES", "HOW"}}
 	for _, k := range locks() {
 		confirms := strings.Join(k.Claims.Confirms, ", ")
 		if confirms == "" {
@@ -112,13 +113,21 @@ func listLocks(w io.Writer) error {
 		if valid == "" {
 			valid = "none"
 		}
-		rows = append(rows, []string{k.Name, k.Service, valid, k.Claims.Token, confirms, described(k)})
+		rows = append(rows, []string{k.Name, k.Service, valid, k.Claims.Token, confirms, noticing(k), described(k)})
 	}
 	if err := table(w, rows); err != nil {
 		return err
 	}
 	_, err := io.WriteString(w, locksLegend)
 	return err
+}
+
+// noticing says how a lock claims to notice a loss by itself.
+func noticing(k clients.Kind) string {
+	if k.LostGrace == nil {
+		return "none"
+	}
+	return cmp.Or(k.Claims.Notices, "undisturbed")
 }
 
 // described says how a lock works, and of a control that it is one.
@@ -136,6 +145,8 @@ VALID     how long a grant is good for: from_invocation, the start of the attemp
           its loss; library, as long as the library says; none, no such claim
 TOKEN     fencing: rises with every grant, so that a store can refuse older ones; none
 CONFIRMS  ops whose success proves that the lock was still held
+NOTICES   how the lock notices a loss within a time that it claims: alone, by its own clock, cut off or not; undisturbed, while no
+          fault touches its client, its links or the service; none, no such claim
 `
 
 func listServices(w io.Writer) error {

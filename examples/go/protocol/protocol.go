@@ -40,6 +40,8 @@ type Declaration struct {
 	Can []string `json:"can,omitempty"`
 	// LostGraceMS is within which time the lock notices a loss by itself, and says Lost.
 	LostGraceMS int64 `json:"lost_grace_ms,omitempty"`
+	// Notices is "alone" if it does so by its own clock, cut off or not; else empty.
+	Notices string `json:"notices,omitempty"`
 	// Fair: waiters are granted in the order of Grant.Enqueued.
 	Fair bool `json:"fair,omitempty"`
 }

@@ -1,0 +1,28 @@
+package main
+
+import "testing"
+
+// noticesOf is what is true of each lock that claims to notice a loss within a time, by the code that notices it. That the locks that notice alone do is tried on their
+// services (clienttest, "a holder that hears nothing of the service"); the others rely on answers:
+//
+//   - etcd's library counts a lease from the receipt of the last answer. One that was long on its way makes it believe for as long beyond the grace.
+//   - gozk is told by ZooKeeper when it has a connection again.
+//
+// Controls claim what the lock claims that they were made from.
+var noticesOf = map[string]string{
+	"redis-watchdog": "alone", "zookeeper": "alone",
+	"pg-advisory": "alone", "pg-advisory-xact": "alone", "pg-row": "alone", "pg-advisory-xact-pgbouncer": "alone",
+	"etcd-lease": "undisturbed", "etcd-lock-api": "undisturbed", "semaphore-etcd": "undisturbed", "zookeeper-gozk": "undisturbed", "etcd-txn": "undisturbed",
+	"broken-watchdog-deaf": "alone", "broken-zk-session-blind": "alone", "broken-zk-herd": "alone", "pg-advisory-pgbouncer": "alone",
+	"broken-etcd-waiter-blind": "undisturbed",
+}
+
+// TestEveryLockSaysHowItNotices: a claim that nobody has looked into is none.
+func TestEveryLockSaysHowItNotices(t *testing.T) {
+	for _, k := range locks() {
+		want, known := noticesOf[k.Name]
+		if got := noticing(k); known && got != want || !known && got != "none" {
+			t.Errorf("%s notices a loss %s, want %q", k.Name, got, want)
+		}
+	}
+}
