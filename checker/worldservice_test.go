@@ -24,9 +24,7 @@ type waiter struct {
 	a        *attempt
 	e        history.Event
 	enqueued int64
-	told     bool  // told no: it lingers
-	asleep   bool  // nobody will wake it
-	since    int64 // since when
+	told     bool // told no: it lingers
 }
 
 // expire drops the grants whose leases are over, and the ghosts whose clients are gone.
