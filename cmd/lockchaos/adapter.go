@@ -101,7 +101,7 @@ Exit status: 0 nothing is wrong, 1 something is, 3 the adapter broke the protoco
 func judgeConformance(ctx context.Context, bench *conformance.Bench, version string, to io.Writer) (err error) {
 	out := redact.NewWriter(to)
 	defer func() { err = errors.Join(err, out.Flush()) }()
-	harmless.Fprintf(out, "%s\non %s, TTL %v\n\n", printable(bench.Command), strings.TrimSpace(bench.Service+" "+version), bench.TTL)
+	harmless.Fprintf(out, "%s\non %s, TTL %v\n\n", bench.Command, strings.TrimSpace(bench.Service+" "+version), bench.TTL)
 	n, passed, code := 0, 0, exitOK
 	err = conformance.Run(ctx, bench, func(r conformance.Result) {
 		n++
@@ -135,7 +135,7 @@ func judgeConformance(ctx context.Context, bench *conformance.Bench, version str
 func explain(out io.Writer, r conformance.Result) {
 	harmless.Fprintf(out, "\n      %s\n", indented(r.Text))
 	for _, line := range r.Exchange {
-		harmless.Fprintf(out, "        %s\n", printable(line))
+		harmless.Fprintf(out, "        %s\n", line)
 	}
 	if r.Advice != "" {
 		harmless.Fprintf(out, "      %s\n", indented(r.Advice))

@@ -78,7 +78,7 @@ func dryRun(w io.Writer, name string, plans []scenarios.Plan, f runFlags) error 
 			runs = fmt.Sprintf(" until %s, %d runs at most", printable(f.until), len(all))
 		}
 	}
-	harmless.Fprintf(w, "\n%s: %d scenario%s%s, %s with %d at once (--parallel). Nothing was run.\n", printable(name), len(plans), plural(len(plans)), runs, about(lengthOfAll(all, f.parallel)), f.parallel)
+	harmless.Fprintf(w, "\n%s: %d scenario%s%s, %s with %d at once (--parallel). Nothing was run.\n", name, len(plans), plural(len(plans)), runs, about(lengthOfAll(all, f.parallel)), f.parallel)
 	return nil
 }
 
@@ -115,7 +115,7 @@ func (g *gate) dryRun(w io.Writer) error {
 	harmless.Fprintf(w, "\ngate %s: %d scenario%s, %d run%s, %s with %d at once (--parallel), %s. Nothing was run.\n", g.file, len(g.policy.Runs), plural(len(g.policy.Runs)), len(all), plural(len(all)),
 		about(length), g.parallel, budget)
 	for _, k := range g.policy.Known {
-		harmless.Fprintf(w, "known: %s of %s until %s (%s)\n", k.Property, printable(k.Scenario), k.Expires.Format(time.DateOnly), printable(k.Reason))
+		harmless.Fprintf(w, "known: %s of %s until %s (%s)\n", k.Property, k.Scenario, k.Expires.Format(time.DateOnly), k.Reason)
 	}
 	return nil
 }

@@ -77,6 +77,6 @@ func tellInherent(out io.Writer, sc reports.Scenario) {
 		}
 	}
 	if len(names) > 0 {
-		harmless.Fprintf(out, "%s: %s: %s, %s\n", printable(sc.Name), strings.Join(names, ", "), scenarios.InherentWords, allowedByFlag)
+		harmless.Fprintf(out, "%s: %s: %s, %s\n", sc.Name, strings.Join(names, ", "), scenarios.InherentWords, allowedByFlag)
 	}
 }
