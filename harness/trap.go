@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -18,20 +19,29 @@ type traps struct {
 	wire func(key string) string
 
 	mu     sync.Mutex
-	laid   map[int32]context.CancelFunc // ends the waiting, by client number
-	asking map[int32]op                 // what each client has been asked and has not answered
+	laid   map[int32]laid // by client number
+	asking map[int32]op   // what each client has been asked and has not answered
 }
+
+// laid is a trap that waits.
+type laid struct {
+	*nemesis.Trap
+	end context.CancelFunc // of the waiting
+}
+
+// acknowledged is the longest time for which TCP puts off the acknowledgement of what it has received (RFC 1122, 4.2.3.2).
+const acknowledged = 500 * time.Millisecond
 
 func newTraps(faults []scenarios.Fault) *traps {
 	planned := slices.ContainsFunc(faults, func(f scenarios.Fault) bool {
 		return slices.ContainsFunc(f.Singles(), func(one scenarios.Fault) bool { return FaultSpec(one).Waits() })
 	})
-	return &traps{planned: planned, laid: map[int32]context.CancelFunc{}, asking: map[int32]op{}}
+	return &traps{planned: planned, laid: map[int32]laid{}, asking: map[int32]op{}}
 }
 
 // lay waits for the trap's packet, and then records the fault and has it healed after the planned time.
 func (d *director) lay(ctx context.Context, h *hit, in *inForce, t *nemesis.Trap) {
-	waiting := d.traps.lay(ctx, in.client)
+	waiting := d.traps.lay(ctx, in.client, t)
 	if in.part.When != nemesis.Acquiring {
 		d.roundOver(in.client) // of a strike at a random moment it may be over already
 	}
@@ -55,22 +65,28 @@ func (d *director) lay(ctx context.Context, h *hit, in *inForce, t *nemesis.Trap
 }
 
 // lay returns the context in which a trap waits.
-func (t *traps) lay(ctx context.Context, client int32) context.Context {
+func (t *traps) lay(ctx context.Context, client int32, trap *nemesis.Trap) context.Context {
 	waiting, cancel := context.WithCancel(ctx)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.laid[client] = cancel
+	t.laid[client] = laid{trap, cancel}
 	return waiting
 }
 
-// over ends the waiting of a client's trap.
+// over ends the waiting of a client's trap: at once, or when no packet of a request that it has met can come any more.
 func (t *traps) over(client int32) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if cancel := t.laid[client]; cancel != nil {
-		cancel()
-		delete(t.laid, client)
+	trap, waits := t.laid[client]
+	if !waits {
+		return
 	}
+	delete(t.laid, client)
+	if trap.Met() {
+		time.AfterFunc(acknowledged, trap.end)
+		return
+	}
+	trap.end()
 }
 
 // asks is told what a client is about to be asked, and returns what to call when it has answered.

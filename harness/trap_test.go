@@ -9,6 +9,7 @@ import (
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/etcd"
+	"github.com/lockchaos/lockchaos/clients/noop"
 	"github.com/lockchaos/lockchaos/clients/postgres"
 	"github.com/lockchaos/lockchaos/clients/redis"
 	"github.com/lockchaos/lockchaos/clients/zookeeper"
@@ -129,6 +130,20 @@ func TestLateWrite(t *testing.T) {
 				t.Errorf("%d writes were refused", v.Stats.Refused)
 			}
 		})
+	}
+}
+
+// The round of an application without a lock is over before TCP acknowledges the reply to its write: the cut that comes after the reply strikes all the same.
+func TestRoundsThatEndBeforeTheAcknowledgement(t *testing.T) {
+	t.Parallel()
+	const ms = scenarios.Duration(time.Millisecond)
+	cut := aimedAt(nemesis.RequestWrite, nemesis.BeforeWrite, scenarios.Fault{Kind: nemesis.KindCut, Point: "after-reply"})
+	cut.After, cut.Every = 50*ms, scenarios.Range{Min: 50 * ms, Max: 60 * ms}
+	p := faulty("cas", cut)
+	p.Scenario.Duration = 3000 * ms
+	h := aside(t, noop.Cas, p)
+	if struck := len(proven(t, h, "reset after-reply of write")); struck < 5 {
+		t.Errorf("struck %d times in 3 s, which have time for 25 at least: a round of 60 ms, 50 ms for the acknowledgement", struck)
 	}
 }
 

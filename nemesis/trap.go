@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/lockchaos/lockchaos/monotime"
@@ -12,8 +13,10 @@ import (
 
 // Trap is a fault that waits for the packets that it is aimed at, one on each link: it is in effect from the first of them on.
 type Trap struct {
-	kind   string
-	parts  []*snare
+	kind  string
+	parts []*snare
+	// choosy: some requests are not meant, as their replies tell.
+	choosy bool
 	sprung func(netfault.Stats) bool
 	// ending is done to each part that has struck, right before it is taken away; proof tells what it did.
 	ending func(*snare) error
@@ -36,7 +39,7 @@ type snare struct {
 
 // lay puts a trap on the links of the client. decide makes the decision of one part.
 func (n *Net) lay(tag string, s Spec, victim string, asked Asked, peers []string, decide func(netfault.Is) netfault.Decide) (*Trap, error) {
-	t := &Trap{kind: s.Kind}
+	t := &Trap{kind: s.Kind, choosy: s.reply() != nil}
 	for _, name := range peers {
 		part := &snare{client: victim, peer: name, finder: &finder{request: s.Request, asked: asked}}
 		at, to, err := n.link(netfault.Cut{From: victim, To: name})
@@ -73,6 +76,12 @@ func (t *Trap) Await(ctx context.Context) error {
 		errs = append(errs, err)
 	}
 	return fmt.Errorf("%s: no packet came that it is aimed at: %w", t.kind, errors.Join(errs...))
+}
+
+// Met tells whether the request that the trap is aimed at has been sent. What strikes at a later packet of it may strike when
+// the client has its answer: TCP may put the acknowledgement off.
+func (t *Trap) Met() bool {
+	return !t.choosy && slices.ContainsFunc(t.parts, func(p *snare) bool { return p.finder.found.Load() != nil })
 }
 
 // From is when the first packet was caught; 0: none has been.
