@@ -58,7 +58,7 @@ func CheckTogether(parts []scenarios.Fault) error {
 
 // Nature is what theory must know of a lock.
 func Nature(k clients.Kind) scenarios.Nature {
-	return scenarios.Nature{Permits: k.Claims.Permits, NoExpiry: k.Claims.NoExpiry, Library: k.Claims.Validity == "library",
+	return scenarios.Nature{Permits: k.Claims.Permits, NoExpiry: k.Claims.NoExpiry, Library: k.Claims.Validity == "library", Session: k.Claims.Validity == "session",
 		WallClock: strings.HasPrefix(k.Service, "redis") || k.Service != "" && strings.HasPrefix(k.Service, "postgres") && !k.Claims.NoExpiry,
 		Forgets:   k.Service == "redis-failover"}
 }

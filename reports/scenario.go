@@ -51,6 +51,8 @@ type Scenario struct {
 	Expect []Expectation `json:"expect,omitempty"`
 	// Met tells whether the scenario came out as expected.
 	Met bool `json:"met"`
+	// Relied are properties that the planned faults break through what the lock relies on: a clock, its service's memory.
+	Relied []string `json:"relied,omitempty"`
 	// Demanded: a policy asks for the scenario, so that it is open where it was skipped.
 	Demanded bool `json:"demanded,omitempty"`
 	// Lenient: what the scenario leaves open (inconclusive, skipped) is said, and does not make the run fail.
@@ -133,6 +135,8 @@ type Suite struct {
 	// StandIns says in full sentences what was not the real thing; empty when all was real.
 	StandIns  []string
 	Scenarios []Scenario
+	// Exam is what was examined; nil: the run is no exam.
+	Exam *Exam
 	// Remarks are about the run as a whole, or about no scenario that ran: a known violation that shows no more.
 	Remarks []Remark
 }

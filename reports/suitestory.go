@@ -9,6 +9,9 @@ import (
 
 // headline says in a sentence how the suite came out.
 func (s Suite) headline() string {
+	if s.Exam != nil && len(s.Scenarios) > 0 {
+		return s.examHeadline()
+	}
 	n := s.tally()
 	all := len(s.Scenarios)
 	if all == 0 {
@@ -93,6 +96,9 @@ func (s Suite) unexpectedSentence() []string {
 // lede tells what the results show together. Each sentence is said only when every scenario that it speaks of agrees; where
 // they differ it names those that do.
 func (s Suite) lede() string {
+	if s.Exam != nil {
+		return s.examLede()
+	}
 	out := append(s.unexpectedSentence(), s.defectSentence()...)
 	var quiet, held []Scenario
 	for _, x := range s.Scenarios {

@@ -6,6 +6,8 @@ import "strings"
 // fault says what a scenario with several is about, so such a scenario has the label from its own name.
 func (s *Scenario) FaultLabel() string {
 	switch {
+	case s.Attack != "":
+		return s.Attack
 	case len(s.Faults) == 0:
 		return "none"
 	case len(s.Faults) == 1 && len(s.Faults[0].Parts()) == 0:

@@ -8,6 +8,8 @@ type Scenario struct {
 	Name string `yaml:"name"`
 	// About says in a sentence what the scenario is to show.
 	About string `yaml:"about,omitempty"`
+	// Attack is the name of the exam's attack that the scenario makes; "": it is none.
+	Attack string `yaml:"attack,omitempty"`
 	// Lock is the name of a lock of the catalogue (`lockchaos list locks`).
 	Lock string `yaml:"lock"`
 	// Adapter is the program that is the lock, where it is none of the catalogue.
@@ -161,6 +163,9 @@ type Expect struct {
 	Why string `yaml:"why,omitempty"`
 	// Inherent: what is allowed here is what no lease prevents, and is told as such (run --inherent).
 	Inherent bool `yaml:"inherent,omitempty"`
+	// Relied are properties that the faults break through what the lock relies on: a clock, the memory of its service. Violated,
+	// they are no defect of the lock (exam).
+	Relied []string `yaml:"relied,omitempty"`
 }
 
 // Suite is a list of scenarios under one name.

@@ -14,6 +14,8 @@ type Nature struct {
 	NoExpiry bool
 	// Library: the lock itself measures how long a grant is good for, by the client's clock.
 	Library bool
+	// Session: a grant lasts as long as a session, whose end the lock can see.
+	Session bool
 	// WallClock: the service ends grants by its wall clock.
 	WallClock bool
 	// Forgets: a primary answers before its replica knows.
@@ -82,6 +84,26 @@ func (n Nature) Inherent(s Store, faults []Fault) Expect {
 	delete(e.Properties, checker.Continuity)
 	delete(e.Properties, checker.TokenOrder)
 	e.Inherent, e.Why = true, "A holder may come after the end of its grant and not know it: no lease prevents that. Whatever else is violated is a defect of the lock."
+	return e
+}
+
+// Examined is what an attack with the faults is held to: what is inherent, and beside it what breaks since that breaks on which the lock
+// relies. Whatever else is violated is a defect of the lock.
+func (n Nature) Examined(s Store, faults []Fault) Expect {
+	e, expected := n.Inherent(s, faults), n.Expected(s, faults)
+	for property, outcome := range expected.Properties {
+		if e.Properties[property] != outcome {
+			e.Properties[property] = outcome
+			e.Relied = append(e.Relied, property)
+		}
+	}
+	if n.Session { // whoever comes back from a stop can look whether the session still stands
+		delete(e.Properties, checker.DeadGrant)
+	}
+	slices.Sort(e.Relied)
+	if len(e.Relied) > 0 {
+		e.Why = expected.Why
+	}
 	return e
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 // allowedByFlag says who allows what no lease prevents.
-const allowedByFlag = "allowed by --inherent"
+const allowedByFlag = ", allowed by --inherent"
 
 // checkInherent refuses --inherent where something else says what is expected.
 func (f runFlags) checkInherent(words []string) error {
@@ -57,11 +57,11 @@ func (l *ownLock) expectInherent(s *scenarios.Scenario) {
 }
 
 // inherentWords say of an expectation why it is met though it is violated.
-func inherentWords(c scenarios.Compared) string {
+func inherentWords(c scenarios.Compared, by string) string {
 	if !c.Inherent {
 		return ""
 	}
-	return scenarios.InherentWords + ", " + allowedByFlag
+	return scenarios.InherentWords + by
 }
 
 // tellInherent tells what was violated and is allowed, since no lease prevents it. Beside a defect that is not certain: the defect may
@@ -77,6 +77,6 @@ func tellInherent(out io.Writer, sc reports.Scenario) {
 		}
 	}
 	if len(names) > 0 {
-		harmless.Fprintf(out, "%s: %s: %s, %s\n", sc.Name, strings.Join(names, ", "), scenarios.InherentWords, allowedByFlag)
+		harmless.Fprintf(out, "%s: %s: %s%s\n", sc.Name, strings.Join(names, ", "), scenarios.InherentWords, allowedByFlag)
 	}
 }

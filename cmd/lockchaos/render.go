@@ -64,25 +64,34 @@ func judgeScenario(dir string, r scenarioRecord, run *runRecord) judged {
 	case run.Policy != nil:
 		rule(&out.Scenario, run.Policy, plan.Scenario.Expect, run.Started)
 	default:
-		compare(&out.Scenario, plan.Scenario.Expect, run.NoExpect)
+		compare(&out.Scenario, plan.Scenario.Expect, run.NoExpect, allowance(plan.Scenario))
+		out.Relied = plan.Scenario.Expect.Relied
 	}
 	return out
 }
 
 // compare sets what was found beside what was expected.
-func compare(out *reports.Scenario, e scenarios.Expect, noExpect bool) {
+func compare(out *reports.Scenario, e scenarios.Expect, noExpect bool, by string) {
 	out.Met = out.Verdict.Outcome == checker.Pass
 	if noExpect {
 		return
 	}
 	all := e.Compare(observed(out.Verdict), out.Verdict.Severity.String())
 	for _, c := range all {
-		out.Expect = append(out.Expect, reports.Expectation{Property: c.Property, Want: c.Want, Got: c.Got, Met: c.Met, Known: inherentWords(c)})
+		out.Expect = append(out.Expect, reports.Expectation{Property: c.Property, Want: c.Want, Got: c.Got, Met: c.Met, Known: inherentWords(c, by)})
 		if c.Inherent {
-			out.Why = scenarios.InherentWords + ", " + allowedByFlag + ". " + e.Why
+			out.Why = scenarios.InherentWords + by + ". " + e.Why
 		}
 	}
 	out.Met = e.Met(all, out.Verdict.Outcome.String())
+}
+
+// allowance says, as the end of a sentence, who allows what no lease prevents.
+func allowance(s scenarios.Scenario) string {
+	if s.Attack != "" {
+		return ""
+	}
+	return allowedByFlag
 }
 
 // describe fills in what the plan says.
@@ -131,6 +140,8 @@ func faultColumn(s scenarios.Scenario) string {
 	switch {
 	case len(s.Faults) > 0 && strings.HasPrefix(s.Name, scenarios.RandomPrefix):
 		return "random-faults"
+	case s.Attack != "":
+		return s.Attack
 	case len(s.Faults) == 1 && s.Workload.Guard == "check" && s.Faults[0].Kind != "":
 		return s.Faults[0].Kind + "-after-check"
 	}
@@ -148,7 +159,7 @@ func observed(v checker.Verdict) []scenarios.Observed {
 // suite puts the judged scenarios of a run together.
 func (r *runRecord) suite(all []judged) reports.Suite {
 	s := reports.Suite{Name: r.Suite, About: r.About, Command: r.Command, Runtime: r.Runtime, Seed: r.Seed, Started: r.Started, Elapsed: r.Elapsed,
-		Version: r.Version}
+		Version: r.Version, Exam: r.Exam}
 	for _, sc := range all {
 		sc.Run = s.Title()
 		s.Scenarios = append(s.Scenarios, sc.Scenario)

@@ -50,6 +50,7 @@ to a store, freezes the holder as a garbage collection would, records everything
   lockchaos run redis-setnx/pause-holder/unfenced one scenario (names: lockchaos list scenarios)
   lockchaos run quick --lock-cmd "python3 lock.py" --service redis
                                                   a lock of your own (begin with: lockchaos adapter new)
+  lockchaos exam redlock                          one lock, attacked in every way that its claims invite
   lockchaos check runs/latest/*/history.jsonl     judge saved histories again
   lockchaos witness runs/latest/…/history.jsonl   the few ops that show a violation
   lockchaos gate                                  rule by the policy in lockchaos.yaml (lockchaos init writes one)
@@ -81,7 +82,7 @@ func rootCommand() *cobra.Command {
 	})
 	root.SetVersionTemplate("lockchaos {{.Version}}\n")
 	root.CompletionOptions.DisableDefaultCmd = true // ours says what is wrong
-	root.AddCommand(runCommand(), gateCommand(), initCommand(), rerunCommand(), shrinkCommand(), sweepCommand(), serveCommand(), checkCommand(), witnessCommand(), generateCommand(), reportCommand(), listCommand(), explainCommand(), doctorCommand(), cleanCommand(), adapterCommand(), completionCommand(), manCommand(), workerCommand(), nodeCommand(), probeCommand(), insideCommand(), scenarioCommand())
+	root.AddCommand(runCommand(), examCommand(), gateCommand(), initCommand(), rerunCommand(), shrinkCommand(), sweepCommand(), serveCommand(), checkCommand(), witnessCommand(), generateCommand(), reportCommand(), listCommand(), explainCommand(), doctorCommand(), cleanCommand(), adapterCommand(), completionCommand(), manCommand(), workerCommand(), nodeCommand(), probeCommand(), insideCommand(), scenarioCommand())
 	complete(root)
 	return root
 }

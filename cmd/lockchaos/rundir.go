@@ -46,8 +46,10 @@ type runRecord struct {
 	Started time.Time      `json:"started"`
 	Elapsed time.Duration  `json:"elapsed_ns"`
 	// Parallel is how many scenarios run at once. Exit is the exit status, once the run has ended.
-	Parallel  int              `json:"parallel,omitempty"`
-	Exit      *int             `json:"exit_status,omitempty"`
+	Parallel int  `json:"parallel,omitempty"`
+	Exit     *int `json:"exit_status,omitempty"`
+	// Exam is what was examined, where it is one.
+	Exam      *reports.Exam    `json:"exam,omitempty"`
 	Scenarios []scenarioRecord `json:"scenarios"`
 }
 

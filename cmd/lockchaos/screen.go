@@ -193,19 +193,27 @@ func (s *screen) end(name string, sc reports.Scenario) {
 	}
 	s.events.ended(sc.Name, sc)
 	sc.Name = name
-	delete(s.running, name)
-	for i, n := range s.names {
-		if n == name {
-			s.names = append(s.names[:i], s.names[i+1:]...)
-			break
-		}
-	}
+	s.drop(name)
 	s.line(s.stamp() + reports.Line(sc, s.column, s.color))
 	if s.verbose {
 		for _, p := range sc.Verdict.Properties {
 			s.line(strings.TrimRight(fmt.Sprintf("           %-18s %-12s %s", p.Name, p.Outcome, printable(p.Why)), " "))
 		}
 	}
+}
+
+// drop takes a scenario from those that run. The caller holds the lock.
+func (s *screen) drop(name string) {
+	delete(s.running, name)
+	s.names = slices.DeleteFunc(s.names, func(n string) bool { return n == name })
+}
+
+// forget tells that what a scenario has shown so far counts no more: it is run again.
+func (s *screen) forget(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.violated, name)
+	s.drop(name)
 }
 
 func (s *screen) stop() {

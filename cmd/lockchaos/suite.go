@@ -38,6 +38,11 @@ type suiteRun struct {
 	ended func(reports.Scenario)
 	// late, when set, says why it is too late to start a plan; "": it is not.
 	late func(scenarios.Plan) string
+	// tries is how often a scenario is run at the most while it comes to nothing; the last time alone. 0: once.
+	tries int
+	alone sync.RWMutex
+	// exam is what is examined; nil: the run is none.
+	exam *reports.Exam
 
 	dir    string
 	began  time.Time
@@ -62,7 +67,7 @@ func (s *suiteRun) run(ctx context.Context) error {
 	suite, unwritten := s.finish()
 	// The verdicts are told even where they can't be written.
 	err = s.screen.conclude(dir, suite, func(out io.Writer) error {
-		err := conclude(out, dir, suite, s.flags.noExpect, ctx.Err() != nil)
+		err := s.tell(out, dir, suite, ctx.Err() != nil)
 		s.screen.figures.print(out, s.screen.first, time.Since(began))
 		return err
 	})
@@ -72,11 +77,19 @@ func (s *suiteRun) run(ctx context.Context) error {
 	return err
 }
 
+// tell says what the run came to, in the words of what it is.
+func (s *suiteRun) tell(out io.Writer, dir string, suite reports.Suite, interrupted bool) error {
+	if s.exam != nil {
+		return concludeExam(out, dir, suite, interrupted)
+	}
+	return conclude(out, dir, suite, s.flags.noExpect, interrupted)
+}
+
 // prepare begins the run's record; dir is its folder.
 func (s *suiteRun) prepare(dir string, began time.Time) {
 	s.dir, s.began = dir, began
 	s.record = runRecord{Version: version, Suite: s.name, About: s.about, Command: s.command, Program: os.Args[0], Runtime: s.where.about(), Where: s.flags.where(), Seed: s.plans[0].Seed,
-		NoExpect: s.flags.noExpect, Policy: s.flags.policy, Started: began.UTC().Truncate(time.Second), Parallel: s.flags.parallel, Scenarios: make([]scenarioRecord, len(s.plans))}
+		NoExpect: s.flags.noExpect, Policy: s.flags.policy, Started: began.UTC().Truncate(time.Second), Parallel: s.flags.parallel, Exam: s.exam, Scenarios: make([]scenarioRecord, len(s.plans))}
 	for i, p := range s.plans {
 		s.record.Scenarios[i] = scenarioRecord{Name: p.Scenario.Name, Dir: folderOf(p.Scenario.Name), State: stateWaiting, Planned: p.Scenario.Duration.Std()}
 	}
@@ -113,28 +126,7 @@ func (s *suiteRun) launch(ctx context.Context, places chan struct{}) (wait func(
 		places <- struct{}{} // here, not in the goroutine: the first in the suite begins first
 		all.Go(func() {
 			defer func() { <-places }()
-			began := time.Now()
-			var r scenarioRecord
-			s.note(i, func(saved *scenarioRecord) {
-				saved.State, saved.Began = stateRunning, began.UTC()
-				r = *saved
-			})
-			r.locate(s.flags.places[r.Name])
-			if err := s.savePlan(p, r.Dir); err != nil {
-				r.Failed = err.Error()
-			} else if r.Skipped = s.where.skip(p); r.Skipped == "" {
-				s.onTime(ctx, i, p, &r)
-			}
-			r.Elapsed = time.Since(began)
-			verdict := judgeScenario(s.dir, r, &s.record)
-			r.end(verdict.Scenario, s.flags.noExpect)
-			s.note(i, func(saved *scenarioRecord) {
-				r.First = saved.First
-				*saved, s.judged[i] = r, verdict
-			})
-			s.screen.end(s.label(p), verdict.Scenario)
-			if s.ended != nil {
-				s.ended(verdict.Scenario)
+			for try := 1; s.try(ctx, i, p, try); try++ {
 			}
 		})
 	}
@@ -144,6 +136,54 @@ func (s *suiteRun) launch(ctx context.Context, places chan struct{}) (wait func(
 		over := (*overBudget)(nil)
 		s.interrupted = ctx.Err() != nil && !errors.As(context.Cause(ctx), &over)
 	}
+}
+
+// try runs one scenario. It is true if it came to nothing and is to be tried again; what the try has left is then put aside.
+func (s *suiteRun) try(ctx context.Context, i int, p scenarios.Plan, try int) (again bool) {
+	if try > 1 && try == s.tries {
+		s.alone.Lock()
+		defer s.alone.Unlock()
+	} else {
+		s.alone.RLock()
+		defer s.alone.RUnlock()
+	}
+	began := time.Now()
+	var r scenarioRecord
+	s.note(i, func(saved *scenarioRecord) {
+		saved.State, saved.Began = stateRunning, began.UTC()
+		r = *saved
+	})
+	r.locate(s.flags.places[r.Name])
+	if err := s.savePlan(p, r.Dir); err != nil {
+		r.Failed = err.Error()
+	} else if r.Skipped = s.where.skip(p); r.Skipped == "" {
+		s.onTime(ctx, i, p, &r)
+	}
+	r.Elapsed = time.Since(began)
+	verdict := judgeScenario(s.dir, r, &s.record)
+	if try < s.tries && ctx.Err() == nil && openEnded(verdict.Scenario) && s.putAside(r.Dir, try) == nil {
+		s.screen.say(fmt.Sprintf("%s: try %d was inconclusive (%s): once more", s.label(p), try, verdict.Scenario.Detail()))
+		s.screen.forget(s.label(p))
+		return true
+	}
+	r.end(verdict.Scenario, s.flags.noExpect)
+	s.note(i, func(saved *scenarioRecord) {
+		r.First = saved.First
+		*saved, s.judged[i] = r, verdict
+	})
+	s.screen.end(s.label(p), verdict.Scenario)
+	if s.ended != nil {
+		s.ended(verdict.Scenario)
+	}
+	return false
+}
+
+// openEnded reports whether nothing follows from a scenario.
+func openEnded(sc reports.Scenario) bool { return sc.Result() == reports.Inconclusive && !sc.Met }
+
+// putAside keeps what a try has left, beside the scenario's folder.
+func (s *suiteRun) putAside(folder string, try int) error {
+	return os.Rename(filepath.Join(s.dir, folder), filepath.Join(s.dir, fmt.Sprintf("%s.try%d", folder, try)))
 }
 
 // onTime runs one scenario, unless there is no time left for it.

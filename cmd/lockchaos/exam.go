@@ -1,0 +1,323 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lockchaos/lockchaos/adapter"
+	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/clients/external"
+	"github.com/lockchaos/lockchaos/harmless"
+	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/redact"
+	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/scenarios"
+)
+
+// examTries is how often an attack is made at the most while it comes to nothing; the last time alone.
+const examTries = 3
+
+// examFlags are the settings of `lockchaos exam`.
+type examFlags struct {
+	runFlags
+	short   bool
+	attacks []string
+}
+
+func examCommand() *cobra.Command {
+	var f examFlags
+	cmd := &cobra.Command{
+		Use:   "exam [LOCK]",
+		Short: "Attack a lock in every way that its claims invite",
+		Long: `Attacks one lock: one that comes with lockchaos, or with --lock-cmd a program of your own in any language. Each attack aims one
+fault at one step of one kind of application. Which attacks make sense follows from what the lock claims and can do, and from its
+service; every time is stretched to its lease.
+
+At the end each attack is told: it stood, it fell to a defect of the lock, it fell to what no lease prevents, or nothing follows.
+An attack that comes to nothing is made again, three times in all, the last time alone.
+
+Exit status: 0 no defect, 1 a defect or a violation that is not clear, 2 an attack that stayed inconclusive, 3 the harness failed.`,
+		Example: `  lockchaos exam redlock
+  lockchaos exam --lock-cmd "python3 my_lock.py" --service redis
+  lockchaos exam etcd-lease --short
+  lockchaos exam zookeeper --attack stop-wait,cut-off-wait`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !cmd.Flags().Changed("seed") {
+				f.seed = rand.Uint64N(1_000_000)
+			}
+			f.repeat = 1
+			return f.run(cmd.Context(), cmd, args)
+		},
+	}
+	flags := cmd.Flags()
+	f.addWhere(flags)
+	f.addCompress(flags)
+	flags.Uint64Var(&f.seed, "seed", 0, "seed of every random draw (default: a new one, printed)")
+	f.addDryRun(flags)
+	flags.StringVar(&f.lockCmd, "lock-cmd", "", "command line of a lock of your own (docs/protocol.md)")
+	flags.StringVar(&f.service, "service", "", `the service that the lock of --lock-cmd uses (lockchaos list services), or "none"`)
+	flags.DurationVar(&f.ttl, "ttl", 0, "lease of the lock (default: that of its scenarios; of --lock-cmd 500ms, etcd and zookeeper 2s)")
+	flags.BoolVar(&f.short, "short", false, "make only the most telling attacks, about a third")
+	flags.StringSliceVar(&f.attacks, "attack", nil, "make only these attacks")
+	f.outputFlags.add(flags)
+	return cmd
+}
+
+// run examines the lock.
+func (f examFlags) run(ctx context.Context, cmd *cobra.Command, words []string) error {
+	out, err := f.open(cmd)
+	if err != nil {
+		return err
+	}
+	if f.lockCmd, err = redact.Command(f.lockCmd); err != nil {
+		return usage(fmt.Errorf("--lock-cmd: %w", err))
+	}
+	if err := f.check(words); err != nil {
+		return err
+	}
+	plans, exam, err := f.plans(ctx, words, out.say)
+	if err != nil {
+		return err
+	}
+	if err := withoutSecrets(plans); err != nil {
+		return err
+	}
+	name := "exam of " + exam.Lock
+	if f.dry {
+		return dryRun(cmd.OutOrStdout(), name, plans, f.runFlags)
+	}
+	where, err := chooseRuntime(ctx, f.runFlags, plans, out.say)
+	if err != nil {
+		return err
+	}
+	if f.runtime == runtimeCompose {
+		f.parallel = 1
+	}
+	s := &suiteRun{flags: f.runFlags, where: where, name: name, about: "every attack that the lock's claims invite", plans: plans, command: f.commandLine(words),
+		screen: out, tries: examTries, exam: exam}
+	return errors.Join(s.run(ctx), where.close())
+}
+
+// check refuses what makes no sense.
+func (f examFlags) check(words []string) error {
+	if err := f.checkWhere(); err != nil {
+		return err
+	}
+	switch {
+	case (len(words) == 0) == (f.lockCmd == ""):
+		return usage(errors.New("name one lock (lockchaos list locks), or give --lock-cmd and --service for one of your own"))
+	case f.lockCmd == "" && f.service != "":
+		return usage(errors.New("--service is for the lock of --lock-cmd"))
+	case f.lockCmd != "":
+		return f.ownLock()
+	case f.ttl < 0 || f.ttl > 0 && f.ttl < time.Millisecond:
+		return usage(fmt.Errorf("--ttl %v: a lease must last a millisecond or longer", f.ttl))
+	}
+	return nil
+}
+
+// plans are the attacks on the lock, and what there is to say of those that are none.
+func (f examFlags) plans(ctx context.Context, words []string, say func(string)) (plans []scenarios.Plan, exam *reports.Exam, err error) {
+	table, err := f.table()
+	if err != nil {
+		return nil, nil, err
+	}
+	can, err := possibleFaults(ctx, f.runFlags, say)
+	if err != nil {
+		return nil, nil, err
+	}
+	lock, err := f.examinee(ctx, words, say)
+	if err != nil {
+		return nil, nil, err
+	}
+	fits := lock.Fits
+	lock.Fits = func(one scenarios.Fault) error {
+		if !can[one.Kind] {
+			return errors.New("this machine cannot do it")
+		}
+		if why := outOfReach(one); why != "" && f.runtime == runtimeExternal {
+			return errors.New(why)
+		}
+		return fits(one)
+	}
+	all, not := table.Of(lock)
+	if len(all) == 0 {
+		return nil, nil, usage(fmt.Errorf("none of these attacks makes sense against %s: %s", lock.Base.Lock, not[0].Why))
+	}
+	exam = &reports.Exam{Lock: lock.Base.Lock, Short: f.short}
+	for _, n := range not {
+		exam.Not = append(exam.Not, reports.NotApplicable(n))
+	}
+	for _, s := range all {
+		plans = append(plans, scenarios.Plan{Seed: f.seed, Scenario: s})
+	}
+	return plans, exam, nil
+}
+
+// table is the table of attacks, as far as the flags want it.
+func (f examFlags) table() (scenarios.Exam, error) {
+	table, err := scenarios.Attacks()
+	if err != nil {
+		return table, err
+	}
+	var names []string
+	for _, a := range table.Attacks {
+		names = append(names, a.Name)
+	}
+	for _, name := range f.attacks {
+		if !slices.Contains(names, name) {
+			return table, usage(fmt.Errorf("--attack: there is no attack named %q%s", name, suggest(name, names)))
+		}
+	}
+	table.Attacks = slices.DeleteFunc(table.Attacks, func(a scenarios.Attack) bool {
+		return f.short && !a.Short || len(f.attacks) > 0 && !slices.Contains(f.attacks, a.Name)
+	})
+	return table, nil
+}
+
+// examinee is the lock as the table of attacks sees it.
+func (f examFlags) examinee(ctx context.Context, words []string, say func(string)) (scenarios.Examinee, error) {
+	if f.lockCmd != "" {
+		own, err := f.meet(ctx, say)
+		if err != nil {
+			return scenarios.Examinee{}, err
+		}
+		return own.examinee(), nil
+	}
+	k, err := lockKind(words[0])
+	if err != nil {
+		return scenarios.Examinee{}, usage(fmt.Errorf("%w%s (lockchaos list locks)", err, suggest(words[0], catalogue().Locks)))
+	}
+	if k.Claims.Permits == 0 {
+		return scenarios.Examinee{}, usage(fmt.Errorf("%s is no lock, so there is nothing to attack: %s", k.Name, k.About))
+	}
+	suites, err := scenarios.Builtin(catalogue())
+	if err != nil {
+		return scenarios.Examinee{}, err
+	}
+	base, ok := undisturbed(suites, k.Name)
+	if !ok {
+		base.TTL = max(usualTTL(k.Service), examTTL)
+	}
+	if f.ttl > 0 {
+		base.TTL = scenarios.Duration(f.ttl)
+	}
+	base.Lock = k.Name
+	base.Store = scenarios.Store{Kind: "unfenced"}
+	if k.Writes == "guarded" {
+		base.Store.Kind = k.Writes
+	}
+	return examinee(k, base), nil
+}
+
+// examTTL is the lease of a lock of which nothing else is known.
+const examTTL = scenarios.Duration(500 * time.Millisecond)
+
+// examinee is the user's own lock.
+func (l *ownLock) examinee() scenarios.Examinee {
+	base := scenarios.Scenario{Lock: l.name, Adapter: l.adapter, TTL: l.ttl, Store: scenarios.Store{Kind: "unfenced"}}
+	if base.TTL == 0 {
+		base.TTL = examTTL
+	}
+	service := l.adapter.Service
+	if service == scenarios.NoService {
+		service = ""
+	}
+	kind := external.Kind(service)
+	kind.Claims = external.Claims(l.says)
+	kind.Claims.Permits = max(1, kind.Claims.Permits)
+	e := examinee(kind, base)
+	e.Abilities = slices.DeleteFunc(e.Abilities, func(a scenarios.Ability) bool { return a != scenarios.KeepsAlive })
+	for op, ability := range map[string]scenarios.Ability{adapter.OpRenew: scenarios.CanRenew, adapter.OpHeld: scenarios.CanBeAsked} {
+		if l.says.Does(op) {
+			e.Abilities = append(e.Abilities, ability)
+		}
+	}
+	return e
+}
+
+// examinee is a lock of the kind.
+func examinee(k clients.Kind, base scenarios.Scenario) scenarios.Examinee {
+	e := scenarios.Examinee{Base: base, Nature: harness.Nature(k), Fits: func(one scenarios.Fault) error { return harness.CheckFault(k, one) }}
+	for ability, has := range map[scenarios.Ability]bool{
+		scenarios.CanRenew:   slices.Contains(k.Claims.Confirms, "renew"),
+		scenarios.CanBeAsked: slices.Contains(k.Claims.Confirms, "held"),
+		scenarios.KeepsAlive: k.Renews || k.Claims.NoExpiry || k.Claims.Validity == "session",
+	} {
+		if has {
+			e.Abilities = append(e.Abilities, ability)
+		}
+	}
+	return e
+}
+
+// commandLine is what the user would type to have the same again.
+func (f examFlags) commandLine(words []string) string {
+	line := append([]string{os.Args[0], "exam"}, words...)
+	line = append(line, "--seed", strconv.FormatUint(f.seed, 10))
+	if f.lockCmd != "" {
+		line = append(line, "--lock-cmd", f.lockCmd, "--service", f.service)
+	}
+	if f.ttl > 0 {
+		line = append(line, "--ttl", f.ttl.String())
+	}
+	if f.short {
+		line = append(line, "--short")
+	}
+	if len(f.attacks) > 0 {
+		line = append(line, "--attack", strings.Join(f.attacks, ","))
+	}
+	return reports.Shell(append(line, f.where()...)...)
+}
+
+// concludeExam tells attack by attack what an exam came to; its error carries the exit status.
+func concludeExam(out io.Writer, dir string, suite reports.Suite, interrupted bool) error {
+	s := newScreen(out)
+	harmless.Fprintln(out)
+	if err := reports.WriteExam(out, suite, s.color, s.width); err != nil {
+		return fmt.Errorf("print the exam: %w", err)
+	}
+	harmless.Fprintln(out)
+	code := exitOK
+	for _, sc := range suite.Scenarios {
+		fate := sc.Fate()
+		code = worse(code, fateStatus(fate))
+		if fateStatus(fate) == exitViolated || fate == reports.NothingFollows {
+			harmless.Fprintf(out, "%s: again: %s\n", sc.Fault, sc.Rerun)
+		}
+	}
+	concludeFailed(out, dir, suite.FailedAlike())
+	harmless.Fprintf(out, "report: %s\n", there(filepath.Join(dir, indexFile)))
+	if interrupted {
+		return &status{exitFailed, errors.New("interrupted: the report holds what there is")}
+	}
+	if code != exitOK {
+		return &status{code: code}
+	}
+	return nil
+}
+
+// fateStatus is the exit status of an attack that came to that.
+func fateStatus(f reports.Fate) int {
+	switch f {
+	case reports.FellDefect, reports.FellUnclear:
+		return exitViolated
+	case reports.NothingFollows:
+		return exitInconclusive
+	case reports.NotRun:
+		return exitFailed
+	}
+	return exitOK
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/scenarios"
+)
+
+// TestAttacksAreValid: what is made of the table for every lock is a scenario that would be accepted from a file, and no attack is
+// without a lock on which it can be made.
+func TestAttacksAreValid(t *testing.T) {
+	table, err := scenarios.Attacks()
+	if err != nil {
+		t.Fatal(err)
+	}
+	known, file, made := catalogue(), filepath.Join(t.TempDir(), "plan.yaml"), map[string]bool{}
+	for _, k := range locks() {
+		if k.Claims.Permits == 0 {
+			continue
+		}
+		lock, err := examFlags{}.examinee(t.Context(), []string{k.Name}, nil)
+		if err != nil {
+			t.Errorf("%s: %v", k.Name, err)
+			continue
+		}
+		all, not := table.Of(lock)
+		if len(all) < 20 || len(all)+len(not) != len(table.Attacks) {
+			t.Errorf("%s: %d attacks and %d left out, of %d", k.Name, len(all), len(not), len(table.Attacks))
+		}
+		for _, s := range all {
+			made[s.Attack] = true
+			p := scenarios.Plan{Seed: 1, Scenario: s}
+			if err := p.Save(file); err != nil {
+				t.Fatal(err)
+			}
+			again, err := scenarios.LoadPlan(file, known)
+			if err != nil {
+				t.Errorf("%s: %v", s.Name, err)
+			} else if !reflect.DeepEqual(again.Scenario, s) {
+				t.Errorf("%s: saved and read back it is another plan:\n%+v\n%+v", s.Name, again.Scenario, s)
+			}
+		}
+	}
+	for _, a := range table.Attacks {
+		if !made[a.Name] {
+			t.Errorf("attack %s can be made on no lock", a.Name)
+		}
+	}
+}
+
+// TestAbilities: what an application can ask of a lock follows from what the lock says of itself.
+func TestAbilities(t *testing.T) {
+	for _, c := range []struct {
+		claims clients.Claims
+		want   int
+	}{
+		{clients.Claims{Validity: "from_invocation", Permits: 1}, 0},
+		{clients.Claims{Validity: "session", Permits: 1}, 1},
+		{clients.Claims{Validity: "session", Confirms: []string{"held", "renew", "release"}, Permits: 1}, 3},
+	} {
+		e := examinee(clients.Kind{Claims: c.claims}, scenarios.Scenario{})
+		if len(e.Abilities) != c.want {
+			t.Errorf("%+v: %v", c.claims, e.Abilities)
+		}
+	}
+}

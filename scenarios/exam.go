@@ -1,0 +1,234 @@
+package scenarios
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockchaos/lockchaos/strictyaml"
+)
+
+//go:embed exam/attacks.yaml
+var attackTable []byte
+
+// Attack aims one fault at one step of one kind of application.
+type Attack struct {
+	Name string `yaml:"name"`
+	// About says in a sentence what is done to whom.
+	About string `yaml:"about"`
+	// Application names what the clients do meanwhile.
+	Application string `yaml:"application"`
+	// Fault is what is done, again and again; its zero value is nothing.
+	Fault Fault `yaml:"fault"`
+	// Short: it is one of the most telling.
+	Short bool `yaml:"short"`
+}
+
+// Application is what clients do while they are attacked.
+type Application struct {
+	About string `yaml:"about"`
+	// Asks lists what the lock must be able to do.
+	Asks     []Ability `yaml:"asks"`
+	Clients  int       `yaml:"clients"`
+	Keys     int       `yaml:"keys"`
+	Workload Workload  `yaml:"workload"`
+}
+
+// Ability is something that not every lock can do.
+type Ability string
+
+// The abilities.
+const (
+	// CanRenew: the application can renew a grant.
+	CanRenew Ability = "renew"
+	// CanBeAsked: the lock says whether a grant still stands.
+	CanBeAsked Ability = "held"
+	// KeepsAlive: a grant lasts for as long as its holder lives, without the application's doing.
+	KeepsAlive Ability = "keeps-alive"
+)
+
+// lacking says of an ability what it means that a lock has it not.
+var lacking = map[Ability]string{
+	CanRenew:   "its grants are not renewed by the application",
+	CanBeAsked: "it can't be asked whether a grant still stands",
+	KeepsAlive: "it does not keep its grants alive by itself",
+}
+
+// examTTL is the lease for which the attacks are written.
+const examTTL = Duration(time.Second)
+
+// Exam is the table of attacks.
+type Exam struct {
+	Applications map[string]Application `yaml:"applications"`
+	Attacks      []Attack               `yaml:"attacks"`
+}
+
+// Attacks returns the table that comes with lockchaos.
+func Attacks() (Exam, error) {
+	const file = "scenarios/exam/attacks.yaml"
+	var e Exam
+	if err := strictyaml.Decode(attackTable, &e); err != nil {
+		return Exam{}, strictyaml.Located(file, err)
+	}
+	for _, a := range e.Attacks {
+		app, known := e.Applications[a.Application]
+		if !known {
+			return Exam{}, fmt.Errorf("%s: attack %s: unknown application %q", file, a.Name, a.Application)
+		}
+		for _, ability := range app.Asks {
+			if lacking[ability] == "" {
+				return Exam{}, fmt.Errorf("%s: application %s asks for %q, which is no ability", file, a.Application, ability)
+			}
+		}
+	}
+	return e, nil
+}
+
+// Examinee is the lock that is examined.
+type Examinee struct {
+	// Base names the lock, its adapter, its TTL and its store; the rest of it is the attack's.
+	Base      Scenario
+	Nature    Nature
+	Abilities []Ability
+	// Fits tells why a fault can't be aimed at the lock or its service; nil: it can.
+	Fits func(Fault) error
+}
+
+// Inapplicable is an attack that makes no sense against a lock, and why.
+type Inapplicable struct{ Attack, Why string }
+
+// Of returns a scenario for each attack that can be made on the lock, and the others with the reason.
+func (e Exam) Of(l Examinee) (all []Scenario, not []Inapplicable) {
+	for _, a := range e.Attacks {
+		if err := e.applies(a, l); err != nil {
+			not = append(not, Inapplicable{a.Name, err.Error()})
+			continue
+		}
+		all = append(all, e.scenario(a, l))
+	}
+	return all, not
+}
+
+// applies tells why an attack makes no sense against the lock; nil: it does.
+func (e Exam) applies(a Attack, l Examinee) error {
+	app := e.Applications[a.Application]
+	for _, ability := range app.Asks {
+		if !slices.Contains(l.Abilities, ability) {
+			return errors.New(lacking[ability])
+		}
+	}
+	if l.Nature.Permits > 1 && app.Workload.Kind == "queue" {
+		return errors.New("it admits several at once, who do not wait for one")
+	}
+	if a.Fault.Kind == "" {
+		return nil
+	}
+	return l.Fits(a.Fault)
+}
+
+// What every attack has in common, in terms of the lease for which they are written.
+var (
+	examWork  = Range{20 * milli, 50 * milli}
+	examRest  = Range{5 * milli, 30 * milli}
+	examEvery = Range{200 * milli, 400 * milli}
+)
+
+const (
+	milli = Duration(time.Millisecond)
+	// examClients contend where the application does not say how many, and examBites is how often a fault must bite.
+	examClients = 4
+	examBites   = 2
+	// examQuiet is the end of an attack, when nothing is disturbed any more; nothing is how long one lasts that disturbs nothing.
+	examQuiet = 2 * examTTL
+	nothing   = 6 * examTTL
+	// leastFaults is the shortest time for faults: some take longer than a short lease, such as the start of a server.
+	leastFaults = Duration(4 * time.Second)
+	// callLimit bounds calls, where leases are not longer.
+	callLimit = Duration(10 * time.Second)
+)
+
+// scenario is the attack on the lock.
+func (e Exam) scenario(a Attack, l Examinee) Scenario {
+	app, share := e.Applications[a.Application], float64(l.Base.TTL)/float64(examTTL)
+	s := l.Base
+	s.Name, s.Attack = s.Lock+"/"+a.Name+"/"+s.Store.Kind, a.Name
+	s.About = a.About + " (" + app.About + ")"
+	s.Clients, s.Keys = max(app.Clients, examClients), max(app.Keys, 1)
+	s.TTL, s.Quiet, s.Faults, s.Needs = examTTL, 0, nil, Needs{Grants: 6, Handovers: 2}
+	if a.Fault.Kind != "" {
+		f := a.Fault
+		f.After = examEvery.Min
+		if f.Every == (Range{}) {
+			f.Every = examEvery
+		}
+		s.Faults, s.Needs.Bites = []Fault{f}, examBites
+	}
+	s = s.Stretched(l.Base.TTL)
+	s.Workload = app.workload(l.Nature.Permits, share)
+	s.Duration = nothing.times(share)
+	longest := Duration(0)
+	for _, f := range s.Faults {
+		longest = f.Longest()
+		s.Quiet = examQuiet.times(share)
+		s.Duration = max(f.ends(examBites), leastFaults) + s.Quiet
+	}
+	s.Workload.OpTimeout = max(callLimit, 2*longest)
+	if s.Workload.AcquireTimeout == 0 {
+		s.Workload.AcquireTimeout = max(callLimit, 4*s.TTL+longest)
+	}
+	s.Expect = l.Nature.Examined(s.Store, s.Faults)
+	return s
+}
+
+// workload is what the clients do under a lease that is so many times as long as that for which the attacks are written.
+func (app Application) workload(permits int, share float64) Workload {
+	w := app.Workload
+	if w.Kind == "" {
+		w.Kind = "counter"
+	}
+	if permits > 1 {
+		w.Kind = "semaphore"
+	}
+	if w.Guard == "" {
+		w.Guard = "none"
+	}
+	if w.Think == (Range{}) {
+		w.Think = examWork
+	}
+	w.Think, w.Rest, w.AcquireTimeout = w.Think.times(share), examRest.times(share), w.AcquireTimeout.times(share)
+	return w
+}
+
+// times is the range stretched by a factor.
+func (r Range) times(factor float64) Range {
+	return Range{r.Min.times(factor), r.Max.times(factor)}
+}
+
+func (d Duration) times(factor float64) Duration { return Duration(float64(d) * factor) }
+
+// Markdown is the table of attacks for a page of the docs: for each its application, and what is done.
+func (e Exam) Markdown() string {
+	var b strings.Builder
+	b.WriteString("## Applications\n\n")
+	for _, name := range slices.Sorted(maps.Keys(e.Applications)) {
+		app := e.Applications[name]
+		fmt.Fprintf(&b, "- `%s`: %s", name, app.About)
+		for _, ability := range app.Asks {
+			fmt.Fprintf(&b, " (not where %s)", strings.Replace(lacking[ability], "it ", "the lock ", 1))
+		}
+		b.WriteString("\n")
+	}
+	b.WriteString("\n## Attacks\n\n| attack | application | what is done | short |\n|---|---|---|---|\n")
+	for _, a := range e.Attacks {
+		short := ""
+		if a.Short {
+			short = "yes"
+		}
+		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s |\n", a.Name, a.Application, a.About, short)
+	}
+	return b.String()
+}

@@ -1,0 +1,146 @@
+package scenarios
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockchaos/lockchaos/checker"
+)
+
+var update = flag.Bool("update", false, "write docs/exam.md anew")
+
+// TestExamPage: the page that tells of the attacks tells of these.
+func TestExamPage(t *testing.T) {
+	e, err := Attacks()
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := filepath.Join("..", "docs", "exam.md")
+	old, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, _, found := strings.Cut(string(old), examMark)
+	if !found {
+		t.Fatalf("%s has no line %q, below which the attacks are listed", page, examMark)
+	}
+	text := head + examMark + "\n\n" + e.Markdown()
+	if *update {
+		if err := os.WriteFile(page, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if text != string(old) {
+		t.Errorf("%s is not of this table of attacks: go test ./scenarios -run ExamPage -update", page)
+	}
+}
+
+// examMark is the line below which docs/exam.md is made from the table.
+const examMark = "<!-- below this line the page is made from scenarios/exam/attacks.yaml -->"
+
+// anyLock can do everything.
+func anyLock(ttl time.Duration, n Nature) Examinee {
+	return Examinee{Base: Scenario{Lock: "any", TTL: Duration(ttl), Store: Store{Kind: storeUnfenced}}, Nature: n,
+		Abilities: []Ability{CanRenew, CanBeAsked, KeepsAlive}, Fits: func(Fault) error { return nil }}
+}
+
+// TestAttacksAreStretched: the aim of an attack is met with every lease, since work and faults keep their share of it.
+func TestAttacksAreStretched(t *testing.T) {
+	e, err := Attacks()
+	if err != nil {
+		t.Fatal(err)
+	}
+	short, not := e.Of(anyLock(500*time.Millisecond, Nature{Permits: 1}))
+	if len(not) > 0 || len(short) != len(e.Attacks) {
+		t.Fatalf("%d of %d attacks on a lock that can do everything; without %v", len(short), len(e.Attacks), not)
+	}
+	long, _ := e.Of(anyLock(10*time.Second, Nature{Permits: 1}))
+	for i, s := range short {
+		l := long[i]
+		if s.Attack != l.Attack || s.Attack != e.Attacks[i].Name || s.About == "" {
+			t.Fatalf("%+v beside %+v", s, l)
+		}
+		if l.Workload.Think != s.Workload.Think.times(20) {
+			t.Errorf("%s: a holder works for %v under a lease of 500ms, and for %v under one of 10s", s.Attack, s.Workload.Think, l.Workload.Think)
+		}
+		for f := range s.Faults {
+			if got, want := l.Faults[f].For, 20*s.Faults[f].For; got != want {
+				t.Errorf("%s: the fault lasts %v under a lease of 10s, want %v", s.Attack, got, want)
+			}
+			if room := s.Duration - s.Quiet; room < s.Faults[f].After+Duration(s.Needs.Bites)*s.Faults[f].Longest() {
+				t.Errorf("%s: %v are too short for %d faults of %v", s.Attack, room, s.Needs.Bites, s.Faults[f].For)
+			}
+		}
+	}
+}
+
+// TestAttacksThatMakeNoSense are left out with the reason.
+func TestAttacksThatMakeNoSense(t *testing.T) {
+	e, err := Attacks()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := anyLock(time.Second, Nature{Permits: 3})
+	l.Abilities, l.Fits = nil, func(f Fault) error {
+		if f.Target == "leader" {
+			return errors.New("it has no leader")
+		}
+		return nil
+	}
+	all, not := e.Of(l)
+	if len(all)+len(not) != len(e.Attacks) {
+		t.Fatalf("%d made and %d left out, of %d", len(all), len(not), len(e.Attacks))
+	}
+	why := map[string]string{}
+	for _, n := range not {
+		why[n.Attack] = n.Why
+	}
+	for attack, want := range map[string]string{"nothing-long": lacking[KeepsAlive], "stop-renewal": lacking[CanRenew], "end-session-work": lacking[CanBeAsked],
+		"leader-stops": "it has no leader", "stop-wait": "it admits several at once, who do not wait for one"} {
+		if why[attack] != want {
+			t.Errorf("%s is left out, since %q; want %q", attack, why[attack], want)
+		}
+	}
+	for _, s := range all {
+		if s.Workload.Kind != "semaphore" {
+			t.Errorf("%s: workload %s of a lock that admits three", s.Attack, s.Workload.Kind)
+		}
+	}
+}
+
+// TestWhatIsHeldAgainstALock: what no lease prevents is not, nor what breaks with a clock that the lock relies on; a dead grant of a
+// session is, since the lock can see its end.
+func TestWhatIsHeldAgainstALock(t *testing.T) {
+	stop := []Fault{{Kind: "pause", Target: "holder", For: 1}}
+	clock := []Fault{{Kind: "clock-jump", Target: "majority", Clock: "wall", For: 1}}
+	for _, c := range []struct {
+		name    string
+		nature  Nature
+		faults  []Fault
+		allowed map[string]string // of these properties
+		relied  []string
+	}{
+		{"a lease", Nature{Permits: 1}, stop, map[string]string{checker.MutualExclusion: overrunOutcome, checker.DeadGrant: anyOutcome, checker.StolenRelease: ""}, nil},
+		{"a session", Nature{Permits: 1, Session: true}, stop, map[string]string{checker.MutualExclusion: overrunOutcome, checker.DeadGrant: ""}, nil},
+		{"a clock", Nature{Permits: 1, WallClock: true}, clock, map[string]string{checker.MutualExclusion: anyOutcome, checker.StolenRelease: ""},
+			[]string{checker.Continuity, checker.MutualExclusion}},
+		{"no clock", Nature{Permits: 1}, clock, map[string]string{checker.MutualExclusion: overrunOutcome}, nil},
+	} {
+		e := c.nature.Examined(Store{Kind: storeUnfenced}, c.faults)
+		for property, want := range c.allowed {
+			if got := e.Properties[property]; got != want {
+				t.Errorf("%s: of %s %q is allowed, want %q", c.name, property, got, want)
+			}
+		}
+		if !slices.Equal(e.Relied, c.relied) || !e.Inherent || e.Why == "" {
+			t.Errorf("%s: %+v", c.name, e)
+		}
+	}
+}
