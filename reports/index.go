@@ -28,6 +28,7 @@ type indexPage struct {
 	Words     []entry
 	StandIns  []string
 	Gate      *gatePage // the ruling, on the page of a gate
+	Exam      *examPage // instead of a matrix, on that of an exam
 }
 
 // grid is one matrix, or its scenarios by fault.
@@ -115,6 +116,9 @@ func WriteIndex(w io.Writer, s Suite) error { return render(w, "index.html.tmpl"
 func suitePage(s Suite) indexPage {
 	p := indexPage{CSS: css, Suite: s, Headline: s.headline(), Lede: s.lede(), Tiles: tiles(s), Troubles: troubles(s),
 		Versions: s.Versions, Words: resultWords, StandIns: s.StandIns, AllMet: true}
+	if s.Exam != nil {
+		p.Exam, p.Tiles, p.Words = s.examPage(), s.fateTiles(), fateWords
+	}
 	for _, x := range s.Scenarios {
 		p.AllMet = p.AllMet && !x.unexpected() && x.Failed == ""
 		p.Scenarios = append(p.Scenarios, listing(x))
