@@ -65,12 +65,12 @@ func (s Suite) tally() [Failed + 1]int {
 // namedUnexpected is how many scenarios a lede names that came out otherwise than expected.
 const namedUnexpected = 2
 
-// unexpectedSentence tells first what was not expected.
+// unexpectedSentence tells first what was not expected. That a run merely shows too little for a pass is told by undecided.
 func (s Suite) unexpectedSentence() []string {
 	var told []string
 	all := 0
 	for _, x := range s.Scenarios {
-		if !x.unexpected() {
+		if !x.unexpected() || x.tooLittle() {
 			continue
 		}
 		if all++; all <= namedUnexpected {
@@ -154,15 +154,28 @@ func (s Suite) defectSentence() []string {
 	return []string{"In " + plural(runs, "scenario") + " " + named(locks, len(locks)) + " showed " + plural(len(words), "defect") + ": " + list(words) + "."}
 }
 
-// undecided is the sentence about scenarios that prove nothing, if there are any.
-func (s Suite) undecided() []string {
+// undecided are the sentences about scenarios that prove nothing, or too little, if there are any.
+func (s Suite) undecided() (told []string) {
+	little := 0
+	for _, x := range s.Scenarios {
+		if x.tooLittle() {
+			little++
+		}
+	}
+	switch little {
+	case 0:
+	case 1:
+		told = append(told, "One scenario shows what was expected, and too little of the rest for a pass.")
+	default:
+		told = append(told, plural(little, "scenario")+" show what was expected, and too little of the rest for a pass.")
+	}
 	switch n := s.tally()[Inconclusive]; n {
 	case 0:
-		return nil
+		return told
 	case 1:
-		return []string{"One scenario proves nothing either way."}
+		return append(told, "One scenario proves nothing either way.")
 	default:
-		return []string{plural(n, "scenario") + " prove nothing either way."}
+		return append(told, plural(n, "scenario")+" prove nothing either way.")
 	}
 }
 
