@@ -203,7 +203,7 @@ func (s *screen) end(name string, sc reports.Scenario) {
 	s.line(s.stamp() + reports.Line(sc, s.column, s.color))
 	if s.verbose {
 		for _, p := range sc.Verdict.Properties {
-			s.line(strings.TrimRight(fmt.Sprintf("           %-18s %-12s %s", p.Name, p.Outcome, printable(p.Why)), " "))
+			s.line(strings.TrimRight(fmt.Sprintf("           %-18s %-12s %s", p.Name, p.Outcome, harmless.Line(p.Why)), " "))
 		}
 	}
 }
