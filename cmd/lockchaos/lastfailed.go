@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -155,16 +154,12 @@ func (l *failedRun) add(folder string, r scenarioRecord, run *runRecord) error {
 
 // cameOutWrong reports whether a scenario's folder shows other than what was expected. One that has no verdict never ended.
 func cameOutWrong(folder string, run *runRecord) bool {
-	text, err := os.ReadFile(filepath.Join(folder, verdictFile))
-	if err != nil {
-		return true
-	}
 	var v struct {
 		Result   reports.Result `json:"result"`
 		Met      bool           `json:"met"`
 		Demanded bool           `json:"demanded"`
 	}
-	if json.Unmarshal(text, &v) != nil {
+	if reports.ReadRecord(filepath.Join(folder, verdictFile), &v) != nil {
 		return true
 	}
 	switch {

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -59,5 +62,29 @@ func saveUnended(t *testing.T, parent string, all ...scenarios.Scenario) {
 	}
 	if err := os.Symlink("one", filepath.Join(parent, latestLink)); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A record that is too long is not read into memory, and the error names it.
+func TestRecordsAreBounded(t *testing.T) {
+	dir := t.TempDir()
+	for name, read := range map[string]func() error{
+		runFile:    func() error { _, err := loadRun(dir); return err },
+		repeatFile: func() error { _, err := loadRepetition(dir); return err },
+		gateFile:   func() error { _, err := reports.ReadGate(filepath.Join(dir, gateFile)); return err },
+	} {
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, []byte("{}"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := read(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := os.Truncate(file, reports.MostRecord+1); err != nil {
+			t.Fatal(err)
+		}
+		if err := read(); !errors.Is(err, reports.ErrTooLong) || !strings.Contains(err.Error(), file) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
