@@ -281,11 +281,12 @@ func (f runFlags) timed(p scenarios.Plan) scenarios.Plan {
 }
 
 // runSuite runs everything and reports; its error carries the exit status.
-func runSuite(ctx context.Context, cmd *cobra.Command, words []string, f runFlags) error {
+func runSuite(ctx context.Context, cmd *cobra.Command, words []string, f runFlags) (err error) {
 	out, err := f.open(cmd)
 	if err != nil {
 		return err
 	}
+	defer func() { err = out.annotate(err) }()
 	if err := f.repeatFlags.check(); err != nil {
 		return err
 	}

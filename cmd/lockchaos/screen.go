@@ -34,6 +34,7 @@ type screen struct {
 	final          *harmless.Writer
 	format         string
 	quiet, verbose bool
+	annotated      bool         // GitHub has been given its annotations
 	ruling         string       // a gate's last word, once it is spoken
 	events         *eventWriter // of --format json; nil else
 
