@@ -129,9 +129,10 @@ func (s Suite) lede() string {
 	return strings.Join(append(out, s.undecided()...), " ")
 }
 
-// defectSentence names the locks in use that showed a defect that nobody expected, and how.
+// defectSentence names the locks in use that showed a defect that nobody expected, and how; then what no lease prevents in the same scenarios.
 func (s Suite) defectSentence() []string {
 	var locks, words []string
+	var over amount
 	runs := 0
 	for _, x := range s.Scenarios {
 		all := x.defects()
@@ -139,6 +140,8 @@ func (s Suite) defectSentence() []string {
 			continue
 		}
 		runs++
+		these := x.overruns()
+		over.n, over.least = over.n+these.n, over.least || these.least
 		if name := clip(x.Lock, clipName); !slices.Contains(locks, name) {
 			locks = append(locks, name)
 		}
@@ -151,7 +154,7 @@ func (s Suite) defectSentence() []string {
 	if runs == 0 {
 		return nil
 	}
-	return []string{"In " + plural(runs, "scenario") + " " + named(locks, len(locks)) + " showed " + plural(len(words), "defect") + ": " + list(words) + "."}
+	return []string{"In " + plural(runs, "scenario") + " " + named(locks, len(locks)) + " showed " + plural(len(words), "defect") + ": " + list(words) + besideOverruns(over) + "."}
 }
 
 // undecided are the sentences about scenarios that prove nothing, or too little, if there are any.
