@@ -44,6 +44,7 @@ type reportPage struct {
 	Many      bool   // the timeline shows more double-holds than the one told
 	HasTokens bool   // the grants in sight carry tokens
 	Pair      bool   // the timeline tells of two grants
+	Ordered   bool   // and one of them was certainly the earlier grant of their key
 	Overlaps  bool   // the timeline shows a double-hold
 	Lossy     bool   // it shows a write that lost an update without being stale itself
 
@@ -172,7 +173,7 @@ func (p *reportPage) tell(s Scenario, r *record) *story {
 	}
 	p.Marked = marked(s)
 	t := r.retell(s, v, nil)
-	p.Pair = t.a != nil && t.b != nil
+	p.Pair, p.Ordered = t.a != nil && t.b != nil, t.ordered()
 	if len(t.Moments) > 0 { // what the whole run shows, and no single op, has no story
 		p.StoryTitle, p.Story = "What happened", &t
 		if w := s.witnessOf(v); w != nil {
