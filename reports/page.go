@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/history"
 )
 
@@ -69,8 +70,12 @@ type reportPage struct {
 	Versions    []history.Part
 	Again       []string
 	Files       []fileLink
-	Attached    []fileLink // what the page carries in itself
-	Unpack      template.JS
+	// Place is how the page's address ends where the files that it links to are: "/redis-setnx.none.unfenced/report.html". InPlace takes the links away
+	// elsewhere. "": nothing is known of the page's folder.
+	Place    string
+	InPlace  template.JS
+	Attached []fileLink // what the page carries in itself
+	Unpack   template.JS
 
 	told  *checker.Violation
 	jumps []*checker.Violation // in order of time: the number that a link names is a violation's place here, from 1
@@ -89,7 +94,8 @@ type fileLink struct {
 
 // WriteScenario writes report.html: one scenario's verdict, and everything that it rests on.
 func WriteScenario(w io.Writer, s Scenario) error {
-	p := reportPage{CSS: css, S: s, Name: clip(s.Name, clipName), Missed: s.unmet(), Reasons: s.Verdict.Reasons, Files: fileLinks(s), Attached: attach(s), Unpack: downloadScript}
+	p := reportPage{CSS: css, S: s, Name: clip(s.Name, clipName), Missed: s.unmet(), Reasons: s.Verdict.Reasons, Files: fileLinks(s), Attached: attach(s), Unpack: downloadScript,
+		Place: placeOf(s), InPlace: placeScript}
 	p.Path = strings.Split(p.Name, "/")
 	p.Pill = pill(s)
 	p.TodoFirst = !s.judged()
@@ -250,6 +256,14 @@ func verdictWords(s Scenario) string {
 		return "violated, severity " + word
 	}
 	return "violated"
+}
+
+// placeOf is how the address of a scenario's page ends as long as it lies in the folder of its run; "" where it has none.
+func placeOf(s Scenario) string {
+	if s.Run == "" || s.Alone || s.Dir == "" || harmless.Line(s.Dir) != s.Dir {
+		return ""
+	}
+	return "/" + s.Dir + "/" + PageFile
 }
 
 // fileLinks lists what lies beside the page.
