@@ -38,8 +38,8 @@ var allowed = map[string][]string{
 	"harness":    {"adapter", "history", "clients", "store", "hosts", "scenarios", "backends", "nemesis"},
 	"cmd":        {"adapter", "history", "clients", "store", "hosts", "scenarios", "backends", "nemesis", "clockskew", "netfault", "harness", "checker", "reports", "spelling", "strictyaml", "policy", "serve", "shrink"},
 	"netfault":   {"hosts"},
-	"locktest":   {"history", "clients", "hosts", "scenarios", "backends", "harness", "checker", "reports"}, // a command of its own, for go test
-	"internal":   {},                                                                                        // tools for this repository alone: they build and run our packages, and import none
+	"locktest":   {"history", "clients", "hosts", "scenarios", "backends", "nemesis", "netfault", "harness", "checker", "reports"}, // a command of its own, for go test
+	"internal":   {},                                                                                                               // tools for this repository alone: they build and run our packages, and import none
 }
 
 // leaves may be used by everyone.

@@ -3,12 +3,16 @@
 package locktest
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/lockchaos/lockchaos/backends"
+	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -17,6 +21,17 @@ func (r *run) unavailable() {
 	r.t.Helper()
 	if why := lacking(r.given.Service); why != "" {
 		missing(r.t, fmt.Sprintf("%s was not run: service %s: %s", r.plan.Scenario.Name, r.given.Service, why))
+	}
+}
+
+// able says which needs of faults this machine does not meet. It is tried once, when a fault first needs something.
+var able = sync.OnceValue(func() func(nemesis.Need) string { return nemesis.Able(context.Background(), probeArg) })
+
+// incapable skips the test where the machine can't do its faults.
+func (r *run) incapable() {
+	r.t.Helper()
+	if why := harness.Incapable(r.plan, able); why != "" {
+		missing(r.t, fmt.Sprintf("%s was not run: this machine cannot do its faults: %s", r.plan.Scenario.Name, why))
 	}
 }
 
@@ -50,7 +65,7 @@ func checkService(name string) error {
 func missing(t *testing.T, why string) {
 	t.Helper()
 	if os.Getenv(requireVar) == "all" {
-		t.Fatal("locktest: " + why)
+		t.Fatal(shown("locktest: %s", why))
 	}
-	t.Skip("locktest: " + why)
+	t.Skip(shown("locktest: %s", why))
 }

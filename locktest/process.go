@@ -20,6 +20,7 @@ import (
 	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
+	"github.com/lockchaos/lockchaos/netfault"
 	"github.com/lockchaos/lockchaos/scenarios"
 	"golang.org/x/sys/unix"
 )
@@ -50,6 +51,8 @@ func init() {
 	case role[0] == roleRun && inside:
 		// Not os.Exit: that waits a second in programs built with the race detector.
 		syscall.Exit(carryOut(os.Args[len(os.Args)-1]))
+	case role[0] == "" && inside && len(os.Args) == 2 && os.Args[1] == probeArg:
+		syscall.Exit(probe())
 	case role[0] == roleChild && len(role) == 3 && len(os.Args) > 1 && os.Args[1] == "node":
 		syscall.Exit(backends.NodeMain(os.Args[2:]))
 	case role[0] == roleChild && len(role) == 3:
@@ -58,6 +61,17 @@ func init() {
 			syscall.Exit(1)
 		}
 	}
+}
+
+// probeArg is the argument of a copy that tries, in a sandbox of its own, what faults of a network need.
+const probeArg = "-lockchaos-probe"
+
+func probe() int {
+	if err := netfault.WriteProbe(context.Background(), os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
 }
 
 // becomeClient keeps the pipes to the harness apart from what the test, and the testing package, read and print.

@@ -42,13 +42,14 @@ func Run(t *testing.T, s Scenario, open Open) {
 	for r.try = 1; ; r.try++ {
 		r.prepare()
 		r.unavailable()
+		r.incapable()
 		r.execute()
 		sc, compared := r.judge()
 		if r.failed != nil || sc.Met || sc.Verdict.Outcome != checker.Inconclusive || r.try == tries {
 			r.tell(sc, compared)
 			return
 		}
-		t.Logf("inconclusive: %s The next try lasts twice as long.", strings.Join(sc.Verdict.Reasons, " "))
+		t.Log(shown("inconclusive: %s The next try lasts twice as long.", strings.Join(sc.Verdict.Reasons, " ")))
 	}
 }
 
@@ -141,6 +142,7 @@ const (
 	jobFile     = "locktest.json"
 	historyFile = "history.jsonl"
 	logFolder   = "logs"
+	harnessLog  = "harness.log"
 	errorFile   = "error.txt"
 )
 
@@ -253,7 +255,7 @@ func (r *run) execute() {
 	if err != nil {
 		t.Fatalf("locktest: save what is to be done: %v", err)
 	}
-	log, err := os.Create(filepath.Join(r.dir, logFolder, "harness.log"))
+	log, err := os.Create(filepath.Join(r.dir, logFolder, harnessLog))
 	if err != nil {
 		t.Fatalf("locktest: %v", err)
 	}
@@ -286,7 +288,11 @@ func (r *run) reason(ctx context.Context, err error) error {
 	if errors.As(err, &exit) && exit.ExitCode() == 137 {
 		return fmt.Errorf("the process that carried it out was killed from outside (out of memory?): %w", err)
 	}
-	return fmt.Errorf("the process that carried it out failed: %w; its log: %s", err, filepath.Join(r.dir, logFolder, "harness.log"))
+	log := filepath.Join(r.dir, logFolder, harnessLog)
+	if text := crashIn(log); text != "" {
+		return fmt.Errorf("a defect in lockchaos itself, please report it: %w; its log: %s\n%s", err, log, text)
+	}
+	return fmt.Errorf("the process that carried it out failed: %w; its log: %s", err, log)
 }
 
 // clientArgs are the arguments with which this test binary comes to the same call of Run again.

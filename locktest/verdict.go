@@ -14,6 +14,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/checker/witness"
+	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -34,7 +35,7 @@ func (r *run) judge() (reports.Scenario, []scenarios.Compared) {
 	}
 	compared := r.compare(&sc)
 	if err := reports.WriteFolder(r.dir, sc); err != nil {
-		r.t.Errorf("locktest: %v", err)
+		r.t.Error(shown("locktest: %v", err))
 	}
 	return sc, compared
 }
@@ -44,11 +45,12 @@ func (r *run) tell(sc reports.Scenario, compared []scenarios.Compared) {
 	t := r.t
 	t.Helper()
 	for _, text := range sc.StandIns {
-		t.Log("STAND-IN: " + text)
+		t.Log(shown("STAND-IN: %s", text))
 	}
 	r.races()
 	if r.failed != nil {
-		t.Fatalf("locktest: the run failed, which says nothing about the lock: %v%s\nlogs: %s%s", r.failed, r.hint(), filepath.Join(r.dir, logFolder), r.again())
+		t.Fatal(shown("locktest: the run failed, which says nothing about the lock: %s%s\nlogs: %s%s",
+			harmless.Block(r.failed.Error(), ""), harmless.Block(r.hint(), ""), filepath.Join(r.dir, logFolder), harmless.Safe(r.again())))
 	}
 	t.Logf("%s · seed %d", reports.Summary(sc), r.plan.Seed)
 	for _, i := range inOrder(sc.Verdict.Properties, compared) {
@@ -59,10 +61,10 @@ func (r *run) tell(sc reports.Scenario, compared []scenarios.Compared) {
 		t.Errorf("severity is %s, and %s is expected", sc.Verdict.Severity, e)
 	}
 	if !sc.Met && !t.Failed() {
-		t.Errorf("%s: %s", sc.Verdict.Outcome, strings.Join(sc.Verdict.Reasons, " "))
+		t.Error(shown("%s: %s", sc.Verdict.Outcome, strings.Join(sc.Verdict.Reasons, " ")))
 	}
 	if t.Failed() {
-		t.Logf("report: %s%s", filepath.Join(r.dir, reports.PageFile), r.again())
+		t.Log(shown("report: %s%s", filepath.Join(r.dir, reports.PageFile), harmless.Safe(r.again())))
 	}
 }
 
@@ -120,21 +122,21 @@ func (r *run) compare(sc *reports.Scenario) []scenarios.Compared {
 func property(t *testing.T, sc reports.Scenario, p checker.PropertyResult, c scenarios.Compared) {
 	switch {
 	case !c.Met && p.Outcome == checker.Violated:
-		t.Errorf("violated %s, and %s is expected\n%s", sc.Times(p.Name), c.Want, story(sc.History, p))
+		t.Error(shown("violated %s, and %s is expected\n%s", sc.Times(p.Name), c.Want, harmless.Block(story(sc.History, p), "")))
 	case !c.Met && p.Outcome == checker.Inconclusive:
-		t.Errorf("inconclusive: %s", p.Why)
+		t.Error(shown("inconclusive: %s", p.Why))
 	case !c.Met:
 		t.Errorf("%s, and %s is expected", p.Outcome, c.Want)
 	case c.Inherent:
-		t.Logf("violated %s (%s): %s", sc.Times(p.Name), scenarios.InherentWords, p.First().Text)
+		t.Log(shown("violated %s (%s): %s", sc.Times(p.Name), scenarios.InherentWords, p.First().Text))
 	case p.Outcome == checker.Violated:
-		t.Logf("violated %s, which is expected (%s): %s", sc.Times(p.Name), c.Want, p.First().Text)
+		t.Log(shown("violated %s, which is expected (%s): %s", sc.Times(p.Name), c.Want, p.First().Text))
 	case p.Outcome == checker.Pass:
 		if p.Why != "" {
-			t.Log(p.Why)
+			t.Log(shown("%s", p.Why))
 		}
 	default:
-		t.Skipf("%s: %s", p.Outcome, p.Why)
+		t.Skip(shown("%s: %s", p.Outcome, p.Why))
 	}
 }
 
@@ -164,7 +166,7 @@ func (r *run) command() string {
 
 // hint is what most often keeps a client from its work.
 func (r *run) hint() string {
-	for _, end := range []string{"panic: ", "fatal error: "} {
+	for _, end := range crashes {
 		if file, text := r.logged(end); file != "" {
 			return fmt.Sprintf("\n%s: %s", file, text)
 		}
@@ -179,7 +181,7 @@ func (r *run) hint() string {
 func (r *run) races() {
 	r.t.Helper()
 	if file, text := r.logged("WARNING: DATA RACE"); file != "" {
-		r.t.Errorf("locktest: a data race in a client of the lock:\n%s\nits log: %s", text, file)
+		r.t.Error(shown("locktest: a data race in a client of the lock:\n%s\nits log: %s", harmless.Block(text, ""), file))
 	}
 }
 
@@ -187,12 +189,42 @@ func (r *run) races() {
 func (r *run) logged(beginning string) (file, text string) {
 	logs, _ := filepath.Glob(filepath.Join(r.dir, logFolder, "client-*.log")) // the pattern is right
 	for _, file := range logs {
-		log, err := os.ReadFile(file)
-		if i := bytes.Index(append([]byte("\n"), log...), []byte("\n"+beginning)); err == nil && i >= 0 {
-			return file, firstLines(log[i:], 30)
+		if text := loggedIn(file, beginning); text != "" {
+			return file, text
 		}
 	}
 	return "", ""
+}
+
+// loggedIn finds a line in a log that begins so, and what follows it; "" if there is none.
+func loggedIn(file, beginning string) string {
+	log, err := os.ReadFile(file)
+	if i := bytes.Index(append([]byte("\n"), log...), []byte("\n"+beginning)); err == nil && i >= 0 {
+		return firstLines(log[i:], 30)
+	}
+	return ""
+}
+
+// crashes are how Go begins to tell of a crash.
+var crashes = []string{"panic: ", "fatal error: "}
+
+// crashIn returns how a program has crashed, by its log; "" if it has not.
+func crashIn(file string) string {
+	for _, beginning := range crashes {
+		if text := loggedIn(file, beginning); text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// shown is text for the output of go test, which a CI runner reads: values that are not ours stay on their line, and no line is a command.
+func shown(format string, args ...any) string {
+	var text bytes.Buffer
+	out := harmless.NewWriter(&text)
+	harmless.Fprintf(out, format, args...)
+	_ = out.Close() // into memory
+	return text.String()
 }
 
 // firstLines is the beginning of a text.

@@ -178,14 +178,19 @@ func (s Scenario) figuresOfHolds() (out []string) {
 
 // besideDefects tells what else there was of two holders, after the defects.
 func (s Scenario) besideDefects() string {
-	var text strings.Builder
-	if over := s.overruns(); over.n > 0 {
-		text.WriteString("; and " + over.of("overrun") + ", which no lease prevents")
-	}
+	text := besideOverruns(s.overruns())
 	if n := s.ofKind(checker.KindUnexplained); n.n > 0 {
-		text.WriteString("; and " + n.of("double-hold") + " that the history does not explain")
+		text += "; and " + n.of("double-hold") + " that the history does not explain"
 	}
-	return text.String()
+	return text
+}
+
+// besideOverruns tells of overruns after defects; "" where there are none.
+func besideOverruns(over amount) string {
+	if over.n == 0 {
+		return ""
+	}
+	return "; and " + over.of("overrun") + ", which no lease prevents"
 }
 
 // causeDetails says how many violations verdict.json has for the causes of a property; empty where each is its own cause.

@@ -73,7 +73,7 @@ func TestDefectsFirst(t *testing.T) {
 		t.Errorf("the line says %q", got)
 	}
 	run := suite(s)
-	const sentence = "In 1 scenario redis-setnx showed 2 defects: the lock gave a key away while it was promised to another client and the lock confirmed holds that it had given away."
+	const sentence = "In 1 scenario redis-setnx showed 2 defects: the lock gave a key away while it was promised to another client and the lock confirmed holds that it had given away; and 4 overruns, which no lease prevents."
 	if got := run.lede(); !strings.HasPrefix(got, sentence) {
 		t.Errorf("the run's last sentences begin with %.200q, want %q", got, sentence)
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // disturbance finds the fault that explains the violation: of those the verdict names, else of those that touched A between
-// its grant and its last op, the longest injected one, then the longest.
+// its grant and its last op, the longest injected one, then the longest. Where the order of A and B is unknown, B is looked at as A is.
 func (r *record) disturbance(t *story, ops []*op) *fault {
 	if len(ops) == 0 || t.v.Property == checker.Deadlock { // where clients were disturbed, there is no deadlock
 		return nil
@@ -21,7 +21,7 @@ func (r *record) disturbance(t *story, ops []*op) *fault {
 			continue
 		}
 		named := slices.Contains(t.v.Faults, f.ID)
-		if t.a != nil && !(f.touches(t.a.client) && f.From <= t.a.done && f.To >= t.a.start) {
+		if t.a != nil && !f.met(t.a) && !(t.v.Unordered && t.b != nil && f.met(t.b)) {
 			named = false
 		} else if t.a != nil && len(t.v.Faults) == 0 {
 			named = true
@@ -31,6 +31,11 @@ func (r *record) disturbance(t *story, ops []*op) *fault {
 		}
 	}
 	return best
+}
+
+// met reports whether the fault touched the client of a grant between its acquire and its last op.
+func (f *fault) met(g *grant) bool {
+	return f.touches(g.client) && f.From <= g.done && f.To >= g.start
 }
 
 // blameless tells whether a violation of the pattern was not brought about by a stop of its clients, so that a stall of the machine beside it explains nothing.

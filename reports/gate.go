@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 )
@@ -153,13 +152,9 @@ func (s *gateScenario) add(x Scenario) {
 
 // ReadGate reads the ruling of a gate.json.
 func ReadGate(file string) (Gate, error) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return Gate{}, fmt.Errorf("read the ruling: %w", err)
-	}
 	var in savedGate
-	if err := json.Unmarshal(text, &in); err != nil {
-		return Gate{}, fmt.Errorf("%s: %w", file, err)
+	if err := ReadRecord(file, &in); err != nil {
+		return Gate{}, fmt.Errorf("read the ruling: %w", err)
 	}
 	return Gate{Policy: in.Policy, Command: in.Command, Version: in.Version, Runtime: in.Runtime, Seed: in.Seed, Started: in.Started, Elapsed: in.Elapsed, Exit: in.Exit,
 		Inconclusive: in.Inconclusive, Skipped: in.Skipped, Runs: in.Runs}, nil

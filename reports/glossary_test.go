@@ -149,8 +149,16 @@ func TestTooLittle(t *testing.T) {
 	if strings.Contains(page, "This was not expected") || strings.Contains(page, "Not as expected") || !strings.Contains(page, "The rest is inconclusive: ") {
 		t.Error("the page does not say that the run shows too little")
 	}
+	suite := Suite{Scenarios: []Scenario{s}}
+	if got := suite.lede(); strings.Contains(got, "Not expected:") || !strings.Contains(got, "too little of the rest for a pass.") {
+		t.Error(got)
+	}
 	s.Expect[0].Property, s.Expect[0].Got, s.Expect[0].Met = checker.TokenOrder, checker.Violated.String(), false
 	if got := Summary(s); !strings.Contains(got, "UNEXPECTED: "+checker.TokenOrder) {
+		t.Error(got)
+	}
+	suite.Scenarios[0] = s
+	if got := suite.lede(); !strings.Contains(got, "Not expected:") || strings.Contains(got, "too little") {
 		t.Error(got)
 	}
 }

@@ -3,6 +3,7 @@ package reports
 import (
 	"fmt"
 
+	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/history"
 )
 
@@ -64,7 +65,7 @@ func (r *record) sayAcquire(t *story, m moment) moment {
 		if wait := o.end - o.start; t.b != nil && o == t.b.op && wait > 20e6 {
 			p = p.t(", after a wait of " + span(wait))
 		}
-		if t.b != nil && o == t.b.op && t.v.Kind == "granted-while-valid" && t.v.A != nil && t.v.A.Promise > o.end {
+		if t.ordered() && o == t.b.op && t.v.Kind == checker.KindGrantedWhileValid && t.v.A != nil && t.v.A.Promise > o.end {
 			p = p.t(fmt.Sprintf(", though %s was promised it for another %s", r.client(t.a.client), span(t.v.A.Promise-o.end)))
 			m.Tone, m.arrow.tone = bad, bad
 		}
@@ -122,7 +123,7 @@ func (r *record) sayRelease(t *story, p prose, o *op) (prose, *arrow) {
 	key := r.key(o.key)
 	a := &arrow{to: toService, label: "release " + key + " → ok"}
 	switch {
-	case o.how == history.OK && t.rivals() && o.grant == t.a.id && o.start > t.b.end:
+	case o.how == history.OK && t.ordered() && o.grant == t.a.id && o.start > t.b.end:
 		return p.t(" releases ").code(key).t(". The answer is ok, though the key is no longer its own."), a
 	case o.how == history.OK:
 		return p.t(" releases ").code(key).t("."), a

@@ -37,9 +37,13 @@ func (r *record) sayThaw(t *story, m moment) moment {
 	f := m.thaw
 	m.who = f.client()
 	p := f.ends()
-	if t.rivals() && t.a.client == m.who && t.a.last > f.To && t.b.end < f.To {
+	g, other := t.a, t.b
+	if t.v.Unordered && g != nil && g.client != m.who {
+		g, other = other, g
+	}
+	if t.rivals() && g.client == m.who && g.last > f.To && other.end < f.To {
 		p, m.Tone = p.t(" and goes on as the holder of ").code(t.key), bad
-		if t.b.last > f.To {
+		if other.last > f.To {
 			p = p.t(". Now there are two")
 		}
 	}
@@ -50,7 +54,7 @@ func (r *record) sayThaw(t *story, m moment) moment {
 // sayExpiry tells the end of A's promise, when it came before B was granted. The end of a session is the service's affair,
 // and not in the history.
 func (r *record) sayExpiry(t *story) (moment, bool) {
-	if t.v.A == nil || !t.rivals() || t.v.A.Promise <= t.a.end || t.v.A.Promise > t.b.end {
+	if t.v.A == nil || !t.ordered() || t.v.A.Promise <= t.a.end || t.v.A.Promise > t.b.end {
 		return moment{}, false
 	}
 	if r.h.Header.Claims.Validity == "session" {

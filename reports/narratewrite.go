@@ -59,8 +59,9 @@ func (r *record) sayWrite(t *story, m moment, p prose) moment {
 	return m
 }
 
+// staleWord marks a write that came too late. Where the order of the grants is not known it is one of two that is stale, and nobody knows which.
 func (r *record) staleWord(o *op) string {
-	if r.stale[o.id] {
+	if r.stale[o.id] && !r.unordered[o.grant] {
 		return " (stale)"
 	}
 	return ""
@@ -130,7 +131,7 @@ func (r *record) readBefore(o *op) *op {
 // sent, and what it replaced is another client's stale write.
 func (r *record) rightfulAfter(o, replaced *op) bool {
 	g := r.byGrant[o.grant]
-	if g == nil || replaced == nil || r.stale[o.id] || !r.stale[replaced.id] || replaced.client == o.client {
+	if g == nil || replaced == nil || r.unordered[g.id] || r.stale[o.id] || !r.stale[replaced.id] || replaced.client == o.client {
 		return false
 	}
 	return !slices.ContainsFunc(r.grants, func(x *grant) bool { return x.key == o.key && x.end > g.end && x.end <= o.start })

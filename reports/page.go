@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/history"
 )
 
@@ -44,6 +45,7 @@ type reportPage struct {
 	Many      bool   // the timeline shows more double-holds than the one told
 	HasTokens bool   // the grants in sight carry tokens
 	Pair      bool   // the timeline tells of two grants
+	Ordered   bool   // and one of them was certainly the earlier grant of their key
 	Overlaps  bool   // the timeline shows a double-hold
 	Lossy     bool   // it shows a write that lost an update without being stale itself
 
@@ -68,8 +70,12 @@ type reportPage struct {
 	Versions    []history.Part
 	Again       []string
 	Files       []fileLink
-	Attached    []fileLink // what the page carries in itself
-	Unpack      template.JS
+	// Place is how the page's address ends where the files that it links to are: "/redis-setnx.none.unfenced/report.html". InPlace takes the links away
+	// elsewhere. "": nothing is known of the page's folder.
+	Place    string
+	InPlace  template.JS
+	Attached []fileLink // what the page carries in itself
+	Unpack   template.JS
 
 	told  *checker.Violation
 	jumps []*checker.Violation // in order of time: the number that a link names is a violation's place here, from 1
@@ -88,7 +94,8 @@ type fileLink struct {
 
 // WriteScenario writes report.html: one scenario's verdict, and everything that it rests on.
 func WriteScenario(w io.Writer, s Scenario) error {
-	p := reportPage{CSS: css, S: s, Name: clip(s.Name, clipName), Missed: s.unmet(), Reasons: s.Verdict.Reasons, Files: fileLinks(s), Attached: attach(s), Unpack: downloadScript}
+	p := reportPage{CSS: css, S: s, Name: clip(s.Name, clipName), Missed: s.unmet(), Reasons: s.Verdict.Reasons, Files: fileLinks(s), Attached: attach(s), Unpack: downloadScript,
+		Place: placeOf(s), InPlace: placeScript}
 	p.Path = strings.Split(p.Name, "/")
 	p.Pill = pill(s)
 	p.TodoFirst = !s.judged()
@@ -172,7 +179,7 @@ func (p *reportPage) tell(s Scenario, r *record) *story {
 	}
 	p.Marked = marked(s)
 	t := r.retell(s, v, nil)
-	p.Pair = t.a != nil && t.b != nil
+	p.Pair, p.Ordered = t.a != nil && t.b != nil, t.ordered()
 	if len(t.Moments) > 0 { // what the whole run shows, and no single op, has no story
 		p.StoryTitle, p.Story = "What happened", &t
 		if w := s.witnessOf(v); w != nil {
@@ -249,6 +256,14 @@ func verdictWords(s Scenario) string {
 		return "violated, severity " + word
 	}
 	return "violated"
+}
+
+// placeOf is how the address of a scenario's page ends as long as it lies in the folder of its run; "" where it has none.
+func placeOf(s Scenario) string {
+	if s.Run == "" || s.Alone || s.Dir == "" || harmless.Line(s.Dir) != s.Dir {
+		return ""
+	}
+	return "/" + s.Dir + "/" + PageFile
 }
 
 // fileLinks lists what lies beside the page.

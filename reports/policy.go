@@ -14,6 +14,7 @@ var (
 	timelineScript = script("data.js", "draw.js", "view.js")
 	downloadScript = script("download.js")
 	filterScript   = script("filter.js")
+	placeScript    = script("place.js")
 )
 
 // script joins files of script/ into one program that leaves nothing behind in the page's global scope.
@@ -32,7 +33,7 @@ func script(names ...string) template.JS {
 }
 
 // scripts are the hashes of the scripts of all pages, as a policy lists them.
-var scripts = hashed(string(timelineScript), string(downloadScript), string(filterScript))
+var scripts = hashed(string(timelineScript), string(downloadScript), string(filterScript), string(placeScript))
 
 // Scripts lists the scripts of all pages as the sources of a policy: whoever serves reports of unknown origin can let these run, and no others.
 func Scripts() string { return scripts }

@@ -55,12 +55,14 @@ type record struct {
 	counts bool // what the writes counted can be told: see counters
 
 	stale map[int64]bool // accepted writes that violate unfenced-write
-	lossy map[int64]bool // accepted writes that violate lost-update
+	// unordered are grants of which the verdict says that a rival may have been granted the key before or after them.
+	unordered map[int64]bool
+	lossy     map[int64]bool // accepted writes that violate lost-update
 }
 
 // newRecord reads a history, and marks in it what the verdict found.
 func newRecord(h *history.History, v checker.Verdict) *record {
-	r := &record{voice: voiceOf(&h.Header), h: h, ops: map[int64]*op{}, byGrant: map[int64]*grant{}, stale: map[int64]bool{}, lossy: map[int64]bool{}}
+	r := &record{voice: voiceOf(&h.Header), h: h, ops: map[int64]*op{}, byGrant: map[int64]*grant{}, stale: map[int64]bool{}, lossy: map[int64]bool{}, unordered: map[int64]bool{}}
 	begun := map[int]*fault{}
 	for i := range h.Events {
 		e := &h.Events[i]
@@ -213,6 +215,9 @@ func (r *record) mark(v checker.Verdict) {
 	for _, p := range v.Properties {
 		set := r.stale
 		switch p.Name {
+		case checker.MutualExclusion:
+			r.markUnordered(p)
+			continue
 		case checker.UnfencedWrite:
 		case checker.LostUpdate:
 			set = r.lossy
@@ -229,6 +234,14 @@ func (r *record) mark(v checker.Verdict) {
 			if last != nil {
 				set[last.id] = true
 			}
+		}
+	}
+}
+
+func (r *record) markUnordered(p checker.PropertyResult) {
+	for _, v := range p.Violations {
+		if v.Unordered && v.A != nil && v.B != nil {
+			r.unordered[v.A.Grant], r.unordered[v.B.Grant] = true, true
 		}
 	}
 }

@@ -40,7 +40,7 @@ type story struct {
 
 	v     *checker.Violation
 	a, b  *grant
-	fault *fault // the injected fault, or else the stall, that disturbed A before it acted again
+	fault *fault // the injected fault, or else the stall, that disturbed A before it acted again; where their order is unknown, either of the two
 	// beside are faults that lay on the service, or between one of the two and the store, meanwhile.
 	beside []*fault
 	key    string
@@ -51,6 +51,9 @@ type story struct {
 
 // rivals tells whether the story is of two grants of one key. Those of a deadlock are of two, and nobody is in the other's way as a holder.
 func (t *story) rivals() bool { return t.a != nil && t.b != nil && t.a.key == t.b.key }
+
+// ordered reports whether a was certainly granted the key before b. Only then may a story say that the key was given away, or was no longer a's.
+func (t *story) ordered() bool { return t.rivals() && !t.v.Unordered }
 
 // The greatest number of steps a story tells; a longer one is cut in its middle.
 const storyLength = 16

@@ -68,12 +68,12 @@ func (s Suite) tally() [Failed + 1]int {
 // namedUnexpected is how many scenarios a lede names that came out otherwise than expected.
 const namedUnexpected = 2
 
-// unexpectedSentence tells first what was not expected.
+// unexpectedSentence tells first what was not expected. That a run merely shows too little for a pass is told by undecided.
 func (s Suite) unexpectedSentence() []string {
 	var told []string
 	all := 0
 	for _, x := range s.Scenarios {
-		if !x.unexpected() {
+		if !x.unexpected() || x.tooLittle() {
 			continue
 		}
 		if all++; all <= namedUnexpected {
@@ -135,9 +135,10 @@ func (s Suite) lede() string {
 	return strings.Join(append(out, s.undecided()...), " ")
 }
 
-// defectSentence names the locks in use that showed a defect that nobody expected, and how.
+// defectSentence names the locks in use that showed a defect that nobody expected, and how; then what no lease prevents in the same scenarios.
 func (s Suite) defectSentence() []string {
 	var locks, words []string
+	var over amount
 	runs := 0
 	for _, x := range s.Scenarios {
 		all := x.defects()
@@ -145,6 +146,8 @@ func (s Suite) defectSentence() []string {
 			continue
 		}
 		runs++
+		these := x.overruns()
+		over.n, over.least = over.n+these.n, over.least || these.least
 		if name := clip(x.Lock, clipName); !slices.Contains(locks, name) {
 			locks = append(locks, name)
 		}
@@ -157,18 +160,31 @@ func (s Suite) defectSentence() []string {
 	if runs == 0 {
 		return nil
 	}
-	return []string{"In " + plural(runs, "scenario") + " " + named(locks, len(locks)) + " showed " + plural(len(words), "defect") + ": " + list(words) + "."}
+	return []string{"In " + plural(runs, "scenario") + " " + named(locks, len(locks)) + " showed " + plural(len(words), "defect") + ": " + list(words) + besideOverruns(over) + "."}
 }
 
-// undecided is the sentence about scenarios that prove nothing, if there are any.
-func (s Suite) undecided() []string {
+// undecided are the sentences about scenarios that prove nothing, or too little, if there are any.
+func (s Suite) undecided() (told []string) {
+	little := 0
+	for _, x := range s.Scenarios {
+		if x.tooLittle() {
+			little++
+		}
+	}
+	switch little {
+	case 0:
+	case 1:
+		told = append(told, "One scenario shows what was expected, and too little of the rest for a pass.")
+	default:
+		told = append(told, plural(little, "scenario")+" show what was expected, and too little of the rest for a pass.")
+	}
 	switch n := s.tally()[Inconclusive]; n {
 	case 0:
-		return nil
+		return told
 	case 1:
-		return []string{"One scenario proves nothing either way."}
+		return append(told, "One scenario proves nothing either way.")
 	default:
-		return []string{plural(n, "scenario") + " prove nothing either way."}
+		return append(told, plural(n, "scenario")+" prove nothing either way.")
 	}
 }
 

@@ -215,12 +215,12 @@ func (r *record) place(id int64) int {
 	return slices.IndexFunc(r.grants, func(g *grant) bool { return g.id == id })
 }
 
-// pairsOf returns the double-holds that are kept of the same earlier grant.
+// pairsOf returns the double-holds that are kept of the same grant, where it is certainly the earlier one.
 func (p *reportPage) pairsOf(v *checker.Violation) []*checker.Violation {
 	var out []*checker.Violation
 	x := p.S.property(v.Property)
 	for i := range x.Violations {
-		if w := &x.Violations[i]; w.A != nil && w.A.Grant == v.A.Grant && w.Pattern == v.Pattern {
+		if w := &x.Violations[i]; w.A != nil && !w.Unordered && w.A.Grant == v.A.Grant && w.Pattern == v.Pattern {
 			out = append(out, w)
 		}
 	}

@@ -73,7 +73,7 @@ func savedSuite(root fs.FS, dir string) (reports.Suite, error) {
 	} else if kind != "run" {
 		return reports.Suite{}, fmt.Errorf("%w: %s is not the record of one run. Of a repetition, choose one of its runs", errUncomparable, path.Base(file))
 	}
-	text, err := bounded(root, path.Join(dir, "run.json"), mostRecord)
+	text, err := bounded(root, path.Join(dir, "run.json"), reports.MostRecord)
 	var rec struct {
 		record
 		About   string `json:"about"`

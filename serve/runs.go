@@ -3,20 +3,19 @@ package serve
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/lockchaos/lockchaos/reports"
 )
 
 // silence is how long a run may write nothing before it is said to be silent: killed, or stopped.
 const silence = 30 * time.Second
-
-// mostRecord bounds the record of a run that is read: ten thousand repetitions fit.
-const mostRecord = 32 << 20
 
 // The states of a run, and of its scenarios.
 const (
@@ -130,9 +129,9 @@ func (r *Run) see(root fs.FS, now time.Time) {
 
 // load reads a record. What is larger than any record is not read, and said to be unreadable.
 func load(root fs.FS, dir, file, kind string) (Run, error) {
-	text, err := bounded(root, file, mostRecord)
-	if err == errTooLarge {
-		return Run{Dir: dir, Kind: kind, file: file, Title: path.Base(file), State: unreadable, Reason: fmt.Sprintf("%s is larger than %d MiB", path.Base(file), mostRecord>>20)}, nil
+	text, err := bounded(root, file, reports.MostRecord)
+	if errors.Is(err, reports.ErrTooLong) {
+		return Run{Dir: dir, Kind: kind, file: file, Title: path.Base(file), State: unreadable, Reason: fmt.Sprintf("%s is larger than %d MiB", path.Base(file), reports.MostRecord>>20)}, nil
 	}
 	var rec record
 	if err == nil {
@@ -145,15 +144,12 @@ func load(root fs.FS, dir, file, kind string) (Run, error) {
 	r.file = file
 	if kind == "run" && len(rec.Policy) > 0 {
 		var gate record
-		if text, err := bounded(root, path.Join(dir, "gate.json"), mostRecord); err == nil && json.Unmarshal(text, &gate) == nil {
+		if text, err := bounded(root, path.Join(dir, "gate.json"), reports.MostRecord); err == nil && json.Unmarshal(text, &gate) == nil {
 			r.Kind, r.ruling, r.Exit = "gate", gate.Ruling, gate.Exit
 		}
 	}
 	return r, nil
 }
-
-// errTooLarge is a file that is larger than it may be.
-var errTooLarge = fmt.Errorf("it is too large")
 
 // bounded reads a file, and not more of it than most.
 func bounded(root fs.FS, file string, most int64) ([]byte, error) {
@@ -162,14 +158,7 @@ func bounded(root fs.FS, file string, most int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, fs.ErrNotExist
-	}
-	text, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err == nil && int64(len(text)) > most {
-		return nil, errTooLarge
-	}
-	return text, err
+	return reports.Bounded(f, most)
 }
 
 // mostCounts bounds the words that are counted: a record that has more is not of lockchaos.

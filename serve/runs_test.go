@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/fstest"
 	"time"
+
+	"github.com/lockchaos/lockchaos/reports"
 )
 
 // What a run came to stands in a word: its exit status says it, and what was expected.
@@ -93,7 +95,7 @@ func TestHostileRecords(t *testing.T) {
 		words = append(words, fmt.Sprintf(`{"name":%q,"dir":"../../x","state":"s%d"}`, fmt.Sprint("n", i), i))
 	}
 	root := fstest.MapFS{"r/run.json": {Data: []byte(`{"suite":"` + long + `","elapsed_ns":-5,"wanted":-1,"exit_status":-99,"scenarios":[` + strings.Join(words, ",") + `]}`)},
-		"big/run.json": {Data: make([]byte, mostRecord+1)}, "pipe/run.json": {Mode: os.ModeNamedPipe}}
+		"big/run.json": {Data: make([]byte, reports.MostRecord+1)}, "pipe/run.json": {Mode: os.ModeNamedPipe}}
 	r, err := read(root, "r", time.Now())
 	if err != nil || len(r.Title) > 1000 || len(r.Counts) > mostCounts || r.Outcome() != "failed" {
 		t.Errorf("%d bytes of title, %d counts, %s, %v", len(r.Title), len(r.Counts), r.Outcome(), err)

@@ -78,22 +78,24 @@ Exit status: 0 nothing is wrong, 1 something is, 3 the adapter broke the protoco
 			if ttl == 0 {
 				ttl = max(time.Second, usualTTL(service).Std())
 			}
-			if format == formatGitHub {
-				if err := harmless.NewWriter(cmd.OutOrStdout()).StopCommands(); err != nil {
-					return fmt.Errorf("write to the standard output: %w", err)
-				}
+			told := outputFlags{format: format}
+			out, err := told.open(cmd)
+			if err != nil {
+				return err
 			}
-			err = trial{Adapter: a, TTL: ttl}.outside(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+			err = trial{Adapter: a, TTL: ttl}.outside(cmd.Context(), out.final, cmd.ErrOrStderr())
 			var exit *exec.ExitError
 			if errors.As(err, &exit) && slices.Contains([]int{exitViolated, exitFailed, exitUsage}, exit.ExitCode()) {
+				wrong := fmt.Errorf("%s does not pass lockchaos adapter test: the log of this step says why", a.Command)
+				_ = out.annotate(wrong)               // for GitHub alone
 				return &status{code: exit.ExitCode()} // it has said why
 			}
-			return err
+			return out.annotate(err)
 		},
 	}
 	cmd.Flags().StringVar(&service, "service", "", `the service that the lock uses (lockchaos list services), or "none"`)
 	cmd.Flags().DurationVar(&ttl, "ttl", 0, "TTL that the lock is opened with (default 1s; etcd, zookeeper 2s)")
-	cmd.Flags().StringVar(&format, "format", formatText, `"text"; "github", text during which GitHub's runner takes no line for a command`)
+	cmd.Flags().StringVar(&format, "format", formatText, `"text"; "github", text during which GitHub's runner takes no line for a command, and an annotation of a failure`)
 	return cmd
 }
 

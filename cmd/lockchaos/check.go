@@ -38,7 +38,7 @@ Exit status: 0 all passed, 1 a property was violated, 2 inconclusive, 64 a file 
   lockchaos check --reentrant store/hazelcast/latest/history.edn
   lockchaos check --clock-error 50ms audit.csv
   lockchaos check --map 'client=pod,key=resource' audit.csv
-  lockchaos check --pattern '^(?P<time>\S+) (?P<client>\S+) (?P<event>\S+)' --skip-unmatched app.log`,
+  lockchaos check --pattern '` + examplePattern + `' --skip-unmatched app.log`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usage(errors.New("check needs a history, such as runs/latest/redis-setnx.none.unfenced/history.jsonl"))

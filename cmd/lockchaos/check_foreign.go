@@ -236,9 +236,15 @@ func howToRead(err error, cmd *cobra.Command, file string) error {
 		return fmt.Errorf("%w\nsay which column is which, such as: %s", err, typed(cmd, "map", mapFlag(asks.Map), file))
 	case errors.As(err, &word):
 		return fmt.Errorf("%w\nfor a word that grants the lock: %s; for one that is not about it: %s", err, listFlag("--events", []string{"grant=" + word.Word}), listFlag("--events", []string{"ignore=" + word.Word}))
+	case errors.Is(err, foreign.ErrUnknownFormat):
+		return fmt.Errorf("%w\nfor a log in lines of text say what a line holds, such as: %s\nfor a table with a heading say which column is which, such as: %s", err,
+			typed(cmd, "pattern", "--pattern '"+examplePattern+"'", file), typed(cmd, "map", mapFlag([]string{"time=when", "client=pod", "event=what"}), file))
 	}
 	return err
 }
+
+// examplePattern reads lines that begin with a time, a client and an event.
+const examplePattern = `^(?P<time>\S+) (?P<client>\S+) (?P<event>\S+)`
 
 // typed is the command with the flags that it was given, but for one that is to be given anew.
 func typed(cmd *cobra.Command, anew, flag, file string) string {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/reports"
 )
@@ -79,7 +80,7 @@ func (j *judgedFile) clientNames() (lines []string) {
 		if e.Type != history.Invoke || int(e.Key) >= len(byKey) {
 			continue
 		}
-		part := fmt.Sprintf("client %d is %s", e.Client, printable(j.source.Client(j.whole.Keys[e.Key], e.Client)))
+		part := fmt.Sprintf("client %d is %s", e.Client, harmless.Line(j.source.Client(j.whole.Keys[e.Key], e.Client)))
 		if id := fmt.Sprintf("%d %s", e.Key, part); !seen[id] {
 			seen[id] = true
 			byKey[e.Key] = append(byKey[e.Key], part)
@@ -90,7 +91,7 @@ func (j *judgedFile) clientNames() (lines []string) {
 			parts = append(parts[:mostNames:mostNames], fmt.Sprintf("and %d more", more))
 		}
 		if len(parts) > 0 {
-			lines = append(lines, fmt.Sprintf("On %s, %s.", printable(j.whole.Keys[k]), strings.Join(parts, ", ")))
+			lines = append(lines, fmt.Sprintf("On %s, %s.", harmless.Line(j.whole.Keys[k]), strings.Join(parts, ", ")))
 		}
 	}
 	return lines

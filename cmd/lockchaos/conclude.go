@@ -49,9 +49,6 @@ func concludeFailed(out io.Writer, dir string, groups [][]reports.Scenario) {
 	}
 }
 
-// printable makes a value that is not ours stay on its line, with nothing in it that plays with the reader's terminal.
-func printable(text string) string { return harmless.Line(text) }
-
 // suiteStatus is the exit status of a run: the worst of its scenarios.
 func suiteStatus(suite reports.Suite, noExpect bool) int {
 	code := exitOK

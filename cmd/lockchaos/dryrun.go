@@ -63,7 +63,7 @@ func dryRun(w io.Writer, name string, plans []scenarios.Plan, f runFlags) error 
 		if f.noExpect {
 			expects = "no violation"
 		}
-		rows = append(rows, []string{printable(p.Scenario.Name), about(lengthOf(p)), expects, printable(faultsOf(p.Scenario))})
+		rows = append(rows, []string{p.Scenario.Name, about(lengthOf(p)), expects, faultsOf(p.Scenario)})
 	}
 	for range f.repeat {
 		all = append(all, plans...)
@@ -75,7 +75,7 @@ func dryRun(w io.Writer, name string, plans []scenarios.Plan, f runFlags) error 
 	if f.repeat > 1 {
 		runs = fmt.Sprintf(" %d times, %d runs", f.repeat, len(all))
 		if f.until != "" {
-			runs = fmt.Sprintf(" until %s, %d runs at most", printable(f.until), len(all))
+			runs = fmt.Sprintf(" until %s, %d runs at most", f.until, len(all))
 		}
 	}
 	harmless.Fprintf(w, "\n%s: %d scenario%s%s, %s with %d at once (--parallel). Nothing was run.\n", name, len(plans), plural(len(plans)), runs, about(lengthOfAll(all, f.parallel)), f.parallel)
@@ -98,7 +98,7 @@ func faultsOf(s scenarios.Scenario) string {
 func (g *gate) dryRun(w io.Writer) error {
 	rows := [][]string{{"SCENARIO", "RUNS", "TAKES EACH", "MUST HOLD"}}
 	for _, r := range g.policy.Runs {
-		rows = append(rows, []string{printable(r.Name), fmt.Sprint(r.Repetitions), about(lengthOf(scenarios.Plan{Scenario: r.Scenario})), demandWords(r.Demand)})
+		rows = append(rows, []string{r.Name, fmt.Sprint(r.Repetitions), about(lengthOf(scenarios.Plan{Scenario: r.Scenario})), demandWords(r.Demand)})
 	}
 	if err := table(w, rows); err != nil {
 		return err

@@ -198,7 +198,7 @@ func (g *given) skip(plan scenarios.Plan) string {
 	if missing := g.missing(service); len(missing) > 0 {
 		return fmt.Sprintf("it needs %s, and --nodes gives no address of %s", service.Name, strings.Join(missing, ", "))
 	}
-	return incapable(plan, g.able)
+	return harness.Incapable(plan, g.able)
 }
 
 func (g *given) missing(service backends.Kind) (names []string) {

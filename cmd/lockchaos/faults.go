@@ -3,13 +3,9 @@ package main
 import (
 	"context"
 	"io"
-	"sync"
 
-	"github.com/lockchaos/lockchaos/clockskew"
 	"github.com/lockchaos/lockchaos/harmless"
-	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/nemesis"
-	"github.com/lockchaos/lockchaos/netfault"
 )
 
 // listFaults prints the catalogue of faults, and tries whether this machine can do them.
@@ -32,40 +28,13 @@ const (
 	no  = "no: "
 )
 
-// tryFaults tries what faults need, in a throw-away sandbox, and returns what to say of each need: yes,
-// or why not and what to do.
+// tryFaults tries what faults need on this machine, and returns what to say of each need: yes, or why not and what to do.
 func tryFaults(ctx context.Context) func(nemesis.Need) string {
-	checks := map[string]hosts.Check{}
-	for _, c := range netfault.ProbeOutside(ctx, probeVerb) {
-		checks[c.Name] = c
-	}
-	clocks := sync.OnceValue(func() error { return clockskew.Supported(ctx) })
+	unmet := nemesis.Able(ctx, probeVerb)
 	return func(need nemesis.Need) string {
-		switch need {
-		case nemesis.NeedsLocalFilter:
-			need = nemesis.NeedsFilter
-		case nemesis.NeedsNothing, nemesis.NeedsLocal:
-			return yes
-		case nemesis.NeedsClocks:
-			if err := clocks(); err != nil {
-				return no + err.Error()
-			}
-			return yes
+		if why := unmet(need); why != "" {
+			return no + why
 		}
-		return answer(checks, string(need))
-	}
-}
-
-// answer tells how the check of that name ended.
-func answer(checks map[string]hosts.Check, name string) string {
-	c, known := checks[name]
-	switch {
-	case !known:
-		return "not known: nobody tries " + name
-	case c.OK:
 		return yes
-	case c.Fix != "":
-		return no + c.Detail + "; to do: " + c.Fix
 	}
-	return no + c.Detail
 }

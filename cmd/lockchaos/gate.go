@@ -83,12 +83,13 @@ type gateRun struct {
 	suite reports.Suite
 }
 
-func runGate(cmd *cobra.Command, file string, f runFlags) error {
+func runGate(cmd *cobra.Command, file string, f runFlags) (err error) {
 	ctx := cmd.Context()
 	out, err := f.open(cmd)
 	if err != nil {
 		return err
 	}
+	defer func() { err = out.annotate(err) }()
 	if err := f.checkWhere(); err != nil {
 		return err
 	}

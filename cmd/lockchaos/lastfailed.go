@@ -1,12 +1,12 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -79,19 +79,12 @@ func (f *runFlags) recall(cmd *cobra.Command, words []string) (err error) {
 
 // recalled are the plans of what failed, those that the words and flags leave of them, with the seed of this run.
 func (f runFlags) recalled(words []string) (plans []scenarios.Plan, err error) {
-	var named map[string]bool
-	if len(words) > 0 {
-		c, err := choose(words)
-		if err != nil {
-			return nil, err
-		}
-		named = map[string]bool{}
-		for _, s := range c.scenarios {
-			named[s.Name] = true
-		}
+	named, err := f.last.named(words)
+	if err != nil {
+		return nil, err
 	}
 	for _, p := range f.last.plans {
-		if f.only.takes(p.Scenario) && (named == nil || named[p.Scenario.Name]) {
+		if f.only.takes(p.Scenario) && named(p.Scenario.Name) {
 			p.Seed = f.seed
 			plans = append(plans, f.timed(p))
 		}
@@ -100,6 +93,26 @@ func (f runFlags) recalled(words []string) (plans []scenarios.Plan, err error) {
 		return nil, usage(fmt.Errorf("none of the %d scenarios that failed in %s is among those that are named", len(f.last.plans), f.last.dir))
 	}
 	return plans, nil
+}
+
+// named returns a function that reports whether the words name a scenario; without words they name all. The suite random names
+// what has been drawn: another draw would give other faults under the same name.
+func (l *failedRun) named(words []string) (func(name string) bool, error) {
+	drawn := slices.Contains(words, randomSuite)
+	words = slices.DeleteFunc(slices.Clone(words), func(word string) bool { return word == randomSuite })
+	names := map[string]bool{}
+	if len(words) > 0 {
+		c, err := choose(words)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range c.scenarios {
+			names[s.Name] = true
+		}
+	}
+	return func(name string) bool {
+		return !drawn && len(words) == 0 || names[name] || drawn && strings.HasPrefix(name, scenarios.RandomPrefix)
+	}, nil
 }
 
 // repetitionsIn are the folders of the runs that a run's folder holds: itself, or its repetitions.
@@ -141,16 +154,12 @@ func (l *failedRun) add(folder string, r scenarioRecord, run *runRecord) error {
 
 // cameOutWrong reports whether a scenario's folder shows other than what was expected. One that has no verdict never ended.
 func cameOutWrong(folder string, run *runRecord) bool {
-	text, err := os.ReadFile(filepath.Join(folder, verdictFile))
-	if err != nil {
-		return true
-	}
 	var v struct {
 		Result   reports.Result `json:"result"`
 		Met      bool           `json:"met"`
 		Demanded bool           `json:"demanded"`
 	}
-	if json.Unmarshal(text, &v) != nil {
+	if reports.ReadRecord(filepath.Join(folder, verdictFile), &v) != nil {
 		return true
 	}
 	switch {

@@ -27,7 +27,7 @@ func listScenarios(w io.Writer, pattern string, only selection, runs string) err
 		rows := [][]string{{"SCENARIO", "EXPECTED", "WHAT"}}
 		for _, sc := range s.Scenarios {
 			if only.takes(sc) && (isSuite || matches(pattern, sc.Name)) {
-				rows = append(rows, []string{printable(sc.Name), sc.Expect.Word(), printable(sc.About)})
+				rows = append(rows, []string{sc.Name, sc.Expect.Word(), sc.About})
 			}
 		}
 		if len(rows) == 1 {

@@ -69,12 +69,6 @@ func status_(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(ts.Exec("sh", append([]string{"-c", `want=$0; "$@"; got=$?; test $got = $want || { echo "exit status $got, want $want" >&2; exit 1; }`}, args...)...))
 }
 
-func TestPrintable(t *testing.T) {
-	if got := printable("a\x1b[31mb\n\tc\u009bd"); got != `a\u001b[31mb\n\tc\u009bd` {
-		t.Errorf("%q", got)
-	}
-}
-
 func TestShell(t *testing.T) {
 	if got := reports.Shell("./lockchaos", "run", "a b", "it's", ""); got != `./lockchaos run 'a b' 'it'\''s' ''` {
 		t.Error(got)

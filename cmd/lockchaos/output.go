@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/lockchaos/lockchaos/harmless"
+	"github.com/lockchaos/lockchaos/redact"
 	"github.com/lockchaos/lockchaos/reports"
 )
 
@@ -107,7 +108,21 @@ func (s *screen) conclude(dir string, suite reports.Suite, text func(io.Writer) 
 	if s.format != formatGitHub {
 		return err
 	}
+	s.annotated = true
 	return errors.Join(err, s.github(suite))
+}
+
+// annotate writes an annotation of an error that ended a command before it concluded anything: an adapter that died as it introduced itself, a wrong
+// name. It returns the error.
+func (s *screen) annotate(err error) error {
+	if s.format != formatGitHub || s.annotated || err == nil {
+		return err
+	}
+	s.annotated = true
+	remark := reports.Remark{Level: reports.Error, Rule: reports.RuleFailed, Text: redact.Text(err.Error())}
+	return errors.Join(err, s.final.Commands(func(w io.Writer) error {
+		return reports.WriteAnnotations(w, reports.Suite{Remarks: []reports.Remark{remark}})
+	}))
 }
 
 // attention is what --quiet leaves of a conclusion: the findings that are no notes, a gate's ruling, and where the report is.

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -298,17 +297,13 @@ func reportRepetition(ctx context.Context, out *screen, dir string, r *reports.R
 
 // loadRepetition reads the record of a run that was repeated; nil: the folder is none of such a run.
 func loadRepetition(dir string) (*reports.Repetition, error) {
-	file := filepath.Join(dir, repeatFile)
-	text, err := os.ReadFile(file)
+	var r reports.Repetition
+	err := reports.ReadRecord(filepath.Join(dir, repeatFile), &r)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the repetition: %w", err)
-	}
-	var r reports.Repetition
-	if err := json.Unmarshal(text, &r); err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	return &r, nil
 }

@@ -15,6 +15,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/lockchaos/lockchaos/adapter"
+	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/policy"
 	"github.com/lockchaos/lockchaos/redact"
 	"github.com/lockchaos/lockchaos/reports"
@@ -86,7 +88,14 @@ runs and its confidence interval; each repetition keeps its folder. The exit sta
 
 With --lock-cmd a program of your own, in any language, takes the place of the scenarios' locks (see ` + "`lockchaos adapter`" + `). It is judged by
 the properties alone, or with --inherent by what no lease prevents: a holder that comes after the end of its lease, and the harm that it does to a store
-without a fence, are told and do not fail the run. A defect of the lock fails it, and what is inconclusive stays so.`,
+without a fence, are told and do not fail the run. A defect of the lock fails it, and what is inconclusive stays so.
+
+Environment variables:
+  ` + runtimeVar + `            the default of --runtime
+  ` + imageVar("redis") + `        an image, as --image redis=IMAGE (and so on, for each service)
+  ` + backends.RedisVar + `              the program that runs as redis-server, or "miniredis", a stand-in
+  ` + backends.PostgresVar + `           the folder of postgres and initdb
+  ` + adapter.MemoryVar + `     the memory that each client's adapter may use, with all that it starts, such as 4GB (default: 1GB)`,
 		Example: `  lockchaos run
   lockchaos run redis-setnx/pause-holder/unfenced --no-expect
   lockchaos run etcd-lease --seed 7
@@ -272,11 +281,12 @@ func (f runFlags) timed(p scenarios.Plan) scenarios.Plan {
 }
 
 // runSuite runs everything and reports; its error carries the exit status.
-func runSuite(ctx context.Context, cmd *cobra.Command, words []string, f runFlags) error {
+func runSuite(ctx context.Context, cmd *cobra.Command, words []string, f runFlags) (err error) {
 	out, err := f.open(cmd)
 	if err != nil {
 		return err
 	}
+	defer func() { err = out.annotate(err) }()
 	if err := f.repeatFlags.check(); err != nil {
 		return err
 	}

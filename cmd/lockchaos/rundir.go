@@ -208,13 +208,9 @@ func there(path string) string {
 }
 
 func loadRun(dir string) (*runRecord, error) {
-	text, err := os.ReadFile(filepath.Join(dir, runFile))
-	if err != nil {
-		return nil, fmt.Errorf("%s is no folder of a run: %w", dir, err)
-	}
 	var r runRecord
-	if err := json.Unmarshal(text, &r); err != nil {
-		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, runFile), err)
+	if err := reports.ReadRecord(filepath.Join(dir, runFile), &r); err != nil {
+		return nil, fmt.Errorf("%s is no folder of a run: %w", dir, err)
 	}
 	return &r, nil
 }

@@ -7,9 +7,9 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 
+	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/docker"
 	"github.com/lockchaos/lockchaos/nemesis"
@@ -124,36 +124,17 @@ func autoRuntime(ctx context.Context, settings map[string]string, plans []scenar
 
 // local is the private network of namespaces.
 type local struct {
-	// able tells which needs of faults this machine meets. It is asked when a fault first needs something.
+	// able says which needs of faults this machine does not meet. It is asked when a fault first needs something.
 	able func() func(nemesis.Need) string
 }
 
 func newLocal(ctx context.Context) local {
-	return local{sync.OnceValue(func() func(nemesis.Need) string { return tryFaults(ctx) })}
+	return local{sync.OnceValue(func() func(nemesis.Need) string { return nemesis.Able(ctx, probeVerb) })}
 }
 
 func (local) about() string                  { return "private network, " + kernel() }
-func (l local) skip(p scenarios.Plan) string { return incapable(p, l.able) }
+func (l local) skip(p scenarios.Plan) string { return harness.Incapable(p, l.able) }
 func (local) close() error                   { return nil }
-
-// incapable says why this machine can't do a plan's faults, and what to do; "": it can. The same is
-// said of every plan with the same need.
-func incapable(p scenarios.Plan, able func() func(nemesis.Need) string) string {
-	for _, k := range nemesis.Kinds() {
-		needs := slices.ContainsFunc(p.Scenario.Faults, func(f scenarios.Fault) bool {
-			return slices.ContainsFunc(f.Singles(), func(one scenarios.Fault) bool { return one.Kind == k.Name })
-		})
-		if !needs || k.Needs == nemesis.NeedsNothing || k.Needs == nemesis.NeedsLocal {
-			continue
-		}
-		// A machine that is too busy for the try may still do it: the run will tell.
-		// An interrupted one says nothing either.
-		if answer := able()(k.Needs); answer != yes && !strings.Contains(answer, context.DeadlineExceeded.Error()) && !strings.Contains(answer, context.Canceled.Error()) {
-			return fmt.Sprintf("%s: %s", k.Needs, strings.TrimPrefix(answer, no))
-		}
-	}
-	return ""
-}
 
 func (local) run(ctx context.Context, _ scenarios.Plan, dir string, stdout, stderr io.Writer) error {
 	// A file is inner's own end of a pipe: nothing is copied, and it closes with inner.

@@ -34,6 +34,7 @@ type screen struct {
 	final          *harmless.Writer
 	format         string
 	quiet, verbose bool
+	annotated      bool         // GitHub has been given its annotations
 	ruling         string       // a gate's last word, once it is spoken
 	events         *eventWriter // of --format json; nil else
 
@@ -197,7 +198,7 @@ func (s *screen) end(name string, sc reports.Scenario) {
 	s.line(s.stamp() + reports.Line(sc, s.column, s.color))
 	if s.verbose {
 		for _, p := range sc.Verdict.Properties {
-			s.line(strings.TrimRight(fmt.Sprintf("           %-18s %-12s %s", p.Name, p.Outcome, printable(p.Why)), " "))
+			s.line(strings.TrimRight(fmt.Sprintf("           %-18s %-12s %s", p.Name, p.Outcome, harmless.Line(p.Why)), " "))
 		}
 	}
 }

@@ -11,7 +11,8 @@ import (
 // DetectBytes is how many bytes of a file Detect looks at, at most.
 const DetectBytes = 1 << 16
 
-var errFormat = errors.New("no format that is known: say which one it is with --format lockchaos, jepsen, porcupine, csv or json")
+// ErrUnknownFormat is the error of Detect for a file of which neither its first bytes nor its name tell the format.
+var ErrUnknownFormat = errors.New("no format that is known: say which one it is with --format lockchaos, jepsen, porcupine, csv or json")
 
 // Detect tells the format of a history from its first bytes, and where they leave it open from the extension of its name. mapped tells that the
 // user named columns, so it is a log.
@@ -35,7 +36,7 @@ func Detect(head []byte, name string, mapped bool) (Format, error) {
 	if ext == ".csv" || ext == ".tsv" || mapped || bytes.ContainsAny(line, ",;\t") && looksLikeHeader(string(line)) {
 		return CSV, nil
 	}
-	return "", errFormat
+	return "", ErrUnknownFormat
 }
 
 // detectJSON tells which JSON it is from the members of the first object, though it may be cut.

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/scenarios"
+)
+
+// The suite random names what the latest run has drawn, beside or without names of other scenarios.
+func TestLastFailedTakesDrawnScenarios(t *testing.T) {
+	c, err := choose([]string{"redlock/none/unfenced"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, drawn := c.scenarios[0], c.scenarios[0]
+	drawn.Name = scenarios.RandomPrefix + drawn.Lock
+	f := runFlags{out: t.TempDir(), scale: scaleTest}
+	saveUnended(t, f.out, plain, drawn)
+	if f.last, err = lastFailed(f.out); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []struct{ words, want []string }{
+		{nil, []string{plain.Name, drawn.Name}},
+		{[]string{randomSuite}, []string{drawn.Name}},
+		{[]string{"redlock"}, []string{plain.Name}},
+		{[]string{randomSuite, "redlock"}, []string{plain.Name, drawn.Name}},
+	} {
+		plans, err := f.recalled(x.words)
+		var got []string
+		for _, p := range plans {
+			got = append(got, p.Scenario.Name)
+		}
+		if err != nil || !slices.Equal(got, x.want) {
+			t.Errorf("%q: %q, %v, want %q", x.words, got, err, x.want)
+		}
+	}
+}
+
+// saveUnended makes a latest run whose scenarios have no verdict: they never ended.
+func saveUnended(t *testing.T, parent string, all ...scenarios.Scenario) {
+	t.Helper()
+	dir := filepath.Join(parent, "one")
+	var record runRecord
+	for _, s := range all {
+		r := scenarioRecord{Name: s.Name, Dir: folderOf(s.Name)}
+		record.Scenarios = append(record.Scenarios, r)
+		if err := os.MkdirAll(filepath.Join(dir, r.Dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := (scenarios.Plan{Seed: 1, Scenario: s}).Save(filepath.Join(dir, r.Dir, planFile)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := record.save(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("one", filepath.Join(parent, latestLink)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A record that is too long is not read into memory, and the error names it.
+func TestRecordsAreBounded(t *testing.T) {
+	dir := t.TempDir()
+	for name, read := range map[string]func() error{
+		runFile:    func() error { _, err := loadRun(dir); return err },
+		repeatFile: func() error { _, err := loadRepetition(dir); return err },
+		gateFile:   func() error { _, err := reports.ReadGate(filepath.Join(dir, gateFile)); return err },
+	} {
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, []byte("{}"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := read(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := os.Truncate(file, reports.MostRecord+1); err != nil {
+			t.Fatal(err)
+		}
+		if err := read(); !errors.Is(err, reports.ErrTooLong) || !strings.Contains(err.Error(), file) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
