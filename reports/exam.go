@@ -137,7 +137,7 @@ func (s Suite) examHeadline() string {
 		parts = append(parts, grouped(n)+" broke what it relies on: a clock, or the memory of its service")
 	}
 	if n := len(s.byFate(FellInherent)); n > 0 {
-		parts = append(parts, plural(n, "attack")+" made a holder outlive its lease, which no lease prevents; a fence would contain that")
+		parts = append(parts, grouped(n)+" fell to what no lease prevents; a fence would contain that")
 	}
 	if n := len(s.byFate(NothingFollows)); n > 0 {
 		parts = append(parts, grouped(n)+" inconclusive")
@@ -238,20 +238,35 @@ func (f Fate) mark() string {
 // fateWords say more of a fate; "": there is no more.
 func (s Scenario) fateWords(f Fate) string {
 	switch f {
-	case FellDefect, FellRelied:
+	case FellDefect, FellRelied, FellInherent:
 		all := s.own()
-		if f == FellRelied {
+		if f != FellDefect {
 			all = s.defects()
 		}
 		var words []string
 		for _, d := range all {
 			words = append(words, d.String())
 		}
+		if len(words) == 0 {
+			return oneLine(clip(s.Detail(), clipText))
+		}
 		return strings.Join(words, "; ")
-	case FellUnclear, FellInherent, NothingFollows:
+	case FellUnclear:
+		return s.firstUnclear()
+	case NothingFollows:
 		return oneLine(clip(s.Detail(), clipText))
 	case NotRun:
 		return oneLine(clip(s.Failed+s.Skipped, clipText))
+	}
+	return ""
+}
+
+// firstUnclear tells the first violation of which it is not clear whose affair it is.
+func (s Scenario) firstUnclear() string {
+	for _, p := range s.Verdict.Properties {
+		if p.Outcome == checker.Violated && p.CountOf(checker.Unclear) > 0 {
+			return s.tell(p.Name)
+		}
 	}
 	return ""
 }
