@@ -106,21 +106,21 @@ func (s *Sweep) judgeSession(g *grant, a leaseAnswer) {
 	}
 	s.putOff(a.attempt, func() {
 		for _, sp := range s.clientSpans(g.client) {
-			from := sp.to - sp.measured
-			if sp.kind != faultPause || !sp.injected || !stops(sp) || from < placed || sp.to > a.end || sp.measured <= life || touched(s.service, from, a.end, anyFault) {
+			if sp.kind != faultPause || !sp.injected || !stops(sp) || sp.bit < placed || sp.healed > a.end || sp.healed-sp.bit <= life ||
+				touched(s.service, sp.bit, a.end, anyFault) {
 				continue
 			}
-			j := judgement{violated: true, pattern: PatternLateReply, stallOnly: sp.measured-s.stalledIn(from, sp.to) <= life}
-			s.record(&deadGrant, s.keyOf(g), j, j, func(judgement) *Violation { return s.tellEnded(g, sp, from, placed) })
+			j := judgement{violated: true, pattern: PatternLateReply, stallOnly: sp.healed-sp.bit-s.stalledIn(sp.bit, sp.healed) <= life}
+			s.record(&deadGrant, s.keyOf(g), j, j, func(judgement) *Violation { return s.tellEnded(g, sp, placed) })
 			return
 		}
 	}, g)
 }
 
-func (s *Sweep) tellEnded(g *grant, sp span, from, placed int64) *Violation {
-	v := &Violation{Property: DeadGrant, Key: s.name(s.keyOf(g)), At: g.end, From: from, To: g.end, B: g.ref(), Ops: []int64{g.id}, Faults: s.faultsOf(g.end, g)}
+func (s *Sweep) tellEnded(g *grant, sp span, placed int64) *Violation {
+	v := &Violation{Property: DeadGrant, Key: s.name(s.keyOf(g)), At: g.end, From: sp.bit, To: g.end, B: g.ref(), Ops: []int64{g.id}, Faults: s.faultsOf(g.end, g)}
 	v.Text = fmt.Sprintf("%s was granted %s at %s by an attempt that was under way at %s. It was frozen for %s while it waited, and the service ends a session that it "+
-		"does not hear for %s: the session of the grant was over.", who(g), v.Key, seconds(g.end), seconds(placed), seconds(sp.measured), seconds(s.header.TTL+s.header.Slack))
+		"does not hear for %s: the session of the grant was over.", who(g), v.Key, seconds(g.end), seconds(placed), seconds(sp.healed-sp.bit), seconds(s.header.TTL+s.header.Slack))
 	return v
 }
 

@@ -72,10 +72,11 @@ func (s *slow) slowEnded(h *history.History) (n int) {
 			placed = max(e.Attempt, g.enqueued)
 		}
 		stops := s.hits(g.client, false, e.Attempt, g.end, func(f history.FaultInfo) bool {
+			f = s.measured[f.ID]
 			return f.Injected && f.Kind == "pause" && f.From >= placed && f.To <= g.end && f.To-f.From > life && len(s.hits(0, true, f.From, g.end, anyOf)) == 0
 		})
 		for _, f := range stops[:min(1, len(stops))] {
-			starved := int64(0)
+			f, starved := s.measured[f.ID], int64(0)
 			for _, x := range s.faults {
 				if !x.Injected && x.From <= f.To && x.To >= f.From {
 					starved += int64(len(x.Clients)) * (min(x.To, f.To) - max(x.From, f.From))
