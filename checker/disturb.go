@@ -210,7 +210,7 @@ func (s *Sweep) spread(sp span, clients []int32, service bool, victim int32) {
 	}
 	s.skewed = s.skewed || isClock(sp)
 	if service {
-		s.service, s.struck = append(s.service, sp), true
+		s.service, s.struck = append(s.service, sp), s.struck || sp.injected
 		if sp.kind == faultCrash && !sp.kept {
 			s.restart = sp
 		}
