@@ -141,7 +141,7 @@
 //     nothing, since the renewal after it was sent by a client that ran.
 //   - stolen-release: C was granted inside B's promise, and between B's end and C's earliest instant another client began a release, not
 //     refused, of an older grant whose lease had surely ended (a TTL after its acquire or last renewal ended; of a session, when it was told).
-//     No fault touched the service meanwhile. "A release answered ok that freed another's key" can't be asked: many services answer ok to
+//     No injected fault touched the service meanwhile; what a stall of it explains, too, is inconclusive. "A release answered ok that freed another's key" can't be asked: many services answer ok to
 //     anything, and what was freed is not in a history.
 //   - stuck-lock: below.
 //   - false-busy: an acquire was told busy, though all else was settled when it was invoked, and nobody else asked for the key until its

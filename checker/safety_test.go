@@ -260,6 +260,7 @@ func TestStolenRelease(t *testing.T) {
 		{"the lease of the older grant may still have run", StolenRelease, plainLock(), change("A acquire [0,1]", "A acquire [0,1]\nA renew [300,301]"), Pass, 0, "", ""},
 		{"a renewal of unknown fate", StolenRelease, plainLock(), change("A acquire [0,1]", "A acquire [0,1]\nA renew [1.5,1.7] info"), Pass, 0, "", ""},
 		{"a fault touched the service", StolenRelease, plainLock(), change("A release [601", "service x [520,530]\nA release [601"), Pass, 0, "", ""},
+		{"the service was stalled", StolenRelease, plainLock(), change("A release [601", "fault stall [520,530] on=service +own\nA release [601"), Inconclusive, 0, "", "a stall of the service"},
 		{"the holder released it itself", StolenRelease, plainLock(), change("A release [601,602]", "B release [590,591] g=\nA release [601,602]"), Pass, 0, "", ""},
 		{"a session that had been told", StolenRelease, claim(plainLock(), func(c *history.Claims) { c.Validity = "session" }), strings.ReplaceAll(`
 		A acquire [0,1]
