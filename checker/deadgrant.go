@@ -93,7 +93,8 @@ func (s *Sweep) judgeAlive(g *grant, o *op, e *history.Event) {
 
 // judgeSession judges whether the session of a new grant had surely ended: its client was stopped for longer than a session can live, and had taken its
 // place before that. A cut link does not count, since the history does not tell which packets still passed. The time for which the machine stalled
-// anybody is taken off, since a server that stood still as well ends no session.
+// a client is taken off, since a server that stood still as well ends no session. A stall of the service may have cost it its leader, and a new one gives
+// every session its whole time again: the time counts from the end of such stalls.
 func (s *Sweep) judgeSession(g *grant, a leaseAnswer) {
 	life := s.header.TTL + s.header.Slack
 	if a.attempt == 0 || a.end-a.attempt <= life {
@@ -106,21 +107,35 @@ func (s *Sweep) judgeSession(g *grant, a leaseAnswer) {
 	}
 	s.putOff(a.attempt, func() {
 		for _, sp := range s.clientSpans(g.client) {
-			from := sp.to - sp.measured
-			if sp.kind != faultPause || !sp.injected || !stops(sp) || from < placed || sp.to > a.end || sp.measured <= life || touched(s.service, from, a.end, anyFault) {
+			if sp.kind != faultPause || !sp.injected || !stops(sp) || sp.bit < placed || sp.healed > a.end || sp.healed-sp.bit <= life ||
+				touched(s.service, sp.bit, a.end, injectedOnly) {
 				continue
 			}
-			j := judgement{violated: true, pattern: PatternLateReply, stallOnly: sp.measured-s.stalledIn(from, sp.to) <= life}
-			s.record(&deadGrant, s.keyOf(g), j, j, func(judgement) *Violation { return s.tellEnded(g, sp, from, placed) })
+			unheard := s.unstalled(sp.bit, life)
+			j := judgement{violated: true, pattern: PatternLateReply, stallOnly: sp.healed-unheard-s.stalledIn(unheard, sp.healed) <= life}
+			s.record(&deadGrant, s.keyOf(g), j, j, func(judgement) *Violation { return s.tellEnded(g, sp, placed) })
 			return
 		}
 	}, g)
 }
 
-func (s *Sweep) tellEnded(g *grant, sp span, from, placed int64) *Violation {
-	v := &Violation{Property: DeadGrant, Key: s.name(s.keyOf(g)), At: g.end, From: from, To: g.end, B: g.ref(), Ops: []int64{g.id}, Faults: s.faultsOf(g.end, g)}
+// unstalled is the first instant, from t on, after which the service did not stall for the time given.
+func (s *Sweep) unstalled(t, life int64) int64 {
+	for again := true; again; {
+		again = false
+		for _, sp := range s.service {
+			if !sp.injected && sp.from <= t+life && sp.to > t {
+				t, again = sp.to, true
+			}
+		}
+	}
+	return t
+}
+
+func (s *Sweep) tellEnded(g *grant, sp span, placed int64) *Violation {
+	v := &Violation{Property: DeadGrant, Key: s.name(s.keyOf(g)), At: g.end, From: sp.bit, To: g.end, B: g.ref(), Ops: []int64{g.id}, Faults: s.faultsOf(g.end, g)}
 	v.Text = fmt.Sprintf("%s was granted %s at %s by an attempt that was under way at %s. It was frozen for %s while it waited, and the service ends a session that it "+
-		"does not hear for %s: the session of the grant was over.", who(g), v.Key, seconds(g.end), seconds(placed), seconds(sp.measured), seconds(s.header.TTL+s.header.Slack))
+		"does not hear for %s: the session of the grant was over.", who(g), v.Key, seconds(g.end), seconds(placed), seconds(sp.healed-sp.bit), seconds(s.header.TTL+s.header.Slack))
 	return v
 }
 

@@ -12,19 +12,20 @@ import (
 // To, lies within, and is the time in which it was certainly in effect.
 type span struct {
 	from, to int64
-	measured int64 // how long the effect was measured to last; 0: not measured
-	id       int
-	kind     string
-	injected bool
-	links    bool // processes and clocks are not touched
-	store    bool // it lies between a client and the store
-	kept     bool // servers died, and came back with all that they had answered for
-	target   string
-	hosts    int // how many of them it struck
+	// bit and healed are the measured effect; healed 0: not measured
+	bit, healed int64
+	id          int
+	kind        string
+	injected    bool
+	links       bool // processes and clocks are not touched
+	store       bool // it lies between a client and the store
+	kept        bool // servers died, and came back with all that they had answered for
+	target      string
+	hosts       int // how many of them it struck
 }
 
 // length is for how long the fault was in effect, as measured where it was.
-func (sp span) length() int64 { return stamp(sp.measured, sp.to-sp.from) }
+func (sp span) length() int64 { return stamp(sp.healed-sp.bit, sp.to-sp.from) }
 
 // openFault is a fault that has begun.
 type openFault struct {
@@ -88,7 +89,8 @@ func (s *Sweep) fault(e *history.Event) {
 		}
 	}
 	if f.To != 0 {
-		sp.measured = max(0, f.To-stamp(f.From, sp.from))
+		sp.bit = stamp(f.From, sp.from)
+		sp.healed = max(sp.bit, f.To)
 	}
 	s.spread(sp, f.Clients, f.Service, victim)
 	if f.Injected {
@@ -208,7 +210,7 @@ func (s *Sweep) spread(sp span, clients []int32, service bool, victim int32) {
 	}
 	s.skewed = s.skewed || isClock(sp)
 	if service {
-		s.service, s.struck = append(s.service, sp), true
+		s.service, s.struck = append(s.service, sp), s.struck || sp.injected
 		if sp.kind == faultCrash && !sp.kept {
 			s.restart = sp
 		}

@@ -130,8 +130,9 @@
 //     "A waited for longer than a session lives" would accuse every waiter. "A was stopped meanwhile" would accuse a lock that made a new
 //     session at 1501 and queued again; it says so by its attempt, or by its place (Event.Enqueued). A stop right after the attempt's
 //     stamp (Header.Stall) shows nothing: the request may have left after the stop. Nor does a cut link, since the history does not tell
-//     which packets passed, nor a stop while a fault touched the service, which may then keep sessions for longer. Stalls of any
-//     client are taken off: servers that stand still end no session.
+//     which packets passed, nor a stop while an injected fault touched the service, which may then keep sessions for longer. Stalls of
+//     any client are taken off: servers that stand still end no session. After a stall of the service its sessions have their whole
+//     time again, for it may have lost its leader: what is dead only without that is inconclusive.
 //   - dead-renewal: a renewal that the lock declares to confirm the hold was answered ok when nothing was left of the lease that
 //     it gave. It is judged as a dead grant is, from the renewal's own attempt:
 //     A.acquire [0,1], A.renew [400,1001] of an attempt at 400 gives a lease that ended at 900.
@@ -140,7 +141,7 @@
 //     nothing, since the renewal after it was sent by a client that ran.
 //   - stolen-release: C was granted inside B's promise, and between B's end and C's earliest instant another client began a release, not
 //     refused, of an older grant whose lease had surely ended (a TTL after its acquire or last renewal ended; of a session, when it was told).
-//     No fault touched the service meanwhile. "A release answered ok that freed another's key" can't be asked: many services answer ok to
+//     No injected fault touched the service meanwhile; what a stall of it explains, too, is inconclusive. "A release answered ok that freed another's key" can't be asked: many services answer ok to
 //     anything, and what was freed is not in a history.
 //   - stuck-lock: below.
 //   - false-busy: an acquire was told busy, though all else was settled when it was invoked, and nobody else asked for the key until its
@@ -152,8 +153,8 @@
 //     counts for a TTL and Slack (or Header.Slack): the grant of a client that is gone, one whose release came too late, and one that
 //     took more than one request, of which the first may arrive yet. Without expiry, under a clock that was made wrong, and with
 //     sessions of a service that does not say, it counts for ever. Acquires and releases of unknown fate count until their client is
-//     closed or gone. What a fresh client of the probe is told is judged as a stuck lock. A fault of the service excuses for as long, since a key that was given up may come back. All that follows until
-//     the next grant has one cause, and counts once.
+//     closed or gone. What a fresh client of the probe is told is judged as a stuck lock. An injected fault of the service excuses for as long, since a
+//     key that was given up may come back. What only a stall of the service explains is inconclusive. All that follows until the next grant has one cause, and counts once.
 //   - fifo: the lock declares to be fair. An undisturbed waiter, enqueued before another's acquire began, was granted later, in the order of
 //     grants. "Invoked before" would accuse a fair lock: A.acquire is invoked at 0 and lies in a pipe until 6, B's is invoked at 1, arrives at 2.
 //   - starvation: more than ten grants for each client of the run lay wholly inside one undisturbed client's wait, from its worker's start to

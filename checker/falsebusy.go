@@ -25,6 +25,10 @@ var falseBusy = Property{
 		return noLock(h)
 	},
 	unmet: func(s *Sweep) string { return noneOf(s.stats.Busy, "No client was told that a key is taken.") },
+	stalled: func(n int) string {
+		return fmt.Sprintf("%s that the key is taken, which a stall of this machine alone explains, not an injected fault.",
+			count(n, "client was told", "clients were told"))
+	},
 	Words: Words{
 		Violation: "false busy",
 		Demands:   "A client is told that the key is taken only if another can have it.",
@@ -63,8 +67,10 @@ func (s *Sweep) judgeBusy(k *keyState, o *op, e *history.Event) {
 		if k.accused == granted || s.strays+s.malformed > 0 || s.serviceStruck(inv, end) {
 			return
 		}
-		k.accused = granted // the cause is one, until the key is granted again
-		j := judgement{violated: true}
+		j := judgement{violated: true, stallOnly: touched(s.service, inv-s.lifetime(), end, uninjectedOnly)}
+		if j.stands() {
+			k.accused = granted // the cause is one, until the key is granted again
+		}
 		s.record(&falseBusy, k, j, j, func(judgement) *Violation { return s.tellBusy(k, last, id, client, start, end) })
 	})
 }
@@ -86,12 +92,12 @@ func (s *Sweep) lifetime() int64 {
 	return s.header.TTL + max(s.header.Slack, int64(Slack(time.Duration(s.header.TTL))))
 }
 
-// serviceStruck reports whether a fault of the service may have brought back what was given up, until some instant between two others.
+// serviceStruck reports whether an injected fault of the service may have brought back what was given up, until some instant between two others.
 func (s *Sweep) serviceStruck(from, to int64) bool {
 	if s.header.Claims.NoExpiry || s.skewed {
 		return s.struck
 	}
-	return touched(s.service, from-s.lifetime(), to, anyFault)
+	return touched(s.service, from-s.lifetime(), to, injectedOnly)
 }
 
 func (s *Sweep) tellBusy(k *keyState, last *grant, id int64, client int32, start, end int64) *Violation {

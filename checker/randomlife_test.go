@@ -109,7 +109,8 @@ func (g *generator) frozenWaiters() {
 			g.lines[len(g.lines)-1] += fmt.Sprintf(" enq=%d", from+g.rng.IntN(20))
 		}
 		stop := from + g.rng.IntN(20)
-		g.add("pause %c [%d,%d]", 'A'+c, stop, stop+15+g.rng.IntN(25))
+		awake := stop + 15 + g.rng.IntN(25)
+		g.add("pause %c [%d,%d] to=%d", 'A'+c, stop, awake+g.rng.IntN(10), awake)
 	}
 	if g.rng.IntN(2) == 0 {
 		g.faults(2, 100)

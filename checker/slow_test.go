@@ -47,7 +47,9 @@ type slow struct {
 	byID   map[int64]*slowGrant
 	writes []slowWrite
 	faults []history.FaultInfo
-	brute  *bruteLock // of a reentrant lock: it knows the levels
+	// measured are the faults as their ends tell of them.
+	measured map[int]history.FaultInfo
+	brute    *bruteLock // of a reentrant lock: it knows the levels
 }
 
 // slowResult counts violations; tokens tells under which reading of each key's tokens.
@@ -63,7 +65,7 @@ func stampOr(a, b int64) int64 {
 }
 
 func newSlow(h *history.History) *slow {
-	s := &slow{header: h.Header, byID: map[int64]*slowGrant{}}
+	s := &slow{header: h.Header, byID: map[int64]*slowGrant{}, measured: map[int]history.FaultInfo{}}
 	if h.Header.Claims.Reentrant {
 		s.brute = newBrute(h)
 	}
@@ -84,7 +86,7 @@ func newSlow(h *history.History) *slow {
 				if f.Injected { // it may disturb from before it is injected until its healing is finished
 					f.From, f.To = min(f.From, cmp.Or(begun[f.ID], f.From)), max(f.To, e.Time)
 				}
-				s.faults = append(s.faults, f)
+				s.faults, s.measured[f.ID] = append(s.faults, f), *e.Fault
 			} else {
 				begun[e.Fault.ID] = e.Time
 			}

@@ -72,10 +72,15 @@ func (s *slow) slowEnded(h *history.History) (n int) {
 			placed = max(e.Attempt, g.enqueued)
 		}
 		stops := s.hits(g.client, false, e.Attempt, g.end, func(f history.FaultInfo) bool {
-			return f.Injected && f.Kind == "pause" && f.From >= placed && f.To <= g.end && f.To-f.From > life && len(s.hits(0, true, f.From, g.end, anyOf)) == 0
+			f = s.measured[f.ID]
+			return f.Injected && f.Kind == "pause" && f.From >= placed && f.To <= g.end && f.To-f.From > life &&
+				len(s.hits(0, true, f.From, g.end, func(x history.FaultInfo) bool { return x.Injected })) == 0
 		})
 		for _, f := range stops[:min(1, len(stops))] {
-			starved := int64(0)
+			f, starved := s.measured[f.ID], int64(0)
+			for hit := s.hits(0, true, f.From+1, f.From+life, uninjected); len(hit) > 0; hit = s.hits(0, true, f.From+1, f.From+life, uninjected) {
+				f.From = hit[0].To
+			}
 			for _, x := range s.faults {
 				if !x.Injected && x.From <= f.To && x.To >= f.From {
 					starved += int64(len(x.Clients)) * (min(x.To, f.To) - max(x.From, f.From))
@@ -109,10 +114,12 @@ func (s *slow) slowFalse(h *history.History) (n int) {
 			}
 		}
 		stands := left != 0 && (s.header.Claims.NoExpiry || s.header.Claims.Validity == "session" && s.header.Slack == 0 || from-left-starved <= lifetime)
-		service := s.hits(0, true, from-lifetime, to, anyOf)
+		injected := func(f history.FaultInfo) bool { return f.Injected }
+		service := s.hits(0, true, from-lifetime, to, injected)
 		if s.header.Claims.NoExpiry {
-			service = s.hits(0, true, 0, 1<<62, func(f history.FaultInfo) bool { return true })
+			service = s.hits(0, true, 0, 1<<62, injected)
 		}
+		service = append(service, s.hits(0, true, from-lifetime, to, uninjected)...)
 		grants := int64(0)
 		for _, x := range h.Events[:i] {
 			if x.Type == history.OK && x.Kind == history.Acquire && x.Key == e.Key {

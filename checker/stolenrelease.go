@@ -22,6 +22,9 @@ var stolenRelease = Property{
 		}
 		return notExclusive(h)
 	},
+	stalled: func(n int) string {
+		return fmt.Sprintf("%s inside a promise after a late release, which a stall of the service alone explains, too.", count(n, "grant was made", "grants were made"))
+	},
 	Words: Words{
 		Violation: "stolen release",
 		Demands:   "A release after the end of the lease frees nobody else's grant.",
@@ -108,7 +111,11 @@ func (s *Sweep) judgeStolen(x, y *grant) {
 	if by == nil {
 		by = trusting
 	}
-	p, t := judgement{violated: plain != nil, pattern: PatternStolen}, judgement{violated: trusting != nil, pattern: PatternStolen}
+	judge := func(r *lateRelease, tokens bool) judgement {
+		b, c := inOrder(x, y, tokens)
+		return judgement{violated: r != nil, pattern: PatternStolen, stallOnly: touched(s.service, b.earliest, c.end, uninjectedOnly)}
+	}
+	p, t := judge(plain, false), judge(trusting, s.tokens)
 	s.record(&stolenRelease, s.keyOf(x), p, t, func(judgement) *Violation {
 		b, c := inOrder(x, y, s.tokens)
 		return s.tellStolen(b, c, by)
@@ -118,7 +125,7 @@ func (s *Sweep) judgeStolen(x, y *grant) {
 // thief returns the release that freed the key of one grant for the other, under one reading of the key's tokens.
 func (s *Sweep) thief(x, y *grant, tokens bool) *lateRelease {
 	b, c := inOrder(x, y, tokens)
-	if !s.inPromise(c, b) || s.uncertainPromises(b, c) || touched(s.service, b.earliest, c.end, anyFault) {
+	if !s.inPromise(c, b) || s.uncertainPromises(b, c) || touched(s.service, b.earliest, c.end, injectedOnly) {
 		return nil
 	}
 	late := s.keyOf(b).late

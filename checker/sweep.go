@@ -40,7 +40,7 @@ type Sweep struct {
 
 	clients     []clientState
 	service     []span // faults that touched the lock service
-	struck      bool   // there was one; skewed: a fault made some clock wrong
+	struck      bool   // an injected one; skewed: a fault made some clock wrong
 	skewed      bool
 	restart     span // the last of them by which servers lost what they knew, or may have
 	faults      []openFault

@@ -146,10 +146,14 @@ func (l *lease) about(ctx context.Context, what, statement string, g clients.Gra
 	return nil
 }
 
-// Renew extends the lease by the TTL, if it has not expired.
+// Renew extends the lease by the TTL, if it has not expired. An answer that comes a TTL later renews nothing: what it tells of may be over.
 func (l *lease) Renew(ctx context.Context, g clients.Grant) (clients.Grant, error) {
-	start := monotime.Now()
-	if err := l.about(ctx, "renew", leaseRenew, g, l.ttl.Microseconds()); err != nil {
+	start, since := monotime.Now(), time.Now()
+	err := l.about(ctx, "renew", leaseRenew, g, l.ttl.Microseconds())
+	if err == nil && time.Since(since) >= l.ttl {
+		err = fmt.Errorf("renew %q at PostgreSQL %s: the answer came when the new lease may have been over", g.Key, l.at())
+	}
+	if err != nil {
 		return g, err
 	}
 	g.Attempt = start

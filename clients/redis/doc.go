@@ -10,7 +10,7 @@
 // # What is promised
 //
 // A grant is good for the TTL from the start of the attempt that took the key (validity from_invocation): the server starts
-// counting when it carries the SET out, which is not before it was sent. But for redis-watchdog, nothing renews it and nobody tells the client of its
+// counting when it carries the SET out, which is not before it was sent. But for redis-watchdog, only the application renews it and nobody tells the client of its
 // end: a client that is stopped for longer, or that works for longer, goes on believing. A release that answers ok
 // proves that the hold stood until then, since the value was compared. The token, where there is one, rises with every grant
 // of its key for as long as the server keeps its data.
@@ -27,6 +27,9 @@
 // an open question.
 //
 // # Renewal
+//
+// The application may renew a grant of redis-setnx and redis-setnx-fenced, by a script that compares the value and sets the expiry anew. The new lease
+// runs from the sending of the renewal, so an answer that comes a TTL later is an error that is not definite.
 //
 // redis-watchdog renews a grant every third of the TTL, on a connection of its own, with a script that compares the value and sets the
 // expiry anew. A renewal that is not answered is sent again. The grant is lost, and the client is told, when the server says that the key

@@ -22,9 +22,9 @@ var Setnx = clients.Kind{
 	Name:    "redis-setnx",
 	About:   "SET NX PX with a random value on one Redis, released by a compare-and-delete script",
 	Service: "redis",
-	Claims:  clients.Claims{Validity: "from_invocation", Token: "none", Confirms: []string{"release", "held"}, Permits: 1},
+	Claims:  clients.Claims{Validity: "from_invocation", Token: "none", Confirms: []string{"renew", "release", "held"}, Permits: 1},
 	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
-		return Open(c, Algorithm{})
+		return openRenewable(c, Algorithm{}, false)
 	},
 }
 
@@ -33,9 +33,9 @@ var SetnxFenced = clients.Kind{
 	Name:    "redis-setnx-fenced",
 	About:   "redis-setnx with a fencing token from a counter, incremented by the script that takes the key",
 	Service: "redis",
-	Claims:  clients.Claims{Validity: "from_invocation", Token: "fencing", Confirms: []string{"release", "held"}, Permits: 1},
+	Claims:  clients.Claims{Validity: "from_invocation", Token: "fencing", Confirms: []string{"renew", "release", "held"}, Permits: 1},
 	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
-		return Open(c, Algorithm{Take: takeFenced})
+		return openRenewable(c, Algorithm{Take: takeFenced}, false)
 	},
 }
 

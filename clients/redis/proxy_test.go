@@ -8,12 +8,13 @@ import (
 )
 
 // proxy stands between a client and its server, and can lose an answer: the server carries the request out, the
-// client's connection breaks instead of the answer.
+// client's connection breaks instead of the answer. It can hold one back, too.
 type proxy struct {
 	addr   string
 	target string
 	lose   atomic.Int32
 	onLoss func()
+	held   atomic.Pointer[chan struct{}]
 }
 
 func startProxy(t *testing.T, target string) *proxy {
@@ -59,7 +60,17 @@ func startProxy(t *testing.T, target string) *proxy {
 // loseAnswers arms the proxy: the next n answers are lost.
 func (p *proxy) loseAnswers(n int32) { p.lose.Store(n) }
 
+// holdAnswer arms the proxy: the next answer is held back until it is let go.
+func (p *proxy) holdAnswer() (letGo func()) {
+	gate := make(chan struct{})
+	p.held.Store(&gate)
+	return sync.OnceFunc(func() { close(gate) })
+}
+
 func (p *proxy) loses() bool {
+	if gate := p.held.Swap(nil); gate != nil {
+		<-*gate
+	}
 	if p.lose.Load() <= 0 {
 		return false
 	}

@@ -1,0 +1,52 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/monotime"
+)
+
+// renewable is a lock whose application renews its grants.
+type renewable struct {
+	*lock
+	late bool // it never looks at its clock: see RenewLate
+}
+
+func openRenewable(c clients.Config, how Algorithm, late bool) (clients.Lock, error) {
+	l, err := open(c, how)
+	if err != nil {
+		return nil, err
+	}
+	return renewable{l, late}, nil
+}
+
+var errLate = errors.New("the answer came when the new lease may have been over")
+
+// Renew sets the expiry of the key anew if it still has the grant's value. The new lease runs from the moment at which the renewal
+// is sent, so a yes that arrives a TTL later renews nothing.
+func (l renewable) Renew(ctx context.Context, g clients.Grant) (clients.Grant, error) {
+	s, _ := g.Secret.(secret)
+	start, since := monotime.Now(), time.Now()
+	ours, err := l.extend(ctx, l.request(g.Key, s.value))
+	switch {
+	case err == nil && !ours:
+		err = clients.ErrNotHeld
+	case err == nil && !l.late && time.Since(since) >= l.ttl:
+		err = errLate
+	}
+	if err != nil {
+		return g, fmt.Errorf("renew %q at redis %s: %w", g.Key, l.addr, err)
+	}
+	g.Attempt, g.Secret = start, secret{s.value, since}
+	return g, nil
+}
+
+func (l *lock) extend(ctx context.Context, r Request) (ours bool, err error) {
+	defer l.cutter.Watch(ctx)()
+	n, err := r.Run(ctx, extendOwn, LockKey(r.Key))
+	return n == 1, err
+}

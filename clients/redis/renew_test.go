@@ -1,0 +1,106 @@
+package redis_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/clients/broken"
+	"github.com/lockchaos/lockchaos/clients/redis"
+	"github.com/lockchaos/lockchaos/monotime"
+)
+
+// TestRenew: the lease begins anew, and one that has gone is not renewed.
+func TestRenew(t *testing.T) {
+	server := startServer(t)
+	l := open(t, redis.Setnx, server.addr)
+	g, err := l.Acquire(limit(t), "k")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := server.client(t)
+	if err := c.PExpire(limit(t), "lock:{k}", ttl/2).Err(); err != nil {
+		t.Fatal(err)
+	}
+	renewed, err := l.(clients.Renewer).Renew(limit(t), g)
+	if err != nil || renewed.Attempt <= g.Attempt {
+		t.Errorf("%+v after %+v: %v", renewed, g, err)
+	}
+	if left := c.PTTL(limit(t), "lock:{k}").Val(); left <= ttl/2 {
+		t.Errorf("the key expires in %v", left)
+	}
+	if err := c.Set(limit(t), "lock:{k}", "another's", ttl).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.(clients.Renewer).Renew(limit(t), renewed); !errors.Is(err, clients.ErrNotHeld) {
+		t.Errorf("another's key was renewed: %v", err)
+	}
+}
+
+// TestLateRenewal holds the answer to a renewal back until the lease that it gave is over. The lock must not call that renewed;
+// the control that does not look at its clock does.
+func TestLateRenewal(t *testing.T) {
+	server := startServer(t)
+	for _, kind := range []clients.Kind{redis.Setnx, redis.SetnxFenced, redis.RenewLate} {
+		t.Run(kind.Name, func(t *testing.T) {
+			p := startProxy(t, server.addr)
+			l := open(t, kind, p.addr)
+			g, err := l.Acquire(limit(t), "k")
+			if err == nil {
+				g, err = l.(clients.Renewer).Renew(limit(t), g) // the script is known to the server after this
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			letGo := p.holdAnswer()
+			defer letGo()
+			result := make(chan error, 1)
+			go func() {
+				_, err := l.(clients.Renewer).Renew(limit(t), g)
+				result <- err
+			}()
+			answered := int64(0) // when the answer surely stood at the proxy
+			for ctx := limit(t); answered == 0 || monotime.Since(answered) <= ttl; time.Sleep(ttl / 50) {
+				if ctx.Err() != nil {
+					t.Fatal("no renewal came")
+				}
+				if answered == 0 && p.held.Load() == nil {
+					answered = monotime.Now()
+				}
+			}
+			letGo()
+			switch err := <-result; {
+			case kind.Control != "" && err != nil:
+				t.Errorf("the control noticed: %v", err)
+			case kind.Control == "" && (err == nil || clients.Definite(err)):
+				t.Errorf("renewed when the lease was over: %v", err)
+			}
+		})
+	}
+}
+
+// TestRetryBlindIsBusyWithItself: the control loses an answer, asks again, and takes its own key for another's. The honest lock does not.
+func TestRetryBlindIsBusyWithItself(t *testing.T) {
+	server := startServer(t)
+	p := startProxy(t, server.addr)
+	l := open(t, broken.RetryBlind, p.addr)
+	g, err := l.Acquire(limit(t), "k") // the client is connected after this
+	if err == nil {
+		err = l.Release(limit(t), g)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.loseAnswers(1)
+	ctx, cancel := context.WithTimeout(t.Context(), ttl/2)
+	defer cancel()
+	if _, err := l.Acquire(ctx, "k"); !errors.Is(err, clients.ErrBusy) {
+		t.Errorf("busy was expected: %v", err)
+	}
+	if value := server.client(t).Get(limit(t), "lock:{k}").Val(); !strings.HasPrefix(value, "c1-") {
+		t.Errorf("the key has %q: it should be this client's own", value)
+	}
+}
