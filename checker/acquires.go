@@ -22,8 +22,12 @@ func (s *Sweep) acquired(o *op, e *history.Event) {
 	case history.Info:
 		if !s.outlivedBy(o) {
 			s.loosen(k, o.client, stamp(e.End, e.Time))
-			k.client(o.client).unknown++
-			k.client(o.client).denied = true
+			c := k.client(o.client)
+			c.unknown++
+			c.denied = true
+			if o.start == 0 {
+				c.missing++
+			}
 		}
 	case history.Fail:
 		if e.Busy {

@@ -180,6 +180,13 @@
 // closed. An error instead of busy shows nothing: a service without a leader is not a stuck lock. A pass needs that in the last phase a fresh
 // client acquired every key.
 //
+// An acquire of unknown fate that reported may have left something for as long as the lock says (Claims.Abandons), else for a TTL. A key that stays busy for longer is
+// stuck, though its client lives:
+//
+//	A.acquire [0,5] of unknown fate; P, a fresh client, is told busy at 1,100
+//
+// "Until A is closed" lets every ghost go free that lives until the end of the run. An acquire that never reported may still be under way, and counts until then.
+//
 // A client that was killed is gone, even where a fresh process goes on under its number: that one has a greater Event.Process, and knows nothing
 // of what its predecessor held. What the dead one held, or was just about to be granted, may stand at the service until its lease is over. A
 // lock that never expires keeps it for ever, and that is a stuck lock. It is named a ghost only if the key is free as soon as all are closed.
@@ -194,7 +201,8 @@
 // Free: each grant was given back, or the lease of the last one began at that time at the latest:
 // when it was granted, renewed, or last acted under. A live session's grant that was not given back
 // may be held, and so may that of a lock that declares NoExpiry. An acquire of unknown fate may
-// have been granted when it ended, and excuses the lock for a TTL (which is in Patience); "for as
+// have been granted when it ended, and excuses the lock for a TTL (which is in Patience), or for
+// what the lock claims (Claims.Abandons); "for as
 // long as its client lives" lets every lock go free whose clients give up. An acquire that is open
 // holds nothing, unless its client is disturbed: it would have been answered. Wanted: one client
 // waits in one acquire, or asks again within a TTL and Slack and is told busy. One refusal does not
@@ -202,7 +210,8 @@
 //
 // What disturbs: a fault on the service, on the client that asks, or on one that asked for the key
 // and was not answered before the fault. It counts for twice its time, since what it held back is
-// sent again later and later. Stalls of the machine are taken off. So are times of a second or more
+// sent again later and later. Stalls of the machine are taken off, of clients and of nodes; where
+// several stood still at a time, that time counts once. So are times of a second or more
 // in which the service gave no definite answer at all, unless the whole lasts ten seconds: a
 // service may elect a leader, and nobody records it.
 //
@@ -215,6 +224,22 @@
 // Slack, while the first one still waited: the key was free. It is a ghost if after the last
 // refusal none but clients without a grant ended, and then the key was granted. It is never-expired
 // if the last one to hold it gave nothing back, and the key stayed taken after all were closed.
+//
+// # What a fault on nodes excuses
+//
+// A fault on the service excuses what it may explain. Of a lock on a quorum that claims to tolerate a minority (Claims.Tolerates), one that touches only a minority
+// of the nodes excuses nothing. The TTL is 500, and the lock is on five nodes:
+//
+//	A.acquire [0,1], A.release [10,11]
+//	nodes 1 and 2 are frozen from 30 to 7,000; B asks again and again from 20 on, and is told busy until 3,400
+//
+// Tolerated are nodes that are away, slow or out of reach. A node that comes back without its data, or whose clock is wrong, gives its vote twice; a stall of one node
+// is the machine's doing, and the others are next. Nodes count together for a lifetime (TTL and Slack) after they were struck, since what was given up meanwhile
+// may still stand there: nodes 1 and 2 until 40, and node 3 from 900 on, are three of five.
+//
+// To let a minority excuse nothing at all would accuse every correct session lock whose clients each talk to one node. Whoever talked to a node that is away is
+// cut off, and needs time to find another one. So there such a fault excuses for a lifetime from its beginning, in which the client has moved on or
+// its session has ended. A node that is merely slow excuses for as long as it is: no quorum replaces a leader that answers.
 //
 // # Kinds
 //

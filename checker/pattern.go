@@ -1,6 +1,9 @@
 package checker
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // The pattern of a conflict between two grants is decided by what would have been: without the time that a fault lasted, would the earlier
 // holder have acted inside its lease? A fault that merely lay near explains nothing. Where faults of two sorts would each explain it, the pattern is
@@ -213,14 +216,15 @@ func (s *Sweep) majorityAway(t, least int64) bool {
 	if n < 3 {
 		return false
 	}
-	struck := 0
+	var struck []string
 	for _, sp := range s.service {
 		shaped := sp.target == targetService // it splits the servers, and how many stay together is not told
 		if sp.injected && sp.from <= t && sp.to > t && sp.to-t >= least && !shaped && (sp.kind == faultCrash || !degrades(sp)) {
-			struck += sp.hosts
+			struck = append(struck, sp.hosts...)
 		}
 	}
-	return n-struck < n/2+1
+	slices.Sort(struck)
+	return n-len(slices.Compact(struck)) < n/2+1
 }
 
 // troubles are the faults on a client: those that touch what the lock has promised to it, and those that only hold up its application.

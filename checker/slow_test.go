@@ -90,6 +90,7 @@ func newSlow(h *history.History) *slow {
 			}
 		}
 	}
+	s.faults = slowExcuses(&h.Header, s.faults)
 	s.acquires(h, invoked)
 	for _, g := range s.grants {
 		if s.brute != nil { // acts are not all of what its own ops say

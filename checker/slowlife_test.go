@@ -75,13 +75,7 @@ func (s *slow) slowEnded(h *history.History) (n int) {
 			return f.Injected && f.Kind == "pause" && f.From >= placed && f.To <= g.end && f.To-f.From > life && len(s.hits(0, true, f.From, g.end, anyOf)) == 0
 		})
 		for _, f := range stops[:min(1, len(stops))] {
-			starved := int64(0)
-			for _, x := range s.faults {
-				if !x.Injected && x.From <= f.To && x.To >= f.From {
-					starved += int64(len(x.Clients)) * (min(x.To, f.To) - max(x.From, f.From))
-				}
-			}
-			if f.To-f.From-starved > life {
+			if f.To-f.From-s.stalled(f.From, f.To) > life {
 				n++
 			}
 		}
@@ -102,13 +96,8 @@ func (s *slow) slowFalse(h *history.History) (n int) {
 		asked := slices.ContainsFunc(h.Events[inv+1:i], func(x history.Event) bool {
 			return x.Type == history.Invoke && x.Kind == history.Acquire && x.Key == e.Key
 		})
-		from, to, starved := h.Events[inv].Time, stampOr(e.End, e.Time), int64(0)
-		for _, f := range s.faults {
-			if !f.Injected && f.From <= from && f.To >= left {
-				starved += int64(len(f.Clients)) * (min(f.To, from) - max(f.From, left))
-			}
-		}
-		stands := left != 0 && (s.header.Claims.NoExpiry || s.header.Claims.Validity == "session" && s.header.Slack == 0 || from-left-starved <= lifetime)
+		from, to := h.Events[inv].Time, stampOr(e.End, e.Time)
+		stands := left != 0 && (s.header.Claims.NoExpiry || s.header.Claims.Validity == "session" && s.header.Slack == 0 || from-left-s.stalled(left, from) <= lifetime)
 		service := s.hits(0, true, from-lifetime, to, anyOf)
 		if s.header.Claims.NoExpiry {
 			service = s.hits(0, true, 0, 1<<62, func(f history.FaultInfo) bool { return true })
