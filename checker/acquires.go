@@ -59,6 +59,7 @@ func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
 	if e.First != 0 && e.First < e.Attempt {
 		k.leaveBehind(end) // an attempt that was sent before may arrive yet
 	}
+	g.attempt = min(e.Attempt, end)
 	if e.First != 0 {
 		g.earliest = min(max(e.First, o.inv), end) // whatever a lock reports, its attempts lie inside its acquire
 	}

@@ -54,7 +54,7 @@ func away(sp span) bool { return sp.store }
 func (s *Sweep) pairPattern(x, y *grant, acted int64, tokens bool) string {
 	a, b := inOrder(x, y, tokens)
 	first := s.patternOf(a, b, acted)
-	if later(b, a, tokens) {
+	if s.grantedAfter(b, a, tokens) {
 		return first
 	}
 	second := s.patternOf(b, a, acted)
@@ -69,6 +69,9 @@ func (s *Sweep) pairPattern(x, y *grant, acted int64, tokens bool) string {
 
 // patternOf is the pattern of a conflict in which b was granted later than a.
 func (s *Sweep) patternOf(a, b *grant, acted int64) string {
+	if a.dead || b.dead {
+		return PatternLateReply
+	}
 	if s.inPromise(b, a) && !s.uncertainPromises(a, b) {
 		return s.givenAway(a, b)
 	}

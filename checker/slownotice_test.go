@@ -16,7 +16,7 @@ func (s *slow) slowNotices() (n int) {
 			if a.key != b.key || s.oneHold(a, b) || !s.excluded(a, b, false) {
 				continue
 			}
-			bLater, aLater := s.later(b, a, false), s.later(a, b, false)
+			bLater, aLater := s.after(b, a, false), s.after(a, b, false)
 			if (aLater || s.late(a, b)) && (bLater || s.late(b, a)) {
 				n++
 			}
