@@ -111,6 +111,8 @@ func TestBreaks(t *testing.T) {
 		{"other protocol", OpHello, `{"id":1,"ok":true,"name":"a","protocol":2}` + "\n", "says protocol 2: this is 1"},
 		{"negative grace", OpHello, `{"id":1,"ok":true,"name":"a","lost_grace_ms":-1}` + "\n", `"lost_grace_ms" is negative`},
 		{"unknown way to notice", OpHello, `{"id":1,"ok":true,"name":"a","lost_grace_ms":5,"notices":"always"}` + "\n", `"notices" is "always": it must be one of "", "undisturbed", "alone"`},
+		{"unknown tolerance", OpHello, `{"id":1,"ok":true,"name":"a","tolerates":"majority"}` + "\n", `"tolerates" is "majority": it must be one of "", "minority"`},
+		{"abandons at once", OpHello, `{"id":1,"ok":true,"name":"a","abandons_ms":0}` + "\n", `"abandons_ms" must be greater than 0`},
 		{"notices at some time", OpHello, `{"id":1,"ok":true,"name":"a","notices":"alone"}` + "\n", `"notices" is "alone" without "lost_grace_ms"`},
 		{"unknown event", OpAcquire, `{"event":"won","key":"k"}` + "\n", `is an event "won": there is only lost`},
 		{"event without a key", OpAcquire, `{"event":"lost"}` + "\n", `is a lost-event without "key"`},

@@ -82,7 +82,11 @@ type Declaration struct {
 	LostGrace time.Duration `json:"-"`
 	// Notices says how it notices a loss within LostGrace: "undisturbed" or "" as above, "alone" by its own clock, cut off or not.
 	Notices string `json:"notices"`
-	Fair    bool   `json:"fair"`
+	// Tolerates is "minority" if a fault that touches only a minority of the service's nodes is no excuse, or "".
+	Tolerates string `json:"tolerates"`
+	// Abandons is for how long an acquire without a grant may leave something behind; 0: for a TTL.
+	Abandons time.Duration `json:"-"`
+	Fair     bool          `json:"fair"`
 	// Permits is how many may hold a key at once; 1 when it is not given.
 	Permits   int  `json:"permits"`
 	Reentrant bool `json:"reentrant"`

@@ -233,6 +233,10 @@ func (r *reader) declaration() *Declaration {
 	if d.Notices != "" && d.LostGrace == 0 {
 		r.fail(fmt.Errorf(`"notices" is %q without "lost_grace_ms": say within which time a loss is noticed`, d.Notices))
 	}
+	r.oneOf("tolerates", &d.Tolerates, "", "minority")
+	if r.milliseconds("abandons_ms", &d.Abandons) && d.Abandons <= 0 {
+		r.fail(errors.New(`"abandons_ms" must be greater than 0: leave it out for a TTL`))
+	}
 	r.flag("fair", &d.Fair)
 	if r.take("permits", &d.Permits, "a number") && (d.Permits < 1 || d.Permits > 1_000_000) {
 		r.fail(fmt.Errorf(`"permits" is %d: it must be 1 (an exclusive lock) or more`, d.Permits))

@@ -22,8 +22,12 @@ func (s *Sweep) acquired(o *op, e *history.Event) {
 	case history.Info:
 		if !s.outlivedBy(o) {
 			s.loosen(k, o.client, stamp(e.End, e.Time))
-			k.client(o.client).unknown++
-			k.client(o.client).denied = true
+			c := k.client(o.client)
+			c.unknown++
+			c.denied = true
+			if o.start == 0 {
+				c.missing++
+			}
 		}
 	case history.Fail:
 		if e.Busy {
@@ -55,6 +59,7 @@ func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
 	if e.First != 0 && e.First < e.Attempt {
 		k.leaveBehind(end) // an attempt that was sent before may arrive yet
 	}
+	g.attempt = min(e.Attempt, end)
 	if e.First != 0 {
 		g.earliest = min(max(e.First, o.inv), end) // whatever a lock reports, its attempts lie inside its acquire
 	}

@@ -113,6 +113,7 @@ func (s *Sweep) judgeSession(g *grant, a leaseAnswer) {
 			}
 			unheard := s.unstalled(sp.bit, life)
 			j := judgement{violated: true, pattern: PatternLateReply, stallOnly: sp.healed-unheard-s.stalledIn(unheard, sp.healed) <= life}
+			g.dead = j.stands()
 			s.record(&deadGrant, s.keyOf(g), j, j, func(judgement) *Violation { return s.tellEnded(g, sp, placed) })
 			return
 		}
@@ -164,6 +165,7 @@ func (s *Sweep) judgeLease(p *Property, late string, g *grant, a leaseAnswer) {
 			j.pattern = PatternUnexplained // it was dead from the beginning, and nothing was late
 		}
 		j.stallOnly = !instant && touched(spans, a.since, a.end, uninjectedOnly) && over-s.stalledFor(spans, a.since, a.end) <= stall
+		g.dead = g.dead || a.op == g.id && j.stands()
 		s.record(p, s.keyOf(g), j, j, func(judgement) *Violation { return s.tellDead(p, g, a, spent) })
 	}, g)
 }

@@ -21,7 +21,7 @@ type span struct {
 	store       bool // it lies between a client and the store
 	kept        bool // servers died, and came back with all that they had answered for
 	target      string
-	hosts       int // how many of them it struck
+	hosts       []string // those that it struck
 }
 
 // length is for how long the fault was in effect, as measured where it was.
@@ -102,7 +102,7 @@ func (s *Sweep) fault(e *history.Event) {
 // spanOf is the effect of a fault between two instants.
 func spanOf(f *history.FaultInfo, from, to int64) span {
 	return span{from: from, to: to, id: f.ID, kind: f.Kind, injected: f.Injected, links: f.Links, store: f.Store && len(f.Clients) == 0, target: f.Target,
-		hosts: len(f.Hosts), kept: f.Kept}
+		hosts: f.Hosts, kept: f.Kept}
 }
 
 // momentAcquiring is the moment of a fault that is aimed at clients with an open acquire.
@@ -191,7 +191,7 @@ func (s *Sweep) withdrawSpan(f *openFault) {
 		}
 	}
 	if f.service {
-		s.service = drop(s.service)
+		s.service, s.nodes = drop(s.service), drop(s.nodes)
 	}
 	if c := s.client(f.victim); c != nil {
 		c.aside = drop(c.aside)
@@ -210,10 +210,7 @@ func (s *Sweep) spread(sp span, clients []int32, service bool, victim int32) {
 	}
 	s.skewed = s.skewed || isClock(sp)
 	if service {
-		s.service, s.struck = append(s.service, sp), s.struck || sp.injected
-		if sp.kind == faultCrash && !sp.kept {
-			s.restart = sp
-		}
+		s.onService(sp)
 	}
 	s.disturbTrim++
 	if s.disturbTrim >= 4096 {
@@ -227,9 +224,7 @@ func (s *Sweep) spread(sp span, clients []int32, service bool, victim int32) {
 func (s *Sweep) trimSpans() {
 	oldest, free := s.now, s.now
 	for _, k := range s.keys {
-		if k.loose == 0 {
-			free = min(free, s.freeSince(k))
-		}
+		free = min(free, s.freeSince(k))
 		if k.waitHead != nil {
 			oldest = min(oldest, k.waitHead.inv)
 		}
@@ -254,7 +249,7 @@ func (s *Sweep) trimSpans() {
 		}
 		return kept
 	}
-	s.service = trim(s.service)
+	s.service, s.nodes = trim(s.service), trim(s.nodes)
 	for i := range s.clients {
 		s.clients[i].spans, s.clients[i].aside = trim(s.clients[i].spans), trim(s.clients[i].aside)
 	}

@@ -74,7 +74,7 @@
 // The promise is the time in which the lock said "yours": to the start of the successful attempt plus what the library said, or plus the TTL, less
 // 2 ms (the library looked at its clock at some time between the attempt's start and its return, and a stop may lie between that look and the
 // worker's stamp: A.acquire [0,700] valid 495, stopped from 2 to 699, was valid until 495 and not until 1195); a confirmed renewal that ended
-// inside extends it likewise. A session promises an instant only if no fault touched the client, its links or the service through the TTL before
+// inside extends it likewise. A session promises an instant only if no injected fault touched the client, its links or the service through the TTL before
 // it: "until a lost-event" can't be held against a lock whose client is stopped, for the event cannot arrive. Faults before the grant count
 // too, because a session is older than its grants. Counting "since the grant" would accuse a correct lock with a TTL of 500:
 //
@@ -86,6 +86,15 @@
 // withdrawn by a lost-event, a declined op, an answer "not held", a kill, the start of a release or a close, and the same client's next acquire
 // of the key. A process found dead may have died at any time since its last sign of life, so its promise is withdrawn as of then; a recorded
 // kill is a sign of life.
+//
+// A stall of the machine ends a session only if the client, or the service, stood still for half a TTL on end: a client that keeps a session is heard every half
+// of it at least, and as soon as it runs again. Stalls are measured up to Header.Stall too short at either end.
+//
+//	A.acquire [0,1], A stalls from 100 to 200, B.acquire [400,401]
+//
+// "Any stall voids the promise" lets a broken lock go free on a busy machine. A session that does not end by time (Claims.NoExpiry) ends by no stall. But where
+// the lock noticed the loss (a lost-event at any time, a declined op, an answer "not held"), the session did end, and any stall in the TTL before voids the promise: a machine
+// that stalls now and then stalls more than is recorded.
 //
 //	A.acquire [0,1] valid to 498, A lies idle; B.acquire [300,301] ok
 //
@@ -99,6 +108,15 @@
 // succeeded: the first may have taken effect with its reply lost, and the second have recognised its own value. B is later than A when
 // B's earliest instant is after A's end. Where time is silent, a greater fencing token decides, on a key without a token-order violation;
 // "token, else time" would judge a reset counter by the tokens that it broke. Otherwise the order is unknown, and nothing follows from it.
+//
+// Many locks poll, and report the start of the call as the first attempt, so all their waits overlap. Of two double-holds, for who is the later one (granted-while-valid,
+// kinds and patterns), B is later, too, if its attempt that succeeded began after A's end, and nothing disturbed B's client, its links or the service
+// since B's first attempt: only a lost reply makes an earlier attempt take effect unseen.
+//
+//	A.acquire [0,10], A is stopped from 20 to 690, B.acquire [1,601] of an attempt at 600, A.write [700,701]
+//
+// By the calls alone either may be the earlier, and the overrun of A is unexplained. "The lock confirmed A's hold before B's acquire had ended, so B is later"
+// accuses a correct lock: B may have been granted the key before A, and its reply may have come late.
 //
 // # The properties
 //
@@ -181,6 +199,13 @@
 // closed. An error instead of busy shows nothing: a service without a leader is not a stuck lock. A pass needs that in the last phase a fresh
 // client acquired every key.
 //
+// An acquire of unknown fate that reported may have left something for as long as the lock says (Claims.Abandons), else for a TTL. A key that stays busy for longer is
+// stuck, though its client lives:
+//
+//	A.acquire [0,5] of unknown fate; P, a fresh client, is told busy at 1,100
+//
+// "Until A is closed" lets every ghost go free that lives until the end of the run. An acquire that never reported may still be under way, and counts until then.
+//
 // A client that was killed is gone, even where a fresh process goes on under its number: that one has a greater Event.Process, and knows nothing
 // of what its predecessor held. What the dead one held, or was just about to be granted, may stand at the service until its lease is over. A
 // lock that never expires keeps it for ever, and that is a stuck lock. It is named a ghost only if the key is free as soon as all are closed.
@@ -195,7 +220,8 @@
 // Free: each grant was given back, or the lease of the last one began at that time at the latest:
 // when it was granted, renewed, or last acted under. A live session's grant that was not given back
 // may be held, and so may that of a lock that declares NoExpiry. An acquire of unknown fate may
-// have been granted when it ended, and excuses the lock for a TTL (which is in Patience); "for as
+// have been granted when it ended, and excuses the lock for a TTL (which is in Patience), or for
+// what the lock claims (Claims.Abandons); "for as
 // long as its client lives" lets every lock go free whose clients give up. An acquire that is open
 // holds nothing, unless its client is disturbed: it would have been answered. Wanted: one client
 // waits in one acquire, or asks again within a TTL and Slack and is told busy. One refusal does not
@@ -203,7 +229,8 @@
 //
 // What disturbs: a fault on the service, on the client that asks, or on one that asked for the key
 // and was not answered before the fault. It counts for twice its time, since what it held back is
-// sent again later and later. Stalls of the machine are taken off. So are times of a second or more
+// sent again later and later. Stalls of the machine are taken off, of clients and of nodes; where
+// several stood still at a time, that time counts once. So are times of a second or more
 // in which the service gave no definite answer at all, unless the whole lasts ten seconds: a
 // service may elect a leader, and nobody records it.
 //
@@ -217,9 +244,26 @@
 // refusal none but clients without a grant ended, and then the key was granted. It is never-expired
 // if the last one to hold it gave nothing back, and the key stayed taken after all were closed.
 //
+// # What a fault on nodes excuses
+//
+// A fault on the service excuses what it may explain. Of a lock on a quorum that claims to tolerate a minority (Claims.Tolerates), one that touches only a minority
+// of the nodes excuses nothing. The TTL is 500, and the lock is on five nodes:
+//
+//	A.acquire [0,1], A.release [10,11]
+//	nodes 1 and 2 are frozen from 30 to 7,000; B asks again and again from 20 on, and is told busy until 3,400
+//
+// Tolerated are nodes that are away, slow or out of reach. A node that comes back without its data, or whose clock is wrong, gives its vote twice; a stall of one node
+// is the machine's doing, and the others are next. Nodes count together for a lifetime (TTL and Slack) after they were struck, since what was given up meanwhile
+// may still stand there: nodes 1 and 2 until 40, and node 3 from 900 on, are three of five.
+//
+// To let a minority excuse nothing at all would accuse every correct session lock whose clients each talk to one node. Whoever talked to a node that is away is
+// cut off, and needs time to find another one. So there such a fault excuses for a lifetime from its beginning, in which the client has moved on or
+// its session has ended. A node that is merely slow excuses for as long as it is: no quorum replaces a leader that answers.
+//
 // # Kinds
 //
-// A double-hold is, first match, with B the later grant: granted-while-valid, if B was granted inside A's promise (a defect of the lock under the
+// A double-hold is, first match, with B the later grant: granted-dead, if one of the two is certainly dead (dead-grant): it should not be, whichever was
+// later, and "A outlived its session" would call inherent what is a defect; granted-while-valid, if B was granted inside A's promise (a defect of the lock under the
 // faults shown); late-notice, if the lock declares how soon it tells a loss, and A ran undisturbed and untold for longer, since B's
 // end and A's last disturbance, and then acted (for a lock that notices alone: below); lease-overrun, if A's promise was over, or A was stopped, cut off or skewed, before
 // it acted (inherent to leases); else unexplained. Where the order is unknown, a kind is given only if it is the same either way.

@@ -75,6 +75,8 @@ type grant struct {
 	// enqueued is when the service had put the waiter into its queue (0: not told); leased is the instant from which the TTL surely ran at the
 	// latest: the end of the acquire, or of the last renewal.
 	enqueued, leased int64
+	// attempt is the start of the attempt that succeeded (0: not told).
+	attempt int64
 	// told is when the lock said that the hold is lost.
 	told int64
 	// unsure counts the releases that name it and may have been carried out: see ownerOnKey.
@@ -98,6 +100,8 @@ type grant struct {
 	forgotten, pinned bool
 	confirmedKind     history.Kind // of the op confirmedBy
 	hasToken          bool         // it was given a token, which may be 0
+	disowned          bool         // its client declined an op under it, or was told that it is not held
+	dead              bool         // its lease, or session, was certainly over when it was made
 	overlapped        uint8        // a bit for each reading of the tokens under which it was counted as not exclusive
 	several           bool         // it has a footprint on more than one protected key
 	kept              int32

@@ -60,6 +60,7 @@ type keyState struct {
 type clientOnKey struct {
 	loose   int32
 	unknown int32 // of loose, the acquires of unknown fate
+	missing int32 // of unknown, those that never reported: their calls may still be under way
 	denied  bool  // an acquire without a grant
 	leased  int64 // the last instant from which a lease of what is loose may run
 	over    int64 // the end of its last acquire, or of its last grant

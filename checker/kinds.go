@@ -6,6 +6,8 @@ const (
 	KindGrantedWhileValid = "granted-while-valid"
 	// KindLateNotice: the lock should have told its client of the loss by then, and had not. A defect of the lock.
 	KindLateNotice = "late-notice"
+	// KindGrantedDead: one of the two grants was certainly dead when it was made (dead-grant). A defect of the lock.
+	KindGrantedDead = "granted-dead"
 	// KindLeaseOverrun: the client outlived its lease, because it was stopped, cut off or skewed, or too slow. Inherent to leases.
 	KindLeaseOverrun = "lease-overrun"
 	// KindUnexplained: none of the others is certain.
@@ -35,6 +37,9 @@ const (
 // explain returns the kind of a double-hold in which b was granted later than a, and a acted at act; first match. stallOnly tells that
 // nothing but an uninjected stall explains a lease-overrun.
 func (s *Sweep) explain(a, b *grant, act int64) (kind string, stallOnly bool) {
+	if a.dead || b.dead {
+		return KindGrantedDead, false
+	}
 	if s.inPromise(b, a) {
 		return KindGrantedWhileValid, false
 	}

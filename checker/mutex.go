@@ -14,10 +14,10 @@ var mutualExclusion = Property{
 	Name:  MutualExclusion,
 	About: "No more clients act as holders of a key at one time than it has permits, and no grant is made while it is promised to others.",
 	needs: []string{history.FactHolds},
-	Kinds: []string{KindGrantedWhileValid, KindLateNotice, KindLeaseOverrun, KindUnexplained},
+	Kinds: []string{KindGrantedWhileValid, KindGrantedDead, KindLateNotice, KindLeaseOverrun, KindUnexplained},
 
 	blame:     Unclear,
-	kindBlame: map[string]Blame{KindGrantedWhileValid: Defect, KindLateNotice: Defect, KindLeaseOverrun: Inherent},
+	kindBlame: map[string]Blame{KindGrantedWhileValid: Defect, KindGrantedDead: Defect, KindLateNotice: Defect, KindLeaseOverrun: Inherent},
 	byEarlier: true,
 	exempt: func(h *history.Header) string {
 		if h.Claims.Reentrant && !h.Translated && h.Claims.Permits > 1 {
@@ -70,7 +70,7 @@ func (s *Sweep) mayConflict(x, y *grant) bool {
 		return true
 	}
 	a, b := inOrder(x, y, s.tokens)
-	return x.client != y.client && b.end < a.limit() && (later(b, a, s.tokens) || a.end < b.limit())
+	return x.client != y.client && b.end < a.limit() && (later(b, a, s.tokens) || mayFollow(b, a) || a.end < b.limit())
 }
 
 // hastenBegin moves the begin of a hold forward to t, the end of an acquire with a greater token. A hold that was judged already is
@@ -131,7 +131,7 @@ func (s *Sweep) decidePair(x, y *grant) {
 // pairJudgement judges two grants under one reading of the key's tokens.
 func (s *Sweep) pairJudgement(x, y *grant, tokens bool) judgement {
 	a, b := inOrder(x, y, tokens)
-	known := later(b, a, tokens)
+	known := s.grantedAfter(b, a, tokens)
 	broken := s.inPromise(b, a) && (known || s.inPromise(a, b))
 	if s.uncertainPromises(a, b) {
 		broken = false
@@ -148,6 +148,9 @@ func (s *Sweep) pairJudgement(x, y *grant, tokens bool) judgement {
 		} else {
 			j.kind, j.stallOnly = KindUnexplained, false
 		}
+	}
+	if j.kind == KindGrantedDead {
+		j.unordered = false // whichever was later, it is the dead one that should not be
 	}
 	return j
 }
@@ -194,11 +197,14 @@ func (s *Sweep) tellPair(x, y *grant, j judgement, tokens bool) *Violation {
 			v.To = v.From
 		}
 		v.Text = fmt.Sprintf("%s was granted %s at %s", who(b), v.Key, seconds(b.end))
-		if j.unordered {
+		if j.unordered || j.kind == KindGrantedDead {
 			v.Text = fmt.Sprintf("%s and %s were granted %s at %s and %s", who(a), who(b), v.Key, seconds(a.end), seconds(b.end))
 		}
 	}
 	v.At = v.From
+	if j.kind == KindGrantedDead && !a.dead {
+		v.A, v.B = v.B, v.A // A is the one that should not be
+	}
 	if v.Text += s.because(a, b, j, both); j.unordered {
 		v.Text += inNoOrder(j.kind)
 	}
@@ -230,6 +236,11 @@ func (s *Sweep) because(a, b *grant, j judgement, both bool) string {
 			return fmt.Sprintf(", although the lock had promised it to %s %s", who(a), until)
 		}
 		return fmt.Sprintf(": client %d was granted it at %s, although the lock had promised it to client %d %s", b.client, seconds(b.end), a.client, until)
+	case KindGrantedDead:
+		if !a.dead {
+			a = b
+		}
+		return fmt.Sprintf(": when the lock granted it to client %d, at %s, that grant was over already", a.client, seconds(a.end))
 	case KindLateNotice:
 		return s.toldLate(a, b)
 	case KindLeaseOverrun:

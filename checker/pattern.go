@@ -1,6 +1,9 @@
 package checker
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // The pattern of a conflict between two grants is decided by what would have been: without the time that a fault lasted, would the earlier
 // holder have acted inside its lease? A fault that merely lay near explains nothing. Where faults of two sorts would each explain it, the pattern is
@@ -51,7 +54,7 @@ func away(sp span) bool { return sp.store }
 func (s *Sweep) pairPattern(x, y *grant, acted int64, tokens bool) string {
 	a, b := inOrder(x, y, tokens)
 	first := s.patternOf(a, b, acted)
-	if later(b, a, tokens) {
+	if s.grantedAfter(b, a, tokens) {
 		return first
 	}
 	second := s.patternOf(b, a, acted)
@@ -66,6 +69,9 @@ func (s *Sweep) pairPattern(x, y *grant, acted int64, tokens bool) string {
 
 // patternOf is the pattern of a conflict in which b was granted later than a.
 func (s *Sweep) patternOf(a, b *grant, acted int64) string {
+	if a.dead || b.dead {
+		return PatternLateReply
+	}
 	if s.inPromise(b, a) && !s.uncertainPromises(a, b) {
 		return s.givenAway(a, b)
 	}
@@ -213,14 +219,15 @@ func (s *Sweep) majorityAway(t, least int64) bool {
 	if n < 3 {
 		return false
 	}
-	struck := 0
+	var struck []string
 	for _, sp := range s.service {
 		shaped := sp.target == targetService // it splits the servers, and how many stay together is not told
 		if sp.injected && sp.from <= t && sp.to > t && sp.to-t >= least && !shaped && (sp.kind == faultCrash || !degrades(sp)) {
-			struck += sp.hosts
+			struck = append(struck, sp.hosts...)
 		}
 	}
-	return n-struck < n/2+1
+	slices.Sort(struck)
+	return n-len(slices.Compact(struck)) < n/2+1
 }
 
 // troubles are the faults on a client: those that touch what the lock has promised to it, and those that only hold up its application.

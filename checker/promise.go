@@ -1,6 +1,11 @@
 package checker
 
-import "github.com/lockchaos/lockchaos/history"
+import (
+	"cmp"
+	"slices"
+
+	"github.com/lockchaos/lockchaos/history"
+)
 
 // promiseMargin is taken off every promise that is measured in time, for the clocks' granularity on either side.
 const promiseMargin = 2_000_000
@@ -54,7 +59,45 @@ func (s *Sweep) promisedAt(g *grant, t int64) bool {
 	if s.header.Claims.Validity != validitySession {
 		return true
 	}
-	return !s.disturbed(g.client, t-s.header.TTL, t, anyFault)
+	return !s.disturbed(g.client, t-s.header.TTL, t, injectedOnly) && !s.stalledToDeath(g, t)
+}
+
+// stalledToDeath tells whether stalls of the machine may have ended a session by t. The service ends a session that it does not hear for a TTL. A client that keeps one
+// is heard every half of it at least, and as soon as it runs again; so only a stall of half a TTL can have ended it, a client's or the service's. Stalls
+// are measured up to a threshold too short at either end. A session that does not end by time ends by no stall.
+//
+// But where the lock noticed that the hold was lost, the session did end, and a machine that stalls now and then stalls more than is seen of it.
+func (s *Sweep) stalledToDeath(g *grant, t int64) bool {
+	least := s.header.TTL / 2
+	switch {
+	case g.told != 0 || g.disowned:
+		least = 0
+	case s.header.Claims.NoExpiry:
+		return false
+	}
+	off := s.header.Stall
+	var stalls []span
+	for _, spans := range [2][]span{s.clientSpans(g.client), s.service} {
+		for _, sp := range spans {
+			if sp.to == forever && sp.from <= t && !sp.injected {
+				return true // it goes on
+			}
+			if sp.from <= t && sp.to >= t-s.header.TTL && uninjectedOnly.takes(sp) {
+				stalls = append(stalls, span{from: sp.from - off, to: sp.to + off})
+			}
+		}
+	}
+	slices.SortFunc(stalls, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+	from, to := int64(0), int64(0)
+	for _, sp := range stalls {
+		if sp.from > to {
+			from, to = sp.from, sp.to
+		}
+		if to = max(to, sp.to); to-from >= least {
+			return true
+		}
+	}
+	return false
 }
 
 // restsSince is the first instant at which a fault may end what a grant rests on. A session is older than its grants: one that missed its

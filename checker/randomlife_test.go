@@ -67,6 +67,8 @@ var lifeCases = []lifeCase{
 		}},
 	{"stuck-lock", func(r *rand.Rand, h *history.Header) {
 		h.Claims.Validity, h.Claims.NoExpiry = [...]string{"from_invocation", "session"}[r.IntN(2)], r.IntN(8) == 0
+		h.Claims.Abandons = int64([...]int{0, 0, 1, 800}[r.IntN(4)]) * ms
+		onQuorum(r, h)
 	}, (*generator).vainWaits, countOf(&stuckLock), func(s *slow, h *history.History) int { return s.slowStuck(h) }},
 	{"herd", func(r *rand.Rand, h *history.Header) {
 		h.Clients, h.Claims.WakesOne, h.Workload = 38+r.IntN(20), true, workloadStampede
@@ -257,6 +259,7 @@ func (g *generator) vainWaits() {
 		who := [...]string{"pause A", "stall A", "delay A", "pause B", "stall B", "service x", "pause E"}[g.rng.IntN(7)]
 		g.add("%s [%d,%d]", who, from, from+g.rng.IntN(1200))
 	}
+	g.nodeFaults(2, 14_000, 5000)
 }
 
 // stampede writes grants, and what the service counted meanwhile.

@@ -120,6 +120,7 @@ func (s *Sweep) siblings(g *grant, do func(*grant)) {
 // renounce notes that a client knows at t that it has lost its grant; a reentrant owner, all that it has.
 func (s *Sweep) renounce(g *grant, t int64) {
 	g.withdraw(t)
+	g.disowned = true
 	if s.reentrant && !g.closed {
 		g.knownLost = true
 		s.siblings(g, func(x *grant) {

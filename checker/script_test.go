@@ -19,7 +19,7 @@ import (
 //	A read    [10,11]                  a read sees the version that the ledger has at the middle of its interval
 //	A lost    [600]                    a lost-event        A exit [800]     its process is gone by 800
 //	pause A   [2,700]                  an injected fault on A; delay: on its links; stall: an uninjected one; service: of the lock service; +bite, +miss, +own (nobody injected it), from= (noticed late)
-//	fault crash-restart [2,700] on=service hosts=3 target=redis-1     any injected fault: on a client (on=A), the service, the store as A reaches it (on=store:A; the store itself is frozen); links
+//	fault crash-restart [2,700] on=service hosts=3 target=redis-1     (or the names of hosts, redis-1+redis-2) any injected fault: on a client (on=A), the service, the store as A reaches it (on=store:A; the store itself is frozen); links
 //	mark probe [900]                   a phase
 //
 //	S requests [5] n=120               the service has handled so many requests
@@ -346,8 +346,8 @@ func faultEvents(l *line) []timed {
 // anyFaultEvents are those of an injected fault of any kind.
 func anyFaultEvents(l *line) []timed {
 	f := history.FaultInfo{ID: int(l.op), Kind: l.verb, Phase: "begin", Injected: !l.has("+own"), Links: l.has("links"), Target: l.opts["target"], Kept: l.has("+kept"), Bit: true}
-	if n, ok := l.opts["hosts"]; ok {
-		f.Hosts = make([]string, int(number(n)))
+	if names, ok := l.opts["hosts"]; ok {
+		f.Hosts = hostsOf(l, names)
 	}
 	victim := int32(0)
 	place, who, stored := strings.Cut(l.opts["on"], ":")
@@ -365,6 +365,19 @@ func anyFaultEvents(l *line) []timed {
 	end.Phase, end.From, end.To = "end", at(l.inv), at(l.ret)
 	return []timed{{history.Event{Type: history.Fault, Time: at(l.inv), Client: victim, Fault: &f}, 1},
 		{history.Event{Type: history.Fault, Time: at(l.ret), Client: victim, Fault: &end}, 1}}
+}
+
+// hostsOf are the hosts that a fault struck: those that are named ("redis-1+redis-2"), or so many that no other line struck.
+func hostsOf(l *line, names string) []string {
+	n, err := strconv.Atoi(names)
+	if err != nil {
+		return strings.Split(names, "+")
+	}
+	hosts := make([]string, n)
+	for i := range hosts {
+		hosts[i] = fmt.Sprintf("host-%d-%d", l.op, i)
+	}
+	return hosts
 }
 
 // judge judges the text's history, in both forms of the ledger, which must not matter.

@@ -123,10 +123,10 @@ func (s *Sweep) decideCrowd(b *grant, near []*grant) {
 
 // explainCrowd finds the first kind that explains one of the holds beside b.
 func (s *Sweep) explainCrowd(j *judgement, b *grant, others []*grant) {
-	for _, kind := range [...]string{KindLateNotice, KindLeaseOverrun} {
+	for _, kind := range [...]string{KindGrantedDead, KindLateNotice, KindLeaseOverrun} {
 		for _, a := range others {
 			got, stall := s.explain(a, b, a.last)
-			if got == kind && later(b, a, false) {
+			if got == kind && (later(b, a, false) || kind == KindGrantedDead) {
 				j.kind, j.stallOnly, j.pattern = kind, stall, s.patternOf(a, b, 0)
 				return
 			}

@@ -17,10 +17,12 @@ type slowGrant struct {
 	starts                         []int64 // of its acts
 	told                           int64   // when the lock first said that it is lost
 	promise, withdrawn             int64
-	start, enqueued, confirmed     int64
+	start, enqueued, attempt       int64
+	confirmed                      int64
 	client                         int32
 	mode                           history.Mode
 	nested                         bool // its owner had the key already
+	disowned                       bool // declined, or told that it is not held
 	key                            history.KeyID
 }
 
@@ -92,6 +94,7 @@ func newSlow(h *history.History) *slow {
 			}
 		}
 	}
+	s.faults = slowExcuses(&h.Header, s.faults)
 	s.acquires(h, invoked)
 	for _, g := range s.grants {
 		if s.brute != nil { // acts are not all of what its own ops say
@@ -175,6 +178,7 @@ func (s *slow) acquires(h *history.History, invoked map[int64]*history.Event) {
 		if g.enqueued != 0 {
 			g.enqueued = max(g.enqueued, start)
 		}
+		g.attempt = min(e.Attempt, g.end)
 		if e.First != 0 {
 			g.earliest = min(max(e.First, invoked[e.Op].Time), g.end)
 		}
@@ -209,11 +213,11 @@ func (s *slow) op(g *slowGrant, inv, done *history.Event, ledgered bool) {
 		start = done.Start
 	}
 	if done != nil && done.Declined {
-		g.withdrawn = min(g.withdrawn, start)
+		g.withdrawn, g.disowned = min(g.withdrawn, start), true
 		return
 	}
 	if done != nil && done.NotHeld {
-		g.withdrawn = min(g.withdrawn, start)
+		g.withdrawn, g.disowned = min(g.withdrawn, start), true
 	}
 	if done != nil && done.Type == history.OK && s.header.Claims.ConfirmsOp(inv.Kind) && s.brute == nil {
 		g.confirmed = max(g.confirmed, start)
@@ -255,6 +259,14 @@ func (s *slow) later(b, a *slowGrant, tokens bool) bool {
 	return byTime || !reverse && tokens && rises(a.token, b.token)
 }
 
+// after is later, or by an attempt of b that began only when a had been granted, while no reply can have been lost.
+func (s *slow) after(b, a *slowGrant, tokens bool) bool {
+	if s.later(b, a, tokens) || s.later(a, b, tokens) {
+		return s.later(b, a, tokens)
+	}
+	return b.attempt > a.end && !s.disturbed(b.client, b.earliest, b.attempt)
+}
+
 func (s *slow) begin(g *slowGrant, tokens bool) int64 {
 	begin := g.end
 	for _, x := range s.grants {
@@ -275,7 +287,36 @@ func (s *slow) promised(g *slowGrant, t int64) bool {
 	if t >= g.promise || t >= g.withdrawn {
 		return false
 	}
-	return s.header.Claims.Validity != "session" || !s.disturbed(g.client, t-s.header.TTL, t)
+	if s.header.Claims.Validity != "session" {
+		return true
+	}
+	from := t - s.header.TTL
+	return len(s.hits(g.client, true, from, t, func(f history.FaultInfo) bool { return f.Injected })) == 0 && !s.longStall(g, from, t)
+}
+
+// longStall tells whether stalls that hang together lasted for half a TTL, each taken for longer at either end.
+func (s *slow) longStall(g *slowGrant, from, to int64) bool {
+	stalls := s.hits(g.client, true, from, to, uninjected)
+	if g.told != 0 || g.disowned {
+		return len(stalls) > 0
+	}
+	if s.header.Claims.NoExpiry {
+		return false
+	}
+	for _, f := range stalls {
+		end := f.To + s.header.Stall
+		for range stalls {
+			for _, x := range stalls {
+				if x.From-s.header.Stall <= end {
+					end = max(end, x.To+s.header.Stall)
+				}
+			}
+		}
+		if end-f.From+s.header.Stall >= s.header.TTL/2 {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *slow) excluded(a, b *slowGrant, tokens bool) bool {
@@ -288,9 +329,9 @@ func (s *slow) excluded(a, b *slowGrant, tokens bool) bool {
 		return false
 	}
 	switch {
-	case s.later(b, a, tokens):
+	case s.after(b, a, tokens):
 		return s.promised(a, b.end)
-	case s.later(a, b, tokens):
+	case s.after(a, b, tokens):
 		return s.promised(b, a.end)
 	}
 	return s.promised(a, b.end) && s.promised(b, a.end)

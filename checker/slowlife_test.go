@@ -77,16 +77,11 @@ func (s *slow) slowEnded(h *history.History) (n int) {
 				len(s.hits(0, true, f.From, g.end, func(x history.FaultInfo) bool { return x.Injected })) == 0
 		})
 		for _, f := range stops[:min(1, len(stops))] {
-			f, starved := s.measured[f.ID], int64(0)
+			f := s.measured[f.ID]
 			for hit := s.hits(0, true, f.From+1, f.From+life, uninjected); len(hit) > 0; hit = s.hits(0, true, f.From+1, f.From+life, uninjected) {
 				f.From = hit[0].To
 			}
-			for _, x := range s.faults {
-				if !x.Injected && x.From <= f.To && x.To >= f.From {
-					starved += int64(len(x.Clients)) * (min(x.To, f.To) - max(x.From, f.From))
-				}
-			}
-			if f.To-f.From-starved > life {
+			if f.To-f.From-s.stalled(f.From, f.To) > life {
 				n++
 			}
 		}
@@ -107,13 +102,8 @@ func (s *slow) slowFalse(h *history.History) (n int) {
 		asked := slices.ContainsFunc(h.Events[inv+1:i], func(x history.Event) bool {
 			return x.Type == history.Invoke && x.Kind == history.Acquire && x.Key == e.Key
 		})
-		from, to, starved := h.Events[inv].Time, stampOr(e.End, e.Time), int64(0)
-		for _, f := range s.faults {
-			if !f.Injected && f.From <= from && f.To >= left {
-				starved += int64(len(f.Clients)) * (min(f.To, from) - max(f.From, left))
-			}
-		}
-		stands := left != 0 && (s.header.Claims.NoExpiry || s.header.Claims.Validity == "session" && s.header.Slack == 0 || from-left-starved <= lifetime)
+		from, to := h.Events[inv].Time, stampOr(e.End, e.Time)
+		stands := left != 0 && (s.header.Claims.NoExpiry || s.header.Claims.Validity == "session" && s.header.Slack == 0 || from-left-s.stalled(left, from) <= lifetime)
 		injected := func(f history.FaultInfo) bool { return f.Injected }
 		service := s.hits(0, true, from-lifetime, to, injected)
 		if s.header.Claims.NoExpiry {

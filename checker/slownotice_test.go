@@ -16,7 +16,7 @@ func (s *slow) slowNotices() (n int) {
 			if a.key != b.key || s.oneHold(a, b) || !s.excluded(a, b, false) {
 				continue
 			}
-			bLater, aLater := s.later(b, a, false), s.later(a, b, false)
+			bLater, aLater := s.after(b, a, false), s.after(a, b, false)
 			if (aLater || s.late(a, b)) && (bLater || s.late(b, a)) {
 				n++
 			}
@@ -98,6 +98,7 @@ func (g *generator) lateNews() {
 	for range g.rng.IntN(3) {
 		g.trouble()
 	}
+	g.nodeFaults(2, 70, 20)
 	if from := g.rng.IntN(20); g.rng.IntN(2) == 0 {
 		g.add("delay A [%d,%d]", from, 60+g.rng.IntN(30))
 	}
@@ -107,5 +108,6 @@ var lateNews = lifeCase{"late-notice", func(r *rand.Rand, h *history.Header) {
 	c := &h.Claims
 	c.Validity, c.Token, c.LostGrace, h.Stall = [...]string{"session", "session", "from_invocation"}[r.IntN(3)], "none", 5*ms, int64(r.IntN(3))*ms
 	c.Notices = [...]string{"", "undisturbed", "alone", "alone"}[r.IntN(4)]
+	onQuorum(r, h)
 }, (*generator).lateNews, func(v Verdict) int { return v.Property(MutualExclusion).CountOfKind(KindLateNotice) },
 	func(s *slow, _ *history.History) int { return s.slowNotices() }}

@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/lockchaos/lockchaos/history"
@@ -12,6 +13,7 @@ import (
 // slowKey is what a history shows of a key before one of its events.
 type slowKey struct {
 	free     int64           // when somebody was last surely rid of it
+	left     int64           // when somebody last left something behind whose lease runs on
 	leases   map[int64]int64 // what may still be held, and from when its lease runs
 	unknown  map[int64]bool  // of these, the acquires of unknown fate
 	owner    map[int64]int32
@@ -44,6 +46,9 @@ func slowKeyBefore(h *history.History, key history.KeyID, at int) *slowKey {
 		case e.Kind == history.Release && (e.Type == history.OK || e.Type == history.Fail && e.NotHeld):
 			delete(k.leases, e.Grant)
 			k.free, k.over[e.Client] = max(k.free, end), max(k.over[e.Client], end)
+			if e.Type == history.Fail {
+				k.left = max(k.left, end)
+			}
 		case e.Kind == history.Renew && e.Type == history.OK:
 			k.leases[e.Grant] = max(k.leases[e.Grant], end)
 		case e.Kind == history.Renew && e.Type == history.Info:
@@ -57,13 +62,13 @@ func (k *slowKey) leave(client int32, t int64) {
 	for id, c := range k.owner {
 		if _, loose := k.leases[id]; c == client && loose {
 			delete(k.leases, id)
-			k.free, k.over[client] = max(k.free, t), max(k.over[client], t)
+			k.free, k.left, k.over[client] = max(k.free, t), max(k.left, t), max(k.over[client], t)
 		}
 	}
 	for id, e := range k.open {
 		if e.Client == client {
 			delete(k.open, id)
-			k.free = max(k.free, t)
+			k.free, k.left = max(k.free, t), max(k.left, t)
 		}
 	}
 }
@@ -93,6 +98,17 @@ func (k *slowKey) since() int64 {
 			return forever
 		}
 		t = max(t, from)
+	}
+	return t
+}
+
+// stays is until when anything may stay at the service that nobody has any more.
+func (k *slowKey) stays(from, ttl, abandons int64) int64 {
+	t := max(from+abandons, k.left+ttl)
+	for id, leased := range k.leases {
+		if !k.unknown[id] {
+			t = max(t, leased+ttl)
+		}
 	}
 	return t
 }
@@ -147,10 +163,16 @@ func (s *slow) calm(k *slowKey, waiter int32, from, to int64) int64 {
 	return from
 }
 
+// stalled is for how long the machine stalled anybody: it looks at every time between two instants at which that can have changed.
 func (s *slow) stalled(from, to int64) (sum int64) {
+	edges := []int64{from, to}
 	for _, f := range s.faults {
-		if !f.Injected && !f.Service && f.From <= to && f.To >= from {
-			sum += min(f.To, to) - max(f.From, from)
+		edges = append(edges, min(max(f.From, from), to), min(max(f.To, from), to))
+	}
+	slices.Sort(edges)
+	for i, t := range edges[1:] {
+		if slices.ContainsFunc(s.faults, func(f history.FaultInfo) bool { return !f.Injected && f.From <= edges[i] && f.To >= t }) {
+			sum += t - edges[i]
 		}
 	}
 	return sum
@@ -160,7 +182,11 @@ func (s *slow) stalled(from, to int64) (sum int64) {
 func (s *slow) slowStuck(h *history.History) (n int) {
 	ttl := s.header.TTL
 	slack := max(ttl/2, int64(500*time.Millisecond))
-	patience := ttl + slack + int64(2*time.Second)
+	margin, abandons := slack+int64(2*time.Second), ttl
+	if a := s.header.Claims.Abandons; a != 0 {
+		abandons = a
+	}
+	patience := max(ttl, abandons) + margin
 	counted, slept := map[string]bool{}, map[history.KeyID]int64{}
 	for at, e := range h.Events {
 		if !slowAnswered(e) {
@@ -178,13 +204,19 @@ func (s *slow) slowStuck(h *history.History) (n int) {
 		}
 		from := max(wantedSince(h, e, at, ttl+slack), k.since())
 		quiet := k.quiet(from, end)
-		if end-from < patience {
+		if from == forever {
 			continue
 		}
-		from = s.calm(k, e.Client, from, end)
+		need := k.stays(from, ttl, abandons) - from + margin
+		if end-from < need {
+			continue
+		}
+		if calm := s.calm(k, e.Client, from, end); calm > from {
+			from, need = calm, max(need, patience)
+		}
 		name := fmt.Sprint(e.Key, " ", k.granted)
 		lasted := end - from - s.stalled(from, end)
-		if from < end && (lasted-quiet >= patience || lasted >= max(patience, int64(10*time.Second))) && !counted[name] {
+		if from < end && (lasted-quiet >= need || lasted >= max(need, int64(10*time.Second))) && !counted[name] {
 			counted[name] = true
 			n++
 		}

@@ -1,7 +1,9 @@
 package checker
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -104,7 +106,7 @@ func (s *Sweep) absolve(k *keyState, client int32, t int64) {
 		return
 	}
 	k.loose -= int(c.loose)
-	c.loose, c.unknown, c.leased, c.over = 0, 0, 0, max(c.over, t)
+	c.loose, c.unknown, c.missing, c.leased, c.over = 0, 0, 0, 0, max(c.over, t)
 	k.vanishedAt = max(k.vanishedAt, t)
 	for _, g := range k.open {
 		if g.client != client {
@@ -150,25 +152,53 @@ func (s *Sweep) probed(k *keyState, o *op, e *history.Event) {
 
 // freeFor tells whether at t nobody could have held the key for a TTL and the slack, with every fault healed.
 func (s *Sweep) freeFor(k *keyState, t int64) bool {
-	if k.loose > 0 || k.waitHead != nil || len(s.faults) > 0 {
+	since := s.freeSince(k)
+	if since == forever || k.waitHead != nil || len(s.faults) > 0 {
 		return false
 	}
-	since := s.freeSince(k)
-	return t-since-s.stalledIn(since, t) >= s.header.TTL+int64(Slack(time.Duration(s.header.TTL)))
+	return t-since-s.stalledIn(since, t) >= s.lasting()+int64(Slack(time.Duration(s.header.TTL)))
 }
 
-// stalledIn is for how long clients were stalled by the machine itself between two instants, all added up. A machine that starves its processes does
-// not heal, so this time is not counted; but it does not begin the wait anew either.
-func (s *Sweep) stalledIn(from, to int64) int64 {
-	sum := int64(0)
+// stalledIn is for how long the machine itself stalled anybody between two instants, a client or a node of the service. Where several stood still at a time, that time
+// counts once. A machine that starves its processes does not heal, so this time is not counted; but it does not begin the wait anew either.
+func (s *Sweep) stalledIn(from, to int64) (sum int64) {
+	stalls := stallsIn(nil, s.service, from, to)
 	for i := range s.clients {
-		sum += timeIn(s.clients[i].spans, from, to, uninjectedOnly, 0)
+		stalls = stallsIn(stalls, s.clients[i].spans, from, to)
+	}
+	slices.SortFunc(stalls, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+	for _, sp := range stalls {
+		if from = max(from, sp.from); sp.to > from {
+			sum, from = sum+sp.to-from, sp.to
+		}
 	}
 	return sum
 }
 
-// freeSince is the instant from which nobody could hold the key and nothing was broken.
-func (s *Sweep) freeSince(k *keyState) int64 { return max(k.freeAt, s.healedAt) }
+// stallsIn adds those of the spans that nobody injected, as far as they lie between two instants.
+func stallsIn(stalls, spans []span, from, to int64) []span {
+	for _, sp := range spans {
+		if sp.from <= to && sp.to >= from && uninjectedOnly.takes(sp) {
+			stalls = append(stalls, span{from: max(sp.from, from), to: min(sp.to, to)})
+		}
+	}
+	return stalls
+}
+
+// freeSince is the instant from which nobody could hold the key and nothing was broken, but for what an acquire of unknown fate left behind. It is forever if
+// somebody still holds the key.
+func (s *Sweep) freeSince(k *keyState) int64 {
+	since := max(k.freeAt, s.healedAt)
+	for i := range k.by {
+		switch c := &k.by[i]; {
+		case c.loose > c.unknown, c.missing > 0:
+			return forever
+		case c.loose > 0:
+			since = max(since, c.leased)
+		}
+	}
+	return since
+}
 
 // stuckAt records a stuck lock: o is the fresh client's acquire that was told busy at end.
 func (s *Sweep) stuckAt(k *keyState, o *op, end int64, phase int) {

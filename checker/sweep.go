@@ -39,7 +39,8 @@ type Sweep struct {
 	footprints map[*grant][]*footprint
 
 	clients     []clientState
-	service     []span // faults that touched the lock service
+	service     []span // faults that touched the lock service, as far as they excuse anything
+	nodes       []span // all of them, where a fault on a minority excuses nothing; else none
 	struck      bool   // an injected one; skewed: a fault made some clock wrong
 	skewed      bool
 	restart     span // the last of them by which servers lost what they knew, or may have

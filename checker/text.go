@@ -97,7 +97,7 @@ func (s *Sweep) faultsOf(until int64, grants ...*grant) []int {
 	var ids []int
 	for _, g := range grants {
 		own := s.troubles(g.client)
-		for _, spans := range [3][]span{own[0], own[1], s.service} {
+		for _, spans := range [4][]span{own[0], own[1], s.service, s.nodes} {
 			for _, sp := range spans {
 				if sp.from <= until && s.bearsOn(sp, g) {
 					ids = append(ids, sp.id)

@@ -22,8 +22,17 @@ const (
 // Patience is for how long a key may be free and wanted: the TTL, Slack, and two seconds for locks that poll.
 func Patience(ttl time.Duration) time.Duration { return ttl + Slack(ttl) + pollAllowance }
 
-// patienceNs is Patience for the run's TTL.
-func (s *Sweep) patienceNs() int64 { return int64(Patience(time.Duration(s.header.TTL))) }
+// patienceNs is Patience for the run's TTL, or more if the lock says that what it abandons stays for longer.
+func (s *Sweep) patienceNs() int64 { return s.lasting() + s.margin() }
+
+// margin is what Patience adds to the TTL.
+func (s *Sweep) margin() int64 { return int64(Slack(time.Duration(s.header.TTL)) + pollAllowance) }
+
+// abandons is for how long an acquire without a grant may leave something behind.
+func (s *Sweep) abandons() int64 { return stamp(s.header.Claims.Abandons, s.header.TTL) }
+
+// lasting is for how long anything may stay at the service that nobody has any more.
+func (s *Sweep) lasting() int64 { return max(s.header.TTL, s.abandons()) }
 
 // restNs is for how long a client may rest between two acquires that belong together.
 func (s *Sweep) restNs() int64 { return s.header.TTL + int64(Slack(time.Duration(s.header.TTL))) }
@@ -100,6 +109,23 @@ func (s *Sweep) unheldSince(k *keyState) int64 {
 	return since
 }
 
+// neededSince is for how long a key must have been free and wanted since from to be stuck. What was granted may stay for a TTL, what was abandoned for less, if the
+// lock says so.
+func (s *Sweep) neededSince(k *keyState, from int64) int64 {
+	stays := max(from+s.abandons(), max(k.vanishedAt, k.leftAt)+s.header.TTL)
+	for i := range k.by {
+		if c := &k.by[i]; c.loose > c.unknown {
+			stays = max(stays, c.leased+s.header.TTL)
+		}
+	}
+	for _, g := range k.open {
+		if g.loose {
+			stays = max(stays, s.leaseFrom(g)+s.header.TTL)
+		}
+	}
+	return stays - from + s.margin()
+}
+
 // leaseFrom is the last instant from which a grant's lease may run, as far as is known by now: of its acquire, of a renewal, of an act.
 func (s *Sweep) leaseFrom(g *grant) int64 {
 	from := max(g.leased, g.last)
@@ -132,11 +158,14 @@ func (s *Sweep) judgeDemand(k *keyState, o *op, e *history.Event) {
 		s.judgeSleep(k, o)
 	}
 	s.refusedAt(k, e)
-	if end-from < s.patienceNs() {
+	if end-from < s.abandons()+s.margin() {
 		return // most acquires end here
 	}
-	if from = max(from, s.unheldSince(k)); from <= end-s.patienceNs() {
-		s.judgeStretch(k, s.stretchOf(k), o, from, end)
+	if from = max(from, s.unheldSince(k)); from == forever {
+		return
+	}
+	if need := s.neededSince(k, from); from <= end-need {
+		s.judgeStretch(k, s.stretchOf(k), o, from, end, need)
 	}
 }
 
@@ -166,8 +195,8 @@ func (s *Sweep) stretchOf(k *keyState) *stretch {
 	return k.stretch
 }
 
-// judgeStretch has a stretch decided in which o's client wanted the key from from to to.
-func (s *Sweep) judgeStretch(k *keyState, x *stretch, o *op, from, to int64) {
+// judgeStretch has a stretch decided in which o's client wanted the key from from to to, and which is too long at need.
+func (s *Sweep) judgeStretch(k *keyState, x *stretch, o *op, from, to, need int64) {
 	if x.counted || x.probed {
 		return
 	}
@@ -180,11 +209,15 @@ func (s *Sweep) judgeStretch(k *keyState, x *stretch, o *op, from, to int64) {
 		if x.counted || x.probed {
 			return
 		}
-		if from := s.calmSince(asked, client, from, to); s.longEnough(from, to, quiet) {
+		calm, need := s.calmSince(asked, client, from, to), need
+		if calm > from {
+			need = max(need, s.patienceNs()) // what a fault held back may be granted yet
+		}
+		if from := calm; s.longEnough(from, to, quiet, need) {
 			x.counted = true
 			j := judgement{violated: true, kind: KindWedged, pattern: pattern}
 			s.record(&stuckLock, k, j, j, func(judgement) *Violation {
-				x.found = s.tellWanted(k, last, id, client, from, to)
+				x.found = s.tellWanted(k, last, id, client, from, to, need)
 				return x.found
 			})
 		}
@@ -193,12 +226,12 @@ func (s *Sweep) judgeStretch(k *keyState, x *stretch, o *op, from, to int64) {
 
 // longEnough reports whether a key was free and wanted for too long. Time in which the machine stalled does not count. Time in which
 // the service gave no answer counts only where there is much of it.
-func (s *Sweep) longEnough(from, to, quiet int64) bool {
+func (s *Sweep) longEnough(from, to, quiet, need int64) bool {
 	if from >= to {
 		return false
 	}
 	lasted := to - from - s.stalledIn(from, to)
-	return lasted-quiet >= s.patienceNs() || lasted >= max(s.patienceNs(), int64(outage))
+	return lasted-quiet >= need || lasted >= max(need, int64(outage))
 }
 
 // calmSince is the time since which no fault touched the service, the waiting client, or a client that might have been granted the
@@ -317,9 +350,9 @@ func (s *Sweep) nameStretches() {
 }
 
 // tellWanted tells of a key that nobody got though nobody held it.
-func (s *Sweep) tellWanted(k *keyState, last *grant, id int64, client int32, from, to int64) *Violation {
+func (s *Sweep) tellWanted(k *keyState, last *grant, id int64, client int32, from, to, need int64) *Violation {
 	v := s.stuckAfter(k, last, id, from, to)
-	v.Kind, v.At = KindWedged, from+s.patienceNs()
+	v.Kind, v.At = KindWedged, from+need
 	v.Text = fmt.Sprintf("from %s to %s nobody could hold %s, and client %d, which nothing disturbed, asked for it all the time, yet nobody was "+
 		"granted it (TTL %s).", seconds(from), seconds(to), v.Key, client, seconds(s.header.TTL))
 	return v

@@ -199,6 +199,11 @@ type Claims struct {
 	LostGrace int64
 	// Notices says how it notices a loss within LostGrace: "" or "undisturbed" while nothing disturbs its client or the service, "alone" by its own clock, cut off or not.
 	Notices string
+	// Tolerates is "minority" of a lock on a quorum: a fault that touches only a minority of the service's nodes excuses nothing. It means nodes that are away,
+	// slow or out of reach, not such as lost what they knew or whose clocks are wrong.
+	Tolerates string
+	// Abandons is for how long an acquire that failed, was given up or ended unknown may leave something behind (ns); 0: for a TTL.
+	Abandons int64
 	// Fair: the lock grants in the order in which waiters were enqueued.
 	Fair bool
 	// Permits is how many may hold a key at once; 1 for an exclusive lock, 0 for one that claims no exclusion at all.

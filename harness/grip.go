@@ -2,9 +2,11 @@ package harness
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
+	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/nemesis"
 )
 
@@ -87,7 +89,20 @@ func (d *director) reached(ctx context.Context, s nemesis.Step) error {
 	if h == nil {
 		return nil
 	}
+	defer d.heldUp(s.Client, d.rec.Now(), h.strike)
 	return d.strikeBy(ctx, h, s.Client)
+}
+
+// heldUp records that a client's application has stood still since from, if that was long: it waited until a fault had struck, or had missed. That is the harness's
+// doing, and may cost a client its lease. A fault that can't miss is recorded before it strikes, and says so itself.
+func (d *director) heldUp(client int32, from int64, s nemesis.Strike) {
+	i := slices.IndexFunc(s.Parts, nemesis.Part.MayMiss)
+	to := d.rec.Now()
+	if i < 0 || time.Duration(to-from) < d.ttl/10 {
+		return
+	}
+	seen := fmt.Sprintf("client-%d: its application waited %v for the end of the injection of %s", client, time.Duration(to-from).Round(time.Millisecond), s.Parts[i].Kind)
+	d.recordStall(history.FaultInfo{From: from, To: to, Injected: true, Evidence: seen}, client)
 }
 
 // strikeBy strikes on a client's goroutine, and tells the client whether that was its own end.
@@ -157,6 +172,7 @@ func (d *director) underway(ctx context.Context, s nemesis.Step, longest time.Du
 		err := d.strikeBy(ctx, h, s.Client)
 		return func() error { return err }
 	}
+	strike := h.strike // the next one may be planned by the time of the answer
 	came, struck := make(chan struct{}), make(chan error, 1)
 	delay := nemesis.Delay(h.delays, longest)
 	go func() {
@@ -169,6 +185,7 @@ func (d *director) underway(ctx context.Context, s nemesis.Step, longest time.Du
 	}()
 	return func() error {
 		close(came)
+		defer d.heldUp(s.Client, d.rec.Now(), strike)
 		return <-struck
 	}
 }
@@ -194,18 +211,21 @@ func (d *director) holds(ctx context.Context, client int32, key string, grant in
 	d.holders = append(d.holders, nemesis.Holding{Client: client, Grant: grant, Key: key})
 	d.granted++
 	var waiting []*aimed
+	var strikes []nemesis.Strike
 	for _, f := range d.faults {
 		cued := f.awaits != 0 && f.awaits <= d.granted
 		if cued {
 			f.armed, f.awaits, f.only = true, 0, grant
 		}
 		if f.armed && f.strike.When == nemesis.Random && (cued || f.strike.Target == nemesis.Holder) {
-			waiting = append(waiting, f)
+			waiting, strikes = append(waiting, f), append(strikes, f.strike)
 		}
 	}
 	d.mu.Unlock()
-	for _, f := range waiting {
-		if err := d.strikeNow(ctx, f); err != nil {
+	for i, f := range waiting {
+		from := d.rec.Now()
+		err := d.strikeNow(ctx, f)
+		if d.heldUp(client, from, strikes[i]); err != nil {
 			return err
 		}
 	}

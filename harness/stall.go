@@ -59,7 +59,7 @@ func (d *director) stalled(client int32, from, to int64, late time.Duration, see
 	d.recordStall(history.FaultInfo{Clients: []int32{client}, From: from, To: to, Evidence: seen(time.Duration(to - from))}, client)
 }
 
-// recordStall records a fault that nobody injected, when it is over.
+// recordStall records that somebody stood still, when it is over.
 func (d *director) recordStall(info history.FaultInfo, client int32) {
 	info.ID, info.Kind, info.Phase, info.Bit = d.ids.nextFault(), "stall", "end", true
 	begin := info

@@ -97,6 +97,11 @@ type Claims struct {
 	// Notices says how the lock notices a loss within LostGrace: "undisturbed", or "", while nothing disturbs its client or the service; "alone" by its
 	// own clock, cut off or not, so that only a stop or a wrong clock of its client keeps it from that.
 	Notices string `json:"notices,omitempty"`
+	// Tolerates is "minority" of a lock on a quorum: a fault that touches only a minority of the service's nodes excuses nothing. It means nodes
+	// that are away, slow or out of reach. It does not mean nodes that lost what they knew, or whose clocks are wrong.
+	Tolerates string `json:"tolerates,omitempty"`
+	// Abandons is for how long an acquire that failed, was given up or ended unknown may leave something behind (ns); 0: for a TTL.
+	Abandons int64 `json:"abandons_ns,omitempty"`
 	// Fair: the lock grants in the order in which waiters were enqueued.
 	Fair bool `json:"fair,omitempty"`
 	// Permits is how many may hold a key at once; 1 for an exclusive lock, 0 for one that claims no exclusion at all.
@@ -125,6 +130,7 @@ func (c Claims) ConfirmsOp(k Kind) bool {
 var (
 	validities   = []string{"", "library", "from_invocation", "session"}
 	notices      = []string{"", "undisturbed", "alone"}
+	tolerances   = []string{"", "minority"}
 	tokens       = []string{"", "none", "owner", "version", "fencing"}
 	confirmables = []string{Renew.String(), Release.String(), Held.String()}
 )
@@ -162,6 +168,12 @@ func (c *Claims) check() error {
 	}
 	if !slices.Contains(notices, c.Notices) {
 		return &wordError{"notices", c.Notices, notices}
+	}
+	if !slices.Contains(tolerances, c.Tolerates) {
+		return &wordError{"tolerates", c.Tolerates, tolerances}
+	}
+	if c.Abandons < 0 {
+		return fmt.Errorf("claims.abandons_ns is %d: a time can't be negative", c.Abandons)
 	}
 	if c.Notices != "" && c.LostGrace == 0 {
 		return fmt.Errorf("claims.notices is %q without claims.lost_grace_ns: say within which time a loss is noticed", c.Notices)

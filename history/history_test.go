@@ -120,6 +120,8 @@ func TestMalformedInputIsLocated(t *testing.T) {
 		{"an unknown validity", `{"lockchaos":1,"lock":"libary","claims":{"permits":1, "validity": "libary"}}` + "\n", `x.jsonl:1:67: claims.validity: unknown word "libary": want one of`},
 		{"an unknown kind of token", `{"lockchaos":1,"claims":{"permits":1,"token":"fence"}}` + "\n", `x.jsonl:1:46: claims.token: unknown word "fence"`},
 		{"an unknown way to notice", `{"lockchaos":1,"claims":{"permits":1,"lost_grace_ns":5,"notices":"lone"}}` + "\n", `x.jsonl:1:66: claims.notices: unknown word "lone": want one of`},
+		{"an unknown tolerance", `{"lockchaos":1,"claims":{"permits":1,"tolerates":"majority"}}` + "\n", `x.jsonl:1:50: claims.tolerates: unknown word "majority": want one of`},
+		{"left behind before it began", `{"lockchaos":1,"claims":{"permits":1,"abandons_ns":-1}}` + "\n", `x.jsonl:1: claims.abandons_ns is -1`},
 		{"a way to notice at no time", `{"lockchaos":1,"claims":{"permits":1,"notices":"alone"}}` + "\n", `x.jsonl:1: claims.notices is "alone" without claims.lost_grace_ns`},
 		{"an answer that confirms nothing", `{"lockchaos":1,"claims":{"permits":1,"confirms":["renew","acquire"]}}` + "\n", `x.jsonl:1:58: claims.confirms: unknown word "acquire"`},
 		{"a grant that was dead for ever", head + `{"t":1,"type":"ok","f":"acquire","op":1,"key":"k0","valid_for":-9223372036854775808}` + "\n", "x.jsonl:2: valid_for is -9223372036854775808 ns"},

@@ -70,7 +70,7 @@ func (s Scenario) holdKinds() (all []defect) {
 	if p == nil {
 		return nil
 	}
-	for _, kind := range []string{checker.KindGrantedWhileValid, checker.KindLateNotice, checker.KindUnexplained, checker.KindLeaseOverrun} {
+	for _, kind := range []string{checker.KindGrantedWhileValid, checker.KindGrantedDead, checker.KindLateNotice, checker.KindUnexplained, checker.KindLeaseOverrun} {
 		n := p.CountOfKind(kind)
 		if n == 0 {
 			continue
@@ -115,7 +115,7 @@ func (s Scenario) defects() (all []defect) {
 			continue
 		}
 		for _, k := range s.holdKinds() {
-			if k.name == checker.KindGrantedWhileValid || k.name == checker.KindLateNotice {
+			if (&checker.Violation{Property: p.Name, Kind: k.name}).Blame() == checker.Defect {
 				all = append(all, k)
 			}
 		}
@@ -126,6 +126,7 @@ func (s Scenario) defects() (all []defect) {
 // defectWords tell a defect that has no sentence among the words of its property.
 var defectWords = map[string]string{
 	checker.KindGrantedWhileValid: "the lock gave a key away while it was promised to another client",
+	checker.KindGrantedDead:       "the lock granted a key with a lease that was over already",
 	checker.KindLateNotice:        "the lock told its client of a loss too late",
 	checker.TokenOrder:            "the fencing tokens did not rise with the grants",
 }
@@ -218,6 +219,7 @@ func (s Scenario) holdDetails(p *checker.PropertyResult) (all []string) {
 // kindNotes say what the kinds of double-holds mean, in brief.
 var kindNotes = map[string]string{
 	checker.KindGrantedWhileValid: ", a defect of the lock",
+	checker.KindGrantedDead:       ", a defect of the lock",
 	checker.KindLateNotice:        ", a defect of the lock",
 	checker.KindLeaseOverrun:      ", which no lease prevents",
 }

@@ -110,6 +110,8 @@ func kindWords(kind string) string {
 		return "inherent: the lease ran out while its holder could not know it. No lock that expires can prevent this; a fence contains it"
 	case "granted-while-valid":
 		return "a defect of the lock: it gave the key away while it had promised it to another"
+	case checker.KindGrantedDead:
+		return "a defect of the lock: it granted the key when the lease, or the session, of that grant was over already"
 	case "late-notice":
 		return "a defect of the lock: it told its client of the loss later than it says it does"
 	case "unexplained":

@@ -85,7 +85,7 @@ func remedyText(sort, word string) string {
 }
 
 // kinds are those of double-holds, of unfenced writes, and of stuck locks.
-var kinds = []string{checker.KindLeaseOverrun, checker.KindGrantedWhileValid, checker.KindLateNotice, checker.KindUnexplained, checker.KindStale, checker.KindInFlight,
+var kinds = []string{checker.KindLeaseOverrun, checker.KindGrantedWhileValid, checker.KindGrantedDead, checker.KindLateNotice, checker.KindUnexplained, checker.KindStale, checker.KindInFlight,
 	checker.KindGhost, checker.KindAsleep, checker.KindWedged, checker.KindNeverExpired}
 
 // outcomesBeside are the words of a verdict that are no result of a scenario: an outcome of a property, the severities, and an expectation.

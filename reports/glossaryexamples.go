@@ -61,6 +61,7 @@ var examples = map[string]example{
 	"kind " + checker.KindLeaseOverrun: {onLease(Step{100, "A", "stands still for 900 ms"}, Step{510, "B", "acquires the key, as it should"}, Step{1000, "A", "!goes on as holder"}),
 		doFence + " No other lock prevents it. `run --inherent` tells it and does not fail the run."},
 	"kind " + checker.KindGrantedWhileValid: {steps: onLease(Step{200, "B", "!acquires the key, while it is promised to A"})},
+	"kind " + checker.KindGrantedDead:       {steps: []Step{{0, "A", "waits for the key in a queue, with a session of 500 ms"}, {100, "A", "is frozen for 900 ms, and its session ends"}, {600, "B", "acquires the key"}, {1001, "A", "!is told that it has the key, and writes"}}},
 	"kind " + checker.KindLateNotice:        {steps: []Step{{0, "A", "acquires the key; its lock promises to tell a loss within 100 ms"}, {500, "B", "acquires the key"}, {900, "A", "!has been told nothing, and writes"}}},
 	"kind " + checker.KindUnexplained: {[]Step{{0, "A", "acquires the key from a lock that says nothing of an end"}, {50, "B", "acquires the key"}, {60, "A", "!writes as holder, and nothing disturbed it"}},
 		"Say what the lock promises (its validity). With that, the checker can tell a defect from a late holder."},

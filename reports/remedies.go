@@ -74,6 +74,8 @@ var patternRemedies = map[string]remedy{
 var kindRemedies = map[string]remedy{
 	checker.KindGrantedWhileValid: do("Report it to those who make the lock.",
 		"It gave a key away that it had promised to another client: that is a defect, whatever the faults. The history is the proof.", "a-defect-of-the-lock"),
+	checker.KindGrantedDead: do("Look at the clock when the acquire returns.",
+		"The client was away while it waited, and its lease or session ended meanwhile. Take the time since the attempt off, or look whether the session still stands, before granting.", "deadlines"),
 	checker.KindLateNotice: do("Report it to those who make the lock.",
 		"It told its client of the loss later than it says it does: that is a defect, whatever the faults. The history is the proof.", "a-defect-of-the-lock"),
 	checker.KindGhost: do("End the attempt of a client that was told no.",

@@ -23,7 +23,7 @@ var LockAPI = clients.Kind{
 	About:   "the Lock request of etcd's server, with a lease that the client keeps alive; the token is the create revision of the lock's key",
 	Service: "etcd",
 	// It queues as etcd-lease does, but Fair is not claimed: only the server knows when a waiter entered the queue.
-	Claims:    clients.Claims{Validity: "session", Token: "fencing", Confirms: []string{"held"}, Permits: 1, WakesOne: true},
+	Claims:    clients.Claims{Validity: "session", Tolerates: "minority", Token: "fencing", Confirms: []string{"held"}, Permits: 1, WakesOne: true},
 	LostGrace: lostGrace,
 	Renews:    true,
 	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {

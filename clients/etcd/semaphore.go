@@ -26,7 +26,7 @@ var Semaphore = clients.Kind{
 	Name:      "semaphore-etcd",
 	About:     "two permits: keys with a lease in a queue, the two of the lowest create revision hold",
 	Service:   "etcd",
-	Claims:    clients.Claims{Validity: "session", Token: "none", Confirms: []string{"release", "held"}, Permits: permits},
+	Claims:    clients.Claims{Validity: "session", Tolerates: "minority", Token: "none", Confirms: []string{"release", "held"}, Permits: permits},
 	LostGrace: lostGrace,
 	Renews:    true,
 	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {

@@ -125,8 +125,8 @@ func (l *lock) Declares() clients.Declaration {
 
 // Claims is what an adapter claims by its declaration.
 func Claims(s adapter.Declaration) clients.Claims {
-	return clients.Claims{Validity: s.Validity, Token: s.Token, Confirms: slices.Clone(s.Confirms), LostGrace: int64(s.LostGrace), Notices: s.Notices, Fair: s.Fair, Permits: s.Permits,
-		Reentrant: s.Reentrant, NoExpiry: s.NoExpiry}
+	return clients.Claims{Validity: s.Validity, Token: s.Token, Confirms: slices.Clone(s.Confirms), LostGrace: int64(s.LostGrace), Notices: s.Notices, Tolerates: s.Tolerates,
+		Abandons: int64(s.Abandons), Fair: s.Fair, Permits: s.Permits, Reentrant: s.Reentrant, NoExpiry: s.NoExpiry}
 }
 
 // Lost returns the channel of lost-events.

@@ -19,7 +19,7 @@ var Redlock = clients.Kind{
 	Name:    "redlock",
 	About:   "the textbook algorithm: SET NX PX on five independent Redis, held with a majority, valid for the TTL less elapsed time and drift",
 	Service: "redis-five",
-	Claims:  clients.Claims{Validity: "library", Token: "none", Confirms: []string{"release", "held"}, Permits: 1},
+	Claims:  clients.Claims{Validity: "library", Tolerates: "minority", Token: "none", Confirms: []string{"release", "held"}, Permits: 1},
 	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
 		return Open(c, Rules{})
 	},

@@ -23,7 +23,7 @@ var Redsync = clients.Kind{
 	Name:    "redsync",
 	About:   "the library go-redsync/redsync v4: Redlock on five independent Redis, valid until what the library says",
 	Service: "redis-five",
-	Claims:  clients.Claims{Validity: "library", Token: "none", Permits: 1},
+	Claims:  clients.Claims{Validity: "library", Tolerates: "minority", Token: "none", Permits: 1},
 	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
 		return open(c)
 	},

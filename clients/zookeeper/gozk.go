@@ -23,7 +23,7 @@ var Gozk = clients.Kind{
 	Name:    "zookeeper-gozk",
 	About:   "the Lock of github.com/go-zookeeper/zk; a session's end is told when the library has a connection again",
 	Service: "zookeeper",
-	Claims:  clients.Claims{Validity: "session", Token: "none", Confirms: []string{"release"}, WakesOne: true, Permits: 1},
+	Claims:  clients.Claims{Validity: "session", Tolerates: "minority", Token: "none", Confirms: []string{"release"}, WakesOne: true, Permits: 1},
 	// It notices no end of a session alone: while it is cut off it goes on. Its attempts to connect: a round of all members, then a pause of a second.
 	LostGrace: func(ttl time.Duration) time.Duration { return ttl + 3*time.Second },
 	Open: func(ctx context.Context, c clients.Config) (clients.Lock, error) {

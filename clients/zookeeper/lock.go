@@ -13,7 +13,8 @@ import (
 )
 
 // claims are those of the recipe, and of the locks that break it and do not say so.
-var claims = clients.Claims{Validity: "session", Token: "fencing", Confirms: []string{"release", "held"}, Notices: "alone", Fair: true, WakesOne: true, Permits: 1}
+var claims = clients.Claims{Validity: "session", Tolerates: "minority", Token: "fencing", Confirms: []string{"release", "held"}, Notices: "alone", Fair: true,
+	WakesOne: true, Permits: 1}
 
 // Recipe is the lock zookeeper.
 var Recipe = clients.Kind{

@@ -36,9 +36,9 @@ type trial struct {
 
 // introduction is what comes of a trial that is only a hello.
 type introduction struct {
-	Says  adapter.Declaration
-	Grace time.Duration
-	Error string
+	Says            adapter.Declaration
+	Grace, Abandons time.Duration
+	Error           string
 }
 
 func insideCommand() *cobra.Command {
@@ -113,7 +113,7 @@ func introduce(ctx context.Context, bench *conformance.Bench, out io.Writer) err
 	if err != nil {
 		i.Error = err.Error()
 	} else {
-		i.Says, i.Grace = c.Says, c.Says.LostGrace
+		i.Says, i.Grace, i.Abandons = c.Says, c.Says.LostGrace, c.Says.Abandons
 	}
 	return json.NewEncoder(out).Encode(i)
 }

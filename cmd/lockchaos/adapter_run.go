@@ -127,7 +127,7 @@ func introduced(ctx context.Context, t trial) (adapter.Declaration, error) {
 	if i.Error != "" {
 		return adapter.Declaration{}, errors.New(harmless.Text(i.Error))
 	}
-	i.Says.LostGrace, i.Says.Name = i.Grace, redact.Text(i.Says.Name)
+	i.Says.LostGrace, i.Says.Abandons, i.Says.Name = i.Grace, i.Abandons, redact.Text(i.Says.Name)
 	return i.Says, nil
 }
 
@@ -147,6 +147,12 @@ func declared(d adapter.Declaration) string {
 			how = ", cut off or not"
 		}
 		parts = append(parts, fmt.Sprintf("notices a loss within %v%s", d.LostGrace, how))
+	}
+	if d.Tolerates != "" {
+		parts = append(parts, "tolerates a faulty "+d.Tolerates)
+	}
+	if d.Abandons > 0 {
+		parts = append(parts, fmt.Sprintf("leaves nothing behind after %v", d.Abandons))
 	}
 	if d.Fair {
 		parts = append(parts, "fair")

@@ -103,7 +103,7 @@ func table(w io.Writer, rows [][]string) error {
 }
 
 func listLocks(w io.Writer) error {
-	rows := [][]string{{"LOCK", "SERVICE", "VALID", "TOKEN", "CONFIRMS", "NOTICES", "HOW"}}
+	rows := [][]string{{"LOCK", "SERVICE", "VALID", "TOKEN", "CONFIRMS", "NOTICES", "TOLERATES", "HOW"}}
 	for _, k := range locks() {
 		confirms := strings.Join(k.Claims.Confirms, ", ")
 		if confirms == "" {
@@ -113,7 +113,7 @@ func listLocks(w io.Writer) error {
 		if valid == "" {
 			valid = "none"
 		}
-		rows = append(rows, []string{k.Name, k.Service, valid, k.Claims.Token, confirms, noticing(k), described(k)})
+		rows = append(rows, []string{k.Name, k.Service, valid, k.Claims.Token, confirms, noticing(k), cmp.Or(k.Claims.Tolerates, "none"), described(k)})
 	}
 	if err := table(w, rows); err != nil {
 		return err
@@ -147,6 +147,7 @@ TOKEN     fencing: rises with every grant, so that a store can refuse older ones
 CONFIRMS  ops whose success proves that the lock was still held
 NOTICES   how the lock notices a loss within a time that it claims: alone, by its own clock, cut off or not; undisturbed, while no
           fault touches its client, its links or the service; none, no such claim
+TOLERATES minority: a fault that touches only a minority of the service's nodes excuses nothing; none, no such claim
 `
 
 func listServices(w io.Writer) error {

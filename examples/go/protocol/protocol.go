@@ -42,6 +42,10 @@ type Declaration struct {
 	LostGraceMS int64 `json:"lost_grace_ms,omitempty"`
 	// Notices is "alone" if it does so by its own clock, cut off or not; else empty.
 	Notices string `json:"notices,omitempty"`
+	// Tolerates is "minority" if a fault that touches only a minority of the service's nodes is no excuse; else empty.
+	Tolerates string `json:"tolerates,omitempty"`
+	// AbandonsMS is for how long an acquire without a grant may leave something behind; 0: for the TTL.
+	AbandonsMS int64 `json:"abandons_ms,omitempty"`
 	// Fair: waiters are granted in the order of Grant.Enqueued.
 	Fair bool `json:"fair,omitempty"`
 }

@@ -1,0 +1,105 @@
+package checker
+
+import "slices"
+
+// toleratesMinority is the claim of a lock on a quorum that it keeps its word while a fault touches only a minority of the service's nodes.
+const toleratesMinority = "minority"
+
+// onService notes a fault on the lock service as far as it excuses anything, by what the lock claims (Claims.Tolerates). This is the only place where a fault on
+// nodes becomes an excuse.
+func (s *Sweep) onService(sp span) {
+	if s.header.Claims.Tolerates != toleratesMinority {
+		s.excuse(sp)
+		return
+	}
+	s.nodes = append(s.nodes, sp)
+	for _, x := range s.nodes {
+		if x.from > sp.to || x.to < sp.from {
+			continue
+		}
+		s.service = slices.DeleteFunc(s.service, func(old span) bool { return old.id == x.id })
+		s.excuseBeyond(x)
+	}
+}
+
+// excuseBeyond notes what is left of a fault's excuse where a minority of the nodes excuses nothing.
+func (s *Sweep) excuseBeyond(sp span) {
+	if !quorumBears(sp) {
+		s.excuse(sp)
+		return
+	}
+	moved := s.untilMovedOn(sp)
+	since := s.noMinoritySince(sp)
+	if moved > since {
+		since = sp.from
+	}
+	if moved != 0 && since > sp.from {
+		first := sp
+		first.to = moved
+		s.excuse(first)
+	}
+	if since != forever {
+		sp.from = since
+		s.excuse(sp)
+	}
+}
+
+// noMinoritySince is the first instant in a fault at which the nodes that are struck are no minority; forever: they always are one.
+func (s *Sweep) noMinoritySince(sp span) int64 {
+	since := int64(forever)
+	for _, x := range s.nodes {
+		begins := x.id == sp.id || x.from > sp.from && x.from <= sp.to
+		if begins && x.from < since && 2*len(s.struckAt(x.from)) >= s.header.Nodes {
+			since = x.from
+		}
+	}
+	return since
+}
+
+// struckAt are the nodes that faults have struck by t. They count for a lifetime longer: a node that has just come back may still bear what was given up meanwhile.
+// One that was only starved was there all the time.
+func (s *Sweep) struckAt(t int64) (nodes []string) {
+	for _, x := range s.nodes {
+		over := x.to
+		if x.injected && over != forever {
+			over += s.lifetime()
+		}
+		if x.from > t || over < t {
+			continue
+		}
+		for _, host := range x.hosts {
+			if !slices.Contains(nodes, host) {
+				nodes = append(nodes, host)
+			}
+		}
+	}
+	return nodes
+}
+
+// quorumBears tells whether a quorum of the others does without the nodes that a fault struck. It does not if they come back and have forgotten what they
+// answered, or misjudge the time, or if they are not known. What the machine does to one node it is about to do to the others.
+func quorumBears(sp span) bool {
+	lost := sp.kind == faultFailover || sp.kind == faultCrash && !sp.kept
+	return sp.injected && len(sp.hosts) > 0 && !lost && !isClock(sp)
+}
+
+// untilMovedOn is until when a fault on a minority excuses what it may explain; 0: it excuses nothing. Clients that keep a session keep it through one node. If that
+// is away, they are cut off from all, until they have found another one or the session has ended, and that takes a lifetime at most. A leader that is merely
+// slow is not replaced.
+func (s *Sweep) untilMovedOn(sp span) int64 {
+	if s.header.Claims.Validity != validitySession {
+		return 0
+	}
+	if gone := sp.kind == faultCrash || !degrades(sp); gone {
+		return min(sp.to, sp.from+s.lifetime())
+	}
+	return sp.to
+}
+
+// excuse notes that a fault on the service excuses what it may explain.
+func (s *Sweep) excuse(sp span) {
+	s.service, s.struck = append(s.service, sp), s.struck || sp.injected
+	if sp.kind == faultCrash && !sp.kept {
+		s.restart = sp
+	}
+}
