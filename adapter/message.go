@@ -19,6 +19,12 @@ const (
 	OpClose   = "close"
 )
 
+// The modes of an acquire of a reader-writer lock.
+const (
+	ModeRead  = "read"
+	ModeWrite = "write"
+)
+
 // The error words that are definite: the call had no effect, and never will have. Busy answers an acquire, NotHeld the ops on a grant,
 // Unsupported any op. Whatever else an adapter says leaves the question open.
 const (
@@ -45,6 +51,8 @@ type Request struct {
 	ID  int64  `json:"id"`
 	Op  string `json:"op"`
 	Key string `json:"key,omitempty"`
+	// Mode of an acquire is ModeRead or ModeWrite where the adapter declares read_write, else "".
+	Mode string `json:"mode,omitempty"`
 	// Grant is the ID of the acquire that granted what is asked about.
 	Grant int64 `json:"grant,omitempty"`
 	// TimeoutMS is how long the adapter may take (ms).
@@ -90,6 +98,8 @@ type Declaration struct {
 	// Permits is how many may hold a key at once; 1 when it is not given.
 	Permits   int  `json:"permits"`
 	Reentrant bool `json:"reentrant"`
+	// ReadWrite: each acquire has a mode, and readers do not exclude each other. Permits is 1.
+	ReadWrite bool `json:"read_write"`
 	NoExpiry  bool `json:"no_expiry"`
 }
 
@@ -99,6 +109,17 @@ func (d *Declaration) Does(op string) bool {
 		return true
 	}
 	return slices.Contains(d.Can, op) || slices.Contains(d.Confirms, op)
+}
+
+// Asks is the mode with which an acquire is asked for: "" where the lock has none.
+func (d *Declaration) Asks(read bool) string {
+	switch {
+	case !d.ReadWrite:
+		return ""
+	case read:
+		return ModeRead
+	}
+	return ModeWrite
 }
 
 // Contradiction tells, as the rest of a sentence, what in a successful reply to the op does not go with the declaration; "" if nothing does. What was not

@@ -242,6 +242,10 @@ func (r *reader) declaration() *Declaration {
 		r.fail(fmt.Errorf(`"permits" is %d: it must be 1 (an exclusive lock) or more`, d.Permits))
 	}
 	r.flag("reentrant", &d.Reentrant)
+	r.flag("read_write", &d.ReadWrite)
+	if d.ReadWrite && d.Permits != 1 {
+		r.fail(fmt.Errorf(`"read_write" with "permits" %d: a reader-writer lock has one permit, which readers share`, d.Permits))
+	}
 	r.flag("no_expiry", &d.NoExpiry)
 	return d
 }

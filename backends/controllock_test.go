@@ -41,6 +41,7 @@ func TestControls(t *testing.T) {
 		{redis.WatchdogDeaf, []string{"a holder that hears nothing"}, []string{aFrozenHolder}},
 		// A holder that dies or is frozen may be followed within the second, or not.
 		{broken.TokenClock, []string{"grants and", "ten clients"}, []string{aKilledHolder, aFrozenHolder}},
+		{broken.ReadersYield, []string{"clients read and write"}, nil},
 	} {
 		conform(t, c.kind.Service, time.Second, func(t *testing.T, kind clients.Kind, s clienttest.Service) {
 			clienttest.RunControl(t, kind, s, c.caught, c.unsure)

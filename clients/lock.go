@@ -33,6 +33,12 @@ type Renewer interface {
 	Renew(ctx context.Context, g Grant) (Grant, error)
 }
 
+// ReadLocker is implemented by reader-writer locks, whose Claims have ReadWrite: their Acquire takes the key as a writer.
+type ReadLocker interface {
+	// AcquireRead takes the key as a reader, beside other readers. In all else it is Acquire.
+	AcquireRead(ctx context.Context, key string) (Grant, error)
+}
+
 // Watcher is implemented by locks that tell by themselves when a grant is lost.
 type Watcher interface {
 	// Lost returns the channel on which the lock tells of lost grants. It is never closed, and a slow reader blocks nobody.
@@ -210,7 +216,7 @@ type Claims struct {
 	Permits int
 	// Reentrant: an owner may acquire again what it holds.
 	Reentrant bool
-	// ReadWrite: a reader-writer lock. Lock.Acquire has no mode, so only histories that come from elsewhere are of one: leave it false.
+	// ReadWrite: a reader-writer lock, a ReadLocker. Acquire takes a key as a writer; readers do not exclude each other. Permits is 1.
 	ReadWrite bool
 	// NoExpiry: the lock never expires by itself.
 	NoExpiry bool

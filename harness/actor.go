@@ -55,9 +55,16 @@ func (a *actor) repeat(ctx context.Context, round func(context.Context, *actor) 
 
 // under acquires the key, works under the grant and gives it back. It tells whether the key was granted.
 func (a *actor) under(ctx context.Context, key string, timeout time.Duration, work func(h *hold) error) (granted bool, err error) {
+	return a.granted(ctx, op{key: key, timeout: timeout}, work)
+}
+
+// granted is under for an acquire that may be a reader's.
+func (a *actor) granted(ctx context.Context, acquire op, work func(h *hold) error) (granted bool, err error) {
+	key := acquire.key
+	acquire.kind, acquire.invoked = history.Acquire, a.acquires
 	defer a.director.roundOver(a.number)
 	answered := a.director.acquiring(ctx, a.number, key)
-	id, r, err := a.do(ctx, op{kind: history.Acquire, key: key, timeout: timeout, invoked: a.acquires})
+	id, r, err := a.do(ctx, acquire)
 	if struck := answered(); err == nil {
 		err = struck
 	}

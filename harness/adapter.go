@@ -63,6 +63,9 @@ func (r *run) suits(d *clients.Declaration) error {
 	if s := r.cfg.Plan.Scenario; s.Store.Fenced() && d.Claims.Token != "fencing" {
 		return fmt.Errorf("%s declares tokens of kind %q, so a fenced store would refuse all that its holders write: run it on a store that is unfenced", d.Name, d.Claims.Token)
 	}
+	if s := r.cfg.Plan.Scenario; s.Workload.Readers > 0 && !d.Claims.ReadWrite {
+		return fmt.Errorf("%s does not declare read_write, and the workload has readers: run it with a reader-writer lock, or without workload.readers", d.Name)
+	}
 	return nil
 }
 

@@ -32,6 +32,8 @@ type client struct {
 	event func(reply) // called for lost-events and stalls, on the reader's goroutine
 	// extra is how much longer than the op's own timeout the harness waits: pauses are on top of it.
 	extra time.Duration
+	// modes: the lock is a reader-writer lock, and each acquire is recorded with its mode.
+	modes bool
 	// holdUps are the faults that hold an activity of the worker up.
 	holdUps holdUps
 }
@@ -131,6 +133,7 @@ type op struct {
 	token   int64
 	value   int64
 	timeout time.Duration
+	reader  bool   // an acquire asks to be a reader
 	invoked func() // called when the invocation is recorded; nil: nobody wants to know
 }
 
@@ -145,11 +148,18 @@ func (c *client) do(ctx context.Context, o op) (id int64, r reply, err error) {
 	if o.kind == history.Read || o.kind == history.Write {
 		e.Token, e.Value = o.token, o.value
 	}
+	if c.modes && o.kind == history.Acquire {
+		e.Mode = history.ModeWrite
+		if o.reader {
+			e.Mode = history.ModeRead
+		}
+	}
 	c.rec.Record(e)
+	e.Mode = history.ModeNone // only the invocation has one
 	if o.invoked != nil {
 		o.invoked()
 	}
-	r, err = c.ask(ctx, command{ID: id, Op: o.kind.String(), Key: o.key, Grant: e.Grant, Timeout: int64(o.timeout), Value: o.value})
+	r, err = c.ask(ctx, command{ID: id, Op: o.kind.String(), Key: o.key, Read: o.reader, Grant: e.Grant, Timeout: int64(o.timeout), Value: o.value})
 	if err != nil {
 		e.Time, e.Type, e.Text = 0, history.Info, err.Error()
 		c.rec.Record(e)

@@ -71,6 +71,7 @@ func (c *command) appendLine(buf []byte) ([]byte, error) {
 	f.number("id", c.ID)
 	f.word("op", c.Op)
 	f.text("key", c.Key)
+	f.flag("read", c.Read)
 	f.number("grant", c.Grant)
 	f.number("timeout", c.Timeout)
 	f.number("value", c.Value)
@@ -157,6 +158,8 @@ func (c *command) parse(line []byte) error {
 			c.Op = l.StringIntern()
 		case "key":
 			c.Key = l.StringIntern()
+		case "read":
+			c.Read = l.Bool()
 		case "grant":
 			c.Grant = l.Int64()
 		case "timeout":

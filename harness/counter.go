@@ -6,7 +6,8 @@ import (
 	"github.com/lockchaos/lockchaos/nemesis"
 )
 
-// count is a round of an application that counts under a lock: acquire a key, read its record, think, write the successor, release.
+// count is a round of an application that counts under a lock: acquire a key, read its record, think, write the successor, release. A share of the
+// rounds may be of readers.
 func count(ctx context.Context, a *actor) error {
 	return a.countOn(ctx, a.keys[a.rng.IntN(len(a.keys))])
 }
@@ -15,11 +16,32 @@ func count(ctx context.Context, a *actor) error {
 func stand(ctx context.Context, a *actor) error { return a.countOn(ctx, a.keys[0]) }
 
 func (a *actor) countOn(ctx context.Context, key string) error {
+	if a.plan.Readers > 0 && a.rng.Float64() < a.plan.Readers {
+		return a.look(ctx, key)
+	}
 	_, err := a.under(ctx, key, a.plan.AcquireTimeout.Std(), func(h *hold) error {
 		if err := a.at(ctx, nemesis.AfterGrant, h); err != nil {
 			return err
 		}
 		_, err := a.successor(ctx, h)
+		return err
+	})
+	return err
+}
+
+// look is the round of a reader: acquire the key beside other readers, read its record, think, read it again, release.
+func (a *actor) look(ctx context.Context, key string) error {
+	_, err := a.granted(ctx, op{key: key, timeout: a.plan.AcquireTimeout.Std(), reader: true}, func(h *hold) error {
+		if err := a.at(ctx, nemesis.AfterGrant, h); err != nil {
+			return err
+		}
+		if _, ok, err := a.read(ctx, h); !ok {
+			return err
+		}
+		if ok, err := a.prepare(ctx, h); !ok {
+			return err
+		}
+		_, _, err := a.read(ctx, h)
 		return err
 	})
 	return err

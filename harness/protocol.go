@@ -7,6 +7,8 @@ type command struct {
 	ID  int64  `json:"id,omitempty"`
 	Op  string `json:"op,omitempty"`
 	Key string `json:"key,omitempty"`
+	// Read: an acquire is a reader's.
+	Read bool `json:"read,omitempty"`
 	// Grant is the op of the acquire that this op is done under (for an acquire its own op).
 	Grant int64 `json:"grant,omitempty"`
 	// Timeout bounds the library call, in ns.

@@ -70,7 +70,7 @@ func (r *run) replace(ctx context.Context, old *workerProcess, away func() bool)
 	if err != nil {
 		return nil, err
 	}
-	fresh.rec, fresh.life = r.rec, old.life+1
+	fresh.rec, fresh.modes, fresh.life = r.rec, old.modes, old.life+1
 	r.workers[old.number-1] = fresh
 	return fresh, r.open(ctx, fresh)
 }

@@ -148,7 +148,7 @@ func (r *run) beginHistory(file io.Writer) (err error) {
 	}
 	procs := map[int32]*hosts.Process{}
 	for _, w := range append(r.workers, r.probes...) {
-		w.rec = r.rec
+		w.rec, w.modes = r.rec, r.claims().ReadWrite
 		procs[w.number] = w.proc
 	}
 	var nodes, clients []nemesis.Place

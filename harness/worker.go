@@ -291,8 +291,16 @@ func (w *worker) beat(late time.Duration) {
 
 func (w *worker) acquire(ctx context.Context, c command) reply {
 	var g clients.Grant
+	ask := w.lock.Acquire
+	if c.Read {
+		reader, ok := w.lock.(clients.ReadLocker)
+		if !ok {
+			return reply{Result: resultFail, Error: clients.ErrUnsupported.Error()}
+		}
+		ask = reader.AcquireRead
+	}
 	r := w.timed(func() (err error) {
-		g, err = w.lock.Acquire(ctx, c.Key)
+		g, err = ask(ctx, c.Key)
 		return err
 	})
 	r.First = g.First // of use after an indefinite end, too

@@ -3,11 +3,13 @@ package harness
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/clients/etcd"
 	"github.com/lockchaos/lockchaos/clients/redis"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -268,6 +270,63 @@ func TestSemaphore(t *testing.T) {
 	// A permit that ran out under its frozen holder is given to another, and both write.
 	if got := outcome(t, carried(t, redis.Setnx, frozen("semaphore", 3, 1)), checker.MutualExclusion); got != checker.Violated {
 		t.Errorf("mutual exclusion with frozen holders: %v", got)
+	}
+}
+
+// A reader reads twice under a grant that it may share, a writer reads and writes. The history tells the mode of every acquire.
+func TestReaders(t *testing.T) {
+	p := calm("counter", 4, 1)
+	p.Scenario.Lock, p.Scenario.Workload.Readers = etcd.ReadWrite.Name, 0.6
+	h := carried(t, etcd.ReadWrite, p)
+	honest(t, h)
+	modes, reads, writes, mixed := map[int64]history.Mode{}, map[int64]int{}, map[int64]int{}, map[history.Mode]int{}
+	for i := range h.Events {
+		e := &h.Events[i]
+		switch {
+		case e.Type == history.Invoke && e.Kind == history.Acquire:
+			modes[e.Grant] = e.Mode
+			mixed[e.Mode]++
+		case e.Type == history.OK && e.Kind == history.Read:
+			reads[e.Grant]++
+		case e.Type == history.OK && e.Kind == history.Write:
+			writes[e.Grant]++
+		}
+	}
+	if !h.Header.Claims.ReadWrite || mixed[history.ModeRead] == 0 || mixed[history.ModeWrite] == 0 || mixed[history.ModeNone] > 0 {
+		t.Errorf("claims %+v, modes %v", h.Header.Claims, mixed)
+	}
+	for grant, n := range reads {
+		if want := map[history.Mode]int{history.ModeRead: 2, history.ModeWrite: 1}[modes[grant]]; n != want {
+			t.Errorf("%d reads under grant %d (mode %v)", n, grant, modes[grant])
+		}
+	}
+	for grant := range writes {
+		if modes[grant] != history.ModeWrite {
+			t.Errorf("a write under grant %d (mode %v)", grant, modes[grant])
+		}
+	}
+	// A holder that is frozen past its session comes late beside a writer, or writes beside anybody.
+	p = frozen("counter", 4, 1)
+	p.Scenario.Lock, p.Scenario.Workload.Readers = etcd.ReadWrite.Name, 0.5
+	p.Scenario.TTL, p.Scenario.Duration = scenarios.Duration(time.Second), scenarios.Duration(4*time.Second)
+	p.Scenario.Faults[0].For = scenarios.Duration(2800 * time.Millisecond)
+	if got := outcome(t, carried(t, etcd.ReadWrite, p), checker.MutualExclusion); got != checker.Violated {
+		t.Errorf("mutual exclusion with frozen holders: %v", got)
+	}
+}
+
+// TestReadersNeedALockThatKnowsThem: what an adapter declares is known only when it has started.
+func TestReadersNeedALockThatKnowsThem(t *testing.T) {
+	p := calm("counter", 4, 1)
+	p.Scenario.Workload.Readers = 0.6
+	r := &run{cfg: Config{Plan: p}}
+	d := &clients.Declaration{Name: "mine 1", Claims: clients.Claims{Permits: 1}}
+	if err := r.suits(d); err == nil || !strings.Contains(err.Error(), "mine 1 does not declare read_write") {
+		t.Error(err)
+	}
+	d.Claims.ReadWrite = true
+	if err := r.suits(d); err != nil {
+		t.Error(err)
 	}
 }
 

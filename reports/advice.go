@@ -106,8 +106,12 @@ func containedAdvice(s Scenario, h *history.Header) []remedy {
 
 func passAdvice(s Scenario, h *history.Header) []remedy {
 	st := s.Verdict.Stats
-	shows := fmt.Sprintf("%s by %s were recorded, %s of them handed over under contention. In no instant did two clients act as holders of one key. Every accepted write was "+
-		"based on the version before it.", plural(st.Grants, "grant"), plural(h.Clients, "client"), grouped(st.Handovers))
+	both := "two clients"
+	if h.Claims.ReadWrite {
+		both = "a writer and another client"
+	}
+	shows := fmt.Sprintf("%s by %s were recorded, %s of them handed over under contention. In no instant did %s act as holders of one key. Every accepted write was "+
+		"based on the version before it.", plural(st.Grants, "grant"), plural(h.Clients, "client"), grouped(st.Handovers), both)
 	if lost := s.property(checker.LostUpdate); !s.excluded() || lost == nil || lost.Outcome != checker.Pass {
 		shows = fmt.Sprintf("In %s no judged property was violated.", plural(st.Grants, "grant"))
 	}

@@ -141,6 +141,8 @@ func passHeadline(s Scenario) prose {
 	switch {
 	case s.History != nil && unlocked(&s.History.Header):
 		p = prose{}.t("No lock, and no update lost in " + plural(st.Accepted, "accepted write"))
+	case s.History != nil && s.History.Header.Claims.ReadWrite:
+		p = prose{}.t("Never a writer beside another holder in " + plural(st.Grants, "grant"))
 	case s.History != nil && s.History.Header.Claims.Permits > 1:
 		p = prose{}.t("Never more than " + plural(s.History.Header.Claims.Permits, "holder") + " in " + plural(st.Grants, "grant"))
 	}

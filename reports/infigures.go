@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/history"
 )
 
 // TimingRow is one line of the times that a run took, as text.
@@ -45,8 +46,13 @@ func Contention(st checker.Stats) string {
 	return text
 }
 
-// Exclusive says how many grants were not exclusive, and how much that is worth; empty where nothing was granted or no exclusion is claimed.
-func Exclusive(v checker.Verdict) string {
+// Exclusive says how many grants were not exclusive, and how much that is worth; empty where nothing was granted or no exclusion is claimed. Of a
+// reader-writer lock a grant counts as exclusive beside none that it conflicts with.
+func Exclusive(v checker.Verdict, h *history.Header) string {
+	what := "exclusive"
+	if h != nil && h.Claims.ReadWrite {
+		what = "exclusive, as readers and writers are to be"
+	}
 	r := v.Stats.Overlapped
 	if r.Of == 0 {
 		return ""
@@ -57,9 +63,9 @@ func Exclusive(v checker.Verdict) string {
 		}
 	}
 	if r.Count == 0 {
-		return fmt.Sprintf("all %s were exclusive; with 95 %% confidence fewer than %s of such grants are not", plural(r.Of, "grant"), fine(r.High))
+		return fmt.Sprintf("all %s were %s; with 95 %% confidence fewer than %s of such grants are not", plural(r.Of, "grant"), what, fine(r.High))
 	}
-	return fmt.Sprintf("%s of %s were not exclusive: %s, with 95 %% confidence %s to %s", grouped(r.Count), plural(r.Of, "grant"),
+	return fmt.Sprintf("%s of %s were not %s: %s, with 95 %% confidence %s to %s", grouped(r.Count), plural(r.Of, "grant"), what,
 		fine(float64(r.Count)/float64(r.Of)), fine(r.Low), fine(r.High))
 }
 

@@ -60,7 +60,7 @@ func (r *record) sayAcquire(t *story, m moment) moment {
 	m.arrow = &arrow{to: toService, label: "acquire " + key + " → " + grantName(o.id, o.token)}
 	switch {
 	case o.how == history.OK:
-		p = p.t(" acquires ").code(key).t(": ").grant(o.id, o.token)
+		p = p.t(" acquires ").code(key).t(as(o)+": ").grant(o.id, o.token)
 		p = p.t(r.goodFor(o))
 		if wait := o.end - o.start; t.b != nil && o == t.b.op && wait > 20e6 {
 			p = p.t(", after a wait of " + span(wait))
@@ -71,17 +71,28 @@ func (r *record) sayAcquire(t *story, m moment) moment {
 		}
 		p = p.t(".")
 	case o.busy:
-		p = p.t(" tries to acquire ").code(key).t(fmt.Sprintf(" for %s and is told that another client has it.", span(o.end-o.start)))
+		p = p.t(" tries to acquire ").code(key).t(as(o) + fmt.Sprintf(" for %s and is told that another client has it.", span(o.end-o.start)))
 		m.arrow.label, m.Tone = "acquire "+key+" → busy", bad
 	case o.how == history.Fail:
-		p = p.t(" does not get ").code(key).t(": " + because(o))
+		p = p.t(" does not get ").code(key).t(as(o) + ": " + because(o))
 		m.arrow.label = "acquire " + key + " → failed"
 	default:
-		p = p.t(" asks for ").code(key).t(" and never learns whether it got it" + because(o))
+		p = p.t(" asks for ").code(key).t(as(o) + " and never learns whether it got it" + because(o))
 		m.arrow.label = "acquire " + key + " → no answer"
 	}
 	m.Text = p
 	return m
+}
+
+// as says as what an acquire of a reader-writer lock asked for the key; "" of other locks.
+func as(o *op) string {
+	switch o.mode {
+	case history.ModeRead:
+		return " as a reader"
+	case history.ModeWrite:
+		return " as a writer"
+	}
+	return ""
 }
 
 // goodFor says what the lock promised with the grant, by its claims.

@@ -6,6 +6,7 @@ import "github.com/lockchaos/lockchaos/history"
 type op struct {
 	id, grant       int64
 	kind            history.Kind
+	mode            history.Mode // of an acquire of a reader-writer lock
 	key             history.KeyID
 	client          int32
 	start, end      int64 // the worker's stamps, or the recorder's where the worker told none

@@ -96,7 +96,7 @@ func newRecord(h *history.History, v checker.Verdict) *record {
 func (r *record) addOp(e *history.Event) {
 	o := r.ops[e.Op]
 	if o == nil {
-		o = &op{id: e.Op, grant: e.Grant, kind: e.Kind, key: e.Key, client: e.Client, start: e.Time, end: e.Time, token: e.Token,
+		o = &op{id: e.Op, grant: e.Grant, kind: e.Kind, mode: e.Mode, key: e.Key, client: e.Client, start: e.Time, end: e.Time, token: e.Token,
 			value: e.Value}
 		r.ops[e.Op] = o
 		r.order = append(r.order, o)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/history"
 )
 
 type propertyRow struct {
@@ -43,7 +44,11 @@ func (p *reportPage) judged(s Scenario, r *record) {
 // inFigures fills in what took how long, how much clients competed, and how many grants were not exclusive.
 func (p *reportPage) inFigures(s Scenario) {
 	p.Timings = TimingRows(s.Verdict.Stats)
-	if text := Exclusive(s.Verdict); text != "" {
+	var h *history.Header
+	if s.History != nil {
+		h = &s.History.Header
+	}
+	if text := Exclusive(s.Verdict, h); text != "" {
 		p.Figures, p.FiguresNote = append(p.Figures, sentence(text)), ExclusiveNote
 	}
 	if text := Contention(s.Verdict.Stats); text != "" {

@@ -33,6 +33,7 @@ type Catalogue struct {
 	// CheckTogether tells whether faults can strike the same victims at the same moment; nil: any can.
 	CheckTogether func(parts []Fault) error
 	Renews        map[string]bool // lock name → whether its grants are renewed by the application
+	ReadWrite     map[string]bool // lock name → whether it is a reader-writer lock
 }
 
 // Builtin returns the suites that come with lockchaos, in the order of their names.

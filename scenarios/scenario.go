@@ -48,6 +48,9 @@ type Workload struct {
 	// waited for only for TryFor; then both are given up, and tried again after a while).
 	Order  string   `yaml:"order,omitempty"`
 	TryFor Duration `yaml:"try_for,omitempty"`
+	// Readers (counter, queue) is the share of the rounds in which the client is a reader of a reader-writer lock, from 0 to 1: it acquires the key beside
+	// other readers, reads, thinks and reads again.
+	Readers float64 `yaml:"readers,omitempty"`
 	// Think is how long a holder works between read and write; Rest how long it stays away after its release.
 	Think Range `yaml:"think"`
 	Rest  Range `yaml:"rest"`

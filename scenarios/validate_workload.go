@@ -1,7 +1,11 @@
 package scenarios
 
+import "slices"
+
 // The workloads that ask for more than a client and a key.
 const (
+	counter  = "counter"
+	queue    = "queue"
 	payment  = "payment"
 	transfer = "transfer"
 	stampede = "stampede"
@@ -24,10 +28,24 @@ func (v *validator) workload(at string, s *Scenario) {
 	} else if w.Order != "" {
 		v.fail(at+".workload.order", "order is for workload transfer, not for %s", w.Kind)
 	}
+	v.readers(at, s)
 	switch {
 	case w.Order == orderTry && (w.TryFor <= 0 || w.TryFor > longest):
 		v.fail(at+".workload.try_for", "order try needs try_for, longer than 0 and at most %v", longest)
 	case w.Order != orderTry && w.TryFor != 0:
 		v.fail(at+".workload.try_for", "try_for is for workload transfer with order try")
+	}
+}
+
+// readers checks the share of readers. Whether an adapter's lock knows readers, it says itself when it starts.
+func (v *validator) readers(at string, s *Scenario) {
+	w := s.Workload
+	switch {
+	case w.Readers < 0 || w.Readers > 1 || w.Readers != w.Readers:
+		v.fail(at+".workload.readers", "readers is %v: it is the share of rounds in which a client only reads, from 0 to 1", w.Readers)
+	case w.Readers != 0 && w.Kind != counter && w.Kind != queue:
+		v.fail(at+".workload.readers", "readers is for workload counter or queue, not for %s", w.Kind)
+	case w.Readers != 0 && !s.External() && slices.Contains(v.catalogue.Locks, s.Lock) && !v.catalogue.ReadWrite[s.Lock]:
+		v.fail(at+".workload.readers", "%s knows no readers: its grants all exclude each other. A reader-writer lock has them (lockchaos list locks)", s.Lock)
 	}
 }

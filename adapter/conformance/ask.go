@@ -25,12 +25,22 @@ func (t *trial) ask(c *Client, r adapter.Request) answer {
 
 // acquire asks for the key, with so much time.
 func (t *trial) acquire(c *Client, key string, within time.Duration) answer {
-	return t.ask(c, adapter.Request{Op: adapter.OpAcquire, Key: key, TimeoutMS: within.Milliseconds()})
+	return t.acquireAs(c, key, false, within)
+}
+
+// acquireAs asks for the key as a reader, or as whoever excludes all others.
+func (t *trial) acquireAs(c *Client, key string, read bool, within time.Duration) answer {
+	return t.ask(c, adapter.Request{Op: adapter.OpAcquire, Key: key, Mode: c.Says.Asks(read), TimeoutMS: within.Milliseconds()})
 }
 
 // granted demands that the key, which is free or will be, is granted.
 func (t *trial) granted(c *Client, key string) grant {
-	a := t.acquire(c, key, t.bench.TTL+t.slack)
+	return t.grantedAs(c, key, false)
+}
+
+// grantedAs is granted as a reader, or as whoever excludes all others.
+func (t *trial) grantedAs(c *Client, key string, read bool) grant {
+	a := t.acquireAs(c, key, read, t.bench.TTL+t.slack)
 	if !a.OK {
 		t.fail("", "%s was not granted %s, which nobody holds: %s", c.name, key, answered(a))
 	}
@@ -62,9 +72,12 @@ func (t *trial) release(g grant) {
 
 // busy demands that the key, which another holds under a grant of since, is refused, definitely, and in time. An open question is asked again: one attempt may
 // have been cut off on a busy machine, but not every one.
-func (t *trial) busy(c *Client, key string, since int64) {
+func (t *trial) busy(c *Client, key string, since int64) { t.busyAs(c, key, false, since) }
+
+// busyAs is busy as a reader, or as whoever excludes all others.
+func (t *trial) busyAs(c *Client, key string, read bool, since int64) {
 	within := t.moment()
-	a := t.acquire(c, key, within)
+	a := t.acquireAs(c, key, read, within)
 	for range 2 {
 		if a.OK || a.Error == adapter.Busy {
 			break
@@ -72,7 +85,7 @@ func (t *trial) busy(c *Client, key string, since int64) {
 		if !t.leased() {
 			within *= 4
 		}
-		a = t.acquire(c, key, within)
+		a = t.acquireAs(c, key, read, within)
 	}
 	switch {
 	case a.OK:

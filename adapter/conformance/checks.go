@@ -22,6 +22,7 @@ var checks = []check{
 	{name: "answers renew", run: standing(adapter.OpRenew), applies: can(adapter.OpRenew)},
 	{name: "refuses a second release", run: secondRelease, applies: confirms(adapter.OpRelease)},
 	{name: "excludes a second client", run: exclusion, applies: exclusive},
+	{name: "lets readers in together, and a writer alone", run: readers, applies: readWrite},
 	{name: "keeps keys apart", run: keys},
 	{name: "hands the key over", run: handover, applies: exclusive},
 	{name: "has tokens that rise", run: tokens, applies: fencing},
@@ -36,6 +37,13 @@ var checks = []check{
 func exclusive(t *trial) string {
 	if t.says().Permits > 1 {
 		return "it is for exclusive locks"
+	}
+	return ""
+}
+
+func readWrite(t *trial) string {
+	if !t.says().ReadWrite {
+		return "the lock declares no readers"
 	}
 	return ""
 }
@@ -158,6 +166,29 @@ func exclusion(t *trial) {
 	g = t.granted(b, key)
 	t.busy(a, key, g.since)
 	t.release(g)
+}
+
+// readers lets two readers hold a key together. Neither holds it beside a writer.
+func readers(t *trial) {
+	a, b, c, key := t.client(1), t.client(2), t.client(3), t.key()
+	g := t.grantedAs(a, key, true)
+	second := t.acquireAs(b, key, true, t.moment()+t.slack)
+	if !second.OK {
+		t.overtaken(g.since)
+		t.fail(`Grant a key to every acquire of mode "read" while only readers hold it. If readers exclude each other do not declare read_write.`,
+			"%s was not granted %s as a reader beside another reader: %s", b.name, key, answered(second))
+	}
+	h := newGrant(b, key, second)
+	t.busy(c, key, max(g.since, h.since))
+	t.release(g)
+	t.busy(c, key, h.since)
+	t.release(h)
+	g = t.granted(c, key)
+	t.busyAs(a, key, true, g.since)
+	t.busy(b, key, g.since)
+	t.release(g)
+	t.release(t.grantedAs(a, key, true)) // what gave up has left nothing behind
+	t.release(t.granted(b, key))
 }
 
 func keys(t *trial) {

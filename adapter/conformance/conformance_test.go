@@ -409,6 +409,37 @@ func TestMutants(t *testing.T) {
 	}
 }
 
+// TestMutantsWithReaders: flock(1), with one mistake in what it does for readers and writers.
+func TestMutantsWithReaders(t *testing.T) {
+	needPrograms(t, "bash", "flock")
+	const check = "lets readers in together, and a writer alone"
+	text, err := os.ReadFile(filepath.Join(examples(t), "shell", "flock_lock.sh"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range []struct{ name, from, to, want string }{
+		{"readers exclude each other", "mode=-s", "mode=-x", "as a reader beside another reader"},
+		{"writers share", "mode=-x", "mode=-s", "while another client held it"},
+		{"a reader beside a writer", `if flock`, `if [ "$mode" = -s ] || flock`, "while another client held it"},
+	} {
+		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
+			mutant := strings.Replace(string(text), m.from, m.to, 1)
+			path := filepath.Join(t.TempDir(), "lock.sh")
+			if err := os.WriteFile(path, []byte(mutant), 0o644); err != nil || mutant == string(text) {
+				t.Fatalf("the adapter has no %q (%v)", m.from, err)
+			}
+			b := bench(t, "none", "bash "+path, time.Second)
+			b.Slack = 3 * time.Second // what never comes need not be waited for
+			var got Result
+			err := run(t.Context(), b, some(t, hello, check), func(r Result) { got = r })
+			if err != nil || got.Check != check || got.Outcome != Failed || !strings.Contains(got.Text, m.want) {
+				t.Errorf("%+v, %v; want %q", got, err, m.want)
+			}
+		})
+	}
+}
+
 // TestMissingStampsAreTold: an adapter need not tell when its attempts began; what that costs is said.
 func TestMissingStampsAreTold(t *testing.T) {
 	needPrograms(t, "python3")

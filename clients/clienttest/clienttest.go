@@ -65,6 +65,8 @@ var tests = []test{
 	{"a wait given up leaves nothing behind", cancelledWait, each},
 	{"a waiter gets the key soon after its release", handover, each},
 	{"waiters are granted in their order", order, fair},
+	{"readers hold together, and a writer alone", readersTogether, readWrite},
+	{"clients read and write by turns", readersAndWriters, readWrite},
 	{"ten clients count to a hundred", counting, exclusive},
 	{"ten clients never hold more than it has permits", crowding, shared},
 	{"a stale grant frees nobody else's hold", staleRelease, each},
@@ -96,6 +98,9 @@ func checkClaims(t *testing.T, s *suite) {
 	l := s.open()
 	_, holder := l.(clients.Holder)
 	_, renewer := l.(clients.Renewer)
+	if _, reads := l.(clients.ReadLocker); reads != s.kind.Claims.ReadWrite {
+		t.Errorf("%s claims to have readers: %t; it can be acquired as a reader: %t", s.kind.Name, s.kind.Claims.ReadWrite, reads)
+	}
 	can := map[string]bool{"release": true, "held": holder, "renew": renewer}
 	for _, op := range s.kind.Claims.Confirms {
 		if !can[op] {

@@ -66,6 +66,12 @@ func (l *semaphore) attempt(ctx context.Context, key string) (h *hold, in entry,
 	if l.stays {
 		h.path += fmt.Sprintf("-%d", l.attempts.Add(1))
 	}
+	return l.take(ctx, h, func() error { return l.await(ctx, dir, h) })
+}
+
+// take puts the key of the hold into the queue, and awaits its turn there.
+func (l *semaphore) take(ctx context.Context, h *hold, await func() error) (_ *hold, in entry, err error) {
+	s := h.session
 	in.asked = monotime.Now()
 	entered, err := l.client.Txn(ctx).If(clientv3.Compare(clientv3.CreateRevision(h.path), "=", 0)).
 		Then(clientv3.OpPut(h.path, "", clientv3.WithLease(s.Lease()))).Commit()
@@ -78,7 +84,7 @@ func (l *semaphore) attempt(ctx context.Context, key string) (h *hold, in entry,
 	}
 	in.enqueued = monotime.Now()
 	h.revision = entered.Header.Revision
-	if err := l.await(ctx, dir, h); err != nil {
+	if err := await(); err != nil {
 		return nil, in, l.leave(ctx, h, err)
 	}
 	switch {

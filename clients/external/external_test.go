@@ -83,6 +83,37 @@ func TestAbilities(t *testing.T) {
 	}
 }
 
+// TestReadersAndWriters: an acquire has a mode if the adapter declares read_write, and else none.
+func TestReadersAndWriters(t *testing.T) {
+	modes := `answer() { case "$request" in *'"mode":"'$2'"'*) echo '{"id":'$1',"ok":true}' ;; *) echo '{"id":'$1',"ok":false,"error":"busy"}' ;; esac; }
+read request; answer 2 read
+read request; answer 3 write
+` + closing
+	l, err := open(t, shell(t, hello(`,"read_write":true`)+modes))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !l.(clients.Declarer).Declares().Claims.ReadWrite {
+		t.Error("it does not declare readers")
+	}
+	if _, err := l.(clients.ReadLocker).AcquireRead(t.Context(), "k0"); err != nil {
+		t.Errorf("as a reader: %v", err)
+	}
+	if _, err := l.Acquire(t.Context(), "k1"); err != nil {
+		t.Errorf("as a writer: %v", err)
+	}
+	without := `read request; case "$request" in *mode*) echo '{"id":2,"ok":false,"error":"busy"}' ;; *) echo '{"id":2,"ok":true}' ;; esac` + "\n" + closing
+	if l, err = open(t, shell(t, hello("")+without)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.(clients.ReadLocker).AcquireRead(t.Context(), "k0"); !errors.Is(err, clients.ErrUnsupported) {
+		t.Errorf("a reader of a lock without readers: %v", err)
+	}
+	if _, err := l.Acquire(t.Context(), "k0"); err != nil {
+		t.Errorf("without a mode: %v", err)
+	}
+}
+
 func TestDeclares(t *testing.T) {
 	l, err := open(t, shell(t, hello(`,"validity":"session","token":"version","confirms":["held"],"lost_grace_ms":20,"notices":"alone","tolerates":"minority","abandons_ms":30,"fair":true,"permits":3,"no_expiry":true`)+"sleep 100"))
 	if err != nil {

@@ -126,7 +126,7 @@ func (l *lock) Declares() clients.Declaration {
 // Claims is what an adapter claims by its declaration.
 func Claims(s adapter.Declaration) clients.Claims {
 	return clients.Claims{Validity: s.Validity, Token: s.Token, Confirms: slices.Clone(s.Confirms), LostGrace: int64(s.LostGrace), Notices: s.Notices, Tolerates: s.Tolerates,
-		Abandons: int64(s.Abandons), Fair: s.Fair, Permits: s.Permits, Reentrant: s.Reentrant, NoExpiry: s.NoExpiry}
+		Abandons: int64(s.Abandons), Fair: s.Fair, Permits: s.Permits, Reentrant: s.Reentrant, ReadWrite: s.ReadWrite, NoExpiry: s.NoExpiry}
 }
 
 // Lost returns the channel of lost-events.
@@ -146,8 +146,20 @@ func (l *lock) tell(e adapter.Event) {
 	}
 }
 
-// Acquire asks the adapter for the key.
+// Acquire asks the adapter for the key, as a writer where the lock has readers.
 func (l *lock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
+	return l.acquire(ctx, key, l.says.Asks(false))
+}
+
+// AcquireRead asks the adapter for the key as a reader.
+func (l *lock) AcquireRead(ctx context.Context, key string) (clients.Grant, error) {
+	if !l.says.ReadWrite {
+		return clients.Grant{Key: key}, fmt.Errorf("acquire %q as a reader: the adapter does not declare read_write: %w", key, clients.ErrUnsupported)
+	}
+	return l.acquire(ctx, key, l.says.Asks(true))
+}
+
+func (l *lock) acquire(ctx context.Context, key, mode string) (clients.Grant, error) {
 	g := clients.Grant{Key: key}
 	if err := ctx.Err(); err != nil {
 		return g, err // nothing is sent
@@ -157,7 +169,7 @@ func (l *lock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 	l.mu.Unlock()
 	sent := monotime.Now()
 	g.First = sent
-	r, err := l.conn.Ask(adapter.Request{Op: adapter.OpAcquire, Key: key, TimeoutMS: limit(ctx)})
+	r, err := l.conn.Ask(adapter.Request{Op: adapter.OpAcquire, Key: key, Mode: mode, TimeoutMS: limit(ctx)})
 	if err != nil {
 		return g, err
 	}

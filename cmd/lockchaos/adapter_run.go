@@ -157,6 +157,9 @@ func declared(d adapter.Declaration) string {
 	if d.Fair {
 		parts = append(parts, "fair")
 	}
+	if d.ReadWrite {
+		parts = append(parts, "readers and writers")
+	}
 	if d.NoExpiry {
 		parts = append(parts, "never expires")
 	}
@@ -207,6 +210,8 @@ func unfit(s scenarios.Scenario, kind clients.Kind, says adapter.Declaration, se
 		return "it is about a queue"
 	case (s.Workload.Kind == "semaphore") != (says.Permits > 1):
 		return fmt.Sprintf("workload %s is for another number of permits than %d", s.Workload.Kind, says.Permits)
+	case s.Workload.Readers > 0 && !says.ReadWrite:
+		return "it has readers, and the lock does not declare read_write"
 	case s.Workload.Guard == "check" && !says.Does(adapter.OpHeld):
 		return "the application asks the lock before it writes, and this one can't be asked"
 	}

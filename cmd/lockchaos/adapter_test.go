@@ -79,7 +79,7 @@ func TestUnfit(t *testing.T) {
 					t.Errorf("%s does not suit, and was taken", s.Name)
 				}
 			}
-			for _, word := range []string{"without a lock", "broken on purpose", "no fencing token", "about a queue", "another number of permits", "can't be asked", "target"} {
+			for _, word := range []string{"without a lock", "broken on purpose", "no fencing token", "about a queue", "has readers", "another number of permits", "can't be asked", "target"} {
 				reasons[word] = reasons[word] || strings.Contains(why, word)
 			}
 		}

@@ -28,7 +28,7 @@ func locks() []clients.Kind {
 		redis.Setnx, redis.SetnxFenced, redis.Watchdog, redis.Fair, redislock.Redislock, redis.Semaphore, redis.Queue,
 		redis.Failover,
 		redlock.Redlock, redsync.Redsync,
-		etcd.Lease, etcd.LockAPI, etcd.Semaphore,
+		etcd.Lease, etcd.LockAPI, etcd.Semaphore, etcd.ReadWrite,
 		zookeeper.Recipe, zookeeper.Gozk,
 		postgres.Advisory, postgres.AdvisoryXact, postgres.Row, postgres.Lease,
 		postgres.AdvisoryXactPooled, postgres.LeasePooled,

@@ -100,7 +100,7 @@ func (j *judgedFile) printAmount(w io.Writer) {
 		harmless.Fprintf(w, "; writes: %d accepted, %d of them stale, %d refused", st.Accepted, st.Stale, st.Refused)
 	}
 	harmless.Fprintln(w)
-	if text := reports.Exclusive(j.verdict); text != "" {
+	if text := reports.Exclusive(j.verdict, &j.whole.Header); text != "" {
 		harmless.Fprintf(w, "  %s\n", text)
 	}
 	printTimings(w, st)

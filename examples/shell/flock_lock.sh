@@ -4,6 +4,8 @@
 #     lockchaos adapter test "bash examples/shell/flock_lock.sh" --service none
 #     lockchaos run quick --lock-cmd "bash examples/shell/flock_lock.sh" --service none
 #
+# Readers share a file (flock -s), a writer has it alone (flock -x).
+#
 # The kernel gives the lock back when the process that holds the file open is gone, and never before: it does not expire. That holds on one machine.
 # docs/locks/flock.md tells what was found.
 
@@ -18,12 +20,14 @@ while read -r request; do
 	case $(text op) in
 	hello)
 		dir=$(text dir)
-		reply "\"ok\":true,\"name\":\"$(flock --version | sed 's/ from util-linux//')\",\"no_expiry\":true"
+		reply "\"ok\":true,\"name\":\"$(flock --version | sed 's/ from util-linux//')\",\"no_expiry\":true,\"read_write\":true"
 		;;
 	acquire)
 		ms=$(number timeout_ms)
+		mode=-x
+		[ "$(text mode)" = read ] && mode=-s
 		exec {fd}>"$dir/$key.lock"
-		if flock -w "$((ms / 1000)).$(printf %03d $((ms % 1000)))" "$fd"; then
+		if flock "$mode" -w "$((ms / 1000)).$(printf %03d $((ms % 1000)))" "$fd"; then
 			files[$key]=$fd
 			reply '"ok":true'
 		else
