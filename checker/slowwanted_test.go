@@ -160,7 +160,7 @@ func (s *slow) stalled(from, to int64) (sum int64) {
 func (s *slow) slowStuck(h *history.History) (n int) {
 	ttl := s.header.TTL
 	slack := max(ttl/2, int64(500*time.Millisecond))
-	patience := ttl + slack + int64(2*time.Second)
+	patience := ttl + max(slack, s.header.Slack) + int64(2*time.Second)
 	counted, slept := map[string]bool{}, map[history.KeyID]int64{}
 	for at, e := range h.Events {
 		if !slowAnswered(e) {

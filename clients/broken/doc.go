@@ -8,5 +8,5 @@ import "github.com/lockchaos/lockchaos/clients"
 
 // Kinds are all controls of this package.
 func Kinds() []clients.Kind {
-	return []clients.Kind{Del, SetnxExpire, NoTTL, RedlockNoQuorum, RedlockNoValidity, WatchdogBlind, TokenClock, WallClock}
+	return []clients.Kind{Del, SetnxExpire, NoTTL, RedlockNoQuorum, RedlockNoValidity, WatchdogBlind, TokenClock, WallClock, Sleeper}
 }
