@@ -202,7 +202,7 @@
 //
 // What disturbs: a fault on the service, on the client that asks, or on one that asked for the key
 // and was not answered before the fault. It counts for twice its time, since what it held back is
-// sent again later and later. Stalls of the machine are taken off. So are times of a second or more
+// sent again later and later. Stalls of the machine are taken off: clients that stall at once stall once. So are times of a second or more
 // in which the service gave no definite answer at all, unless the whole lasts ten seconds: a
 // service may elect a leader, and nobody records it.
 //

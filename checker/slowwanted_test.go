@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/lockchaos/lockchaos/history"
@@ -147,10 +148,19 @@ func (s *slow) calm(k *slowKey, waiter int32, from, to int64) int64 {
 	return from
 }
 
+// stalled is for how long some client stalled between two instants: every instant at which a stall begins or ends is looked at.
 func (s *slow) stalled(from, to int64) (sum int64) {
+	marks := []int64{from, to}
 	for _, f := range s.faults {
-		if !f.Injected && !f.Service && f.From <= to && f.To >= from {
-			sum += min(f.To, to) - max(f.From, from)
+		marks = append(marks, min(max(f.From, from), to), min(max(f.To, from), to))
+	}
+	slices.Sort(marks)
+	for i := 1; i < len(marks); i++ {
+		for _, f := range s.faults {
+			if !f.Injected && !f.Service && f.From <= marks[i-1] && f.To >= marks[i] {
+				sum += marks[i] - marks[i-1]
+				break
+			}
 		}
 	}
 	return sum

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -213,8 +214,28 @@ func (s *Sweep) longEnough(from, to, quiet int64) bool {
 	if from >= to {
 		return false
 	}
-	lasted := to - from - s.stalledIn(from, to)
+	lasted := to - from - s.stoodStill(from, to)
 	return lasted-quiet >= s.patienceNs() || lasted >= max(s.patienceNs(), int64(Outage))
+}
+
+// stoodStill is for how long the machine itself stalled some client between two instants. Clients that stall at once count once:
+// else a crowd on a busy machine would excuse everything.
+func (s *Sweep) stoodStill(from, to int64) int64 {
+	var in []span
+	for i := range s.clients {
+		for _, sp := range s.clients[i].spans {
+			if sp.from <= to && sp.to >= from && uninjectedOnly.takes(sp) {
+				in = append(in, span{from: max(sp.from, from), to: min(sp.to, to)})
+			}
+		}
+	}
+	slices.SortFunc(in, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+	sum, at := int64(0), from
+	for _, sp := range in {
+		sum += max(0, sp.to-max(sp.from, at))
+		at = max(at, sp.to)
+	}
+	return sum
 }
 
 // calmSince is the time since which no fault touched the service, the waiting client, or a client that might have been granted the
@@ -289,7 +310,7 @@ func (s *Sweep) judgeSleep(k *keyState, o *op) {
 	asked := s.askedUntil(k)
 	s.putOff(from, func() {
 		from := s.calmSince(asked, client, from, x.to)
-		if k.sleptThrough == x.by || x.to-from-s.stalledIn(from, x.to) < s.patienceNs() {
+		if k.sleptThrough == x.by || x.to-from-s.stoodStill(from, x.to) < s.patienceNs() {
 			return
 		}
 		k.sleptThrough = x.by // one violation, however many slept

@@ -117,7 +117,7 @@ func TestFreshClientsAskMeanwhile(t *testing.T) {
 		{"two losers end together", StuckLock, plainLock(), given + "D acquire [2,9] busy\n" + asks + refused + "C close [7200,7201]\nD close [7200,7201]\n" + granted +
 			goesOn + lateProbe, Violated, 1, KindGhost, "A client that had no grant"},
 		{"a fresh client gets it at once, and a waiter sleeps on", StuckLock, plainLock(), given + "B acquire [20,9000] busy\nmark ask [3500]\n" +
-			"P acquire [3501,3502]\nP release [3503,3504]\n" + goesOn + lateProbe, Violated, 1, KindAsleep, "at 3.501 s another client asked"},
+			"P acquire [3501,3502]\nP release [3503,3504]\n" + goesOn + lateProbe, Violated, 1, KindAsleep, "at 4.501 s another client asked"},
 		{"a fresh client is granted it in time", StuckLock, plainLock(), given + asking("B", 20, 2900, 100) + "mark ask [2950]\nP acquire [2951,2952]\n" +
 			"P release [2953,2954]\n" + goesOn + lateProbe, Pass, 0, "", ""},
 		{"errors are no answers to a fresh client either", StuckLock, plainLock(), given + "P acquire [100,4000] fail\nmark final [5000]\nQ acquire [5001,9000] fail",
