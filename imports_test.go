@@ -35,7 +35,7 @@ var allowed = map[string][]string{
 	"serve":      {"reports"},        // for its style, its scripts and its comparison; what runs are it has from their files
 	"backends":   {"hosts", "store"}, // it runs the store as a node
 	"nemesis":    {"hosts", "clockskew", "netfault"},
-	"harness":    {"adapter", "history", "clients", "store", "hosts", "scenarios", "backends", "nemesis"},
+	"harness":    {"adapter", "history", "clients", "store", "hosts", "scenarios", "backends", "checker", "nemesis"},
 	"cmd":        {"adapter", "history", "clients", "store", "hosts", "scenarios", "backends", "nemesis", "clockskew", "netfault", "harness", "checker", "reports", "spelling", "strictyaml", "policy", "serve", "shrink"},
 	"netfault":   {"hosts"},
 	"locktest":   {"history", "clients", "hosts", "scenarios", "backends", "nemesis", "netfault", "harness", "checker", "reports"}, // a command of its own, for go test

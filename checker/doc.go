@@ -238,10 +238,29 @@
 // only every two seconds. "Nobody answered, so the lock is stuck" takes the outage of a service for
 // a defect. "Granted in the end, so all was well" lets a waiter sleep for a minute.
 //
+// A service may keep a session for longer than the TTL and Slack. Where the header says for how long
+// (Header.Slack), Patience is that much longer. TTL 500, Header.Slack 4,000, so Patience is 6,500:
+//
+//	A.acquire [0,1], A is gone at 10; B asks again and again, and is granted the key at 6,410
+//
+// The harness does not only wait. When a key is stuck as its clients see it, and no fault is in
+// force, it enters phase "ask": a fresh client asks while the workload goes on. If that one is
+// refused too, the clients are closed one after the other, and after each a fresh one asks again:
+//
+//	P.acquire [3501,7000] busy, P is closed
+//	C.close [7200,7201]              C was refused the key once, and held nothing
+//	B.acquire [7110,7250] busy       B asked before C was closed
+//	P.acquire [7301,7302] ok         a ghost: the end of client C freed the key
+//
+// Who ended before a refusal did not free the key, unless its session may have stood until then: a
+// refusal counts that comes a TTL and Slack (or Header.Slack) after the end. "The last refusal
+// counts" would clear C for B's sake. The end of a fresh client frees nothing: the key was stuck
+// before it came. In phase "probe" the clients are closed in the same way.
+//
 // Each time between two grants counts once. Its kind is wedged, unless more is certain. It is
 // asleep if another client, which began to ask only after Patience, was granted the key within
-// Slack, while the first one still waited: the key was free. It is a ghost if after the last
-// refusal none but clients without a grant ended, and then the key was granted. It is never-expired
+// Slack, while the first one still waited: the key was free. It is a ghost if none but clients
+// without a grant may have freed it by their end, and then it was granted. It is never-expired
 // if the last one to hold it gave nothing back, and the key stayed taken after all were closed.
 //
 // # What a fault on nodes excuses

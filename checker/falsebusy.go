@@ -89,7 +89,7 @@ func (s *Sweep) nothingLeft(k *keyState, t int64) bool {
 
 // lifetime is for how long at most a lease or a session stands that nobody renews.
 func (s *Sweep) lifetime() int64 {
-	return s.header.TTL + max(s.header.Slack, int64(Slack(time.Duration(s.header.TTL))))
+	return int64(Lifetime(time.Duration(s.header.TTL), time.Duration(s.header.Slack)))
 }
 
 // serviceStruck reports whether an injected fault of the service may have brought back what was given up, until some instant between two others.

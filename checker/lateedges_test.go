@@ -154,7 +154,7 @@ func TestEdgesOfOps(t *testing.T) {
 	const probed = "mark final [3000]\nQ acquire [5000,6100] busy"
 	run(t, []propertyCase{
 		{"nobody knows whether it closed", StuckLock, lock, "A acquire [0,1]\nA close [10,11] info\n" + probed, Inconclusive, 0, "", "somebody could still hold it"},
-		{"it closed", StuckLock, lock, "A acquire [0,1]\nA close [10,11]\n" + probed, Violated, 1, "", ""},
+		{"it closed", StuckLock, lock, "A acquire [0,1]\nA close [10,11]\n" + probed, Violated, 1, KindNeverExpired, ""},
 		{"given back twice, and another one holds it", StuckLock, lock, again + "B acquire [10,11]\n" + probed, Inconclusive, 0, "", "somebody could still hold it"},
 		{"a renewal that failed extends nothing", MutualExclusion, lock, "A acquire [0,1]\nA renew [400,401] fail\nB acquire [600,601]\nB release [610,611]" + probeText, Pass, 0, "", ""},
 		{"a renewal that did not", MutualExclusion, lock, "A acquire [0,1]\nA renew [400,401]\nB acquire [600,601]\nB release [610,611]" + probeText, Violated, 1,

@@ -166,7 +166,7 @@ func TestDeadWorkers(t *testing.T) {
 		A exit    [100] proc=1
 		mark final [200]
 		stall Q    [900,1050]
-		Q acquire  [201,1300] busy`, Violated, 1, "", ""},
+		Q acquire  [201,1300] busy`, Violated, 1, KindNeverExpired, ""},
 		{"the machine stalls it for too long", StuckLock, plainLock(), `
 		A acquire [0,1] proc=1
 		A exit    [100] proc=1
@@ -187,17 +187,17 @@ func TestDeadWorkers(t *testing.T) {
 		A acquire [990,] proc=1
 		A exit    [1000] proc=1
 		mark final [1100]
-		Q acquire  [1101,2100] busy`, Violated, 1, "", "from 2.000 s on"},
+		Q acquire  [1101,2100] busy`, Violated, 1, KindNeverExpired, "from 2.000 s on"},
 		{"its acquire is written off after its death", StuckLock, plainLock(), `
 		A acquire [990,1002] info proc=1
 		A exit    [1000] proc=1
 		mark final [1100]
-		Q acquire  [1101,2100] busy`, Violated, 1, "", ""},
+		Q acquire  [1101,2100] busy`, Violated, 1, KindNeverExpired, ""},
 		{"its answer is recorded after its death", StuckLock, plainLock(), `
 		A acquire [990,1002] run=991,992 proc=1
 		A exit    [1000] proc=1
 		mark final [1100]
-		Q acquire  [1101,2100] busy`, Violated, 1, "", ""},
+		Q acquire  [1101,2100] busy`, Violated, 1, KindNeverExpired, ""},
 		{"its heir still holds", StuckLock, plainLock(), `
 		A acquire [0,1] proc=1
 		A exit    [100] proc=1

@@ -302,7 +302,7 @@ func TestStuckLock(t *testing.T) {
 		A acquire [0,1] info
 		A exit [20]
 		mark final [900]
-		Q acquire  [901,2900] busy`, Violated, ""},
+		Q acquire  [901,2900] busy`, Violated, KindNeverExpired},
 		{"busy while an acquire is open", `
 		A acquire [0,]
 		mark final [900]
@@ -311,7 +311,7 @@ func TestStuckLock(t *testing.T) {
 		A acquire [0,]
 		A exit [30]
 		mark final [900]
-		Q acquire  [901,2900] busy`, Violated, ""},
+		Q acquire  [901,2900] busy`, Violated, KindNeverExpired},
 		{"busy soon after the client closed", `
 		A acquire [0,1]
 		A close [2000,2001]

@@ -182,7 +182,7 @@ func (s *slow) stalled(from, to int64) (sum int64) {
 func (s *slow) slowStuck(h *history.History) (n int) {
 	ttl := s.header.TTL
 	slack := max(ttl/2, int64(500*time.Millisecond))
-	margin, abandons := slack+int64(2*time.Second), ttl
+	margin, abandons := max(slack, s.header.Slack)+int64(2*time.Second), ttl
 	if a := s.header.Claims.Abandons; a != 0 {
 		abandons = a
 	}

@@ -100,7 +100,7 @@ func (s *Sweep) absolve(k *keyState, client int32, t int64) {
 		return
 	}
 	c := &k.by[client]
-	k.ended(client, c.loose > c.unknown)
+	s.ended(k, client, c.loose > c.unknown, t)
 	c.denied = false
 	if c.loose == 0 {
 		return
@@ -156,7 +156,7 @@ func (s *Sweep) freeFor(k *keyState, t int64) bool {
 	if since == forever || k.waitHead != nil || len(s.faults) > 0 {
 		return false
 	}
-	return t-since-s.stalledIn(since, t) >= s.lasting()+int64(Slack(time.Duration(s.header.TTL)))
+	return t-since-s.stalledIn(since, t) >= s.lasting()+s.lifetime()-s.header.TTL
 }
 
 // stalledIn is for how long the machine itself stalled anybody between two instants, a client or a node of the service. Where several stood still at a time, that time
@@ -216,6 +216,7 @@ func (s *Sweep) stuckAt(k *keyState, o *op, end int64, phase int) {
 	x.probed = true
 	s.record(&stuckLock, k, j, j, func(judgement) *Violation {
 		v := s.tellStuck(k, last, id, client, since, end)
+		x.found = v
 		if denied {
 			k.probe.ghost = v
 		}
@@ -225,8 +226,8 @@ func (s *Sweep) stuckAt(k *keyState, o *op, end int64, phase int) {
 
 // endProbe sums the probe up.
 func (s *Sweep) endProbe(*Property) {
-	s.nameGhosts()
 	s.nameStretches()
+	s.nameGhosts()
 	if s.probeShort() == "" {
 		s.stats.Recovered = s.recovered()
 	}
@@ -236,7 +237,7 @@ func (s *Sweep) endProbe(*Property) {
 // holder for ever is no ghost.
 func (s *Sweep) nameGhosts() {
 	for _, k := range s.keys {
-		if v := k.probe.ghost; v != nil && k.probe.got[probeFinal] != 0 {
+		if v := k.probe.ghost; v != nil && v.Kind == "" && k.probe.got[probeFinal] != 0 {
 			v.Kind = KindGhost
 			v.Text += " A client that had been told no occupied it until it was closed."
 		}

@@ -70,12 +70,12 @@ func TestEdgesOfProbes(t *testing.T) {
 		mark final [4700]
 		Q acquire [8000,8500]`, Violated, 1, "", ""},
 		{"the dead one's heir holds it", StuckLock, plainLock(), heir + "mark final [3000]\nQ acquire [5000,6100] busy", Inconclusive, 0, "", "somebody could still hold it"},
-		{"the dead one's heir gave it back", StuckLock, plainLock(), heir + "A release [700,701] proc=33\nmark final [3000]\nQ acquire [5000,6100] busy", Violated, 1, "", ""},
+		{"the dead one's heir gave it back", StuckLock, plainLock(), heir + "A release [700,701] proc=33\nmark final [3000]\nQ acquire [5000,6100] busy", Violated, 1, KindNeverExpired, ""},
 		{"the dead one's heir gave it back, had it again and died", StuckLock, plainLock(), heir + `A release [700,701] proc=33
 		A acquire [710,711] proc=33
 		A exit    [720] proc=33
 		mark final [3000]
-		Q acquire [5000,6100] busy`, Violated, 1, "", ""},
+		Q acquire [5000,6100] busy`, Violated, 1, KindNeverExpired, ""},
 		{"a phase that is told twice began the first time", StuckLock, plainLock(), `
 		A acquire [0,1]
 		A release [2,3]

@@ -159,8 +159,8 @@ func (t *truths) vouched(w *world, e *history.Event) {
 // sleeps notes for how long a waiter has slept while the key was free; the history shows what lasted for atLeast, too.
 func (t *truths) sleeps(w *world, l *lockState, x *waiter, atLeast int64) {
 	free := w.now - max(l.freed, x.enqueued)
-	t.slept = t.slept || free > int64(Patience(worldTTL))
-	t.oversaw = t.oversaw || free > max(atLeast, int64(Patience(worldTTL)))+100*ms
+	t.slept = t.slept || free > int64(Patience(worldTTL, worldSlack))
+	t.oversaw = t.oversaw || free > max(atLeast, int64(Patience(worldTTL, worldSlack)))+100*ms
 }
 
 // wrote notes an accepted write.

@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/lockchaos/lockchaos/history"
@@ -13,20 +14,25 @@ import (
 const (
 	// pollAllowance is what a lock gets on top of the TTL and Slack, to look at the key again and to hand it over.
 	pollAllowance = 2 * time.Second
-	// outage is for how long a service may give no answer before its silence is held against the lock.
-	outage = 10 * time.Second
+	// Outage is for how long a service may give no answer before its silence is held against the lock.
+	Outage = 10 * time.Second
 	// silent is how long a service must give no answer to be perhaps away.
 	silent = time.Second
 )
 
-// Patience is for how long a key may be free and wanted: the TTL, Slack, and two seconds for locks that poll.
-func Patience(ttl time.Duration) time.Duration { return ttl + Slack(ttl) + pollAllowance }
+// Patience is for how long a key may be free and wanted: for as long as a lease or a session stands that nobody renews, and two
+// seconds for locks that poll. slack is the service's own (history.Header.Slack); 0: it is not told.
+func Patience(ttl, slack time.Duration) time.Duration { return Lifetime(ttl, slack) + pollAllowance }
+
+// Lifetime is for how long at most a lease or a session stands that nobody renews: the TTL and Slack, or the service's own slack if
+// that is more.
+func Lifetime(ttl, slack time.Duration) time.Duration { return ttl + max(slack, Slack(ttl)) }
 
 // patienceNs is Patience for the run's TTL, or more if the lock says that what it abandons stays for longer.
 func (s *Sweep) patienceNs() int64 { return s.lasting() + s.margin() }
 
 // margin is what Patience adds to the TTL.
-func (s *Sweep) margin() int64 { return int64(Slack(time.Duration(s.header.TTL)) + pollAllowance) }
+func (s *Sweep) margin() int64 { return s.lifetime() - s.header.TTL + int64(pollAllowance) }
 
 // abandons is for how long an acquire without a grant may leave something behind.
 func (s *Sweep) abandons() int64 { return stamp(s.header.Claims.Abandons, s.header.TTL) }
@@ -42,10 +48,16 @@ type stretch struct {
 	counted bool       // as a violation, while the clients worked
 	probed  bool       // as a violation, by the probe
 	found   *Violation // as far as it is kept
-	// losers are the clients without a grant that ended since the key was last refused; others: more ended.
-	losers []int32
-	others bool
-	freed  bool // it was granted in the end
+	// ends are those that may have freed it: no refusal shows that it was taken afterwards.
+	ends  []ending
+	freed bool // it was granted in the end
+}
+
+// ending is the end of a client of the workload.
+type ending struct {
+	client int32
+	at     int64
+	loser  bool // it had asked, and it had no grant
 }
 
 // demand is how long one client has asked for a key without a grant.
@@ -63,7 +75,7 @@ type slept struct {
 func (s *Sweep) answeredAt(t int64) {
 	if s.lastAnswer != 0 && t-s.lastAnswer > int64(silent) {
 		s.silences = append(s.silences, span{from: s.lastAnswer, to: t})
-		if n := len(s.silences); n > int(outage/silent) { // a time that has more of them is longer than an outage
+		if n := len(s.silences); n > int(Outage/silent) { // a time that has more of them is longer than an outage
 			s.silences = append(s.silences[:0], s.silences[1:]...)
 		}
 	}
@@ -179,11 +191,15 @@ func (s *Sweep) demandedSince(k *keyState, before int64) int64 {
 	return before
 }
 
-// refusedAt notes that a key was refused once more: who ended before that did not free it.
+// refusedAt notes that a key was refused once more. Who ended before that did not free it, unless its session may have stood until
+// then.
 func (s *Sweep) refusedAt(k *keyState, e *history.Event) {
-	if k.stretch != nil && e.Type != history.OK {
-		k.stretch.losers, k.stretch.others = nil, false
+	x := k.stretch
+	if x == nil || e.Type == history.OK || len(x.ends) == 0 {
+		return
 	}
+	end := stamp(e.End, e.Time)
+	x.ends = slices.DeleteFunc(x.ends, func(d ending) bool { return d.at+s.lifetime() <= end })
 }
 
 // stretchOf is the stretch that the key is in.
@@ -231,7 +247,7 @@ func (s *Sweep) longEnough(from, to, quiet, need int64) bool {
 		return false
 	}
 	lasted := to - from - s.stalledIn(from, to)
-	return lasted-quiet >= need || lasted >= max(need, int64(outage))
+	return lasted-quiet >= need || lasted >= max(need, int64(Outage))
 }
 
 // calmSince is the time since which no fault touched the service, the waiting client, or a client that might have been granted the
@@ -315,33 +331,30 @@ func (s *Sweep) judgeSleep(k *keyState, o *op) {
 	})
 }
 
-// ended notes that a client, which had a grant or not, was closed or is gone.
-func (k *keyState) ended(client int32, had bool) {
+// ended notes that a client, which had a grant or not, was closed or is gone at t. A fresh client came when the key was stuck already.
+func (s *Sweep) ended(k *keyState, client int32, had bool, t int64) {
 	c := &k.by[client]
 	known := !c.gone
 	c.gone = true
-	switch x := k.stretch; {
-	case x == nil || !known:
-	case had || !c.denied:
-		x.others = true
-	default:
-		x.losers = append(x.losers, client)
+	if k.stretch != nil && known && !s.fresh(client) {
+		k.stretch.ends = append(k.stretch.ends, ending{client: client, at: t, loser: !had && c.denied})
 	}
 }
 
-// nameStretches names the kinds of what was found while the clients worked, now that it is known how it ended.
+// nameStretches names the kinds of what was found, now that it is known how it ended.
 func (s *Sweep) nameStretches() {
 	closed := s.probe.began[probeFinal] != 0
 	for _, x := range s.stretches {
 		v := x.found
 		switch {
 		case v == nil:
-		case x.freed && len(x.losers) == 1 && !x.others:
+		case x.freed && len(x.ends) > 0 && !slices.ContainsFunc(x.ends, func(d ending) bool { return !d.loser }):
 			v.Kind = KindGhost
-			v.Text += fmt.Sprintf(" Client %d, which had no grant, occupied it until it ended.", x.losers[0])
-		case x.freed && len(x.losers) > 0 && !x.others:
-			v.Kind = KindGhost
-			v.Text += " A client that had no grant occupied it until it ended."
+			who := "A client that had no grant"
+			if len(x.ends) == 1 {
+				who = fmt.Sprintf("Client %d, which had no grant,", x.ends[0].client)
+			}
+			v.Text += " " + who + " occupied it until it ended."
 		case !x.freed && closed && v.Pattern == PatternNeverExpired:
 			v.Kind = KindNeverExpired
 			v.Text += " It stayed taken after every client was closed."

@@ -34,7 +34,7 @@ func sessionLock() script {
 
 // TestStuckWhileClientsWork: the TTL is 500 ms, so a key may be free and wanted for 3 s.
 func TestStuckWhileClientsWork(t *testing.T) {
-	if p := Patience(500 * time.Millisecond); p != 3*time.Second {
+	if p := Patience(500*time.Millisecond, 0); p != 3*time.Second {
 		t.Fatalf("patience of %v", p)
 	}
 	const given = "A acquire [0,1]\nA release [10,11]\n"
@@ -94,6 +94,42 @@ func TestStuckWhileClientsWork(t *testing.T) {
 		{"a fresh client that waits counts, too", StuckLock, plainLock(), given + "mark probe [20000]\nP acquire [20001,40000] info start=20001\nmark final [61000]\nQ acquire [61001,61002]",
 			Violated, 1, KindWedged, ""},
 		{"found while they worked, and by the probe", StuckLock, plainLock(), given + long + "mark final [5000]\nQ acquire [5001,7000] busy", Violated, 1, KindWedged, ""},
+	})
+}
+
+// TestFreshClientsAskMeanwhile: fresh clients ask for a key that nobody gets, and clients are closed until one of them is granted it. The TTL is 500 ms, so a
+// session of a client that has ended may stand for 1 s.
+func TestFreshClientsAskMeanwhile(t *testing.T) {
+	slow := claim(plainLock(), func(c *history.Claims) { c.Validity = "session" }).with(func(h *history.Header) { h.Slack = 4000 * ms })
+	const given = "A acquire [0,1]\nA release [10,11]\nC acquire [2,9] busy\n"
+	const refused = "mark ask [3500]\nP acquire [3501,7000] busy\nP close [7001,7002]\nP exit [7003]\n"
+	const goesOn = "mark run [9000]\n"
+	const granted = "P acquire [7301,7302]\nP release [7303,7304]\n"
+	asks := asking("B", 20, 7100, 100)
+	run(t, []propertyCase{
+		{"the end of one loser frees it", StuckLock, plainLock(), given + asks + refused + "C close [7200,7201]\n" + granted + goesOn + lateProbe,
+			Violated, 1, KindGhost, "Client 3, which had no grant"},
+		{"who is refused just then changes nothing", StuckLock, plainLock(), given + asks + refused + "C close [7200,7201]\nB acquire [7110,7250] busy\n" +
+			granted + goesOn + lateProbe, Violated, 1, KindGhost, "Client 3, which had no grant"},
+		{"who is refused when its session is over clears it", StuckLock, plainLock(), given + asks + refused +
+			"C close [7200,7201]\nP acquire [7210,8300] busy\nP acquire [8310,8311]\n" + goesOn + lateProbe, Violated, 1, KindWedged, ""},
+		{"the end of a fresh client is none of a suspect", StuckLock, plainLock(), given + asks + refused + granted + goesOn + lateProbe, Violated, 1, KindWedged, ""},
+		{"two losers end together", StuckLock, plainLock(), given + "D acquire [2,9] busy\n" + asks + refused + "C close [7200,7201]\nD close [7200,7201]\n" + granted +
+			goesOn + lateProbe, Violated, 1, KindGhost, "A client that had no grant"},
+		{"a fresh client gets it at once, and a waiter sleeps on", StuckLock, plainLock(), given + "B acquire [20,9000] busy\nmark ask [3500]\n" +
+			"P acquire [3501,3502]\nP release [3503,3504]\n" + goesOn + lateProbe, Violated, 1, KindAsleep, "at 4.501 s another client asked"},
+		{"a fresh client is granted it in time", StuckLock, plainLock(), given + asking("B", 20, 2900, 100) + "mark ask [2950]\nP acquire [2951,2952]\n" +
+			"P release [2953,2954]\n" + goesOn + lateProbe, Pass, 0, "", ""},
+		{"errors are no answers to a fresh client either", StuckLock, plainLock(), given + "P acquire [100,4000] fail\nmark final [5000]\nQ acquire [5001,9000] fail",
+			Inconclusive, 0, "", "answered with an error"},
+		{"a dead client's session stands for as long as its service may keep it", StuckLock, slow, "A acquire [0,1]\nA exit [10]\n" + asking("B", 20, 6400, 100) +
+			"B acquire [6410,6411]\nB release [6420,6421]" + lateProbe, Pass, 0, "", ""},
+		{"and no longer", StuckLock, slow, "A acquire [0,1]\nA exit [10]\n" + asking("B", 20, 6700, 100) + "B acquire [6710,6711]\nB release [6720,6721]" + lateProbe,
+			Violated, 1, KindWedged, ""},
+		{"nobody gets it, live clients or not", StuckLock, plainLock(), given + asks + refused + "C close [7200,7201]\nB close [7300,7301]\nA close [7400,7401]\n" +
+			"mark final [9000]\nQ acquire [9001,13000] busy", Violated, 1, KindWedged, ""},
+		{"still taken after all have ended", StuckLock, plainLock(), "C acquire [2,9] busy\nA acquire [0,1]\nA exit [10]\n" + asks + refused +
+			"C close [7200,7201]\nB close [7300,7301]\nmark final [9000]\nQ acquire [9001,13000] busy", Violated, 1, KindNeverExpired, "It stayed taken"},
 	})
 }
 

@@ -88,7 +88,7 @@ func (w *world) patienceOf() int64 {
 // giveUp tells a waiter no.
 func (w *world) giveUp(l *lockState, x *waiter) {
 	if i := slices.Index(l.asleep, x); i >= 0 {
-		w.truths.sleeps(w, l, x, int64(outage))
+		w.truths.sleeps(w, l, x, int64(Outage))
 		l.asleep = slices.Delete(l.asleep, i, i+1)
 		x.e.Type, x.e.Busy, x.e.Enqueued = history.Fail, true, 0
 		w.answer(x.a, x.e)

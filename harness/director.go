@@ -37,6 +37,8 @@ type director struct {
 	// leader names the node that leads the lock service now.
 	leader func(ctx context.Context) (node string, err error)
 	traps  *traps
+	// noteStall is told of each stall of a client; nil: nobody wants to know.
+	noteStall func(lasted time.Duration)
 
 	mu      sync.Mutex
 	faults  []*aimed
@@ -47,13 +49,16 @@ type director struct {
 	waiters []nemesis.Waiting        // who has waited longest first
 	granted int64                    // grants so far
 	struck  map[int32]bool           // clients that a fault has in its grip: it lets no other near
-	killed  map[int32]time.Duration  // clients that were killed and not yet replaced → how long they are to stay away
+	killed  map[int32]absence        // clients that were killed, or are closed by an inquiry, and not yet replaced
 	down    bool                     // a fault has nodes in its grip
+	left    map[int32]bool           // clients whose applications are done
+	hushed  bool                     // an inquiry goes on: no fault strikes
+	calm    time.Time                // when all that the faults so far held back has had its time
 	spans   []span                   // faults so far that delay heartbeats, for telling injected stalls from the machine's own
 }
 
-// errKilled says that a fault has killed the client: the application's round is over.
-var errKilled = errors.New("the client was killed by a fault")
+// errKilled says that a fault has killed the client, or that an inquiry closes it: the application's round is over.
+var errKilled = errors.New("the client was killed by a fault, or closed")
 
 // aimed is one fault of the plan: a schedule, and what it does each time. Its present strike is armed, then taken by a step, then in effect; then
 // the next one waits to be armed.
@@ -80,7 +85,7 @@ type aimed struct {
 func newDirector(rec *history.Recorder, plan scenarios.Plan, procs map[int32]*hosts.Process, nodes []nemesis.Place, net *nemesis.Net,
 	ids *numbers) (*director, error) {
 	d := &director{rec: rec, procs: procs, clients: int32(plan.Scenario.Clients), nodes: nodes, net: net, ttl: plan.Scenario.TTL.Std(), ids: ids,
-		struck: map[int32]bool{}, killed: map[int32]time.Duration{}}
+		struck: map[int32]bool{}, killed: map[int32]absence{}, left: map[int32]bool{}}
 	place := 0 // of each single fault, from 1: as in the history's header
 	for i, f := range plan.Scenario.Faults {
 		for _, single := range f.Singles() {

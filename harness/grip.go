@@ -17,6 +17,7 @@ type hit struct {
 	nodes   []string         // those that were chosen
 	leader  string           // whom the service named, if it was asked
 	at      nemesis.Step
+	taken   time.Time
 }
 
 // clients are the numbers of the victims.
@@ -40,10 +41,10 @@ func (d *director) scene() nemesis.Scene {
 
 // take takes an armed fault for a strike, with whomever it means at the step in its grip; nil: it can't have them. The caller holds the lock.
 func (d *director) take(f *aimed, at nemesis.Step) *hit {
-	if !f.armed {
+	if !f.armed || d.hushed {
 		return nil
 	}
-	h := &hit{aimed: f, at: at}
+	h := &hit{aimed: f, at: at, taken: time.Now()}
 	if f.strike.Target.Client() {
 		if h.victims = f.strike.Target.Clients(d.scene(), at, f.draws); len(h.victims) == 0 {
 			return nil

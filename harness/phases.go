@@ -3,17 +3,17 @@ package harness
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/lockchaos/lockchaos/history"
 	"golang.org/x/sync/errgroup"
 )
 
-// probeSlack is what a fresh client gets on top of one and a half TTLs before a lock that nobody can hold counts as stuck.
-const probeSlack = 3 * time.Second
-
-// phases goes through the run: the workload with its faults; the probe, with losers alive and idle; the closing of every
-// client; the final probe. The ledger is followed all along and completed at the end; so are the waits for a processor.
+// phases goes through the run: the workload with its faults; the probe, with losers alive and idle (they are closed one after the other if a fresh client
+// is not granted a key); the closing of every client; the final probe. The ledger is followed all along and completed at the end; so are the waits for a processor.
 func (r *run) phases(ctx context.Context, cancel context.CancelCauseFunc) error {
 	following, stopFollowing := context.WithCancel(ctx)
 	defer stopFollowing()
@@ -38,14 +38,14 @@ func (r *run) phases(ctx context.Context, cancel context.CancelCauseFunc) error 
 	if err := r.workload(ctx); err != nil {
 		return err
 	}
-	if err := r.probe(ctx, history.PhaseProbe, r.probes[0]); err != nil {
+	if err := r.probe(ctx, history.PhaseProbe, 0, r.inquireIdle); err != nil {
 		return err
 	}
 	r.enter(history.PhaseClose)
 	if err := r.endAll(ctx, append(r.workers, r.probes[0])...); err != nil {
 		return err
 	}
-	if err := r.probe(ctx, history.PhaseFinal, r.probes[1]); err != nil {
+	if err := r.probe(ctx, history.PhaseFinal, 1, nil); err != nil {
 		return err
 	}
 	if err := r.endAll(ctx, r.probes[1]); err != nil {
@@ -73,10 +73,13 @@ func (r *run) workload(ctx context.Context) error {
 	quiet := time.AfterFunc((s.Duration - s.Quiet).Std(), func() { close(noMore) })
 	defer quiet.Stop()
 	work, workCtx := errgroup.WithContext(ctx)
+	var applications sync.WaitGroup
 	for _, w := range r.workers {
 		a := &actor{workerProcess: w, plan: s.Workload, keys: r.keys, rng: r.cfg.Plan.Stream(fmt.Sprintf("client %d", w.number)),
 			director: r.director, run: r, done: done}
+		applications.Add(1)
 		work.Go(func() error {
+			defer applications.Done()
 			if err := job.run(workCtx, a); err != nil {
 				return err
 			}
@@ -84,6 +87,12 @@ func (r *run) workload(ctx context.Context) error {
 		})
 	}
 	work.Go(func() error { return r.director.run(workCtx, noMore) })
+	left := make(chan struct{})
+	go func() {
+		applications.Wait()
+		close(left)
+	}()
+	work.Go(func() error { return r.keepAsking(workCtx, left) })
 	if err := work.Wait(); err != nil {
 		if cause := context.Cause(ctx); cause != nil {
 			return cause
@@ -94,26 +103,49 @@ func (r *run) workload(ctx context.Context) error {
 	return nil
 }
 
-// probe lets a fresh client try every key, and give it back.
-func (r *run) probe(ctx context.Context, phase string, w *workerProcess) error {
-	s := r.cfg.Plan.Scenario
-	if err := r.open(ctx, w); err != nil {
+// probe lets a fresh client try every key, and give it back. What it is refused is inquired into.
+func (r *run) probe(ctx context.Context, phase string, place int, inquire func(ctx context.Context, key string) error) error {
+	if err := r.open(ctx, r.probes[place]); err != nil {
 		return err
 	}
 	r.enter(phase)
-	for _, key := range r.keys {
-		id, grant, err := w.do(ctx, op{kind: history.Acquire, key: key, timeout: s.TTL.Std()*3/2 + probeSlack})
+	for i, key := range r.keys {
+		got, err := r.ask(ctx, r.probes[place], key, r.firstAsk(), nil)
 		if err != nil {
 			return err
 		}
-		if grant.Result != resultOK {
+		if got != refused || inquire == nil {
 			continue
 		}
-		if _, _, err := w.do(ctx, op{kind: history.Release, key: key, grant: id, timeout: s.Workload.OpTimeout.Std()}); err != nil {
+		if err := inquire(ctx, key); err != nil {
 			return err
+		}
+		if i+1 < len(r.keys) {
+			if err := r.open(ctx, r.probes[place]); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// inquireIdle closes the workload's clients one after the other, when the workload is over and a fresh client was refused a key. They are not replaced.
+func (r *run) inquireIdle(ctx context.Context, key string) (err error) {
+	if err := r.end(ctx, r.probes[0]); err != nil {
+		return err
+	}
+	if r.probes[0], err = r.succeed(r.probes[0]); err != nil {
+		return err
+	}
+	alive := map[int32]*workerProcess{}
+	for _, w := range r.workers {
+		alive[w.number] = w
+	}
+	_, err = r.closeSuspects(ctx, key, r.vigil.suspects(key, slices.Sorted(maps.Keys(alive))), nil, func(ctx context.Context, client int32) error {
+		return r.end(ctx, alive[client])
+	})
+	r.workers = slices.DeleteFunc(r.workers, func(w *workerProcess) bool { return closed(w.gone) })
+	return err
 }
 
 func (r *run) endAll(ctx context.Context, all ...*workerProcess) error {

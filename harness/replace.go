@@ -3,31 +3,34 @@ package harness
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// do drives an op, unless the client has been killed, before or meanwhile: then its round is over, as errKilled says.
+// do drives an op, unless the client has been killed, before or meanwhile, or is to be closed: then its round is over, as errKilled says.
 func (a *actor) do(ctx context.Context, o op) (int64, reply, error) {
 	if a.dead() {
 		return 0, reply{}, errKilled
 	}
 	defer a.director.traps.asks(a.number, o)()
+	answered := a.run.vigil.sends(a.number, o)
 	id, r, err := a.client.do(ctx, o)
+	answered(id, r)
 	if err != nil && ctx.Err() == nil && a.dead() {
 		err = errKilled
 	}
 	return id, r, err
 }
 
-// dead tells whether a fault has killed the client.
+// dead reports whether a fault has killed the client, or an inquiry closes it.
 func (a *actor) dead() bool {
 	_, dead := a.director.death(a.number)
 	return dead
 }
 
-// alive is passed what a round has come to. It lets a fresh process take the place of a client that was killed, and the application
-// go on with it.
+// alive is passed what a round has come to. It lets a fresh process take the place of a client that was killed, or is closed by an
+// inquiry, and the application go on with it.
 func (a *actor) alive(ctx context.Context, err error) error {
 	if err != nil && !errors.Is(err, errKilled) || err == nil && !a.dead() {
 		return err
@@ -35,8 +38,8 @@ func (a *actor) alive(ctx context.Context, err error) error {
 	if err := a.director.settled(ctx, a.number); err != nil {
 		return err
 	}
-	away, _ := a.director.death(a.number)
-	fresh, err := a.run.replace(ctx, a.workerProcess, func() bool { return pause(ctx, a.done, away) })
+	why, _ := a.director.death(a.number)
+	fresh, err := a.run.replace(ctx, a.workerProcess, why, a.done)
 	if err != nil {
 		return err
 	}
@@ -47,32 +50,76 @@ func (a *actor) alive(ctx context.Context, err error) error {
 
 // leave ends the application: what a fault still does to its client is waited for, so that a living one is left behind.
 func (a *actor) leave(ctx context.Context) error {
-	if err := a.director.settled(ctx, a.number); err != nil {
-		return err
+	for {
+		if err := a.director.settled(ctx, a.number); err != nil {
+			return err
+		}
+		if err := a.alive(ctx, nil); err != nil || a.director.leaves(a.number) {
+			return err
+		}
 	}
-	return a.alive(ctx, nil)
+}
+
+// absence is why a client's process is gone, or is to go, and when a fresh one takes its place.
+type absence struct {
+	away time.Duration // after a kill
+	// closing is set where an inquiry closes the client.
+	closing *closing
+}
+
+// closing is how an inquiry closes a client. ended is closed when the client is; over by the inquiry, at its end.
+type closing struct {
+	ended chan struct{}
+	over  <-chan struct{}
 }
 
 // replace records that a client's process is gone and, after a while, starts a fresh one in its place: the same client on the same host, which
-// knows nothing of what its predecessor held. The while is over when away returns; false: the run is.
-func (r *run) replace(ctx context.Context, old *workerProcess, away func() bool) (*workerProcess, error) {
-	if err := r.exited(ctx, old); err != nil {
+// knows nothing of what its predecessor held. The while is as long as the absence says; that of a client that was killed ends with the workload's time.
+func (r *run) replace(ctx context.Context, old *workerProcess, why absence, done <-chan struct{}) (*workerProcess, error) {
+	var err error
+	if why.closing != nil {
+		err = r.end(ctx, old)
+	} else if err = r.exited(ctx, old); err == nil {
+		err = old.stdin.Close()
+	}
+	if err != nil {
 		return nil, err
 	}
-	if err := old.stdin.Close(); err != nil {
-		return nil, err
-	}
-	if !away() {
+	r.vigil.gone(old.number)
+	if !why.wait(ctx, done) {
 		return nil, context.Cause(ctx)
 	}
+	fresh, err := r.succeed(old)
+	if err != nil {
+		return nil, err
+	}
+	r.workers[old.number-1] = fresh
+	return fresh, r.open(ctx, fresh)
+}
+
+// wait waits until a fresh process may come. It returns false when the context has ended.
+func (a absence) wait(ctx context.Context, done <-chan struct{}) bool {
+	if a.closing == nil {
+		return pause(ctx, done, a.away)
+	}
+	close(a.closing.ended)
+	select {
+	case <-a.closing.over:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// succeed starts a fresh process in the place of one that has ended.
+func (r *run) succeed(old *workerProcess) (*workerProcess, error) {
 	r.sessions.forget(old.number)
 	fresh, err := r.spawn(old.number, old.proc.Host())
 	if err != nil {
 		return nil, err
 	}
 	fresh.rec, fresh.modes, fresh.life = r.rec, old.modes, old.life+1
-	r.workers[old.number-1] = fresh
-	return fresh, r.open(ctx, fresh)
+	return fresh, nil
 }
 
 // exited waits for a process's end and its last lines, for nothing may come after its exit, and records that nothing more will come from it.

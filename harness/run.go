@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/backends"
+	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
@@ -70,6 +71,7 @@ type run struct {
 	probes    []*workerProcess // fresh clients: one for the probe, one for the final probe
 	rec       *history.Recorder
 	director  *director
+	vigil     *vigil
 	recording atomic.Bool // rec and director are there: set once, before the first op
 	ledger    *ledger
 	sessions  sessions
@@ -108,6 +110,8 @@ func newRun(cfg Config) *run {
 		r.keys = append(r.keys, key)
 		r.keyIDs[key] = history.KeyID(i)
 	}
+	ttl := cfg.Plan.Scenario.TTL.Std()
+	r.vigil = newVigil(r.patience()+vigilMargin, checker.Lifetime(ttl, 0), r.keys)
 	return r
 }
 

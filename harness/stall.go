@@ -64,6 +64,14 @@ func (d *director) recordStall(info history.FaultInfo, client int32) {
 	info.ID, info.Kind, info.Phase, info.Bit = d.ids.nextFault(), "stall", "end", true
 	begin := info
 	begin.Phase, begin.To, begin.Evidence, begin.Bit = "begin", 0, "", false
+	lasted := time.Duration(info.To - info.From)
+	d.mu.Lock()
+	if info.Service {
+		d.calm = latest(d.calm, time.Now().Add(lasted))
+	} else if d.noteStall != nil {
+		d.noteStall(lasted)
+	}
+	d.mu.Unlock()
 	d.rec.Record(history.Event{Type: history.Fault, Client: client, Fault: &begin})
 	d.rec.Record(history.Event{Type: history.Fault, Client: client, Fault: &info})
 }

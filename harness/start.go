@@ -171,6 +171,7 @@ func (r *run) beginHistory(file io.Writer) (err error) {
 	}
 	r.director.expire = r.expire
 	r.director.leader = r.service.Leader
+	r.director.noteStall = r.vigil.noteStall
 	r.recording.Store(true)
 	return nil
 }
@@ -189,7 +190,7 @@ func (r *run) header() history.Header {
 	h := history.Header{
 		Format: history.FormatVersion, Scenario: s.Name, Seed: r.cfg.Plan.Seed, Started: time.Now().UTC().Truncate(time.Millisecond),
 		Origin: monotime.Now() - 1, Lock: s.Lock, Service: r.cfg.Lock.Service, Workload: s.Workload.Kind, Guard: s.Workload.Guard,
-		Fault: s.FaultLabel(), Clients: s.Clients, Nodes: len(r.service.Addrs()), TTL: int64(s.TTL), Stall: r.stall(), Claims: history.Claims(r.claims()),
+		Fault: s.FaultLabel(), Clients: s.Clients, Nodes: len(r.service.Addrs()), TTL: int64(s.TTL), Slack: int64(r.slack()), Stall: r.stall(), Claims: history.Claims(r.claims()),
 		Store: history.Store{Engine: s.Store.EngineName(), Fenced: s.Store.Fenced(), FenceReads: s.Store.ReadsRaise(),
 			AcceptsEqual: s.Store.AcceptsEqual(), Guarded: s.Store.Guarded()},
 		Needs:    history.Needs(s.Needs),
@@ -198,9 +199,6 @@ func (r *run) header() history.Header {
 		Ready:    int64(monotime.Since(r.began)),
 		Duration: int64(s.Duration), StandIns: append(r.service.StandIns(), r.store.StandIns()...),
 	}
-	if service, ours := backends.Lookup(r.service.Name); ours {
-		h.Slack = int64(service.Slack)
-	}
 	if r.says != nil {
 		h.Versions = append(h.Versions, history.Part{Name: s.Lock, Version: r.says.Name})
 	}
@@ -208,6 +206,12 @@ func (r *run) header() history.Header {
 		h.Versions = append(h.Versions, history.Part{Name: r.service.Name, Version: r.service.Version})
 	}
 	return h
+}
+
+// slack is for how long beyond its TTL the service may keep a session that nobody renews; 0: it does not say.
+func (r *run) slack() time.Duration {
+	service, _ := backends.Lookup(r.cfg.Lock.Service)
+	return service.Slack
 }
 
 // plannedFaults are the single faults of the plan, for the history's header.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/nemesis"
 )
 
@@ -53,6 +54,8 @@ func canceled() context.Context {
 func (d *director) finish(h *hit, err error) {
 	d.mu.Lock()
 	d.letGo(h)
+	now := time.Now()
+	d.calm = latest(d.calm, now.Add(now.Sub(h.taken))) // what it held back is sent again later and later
 	d.mu.Unlock()
 	h.over <- err
 }
@@ -199,7 +202,7 @@ func (d *director) kill(ctx context.Context, h *hit, p nemesis.Part, v victims, 
 	info.Holding, info.Waiting = d.met(h)
 	d.mu.Lock()
 	for _, c := range h.clients() {
-		d.killed[c] = p.For
+		d.killed[c] = absence{away: p.For}
 		d.holders = slices.DeleteFunc(d.holders, func(h nemesis.Holding) bool { return h.Client == c })
 	}
 	d.mu.Unlock()
@@ -227,12 +230,68 @@ func (d *director) met(h *hit) (grant int64, waiting bool) {
 	return grant, waiting
 }
 
-// death tells whether a fault has killed the client, and how long it is to stay away.
-func (d *director) death(client int32) (away time.Duration, dead bool) {
+// death reports whether a fault has killed the client, or an inquiry closes it.
+func (d *director) death(client int32) (why absence, dead bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	away, dead = d.killed[client]
-	return away, dead
+	why, dead = d.killed[client]
+	return why, dead
+}
+
+// calmSince returns since when no fault has disturbed anything, and false if one does.
+func (d *director) calmSince() (time.Time, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.calm, !d.strikes()
+}
+
+// strikes reports whether a fault is in force. The caller holds the lock.
+func (d *director) strikes() bool { return d.down || len(d.struck) > 0 }
+
+// leaves notes that a client's application is done. It returns false if the client is to be closed, or was killed: then that comes first.
+func (d *director) leaves(client int32) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	_, away := d.killed[client]
+	d.left[client] = !away
+	return !away
+}
+
+// present lists the workload's clients that are not away and whose applications have not left.
+func (d *director) present() (all []int32) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for c := int32(1); c <= d.clients; c++ {
+		if _, away := d.killed[c]; !away && !d.left[c] {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// hush keeps faults away until unhush is called. It returns false if one is in force.
+func (d *director) hush() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.hushed = !d.strikes()
+	return d.hushed
+}
+
+func (d *director) unhush() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.hushed = false
+}
+
+// retire has a client closed by its application, which asks for it at each step, and returns its process; nil: its application has left.
+func (d *director) retire(client int32, c *closing) *hosts.Process {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.left[client] {
+		return nil
+	}
+	d.killed[client] = absence{closing: c}
+	return d.procs[client]
 }
 
 // replaced is told that a fresh process has taken the killed client's place.

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"os/signal"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -35,6 +37,7 @@ func Work(ctx context.Context, in io.Reader, out io.Writer, kinds []clients.Kind
 		defer cancel()
 		_ = w.close(last) // nobody is left to tell
 	}()
+	defer w.heedGivingUp()()
 	lines := bufio.NewScanner(in)
 	lines.Buffer(make([]byte, 0, 4096), maxMessage)
 	for lines.Scan() {
@@ -57,6 +60,25 @@ func Work(ctx context.Context, in io.Reader, out io.Writer, kinds []clients.Kind
 	return lines.Err()
 }
 
+// heedGivingUp has the worker give up an acquire when it is told so by a signal: commands wait until it is answered.
+func (w *worker) heedGivingUp() (stop func()) {
+	told, over := make(chan os.Signal, 1), make(chan struct{})
+	signal.Notify(told, giveUp)
+	go func() {
+		for {
+			select {
+			case <-told:
+				if cancel := w.giveUp.Load(); cancel != nil {
+					(*cancel)()
+				}
+			case <-over:
+				return
+			}
+		}
+	}()
+	return func() { signal.Stop(told); close(over) }
+}
+
 // worker is the application: a lock, a store, and what it believes to hold.
 type worker struct {
 	kinds []clients.Kind
@@ -68,6 +90,8 @@ type worker struct {
 	// renewals is where the lock's own renewals pass; beats counts the heartbeats.
 	renewals clients.Gate
 	beats    atomic.Int64
+	// giveUp ends the acquire that is under way; nil: none is.
+	giveUp atomic.Pointer[context.CancelFunc]
 
 	mu     sync.Mutex // guards what follows: lost-events come at any time
 	grants map[string]held
@@ -106,7 +130,11 @@ func (w *worker) carryOut(ctx context.Context, c command) reply {
 	case "open":
 		return w.begin(ctx, c)
 	case "acquire":
+		ctx, cancel := context.WithCancel(ctx)
+		w.giveUp.Store(&cancel)
 		r := w.acquire(ctx, c)
+		w.giveUp.Store(nil)
+		cancel()
 		if err := w.otherLease(); err != nil {
 			r = reply{Result: resultInfo, Error: err.Error(), Broken: true}
 		}

@@ -41,7 +41,8 @@ const CountRequests = "requests"
 
 // The phases that Mark announces.
 const (
-	PhaseRun   = "run"   // the workload starts
+	PhaseRun   = "run"   // the workload starts, or goes on alone
+	PhaseAsk   = "ask"   // a key that nobody gets is asked for by fresh clients, while the workload goes on
 	PhaseQuiet = "quiet" // every fault is healed, the workload winds down
 	PhaseProbe = "probe" // losers are alive and idle; fresh clients try every key
 	PhaseClose = "close" // every client is closed

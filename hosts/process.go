@@ -120,6 +120,17 @@ func (p *Process) Signal(s syscall.Signal) error {
 	return sendAll(pids, s)
 }
 
+// SignalAlone sends a signal to the process, and to nothing else in its group.
+func (p *Process) SignalAlone(s syscall.Signal) error {
+	if p.cmd == nil {
+		return fmt.Errorf("signal %s on host %s: it was started by somebody else", p.name, p.host.Name)
+	}
+	if err := p.cmd.Process.Signal(s); err != nil {
+		return fmt.Errorf("signal %s on host %s: %w", p.name, p.host.Name, err)
+	}
+	return nil
+}
+
 // Group returns the living processes of the process's group, in rising order.
 func (p *Process) Group() ([]int, error) {
 	pids, err := group(p.PID())

@@ -1,0 +1,90 @@
+package harness
+
+import (
+	"testing"
+	"time"
+
+	"github.com/lockchaos/lockchaos/checker"
+	controls "github.com/lockchaos/lockchaos/clients/broken"
+	"github.com/lockchaos/lockchaos/clients/redis"
+	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/nemesis"
+	"github.com/lockchaos/lockchaos/scenarios"
+)
+
+// deserted is a run whose holder dies once, early, and is not replaced; those who wait have time.
+func deserted(lock string) scenarios.Plan {
+	p := faulty(lock, scenarios.Fault{Kind: nemesis.KindKill, Target: "holder", When: string(nemesis.BetweenReadAndWrite), For: 1e10, After: 2e8,
+		Every: scenarios.Range{Min: 1e10, Max: 1e10}})
+	p.Scenario.Duration = scenarios.Duration(10 * time.Second)
+	p.Scenario.Workload.AcquireTimeout, p.Scenario.Workload.OpTimeout = scenarios.Duration(25*time.Second), scenarios.Duration(15*time.Second)
+	return p
+}
+
+// inquiries counts the times at which fresh clients asked while the workload went on, the acquires of theirs that were granted then, and the clients of the workload that were closed.
+func inquiries(h *history.History) (times, granted, ended int) {
+	phase := ""
+	for i := range h.Events {
+		e := &h.Events[i]
+		fresh := int(e.Client) > h.Header.Clients
+		switch {
+		case e.Type == history.Mark:
+			phase = e.Text
+			if phase == history.PhaseAsk {
+				times++
+			}
+		case phase != history.PhaseAsk && phase != history.PhaseProbe:
+		case e.Type == history.OK && e.Kind == history.Acquire && fresh && phase == history.PhaseAsk:
+			granted++
+		case e.Type == history.OK && e.Kind == history.Close && !fresh:
+			ended++
+		}
+	}
+	return times, granted, ended
+}
+
+func stuckLock(h *history.History) *checker.PropertyResult {
+	v := checker.Judge(h, checker.Options{})
+	return v.Property(checker.StuckLock)
+}
+
+// A key that expired while nobody told the waiters: a fresh client is granted it at once, while the workload goes on.
+func TestFreshClientsAskWhileTheRunGoesOn(t *testing.T) {
+	h := carried(t, controls.Sleeper, deserted("broken-redis-sleeper"))
+	times, granted, ended := inquiries(h)
+	if times == 0 || granted == 0 || ended > 0 {
+		t.Errorf("asked %d times and granted %d; %d clients were closed", times, granted, ended)
+	}
+	if r := stuckLock(h); stalls(h) > 0 && r.Outcome != checker.Violated {
+		t.Logf("the machine itself stalled: %s", r.Why)
+	} else if r.Outcome != checker.Violated || r.Violations[0].Kind != checker.KindAsleep {
+		t.Errorf("%+v", r)
+	}
+}
+
+// A key that never expires: nobody is granted it, whoever is closed. Those who were closed while the workload went on are replaced.
+func TestClientsAreClosedOneAfterTheOther(t *testing.T) {
+	p := deserted("broken-no-ttl")
+	p.Scenario.Duration = scenarios.Duration(40 * time.Second)
+	h := carried(t, controls.NoTTL, p)
+	times, granted, ended := inquiries(h)
+	if times == 0 || granted > 0 || ended < 2 {
+		t.Errorf("asked %d times and granted %d; %d clients were closed", times, granted, ended)
+	}
+	if r := stuckLock(h); r.Outcome != checker.Violated || r.Violations[0].Kind != checker.KindNeverExpired {
+		t.Errorf("%+v", r)
+	}
+}
+
+// A lock whose waiters look again is never asked for in vain, and nobody is closed.
+func TestNobodyIsClosedForAHonestLock(t *testing.T) {
+	p := deserted("redis-setnx")
+	p.Scenario.Duration = scenarios.Duration(6 * time.Second)
+	h := carried(t, redis.Setnx, p)
+	if _, _, ended := inquiries(h); ended > 0 {
+		t.Errorf("%d clients were closed", ended)
+	}
+	if got := outcome(t, h, checker.StuckLock); got != checker.Pass {
+		t.Errorf("stuck-lock: %v", got)
+	}
+}
