@@ -34,7 +34,7 @@ var allowed = map[string][]string{
 	"reports":    {"history", "checker", "docs"},
 	"serve":      {"reports"},        // for its style, its scripts and its comparison; what runs are it has from their files
 	"backends":   {"hosts", "store"}, // it runs the store as a node
-	"nemesis":    {"hosts", "clockskew", "netfault"},
+	"nemesis":    {"clockskew", "history", "hosts", "netfault"},
 	"harness":    {"adapter", "history", "clients", "store", "hosts", "scenarios", "backends", "nemesis"},
 	"cmd":        {"adapter", "history", "clients", "store", "hosts", "scenarios", "backends", "nemesis", "clockskew", "netfault", "harness", "checker", "reports", "spelling", "strictyaml", "policy", "serve", "shrink"},
 	"netfault":   {"hosts"},

@@ -21,3 +21,32 @@ type ClockReading struct {
 	// Step is "before", "begin", "end", "healed", or "" between beginning and end.
 	Step string `json:"step,omitempty"`
 }
+
+// Touch says what a fault does to those whom it strikes. A judge and a report go by that, and know no fault by its name.
+type Touch struct {
+	// Stops is what stands still while the fault lasts: one of Stops….
+	Stops string `json:"stops,omitempty"`
+	// Ends is what the fault ends for good: one of Ends….
+	Ends string `json:"ends,omitempty"`
+	// Severs: no packet passes where the fault lies. Other faults of links let some pass, or all in the end.
+	Severs bool `json:"severs,omitempty"`
+	// Clock is the clock that the fault makes wrong: "wall" or "mono".
+	Clock string `json:"clock,omitempty"`
+}
+
+// What a fault stops.
+const (
+	StopsProcesses   = "processes"   // every thread
+	StopsShare       = "share"       // every thread, for a part of the time
+	StopsApplication = "application" // what the lock renews by itself is renewed
+	StopsRenewals    = "renewals"    // those that the lock makes by itself, while the application goes on
+)
+
+// What a fault ends.
+const (
+	EndsProcess    = "process" // of a client
+	EndsConnection = "connection"
+	EndsSession    = "session"
+	EndsServer     = "server"  // to be started again
+	EndsPrimary    = "primary" // whose place a replica takes
+)

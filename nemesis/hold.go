@@ -1,6 +1,7 @@
 package nemesis
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -12,15 +13,18 @@ import (
 const KindHold = "hold"
 
 // hold is its entry in the catalogue.
-var hold = Kind{Name: KindHold, Needs: NeedsQueue, alone: true, single: true, takes: []string{"peers", "way", "request"}, check: checkHold,
-	About: "holds the next request of a client to the lock service or to the store, or the reply to it, and then delivers it: a packet that comes too late"}
+var hold = Kind{Name: KindHold, Needs: NeedsQueue, alone: true, single: true, Ours: true, takes: []string{"peers", "way", "request"}, check: checkHold,
+	About: "holds the next request of a client to the lock service or to the store, or the reply to it, and then delivers it: a packet that comes too late",
+	inject: func(_ context.Context, s *Site) (InEffect, error) {
+		return s.Net.Hold(s.Tag, s.Spec, s.Names()[0], s.Asked(s.Clients[0].Number), s.Rand)
+	}}
 
 // checkHold tells whether there is such a request to hold.
-func checkHold(s Spec, nodes []string) error {
+func checkHold(s Spec, at Setting) error {
 	if s.Way == WayBoth {
 		return fmt.Errorf("a hold of both ways: way out (not given) holds the request, way in the reply to it")
 	}
-	return checkRequest(s, nodes)
+	return checkRequest(s, at)
 }
 
 // Hold lays a trap on each link between the client and its peers: the next request there (way out), or the reply to it (way in), is held until the healing.

@@ -7,8 +7,21 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
 )
+
+// KindPause is the fault that stops processes.
+const KindPause = "pause"
+
+var pause = Kind{Name: KindPause, Nodes: true, Needs: NeedsNothing, Touch: history.Touch{Stops: history.StopsProcesses},
+	About: "stops every thread of a client's process group, or of all that runs on a node's host (SIGSTOP), as a stop-the-world collection or a suspended virtual machine does",
+	inject: func(ctx context.Context, s *Site) (InEffect, error) {
+		if len(s.Clients) > 0 && !s.Clients[0].Whole {
+			return StartPause(ctx, s.procs()...)
+		}
+		return PauseHosts(ctx, s.hosts()...)
+	}}
 
 // stopLimit is how long the kernel may take to stop every thread; it takes a millisecond, unless the machine is overloaded.
 const stopLimit = 5 * time.Second

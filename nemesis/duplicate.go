@@ -1,0 +1,14 @@
+package nemesis
+
+import "github.com/lockchaos/lockchaos/netfault"
+
+// KindDuplicate is the fault that sends packets twice.
+const KindDuplicate = "duplicate"
+
+var duplicate = condition{
+	missing: func(s Spec) string {
+		return orMissing(s.Probability > 0, "probability: that of a packet to be sent twice, up to 1")
+	},
+	conditions: func(s Spec) netfault.Conditions { return netfault.Conditions{Duplicate: s.Probability} },
+	bit:        func(n netfault.Stats) bool { return n.Copied > 0 },
+}.kind(KindDuplicate, "sends packets between a client or nodes and their peers twice, each with the same probability", "probability")

@@ -1,0 +1,14 @@
+package nemesis
+
+import "github.com/lockchaos/lockchaos/netfault"
+
+// KindLoss is the fault that loses packets.
+const KindLoss = "loss"
+
+var loss = condition{
+	missing: func(s Spec) string {
+		return orMissing(s.Probability > 0, "probability: that of a packet to be lost, up to 1")
+	},
+	conditions: func(s Spec) netfault.Conditions { return netfault.Conditions{Loss: s.Probability} },
+	bit:        func(n netfault.Stats) bool { return n.Dropped > 0 },
+}.kind(KindLoss, "loses packets between a client or nodes and their peers, each with the same probability", "probability")

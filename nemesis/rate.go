@@ -1,0 +1,14 @@
+package nemesis
+
+import "github.com/lockchaos/lockchaos/netfault"
+
+// KindRate is the fault that leaves links little bandwidth.
+const KindRate = "rate"
+
+var rate = condition{
+	missing: func(s Spec) string {
+		return orMissing(s.BytesPerSecond > 0, "bytes_per_second: how much each link carries, headers included")
+	},
+	conditions: func(s Spec) netfault.Conditions { return netfault.Conditions{Rate: s.BytesPerSecond} },
+	bit:        func(n netfault.Stats) bool { return n.Delayed > 0 },
+}.kind(KindRate, "bounds how many bytes a second the links between a client or nodes and their peers carry", "bytes_per_second")

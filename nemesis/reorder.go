@@ -1,0 +1,15 @@
+package nemesis
+
+import "github.com/lockchaos/lockchaos/netfault"
+
+// KindReorder is the fault that lets packets overtake others.
+const KindReorder = "reorder"
+
+var reorder = condition{
+	missing: func(s Spec) string {
+		return orMissing(s.Probability > 0 && s.Probability < 1 && s.Delay > 0,
+			"delay, and the probability, below 1, of a packet not to be delayed, so that it overtakes those that are")
+	},
+	conditions: func(s Spec) netfault.Conditions { return netfault.Conditions{Delay: s.Delay, Reorder: s.Probability} },
+	bit:        func(n netfault.Stats) bool { return n.Delayed > 0 && n.Seen > n.Delayed },
+}.kind(KindReorder, "delays packets between a client or nodes and their peers, but for some, which overtake the others", "delay", "probability")
