@@ -107,7 +107,7 @@ func (s *Sweep) judgeSession(g *grant, a leaseAnswer) {
 	s.putOff(a.attempt, func() {
 		for _, sp := range s.clientSpans(g.client) {
 			from := sp.to - sp.measured
-			if sp.kind != faultPause || !sp.injected || !stops(sp) || from < placed || sp.to > a.end || sp.measured <= life || touched(s.service, from, a.end, anyFault) {
+			if sp.touch.Stops != history.StopsProcesses || !sp.injected || !stops(sp) || from < placed || sp.to > a.end || sp.measured <= life || touched(s.service, from, a.end, anyFault) {
 				continue
 			}
 			j := judgement{violated: true, pattern: PatternLateReply, stallOnly: sp.measured-s.stalledIn(from, sp.to) <= life}

@@ -65,13 +65,14 @@ func tag(id int) string { return fmt.Sprintf("fault-%d", id) }
 
 // touched says in the history whom a fault touches: the judge excuses nobody else, and holds nobody to a promise whom it touched.
 func touched(info *history.FaultInfo, s nemesis.Spec, clients []int32) {
-	info.Links = s.OnLinks()
+	touch := s.Touch()
+	info.Touch, info.Links = &touch, s.OnLinks()
 	info.Kept = s.Keeps() // such a plan has the nodes write down what they answer for
 	if !s.Target.Client() {
 		info.Service = true
 		return
 	}
-	if s.Touch().Stops == history.StopsApplication {
+	if touch.Stops == history.StopsApplication {
 		return // an application that takes its time is no excuse for its lock, which goes on
 	}
 	if info.Links {

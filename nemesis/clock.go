@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/clockskew"
+	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/monotime"
 )
@@ -44,8 +45,9 @@ func (s Spec) change() func(clockskew.Skew) clockskew.Skew {
 }
 
 // onClock is the kind of a fault of clocks; wrong says what is wrong with such a change.
-func onClock(name, about string, wrong func(Spec) error, takes ...string) Kind {
-	return Kind{Name: name, Nodes: true, Needs: NeedsClocks, takes: append([]string{"clock"}, takes...), About: about,
+func onClock(name, about string, words history.FaultWords, wrong func(Spec) error, takes ...string) Kind {
+	words.Bar, words.Nodes, words.Over, words.Doc = "skewed", words.Client, "reads a clock that runs right again", "clock-jump-clock-rate-clock-strobe"
+	return Kind{Name: name, Nodes: true, Needs: NeedsClocks, takes: append([]string{"clock"}, takes...), About: about, Touch: history.Touch{Words: words},
 		check: func(s Spec, _ Setting) error {
 			if s.Clock != Wall && s.Clock != Mono {
 				return fmt.Errorf("a %s needs a clock: %s (the time of day) or %s (what timers and leases go by); not %q", s.Kind, Wall, Mono, s.Clock)

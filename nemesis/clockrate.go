@@ -4,14 +4,16 @@ import (
 	"fmt"
 
 	"github.com/lockchaos/lockchaos/clockskew"
+	"github.com/lockchaos/lockchaos/history"
 )
 
 // KindClockRate is the fault that lets a clock run faster or slower.
 const KindClockRate = "clock-rate"
 
-var clockRate = onClock(KindClockRate, "lets the wall clock or the monotonic clock that a client or a node's processes read run faster or slower", func(s Spec) error {
-	if s.Rate < clockskew.MinRate || s.Rate > clockskew.MaxRate || s.Rate == 1 {
-		return fmt.Errorf("a rate of %v: it may be %v to %v, and other than 1, which is no fault", s.Rate, clockskew.MinRate, clockskew.MaxRate)
-	}
-	return nil
-}, "rate")
+var clockRate = onClock(KindClockRate, "lets the wall clock or the monotonic clock that a client or a node's processes read run faster or slower",
+	history.FaultWords{Did: "off by a clock's rate", Client: "reads a clock that runs wrong", Plight: "read a clock that ran wrong"}, func(s Spec) error {
+		if s.Rate < clockskew.MinRate || s.Rate > clockskew.MaxRate || s.Rate == 1 {
+			return fmt.Errorf("a rate of %v: it may be %v to %v, and other than 1, which is no fault", s.Rate, clockskew.MinRate, clockskew.MaxRate)
+		}
+		return nil
+	}, "rate")

@@ -18,7 +18,7 @@ import (
 const KindCrash = "crash-restart"
 
 var crash = Kind{Name: KindCrash, Nodes: true, NodesOnly: true, Needs: NeedsLocal, alone: true, Ours: true, takes: []string{"data"}, check: checkCrash,
-	Touch: history.Touch{Ends: history.EndsServer},
+	Touch: history.Touch{Ends: history.EndsServer, Words: history.FaultWords{Did: "crashed", Nodes: "crashes, to be started again", Over: "answers again", Doc: "crash-restart"}},
 	About: "kills the servers of nodes (SIGKILL) and starts them again on the same host, with their data or, as a Redis without a file, without",
 	inject: func(ctx context.Context, s *Site) (InEffect, error) {
 		return CrashNodes(ctx, s.Spec, s.Nodes...)

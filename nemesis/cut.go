@@ -27,7 +27,7 @@ var points = map[Point]netfault.Moment{
 }
 
 // cut is its entry in the catalogue.
-var cut = Kind{Name: KindCut, Needs: NeedsQueue, alone: true, single: true, Ours: true, Touch: history.Touch{Ends: history.EndsConnection}, takes: []string{"peers", "request", "point", "silent"}, check: checkCut,
+var cut = Kind{Name: KindCut, Needs: NeedsQueue, alone: true, single: true, Ours: true, Touch: history.Touch{Ends: history.EndsConnection, Words: history.FaultWords{Did: "cut short", Links: "are cut at one request", Doc: "cut"}}, takes: []string{"peers", "request", "point", "silent"}, check: checkCut,
 	About: "cuts the connection of a client's next request to the lock service or to the store: before it arrives, after it took effect (the reply is lost) or " +
 		"after the reply; with a reset that both ends notice, or silently",
 	inject: func(_ context.Context, s *Site) (InEffect, error) {

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"strings"
 
+	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/monotime"
 	"github.com/lockchaos/lockchaos/netfault"
 )
@@ -17,6 +18,7 @@ type condition struct {
 	missing    func(Spec) string // what must be given and is not
 	conditions func(Spec) netfault.Conditions
 	bit        func(netfault.Stats) bool
+	words      history.FaultWords
 }
 
 func orMissing(given bool, what string) string {
@@ -28,7 +30,8 @@ func orMissing(given bool, what string) string {
 
 // kind is that of a bad network.
 func (c condition) kind(name, about string, takes ...string) Kind {
-	return Kind{Name: name, Nodes: true, Needs: NeedsQueue, takes: append([]string{"peers", "way"}, takes...), check: c.check, About: about,
+	c.words.Doc = "delay-loss-duplicate-reorder-rate"
+	return Kind{Name: name, Nodes: true, Needs: NeedsQueue, Touch: history.Touch{Words: c.words}, takes: append([]string{"peers", "way"}, takes...), check: c.check, About: about,
 		inject: func(_ context.Context, s *Site) (InEffect, error) {
 			return s.Net.degrade(s.Tag, s.Spec, c, s.Names(), s.Rand)
 		}}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/netfault"
 )
 
@@ -13,7 +14,8 @@ import (
 const KindHold = "hold"
 
 // hold is its entry in the catalogue.
-var hold = Kind{Name: KindHold, Needs: NeedsQueue, alone: true, single: true, Ours: true, takes: []string{"peers", "way", "request"}, check: checkHold,
+var hold = Kind{Name: KindHold, Needs: NeedsQueue, alone: true, single: true, Ours: true, Touch: history.Touch{Words: history.FaultWords{Did: "held up", Links: "are held back", Over: "gets what was held back", Doc: "hold"}},
+	takes: []string{"peers", "way", "request"}, check: checkHold,
 	About: "holds the next request of a client to the lock service or to the store, or the reply to it, and then delivers it: a packet that comes too late",
 	inject: func(_ context.Context, s *Site) (InEffect, error) {
 		return s.Net.Hold(s.Tag, s.Spec, s.Names()[0], s.Asked(s.Clients[0].Number), s.Rand)

@@ -17,7 +17,7 @@ import (
 // KindKill is the fault that ends clients' processes.
 const KindKill = "kill"
 
-var kill = Kind{Name: KindKill, Needs: NeedsNothing, alone: true, Ours: true, Touch: history.Touch{Ends: history.EndsProcess},
+var kill = Kind{Name: KindKill, Needs: NeedsNothing, alone: true, Ours: true, Touch: history.Touch{Ends: history.EndsProcess, Words: history.FaultWords{Did: "killed", Client: "is killed", Doc: "kill"}},
 	About: "kills a client's process group (SIGKILL); a fresh process takes its place",
 	inject: func(ctx context.Context, s *Site) (InEffect, error) {
 		effect, err := KillAll(ctx, s.procs()...)

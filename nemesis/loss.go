@@ -1,6 +1,9 @@
 package nemesis
 
-import "github.com/lockchaos/lockchaos/netfault"
+import (
+	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/netfault"
+)
 
 // KindLoss is the fault that loses packets.
 const KindLoss = "loss"
@@ -11,4 +14,5 @@ var loss = condition{
 	},
 	conditions: func(s Spec) netfault.Conditions { return netfault.Conditions{Loss: s.Probability} },
 	bit:        func(n netfault.Stats) bool { return n.Dropped > 0 },
+	words:      history.FaultWords{Did: "on a lossy link", Bar: "lossy", Links: "are lost now and then", Over: "loses no packets any more"},
 }.kind(KindLoss, "loses packets between a client or nodes and their peers, each with the same probability", "probability")

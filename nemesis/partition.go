@@ -15,7 +15,7 @@ import (
 // KindPartition is the fault that cuts links.
 const KindPartition = "partition"
 
-var partition = Kind{Name: KindPartition, Nodes: true, Needs: NeedsFilter, takes: []string{"peers", "way", "shape"}, check: checkPartition, Touch: history.Touch{Severs: true},
+var partition = Kind{Name: KindPartition, Nodes: true, Needs: NeedsFilter, takes: []string{"peers", "way", "shape"}, check: checkPartition, Touch: history.Touch{Severs: true, Words: history.FaultWords{Did: "cut off", Links: "are dropped", Over: "is reached again", Plight: "was cut off from the lock service", Doc: "partition"}},
 	About: "cuts a client or nodes from their peers, both ways or one, or splits the service into a shape: every packet between them is dropped",
 	inject: func(_ context.Context, s *Site) (InEffect, error) {
 		return s.Net.Partition(s.Tag, s.Spec, s.Names(), s.Rand)

@@ -14,7 +14,7 @@ import (
 // KindPause is the fault that stops processes.
 const KindPause = "pause"
 
-var pause = Kind{Name: KindPause, Nodes: true, Needs: NeedsNothing, Touch: history.Touch{Stops: history.StopsProcesses},
+var pause = Kind{Name: KindPause, Nodes: true, Needs: NeedsNothing, Touch: history.Touch{Stops: history.StopsProcesses, Words: history.FaultWords{Did: "frozen", Client: "is frozen, as by a stop-the-world collection", Nodes: "is frozen, as a suspended machine is", Over: "wakes up", Plight: "was frozen", Doc: "pause"}},
 	About: "stops every thread of a client's process group, or of all that runs on a node's host (SIGSTOP), as a stop-the-world collection or a suspended virtual machine does",
 	inject: func(ctx context.Context, s *Site) (InEffect, error) {
 		if len(s.Clients) > 0 && !s.Clients[0].Whole {

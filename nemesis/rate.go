@@ -1,6 +1,9 @@
 package nemesis
 
-import "github.com/lockchaos/lockchaos/netfault"
+import (
+	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/netfault"
+)
 
 // KindRate is the fault that leaves links little bandwidth.
 const KindRate = "rate"
@@ -11,4 +14,5 @@ var rate = condition{
 	},
 	conditions: func(s Spec) netfault.Conditions { return netfault.Conditions{Rate: s.BytesPerSecond} },
 	bit:        func(n netfault.Stats) bool { return n.Delayed > 0 },
+	words:      history.FaultWords{Did: "on a slow link", Bar: "slowed", Links: "get only so much bandwidth", Over: "has all its bandwidth again"},
 }.kind(KindRate, "bounds how many bytes a second the links between a client or nodes and their peers carry", "bytes_per_second")

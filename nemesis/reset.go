@@ -14,7 +14,7 @@ import (
 const KindReset = "reset"
 
 // reset is its entry in the catalogue.
-var reset = Kind{Name: KindReset, Nodes: true, Needs: NeedsReset, takes: []string{"peers"}, check: Spec.checkLinks, Touch: history.Touch{Ends: history.EndsConnection},
+var reset = Kind{Name: KindReset, Nodes: true, Needs: NeedsReset, takes: []string{"peers"}, check: Spec.checkLinks, Touch: history.Touch{Ends: history.EndsConnection, Sudden: true, Words: history.FaultWords{Did: "reset", Links: "are cut short: their connections are reset", Plight: "lost its connection", Doc: "reset"}},
 	About:  "resets every TCP connection between a client or nodes and their peers, so that both ends notice; new ones can be made at once",
 	inject: func(_ context.Context, s *Site) (InEffect, error) { return s.Net.Reset(s.Spec, s.Names(), s.Rand) }}
 

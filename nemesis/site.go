@@ -63,7 +63,7 @@ func Inject(ctx context.Context, s Site) (InEffect, error) {
 // Touch is what the fault does to those whom it strikes.
 func (s Spec) Touch() history.Touch {
 	t := s.kind().Touch
-	t.Clock = string(s.Clock)
+	t.Clock, t.Strobes = string(s.Clock), s.Clock != "" && s.Period != 0
 	return t
 }
 

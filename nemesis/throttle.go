@@ -16,7 +16,7 @@ import (
 // KindThrottle is the fault that leaves a share of the time.
 const KindThrottle = "throttle"
 
-var throttle = Kind{Name: KindThrottle, Nodes: true, Needs: NeedsNothing, takes: []string{"share", "period"}, check: checkThrottle, Touch: history.Touch{Stops: history.StopsShare},
+var throttle = Kind{Name: KindThrottle, Nodes: true, Needs: NeedsNothing, takes: []string{"share", "period"}, check: checkThrottle, Touch: history.Touch{Stops: history.StopsShare, Words: history.FaultWords{Did: "throttled", Client: "gets only a share of its processor time", Nodes: "gets only a share of its processor time", Plight: "got only a share of its processor time", Doc: "throttle"}},
 	About: "lets a client or all that runs on a node's host have only a share of the time: it is stopped for the rest of each period (SIGSTOP)",
 	inject: func(ctx context.Context, s *Site) (InEffect, error) {
 		return StartThrottle(ctx, s.Spec, s.subjects()...)
