@@ -26,7 +26,7 @@ var allowed = map[string][]string{
 	"clients":    {"adapter", "checker"}, // a lock may be a program of its own; a broken one names the property that it violates
 	"spelling":   {},
 	"strictyaml": {"spelling"},
-	"scenarios":  {"checker", "spelling", "strictyaml"}, // for the properties' names and kinds
+	"scenarios":  {"checker", "nemesis", "spelling", "strictyaml"}, // for the lists of properties and of faults
 	"policy":     {"checker", "scenarios", "spelling", "strictyaml"},
 	"shrink":     {"scenarios"}, // it knows no lock and no runtime: its judge does
 	"checker":    {"history"},
@@ -38,8 +38,8 @@ var allowed = map[string][]string{
 	"harness":    {"adapter", "history", "clients", "store", "hosts", "scenarios", "backends", "nemesis"},
 	"cmd":        {"adapter", "history", "clients", "store", "hosts", "scenarios", "backends", "nemesis", "clockskew", "netfault", "harness", "checker", "reports", "spelling", "strictyaml", "policy", "serve", "shrink"},
 	"netfault":   {"hosts"},
-	"locktest":   {"history", "clients", "hosts", "scenarios", "backends", "harness", "checker", "reports"}, // a command of its own, for go test
-	"internal":   {},                                                                                        // tools for this repository alone: they build and run our packages, and import none
+	"locktest":   {"history", "clients", "hosts", "nemesis", "scenarios", "backends", "harness", "checker", "reports"}, // a command of its own, for go test
+	"internal":   {},                                                                                                   // tools for this repository alone: they build and run our packages, and import none
 }
 
 // leaves may be used by everyone.

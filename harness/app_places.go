@@ -55,7 +55,7 @@ func CheckAppFault(s *scenarios.Scenario, f scenarios.Fault) error {
 			nodes = append(nodes, p.Name)
 		}
 	}
-	spec := FaultSpec(f)
+	spec := f.Spec()
 	if err := fromOutside(f.Kind); err != nil {
 		return err
 	}

@@ -7,18 +7,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/nemesis"
-	"github.com/lockchaos/lockchaos/scenarios"
 )
-
-// FaultSpec is a planned fault as the nemesis knows it.
-func FaultSpec(f scenarios.Fault) nemesis.Spec {
-	return nemesis.Spec{Kind: f.Kind, Aim: nemesis.Aim{Target: nemesis.Target(f.Target), When: nemesis.Moment(f.When)},
-		Peers: nemesis.Peers(f.Peers), Way: nemesis.Way(f.Way), Shape: f.Shape,
-		Clock: nemesis.Clock(f.Clock), By: f.By.Std(), Rate: f.Rate, Period: f.Period.Std(),
-		Delay: f.Delay.Std(), Jitter: f.Jitter.Std(), Probability: f.Probability, BytesPerSecond: f.BytesPerSecond,
-		Request: nemesis.Request(f.Request), Point: nemesis.Point(f.Point), Silent: f.Silent,
-		Data: nemesis.Data(f.Data), Share: f.Share}
-}
 
 // meant is a fault of the strike with the leader, or the primary, of now in the place of that word. What strikes together means the same one.
 func (d *director) meant(ctx context.Context, h *hit, p nemesis.Part) (_ nemesis.Part, err error) {

@@ -18,7 +18,7 @@ func CheckFault(lock clients.Kind, f scenarios.Fault) error {
 	for _, n := range service.Nodes {
 		names = append(names, n.Name)
 	}
-	return nemesis.Check(FaultSpec(f), nemesis.Setting{Lock: lock.Name, Service: lock.Service, Nodes: names, Has: traits(lock)})
+	return nemesis.Check(f.Spec(), nemesis.Setting{Lock: lock.Name, Service: lock.Service, Nodes: names, Has: traits(lock)})
 }
 
 // singles are the single faults of a plan.
@@ -32,7 +32,7 @@ func singles(p scenarios.Plan) (all []scenarios.Fault) {
 // durable tells whether the plan's faults ask that nodes keep their data when they are killed.
 func durable(p scenarios.Plan) bool {
 	return slices.ContainsFunc(singles(p), func(f scenarios.Fault) bool {
-		return FaultSpec(f).Keeps()
+		return f.Spec().Keeps()
 	})
 }
 
@@ -42,7 +42,7 @@ var ErrGuests = errors.New("nodes are started again, which lockchaos can do to t
 // GuestsBear returns an error that is ErrGuests if the plan has a fault that nodes can't bear that somebody else started, in containers say.
 func GuestsBear(p scenarios.Plan) error {
 	for _, f := range singles(p) {
-		if FaultSpec(f).NeedsLocal() {
+		if f.Spec().NeedsLocal() {
 			return fmt.Errorf("%s: %w", f.Kind, ErrGuests)
 		}
 	}

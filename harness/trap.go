@@ -24,7 +24,7 @@ type traps struct {
 
 func newTraps(faults []scenarios.Fault) *traps {
 	planned := slices.ContainsFunc(faults, func(f scenarios.Fault) bool {
-		return slices.ContainsFunc(f.Singles(), func(one scenarios.Fault) bool { return FaultSpec(one).Waits() })
+		return slices.ContainsFunc(f.Singles(), func(one scenarios.Fault) bool { return one.Spec().Waits() })
 	})
 	return &traps{planned: planned, laid: map[int32]context.CancelFunc{}, asking: map[int32]op{}}
 }

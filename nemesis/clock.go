@@ -45,9 +45,9 @@ func (s Spec) change() func(clockskew.Skew) clockskew.Skew {
 }
 
 // onClock is the kind of a fault of clocks; wrong says what is wrong with such a change.
-func onClock(name, about string, words history.FaultWords, wrong func(Spec) error, takes ...string) Kind {
+func onClock(name, about string, words history.FaultWords, wrong func(Spec) error, draws []Draw, takes ...string) Kind {
 	words.Bar, words.Nodes, words.Over, words.Doc = "skewed", words.Client, "reads a clock that runs right again", "clock-jump-clock-rate-clock-strobe"
-	return Kind{Name: name, Nodes: true, Needs: NeedsClocks, takes: append([]string{"clock"}, takes...), About: about, Touch: history.Touch{Words: words},
+	return Kind{Name: name, Nodes: true, Needs: NeedsClocks, takes: append([]string{"clock"}, takes...), About: about, Touch: history.Touch{Words: words}, draws: draws,
 		check: func(s Spec, _ Setting) error {
 			if s.Clock != Wall && s.Clock != Mono {
 				return fmt.Errorf("a %s needs a clock: %s (the time of day) or %s (what timers and leases go by); not %q", s.Kind, Wall, Mono, s.Clock)

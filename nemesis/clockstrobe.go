@@ -11,7 +11,8 @@ import (
 const KindClockStrobe = "clock-strobe"
 
 var clockStrobe = onClock(KindClockStrobe, "lets the wall clock that a client or a node's processes read jump to and fro",
-	history.FaultWords{Did: "off by a clock's strobe", Client: "reads a clock that jumps to and fro", Plight: "read a clock that jumped to and fro"}, func(s Spec) error {
+	history.FaultWords{Did: "off by a clock's strobe", Client: "reads a clock that jumps to and fro",
+		Plight: "read a clock that jumped to and fro"}, func(s Spec) error {
 		if err := s.checkOffset(); err != nil {
 			return err
 		}
@@ -22,4 +23,4 @@ var clockStrobe = onClock(KindClockStrobe, "lets the wall clock that a client or
 			return fmt.Errorf("period %v: how often a strobe jumps must be given, %v or longer", s.Period, shortestPeriod)
 		}
 		return nil
-	}, "by", "period")
+	}, nil, "by", "period")

@@ -17,9 +17,15 @@ import (
 // KindCrash is the fault that kills servers and starts them again.
 const KindCrash = "crash-restart"
 
-var crash = Kind{Name: KindCrash, Nodes: true, NodesOnly: true, Needs: NeedsLocal, alone: true, Ours: true, takes: []string{"data"}, check: checkCrash,
-	Touch: history.Touch{Ends: history.EndsServer, Words: history.FaultWords{Did: "crashed", Nodes: "crashes, to be started again", Over: "answers again", Doc: "crash-restart"}},
+var crash = Kind{Name: KindCrash, Nodes: true, NodesOnly: true, Needs: NeedsLocal, endsSessions: true, alone: true, Ours: true, takes: []string{"data"}, check: checkCrash,
+	Touch: history.Touch{Ends: history.EndsServer, Words: history.FaultWords{Did: "crashed",
+		Nodes: "crashes, to be started again", Over: "answers again", Doc: "crash-restart"}},
 	About: "kills the servers of nodes (SIGKILL) and starts them again on the same host, with their data or, as a Redis without a file, without",
+	draws: []Draw{{Weight: 4, Beside: true, of: func(d Dice) Part {
+		p := aimed(pick(d, oneNode, Leader), Random, d.share(0.2, 1, 1))
+		p.Data = pick(d, DataKept, DataLost)
+		return p
+	}}},
 	inject: func(ctx context.Context, s *Site) (InEffect, error) {
 		return CrashNodes(ctx, s.Spec, s.Nodes...)
 	}}

@@ -27,9 +27,17 @@ var points = map[Point]netfault.Moment{
 }
 
 // cut is its entry in the catalogue.
-var cut = Kind{Name: KindCut, Needs: NeedsQueue, alone: true, single: true, Ours: true, Touch: history.Touch{Ends: history.EndsConnection, Words: history.FaultWords{Did: "cut short", Links: "are cut at one request", Doc: "cut"}}, takes: []string{"peers", "request", "point", "silent"}, check: checkCut,
+var cut = Kind{Name: KindCut, Needs: NeedsQueue, endsSessions: true, alone: true, single: true, Ours: true,
+	Touch: history.Touch{Ends: history.EndsConnection, Words: history.FaultWords{Did: "cut short",
+		Links: "are cut at one request", Doc: "cut"}}, takes: []string{"peers", "request", "point", "silent"},
+	check: checkCut,
 	About: "cuts the connection of a client's next request to the lock service or to the store: before it arrives, after it took effect (the reply is lost) or " +
 		"after the reply; with a reset that both ends notice, or silently",
+	draws: []Draw{{Weight: 2, of: func(d Dice) Part {
+		p := aimed(Holder, BeforeWrite, 0)
+		p.Request, p.Point = RequestWrite, pick[Point](d, "before-request", "after-request", "after-reply")
+		return p
+	}}},
 	inject: func(_ context.Context, s *Site) (InEffect, error) {
 		return s.Net.CutRequest(s.Tag, s.Spec, s.Names()[0], s.Asked(s.Clients[0].Number), s.Rand)
 	}}

@@ -19,6 +19,9 @@ type condition struct {
 	conditions func(Spec) netfault.Conditions
 	bit        func(netfault.Stats) bool
 	words      history.FaultWords
+	// draws and endsSessions are those of its Kind.
+	draws        []Draw
+	endsSessions bool
 }
 
 func orMissing(given bool, what string) string {
@@ -32,6 +35,7 @@ func orMissing(given bool, what string) string {
 func (c condition) kind(name, about string, takes ...string) Kind {
 	c.words.Doc = "delay-loss-duplicate-reorder-rate"
 	return Kind{Name: name, Nodes: true, Needs: NeedsQueue, Touch: history.Touch{Words: c.words}, takes: append([]string{"peers", "way"}, takes...), check: c.check, About: about,
+		draws: c.draws, endsSessions: c.endsSessions,
 		inject: func(_ context.Context, s *Site) (InEffect, error) {
 			return s.Net.degrade(s.Tag, s.Spec, c, s.Names(), s.Rand)
 		}}

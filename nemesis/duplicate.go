@@ -14,5 +14,6 @@ var duplicate = condition{
 	},
 	conditions: func(s Spec) netfault.Conditions { return netfault.Conditions{Duplicate: s.Probability} },
 	bit:        func(n netfault.Stats) bool { return n.Copied > 0 },
-	words:      history.FaultWords{Did: "sent duplicates", Bar: "doubled", Links: "arrive twice", Over: "gets each packet once again"},
+	words: history.FaultWords{Did: "sent duplicates", Bar: "doubled", Links: "arrive twice",
+		Over: "gets each packet once again"},
 }.kind(KindDuplicate, "sends packets between a client or nodes and their peers twice, each with the same probability", "probability")

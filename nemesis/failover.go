@@ -17,8 +17,9 @@ import (
 // KindFailover is the fault that has a replica take over too early.
 const KindFailover = "failover"
 
-var failover = Kind{Name: KindFailover, Nodes: true, NodesOnly: true, Whole: true, Needs: NeedsLocalFilter, alone: true, mayMiss: true, Ours: true, check: checkFailover,
-	Touch: history.Touch{Ends: history.EndsPrimary, Words: history.FaultWords{Did: "failed over", Bar: "failover", Nodes: "is killed before its replica has everything, and the replica takes over", Doc: "failover"}},
+var failover = Kind{Name: KindFailover, Nodes: true, NodesOnly: true, Whole: true, Needs: NeedsLocalFilter, endsSessions: true, alone: true, mayMiss: true, Ours: true, check: checkFailover,
+	Touch: history.Touch{Ends: history.EndsPrimary, Words: history.FaultWords{Did: "failed over", Bar: "failover",
+		Nodes: "is killed before its replica has everything, and the replica takes over", Doc: "failover"}},
 	About: "kills a primary that has granted a lock of which its replica has not heard, and waits for the promotion; for redis-failover",
 	inject: func(ctx context.Context, s *Site) (InEffect, error) {
 		return s.Net.Failover(ctx, s.Tag, s.Service, s.All, s.NextGrant)

@@ -14,9 +14,19 @@ import (
 const KindHold = "hold"
 
 // hold is its entry in the catalogue.
-var hold = Kind{Name: KindHold, Needs: NeedsQueue, alone: true, single: true, Ours: true, Touch: history.Touch{Words: history.FaultWords{Did: "held up", Links: "are held back", Over: "gets what was held back", Doc: "hold"}},
+var hold = Kind{Name: KindHold, Needs: NeedsQueue, alone: true, single: true, Ours: true,
+	Touch: history.Touch{Words: history.FaultWords{Did: "held up", Links: "are held back",
+		Over: "gets what was held back", Doc: "hold"}},
 	takes: []string{"peers", "way", "request"}, check: checkHold,
 	About: "holds the next request of a client to the lock service or to the store, or the reply to it, and then delivers it: a packet that comes too late",
+	draws: []Draw{{Weight: 4, of: func(d Dice) Part {
+		p := aimed(Holder, pick(d, AfterGrant, BeforeWrite), d.share(0.5, 2.5, 1))
+		p.Request = RequestWrite
+		if d.IntN(3) == 0 {
+			p.When, p.Request, p.Way = Acquiring, RequestAcquire, WayIn
+		}
+		return p
+	}}},
 	inject: func(_ context.Context, s *Site) (InEffect, error) {
 		return s.Net.Hold(s.Tag, s.Spec, s.Names()[0], s.Asked(s.Clients[0].Number), s.Rand)
 	}}

@@ -46,6 +46,10 @@ type Kind struct {
 	takes []string
 	// check tells whether those make sense where the fault is to strike; nil: there is nothing to say.
 	check func(s Spec, at Setting) error
+	// draws are the ways to draw it for a random scenario; none: it is not drawn.
+	draws []Draw
+	// endsSessions tells that it may end a connection or a session from outside, and with it a grant that lasts as long.
+	endsSessions bool
 	// inject puts it into effect.
 	inject func(ctx context.Context, s *Site) (InEffect, error)
 }

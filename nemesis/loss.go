@@ -14,5 +14,12 @@ var loss = condition{
 	},
 	conditions: func(s Spec) netfault.Conditions { return netfault.Conditions{Loss: s.Probability} },
 	bit:        func(n netfault.Stats) bool { return n.Dropped > 0 },
-	words:      history.FaultWords{Did: "on a lossy link", Bar: "lossy", Links: "are lost now and then", Over: "loses no packets any more"},
+	words: history.FaultWords{Did: "on a lossy link", Bar: "lossy", Links: "are lost now and then",
+		Over: "loses no packets any more"},
+	draws: []Draw{{Weight: 2, of: func(d Dice) Part {
+		p := d.onHolder()
+		p.Probability = 0.5
+		return p
+	}}},
+	endsSessions: true,
 }.kind(KindLoss, "loses packets between a client or nodes and their peers, each with the same probability", "probability")

@@ -15,8 +15,23 @@ import (
 // KindPartition is the fault that cuts links.
 const KindPartition = "partition"
 
-var partition = Kind{Name: KindPartition, Nodes: true, Needs: NeedsFilter, takes: []string{"peers", "way", "shape"}, check: checkPartition, Touch: history.Touch{Severs: true, Words: history.FaultWords{Did: "cut off", Links: "are dropped", Over: "is reached again", Plight: "was cut off from the lock service", Doc: "partition"}},
+var partition = Kind{Name: KindPartition, Nodes: true, Needs: NeedsFilter, endsSessions: true,
+	takes: []string{"peers", "way", "shape"}, check: checkPartition, Touch: history.Touch{Severs: true,
+		Words: history.FaultWords{Did: "cut off", Links: "are dropped", Over: "is reached again",
+			Plight: "was cut off from the lock service", Doc: "partition"}},
 	About: "cuts a client or nodes from their peers, both ways or one, or splits the service into a shape: every packet between them is dropped",
+	draws: []Draw{
+		{Weight: 6, of: func(d Dice) Part {
+			p := d.onHolder()
+			p.Peers, p.Way = pick(d, PeersAll, PeersStore, PeersService), pick(d, WayBoth, WayIn, WayOut)
+			if p.Peers == PeersService {
+				p.When = BeforeRelease
+			}
+			return p
+		}},
+		// From everybody: a client of ZooKeeper talks to one member alone.
+		{Weight: 4, of: func(d Dice) Part { return aimed(pick(d, oneNode, Leader, Primary), Random, d.share(1, 3, nodeFloor)) }},
+	},
 	inject: func(_ context.Context, s *Site) (InEffect, error) {
 		return s.Net.Partition(s.Tag, s.Spec, s.Names(), s.Rand)
 	}}

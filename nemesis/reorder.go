@@ -15,5 +15,6 @@ var reorder = condition{
 	},
 	conditions: func(s Spec) netfault.Conditions { return netfault.Conditions{Delay: s.Delay, Reorder: s.Probability} },
 	bit:        func(n netfault.Stats) bool { return n.Delayed > 0 && n.Seen > n.Delayed },
-	words:      history.FaultWords{Did: "sent packets out of order", Bar: "reordered", Links: "arrive out of order", Over: "gets its packets in order again"},
+	words: history.FaultWords{Did: "sent packets out of order", Bar: "reordered",
+		Links: "arrive out of order", Over: "gets its packets in order again"},
 }.kind(KindReorder, "delays packets between a client or nodes and their peers, but for some, which overtake the others", "delay", "probability")

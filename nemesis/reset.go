@@ -14,8 +14,16 @@ import (
 const KindReset = "reset"
 
 // reset is its entry in the catalogue.
-var reset = Kind{Name: KindReset, Nodes: true, Needs: NeedsReset, takes: []string{"peers"}, check: Spec.checkLinks, Touch: history.Touch{Ends: history.EndsConnection, Sudden: true, Words: history.FaultWords{Did: "reset", Links: "are cut short: their connections are reset", Plight: "lost its connection", Doc: "reset"}},
-	About:  "resets every TCP connection between a client or nodes and their peers, so that both ends notice; new ones can be made at once",
+var reset = Kind{Name: KindReset, Nodes: true, Needs: NeedsReset, endsSessions: true, takes: []string{"peers"},
+	check: Spec.checkLinks, Touch: history.Touch{Ends: history.EndsConnection, Sudden: true,
+		Words: history.FaultWords{Did: "reset", Links: "are cut short: their connections are reset",
+			Plight: "lost its connection", Doc: "reset"}},
+	About: "resets every TCP connection between a client or nodes and their peers, so that both ends notice; new ones can be made at once",
+	draws: []Draw{{Weight: 2, of: func(d Dice) Part {
+		p := aimed(Holder, BetweenReadAndWrite, 0)
+		p.Peers = pick(d, PeersAll, PeersStore)
+		return p
+	}}},
 	inject: func(_ context.Context, s *Site) (InEffect, error) { return s.Net.Reset(s.Spec, s.Names(), s.Rand) }}
 
 // Reset breaks every connection between the victims and their peers. It is over when it returns.

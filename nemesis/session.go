@@ -14,9 +14,13 @@ import (
 // KindExpireSession is the end of a client's session.
 const KindExpireSession = "expire-session"
 
-var expireSession = Kind{Name: KindExpireSession, Needs: NeedsNothing, alone: true, single: true, mayMiss: true, Ours: true, check: checkExpireSession,
-	Touch: history.Touch{Ends: history.EndsSession, Sudden: true, Words: history.FaultWords{Did: "deprived of its session", Bar: "expired", Client: "loses its session, which the lock service is made to end", Plight: "lost its session", Doc: "expire-session"}},
+var expireSession = Kind{Name: KindExpireSession, Needs: NeedsNothing, endsSessions: true, alone: true, single: true, mayMiss: true, Ours: true, check: checkExpireSession,
+	Touch: history.Touch{Ends: history.EndsSession, Sudden: true,
+		Words: history.FaultWords{Did: "deprived of its session", Bar: "expired",
+			Client: "loses its session, which the lock service is made to end", Plight: "lost its session",
+			Doc: "expire-session"}},
 	About: "ends a client's session at the lock service by the service's own means: a lease of etcd is revoked, a session of ZooKeeper closed, PostgreSQL's backends of the client terminated",
+	draws: []Draw{{Weight: 2, Beside: true, of: func(d Dice) Part { return aimed(Holder, pick(d, AfterGrant, BeforeWrite), 0) }}},
 	inject: func(ctx context.Context, s *Site) (InEffect, error) {
 		c := s.Clients[0]
 		return ExpireSession(ctx, s.Names()[0], func(ctx context.Context) ([]string, error) { return s.Expire(ctx, c.Number, c.Proc.Host().Addr) })

@@ -14,8 +14,11 @@ import (
 // KindStall is the fault that holds up the application alone.
 const KindStall = "stall"
 
-var stall = Kind{Name: KindStall, Needs: NeedsNothing, alone: true, single: true, Ours: true, check: checkStall, Touch: history.Touch{Stops: history.StopsApplication, Words: history.FaultWords{Did: "stalled", Client: "stops working while its lock goes on renewing", Doc: "stall"}},
+var stall = Kind{Name: KindStall, Needs: NeedsNothing, alone: true, single: true, Ours: true, check: checkStall,
+	Touch: history.Touch{Stops: history.StopsApplication, Words: history.FaultWords{Did: "stalled",
+		Client: "stops working while its lock goes on renewing", Doc: "stall"}},
 	About: "holds up the application of a client, and nothing else in its process: what the lock renews by itself is renewed",
+	draws: []Draw{{Weight: 1, of: func(d Dice) Part { return aimed(Holder, AfterGrant, d.share(0.5, 2.5, 1)) }}},
 	inject: func(ctx context.Context, s *Site) (InEffect, error) {
 		return StallIn(ctx, s.Part, ActivityApplication, s.Clients[0].App)
 	}}

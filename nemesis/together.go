@@ -23,6 +23,20 @@ func (s Spec) Freezes() bool { return s.kind().Touch.Stops == history.StopsProce
 // Kills tells whether the fault ends the processes of clients.
 func (s Spec) Kills() bool { return s.kind().Touch.Ends == history.EndsProcess }
 
+// Momentary tells whether the fault is over as soon as it has struck, however long its consequences last.
+func (s Spec) Momentary() bool {
+	switch s.kind().Touch.Ends {
+	case history.EndsProcess, history.EndsSession:
+		return true
+	case history.EndsConnection:
+		return !s.Silent
+	}
+	return false
+}
+
+// EndsSessions tells whether it may end a connection or a session from outside, and with it a grant that lasts as long.
+func (s Spec) EndsSessions() bool { return s.kind().endsSessions }
+
 // MayMiss reports whether the fault may find nobody to strike, so that nothing was done (ErrMissed).
 func (s Spec) MayMiss() bool { return s.kind().mayMiss }
 

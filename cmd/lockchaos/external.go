@@ -224,7 +224,7 @@ func beyond(p scenarios.Plan) (refused []string) {
 
 // outOfReach says why a fault can't strike where the servers are not ours; "": it can.
 func outOfReach(f scenarios.Fault) string {
-	switch spec := harness.FaultSpec(f); {
+	switch spec := f.Spec(); {
 	case spec.Touch().Ends == history.EndsSession:
 		return "it would have your service end sessions, as its operator"
 	case spec.Target.Client():
