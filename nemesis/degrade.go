@@ -15,20 +15,14 @@ import (
 // condition makes a kind of bad network: what it needs to be told, what it makes of that, and what shows that it took effect. Each is one condition, so
 // that what a run shows is that condition's doing.
 type condition struct {
-	missing    func(Spec) string // what must be given and is not
+	given      func(Spec) bool // whether it was told
+	wants      string          // what it needs to be told
 	conditions func(Spec) netfault.Conditions
 	bit        func(netfault.Stats) bool
 	words      history.FaultWords
 	// draws and endsSessions are those of its Kind.
 	draws        []Draw
 	endsSessions bool
-}
-
-func orMissing(given bool, what string) string {
-	if given {
-		return ""
-	}
-	return what
 }
 
 // kind is that of a bad network.
@@ -43,8 +37,8 @@ func (c condition) kind(name, about string, takes ...string) Kind {
 
 // check tells whether there are such links, and such conditions.
 func (c condition) check(s Spec, at Setting) error {
-	if missing := c.missing(s); missing != "" {
-		return fmt.Errorf("a %s needs %s", s.Kind, missing)
+	if !c.given(s) {
+		return fmt.Errorf("a %s needs %s", s.Kind, c.wants)
 	}
 	if err := c.conditions(s).Validate(); err != nil {
 		return fmt.Errorf("a %s: %w", s.Kind, err)

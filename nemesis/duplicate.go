@@ -9,9 +9,8 @@ import (
 const KindDuplicate = "duplicate"
 
 var duplicate = condition{
-	missing: func(s Spec) string {
-		return orMissing(s.Probability > 0, "probability: that of a packet to be sent twice, up to 1")
-	},
+	given:      func(s Spec) bool { return s.Probability > 0 },
+	wants:      "probability: that of a packet to be sent twice, up to 1",
 	conditions: func(s Spec) netfault.Conditions { return netfault.Conditions{Duplicate: s.Probability} },
 	bit:        func(n netfault.Stats) bool { return n.Copied > 0 },
 	words: history.FaultWords{Did: "sent duplicates", Bar: "doubled", Links: "arrive twice",

@@ -9,9 +9,8 @@ import (
 const KindLoss = "loss"
 
 var loss = condition{
-	missing: func(s Spec) string {
-		return orMissing(s.Probability > 0, "probability: that of a packet to be lost, up to 1")
-	},
+	given:      func(s Spec) bool { return s.Probability > 0 },
+	wants:      "probability: that of a packet to be lost, up to 1",
 	conditions: func(s Spec) netfault.Conditions { return netfault.Conditions{Loss: s.Probability} },
 	bit:        func(n netfault.Stats) bool { return n.Dropped > 0 },
 	words: history.FaultWords{Did: "on a lossy link", Bar: "lossy", Links: "are lost now and then",

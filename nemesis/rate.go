@@ -9,9 +9,8 @@ import (
 const KindRate = "rate"
 
 var rate = condition{
-	missing: func(s Spec) string {
-		return orMissing(s.BytesPerSecond > 0, "bytes_per_second: how much each link carries, headers included")
-	},
+	given:      func(s Spec) bool { return s.BytesPerSecond > 0 },
+	wants:      "bytes_per_second: how much each link carries, headers included",
 	conditions: func(s Spec) netfault.Conditions { return netfault.Conditions{Rate: s.BytesPerSecond} },
 	bit:        func(n netfault.Stats) bool { return n.Delayed > 0 },
 	words: history.FaultWords{Did: "on a slow link", Bar: "slowed", Links: "get only so much bandwidth",

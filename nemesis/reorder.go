@@ -9,10 +9,8 @@ import (
 const KindReorder = "reorder"
 
 var reorder = condition{
-	missing: func(s Spec) string {
-		return orMissing(s.Probability > 0 && s.Probability < 1 && s.Delay > 0,
-			"delay, and the probability, below 1, of a packet not to be delayed, so that it overtakes those that are")
-	},
+	given:      func(s Spec) bool { return s.Probability > 0 && s.Probability < 1 && s.Delay > 0 },
+	wants:      "delay, and the probability, below 1, of a packet not to be delayed, so that it overtakes those that are",
 	conditions: func(s Spec) netfault.Conditions { return netfault.Conditions{Delay: s.Delay, Reorder: s.Probability} },
 	bit:        func(n netfault.Stats) bool { return n.Delayed > 0 && n.Seen > n.Delayed },
 	words: history.FaultWords{Did: "sent packets out of order", Bar: "reordered",

@@ -9,7 +9,8 @@ import (
 const KindDelay = "delay"
 
 var delay = condition{
-	missing:    func(s Spec) string { return orMissing(s.Delay > 0, "delay: how late each packet is") },
+	given:      func(s Spec) bool { return s.Delay > 0 },
+	wants:      "delay: how late each packet is",
 	conditions: func(s Spec) netfault.Conditions { return netfault.Conditions{Delay: s.Delay, Jitter: s.Jitter} },
 	bit:        func(n netfault.Stats) bool { return n.Delayed > 0 },
 	words:      history.FaultWords{Did: "delayed", Links: "are delayed", Over: "is reached at once again"},
