@@ -26,7 +26,7 @@ var allowed = map[string][]string{
 	"clients":    {"adapter", "checker"}, // a lock may be a program of its own; a broken one names the property that it violates
 	"spelling":   {},
 	"strictyaml": {"spelling"},
-	"scenarios":  {"checker", "spelling", "strictyaml"}, // for the properties' names and kinds
+	"scenarios":  {"checker", "nemesis", "spelling", "strictyaml"}, // for the lists of properties and of faults
 	"policy":     {"checker", "scenarios", "spelling", "strictyaml"},
 	"shrink":     {"scenarios"}, // it knows no lock and no runtime: its judge does
 	"checker":    {"history"},
@@ -34,7 +34,7 @@ var allowed = map[string][]string{
 	"reports":    {"history", "checker", "docs"},
 	"serve":      {"reports"},        // for its style, its scripts and its comparison; what runs are it has from their files
 	"backends":   {"hosts", "store"}, // it runs the store as a node
-	"nemesis":    {"hosts", "clockskew", "netfault"},
+	"nemesis":    {"clockskew", "history", "hosts", "netfault"},
 	"harness":    {"adapter", "history", "clients", "store", "hosts", "scenarios", "backends", "checker", "nemesis"},
 	"cmd":        {"adapter", "history", "clients", "store", "hosts", "scenarios", "backends", "nemesis", "clockskew", "netfault", "harness", "checker", "reports", "spelling", "strictyaml", "policy", "serve", "shrink"},
 	"netfault":   {"hosts"},

@@ -107,7 +107,7 @@ func (s *Sweep) judgeSession(g *grant, a leaseAnswer) {
 	}
 	s.putOff(a.attempt, func() {
 		for _, sp := range s.clientSpans(g.client) {
-			if sp.kind != faultPause || !sp.injected || !stops(sp) || sp.bit < placed || sp.healed > a.end || sp.healed-sp.bit <= life ||
+			if sp.touch.Stops != history.StopsProcesses || !sp.injected || !stops(sp) || sp.bit < placed || sp.healed > a.end || sp.healed-sp.bit <= life ||
 				touched(s.service, sp.bit, a.end, injectedOnly) {
 				continue
 			}

@@ -16,6 +16,7 @@ type span struct {
 	bit, healed int64
 	id          int
 	kind        string
+	touch       *history.Touch
 	injected    bool
 	links       bool // processes and clocks are not touched
 	store       bool // it lies between a client and the store
@@ -83,7 +84,7 @@ func (s *Sweep) fault(e *history.Event) {
 			victim = begun.victim
 		}
 		if len(f.Clients) == 0 && !f.Service {
-			f = &history.FaultInfo{ID: f.ID, Plan: f.Plan, Kind: f.Kind, When: f.When, Clients: begun.clients, Service: begun.service, Kept: f.Kept,
+			f = &history.FaultInfo{ID: f.ID, Plan: f.Plan, Kind: f.Kind, Touch: f.Touch, When: f.When, Clients: begun.clients, Service: begun.service, Kept: f.Kept,
 				Holding: f.Holding, Waiting: f.Waiting,
 				From: f.From, To: f.To, Injected: f.Injected, Bit: f.Bit, Evidence: f.Evidence}
 		}
@@ -101,7 +102,7 @@ func (s *Sweep) fault(e *history.Event) {
 
 // spanOf is the effect of a fault between two instants.
 func spanOf(f *history.FaultInfo, from, to int64) span {
-	return span{from: from, to: to, id: f.ID, kind: f.Kind, injected: f.Injected, links: f.Links, store: f.Store && len(f.Clients) == 0, target: f.Target,
+	return span{from: from, to: to, id: f.ID, kind: f.Kind, touch: f.Touches(), injected: f.Injected, links: f.Links, store: f.Store && len(f.Clients) == 0, target: f.Target,
 		hosts: f.Hosts, kept: f.Kept}
 }
 
@@ -299,7 +300,7 @@ func (s *Sweep) lastDisturbance(client int32, t int64) int64 {
 func (s *Sweep) killedAt(c *clientState, t int64) int64 {
 	at := int64(0)
 	for _, sp := range c.spans {
-		if sp.kind == faultKill && sp.from <= t {
+		if sp.touch.Ends == history.EndsProcess && sp.from <= t {
 			at = max(at, sp.from)
 		}
 	}

@@ -1,6 +1,10 @@
 package checker
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/lockchaos/lockchaos/history"
+)
 
 // toleratesMinority is the claim of a lock on a quorum that it keeps its word while a fault touches only a minority of the service's nodes.
 const toleratesMinority = "minority"
@@ -79,7 +83,7 @@ func (s *Sweep) struckAt(t int64) (nodes []string) {
 // quorumBears tells whether a quorum of the others does without the nodes that a fault struck. It does not if they come back and have forgotten what they
 // answered, or misjudge the time, or if they are not known. What the machine does to one node it is about to do to the others.
 func quorumBears(sp span) bool {
-	lost := sp.kind == faultFailover || sp.kind == faultCrash && !sp.kept
+	lost := sp.touch.Ends == history.EndsPrimary || crashes(sp) && !sp.kept
 	return sp.injected && len(sp.hosts) > 0 && !lost && !isClock(sp)
 }
 
@@ -90,7 +94,7 @@ func (s *Sweep) untilMovedOn(sp span) int64 {
 	if s.header.Claims.Validity != validitySession {
 		return 0
 	}
-	if gone := sp.kind == faultCrash || !degrades(sp); gone {
+	if gone := crashes(sp) || !degrades(sp); gone {
 		return min(sp.to, sp.from+s.lifetime())
 	}
 	return sp.to
@@ -99,7 +103,7 @@ func (s *Sweep) untilMovedOn(sp span) int64 {
 // excuse notes that a fault on the service excuses what it may explain.
 func (s *Sweep) excuse(sp span) {
 	s.service, s.struck = append(s.service, sp), s.struck || sp.injected
-	if sp.kind == faultCrash && !sp.kept {
+	if crashes(sp) && !sp.kept {
 		s.restart = sp
 	}
 }

@@ -2,48 +2,41 @@ package checker
 
 import (
 	"slices"
-	"strings"
+
+	"github.com/lockchaos/lockchaos/history"
 )
 
 // The pattern of a conflict between two grants is decided by what would have been: without the time that a fault lasted, would the earlier
 // holder have acted inside its lease? A fault that merely lay near explains nothing. Where faults of two sorts would each explain it, the pattern is
 // several-faults.
 
-// The names of faults as the harness records them.
+// The targets that a judge asks for.
 const (
-	faultPause         = "pause"
-	faultKill          = "kill"
-	faultThrottle      = "throttle"
-	faultStall         = "stall"
-	faultRenewerStall  = "renewer-stall"
-	faultExpireSession = "expire-session"
-	faultReset         = "reset"
-	faultCut           = "cut"
-	faultPartition     = "partition"
-	faultCrash         = "crash-restart"
-	faultFailover      = "failover"
-	targetPrimary      = "primary"
-	targetService      = "service"
+	targetPrimary = "primary"
+	targetService = "service"
 )
 
 // isClock tells whether a fault makes a clock wrong.
-func isClock(sp span) bool { return strings.HasPrefix(sp.kind, "clock-") }
+func isClock(sp span) bool { return sp.touch.Clock != "" }
 
 // stops tells whether a fault keeps the application from going on, and nothing else.
 func stops(sp span) bool {
-	return !sp.links && !sp.store && (sp.kind == faultPause || sp.kind == faultThrottle || sp.kind == faultStall)
+	return !sp.links && !sp.store && sp.touch.Stops != "" && !starves(sp)
 }
 
 // ends tells whether a fault ends a session by itself.
 func ends(sp span) bool {
-	return sp.kind == faultExpireSession || sp.kind == faultReset || sp.kind == faultCut
+	return sp.touch.Ends == history.EndsSession || sp.touch.Ends == history.EndsConnection
 }
+
+// crashes tells whether a fault kills servers and starts them again.
+func crashes(sp span) bool { return sp.touch.Ends == history.EndsServer }
 
 // cutsOff tells whether a fault lies on the client's links to the lock service.
 func cutsOff(sp span) bool { return sp.links && !sp.store && !ends(sp) }
 
 // starves tells whether a fault keeps renewals from being made.
-func starves(sp span) bool { return sp.kind == faultRenewerStall }
+func starves(sp span) bool { return sp.touch.Stops == history.StopsRenewals }
 
 // away tells whether a fault keeps the store out of reach.
 func away(sp span) bool { return sp.store }
@@ -163,9 +156,9 @@ func (s *Sweep) sessionCauses(a, b *grant, acted int64) (causes []string) {
 			}
 			long := half > 0 && min(sp.to, b.end)-sp.from >= half
 			switch {
-			case ends(sp) && (sp.to > a.end || sp.kind == faultExpireSession) && !a.toldBefore(acted), cutsOff(sp) && long && !a.toldBefore(acted):
+			case ends(sp) && (sp.to > a.end || sp.touch.Ends == history.EndsSession) && !a.toldBefore(acted), cutsOff(sp) && long && !a.toldBefore(acted):
 				causes = append(causes, PatternSessionUnseen)
-			case stops(sp) && sp.kind != faultThrottle && long && !s.renewedBeside(sp):
+			case stops(sp) && sp.touch.Stops == history.StopsProcesses && long:
 				causes = append(causes, PatternPaused)
 			case starves(sp) && long:
 				causes = append(causes, PatternRenewalStarved)
@@ -176,9 +169,6 @@ func (s *Sweep) sessionCauses(a, b *grant, acted int64) (causes []string) {
 	}
 	return append(causes, s.serviceCauses(max(a.earliest, b.end-2*s.header.TTL), b.end, half)...)
 }
-
-// renewedBeside tells that a fault holds up the application alone, while the lock goes on renewing.
-func (s *Sweep) renewedBeside(sp span) bool { return sp.kind == faultStall && sp.injected }
 
 func (g *grant) toldBefore(t int64) bool { return g.told != 0 && g.told < t }
 
@@ -192,16 +182,16 @@ func (s *Sweep) serviceCauses(from, to, least int64) (causes []string) {
 		switch {
 		case isClock(sp):
 			causes = append(causes, PatternClockJumped)
-		case sp.kind == faultFailover, sp.target == targetPrimary && !degrades(sp) && sp.from < to && to < sp.to:
+		case sp.touch.Ends == history.EndsPrimary, sp.target == targetPrimary && !degrades(sp) && sp.from < to && to < sp.to:
 			// A primary that is frozen or cut off grants nothing: who did was promoted meanwhile.
 			causes = append(causes, PatternFailover)
-		case sp.kind == faultCrash && least == 0 && sp.kept && sp.target == targetPrimary:
+		case crashes(sp) && least == 0 && sp.kept && sp.target == targetPrimary:
 			causes = append(causes, PatternFailover) // what it knew came back with it, to a replica that had taken over
-		case sp.kind == faultCrash && least == 0 && !sp.kept:
+		case crashes(sp) && least == 0 && !sp.kept:
 			causes = append(causes, PatternRestart)
 		case s.majorityAway(sp.from, least):
 			causes = append(causes, PatternQuorum)
-		case sp.kind == faultCrash && !(sp.kept && least == 0):
+		case crashes(sp) && !(sp.kept && least == 0):
 			causes = append(causes, PatternRestart)
 		default:
 			causes = append(causes, PatternService)
@@ -211,7 +201,7 @@ func (s *Sweep) serviceCauses(from, to, least int64) (causes []string) {
 }
 
 // degrades tells whether a server goes on working, though badly, under a fault.
-func degrades(sp span) bool { return sp.kind != faultPause && sp.kind != faultPartition }
+func degrades(sp span) bool { return sp.touch.Stops != history.StopsProcesses && !sp.touch.Severs }
 
 // majorityAway tells whether, at t, faults kept so many servers away that no majority was left, for at least so long.
 func (s *Sweep) majorityAway(t, least int64) bool {
@@ -222,7 +212,7 @@ func (s *Sweep) majorityAway(t, least int64) bool {
 	var struck []string
 	for _, sp := range s.service {
 		shaped := sp.target == targetService // it splits the servers, and how many stay together is not told
-		if sp.injected && sp.from <= t && sp.to > t && sp.to-t >= least && !shaped && (sp.kind == faultCrash || !degrades(sp)) {
+		if sp.injected && sp.from <= t && sp.to > t && sp.to-t >= least && !shaped && (crashes(sp) || !degrades(sp)) {
 			struck = append(struck, sp.hosts...)
 		}
 	}

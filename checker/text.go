@@ -112,7 +112,7 @@ func (s *Sweep) faultsOf(until int64, grants ...*grant) []int {
 // deathsOf lists the kills that ended a grant's client.
 func (s *Sweep) deathsOf(g *grant) (ids []int) {
 	for _, sp := range s.clientSpans(g.client) {
-		if sp.kind == faultKill && sp.to >= g.earliest {
+		if sp.touch.Ends == history.EndsProcess && sp.to >= g.earliest {
 			ids = append(ids, sp.id)
 		}
 	}
@@ -130,29 +130,15 @@ func (s *Sweep) plight(g *grant, t int64) string {
 	if worst.to == 0 {
 		return ""
 	}
-	if worst.kind == faultReset || worst.kind == faultExpireSession { // over as soon as it has struck
-		return plights[worst.kind]
+	did := worst.touch.Words.Plight
+	if did == "" {
+		did = fmt.Sprintf("met the fault %q", worst.kind)
 	}
-	long := " to the end"
-	if worst.to != forever {
-		long = " for " + seconds(worst.length())
+	switch {
+	case worst.touch.Sudden:
+		return did
+	case worst.to == forever:
+		return did + " to the end"
 	}
-	if did := plights[worst.kind]; did != "" {
-		return did + long
-	}
-	return fmt.Sprintf("met the fault %q%s", worst.kind, long)
-}
-
-// plights say what a fault did to a client.
-var plights = map[string]string{
-	faultPause:         "was frozen",
-	faultStall:         "was starved by this machine", // an injected one holds up the application alone, and is noted aside
-	faultThrottle:      "got only a share of its processor time",
-	faultPartition:     "was cut off from the lock service",
-	faultRenewerStall:  "could not renew its lease",
-	faultReset:         "lost its connection",
-	faultExpireSession: "lost its session",
-	"clock-jump":       "read a clock that had jumped",
-	"clock-rate":       "read a clock that ran wrong",
-	"clock-strobe":     "read a clock that jumped to and fro",
+	return did + " for " + seconds(worst.length())
 }

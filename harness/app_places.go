@@ -41,11 +41,6 @@ func AppPlaces(a *scenarios.App) (all []AppPlace) {
 	return all
 }
 
-// appFaults are the kinds that an application of the user's own can be struck by: what is done to a container from outside. The others are done to
-// lockchaos's own clients and servers.
-var appFaults = []string{nemesis.KindPause, nemesis.KindThrottle, nemesis.KindPartition, nemesis.KindReset, nemesis.KindDelay, nemesis.KindLoss,
-	nemesis.KindDuplicate, nemesis.KindReorder, nemesis.KindRate, nemesis.KindClockJump, nemesis.KindClockRate, nemesis.KindClockStrobe}
-
 // hookMoments are the moments of a client that has hooks; one that is only watched passes those that its log tells.
 var (
 	hookMoments = []nemesis.Moment{nemesis.Acquiring, nemesis.AfterGrant, nemesis.BeforeWrite, nemesis.BeforeRelease, nemesis.Random}
@@ -60,20 +55,37 @@ func CheckAppFault(s *scenarios.Scenario, f scenarios.Fault) error {
 			nodes = append(nodes, p.Name)
 		}
 	}
-	spec := FaultSpec(f)
-	if err := nemesis.Check(spec, nodes); err != nil {
+	spec := f.Spec()
+	if err := fromOutside(f.Kind); err != nil {
+		return err
+	}
+	if err := nemesis.Check(spec, nemesis.Setting{Nodes: nodes}); err != nil {
 		return err
 	}
 	if n := spec.Target.Number(); int(n) > len(s.App.Clients) {
 		return fmt.Errorf("target %s: the app has %d clients", f.Target, len(s.App.Clients))
 	}
-	if !slices.Contains(appFaults, f.Kind) {
-		return fmt.Errorf("a %s can't strike an application of your own; %s can", f.Kind, strings.Join(appFaults, ", "))
-	}
 	if s.App.Store == "" && spec.OnLinks() && spec.Peers == nemesis.PeersStore {
 		return fmt.Errorf("peers %s: the app names no store", nemesis.PeersStore)
 	}
 	return checkAim(s.App, spec)
+}
+
+// fromOutside returns an error for a kind of fault that is done to lockchaos's own clients and servers: an application is struck by what is done to a
+// container from outside.
+func fromOutside(kind string) error {
+	var can []string
+	ours := false
+	for _, k := range nemesis.Kinds() {
+		if !k.Ours {
+			can = append(can, k.Name)
+		}
+		ours = ours || k.Ours && k.Name == kind
+	}
+	if ours {
+		return fmt.Errorf("a %s can't strike an application of your own; %s can", kind, strings.Join(can, ", "))
+	}
+	return nil
 }
 
 // checkAim tells whether the aim can be found out from a log, or from hooks.

@@ -52,7 +52,7 @@ func Catalogue(locks []clients.Kind, kindOf func(*scenarios.Scenario) (clients.K
 func CheckTogether(parts []scenarios.Fault) error {
 	var specs []nemesis.Spec
 	for _, p := range parts {
-		specs = append(specs, FaultSpec(p))
+		specs = append(specs, p.Spec())
 	}
 	return nemesis.CheckTogether(specs)
 }

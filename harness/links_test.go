@@ -111,7 +111,8 @@ func seeded() *rand.Rand { return rand.New(rand.NewPCG(1, 2)) }
 func degrades(s nemesis.Spec) inject {
 	return func(n *nemesis.Net, node string) (nemesis.InEffect, error) {
 		s.Aim, s.Peers = nemesis.Aim{Target: nemesis.Target(node), When: nemesis.Random}, nemesis.PeersClients
-		return n.Degrade("test", s, []string{node}, seeded())
+		return nemesis.Inject(context.Background(), nemesis.Site{Part: nemesis.Part{Spec: s}, Struck: nemesis.Struck{Nodes: []nemesis.Place{{Name: node}}},
+			Means: nemesis.Means{Net: n}, Tag: "test", Rand: seeded()})
 	}
 }
 

@@ -18,23 +18,7 @@ func CheckFault(lock clients.Kind, f scenarios.Fault) error {
 	for _, n := range service.Nodes {
 		names = append(names, n.Name)
 	}
-	spec := FaultSpec(f)
-	if err := nemesis.Check(spec, names, traits(lock.Service)...); err != nil {
-		return err
-	}
-	if spec.Kind == nemesis.KindCrash && spec.Data == nemesis.DataLost && !service.Forgets {
-		return fmt.Errorf("data %s: a node of %s has written down what it answers for before it answers; only a Redis loses all", nemesis.DataLost, service.Name)
-	}
-	if spec.Kind == nemesis.KindFailover && !service.Promotes() {
-		return fmt.Errorf("a %s needs a service with a replica that is promoted, redis-failover; %s has none", spec.Kind, lock.Service)
-	}
-	if spec.Kind == nemesis.KindRenewerStall && !lock.Renews {
-		return fmt.Errorf("a %s needs a lock that renews by itself, and whose renewals lockchaos can hold up; %s is none", spec.Kind, lock.Name)
-	}
-	if spec.Kind == nemesis.KindExpireSession && service.MustBeTold() && lock.TellsNoSession {
-		return fmt.Errorf("an %s at %s needs the number of the session, which an adapter has no way to tell", spec.Kind, service.Name)
-	}
-	return nil
+	return nemesis.Check(f.Spec(), nemesis.Setting{Lock: lock.Name, Service: lock.Service, Nodes: names, Has: traits(lock)})
 }
 
 // singles are the single faults of a plan.
@@ -48,7 +32,7 @@ func singles(p scenarios.Plan) (all []scenarios.Fault) {
 // durable tells whether the plan's faults ask that nodes keep their data when they are killed.
 func durable(p scenarios.Plan) bool {
 	return slices.ContainsFunc(singles(p), func(f scenarios.Fault) bool {
-		return f.Kind == nemesis.KindCrash && nemesis.Data(f.Data) != nemesis.DataLost
+		return f.Spec().Keeps()
 	})
 }
 
@@ -58,7 +42,7 @@ var ErrGuests = errors.New("nodes are started again, which lockchaos can do to t
 // GuestsBear returns an error that is ErrGuests if the plan has a fault that nodes can't bear that somebody else started, in containers say.
 func GuestsBear(p scenarios.Plan) error {
 	for _, f := range singles(p) {
-		if f.Kind == nemesis.KindCrash || f.Kind == nemesis.KindFailover {
+		if f.Spec().NeedsLocal() {
 			return fmt.Errorf("%s: %w", f.Kind, ErrGuests)
 		}
 	}

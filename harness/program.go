@@ -31,7 +31,7 @@ func program(f scenarios.Fault, place *int) nemesis.Program {
 		s := nemesis.Strike{Aim: nemesis.Aim{Target: nemesis.Target(f.Target), When: nemesis.Moment(f.When)}}
 		for _, part := range f.Singles() {
 			*place++
-			s.Parts = append(s.Parts, nemesis.Part{Spec: FaultSpec(part), For: part.For.Std(), Place: *place})
+			s.Parts = append(s.Parts, nemesis.Part{Spec: part.Spec(), For: part.For.Std(), Place: *place})
 		}
 		p.Strike = &s
 	}

@@ -218,7 +218,8 @@ func (r *run) slack() time.Duration {
 func plannedFaults(faults []scenarios.Fault) (all []history.PlannedFault) {
 	for _, f := range faults {
 		for _, p := range f.Planned() {
-			all = append(all, history.PlannedFault{Kind: p.Kind, Target: p.Target, When: p.When, Text: p.Text})
+			all = append(all, history.PlannedFault{Kind: p.Kind, Target: p.Target, When: p.When, Text: p.Text,
+				Doc: nemesis.Spec{Kind: p.Kind}.Touch().Words.Doc})
 		}
 	}
 	return all

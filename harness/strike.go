@@ -90,9 +90,9 @@ func (d *director) inject(ctx context.Context, h *hit, p nemesis.Part) (*inForce
 	if err != nil {
 		return nil, wrong(err)
 	}
-	info.Hosts = v.names()
+	info.Hosts = v.Names()
 	touched(&info, p.Spec, h.clients())
-	if p.Kind == nemesis.KindKill {
+	if p.Kills() {
 		if err := d.kill(ctx, h, p, v, info); err != nil {
 			return nil, wrong(err)
 		}
@@ -103,7 +103,7 @@ func (d *director) inject(ctx context.Context, h *hit, p nemesis.Part) (*inForce
 	if sure {
 		d.rec.Record(history.Event{Type: history.Fault, Client: in.client, Fault: &info})
 	}
-	if in.InEffect, err = d.effect(ctx, &one{p, h.draws}, info.ID, v); err != nil {
+	if in.InEffect, err = d.effect(ctx, h, p, info.ID, v); err != nil {
 		return nil, wrong(err)
 	}
 	in.info.Holding, in.info.Waiting = d.met(h)
@@ -123,14 +123,14 @@ func (d *director) inject(ctx context.Context, h *hit, p nemesis.Part) (*inForce
 // expectStalls notes that from now on late heartbeats of the clients are the fault's doing, if it is of that kind. It returns the places in
 // spans where the end is to be noted.
 func (d *director) expectStalls(h *hit, p nemesis.Part) (places []int) {
-	if p.OnLinks() || p.Inside() || p.Kind == nemesis.KindExpireSession {
+	if !p.Stops() && !p.OnClocks() {
 		return nil
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, c := range h.clients() {
 		places = append(places, len(d.spans))
-		d.spans = append(d.spans, span{client: c, from: d.rec.Now(), frozen: p.Kind == nemesis.KindPause})
+		d.spans = append(d.spans, span{client: c, from: d.rec.Now(), frozen: p.Freezes()})
 	}
 	return places
 }
@@ -198,7 +198,7 @@ func (d *director) end(info history.FaultInfo, client int32, effect nemesis.Effe
 
 // kill ends clients' processes. The beginning is recorded first, so that a judge knows what ended them, whatever the clients' own
 // goroutines record meanwhile.
-func (d *director) kill(ctx context.Context, h *hit, p nemesis.Part, v victims, info history.FaultInfo) error {
+func (d *director) kill(ctx context.Context, h *hit, p nemesis.Part, v nemesis.Struck, info history.FaultInfo) error {
 	info.Holding, info.Waiting = d.met(h)
 	d.mu.Lock()
 	for _, c := range h.clients() {
@@ -207,12 +207,13 @@ func (d *director) kill(ctx context.Context, h *hit, p nemesis.Part, v victims, 
 	}
 	d.mu.Unlock()
 	d.rec.Record(history.Event{Type: history.Fault, Client: sole(info.Clients), Fault: &info})
-	effect, err := nemesis.KillAll(ctx, v.procs()...)
+	gone, err := d.effect(ctx, h, p, info.ID, v)
 	if err != nil {
 		return err
 	}
+	effect, err := gone.Heal()
 	d.end(info, sole(info.Clients), effect, effect.Bit)
-	return nil
+	return err
 }
 
 // met tells what the victims held just now, and whether one of them waited. Struck at a random moment, a client may have begun its

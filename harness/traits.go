@@ -2,20 +2,29 @@ package harness
 
 import (
 	"github.com/lockchaos/lockchaos/backends"
+	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/nemesis"
 )
 
-// traits are what a service has that some faults need.
-func traits(service string) (has []nemesis.Trait) {
-	k, ok := backends.Lookup(service)
-	if ok && k.HasSessions() {
-		has = append(has, nemesis.Sessions)
-	}
-	switch k.Leads() {
-	case string(nemesis.Leader):
-		has = append(has, nemesis.HasLeader)
-	case string(nemesis.Primary):
-		has = append(has, nemesis.HasPrimary)
+// traits are what a lock and its service have that some faults need.
+func traits(lock clients.Kind) (has []nemesis.Trait) {
+	k, _ := backends.Lookup(lock.Service)
+	leads := nemesis.Target(k.Leads())
+	for _, t := range []struct {
+		nemesis.Trait
+		has bool
+	}{
+		{nemesis.Sessions, k.HasSessions()},
+		{nemesis.Untold, k.MustBeTold() && lock.TellsNoSession},
+		{nemesis.HasLeader, leads == nemesis.Leader},
+		{nemesis.HasPrimary, leads == nemesis.Primary},
+		{nemesis.Promotes, k.Promotes()},
+		{nemesis.Forgets, k.Forgets},
+		{nemesis.Renews, lock.Renews},
+	} {
+		if t.has {
+			has = append(has, t.Trait)
+		}
 	}
 	return has
 }

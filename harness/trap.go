@@ -34,7 +34,7 @@ const acknowledged = 500 * time.Millisecond
 
 func newTraps(faults []scenarios.Fault) *traps {
 	planned := slices.ContainsFunc(faults, func(f scenarios.Fault) bool {
-		return slices.ContainsFunc(f.Singles(), func(one scenarios.Fault) bool { return FaultSpec(one).Waits() })
+		return slices.ContainsFunc(f.Singles(), func(one scenarios.Fault) bool { return one.Spec().Waits() })
 	})
 	return &traps{planned: planned, laid: map[int32]laid{}, asking: map[int32]op{}}
 }

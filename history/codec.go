@@ -160,8 +160,8 @@ func parseHeader(line []byte) (Header, []string, error) {
 	if format.Format == nil {
 		return Header{}, nil, fmt.Errorf(`no "lockchaos" field: not a lockchaos history`)
 	}
-	if *format.Format != FormatVersion {
-		return Header{}, nil, fmt.Errorf("format version %d, this lockchaos reads version %d", *format.Format, FormatVersion)
+	if *format.Format < 1 || *format.Format > FormatVersion {
+		return Header{}, nil, fmt.Errorf("format version %d, this lockchaos reads versions 1 to %d", *format.Format, FormatVersion)
 	}
 	var w wireHeader
 	if err := decodeStrict(line, &w); err != nil {

@@ -161,6 +161,8 @@ type FaultInfo struct {
 	Plan int `json:"plan,omitempty"`
 	// Kind is the fault's name: "pause", "kill", "stall" …
 	Kind string `json:"kind"`
+	// Touch is what it does, and how to speak of it; nil in histories of format 1. Ask Touches.
+	Touch *Touch `json:"touch,omitempty"`
 	// Phase is "begin" or "end".
 	Phase string `json:"phase"`
 	// Target is what was aimed at, symbolically: "holder", "next-waiter", "redis-1", "majority".
@@ -178,7 +180,7 @@ type FaultInfo struct {
 	Service bool `json:"service,omitempty"`
 	// Store says that the fault touches the store.
 	Store bool `json:"store,omitempty"`
-	// Kept (crash-restart) says that the servers came back with all that they had answered for. False: they did not, or nobody knows.
+	// Kept (of servers that are started again) says that the servers came back with all that they had answered for. False: they did not, or nobody knows.
 	Kept bool `json:"kept,omitempty"`
 	// Holding is the grant that the target held when the fault took effect; 0: none, so the fault met no holder.
 	Holding int64 `json:"holding,omitempty"`

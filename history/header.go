@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// FormatVersion is the version of the file format, in the header line of every history.
-const FormatVersion = 1
+// FormatVersion is the version of the file format, in the header line of every history. Version 1, where faults do not say what they do (Touches), is
+// read too.
+const FormatVersion = 2
 
 // Header is the first line of a history: all that a judge must know besides the events.
 type Header struct {

@@ -113,7 +113,7 @@ func TestMalformedInputIsLocated(t *testing.T) {
 	for _, c := range []struct{ name, in, want string }{
 		{"empty", "", "x.jsonl:1: empty file"},
 		{"another format", `{"type":"invoke"}` + "\n", `x.jsonl:1: no "lockchaos" field`},
-		{"newer format", `{"lockchaos":9}` + "\n", "x.jsonl:1: format version 9"},
+		{"newer format", `{"lockchaos":9}` + "\n", "x.jsonl:1: format version 9, this lockchaos reads versions 1 to 2"},
 		{"header cut", `{"lockchaos":1`, "x.jsonl:1: cut inside the header line"},
 		{"negative permits", `{"lockchaos":1,"claims":{"permits":-1}}` + "\n", "x.jsonl:1: claims.permits is -1"},
 		{"readers beside permits", `{"lockchaos":1,"claims":{"permits":2,"read_write":true}}` + "\n", "x.jsonl:1: claims.permits is 2; a reader-writer lock"},

@@ -1,6 +1,9 @@
 package locktest
 
-import "github.com/lockchaos/lockchaos/scenarios"
+import (
+	"github.com/lockchaos/lockchaos/nemesis"
+	"github.com/lockchaos/lockchaos/scenarios"
+)
 
 // noFault is the name of a run that nothing disturbs.
 const noFault = "none"
@@ -29,49 +32,51 @@ var faults = []fault{
 	{name: noFault, about: "nothing is disturbed (the control)", smoke: true},
 	{name: "pause-holder", about: "the holder is frozen past its lease, between read and write", smoke: true, bites: 2,
 		make: func(ttl scenarios.Duration) scenarios.Fault {
-			return aimed("pause", "between-read-and-write", past(ttl))
+			return aimed(nemesis.KindPause, "between-read-and-write", past(ttl))
 		}},
 	{name: "kill-holder", about: "the holder is killed between read and write", smoke: true, bites: 2,
 		make: func(scenarios.Duration) scenarios.Fault {
-			return aimed("kill", "between-read-and-write", ms(100, 0).Min)
+			return aimed(nemesis.KindKill, "between-read-and-write", ms(100, 0).Min)
 		}},
 	{name: "pause-after-check", about: "the application asks the lock right before it writes, and is frozen between the answer and the write", check: true, bites: 2,
-		make: func(ttl scenarios.Duration) scenarios.Fault { return aimed("pause", "before-write", past(ttl)) }},
+		make: func(ttl scenarios.Duration) scenarios.Fault {
+			return aimed(nemesis.KindPause, "before-write", past(ttl))
+		}},
 	{name: "pause-acquiring", about: "a client is frozen past its lease while its acquire is under way", bites: 2,
-		make: func(ttl scenarios.Duration) scenarios.Fault { return aimed("pause", "acquiring", past(ttl)) }},
+		make: func(ttl scenarios.Duration) scenarios.Fault { return aimed(nemesis.KindPause, "acquiring", past(ttl)) }},
 	{name: "partition-holder", about: "the holder is cut off from the lock service past its lease", bites: 1,
 		make: func(ttl scenarios.Duration) scenarios.Fault {
-			f := aimed("partition", "between-read-and-write", past(ttl))
+			f := aimed(nemesis.KindPartition, "between-read-and-write", past(ttl))
 			f.Peers = "service"
 			return f
 		}},
 	{name: "partition-store", about: "the holder is cut off from the store past its lease", bites: 1,
 		make: func(ttl scenarios.Duration) scenarios.Fault {
-			f := aimed("partition", "after-grant", past(ttl))
+			f := aimed(nemesis.KindPartition, "after-grant", past(ttl))
 			f.Peers = "store"
 			return f
 		}},
 	{name: "hold-write", about: "the holder's write is kept on the wire past its lease", bites: 1,
 		make: func(ttl scenarios.Duration) scenarios.Fault {
-			f := aimed("hold", "before-write", past(ttl)*2)
+			f := aimed(nemesis.KindHold, "before-write", past(ttl)*2)
 			f.Request = "write"
 			return f
 		}},
 	{name: "hold-replies", about: "the service's answers to an acquire are kept on the wire past the lease", bites: 1,
 		make: func(ttl scenarios.Duration) scenarios.Fault {
-			f := aimed("hold", "acquiring", past(ttl))
+			f := aimed(nemesis.KindHold, "acquiring", past(ttl))
 			f.Request, f.Way = "acquire", "in"
 			return f
 		}},
 	{name: "cut-acquire", about: "the connection breaks when the request for the lock has been sent, and nobody knows whether it was granted", bites: 1,
 		make: func(scenarios.Duration) scenarios.Fault {
-			f := aimed("cut", "acquiring", 0)
+			f := aimed(nemesis.KindCut, "acquiring", 0)
 			f.Request, f.Point = "acquire", "after-request"
 			return f
 		}},
 	{name: "clock-back", about: "the holder's wall clock jumps back", bites: 1,
 		make: func(ttl scenarios.Duration) scenarios.Fault {
-			f := aimed("clock-jump", "after-grant", past(ttl))
+			f := aimed(nemesis.KindClockJump, "after-grant", past(ttl))
 			f.Clock, f.By = "wall", scenarios.Offset(-20*ttl)
 			return f
 		}},

@@ -110,7 +110,7 @@ func TestCheckRefusesWhatCannotBe(t *testing.T) {
 		{KindKill, "n2", Random, five, "strikes clients only"},
 		{"hug", Holder, Random, five, `unknown fault "hug"`},
 	} {
-		err := Check(Spec{Kind: c.kind, Aim: Aim{c.target, c.when}}, c.nodes)
+		err := Check(Spec{Kind: c.kind, Aim: Aim{c.target, c.when}}, Setting{Nodes: c.nodes})
 		if (c.want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s of %s at %s: %v, want %q", c.kind, c.target, c.when, err, c.want)
 		}

@@ -24,7 +24,7 @@ func TestAskedTargets(t *testing.T) {
 		{Spec{Kind: KindKill, Aim: Aim{Leader, Random}}, []Trait{HasLeader}, "strikes clients only"},
 		{Spec{Kind: KindPause, Aim: Aim{Leader, BeforeWrite}}, []Trait{HasLeader}, ""},
 	} {
-		err := Check(c.spec, five, c.has...)
+		err := Check(c.spec, Setting{Nodes: five, Has: c.has})
 		if (c.want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s of %s from %q, service with %q: %v, want %q", c.spec.Kind, c.spec.Target, c.spec.Peers, c.has, err, c.want)
 		}

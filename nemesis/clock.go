@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/clockskew"
+	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/monotime"
 )
@@ -34,7 +35,7 @@ func (s Spec) change() func(clockskew.Skew) clockskew.Skew {
 		if s.Clock == Mono {
 			c = &now.Mono
 		}
-		if s.Kind == KindClockRate {
+		if s.Rate != 0 {
 			c.Rate = s.Rate
 		} else {
 			c.Offset += s.By
@@ -43,22 +44,23 @@ func (s Spec) change() func(clockskew.Skew) clockskew.Skew {
 	}
 }
 
-// checkClock tells whether there is such a change.
-func checkClock(s Spec, _ []string) error {
-	if s.Clock != Wall && s.Clock != Mono {
-		return fmt.Errorf("a %s needs a clock: %s (the time of day) or %s (what timers and leases go by); not %q", s.Kind, Wall, Mono, s.Clock)
-	}
-	switch {
-	case s.Kind == KindClockRate && (s.Rate < clockskew.MinRate || s.Rate > clockskew.MaxRate || s.Rate == 1):
-		return fmt.Errorf("a rate of %v: it may be %v to %v, and other than 1, which is no fault", s.Rate, clockskew.MinRate, clockskew.MaxRate)
-	case s.Kind != KindClockRate && (s.By == 0 || s.By.Abs() > clockskew.MaxOffset):
+// onClock is the kind of a fault of clocks; wrong says what is wrong with such a change.
+func onClock(name, about string, words history.FaultWords, wrong func(Spec) error, draws []Draw, takes ...string) Kind {
+	words.Bar, words.Nodes, words.Over, words.Doc = "skewed", words.Client, "reads a clock that runs right again", "clock-jump-clock-rate-clock-strobe"
+	return Kind{Name: name, Nodes: true, Needs: NeedsClocks, takes: append([]string{"clock"}, takes...), About: about, Touch: history.Touch{Words: words}, draws: draws,
+		check: func(s Spec, _ Setting) error {
+			if s.Clock != Wall && s.Clock != Mono {
+				return fmt.Errorf("a %s needs a clock: %s (the time of day) or %s (what timers and leases go by); not %q", s.Kind, Wall, Mono, s.Clock)
+			}
+			return wrong(s)
+		},
+		inject: func(ctx context.Context, s *Site) (InEffect, error) { return SkewClocks(ctx, s.Spec, s.subjects()...) }}
+}
+
+// checkOffset tells whether a clock can jump so far.
+func (s Spec) checkOffset() error {
+	if s.By == 0 || s.By.Abs() > clockskew.MaxOffset {
 		return fmt.Errorf("by %v: how far the clock jumps must be given, such as 1h or -30s, and be at most %v", s.By, clockskew.MaxOffset)
-	case s.Kind == KindClockJump && s.Clock == Mono && s.By < 0:
-		return fmt.Errorf("by %v: a monotonic clock does not go back", s.By)
-	case s.Kind == KindClockStrobe && s.Clock == Mono:
-		return errors.New("a strobe jumps to and fro, and a monotonic clock does not go back: clock wall")
-	case s.Kind == KindClockStrobe && s.Period < shortestPeriod:
-		return fmt.Errorf("period %v: how often a strobe jumps must be given, %v or longer", s.Period, shortestPeriod)
 	}
 	return nil
 }
@@ -110,7 +112,7 @@ func SkewClocks(ctx context.Context, s Spec, subjects ...Subject) (*Clocks, erro
 	var watching context.Context
 	watching, c.stop = context.WithCancel(context.WithoutCancel(ctx))
 	c.watched = make(chan struct{})
-	if s.Kind == KindClockStrobe {
+	if s.Period != 0 {
 		go c.strobe(watching)
 	} else {
 		go c.watch(watching)

@@ -74,7 +74,7 @@ func clockSpec(kind string, c Clock, by time.Duration) Spec {
 // skewed starts a fault of a reader's clocks, and fails the test unless it can be healed, and healed again.
 func skewed(t *testing.T, s Spec, subject Subject) (heal func() Effect) {
 	t.Helper()
-	if err := Check(s, nil); err != nil {
+	if err := Check(s, Setting{}); err != nil {
 		t.Fatal(err)
 	}
 	c, err := SkewClocks(t.Context(), s, subject)
@@ -242,7 +242,7 @@ func TestCheckRefusesImpossibleClocks(t *testing.T) {
 		{strobe(Wall, 0), "how often a strobe jumps"},
 		{Spec{Kind: KindClockJump, Aim: Aim{Holder, Random}, Clock: Wall, By: 1, Rate: 2}, "a clock-jump takes no rate, only clock, by"},
 	} {
-		if err := Check(c.spec, nil); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := Check(c.spec, Setting{}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want %q", c.spec, err, c.want)
 		}
 	}

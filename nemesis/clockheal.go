@@ -126,7 +126,7 @@ func (s Spec) shows(before, after, last clockskew.Skew) bool {
 		}
 		return k.Wall
 	}
-	if s.Kind == KindClockRate {
+	if s.Rate != 0 {
 		gained := pick(last).Offset - pick(before).Offset
 		return gained != 0 && (gained > 0) == (s.Rate > 1)
 	}

@@ -8,10 +8,27 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/monotime"
 	"golang.org/x/sync/errgroup"
 )
+
+// KindCrash is the fault that kills servers and starts them again.
+const KindCrash = "crash-restart"
+
+var crash = Kind{Name: KindCrash, Nodes: true, NodesOnly: true, Needs: NeedsLocal, endsSessions: true, alone: true, Ours: true, takes: []string{"data"}, check: checkCrash,
+	Touch: history.Touch{Ends: history.EndsServer, Words: history.FaultWords{Did: "crashed",
+		Nodes: "crashes, to be started again", Over: "answers again", Doc: "crash-restart"}},
+	About: "kills the servers of nodes (SIGKILL) and starts them again on the same host, with their data or, as a Redis without a file, without",
+	draws: []Draw{{Weight: 4, Beside: true, of: func(d Dice) Part {
+		p := aimed(pick(d, oneNode, Leader), Random, d.share(0.2, 1, 1))
+		p.Data = pick(d, DataKept, DataLost)
+		return p
+	}}},
+	inject: func(ctx context.Context, s *Site) (InEffect, error) {
+		return CrashNodes(ctx, s.Spec, s.Nodes...)
+	}}
 
 // Server is what runs on a node's host, as far as it is killed and started again.
 type Server interface {
@@ -35,12 +52,15 @@ const (
 )
 
 // checkCrash tells whether there is such a crash.
-func checkCrash(s Spec, _ []string) error {
+func checkCrash(s Spec, at Setting) error {
 	if s.Target.Client() {
 		return fmt.Errorf("a %s strikes nodes: a client that dies is a %s", s.Kind, KindKill)
 	}
 	if s.Data != "" && s.Data != DataKept && s.Data != DataLost {
 		return fmt.Errorf("unknown data %q: %s (a node knows what it had answered for) or %s (it had forced nothing to disk)", s.Data, DataKept, DataLost)
+	}
+	if s.Data == DataLost && !at.has(Forgets) {
+		return fmt.Errorf("data %s: a node of %s has written down what it answers for before it answers; only a Redis loses all", DataLost, at.Service)
 	}
 	return nil
 }

@@ -144,12 +144,15 @@ func TestCheckCrash(t *testing.T) {
 		{"redis-2", "", ""}, {"majority", DataLost, ""}, {"nodes:2", DataKept, ""},
 		{Holder, "", "a client that dies is a kill"}, {"redis-1", "some", `unknown data "some"`}, {Service, "", "target service is for a partition"},
 	} {
-		err := Check(Spec{Kind: KindCrash, Aim: Aim{Target: c.target, When: Random}, Data: c.data}, nodes)
+		err := Check(Spec{Kind: KindCrash, Aim: Aim{Target: c.target, When: Random}, Data: c.data}, Setting{Nodes: nodes, Has: []Trait{Forgets}})
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s, data %q: %v, want %q", c.target, c.data, err, c.want)
 		}
 	}
-	if err := Check(Spec{Kind: KindPause, Aim: Aim{Target: "redis-1", When: Random}, Data: DataLost}, nodes); err == nil {
+	if err := Check(Spec{Kind: KindPause, Aim: Aim{Target: "redis-1", When: Random}, Data: DataLost}, Setting{Nodes: nodes}); err == nil {
 		t.Error("a pause loses no data")
+	}
+	if err := Check(Spec{Kind: KindCrash, Aim: Aim{Target: "redis-1", When: Random}, Data: DataLost}, Setting{Service: "etcd", Nodes: nodes}); err == nil || !strings.Contains(err.Error(), "a node of etcd has written down") {
+		t.Errorf("data that cannot be lost: %v", err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/netfault"
 )
 
@@ -26,16 +27,27 @@ var points = map[Point]netfault.Moment{
 }
 
 // cut is its entry in the catalogue.
-var cut = Kind{Name: KindCut, Needs: NeedsQueue, alone: true, single: true, takes: []string{"peers", "request", "point", "silent"}, check: checkCut,
+var cut = Kind{Name: KindCut, Needs: NeedsQueue, endsSessions: true, alone: true, single: true, Ours: true,
+	Touch: history.Touch{Ends: history.EndsConnection, Words: history.FaultWords{Did: "cut short",
+		Links: "are cut at one request", Doc: "cut"}}, takes: []string{"peers", "request", "point", "silent"},
+	check: checkCut,
 	About: "cuts the connection of a client's next request to the lock service or to the store: before it arrives, after it took effect (the reply is lost) or " +
-		"after the reply; with a reset that both ends notice, or silently"}
+		"after the reply; with a reset that both ends notice, or silently",
+	draws: []Draw{{Weight: 2, of: func(d Dice) Part {
+		p := aimed(Holder, BeforeWrite, 0)
+		p.Request, p.Point = RequestWrite, pick[Point](d, "before-request", "after-request", "after-reply")
+		return p
+	}}},
+	inject: func(_ context.Context, s *Site) (InEffect, error) {
+		return s.Net.CutRequest(s.Tag, s.Spec, s.Names()[0], s.Asked(s.Clients[0].Number), s.Rand)
+	}}
 
 // checkCut tells whether there is such a request, and such a point of it.
-func checkCut(s Spec, nodes []string) error {
+func checkCut(s Spec, at Setting) error {
 	if _, known := points[s.Point]; !known {
 		return fmt.Errorf("a cut needs a point: one of %s; not %q", strings.Join(pointNames(), ", "), s.Point)
 	}
-	return checkRequest(s, nodes)
+	return checkRequest(s, at)
 }
 
 func pointNames() (names []string) {

@@ -43,7 +43,7 @@ func TestCheckRefusesImpossibleConditions(t *testing.T) {
 		{bad(KindReorder, func(s *Spec) { s.Probability, s.Delay = 1, ms }), "a reorder needs delay, and the probability"},
 		{bad(KindRate, func(s *Spec) { s.BytesPerSecond = -1 }), "a rate needs bytes_per_second"},
 	} {
-		err := Check(c.spec, five)
+		err := Check(c.spec, Setting{Nodes: five})
 		if (c.want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want %q", c.spec, err, c.want)
 		}
@@ -69,8 +69,8 @@ func TestDegradeLiesOnItsLinksOnly(t *testing.T) {
 		defer conn.Close()
 		return time.Since(begun)
 	}
-	rng := rand.New(rand.NewPCG(1, 2))
-	d, err := n.Degrade("test", s, []string{"client-1"}, rng)
+	site := Site{Part: Part{Spec: s}, Struck: Struck{Nodes: []Place{{Name: "client-1"}}}, Means: Means{Net: n}, Tag: "test", Rand: rand.New(rand.NewPCG(1, 2))}
+	d, err := Inject(t.Context(), site)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestDegradeLiesOnItsLinksOnly(t *testing.T) {
 	if again, err := d.Heal(); err != nil || again != effect {
 		t.Errorf("healed again: %+v, %v", again, err)
 	}
-	if d, err = n.Degrade("test", s, []string{"client-1"}, rng); err != nil {
+	if d, err = Inject(t.Context(), site); err != nil {
 		t.Fatal(err)
 	}
 	if effect, err = d.Heal(); err != nil || effect.Bit {

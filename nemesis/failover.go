@@ -9,9 +9,21 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/monotime"
 	"github.com/lockchaos/lockchaos/netfault"
 )
+
+// KindFailover is the fault that has a replica take over too early.
+const KindFailover = "failover"
+
+var failover = Kind{Name: KindFailover, Nodes: true, NodesOnly: true, Whole: true, Needs: NeedsLocalFilter, endsSessions: true, alone: true, mayMiss: true, Ours: true, check: checkFailover,
+	Touch: history.Touch{Ends: history.EndsPrimary, Words: history.FaultWords{Did: "failed over", Bar: "failover",
+		Nodes: "is killed before its replica has everything, and the replica takes over", Doc: "failover"}},
+	About: "kills a primary that has granted a lock of which its replica has not heard, and waits for the promotion; for redis-failover",
+	inject: func(ctx context.Context, s *Site) (InEffect, error) {
+		return s.Net.Failover(ctx, s.Tag, s.Service, s.All, s.NextGrant)
+	}}
 
 // Replicated is a lock service with a primary and replicas, of which somebody promotes one when the primary is gone.
 type Replicated interface {
@@ -38,12 +50,15 @@ const (
 )
 
 // checkFailover tells whether there is such a failover.
-func checkFailover(s Spec, _ []string) error {
+func checkFailover(s Spec, at Setting) error {
 	if s.Target != Service {
 		return fmt.Errorf("a %s is of the service as a whole: target %s, not %q; which server is the primary shows when it strikes", s.Kind, Service, s.Target)
 	}
 	if s.When != Random {
 		return fmt.Errorf("a %s waits by itself for a grant that no replica hears of: when %s, not %s", s.Kind, Random, s.When)
+	}
+	if !at.has(Promotes) {
+		return fmt.Errorf("a %s needs a service with a replica that is promoted, redis-failover; %s has none", s.Kind, at.Service)
 	}
 	return nil
 }

@@ -104,7 +104,7 @@ func TestCheckFailover(t *testing.T) {
 		{Aim{Target: Service, When: Random}, ""}, {Aim{Target: "redis-1", When: Random}, "of the service as a whole"}, {Aim{Target: Holder, When: Random}, "of the service as a whole"},
 		{Aim{Target: Service, When: Acquiring}, "when random"},
 	} {
-		err := Check(Spec{Kind: KindFailover, Aim: c.aim}, []string{"redis-1", "redis-2"})
+		err := Check(Spec{Kind: KindFailover, Aim: c.aim}, Setting{Nodes: []string{"redis-1", "redis-2"}, Has: []Trait{Promotes}})
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want %q", c.aim, err, c.want)
 		}

@@ -1,10 +1,12 @@
 package nemesis
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"time"
 
+	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/netfault"
 )
 
@@ -12,15 +14,29 @@ import (
 const KindHold = "hold"
 
 // hold is its entry in the catalogue.
-var hold = Kind{Name: KindHold, Needs: NeedsQueue, alone: true, single: true, takes: []string{"peers", "way", "request"}, check: checkHold,
-	About: "holds the next request of a client to the lock service or to the store, or the reply to it, and then delivers it: a packet that comes too late"}
+var hold = Kind{Name: KindHold, Needs: NeedsQueue, alone: true, single: true, Ours: true,
+	Touch: history.Touch{Words: history.FaultWords{Did: "held up", Links: "are held back",
+		Over: "gets what was held back", Doc: "hold"}},
+	takes: []string{"peers", "way", "request"}, check: checkHold,
+	About: "holds the next request of a client to the lock service or to the store, or the reply to it, and then delivers it: a packet that comes too late",
+	draws: []Draw{{Weight: 4, of: func(d Dice) Part {
+		p := aimed(Holder, pick(d, AfterGrant, BeforeWrite), d.share(0.5, 2.5, 1))
+		p.Request = RequestWrite
+		if d.IntN(3) == 0 {
+			p.When, p.Request, p.Way = Acquiring, RequestAcquire, WayIn
+		}
+		return p
+	}}},
+	inject: func(_ context.Context, s *Site) (InEffect, error) {
+		return s.Net.Hold(s.Tag, s.Spec, s.Names()[0], s.Asked(s.Clients[0].Number), s.Rand)
+	}}
 
 // checkHold tells whether there is such a request to hold.
-func checkHold(s Spec, nodes []string) error {
+func checkHold(s Spec, at Setting) error {
 	if s.Way == WayBoth {
 		return fmt.Errorf("a hold of both ways: way out (not given) holds the request, way in the reply to it")
 	}
-	return checkRequest(s, nodes)
+	return checkRequest(s, at)
 }
 
 // Hold lays a trap on each link between the client and its peers: the next request there (way out), or the reply to it (way in), is held until the healing.

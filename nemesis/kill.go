@@ -9,9 +9,25 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/monotime"
 )
+
+// KindKill is the fault that ends clients' processes.
+const KindKill = "kill"
+
+var kill = Kind{Name: KindKill, Needs: NeedsNothing, alone: true, Ours: true,
+	Touch: history.Touch{Ends: history.EndsProcess, Words: history.FaultWords{Did: "killed", Client: "is killed",
+		Doc: "kill"}},
+	About: "kills a client's process group (SIGKILL); a fresh process takes its place",
+	draws: []Draw{{Weight: 4, of: func(d Dice) Part {
+		return aimed(pick(d, Holder, RandomClient), pick(d, d.step(), Random), d.share(0, 0.5, 0))
+	}}},
+	inject: func(ctx context.Context, s *Site) (InEffect, error) {
+		effect, err := KillAll(ctx, s.procs()...)
+		return &Over{effect}, err
+	}}
 
 // killLimit is how long the kernel may take to end every process of a group.
 const killLimit = 5 * time.Second

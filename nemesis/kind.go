@@ -1,25 +1,13 @@
 package nemesis
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
-)
 
-// The kinds of faults.
-const (
-	KindPause        = "pause"
-	KindKill         = "kill"
-	KindCrash        = "crash-restart"
-	KindThrottle     = "throttle"
-	KindFailover     = "failover"
-	KindStall        = "stall"
-	KindRenewerStall = "renewer-stall"
-	KindPartition    = "partition"
-	KindClockJump    = "clock-jump"
-	KindClockRate    = "clock-rate"
-	KindClockStrobe  = "clock-strobe"
+	"github.com/lockchaos/lockchaos/history"
 )
 
 // Need is what a machine must be able to do for a fault.
@@ -37,7 +25,7 @@ const (
 	NeedsClocks      Need = "clocks of processes"
 )
 
-// Kind is what there is to know of one kind of fault before it is injected.
+// Kind is one kind of fault, as one value. Its file defines it and injects it; the list below is all that else names it.
 type Kind struct {
 	Name, About string
 	// Nodes tells whether it can strike nodes too, not only clients.
@@ -46,52 +34,74 @@ type Kind struct {
 	NodesOnly bool
 	// Whole tells that it strikes the service as a whole, and nothing else.
 	Whole bool
+	// Ours tells that it is done to lockchaos's own clients and servers, and that no application of the user's own can be struck by it.
+	Ours  bool
 	Needs Need
-	// stops tells that processes are stopped while it lasts; alone that no other fault can strike together with it; single that it strikes one client,
-	// not all of them.
-	stops, alone, single bool
+	// Touch is what it does to those whom it strikes, as a history records it (Spec.Touch adds what the plan says).
+	Touch history.Touch
+	// alone tells that no other fault can strike together with it; single that it strikes one client, not all of them; mayMiss that it may find nobody
+	// to strike, so that nothing was done (ErrMissed).
+	alone, single, mayMiss bool
 	// takes are the fields of a Spec that it takes beside kind and aim.
 	takes []string
-	// traits are what the lock service must have.
-	traits []Trait
-	// check tells whether those make sense; nil: there is nothing to say.
-	check func(s Spec, nodes []string) error
+	// check tells whether those make sense where the fault is to strike; nil: there is nothing to say.
+	check func(s Spec, at Setting) error
+	// draws are the ways to draw it for a random scenario; none: it is not drawn.
+	draws []Draw
+	// endsSessions tells that it may end a connection or a session from outside, and with it a grant that lasts as long.
+	endsSessions bool
+	// inject puts it into effect.
+	inject func(ctx context.Context, s *Site) (InEffect, error)
+}
+
+// kinds are all of them, in the order in which they are listed.
+func kinds() []*Kind {
+	return []*Kind{
+		&pause,
+		&kill,
+		&throttle,
+		&failover,
+		&stall,
+		&renewerStall,
+		&crash,
+		&partition,
+		&clockJump,
+		&clockRate,
+		&clockStrobe,
+		&delay,
+		&loss,
+		&duplicate,
+		&reorder,
+		&rate,
+		&hold,
+		&cut,
+		&reset,
+		&expireSession,
+	}
 }
 
 // Kinds lists every kind of fault.
-func Kinds() []Kind {
-	return slices.Concat([]Kind{
-		{Name: KindPause, Nodes: true, Needs: NeedsNothing, stops: true, About: "stops every thread of a client's process group, or of all that runs on a node's host (SIGSTOP), " +
-			"as a stop-the-world collection or a suspended virtual machine does"},
-		{Name: KindKill, Needs: NeedsNothing, alone: true, About: "kills a client's process group (SIGKILL); a fresh process takes its place"},
-		{Name: KindThrottle, Nodes: true, Needs: NeedsNothing, stops: true, takes: []string{"share", "period"}, check: checkThrottle,
-			About: "lets a client or all that runs on a node's host have only a share of the time: it is stopped for the rest of each period (SIGSTOP)"},
-		{Name: KindFailover, Nodes: true, NodesOnly: true, Whole: true, Needs: NeedsLocalFilter, alone: true, check: checkFailover,
-			About: "kills a primary that has granted a lock of which its replica has not heard, and waits for the promotion; for redis-failover"},
-		{Name: KindStall, Needs: NeedsNothing, alone: true, single: true, check: checkStall,
-			About: "holds up the application of a client, and nothing else in its process: what the lock renews by itself is renewed"},
-		{Name: KindRenewerStall, Needs: NeedsNothing, alone: true, single: true, check: checkStall,
-			About: "holds up the renewals that a client's lock makes by itself, while the application goes on; for locks that renew so"},
-		{Name: KindCrash, Nodes: true, NodesOnly: true, Needs: NeedsLocal, alone: true, takes: []string{"data"}, check: checkCrash,
-			About: "kills the servers of nodes (SIGKILL) and starts them again on the same host, with their data or, as a Redis without a file, without"},
-		{Name: KindPartition, Nodes: true, Needs: NeedsFilter, takes: []string{"peers", "way", "shape"}, check: checkPartition,
-			About: "cuts a client or nodes from their peers, both ways or one, or splits the service into a shape: every packet between them is dropped"},
-		{Name: KindClockJump, Nodes: true, Needs: NeedsClocks, takes: []string{"clock", "by"}, check: checkClock,
-			About: "moves the wall clock, forward or back, or the monotonic clock, forward, that a client or a node's processes read"},
-		{Name: KindClockRate, Nodes: true, Needs: NeedsClocks, takes: []string{"clock", "rate"}, check: checkClock,
-			About: "lets the wall clock or the monotonic clock that a client or a node's processes read run faster or slower"},
-		{Name: KindClockStrobe, Nodes: true, Needs: NeedsClocks, takes: []string{"clock", "by", "period"}, check: checkClock,
-			About: "lets the wall clock that a client or a node's processes read jump to and fro"},
-	}, degradeKinds(), []Kind{hold, cut, reset, expireSession})
+func Kinds() (all []Kind) {
+	for _, k := range kinds() {
+		all = append(all, *k)
+	}
+	return all
 }
 
 // kindOf finds a kind by its name.
 func kindOf(name string) (Kind, error) {
-	i := slices.IndexFunc(Kinds(), func(k Kind) bool { return k.Name == name })
-	if i < 0 {
-		return Kind{}, fmt.Errorf("unknown fault %q", name)
+	for _, k := range kinds() {
+		if k.Name == name {
+			return *k, nil
+		}
 	}
-	return Kinds()[i], nil
+	return Kind{}, fmt.Errorf("unknown fault %q", name)
+}
+
+// kind is that of the fault; an empty one where there is none of its name.
+func (s Spec) kind() Kind {
+	k, _ := kindOf(s.Kind)
+	return k
 }
 
 // Targets says in words whom the kind can strike; TargetsLegend says what they mean.
@@ -101,7 +111,7 @@ func (k Kind) Targets() string {
 		return "the service"
 	case k.NodesOnly:
 		return "nodes"
-	case (Spec{Kind: k.Name}).Inside():
+	case k.inside():
 		return "the holder"
 	case k.single:
 		return "a client"
@@ -123,30 +133,36 @@ func TargetsLegend() string {
 	return "clients: " + strings.Join(clients, ", ") + ", one by its number (client-1)\nnodes: some by their names (redis-2 or redis-1,redis-2), nodes:3 (any number), minority, majority, leader, primary\nservice: all nodes, for a partition to split, or a failover\nat: " + strings.Join(moments, ", ")
 }
 
-// Check tells whether the fault can strike, if these are the names of the lock service's nodes and what else it has.
-func Check(s Spec, nodes []string, has ...Trait) error {
+// Setting is where a fault is to strike.
+type Setting struct {
+	// Lock and Service are the names of the lock and of its service.
+	Lock, Service string
+	// Nodes are the names of the service's nodes, Has is what it and the lock have.
+	Nodes []string
+	Has   []Trait
+}
+
+func (at Setting) has(t Trait) bool { return slices.Contains(at.Has, t) }
+
+// Check tells whether the fault can strike there.
+func Check(s Spec, at Setting) error {
 	k, err := kindOf(s.Kind)
 	if err != nil {
 		return err
 	}
-	for _, t := range k.traits {
-		if !slices.Contains(has, t) {
-			return fmt.Errorf("%s needs a lock service that has %s", s.Kind, t)
-		}
-	}
 	if err := s.takesNot(k.takes); err != nil {
 		return err
 	}
-	if s, err = s.sampled(nodes, has); err != nil {
+	if s, err = s.sampled(at.Nodes, at.Has); err != nil {
 		return err
 	}
-	if err := k.aim(s.Aim, nodes); err != nil {
+	if err := k.aim(s.Aim, at.Nodes); err != nil {
 		return err
 	}
 	if k.check == nil {
 		return nil
 	}
-	return k.check(s, nodes)
+	return k.check(s, at)
 }
 
 // aim tells whether the kind can strike the target at the moment.

@@ -41,14 +41,12 @@ type Names struct {
 
 // OnLinks tells whether the fault lies on links, and not in processes.
 func (s Spec) OnLinks() bool {
-	k, err := kindOf(s.Kind)
-	return err == nil && slices.Contains(k.takes, "peers")
+	return slices.Contains(s.kind().takes, "peers")
 }
 
 // Waits tells whether the fault waits for one request of its client, and takes effect with that.
 func (s Spec) Waits() bool {
-	k, err := kindOf(s.Kind)
-	return err == nil && slices.Contains(k.takes, "request")
+	return slices.Contains(s.kind().takes, "request")
 }
 
 // HitsLock tells whether a fault of a client's links lies between it and the lock service. If not, all that the lock has promised to
@@ -117,16 +115,16 @@ func (s Spec) checkWay() error {
 }
 
 // checkLinks tells whether there are links between the target and its peers, among such nodes.
-func (s Spec) checkLinks(nodes []string) error {
+func (s Spec) checkLinks(at Setting) error {
 	if err := s.checkWay(); err != nil {
 		return err
 	}
 	rng := rand.New(rand.NewPCG(0, 0))
-	victims, err := s.sample(nodes, rng)
+	victims, err := s.sample(at.Nodes, rng)
 	if err != nil {
 		return err
 	}
-	_, err = s.Cuts(victims, Names{Nodes: nodes, Clients: []string{"client-1", "client-2"}, Store: "store"}, rng)
+	_, err = s.Cuts(victims, Names{Nodes: at.Nodes, Clients: []string{"client-1", "client-2"}, Store: "store"}, rng)
 	return err
 }
 

@@ -1,14 +1,40 @@
 package nemesis
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
 
+	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/netfault"
 )
+
+// KindPartition is the fault that cuts links.
+const KindPartition = "partition"
+
+var partition = Kind{Name: KindPartition, Nodes: true, Needs: NeedsFilter, endsSessions: true,
+	takes: []string{"peers", "way", "shape"}, check: checkPartition, Touch: history.Touch{Severs: true,
+		Words: history.FaultWords{Did: "cut off", Links: "are dropped", Over: "is reached again",
+			Plight: "was cut off from the lock service", Doc: "partition"}},
+	About: "cuts a client or nodes from their peers, both ways or one, or splits the service into a shape: every packet between them is dropped",
+	draws: []Draw{
+		{Weight: 6, of: func(d Dice) Part {
+			p := d.onHolder()
+			p.Peers, p.Way = pick(d, PeersAll, PeersStore, PeersService), pick(d, WayBoth, WayIn, WayOut)
+			if p.Peers == PeersService {
+				p.When = BeforeRelease
+			}
+			return p
+		}},
+		// From everybody: a client of ZooKeeper talks to one member alone.
+		{Weight: 4, of: func(d Dice) Part { return aimed(pick(d, oneNode, Leader, Primary), Random, d.share(1, 3, nodeFloor)) }},
+	},
+	inject: func(_ context.Context, s *Site) (InEffect, error) {
+		return s.Net.Partition(s.Tag, s.Spec, s.Names(), s.Rand)
+	}}
 
 // shapes are the ways in which a service is split, as Jepsen's nemeses do it.
 var shapes = map[string]netfault.Shape{
@@ -44,7 +70,7 @@ func (s Spec) Cuts(victims []string, all Names, rng *rand.Rand) ([]netfault.Cut,
 }
 
 // checkPartition tells whether there are such cuts among such nodes.
-func checkPartition(s Spec, nodes []string) error {
+func checkPartition(s Spec, at Setting) error {
 	known := slices.Sorted(maps.Keys(shapes))
 	switch {
 	case s.Target == Service && !slices.Contains(known, s.Shape):
@@ -54,7 +80,7 @@ func checkPartition(s Spec, nodes []string) error {
 	case s.Target != Service && s.Shape != "":
 		return fmt.Errorf("a shape is for target %s, not %q", Service, s.Target)
 	}
-	return s.checkLinks(nodes)
+	return s.checkLinks(at)
 }
 
 // Partition is a set of cuts that are in place.

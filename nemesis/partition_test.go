@@ -65,7 +65,7 @@ func TestShapesOfAService(t *testing.T) {
 		if err != nil || len(cuts) == 0 || strings.Contains(text(cuts), "client") || strings.Contains(text(cuts), "store") {
 			t.Errorf("%s: %v, %v", shape, cuts, err)
 		}
-		if err := Check(partitionOf(Service, "", "", shape), cluster.Nodes); err != nil {
+		if err := Check(partitionOf(Service, "", "", shape), Setting{Nodes: cluster.Nodes}); err != nil {
 			t.Errorf("%s: %v", shape, err)
 		}
 	}
@@ -88,11 +88,11 @@ func TestCheckRefusesImpossiblePartitions(t *testing.T) {
 		{Spec{Kind: KindPause, Aim: Aim{Holder, Random}, Peers: PeersStore}, "a pause takes no peers"},
 		{Spec{Kind: KindPause, Aim: Aim{Service, Random}}, "all nodes are nodes:3"},
 	} {
-		if err := Check(c.spec, cluster.Nodes); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := Check(c.spec, Setting{Nodes: cluster.Nodes}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want %q", c.spec, err, c.want)
 		}
 	}
-	if err := Check(partitionOf(Service, "", "", "bridge"), []string{"redis-1"}); err == nil || !strings.Contains(err.Error(), "can't be split into bridge") {
+	if err := Check(partitionOf(Service, "", "", "bridge"), Setting{Nodes: []string{"redis-1"}}); err == nil || !strings.Contains(err.Error(), "can't be split into bridge") {
 		t.Errorf("a bridge of one node: %v", err)
 	}
 }

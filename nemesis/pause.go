@@ -7,8 +7,32 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
 )
+
+// KindPause is the fault that stops processes.
+const KindPause = "pause"
+
+var pause = Kind{Name: KindPause, Nodes: true, Needs: NeedsNothing,
+	Touch: history.Touch{Stops: history.StopsProcesses, Words: history.FaultWords{Did: "frozen",
+		Client: "is frozen, as by a stop-the-world collection", Nodes: "is frozen, as a suspended machine is",
+		Over: "wakes up", Plight: "was frozen", Doc: "pause"}},
+	About: "stops every thread of a client's process group, or of all that runs on a node's host (SIGSTOP), as a stop-the-world collection or a suspended virtual machine does",
+	draws: []Draw{
+		{Weight: 8, of: func(d Dice) Part {
+			return aimed(pick(d, Holder, Holder, RandomClient, AllClients), pick(d, d.step(), Random), d.share(0.2, 2.5, 1))
+		}},
+		{Weight: 2, of: func(d Dice) Part { return aimed(NextWaiter, pick(d, BeforeRelease, Random), d.share(0.2, 2.5, 1)) }},
+		{Weight: 4, of: func(d Dice) Part { return aimed(Holder, Acquiring, d.share(0.5, 2, 1)) }},
+		{Weight: 6, Beside: true, of: func(d Dice) Part { return aimed(d.nodes(), pick(d, Random, Acquiring, AfterGrant), d.share(0.3, 2, 1)) }},
+	},
+	inject: func(ctx context.Context, s *Site) (InEffect, error) {
+		if len(s.Clients) > 0 && !s.Clients[0].Whole {
+			return StartPause(ctx, s.procs()...)
+		}
+		return PauseHosts(ctx, s.hosts()...)
+	}}
 
 // stopLimit is how long the kernel may take to stop every thread; it takes a millisecond, unless the machine is overloaded.
 const stopLimit = 5 * time.Second

@@ -69,7 +69,7 @@ func (m Moment) after(other Moment) bool {
 }
 
 // checkRequest tells whether a fault that is aimed at the request can meet it.
-func checkRequest(s Spec, nodes []string) error {
+func checkRequest(s Spec, at Setting) error {
 	if !slices.Contains(Requests(), s.Request) {
 		var known []string
 		for _, r := range Requests() {
@@ -89,5 +89,5 @@ func checkRequest(s Spec, nodes []string) error {
 	case !s.Request.ofStore() && (s.Peers == PeersStore || s.Peers == PeersAll):
 		return fmt.Errorf("request %s: it goes to the lock service, not to %s", s.Request, s.Peers)
 	}
-	return s.checkLinks(nodes)
+	return s.checkLinks(at)
 }

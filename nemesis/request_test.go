@@ -53,7 +53,7 @@ func TestCheckRefusesRequestsThatAreNotMet(t *testing.T) {
 		{Spec{Kind: KindReset, Aim: Aim{"n1", Random}, Peers: PeersClients}, ""},
 		{Spec{Kind: KindReset, Aim: Aim{Holder, BeforeWrite}, Way: WayIn}, "a reset takes no way"},
 	} {
-		err := Check(c.spec, five)
+		err := Check(c.spec, Setting{Nodes: five})
 		if (c.want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want %q", c.spec, err, c.want)
 		}

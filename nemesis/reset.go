@@ -1,9 +1,11 @@
 package nemesis
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 
+	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/monotime"
 	"github.com/lockchaos/lockchaos/netfault"
 )
@@ -12,14 +14,20 @@ import (
 const KindReset = "reset"
 
 // reset is its entry in the catalogue.
-var reset = Kind{Name: KindReset, Nodes: true, Needs: NeedsReset, takes: []string{"peers"}, check: Spec.checkLinks,
-	About: "resets every TCP connection between a client or nodes and their peers, so that both ends notice; new ones can be made at once"}
-
-// Reset is what was done to connections.
-type Reset struct{ effect Effect }
+var reset = Kind{Name: KindReset, Nodes: true, Needs: NeedsReset, endsSessions: true, takes: []string{"peers"},
+	check: Spec.checkLinks, Touch: history.Touch{Ends: history.EndsConnection, Sudden: true,
+		Words: history.FaultWords{Did: "reset", Links: "are cut short: their connections are reset",
+			Plight: "lost its connection", Doc: "reset"}},
+	About: "resets every TCP connection between a client or nodes and their peers, so that both ends notice; new ones can be made at once",
+	draws: []Draw{{Weight: 2, of: func(d Dice) Part {
+		p := aimed(Holder, BetweenReadAndWrite, 0)
+		p.Peers = pick(d, PeersAll, PeersStore)
+		return p
+	}}},
+	inject: func(_ context.Context, s *Site) (InEffect, error) { return s.Net.Reset(s.Spec, s.Names(), s.Rand) }}
 
 // Reset breaks every connection between the victims and their peers. It is over when it returns.
-func (n *Net) Reset(s Spec, victims []string, rng *rand.Rand) (*Reset, error) {
+func (n *Net) Reset(s Spec, victims []string, rng *rand.Rand) (*Over, error) {
 	s.Way = WayOut // each connection once, from the victim's end
 	cuts, err := s.Cuts(victims, n.names, rng)
 	if err != nil {
@@ -47,11 +55,5 @@ func (n *Net) Reset(s Spec, victims []string, rng *rand.Rand) (*Reset, error) {
 	if len(each) > 0 {
 		e.Proof += " (" + firstOf(each) + ")"
 	}
-	return &Reset{e}, nil
+	return &Over{e}, nil
 }
-
-// From is when the first connection was about to be reset.
-func (r *Reset) From() int64 { return r.effect.From }
-
-// Heal tells what was done; there is nothing to undo.
-func (r *Reset) Heal() (Effect, error) { return r.effect, nil }

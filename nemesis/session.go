@@ -7,14 +7,35 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/monotime"
 )
 
 // KindExpireSession is the end of a client's session.
 const KindExpireSession = "expire-session"
 
-var expireSession = Kind{Name: KindExpireSession, Needs: NeedsNothing, alone: true, single: true, traits: []Trait{Sessions}, About: "ends a client's session at the lock service by the service's " +
-	"own means: a lease of etcd is revoked, a session of ZooKeeper closed, PostgreSQL's backends of the client terminated"}
+var expireSession = Kind{Name: KindExpireSession, Needs: NeedsNothing, endsSessions: true, alone: true, single: true, mayMiss: true, Ours: true, check: checkExpireSession,
+	Touch: history.Touch{Ends: history.EndsSession, Sudden: true,
+		Words: history.FaultWords{Did: "deprived of its session", Bar: "expired",
+			Client: "loses its session, which the lock service is made to end", Plight: "lost its session",
+			Doc: "expire-session"}},
+	About: "ends a client's session at the lock service by the service's own means: a lease of etcd is revoked, a session of ZooKeeper closed, PostgreSQL's backends of the client terminated",
+	draws: []Draw{{Weight: 2, Beside: true, of: func(d Dice) Part { return aimed(Holder, pick(d, AfterGrant, BeforeWrite), 0) }}},
+	inject: func(ctx context.Context, s *Site) (InEffect, error) {
+		c := s.Clients[0]
+		return ExpireSession(ctx, s.Names()[0], func(ctx context.Context) ([]string, error) { return s.Expire(ctx, c.Number, c.Proc.Host().Addr) })
+	}}
+
+// checkExpireSession tells whether there are sessions that can be ended.
+func checkExpireSession(s Spec, at Setting) error {
+	if !at.has(Sessions) {
+		return fmt.Errorf("%s needs a lock service that has %s", s.Kind, Sessions)
+	}
+	if at.has(Untold) {
+		return fmt.Errorf("an %s at %s needs the number of the session, which an adapter has no way to tell", s.Kind, at.Service)
+	}
+	return nil
+}
 
 // sessionLimit is how long a client may go without telling of any session before that is an error, and how long its service may take to end one.
 const sessionLimit = 5 * time.Second
@@ -28,13 +49,11 @@ const sessionStep = 10 * time.Millisecond
 // ErrUntold says that a client has not told of any session so far.
 var ErrUntold = errors.New("its lock has told of no session")
 
-// Expired is the end of a client's sessions. It is over when it has begun: nothing heals it but a new session, which the client opens itself.
-type Expired struct{ effect Effect }
-
 // ExpireSession ends all sessions that a client has at the lock service. End asks the service to do so and returns what the service answered, a text
 // for each; none: the client has no session just now (it has not noticed yet that it lost the one before, say), and is looked at again for a moment; then the strike
 // has missed it (ErrMissed). ErrUntold of end: it has not had any so far. From is before the service was asked, To after it answered: the sessions ended in between.
-func ExpireSession(ctx context.Context, client string, end func(context.Context) ([]string, error)) (*Expired, error) {
+// Nothing heals it but a new session, which the client opens itself.
+func ExpireSession(ctx context.Context, client string, end func(context.Context) ([]string, error)) (*Over, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, sessionLimit, fmt.Errorf("it took longer than %v", sessionLimit))
 	defer cancel()
 	for without := int64(0); ; {
@@ -42,7 +61,7 @@ func ExpireSession(ctx context.Context, client string, end func(context.Context)
 		answers, err := end(ctx)
 		switch {
 		case len(answers) > 0:
-			return &Expired{Effect{From: from, To: monotime.Now(), Bit: true, Proof: client + ": " + strings.Join(answers, "; ")}}, nil
+			return &Over{Effect{From: from, To: monotime.Now(), Bit: true, Proof: client + ": " + strings.Join(answers, "; ")}}, nil
 		case err != nil && !errors.Is(err, ErrUntold):
 			return nil, fmt.Errorf("expire-session of %s: %w", client, err)
 		case err == nil && without == 0:
@@ -57,9 +76,3 @@ func ExpireSession(ctx context.Context, client string, end func(context.Context)
 		}
 	}
 }
-
-// From is when the service was asked.
-func (e *Expired) From() int64 { return e.effect.From }
-
-// Heal tells what was done; there is nothing to undo.
-func (e *Expired) Heal() (Effect, error) { return e.effect, nil }

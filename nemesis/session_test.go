@@ -48,10 +48,10 @@ func TestExpireFails(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || !errors.Is(err, ErrUntold) {
 		t.Errorf("got %v", err)
 	}
-	if err := Check(Spec{Kind: KindExpireSession, Aim: Aim{Holder, AfterGrant}}, five); err == nil || !strings.Contains(err.Error(), "sessions") {
+	if err := Check(Spec{Kind: KindExpireSession, Aim: Aim{Holder, AfterGrant}}, Setting{Nodes: five}); err == nil || !strings.Contains(err.Error(), "sessions") {
 		t.Errorf("a service without sessions: %v", err)
 	}
-	if err := Check(Spec{Kind: KindExpireSession, Aim: Aim{Holder, AfterGrant}}, five, Sessions); err != nil {
+	if err := Check(Spec{Kind: KindExpireSession, Aim: Aim{Holder, AfterGrant}}, Setting{Nodes: five, Has: []Trait{Sessions}}); err != nil {
 		t.Errorf("a service with sessions: %v", err)
 	}
 }

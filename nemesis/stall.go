@@ -7,7 +7,26 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/lockchaos/lockchaos/history"
 )
+
+// KindStall is the fault that holds up the application alone.
+const KindStall = "stall"
+
+var stall = Kind{Name: KindStall, Needs: NeedsNothing, alone: true, single: true, Ours: true, check: checkStall,
+	Touch: history.Touch{Stops: history.StopsApplication, Words: history.FaultWords{Did: "stalled",
+		Client: "stops working while its lock goes on renewing", Doc: "stall"}},
+	About: "holds up the application of a client, and nothing else in its process: what the lock renews by itself is renewed",
+	draws: []Draw{{Weight: 1, of: func(d Dice) Part { return aimed(Holder, AfterGrant, d.share(0.5, 2.5, 1)) }}},
+	inject: func(ctx context.Context, s *Site) (InEffect, error) {
+		return StallIn(ctx, s.Part, ActivityApplication, s.Clients[0].App)
+	}}
+
+// inside tells whether the kind holds up an activity of a client's program, whose others go on.
+func (k Kind) inside() bool {
+	return k.Touch.Stops == history.StopsApplication || k.Touch.Stops == history.StopsRenewals
+}
 
 // Activity is one of the things that a client's program does side by side, as far as it is held up from inside while the others go on.
 type Activity string
@@ -33,19 +52,10 @@ type HeldUp struct {
 	Count int64
 }
 
-// heldUp is what the kinds hold up.
-var heldUp = map[string]Activity{KindStall: ActivityApplication, KindRenewerStall: ActivityRenewals}
-
-// Inside tells whether the fault holds up an activity of a client's program, whose others go on.
-func (s Spec) Inside() bool { return heldUp[s.Kind] != "" }
-
 // checkStall tells whether there is such a stall.
-func checkStall(s Spec, _ []string) error {
+func checkStall(s Spec, _ Setting) error {
 	if s.Target != Holder {
 		return fmt.Errorf("a %s strikes who holds: target %s, not %q, which may be in the middle of an acquire", s.Kind, Holder, s.Target)
-	}
-	if s.Target != Holder {
-		return fmt.Errorf("a %s strikes who holds: target %s, not %q; whoever waits is in the lock's own code", s.Kind, Holder, s.Target)
 	}
 	if s.When == Acquiring {
 		return fmt.Errorf("a %s strikes who holds, not at %s: an acquire is the lock's own code, and the application waits for it anyway", s.Kind, Acquiring)
@@ -55,7 +65,8 @@ func checkStall(s Spec, _ []string) error {
 
 // Stall is an activity of programs that is held up.
 type Stall struct {
-	spec Spec
+	kind string
+	what Activity
 	ctx  context.Context // of the run
 	from int64
 	over []func(context.Context) (HeldUp, error)
@@ -68,13 +79,13 @@ type Stall struct {
 // stallSlack is how much later than planned a program may say that it goes on: it may be in the middle of a call, and its machine busy.
 const stallSlack = 30 * time.Second
 
-// StallIn holds up what the kind says in the programs, for that long.
-func StallIn(ctx context.Context, s Spec, d time.Duration, apps ...Application) (*Stall, error) {
+// StallIn holds an activity up in the programs, for as long as planned.
+func StallIn(ctx context.Context, s Part, what Activity, apps ...Application) (*Stall, error) {
 	limited, cancel := context.WithTimeout(ctx, stallSlack)
 	defer cancel()
-	stall := &Stall{spec: s, ctx: ctx}
+	stall := &Stall{kind: s.Kind, what: what, ctx: ctx}
 	for _, app := range apps {
-		from, over, err := app.HoldUp(limited, heldUp[s.Kind], d)
+		from, over, err := app.HoldUp(limited, what, s.For)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", s.Kind, err) // what is held up already goes on by itself
 		}
@@ -104,22 +115,22 @@ func (s *Stall) end() (Effect, error) {
 	for _, over := range s.over {
 		told, err := over(ctx)
 		if err != nil {
-			return e, fmt.Errorf("%s: %w", s.spec.Kind, errors.Join(err, context.Cause(s.ctx)))
+			return e, fmt.Errorf("%s: %w", s.kind, errors.Join(err, context.Cause(s.ctx)))
 		}
 		if e.To == 0 || told.To < e.To {
 			e.To = told.To
 		}
 		e.Bit = e.Bit || told.Count > 0
-		proofs = append(proofs, s.spec.heldUpFor(told))
+		proofs = append(proofs, s.what.heldUpFor(told))
 	}
 	e.Proof = strings.Join(proofs, "; ")
 	return e, nil
 }
 
 // heldUpFor is the proof of one program.
-func (s Spec) heldUpFor(told HeldUp) string {
+func (a Activity) heldUpFor(told HeldUp) string {
 	length := time.Duration(told.To - told.From).Round(time.Millisecond)
-	if s.Kind == KindStall {
+	if a == ActivityApplication {
 		return fmt.Sprintf("the application did nothing for %v, by its own stamps; the heart of its process beat %d times", length, told.Count)
 	}
 	return fmt.Sprintf("renewals held up for %v: %d, by the process's own count", length, told.Count)

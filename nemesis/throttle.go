@@ -8,9 +8,35 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/monotime"
 )
+
+// KindThrottle is the fault that leaves a share of the time.
+const KindThrottle = "throttle"
+
+var throttle = Kind{Name: KindThrottle, Nodes: true, Needs: NeedsNothing, takes: []string{"share", "period"},
+	check: checkThrottle, Touch: history.Touch{Stops: history.StopsShare,
+		Words: history.FaultWords{Did: "throttled", Client: "gets only a share of its processor time",
+			Nodes: "gets only a share of its processor time", Plight: "got only a share of its processor time",
+			Doc: "throttle"}},
+	About: "lets a client or all that runs on a node's host have only a share of the time: it is stopped for the rest of each period (SIGSTOP)",
+	draws: []Draw{
+		{Weight: 2, of: func(d Dice) Part {
+			p := aimed(Holder, AfterGrant, d.share(1, 3, 1))
+			p.Share = pick(d, 0.1, 0.3)
+			return p
+		}},
+		{Weight: 2, Beside: true, of: func(d Dice) Part {
+			p := aimed(d.nodes(), Random, d.share(1, 3, 1))
+			p.Share = pick(d, 0.2, 0.5)
+			return p
+		}},
+	},
+	inject: func(ctx context.Context, s *Site) (InEffect, error) {
+		return StartThrottle(ctx, s.Spec, s.subjects()...)
+	}}
 
 // usualPeriod is the period of a throttle that names none: that of the kernel's own scheduler for quotas (cpu.max, cpu.cfs_period_us).
 const usualPeriod = 100 * time.Millisecond
@@ -19,7 +45,7 @@ const usualPeriod = 100 * time.Millisecond
 const leastShare = 0.01
 
 // checkThrottle tells whether there is such a throttle.
-func checkThrottle(s Spec, _ []string) error {
+func checkThrottle(s Spec, _ Setting) error {
 	switch {
 	case s.Share < leastShare || s.Share >= 1:
 		return fmt.Errorf("share %v: the part of the time in which the target runs must be given, at least %v and less than 1", s.Share, leastShare)

@@ -101,7 +101,7 @@ func TestCheckThrottle(t *testing.T) {
 		{0, 0, "share 0"}, {1, 0, "share 1"}, {-0.5, 0, "share -0.5"}, {0.001, 0, "share 0.001"}, {0.01, 10 * time.Millisecond, "either part"},
 		{0.5, -time.Second, "either part"},
 	} {
-		err := Check(Spec{Kind: KindThrottle, Aim: Aim{Target: Holder, When: Random}, Share: c.share, Period: c.period}, []string{"redis-1"})
+		err := Check(Spec{Kind: KindThrottle, Aim: Aim{Target: Holder, When: Random}, Share: c.share, Period: c.period}, Setting{Nodes: []string{"redis-1"}})
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("share %v, period %v: %v, want %q", c.share, c.period, err, c.want)
 		}

@@ -3,22 +3,48 @@ package nemesis
 import (
 	"errors"
 	"fmt"
+	"slices"
+
+	"github.com/lockchaos/lockchaos/history"
 )
 
 // OnClocks tells whether the fault lies in the clocks that processes read.
-func (s Spec) OnClocks() bool {
-	k, err := kindOf(s.Kind)
-	return err == nil && k.Needs == NeedsClocks
-}
+func (s Spec) OnClocks() bool { return slices.Contains(s.kind().takes, "clock") }
+
+// strobes tells whether the fault lets a clock jump to and fro.
+func (s Spec) strobes() bool { return s.OnClocks() && slices.Contains(s.kind().takes, "period") }
 
 // Stops tells whether the fault keeps processes stopped while it lasts.
-func (s Spec) Stops() bool {
-	k, err := kindOf(s.Kind)
-	return err == nil && k.stops
+func (s Spec) Stops() bool { return s.Freezes() || s.kind().Touch.Stops == history.StopsShare }
+
+// Freezes tells whether it keeps them stopped all the time.
+func (s Spec) Freezes() bool { return s.kind().Touch.Stops == history.StopsProcesses }
+
+// Kills tells whether the fault ends the processes of clients.
+func (s Spec) Kills() bool { return s.kind().Touch.Ends == history.EndsProcess }
+
+// Momentary tells whether the fault is over as soon as it has struck, however long its consequences last.
+func (s Spec) Momentary() bool {
+	switch s.kind().Touch.Ends {
+	case history.EndsProcess, history.EndsSession:
+		return true
+	case history.EndsConnection:
+		return !s.Silent
+	}
+	return false
 }
 
+// EndsSessions tells whether it may end a connection or a session from outside, and with it a grant that lasts as long.
+func (s Spec) EndsSessions() bool { return s.kind().endsSessions }
+
 // MayMiss reports whether the fault may find nobody to strike, so that nothing was done (ErrMissed).
-func (s Spec) MayMiss() bool { return s.Kind == KindExpireSession || s.Kind == KindFailover }
+func (s Spec) MayMiss() bool { return s.kind().mayMiss }
+
+// NeedsLocal tells whether it strikes only servers that lockchaos itself has started.
+func (s Spec) NeedsLocal() bool {
+	needs := s.kind().Needs
+	return needs == NeedsLocal || needs == NeedsLocalFilter
+}
 
 // CheckTogether tells whether the faults can strike the same victims at the same moment. Each for itself is checked by Check.
 func CheckTogether(specs []Spec) error {
@@ -26,7 +52,7 @@ func CheckTogether(specs []Spec) error {
 		return errors.New("what strikes together is two faults at least")
 	}
 	for i, a := range specs {
-		if k, err := kindOf(a.Kind); err == nil && k.alone {
+		if a.kind().alone {
 			return fmt.Errorf("a %s strikes alone: no other fault can strike together with it", a.Kind)
 		}
 		for _, b := range specs[i+1:] {
@@ -45,9 +71,9 @@ func apart(a, b Spec) error {
 		return fmt.Errorf("a %s together with a %s: what they did could not be told apart", a.Kind, b.Kind)
 	case a.OnClocks() && b.OnClocks():
 		return fmt.Errorf("a %s together with a %s: both change clocks, and what heals one would heal both", a.Kind, b.Kind)
-	case a.Kind == KindClockStrobe && b.Stops():
+	case a.strobes() && b.Stops():
 		return fmt.Errorf("a %s together with a %s: a clock cannot jump to and fro in a process that is stopped", a.Kind, b.Kind)
-	case b.Kind == KindClockStrobe && a.Stops():
+	case b.strobes() && a.Stops():
 		return apart(b, a)
 	case a.Stops() && b.Stops():
 		return fmt.Errorf("a %s together with a %s: both stop the same processes, and what heals one would heal both", a.Kind, b.Kind)

@@ -7,4 +7,12 @@ type Trait string
 const (
 	// Sessions: the service knows its clients by sessions, which it can be asked to end.
 	Sessions Trait = "sessions of its clients that can be ended from outside (etcd, zookeeper, postgres)"
+	// Untold: they can only be ended by their numbers, and the lock has no way to tell those.
+	Untold Trait = "sessions whose numbers the lock does not tell"
+	// Promotes: when a primary is gone, a replica takes its place.
+	Promotes Trait = "a replica that is promoted"
+	// Forgets: a node that is killed knows nothing any more.
+	Forgets Trait = "nodes that lose what they know"
+	// Renews: the lock renews by itself, and its renewals can be held up.
+	Renews Trait = "renewals of its own"
 )

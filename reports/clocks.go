@@ -83,7 +83,7 @@ func (r *record) clockLanes() (lanes []*clockLane) {
 	}
 	for _, f := range r.faults {
 		for _, c := range f.Clocks {
-			strobe := f.Kind == "clock-strobe"
+			strobe := f.Touches().Strobes
 			lane(c.Host, "wall clock").add(c, c.Wall, strobe)
 			lane(c.Host, "monotonic clock").add(c, c.Mono, strobe)
 		}

@@ -78,7 +78,7 @@ func (r *record) besides(t *story) []*fault {
 // death finds the kill that ended the client which had the grant; nil when there was none.
 func (r *record) death(g *grant) *fault {
 	for _, f := range r.faults {
-		if f.Kind == "kill" && f.touches(g.client) && f.From >= g.start {
+		if f.kills() && f.touches(g.client) && f.From >= g.start {
 			return f
 		}
 	}

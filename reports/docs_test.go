@@ -76,16 +76,3 @@ func TestDocLinks(t *testing.T) {
 		check("remedies.md", link)
 	}
 }
-
-// TestFaultDocs checks that the faults that the documentation tells of are those that a page links to.
-func TestFaultDocs(t *testing.T) {
-	places := anchors(t, "../docs/faults.md")
-	for kind, anchor := range faultPlaces {
-		if !places[anchor] {
-			t.Errorf("%s points at #%s, which faults.md does not have", kind, anchor)
-		}
-	}
-	if faultDoc("pause") == "" || faultDoc("what-nobody-knows") != "" {
-		t.Errorf("pause: %q, an unknown fault: %q", faultDoc("pause"), faultDoc("what-nobody-knows"))
-	}
-}

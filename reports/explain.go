@@ -159,7 +159,7 @@ func (r *record) faultFacts(v *checker.Violation) (p prose) {
 		if many {
 			verb = " were "
 		}
-		p = p.b(who + verb + faultDid(f.Kind, f.Injected)).t(fmt.Sprintf(" from %s to %s", at(f.From), at(f.To)))
+		p = p.b(who + verb + f.did()).t(fmt.Sprintf(" from %s to %s", at(f.From), at(f.To)))
 		if f.Evidence != "" {
 			p = p.t(" (" + clip(firstLine(f.Evidence), 160) + ")")
 		}

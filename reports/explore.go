@@ -227,7 +227,7 @@ func (r *record) struckNodes() []string {
 
 // band places a fault.
 func (l *laneSet) band(f *fault) band {
-	word := faultDid(f.Kind, f.Injected)
+	word := f.did()
 	b := band{From: micro(f.From), To: micro(max(f.To, f.From)), Stall: !f.Injected, Word: word, Lanes: []int{},
 		Text: fmt.Sprintf("%s %s: %s", clip(f.Target, clipName), word, clip(firstLine(f.Evidence), 200))}
 	add := func(i int, ok bool) {

@@ -1,19 +1,24 @@
 package reports
 
-// faultPlaces says where docs/faults.md tells of each kind of fault.
-var faultPlaces = map[string]string{
-	"pause": "pause", "kill": "kill", "stall": "stall", "renewer-stall": "renewer-stall", "throttle": "throttle", "crash-restart": "crash-restart",
-	"failover": "failover", "partition": "partition", "hold": "hold", "cut": "cut", "reset": "reset", "expire-session": "expire-session",
-	"delay": "delay-loss-duplicate-reorder-rate", "loss": "delay-loss-duplicate-reorder-rate", "duplicate": "delay-loss-duplicate-reorder-rate",
-	"reorder": "delay-loss-duplicate-reorder-rate", "rate": "delay-loss-duplicate-reorder-rate",
-	"clock-jump": "clock-jump-clock-rate-clock-strobe", "clock-rate": "clock-jump-clock-rate-clock-strobe", "clock-strobe": "clock-jump-clock-rate-clock-strobe",
-}
+import (
+	"regexp"
 
-// faultDoc points at what the documentation says of a kind of fault; "" for one that it does not know.
-func faultDoc(kind string) string {
-	place, ok := faultPlaces[kind]
-	if !ok {
+	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// aSection is the name of a section of a page, which a history may tell of.
+var aSection = regexp.MustCompile(`^[a-z-]+$`)
+
+// faultDoc points at what the documentation says of a fault; "" for one that it does not know.
+func (r *record) faultDoc(of checker.FaultStats) string {
+	planned := history.PlannedFault{Kind: of.Kind}
+	if r != nil && of.Plan > 0 && of.Plan <= len(r.h.Header.Faults) {
+		planned = r.h.Header.Faults[of.Plan-1]
+	}
+	section := planned.Section()
+	if !aSection.MatchString(section) {
 		return ""
 	}
-	return onTheWeb + "faults.md#" + place
+	return onTheWeb + "faults.md#" + section
 }

@@ -48,7 +48,7 @@ func (p *reportPage) faults(s Scenario, r *record) {
 }
 
 func faultLine(f checker.FaultStats, r *record) faultRow {
-	row := faultRow{Doc: faultDoc(f.Kind), Kind: clip(f.Kind, clipName), Whom: clip(f.Target, clipName), Planned: clip(f.Planned, clipName), Begun: grouped(f.Begun), Bit: grouped(f.Bit),
+	row := faultRow{Doc: r.faultDoc(f), Kind: clip(f.Kind, clipName), Whom: clip(f.Target, clipName), Planned: clip(f.Planned, clipName), Begun: grouped(f.Begun), Bit: grouped(f.Bit),
 		Met: grouped(f.MetHolder), Lasted: "–", Never: f.Injected && f.Begun == 0, Toothless: f.Injected && f.Begun > 0 && f.Bit == 0}
 	if f.When != "" {
 		row.Whom = strings.TrimPrefix(row.Whom+", "+strings.ReplaceAll(clip(f.When, clipName), "-", " "), ", ")

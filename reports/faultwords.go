@@ -3,86 +3,63 @@ package reports
 import (
 	"slices"
 	"strings"
+
+	"github.com/lockchaos/lockchaos/history"
 )
 
-// faultWords are how a report speaks of one kind of fault.
-type faultWords struct {
-	// did completes "was …", for bands, bars and ledes.
-	did string
-	// client and nodes complete "client 2 …" and "redis-2 …"; of a fault of links, links completes "Packets between … and …" instead.
-	client, nodes, links string
-	// bar is did for a narrow place; "": did itself is short.
-	bar string
-	// over completes "client 2 …" when it is over; "": goes on.
-	over string
-	// sudden: it is over as soon as it has struck, whatever follows from it, and how long it took is of no interest.
-	sudden bool
-}
-
-// wordsOfFaults are those of the kinds that have words of their own; every other kind is told in general words.
-var wordsOfFaults = map[string]faultWords{
-	"pause":          {did: "frozen", client: "is frozen, as by a stop-the-world collection", nodes: "is frozen, as a suspended machine is", over: "wakes up"},
-	"kill":           {did: "killed", client: "is killed", nodes: "is killed"},
-	"crash-restart":  {did: "crashed", client: "crashes", nodes: "crashes, to be started again", over: "answers again"},
-	"failover":       {did: "failed over", bar: "failover", nodes: "is killed before its replica has everything, and the replica takes over"},
-	"throttle":       {did: "throttled", client: "gets only a share of its processor time", nodes: "gets only a share of its processor time"},
-	"stall":          {did: "stalled", client: "stops working while its lock goes on renewing"},
-	"renewer-stall":  {did: "not renewing", bar: "starved", client: "goes on working while its lock's renewal stands still", over: "renews again"},
-	"clock-jump":     {did: "off by a clock jump", bar: "skewed", client: "reads a clock that jumps", nodes: "reads a clock that jumps", over: "reads a clock that runs right again"},
-	"clock-rate":     {did: "off by a clock's rate", bar: "skewed", client: "reads a clock that runs wrong", nodes: "reads a clock that runs wrong", over: "reads a clock that runs right again"},
-	"clock-strobe":   {did: "off by a clock's strobe", bar: "skewed", client: "reads a clock that jumps to and fro", nodes: "reads a clock that jumps to and fro", over: "reads a clock that runs right again"},
-	"partition":      {did: "cut off", links: "are dropped", over: "is reached again"},
-	"delay":          {did: "delayed", links: "are delayed", over: "is reached at once again"},
-	"loss":           {did: "on a lossy link", bar: "lossy", links: "are lost now and then", over: "loses no packets any more"},
-	"duplicate":      {did: "sent duplicates", bar: "doubled", links: "arrive twice", over: "gets each packet once again"},
-	"reorder":        {did: "sent packets out of order", bar: "reordered", links: "arrive out of order", over: "gets its packets in order again"},
-	"rate":           {did: "on a slow link", bar: "slowed", links: "get only so much bandwidth", over: "has all its bandwidth again"},
-	"hold":           {did: "held up", links: "are held back", over: "gets what was held back"},
-	"cut":            {did: "cut short", links: "are cut at one request"},
-	"expire-session": {did: "deprived of its session", bar: "expired", client: "loses its session, which the lock service is made to end", sudden: true},
-	"reset":          {did: "reset", links: "are cut short: their connections are reset", sudden: true},
-}
-
-// faultDid says what a fault of the kind did to its target, as "was …".
-func faultDid(kind string, injected bool) string {
-	switch w := wordsOfFaults[kind]; {
-	case !injected:
-		return "stalled"
-	case w.did != "":
-		return w.did
+// words are how a report speaks of the fault: those of its history, which may come from anywhere. A fault that has none is told in general words.
+func (f *fault) words() history.FaultWords {
+	w := f.Touches().Words
+	for _, text := range []*string{&w.Did, &w.Bar, &w.Client, &w.Nodes, &w.Links, &w.Over} {
+		*text = clip(*text, clipName)
 	}
-	return "hit by " + clip(kind, clipName)
+	return w
 }
 
-// suddenly bounds a fault of a kind that may last or not, such as a cut, which was over at once.
+// did says what the fault did to its target, as "was …".
+func (f *fault) did() string {
+	switch did := f.words().Did; {
+	case !f.Injected:
+		return history.MachineStall.Words.Did
+	case did != "":
+		return did
+	}
+	return "hit by " + clip(f.Kind, clipName)
+}
+
+// suddenly bounds a fault that ends connections and may last or not: it is over at once where it leaves them broken.
 const suddenly = int64(50e6)
+
+// kills tells whether nobody goes on after the fault.
+func (f *fault) kills() bool { return f.Touches().Ends == history.EndsProcess }
 
 // sudden tells whether the fault was over as soon as it had struck.
 func (f *fault) sudden() bool {
-	return wordsOfFaults[f.Kind].sudden || f.Kind == "cut" && f.To-f.From < suddenly
+	t := f.Touches()
+	return t.Sudden || t.Ends == history.EndsConnection && f.To-f.From < suddenly
 }
 
-// bar is faultDid in ten letters at most.
+// bar is did in ten letters at most.
 func (f *fault) bar() string {
-	if short := wordsOfFaults[f.Kind].bar; f.Injected && short != "" {
-		return short
+	if short := f.words().Bar; f.Injected && short != "" {
+		return cut(short, 10)
 	}
-	return cut(faultDid(f.Kind, f.Injected), 10)
+	return cut(f.did(), 10)
 }
 
 // begins tells the beginning of a fault: whom it strikes and how.
 func (f *fault) begins() prose {
-	w := wordsOfFaults[f.Kind]
+	w := f.words()
 	who, many := f.who()
 	switch {
 	case !f.Injected:
 		return prose{}.b(who + " is stalled").t(" by the machine itself; nobody injected this.")
-	case w.links != "":
-		return prose{}.t("Packets between ").b(who).t(" and " + f.peers()).b(" " + w.links).t(".")
-	case f.client() != 0 && w.client != "":
-		return strong(who + " " + agree(w.client, many))
-	case f.client() == 0 && w.nodes != "":
-		return strong(who + " " + agree(w.nodes, many))
+	case w.Links != "":
+		return prose{}.t("Packets between ").b(who).t(" and " + f.peers()).b(" " + w.Links).t(".")
+	case f.client() != 0 && w.Client != "":
+		return strong(who + " " + agree(w.Client, many))
+	case f.client() == 0 && w.Nodes != "":
+		return strong(who + " " + agree(w.Nodes, many))
 	}
 	return prose{}.b(clip(f.Kind, clipName) + " strikes " + who).t(".")
 }
@@ -100,7 +77,7 @@ func strong(text string) prose {
 // ends tells that a fault is over, without a full stop.
 func (f *fault) ends() prose {
 	who, many := f.who()
-	over := wordsOfFaults[f.Kind].over
+	over := f.words().Over
 	if over == "" || !f.Injected {
 		over = "goes on"
 	}

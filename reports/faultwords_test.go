@@ -31,6 +31,8 @@ func TestFaultsAreToldInWords(t *testing.T) {
 		{fault{FaultInfo: history.FaultInfo{Kind: "clock-jump", Target: "majority", Service: node, Injected: true, Clocks: []history.ClockReading{{Host: "redis-1"}, {Host: "redis-3"}}}},
 			"redis-1 and redis-3 read a clock that jumps.", ""},
 		{fault{FaultInfo: history.FaultInfo{Kind: "stall", Clients: client2}}, "client 2 is stalled by the machine itself; nobody injected this.", "client 2 goes on after 1 s"},
+		{fault{FaultInfo: history.FaultInfo{Kind: "disk-slow", Target: "etcd-1", Service: node, Injected: true,
+			Touch: &history.Touch{Words: history.FaultWords{Nodes: "waits for its disk", Over: "writes again"}}}}, "etcd-1 waits for its disk.", "etcd-1 writes again after 1 s"},
 		{fault{FaultInfo: history.FaultInfo{Kind: "disk-full", Target: "etcd-1", Service: node, Injected: true}}, "disk-full strikes etcd-1.", "etcd-1 goes on after 1 s"},
 	} {
 		c.fault.To = 1e9

@@ -223,9 +223,9 @@ func (r *record) pairLede(t *story) prose {
 		return r.aftermath(p.t(r.gaveAway(t)).t(a+" went on as if it still held the lock"), t)
 	case f != nil && f.touches(t.a.client):
 		if f.sudden() {
-			p = p.t(fmt.Sprintf("%s was %s while it %s %s. ", a, faultDid(f.Kind, f.Injected), t.had(f), t.key))
+			p = p.t(fmt.Sprintf("%s was %s while it %s %s. ", a, f.did(), t.had(f), t.key))
 		} else {
-			p = p.t(fmt.Sprintf("%s was %s for %s while it %s %s%s. ", a, faultDid(f.Kind, f.Injected), span(f.To-f.From), t.had(f), t.key,
+			p = p.t(fmt.Sprintf("%s was %s for %s while it %s %s%s. ", a, f.did(), span(f.To-f.From), t.had(f), t.key,
 				r.ofLease(f.To-f.From)))
 		}
 		p = p.t(r.gaveAway(t))

@@ -13,7 +13,7 @@ func (p *painter) faults() {
 		if !p.s.overlaps(f.From, f.To) {
 			continue
 		}
-		word := faultDid(f.Kind, f.Injected)
+		word := f.did()
 		title := fmt.Sprintf("%s %s, %s to %s: %s", clip(f.Target, clipName), word, at(f.From), at(f.To), clip(firstLine(f.Evidence), 200))
 		for _, c := range f.Clients {
 			if y, ok := p.laneOf(c); ok {

@@ -138,10 +138,10 @@ func freezeBar(d *svg, t *story, l seqLanes, y func(int) float64) {
 	if !ok {
 		return
 	}
-	word := faultDid(t.fault.Kind, t.fault.Injected)
+	word := t.fault.did()
 	long := span(t.fault.To - t.fault.From)
 	switch {
-	case t.fault.Kind == "kill":
+	case t.fault.kills():
 		long = "for good"
 	case t.fault.sudden():
 		to, long = from, ""

@@ -144,7 +144,7 @@ func (r *record) moments(t *story, ops []*op) []moment {
 	}
 	if f := t.fault; f != nil {
 		out = append(out, moment{At: f.From, freeze: f})
-		if f.Kind != "kill" && !f.sudden() { // nobody goes on after that, or nothing was stopped
+		if !f.kills() && !f.sudden() { // nobody goes on after that, or nothing was stopped
 			out = append(out, moment{At: f.To, thaw: f})
 		}
 	}

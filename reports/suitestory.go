@@ -217,8 +217,8 @@ type family struct {
 
 // The families of all faults that freeze a client that holds the lock, and of all that freeze nodes of the lock service.
 const (
-	familyPause      = "pause"
-	familyPauseNodes = "pause-nodes"
+	familyPause      = "freezes-holder"
+	familyPauseNodes = "freezes-nodes"
 )
 
 // notNodes are parts of a fault's name that tell that it does not freeze nodes alone: other clients, or more than one fault.

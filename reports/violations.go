@@ -182,7 +182,7 @@ func (p *reportPage) sayHolder(r *record, v *checker.Violation, n int, exact, wh
 	}
 	if r != nil {
 		if f := r.faultOf(v); f != nil {
-			text += fmt.Sprintf(", %s %s", faultDid(f.Kind, f.Injected), span(f.To-f.From))
+			text += fmt.Sprintf(", %s %s", f.did(), span(f.To-f.From))
 		}
 	}
 	pairs := p.pairsOf(v)

@@ -2,8 +2,9 @@ package scenarios
 
 import (
 	"math/rand/v2"
-	"slices"
 	"time"
+
+	"github.com/lockchaos/lockchaos/nemesis"
 )
 
 // RandomLock is a lock as the drawing of scenarios sees it.
@@ -37,7 +38,7 @@ func Random(seed uint64, l RandomLock, duration Duration) Scenario {
 	s.Duration = duration
 	s.Quiet = min(2*s.TTL, duration/4)
 	plan := Plan{Seed: seed, Scenario: s}
-	d := dice{plan.Stream("random"), s.TTL, duration / 4}
+	d := dice{Rand: plan.Stream("random"), TTL: s.TTL.Std(), Most: duration.Std() / 4}
 	s.Workload.Ask, s.Workload.Renew = true, d.IntN(2) == 0 // of locks that can be asked, and are renewed so
 	s.Faults = nil
 	clients := l.draws(d, false, mostOnClients)
@@ -72,19 +73,19 @@ func Random(seed uint64, l RandomLock, duration Duration) Scenario {
 	return s
 }
 
-// draws takes faults from the arsenal by weight, so many at most, no two of them alike, and gives each a weight in the mix.
+// draws takes faults by weight, so many at most, no two of them alike, and gives each a weight in the mix.
 func (l RandomLock) draws(d dice, service bool, most int) (all []Fault) {
-	var from []weapon
+	var from []nemesis.Draw
 	total := 0
-	for _, w := range arsenal() {
-		if w.service == service {
+	for _, w := range nemesis.Draws() {
+		if w.Beside == service {
 			from = append(from, w)
-			total += w.weight
+			total += w.Weight
 		}
 	}
 	seen := map[string]bool{}
 	for vain := 0; len(all) < most && vain < mostVain; vain++ {
-		f := from[byWeight(d.Rand, from, total)].draw(d)
+		f := faultOf(from[byWeight(d.Rand, from, total)].Of(d))
 		f.Weight = 1 + d.IntN(3)
 		label := f.Label()
 		if seen[label] || l.Fits(f) != nil || l.Base.Store.Guarded() && !f.strikesClients() { // a guarded store lies on the nodes, and the ledger is read there
@@ -96,27 +97,24 @@ func (l RandomLock) draws(d dice, service bool, most int) (all []Fault) {
 	return all
 }
 
-func byWeight(rng *rand.Rand, from []weapon, total int) int {
+func byWeight(rng *rand.Rand, from []nemesis.Draw, total int) int {
 	at := rng.IntN(total)
 	for i, w := range from {
-		if at -= w.weight; at < 0 {
+		if at -= w.Weight; at < 0 {
 			return i
 		}
 	}
 	return len(from) - 1
 }
 
-// onLinks are the kinds that lie on links, stopping those that keep a client from sending.
-var (
-	onLinks  = []string{"partition", "delay", "loss"}
-	stopping = []string{"pause", "throttle"}
-)
+// onLinks tells whether the fault lies on links for a while.
+func (f *Fault) onLinks() bool { return f.Spec().OnLinks() && !f.momentary() }
 
 // disjoint tells whether at most one of the faults lies on links: of two, one might leave nothing for the other to meet.
 func disjoint(parts []Fault) bool {
 	n := 0
 	for _, f := range parts {
-		if slices.Contains(onLinks, f.Kind) {
+		if f.onLinks() {
 			n++
 		}
 	}
@@ -127,8 +125,8 @@ func disjoint(parts []Fault) bool {
 func outlast(parts []Fault) {
 	for _, stop := range parts {
 		for i := range parts {
-			if slices.Contains(stopping, stop.Kind) && slices.Contains(onLinks, parts[i].Kind) {
-				parts[i].For = max(parts[i].For, stop.For+linkFloor)
+			if stop.Spec().Stops() && parts[i].onLinks() {
+				parts[i].For = max(parts[i].For, stop.For+Duration(nemesis.LinkFloor))
 			}
 		}
 	}

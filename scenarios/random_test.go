@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/lockchaos/lockchaos/nemesis"
 )
 
 func randomLock(fits func(Fault) error) RandomLock {
@@ -50,9 +52,9 @@ func TestRandomScenariosRepeat(t *testing.T) {
 			}
 		}
 	}
-	for _, w := range arsenal() {
-		if f := w.draw(dice{Plan{}.Stream("any"), d / 20, d}); !kinds[f.Kind] {
-			t.Errorf("%s was never drawn", f.Kind)
+	for _, w := range nemesis.Draws() {
+		if !kinds[w.Kind] {
+			t.Errorf("%s was never drawn", w.Kind)
 		}
 	}
 	if combined < 60 {
@@ -96,7 +98,7 @@ func TestWhatStrikesTogetherMeets(t *testing.T) {
 				}
 				for _, stop := range p.Together {
 					for _, link := range p.Together {
-						if slices.Contains(stopping, stop.Kind) && slices.Contains(onLinks, link.Kind) && link.For < stop.For+linkFloor {
+						if stop.Spec().Stops() && link.onLinks() && link.For < stop.For+Duration(nemesis.LinkFloor) {
 							t.Errorf("seed %d: %+v", seed, p.Together)
 						}
 					}

@@ -137,7 +137,7 @@ func (f *Fault) Label() string {
 
 // momentary tells whether the fault is over as soon as it has struck, however long its consequences last.
 func (f *Fault) momentary() bool {
-	return f.Kind == "kill" || f.Kind == "reset" || f.Kind == "expire-session" || f.Kind == "cut" && !f.Silent
+	return f.Spec().Momentary()
 }
 
 // Needs is what a run must have done before its pass means anything; less is inconclusive. What a scenario does not name is 20 grants, 5

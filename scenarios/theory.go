@@ -22,9 +22,6 @@ type Nature struct {
 	Forgets bool
 }
 
-// endsSessions are the faults that end a connection or a session from outside, and with it a grant that lasts as long.
-var endsSessions = []string{"expire-session", "crash-restart", "failover", "reset", "cut", "partition", "loss"}
-
 // Expected is what theory expects of the lock on the store under any number of the faults: whatever is not named must pass, or not be judged. What the faults
 // make inherent is allowed, and what they break for certain is not demanded, since chance decides whether they do.
 func (n Nature) Expected(s Store, faults []Fault) Expect {
@@ -45,7 +42,7 @@ func (n Nature) Expected(s Store, faults []Fault) Expect {
 	// measures its validity by a clock that is slow.
 	broken := lost || n.WallClock && nodeClocks || n.Library && clientClocks
 	// Whoever is late acts after the end of its lease, and cannot know.
-	late := any(func(f Fault) bool { return f.Kind != "kill" && (!n.NoExpiry || slices.Contains(endsSessions, f.Kind)) })
+	late := any(func(f Fault) bool { return !f.Spec().Kills() && (!n.NoExpiry || f.Spec().EndsSessions()) })
 	switch {
 	case n.Permits == 0: // the store decides on every write by itself
 	case broken:
@@ -62,10 +59,10 @@ func (n Nature) Expected(s Store, faults []Fault) Expect {
 			allow(anyOutcome, checker.UnfencedWrite, checker.LostUpdate, checker.DuplicateEffect)
 		}
 	}
-	if !n.Library && any(func(f Fault) bool { return f.Kind != "kill" }) { // the answer may come when the lease is over, and only a validity check would see that
+	if !n.Library && any(func(f Fault) bool { return !f.Spec().Kills() }) { // the answer may come when the lease is over, and only a validity check would see that
 		allow(anyOutcome, checker.DeadGrant, checker.DeadRenewal)
 	}
-	if n.WallClock && nodeClocks || n.NoExpiry && any(func(f Fault) bool { return f.Kind != "pause" }) {
+	if n.WallClock && nodeClocks || n.NoExpiry && any(func(f Fault) bool { return !f.Spec().Freezes() }) {
 		allow(anyOutcome, checker.StuckLock) // a key that was written in the wrong time stays until then; the connection of one that died unheard stays
 	}
 	if any(onNodes) {

@@ -224,14 +224,14 @@ func beyond(p scenarios.Plan) (refused []string) {
 
 // outOfReach says why a fault can't strike where the servers are not ours; "": it can.
 func outOfReach(f scenarios.Fault) string {
-	switch {
-	case f.Kind == nemesis.KindExpireSession:
+	switch spec := f.Spec(); {
+	case spec.Touch().Ends == history.EndsSession:
 		return "it would have your service end sessions, as its operator"
-	case nemesis.Target(f.Target).Client():
+	case spec.Target.Client():
 		return ""
-	case f.Kind == nemesis.KindPartition || f.Kind == nemesis.KindReset || f.Delay > 0 || f.Probability > 0 || f.BytesPerSecond > 0:
+	case spec.OnLinks():
 		return "the links between servers, and between them and other clients, are not on the private network; a client's own links are: target holder, random-client …"
-	case f.Clock != "":
+	case spec.OnClocks():
 		return "the clock of a server is its machine's"
 	}
 	return "the server's process is not lockchaos's own"

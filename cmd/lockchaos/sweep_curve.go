@@ -14,6 +14,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/scenarios"
 	"github.com/spf13/cobra"
@@ -72,7 +73,7 @@ Exit status: 0 it was measured, whatever came out; 2 at some point no hold was s
 	flags := cmd.Flags()
 	f.addWhere(flags)
 	flags.StringVar(&f.lock, "lock", "", "the lock (lockchaos list locks)")
-	flags.StringVar(&f.fault, "fault", "pause", "the kind of the fault (lockchaos list faults)")
+	flags.StringVar(&f.fault, "fault", nemesis.KindPause, "the kind of the fault (lockchaos list faults)")
 	flags.StringVar(&f.target, "target", "", "whom it strikes (default: the holder; of a clock-jump one node, nodes:1)")
 	flags.StringVar(&f.when, "when", "", "when it strikes (default: between-read-and-write; of a clock-jump after-grant)")
 	flags.StringVar(&f.clock, "clock", "wall", "of a clock-jump: which clock, wall or mono")

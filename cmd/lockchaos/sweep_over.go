@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -103,7 +104,7 @@ func (o overValues) apply(s scenarios.Scenario, v time.Duration) scenarios.Scena
 func (f *sweepFlags) base(args []string) (s scenarios.Scenario, err error) {
 	if f.over == "" {
 		f.over = overDuration + "=0.5..3xTTL"
-		if f.fault == "clock-jump" {
+		if f.fault == nemesis.KindClockJump {
 			f.over = overOffset + "=0.5..3xTTL"
 		}
 	}
@@ -138,7 +139,7 @@ func (f *sweepFlags) base(args []string) (s scenarios.Scenario, err error) {
 func (f *sweepFlags) template(s *scenarios.Scenario) scenarios.Fault {
 	out := scenarios.Fault{Kind: f.fault, Target: "holder", When: "between-read-and-write", After: scenarios.Duration(100 * time.Millisecond),
 		Every: scenarios.Range{Min: s.TTL / 5, Max: 2 * s.TTL / 5}}
-	if f.fault == "clock-jump" {
+	if f.fault == nemesis.KindClockJump {
 		// Its holder works for a while, so that there is somebody whose lock can be lost; the clock is wrong for as long.
 		out.Target, out.When, out.Clock, out.For = "nodes:1", "after-grant", f.clock, s.TTL/2
 		s.Workload.Think = scenarios.Range{Min: s.TTL / 5, Max: s.TTL / 5}

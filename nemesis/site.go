@@ -1,0 +1,130 @@
+package nemesis
+
+import (
+	"context"
+	"math/rand/v2"
+	"net/netip"
+
+	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/hosts"
+)
+
+// Site is where a fault is injected: whom it strikes, and what the run lends it.
+type Site struct {
+	Part
+	Struck
+	Means
+	// Tag names the fault in the packet filters.
+	Tag string
+	// Rand are its own random numbers.
+	Rand *rand.Rand
+}
+
+// Means are what a run lends its faults.
+type Means struct {
+	Net *Net
+	// All are the nodes of the lock service.
+	All []Place
+	// Service is the lock service, for faults that ask who is its primary.
+	Service Replicated
+	// NextGrant waits for a grant that is asked for from now on; 0: there will be none.
+	NextGrant func(context.Context) int64
+	// Expire ends the sessions of the client that is at the address.
+	Expire func(ctx context.Context, client int32, at netip.Addr) (ended []string, err error)
+	// Asked returns what tells a trap what the client is being asked.
+	Asked func(client int32) Asked
+}
+
+// Struck are those whom a fault strikes: clients, or nodes.
+type Struck struct {
+	Clients []Client // none: nodes are struck
+	Nodes   []Place
+}
+
+// Client is a client with its process.
+type Client struct {
+	Number int32
+	Proc   *hosts.Process
+	// App is its program, as far as it is held up from inside.
+	App Application
+	// Whole: all that runs on its host is meant, and not one process group.
+	Whole bool
+}
+
+// Inject puts a fault into effect. One that lasts goes on until it is healed.
+func Inject(ctx context.Context, s Site) (InEffect, error) {
+	k, err := kindOf(s.Kind)
+	if err != nil {
+		return nil, err
+	}
+	return k.inject(ctx, &s)
+}
+
+// Touch is what the fault does to those whom it strikes.
+func (s Spec) Touch() history.Touch {
+	t := s.kind().Touch
+	t.Clock, t.Strobes = string(s.Clock), s.Clock != "" && s.Period != 0
+	return t
+}
+
+// Keeps tells whether the fault is a crash after which servers know all that they had answered for.
+func (s Spec) Keeps() bool { return s.kind().Touch.Ends == history.EndsServer && s.Data != DataLost }
+
+// subject is whose clocks a fault changes, or whom it throttles.
+func (c Client) subject() Subject {
+	h := c.Proc.Host()
+	if c.Whole {
+		return Subject{Name: h.Name, PIDs: h.PIDs, Stop: h.Stop}
+	}
+	return Subject{Name: h.Name, PIDs: c.Proc.Group, Stop: c.Proc.Stop}
+}
+
+// procs are the clients' processes.
+func (s Struck) procs() (all []*hosts.Process) {
+	for _, c := range s.Clients {
+		all = append(all, c.Proc)
+	}
+	return all
+}
+
+// hosts are those on which all that runs is struck.
+func (s Struck) hosts() (all []*hosts.Host) {
+	for _, c := range s.Clients {
+		all = append(all, c.Proc.Host())
+	}
+	for _, n := range s.Nodes {
+		all = append(all, n.Host)
+	}
+	return all
+}
+
+// Names are those of the hosts.
+func (s Struck) Names() (names []string) {
+	for _, c := range s.Clients {
+		names = append(names, c.Proc.Host().Name)
+	}
+	for _, n := range s.Nodes {
+		names = append(names, n.Name)
+	}
+	return names
+}
+
+// subjects are those whose clocks a fault changes, or whom it throttles.
+func (s Struck) subjects() (all []Subject) {
+	for _, c := range s.Clients {
+		all = append(all, c.subject())
+	}
+	for _, n := range s.Nodes {
+		all = append(all, Subject{Name: n.Name, PIDs: n.Host.PIDs, Stop: n.Host.Stop})
+	}
+	return all
+}
+
+// Over is a fault that is over when it has begun: there is nothing to undo.
+type Over struct{ effect Effect }
+
+// From is the beginning of what was done.
+func (o *Over) From() int64 { return o.effect.From }
+
+// Heal tells what was done.
+func (o *Over) Heal() (Effect, error) { return o.effect, nil }
