@@ -157,7 +157,10 @@ func (e Exam) scenario(a Attack, l Examinee) Scenario {
 	s := l.Base
 	s.Name, s.Attack = s.Lock+"/"+a.Name+"/"+s.Store.Kind, a.Name
 	s.About = a.About + " (" + app.About + ")"
-	s.Clients, s.Keys = max(app.Clients, examClients), max(app.Keys, 1)
+	s.Clients, s.Keys = examClients, max(app.Keys, 1)
+	if app.Clients > 0 {
+		s.Clients = app.Clients
+	}
 	s.TTL, s.Quiet, s.Faults, s.Needs = examTTL, 0, nil, Needs{Grants: 6, Handovers: 2}
 	if a.Fault.Kind != "" {
 		f := a.Fault
@@ -199,7 +202,10 @@ func (app Application) workload(permits int, share float64) Workload {
 	if w.Think == (Range{}) {
 		w.Think = examWork
 	}
-	w.Think, w.Rest, w.AcquireTimeout = w.Think.times(share), examRest.times(share), w.AcquireTimeout.times(share)
+	if w.Rest == (Range{}) {
+		w.Rest = examRest
+	}
+	w.Think, w.Rest, w.AcquireTimeout = w.Think.times(share), w.Rest.times(share), w.AcquireTimeout.times(share)
 	return w
 }
 

@@ -94,7 +94,8 @@ func (n Nature) Examined(s Store, faults []Fault) Expect {
 			e.Relied = append(e.Relied, property)
 		}
 	}
-	if n.Session { // whoever comes back from a stop can look whether the session still stands
+	delete(e.Properties, checker.DeadRenewal) // whoever waits for an answer can look at a clock when it comes
+	if n.Session {                            // and whoever comes back from a stop, whether the session still stands
 		delete(e.Properties, checker.DeadGrant)
 	}
 	slices.Sort(e.Relied)
