@@ -229,8 +229,9 @@
 //
 // What disturbs: a fault on the service, on the client that asks, or on one that asked for the key
 // and was not answered before the fault. It counts for twice its time, since what it held back is
-// sent again later and later. Stalls of the machine are taken off, of clients and of nodes; where
-// several stood still at a time, that time counts once. So are times of a second or more
+// sent again later and later. Stalls of the machine are taken off, of clients and of nodes: the wait
+// does not begin anew after one, and where several stood still at a time, that time counts once. If
+// it was too long but for them, nothing follows. Taken off, too, are times of a second or more
 // in which the service gave no definite answer at all, unless the whole lasts ten seconds: a
 // service may elect a leader, and nobody records it.
 //

@@ -141,7 +141,7 @@ func slowAnswered(e history.Event) bool {
 // calm is from when on nothing disturbs a waiter.
 func (s *slow) calm(k *slowKey, waiter int32, from, to int64) int64 {
 	for _, f := range s.faults {
-		matters := f.Service
+		matters := f.Injected && f.Service
 		for _, c := range f.Clients {
 			until := k.over[c]
 			for id := range k.leases {

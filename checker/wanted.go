@@ -46,6 +46,7 @@ func (s *Sweep) restNs() int64 { return s.header.TTL + int64(Slack(time.Duration
 // stretch is a time in which a key was free, wanted and not granted.
 type stretch struct {
 	counted bool       // as a violation, while the clients worked
+	doubted bool       // as one that only a stall of the machine may explain
 	probed  bool       // as a violation, by the probe
 	found   *Violation // as far as it is kept
 	// ends are those that may have freed it: no refusal shows that it was taken afterwards.
@@ -229,9 +230,11 @@ func (s *Sweep) judgeStretch(k *keyState, x *stretch, o *op, from, to, need int6
 		if calm > from {
 			need = max(need, s.patienceNs()) // what a fault held back may be granted yet
 		}
-		if from := calm; s.longEnough(from, to, quiet, need) {
-			x.counted = true
-			j := judgement{violated: true, kind: KindWedged, pattern: pattern}
+		from := calm
+		doubt := !s.longEnough(from, to, quiet, need)
+		if x.counted = !doubt; x.counted || !x.doubted && longEnough(to-from, quiet, need) {
+			x.doubted = doubt
+			j := judgement{violated: true, kind: KindWedged, pattern: pattern, stallOnly: doubt}
 			s.record(&stuckLock, k, j, j, func(judgement) *Violation {
 				x.found = s.tellWanted(k, last, id, client, from, to, need)
 				return x.found
@@ -243,10 +246,11 @@ func (s *Sweep) judgeStretch(k *keyState, x *stretch, o *op, from, to, need int6
 // longEnough reports whether a key was free and wanted for too long. Time in which the machine stalled does not count. Time in which
 // the service gave no answer counts only where there is much of it.
 func (s *Sweep) longEnough(from, to, quiet, need int64) bool {
-	if from >= to {
-		return false
-	}
-	lasted := to - from - s.stalledIn(from, to)
+	return from < to && longEnough(to-from-s.stalledIn(from, to), quiet, need)
+}
+
+// longEnough reports whether a wait was too long, of which the service was quiet for a part.
+func longEnough(lasted, quiet, need int64) bool {
 	return lasted-quiet >= need || lasted >= max(need, int64(Outage))
 }
 
@@ -265,7 +269,7 @@ func (s *Sweep) calmSince(asked []int64, waiter int32, from, to int64) int64 {
 			}
 		}
 	}
-	pass(s.service, func(span) bool { return true })
+	pass(s.service, func(sp span) bool { return sp.injected }) // the stalls of the machine are taken off: see stalledIn
 	for i, until := range asked {
 		pass(s.clients[i].spans, func(sp span) bool { return sp.injected && (int32(i) == waiter || sp.from <= until) })
 	}
@@ -322,11 +326,14 @@ func (s *Sweep) judgeSleep(k *keyState, o *op) {
 	asked := s.askedUntil(k)
 	s.putOff(from, func() {
 		from := s.calmSince(asked, client, from, x.to)
-		if k.sleptThrough == x.by || x.to-from-s.stalledIn(from, x.to) < s.patienceNs() {
+		if k.sleptThrough == x.by || x.to-from < s.patienceNs() {
 			return
 		}
-		k.sleptThrough = x.by // one violation, however many slept
-		j := judgement{violated: true, kind: KindAsleep, pattern: PatternUnexplained}
+		doubt := x.to-from-s.stalledIn(from, x.to) < s.patienceNs()
+		if !doubt {
+			k.sleptThrough = x.by // one violation, however many slept
+		}
+		j := judgement{violated: true, kind: KindAsleep, pattern: PatternUnexplained, stallOnly: doubt}
 		s.record(&stuckLock, k, j, j, func(judgement) *Violation { return s.tellAsleep(k, x, id, client, from) })
 	})
 }
