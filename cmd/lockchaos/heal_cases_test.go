@@ -116,8 +116,8 @@ func everyKind(t *testing.T) map[string][]healingCase {
 	return healingCases
 }
 
-// healingFor is how long such a fault lasts, in milliseconds.
-const healingFor = 400
+// healingFor is how long such a fault lasts, in milliseconds: two renewals of a lock with a TTL of a second, so that one at least is held up.
+const healingFor = 700
 
 // healingSuite begins the YAML of a suite of such scenarios.
 const healingSuite = "suite: heal\nscenarios:\n"
