@@ -161,8 +161,6 @@ type FaultInfo struct {
 	Plan int `json:"plan,omitempty"`
 	// Kind is the fault's name: "pause", "kill", "stall" …
 	Kind string `json:"kind"`
-	// Touch is what it does, and how to speak of it; nil in histories of format 1. Ask Touches.
-	Touch *Touch `json:"touch,omitempty"`
 	// Phase is "begin" or "end".
 	Phase string `json:"phase"`
 	// Target is what was aimed at, symbolically: "holder", "next-waiter", "redis-1", "majority".
@@ -199,6 +197,8 @@ type FaultInfo struct {
 	Evidence string `json:"evidence,omitempty"`
 	// Clocks (on the end of a fault of clocks) are what the clocks that it made wrong showed, before, meanwhile and after.
 	Clocks []ClockReading `json:"clocks,omitempty"`
+	// Touch is what it does, and how to speak of it; nil in histories of format 1. Ask Touches.
+	Touch *Touch `json:"touch,omitempty"`
 }
 
 // String returns the name that the event type has in a history file.
