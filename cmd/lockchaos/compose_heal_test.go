@@ -76,7 +76,7 @@ func TestNextComposeRunHealsTheServer(t *testing.T) {
 	server := firstProcess(t, compose(t, dir, "ps", "-q", "redis-1"))
 	c := healingCase{"redis-setnx", "target: redis-1, when: random, clock: wall, by: 1h"}
 	file := filepath.Join(dir, "heal.yaml")
-	writeFile(t, file, healingSuite+strings.Replace(c.scenario(healingName, nemesis.KindClockJump, "2m"), "for: 400ms", "for: 1m", 1))
+	writeFile(t, file, healingSuite+strings.Replace(c.scenario(healingName, nemesis.KindClockJump, "2m"), c.lasts(nemesis.KindClockJump), "for: 1m, ", 1))
 	cmd := startComposed(t, dir, file)
 	dockerOutput(t, "kill", dockerOutput(t, "ps", "-q", "--filter", "label=lockchaos.agent"))
 	cmd.stop(t)
