@@ -75,6 +75,9 @@ type inForce struct {
 	done  chan struct{} // closed when it is healed
 }
 
+// notInjected is the evidence of a fault whose injection failed after its beginning was recorded, as of a run that is interrupted just then.
+const notInjected = "it was not injected"
+
 // inject puts one fault of a strike into effect and records that; nil: it is over already.
 //
 // The beginning is recorded first, because a fault may bite before it is proven. On a busy machine a client stands still
@@ -104,6 +107,9 @@ func (d *director) inject(ctx context.Context, h *hit, p nemesis.Part) (*inForce
 		d.rec.Record(history.Event{Type: history.Fault, Client: in.client, Fault: &info})
 	}
 	if in.InEffect, err = d.effect(ctx, h, p, info.ID, v); err != nil {
+		if sure {
+			d.end(in.info, in.client, nemesis.Effect{Proof: notInjected}, false)
+		}
 		return nil, wrong(err)
 	}
 	in.info.Holding, in.info.Waiting = d.met(h)
