@@ -210,6 +210,9 @@ func (s *Sweep) spread(sp span, clients []int32, service bool, victim int32) {
 		}
 	}
 	s.skewed = s.skewed || isClock(sp)
+	if isClock(sp) && (s.skewedSince == 0 || sp.from < s.skewedSince) {
+		s.skewedSince = max(sp.from, 1)
+	}
 	if service {
 		s.onService(sp)
 	}

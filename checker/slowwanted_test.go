@@ -3,6 +3,7 @@ package checker
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/lockchaos/lockchaos/history"
@@ -141,6 +142,9 @@ func slowAnswered(e history.Event) bool {
 // calm is from when on nothing disturbs a waiter.
 func (s *slow) calm(k *slowKey, waiter int32, from, to int64) int64 {
 	for _, f := range s.faults {
+		if strings.HasPrefix(f.Kind, "clock-") && f.From <= to {
+			return forever
+		}
 		matters := f.Injected && f.Service
 		for _, c := range f.Clients {
 			until := k.over[c]

@@ -43,7 +43,8 @@ type Sweep struct {
 	nodes       []span // all of them, where a fault on a minority excuses nothing; else none
 	struck      bool   // an injected one; skewed: a fault made some clock wrong
 	skewed      bool
-	restart     span // the last of them by which servers lost what they knew, or may have
+	skewedSince int64 // the first instant at which one was; 0: none was
+	restart     span  // the last of them by which servers lost what they knew, or may have
 	faults      []openFault
 	healedAt    int64
 	faultStats  []FaultStats

@@ -256,7 +256,11 @@ func longEnough(lasted, quiet, need int64) bool {
 
 // calmSince is the time since which no fault touched the service, the waiting client, or a client that might have been granted the
 // key meanwhile. What a fault held back is sent again later and later, so a fault counts for twice its time.
+// A wrong clock disturbs for ever: who waits by a clock that is set right again may wait for a time that is far ahead.
 func (s *Sweep) calmSince(asked []int64, waiter int32, from, to int64) int64 {
+	if s.skewedSince != 0 && s.skewedSince <= to {
+		return forever
+	}
 	pass := func(spans []span, matters func(span) bool) {
 		for _, sp := range spans {
 			if sp.from > to || !matters(sp) {
