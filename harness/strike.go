@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
+	"github.com/lockchaos/lockchaos/monotime"
 	"github.com/lockchaos/lockchaos/nemesis"
 )
 
@@ -108,7 +109,8 @@ func (d *director) inject(ctx context.Context, h *hit, p nemesis.Part) (*inForce
 	}
 	if in.InEffect, err = d.effect(ctx, h, p, info.ID, v); err != nil {
 		if sure {
-			d.end(in.info, in.client, nemesis.Effect{Proof: notInjected}, false)
+			now := monotime.Now() // it was certainly in effect at no time
+			d.end(in.info, in.client, nemesis.Effect{From: now, To: now, Proof: notInjected}, false)
 		}
 		return nil, wrong(err)
 	}

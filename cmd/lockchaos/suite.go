@@ -121,7 +121,15 @@ func (s *suiteRun) finish() (suite reports.Suite, unwritten error) {
 // launch starts scenarios in the order of the suite, each when a place is free, and returns when the last one has been started; wait waits for their ends.
 func (s *suiteRun) launch(ctx context.Context, places chan struct{}) (wait func()) {
 	var all sync.WaitGroup
-	stop := context.AfterFunc(ctx, s.screen.interrupted)
+	over := make(chan struct{})
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		select {
+		case <-ctx.Done():
+			s.screen.interrupted()
+		case <-over:
+		}
+	})
 	for i, p := range s.plans {
 		places <- struct{}{} // here, not in the goroutine: the first in the suite begins first
 		all.Go(func() {
@@ -132,9 +140,10 @@ func (s *suiteRun) launch(ctx context.Context, places chan struct{}) (wait func(
 	}
 	return func() {
 		all.Wait()
-		stop()
-		over := (*overBudget)(nil)
-		s.interrupted = ctx.Err() != nil && !errors.As(context.Cause(ctx), &over)
+		close(over)
+		watch.Wait() // what is told after this comes after what it tells
+		late := (*overBudget)(nil)
+		s.interrupted = ctx.Err() != nil && !errors.As(context.Cause(ctx), &late)
 	}
 }
 
