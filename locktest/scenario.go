@@ -87,11 +87,7 @@ func (s Scenario) claims() clients.Claims {
 
 // kind is the lock as the harness knows it.
 func (s Scenario) kind(lock string) clients.Kind {
-	service := s.Service
-	if service == scenarios.NoService {
-		service = ""
-	}
-	return clients.Kind{Name: lock, Service: service, Claims: s.claims()}
+	return clients.Kind{Name: lock, Service: scenarios.ServiceNamed(s.Service), Claims: s.claims()}
 }
 
 // full is the whole scenario of a test of that name.

@@ -121,6 +121,12 @@ func (s Suite) examDefects() (words []string) {
 	return words
 }
 
+// fateVerbs say in the headline what attacks of a fate did.
+var fateVerbs = [...]string{FellUnclear: "fell, and it is not clear why",
+	FellRelied:     "broke what it relies on: a clock, or the memory of its service",
+	FellInherent:   "fell to what no lease prevents; a fence would contain that",
+	NothingFollows: "inconclusive", NotRun: "not run"}
+
 // examHeadline says what the exam has shown: the defects first, and what is inherent after them.
 func (s Suite) examHeadline() string {
 	parts := []string{plural(len(s.Scenarios), "attack")}
@@ -130,20 +136,10 @@ func (s Suite) examHeadline() string {
 	} else {
 		parts = append(parts, "No defect")
 	}
-	if n := len(s.byFate(FellUnclear)); n > 0 {
-		parts = append(parts, grouped(n)+" fell, and it is not clear why")
-	}
-	if n := len(s.byFate(FellRelied)); n > 0 {
-		parts = append(parts, grouped(n)+" broke what it relies on: a clock, or the memory of its service")
-	}
-	if n := len(s.byFate(FellInherent)); n > 0 {
-		parts = append(parts, grouped(n)+" fell to what no lease prevents; a fence would contain that")
-	}
-	if n := len(s.byFate(NothingFollows)); n > 0 {
-		parts = append(parts, grouped(n)+" inconclusive")
-	}
-	if n := len(s.byFate(NotRun)); n > 0 {
-		parts = append(parts, grouped(n)+" not run")
+	for f := FellDefect + 1; f < Stood; f++ {
+		if n := len(s.byFate(f)); n > 0 {
+			parts = append(parts, grouped(n)+" "+fateVerbs[f])
+		}
 	}
 	if n := len(s.Exam.Not); n > 0 {
 		parts = append(parts, grouped(n)+" not applicable")

@@ -47,8 +47,8 @@ func (f Fate) class() string {
 	return [...]string{FellDefect: "v", FellUnclear: "v", FellRelied: "c", FellInherent: "c", NothingFollows: "i", NotRun: "f", Stood: "p"}[f]
 }
 
-// fateWords say what the fates mean.
-var fateWords = []entry{
+// fateMeanings say what the fates mean.
+var fateMeanings = []entry{
 	{FellDefect.String(), "The lock broke what it claims, for certain.", FellDefect.class()},
 	{FellUnclear.String(), "A property was violated, and the record does not show whose affair that is.", FellUnclear.class()},
 	{FellRelied.String(), "A wrong clock, or a service that lost what it knew, let a second client in. The lock's code can't help that; another service can.", FellRelied.class()},

@@ -117,7 +117,7 @@ func suitePage(s Suite) indexPage {
 	p := indexPage{CSS: css, Suite: s, Headline: s.headline(), Lede: s.lede(), Tiles: tiles(s), Troubles: troubles(s),
 		Versions: s.Versions, Words: resultWords, StandIns: s.StandIns, AllMet: true}
 	if s.Exam != nil {
-		p.Exam, p.Tiles, p.Words = s.examPage(), s.fateTiles(), fateWords
+		p.Exam, p.Tiles, p.Words = s.examPage(), s.fateTiles(), fateMeanings
 	}
 	for _, x := range s.Scenarios {
 		p.AllMet = p.AllMet && !x.unexpected() && x.Failed == ""

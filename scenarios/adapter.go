@@ -19,6 +19,14 @@ type Adapter struct {
 // NoService is the service of a lock that needs none.
 const NoService = "none"
 
+// ServiceNamed is the service that a word of a user's means; "": none.
+func ServiceNamed(word string) string {
+	if word == NoService {
+		return ""
+	}
+	return word
+}
+
 // External tells whether the scenario's lock is an adapter.
 func (s *Scenario) External() bool { return s.Adapter != Adapter{} }
 

@@ -72,8 +72,8 @@ Exit status: 0 nothing is wrong, 1 something is, 3 the adapter broke the protoco
 			if format != formatText && format != formatGitHub {
 				return usage(fmt.Errorf("unknown --format %q (there are %s, %s)", format, formatText, formatGitHub))
 			}
-			if ttl < 0 || ttl > 0 && ttl < time.Millisecond {
-				return usage(fmt.Errorf("--ttl %v: a lease must last a millisecond or longer", ttl))
+			if err := checkTTL(ttl); err != nil {
+				return err
 			}
 			if ttl == 0 {
 				ttl = max(time.Second, usualTTL(service).Std())

@@ -75,11 +75,7 @@ func (t trial) inside(ctx context.Context, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	service := t.Service
-	if service == scenarios.NoService {
-		service = ""
-	}
-	s, err := backends.Start(ctx, network, backends.Spec{Service: service, Logs: logs, Attached: attached})
+	s, err := backends.Start(ctx, network, backends.Spec{Service: scenarios.ServiceNamed(t.Service), Logs: logs, Attached: attached})
 	if err != nil {
 		return err
 	}

@@ -41,7 +41,8 @@ func (f runFlags) adapt(ctx context.Context, c choice, say func(string)) (choice
 	c, err = own.replacing(c, say)
 	if f.inherent {
 		for i := range c.scenarios {
-			own.expectInherent(&c.scenarios[i])
+			s := &c.scenarios[i]
+			s.Expect = harness.Nature(own.kind()).Inherent(s.Store, s.Faults)
 		}
 	}
 	return c, err
@@ -53,6 +54,14 @@ type ownLock struct {
 	adapter scenarios.Adapter
 	ttl     scenarios.Duration // 0: the scenario's
 	says    adapter.Declaration
+}
+
+// kind is the lock as the harness knows it, with what it has declared.
+func (l *ownLock) kind() clients.Kind {
+	k := external.Kind(scenarios.ServiceNamed(l.adapter.Service))
+	k.Claims = external.Claims(l.says)
+	k.Claims.Permits = max(1, k.Claims.Permits)
+	return k
 }
 
 // meet starts the lock of --lock-cmd once, where the run is to be, and tells what it declares.
@@ -215,12 +224,10 @@ func unfit(s scenarios.Scenario, kind clients.Kind, says adapter.Declaration, se
 	case s.Workload.Guard == "check" && !says.Does(adapter.OpHeld):
 		return "the application asks the lock before it writes, and this one can't be asked"
 	}
-	if service == scenarios.NoService {
-		service = ""
-	}
+	own := external.Kind(scenarios.ServiceNamed(service))
 	for _, fault := range s.Faults {
 		for _, single := range fault.Singles() {
-			if err := harness.CheckFault(external.Kind(service), single); err != nil {
+			if err := harness.CheckFault(own, single); err != nil {
 				return err.Error()
 			}
 		}

@@ -67,10 +67,7 @@ func kindOf(s *scenarios.Scenario) (clients.Kind, error) {
 	if !s.External() {
 		return lockKind(s.Lock)
 	}
-	if s.Adapter.Service == scenarios.NoService {
-		return external.Kind(""), nil
-	}
-	return external.Kind(s.Adapter.Service), nil
+	return external.Kind(scenarios.ServiceNamed(s.Adapter.Service)), nil
 }
 
 // choice is what the words of a command line name.

@@ -16,8 +16,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lockchaos/lockchaos/adapter"
-	"github.com/lockchaos/lockchaos/clients"
-	"github.com/lockchaos/lockchaos/clients/external"
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/redact"
@@ -76,11 +74,12 @@ Exit status: 0 no defect, 1 a defect or a violation that is not clear, 2 an atta
 }
 
 // run examines the lock.
-func (f examFlags) run(ctx context.Context, cmd *cobra.Command, words []string) error {
+func (f examFlags) run(ctx context.Context, cmd *cobra.Command, words []string) (err error) {
 	out, err := f.open(cmd)
 	if err != nil {
 		return err
 	}
+	defer func() { err = out.annotate(err) }()
 	if f.lockCmd, err = redact.Command(f.lockCmd); err != nil {
 		return usage(fmt.Errorf("--lock-cmd: %w", err))
 	}
@@ -122,10 +121,8 @@ func (f examFlags) check(words []string) error {
 		return usage(errors.New("--service is for the lock of --lock-cmd"))
 	case f.lockCmd != "":
 		return f.ownLock()
-	case f.ttl < 0 || f.ttl > 0 && f.ttl < time.Millisecond:
-		return usage(fmt.Errorf("--ttl %v: a lease must last a millisecond or longer", f.ttl))
 	}
-	return nil
+	return checkTTL(f.ttl)
 }
 
 // plans are the attacks on the lock, and what there is to say of those that are none.
@@ -142,16 +139,7 @@ func (f examFlags) plans(ctx context.Context, words []string, say func(string)) 
 	if err != nil {
 		return nil, nil, err
 	}
-	fits := lock.Fits
-	lock.Fits = func(one scenarios.Fault) error {
-		if !can[one.Kind] {
-			return errors.New("this machine cannot do it")
-		}
-		if why := outOfReach(one); why != "" && f.runtime == runtimeExternal {
-			return errors.New(why)
-		}
-		return fits(one)
-	}
+	lock.Fits = f.fitting(can, lock.Fits)
 	all, not := table.Of(lock)
 	if len(all) == 0 {
 		return nil, nil, usage(fmt.Errorf("none of these attacks makes sense against %s: %s", lock.Base.Lock, not[0].Why))
@@ -219,7 +207,7 @@ func (f examFlags) examinee(ctx context.Context, words []string, say func(string
 	if k.Writes == "guarded" {
 		base.Store.Kind = k.Writes
 	}
-	return examinee(k, base), nil
+	return harness.Examinee(k, base), nil
 }
 
 // examTTL is the lease of a lock of which nothing else is known.
@@ -231,32 +219,10 @@ func (l *ownLock) examinee() scenarios.Examinee {
 	if base.TTL == 0 {
 		base.TTL = examTTL
 	}
-	service := l.adapter.Service
-	if service == scenarios.NoService {
-		service = ""
-	}
-	kind := external.Kind(service)
-	kind.Claims = external.Claims(l.says)
-	kind.Claims.Permits = max(1, kind.Claims.Permits)
-	e := examinee(kind, base)
+	e := harness.Examinee(l.kind(), base)
 	e.Abilities = slices.DeleteFunc(e.Abilities, func(a scenarios.Ability) bool { return a != scenarios.KeepsAlive })
 	for op, ability := range map[string]scenarios.Ability{adapter.OpRenew: scenarios.CanRenew, adapter.OpHeld: scenarios.CanBeAsked} {
 		if l.says.Does(op) {
-			e.Abilities = append(e.Abilities, ability)
-		}
-	}
-	return e
-}
-
-// examinee is a lock of the kind.
-func examinee(k clients.Kind, base scenarios.Scenario) scenarios.Examinee {
-	e := scenarios.Examinee{Base: base, Nature: harness.Nature(k), Fits: func(one scenarios.Fault) error { return harness.CheckFault(k, one) }}
-	for ability, has := range map[scenarios.Ability]bool{
-		scenarios.CanRenew:   slices.Contains(k.Claims.Confirms, "renew"),
-		scenarios.CanBeAsked: slices.Contains(k.Claims.Confirms, "held"),
-		scenarios.KeepsAlive: k.Renews || k.Claims.NoExpiry || k.Claims.Validity == "session",
-	} {
-		if has {
 			e.Abilities = append(e.Abilities, ability)
 		}
 	}
@@ -267,12 +233,7 @@ func examinee(k clients.Kind, base scenarios.Scenario) scenarios.Examinee {
 func (f examFlags) commandLine(words []string) string {
 	line := append([]string{os.Args[0], "exam"}, words...)
 	line = append(line, "--seed", strconv.FormatUint(f.seed, 10))
-	if f.lockCmd != "" {
-		line = append(line, "--lock-cmd", f.lockCmd, "--service", f.service)
-	}
-	if f.ttl > 0 {
-		line = append(line, "--ttl", f.ttl.String())
-	}
+	line = append(line, f.lockWords()...)
 	if f.short {
 		line = append(line, "--short")
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -61,7 +62,7 @@ func TestAbilities(t *testing.T) {
 		{clients.Claims{Validity: "session", Permits: 1}, 1},
 		{clients.Claims{Validity: "session", Confirms: []string{"held", "renew", "release"}, Permits: 1}, 3},
 	} {
-		e := examinee(clients.Kind{Claims: c.claims}, scenarios.Scenario{})
+		e := harness.Examinee(clients.Kind{Claims: c.claims}, scenarios.Scenario{})
 		if len(e.Abilities) != c.want {
 			t.Errorf("%+v: %v", c.claims, e.Abilities)
 		}

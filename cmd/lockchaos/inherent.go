@@ -6,7 +6,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/lockchaos/lockchaos/clients/external"
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/reports"
@@ -42,18 +41,6 @@ func inherently(s scenarios.Scenario) (scenarios.Scenario, error) {
 	}
 	s.Expect = harness.Nature(kind).Inherent(s.Store, s.Faults)
 	return s, nil
-}
-
-// expectInherent does so for the user's own lock, by what it has declared.
-func (l *ownLock) expectInherent(s *scenarios.Scenario) {
-	service := l.adapter.Service
-	if service == scenarios.NoService {
-		service = ""
-	}
-	kind := external.Kind(service)
-	kind.Claims = external.Claims(l.says)
-	kind.Claims.Permits = max(1, kind.Claims.Permits)
-	s.Expect = harness.Nature(kind).Inherent(s.Store, s.Faults)
 }
 
 // inherentWords say of an expectation why it is met though it is violated.

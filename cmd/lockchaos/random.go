@@ -67,15 +67,21 @@ func drawRandom(ctx context.Context, f runFlags, say func(string)) (plans []scen
 
 // randomLock is a lock as the drawing sees it; can tells which kinds of faults the machine can do.
 func (f runFlags) randomLock(k clients.Kind, base scenarios.Scenario, can map[string]bool) scenarios.RandomLock {
-	return scenarios.RandomLock{Nature: harness.Nature(k), Base: base, Together: harness.CheckTogether, Fits: func(one scenarios.Fault) error {
+	return scenarios.RandomLock{Nature: harness.Nature(k), Base: base, Together: harness.CheckTogether,
+		Fits: f.fitting(can, func(one scenarios.Fault) error { return harness.CheckFault(k, one) })}
+}
+
+// fitting reports why a fault is not for this machine and runtime, nor for the lock, as fits has it; nil: it is.
+func (f runFlags) fitting(can map[string]bool, fits func(scenarios.Fault) error) func(scenarios.Fault) error {
+	return func(one scenarios.Fault) error {
 		if !can[one.Kind] {
 			return errors.New("this machine cannot do it")
 		}
 		if why := outOfReach(one); why != "" && f.runtime == runtimeExternal {
 			return errors.New(why)
 		}
-		return harness.CheckFault(k, one)
-	}}
+		return fits(one)
+	}
 }
 
 // chosenLocks are those that --locks names.

@@ -263,8 +263,14 @@ func (f runFlags) ownLock() error {
 		return usage(fmt.Errorf("--plan runs a saved plan, which has its lock: give no --lock-cmd beside it"))
 	case f.lockCmd != "" && !f.here() && f.runtime != runtimeAuto:
 		return onlyHere("--lock-cmd", f.runtime)
-	case f.ttl < 0 || f.ttl > 0 && f.ttl < time.Millisecond:
-		return usage(fmt.Errorf("--ttl %v: a lease must last a millisecond or longer", f.ttl))
+	}
+	return checkTTL(f.ttl)
+}
+
+// checkTTL refuses a --ttl that makes no sense; 0: none was given.
+func checkTTL(ttl time.Duration) error {
+	if ttl < 0 || ttl > 0 && ttl < time.Millisecond {
+		return usage(fmt.Errorf("--ttl %v: a lease must last a millisecond or longer", ttl))
 	}
 	return nil
 }
@@ -358,18 +364,25 @@ func commandLine(words []string, f runFlags) string {
 	if f.scale == scaleReal {
 		line = append(line, "--scale", f.scale)
 	}
-	if f.lockCmd != "" {
-		line = append(line, "--lock-cmd", f.lockCmd, "--service", f.service) // without its secrets, by now
-		if f.ttl > 0 {
-			line = append(line, "--ttl", f.ttl.String())
-		}
-	} else if f.noExpect {
+	line = append(line, f.lockWords()...)
+	if f.lockCmd == "" && f.noExpect {
 		line = append(line, "--no-expect")
 	}
 	if f.inherent {
 		line = append(line, "--inherent")
 	}
 	return reports.Shell(append(line, f.where()...)...)
+}
+
+// lockWords are the words that choose the lock again.
+func (f runFlags) lockWords() (line []string) {
+	if f.lockCmd != "" {
+		line = append(line, "--lock-cmd", f.lockCmd, "--service", f.service) // without its secrets, by now
+	}
+	if f.ttl > 0 {
+		line = append(line, "--ttl", f.ttl.String())
+	}
+	return line
 }
 
 // where are the words that choose the runtime again.

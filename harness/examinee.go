@@ -1,0 +1,23 @@
+package harness
+
+import (
+	"slices"
+
+	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/scenarios"
+)
+
+// Examinee is a lock of the kind as the table of attacks sees it. base names it, with its adapter, its TTL and its store.
+func Examinee(k clients.Kind, base scenarios.Scenario) scenarios.Examinee {
+	e := scenarios.Examinee{Base: base, Nature: Nature(k), Fits: func(one scenarios.Fault) error { return CheckFault(k, one) }}
+	for ability, has := range map[scenarios.Ability]bool{
+		scenarios.CanRenew:   slices.Contains(k.Claims.Confirms, "renew"),
+		scenarios.CanBeAsked: slices.Contains(k.Claims.Confirms, "held"),
+		scenarios.KeepsAlive: k.Renews || k.Claims.NoExpiry || k.Claims.Validity == "session",
+	} {
+		if has {
+			e.Abilities = append(e.Abilities, ability)
+		}
+	}
+	return e
+}
