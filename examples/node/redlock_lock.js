@@ -80,7 +80,8 @@ class Lock {
     try {
       const lock = await this.redlock.lockWithOptions(key, this.ttl, { retryCount: Math.floor(timeout / retryDelay) });
       this.locks.set(key, lock);
-      return { valid_for_ms: this.validFor(lock, began), attempt_ns: String(began), first_ns: String(first ?? began) };
+      // A majority of servers has found the key free, and taken it, in the last try: the grant is no older than that.
+      return { valid_for_ms: this.validFor(lock, began), attempt_ns: String(began), first_ns: String(began) };
     } catch (e) {
       if (!(e instanceof Redlock.LockError) || this.unanswered > before) first ??= began;
       if (first === undefined) throw new Failure('busy');
