@@ -223,3 +223,6 @@ type Claims struct {
 	// WakesOne: a release wakes only the next waiter, so the requests for one release do not grow with the number of waiters.
 	WakesOne bool
 }
+
+// Tells reports whether the lock claims to tell by itself when a grant is lost.
+func (c Claims) Tells() bool { return c.Validity == "session" || c.LostGrace > 0 }

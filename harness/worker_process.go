@@ -115,7 +115,13 @@ func (r *run) open(ctx context.Context, w *workerProcess) error {
 		return fmt.Errorf("client %d on host %s: %s", w.number, w.host, a.Error)
 	}
 	w.canAsk, w.canRenew = a.CanAsk, a.CanRenew
-	return r.declared(w, a.Declares)
+	if err := r.declared(w, a.Declares); err != nil {
+		return err
+	}
+	if c := r.claims(); s.Workload.Guard == guardCheck && !w.canAsk && !c.Tells() {
+		return fmt.Errorf("client %d on host %s: guard \"check\" needs a lock that can be asked whether it is held (held), or that tells of its loss", w.number, w.host)
+	}
+	return nil
 }
 
 // end closes the lock client and the process, and records that nothing more will come from it.

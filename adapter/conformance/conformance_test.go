@@ -318,15 +318,6 @@ func some(t testing.TB, names ...string) (out []check) {
 // TestMutants: each mistake in an adapter is told by the check that is about it, with the exchange that shows it, and with what to do.
 func TestMutants(t *testing.T) {
 	needPrograms(t, "python3")
-	python, _ := skeleton.Lookup("python")
-	dir := t.TempDir()
-	if err := skeleton.Write(python, dir); err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(filepath.Join(dir, python.File))
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, m := range []struct {
 		name, from, to string
 		check          string
@@ -366,7 +357,10 @@ func TestMutants(t *testing.T) {
             raise Failure("not_held")
         self.values.pop`, "refuses a second release", Failed, "for the second time"},
 		{"no exclusion", `'NX', `, ``, "excludes a second client", Failed, "while another client held it"},
-		{"busy is unknown", `raise Failure("busy")`, `raise TimeoutError()`, "excludes a second client", Failed, `which another client held, and said "unknown"`},
+		{"busy is unknown", `raise Failure("busy")`, `raise TimeoutError()`, "excludes a second client", NotShown, `which another client held, and said "unknown"`},
+		{"not_held is unknown", `raise Failure("not_held")`, `raise TimeoutError()`, "answers held", NotShown, `says "unknown" (TimeoutError()) to held of`},
+		{"knows nothing of a release", "self.values.pop(key, None)\n        return {}", "raise TimeoutError()", "has tokens that rise", NotShown, `released k`},
+		{"grants nothing for certain", "            if token and now_ns()", "            raise TimeoutError()\n            if token and now_ns()", granting, NotShown, "three times, which nobody holds"},
 		{"tokens that fall", `return {"token": token,`, `return {"token": 1000 - token,`, "has tokens that rise", Failed, ", after c"},
 		{"no TTL", `'NX', 'PX', ARGV[2])`, `'NX')`, "dies with its holder", Failed, " was killed, and "},
 		{"delete without comparing", `FREE = """if redis.call('GET', KEYS[1]) == ARGV[1] then`, `FREE = """if true then`, "loses what expired while it was frozen", Failed, " had been granted it"},
@@ -381,14 +375,7 @@ func TestMutants(t *testing.T) {
 	} {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
-			mutant := strings.Replace(string(text), m.from, m.to, 1)
-			if mutant == string(text) {
-				t.Fatalf("the skeleton has no %q", m.from)
-			}
-			path := filepath.Join(t.TempDir(), "lock.py")
-			if err := os.WriteFile(path, []byte(mutant), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			path := changedSkeleton(t, m.from, m.to)
 			b := bench(t, "redis", "python3 "+path, time.Second)
 			b.Slack = 3 * time.Second // what never comes need not be waited for
 			var got *Result
@@ -407,6 +394,50 @@ func TestMutants(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestUnclaimedOps: an op that an adapter can, and whose ok it does not call a proof, is not held against it.
+func TestUnclaimedOps(t *testing.T) {
+	needPrograms(t, "python3")
+	const from, to = `"confirms": ["release", "held", "renew"],`, `"can": ["renew"],`
+	path := changedSkeleton(t, from, to, `EXTEND = """if redis.call('GET', KEYS[1]) == ARGV[1] then return`, `EXTEND = """if true then redis.call('PEXPIRE', KEYS[1], ARGV[2]) return 1`,
+		"def held(", "def no_held(", " redis.call('PEXPIRE', KEYS[1], ARGV[2]) end return 0", " end return 0")
+	checks := some(t, hello, "answers renew", "loses what expired while it was frozen")
+	var got []Result
+	if err := run(t.Context(), bench(t, "redis", "python3 "+path, time.Second), checks, func(r Result) { got = append(got, r) }); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range got[1:] {
+		if r.Outcome != NotShown || !strings.Contains(r.Text, "says ok to renew of") || !strings.Contains(r.Advice, "that is a defect of the library") || len(r.Exchange) == 0 {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
+// changedSkeleton writes the skeleton in Python with texts replaced by others, and returns its path.
+func changedSkeleton(t testing.TB, fromTo ...string) string {
+	t.Helper()
+	python, _ := skeleton.Lookup("python")
+	dir := t.TempDir()
+	if err := skeleton.Write(python, dir); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, python.File)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := string(text)
+	for i := 0; i < len(fromTo); i += 2 {
+		if !strings.Contains(changed, fromTo[i]) {
+			t.Fatalf("the skeleton has no %q", fromTo[i])
+		}
+		changed = strings.Replace(changed, fromTo[i], fromTo[i+1], 1)
+	}
+	if err := os.WriteFile(path, []byte(changed), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // TestMutantsWithReaders: flock(1), with one mistake in what it does for readers and writers.
@@ -443,22 +474,9 @@ func TestMutantsWithReaders(t *testing.T) {
 // TestMissingStampsAreTold: an adapter need not tell when its attempts began; what that costs is said.
 func TestMissingStampsAreTold(t *testing.T) {
 	needPrograms(t, "python3")
-	python, _ := skeleton.Lookup("python")
-	dir := t.TempDir()
-	if err := skeleton.Write(python, dir); err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(dir, python.File)
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	bare := strings.Replace(string(text), `, "first_ns": first or began}`, `}`, 1)
-	if err := os.WriteFile(path, []byte(bare), 0o644); err != nil || bare == string(text) {
-		t.Fatalf("the skeleton gives no first_ns (%v)", err)
-	}
+	path := changedSkeleton(t, `, "first_ns": first or began}`, `}`)
 	var got Result
-	err = run(t.Context(), bench(t, "redis", "python3 "+path, time.Second), some(t, hello, granting, "tells when its attempts began"), func(r Result) { got = r })
+	err := run(t.Context(), bench(t, "redis", "python3 "+path, time.Second), some(t, hello, granting, "tells when its attempts began"), func(r Result) { got = r })
 	if err != nil || got.Outcome != NotApplicable || !strings.Contains(got.Text, "grants come without first_ns") {
 		t.Errorf("%+v, %v", got, err)
 	}

@@ -21,6 +21,8 @@ const (
 	Failed Outcome = "FAIL"
 	// Broke: the adapter broke the protocol, so nothing that it says can be relied upon.
 	Broke Outcome = "BROKEN"
+	// NotShown: the adapter left open what was asked, as it always may, or claims nothing that could be wrong.
+	NotShown Outcome = "?"
 	// NotApplicable: the adapter does not declare what the check is about.
 	NotApplicable Outcome = "-"
 )
@@ -29,7 +31,7 @@ const (
 type Result struct {
 	Check   string
 	Outcome Outcome
-	// Text says what is wrong, or why the check is not applicable; Advice what to do.
+	// Text says what is wrong or not shown, or why the check is not applicable; Advice what to do.
 	Text, Advice string
 	// Exchange is what was said in the check, as lines; only where something is wrong.
 	Exchange []string
@@ -92,7 +94,11 @@ type trial struct {
 
 	mu       sync.Mutex
 	exchange []string
+	doubt    *wrong // what the check in progress could not show, the first of it
 }
+
+// unshown ends a check in which nothing more can be shown: doubt says why.
+type unshown struct{}
 
 // wrong ends a check: something is wrong with the adapter.
 type wrong struct{ text, advice string }
@@ -106,6 +112,25 @@ type out struct{ err error }
 func (t *trial) fail(advice, format string, args ...any) {
 	panic(wrong{fmt.Sprintf(format, args...), advice})
 }
+
+// notShown notes that the adapter's answer, which is allowed, leaves open what the check is about.
+func (t *trial) notShown(advice, format string, args ...any) {
+	if t.doubt == nil {
+		t.doubt = &wrong{fmt.Sprintf(format, args...), advice}
+	}
+}
+
+// left ends the check if the word leaves open what came of the op: it is always right to say that.
+func (t *trial) left(op string, a answer, format string, args ...any) {
+	if a.OK || adapter.Definite(op, a.Error) {
+		return
+	}
+	t.notShown(sayMore, format, args...)
+	panic(unshown{})
+}
+
+// sayMore is what an adapter gains that leaves less open.
+const sayMore = "That is always right to say. But lockchaos learns nothing from it: where the service has answered, and the answer is clear, say so."
 
 func (t *trial) must(err error) {
 	var broken *adapter.BrokenError
@@ -135,10 +160,17 @@ func (t *trial) try(c check) (r Result, err error) {
 		t.mu.Lock()
 		t.exchange = nil
 		t.mu.Unlock()
+		t.doubt = nil
 		before := t.losses()
 		switch p := t.once(c).(type) {
 		case nil:
-			r.Outcome = Passed
+			if r.Outcome = Passed; t.doubt != nil {
+				r.Outcome, r.Text, r.Advice, r.Exchange = NotShown, t.doubt.text, t.doubt.advice, t.said()
+			}
+			return r, nil
+		case unshown:
+			r.Outcome, r.Text, r.Advice, r.Exchange = NotShown, t.doubt.text, t.doubt.advice, t.said()
+			t.end() // what was left open may have happened, or may yet
 			return r, nil
 		case again:
 			continue

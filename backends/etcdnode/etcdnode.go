@@ -43,7 +43,7 @@ func Run(ctx context.Context, args []string) error {
 	c.TickMs, c.ElectionMs = uint(heartbeat.Milliseconds()), uint(election.Milliseconds())
 	c.InitialElectionTickAdvance = *advance
 	c.UnsafeNoFsync = true
-	c.EnableGRPCGateway = false
+	c.EnableGRPCGateway = true // clients of many languages speak JSON over HTTP to it
 	c.LogOutputs = []string{"stderr"}
 	for _, u := range []struct {
 		flag, text        string

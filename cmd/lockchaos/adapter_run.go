@@ -221,8 +221,8 @@ func unfit(s scenarios.Scenario, kind clients.Kind, says adapter.Declaration, se
 		return fmt.Sprintf("workload %s is for another number of permits than %d", s.Workload.Kind, says.Permits)
 	case s.Workload.Readers > 0 && !says.ReadWrite:
 		return "it has readers, and the lock does not declare read_write"
-	case s.Workload.Guard == "check" && !says.Does(adapter.OpHeld):
-		return "the application asks the lock before it writes, and this one can't be asked"
+	case s.Workload.Guard == "check" && !says.Does(adapter.OpHeld) && !external.Claims(says).Tells():
+		return "the application asks the lock before it writes, and this one can't be asked, nor does it tell of a loss"
 	}
 	own := external.Kind(scenarios.ServiceNamed(service))
 	for _, fault := range s.Faults {

@@ -28,7 +28,7 @@ import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.framework.state.ConnectionState;
-import org.apache.curator.retry.RetryOneTime;
+import org.apache.curator.retry.ExponentialBackoffRetry;
 import org.apache.zookeeper.data.Stat;
 
 /** One client of the lock. */
@@ -59,8 +59,9 @@ public class CuratorLock {
     final AtomicLong disturbances = new AtomicLong(); // how often the connection was not what it should be
 
     CuratorLock(String nodes, int ttlMs) throws InterruptedException {
+        // The retry policy is that of Curator's own examples.
         client = CuratorFrameworkFactory.builder().connectString(nodes).sessionTimeoutMs(ttlMs).connectionTimeoutMs(ttlMs)
-                .retryPolicy(new RetryOneTime(100)).build();
+                .retryPolicy(new ExponentialBackoffRetry(1000, 3)).build();
         // Curator's documentation: who holds a lock must watch for SUSPENDED and LOST, and must not rely on the lock then.
         client.getConnectionStateListenable().addListener((c, state) -> {
             if (state == ConnectionState.SUSPENDED || state == ConnectionState.LOST) {
@@ -115,8 +116,10 @@ public class CuratorLock {
         held.put(key, h);
         try {
             Stat stat = within(h, 1000, () -> client.checkExists().forPath(mutex.node()), new AtomicBoolean());
-            if (stat == null) {
-                throw new IllegalStateException("the mutex's node is gone: the session has ended since");
+            // Curator's mutex took no note of what happened to the connection within the acquire. A node of the present session is
+            // ours; a session that died meanwhile has taken its node along, which a server that lags behind may still show.
+            if (stat == null || stat.getEphemeralOwner() != client.getZookeeperClient().getZooKeeper().getSessionId()) {
+                throw new IllegalStateException("the mutex's node is gone, or of an older session: the session has ended since");
             }
             return "\"token\":" + stat.getCzxid() + ",\"first_ns\":" + first;
         } catch (Exception e) {

@@ -69,8 +69,10 @@ class Lock(protocol.Lock):
         self.locks[key] = lock
         try:
             stat = protocol.within(1, lambda: self.client.exists(f"{lock.path}/{lock.node}"))
-            if stat is None:
-                raise RuntimeError("the lock's node is gone: the session has ended since")
+            # The library took no note of what happened to the connection within the acquire. A node of the present session is
+            # ours; a session that died meanwhile has taken its node along, which a server that lags behind may still show.
+            if stat is None or stat.owner_session_id != self.client.client_id[0]:
+                raise RuntimeError("the lock's node is gone, or of an older session: the session has ended since")
         except Exception:
             self.release(key, 1)
             raise

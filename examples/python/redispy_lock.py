@@ -28,8 +28,8 @@ class Lock(protocol.Lock):
     def __init__(self, hello):
         host, port = hello["nodes"][0].rsplit(":", 1)
         self.ttl = hello["ttl_ms"] / 1000
-        # Without socket timeouts a call hangs for as long as the network does. No retries: a repeated SET NX would be answered by its own first try.
-        self.client = redis.Redis(host=host, port=int(port), socket_timeout=1, socket_connect_timeout=1, retry_on_timeout=False)
+        # Without socket timeouts a call hangs for as long as the network does. Retries are as the library has them.
+        self.client = redis.Redis(host=host, port=int(port), socket_timeout=1, socket_connect_timeout=1)
         self.locks = {}
 
     def declare(self):

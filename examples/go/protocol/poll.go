@@ -3,6 +3,8 @@ package protocol
 import (
 	"context"
 	"errors"
+	"net"
+	"sync/atomic"
 	"syscall"
 	"time"
 	"unsafe"
@@ -53,4 +55,43 @@ func Now() int64 {
 		panic(errno)
 	}
 	return ts.Nano()
+}
+
+// ValidFor is for how long a library says that a grant is good, as a Grant tells it: from its attempt until the instant. Our clock is read first, so that a
+// stop in between makes it shorter, never longer. What is over is over.
+func ValidFor(attempt int64, until time.Time) time.Duration {
+	passed := time.Duration(Now() - attempt)
+	left := time.Until(until)
+	if left <= 0 {
+		return left
+	}
+	return passed + left
+}
+
+// Connections counts those of a library that ended. A request on its way then may not have been answered, and if the library sent it again by itself
+// the answer is that to the second one: whoever wants to know looks whether the count has changed. The zero value is ready.
+type Connections struct{ ended atomic.Int64 }
+
+// Ended is how many connections have ended, or could not be made.
+func (c *Connections) Ended() int64 { return c.ended.Load() }
+
+// Dial is for a library's dialer.
+func (c *Connections) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, network, addr)
+	if err != nil {
+		c.ended.Add(1)
+		return nil, err
+	}
+	return &connection{Conn: conn, of: c}, nil
+}
+
+type connection struct {
+	net.Conn
+	of *Connections
+}
+
+// Close is what a library calls after an error on the connection.
+func (c *connection) Close() error {
+	c.of.ended.Add(1)
+	return c.Conn.Close()
 }

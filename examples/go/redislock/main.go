@@ -23,17 +23,19 @@ type lock struct {
 	client *redislock.Client
 	ttl    time.Duration
 	held   map[string]*redislock.Lock
+	// connections tell whether a refusal may be that of a request's own first try.
+	connections *protocol.Connections
 }
 
 func open(h protocol.Hello) (protocol.Lock, error) {
+	connections := &protocol.Connections{}
 	c := redis.NewClient(&redis.Options{
 		Addr: h.Nodes[0],
 		// Without it go-redis heeds no deadline, and a call hangs for as long as its own timeouts say.
 		ContextTimeoutEnabled: true,
-		// A hidden retry hides how old the grant is.
-		MaxRetries: -1,
+		Dialer:                connections.Dial,
 	})
-	return &lock{redis: c, client: redislock.New(c), ttl: h.TTL, held: map[string]*redislock.Lock{}}, nil
+	return &lock{redis: c, client: redislock.New(c), ttl: h.TTL, held: map[string]*redislock.Lock{}, connections: connections}, nil
 }
 
 func (l *lock) Declare() protocol.Declaration {
@@ -50,10 +52,10 @@ func (l *lock) Declare() protocol.Declaration {
 func (l *lock) Acquire(ctx context.Context, key string) (protocol.Grant, error) {
 	pause := func() time.Duration { return 10 * time.Millisecond }
 	return protocol.Poll(ctx, pause, 200*time.Millisecond, func(ctx context.Context) error {
-		began := time.Now()
+		began, before := time.Now(), l.connections.Ended()
 		obtained, err := l.client.Obtain(ctx, key, l.ttl, nil)
 		switch {
-		case errors.Is(err, redislock.ErrNotObtained):
+		case errors.Is(err, redislock.ErrNotObtained) && l.connections.Ended() == before:
 			return protocol.Busy
 		case err != nil:
 			return err
@@ -90,8 +92,9 @@ func (l *lock) Renew(ctx context.Context, key string) (protocol.Grant, error) {
 }
 
 func (l *lock) Release(ctx context.Context, key string) error {
+	before := l.connections.Ended()
 	err := l.held[key].Release(ctx) // of nil as well
-	if errors.Is(err, redislock.ErrLockNotHeld) {
+	if errors.Is(err, redislock.ErrLockNotHeld) && l.connections.Ended() == before {
 		err = protocol.NotHeld
 	}
 	delete(l.held, key)

@@ -11,7 +11,6 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"sync/atomic"
 	"time"
 
 	"github.com/go-redsync/redsync/v4"
@@ -29,8 +28,8 @@ type lock struct {
 	sync    *redsync.Redsync
 	ttl     time.Duration
 	held    map[string]*redsync.Mutex
-	// unanswered counts commands of which nobody knows whether they were carried out. The library's errors do not tell.
-	unanswered atomic.Int64
+	// connections tell whether every command was answered, and sent once. The library's errors do not.
+	connections protocol.Connections
 }
 
 func open(h protocol.Hello) (protocol.Lock, error) {
@@ -41,10 +40,8 @@ func open(h protocol.Hello) (protocol.Lock, error) {
 			Addr: addr,
 			// Without it go-redis heeds no context, and the library's limit for a try (a twentieth of the expiry) means nothing.
 			ContextTimeoutEnabled: true,
-			// A retry of SET NX would be refused because of the first one.
-			MaxRetries: -1,
+			Dialer:                l.connections.Dial,
 		})
-		c.AddHook(observer{&l.unanswered})
 		l.servers = append(l.servers, c)
 		pools = append(pools, goredis.NewPool(c))
 	}
@@ -68,15 +65,15 @@ func (l *lock) Acquire(ctx context.Context, key string) (protocol.Grant, error) 
 	m := l.sync.NewMutex(key, redsync.WithExpiry(l.ttl))
 	// The library's own limits: a twentieth of the expiry to take, another to give back.
 	g, err := protocol.Poll(ctx, l.pause, l.ttl, func(ctx context.Context) error {
-		before := l.unanswered.Load()
+		before := l.connections.Ended()
 		err := m.TryLockContext(ctx)
-		if err != nil && l.unanswered.Load() == before { // every server has said what it did, and what was taken has been given back
+		if err != nil && l.connections.Ended() == before { // every server has said what it did, and what was taken has been given back
 			return protocol.Busy
 		}
 		return err
 	})
 	if err == nil {
-		g.ValidFor = time.Until(m.Until())
+		g.ValidFor = protocol.ValidFor(g.Attempt, m.Until())
 		l.held[key] = m
 	}
 	return g, err
@@ -94,7 +91,7 @@ func (l *lock) Renew(ctx context.Context, key string) (protocol.Grant, error) {
 	if err := l.sure(m.ExtendContext, ctx); err != nil {
 		return protocol.Grant{}, err
 	}
-	return protocol.Grant{Attempt: began, ValidFor: time.Until(m.Until())}, nil
+	return protocol.Grant{Attempt: began, ValidFor: protocol.ValidFor(began, m.Until())}, nil
 }
 
 func (l *lock) Release(ctx context.Context, key string) error {
@@ -108,12 +105,12 @@ func (l *lock) Release(ctx context.Context, key string) error {
 
 // sure tells a majority that refused from one that did not answer.
 func (l *lock) sure(ask func(context.Context) (bool, error), ctx context.Context) error {
-	before := l.unanswered.Load()
+	before := l.connections.Ended()
 	ok, err := ask(ctx)
 	switch {
 	case ok:
 		return nil
-	case l.unanswered.Load() == before:
+	case l.connections.Ended() == before:
 		return protocol.NotHeld
 	case err == nil:
 		err = errors.New("no majority answered")
@@ -127,26 +124,6 @@ func (l *lock) Close(context.Context) error {
 		errs = append(errs, c.Close())
 	}
 	return errors.Join(errs...)
-}
-
-// observer is a hook of go-redis that counts what was not answered.
-type observer struct{ unanswered *atomic.Int64 }
-
-func (o observer) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (o observer) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next // the library sends none
-}
-
-func (o observer) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		err := next(ctx, cmd)
-		var answered redis.Error // "nothing there" is one, too
-		if err != nil && !errors.As(err, &answered) {
-			o.unanswered.Add(1)
-		}
-		return err
-	}
 }
 
 func main() { protocol.Main(open) }
