@@ -209,9 +209,8 @@ func (s *Sweep) spread(sp span, clients []int32, service bool, victim int32) {
 			c.spans = append(c.spans, sp)
 		}
 	}
-	s.skewed = s.skewed || isClock(sp)
-	if isClock(sp) && (s.skewedSince == 0 || sp.from < s.skewedSince) {
-		s.skewedSince = max(sp.from, 1)
+	if isClock(sp) {
+		s.skew(max(sp.from, 1), clients, service, victim)
 	}
 	if service {
 		s.onService(sp)
@@ -220,6 +219,19 @@ func (s *Sweep) spread(sp span, clients []int32, service bool, victim int32) {
 	if s.disturbTrim >= 4096 {
 		s.disturbTrim = 0
 		s.trimSpans()
+	}
+}
+
+// skew notes whose clocks a fault makes wrong from t on.
+func (s *Sweep) skew(t int64, clients []int32, service bool, victim int32) {
+	s.skewedSince = earlier(s.skewedSince, t)
+	if service {
+		s.serviceSkewed = earlier(s.serviceSkewed, t)
+	}
+	for _, n := range append(clients[:len(clients):len(clients)], victim) {
+		if c := s.client(n); c != nil {
+			c.skewedSince = earlier(c.skewedSince, t)
+		}
 	}
 }
 

@@ -235,6 +235,16 @@
 // in which the service gave no definite answer at all, unless the whole lasts ten seconds: a
 // service may elect a leader, and nobody records it.
 //
+// A wrong clock disturbs for ever, if it is the service's or the asking client's own. Programs wait for
+// an instant of their clock, and a monotonic clock keeps what it gained when it is healed. The TTL is
+// 500, and B's clock jumped 10,000 ahead at 2:
+//
+//	A.acquire [0,1], A.release [10,11], B.acquire [5,9000] busy; C.acquire [4000,4001] ok
+//
+// B may have slept by that clock: it is not asleep. A client with a wrong clock that waits may be the first
+// of a queue, so the others have waited for the lock only since it was answered. "Nothing follows
+// after a wrong clock" lets every lock go free that sleeps when some other client's clock has jumped.
+//
 // The simpler readings accuse correct locks. "Longer than a TTL and Slack" forbids a lock to look
 // only every two seconds. "Nobody answered, so the lock is stuck" takes the outage of a service for
 // a defect. "Granted in the end, so all was well" lets a waiter sleep for a minute.

@@ -81,7 +81,7 @@ func (s *Sweep) nothingLeft(k *keyState, t int64) bool {
 	switch claims := &s.header.Claims; {
 	case left == 0:
 		return true
-	case claims.NoExpiry, s.skewed, claims.Validity == validitySession && s.header.Slack == 0:
+	case claims.NoExpiry, s.skewedSince != 0, claims.Validity == validitySession && s.header.Slack == 0:
 		return false // nothing says when it ends
 	}
 	return t-left-s.stalledIn(left, t) > s.lifetime()
@@ -94,7 +94,7 @@ func (s *Sweep) lifetime() int64 {
 
 // serviceStruck reports whether an injected fault of the service may have brought back what was given up, until some instant between two others.
 func (s *Sweep) serviceStruck(from, to int64) bool {
-	if s.header.Claims.NoExpiry || s.skewed {
+	if s.header.Claims.NoExpiry || s.skewedSince != 0 {
 		return s.struck
 	}
 	return touched(s.service, from-s.lifetime(), to, injectedOnly)

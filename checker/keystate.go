@@ -64,6 +64,7 @@ type clientOnKey struct {
 	denied  bool  // an acquire without a grant
 	leased  int64 // the last instant from which a lease of what is loose may run
 	over    int64 // the end of its last acquire, or of its last grant
+	misled  int64 // until when it may have slept in an acquire, by its own wrong clock; forever: nobody knows
 	gone    bool  // it was closed, or is gone, and has not come back
 	demand  demand
 	owner   ownerOnKey

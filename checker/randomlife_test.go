@@ -259,6 +259,10 @@ func (g *generator) vainWaits() {
 		who := [...]string{"pause A", "stall A", "delay A", "pause B", "stall B", "service x", "pause E"}[g.rng.IntN(7)]
 		g.add("%s [%d,%d]", who, from, from+g.rng.IntN(1200))
 	}
+	if g.rng.IntN(3) == 0 {
+		from := g.rng.IntN(14_000)
+		g.add("fault clock-jump [%d,%d] on=%c", from, from+g.rng.IntN(1200), 'A'+g.rng.IntN(5))
+	}
 	g.nodeFaults(2, 14_000, 5000)
 }
 

@@ -142,7 +142,7 @@ func slowAnswered(e history.Event) bool {
 // calm is from when on nothing disturbs a waiter.
 func (s *slow) calm(k *slowKey, waiter int32, from, to int64) int64 {
 	for _, f := range s.faults {
-		if strings.HasPrefix(f.Kind, "clock-") && f.From <= to {
+		if slowClock(f) && (f.Service || slices.Contains(f.Clients, waiter)) && f.From <= to {
 			return forever
 		}
 		matters := f.Injected && f.Service
@@ -165,6 +165,36 @@ func (s *slow) calm(k *slowKey, waiter int32, from, to int64) int64 {
 		}
 	}
 	return from
+}
+
+func slowClock(f history.FaultInfo) bool { return strings.HasPrefix(f.Kind, "clock-") }
+
+// misled is until when an acquire of the key that had begun before an event may have slept by its client's wrong clock.
+func (s *slow) misled(h *history.History, key history.KeyID, at int) (until int64) {
+	for i, inv := range h.Events[:at] {
+		if inv.Type != history.Invoke || inv.Kind != history.Acquire || inv.Key != key {
+			continue
+		}
+		known, slept := h.Events[at].Time, int64(forever)
+		for _, e := range h.Events[i+1 : at+1] {
+			switch {
+			case slept != forever:
+			case e.Type == history.Exit && e.Client == inv.Client:
+				slept = e.Time
+			case e.Op == inv.Op && e.Type != history.Invoke && e.Kind == history.Acquire:
+				if known = e.Time; e.Type != history.Info || e.Start != 0 {
+					slept = stampOr(e.End, e.Time)
+				}
+			}
+		}
+		wrong := func(f history.FaultInfo) bool {
+			return slowClock(f) && slices.Contains(f.Clients, inv.Client) && f.From <= known
+		}
+		if slices.ContainsFunc(s.faults, wrong) {
+			until = max(until, slept)
+		}
+	}
+	return until
 }
 
 // stalled is for how long the machine stalled anybody: it looks at every time between two instants at which that can have changed.
@@ -215,7 +245,7 @@ func (s *slow) slowStuck(h *history.History) (n int) {
 		if end-from < need {
 			continue
 		}
-		if calm := s.calm(k, e.Client, from, end); calm > from {
+		if calm := max(s.misled(h, e.Key, at), s.calm(k, e.Client, from, end)); calm > from {
 			from, need = calm, max(need, patience)
 		}
 		name := fmt.Sprint(e.Key, " ", k.granted)

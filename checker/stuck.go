@@ -101,7 +101,7 @@ func (s *Sweep) absolve(k *keyState, client int32, t int64) {
 	}
 	c := &k.by[client]
 	s.ended(k, client, c.loose > c.unknown, t)
-	c.denied = false
+	c.denied, c.misled = false, min(c.misled, t)
 	if c.loose == 0 {
 		return
 	}
@@ -136,7 +136,7 @@ func (s *Sweep) probed(k *keyState, o *op, e *history.Event) {
 			p.got[phase] = end
 		}
 	case e.Type == history.Fail && e.Busy:
-		if !s.freeFor(k, end) {
+		if !s.freeFor(k, end) || s.skewedBy(o.client, end) {
 			p.occupied[phase] = true
 		} else if !p.stuck[phase] {
 			p.stuck[phase] = true

@@ -38,19 +38,19 @@ type Sweep struct {
 	// footprints are those of holds on other protected keys than the first.
 	footprints map[*grant][]*footprint
 
-	clients     []clientState
-	service     []span // faults that touched the lock service, as far as they excuse anything
-	nodes       []span // all of them, where a fault on a minority excuses nothing; else none
-	struck      bool   // an injected one; skewed: a fault made some clock wrong
-	skewed      bool
-	skewedSince int64 // the first instant at which one was; 0: none was
-	restart     span  // the last of them by which servers lost what they knew, or may have
-	faults      []openFault
-	healedAt    int64
-	faultStats  []FaultStats
-	biteCount   int
-	toothless   []string
-	disturbTrim int
+	clients []clientState
+	service []span // faults that touched the lock service, as far as they excuse anything
+	nodes   []span // all of them, where a fault on a minority excuses nothing; else none
+	struck  bool   // an injected one
+	// skewedSince is the first instant at which a fault made any clock wrong, serviceSkewed the first at which it was one of the service's; 0: none was.
+	skewedSince, serviceSkewed int64
+	restart                    span // the last of them by which servers lost what they knew, or may have
+	faults                     []openFault
+	healedAt                   int64
+	faultStats                 []FaultStats
+	biteCount                  int
+	toothless                  []string
+	disturbTrim                int
 
 	pending []pending
 	decided int // how many of them, from the front
@@ -84,6 +84,8 @@ type clientState struct {
 	spans []span // faults that touched it
 	aside []span // faults that held up its application, or its way to the store, and touched nothing that the lock had promised
 	alive int64  // the last sign of life
+	// skewedSince is the first instant at which a fault made its clock wrong; 0: it never was.
+	skewedSince int64
 	// latest is its latest incarnation, gone the latest that has ended.
 	latest, gone int32
 	holding      int // grants that it has not given up, over all keys

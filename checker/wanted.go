@@ -151,6 +151,12 @@ func (s *Sweep) leaseFrom(g *grant) int64 {
 // judgeDemand judges an acquire that has completed, before what came of it is noted.
 func (s *Sweep) judgeDemand(k *keyState, o *op, e *history.Event) {
 	end := stamp(e.End, e.Time)
+	if s.skewedBy(o.client, s.now) {
+		k.client(o.client).misled = end
+		if e.Type == history.Info && o.start == 0 { // it may sleep yet
+			k.client(o.client).misled = forever
+		}
+	}
 	if o.start == 0 || e.Type == history.Fail && !e.Busy || s.header.Translated {
 		if int(o.client) < len(k.by) {
 			k.by[o.client].demand = demand{} // an error is no answer of the lock
@@ -218,7 +224,7 @@ func (s *Sweep) judgeStretch(k *keyState, x *stretch, o *op, from, to, need int6
 		return
 	}
 	id, client, last, pattern := o.id, o.client, k.lastGrant, s.stuckPattern(k)
-	quiet, asked := s.silentIn(from, to), s.askedUntil(k)
+	quiet, asked, misled := s.silentIn(from, to), s.askedUntil(k), s.misledUntil(k)
 	if last != nil {
 		pin(last)
 	}
@@ -226,7 +232,7 @@ func (s *Sweep) judgeStretch(k *keyState, x *stretch, o *op, from, to, need int6
 		if x.counted || x.probed {
 			return
 		}
-		calm, need := s.calmSince(asked, client, from, to), need
+		calm, need := max(misled, s.calmSince(asked, client, from, to)), need
 		if calm > from {
 			need = max(need, s.patienceNs()) // what a fault held back may be granted yet
 		}
@@ -256,9 +262,10 @@ func longEnough(lasted, quiet, need int64) bool {
 
 // calmSince is the time since which no fault touched the service, the waiting client, or a client that might have been granted the
 // key meanwhile. What a fault held back is sent again later and later, so a fault counts for twice its time.
-// A wrong clock disturbs for ever: who waits by a clock that is set right again may wait for a time that is far ahead.
+// A wrong clock of the waiter or of the service disturbs for ever. What waits by it may wait for a time that is far ahead, and a
+// monotonic clock keeps what it gained.
 func (s *Sweep) calmSince(asked []int64, waiter int32, from, to int64) int64 {
-	if s.skewedSince != 0 && s.skewedSince <= to {
+	if s.skewedBy(waiter, to) || s.serviceSkewed != 0 && s.serviceSkewed <= to {
 		return forever
 	}
 	pass := func(spans []span, matters func(span) bool) {
@@ -278,6 +285,25 @@ func (s *Sweep) calmSince(asked []int64, waiter int32, from, to int64) int64 {
 		pass(s.clients[i].spans, func(sp span) bool { return sp.injected && (int32(i) == waiter || sp.from <= until) })
 	}
 	return from
+}
+
+// skewedBy reports whether a fault had made a client's own clock wrong by t.
+func (s *Sweep) skewedBy(client int32, t int64) bool {
+	since := s.clients[client].skewedSince
+	return since != 0 && since <= t
+}
+
+// misledUntil is until when some client may have slept in its place in the queue, by its own wrong clock; forever: one may do so yet.
+func (s *Sweep) misledUntil(k *keyState) (until int64) {
+	for i := range k.by {
+		until = max(until, k.by[i].misled)
+	}
+	for o := k.waitHead; o != nil; o = o.next {
+		if s.skewedBy(o.client, s.now) {
+			return forever
+		}
+	}
+	return until
 }
 
 // askedUntil is until when each client asked for the key, or may have had it; forever if it does so now.

@@ -155,3 +155,35 @@ func TestGhostOfARealRun(t *testing.T) {
 		t.Errorf("%+v", v.Property(StuckLock))
 	}
 }
+
+// TestStuckBesideWrongClocks: who waits by a wrong clock may sleep for long, so it shows nothing. Clients whose clocks were right do. The TTL is 500 ms.
+func TestStuckBesideWrongClocks(t *testing.T) {
+	const given = "A acquire [0,1]\nA release [10,11]\n"
+	const asleep = given + "B acquire [5,9000] busy\nC acquire [4000,4001]\nC release [4010,4011]\n"
+	long := asking("B", 1000, 5000, 100)
+	run(t, []propertyCase{
+		{"the waiter's own", StuckLock, plainLock(), "fault clock-jump [2,9] on=B\n" + given + long + lateProbe, Pass, 0, "", ""},
+		{"the service's", StuckLock, plainLock(), "fault clock-jump [2,9] on=service\n" + given + long + lateProbe, Pass, 0, "", ""},
+		{"a client's that had the key before", StuckLock, plainLock(), "fault clock-jump [2,9] on=A\n" + given + long + lateProbe, Violated, 1, KindWedged, ""},
+		{"another one's, and the machine stalled", StuckLock, plainLock(), "fault clock-jump [2,9] on=A\n" + given + long + "stall C [2000,3500]" + lateProbe,
+			Inconclusive, 0, "", ""},
+		{"one's that sleeps before them in the queue", StuckLock, plainLock(), given + "C acquire [20,9000] busy\nfault clock-jump [30,40] on=C\n" + long + lateProbe,
+			Pass, 0, "", ""},
+		{"one's that slept, and they waited on", StuckLock, plainLock(), given + "C acquire [20,1500] busy\nfault clock-jump [30,40] on=C\n" + long + lateProbe,
+			Violated, 1, KindWedged, ""},
+		{"one's that slept for most of the time", StuckLock, plainLock(), given + "C acquire [20,3500] busy\nfault clock-jump [30,40] on=C\n" + long + lateProbe,
+			Pass, 0, "", ""},
+		{"one's that never reported", StuckLock, plainLock(), given + "C acquire [20,1500] info\nfault clock-jump [30,40] on=C\n" + long + lateProbe, Pass, 0, "", ""},
+		{"one's that never reported, and is gone", StuckLock, plainLock(), given + "C acquire [20,1000] info\nfault clock-jump [30,40] on=C\nC exit [1100]\n" + long + lateProbe,
+			Violated, 1, KindWedged, ""},
+		{"one's that queued later, with a monotonic clock that is still ahead", StuckLock, plainLock(), "fault clock-jump [2,9] on=C\n" + given + "C acquire [20,9000] busy\n" + long + lateProbe,
+			Pass, 0, "", ""},
+		{"the sleeper's own", StuckLock, plainLock(), "fault clock-rate [2,9] on=B\n" + asleep + lateProbe, Pass, 0, "", ""},
+		{"the service's, and one sleeps", StuckLock, plainLock(), "fault clock-rate [2,9] on=service\n" + asleep + lateProbe, Pass, 0, "", ""},
+		{"another one's, and one sleeps", StuckLock, plainLock(), "fault clock-rate [2,9] on=C\n" + asleep + lateProbe, Violated, 1, KindAsleep, ""},
+		{"a fresh client's own", StuckLock, plainLock(), given + "mark final [3000]\nfault clock-jump [3001,3002] on=Q\nQ acquire [5000,6100] busy", Inconclusive, 0, "",
+			"somebody could still hold it"},
+		{"another one's, and a fresh client is refused", StuckLock, plainLock(), "fault clock-jump [2,9] on=B\n" + given + "mark final [3000]\nQ acquire [5000,6100] busy",
+			Violated, 1, "", "a fresh one"},
+	})
+}
