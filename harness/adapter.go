@@ -3,6 +3,7 @@ package harness
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/lockchaos/lockchaos/clients"
@@ -25,12 +26,11 @@ func (r *run) adapter() *clients.Adapter {
 
 // clocksOfClients tells whether a planned fault makes the clocks of clients wrong. What an adapter reads there is then no evidence.
 func clocksOfClients(faults []scenarios.Fault) bool {
-	for _, f := range faults {
-		if f.Clock != "" && nemesis.Target(f.Target).Client() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(faults, func(f scenarios.Fault) bool {
+		return slices.ContainsFunc(f.Singles(), func(one scenarios.Fault) bool {
+			return one.Clock != "" && nemesis.Target(one.Target).Client()
+		})
+	})
 }
 
 // share makes the folder that the adapters of all clients share.

@@ -187,6 +187,13 @@ func (e Exam) scenario(a Attack, l Examinee) Scenario {
 	return s
 }
 
+// Undisturbed is a scenario of the lock in which its clients take it, write and release it, and nothing is done to them.
+func (l Examinee) Undisturbed() Scenario {
+	s := Exam{}.scenario(Attack{}, l)
+	s.Name, s.About = l.Base.Lock+"/undisturbed/"+s.Store.Kind, "nothing is disturbed"
+	return s
+}
+
 // workload is what the clients do under a lease that is so many times as long as that for which the attacks are written.
 func (app Application) workload(permits int, share float64) Workload {
 	w := app.Workload

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/url"
 	"slices"
@@ -30,25 +31,35 @@ type given struct {
 	able   func() func(nemesis.Need) string
 }
 
-// newGiven reads the addresses. It refuses, with a list, what can't be done to servers that are not ours.
-func newGiven(ctx context.Context, f runFlags, plans []scenarios.Plan) (*given, error) {
+// newGiven reads the addresses. What can't be done to servers that are not ours is left out, aloud; it refuses what leaves nothing to run.
+func newGiven(ctx context.Context, f runFlags, plans []scenarios.Plan, say func(string)) (*given, error) {
 	g, err := givenNodes(f.nodes)
 	if err != nil {
 		return nil, usage(err)
 	}
 	g.able = newLocal(ctx).able // clients and their links are on a private network here, too
 	var refused []string
+	out := map[string][]string{} // why → the scenarios that are left out
 	for _, p := range plans {
-		if g.skip(p) == "" {
-			refused = append(refused, beyond(p)...)
+		if g.unserved(p) != "" {
+			continue
+		}
+		for _, r := range beyond(p) {
+			refused = append(refused, p.Scenario.Name+": "+r.String())
+			if names := out[r.why]; !slices.Contains(names, p.Scenario.Name) {
+				out[r.why] = append(names, p.Scenario.Name)
+			}
 		}
 	}
-	if len(refused) > 0 {
+	switch left := slices.ContainsFunc(plans, func(p scenarios.Plan) bool { return g.skip(p) == "" }); {
+	case !left && len(refused) > 0:
 		return nil, usage(fmt.Errorf("with --runtime %s the servers are not lockchaos's own, so faults strike clients and their links only. What can't be injected:\n  %s",
 			runtimeExternal, strings.Join(refused, "\n  ")))
-	}
-	if !slices.ContainsFunc(plans, func(p scenarios.Plan) bool { return g.skip(p) == "" }) {
+	case !left:
 		return nil, usage(fmt.Errorf("no scenario can be run on these nodes: %s", g.skip(plans[0])))
+	}
+	for _, why := range slices.Sorted(maps.Keys(out)) {
+		say(fmt.Sprintf("left out, since %s: %s", why, strings.Join(out[why], ", ")))
 	}
 	return g, g.reach(ctx)
 }
@@ -182,8 +193,19 @@ func (g *given) list() (nodes []remote.Node) {
 
 func (g *given) close() error { return nil }
 
-// skip: what has no address can't be tested, and what would go past the relays can't either.
+// skip: what has no address can't be tested, what would go past the relays can't either, and what strikes the servers is not ours to do.
 func (g *given) skip(plan scenarios.Plan) string {
+	if why := g.unserved(plan); why != "" {
+		return why
+	}
+	if refused := beyond(plan); len(refused) > 0 {
+		return refused[0].String()
+	}
+	return harness.Incapable(plan, g.able)
+}
+
+// unserved says why the service of a plan's lock is out of reach; "": it is there.
+func (g *given) unserved(plan scenarios.Plan) string {
 	kind, err := kindOf(&plan.Scenario)
 	if err != nil {
 		return err.Error()
@@ -198,7 +220,7 @@ func (g *given) skip(plan scenarios.Plan) string {
 	if missing := g.missing(service); len(missing) > 0 {
 		return fmt.Sprintf("it needs %s, and --nodes gives no address of %s", service.Name, strings.Join(missing, ", "))
 	}
-	return harness.Incapable(plan, g.able)
+	return ""
 }
 
 func (g *given) missing(service backends.Kind) (names []string) {
@@ -210,12 +232,23 @@ func (g *given) missing(service backends.Kind) (names []string) {
 	return names
 }
 
+// refusal is a fault that can't be injected where the servers are not ours, and why.
+type refusal struct {
+	fault scenarios.Fault
+	why   string
+}
+
+// String is of the form "crash-restart of minority: the server's process is not lockchaos's own".
+func (r refusal) String() string {
+	return fmt.Sprintf("%s of %s: %s", r.fault.Kind, r.fault.Target, r.why)
+}
+
 // beyond lists the faults of a plan that can't be injected, each with the reason.
-func beyond(p scenarios.Plan) (refused []string) {
+func beyond(p scenarios.Plan) (refused []refusal) {
 	for _, f := range p.Scenario.Faults {
 		for _, one := range f.Singles() {
 			if why := outOfReach(one); why != "" {
-				refused = append(refused, fmt.Sprintf("%s: %s of %s: %s", p.Scenario.Name, one.Kind, one.Target, why))
+				refused = append(refused, refusal{one, why})
 			}
 		}
 	}
@@ -261,7 +294,7 @@ func (g *given) of(name string) (nodes []remote.Node) {
 // runRemote runs a plan on servers that outer was given the addresses of.
 func runRemote(ctx context.Context, cfg harness.Config) error {
 	if refused := beyond(cfg.Plan); len(refused) > 0 {
-		return errors.New(strings.Join(refused, "\n"))
+		return errors.New(refused[0].String())
 	}
 	network, nodes, err := remote.Join(ctx, cfg.Logs)
 	if err != nil {

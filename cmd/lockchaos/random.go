@@ -24,8 +24,15 @@ const randomDuration = 10 * time.Second
 // allLocks is the word of --locks for every lock that is not broken on purpose.
 const allLocks = "all"
 
-// drawRandom draws a scenario for each lock that is asked for. say tells aloud what is left out, and why.
-func drawRandom(ctx context.Context, f runFlags, say func(string)) (plans []scenarios.Plan, err error) {
+// draw is the locks for which a seed draws scenarios, each with the faults that fit it here.
+type draw struct {
+	flags runFlags
+	locks []scenarios.RandomLock
+}
+
+// newDraw looks which locks are asked for. say tells aloud what is left out, and why.
+func newDraw(ctx context.Context, f runFlags, say func(string)) (*draw, error) {
+	d := &draw{flags: f}
 	kinds, err := chosenLocks(f.locks)
 	if err != nil {
 		return nil, usage(err)
@@ -38,6 +45,14 @@ func drawRandom(ctx context.Context, f runFlags, say func(string)) (plans []scen
 	if err != nil {
 		return nil, err
 	}
+	if f.lockCmd != "" {
+		own, err := f.meet(ctx, say)
+		if err != nil {
+			return nil, err
+		}
+		d.locks = append(d.locks, f.randomLock(own.kind(), own.examinee().Undisturbed(), can))
+		return d, nil
+	}
 	lacking := missingServices(ctx, f)
 	for _, k := range kinds {
 		base, ok := undisturbed(suites, k.Name)
@@ -48,16 +63,24 @@ func drawRandom(ctx context.Context, f runFlags, say func(string)) (plans []scen
 			say(fmt.Sprintf("%s is left out: %s", k.Name, why))
 			continue
 		}
-		length := randomDuration
-		if f.duration > 0 {
-			length = f.duration
-		}
-		s := scenarios.Random(f.seed, f.randomLock(k, base, can), scenarios.Duration(length))
+		d.locks = append(d.locks, f.randomLock(k, base, can))
+	}
+	return d, nil
+}
+
+// plans draws a scenario for each lock.
+func (d *draw) plans(seed uint64, say func(string)) (plans []scenarios.Plan, err error) {
+	length := randomDuration
+	if d.flags.duration > 0 {
+		length = d.flags.duration
+	}
+	for _, l := range d.locks {
+		s := scenarios.Random(seed, l, scenarios.Duration(length))
 		if len(s.Faults) == 0 {
-			say(k.Name + " is left out: none of the faults fits it here")
+			say(s.Lock + " is left out: none of the faults fits it here")
 			continue
 		}
-		plans = append(plans, f.timed(scenarios.Plan{Seed: f.seed, Scenario: s}))
+		plans = append(plans, d.flags.timed(scenarios.Plan{Seed: seed, Scenario: s}))
 	}
 	if len(plans) == 0 {
 		return nil, errors.New("nothing is left to run")
@@ -132,7 +155,9 @@ func undisturbed(suites []scenarios.Suite, lock string) (base scenarios.Scenario
 // possibleFaults are the kinds of faults that this machine can do in the runtime.
 func possibleFaults(ctx context.Context, f runFlags, say func(string)) (map[string]bool, error) {
 	here := f.here()
-	if f.runtime == runtimeAuto {
+	if f.runtime == runtimeAuto && f.lockCmd != "" {
+		here = true // its programs are on this machine
+	} else if f.runtime == runtimeAuto {
 		_, err := docker.Connect(ctx)
 		var absent *docker.AbsentError
 		here = errors.As(err, &absent)

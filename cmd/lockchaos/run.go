@@ -72,7 +72,7 @@ report. Without a name it runs the suite "quick". A name may also be the beginni
 The suite "random" is drawn from the seed: for each lock (--locks) one scenario with faults that fit the lock and this machine, mixed by weight
 and combined. --duration is then, as for other suites, the length of each scenario's workload (10 s if it is not given), so that
 the same seed draws the same on every machine that can do the same faults. What theory allows the lock under these faults is expected; any
-other violation makes the exit status 1.
+other violation makes the exit status 1. With --lock-cmd the one lock is your own, and theory goes by what it declares.
 
 Every run leaves a folder under runs/ (runs/latest points at the newest): index.html, junit.xml, and for each scenario
 report.html, history.jsonl (with --compress: history.jsonl.zst), verdict.json, plan.yaml and the logs.
@@ -86,8 +86,8 @@ run. --dry-run says what would run and how long that takes.
 With --repeat everything is run again and again, with other seeds, and a table of the verdicts by seed is told at the end, with the rate of violated
 runs and its confidence interval; each repetition keeps its folder. The exit status is the worst of all.
 
-With --lock-cmd a program of your own, in any language, takes the place of the scenarios' locks (see ` + "`lockchaos adapter`" + `). It is judged by
-the properties alone, or with --inherent by what no lease prevents: a holder that comes after the end of its lease, and the harm that it does to a store
+With --lock-cmd a program of your own, in any language, takes the place of the scenarios' locks (see ` + "`lockchaos adapter`" + `). In every suite but
+"random" it is judged by the properties alone, or with --inherent by what no lease prevents: a holder that comes after the end of its lease, and the harm that it does to a store
 without a fence, are told and do not fail the run. A defect of the lock fails it, and what is inconclusive stays so.
 
 Environment variables:
@@ -105,7 +105,8 @@ Environment variables:
   lockchaos run redlock --repeat 20 --until violated
   lockchaos run my-scenarios.yaml
   lockchaos run random --seed 7 --duration 60s --locks all
-  lockchaos run quick --lock-cmd "python3 my_lock.py" --service redis --inherent`,
+  lockchaos run quick --lock-cmd "python3 my_lock.py" --service redis --inherent
+  lockchaos run random --lock-cmd "python3 my_lock.py" --service redis --duration 20s`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !cmd.Flags().Changed("seed") {
 				f.seed = rand.Uint64N(1_000_000)
@@ -172,46 +173,77 @@ func (f runFlags) checkWhere() error {
 // defaultParallel: scenarios mostly wait, so there may be more of them than processors.
 func defaultParallel() int { return min(16, 2*goruntime.NumCPU()) }
 
+// planned is what is to be run.
+type planned struct {
+	name, about string
+	plans       []scenarios.Plan
+	// draw makes the plans of another seed.
+	draw func(seed uint64) ([]scenarios.Plan, error)
+}
+
+// fixed is what is to be run, where nothing but the seed of its plans changes.
+func fixed(name, about string, plans []scenarios.Plan) planned {
+	return planned{name, about, plans, func(seed uint64) ([]scenarios.Plan, error) {
+		again := slices.Clone(plans)
+		for i := range again {
+			again[i].Seed = seed
+		}
+		return again, nil
+	}}
+}
+
+// drawn is what is to be run, where all of it is drawn from the seed.
+func (f runFlags) drawn(ctx context.Context, say func(string)) (planned, error) {
+	d, err := newDraw(ctx, f, say)
+	if err != nil {
+		return planned{}, err
+	}
+	plans, err := d.plans(f.seed, say)
+	return planned{randomSuite, "faults drawn at random from the seed, mixed and combined, against each lock", plans,
+		func(seed uint64) ([]scenarios.Plan, error) {
+			return d.plans(seed, func(string) {}) // what is left out has been told
+		}}, err
+}
+
 // plans turns flags and words into what is to be run.
-func (f runFlags) plans(ctx context.Context, words []string, say func(string)) (name, about string, plans []scenarios.Plan, err error) {
+func (f runFlags) plans(ctx context.Context, words []string, say func(string)) (planned, error) {
 	if err := f.checkWhere(); err != nil {
-		return "", "", nil, err
+		return planned{}, err
 	}
 	if f.durationGiven && f.duration <= 0 {
-		return "", "", nil, usage(fmt.Errorf("--duration %v: a workload must last longer than 0", f.duration))
+		return planned{}, usage(fmt.Errorf("--duration %v: a workload must last longer than 0", f.duration))
 	}
 	if f.scale != scaleTest && f.scale != scaleReal {
-		return "", "", nil, usage(fmt.Errorf("unknown --scale %q: test or real", f.scale))
+		return planned{}, usage(fmt.Errorf("unknown --scale %q: test or real", f.scale))
 	}
 	if err := errors.Join(f.ownLock(), f.only.check(), f.checkInherent(words)); err != nil {
-		return "", "", nil, err
+		return planned{}, err
 	}
 	if f.last != nil {
 		plans, err := f.recalled(words)
-		return f.last.title(), "what did not come out as it should", plans, err
+		return fixed(f.last.title(), "what did not come out as it should", plans), err
 	}
 	if f.plan != "" {
 		if len(words) > 0 || len(f.locks) > 0 {
-			return "", "", nil, usage(fmt.Errorf("--plan runs a saved plan: give no names beside it"))
+			return planned{}, usage(fmt.Errorf("--plan runs a saved plan: give no names beside it"))
 		}
 		p, err := scenarios.LoadPlan(f.plan, catalogue())
 		if err != nil {
-			return "", "", nil, usage(err)
+			return planned{}, usage(err)
 		}
-		return p.Scenario.Name, p.Scenario.About, []scenarios.Plan{f.timed(*p)}, nil
+		return fixed(p.Scenario.Name, p.Scenario.About, []scenarios.Plan{f.timed(*p)}), nil
 	}
-	if f.random(words) && f.lockCmd != "" {
-		return "", "", nil, usage(fmt.Errorf("suite %s knows what theory allows the locks of lockchaos, and nothing of the lock of --lock-cmd: run another suite with it", randomSuite))
+	if f.random(words) && f.lockCmd != "" && len(f.locks) > 0 {
+		return planned{}, usage(errors.New("--locks chooses among the locks of lockchaos: give no --lock-cmd beside it"))
 	}
 	if len(f.only.words()) > 0 && f.random(words) {
-		return "", "", nil, usage(fmt.Errorf("suite %s is drawn for each lock: --locks chooses them, and --lock and --fault are for other suites", randomSuite))
+		return planned{}, usage(fmt.Errorf("suite %s is drawn for each lock: --locks chooses them, and --lock and --fault are for other suites", randomSuite))
 	}
 	if f.random(words) {
-		plans, err := drawRandom(ctx, f, say)
-		return randomSuite, "faults drawn at random from the seed, mixed and combined, against each lock", plans, err
+		return f.drawn(ctx, say)
 	}
 	if len(f.locks) > 0 || slices.Contains(words, randomSuite) {
-		return "", "", nil, usage(fmt.Errorf("suite %s is drawn, and --locks is for it alone: give no other names beside it", randomSuite))
+		return planned{}, usage(fmt.Errorf("suite %s is drawn, and --locks is for it alone: give no other names beside it", randomSuite))
 	}
 	c, err := choose(words)
 	if err == nil {
@@ -221,30 +253,18 @@ func (f runFlags) plans(ctx context.Context, words []string, say func(string)) (
 		c, err = f.adapt(ctx, c, say)
 	}
 	if err != nil {
-		return "", "", nil, err
+		return planned{}, err
 	}
+	var plans []scenarios.Plan
 	for _, s := range c.scenarios {
 		if f.inherent && f.lockCmd == "" {
 			if s, err = inherently(s); err != nil {
-				return "", "", nil, err
+				return planned{}, err
 			}
 		}
 		plans = append(plans, f.timed(scenarios.Plan{Seed: f.seed, Scenario: s}))
 	}
-	return c.name, c.about, plans, nil
-}
-
-// again are the plans with another seed. What is drawn from the seed is drawn anew.
-func (f runFlags) again(ctx context.Context, words []string, plans []scenarios.Plan, seed uint64) ([]scenarios.Plan, error) {
-	if f.random(words) {
-		f.seed = seed
-		return drawRandom(ctx, f, func(string) {}) // what is left out has been told
-	}
-	plans = slices.Clone(plans)
-	for i := range plans {
-		plans[i].Seed = seed
-	}
-	return plans, nil
+	return fixed(c.name, c.about, plans), nil
 }
 
 // random tells whether the suite is wanted that is drawn from the seed.
@@ -306,19 +326,19 @@ func runSuite(ctx context.Context, cmd *cobra.Command, words []string, f runFlag
 			return err
 		}
 	}
-	name, about, plans, err := f.plans(ctx, words, out.say)
+	p, err := f.plans(ctx, words, out.say)
 	if err != nil {
 		return err
 	}
-	if err := withoutSecrets(plans); err != nil {
+	if err := withoutSecrets(p.plans); err != nil {
 		return err
 	}
-	f.noExpect = f.noExpect || f.lockCmd != "" && !f.inherent
+	f.noExpect = f.noExpect || f.unexpected(words)
 	if f.dry {
-		return dryRun(cmd.OutOrStdout(), name, plans, f)
+		return dryRun(cmd.OutOrStdout(), p.name, p.plans, f)
 	}
 	f.places = placesOf(words, f.plan)
-	where, err := chooseRuntime(ctx, f, plans, out.say)
+	where, err := chooseRuntime(ctx, f, p.plans, out.say)
 	if err != nil {
 		return err
 	}
@@ -326,11 +346,16 @@ func runSuite(ctx context.Context, cmd *cobra.Command, words []string, f runFlag
 		f.parallel = 1 // its services are there once
 	}
 	if f.repeat > 1 {
-		s := &series{runFlags: f, words: words, where: where, screen: out, draw: func(seed uint64) ([]scenarios.Plan, error) { return f.again(ctx, words, plans, seed) }}
-		return errors.Join(s.run(ctx, name, about, plans), where.close())
+		s := &series{runFlags: f, words: words, where: where, screen: out, draw: p.draw}
+		return errors.Join(s.run(ctx, p.name, p.about, p.plans), where.close())
 	}
-	s := &suiteRun{flags: f, where: where, name: name, about: about, plans: plans, command: commandLine(words, f), screen: out}
+	s := &suiteRun{flags: f, where: where, name: p.name, about: p.about, plans: p.plans, command: commandLine(words, f), screen: out}
 	return errors.Join(s.run(ctx), where.close())
+}
+
+// unexpected reports whether nothing says what is to be expected: the scenarios were written for other locks than that of --lock-cmd.
+func (f runFlags) unexpected(words []string) bool {
+	return f.lockCmd != "" && !f.inherent && !f.random(words)
 }
 
 // withoutSecrets takes the secrets out of the adapters' command lines, which are saved with the plans.
@@ -365,7 +390,7 @@ func commandLine(words []string, f runFlags) string {
 		line = append(line, "--scale", f.scale)
 	}
 	line = append(line, f.lockWords()...)
-	if f.lockCmd == "" && f.noExpect {
+	if f.noExpect && !f.unexpected(words) {
 		line = append(line, "--no-expect")
 	}
 	if f.inherent {

@@ -79,7 +79,7 @@ func chooseRuntime(ctx context.Context, f runFlags, plans []scenarios.Plan, say 
 	case runtimeCompose:
 		return newComposed(ctx, f, plans)
 	case runtimeExternal:
-		return newGiven(ctx, f, plans)
+		return newGiven(ctx, f, plans, say)
 	case runtimeAuto:
 		return autoRuntime(ctx, settings, plans, say)
 	}
