@@ -24,6 +24,8 @@ func (s *Sweep) acquired(o *op, e *history.Event) {
 			s.loosen(k, o.client, stamp(e.End, e.Time))
 			c := k.client(o.client)
 			c.unknown++
+			k.unknown++
+			c.unknownAt = max(c.unknownAt, stamp(e.End, e.Time))
 			c.denied = true
 			if o.start == 0 {
 				c.missing++

@@ -170,8 +170,13 @@
 //     whose holder idles, "no promise" one whose lease runs at the service for longer than its client may count on. What was left behind
 //     counts for a TTL and Slack (or Header.Slack): the grant of a client that is gone, one whose release came too late, and one that
 //     took more than one request, of which the first may arrive yet. Without expiry, under a clock that was made wrong, and with
-//     sessions of a service that does not say, it counts for ever. Acquires and releases of unknown fate count until their client is
-//     closed or gone. What a fresh client of the probe is told is judged as a stuck lock. An injected fault of the service excuses for as long, since a
+//     sessions of a service that does not say, it counts for ever. An acquire of unknown fate that reported counts for as long as the lock
+//     says (Claims.Abandons), else for a TTL, and Slack; later, if a fault on its client held it back. Releases of unknown fate, and acquires
+//     that never reported, count until their client is closed or gone:
+//     A.acquire [0,1] of unknown fate; B.acquire [1002,1003] busy. "Until A is closed" lets every lock go free whose replies get lost.
+//     Acquires that overlap excuse each other, though each was told busy. Its busy says that nothing is left of an acquire when it
+//     ends. Until then it may have had a place in a queue, or some votes of a quorum: with A.acquire [0,11] busy and B.acquire [1,12] busy
+//     each may have met the other. Who asks alone after that has met nobody. What a fresh client of the probe is told is judged as a stuck lock. An injected fault of the service excuses for as long, since a
 //     key that was given up may come back. What only a stall of the service explains is inconclusive. All that follows until the next grant has one cause, and counts once.
 //   - fifo: the lock declares to be fair. An undisturbed waiter, enqueued before another's acquire began, was granted later, in the order of
 //     grants. "Invoked before" would accuse a fair lock: A.acquire is invoked at 0 and lies in a pipe until 6, B's is invoked at 1, arrives at 2.

@@ -41,10 +41,10 @@ var falseBusy = Property{
 	},
 }
 
-// ask notes an acquire when it is invoked: whether nobody else may have the key, or asks for it.
+// ask notes an acquire when it is invoked: whether nobody else has the key, or asks for it. What acquires of unknown fate left behind is judged later.
 func (k *keyState) ask(o *op) {
 	k.soleAsk = 0
-	if k.loose == 0 && k.waiters == 0 {
+	if k.loose == k.unknown && k.waiters == 0 {
 		k.soleAsk = o.id
 	}
 }
@@ -52,7 +52,8 @@ func (k *keyState) ask(o *op) {
 // leaveBehind notes that something may stand at the service until its lease is over, though the client is done with it at t.
 func (k *keyState) leaveBehind(t int64) { k.leftAt = max(k.leftAt, t) }
 
-// judgeBusy judges an acquire that was told busy. All was settled when it was invoked, and nobody else asked until its end.
+// judgeBusy judges an acquire that was told busy. When it was invoked all was settled, or over, and nobody else asked until its end. Acquires that overlap
+// excuse each other, even if each was told busy: each may have had a place for a moment, or some of the votes, and have given it up for the other's sake.
 // What a fresh client of the probe is told is judged as a stuck lock. Acts under unknown grants show that the history lacks some.
 func (s *Sweep) judgeBusy(k *keyState, o *op, e *history.Event) {
 	if k.soleAsk != o.id || s.fresh(o.client) || !s.nothingLeft(k, o.inv) {
@@ -63,8 +64,9 @@ func (s *Sweep) judgeBusy(k *keyState, o *op, e *history.Event) {
 	if last != nil {
 		pin(last)
 	}
+	lost := k.lostAsks()
 	s.putOff(inv, func() {
-		if k.accused == granted || s.strays+s.malformed > 0 || s.serviceStruck(inv, end) {
+		if s.mayStand(lost, inv) || k.accused == granted || s.strays+s.malformed > 0 || s.serviceStruck(inv, end) {
 			return
 		}
 		j := judgement{violated: true, stallOnly: touched(s.service, inv-s.lifetime(), end, uninjectedOnly)}
@@ -78,13 +80,57 @@ func (s *Sweep) judgeBusy(k *keyState, o *op, e *history.Event) {
 // nothingLeft reports whether nothing that was left behind can still stand at t.
 func (s *Sweep) nothingLeft(k *keyState, t int64) bool {
 	left := max(k.leftAt, k.vanishedAt)
-	switch claims := &s.header.Claims; {
-	case left == 0:
-		return true
-	case claims.NoExpiry, s.skewedSince != 0, claims.Validity == validitySession && s.header.Slack == 0:
-		return false // nothing says when it ends
+	if left == 0 || s.neverEnds() {
+		return left == 0
 	}
 	return t-left-s.stalledIn(left, t) > s.lifetime()
+}
+
+// lostAsk is a client's last acquire of unknown fate.
+type lostAsk struct {
+	client int32
+	at     int64 // its end; forever: it never reported
+}
+
+// lostAsks are the acquires of unknown fate that may have left something behind.
+func (k *keyState) lostAsks() (all []lostAsk) {
+	if k.unknown == 0 {
+		return nil
+	}
+	for i := range k.by {
+		switch c := &k.by[i]; {
+		case c.missing > 0:
+			all = append(all, lostAsk{int32(i), forever})
+		case c.unknown > 0:
+			all = append(all, lostAsk{int32(i), c.unknownAt})
+		}
+	}
+	return all
+}
+
+// mayStand reports whether what acquires of unknown fate left behind may still stand at t. It stands for a TTL and the slack, or for as long as the lock claims
+// (Claims.Abandons) and the slack. A request that a fault held back is sent again later and later, so its fault counts for twice its time.
+func (s *Sweep) mayStand(lost []lostAsk, t int64) bool {
+	for _, ask := range lost {
+		left := ask.at
+		for _, sp := range s.clientSpans(ask.client) {
+			if sp.injected && sp.from <= ask.at && sp.to != forever {
+				left = max(left, sp.to+(sp.to-sp.from))
+			} else if sp.injected && sp.from <= ask.at {
+				return true
+			}
+		}
+		if left == forever || s.neverEnds() || t-left-s.stalledIn(left, t) <= s.lifetime()-s.header.TTL+s.abandons() {
+			return true
+		}
+	}
+	return false
+}
+
+// neverEnds reports whether nothing says when something ends that was left behind.
+func (s *Sweep) neverEnds() bool {
+	claims := &s.header.Claims
+	return claims.NoExpiry || s.skewedSince != 0 || claims.Validity == validitySession && s.header.Slack == 0
 }
 
 // lifetime is for how long at most a lease or a session stands that nobody renews.

@@ -31,8 +31,9 @@ type keyState struct {
 	lateUntil int64
 	effects   map[int64]effect
 	// loose counts the grants and the indefinite acquires whose clients could still hold the key; freeAt is when the last other one could.
-	loose  int
-	freeAt int64
+	// unknown counts those of them that are acquires of unknown fate.
+	loose, unknown int
+	freeAt         int64
 	// vanishedAt is when the last client was closed, or was gone, that could still hold the key: it never gave it back.
 	vanishedAt int64
 	orphan     orphan
@@ -41,7 +42,7 @@ type keyState struct {
 	stretch      *stretch
 	sleptThrough int64
 	waiters      int // open acquires
-	// soleAsk is the newest acquire, if nobody else could have the key or asked for it when it was invoked; 0: somebody could. leftAt is when the last
+	// soleAsk is the newest acquire, if nobody else had the key or asked for it when it was invoked, what acquires of unknown fate left aside; 0: somebody may have. leftAt is when the last
 	// client was done with what may stand at the service until its lease is over; accused is one more than the grants that there were when a false busy was
 	// last counted.
 	soleAsk, leftAt, accused int64
@@ -64,10 +65,12 @@ type clientOnKey struct {
 	denied  bool  // an acquire without a grant
 	leased  int64 // the last instant from which a lease of what is loose may run
 	over    int64 // the end of its last acquire, or of its last grant
-	misled  int64 // until when it may have slept in an acquire, by its own wrong clock; forever: nobody knows
-	gone    bool  // it was closed, or is gone, and has not come back
-	demand  demand
-	owner   ownerOnKey
+	// unknownAt is the end of its last acquire of unknown fate.
+	unknownAt int64
+	misled    int64 // until when it may have slept in an acquire, by its own wrong clock; forever: nobody knows
+	gone      bool  // it was closed, or is gone, and has not come back
+	demand    demand
+	owner     ownerOnKey
 }
 
 // client returns what is known of a client on this key.

@@ -31,7 +31,7 @@ var lifeCases = []lifeCase{
 		h.Stall, h.Claims.Validity, h.Claims.NoExpiry, h.Slack = int64(r.IntN(4))*ms, "session", false, int64(1+r.IntN(4))*ms
 	}, (*generator).frozenWaiters, countOf(&deadGrant), (*slow).slowEnded},
 	{"false-busy", func(r *rand.Rand, h *history.Header) {
-		h.Claims.NoExpiry, h.Slack = r.IntN(6) == 0, int64(r.IntN(2))*600*ms
+		h.Claims.NoExpiry, h.Slack, h.Claims.Abandons = r.IntN(6) == 0, int64(r.IntN(2))*600*ms, int64(r.IntN(3))*200*ms
 	}, (*generator).refusals, countOf(&falseBusy), (*slow).slowFalse},
 	{"dead-renewal", func(r *rand.Rand, h *history.Header) {
 		h.Stall, h.Claims.Validity = int64(r.IntN(4))*ms, [...]string{"library", "from_invocation"}[r.IntN(2)]
@@ -126,11 +126,11 @@ func (g *generator) refusals() {
 		for round := range 1 + g.rng.IntN(4) {
 			name, grant := string(rune('A'+c)), fmt.Sprintf("%c%d", 'A'+c, round)
 			if t += g.rng.IntN(8); g.rng.IntN(6) == 0 {
-				t += 400 + g.rng.IntN(300)
+				t += 400 + g.rng.IntN(500)
 			}
 			switch when := g.interval(&t, 6); g.rng.IntN(8) {
 			case 0:
-				g.add("%s acquire %s info", name, when)
+				g.add("%s acquire %s info %s", name, when, [...]string{"", fmt.Sprintf("start=%d", t)}[g.rng.IntN(2)])
 			case 1, 2, 3:
 				g.add("%s acquire %s busy", name, when)
 			case 4:

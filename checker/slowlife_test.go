@@ -98,12 +98,21 @@ func (s *slow) slowFalse(h *history.History) (n int) {
 			continue
 		}
 		inv := slices.IndexFunc(h.Events, func(x history.Event) bool { return x.Type == history.Invoke && x.Op == e.Op })
-		left, free := s.slowLeft(h.Events[:inv], e.Key)
+		left, held, lost := s.slowLeft(h.Events[:inv], e.Key)
 		asked := slices.ContainsFunc(h.Events[inv+1:i], func(x history.Event) bool {
 			return x.Type == history.Invoke && x.Kind == history.Acquire && x.Key == e.Key
 		})
 		from, to := h.Events[inv].Time, stampOr(e.End, e.Time)
-		stands := left != 0 && (s.header.Claims.NoExpiry || s.header.Claims.Validity == "session" && s.header.Slack == 0 || from-left-s.stalled(left, from) <= lifetime)
+		endless := s.header.Claims.NoExpiry || s.header.Claims.Validity == "session" && s.header.Slack == 0
+		stands := left != 0 && (endless || from-left-s.stalled(left, from) <= lifetime)
+		for _, x := range lost {
+			at := stampOr(x.End, x.Time)
+			for _, f := range s.hits(x.Client, false, 0, at, func(f history.FaultInfo) bool { return f.Injected }) {
+				at = max(at, 2*f.To-f.From)
+			}
+			stays := lifetime - s.header.TTL + stampOr(s.header.Claims.Abandons, s.header.TTL)
+			stands = stands || endless || x.Start == 0 || from-at-s.stalled(at, from) <= stays
+		}
 		injected := func(f history.FaultInfo) bool { return f.Injected }
 		service := s.hits(0, true, from-lifetime, to, injected)
 		if s.header.Claims.NoExpiry {
@@ -116,7 +125,7 @@ func (s *slow) slowFalse(h *history.History) (n int) {
 				grants++
 			}
 		}
-		if place := [2]int64{int64(e.Key), grants}; free && !asked && !stands && len(service) == 0 && !counted[place] {
+		if place := [2]int64{int64(e.Key), grants}; !held && !asked && !stands && len(service) == 0 && !counted[place] {
 			counted[place] = true
 			n++
 		}
@@ -124,10 +133,11 @@ func (s *slow) slowFalse(h *history.History) (n int) {
 	return n
 }
 
-// slowLeft tells, of the events before an acquire, whether every acquire of the key was settled, and when the last client was done with what may stand
-// until its lease is over; 0: there is none.
-func (s *slow) slowLeft(events []history.Event, key history.KeyID) (left int64, free bool) {
+// slowLeft tells, of the events before an acquire, whether somebody has the key or asks for it, and when the last client was done with what may stand
+// until its lease is over; 0: there is none. Of each client with acquires of unknown fate lost has the last one, or one that never reported.
+func (s *slow) slowLeft(events []history.Event, key history.KeyID) (left int64, held bool, lost map[int32]history.Event) {
 	open := map[int64]int32{} // acquires that may hold the key, with their clients
+	unknown := map[int64]history.Event{}
 	for _, e := range events {
 		switch {
 		case e.Type == history.Exit || e.Kind == history.Close && e.Type == history.OK:
@@ -146,13 +156,23 @@ func (s *slow) slowLeft(events []history.Event, key history.KeyID) (left int64, 
 		case e.Kind == history.Acquire && e.Type == history.Fail:
 			delete(open, e.Op)
 		case e.Kind == history.Acquire:
-			open[e.Op] = e.Client
+			if open[e.Op] = e.Client; e.Type == history.Info {
+				unknown[e.Op] = e
+			}
 			if e.Type == history.OK && e.First != 0 && e.First < e.Attempt {
 				left = max(left, stampOr(e.End, e.Time))
 			}
 		}
 	}
-	return left, len(open) == 0
+	lost = map[int32]history.Event{}
+	for op, client := range open {
+		x, known := unknown[op]
+		held = held || !known
+		if old, has := lost[client]; !has || old.Start != 0 && (x.Start == 0 || stampOr(x.End, x.Time) > stampOr(old.End, old.Time)) {
+			lost[client] = x
+		}
+	}
+	return left, held, lost
 }
 
 // slowLate is a release that was not refused, and began when its grant's lease had surely ended.

@@ -106,6 +106,7 @@ func (s *Sweep) absolve(k *keyState, client int32, t int64) {
 		return
 	}
 	k.loose -= int(c.loose)
+	k.unknown -= int(c.unknown)
 	c.loose, c.unknown, c.missing, c.leased, c.over = 0, 0, 0, 0, max(c.over, t)
 	k.vanishedAt = max(k.vanishedAt, t)
 	for _, g := range k.open {
