@@ -76,6 +76,31 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+// TestSessions: a session is a number, decimal or hexadecimal, with a password where the service wants one.
+func TestSessions(t *testing.T) {
+	p := play(t)
+	for i, c := range []struct {
+		printed, password string
+		id                int64
+	}{{`"ok":true,"name":"a","sessions":true,"session":"0x10000a3b2c0001:9f86"`, "\x9f\x86", 0x10000a3b2c0001}, {`"ok":true,"session":"7587871234567"`, "", 7587871234567},
+		{`"ok":false,"error":"busy","session":"0xffffffffffffffff"`, "", -1}, {`"ok":true`, "", 0}} {
+		p.answers(fmt.Sprintf(`{"id":%d,%s}`+"\n", i+1, c.printed))
+		request := Request{Op: OpAcquire, Key: "k0", TimeoutMS: 1000}
+		if i == 0 {
+			request = Request{Op: OpHello, TimeoutMS: 1000, Greeting: &Greeting{Protocol: Version}}
+		}
+		r, err := p.conn.Ask(request)
+		if err != nil || r.Session.ID != c.id || string(r.Session.Password) != c.password {
+			t.Errorf("%s: %+v, %v", c.printed, r.Session, err)
+		}
+	}
+	for said, reply := range map[bool]Reply{true: {}, false: {Session: Session{ID: 1}}} {
+		if what := (&Declaration{Token: "none", Sessions: said}).Contradiction(OpAcquire, reply); !strings.Contains(what, "a session, and ") {
+			t.Errorf("declared %t: %q", said, what)
+		}
+	}
+}
+
 // TestBreaks: whatever no adapter may do is told by what it did, with its command and the end of its log.
 func TestBreaks(t *testing.T) {
 	for _, c := range []struct{ name, op, printed, want string }{
@@ -102,6 +127,10 @@ func TestBreaks(t *testing.T) {
 		{"token with a fraction", OpAcquire, `{"id":1,"ok":true,"token":1.5}` + "\n", `"token" is "1.5"`},
 		{"token too large", OpAcquire, `{"id":1,"ok":true,"token":9223372036854775808}` + "\n", "it must be a positive whole number"},
 		{"valid for ages", OpAcquire, `{"id":1,"ok":true,"valid_for_ms":1e300}` + "\n", "more than a year"},
+		{"a session that is no number", OpAcquire, `{"id":1,"ok":true,"session":"mine"}` + "\n", `"session" is "mine": it must be a number, and for ZooKeeper`},
+		{"session 0", OpAcquire, `{"id":1,"ok":true,"session":"0"}` + "\n", `"session" is "0": it must be a number`},
+		{"an odd password", OpAcquire, `{"id":1,"ok":true,"session":"0x1:abc"}` + "\n", `"session" is "0x1": it must be a number`},
+		{"a session that is not declared", OpHello, `{"id":1,"ok":true,"name":"a","session":"1"}` + "\n", `has "session" without "sessions": true`},
 		{"no name", OpHello, `{"id":1,"ok":true}` + "\n", `"name" is ""`},
 		{"a name with an escape", OpHello, `{"id":1,"ok":true,"name":"\u001b[31m"}` + "\n", `"name" is "\x1b[31m"`},
 		{"unknown validity", OpHello, `{"id":1,"ok":true,"name":"a","validity":"forever"}` + "\n", `"validity" is "forever": it must be one of "", "library", "from_invocation", "session"`},

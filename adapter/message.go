@@ -101,6 +101,16 @@ type Declaration struct {
 	// ReadWrite: each acquire has a mode, and readers do not exclude each other. Permits is 1.
 	ReadWrite bool `json:"read_write"`
 	NoExpiry  bool `json:"no_expiry"`
+	// Sessions: the lock has a session at its service, and each grant comes with it.
+	Sessions bool `json:"sessions"`
+}
+
+// Session is what the service knows a client's session by.
+type Session struct {
+	// ID is the number of ZooKeeper's session, of etcd's lease, or of PostgreSQL's backend; 0: none was told.
+	ID int64
+	// Password is what ZooKeeper asks of whoever takes a session up again; none elsewhere.
+	Password []byte
 }
 
 // Does tells whether the adapter carries out the op.
@@ -131,6 +141,10 @@ func (d *Declaration) Contradiction(op string, r Reply) string {
 			return fmt.Sprintf("granted with token %d, and declared in its hello to have none", r.Token)
 		case d.Token != "none" && r.Token == 0:
 			return fmt.Sprintf("granted without a token, and declared in its hello that it has one (%s)", d.Token)
+		case d.Sessions && r.Session.ID == 0:
+			return "granted without a session, and declared in its hello that it tells its sessions"
+		case !d.Sessions && r.Session.ID != 0:
+			return "granted with a session, and did not declare sessions in its hello"
 		}
 	}
 	if op == OpAcquire || op == OpRenew {
@@ -175,6 +189,8 @@ type Reply struct {
 	// Attempt is when the attempt began that succeeded, First when the first began that may have taken effect, Enqueued when the waiter was put
 	// into its queue.
 	Attempt, First, Enqueued int64
+	// Session is the client's present one, in the reply to a hello or an acquire; its zero value: none was told.
+	Session Session
 }
 
 // Event is what an adapter says by itself: the hold on the key is lost.

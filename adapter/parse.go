@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"bytes"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,6 +19,9 @@ import (
 
 // maxName bounds what is printed in every report.
 const maxName = 80
+
+// maxPassword bounds that of a session; ZooKeeper's have 16 bytes.
+const maxPassword = 64
 
 // line is what an adapter printed: a reply, or an event. The members of a reply are read when it is known what was asked.
 type line struct {
@@ -117,14 +121,20 @@ func (l line) reply(op string) (Reply, error) {
 	switch {
 	case op == OpHello && reply.OK:
 		reply.Declaration = r.declaration()
+		r.session(&reply.Session)
+		if reply.Session.ID != 0 && !reply.Declaration.Sessions {
+			r.fail(errors.New(`has "session" without "sessions": true`))
+		}
 	case op == OpAcquire && reply.OK:
 		r.token(&reply.Token)
 		r.validFor(&reply)
 		r.number("attempt_ns", &reply.Attempt)
 		r.number("first_ns", &reply.First)
 		r.number("enqueued_ns", &reply.Enqueued)
+		r.session(&reply.Session)
 	case op == OpAcquire:
 		r.number("first_ns", &reply.First)
+		r.session(&reply.Session)
 	case op == OpRenew && reply.OK:
 		r.validFor(&reply)
 		r.number("attempt_ns", &reply.Attempt)
@@ -206,6 +216,22 @@ func (r *reader) milliseconds(name string, into *time.Duration) bool {
 	return true
 }
 
+// session reads the number of a session, decimal or after 0x in hexadecimal, and after a colon its password in hexadecimal. ZooKeeper's numbers may have all 64 bits.
+func (r *reader) session(into *Session) {
+	var text string
+	if !r.take("session", &text, `a string, such as "0x694d7f1c5d9a0b31"`) {
+		return
+	}
+	number, password, _ := strings.Cut(text, ":")
+	id, err := strconv.ParseUint(number, 0, 64)
+	secret, wrong := hex.DecodeString(password)
+	if err != nil || wrong != nil || id == 0 || len(secret) > maxPassword {
+		r.fail(fmt.Errorf(`"session" is %.40q: it must be a number, and for ZooKeeper a colon and the password in hexadecimal: "0x100000a3b2c0001:9f86d081884c7d65"`, number))
+		return
+	}
+	into.ID, into.Password = int64(id), secret
+}
+
 func (r *reader) validFor(reply *Reply) {
 	reply.HasValidFor = r.milliseconds("valid_for_ms", &reply.ValidFor)
 }
@@ -247,6 +273,7 @@ func (r *reader) declaration() *Declaration {
 		r.fail(fmt.Errorf(`"read_write" with "permits" %d: a reader-writer lock has one permit, which readers share`, d.Permits))
 	}
 	r.flag("no_expiry", &d.NoExpiry)
+	r.flag("sessions", &d.Sessions)
 	return d
 }
 

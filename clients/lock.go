@@ -75,6 +75,8 @@ type Declaration struct {
 	// Name is the lock's, with its version.
 	Name   string `json:"name"`
 	Claims Claims `json:"claims"`
+	// Sessions: it tells Config.Opened of its sessions.
+	Sessions bool `json:"sessions,omitempty"`
 }
 
 // Grant is one successful acquire. Stamps are monotime.Now readings, 0 when the lock does not know.

@@ -66,6 +66,13 @@ func (r *run) suits(d *clients.Declaration) error {
 	if s := r.cfg.Plan.Scenario; s.Workload.Readers > 0 && !d.Claims.ReadWrite {
 		return fmt.Errorf("%s does not declare read_write, and the workload has readers: run it with a reader-writer lock, or without workload.readers", d.Name)
 	}
+	own := r.cfg.Lock
+	own.TellsNoSession = !d.Sessions
+	for i, f := range singles(r.cfg.Plan) {
+		if err := CheckFault(own, f); err != nil {
+			return fmt.Errorf("fault %d, with %s: %w", i, d.Name, err)
+		}
+	}
 	return nil
 }
 

@@ -32,7 +32,7 @@ func checkExpireSession(s Spec, at Setting) error {
 		return fmt.Errorf("%s needs a lock service that has %s", s.Kind, Sessions)
 	}
 	if at.has(Untold) {
-		return fmt.Errorf("an %s at %s needs the number of the session, which an adapter has no way to tell", s.Kind, at.Service)
+		return fmt.Errorf("an %s at %s needs the number of the session, which this lock does not tell", s.Kind, at.Service)
 	}
 	return nil
 }
@@ -51,7 +51,7 @@ var ErrUntold = errors.New("its lock has told of no session")
 
 // ExpireSession ends all sessions that a client has at the lock service. End asks the service to do so and returns what the service answered, a text
 // for each; none: the client has no session just now (it has not noticed yet that it lost the one before, say), and is looked at again for a moment; then the strike
-// has missed it (ErrMissed). ErrUntold of end: it has not had any so far. From is before the service was asked, To after it answered: the sessions ended in between.
+// has missed it (ErrMissed), as one has whose client does not tell of a session for long. ErrUntold of end: it has not had any so far. From is before the service was asked, To after it answered: the sessions ended in between.
 // Nothing heals it but a new session, which the client opens itself.
 func ExpireSession(ctx context.Context, client string, end func(context.Context) ([]string, error)) (*Over, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, sessionLimit, fmt.Errorf("it took longer than %v", sessionLimit))
@@ -72,6 +72,9 @@ func ExpireSession(ctx context.Context, client string, end func(context.Context)
 		select {
 		case <-time.After(sessionStep):
 		case <-ctx.Done():
+			if errors.Is(err, ErrUntold) && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				err = errors.Join(ErrMissed, err) // it may be one that opens its session within its first acquire, and tells of it at the end
+			}
 			return nil, fmt.Errorf("expire-session of %s: %w", client, errors.Join(err, context.Cause(ctx)))
 		}
 	}

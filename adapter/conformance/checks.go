@@ -32,6 +32,7 @@ var checks = []check{
 	{name: "leaves nothing behind when it gives up", run: givenUp, applies: exclusive},
 	{name: "dies with its holder", run: killedHolder, applies: exclusive, loses: true},
 	{name: "loses what expired while it was frozen", run: frozenHolder, applies: expires, loses: true},
+	{name: "tells the session that the service knows", run: endedSession, applies: tellsSessions, loses: true},
 	{name: "notices by its own clock that it is cut off", run: cutOffHolder, applies: noticesAlone, loses: true},
 	{name: "leaves open what a frozen service did not answer", run: frozenService, applies: hasService, loses: true},
 	{name: "closes and ends", run: closes},
@@ -107,6 +108,16 @@ func noticesAlone(t *trial) string {
 		return "the lock does not declare that it notices a loss alone"
 	}
 	return hasService(t)
+}
+
+func tellsSessions(t *trial) string {
+	switch {
+	case !t.says().Sessions:
+		return "the lock does not declare that it tells its sessions"
+	case t.bench.Expire == nil:
+		return "the service has no sessions that can be ended"
+	}
+	return exclusive(t)
 }
 
 func hasService(t *trial) string {

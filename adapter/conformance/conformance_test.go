@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/lockchaos/lockchaos/adapter"
 	"github.com/lockchaos/lockchaos/adapter/skeleton"
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/hosts/hoststest"
@@ -75,6 +77,15 @@ func bench(t testing.TB, service, command string, ttl time.Duration) *Bench {
 	b.Nodes = s.Addrs()
 	for _, n := range s.Nodes {
 		b.Hosts = append(b.Hosts, n.Host)
+	}
+	if k, _ := backends.Lookup(service); k.HasSessions() {
+		b.Expire = func(ctx context.Context, at netip.Addr, told []adapter.Session) ([]string, error) {
+			c := backends.Client{Addr: at}
+			for _, session := range told {
+				c.Sessions = append(c.Sessions, backends.Session(session))
+			}
+			return s.Expire(ctx, c)
+		}
 	}
 	return b
 }
@@ -277,16 +288,17 @@ func TestExamples(t *testing.T) {
 		{"redis-py", "redis", "python3 python/redispy_lock.py", 600 * time.Millisecond, func(t testing.TB) { needModule(t, "redis") }, checks},
 		// Sessions take long to end: the rest is for LOCKCHAOS_SOAK.
 		{"kazoo", "zookeeper", "python3 python/kazoo_lock.py", 4 * time.Second, func(t testing.TB) { needModule(t, "kazoo") },
-			some(t, hello, "grants a free key, and takes it back", "excludes a second client", "has tokens that rise", "dies with its holder")},
+			some(t, hello, "grants a free key, and takes it back", "excludes a second client", "has tokens that rise", "dies with its holder",
+				"tells the session that the service knows")},
 		{"curator", "zookeeper", "sh java/curator.sh", 4 * time.Second, needCurator, some(t, hello, "excludes a second client", "has tokens that rise", "dies with its holder")},
 		{"redlock (Node)", "redis-five", "node node/redlock_lock.js", 600 * time.Millisecond, needRedlock, some(t, hello, "grants a free key, and takes it back", "excludes a second client",
 			"refuses a second release", "leaves nothing behind when it gives up", "dies with its holder")},
 		{"etcdctl", "etcd", "bash shell/etcdctl_lock.sh", 2 * time.Second, needEtcdctl, some(t, hello, "grants a free key, and takes it back", "excludes a second client", "has tokens that rise",
-			"dies with its holder")},
+			"dies with its holder", "tells the session that the service knows")},
 		{"bsm/redislock (Go)", "redis", built + "/redislock", 600 * time.Millisecond, needGo, checks},
 		{"redsync (Go)", "redis-five", built + "/redsync", 600 * time.Millisecond, needGo, checks},
 		{"etcd (Go)", "etcd", built + "/etcd", 2 * time.Second, needGo, some(t, hello, "grants a free key, and takes it back", "answers held", "excludes a second client", "has tokens that rise",
-			"leaves nothing behind when it gives up", "loses what expired while it was frozen")},
+			"leaves nothing behind when it gives up", "loses what expired while it was frozen", "tells the session that the service knows")},
 		{"flock", "none", "bash shell/flock_lock.sh", time.Second, func(t testing.TB) { needPrograms(t, "bash", "flock") }, checks},
 	} {
 		t.Run(e.name, func(t *testing.T) {
@@ -393,6 +405,26 @@ func TestMutants(t *testing.T) {
 				t.Errorf("%s: %s\n%s\nwant %s: %s", got.Outcome, got.Text, strings.Join(got.Exchange, "\n"), m.outcome, m.want)
 			}
 		})
+	}
+}
+
+// TestWrongSession: a lock that tells another session than that of its grant is found out.
+func TestWrongSession(t *testing.T) {
+	needEtcdctl(t)
+	const check = "tells the session that the service knows"
+	text, err := os.ReadFile(filepath.Join(examples(t), "shell", "etcdctl_lock.sh"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "lock.sh")
+	mutant := strings.Replace(string(text), `session=${line#*: }`, `session=77`, 1)
+	if err := os.WriteFile(path, []byte(mutant), 0o644); err != nil || mutant == string(text) {
+		t.Fatalf("the adapter does not read its session (%v)", err)
+	}
+	var got Result
+	err = run(t.Context(), bench(t, "etcd", "bash "+path, 2*time.Second), some(t, hello, check), func(r Result) { got = r })
+	if err != nil || got.Check != check || got.Outcome != Failed || !strings.Contains(got.Text, "with session 0x4d, and the service knows of no such session") {
+		t.Errorf("%+v, %v", got, err)
 	}
 }
 

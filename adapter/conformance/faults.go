@@ -104,6 +104,34 @@ func (t *trial) learns(old grant) {
 	}
 }
 
+// endedSession has the service end the session that came with a grant: another is granted the key, and the loser can go on under a new one.
+func endedSession(t *trial) {
+	a, b, key := t.client(1), t.client(2), t.key()
+	old := t.granted(a, key)
+	ctx, cancel := t.patience()
+	defer cancel()
+	ended, err := t.bench.Expire(ctx, a.host.Addr, []adapter.Session{old.Session})
+	t.must(err)
+	if len(ended) == 0 {
+		t.fail(`"session" must be the number of the session (etcd: of the lease) that the grant belongs to, and for ZooKeeper its password.`,
+			"%s was granted %s with session %#x, and the service knows of no such session", a.name, key, uint64(old.Session.ID))
+	}
+	t.note("%s", ended[0])
+	r := t.acquire(b, key, t.bench.TTL+t.slack)
+	t.left(adapter.OpAcquire, r, "the session of the holder of %s was ended, and %s was not granted it: %s", key, b.name, answered(r))
+	if !r.OK {
+		t.fail("A grant must end with the session that it comes with.", "the session of the holder of %s was ended, and %v later %s still was not granted: %s",
+			key, r.took().Round(time.Millisecond), b.name, answered(r))
+	}
+	t.learns(old)
+	t.release(newGrant(b, key, r))
+	again := t.granted(a, key)
+	if again.Session.ID == old.Session.ID {
+		t.fail("Tell the new session when the old one has ended.", "%s was granted %s again with session %#x, which has ended", a.name, key, uint64(old.Session.ID))
+	}
+	t.release(again)
+}
+
 // cutOffHolder stops every node of the service until the holder's lock has told of its loss by its own clock.
 func cutOffHolder(t *trial) {
 	a := t.client(1)

@@ -127,6 +127,31 @@ func TestDeclares(t *testing.T) {
 	}
 }
 
+// TestSessions: what the adapter tells of its sessions is passed on, each once.
+func TestSessions(t *testing.T) {
+	var told []clients.Session
+	command := shell(t, hello(`,"sessions":true,"session":"0x7:0aff"`)+`read request; echo '{"id":2,"ok":true,"session":"7:0aff"}'
+read request; echo '{"id":3,"ok":false,"error":"busy","session":"8"}'
+read request; echo '{"id":4,"ok":true}'; sleep 100`)
+	l, err := Open(t.Context(), clients.Config{Adapter: &clients.Adapter{Command: command}, Opened: func(s clients.Session) { told = append(told, s) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close(context.Background())
+	if _, err := l.Acquire(t.Context(), "k0"); err != nil {
+		t.Error(err)
+	}
+	if _, err := l.Acquire(t.Context(), "k1"); !errors.Is(err, clients.ErrBusy) {
+		t.Error(err)
+	}
+	if len(told) != 2 || told[0].ID != 7 || string(told[0].Password) != "\n\xff" || told[1].ID != 8 || !l.(clients.Declarer).Declares().Sessions {
+		t.Errorf("%+v", told)
+	}
+	if _, err := l.Acquire(t.Context(), "k2"); !errors.Is(err, adapter.ErrBroken) || !strings.Contains(err.Error(), "granted without a session") {
+		t.Error(err)
+	}
+}
+
 // TestErrors: the words that are definite are so as answers to what they answer, and to nothing else.
 func TestErrors(t *testing.T) {
 	for _, c := range []struct {

@@ -17,7 +17,15 @@ import (
 // Name is that of every adapter's lock in the workers' catalogue; what the lock itself is called, the adapter says.
 const Name = "adapter"
 
-// Kind returns the kind of a lock that is an adapter, for the service. What it claims is known when it is open.
+// Declared is Kind with what an adapter says of itself.
+func Declared(service string, says adapter.Declaration) clients.Kind {
+	k := Kind(service)
+	k.Claims, k.TellsNoSession = Claims(says), !says.Sessions
+	k.Claims.Permits = max(1, k.Claims.Permits)
+	return k
+}
+
+// Kind returns the kind of a lock that is an adapter, for the service. What it claims, and whether it tells its sessions, is known when it is open.
 func Kind(service string) clients.Kind {
 	return clients.Kind{
 		Name:    Name,
@@ -25,8 +33,6 @@ func Kind(service string) clients.Kind {
 		Service: service,
 		Claims:  clients.Claims{Token: "none", Permits: 1},
 		Open:    Open,
-
-		TellsNoSession: true,
 	}
 }
 
@@ -41,6 +47,9 @@ type lock struct {
 	// blind: the adapter's clock may be made wrong, so its stamps are not used.
 	blind bool
 	lost  chan clients.Loss
+	// opened is told of the lock's sessions; session is the last that it was told of.
+	opened  func(clients.Session)
+	session int64
 
 	once   sync.Once
 	closed error // by the first Close
@@ -66,7 +75,7 @@ func Open(ctx context.Context, c clients.Config) (clients.Lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &lock{process: p, blind: c.Adapter.ClockFaults, lost: make(chan clients.Loss, 100), grants: map[string]int64{}}
+	l := &lock{process: p, opened: c.Open, blind: c.Adapter.ClockFaults, lost: make(chan clients.Loss, 100), grants: map[string]int64{}}
 	l.conn = adapter.NewConn(p.in, p.out, adapter.Options{Command: c.Adapter.Command, Process: p, Lost: l.tell})
 	go adapter.WatchMemory(p.cmd.Process.Pid, most, p.exited, func(what string) {
 		_ = l.conn.Break("%s", what) // whoever asks is told
@@ -94,6 +103,7 @@ func (l *lock) hello(ctx context.Context, c clients.Config) error {
 		return l.conn.Break("answered hello with the error %q: %s", r.Error, r.Text)
 	}
 	l.says = *r.Declaration
+	l.tellSession(r.Session)
 	return l.together()
 }
 
@@ -120,7 +130,7 @@ func limit(ctx context.Context) int64 {
 
 // Declares returns what the adapter said of itself.
 func (l *lock) Declares() clients.Declaration {
-	return clients.Declaration{Name: l.says.Name, Claims: Claims(l.says)}
+	return clients.Declaration{Name: l.says.Name, Claims: Claims(l.says), Sessions: l.says.Sessions}
 }
 
 // Claims is what an adapter claims by its declaration.
@@ -176,6 +186,7 @@ func (l *lock) acquire(ctx context.Context, key, mode string) (clients.Grant, er
 	if err := l.stamps(&g, r, sent); err != nil {
 		return g, err
 	}
+	l.tellSession(r.Session)
 	if !r.OK {
 		return g, failure(adapter.OpAcquire, r)
 	}
@@ -184,6 +195,14 @@ func (l *lock) acquire(ctx context.Context, key, mode string) (clients.Grant, er
 	}
 	g.Token, g.ValidFor, g.HasValidFor, g.Secret = r.Token, int64(r.ValidFor), r.HasValidFor, r.ID
 	return g, nil
+}
+
+// tellSession passes a new session on.
+func (l *lock) tellSession(s adapter.Session) {
+	if s.ID != 0 && s.ID != l.session {
+		l.session = s.ID
+		l.opened(clients.Session(s))
+	}
 }
 
 // stamps takes over when the adapter says that things happened, if its clock can be trusted.

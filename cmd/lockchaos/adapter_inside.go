@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"os"
 	"time"
 
@@ -82,6 +83,15 @@ func (t trial) inside(ctx context.Context, out io.Writer) (err error) {
 	bench := &conformance.Bench{Network: network, Service: t.Service, Nodes: s.Addrs(), Command: t.Command, Dir: t.Dir, Shared: shared, TTL: t.TTL}
 	for _, n := range s.Nodes {
 		bench.Hosts = append(bench.Hosts, n.Host)
+	}
+	if k, _ := backends.Lookup(s.Name); k.HasSessions() {
+		bench.Expire = func(ctx context.Context, at netip.Addr, told []adapter.Session) ([]string, error) {
+			c := backends.Client{Addr: at}
+			for _, session := range told {
+				c.Sessions = append(c.Sessions, backends.Session(session))
+			}
+			return s.Expire(ctx, c)
+		}
 	}
 	if t.Hello {
 		return introduce(ctx, bench, out)

@@ -58,10 +58,7 @@ type ownLock struct {
 
 // kind is the lock as the harness knows it, with what it has declared.
 func (l *ownLock) kind() clients.Kind {
-	k := external.Kind(scenarios.ServiceNamed(l.adapter.Service))
-	k.Claims = external.Claims(l.says)
-	k.Claims.Permits = max(1, k.Claims.Permits)
-	return k
+	return external.Declared(scenarios.ServiceNamed(l.adapter.Service), l.says)
 }
 
 // meet starts the lock of --lock-cmd once, where the run is to be, and tells what it declares.
@@ -169,6 +166,9 @@ func declared(d adapter.Declaration) string {
 	if d.ReadWrite {
 		parts = append(parts, "readers and writers")
 	}
+	if d.Sessions {
+		parts = append(parts, "tells its sessions")
+	}
 	if d.NoExpiry {
 		parts = append(parts, "never expires")
 	}
@@ -224,7 +224,7 @@ func unfit(s scenarios.Scenario, kind clients.Kind, says adapter.Declaration, se
 	case s.Workload.Guard == "check" && !says.Does(adapter.OpHeld) && !external.Claims(says).Tells():
 		return "the application asks the lock before it writes, and this one can't be asked, nor does it tell of a loss"
 	}
-	own := external.Kind(scenarios.ServiceNamed(service))
+	own := external.Declared(scenarios.ServiceNamed(service), says)
 	for _, fault := range s.Faults {
 		for _, single := range fault.Singles() {
 			if err := harness.CheckFault(own, single); err != nil {

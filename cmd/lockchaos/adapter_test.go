@@ -52,12 +52,16 @@ func TestSubstitutes(t *testing.T) {
 	}
 }
 
-// TestAdaptersKeepTheirSessions: where a client must tell its session for it to be ended, an adapter's can't be; where the service knows by itself, it can.
-func TestAdaptersKeepTheirSessions(t *testing.T) {
+// TestAdaptersTellTheirSessions: where a client must tell its session for it to be ended, an adapter that tells none keeps its own; where the service knows
+// by itself, it can be ended.
+func TestAdaptersTellTheirSessions(t *testing.T) {
 	s := scenarios.Scenario{Workload: scenarios.Workload{Kind: "counter"}, Faults: []scenarios.Fault{{Kind: "expire-session", Target: "holder", When: "before-write"}}}
-	for service, want := range map[string]string{"etcd": "has no way to tell", "zookeeper": "has no way to tell", "postgres": "", "redis": "expire-session"} {
+	for service, want := range map[string]string{"etcd": "does not tell", "zookeeper": "does not tell", "postgres": "", "redis": "expire-session"} {
 		if why := unfit(s, clients.Kind{}, adapter.Declaration{Permits: 1}, service); want == "" && why != "" || !strings.Contains(why, want) {
 			t.Errorf("%s: %q, want %q", service, why, want)
+		}
+		if why := unfit(s, clients.Kind{}, adapter.Declaration{Permits: 1, Sessions: true}, service); (why == "") != (service != "redis") {
+			t.Errorf("%s, which tells its sessions: %q", service, why)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
@@ -29,6 +30,7 @@ import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.framework.state.ConnectionState;
 import org.apache.curator.retry.ExponentialBackoffRetry;
+import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.data.Stat;
 
 /** One client of the lock. */
@@ -79,6 +81,7 @@ public class CuratorLock {
         String version = String.valueOf(CuratorFramework.class.getPackage().getImplementationVersion());
         return "\"name\":\"Curator InterProcessMutex " + (version.equals("null") ? System.getProperty("curator.version", "5") : version) + "\""
                 + ",\"validity\":\"session\""
+                + ",\"sessions\":true"
                 + ",\"token\":\"fencing\""; // the transaction that made the mutex's node: ZooKeeper grants in the order of the nodes
         // An ok of release proves nothing: a node that is gone already is no error to it.
     }
@@ -118,10 +121,12 @@ public class CuratorLock {
             Stat stat = within(h, 1000, () -> client.checkExists().forPath(mutex.node()), new AtomicBoolean());
             // Curator's mutex took no note of what happened to the connection within the acquire. A node of the present session is
             // ours; a session that died meanwhile has taken its node along, which a server that lags behind may still show.
-            if (stat == null || stat.getEphemeralOwner() != client.getZookeeperClient().getZooKeeper().getSessionId()) {
+            ZooKeeper connection = client.getZookeeperClient().getZooKeeper();
+            if (stat == null || stat.getEphemeralOwner() != connection.getSessionId()) {
                 throw new IllegalStateException("the mutex's node is gone, or of an older session: the session has ended since");
             }
-            return "\"token\":" + stat.getCzxid() + ",\"first_ns\":" + first;
+            String session = "0x" + Long.toHexString(connection.getSessionId()) + ":" + HexFormat.of().formatHex(connection.getSessionPasswd());
+            return "\"token\":" + stat.getCzxid() + ",\"first_ns\":" + first + ",\"session\":" + quote(session);
         } catch (Exception e) {
             release(key, 1000);
             throw e;

@@ -1,6 +1,7 @@
 // The protocol of lockchaos adapters (docs/protocol.md), for the examples beside this file.
 //
-// A class with the methods declare, acquire, release, close, and held and renew if it can, is all that a lock needs.
+// A class with the methods declare, acquire, release, close, and held and renew if it can, is all that a lock needs. What they
+// return are members of the reply, such as "token" and "session" of an acquire.
 'use strict';
 const readline = require('node:readline');
 

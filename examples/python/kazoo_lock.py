@@ -40,7 +40,14 @@ class Lock(protocol.Lock):
             "token": "fencing",
             # Nothing confirms: release() swallows that the node was gone.
             "confirms": [],
+            "sessions": True,
+            **self.session(),
         }
+
+    def session(self):
+        """What ZooKeeper knows the present session by; nothing while there is none."""
+        number, password = self.client.client_id or (0, b"")
+        return {"session": f"{number & 0xFFFFFFFFFFFFFFFF:#x}:{password.hex()}"} if number else {}
 
     def acquire(self, key, timeout):
         lock = self.client.Lock(f"/lockchaos/{key}", self.name)
@@ -71,12 +78,12 @@ class Lock(protocol.Lock):
             stat = protocol.within(1, lambda: self.client.exists(f"{lock.path}/{lock.node}"))
             # The library took no note of what happened to the connection within the acquire. A node of the present session is
             # ours; a session that died meanwhile has taken its node along, which a server that lags behind may still show.
-            if stat is None or stat.owner_session_id != self.client.client_id[0]:
+            if stat is None or stat.owner_session_id != (self.client.client_id or (0,))[0]:
                 raise RuntimeError("the lock's node is gone, or of an older session: the session has ended since")
         except Exception:
             self.release(key, 1)
             raise
-        return {"token": stat.czxid, "first_ns": began}
+        return {"token": stat.czxid, "first_ns": began, **self.session()}
 
     def release(self, key, timeout):
         # It retries until a server answers, however long that takes.

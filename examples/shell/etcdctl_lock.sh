@@ -33,7 +33,7 @@ interrupt() {
 }
 
 acquire() {
-	local ms=$1 fd pid line revision=''
+	local ms=$1 fd pid line revision='' session=''
 	local pipe="$temp/$id"
 	mkfifo "$pipe"
 	# A background process of a shell ignores interrupts, unless told otherwise.
@@ -44,12 +44,15 @@ acquire() {
 	while IFS= read -r -t "$((ms / 1000)).$(printf %03d $((ms % 1000)))" -u "$fd" line; do
 		case $line in
 		'"CreateRevision" : '*) revision=${line#*: } ;;
-		'"Lease" : '*) break ;; # the last of its lines
+		'"Lease" : '*) # the last of its lines
+			session=${line#*: }
+			break
+			;;
 		esac
 	done
 	if [ -n "$revision" ]; then
 		pids[$key]=$pid
-		reply "\"ok\":true,\"token\":$revision"
+		reply "\"ok\":true,\"token\":$revision,\"session\":\"$session\""
 		watch "$key" "$pid" &
 		return
 	fi
@@ -81,7 +84,7 @@ while read -r request; do
 		[[ $request =~ \"nodes\":\[([^]]*)\] ]] && nodes=${BASH_REMATCH[1]//\"/}
 		ttl=$((($(number ttl_ms) + 999) / 1000))
 		version=$(etcdctl version | sed -n 's/^etcdctl version: //p')
-		reply "\"ok\":true,\"name\":\"etcdctl lock $version\",\"validity\":\"session\",\"token\":\"fencing\""
+		reply "\"ok\":true,\"name\":\"etcdctl lock $version\",\"validity\":\"session\",\"token\":\"fencing\",\"sessions\":true"
 		;;
 	acquire) acquire "$(number timeout_ms)" ;;
 	release)

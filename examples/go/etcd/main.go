@@ -53,19 +53,26 @@ func (l *lock) Declare() protocol.Declaration {
 		Validity:    "session",
 		Token:       "fencing",        // the create revision of the lock's key
 		Confirms:    []string{"held"}, // Unlock answers ok whether its key was there or not
+		Sessions:    true,             // each is a lease
 		LostGraceMS: max(2*time.Second, l.ttl/3+time.Second).Milliseconds(),
 	}
 }
 
-// Acquire waits in the queue.
+// Acquire waits in the queue, under the session that it tells, granted or not.
 func (l *lock) Acquire(ctx context.Context, key string) (protocol.Grant, error) {
 	s, err := l.open(ctx)
 	if err != nil {
 		return protocol.Grant{}, err
 	}
+	g, err := l.acquire(ctx, key, s)
+	g.Session = protocol.Session(int64(s.Lease()))
+	return g, err
+}
+
+func (l *lock) acquire(ctx context.Context, key string, s *concurrency.Session) (protocol.Grant, error) {
 	m := concurrency.NewMutex(s, l.prefix+key)
 	began := protocol.Now()
-	err = within(ctx, func() error { return m.Lock(ctx) })
+	err := within(ctx, func() error { return m.Lock(ctx) })
 	switch {
 	case errors.Is(err, errLeft):
 		l.giveUp(s)

@@ -48,6 +48,8 @@ type Declaration struct {
 	AbandonsMS int64 `json:"abandons_ms,omitempty"`
 	// Fair: waiters are granted in the order of Grant.Enqueued.
 	Fair bool `json:"fair,omitempty"`
+	// Sessions: the lock has a session at its service, and each grant comes with it (Grant.Session).
+	Sessions bool `json:"sessions,omitempty"`
 }
 
 // Grant is what comes with a grant. What was declared must be there, and nothing else. The stamps are readings of Now; one that is not known is 0.
@@ -57,6 +59,16 @@ type Grant struct {
 	// Attempt is when the request that took the lock was sent, First when the first one was that may have taken effect (also of an acquire that failed),
 	// Enqueued when the waiter surely stood in the queue.
 	Attempt, First, Enqueued int64
+	// Session is what the service knows the client's session by, also of an acquire that failed: see the function Session.
+	Session string
+}
+
+// Session is what a service knows a session by: the number of etcd's lease, of PostgreSQL's backend, or of ZooKeeper's session with its password.
+func Session(id int64, password ...byte) string {
+	if len(password) == 0 {
+		return fmt.Sprintf("%#x", uint64(id))
+	}
+	return fmt.Sprintf("%#x:%x", uint64(id), password)
 }
 
 // Lock is your lock. One value is one client, which is asked one thing at a time. The context's deadline is the time limit of the call: where a library does not
@@ -158,7 +170,7 @@ func (r request) answer(lock Lock) (reply, error) {
 	case "acquire":
 		g, err := lock.Acquire(ctx, r.Key)
 		if err != nil {
-			g = Grant{First: g.First}
+			g = Grant{First: g.First, Session: g.Session}
 		}
 		return g.reply(), err
 	case "release":
@@ -200,6 +212,9 @@ func (g Grant) reply() reply {
 		if value != 0 {
 			out[name] = value
 		}
+	}
+	if g.Session != "" {
+		out["session"] = g.Session
 	}
 	if g.ValidFor != 0 {
 		out["valid_for_ms"] = float64(g.ValidFor) / float64(time.Millisecond)
