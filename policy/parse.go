@@ -21,6 +21,8 @@ type Catalogue struct {
 	// Find returns what a word names: a suite, a scenario, the beginning of names, a file; with the lock that Meet was told of in the place of theirs. Its error says
 	// what may have been meant.
 	Find func(word string) ([]scenarios.Scenario, error)
+	// Examine returns the attacks of an exam. Its error says what may have been meant.
+	Examine func(Exam) ([]scenarios.Scenario, error)
 	// Services are those of Lock.Service.
 	Services []string
 }
@@ -44,6 +46,9 @@ type runForm struct {
 	Scenarios   []string `yaml:"scenarios"`
 	Properties  ast.Node `yaml:"properties"`
 	Repetitions int      `yaml:"repetitions"`
+	Exam        string   `yaml:"exam"`
+	Short       bool     `yaml:"short"`
+	Attacks     []string `yaml:"attacks"`
 }
 
 type knownForm struct {
@@ -142,11 +147,15 @@ func (r *reader) entry(p *Policy, at string, node ast.Node, usual Demand) {
 			demand = r.demand(at+".properties", e.Properties)
 		}
 		r.repetitions(at+".repetitions", e.Repetitions)
+		if e.Exam != "" || e.Short || e.Attacks != nil {
+			r.exam(p, at, e)
+			return
+		}
 		if len(e.Scenarios) == 0 {
 			r.Add(at, "an entry names scenarios: a list of suites, scenarios or files")
 		}
 	default:
-		r.Add(at, "an entry is a name, or a mapping of scenarios, properties and repetitions")
+		r.Add(at, "an entry is a name, or a mapping of scenarios or an exam, properties and repetitions")
 	}
 	if demand.Expected && p.Lock.Command != "" {
 		r.Add(at, "properties: expected is what theory says of a scenario's own lock, and nothing of the one of \"lock\": name the properties, or say all")
@@ -166,6 +175,27 @@ func (r *reader) entry(p *Policy, at string, node ast.Node, usual Demand) {
 		}
 		for _, s := range found {
 			r.add(p, place, Run{Name: s.Name, Scenario: s, Demand: demand, Repetitions: e.Repetitions, Line: r.Line(place)})
+		}
+	}
+}
+
+// exam adds the attacks of an exam. What must hold is what theory demands of the lock under each.
+func (r *reader) exam(p *Policy, at string, e runForm) {
+	switch {
+	case e.Exam == "":
+		r.Add(at, "short and attacks are of an exam: name its lock (\"exam: redis-setnx\", or \"exam: lock\" for the one of \"lock\")")
+	case e.Properties != nil || e.Scenarios != nil:
+		r.Add(at, "an exam makes its own scenarios, and expects what theory does: give no scenarios and no properties beside it")
+	case e.Exam == ExamOwn && p.Lock == Lock{}:
+		r.Add(at+".exam", "\"exam: lock\" is of a lock of your own, and the policy has no key \"lock\"")
+	case r.unmet: // what would be examined is not known
+	default:
+		found, err := r.catalogue.Examine(Exam{Lock: e.Exam, Short: e.Short, Attacks: e.Attacks})
+		if err != nil {
+			r.Add(at+".exam", "%v", err)
+		}
+		for _, s := range found {
+			r.add(p, at, Run{Name: s.Name, Scenario: s, Demand: Demand{Expected: true}, Repetitions: e.Repetitions, Line: r.Line(at + ".exam")})
 		}
 	}
 }

@@ -55,6 +55,18 @@ type Lock struct {
 	TTL     scenarios.Duration `yaml:"ttl"`
 }
 
+// ExamOwn, as the lock of an exam, is that of Policy.Lock.
+const ExamOwn = "lock"
+
+// Exam is an exam that a policy asks for.
+type Exam struct {
+	// Lock is one that comes with lockchaos, or ExamOwn.
+	Lock string
+	// Short: only the most telling attacks are made. Attacks, where there are any, names those that are.
+	Short   bool
+	Attacks []string
+}
+
 // Run is one scenario with what is demanded of it.
 type Run struct {
 	Name string `json:"name"`

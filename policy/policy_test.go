@@ -24,6 +24,15 @@ func catalogue() Catalogue {
 			}
 			return nil
 		},
+		Examine: func(e Exam) ([]scenarios.Scenario, error) {
+			if e.Lock == "nothing" {
+				return nil, errors.New("there is no lock named \"nothing\"")
+			}
+			if e.Short {
+				return []scenarios.Scenario{{Name: e.Lock + "/stop-work/unfenced"}}, nil
+			}
+			return []scenarios.Scenario{{Name: e.Lock + "/stop-work/unfenced"}, {Name: e.Lock + "/stop-wait/unfenced"}}, nil
+		},
 		Find: func(word string) (all []scenarios.Scenario, err error) {
 			for _, n := range names {
 				if word == "quick" || n == word || strings.HasPrefix(n, word+"/") {
@@ -61,6 +70,11 @@ func TestMistakes(t *testing.T) {
 		{"version: 1\nrun:\n  - {scenarios: [a, nothing]}\n", `p.yaml:3:21: there is no suite`},
 		{"version: 1\nrun:\n  - {properties: all}\n", "p.yaml:3:5: an entry names scenarios"},
 		{"version: 1\nrun:\n  - {scenarios: [a], repetitions: 0}\n", "p.yaml:3:35: 0 repetitions"},
+		{"version: 1\nrun:\n  - {exam: nothing}\n", `p.yaml:3:12: there is no lock named "nothing"`},
+		{"version: 1\nrun:\n  - {exam: lock}\n", `p.yaml:3:12: "exam: lock" is of a lock of your own, and the policy has no key "lock"`},
+		{"version: 1\nrun:\n  - {short: true}\n", "p.yaml:3:5: short and attacks are of an exam: name its lock"},
+		{"version: 1\nrun:\n  - {exam: a, properties: all}\n", "p.yaml:3:5: an exam makes its own scenarios"},
+		{"version: 1\nrun:\n  - {exam: a, scenarios: [a]}\n", "p.yaml:3:5: an exam makes its own scenarios"},
 		{head + "properties: al\n", `p.yaml:3:13: "al": properties are all, expected, or a list of names (lockchaos list properties); did you mean all?`},
 		{"version: 1\nlock: {command: crash, service: redis}\nrun: [a, nothing]\nknown: [{scenario: x}]\n", "p.yaml:2:17: it ended before it had answered hello"},
 		{"version: 1\nlock: {command: good, service: redsi}\nrun: [nothing]\n", `p.yaml:2:32: unknown service "redsi"`},
@@ -93,6 +107,24 @@ func TestMistakes(t *testing.T) {
 	}
 	if _, err := Load("nowhere.yaml", catalogue()); err == nil || !strings.Contains(err.Error(), "lockchaos init") {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestExams: the attacks of an exam are scenarios of which theory says what must hold, whatever is demanded of the others, of an own lock, too.
+func TestExams(t *testing.T) {
+	p := parse(t, "version: 1\nproperties: [stuck-lock]\nlock: {command: ./l, service: redis}\nrun:\n  - a\n  - {exam: lock, repetitions: 2}\n  - {exam: b, short: true}\n")
+	var names []string
+	for _, r := range p.Runs {
+		names = append(names, r.Name)
+		if exam := !strings.HasPrefix(r.Name, "a/"); r.Demand.Expected != exam || exam != (r.Line > 5) {
+			t.Errorf("%+v", r)
+		}
+	}
+	if got := strings.Join(names, " "); got != "a/none/fenced a/pause/fenced lock/stop-work/unfenced lock/stop-wait/unfenced b/stop-work/unfenced" {
+		t.Error(got)
+	}
+	if p.Runs[2].Repetitions != 2 || p.Runs[4].Repetitions != 1 {
+		t.Errorf("%+v", p.Runs)
 	}
 }
 

@@ -53,6 +53,9 @@ var fateNames = [...]string{FellDefect: "fell: a defect", FellUnclear: "fell, an
 // String is the fate in a few words: "stood", "fell: a defect".
 func (f Fate) String() string { return fateNames[f] }
 
+// Fails reports whether the lock failed its exam by an attack of the fate.
+func (f Fate) Fails() bool { return f == FellDefect || f == FellUnclear }
+
 // Fate is what the attack came to that the scenario made.
 func (s Scenario) Fate() Fate {
 	switch r := s.Result(); {
@@ -194,15 +197,11 @@ func WriteExam(w io.Writer, s Suite, color bool, width int) error {
 	}
 	for f := FellDefect; f <= Stood; f++ {
 		for _, x := range s.byFate(f) {
-			line := fmt.Sprintf("%s %-*s  %s", f.mark(), names, clip(x.Fault, clipName), f)
-			if text := x.fateWords(f); text != "" {
-				line += ": " + text
-			}
-			b.WriteString(harmless.Line(line) + "\n")
+			b.WriteString(harmless.Line(fmt.Sprintf("%s %-*s  %s", f.mark(), names, clip(x.Fault, clipName), x.CameTo())) + "\n")
 		}
 	}
-	for _, why := range s.Exam.reasons() {
-		b.WriteString(wrap(harmless.Line("– not applicable, since "+why+": "+strings.Join(s.Exam.because(why), ", ")), width) + "\n")
+	for _, line := range s.Exam.Inapplicable() {
+		b.WriteString(wrap(harmless.Line("– "+line), width) + "\n")
 	}
 	head := harmless.Line(s.headline()) + "."
 	if color {
@@ -229,6 +228,15 @@ func (f Fate) mark() string {
 		return resultMarks[Failed]
 	}
 	return resultMarks[Violated]
+}
+
+// CameTo tells the fate of the attack in a sentence: "fell: a defect: …".
+func (s Scenario) CameTo() string {
+	f := s.Fate()
+	if text := s.fateWords(f); text != "" {
+		return f.String() + ": " + text
+	}
+	return f.String()
 }
 
 // fateWords say more of a fate; "": there is no more.
@@ -265,6 +273,14 @@ func (s Scenario) firstUnclear() string {
 		}
 	}
 	return ""
+}
+
+// Inapplicable tells the attacks that were not applicable, a line for each reason.
+func (e *Exam) Inapplicable() (lines []string) {
+	for _, why := range e.reasons() {
+		lines = append(lines, "not applicable, since "+why+": "+strings.Join(e.because(why), ", "))
+	}
+	return lines
 }
 
 // reasons are why attacks were not applicable, each once.

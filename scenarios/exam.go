@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockchaos/lockchaos/spelling"
 	"github.com/lockchaos/lockchaos/strictyaml"
 )
 
@@ -85,6 +86,23 @@ func Attacks() (Exam, error) {
 			}
 		}
 	}
+	return e, nil
+}
+
+// Only leaves of the table the most telling attacks, if short is set, and those that are named, if any are.
+func (e Exam) Only(short bool, names []string) (Exam, error) {
+	var known []string
+	for _, a := range e.Attacks {
+		known = append(known, a.Name)
+	}
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return Exam{}, fmt.Errorf("there is no attack named %q%s", name, spelling.Suggest(name, known))
+		}
+	}
+	e.Attacks = slices.DeleteFunc(slices.Clone(e.Attacks), func(a Attack) bool {
+		return short && !a.Short || len(names) > 0 && !slices.Contains(names, a.Name)
+	})
 	return e, nil
 }
 

@@ -129,13 +129,37 @@ func (f examFlags) check(words []string) error {
 func (f examFlags) plans(ctx context.Context, words []string, say func(string)) (plans []scenarios.Plan, exam *reports.Exam, err error) {
 	table, err := f.table()
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, usage(fmt.Errorf("--attack: %w", err))
 	}
-	can, err := possibleFaults(ctx, f.runFlags, say)
+	lock, err := f.examinee(ctx, words, say)
+	if err != nil {
+		return nil, nil, usage(err)
+	}
+	all, not, err := f.attacksOn(ctx, lock, table, say)
 	if err != nil {
 		return nil, nil, err
 	}
-	lock, err := f.examinee(ctx, words, say)
+	exam = examOf(lock, not)
+	exam.Short = f.short
+	for _, s := range all {
+		plans = append(plans, scenarios.Plan{Seed: f.seed, Scenario: s})
+	}
+	return plans, exam, nil
+}
+
+// examOf is the exam of a lock against which some attacks make no sense.
+func examOf(lock scenarios.Examinee, not []scenarios.Inapplicable) *reports.Exam {
+	exam := &reports.Exam{Lock: lock.Base.Lock}
+	for _, n := range not {
+		exam.Not = append(exam.Not, reports.NotApplicable(n))
+	}
+	return exam
+}
+
+// attacksOn are the attacks of the table that can be made on the lock here, and the others with the reason.
+func (f examFlags) attacksOn(ctx context.Context, lock scenarios.Examinee, table scenarios.Exam, say func(string)) ([]scenarios.Scenario,
+	[]scenarios.Inapplicable, error) {
+	can, err := possibleFaults(ctx, f.runFlags, say)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -144,14 +168,7 @@ func (f examFlags) plans(ctx context.Context, words []string, say func(string)) 
 	if len(all) == 0 {
 		return nil, nil, usage(fmt.Errorf("none of these attacks makes sense against %s: %s", lock.Base.Lock, not[0].Why))
 	}
-	exam = &reports.Exam{Lock: lock.Base.Lock, Short: f.short}
-	for _, n := range not {
-		exam.Not = append(exam.Not, reports.NotApplicable(n))
-	}
-	for _, s := range all {
-		plans = append(plans, scenarios.Plan{Seed: f.seed, Scenario: s})
-	}
-	return plans, exam, nil
+	return all, not, nil
 }
 
 // table is the table of attacks, as far as the flags want it.
@@ -160,19 +177,7 @@ func (f examFlags) table() (scenarios.Exam, error) {
 	if err != nil {
 		return table, err
 	}
-	var names []string
-	for _, a := range table.Attacks {
-		names = append(names, a.Name)
-	}
-	for _, name := range f.attacks {
-		if !slices.Contains(names, name) {
-			return table, usage(fmt.Errorf("--attack: there is no attack named %q%s", name, suggest(name, names)))
-		}
-	}
-	table.Attacks = slices.DeleteFunc(table.Attacks, func(a scenarios.Attack) bool {
-		return f.short && !a.Short || len(f.attacks) > 0 && !slices.Contains(f.attacks, a.Name)
-	})
-	return table, nil
+	return table.Only(f.short, f.attacks)
 }
 
 // examinee is the lock as the table of attacks sees it.
@@ -184,12 +189,17 @@ func (f examFlags) examinee(ctx context.Context, words []string, say func(string
 		}
 		return own.examinee(), nil
 	}
-	k, err := lockKind(words[0])
+	return builtinExaminee(words[0], f.ttl)
+}
+
+// builtinExaminee is a lock that comes with lockchaos. ttl 0: that of its scenarios.
+func builtinExaminee(name string, ttl time.Duration) (scenarios.Examinee, error) {
+	k, err := lockKind(name)
 	if err != nil {
-		return scenarios.Examinee{}, usage(fmt.Errorf("%w%s (lockchaos list locks)", err, suggest(words[0], catalogue().Locks)))
+		return scenarios.Examinee{}, fmt.Errorf("%w%s (lockchaos list locks)", err, suggest(name, catalogue().Locks))
 	}
 	if k.Claims.Permits == 0 {
-		return scenarios.Examinee{}, usage(fmt.Errorf("%s is no lock, so there is nothing to attack: %s", k.Name, k.About))
+		return scenarios.Examinee{}, fmt.Errorf("%s is no lock, so there is nothing to attack: %s", k.Name, k.About)
 	}
 	suites, err := scenarios.Builtin(catalogue())
 	if err != nil {
@@ -199,8 +209,8 @@ func (f examFlags) examinee(ctx context.Context, words []string, say func(string
 	if !ok {
 		base.TTL = max(usualTTL(k.Service), examTTL)
 	}
-	if f.ttl > 0 {
-		base.TTL = scenarios.Duration(f.ttl)
+	if ttl > 0 {
+		base.TTL = scenarios.Duration(ttl)
 	}
 	base.Lock = k.Name
 	base.Store = scenarios.Store{Kind: "unfenced"}
@@ -272,12 +282,12 @@ func concludeExam(out io.Writer, dir string, suite reports.Suite, interrupted bo
 
 // fateStatus is the exit status of an attack that came to that.
 func fateStatus(f reports.Fate) int {
-	switch f {
-	case reports.FellDefect, reports.FellUnclear:
+	switch {
+	case f.Fails():
 		return exitViolated
-	case reports.NothingFollows:
+	case f == reports.NothingFollows:
 		return exitInconclusive
-	case reports.NotRun:
+	case f == reports.NotRun:
 		return exitFailed
 	}
 	return exitOK

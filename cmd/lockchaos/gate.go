@@ -72,6 +72,7 @@ type gate struct {
 	began    time.Time
 	elapsed  time.Duration // 0: it goes on
 	deadline time.Time     // zero: none
+	alone    sync.RWMutex  // of the last tries of attacks
 	mu       sync.Mutex    // guards what follows
 	runs     []gateRun
 	errs     []error
@@ -160,6 +161,7 @@ func loadPolicy(ctx context.Context, file string, f runFlags, say func(string)) 
 		chosen, err = own.replacing(chosen, say)
 		return chosen.scenarios, err
 	}
+	c.Examine = func(e policy.Exam) ([]scenarios.Scenario, error) { return f.examined(ctx, e, own, say) }
 	p, err := policy.Load(file, c)
 	if err != nil {
 		return nil, nil, err
@@ -170,6 +172,29 @@ func loadPolicy(ctx context.Context, file string, f runFlags, say func(string)) 
 		}
 	}
 	return p, places, nil
+}
+
+// examined are the attacks of an exam that a policy asks for; own is the policy's lock. say tells which make no sense, and why.
+func (f runFlags) examined(ctx context.Context, e policy.Exam, own *ownLock, say func(string)) ([]scenarios.Scenario, error) {
+	x := examFlags{runFlags: f, short: e.Short, attacks: e.Attacks}
+	table, err := x.table()
+	if err != nil {
+		return nil, err
+	}
+	var lock scenarios.Examinee
+	if e.Lock == policy.ExamOwn {
+		lock = own.examinee()
+	} else if lock, err = builtinExaminee(e.Lock, 0); err != nil {
+		return nil, err
+	}
+	all, not, err := x.attacksOn(ctx, lock, table, say)
+	if err != nil {
+		return nil, err
+	}
+	for _, line := range examOf(lock, not).Inapplicable() {
+		say(lock.Base.Lock + ": " + line)
+	}
+	return all, nil
 }
 
 // plans are those of one repetition, the first being 0: of the scenarios that are repeated so often.
@@ -220,7 +245,7 @@ func (g *gate) one(i, of int) (*suiteRun, error) {
 	f := g.runFlags
 	f.seed += uint64(i)
 	one := &suiteRun{flags: f, where: g.where, name: "gate " + filepath.Base(g.file), about: "what the policy " + g.file + " asks for", plans: g.plans(i), screen: g.screen,
-		command: g.command, late: g.late}
+		command: g.command, late: g.late, tries: examTries, alone: &g.alone}
 	dir := g.dir
 	if of > 1 {
 		one.of = fmt.Sprintf(" (seed %d)", f.seed)

@@ -92,13 +92,14 @@ func TestSchemaOfPolicies(t *testing.T) {
 		}
 	}
 	const head = "version: 1\nrun: [quick]\n"
-	for _, good := range []string{head, head + "properties: expected\nseed: 3\n", head + "lock: {command: ./l, service: none, ttl: 1.5s}\nskipped: warn\n"} {
+	for _, good := range []string{head, head + "properties: expected\nseed: 3\n", "version: 1\nrun: [{exam: redis-setnx, short: true}]\n",
+		"version: 1\nrun: [quick, {exam: lock, attacks: [stop-work], repetitions: 2}]\nlock: {command: ./l, service: none}\n", head + "lock: {command: ./l, service: none, ttl: 1.5s}\nskipped: warn\n"} {
 		if err := check(good); err != nil {
 			t.Errorf("%s: %v", good, err)
 		}
 	}
 	for _, bad := range []string{"run: [quick]\n", "version: 2\nrun: [quick]\n", "version: 1\n", "version: 1\nrun: []\n", head + "runs: 3\n", head + "properties: some\n",
-		head + "repetitions: 0\n", head + "time_budget: soon\n", head + "inconclusive: pass\n", head + "lock: {command: ./l}\n",
+		head + "repetitions: 0\n", head + "time_budget: soon\n", "version: 1\nrun: [{short: true}]\n", "version: 1\nrun: [{exam: x, properties: all}]\n", head + "inconclusive: pass\n", head + "lock: {command: ./l}\n",
 		head + "known: [{scenario: a, property: lost-update, reason: r}]\n", head + "known: [{scenario: a, property: lost-update, reason: r, expires: tomorrow}]\n",
 		head + "known: [{scenario: a, property: lost-update, reason: ' ', expires: 2027-01-01}]\n"} {
 		if check(bad) == nil {

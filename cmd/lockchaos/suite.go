@@ -38,9 +38,9 @@ type suiteRun struct {
 	ended func(reports.Scenario)
 	// late, when set, says why it is too late to start a plan; "": it is not.
 	late func(scenarios.Plan) string
-	// tries is how often a scenario is run at the most while it comes to nothing; the last time alone. 0: once.
+	// tries is how often an attack is made at the most while it comes to nothing; the last time with alone locked. 0: once.
 	tries int
-	alone sync.RWMutex
+	alone *sync.RWMutex
 	// exam is what is examined; nil: the run is none.
 	exam *reports.Exam
 
@@ -94,6 +94,9 @@ func (s *suiteRun) prepare(dir string, began time.Time) {
 		s.record.Scenarios[i] = scenarioRecord{Name: p.Scenario.Name, Dir: folderOf(p.Scenario.Name), State: stateWaiting, Planned: p.Scenario.Duration.Std()}
 	}
 	s.judged = make([]judged, len(s.plans))
+	if s.alone == nil {
+		s.alone = new(sync.RWMutex)
+	}
 	reserve(dir, len(s.plans))
 	s.note(0, func(*scenarioRecord) {})
 }
@@ -170,7 +173,7 @@ func (s *suiteRun) try(ctx context.Context, i int, p scenarios.Plan, try int) (a
 	}
 	r.Elapsed = time.Since(began)
 	verdict := judgeScenario(s.dir, r, &s.record)
-	if try < s.tries && ctx.Err() == nil && openEnded(verdict.Scenario) && s.putAside(r.Dir, try) == nil {
+	if p.Scenario.Attack != "" && try < s.tries && ctx.Err() == nil && openEnded(verdict.Scenario) && s.putAside(r.Dir, try) == nil {
 		s.screen.say(fmt.Sprintf("%s: try %d was inconclusive (%s): once more", s.label(p), try, verdict.Scenario.Detail()))
 		s.screen.forget(s.label(p))
 		return true
