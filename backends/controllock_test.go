@@ -8,6 +8,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/broken"
 	"github.com/lockchaos/lockchaos/clients/clienttest"
+	"github.com/lockchaos/lockchaos/clients/etcd"
 	"github.com/lockchaos/lockchaos/clients/redis"
 	"github.com/lockchaos/lockchaos/monotime"
 )
@@ -41,6 +42,7 @@ func TestControls(t *testing.T) {
 		{redis.WatchdogDeaf, []string{"a holder that hears nothing"}, []string{aFrozenHolder}},
 		// A holder that dies or is frozen may be followed within the second, or not.
 		{broken.TokenClock, []string{"grants and", "ten clients"}, []string{aKilledHolder, aFrozenHolder}},
+		{etcd.TokenLease, []string{"grants and", "ten clients"}, []string{aKilledHolder, aFrozenHolder}},
 		{broken.ReadersYield, []string{"clients read and write"}, nil},
 	} {
 		conform(t, c.kind.Service, time.Second, func(t *testing.T, kind clients.Kind, s clienttest.Service) {

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	logging.Disable()              // nodes that tests stop are no news, and would bury what a failing test says
 	os.Unsetenv(backends.RedisVar) // the user's; a test that wants another Redis sets it, and can't run beside others
 	clienttest.Child(append(append(broken.Kinds(), onRedis...), redis.WatchdogDeaf, redis.RenewLate, redis.Failover, redis.Semaphore, redis.Queue, redlock.Redlock, redsync.Redsync,
-		etcd.Lease, etcd.LockAPI, etcd.Semaphore, etcd.ReadWrite, zookeeper.Recipe, zookeeper.Gozk,
+		etcd.Lease, etcd.LockAPI, etcd.Semaphore, etcd.ReadWrite, etcd.TokenLease, zookeeper.Recipe, zookeeper.Gozk,
 		postgres.Advisory, postgres.AdvisoryXact, postgres.Row, postgres.Lease, postgres.AdvisoryXactPooled, postgres.LeasePooled)...)
 	hoststest.Main(m, map[string]func([]string) int{"node": backends.NodeMain})
 }

@@ -11,9 +11,11 @@ import (
 func Examinee(k clients.Kind, base scenarios.Scenario) scenarios.Examinee {
 	e := scenarios.Examinee{Base: base, Nature: Nature(k), Fits: func(one scenarios.Fault) error { return CheckFault(k, one) }}
 	for ability, has := range map[scenarios.Ability]bool{
-		scenarios.CanRenew:   slices.Contains(k.Claims.Confirms, "renew"),
-		scenarios.CanBeAsked: slices.Contains(k.Claims.Confirms, "held"),
-		scenarios.KeepsAlive: k.Renews || k.Claims.NoExpiry || k.Claims.Validity == "session",
+		scenarios.CanRenew:       slices.Contains(k.Claims.Confirms, "renew"),
+		scenarios.CanBeAsked:     slices.Contains(k.Claims.Confirms, "held"),
+		scenarios.KeepsAlive:     k.Renews || k.Claims.NoExpiry || k.Claims.Validity == "session",
+		scenarios.ReadsAndWrites: k.Claims.ReadWrite,
+		scenarios.WakesOne:       k.Claims.WakesOne,
 	} {
 		if has {
 			e.Abilities = append(e.Abilities, ability)

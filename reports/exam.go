@@ -75,11 +75,34 @@ func (s Scenario) Fate() Fate {
 	return Stood
 }
 
-// own are the defects that the lock has to answer for itself: theory does not allow them under the planned faults.
+// own are the defects that the lock has to answer for itself: theory does not allow them under the planned faults. What lets a second
+// holder in comes before the double-holds that come of it.
 func (s Scenario) own() []defect {
-	return slices.DeleteFunc(s.defects(), func(d defect) bool {
+	return causesFirst(slices.DeleteFunc(s.defects(), func(d defect) bool {
 		return slices.ContainsFunc(s.Expect, func(e Expectation) bool { return e.Property == d.property() && e.Met })
-	})
+	}))
+}
+
+// OwnDefects names the defects that the lock has to answer for itself, those first that the others come of: the kind of a double-hold, or the property.
+func (s Scenario) OwnDefects() (names []string) {
+	for _, d := range s.own() {
+		names = append(names, d.name)
+	}
+	return names
+}
+
+// causesFirst puts a key that was given away, or granted with a lease that was over, before the double-holds that come of that.
+func causesFirst(all []defect) []defect {
+	slices.SortStableFunc(all, func(a, b defect) int { return a.rank() - b.rank() })
+	return all
+}
+
+func (d defect) rank() int {
+	switch d.name {
+	case checker.StolenRelease, checker.DeadGrant, checker.DeadRenewal:
+		return 0
+	}
+	return 1
 }
 
 // property is that of the defect.
@@ -114,11 +137,13 @@ func (s Suite) byFate(f Fate) (all []Scenario) {
 
 // examDefects are the defects that attacks have shown, each once.
 func (s Suite) examDefects() (words []string) {
+	var all []defect
 	for _, x := range s.byFate(FellDefect) {
-		for _, d := range x.own() {
-			if !slices.Contains(words, d.words()) {
-				words = append(words, d.words())
-			}
+		all = append(all, x.own()...)
+	}
+	for _, d := range causesFirst(all) {
+		if !slices.Contains(words, d.words()) {
+			words = append(words, d.words())
 		}
 	}
 	return words

@@ -4,9 +4,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/lockchaos/lockchaos/spelling"
@@ -25,8 +23,16 @@ type Attack struct {
 	Application string `yaml:"application"`
 	// Fault is what is done, again and again; its zero value is nothing.
 	Fault Fault `yaml:"fault"`
+	// Family is the kind of fault, and Steps are those of a client at which it strikes: together cells of the matrix.
+	Family string   `yaml:"family"`
+	Steps  []string `yaml:"steps"`
 	// Short: it is one of the most telling.
 	Short bool `yaml:"short"`
+	// Falls is a lock that is broken on purpose and falls by the attack, with what it breaks: a property, or a kind of double-holds.
+	// Inherent is one that falls without a defect of its own, and Stands one that stands.
+	Falls    map[string]string `yaml:"falls"`
+	Inherent string            `yaml:"inherent"`
+	Stands   string            `yaml:"stands"`
 }
 
 // Application is what clients do while they are attacked.
@@ -37,6 +43,8 @@ type Application struct {
 	Clients  int       `yaml:"clients"`
 	Keys     int       `yaml:"keys"`
 	Workload Workload  `yaml:"workload"`
+	// Needs is what a run must have done, where work takes so long that the usual is too much.
+	Needs Needs `yaml:"needs"`
 }
 
 // Ability is something that not every lock can do.
@@ -50,13 +58,19 @@ const (
 	CanBeAsked Ability = "held"
 	// KeepsAlive: a grant lasts for as long as its holder lives, without the application's doing.
 	KeepsAlive Ability = "keeps-alive"
+	// ReadsAndWrites: readers do not exclude each other.
+	ReadsAndWrites Ability = "read-write"
+	// WakesOne: a release wakes one waiter, and its service tells how many requests it has handled.
+	WakesOne Ability = "wakes-one"
 )
 
 // lacking says of an ability what it means that a lock has it not.
 var lacking = map[Ability]string{
-	CanRenew:   "its grants are not renewed by the application",
-	CanBeAsked: "it can't be asked whether a grant still stands",
-	KeepsAlive: "it does not keep its grants alive by itself",
+	CanRenew:       "its grants are not renewed by the application",
+	CanBeAsked:     "it can't be asked whether a grant still stands",
+	KeepsAlive:     "it does not keep its grants alive by itself",
+	ReadsAndWrites: "it knows no readers",
+	WakesOne:       "it does not claim to wake one waiter at a release",
 }
 
 // examTTL is the lease for which the attacks are written.
@@ -65,7 +79,11 @@ const examTTL = Duration(time.Second)
 // Exam is the table of attacks.
 type Exam struct {
 	Applications map[string]Application `yaml:"applications"`
-	Attacks      []Attack               `yaml:"attacks"`
+	// Steps and Families span the matrix; Senseless are its cells that no attack can fill.
+	Steps     []Named     `yaml:"steps"`
+	Families  []Named     `yaml:"families"`
+	Senseless []Senseless `yaml:"senseless"`
+	Attacks   []Attack    `yaml:"attacks"`
 }
 
 // Attacks returns the table that comes with lockchaos.
@@ -139,7 +157,7 @@ func (e Exam) applies(a Attack, l Examinee) error {
 			return errors.New(lacking[ability])
 		}
 	}
-	if l.Nature.Permits > 1 && app.Workload.Kind == "queue" {
+	if l.Nature.Permits > 1 && app.Workload.Kind != "" {
 		return errors.New("it admits several at once, who do not wait for one")
 	}
 	if a.Fault.Kind == "" {
@@ -153,6 +171,7 @@ var (
 	examWork  = Range{20 * milli, 50 * milli}
 	examRest  = Range{5 * milli, 30 * milli}
 	examEvery = Range{200 * milli, 400 * milli}
+	examNeeds = Needs{Grants: 6, Handovers: 2}
 )
 
 const (
@@ -179,7 +198,10 @@ func (e Exam) scenario(a Attack, l Examinee) Scenario {
 	if app.Clients > 0 {
 		s.Clients = app.Clients
 	}
-	s.TTL, s.Quiet, s.Faults, s.Needs = examTTL, 0, nil, Needs{Grants: 6, Handovers: 2}
+	s.TTL, s.Quiet, s.Faults, s.Needs = examTTL, 0, nil, examNeeds
+	if app.Needs != (Needs{}) {
+		s.Needs = app.Needs
+	}
 	if a.Fault.Kind != "" {
 		f := a.Fault
 		f.After = examEvery.Min
@@ -197,6 +219,8 @@ func (e Exam) scenario(a Attack, l Examinee) Scenario {
 		s.Quiet = examQuiet.times(share)
 		s.Duration = max(f.ends(examBites), leastFaults) + s.Quiet
 	}
+	// A wait is seen to its end, and there is time for the grants that must be.
+	s.Duration = max(s.Duration, s.Workload.AcquireTimeout+examQuiet.times(share), Duration(s.Needs.Grants)*s.Workload.Think.Max+examQuiet.times(share))
 	s.Workload.OpTimeout = max(callLimit, 2*longest)
 	if s.Workload.AcquireTimeout == 0 {
 		s.Workload.AcquireTimeout = max(callLimit, 4*s.TTL+longest)
@@ -240,26 +264,3 @@ func (r Range) times(factor float64) Range {
 }
 
 func (d Duration) times(factor float64) Duration { return Duration(float64(d) * factor) }
-
-// Markdown is the table of attacks for a page of the docs: for each its application, and what is done.
-func (e Exam) Markdown() string {
-	var b strings.Builder
-	b.WriteString("## Applications\n\n")
-	for _, name := range slices.Sorted(maps.Keys(e.Applications)) {
-		app := e.Applications[name]
-		fmt.Fprintf(&b, "- `%s`: %s", name, app.About)
-		for _, ability := range app.Asks {
-			fmt.Fprintf(&b, " (not where %s)", strings.Replace(lacking[ability], "it ", "the lock ", 1))
-		}
-		b.WriteString("\n")
-	}
-	b.WriteString("\n## Attacks\n\n| attack | application | what is done | short |\n|---|---|---|---|\n")
-	for _, a := range e.Attacks {
-		short := ""
-		if a.Short {
-			short = "yes"
-		}
-		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s |\n", a.Name, a.Application, a.About, short)
-	}
-	return b.String()
-}

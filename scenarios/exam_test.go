@@ -42,13 +42,51 @@ func TestExamPage(t *testing.T) {
 	}
 }
 
+// TestEveryPairIsCovered: each pair of a step and a family of faults has an attack, or a reason why there is none, and never both.
+func TestEveryPairIsCovered(t *testing.T) {
+	e, err := Attacks()
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps, families := map[string]bool{}, map[string]bool{}
+	for _, f := range e.Families {
+		families[f.Name] = true
+		for _, s := range e.Steps {
+			steps[s.Name] = true
+			attacks, why := e.Covering(f.Name, s.Name)
+			if len(attacks) == 0 && why == "" {
+				t.Errorf("%s at %s: no attack, and no reason", f.Name, s.Name)
+			} else if len(attacks) > 0 && why != "" {
+				t.Errorf("%s at %s is said to make no sense, and is done by %s", f.Name, s.Name, attacks)
+			}
+		}
+	}
+	known := func(what string, words []string, of map[string]bool) {
+		for _, w := range words {
+			if !of[w] {
+				t.Errorf("%s: unknown %q", what, w)
+			}
+		}
+	}
+	for _, s := range e.Senseless {
+		known(s.Why, s.Steps, steps)
+		known(s.Why, s.Families, families)
+	}
+	for _, a := range e.Attacks {
+		known(a.Name, a.Steps, steps)
+		if disturbs := a.Fault.Kind != ""; disturbs != (len(a.Steps) > 0) || disturbs != families[a.Family] {
+			t.Errorf("%s: fault %q of family %q at %s", a.Name, a.Fault.Kind, a.Family, a.Steps)
+		}
+	}
+}
+
 // examMark is the line below which docs/exam.md is made from the table.
 const examMark = "<!-- below this line the page is made from scenarios/exam/attacks.yaml -->"
 
 // anyLock can do everything.
 func anyLock(ttl time.Duration, n Nature) Examinee {
 	return Examinee{Base: Scenario{Lock: "any", TTL: Duration(ttl), Store: Store{Kind: storeUnfenced}}, Nature: n,
-		Abilities: []Ability{CanRenew, CanBeAsked, KeepsAlive}, Fits: func(Fault) error { return nil }}
+		Abilities: []Ability{CanRenew, CanBeAsked, KeepsAlive, ReadsAndWrites, WakesOne}, Fits: func(Fault) error { return nil }}
 }
 
 // TestAttacksAreStretched: the aim of an attack is met with every lease, since work and faults keep their share of it.

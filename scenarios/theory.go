@@ -62,8 +62,8 @@ func (n Nature) Expected(s Store, faults []Fault) Expect {
 	if !n.Library && any(func(f Fault) bool { return !f.Spec().Kills() }) { // the answer may come when the lease is over, and only a validity check would see that
 		allow(anyOutcome, checker.DeadGrant, checker.DeadRenewal)
 	}
-	if n.WallClock && nodeClocks || n.NoExpiry && any(func(f Fault) bool { return !f.Spec().Freezes() }) {
-		allow(anyOutcome, checker.StuckLock) // a key that was written in the wrong time stays until then; the connection of one that died unheard stays
+	if n.WallClock && nodeClocks || n.NoExpiry && n.Session && any(func(f Fault) bool { return !f.Spec().Freezes() }) {
+		allow(anyOutcome, checker.StuckLock) // a key that was written in the wrong time stays until then; the connection of one that died unheard stays, which no lock can help that lasts as long
 	}
 	if any(onNodes) {
 		allow(anyOutcome, checker.FIFO)

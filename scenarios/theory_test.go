@@ -20,7 +20,8 @@ func TestTheory(t *testing.T) {
 	redis := Nature{Permits: 1, WallClock: true}
 	redlock := Nature{Permits: 1, WallClock: true, Library: true}
 	etcd := Nature{Permits: 1}
-	advisory := Nature{Permits: 1, NoExpiry: true}
+	advisory := Nature{Permits: 1, NoExpiry: true, Session: true}
+	eternal := Nature{Permits: 1, NoExpiry: true}
 	failover := Nature{Permits: 1, WallClock: true, Forgets: true}
 	open, fenced, guarded := Store{Kind: storeUnfenced}, Store{Kind: storeFenced}, Store{Kind: storeGuarded}
 	for _, c := range []struct {
@@ -44,6 +45,7 @@ func TestTheory(t *testing.T) {
 		{"five do not replicate", redlock, open, []Fault{nodePause}, overrunOutcome, anyOutcome, "", "", ""},
 		{"what does not expire is not late", advisory, open, []Fault{pause}, "", "", "", anyOutcome, ""},
 		{"unless its session is ended", advisory, open, []Fault{expire}, overrunOutcome, anyOutcome, "", anyOutcome, anyOutcome},
+		{"what nobody ends is stuck with the dead", eternal, open, []Fault{kill}, "", "", "", "", ""},
 		{"no lock, no late holder", Nature{NoExpiry: true}, open, []Fault{pause}, "", "", "", anyOutcome, ""},
 	} {
 		e := c.nature.Expected(c.store, c.faults)

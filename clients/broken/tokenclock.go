@@ -16,10 +16,10 @@ var TokenClock = clients.Kind{
 	Name:    "broken-token-clock",
 	About:   "redis-setnx whose fencing token is the server's clock in whole seconds, shared by all grants of a second",
 	Service: "redis",
-	Claims:  clients.Claims{Validity: "from_invocation", Token: "fencing", Confirms: []string{"release"}, Permits: 1},
+	Claims:  clients.Claims{Validity: "from_invocation", Token: "fencing", Confirms: []string{"renew", "release", "held"}, Permits: 1},
 	Control: checker.TokenOrder,
 	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
-		return redis.Open(c, redis.Algorithm{Take: takeWithClock})
+		return redis.OpenRenewable(c, redis.Algorithm{Take: takeWithClock})
 	},
 }
 

@@ -16,7 +16,7 @@ var WaiterBlind = clients.Kind{
 	Service:   "etcd",
 	Claims:    clients.Claims{Validity: "session", Token: "none", Confirms: []string{"held"}, Permits: 1},
 	LostGrace: lostGrace,
-	Control:   checker.MutualExclusion,
+	Control:   checker.DeadGrant,
 	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
 		l, err := open(c)
 		if err != nil {

@@ -24,6 +24,11 @@ func openRenewable(c clients.Config, how Algorithm, late bool) (clients.Lock, er
 	return renewable{l, late}, nil
 }
 
+// OpenRenewable opens an algorithm's lock as Open does; its application can renew a grant.
+func OpenRenewable(c clients.Config, how Algorithm) (clients.Lock, error) {
+	return openRenewable(c, how, false)
+}
+
 var errLate = errors.New("the answer came when the new lease may have been over")
 
 // Renew sets the expiry of the key anew if it still has the grant's value. The new lease runs from the moment at which the renewal

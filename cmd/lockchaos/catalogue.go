@@ -34,7 +34,7 @@ func locks() []clients.Kind {
 		postgres.AdvisoryXactPooled, postgres.LeasePooled,
 		etcd.Txn, noop.Cas, noop.ConditionalUpdate, // no locks: the store refuses what is stale
 	}
-	return append(append(honest, broken.Kinds()...), redis.WatchdogDeaf, redis.RenewLate, etcd.WaiterBlind, etcd.QueueStayer, zookeeper.SessionBlind, zookeeper.Herd, postgres.AdvisoryPooled)
+	return append(append(honest, broken.Kinds()...), redis.WatchdogDeaf, redis.RenewLate, etcd.WaiterBlind, etcd.QueueStayer, etcd.TokenLease, zookeeper.SessionBlind, zookeeper.Herd, postgres.AdvisoryPooled)
 }
 
 // workerLocks are those that a worker knows: the catalogue, the lock that does nothing, for measuring the harness, and programs of the user's own.

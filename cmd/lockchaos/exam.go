@@ -230,7 +230,7 @@ func (l *ownLock) examinee() scenarios.Examinee {
 		base.TTL = examTTL
 	}
 	e := harness.Examinee(l.kind(), base)
-	e.Abilities = slices.DeleteFunc(e.Abilities, func(a scenarios.Ability) bool { return a != scenarios.KeepsAlive })
+	e.Abilities = slices.DeleteFunc(e.Abilities, func(a scenarios.Ability) bool { return a == scenarios.CanRenew || a == scenarios.CanBeAsked })
 	for op, ability := range map[string]scenarios.Ability{adapter.OpRenew: scenarios.CanRenew, adapter.OpHeld: scenarios.CanBeAsked} {
 		if l.says.Does(op) {
 			e.Abilities = append(e.Abilities, ability)

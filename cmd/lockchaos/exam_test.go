@@ -13,10 +13,7 @@ import (
 // TestAttacksAreValid: what is made of the table for every lock is a scenario that would be accepted from a file, and no attack is
 // without a lock on which it can be made.
 func TestAttacksAreValid(t *testing.T) {
-	table, err := scenarios.Attacks()
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := attackTable(t)
 	known, file, made := catalogue(), filepath.Join(t.TempDir(), "plan.yaml"), map[string]bool{}
 	for _, k := range locks() {
 		if k.Claims.Permits == 0 {

@@ -14,7 +14,7 @@ var noticesOf = map[string]string{
 	"pg-advisory": "alone", "pg-advisory-xact": "alone", "pg-row": "alone", "pg-advisory-xact-pgbouncer": "alone",
 	"etcd-lease": "undisturbed", "etcd-lock-api": "undisturbed", "semaphore-etcd": "undisturbed", "etcd-rw": "undisturbed", "zookeeper-gozk": "undisturbed", "etcd-txn": "undisturbed",
 	"broken-watchdog-deaf": "alone", "broken-zk-session-blind": "alone", "broken-zk-herd": "alone", "pg-advisory-pgbouncer": "alone",
-	"broken-etcd-waiter-blind": "undisturbed", "broken-etcd-queue-stayer": "undisturbed", "broken-etcd-readers-yield": "undisturbed",
+	"broken-etcd-waiter-blind": "undisturbed", "broken-etcd-queue-stayer": "undisturbed", "broken-etcd-token-lease": "undisturbed", "broken-etcd-readers-yield": "undisturbed",
 }
 
 // TestEveryLockSaysHowItNotices: a claim that nobody has looked into is none.

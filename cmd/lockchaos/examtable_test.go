@@ -1,0 +1,140 @@
+package main
+
+import (
+	"bytes"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/scenarios"
+)
+
+// TestExamTableIsWhole: each attack names a lock that falls by it, and one that stands. Where no lease prevents the fall there may be none that stands.
+func TestExamTableIsWhole(t *testing.T) {
+	table, known := attackTable(t), map[string]scenarios.Examinee{}
+	for _, a := range table.Attacks {
+		if len(a.Falls) > 1 || (len(a.Falls) == 1) == (a.Inherent != "") {
+			t.Errorf("%s: falls %v, inherent %q: one lock falls, with a defect or without", a.Name, a.Falls, a.Inherent)
+		}
+		if a.Stands == "" && a.Inherent == "" {
+			t.Errorf("%s: no lock stands, though no lease excuses that", a.Name)
+		}
+		for lock, breaks := range a.Falls {
+			if k, err := lockKind(lock); err != nil || k.Control == "" {
+				t.Errorf("%s: %s is no lock that is broken on purpose", a.Name, lock)
+			}
+			if checker.Named(breaks).Name == "" && !slices.Contains(checker.Named(checker.MutualExclusion).Kinds, breaks) {
+				t.Errorf("%s: %s is no property, and no kind of double-holds", a.Name, breaks)
+			}
+		}
+		for _, lock := range triedOn(a) {
+			if k, err := lockKind(lock); err != nil || k.Control != "" && a.Falls[lock] == "" {
+				t.Errorf("%s: %s is no correct lock", a.Name, lock)
+				continue
+			}
+			if _, met := known[lock]; !met {
+				var err error
+				if known[lock], err = (examFlags{}).examinee(t.Context(), []string{lock}, nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if all, not := (scenarios.Exam{Applications: table.Applications, Attacks: []scenarios.Attack{a}}).Of(known[lock]); len(all) != 1 {
+				t.Errorf("%s can't be made on %s: %s", a.Name, lock, not[0].Why)
+			}
+		}
+	}
+}
+
+// TestExamTable makes the attacks on the locks of the table, on real servers: those fall as it says, and these stand. Without LOCKCHAOS_SOAK=1 it
+// is a sample, another each time.
+func TestExamTable(t *testing.T) {
+	if !sandboxed(t) {
+		t.Skip("this machine refuses namespaces")
+	}
+	table := attackTable(t)
+	attacks := map[string][]scenarios.Attack{}
+	for _, a := range table.Attacks {
+		for _, lock := range triedOn(a) {
+			attacks[lock] = append(attacks[lock], a)
+		}
+	}
+	names := slices.Sorted(maps.Keys(attacks))
+	if os.Getenv(soakVar) == "" {
+		rand.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+		names = names[:sampledLocks]
+		for _, lock := range names {
+			all := attacks[lock]
+			rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+			attacks[lock] = all[:min(len(all), sampledAttacks)]
+		}
+	}
+	for _, lock := range names {
+		t.Run(lock, func(t *testing.T) { tryAttacks(t, lock, attacks[lock]) })
+	}
+}
+
+// A sample is so many locks, with so many attacks on each.
+const sampledLocks, sampledAttacks = 4, 4
+
+// tryAttacks makes the attacks on the lock.
+func tryAttacks(t *testing.T, lock string, attacks []scenarios.Attack) {
+	var words []string
+	for _, a := range attacks {
+		words = append(words, a.Name)
+	}
+	dir := filepath.Join(t.TempDir(), "runs")
+	var out, errs bytes.Buffer
+	execute(t.Context(), []string{"exam", lock, "--attack", strings.Join(words, ","), "--out", dir}, &out, &errs)
+	_, suite, err := judgeRun(filepath.Join(dir, "latest"))
+	if err != nil {
+		t.Fatalf("%v\n%s%s", err, out.String(), errs.String())
+	}
+	for i, s := range suite.Scenarios {
+		a := attacks[slices.IndexFunc(attacks, func(a scenarios.Attack) bool { return strings.Contains(s.Name, "/"+a.Name+"/") })]
+		first := ""
+		if own := s.OwnDefects(); len(own) > 0 {
+			first = own[0]
+		}
+		switch fate := s.Fate(); {
+		case a.Falls[lock] != "" && (fate != reports.FellDefect || first != a.Falls[lock]),
+			a.Inherent == lock && fate != reports.FellInherent && fate != reports.FellRelied,
+			a.Stands == lock && fate != reports.Stood:
+			if fate == reports.NothingFollows && os.Getenv(soakVar) == "" {
+				t.Logf("%s: this machine is too busy to tell: %s", s.Name, fate)
+				continue
+			}
+			t.Errorf("%s (%d): %s %s; the table says falls %v, inherent %q, stands %q\n%s", s.Name, i, fate, s.OwnDefects(), a.Falls, a.Inherent, a.Stands, out.String())
+		}
+	}
+	if len(suite.Scenarios) != len(attacks) {
+		t.Errorf("%d of %d attacks were made\n%s%s", len(suite.Scenarios), len(attacks), out.String(), errs.String())
+	}
+}
+
+// triedOn are the locks on which the attack is tried.
+func triedOn(a scenarios.Attack) (locks []string) {
+	for lock := range a.Falls {
+		locks = append(locks, lock)
+	}
+	for _, lock := range []string{a.Inherent, a.Stands} {
+		if lock != "" {
+			locks = append(locks, lock)
+		}
+	}
+	return locks
+}
+
+func attackTable(t *testing.T) scenarios.Exam {
+	t.Helper()
+	table, err := scenarios.Attacks()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}

@@ -1,0 +1,27 @@
+package reports
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lockchaos/lockchaos/checker"
+)
+
+// TestCausesComeFirst: what let a second holder in is named before the double-holds that come of it, whichever attack showed it first.
+func TestCausesComeFirst(t *testing.T) {
+	held := checker.PropertyResult{Name: checker.MutualExclusion, Outcome: checker.Violated, Count: 1, Kinds: map[string]int{checker.KindGrantedWhileValid: 1},
+		Violations: []checker.Violation{{Property: checker.MutualExclusion, Kind: checker.KindGrantedWhileValid}}}
+	stolen := checker.PropertyResult{Name: checker.StolenRelease, Outcome: checker.Violated, Count: 1, Violations: []checker.Violation{{Property: checker.StolenRelease}}}
+	of := func(attack string, all ...checker.PropertyResult) Scenario {
+		return Scenario{Name: "any/" + attack, Fault: attack, Verdict: checker.Verdict{Outcome: checker.Violated, Properties: all}}
+	}
+	s := Suite{Exam: &Exam{Lock: "any"}, Scenarios: []Scenario{of("first", held), of("second", held, stolen)}}
+	if got, want := s.Scenarios[1].OwnDefects(), []string{checker.StolenRelease, checker.KindGrantedWhileValid}; !slices.Equal(got, want) {
+		t.Errorf("%s, want %s", got, want)
+	}
+	words := s.examDefects()
+	if len(words) != 2 || !strings.Contains(words[1], "while it was promised") {
+		t.Errorf("%q", words)
+	}
+}
