@@ -12,6 +12,8 @@
 // the fault, records everything and judges the record, as `lockchaos run` does. Each property is a subtest. One that is violated tells the smallest
 // part of the history that shows it, and where the report is.
 //
+// [Exam] attacks a lock in every way that its claims invite, as `lockchaos exam` does: each attack is a subtest.
+//
 // # Processes
 //
 // Nothing has to be installed but the lock service. The test binary is started again as all that a run needs: inside new namespaces as the one that

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/clients/broken"
 	"github.com/lockchaos/lockchaos/locktest"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -62,6 +63,24 @@ var fixtures = map[string]func(t *testing.T){
 			return none(n)
 		})
 	},
+	"exam": func(t *testing.T) {
+		locktest.Exam(t, locktest.Examination{Service: "redis", Claims: broken.Del.Claims, Attacks: []string{"stop-release", "stop-long"}},
+			func(n locktest.Nodes) (clients.Lock, error) { return broken.Del.Open(context.Background(), n.Config) })
+	},
+	"idle": func(t *testing.T) { // the key is granted to nobody, so nothing follows
+		locktest.Exam(t, locktest.Examination{Service: "none", Claims: clients.Claims{NoExpiry: true}, Attacks: []string{"stop-work"}},
+			func(locktest.Nodes) (clients.Lock, error) {
+				return locktest.Funcs{
+					Acquire: func(ctx context.Context, _ string) (int64, error) {
+						return 0, errors.Join(clients.Wait(ctx, 100*time.Millisecond), errors.New("no answer"))
+					},
+					Release: func(context.Context, string) error { return nil },
+				}.Lock()
+			})
+	},
+	"no attack": func(t *testing.T) {
+		locktest.Exam(t, locktest.Examination{Service: "none", Attacks: []string{"stop-wrok"}}, none)
+	},
 	"expected": func(t *testing.T) {
 		s := undisturbed("redis")
 		s.Expect = scenarios.Expect{Properties: map[string]string{"mutual-exclusion": "violated"}}
@@ -103,7 +122,7 @@ func said(t *testing.T, fixture, shell string, env ...string) (output string, fa
 }
 
 // slow are the fixtures of which not every test run need see what they say.
-var slow = []string{"nothing", "panics", "expected", "all"}
+var slow = []string{"idle", "nothing", "panics", "expected", "all"}
 
 const plainly = `exec "$@"`
 
@@ -125,6 +144,12 @@ func TestTold(t *testing.T) {
 		{"a client dies", "panics", plainly, nil, true, []string{`panic: out of luck`}},
 		{"too few grants", "few", plainly, nil, true, []string{`inconclusive: .* grants.* The next try lasts twice as long`, `--- FAIL: TestFixture/mutual-exclusion`, `report: `}},
 		{"not caught", "expected", plainly, nil, true, []string{`--- FAIL: TestFixture/mutual-exclusion`, `pass, and violated is expected`}},
+		{"an exam", "exam", plainly, nil, true, []string{`not applicable, since it does not keep its grants alive by itself: stop-long`,
+			`--- FAIL: TestFixture/stop-release`, `fell: a defect: .*freed (other clients|another client)`, `client \d +asks: release k0`,
+			`again: LOCKCHAOS_SEED=7 go test( -race)? -count=1 -run '\^TestFixture\$/\^stop-release\$'`}},
+		{"an exam that comes to nothing", "idle", plainly, nil, true, []string{`(?s)inconclusive: .* Once more\..*Once more\.`, `--- FAIL: TestFixture/stop-work`,
+			`inconclusive: `}},
+		{"an unknown attack", "no attack", plainly, nil, true, []string{`there is no attack named "stop-wrok"; did you mean stop-work\?`}},
 		{"unknown service", "service", plainly, nil, true, []string{`there is no service "redos": one of redis, .*, or none`}},
 		{"unknown fault", "fault", plainly, nil, true, []string{`there is no fault "gremlins": one of none, pause-holder, .*Scenario.Custom`}},
 		{"a scenario with mistakes", "unfit", plainly, nil, true, []string{`can't be run: \S+/plan.yaml(:\d+:\d+)?: .*`}},

@@ -39,6 +39,12 @@ func TestRightLock(t *testing.T) {
 	locktest.Run(t, locktest.Scenario{Service: "redis", Fault: "pause-holder", Claims: redis.SetnxFenced.Claims, Inherent: true}, fenced)
 }
 
+// TestExam: a right lock stands, and what no lease prevents does not fail the test.
+func TestExam(t *testing.T) {
+	locktest.Exam(t, locktest.Examination{Service: "redis", Claims: redis.Setnx.Claims, Attacks: []string{"stop-work", "stop-release", "stop-long"}},
+		func(n locktest.Nodes) (clients.Lock, error) { return redis.Setnx.Open(context.Background(), n.Config) })
+}
+
 // TestExpected: a lock that is none is caught, as expected. Whatever a test or a library prints does not disturb the client.
 func TestExpected(t *testing.T) {
 	t.Parallel()

@@ -16,5 +16,11 @@ func RunAll(t *testing.T, s Scenario, open Open) {
 	Run(t, s, open)
 }
 
+// Exam skips the test: faults need Linux.
+func Exam(t *testing.T, e Examination, open Open) {
+	t.Helper()
+	Run(t, Scenario{Service: e.Service}, open)
+}
+
 // Client tells whether this process is a client of a run.
 func Client() bool { return false }

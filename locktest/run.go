@@ -36,20 +36,20 @@ func Run(t *testing.T, s Scenario, open Open) {
 		}
 		return // another call of the test is the client's
 	}
-	if testing.Short() && !s.smoke() {
+	if testing.Short() && !s.smoke() && !s.attack() {
 		t.Skipf("not of the smoke set, and this is a short test: %s", s.faultName())
 	}
 	for r.try = 1; ; r.try++ {
-		r.prepare()
-		r.unavailable()
-		r.incapable()
-		r.execute()
-		sc, compared := r.judge()
+		sc, compared := r.attempt()
 		if r.failed != nil || sc.Met || sc.Verdict.Outcome != checker.Inconclusive || r.try == tries {
 			r.tell(sc, compared)
 			return
 		}
-		t.Log(shown("inconclusive: %s The next try lasts twice as long.", strings.Join(sc.Verdict.Reasons, " ")))
+		next := "The next try lasts twice as long."
+		if s.attack() {
+			next = "Once more."
+		}
+		t.Log(shown("inconclusive: %s %s", strings.Join(sc.Verdict.Reasons, " "), next))
 	}
 }
 
@@ -82,7 +82,13 @@ func RunAll(t *testing.T, s Scenario, open Open) {
 // that clients must not prepare again asks before it does.
 func Client() bool { return me.client }
 
+// attack reports whether the scenario is one of an exam.
+func (s Scenario) attack() bool { return s.Custom != nil && s.Custom.Attack != "" }
+
 func (s Scenario) faultName() string {
+	if s.attack() {
+		return s.Custom.Attack
+	}
 	if s.Custom != nil {
 		return "a scenario of its own"
 	}
@@ -164,7 +170,9 @@ func (r *run) prepare() {
 		t.Fatalf("locktest: %v", err)
 	}
 	full, err := r.given.full(t.Name())
-	full.Duration <<= r.try - 1
+	if !r.given.attack() { // one of an exam lasts as long as its fault needs
+		full.Duration <<= r.try - 1
+	}
 	if err != nil {
 		t.Fatalf("locktest: %v", err)
 	}

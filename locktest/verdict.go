@@ -53,6 +53,10 @@ func (r *run) tell(sc reports.Scenario, compared []scenarios.Compared) {
 			harmless.Block(r.failed.Error(), ""), harmless.Block(r.hint(), ""), filepath.Join(r.dir, logFolder), harmless.Safe(r.again())))
 	}
 	t.Logf("%s · seed %d", reports.Summary(sc), r.plan.Seed)
+	if r.given.attack() {
+		r.tellFate(sc, compared)
+		return
+	}
 	for _, i := range inOrder(sc.Verdict.Properties, compared) {
 		p := sc.Verdict.Properties[i]
 		t.Run(p.Name, func(t *testing.T) { property(t, sc, p, compared[i]) })
@@ -107,6 +111,7 @@ func (r *run) compare(sc *reports.Scenario) []scenarios.Compared {
 	for _, p := range sc.Verdict.Properties {
 		seen = append(seen, scenarios.Observed{Property: p.Name, Outcome: p.Outcome.String(), Kinds: slices.Sorted(maps.Keys(p.Kinds))})
 	}
+	sc.Relied = r.plan.Scenario.Expect.Relied
 	all := r.plan.Scenario.Expect.Compare(seen, sc.Verdict.Severity.String())
 	sc.Met = sc.Verdict.Outcome == checker.Pass
 	if r.expects() {

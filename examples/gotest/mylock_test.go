@@ -48,6 +48,11 @@ func TestKilledHolder(t *testing.T) {
 	locktest.Run(t, locktest.Scenario{Service: "redis", Fault: "kill-holder", Claims: claims}, open)
 }
 
+// Every attack that the claims invite, each a subtest. With -short the most telling third of them.
+func TestExam(t *testing.T) {
+	locktest.Exam(t, locktest.Examination{Service: "redis", Claims: claims, Short: true}, open)
+}
+
 // With an Unlock that deletes the key, whoever holds it, a late holder gives away another's lock, and is told that all is well. This test wants
 // that to be found.
 func TestCarelessUnlock(t *testing.T) {

@@ -1,0 +1,97 @@
+//go:build linux
+
+package locktest
+
+import (
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/harmless"
+	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/scenarios"
+)
+
+// Exam attacks the lock in every way that its claims invite, as `lockchaos exam` does. Each attack is a subtest of its name, several at once.
+//
+// A defect of the lock fails the test, and so does a violation of which it is not clear why it came. What no lease prevents is logged. An
+// attack that comes to nothing is made again, three times in all, the last time alone; if it comes to nothing then, it fails. Attacks that make no
+// sense against the lock are logged with the reason.
+func Exam(t *testing.T, e Examination, open Open) {
+	t.Helper()
+	if err := checkService(e.Service); err != nil {
+		t.Fatalf("locktest: %v", err)
+	}
+	all, not, err := e.attacks(lockName(t.Name()), testing.Short())
+	if err != nil {
+		t.Fatalf("locktest: %v", err)
+	}
+	var exam reports.Exam
+	for _, n := range not {
+		exam.Not = append(exam.Not, reports.NotApplicable(n))
+	}
+	for _, line := range exam.Inapplicable() {
+		t.Log(shown("%s", line))
+	}
+	if len(all) == 0 {
+		t.Skip("locktest: none of these attacks makes sense against the lock")
+	}
+	for _, s := range all {
+		t.Run(s.Attack, func(t *testing.T) {
+			t.Helper()
+			t.Parallel() // an attack mostly waits
+			Run(t, e.scenario(&s), open)
+		})
+	}
+}
+
+// examAlone is locked by the last try of an attack, which runs beside no other.
+var examAlone sync.RWMutex
+
+// attempt runs the scenario once, and judges it.
+func (r *run) attempt() (reports.Scenario, []scenarios.Compared) {
+	r.t.Helper()
+	r.prepare()
+	r.unavailable()
+	r.incapable()
+	switch {
+	case !r.given.attack():
+	case r.try == tries:
+		examAlone.Lock()
+		defer examAlone.Unlock()
+	default:
+		examAlone.RLock()
+		defer examAlone.RUnlock()
+	}
+	r.execute()
+	return r.judge()
+}
+
+// tellFate tells what an attack came to.
+func (r *run) tellFate(sc reports.Scenario, compared []scenarios.Compared) {
+	t := r.t
+	t.Helper()
+	switch fate := sc.Fate(); {
+	case fate.Fails():
+		t.Error(shown("%s\n%s", sc.CameTo(), harmless.Block(r.fell(sc, compared), "")))
+	case fate == reports.NothingFollows:
+		t.Error(shown("%s", sc.CameTo()))
+	default:
+		t.Log(shown("%s", sc.CameTo()))
+	}
+	if t.Failed() {
+		t.Log(shown("report: %s%s", filepath.Join(r.dir, reports.PageFile), harmless.Safe(r.again())))
+	}
+}
+
+// fell tells what theory does not allow, by the smallest part of the history that shows it.
+func (r *run) fell(sc reports.Scenario, compared []scenarios.Compared) string {
+	for _, i := range inOrder(sc.Verdict.Properties, compared) {
+		if p := sc.Verdict.Properties[i]; p.Outcome == checker.Violated {
+			return story(sc.History, p)
+		}
+	}
+	return strings.Join(sc.Verdict.Reasons, " ")
+}
