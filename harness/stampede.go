@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/nemesis"
 )
@@ -26,16 +27,23 @@ type stampede struct {
 	ended   bool          // the second
 }
 
+// countPause is the time between two questions to a service that has no figure.
+const countPause = 50 * time.Millisecond
+
 func newStampede(r *run) workload {
 	s := r.cfg.Plan.Scenario
 	return &stampede{others: s.Clients - 1, patience: s.TTL.Std() / 4, count: r.countRequests, all: make(chan struct{})}
 }
 
-// countRequests records how many requests the service has handled since it started.
+// countRequests records how many requests the service has handled since it started. A node may have no figure just now, while a leader is elected:
+// it is asked again until it has one, or the time for a call is over.
 func (r *run) countRequests(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, r.cfg.Plan.Scenario.Workload.OpTimeout.Std())
 	defer cancel()
 	n, err := r.service.Requests(ctx)
+	for err != nil && clients.Wait(ctx, countPause) == nil {
+		n, err = r.service.Requests(ctx)
+	}
 	if err != nil {
 		return fmt.Errorf("ask service %s how many requests it has handled: %w", r.service.Name, err)
 	}

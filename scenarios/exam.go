@@ -23,6 +23,8 @@ type Attack struct {
 	Application string `yaml:"application"`
 	// Fault is what is done, again and again; its zero value is nothing.
 	Fault Fault `yaml:"fault"`
+	// Lease is the shortest for which it makes sense, where the service itself takes some time.
+	Lease Duration `yaml:"lease"`
 	// Family is the kind of fault, and Steps are those of a client at which it strikes: together cells of the matrix.
 	Family string   `yaml:"family"`
 	Steps  []string `yaml:"steps"`
@@ -190,6 +192,7 @@ const (
 
 // scenario is the attack on the lock.
 func (e Exam) scenario(a Attack, l Examinee) Scenario {
+	l.Base.TTL = max(l.Base.TTL, a.Lease)
 	app, share := e.Applications[a.Application], float64(l.Base.TTL)/float64(examTTL)
 	s := l.Base
 	s.Name, s.Attack = s.Lock+"/"+a.Name+"/"+s.Store.Kind, a.Name

@@ -105,6 +105,12 @@ func TestAttacksAreStretched(t *testing.T) {
 		if s.Attack != l.Attack || s.Attack != e.Attacks[i].Name || s.About == "" {
 			t.Fatalf("%+v beside %+v", s, l)
 		}
+		if e.Attacks[i].Lease > 0 {
+			if s.TTL != e.Attacks[i].Lease {
+				t.Errorf("%s: a lease of %v, want %v", s.Attack, s.TTL, e.Attacks[i].Lease)
+			}
+			continue
+		}
 		if l.Workload.Think != s.Workload.Think.times(20) {
 			t.Errorf("%s: a holder works for %v under a lease of 500ms, and for %v under one of 10s", s.Attack, s.Workload.Think, l.Workload.Think)
 		}

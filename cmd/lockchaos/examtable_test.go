@@ -80,7 +80,7 @@ func TestExamTable(t *testing.T) {
 }
 
 // A sample is so many locks, with so many attacks on each.
-const sampledLocks, sampledAttacks = 4, 4
+const sampledLocks, sampledAttacks = 3, 4
 
 // tryAttacks makes the attacks on the lock.
 func tryAttacks(t *testing.T, lock string, attacks []scenarios.Attack) {
@@ -95,26 +95,30 @@ func tryAttacks(t *testing.T, lock string, attacks []scenarios.Attack) {
 	if err != nil {
 		t.Fatalf("%v\n%s%s", err, out.String(), errs.String())
 	}
-	for i, s := range suite.Scenarios {
+	for _, s := range suite.Scenarios {
 		a := attacks[slices.IndexFunc(attacks, func(a scenarios.Attack) bool { return strings.Contains(s.Name, "/"+a.Name+"/") })]
-		first := ""
-		if own := s.OwnDefects(); len(own) > 0 {
-			first = own[0]
-		}
-		switch fate := s.Fate(); {
-		case a.Falls[lock] != "" && (fate != reports.FellDefect || first != a.Falls[lock]),
-			a.Inherent == lock && fate != reports.FellInherent && fate != reports.FellRelied,
-			a.Stands == lock && fate != reports.Stood:
-			if fate == reports.NothingFollows && os.Getenv(soakVar) == "" {
-				t.Logf("%s: this machine is too busy to tell: %s", s.Name, fate)
-				continue
-			}
-			t.Errorf("%s (%d): %s %s; the table says falls %v, inherent %q, stands %q\n%s", s.Name, i, fate, s.OwnDefects(), a.Falls, a.Inherent, a.Stands, out.String())
+		fate := s.Fate()
+		switch {
+		case fate == reports.NotRun && os.Getenv("LOCKCHAOS_REQUIRE") != "all", fate == reports.NothingFollows && os.Getenv(soakVar) == "":
+			t.Logf("%s: %s: this machine can't tell", s.Name, fate)
+		case !asTabled(a, lock, fate, s.OwnDefects()):
+			t.Errorf("%s: %s %s; the table says falls %v, inherent %q, stands %q\n%s", s.Name, fate, s.OwnDefects(), a.Falls, a.Inherent, a.Stands, out.String())
 		}
 	}
 	if len(suite.Scenarios) != len(attacks) {
 		t.Errorf("%d of %d attacks were made\n%s%s", len(suite.Scenarios), len(attacks), out.String(), errs.String())
 	}
+}
+
+// asTabled reports whether the lock came to what the table says of it. Of its own defects the first must be that which is named.
+func asTabled(a scenarios.Attack, lock string, fate reports.Fate, own []string) bool {
+	switch {
+	case a.Falls[lock] != "":
+		return fate == reports.FellDefect && own[0] == a.Falls[lock]
+	case a.Inherent == lock:
+		return fate == reports.FellInherent || fate == reports.FellRelied
+	}
+	return fate == reports.Stood
 }
 
 // triedOn are the locks on which the attack is tried.
