@@ -44,6 +44,7 @@
 //
 // Two holds of a mutex conflict. Of a semaphore with N permits, N+1 do (Claims.Permits); a violation is counted for each hold that was one too many where it
 // began. Of those that begin at one instant, or whose order is not known, the ones that count as earlier are those whose acquire ended first, or was invoked first.
+// That order only counts them: unless one was certainly granted last, or one explains the rest, none is named as the one too many (Violation.Unordered).
 //
 // A reader-writer lock (Claims.ReadWrite) says with every acquire whether it asks for a reader's hold or a writer's (Event.Mode). Two holds conflict
 // unless both are readers'. So a writer let in beside a reader and a reader beside a writer are found, by their acts and by their promises, and readers side
