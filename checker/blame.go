@@ -1,6 +1,9 @@
 package checker
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // Blame says whose affair a violation is. The values are in the order in which a report tells violations.
 type Blame uint8
@@ -101,6 +104,20 @@ func (r *PropertyResult) byKind() map[string]int {
 		kinds[KindUnexplained] += rest
 	}
 	return kinds
+}
+
+// KindsFound returns the kinds of the property's violations in alphabetical order: of all where the verdict counts by kind, else of those that are kept.
+func (r *PropertyResult) KindsFound() []string {
+	found := map[string]bool{}
+	for kind := range r.Kinds {
+		found[kind] = true
+	}
+	for i := range r.Violations {
+		if kind := r.Violations[i].Kind; kind != "" {
+			found[kind] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
 }
 
 // CountOfKind is how many violations of the property are of a kind, also of those that are not kept.

@@ -44,6 +44,7 @@
 //
 // Two holds of a mutex conflict. Of a semaphore with N permits, N+1 do (Claims.Permits); a violation is counted for each hold that was one too many where it
 // began. Of those that begin at one instant, or whose order is not known, the ones that count as earlier are those whose acquire ended first, or was invoked first.
+// That order only counts them: unless one was certainly granted last, or one explains the rest, none is named as the one too many (Violation.Unordered).
 //
 // A reader-writer lock (Claims.ReadWrite) says with every acquire whether it asks for a reader's hold or a writer's (Event.Mode). Two holds conflict
 // unless both are readers'. So a writer let in beside a reader and a reader beside a writer are found, by their acts and by their promises, and readers side
@@ -181,7 +182,8 @@
 //   - fifo: the lock declares to be fair. An undisturbed waiter, enqueued before another's acquire began, was granted later, in the order of
 //     grants. "Invoked before" would accuse a fair lock: A.acquire is invoked at 0 and lies in a pipe until 6, B's is invoked at 1, arrives at 2.
 //   - starvation: more than ten grants for each client of the run lay wholly inside one undisturbed client's wait, from its worker's start to
-//     its end. Judged where somebody asks for it: the lock declares to be fair, or the workload is queue.
+//     its end. Judged where somebody asks for it: the lock declares to be fair, or the workload is queue. A wait in which a stall
+//     touched the client or the service, and no injected fault, is inconclusive.
 //   - deadlock: for the bound (Header.Bound, else half a TTL) undisturbed clients in a cycle each had a grant, neither released nor at the end
 //     of its promise, and an open acquire of the next one's key. Not by holds: asking for the second key is no act, so the first hold is over by
 //     then. Not judged where nobody asked for a key while it had another.

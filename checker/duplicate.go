@@ -13,6 +13,7 @@ const DuplicateEffect = "duplicate-effect"
 
 var duplicateEffect = Property{
 	Name:  DuplicateEffect,
+	kinds: []string{KindStale, KindInFlight},
 	About: "What must be done once is done once: no order is charged twice, no tick runs twice.",
 	blame: Harm,
 	exempt: func(h *history.Header) string {

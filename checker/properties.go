@@ -11,7 +11,9 @@ type Property struct {
 	About string `json:"about"`
 	// Kinds are those that a verdict counts its violations by; nil: it does not.
 	Kinds []string `json:"-"`
-	Words Words    `json:"-"`
+	// kinds are those that its violations may be of, where a verdict does not count by them.
+	kinds []string
+	Words Words `json:"-"`
 
 	// blame is that of its violations, kindBlame that of kinds that have another.
 	blame     Blame
@@ -162,4 +164,12 @@ func noneOf(n int64, sentence string) string {
 		return sentence
 	}
 	return ""
+}
+
+// KindNames returns the kinds that a violation of the property may be of; nil: it has none.
+func (p *Property) KindNames() []string {
+	if p.Kinds != nil {
+		return p.Kinds
+	}
+	return p.kinds
 }

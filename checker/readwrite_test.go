@@ -59,6 +59,8 @@ func TestReadersAndWriters(t *testing.T) {
 
 		{"readers pass a writer again and again", Starvation, three, readersPass(31), Violated, 1, "", "31 times"},
 		{"no more often than is allowed", Starvation, three, readersPass(30), Pass, 0, "", ""},
+		{"the writer stalled meanwhile", Starvation, three, readersPass(31) + "\nstall A [20,30]", Inconclusive, 0, "", "1 waiter was passed over again and again, which a stall"},
+		{"the writer was stopped meanwhile", Starvation, three, readersPass(31) + "\npause A [20,30]", Pass, 0, "", ""},
 		{"readers may pass the writers of a lock that does not declare to be fair", Starvation, clients(rw, 3), readersPass(31), NotJudged, 0, "", "fair"},
 		{"readers side by side are no double-hold", MutualExclusion, fair(rw), readersPass(20), Pass, 0, "", ""},
 	})

@@ -1,8 +1,9 @@
 package checker
 
 import (
+	"cmp"
 	"fmt"
-	"sort"
+	"slices"
 	"strings"
 )
 
@@ -106,61 +107,86 @@ func (s *Sweep) decideCrowd(b *grant, near []*grant) {
 	}
 	b.counted = true
 	j := judgement{violated: true, kind: KindUnexplained, pattern: PatternUnexplained}
+	var cause *grant
 	if promised != nil {
 		j.kind, j.pattern = KindGrantedWhileValid, s.givenAway(promised[0], b)
 	} else {
-		s.explainCrowd(&j, b, others)
+		cause = s.explainCrowd(&j, b, others)
 	}
 	if len(others) < s.permits {
 		others = promised
 	}
+	j.unordered = cause == nil && !lastOf(b, others)
 	j.severity = s.harm(false, append([]*grant{b}, others...)...)
 	if j.stands() {
 		s.noteOverlapped(b, 0) // tokens order no semaphore's grants
 	}
-	s.record(&mutualExclusion, s.keyOf(b), j, j, func(j judgement) *Violation { return s.tellCrowd(b, others, j) })
+	s.record(&mutualExclusion, s.keyOf(b), j, j, func(j judgement) *Violation { return s.tellCrowd(b, cause, others, j) })
 }
 
-// explainCrowd finds the first kind that explains one of the holds beside b.
-func (s *Sweep) explainCrowd(j *judgement, b *grant, others []*grant) {
+// lastOf reports whether b was certainly granted after all the others.
+func lastOf(b *grant, others []*grant) bool {
+	return !slices.ContainsFunc(others, func(x *grant) bool { return !later(b, x, false) })
+}
+
+// explainCrowd finds the first kind that explains one of the holds beside b, and returns that hold; nil: none does.
+func (s *Sweep) explainCrowd(j *judgement, b *grant, others []*grant) *grant {
 	for _, kind := range [...]string{KindGrantedDead, KindLateNotice, KindLeaseOverrun} {
 		for _, a := range others {
 			got, stall := s.explain(a, b, a.last)
 			if got == kind && (later(b, a, false) || kind == KindGrantedDead) {
 				j.kind, j.stallOnly, j.pattern = kind, stall, s.patternOf(a, b, 0)
-				return
+				return a
 			}
 		}
 	}
+	return nil
 }
 
-// tellCrowd tells of a semaphore that had one holder too many.
-func (s *Sweep) tellCrowd(b *grant, others []*grant, j judgement) *Violation {
-	first := others[0]
-	for _, x := range others {
-		if x.end < first.end || x.end == first.end && x.id < first.id {
-			first = x
-		}
+// tellCrowd tells of a semaphore that had one holder too many: b, or where the order is not known, one of them all. cause is the hold that explains it, or nil.
+func (s *Sweep) tellCrowd(b, cause *grant, others []*grant, j judgement) *Violation {
+	first := cause
+	if first == nil {
+		first = slices.MinFunc(others, func(x, y *grant) int { return cmp.Or(cmp.Compare(x.end, y.end), cmp.Compare(x.id, y.id)) })
 	}
-	v := &Violation{Property: MutualExclusion, Kind: j.kind, Severity: j.severity, Key: s.name(s.keyOf(b)), A: first.ref(), B: b.ref(), At: b.end, From: b.end}
+	v := &Violation{Property: MutualExclusion, Kind: j.kind, Severity: j.severity, Key: s.name(s.keyOf(b)), A: first.ref(), B: b.ref(), Unordered: j.unordered,
+		At: b.end, From: b.end}
+	if j.kind == KindGrantedDead && !first.dead {
+		v.A, v.B = v.B, v.A // A is the one that should not be
+	}
 	var proof evidence
-	var names []string
 	v.To = b.last
 	for _, x := range others {
 		proof.add(x.id, x.start)
-		names = append(names, fmt.Sprintf("client %d", x.client))
 		if x.held() {
 			v.To = min(v.To, x.last)
 		}
 	}
 	v.To = max(v.To, v.From)
-	sort.Strings(names)
 	proof.add(b.id, b.start)
 	for _, x := range others {
 		proof.around(x, b.end)
 	}
 	v.Ops, v.Faults = proof.ops(), s.faultsOf(v.To, append([]*grant{b}, others...)...)
-	v.Text = fmt.Sprintf("client %d was one holder too many of %s, which has %s, from %s: %s held it too%s.", b.client, v.Key,
-		count(s.permits, "permit", "permits"), seconds(b.end), strings.Join(firstFew(names), ", "), s.because(first, b, j, true))
+	has := count(s.permits, "permit", "permits")
+	if lastOf(b, others) {
+		v.Text = fmt.Sprintf("client %d was one holder too many of %s, which has %s, from %s: %s held it too", b.client, v.Key, has, seconds(b.end), namesOf(others))
+	} else {
+		v.Text = fmt.Sprintf("%s, which has %s, was held from %s on by %s", v.Key, has, seconds(b.end), namesOf(append([]*grant{b}, others...)))
+	}
+	if v.Text += s.because(first, b, j, true); j.unordered {
+		v.Text += ": which of them was one too many, the history does not tell"
+	}
+	v.Text += "."
 	return v
+}
+
+// namesOf names the clients of some grants, in no order of time.
+func namesOf(grants []*grant) string {
+	var names []string
+	for _, x := range grants {
+		names = append(names, fmt.Sprintf("client %d", x.client))
+	}
+	slices.Sort(names)
+	return strings.Join(firstFew(names), ", ")
 }

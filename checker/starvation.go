@@ -21,6 +21,10 @@ var starvation = Property{
 		}
 		return noLock(h)
 	},
+	stalled: func(n int) string {
+		return fmt.Sprintf("%s passed over again and again, which a stall of this machine alone explains, not an injected fault.",
+			count(n, "waiter was", "waiters were"))
+	},
 	Words: Words{
 		Demands: "Nobody waits while everybody else gets the key again and again.",
 		Once:    "A waiter was passed over again and again",
@@ -77,10 +81,10 @@ func (s *Sweep) judgePatience(k *keyState, o *op, end int64) {
 	id, client, start := o.id, o.client, o.start
 	pin(first, last)
 	s.putOff(start, func() {
-		if s.disturbed(client, start, end, anyFault) {
+		if s.disturbed(client, start, end, injectedOnly) {
 			return
 		}
-		j := judgement{violated: true}
+		j := judgement{violated: true, stallOnly: s.disturbed(client, start, end, uninjectedOnly)}
 		s.record(&starvation, k, j, j, func(judgement) *Violation {
 			v := &Violation{Property: Starvation, Key: s.name(k), At: end, From: start, To: end, A: first.ref(), B: last.ref(), Ops: []int64{id, first.id, last.id}}
 			v.Text = fmt.Sprintf("client %d, which nothing disturbed, waited for %s from %s to %s, and meanwhile the key was granted to others %d times.", client, v.Key,

@@ -18,6 +18,7 @@ var stuckLock = Property{
 	Name:   StuckLock,
 	About:  "When nobody can hold the key, a client that asks for it acquires it: while the clients work, and after the faults are healed.",
 	needs:  []string{history.FactProbe},
+	kinds:  []string{KindGhost, KindAsleep, KindWedged, KindNeverExpired},
 	exempt: noLock,
 	short:  (*Sweep).probeShort,
 	shown: func(s *Sweep) string {

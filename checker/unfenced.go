@@ -13,6 +13,7 @@ const UnfencedWrite = "unfenced-write"
 
 var unfencedWrite = Property{
 	Name:   UnfencedWrite,
+	kinds:  []string{KindStale, KindInFlight},
 	About:  "The store accepts no write of an earlier holder after one of a later holder.",
 	needs:  []string{history.FactWrites},
 	blame:  Harm,

@@ -42,3 +42,39 @@ func TestNobodyIsTheEarlier(t *testing.T) {
 		})
 	}
 }
+
+// TestNobodyIsTheOneTooMany: where the order of a semaphore's grants is not known, none of the holders is called the one too many.
+func TestNobodyIsTheOneTooMany(t *testing.T) {
+	const crowd = `
+		A acquire [0,10]
+		B acquire [5,20]
+		C acquire [6,21]
+		A write [30,31] refused
+		B write [32,33] refused
+		C write [34,35] refused
+		A release [40,41]
+		B release [42,43]
+		C release [44,45]`
+	two := permits(plainLock(), 2)
+	for _, x := range []struct {
+		name, text string
+		unordered  bool
+		says       string
+	}{
+		{"nobody knows the order", crowd, true, "by client 1, client 2, client 3: which of them was one too many, the history does not tell"},
+		{"one is certainly the last", strings.Replace(crowd, "[6,21]", "[20.5,21]", 1), false, "client 3 was one holder too many"},
+		{"one is certainly the first", strings.Replace(crowd, "[0,10]", "[0,4]", 1), true, "by client 1, client 2, client 3: which of them"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			r := two.judge(t, x.text+probeText)
+			found := r.Property(MutualExclusion)
+			if found.Count != 1 || len(found.Violations) != 1 {
+				t.Fatalf("%s %v", found.Outcome, found.Kinds)
+			}
+			v := &found.Violations[0]
+			if v.Unordered != x.unordered || (v.Cause() == 0) != x.unordered || !strings.Contains(v.Text, x.says) {
+				t.Errorf("unordered: %v, cause %d: %s", v.Unordered, v.Cause(), v.Text)
+			}
+		})
+	}
+}

@@ -150,7 +150,7 @@ func (j *junitSuite) add(x Scenario, number int) {
 // failureType says in what way the scenario came out wrong.
 func failureType(x Scenario) string {
 	for _, e := range x.missed() {
-		if e.Want == "violated" && e.Got != "violated" && x.Result() != Inconclusive {
+		if strings.HasPrefix(e.Want, "violated") && e.Got != "violated" && x.Result() != Inconclusive {
 			return "not-caught"
 		}
 	}

@@ -1,7 +1,10 @@
 package scenarios
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/lockchaos/lockchaos/checker"
 )
@@ -9,14 +12,14 @@ import (
 // Observed is what a run showed of one property.
 type Observed struct {
 	Property, Outcome string
-	// Kinds are those of the double-holds, where mutual-exclusion is violated.
+	// Kinds are those of its violations.
 	Kinds []string
 }
 
 // Compared is an expectation beside what was observed.
 type Compared struct {
 	Property string // or "severity"
-	Want     string // "pass", "violated", "not judged", "any", "lease-overrun", "late-notice", "pass or not judged"
+	Want     string // "pass", "violated", "not judged", "any", "lease-overrun", "late-notice", "pass or not judged", "violated (ghost or wedged)"
 	Got      string
 	Met      bool
 	// Inherent: it is violated, and met all the same, since no lease prevents it.
@@ -60,6 +63,7 @@ func (e Expect) Compare(seen []Observed, severity string) []Compared {
 		} else {
 			c.Met = o.Outcome == "pass" || o.Outcome == "not judged"
 		}
+		c.heedKinds(e.Kinds[o.Property], o)
 		c.Inherent = e.Inherent && c.Met && o.Outcome == "violated"
 		out = append(out, c)
 	}
@@ -67,6 +71,21 @@ func (e Expect) Compare(seen []Observed, severity string) []Compared {
 		out = append(out, Compared{Property: "severity", Want: e.Severity, Got: severity, Met: severity == e.Severity})
 	}
 	return out
+}
+
+// heedKinds demands that one violation at least is of one of the kinds; none: that is not asked.
+func (c *Compared) heedKinds(kinds []string, o Observed) {
+	if len(kinds) == 0 {
+		return
+	}
+	c.Want = fmt.Sprintf("%s (%s)", c.Want, strings.Join(kinds, " or "))
+	if o.Outcome != "violated" {
+		return
+	}
+	c.Met = c.Met && slices.ContainsFunc(o.Kinds, func(kind string) bool { return slices.Contains(kinds, kind) })
+	if !c.Met {
+		c.Got = fmt.Sprintf("%s (%s)", c.Got, cmp.Or(strings.Join(o.Kinds, ", "), "of no kind"))
+	}
 }
 
 // Met reports whether every expectation was met. Where only what is inherent is allowed, a verdict that is inconclusive as a whole stays so.

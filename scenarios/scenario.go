@@ -160,6 +160,9 @@ func (n *Needs) complete(faults []Fault) {
 // or not to be judged.
 type Expect struct {
 	Properties map[string]string `yaml:"properties,omitempty"`
+	// Kinds names, of a property that is expected to be violated, the kinds of which one violation
+	// at least must be; not given: any.
+	Kinds map[string][]string `yaml:"kinds,omitempty"`
 	// Severity is "none", "untested", "contained" or "corrupting"; empty: any.
 	Severity string `yaml:"severity,omitempty"`
 	// Why gives the reason in a sentence or two, for the report.

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"sort"
@@ -108,8 +109,27 @@ func (v *validator) expect(at string, e Expect) {
 		}
 		v.oneOf(at+".properties."+name, "outcome", e.Properties[name], outcomes)
 	}
+	for _, name := range slices.Sorted(maps.Keys(e.Kinds)) {
+		v.kinds(at+".kinds", name, e)
+	}
 	if e.Severity != "" {
 		v.oneOf(at+".severity", "severity", e.Severity, []string{"none", "untested", "contained", "corrupting"})
+	}
+}
+
+// kinds checks the kinds that are expected of a property's violations.
+func (v *validator) kinds(at, name string, e Expect) {
+	if e.Properties[name] != "violated" {
+		v.fail(at, "%s: kinds are of a property that properties expects to be violated", name)
+		return
+	}
+	p := checker.Named(name)
+	if p.KindNames() == nil {
+		v.fail(at, "violations of %s are of no kinds", name)
+		return
+	}
+	for _, kind := range e.Kinds[name] {
+		v.oneOf(at+"."+name, "kind", kind, p.KindNames())
 	}
 }
 

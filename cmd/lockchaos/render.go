@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -151,7 +150,7 @@ func faultColumn(s scenarios.Scenario) string {
 func observed(v checker.Verdict) []scenarios.Observed {
 	var out []scenarios.Observed
 	for _, p := range v.Properties {
-		out = append(out, scenarios.Observed{Property: p.Name, Outcome: p.Outcome.String(), Kinds: slices.Sorted(maps.Keys(p.Kinds))})
+		out = append(out, scenarios.Observed{Property: p.Name, Outcome: p.Outcome.String(), Kinds: p.KindsFound()})
 	}
 	return out
 }
