@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -122,7 +123,11 @@ func (c *Conn) Break(format string, args ...any) error {
 
 // Ask sends a request and waits for its answer: as long as the request's time limit says, and Grace. The error is a *BrokenError, whatever comes
 // between. The request's ID is given by the Conn, and returned in the reply.
-func (c *Conn) Ask(r Request) (Reply, error) {
+func (c *Conn) Ask(r Request) (Reply, error) { return c.AskUntil(context.Background(), r) }
+
+// AskUntil is Ask for an acquire that the application may give up: when ctx is canceled the adapter is told, and its answer is waited for all the same.
+// The end of ctx's time says nothing: the adapter keeps the time limit itself.
+func (c *Conn) AskUntil(ctx context.Context, r Request) (Reply, error) {
 	text, err := c.begin(&r)
 	if err != nil {
 		return Reply{ID: r.ID}, err
@@ -134,10 +139,17 @@ func (c *Conn) Ask(r Request) (Reply, error) {
 	limit := time.Duration(r.TimeoutMS)*time.Millisecond + c.grace
 	ticks := time.NewTicker(tick)
 	defer ticks.Stop()
+	given := ctx.Done()
 	for left := int64(limit / tick); ; {
 		select {
 		case reply := <-c.answered:
 			return reply, nil
+		case <-given:
+			if given = nil; errors.Is(ctx.Err(), context.Canceled) {
+				if err := c.cancel(r); err != nil {
+					return Reply{ID: r.ID}, c.unread(r, err)
+				}
+			}
 		case <-c.gone:
 			select {
 			case reply := <-c.answered: // it came before the end
@@ -153,6 +165,14 @@ func (c *Conn) Ask(r Request) (Reply, error) {
 			}
 		}
 	}
+}
+
+// cancel tells the adapter that the request, which it is about, is given up.
+func (c *Conn) cancel(r Request) error {
+	text := fmt.Appendf(nil, `{"id":%d,"op":%q}`, r.ID, OpCancel)
+	c.trace(true, text)
+	_, err := c.in.Write(append(text, '\n'))
+	return err
 }
 
 // hint is what most often keeps an answer back.

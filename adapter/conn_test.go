@@ -3,6 +3,7 @@ package adapter
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -72,6 +73,32 @@ func TestAnswers(t *testing.T) {
 	}
 	p.answers(`{"id":3,"ok":false,"error":"busy","text":"c2 has it"}` + "\n")
 	if r, err = p.conn.Ask(Request{Op: OpAcquire, Key: "k0", TimeoutMS: 1000}); err != nil || r.OK || r.Error != Busy || r.Text != "c2 has it" {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// TestCancel: an acquire that is given up is told so, with its own ID, and its answer counts whatever it is. The end of its time is no giving up.
+func TestCancel(t *testing.T) {
+	p := play(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	told := make(chan string, 1)
+	go func() {
+		p.in.Scan()
+		cancel()
+		p.in.Scan()
+		told <- p.in.Text()
+		_, _ = io.WriteString(p.out, `{"id":1,"ok":true}`+"\n")
+	}()
+	if r, err := p.conn.AskUntil(ctx, Request{Op: OpAcquire, Key: "k0", TimeoutMS: 60_000}); err != nil || !r.OK {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if line := <-told; line != `{"id":1,"op":"cancel"}` {
+		t.Errorf("it was told %s", line)
+	}
+	over, cancel := context.WithTimeout(t.Context(), time.Nanosecond)
+	defer cancel()
+	p.answers(`{"id":2,"ok":false,"error":"busy"}` + "\n")
+	if r, err := p.conn.AskUntil(over, Request{Op: OpAcquire, Key: "k0", TimeoutMS: 1}); err != nil || r.Error != Busy {
 		t.Errorf("%+v, %v", r, err)
 	}
 }

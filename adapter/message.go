@@ -17,6 +17,8 @@ const (
 	OpRenew   = "renew"
 	OpRelease = "release"
 	OpClose   = "close"
+	// OpCancel is no request of its own: it has the ID of the acquire that is to be given up, and no reply.
+	OpCancel = "cancel"
 )
 
 // The modes of an acquire of a reader-writer lock.
@@ -84,7 +86,7 @@ type Declaration struct {
 	Token string `json:"token"`
 	// Confirms lists the ops whose success proves that the hold still stood: "renew", "release", "held".
 	Confirms []string `json:"confirms"`
-	// Can lists the ops that there are beside acquire and release: "renew", "held". Those of Confirms need not be named again.
+	// Can lists the ops that there are beside acquire and release: "renew", "held", "cancel". Those of Confirms need not be named again.
 	Can []string `json:"can"`
 	// LostGrace is how long the lock may take to notice a loss while its client runs undisturbed; 0: no claim.
 	LostGrace time.Duration `json:"-"`
@@ -115,7 +117,7 @@ type Session struct {
 
 // Does tells whether the adapter carries out the op.
 func (d *Declaration) Does(op string) bool {
-	if op != OpHeld && op != OpRenew {
+	if op != OpHeld && op != OpRenew && op != OpCancel {
 		return true
 	}
 	return slices.Contains(d.Can, op) || slices.Contains(d.Confirms, op)

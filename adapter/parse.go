@@ -251,7 +251,7 @@ func (r *reader) declaration() *Declaration {
 	r.oneOf("validity", &d.Validity, "", "library", "from_invocation", "session")
 	r.oneOf("token", &d.Token, "fencing", "version", "owner", "none")
 	r.someOf("confirms", &d.Confirms, OpRenew, OpRelease, OpHeld)
-	r.someOf("can", &d.Can, OpRenew, OpHeld)
+	r.someOf("can", &d.Can, OpRenew, OpHeld, OpCancel)
 	if r.milliseconds("lost_grace_ms", &d.LostGrace) && d.LostGrace < 0 {
 		r.fail(errors.New(`"lost_grace_ms" is negative`))
 	}

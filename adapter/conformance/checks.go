@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"context"
 	"time"
 
 	"github.com/lockchaos/lockchaos/adapter"
@@ -30,6 +31,7 @@ var checks = []check{
 	{name: "hands the key over", run: handover, applies: exclusive},
 	{name: "has tokens that rise", run: tokens, applies: fencing},
 	{name: "leaves nothing behind when it gives up", run: givenUp, applies: exclusive},
+	{name: "gives up a wait when it is told to", run: canceledWait, applies: canceled},
 	{name: "dies with its holder", run: killedHolder, applies: exclusive, loses: true},
 	{name: "loses what expired while it was frozen", run: frozenHolder, applies: expires, loses: true},
 	{name: "tells the session that the service knows", run: endedSession, applies: tellsSessions, loses: true},
@@ -73,6 +75,13 @@ func can(op string) func(*trial) string {
 		}
 		return ""
 	}
+}
+
+func canceled(t *trial) string {
+	if why := can(adapter.OpCancel)(t); why != "" {
+		return why
+	}
+	return exclusive(t)
 }
 
 func confirms(op string) func(*trial) string {
@@ -265,6 +274,35 @@ func givenUp(t *trial) {
 	}
 	for range 5 {
 		t.release(t.soon(c, key, b.name+" had asked for it, had run out of time and said busy: has it left something behind?"))
+	}
+	t.release(t.soon(b, key, "nobody held it"))
+}
+
+// canceledWait gives up a wait long before its time is over. The waiter lives on, and with it whatever it may have left in a queue.
+func canceledWait(t *trial) {
+	a, b, c, key := t.client(1), t.client(2), t.client(3), t.key()
+	g := t.granted(a, key)
+	ctx, cancel := context.WithCancel(t.ctx)
+	defer cancel()
+	moment := time.AfterFunc(t.moment(), cancel)
+	defer moment.Stop()
+	r, err := b.askUntil(ctx, adapter.Request{Op: adapter.OpAcquire, Key: key, Mode: b.Says.Asks(false), TimeoutMS: (t.bench.TTL + 3*t.slack).Milliseconds()})
+	t.must(err)
+	switch {
+	case r.OK:
+		t.overtaken(g.since)
+		t.fail("This is no lock: two clients hold it, and nothing was disturbed.", "%s was granted %s while another client held it", b.name, key)
+	case r.took() > t.moment()+t.slack/2:
+		t.fail("Read standard input while an acquire is under way, and give the wait up when a line with its id and op cancel comes; or leave \"cancel\" out of \"can\".",
+			"%s was told after %v to give up its wait for %s, and answered after %v", b.name, t.moment(), key, r.took().Round(time.Millisecond))
+	}
+	t.left(adapter.OpAcquire, r, "%s gave up its wait for %s, and said %s", b.name, key, answered(r))
+	if r.Error != adapter.Busy {
+		t.fail("", "%s gave up its wait for %s, and said %s", b.name, key, answered(r))
+	}
+	t.release(g)
+	for range 3 {
+		t.release(t.soon(c, key, b.name+" had given up its wait for it, and said busy: has it left something behind?"))
 	}
 	t.release(t.soon(b, key, "nobody held it"))
 }

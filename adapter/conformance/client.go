@@ -178,10 +178,13 @@ type answer struct {
 func (a answer) took() time.Duration { return time.Duration(a.received - a.sent) }
 
 // ask sends a request; its error is a *adapter.BrokenError.
-func (c *Client) ask(r adapter.Request) (answer, error) {
+func (c *Client) ask(r adapter.Request) (answer, error) { return c.askUntil(context.Background(), r) }
+
+// askUntil is ask for an acquire that is given up when ctx is canceled.
+func (c *Client) askUntil(ctx context.Context, r adapter.Request) (answer, error) {
 	a := answer{sent: monotime.Now()}
 	var err error
-	a.Reply, err = c.conn.Ask(r)
+	a.Reply, err = c.conn.AskUntil(ctx, r)
 	a.received = monotime.Now()
 	if err != nil {
 		return a, err

@@ -152,6 +152,27 @@ read request; echo '{"id":4,"ok":true}'; sleep 100`)
 	}
 }
 
+// TestGivingUp: an adapter that can is told when the application gives its wait up; another is not, and goes on to its time limit.
+func TestGivingUp(t *testing.T) {
+	script := `read request; read -t 1 next
+case "$next" in '{"id":2,"op":"cancel"}') echo '{"id":2,"ok":false,"error":"busy","text":"told"}' ;; *) echo '{"id":2,"ok":false,"error":"busy","text":"not told"}' ;; esac
+` + closing
+	for says, want := range map[string]string{`,"can":["cancel"]`: "busy: told", "": "busy: not told"} {
+		l, err := open(t, "exec bash "+strings.TrimPrefix(shell(t, hello(says)+script), "exec sh "))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(50*time.Millisecond, cancel)
+		if _, err := l.Acquire(ctx, "k0"); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", says, err, want)
+		}
+		if err := l.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestErrors: the words that are definite are so as answers to what they answer, and to nothing else.
 func TestErrors(t *testing.T) {
 	for _, c := range []struct {

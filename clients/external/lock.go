@@ -179,7 +179,11 @@ func (l *lock) acquire(ctx context.Context, key, mode string) (clients.Grant, er
 	l.mu.Unlock()
 	sent := monotime.Now()
 	g.First = sent
-	r, err := l.conn.Ask(adapter.Request{Op: adapter.OpAcquire, Key: key, Mode: mode, TimeoutMS: limit(ctx)})
+	until := context.Background()
+	if l.says.Does(adapter.OpCancel) {
+		until = ctx
+	}
+	r, err := l.conn.AskUntil(until, adapter.Request{Op: adapter.OpAcquire, Key: key, Mode: mode, TimeoutMS: limit(ctx)})
 	if err != nil {
 		return g, err
 	}

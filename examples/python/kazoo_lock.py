@@ -10,9 +10,21 @@ import protocol
 
 protocol.also_from_debian()
 import kazoo.client  # noqa: E402
+import kazoo.recipe.lock  # noqa: E402
 import kazoo.version  # noqa: E402
-from kazoo.exceptions import LockTimeout  # noqa: E402
+from kazoo.exceptions import CancelledError, LockTimeout  # noqa: E402
 from kazoo.protocol.states import KazooState  # noqa: E402
+
+
+class Watched(kazoo.recipe.lock.Lock):
+    """The library's lock, which notes whether another stood before it in the queue."""
+
+    waited = False
+
+    def _get_predecessor(self, node):
+        predecessor = super()._get_predecessor(node)
+        self.waited = self.waited or predecessor is not None
+        return predecessor
 
 
 class Lock(protocol.Lock):
@@ -20,6 +32,7 @@ class Lock(protocol.Lock):
         self.client = kazoo.client.KazooClient(hosts=",".join(hello["nodes"]), timeout=hello["ttl_ms"] / 1000)
         self.name = hello["client"]
         self.locks = {}
+        self.waiting = None  # the lock that an acquire is about
         self.disturbances = 0  # how often the connection was not what it should be
         self.client.add_listener(self.changed)
         self.client.start(timeout=30)
@@ -40,6 +53,7 @@ class Lock(protocol.Lock):
             "token": "fencing",
             # Nothing confirms: release() swallows that the node was gone.
             "confirms": [],
+            "can": ["cancel"],
             "sessions": True,
             **self.session(),
         }
@@ -50,25 +64,34 @@ class Lock(protocol.Lock):
         return {"session": f"{number & 0xFFFFFFFFFFFFFFFF:#x}:{password.hex()}"} if number else {}
 
     def acquire(self, key, timeout):
-        lock = self.client.Lock(f"/lockchaos/{key}", self.name)
+        lock = Watched(self.client, f"/lockchaos/{key}", self.name)
         began, before = protocol.now_ns(), self.disturbances
 
         def take():
             # False and LockTimeout say "busy" and "no server answered" alike.
+            if self.given_up.is_set():
+                raise CancelledError()
             return lock.acquire(timeout=timeout)
 
         def give_back(taken):
             if taken:
                 lock.release()
 
+        self.waiting = lock
         try:
             # When its time is over it gives its place in the queue back first, which takes requests of its own.
             taken = protocol.within(timeout + 2.5, take, too_late=give_back)
         except LockTimeout:
             taken = False
+        except CancelledError:
+            if not lock.waited:
+                raise  # nobody has said yet that it is busy
+            taken = False
         except TimeoutError:
             lock.cancel()
             raise
+        finally:
+            self.waiting = None
         if not taken and self.disturbances == before:
             raise protocol.Failure("busy")
         if not taken:
@@ -84,6 +107,11 @@ class Lock(protocol.Lock):
             self.release(key, 1)
             raise
         return {"token": stat.czxid, "first_ns": began, **self.session()}
+
+    def cancel(self):
+        lock = self.waiting
+        if lock is not None:
+            lock.cancel()  # its acquire gives its place in the queue back, and raises
 
     def release(self, key, timeout):
         # It retries until a server answers, however long that takes.

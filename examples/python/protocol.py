@@ -5,6 +5,7 @@ of the reply, such as "token" and "session" of an acquire.
 """
 
 import json
+import queue
 import sys
 import threading
 import time
@@ -22,6 +23,12 @@ class Lock:
 
     def close(self):
         pass
+
+    # Set when the application gives up the acquire that is under way, or that is about to be.
+    given_up = threading.Event()
+
+    def cancel(self):
+        """Ends the acquire that is under way: called on another thread, if the lock declares "can": ["cancel"]."""
 
 
 def also_from_debian():
@@ -85,9 +92,22 @@ def _answer(lock, request):
 
 def main(make):
     """Answers requests until there are no more. make(hello) makes the lock."""
-    lock = None
-    for line in sys.stdin:
-        request = json.loads(line)
+    lock, requests = None, queue.Queue()
+
+    def read():
+        for line in sys.stdin:
+            request = json.loads(line)
+            if request["op"] == "cancel":
+                lock.given_up.set()
+                lock.cancel()
+                continue
+            if request["op"] == "acquire":
+                lock.given_up.clear()
+            requests.put(request)
+        requests.put(None)
+
+    threading.Thread(target=read, daemon=True).start()
+    while (request := requests.get()) is not None:
         reply = {"id": request["id"], "ok": True}
         try:
             if request["op"] == "hello":

@@ -53,7 +53,8 @@ func (l *lock) Declare() protocol.Declaration {
 		Validity:    "session",
 		Token:       "fencing",        // the create revision of the lock's key
 		Confirms:    []string{"held"}, // Unlock answers ok whether its key was there or not
-		Sessions:    true,             // each is a lease
+		Can:         []string{"cancel"},
+		Sessions:    true, // each is a lease
 		LostGraceMS: max(2*time.Second, l.ttl/3+time.Second).Milliseconds(),
 	}
 }

@@ -36,7 +36,7 @@ type Declaration struct {
 	Token string `json:"token,omitempty"`
 	// Confirms are the ops ("release", "held", "renew") whose ok proves that the lock was still held.
 	Confirms []string `json:"confirms,omitempty"`
-	// Can are those of "held" and "renew" that the lock has, and that are not in Confirms.
+	// Can are those of "held" and "renew" that the lock has, and that are not in Confirms; and "cancel", if its Acquire ends soon after its context does.
 	Can []string `json:"can,omitempty"`
 	// LostGraceMS is within which time the lock notices a loss by itself, and says Lost.
 	LostGraceMS int64 `json:"lost_grace_ms,omitempty"`
@@ -75,7 +75,7 @@ func Session(id int64, password ...byte) string {
 // keep it, the adapter must. Any error but Busy, NotHeld and Unsupported leaves open whether it happened, which is always safe to say.
 type Lock interface {
 	Declare() Declaration
-	// Acquire waits for the key until the context ends.
+	// Acquire waits for the key until the context ends: at its deadline, or when the application gives the wait up.
 	Acquire(ctx context.Context, key string) (Grant, error)
 	// Release gives back what the key's last Acquire was granted. It is called for a lock that is lost, too.
 	Release(ctx context.Context, key string) error
@@ -108,12 +108,7 @@ const (
 // Main answers requests until there are no more. open is called with the hello; it need not connect.
 func Main(open func(Hello) (Lock, error)) {
 	var lock Lock
-	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
-		var r request
-		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
-			fmt.Fprintf(os.Stderr, "%s: %v\n", lines.Bytes(), err)
-			os.Exit(1)
-		}
+	for r := range requests() {
 		out, err := reply{}, error(nil)
 		if r.Op == "hello" {
 			if lock, err = open(r.hello()); err == nil {
@@ -129,6 +124,29 @@ func Main(open func(Hello) (Lock, error)) {
 		out["id"], out["ok"] = r.ID, err == nil
 		send(out)
 	}
+}
+
+// requests reads one after the other. While one is carried out it reads on, and cancels the context of one that is given up.
+func requests() <-chan request {
+	all := make(chan request, 1)
+	go func() {
+		defer close(all)
+		giveUp := func() {}
+		for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+			var r request
+			if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
+				fmt.Fprintf(os.Stderr, "%s: %v\n", lines.Bytes(), err)
+				os.Exit(1)
+			}
+			if r.Op == "cancel" {
+				giveUp() // of a request that is answered by now it means nothing
+				continue
+			}
+			r.ctx, giveUp = context.WithCancel(context.Background())
+			all <- r
+		}
+	}()
+	return all
 }
 
 // Lost tells that the key's present grant is lost. Any goroutine may.
@@ -148,6 +166,8 @@ func Version(module string) string {
 }
 
 type request struct {
+	ctx context.Context // of its own, canceled when it is given up
+
 	ID        int64    `json:"id"`
 	Op        string   `json:"op"`
 	Key       string   `json:"key"`
@@ -164,7 +184,7 @@ func (r request) hello() Hello {
 
 // answer carries one request out. The reply is never nil.
 func (r request) answer(lock Lock) (reply, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(r.TimeoutMS)*time.Millisecond)
+	ctx, cancel := context.WithTimeout(r.ctx, time.Duration(r.TimeoutMS)*time.Millisecond)
 	defer cancel()
 	switch r.Op {
 	case "acquire":

@@ -43,6 +43,7 @@ func (l *lock) Declare() protocol.Declaration {
 		Name:     "bsm/redislock " + protocol.Version("github.com/bsm/redislock"),
 		Validity: "from_invocation",                    // SET NX PX, with the TTL
 		Confirms: []string{"release", "held", "renew"}, // scripts that compare the value
+		Can:      []string{"cancel"},
 		// What the library calls a token is random: no Token.
 	}
 }

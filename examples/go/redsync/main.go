@@ -55,6 +55,7 @@ func (l *lock) Declare() protocol.Declaration {
 		Validity: "library", // Until
 		// Documented: each returns the status. A majority had the value, which every try draws anew.
 		Confirms: []string{"release", "renew"},
+		Can:      []string{"cancel"},
 		// Value is random: no Token.
 	}
 }
