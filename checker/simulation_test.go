@@ -127,7 +127,7 @@ func simulate(t *testing.T, name string, c worldConfig, seed uint64, scores map[
 		}
 	}
 	if v.Stats.Grants < 10 && !w.truths.stuck {
-		t.Fatalf("%s, seed %d: only %d grants", name, seed, v.Stats.Grants)
+		kinds[fewGrants]++
 	}
 	for _, r := range v.Properties {
 		if r.Outcome == NotJudged {
@@ -187,6 +187,7 @@ func TestCorrectLocksAreNotAccused(t *testing.T) {
 	n := histories(150, 10_000)
 	began := time.Now()
 	total, kinds := simulated(t, correctWorlds, n)
+	tooFew(t, kinds, n)
 	t.Logf("%d histories of correct locks, %v:\n%s%v", n, time.Since(began).Round(time.Second), printed(total, Names()), kinds)
 	for _, name := range Names() {
 		s := total[name]
@@ -200,6 +201,17 @@ func TestCorrectLocksAreNotAccused(t *testing.T) {
 		if slices.Contains(inherent, name) && s.caught == 0 {
 			t.Errorf("%s: leases under pauses never violated it", name)
 		}
+	}
+}
+
+// fewGrants are the histories that show little, as when most packets of a queue were lost.
+const fewGrants = "few grants"
+
+// tooFew fails the test if more than one history of a thousand shows little.
+func tooFew(t *testing.T, kinds map[string]int, n int) {
+	t.Helper()
+	if few := kinds[fewGrants]; few*1000 > n {
+		t.Errorf("%d of %d histories have less than 10 grants", few, n)
 	}
 }
 
@@ -228,6 +240,7 @@ func TestSeededDefectsAreFound(t *testing.T) {
 		for seed := range n {
 			simulate(t, name, x.worldConfig, uint64(seed), scores, kinds)
 		}
+		tooFew(t, kinds, n)
 		s := scores[x.property]
 		if s == nil || s.caught == 0 || x.kind != "" && kinds[x.property+" "+x.kind] == 0 {
 			t.Errorf("%s: no %s of kind %q in %d histories: %+v, %v", name, x.property, x.kind, n, s, kinds)

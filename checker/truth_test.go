@@ -66,29 +66,31 @@ type lateRenewal struct {
 
 // truths is what a world knows.
 type truths struct {
-	grants   map[int64]*truth
-	order    []*truth    // as they were granted
-	owed     [][2]*truth // a grant, and one to which the key was owed then
-	said     bool        // owed has what a silent library said
-	writes   []write
-	reads    map[int64]int64 // the version that a grant's client read last
-	waits    []ended
-	starts   map[int64]int64 // of ops, by the worker
-	jumped   [][2]int64      // granted, passed over
-	stole    []late
-	late     []lateRenewal
-	busies   map[int64]bool // acquires that were told busy the last time that they asked, and whether nobody else had the key
-	falsely  map[int64]bool // those of them that ended so, with nobody else
-	vouches  []vouch
-	stuck    bool
-	slept    bool // a waiter slept for too long while the key was free
-	oversaw  bool // the same, for so long that the history shows it
-	requests int64
-	counted  [][2]int64 // requests, heartbeats aside, and grants
-	deaths   map[int32][]int64
-	hastened map[int64]int64 // where holds begin, by the stamps
-	broken   []bool          // of each key, whether its tokens broke their order; nil: nobody has asked
-	given    map[int64]bool  // grants that their clients have given up, or never heard of: their sessions are not kept alive
+	grants  map[int64]*truth
+	order   []*truth    // as they were granted
+	owed    [][2]*truth // a grant, and one to which the key was owed then
+	said    bool        // owed has what a silent library said
+	writes  []write
+	reads   map[int64]int64 // the version that a grant's client read last
+	waits   []ended
+	starts  map[int64]int64 // of ops, by the worker
+	jumped  [][2]int64      // granted, passed over
+	stole   []late
+	late    []lateRenewal
+	busies  map[int64]bool // acquires that were told busy the last time that they asked, and whether nobody else had the key
+	falsely map[int64]bool // those of them that ended so, with nobody else
+	vouches []vouch
+	stuck   bool
+	// turnedAway: a fresh client was told busy of a key that nobody else had, which counts as stuck.
+	turnedAway bool
+	slept      bool // a waiter slept for too long while the key was free
+	oversaw    bool // the same, for so long that the history shows it
+	requests   int64
+	counted    [][2]int64 // requests, heartbeats aside, and grants
+	deaths     map[int32][]int64
+	hastened   map[int64]int64 // where holds begin, by the stamps
+	broken     []bool          // of each key, whether its tokens broke their order; nil: nobody has asked
+	given      map[int64]bool  // grants that their clients have given up, or never heard of: their sessions are not kept alive
 }
 
 func newTruths() truths {

@@ -64,6 +64,7 @@ func (w *world) truly(property string) (violated, shown bool) {
 		w.seeStolen(see)
 	case StuckLock:
 		see(t.stuck, true)
+		see(t.turnedAway, false) // it may have been too soon to ask
 		see(t.slept, t.oversaw)
 	case FalseBusy: // what is shown depends on all that others ask; the slow checker is held to that
 		for _, is := range t.falsely {

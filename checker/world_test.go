@@ -301,7 +301,10 @@ func (w *world) probe(phase string, client int32) {
 			w.call(history.Event{Kind: history.Acquire, Client: client, Key: key}, func(got history.Event) {
 				if got.Type == history.OK {
 					w.call(history.Event{Kind: history.Release, Client: client, Key: key, Grant: got.Op}, func(history.Event) {})
-				} else if w.now < deadline {
+					return
+				}
+				w.truths.turnedAway = w.truths.turnedAway || w.truths.falsely[got.Op]
+				if w.now < deadline {
 					try()
 				} else if got.Busy {
 					w.truths.stuck = true
