@@ -130,7 +130,8 @@ func (s *suite) stillHeld(l clients.Lock, g clients.Grant) {
 // frozenService stops the service in the middle of things. Whatever was asked may be carried out when it goes on.
 func frozenService(s *suite) {
 	a, b, key, free := s.open(), s.open(), s.key(), s.key()
-	s.release(b, s.acquire(b, free)) // b is connected, so that what it asks is sent
+	// b is connected, so that what it asks is sent. The service may not be over the test before this one: then a connection ends.
+	s.eventually("a release before the freeze", func() bool { return b.Release(s.patience(), s.acquire(b, free)) == nil })
 	g := s.acquire(a, key)
 	s.Stop(s.t)
 	thawed := false
