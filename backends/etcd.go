@@ -36,10 +36,11 @@ var etcd = Kind{
 		fmt.Sprintf("etcd sends heartbeats every %v and elects a leader after %v without; the shortest lease is 1 s.", etcdHeartbeat, etcdElection),
 		"etcd does not force its writes to disk; its data lies in memory.",
 	},
-	task:  etcdTask,
-	next:  etcdNext,
-	ready: awaitEtcd,
-	back:  (*Node).awaitMember,
+	election: Election{Lost: " lost leader ", Led: " elected leader "},
+	task:     etcdTask,
+	next:     etcdNext,
+	ready:    awaitEtcd,
+	back:     (*Node).awaitMember,
 }
 
 func etcdNode(i int) NodeSpec {

@@ -27,6 +27,8 @@ type Kind struct {
 	// renews. It covers a TTL that the service rounds up. Nothing is said of a service that ends none by time.
 	Slack time.Duration
 
+	// election is how its nodes tell of their leader.
+	election Election
 	// limit bounds how long the service may take to answer; 0: startLimit.
 	limit time.Duration
 	// task is what a node runs.

@@ -66,10 +66,11 @@ var zookeeper = Kind{
 		fmt.Sprintf("ZooKeeper's tick is %v, so that it grants sessions of %v; a member without leader for %v serves nobody.", zooTick, zooMinSession, zooSyncLimit*zooTick),
 		"ZooKeeper does not force its writes to disk; its data lies in memory.",
 	},
-	limit: zooStartLimit,
-	task:  zooTask,
-	ready: awaitZooKeeper,
-	back:  (*Node).serves,
+	election: Election{Lost: "PeerState set to LOOKING", Led: "LEADER ELECTION TOOK"},
+	limit:    zooStartLimit,
+	task:     zooTask,
+	ready:    awaitZooKeeper,
+	back:     (*Node).serves,
 }
 
 func zooNode(i int) NodeSpec {

@@ -51,6 +51,7 @@ type director struct {
 	struck  map[int32]bool           // clients that a fault has in its grip: it lets no other near
 	killed  map[int32]absence        // clients that were killed, or are closed by an inquiry, and not yet replaced
 	down    bool                     // a fault has nodes in its grip
+	wholeAt time.Time                // when all that faults on nodes held back has had its time
 	left    map[int32]bool           // clients whose applications are done
 	hushed  bool                     // an inquiry goes on: no fault strikes
 	calm    time.Time                // when all that the faults so far held back has had its time

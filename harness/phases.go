@@ -13,7 +13,7 @@ import (
 )
 
 // phases goes through the run: the workload with its faults; the probe, with losers alive and idle (they are closed one after the other if a fresh client
-// is not granted a key); the closing of every client; the final probe. The ledger is followed all along and completed at the end; so are the waits for a processor.
+// is not granted a key); the closing of every client; the final probe. The ledger is followed all along and completed at the end; so are the waits for a processor, and what nodes say of their leader.
 func (r *run) phases(ctx context.Context, cancel context.CancelCauseFunc) error {
 	following, stopFollowing := context.WithCancel(ctx)
 	defer stopFollowing()
@@ -28,13 +28,15 @@ func (r *run) phases(ctx context.Context, cancel context.CancelCauseFunc) error 
 	if err != nil {
 		return err
 	}
-	watched := make(chan struct{})
-	go func() {
-		defer close(watched)
-		if err := starving.follow(following); err != nil {
-			cancel(err)
-		}
-	}()
+	leaders := r.watchLeaders()
+	var watched sync.WaitGroup
+	for _, follow := range []func(context.Context) error{starving.follow, leaders.follow} {
+		watched.Go(func() {
+			if err := follow(following); err != nil {
+				cancel(err)
+			}
+		})
+	}
 	if err := r.workload(ctx); err != nil {
 		return err
 	}
@@ -53,7 +55,7 @@ func (r *run) phases(ctx context.Context, cancel context.CancelCauseFunc) error 
 	}
 	stopFollowing()
 	<-followed
-	<-watched
+	watched.Wait()
 	return r.ledger.take(ctx)
 }
 

@@ -1,0 +1,79 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockchaos/lockchaos/clients/etcd"
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// A leader that nobody disturbed and that is lost is a stall of the service; one that a fault on nodes has struck is that fault's doing.
+func TestLostLeadersAreRecorded(t *testing.T) {
+	alone.Lock()
+	defer alone.Unlock()
+	r := newRun(Config{Plan: plan("etcd-lease", 2*time.Second), Lock: etcd.Lease, Logs: t.TempDir()})
+	var file told
+	if err := r.start(t.Context(), &file); err != nil {
+		t.Fatal(err, r.finish(nil))
+	}
+	w := r.watchLeaders()
+	lose := func() (all []*nodeLog) { // the leader stands still until the others have another
+		name, err := r.service.Leader(t.Context())
+		if err != nil {
+			t.Fatal(err, r.finish(nil))
+		}
+		i := slices.IndexFunc(w.logs, func(l *nodeLog) bool { return l.node.Name == name })
+		pause, err := w.logs[i].node.Process.Stop(t.Context())
+		if err != nil {
+			t.Fatal(err, r.finish(nil))
+		}
+		defer pause.Resume()
+		all = slices.Delete(slices.Clone(w.logs), i, i+1)
+		lost := func(l *nodeLog) bool { return !l.since.IsZero() }
+		for _, wanted := range []bool{true, false} {
+			for slices.ContainsFunc(all, func(l *nodeLog) bool { return lost(l) != wanted }) {
+				if err := w.look(); err != nil || t.Context().Err() != nil {
+					t.Fatal(err, r.finish(nil))
+				}
+				time.Sleep(time.Millisecond)
+			}
+		}
+		return all
+	}
+	r.director.down = true
+	lose()
+	r.director.down = false
+	if file.has(`"service":true`) {
+		t.Error("what a fault on nodes did is recorded as a stall")
+	}
+	logs := lose()
+	if err := r.finish(nil); err != nil {
+		t.Fatal(err)
+	}
+	h, err := history.ReadAll(&file.Buffer, "stalls")
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := map[string]bool{}
+	for i := range h.Events {
+		if f := h.Events[i].Fault; f != nil && f.Phase == "end" {
+			if f.Injected || !f.Service || f.To <= f.From || !strings.Contains(f.Evidence, "lost leader") || f.Touches().Words.Did != "had no leader" {
+				t.Errorf("%+v", f)
+			}
+			told[f.Hosts[0]] = true
+		}
+	}
+	for _, l := range logs {
+		if !told[l.node.Name] {
+			t.Errorf("%s lost its leader, and nothing says so", l.node.Name)
+		}
+	}
+	if err := w.follow(canceled()); err != nil && !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
