@@ -36,7 +36,7 @@ var etcd = Kind{
 		fmt.Sprintf("etcd sends heartbeats every %v and elects a leader after %v without; the shortest lease is 1 s.", etcdHeartbeat, etcdElection),
 		"etcd does not force its writes to disk; its data lies in memory.",
 	},
-	election: Election{Lost: " lost leader ", Led: " elected leader "},
+	election: Election{Lost: " lost leader ", Led: " elected leader ", Changed: " changed leader from "},
 	task:     etcdTask,
 	next:     etcdNext,
 	ready:    awaitEtcd,

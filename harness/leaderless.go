@@ -73,11 +73,12 @@ func (w *leaderless) look() error {
 			return err
 		}
 		for _, line := range lines {
-			switch lost, led := log.node.LeaderIn(line); {
-			case lost && log.since.IsZero():
+			lost, led := log.node.LeaderIn(line)
+			if lost && log.since.IsZero() {
 				log.since, log.line = before, line
 				log.stamp = monotime.Now() - int64(time.Since(before))
-			case led && !log.since.IsZero():
+			}
+			if led && !log.since.IsZero() {
 				w.record(log)
 				log.since = time.Time{}
 			}
