@@ -51,7 +51,7 @@ func TestLostLeadersAreRecorded(t *testing.T) {
 	r.director.down = true
 	lose()
 	r.director.down = false
-	if file.has(`"service":true`) {
+	if file.has("lost its leader") {
 		t.Error("what a fault on nodes did is recorded as a stall")
 	}
 	logs := lose()
@@ -64,8 +64,8 @@ func TestLostLeadersAreRecorded(t *testing.T) {
 	}
 	told := map[string]bool{}
 	for i := range h.Events {
-		if f := h.Events[i].Fault; f != nil && f.Phase == "end" {
-			if f.Injected || !f.Service || f.To <= f.From || !strings.Contains(f.Evidence, " leader ") || f.Touches().Words.Did != "had no leader" {
+		if f := h.Events[i].Fault; f != nil && f.Phase == "end" && f.Touches().Words == history.LostLeader.Words { // the clients' heartbeats may be late, too
+			if f.Injected || !f.Service || f.To <= f.From || !strings.Contains(f.Evidence, " leader ") {
 				t.Errorf("%+v", f)
 			}
 			told[f.Hosts[0]] = true
