@@ -48,9 +48,9 @@ func TestKilledHolder(t *testing.T) {
 	locktest.Run(t, locktest.Scenario{Service: "redis", Fault: "kill-holder", Claims: claims}, open)
 }
 
-// Every attack that the claims invite, each a subtest. With -short the most telling third of them.
+// Attacks that the claims invite, each a subtest. Without Attacks it would be every one, with Short the most telling third.
 func TestExam(t *testing.T) {
-	locktest.Exam(t, locktest.Examination{Service: "redis", Claims: claims, Short: true}, open)
+	locktest.Exam(t, locktest.Examination{Service: "redis", Claims: claims, Attacks: []string{"stop-work", "kill-work", "lost-acquire-reply", "late-release"}}, open)
 }
 
 // With an Unlock that deletes the key, whoever holds it, a late holder gives away another's lock, and is told that all is well. This test wants
