@@ -28,6 +28,14 @@ type span struct {
 // length is for how long the fault was in effect, as measured where it was.
 func (sp span) length() int64 { return stamp(sp.healed-sp.bit, sp.to-sp.from) }
 
+// calmAt is when nothing that it held back comes any more: what was lost is sent again later and later, for as long again at the most.
+func (sp span) calmAt() int64 {
+	if sp.to == forever {
+		return forever
+	}
+	return sp.to + (sp.to - sp.from)
+}
+
 // openFault is a fault that has begun.
 type openFault struct {
 	id       int

@@ -114,10 +114,8 @@ func (s *Sweep) mayStand(lost []lostAsk, t int64) bool {
 	for _, ask := range lost {
 		left := ask.at
 		for _, sp := range s.clientSpans(ask.client) {
-			if sp.injected && sp.from <= ask.at && sp.to != forever {
-				left = max(left, sp.to+(sp.to-sp.from))
-			} else if sp.injected && sp.from <= ask.at {
-				return true
+			if sp.injected && sp.from <= ask.at {
+				left = max(left, sp.calmAt())
 			}
 		}
 		if left == forever || s.neverEnds() || t-left-s.stalledIn(left, t) <= s.lifetime()-s.header.TTL+s.abandons() {

@@ -270,13 +270,8 @@ func (s *Sweep) calmSince(asked []int64, waiter int32, from, to int64) int64 {
 	}
 	pass := func(spans []span, matters func(span) bool) {
 		for _, sp := range spans {
-			if sp.from > to || !matters(sp) {
-				continue
-			}
-			if sp.to == forever {
-				from = forever
-			} else {
-				from = max(from, sp.to+(sp.to-sp.from))
+			if sp.from <= to && matters(sp) {
+				from = max(from, sp.calmAt())
 			}
 		}
 	}

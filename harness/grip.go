@@ -78,8 +78,6 @@ func (d *director) putBack(h *hit) {
 func (d *director) letGo(h *hit) {
 	if !h.strike.Target.Client() {
 		d.down = false
-		now := time.Now()
-		d.wholeAt = latest(d.wholeAt, now.Add(now.Sub(h.taken)))
 	}
 	for _, c := range h.clients() {
 		delete(d.struck, c)

@@ -56,7 +56,11 @@ func (d *director) finish(h *hit, err error) {
 	d.mu.Lock()
 	d.letGo(h)
 	now := time.Now()
-	d.calm = latest(d.calm, now.Add(now.Sub(h.taken))) // what it held back is sent again later and later
+	calm := now.Add(now.Sub(h.taken)) // what it held back is sent again later and later
+	d.calm = latest(d.calm, calm)
+	if !h.strike.Target.Client() {
+		d.wholeAt = latest(d.wholeAt, calm)
+	}
 	d.mu.Unlock()
 	h.over <- err
 }

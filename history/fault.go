@@ -41,6 +41,10 @@ type Touch struct {
 	Words  FaultWords `json:"words"`
 }
 
+// LostLeader is that the nodes of a service were without a leader, and nobody had disturbed them.
+var LostLeader = Touch{Stops: StopsProcesses, Words: FaultWords{Did: "had no leader",
+	Plight: "had lost its leader", Doc: "stall"}}
+
 // FaultWords are how a report and a judge speak of a fault.
 type FaultWords struct {
 	// Did completes "was …". Bar is the same for a narrow place; empty: Did itself is short.

@@ -11,10 +11,6 @@ const KindMachineStall = "stall"
 var MachineStall = Touch{Stops: StopsProcesses, Words: FaultWords{Did: "stalled",
 	Plight: "was starved by this machine", Doc: "stall"}}
 
-// LostLeader is that the nodes of a service were without a leader, and nobody had disturbed them.
-var LostLeader = Touch{Stops: StopsProcesses, Words: FaultWords{Did: "had no leader",
-	Plight: "had lost its leader", Doc: "stall"}}
-
 // Touches is what the fault does: as it was recorded or, in a history of format 1, by its name.
 func (f *FaultInfo) Touches() *Touch {
 	switch {

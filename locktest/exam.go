@@ -28,11 +28,7 @@ func Exam(t *testing.T, e Examination, open Open) {
 	if err != nil {
 		t.Fatalf("locktest: %v", err)
 	}
-	var exam reports.Exam
-	for _, n := range not {
-		exam.Not = append(exam.Not, reports.NotApplicable(n))
-	}
-	for _, line := range exam.Inapplicable() {
+	for _, line := range reports.ExamOf("", not).Inapplicable() {
 		t.Log(shown("%s", line))
 	}
 	if len(all) == 0 {

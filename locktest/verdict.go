@@ -5,7 +5,6 @@ package locktest
 import (
 	"bytes"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -109,7 +108,7 @@ func (r *run) expects() bool {
 func (r *run) compare(sc *reports.Scenario) []scenarios.Compared {
 	var seen []scenarios.Observed
 	for _, p := range sc.Verdict.Properties {
-		seen = append(seen, scenarios.Observed{Property: p.Name, Outcome: p.Outcome.String(), Kinds: slices.Sorted(maps.Keys(p.Kinds))})
+		seen = append(seen, scenarios.Observed{Property: p.Name, Outcome: p.Outcome.String(), Kinds: p.KindsFound()})
 	}
 	sc.Relied = r.plan.Scenario.Expect.Relied
 	all := r.plan.Scenario.Expect.Compare(seen, sc.Verdict.Severity.String())

@@ -19,6 +19,15 @@ type Exam struct {
 	Short bool `json:"short,omitempty"`
 }
 
+// ExamOf is the exam of a lock against which some attacks make no sense.
+func ExamOf[N ~struct{ Attack, Why string }](lock string, not []N) *Exam {
+	exam := &Exam{Lock: lock}
+	for _, n := range not {
+		exam.Not = append(exam.Not, NotApplicable(n))
+	}
+	return exam
+}
+
 // NotApplicable is an attack that makes no sense against a lock, and why.
 type NotApplicable struct {
 	Attack string `json:"attack"`

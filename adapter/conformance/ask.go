@@ -47,9 +47,8 @@ func (t *trial) grantedAs(c *Client, key string, read bool) grant {
 		}
 		a = t.acquireAs(c, key, read, t.bench.TTL+t.slack)
 	}
-	t.left(adapter.OpAcquire, a, "%s asked for %s three times, which nobody holds, and was not granted it: %s", c.name, key, answered(a))
 	if !a.OK {
-		t.fail("", "%s was not granted %s, which nobody holds: %s", c.name, key, answered(a))
+		t.leftOrWrong(adapter.OpAcquire, a, "", "%s asked for %s three times, which nobody holds, and was not granted it: %s", c.name, key, answered(a))
 	}
 	t.last = a.Reply
 	return newGrant(c, key, a)
@@ -73,8 +72,7 @@ func (t *trial) on(op string, g grant, within time.Duration) answer {
 func (t *trial) release(g grant) {
 	if a := t.on(adapter.OpRelease, g, t.slack); !a.OK {
 		t.overtaken(g.since)
-		t.left(adapter.OpRelease, a, "%s released %s, which it held: %s", g.client.name, g.key, answered(a))
-		t.fail("Answer ok when the service has taken it back.", "%s released %s, which it held: %s", g.client.name, g.key, answered(a))
+		t.leftOrWrong(adapter.OpRelease, a, "Answer ok when the service has taken it back.", "%s released %s, which it held: %s", g.client.name, g.key, answered(a))
 	}
 }
 

@@ -168,8 +168,7 @@ func standing(op string) func(*trial) {
 		g := t.granted(t.client(1), t.key())
 		if a := t.on(op, g, t.slack); !a.OK {
 			t.overtaken(g.since)
-			t.left(op, a, "it was granted %s and still holds it, and says %s to %s", g.key, answered(a), op)
-			t.fail("", "it was granted %s and still holds it, and says %s to %s", g.key, answered(a), op)
+			t.leftOrWrong(op, a, "", "it was granted %s and still holds it, and says %s to %s", g.key, answered(a), op)
 		}
 		t.release(g)
 		t.refused(op, g, "after its release")
@@ -199,8 +198,7 @@ func readers(t *trial) {
 	second := t.acquireAs(b, key, true, t.moment()+t.slack)
 	if !second.OK {
 		t.overtaken(g.since)
-		t.left(adapter.OpAcquire, second, "%s asked for %s as a reader beside another reader: %s", b.name, key, answered(second))
-		t.fail(`Grant a key to every acquire of mode "read" while only readers hold it. `+promised+"Only if its readers are meant to exclude each other do not declare read_write.",
+		t.leftOrWrong(adapter.OpAcquire, second, `Grant a key to every acquire of mode "read" while only readers hold it. `+promised+"Only if its readers are meant to exclude each other do not declare read_write.",
 			"%s was not granted %s as a reader beside another reader: %s", b.name, key, answered(second))
 	}
 	h := newGrant(b, key, second)
@@ -296,9 +294,8 @@ func canceledWait(t *trial) {
 		t.fail("Read standard input while an acquire is under way, and give the wait up when a line with its id and op cancel comes; or leave \"cancel\" out of \"can\".",
 			"%s was told after %v to give up its wait for %s, and answered after %v", b.name, t.moment(), key, r.took().Round(time.Millisecond))
 	}
-	t.left(adapter.OpAcquire, r, "%s gave up its wait for %s, and said %s", b.name, key, answered(r))
 	if r.Error != adapter.Busy {
-		t.fail("", "%s gave up its wait for %s, and said %s", b.name, key, answered(r))
+		t.leftOrWrong(adapter.OpAcquire, r, "", "%s gave up its wait for %s, and said %s", b.name, key, answered(r))
 	}
 	t.release(g)
 	for range 3 {

@@ -33,8 +33,9 @@ type Bench struct {
 	TTL time.Duration
 	// Slack is how much longer than promised anything may take before it counts as never; 0: DefaultSlack.
 	Slack time.Duration
-	// Expire has the service end the sessions of a client, and returns what it answered, a text for each that there was. nil: it has no sessions that could be ended.
-	Expire func(ctx context.Context, at netip.Addr, told []adapter.Session) ([]string, error)
+	// Expire has the service end the session that a client at the address told of, and returns what it answered, a text for each that there
+	// was. nil: it has no sessions that could be ended.
+	Expire func(ctx context.Context, at netip.Addr, told adapter.Session) ([]string, error)
 	// Trace, if it is set, is called for every line of every exchange; it must not block.
 	Trace func(client string, sent bool, line string)
 

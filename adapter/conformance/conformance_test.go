@@ -79,12 +79,8 @@ func bench(t testing.TB, service, command string, ttl time.Duration) *Bench {
 		b.Hosts = append(b.Hosts, n.Host)
 	}
 	if k, _ := backends.Lookup(service); k.HasSessions() {
-		b.Expire = func(ctx context.Context, at netip.Addr, told []adapter.Session) ([]string, error) {
-			c := backends.Client{Addr: at}
-			for _, session := range told {
-				c.Sessions = append(c.Sessions, backends.Session(session))
-			}
-			return s.Expire(ctx, c)
+		b.Expire = func(ctx context.Context, at netip.Addr, told adapter.Session) ([]string, error) {
+			return s.Expire(ctx, backends.Client{Addr: at, Sessions: []backends.Session{backends.Session(told)}})
 		}
 	}
 	return b

@@ -19,9 +19,8 @@ func killedHolder(t *trial) {
 	t.granted(a, key)
 	t.kill(a)
 	r := t.acquire(b, key, t.bench.TTL+t.slack)
-	t.left(adapter.OpAcquire, r, "the holder of %s was killed, and %v later %s still was not granted: %s", key, r.took().Round(time.Millisecond), b.name, answered(r))
 	if !r.OK {
-		t.fail("A lease must expire, and a session end, soon after its TTL of "+t.bench.TTL.String()+" (ttl_ms of the hello): is it given to the service?",
+		t.leftOrWrong(adapter.OpAcquire, r, "A lease must expire, and a session end, soon after its TTL of "+t.bench.TTL.String()+" (ttl_ms of the hello): is it given to the service?",
 			"the holder of %s was killed, and %v later %s still was not granted: %s", key, r.took().Round(time.Millisecond), b.name, answered(r))
 	}
 	t.release(newGrant(b, key, r))
@@ -49,10 +48,8 @@ func frozenHolder(t *trial) {
 	r := t.acquire(b, key, t.bench.TTL+t.slack)
 	t.must(stop.Resume())
 	t.note("%s goes on", a.name)
-	t.left(adapter.OpAcquire, r, "the holder of %s was frozen, and %v later, its TTL being %v, %s still was not granted: %s", key, r.took().Round(time.Millisecond),
-		t.bench.TTL, b.name, answered(r))
 	if !r.OK {
-		t.fail(`Give the TTL of the hello to the service. A lock that never expires while its holder lives says so: "no_expiry": true.`,
+		t.leftOrWrong(adapter.OpAcquire, r, `Give the TTL of the hello to the service. A lock that never expires while its holder lives says so: "no_expiry": true.`,
 			"the holder of %s was frozen, and %v later, its TTL being %v, %s still was not granted: %s", key, r.took().Round(time.Millisecond), t.bench.TTL, b.name, answered(r))
 	}
 	next := newGrant(b, key, r)
@@ -110,7 +107,7 @@ func endedSession(t *trial) {
 	old := t.granted(a, key)
 	ctx, cancel := t.patience()
 	defer cancel()
-	ended, err := t.bench.Expire(ctx, a.host.Addr, []adapter.Session{old.Session})
+	ended, err := t.bench.Expire(ctx, a.host.Addr, old.Session)
 	t.must(err)
 	if len(ended) == 0 {
 		t.fail(`"session" must be the number of the session (etcd: of the lease) that the grant belongs to, and for ZooKeeper its password.`,
@@ -118,9 +115,8 @@ func endedSession(t *trial) {
 	}
 	t.note("%s", ended[0])
 	r := t.acquire(b, key, t.bench.TTL+t.slack)
-	t.left(adapter.OpAcquire, r, "the session of the holder of %s was ended, and %s was not granted it: %s", key, b.name, answered(r))
 	if !r.OK {
-		t.fail("A grant must end with the session that it comes with.", "the session of the holder of %s was ended, and %v later %s still was not granted: %s",
+		t.leftOrWrong(adapter.OpAcquire, r, "A grant must end with the session that it comes with.", "the session of the holder of %s was ended, and %v later %s still was not granted: %s",
 			key, r.took().Round(time.Millisecond), b.name, answered(r))
 	}
 	t.learns(old)

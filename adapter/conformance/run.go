@@ -129,6 +129,12 @@ func (t *trial) left(op string, a answer, format string, args ...any) {
 	panic(unshown{})
 }
 
+// leftOrWrong ends the check with an answer that is not ok: it leaves open what came of the op, or is wrong.
+func (t *trial) leftOrWrong(op string, a answer, advice, format string, args ...any) {
+	t.left(op, a, format, args...)
+	t.fail(advice, format, args...)
+}
+
 // sayMore is what an adapter gains that leaves less open.
 const sayMore = "That is always right to say. But lockchaos learns nothing from it: where the service has answered, and the answer is clear, say so."
 

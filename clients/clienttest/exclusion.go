@@ -148,7 +148,7 @@ func counting(s *suite) {
 	const workers, each = 10, 10
 	key := s.key()
 	var holder, counter, last, since atomic.Int64
-	var cut atomic.Bool // a lease was over while its holder waited for the machine
+	var cut atomic.Bool // a lease was over while its holder waited for the machine, or it is not known whether it was given back
 	var group sync.WaitGroup
 	for w := range workers {
 		l := s.open()
@@ -175,7 +175,8 @@ func counting(s *suite) {
 				counter.Store(n + 1)
 				holder.CompareAndSwap(int64(w+1), 0)
 				if err := l.Release(s.patience(), g); err != nil {
-					if errors.Is(err, clients.ErrNotHeld) && s.mayBeOver(g.Attempt) {
+					if !errors.Is(err, clients.ErrNotHeld) || s.mayBeOver(g.Attempt) { // on a busy machine an answer may come too late for its client
+						s.Logf("client %d: release: %v", w+1, err)
 						cut.Store(true)
 						return
 					}

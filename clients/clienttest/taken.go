@@ -41,7 +41,7 @@ func (s *suite) busy(l clients.Lock, key, why string, since int64) {
 	}
 }
 
-// leaseOver is panicked with by a test that took longer than a lease: what it saw then says nothing about the lock.
+// leaseOver is panicked with by a test that took longer than a lease, or for whose requests the machine was too slow: what it saw then says nothing about the lock.
 type leaseOver struct{}
 
 // overtaken ends the present run of the test if a lease that began at since, and that nobody renews, may be over: whoever had it may have lost it to another.
@@ -68,7 +68,7 @@ func (s *suite) whole(run func(*suite)) {
 			return
 		}
 	}
-	s.Fatalf("%d times, a lease of %v was over before what was asked of the lock was answered", runs, s.TTL)
+	s.Fatalf("%d times, a lease of %v was over before what was asked of the lock was answered, or an answer came too late", runs, s.TTL)
 }
 
 // cut runs a test and tells whether a lease was over too soon.

@@ -85,12 +85,8 @@ func (t trial) inside(ctx context.Context, out io.Writer) (err error) {
 		bench.Hosts = append(bench.Hosts, n.Host)
 	}
 	if k, _ := backends.Lookup(s.Name); k.HasSessions() {
-		bench.Expire = func(ctx context.Context, at netip.Addr, told []adapter.Session) ([]string, error) {
-			c := backends.Client{Addr: at}
-			for _, session := range told {
-				c.Sessions = append(c.Sessions, backends.Session(session))
-			}
-			return s.Expire(ctx, c)
+		bench.Expire = func(ctx context.Context, at netip.Addr, told adapter.Session) ([]string, error) {
+			return s.Expire(ctx, backends.Client{Addr: at, Sessions: []backends.Session{backends.Session(told)}})
 		}
 	}
 	if t.Hello {

@@ -135,11 +135,15 @@ func (f examFlags) plans(ctx context.Context, words []string, say func(string)) 
 	if err != nil {
 		return nil, nil, usage(err)
 	}
-	all, not, err := f.attacksOn(ctx, lock, table, say)
+	can, err := possibleFaults(ctx, f.runFlags, say)
 	if err != nil {
 		return nil, nil, err
 	}
-	exam = examOf(lock, not)
+	all, not, err := f.attacksOn(lock, table, can)
+	if err != nil {
+		return nil, nil, err
+	}
+	exam = reports.ExamOf(lock.Base.Lock, not)
 	exam.Short = f.short
 	for _, s := range all {
 		plans = append(plans, scenarios.Plan{Seed: f.seed, Scenario: s})
@@ -147,22 +151,10 @@ func (f examFlags) plans(ctx context.Context, words []string, say func(string)) 
 	return plans, exam, nil
 }
 
-// examOf is the exam of a lock against which some attacks make no sense.
-func examOf(lock scenarios.Examinee, not []scenarios.Inapplicable) *reports.Exam {
-	exam := &reports.Exam{Lock: lock.Base.Lock}
-	for _, n := range not {
-		exam.Not = append(exam.Not, reports.NotApplicable(n))
-	}
-	return exam
-}
-
-// attacksOn are the attacks of the table that can be made on the lock here, and the others with the reason.
-func (f examFlags) attacksOn(ctx context.Context, lock scenarios.Examinee, table scenarios.Exam, say func(string)) ([]scenarios.Scenario,
+// attacksOn are the attacks of the table that can be made on the lock with the kinds of faults that can be done here, and the others with
+// the reason.
+func (f examFlags) attacksOn(lock scenarios.Examinee, table scenarios.Exam, can map[string]bool) ([]scenarios.Scenario,
 	[]scenarios.Inapplicable, error) {
-	can, err := possibleFaults(ctx, f.runFlags, say)
-	if err != nil {
-		return nil, nil, err
-	}
 	lock.Fits = f.fitting(can, lock.Fits)
 	all, not := table.Of(lock)
 	if len(all) == 0 {
@@ -230,9 +222,8 @@ func (l *ownLock) examinee() scenarios.Examinee {
 		base.TTL = examTTL
 	}
 	e := harness.Examinee(l.kind(), base)
-	e.Abilities = slices.DeleteFunc(e.Abilities, func(a scenarios.Ability) bool { return a == scenarios.CanRenew || a == scenarios.CanBeAsked })
 	for op, ability := range map[string]scenarios.Ability{adapter.OpRenew: scenarios.CanRenew, adapter.OpHeld: scenarios.CanBeAsked} {
-		if l.says.Does(op) {
+		if l.says.Does(op) && !slices.Contains(e.Abilities, ability) {
 			e.Abilities = append(e.Abilities, ability)
 		}
 	}

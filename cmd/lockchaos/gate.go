@@ -161,7 +161,15 @@ func loadPolicy(ctx context.Context, file string, f runFlags, say func(string)) 
 		chosen, err = own.replacing(chosen, say)
 		return chosen.scenarios, err
 	}
-	c.Examine = func(e policy.Exam) ([]scenarios.Scenario, error) { return f.examined(ctx, e, own, say) }
+	var can map[string]bool // tried for the first exam
+	c.Examine = func(e policy.Exam) (_ []scenarios.Scenario, err error) {
+		if can == nil {
+			if can, err = possibleFaults(ctx, f, say); err != nil {
+				return nil, err
+			}
+		}
+		return f.examined(e, own, can, say)
+	}
 	p, err := policy.Load(file, c)
 	if err != nil {
 		return nil, nil, err
@@ -174,8 +182,9 @@ func loadPolicy(ctx context.Context, file string, f runFlags, say func(string)) 
 	return p, places, nil
 }
 
-// examined are the attacks of an exam that a policy asks for; own is the policy's lock. say tells which make no sense, and why.
-func (f runFlags) examined(ctx context.Context, e policy.Exam, own *ownLock, say func(string)) ([]scenarios.Scenario, error) {
+// examined are the attacks of an exam that a policy asks for; own is the policy's lock, can are the faults that can be done here. say tells which
+// attacks make no sense, and why.
+func (f runFlags) examined(e policy.Exam, own *ownLock, can map[string]bool, say func(string)) ([]scenarios.Scenario, error) {
 	x := examFlags{runFlags: f, short: e.Short, attacks: e.Attacks}
 	table, err := x.table()
 	if err != nil {
@@ -187,11 +196,11 @@ func (f runFlags) examined(ctx context.Context, e policy.Exam, own *ownLock, say
 	} else if lock, err = builtinExaminee(e.Lock, 0); err != nil {
 		return nil, err
 	}
-	all, not, err := x.attacksOn(ctx, lock, table, say)
+	all, not, err := x.attacksOn(lock, table, can)
 	if err != nil {
 		return nil, err
 	}
-	for _, line := range examOf(lock, not).Inapplicable() {
+	for _, line := range reports.ExamOf(lock.Base.Lock, not).Inapplicable() {
 		say(lock.Base.Lock + ": " + line)
 	}
 	return all, nil

@@ -37,10 +37,6 @@ func newDraw(ctx context.Context, f runFlags, say func(string)) (*draw, error) {
 	if err != nil {
 		return nil, usage(err)
 	}
-	suites, err := scenarios.Builtin(catalogue())
-	if err != nil {
-		return nil, err
-	}
 	can, err := possibleFaults(ctx, f, say)
 	if err != nil {
 		return nil, err
@@ -52,6 +48,10 @@ func newDraw(ctx context.Context, f runFlags, say func(string)) (*draw, error) {
 		}
 		d.locks = append(d.locks, f.randomLock(own.kind(), own.examinee().Undisturbed(), can))
 		return d, nil
+	}
+	suites, err := scenarios.Builtin(catalogue())
+	if err != nil {
+		return nil, err
 	}
 	lacking := missingServices(ctx, f)
 	for _, k := range kinds {
