@@ -186,7 +186,11 @@
 //     touched the client or the service, and no injected fault, is inconclusive.
 //   - deadlock: for the bound (Header.Bound, else half a TTL) undisturbed clients in a cycle each had a grant, neither released nor at the end
 //     of its promise, and an open acquire of the next one's key. Not by holds: asking for the second key is no act, so the first hold is over by
-//     then. Not judged where nobody asked for a key while it had another.
+//     then. Not judged where nobody asked for a key while it had another. An injected fault ends a cycle: who is disturbed is no part of it. What only
+//     a stall makes too short is inconclusive, for the machine may have kept the clients from going on, or the session from being heard. So is a
+//     cycle of which an acquire never reported. Two clients that wait for ever are ended by the harness, and say nothing more:
+//     A.acquire k0 [0,1], B.acquire k1 [0,1], A.acquire k1 [2, ], B.acquire k0 [3, ], both are gone at 900.
+//     "An op that never reported proves nothing" would pass every lock that knows no deadline.
 //   - herd: the lock declares to wake one waiter, the workload is stampede. The requests that the service says it handled between two
 //     instants, heartbeats taken off, divided by the grants between, exceed 10 + waiters/4; with fewer than 40 clients the two cases are too
 //     close to tell. It is left open by a fault of the service in between, or a stall of half a TTL: clients connect again, and that costs requests.

@@ -222,6 +222,7 @@ func (s *Sweep) exit(e *history.Event) {
 		c.gone = c.latest
 	}
 	alive := min(max(c.alive, s.killedAt(c, gone)), gone)
+	s.unfinished(e.Client, e.Process, gone)
 	for _, k := range s.keys {
 		k.orphaned(e.Client, e.Process, gone)
 		s.closeGrants(k, e.Client, e.Process, alive)
