@@ -48,8 +48,14 @@
 //
 // A reader-writer lock (Claims.ReadWrite) says with every acquire whether it asks for a reader's hold or a writer's (Event.Mode). Two holds conflict
 // unless both are readers'. So a writer let in beside a reader and a reader beside a writer are found, by their acts and by their promises, and readers side
-// by side are not. What is said of writes is said of those under a writer's grant: two readers that write are not the lock's affair. Tokens order nothing
-// there, for readers may share one.
+// by side are not. What is said of writes is said of those under a writer's grant: two readers that write are not the lock's affair.
+//
+// Fencing tokens order two grants of it if one is a writer's. Those of two readers tell nothing: both hold, in either order, and may share one. What a writer's token
+// tells of the readers around it counts. Here A was granted the key by 601, as R shows of W, and W of A:
+//
+//	A.acquire [0,700] token 5, a reader; W.acquire [0,650] token 6, a writer; R.acquire [600,601] token 7, a reader
+//
+// "Tokens order nothing there" left every overrun of a reader beside a writer unexplained whose reply had come late.
 //
 // A reentrant lock (Claims.Reentrant) gives an owner what it has already, and is free when the owner has released it as often as it was granted it. Every
 // acquire is a grant of its own, with a hold and a promise of its own, which the release that names it ends; grants of one owner never conflict. Two simpler
@@ -132,7 +138,8 @@
 //     the version replaced" would accuse a hold of its own writes: read 1, write 2, write 3. A request that the store takes a second time is made
 //     from what its hold wrote last. "The store's doing, and no loss" would pass A.write v35, B.write v41, A's same request again as v42: B's is lost.
 //   - token-order: declared fencing tokens only. Two clients share one; a grant that is later by time has a smaller one; or an undisturbed
-//     client's acquire returned a smaller one after another's returned a greater. The same client may get its own token again. 0 is a token: "none" is a
+//     client's acquire returned a smaller one after another's returned a greater. The same client may get its own token again. Of a reader-writer lock:
+//     two grants of which one is a writer's. 0 is a token: "none" is a
 //     field that is not there. To read 0 as none would pass a counter that falls from 7 to 0.
 //   - duplicate-effect: workloads payment and leader only, with any lock or none. Of the ledger's accepted writes a second one charges an order
 //     again, or runs a tick again. The same request applied twice is the store's doing. Kinds as of an unfenced write.

@@ -102,7 +102,7 @@ func New(header history.Header, keys []string, o Options) *Sweep {
 		numbers: newDirectory(), footprints: map[*grant][]*footprint{}}
 	s.permits = header.Claims.Permits
 	s.exclusive = s.permits == 1
-	s.tokens = s.exclusive && header.Claims.Token == tokenFencing && !header.Claims.ReadWrite
+	s.tokens = s.exclusive && header.Claims.Token == tokenFencing
 	s.reentrant = header.Claims.Reentrant && !header.Translated
 	s.owners = s.reentrant || header.Translated
 	for _, kind := range confirming {
