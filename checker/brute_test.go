@@ -2,6 +2,7 @@ package checker
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/lockchaos/lockchaos/history"
 )
@@ -32,7 +33,7 @@ func newBrute(h *history.History) *bruteLock {
 	c := h.Header.Claims
 	b := &bruteLock{permits: c.Permits, owners: c.Reentrant, readers: c.ReadWrite, releaseConfirms: c.ConfirmsOp(history.Release), levels: c.Reentrant,
 		events: h.Events, invoked: map[int64]int{}, answered: map[int64]int{}, acted: map[int64]int{}}
-	b.fenced = c.Token == "fencing" && c.Permits == 1 && !b.owners && !b.readers
+	b.fenced = c.Token == "fencing" && c.Permits == 1 && !b.owners
 	for i, e := range h.Events {
 		switch e.Type {
 		case history.Invoke:
@@ -208,11 +209,18 @@ func (b *bruteLock) possible() bool {
 			b.began[i] = !b.fenced
 		}
 	}
-	return b.next(0, 0)
+	return b.next(bruteTokens{})
+}
+
+// bruteTokens are the greatest tokens that were given: to a writer, or on a mutex to anybody, and to a reader.
+type bruteTokens struct {
+	writer, reader int64
+	owner          int32
+	sharers        string // the clients of the readers that have the greatest one
 }
 
 // next tries every begin and every end that may be next.
-func (b *bruteLock) next(token int64, owner int32) bool {
+func (b *bruteLock) next(given bruteTokens) bool {
 	if !slices.Contains(b.began, false) {
 		return true // the ends that are left can come in any order
 	}
@@ -225,19 +233,28 @@ func (b *bruteLock) next(token int64, owner int32) bool {
 	}
 	for i, g := range b.grants {
 		switch {
-		case !b.began[i] && g.earliest <= bound && b.mayBegin(i, token, owner):
-			t, o := token, owner
-			if b.fenced && g.token != 0 {
-				t, o = g.token, g.client
+		case !b.began[i] && g.earliest <= bound && b.mayBegin(i, given):
+			then := given
+			switch {
+			case !b.fenced || g.token == 0:
+			case g.mode == history.ModeRead:
+				if g.token > given.reader {
+					then.reader, then.sharers = g.token, ""
+				}
+				if g.token == then.reader {
+					then.sharers += string(rune(g.client))
+				}
+			default:
+				then.writer, then.owner = g.token, g.client
 			}
 			b.began[i] = true
-			if b.next(t, o) {
+			if b.next(then) {
 				return true
 			}
 			b.began[i] = false
 		case b.began[i] && !b.ended[i] && b.over(g) <= bound:
 			b.ended[i] = true
-			if b.next(token, owner) {
+			if b.next(given) {
 				return true
 			}
 			b.ended[i] = false
@@ -254,10 +271,16 @@ func (b *bruteLock) over(g *bruteGrant) int64 {
 	return max(g.end, g.last)
 }
 
-func (b *bruteLock) mayBegin(i int, token int64, owner int32) bool {
+func (b *bruteLock) mayBegin(i int, given bruteTokens) bool {
 	g, others := b.grants[i], 0
-	if b.fenced && g.token != 0 && (g.token < token || g.token == token && g.client != owner) {
-		return false
+	if b.fenced && g.token != 0 {
+		others := strings.Trim(given.sharers, string(rune(g.client))) != ""
+		if g.token < given.writer || g.token == given.writer && g.client != given.owner {
+			return false
+		}
+		if g.mode != history.ModeRead && (g.token < given.reader || g.token == given.reader && others) {
+			return false
+		}
 	}
 	if b.ended[i] {
 		return true // it holds nothing

@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/lockchaos/lockchaos/history"
@@ -27,6 +28,10 @@ var deadlock = Property{
 		}
 		return "No client asked for a key while it had another."
 	},
+	stalled: func(n int) string {
+		return fmt.Sprintf("%s too short a time without a stall of this machine, or has a client that never said whether it had begun to wait.",
+			count(n, "circle of waiting clients lasted for", "circles of waiting clients lasted for"))
+	},
 	Words: Words{
 		Demands: "Clients that need several keys do not wait for each other in a circle.",
 		Once:    "Clients waited for each other in a circle",
@@ -39,21 +44,31 @@ var deadlock = Property{
 	},
 }
 
-// wait is an acquire that lasted for the bound or longer, and what its client had meanwhile.
+// wait is an acquire that lasted for the bound or longer, and what its client had meanwhile. Of one that never reported it is not certain that its client
+// had begun it, nor for how long its process lived.
 type wait struct {
 	op         int64
 	client     int32
 	mode       history.Mode
 	key        *keyState
 	start, end int64
-	held       []*grant
-	told       bool // of a reentrant lock: a cycle that it closes was found, whichever of a key's nested grants it is made of
+	held       []had
+	unreported bool
+	// told and open: of a reentrant lock, a cycle that it closes was found for certain, or perhaps, whichever of a key's nested grants it is made of.
+	told, open bool
+}
+
+// had is a grant that a waiting client had. A process that never answered may have lived until it was found gone. Its end takes its promises back as of its
+// last sign of life, which leaves open what it had; so until is how long the grant stood by what was known before. 0: what is known at last counts.
+type had struct {
+	*grant
+	until int64
 }
 
 // edge is one client of a cycle: what it had, and what it waited for.
 type edge struct {
 	w *wait
-	g *grant
+	g had
 }
 
 // bound is how long a cycle must have lasted (ns).
@@ -66,22 +81,28 @@ func (s *Sweep) bound() int64 {
 
 // judgeCycle looks for a cycle that a wait which has just ended closes. Of the waits of a cycle, the last one to end finds it.
 func (s *Sweep) judgeCycle(k *keyState, o *op, end int64) {
-	if end-o.start < s.bound() {
+	w := &wait{op: o.id, client: o.client, mode: o.mode, key: k, start: o.start, end: end}
+	if w.unreported = o.start == 0; w.unreported {
+		w.start = o.inv
+	}
+	if w.end-w.start < s.bound() {
 		return
 	}
-	w := &wait{op: o.id, client: o.client, mode: o.mode, key: k, start: o.start, end: end}
 	for _, other := range s.keys {
 		for _, g := range other.open {
 			if g.client == o.client && g.end < end && other != k {
 				pin(g)
-				w.held = append(w.held, g)
+				w.held = append(w.held, had{grant: g})
+				if w.unreported {
+					w.held[len(w.held)-1].until = s.standsUntil(g)
+				}
 			}
 		}
 	}
 	if len(w.held) == 0 {
 		return
 	}
-	s.forgetWaits(o.start)
+	s.forgetWaits(w.start)
 	s.follow([]edge{{w: w}}, w.start, w.end)
 	s.waits = append(s.waits, *w)
 }
@@ -107,7 +128,7 @@ func (s *Sweep) forgetWaits(oldest int64) {
 func (s *Sweep) follow(path []edge, from, to int64) {
 	wanted := path[len(path)-1].w.key.id
 	for _, g := range path[0].w.held {
-		if len(path) > 1 && g.key == wanted && blocks(g, path[len(path)-1].w) {
+		if len(path) > 1 && g.key == wanted && blocks(g.grant, path[len(path)-1].w) {
 			cycle := append([]edge(nil), path...)
 			cycle[0].g = g
 			s.cycle(cycle, from, to)
@@ -120,7 +141,7 @@ func (s *Sweep) follow(path []edge, from, to int64) {
 			continue
 		}
 		for _, g := range w.held {
-			if g.key == wanted && blocks(g, path[len(path)-1].w) {
+			if g.key == wanted && blocks(g.grant, path[len(path)-1].w) {
 				copied := *w // the list moves
 				s.follow(append(path[:len(path):len(path)], edge{w: &copied, g: g}), f, t)
 			}
@@ -140,31 +161,60 @@ func onPath(path []edge, client int32) bool {
 	return false
 }
 
+// unfinished looks for the cycles that acquires close which end without a completion, by t: those of one process of a client, or (0, 0) all.
+func (s *Sweep) unfinished(client, process int32, t int64) {
+	if !s.judged.crossing {
+		return
+	}
+	for _, k := range s.keys {
+		for o := k.waitHead; o != nil; o = o.next {
+			if client == 0 || o.client == client && (process == 0 || o.process <= process) {
+				s.judgeCycle(k, o, t)
+			}
+		}
+	}
+}
+
 // cycle has a cycle decided, once the faults around it and the fate of its promises are known.
 func (s *Sweep) cycle(path []edge, from, to int64) {
 	s.putOff(from, func() {
 		f, t := from, to
 		for _, e := range path {
-			f, t = max(f, e.g.end), min(t, s.standsUntil(e.g))
+			f, t = max(f, e.g.end), min(t, stamp(e.g.until, s.standsUntil(e.g.grant)))
 		}
-		for _, e := range path { // what they did until the first disturbance is enough, if it is long enough
-			since := max(f-s.header.TTL, s.restsSince(e.g))
-			t = min(t, firstTouch(s.clientSpans(e.w.client), since), firstTouch(s.service, since))
+		longest, calm := s.calmUntil(path, f, t, injectedOnly), s.calmUntil(path, f, t, anyFault)
+		j := judgement{violated: longest-f >= s.bound(), stallOnly: calm-f < s.bound() || unreported(path)}
+		if t = calm; j.stallOnly {
+			t = longest
 		}
-		if t-f < s.bound() || s.cut && s.now < t+s.delay || path[0].w.told {
+		w := path[0].w
+		if !j.violated || s.cut && s.now < t+s.delay || w.told || w.open && j.stallOnly {
 			return
 		}
-		path[0].w.told = s.reentrant
-		j := judgement{violated: true}
-		s.record(&deadlock, path[0].w.key, j, j, func(judgement) *Violation { return s.tellCycle(path, f, t) })
+		w.told, w.open = s.reentrant && !j.stallOnly, s.reentrant
+		s.record(&deadlock, w.key, j, j, func(judgement) *Violation { return s.tellCycle(path, f, t) })
 	})
 }
 
-// firstTouch is when the first fault touched at or after since; forever if none did.
-func firstTouch(spans []span, since int64) int64 {
+// calmUntil is until when no fault of a sort has touched a cycle. What its clients did until the first one is enough, if it is long enough.
+func (s *Sweep) calmUntil(path []edge, from, to int64, which faultFilter) int64 {
+	for _, e := range path {
+		since := max(from-s.header.TTL, s.restsSince(e.g.grant))
+		to = min(to, firstTouch(s.clientSpans(e.w.client), since, which), firstTouch(s.service, since, which))
+	}
+	return to
+}
+
+// unreported reports whether one of a cycle's clients never said that it had begun to wait.
+func unreported(path []edge) bool {
+	return slices.ContainsFunc(path, func(e edge) bool { return e.w.unreported })
+}
+
+// firstTouch is when the first fault of a sort touched at or after since; forever if none did.
+func firstTouch(spans []span, since int64, which faultFilter) int64 {
 	first := int64(forever)
 	for _, sp := range spans {
-		if sp.to >= since {
+		if sp.to >= since && which.takes(sp) {
 			first = min(first, sp.from)
 		}
 	}
@@ -190,7 +240,7 @@ func (s *Sweep) tellCycle(path []edge, from, to int64) *Violation {
 	for _, e := range path {
 		proof.add(e.g.id, e.g.start)
 		proof.add(e.w.op, e.w.start)
-		parts = append(parts, fmt.Sprintf("client %d had %s and waited for %s", e.w.client, s.name(s.keyOf(e.g)), s.name(e.w.key)))
+		parts = append(parts, fmt.Sprintf("client %d had %s and waited for %s", e.w.client, s.name(s.keyOf(e.g.grant)), s.name(e.w.key)))
 	}
 	v.Ops = proof.ops()
 	v.Text = fmt.Sprintf("from %s to %s %s: none of them could go on.", seconds(from), seconds(to), strings.Join(firstFew(parts), ", "))

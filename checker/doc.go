@@ -48,8 +48,14 @@
 //
 // A reader-writer lock (Claims.ReadWrite) says with every acquire whether it asks for a reader's hold or a writer's (Event.Mode). Two holds conflict
 // unless both are readers'. So a writer let in beside a reader and a reader beside a writer are found, by their acts and by their promises, and readers side
-// by side are not. What is said of writes is said of those under a writer's grant: two readers that write are not the lock's affair. Tokens order nothing
-// there, for readers may share one.
+// by side are not. What is said of writes is said of those under a writer's grant: two readers that write are not the lock's affair.
+//
+// Fencing tokens order two grants of it if one is a writer's. Those of two readers tell nothing: both hold, in either order, and may share one. What a writer's token
+// tells of the readers around it counts. Here A was granted the key by 601, as R shows of W, and W of A:
+//
+//	A.acquire [0,700] token 5, a reader; W.acquire [0,650] token 6, a writer; R.acquire [600,601] token 7, a reader
+//
+// "Tokens order nothing there" left every overrun of a reader beside a writer unexplained whose reply had come late.
 //
 // A reentrant lock (Claims.Reentrant) gives an owner what it has already, and is free when the owner has released it as often as it was granted it. Every
 // acquire is a grant of its own, with a hold and a promise of its own, which the release that names it ends; grants of one owner never conflict. Two simpler
@@ -132,7 +138,8 @@
 //     the version replaced" would accuse a hold of its own writes: read 1, write 2, write 3. A request that the store takes a second time is made
 //     from what its hold wrote last. "The store's doing, and no loss" would pass A.write v35, B.write v41, A's same request again as v42: B's is lost.
 //   - token-order: declared fencing tokens only. Two clients share one; a grant that is later by time has a smaller one; or an undisturbed
-//     client's acquire returned a smaller one after another's returned a greater. The same client may get its own token again. 0 is a token: "none" is a
+//     client's acquire returned a smaller one after another's returned a greater. The same client may get its own token again. Of a reader-writer lock:
+//     two grants of which one is a writer's. 0 is a token: "none" is a
 //     field that is not there. To read 0 as none would pass a counter that falls from 7 to 0.
 //   - duplicate-effect: workloads payment and leader only, with any lock or none. Of the ledger's accepted writes a second one charges an order
 //     again, or runs a tick again. The same request applied twice is the store's doing. Kinds as of an unfenced write.
@@ -186,7 +193,11 @@
 //     touched the client or the service, and no injected fault, is inconclusive.
 //   - deadlock: for the bound (Header.Bound, else half a TTL) undisturbed clients in a cycle each had a grant, neither released nor at the end
 //     of its promise, and an open acquire of the next one's key. Not by holds: asking for the second key is no act, so the first hold is over by
-//     then. Not judged where nobody asked for a key while it had another.
+//     then. Not judged where nobody asked for a key while it had another. An injected fault ends a cycle: who is disturbed is no part of it. What only
+//     a stall makes too short is inconclusive, for the machine may have kept the clients from going on, or the session from being heard. So is a
+//     cycle of which an acquire never reported. Two clients that wait for ever are ended by the harness, and say nothing more:
+//     A.acquire k0 [0,1], B.acquire k1 [0,1], A.acquire k1 [2, ], B.acquire k0 [3, ], both are gone at 900.
+//     "An op that never reported proves nothing" would pass every lock that knows no deadline.
 //   - herd: the lock declares to wake one waiter, the workload is stampede. The requests that the service says it handled between two
 //     instants, heartbeats taken off, divided by the grants between, exceed 10 + waiters/4; with fewer than 40 clients the two cases are too
 //     close to tell. It is left open by a fault of the service in between, or a stall of half a TTL: clients connect again, and that costs requests.

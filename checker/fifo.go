@@ -47,7 +47,7 @@ func (s *Sweep) judgeQueue(k *keyState, g *grant) {
 		since = min(since, g.enqueued)
 	}
 	met := func(entry *pastEntry) bool {
-		return entry.latest > since || s.tokens && entry.top != nil && entry.top.token > g.token
+		return entry.latest > since || s.tokens && (entry.top.above(g.token) || entry.reader.above(g.token))
 	}
 	for x := range k.past.newest(met) {
 		if !inItsTurn(x, g) {

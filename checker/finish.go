@@ -10,6 +10,7 @@ import (
 // passes.
 func (s *Sweep) Finish(truncated bool) Verdict {
 	s.cut = truncated
+	s.unfinished(0, 0, s.now)
 	for _, k := range s.keys {
 		for len(k.open) > 0 {
 			g := k.open[0]

@@ -229,7 +229,7 @@ func inTokenOrder(a, b *grant) bool {
 	return b.begin < a.last && later(b, a, true)
 }
 
-// later tells whether b was certainly granted after a, by time, or where time is silent by their fencing tokens.
+// later tells whether b was certainly granted after a, by time, or where time is silent by their fencing tokens. Those of two readers tell nothing.
 func later(b, a *grant, tokens bool) bool {
 	if b.earliest > a.end {
 		return true
@@ -237,7 +237,7 @@ func later(b, a *grant, tokens bool) bool {
 	if a.earliest > b.end {
 		return false
 	}
-	return tokens && a.hasToken && b.hasToken && b.token > a.token
+	return tokens && a.hasToken && b.hasToken && b.token > a.token && !readers(a, b)
 }
 
 // ref names the grant in a violation.

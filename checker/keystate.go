@@ -140,16 +140,22 @@ func (s *Sweep) prune(k *keyState) {
 	}
 	for need := s.need(k); bound < need; bound = p.at(p.from).g.bound() {
 		entry := p.at(p.from)
-		if entry.top != nil {
-			s.keep(&p.gone.top, entry.top)
-			s.keep(&p.gone.twin, entry.twin)
-		}
+		s.keepTop(&p.gone.top, &entry.top)
+		s.keepTop(&p.gone.reader, &entry.reader)
 		s.forget(entry.g)
 		if p.from++; p.from == p.to {
 			break
 		}
 	}
 	p.tidy()
+}
+
+// keepTop keeps the greatest token of what has left the queue.
+func (s *Sweep) keepTop(kept, top *topToken) {
+	if top.g != nil {
+		s.keep(&kept.g, top.g)
+		s.keep(&kept.twin, top.twin)
+	}
 }
 
 // shut closes a grant: its client is done with it at t.

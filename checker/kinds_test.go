@@ -46,7 +46,7 @@ func TestKindsOfLocks(t *testing.T) {
 			}
 		})
 	}
-	for _, kind := range []string{"reader-writer", "reentrant", "semaphore", "fenced"} {
+	for _, kind := range []string{"reader-writer", "reentrant", "semaphore", "fenced", "fenced-reader-writer"} {
 		for _, verdict := range []string{"pass", "violated", "inconclusive"} {
 			if seen[kind+" "+verdict] == 0 {
 				t.Errorf("no history of a %s lock that is judged %s", kind, verdict)

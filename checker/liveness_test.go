@@ -76,6 +76,9 @@ func TestDeadlock(t *testing.T) {
 		`
 	change := func(from, to string) string { return strings.Replace(crossed, from, to, 1) + probeText }
 	session := claim(plainLock(), func(c *history.Claims) { c.Validity = "session" })
+	vain := func(waits string) string {
+		return "A acquire [0,1] key=k0\nB acquire [0,1] key=k1\n" + waits + "\nP acquire [5001,5002] key=k1" + probeText
+	}
 	run(t, []propertyCase{
 		{"each has what the other wants", Deadlock, plainLock(), crossed + probeText, Violated, 1, "", "client 1 had k0 and waited for k1"},
 		{"three in a circle", Deadlock, plainLock(), `
@@ -109,6 +112,20 @@ func TestDeadlock(t *testing.T) {
 		{"one was stopped when it had lasted for long enough", Deadlock, plainLock(), crossed + "pause A [300,310]" + probeText, Violated, 1, "", "from 1.003 s to 1.300 s"},
 		{"one gives up, the other has it at last", Deadlock, plainLock(), strings.NewReplacer("B acquire [3,404] busy key=k0", "B acquire [3,412] key=k0", "B release [410,411] key=k1", "B release [420,421] key=k0").Replace(crossed) +
 			probeText, Violated, 1, "", ""},
+		{"one stalled", Deadlock, plainLock(), crossed + "stall A [50,60]" + probeText, Inconclusive, 0, "", "without a stall of this machine"},
+		{"one stalled before its session was asked for anything", Deadlock, session, crossed + "stall A [-300,-280]" + probeText, Inconclusive, 0, "", "1 circle"},
+		{"one stalled when it had lasted for long enough", Deadlock, plainLock(), crossed + "stall A [300,310]" + probeText, Violated, 1, "", "from 1.003 s to 1.300 s"},
+		{"one stalled, and was stopped as well", Deadlock, plainLock(), crossed + "stall A [50,60]\npause A [40,45]" + probeText, Pass, 0, "", ""},
+		{"one stalled, but they did not wait for long enough", Deadlock, plainLock(), change("A acquire [2,403]", "A acquire [2,240]") + "\nstall A [50,60]", Pass, 0, "", ""},
+		{"neither ever said that it had begun to wait", Deadlock, session, vain("A acquire [2,] key=k1\nB acquire [3,] key=k0\nA exit [900]\nB exit [900]"), Inconclusive, 0, "", "never said"},
+		{"one never said so, and was given up", Deadlock, session, vain("A acquire [2,403] info key=k1\nB acquire [3,404] busy key=k0\nA exit [410]"), Inconclusive, 0, "", "never said"},
+		{"one never said so, and was gone too soon", Deadlock, session, vain("A acquire [2,] key=k1\nB acquire [3,404] busy key=k0\nA exit [240]"), Pass, 0, "", ""},
+		{"one never said so, and an older process of it ended", Deadlock, session, vain("A acquire [1,2] key=k0 proc=4\nA acquire [3,] key=k1 proc=4\nB acquire [3,404] busy key=k0\nA exit [240] proc=3"), Inconclusive, 0, "", "never said"},
+		{"one never said so, and was killed", Deadlock, session, vain("A acquire [2,] key=k1\nB acquire [3,404] busy key=k0\nkill A [200,201]\nA exit [400]"), Pass, 0, "", ""},
+		{"one never said so, but had begun to give back what it had", Deadlock, session, vain("A release [1.5,] key=k0\nA acquire [2,] key=k1\nB acquire [3,404] busy key=k0"), Pass, 0, "", ""},
+		{"one never said so, but was told of a loss", Deadlock, session, vain("A acquire [2,] key=k1\nB acquire [3,404] busy key=k0\nA lost [100] key=k0"), Pass, 0, "", ""},
+		{"one never said so, nor when it was over", Deadlock, plainLock(), vain("A acquire [2,] key=k1\nB acquire [3,404] busy key=k0"), Inconclusive, 0, "", "never said"},
+		{"one never said so, and its lease was over", Deadlock, plainLock(), vain("A acquire [300,] key=k1\nB acquire [301,804] busy key=k0"), Pass, 0, "", ""},
 		{"nobody asks for a second key", Deadlock, plainLock(), healthy, NotJudged, 0, "", "while it had another"},
 		{"no claim", Deadlock, noClaims(plainLock()), crossed, NotJudged, 0, "", "how long"},
 	})

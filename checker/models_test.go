@@ -28,13 +28,16 @@ var modelCases = []modelCase{
 	{"semaphore", func(r *rand.Rand, h *history.Header) { h.Claims.Permits = 2 + r.IntN(4)/3 }, someClients(3, 2)},
 	{"reentrant", func(_ *rand.Rand, h *history.Header) { h.Claims.Reentrant = true }, nestedClients},
 	{"reader-writer", func(_ *rand.Rand, h *history.Header) { h.Claims.ReadWrite = true }, someClients(2, 3)},
+	{"fenced reader-writer", func(_ *rand.Rand, h *history.Header) { h.Claims.ReadWrite, h.Claims.Token = true, "fencing" }, fencedClients},
 	{"reentrant reader-writer", func(_ *rand.Rand, h *history.Header) { h.Claims.ReadWrite, h.Claims.Reentrant = true, true }, nestedClients},
-	{"fenced", func(_ *rand.Rand, h *history.Header) { h.Claims.Token = "fencing" }, func(g *generator) {
-		someClients(2, 2)(g)
-		for c := range 4 { // so that nothing is concluded from a client's being undisturbed
-			g.add("pause %c [0,1000]", 'A'+c)
-		}
-	}},
+	{"fenced", func(_ *rand.Rand, h *history.Header) { h.Claims.Token = "fencing" }, fencedClients},
+}
+
+func fencedClients(g *generator) {
+	someClients(2, 2)(g)
+	for c := range 4 { // so that nothing is concluded from a client's being undisturbed
+		g.add("pause %c [0,1000]", 'A'+c)
+	}
 }
 
 func someClients(least, more int) func(*generator) {

@@ -80,6 +80,9 @@ func (s *Sweep) hastenBegin(g *grant, t int64) {
 	if t >= old {
 		return
 	}
+	if g.mode == history.ModeWrite {
+		defer func() { s.hastenReaders(g) }()
+	}
 	if !g.settled {
 		g.begin = t
 		return
@@ -92,6 +95,23 @@ func (s *Sweep) hastenBegin(g *grant, t int64) {
 		}
 	}
 	g.begin = t
+}
+
+// hastenReaders moves forward the begins of readers whose tokens are smaller than that of a writer whose begin was. A reader whose token is greater than
+// both says so of the writer alone, since readers' tokens tell nothing of each other.
+func (s *Sweep) hastenReaders(w *grant) {
+	k := s.keyOf(w)
+	hasten := func(x *grant) {
+		if x.mode == history.ModeRead && x.hasToken && x.token < w.token {
+			s.compareOrdered(x, w)
+		}
+	}
+	for x := range k.past.newest(func(entry *pastEntry) bool { return entry.bound > w.begin }) {
+		hasten(x)
+	}
+	for _, x := range k.open {
+		hasten(x)
+	}
 }
 
 // inOrder returns two grants with the later one second; where the order is unknown, by the ends of their acquires.

@@ -3,6 +3,8 @@ package checker
 import (
 	"iter"
 	"slices"
+
+	"github.com/lockchaos/lockchaos/history"
 )
 
 // past is a queue of settled grants, in the order in which they settled. It is made of blocks: behind an acquire that stays open it grows for long, and none of
@@ -25,11 +27,31 @@ type pastBlock [pastBlockSize]pastEntry
 // empty, the others of all that ever was in it.
 type pastEntry struct {
 	g      *grant
-	bound  int64  // the greatest bound
-	latest int64  // the greatest end, or start, of an acquire
-	top    *grant // the greatest token
-	twin   *grant // another client's grant with the same token
+	bound  int64 // the greatest bound
+	latest int64 // the greatest end, or start, of an acquire
+	top    topToken
+	reader topToken // that of readers, which top is not about
 }
+
+// topToken is the greatest token that grants have.
+type topToken struct {
+	g    *grant // nil: none has one
+	twin *grant // another client's grant with the same token
+}
+
+// with is the greatest token when a grant has come.
+func (t topToken) with(g *grant) topToken {
+	switch {
+	case t.g == nil || g.token > t.g.token:
+		return topToken{g: g}
+	case g.token == t.g.token && g.client != t.g.client:
+		t.twin = g
+	}
+	return t
+}
+
+// above reports whether it is greater than another one.
+func (t topToken) above(token int64) bool { return t.g != nil && t.g.token > token }
 
 // at returns the entry at a place.
 func (p *past) at(i int) *pastEntry { return &p.blocks[uint(i)/pastBlockSize][uint(i)%pastBlockSize] }
@@ -44,13 +66,13 @@ func (p *past) push(g *grant) {
 	}
 	entry := p.at(p.to)
 	p.to++
-	entry.g, entry.bound, entry.latest, entry.top, entry.twin = g, max(prev.bound, g.bound()), max(prev.latest, g.end, g.start), prev.top, prev.twin
+	entry.g, entry.bound, entry.latest, entry.top, entry.reader = g, max(prev.bound, g.bound()), max(prev.latest, g.end, g.start), prev.top, prev.reader
 	switch {
 	case !g.hasToken:
-	case entry.top == nil || g.token > entry.top.token:
-		entry.top, entry.twin = g, nil
-	case g.token == entry.top.token && g.client != entry.top.client:
-		entry.twin = g
+	case g.mode == history.ModeRead:
+		entry.reader = prev.reader.with(g)
+	default:
+		entry.top = prev.top.with(g)
 	}
 }
 

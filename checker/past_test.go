@@ -3,6 +3,8 @@ package checker
 import (
 	"math/rand/v2"
 	"testing"
+
+	"github.com/lockchaos/lockchaos/history"
 )
 
 // TestPast compares the queue of what is over with a plain list of it, and its summaries with what they sum up.
@@ -12,12 +14,12 @@ func TestPast(t *testing.T) {
 		p, all, gone := &past{}, []*grant(nil), 0
 		for range 300 {
 			if rng.IntN(5) > 0 {
-				g := &grant{client: rng.Int32N(3), token: rng.Int64N(40), hasToken: rng.IntN(10) > 0, start: rng.Int64N(1000), end: rng.Int64N(1000), last: rng.Int64N(1000)}
+				g := &grant{client: rng.Int32N(3), token: rng.Int64N(40), hasToken: rng.IntN(10) > 0, start: rng.Int64N(1000), mode: history.Mode(rng.IntN(3)), end: rng.Int64N(1000), last: rng.Int64N(1000)}
 				p.push(g)
 				all = append(all, g)
 			} else if n := min(rng.IntN(2*pastBlockSize), p.to-p.from); n > 0 {
 				for range n {
-					p.gone.top, p.gone.twin = p.at(p.from).top, p.at(p.from).twin // as prune does
+					p.gone.top, p.gone.reader = p.at(p.from).top, p.at(p.from).reader // as prune does
 					p.from++
 				}
 				gone += n
@@ -53,21 +55,30 @@ func isThe(t *testing.T, p *past, list, all []*grant) {
 		if most, last := reach(all); entry.bound < bound || entry.latest < end || entry.bound > most || entry.latest > last {
 			t.Fatalf("entry %d: bound %d, latest %d; want %d to %d and %d to %d", i, entry.bound, entry.latest, bound, most, end, last)
 		}
-		top, clients := int64(-1), map[int32]bool{}
-		for _, x := range all[:len(all)-len(list)+i] {
-			if x.hasToken && x.token > top {
-				top, clients = x.token, map[int32]bool{}
-			}
-			if x.hasToken && x.token == top {
-				clients[x.client] = true
-			}
-		}
-		switch {
-		case top < 0 && entry.top != nil, top >= 0 && (entry.top == nil || entry.top.token != top), (entry.twin != nil) != (top >= 0 && len(clients) > 1):
-			t.Fatalf("entry %d: top %+v, twin %+v; want token %d of %d clients", i, entry.top, entry.twin, top, len(clients))
-		}
+		isTop(t, i, entry.top, all[:len(all)-len(list)+i], false)
+		isTop(t, i, entry.reader, all[:len(all)-len(list)+i], true)
 	}
 	if i != len(list) {
 		t.Fatalf("%d entries of %d", i, len(list))
+	}
+}
+
+// isTop fails the test if a summary is not of the greatest token of readers, or of all others.
+func isTop(t *testing.T, entry int, got topToken, list []*grant, readers bool) {
+	t.Helper()
+	top, clients := int64(-1), map[int32]bool{}
+	for _, x := range list {
+		if !x.hasToken || (x.mode == history.ModeRead) != readers {
+			continue
+		}
+		if x.token > top {
+			top, clients = x.token, map[int32]bool{}
+		}
+		if x.token == top {
+			clients[x.client] = true
+		}
+	}
+	if top < 0 && got.g != nil || top >= 0 && (got.g == nil || got.g.token != top) || (got.twin != nil) != (len(clients) > 1) {
+		t.Fatalf("entry %d, readers %v: %+v; want token %d of %d clients", entry, readers, got, top, len(clients))
 	}
 }

@@ -66,6 +66,54 @@ func TestReadersAndWriters(t *testing.T) {
 	})
 }
 
+// TestTokensOfReadersAndWriters: they order a reader and a writer, and two writers; two readers they do not.
+func TestTokensOfReadersAndWriters(t *testing.T) {
+	fenced := readWrite(fencedLock())
+	// A's reply is late, so that time does not tell whether A or B was granted the key first.
+	late := func(a, b string) string {
+		return "A acquire [0,700] tok=1 mode=" + a + "\nB acquire [600,601] tok=2 mode=" + b + `
+			pause A [2,690]
+			A renew [701,702]
+			B renew [750,751]` + probeText
+	}
+	both := func(a, b string) string {
+		return "A acquire [0,1] " + a + "\nA release [5,6]\nB acquire [10,11] " + b + "\nB release [15,16]" + probeText
+	}
+	twice := func(a, b string) string { // A's acquire returns after B's
+		return "A acquire [0,20] " + a + "\nB acquire [10,11] " + b + "\nB release [12,13]\nA release [25,26]" + probeText
+	}
+	// By R's token W was granted the key by 51, and so V before that.
+	const implied = `
+		A acquire [0,95] tok=6 first=1 mode=write
+		B acquire [50,51] tok=7 mode=read
+		C acquire [FIRST,99] tok=5 first=FIRST mode=read
+		pause A [0,1000]
+		pause C [0,1000]` + probeText
+	run(t, []propertyCase{
+		{"a writer overran beside a reader, by their tokens", MutualExclusion, fenced, late("write", "read"), Violated, 1, KindLeaseOverrun, "client 1"},
+		{"a reader overran beside a writer, by their tokens", MutualExclusion, fenced, late("read", "write"), Violated, 1, KindLeaseOverrun, "client 1"},
+		{"no tokens are declared to fence", MutualExclusion, rwLock(), late("write", "read"), Violated, 1, KindUnexplained, ""},
+		{"readers side by side, by their tokens", MutualExclusion, fenced, late("read", "read"), Pass, 0, "", ""},
+		{"a stall alone explains it", MutualExclusion, fenced, strings.Replace(late("write", "read"), "pause", "stall", 1), Inconclusive, 0, "", "A stall of this machine"},
+
+		{"tokens rise", TokenOrder, fenced, both("tok=1 mode=read", "tok=2 mode=write"), Pass, 0, "", ""},
+		{"a writer after a reader has a smaller one", TokenOrder, fenced, both("tok=2 mode=read", "tok=1 mode=write"), Violated, 1, "", "smaller than token 2"},
+		{"a reader after a writer has a smaller one", TokenOrder, fenced, both("tok=2 mode=write", "tok=1 mode=read"), Violated, 1, "", "smaller than token 2"},
+		{"a reader after a reader has a smaller one", TokenOrder, fenced, both("tok=2 mode=read", "tok=1 mode=read"), Pass, 0, "", ""},
+		{"a reader has that of the writer before it", TokenOrder, fenced, both("tok=2 mode=write", "tok=2 mode=read"), Violated, 1, "", "both given token 2"},
+		{"a writer has that of the reader before it", TokenOrder, fenced, both("tok=2 mode=read", "tok=2 mode=write"), Violated, 1, "", "both given token 2"},
+		{"readers share one", TokenOrder, fenced, both("tok=2 mode=read", "tok=2 mode=read"), Pass, 0, "", ""},
+		{"writers share one", TokenOrder, fenced, both("tok=2 mode=write", "tok=2 mode=write"), Violated, 1, "", "both given token 2"},
+		{"undisturbed, a reader's comes after a greater one of a writer", TokenOrder, fenced, twice("tok=1 mode=read", "tok=2 mode=write"), Violated, 1, "", "which nothing disturbed"},
+		{"undisturbed, a reader's comes after a greater one of a reader", TokenOrder, fenced, twice("tok=1 mode=read", "tok=2 mode=read"), Pass, 0, "", ""},
+		{"no grant has one", TokenOrder, fenced, both("mode=read", "mode=write"), Inconclusive, 0, "", "No grant carried a token"},
+		{"two readers and the writer between them", TokenOrder, fenced, strings.ReplaceAll(implied, "FIRST", "60"), Violated, 1, "", "by then a reader had a greater one still"},
+		{"two readers and the writer between them, in time", TokenOrder, fenced, strings.ReplaceAll(implied, "FIRST", "40"), Pass, 0, "", ""},
+	})
+}
+
+func rwLock() script { return readWrite(plainLock()) }
+
 // TestWedgedOfARealRun: the control broken-etcd-readers-yield on real servers, by its smallest witness.
 func TestWedgedOfARealRun(t *testing.T) {
 	h, err := history.ReadFile(filepath.Join("testdata", "patterns", "broken-etcd-readers-yield.none.unfenced.stuck-lock.jsonl"))

@@ -28,8 +28,11 @@ type slowGrant struct {
 
 // oneHold tells whether two grants are of a reentrant owner, or of readers: they do not exclude each other.
 func (s *slow) oneHold(a, b *slowGrant) bool {
-	return s.brute != nil && a.client == b.client || a.mode == history.ModeRead && b.mode == history.ModeRead
+	return s.brute != nil && a.client == b.client || bothRead(a, b)
 }
+
+// bothRead tells whether two grants are readers': their tokens say nothing of each other.
+func bothRead(a, b *slowGrant) bool { return a.mode == history.ModeRead && b.mode == history.ModeRead }
 
 // same tells whether the store's order takes the writes of two grants for those of one hold.
 func (s *slow) same(a, b *slowGrant) bool { return a == b || s.brute != nil && a.client == b.client }
@@ -256,7 +259,7 @@ func slowToken(e *history.Event) int64 {
 
 func (s *slow) later(b, a *slowGrant, tokens bool) bool {
 	byTime, reverse := b.earliest > a.end, a.earliest > b.end
-	return byTime || !reverse && tokens && rises(a.token, b.token)
+	return byTime || !reverse && tokens && rises(a.token, b.token) && !bothRead(a, b)
 }
 
 // after is later, or by an attempt of b that began only when a had been granted, while no reply can have been lost.
@@ -270,8 +273,12 @@ func (s *slow) after(b, a *slowGrant, tokens bool) bool {
 func (s *slow) begin(g *slowGrant, tokens bool) int64 {
 	begin := g.end
 	for _, x := range s.grants {
-		if tokens && x.key == g.key && rises(g.token, x.token) {
-			begin = min(begin, x.end)
+		if !tokens || x.key != g.key || !rises(g.token, x.token) || bothRead(g, x) {
+			continue
+		}
+		begin = min(begin, x.end)
+		if g.mode == history.ModeRead { // before that writer, and so before whatever came after it
+			begin = min(begin, s.begin(x, tokens))
 		}
 	}
 	return begin
@@ -342,11 +349,16 @@ func (s *slow) tokenViolations() map[int64]history.KeyID {
 	bad := map[int64]history.KeyID{}
 	for _, g := range s.grants {
 		for _, x := range s.grants {
-			if x.key != g.key || x.token == noToken || g.token == noToken {
+			if x.key != g.key || x.token == noToken || g.token == noToken || bothRead(x, g) {
 				continue
 			}
 			shared := x.token == g.token && x.client != g.client && s.completedBefore(x, g)
 			smaller := g.token < x.token && g.earliest > x.end
+			if g.mode == history.ModeRead && rises(g.token, x.token) { // a reader with a token greater still may show when that writer had its own
+				smaller = smaller || slices.ContainsFunc(s.grants, func(y *slowGrant) bool {
+					return y.key == g.key && rises(x.token, y.token) && y.end < g.earliest && y.end >= x.earliest
+				})
+			}
 			overtaken := g.token < x.token && x.client != g.client && g.end > x.end && !s.disturbed(g.client, g.earliest, g.end)
 			if shared || smaller || overtaken {
 				bad[g.id] = g.key
@@ -364,7 +376,7 @@ func (s *slow) completedBefore(x, g *slowGrant) bool {
 // judge counts the violations, with each key's tokens read as they deserve.
 func (s *slow) judge() slowResult {
 	var r slowResult
-	fencing := s.header.Claims.Token == "fencing" && !s.header.Claims.ReadWrite
+	fencing := s.header.Claims.Token == "fencing"
 	broken := map[history.KeyID]bool{}
 	if fencing {
 		for _, key := range s.tokenViolations() {

@@ -239,6 +239,7 @@ type slowWait struct {
 	key        history.KeyID
 	start, end int64
 	at         int // the place of its completion
+	unreported bool
 }
 
 func slowWaits(h *history.History) (waits []slowWait) {
@@ -256,7 +257,7 @@ func slowWaits(h *history.History) (waits []slowWait) {
 			start = stampOr(start, inv[e.Op])
 		}
 		if start != 0 {
-			waits = append(waits, slowWait{e.Client, e.Key, start, stampOr(e.End, e.Time), i})
+			waits = append(waits, slowWait{client: e.Client, key: e.Key, start: start, end: stampOr(e.End, e.Time), at: i})
 		}
 	}
 	return waits
@@ -316,32 +317,66 @@ type slowEdge struct {
 	g *slowGrant
 }
 
-// slowCycle tells whether clients waited for each other in a cycle, for the bound. It tries every ring of edges.
-func (s *slow) slowCycle(h *history.History) bool {
+// slowVain are the acquires that never reported: each ended when it was given up, or with its process, or with the history.
+func slowVain(h *history.History) (waits []slowWait) {
+	for i, inv := range h.Events {
+		if inv.Type != history.Invoke || inv.Kind != history.Acquire {
+			continue
+		}
+		w := slowWait{client: inv.Client, key: inv.Key, start: inv.Time, at: len(h.Events), unreported: true}
+		for j, e := range h.Events[i+1:] {
+			w.end = max(w.end, e.Time)
+			gone := e.Type == history.Exit && e.Client == inv.Client && (e.Process == 0 || inv.Process <= e.Process)
+			if e.Op == inv.Op && e.Kind == history.Acquire || gone {
+				w.unreported = gone || e.Type == history.Info && e.Start == 0
+				w.at, w.end = i+1+j, stampOr(stampOr(e.End, e.Start), e.Time)
+				break
+			}
+		}
+		if w.unreported {
+			waits = append(waits, w)
+		}
+	}
+	return waits
+}
+
+// slowCycles tells whether clients waited for each other in a cycle, for the bound: violated, or inconclusive if it takes a stall to deny it, or a wait that never
+// reported to find it; else pass. It tries every ring of edges.
+func (s *slow) slowCycles(h *history.History) Outcome {
 	at := s.places(h)
 	bound := stampOr(s.header.Bound, s.header.TTL/2)
 	var edges []slowEdge
-	for _, w := range slowWaits(h) {
+	for _, w := range append(slowWaits(h), slowVain(h)...) {
 		for _, g := range s.grants {
 			if g.client == w.client && g.key != w.key && at[g.id] < w.at && g.end < w.end && !s.overBy(h, g, w.at) {
 				edges = append(edges, slowEdge{w, g})
 			}
 		}
 	}
-	var ring func(path []slowEdge) bool
-	ring = func(path []slowEdge) bool {
+	injected := func(f history.FaultInfo) bool { return f.Injected }
+	found := Pass
+	var ring func(path []slowEdge)
+	ring = func(path []slowEdge) {
 		last := path[len(path)-1]
-		if len(path) > 1 && path[0].g.key == last.w.key && s.lasted(path) >= bound {
-			return true
-		}
-		for _, e := range edges {
-			if e.g.key == last.w.key && !slices.ContainsFunc(path, func(x slowEdge) bool { return x.w.client == e.w.client }) && ring(append(path[:len(path):len(path)], e)) {
-				return true
+		if len(path) > 1 && path[0].g.key == last.w.key {
+			vain := slices.ContainsFunc(path, func(e slowEdge) bool { return e.w.unreported })
+			switch {
+			case s.lasted(path, anyOf) >= bound && !vain:
+				found = Violated
+			case s.lasted(path, injected) >= bound && found == Pass:
+				found = Inconclusive
 			}
 		}
-		return false
+		for _, e := range edges {
+			if e.g.key == last.w.key && !slices.ContainsFunc(path, func(x slowEdge) bool { return x.w.client == e.w.client }) {
+				ring(append(path[:len(path):len(path)], e))
+			}
+		}
 	}
-	return slices.ContainsFunc(edges, func(e slowEdge) bool { return ring([]slowEdge{e}) })
+	for _, e := range edges {
+		ring([]slowEdge{e})
+	}
+	return found
 }
 
 // overBy tells whether a grant was given up before the event at place i: released, refused a release, or followed by another acquire of its key.
@@ -356,8 +391,8 @@ func (s *slow) overBy(h *history.History, g *slowGrant, i int) bool {
 	return false
 }
 
-// lasted is for how long all of a ring's clients had what they had, undisturbed, and waited.
-func (s *slow) lasted(path []slowEdge) int64 {
+// lasted is for how long all of a ring's clients had what they had, undisturbed by some faults, and waited.
+func (s *slow) lasted(path []slowEdge, by func(history.FaultInfo) bool) int64 {
 	from, to := int64(0), int64(1)<<62
 	for _, e := range path {
 		from, to = max(from, e.w.start, e.g.end), min(to, e.w.end, e.g.promise, e.g.withdrawn)
@@ -367,7 +402,7 @@ func (s *slow) lasted(path []slowEdge) int64 {
 		if s.header.Claims.Validity == "session" { // it may be older than the grant
 			since = from - s.header.TTL
 		}
-		for _, f := range s.hits(e.w.client, true, since, 1<<62, anyOf) {
+		for _, f := range s.hits(e.w.client, true, since, 1<<62, by) {
 			to = min(to, f.From)
 		}
 	}

@@ -43,12 +43,11 @@ const patience = 10
 
 // judgeWait judges an acquire that has completed, by how long it waited, and by what its client had meanwhile: before its own grant, if it got one, is counted.
 func (s *Sweep) judgeWait(k *keyState, o *op, e *history.Event) {
-	if o.start == 0 {
-		return // it never said that it began
-	}
 	end := stamp(e.End, e.Time)
-	s.judgeCycle(k, o, end)
-	if k.granted-o.before > s.patience {
+	if s.asks(&deadlock) {
+		s.judgeCycle(k, o, end)
+	}
+	if o.start != 0 && k.granted-o.before > s.patience {
 		s.judgePatience(k, o, end)
 	}
 }

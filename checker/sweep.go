@@ -102,7 +102,7 @@ func New(header history.Header, keys []string, o Options) *Sweep {
 		numbers: newDirectory(), footprints: map[*grant][]*footprint{}}
 	s.permits = header.Claims.Permits
 	s.exclusive = s.permits == 1
-	s.tokens = s.exclusive && header.Claims.Token == tokenFencing && !header.Claims.ReadWrite
+	s.tokens = s.exclusive && header.Claims.Token == tokenFencing
 	s.reentrant = header.Claims.Reentrant && !header.Translated
 	s.owners = s.reentrant || header.Translated
 	for _, kind := range confirming {
@@ -222,6 +222,7 @@ func (s *Sweep) exit(e *history.Event) {
 		c.gone = c.latest
 	}
 	alive := min(max(c.alive, s.killedAt(c, gone)), gone)
+	s.unfinished(e.Client, e.Process, gone)
 	for _, k := range s.keys {
 		k.orphaned(e.Client, e.Process, gone)
 		s.closeGrants(k, e.Client, e.Process, alive)

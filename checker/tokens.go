@@ -7,7 +7,8 @@ import (
 )
 
 // TokenOrder names the property token-order: fencing tokens rise with the grants. Broken when two clients' grants share one, when a grant that is later by
-// time has a smaller one, and when an undisturbed client's acquire returned a smaller one after another's returned a greater.
+// time has a smaller one, and when an undisturbed client's acquire returned a smaller one after another's returned a greater. Of a reader-writer lock that is
+// said of two grants of which one is a writer's.
 const TokenOrder = "token-order"
 
 var tokenOrder = Property{
@@ -15,11 +16,8 @@ var tokenOrder = Property{
 	About: "Fencing tokens rise with every grant, and no two clients are given the same one.",
 	needs: []string{history.FactTokens},
 	exempt: func(h *history.Header) string {
-		switch {
-		case h.Claims.Token != tokenFencing:
+		if h.Claims.Token != tokenFencing {
 			return "This lock declares no fencing token."
-		case h.Claims.ReadWrite:
-			return "Tokens order the grants of a lock that one client has at a time, and readers are granted this one side by side."
 		}
 		return notExclusive(h)
 	},
@@ -51,7 +49,8 @@ func (s *Sweep) orderTokens(k *keyState, g *grant) {
 		return
 	}
 	for _, x := range k.open {
-		if x.token >= g.token || max(x.end, x.earliest) > g.end { // else it came first, and has the smaller token
+		// Else it came first, and has the smaller token. A reader may have come before a writer all the same whom only g shows to have come earlier.
+		if x.token >= g.token || max(x.end, x.earliest) > g.end || s.header.Claims.ReadWrite {
 			s.compareTokens(x, g)
 		}
 	}
@@ -65,7 +64,7 @@ func (s *Sweep) orderTokens(k *keyState, g *grant) {
 		s.compareTokens(entry.g, g)
 	}
 	// Everything older began and ended before this acquire was invoked: its greatest token stands for all.
-	for _, x := range [...]*grant{older.top, older.twin} {
+	for _, x := range [...]*grant{older.top.g, older.top.twin, older.reader.g, older.reader.twin} {
 		if x != nil {
 			s.compareTokens(x, g)
 		}
@@ -74,7 +73,7 @@ func (s *Sweep) orderTokens(k *keyState, g *grant) {
 
 // compareTokens compares two grants of a key; g is the one that completed last.
 func (s *Sweep) compareTokens(x, g *grant) {
-	if !x.hasToken {
+	if !x.hasToken || readers(x, g) {
 		return
 	}
 	switch {
@@ -95,8 +94,14 @@ func (s *Sweep) compareOrdered(small, great *grant) {
 		s.tokenViolation(great, small, "smaller")
 		return
 	}
+	if s.header.Claims.ReadWrite && small.earliest > great.begin {
+		s.tokenViolation(great, small, "implied")
+		return
+	}
+	if great.begin < small.begin {
+		s.hastenBegin(small, great.begin)
+	}
 	if great.end < small.end {
-		s.hastenBegin(small, great.end)
 		if small.client != great.client && !small.tokenOrderBroken && !s.header.Translated {
 			s.putOff(small.earliest, func() {
 				if !s.disturbed(small.client, small.earliest, small.end, anyFault) && !s.uncertainPromises(small, great) {
@@ -135,6 +140,9 @@ func (s *Sweep) tellToken(a, b *grant, how string) *Violation {
 	case "smaller":
 		v.Text = fmt.Sprintf("client %d began to acquire %s at %s and was given token %d, smaller than token %d, which client %d had by %s.",
 			b.client, v.Key, seconds(b.earliest), b.token, a.token, a.client, seconds(a.end))
+	case "implied":
+		v.Text = fmt.Sprintf("client %d began to acquire %s at %s and was given token %d, smaller than token %d, which client %d had by %s, for by then a reader had a greater one still.",
+			b.client, v.Key, seconds(b.earliest), b.token, a.token, a.client, seconds(a.begin))
 	default:
 		v.Text = fmt.Sprintf("client %d, which nothing disturbed, was given token %d of %s at %s, after client %d had been given the greater token %d at %s.",
 			b.client, b.token, v.Key, seconds(b.end), a.client, a.token, seconds(a.end))

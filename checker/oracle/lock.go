@@ -18,7 +18,8 @@ type Lock struct {
 	Owners bool
 	// ReadWrite: readers do not exclude each other.
 	ReadWrite bool
-	// Fenced: the token of a grant is strictly above that of every earlier one, but that a client may get its own again.
+	// Fenced: the token of a grant is strictly above that of every earlier one, but that a client may get its own again. Tokens of readers say nothing of
+	// each other.
 	Fenced bool
 	// Idle: grants without an act, which are no holds, exclude others all the same for an instant. Without it they only have their place in the order of
 	// tokens of a fenced mutex.
@@ -29,7 +30,7 @@ type Lock struct {
 func LockOf(h *history.Header) Lock {
 	c := &h.Claims
 	l := Lock{Permits: c.Permits, Owners: c.Reentrant || h.Translated && c.Permits == 1, ReadWrite: c.ReadWrite}
-	l.Fenced = c.Token == "fencing" && c.Permits == 1 && !l.Owners && !l.ReadWrite
+	l.Fenced = c.Token == "fencing" && c.Permits == 1 && !l.Owners
 	return l
 }
 
@@ -40,6 +41,8 @@ func (l Lock) String() string {
 		return fmt.Sprintf("a semaphore with %d permits", l.Permits)
 	case l.Owners && l.ReadWrite:
 		return "a reentrant reader-writer lock"
+	case l.ReadWrite && l.Fenced:
+		return "a reader-writer lock whose tokens rise with every writer"
 	case l.ReadWrite:
 		return "a reader-writer lock"
 	case l.Owners:
@@ -50,10 +53,32 @@ func (l Lock) String() string {
 	return "a mutex"
 }
 
-// Token is the greatest token that was given, and to whom.
+// Token is the greatest token that was given, and to whom. Of a reader-writer lock it is the greatest of a writer, and Reader that of a reader, given to Owner, or to
+// several clients (-1).
 type Token struct {
 	Value  int64
 	Client int32
+	Reader int64
+	Owner  int32
+}
+
+// with is the greatest token when a hold has got its own.
+func (top Token) with(d *Hold) Token {
+	switch {
+	case d.Mode != history.ModeRead && d.Token > top.Value:
+		top.Value, top.Client = d.Token, d.Client
+	case d.Mode == history.ModeRead && d.Token > top.Reader:
+		top.Reader, top.Owner = d.Token, d.Client
+	case d.Mode == history.ModeRead && d.Token == top.Reader && d.Client != top.Owner:
+		top.Owner = -1
+	}
+	return top
+}
+
+// admits tells whether a hold may get its token after the greatest so far.
+func (top Token) admits(d *Hold) bool {
+	above := func(token int64, client int32) bool { return d.Token > token || d.Token == token && d.Client == client }
+	return above(top.Value, top.Client) && (d.Mode == history.ModeRead || above(top.Reader, top.Owner))
 }
 
 // Linearizable tells whether the holds of one key are those of the lock. Unknown means that the time did not suffice.
@@ -127,13 +152,13 @@ func (l Lock) step(holds []Hold, s state, in input) []any {
 	holders := []rune(s.holders)
 	at := slices.Index(holders, rune(in.hold))
 	switch {
-	case in.begin && (in.idle || l.admits(holds, holders, in.hold)) && l.rises(s.top, in, holds[in.hold-1].Client):
+	case in.begin && (in.idle || l.admits(holds, holders, in.hold)) && l.rises(s.top, in, &holds[in.hold-1]):
 		if !in.idle {
 			holders = append(holders, rune(in.hold))
 			slices.Sort(holders)
 		}
 		if !in.maybe && in.token != 0 {
-			s.top = Token{in.token, holds[in.hold-1].Client}
+			s.top = s.top.with(&holds[in.hold-1])
 		}
 		next = append(next, state{string(holders), s.top})
 	case !in.begin && at >= 0:
@@ -156,6 +181,6 @@ func (l Lock) admits(holds []Hold, holders []rune, hold int) bool {
 }
 
 // rises tells whether a grant's token may follow the greatest so far. Of a grant that nobody knows to have been made, no token is known.
-func (l Lock) rises(top Token, in input, client int32) bool {
-	return !l.Fenced || in.maybe || in.token == 0 || in.token > top.Value || in.token == top.Value && client == top.Client
+func (l Lock) rises(top Token, in input, d *Hold) bool {
+	return !l.Fenced || in.maybe || in.token == 0 || top.admits(d)
 }

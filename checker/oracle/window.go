@@ -41,7 +41,7 @@ type Span struct {
 func (o *Opinion) Covered() bool { return len(o.Undecided) == 0 && len(o.Cuts) == 0 }
 
 // Windows asks Porcupine about the holds of every key, a window at a time, as holds of the lock that the header claims. Promises and the store are not its
-// subject, and tokens only if they are declared to be fencing tokens of an exclusive lock.
+// subject, and tokens only if they are declared to be fencing tokens of an exclusive or a reader-writer lock.
 //
 // What is broken in a window is broken in the whole, since to leave holds out forbids nothing. What is linearizable in each window is
 // linearizable in the whole if the windows meet at instants at which nothing is held or being granted: each hold can shrink to its own span,
@@ -102,9 +102,7 @@ func (top Token) among(holds []Hold, clean bool) Token {
 		return Token{}
 	}
 	for _, d := range holds {
-		if d.Token > top.Value {
-			top = Token{d.Token, d.Client}
-		}
+		top = top.with(&d)
 	}
 	return top
 }

@@ -31,7 +31,8 @@ var ReadWrite = clients.Kind{
 }
 
 // ReadWriteClaims are those of etcd-rw, and of locks that break it and do not say so.
-var ReadWriteClaims = clients.Claims{Validity: "session", Token: "fencing", Confirms: []string{"release", "held"}, Permits: 1, Fair: true, ReadWrite: true}
+var ReadWriteClaims = clients.Claims{Validity: "session", Tolerates: "minority", Token: "fencing", Confirms: []string{"release", "held"}, Permits: 1, Fair: true,
+	ReadWrite: true}
 
 // Place is a place in the queue of a reader-writer lock.
 type Place struct {

@@ -12,9 +12,9 @@ import (
 // Controls claim what the lock claims that they were made from, unless they claim little.
 var toleratesOf = map[string]string{
 	"redlock": "minority", "redsync": "minority", "etcd-lease": "minority", "etcd-lock-api": "minority", "etcd-txn": "minority", "semaphore-etcd": "minority",
-	"zookeeper": "minority", "zookeeper-gozk": "minority",
+	"etcd-rw": "minority", "zookeeper": "minority", "zookeeper-gozk": "minority",
 	"broken-redlock-no-quorum": "minority", "broken-redlock-no-validity": "minority", "broken-zk-session-blind": "minority", "broken-zk-herd": "minority",
-	"broken-etcd-token-lease": "minority",
+	"broken-etcd-token-lease": "minority", "broken-etcd-readers-yield": "minority",
 }
 
 // TestEveryLockSaysWhatItTolerates: a claim that nobody has looked into is none, and one that the service can't bear is wrong.
