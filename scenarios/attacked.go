@@ -20,9 +20,9 @@ func (e Exam) Applies(name string, l Examinee) error {
 	return one.applies(one.Attacks[0], l)
 }
 
-// read lays a scenario's fields over the defaults or, if it names an attack, over the scenario that the exam makes of that attack on its
-// lock. p tells where the scenario is written, and its lock, if a matrix names it. Only mistakes of form are returned: those of content
-// are noted.
+// read lays a scenario's fields over the defaults or, if it names an attack, over the scenario that the exam makes
+// of that attack on its lock. p tells where the scenario is written, and its lock, if a matrix names it. Mistakes of
+// form are returned. Mistakes of content are noted.
 func (v *validator) read(p place, defaults Scenario, nodes ...ast.Node) (place, error) {
 	lock := p.scenario.Lock
 	sc, err := layer(defaults, nodes...)
@@ -46,7 +46,8 @@ func (v *validator) read(p place, defaults Scenario, nodes ...ast.Node) (place, 
 	return p, err
 }
 
-// made is the scenario that the exam makes of the attack that p names on the lock that it names; not ok: that is a mistake, which is noted.
+// made is the scenario that the exam makes of the attack that p names on the lock that it names. Where that makes no
+// sense, made notes the mistake and is not ok.
 func (v *validator) made(p place) (made Scenario, ok bool) {
 	sc := p.scenario
 	table, err := knownAttacks()
@@ -58,7 +59,8 @@ func (v *validator) made(p place) (made Scenario, ok bool) {
 		v.fail(p.at+".attack", "%v (docs/exam.md)", err)
 		return sc, false
 	case sc.External() || sc.Own() || v.catalogue.Examinee == nil:
-		v.fail(p.at+".attack", "attack %s: a suite can attack locks that come with lockchaos; `lockchaos exam --lock-cmd` attacks one of your own", sc.Attack)
+		v.fail(p.at+".attack", "attack %s: a suite can attack locks that come with lockchaos; "+
+			"`lockchaos exam --lock-cmd` attacks one of your own", sc.Attack)
 		return sc, false
 	case !slices.Contains(v.catalogue.Locks, sc.Lock) || sc.TTL <= 0 || sc.TTL > longest:
 		v.oneOf(p.lockAt, "lock", sc.Lock, v.catalogue.Locks)
@@ -76,8 +78,8 @@ func (v *validator) made(p place) (made Scenario, ok bool) {
 	return table.scenario(table.Attacks[0], examinee), true
 }
 
-// over lays what the scenario says itself over the attack. The fault and the lease are the attack's. What is expected is theory's, unless the scenario
-// names properties: these then are all that may not pass.
+// over lays what the scenario says itself over the attack. The fault and the lease are the attack's. Theory says what
+// is expected, unless the scenario lists properties. Its list then replaces that of theory.
 func (v *validator) over(p place, made Scenario, nodes []ast.Node) (Scenario, error) {
 	base := made
 	base.Faults, base.Expect = nil, Expect{}
