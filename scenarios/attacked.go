@@ -35,8 +35,12 @@ func (v *validator) read(p place, defaults Scenario, nodes ...ast.Node) (place, 
 	if lock != "" && (sc.Name != "" || sc.Attack == "") {
 		sc.Name = lock + "/" + sc.Name
 	}
-	if p.scenario = sc; sc.Attack == "" {
+	p.scenario, p.nameAt = sc, p.at+".name"
+	if sc.Attack == "" {
 		return p, nil
+	}
+	if sc.Name == "" {
+		p.nameAt = p.at + ".attack"
 	}
 	made, ok := v.made(p)
 	if !ok {
@@ -93,9 +97,12 @@ func (v *validator) over(p place, made Scenario, nodes []ast.Node) (Scenario, er
 	sc.Lock, sc.TTL, sc.Faults = made.Lock, made.TTL, made.Faults
 	sc.Needs.complete(sc.Faults)
 	sc.Name = cmp.Or(p.scenario.Name, made.Name)
-	if own := sc.Expect; own.Properties == nil {
+	switch own := sc.Expect; {
+	case own.Properties == nil:
 		sc.Expect = made.Expect
 		sc.Expect.Severity, sc.Expect.Why = own.Severity, cmp.Or(own.Why, made.Expect.Why)
+	case len(own.Properties) == 0:
+		sc.Expect.Properties = nil // as a saved plan has it
 	}
 	return sc, nil
 }

@@ -85,6 +85,9 @@ func TestScenariosThatNameAnAttack(t *testing.T) {
 	if own := s.Scenarios[1]; !reflect.DeepEqual(own, want) {
 		t.Errorf("got  %+v\nwant %+v", own, want)
 	}
+	if strict := parsed(t, "expect: {properties: {mutual-exclusion: violated}, why: so}", "expect: {properties: {}}"); !reflect.DeepEqual(strict.Expect, Expect{}) {
+		t.Errorf("an empty list expects that everything passes: %+v", strict.Expect)
+	}
 	asking, twice := s.Scenarios[2], s.Scenarios[3]
 	if asking.Expect.Severity != "none" || !asking.Expect.Inherent || asking.Expect.Properties[checker.MutualExclusion] != overrunOutcome {
 		t.Errorf("a severity alone leaves theory's properties: %+v", asking.Expect)
@@ -92,6 +95,16 @@ func TestScenariosThatNameAnAttack(t *testing.T) {
 	if twice.TTL != 2*asking.TTL || twice.Faults[0].For != 2*asking.Faults[0].For || twice.Workload.Think != asking.Workload.Think.times(2) {
 		t.Errorf("with twice the lease:\n%+v\n%+v", twice, asking)
 	}
+}
+
+// parsed is the second scenario of the suite when a line of it is another.
+func parsed(t *testing.T, from, to string) Scenario {
+	t.Helper()
+	s, err := Parse([]byte(strings.Replace(attackedSuite, from, to, 1)), "my.yaml", attackable())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Scenarios[1]
 }
 
 // An attack keeps the lease that it needs where the suite's is shorter.
@@ -123,7 +136,7 @@ func TestMistakesInAttacksAreLocated(t *testing.T) {
 		{"unknown key", "    about: mine\n", "    abuot: mine\n", `my.yaml:8:5: unknown field "abuot"`},
 		{"unknown property", "mutual-exclusion: violated", "mutual-inclusion: violated", "unknown property"},
 		{"no workload", "{guard: check}", "{guard: chuck}", `my.yaml:10:23: unknown guard "chuck"`},
-		{"the same twice", "name: twice, ", "", `a second scenario named "redis-setnx/cut-off-asking/unfenced"`},
+		{"the same twice", "name: twice, ", "", `my.yaml:18:18: a second scenario named "redis-setnx/cut-off-asking/unfenced"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Parse([]byte(strings.Replace(attackedSuite, c.from, c.to, 1)), "my.yaml", attackable())

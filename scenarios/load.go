@@ -108,7 +108,7 @@ func parse(text []byte, file string, c Catalogue, trail []string) (*Suite, error
 	s := Suite{Name: raw.Name, About: raw.About, Scenarios: included, Places: where}
 	for _, p := range places {
 		s.Scenarios = append(s.Scenarios, p.scenario)
-		s.Places[p.scenario.Name] = Place{File: file, Line: v.mistakes.Line(p.at + ".name"), Builtin: trail != nil}
+		s.Places[p.scenario.Name] = Place{File: file, Line: v.mistakes.Line(p.nameAt), Builtin: trail != nil}
 	}
 	return &s, v.suite(&s, places)
 }

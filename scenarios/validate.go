@@ -33,7 +33,7 @@ func (v *validator) suite(s *Suite, places []place) error {
 	for i, p := range places {
 		sc := &s.Scenarios[len(included)+i]
 		if seen[sc.Name] {
-			v.fail(p.at+".name", "a second scenario named %q", sc.Name)
+			v.fail(p.nameAt, "a second scenario named %q", sc.Name)
 		}
 		seen[sc.Name] = true
 		v.scenario(p.at, p.lockAt, sc)
