@@ -25,6 +25,10 @@ func Catalogue(locks []clients.Kind, kindOf func(*scenarios.Scenario) (clients.K
 		}
 		return CheckFault(kind, f)
 	}
+	c.Examinee = func(base scenarios.Scenario) (scenarios.Examinee, error) {
+		kind, err := kindOf(&base)
+		return Examinee(kind, base), err
+	}
 	for _, k := range locks {
 		c.Locks = append(c.Locks, k.Name)
 		c.Tokens[k.Name] = k.Claims.Token == "fencing"

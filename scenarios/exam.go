@@ -153,6 +153,9 @@ func (e Exam) Of(l Examinee) (all []Scenario, not []Inapplicable) {
 
 // applies tells why an attack makes no sense against the lock; nil: it does.
 func (e Exam) applies(a Attack, l Examinee) error {
+	if l.Nature.Permits == 0 {
+		return errors.New("it is no lock")
+	}
 	app := e.Applications[a.Application]
 	for _, ability := range app.Asks {
 		if !slices.Contains(l.Abilities, ability) {

@@ -32,8 +32,10 @@ type Catalogue struct {
 	CheckFault func(s *Scenario, f Fault) error
 	// CheckTogether tells whether faults can strike the same victims at the same moment; nil: any can.
 	CheckTogether func(parts []Fault) error
-	Renews        map[string]bool // lock name → whether its grants are renewed by the application
-	ReadWrite     map[string]bool // lock name → whether it is a reader-writer lock
+	// Examinee is a scenario's lock, which comes with lockchaos, as the table of attacks sees it; nil: no scenario can name an attack.
+	Examinee  func(base Scenario) (Examinee, error)
+	Renews    map[string]bool // lock name → whether its grants are renewed by the application
+	ReadWrite map[string]bool // lock name → whether it is a reader-writer lock
 }
 
 // Builtin returns the suites that come with lockchaos, in the order of their names.
@@ -89,12 +91,15 @@ func parse(text []byte, file string, c Catalogue, trail []string) (*Suite, error
 	if err != nil {
 		return nil, strictyaml.Located(file, err)
 	}
-	places, err := raw.places(included)
+	v, err := newValidator(text, file, c)
+	if err != nil {
+		return nil, err
+	}
+	places, err := v.places(&raw, included)
 	if err != nil {
 		return nil, strictyaml.Located(file, err)
 	}
-	v, err := newValidator(text, file, c)
-	if err != nil {
+	if err := v.mistakes.Err(); err != nil { // what names an attack that can't be made is no scenario
 		return nil, err
 	}
 	for i, g := range raw.Matrix {
@@ -103,7 +108,7 @@ func parse(text []byte, file string, c Catalogue, trail []string) (*Suite, error
 	s := Suite{Name: raw.Name, About: raw.About, Scenarios: included, Places: where}
 	for _, p := range places {
 		s.Scenarios = append(s.Scenarios, p.scenario)
-		s.Places[p.scenario.Name] = Place{File: file, Line: v.mistakes.Line(p.at + ".name"), Builtin: trail != nil}
+		s.Places[p.scenario.Name] = Place{File: file, Line: v.mistakes.Line(p.nameAt), Builtin: trail != nil}
 	}
 	return &s, v.suite(&s, places)
 }
@@ -142,21 +147,21 @@ func named(all []Scenario, name string) bool {
 
 // places lays every scenario over the defaults: those of the list, then those of the matrix. The matrix leaves out what is included: that
 // has been written with more care.
-func (raw *rawSuite) places(included []Scenario) ([]place, error) {
+func (v *validator) places(raw *rawSuite, included []Scenario) ([]place, error) {
 	var out []place
 	for i, node := range raw.Scenarios {
-		sc, err := layer(raw.Defaults, node)
+		at := fmt.Sprintf("$.scenarios[%d]", i)
+		p, err := v.read(place{at: at, lockAt: at + ".lock"}, raw.Defaults, node)
 		if errors.Is(err, errNoMapping) {
 			err = fmt.Errorf("scenario %d of the list %w", i+1, err)
 		}
 		if err != nil {
 			return nil, err
 		}
-		at := fmt.Sprintf("$.scenarios[%d]", i)
-		out = append(out, place{sc, at, at + ".lock"})
+		out = append(out, p)
 	}
 	for i, g := range raw.Matrix {
-		expanded, err := g.expand(i, raw.Defaults)
+		expanded, err := v.expand(i, g, raw.Defaults)
 		if err != nil {
 			return nil, err
 		}

@@ -24,12 +24,12 @@ type group struct {
 type place struct {
 	scenario Scenario
 	at       string
-	// lockAt is the path of its lock's name.
-	lockAt string
+	// lockAt is the path of its lock's name, and nameAt that of what it is named by: its name or its attack.
+	lockAt, nameAt string
 }
 
 // expand returns the group's scenarios, lock by lock. i is the group's place in the matrix.
-func (g group) expand(i int, defaults Scenario) ([]place, error) {
+func (v *validator) expand(i int, g group, defaults Scenario) ([]place, error) {
 	var out []place
 	for l, lock := range g.Locks {
 		for c, node := range g.Cases {
@@ -37,15 +37,16 @@ func (g group) expand(i int, defaults Scenario) ([]place, error) {
 			if g.With != nil {
 				nodes = []ast.Node{g.With, node}
 			}
-			sc, err := layer(defaults, nodes...)
+			p := place{scenario: Scenario{Lock: lock}, at: fmt.Sprintf("$.matrix[%d].cases[%d]", i, c),
+				lockAt: fmt.Sprintf("$.matrix[%d].locks[%d]", i, l)}
+			p, err := v.read(p, defaults, nodes...)
 			if errors.Is(err, errNoMapping) {
 				err = fmt.Errorf("case %d of matrix %d, or what it is laid over, %w", c+1, i+1, err)
 			}
 			if err != nil {
 				return nil, err
 			}
-			sc.Lock, sc.Name = lock, lock+"/"+sc.Name
-			out = append(out, place{sc, fmt.Sprintf("$.matrix[%d].cases[%d]", i, c), fmt.Sprintf("$.matrix[%d].locks[%d]", i, l)})
+			out = append(out, p)
 		}
 	}
 	return out, nil

@@ -33,7 +33,7 @@ func (v *validator) suite(s *Suite, places []place) error {
 	for i, p := range places {
 		sc := &s.Scenarios[len(included)+i]
 		if seen[sc.Name] {
-			v.fail(p.at+".name", "a second scenario named %q", sc.Name)
+			v.fail(p.nameAt, "a second scenario named %q", sc.Name)
 		}
 		seen[sc.Name] = true
 		v.scenario(p.at, p.lockAt, sc)
@@ -58,9 +58,7 @@ func (v *validator) scenario(at, lockAt string, s *Scenario) {
 		name string
 		d    Duration
 	}{{"ttl", s.TTL}, {"duration", s.Duration}} {
-		if p.d <= 0 || p.d > longest {
-			v.fail(at+"."+p.name, "%s must be given, longer than 0 and at most %v", p.name, longest)
-		}
+		v.within(at, p.name, p.d)
 	}
 	if s.Workload.Think.Max > longest || s.Workload.Rest.Max > longest {
 		v.fail(at+".workload", "think and rest may last %v at most", longest)
@@ -83,15 +81,20 @@ func (v *validator) parts(at, lockAt string, s *Scenario) {
 		name string
 		d    Duration
 	}{{"workload.acquire_timeout", s.Workload.AcquireTimeout}, {"workload.op_timeout", s.Workload.OpTimeout}} {
-		if p.d <= 0 || p.d > longest {
-			v.fail(at+"."+p.name, "%s must be given, longer than 0 and at most %v", p.name, longest)
-		}
+		v.within(at, p.name, p.d)
 	}
 	if s.Clients < 1 || s.Clients > 200 {
 		v.fail(at+".clients", "%d clients: there may be 1 to 200", s.Clients)
 	}
 	if s.Keys < 1 || s.Keys > 10_000 {
 		v.fail(at+".keys", "%d keys: there may be 1 to 10000", s.Keys)
+	}
+}
+
+// within checks a length of time that must be given.
+func (v *validator) within(at, name string, d Duration) {
+	if d <= 0 || d > longest {
+		v.fail(at+"."+name, "%s must be given, longer than 0 and at most %v", name, longest)
 	}
 }
 

@@ -103,7 +103,11 @@ func (l *ownLock) replacing(c choice, say func(string)) (choice, error) {
 	kinds := kindsByName()
 	out := choice{name: c.name + " with " + l.name, about: c.about}
 	for _, s := range substitutes(c.scenarios, l.adapter.Service, kinds) {
-		if why := unfit(s, kinds[s.Lock], l.says, l.adapter.Service); why != "" {
+		why := unfit(s, kinds[s.Lock], l.says, l.adapter.Service)
+		if why == "" {
+			why = l.spared(s.Attack)
+		}
+		if why != "" {
 			say("left out: " + s.Name + ": " + why)
 			continue
 		}
@@ -118,6 +122,21 @@ func (l *ownLock) replacing(c choice, say func(string)) (choice, error) {
 		return choice{}, usage(fmt.Errorf("nothing is left to run: none of the scenarios of %q suits %s", c.name, l.says.Name))
 	}
 	return out, nil
+}
+
+// spared says why the attack makes no sense against the lock; "" if it does, or if there is none.
+func (l *ownLock) spared(attack string) string {
+	if attack == "" {
+		return ""
+	}
+	table, err := scenarios.Attacks()
+	if err == nil {
+		err = table.Applies(attack, l.examinee())
+	}
+	if err != nil {
+		return err.Error()
+	}
+	return ""
 }
 
 // introduced starts the adapter once, on its real service, to learn what it declares.

@@ -95,6 +95,22 @@ func TestUnfit(t *testing.T) {
 	}
 }
 
+// TestAttacksFollowClaims: of the attacks that scenarios name, those are left out that the claims of the user's own lock do not invite.
+func TestAttacksFollowClaims(t *testing.T) {
+	lease := ownLock{adapter: scenarios.Adapter{Service: "redis"}, says: adapter.Declaration{Name: "x", Token: "none", Permits: 1}}
+	session := lease
+	session.says.Validity = "session"
+	for attack, want := range map[string]string{"": "", "late-release": "", "nothing-long": "does not keep its grants alive", "cut-off-asking": "can't be asked",
+		"end-session-work": "can't be asked", "no-such": "no attack named"} {
+		if why := lease.spared(attack); want == "" && why != "" || !strings.Contains(why, want) {
+			t.Errorf("%s: %q, want %q", attack, why, want)
+		}
+	}
+	if why := session.spared("nothing-long"); why != "" {
+		t.Errorf("a lock that keeps itself alive is spared: %s", why)
+	}
+}
+
 // TestStretched: with another TTL a frozen holder is still frozen past its lease.
 func TestStretched(t *testing.T) {
 	c, err := choose([]string{"redis-setnx/pause-holder/unfenced"})

@@ -152,13 +152,13 @@ func TestExternalRedis(t *testing.T) {
 	addr := ownRedis(t, password)
 	lockchaos, out := program(t), t.TempDir()
 	where := []string{"--runtime", "external", "--nodes", "redis=redis://:s3cret%2Fpass%20w0rd@" + addr, "--out", out}
-	code, text := said(t, nil, lockchaos, append([]string{"run", "redis-setnx/pause-holder/unfenced", "redis-setnx/partition-service/unfenced", "redlock/none/unfenced",
+	code, text := said(t, nil, lockchaos, append([]string{"run", "redis-setnx/pause-holder/unfenced", "redis-setnx/cut-off-release/unfenced", "redlock/none/unfenced",
 		"redis-setnx/pause-node/unfenced",
 		"--seed", "7"}, where...)...)
 	if code != exitOK {
 		t.Errorf("exit status %d", code)
 	}
-	for _, want := range []string{"external: redis-1 at " + addr, "redis-setnx/pause-holder/unfenced +✗ corrupted", "redis-setnx/partition-service/unfenced +✓ pass .*faults",
+	for _, want := range []string{"external: redis-1 at " + addr, "redis-setnx/pause-holder/unfenced +✗ corrupted", "redis-setnx/cut-off-release/unfenced +✓ pass .*faults",
 		"(?m)^left out, since the server's process is not lockchaos's own: redis-setnx/pause-node/unfenced$",
 		"skipped: redis-setnx/pause-node/unfenced: Pause of .*: the server's process is not lockchaos's own",
 		"skipped: redlock/none/unfenced: It needs redis-five, and --nodes gives no address of redis-2"} {
@@ -280,10 +280,10 @@ func TestExternalLimits(t *testing.T) {
 	for _, c := range []struct {
 		words, nodes, want string
 	}{
-		{"redlock/crash-one/unfenced redlock/clock-jump-majority/unfenced",
+		{"redlock/crash-one/unfenced redlock/node-wall-forward/unfenced",
 			"redis-1=h:1,redis-2=h:2,redis-3=h:3,redis-4=h:4,redis-5=h:5",
-			`(?s)not lockchaos's own.*redlock/crash-one/unfenced: crash-restart of .*process.*redlock/clock-jump-majority/unfenced: clock-jump of majority: the clock of a server is its machine's$`},
-		{"etcd-lease/expire-session/fenced", "etcd-1=h:1,etcd-2=h:2,etcd-3=h:3", `expire-session of holder: it would have your service end sessions`},
+			`(?s)not lockchaos's own.*redlock/crash-one/unfenced: crash-restart of .*process.*redlock/node-wall-forward/unfenced: clock-jump of majority: the clock of a server is its machine's$`},
+		{"etcd-lease/end-session-work/fenced", "etcd-1=h:1,etcd-2=h:2,etcd-3=h:3", `expire-session of holder: it would have your service end sessions`},
 		{"redis-setnx/none/unfenced", "", `needs the addresses of the servers: --nodes redis=127.0.0.1:6379`},
 		{"redis-setnx/none/unfenced", "rediss=h:1", `no node named "rediss"; did you mean redis`},
 		{"redis-setnx/none/unfenced", "redis=nowhere", `--nodes: redis: "nowhere" is no address: want HOST:PORT`},

@@ -51,7 +51,7 @@ func TestSchemaOfSuites(t *testing.T) {
 			t.Errorf("%s: %v", file, err)
 		}
 	}
-	for _, bad := range []string{"suites: a\n", "scenarios: [{lock: a}]\n", "scenarios: [{name: a, lok: b}]\n", "scenarios: [{name: a, ttl: soon}]\n",
+	for _, bad := range []string{"suites: a\n", "scenarios: [{lock: a}]\n", "scenarios: [{attack: stop-work}]\n", "scenarios: [{name: a, lok: b}]\n", "scenarios: [{name: a, ttl: soon}]\n",
 		"scenarios: [{name: a, ttl: 5}]\n", "scenarios: [{name: a, faults: [{kind: paus}]}]\n", "scenarios: [{name: a, faults: [{kind: pause, when: later}]}]\n",
 		"scenarios: [{name: a, workload: {think: 5ms...20ms}}]\n", "scenarios: [{name: a, expect: {properties: {herd: good}}}]\n", "matrix: [{locks: []}]\n"} {
 		if validYAML(t, "suite", bad) == nil {
