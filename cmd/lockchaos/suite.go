@@ -41,6 +41,8 @@ type suiteRun struct {
 	// tries is how often an attack is made at the most while it comes to nothing; the last time with alone locked. 0: once.
 	tries int
 	alone *sync.RWMutex
+	// steady is how many begin on any machine, of flags.parallel that may run at once; the others begin while the machine is calm. 0: all.
+	steady int
 	// exam is what is examined; nil: the run is none.
 	exam *reports.Exam
 
@@ -135,6 +137,9 @@ func (s *suiteRun) launch(ctx context.Context, places chan struct{}) (wait func(
 	})
 	for i, p := range s.plans {
 		places <- struct{}{} // here, not in the goroutine: the first in the suite begins first
+		if s.steady > 0 {
+			awaitRoom(ctx, s.steady, func() int { return len(places) }, machineIsCalm)
+		}
 		all.Go(func() {
 			defer func() { <-places }()
 			for try := 1; s.try(ctx, i, p, try); try++ {
