@@ -155,7 +155,7 @@ func (s *suiteRun) launch(ctx context.Context, places chan struct{}) (wait func(
 	}
 }
 
-// try runs one scenario. It is true if it came to nothing and is to be tried again; what the try has left is then put aside.
+// try runs one scenario. It is true if it is to be tried again (reports.Scenario.Again); what the try has left is then put aside.
 func (s *suiteRun) try(ctx context.Context, i int, p scenarios.Plan, try int) (again bool) {
 	if try > 1 && try == s.tries {
 		s.alone.Lock()
@@ -178,10 +178,12 @@ func (s *suiteRun) try(ctx context.Context, i int, p scenarios.Plan, try int) (a
 	}
 	r.Elapsed = time.Since(began)
 	verdict := judgeScenario(s.dir, r, &s.record)
-	if p.Scenario.Attack != "" && try < s.tries && ctx.Err() == nil && openEnded(verdict.Scenario) && s.putAside(r.Dir, try) == nil {
-		s.screen.say(fmt.Sprintf("%s: try %d was inconclusive (%s): once more", s.label(p), try, verdict.Scenario.Detail()))
-		s.screen.forget(s.label(p))
-		return true
+	if p.Scenario.Attack != "" && try < s.tries && ctx.Err() == nil {
+		if why := verdict.Scenario.Again(); why != "" && s.putAside(r.Dir, try) == nil {
+			s.screen.say(fmt.Sprintf("%s: try %d %s: once more", s.label(p), try, why))
+			s.screen.forget(s.label(p))
+			return true
+		}
 	}
 	r.end(verdict.Scenario, s.flags.noExpect)
 	s.note(i, func(saved *scenarioRecord) {
@@ -194,9 +196,6 @@ func (s *suiteRun) try(ctx context.Context, i int, p scenarios.Plan, try int) (a
 	}
 	return false
 }
-
-// openEnded reports whether nothing follows from a scenario.
-func openEnded(sc reports.Scenario) bool { return sc.Result() == reports.Inconclusive && !sc.Met }
 
 // putAside keeps what a try has left, beside the scenario's folder.
 func (s *suiteRun) putAside(folder string, try int) error {
