@@ -84,8 +84,9 @@ type Grant struct {
 	Key string
 	// Token is the fencing token, version or owner number, as the lock's claims say; 0: none.
 	Token int64
-	// ValidFor is how long the library says that the grant is good for, in ns from the instant at which it says so, just before Acquire returns;
-	// a judge counts it from Attempt, the latest earlier instant that is certain. HasValidFor tells whether it said anything.
+	// ValidFor is how long the library says that the grant is good for, in ns from Attempt. A library that says until when is taken at
+	// its word; one that says how much is left, without from when on, said so after Attempt, which is the latest instant that is certain.
+	// HasValidFor reports whether it said anything.
 	ValidFor    int64
 	HasValidFor bool
 	// Attempt is when the attempt that succeeded began; First when the first attempt began that may have taken effect.

@@ -23,6 +23,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/hosts"
+	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -41,16 +42,29 @@ func Run(t *testing.T, s Scenario, open Open) {
 	}
 	for r.try = 1; ; r.try++ {
 		sc, compared := r.attempt()
-		if r.failed != nil || sc.Met || sc.Verdict.Outcome != checker.Inconclusive || r.try == tries {
+		next := ""
+		if r.failed == nil && r.try < tries {
+			next = r.next(sc)
+		}
+		if next == "" {
 			r.tell(sc, compared)
 			return
 		}
-		next := "The next try lasts twice as long."
-		if s.attack() {
-			next = "Once more."
-		}
-		t.Log(shown("inconclusive: %s %s", strings.Join(sc.Verdict.Reasons, " "), next))
+		t.Log(shown("%s", next))
 	}
+}
+
+// next says why there is to be one more try; "": there is not.
+func (r *run) next(sc reports.Scenario) string {
+	switch {
+	case r.given.attack():
+		if why := sc.Again(); why != "" {
+			return fmt.Sprintf("try %d %s: once more", r.try, why)
+		}
+	case !sc.Met && sc.Verdict.Outcome == checker.Inconclusive:
+		return fmt.Sprintf("inconclusive: %s The next try lasts twice as long.", strings.Join(sc.Verdict.Reasons, " "))
+	}
+	return ""
 }
 
 // tries is how often a scenario is run at most, each time for twice as long, if the runs before prove nothing: on a busy machine less happens.

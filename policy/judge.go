@@ -38,6 +38,9 @@ type Seen struct {
 	// Why tells, by property, why it was not judged or is inconclusive.
 	Why      map[string]string
 	Severity string
+	// Unclear says, by property, why a violation does not meet what the scenario expects of itself, though theory allows it: an
+	// attack came to one of which it is not clear whose affair it is.
+	Unclear map[string]string
 }
 
 // Ruling is a demand beside what was observed.
@@ -65,6 +68,9 @@ func (p *Policy) Judge(s Seen, expect scenarios.Expect, now time.Time) []Ruling 
 	}
 	excused := false
 	for i := range all {
+		if why := s.Unclear[all[i].Property]; why != "" && all[i].Met {
+			all[i].Want, all[i].Met, all[i].Note = hold, false, why
+		}
 		if !all[i].Met && all[i].Got == violated {
 			p.excuse(&all[i], s, now)
 			excused = excused || all[i].Met

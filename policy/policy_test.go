@@ -204,6 +204,8 @@ func TestJudge(t *testing.T) {
 		{"the day after", overrun, seen("a/pause/fenced", double, "lease-overrun"), "2027-04-01 00:00:00", "mutual-exclusion: violated",
 			"known until 2027-03-31 (line 3 of p.yaml), and that day is over: inherent"},
 		{"expected", "properties: expected\n", corrupting(violated), "2027-01-01 00:00:00", "", ""},
+		{"expected, and it is not clear why", "properties: expected\n", leftUnclear(), "2027-01-01 00:00:00", "lost-update: violated", "Nobody knows."},
+		{"known, and it is not clear why", "properties: expected\n" + any, leftUnclear(), "2027-01-01 00:00:00", "", "no fence yet"},
 		{"expected and not caught", "properties: expected\n", corrupting(pass), "2027-01-01 00:00:00", "lost-update: pass", ""},
 		{"known does not make up for what is missing", "properties: expected\n" + any, corrupting(pass), "2027-01-01 00:00:00", "lost-update: pass", ""},
 		{"expected, and one more that is known, with its severity", "properties: expected\n" + strings.Replace(any, "lost-update", "stuck-lock", 1),
@@ -235,6 +237,13 @@ func TestJudge(t *testing.T) {
 func corrupting(lost string) Seen {
 	s := seen("b/pause/unfenced", map[string]string{checker.MutualExclusion: violated, "lost-update": lost}, "lease-overrun")
 	s.Severity = "corrupting"
+	return s
+}
+
+// leftUnclear is what b/pause/unfenced is expected to show, as an attack to which an exam would not say yes.
+func leftUnclear() Seen {
+	s := corrupting(violated)
+	s.Unclear = map[string]string{"lost-update": "Nobody knows.", "fifo": "It is not among the properties."}
 	return s
 }
 

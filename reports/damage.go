@@ -26,6 +26,8 @@ type figures struct {
 	exact   bool
 	// workload is what the clients did.
 	workload string
+	// stalled: the machine stalled a client or a node at the time of a violation of which it is not clear whose affair it is.
+	stalled bool
 }
 
 // figuresOf computes the figures; r is nil where there is no history.
@@ -47,7 +49,7 @@ func figuresOf(s Scenario, r *record) *figures {
 	if r == nil {
 		return f
 	}
-	f.counters, f.workload = r.counters(s.Verdict), r.h.Header.Workload
+	f.counters, f.workload, f.stalled = r.counters(s.Verdict), r.h.Header.Workload, r.stalledMeanwhile(s.Verdict)
 	if p != nil && !f.exact {
 		// The checker counts pairs and keeps the first. Where the holds as drawn make just as many pairs, they are the same ones.
 		if holders, pairs := r.overlapped(); pairs == p.Count && holders >= f.holders {

@@ -243,6 +243,18 @@ func needRedlock(t testing.TB) {
 	need(t, fmt.Errorf("%w: npm ci --prefix examples/node", err))
 }
 
+// fixture is the path of an adapter that is kept for tests.
+func fixture(t testing.TB, name string) string {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func needNode(t testing.TB) { t.Helper(); needPrograms(t, "node") }
+
 // needEtcdctl skips a test where etcd's own client is missing: apt-get install etcd-client.
 func needEtcdctl(t testing.TB) {
 	t.Helper()
@@ -285,10 +297,12 @@ func TestExamples(t *testing.T) {
 		// Sessions take long to end: the rest is for LOCKCHAOS_SOAK.
 		{"kazoo", "zookeeper", "python3 python/kazoo_lock.py", 4 * time.Second, func(t testing.TB) { needModule(t, "kazoo") },
 			some(t, hello, "grants a free key, and takes it back", "excludes a second client", "has tokens that rise", "dies with its holder",
-				"tells the session that the service knows")},
+				"gives up a wait when it is told to", "tells the session that the service knows")},
 		{"curator", "zookeeper", "sh java/curator.sh", 4 * time.Second, needCurator, some(t, hello, "excludes a second client", "has tokens that rise", "dies with its holder")},
 		{"redlock (Node)", "redis-five", "node node/redlock_lock.js", 600 * time.Millisecond, needRedlock, some(t, hello, "grants a free key, and takes it back", "excludes a second client",
 			"refuses a second release", "leaves nothing behind when it gives up", "dies with its holder")},
+		{"etcd's gateway (Node)", "etcd", "node " + fixture(t, "etcd_lock.js"), 2 * time.Second, needNode, some(t, hello, "grants a free key, and takes it back",
+			"excludes a second client", "has tokens that rise", "gives up a wait when it is told to", "dies with its holder", "tells the session that the service knows")},
 		{"etcdctl", "etcd", "bash shell/etcdctl_lock.sh", 2 * time.Second, needEtcdctl, some(t, hello, "grants a free key, and takes it back", "excludes a second client", "has tokens that rise",
 			"dies with its holder", "tells the session that the service knows")},
 		{"bsm/redislock (Go)", "redis", built + "/redislock", 600 * time.Millisecond, needGo, checks},

@@ -8,7 +8,8 @@
 //
 // # What is promised
 //
-// Until, which the library counts by the client's clock (validity library). There is no fencing token. A release is not claimed to confirm
+// Until, which the library counts by the client's clock (validity library), and which is passed on as it is: as the time from the
+// attempt until that instant. There is no fencing token. A release is not claimed to confirm
 // the hold, though it deleted the value from a majority: all tries of one LockContext share a value, so a request of an earlier try that
 // was held up on its way can set the value anew on a server where the grant's own had gone.
 //

@@ -16,6 +16,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/redisconn"
+	"github.com/lockchaos/lockchaos/monotime"
 )
 
 // Redsync is the lock redsync.
@@ -83,7 +84,7 @@ func (l *lock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 	if err == nil {
 		// The value was taken by a majority in the last try, so the grant is no older than that.
 		start := l.trace.start
-		return clients.Grant{Key: key, Attempt: start, First: start, Secret: m, ValidFor: int64(time.Until(m.Until())), HasValidFor: true}, nil
+		return clients.Grant{Key: key, Attempt: start, First: start, Secret: m, ValidFor: validFor(start, m.Until()), HasValidFor: true}, nil
 	}
 	first := l.trace.left()
 	switch {
@@ -93,6 +94,17 @@ func (l *lock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 		err = clients.ErrBusy
 	}
 	return clients.Grant{Key: key, First: first}, fmt.Errorf("acquire %q from a majority of %s: %w", key, l.addrs, err)
+}
+
+// validFor is for how long the library says that a grant is good, from its attempt until the instant, which the library gives by the client's
+// clock. The true clock is read first, so that a stop in between makes the time shorter, never longer. If nothing is left, it is what is left.
+func validFor(attempt int64, until time.Time) int64 {
+	passed := monotime.Since(attempt)
+	left := time.Until(until)
+	if left <= 0 {
+		return int64(left)
+	}
+	return int64(passed + left)
 }
 
 // delay is the pause before another try, in the library's own proportion to the expiry, but drawn from the plan's seed.

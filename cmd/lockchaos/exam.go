@@ -29,6 +29,8 @@ const examTries = 3
 // examFlags are the settings of `lockchaos exam`.
 type examFlags struct {
 	runFlags
+	// steady is how many attacks run at once on any machine; the rest of runFlags.parallel while it is calm. 0: all.
+	steady  int
 	short   bool
 	attacks []string
 }
@@ -56,11 +58,17 @@ Exit status: 0 no defect, 1 a defect or a violation that is not clear, 2 an atta
 				f.seed = rand.Uint64N(1_000_000)
 			}
 			f.repeat = 1
+			if !cmd.Flags().Changed("parallel") {
+				f.steady, f.parallel = defaultParallel(), examParallel()
+			}
 			return f.run(cmd.Context(), cmd, args)
 		},
 	}
 	flags := cmd.Flags()
 	f.addWhere(flags)
+	parallel := flags.Lookup("parallel")
+	parallel.Usage = "how many attacks run at once (default: two a processor, and three while the machine is calm)"
+	parallel.DefValue = "0" // it is told in the text
 	f.addCompress(flags)
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of every random draw (default: a new one, printed)")
 	f.addDryRun(flags)
@@ -105,7 +113,7 @@ func (f examFlags) run(ctx context.Context, cmd *cobra.Command, words []string) 
 		f.parallel = 1
 	}
 	s := &suiteRun{flags: f.runFlags, where: where, name: name, about: "every attack that the lock's claims invite", plans: plans, command: f.commandLine(words),
-		screen: out, tries: examTries, exam: exam}
+		screen: out, tries: examTries, steady: f.steady, exam: exam}
 	return errors.Join(s.run(ctx), where.close())
 }
 

@@ -309,10 +309,16 @@ func (r scenarioRecord) rules(p *policy.Policy) (demanded, lenient bool) {
 	return true, p.Inconclusive == policy.Warn
 }
 
-// rule sets what was found beside what a policy demands.
-func rule(out *reports.Scenario, p *policy.Policy, expect scenarios.Expect, now time.Time) {
+// rule sets what was found beside what a policy demands. Of an attack, what an exam would say of it counts.
+func rule(out *reports.Scenario, p *policy.Policy, s scenarios.Scenario, now time.Time) {
+	seen := seenOf(*out)
+	if s.Attack != "" {
+		examined := *out
+		compare(&examined, s.Expect, false, "")
+		seen.Unclear = examined.LeftUnclear()
+	}
 	out.Met = true
-	for _, r := range p.Judge(seenOf(*out), expect, now) {
+	for _, r := range p.Judge(seen, s.Expect, now) {
 		out.Expect = append(out.Expect, reports.Expectation{Property: r.Property, Want: r.Want, Got: r.Got, Met: r.Met, Known: r.Known, Note: r.Note})
 		out.Met = out.Met && r.Met
 		if r.Known != "" {

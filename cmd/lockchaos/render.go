@@ -58,13 +58,16 @@ func judgeScenario(dir string, r scenarioRecord, run *runRecord) judged {
 	if r.Cut != "" && h.Truncated { // the judge sees that it has no end, and not why
 		out.Verdict.Reasons = slices.Insert(out.Verdict.Reasons, 0, "The run was cut: "+r.Cut+".")
 	}
+	out.Relied = plan.Scenario.Expect.Relied
 	switch {
 	case out.Failed != "":
 	case run.Policy != nil:
-		rule(&out.Scenario, run.Policy, plan.Scenario.Expect, run.Started)
+		rule(&out.Scenario, run.Policy, plan.Scenario, run.Started)
 	default:
 		compare(&out.Scenario, plan.Scenario.Expect, run.NoExpect, allowance(plan.Scenario))
-		out.Relied = plan.Scenario.Expect.Relied
+		if plan.Scenario.Attack != "" && !run.NoExpect {
+			out.HeedUnclear()
+		}
 	}
 	return out
 }

@@ -173,6 +173,9 @@ func (f runFlags) checkWhere() error {
 // defaultParallel: scenarios mostly wait, so there may be more of them than processors.
 func defaultParallel() int { return min(16, 2*goruntime.NumCPU()) }
 
+// examParallel: attacks wait even more, and there are many.
+func examParallel() int { return min(24, 3*goruntime.NumCPU()) }
+
 // planned is what is to be run.
 type planned struct {
 	name, about string

@@ -41,6 +41,8 @@ type suiteRun struct {
 	// tries is how often an attack is made at the most while it comes to nothing; the last time with alone locked. 0: once.
 	tries int
 	alone *sync.RWMutex
+	// steady is how many begin on any machine, of flags.parallel that may run at once; the others begin while the machine is calm. 0: all.
+	steady int
 	// exam is what is examined; nil: the run is none.
 	exam *reports.Exam
 
@@ -135,6 +137,9 @@ func (s *suiteRun) launch(ctx context.Context, places chan struct{}) (wait func(
 	})
 	for i, p := range s.plans {
 		places <- struct{}{} // here, not in the goroutine: the first in the suite begins first
+		if s.steady > 0 {
+			awaitRoom(ctx, s.steady, func() int { return len(places) }, machineIsCalm)
+		}
 		all.Go(func() {
 			defer func() { <-places }()
 			for try := 1; s.try(ctx, i, p, try); try++ {
@@ -150,7 +155,7 @@ func (s *suiteRun) launch(ctx context.Context, places chan struct{}) (wait func(
 	}
 }
 
-// try runs one scenario. It is true if it came to nothing and is to be tried again; what the try has left is then put aside.
+// try runs one scenario. It is true if it is to be tried again (reports.Scenario.Again); what the try has left is then put aside.
 func (s *suiteRun) try(ctx context.Context, i int, p scenarios.Plan, try int) (again bool) {
 	if try > 1 && try == s.tries {
 		s.alone.Lock()
@@ -173,10 +178,12 @@ func (s *suiteRun) try(ctx context.Context, i int, p scenarios.Plan, try int) (a
 	}
 	r.Elapsed = time.Since(began)
 	verdict := judgeScenario(s.dir, r, &s.record)
-	if p.Scenario.Attack != "" && try < s.tries && ctx.Err() == nil && openEnded(verdict.Scenario) && s.putAside(r.Dir, try) == nil {
-		s.screen.say(fmt.Sprintf("%s: try %d was inconclusive (%s): once more", s.label(p), try, verdict.Scenario.Detail()))
-		s.screen.forget(s.label(p))
-		return true
+	if p.Scenario.Attack != "" && try < s.tries && ctx.Err() == nil {
+		if why := verdict.Scenario.Again(); why != "" && s.putAside(r.Dir, try) == nil {
+			s.screen.say(fmt.Sprintf("%s: try %d %s: once more", s.label(p), try, why))
+			s.screen.forget(s.label(p))
+			return true
+		}
 	}
 	r.end(verdict.Scenario, s.flags.noExpect)
 	s.note(i, func(saved *scenarioRecord) {
@@ -189,9 +196,6 @@ func (s *suiteRun) try(ctx context.Context, i int, p scenarios.Plan, try int) (a
 	}
 	return false
 }
-
-// openEnded reports whether nothing follows from a scenario.
-func openEnded(sc reports.Scenario) bool { return sc.Result() == reports.Inconclusive && !sc.Met }
 
 // putAside keeps what a try has left, beside the scenario's folder.
 func (s *suiteRun) putAside(folder string, try int) error {

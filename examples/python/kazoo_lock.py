@@ -55,13 +55,12 @@ class Lock(protocol.Lock):
             "confirms": [],
             "can": ["cancel"],
             "sessions": True,
-            **self.session(),
         }
 
     def session(self):
-        """What ZooKeeper knows the present session by; nothing while there is none."""
+        """What ZooKeeper knows the present session by."""
         number, password = self.client.client_id or (0, b"")
-        return {"session": f"{number & 0xFFFFFFFFFFFFFFFF:#x}:{password.hex()}"} if number else {}
+        return f"{number & 0xFFFFFFFFFFFFFFFF:#x}:{password.hex()}" if number else None
 
     def acquire(self, key, timeout):
         lock = Watched(self.client, f"/lockchaos/{key}", self.name)
@@ -106,7 +105,7 @@ class Lock(protocol.Lock):
         except Exception:
             self.release(key, 1)
             raise
-        return {"token": stat.czxid, "first_ns": began, **self.session()}
+        return {"token": stat.czxid, "first_ns": began}
 
     def cancel(self):
         lock = self.waiting

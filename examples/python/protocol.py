@@ -1,7 +1,8 @@
 """The protocol of lockchaos adapters (docs/protocol.md), for the examples beside this file.
 
 A class with the methods declare, acquire, release, close, and held and renew if it can, is all that a lock needs. What they return are members
-of the reply, such as "token" and "session" of an acquire.
+of the reply, such as "token" of an acquire. An exception that leaves an acquire open may say as its attribute `first` when the first request was
+sent that may have taken the key.
 """
 
 import json
@@ -23,6 +24,10 @@ class Lock:
 
     def close(self):
         pass
+
+    def session(self):
+        """What the service knows the present session by, of a lock that declares sessions; None while there is none."""
+        return None
 
     # Set when the application gives up the acquire that is under way, or that is about to be.
     given_up = threading.Event()
@@ -90,6 +95,26 @@ def _answer(lock, request):
     return method(request["key"], request["timeout_ms"] / 1000)
 
 
+def _session(lock, op):
+    """The members of a reply that tell the session, also of an acquire that failed: a client that waits can lose its session, too."""
+    told = lock.session() if lock is not None and op in ("hello", "acquire") else None
+    return {"session": told} if told else {}
+
+
+def _failed(lock, op, e):
+    """The members of a reply that tell a failure."""
+    if isinstance(e, Failure):
+        told = {"ok": False, "error": str(e)}
+    else:  # whatever it was: it may have happened, or not
+        print(f"{op}: {e!r}", file=sys.stderr)
+        told = {"ok": False, "error": "unknown", "text": repr(e)}
+    if op == "acquire":
+        if getattr(e, "first", None):
+            told["first_ns"] = e.first
+        told.update(_session(lock, op))
+    return told
+
+
 def main(make):
     """Answers requests until there are no more. make(hello) makes the lock."""
     lock, requests = None, queue.Queue()
@@ -108,16 +133,13 @@ def main(make):
 
     threading.Thread(target=read, daemon=True).start()
     while (request := requests.get()) is not None:
-        reply = {"id": request["id"], "ok": True}
         try:
             if request["op"] == "hello":
                 lock = make(request)
-                reply.update(lock.declare())
+                reply = lock.declare()
             else:
-                reply.update(_answer(lock, request))
-        except Failure as e:
-            reply.update(ok=False, error=str(e))
-        except Exception as e:  # whatever it was: it may have happened, or not
-            print(f"{request['op']}: {e!r}", file=sys.stderr)
-            reply.update(ok=False, error="unknown", text=repr(e))
-        send(reply)
+                reply = _answer(lock, request)
+            reply = {"ok": True, **_session(lock, request["op"]), **reply}
+        except Exception as e:
+            reply = _failed(lock, request["op"], e)
+        send({"id": request["id"], **reply})
