@@ -43,7 +43,7 @@ type Touch struct {
 
 // LostLeader is that the nodes of a service were without a leader, and nobody had disturbed them.
 var LostLeader = Touch{Stops: StopsProcesses, Words: FaultWords{Did: "had no leader",
-	Plight: "had lost its leader", Doc: "stall"}}
+	Plight: "had lost its leader", Doc: KindMachineStall}}
 
 // FaultWords are how a report and a judge speak of a fault.
 type FaultWords struct {
