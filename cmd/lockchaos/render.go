@@ -65,7 +65,7 @@ func judgeScenario(dir string, r scenarioRecord, run *runRecord) judged {
 		rule(&out.Scenario, run.Policy, plan.Scenario, run.Started)
 	default:
 		compare(&out.Scenario, plan.Scenario.Expect, run.NoExpect, allowance(plan.Scenario))
-		if plan.Scenario.Attack != "" && !run.NoExpect {
+		if run.Exam != nil {
 			out.HeedUnclear()
 		}
 	}
