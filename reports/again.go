@@ -7,9 +7,10 @@ import (
 	"github.com/lockchaos/lockchaos/checker"
 )
 
-// Again says why the attack that the scenario made is to be made again, as the rest of a sentence; "": what it came to stands.
-// That is so where nothing follows from it, and where it fell, it is not clear why, and the machine itself stalled a client or
-// a node meanwhile. A fall that is certain stands, whatever the machine did.
+// Again says why the attack that the scenario made is to be made again, as the rest of a sentence;
+// "": what it came to stands. That is so where nothing follows from it, and where it fell, it is
+// not clear why, and the machine itself stalled a client or a node meanwhile. A fall that is
+// certain stands, whatever the machine did.
 func (s Scenario) Again() string {
 	switch fate := s.Fate(); {
 	case fate == NothingFollows && !s.Met:
@@ -25,8 +26,9 @@ func unclear(p checker.PropertyResult) bool {
 	return p.Outcome == checker.Violated && p.CountOf(checker.Unclear) > 0
 }
 
-// stalledMeanwhile reports whether the machine stalled a client or a node at the time of a violation of which it is not clear
-// whose affair it is: between the first op that proves it, less the lease that a stall then may have cost, and its instant.
+// stalledMeanwhile reports whether the machine stalled a client or a node at the time of a
+// violation of which it is not clear whose affair it is: between the first op that proves it, less
+// the lease that a stall then may have cost, and its instant.
 func (r *record) stalledMeanwhile(verdict checker.Verdict) bool {
 	for _, p := range verdict.Properties {
 		if !unclear(p) {
@@ -59,8 +61,9 @@ func (r *record) began(v checker.Violation) int64 {
 	return first
 }
 
-// LeftUnclear says, by property, why its violation meets no expectation, if the attack came to violations of which it is not clear
-// whose affair they are. It is empty if it came to anything else.
+// LeftUnclear says, by property, why its violation meets no expectation, if the attack came to
+// violations of which it is not clear whose affair they are. It is empty if it came to anything
+// else.
 func (s Scenario) LeftUnclear() map[string]string {
 	why := map[string]string{}
 	if s.Fate() != FellUnclear {
@@ -68,7 +71,7 @@ func (s Scenario) LeftUnclear() map[string]string {
 	}
 	for _, p := range s.Verdict.Properties {
 		if unclear(p) {
-			why[p.Name] = "It is not clear whose affair the violation is, and an exam is not passed by what is not clear."
+			why[p.Name] = "It is not clear whose affair the violation is, and what is not clear passes no exam."
 		}
 	}
 	return why

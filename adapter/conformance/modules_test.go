@@ -12,8 +12,9 @@ import (
 	"github.com/lockchaos/lockchaos/adapter"
 )
 
-// waiter is a lock of each module's language that grants "free", fails to reach the service at "away", and waits for any other key
-// until the wait is given up. It has another session at each acquire.
+// waiter is a lock of each module's language that grants "free", fails to reach the service at
+// "away", and waits for any other key until the wait is given up. It has another session at each
+// acquire.
 var waiter = map[string]struct{ program, text string }{
 	"python": {"python3", `
 import sys
@@ -66,7 +67,8 @@ main(() => new Lock());
 `},
 }
 
-// TestModules: the modules of the examples tell an adapter's session with its grants, its failures and its hello, and give a wait up.
+// TestModules: the modules of the examples tell an adapter's session with its grants, its failures
+// and its hello, and give a wait up.
 func TestModules(t *testing.T) {
 	for language, w := range waiter {
 		t.Run(language, func(t *testing.T) {
@@ -110,7 +112,7 @@ func tryModule(t *testing.T, program, file string) {
 		{op: adapter.OpAcquire, key: "away", err: "unknown", session: 3, first: 6},
 		{op: adapter.OpAcquire, key: "taken", err: adapter.Busy, session: 4, cancel: true},
 		{op: adapter.OpRenew, key: "free", err: adapter.Unsupported},
-		{op: adapter.OpAcquire, key: "taken", err: adapter.Busy, session: 5, cancel: true}, // once more: the first left nothing behind
+		{op: adapter.OpAcquire, key: "taken", err: adapter.Busy, session: 5, cancel: true},
 		{op: adapter.OpAcquire, key: "free", ok: true, session: 6, first: 5},
 		{op: adapter.OpClose, ok: true},
 	} {

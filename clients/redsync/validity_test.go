@@ -7,7 +7,8 @@ import (
 	"github.com/lockchaos/lockchaos/monotime"
 )
 
-// TestValidFor: counted from the attempt it ends when the library says, and what is over is not made to look longer by what the call took.
+// TestValidFor: counted from the attempt it ends when the library says, and what is over is not
+// made to look longer by what the call took.
 func TestValidFor(t *testing.T) {
 	const took, margin = 300 * time.Millisecond, 100 * time.Millisecond
 	for _, left := range []time.Duration{time.Second, -time.Second, -margin} {

@@ -9,13 +9,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/policy"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// try is what one try of an attack records. A machine that stalls when a test wants it to can't be had, so these are written.
+// try is what one try of an attack records. A machine that stalls when a test wants it to can't be
+// had, so these are written.
 type try struct {
 	double bool  // two clients hold the key at once
 	leased bool  // the lock promises its lease, so that a double-hold is a defect for certain
@@ -26,10 +28,12 @@ type try struct {
 
 const milli = int64(time.Millisecond)
 
-// history is the record of the try, of a lock with a lease of 500 ms: client 1 holds from 1001 to 1050 ms, client 2 beside it or after it.
+// history is the record of the try, of a lock with a lease of 500 ms: client 1 holds from 1001 to
+// 1050 ms, client 2 beside it or after it.
 func (y try) history() *history.History {
-	h := &history.History{Keys: []string{"k0"}, Header: history.Header{Format: history.FormatVersion, Lock: "redis-setnx", Service: "redis", Workload: "counter",
-		Guard: "none", Clients: 2, TTL: 500 * milli, Stall: 50 * milli, Claims: history.Claims{Token: "none", Permits: 1}}}
+	h := &history.History{Keys: []string{"k0"}, Header: history.Header{Format: history.FormatVersion,
+		Lock: "redis-setnx", Service: "redis", Workload: "counter", Guard: "none", Clients: 2,
+		TTL: 500 * milli, Stall: 50 * milli, Claims: history.Claims{Token: "none", Permits: 1}}}
 	if y.leased {
 		h.Header.Claims.Validity = "from_invocation"
 	}
@@ -39,18 +43,20 @@ func (y try) history() *history.History {
 		if grant == 0 {
 			grant = ops
 		}
-		e := history.Event{Type: history.Invoke, Kind: kind, Time: at * milli, Op: ops, Grant: grant, Client: client, Process: client}
+		e := history.Event{Type: history.Invoke, Kind: kind, Time: at * milli, Op: ops, Grant: grant, Client: client,
+			Process: client}
 		h.Events = append(h.Events, e)
 		e.Type, e.Time, e.Start, e.End = history.OK, e.Time+milli, e.Time+milli/4, e.Time+milli/2
 		h.Events = append(h.Events, e)
 		return grant
 	}
 	stall := func() {
-		f := history.FaultInfo{ID: 1, Kind: history.KindMachineStall, Phase: "begin", Hosts: []string{"redis-1"}, Service: true, Injected: y.ours,
-			From: y.stall * milli, Touch: &history.MachineStall}
+		f := history.FaultInfo{ID: 1, Kind: history.KindMachineStall, Phase: "begin", Hosts: []string{"redis-1"},
+			Service: true, Injected: y.ours, From: y.stall * milli, Touch: &history.MachineStall}
 		begin, end := f, f
 		end.Phase, end.To, end.Bit = "end", (y.stall+60)*milli, true
-		h.Events = append(h.Events, history.Event{Type: history.Fault, Time: end.To, Fault: &begin}, history.Event{Type: history.Fault, Time: end.To, Fault: &end})
+		h.Events = append(h.Events, history.Event{Type: history.Fault, Time: end.To, Fault: &begin},
+			history.Event{Type: history.Fault, Time: end.To, Fault: &end})
 	}
 	first := do(1, history.Acquire, 0, 1000)
 	if y.double {
@@ -72,7 +78,8 @@ func (y try) history() *history.History {
 		do(fresh, history.Release, do(fresh, history.Acquire, 0, at+100), at+200)
 	}
 	if !y.cut {
-		h.Events = append(h.Events, history.Event{Type: history.End, Time: 9000 * milli, Seq: int64(len(h.Events))})
+		end := history.Event{Type: history.End, Time: 9000 * milli, Seq: int64(len(h.Events))}
+		h.Events = append(h.Events, end)
 	}
 	return h
 }
@@ -107,8 +114,9 @@ var (
 	tryDefectToo = try{double: true, leased: true, stall: 1030}
 )
 
-// TestAttacksAreMadeAgain: what came to nothing is made again, and so is a fall that is not clear while the machine stalled; up
-// to three times. A fall that is certain stands, and so does one that is not clear on a machine that ran.
+// TestAttacksAreMadeAgain: what came to nothing is made again, and so is a fall that is not clear
+// while the machine stalled; up to three times. A fall that is certain stands, and so does one that
+// is not clear on a machine that ran.
 func TestAttacksAreMadeAgain(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -131,7 +139,8 @@ func TestAttacksAreMadeAgain(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			sc, where, dir := makeAttack(t, c.tries, nil)
 			if fate := sc.Fate(); fate != c.fate || where.made != len(c.tries) {
-				t.Errorf("%d tries and %q, want %d and %q: %s %q", where.made, fate, len(c.tries), c.fate, sc.CameTo(), sc.Verdict.Reasons)
+				t.Errorf("%d tries and %q, want %d and %q: %s %q", where.made, fate, len(c.tries), c.fate, sc.CameTo(),
+					sc.Verdict.Reasons)
 			}
 			aside, err := filepath.Glob(filepath.Join(dir, "*.try*"))
 			if err != nil || len(aside) != len(c.tries)-1 {
@@ -141,41 +150,48 @@ func TestAttacksAreMadeAgain(t *testing.T) {
 	}
 }
 
-// TestGateAndExamAgree: a gate that asks for an exam passes no attack that the exam fails, also where theory allows the property.
+// TestGateAndExamAgree: a gate that asks for an exam passes no attack that the exam fails, also
+// where theory allows the property.
 func TestGateAndExamAgree(t *testing.T) {
 	for _, y := range []try{tryStands, tryUnclear, tryDefect} {
 		for _, allowed := range []bool{true, false} {
 			allow := func(s *scenarios.Scenario) {
 				if allowed {
-					s.Expect.Properties = map[string]string{"mutual-exclusion": "any"}
+					s.Expect.Properties = map[string]string{checker.MutualExclusion: "any"}
 				}
 			}
 			examined, _, _ := makeAttack(t, []try{y}, allow)
-			ruled, _, _ := makeAttack(t, []try{y}, allow, func(s *suiteRun) {
-				name := s.plans[0].Scenario.Name
-				s.flags.policy = &policy.Policy{Runs: []policy.Run{{Name: name, Demand: policy.Demand{Expected: true}, Repetitions: 1}}}
-			})
+			ruled, _, _ := makeAttack(t, []try{y}, allow, gated(nil))
 			if fails := examined.Fate().Fails(); fails == examined.Met || fails == ruled.Met {
-				t.Errorf("%+v, allowed %v: the exam says %q and met %v, the gate met %v: %+v", y, allowed, examined.Fate(), examined.Met, ruled.Met, ruled.Expect)
+				t.Errorf("%+v, allowed %v: the exam says %q and met %v, the gate met %v: %+v", y, allowed, examined.Fate(),
+					examined.Met, ruled.Met, ruled.Expect)
 			}
 		}
 	}
 }
 
-// TestKnownUnclear: what a policy knows passes its gate, also where it is not clear whose affair it is.
+// TestKnownUnclear: what a policy knows passes its gate, also where it is not clear whose affair it
+// is.
 func TestKnownUnclear(t *testing.T) {
-	sc, _, _ := makeAttack(t, []try{tryUnclear}, nil, func(s *suiteRun) {
-		name := s.plans[0].Scenario.Name
-		s.flags.policy = &policy.Policy{Runs: []policy.Run{{Name: name, Demand: policy.Demand{Expected: true}, Repetitions: 1}},
-			Known: []policy.Known{{Scenario: name, Property: "mutual-exclusion", Reason: "we know", Expires: time.Now().AddDate(1, 0, 0)}}}
-	})
+	known := policy.Known{Scenario: "redis-setnx", Property: checker.MutualExclusion, Reason: "we know",
+		Expires: time.Now().AddDate(1, 0, 0)}
+	sc, _, _ := makeAttack(t, []try{tryUnclear}, nil, gated([]policy.Known{known}))
 	if !sc.Met {
 		t.Errorf("%+v", sc.Expect)
 	}
 }
 
+// gated lets a policy rule that expects what theory does, and knows of violations.
+func gated(known []policy.Known) func(*suiteRun) {
+	return func(s *suiteRun) {
+		run := policy.Run{Name: s.plans[0].Scenario.Name, Demand: policy.Demand{Expected: true}, Repetitions: 1}
+		s.flags.policy = &policy.Policy{Runs: []policy.Run{run}, Known: known}
+	}
+}
+
 // makeAttack makes the attack nothing-work on redis-setnx, changed, as often as an exam does.
-func makeAttack(t *testing.T, tries []try, change func(*scenarios.Scenario), settings ...func(*suiteRun)) (reports.Scenario, *replayed, string) {
+func makeAttack(t *testing.T, tries []try, change func(*scenarios.Scenario),
+	settings ...func(*suiteRun)) (reports.Scenario, *replayed, string) {
 	t.Helper()
 	f := examFlags{attacks: []string{"nothing-work"}}
 	table, err := f.table()
@@ -191,8 +207,8 @@ func makeAttack(t *testing.T, tries []try, change func(*scenarios.Scenario), set
 		change(&all[0])
 	}
 	where, dir := &replayed{tries: tries}, t.TempDir()
-	s := &suiteRun{flags: runFlags{parallel: 1, seed: 1}, where: where, name: "exam", plans: []scenarios.Plan{{Seed: 1, Scenario: all[0]}}, screen: newScreen(io.Discard),
-		tries: examTries, exam: &reports.Exam{Lock: "redis-setnx"}}
+	s := &suiteRun{flags: runFlags{parallel: 1, seed: 1}, where: where, name: "exam", screen: newScreen(io.Discard),
+		plans: []scenarios.Plan{{Seed: 1, Scenario: all[0]}}, tries: examTries, exam: &reports.Exam{Lock: "redis-setnx"}}
 	for _, set := range settings {
 		set(s)
 	}

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestRoomForOneMore: up to the steady number begin on any machine, more only on one that is calm, or when others have ended.
+// TestRoomForOneMore: up to the steady number begin on any machine, more only on one that is calm,
+// or when others have ended.
 func TestRoomForOneMore(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -30,7 +31,8 @@ func TestRoomForOneMore(t *testing.T) {
 	awaitRoom(ended, 4, func() int { return 9 }, machineIsCalm) // returns
 }
 
-// TestProcessorTime: what is idle is the share of two readings, and what can't be read is no calm machine.
+// TestProcessorTime: what is idle is the share of two readings, and what can't be read is no calm
+// machine.
 func TestProcessorTime(t *testing.T) {
 	before, err := parseProcessorTime("cpu  100 0 100 700 100 0 0 0 50 0\ncpu0 1 2 3\n")
 	if err != nil || before != (processorTime{idle: 800, all: 1000}) {

@@ -1,19 +1,23 @@
 // The protocol of lockchaos adapters (docs/protocol.md), for the examples beside this file.
 //
-// A class with the methods declare, acquire, release, close, and held and renew if it can, is all that a lock needs. What they
-// return are members of the reply, such as "token" of an acquire. acquire(key, timeout, signal) gets an AbortSignal: a lock that
-// declares "can": ["cancel"] gives the wait up when that is aborted. A lock that declares "sessions" has a method session, which
-// returns what its service knows the present session by (a string), or nothing. An error that leaves an acquire open may say as
-// "first" when the first request was sent that may have taken the key.
+// A class with the methods declare, acquire, release, close, and held and renew if it can, is all
+// that a lock needs. What they return are members of the reply, such as "token" of an acquire.
+// acquire(key, timeout, signal) gets an AbortSignal: a lock that declares "can": ["cancel"] gives
+// the wait up when that is aborted. A lock that declares "sessions" has a method session, which
+// returns what its service knows the present session by (a string), or nothing. An error that
+// leaves an acquire open may say as "first" when the first request was sent that may have taken the
+// key.
 'use strict';
 const readline = require('node:readline');
 
-// The clock that all processes of the machine share, in ns. Stamps go as strings: a double does not hold them all.
+// The clock that all processes of the machine share, in ns. Stamps go as strings: a double does not
+// hold them all.
 const nowNs = () => process.hrtime.bigint();
 const nowMs = () => Number(nowNs() / 1000000n);
 const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 
-// A failure that is definite: "busy", "not_held" or "unsupported". Any other error leaves open what happened.
+// A failure that is definite: "busy", "not_held" or "unsupported". Any other error leaves open what
+// happened.
 class Failure extends Error {}
 
 const send = (message) => process.stdout.write(`${JSON.stringify(message)}\n`);
@@ -27,7 +31,8 @@ async function answer(lock, request, signal) {
   return lock[request.op](request.key, request.timeout_ms, signal);
 }
 
-// The members of a reply that tell the session, also of an acquire that failed: a client that waits can lose its session, too.
+// The members of a reply that tell the session, also of an acquire that failed: a client that waits
+// can lose its session, too.
 const session = (lock, op) => {
   const told = ['hello', 'acquire'].includes(op) && lock?.session?.();
   return told ? { session: told } : {};
@@ -37,8 +42,9 @@ const session = (lock, op) => {
 function failed(lock, op, e) {
   const definite = e instanceof Failure;
   if (!definite) console.error(`${op}: ${e}`);
-  const about = op === 'acquire' ? { ...(e.first ? { first_ns: String(e.first) } : {}), ...session(lock, op) } : {};
-  return { ok: false, error: definite ? e.message : 'unknown', ...(definite ? {} : { text: String(e) }), ...about };
+  const first = op === 'acquire' && e.first ? { first_ns: String(e.first) } : {};
+  const told = definite ? { error: e.message } : { error: 'unknown', text: String(e) };
+  return { ok: false, ...told, ...first, ...session(lock, op) };
 }
 
 // Answers requests until there are no more. open(hello) makes the lock.
@@ -76,4 +82,4 @@ async function main(open) {
   process.exit(0);
 }
 
-module.exports = { Failure, main, nowMs, nowNs, sleep };
+module.exports = { Failure, main, nowMs, nowNs, send, sleep };

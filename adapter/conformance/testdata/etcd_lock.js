@@ -1,6 +1,7 @@
-// A lock on etcd by its JSON gateway, for trying the module for Node (examples/node/protocol.js) with a service that has sessions.
+// A lock on etcd by its JSON gateway, for trying the module for Node (examples/node/protocol.js)
+// with a service that has sessions.
 'use strict';
-const { Failure, main, nowMs, nowNs, sleep } = require(`${process.cwd()}/node/protocol.js`);
+const { Failure, main, nowMs, nowNs, send, sleep } = require(`${process.cwd()}/node/protocol.js`);
 
 const base64 = (text) => Buffer.from(text).toString('base64');
 
@@ -19,7 +20,10 @@ class Lock {
   }
 
   declare() {
-    return { name: 'etcd gateway 1', validity: 'session', token: 'fencing', confirms: ['release'], can: ['cancel'], sessions: true };
+    return {
+      name: 'etcd gateway 1', validity: 'session', token: 'fencing', confirms: ['release'],
+      can: ['cancel'], sessions: true,
+    };
   }
 
   session() {
@@ -27,7 +31,9 @@ class Lock {
   }
 
   async ask(path, body, limit) {
-    const answer = await fetch(`http://${this.nodes[0]}/v3/${path}`, { method: 'POST', body: JSON.stringify(body), signal: AbortSignal.timeout(Math.max(limit, 1)) });
+    const signal = AbortSignal.timeout(Math.max(limit, 1));
+    const url = `http://${this.nodes[0]}/v3/${path}`;
+    const answer = await fetch(url, { method: 'POST', body: JSON.stringify(body), signal });
     if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
     return answer.json();
   }
@@ -47,7 +53,7 @@ class Lock {
   ended(lease) {
     if (this.lease !== lease) return;
     this.lease = null;
-    for (const key of this.held.keys()) process.stdout.write(`${JSON.stringify({ event: 'lost', key, why: 'the lease is over' })}\n`);
+    for (const key of this.held.keys()) send({ event: 'lost', key, why: 'the lease is over' });
     this.held.clear();
   }
 
