@@ -314,7 +314,8 @@
 // later, and "A outlived its session" would call inherent what is a defect; granted-while-valid, if B was granted inside A's promise (a defect of the lock under the
 // faults shown); late-notice, if the lock declares how soon it tells a loss, and A ran undisturbed and untold for longer, since B's
 // end and A's last disturbance, and then acted (for a lock that notices alone: below); lease-overrun, if A's promise was over, or A was stopped, cut off or skewed, before
-// it acted (inherent to leases); else unexplained. Where the order is unknown, a kind is given only if it is the same either way.
+// it acted (inherent to leases); else unexplained. Where the order is unknown, a kind is given only if it is the same either way, and nothing
+// follows if a stall of the machine explains one of them.
 // Then neither client is named as the one that came too late (Violation.Unordered), whichever acquire ended first. Here both grants are inside the other's promise:
 //
 //	A.acquire [0,10], B.acquire [5,20], both write at 30

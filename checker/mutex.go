@@ -163,11 +163,11 @@ func (s *Sweep) pairJudgement(x, y *grant, tokens bool) judgement {
 	j := judgement{violated: true, unordered: !known, severity: s.harm(tokens, a, b), pattern: s.pairPattern(a, b, 0, tokens)}
 	j.kind, j.stallOnly = s.explain(a, b, a.last)
 	if !known {
-		if kind, stall := s.explain(b, a, b.last); kind == j.kind {
-			j.stallOnly = j.stallOnly || stall
-		} else {
-			j.kind, j.stallOnly = KindUnexplained, false
+		kind, stall := s.explain(b, a, b.last)
+		if kind != j.kind {
+			j.kind = KindUnexplained
 		}
+		j.stallOnly = j.stallOnly || stall // in one order it may be this machine's doing, so it cannot be said whose it is
 	}
 	if j.kind == KindGrantedDead {
 		j.unordered = false // whichever was later, it is the dead one that should not be

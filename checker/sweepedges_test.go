@@ -148,9 +148,14 @@ func TestEdgesOfPairs(t *testing.T) {
 		A release [710,711]
 		B release [710,711]` + probeText
 	}
+	oneOf := func(fault string) string {
+		return strings.Replace(unordered(fault, "stall"), "stall B [20,700]\n", "", 1)
+	}
 	run(t, []propertyCase{
 		{"a stall explains the one", MutualExclusion, library(plainLock()), unordered("stall", "pause"), Inconclusive, 0, "", "A stall of this machine"},
 		{"a stall explains the other", MutualExclusion, library(plainLock()), unordered("pause", "stall"), Inconclusive, 0, "", "A stall of this machine"},
+		{"a stall explains it in one order", MutualExclusion, noClaims(plainLock()), oneOf("stall"), Inconclusive, 0, "", "A stall of this machine"},
+		{"a fault explains it in one order", MutualExclusion, noClaims(plainLock()), oneOf("pause"), Violated, 1, KindUnexplained, ""},
 		{"a stall explains neither", MutualExclusion, library(plainLock()), unordered("pause", "pause"), Violated, 1, KindLeaseOverrun, ""},
 	})
 	for name, x := range map[string]struct {
