@@ -22,10 +22,13 @@ func faulty(lock string, f scenarios.Fault) scenarios.Plan {
 	return p
 }
 
-// ends are the ends of the injected faults.
+// planned tells whether the fault is one of the plan's, and no stall: an application that had to wait for an injection stalls by the harness's doing.
+func planned(f *history.FaultInfo) bool { return f.Injected && f.Kind != history.KindMachineStall }
+
+// ends are the ends of the planned faults.
 func ends(h *history.History) (all []*history.FaultInfo) {
 	for i := range h.Events {
-		if f := h.Events[i].Fault; f != nil && f.Phase == "end" && f.Injected {
+		if f := h.Events[i].Fault; f != nil && f.Phase == "end" && planned(f) {
 			all = append(all, f)
 		}
 	}

@@ -65,7 +65,7 @@ func checkFaultTimes(t *testing.T, h *history.History) {
 	for i := range h.Events {
 		e := &h.Events[i]
 		f := e.Fault
-		if f == nil || !f.Injected {
+		if f == nil || !planned(f) {
 			continue
 		}
 		if f.Phase == "begin" {
@@ -101,7 +101,7 @@ func TestRunRecordsWhatHappened(t *testing.T) {
 		case history.Mark:
 			phases = append(phases, e.Text)
 		case history.Fault:
-			if e.Fault.Phase == "end" && e.Fault.Injected {
+			if e.Fault.Phase == "end" && planned(e.Fault) {
 				checkPause(t, e.Fault)
 				slept += woken(h, e.Fault)
 			}
@@ -198,7 +198,7 @@ func TestRandomFaultsStrikeHolders(t *testing.T) {
 	met := 0
 	for i := range h.Events {
 		f := h.Events[i].Fault
-		if f == nil || f.Phase != "end" || !f.Injected || f.Holding == 0 {
+		if f == nil || f.Phase != "end" || !planned(f) || f.Holding == 0 {
 			continue
 		}
 		met++
@@ -246,7 +246,7 @@ func interrupted(t *testing.T, f scenarios.Fault) {
 	}
 	ends := 0
 	for i := range h.Events {
-		if f := h.Events[i].Fault; f != nil && f.Phase == "end" && f.Injected {
+		if f := h.Events[i].Fault; f != nil && f.Phase == "end" && planned(f) {
 			ends++
 			if strings.HasPrefix(f.Kind, "clock-") && !strings.Contains(f.Evidence, "healed to wall true") && f.Evidence != notInjected {
 				t.Errorf("its clocks were not healed: %s", f.Evidence)
