@@ -23,7 +23,7 @@ func faulty(lock string, f scenarios.Fault) scenarios.Plan {
 }
 
 // planned tells whether the fault is one of the plan's, and no stall: an application that had to wait for an injection stalls by the harness's doing.
-func planned(f *history.FaultInfo) bool { return f.Injected && f.Kind != history.KindMachineStall }
+func planned(f *history.FaultInfo) bool { return f.Injected && f.Plan > 0 }
 
 // ends are the ends of the planned faults.
 func ends(h *history.History) (all []*history.FaultInfo) {

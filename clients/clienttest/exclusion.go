@@ -73,17 +73,19 @@ func cancelledWait(s *suite) {
 	a, b, c, key := s.open(), s.open(), s.open(), s.key()
 	g := s.acquire(a, key)
 	rest := s.fill(key, s.spare())
-	// A machine that is too busy for an answer in time leaves an attempt open, which is no lie. It must not be so every time.
+	// A machine that is too busy for an answer in time leaves an attempt open, which is no lie. It must not be so every time, and each waits longer.
 	const attempts = 5
-	took, err := s.giveUp(b, key)
+	wait := brief / 5
+	late, err := s.giveUp(b, key, wait)
 	for range attempts - 1 {
 		if errors.Is(err, clients.ErrBusy) {
 			break
 		}
-		took, err = s.giveUp(b, key)
+		wait *= 2
+		late, err = s.giveUp(b, key, wait)
 	}
-	if !errors.Is(err, clients.ErrBusy) || took > s.Slack/3 {
-		s.Errorf("cancelled while waiting, at last after %v: %v", took, err)
+	if !errors.Is(err, clients.ErrBusy) || late > s.Slack/3 {
+		s.Errorf("cancelled after a wait of %v, answered %v later: %v", wait, late, err)
 	}
 	s.drain(append(rest, held{a, g}))
 	// b's client is alive, and would keep alive whatever it had left in the queue: for ever, with a session. A waiter left behind
@@ -98,12 +100,11 @@ func cancelledWait(s *suite) {
 	s.release(b, s.acquire(b, key))
 }
 
-// giveUp waits for a key that is taken, gives up, and returns what the lock says of that, and after how long.
-func (s *suite) giveUp(l clients.Lock, key string) (took time.Duration, err error) {
+// giveUp gives a key up that is taken, after a wait, and returns what the lock says of that, and how much later.
+func (s *suite) giveUp(l clients.Lock, key string, wait time.Duration) (late time.Duration, err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	result := make(chan error, 1)
-	start := time.Now()
 	go func() {
 		_, err := l.Acquire(ctx, key)
 		result <- err
@@ -111,9 +112,10 @@ func (s *suite) giveUp(l clients.Lock, key string) (took time.Duration, err erro
 	select {
 	case err = <-result:
 		s.Fatalf("returned while the key was taken and the context stood: %v", err)
-	case <-time.After(brief / 5): // nothing else can show that it waits
+	case <-time.After(wait): // nothing else can show that it waits
 	}
 	cancel()
+	start := time.Now()
 	err = <-result
 	return time.Since(start), err
 }
