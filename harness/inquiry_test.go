@@ -69,7 +69,7 @@ func TestClientsAreClosedOneAfterTheOther(t *testing.T) {
 	p.Scenario.Duration = scenarios.Duration(40 * time.Second)
 	h := carried(t, controls.NoTTL, p)
 	times, granted, ended := inquiries(h)
-	if busy := times == 0 && stalls(h) > 0; busy { // nothing is asked for while the machine itself stalls
+	if times == 0 && stalls(h) > 0 { // nothing is asked for while the machine itself stalls
 		t.Logf("asked only when the run was over: %d stalls", stalls(h))
 	} else if times == 0 || granted > 0 || ended < 2 {
 		t.Errorf("asked %d times and granted %d; %d clients were closed", times, granted, ended)

@@ -302,7 +302,7 @@ func (s Scenario) fateWords(f Fate) string {
 // firstUnclear tells the first violation of which it is not clear whose affair it is.
 func (s Scenario) firstUnclear() string {
 	for _, p := range s.Verdict.Properties {
-		if p.Outcome == checker.Violated && p.CountOf(checker.Unclear) > 0 {
+		if unclear(p) {
 			return s.tell(p.Name)
 		}
 	}

@@ -3,13 +3,9 @@ package scenarios
 import (
 	"cmp"
 	"slices"
-	"sync"
 
 	"github.com/goccy/go-yaml/ast"
 )
-
-// knownAttacks is the table of attacks, read once.
-var knownAttacks = sync.OnceValues(Attacks)
 
 // Applies reports why the attack of the name can't be made on the lock; nil: it can. An unknown name is an error too.
 func (e Exam) Applies(name string, l Examinee) error {
@@ -54,7 +50,7 @@ func (v *validator) read(p place, defaults Scenario, nodes ...ast.Node) (place, 
 // sense, made notes the mistake and is not ok.
 func (v *validator) made(p place) (made Scenario, ok bool) {
 	sc := p.scenario
-	table, err := knownAttacks()
+	table, err := Attacks()
 	if err == nil {
 		table, err = table.Only(false, []string{sc.Attack})
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/lockchaos/lockchaos/spelling"
@@ -88,8 +89,13 @@ type Exam struct {
 	Attacks   []Attack    `yaml:"attacks"`
 }
 
-// Attacks returns the table that comes with lockchaos.
-func Attacks() (Exam, error) {
+// attacks is the table, read once.
+var attacks = sync.OnceValues(readAttacks)
+
+// Attacks returns the table that comes with lockchaos. It is shared: nobody changes what is in it.
+func Attacks() (Exam, error) { return attacks() }
+
+func readAttacks() (Exam, error) {
 	const file = "scenarios/exam/attacks.yaml"
 	var e Exam
 	if err := strictyaml.Decode(attackTable, &e); err != nil {
