@@ -195,7 +195,7 @@ func (r *reader) exam(p *Policy, at string, e runForm) {
 			r.Add(at+".exam", "%v", err)
 		}
 		for _, s := range found {
-			r.add(p, at, Run{Name: s.Name, Scenario: s, Demand: Demand{Expected: true}, Repetitions: e.Repetitions, Line: r.Line(at + ".exam")})
+			r.add(p, at, Run{Name: s.Name, Scenario: s, Demand: Demand{Expected: true}, Repetitions: e.Repetitions, Exam: true, Line: r.Line(at + ".exam")})
 		}
 	}
 }

@@ -75,6 +75,8 @@ type Run struct {
 	Demand   Demand             `json:"properties"`
 	// Repetitions is how often it is run.
 	Repetitions int `json:"repetitions"`
+	// Exam: it is an attack of an exam, which passes nothing that is not clear.
+	Exam bool `json:"exam,omitempty"`
 	// Line is where the policy asks for it.
 	Line int `json:"line"`
 }
@@ -122,6 +124,12 @@ func (p *Policy) Repetitions() int {
 		most = max(most, r.Repetitions)
 	}
 	return most
+}
+
+// Examines tells whether the scenario is an attack of an exam that the policy asks for.
+func (p *Policy) Examines(name string) bool {
+	run, _ := p.run(name)
+	return run.Exam
 }
 
 // run finds a scenario of the policy.

@@ -116,7 +116,7 @@ func TestExams(t *testing.T) {
 	var names []string
 	for _, r := range p.Runs {
 		names = append(names, r.Name)
-		if exam := !strings.HasPrefix(r.Name, "a/"); r.Demand.Expected != exam || exam != (r.Line > 5) {
+		if exam := !strings.HasPrefix(r.Name, "a/"); r.Demand.Expected != exam || p.Examines(r.Name) != exam || exam != (r.Line > 5) {
 			t.Errorf("%+v", r)
 		}
 	}

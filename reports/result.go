@@ -213,19 +213,23 @@ func (s Scenario) Detail() string {
 	return "nothing was judged"
 }
 
-// violatedDetail names what was violated where no data was harmed: the defects first.
+// violatedDetail names what was violated where no data was harmed: the defects first. Of two holders it says what sort they were.
 func (s Scenario) violatedDetail() string {
+	names, holds := s.violatedNames(), s.figuresOfHolds()
+	if s.count(checker.MutualExclusion) == 0 || len(holds) == 0 {
+		return strings.Join(names, ", ")
+	}
 	all := s.defects()
-	if s.count(checker.MutualExclusion) == 0 || len(all) == 0 {
-		return strings.Join(s.violatedNames(), ", ")
+	if len(all) == 0 {
+		names = slices.DeleteFunc(names, func(name string) bool { return name == checker.MutualExclusion })
+		return strings.Join(append(holds, names...), " · ")
 	}
-	var names []string
+	var shown []string
 	for _, d := range all {
-		names = append(names, d.name)
+		shown = append(shown, d.name)
 	}
-	out := s.figuresOfHolds()
-	out[0] += ": " + strings.Join(names, ", ")
-	return strings.Join(out, " · ")
+	holds[0] += ": " + strings.Join(shown, ", ")
+	return strings.Join(holds, " · ")
 }
 
 // violatedThough tells of a scenario that failed after a violation was certain.

@@ -18,6 +18,8 @@ type Scenario struct {
 	Service string `json:"service,omitempty"`
 	// Fault is the planned fault in a word, "none" for none; it is the column of the matrix.
 	Fault string `json:"fault"`
+	// Undisturbed: the plan has no fault, whatever the column is called.
+	Undisturbed bool `json:"undisturbed,omitempty"`
 	// Store is "fenced" or "unfenced".
 	Store string `json:"store"`
 	// About says in a sentence what the scenario is to show; Why, why its expectation is what theory says.

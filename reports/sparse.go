@@ -54,7 +54,7 @@ func sparseSentence(all []Scenario) string {
 	var faults []string
 	judged, held, corrupted := 0, 0, 0
 	for _, x := range all {
-		if isQuiet(x.Fault) || !x.judged() {
+		if x.quiet() || !x.judged() {
 			continue
 		}
 		if !slices.Contains(faults, x.Fault) {

@@ -48,3 +48,16 @@ func TestSparseMatrixIsTurned(t *testing.T) {
 		}
 	}
 }
+
+// TestUndisturbedRunsAreCounted as what they are, also where their column is named after an attack.
+func TestUndisturbedRunsAreCounted(t *testing.T) {
+	s := diagonal(8)
+	for i := range s.Scenarios {
+		if x := &s.Scenarios[i]; x.Fault == "none" {
+			x.Fault, x.Undisturbed = "nothing-work", true
+		}
+	}
+	if text := sparseSentence(s.Scenarios); !strings.HasPrefix(text, "8 kinds of disturbance") || !strings.Contains(text, "none of 8 disturbed runs") {
+		t.Error(text)
+	}
+}

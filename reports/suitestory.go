@@ -105,7 +105,7 @@ func (s Suite) lede() string {
 		if !x.judged() {
 			continue
 		}
-		if isQuiet(x.Fault) {
+		if x.quiet() {
 			quiet = append(quiet, x)
 		}
 		if x.violated(checker.MutualExclusion) {
@@ -190,6 +190,9 @@ func (s Suite) undecided() (told []string) {
 
 func isQuiet(fault string) bool { return fault == "" || fault == "none" }
 
+// quiet tells whether the plan disturbed nothing.
+func (s Scenario) quiet() bool { return s.Undisturbed || isQuiet(s.Fault) }
+
 // quietSentence speaks of the runs that nothing disturbed.
 func quietSentence(quiet []Scenario, disturbed bool) string {
 	var wrong []string
@@ -239,7 +242,7 @@ func familyOf(fault string) string {
 func (s Suite) families() []family {
 	var out []family
 	for _, x := range s.Scenarios {
-		if isQuiet(x.Fault) {
+		if x.quiet() {
 			continue
 		}
 		sort := familyOf(x.Fault)

@@ -181,10 +181,19 @@ func TestKnownUnclear(t *testing.T) {
 	}
 }
 
-// gated lets a policy rule that expects what theory does, and knows of violations.
+// TestSuitesAttackIsNoExam: an attack that a policy names among the scenarios of a suite passes if it comes out as theory expects, clear or not.
+func TestSuitesAttackIsNoExam(t *testing.T) {
+	allow := func(s *scenarios.Scenario) { s.Expect.Properties = map[string]string{checker.MutualExclusion: "any"} }
+	suites := func(s *suiteRun) { s.flags.policy.Runs[0].Exam = false }
+	if sc, _, _ := makeAttack(t, []try{tryUnclear}, allow, gated(nil), suites); !sc.Met {
+		t.Errorf("%+v", sc.Expect)
+	}
+}
+
+// gated lets a policy rule that asks for an exam, and knows of violations.
 func gated(known []policy.Known) func(*suiteRun) {
 	return func(s *suiteRun) {
-		run := policy.Run{Name: s.plans[0].Scenario.Name, Demand: policy.Demand{Expected: true}, Repetitions: 1}
+		run := policy.Run{Name: s.plans[0].Scenario.Name, Demand: policy.Demand{Expected: true}, Repetitions: 1, Exam: true}
 		s.flags.policy = &policy.Policy{Runs: []policy.Run{run}, Known: known}
 	}
 }

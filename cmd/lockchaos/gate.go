@@ -309,10 +309,10 @@ func (r scenarioRecord) rules(p *policy.Policy) (demanded, lenient bool) {
 	return true, p.Inconclusive == policy.Warn
 }
 
-// rule sets what was found beside what a policy demands. Of an attack, what an exam would say of it counts.
+// rule sets what was found beside what a policy demands. Of an attack of an exam, what the exam says of it counts.
 func rule(out *reports.Scenario, p *policy.Policy, s scenarios.Scenario, now time.Time) {
 	seen := seenOf(*out)
-	if s.Attack != "" {
+	if p.Examines(s.Name) {
 		examined := *out
 		compare(&examined, s.Expect, false, "")
 		seen.Unclear = examined.LeftUnclear()

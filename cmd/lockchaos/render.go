@@ -100,7 +100,7 @@ func allowance(s scenarios.Scenario) string {
 func describe(out *reports.Scenario, plan *scenarios.Plan, folder string, run *runRecord) {
 	s := plan.Scenario
 	out.Lock, out.Store, out.About, out.Why = s.Lock, s.Store.Kind, s.About, s.Expect.Why
-	out.Fault = faultColumn(s)
+	out.Fault, out.Undisturbed = faultColumn(s), len(s.Faults) == 0 && !s.Own()
 	if s.Own() {
 		out.Store, out.Service = appStore, strings.Join(s.App.Service, ", ")
 	}

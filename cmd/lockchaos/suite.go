@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -123,7 +124,19 @@ func (s *suiteRun) finish() (suite reports.Suite, unwritten error) {
 	return suite, errors.Join(s.record.saveAtLast(s.dir), render(s.dir, suite))
 }
 
-// launch starts scenarios in the order of the suite, each when a place is free, and returns when the last one has been started; wait waits for their ends.
+// order is that in which scenarios begin: that of the suite, or in an exam the longest first, so that no long one is left to run by itself at the end.
+func (s *suiteRun) order() []int {
+	all := make([]int, len(s.plans))
+	for i := range all {
+		all[i] = i
+	}
+	if s.exam != nil {
+		slices.SortStableFunc(all, func(i, j int) int { return int(lengthOf(s.plans[j]) - lengthOf(s.plans[i])) })
+	}
+	return all
+}
+
+// launch starts scenarios in order, each when a place is free, and returns when the last one has been started; wait waits for their ends.
 func (s *suiteRun) launch(ctx context.Context, places chan struct{}) (wait func()) {
 	var all sync.WaitGroup
 	over := make(chan struct{})
@@ -135,8 +148,9 @@ func (s *suiteRun) launch(ctx context.Context, places chan struct{}) (wait func(
 		case <-over:
 		}
 	})
-	for i, p := range s.plans {
-		places <- struct{}{} // here, not in the goroutine: the first in the suite begins first
+	for _, i := range s.order() {
+		p := s.plans[i]
+		places <- struct{}{} // here, not in the goroutine: the first in the order begins first
 		if s.steady > 0 {
 			awaitRoom(ctx, s.steady, func() int { return len(places) }, machineIsCalm)
 		}
