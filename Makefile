@@ -7,7 +7,7 @@ BIN     := bin/lockchaos
 VCS     := $(shell git status --porcelain >/dev/null 2>&1 && echo true || echo false)
 BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=$(VCS) -o $(BIN) ./cmd/lockchaos
 
-.PHONY: run test exam-table as-user tidy soak build lint bench fuzz simulate mutants images screenshots clean
+.PHONY: run test exam-table survey as-user tidy soak build lint bench fuzz simulate mutants images screenshots clean
 
 ## run: build, and run the quick suite (half a minute; the first build takes longer)
 run: build
@@ -45,6 +45,11 @@ as-user:
 ## exam-table: every attack of the exam, on the lock that falls by it and on the one that stands (a quarter of an hour)
 exam-table:
 	LOCKCHAOS_SOAK=1 $(TEST_PURE) -count 1 -timeout 60m -run 'TestExamTable$$' ./cmd/lockchaos
+
+## survey: every library of survey/ that can be had here, examined ten times, and the pages in docs/survey (hours)
+survey: build
+	./$(BIN) survey run
+	./$(BIN) survey site
 
 ## soak: kills, interrupts and failures at fifty moments under each kind of fault, and nothing left; foreign histories in great number, and three judges on 200,000 of each kind of lock (some minutes)
 soak: build

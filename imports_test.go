@@ -32,11 +32,12 @@ var allowed = map[string][]string{
 	"checker":    {"history"},
 	"docs":       {}, // the pages of documentation that reports quote
 	"reports":    {"history", "checker", "docs"},
+	"survey":     {"checker", "history", "reports", "scenarios", "spelling", "strictyaml"},
 	"serve":      {"reports"},        // for its style, its scripts and its comparison; what runs are it has from their files
 	"backends":   {"hosts", "store"}, // it runs the store as a node
 	"nemesis":    {"clockskew", "history", "hosts", "netfault"},
 	"harness":    {"adapter", "history", "clients", "store", "hosts", "scenarios", "backends", "checker", "nemesis"},
-	"cmd":        {"adapter", "history", "clients", "store", "hosts", "scenarios", "backends", "nemesis", "clockskew", "netfault", "harness", "checker", "reports", "spelling", "strictyaml", "policy", "serve", "shrink"},
+	"cmd":        {"adapter", "history", "clients", "store", "hosts", "scenarios", "backends", "nemesis", "clockskew", "netfault", "harness", "checker", "reports", "spelling", "strictyaml", "policy", "serve", "shrink", "survey"},
 	"netfault":   {"hosts"},
 	"locktest":   {"history", "clients", "hosts", "scenarios", "backends", "nemesis", "netfault", "harness", "checker", "reports"}, // a command of its own, for go test
 	"internal":   {},                                                                                                               // tools for this repository alone: they build and run our packages, and import none

@@ -100,6 +100,12 @@ func (s Scenario) OwnDefects() (names []string) {
 	return names
 }
 
+// DefectWords tells a defect of OwnDefects in words.
+func DefectWords(name string) string { return defect{name: name}.words() }
+
+// DefectProperty is the property that a defect of OwnDefects breaks.
+func DefectProperty(name string) string { return defect{name: name}.property() }
+
 // causesFirst puts a key that was given away, or granted with a lease that was over, before the double-holds that come of that.
 func causesFirst(all []defect) []defect {
 	slices.SortStableFunc(all, func(a, b defect) int { return a.rank() - b.rank() })
@@ -196,7 +202,7 @@ func (s Suite) examLede() string {
 		}
 		out = append(out, sentence(word+": shown by "+list(by)))
 	}
-	if bites := s.bites(Stood); bites > 0 {
+	if bites := s.Withstood(); bites > 0 {
 		_, high := checker.Wilson(0, int64(bites))
 		out = append(out, fmt.Sprintf("Faults that it stood bit %s: at 95 %% confidence it falls under fewer than %.1f %% of such.", times(bites), 100*high))
 	}
@@ -205,6 +211,9 @@ func (s Suite) examLede() string {
 	}
 	return strings.Join(out, " ")
 }
+
+// Withstood counts the faults that are proven to have struck in attacks that the lock stood.
+func (s Suite) Withstood() int { return s.bites(Stood) }
 
 // bites counts the faults that are proven to have struck, in attacks of the fate.
 func (s Suite) bites(f Fate) (n int) {

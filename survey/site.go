@@ -1,0 +1,182 @@
+package survey
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/reports"
+)
+
+var (
+	//go:embed index.html.tmpl
+	indexText string
+	//go:embed library.html.tmpl
+	libraryText string
+)
+
+// pages are the templates of the site. They are part of the program: one that does not parse is a bug that every test finds.
+var pages = template.Must(template.Must(template.New("index").Parse(indexText)).New("library").Parse(libraryText))
+
+// Library is one row of the site's table, and a page.
+type Library struct {
+	Card
+	*Result // nil: there is none yet
+}
+
+// Site writes the pages of the survey into a folder: index.html, one page for each library, and one for each defect's witness.
+func Site(dir, to string) error {
+	cards, err := Cards(dir)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(to, 0o755); err != nil {
+		return fmt.Errorf("make the site's folder: %w", err)
+	}
+	var all []Library
+	for _, c := range cards {
+		r, err := Load(dir, c.Name)
+		if err != nil {
+			return err
+		}
+		l := Library{c, r}
+		all = append(all, l)
+		if err := l.write(dir, to); err != nil {
+			return err
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Library) int { return strings.Compare(a.Service, b.Service) })
+	return write(filepath.Join(to, "index.html"), "index", index{CSS: reports.Style(), Libraries: all})
+}
+
+// write writes the pages of a library.
+func (l Library) write(dir, to string) error {
+	if l.Result != nil {
+		for _, d := range l.Defects {
+			if err := l.witness(dir, to, d); err != nil {
+				return err
+			}
+		}
+	}
+	return write(filepath.Join(to, l.Page()), "library", struct {
+		CSS template.CSS
+		L   Library
+	}{reports.Style(), l})
+}
+
+// witness writes the page of the few ops that show a defect.
+func (l Library) witness(dir, to string, d Defect) error {
+	if d.Witness == "" {
+		return nil
+	}
+	file := filepath.Join(dir, ResultFolder, filepath.Base(d.Witness))
+	h, err := history.ReadFile(file)
+	if err != nil {
+		return fmt.Errorf("read the witness of a defect: %w", err)
+	}
+	s := reports.Scenario{Name: h.Header.Scenario, Lock: h.Header.Lock, Service: h.Header.Service, Fault: h.Header.Fault, Store: "unfenced", Seed: h.Header.Seed,
+		About: "the fewest ops that show it, of a run that had many", Recheck: reports.Shell("lockchaos", "check", file), Program: "lockchaos", History: h, Alone: true}
+	s.Verdict = checker.Judge(h, checker.Options{})
+	return reports.WriteFile(filepath.Join(to, l.WitnessPage(d)), func(w io.Writer) error { return reports.WriteScenario(w, s) })
+}
+
+// Page is the name of the library's page.
+func (l Library) Page() string { return l.Card.Name + ".html" }
+
+// WitnessPage is the name of the page that shows a defect; "": there is none.
+func (l Library) WitnessPage(d Defect) string {
+	if d.Witness == "" {
+		return ""
+	}
+	return l.Card.Name + "." + d.Name + ".html"
+}
+
+// Again is the command that makes the attack again that showed a defect.
+func (l Library) Again(d Defect) string {
+	words := []string{"lockchaos", "exam", "--lock-cmd", l.Adapter(), "--service", l.Service}
+	if l.TTL > 0 {
+		words = append(words, "--ttl", l.TTL.Std().String())
+	}
+	return reports.Shell(append(words, "--attack", d.Attacks[0], "--seed", fmt.Sprint(d.Seed))...)
+}
+
+// Bound is the share of faults, in percent, under which a lock may fall that has stood so many, at 95 % confidence (Wilson's interval).
+func (l Library) Bound() string {
+	_, high := checker.Wilson(0, int64(l.Withstood))
+	return fmt.Sprintf("%.2f", 100*high)
+}
+
+// Stood counts the attacks that it stood in every exam.
+func (l Library) Stood() int { return l.count(reports.Stood) }
+
+// Inherent counts the attacks under which it fell, and no lock can help it.
+func (l Library) Inherent() int { return l.count(reports.FellInherent, reports.FellRelied) }
+
+// Open counts the attacks from which nothing certain follows.
+func (l Library) Open() int {
+	return l.count(reports.FellUnclear, reports.NothingFollows, reports.NotRun)
+}
+
+// Rows are the attacks, the gravest first.
+func (l Library) Rows() []Attack {
+	all := slices.Clone(l.Attacks)
+	slices.SortStableFunc(all, func(a, b Attack) int { return int(a.worst()) - int(b.worst()) })
+	return all
+}
+
+// Tally tells the fates of the attack.
+func (a Attack) Tally() string { return a.tally() }
+
+// Class is the colour of the attack's gravest fate.
+func (a Attack) Class() string { return a.worst().Class() }
+
+// index is what the first page shows.
+type index struct {
+	CSS       template.CSS
+	Libraries []Library
+}
+
+// Headline sums the survey up.
+func (x index) Headline() string {
+	examined, broken := 0, 0
+	for _, l := range x.Libraries {
+		if l.Result == nil {
+			continue
+		}
+		examined++
+		if len(l.Defects) > 0 {
+			broken++
+		}
+	}
+	switch {
+	case examined == 0:
+		return "No library has been examined yet"
+	case broken == 0:
+		return fmt.Sprintf("%s examined, and none showed a defect", libraries(examined))
+	}
+	return fmt.Sprintf("%s examined: %d showed a defect, and %d did not", libraries(examined), broken, examined-broken)
+}
+
+func libraries(n int) string {
+	if n == 1 {
+		return "1 library"
+	}
+	return fmt.Sprintf("%d libraries", n)
+}
+
+// write writes a page whole, so that an error leaves no half of it.
+func write(file, template string, data any) error {
+	var b bytes.Buffer
+	if err := pages.ExecuteTemplate(&b, template, data); err != nil {
+		return fmt.Errorf("render %s: %w", file, err)
+	}
+	return os.WriteFile(file, b.Bytes(), 0o644)
+}
