@@ -55,8 +55,11 @@ type Defect struct {
 // Add counts one exam of the library; folder is where its run lies.
 func (r *Result) Add(suite reports.Suite, folder string) {
 	r.Seeds, r.Lockchaos = append(r.Seeds, suite.Seed), suite.Version
-	if suite.Exam != nil {
-		r.Not = suite.Exam.Not
+	r.Not = suite.Exam.Not
+	for _, part := range suite.Versions {
+		if part.Name == suite.Exam.Lock {
+			r.Version = part.Version
+		}
 	}
 	r.Withstood += suite.Withstood()
 	shown := map[string]bool{}
@@ -80,7 +83,7 @@ func (r *Result) attack(s reports.Scenario) {
 	}
 	a, fate := &r.Attacks[i], s.Fate()
 	if fate != reports.Stood && (a.Showed == "" || fate < a.worst()) {
-		a.Showed = s.CameTo()
+		a.Showed = strings.TrimPrefix(strings.TrimPrefix(s.CameTo(), fate.String()), ": ")
 	}
 	a.Fates[fate.String()]++
 }

@@ -53,7 +53,12 @@ func Site(dir, to string) error {
 			return err
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Library) int { return strings.Compare(a.Service, b.Service) })
+	slices.SortStableFunc(all, func(a, b Library) int {
+		if (a.Result == nil) != (b.Result == nil) {
+			return len(b.examined()) - len(a.examined())
+		}
+		return strings.Compare(a.Service, b.Service)
+	})
 	return write(filepath.Join(to, "index.html"), "index", index{CSS: reports.Style(), Libraries: all})
 }
 
@@ -86,6 +91,14 @@ func (l Library) witness(dir, to string, d Defect) error {
 		About: "the fewest ops that show it, of a run that had many", Recheck: reports.Shell("lockchaos", "check", file), Program: "lockchaos", History: h, Alone: true}
 	s.Verdict = checker.Judge(h, checker.Options{})
 	return reports.WriteFile(filepath.Join(to, l.WitnessPage(d)), func(w io.Writer) error { return reports.WriteScenario(w, s) })
+}
+
+// examined are the seeds of its exams; none, where there were none.
+func (l Library) examined() []uint64 {
+	if l.Result == nil {
+		return nil
+	}
+	return l.Seeds
 }
 
 // Page is the name of the library's page.

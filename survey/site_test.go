@@ -22,7 +22,7 @@ func exam(seed uint64, defect bool) reports.Suite {
 	}
 	stood := reports.Scenario{Name: "l/kill-work/unfenced", Fault: "kill-work", Verdict: checker.Verdict{Outcome: checker.Pass,
 		Stats: checker.Stats{Faults: []checker.FaultStats{{Kind: "kill", Injected: true, Bit: 3}}}}}
-	return reports.Suite{Seed: seed, Version: "v1", Scenarios: []reports.Scenario{stood, fell}, Exam: &reports.Exam{Lock: "l", Not: []reports.NotApplicable{{Attack: "herd", Why: "no queue"}}}}
+	return reports.Suite{Seed: seed, Version: "v1", Versions: []history.Part{{Name: "redis", Version: "7"}, {Name: "l", Version: "lock 1.2"}}, Scenarios: []reports.Scenario{stood, fell}, Exam: &reports.Exam{Lock: "l", Not: []reports.NotApplicable{{Attack: "herd", Why: "no queue"}}}}
 }
 
 // TestResult: exams add up, by attack and by defect, and are read as they were kept.
@@ -35,7 +35,7 @@ func TestResult(t *testing.T) {
 	if err := reports.WriteFile(filepath.Join(runs, "l.stop-work", "witness.jsonl"), h.Encode); err != nil {
 		t.Fatal(err)
 	}
-	r := Result{Name: "mine", Version: "lock 1.2", Day: "2026-01-02"}
+	r := Result{Name: "mine", Day: "2026-01-02"}
 	for seed, defect := range []bool{false, true, true} {
 		r.Add(exam(uint64(seed+1), defect), runs)
 	}
@@ -52,7 +52,7 @@ func TestResult(t *testing.T) {
 	if d := back.Defects[0]; d.Exams != 2 || d.Seed != 2 || d.Name != checker.StolenRelease || d.Witness != "mine.stolen-release.jsonl" || d.Words == "" {
 		t.Errorf("%+v", d)
 	}
-	if a := back.Attacks[1]; a.tally() != "fell: a defect 2×, stood 1×" || !strings.HasPrefix(a.Showed, "fell: a defect: ") {
+	if a := back.Attacks[1]; a.tally() != "fell: a defect 2×, stood 1×" || !strings.HasPrefix(a.Showed, "late releases freed") {
 		t.Errorf("%s: %+v", a.tally(), a)
 	}
 	if l := (Library{Result: back}); l.Stood() != 1 || l.Inherent() != 0 || l.Open() != 0 {
