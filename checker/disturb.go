@@ -114,9 +114,6 @@ func spanOf(f *history.FaultInfo, from, to int64) span {
 		hosts: f.Hosts, kept: f.Kept}
 }
 
-// momentAcquiring is the moment of a fault that is aimed at clients with an open acquire.
-const momentAcquiring = "acquiring"
-
 // countFault adds a fault that has ended to the statistics.
 func (s *Sweep) countFault(f *history.FaultInfo) {
 	st := s.faultKind(f)
@@ -133,8 +130,7 @@ func (s *Sweep) countFault(f *history.FaultInfo) {
 	if f.Holding != 0 {
 		st.MetHolder++
 	}
-	// What is aimed at nodes, into an acquire or at a waiter meets no holder and bites all the same.
-	if f.Injected && (f.Holding != 0 || f.Waiting || f.Service || f.When == momentAcquiring) {
+	if f.Bites() {
 		s.biteCount++
 	}
 	if d := time.Duration(f.To - f.From); f.From != 0 && d >= 0 {

@@ -39,7 +39,7 @@ type client struct {
 }
 
 // numbers gives out the numbers of ops, incarnations and faults, over all clients, and counts what progress shows.
-type numbers struct{ op, process, faults, grants atomic.Int64 }
+type numbers struct{ op, process, faults, bites, grants atomic.Int64 }
 
 func (n *numbers) nextOp() int64      { return n.op.Add(1) }
 func (n *numbers) nextProcess() int32 { return int32(n.process.Add(1)) }

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/lockchaos/lockchaos/history"
 	"golang.org/x/sync/errgroup"
@@ -59,7 +58,7 @@ func (r *run) phases(ctx context.Context, cancel context.CancelCauseFunc) error 
 	return r.ledger.take(ctx)
 }
 
-// workload drives every client for the planned time, while the director injects the faults. When it returns nil, all faults
+// workload drives every client for the planned time, or longer while too little has been shown, while the director injects the faults. When it returns nil, all faults
 // are healed and every client has finished its round.
 func (r *run) workload(ctx context.Context) error {
 	r.enter(history.PhaseRun)
@@ -68,13 +67,9 @@ func (r *run) workload(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	done := make(chan struct{})
-	clock := time.AfterFunc(s.Duration.Std(), func() { close(done) })
-	defer clock.Stop()
-	noMore := make(chan struct{}) // faults
-	quiet := time.AfterFunc((s.Duration - s.Quiet).Std(), func() { close(noMore) })
-	defer quiet.Stop()
+	done, noMore := make(chan struct{}), make(chan struct{}) // no more faults
 	work, workCtx := errgroup.WithContext(ctx)
+	go r.spend(workCtx, s, noMore, done)
 	var applications sync.WaitGroup
 	for _, w := range r.workers {
 		a := &actor{workerProcess: w, plan: s.Workload, keys: r.keys, rng: r.cfg.Plan.Stream(fmt.Sprintf("client %d", w.number)),

@@ -205,6 +205,9 @@ func (d *director) heal(in *inForce) error {
 func (d *director) end(info history.FaultInfo, client int32, effect nemesis.Effect, bit bool) {
 	info.Phase, info.Evidence, info.Bit = "end", effect.Proof, bit
 	info.From, info.To = d.rec.Relative(effect.From), d.rec.Relative(effect.To)
+	if info.Bites() {
+		d.ids.bites.Add(1)
+	}
 	d.rec.Record(history.Event{Type: history.Fault, Client: client, Fault: &info})
 }
 

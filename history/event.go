@@ -201,6 +201,15 @@ type FaultInfo struct {
 	Touch *Touch `json:"touch,omitempty"`
 }
 
+// MomentAcquiring is the moment (FaultInfo.When) of a fault that is aimed at clients with an open acquire.
+const MomentAcquiring = "acquiring"
+
+// Bites reports whether a fault that has ended was injected, took effect, and met what it was aimed at: a holder, or where it is aimed at
+// nodes, into an acquire or at a waiter, these.
+func (f *FaultInfo) Bites() bool {
+	return f.Injected && f.Bit && (f.Holding != 0 || f.Waiting || f.Service || f.When == MomentAcquiring)
+}
+
 // String returns the name that the event type has in a history file.
 func (t Type) String() string { return typeNames[t] }
 
