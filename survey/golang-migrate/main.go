@@ -24,6 +24,8 @@ type lock struct {
 
 // user migrates one key's schema, as a service does that migrates at its start and tries again if it can't.
 type user struct {
+	opened  chan struct{} // closed when the driver is open, or err is set
+	err     error
 	migrate *migrate.Migrate
 	driver  *driver
 	ended   chan error // of Steps
@@ -40,28 +42,36 @@ func (l *lock) Declare() protocol.Declaration {
 	}
 }
 
-// user of the key: its name is that of the table of versions, of which the library makes the lock's number.
-func (l *lock) user(key string) (*user, error) {
-	if u := l.users[key]; u != nil {
-		return u, nil
-	}
-	postgres, err := database.Open(l.url + "&x-migrations-table=" + key)
+// open makes the user of a key, whose name is that of its table of versions. It waits for the lock, without a
+// limit: the driver takes it to make the table.
+func (u *user) open(url, key string) {
+	defer close(u.opened)
+	postgres, err := database.Open(url + "&x-migrations-table=" + key)
 	if err != nil {
-		return nil, err
+		u.err = err
+		return
 	}
-	u := &user{driver: &driver{Driver: postgres, begun: make(chan struct{}), end: make(chan struct{})}}
-	u.migrate, err = migrate.NewWithInstance("endless", endless{}, "postgres", u.driver)
-	l.users[key] = u
-	return u, err
+	u.driver = &driver{Driver: postgres, begun: make(chan struct{}), end: make(chan struct{})}
+	u.migrate, u.err = migrate.NewWithInstance("endless", endless{}, "postgres", u.driver)
 }
 
 // Acquire waits until the migration begins. The wait's limit is the library's own LockTimeout.
 func (l *lock) Acquire(ctx context.Context, key string) (protocol.Grant, error) {
 	first := protocol.Now()
-	u, err := l.user(key)
-	if err != nil {
+	u := l.users[key]
+	if u == nil {
+		u = &user{opened: make(chan struct{})}
+		l.users[key] = u
+		go u.open(l.url, key)
+	}
+	select {
+	case <-u.opened:
+	case <-ctx.Done():
+		return protocol.Grant{First: first}, ctx.Err()
+	}
+	if u.err != nil {
 		delete(l.users, key)
-		return protocol.Grant{}, err
+		return protocol.Grant{First: first}, u.err
 	}
 	deadline, _ := ctx.Deadline()
 	for {

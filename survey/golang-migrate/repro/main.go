@@ -19,21 +19,21 @@ func main() {
 	dir, err := os.MkdirTemp("", "")
 	check(err)
 	check(os.WriteFile(dir+"/1_one.up.sql", []byte("SELECT 1"), 0o600))
+	second, err := migrate.New("file://"+dir, url)
+	check(err)
+	second.LockTimeout = time.Second
+	third, err := migrate.New("file://"+dir, url)
+	check(err)
+	third.LockTimeout = 5 * time.Second
 	first, err := database.Open(url)
 	check(err)
 	check(first.Lock())
 
-	second, err := migrate.New("file://"+dir, url)
-	check(err)
-	second.LockTimeout = time.Second
 	fmt.Println("second, while the first works:", second.Up())
 	check(first.Unlock())
 	check(first.Close())
 	time.Sleep(time.Second)
 
-	third, err := migrate.New("file://"+dir, url)
-	check(err)
-	third.LockTimeout = 5 * time.Second
 	thirdErr := third.Up()
 	secondErr := second.Up()
 	if thirdErr != nil || secondErr != nil {

@@ -1,4 +1,4 @@
-// Two lockers, one PostgreSQL server: ../../with-postgres.sh go run ./repro
+// Two lockers, one PostgreSQL server: ../../with-postgres.sh go run ./repro-lease
 //
 // Both ask for a lease of 900 ms, with a heartbeat every 100 ms.
 package main
