@@ -1,0 +1,156 @@
+// The lock of cirello.io/pglock on one PostgreSQL server, as an adapter for lockchaos.
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"cirello.io/pglock"
+	_ "github.com/lib/pq"
+
+	"example.com/golocks/protocol"
+)
+
+type lock struct {
+	db     *sql.DB
+	client *pglock.Client
+	ttl    time.Duration
+
+	mu   sync.Mutex
+	held map[string]*pglock.Lock
+}
+
+// open keeps the proportions of the library's defaults: a lease of 20 s, a heartbeat every 5 s.
+func open(h protocol.Hello) (protocol.Lock, error) {
+	db, err := sql.Open("postgres", "postgres://lockchaos@"+h.Nodes[0]+"/postgres?sslmode=disable")
+	if err != nil {
+		return nil, err
+	}
+	c, err := pglock.New(db, pglock.WithLeaseDuration(h.TTL), pglock.WithHeartbeatFrequency(h.TTL/4),
+		pglock.WithOwner(h.Client))
+	if err != nil {
+		return nil, err
+	}
+	if err := c.TryCreateTable(); err != nil {
+		fmt.Fprintln(os.Stderr, "another client makes the table at the same time:", err)
+		time.Sleep(100 * time.Millisecond)
+		if err := c.TryCreateTable(); err != nil {
+			return nil, err
+		}
+	}
+	return &lock{db: db, client: c, ttl: h.TTL, held: map[string]*pglock.Lock{}}, nil
+}
+
+func (l *lock) Declare() protocol.Declaration {
+	return protocol.Declaration{
+		Name:     "pglock " + protocol.Version("cirello.io/pglock"),
+		Validity: "session", // a heartbeat in the background
+		// Each compares the record version number of the row in the statement that changes it.
+		Confirms: []string{"release", "held"},
+		Can:      []string{"cancel"},
+		// A heartbeat every quarter of a lease, which may take a lease, and our look every 20 ms.
+		LostGraceMS: (l.ttl/4 + l.ttl + 300*time.Millisecond).Milliseconds(),
+		Notices:     "alone",
+	}
+}
+
+// Acquire gives the library a context without a deadline: the heartbeat lives only as long as it.
+func (l *lock) Acquire(ctx context.Context, key string) (protocol.Grant, error) {
+	wait, giveUp := context.WithCancel(context.Background())
+	stop := context.AfterFunc(ctx, giveUp)
+	first := protocol.Now()
+	var held *pglock.Lock
+	err := within(ctx, func() (err error) {
+		held, err = l.client.AcquireContext(wait, key)
+		return err
+	})
+	if err != nil {
+		giveUp()
+		if errors.Is(err, pglock.ErrNotAcquired) { // only after an attempt that read another's version number
+			return protocol.Grant{}, protocol.Busy
+		}
+		return protocol.Grant{First: first}, err
+	}
+	if !stop() {
+		return protocol.Grant{First: first}, errors.Join(errors.New("granted at the end of the wait"), held.Close())
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.held[key] = held
+	go l.watch(key, held)
+	return protocol.Grant{First: first}, nil
+}
+
+// watch asks the library whether it has lost the lock. Only Client.Do would tell it through a context.
+func (l *lock) watch(key string, held *pglock.Lock) {
+	for !held.IsReleased() {
+		time.Sleep(20 * time.Millisecond)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.held[key] == held {
+		delete(l.held, key)
+		protocol.Lost(key, "the heartbeat failed")
+	}
+}
+
+// Held sends a heartbeat, as the library does by itself.
+func (l *lock) Held(ctx context.Context, key string) error {
+	held := l.lock(key)
+	if held == nil {
+		return protocol.NotHeld
+	}
+	return definite(within(ctx, func() error { return l.client.SendHeartbeat(ctx, held) }))
+}
+
+func (l *lock) Release(ctx context.Context, key string) error {
+	held := l.lock(key)
+	l.mu.Lock()
+	delete(l.held, key)
+	l.mu.Unlock()
+	if held == nil {
+		return protocol.NotHeld
+	}
+	return definite(within(ctx, func() error { return l.client.ReleaseContext(ctx, held) }))
+}
+
+func (l *lock) lock(key string) *pglock.Lock {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.held[key]
+}
+
+func definite(err error) error {
+	if errors.Is(err, pglock.ErrLockAlreadyReleased) {
+		return protocol.NotHeld
+	}
+	return err
+}
+
+func (l *lock) Close(context.Context) error { return l.db.Close() }
+
+var errLeft = errors.New("the library has not returned, and is left behind")
+
+// within leaves a call that outlives its context: lib/pq waits for its server, whatever the context says.
+func within(ctx context.Context, call func() error) error {
+	result := make(chan error, 1)
+	go func() { result <- call() }()
+	select {
+	case err := <-result:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-result:
+		return err
+	case <-time.After(time.Second):
+		return errLeft
+	}
+}
+
+func main() { protocol.Main(open) }
