@@ -53,6 +53,9 @@ func (s *Scenario) carry(folder string) {
 	}
 }
 
+// WitnessFile is the file in a scenario's folder that has the smallest witness of a violation of the property.
+func WitnessFile(property string) string { return "witness." + property + ".jsonl" }
+
 // saveWitnesses writes the smallest witness of a violation of each property: of the one that the report tells where it tells one of the property, and
 // else of the one to tell first; and notes them for the report. What can't be reduced is no error of the run: the whole history is there.
 func saveWitnesses(folder string, s *Scenario, h *history.History) error {
@@ -70,7 +73,7 @@ func saveWitnesses(folder string, s *Scenario, h *history.History) error {
 		if err != nil {
 			continue
 		}
-		file := "witness." + p.Name + ".jsonl"
+		file := WitnessFile(p.Name)
 		if err := WriteFile(filepath.Join(folder, file), w.Encode); err != nil {
 			return err
 		}

@@ -47,7 +47,7 @@ type Defect struct {
 	// Exams is in how many exams it showed, Attacks by which attacks.
 	Exams   int      `json:"exams"`
 	Attacks []string `json:"attacks"`
-	// Witness is the file beside the result that shows it in a few ops; "": there is none. Rerun makes the attack again, with that seed.
+	// Witness is the file beside the result that shows it in a few ops; "": there is none. Seed is that of the first exam that showed it.
 	Witness string `json:"witness,omitempty"`
 	Seed    uint64 `json:"seed"`
 }
@@ -92,7 +92,7 @@ func (r *Result) attack(s reports.Scenario) {
 func (r *Result) defect(s reports.Scenario, name string, first bool, seed uint64, folder string) {
 	i := slices.IndexFunc(r.Defects, func(d Defect) bool { return d.Name == name })
 	if i < 0 {
-		i, r.Defects = len(r.Defects), append(r.Defects, Defect{Name: name, Words: reports.DefectWords(name)})
+		i, r.Defects = len(r.Defects), append(r.Defects, Defect{Name: name, Words: reports.DefectWords(name), Seed: seed})
 	}
 	d := &r.Defects[i]
 	if first {
@@ -101,9 +101,10 @@ func (r *Result) defect(s reports.Scenario, name string, first bool, seed uint64
 	if !slices.Contains(d.Attacks, s.Fault) {
 		d.Attacks = append(d.Attacks, s.Fault)
 	}
-	for _, w := range s.Witnesses {
-		if d.Witness == "" && w.Property == reports.DefectProperty(name) {
-			d.Witness, d.Seed = filepath.Join(folder, w.File), seed
+	if d.Witness == "" {
+		file := filepath.Join(folder, reports.WitnessFile(reports.DefectProperty(name)))
+		if _, err := os.Stat(file); err == nil {
+			d.Witness = file
 		}
 	}
 }

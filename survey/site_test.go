@@ -16,7 +16,6 @@ func exam(seed uint64, defect bool) reports.Suite {
 	fell := reports.Scenario{Name: "l/stop-work/unfenced", Fault: "stop-work", Dir: "l.stop-work", About: "the holder is frozen <i>"}
 	if defect {
 		fell.Verdict = checker.Verdict{Outcome: checker.Violated, Properties: []checker.PropertyResult{{Name: checker.StolenRelease, Outcome: checker.Violated, Count: 2}}}
-		fell.Witnesses = []reports.Witness{{Property: checker.StolenRelease, File: "witness.jsonl"}}
 	} else {
 		fell.Verdict = checker.Verdict{Outcome: checker.Pass}
 	}
@@ -32,7 +31,7 @@ func TestResult(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := history.History{Header: history.Header{Format: history.FormatVersion, Scenario: "l/stop-work", Lock: "l"}}
-	if err := reports.WriteFile(filepath.Join(runs, "l.stop-work", "witness.jsonl"), h.Encode); err != nil {
+	if err := reports.WriteFile(filepath.Join(runs, "l.stop-work", reports.WitnessFile(checker.StolenRelease)), h.Encode); err != nil {
 		t.Fatal(err)
 	}
 	r := Result{Name: "mine", Day: "2026-01-02"}
