@@ -30,4 +30,7 @@ class Breaks {
   }
 }
 
-module.exports = { Breaks, hostPort, within };
+// The stamps of a grant whose earlier tries were all answered, with no: none of them may have been the grant.
+const sinceLastTry = (reply) => (reply.attempt_ns ? { ...reply, first_ns: reply.attempt_ns } : reply);
+
+module.exports = { Breaks, hostPort, sinceLastTry, within };

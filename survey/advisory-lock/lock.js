@@ -5,7 +5,7 @@ const { within } = require('../adapter.js');
 const advisoryLock = require('advisory-lock').default;
 
 const version = (name) => require(`${name}/package.json`).version;
-const held = new Map();
+const grants = new Map();
 
 class Lock {
   constructor(hello) {
@@ -31,7 +31,7 @@ class Lock {
       try {
         const unlock = await within(mutex.tryLock(), end - nowMs() + 100, (late) => late?.());
         if (!unlock) continue;
-        held.set(key, unlock);
+        grants.set(key, unlock);
         return { attempt_ns: String(began), first_ns: String(began) };
       } catch (e) {
         throw Object.assign(e, { first });
@@ -41,8 +41,8 @@ class Lock {
   }
 
   async release(key, timeout) {
-    const unlock = held.get(key);
-    held.delete(key);
+    const unlock = grants.get(key);
+    grants.delete(key);
     await within(unlock(), timeout);
     return {};
   }
@@ -54,7 +54,7 @@ class Lock {
 // That the lock is lost is then plain, so it counts as told.
 process.on('uncaughtException', (e) => {
   console.error(`uncaught: ${e}`);
-  for (const key of held.keys()) send({ event: 'lost', key, why: String(e) });
+  for (const key of grants.keys()) send({ event: 'lost', key, why: String(e) });
 });
 
 main((hello) => new Lock(hello));

@@ -5,7 +5,7 @@ const { Failure, main, nowMs, nowNs, sleep } = require('../../examples/node/prot
 const { within } = require('../adapter.js');
 
 class Lock {
-  held = new Map();
+  grants = new Map();
 
   constructor(hello) {
     this.ttl = Math.ceil(hello.ttl_ms / 1000);
@@ -25,11 +25,11 @@ class Lock {
   async acquire(key, timeout) {
     const first = nowNs();
     for (const end = nowMs() + timeout; nowMs() < end; await sleep(50)) {
-      const lock = this.client.lock(`lockchaos/${key}`).ttl(this.ttl);
+      const lock = this.client.lock(`lockchaos/${key}`).ttl(this.ttl).options({ deadline: Date.now() + end - nowMs() });
       const began = nowNs();
       try {
-        await within(lock.acquire(), end - nowMs() + 100, () => lock.release());
-        this.held.set(key, lock);
+        await within(lock.acquire(), end - nowMs() + 500, () => lock.release());
+        this.grants.set(key, lock);
         return { session: await lock.leaseId(), attempt_ns: String(began), first_ns: String(began) };
       } catch (e) {
         if (!(e instanceof EtcdLockFailedError)) throw Object.assign(e, { first });
@@ -39,7 +39,7 @@ class Lock {
   }
 
   async release(key, timeout) {
-    await within(this.held.get(key).release(), timeout);
+    await within(this.grants.get(key).options({ deadline: Date.now() + timeout }).release(), timeout);
     return {};
   }
 

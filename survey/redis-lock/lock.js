@@ -3,13 +3,13 @@
 const { createClient } = require('redis');
 const redisLock = require('redis-lock');
 const { main, nowNs } = require('../../examples/node/protocol.js');
-const { Breaks, hostPort, within } = require('../adapter.js');
+const { Breaks, hostPort, sinceLastTry, within } = require('../adapter.js');
 
 const version = (name) => require(`${name}/package.json`).version;
 
 class Lock {
   breaks = new Breaks();
-  held = new Map();
+  grants = new Map();
 
   async open(hello) {
     this.ttl = hello.ttl_ms;
@@ -44,17 +44,17 @@ class Lock {
       del: (name) => this.client.del(name),
     };
     try {
-      this.held.set(key, await within(redisLock(client)(key, this.ttl), timeout, (done) => done()));
+      this.grants.set(key, await within(redisLock(client)(key, this.ttl), timeout, (done) => done()));
     } catch (e) {
       throw Object.assign(e, { first });
     } finally {
       over = true;
     }
-    return this.breaks.count === before ? { attempt_ns: String(began) } : {};
+    return sinceLastTry(this.breaks.count === before ? { attempt_ns: String(began) } : {});
   }
 
   async release(key, timeout) {
-    await within(this.held.get(key)(), timeout);
+    await within(this.grants.get(key)(), timeout);
     return {};
   }
 

@@ -1,19 +1,22 @@
 // redis-semaphore (https://github.com/swarthy/redis-semaphore) with ioredis: Mutex, RedlockMutex or Semaphore.
 //
-//     node lock.js [Mutex|RedlockMutex|Semaphore]
+//     node lock.js [Mutex|RedlockMutex|Semaphore] [lease]
+//
+// With "lease" it does not refresh (refreshInterval: 0), and a grant is good for its lockTimeout.
 'use strict';
 const Redis = require('ioredis');
 const library = require('redis-semaphore');
 const { Failure, main, nowNs, send } = require('../../examples/node/protocol.js');
-const { Breaks, hostPort, within } = require('../adapter.js');
+const { Breaks, hostPort, sinceLastTry, within } = require('../adapter.js');
 
 const kind = process.argv[2] ?? 'Mutex';
+const refreshes = process.argv[3] !== 'lease';
 const permits = 2; // of the semaphore
 const version = (name) => require(`${name}/package.json`).version;
 
 class Lock {
   breaks = new Breaks();
-  held = new Map();
+  grants = new Map();
   began = 0n; // when the last request for a key was made
 
   constructor(hello) {
@@ -34,11 +37,12 @@ class Lock {
   }
 
   declare() {
+    const name = `redis-semaphore ${kind} ${version('redis-semaphore')} with ioredis ${version('ioredis')}`;
+    // refreshInterval, one refresh, and the time to tell of it
+    const watched = { name, validity: 'session', lost_grace_ms: Math.round(0.8 * this.ttl) + 1200 };
     return {
-      name: `redis-semaphore ${kind} ${version('redis-semaphore')} with ioredis ${version('ioredis')}`,
-      validity: 'session', // it refreshes itself, and calls onLockLost
+      ...(refreshes ? watched : { name: `${name} without refresh`, validity: 'from_invocation' }),
       token: 'none',
-      lost_grace_ms: Math.round(0.8 * this.ttl) + 1200, // refreshInterval, one refresh, and the time to tell
       ...(kind === 'RedlockMutex' && { tolerates: 'minority' }), // its README: the Redlock algorithm, independent nodes
       ...(kind === 'Semaphore' && { permits }),
     };
@@ -49,8 +53,9 @@ class Lock {
     const options = {
       lockTimeout: this.ttl,
       acquireTimeout: timeout,
+      ...(!refreshes && { refreshInterval: 0 }),
       onLockLost: () => {
-        if (this.held.get(key) === lock.mutex) send({ event: 'lost', key, why: 'onLockLost' });
+        if (this.grants.get(key) === lock.mutex) send({ event: 'lost', key, why: 'onLockLost' });
       },
     };
     switch (kind) {
@@ -71,13 +76,13 @@ class Lock {
     } catch (e) {
       throw e instanceof Failure ? e : Object.assign(e, { first });
     }
-    this.held.set(key, mutex);
-    return this.breaks.count === before ? { attempt_ns: String(this.began) } : {};
+    this.grants.set(key, mutex);
+    return sinceLastTry(this.breaks.count === before ? { attempt_ns: String(this.began) } : {});
   }
 
   async release(key, timeout) {
-    const mutex = this.held.get(key);
-    this.held.delete(key);
+    const mutex = this.grants.get(key);
+    this.grants.delete(key);
     await within(mutex.release(), timeout);
     return {};
   }

@@ -6,7 +6,7 @@ const { readFileSync } = require('node:fs');
 const Redis = require('ioredis');
 const { createLock, createRedlock, IoredisAdapter } = require('redlock-universal');
 const { Failure, main, nowNs } = require('../../examples/node/protocol.js');
-const { Breaks, hostPort, within } = require('../adapter.js');
+const { Breaks, hostPort, sinceLastTry, within } = require('../adapter.js');
 
 const redlock = process.argv[2] !== 'simple';
 const retryDelay = redlock ? 200 : 100; // the library's own pause between two tries, in ms
@@ -14,7 +14,7 @@ const version = (name) => JSON.parse(readFileSync(`${__dirname}/node_modules/${n
 
 class Lock {
   breaks = new Breaks();
-  held = new Map();
+  grants = new Map();
 
   constructor(hello) {
     this.ttl = hello.ttl_ms;
@@ -55,12 +55,12 @@ class Lock {
       // "Lock is held by another process", or a request that was not answered in time: it says no more than that.
       throw Object.assign(e, { first });
     }
-    this.held.set(key, { lock, handle });
+    this.grants.set(key, { lock, handle });
     // The clock is read before the library's word, so that a stop in between makes it shorter, never longer.
     const passed = Number(nowNs() - this.began) / 1e6;
     const left = handle.acquiredAt + handle.ttl - Date.now();
     if (this.breaks.count !== before) return { valid_for_ms: left };
-    return { attempt_ns: String(this.began), valid_for_ms: left > 0 ? passed + left : left };
+    return sinceLastTry({ attempt_ns: String(this.began), valid_for_ms: left > 0 ? passed + left : left });
   }
 
   async change(call, timeout) {
@@ -73,13 +73,13 @@ class Lock {
 
   async renew(key, timeout) {
     const began = nowNs();
-    const { lock, handle } = this.held.get(key);
+    const { lock, handle } = this.grants.get(key);
     await this.change(lock.extend(handle, this.ttl), timeout);
     return { attempt_ns: String(began), valid_for_ms: this.ttl };
   }
 
   async release(key, timeout) {
-    const { lock, handle } = this.held.get(key);
+    const { lock, handle } = this.grants.get(key);
     await this.change(lock.release(handle), timeout);
     return {};
   }

@@ -3,7 +3,7 @@
 const Redis = require('ioredis');
 const { Redlock, ExecutionError, ResourceLockedError } = require('@sesamecare-oss/redlock');
 const { Failure, main, nowNs } = require('../../examples/node/protocol.js');
-const { Breaks, hostPort, within } = require('../adapter.js');
+const { Breaks, hostPort, sinceLastTry, within } = require('../adapter.js');
 
 const retryDelay = 200; // the library's own pause between two tries, in ms
 const version = (name) => require(`${name}/package.json`).version;
@@ -18,7 +18,7 @@ class Stamped extends Redlock {
 
 class Lock {
   breaks = new Breaks();
-  held = new Map();
+  grants = new Map();
 
   constructor(hello) {
     this.ttl = hello.ttl_ms;
@@ -60,8 +60,8 @@ class Lock {
       const retryCount = Math.floor(timeout / retryDelay);
       const acquire = this.redlock.acquire([key], this.ttl, { retryCount });
       const lock = await within(acquire, timeout + 1000, (late) => late.release());
-      this.held.set(key, lock);
-      return this.granted(lock);
+      this.grants.set(key, lock);
+      return sinceLastTry(this.granted(lock));
     } catch (e) {
       if (await within(this.refused(e), 500).catch(() => false)) throw new Failure('busy');
       throw Object.assign(e, { first });
@@ -79,13 +79,13 @@ class Lock {
   }
 
   async renew(key, timeout) {
-    const lock = await this.change(() => this.held.get(key).extend(this.ttl), timeout);
-    this.held.set(key, lock);
+    const lock = await this.change(() => this.grants.get(key).extend(this.ttl), timeout);
+    this.grants.set(key, lock);
     return this.granted(lock);
   }
 
   async release(key, timeout) {
-    await this.change(() => this.redlock.release(this.held.get(key), { retryCount: 0 }), timeout);
+    await this.change(() => this.redlock.release(this.grants.get(key), { retryCount: 0 }), timeout);
     return {};
   }
 

@@ -3,22 +3,24 @@
 const { createClient } = require('redis');
 const { lock } = require('simple-redis-mutex');
 const { main, nowNs } = require('../../examples/node/protocol.js');
-const { Breaks, hostPort, within } = require('../adapter.js');
+const { Breaks, hostPort, sinceLastTry, within } = require('../adapter.js');
 
 const version = (name) => require(`${name}/package.json`).version;
 
 class Lock {
   breaks = new Breaks();
-  held = new Map();
+  grants = new Map();
 
   async open(hello) {
     this.ttl = hello.ttl_ms;
     this.client = this.breaks.watch(createClient({ socket: hostPort(hello.nodes[0]) }));
     await this.client.connect();
     const set = this.client.set.bind(this.client);
-    this.client.set = (...args) => {
-      this.began = nowNs();
-      return set(...args);
+    this.client.set = async (...args) => {
+      const began = nowNs();
+      const answer = await set(...args);
+      if (answer === 'OK') this.began = began; // it polls while an earlier request is under way
+      return answer;
     };
     return this;
   }
@@ -38,15 +40,16 @@ class Lock {
     const options = { timeout: this.ttl, pollingInterval: Math.round(this.ttl / 3), failAfter: timeout };
     try {
       const release = await within(lock(this.client, key, options), timeout + 500, (r) => r());
-      this.held.set(key, release);
-      return { token: release.fencingToken, ...(this.breaks.count === before && { attempt_ns: String(this.began) }) };
+      this.grants.set(key, release);
+      const stamp = this.breaks.count === before && { attempt_ns: String(this.began) };
+      return sinceLastTry({ token: release.fencingToken, ...stamp });
     } catch (e) {
       throw Object.assign(e, { first }); // it says only that it failed
     }
   }
 
   async release(key, timeout) {
-    await within(this.held.get(key)(), timeout);
+    await within(this.grants.get(key)(), timeout);
     return {};
   }
 

@@ -6,7 +6,7 @@
 'use strict';
 const Redis = require('ioredis');
 const { Failure, main, nowMs, nowNs, sleep } = require('../../examples/node/protocol.js');
-const { Breaks, hostPort, within } = require('../adapter.js');
+const { Breaks, hostPort, sinceLastTry, within } = require('../adapter.js');
 const { readFileSync } = require('node:fs');
 
 const immediately = process.argv[2] === 'immediately';
@@ -14,7 +14,7 @@ const version = (name) => JSON.parse(readFileSync(`${__dirname}/node_modules/${n
 
 class Lock {
   breaks = new Breaks();
-  held = new Map();
+  grants = new Map();
 
   constructor(hello, { Verrou, E_LOCK_NOT_OWNED }, { redisStore }) {
     this.ttl = hello.ttl_ms;
@@ -66,8 +66,8 @@ class Lock {
     } catch (e) {
       throw e instanceof Failure ? e : Object.assign(e, { first });
     }
-    this.held.set(key, lock);
-    return this.granted(lock, this.began);
+    this.grants.set(key, lock);
+    return sinceLastTry(this.granted(lock, this.began));
   }
 
   async change(call, timeout) {
@@ -82,13 +82,13 @@ class Lock {
 
   async renew(key, timeout) {
     const began = nowNs();
-    const lock = this.held.get(key);
+    const lock = this.grants.get(key);
     await this.change(() => lock.extend(), timeout);
     return this.granted(lock, began);
   }
 
   async release(key, timeout) {
-    await this.change(() => this.held.get(key).release(), timeout);
+    await this.change(() => this.grants.get(key).release(), timeout);
     return {};
   }
 

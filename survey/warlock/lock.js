@@ -4,13 +4,13 @@ const { promisify } = require('node:util');
 const redis = require('redis');
 const Warlock = require('node-redis-warlock');
 const { Failure, main, nowMs, nowNs, sleep } = require('../../examples/node/protocol.js');
-const { Breaks, hostPort, within } = require('../adapter.js');
+const { Breaks, hostPort, sinceLastTry, within } = require('../adapter.js');
 
 const version = (name) => require(`${name}/package.json`).version;
 
 class Lock {
   breaks = new Breaks();
-  held = new Map();
+  grants = new Map();
 
   constructor(hello) {
     this.ttl = hello.ttl_ms;
@@ -41,8 +41,8 @@ class Lock {
       try {
         const id = await within(this.lock(key), end - nowMs() + 200, (late) => late && this.unlock(key, late));
         if (!id) continue;
-        this.held.set(key, id);
-        return this.breaks.count === before ? { attempt_ns: String(began) } : {};
+        this.grants.set(key, id);
+        return sinceLastTry(this.breaks.count === before ? { attempt_ns: String(began) } : {});
       } catch (e) {
         throw Object.assign(e, { first });
       }
@@ -61,12 +61,12 @@ class Lock {
 
   async renew(key, timeout) {
     const began = nowNs();
-    await this.change(() => this.touch(key, this.held.get(key), this.ttl), timeout);
+    await this.change(() => this.touch(key, this.grants.get(key), this.ttl), timeout);
     return { attempt_ns: String(began) };
   }
 
   async release(key, timeout) {
-    await this.change(() => this.unlock(key, this.held.get(key)), timeout);
+    await this.change(() => this.unlock(key, this.grants.get(key)), timeout);
     return {};
   }
 

@@ -26,12 +26,13 @@ async function application(url) {
   const app = spawn(process.execPath, [__filename, url], { stdio: ['ignore', 'inherit', 'pipe', 'ipc'] });
   let said = '';
   app.stderr.on('data', (data) => { said += data; });
+  const ended = once(app, 'exit');
   await once(app, 'message');
   const admin = new pg.Client({ connectionString: url });
   await admin.connect();
   await admin.query("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'"); // as a failover does
   await admin.end();
-  const [code] = await once(app, 'exit');
+  const [code] = await ended;
   if (code !== 0) {
     const why = said.split('\n').find((line) => /^error|Error:/.test(line)) ?? said;
     console.log(`DEFECT: the process ended with exit status ${code} by an uncaught exception (${why.trim()}).`);

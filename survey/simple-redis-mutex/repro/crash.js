@@ -30,12 +30,13 @@ async function application(port) {
   const app = spawn(process.execPath, [__filename, port], { stdio: ['ignore', 'inherit', 'pipe', 'ipc'] });
   let said = '';
   app.stderr.on('data', (data) => { said += data; });
+  const ended = once(app, 'exit');
   await once(app, 'message');
   redis.kill('SIGSTOP'); // so that the request of lock() is not answered
   app.send('go');
   await sleep(500);
   redis.kill('SIGKILL');
-  const [code] = await once(app, 'exit');
+  const [code] = await ended;
   if (code !== 0) {
     const why = said.split('\n').find((line) => /Error/.test(line)) ?? said;
     console.log(`DEFECT: the process ended with exit status ${code} by an unhandled rejection (${why.trim()}).`);
