@@ -32,6 +32,7 @@ class Lock {
       validity: 'library', // lock.expiration
       token: 'none',
       confirms: ['release', 'renew'], // a majority of the servers has compared the value
+      can: ['held'], // lock.expiration, which asks no one
       tolerates: 'minority', // "it does not care if a minority of redis instances/clusters fail at an operation"
     };
   }
@@ -76,6 +77,11 @@ class Lock {
       if (await within(this.refused(e), 500).catch(() => false)) throw new Failure('not_held');
       throw e;
     }
+  }
+
+  async held(key) {
+    if (this.grants.get(key).expiration <= Date.now()) throw new Error('expired, by its own clock');
+    return {};
   }
 
   async renew(key, timeout) {

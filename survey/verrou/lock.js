@@ -35,6 +35,7 @@ class Lock {
       name: `@verrou/core ${version('@verrou/core')} ${how} with ioredis ${version('ioredis')}`,
       validity: 'library', // getRemainingTime
       token: 'none',
+      can: ['held'], // isExpired, which asks no one
       confirms: ['release', 'renew'], // a script compares the owner, and E_LOCK_NOT_OWNED says that it is another
     };
   }
@@ -78,6 +79,11 @@ class Lock {
       if (e instanceof this.notOwned && this.breaks.count === this.before) throw new Failure('not_held');
       throw e;
     }
+  }
+
+  async held(key) {
+    if (this.grants.get(key).isExpired()) throw new Error('expired, by its own clock');
+    return {};
   }
 
   async renew(key, timeout) {
