@@ -18,7 +18,7 @@ func conclude(out io.Writer, dir string, suite reports.Suite, noExpect, interrup
 	harmless.Fprintln(out)
 	for _, sc := range suite.Scenarios {
 		tellInherent(out, sc)
-		if scenarioStatus(sc, noExpect) != exitOK && sc.Failed == "" {
+		if scenarioStatus(sc, noExpect) != exitOK && sc.Failed == "" && sc.Skipped == "" {
 			harmless.Fprintf(out, "%s: seed %d, plan %s\n  again: %s\n", sc.Name, sc.Seed, there(filepath.Join(dir, sc.Dir, planFile)), sc.Rerun)
 		}
 	}

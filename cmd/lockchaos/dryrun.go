@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,12 +24,7 @@ func lengthOfAll(plans []scenarios.Plan, parallel int) time.Duration {
 	free := make([]time.Duration, max(1, parallel))
 	longest := time.Duration(0)
 	for _, p := range plans {
-		first := 0
-		for i := range free {
-			if free[i] < free[first] {
-				first = i
-			}
-		}
+		first := slices.Index(free, slices.Min(free))
 		free[first] += lengthOf(p)
 		longest = max(longest, free[first])
 	}
@@ -78,7 +74,7 @@ func dryRun(w io.Writer, name string, plans []scenarios.Plan, f runFlags) error 
 			runs = fmt.Sprintf(" until %s, %d runs at most", f.until, len(all))
 		}
 	}
-	harmless.Fprintf(w, "\n%s: %d scenario%s%s, %s with %d at once (--parallel). Nothing was run.\n", name, len(plans), plural(len(plans)), runs, about(lengthOfAll(all, f.parallel)), f.parallel)
+	harmless.Fprintf(w, "\n%s: %d scenario%s%s, %s with %d at once (--parallel). Nothing was run.\n", titled(name, f.shard.String()), len(plans), plural(len(plans)), runs, about(lengthOfAll(all, f.parallel)), f.parallel)
 	return nil
 }
 
@@ -97,7 +93,8 @@ func faultsOf(s scenarios.Scenario) string {
 // dryRun says what a gate would run, and whether that fits into its time.
 func (g *gate) dryRun(w io.Writer) error {
 	rows := [][]string{{"SCENARIO", "RUNS", "TAKES EACH", "MUST HOLD"}}
-	for _, r := range g.policy.Runs {
+	asked := g.asked()
+	for _, r := range asked {
 		rows = append(rows, []string{r.Name, fmt.Sprint(r.Repetitions), about(lengthOf(scenarios.Plan{Scenario: r.Scenario})), demandWords(r.Demand)})
 	}
 	if err := table(w, rows); err != nil {
@@ -112,7 +109,7 @@ func (g *gate) dryRun(w io.Writer) error {
 	case g.policy.Budget > 0:
 		budget = fmt.Sprintf("within the time budget of %v", g.policy.Budget)
 	}
-	harmless.Fprintf(w, "\ngate %s: %d scenario%s, %d run%s, %s with %d at once (--parallel), %s. Nothing was run.\n", g.file, len(g.policy.Runs), plural(len(g.policy.Runs)), len(all), plural(len(all)),
+	harmless.Fprintf(w, "\ngate %s: %d scenario%s, %d run%s, %s with %d at once (--parallel), %s. Nothing was run.\n", titled(g.file, g.shard.String()), len(asked), plural(len(asked)), len(all), plural(len(all)),
 		about(length), g.parallel, budget)
 	for _, k := range g.policy.Known {
 		harmless.Fprintf(w, "known: %s of %s until %s (%s)\n", k.Property, k.Scenario, k.Expires.Format(time.DateOnly), k.Reason)
@@ -122,8 +119,8 @@ func (g *gate) dryRun(w io.Writer) error {
 
 // everyPlan are the plans of all repetitions.
 func (g *gate) everyPlan() (all []scenarios.Plan) {
-	for i := range g.policy.Repetitions() {
-		all = append(all, g.plans(i)...)
+	for i := range g.repetitions() {
+		all = append(all, g.shard.part(g.plans(i))...)
 	}
 	return all
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -55,7 +54,7 @@ Exit status: 0 no defect, 1 a defect or a violation that is not clear, 2 an atta
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !cmd.Flags().Changed("seed") {
-				f.seed = rand.Uint64N(1_000_000)
+				f.seed = f.shard.seed()
 			}
 			f.repeat = 1
 			if !cmd.Flags().Changed("parallel") {
@@ -72,6 +71,7 @@ Exit status: 0 no defect, 1 a defect or a violation that is not clear, 2 an atta
 	f.addCompress(flags)
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of every random draw (default: a new one, printed)")
 	f.addDryRun(flags)
+	f.addShard(flags)
 	flags.StringVar(&f.lockCmd, "lock-cmd", "", "command line of a lock of your own (docs/protocol.md)")
 	flags.StringVar(&f.service, "service", "", `the service that the lock of --lock-cmd uses (lockchaos list services), or "none"`)
 	flags.DurationVar(&f.ttl, "ttl", 0, "lease of the lock (default: that of its scenarios; of --lock-cmd 500ms, etcd and zookeeper 2s)")
@@ -101,11 +101,15 @@ func (f examFlags) run(ctx context.Context, cmd *cobra.Command, words []string) 
 	if err := withoutSecrets(plans); err != nil {
 		return err
 	}
+	if err := f.shard.cut(plans, func(i int) time.Duration { return lengthOf(plans[i]) }); err != nil {
+		return err
+	}
+	part := f.shard.part(plans)
 	name := "exam of " + exam.Lock
 	if f.dry {
-		return dryRun(cmd.OutOrStdout(), name, plans, f.runFlags)
+		return dryRun(cmd.OutOrStdout(), name, part, f.runFlags)
 	}
-	where, err := chooseRuntime(ctx, f.runFlags, plans, out.say)
+	where, err := chooseRuntime(ctx, f.runFlags, part, out.say)
 	if err != nil {
 		return err
 	}
@@ -249,7 +253,7 @@ func (f examFlags) commandLine(words []string) string {
 	if len(f.attacks) > 0 {
 		line = append(line, "--attack", strings.Join(f.attacks, ","))
 	}
-	return reports.Shell(append(line, f.where()...)...)
+	return reports.Shell(append(append(line, f.where()...), f.shard.words()...)...)
 }
 
 // concludeExam tells attack by attack what an exam came to; its error carries the exit status.
@@ -263,6 +267,10 @@ func concludeExam(out io.Writer, dir string, suite reports.Suite, interrupted bo
 	code := exitOK
 	for _, sc := range suite.Scenarios {
 		fate := sc.Fate()
+		if sc.Skipped != "" && sc.Demanded { // its shard is missing
+			code = worse(code, exitInconclusive)
+			continue
+		}
 		code = worse(code, fateStatus(fate))
 		if fateStatus(fate) == exitViolated || fate == reports.NothingFollows {
 			harmless.Fprintf(out, "%s: again: %s\n", sc.Fault, sc.Rerun)

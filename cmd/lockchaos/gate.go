@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -56,6 +55,7 @@ let that pass; 3 the harness or a service failed; 64 a mistake in the policy or 
 	f.addCompress(flags)
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of the first repetition (default: the policy's, else a new one, printed)")
 	f.addDryRun(flags)
+	f.addShard(flags)
 	f.outputFlags.add(flags)
 	return cmd
 }
@@ -102,7 +102,7 @@ func runGate(cmd *cobra.Command, file string, f runFlags) (err error) {
 	case f.policy.Seed != nil:
 		f.seed = *f.policy.Seed
 	default:
-		f.seed = rand.Uint64N(1_000_000)
+		f.seed = f.shard.seed()
 	}
 	for i := range f.policy.Runs {
 		one := []scenarios.Plan{{Scenario: f.policy.Runs[i].Scenario}}
@@ -112,11 +112,17 @@ func runGate(cmd *cobra.Command, file string, f runFlags) (err error) {
 		f.policy.Runs[i].Scenario = one[0].Scenario
 	}
 	g := &gate{runFlags: f, file: file, screen: out}
+	if err := g.shard.cut(g.plans(0), func(i int) time.Duration {
+		return lengthOf(scenarios.Plan{Scenario: f.policy.Runs[i].Scenario}) * time.Duration(f.policy.Runs[i].Repetitions)
+	}); err != nil {
+		return err
+	}
 	if f.dry {
 		return g.dryRun(cmd.OutOrStdout())
 	}
-	g.command = reports.Shell(append([]string{os.Args[0], "gate", file, "--seed", strconv.FormatUint(f.seed, 10)}, f.where()...)...)
-	if g.where, err = chooseRuntime(ctx, f, g.plans(0), out.say); err != nil {
+	again := append([]string{os.Args[0], "gate", file, "--seed", strconv.FormatUint(f.seed, 10)}, f.where()...)
+	g.command = reports.Shell(append(again, f.shard.words()...)...)
+	if g.where, err = chooseRuntime(ctx, f, g.shard.part(g.plans(0)), out.say); err != nil {
 		return err
 	}
 	if f.runtime == runtimeCompose {
@@ -206,7 +212,19 @@ func (f runFlags) examined(e policy.Exam, own *ownLock, can map[string]bool, say
 	return all, nil
 }
 
-// plans are those of one repetition, the first being 0: of the scenarios that are repeated so often.
+// asked are the scenarios of the policy that the shard has.
+func (g *gate) asked() []policy.Run {
+	return slices.DeleteFunc(slices.Clone(g.policy.Runs), func(r policy.Run) bool { return !g.shard.takes(r.Name) })
+}
+
+// repetitions is how often the scenario of the shard is run that is run most often.
+func (g *gate) repetitions() int {
+	asked := *g.policy
+	asked.Runs = g.asked()
+	return asked.Repetitions()
+}
+
+// plans are those of one repetition of all shards, the first being 0: of the scenarios that are repeated so often.
 func (g *gate) plans(repetition int) (all []scenarios.Plan) {
 	for _, r := range g.policy.Runs {
 		if r.Repetitions > repetition {
@@ -230,12 +248,12 @@ func (g *gate) run(ctx context.Context) error {
 		bounded, cancel = context.WithDeadlineCause(ctx, g.deadline, &overBudget{g.policy.Budget})
 		defer cancel()
 	}
-	repetitions := g.policy.Repetitions()
+	repetitions := g.repetitions()
 	g.screen.gates(g, repetitions)
 	places := make(chan struct{}, g.parallel)
 	var running sync.WaitGroup
 	for i := range repetitions {
-		one, err := g.one(i, repetitions)
+		one, err := g.one(i, g.policy.Repetitions()) // the folders of all shards are alike
 		if err != nil {
 			g.errs = append(g.errs, err)
 			break
@@ -342,17 +360,18 @@ func (s *screen) gates(g *gate, repetitions int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.began = time.Now()
-	for _, r := range g.policy.Runs {
+	asked := g.asked()
+	for _, r := range asked {
 		s.total += r.Repetitions
 		s.column = max(s.column, len(r.Name))
 	}
 	if repetitions > 1 {
 		s.column += len(fmt.Sprintf(" (seed %d)", g.seed+uint64(repetitions)))
 	}
-	suite := reports.Suite{Version: version, Name: "gate " + g.file, Runtime: g.where.about()}
+	suite := reports.Suite{Version: version, Name: titled("gate "+g.file, g.shard.String()), Runtime: g.where.about()}
 	s.events.run(suite, s.total, min(g.parallel, s.total), g.seed)
 	harmless.Fprintf(s.out, "lockchaos %s · %s · %s · seed %d\n", version, suite.Name, suite.Runtime, g.seed)
-	harmless.Fprintf(s.out, "%d scenario%s, %d run%s, %d at once, %s", len(g.policy.Runs), plural(len(g.policy.Runs)), s.total, plural(s.total), min(g.parallel, s.total),
+	harmless.Fprintf(s.out, "%d scenario%s, %d run%s, %d at once, %s", len(asked), plural(len(asked)), s.total, plural(s.total), min(g.parallel, s.total),
 		about(lengthOfAll(g.everyPlan(), g.parallel)))
 	if g.policy.Budget > 0 {
 		harmless.Fprintf(s.out, ", %v at most", g.policy.Budget)

@@ -27,7 +27,7 @@ func (g *gate) conclude(interrupted bool) error {
 	ruling := reports.Gate{Policy: repositoryPath(g.file), Command: suite.Command, Version: version, Runtime: suite.Runtime, Seed: g.seed, Started: suite.Started, Elapsed: suite.Elapsed,
 		Exit: code, Inconclusive: string(g.policy.Inconclusive), Skipped: string(g.policy.Skipped), Broken: broken, Budget: g.policy.Budget, Demands: demands(g.policy), Known: g.known(suite)}
 	table := reports.Repetition{Suite: suite.Name, Command: suite.Command, Version: version, Runtime: suite.Runtime, Started: suite.Started, Elapsed: int64(suite.Elapsed),
-		Wanted: g.policy.Repetitions()}
+		Wanted: g.repetitions()}
 	for _, r := range g.runs {
 		ruling.Runs = append(ruling.Runs, reports.RepeatedRun{Seed: r.suite.Seed, Dir: r.dir})
 		table.Add(r.suite.Seed, r.dir, r.suite.Scenarios)
@@ -60,7 +60,7 @@ func (g *gate) conclude(interrupted bool) error {
 
 // suite is every repetition as one run.
 func (g *gate) suite() reports.Suite {
-	all := reports.Suite{Name: "gate " + filepath.Base(g.file), Command: g.command, Seed: g.seed, Started: g.began.UTC().Truncate(time.Second), Elapsed: g.elapsed, Version: version}
+	all := reports.Suite{Name: titled("gate "+filepath.Base(g.file), g.shard.String()), Command: g.command, Seed: g.seed, Started: g.began.UTC().Truncate(time.Second), Elapsed: g.elapsed, Version: version}
 	for i, r := range g.runs {
 		if i == 0 {
 			all.Versions, all.StandIns, all.About, all.Runtime = r.suite.Versions, r.suite.StandIns, r.suite.About, r.suite.Runtime
@@ -138,6 +138,7 @@ func reportGate(out *screen, dir string) error {
 	}
 	g := &gate{dir: dir, file: ruling.Policy, command: ruling.Command, screen: out, began: ruling.Started, elapsed: ruling.Elapsed}
 	g.seed = ruling.Seed
+	interrupted := false
 	for _, r := range ruling.Runs {
 		folder := filepath.Join(dir, filepath.FromSlash(r.Dir))
 		run, suite, err := judgeRun(folder)
@@ -150,11 +151,17 @@ func reportGate(out *screen, dir string) error {
 		if err := render(folder, suite); err != nil {
 			return err
 		}
+		if g.shard.total == 0 { // the first repetition has every scenario
+			if g.shard, err = run.shard(); err != nil {
+				return usage(err)
+			}
+		}
+		interrupted = interrupted || run.Interrupted
 		g.policy, g.runFlags.policy = run.Policy, run.Policy
 		g.runs = append(g.runs, gateRun{r.Dir, suite})
 	}
 	if len(g.runs) == 0 {
 		return usage(fmt.Errorf("%s: the gate has no run", dir))
 	}
-	return g.conclude(false)
+	return g.conclude(interrupted)
 }

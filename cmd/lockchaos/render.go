@@ -35,6 +35,10 @@ func judgeScenario(dir string, r scenarioRecord, run *runRecord) judged {
 		}
 		return out
 	}
+	if m := r.Missing; m != nil { // it leaves open whatever is asked of it, and there is no plan of it
+		out.Lock, out.Store, out.Fault, out.Demanded = m.Lock, m.Store, m.Fault, true
+		return out
+	}
 	plan, err := scenarios.LoadPlan(filepath.Join(folder, planFile), catalogue())
 	if err != nil {
 		return fail(err)
@@ -160,7 +164,7 @@ func observed(v checker.Verdict) []scenarios.Observed {
 
 // suite puts the judged scenarios of a run together.
 func (r *runRecord) suite(all []judged) reports.Suite {
-	s := reports.Suite{Name: r.Suite, About: r.About, Command: r.Command, Runtime: r.Runtime, Seed: r.Seed, Started: r.Started, Elapsed: r.Elapsed,
+	s := reports.Suite{Name: titled(r.Suite, r.Shard), About: r.About, Command: r.Command, Runtime: r.Runtime, Seed: r.Seed, Started: r.Started, Elapsed: r.Elapsed,
 		Version: r.Version, Exam: r.Exam}
 	for _, sc := range all {
 		sc.Run = s.Title()

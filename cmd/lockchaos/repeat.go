@@ -48,13 +48,16 @@ func (f *repeatFlags) add(flags *pflag.FlagSet) {
 many runs were violated; but not more often than --repeat (%d if it is not given)`, untilBound))
 }
 
-// check completes the flags and refuses what makes no sense.
-func (f *repeatFlags) check() error {
+// check completes the flags and refuses what makes no sense; sharded: others run the rest.
+func (f *repeatFlags) check(sharded bool) error {
 	if f.repeat < 1 || f.repeat > mostRepetitions {
 		return usage(fmt.Errorf("--repeat %d: there may be 1 to %d runs", f.repeat, mostRepetitions))
 	}
 	if f.until == "" {
 		return nil
+	}
+	if sharded {
+		return usage(errors.New("--until goes by what a run shows, and a shard does not know of the others: give no --shard beside it"))
 	}
 	if n, err := strconv.Atoi(f.until); f.until != untilViolated && f.until != untilUnexpected && (err != nil || n < 1) {
 		return usage(fmt.Errorf("--until %q: until what? %s, %s, or a number of violated runs", f.until, untilViolated, untilUnexpected))
@@ -93,9 +96,9 @@ func (s *series) run(ctx context.Context, name, about string, plans []scenarios.
 	}
 	s.dir = dir
 	first := plans[0].Seed
-	s.table = reports.Repetition{Suite: name, Command: s.command(first), Version: version, Runtime: s.where.about(), Started: began.UTC().Truncate(time.Second), Wanted: s.repeat, Until: s.until}
+	s.table = reports.Repetition{Suite: titled(name, s.shard.String()), Command: s.command(first), Version: version, Runtime: s.where.about(), Started: began.UTC().Truncate(time.Second), Wanted: s.repeat, Until: s.until}
 	s.save()
-	s.screen.repeats(s.table, plans, s.parallel, first)
+	s.screen.repeats(s.table, s.shard.part(plans), s.parallel, first)
 	places := make(chan struct{}, s.parallel)
 	var running sync.WaitGroup
 	for i := range s.repeat {

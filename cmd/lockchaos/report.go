@@ -13,27 +13,33 @@ import (
 )
 
 func reportCommand() *cobra.Command {
-	var compare bool
-	var page string
+	var compare, merge bool
+	var page, parent string
 	var output outputFlags
 	cmd := &cobra.Command{
-		Use:   "report DIR",
-		Short: "Judge and render a run's folder again",
+		Use:   "report DIR …",
+		Short: "Judge and render a run's folder again, or those of its shards as one",
 		Long: `Reads the plans and histories in a run's folder, judges them with this version of the checker and writes all reports anew.
 The exit status is that of the run as it is judged now.
 
 With --compare A B two runs, or two scenarios, are set side by side: which verdicts changed, which stayed, with counts, versions and seeds. The exit status is 1
-if a scenario is worse in B, 2 if one that was decided is decided no more, else 0.`,
+if a scenario is worse in B, 2 if one that was decided is decided no more, else 0.
+
+With --merge the folders of the shards of a run (run, exam or gate with --shard) become one new folder, with one report, junit.xml and sarif.json, and for a gate one ruling. Shards of
+different suites, seeds, versions, policies or cuts are refused, and so is the same shard twice. What a missing shard would have run is told as not run, and the exit status is then 2, if
+nothing worse is found.`,
 		Example: `  lockchaos report runs/latest
+  lockchaos report --merge shard-*/latest
   lockchaos report --compare runs/before runs/after`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if compare && len(args) != 2 {
+			switch {
+			case compare && merge:
+				return usage(errors.New("report --compare or --merge, not both"))
+			case compare && len(args) != 2:
 				return usage(errors.New("report --compare needs two folders, that of the first run and that of the second"))
-			}
-			if compare {
-				return nil
-			}
-			if len(args) != 1 {
+			case merge && len(args) == 0:
+				return usage(errors.New("report --merge needs the folder of each shard, such as shard-1/latest shard-2/latest"))
+			case !compare && !merge && len(args) != 1:
 				return usage(errors.New("report needs one folder, such as runs/latest"))
 			}
 			return nil
@@ -45,8 +51,17 @@ if a scenario is worse in B, 2 if one that was decided is decided no more, else 
 			if page != "" {
 				return usage(errors.New("--page is for --compare: the reports of one run are written into its folder"))
 			}
-			// A link is shown as what it points at: it may point elsewhere tomorrow.
+			if cmd.Flags().Changed("out") && !merge {
+				return usage(errors.New("--out is for --merge: the reports of one run are written into its folder"))
+			}
 			dir := args[0]
+			if merge {
+				var err error
+				if dir, err = mergeShards(parent, args); err != nil {
+					return err
+				}
+			}
+			// A link is shown as what it points at: it may point elsewhere tomorrow.
 			if real, err := filepath.EvalSymlinks(dir); err == nil {
 				dir = real
 			}
@@ -74,10 +89,12 @@ if a scenario is worse in B, 2 if one that was decided is decided no more, else 
 				}
 				return err
 			}
-			return out.conclude(dir, suite, func(w io.Writer) error { return conclude(w, dir, suite, run.NoExpect, false) })
+			return out.conclude(dir, suite, func(w io.Writer) error { return tell(w, dir, suite, run.NoExpect, run.Interrupted) })
 		},
 	}
 	cmd.Flags().BoolVar(&compare, "compare", false, "set two runs side by side")
+	cmd.Flags().BoolVar(&merge, "merge", false, "make one run of the shards of one")
+	cmd.Flags().StringVar(&parent, "out", "runs", "of --merge: folder for the folder of the merged run")
 	cmd.Flags().StringVar(&page, "page", "", "of --compare: file for the page (default: "+compareFile+" in the second run's folder)")
 	output.add(cmd.Flags())
 	return cmd

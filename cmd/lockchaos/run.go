@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	goruntime "runtime"
 	"slices"
@@ -51,6 +50,8 @@ type runFlags struct {
 	outputFlags
 	// places tells where the scenarios are written, by their names.
 	places map[string]scenarios.Place
+	// shard is the part of the plans that is run.
+	shard shard
 	// policy is what a gate rules by; nil: it is no gate.
 	policy *policy.Policy
 }
@@ -83,6 +84,9 @@ properties alone decide: any that is violated makes the exit status 1.
 --lock and --fault leave some of the named scenarios; --last-failed takes those of the latest run that did not come out as they should, as they were
 run. --dry-run says what would run and how long that takes.
 
+With --shard 3/8 it is the third of eight parts of these, cut by how long they are planned to take: the same on every machine for the same command. A
+machine for each part runs them, and lockchaos report --merge makes one report of what they leave.
+
 With --repeat everything is run again and again, with other seeds, and a table of the verdicts by seed is told at the end, with the rate of violated
 runs and its confidence interval; each repetition keeps its folder. The exit status is the worst of all.
 
@@ -101,6 +105,7 @@ Environment variables:
   lockchaos run etcd-lease --seed 7
   lockchaos run redis-setnx-fenced/pause-holder --scale real
   lockchaos run full --lock redlock,redsync --fault pause --dry-run
+  lockchaos run full --shard 3/8
   lockchaos run --last-failed
   lockchaos run redlock --repeat 20 --until violated
   lockchaos run my-scenarios.yaml
@@ -109,7 +114,7 @@ Environment variables:
   lockchaos run random --lock-cmd "python3 my_lock.py" --service redis --duration 20s`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !cmd.Flags().Changed("seed") {
-				f.seed = rand.Uint64N(1_000_000)
+				f.seed = f.shard.seed()
 			}
 			f.durationGiven = cmd.Flags().Changed("duration")
 			return runSuite(cmd.Context(), cmd, args, f)
@@ -124,6 +129,7 @@ Environment variables:
 	flags.StringSliceVar(&f.locks, "locks", nil, `of the suite random: locks by their names, or "all" (the default), which are all that are not broken on purpose`)
 	f.only.add(cmd)
 	f.addDryRun(flags)
+	f.addShard(flags)
 	flags.StringVar(&f.scale, "scale", scaleTest, `"test": the scenario's own, short times; "real": those of production, a TTL of 10 s and a holder that is frozen for 30 s`)
 	flags.StringVar(&f.lockCmd, "lock-cmd", "", "command line of a lock of your own, which takes the place of the scenarios' locks (docs/protocol.md)")
 	flags.StringVar(&f.service, "service", "", `the service that the lock of --lock-cmd uses (lockchaos list services), or "none"`)
@@ -316,7 +322,7 @@ func runSuite(ctx context.Context, cmd *cobra.Command, words []string, f runFlag
 		return err
 	}
 	defer func() { err = out.annotate(err) }()
-	if err := f.repeatFlags.check(); err != nil {
+	if err := f.repeatFlags.check(f.shard.total > 0); err != nil {
 		return err
 	}
 	safe, err := redact.Command(f.lockCmd) // it is saved, and shown, with the plans
@@ -336,12 +342,16 @@ func runSuite(ctx context.Context, cmd *cobra.Command, words []string, f runFlag
 	if err := withoutSecrets(p.plans); err != nil {
 		return err
 	}
+	if err := f.shard.cut(p.plans, func(i int) time.Duration { return lengthOf(p.plans[i]) }); err != nil {
+		return err
+	}
+	part := f.shard.part(p.plans)
 	f.noExpect = f.noExpect || f.unexpected(words)
 	if f.dry {
-		return dryRun(cmd.OutOrStdout(), p.name, p.plans, f)
+		return dryRun(cmd.OutOrStdout(), p.name, part, f)
 	}
 	f.places = placesOf(words, f.plan)
-	where, err := chooseRuntime(ctx, f, p.plans, out.say)
+	where, err := chooseRuntime(ctx, f, part, out.say)
 	if err != nil {
 		return err
 	}
@@ -399,7 +409,7 @@ func commandLine(words []string, f runFlags) string {
 	if f.inherent {
 		line = append(line, "--inherent")
 	}
-	return reports.Shell(append(line, f.where()...)...)
+	return reports.Shell(append(append(line, f.where()...), f.shard.words()...)...)
 }
 
 // lockWords are the words that choose the lock again.

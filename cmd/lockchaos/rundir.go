@@ -48,8 +48,13 @@ type runRecord struct {
 	// Parallel is how many scenarios run at once. Exit is the exit status, once the run has ended.
 	Parallel int  `json:"parallel,omitempty"`
 	Exit     *int `json:"exit_status,omitempty"`
+	// Interrupted: it was ended from outside, or was killed.
+	Interrupted bool `json:"interrupted,omitempty"`
 	// Exam is what was examined, where it is one.
-	Exam      *reports.Exam    `json:"exam,omitempty"`
+	Exam *reports.Exam `json:"exam,omitempty"`
+	// Shard is the part of the suite that was run ("3/8"), "": all of it. Shares are the scenarios of all parts.
+	Shard     string           `json:"shard,omitempty"`
+	Shares    []share          `json:"shares,omitempty"`
 	Scenarios []scenarioRecord `json:"scenarios"`
 }
 
@@ -67,6 +72,8 @@ type scenarioRecord struct {
 	Skipped string `json:"skipped,omitempty"`
 	// Late: it was skipped since the time budget of a gate was over.
 	Late bool `json:"late,omitempty"`
+	// Missing is set where runs were merged and that of its shard was not among them.
+	Missing *share `json:"missing,omitempty"`
 	// Cut is why it was ended before its time; its history has no end.
 	Cut string `json:"cut,omitempty"`
 	// State is how far it is: Began is when it began, Planned how long its workload is to last. First is the first violation, in a sentence.

@@ -75,8 +75,9 @@ func (s *screen) start(r *runRecord, plans []scenarios.Plan, parallel int) {
 	for _, p := range plans {
 		s.column = max(s.column, len(p.Scenario.Name))
 	}
-	s.events.run(reports.Suite{Version: r.Version, Name: r.Suite, Runtime: r.Runtime}, total, min(parallel, total), r.Seed)
-	harmless.Fprintf(s.out, "lockchaos %s · %s · %s · seed %d\n", r.Version, r.Suite, r.Runtime, r.Seed)
+	name := titled(r.Suite, r.Shard)
+	s.events.run(reports.Suite{Version: r.Version, Name: name, Runtime: r.Runtime}, total, min(parallel, total), r.Seed)
+	harmless.Fprintf(s.out, "lockchaos %s · %s · %s · seed %d\n", r.Version, name, r.Runtime, r.Seed)
 	harmless.Fprintf(s.out, "%d scenario%s, %d at once, %s\n", total, plural(total), min(parallel, total), about(lengthOfAll(plans, parallel)))
 	harmless.Fprintln(s.out)
 	s.pulse()

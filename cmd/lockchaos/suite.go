@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -70,7 +69,7 @@ func (s *suiteRun) run(ctx context.Context) error {
 	suite, unwritten := s.finish()
 	// The verdicts are told even where they can't be written.
 	err = s.screen.conclude(dir, suite, func(out io.Writer) error {
-		err := s.tell(out, dir, suite, ctx.Err() != nil)
+		err := tell(out, dir, suite, s.flags.noExpect, ctx.Err() != nil)
 		s.screen.figures.print(out, s.screen.first, time.Since(began))
 		return err
 	})
@@ -80,19 +79,22 @@ func (s *suiteRun) run(ctx context.Context) error {
 	return err
 }
 
-// tell says what the run came to, in the words of what it is.
-func (s *suiteRun) tell(out io.Writer, dir string, suite reports.Suite, interrupted bool) error {
-	if s.exam != nil {
+// tell says what a run came to, in the words of what it is.
+func tell(out io.Writer, dir string, suite reports.Suite, noExpect, interrupted bool) error {
+	if suite.Exam != nil {
 		return concludeExam(out, dir, suite, interrupted)
 	}
-	return conclude(out, dir, suite, s.flags.noExpect, interrupted)
+	return conclude(out, dir, suite, noExpect, interrupted)
 }
 
-// prepare begins the run's record; dir is its folder.
+// prepare leaves of the plans those of the shard, and begins the run's record; dir is its folder.
 func (s *suiteRun) prepare(dir string, began time.Time) {
 	s.dir, s.began = dir, began
+	shares := s.flags.shard.shares(s.plans)
+	s.plans = s.flags.shard.part(s.plans)
 	s.record = runRecord{Version: version, Suite: s.name, About: s.about, Command: s.command, Program: os.Args[0], Runtime: s.where.about(), Where: s.flags.where(), Seed: s.plans[0].Seed,
-		NoExpect: s.flags.noExpect, Policy: s.flags.policy, Started: began.UTC().Truncate(time.Second), Parallel: s.flags.parallel, Exam: s.exam, Scenarios: make([]scenarioRecord, len(s.plans))}
+		NoExpect: s.flags.noExpect, Policy: s.flags.policy, Started: began.UTC().Truncate(time.Second), Parallel: s.flags.parallel, Exam: s.exam, Scenarios: make([]scenarioRecord, len(s.plans)),
+		Shard: s.flags.shard.String(), Shares: shares}
 	for i, p := range s.plans {
 		s.record.Scenarios[i] = scenarioRecord{Name: p.Scenario.Name, Dir: folderOf(p.Scenario.Name), State: stateWaiting, Planned: p.Scenario.Duration.Std()}
 	}
@@ -118,7 +120,7 @@ func (s *suiteRun) finish() (suite reports.Suite, unwritten error) {
 	suite = s.record.suite(s.judged)
 	code := suiteStatus(suite, s.flags.noExpect)
 	if s.interrupted {
-		code = exitFailed
+		code, s.record.Interrupted = exitFailed, true
 	}
 	s.record.Exit = &code
 	return suite, errors.Join(s.record.saveAtLast(s.dir), render(s.dir, suite))
@@ -126,14 +128,12 @@ func (s *suiteRun) finish() (suite reports.Suite, unwritten error) {
 
 // order is that in which scenarios begin: that of the suite, or in an exam the longest first, so that no long one is left to run by itself at the end.
 func (s *suiteRun) order() []int {
-	all := make([]int, len(s.plans))
-	for i := range all {
-		all[i] = i
-	}
-	if s.exam != nil {
-		slices.SortStableFunc(all, func(i, j int) int { return int(lengthOf(s.plans[j]) - lengthOf(s.plans[i])) })
-	}
-	return all
+	return longestFirst(len(s.plans), func(i int) time.Duration {
+		if s.exam == nil {
+			return 0
+		}
+		return lengthOf(s.plans[i])
+	})
 }
 
 // launch starts scenarios in order, each when a place is free, and returns when the last one has been started; wait waits for their ends.
