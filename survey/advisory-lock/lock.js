@@ -18,7 +18,6 @@ class Lock {
       validity: 'session',
       token: 'none',
       no_expiry: true,
-      sessions: true,
     };
   }
 
