@@ -123,12 +123,13 @@ func (a *actor) wait(ctx context.Context, d time.Duration) error {
 // mayWrite renews the grant and asks the lock whether it is still held, if the application is one that does. It is false when the application
 // stops: it knows of the loss, or can't be sure.
 func (a *actor) mayWrite(ctx context.Context, h *hold) (bool, error) {
+	guarded := a.plan.Guard == guardCheck
 	if a.plan.Renew && a.canRenew {
-		if err := a.renew(ctx, h); err != nil {
+		renewed, err := a.renew(ctx, h)
+		if err != nil || guarded && !renewed && !a.canAsk { // where it can be asked, that decides
 			return false, err
 		}
 	}
-	guarded := a.plan.Guard == guardCheck
 	if !a.canAsk || !guarded && !a.plan.Ask {
 		return true, nil // with guard "check" and a lock that can only tell, the worker declines what is begun after it has told
 	}
@@ -136,14 +137,14 @@ func (a *actor) mayWrite(ctx context.Context, h *hold) (bool, error) {
 	return err == nil && (!guarded || r.Result == resultOK), err
 }
 
-// renew asks for more time. What the lock answers is in the history; the application goes on.
-func (a *actor) renew(ctx context.Context, h *hold) error {
+// renew asks for more time, and reports whether the lock has given it.
+func (a *actor) renew(ctx context.Context, h *hold) (renewed bool, err error) {
 	answered := a.director.renewing(ctx, a.number, h)
-	_, _, err := a.do(ctx, a.op(history.Renew, h))
+	_, r, err := a.do(ctx, a.op(history.Renew, h))
 	if struck := answered(); err == nil {
 		err = struck
 	}
-	return err
+	return r.Result == resultOK, err
 }
 
 // pause waits for d, or less when early is closed. It returns false when the context has ended.

@@ -118,8 +118,8 @@ func (r *run) open(ctx context.Context, w *workerProcess) error {
 	if err := r.declared(w, a.Declares); err != nil {
 		return err
 	}
-	if c := r.claims(); s.Workload.Guard == guardCheck && !w.canAsk && !c.Tells() {
-		return fmt.Errorf("client %d on host %s: guard \"check\" needs a lock that can be asked whether it is held (held), or that tells of its loss", w.number, w.host)
+	if c := r.claims(); s.Workload.Guard == guardCheck && !w.canAsk && !c.Tells() && !(s.Workload.Renew && w.canRenew) {
+		return fmt.Errorf("client %d on host %s: guard \"check\" needs a lock that can be asked whether it is held (held), that tells of its loss, or that the application renews", w.number, w.host)
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ async function answer(lock, request, signal) {
     await lock.close();
     return {};
   }
-  if (!['acquire', 'held', 'renew', 'release'].includes(request.op) || !lock[request.op]) throw new Failure('unsupported');
+  if (!['acquire', 'held', 'renew', 'release'].includes(request.op) || typeof lock[request.op] !== 'function') throw new Failure('unsupported');
   return lock[request.op](request.key, request.timeout_ms, signal);
 }
 
