@@ -71,7 +71,8 @@ func (l *lock) Acquire(ctx context.Context, key string) (protocol.Grant, error) 
 		stop()
 		return protocol.Grant{First: first}, err
 	case !keep():
-		return protocol.Grant{First: first}, errors.Join(errors.New("granted at the end of the wait"), locker.Unlock(ctx, l.db))
+		late := errors.New("granted at the end of the wait")
+		return protocol.Grant{First: first}, errors.Join(late, locker.Unlock(ctx, l.db))
 	}
 	l.held[key] = stop
 	return protocol.Grant{First: first}, nil

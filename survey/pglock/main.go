@@ -36,12 +36,16 @@ func open(h protocol.Hello) (protocol.Lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.TryCreateTable(); err != nil {
-		fmt.Fprintln(os.Stderr, "another client makes the table at the same time:", err)
-		time.Sleep(100 * time.Millisecond)
-		if err := c.TryCreateTable(); err != nil {
-			return nil, err
+	// "If the table already exists, it will be a no-op." But it fails where another client makes it at the same time.
+	for try := 0; try < 20; try++ {
+		if err = c.TryCreateTable(); err == nil {
+			break
 		}
+		fmt.Fprintln(os.Stderr, err)
+		time.Sleep(200 * time.Millisecond)
+	}
+	if err != nil {
+		return nil, err
 	}
 	return &lock{db: db, client: c, ttl: h.TTL, held: map[string]*pglock.Lock{}}, nil
 }
@@ -49,9 +53,8 @@ func open(h protocol.Hello) (protocol.Lock, error) {
 func (l *lock) Declare() protocol.Declaration {
 	return protocol.Declaration{
 		Name:     "pglock " + protocol.Version("cirello.io/pglock"),
-		Validity: "session", // a heartbeat in the background
-		// Each compares the record version number of the row in the statement that changes it.
-		Confirms: []string{"release", "held"},
+		Validity: "session",           // a heartbeat in the background
+		Confirms: []string{"release"}, // it compares the record version number in the statement that deletes the row
 		Can:      []string{"cancel"},
 		// A heartbeat every quarter of a lease, which may take a lease, and our look every 20 ms.
 		LostGraceMS: (l.ttl/4 + l.ttl + 300*time.Millisecond).Milliseconds(),
@@ -99,33 +102,15 @@ func (l *lock) watch(key string, held *pglock.Lock) {
 	}
 }
 
-// Held sends a heartbeat, as the library does by itself.
-func (l *lock) Held(ctx context.Context, key string) error {
-	held := l.lock(key)
-	if held == nil {
-		return protocol.NotHeld
-	}
-	return definite(within(ctx, func() error { return l.client.SendHeartbeat(ctx, held) }))
-}
-
 func (l *lock) Release(ctx context.Context, key string) error {
-	held := l.lock(key)
 	l.mu.Lock()
+	held := l.held[key]
 	delete(l.held, key)
 	l.mu.Unlock()
 	if held == nil {
 		return protocol.NotHeld
 	}
-	return definite(within(ctx, func() error { return l.client.ReleaseContext(ctx, held) }))
-}
-
-func (l *lock) lock(key string) *pglock.Lock {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.held[key]
-}
-
-func definite(err error) error {
+	err := within(ctx, func() error { return l.client.ReleaseContext(ctx, held) })
 	if errors.Is(err, pglock.ErrLockAlreadyReleased) {
 		return protocol.NotHeld
 	}

@@ -28,7 +28,8 @@ func main() {
 		time.Sleep(time.Millisecond)
 	}
 	if both := time.Since(began); both > 100*time.Millisecond {
-		fmt.Printf("Both contexts were alive for %v: the first locker's context outlived its key.\n", both.Round(time.Millisecond))
+		fmt.Printf("Both contexts were alive for %v: the first locker's context outlived its key.\n",
+			both.Round(time.Millisecond))
 		os.Exit(1)
 	}
 }

@@ -1,4 +1,4 @@
-// Two pools, one PostgreSQL server: ../../with-postgres.sh go run ./repro
+// Two pools, one PostgreSQL server: ../../with-postgres.sh go run ./repro-close
 //
 // A lock is closed, which the documentation says releases it. Then another program asks for it.
 package main
