@@ -38,15 +38,17 @@ const overrunOutcome = checker.KindLeaseOverrun
 // lateOutcome is for mutual-exclusion, too: it is violated, and some double-hold is a late notice.
 const lateOutcome = checker.KindLateNotice
 
-// overrun reports whether what was observed is no more than that, by the blame of its kinds. Strictly, a double-hold that nothing
-// explains is more: a lock that claims no validity and locks nothing shows such ones.
-func (o Observed) overrun(strictly bool) bool {
+// overrun reports whether what was observed is no more than that, by the blame of its kinds. Where e allows a grant that was dead when it
+// came, it allows the second holder, too, that such a grant brings about. Strictly, a double-hold that nothing explains is more: a lock
+// that claims no validity and locks nothing shows such ones.
+func (e Expect) overrun(o Observed) bool {
 	if o.Outcome != "violated" {
 		return o.Outcome == "pass" || o.Outcome == "not judged"
 	}
 	return len(o.Kinds) > 0 && !slices.ContainsFunc(o.Kinds, func(kind string) bool {
 		blame := (&checker.Violation{Property: o.Property, Kind: kind}).Blame()
-		return blame != checker.Inherent && (strictly || blame != checker.Unclear)
+		return blame != checker.Inherent && (e.Inherent || blame != checker.Unclear) &&
+			(kind != checker.KindGrantedDead || e.Properties[checker.DeadGrant] != anyOutcome)
 	})
 }
 
@@ -58,7 +60,7 @@ func (e Expect) Compare(seen []Observed, severity string) []Compared {
 		c := Compared{Property: o.Property, Want: unnamed, Got: o.Outcome}
 		if want, named := e.Properties[o.Property]; named {
 			c.Want = want
-			c.Met = o.Outcome == want || want == anyOutcome || want == overrunOutcome && o.overrun(e.Inherent) ||
+			c.Met = o.Outcome == want || want == anyOutcome || want == overrunOutcome && e.overrun(o) ||
 				want == lateOutcome && o.Outcome == "violated" && slices.Contains(o.Kinds, lateOutcome)
 		} else {
 			c.Met = o.Outcome == "pass" || o.Outcome == "not judged"

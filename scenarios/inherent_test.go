@@ -54,3 +54,24 @@ func TestInherent(t *testing.T) {
 		}
 	}
 }
+
+// TestDeadGrants: what lets a grant be dead when it comes, lets in the second holder, too, and what does not, does not.
+func TestDeadGrants(t *testing.T) {
+	dead := Observed{checker.MutualExclusion, "violated", []string{checker.KindGrantedDead, checker.KindLeaseOverrun}}
+	late := []Fault{{Kind: "hold", Target: "holder"}}
+	for _, c := range []struct {
+		lock    Nature
+		allowed bool
+	}{
+		{Nature{Permits: 1}, true},
+		{Nature{Permits: 1, Library: true}, false},
+		{Nature{Permits: 1, Session: true}, false},
+	} {
+		for _, e := range []Expect{c.lock.Inherent(Store{Kind: "unfenced"}, late), c.lock.Examined(Store{Kind: "unfenced"}, late)} {
+			alone := Observed{Property: checker.DeadGrant, Outcome: "violated"}
+			if all := e.Compare([]Observed{dead, alone}, ""); all[0].Met != c.allowed || all[1].Met != c.allowed {
+				t.Errorf("%+v: %+v", c.lock, all)
+			}
+		}
+	}
+}

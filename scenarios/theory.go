@@ -60,7 +60,10 @@ func (n Nature) Expected(s Store, faults []Fault) Expect {
 		}
 	}
 	if !n.Library && any(func(f Fault) bool { return !f.Spec().Kills() }) { // the answer may come when the lease is over, and only a validity check would see that
-		allow(anyOutcome, checker.DeadGrant, checker.DeadRenewal)
+		allow(anyOutcome, checker.DeadRenewal)
+		if !n.Session { // whoever comes back from a stop can look whether the session still stands
+			allow(anyOutcome, checker.DeadGrant)
+		}
 	}
 	if n.WallClock && nodeClocks || n.NoExpiry && n.Session && any(func(f Fault) bool { return !f.Spec().Freezes() }) {
 		allow(anyOutcome, checker.StuckLock) // a key that was written in the wrong time stays until then; the connection of one that died unheard stays, which no lock can help that lasts as long
@@ -95,9 +98,6 @@ func (n Nature) Examined(s Store, faults []Fault) Expect {
 		}
 	}
 	delete(e.Properties, checker.DeadRenewal) // whoever waits for an answer can look at a clock when it comes
-	if n.Session {                            // and whoever comes back from a stop, whether the session still stands
-		delete(e.Properties, checker.DeadGrant)
-	}
 	slices.Sort(e.Relied)
 	if len(e.Relied) > 0 {
 		e.Why = expected.Why
