@@ -2,12 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"os"
-	"strconv"
-	"strings"
 	"time"
+
+	"github.com/prometheus/procfs"
 )
 
 // An exam makes many attacks, and an attack mostly waits. So more of them run at once than
@@ -41,45 +38,30 @@ func machineIsCalm(ctx context.Context) bool {
 	return errBefore == nil && err == nil && now.idleSince(before) >= calmShare
 }
 
-// processorTime is what /proc/stat says of all processors since the machine started, in ticks.
-type processorTime struct{ idle, all uint64 }
+// processorTime is what the kernel says of all processors since the machine started, in seconds.
+type processorTime struct{ idle, all float64 }
 
 // idleSince is the share of the time since an earlier reading in which processors had nothing to
 // do.
 func (t processorTime) idleSince(before processorTime) float64 {
-	if t.all <= before.all || t.idle < before.idle { // the kernel may correct its counts downwards
+	if t.all <= before.all { // the kernel may correct its counts downwards
 		return 0
 	}
-	return float64(t.idle-before.idle) / float64(t.all-before.all)
+	return max(0, t.idle-before.idle) / (t.all - before.all)
 }
 
-func readProcessorTime() (processorTime, error) {
-	text, err := os.ReadFile("/proc/stat")
+// readProcessorTime reads /proc/stat. A processor that waits for a disk has time left.
+func readProcessorTime() (t processorTime, err error) {
+	proc, err := procfs.NewDefaultFS()
 	if err != nil {
-		return processorTime{}, err
+		return t, err
 	}
-	return parseProcessorTime(string(text))
-}
-
-// parseProcessorTime reads the line "cpu" of /proc/stat: user, nice, system, idle, iowait, irq,
-// softirq and steal, and then times of guests, which are counted among the first two. A processor
-// that waits for a disk has time left.
-func parseProcessorTime(text string) (t processorTime, err error) {
-	const idle, iowait, guest = 3, 4, 8
-	line, _, _ := strings.Cut(text, "\n")
-	fields := strings.Fields(line)
-	if len(fields) <= iowait+1 || fields[0] != "cpu" {
-		return t, errors.New(`/proc/stat does not begin with the line "cpu"`)
+	stat, err := proc.Stat()
+	if err != nil {
+		return t, err
 	}
-	for i, field := range fields[1:min(len(fields), guest+1)] {
-		ticks, err := strconv.ParseUint(field, 10, 64)
-		if err != nil {
-			return t, fmt.Errorf("/proc/stat: %w", err)
-		}
-		t.all += ticks
-		if i == idle || i == iowait {
-			t.idle += ticks
-		}
-	}
+	c := stat.CPUTotal
+	t.idle = c.Idle + c.Iowait
+	t.all = t.idle + c.User + c.Nice + c.System + c.IRQ + c.SoftIRQ + c.Steal // times of guests are among these
 	return t, nil
 }

@@ -31,29 +31,25 @@ func TestRoomForOneMore(t *testing.T) {
 	awaitRoom(ended, 4, func() int { return 9 }, machineIsCalm) // returns
 }
 
-// TestProcessorTime: what is idle is the share of two readings, and what can't be read is no calm
-// machine.
+// TestProcessorTime: what is idle is the share of two readings, and counts that were corrected are no
+// calm machine.
 func TestProcessorTime(t *testing.T) {
-	before, err := parseProcessorTime("cpu  100 0 100 700 100 0 0 0 50 0\ncpu0 1 2 3\n")
-	if err != nil || before != (processorTime{idle: 800, all: 1000}) {
-		t.Fatalf("%+v %v", before, err)
-	}
-	now, err := parseProcessorTime("cpu  160 0 110 720 110 0 0 0 90 0\n")
-	if err != nil || now.idleSince(before) != 0.3 {
-		t.Errorf("%+v %v: idle %v, want 0.3", now, err, now.idleSince(before))
-	}
-	if share := before.idleSince(now); share != 0 {
-		t.Errorf("counts that went backwards: %v", share)
-	}
-	if share := now.idleSince(now); share != 0 {
-		t.Errorf("no time has passed: %v", share)
-	}
-	for _, text := range []string{"", "intr 5", "cpu 1 2 x 4 5 6 7 8", "cpu 1 2"} {
-		if _, err := parseProcessorTime(text); err == nil {
-			t.Errorf("%q was read", text)
+	before, now := processorTime{idle: 8, all: 10}, processorTime{idle: 8.3, all: 11}
+	for _, c := range []struct {
+		name          string
+		earlier, then processorTime
+		from, to      float64
+	}{
+		{"some was idle", before, now, 0.29, 0.31},
+		{"counts that went backwards", now, before, 0, 0},
+		{"only those of idle time did", before, processorTime{idle: 7, all: 11}, 0, 0},
+		{"no time has passed", now, now, 0, 0},
+	} {
+		if share := c.then.idleSince(c.earlier); share < c.from || share > c.to {
+			t.Errorf("%s: %v is idle", c.name, share)
 		}
 	}
-	if _, err := readProcessorTime(); err != nil {
-		t.Error(err)
+	if first, err := readProcessorTime(); err != nil || first.idle <= 0 || first.all <= first.idle {
+		t.Errorf("%+v %v", first, err)
 	}
 }
