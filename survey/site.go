@@ -30,6 +30,8 @@ var pages = template.Must(template.Must(template.New("index").Parse(indexText)).
 type Library struct {
 	Card
 	*Result // nil: there is none yet
+	// Report leads from the pages to what its authors are told; "": nothing.
+	Report string
 }
 
 // Site writes the pages of the survey into a folder: index.html, one page for each library, and one for each defect's witness.
@@ -47,7 +49,7 @@ func Site(dir, to string) error {
 		if err != nil {
 			return err
 		}
-		l := Library{c, r}
+		l := Library{c, r, reportOf(c, to)}
 		all = append(all, l)
 		if err := l.write(dir, to); err != nil {
 			return err
@@ -60,6 +62,19 @@ func Site(dir, to string) error {
 		return strings.Compare(a.Service, b.Service)
 	})
 	return write(filepath.Join(to, "index.html"), "index", index{CSS: reports.Style(), Libraries: all})
+}
+
+// reportOf is the way from the pages to a library's report.md; "" if it has none.
+func reportOf(c Card, to string) string {
+	file := filepath.Join(c.Dir, "report.md")
+	if _, err := os.Stat(file); err != nil {
+		return ""
+	}
+	way, err := filepath.Rel(to, file)
+	if err != nil {
+		return ""
+	}
+	return filepath.ToSlash(way)
 }
 
 // write writes the pages of a library.

@@ -70,13 +70,16 @@ func theSite(t *testing.T, results string) {
 	if err := os.Rename(filepath.Join(results, ResultFolder), filepath.Join(dir, ResultFolder)); err != nil {
 		t.Fatal(err)
 	}
-	to := filepath.Join(t.TempDir(), "site")
+	if err := os.WriteFile(filepath.Join(dir, "mine", "report.md"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	to := filepath.Join(dir, "docs", "survey")
 	if err := Site(dir, to); err != nil {
 		t.Fatal(err)
 	}
 	for file, want := range map[string][]string{
 		"index.html":               {"1 library examined: 1 showed a defect", `href="./mine.html"`, "1 of 2", "can&#39;t &lt;b&gt;be had"},
-		"mine.html":                {"lock 1.2", "in 2 of 3 exams", `href="./mine.stolen-release.html"`, "&lt;i&gt;", "only one holds it", "--attack stop-work --seed 2", "no queue"},
+		"mine.html":                {"lock 1.2", "in 2 of 3 exams", `href="./mine.stolen-release.html"`, "&lt;i&gt;", "only one holds it", `href="../../mine/report.md"`, "--attack stop-work --seed 2", "no queue"},
 		"other.html":               {"was not run here", "can&#39;t &lt;b&gt;be had"},
 		"mine.stolen-release.html": {"l/stop-work"},
 	} {
