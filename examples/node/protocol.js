@@ -2,8 +2,9 @@
 //
 // A class with the methods declare, acquire, release, close, and held and renew if it can, is all
 // that a lock needs. What they return are members of the reply, such as "token" of an acquire.
-// acquire(key, timeout, signal) gets an AbortSignal: a lock that declares "can": ["cancel"] gives
-// the wait up when that is aborted. A lock that declares "sessions" has a method session, which
+// acquire(key, timeout, signal, mode) gets an AbortSignal: a lock that declares "can": ["cancel"]
+// gives the wait up when that is aborted. mode is "read" or "write", of a lock that declares
+// "read_write". A lock that declares "sessions" has a method session, which
 // returns what its service knows the present session by (a string), or nothing. An error that
 // leaves an acquire open may say as "first" when the first request was sent that may have taken the
 // key.
@@ -28,7 +29,7 @@ async function answer(lock, request, signal) {
     return {};
   }
   if (!['acquire', 'held', 'renew', 'release'].includes(request.op) || typeof lock[request.op] !== 'function') throw new Failure('unsupported');
-  return lock[request.op](request.key, request.timeout_ms, signal);
+  return lock[request.op](request.key, request.timeout_ms, signal, request.mode);
 }
 
 // The members of a reply that tell the session, also of an acquire that failed: a client that waits

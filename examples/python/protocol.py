@@ -29,6 +29,9 @@ class Lock:
         """What the service knows the present session by, of a lock that declares sessions; None while there is none."""
         return None
 
+    # The mode of the acquire that is under way, of a lock that declares "read_write": "read" or "write".
+    mode = None
+
     # Set when the application gives up the acquire that is under way, or that is about to be.
     given_up = threading.Event()
 
@@ -92,6 +95,8 @@ def _answer(lock, request):
     method = getattr(lock, request["op"], None) if request["op"] in ("acquire", "held", "renew", "release") else None
     if method is None:
         raise Failure("unsupported")
+    if request["op"] == "acquire":
+        lock.mode = request.get("mode")
     return method(request["key"], request["timeout_ms"] / 1000)
 
 

@@ -48,6 +48,13 @@ type Declaration struct {
 	AbandonsMS int64 `json:"abandons_ms,omitempty"`
 	// Fair: waiters are granted in the order of Grant.Enqueued.
 	Fair bool `json:"fair,omitempty"`
+	// Permits is how many may hold a key at once; 0: one.
+	Permits int `json:"permits,omitempty"`
+	// NoExpiry: a grant does not expire while its holder lives. Reentrant: an owner may acquire again what it holds.
+	NoExpiry  bool `json:"no_expiry,omitempty"`
+	Reentrant bool `json:"reentrant,omitempty"`
+	// ReadWrite: readers do not exclude each other. Reading tells what an Acquire is for.
+	ReadWrite bool `json:"read_write,omitempty"`
 	// Sessions: the lock has a session at its service, and each grant comes with it (Grant.Session).
 	Sessions bool `json:"sessions,omitempty"`
 }
@@ -82,6 +89,11 @@ type Lock interface {
 	// Close gives up sessions and connections.
 	Close(ctx context.Context) error
 }
+
+type reading struct{}
+
+// Reading reports whether an Acquire with the context is for reading: of a lock that declares ReadWrite.
+func Reading(ctx context.Context) bool { return ctx.Value(reading{}) != nil }
 
 // Holder is a Lock that can be asked whether the key is still ours.
 type Holder interface {
@@ -171,6 +183,7 @@ type request struct {
 	ID        int64    `json:"id"`
 	Op        string   `json:"op"`
 	Key       string   `json:"key"`
+	Mode      string   `json:"mode"`
 	TimeoutMS int64    `json:"timeout_ms"`
 	Nodes     []string `json:"nodes"`
 	TTLMS     int64    `json:"ttl_ms"`
@@ -188,6 +201,9 @@ func (r request) answer(lock Lock) (reply, error) {
 	defer cancel()
 	switch r.Op {
 	case "acquire":
+		if r.Mode == "read" {
+			ctx = context.WithValue(ctx, reading{}, true)
+		}
 		g, err := lock.Acquire(ctx, r.Key)
 		if err != nil {
 			g = Grant{First: g.First, Session: g.Session}
