@@ -10,8 +10,11 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// guardCheck is the guard of an application that asks the lock before each write.
-const guardCheck = "check"
+// guardCheck is the guard of an application that asks the lock before each write, and guardNone of one that heeds nothing.
+const (
+	guardCheck = "check"
+	guardNone  = "none"
+)
 
 // actor plays the application on one client: the ops that workloads are made of, and the steps between them at which faults strike. An
 // error of its methods means that the harness can't go on; what the lock or the store answered is in the history.

@@ -9,11 +9,12 @@ import (
 
 // Examinee is a lock of the kind as the table of attacks sees it. base names it, with its adapter, its TTL and its store.
 func Examinee(k clients.Kind, base scenarios.Scenario) scenarios.Examinee {
-	e := scenarios.Examinee{Base: base, Nature: Nature(k), Fits: func(one scenarios.Fault) error { return CheckFault(k, one) }}
+	e := scenarios.Examinee{Base: base, Nature: Nature(k), Grace: scenarios.Duration(k.ClaimsFor(base.TTL.Std()).LostGrace), Fits: func(one scenarios.Fault) error { return CheckFault(k, one) }}
 	for ability, has := range map[scenarios.Ability]bool{
 		scenarios.CanRenew:       slices.Contains(k.Claims.Confirms, "renew"),
 		scenarios.CanBeAsked:     slices.Contains(k.Claims.Confirms, "held"),
 		scenarios.KeepsAlive:     k.Renews || k.Claims.NoExpiry || k.Claims.Validity == "session",
+		scenarios.TellsLoss:      k.Claims.Tells(),
 		scenarios.ReadsAndWrites: k.Claims.ReadWrite,
 		scenarios.WakesOne:       k.Claims.WakesOne,
 	} {

@@ -26,7 +26,7 @@ type opening struct {
 	TTL    int64    `json:"ttl"`
 	Client int32    `json:"client"`
 	Seed   uint64   `json:"seed"`
-	// Decline: the application stops when it knows that its hold is lost (guard "check").
+	// Decline: the application stops when it knows that its hold is lost (guard "check" or "told").
 	Decline bool `json:"decline"`
 	// Stall is how late a heartbeat must be to be reported.
 	Stall int64 `json:"stall"`

@@ -107,7 +107,7 @@ func (r *run) open(ctx context.Context, w *workerProcess) error {
 	}
 	a, err := w.ask(ctx, command{ID: w.ids.nextOp(), Op: "open", Timeout: int64(limit), Open: &opening{
 		Lock: r.cfg.Lock.Name, Adapter: r.adapter(), Nodes: r.service.Addrs(), Store: r.store.Addr, TTL: int64(s.TTL), Client: w.number,
-		Seed: r.cfg.Plan.StreamSeed(w.stream()), Decline: s.Workload.Guard == guardCheck, Stall: r.stall(), Lent: r.cfg.Keys != ""}})
+		Seed: r.cfg.Plan.StreamSeed(w.stream()), Decline: s.Workload.Guard != guardNone, Stall: r.stall(), Lent: r.cfg.Keys != ""}})
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ type Header struct {
 	Lock     string `json:"lock"`
 	Service  string `json:"service"`
 	Workload string `json:"workload"`
-	Guard    string `json:"guard"` // "none" or "check"
+	Guard    string `json:"guard"` // "none", "check" or "told"
 	Fault    string `json:"fault"` // what was planned, in a word: "none", "pause-holder"
 	Clients  int    `json:"clients"`
 	// Nodes is how many servers the lock service has that clients talk to; 0: not told.

@@ -46,6 +46,8 @@ type Application struct {
 	Clients  int       `yaml:"clients"`
 	Keys     int       `yaml:"keys"`
 	Workload Workload  `yaml:"workload"`
+	// Grace: work and fault last longer by the time within which the lock claims to tell of a loss.
+	Grace bool `yaml:"grace"`
 	// Needs is what a run must have done, where work takes so long that the usual is too much.
 	Needs Needs `yaml:"needs"`
 }
@@ -61,6 +63,8 @@ const (
 	CanBeAsked Ability = "held"
 	// KeepsAlive: a grant lasts for as long as its holder lives, without the application's doing.
 	KeepsAlive Ability = "keeps-alive"
+	// TellsLoss: the lock tells by itself that a grant is lost.
+	TellsLoss Ability = "tells-loss"
 	// ReadsAndWrites: readers do not exclude each other.
 	ReadsAndWrites Ability = "read-write"
 	// WakesOne: a release wakes one waiter, and its service tells how many requests it has handled.
@@ -72,6 +76,7 @@ var lacking = map[Ability]string{
 	CanRenew:       "its grants are not renewed by the application",
 	CanBeAsked:     "it can't be asked whether a grant still stands",
 	KeepsAlive:     "it does not keep its grants alive by itself",
+	TellsLoss:      "it does not tell by itself that a grant is lost",
 	ReadsAndWrites: "it knows no readers",
 	WakesOne:       "it does not claim to wake one waiter at a release",
 }
@@ -138,6 +143,8 @@ type Examinee struct {
 	Base      Scenario
 	Nature    Nature
 	Abilities []Ability
+	// Grace is within which time it claims to tell of a loss; 0: no such claim.
+	Grace Duration
 	// Fits tells why a fault can't be aimed at the lock or its service; nil: it can.
 	Fits func(Fault) error
 }
@@ -224,6 +231,12 @@ func (e Exam) scenario(a Attack, l Examinee) Scenario {
 	}
 	s = s.Stretched(l.Base.TTL)
 	s.Workload = app.workload(l.Nature.Permits, share)
+	if app.Grace {
+		s.Workload.Think = Range{s.Workload.Think.Min + l.Grace, s.Workload.Think.Max + l.Grace}
+		for i := range s.Faults {
+			s.Faults[i].For += l.Grace
+		}
+	}
 	s.Duration = nothing.times(share)
 	longest := Duration(0)
 	for _, f := range s.Faults {

@@ -86,7 +86,7 @@ const examMark = "<!-- below this line the page is made from scenarios/exam/atta
 // anyLock can do everything.
 func anyLock(ttl time.Duration, n Nature) Examinee {
 	return Examinee{Base: Scenario{Lock: "any", TTL: Duration(ttl), Store: Store{Kind: storeUnfenced}}, Nature: n,
-		Abilities: []Ability{CanRenew, CanBeAsked, KeepsAlive, ReadsAndWrites, WakesOne}, Fits: func(Fault) error { return nil }}
+		Abilities: []Ability{CanRenew, CanBeAsked, KeepsAlive, TellsLoss, ReadsAndWrites, WakesOne}, Fits: func(Fault) error { return nil }}
 }
 
 // TestAttacksAreStretched: the aim of an attack is met with every lease, since work and faults keep their share of it.
@@ -186,5 +186,32 @@ func TestWhatIsHeldAgainstALock(t *testing.T) {
 		if !slices.Equal(e.Relied, c.relied) || !e.Inherent || e.Why == "" {
 			t.Errorf("%s: %+v", c.name, e)
 		}
+	}
+}
+
+// TestGrace: an attack on what a lock tells of a loss lasts longer by the time within which it claims to tell.
+func TestGrace(t *testing.T) {
+	table, err := Attacks()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if table, err = table.Only(false, []string{"cut-off-long"}); err != nil {
+		t.Fatal(err)
+	}
+	lock := Examinee{Base: Scenario{Lock: "a", TTL: examTTL, Store: Store{Kind: storeUnfenced}}, Nature: Nature{Permits: 1, Session: true},
+		Abilities: []Ability{KeepsAlive, TellsLoss}, Fits: func(Fault) error { return nil }}
+	plain, _ := table.Of(lock)
+	lock.Grace = 3 * examTTL
+	later, not := table.Of(lock)
+	if len(plain) != 1 || len(later) != 1 {
+		t.Fatalf("%+v", not)
+	}
+	before, after := plain[0], later[0]
+	if after.Faults[0].For != before.Faults[0].For+lock.Grace || after.Workload.Think.Min != before.Workload.Think.Min+lock.Grace || after.Duration < before.Duration+lock.Grace {
+		t.Errorf("without %+v\nwith %+v", before, after)
+	}
+	lock.Abilities = []Ability{KeepsAlive}
+	if _, not = table.Of(lock); len(not) != 1 {
+		t.Errorf("a lock that tells nothing: %+v", not)
 	}
 }
