@@ -3,6 +3,7 @@ package main
 import (
 	"path/filepath"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/lockchaos/lockchaos/clients"
@@ -53,15 +54,19 @@ func TestAttacksAreValid(t *testing.T) {
 func TestAbilities(t *testing.T) {
 	for _, c := range []struct {
 		claims clients.Claims
-		want   int
+		want   []scenarios.Ability
 	}{
-		{clients.Claims{Validity: "from_invocation", Permits: 1}, 0},
-		{clients.Claims{Validity: "session", Permits: 1}, 1},
-		{clients.Claims{Validity: "session", Confirms: []string{"held", "renew", "release"}, Permits: 1}, 3},
+		{clients.Claims{Validity: "from_invocation", Permits: 1}, nil},
+		{clients.Claims{Validity: "session", Permits: 1}, []scenarios.Ability{scenarios.KeepsAlive, scenarios.TellsLoss}},
+		{clients.Claims{Validity: "session", Confirms: []string{"held", "renew", "release"}, Permits: 1},
+			[]scenarios.Ability{scenarios.CanRenew, scenarios.CanBeAsked, scenarios.KeepsAlive, scenarios.TellsLoss}},
+		{clients.Claims{Validity: "library", LostGrace: 1, Permits: 1}, []scenarios.Ability{scenarios.TellsLoss}},
 	} {
-		e := harness.Examinee(clients.Kind{Claims: c.claims}, scenarios.Scenario{})
-		if len(e.Abilities) != c.want {
-			t.Errorf("%+v: %v", c.claims, e.Abilities)
+		got := harness.Examinee(clients.Kind{Claims: c.claims}, scenarios.Scenario{}).Abilities
+		slices.Sort(got)
+		slices.Sort(c.want)
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%+v: %v, not %v", c.claims, got, c.want)
 		}
 	}
 }
