@@ -133,14 +133,21 @@ func cuts(point nemesis.Point, silent bool) inject {
 	}
 }
 
-// resets opens a connection and breaks it.
+// resets opens a connection and breaks it. Before that there is none to break, and that is no fault.
 func resets(a *asker) inject {
 	return func(n *nemesis.Net, node string) (nemesis.InEffect, error) {
+		reset := func() (*nemesis.Over, error) {
+			return n.Reset(nemesis.Spec{Kind: nemesis.KindReset, Aim: nemesis.Aim{Target: nemesis.Holder, When: nemesis.Random}, Peers: nemesis.Peers(node)},
+				[]string{client1}, seeded())
+		}
+		a.close()
+		if _, err := reset(); !errors.Is(err, nemesis.ErrMissed) {
+			return nil, fmt.Errorf("without a connection: %w", err)
+		}
 		if err := a.open(time.Now().Add(linkLimit)); err != nil {
 			return nil, err
 		}
-		return n.Reset(nemesis.Spec{Kind: nemesis.KindReset, Aim: nemesis.Aim{Target: nemesis.Holder, When: nemesis.Random}, Peers: nemesis.Peers(node)},
-			[]string{client1}, seeded())
+		return reset()
 	}
 }
 

@@ -23,9 +23,8 @@ func (d *director) strike(ctx context.Context, h *hit) error {
 		if errors.Is(err, errLaid) {
 			return nil // it strikes alone, and is a fault from its packet on
 		}
-		if errors.Is(err, nemesis.ErrMissed) { // so does this; to be tried again, if there is time
-			d.finish(h, nil)
-			return nil
+		if errors.Is(err, nemesis.ErrMissed) { // what strikes together with it does not wait for it; if all missed, it is tried again
+			continue
 		}
 		if err != nil {
 			err = errors.Join(err, d.healAll(canceled(), begun)) // those that struck together with it

@@ -37,6 +37,7 @@ type form struct {
 	Inconclusive Reaction           `yaml:"inconclusive"`
 	Skipped      Reaction           `yaml:"skipped"`
 	Seed         *uint64            `yaml:"seed"`
+	Retries      *int               `yaml:"retries"`
 	Lock         Lock               `yaml:"lock"`
 	Known        []knownForm        `yaml:"known"`
 }
@@ -102,12 +103,15 @@ type reader struct {
 
 func (r *reader) policy() *Policy {
 	f := r.form
-	p := &Policy{File: r.file, Inconclusive: f.Inconclusive, Skipped: f.Skipped, Budget: f.TimeBudget.Std(), Seed: f.Seed, Lock: f.Lock}
+	p := &Policy{File: r.file, Inconclusive: f.Inconclusive, Skipped: f.Skipped, Budget: f.TimeBudget.Std(), Seed: f.Seed, Retries: f.Retries, Lock: f.Lock}
 	if f.Version != 1 {
 		r.Add("$.version", "version %d: this lockchaos reads policies of version 1 (\"version: 1\")", f.Version)
 	}
 	r.oneOf("$.inconclusive", "reaction", string(f.Inconclusive), []string{string(Fail), string(Warn)})
 	r.oneOf("$.skipped", "reaction", string(f.Skipped), []string{string(Fail), string(Warn)})
+	if n := f.Retries; n != nil && (*n < 0 || *n > MostRetries) {
+		r.Add("$.retries", "%d: what came to nothing is run again 0 to %d times", *n, MostRetries)
+	}
 	r.lock(p)
 	usual := Demand{All: true}
 	if f.Properties != nil {

@@ -20,6 +20,9 @@ import (
 // DefaultFile is where a policy is looked for.
 const DefaultFile = "lockchaos.yaml"
 
+// MostRetries is how often a scenario may be run again at most.
+const MostRetries = 10
+
 // Reaction is what the gate does about something that is left open.
 type Reaction string
 
@@ -44,6 +47,8 @@ type Policy struct {
 	Budget time.Duration `json:"time_budget_ns,omitempty"`
 	// Seed is the first repetition's seed; nil: a new one each time.
 	Seed *uint64 `json:"seed,omitempty"`
+	// Retries is how often a scenario is run again that came to nothing; nil: as the command says.
+	Retries *int `json:"retries,omitempty"`
 	// Lock is a lock of the user's own, which takes the place of the scenarios' locks; its Command is empty where there is none.
 	Lock Lock `json:"-"`
 }

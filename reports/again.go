@@ -21,6 +21,11 @@ func (s Scenario) Again() string {
 	return ""
 }
 
+// LeavesOpen reports whether a scenario of a suite left open what was asked of it, and showed nothing that it should not have.
+func (s Scenario) LeavesOpen() bool {
+	return !s.Met && s.Failed == "" && s.Skipped == "" && s.Undecided() && (len(s.Expect) > 0 || s.Result() == Inconclusive)
+}
+
 // unclear reports whether a violation of the property leaves open whose affair it is.
 func unclear(p checker.PropertyResult) bool {
 	return p.Outcome == checker.Violated && p.CountOf(checker.Unclear) > 0

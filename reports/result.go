@@ -177,8 +177,17 @@ func (s Scenario) violatedBeside(name string) bool {
 // ofAdapter is how the error of an adapter begins: what it did comes after, and would be cut off.
 var ofAdapter = regexp.MustCompile(`^(client \d+ on host \S+: )?(open adapter: )?the adapter "(?:[^"\\]|\\.)*" `)
 
-// Detail is the small text beside a result: the figures that it rests on, or why there is none.
+// Detail is the small text beside a result: the figures that it rests on, or why there is none, and how many tries before proved nothing.
 func (s Scenario) Detail() string {
+	text := s.grounds()
+	if n := len(s.Spoilt); n > 0 {
+		text += fmt.Sprintf(", after %s", plural(n, "spoilt run"))
+	}
+	return text
+}
+
+// grounds are the figures that the result rests on, or why there is none.
+func (s Scenario) grounds() string {
 	st := s.Verdict.Stats
 	switch s.Result() {
 	case Pass:

@@ -63,6 +63,9 @@ type Scenario struct {
 	Skipped string `json:"skipped,omitempty"`
 	Failed  string `json:"failed,omitempty"`
 
+	// Spoilt are the tries before this one, each as "try 1 was inconclusive (…)". What they left lies beside Dir: Dir.try1 and so on.
+	Spoilt []string `json:"spoilt,omitempty"`
+
 	// Rerun and Recheck are the commands that run the scenario, or judge its history, again.
 	Rerun   string        `json:"rerun,omitempty"`
 	Recheck string        `json:"recheck,omitempty"`

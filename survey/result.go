@@ -50,6 +50,8 @@ type Defect struct {
 	// Witness is the file beside the result that shows it in a few ops; "": there is none. Seed is that of the first exam that showed it.
 	Witness string `json:"witness,omitempty"`
 	Seed    uint64 `json:"seed"`
+	// shown is the file of a run that Witness is a copy of.
+	shown string
 }
 
 // Add counts one exam of the library; folder is where its run lies.
@@ -101,10 +103,10 @@ func (r *Result) defect(s reports.Scenario, name string, first bool, seed uint64
 	if !slices.Contains(d.Attacks, s.Fault) {
 		d.Attacks = append(d.Attacks, s.Fault)
 	}
-	if d.Witness == "" {
+	if d.shown == "" {
 		file := filepath.Join(folder, reports.WitnessFile(reports.DefectProperty(name)))
 		if _, err := os.Stat(file); err == nil {
-			d.Witness = file
+			d.shown = file
 		}
 	}
 }
@@ -119,10 +121,10 @@ func (r *Result) Save(dir string) error {
 	}
 	for i := range r.Defects {
 		d := &r.Defects[i]
-		if d.Witness == "" {
+		if d.shown == "" {
 			continue
 		}
-		text, err := os.ReadFile(d.Witness)
+		text, err := os.ReadFile(d.shown)
 		if err != nil {
 			return fmt.Errorf("keep the witness of %s: %w", d.Name, err)
 		}

@@ -150,6 +150,51 @@ func TestAttacksAreMadeAgain(t *testing.T) {
 	}
 }
 
+// TestSuitesAreRunAgain: a scenario of a suite that left open what is asked of it is run again, and says so. What was decided stands, met or not.
+func TestSuitesAreRunAgain(t *testing.T) {
+	suite := func(s *suiteRun) { s.exam = nil }
+	violated := func(s *scenarios.Scenario) {
+		s.Expect.Properties = map[string]string{checker.MutualExclusion: "violated", checker.LostUpdate: "any"}
+	}
+	for _, c := range []struct {
+		name   string
+		tries  []try
+		change func(*scenarios.Scenario)
+		met    bool
+	}{
+		{"it passes", []try{tryStands}, nil, true},
+		{"nothing, then it passes", []try{tryOpen, tryStands}, nil, true},
+		{"nothing three times", []try{tryOpen, tryOpen, tryOpen}, nil, false},
+		{"nothing, then a violation", []try{tryOpen, tryDefect}, nil, false},
+		{"a violation, whatever stalled", []try{tryDefectToo}, nil, false},
+		{"a violation that is expected", []try{tryDefect}, violated, true},
+		{"it passes, and should not", []try{tryStands}, violated, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			sc, where, _ := makeAttack(t, c.tries, c.change, suite)
+			if sc.Met != c.met || where.made != len(c.tries) || len(sc.Spoilt) != len(c.tries)-1 {
+				t.Errorf("%d tries, met %v, spoilt %q; want %d and %v: %s %q", where.made, sc.Met, sc.Spoilt, len(c.tries), c.met, sc.CameTo(), sc.Verdict.Reasons)
+			}
+			if told := strings.Contains(sc.Detail(), "after "); told != (len(c.tries) > 1) {
+				t.Errorf("it tells %q", sc.Detail())
+			}
+		})
+	}
+}
+
+// TestFailedOnABusyMachine: only there a failure is tried again, and only if it had shown no violation.
+func TestFailedOnABusyMachine(t *testing.T) {
+	s := &suiteRun{}
+	failed := reports.Scenario{Failed: "redis-1 did not answer"}
+	if s.spoilt(scenarios.Plan{}, failed, false) == "" || s.spoilt(scenarios.Plan{}, failed, true) != "" {
+		t.Error("a failure is spoilt where the machine was busy, and nowhere else")
+	}
+	failed.Verdict.Outcome = checker.Violated
+	if why := s.spoilt(scenarios.Plan{}, failed, false); why != "" {
+		t.Errorf("a violation that was recorded before the failure stands: %s", why)
+	}
+}
+
 // TestGateAndExamAgree: a gate that asks for an exam passes no attack that the exam fails, also
 // where theory allows the property.
 func TestGateAndExamAgree(t *testing.T) {
@@ -216,8 +261,8 @@ func makeAttack(t *testing.T, tries []try, change func(*scenarios.Scenario),
 		change(&all[0])
 	}
 	where, dir := &replayed{tries: tries}, t.TempDir()
-	s := &suiteRun{flags: runFlags{parallel: 1, seed: 1}, where: where, name: "exam", screen: newScreen(io.Discard),
-		plans: []scenarios.Plan{{Seed: 1, Scenario: all[0]}}, tries: examTries, exam: &reports.Exam{Lock: "redis-setnx"}}
+	s := &suiteRun{flags: runFlags{parallel: 1, seed: 1, retries: defaultRetries}, where: where, name: "exam", screen: newScreen(io.Discard),
+		plans: []scenarios.Plan{{Seed: 1, Scenario: all[0]}}, exam: &reports.Exam{Lock: "redis-setnx"}}
 	for _, set := range settings {
 		set(s)
 	}

@@ -2,14 +2,39 @@ package main
 
 import (
 	"context"
+	goruntime "runtime"
 	"time"
 
 	"github.com/prometheus/procfs"
+	"github.com/spf13/pflag"
 )
 
-// An exam makes many attacks, and an attack mostly waits. So more of them run at once than
-// scenarios of a suite do, but only while the processors have time left: on a busy machine an
-// attack proves nothing and has to be made again.
+// A scenario mostly waits. So more of them run at once than there are processors, and some more
+// while these have time left. What a busy machine spoils is run again.
+
+// defaultParallel is how many scenarios run at once on any machine.
+func defaultParallel() int { return min(16, 2*goruntime.NumCPU()) }
+
+// calmParallel is how many do on one that is calm.
+func calmParallel() int { return min(24, 5*goruntime.NumCPU()) }
+
+// crowd lets as many run at once as the machine stands, unless --parallel says how many.
+func (f *runFlags) crowd(flags *pflag.FlagSet) {
+	if !flags.Changed("parallel") {
+		f.steady, f.parallel = defaultParallel(), calmParallel()
+	}
+}
+
+// defaultRetries is how often a scenario is run again while it comes to nothing; the last time alone.
+const defaultRetries = 2
+
+// addEffort adds the flags of every command that runs as many at once as the machine stands, and again what came to nothing.
+func (f *runFlags) addEffort(flags *pflag.FlagSet) {
+	parallel := flags.Lookup("parallel")
+	parallel.Usage = "how many run at once (default: two a processor, and up to five while the machine is calm)"
+	parallel.DefValue = "0" // it is told in the text
+	flags.IntVar(&f.retries, "retries", defaultRetries, "how often a scenario is run again that came to nothing, or that failed on a busy machine; the last time alone")
+}
 
 // calmShare is the share of the processors' time that must be left for one more, calmLook how long
 // that is measured. What an attack needs most is its start, so the time after one start is what
@@ -26,23 +51,43 @@ func awaitRoom(ctx context.Context, steady int, running func() int, calm func(co
 	}
 }
 
-// machineIsCalm reports whether the processors had time left just now. It takes calmLook to tell.
+// machineIsCalm reports whether the processors had time left just now, and there is memory. It takes calmLook to tell.
 func machineIsCalm(ctx context.Context) bool {
-	before, errBefore := readProcessorTime()
+	before := look()
 	select {
 	case <-ctx.Done():
 		return false
 	case <-time.After(calmLook):
 	}
-	now, err := readProcessorTime()
-	return errBefore == nil && err == nil && now.idleSince(before) >= calmShare
+	return look().calmSince(before) && memoryLeft() >= calmMemory
 }
 
-// processorTime is what the kernel says of all processors since the machine started, in seconds.
+// calmMemory is the share of the memory that must be left for one more.
+const calmMemory = 0.15
+
+// memoryLeft is the share of the machine's memory that programs can still have; 0 where that is unknown.
+func memoryLeft() float64 {
+	proc, err := procfs.NewDefaultFS()
+	if err != nil {
+		return 0
+	}
+	m, err := proc.Meminfo()
+	if err != nil || m.MemAvailableBytes == nil || m.MemTotalBytes == nil || *m.MemTotalBytes == 0 {
+		return 0
+	}
+	return float64(*m.MemAvailableBytes) / float64(*m.MemTotalBytes)
+}
+
+// processorTime is what the kernel says of all processors since the machine started, in seconds;
+// zero where it says nothing.
 type processorTime struct{ idle, all float64 }
 
-// idleSince is the share of the time since an earlier reading in which processors had nothing to
-// do.
+// calmSince reports whether the processors had time left since an earlier look.
+func (t processorTime) calmSince(before processorTime) bool {
+	return before.all > 0 && t.idleSince(before) >= calmShare
+}
+
+// idleSince is the share of the time since an earlier look in which processors had nothing to do.
 func (t processorTime) idleSince(before processorTime) float64 {
 	if t.all <= before.all { // the kernel may correct its counts downwards
 		return 0
@@ -50,18 +95,18 @@ func (t processorTime) idleSince(before processorTime) float64 {
 	return max(0, t.idle-before.idle) / (t.all - before.all)
 }
 
-// readProcessorTime reads /proc/stat. A processor that waits for a disk has time left.
-func readProcessorTime() (t processorTime, err error) {
+// look reads /proc/stat. A processor that waits for a disk has time left.
+func look() (t processorTime) {
 	proc, err := procfs.NewDefaultFS()
 	if err != nil {
-		return t, err
+		return t
 	}
 	stat, err := proc.Stat()
 	if err != nil {
-		return t, err
+		return t
 	}
 	c := stat.CPUTotal
 	t.idle = c.Idle + c.Iowait
 	t.all = t.idle + c.User + c.Nice + c.System + c.IRQ + c.SoftIRQ + c.Steal // times of guests are among these
-	return t, nil
+	return t
 }

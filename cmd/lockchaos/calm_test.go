@@ -49,7 +49,10 @@ func TestProcessorTime(t *testing.T) {
 			t.Errorf("%s: %v is idle", c.name, share)
 		}
 	}
-	if first, err := readProcessorTime(); err != nil || first.idle <= 0 || first.all <= first.idle {
-		t.Errorf("%+v %v", first, err)
+	if first := look(); first.idle <= 0 || first.all <= first.idle {
+		t.Errorf("%+v", first)
+	}
+	if left := memoryLeft(); left <= 0 || left > 1 {
+		t.Errorf("%v of the memory is left", left)
 	}
 }

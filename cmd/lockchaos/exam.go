@@ -22,14 +22,9 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// examTries is how often an attack is made at the most while it comes to nothing; the last time alone.
-const examTries = 3
-
 // examFlags are the settings of `lockchaos exam`.
 type examFlags struct {
 	runFlags
-	// steady is how many attacks run at once on any machine; the rest of runFlags.parallel while it is calm. 0: all.
-	steady  int
 	short   bool
 	attacks []string
 }
@@ -44,7 +39,7 @@ fault at one step of one kind of application. Which attacks make sense follows f
 service; every time is stretched to its lease.
 
 At the end each attack is told: it stood, it fell to a defect of the lock, it fell to what no lease prevents, or nothing follows.
-An attack that comes to nothing is made again, three times in all, the last time alone.
+An attack that comes to nothing is made again (--retries), the last time alone.
 
 Exit status: 0 no defect, 1 a defect or a violation that is not clear, 2 an attack that stayed inconclusive, 3 the harness failed.`,
 		Example: `  lockchaos exam redlock
@@ -57,17 +52,13 @@ Exit status: 0 no defect, 1 a defect or a violation that is not clear, 2 an atta
 				f.seed = f.shard.seed()
 			}
 			f.repeat = 1
-			if !cmd.Flags().Changed("parallel") {
-				f.steady, f.parallel = defaultParallel(), examParallel()
-			}
+			f.crowd(cmd.Flags())
 			return f.run(cmd.Context(), cmd, args)
 		},
 	}
 	flags := cmd.Flags()
 	f.addWhere(flags)
-	parallel := flags.Lookup("parallel")
-	parallel.Usage = "how many attacks run at once (default: two a processor, and three while the machine is calm)"
-	parallel.DefValue = "0" // it is told in the text
+	f.addEffort(flags)
 	f.addCompress(flags)
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of every random draw (default: a new one, printed)")
 	f.addDryRun(flags)
@@ -117,7 +108,7 @@ func (f examFlags) run(ctx context.Context, cmd *cobra.Command, words []string) 
 		f.parallel = 1
 	}
 	s := &suiteRun{flags: f.runFlags, where: where, name: name, about: "every attack that the lock's claims invite", plans: plans, command: f.commandLine(words),
-		screen: out, tries: examTries, steady: f.steady, exam: exam}
+		screen: out, exam: exam}
 	return errors.Join(s.run(ctx), where.close())
 }
 

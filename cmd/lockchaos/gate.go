@@ -47,11 +47,13 @@ let that pass; 3 the harness or a service failed; 64 a mistake in the policy or 
 			if len(args) > 0 {
 				file = args[0]
 			}
+			f.crowd(cmd.Flags())
 			return runGate(cmd, file, f)
 		},
 	}
 	flags := cmd.Flags()
 	f.addWhere(flags)
+	f.addEffort(flags)
 	f.addCompress(flags)
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of the first repetition (default: the policy's, else a new one, printed)")
 	f.addDryRun(flags)
@@ -72,7 +74,7 @@ type gate struct {
 	began    time.Time
 	elapsed  time.Duration // 0: it goes on
 	deadline time.Time     // zero: none
-	alone    sync.RWMutex  // of the last tries of attacks
+	alone    sync.RWMutex  // of the last tries
 	mu       sync.Mutex    // guards what follows
 	runs     []gateRun
 	errs     []error
@@ -96,6 +98,9 @@ func runGate(cmd *cobra.Command, file string, f runFlags) (err error) {
 	}
 	if f.policy, f.places, err = loadPolicy(ctx, file, f, out.say); err != nil {
 		return usage(err)
+	}
+	if r := f.policy.Retries; r != nil && !cmd.Flags().Changed("retries") {
+		f.retries = *r
 	}
 	switch {
 	case cmd.Flags().Changed("seed"):
@@ -272,7 +277,7 @@ func (g *gate) one(i, of int) (*suiteRun, error) {
 	f := g.runFlags
 	f.seed += uint64(i)
 	one := &suiteRun{flags: f, where: g.where, name: "gate " + filepath.Base(g.file), about: "what the policy " + g.file + " asks for", plans: g.plans(i), screen: g.screen,
-		command: g.command, late: g.late, tries: examTries, alone: &g.alone}
+		command: g.command, late: g.late, alone: &g.alone}
 	dir := g.dir
 	if of > 1 {
 		one.of = fmt.Sprintf(" (seed %d)", f.seed)

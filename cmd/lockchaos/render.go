@@ -28,7 +28,7 @@ type judged struct {
 func judgeScenario(dir string, r scenarioRecord, run *runRecord) judged {
 	folder := filepath.Join(dir, r.Dir)
 	out := judged{Scenario: reports.Scenario{Name: r.Name, Dir: r.Dir, Failed: r.Failed, Skipped: r.Skipped, Elapsed: r.Elapsed, Seed: run.Seed,
-		Runtime: run.Runtime, Version: run.Version, File: r.File, Line: r.Line, Builtin: r.Builtin, Rerun: run.Command}} // the whole run again, if nothing better is known
+		Runtime: run.Runtime, Version: run.Version, File: r.File, Line: r.Line, Builtin: r.Builtin, Spoilt: r.Spoilt, Rerun: run.Command}} // the whole run again, if nothing better is known
 	fail := func(err error) judged {
 		if out.Failed == "" { // what failed first says more
 			out.Failed = err.Error()

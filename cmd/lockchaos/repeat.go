@@ -78,7 +78,8 @@ type series struct {
 	draw func(seed uint64) ([]scenarios.Plan, error)
 
 	dir      string
-	mu       sync.Mutex // guards what follows
+	alone    sync.RWMutex // of the last tries
+	mu       sync.Mutex   // guards what follows
 	table    reports.Repetition
 	all      []reports.Scenario // of every repetition, for junit.xml
 	code     int
@@ -131,7 +132,7 @@ func (s *series) one(name, about string, seed uint64, plans []scenarios.Plan) (*
 	}
 	f := s.runFlags
 	f.seed = seed
-	one := &suiteRun{flags: f, where: s.where, name: name, about: about, plans: plans, screen: s.screen, of: fmt.Sprintf(" (seed %d)", seed),
+	one := &suiteRun{flags: f, where: s.where, name: name, about: about, plans: plans, screen: s.screen, alone: &s.alone, of: fmt.Sprintf(" (seed %d)", seed),
 		ended: func(sc reports.Scenario) { s.count(seed, sc) }}
 	dir := filepath.Join(s.dir, fmt.Sprintf("seed-%d", seed))
 	if err := os.Mkdir(dir, 0o755); err != nil {

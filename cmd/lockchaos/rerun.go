@@ -100,10 +100,12 @@ Exit status: 0 the verdicts are the same, 1 one differs, 2 one that was decided 
 			if err := f.sameWhere(cmd, before.run); err != nil {
 				return usage(err)
 			}
+			f.crowd(cmd.Flags())
 			return before.again(cmd, f)
 		},
 	}
 	f.addWhere(cmd.Flags())
+	f.addEffort(cmd.Flags())
 	f.addCompress(cmd.Flags())
 	return cmd
 }

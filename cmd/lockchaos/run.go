@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	goruntime "runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,19 +29,23 @@ type runFlags struct {
 	// durationGiven: 0 is no length, and not the default of a flag that was given.
 	durationGiven bool
 	parallel      int
-	out           string
-	compress      bool
-	plan          string
-	scale         string
-	noExpect      bool
-	inherent      bool
-	dry           bool
-	only          selection
-	last          *failedRun // of --last-failed
-	images        []string
-	project       string
-	nodes         []string
-	locks         []string
+	// steady is how many run at once on any machine, of parallel; the rest while it is calm. 0: all.
+	steady int
+	// retries is how often a scenario is run again that came to nothing.
+	retries  int
+	out      string
+	compress bool
+	plan     string
+	scale    string
+	noExpect bool
+	inherent bool
+	dry      bool
+	only     selection
+	last     *failedRun // of --last-failed
+	images   []string
+	project  string
+	nodes    []string
+	locks    []string
 	// lockCmd, service and ttl are of the user's own lock.
 	lockCmd, service string
 	ttl              time.Duration
@@ -81,6 +84,8 @@ report.html, history.jsonl (with --compress: history.jsonl.zst), verdict.json, p
 A scenario says what theory expects of it; the exit status tells whether that came out. With --no-expect the
 properties alone decide: any that is violated makes the exit status 1.
 
+On a busy machine a scenario may come to nothing. It is then run again, up to --retries times, the last time alone; each try stays in the folder.
+
 --lock and --fault leave some of the named scenarios; --last-failed takes those of the latest run that did not come out as they should, as they were
 run. --dry-run says what would run and how long that takes.
 
@@ -117,11 +122,13 @@ Environment variables:
 				f.seed = f.shard.seed()
 			}
 			f.durationGiven = cmd.Flags().Changed("duration")
+			f.crowd(cmd.Flags())
 			return runSuite(cmd.Context(), cmd, args, f)
 		},
 	}
 	flags := cmd.Flags()
 	f.addWhere(flags)
+	f.addEffort(flags)
 	f.addCompress(flags)
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of every random draw (default: a new one, printed)")
 	flags.DurationVar(&f.duration, "duration", 0, "length of each workload (default: the scenario's own)")
@@ -173,14 +180,11 @@ func (f runFlags) checkWhere() error {
 	if f.parallel < 1 {
 		return usage(fmt.Errorf("--parallel %d: at least one scenario must run", f.parallel))
 	}
+	if f.retries < 0 || f.retries > policy.MostRetries {
+		return usage(fmt.Errorf("--retries %d: what came to nothing is run again 0 to %d times", f.retries, policy.MostRetries))
+	}
 	return f.checkDryRun()
 }
-
-// defaultParallel: scenarios mostly wait, so there may be more of them than processors.
-func defaultParallel() int { return min(16, 2*goruntime.NumCPU()) }
-
-// examParallel: attacks wait even more, and there are many.
-func examParallel() int { return min(24, 3*goruntime.NumCPU()) }
 
 // planned is what is to be run.
 type planned struct {

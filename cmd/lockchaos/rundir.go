@@ -74,6 +74,8 @@ type scenarioRecord struct {
 	Late bool `json:"late,omitempty"`
 	// Missing is set where runs were merged and that of its shard was not among them.
 	Missing *share `json:"missing,omitempty"`
+	// Spoilt are the tries before the one that is told: why each proved nothing. What they left lies beside Dir.
+	Spoilt []string `json:"spoilt,omitempty"`
 	// Cut is why it was ended before its time; its history has no end.
 	Cut string `json:"cut,omitempty"`
 	// State is how far it is: Began is when it began, Planned how long its workload is to last. First is the first violation, in a sentence.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,11 +39,8 @@ type suiteRun struct {
 	ended func(reports.Scenario)
 	// late, when set, says why it is too late to start a plan; "": it is not.
 	late func(scenarios.Plan) string
-	// tries is how often an attack is made at the most while it comes to nothing; the last time with alone locked. 0: once.
-	tries int
+	// alone is locked by the last try of a scenario, which runs beside no other.
 	alone *sync.RWMutex
-	// steady is how many begin on any machine, of flags.parallel that may run at once; the others begin while the machine is calm. 0: all.
-	steady int
 	// exam is what is examined; nil: the run is none.
 	exam *reports.Exam
 
@@ -126,11 +124,12 @@ func (s *suiteRun) finish() (suite reports.Suite, unwritten error) {
 	return suite, errors.Join(s.record.saveAtLast(s.dir), render(s.dir, suite))
 }
 
-// order is that in which scenarios begin: that of the suite, or in an exam the longest first, so that no long one is left to run by itself at the end.
+// order is that in which scenarios begin: the longest first, so that no long one is left to run by itself at the end. The first of a suite stays the
+// first, for its author wants it to be seen first.
 func (s *suiteRun) order() []int {
 	return longestFirst(len(s.plans), func(i int) time.Duration {
-		if s.exam == nil {
-			return 0
+		if s.exam == nil && i == 0 {
+			return math.MaxInt64
 		}
 		return lengthOf(s.plans[i])
 	})
@@ -151,8 +150,8 @@ func (s *suiteRun) launch(ctx context.Context, places chan struct{}) (wait func(
 	for _, i := range s.order() {
 		p := s.plans[i]
 		places <- struct{}{} // here, not in the goroutine: the first in the order begins first
-		if s.steady > 0 {
-			awaitRoom(ctx, s.steady, func() int { return len(places) }, machineIsCalm)
+		if s.flags.steady > 0 {
+			awaitRoom(ctx, s.flags.steady, func() int { return len(places) }, machineIsCalm)
 		}
 		all.Go(func() {
 			defer func() { <-places }()
@@ -169,16 +168,16 @@ func (s *suiteRun) launch(ctx context.Context, places chan struct{}) (wait func(
 	}
 }
 
-// try runs one scenario. It is true if it is to be tried again (reports.Scenario.Again); what the try has left is then put aside.
+// try runs one scenario. It is true if it is to be tried again; what the try has left is then put aside.
 func (s *suiteRun) try(ctx context.Context, i int, p scenarios.Plan, try int) (again bool) {
-	if try > 1 && try == s.tries {
+	if try > 1 && try > s.flags.retries {
 		s.alone.Lock()
 		defer s.alone.Unlock()
 	} else {
 		s.alone.RLock()
 		defer s.alone.RUnlock()
 	}
-	began := time.Now()
+	began, before := time.Now(), look()
 	var r scenarioRecord
 	s.note(i, func(saved *scenarioRecord) {
 		saved.State, saved.Began = stateRunning, began.UTC()
@@ -192,10 +191,12 @@ func (s *suiteRun) try(ctx context.Context, i int, p scenarios.Plan, try int) (a
 	}
 	r.Elapsed = time.Since(began)
 	verdict := judgeScenario(s.dir, r, &s.record)
-	if p.Scenario.Attack != "" && try < s.tries && ctx.Err() == nil {
-		if why := verdict.Scenario.Again(); why != "" && s.putAside(r.Dir, try) == nil {
-			s.screen.say(fmt.Sprintf("%s: try %d %s: once more", s.label(p), try, why))
+	if try <= s.flags.retries && ctx.Err() == nil {
+		if why := s.spoilt(p, verdict.Scenario, look().calmSince(before)); why != "" && s.putAside(r.Dir, try) == nil {
+			why = fmt.Sprintf("try %d %s", try, why)
+			s.screen.say(s.label(p) + ": " + why + ": once more")
 			s.screen.forget(s.label(p))
+			s.note(i, func(saved *scenarioRecord) { saved.Spoilt, saved.First = append(saved.Spoilt, why), "" })
 			return true
 		}
 	}
@@ -209,6 +210,22 @@ func (s *suiteRun) try(ctx context.Context, i int, p scenarios.Plan, try int) (a
 		s.ended(verdict.Scenario)
 	}
 	return false
+}
+
+// spoilt says why a scenario is to be run again, as the rest of a sentence; "": what it came to stands. calm: the processors had time left meanwhile.
+func (s *suiteRun) spoilt(p scenarios.Plan, sc reports.Scenario, calm bool) string {
+	switch {
+	case s.exam != nil, s.flags.policy != nil && s.flags.policy.Examines(p.Scenario.Name):
+		if why := sc.Again(); why != "" {
+			return why
+		}
+	case sc.LeavesOpen():
+		return fmt.Sprintf("was inconclusive (%s)", sc.Reason())
+	}
+	if sc.Failed != "" && sc.Verdict.Outcome != checker.Violated && !calm {
+		return "failed on a busy machine (" + sc.Detail() + ")"
+	}
+	return ""
 }
 
 // putAside keeps what a try has left, beside the scenario's folder.

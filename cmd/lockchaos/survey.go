@@ -166,11 +166,11 @@ func (s surveyRun) examine(ctx context.Context, c survey.Card) error {
 			return err
 		}
 		r.Add(suite, folder)
+		if err := r.Save(s.dir); err != nil { // after each, so that nothing is lost if it is interrupted
+			return err
+		}
 	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	return r.Save(s.dir)
+	return ctx.Err()
 }
 
 // again runs lockchaos itself, so that each exam is what its user would see, and one that fails fails alone.
