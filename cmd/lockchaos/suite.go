@@ -44,11 +44,14 @@ type suiteRun struct {
 	// exam is what is examined; nil: the run is none.
 	exam *reports.Exam
 
-	dir    string
-	began  time.Time
-	record runRecord
-	mu     sync.Mutex // guards record.Scenarios and judged, and the writing of run.json
-	judged []judged
+	dir   string
+	began time.Time
+	// running is closed by lead when the clients of the first scenario have begun, or it has come to an end without.
+	running chan struct{}
+	lead    func()
+	record  runRecord
+	mu      sync.Mutex // guards record.Scenarios and judged, and the writing of run.json
+	judged  []judged
 	// interrupted: it was ended from outside, and not by the time budget of a gate.
 	interrupted bool
 }
@@ -100,6 +103,8 @@ func (s *suiteRun) prepare(dir string, began time.Time) {
 	if s.alone == nil {
 		s.alone = new(sync.RWMutex)
 	}
+	s.running = make(chan struct{})
+	s.lead = sync.OnceFunc(func() { close(s.running) })
 	reserve(dir, len(s.plans))
 	s.note(0, func(*scenarioRecord) {})
 }
@@ -147,14 +152,17 @@ func (s *suiteRun) launch(ctx context.Context, places chan struct{}) (wait func(
 		case <-over:
 		}
 	})
-	for _, i := range s.order() {
+	for n, i := range s.order() {
+		if n == 1 && s.exam == nil {
+			s.headStart(ctx)
+		}
 		p := s.plans[i]
 		places <- struct{}{} // here, not in the goroutine: the first in the order begins first
 		if s.flags.steady > 0 {
 			awaitRoom(ctx, s.flags.steady, func() int { return len(places) }, machineIsCalm)
 		}
 		all.Go(func() {
-			defer func() { <-places }()
+			defer func() { <-places; s.lead() }()
 			for try := 1; s.try(ctx, i, p, try); try++ {
 			}
 		})
@@ -165,6 +173,14 @@ func (s *suiteRun) launch(ctx context.Context, places chan struct{}) (wait func(
 		watch.Wait() // what is told after this comes after what it tells
 		late := (*overBudget)(nil)
 		s.interrupted = ctx.Err() != nil && !errors.As(context.Cause(ctx), &late)
+	}
+}
+
+// headStart waits until the clients of the first scenario have begun, so that what it shows is seen before others are started beside it.
+func (s *suiteRun) headStart(ctx context.Context) {
+	select {
+	case <-s.running:
+	case <-ctx.Done():
 	}
 }
 
@@ -292,7 +308,7 @@ func (s *suiteRun) one(ctx context.Context, i int, p scenarios.Plan, folder stri
 	name := s.label(p)
 	s.screen.begin(name, p)
 	violated, shown := false, checker.Harm
-	live := followHistory(filepath.Join(dir, historyFile), s.screen.ready, func(v checker.Violation) {
+	live := followHistory(filepath.Join(dir, historyFile), func(h history.Header) { s.screen.ready(h); s.lead() }, func(v checker.Violation) {
 		if !violated || tellsMore(v, shown) {
 			violated, shown = true, v.Blame()
 			s.note(i, func(r *scenarioRecord) { r.First = v.Property + ": " + v.Text })
