@@ -122,7 +122,7 @@ func (r composedRun) stop(t *testing.T) {
 func startComposed(t *testing.T, project, file string) composedRun {
 	t.Helper()
 	out := t.TempDir()
-	r := composedRun{lockchaos(t, "run", file, "--runtime", "compose", "--project", project, "--out", out), make(chan struct{})}
+	r := composedRun{lockchaos(t, "run", file, "--retries", "0", "--runtime", "compose", "--project", project, "--out", out), make(chan struct{})}
 	said, err := os.Create(filepath.Join(out, "output"))
 	if err != nil {
 		t.Fatal(err)

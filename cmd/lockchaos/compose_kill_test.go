@@ -34,7 +34,7 @@ func TestKilledComposeRunLeavesNothingStopped(t *testing.T) {
 	up(t, dir)
 	before := engineState(t)
 	server := firstProcess(t, compose(t, dir, "ps", "-q", "redis-1"))
-	cmd := lockchaos(t, "run", suite, "--runtime", "compose", "--project", dir, "--out", t.TempDir())
+	cmd := lockchaos(t, "run", suite, "--retries", "0", "--runtime", "compose", "--project", dir, "--out", t.TempDir())
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	if err := cmd.Start(); err != nil {

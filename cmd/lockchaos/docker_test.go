@@ -324,7 +324,7 @@ func TestServicesInContainers(t *testing.T) {
 func TestUnreadRunLeavesNothing(t *testing.T) {
 	dockertest.Need(t, "redis")
 	before := engineState(t)
-	run := lockchaos(t, append([]string{"run", "redis-setnx/pause-holder/unfenced", "--duration", "60s", "--runtime", "docker", "--out", t.TempDir()}, localImages("redis")...)...)
+	run := lockchaos(t, append([]string{"run", "redis-setnx/pause-holder/unfenced", "--retries", "0", "--duration", "60s", "--runtime", "docker", "--out", t.TempDir()}, localImages("redis")...)...)
 	out, err := run.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -39,7 +39,7 @@ func startHealing(t *testing.T, kind string, c healingCase) *healingRun {
 	if err := errors.Join(os.Mkdir(r.temp, 0o755), os.Symlink(exe, program), os.WriteFile(file, []byte(healingSuite+c.scenario(healingName, kind, "2m")), 0o644)); err != nil {
 		t.Fatal(err)
 	}
-	r.cmd = exec.Command(program, "run", file, "--runtime", runtimeLocal, "--out", r.dir, "--seed", "1")
+	r.cmd = exec.Command(program, "run", file, "--runtime", runtimeLocal, "--out", r.dir, "--seed", "1", "--retries", "0")
 	r.cmd.Env = append(os.Environ(), r.mark, "TMPDIR="+r.temp)
 	out, err := os.Create(filepath.Join(dir, "output")) // no pipe: orphans of a killed program hold it for a moment
 	if err != nil {
