@@ -171,7 +171,7 @@ func (s *Service) watchOne(n *Node, p *hosts.Process) {
 	}
 	select {
 	case s.died <- n.failed(p.Err()):
-	default: // nobody takes heed of those before
+	default: // nobody asks for those before
 	}
 }
 

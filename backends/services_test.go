@@ -199,7 +199,7 @@ func (quiet) Printf(string, ...any) {}
 
 func TestPostgres(t *testing.T) {
 	needPostgres(t)
-	t.Setenv("PGHOST", "192.0.2.1") // the user's; nothing of ours may heed it
+	t.Setenv("PGHOST", "192.0.2.1") // the user's; nothing of ours may use it
 	t.Setenv("PGSSLMODE", "verify-full")
 	began := time.Now()
 	s := start(t, "postgres")

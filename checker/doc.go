@@ -37,7 +37,7 @@
 // that uses tokens, holds only on a key whose tokens kept their order to the end of the history. So what it finds waits for the end,
 // while what time alone shows is certain at once (Options.OnViolation).
 //
-// Where the tokens tell which of two holds began first, and time does not gainsay it, they conflict if the first still acts when the second has begun, even if
+// Where the tokens tell which of two holds began first, and time does not contradict it, they conflict if the first still acts when the second has begun, even if
 // the second is of no length and lies at the very instant that bounds the first one's begin.
 //
 // # Conflicts, by the kind of lock

@@ -221,7 +221,7 @@ func overlap(a, b *grant, tokens bool) bool {
 	return a.beginning(tokens) < b.last && b.beginning(tokens) < a.last || tokens && inTokenOrder(a, b)
 }
 
-// inTokenOrder tells whether of two holds the one with the smaller token still acted when the other had begun. Tokens that time gainsays tell nothing.
+// inTokenOrder tells whether of two holds the one with the smaller token still acted when the other had begun. Tokens that time contradicts tell nothing.
 func inTokenOrder(a, b *grant) bool {
 	if a.token > b.token {
 		a, b = b, a

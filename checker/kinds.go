@@ -53,8 +53,8 @@ func (s *Sweep) explain(a, b *grant, act int64) (kind string, stallOnly bool) {
 	return KindLeaseOverrun, s.onlyStalled(a, act)
 }
 
-// onlyStalled tells whether nothing but uninjected stalls explains that a's promise was over when it acted at act: no news of the loss that it would have
-// heeded had come, without the time that it stalled it would have acted inside its promise, and no injected fault is enough by itself. One that touched it
+// onlyStalled tells whether nothing but uninjected stalls explains that a's promise was over when it acted at act: no news of the loss that would have
+// stopped it had come, without the time that it stalled it would have acted inside its promise, and no injected fault is enough by itself. One that touched it
 // without costing it the whole of its promise is not: with that fault alone it would have been in time.
 func (s *Sweep) onlyStalled(a *grant, act int64) bool {
 	told, since := a.withdrawn < act, s.restsSince(a)

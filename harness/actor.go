@@ -10,7 +10,7 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// guardCheck is the guard of an application that asks the lock before each write, and guardNone of one that heeds nothing.
+// guardCheck is the guard of an application that asks the lock before each write, and guardNone of one that asks nothing.
 const (
 	guardCheck = "check"
 	guardNone  = "none"

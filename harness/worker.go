@@ -37,7 +37,7 @@ func Work(ctx context.Context, in io.Reader, out io.Writer, kinds []clients.Kind
 		defer cancel()
 		_ = w.close(last) // nobody is left to tell
 	}()
-	defer w.heedGivingUp()()
+	defer w.obeyGivingUp()()
 	lines := bufio.NewScanner(in)
 	lines.Buffer(make([]byte, 0, 4096), maxMessage)
 	for lines.Scan() {
@@ -60,8 +60,8 @@ func Work(ctx context.Context, in io.Reader, out io.Writer, kinds []clients.Kind
 	return lines.Err()
 }
 
-// heedGivingUp has the worker give up an acquire when it is told so by a signal: commands wait until it is answered.
-func (w *worker) heedGivingUp() (stop func()) {
+// obeyGivingUp has the worker give up an acquire when it is told so by a signal: commands wait until it is answered.
+func (w *worker) obeyGivingUp() (stop func()) {
 	told, over := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(told, giveUp)
 	go func() {

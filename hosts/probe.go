@@ -38,7 +38,7 @@ const (
 )
 
 // probeLimit bounds the part of a probe that runs inside.
-const probeLimit = 10 * time.Second
+const probeLimit = time.Minute
 
 // Probe tries out what the package needs, in a throw-away sandbox, and returns every check, always the same ones in the same order. The
 // program must call Stage first in main.

@@ -119,7 +119,7 @@ func (r *run) compare(sc *reports.Scenario) []scenarios.Compared {
 			sc.Expect = append(sc.Expect, reports.Expectation{Property: c.Property, Want: c.Want, Got: c.Got, Met: c.Met})
 		}
 		if r.given.attack() {
-			sc.HeedUnclear()
+			sc.HoldUnclear()
 		}
 		for i := range all { // what is told goes by it, too
 			all[i].Met = sc.Expect[i].Met

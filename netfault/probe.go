@@ -29,7 +29,7 @@ const (
 var probePrefix = netip.MustParsePrefix("198.18.0.0/29")
 
 // probeLimit bounds a probe.
-const probeLimit = 10 * time.Second
+const probeLimit = time.Minute
 
 // prober is what the checks share: a network of two hosts. Each check closes what it has opened, and
 // an error of that is a failure of the check: in a run it would be one of the scenario.

@@ -82,8 +82,8 @@ func (s Scenario) LeftUnclear() map[string]string {
 	return why
 }
 
-// HeedUnclear says of an attack that LeftUnclear holds for its expectations.
-func (s *Scenario) HeedUnclear() {
+// HoldUnclear says of an attack that LeftUnclear holds for its expectations.
+func (s *Scenario) HoldUnclear() {
 	left := s.LeftUnclear()
 	s.Met = s.Met && len(left) == 0
 	for i := range s.Expect {

@@ -44,7 +44,7 @@ type story struct {
 	// beside are faults that lay on the service, or between one of the two and the store, meanwhile.
 	beside []*fault
 	key    string
-	// stale are A's writes (or whosoever's) that the store took though it should not have, refused those that it refused.
+	// stale are A's writes (or anybody's) that the store took though it should not have, refused those that it refused.
 	stale, refused []*op
 	lostUpdate     bool
 }

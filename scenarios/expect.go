@@ -65,7 +65,7 @@ func (e Expect) Compare(seen []Observed, severity string) []Compared {
 		} else {
 			c.Met = o.Outcome == "pass" || o.Outcome == "not judged"
 		}
-		c.heedKinds(e.Kinds[o.Property], o)
+		c.demandKinds(e.Kinds[o.Property], o)
 		c.Inherent = e.Inherent && c.Met && o.Outcome == "violated"
 		out = append(out, c)
 	}
@@ -75,8 +75,8 @@ func (e Expect) Compare(seen []Observed, severity string) []Compared {
 	return out
 }
 
-// heedKinds demands that one violation at least is of one of the kinds; none: that is not asked.
-func (c *Compared) heedKinds(kinds []string, o Observed) {
+// demandKinds demands that one violation at least is of one of the kinds; none: that is not asked.
+func (c *Compared) demandKinds(kinds []string, o Observed) {
 	if len(kinds) == 0 {
 		return
 	}

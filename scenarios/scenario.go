@@ -37,7 +37,7 @@ type Scenario struct {
 type Workload struct {
 	// Kind is the workload's name: "counter", "payment", "leader", "transfer", "queue", "semaphore", "stampede".
 	Kind string `yaml:"kind"`
-	// Guard is "none" (the application trusts its acquire) or "check" (it asks the lock before each write, or heeds what a renewal answers, and stops on a lost-event),
+	// Guard is "none" (the application trusts its acquire) or "check" (it asks the lock before each write, or goes by what a renewal answers, and stops on a lost-event),
 	// or "told" (it asks nothing, and stops on a lost-event).
 	Guard string `yaml:"guard"`
 	// Ask: the application asks the lock before each write, if the lock can be asked, and goes on whatever it answers. With guard "check" it

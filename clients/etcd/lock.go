@@ -174,7 +174,7 @@ func (l *lock) attempt(ctx context.Context, key string) (h *hold, in entry, err 
 	return h, entry{stamps.sent.Load(), stamps.answered.Load()}, nil
 }
 
-// bounded runs a call of the library that may not heed its context. done is false when it was left behind; it then ends with the
+// bounded runs a call of the library that may ignore its context. done is false when it was left behind; it then ends with the
 // client, and must not be given anything that is used again.
 func (l *lock) bounded(ctx context.Context, call func() error) (err error, done bool) {
 	result := make(chan error, 1)

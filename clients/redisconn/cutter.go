@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Cutter ends the call in progress when its context ends. go-redis itself heeds a context's deadline only, not
+// Cutter ends the call in progress when its context ends. go-redis itself obeys a context's deadline only, not
 // a cancellation; and a call that is cut must not spoil the connection for the next one.
 //
 // It knows the connections of one client, and that client has one call in progress at a time. The zero value is ready.

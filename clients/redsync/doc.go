@@ -4,7 +4,7 @@
 // applications use it: a mutex for each acquire, LockContext, UnlockContext; no Extend. Its options follow from the TTL: the expiry is the TTL,
 // the pause between tries keeps the library's own proportion to it (50 to 250 ms for its 8 s), and the context alone
 // limits their number. The timeout of a try (a twentieth of the expiry) and the drift (a hundredth) are the library's.
-// go-redis is told to heed deadlines, without which the timeout of a try means nothing, and to retry nothing.
+// go-redis is told to obey deadlines, without which the timeout of a try means nothing, and to retry nothing.
 //
 // # What is promised
 //

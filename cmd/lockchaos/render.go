@@ -70,7 +70,7 @@ func judgeScenario(dir string, r scenarioRecord, run *runRecord) judged {
 	default:
 		compare(&out.Scenario, plan.Scenario.Expect, run.NoExpect, allowance(plan.Scenario))
 		if run.Exam != nil {
-			out.HeedUnclear()
+			out.HoldUnclear()
 		}
 	}
 	return out

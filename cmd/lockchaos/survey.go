@@ -144,8 +144,8 @@ func (s surveyRun) examine(ctx context.Context, c survey.Card) error {
 	if c.TTL > 0 {
 		where = append(where, "--ttl", c.TTL.Std().String())
 	}
-	if err := s.again(ctx, append([]string{"adapter", "test", c.Adapter()}, where...)); exitCode(err) != exitOK && exitCode(err) != exitViolated {
-		return fmt.Errorf("try its adapter: %w", err) // what the check finds wrong may be the library's
+	if err := s.tryAdapter(ctx, append([]string{"adapter", "test", c.Adapter()}, where...)); err != nil {
+		return fmt.Errorf("try its adapter: %w", err)
 	}
 	r := survey.Result{Name: c.Name, Day: time.Now().UTC().Format(time.DateOnly)}
 	for seed := 1; seed <= s.exams && ctx.Err() == nil; seed++ {
@@ -171,6 +171,16 @@ func (s surveyRun) examine(ctx context.Context, c survey.Card) error {
 		}
 	}
 	return ctx.Err()
+}
+
+// tryAdapter tries the adapter, and again where its service did not start in time. What the check finds wrong may be the library's.
+func (s surveyRun) tryAdapter(ctx context.Context, words []string) (err error) {
+	for range 1 + defaultRetries {
+		if err = s.again(ctx, words); exitCode(err) == exitOK || exitCode(err) == exitViolated || ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	return err
 }
 
 // again runs lockchaos itself, so that each exam is what its user would see, and one that fails fails alone.

@@ -31,7 +31,7 @@ func open(h protocol.Hello) (protocol.Lock, error) {
 	connections := &protocol.Connections{}
 	c := redis.NewClient(&redis.Options{
 		Addr: h.Nodes[0],
-		// Without it go-redis heeds no deadline, and a call hangs for as long as its own timeouts say.
+		// Without it go-redis obeys no deadline, and a call hangs for as long as its own timeouts say.
 		ContextTimeoutEnabled: true,
 		Dialer:                connections.Dial,
 	})

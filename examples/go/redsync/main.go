@@ -38,7 +38,7 @@ func open(h protocol.Hello) (protocol.Lock, error) {
 	for _, addr := range h.Nodes {
 		c := redis.NewClient(&redis.Options{
 			Addr: addr,
-			// Without it go-redis heeds no context, and the library's limit for a try (a twentieth of the expiry) means nothing.
+			// Without it go-redis obeys no context, and the library's limit for a try (a twentieth of the expiry) means nothing.
 			ContextTimeoutEnabled: true,
 			Dialer:                l.connections.Dial,
 		})
