@@ -9,4 +9,5 @@ import sys
 
 module, package = sys.argv[1:]
 if importlib.util.find_spec(module) is None:
-    sys.exit(f"{sys.executable} has no module {module}: apt-get install {package}, or PYTHON=python3 and pip install {module}")
+    debian = f"apt-get install {package}"
+    sys.exit(f"{sys.executable} has no module {module}: {debian}, or PYTHON=python3 and pip install {module}")

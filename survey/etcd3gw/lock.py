@@ -15,14 +15,14 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "examples/p
 import protocol  # noqa: E402
 
 protocol.also_from_debian()
-import etcd3gw  # noqa: E402
+from etcd3gw.client import Etcd3Client  # noqa: E402
 
 
 class Lock(protocol.Lock):
     def __init__(self, hello):
         host, port = hello["nodes"][0].rsplit(":", 1)
         self.ttl = max(1, math.ceil(hello["ttl_ms"] / 1000))
-        self.client = etcd3gw.client(host=host, port=int(port), timeout=1, api_path="/v3/")
+        self.client = Etcd3Client(host=host, port=int(port), timeout=1, api_path="/v3/")
         self.grants = {}
 
     def declare(self):
@@ -57,12 +57,12 @@ class Lock(protocol.Lock):
 
     def renew(self, key, timeout):
         began = protocol.now_ns()
-        if protocol.within(timeout, self.grants[key].refresh) <= 0:
+        if key not in self.grants or protocol.within(timeout, self.grants[key].refresh) <= 0:
             raise protocol.Failure("not_held")
         return {"attempt_ns": began}
 
     def release(self, key, timeout):
-        if not protocol.within(timeout, self.grants.pop(key).release):
+        if key not in self.grants or not protocol.within(timeout, self.grants.pop(key).release):
             raise protocol.Failure("not_held")
         return {}
 

@@ -15,7 +15,7 @@ import protocol  # noqa: E402
 
 protocol.also_from_debian()
 import portalocker  # noqa: E402
-from portalocker.exceptions import LockException  # noqa: E402
+from portalocker.exceptions import BaseLockException  # noqa: E402
 
 PERMITS = 2  # of the semaphore
 
@@ -45,7 +45,7 @@ class Lock(protocol.Lock):
         try:
             with contextlib.redirect_stdout(sys.stderr):  # some versions print
                 lock.acquire(timeout=timeout, check_interval=0.01, fail_when_locked=False)
-        except LockException as e:
+        except BaseLockException as e:
             raise protocol.Failure("busy") from e
         self.grants[key] = lock
         return {}
@@ -84,7 +84,7 @@ class Redis(Lock):
         lock = self.make(key)
         try:
             lock.acquire(timeout=timeout, check_interval=0.05)
-        except LockException as e:
+        except BaseLockException as e:
             raise protocol.Failure("busy") from e
         except Exception as e:
             e.first = began

@@ -62,6 +62,8 @@ class Lock(protocol.Lock):
         return {}
 
     def renew(self, key, timeout):
+        if key not in self.grants:
+            raise protocol.Failure("not_held")
         began = protocol.now_ns()
         answers = protocol.within(timeout, self.grants[key].refresh)
         if not answers or answers[0].TTL <= 0:  # the lease is over; the library says it in no other way
@@ -69,7 +71,7 @@ class Lock(protocol.Lock):
         return {"attempt_ns": began}
 
     def release(self, key, timeout):
-        if not protocol.within(timeout, self.grants.pop(key).release):
+        if key not in self.grants or not protocol.within(timeout, self.grants.pop(key).release):
             raise protocol.Failure("not_held")
         return {}
 

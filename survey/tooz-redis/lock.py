@@ -26,7 +26,7 @@ class Lock(protocol.Lock):
 
     def __init__(self, hello):
         self.ttl = max(1, math.ceil(hello["ttl_ms"] / 1000))
-        self.grants = {}
+        self.locks, self.grants = {}, {}
         self.tried = 0  # when the last try of the acquire that is under way began
         self.coordinator = coordination.get_coordinator(self.url(hello), hello["client"].encode())
         self.coordinator.start(start_heart=True)
@@ -53,8 +53,10 @@ class Lock(protocol.Lock):
             return False
 
     def acquire(self, key, timeout):
-        lock = self.coordinator.get_lock(key.encode())
-        self.watch(lock)
+        if key not in self.locks:
+            self.locks[key] = self.coordinator.get_lock(key.encode())
+            self.watch(self.locks[key])
+        lock = self.locks[key]
         self.tried, before, began = 0, self.undisturbed(), protocol.now_ns()
 
         def give_back(taken):
@@ -69,6 +71,10 @@ class Lock(protocol.Lock):
                 raise RuntimeError("False, and a connection ended meanwhile")
         except protocol.Failure:
             raise
+        except TimeoutError as e:
+            del self.locks[key]  # the call goes on, with this object
+            e.first = began
+            raise
         except Exception as e:
             e.first = began
             raise
@@ -76,6 +82,8 @@ class Lock(protocol.Lock):
         return self.stamps(began)
 
     def release(self, key, timeout):
+        if key not in self.grants:
+            raise protocol.Failure("not_held")
         if not protocol.within(timeout, self.grants.pop(key).release):
             self.not_released()
         return {}
