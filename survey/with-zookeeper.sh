@@ -1,6 +1,6 @@
 #!/bin/sh
-# with-zookeeper.sh COMMAND …: starts a ZooKeeper server (Debian's zookeeper) on a free loopback port, and runs COMMAND
-# with its address as the last argument.
+# with-zookeeper.sh COMMAND …: starts a ZooKeeper server (Debian's zookeeper) on a free loopback port, and runs
+# COMMAND with its address as the last argument.
 set -eu
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 data=$(mktemp -d)

@@ -61,7 +61,8 @@ class ReadWrite extends CuratorLock {
 
     @Override
     String declare() {
-        return name("InterProcessReadWriteLock") + ",\"validity\":\"session\",\"sessions\":true,\"token\":\"fencing\",\"read_write\":true";
+        return name("InterProcessReadWriteLock")
+                + ",\"validity\":\"session\",\"sessions\":true,\"token\":\"fencing\",\"read_write\":true";
     }
 
     @Override
@@ -157,7 +158,8 @@ class Semaphore extends Unbound<Lease> {
 
     @Override
     String declare() {
-        return name("InterProcessSemaphoreV2") + ",\"validity\":\"session\",\"sessions\":true,\"token\":\"none\",\"permits\":" + PERMITS;
+        return name("InterProcessSemaphoreV2")
+                + ",\"validity\":\"session\",\"sessions\":true,\"token\":\"none\",\"permits\":" + PERMITS;
     }
 
     String path(String key) {
