@@ -1,6 +1,8 @@
 """filelock (https://py-filelock.readthedocs.io/) on files in a folder that all clients share.
 
-    lock.py FileLock | SoftFileLock
+    lock.py FileLock | SoftFileLock | SoftFileLease
+
+SoftFileLease came with 3.30.
 """
 
 import importlib.metadata
@@ -26,8 +28,11 @@ class Lock(protocol.Lock):
             "no_expiry": True,
         }
 
+    def make(self, key):
+        return getattr(filelock, sys.argv[1])(str(self.dir / f"{key}.lock"))
+
     def acquire(self, key, timeout):
-        lock = getattr(filelock, sys.argv[1])(str(self.dir / f"{key}.lock"))
+        lock = self.make(key)
         try:
             lock.acquire(timeout=timeout, poll_interval=0.01)
         except filelock.Timeout as e:
@@ -42,5 +47,28 @@ class Lock(protocol.Lock):
         return {}
 
 
+class Lease(Lock):
+    """A claim that its holder keeps fresh, and that expires."""
+
+    def __init__(self, hello):
+        super().__init__(hello)
+        self.duration = hello["ttl_ms"] / 1000
+
+    def declare(self):
+        declared = super().declare()
+        del declared["no_expiry"]
+        # Until on_compromise. A heartbeat comes every third of the duration, and looks whose the claim is.
+        return {**declared, "validity": "session", "lost_grace_ms": self.duration * 1000 / 3 + 300}
+
+    def make(self, key):
+        def compromised(compromise):
+            lock = self.grants.get(key)
+            if lock is not None and lock.compromise is compromise:
+                protocol.lost(key, compromise.reason)
+
+        path = str(self.dir / f"{key}.lock")
+        return filelock.SoftFileLease(path, lease_duration=self.duration, on_compromise=compromised, thread_local=False)
+
+
 if __name__ == "__main__":
-    protocol.main(Lock)
+    protocol.main(Lease if sys.argv[1] == "SoftFileLease" else Lock)

@@ -23,6 +23,7 @@ waiter.start()
 waiter.join(10)
 waited = time.monotonic() - began
 if b.acquired and a.acquired:
-    print(f"DEFECT: A holds the lock (lock_timeout 30 s, with heartbeats), and B was granted it {waited:.1f} s later, too.")
+    print("DEFECT: A holds the lock (lock_timeout 30 s, with heartbeats),"
+          f" and B was granted it {waited:.1f} s later, too.")
     sys.exit(1)
 print(f"not shown: A {a.acquired}, B {b.acquired}")

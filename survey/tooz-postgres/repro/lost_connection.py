@@ -31,6 +31,7 @@ with admin.cursor() as cursor:
     cursor.execute("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'")
     holders = cursor.fetchone()[0]
 if again.is_alive() and holders == 0:
-    print(f"DEFECT: release() said {released!r}; since then acquire() has not returned for 10 s, though nobody holds the lock.")
+    print(f"DEFECT: release() said {released!r}; since then acquire() has not returned for 10 s, though nobody holds"
+          " the lock.")
     sys.exit(1)
 print(f"not shown: release() said {released!r}, and acquire() returned, with {holders} holders")

@@ -23,6 +23,7 @@ held = coordinator.get_lock(one)
 assert held.acquire(blocking=False)
 second = coordinator.get_lock(other)
 if not second.acquire(blocking=False):
-    print(f"DEFECT: the lock {other.decode()} is taken, though only {one.decode()} is; {i} names were enough to find that.")
+    print(f"DEFECT: the lock {other.decode()} is taken, though only {one.decode()} is;"
+          f" {i} names were enough to find that.")
     sys.exit(1)
 print("not shown: both locks were had")
