@@ -24,6 +24,7 @@ class Lock(protocol.Lock):
     def declare(self):
         return {
             "name": f"filelock {sys.argv[1]} {importlib.metadata.version('filelock')}",
+            "validity": "session",  # until it is released, or its holder dies
             "token": "none",
             "no_expiry": True,
         }

@@ -23,7 +23,7 @@ PERMITS = 2  # of the semaphore
 class Lock(protocol.Lock):
     """What locks a file."""
 
-    claims = {"no_expiry": True}
+    claims = {"validity": "session", "no_expiry": True}  # the kernel keeps it until its holder gives it up or dies
 
     def __init__(self, hello):
         self.hello = hello
@@ -63,7 +63,7 @@ class Temporary(Lock):
 
 
 class Semaphore(Lock):
-    claims = {"no_expiry": True, "permits": PERMITS}
+    claims = {"validity": "session", "no_expiry": True, "permits": PERMITS}
 
     def make(self, key):
         return portalocker.BoundedSemaphore(PERMITS, name=key, directory=str(self.dir))
