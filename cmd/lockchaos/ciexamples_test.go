@@ -42,6 +42,26 @@ func TestGitHubExample(t *testing.T) {
 	checkCommands(t, "github-actions.yml", string(text))
 }
 
+// The workflow that runs the survey is held to the same.
+func TestSurveyExample(t *testing.T) {
+	text, err := os.ReadFile(ciExamples + "survey.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := actionlint.NewLinter(io.Discard, &actionlint.LinterOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong, err := l.Lint("survey.yml", text, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range wrong {
+		t.Error(e)
+	}
+	checkCommands(t, "survey.yml", string(text))
+}
+
 // gitlabKeys are the keys that a job can have, of those that GitLab's "CI/CD YAML syntax reference" lists.
 var gitlabKeys = []string{"stage", "image", "timeout", "interruptible", "variables", "before_script", "script", "after_script", "artifacts", "rules", "extends", "tags", "services", "needs",
 	"cache", "allow_failure", "retry", "when", "environment", "parallel", "resource_group"}

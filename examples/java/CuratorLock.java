@@ -42,19 +42,25 @@ public class CuratorLock {
         }
     }
 
-    /** A mutex that says which node is its own. */
-    static class Mutex extends InterProcessMutex {
+    /** What says which node is its own. */
+    interface Node {
+        String node();
+    }
+
+    /** A mutex that does. */
+    static class Mutex extends InterProcessMutex implements Node {
         Mutex(CuratorFramework client, String path) {
             super(client, path);
         }
 
-        String node() {
+        @Override
+        public String node() {
             return getLockPath();
         }
     }
 
     /** A grant, and the thread that owns it: Curator's mutex belongs to a thread. */
-    record Held(Mutex mutex, ExecutorService thread) {}
+    record Held(InterProcessMutex mutex, ExecutorService thread) {}
 
     final CuratorFramework client;
     final Map<String, Held> held = new ConcurrentHashMap<>();
@@ -77,17 +83,46 @@ public class CuratorLock {
         }
     }
 
-    String declare() {
+    /** The member that names the lock, with the library's version. */
+    static String name(String recipe) {
         String version = String.valueOf(CuratorFramework.class.getPackage().getImplementationVersion());
-        return "\"name\":\"Curator InterProcessMutex " + (version.equals("null") ? System.getProperty("curator.version", "5") : version) + "\""
+        return "\"name\":\"Curator " + recipe + " " + (version.equals("null") ? System.getProperty("curator.version", "5") : version) + "\"";
+    }
+
+    String declare() {
+        return name("InterProcessMutex")
                 + ",\"validity\":\"session\""
                 + ",\"sessions\":true"
                 + ",\"token\":\"fencing\""; // the transaction that made the mutex's node: ZooKeeper grants in the order of the nodes
         // An ok of release proves nothing: a node that is gone already is no error to it.
     }
 
-    String acquire(String key, long timeoutMs) throws Exception {
-        Mutex mutex = new Mutex(client, "/lockchaos/" + key);
+    /** The mutex of a key, which is also a Node; mode is that of the acquire, of a lock with readers and writers. */
+    InterProcessMutex make(String key, String mode) {
+        return new Mutex(client, "/lockchaos/" + key);
+    }
+
+    /** The member that tells the present session. */
+    String session() throws Exception {
+        ZooKeeper connection = client.getZookeeperClient().getZooKeeper();
+        String session = "0x" + Long.toHexString(connection.getSessionId()) + ":" + HexFormat.of().formatHex(connection.getSessionPasswd());
+        return "\"session\":" + quote(session);
+    }
+
+    /**
+     * The state of a grant's node. Curator's recipes take no note of what happened to the connection within the acquire. A node of the
+     * present session is ours; a session that died meanwhile has taken its node along, which a server that lags behind may still show.
+     */
+    Stat ours(String node) throws Exception {
+        Stat stat = client.checkExists().forPath(node);
+        if (stat == null || stat.getEphemeralOwner() != client.getZookeeperClient().getZooKeeper().getSessionId()) {
+            throw new IllegalStateException("the lock's node is gone, or of an older session: the session has ended since");
+        }
+        return stat;
+    }
+
+    String acquire(String key, String mode, long timeoutMs) throws Exception {
+        InterProcessMutex mutex = make(key, mode);
         Held h = new Held(mutex, Executors.newSingleThreadExecutor(r -> {
             Thread t = new Thread(r);
             t.setDaemon(true);
@@ -118,15 +153,8 @@ public class CuratorLock {
         }
         held.put(key, h);
         try {
-            Stat stat = within(h, 1000, () -> client.checkExists().forPath(mutex.node()), new AtomicBoolean());
-            // Curator's mutex took no note of what happened to the connection within the acquire. A node of the present session is
-            // ours; a session that died meanwhile has taken its node along, which a server that lags behind may still show.
-            ZooKeeper connection = client.getZookeeperClient().getZooKeeper();
-            if (stat == null || stat.getEphemeralOwner() != connection.getSessionId()) {
-                throw new IllegalStateException("the mutex's node is gone, or of an older session: the session has ended since");
-            }
-            String session = "0x" + Long.toHexString(connection.getSessionId()) + ":" + HexFormat.of().formatHex(connection.getSessionPasswd());
-            return "\"token\":" + stat.getCzxid() + ",\"first_ns\":" + first + ",\"session\":" + quote(session);
+            Stat stat = within(h, 1000, () -> ours(((Node) mutex).node()), new AtomicBoolean());
+            return "\"token\":" + stat.getCzxid() + ",\"first_ns\":" + first + "," + session();
         } catch (Exception e) {
             release(key, 1000);
             throw e;
@@ -170,9 +198,9 @@ public class CuratorLock {
         }
     }
 
-    String answer(String op, String key, long timeoutMs) throws Exception {
+    String answer(String op, String key, String mode, long timeoutMs) throws Exception {
         return switch (op) {
-            case "acquire" -> acquire(key, timeoutMs);
+            case "acquire" -> acquire(key, mode, timeoutMs);
             case "release" -> release(key, timeoutMs);
             case "close" -> {
                 client.close();
@@ -189,7 +217,17 @@ public class CuratorLock {
         OUT.flush();
     }
 
+    /** Makes a lock of the hello's nodes and TTL. */
+    interface Opener {
+        CuratorLock open(String nodes, int ttlMs) throws Exception;
+    }
+
     public static void main(String[] args) throws Exception {
+        serve(CuratorLock::new);
+    }
+
+    /** Answers requests until there are no more. */
+    static void serve(Opener opener) throws Exception {
         System.setOut(System.err); // what a library prints does not belong among the replies
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         CuratorLock lock = null;
@@ -199,10 +237,10 @@ public class CuratorLock {
             try {
                 String more;
                 if (op.equals("hello")) {
-                    lock = new CuratorLock(String.join(",", list(line, "nodes")), (int) number(line, "ttl_ms"));
+                    lock = opener.open(String.join(",", list(line, "nodes")), (int) number(line, "ttl_ms"));
                     more = lock.declare();
                 } else {
-                    more = lock.answer(op, text(line, "key"), number(line, "timeout_ms"));
+                    more = lock.answer(op, text(line, "key"), text(line, "mode"), number(line, "timeout_ms"));
                 }
                 send(reply + "true" + (more.isEmpty() ? "" : ",") + more + "}");
             } catch (Failure e) {

@@ -1,5 +1,6 @@
 #!/bin/sh
 # Compiles CuratorLock.java, once for all clients that start at the same time, and runs it with Debian's jars.
+# curator.sh FILE.java ARGUMENTS… does so with another adapter, which may use it.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 jars=${CURATOR_JARS:-/usr/share/java}
@@ -8,14 +9,18 @@ for jar in curator-recipes curator-framework curator-client zookeeper zookeeper-
 	netty-handler netty-transport netty-common netty-buffer netty-codec netty-resolver netty-transport-native-unix-common netty-transport-native-epoll; do
 	if [ -e "$jars/$jar.jar" ]; then path="$path:$jars/$jar.jar"; fi
 done
-build=${TMPDIR:-/tmp}/lockchaos-curator-$(id -u)
+source=${1:-$here/CuratorLock.java}
+[ $# = 0 ] || shift
+class=$(basename "$source" .java)
+build=${TMPDIR:-/tmp}/lockchaos-$class-$(id -u)
 mkdir -p "$build"
 exec 9>"$build/lock"
 flock 9
-if [ ! -e "$build/CuratorLock.class" ] || [ "$here/CuratorLock.java" -nt "$build/CuratorLock.class" ]; then
-	javac -d "$build" -cp "$path" "$here/CuratorLock.java" >&2
+made=$build/$class.class
+if [ ! -e "$made" ] || [ "$source" -nt "$made" ] || [ "$here/CuratorLock.java" -nt "$made" ]; then
+	javac -d "$build" -cp "$path" -sourcepath "$here" "$source" >&2
 fi
 exec 9>&-
-version=$(readlink "$jars/curator-recipes.jar" | sed 's/.*-\([0-9.]*\)\.jar/\1/')
+version=$(ls "$jars" | sed -n 's/^curator-recipes-\([0-9.]*\)\.jar$/\1/p')
 # Without -XX:-UsePerfData it prints on standard output that a file in /tmp/hsperfdata_… is another's.
-exec java -XX:-UsePerfData -Xshare:auto -XX:TieredStopAtLevel=1 -Dcurator.version="$version" -cp "$build$path" CuratorLock
+exec java -XX:-UsePerfData -Xshare:auto -XX:TieredStopAtLevel=1 -Dcurator.version="$version" -cp "$build$path" "$class" "$@"

@@ -16,8 +16,8 @@ from kazoo.exceptions import CancelledError, LockTimeout  # noqa: E402
 from kazoo.protocol.states import KazooState  # noqa: E402
 
 
-class Watched(kazoo.recipe.lock.Lock):
-    """The library's lock, which notes whether another stood before it in the queue."""
+class Watched:
+    """What notes of a lock of the library whether another stood before it in the queue."""
 
     waited = False
 
@@ -25,6 +25,10 @@ class Watched(kazoo.recipe.lock.Lock):
         predecessor = super()._get_predecessor(node)
         self.waited = self.waited or predecessor is not None
         return predecessor
+
+
+class WatchedLock(Watched, kazoo.recipe.lock.Lock):
+    pass
 
 
 class Lock(protocol.Lock):
@@ -62,8 +66,12 @@ class Lock(protocol.Lock):
         number, password = self.client.client_id or (0, b"")
         return f"{number & 0xFFFFFFFFFFFFFFFF:#x}:{password.hex()}" if number else None
 
+    def make(self, key):
+        """The library's lock of a key, for one acquire."""
+        return WatchedLock(self.client, f"/lockchaos/{key}", self.name)
+
     def acquire(self, key, timeout):
-        lock = Watched(self.client, f"/lockchaos/{key}", self.name)
+        lock = self.make(key)
         began, before = protocol.now_ns(), self.disturbances
 
         def take():
