@@ -24,9 +24,10 @@ func main() {
 	log.SetOutput(io.Discard)
 	for try := range 20 {
 		p := &proxy{server: os.Args[1]}
-		first := zk.NewLock(connect(p.listen(), p.listen(), p.listen()), "/job", zk.WorldACL(zk.PermAll))
+		job := fmt.Sprintf("/job-%d", try)
+		first := zk.NewLock(connect(p.listen(), p.listen(), p.listen()), job, zk.WorldACL(zk.PermAll))
 		other := connect(os.Args[1])
-		second := zk.NewLock(other, "/job", zk.WorldACL(zk.PermAll))
+		second := zk.NewLock(other, job, zk.WorldACL(zk.PermAll))
 		check(first.Lock())
 		check(first.Unlock())
 
@@ -41,7 +42,7 @@ func main() {
 		select {
 		case err := <-locked:
 			if err == nil {
-				queue, _, err := other.Children("/job")
+				queue, _, err := other.Children(job)
 				check(err)
 				fmt.Printf("Two clients hold the lock (try %d): Lock returned nil to the first beside the second, "+
 					"though its znode is gone. The queue: %v\n", try+1, queue)
