@@ -67,14 +67,7 @@ func (l *lock) Release(ctx context.Context, key string) error {
 		return protocol.NotHeld
 	}
 	delete(l.tasks, key)
-	deleted := make(chan error, 1)
-	go func() { deleted <- l.inspector.DeleteTask(queue, id) }() // it takes no context
-	select {
-	case err := <-deleted:
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return protocol.Within(ctx, 0, func() error { return l.inspector.DeleteTask(queue, id) }) // it takes no context
 }
 
 func (l *lock) Close(context.Context) error {

@@ -129,14 +129,7 @@ func (l *lock) Release(ctx context.Context, key string) error {
 	if h == nil {
 		return protocol.NotHeld
 	}
-	released := make(chan error, 1)
-	go func() { released <- h.release() }()
-	select {
-	case err := <-released:
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return protocol.Within(ctx, 0, h.release)
 }
 
 func (l *lock) Close(context.Context) error { return nil } // the process ends, and its sessions after their TTL

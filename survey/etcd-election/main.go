@@ -71,9 +71,10 @@ func (l *lock) Acquire(ctx context.Context, key string) (protocol.Grant, error) 
 func (l *lock) campaign(ctx context.Context, key string, s *concurrency.Session) (protocol.Grant, error) {
 	e := concurrency.NewElection(s, "lockchaos/"+key)
 	began := protocol.Now()
-	err := within(ctx, func() error { return e.Campaign(ctx, l.name) })
+	// A Campaign that has failed resigns under the client's context, and may outlive this one.
+	err := protocol.Within(ctx, grace, func() error { return e.Campaign(ctx, l.name) })
 	switch {
-	case errors.Is(err, errLeft):
+	case errors.Is(err, protocol.Left):
 		l.giveUp(s)
 		return protocol.Grant{First: began}, err
 	case err != nil && e.Header() != nil: // etcd has answered that Campaign resigned
@@ -126,25 +127,6 @@ func (l *lock) open(ctx context.Context) (*concurrency.Session, error) {
 func (l *lock) giveUp(s *concurrency.Session) {
 	go func() { _ = s.Close() }() // as good as it goes: nobody keeps the lease alive any more
 	<-s.Done()
-}
-
-var errLeft = errors.New("the library has not returned, and is left behind")
-
-// within bounds a call that may outlive its context: a Campaign that has failed resigns under the client's.
-func within(ctx context.Context, call func() error) error {
-	result := make(chan error, 1)
-	go func() { result <- call() }()
-	select {
-	case err := <-result:
-		return err
-	case <-ctx.Done():
-	}
-	select {
-	case err := <-result:
-		return err
-	case <-time.After(grace):
-		return errLeft
-	}
 }
 
 // Held asks etcd who leads.

@@ -109,14 +109,7 @@ func (l *lock) Release(ctx context.Context, key string) error {
 	if h == nil {
 		return protocol.NotHeld
 	}
-	result := make(chan error, 1)
-	go func() { result <- errors.Join(h.unlock(), h.session.Close()) }()
-	select {
-	case err := <-result:
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return protocol.Within(ctx, 0, func() error { return errors.Join(h.unlock(), h.session.Close()) })
 }
 
 func (l *lock) Close(context.Context) error { return l.client.Close() }

@@ -40,7 +40,7 @@ func (l *lock) Acquire(ctx context.Context, key string) (protocol.Grant, error) 
 		return protocol.Grant{}, err
 	}
 	first := protocol.Now()
-	if err := within(ctx, func() error { return held.WaitAndLock(ctx) }); err != nil {
+	if err := protocol.Within(ctx, time.Second, func() error { return held.WaitAndLock(ctx) }); err != nil {
 		go held.Close() // database/sql waits there for a call that still runs
 		return protocol.Grant{First: first}, err
 	}
@@ -62,28 +62,9 @@ func (l *lock) Release(ctx context.Context, key string) error {
 	if held == nil {
 		return protocol.NotHeld
 	}
-	return within(ctx, func() error { return errors.Join(held.Unlock(ctx), held.Close()) })
+	return protocol.Within(ctx, time.Second, func() error { return errors.Join(held.Unlock(ctx), held.Close()) })
 }
 
 func (l *lock) Close(context.Context) error { return l.db.Close() }
-
-var errLeft = errors.New("the library has not returned, and is left behind")
-
-// within leaves a call that outlives its context: lib/pq waits for its server, whatever the context says.
-func within(ctx context.Context, call func() error) error {
-	result := make(chan error, 1)
-	go func() { result <- call() }()
-	select {
-	case err := <-result:
-		return err
-	case <-ctx.Done():
-	}
-	select {
-	case err := <-result:
-		return err
-	case <-time.After(time.Second):
-		return errLeft
-	}
-}
 
 func main() { protocol.Main(open) }

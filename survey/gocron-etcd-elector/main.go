@@ -53,7 +53,7 @@ func (l *lock) Declare() protocol.Declaration {
 func (l *lock) Acquire(ctx context.Context, key string) (protocol.Grant, error) {
 	g := protocol.Grant{First: protocol.Now()}
 	var e *elector.Elector
-	err := within(ctx, func() (err error) { // it waits up to 6 s for an answer of etcd
+	err := protocol.Within(ctx, 0, func() (err error) { // it waits up to 6 s for an answer of etcd
 		e, err = elector.NewElector(context.Background(), l.config, elector.WithTTL(int(l.ttl/time.Second)))
 		return err
 	})
@@ -77,18 +77,6 @@ func (l *lock) Acquire(ctx context.Context, key string) (protocol.Grant, error) 
 	l.held[key] = e
 	go l.watch(key, e)
 	return g, nil
-}
-
-// within leaves a call that outlives its context.
-func within(ctx context.Context, call func() error) error {
-	result := make(chan error, 1)
-	go func() { result <- call() }()
-	select {
-	case err := <-result:
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // watch asks the elector again and again, as a scheduler does.

@@ -62,9 +62,9 @@ func (l *lock) Acquire(ctx context.Context, key string) (protocol.Grant, error) 
 	alive, stop := context.WithCancel(context.Background())
 	keep := context.AfterFunc(ctx, stop)
 	first := protocol.Now()
-	err = within(ctx, func() error { return locker.Lock(alive, l.db) })
+	err = protocol.Within(ctx, time.Second, func() error { return locker.Lock(alive, l.db) })
 	switch {
-	case errors.Is(err, errLeft):
+	case errors.Is(err, protocol.Left):
 		delete(l.lockers, key) // it holds a mutex of its own until it returns
 		return protocol.Grant{First: first}, err
 	case err != nil:
@@ -84,33 +84,14 @@ func (l *lock) Release(ctx context.Context, key string) error {
 		return protocol.NotHeld
 	}
 	delete(l.held, key)
-	err := within(ctx, func() error { return l.lockers[key].Unlock(ctx, l.db) })
+	err := protocol.Within(ctx, time.Second, func() error { return l.lockers[key].Unlock(ctx, l.db) })
 	stop()
-	if errors.Is(err, errLeft) {
+	if errors.Is(err, protocol.Left) {
 		delete(l.lockers, key)
 	}
 	return err
 }
 
 func (l *lock) Close(context.Context) error { return l.db.Close() }
-
-var errLeft = errors.New("the library has not returned, and is left behind")
-
-// within leaves a call that outlives its context: lib/pq waits for its server, whatever the context says.
-func within(ctx context.Context, call func() error) error {
-	result := make(chan error, 1)
-	go func() { result <- call() }()
-	select {
-	case err := <-result:
-		return err
-	case <-ctx.Done():
-	}
-	select {
-	case err := <-result:
-		return err
-	case <-time.After(time.Second):
-		return errLeft
-	}
-}
 
 func main() { protocol.Main(open) }

@@ -68,7 +68,7 @@ func (l *lock) Acquire(ctx context.Context, key string) (protocol.Grant, error) 
 	stop := context.AfterFunc(ctx, giveUp)
 	first := protocol.Now()
 	var held *pglock.Lock
-	err := within(ctx, func() (err error) {
+	err := protocol.Within(ctx, time.Second, func() (err error) {
 		held, err = l.client.AcquireContext(wait, key)
 		return err
 	})
@@ -110,7 +110,7 @@ func (l *lock) Release(ctx context.Context, key string) error {
 	if held == nil {
 		return protocol.NotHeld
 	}
-	err := within(ctx, func() error { return l.client.ReleaseContext(ctx, held) })
+	err := protocol.Within(ctx, time.Second, func() error { return l.client.ReleaseContext(ctx, held) })
 	if errors.Is(err, pglock.ErrLockAlreadyReleased) {
 		return protocol.NotHeld
 	}
@@ -118,24 +118,5 @@ func (l *lock) Release(ctx context.Context, key string) error {
 }
 
 func (l *lock) Close(context.Context) error { return l.db.Close() }
-
-var errLeft = errors.New("the library has not returned, and is left behind")
-
-// within leaves a call that outlives its context: lib/pq waits for its server, whatever the context says.
-func within(ctx context.Context, call func() error) error {
-	result := make(chan error, 1)
-	go func() { result <- call() }()
-	select {
-	case err := <-result:
-		return err
-	case <-ctx.Done():
-	}
-	select {
-	case err := <-result:
-		return err
-	case <-time.After(time.Second):
-		return errLeft
-	}
-}
 
 func main() { protocol.Main(open) }

@@ -90,7 +90,7 @@ func (l *lock) Acquire(ctx context.Context, key string) (protocol.Grant, error) 
 	g := protocol.Grant{First: protocol.Now()}
 	mine := zk.NewLock(conn, "/lockchaos/"+key, zk.WorldACL(zk.PermAll))
 	for err = errNotTried; err != nil; {
-		err = within(ctx, mine.Lock)
+		err = protocol.Within(ctx, 0, mine.Lock)
 		if err != nil && !wait(ctx) {
 			l.disconnect(conn)
 			return g, err
@@ -134,9 +134,9 @@ func (l *lock) Release(ctx context.Context, key string) error {
 	if mine == nil {
 		return protocol.NotHeld
 	}
-	err := within(ctx, mine.Unlock)
+	err := protocol.Within(ctx, 0, mine.Unlock)
 	for err != nil && !errors.Is(err, zk.ErrNoNode) && wait(ctx) {
-		err = within(ctx, mine.Unlock)
+		err = protocol.Within(ctx, 0, mine.Unlock)
 	}
 	if err != nil && !errors.Is(err, zk.ErrNoNode) {
 		l.disconnect(conn)
@@ -155,17 +155,5 @@ func (l *lock) Close(context.Context) error {
 }
 
 var errNotTried = errors.New("not tried")
-
-// within leaves a call that outlives its context.
-func within(ctx context.Context, call func() error) error {
-	result := make(chan error, 1)
-	go func() { result <- call() }()
-	select {
-	case err := <-result:
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
 
 func main() { protocol.Main(open) }

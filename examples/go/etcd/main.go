@@ -73,9 +73,10 @@ func (l *lock) Acquire(ctx context.Context, key string) (protocol.Grant, error) 
 func (l *lock) acquire(ctx context.Context, key string, s *concurrency.Session) (protocol.Grant, error) {
 	m := concurrency.NewMutex(s, l.prefix+key)
 	began := protocol.Now()
-	err := within(ctx, func() error { return m.Lock(ctx) })
+	// A Lock that has failed deletes its key under the client's context, and may outlive this one.
+	err := protocol.Within(ctx, grace, func() error { return m.Lock(ctx) })
 	switch {
-	case errors.Is(err, errLeft):
+	case errors.Is(err, protocol.Left):
 		l.giveUp(s)
 		return protocol.Grant{First: began}, err
 	case err != nil && m.Key() == "\x00": // Lock has deleted its key, and forgotten its name
@@ -150,25 +151,6 @@ func over(s *concurrency.Session) bool {
 		return true
 	default:
 		return false
-	}
-}
-
-var errLeft = errors.New("the library has not returned, and is left behind")
-
-// within bounds a call that may outlive its context: a Lock that has failed deletes its key under the client's.
-func within(ctx context.Context, call func() error) error {
-	result := make(chan error, 1)
-	go func() { result <- call() }()
-	select {
-	case err := <-result:
-		return err
-	case <-ctx.Done():
-	}
-	select {
-	case err := <-result:
-		return err
-	case <-time.After(grace):
-		return errLeft
 	}
 }
 

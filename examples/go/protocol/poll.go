@@ -3,6 +3,7 @@ package protocol
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"sync/atomic"
 	"syscall"
@@ -44,6 +45,27 @@ func Poll(ctx context.Context, pause func() time.Duration, grace time.Duration, 
 			return Grant{First: first}, open
 		}
 		return Grant{}, Busy
+	}
+}
+
+// Left is the error of a call that Within has left behind.
+var Left = errors.New("the library has not returned, and is left behind")
+
+// Within makes a call that may outlive its context, as one does that waits for a server whatever the context says. It returns the call's error. A call
+// that has not returned when the context has been over for grace is left behind: the error is then Left, joined with the context's.
+func Within(ctx context.Context, grace time.Duration, call func() error) error {
+	result := make(chan error, 1)
+	go func() { result <- call() }()
+	select {
+	case err := <-result:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-result:
+		return err
+	case <-time.After(grace):
+		return fmt.Errorf("%w: %w", Left, ctx.Err())
 	}
 }
 
