@@ -14,9 +14,9 @@ import (
 func (s Scenario) Again() string {
 	switch fate := s.Fate(); {
 	case fate == NothingFollows && !s.Met:
-		return fmt.Sprintf("was inconclusive (%s)", s.Detail())
+		return fmt.Sprintf("was inconclusive (%s)", s.grounds())
 	case fate == FellUnclear && s.noted().stalled:
-		return fmt.Sprintf("fell while the machine stalled, and it is not clear why (%s)", s.Detail())
+		return fmt.Sprintf("fell while the machine stalled, and it is not clear why (%s)", s.grounds())
 	}
 	return ""
 }
