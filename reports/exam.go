@@ -68,10 +68,10 @@ func (f Fate) Fails() bool { return f == FellDefect || f == FellUnclear }
 // Fate is what the attack came to that the scenario made.
 func (s Scenario) Fate() Fate {
 	switch r := s.Result(); {
+	case len(s.own()) > 0: // for certain, also if the harness failed after it
+		return FellDefect
 	case r == Failed || r == Skipped:
 		return NotRun
-	case len(s.own()) > 0:
-		return FellDefect
 	case s.relied():
 		return FellRelied
 	case s.of(checker.Unclear):

@@ -25,3 +25,18 @@ func TestCausesComeFirst(t *testing.T) {
 		t.Errorf("%q", words)
 	}
 }
+
+// TestFailedAfterADefect: what was certain when the harness failed is told, and nothing else of such a run is.
+func TestFailedAfterADefect(t *testing.T) {
+	stolen := checker.Verdict{Outcome: checker.Violated, Properties: []checker.PropertyResult{{Name: checker.StolenRelease, Outcome: checker.Violated, Count: 1}}}
+	allowed := []Expectation{{Property: checker.StolenRelease, Met: true}}
+	for want, s := range map[Fate]Scenario{FellDefect: {Failed: "the service is gone", Verdict: stolen}, NotRun: {Failed: "the service is gone", Verdict: stolen, Expect: allowed},
+		FellInherent: {Verdict: stolen, Expect: allowed}} {
+		if got := s.Fate(); got != want {
+			t.Errorf("%+v: %s, want %s", s, got, want)
+		}
+	}
+	if got := (Scenario{Failed: "the service is gone"}).Fate(); got != NotRun {
+		t.Errorf("a run without a verdict: %s", got)
+	}
+}
