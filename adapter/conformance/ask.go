@@ -84,6 +84,7 @@ func (t *trial) busy(c *Client, key string, since int64) bool { return t.busyAs(
 func (t *trial) busyAs(c *Client, key string, read bool, since int64) bool {
 	within := t.moment()
 	a := t.acquireAs(c, key, read, within)
+	waited := a.took() > within/2
 	for range 2 {
 		if a.OK || a.Error == adapter.Busy {
 			break
@@ -92,6 +93,7 @@ func (t *trial) busyAs(c *Client, key string, read bool, since int64) bool {
 			within *= 4
 		}
 		a = t.acquireAs(c, key, read, within)
+		waited = waited || a.took() > within/2
 	}
 	switch {
 	case a.OK:
@@ -103,6 +105,9 @@ func (t *trial) busyAs(c *Client, key string, read bool, since int64) bool {
 		return true
 	case adapter.Definite(adapter.OpAcquire, a.Error):
 		t.fail("", "%s asked for %s, which another client held, and said %s", c.name, key, answered(a))
+	case !waited:
+		t.fail(`Nothing disturbed the service: wait until the time is over, and say "busy" then. If it is the library that fails here, that is a defect of the library: nobody can wait for its lock.`,
+			"%s asked three times for %s, which another client held, and said each time, long before its time was over, %s", c.name, key, answered(a))
 	}
 	t.notShown(`It is always right to leave that open. But when the time is over, and the service has said clearly that another holds the key, and nothing of this attempt is left there, `+
 		`say "busy": else lockchaos must assume that this client may have been granted the key.`, "%s asked for %s, which another client held, and said %s", c.name, key, answered(a))

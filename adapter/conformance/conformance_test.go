@@ -380,6 +380,7 @@ func TestMutants(t *testing.T) {
         self.values.pop`, "refuses a second release", Failed, "for the second time"},
 		{"no exclusion", `'NX', `, ``, "excludes a second client", Failed, "while another client held it"},
 		{"busy is unknown", `raise Failure("busy")`, `raise TimeoutError()`, "excludes a second client", NotShown, `which another client held, and said "unknown"`},
+		{"can't wait", "            if token and now_ns()", "            if not token:\n                raise TypeError()\n            if token and now_ns()", "excludes a second client", Failed, "long before its time was over"},
 		{"not_held is unknown", `raise Failure("not_held")`, `raise TimeoutError()`, "answers held", NotShown, `says "unknown" (TimeoutError()) to held of`},
 		{"knows nothing of a release", "self.values.pop(key, None)\n        return {}", "raise TimeoutError()", "has tokens that rise", NotShown, `released k`},
 		{"grants nothing for certain", "            if token and now_ns()", "            raise TimeoutError()\n            if token and now_ns()", granting, NotShown, "three times, which nobody holds"},
