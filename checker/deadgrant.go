@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/lockchaos/lockchaos/history"
 )
@@ -10,7 +11,8 @@ import (
 // had passed since the attempt that succeeded.
 //
 // Of a session: its client was stopped within the acquire, for longer than a session can live that the service does not hear, and no new
-// attempt began since. A lock that makes a new session when it comes back, and queues again, says so by its attempt.
+// attempt began since. A lock that makes a new session when it comes back, and queues again, says so by its attempt. Or a fault had the service end the very session
+// that the grant came with (Event.Ended), for longer than a session lives before the acquire returned, and nothing kept its client from hearing of that.
 //
 // A stop between the library's last look at its clock and its return is nobody's fault, so a grant whose client an injected fault stopped or skewed since the
 // attempt is not judged. A reply that is late on its way excuses nothing: the client runs, and can look at its clock. What the machine itself stalled the client is taken off; a grant that is dead only with that time is inconclusive. A stall
@@ -66,11 +68,12 @@ type leaseAnswer struct {
 	attempt    int64 // 0: not told
 	said       bool  // the library said validFor
 	validFor   int64
+	ended      int64 // by when the session of the grant was over; 0: it was not
 }
 
 func (s *Sweep) leaseAnswer(o *op, e *history.Event) leaseAnswer {
 	return leaseAnswer{op: o.id, since: stamp(e.Attempt, o.start), end: stamp(e.End, e.Time), attempt: e.Attempt,
-		said: s.header.Claims.Validity == validityLibrary && e.HasValidFor, validFor: e.ValidFor}
+		said: s.header.Claims.Validity == validityLibrary && e.HasValidFor, validFor: e.ValidFor, ended: e.Ended}
 }
 
 // tellsLease reports whether an answer to the op says enough to judge what was left of its lease.
@@ -84,11 +87,45 @@ func (s *Sweep) judgeAlive(g *grant, o *op, e *history.Event) {
 	if s.tellsLease(&a, o) {
 		s.judged.leases++
 	}
-	if s.header.Claims.Validity == validitySession {
-		s.judgeSession(g, a)
-	} else {
+	switch {
+	case s.header.Claims.Validity != validitySession:
 		s.judgeLease(&deadGrant, PatternLateReply, g, a)
+	case a.ended != 0 && a.end-a.ended > s.sessionLife():
+		s.judgeEnded(g, a)
+	default:
+		s.judgeSession(g, a)
 	}
+}
+
+// sessionLife is for how long a session lives that the service does not hear.
+func (s *Sweep) sessionLife() int64 { return s.header.TTL + s.header.Slack }
+
+// judgeEnded judges a grant with a session that a fault had ended more than a session's life before. Its client was connected and ran, but for stalls of the machine,
+// which are taken off: whoever asks the service hears that the session is over.
+func (s *Sweep) judgeEnded(g *grant, a leaseAnswer) {
+	s.putOff(a.ended, func() {
+		hinders := func(sp span) bool {
+			return sp.injected && sp.touch.Ends != history.EndsSession && sp.from <= a.end && sp.to >= a.ended
+		}
+		spans := s.clientSpans(g.client)
+		if slices.ContainsFunc(spans, hinders) || slices.ContainsFunc(s.service, hinders) {
+			return
+		}
+		stalled := s.stalledFor(spans, a.ended, a.end) + s.stalledFor(s.service, a.ended, a.end)
+		j := judgement{violated: true, pattern: PatternSessionUnseen, stallOnly: a.end-a.ended-stalled <= s.sessionLife()}
+		g.dead = j.stands()
+		s.record(&deadGrant, s.keyOf(g), j, j, func(judgement) *Violation {
+			v := s.deadSession(g, a.ended)
+			v.Text = fmt.Sprintf("%s was granted %s at %s with a session that the lock service had ended by %s, %s before. Nothing kept its client from hearing of that.",
+				who(g), v.Key, seconds(g.end), seconds(a.ended), seconds(a.end-a.ended))
+			return v
+		})
+	}, g)
+}
+
+// deadSession is a violation by a grant whose session was over from an instant on.
+func (s *Sweep) deadSession(g *grant, from int64) *Violation {
+	return &Violation{Property: DeadGrant, Key: s.name(s.keyOf(g)), At: g.end, From: from, To: g.end, B: g.ref(), Ops: []int64{g.id}, Faults: s.faultsOf(g.end, g)}
 }
 
 // judgeSession judges whether the session of a new grant had surely ended: its client was stopped for longer than a session can live, and had taken its
@@ -96,7 +133,7 @@ func (s *Sweep) judgeAlive(g *grant, o *op, e *history.Event) {
 // a client is taken off, since a server that stood still as well ends no session. A stall of the service may have cost it its leader, and a new one gives
 // every session its whole time again: the time counts from the end of such stalls.
 func (s *Sweep) judgeSession(g *grant, a leaseAnswer) {
-	life := s.header.TTL + s.header.Slack
+	life := s.sessionLife()
 	if a.attempt == 0 || a.end-a.attempt <= life {
 		return
 	}
@@ -134,9 +171,9 @@ func (s *Sweep) unstalled(t, life int64) int64 {
 }
 
 func (s *Sweep) tellEnded(g *grant, sp span, placed int64) *Violation {
-	v := &Violation{Property: DeadGrant, Key: s.name(s.keyOf(g)), At: g.end, From: sp.bit, To: g.end, B: g.ref(), Ops: []int64{g.id}, Faults: s.faultsOf(g.end, g)}
+	v := s.deadSession(g, sp.bit)
 	v.Text = fmt.Sprintf("%s was granted %s at %s by an attempt that was under way at %s. It was frozen for %s while it waited, and the service ends a session that it "+
-		"does not hear for %s: the session of the grant was over.", who(g), v.Key, seconds(g.end), seconds(placed), seconds(sp.healed-sp.bit), seconds(s.header.TTL+s.header.Slack))
+		"does not hear for %s: the session of the grant was over.", who(g), v.Key, seconds(g.end), seconds(placed), seconds(sp.healed-sp.bit), seconds(s.sessionLife()))
 	return v
 }
 

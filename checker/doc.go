@@ -159,6 +159,9 @@
 //     which packets passed, nor a stop while an injected fault touched the service, which may then keep sessions for longer. Stalls of
 //     any client are taken off: servers that stand still end no session. After a stall of the service its sessions have their whole
 //     time again, for it may have lost its leader: what is dead only without that is inconclusive.
+//     Or a fault had the service end the very session that the grant came with, and the acquire returned more than a session's life after that
+//     (Event.Ended): A.acquire [0,1600], its session is ended by 500. Sooner is left to chance, since nobody tells a client at once. A fault that stopped the
+//     client meanwhile, or kept it from the service, excuses it; stalls are taken off.
 //   - dead-renewal: a renewal that the lock declares to confirm the hold was answered ok when nothing was left of the lease that
 //     it gave. It is judged as a dead grant is, from the renewal's own attempt:
 //     A.acquire [0,1], A.renew [400,1001] of an attempt at 400 gives a lease that ended at 900.

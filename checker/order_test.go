@@ -54,6 +54,7 @@ func TestDoubleHoldOfADeadGrant(t *testing.T) {
 		A release [1630,1631]
 		B release [1640,1641]` + probeText
 	change := func(old, to string) string { return strings.Replace(dead, old, to, 1) }
+	ended := strings.NewReplacer("pause A   [100,1500]", "fault expire-session [490,500] on=A", "attempt=0", "attempt=0 ended=500").Replace(dead)
 	run(t, []propertyCase{
 		{"it was granted all the same", MutualExclusion, lock, dead, Violated, 1, KindGrantedDead, "when the lock granted it to client 1, at 2.600 s, that grant was over already"},
 		{"and that is a dead grant", DeadGrant, lock, dead, Violated, 1, "", "client 1"},
@@ -62,6 +63,13 @@ func TestDoubleHoldOfADeadGrant(t *testing.T) {
 		{"it held the key when it was frozen", MutualExclusion, lock, strings.Replace(dead, "[0,1600]", "[0,1]", 1), Violated, 1, KindLeaseOverrun, ""},
 		{"it did not act", MutualExclusion, lock, strings.NewReplacer("A write   [1610,1611]", "", "A release [1630,1631]", "A exit [1605]").Replace(dead), Pass, 0, "", ""},
 		{"a stall may have kept the session", DeadGrant, lock, dead + "\nstall C [300,800]", Inconclusive, 0, "", ""},
+		{"its session was ended a life before", DeadGrant, lock, ended, Violated, 1, "", "ended by 1.500 s, 1.100 s before"},
+		{"and another holds as well", MutualExclusion, lock, ended, Violated, 1, KindGrantedDead, "that grant was over already"},
+		{"its session was ended a little later", DeadGrant, lock, strings.Replace(ended, "ended=500", "ended=600", 1), Pass, 0, "", ""},
+		{"a stall explains that it did not hear", DeadGrant, lock, ended + "\nstall A [700,800]", Inconclusive, 0, "", ""},
+		{"a stall of the service explains it too", DeadGrant, lock, ended + "\nfault stall [700,800] on=service +own", Inconclusive, 0, "", ""},
+		{"it was cut off meanwhile", DeadGrant, lock, ended + "\nfault partition [700,800] on=A links", Pass, 0, "", ""},
+		{"a lock that lasts until it is given back", DeadGrant, lock.with(func(h *history.Header) { h.Claims.NoExpiry = true }), ended, NotJudged, 0, "", ""},
 		{"a lease that was over", MutualExclusion, plainLock(), `
 		A acquire [0,700] attempt=1
 		B acquire [600,601]

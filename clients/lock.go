@@ -93,6 +93,8 @@ type Grant struct {
 	Attempt, First int64
 	// Enqueued is when the service put this waiter into its queue.
 	Enqueued int64
+	// Session is the ID of the session that the grant came with; 0: the lock has none, or does not tell.
+	Session int64
 	// Secret is whatever the lock needs to recognise its own grant (a random value, a lease); opaque to everyone else.
 	Secret any
 }

@@ -34,6 +34,8 @@ type client struct {
 	extra time.Duration
 	// modes: the lock is a reader-writer lock, and each acquire is recorded with its mode.
 	modes bool
+	// ended tells when a fault had ended a session, 0 if none did; nil: nothing ends sessions.
+	ended func(session int64) int64
 	// holdUps are the faults that hold an activity of the worker up.
 	holdUps holdUps
 }
@@ -187,6 +189,9 @@ func (c *client) completion(e history.Event, r reply) history.Event {
 	}
 	e.Start, e.End = c.rec.Relative(r.Start), c.rec.Relative(r.End)
 	e.Attempt, e.First, e.Enqueued = c.rec.Relative(r.Attempt), c.rec.Relative(r.First), c.rec.Relative(r.Enqueued)
+	if r.Session != 0 && c.ended != nil {
+		e.Ended = c.rec.Relative(c.ended(r.Session))
+	}
 	if r.Token != 0 {
 		e.Token = r.Token
 	}

@@ -99,7 +99,8 @@ type reply struct {
 	Grant int64  `json:"grant,omitempty"`
 	From  int64  `json:"from,omitempty"`
 	To    int64  `json:"to,omitempty"`
-	// Session and Password (in hexadecimal), in a session-event: what the lock's service knows the client's newest session by.
+	// Session and Password (in hexadecimal), in a session-event: what the lock's service knows the client's newest session by. In the answer to an acquire, Session
+	// is that of the grant.
 	Session  int64  `json:"session,omitempty"`
 	Password string `json:"password,omitempty"`
 }

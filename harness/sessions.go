@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/lockchaos/lockchaos/backends"
+	"github.com/lockchaos/lockchaos/monotime"
 	"github.com/lockchaos/lockchaos/nemesis"
 )
 
@@ -16,6 +17,8 @@ import (
 type sessions struct {
 	mu sync.Mutex
 	of map[int32][]backends.Session // client → its sessions, the oldest first
+	// ended are the sessions that the service was made to end, with the stamp by which it had.
+	ended map[int64]int64
 }
 
 // mostSessions is how many sessions of a client are remembered: a lock that opens one for each grant holds a few at most.
@@ -47,9 +50,35 @@ func (s *sessions) list(client int32) []backends.Session {
 	return slices.Clone(s.of[client])
 }
 
+// endedBy is the stamp by which the service had been made to end a session; 0: it was not.
+func (s *sessions) endedBy(id int64) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ended[id]
+}
+
+// over notes that the service has ended sessions, if it had not before.
+func (s *sessions) over(all []backends.Session) {
+	at := monotime.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended == nil {
+		s.ended = map[int64]int64{}
+	}
+	for _, one := range all {
+		if s.ended[one.ID] == 0 {
+			s.ended[one.ID] = at
+		}
+	}
+}
+
 // expire has the lock's service end every session that the client has now, and returns what the service answered.
 func (r *run) expire(ctx context.Context, client int32, at netip.Addr) (ended []string, err error) {
-	ended, err = r.service.Expire(ctx, backends.Client{Addr: at, Sessions: r.sessions.list(client)})
+	all := r.sessions.list(client)
+	ended, err = r.service.Expire(ctx, backends.Client{Addr: at, Sessions: all})
+	if err == nil && len(ended) > 0 { // every one that the client had
+		r.sessions.over(all)
+	}
 	if errors.Is(err, backends.ErrUntold) {
 		err = nemesis.ErrUntold
 	}

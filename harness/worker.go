@@ -335,7 +335,7 @@ func (w *worker) acquire(ctx context.Context, c command) reply {
 	if r.Result != resultOK {
 		return r
 	}
-	r.Token, r.Attempt, r.Enqueued = g.Token, g.Attempt, g.Enqueued
+	r.Token, r.Attempt, r.Enqueued, r.Session = g.Token, g.Attempt, g.Enqueued, g.Session
 	if g.HasValidFor {
 		r.ValidFor = &g.ValidFor
 	}

@@ -19,7 +19,7 @@ import (
 const answerSlack = 10 * time.Second
 
 // exitLimit is how long a worker whose input has ended may take to end.
-const exitLimit = 5 * time.Second
+const exitLimit = 20 * time.Second
 
 // workerProcess is a client's process on its host.
 type workerProcess struct {
@@ -69,7 +69,7 @@ func (r *run) spawn(number int32, host *hosts.Host) (*workerProcess, error) {
 		_ = errors.Join(safe.Flush(), log.Close()) // of the history nothing is in there
 	}()
 	c := &client{number: number, host: host.Name, in: inWrite, replies: make(chan reply, 1),
-		gone: make(chan struct{}), ids: &r.ids, keys: r.keyIDs, extra: answerSlack + longestFault(r.cfg.Plan)}
+		gone: make(chan struct{}), ids: &r.ids, keys: r.keyIDs, extra: answerSlack + longestFault(r.cfg.Plan), ended: r.sessions.endedBy}
 	c.process.Store(r.ids.nextProcess())
 	c.event = func(e reply) { r.workerEvent(c, e) }
 	go func() {

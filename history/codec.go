@@ -34,6 +34,7 @@ type wireEvent struct {
 	Attempt  int64      `json:"attempt,omitempty"`
 	First    int64      `json:"first,omitempty"`
 	Enqueued int64      `json:"enqueued,omitempty"`
+	Ended    int64      `json:"ended,omitempty"`
 	ValidFor *int64     `json:"valid_for,omitempty"`
 	Version  int64      `json:"version,omitempty"`
 	Replaced int64      `json:"replaced,omitempty"`
@@ -89,6 +90,7 @@ func AppendEvent(buf []byte, keys []string, e *Event) ([]byte, error) {
 	buf = appendNumber(buf, `,"attempt":`, e.Attempt)
 	buf = appendNumber(buf, `,"first":`, e.First)
 	buf = appendNumber(buf, `,"enqueued":`, e.Enqueued)
+	buf = appendNumber(buf, `,"ended":`, e.Ended)
 	if e.HasValidFor {
 		buf = appendInt(append(buf, `,"valid_for":`...), e.ValidFor)
 	}
@@ -199,7 +201,7 @@ func parseEvent(line []byte, ids map[string]KeyID) (Event, error) {
 	}
 	e := Event{
 		Mode: Mode(m), Time: w.Time, Type: Type(t), Kind: Kind(k), Op: w.Op, Grant: w.Grant, Client: w.Client, Process: w.Process,
-		Start: w.Start, End: w.End, Attempt: w.Attempt, First: w.First, Enqueued: w.Enqueued,
+		Start: w.Start, End: w.End, Attempt: w.Attempt, First: w.First, Enqueued: w.Enqueued, Ended: w.Ended,
 		Version: w.Version, Replaced: w.Replaced, Value: w.Value, Seq: w.Seq, Declined: w.Declined, Refused: w.Refused,
 		Conflict: w.Conflict, Atomic: w.Atomic, NotHeld: w.NotHeld, Busy: w.Busy, Text: w.Text, Fault: w.Fault,
 	}

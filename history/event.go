@@ -142,6 +142,8 @@ type Event struct {
 	// Attempt (OK acquires and renewals) is the start of the attempt that succeeded; First the start of the first attempt that
 	// may have taken effect (on Info acquires too). Enqueued is when the service put the waiter into its queue. 0: not told.
 	Attempt, First, Enqueued int64
+	// Ended (OK acquires) is an instant by which a fault had ended the session that the grant came with, at the lock's service. 0: none did.
+	Ended int64
 	// ValidFor is how long the library said that the grant or the renewal is valid, in ns from the instant at which it said so; it may be
 	// negative. That instant lies between Attempt and End, and nobody knows where: a client may be stopped before it stamps End. So a judge
 	// counts from Attempt (without one, and on a renewal, from Start).

@@ -96,6 +96,9 @@ func parseParticulars(b []byte, p int, e *Event) int {
 	if has(b, p, `,"enqueued":`) {
 		e.Enqueued, p = digits(b, p+len(`,"enqueued":`))
 	}
+	if has(b, p, `,"ended":`) {
+		e.Ended, p = digits(b, p+len(`,"ended":`))
+	}
 	if has(b, p, `,"valid_for":`) {
 		e.HasValidFor = true
 		e.ValidFor, p = signed(b, p+len(`,"valid_for":`))

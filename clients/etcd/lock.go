@@ -112,7 +112,7 @@ func (l *lock) acquire(ctx context.Context, key string, attempt func(context.Con
 		h, in, err = attempt(ctx, key)
 		if err == nil {
 			// An earlier attempt of this call, if any, was about a key of a session that is over: it cannot have been this grant.
-			return clients.Grant{Key: key, Token: h.token, Attempt: in.asked, First: in.asked, Enqueued: in.enqueued, Secret: h}, nil
+			return clients.Grant{Key: key, Token: h.token, Attempt: in.asked, First: in.asked, Enqueued: in.enqueued, Session: int64(h.session.Lease()), Secret: h}, nil
 		}
 		if g.First == 0 && errors.Is(err, errOpen) {
 			g.First = start

@@ -197,6 +197,7 @@ func (l *lock) acquire(ctx context.Context, key, mode string) (clients.Grant, er
 	if what := l.says.Contradiction(adapter.OpAcquire, r); what != "" {
 		return g, l.conn.Break("%s", what)
 	}
+	g.Session = r.Session.ID
 	g.Token, g.ValidFor, g.HasValidFor, g.Secret = r.Token, int64(r.ValidFor), r.HasValidFor, r.ID
 	return g, nil
 }
