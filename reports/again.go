@@ -31,16 +31,42 @@ func unclear(p checker.PropertyResult) bool {
 	return p.Outcome == checker.Violated && p.CountOf(checker.Unclear) > 0
 }
 
-// stalledMeanwhile reports whether the machine stalled a client or a node at the time of a
-// violation of which it is not clear whose affair it is: between the first op that proves it, less
-// the lease that a stall then may have cost, and its instant.
-func (r *record) stalledMeanwhile(verdict checker.Verdict) bool {
-	for _, p := range verdict.Properties {
-		if !unclear(p) {
-			continue
+// Overslept reports whether a scenario of a suite came out otherwise than expected by nothing but what no lease prevents, while the machine itself held somebody up:
+// a holder that nobody meant to stop outlived its lease.
+func (s Scenario) Overslept() bool {
+	if !s.unexpected() {
+		return false
+	}
+	for _, e := range s.missed() {
+		p := s.property(e.Property)
+		if p == nil || p.Outcome != checker.Violated {
+			if e.Property == RuleSeverity || e.undecided(s) {
+				continue // it goes by the properties
+			}
+			return false
 		}
+		if p.CountOf(checker.Inherent)+p.CountOf(checker.Harm) < p.Count {
+			return false
+		}
+	}
+	return s.noted().overslept
+}
+
+// Convicts reports whether the scenario shows for certain what it should not have, also if the harness failed after that.
+func (s Scenario) Convicts() bool {
+	return s.Verdict.Outcome == checker.Violated && (len(s.Expect) == 0 || slices.ContainsFunc(s.Expect, func(e Expectation) bool {
+		p := s.property(e.Property)
+		return !e.Met && p != nil && p.Outcome == checker.Violated
+	}))
+}
+
+// stalledMeanwhile reports whether something that nobody planned held a client or a node up at the
+// time of a violation of the blames: between the first op that proves it, less the lease that a
+// stall then may have cost, and its instant.
+func (r *record) stalledMeanwhile(verdict checker.Verdict, blames ...checker.Blame) bool {
+	for _, p := range verdict.Properties {
 		for _, v := range p.Violations {
-			if v.Blame() == checker.Unclear && r.stalledWithin(r.began(v)-r.h.Header.TTL, max(v.At, v.To)) {
+			if slices.Contains(blames, v.Blame()) && r.stalledWithin(r.began(v)-r.h.Header.TTL, max(v.At, v.To)) {
 				return true
 			}
 		}
@@ -48,10 +74,11 @@ func (r *record) stalledMeanwhile(verdict checker.Verdict) bool {
 	return false
 }
 
-// stalledWithin reports whether a stall that nobody injected shares an instant with [from, to].
+// stalledWithin reports whether a stall that nobody planned shares an instant with [from, to]: one of the machine, or the wait of an application for a fault that took
+// long to inject.
 func (r *record) stalledWithin(from, to int64) bool {
 	return slices.ContainsFunc(r.faults, func(f *fault) bool {
-		return !f.Injected && f.From <= to && f.To >= from
+		return f.Plan == 0 && f.From <= to && f.To >= from
 	})
 }
 

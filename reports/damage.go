@@ -28,6 +28,8 @@ type figures struct {
 	workload string
 	// stalled: the machine stalled a client or a node at the time of a violation of which it is not clear whose affair it is.
 	stalled bool
+	// overslept: it did so, or a fault took long to inject, at the time of a violation that no lease prevents, or of the harm that comes of it.
+	overslept bool
 }
 
 // figuresOf computes the figures; r is nil where there is no history.
@@ -49,7 +51,8 @@ func figuresOf(s Scenario, r *record) *figures {
 	if r == nil {
 		return f
 	}
-	f.counters, f.workload, f.stalled = r.counters(s.Verdict), r.h.Header.Workload, r.stalledMeanwhile(s.Verdict)
+	f.counters, f.workload = r.counters(s.Verdict), r.h.Header.Workload
+	f.stalled, f.overslept = r.stalledMeanwhile(s.Verdict, checker.Unclear), r.stalledMeanwhile(s.Verdict, checker.Inherent, checker.Harm)
 	if p != nil && !f.exact {
 		// The checker counts pairs and keeps the first. Where the holds as drawn make just as many pairs, they are the same ones.
 		if holders, pairs := r.overlapped(); pairs == p.Count && holders >= f.holders {

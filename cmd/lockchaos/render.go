@@ -64,7 +64,7 @@ func judgeScenario(dir string, r scenarioRecord, run *runRecord) judged {
 	}
 	out.Relied = plan.Scenario.Expect.Relied
 	switch {
-	case out.Failed != "":
+	case out.Failed != "" && (run.Policy != nil || out.Verdict.Outcome != checker.Violated): // it came out not at all
 	case run.Policy != nil:
 		rule(&out.Scenario, run.Policy, plan.Scenario, run.Started)
 	default:
@@ -72,6 +72,7 @@ func judgeScenario(dir string, r scenarioRecord, run *runRecord) judged {
 		if run.Exam != nil {
 			out.HoldUnclear()
 		}
+		out.Met = out.Met && out.Failed == ""
 	}
 	return out
 }
