@@ -42,6 +42,65 @@ func TestGitHubExample(t *testing.T) {
 	checkCommands(t, "github-actions.yml", string(text))
 }
 
+// The action is one that GitHub takes: each step runs a command in a shell, or uses another action, and knows no input that is not declared. actionlint has no eyes
+// for the steps of an action, so they are put into a workflow.
+func TestAction(t *testing.T) {
+	text, err := os.ReadFile("../../action.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	type input struct{ Description, Default string }
+	var a struct {
+		Name, Description string
+		Inputs            map[string]input
+		Runs              struct {
+			Using string
+			Steps []map[string]any
+		}
+	}
+	if err := yaml.UnmarshalWithOptions(text, &a, yaml.Strict()); err != nil {
+		t.Fatal(err)
+	}
+	if a.Name == "" || a.Description == "" || a.Runs.Using != "composite" {
+		t.Errorf("%+v", a)
+	}
+	calls := map[string]any{}
+	for name, in := range a.Inputs {
+		if in.Description == "" {
+			t.Errorf("input %s has no description", name)
+		}
+		calls[name] = map[string]any{"description": in.Description, "default": in.Default, "type": "string"}
+	}
+	for _, step := range a.Runs.Steps {
+		if step["run"] != nil && step["shell"] == nil {
+			t.Errorf("%v: a step of an action names its shell", step["name"])
+		}
+	}
+	workflow, err := yaml.Marshal(map[string]any{"name": "x", "on": map[string]any{"workflow_call": map[string]any{"inputs": calls}},
+		"jobs": map[string]any{"x": map[string]any{"runs-on": "ubuntu-24.04", "steps": a.Runs.Steps}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := actionlint.NewLinter(io.Discard, &actionlint.LinterOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lint := func(text string) []*actionlint.Error {
+		all, err := l.Lint("action.yml", []byte(text), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	for _, e := range lint(string(workflow)) {
+		t.Error(e)
+	}
+	if len(lint(strings.Replace(string(workflow), "inputs.policy", "inputs.polity", 1))) == 0 {
+		t.Error("nobody sees an input that is not declared")
+	}
+	checkCommands(t, "action.yml", string(text))
+}
+
 // The workflow that runs the survey is held to the same.
 func TestSurveyExample(t *testing.T) {
 	text, err := os.ReadFile(ciExamples + "survey.yml")
