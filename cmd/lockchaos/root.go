@@ -46,6 +46,7 @@ const rootHelp = `lockchaos answers one question with evidence: is this distribu
 It starts real lock services on a private network of its own, drives real client processes that take a lock and write
 to a store, freezes the holder as a garbage collection would, records everything, and judges the record.
 
+  lockchaos demo                                  why a lock alone is not enough, in 20 seconds
   lockchaos run                                   the quick suite: 13 scenarios of four locks, in half a minute
   lockchaos run redis-setnx/pause-holder/unfenced one scenario (names: lockchaos list scenarios)
   lockchaos run quick --lock-cmd "python3 lock.py" --service redis
@@ -82,7 +83,7 @@ func rootCommand() *cobra.Command {
 	})
 	root.SetVersionTemplate("lockchaos {{.Version}}\n")
 	root.CompletionOptions.DisableDefaultCmd = true // ours says what is wrong
-	root.AddCommand(runCommand(), examCommand(), surveyCommand(), gateCommand(), initCommand(), rerunCommand(), shrinkCommand(), sweepCommand(), serveCommand(), checkCommand(), witnessCommand(), generateCommand(), reportCommand(), listCommand(), explainCommand(), doctorCommand(), cleanCommand(), adapterCommand(), completionCommand(), manCommand(), workerCommand(), nodeCommand(), probeCommand(), insideCommand(), scenarioCommand())
+	root.AddCommand(demoCommand(), runCommand(), examCommand(), surveyCommand(), gateCommand(), initCommand(), rerunCommand(), shrinkCommand(), sweepCommand(), serveCommand(), checkCommand(), witnessCommand(), generateCommand(), reportCommand(), listCommand(), explainCommand(), doctorCommand(), cleanCommand(), adapterCommand(), completionCommand(), manCommand(), workerCommand(), nodeCommand(), probeCommand(), insideCommand(), scenarioCommand())
 	complete(root)
 	return root
 }
