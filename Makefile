@@ -7,7 +7,7 @@ BIN     := bin/lockchaos
 VCS     := $(shell git status --porcelain >/dev/null 2>&1 && echo true || echo false)
 BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=$(VCS) -o $(BIN) ./cmd/lockchaos
 
-.PHONY: run test exam-table survey as-user tidy soak build lint bench fuzz simulate mutants images screenshots clean
+.PHONY: run check test exam-table survey as-user tidy soak build lint bench fuzz simulate mutants images screenshots clean
 
 ## run: build, and run the quick suite (half a minute; the first build takes longer)
 run: build
@@ -23,6 +23,14 @@ RACE := $(shell command -v gcc >/dev/null && echo -race)
 # With the flags of build, so that nothing is compiled for it alone.
 TEST_PURE := CGO_ENABLED=0 $(GO) test -trimpath
 LONG := ./cmd/lockchaos ./harness ./backends ./hosts/docker ./reports ./checker
+
+# Packages whose tests start no service, no container and no browser.
+UNIT := . ./adapter ./checker/... ./clients ./clients/external ./cmd/lockchaos/crash ./harmless ./history/... ./monotime ./nemesis ./policy ./redact ./scenarios ./shrink ./spelling ./strictyaml ./survey
+
+## check: format, vet, and the tests that need no service: for while you work (under a minute once it is built)
+check: format
+	$(GO) vet ./...
+	$(TEST_PURE) $(UNIT)
 
 ## test: install what tests need (or say how), then every check and every test
 test: build
@@ -63,9 +71,12 @@ tidy:
 	cd examples/gotest && $(GO) mod tidy
 	cd examples/go && $(GO) mod tidy
 
-## lint: format, vet, staticcheck (of what the tests build: nothing is compiled for it alone)
-lint:
+.PHONY: format
+format:
 	@test -z "$$(gofmt -l .)" || { echo "not formatted (gofmt -w):"; gofmt -l .; exit 1; }
+
+## lint: format, vet, staticcheck (of what the tests build: nothing is compiled for it alone)
+lint: format
 	$(GO) vet $(RACE) ./...
 	GOFLAGS=$(RACE) $$($(GO) tool -n staticcheck) ./...
 
