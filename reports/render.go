@@ -18,7 +18,7 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"clip":   func(s string) string { return clip(s, clipText) },
 	"name":   func(s string) string { return clip(s, clipName) },
 	"word":   func(r Result) string { return r.String() },
-	"mark":   func(r Result) string { return resultMarks[r] },
+	"mark":   Result.Mark,
 	"class":  resultClass,
 	"policy": func() string { return policy },
 }).ParseFS(files, "*.html.tmpl"))

@@ -38,6 +38,9 @@ var resultMarks = [...]string{Inconclusive: "?", Pass: "✓", Contained: "◐", 
 
 func (r Result) String() string { return resultNames[r] }
 
+// Mark is the result as one character.
+func (r Result) Mark() string { return resultMarks[r] }
+
 // MarshalText writes the result's name.
 func (r Result) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 

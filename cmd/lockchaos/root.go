@@ -83,7 +83,7 @@ func rootCommand() *cobra.Command {
 	})
 	root.SetVersionTemplate("lockchaos {{.Version}}\n")
 	root.CompletionOptions.DisableDefaultCmd = true // ours says what is wrong
-	root.AddCommand(demoCommand(), runCommand(), examCommand(), surveyCommand(), gateCommand(), initCommand(), rerunCommand(), shrinkCommand(), sweepCommand(), serveCommand(), checkCommand(), witnessCommand(), generateCommand(), reportCommand(), listCommand(), explainCommand(), doctorCommand(), cleanCommand(), adapterCommand(), completionCommand(), manCommand(), workerCommand(), nodeCommand(), probeCommand(), insideCommand(), scenarioCommand())
+	root.AddCommand(demoCommand(), runCommand(), examCommand(), surveyCommand(), gateCommand(), initCommand(), rerunCommand(), shrinkCommand(), sweepCommand(), serveCommand(), checkCommand(), witnessCommand(), generateCommand(), reportCommand(), trendCommand(), listCommand(), explainCommand(), doctorCommand(), cleanCommand(), adapterCommand(), completionCommand(), manCommand(), workerCommand(), nodeCommand(), probeCommand(), insideCommand(), scenarioCommand())
 	complete(root)
 	return root
 }
