@@ -14,23 +14,29 @@ import (
 
 const ciExamples = "../../examples/ci/"
 
+// linter tells what is wrong with a workflow of GitHub.
+func linter(t *testing.T) func(text string) []*actionlint.Error {
+	t.Helper()
+	l, err := actionlint.NewLinter(io.Discard, &actionlint.LinterOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(text string) []*actionlint.Error {
+		all, err := l.Lint("workflow.yml", []byte(text), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+}
+
 // What GitHub would refuse of the workflow, or warn of, actionlint tells: keys, expressions, permissions, inputs of actions.
 func TestGitHubExample(t *testing.T) {
 	text, err := os.ReadFile(ciExamples + "github-actions.yml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := actionlint.NewLinter(io.Discard, &actionlint.LinterOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	lint := func(text string) []*actionlint.Error {
-		all, err := l.Lint("locks.yml", []byte(text), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return all
-	}
+	lint := linter(t)
 	for _, e := range lint(string(text)) {
 		t.Error(e)
 	}
@@ -81,17 +87,7 @@ func TestAction(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := actionlint.NewLinter(io.Discard, &actionlint.LinterOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	lint := func(text string) []*actionlint.Error {
-		all, err := l.Lint("action.yml", []byte(text), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return all
-	}
+	lint := linter(t)
 	for _, e := range lint(string(workflow)) {
 		t.Error(e)
 	}
@@ -107,15 +103,7 @@ func TestSurveyExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := actionlint.NewLinter(io.Discard, &actionlint.LinterOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	wrong, err := l.Lint("survey.yml", text, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range wrong {
+	for _, e := range linter(t)(string(text)) {
 		t.Error(e)
 	}
 	checkCommands(t, "survey.yml", string(text))
