@@ -48,7 +48,7 @@ func demoCommand() *cobra.Command {
 	var closed bool
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "In 20 seconds: why a lock alone is not enough, and what a fence does",
+		Short: "In 10 seconds: why a lock alone is not enough, and what a fence does",
 		Long: `Freezes the holder of a lock on a real etcd, once with a store that takes every write and once with one that looks at fencing tokens, tells what came of it, and opens
 the report where there is a browser. Nothing needs to be installed.
 

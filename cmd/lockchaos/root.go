@@ -46,7 +46,7 @@ const rootHelp = `lockchaos answers one question with evidence: is this distribu
 It starts real lock services on a private network of its own, drives real client processes that take a lock and write
 to a store, freezes the holder as a garbage collection would, records everything, and judges the record.
 
-  lockchaos demo                                  why a lock alone is not enough, in 20 seconds
+  lockchaos demo                                  why a lock alone is not enough, in 10 seconds
   lockchaos run                                   the quick suite: 13 scenarios of four locks, in half a minute
   lockchaos run redis-setnx/pause-holder/unfenced one scenario (names: lockchaos list scenarios)
   lockchaos run quick --lock-cmd "python3 lock.py" --service redis
