@@ -8,7 +8,7 @@ func (s *Sweep) acquired(o *op, e *history.Event) {
 	if s.judged.crossing || k.granted-o.before > s.patience {
 		s.judgeWait(k, o, e)
 	}
-	k.dequeue(o)
+	s.dequeue(k, o)
 	s.judgeDemand(k, o, e)
 	if e.Type == history.OK || e.Busy {
 		s.answeredAt(stamp(e.End, e.Time))
@@ -22,7 +22,7 @@ func (s *Sweep) acquired(o *op, e *history.Event) {
 	case history.Info:
 		if !s.outlivedBy(o) {
 			s.loosen(k, o.client, stamp(e.End, e.Time))
-			c := k.client(o.client)
+			c := s.on(k, o.client)
 			c.unknown++
 			k.unknown++
 			c.unknownAt = max(c.unknownAt, stamp(e.End, e.Time))
@@ -37,7 +37,7 @@ func (s *Sweep) acquired(o *op, e *history.Event) {
 			if s.asks(&falseBusy) {
 				s.judgeBusy(k, o, e)
 			}
-			k.client(o.client).denied = true
+			s.on(k, o.client).denied = true
 		}
 	}
 	s.prune(k)
@@ -48,6 +48,7 @@ func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
 	end := stamp(e.End, e.Time)
 	s.wake(k, o, end)
 	k.granted++
+	s.grants++
 	s.times[timeWait].add(end - o.start)
 	if e.Attempt != 0 {
 		s.times[timeAttempt].add(end - e.Attempt)
@@ -95,6 +96,7 @@ func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
 		s.judgeQueue(k, g)
 	}
 	k.open = append(k.open, g)
+	s.on(k, g.client).opens++
 	c := &s.clients[o.client]
 	c.holding++
 	if s.outlivedBy(o) { // the process was gone when its answer was recorded

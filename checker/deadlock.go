@@ -88,16 +88,17 @@ func (s *Sweep) judgeCycle(k *keyState, o *op, end int64) {
 	if w.end-w.start < s.bound() {
 		return
 	}
-	for _, other := range s.keys {
-		for _, g := range other.open {
-			if g.client == o.client && g.end < end && other != k {
-				pin(g)
-				w.held = append(w.held, had{grant: g})
-				if w.unreported {
-					w.held[len(w.held)-1].until = s.standsUntil(g)
-				}
+	for _, other := range s.clients[o.client].keysOf() {
+		s.eachOpenOf(other, o.client, func(g *grant) {
+			if g.end >= end || other == k {
+				return
 			}
-		}
+			pin(g)
+			w.held = append(w.held, had{grant: g})
+			if w.unreported {
+				w.held[len(w.held)-1].until = s.standsUntil(g)
+			}
+		})
 	}
 	if len(w.held) == 0 {
 		return
@@ -166,11 +167,20 @@ func (s *Sweep) unfinished(client, process int32, t int64) {
 	if !s.judged.crossing {
 		return
 	}
-	for _, k := range s.keys {
-		for o := k.waitHead; o != nil; o = o.next {
-			if client == 0 || o.client == client && (process == 0 || o.process <= process) {
-				s.judgeCycle(k, o, t)
+	var asking []*op
+	if client != 0 {
+		asking = slices.Clone(s.clients[client].asking)
+		slices.SortStableFunc(asking, func(a, b *op) int { return int(a.key) - int(b.key) })
+	} else {
+		for _, k := range s.keys {
+			for o := k.waitHead; o != nil; o = o.next {
+				asking = append(asking, o)
 			}
+		}
+	}
+	for _, o := range asking {
+		if process == 0 || o.process <= process {
+			s.judgeCycle(s.keys[o.key], o, t)
 		}
 	}
 }

@@ -97,12 +97,12 @@ func (k *keyState) lostAsks() (all []lostAsk) {
 	if k.unknown == 0 {
 		return nil
 	}
-	for i := range k.by {
-		switch c := &k.by[i]; {
+	for c := range k.by.eachLoose {
+		switch {
 		case c.missing > 0:
-			all = append(all, lostAsk{int32(i), forever})
+			all = append(all, lostAsk{c.client, forever})
 		case c.unknown > 0:
-			all = append(all, lostAsk{int32(i), c.unknownAt})
+			all = append(all, lostAsk{c.client, c.unknownAt})
 		}
 	}
 	return all

@@ -164,6 +164,9 @@ type orphan struct {
 
 // orphaned notes that a client that holds the key is gone at t.
 func (k *keyState) orphaned(client, process int32, t int64) {
+	if !k.by.opens(client) {
+		return
+	}
 	for _, g := range k.open {
 		if g.client != client || process != 0 && g.process > process || g.closed {
 			continue
@@ -172,6 +175,7 @@ func (k *keyState) orphaned(client, process int32, t int64) {
 		for o := k.waitHead; o != nil; o = o.next {
 			if o.client != client {
 				k.orphan.asked = t
+				break
 			}
 		}
 		return

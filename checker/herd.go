@@ -65,10 +65,7 @@ func (s *Sweep) counted(e *history.Event) {
 	if e.Text != history.CountRequests {
 		return
 	}
-	t := tick{at: e.Time, requests: e.Value}
-	for _, k := range s.keys {
-		t.grants += k.granted
-	}
+	t := tick{at: e.Time, requests: e.Value, grants: s.grants}
 	if len(s.counts) < 2 {
 		s.counts = append(s.counts, t)
 	} else {

@@ -21,8 +21,8 @@ type keyState struct {
 	lastGrant *grant // the grant that ended last, in the recorder's order
 	ledger    ledgerState
 	probe     probeState
-	// by is what is known of each client, by its number.
-	by []clientOnKey
+	by        clientsOnKey
+	listed    bool // in Sweep.settled
 	// granted counts the key's grants; late are the last releases of grants whose leases had surely ended; effects are what was done, where a
 	// workload must do nothing twice.
 	granted int64
@@ -56,29 +56,6 @@ type keyState struct {
 	tally [2]tally
 	// byToken keeps, as Sweep.found does, violations that stand only if the tokens can be trusted; nil: there are none.
 	byToken [][]found
-}
-
-type clientOnKey struct {
-	loose   int32
-	unknown int32 // of loose, the acquires of unknown fate
-	missing int32 // of unknown, those that never reported: their calls may still be under way
-	denied  bool  // an acquire without a grant
-	leased  int64 // the last instant from which a lease of what is loose may run
-	over    int64 // the end of its last acquire, or of its last grant
-	// unknownAt is the end of its last acquire of unknown fate.
-	unknownAt int64
-	misled    int64 // until when it may have slept in an acquire, by its own wrong clock; forever: nobody knows
-	gone      bool  // it was closed, or is gone, and has not come back
-	demand    demand
-	owner     ownerOnKey
-}
-
-// client returns what is known of a client on this key.
-func (k *keyState) client(n int32) *clientOnKey {
-	for int(n) >= len(k.by) {
-		k.by = append(k.by, clientOnKey{})
-	}
-	return &k.by[n]
 }
 
 // enqueue puts an open acquire at the end of the queue.
@@ -171,7 +148,7 @@ func (s *Sweep) end(g *grant, t int64) {
 	if !g.closed {
 		g.closed, g.heldTo = true, t
 		if g.loose { // its lease may run on
-			by := s.keyOf(g).client(g.client)
+			by := s.on(s.keyOf(g), g.client)
 			by.leased = max(by.leased, s.leaseFrom(g))
 		}
 		c := &s.clients[g.client]
@@ -192,13 +169,29 @@ func (s *Sweep) settle(g *grant) {
 	}
 	i := slices.Index(k.open, g)
 	k.open = slices.Delete(k.open, i, i+1)
+	s.on(k, g.client).opens--
 	s.judgeHolds(g)
 	k.past.push(g)
 	s.prune(k)
+	if !k.listed && k.past.from != k.past.to {
+		k.listed, s.settled = true, append(s.settled, k)
+	}
+}
+
+// pruneAll forgets the past grants of all keys that nothing can meet any more.
+func (s *Sweep) pruneAll() {
+	s.settled = slices.DeleteFunc(s.settled, func(k *keyState) bool {
+		s.prune(k)
+		k.listed = k.past.from != k.past.to
+		return !k.listed
+	})
 }
 
 // closeGrants closes a client's open grants on a key, those of its incarnations up to process (0: all), at t.
 func (s *Sweep) closeGrants(k *keyState, client, process int32, t int64) {
+	if !k.by.opens(client) {
+		return
+	}
 	for i := 0; i < len(k.open); {
 		g := k.open[i]
 		if g.client == client && (process == 0 || g.process <= process) {

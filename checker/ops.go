@@ -32,6 +32,7 @@ func (s *Sweep) invoke(e *history.Event) {
 		}
 		s.judged.crossing = s.judged.crossing || c.holding > 0 && !s.nests(k, c, e.Client)
 		k.enqueue(o)
+		c.asking = append(c.asking, o)
 		s.stats.WaitersMax = max(s.stats.WaitersMax, k.waiters)
 		return
 	case history.Close:
@@ -222,18 +223,14 @@ func (s *Sweep) finishOp(o *op) {
 
 // withdrawAll withdraws all promises to a client that begins to close.
 func (s *Sweep) withdrawAll(client int32, t int64) {
-	for _, k := range s.keys {
-		for _, g := range k.open {
-			if g.client == client {
-				g.withdraw(t)
-			}
-		}
+	for _, k := range s.clients[client].keysOf() {
+		s.eachOpenOf(k, client, func(g *grant) { g.withdraw(t) })
 	}
 }
 
 // closed handles a client that has closed: it holds nothing any more.
 func (s *Sweep) closed(client int32, t int64) {
-	for _, k := range s.keys {
+	for _, k := range s.clients[client].keysOf() {
 		s.closeGrants(k, client, 0, t)
 		s.absolve(k, client, t)
 	}

@@ -25,11 +25,11 @@ func (s *Sweep) owns(x, y *grant) bool { return s.owners && x.client == y.client
 
 // nests tells whether all that a client holds is the key that it asks for once more.
 func (s *Sweep) nests(k *keyState, c *clientState, client int32) bool {
-	return c.holding == int(k.client(client).owner.levels)
+	return c.holding == int(s.on(k, client).owner.levels)
 }
 
 // owner returns what is known of the owner of a grant.
-func (s *Sweep) owner(g *grant) *ownerOnKey { return &s.keyOf(g).client(g.client).owner }
+func (s *Sweep) owner(g *grant) *ownerOnKey { return &s.on(s.keyOf(g), g.client).owner }
 
 // enter notes that an owner was granted a key, once more or for the first time.
 func (s *Sweep) enter(g *grant) {
@@ -61,7 +61,7 @@ func (s *Sweep) mayBeOut(g *grant) bool {
 
 // sent notes that an owner's release is on its way: of grant g, or nil if it names none that the owner still has. Once it has sent as many as it has levels, its other grants may be over.
 func (s *Sweep) sent(k *keyState, client int32, g *grant, t int64) {
-	o := &k.client(client).owner
+	o := &s.on(k, client).owner
 	if o.levels == 0 {
 		return
 	}
@@ -81,7 +81,7 @@ func (s *Sweep) answered(k *keyState, o *op, e *history.Event) {
 	if e.Type == history.Info || o.grant == nil && e.Type == history.OK { // it names no level, so nobody knows which one it gave back
 		return
 	}
-	if owner := &k.client(o.client).owner; owner.unsure > 0 {
+	if owner := &s.on(k, o.client).owner; owner.unsure > 0 {
 		owner.unsure--
 	}
 	if g := o.grant; g != nil {

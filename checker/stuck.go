@@ -78,17 +78,19 @@ type probeState struct {
 
 // loosen notes that a client may hold the key: it was granted, or nobody knows whether it was.
 func (s *Sweep) loosen(k *keyState, client int32, t int64) {
-	c := k.client(client)
+	c := s.on(k, client)
 	c.loose++
 	k.loose++
+	k.by.note(c)
 	c.leased = max(c.leased, t)
 }
 
 // tighten notes that one of a client's grants was released ok, or denied by the service, at t.
 func (s *Sweep) tighten(k *keyState, client int32, t int64) {
-	c := k.client(client)
+	c := s.on(k, client)
 	c.loose--
 	k.loose--
+	k.by.note(c)
 	k.freeAt, c.over = max(k.freeAt, t), max(c.over, t)
 	if c.loose == 0 {
 		c.leased = 0
@@ -97,11 +99,11 @@ func (s *Sweep) tighten(k *keyState, client int32, t int64) {
 
 // absolve notes that a client was closed, or is gone, at t: it can't hold the key. Grants of a newer incarnation stay.
 func (s *Sweep) absolve(k *keyState, client int32, t int64) {
-	if int(client) >= len(k.by) {
+	c := k.by.find(client)
+	if c == nil {
 		return
 	}
-	c := &k.by[client]
-	s.ended(k, client, c.loose > c.unknown, t)
+	s.ended(k, c, t)
 	c.denied, c.misled = false, min(c.misled, t)
 	if c.loose == 0 {
 		return
@@ -110,17 +112,15 @@ func (s *Sweep) absolve(k *keyState, client int32, t int64) {
 	k.unknown -= int(c.unknown)
 	c.loose, c.unknown, c.missing, c.leased, c.over = 0, 0, 0, 0, max(c.over, t)
 	k.vanishedAt = max(k.vanishedAt, t)
-	for _, g := range k.open {
-		if g.client != client {
-			continue
-		}
+	s.eachOpenOf(k, client, func(g *grant) {
 		if g.closed {
 			g.loose = false
-			continue
+			return
 		}
 		c.loose++
 		k.loose++
-	}
+	})
+	k.by.note(c)
 	k.freeAt = max(k.freeAt, t)
 }
 
@@ -191,13 +191,11 @@ func stallsIn(stalls, spans []span, from, to int64) []span {
 // somebody still holds the key.
 func (s *Sweep) freeSince(k *keyState) int64 {
 	since := max(k.freeAt, s.healedAt)
-	for i := range k.by {
-		switch c := &k.by[i]; {
-		case c.loose > c.unknown, c.missing > 0:
+	for c := range k.by.eachLoose {
+		if c.loose > c.unknown || c.missing > 0 {
 			return forever
-		case c.loose > 0:
-			since = max(since, c.leased)
 		}
+		since = max(since, c.leased)
 	}
 	return since
 }
@@ -206,9 +204,7 @@ func (s *Sweep) freeSince(k *keyState) int64 {
 func (s *Sweep) stuckAt(k *keyState, o *op, end int64, phase int) {
 	j, denied := judgement{violated: true, pattern: s.stuckPattern(k)}, false
 	if phase == probeAlive {
-		for i := range k.by {
-			denied = denied || k.by[i].denied && !s.fresh(int32(i))
-		}
+		denied = slices.ContainsFunc(k.by.all, func(c clientOnKey) bool { return c.denied && !s.fresh(c.client) })
 	}
 	since, id, client := s.freeSince(k), o.id, o.client
 	last, x := k.lastGrant, s.stretchOf(k)
@@ -259,7 +255,7 @@ func (s *Sweep) probeShort() string {
 	}
 	var open []string
 	for _, k := range s.keys {
-		if k.probe.got[phase] == 0 && len(k.by) > 0 {
+		if k.probe.got[phase] == 0 && len(k.by.all) > 0 {
 			open = append(open, s.name(k)+" "+k.probe.shortcoming(phase))
 		}
 	}

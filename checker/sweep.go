@@ -2,6 +2,7 @@ package checker
 
 import (
 	"math"
+	"slices"
 
 	"github.com/lockchaos/lockchaos/history"
 )
@@ -28,7 +29,9 @@ type Sweep struct {
 	phase   string
 	numbers directory
 	live    int
+	grants  int64 // of all keys
 	keys    []*keyState
+	settled []*keyState // those that may have settled grants which are not forgotten
 
 	spareOps    *op // a list of them, by next
 	spareGrants []*grant
@@ -89,6 +92,10 @@ type clientState struct {
 	// latest is its latest incarnation, gone the latest that has ended.
 	latest, gone int32
 	holding      int // grants that it has not given up, over all keys
+	// keys are those that it has asked for, and was answered; jumbled: they are not in the order of their numbers. asking are its open acquires.
+	keys    []*keyState
+	jumbled bool
+	asking  []*op
 	// closedAt is the latest end of a promise to it, of the grants that it has given up.
 	closedAt int64
 }
@@ -223,20 +230,19 @@ func (s *Sweep) exit(e *history.Event) {
 	}
 	alive := min(max(c.alive, s.killedAt(c, gone)), gone)
 	s.unfinished(e.Client, e.Process, gone)
-	for _, k := range s.keys {
+	for _, k := range c.keysOf() {
 		k.orphaned(e.Client, e.Process, gone)
 		s.closeGrants(k, e.Client, e.Process, alive)
 		s.absolve(k, e.Client, gone)
-		for o := k.waitHead; o != nil; {
-			next := o.next
-			if o.client == e.Client && (e.Process == 0 || o.process <= e.Process) {
-				k.dequeue(o) // nobody is left who could report it, but it may have been granted until then
-				k.freeAt, k.vanishedAt = max(k.freeAt, gone), max(k.vanishedAt, gone)
-			}
-			o = next
-		}
-		s.prune(k)
 	}
+	for _, o := range slices.Clone(c.asking) {
+		if e.Process == 0 || o.process <= e.Process {
+			k := s.keys[o.key]
+			s.dequeue(k, o) // nobody is left who could report it, but it may have been granted until then
+			k.freeAt, k.vanishedAt = max(k.freeAt, gone), max(k.vanishedAt, gone)
+		}
+	}
+	s.pruneAll()
 }
 
 // mark handles a change of phase.

@@ -104,11 +104,7 @@ func (s *Sweep) unheldSince(k *keyState) int64 {
 	if k.loose == 0 {
 		return since
 	}
-	for i := range k.by {
-		c := &k.by[i]
-		if c.loose == 0 {
-			continue
-		}
+	for c := range k.by.eachLoose {
 		if c.loose > c.unknown && !s.expires() {
 			return forever
 		}
@@ -126,8 +122,8 @@ func (s *Sweep) unheldSince(k *keyState) int64 {
 // lock says so.
 func (s *Sweep) neededSince(k *keyState, from int64) int64 {
 	stays := max(from+s.abandons(), max(k.vanishedAt, k.leftAt)+s.header.TTL)
-	for i := range k.by {
-		if c := &k.by[i]; c.loose > c.unknown {
+	for c := range k.by.eachLoose {
+		if c.loose > c.unknown {
 			stays = max(stays, c.leased+s.header.TTL)
 		}
 	}
@@ -152,18 +148,19 @@ func (s *Sweep) leaseFrom(g *grant) int64 {
 func (s *Sweep) judgeDemand(k *keyState, o *op, e *history.Event) {
 	end := stamp(e.End, e.Time)
 	if s.skewedBy(o.client, s.now) {
-		k.client(o.client).misled = end
+		c := s.on(k, o.client)
+		c.misled = end
 		if e.Type == history.Info && o.start == 0 { // it may sleep yet
-			k.client(o.client).misled = forever
+			c.misled = forever
 		}
 	}
 	if o.start == 0 || e.Type == history.Fail && !e.Busy || s.header.Translated {
-		if int(o.client) < len(k.by) {
-			k.by[o.client].demand = demand{} // an error is no answer of the lock
+		if c := k.by.find(o.client); c != nil {
+			c.demand = demand{} // an error is no answer of the lock
 		}
 		return
 	}
-	c := k.client(o.client)
+	c := s.on(k, o.client)
 	c.over, c.gone = max(c.over, end), false
 	if c.demand.since == 0 || o.start-c.demand.last > s.restNs() {
 		c.demand.since = o.start
@@ -190,9 +187,10 @@ func (s *Sweep) judgeDemand(k *keyState, o *op, e *history.Event) {
 
 // demandedSince is when the oldest demand for the key began that may go on, or before, if that is earlier.
 func (s *Sweep) demandedSince(k *keyState, before int64) int64 {
-	for i := range k.by {
-		if d := k.by[i].demand; d.since != 0 && (s.now-d.last <= s.restNs() || k.waits(int32(i))) {
-			before = min(before, d.since)
+	for i := range k.by.all {
+		c := &k.by.all[i]
+		if d := c.demand; d.since != 0 && d.since < before && (s.now-d.last <= s.restNs() || s.waitsFor(k, c.client)) {
+			before = d.since
 		}
 	}
 	return before
@@ -264,7 +262,7 @@ func longEnough(lasted, quiet, need int64) bool {
 // key meanwhile. What a fault held back is sent again later and later, so a fault counts for twice its time.
 // A wrong clock of the waiter or of the service disturbs for ever. What waits by it may wait for a time that is far ahead, and a
 // monotonic clock keeps what it gained.
-func (s *Sweep) calmSince(asked []int64, waiter int32, from, to int64) int64 {
+func (s *Sweep) calmSince(asked []asker, waiter int32, from, to int64) int64 {
 	if s.skewedBy(waiter, to) || s.serviceSkewed != 0 && s.serviceSkewed <= to {
 		return forever
 	}
@@ -276,8 +274,9 @@ func (s *Sweep) calmSince(asked []int64, waiter int32, from, to int64) int64 {
 		}
 	}
 	pass(s.service, func(sp span) bool { return sp.injected }) // the stalls of the machine are taken off: see stalledIn
-	for i, until := range asked {
-		pass(s.clients[i].spans, func(sp span) bool { return sp.injected && (int32(i) == waiter || sp.from <= until) })
+	pass(s.clientSpans(waiter), func(sp span) bool { return sp.injected })
+	for _, a := range asked {
+		pass(s.clientSpans(a.client), func(sp span) bool { return sp.injected && sp.from <= a.until })
 	}
 	return from
 }
@@ -290,8 +289,11 @@ func (s *Sweep) skewedBy(client int32, t int64) bool {
 
 // misledUntil is until when some client may have slept in its place in the queue, by its own wrong clock; forever: one may do so yet.
 func (s *Sweep) misledUntil(k *keyState) (until int64) {
-	for i := range k.by {
-		until = max(until, k.by[i].misled)
+	if s.skewedSince == 0 {
+		return 0
+	}
+	for i := range k.by.all {
+		until = max(until, k.by.all[i].misled)
 	}
 	for o := k.waitHead; o != nil; o = o.next {
 		if s.skewedBy(o.client, s.now) {
@@ -301,29 +303,32 @@ func (s *Sweep) misledUntil(k *keyState) (until int64) {
 	return until
 }
 
-// askedUntil is until when each client asked for the key, or may have had it; forever if it does so now.
-func (s *Sweep) askedUntil(k *keyState) []int64 {
-	until := make([]int64, len(s.clients))
-	for i := range k.by {
-		until[i] = k.by[i].over
-		if k.by[i].loose > 0 {
-			until[i] = forever
-		}
-	}
-	for o := k.waitHead; o != nil; o = o.next {
-		until[o.client] = forever
-	}
-	return until
+// asker is a client that asked for a key, or may have had it, and until when; forever: it does so now.
+type asker struct {
+	client int32
+	until  int64
 }
 
-// waits reports whether a client has an open acquire of the key.
-func (k *keyState) waits(client int32) bool {
-	for o := k.waitHead; o != nil; o = o.next {
-		if o.client == client {
-			return true
+// askedUntil is until when each client asked for the key, or may have had it.
+func (s *Sweep) askedUntil(k *keyState) []asker {
+	asked := make([]asker, 0, len(k.by.all)+k.waiters)
+	for i := range k.by.all {
+		c := &k.by.all[i]
+		a := asker{c.client, c.over}
+		if c.loose > 0 {
+			a.until = forever
 		}
+		asked = append(asked, a)
 	}
-	return false
+	for o := k.waitHead; o != nil; o = o.next {
+		asked = append(asked, asker{o.client, forever})
+	}
+	return asked
+}
+
+// waitsFor reports whether a client has an open acquire of the key.
+func (s *Sweep) waitsFor(k *keyState, client int32) bool {
+	return slices.ContainsFunc(s.clients[client].asking, func(o *op) bool { return o.key == k.id })
 }
 
 // wake notes a grant at the end of a stretch: who slept through it, and whose end freed the key.
@@ -363,13 +368,12 @@ func (s *Sweep) judgeSleep(k *keyState, o *op) {
 	})
 }
 
-// ended notes that a client, which had a grant or not, was closed or is gone at t. A fresh client came when the key was stuck already.
-func (s *Sweep) ended(k *keyState, client int32, had bool, t int64) {
-	c := &k.by[client]
-	known := !c.gone
+// ended notes that a client that had asked for the key was closed or is gone at t. A fresh client came when the key was stuck already.
+func (s *Sweep) ended(k *keyState, c *clientOnKey, t int64) {
+	known, had := !c.gone, c.loose > c.unknown
 	c.gone = true
-	if k.stretch != nil && known && !s.fresh(client) {
-		k.stretch.ends = append(k.stretch.ends, ending{client: client, at: t, loser: !had && c.denied})
+	if k.stretch != nil && known && !s.fresh(c.client) {
+		k.stretch.ends = append(k.stretch.ends, ending{client: c.client, at: t, loser: !had && c.denied})
 	}
 }
 
