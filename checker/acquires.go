@@ -95,7 +95,7 @@ func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
 	if s.asks(&fifo) && !g.nested {
 		s.judgeQueue(k, g)
 	}
-	k.open = append(k.open, g)
+	k.open.add(g, s.startOf(g))
 	s.on(k, g.client).opens++
 	c := &s.clients[o.client]
 	c.holding++

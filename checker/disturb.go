@@ -248,7 +248,7 @@ func (s *Sweep) trimSpans() {
 		if k.waitHead != nil {
 			oldest = min(oldest, k.waitHead.inv)
 		}
-		for _, g := range k.open {
+		for g := range k.open.all {
 			oldest = min(oldest, g.inv)
 		}
 		oldest = s.demandedSince(k, oldest)

@@ -37,7 +37,7 @@ func (s *Sweep) judgeQueue(k *keyState, g *grant) {
 	if g.enqueued != 0 {
 		s.judged.enqueued++
 	}
-	for _, x := range k.open {
+	for x := range k.open.all {
 		if !inItsTurn(x, g) {
 			s.judgeOvertaking(x, g)
 		}

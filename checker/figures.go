@@ -167,7 +167,7 @@ func (k *keyState) orphaned(client, process int32, t int64) {
 	if !k.by.opens(client) {
 		return
 	}
-	for _, g := range k.open {
+	for g := range k.open.all {
 		if g.client != client || process != 0 && g.process > process || g.closed {
 			continue
 		}

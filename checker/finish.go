@@ -12,8 +12,7 @@ func (s *Sweep) Finish(truncated bool) Verdict {
 	s.cut = truncated
 	s.unfinished(0, 0, s.now)
 	for _, k := range s.keys {
-		for len(k.open) > 0 {
-			g := k.open[0]
+		for g := k.open.first(); g != nil; g = k.open.first() {
 			s.end(g, forever)
 			g.open = 0
 			s.settle(g)

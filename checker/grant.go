@@ -107,6 +107,7 @@ type grant struct {
 	kept              int32
 
 	on    footprint // what the hold did to the first of its protected keys
+	place int32     // among the open grants of its key
 	nacts int32
 	// The first act, and behind it the last ones, in a ring.
 	actKinds  [1 + keptActs]history.Kind

@@ -12,7 +12,7 @@ import (
 // have held, beside them: an acquire that is still open and was invoked before their bound, or an open grant whose hold began before it.
 type keyState struct {
 	id   history.KeyID
-	open []*grant
+	open openGrants
 	past past
 
 	// waitHead is the oldest open acquire; invocations come in order, so it is the one invoked first.
@@ -95,13 +95,15 @@ func (s *Sweep) need(k *keyState) int64 {
 	if k.waitHead != nil {
 		need = min(need, k.waitHead.inv)
 	}
-	for _, g := range k.open {
-		need = min(need, g.begin)
-		if !s.exclusive { // of three grants of unknown order, two may meet before the third one's acquire has ended
-			need = min(need, g.earliest)
-		}
+	return min(need, k.open.earliest())
+}
+
+// startOf is the first instant that an open grant has anything to do with.
+func (s *Sweep) startOf(g *grant) int64 {
+	if s.exclusive {
+		return g.begin
 	}
-	return need
+	return min(g.begin, g.earliest) // of three grants of unknown order, two may meet before the third one's acquire has ended
 }
 
 // prune forgets the past grants that nothing can meet any more.
@@ -112,7 +114,10 @@ func (s *Sweep) prune(k *keyState) {
 	}
 	bound := p.at(p.from).g.bound()
 	// Mostly the oldest waiter, or the oldest of the open holds, needs the oldest of the past: the others need not be looked at.
-	if k.waitHead != nil && k.waitHead.inv <= bound || len(k.open) > 0 && k.open[0].begin <= bound {
+	if k.waitHead != nil && k.waitHead.inv <= bound {
+		return
+	}
+	if first := k.open.first(); first != nil && first.begin <= bound {
 		return
 	}
 	for need := s.need(k); bound < need; bound = p.at(p.from).g.bound() {
@@ -167,8 +172,7 @@ func (s *Sweep) settle(g *grant) {
 	if g.held() {
 		s.times[timeHold].add(g.last - g.end)
 	}
-	i := slices.Index(k.open, g)
-	k.open = slices.Delete(k.open, i, i+1)
+	k.open.remove(g)
 	s.on(k, g.client).opens--
 	s.judgeHolds(g)
 	k.past.push(g)
@@ -192,14 +196,10 @@ func (s *Sweep) closeGrants(k *keyState, client, process int32, t int64) {
 	if !k.by.opens(client) {
 		return
 	}
-	for i := 0; i < len(k.open); {
-		g := k.open[i]
+	for g := range k.open.all {
 		if g.client == client && (process == 0 || g.process <= process) {
 			g.withdraw(t)
 			s.shut(g, t)
-		}
-		if i < len(k.open) && k.open[i] == g { // it did not leave the list
-			i++
 		}
 	}
 }

@@ -85,6 +85,7 @@ func (s *Sweep) hastenBegin(g *grant, t int64) {
 	}
 	if !g.settled {
 		g.begin = t
+		s.keyOf(g).open.starts(g, t)
 		return
 	}
 	for x := range s.keyOf(g).past.newest(func(entry *pastEntry) bool { return entry.bound > t }) {
@@ -109,7 +110,7 @@ func (s *Sweep) hastenReaders(w *grant) {
 	for x := range k.past.newest(func(entry *pastEntry) bool { return entry.bound > w.begin }) {
 		hasten(x)
 	}
-	for _, x := range k.open {
+	for x := range k.open.all {
 		hasten(x)
 	}
 }

@@ -132,7 +132,7 @@ func (s *Sweep) eachOpenOf(k *keyState, client int32, do func(*grant)) {
 	if !k.by.opens(client) {
 		return
 	}
-	for _, g := range k.open {
+	for g := range k.open.all {
 		if g.client == client {
 			do(g)
 		}

@@ -1,10 +1,6 @@
 package checker
 
-import (
-	"slices"
-
-	"github.com/lockchaos/lockchaos/history"
-)
+import "github.com/lockchaos/lockchaos/history"
 
 // Reentrant locks: an owner may acquire again what it holds, and has given the key up when it has released it as often as it was granted it.
 //
@@ -35,7 +31,7 @@ func (s *Sweep) owner(g *grant) *ownerOnKey { return &s.on(s.keyOf(g), g.client)
 func (s *Sweep) enter(g *grant) {
 	o := s.owner(g)
 	g.nested = o.levels > 0
-	for _, x := range s.keyOf(g).open {
+	for x := range s.keyOf(g).open.all {
 		if x.client == g.client {
 			x.leased = max(x.leased, g.end) // it may have renewed the lease of all
 		}
@@ -69,7 +65,7 @@ func (s *Sweep) sent(k *keyState, client int32, g *grant, t int64) {
 	if g != nil {
 		g.unsure++
 	}
-	for _, x := range k.open { // what may have been over before was withdrawn then
+	for x := range k.open.all { // what may have been over before was withdrawn then
 		if s.mayBeOut(x) {
 			x.withdraw(t)
 		}
@@ -100,7 +96,7 @@ func (s *Sweep) spokenFor(g *grant) *grant {
 
 // newest returns the newest grant that its owner has on the key.
 func (s *Sweep) newest(g *grant) *grant {
-	for _, x := range slices.Backward(s.keyOf(g).open) {
+	for x := range s.keyOf(g).open.newestFirst {
 		if x.client == g.client && (x == g || !x.closed) {
 			return x
 		}
@@ -110,7 +106,7 @@ func (s *Sweep) newest(g *grant) *grant {
 
 // siblings calls do for the grants that a grant's owner has on the key, itself among them: its lease is one.
 func (s *Sweep) siblings(g *grant, do func(*grant)) {
-	for _, x := range s.keyOf(g).open {
+	for x := range s.keyOf(g).open.all {
 		if x.client == g.client {
 			do(x)
 		}
@@ -132,13 +128,9 @@ func (s *Sweep) renounce(g *grant, t int64) {
 
 // abandon closes the grants that a reentrant owner knew to be lost when it asked for the key again: it does not nest in what it has not got.
 func (s *Sweep) abandon(k *keyState, client int32, t int64) {
-	for i := 0; i < len(k.open); {
-		g := k.open[i]
+	for g := range k.open.all {
 		if g.client == client && g.knownLost {
 			s.shut(g, t)
-		}
-		if i < len(k.open) && k.open[i] == g { // it did not leave the list
-			i++
 		}
 	}
 }

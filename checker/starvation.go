@@ -71,7 +71,7 @@ func (s *Sweep) judgePatience(k *keyState, o *op, end int64) {
 	for x := range k.past.newest(func(entry *pastEntry) bool { return entry.latest > o.start }) {
 		see(x)
 	}
-	for _, x := range k.open {
+	for x := range k.open.all {
 		see(x)
 	}
 	if passed <= s.patience {

@@ -48,7 +48,7 @@ func (s *Sweep) orderTokens(k *keyState, g *grant) {
 	if first { // by token and by time: it has nothing to do with any other
 		return
 	}
-	for _, x := range k.open {
+	for x := range k.open.all {
 		// Else it came first, and has the smaller token. A reader may have come before a writer all the same whom only g shows to have come earlier.
 		if x.token >= g.token || max(x.end, x.earliest) > g.end || s.header.Claims.ReadWrite {
 			s.compareTokens(x, g)

@@ -110,7 +110,7 @@ func (s *Sweep) unheldSince(k *keyState) int64 {
 		}
 		since = max(since, c.leased)
 	}
-	for _, g := range k.open {
+	for g := range k.open.all {
 		if g.loose {
 			since = max(since, s.leaseFrom(g))
 		}
@@ -127,7 +127,7 @@ func (s *Sweep) neededSince(k *keyState, from int64) int64 {
 			stays = max(stays, c.leased+s.header.TTL)
 		}
 	}
-	for _, g := range k.open {
+	for g := range k.open.all {
 		if g.loose {
 			stays = max(stays, s.leaseFrom(g)+s.header.TTL)
 		}
