@@ -42,12 +42,10 @@ func (s *Sweep) judgeQueue(k *keyState, g *grant) {
 			s.judgeOvertaking(x, g)
 		}
 	}
-	since := g.end // what neither began nor ended later than that, and has no greater token, was in its turn
-	if g.enqueued != 0 {
-		since = min(since, g.enqueued)
-	}
+	// Who began to ask before g was enqueued, was not certainly granted after it, and has no greater token, was in its turn.
 	met := func(entry *pastEntry) bool {
-		return entry.latest > since || s.tokens && (entry.top.above(g.token) || entry.reader.above(g.token))
+		return g.enqueued != 0 && entry.asked > g.enqueued || entry.earliest > g.end ||
+			s.tokens && (entry.top.above(g.token) || entry.reader.above(g.token))
 	}
 	for x := range k.past.newest(met) {
 		if !inItsTurn(x, g) {

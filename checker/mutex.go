@@ -42,7 +42,7 @@ func (s *Sweep) judgeHolds(g *grant) {
 		return
 	}
 	past := &s.keyOf(g).past
-	for i := past.to - 1; i >= past.from && past.at(i).bound >= g.begin; i-- {
+	for i := past.to - 1; i >= past.from && past.at(i).meets(g); i-- {
 		if x := past.at(i).g; x.bound() >= g.begin {
 			s.judgePair(x, g)
 			s.judgeContinuity(x, g)

@@ -23,14 +23,17 @@ const pastBlockSize = 32
 type pastBlock [pastBlockSize]pastEntry
 
 // pastEntry carries, beside its grant, summaries of itself and of what came before it, so that a search from the newest end can stop early:
-// with one starved waiter the queue may be long, and yet no event costs more than what it really meets. The first two are of what has come since the queue was
-// empty, the others of all that ever was in it.
+// with one starved waiter the queue may be long, and yet no event costs more than what it really meets. The times are of what has come since the queue was
+// empty, the tokens of all that ever was in it.
 type pastEntry struct {
 	g      *grant
 	bound  int64 // the greatest bound
 	latest int64 // the greatest end, or start, of an acquire
-	top    topToken
-	reader topToken // that of readers, which top is not about
+	asked  int64 // the greatest start of an acquire
+	// earliest is the greatest first instant at which one may have been granted, writers the greatest bound of those that are not readers'.
+	earliest, writers int64
+	top               topToken
+	reader            topToken // that of readers, which top is not about
 }
 
 // topToken is the greatest token that grants have.
@@ -53,6 +56,14 @@ func (t topToken) with(g *grant) topToken {
 // above reports whether it is greater than another one.
 func (t topToken) above(token int64) bool { return t.g != nil && t.g.token > token }
 
+// meets tells whether a grant can have met this one or any before it. Readers do not meet each other.
+func (e *pastEntry) meets(g *grant) bool {
+	if g.mode == history.ModeRead {
+		return e.writers >= g.begin
+	}
+	return e.bound >= g.begin
+}
+
 // at returns the entry at a place.
 func (p *past) at(i int) *pastEntry { return &p.blocks[uint(i)/pastBlockSize][uint(i)%pastBlockSize] }
 
@@ -67,6 +78,10 @@ func (p *past) push(g *grant) {
 	entry := p.at(p.to)
 	p.to++
 	entry.g, entry.bound, entry.latest, entry.top, entry.reader = g, max(prev.bound, g.bound()), max(prev.latest, g.end, g.start), prev.top, prev.reader
+	entry.asked, entry.earliest, entry.writers = max(prev.asked, g.start), max(prev.earliest, g.earliest), prev.writers
+	if g.mode != history.ModeRead {
+		entry.writers = max(prev.writers, g.bound())
+	}
 	switch {
 	case !g.hasToken:
 	case g.mode == history.ModeRead:

@@ -14,7 +14,7 @@ func TestPast(t *testing.T) {
 		p, all, gone := &past{}, []*grant(nil), 0
 		for range 300 {
 			if rng.IntN(5) > 0 {
-				g := &grant{client: rng.Int32N(3), token: rng.Int64N(40), hasToken: rng.IntN(10) > 0, start: rng.Int64N(1000), mode: history.Mode(rng.IntN(3)), end: rng.Int64N(1000), last: rng.Int64N(1000)}
+				g := &grant{client: rng.Int32N(3), token: rng.Int64N(40), hasToken: rng.IntN(10) > 0, start: rng.Int64N(1000), earliest: rng.Int64N(1000), mode: history.Mode(rng.IntN(3)), end: rng.Int64N(1000), last: rng.Int64N(1000)}
 				p.push(g)
 				all = append(all, g)
 			} else if n := min(rng.IntN(2*pastBlockSize), p.to-p.from); n > 0 {
@@ -41,6 +41,17 @@ func reach(list []*grant) (bound, end int64) {
 	return bound, end
 }
 
+// summaryOf is what an entry says of grants, as far as it is about when they asked, may have been granted, and wrote.
+func summaryOf(list []*grant) (e pastEntry) {
+	for _, x := range list {
+		e.asked, e.earliest = max(e.asked, x.start), max(e.earliest, x.earliest)
+		if x.mode != history.ModeRead {
+			e.writers = max(e.writers, x.bound())
+		}
+	}
+	return e
+}
+
 // isThe fails the test if the queue does not have the grants of the list, or does not sum up what there was.
 func isThe(t *testing.T, p *past, list, all []*grant) {
 	t.Helper()
@@ -54,6 +65,11 @@ func isThe(t *testing.T, p *past, list, all []*grant) {
 		bound, end := reach(list[:i])
 		if most, last := reach(all); entry.bound < bound || entry.latest < end || entry.bound > most || entry.latest > last {
 			t.Fatalf("entry %d: bound %d, latest %d; want %d to %d and %d to %d", i, entry.bound, entry.latest, bound, most, end, last)
+		}
+		before, most := summaryOf(list[:i]), summaryOf(all)
+		if got := *entry; got.asked < before.asked || got.earliest < before.earliest || got.writers < before.writers ||
+			got.asked > most.asked || got.earliest > most.earliest || got.writers > most.writers {
+			t.Fatalf("entry %d: %+v; want from %+v to %+v", i, got, before, most)
 		}
 		isTop(t, i, entry.top, all[:len(all)-len(list)+i], false)
 		isTop(t, i, entry.reader, all[:len(all)-len(list)+i], true)
