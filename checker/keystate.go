@@ -14,6 +14,8 @@ type keyState struct {
 	id   history.KeyID
 	open openGrants
 	past past
+	// crowd counts those that were beside each other, where several may be.
+	crowd crowd
 
 	// waitHead is the oldest open acquire; invocations come in order, so it is the one invoked first.
 	waitHead, waitTail *op
@@ -120,7 +122,12 @@ func (s *Sweep) prune(k *keyState) {
 	if first := k.open.first(); first != nil && first.begin <= bound {
 		return
 	}
-	for need := s.need(k); bound < need; bound = p.at(p.from).g.bound() {
+	need := s.need(k)
+	if bound >= need {
+		return
+	}
+	k.crowd.forget(need)
+	for ; bound < need; bound = p.at(p.from).g.bound() {
 		entry := p.at(p.from)
 		s.keepTop(&p.gone.top, &entry.top)
 		s.keepTop(&p.gone.reader, &entry.reader)

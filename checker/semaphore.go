@@ -13,15 +13,21 @@ import (
 
 // judgeCrowd judges the holds of a semaphore around a grant that has just settled.
 func (s *Sweep) judgeCrowd(g *grant) {
+	k := s.keyOf(g)
+	k.crowd.odd = k.crowd.odd || g.earliest > g.end
+	k.crowd.add(g.end, g.bound())
+	if k.crowd.most() <= s.permits && !k.crowd.odd {
+		return // nowhere were there more at once than may be, whatever becomes of them
+	}
 	near := []*grant{g}
-	past := &s.keyOf(g).past
+	past := &k.past
 	for i := past.to - 1; i >= past.from && past.at(i).bound >= g.earliest; i-- {
 		if x := past.at(i).g; x.bound() >= g.earliest {
 			near = append(near, x)
 		}
 	}
 	for _, b := range near {
-		if b.crowded {
+		if b.crowded || k.crowd.hasRoom(b, s.permits) {
 			continue
 		}
 		certain := len(s.beside(b, near)) >= s.permits
