@@ -64,9 +64,12 @@ func (t *tape) giveBack(client, key int, grant int64) {
 // rotation has n clients in turns: those that wait for a key, and the holders, of whom the one that came first gives it back.
 func (t *tape) rotation(n, holders, grants int) {
 	var waiting []history.Event
+	step := t.step
+	t.step = 1000 // the key is free as yet
 	for c := range n {
 		waiting = append(waiting, t.invoke(history.Acquire, c+1, 0, 0))
 	}
+	t.step = step
 	var held []history.Event
 	for range grants {
 		if len(held) == holders {

@@ -13,14 +13,23 @@ type past struct {
 	blocks []*pastBlock
 	// from and to are the places of the oldest entry and behind the newest, from the beginning of the first block.
 	from, to int
-	spare    *pastBlock
+	spare    *pastBlocks
+	lends    bool // its last block, too, while it is empty
 	// gone has the tokens' summaries of all that have left the queue; nobody asks when those were granted or how long they acted.
 	gone pastEntry
 }
 
-const pastBlockSize = 32
+const (
+	pastBlockSize = 32
+	keptBlocks    = 64  // in no use
+	fewKeys       = 256 // which may keep a block each
+)
 
 type pastBlock [pastBlockSize]pastEntry
+
+// pastBlocks are blocks that are in no use, of all keys. Where keys are many, one that has nothing to remember has no block either: a block is larger than all
+// else that is known of a key.
+type pastBlocks []*pastBlock
 
 // pastEntry carries, beside its grant, summaries of itself and of what came before it, so that a search from the newest end can stop early:
 // with one starved waiter the queue may be long, and yet no event costs more than what it really meets. The times are of what has come since the queue was
@@ -92,22 +101,30 @@ func (p *past) push(g *grant) {
 }
 
 func (p *past) grow() {
-	block := p.spare
-	if block == nil {
+	var block *pastBlock
+	if n := len(*p.spare); n > 0 {
+		block, *p.spare = (*p.spare)[n-1], (*p.spare)[:n-1]
+	} else {
 		block = new(pastBlock)
 	}
-	p.blocks, p.spare = append(p.blocks, block), nil
+	p.blocks = append(p.blocks, block)
 }
 
 // tidy gives back the room of what has left the queue.
 func (p *past) tidy() {
-	if n := p.from / pastBlockSize; n > 0 {
-		p.spare = p.blocks[0]
+	n := p.from / pastBlockSize
+	if p.from == p.to {
+		if p.lends {
+			n = len(p.blocks)
+		}
+		p.from, p.to = n*pastBlockSize, n*pastBlockSize
+	}
+	if n > 0 {
+		if len(*p.spare) < keptBlocks {
+			*p.spare = append(*p.spare, p.blocks[0])
+		}
 		p.blocks = slices.Delete(p.blocks, 0, n)
 		p.from, p.to = p.from-n*pastBlockSize, p.to-n*pastBlockSize
-	}
-	if p.from == p.to {
-		p.from, p.to = 0, 0
 	}
 }
 

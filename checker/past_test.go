@@ -11,7 +11,7 @@ import (
 func TestPast(t *testing.T) {
 	for seed := range uint64(100) {
 		rng := rand.New(rand.NewPCG(seed, 12))
-		p, all, gone := &past{}, []*grant(nil), 0
+		p, all, gone := &past{spare: &pastBlocks{}}, []*grant(nil), 0
 		for range 300 {
 			if rng.IntN(5) > 0 {
 				g := &grant{client: rng.Int32N(3), token: rng.Int64N(40), hasToken: rng.IntN(10) > 0, start: rng.Int64N(1000), earliest: rng.Int64N(1000), mode: history.Mode(rng.IntN(3)), end: rng.Int64N(1000), last: rng.Int64N(1000)}

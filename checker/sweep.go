@@ -35,6 +35,7 @@ type Sweep struct {
 
 	spareOps    *op // a list of them, by next
 	spareGrants []*grant
+	spareBlocks pastBlocks
 	freshGrants []grant
 	retire      func(*grant, *op) // for a test: takes the records that would be used again
 
@@ -175,7 +176,7 @@ func (s *Sweep) key(id history.KeyID) *keyState {
 		return nil
 	}
 	for n := len(s.keys); n <= int(id); n++ {
-		s.keys = append(s.keys, &keyState{id: history.KeyID(n)})
+		s.keys = append(s.keys, &keyState{id: history.KeyID(n), past: past{spare: &s.spareBlocks, lends: n >= fewKeys}})
 	}
 	return s.keys[id]
 }

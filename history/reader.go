@@ -11,13 +11,18 @@ import (
 )
 
 // maxLine bounds a line, so that a file of another kind does not fill the memory. An event with the longest
-// evidence is far below it.
-const maxLine = 1 << 20
+// evidence is far below it. The header names all keys, and may be longer.
+const (
+	maxLine   = 1 << 20
+	maxHeader = 64 << 20
+)
 
 var (
-	errLongLine = fmt.Errorf("line longer than %d bytes", maxLine)
+	errLongLine = longerThan(maxLine)
 	errAfterEnd = errors.New("a line after the end event")
 )
+
+func longerThan(bytes int) error { return fmt.Errorf("line longer than %d bytes", bytes) }
 
 func miscounted(said, counted int64) error {
 	return fmt.Errorf("the end event counts %d events, the file has %d: lines are missing or were added", said, counted)
@@ -70,7 +75,11 @@ func NewReader(r io.Reader, name string) (*Reader, error) {
 		return nil, err
 	}
 	rd := &Reader{name: name, in: in, blockSize: blockSize}
-	line, whole, err := rd.next()
+	longest := maxLine
+	if begin, _ := in.Peek(1); len(begin) > 0 && begin[0] == '{' {
+		longest = maxHeader
+	}
+	line, whole, err := rd.nextUpTo(longest)
 	switch {
 	case errors.Is(err, io.EOF):
 		return nil, &SyntaxError{File: name, Line: 1, Err: errors.New("empty file: a history begins with a header line")}
@@ -135,18 +144,21 @@ func (r *Reader) Truncated() bool { return r.truncated }
 func (r *Reader) Line() int { return r.line }
 
 // next returns the next line without its newline; whole is false when the newline is missing.
-func (r *Reader) next() (line []byte, whole bool, err error) {
+func (r *Reader) next() (line []byte, whole bool, err error) { return r.nextUpTo(maxLine) }
+
+// nextUpTo is next of a line that may be so many bytes long.
+func (r *Reader) nextUpTo(longest int) (line []byte, whole bool, err error) {
 	r.line++
 	line, err = r.in.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {
 		long := append([]byte(nil), line...)
-		for errors.Is(err, bufio.ErrBufferFull) && len(long) <= maxLine {
+		for errors.Is(err, bufio.ErrBufferFull) && len(long) <= longest {
 			line, err = r.in.ReadSlice('\n')
 			long = append(long, line...)
 		}
 		line = long
-		if len(line) > maxLine {
-			return nil, false, r.syntax(line, errLongLine)
+		if len(line) > longest {
+			return nil, false, r.syntax(line, longerThan(longest))
 		}
 	}
 	if errors.Is(err, io.EOF) {
