@@ -21,8 +21,7 @@ func (s *Sweep) acquired(o *op, e *history.Event) {
 		s.granted(k, o, e)
 	case history.Info:
 		if !s.outlivedBy(o) {
-			s.loosen(k, o.client, stamp(e.End, e.Time))
-			c := s.on(k, o.client)
+			c := s.loosen(k, o.client, stamp(e.End, e.Time))
 			c.unknown++
 			k.unknown++
 			c.unknownAt = max(c.unknownAt, stamp(e.End, e.Time))
@@ -53,8 +52,9 @@ func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
 	if e.Attempt != 0 {
 		s.times[timeAttempt].add(end - e.Attempt)
 	}
-	s.loosen(k, o.client, end)
+	by := s.loosen(k, o.client, end)
 	g := s.newGrant()
+	g.by = by.place
 	g.id, g.token, g.key, g.client, g.process, g.mode = o.id, e.Token, k.id, o.client, o.process, o.mode
 	g.hasToken = e.HasToken()
 	g.inv, g.start, g.earliest, g.end, g.begin, g.leased = o.inv, o.start, o.start, end, end, end
@@ -95,8 +95,8 @@ func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
 	if s.asks(&fifo) && !g.nested {
 		s.judgeQueue(k, g)
 	}
-	k.open.add(g, s.startOf(g))
-	s.on(k, g.client).opens++
+	k.open.add(g)
+	k.holder(g).opens++
 	c := &s.clients[o.client]
 	c.holding++
 	if s.outlivedBy(o) { // the process was gone when its answer was recorded

@@ -108,6 +108,7 @@ type grant struct {
 
 	on    footprint // what the hold did to the first of its protected keys
 	place int32     // among the open grants of its key
+	by    int32     // the place of its client among the key's clients
 	nacts int32
 	// The first act, and behind it the last ones, in a ring.
 	actKinds  [1 + keptActs]history.Kind

@@ -100,14 +100,6 @@ func (s *Sweep) need(k *keyState) int64 {
 	return min(need, k.open.earliest())
 }
 
-// startOf is the first instant that an open grant has anything to do with.
-func (s *Sweep) startOf(g *grant) int64 {
-	if s.exclusive {
-		return g.begin
-	}
-	return min(g.begin, g.earliest) // of three grants of unknown order, two may meet before the third one's acquire has ended
-}
-
 // prune forgets the past grants that nothing can meet any more.
 func (s *Sweep) prune(k *keyState) {
 	p := &k.past
@@ -126,7 +118,9 @@ func (s *Sweep) prune(k *keyState) {
 	if bound >= need {
 		return
 	}
-	k.crowd.forget(need)
+	if !s.exclusive {
+		k.crowd.forget(need)
+	}
 	for ; bound < need; bound = p.at(p.from).g.bound() {
 		entry := p.at(p.from)
 		s.keepTop(&p.gone.top, &entry.top)
@@ -160,7 +154,7 @@ func (s *Sweep) end(g *grant, t int64) {
 	if !g.closed {
 		g.closed, g.heldTo = true, t
 		if g.loose { // its lease may run on
-			by := s.on(s.keyOf(g), g.client)
+			by := s.keyOf(g).holder(g)
 			by.leased = max(by.leased, s.leaseFrom(g))
 		}
 		c := &s.clients[g.client]
@@ -180,7 +174,7 @@ func (s *Sweep) settle(g *grant) {
 		s.times[timeHold].add(g.last - g.end)
 	}
 	k.open.remove(g)
-	s.on(k, g.client).opens--
+	k.holder(g).opens--
 	s.judgeHolds(g)
 	k.past.push(g)
 	s.prune(k)

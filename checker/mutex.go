@@ -85,7 +85,7 @@ func (s *Sweep) hastenBegin(g *grant, t int64) {
 	}
 	if !g.settled {
 		g.begin = t
-		s.keyOf(g).open.starts(g, t)
+		s.keyOf(g).open.starts(g)
 		return
 	}
 	for x := range s.keyOf(g).past.newest(func(entry *pastEntry) bool { return entry.bound > t }) {

@@ -42,6 +42,11 @@ func (l *clientsOnKey) find(client int32) *clientOnKey {
 	if int(l.lately) < len(l.all) && l.all[l.lately].client == client {
 		return &l.all[l.lately]
 	}
+	return l.seek(client)
+}
+
+// seek is find of another client than the one that was asked for last.
+func (l *clientsOnKey) seek(client int32) *clientOnKey {
 	if l.places != nil {
 		i, known := l.places[client]
 		if !known {
@@ -86,6 +91,11 @@ func (s *Sweep) on(k *keyState, client int32) *clientOnKey {
 	if c := k.by.find(client); c != nil {
 		return c
 	}
+	return s.comes(k, client)
+}
+
+// comes begins what is known of a client on a key.
+func (s *Sweep) comes(k *keyState, client int32) *clientOnKey {
 	c := &s.clients[client]
 	if n := len(c.keys); n > 0 && c.keys[n-1].id > k.id {
 		c.jumbled = true
@@ -93,6 +103,9 @@ func (s *Sweep) on(k *keyState, client int32) *clientOnKey {
 	c.keys = append(c.keys, k)
 	return k.by.add(client)
 }
+
+// holder returns what is known of a grant's client on its key.
+func (k *keyState) holder(g *grant) *clientOnKey { return &k.by.all[g.by] }
 
 // keysOf returns the keys that a client has asked for, and was answered, in the order of their numbers.
 func (c *clientState) keysOf() []*keyState {
@@ -146,6 +159,10 @@ func (s *Sweep) dequeue(k *keyState, o *op) {
 	}
 	k.dequeue(o)
 	c := &s.clients[o.client]
+	if len(c.asking) == 1 {
+		c.asking = c.asking[:0]
+		return
+	}
 	i := slices.Index(c.asking, o)
 	c.asking = slices.Delete(c.asking, i, i+1)
 }

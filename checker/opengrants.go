@@ -6,8 +6,11 @@ type openGrants struct {
 	list []*grant // by their places (grant.place); nil: it has left
 	from int      // the first that has not left
 	n    int
-	// begins is a heap of where their holds begin. It has some that have left.
+	// begins is a heap of where their holds begin. It has some that have left. Where they are few there is none (heaped).
 	begins []begin
+	heaped bool
+	// several: the key has several permits, so that where their acquires began counts, too.
+	several bool
 }
 
 // begin is where the hold of an open grant begins, or may be said to begin.
@@ -17,15 +20,23 @@ type begin struct {
 	id int64 // of the grant: its record may be another's by now
 }
 
-// add adds the newest grant, of which nothing can lie before at.
-func (o *openGrants) add(g *grant, at int64) {
+// fewOpen is up to how many are looked at one by one.
+const fewOpen = 8
+
+// add adds the newest grant.
+func (o *openGrants) add(g *grant) {
 	if len(o.list) >= 2*o.n+16 {
 		o.closeUp()
 	}
 	g.place = int32(len(o.list))
 	o.list = append(o.list, g)
-	o.n++
-	o.starts(g, at)
+	switch o.n++; {
+	case o.heaped:
+		o.starts(g)
+	case o.n > fewOpen:
+		o.heaped = true
+		o.all(func(g *grant) bool { o.starts(g); return true })
+	}
 }
 
 // closeUp gives the room of those that have left to the others.
@@ -45,8 +56,11 @@ func (o *openGrants) closeUp() {
 func (o *openGrants) remove(g *grant) {
 	o.list[g.place] = nil
 	if o.n--; o.n == 0 {
-		clear(o.begins)
-		o.list, o.from, o.begins = o.list[:0], 0, o.begins[:0]
+		o.list, o.from = o.list[:0], 0
+		if o.heaped {
+			clear(o.begins)
+			o.heaped, o.begins = false, o.begins[:0]
+		}
 		return
 	}
 	for o.list[o.from] == nil {
@@ -80,8 +94,20 @@ func (o *openGrants) newestFirst(yield func(*grant) bool) {
 	}
 }
 
-// starts notes that a grant's hold may begin as early as at.
-func (o *openGrants) starts(g *grant, at int64) {
+// startOf is the first instant that an open grant has anything to do with.
+func (o *openGrants) startOf(g *grant) int64 {
+	if o.several { // of three grants of unknown order, two may meet before the third one's acquire has ended
+		return min(g.begin, g.earliest)
+	}
+	return g.begin
+}
+
+// starts notes where a grant's hold begins, which may be earlier than before.
+func (o *openGrants) starts(g *grant) {
+	if !o.heaped {
+		return
+	}
+	at := o.startOf(g)
 	o.begins = append(o.begins, begin{at, g, g.id})
 	i := len(o.begins) - 1
 	for up := (i - 1) / 2; i > 0 && o.begins[up].at > at; up = (i - 1) / 2 {
@@ -92,6 +118,15 @@ func (o *openGrants) starts(g *grant, at int64) {
 
 // earliest is the first instant at which an open hold may begin; forever if there is none.
 func (o *openGrants) earliest() int64 {
+	if !o.heaped {
+		least := int64(forever)
+		for _, g := range o.list[o.from:] {
+			if g != nil {
+				least = min(least, o.startOf(g))
+			}
+		}
+		return least
+	}
 	for len(o.begins) > 0 {
 		if top := &o.begins[0]; top.g.id == top.id && !top.g.settled {
 			return top.at

@@ -25,12 +25,12 @@ func TestOpenGrants(t *testing.T) {
 			switch chance := rng.IntN(8); {
 			case chance < 3+int(seed%3):
 				g := &grant{id: id, begin: rng.Int64N(1000)}
-				o.add(g, g.begin)
+				o.add(g)
 				list = append(list, g)
 			case chance == 7 && len(list) > 0:
 				g := list[rng.IntN(len(list))]
 				g.begin -= rng.Int64N(100)
-				o.starts(g, g.begin)
+				o.starts(g)
 			case chance == 6 && seed%5 == 0:
 				for g := range o.all {
 					if rng.IntN(2) == 0 {

@@ -201,7 +201,7 @@ func (s *Sweep) released(o *op, e *history.Event) {
 	}
 	if g.loose {
 		g.loose = false
-		s.tighten(s.keyOf(g), g.client, stamp(e.End, e.Time))
+		s.tighten(g, stamp(e.End, e.Time))
 	}
 	s.end(g, o.start)
 }

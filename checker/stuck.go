@@ -77,17 +77,19 @@ type probeState struct {
 }
 
 // loosen notes that a client may hold the key: it was granted, or nobody knows whether it was.
-func (s *Sweep) loosen(k *keyState, client int32, t int64) {
+func (s *Sweep) loosen(k *keyState, client int32, t int64) *clientOnKey {
 	c := s.on(k, client)
 	c.loose++
 	k.loose++
 	k.by.note(c)
 	c.leased = max(c.leased, t)
+	return c
 }
 
-// tighten notes that one of a client's grants was released ok, or denied by the service, at t.
-func (s *Sweep) tighten(k *keyState, client int32, t int64) {
-	c := s.on(k, client)
+// tighten notes that a grant was released ok, or denied by the service, at t.
+func (s *Sweep) tighten(g *grant, t int64) {
+	k := s.keyOf(g)
+	c := k.holder(g)
 	c.loose--
 	k.loose--
 	k.by.note(c)

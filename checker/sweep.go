@@ -176,7 +176,8 @@ func (s *Sweep) key(id history.KeyID) *keyState {
 		return nil
 	}
 	for n := len(s.keys); n <= int(id); n++ {
-		s.keys = append(s.keys, &keyState{id: history.KeyID(n), past: past{spare: &s.spareBlocks, lends: n >= fewKeys}})
+		s.keys = append(s.keys, &keyState{id: history.KeyID(n), open: openGrants{several: !s.exclusive},
+			past: past{spare: &s.spareBlocks, lends: n >= fewKeys}})
 	}
 	return s.keys[id]
 }
