@@ -46,6 +46,8 @@ func (l *clientsOnKey) find(client int32) *clientOnKey {
 }
 
 // seek is find of another client than the one that was asked for last.
+//
+//go:noinline
 func (l *clientsOnKey) seek(client int32) *clientOnKey {
 	if l.places != nil {
 		i, known := l.places[client]

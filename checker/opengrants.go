@@ -21,7 +21,7 @@ type begin struct {
 }
 
 // fewOpen is up to how many are looked at one by one.
-const fewOpen = 8
+const fewOpen = 64
 
 // add adds the newest grant.
 func (o *openGrants) add(g *grant) {

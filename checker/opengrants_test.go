@@ -21,9 +21,9 @@ func TestOpenGrants(t *testing.T) {
 				*g = grant{id: -1}
 			}
 		}
-		for id := range int64(400) {
+		for id := range int64(1200) {
 			switch chance := rng.IntN(8); {
-			case chance < 3+int(seed%3):
+			case chance < 3+int(seed%3) && len(list) < 3*fewOpen:
 				g := &grant{id: id, begin: rng.Int64N(1000)}
 				o.add(g)
 				list = append(list, g)
@@ -54,7 +54,7 @@ func TestOpenGrants(t *testing.T) {
 				t.Fatalf("seed %d: %v, the first %v, from %d; want %v from %d", seed, got, o.first(), o.earliest(), list, earliest)
 			}
 		}
-		if len(o.list) > 2*len(list)+200 {
+		if len(o.list) > 2*len(list)+6*fewOpen+32 {
 			t.Fatalf("seed %d: room for %d, and %d are there", seed, len(o.list), len(list))
 		}
 	}
