@@ -272,9 +272,7 @@ func (r *reader) declaration() *Declaration {
 	if d.ReadWrite && d.Permits != 1 {
 		r.fail(fmt.Errorf(`"read_write" with "permits" %d: a reader-writer lock has one permit, which readers share`, d.Permits))
 	}
-	if r.flag("no_expiry", &d.NoExpiry); d.NoExpiry && d.Validity == "" {
-		d.Validity = "session" // what does not expire while its holder lives is promised until it is lost
-	}
+	r.flag("no_expiry", &d.NoExpiry)
 	r.flag("sessions", &d.Sessions)
 	return d
 }

@@ -125,14 +125,6 @@ func TestDeclares(t *testing.T) {
 		c.Tolerates != "minority" || c.Abandons != int64(30*time.Millisecond) || !c.Fair || c.Permits != 3 || !c.NoExpiry {
 		t.Errorf("%+v", d)
 	}
-	for claims, want := range map[string]string{`,"no_expiry":true`: "session", `,"no_expiry":true,"validity":"from_invocation"`: "from_invocation", ``: ""} {
-		if l, err = open(t, shell(t, hello(claims)+"sleep 100")); err != nil {
-			t.Fatal(err)
-		}
-		if got := l.(clients.Declarer).Declares().Claims.Validity; got != want {
-			t.Errorf("%s: validity %q, want %q", claims, got, want)
-		}
-	}
 }
 
 // TestSessions: what the adapter tells of its sessions is passed on, each once.

@@ -85,7 +85,26 @@ func rootCommand() *cobra.Command {
 	root.CompletionOptions.DisableDefaultCmd = true // ours says what is wrong
 	root.AddCommand(demoCommand(), runCommand(), examCommand(), surveyCommand(), gateCommand(), initCommand(), rerunCommand(), shrinkCommand(), sweepCommand(), serveCommand(), checkCommand(), witnessCommand(), generateCommand(), reportCommand(), trendCommand(), listCommand(), explainCommand(), doctorCommand(), cleanCommand(), adapterCommand(), completionCommand(), manCommand(), workerCommand(), nodeCommand(), probeCommand(), insideCommand(), scenarioCommand())
 	complete(root)
+	refuseWords(root)
 	return root
+}
+
+// refuseWords makes words that a command can't take a mistake of the user's.
+func refuseWords(cmd *cobra.Command) {
+	for _, c := range cmd.Commands() {
+		refuseWords(c)
+	}
+	check := cmd.Args
+	if check == nil {
+		return
+	}
+	cmd.Args = func(c *cobra.Command, args []string) error {
+		err := check(c, args)
+		if err == nil || exitOf(err) == exitUsage {
+			return err
+		}
+		return usage(err)
+	}
 }
 
 // execute runs the command line and returns the exit status.
