@@ -22,7 +22,7 @@ type try struct {
 	double bool  // two clients hold the key at once
 	leased bool  // the lock promises its lease, so that a double-hold is a defect for certain
 	stall  int64 // when the service stalls (ms); 0: never
-	ours   bool  // the stall was injected
+	ours   bool  // the stall was planned and injected
 	cut    bool  // the history has no end
 }
 
@@ -53,6 +53,9 @@ func (y try) history() *history.History {
 	stall := func() {
 		f := history.FaultInfo{ID: 1, Kind: history.KindMachineStall, Phase: "begin", Hosts: []string{"redis-1"},
 			Service: true, Injected: y.ours, From: y.stall * milli, Touch: &history.MachineStall}
+		if y.ours {
+			f.Plan = 1
+		}
 		begin, end := f, f
 		end.Phase, end.To, end.Bit = "end", (y.stall+60)*milli, true
 		h.Events = append(h.Events, history.Event{Type: history.Fault, Time: end.To, Fault: &begin},
