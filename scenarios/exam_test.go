@@ -118,6 +118,9 @@ func TestAttacksAreStretched(t *testing.T) {
 			if got, want := l.Faults[f].For, 20*s.Faults[f].For; got != want {
 				t.Errorf("%s: the fault lasts %v under a lease of 10s, want %v", s.Attack, got, want)
 			}
+			if got, want := l.Faults[f].Delay, 20*s.Faults[f].Delay; got != want {
+				t.Errorf("%s: packets are late by %v under a lease of 10s, want %v", s.Attack, got, want)
+			}
 			if room := s.Duration - s.Quiet; room < s.Faults[f].After+Duration(s.Needs.Bites)*s.Faults[f].Longest() {
 				t.Errorf("%s: %v are too short for %d faults of %v", s.Attack, room, s.Needs.Bites, s.Faults[f].For)
 			}

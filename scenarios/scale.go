@@ -65,6 +65,7 @@ func (s Scenario) Stretched(ttl Duration) Scenario {
 	for i, f := range s.Faults {
 		f = f.each(func(f Fault) Fault {
 			f.By, f.For, f.After, f.Every = Offset(share(Duration(f.By))), share(f.For), share(f.After), Range{share(f.Every.Min), share(f.Every.Max)}
+			f.Delay, f.Jitter = share(f.Delay), share(f.Jitter)
 			return f
 		}).at(share)
 		faults[i] = f
