@@ -3,9 +3,11 @@ package survey
 import (
 	"bytes"
 	_ "embed"
+	"errors"
 	"fmt"
 	"html/template"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,8 +32,8 @@ var pages = template.Must(template.Must(template.New("index").Parse(indexText)).
 type Library struct {
 	Card
 	*Result // nil: there is none yet
-	// Report leads from the pages to what its authors are told; "": nothing.
-	Report string
+	// Report leads from the pages to the report for its authors, Told is the heading of that; "": there is none.
+	Report, Told string
 }
 
 // Site writes the pages of the survey into a folder: index.html, one page for each library, and one for each defect's witness.
@@ -49,32 +51,36 @@ func Site(dir, to string) error {
 		if err != nil {
 			return err
 		}
-		l := Library{c, r, reportOf(c, to)}
+		l := Library{Card: c, Result: r}
+		if err := l.findReport(to); err != nil {
+			return err
+		}
 		all = append(all, l)
 		if err := l.write(dir, to); err != nil {
 			return err
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Library) int {
-		if (a.Result == nil) != (b.Result == nil) {
-			return len(b.examined()) - len(a.examined())
-		}
-		return strings.Compare(a.Service, b.Service)
-	})
-	return write(filepath.Join(to, "index.html"), "index", index{CSS: reports.Style(), Libraries: all})
+	slices.SortStableFunc(all, func(a, b Library) int { return strings.Compare(a.Service, b.Service) })
+	return write(filepath.Join(to, "index.html"), "index", index{CSS: reports.Style(), libraries: all})
 }
 
-// reportOf is the way from the pages to a library's report.md; "" if it has none.
-func reportOf(c Card, to string) string {
-	file := filepath.Join(c.Dir, "report.md")
-	if _, err := os.Stat(file); err != nil {
-		return ""
+// findReport sets what the library's report.md is called, and the way to it from the pages, if it has one.
+func (l *Library) findReport(to string) error {
+	file := filepath.Join(l.Dir, "report.md")
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the report for a library's authors: %w", err)
 	}
 	way, err := filepath.Rel(to, file)
 	if err != nil {
-		return ""
+		return fmt.Errorf("find the way from the site to a report: %w", err)
 	}
-	return filepath.ToSlash(way)
+	heading, _, _ := strings.Cut(string(text), "\n")
+	l.Report, l.Told = filepath.ToSlash(way), strings.ReplaceAll(strings.TrimPrefix(heading, "# "), "`", "")
+	return nil
 }
 
 // write writes the pages of a library.
@@ -106,14 +112,6 @@ func (l Library) witness(dir, to string, d Defect) error {
 		About: "the fewest ops that show it, of a run that had many", Recheck: reports.Shell("lockchaos", "check", file), Program: "lockchaos", History: h, Alone: true}
 	s.Verdict = checker.Judge(h, checker.Options{})
 	return reports.WriteFile(filepath.Join(to, l.WitnessPage(d)), func(w io.Writer) error { return reports.WriteScenario(w, s) })
-}
-
-// examined are the seeds of its exams; none, where there were none.
-func (l Library) examined() []uint64 {
-	if l.Result == nil {
-		return nil
-	}
-	return l.Seeds
 }
 
 // Page is the name of the library's page.
@@ -169,21 +167,41 @@ func (a Attack) Class() string { return a.worst().Class() }
 // index is what the first page shows.
 type index struct {
 	CSS       template.CSS
-	Libraries []Library
+	libraries []Library
+}
+
+// Reports counts the libraries for whose authors there is a report.
+func (x index) Reports() int { return len(x.those(func(l Library) bool { return l.Report != "" })) }
+
+// Examined are the libraries that have a result, those with defects first.
+func (x index) Examined() []Library {
+	all := x.those(func(l Library) bool { return l.Result != nil })
+	slices.SortStableFunc(all, func(a, b Library) int { return min(1, len(b.Defects)) - min(1, len(a.Defects)) })
+	return all
+}
+
+// Reported are those without a result for whose authors there is a report, Ready the others that can be examined, and Elsewhere those that
+// can't be here.
+func (x index) Reported() []Library {
+	return x.those(func(l Library) bool { return l.Result == nil && l.NotRun == "" && l.Report != "" })
+}
+
+func (x index) Ready() []Library {
+	return x.those(func(l Library) bool { return l.Result == nil && l.NotRun == "" && l.Report == "" })
+}
+
+func (x index) Elsewhere() []Library {
+	return x.those(func(l Library) bool { return l.Result == nil && l.NotRun != "" })
+}
+
+func (x index) those(are func(Library) bool) []Library {
+	return slices.DeleteFunc(slices.Clone(x.libraries), func(l Library) bool { return !are(l) })
 }
 
 // Headline sums the survey up.
 func (x index) Headline() string {
-	examined, broken := 0, 0
-	for _, l := range x.Libraries {
-		if l.Result == nil {
-			continue
-		}
-		examined++
-		if len(l.Defects) > 0 {
-			broken++
-		}
-	}
+	all := x.Examined()
+	examined, broken := len(all), len(slices.DeleteFunc(all, func(l Library) bool { return len(l.Defects) == 0 }))
 	switch {
 	case examined == 0:
 		return "No library has been examined yet"

@@ -66,19 +66,23 @@ func TestResult(t *testing.T) {
 // theSite makes the pages of a survey of which one library was examined, and looks at them.
 func theSite(t *testing.T, results string) {
 	t.Helper()
-	dir := surveyOf(t, map[string]string{"mine": rightCard, "other": strings.Replace(rightCard, "command: ./lock", "not_run: it can't <b>be had", 1)})
+	dir := surveyOf(t, map[string]string{"mine": rightCard, "told": rightCard, "ready": rightCard, "other": strings.Replace(rightCard, "command: ./lock", "not_run: it can't <b>be had", 1)})
 	if err := os.Rename(filepath.Join(results, ResultFolder), filepath.Join(dir, ResultFolder)); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "mine", "report.md"), nil, 0o644); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"mine", "told"} {
+		if err := os.WriteFile(filepath.Join(dir, name, "report.md"), []byte("# `Close` <keeps> the lock\n\nIt does.\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 	to := filepath.Join(dir, "docs", "survey")
 	if err := Site(dir, to); err != nil {
 		t.Fatal(err)
 	}
 	for file, want := range map[string][]string{
-		"index.html":               {"1 library examined: 1 showed a defect", `href="./mine.html"`, "1 of 2", "can&#39;t &lt;b&gt;be had"},
+		"index.html": {"1 library examined: 1 showed a defect", `href="./mine.html"`, "1 of 2", "can&#39;t &lt;b&gt;be had", "For 2 libraries there is a report", ">Close &lt;keeps&gt; the lock</a>",
+			`not examined yet</h2>
+<div class="panel"><p><a href="./ready.html">`},
 		"mine.html":                {"lock 1.2", "in 2 of 3 exams", `href="./mine.stolen-release.html"`, "&lt;i&gt;", "only one holds it", `href="../../mine/report.md"`, "--attack stop-work --seed 2", "no queue"},
 		"other.html":               {"was not run here", "can&#39;t &lt;b&gt;be had"},
 		"mine.stolen-release.html": {"l/stop-work"},
