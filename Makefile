@@ -22,7 +22,9 @@ build:
 RACE := $(shell command -v gcc >/dev/null && echo -race)
 # With the flags of build, so that nothing is compiled for it alone.
 TEST_PURE := CGO_ENABLED=0 $(GO) test -trimpath
-LONG := ./cmd/lockchaos ./harness ./backends ./hosts/docker ./reports ./checker
+LONG := ./cmd/lockchaos ./harness ./backends ./hosts/docker
+# Packages without goroutines (TestSingleHaveNoGoroutines): the race detector finds nothing there, and makes tests five times as long.
+SINGLE := . ./checker/... ./history/foreign ./monotime ./policy ./reports/... ./shrink ./spelling ./strictyaml ./survey
 
 # Packages whose tests start no service, no container and no browser.
 UNIT := . ./adapter ./checker/... ./clients ./clients/external ./cmd/lockchaos/crash ./harmless ./history/... ./monotime ./nemesis ./policy ./redact ./scenarios ./shrink ./spelling ./strictyaml ./survey
@@ -36,12 +38,11 @@ check: format
 test: build
 	./scripts/setup
 	$(MAKE) --no-print-directory lint
-	@# The checker has no goroutines, and under the race detector its tests take five times as long: all of them without it, a sample with it.
-	$(TEST_PURE) ./checker/...
+	$(TEST_PURE) $(SINGLE)
 	@# Tests mostly wait for servers and leases: two packages at a time keep two cores busy, the long ones first.
 	@test -n "$(RACE)" || echo "no C compiler: the tests run without the race detector"
 	@# gotestsum says at the end, once more, what failed and what it printed.
-	$(GO) tool gotestsum --format pkgname-and-test-fails --hide-summary skipped -- $(RACE) -p 2 -timeout 35m $(LONG) ./...
+	$(GO) tool gotestsum --format pkgname-and-test-fails --hide-summary skipped -- $(RACE) -p 2 -timeout 35m $(LONG) $$($(GO) list ./... | grep -vxF "$$($(GO) list $(SINGLE))")
 	@# As an outsider: a module of its own.
 	cd examples/gotest && $(GO) test $(RACE) -timeout 10m ./...
 
