@@ -27,9 +27,13 @@ func TestLiveDefect(t *testing.T) {
 		{"a defect later", []checker.Violation{anOverrun, anOverrun, aDefect, another},
 			[]string{"! a: mutual-exclusion: an overrun", "! a: mutual-exclusion, a defect of the lock: a defect"}},
 		{"a defect at once", []checker.Violation{another, anOverrun, aDefect}, []string{"! a: continuity, a defect of the lock: another defect"}},
+		{"a clock is broken", []checker.Violation{aDefect}, []string{"! a: mutual-exclusion, for what the lock relies on is broken: a defect"}},
 	} {
 		var out bytes.Buffer
 		s := newScreen(&out)
+		if c.name == "a clock is broken" {
+			s.plans = map[string]scenarios.Plan{"a": {Scenario: scenarios.Scenario{Expect: scenarios.Expect{Relied: []string{checker.MutualExclusion}}}}}
+		}
 		for _, v := range c.told {
 			s.violation("a", v)
 		}

@@ -172,7 +172,11 @@ func (s *screen) violation(name string, v checker.Violation) {
 	}
 	s.events.violation(s.plans[name], v)
 	what := v.Property
-	if v.Blame() == checker.Defect {
+	switch {
+	case v.Blame() != checker.Defect:
+	case slices.Contains(s.plans[name].Scenario.Expect.Relied, v.Property):
+		what += ", for what the lock relies on is broken"
+	default:
 		what += ", a defect of the lock"
 	}
 	s.line(s.stamp() + fmt.Sprintf("! %s: %s: %s", name, what, v.Text))
