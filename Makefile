@@ -7,7 +7,7 @@ BIN     := bin/lockchaos
 VCS     := $(shell git status --porcelain >/dev/null 2>&1 && echo true || echo false)
 BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=$(VCS) -o $(BIN) ./cmd/lockchaos
 
-.PHONY: run check test exam-table survey as-user tidy soak build lint bench fuzz simulate mutants images screenshots clean
+.PHONY: run check test exam-table survey as-user tidy soak build lint bench fuzz simulate mutants images screenshots site clean
 
 ## run: build, and run the quick suite (half a minute; the first build takes longer)
 run: build
@@ -27,7 +27,7 @@ LONG := ./cmd/lockchaos ./harness ./backends ./hosts/docker
 SINGLE := . ./checker/... ./history/foreign ./monotime ./policy ./reports/... ./shrink ./spelling ./strictyaml ./survey
 
 # Packages whose tests start no service, no container and no browser.
-UNIT := . ./adapter ./checker/... ./clients ./clients/external ./cmd/lockchaos/crash ./harmless ./history/... ./monotime ./nemesis ./policy ./redact ./scenarios ./shrink ./spelling ./strictyaml ./survey
+UNIT := . ./adapter ./checker/... ./clients ./clients/external ./cmd/lockchaos/crash ./harmless ./history/... ./internal/site ./monotime ./nemesis ./policy ./redact ./scenarios ./shrink ./spelling ./strictyaml ./survey
 
 ## check: format, vet, and the tests that need no service: for while you work (under a minute once it is built)
 check: format
@@ -112,5 +112,10 @@ man: build
 screenshots: build
 	./scripts/screenshots
 
+## site: README, docs and the survey as pages in build/site, with the report of the latest run (RUN=DIR: of another)
+RUN ?= $(patsubst %/index.html,%,$(wildcard runs/latest/index.html))
+site:
+	CGO_ENABLED=0 $(GO) run -trimpath ./internal/site -run "$(RUN)"
+
 clean:
-	rm -rf bin
+	rm -rf bin build
