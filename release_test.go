@@ -1,0 +1,152 @@
+package lockchaos_test
+
+import (
+	"fmt"
+	"go/build"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+)
+
+// releaseFile is what goreleaser makes a release by.
+const releaseFile = ".goreleaser.yaml"
+
+// release is what releaseFile names of the repository, and of itself.
+type release struct {
+	Builds []struct {
+		ID, Main     string
+		Ldflags      []string
+		Goos, Goarch []string
+	}
+	Archives []struct {
+		IDs   []string
+		Files []string
+	}
+	Images []struct {
+		IDs        []string
+		Dockerfile string
+		Platforms  []string
+	} `yaml:"dockers_v2"`
+}
+
+// TestRelease: what the release is made of exists.
+func TestRelease(t *testing.T) {
+	text, err := os.ReadFile(releaseFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range releaseMistakes(t, string(text)) {
+		t.Error(m)
+	}
+	for old, wrong := range map[string]string{
+		"./cmd/lockchaos": "./harness", "main.version": "main.edition", "ids: [lockchaos]": "ids: [other]",
+		"LICENSE": "LICENCE", "Dockerfile.release": "Dockerfile.gone", "platforms: [linux/amd64": "platforms: [linux/s390x",
+	} {
+		if found := releaseMistakes(t, strings.ReplaceAll(string(text), old, wrong)); len(found) == 0 {
+			t.Errorf("%s for %s is no mistake", wrong, old)
+		}
+	}
+}
+
+// releaseMistakes are what a release names and the repository does not have.
+func releaseMistakes(t *testing.T, text string) (found []string) {
+	t.Helper()
+	var r release
+	if err := yaml.Unmarshal([]byte(text), &r); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Builds) == 0 || len(r.Archives) == 0 || len(r.Images) == 0 {
+		t.Fatalf("%s has no builds, archives or images: %+v", releaseFile, r)
+	}
+	wrong := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
+	platforms := map[string][]string{}
+	for _, b := range r.Builds {
+		p, err := build.ImportDir(b.Main, 0)
+		if err != nil || p.Name != "main" {
+			wrong("%s is no program: %v", b.Main, err)
+			continue
+		}
+		for _, m := range regexp.MustCompile(`-X main\.(\w+)=`).FindAllStringSubmatch(strings.Join(b.Ldflags, " "), -1) {
+			if !declares(t, b.Main, p.GoFiles, m[1]) {
+				wrong("%s has no variable %s", b.Main, m[1])
+			}
+		}
+		for _, system := range b.Goos {
+			for _, processor := range b.Goarch {
+				platforms[b.ID] = append(platforms[b.ID], system+"/"+processor)
+			}
+		}
+	}
+	for _, a := range r.Archives {
+		for _, pattern := range a.Files {
+			if files, err := fs.Glob(os.DirFS("."), pattern); err != nil || len(files) == 0 {
+				wrong("the archive has no %s: %v", pattern, err)
+			}
+		}
+		for _, id := range a.IDs {
+			if platforms[id] == nil {
+				wrong("the archive has no build %s: there are %v", id, slices.Collect(maps.Keys(platforms)))
+			}
+		}
+	}
+	for _, i := range r.Images {
+		if _, err := os.Stat(i.Dockerfile); err != nil {
+			wrong("the image: %v", err)
+		}
+		for _, id := range i.IDs {
+			for _, p := range i.Platforms {
+				if !slices.Contains(platforms[id], p) {
+					wrong("the image is for %s, and build %s is not", p, id)
+				}
+			}
+		}
+	}
+	return found
+}
+
+// declares reports whether a package has a variable with a value, which a linker's flag can set.
+func declares(t *testing.T, dir string, files []string, variable string) bool {
+	t.Helper()
+	for _, file := range files {
+		text, err := os.ReadFile(filepath.Join(dir, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if regexp.MustCompile(`(?m)^var ` + variable + ` = "`).Match(text) {
+			return true
+		}
+	}
+	return false
+}
+
+// TestReleaseImage: the image of a release is the last stage of Dockerfile, and differs in where its binary is from.
+func TestReleaseImage(t *testing.T) {
+	const base = "\nFROM ${BASE_IMAGE}\n"
+	var stages, arguments []string
+	for _, file := range []string{"Dockerfile", "Dockerfile.release"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, last, found := strings.Cut(string(text), base)
+		if !found {
+			t.Fatalf("%s has no stage%s", file, base)
+		}
+		stages = append(stages, last)
+		arguments = append(arguments, regexp.MustCompile(`(?m)^ARG BASE_IMAGE=.*$`).FindString(string(text)))
+	}
+	want := strings.Replace(stages[0], "COPY --from=build /out/lockchaos", "ARG TARGETPLATFORM\nCOPY $TARGETPLATFORM/lockchaos", 1)
+	if stages[1] != want || want == stages[0] {
+		t.Errorf("the last stage of a release is\n%s\nand of Dockerfile, with the release's binary,\n%s", stages[1], want)
+	}
+	if arguments[0] != arguments[1] || arguments[0] == "" {
+		t.Errorf("the bases are %q", arguments)
+	}
+}
