@@ -102,6 +102,9 @@ func errHTML(p *page) error {
 // resolve turns a link of a file into one of its page: to a page, to a file that is copied, or to the repository on the web.
 func (s *site) resolve(from, address string) (string, error) {
 	file, ours := strings.CutPrefix(address, s.web)
+	if !ours {
+		file, ours = strings.CutPrefix(address, web)
+	}
 	u, err := url.Parse(file)
 	switch {
 	case err != nil:

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // web is where the repository's files are shown. The reports lead there too, and in the site they lead to its pages instead.
@@ -21,7 +22,7 @@ type options struct {
 	repo, out string
 	// run is the folder of a run, whose report the site shows; "": none.
 	run string
-	// web is the address under which the repository's files are shown, with a slash at its end.
+	// web is the address under which the repository's files are shown. It ends with a slash.
 	web string
 }
 
@@ -31,6 +32,7 @@ func main() {
 	flag.StringVar(&o.run, "run", "", "the `folder` of the run to show, for example runs/latest")
 	flag.StringVar(&o.web, "web", web, "the `address` of the repository's files, for links to what is no page")
 	flag.Parse()
+	o.web = strings.TrimSuffix(o.web, "/") + "/"
 	pages, err := o.build()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "site:", err)

@@ -92,7 +92,7 @@ var small = map[string]string{
 	"main.go":                   "package main",
 	"docs/a.md":                 "<!-- made by hand -->\n\n# A `<b>` & c < d\n\n## B\n\n    <script>alert(1)</script>\n\n## B\n\n`<img src=x>` [\\<b>](a.md \"\\\"><i>\")\n\n|x|\n|:-:|\n|`<b>`|\n",
 	"docs/survey/index.html":    `<a href="./mine.html">mine</a>`,
-	"docs/survey/mine.html":     `<a href="./index.html">all</a><a href="../../survey/mine/report.md">report</a>`,
+	"docs/survey/mine.html":     `<a href="./index.html">all</a><a href="../../survey/mine/report.md">report</a><a href="` + web + `main.go">code</a>`,
 	"survey/mine/report.md":     "# mine\n",
 	"survey/mine/card.yaml":     "library: mine\nlanguage: Go\nhome: https://example.com\nservice: redis\npromises: [{says: one, at: \"https://example.com\"}]\ncommand: ./x\n",
 	"survey/results/mine.json":  `{"name":"mine","version":"<b>1","defects":[{"name":"mutual-exclusion"}]}`,
@@ -143,7 +143,7 @@ func TestSmallSite(t *testing.T) {
 	if n := strings.Count(front.source, `<section class="panel"><h3`); n != 2 || strings.Index(front.source, `id="survey"`) > strings.Index(front.source, `id="more"`) {
 		t.Errorf("%d doors, and then:\n%s", n, front.source)
 	}
-	if mine := all["docs/survey/mine.html"]; !slices.Contains(mine.links, "../../survey/mine/report.html") {
+	if mine := all["docs/survey/mine.html"]; !slices.Equal(mine.links, []string{"index.html", "../../survey/mine/report.html", "https://example.org/x/main.go"}) {
 		t.Errorf("the library's page leads to %q", mine.links)
 	}
 }
