@@ -137,8 +137,9 @@ func (s *Sweep) judgeSession(g *grant, a leaseAnswer) {
 	if a.attempt == 0 || a.end-a.attempt <= life {
 		return
 	}
-	// A stall shorter than Header.Stall is not recorded, so the request may have left that much later.
-	placed := a.attempt + s.header.Stall
+	// A stall shorter than Header.Stall is not recorded: the request may have left that much later, been carried out later, and its answer read and passed on later.
+	// Until all four can have been, the lock may have looked at its session for the last time before the stop.
+	placed := a.attempt + 4*s.header.Stall
 	if g.enqueued != 0 {
 		placed = max(a.attempt, g.enqueued)
 	}

@@ -44,7 +44,7 @@ func TestOrderOfPollers(t *testing.T) {
 
 // TestDoubleHoldOfADeadGrant: the session of a waiter ended while it was frozen. The TTL is 500, and a session that is not heard lives for 1,000.
 func TestDoubleHoldOfADeadGrant(t *testing.T) {
-	lock := sessionLock().with(func(h *history.Header) { h.Slack = 500 * ms })
+	lock := sessionLock().with(func(h *history.Header) { h.Slack, h.Stall = 500*ms, 20*ms })
 	const dead = `
 		A acquire [0,1600] first=0 attempt=0
 		pause A   [100,1500]

@@ -129,7 +129,7 @@ func TestDeadGrant(t *testing.T) {
 
 // TestDeadGrantOfSessions: a client that was stopped in the queue for longer than its session can live has no place in it any more.
 func TestDeadGrantOfSessions(t *testing.T) {
-	session := claim(plainLock(), func(c *history.Claims) { c.Validity = "session" }).with(func(h *history.Header) { h.Slack = 300 * ms })
+	session := claim(plainLock(), func(c *history.Claims) { c.Validity = "session" }).with(func(h *history.Header) { h.Slack, h.Stall = 300*ms, 20*ms })
 	const frozen = "pause A [100,901]\n"
 	run(t, []propertyCase{
 		{"in time", DeadGrant, session, "A acquire [0,1] attempt=0" + probeText, Pass, 0, "", ""},
@@ -145,6 +145,8 @@ func TestDeadGrantOfSessions(t *testing.T) {
 		{"it tells nothing", DeadGrant, session, frozen + "A acquire [0,1000]" + probeText, Pass, 0, "", ""},
 		{"nobody tells anything", DeadGrant, session, frozen + "A acquire [0,1000]", Inconclusive, 0, "", "No grant told"},
 		{"stopped when the request may not have left", DeadGrant, session, "pause A [49,901]\nA acquire [0,1000] attempt=0" + probeText, Pass, 0, "", ""},
+		{"stopped when the answer may have been read", DeadGrant, session, "pause A [79,901]\nA acquire [0,1000] attempt=0" + probeText, Pass, 0, "", ""},
+		{"stopped when it must have been", DeadGrant, session, "pause A [80,901]\nA acquire [0,1000] attempt=0" + probeText, Violated, 1, "", ""},
 		{"stopped so soon, but it had its place", DeadGrant, session, "pause A [49,901]\nA acquire [0,1000] attempt=0 enq=48" + probeText, Violated, 1, "", ""},
 		{"stopped before it asked", DeadGrant, session, "pause A [1,901]\nA acquire [0,1000] attempt=902" + probeText, Pass, 0, "", ""},
 		{"stopped before it asked, and a little after", DeadGrant, session, frozen + "A acquire [90,1000] attempt=90 enq=902" + probeText, Pass, 0, "", ""},

@@ -67,7 +67,7 @@ func (s *slow) slowEnded(h *history.History) (n int) {
 		if e.Kind != history.Acquire || e.Type != history.OK || g == nil || e.Attempt == 0 {
 			continue
 		}
-		placed := e.Attempt + s.header.Stall
+		placed := e.Attempt + 4*s.header.Stall
 		if g.enqueued != 0 {
 			placed = max(e.Attempt, g.enqueued)
 		}
