@@ -1,6 +1,7 @@
 package backends
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -26,16 +27,31 @@ const (
 	etcdPeerPort   = 2380
 )
 
+// etcdProgram is etcd: compiled into lockchaos, or an image.
+var etcdProgram = &Program{
+	Name: "etcd", Image: "gcr.io/etcd-development/etcd:v3.7.3", requests: etcdRequests,
+	// A member may serve gRPC alone, which answers with a frame of HTTP/2: https://www.rfc-editor.org/rfc/rfc9113#section-4.1
+	speech: speech{"GET /version HTTP/1.1\r\nHost: etcd\r\nConnection: close\r\n\r\n", func(answer []byte) error {
+		if bytes.HasPrefix(answer, []byte("HTTP/1.1 200")) || bytes.HasPrefix(answer, []byte{0, 0}) {
+			return nil
+		}
+		return errForeign
+	}},
+}
+
 var etcd = Kind{
 	Name:  "etcd",
 	About: "three members of the real server, which is compiled into lockchaos",
 	Alone: true,
+	TTL:   2 * time.Second,
 	Slack: 2 * time.Second, // leases are whole seconds, and are looked through every 500 ms
 	Nodes: []NodeSpec{etcdNode(1), etcdNode(2), etcdNode(3)},
 	Notes: []string{
 		fmt.Sprintf("etcd sends heartbeats every %v and elects a leader after %v without; the shortest lease is 1 s.", etcdHeartbeat, etcdElection),
 		"etcd does not force its writes to disk; its data lies in memory.",
 	},
+	office:   office{"leader", voteEtcd},
+	expirer:  expirer{expireEtcd, true},
 	election: Election{Lost: " lost leader ", Led: " elected leader ", Changed: " changed leader from "},
 	task:     etcdTask,
 	next:     etcdNext,
@@ -44,7 +60,7 @@ var etcd = Kind{
 }
 
 func etcdNode(i int) NodeSpec {
-	return NodeSpec{Name: fmt.Sprintf("etcd-%d", i), Image: "etcd", Port: etcdClientPort}
+	return NodeSpec{Name: fmt.Sprintf("etcd-%d", i), Program: etcdProgram, Port: etcdClientPort}
 }
 
 // etcdNext: a new member asks the others whether it is known already, and waits a second for each that listens and does not yet

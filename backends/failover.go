@@ -29,15 +29,17 @@ const (
 var sentinelPace = []string{"info-period 200", "publish-period 200", "ping-period 300", "tilt-period 1000", "ask-period 100"}
 
 var redisFailover = Kind{
-	Name:  "redis-failover",
-	About: "a primary, its replica, and three sentinels that promote the replica when the primary is silent; clients ask the sentinels",
-	Slack: 500 * time.Millisecond,
+	Name:      "redis-failover",
+	About:     "a primary, its replica, and three sentinels that promote the replica when the primary is silent; clients ask the sentinels",
+	WallClock: true,
+	office:    office{"primary", voteSentinel},
+	Slack:     500 * time.Millisecond,
 	Nodes: []NodeSpec{
-		{Name: "redis-1", Image: "redis", Port: redisPort, Behind: true},
-		{Name: "redis-2", Image: "redis", Port: redisPort, Behind: true},
-		{Name: "sentinel-1", Image: "redis", Port: sentinelPort},
-		{Name: "sentinel-2", Image: "redis", Port: sentinelPort},
-		{Name: "sentinel-3", Image: "redis", Port: sentinelPort},
+		{Name: "redis-1", Program: redisProgram, Port: redisPort, Behind: true},
+		{Name: "redis-2", Program: redisProgram, Port: redisPort, Behind: true},
+		{Name: "sentinel-1", Program: redisProgram, Port: sentinelPort},
+		{Name: "sentinel-2", Program: redisProgram, Port: sentinelPort},
+		{Name: "sentinel-3", Program: redisProgram, Port: sentinelPort},
 	},
 	Notes: []string{
 		redisForgets,

@@ -23,10 +23,18 @@ type Kind struct {
 	// Alone: one server can be the whole service, where somebody has no more: each of the nodes is that one then.
 	Alone bool
 
+	// TTL is the shortest lease that is usual there, where the service counts in whole seconds or looks only now and then; 0: as short as one likes.
+	TTL time.Duration
+	// WallClock: it reckons its leases by the clock on the wall, which can jump.
+	WallClock bool
 	// Slack is how much longer than its TTL a session may live that the service does not hear, or a lease that nobody
 	// renews. It covers a TTL that the service rounds up. Nothing is said of a service that ends none by time.
 	Slack time.Duration
 
+	// office is what the node is called that decides for the others.
+	office office
+	// expirer ends the sessions of a client.
+	expirer expirer
 	// election is how its nodes tell of their leader.
 	election Election
 	// limit bounds how long the service may take to answer; 0: startLimit.
@@ -45,8 +53,8 @@ type Kind struct {
 type NodeSpec struct {
 	// Name is "redis-1", "etcd-2"; with the prefix that WithPrefix gave.
 	Name string
-	// Image is what the node needs to be installed: "redis", "etcd". Nodes of one image may run different programs of it.
-	Image string
+	// Program is what the node runs.
+	Program *Program
 	// Port is where clients, or other nodes, connect.
 	Port int
 	// Behind: clients find this node through others, and are not given its address.

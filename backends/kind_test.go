@@ -32,7 +32,7 @@ func TestRecipes(t *testing.T) {
 			for _, n := range k.Nodes {
 				p := place(k)
 				task, err := k.Task(n.Name, p)
-				if err != nil || n.Image == "" || n.Port == 0 {
+				if err != nil || n.Program == nil || n.Port == 0 {
 					t.Errorf("%s: %+v, %v", k.Name, n, err)
 				}
 				if text := strings.Join(task.Command(p), " "); strings.Contains(text, "/proc/self/exe") || text == "" {

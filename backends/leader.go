@@ -11,7 +11,7 @@ import (
 // leaderLimit bounds how long a service may be without a leader, or a primary, when it is asked for it.
 const leaderLimit = 10 * time.Second
 
-// office is what a service calls the node that decides for the others, and how its nodes are asked for it.
+// office is what a service calls the node that decides for the others, and how its nodes are asked for it; the zero value: it has none.
 type office struct {
 	// name is the service's word: "leader" or "primary".
 	name string
@@ -19,23 +19,15 @@ type office struct {
 	vote func(ctx context.Context, s *Service, n *Node) (string, error)
 }
 
-// offices are those of the services that have one, by the service's name.
-var offices = map[string]office{
-	"etcd":               {"leader", voteEtcd},
-	"zookeeper":          {"leader", voteZooKeeper},
-	"redis-failover":     {"primary", voteSentinel},
-	"postgres":           {"primary", votePostgres},
-	"postgres-pgbouncer": {"primary", votePostgres},
-}
-
 // Leads is what the service calls the node that decides for the others: "leader", "primary", or "" if it has none.
-func (k Kind) Leads() string { return offices[k.Name].name }
+func (k Kind) Leads() string { return k.office.name }
 
 // Leader asks all nodes who is the leader, or the primary, and returns the name of that node: the one that most of those who answer say it is. While none is
 // elected it asks again.
 func (s *Service) Leader(ctx context.Context) (name string, err error) {
-	o, ok := offices[s.Name]
-	if !ok {
+	k, _ := Lookup(s.Name)
+	o := k.office
+	if o.vote == nil {
 		return "", fmt.Errorf("service %q has no leader and no primary", s.Name)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, leaderLimit, fmt.Errorf("there was none for %v", leaderLimit))
@@ -133,7 +125,7 @@ func voteSentinel(ctx context.Context, s *Service, n *Node) (string, error) {
 }
 
 func votePostgres(ctx context.Context, _ *Service, n *Node) (string, error) {
-	if n.spec.Image != "postgres" {
+	if n.spec.Program != postgresProgram {
 		return "", nil
 	}
 	conn, err := dialPostgres(ctx, n.Addr)

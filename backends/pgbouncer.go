@@ -2,9 +2,7 @@ package backends
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os/exec"
 	"strconv"
 	"strings"
 
@@ -20,25 +18,40 @@ const (
 	pgbouncerLockTimeout = "100"
 )
 
+// pgbouncerProgram is PgBouncer, whose project publishes no image: this is the one that most use. The node behind it counts what is asked.
+var pgbouncerProgram = &Program{
+	Name: "pgbouncer", Image: "edoburu/pgbouncer:latest", Fix: "apt-get install pgbouncer",
+	found: func(ctx context.Context) (string, error) {
+		program, err := FindPgBouncer()
+		if err != nil {
+			return "", err
+		}
+		return says(ctx, program, "--version")
+	},
+	requests: func(context.Context, string) (int64, error) { return 0, nil },
+}
+
 // pgbouncer is PostgreSQL as many applications reach it: through a pooler that gives a client a connection to the server for one transaction at a time
 // (https://www.pgbouncer.org/features.html, "SQL feature map for pooling modes").
 var pgbouncer = Kind{
 	Name:  "postgres-pgbouncer",
 	About: "one PostgreSQL server behind PgBouncer, which pools its connections by transaction",
 	Nodes: []NodeSpec{
-		{Name: "postgres-1", Image: "postgres", Port: postgresPort, Behind: true},
-		{Name: "pgbouncer-1", Image: "pgbouncer", Port: pgbouncerPort},
+		{Name: "postgres-1", Program: postgresProgram, Port: postgresPort, Behind: true},
+		{Name: "pgbouncer-1", Program: pgbouncerProgram, Port: pgbouncerPort},
 	},
 	Notes: append([]string{
 		"PgBouncer pools by transaction (pool_mode=transaction): what a client asks outside of a transaction may run on another connection each time.",
 	}, postgres.Notes...),
-	task:  pgbouncerTask,
-	ready: awaitPgBouncer,
-	back:  (*Node).awaitPostgres,
+	WallClock: true,
+	office:    office{"primary", votePostgres},
+	task:      pgbouncerTask,
+	ready:     awaitPgBouncer,
+	back:      (*Node).awaitPostgres,
 }
 
 func pgbouncerTask(k Kind, n NodeSpec, p Place) (Task, error) {
-	if n.Image == "postgres" {
+	if n.Program == postgresProgram {
 		return postgresTask(k, n, p)
 	}
 	t := Task{Args: []string{"pgbouncer", p.Data + "/pgbouncer.ini"}, Files: map[string]string{"pgbouncer.ini": pgbouncerConfig(k.Nodes[0], n, p)}}
@@ -53,12 +66,7 @@ func pgbouncerTask(k Kind, n NodeSpec, p Place) (Task, error) {
 
 // FindPgBouncer returns the path of the PgBouncer on this machine.
 func FindPgBouncer() (string, error) {
-	for _, name := range []string{"pgbouncer", "/usr/sbin/pgbouncer"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path, nil
-		}
-	}
-	return "", errors.New("PgBouncer was not found on this machine: apt-get install pgbouncer")
+	return onPath("pgbouncer", "apt-get install pgbouncer")
 }
 
 func pgbouncerConfig(server, n NodeSpec, p Place) string {

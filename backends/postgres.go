@@ -2,6 +2,7 @@ package backends
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -26,14 +27,36 @@ const (
 	PostgresDatabase = store.PostgresDatabase
 )
 
+var postgresProgram = &Program{
+	Name: "postgres", Image: "postgres:18", Fix: "apt-get install postgresql, or set " + PostgresVar + " to the folder of postgres and initdb",
+	found: func(ctx context.Context) (string, error) {
+		bin, err := FindPostgres()
+		if err != nil {
+			return "", err
+		}
+		return says(ctx, filepath.Join(bin, "postgres"), "--version")
+	},
+	requests: postgresRequests,
+	// SSLRequest, which needs no user: https://www.postgresql.org/docs/current/protocol-message-formats.html
+	speech: speech{string(binary.BigEndian.AppendUint32([]byte{0, 0, 0, 8}, 80877103)), func(answer []byte) error {
+		if answer[0] == 'S' || answer[0] == 'N' || answer[0] == 'E' {
+			return nil
+		}
+		return errForeign
+	}},
+}
+
 var postgres = Kind{
-	Name:  "postgres",
-	About: "one PostgreSQL server as installed on this machine, its database made anew for each run",
-	Nodes: []NodeSpec{{Name: "postgres-1", Image: "postgres", Port: postgresPort}},
-	Notes: []string{"PostgreSQL runs with fsync=off, its data lies in memory; the private network is trusted, without passwords."},
-	task:  postgresTask,
-	ready: each((*Node).awaitPostgres),
-	back:  (*Node).awaitPostgres,
+	Name:      "postgres",
+	About:     "one PostgreSQL server as installed on this machine, its database made anew for each run",
+	Nodes:     []NodeSpec{{Name: "postgres-1", Program: postgresProgram, Port: postgresPort}},
+	Notes:     []string{"PostgreSQL runs with fsync=off, its data lies in memory; the private network is trusted, without passwords."},
+	WallClock: true, // of its own leases there are none: those of tables are rows with a time
+	office:    office{"primary", votePostgres},
+	expirer:   expirer{end: expirePostgres},
+	task:      postgresTask,
+	ready:     each((*Node).awaitPostgres),
+	back:      (*Node).awaitPostgres,
 }
 
 // postgresTask makes a database cluster and runs a server on it. Nothing of it leaves the data folder: no socket in /tmp, no shared memory in /dev/shm,

@@ -1,12 +1,14 @@
 package backends
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -18,17 +20,36 @@ const redisPort = 6379
 
 const redisForgets = "redis-server keeps nothing on disk: when it dies, its locks and token counters are gone."
 
+// redisProgram is redis-server: also what runs as a sentinel.
+var redisProgram = &Program{
+	Name: "redis", Image: "redis:8.10",
+	Fix:   "apt-get install redis-server, or your system's package of that name; " + RedisVar + " names another one, or miniredis, the stand-in",
+	found: foundRedis, requests: redisRequests,
+	speech: speech{"PING\r\n", func(answer []byte) error {
+		switch {
+		case bytes.HasPrefix(answer, []byte("+PONG")):
+			return nil
+		case bytes.HasPrefix(answer, []byte("-NOAUTH")):
+			return errors.New("it wants a password: redis://:PASSWORD@HOST:PORT")
+		case bytes.HasPrefix(answer, []byte("-")):
+			return errors.New(firstLine(answer[1:]))
+		}
+		return errForeign
+	}},
+}
+
 var redisOne = Kind{
 	Name:  "redis",
 	About: "one redis-server, nothing on disk; where it is missing on this machine, miniredis stands in, and every output says so",
 	Nodes: redisNodes(1),
 	Notes: []string{redisForgets},
 
-	Slack:   500 * time.Millisecond, // a key is gone at its expiry
-	Forgets: true,
-	task:    redisTask,
-	ready:   each((*Node).awaitRedis),
-	back:    (*Node).awaitRedis,
+	WallClock: true,
+	Slack:     500 * time.Millisecond, // a key is gone at its expiry
+	Forgets:   true,
+	task:      redisTask,
+	ready:     each((*Node).awaitRedis),
+	back:      (*Node).awaitRedis,
 }
 
 // redisFive are servers that know nothing of each other: the several that Redlock asks for a majority.
@@ -38,16 +59,17 @@ var redisFive = Kind{
 	Nodes: redisNodes(5),
 	Notes: []string{redisForgets},
 
-	Slack:   500 * time.Millisecond, // a key is gone at its expiry
-	Forgets: true,
-	task:    redisTask,
-	ready:   each((*Node).awaitRedis),
-	back:    (*Node).awaitRedis,
+	WallClock: true,
+	Slack:     500 * time.Millisecond, // a key is gone at its expiry
+	Forgets:   true,
+	task:      redisTask,
+	ready:     each((*Node).awaitRedis),
+	back:      (*Node).awaitRedis,
 }
 
 func redisNodes(n int) (nodes []NodeSpec) {
 	for i := range n {
-		nodes = append(nodes, NodeSpec{Name: fmt.Sprintf("redis-%d", i+1), Image: "redis", Port: redisPort})
+		nodes = append(nodes, NodeSpec{Name: fmt.Sprintf("redis-%d", i+1), Program: redisProgram, Port: redisPort})
 	}
 	return nodes
 }
@@ -118,4 +140,21 @@ func FindRedis() (program, why string, err error) {
 		}
 		return program, "", nil
 	}
+}
+
+// foundRedis says which redis-server would run on this machine, or what stands in.
+func foundRedis(ctx context.Context) (string, error) {
+	program, why, err := FindRedis()
+	if err != nil {
+		return "", obstacle{err}
+	}
+	if program == "" {
+		return "", standsIn{fmt.Errorf("%s: miniredis, an imitation, stands in, and every output says so", why)}
+	}
+	said, err := says(ctx, program, "--version")
+	if err != nil {
+		return "", obstacle{err}
+	}
+	said, _, _ = strings.Cut(said, " sha=")
+	return said, nil
 }

@@ -10,12 +10,6 @@ import (
 	"strings"
 )
 
-// requestsOf are the questions how many requests a node has handled since it started, by what the node needs to be installed.
-var requestsOf = map[string]func(ctx context.Context, addr string) (int64, error){
-	"redis": redisRequests, "etcd": etcdRequests, "zookeeper": zookeeperRequests, "postgres": postgresRequests,
-	"pgbouncer": passedOn,
-}
-
 // Requests returns how many requests all nodes together say that they have handled since they started; a question like this one may be among
 // them. What counts as a request is the service's own business: a command of Redis; a message from a client of etcd, so that each keep-alive and
 // each watch counts, whichever stream it comes on; a packet from a client of ZooKeeper, pings among them; a transaction of PostgreSQL,
@@ -23,9 +17,9 @@ var requestsOf = map[string]func(ctx context.Context, addr string) (int64, error
 func (s *Service) Requests(ctx context.Context) (int64, error) {
 	var sum int64
 	for _, n := range s.Nodes {
-		ask, ok := requestsOf[n.spec.Image]
-		if !ok {
-			return 0, n.failed(fmt.Errorf("a server of %s is not known to tell how many requests it has handled", n.spec.Image))
+		ask := n.spec.Program.requests
+		if ask == nil {
+			return 0, n.failed(fmt.Errorf("a server of %s is not known to tell how many requests it has handled", n.spec.Program.Name))
 		}
 		handled, err := ask(ctx, n.Addr)
 		if err != nil {
@@ -35,9 +29,6 @@ func (s *Service) Requests(ctx context.Context) (int64, error) {
 	}
 	return sum, nil
 }
-
-// passedOn is of a node that passes on what it is asked: the node behind it counts.
-func passedOn(context.Context, string) (int64, error) { return 0, nil }
 
 // redisRequests asks for total_commands_processed (https://redis.io/docs/latest/commands/info/).
 func redisRequests(ctx context.Context, addr string) (int64, error) {

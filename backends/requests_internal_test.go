@@ -31,7 +31,7 @@ func TestSumOfACounter(t *testing.T) {
 
 // A server that is not known to tell is an error that names the node.
 func TestRequestsOfTheUnknown(t *testing.T) {
-	s := &Service{Nodes: []*Node{{Name: "oracle-1", spec: NodeSpec{Image: "oracle"}}}}
+	s := &Service{Nodes: []*Node{{Name: "oracle-1", spec: NodeSpec{Program: &Program{Name: "oracle"}}}}}
 	if _, err := s.Requests(context.Background()); err == nil || !strings.Contains(err.Error(), "oracle-1") {
 		t.Errorf("%v", err)
 	}

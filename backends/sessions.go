@@ -26,27 +26,26 @@ type Session struct {
 // ErrUntold: the service knows sessions by what the client tells of them, and the client has told of none.
 var ErrUntold = errors.New("the client has told of no session")
 
-// expirer ends the sessions of a client. told: the client must have told which are its own.
+// expirer ends the sessions of a client; the zero value: there are none to end.
 type expirer struct {
-	end  func(ctx context.Context, s *Service, c Client) ([]string, error)
+	end func(ctx context.Context, s *Service, c Client) ([]string, error)
+	// told: the client must have told which are its own.
 	told bool
 }
 
-// expirers are there by the service's name.
-var expirers = map[string]expirer{"etcd": {expireEtcd, true}, "zookeeper": {expireZooKeeper, true}, "postgres": {end: expirePostgres}}
-
 // HasSessions tells whether clients have sessions at the service that Expire can end.
-func (k Kind) HasSessions() bool { return expirers[k.Name].end != nil }
+func (k Kind) HasSessions() bool { return k.expirer.end != nil }
 
 // MustBeTold tells whether Expire needs a client's Sessions: only the client knows which are its own.
-func (k Kind) MustBeTold() bool { return expirers[k.Name].told }
+func (k Kind) MustBeTold() bool { return k.expirer.told }
 
 // Expire has the service end every session that the client has now, as an operator would: etcd revokes its leases, ZooKeeper closes its sessions, PostgreSQL
 // terminates its backends. It returns what the service answered, a text for each session that ended; none: the client had
 // no session. ErrUntold: nobody knows.
 func (s *Service) Expire(ctx context.Context, c Client) (ended []string, err error) {
-	expire, ok := expirers[s.Name]
-	if !ok {
+	k, _ := Lookup(s.Name)
+	expire := k.expirer
+	if expire.end == nil {
 		return nil, fmt.Errorf("clients of %q have no sessions there that can be ended", s.Name)
 	}
 	if expire.told && len(c.Sessions) == 0 {

@@ -1,6 +1,7 @@
 package backends
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -56,16 +57,49 @@ const (
 
 const zooMain = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
 
+var zookeeperProgram = &Program{
+	Name: "zookeeper", Image: "zookeeper:3.9",
+	Fix: "apt-get install zookeeper openjdk-17-jre-headless, or set ZOOKEEPER_HOME and JAVA_HOME to the folders of releases",
+	// It runs Java, which takes long to be of use, and looks for ZooKeeper's classes.
+	found: func(ctx context.Context) (string, error) {
+		java, err := FindJava()
+		if err != nil {
+			return "", err
+		}
+		classes, err := FindZooKeeper()
+		if err != nil {
+			return "", err
+		}
+		version, err := says(ctx, java, "-version")
+		return classes + " with " + version, err
+	},
+	requests: zookeeperRequests,
+	speech: speech{"srvr", func(answer []byte) error {
+		switch {
+		case bytes.HasPrefix(answer, []byte("Zookeeper version")):
+			return nil
+		case bytes.Contains(answer, []byte("whitelist")):
+			return errors.New("it does not answer srvr, which tells whether it serves: let 4lw.commands.whitelist in its zoo.cfg have that word")
+		case bytes.Contains(answer, []byte("not currently serving")):
+			return errors.New(firstLine(answer))
+		}
+		return errForeign
+	}},
+}
+
 var zookeeper = Kind{
 	Name:  "zookeeper",
 	About: "an ensemble of three, ZooKeeper and Java as installed on this machine",
 	Alone: true,
+	TTL:   2 * time.Second,
 	Slack: zooMinSession + 10*zooTick, // the shortest session, and expiry by ticks
 	Nodes: []NodeSpec{zooNode(1), zooNode(2), zooNode(3)},
 	Notes: []string{
 		fmt.Sprintf("ZooKeeper's tick is %v, so that it grants sessions of %v; a member without leader for %v serves nobody.", zooTick, zooMinSession, zooSyncLimit*zooTick),
 		"ZooKeeper does not force its writes to disk; its data lies in memory.",
 	},
+	office:   office{"leader", voteZooKeeper},
+	expirer:  expirer{expireZooKeeper, true},
 	election: Election{Lost: "PeerState set to LOOKING", Led: "LEADER ELECTION TOOK"},
 	limit:    zooStartLimit,
 	task:     zooTask,
@@ -74,7 +108,7 @@ var zookeeper = Kind{
 }
 
 func zooNode(i int) NodeSpec {
-	return NodeSpec{Name: fmt.Sprintf("zookeeper-%d", i), Image: "zookeeper", Port: zooPort}
+	return NodeSpec{Name: fmt.Sprintf("zookeeper-%d", i), Program: zookeeperProgram, Port: zooPort}
 }
 
 func zooTask(k Kind, n NodeSpec, p Place) (Task, error) {

@@ -2,7 +2,6 @@ package harness
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/clients"
@@ -63,7 +62,8 @@ func CheckTogether(parts []scenarios.Fault) error {
 
 // Nature is what theory must know of a lock.
 func Nature(k clients.Kind) scenarios.Nature {
+	service, _ := backends.Lookup(k.Service)
 	return scenarios.Nature{Permits: k.Claims.Permits, NoExpiry: k.Claims.NoExpiry, Library: k.Claims.Validity == "library", Session: k.Claims.Validity == "session",
-		WallClock: strings.HasPrefix(k.Service, "redis") || k.Service != "" && strings.HasPrefix(k.Service, "postgres") && !k.Claims.NoExpiry,
-		Forgets:   k.Service == "redis-failover"}
+		WallClock: service.WallClock && !k.Claims.NoExpiry,
+		Forgets:   service.Promotes()}
 }

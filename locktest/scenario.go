@@ -1,12 +1,14 @@
 package locktest
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -57,20 +59,12 @@ type Nodes struct {
 // Open opens one client of the lock under test. It is called in the client's process.
 type Open func(Nodes) (clients.Lock, error)
 
-// The TTLs that are usual here: etcd counts in whole seconds, ZooKeeper looks only now and then.
-const (
-	leaseTTL   = 500 * time.Millisecond
-	sessionTTL = 2 * time.Second
-)
+// leaseTTL is the TTL where the service has no usual one.
+const leaseTTL = 500 * time.Millisecond
 
 func (s Scenario) ttl() time.Duration {
-	switch {
-	case s.TTL > 0:
-		return s.TTL
-	case s.Service == "etcd" || s.Service == "zookeeper":
-		return sessionTTL
-	}
-	return leaseTTL
+	k, _ := backends.Lookup(s.Service)
+	return cmp.Or(s.TTL, k.TTL, leaseTTL)
 }
 
 // claims are those of the scenario, completed.

@@ -21,15 +21,10 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// sessionTTL is the shortest TTL of services that count in whole seconds, or look only now and then.
-const sessionTTL = scenarios.Duration(2 * time.Second)
-
 // usualTTL is the TTL with which an adapter is tried; 0: the scenario's own.
 func usualTTL(service string) scenarios.Duration {
-	if service == "etcd" || service == "zookeeper" {
-		return sessionTTL
-	}
-	return 0
+	k, _ := backends.Lookup(service)
+	return scenarios.Duration(k.TTL)
 }
 
 // adapt puts the lock of --lock-cmd in the place of those that the scenarios name. Say is told what is left out, and why.

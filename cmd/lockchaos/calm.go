@@ -95,7 +95,7 @@ func (t processorTime) idleSince(before processorTime) float64 {
 	return max(0, t.idle-before.idle) / (t.all - before.all)
 }
 
-// look reads /proc/stat. A processor that waits for a disk has time left.
+// look reads /proc/stat. A processor that waits for a disk has time left, and so has one that runs what gives way to others (nice).
 func look() (t processorTime) {
 	proc, err := procfs.NewDefaultFS()
 	if err != nil {
@@ -106,7 +106,7 @@ func look() (t processorTime) {
 		return t
 	}
 	c := stat.CPUTotal
-	t.idle = c.Idle + c.Iowait
-	t.all = t.idle + c.User + c.Nice + c.System + c.IRQ + c.SoftIRQ + c.Steal // times of guests are among these
+	t.idle = c.Idle + c.Iowait + c.Nice
+	t.all = t.idle + c.User + c.System + c.IRQ + c.SoftIRQ + c.Steal // times of guests are among these
 	return t
 }

@@ -105,7 +105,7 @@ func composeService(t *testing.T, k backends.Kind, n backends.NodeSpec, name, ad
 		return string(text)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "  %s: # %s\n    image: ${%s:-%s}\n    entrypoint:\n", name, k.Name, imageVar(n.Image), officialImages[n.Image])
+	fmt.Fprintf(&b, "  %s: # %s\n    image: ${%s:-%s}\n    entrypoint:\n", name, k.Name, imageVar(n.Program.Name), n.Program.Image)
 	for _, word := range task.Command {
 		// A dollar is compose's own, but for those of the addresses.
 		word = strings.ReplaceAll(strings.ReplaceAll(word, "$", "$$"), "$"+composeNet, composeNet)

@@ -80,7 +80,7 @@ func (c *containers) run(ctx context.Context, plan scenarios.Plan, dir string, s
 func (c *containers) nodes(plan scenarios.Plan) (nodes []docker.Node) {
 	for _, k := range servicesOf(plan) {
 		for _, n := range k.Nodes {
-			nodes = append(nodes, docker.Node{Name: n.Name, Image: c.images[n.Image], Task: func(addrs map[string]string) (docker.Task, error) {
+			nodes = append(nodes, docker.Node{Name: n.Name, Image: c.images[n.Program.Name], Task: func(addrs map[string]string) (docker.Task, error) {
 				return containerTask(k, n.Name, addrs)
 			}})
 		}

@@ -26,9 +26,9 @@ import (
 
 // given is the external runtime: services run somewhere already, and lockchaos was given their addresses. Clients live on the private network.
 type given struct {
-	nodes  map[string]remote.Node // by their names in a recipe
-	images map[string]string      // what each is a server of
-	able   func() func(nemesis.Need) string
+	nodes    map[string]remote.Node       // by their names in a recipe
+	programs map[string]*backends.Program // what each is a server of
+	able     func() func(nemesis.Need) string
 }
 
 // newGiven reads the addresses. What can't be done to servers that are not ours is left out, aloud; it refuses what leaves nothing to run.
@@ -76,7 +76,7 @@ func (g *given) reach(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("connect to %s at %s: %w; does it run there, and is that the address as this machine sees it?", n.Name, n.Shown, err)
 		}
-		err = backends.Speaks(ctx, conn, g.images[n.Name])
+		err = backends.Speaks(ctx, conn, g.programs[n.Name])
 		conn.Close()
 		if err != nil {
 			return fmt.Errorf("%s at %s: %w", n.Name, n.Shown, err)
@@ -91,7 +91,7 @@ func givenNodes(flags []string) (*given, error) {
 		return nil, fmt.Errorf("--runtime %s needs the addresses of the servers: --nodes redis=127.0.0.1:6379, or etcd-1=HOST:PORT,etcd-2=HOST:PORT,…", runtimeExternal)
 	}
 	specs := nodesToGive()
-	g := &given{nodes: map[string]remote.Node{}, images: map[string]string{}}
+	g := &given{nodes: map[string]remote.Node{}, programs: map[string]*backends.Program{}}
 	for _, flag := range flags {
 		name, address, ok := strings.Cut(flag, "=")
 		meant, known := specs[name]
@@ -111,7 +111,7 @@ func givenNodes(flags []string) (*given, error) {
 			if err != nil {
 				return nil, fmt.Errorf("--nodes: %s: %w", name, err)
 			}
-			g.nodes[spec.Name], g.images[spec.Name] = n, spec.Image
+			g.nodes[spec.Name], g.programs[spec.Name] = n, spec.Program
 		}
 	}
 	return g, nil
@@ -141,7 +141,7 @@ func givenNode(spec backends.NodeSpec, address string) (remote.Node, error) {
 		if err != nil {
 			return n, errors.New("its address is no URL") // the error would tell the password
 		}
-		if u.Scheme != "redis" || spec.Image != "redis" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
+		if u.Scheme != "redis" || spec.Program.Name != "redis" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
 			return n, fmt.Errorf("%s: want HOST:PORT; only a Redis may have a URL, redis://USER:PASSWORD@HOST:PORT, without TLS and without a database", u.Redacted())
 		}
 		login, n.Shown = u.User, u.Host

@@ -12,15 +12,6 @@ import (
 	"github.com/lockchaos/lockchaos/hosts/docker"
 )
 
-// officialImages are the projects' own, in a version that is current as this is written. PgBouncer's project publishes none: this is the one that most use.
-var officialImages = map[string]string{
-	"redis":     "redis:8.10",
-	"etcd":      "gcr.io/etcd-development/etcd:v3.7.3",
-	"zookeeper": "zookeeper:3.9",
-	"postgres":  "postgres:18",
-	"pgbouncer": "edoburu/pgbouncer:latest",
-}
-
 // localImage is what scripts/images calls an image that it made without a registry.
 func localImage(kind string) string { return "lockchaos-local/" + kind }
 
@@ -29,15 +20,21 @@ func imageVar(kind string) string { return "LOCKCHAOS_IMAGE_" + strings.ToUpper(
 
 // imageKinds lists what images can be set for.
 func imageKinds() (kinds []string) {
-	for _, k := range backends.Kinds() {
-		for _, n := range k.Nodes {
-			if !slices.Contains(kinds, n.Image) {
-				kinds = append(kinds, n.Image)
-			}
-		}
+	for _, p := range backends.Programs() {
+		kinds = append(kinds, p.Name)
 	}
 	sort.Strings(kinds)
 	return kinds
+}
+
+// officialImage is the project's own image; "": it has none.
+func officialImage(kind string) string {
+	for _, p := range backends.Programs() {
+		if p.Name == kind {
+			return p.Image
+		}
+	}
+	return ""
 }
 
 // imageSettings are the images that the user chose, by the environment or by flags of the form redis=IMAGE, which win.
@@ -52,7 +49,7 @@ func imageSettings(flags []string) (map[string]string, error) {
 		kind, image, ok := strings.Cut(f, "=")
 		switch {
 		case !ok || image == "":
-			return nil, fmt.Errorf("--image %s: want NAME=IMAGE, such as redis=%s", f, officialImages["redis"])
+			return nil, fmt.Errorf("--image %s: want NAME=IMAGE, such as redis=%s", f, officialImage("redis"))
 		case !slices.Contains(imageKinds(), kind):
 			return nil, fmt.Errorf("--image %s: there is no image for %q%s; there are %s", f, kind, suggest(kind, imageKinds()), strings.Join(imageKinds(), ", "))
 		}
@@ -67,7 +64,7 @@ func candidates(settings map[string]string, kind string) []string {
 		return []string{image}
 	}
 	var all []string
-	if image := officialImages[kind]; image != "" {
+	if image := officialImage(kind); image != "" {
 		all = append(all, image)
 	}
 	return append(all, localImage(kind))

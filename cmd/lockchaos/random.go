@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/hosts/docker"
@@ -193,13 +194,9 @@ func missingServices(ctx context.Context, f runFlags) func(service string) strin
 	if f.runtime == runtimeDocker || f.runtime == runtimeCompose || f.runtime == runtimeExternal {
 		return func(string) string { return "" }
 	}
-	checks, _ := servers(ctx)
-	return func(service string) string {
-		for _, c := range checks {
-			if c.Name != redisServer && !c.OK && strings.HasPrefix(service, c.Name) {
-				return c.Detail
-			}
-		}
-		return ""
+	missing := map[string]string{}
+	for _, k := range backends.Kinds() {
+		missing[k.Name] = k.Missing(ctx)
 	}
+	return func(service string) string { return missing[service] }
 }

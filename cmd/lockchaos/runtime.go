@@ -149,8 +149,8 @@ func (local) run(ctx context.Context, _ scenarios.Plan, dir string, stdout, stde
 func neededImages(plans []scenarios.Plan) (kinds []string) {
 	for _, p := range plans {
 		for _, n := range nodesFor(p) {
-			if !slices.Contains(kinds, n.Image) {
-				kinds = append(kinds, n.Image)
+			if !slices.Contains(kinds, n.Program.Name) {
+				kinds = append(kinds, n.Program.Name)
 			}
 		}
 	}
