@@ -16,7 +16,7 @@ import (
 // image may be made of. The service is then found running, as it is in containers.
 func TestContained(t *testing.T) {
 	for name, needs := range map[string]func(testing.TB){
-		"redis": needRedis, "redis-failover": needRedis, "zookeeper": needZooKeeper, "postgres": needPostgres, "postgres-pgbouncer": needPgBouncer,
+		"redis": needRedis, "redis-failover": needRedis, "zookeeper": needZooKeeper, "postgres": needPostgres, "postgres-pgbouncer": needPgBouncer, "memcached": needMemcached,
 	} {
 		t.Run(name, func(t *testing.T) {
 			needs(t)

@@ -10,6 +10,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients/broken"
 	"github.com/lockchaos/lockchaos/clients/clienttest"
 	"github.com/lockchaos/lockchaos/clients/etcd"
+	"github.com/lockchaos/lockchaos/clients/memcached"
 	"github.com/lockchaos/lockchaos/clients/redis"
 	"github.com/lockchaos/lockchaos/monotime"
 )
@@ -25,6 +26,7 @@ const (
 func TestControls(t *testing.T) {
 	t.Parallel()
 	needRedis(t)
+	needMemcached(t)
 	for _, c := range []struct {
 		kind           clients.Kind
 		caught, unsure []string
@@ -47,6 +49,8 @@ func TestControls(t *testing.T) {
 		{broken.TokenClock, []string{"grants and", "ten clients"}, []string{aKilledHolder, aFrozenHolder}},
 		{etcd.TokenLease, []string{"grants and", "ten clients"}, []string{aKilledHolder, aFrozenHolder}},
 		{broken.ReadersYield, []string{"clients read and write"}, nil},
+		{memcached.BrokenDelete, []string{"a stale grant", aFrozenHolder}, nil},
+		// broken-memcached-brief may lose its key at any moment: TestMemcachedExpiry tries it.
 	} {
 		conform(t, c.kind.Service, time.Second, func(t *testing.T, kind clients.Kind, s clienttest.Service) {
 			clienttest.RunControl(t, kind, s, c.caught, c.unsure)

@@ -19,6 +19,7 @@
 //	postgres        one PostgreSQL server with a new cluster. Its sessions are processes that leave the server's group: whoever stops this
 //	                node stops its host (hosts.Host.Stop).
 //	postgres-pgbouncer  the same behind PgBouncer, in transaction pooling.
+//	memcached       one memcached.
 //	store           the ledger of package store, started by StartStore.
 //
 // Every node is a process on a host of its own, so that it can be stopped, killed or cut off like any

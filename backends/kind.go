@@ -20,6 +20,8 @@ type Kind struct {
 	// Forgets: its nodes keep what they know in memory alone, unless Place.Durable asks for more. Those of other services have written down what they
 	// answer for.
 	Forgets bool
+	// Volatile: its nodes can't keep anything, whatever Place.Durable asks for.
+	Volatile bool
 	// Alone: one server can be the whole service, where somebody has no more: each of the nodes is that one then.
 	Alone bool
 
@@ -95,7 +97,7 @@ type Task struct {
 
 // Kinds are the services, in the order in which lists show them.
 func Kinds() []Kind {
-	return []Kind{redisOne, redisFive, redisFailover, etcd, zookeeper, postgres, pgbouncer}
+	return []Kind{redisOne, redisFive, redisFailover, etcd, zookeeper, postgres, pgbouncer, memcached}
 }
 
 // Names lists the services that Start knows.

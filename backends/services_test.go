@@ -27,26 +27,20 @@ func need(t testing.TB, errs ...error) {
 	}
 }
 
-func needZooKeeper(t testing.TB) {
+func needZooKeeper(t testing.TB) { needService(t, "zookeeper") }
+
+// needService skips a test where a program is missing that the service needs.
+func needService(t testing.TB, name string) {
 	t.Helper()
-	_, java := backends.FindJava()
-	_, zookeeper := backends.FindZooKeeper()
-	need(t, java, zookeeper)
+	k, _ := backends.Lookup(name)
+	if why := k.Missing(t.Context()); why != "" {
+		need(t, errors.New(why))
+	}
 }
 
-func needPostgres(t testing.TB) {
-	t.Helper()
-	_, err := backends.FindPostgres()
-	need(t, err)
-}
+func needPostgres(t testing.TB) { needService(t, "postgres") }
 
-// needPgBouncer skips a test where there is no PgBouncer, or no PostgreSQL.
-func needPgBouncer(t testing.TB) {
-	t.Helper()
-	_, err := backends.FindPgBouncer()
-	need(t, err)
-	needPostgres(t)
-}
+func needPgBouncer(t testing.TB) { needService(t, "postgres-pgbouncer") }
 
 // TestFailover: sentinels tell where the primary is, and after its death, which is told, that the replica is the primary.
 func TestFailover(t *testing.T) {

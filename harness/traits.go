@@ -20,6 +20,7 @@ func traits(lock clients.Kind) (has []nemesis.Trait) {
 		{nemesis.HasPrimary, leads == nemesis.Primary},
 		{nemesis.Promotes, k.Promotes()},
 		{nemesis.Forgets, k.Forgets},
+		{nemesis.Volatile, k.Volatile},
 		{nemesis.Renews, lock.Renews},
 	} {
 		if t.has {

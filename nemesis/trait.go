@@ -13,6 +13,8 @@ const (
 	Promotes Trait = "a replica that is promoted"
 	// Forgets: a node that is killed knows nothing any more.
 	Forgets Trait = "nodes that lose what they know"
+	// Volatile: it can't know anything.
+	Volatile Trait = "nodes that can keep nothing"
 	// Renews: the lock renews by itself, and its renewals can be held up.
 	Renews Trait = "renewals of its own"
 )

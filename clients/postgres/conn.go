@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/clients/lease"
 )
 
 // waitSlice is how long the server lets a statement wait for a lock. A client that gives up knows the outcome after that.
@@ -30,9 +31,6 @@ const (
 	duplicateTable   = "42P07"
 	uniqueViolation  = "23505"
 )
-
-// errOpen: a statement was sent and not answered.
-var errOpen = errors.New("a statement was not answered, it may have been carried out")
 
 // pool is one client's connections: each is used by one task at a time.
 type pool struct {
@@ -88,7 +86,7 @@ func (p *pool) take(ctx context.Context) (*pgx.Conn, error) {
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
-		return nil, errClosed
+		return nil, lease.ErrClosed
 	}
 	if n := len(p.idle); n > 0 {
 		c := p.idle[n-1]
@@ -110,8 +108,6 @@ func (p *pool) take(ctx context.Context) (*pgx.Conn, error) {
 	}
 	return c, nil
 }
-
-var errClosed = errors.New("the client is closed")
 
 // openPatience is how long Open waits for the first connection.
 const openPatience = time.Second
@@ -177,27 +173,6 @@ func (p *pool) close() {
 	}
 }
 
-// outlive returns a context that ends a grace after ctx does: long enough for the server to end a wait by itself.
-func outlive(ctx context.Context) (context.Context, context.CancelFunc) {
-	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	var timer *time.Timer
-	var mu sync.Mutex
-	stop := context.AfterFunc(ctx, func() {
-		mu.Lock()
-		defer mu.Unlock()
-		timer = time.AfterFunc(grace, cancel)
-	})
-	return late, func() {
-		stop()
-		mu.Lock()
-		defer mu.Unlock()
-		if timer != nil {
-			timer.Stop()
-		}
-		cancel()
-	}
-}
-
 // is tells whether the server answered with one of the codes.
 func is(err error, codes ...string) bool {
 	var answer *pgconn.PgError
@@ -220,8 +195,8 @@ func answered(err error) bool {
 
 // opened marks an error as an open question, unless the server answered.
 func opened(err error) error {
-	if err == nil || answered(err) || errors.Is(err, errOpen) {
+	if err == nil || answered(err) || errors.Is(err, lease.ErrOpen) {
 		return err
 	}
-	return fmt.Errorf("%w: %w", errOpen, err)
+	return fmt.Errorf("%w: %w", lease.ErrOpen, err)
 }

@@ -2,17 +2,13 @@ package postgres
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	mathrand "math/rand/v2"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/lockchaos/lockchaos/clients"
-	"github.com/lockchaos/lockchaos/monotime"
+	"github.com/lockchaos/lockchaos/clients/lease"
 )
 
 // Lease is the lock pg-lease.
@@ -27,7 +23,7 @@ var Lease = clients.Kind{
 			return nil, err
 		}
 		p.warm(ctx)
-		return &lease{pool: p, client: c.Client, jitter: mathrand.New(mathrand.NewPCG(c.Seed, uint64(c.Client)))}, nil
+		return lease.New(rows{p}, c, grace), nil
 	},
 }
 
@@ -46,85 +42,27 @@ const (
 	leaseHeld = `SELECT fence FROM lockchaos_lease WHERE key = $1 AND owner = $2 AND fence = $3 AND expires > clock_timestamp()`
 )
 
-// leasePause is the pause before a lease that is taken is asked for again, give or take a half.
-const leasePause = 10 * time.Millisecond
+// rows are leases in a table.
+type rows struct{ *pool }
 
-type lease struct {
-	*pool
-	client int
-	jitter *mathrand.Rand
-}
+func (r rows) String() string { return "PostgreSQL at " + r.at() }
 
-// owner is the secret of a grant: nobody else knows it.
-type owner string
-
-// Acquire asks until the lease is free or ctx is done.
-func (l *lease) Acquire(ctx context.Context, key string) (clients.Grant, error) {
-	g := clients.Grant{Key: key}
-	own, err := l.newOwner(), ctx.Err()
-	busy := false
-	for ctx.Err() == nil {
-		start, since := monotime.Now(), time.Now()
-		var token int64
-		token, err = l.ask(ctx, leaseTake, key, string(own), l.ttl.Microseconds())
-		if err == nil && time.Since(since) >= l.ttl {
-			// Granted so late that the lease may be over: it goes back.
-			if _, err = l.ask(ctx, leaseGive, key, string(own), token); err == nil {
-				err = clients.ErrNotHeld
-			}
-		}
-		if err == nil {
-			first := g.First
-			if first == 0 {
-				first = start
-			}
-			return clients.Grant{Key: key, Token: token, Attempt: start, First: first, Secret: own}, nil
-		}
-		switch {
-		case errors.Is(err, clients.ErrNotHeld):
-			busy = true
-		case errors.Is(err, errOpen):
-			// It may have the lease, under our name. What comes after could not be told from it, so it gets another.
-			own = l.newOwner()
-			if g.First == 0 {
-				g.First = start
-			}
-		}
-		if errors.Is(err, errClosed) {
-			return g, fmt.Errorf("acquire %q from PostgreSQL at %s: %w", key, l.at(), err)
-		}
-		_ = clients.Wait(ctx, leasePause/2+time.Duration(l.jitter.Int64N(int64(leasePause)))) // the loop looks at ctx
-	}
-	return g, fmt.Errorf("acquire %q from PostgreSQL at %s: %w", key, l.at(), outOfTime(ctx, g, busy, err))
-}
-
-func (l *lease) newOwner() owner {
-	secret := make([]byte, 16)
-	rand.Read(secret) // never fails
-	return owner(fmt.Sprintf("%d-%s", l.client, hex.EncodeToString(secret)))
-}
-
-// outOfTime is the error of an acquire that ends: ErrBusy if the server said so and nothing was left open.
-func outOfTime(ctx context.Context, g clients.Grant, busy bool, err error) error {
-	switch {
-	case g.First != 0:
-		return fmt.Errorf("%w: %w", errOpen, context.Cause(ctx))
-	case busy && ctx.Err() != nil:
-		return clients.ErrBusy
-	}
-	return err
+// Close closes the connections.
+func (r rows) Close() error {
+	r.close()
+	return nil
 }
 
 // ask runs a statement that answers with the fence of the row it was about. ErrNotHeld: there was no such row.
-func (l *lease) ask(ctx context.Context, statement string, args ...any) (fence int64, err error) {
-	c, err := l.take(ctx)
+func (r rows) ask(ctx context.Context, statement string, args ...any) (fence int64, err error) {
+	c, err := r.take(ctx)
 	if err != nil {
 		return 0, err
 	}
-	defer l.give(c)
-	late, cancel := outlive(ctx)
+	defer r.give(c)
+	ctx, cancel := clients.WithGrace(ctx, grace)
 	defer cancel()
-	err = c.QueryRow(late, statement, args...).Scan(&fence)
+	err = c.QueryRow(ctx, statement, args...).Scan(&fence)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return 0, clients.ErrNotHeld
@@ -134,44 +72,25 @@ func (l *lease) ask(ctx context.Context, statement string, args ...any) (fence i
 	return fence, opened(err)
 }
 
-// about runs a statement about a grant of ours.
-func (l *lease) about(ctx context.Context, what, statement string, g clients.Grant, args ...any) error {
-	own, ok := g.Secret.(owner)
-	if !ok {
-		return fmt.Errorf("%s %q: the grant is not one of this lock's: %w", what, g.Key, clients.ErrNotHeld)
-	}
-	if _, err := l.ask(ctx, statement, append([]any{g.Key, string(own), g.Token}, args...)...); err != nil {
-		return fmt.Errorf("%s %q at PostgreSQL %s: %w", what, g.Key, l.at(), err)
-	}
-	return nil
+// Take takes a row that has expired, or makes one.
+func (r rows) Take(ctx context.Context, key, owner string) (fence int64, err error) {
+	return r.ask(ctx, leaseTake, key, owner, r.ttl.Microseconds())
 }
 
-// Renew extends the lease by the TTL, if it has not expired. An answer that comes a TTL later renews nothing: what it tells of may be over.
-func (l *lease) Renew(ctx context.Context, g clients.Grant) (clients.Grant, error) {
-	start, since := monotime.Now(), time.Now()
-	err := l.about(ctx, "renew", leaseRenew, g, l.ttl.Microseconds())
-	if err == nil && time.Since(since) >= l.ttl {
-		err = fmt.Errorf("renew %q at PostgreSQL %s: the answer came when the new lease may have been over", g.Key, l.at())
-	}
-	if err != nil {
-		return g, err
-	}
-	g.Attempt = start
-	return g, nil
+// Renew sets the row's expiry.
+func (r rows) Renew(ctx context.Context, key, owner string, fence int64) error {
+	_, err := r.ask(ctx, leaseRenew, key, owner, fence, r.ttl.Microseconds())
+	return err
 }
 
-// Release lets the lease expire now.
-func (l *lease) Release(ctx context.Context, g clients.Grant) error {
-	return l.about(ctx, "release", leaseGive, g)
+// Give lets the row expire now. It stays, so that the fence never falls.
+func (r rows) Give(ctx context.Context, key, owner string, fence int64) error {
+	_, err := r.ask(ctx, leaseGive, key, owner, fence)
+	return err
 }
 
-// Held asks the server.
-func (l *lease) Held(ctx context.Context, g clients.Grant) error {
-	return l.about(ctx, "ask who holds", leaseHeld, g)
-}
-
-// Close closes the connections. Leases run out by themselves.
-func (l *lease) Close(context.Context) error {
-	l.close()
-	return nil
+// Held looks at the row.
+func (r rows) Held(ctx context.Context, key, owner string, fence int64) error {
+	_, err := r.ask(ctx, leaseHeld, key, owner, fence)
+	return err
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/clients/lease"
 	"github.com/lockchaos/lockchaos/monotime"
 )
 
@@ -57,19 +58,19 @@ func (l *sessionLock) Acquire(ctx context.Context, key string) (clients.Grant, e
 			// An earlier attempt of this call, if open, was another connection's: it cannot have been this grant.
 			return clients.Grant{Key: key, Attempt: start, First: start, Secret: h}, nil
 		}
-		if g.First == 0 && errors.Is(err, errOpen) {
+		if g.First == 0 && errors.Is(err, lease.ErrOpen) {
 			g.First = start
 		}
 		switch {
 		case errors.Is(err, clients.ErrBusy):
 			busy = true
-		case errors.Is(err, errClosed):
+		case errors.Is(err, lease.ErrClosed):
 			return g, fmt.Errorf("acquire %q from PostgreSQL at %s: %w", key, l.at(), err)
 		default:
 			_ = clients.Wait(ctx, retryPause) // the loop looks at ctx
 		}
 	}
-	return g, fmt.Errorf("acquire %q from PostgreSQL at %s: %w", key, l.at(), outOfTime(ctx, g, busy, err))
+	return g, fmt.Errorf("acquire %q from PostgreSQL at %s: %w", key, l.at(), lease.OutOfTime(ctx, g, busy, err))
 }
 
 // attempt asks once. ErrBusy: the lock was taken for as long as the server lets a statement wait.
@@ -78,7 +79,7 @@ func (l *sessionLock) attempt(ctx context.Context, key string) (*hold, error) {
 	if err != nil {
 		return nil, err
 	}
-	late, cancel := outlive(ctx)
+	late, cancel := clients.WithGrace(ctx, grace)
 	defer cancel()
 	err = l.try(late, c, key)
 	if err != nil || ctx.Err() != nil {

@@ -13,6 +13,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/clients/cutter"
 	"github.com/lockchaos/lockchaos/clients/redisconn"
 	"github.com/lockchaos/lockchaos/monotime"
 )
@@ -41,7 +42,7 @@ var SetnxFenced = clients.Kind{
 
 type lock struct {
 	client *goredis.Client
-	cutter *redisconn.Cutter
+	cutter *cutter.Cutter
 	how    Algorithm
 	addr   string
 	ttl    time.Duration
@@ -73,7 +74,7 @@ func unconnected(c clients.Config, how Algorithm) (*lock, error) {
 	if ttl < time.Millisecond {
 		return nil, fmt.Errorf("redis at %s: a TTL of %v; redis expires keys by whole milliseconds, configure at least one", addr, ttl)
 	}
-	return &lock{cutter: new(redisconn.Cutter), how: how.complete(), addr: addr, ttl: ttl, number: c.Client, grace: min(ttl/5, 100*time.Millisecond),
+	return &lock{cutter: new(cutter.Cutter), how: how.complete(), addr: addr, ttl: ttl, number: c.Client, grace: min(ttl/5, 100*time.Millisecond),
 		jitter: mathrand.New(mathrand.NewPCG(c.Seed, uint64(c.Client)))}, nil
 }
 
@@ -122,7 +123,7 @@ func (l *lock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 
 // attempt tries once. It outlives the context by the grace.
 func (l *lock) attempt(ctx context.Context, r Request) (Answer, error) {
-	ctx, cancel := withGrace(ctx, l.grace)
+	ctx, cancel := clients.WithGrace(ctx, l.grace)
 	defer cancel()
 	defer l.cutter.Watch(ctx)()
 	return l.how.Take(ctx, r)
@@ -131,7 +132,7 @@ func (l *lock) attempt(ctx context.Context, r Request) (Answer, error) {
 // tooLate gives back what the answer granted so late that its lease may be over: the key counts from the attempt's start, and its value at the
 // server may go at any moment. Its error is that of an attempt that is open.
 func (l *lock) tooLate(ctx context.Context, r Request) error {
-	ctx, cancel := withGrace(ctx, l.grace)
+	ctx, cancel := clients.WithGrace(ctx, l.grace)
 	defer cancel()
 	_, err := l.free(ctx, r)
 	return err
@@ -230,15 +231,5 @@ func (l *lock) pauses() func() time.Duration {
 		d := limit/2 + time.Duration(l.jitter.Int64N(int64(limit/2)))
 		limit *= 2
 		return d
-	}
-}
-
-// withGrace returns a context that ends the given time after ctx does.
-func withGrace(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
-	later, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, func() { time.AfterFunc(grace, cancel) })
-	return later, func() {
-		stop()
-		cancel()
 	}
 }

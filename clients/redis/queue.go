@@ -108,7 +108,7 @@ func (c *consumer) Acquire(ctx context.Context, key string) (clients.Grant, erro
 
 // next takes the next job, goredis.Nil if there is none.
 func (c *consumer) next(ctx context.Context, key string) (value string, err error) {
-	ctx, cancel := withGrace(ctx, 2*listen)
+	ctx, cancel := clients.WithGrace(ctx, 2*listen)
 	defer cancel()
 	defer c.cutter.Watch(ctx)()
 	value, err = c.client.LIndex(ctx, inProgress(key), -1).Result()

@@ -1,4 +1,5 @@
-package redisconn
+// Package cutter ends calls of libraries that do not obey their context.
+package cutter
 
 import (
 	"context"
@@ -7,19 +8,27 @@ import (
 	"time"
 )
 
-// Cutter ends the call in progress when its context ends. go-redis itself obeys a context's deadline only, not
-// a cancellation; and a call that is cut must not spoil the connection for the next one.
+// Cutter ends the call in progress when its context ends. go-redis obeys a context's deadline only, not a cancellation, and gomemcache knows no
+// context; and a call that is cut must not spoil the connection for the next one.
 //
 // It knows the connections of one client, and that client has one call in progress at a time. The zero value is ready.
 type Cutter struct {
 	mu    sync.Mutex
 	call  int64 // counts calls; a cut for an earlier one comes too late
 	busy  bool
+	ctx   context.Context // of the call in progress
 	conns map[*cuttable]bool
 }
 
 // Dial makes a connection that the cutter can cut.
 func (c *Cutter) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	c.mu.Lock()
+	if c.busy {
+		defer context.AfterFunc(c.ctx, cancel)()
+	}
+	c.mu.Unlock()
 	conn, err := new(net.Dialer).DialContext(ctx, network, addr)
 	if err != nil {
 		return nil, err
@@ -38,7 +47,7 @@ func (c *Cutter) Dial(ctx context.Context, network, addr string) (net.Conn, erro
 func (c *Cutter) Watch(ctx context.Context) (done func()) {
 	c.mu.Lock()
 	c.call++
-	c.busy = true
+	c.busy, c.ctx = true, ctx
 	call := c.call
 	c.mu.Unlock()
 	stop := context.AfterFunc(ctx, func() { c.cut(call) })
@@ -48,7 +57,7 @@ func (c *Cutter) Watch(ctx context.Context) (done func()) {
 		defer c.mu.Unlock()
 		c.busy = false
 		for conn := range c.conns {
-			conn.cut = false // go-redis has closed the one that was hit in a call; the others are sound
+			conn.cut = false // the library has closed the one that was hit in a call; the others are sound
 		}
 	}
 }
