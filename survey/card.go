@@ -41,8 +41,21 @@ type Card struct {
 	// Install is run by sh in the folder, and Command starts the adapter there.
 	Install string `yaml:"install"`
 	Command string `yaml:"command"`
+	// Others are defects that exams of the library have shown, and that are not its own: each was looked at by hand.
+	Others []Other `yaml:"others"`
 	// NotRun is why there is no way to try it here; "": there is.
 	NotRun string `yaml:"not_run"`
+}
+
+// Other is a defect that is not the library's own: that of its service, say.
+type Other struct {
+	// Defect and Attack are what the exam calls them.
+	Defect string `yaml:"defect"`
+	Attack string `yaml:"attack"`
+	// Whose defect it is, why that is certain, and at which address one can read on.
+	Whose string `yaml:"whose"`
+	Why   string `yaml:"why"`
+	At    string `yaml:"at"`
 }
 
 // Promise is a sentence of the library's documentation, and where it stands.
@@ -101,6 +114,11 @@ func (c *Card) check(m *strictyaml.Mistakes) {
 	for i, p := range c.Promises {
 		if p.Says == "" || !link(p.At) {
 			m.Add(fmt.Sprintf("$.promises[%d]", i), "a promise has what it says, and at which address (https://…)")
+		}
+	}
+	for i, o := range c.Others {
+		if o.Defect == "" || o.Attack == "" || o.Whose == "" || o.Why == "" || !link(o.At) {
+			m.Add(fmt.Sprintf("$.others[%d]", i), "a defect that is not the library's own has what the exam calls it (defect, attack), whose it is, why, and at which address (https://…)")
 		}
 	}
 	if c.Home != "" && !link(c.Home) {

@@ -54,6 +54,7 @@ func TestWrongCards(t *testing.T) {
 		{"a promise without a place", ", at: \"https://example.com/lock#one\"", "", "at which address"},
 		{"a place that is a script", "https://example.com/lock#one", "javascript:alert(1)", "at which address"},
 		{"a home that is a script", "home: https://example.com/lock", "home: \"javascript:alert(1)\"", "home is an address"},
+		{"another's defect, and not whose", "command: ./lock\n", "command: ./lock\nothers:\n  - {defect: stuck-lock, attack: leader-cut-off, why: it is, at: \"https://example.com\"}\n", "card.yaml:9:5: a defect that is not the library's own"},
 		{"no command", "command: ./lock\n", "", "either a command"},
 		{"a command of what is not run", "command: ./lock\n", "command: ./lock\nnot_run: no\n", "either a command"},
 	} {

@@ -140,6 +140,40 @@ func (l Library) Bound() string {
 	return fmt.Sprintf("%.2f", 100*high)
 }
 
+// Own are the defects that are the library's own: at least one attack showed them that the card does not lay to somebody else.
+func (l Library) Own() (own []Defect) {
+	if l.Result == nil {
+		return nil
+	}
+	for _, d := range l.Defects {
+		if slices.ContainsFunc(d.Attacks, func(attack string) bool { return l.other(d, attack) == nil }) {
+			own = append(own, d)
+		}
+	}
+	return own
+}
+
+// Foreign are the others of the card that an exam has shown.
+func (l Library) Foreign() (all []Other) {
+	for _, d := range l.Defects {
+		for _, attack := range d.Attacks {
+			if o := l.other(d, attack); o != nil {
+				all = append(all, *o)
+			}
+		}
+	}
+	return all
+}
+
+// other is what the card says of a defect under an attack; nil: nothing.
+func (l Library) other(d Defect, attack string) *Other {
+	i := slices.IndexFunc(l.Others, func(o Other) bool { return o.Defect == d.Name && o.Attack == attack })
+	if i < 0 {
+		return nil
+	}
+	return &l.Others[i]
+}
+
 // Stood counts the attacks that it stood in every exam.
 func (l Library) Stood() int { return l.count(reports.Stood) }
 
@@ -176,7 +210,7 @@ func (x index) Reports() int { return len(x.those(func(l Library) bool { return 
 // Examined are the libraries that have a result, those with defects first.
 func (x index) Examined() []Library {
 	all := x.those(func(l Library) bool { return l.Result != nil })
-	slices.SortStableFunc(all, func(a, b Library) int { return min(1, len(b.Defects)) - min(1, len(a.Defects)) })
+	slices.SortStableFunc(all, func(a, b Library) int { return min(1, len(b.Own())) - min(1, len(a.Own())) })
 	return all
 }
 
@@ -201,7 +235,7 @@ func (x index) those(are func(Library) bool) []Library {
 // Headline sums the survey up.
 func (x index) Headline() string {
 	all := x.Examined()
-	examined, broken := len(all), len(slices.DeleteFunc(all, func(l Library) bool { return len(l.Defects) == 0 }))
+	examined, broken := len(all), len(slices.DeleteFunc(all, func(l Library) bool { return len(l.Own()) == 0 }))
 	switch {
 	case examined == 0:
 		return "No library has been examined yet"

@@ -79,14 +79,35 @@ func theSite(t *testing.T, results string) {
 	if err := Site(dir, to); err != nil {
 		t.Fatal(err)
 	}
-	for file, want := range map[string][]string{
+	looksAt(t, dir, to, map[string][]string{
 		"index.html": {"1 library examined: 1 showed a defect", `href="./mine.html"`, "1 of 2", "can&#39;t &lt;b&gt;be had", "For 2 libraries there is a report", ">Close &lt;keeps&gt; the lock</a>",
 			`not examined yet</h2>
 <div class="panel"><p><a href="./ready.html">`},
 		"mine.html":                {"lock 1.2", "in 2 of 3 exams", `href="./mine.stolen-release.html"`, "&lt;i&gt;", "only one holds it", `href="../../mine/report.md"`, "--attack stop-work --seed 2", "no queue"},
 		"other.html":               {"was not run here", "can&#39;t &lt;b&gt;be had"},
 		"mine.stolen-release.html": {"l/stop-work"},
-	} {
+	})
+	// What is another's is told, and not held against the library. It is another's only under the attack that was looked at.
+	mine := filepath.Join(dir, "mine", CardFile)
+	for attack, want := range map[string]string{"stop-work": "none showed a defect", "another": "1 showed a defect"} {
+		others := "others:\n  - {defect: stolen-release, attack: " + attack + ", whose: a server, why: it <b>lost it., at: \"https://example.com/bug\"}\n"
+		if err := os.WriteFile(mine, []byte(rightCard+others), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := Site(dir, to); err != nil {
+			t.Fatal(err)
+		}
+		looksAt(t, dir, to, map[string][]string{"index.html": {want}})
+		if attack == "stop-work" {
+			looksAt(t, dir, to, map[string][]string{"index.html": {"stolen-release, of a server"}, "mine.html": {"no defect of its own", "is a defect of a server: it &lt;b&gt;lost it."}})
+		}
+	}
+}
+
+// looksAt holds that each page has some texts.
+func looksAt(t *testing.T, dir, to string, pages map[string][]string) {
+	t.Helper()
+	for file, want := range pages {
 		text, err := os.ReadFile(filepath.Join(to, file))
 		if err != nil {
 			t.Fatal(err)
