@@ -20,6 +20,7 @@
 //	                node stops its host (hosts.Host.Stop).
 //	postgres-pgbouncer  the same behind PgBouncer, in transaction pooling.
 //	memcached       one memcached.
+//	nats            three servers of the real NATS with JetStream, which are compiled in.
 //	store           the ledger of package store, started by StartStore.
 //
 // Every node is a process on a host of its own, so that it can be stopped, killed or cut off like any

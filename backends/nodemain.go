@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/lockchaos/lockchaos/backends/etcdnode"
+	"github.com/lockchaos/lockchaos/backends/natsnode"
 	"github.com/lockchaos/lockchaos/hosts/remote"
 )
 
@@ -46,6 +47,7 @@ var nodePrograms = []struct {
 	run  func(ctx context.Context, args []string) error
 }{
 	{"etcd", etcdnode.Run},
+	{"nats", natsnode.Run},
 	{"miniredis", miniredisNode},
 	{"relay", remote.Relay},
 	{"store", storeNode},

@@ -12,6 +12,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients/etcd"
 	"github.com/lockchaos/lockchaos/clients/external"
 	"github.com/lockchaos/lockchaos/clients/memcached"
+	"github.com/lockchaos/lockchaos/clients/nats"
 	"github.com/lockchaos/lockchaos/clients/noop"
 	"github.com/lockchaos/lockchaos/clients/postgres"
 	"github.com/lockchaos/lockchaos/clients/redis"
@@ -34,10 +35,11 @@ func locks() []clients.Kind {
 		postgres.Advisory, postgres.AdvisoryXact, postgres.Row, postgres.Lease,
 		postgres.AdvisoryXactPooled, postgres.LeasePooled,
 		memcached.Add,
+		nats.KV,
 		etcd.Txn, noop.Cas, noop.ConditionalUpdate, // no locks: the store refuses what is stale
 	}
 	return append(append(honest, broken.Kinds()...), redis.WatchdogDeaf, redis.RenewLate, etcd.WaiterBlind, etcd.QueueStayer, etcd.TokenLease, zookeeper.SessionBlind, zookeeper.Herd, postgres.AdvisoryPooled,
-		memcached.BrokenDelete, memcached.BrokenBrief)
+		memcached.BrokenDelete, memcached.BrokenBrief, nats.BrokenUpdate)
 }
 
 // workerLocks are those that a worker knows: the catalogue, the lock that does nothing, for measuring the harness, and programs of the user's own.

@@ -1,0 +1,178 @@
+package backends
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	natsgo "github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+const (
+	natsPort        = 4222
+	natsClusterPort = 6222
+	natsMonitorPort = 8222
+)
+
+// NATSBucket is the bucket of keys and values that locks use. It is made before the service counts as ready, so that it has a leader.
+const NATSBucket = "lockchaos"
+
+// natsProgram is the NATS server: compiled into lockchaos, or an image.
+var natsProgram = &Program{
+	Name: "nats", Image: "nats:2.12", requests: natsRequests,
+	speech: speech{"PING\r\n", func(answer []byte) error {
+		if bytes.HasPrefix(answer, []byte("INFO {")) {
+			return nil
+		}
+		return errForeign
+	}},
+}
+
+var nats = Kind{
+	Name:  "nats",
+	About: "three NATS servers with JetStream, which are compiled into lockchaos",
+	Nodes: []NodeSpec{natsNode(1), natsNode(2), natsNode(3)},
+	Notes: []string{
+		"JetStream keeps the keys on all three servers. It elects a new leader 4 to 9 s after it has lost one, which can't be set.",
+		"Keys expire by the servers' clock on the wall, looked at once a second.",
+	},
+	TTL:       2 * time.Second,
+	WallClock: true,
+	Slack:     2 * time.Second, // expiry is looked at once a second
+	office:    office{"leader", voteNATS},
+	election:  Election{Lost: "has NO quorum, stalled", Led: "new stream leader for"},
+	limit:     time.Minute,
+	task:      natsTask,
+	ready:     awaitNATS,
+	back:      (*Node).awaitNATSServer,
+}
+
+func natsNode(i int) NodeSpec {
+	return NodeSpec{Name: fmt.Sprintf("nats-%d", i), Program: natsProgram, Port: natsPort}
+}
+
+func natsTask(k Kind, n NodeSpec, p Place) (Task, error) {
+	var routes []string
+	for _, other := range k.Nodes {
+		routes = append(routes, fmt.Sprintf("nats://%s:%d", p.Peers[other.Name], natsClusterPort))
+	}
+	args := []string{"-n", n.Name, "-a", p.Listen, "-p", strconv.Itoa(natsPort), "-m", strconv.Itoa(natsMonitorPort), "-js", "-sd", p.Data,
+		"--cluster_name", "lockchaos", "--cluster", fmt.Sprintf("nats://%s:%d", p.Listen, natsClusterPort), "--routes", strings.Join(routes, ",")}
+	if p.Contained {
+		return Task{Args: append([]string{"nats-server"}, args...)}, nil
+	}
+	return Task{Args: self(append([]string{"nats"}, args...)...)}, nil
+}
+
+// awaitNATS returns when every server answers and the bucket is there, which needs an elected leader and a majority that has written it down.
+func awaitNATS(ctx context.Context, nodes []*Node) error {
+	if err := each((*Node).awaitNATSServer)(ctx, nodes); err != nil {
+		return err
+	}
+	return nodes[0].await(ctx, nodes[0].makesBucket)
+}
+
+// awaitNATSServer returns when one server says that it is healthy: it is in the cluster, and its JetStream has caught up. It learns the version.
+func (n *Node) awaitNATSServer(ctx context.Context) error {
+	return n.await(ctx, func(ctx context.Context) error {
+		var about struct{ Version string }
+		if err := n.askNATS(ctx, "varz", &about); err != nil {
+			return err
+		}
+		n.Version = about.Version
+		var health struct{ Status, Error string }
+		if err := n.askNATS(ctx, "healthz", &health); err != nil {
+			return err
+		}
+		if health.Status != "ok" {
+			return errors.New(health.Error)
+		}
+		return nil
+	})
+}
+
+// askNATS asks the server's monitoring port (https://docs.nats.io/running-a-nats-service/nats_admin/monitoring).
+func (n *Node) askNATS(ctx context.Context, what string, answer any) error {
+	return askNATS(ctx, n.Host.Addr.String(), what, answer)
+}
+
+func askNATS(ctx context.Context, host, what string, answer any) error {
+	url := fmt.Sprintf("http://%s/%s", net.JoinHostPort(host, strconv.Itoa(natsMonitorPort)), what)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	reply, err := direct.Do(request)
+	if err != nil {
+		return err
+	}
+	defer reply.Body.Close()
+	if err := json.NewDecoder(http.MaxBytesReader(nil, reply.Body, maxBulk)).Decode(answer); err != nil {
+		return fmt.Errorf("%s: %s: %w", url, reply.Status, err)
+	}
+	return nil
+}
+
+// makesBucket makes the bucket, or finds it.
+func (n *Node) makesBucket(ctx context.Context) error {
+	conn, err := natsgo.Connect("nats://" + n.Addr)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		return err
+	}
+	_, err = js.CreateOrUpdateKeyValue(ctx, NATSConfig(len(n.kind.Nodes)))
+	return err
+}
+
+// NATSConfig is the bucket on so many servers: a key may have a time to live, and a marker says for a second that it has ended.
+func NATSConfig(replicas int) jetstream.KeyValueConfig {
+	return jetstream.KeyValueConfig{Bucket: NATSBucket, Replicas: replicas, LimitMarkerTTL: time.Second}
+}
+
+// voteNATS: the leader of the bucket is who all writes go through. A server says so of itself.
+func voteNATS(ctx context.Context, _ *Service, n *Node) (string, error) {
+	var all struct {
+		Accounts []struct {
+			Streams []struct {
+				Name    string
+				Cluster struct{ Leader string }
+			} `json:"stream_detail"`
+		} `json:"account_details"`
+	}
+	if err := n.askNATS(ctx, "jsz?streams=true", &all); err != nil {
+		return "", err
+	}
+	for _, account := range all.Accounts {
+		for _, s := range account.Streams {
+			if s.Name == "KV_"+NATSBucket && s.Cluster.Leader == n.Name {
+				return n.Name, nil
+			}
+		}
+	}
+	return "", nil
+}
+
+// natsRequests asks for the messages that clients have sent.
+func natsRequests(ctx context.Context, addr string) (int64, error) {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return 0, err
+	}
+	var about struct {
+		In int64 `json:"in_msgs"`
+	}
+	err = askNATS(ctx, host, "varz", &about)
+	return about.In, err
+}
