@@ -19,6 +19,7 @@ import (
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/redact"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/strictyaml"
 )
 
@@ -38,7 +39,7 @@ func adapterCommand() *cobra.Command {
 			if len(args) == 0 {
 				return nil
 			}
-			return usage(fmt.Errorf("unknown command %q%s (there are test and new)", "adapter "+args[0], suggest(args[0], verbs(cmd))))
+			return exit.Misuse(fmt.Errorf("unknown command %q%s (there are test and new)", "adapter "+args[0], suggest(args[0], verbs(cmd))))
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -60,7 +61,7 @@ Exit status: 0 nothing is wrong, 1 something is, 3 the adapter broke the protoco
   lockchaos adapter test "java -jar lock.jar" --service zookeeper --ttl 4s`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 || strings.TrimSpace(args[0]) == "" {
-				return usage(errors.New("give the adapter's command line as one word: lockchaos adapter test \"python3 lock.py\" --service redis"))
+				return exit.Misuse(errors.New("give the adapter's command line as one word: lockchaos adapter test \"python3 lock.py\" --service redis"))
 			}
 			return nil
 		},
@@ -70,7 +71,7 @@ Exit status: 0 nothing is wrong, 1 something is, 3 the adapter broke the protoco
 				return err
 			}
 			if format != formatText && format != formatGitHub {
-				return usage(fmt.Errorf("unknown --format %q (there are %s, %s)", format, formatText, formatGitHub))
+				return exit.Misuse(fmt.Errorf("unknown --format %q (there are %s, %s)", format, formatText, formatGitHub))
 			}
 			if err := checkTTL(ttl); err != nil {
 				return err
@@ -84,11 +85,11 @@ Exit status: 0 nothing is wrong, 1 something is, 3 the adapter broke the protoco
 				return err
 			}
 			err = trial{Adapter: a, TTL: ttl}.outside(cmd.Context(), out.final, cmd.ErrOrStderr())
-			var exit *exec.ExitError
-			if errors.As(err, &exit) && slices.Contains([]int{exitViolated, exitFailed, exitUsage}, exit.ExitCode()) {
+			var ended *exec.ExitError
+			if errors.As(err, &ended) && slices.Contains([]int{exit.Violated, exit.Failed, exit.Usage}, ended.ExitCode()) {
 				wrong := fmt.Errorf("%s does not pass lockchaos adapter test: the log of this step says why", a.Command)
-				_ = out.annotate(wrong)               // for GitHub alone
-				return &status{code: exit.ExitCode()} // it has said why
+				_ = out.annotate(wrong)                     // for GitHub alone
+				return exit.With(ended.ExitCode(), nil) // it has said why
 			}
 			return out.annotate(err)
 		},
@@ -104,7 +105,7 @@ func judgeConformance(ctx context.Context, bench *conformance.Bench, version str
 	out := redact.NewWriter(to)
 	defer func() { err = errors.Join(err, out.Flush()) }()
 	harmless.Fprintf(out, "%s\non %s, TTL %v\n\n", bench.Command, strings.TrimSpace(bench.Service+" "+version), bench.TTL)
-	n, passed, open, code := 0, 0, 0, exitOK
+	n, passed, open, code := 0, 0, 0, exit.OK
 	err = conformance.Run(ctx, bench, func(r conformance.Result) {
 		n++
 		harmless.Fprintf(out, "%2d  %-6s  %s", n, r.Outcome, r.Check)
@@ -118,17 +119,17 @@ func judgeConformance(ctx context.Context, bench *conformance.Bench, version str
 			open++
 			explain(out, r)
 		case conformance.Failed:
-			code = worse(code, exitViolated)
+			code = exit.Worse(code, exit.Violated)
 			explain(out, r)
 		case conformance.Broke:
-			code = worse(code, exitFailed)
+			code = exit.Worse(code, exit.Failed)
 			explain(out, r)
 		}
 	})
 	if err != nil {
 		return err
 	}
-	if code == exitOK {
+	if code == exit.OK {
 		rest := ""
 		if open > 0 {
 			rest = fmt.Sprintf(", and what %d ask was not shown (?)", open)
@@ -137,7 +138,7 @@ func judgeConformance(ctx context.Context, bench *conformance.Bench, version str
 		return nil
 	}
 	harmless.Fprintf(out, "\n%d of %d checks passed\n", passed, n)
-	return &status{code: code}
+	return exit.With(code, nil)
 }
 
 // explain prints what is wrong, and what was said.
@@ -167,7 +168,7 @@ lockchaos adapter test as it is.`,
 		Example: `  lockchaos adapter new --lang python --dir my-lock`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usage(fmt.Errorf("unexpected word %q: the language is --lang, the folder is --dir", args[0]))
+				return exit.Misuse(fmt.Errorf("unexpected word %q: the language is --lang, the folder is --dir", args[0]))
 			}
 			return nil
 		},
@@ -175,11 +176,11 @@ lockchaos adapter test as it is.`,
 			l, known := skeleton.Lookup(lang)
 			switch {
 			case lang == "":
-				return usage(fmt.Errorf("in which language? --lang, one of %s", join(names)))
+				return exit.Misuse(fmt.Errorf("in which language? --lang, one of %s", join(names)))
 			case !known:
-				return usage(fmt.Errorf("there is no skeleton in %q%s (there are %s); the protocol is docs/protocol.md", lang, suggest(lang, names), join(names)))
+				return exit.Misuse(fmt.Errorf("there is no skeleton in %q%s (there are %s); the protocol is docs/protocol.md", lang, suggest(lang, names), join(names)))
 			case dir == "":
-				return usage(errors.New("where to? --dir, a folder; it is made if it is not there"))
+				return exit.Misuse(errors.New("where to? --dir, a folder; it is made if it is not there"))
 			}
 			if err := skeleton.Write(l, dir); err != nil {
 				return err

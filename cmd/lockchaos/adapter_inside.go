@@ -19,6 +19,7 @@ import (
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/remote"
 	"github.com/lockchaos/lockchaos/redact"
+	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -50,11 +51,11 @@ func insideCommand() *cobra.Command {
 		Args:   cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !hosts.Inside() {
-				return usage(errors.New(insideVerb + " is for lockchaos itself: use `lockchaos adapter test`"))
+				return exit.Misuse(errors.New(insideVerb + " is for lockchaos itself: use `lockchaos adapter test`"))
 			}
 			var t trial
 			if err := json.Unmarshal([]byte(args[0]), &t); err != nil {
-				return usage(err)
+				return exit.Misuse(err)
 			}
 			return t.inside(cmd.Context(), cmd.OutOrStdout())
 		},
@@ -137,14 +138,14 @@ func (t trial) outside(ctx context.Context, stdout, stderr io.Writer) error {
 func newAdapter(command, service string) (scenarios.Adapter, error) {
 	services := append(backends.Names(), scenarios.NoService)
 	if service == "" {
-		return scenarios.Adapter{}, usage(fmt.Errorf("which service does the lock use? --service, one of %s", join(services)))
+		return scenarios.Adapter{}, exit.Misuse(fmt.Errorf("which service does the lock use? --service, one of %s", join(services)))
 	}
 	if _, known := backends.Lookup(service); !known && service != scenarios.NoService {
-		return scenarios.Adapter{}, usage(fmt.Errorf("there is no service %q%s (there are %s)", service, suggest(service, services), join(services)))
+		return scenarios.Adapter{}, exit.Misuse(fmt.Errorf("there is no service %q%s (there are %s)", service, suggest(service, services), join(services)))
 	}
 	command, err := redact.Command(command)
 	if err != nil {
-		return scenarios.Adapter{}, usage(err)
+		return scenarios.Adapter{}, exit.Misuse(err)
 	}
 	dir, err := os.Getwd()
 	if err != nil {

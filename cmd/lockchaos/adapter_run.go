@@ -18,6 +18,7 @@ import (
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/redact"
+	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -74,11 +75,11 @@ func (f runFlags) meet(ctx context.Context, say func(string)) (*ownLock, error) 
 	if f.runtime == runtimeExternal {
 		g, err := givenNodes(f.nodes)
 		if err != nil {
-			return nil, usage(err)
+			return nil, exit.Misuse(err)
 		}
 		service, _ := backends.Lookup(a.Service)
 		if missing := g.missing(service); len(missing) > 0 {
-			return nil, usage(fmt.Errorf("--service %s needs the address of %s: --nodes", a.Service, join(missing)))
+			return nil, exit.Misuse(fmt.Errorf("--service %s needs the address of %s: --nodes", a.Service, join(missing)))
 		}
 		t.at = g.of(a.Service)
 	}
@@ -114,7 +115,7 @@ func (l *ownLock) replacing(c choice, say func(string)) (choice, error) {
 		out.scenarios = append(out.scenarios, s)
 	}
 	if len(out.scenarios) == 0 {
-		return choice{}, usage(fmt.Errorf("nothing is left to run: none of the scenarios of %q suits %s", c.name, l.says.Name))
+		return choice{}, exit.Misuse(fmt.Errorf("nothing is left to run: none of the scenarios of %q suits %s", c.name, l.says.Name))
 	}
 	return out, nil
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients/redsync"
 	"github.com/lockchaos/lockchaos/clients/zookeeper"
 	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -95,14 +96,14 @@ func choose(words []string) (choice, error) {
 	for _, word := range words {
 		found, about, err := named(suites, word)
 		if err != nil {
-			return choice{}, usage(err)
+			return choice{}, exit.Misuse(err)
 		}
 		if len(words) == 1 {
 			c.about = about
 		}
 		for _, s := range found {
 			if err := c.add(s); err != nil {
-				return choice{}, usage(err)
+				return choice{}, exit.Misuse(err)
 			}
 		}
 	}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/harmless"
+	"github.com/lockchaos/lockchaos/runs/exit"
 )
 
 func checkCommand() *cobra.Command {
@@ -41,21 +41,21 @@ Exit status: 0 all passed, 1 a property was violated, 2 inconclusive, 64 a file 
   lockchaos check --pattern '` + examplePattern + `' --skip-unmatched app.log`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usage(errors.New("check needs a history, such as runs/latest/redis-setnx.none.unfenced/history.jsonl"))
+				return exit.Misuse(errors.New("check needs a history, such as runs/latest/redis-setnx.none.unfenced/history.jsonl"))
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if second != "" && second != oracleName {
-				return usage(fmt.Errorf("unknown oracle %q: there is only %q", second, oracleName))
+				return exit.Misuse(fmt.Errorf("unknown oracle %q: there is only %q", second, oracleName))
 			}
 			if _, err := flags.options(); err != nil {
-				return usage(err)
+				return exit.Misuse(err)
 			}
 			if dir != "" && len(args) > 1 {
-				return usage(fmt.Errorf("--report is about one history, and these are %d: check them one by one, each with a folder of its own", len(args)))
+				return exit.Misuse(fmt.Errorf("--report is about one history, and these are %d: check them one by one, each with a folder of its own", len(args)))
 			}
-			worst := exitOK
+			worst := exit.OK
 			var unread []error
 			for i, file := range args {
 				if i > 0 {
@@ -67,7 +67,7 @@ Exit status: 0 all passed, 1 a property was violated, 2 inconclusive, 64 a file 
 					continue
 				}
 				printVerdict(cmd.OutOrStdout(), file, &j)
-				worst = worse(worst, outcomeStatus(j.verdict.Outcome))
+				worst = exit.Worse(worst, exit.OfOutcome(j.verdict.Outcome))
 				if dir != "" {
 					page, err := reportOn(dir, cmd.Root().Name(), typed(cmd, "report", "", file), file, &j)
 					if err != nil {
@@ -80,14 +80,14 @@ Exit status: 0 all passed, 1 a property was violated, 2 inconclusive, 64 a file 
 				}
 				if err := secondOpinion(cmd.OutOrStdout(), &j.whole, j.verdict); err != nil {
 					harmless.Fprintf(cmd.ErrOrStderr(), "lockchaos: %s: %v\n", file, err)
-					worst = exitFailed
+					worst = exit.Failed
 				}
 			}
 			if len(unread) > 0 {
-				return usage(errors.Join(unread...))
+				return exit.Misuse(errors.Join(unread...))
 			}
-			if worst != exitOK {
-				return &status{code: worst}
+			if worst != exit.OK {
+				return exit.With(worst, nil)
 			}
 			return nil
 		},
@@ -109,25 +109,4 @@ func judgeFile(file string, stdin io.Reader, flags *foreignFlags, keep bool) (ju
 	}
 	defer f.Close()
 	return flags.judge(f, file, keep)
-}
-
-// outcomeStatus is the exit status of a judgement by properties alone.
-func outcomeStatus(o checker.Outcome) int {
-	switch o {
-	case checker.Pass:
-		return exitOK
-	case checker.Violated:
-		return exitViolated
-	}
-	return exitInconclusive
-}
-
-// worse returns the graver of two exit statuses: a failed harness first, then a violation, then an inconclusive run.
-func worse(a, b int) int {
-	for _, s := range []int{exitFailed, exitViolated, exitInconclusive} {
-		if a == s || b == s {
-			return s
-		}
-	}
-	return exitOK
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/hosts/docker"
+	"github.com/lockchaos/lockchaos/runs/exit"
 )
 
 func cleanCommand() *cobra.Command {
@@ -18,7 +19,7 @@ func cleanCommand() *cobra.Command {
 belongs to a living run is left. Every docker run begins with the same; the local runtime leaves nothing behind.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usage(fmt.Errorf("clean takes no argument, and got %q", args[0]))
+				return exit.Misuse(fmt.Errorf("clean takes no argument, and got %q", args[0]))
 			}
 			return nil
 		},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs/exit"
 )
 
 // compareFile is the page of two runs, in the folder of the second.
@@ -16,11 +17,11 @@ const compareFile = "comparison.html"
 func compareRuns(out io.Writer, a, b, file string) error {
 	first, err := loadSaved(a)
 	if err != nil {
-		return usage(err)
+		return exit.Misuse(err)
 	}
 	second, err := loadSaved(b)
 	if err != nil {
-		return usage(err)
+		return exit.Misuse(err)
 	}
 	c := reports.Compare(first.suite, second.suite)
 	if file == "" {
@@ -45,9 +46,9 @@ func compareRuns(out io.Writer, a, b, file string) error {
 	harmless.Fprintf(out, "report: %s\n", file)
 	switch {
 	case c.Count(reports.Worse) > 0:
-		return &status{code: exitViolated}
+		return exit.With(exit.Violated, nil)
 	case c.Count(reports.Undecided) > 0:
-		return &status{code: exitInconclusive}
+		return exit.With(exit.Inconclusive, nil)
 	}
 	return nil
 }

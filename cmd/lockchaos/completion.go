@@ -13,6 +13,7 @@ import (
 	"github.com/lockchaos/lockchaos/adapter/skeleton"
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/nemesis"
+	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -45,9 +46,9 @@ properties.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
 			case len(args) != 1:
-				return usage(fmt.Errorf("completion for which shell? one of %s", join(names)))
+				return exit.Misuse(fmt.Errorf("completion for which shell? one of %s", join(names)))
 			case !slices.Contains(names, args[0]):
-				return usage(fmt.Errorf("there is no completion for %q (there are %s)%s", args[0], join(names), suggest(args[0], names)))
+				return exit.Misuse(fmt.Errorf("there is no completion for %q (there are %s)%s", args[0], join(names), suggest(args[0], names)))
 			}
 			return nil
 		},

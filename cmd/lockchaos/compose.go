@@ -15,6 +15,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/hosts/docker"
+	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/scenarios"
 	"github.com/lockchaos/lockchaos/strictyaml"
 )
@@ -47,7 +48,7 @@ func newComposed(ctx context.Context, f runFlags, plans []scenarios.Plan) (*comp
 	}
 	services, err := composeServices(folder, f.nodes)
 	if err != nil {
-		return nil, usage(err)
+		return nil, exit.Misuse(err)
 	}
 	addAppServices(services, plans)
 	engine, err := docker.Connect(ctx)
@@ -187,7 +188,7 @@ func loadMapping(path string) (map[string]string, error) {
 		Nodes map[string]string `yaml:"nodes"`
 	}
 	if err := strictyaml.Decode(text, &file); err != nil {
-		return nil, usage(strictyaml.Located(path, err))
+		return nil, exit.Misuse(strictyaml.Located(path, err))
 	}
 	if file.Nodes == nil {
 		file.Nodes = map[string]string{}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/lockchaos/lockchaos/hosts/docker/dockertest"
+	"github.com/lockchaos/lockchaos/runs/exit"
 )
 
 // shortApp makes of the example's scenario one that a test has the time for: whoever holds a lock is frozen, again and again.
@@ -43,7 +44,7 @@ func TestComposeApp(t *testing.T) {
 		fence, says string
 		code        int
 		charged     bool
-	}{{"off", "corrupted", exitViolated, true}, {"on", "contained", exitOK, false}} {
+	}{{"off", "corrupted", exit.Violated, true}, {"on", "contained", exit.OK, false}} {
 		t.Run("fence "+c.fence, func(t *testing.T) {
 			if c.fence == "on" && os.Getenv("LOCKCHAOS_SOAK") == "" {
 				t.Skip("make soak brings the stack up once more, with the fence")
@@ -63,7 +64,7 @@ func TestComposeApp(t *testing.T) {
 	}
 	for _, runtime := range []string{runtimeLocal, runtimeAuto} {
 		code, out := finish(t, lockchaos(t, "run", filepath.Join(dir, "short.yaml"), "--runtime", runtime))
-		if code != exitUsage || !strings.Contains(out, "--runtime compose --project FOLDER") {
+		if code != exit.Usage || !strings.Contains(out, "--runtime compose --project FOLDER") {
 			t.Errorf("--runtime %s: exit status %d\n%s", runtime, code, out)
 		}
 	}

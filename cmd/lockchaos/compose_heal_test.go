@@ -18,6 +18,7 @@ import (
 	"github.com/lockchaos/lockchaos/clockskew"
 	"github.com/lockchaos/lockchaos/hosts/docker/dockertest"
 	"github.com/lockchaos/lockchaos/nemesis"
+	"github.com/lockchaos/lockchaos/runs/exit"
 )
 
 // composeSample are the kinds that are tried without LOCKCHAOS_SOAK=1: what a filter and what a skew leaves would outlive lockchaos, and of a pause there is a
@@ -85,7 +86,7 @@ func TestNextComposeRunHealsTheServer(t *testing.T) {
 	}
 	writeFile(t, file, healingSuite+healingCase{"redis-setnx", "target: holder, when: before-write"}.scenario(healingName, nemesis.KindPause, "1s"))
 	out := t.TempDir()
-	if code, said := finish(t, lockchaos(t, "run", file, "--runtime", "compose", "--project", dir, "--out", out)); code != exitOK {
+	if code, said := finish(t, lockchaos(t, "run", file, "--runtime", "compose", "--project", dir, "--out", out)); code != exit.OK {
 		t.Errorf("exit status %d\n%s", code, said)
 	}
 	log, _ := os.ReadFile(filepath.Join(out, latestLink, folderOf(healingName), logFolder, "harness.log"))

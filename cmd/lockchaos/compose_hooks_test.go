@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/lockchaos/lockchaos/hosts/docker/dockertest"
+	"github.com/lockchaos/lockchaos/runs/exit"
 )
 
 // hookScript is one op of a lock in Redis with a lease of 500 ms: a question on standard input, an answer on standard output.
@@ -72,7 +73,7 @@ func TestComposeHooksThatAreCommands(t *testing.T) {
 		return finish(t, lockchaos(t, "run", suite, "--runtime", "compose", "--project", dir, "--out", out))
 	}
 	code, text := run("[/hook, write]")
-	if code != exitOK || !strings.Contains(text, "1 scenario, as expected") {
+	if code != exit.OK || !strings.Contains(text, "1 scenario, as expected") {
 		t.Errorf("exit status %d\n%s", code, text)
 	}
 	folder := filepath.Join(out, latestLink, folderOf("hooks/pause-holder"))
@@ -91,7 +92,7 @@ func TestComposeHooksThatAreCommands(t *testing.T) {
 		{"[/nowhere, write]", `hook /nowhere write: exit status 12[67]; it printed .*/nowhere.*no such file`},
 	} {
 		code, text := run(c.write)
-		if code != exitFailed || !regexp.MustCompile(c.want).MatchString(text) {
+		if code != exit.Failed || !regexp.MustCompile(c.want).MatchString(text) {
 			t.Errorf("write: %s: exit status %d, want %s\n%s", c.write, code, c.want, text)
 		}
 	}

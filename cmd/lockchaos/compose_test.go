@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/hosts/docker/dockertest"
 	"github.com/lockchaos/lockchaos/hosts/hoststest"
+	"github.com/lockchaos/lockchaos/runs/exit"
 )
 
 // compose runs docker-compose, of either generation, in a folder.
@@ -77,7 +78,7 @@ func TestComposeOfTheUsers(t *testing.T) {
 	} {
 		cmd := lockchaos(t, "run", "redis-setnx/none/unfenced", "--runtime", "compose", c.flag)
 		cmd.Dir = dir
-		if code, out := finish(t, cmd); code != exitUsage || !strings.Contains(out, c.want) {
+		if code, out := finish(t, cmd); code != exit.Usage || !strings.Contains(out, c.want) {
 			t.Errorf("%s: exit status %d, %s", c.flag, code, out)
 		}
 	}
@@ -86,7 +87,7 @@ func TestComposeOfTheUsers(t *testing.T) {
 	} {
 		cmd := lockchaos(t, "run", "redis-setnx/none/unfenced", "--runtime", "compose", c.flag)
 		cmd.Dir = dir
-		if code, out := finish(t, cmd); code != exitFailed || !strings.Contains(out, c.want) {
+		if code, out := finish(t, cmd); code != exit.Failed || !strings.Contains(out, c.want) {
 			t.Errorf("%s: exit status %d, %s", c.flag, code, out)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/hosts/docker"
 	"github.com/lockchaos/lockchaos/scenarios"
+	"github.com/lockchaos/lockchaos/spelling"
 )
 
 // containers is the docker runtime: nodes in containers, clients and the store on hosts plugged into their network.
@@ -130,7 +131,7 @@ func removedText(r docker.Removed) string {
 		names []string
 	}{{"container", r.Containers}, {"network", r.Networks}, {"image", r.Images}} {
 		if n := len(part.names); n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s%s (%s)", n, part.what, plural(n), strings.Join(part.names, ", ")))
+			parts = append(parts, fmt.Sprintf("%d %s%s (%s)", n, part.what, spelling.Plural(n), strings.Join(part.names, ", ")))
 		}
 	}
 	return strings.Join(parts, ", ")

@@ -74,7 +74,7 @@ Exit status: as of lockchaos run.`,
 				return err
 			}
 			if !closed && newScreen(w).live {
-				openPage(cmd.Context(), filepath.Join(latest, indexFile))
+				openPage(cmd.Context(), filepath.Join(latest, reports.IndexFile))
 			}
 			return nil
 		},

@@ -11,6 +11,7 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts/docker/dockertest"
 	"github.com/lockchaos/lockchaos/nemesis"
+	"github.com/lockchaos/lockchaos/runs/exit"
 )
 
 // Every kind of fault strikes in containers as it does on a private network: nodes in their containers, clients beside them; with proof, and healed. With
@@ -38,7 +39,7 @@ func TestFaultsInContainers(t *testing.T) {
 	}
 	args := append([]string{"run", file, "--runtime", "docker", "--no-expect", "--parallel", "6", "--seed", "3", "--out", dir}, localImages("redis", "etcd")...)
 	code, out := finish(t, lockchaos(t, args...))
-	if code == exitFailed || code == exitUsage {
+	if code == exit.Failed || code == exit.Usage {
 		t.Errorf("exit status %d\n%s", code, out)
 	}
 	for name, kind := range names {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/hosts/docker/dockertest"
+	"github.com/lockchaos/lockchaos/runs/exit"
 )
 
 // runLimit bounds one run of the command in these tests.
@@ -124,12 +125,12 @@ func verdicts(t *testing.T, where ...string) map[string]string {
 	const attempts = 3
 	code, out := finish(t, lockchaos(t, args...))
 	for range attempts - 1 {
-		if code != exitInconclusive || !strings.Contains(out, "stall of this machine") {
+		if code != exit.Inconclusive || !strings.Contains(out, "stall of this machine") {
 			break
 		}
 		code, out = finish(t, lockchaos(t, args...))
 	}
-	if code != exitOK {
+	if code != exit.OK {
 		t.Fatalf("lockchaos %v: exit status %d\n%s", args, code, out)
 	}
 	all := map[string]string{}
@@ -249,7 +250,7 @@ func TestDockerErrors(t *testing.T) {
 			cmd := lockchaos(t, append([]string{"run", "redis-setnx/none/unfenced", "--runtime", "docker", "--out", t.TempDir()}, c.flags...)...)
 			cmd.Env = append(os.Environ(), c.env)
 			code, out := finish(t, cmd)
-			if code != exitFailed {
+			if code != exit.Failed {
 				t.Errorf("exit status %d", code)
 			}
 			for _, want := range c.want {
@@ -338,7 +339,7 @@ func TestUnreadRunLeavesNothing(t *testing.T) {
 		}
 	}
 	out.Close()
-	if err := run.Wait(); err == nil || run.ProcessState.ExitCode() != exitFailed {
+	if err := run.Wait(); err == nil || run.ProcessState.ExitCode() != exit.Failed {
 		t.Errorf("it ended with %v", err)
 	}
 	if after := engineState(t); after != before {

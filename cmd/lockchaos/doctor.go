@@ -11,6 +11,7 @@ import (
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/netfault"
+	"github.com/lockchaos/lockchaos/runs/exit"
 )
 
 func doctorCommand() *cobra.Command {
@@ -42,7 +43,7 @@ Exit status: 0 scenarios can run here (perhaps with a stand-in), 3 they cannot.`
 			}
 			ok = ok && !obstacle
 			if !ok {
-				return &status{exitFailed, fmt.Errorf("no scenario can run here before that is mended")}
+				return exit.With(exit.Failed, fmt.Errorf("no scenario can run here before that is mended"))
 			}
 			harmless.Fprintf(out, "\nScenarios can run here: lockchaos run\n")
 			return nil

@@ -4,48 +4,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/policy"
+	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/scenarios"
+	"github.com/lockchaos/lockchaos/spelling"
 )
-
-// overhead is what a scenario takes beside its workload, to start, heal and probe.
-const overhead = 3 * time.Second
-
-// lengthOf is how long a plan takes, as nearly as can be said before it is run.
-func lengthOf(p scenarios.Plan) time.Duration { return p.Scenario.Duration.Std() + overhead }
-
-// lengthOfAll is how long plans take that begin in their order, so many at a time.
-func lengthOfAll(plans []scenarios.Plan, parallel int) time.Duration {
-	free := make([]time.Duration, max(1, parallel))
-	longest := time.Duration(0)
-	for _, p := range plans {
-		first := slices.Index(free, slices.Min(free))
-		free[first] += lengthOf(p)
-		longest = max(longest, free[first])
-	}
-	return longest
-}
-
-// about writes a length that is no more than an estimate.
-func about(d time.Duration) string {
-	switch {
-	case d < 90*time.Second:
-		return fmt.Sprintf("about %d s", int(d.Round(time.Second).Seconds()))
-	case d < 2*time.Hour:
-		return fmt.Sprintf("about %d min", int(d.Round(time.Minute).Minutes()))
-	}
-	return fmt.Sprintf("about %.1f h", d.Hours())
-}
 
 // checkDryRun refuses a form that has no word for what is only planned.
 func (f runFlags) checkDryRun() error {
 	if f.dry && f.format == formatJSON {
-		return usage(errors.New("--dry-run is told as text: give no --format json beside it"))
+		return exit.Misuse(errors.New("--dry-run is told as text: give no --format json beside it"))
 	}
 	return nil
 }
@@ -59,7 +31,7 @@ func dryRun(w io.Writer, name string, plans []scenarios.Plan, f runFlags) error 
 		if f.noExpect {
 			expects = "no violation"
 		}
-		rows = append(rows, []string{p.Scenario.Name, about(lengthOf(p)), expects, faultsOf(p.Scenario)})
+		rows = append(rows, []string{p.Scenario.Name, scenarios.Estimate(scenarios.LengthOf(p)), expects, faultsOf(p.Scenario)})
 	}
 	for range f.repeat {
 		all = append(all, plans...)
@@ -74,7 +46,7 @@ func dryRun(w io.Writer, name string, plans []scenarios.Plan, f runFlags) error 
 			runs = fmt.Sprintf(" until %s, %d runs at most", f.until, len(all))
 		}
 	}
-	harmless.Fprintf(w, "\n%s: %d scenario%s%s, %s with %d at once (--parallel). Nothing was run.\n", titled(name, f.shard.String()), len(plans), plural(len(plans)), runs, about(lengthOfAll(all, f.parallel)), f.parallel)
+	harmless.Fprintf(w, "\n%s: %d scenario%s%s, %s with %d at once (--parallel). Nothing was run.\n", titled(name, f.shard.String()), len(plans), spelling.Plural(len(plans)), runs, scenarios.Estimate(scenarios.LengthOfAll(all, f.parallel)), f.parallel)
 	return nil
 }
 
@@ -95,13 +67,13 @@ func (g *gate) dryRun(w io.Writer) error {
 	rows := [][]string{{"SCENARIO", "RUNS", "TAKES EACH", "MUST HOLD"}}
 	asked := g.asked()
 	for _, r := range asked {
-		rows = append(rows, []string{r.Name, fmt.Sprint(r.Repetitions), about(lengthOf(scenarios.Plan{Scenario: r.Scenario})), demandWords(r.Demand)})
+		rows = append(rows, []string{r.Name, fmt.Sprint(r.Repetitions), scenarios.Estimate(scenarios.LengthOf(scenarios.Plan{Scenario: r.Scenario})), demandWords(r.Demand)})
 	}
 	if err := table(w, rows); err != nil {
 		return err
 	}
 	all := g.everyPlan()
-	length := lengthOfAll(all, g.parallel)
+	length := scenarios.LengthOfAll(all, g.parallel)
 	budget := "no time budget"
 	switch {
 	case g.policy.Budget > 0 && length > g.policy.Budget:
@@ -109,8 +81,8 @@ func (g *gate) dryRun(w io.Writer) error {
 	case g.policy.Budget > 0:
 		budget = fmt.Sprintf("within the time budget of %v", g.policy.Budget)
 	}
-	harmless.Fprintf(w, "\ngate %s: %d scenario%s, %d run%s, %s with %d at once (--parallel), %s. Nothing was run.\n", titled(g.file, g.shard.String()), len(asked), plural(len(asked)), len(all), plural(len(all)),
-		about(length), g.parallel, budget)
+	harmless.Fprintf(w, "\ngate %s: %d scenario%s, %d run%s, %s with %d at once (--parallel), %s. Nothing was run.\n", titled(g.file, g.shard.String()), len(asked), spelling.Plural(len(asked)), len(all), spelling.Plural(len(all)),
+		scenarios.Estimate(length), g.parallel, budget)
 	for _, k := range g.policy.Known {
 		harmless.Fprintf(w, "known: %s of %s until %s (%s)\n", k.Property, k.Scenario, k.Expires.Format(time.DateOnly), k.Reason)
 	}

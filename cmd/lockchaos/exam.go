@@ -19,6 +19,7 @@ import (
 	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/redact"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -80,7 +81,7 @@ func (f examFlags) run(ctx context.Context, cmd *cobra.Command, words []string) 
 	}
 	defer func() { err = out.annotate(err) }()
 	if f.lockCmd, err = redact.Command(f.lockCmd); err != nil {
-		return usage(fmt.Errorf("--lock-cmd: %w", err))
+		return exit.Misuse(fmt.Errorf("--lock-cmd: %w", err))
 	}
 	if err := f.check(words); err != nil {
 		return err
@@ -92,7 +93,7 @@ func (f examFlags) run(ctx context.Context, cmd *cobra.Command, words []string) 
 	if err := withoutSecrets(plans); err != nil {
 		return err
 	}
-	if err := f.shard.cut(plans, func(i int) time.Duration { return lengthOf(plans[i]) }); err != nil {
+	if err := f.shard.cut(plans, func(i int) time.Duration { return scenarios.LengthOf(plans[i]) }); err != nil {
 		return err
 	}
 	part := f.shard.part(plans)
@@ -119,9 +120,9 @@ func (f examFlags) check(words []string) error {
 	}
 	switch {
 	case (len(words) == 0) == (f.lockCmd == ""):
-		return usage(errors.New("name one lock (lockchaos list locks), or give --lock-cmd and --service for one of your own"))
+		return exit.Misuse(errors.New("name one lock (lockchaos list locks), or give --lock-cmd and --service for one of your own"))
 	case f.lockCmd == "" && f.service != "":
-		return usage(errors.New("--service is for the lock of --lock-cmd"))
+		return exit.Misuse(errors.New("--service is for the lock of --lock-cmd"))
 	case f.lockCmd != "":
 		return f.ownLock()
 	}
@@ -132,11 +133,11 @@ func (f examFlags) check(words []string) error {
 func (f examFlags) plans(ctx context.Context, words []string, say func(string)) (plans []scenarios.Plan, exam *reports.Exam, err error) {
 	table, err := f.table()
 	if err != nil {
-		return nil, nil, usage(fmt.Errorf("--attack: %w", err))
+		return nil, nil, exit.Misuse(fmt.Errorf("--attack: %w", err))
 	}
 	lock, err := f.examinee(ctx, words, say)
 	if err != nil {
-		return nil, nil, usage(err)
+		return nil, nil, exit.Misuse(err)
 	}
 	can, err := possibleFaults(ctx, f.runFlags, say)
 	if err != nil {
@@ -161,7 +162,7 @@ func (f examFlags) attacksOn(lock scenarios.Examinee, table scenarios.Exam, can 
 	lock.Fits = f.fitting(can, lock.Fits)
 	all, not := table.Of(lock)
 	if len(all) == 0 {
-		return nil, nil, usage(fmt.Errorf("none of these attacks makes sense against %s: %s", lock.Base.Lock, not[0].Why))
+		return nil, nil, exit.Misuse(fmt.Errorf("none of these attacks makes sense against %s: %s", lock.Base.Lock, not[0].Why))
 	}
 	return all, not, nil
 }
@@ -255,38 +256,25 @@ func concludeExam(out io.Writer, dir string, suite reports.Suite, interrupted bo
 		return fmt.Errorf("print the exam: %w", err)
 	}
 	harmless.Fprintln(out)
-	code := exitOK
+	code := exit.OK
 	for _, sc := range suite.Scenarios {
 		fate := sc.Fate()
 		if sc.Skipped != "" && sc.Demanded { // its shard is missing
-			code = worse(code, exitInconclusive)
+			code = exit.Worse(code, exit.Inconclusive)
 			continue
 		}
-		code = worse(code, fateStatus(fate))
-		if fateStatus(fate) == exitViolated || fate == reports.NothingFollows {
+		code = exit.Worse(code, exit.OfFate(fate))
+		if exit.OfFate(fate) == exit.Violated || fate == reports.NothingFollows {
 			harmless.Fprintf(out, "%s: again: %s\n", sc.Fault, sc.Rerun)
 		}
 	}
 	concludeFailed(out, dir, suite.FailedAlike())
-	harmless.Fprintf(out, "report: %s\n", there(filepath.Join(dir, indexFile)))
+	harmless.Fprintf(out, "report: %s\n", reports.There(filepath.Join(dir, reports.IndexFile)))
 	if interrupted {
-		return &status{exitFailed, errors.New("interrupted: the report holds what there is")}
+		return exit.With(exit.Failed, errors.New("interrupted: the report holds what there is"))
 	}
-	if code != exitOK {
-		return &status{code: code}
+	if code != exit.OK {
+		return exit.With(code, nil)
 	}
 	return nil
-}
-
-// fateStatus is the exit status of an attack that came to that.
-func fateStatus(f reports.Fate) int {
-	switch {
-	case f.Fails():
-		return exitViolated
-	case f == reports.NothingFollows:
-		return exitInconclusive
-	case f == reports.NotRun:
-		return exitFailed
-	}
-	return exitOK
 }

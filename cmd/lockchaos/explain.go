@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs/exit"
 )
 
 func explainCommand() *cobra.Command {
@@ -72,7 +73,7 @@ func explainWord(w io.Writer, word string) error {
 				words = append(words, t.Word)
 			}
 		}
-		return usage(fmt.Errorf("there is no property, kind, pattern or verdict named %q%s (all: lockchaos explain)", word, suggest(strings.ToLower(word), words)))
+		return exit.Misuse(fmt.Errorf("there is no property, kind, pattern or verdict named %q%s (all: lockchaos explain)", word, suggest(strings.ToLower(word), words)))
 	}
 	for i, t := range found {
 		if i > 0 {

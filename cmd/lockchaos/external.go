@@ -21,6 +21,7 @@ import (
 	"github.com/lockchaos/lockchaos/hosts/remote"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/redact"
+	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -35,7 +36,7 @@ type given struct {
 func newGiven(ctx context.Context, f runFlags, plans []scenarios.Plan, say func(string)) (*given, error) {
 	g, err := givenNodes(f.nodes)
 	if err != nil {
-		return nil, usage(err)
+		return nil, exit.Misuse(err)
 	}
 	g.able = newLocal(ctx).able // clients and their links are on a private network here, too
 	var refused []string
@@ -53,10 +54,10 @@ func newGiven(ctx context.Context, f runFlags, plans []scenarios.Plan, say func(
 	}
 	switch left := slices.ContainsFunc(plans, func(p scenarios.Plan) bool { return g.skip(p) == "" }); {
 	case !left && len(refused) > 0:
-		return nil, usage(fmt.Errorf("with --runtime %s the servers are not lockchaos's own, so faults strike clients and their links only. What can't be injected:\n  %s",
+		return nil, exit.Misuse(fmt.Errorf("with --runtime %s the servers are not lockchaos's own, so faults strike clients and their links only. What can't be injected:\n  %s",
 			runtimeExternal, strings.Join(refused, "\n  ")))
 	case !left:
-		return nil, usage(fmt.Errorf("no scenario can be run on these nodes: %s", g.skip(plans[0])))
+		return nil, exit.Misuse(fmt.Errorf("no scenario can be run on these nodes: %s", g.skip(plans[0])))
 	}
 	for _, why := range slices.Sorted(maps.Keys(out)) {
 		say(fmt.Sprintf("left out, since %s: %s", why, strings.Join(out[why], ", ")))

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/backends"
+	"github.com/lockchaos/lockchaos/runs/exit"
 )
 
 // ownRedis starts a redis-server in the tests' own network, as a user's would run there, and returns its address.
@@ -155,7 +156,7 @@ func TestExternalRedis(t *testing.T) {
 	code, text := said(t, nil, lockchaos, append([]string{"run", "redis-setnx/pause-holder/unfenced", "redis-setnx/cut-off-release/unfenced", "redlock/none/unfenced",
 		"redis-setnx/pause-node/unfenced",
 		"--seed", "7"}, where...)...)
-	if code != exitOK {
+	if code != exit.OK {
 		t.Errorf("exit status %d", code)
 	}
 	for _, want := range []string{"external: redis-1 at " + addr, "redis-setnx/pause-holder/unfenced +✗ corrupted", "redis-setnx/cut-off-release/unfenced +✓ pass .*faults",
@@ -174,7 +175,7 @@ func TestExternalRedis(t *testing.T) {
 			t.Errorf("the password is in %v", files)
 		}
 	}
-	if code, text := said(t, nil, lockchaos, "run", "redis-setnx/none/unfenced", "--runtime", "external", "--nodes", "redis=redis://:wrongpassword@"+addr, "--out", t.TempDir()); code != exitFailed ||
+	if code, text := said(t, nil, lockchaos, "run", "redis-setnx/none/unfenced", "--runtime", "external", "--nodes", "redis=redis://:wrongpassword@"+addr, "--out", t.TempDir()); code != exit.Failed ||
 		!strings.Contains(text, "connect to redis-1 at "+addr+": log in: WRONGPASS") || strings.Contains(text, "wrongpassword") {
 		t.Errorf("with a wrong password: exit status %d\n%s", code, text)
 	}
@@ -196,14 +197,14 @@ func TestExternalEtcd(t *testing.T) {
 			"--initial-cluster", "mine="+peer)
 	})
 	code, text := said(t, nil, lockchaos, "run", "etcd-lease/none/unfenced", "--runtime", "external", "--nodes", "etcd="+addr, "--duration", "1s", "--no-expect", "--out", t.TempDir())
-	if code == exitFailed || code == exitUsage || !strings.Contains(text, "etcd-1 at "+addr+", etcd-2 at "+addr) || !regexp.MustCompile(`[1-9][0-9]* grants`).MatchString(text) {
+	if code == exit.Failed || code == exit.Usage || !strings.Contains(text, "etcd-1 at "+addr+", etcd-2 at "+addr) || !regexp.MustCompile(`[1-9][0-9]* grants`).MatchString(text) {
 		t.Errorf("exit status %d\n%s", code, text)
 	}
 	for _, c := range []struct{ lock, nodes, want string }{
 		{"redis-setnx/none/unfenced", "redis=" + addr, "redis-1 at " + addr + ": it does not answer as redis does"},
 		{"redlock/none/unfenced", "redis-five=" + addr, `no node named "redis-five"`},
 	} {
-		if code, text := said(t, nil, lockchaos, "run", c.lock, "--runtime", "external", "--nodes", c.nodes, "--out", t.TempDir()); code == exitOK || !strings.Contains(text, c.want) {
+		if code, text := said(t, nil, lockchaos, "run", c.lock, "--runtime", "external", "--nodes", c.nodes, "--out", t.TempDir()); code == exit.OK || !strings.Contains(text, c.want) {
 			t.Errorf("--nodes %s: exit status %d, want %s\n%s", c.nodes, code, c.want, text)
 		}
 	}
@@ -238,10 +239,10 @@ func TestExternalServersAsTheyCome(t *testing.T) {
 		run := func(addr string) (int, string) {
 			return said(t, nil, lockchaos, "run", "zookeeper/none/unfenced", "--runtime", "external", "--nodes", "zookeeper="+addr, "--out", t.TempDir())
 		}
-		if code, text := run(usual); code != exitFailed || !strings.Contains(text, "the service grants sessions of 4s where the TTL is 2s") {
+		if code, text := run(usual); code != exit.Failed || !strings.Contains(text, "the service grants sessions of 4s where the TTL is 2s") {
 			t.Errorf("as it comes: exit status %d\n%s", code, text)
 		}
-		if code, text := run(eager); code != exitOK {
+		if code, text := run(eager); code != exit.OK {
 			t.Errorf("with shorter sessions: exit status %d\n%s", code, text)
 		}
 	})
@@ -266,7 +267,7 @@ func TestExternalServersAsTheyCome(t *testing.T) {
 			env  []string
 			code int
 			want string
-		}{{nil, exitFailed, "a password is taken from PGPASSWORD"}, {[]string{"PGPASSWORD=" + password}, exitOK, "pass"}} {
+		}{{nil, exit.Failed, "a password is taken from PGPASSWORD"}, {[]string{"PGPASSWORD=" + password}, exit.OK, "pass"}} {
 			code, text := said(t, c.env, lockchaos, "run", "pg-lease/none/fenced", "--runtime", "external", "--nodes", "postgres="+addr, "--out", t.TempDir())
 			if code != c.code || !strings.Contains(text, c.want) {
 				t.Errorf("%v: exit status %d\n%s", c.env, code, text)
@@ -297,7 +298,7 @@ func TestExternalLimits(t *testing.T) {
 			args = append(args, "--nodes", c.nodes)
 		}
 		var out, errs bytes.Buffer
-		if code := execute(t.Context(), args, &out, &errs); code != exitUsage || !regexp.MustCompile(c.want).MatchString(strings.TrimSpace(errs.String())) {
+		if code := execute(t.Context(), args, &out, &errs); code != exit.Usage || !regexp.MustCompile(c.want).MatchString(strings.TrimSpace(errs.String())) {
 			t.Errorf("%s: exit status %d\n%s%s", args, code, out.String(), errs.String())
 		}
 	}
@@ -361,7 +362,7 @@ func TestSecretsOfAdapters(t *testing.T) {
 	if err != nil || len(plans) == 0 {
 		t.Fatal(plans, err)
 	}
-	if code, text := said(t, nil, lockchaos, "run", "--plan", plans[0], "--out", t.TempDir()); code != exitUsage || !strings.Contains(text, "set LOCKCHAOS_SECRET_1 in the environment") {
+	if code, text := said(t, nil, lockchaos, "run", "--plan", plans[0], "--out", t.TempDir()); code != exit.Usage || !strings.Contains(text, "set LOCKCHAOS_SECRET_1 in the environment") {
 		t.Errorf("a plan without its password: exit status %d\n%s", code, text)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs/exit"
 )
 
 // TestFullDisk ends a run on a disk without room: its record has room that was reserved, and says that it has ended.
@@ -71,7 +72,7 @@ func TestInterruptedSaysWhatItWaitsFor(t *testing.T) {
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	var out, errs bytes.Buffer
-	if code := execute(over, []string{"run", "redis-setnx/none/unfenced"}, &out, &errs); code != exitFailed || !strings.Contains(out.String(), "interrupted: ") {
+	if code := execute(over, []string{"run", "redis-setnx/none/unfenced"}, &out, &errs); code != exit.Failed || !strings.Contains(out.String(), "interrupted: ") {
 		t.Errorf("%d\n%s%s", code, out.String(), errs.String())
 	}
 }

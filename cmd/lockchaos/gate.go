@@ -17,7 +17,9 @@ import (
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/policy"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/scenarios"
+	"github.com/lockchaos/lockchaos/spelling"
 )
 
 func gateCommand() *cobra.Command {
@@ -38,7 +40,7 @@ let that pass; 3 the harness or a service failed; 64 a mistake in the policy or 
   lockchaos gate --seed 7 --runtime docker`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return usage(errors.New("gate takes one policy"))
+				return exit.Misuse(errors.New("gate takes one policy"))
 			}
 			return nil
 		},
@@ -97,7 +99,7 @@ func runGate(cmd *cobra.Command, file string, f runFlags) (err error) {
 		return err
 	}
 	if f.policy, f.places, err = loadPolicy(ctx, file, f, out.say); err != nil {
-		return usage(err)
+		return exit.Misuse(err)
 	}
 	if r := f.policy.Retries; r != nil && !cmd.Flags().Changed("retries") {
 		f.retries = *r
@@ -118,7 +120,7 @@ func runGate(cmd *cobra.Command, file string, f runFlags) (err error) {
 	}
 	g := &gate{runFlags: f, file: file, screen: out}
 	if err := g.shard.cut(g.plans(0), func(i int) time.Duration {
-		return lengthOf(scenarios.Plan{Scenario: f.policy.Runs[i].Scenario}) * time.Duration(f.policy.Runs[i].Repetitions)
+		return scenarios.LengthOf(scenarios.Plan{Scenario: f.policy.Runs[i].Scenario}) * time.Duration(f.policy.Runs[i].Repetitions)
 	}); err != nil {
 		return err
 	}
@@ -296,7 +298,7 @@ func (g *gate) late(p scenarios.Plan) string {
 	if g.deadline.IsZero() {
 		return ""
 	}
-	left, needs := time.Until(g.deadline), lengthOf(p)
+	left, needs := time.Until(g.deadline), scenarios.LengthOf(p)
 	if left >= needs {
 		return ""
 	}
@@ -376,8 +378,8 @@ func (s *screen) gates(g *gate, repetitions int) {
 	suite := reports.Suite{Version: version, Name: titled("gate "+g.file, g.shard.String()), Runtime: g.where.about()}
 	s.events.run(suite, s.total, min(g.parallel, s.total), g.seed)
 	harmless.Fprintf(s.out, "lockchaos %s · %s · %s · seed %d\n", version, suite.Name, suite.Runtime, g.seed)
-	harmless.Fprintf(s.out, "%d scenario%s, %d run%s, %d at once, %s", len(asked), plural(len(asked)), s.total, plural(s.total), min(g.parallel, s.total),
-		about(lengthOfAll(g.everyPlan(), g.parallel)))
+	harmless.Fprintf(s.out, "%d scenario%s, %d run%s, %d at once, %s", len(asked), spelling.Plural(len(asked)), s.total, spelling.Plural(s.total), min(g.parallel, s.total),
+		scenarios.Estimate(scenarios.LengthOfAll(g.everyPlan(), g.parallel)))
 	if g.policy.Budget > 0 {
 		harmless.Fprintf(s.out, ", %v at most", g.policy.Budget)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/policy"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs/exit"
 )
 
 // conclude rules on all repetitions together, writes the ruling and tells it. Its error carries the exit status.
@@ -20,9 +21,9 @@ func (g *gate) conclude(interrupted bool) error {
 	broken := ""
 	switch {
 	case interrupted:
-		code, broken = exitFailed, "It was interrupted: the report holds what there is"
+		code, broken = exit.Failed, "It was interrupted: the report holds what there is"
 	case len(g.errs) > 0:
-		code, broken = exitFailed, errors.Join(g.errs...).Error()
+		code, broken = exit.Failed, errors.Join(g.errs...).Error()
 	}
 	ruling := reports.Gate{Policy: repositoryPath(g.file), Command: suite.Command, Version: version, Runtime: suite.Runtime, Seed: g.seed, Started: suite.Started, Elapsed: suite.Elapsed,
 		Exit: code, Inconclusive: string(g.policy.Inconclusive), Skipped: string(g.policy.Skipped), Broken: broken, Budget: g.policy.Budget, Demands: demands(g.policy), Known: g.known(suite)}
@@ -45,14 +46,14 @@ func (g *gate) conclude(interrupted bool) error {
 		if err := errors.Join(err, reports.GateText(out, ruling, suite, g.screen.color)); err != nil {
 			return fmt.Errorf("print the ruling: %w", err)
 		}
-		harmless.Fprintf(out, "again: %s\nreport: %s\n", suite.Command, there(filepath.Join(g.dir, indexFile)))
+		harmless.Fprintf(out, "again: %s\nreport: %s\n", suite.Command, reports.There(filepath.Join(g.dir, reports.IndexFile)))
 		switch {
 		case unwritten != nil:
-			return &status{exitFailed, unwritten}
+			return exit.With(exit.Failed, unwritten)
 		case interrupted:
-			return &status{exitFailed, errors.New("interrupted: the report holds what there is")}
-		case code != exitOK:
-			return &status{code: code}
+			return exit.With(exit.Failed, errors.New("interrupted: the report holds what there is"))
+		case code != exit.OK:
+			return exit.With(code, nil)
 		}
 		return nil
 	})
@@ -107,12 +108,12 @@ func (g *gate) known(s reports.Suite) (all []reports.KnownViolation) {
 
 // status is the exit status. A gate through which nothing has gone is not passed, however lenient.
 func (g *gate) status(suite reports.Suite) int {
-	code, ran := suiteStatus(suite, false), false
+	code, ran := exit.OfSuite(suite, false), false
 	for _, sc := range suite.Scenarios {
 		ran = ran || sc.Failed == "" && sc.Skipped == ""
 	}
 	if !ran {
-		code = worse(code, exitInconclusive)
+		code = exit.Worse(code, exit.Inconclusive)
 	}
 	return code
 }
@@ -121,7 +122,7 @@ func (g *gate) status(suite reports.Suite) int {
 // read is written again with the ruling.
 func (g *gate) write(ruling reports.Gate, table reports.Repetition, suite reports.Suite) error {
 	return errors.Join(reports.WriteFile(filepath.Join(g.dir, gateFile), func(w io.Writer) error { return reports.WriteGate(w, ruling, suite) }), renderForCI(g.dir, suite),
-		reports.WriteFile(filepath.Join(g.dir, indexFile), func(w io.Writer) error { return reports.WriteGateIndex(w, ruling, suite, table) }))
+		reports.WriteFile(filepath.Join(g.dir, reports.IndexFile), func(w io.Writer) error { return reports.WriteGateIndex(w, ruling, suite, table) }))
 }
 
 // isGate tells whether a folder is that of a gate.
@@ -134,7 +135,7 @@ func isGate(dir string) bool {
 func reportGate(out *screen, dir string) error {
 	ruling, err := reports.ReadGate(filepath.Join(dir, gateFile))
 	if err != nil {
-		return usage(err)
+		return exit.Misuse(err)
 	}
 	g := &gate{dir: dir, file: ruling.Policy, command: ruling.Command, screen: out, began: ruling.Started, elapsed: ruling.Elapsed}
 	g.seed = ruling.Seed
@@ -143,17 +144,17 @@ func reportGate(out *screen, dir string) error {
 		folder := filepath.Join(dir, filepath.FromSlash(r.Dir))
 		run, suite, err := judgeRun(folder)
 		if err != nil {
-			return usage(err)
+			return exit.Misuse(err)
 		}
 		if run.Policy == nil {
-			return usage(fmt.Errorf("%s: the run was not a gate's", folder))
+			return exit.Misuse(fmt.Errorf("%s: the run was not a gate's", folder))
 		}
 		if err := render(folder, suite); err != nil {
 			return err
 		}
 		if g.shard.total == 0 { // the first repetition has every scenario
 			if g.shard, err = run.shard(); err != nil {
-				return usage(err)
+				return exit.Misuse(err)
 			}
 		}
 		interrupted = interrupted || run.Interrupted
@@ -161,7 +162,7 @@ func reportGate(out *screen, dir string) error {
 		g.runs = append(g.runs, gateRun{r.Dir, suite})
 	}
 	if len(g.runs) == 0 {
-		return usage(fmt.Errorf("%s: the gate has no run", dir))
+		return exit.Misuse(fmt.Errorf("%s: the gate has no run", dir))
 	}
 	return g.conclude(interrupted)
 }

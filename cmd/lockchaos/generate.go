@@ -12,6 +12,7 @@ import (
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/history/synthetic"
+	"github.com/lockchaos/lockchaos/runs/exit"
 )
 
 func generateCommand() *cobra.Command {
@@ -28,13 +29,13 @@ A file whose name ends in .zst is compressed.`,
 			"  lockchaos generate --events 1000000 --bad 3 --out big.jsonl.zst",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usage(fmt.Errorf("generate takes no words, only flags; got %q", args[0]))
+				return exit.Misuse(fmt.Errorf("generate takes no words, only flags; got %q", args[0]))
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if _, _, err := synthetic.Header(c); err != nil {
-				return usage(err)
+				return exit.Misuse(err)
 			}
 			planted, err := generateTo(out, cmd.OutOrStdout(), c)
 			if err != nil {

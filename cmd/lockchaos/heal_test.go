@@ -16,6 +16,7 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts/hoststest"
 	"github.com/lockchaos/lockchaos/nemesis"
+	"github.com/lockchaos/lockchaos/runs/exit"
 )
 
 // soakVar set to 1 asks for many moments instead of a few.
@@ -118,7 +119,7 @@ func (r *healingRun) innerKilled(t *testing.T, moment time.Duration) {
 	if err := unix.Kill(r.inner(t), unix.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	r.over(t, exitedWith(exitFailed))
+	r.over(t, exitedWith(exit.Failed))
 	if !strings.Contains(r.said(), "the scenario's process was killed from outside") {
 		t.Errorf("it does not say what happened:\n%s", r.said())
 	}
@@ -129,7 +130,7 @@ func (r *healingRun) innerKilled(t *testing.T, moment time.Duration) {
 func (r *healingRun) interrupted(t *testing.T, moment time.Duration) {
 	r.struck(t, moment)
 	r.signal(t, unix.SIGINT)
-	r.over(t, exitedWith(exitFailed))
+	r.over(t, exitedWith(exit.Failed))
 	if !strings.Contains(r.said(), "interrupted: the report holds what there is") {
 		t.Errorf("it does not say that it was interrupted:\n%s", r.said())
 	}
@@ -161,7 +162,7 @@ func (r *healingRun) failing(t *testing.T, moment time.Duration) {
 	if err := unix.Kill(r.find(t, "node", "store"), unix.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	r.over(t, exitedWith(exitFailed))
+	r.over(t, exitedWith(exit.Failed))
 	if !strings.Contains(r.said(), "store") {
 		t.Errorf("it does not say that the store died:\n%s", r.said())
 	}

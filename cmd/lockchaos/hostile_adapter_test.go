@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/lockchaos/lockchaos/harmless/harmlesstest"
+	"github.com/lockchaos/lockchaos/runs/exit"
 )
 
 // commandsSeen are the commands that GitHub's runner would carry out in what was printed, without those that turn commands off and on.
@@ -80,7 +81,7 @@ esac; done`
 			}
 			var out, errs bytes.Buffer
 			code := execute(t.Context(), args, &out, &errs)
-			if code == exitOK {
+			if code == exit.OK {
 				t.Errorf("%s: %v: exit status 0", name, args)
 			}
 			if text := out.String() + errs.String(); !strings.Contains(text, `\u001b`) && !strings.Contains(text, `\x1b`) {

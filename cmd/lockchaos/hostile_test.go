@@ -21,6 +21,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/harmless/harmlesstest"
 	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/runs/exit"
 )
 
 // tried runs a command line, and looks at all that it prints. Commands are the beginnings of lines that are ours to a CI runner.
@@ -88,7 +89,7 @@ func filled(v reflect.Value) {
 func TestHostileHistories(t *testing.T) {
 	dir := t.TempDir()
 	good := filepath.Join(dir, "good.jsonl")
-	if code := execute(t.Context(), []string{"generate", "--events", "200", "--clients", "3", "--bad", "2", "--out", good}, &bytes.Buffer{}, &bytes.Buffer{}); code != exitOK {
+	if code := execute(t.Context(), []string{"generate", "--events", "200", "--clients", "3", "--bad", "2", "--out", good}, &bytes.Buffer{}, &bytes.Buffer{}); code != exit.OK {
 		t.Fatal(code)
 	}
 	text, err := os.ReadFile(good)
@@ -266,8 +267,8 @@ func TestHostileFiles(t *testing.T) {
 			forms, n = append(forms[1:], forms[0]), n+1
 			return tried(t, over, file.name+at, append(append(file.args, "--runtime", "local"), forms[0]...)...)
 		}
-		if code := try(" as it is"); code != exitFailed { // a mistake in it would be exitUsage
-			t.Errorf("%s: exit status %d, want %d: it is interrupted, and not refused", file.name, code, exitFailed)
+		if code := try(" as it is"); code != exit.Failed { // a mistake in it would be exitUsage
+			t.Errorf("%s: exit status %d, want %d: it is interrupted, and not refused", file.name, code, exit.Failed)
 		}
 		poisoned(value, "", nil, func(at string) { try(at) })
 	}

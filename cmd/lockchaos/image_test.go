@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/lockchaos/lockchaos/hosts/docker/dockertest"
+	"github.com/lockchaos/lockchaos/runs/exit"
 )
 
 const dockerfile = "../../Dockerfile"
@@ -73,7 +74,7 @@ func engine(t *testing.T, args ...string) string {
 	cmd := exec.CommandContext(ctx, "docker", args...)
 	cmd.Env = append(os.Environ(), "DOCKER_BUILDKIT=0") // the other builder is a plugin that may be missing
 	out, err := cmd.CombinedOutput()
-	if err != nil && cmd.ProcessState.ExitCode() != exitInconclusive {
+	if err != nil && cmd.ProcessState.ExitCode() != exit.Inconclusive {
 		t.Fatalf("docker %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
 	return string(out)

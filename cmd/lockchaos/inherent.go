@@ -9,6 +9,7 @@ import (
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -21,11 +22,11 @@ func (f runFlags) checkInherent(words []string) error {
 	case !f.inherent:
 		return nil
 	case f.noExpect:
-		return usage(errors.New("--inherent says what is expected: give no --no-expect beside it"))
+		return exit.Misuse(errors.New("--inherent says what is expected: give no --no-expect beside it"))
 	case f.plan != "" || f.only.lastFailed:
-		return usage(errors.New("a saved plan has its expectation in it: give no --inherent beside --plan or --last-failed"))
+		return exit.Misuse(errors.New("a saved plan has its expectation in it: give no --inherent beside --plan or --last-failed"))
 	case f.random(words):
-		return usage(fmt.Errorf("suite %s expects what theory allows each lock under its faults: --inherent is for other suites", randomSuite))
+		return exit.Misuse(fmt.Errorf("suite %s expects what theory allows each lock under its faults: --inherent is for other suites", randomSuite))
 	}
 	return nil
 }
@@ -33,7 +34,7 @@ func (f runFlags) checkInherent(words []string) error {
 // inherently is the scenario with what no lease prevents in the place of its expectation.
 func inherently(s scenarios.Scenario) (scenarios.Scenario, error) {
 	if s.Own() || s.External() {
-		return s, usage(fmt.Errorf("%s: --inherent rests on what the lock claims, which is known of lockchaos's locks and that of --lock-cmd; say in the scenario what is expected", s.Name))
+		return s, exit.Misuse(fmt.Errorf("%s: --inherent rests on what the lock claims, which is known of lockchaos's locks and that of --lock-cmd; say in the scenario what is expected", s.Name))
 	}
 	kind, err := kindOf(&s)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/policy"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs/exit"
 )
 
 func initCommand() *cobra.Command {
@@ -23,7 +24,7 @@ func initCommand() *cobra.Command {
 		Example: "  lockchaos init && lockchaos gate",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return usage(errors.New("init writes one file"))
+				return exit.Misuse(errors.New("init writes one file"))
 			}
 			return nil
 		},
@@ -34,10 +35,10 @@ func initCommand() *cobra.Command {
 			}
 			f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 			if errors.Is(err, os.ErrExist) {
-				return usage(fmt.Errorf("%s is there already, and stays as it is: name another file", file))
+				return exit.Misuse(fmt.Errorf("%s is there already, and stays as it is: name another file", file))
 			}
 			if err != nil {
-				return usage(fmt.Errorf("write the policy: %w", err))
+				return exit.Misuse(fmt.Errorf("write the policy: %w", err))
 			}
 			_, err = io.WriteString(f, policy.Starter(time.Now().UTC()))
 			if err := errors.Join(err, f.Close()); err != nil {

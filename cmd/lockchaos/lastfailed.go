@@ -12,6 +12,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -27,18 +28,18 @@ type failedRun struct {
 func lastFailed(parent string) (*failedRun, error) {
 	dir, err := filepath.EvalSymlinks(filepath.Join(parent, latestLink))
 	if err != nil {
-		return nil, usage(fmt.Errorf("--last-failed: there is no latest run in %s (--out names another folder): %w", parent, err))
+		return nil, exit.Misuse(fmt.Errorf("--last-failed: there is no latest run in %s (--out names another folder): %w", parent, err))
 	}
 	last := &failedRun{dir: dir}
 	folders, err := repetitionsIn(dir)
 	if err != nil {
-		return nil, usage(err)
+		return nil, exit.Misuse(err)
 	}
 	seen := map[string]bool{}
 	for _, folder := range folders {
 		run, err := loadRun(folder)
 		if err != nil {
-			return nil, usage(err)
+			return nil, exit.Misuse(err)
 		}
 		if last.run == nil {
 			last.run = run
@@ -49,7 +50,7 @@ func lastFailed(parent string) (*failedRun, error) {
 				last.of++
 			}
 			if err := last.add(folder, r, run); err != nil {
-				return nil, usage(fmt.Errorf("--last-failed: %w", err))
+				return nil, exit.Misuse(fmt.Errorf("--last-failed: %w", err))
 			}
 		}
 	}
@@ -64,7 +65,7 @@ func (l *failedRun) title() string {
 // recall finds what failed in the latest run, and takes over where and how it was run. Where nothing failed it says so.
 func (f *runFlags) recall(cmd *cobra.Command, words []string) (err error) {
 	if f.plan != "" || f.lockCmd != "" || len(f.locks) > 0 {
-		return usage(errors.New("--last-failed runs saved plans, which have their locks: give no --plan, --lock-cmd or --locks beside it"))
+		return exit.Misuse(errors.New("--last-failed runs saved plans, which have their locks: give no --plan, --lock-cmd or --locks beside it"))
 	}
 	if f.last, err = lastFailed(f.out); err != nil {
 		return err
@@ -90,7 +91,7 @@ func (f runFlags) recalled(words []string) (plans []scenarios.Plan, err error) {
 		}
 	}
 	if len(plans) == 0 {
-		return nil, usage(fmt.Errorf("none of the %d scenarios that failed in %s is among those that are named", len(f.last.plans), f.last.dir))
+		return nil, exit.Misuse(fmt.Errorf("none of the %d scenarios that failed in %s is among those that are named", len(f.last.plans), f.last.dir))
 	}
 	return plans, nil
 }

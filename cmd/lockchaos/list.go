@@ -15,6 +15,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/runs/exit"
 )
 
 // lists are what can be listed.
@@ -79,13 +80,13 @@ leave fewer. "lockchaos run" takes the same flags.`,
 func checkList(cmd *cobra.Command, args, names []string) error {
 	switch {
 	case len(args) == 0:
-		return usage(fmt.Errorf("list what? one of %s", strings.Join(names, ", ")))
+		return exit.Misuse(fmt.Errorf("list what? one of %s", strings.Join(names, ", ")))
 	case !slices.Contains(names, args[0]):
-		return usage(fmt.Errorf("there is no list of %q: one of %s%s", args[0], strings.Join(names, ", "), suggest(args[0], names)))
+		return exit.Misuse(fmt.Errorf("there is no list of %q: one of %s%s", args[0], strings.Join(names, ", "), suggest(args[0], names)))
 	case args[0] != listOfScenarios && (len(args) > 1 || cmd.Flags().NFlag() > 0):
-		return usage(fmt.Errorf("only the list of %s can be narrowed: lockchaos list %s takes nothing else", listOfScenarios, args[0]))
+		return exit.Misuse(fmt.Errorf("only the list of %s can be narrowed: lockchaos list %s takes nothing else", listOfScenarios, args[0]))
 	case len(args) > 2:
-		return usage(fmt.Errorf("list %s takes one pattern, such as 'redis*/unfenced'", listOfScenarios))
+		return exit.Misuse(fmt.Errorf("list %s takes one pattern, such as 'redis*/unfenced'", listOfScenarios))
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/lockchaos/lockchaos/harmless"
+	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -43,7 +44,7 @@ func listScenarios(w io.Writer, pattern string, only selection, runs string) err
 		}
 	}
 	if listed == 0 && !only.lastFailed {
-		return usage(fmt.Errorf("no scenario fits %q%s (all names: lockchaos list scenarios)", pattern, suggest(pattern, known(suites))))
+		return exit.Misuse(fmt.Errorf("no scenario fits %q%s (all names: lockchaos list scenarios)", pattern, suggest(pattern, known(suites))))
 	}
 	_, err = io.WriteString(w, listEnd(pattern, only, listed))
 	return err

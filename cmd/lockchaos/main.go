@@ -12,6 +12,7 @@ import (
 	_ "github.com/lockchaos/lockchaos/cmd/lockchaos/crash" // a crash is no result
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/hosts"
+	"github.com/lockchaos/lockchaos/runs/exit"
 )
 
 func main() {
@@ -19,7 +20,7 @@ func main() {
 		// Go would end with status 2, which means inconclusive; a defect of ours is never a result.
 		if p := recover(); p != nil {
 			harmless.Fprintf(os.Stderr, "lockchaos: a defect in lockchaos itself, please report it: %v\n%s", p, debug.Stack())
-			os.Exit(exitFailed)
+			os.Exit(exit.Failed)
 		}
 	}()
 	hosts.Stage() // in the init process of a sandbox this does not return

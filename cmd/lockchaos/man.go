@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
+
+	"github.com/lockchaos/lockchaos/runs/exit"
 )
 
 func manCommand() *cobra.Command {
@@ -22,14 +24,14 @@ $SOURCE_DATE_EPOCH, if it is set, is the date of the pages.`,
 		Example: "  lockchaos man /usr/local/share/man/man1",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usage(errors.New("man needs one folder"))
+				return exit.Misuse(errors.New("man needs one folder"))
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir := args[0]
 			if err := os.MkdirAll(dir, 0o755); err != nil {
-				return usage(fmt.Errorf("make the folder of the manual pages: %w", err))
+				return exit.Misuse(fmt.Errorf("make the folder of the manual pages: %w", err))
 			}
 			root := cmd.Root()
 			forManual(root)

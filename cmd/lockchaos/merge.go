@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs/exit"
 )
 
 // shardRun is the run of one shard, or one repetition of it.
@@ -33,7 +34,7 @@ func mergeShards(parent string, dirs []string) (string, error) {
 	for _, dir := range dirs {
 		runs, err := runsOfShard(dir)
 		if err != nil {
-			return "", usage(err)
+			return "", exit.Misuse(err)
 		}
 		first = append(first, runs[0])
 		for _, r := range runs {
@@ -43,7 +44,7 @@ func mergeShards(parent string, dirs []string) (string, error) {
 	var repetitions [][]shardRun
 	for _, runs := range append([][]shardRun{first}, slices.Collect(maps.Values(bySub))...) {
 		if err := oneRun(runs); err != nil {
-			return "", usage(err)
+			return "", exit.Misuse(err)
 		}
 		repetitions = append(repetitions, runs)
 	}
@@ -162,7 +163,7 @@ func mergeRuns(dir string, all []shardRun) (*runRecord, error) {
 	merged := *all[0].run
 	merged.Shard, merged.Shares, merged.Scenarios = "", nil, nil
 	merged.Command, merged.Parallel = wholeCommand(merged.Command, all[0].of), 0
-	code := exitOK
+	code := exit.OK
 	byNumber := map[int]shardRun{}
 	var runtimes []string
 	for _, r := range all {
@@ -173,9 +174,9 @@ func mergeRuns(dir string, all []shardRun) (*runRecord, error) {
 			merged.Started = r.run.Started
 		}
 		if r.run.Exit == nil || r.run.Interrupted { // without an exit status it was killed
-			code, merged.Interrupted = exitFailed, true
+			code, merged.Interrupted = exit.Failed, true
 		} else {
-			code = worse(code, *r.run.Exit)
+			code = exit.Worse(code, *r.run.Exit)
 		}
 	}
 	merged.Runtime = strings.Join(runtimes, "; ")
@@ -187,7 +188,7 @@ func mergeRuns(dir string, all []shardRun) (*runRecord, error) {
 		}
 		if i < 0 {
 			merged.Scenarios = append(merged.Scenarios, s.missing(all[0].of.total))
-			code = worse(code, exitInconclusive)
+			code = exit.Worse(code, exit.Inconclusive)
 			continue
 		}
 		one := r.run.Scenarios[i]
@@ -215,7 +216,7 @@ func appendNew(all []string, text string) []string {
 
 // missing is the record of a scenario whose shard, of so many, is missing.
 func (s share) missing(total int) scenarioRecord {
-	code, why := exitInconclusive, fmt.Sprintf("shard %d/%d is missing", s.Shard, total)
+	code, why := exit.Inconclusive, fmt.Sprintf("shard %d/%d is missing", s.Shard, total)
 	return scenarioRecord{Name: s.Name, Dir: folderOf(s.Name), Skipped: why, Reason: why, Missing: &s,
 		State: stateEnded, Result: reports.Skipped.String(), Exit: &code}
 }
@@ -224,7 +225,7 @@ func (s share) missing(total int) scenarioRecord {
 // never begun has left nothing.
 func copyScenario(to, from, folder string) error {
 	if folder == "" || folder != filepath.Base(folder) || folder[0] == '.' {
-		return usage(fmt.Errorf("%s: %q is no folder of a scenario", filepath.Join(from, runFile), folder))
+		return exit.Misuse(fmt.Errorf("%s: %q is no folder of a scenario", filepath.Join(from, runFile), folder))
 	}
 	entries, err := os.ReadDir(from)
 	if err != nil {
@@ -264,7 +265,7 @@ func describeMerged(dir string, first []shardRun, all []*runRecord, folders []re
 	for _, r := range first {
 		saved, err := loadRepetition(r.top)
 		if err != nil || saved == nil {
-			return usage(errors.Join(err, fmt.Errorf("%s: there is no %s", r.top, repeatFile)))
+			return exit.Misuse(errors.Join(err, fmt.Errorf("%s: there is no %s", r.top, repeatFile)))
 		}
 		table.Wanted, table.Elapsed = saved.Wanted, max(table.Elapsed, saved.Elapsed)
 		table.Command = wholeCommand(saved.Command, r.of)

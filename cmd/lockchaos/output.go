@@ -13,6 +13,7 @@ import (
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/redact"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs/exit"
 )
 
 // The forms of what is printed.
@@ -48,7 +49,7 @@ func (f *outputFlags) add(flags *pflag.FlagSet) {
 func (f *outputFlags) check() error {
 	if f.json {
 		if f.format != formatText && f.format != formatJSON {
-			return usage(fmt.Errorf("--json is --format json: give no --format %s beside it", f.format))
+			return exit.Misuse(fmt.Errorf("--json is --format json: give no --format %s beside it", f.format))
 		}
 		f.format = formatJSON
 	}
@@ -57,10 +58,10 @@ func (f *outputFlags) check() error {
 		known = known || name == f.format
 	}
 	if !known {
-		return usage(fmt.Errorf("unknown --format %q%s (there are %s)", f.format, suggest(f.format, formats()), join(formats())))
+		return exit.Misuse(fmt.Errorf("unknown --format %q%s (there are %s)", f.format, suggest(f.format, formats()), join(formats())))
 	}
 	if f.quiet && f.verbose {
-		return usage(errors.New("--quiet or --verbose, not both"))
+		return exit.Misuse(errors.New("--quiet or --verbose, not both"))
 	}
 	return nil
 }
@@ -101,7 +102,7 @@ func (s *screen) conclude(dir string, suite reports.Suite, text func(io.Writer) 
 	err := text(out)
 	switch {
 	case s.format == formatJSON:
-		s.events.finished(dir, suite, exitOf(err))
+		s.events.finished(dir, suite, exit.Of(err))
 	case s.quiet:
 		s.attention(dir, suite)
 	}
@@ -138,7 +139,7 @@ func (s *screen) attention(dir string, suite reports.Suite) {
 		harmless.Fprintln(s.final, s.ruling)
 	}
 	if said {
-		harmless.Fprintf(s.final, "report: %s\n", there(filepath.Join(dir, indexFile)))
+		harmless.Fprintf(s.final, "report: %s\n", reports.There(filepath.Join(dir, reports.IndexFile)))
 	}
 }
 
@@ -159,18 +160,6 @@ func (s *screen) github(suite reports.Suite) error {
 		return fmt.Errorf("add to the job summary ($%s): %w", summaryVar, err)
 	}
 	return nil
-}
-
-// exitOf is the exit status that an error stands for.
-func exitOf(err error) int {
-	var s *status
-	switch {
-	case err == nil:
-		return exitOK
-	case errors.As(err, &s):
-		return s.code
-	}
-	return exitFailed
 }
 
 // repositoryPath is a file's path as a CI system knows it: from the root of what it has checked out, with slashes.

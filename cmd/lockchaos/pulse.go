@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/lockchaos/lockchaos/scenarios"
 )
 
 // A log that says nothing for so long makes its reader wonder; on a terminal the live line is renewed
@@ -57,7 +59,7 @@ func (s *screen) status(most int) string {
 			break
 		}
 		p := s.running[name]
-		parts = append(parts, fmt.Sprintf("%s (%s, %.0f s of %s, %d grants)", name, p.Phase, p.Elapsed.Seconds(), about(lengthOf(s.plans[name])), p.Grants))
+		parts = append(parts, fmt.Sprintf("%s (%s, %.0f s of %s, %d grants)", name, p.Phase, p.Elapsed.Seconds(), scenarios.Estimate(scenarios.LengthOf(s.plans[name])), p.Grants))
 	}
 	return fmt.Sprintf("%s%d of %d done · %s", s.stamp(), s.ended, s.total, strings.Join(parts, " · "))
 }

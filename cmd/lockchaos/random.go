@@ -13,6 +13,7 @@ import (
 	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/hosts/docker"
 	"github.com/lockchaos/lockchaos/nemesis"
+	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -36,7 +37,7 @@ func newDraw(ctx context.Context, f runFlags, say func(string)) (*draw, error) {
 	d := &draw{flags: f}
 	kinds, err := chosenLocks(f.locks)
 	if err != nil {
-		return nil, usage(err)
+		return nil, exit.Misuse(err)
 	}
 	can, err := possibleFaults(ctx, f, say)
 	if err != nil {

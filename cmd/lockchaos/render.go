@@ -192,7 +192,7 @@ func render(dir string, suite reports.Suite) error {
 			return err
 		}
 	}
-	if err := reports.WriteFile(filepath.Join(dir, indexFile), func(w io.Writer) error { return reports.WriteIndex(w, suite) }); err != nil {
+	if err := reports.WriteFile(filepath.Join(dir, reports.IndexFile), func(w io.Writer) error { return reports.WriteIndex(w, suite) }); err != nil {
 		return err
 	}
 	return renderForCI(dir, suite)

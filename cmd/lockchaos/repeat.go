@@ -18,7 +18,9 @@ import (
 
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/scenarios"
+	"github.com/lockchaos/lockchaos/spelling"
 )
 
 // repeatFile is the record of a run that was repeated: which repetitions there are, and what each scenario came to.
@@ -51,16 +53,16 @@ many runs were violated; but not more often than --repeat (%d if it is not given
 // check completes the flags and refuses what makes no sense; sharded: others run the rest.
 func (f *repeatFlags) check(sharded bool) error {
 	if f.repeat < 1 || f.repeat > mostRepetitions {
-		return usage(fmt.Errorf("--repeat %d: there may be 1 to %d runs", f.repeat, mostRepetitions))
+		return exit.Misuse(fmt.Errorf("--repeat %d: there may be 1 to %d runs", f.repeat, mostRepetitions))
 	}
 	if f.until == "" {
 		return nil
 	}
 	if sharded {
-		return usage(errors.New("--until goes by what a run shows, and a shard does not know of the others: give no --shard beside it"))
+		return exit.Misuse(errors.New("--until goes by what a run shows, and a shard does not know of the others: give no --shard beside it"))
 	}
 	if n, err := strconv.Atoi(f.until); f.until != untilViolated && f.until != untilUnexpected && (err != nil || n < 1) {
-		return usage(fmt.Errorf("--until %q: until what? %s, %s, or a number of violated runs", f.until, untilViolated, untilUnexpected))
+		return exit.Misuse(fmt.Errorf("--until %q: until what? %s, %s, or a number of violated runs", f.until, untilViolated, untilUnexpected))
 	}
 	if f.repeat == 1 {
 		f.repeat = untilBound
@@ -181,7 +183,7 @@ func (s *series) save() {
 func (s *series) take(dir string, suite reports.Suite) {
 	s.table.Add(suite.Seed, dir, suite.Scenarios)
 	for _, sc := range suite.Scenarios {
-		s.code = worse(s.code, scenarioStatus(sc, s.noExpect))
+		s.code = exit.Worse(s.code, exit.OfScenario(sc, s.noExpect))
 		for i := range sc.Verdict.Properties {
 			p := &sc.Verdict.Properties[i]
 			p.Violations = p.Violations[:min(len(p.Violations), shownViolations)]
@@ -200,7 +202,7 @@ func (s *series) count(seed uint64, sc reports.Scenario) {
 		}
 		s.violated[seed] = true
 	}
-	s.strange = s.strange || scenarioStatus(sc, s.noExpect) != exitOK
+	s.strange = s.strange || exit.OfScenario(sc, s.noExpect) != exit.OK
 }
 
 func (s *series) fail(err error) {
@@ -239,7 +241,7 @@ func (s *series) conclude(ctx context.Context) error {
 	s.table.Sort()
 	code := s.code
 	if ctx.Err() != nil || len(s.errs) > 0 {
-		code = exitFailed
+		code = exit.Failed
 	}
 	s.table.Exit = &code
 	suite := s.suite()
@@ -248,14 +250,14 @@ func (s *series) conclude(ctx context.Context) error {
 		if err := reports.RepetitionText(out, s.table, s.screen.color); err != nil {
 			return fmt.Errorf("print the table: %w", err)
 		}
-		harmless.Fprintf(out, "again: %s\nreport: %s\n", s.table.Command, there(filepath.Join(s.dir, indexFile)))
+		harmless.Fprintf(out, "again: %s\nreport: %s\n", s.table.Command, reports.There(filepath.Join(s.dir, reports.IndexFile)))
 		switch {
 		case unwritten != nil:
-			return &status{exitFailed, unwritten}
+			return exit.With(exit.Failed, unwritten)
 		case ctx.Err() != nil:
-			return &status{exitFailed, errors.New("interrupted: the report holds what there is")}
-		case s.code != exitOK:
-			return &status{code: s.code}
+			return exit.With(exit.Failed, errors.New("interrupted: the report holds what there is"))
+		case s.code != exit.OK:
+			return exit.With(s.code, nil)
 		}
 		return nil
 	})
@@ -274,7 +276,7 @@ func (s *series) suite() reports.Suite {
 func (s *series) write(suite reports.Suite) error {
 	return errors.Join(
 		reports.WriteFile(filepath.Join(s.dir, repeatFile), func(w io.Writer) error { return reports.WriteRepetitionJSON(w, s.table) }),
-		reports.WriteFile(filepath.Join(s.dir, indexFile), func(w io.Writer) error { return reports.WriteRepetition(w, s.table) }),
+		reports.WriteFile(filepath.Join(s.dir, reports.IndexFile), func(w io.Writer) error { return reports.WriteRepetition(w, s.table) }),
 		renderForCI(s.dir, suite),
 	)
 }
@@ -288,7 +290,7 @@ func reportRepetition(ctx context.Context, out *screen, dir string, r *reports.R
 		folder := filepath.Join(dir, filepath.Base(one.Dir))
 		run, suite, err := judgeRun(folder)
 		if err != nil {
-			return usage(err)
+			return exit.Misuse(err)
 		}
 		if err := render(folder, suite); err != nil {
 			return err
@@ -326,7 +328,7 @@ func (s *screen) repeats(r reports.Repetition, plans []scenarios.Plan, parallel 
 	}
 	s.events.run(reports.Suite{Version: r.Version, Name: r.Suite, Runtime: r.Runtime}, s.total, min(parallel, s.total), first)
 	harmless.Fprintf(s.out, "lockchaos %s · %s · %s · seeds from %d\n", r.Version, r.Suite, r.Runtime, first)
-	harmless.Fprintf(s.out, "%d scenario%s, %d times at most%s: %d runs, %d at once, %s\n\n", len(plans), plural(len(plans)), r.Wanted, until, s.total, min(parallel, s.total),
-		about(lengthOfAll(slices.Repeat(plans, r.Wanted), parallel)))
+	harmless.Fprintf(s.out, "%d scenario%s, %d times at most%s: %d runs, %d at once, %s\n\n", len(plans), spelling.Plural(len(plans)), r.Wanted, until, s.total, min(parallel, s.total),
+		scenarios.Estimate(scenarios.LengthOfAll(slices.Repeat(plans, r.Wanted), parallel)))
 	s.pulse()
 }

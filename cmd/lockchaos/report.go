@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs/exit"
 )
 
 func reportCommand() *cobra.Command {
@@ -34,13 +35,13 @@ nothing worse is found.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
 			case compare && merge:
-				return usage(errors.New("report --compare or --merge, not both"))
+				return exit.Misuse(errors.New("report --compare or --merge, not both"))
 			case compare && len(args) != 2:
-				return usage(errors.New("report --compare needs two folders, that of the first run and that of the second"))
+				return exit.Misuse(errors.New("report --compare needs two folders, that of the first run and that of the second"))
 			case merge && len(args) == 0:
-				return usage(errors.New("report --merge needs the folder of each shard, such as shard-1/latest shard-2/latest"))
+				return exit.Misuse(errors.New("report --merge needs the folder of each shard, such as shard-1/latest shard-2/latest"))
 			case !compare && !merge && len(args) != 1:
-				return usage(errors.New("report needs one folder, such as runs/latest"))
+				return exit.Misuse(errors.New("report needs one folder, such as runs/latest"))
 			}
 			return nil
 		},
@@ -49,10 +50,10 @@ nothing worse is found.`,
 				return compareRuns(cmd.OutOrStdout(), args[0], args[1], page)
 			}
 			if page != "" {
-				return usage(errors.New("--page is for --compare: the reports of one run are written into its folder"))
+				return exit.Misuse(errors.New("--page is for --compare: the reports of one run are written into its folder"))
 			}
 			if cmd.Flags().Changed("out") && !merge {
-				return usage(errors.New("--out is for --merge: the reports of one run are written into its folder"))
+				return exit.Misuse(errors.New("--out is for --merge: the reports of one run are written into its folder"))
 			}
 			dir := args[0]
 			if merge {
@@ -67,7 +68,7 @@ nothing worse is found.`,
 			}
 			repeated, err := loadRepetition(dir)
 			if err != nil {
-				return usage(err)
+				return exit.Misuse(err)
 			}
 			out, err := output.open(cmd)
 			if err != nil {
@@ -81,7 +82,7 @@ nothing worse is found.`,
 			}
 			run, suite, err := judgeRun(dir)
 			if err != nil {
-				return usage(err)
+				return exit.Misuse(err)
 			}
 			if err := render(dir, suite); err != nil {
 				if errors.Is(err, os.ErrPermission) {

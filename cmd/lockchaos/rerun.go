@@ -12,6 +12,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -95,10 +96,10 @@ Exit status: 0 the verdicts are the same, 1 one differs, 2 one that was decided 
 		RunE: func(cmd *cobra.Command, args []string) error {
 			before, err := loadSaved(args[0])
 			if err != nil {
-				return usage(err)
+				return exit.Misuse(err)
 			}
 			if err := f.sameWhere(cmd, before.run); err != nil {
-				return usage(err)
+				return exit.Misuse(err)
 			}
 			f.crowd(cmd.Flags())
 			return before.again(cmd, f)
@@ -114,7 +115,7 @@ Exit status: 0 the verdicts are the same, 1 one differs, 2 one that was decided 
 func oneFolder(verb string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) != 1 {
-			return usage(fmt.Errorf("%s needs one folder, such as runs/latest or runs/latest/redis-setnx.none.unfenced", verb))
+			return exit.Misuse(fmt.Errorf("%s needs one folder, such as runs/latest or runs/latest/redis-setnx.none.unfenced", verb))
 		}
 		return nil
 	}
@@ -159,16 +160,16 @@ func (s *savedRun) again(cmd *cobra.Command, f runFlags) (err error) {
 			unwritten = errors.Join(unwritten, fmt.Errorf("%s failed", x.Name))
 		}
 	}
-	harmless.Fprintf(out.out, "report: %s\n", there(filepath.Join(dir, indexFile)))
+	harmless.Fprintf(out.out, "report: %s\n", reports.There(filepath.Join(dir, reports.IndexFile)))
 	switch {
 	case ctx.Err() != nil:
-		return &status{exitFailed, errors.New("interrupted: the report holds what there is")}
+		return exit.With(exit.Failed, errors.New("interrupted: the report holds what there is"))
 	case unwritten != nil:
-		return &status{exitFailed, unwritten}
+		return exit.With(exit.Failed, unwritten)
 	case c.Count(reports.Worse, reports.Better, reports.Decided) > 0:
-		return &status{code: exitViolated}
+		return exit.With(exit.Violated, nil)
 	case c.Count(reports.Undecided) > 0:
-		return &status{code: exitInconclusive}
+		return exit.With(exit.Inconclusive, nil)
 	}
 	return nil
 }

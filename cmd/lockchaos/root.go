@@ -11,35 +11,9 @@ import (
 
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/redact"
+	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/spelling"
 )
-
-// The exit statuses that the command promises.
-const (
-	exitOK           = 0
-	exitViolated     = 1
-	exitInconclusive = 2
-	exitFailed       = 3
-	exitUsage        = 64
-)
-
-// status is an error that carries the exit status. Its text, if any, is printed.
-type status struct {
-	code int
-	err  error
-}
-
-func (s *status) Error() string {
-	if s.err == nil {
-		return fmt.Sprintf("exit status %d", s.code)
-	}
-	return s.err.Error()
-}
-
-func (s *status) Unwrap() error { return s.err }
-
-// usage marks an error as the user's: wrong words on the command line, or a wrong file.
-func usage(err error) error { return &status{exitUsage, err} }
 
 const rootHelp = `lockchaos answers one question with evidence: is this distributed lock safe for what I use it for?
 
@@ -74,12 +48,12 @@ func rootCommand() *cobra.Command {
 			if len(args) == 0 {
 				return nil
 			}
-			return usage(fmt.Errorf("unknown command %q%s", args[0], suggest(args[0], verbs(cmd))))
+			return exit.Misuse(fmt.Errorf("unknown command %q%s", args[0], suggest(args[0], verbs(cmd))))
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage(fmt.Errorf("%w (see `%s --help`)", err, cmd.CommandPath()))
+		return exit.Misuse(fmt.Errorf("%w (see `%s --help`)", err, cmd.CommandPath()))
 	})
 	root.SetVersionTemplate("lockchaos {{.Version}}\n")
 	root.CompletionOptions.DisableDefaultCmd = true // ours says what is wrong
@@ -100,10 +74,10 @@ func refuseWords(cmd *cobra.Command) {
 	}
 	cmd.Args = func(c *cobra.Command, args []string) error {
 		err := check(c, args)
-		if err == nil || exitOf(err) == exitUsage {
+		if err == nil || exit.Of(err) == exit.Usage {
 			return err
 		}
-		return usage(err)
+		return exit.Misuse(err)
 	}
 }
 
@@ -127,12 +101,12 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	err := root.ExecuteContext(ctx)
 	if err == nil {
-		return exitOK
+		return exit.OK
 	}
-	code := exitOf(err)
-	var s *status
+	code := exit.Of(err)
+	var s *exit.Status
 	if errors.As(err, &s) {
-		err = s.err
+		err = s.Err
 	}
 	if err != nil && (pipe == nil || !pipe.broken.Load()) { // who has stopped reading knows
 		harmless.Fprintln(errs, "lockchaos:", harmless.Block(redact.Text(err.Error()), "  "))

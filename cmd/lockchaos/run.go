@@ -18,6 +18,7 @@ import (
 	"github.com/lockchaos/lockchaos/policy"
 	"github.com/lockchaos/lockchaos/redact"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -175,13 +176,13 @@ func (f *runFlags) addDryRun(flags *pflag.FlagSet) {
 // checkWhere refuses what makes no sense of these.
 func (f runFlags) checkWhere() error {
 	if !slices.Contains(runtimes(), f.runtime) {
-		return usage(fmt.Errorf("unknown runtime %q%s (there are %s)", f.runtime, suggest(f.runtime, runtimes()), strings.Join(runtimes(), ", ")))
+		return exit.Misuse(fmt.Errorf("unknown runtime %q%s (there are %s)", f.runtime, suggest(f.runtime, runtimes()), strings.Join(runtimes(), ", ")))
 	}
 	if f.parallel < 1 {
-		return usage(fmt.Errorf("--parallel %d: at least one scenario must run", f.parallel))
+		return exit.Misuse(fmt.Errorf("--parallel %d: at least one scenario must run", f.parallel))
 	}
 	if f.retries < 0 || f.retries > policy.MostRetries {
-		return usage(fmt.Errorf("--retries %d: what came to nothing is run again 0 to %d times", f.retries, policy.MostRetries))
+		return exit.Misuse(fmt.Errorf("--retries %d: what came to nothing is run again 0 to %d times", f.retries, policy.MostRetries))
 	}
 	return f.checkDryRun()
 }
@@ -224,10 +225,10 @@ func (f runFlags) plans(ctx context.Context, words []string, say func(string)) (
 		return planned{}, err
 	}
 	if f.durationGiven && f.duration <= 0 {
-		return planned{}, usage(fmt.Errorf("--duration %v: a workload must last longer than 0", f.duration))
+		return planned{}, exit.Misuse(fmt.Errorf("--duration %v: a workload must last longer than 0", f.duration))
 	}
 	if f.scale != scaleTest && f.scale != scaleReal {
-		return planned{}, usage(fmt.Errorf("unknown --scale %q: test or real", f.scale))
+		return planned{}, exit.Misuse(fmt.Errorf("unknown --scale %q: test or real", f.scale))
 	}
 	if err := errors.Join(f.ownLock(), f.only.check(), f.checkInherent(words)); err != nil {
 		return planned{}, err
@@ -238,25 +239,25 @@ func (f runFlags) plans(ctx context.Context, words []string, say func(string)) (
 	}
 	if f.plan != "" {
 		if len(words) > 0 || len(f.locks) > 0 {
-			return planned{}, usage(fmt.Errorf("--plan runs a saved plan: give no names beside it"))
+			return planned{}, exit.Misuse(fmt.Errorf("--plan runs a saved plan: give no names beside it"))
 		}
 		p, err := scenarios.LoadPlan(f.plan, catalogue())
 		if err != nil {
-			return planned{}, usage(err)
+			return planned{}, exit.Misuse(err)
 		}
 		return fixed(p.Scenario.Name, p.Scenario.About, []scenarios.Plan{f.timed(*p)}), nil
 	}
 	if f.random(words) && f.lockCmd != "" && len(f.locks) > 0 {
-		return planned{}, usage(errors.New("--locks chooses among the locks of lockchaos: give no --lock-cmd beside it"))
+		return planned{}, exit.Misuse(errors.New("--locks chooses among the locks of lockchaos: give no --lock-cmd beside it"))
 	}
 	if len(f.only.words()) > 0 && f.random(words) {
-		return planned{}, usage(fmt.Errorf("suite %s is drawn for each lock: --locks chooses them, and --lock and --fault are for other suites", randomSuite))
+		return planned{}, exit.Misuse(fmt.Errorf("suite %s is drawn for each lock: --locks chooses them, and --lock and --fault are for other suites", randomSuite))
 	}
 	if f.random(words) {
 		return f.drawn(ctx, say)
 	}
 	if len(f.locks) > 0 || slices.Contains(words, randomSuite) {
-		return planned{}, usage(fmt.Errorf("suite %s is drawn, and --locks is for it alone: give no other names beside it", randomSuite))
+		return planned{}, exit.Misuse(fmt.Errorf("suite %s is drawn, and --locks is for it alone: give no other names beside it", randomSuite))
 	}
 	c, err := choose(words)
 	if err == nil {
@@ -289,11 +290,11 @@ func (f runFlags) random(words []string) bool {
 func (f runFlags) ownLock() error {
 	switch {
 	case f.lockCmd == "" && (f.service != "" || f.ttl != 0):
-		return usage(fmt.Errorf("--service and --ttl are for the lock of --lock-cmd"))
+		return exit.Misuse(fmt.Errorf("--service and --ttl are for the lock of --lock-cmd"))
 	case redact.Lacking(f.lockCmd) != "":
-		return usage(fmt.Errorf("--lock-cmd: %s is not set in the environment: it is the password that the command line had, which was not saved", redact.Lacking(f.lockCmd)))
+		return exit.Misuse(fmt.Errorf("--lock-cmd: %s is not set in the environment: it is the password that the command line had, which was not saved", redact.Lacking(f.lockCmd)))
 	case f.lockCmd != "" && f.plan != "":
-		return usage(fmt.Errorf("--plan runs a saved plan, which has its lock: give no --lock-cmd beside it"))
+		return exit.Misuse(fmt.Errorf("--plan runs a saved plan, which has its lock: give no --lock-cmd beside it"))
 	case f.lockCmd != "" && !f.here() && f.runtime != runtimeAuto:
 		return onlyHere("--lock-cmd", f.runtime)
 	}
@@ -303,7 +304,7 @@ func (f runFlags) ownLock() error {
 // checkTTL refuses a --ttl that makes no sense; 0: none was given.
 func checkTTL(ttl time.Duration) error {
 	if ttl < 0 || ttl > 0 && ttl < time.Millisecond {
-		return usage(fmt.Errorf("--ttl %v: a lease must last a millisecond or longer", ttl))
+		return exit.Misuse(fmt.Errorf("--ttl %v: a lease must last a millisecond or longer", ttl))
 	}
 	return nil
 }
@@ -331,7 +332,7 @@ func runSuite(ctx context.Context, cmd *cobra.Command, words []string, f runFlag
 	}
 	safe, err := redact.Command(f.lockCmd) // it is saved, and shown, with the plans
 	if err != nil {
-		return usage(fmt.Errorf("--lock-cmd: %w", err))
+		return exit.Misuse(fmt.Errorf("--lock-cmd: %w", err))
 	}
 	f.lockCmd = safe
 	if f.only.lastFailed {
@@ -346,7 +347,7 @@ func runSuite(ctx context.Context, cmd *cobra.Command, words []string, f runFlag
 	if err := withoutSecrets(p.plans); err != nil {
 		return err
 	}
-	if err := f.shard.cut(p.plans, func(i int) time.Duration { return lengthOf(p.plans[i]) }); err != nil {
+	if err := f.shard.cut(p.plans, func(i int) time.Duration { return scenarios.LengthOf(p.plans[i]) }); err != nil {
 		return err
 	}
 	part := f.shard.part(p.plans)
@@ -380,10 +381,10 @@ func withoutSecrets(plans []scenarios.Plan) (err error) {
 	for i := range plans {
 		a := &plans[i].Scenario.Adapter
 		if missing := redact.Lacking(a.Command); missing != "" {
-			return usage(fmt.Errorf("%s: the adapter's command line had a password in it, which was not saved: set %s in the environment", plans[i].Scenario.Name, missing))
+			return exit.Misuse(fmt.Errorf("%s: the adapter's command line had a password in it, which was not saved: set %s in the environment", plans[i].Scenario.Name, missing))
 		}
 		if a.Command, err = redact.Command(a.Command); err != nil {
-			return usage(fmt.Errorf("%s: %w", plans[i].Scenario.Name, err))
+			return exit.Misuse(fmt.Errorf("%s: %w", plans[i].Scenario.Name, err))
 		}
 	}
 	return nil

@@ -11,13 +11,13 @@ import (
 
 	"github.com/lockchaos/lockchaos/policy"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
 // The files of a run. Names are part of what the command promises.
 const (
 	runFile     = "run.json"
-	indexFile   = "index.html"
 	junitFile   = "junit.xml"
 	sarifFile   = "sarif.json"
 	gateFile    = "gate.json"
@@ -94,7 +94,7 @@ type scenarioRecord struct {
 
 // end notes what a scenario came to.
 func (r *scenarioRecord) end(sc reports.Scenario, noExpect bool) {
-	code := scenarioStatus(sc, noExpect)
+	code := exit.OfScenario(sc, noExpect)
 	r.State, r.Result, r.Detail, r.Reason, r.Exit = stateEnded, sc.Result().String(), sc.Detail(), sc.Reason(), &code
 	switch {
 	case len(sc.Expect) == 0 || sc.Failed != "" || sc.Skipped != "":
@@ -206,14 +206,6 @@ func (r *runRecord) saveAtLast(dir string) error {
 		freed = nil
 	}
 	return errors.Join(r.save(dir), freed)
-}
-
-// there is a path if something is there, and else says that nothing is.
-func there(path string) string {
-	if _, err := os.Stat(path); err != nil {
-		return "none, it could not be written"
-	}
-	return path
 }
 
 func loadRun(dir string) (*runRecord, error) {

@@ -13,6 +13,7 @@ import (
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/docker"
 	"github.com/lockchaos/lockchaos/nemesis"
+	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -56,13 +57,13 @@ type runtime interface {
 func chooseRuntime(ctx context.Context, f runFlags, plans []scenarios.Plan, say func(string)) (runtime, error) {
 	settings, err := imageSettings(f.images)
 	if err != nil {
-		return nil, usage(err)
+		return nil, exit.Misuse(err)
 	}
 	if f.runtime != runtimeCompose && (f.project != "" || len(f.nodes) > 0 && f.runtime != runtimeExternal) {
-		return nil, usage(fmt.Errorf("--project is for --runtime %s, --nodes is for that or --runtime %s", runtimeCompose, runtimeExternal))
+		return nil, exit.Misuse(fmt.Errorf("--project is for --runtime %s, --nodes is for that or --runtime %s", runtimeCompose, runtimeExternal))
 	}
 	if name := withApp(plans); name != "" && f.runtime != runtimeCompose {
-		return nil, usage(fmt.Errorf("%s is about an application in a compose project: give --runtime %s --project FOLDER", name, runtimeCompose))
+		return nil, exit.Misuse(fmt.Errorf("%s is about an application in a compose project: give --runtime %s --project FOLDER", name, runtimeCompose))
 	}
 	if name := withAdapter(plans); name != "" && !f.here() {
 		// The agent beside containers holds nothing but lockchaos: no interpreter, no library.
@@ -91,7 +92,7 @@ func (f runFlags) here() bool { return f.runtime == runtimeLocal || f.runtime ==
 
 // onlyHere is the error of an adapter in a runtime that has no place for it.
 func onlyHere(of, runtime string) error {
-	return usage(fmt.Errorf("the lock of %s is a program of this machine, and runs on its private network: give --runtime %s instead of %s", of, runtimeLocal, runtime))
+	return exit.Misuse(fmt.Errorf("the lock of %s is a program of this machine, and runs on its private network: give --runtime %s instead of %s", of, runtimeLocal, runtime))
 }
 
 // withAdapter names a plan whose lock is an adapter; "" if there is none.

@@ -18,6 +18,7 @@ import (
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/docker"
 	"github.com/lockchaos/lockchaos/hosts/remote"
+	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -36,13 +37,13 @@ func scenarioCommand() *cobra.Command {
 		Args:   cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !hosts.Inside() {
-				return usage(errors.New("scenario is for lockchaos itself: use `lockchaos run`"))
+				return exit.Misuse(errors.New("scenario is for lockchaos itself: use `lockchaos run`"))
 			}
 			lines := json.NewEncoder(cmd.OutOrStdout())
 			err := runPlan(cmd, args[0], lines)
 			if err != nil {
 				_ = lines.Encode(childLine{Error: err.Error()}) // if nobody listens, nobody is there to be told
-				return &status{code: exitFailed}
+				return exit.With(exit.Failed, nil)
 			}
 			return nil
 		},

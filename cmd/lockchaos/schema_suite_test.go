@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -152,7 +154,7 @@ func TestSchemaOfMappings(t *testing.T) {
 	if err := os.WriteFile(file, []byte("nodes:\n  redis-1: cache\nnods:\n  etcd-1: kv\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := loadMapping(file); err == nil || !strings.Contains(err.Error(), file+":3:1: ") || exitOf(err) != exitUsage {
+	if _, err := loadMapping(file); err == nil || !strings.Contains(err.Error(), file+":3:1: ") || exit.Of(err) != exit.Usage {
 		t.Errorf("a mistake without its place: %v", err)
 	}
 }

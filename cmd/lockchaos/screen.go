@@ -18,6 +18,7 @@ import (
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/scenarios"
+	"github.com/lockchaos/lockchaos/spelling"
 )
 
 // screen shows what is going on: lines for what has happened and, on a terminal, one line below that changes. Elsewhere it
@@ -78,16 +79,9 @@ func (s *screen) start(r *runRecord, plans []scenarios.Plan, parallel int) {
 	name := titled(r.Suite, r.Shard)
 	s.events.run(reports.Suite{Version: r.Version, Name: name, Runtime: r.Runtime}, total, min(parallel, total), r.Seed)
 	harmless.Fprintf(s.out, "lockchaos %s · %s · %s · seed %d\n", r.Version, name, r.Runtime, r.Seed)
-	harmless.Fprintf(s.out, "%d scenario%s, %d at once, %s\n", total, plural(total), min(parallel, total), about(lengthOfAll(plans, parallel)))
+	harmless.Fprintf(s.out, "%d scenario%s, %d at once, %s\n", total, spelling.Plural(total), min(parallel, total), scenarios.Estimate(scenarios.LengthOfAll(plans, parallel)))
 	harmless.Fprintln(s.out)
 	s.pulse()
-}
-
-func plural(n int) string {
-	if n == 1 {
-		return ""
-	}
-	return "s"
 }
 
 // say prints a line about the run as a whole.

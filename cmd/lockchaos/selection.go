@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lockchaos/lockchaos/nemesis"
+	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -48,7 +49,7 @@ func (s selection) check() error {
 	}{{"--lock", s.locks}, {"--fault", s.faults}} {
 		for _, word := range flag.words {
 			if !slices.Contains(known[flag.name], word) {
-				return usage(fmt.Errorf("%s: there is no %s named %q%s (all: lockchaos list %ss)", flag.name, flag.name[2:], word, suggest(word, known[flag.name]), flag.name[2:]))
+				return exit.Misuse(fmt.Errorf("%s: there is no %s named %q%s (all: lockchaos list %ss)", flag.name, flag.name[2:], word, suggest(word, known[flag.name]), flag.name[2:]))
 			}
 		}
 	}
@@ -74,7 +75,7 @@ func strikes(sc scenarios.Scenario, kind string) bool {
 func (s selection) of(all []scenarios.Scenario) ([]scenarios.Scenario, error) {
 	left := slices.DeleteFunc(slices.Clone(all), func(sc scenarios.Scenario) bool { return !s.takes(sc) })
 	if len(left) == 0 && len(all) > 0 {
-		return nil, usage(fmt.Errorf("none of %d scenarios is left by %s", len(all), strings.TrimSpace(strings.Join(s.words(), " "))))
+		return nil, exit.Misuse(fmt.Errorf("none of %d scenarios is left by %s", len(all), strings.TrimSpace(strings.Join(s.words(), " "))))
 	}
 	return left, nil
 }

@@ -6,9 +6,11 @@ import (
 	"net"
 	"os"
 
-	"github.com/lockchaos/lockchaos/harmless"
-	"github.com/lockchaos/lockchaos/serve"
 	"github.com/spf13/cobra"
+
+	"github.com/lockchaos/lockchaos/harmless"
+	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/serve"
 )
 
 // servePort is where runs are shown, if it is not said.
@@ -27,7 +29,7 @@ Without --listen only this machine reaches it. It has no passwords: who reaches 
   lockchaos serve /srv/runs --listen 10.0.0.7:8080`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return usage(errors.New("serve needs one folder: that which holds the runs, such as runs"))
+				return exit.Misuse(errors.New("serve needs one folder: that which holds the runs, such as runs"))
 			}
 			return nil
 		},
@@ -37,7 +39,7 @@ Without --listen only this machine reaches it. It has no passwords: who reaches 
 				folder = args[0]
 			}
 			if info, err := os.Stat(folder); err != nil || !info.IsDir() {
-				return usage(fmt.Errorf("%s is no folder of runs (lockchaos run makes one)", folder))
+				return exit.Misuse(fmt.Errorf("%s is no folder of runs (lockchaos run makes one)", folder))
 			}
 			s, err := serve.New(folder)
 			if err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -86,7 +87,7 @@ func (s *shard) seed() uint64 {
 func (s *shard) cut(plans []scenarios.Plan, length func(i int) time.Duration) error {
 	if s.total > len(plans) {
 		n := len(plans)
-		return usage(fmt.Errorf("--shard %s: there are %d scenarios, so %d shards at the most", s, n, n))
+		return exit.Misuse(fmt.Errorf("--shard %s: there are %d scenarios, so %d shards at the most", s, n, n))
 	}
 	if s.total == 0 {
 		return nil

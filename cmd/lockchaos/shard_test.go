@@ -14,6 +14,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/policy"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -36,7 +37,7 @@ func cutInto(t *testing.T, plans []scenarios.Plan, total int) (parts [][]scenari
 		if err := s.Set(fmt.Sprintf("%d/%d", number, total)); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.cut(plans, func(i int) time.Duration { return lengthOf(plans[i]) }); err != nil {
+		if err := s.cut(plans, func(i int) time.Duration { return scenarios.LengthOf(plans[i]) }); err != nil {
 			t.Fatal(err)
 		}
 		parts = append(parts, s.part(plans))
@@ -58,7 +59,7 @@ func TestCut(t *testing.T) {
 		seen := map[string]int{}
 		var loads []time.Duration
 		for _, part := range cutInto(t, plans, total) {
-			loads = append(loads, lengthOfAll(part, 1))
+			loads = append(loads, scenarios.LengthOfAll(part, 1))
 			place := -1
 			for _, p := range part {
 				seen[p.Scenario.Name]++
@@ -78,7 +79,7 @@ func TestCut(t *testing.T) {
 				t.Errorf("%v in %d: %s is in %d shards", lengths, total, p.Scenario.Name, seen[p.Scenario.Name])
 			}
 		}
-		longest := time.Duration(slices.Max(lengths))*time.Second + overhead
+		longest := time.Duration(slices.Max(lengths))*time.Second + scenarios.Overhead
 		if slices.Max(loads)-slices.Min(loads) > longest {
 			t.Errorf("%v in %d: %v", lengths, total, loads)
 		}
@@ -103,7 +104,7 @@ func TestCutByHand(t *testing.T) {
 	if err := s.Set("1/3"); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.cut(ofLengths([]int{1, 2}), func(int) time.Duration { return 1 }); exitOf(err) != exitUsage {
+	if err := s.cut(ofLengths([]int{1, 2}), func(int) time.Duration { return 1 }); exit.Of(err) != exit.Usage {
 		t.Errorf("three shards of two scenarios: %v", err)
 	}
 }
@@ -141,7 +142,7 @@ func replayShard(t *testing.T, number, total int, change func(*suiteRun), tries 
 		change(s)
 	}
 	s.flags.shard.number, s.flags.shard.total = number, total
-	if err := s.flags.shard.cut(s.plans, func(i int) time.Duration { return lengthOf(s.plans[i]) }); err != nil {
+	if err := s.flags.shard.cut(s.plans, func(i int) time.Duration { return scenarios.LengthOf(s.plans[i]) }); err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
@@ -206,19 +207,19 @@ func TestMerge(t *testing.T) {
 		code int
 		says string
 	}{
-		{"both pass", []string{two, one}, exitOK, "2 scenarios"},
-		{"one is violated", []string{one, broken}, exitViolated, "1 did not come out as expected"},
-		{"one is open", []string{openOne, two}, exitInconclusive, "inconclusive"},
-		{"the second is missing", []string{one}, exitInconclusive, "shard 2/2 is missing"},
-		{"the first is missing", []string{broken}, exitViolated, "shard 1/2 is missing"},
-		{"an exam", []string{examOne, examTwo}, exitOK, "2 attacks. No defect."},
-		{"an exam lacks a shard", []string{examTwo}, exitInconclusive, "not run: shard 1/2 is missing"},
-		{"a gate is passed", []string{gateOne, gateTwo}, exitOK, "gate PASSED: Every rule is met in 2 runs of 2 scenarios."},
-		{"a gate is failed", []string{gateOne, gateBroken}, exitViolated, "gate FAILED: mutual-exclusion"},
-		{"a gate with an open run, and lenient", []string{gateOpen, gateTwo}, exitOK, "1 run is left open"},
-		{"a shard of a gate was interrupted", []string{gateCut, gateTwo}, exitFailed, "It was interrupted"},
-		{"a shard of a gate was killed", []string{gateKilled, gateTwo}, exitFailed, "It was interrupted"},
-		{"a gate lacks a shard, however lenient", []string{gateTwo}, exitInconclusive, "Shard 1/2 is missing"},
+		{"both pass", []string{two, one}, exit.OK, "2 scenarios"},
+		{"one is violated", []string{one, broken}, exit.Violated, "1 did not come out as expected"},
+		{"one is open", []string{openOne, two}, exit.Inconclusive, "inconclusive"},
+		{"the second is missing", []string{one}, exit.Inconclusive, "shard 2/2 is missing"},
+		{"the first is missing", []string{broken}, exit.Violated, "shard 1/2 is missing"},
+		{"an exam", []string{examOne, examTwo}, exit.OK, "2 attacks. No defect."},
+		{"an exam lacks a shard", []string{examTwo}, exit.Inconclusive, "not run: shard 1/2 is missing"},
+		{"a gate is passed", []string{gateOne, gateTwo}, exit.OK, "gate PASSED: Every rule is met in 2 runs of 2 scenarios."},
+		{"a gate is failed", []string{gateOne, gateBroken}, exit.Violated, "gate FAILED: mutual-exclusion"},
+		{"a gate with an open run, and lenient", []string{gateOpen, gateTwo}, exit.OK, "1 run is left open"},
+		{"a shard of a gate was interrupted", []string{gateCut, gateTwo}, exit.Failed, "It was interrupted"},
+		{"a shard of a gate was killed", []string{gateKilled, gateTwo}, exit.Failed, "It was interrupted"},
+		{"a gate lacks a shard, however lenient", []string{gateTwo}, exit.Inconclusive, "Shard 1/2 is missing"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			code, said, dir := mergeAll(t, c.dirs...)
@@ -231,7 +232,7 @@ func TestMerge(t *testing.T) {
 				t.Errorf("%v, %+v", err, run)
 			}
 			for file, want := range map[string]string{junitFile: "redis-setnx-fenced/none/fenced",
-				sarifFile: `"lockchaos/`, indexFile: "redis-setnx.none.unfenced/report.html"} {
+				sarifFile: `"lockchaos/`, reports.IndexFile: "redis-setnx.none.unfenced/report.html"} {
 				text, err := os.ReadFile(filepath.Join(dir, file))
 				told := strings.Contains(string(text), "is missing")
 				if err != nil || !strings.Contains(string(text), want) || len(c.dirs) == 1 && !told {
@@ -275,12 +276,12 @@ func TestMergeRefuses(t *testing.T) {
 		{replayShard(t, 0, 0, nil, tryStands), "is no shard: it was run without --shard"},
 		{t.TempDir(), "is no folder of a run"},
 	} {
-		if code, said, dir := mergeAll(t, one, c.dir); code != exitUsage || !strings.Contains(said, c.says) || dir != "" {
+		if code, said, dir := mergeAll(t, one, c.dir); code != exit.Usage || !strings.Contains(said, c.says) || dir != "" {
 			t.Errorf("%d, want %q and nothing written:\n%s", code, c.says, said)
 		}
 	}
 	folder := change(plans(func(p *scenarios.Plan) { p.Scenario.Adapter.Dir = "elsewhere" }))
-	if code, said, _ := mergeAll(t, one, folder); code != exitOK {
+	if code, said, _ := mergeAll(t, one, folder); code != exit.OK {
 		t.Errorf("another folder of an adapter: %d\n%s", code, said)
 	}
 }

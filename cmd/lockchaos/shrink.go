@@ -15,8 +15,10 @@ import (
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/scenarios"
 	"github.com/lockchaos/lockchaos/shrink"
+	"github.com/lockchaos/lockchaos/spelling"
 )
 
 // shrinkFlags are the settings of `lockchaos shrink`.
@@ -47,17 +49,17 @@ Exit status: 0 the scenario is written, 2 the violation did not show again, 3 th
 		Args: oneFolder("shrink"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.runs < 1 || f.shows < 1 || f.shows > f.runs {
-				return usage(fmt.Errorf("--shows %d of --runs %d: it must show in one run at least, and can in no more than are run", f.shows, f.runs))
+				return exit.Misuse(fmt.Errorf("--shows %d of --runs %d: it must show in one run at least, and can in no more than are run", f.shows, f.runs))
 			}
 			if f.budget <= 0 || f.most < 0 {
-				return usage(fmt.Errorf("--budget %v --tries %d: the search needs some time, and some tries (0: no bound)", f.budget, f.most))
+				return exit.Misuse(fmt.Errorf("--budget %v --tries %d: the search needs some time, and some tries (0: no bound)", f.budget, f.most))
 			}
 			saved, err := loadSaved(args[0])
 			if err != nil {
-				return usage(err)
+				return exit.Misuse(err)
 			}
 			if err := errors.Join(f.sameWhere(cmd, saved.run), f.checkWhere()); err != nil {
-				return usage(err)
+				return exit.Misuse(err)
 			}
 			return f.shrink(cmd.Context(), newScreen(cmd.OutOrStdout()), saved, args[0])
 		},
@@ -88,7 +90,7 @@ type shrinking struct {
 func (f shrinkFlags) shrink(ctx context.Context, out *screen, saved *savedRun, from string) (err error) {
 	s := &shrinking{shrinkFlags: f, out: out, from: from, began: time.Now()}
 	if err := s.choose(saved); err != nil {
-		return usage(err)
+		return exit.Misuse(err)
 	}
 	if err := withoutSecrets([]scenarios.Plan{s.plan}); err != nil {
 		return err
@@ -196,8 +198,8 @@ func (s *shrinking) search(ctx context.Context) error {
 		return interrupted(ctx, err)
 	}
 	if first.shown < s.shows {
-		return &status{exitInconclusive, fmt.Errorf("%s was violated in %d of %d runs (%d failed), and has to be in %d: try --shows %d, or more --runs", s.property, first.shown, s.runs, first.failed, s.shows,
-			max(1, first.shown))}
+		return exit.With(exit.Inconclusive, fmt.Errorf("%s was violated in %d of %d runs (%d failed), and has to be in %d: try --shows %d, or more --runs", s.property, first.shown, s.runs, first.failed, s.shows,
+			max(1, first.shown)))
 	}
 	s.say("as it was: still violated", first)
 	limited, cancel := context.WithTimeout(ctx, s.budget)
@@ -262,7 +264,7 @@ func (s *shrinking) confirm(ctx context.Context, r shrink.Result) error {
 
 // say tells what became of a candidate.
 func (s *shrinking) say(what string, b ballot) {
-	text := fmt.Sprintf("%6.1f s  %s (%d of %d run%s", time.Since(s.began).Seconds(), what, b.shown, b.shown+b.held, plural(b.shown+b.held))
+	text := fmt.Sprintf("%6.1f s  %s (%d of %d run%s", time.Since(s.began).Seconds(), what, b.shown, b.shown+b.held, spelling.Plural(b.shown+b.held))
 	if b.failed > 0 {
 		text += fmt.Sprintf(", %d failed", b.failed)
 	}
@@ -272,7 +274,7 @@ func (s *shrinking) say(what string, b ballot) {
 // interrupted is the error of a search that was, or that failed.
 func interrupted(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return &status{exitFailed, errors.New("interrupted: nothing is written")}
+		return exit.With(exit.Failed, errors.New("interrupted: nothing is written"))
 	}
 	return err
 }

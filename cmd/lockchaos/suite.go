@@ -20,6 +20,7 @@ import (
 	"github.com/lockchaos/lockchaos/hosts/docker"
 	"github.com/lockchaos/lockchaos/redact"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -75,7 +76,7 @@ func (s *suiteRun) run(ctx context.Context) error {
 		return err
 	})
 	if unwritten != nil {
-		return &status{exitFailed, unwritten}
+		return exit.With(exit.Failed, unwritten)
 	}
 	return err
 }
@@ -121,9 +122,9 @@ func (s *suiteRun) note(i int, change func(*scenarioRecord)) {
 func (s *suiteRun) finish() (suite reports.Suite, unwritten error) {
 	s.record.Elapsed = time.Since(s.began)
 	suite = s.record.suite(s.judged)
-	code := suiteStatus(suite, s.flags.noExpect)
+	code := exit.OfSuite(suite, s.flags.noExpect)
 	if s.interrupted {
-		code, s.record.Interrupted = exitFailed, true
+		code, s.record.Interrupted = exit.Failed, true
 	}
 	s.record.Exit = &code
 	return suite, errors.Join(s.record.saveAtLast(s.dir), render(s.dir, suite))
@@ -136,7 +137,7 @@ func (s *suiteRun) order() []int {
 		if s.exam == nil && i == 0 {
 			return math.MaxInt64
 		}
-		return lengthOf(s.plans[i])
+		return scenarios.LengthOf(s.plans[i])
 	})
 }
 

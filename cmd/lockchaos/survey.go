@@ -16,6 +16,8 @@ import (
 
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/redact"
+	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/survey"
 )
 
@@ -34,7 +36,7 @@ func surveyCommand() *cobra.Command {
 			if len(args) == 0 {
 				return nil
 			}
-			return usage(fmt.Errorf("unknown command %q%s (there are run and site)", "survey "+args[0], suggest(args[0], verbs(cmd))))
+			return exit.Misuse(fmt.Errorf("unknown command %q%s (there are run and site)", "survey "+args[0], suggest(args[0], verbs(cmd))))
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -52,9 +54,9 @@ func surveySiteCommand(dir *string) *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := survey.Site(*dir, to); err != nil {
-				return usage(err)
+				return exit.Misuse(err)
 			}
-			harmless.Fprintf(cmd.OutOrStdout(), "the survey: %s\n", there(filepath.Join(to, indexFile)))
+			harmless.Fprintf(cmd.OutOrStdout(), "the survey: %s\n", reports.There(filepath.Join(to, reports.IndexFile)))
 			return nil
 		},
 	}
@@ -86,14 +88,14 @@ Exit status: 0 every library was examined, whatever it showed, 3 one could not b
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s.dir, s.told, s.errs = *dir, cmd.OutOrStdout(), cmd.ErrOrStderr()
 			if s.exams < 1 {
-				return usage(errors.New("--exams is at least 1"))
+				return exit.Misuse(errors.New("--exams is at least 1"))
 			}
 			cards, err := survey.Cards(s.dir)
 			if err == nil {
 				cards, err = survey.Select(cards, args)
 			}
 			if err != nil {
-				return usage(err)
+				return exit.Misuse(err)
 			}
 			return s.run(cmd.Context(), cards)
 		},
@@ -119,11 +121,11 @@ func (s surveyRun) run(ctx context.Context, cards []survey.Card) error {
 			failed = append(failed, c.Name)
 		}
 		if ctx.Err() != nil {
-			return &status{exitFailed, errors.New("interrupted: what had been examined by then is kept")}
+			return exit.With(exit.Failed, errors.New("interrupted: what had been examined by then is kept"))
 		}
 	}
 	if len(failed) > 0 {
-		return &status{exitFailed, fmt.Errorf("not examined: %s", strings.Join(failed, ", "))}
+		return exit.With(exit.Failed, fmt.Errorf("not examined: %s", strings.Join(failed, ", ")))
 	}
 	return nil
 }
@@ -157,7 +159,7 @@ func (s surveyRun) examine(ctx context.Context, c survey.Card) error {
 		if len(s.attacks) > 0 {
 			words = append(words, "--attack", strings.Join(s.attacks, ","))
 		}
-		if code := exitCode(s.again(ctx, words)); code >= exitFailed || code < exitOK {
+		if code := exitCode(s.again(ctx, words)); code >= exit.Failed || code < exit.OK {
 			return fmt.Errorf("exam %d of %d failed with exit status %d", seed, s.exams, code)
 		}
 		folder := filepath.Join(out, latestLink)
@@ -176,7 +178,7 @@ func (s surveyRun) examine(ctx context.Context, c survey.Card) error {
 // tryAdapter tries the adapter, and again where its service did not start in time. What the check finds wrong may be the library's.
 func (s surveyRun) tryAdapter(ctx context.Context, words []string) (err error) {
 	for range 1 + defaultRetries {
-		if err = s.again(ctx, words); exitCode(err) == exitOK || exitCode(err) == exitViolated || ctx.Err() != nil {
+		if err = s.again(ctx, words); exitCode(err) == exit.OK || exitCode(err) == exit.Violated || ctx.Err() != nil {
 			return ctx.Err()
 		}
 	}
@@ -204,12 +206,12 @@ func (s surveyRun) command(ctx context.Context, dir, name string, words ...strin
 
 // exitCode is the exit status of a program that has ended; -1: it did not run, or was killed.
 func exitCode(err error) int {
-	var exit *exec.ExitError
+	var ended *exec.ExitError
 	switch {
 	case err == nil:
-		return exitOK
-	case errors.As(err, &exit):
-		return exit.ExitCode()
+		return exit.OK
+	case errors.As(err, &ended):
+		return ended.ExitCode()
 	}
 	return -1
 }

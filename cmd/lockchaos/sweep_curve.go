@@ -12,12 +12,14 @@ import (
 	"sync"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/scenarios"
-	"github.com/spf13/cobra"
 )
 
 // The files of a safety curve.
@@ -54,18 +56,18 @@ Exit status: 0 it was measured, whatever came out; 2 at some point no hold was s
 				f.seed = rand.Uint64N(1_000_000)
 			}
 			if f.runs < 1 || f.points < 2 || f.points > 200 {
-				return usage(fmt.Errorf("--runs %d --points %d: one run at least, and 2 to 200 points", f.runs, f.points))
+				return exit.Misuse(fmt.Errorf("--runs %d --points %d: one run at least, and 2 to 200 points", f.runs, f.points))
 			}
 			if err := f.checkWhere(); err != nil {
 				return err
 			}
 			base, err := f.base(args)
 			if err != nil {
-				return usage(err)
+				return exit.Misuse(err)
 			}
 			values, err := parseOver(f.over, base.TTL.Std(), f.points)
 			if err != nil {
-				return usage(err)
+				return exit.Misuse(err)
 			}
 			return f.sweep(cmd.Context(), newScreen(cmd.OutOrStdout()), args, base, values)
 		},
@@ -105,7 +107,7 @@ func (f sweepFlags) sweep(ctx context.Context, out *screen, args []string, base 
 	c := &curve{sweepFlags: f, out: out, base: base, values: values, began: time.Now()}
 	plans, err := c.plans()
 	if err != nil {
-		return usage(err)
+		return exit.Misuse(err)
 	}
 	if err := withoutSecrets(plans); err != nil {
 		return err
@@ -227,7 +229,7 @@ func (c *curve) add(point int, one reports.CurvePoint, err error) {
 // write writes the curve's files.
 func (c *curve) write(dir string) error {
 	return errors.Join(
-		reports.WriteFile(filepath.Join(dir, indexFile), func(w io.Writer) error { return reports.WriteCurve(w, c.data) }),
+		reports.WriteFile(filepath.Join(dir, reports.IndexFile), func(w io.Writer) error { return reports.WriteCurve(w, c.data) }),
 		reports.WriteFile(filepath.Join(dir, curveCSV), func(w io.Writer) error { return reports.WriteCurveCSV(w, c.data) }),
 		reports.WriteFile(filepath.Join(dir, curveJSON), func(w io.Writer) error { return reports.WriteCurveJSON(w, c.data) }),
 	)
@@ -236,21 +238,21 @@ func (c *curve) write(dir string) error {
 // conclude says what came out; its error carries the exit status.
 func (c *curve) conclude(ctx context.Context, dir string) error {
 	c.out.say("\n" + reports.CurveHeadline(c.data))
-	c.out.say(fmt.Sprintf("again: %s\nreport: %s, %s", c.data.Command, filepath.Join(dir, indexFile), filepath.Join(dir, curveCSV)))
-	code := exitOK
+	c.out.say(fmt.Sprintf("again: %s\nreport: %s, %s", c.data.Command, filepath.Join(dir, reports.IndexFile), filepath.Join(dir, curveCSV)))
+	code := exit.OK
 	for _, p := range c.data.Points {
 		if p.Failed > 0 {
-			code = worse(code, exitFailed)
+			code = exit.Worse(code, exit.Failed)
 		}
 		if p.Struck == 0 {
-			code = worse(code, exitInconclusive)
+			code = exit.Worse(code, exit.Inconclusive)
 		}
 	}
 	if ctx.Err() != nil {
-		return &status{exitFailed, errors.New("interrupted: the curve holds what there is")}
+		return exit.With(exit.Failed, errors.New("interrupted: the curve holds what there is"))
 	}
-	if code != exitOK {
-		return &status{code: code}
+	if code != exit.OK {
+		return exit.With(code, nil)
 	}
 	return nil
 }

@@ -14,6 +14,8 @@ import (
 
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/spelling"
 )
 
 func trendCommand() *cobra.Command {
@@ -31,7 +33,7 @@ run since which it comes to what it comes to now. What changed last comes first.
 			}
 			t, err := readTrend(dir)
 			if err != nil {
-				return usage(err)
+				return exit.Misuse(err)
 			}
 			return t.write(cmd.OutOrStdout())
 		},
@@ -166,9 +168,9 @@ func (t *trend) write(w io.Writer) error {
 	if err := table(w, rows); err != nil {
 		return err
 	}
-	_, err := harmless.Fprintf(w, "\n%d scenario%s in %d run%s, from %s to %s; %d changed.\n", len(t.courses), plural(len(t.courses)), len(t.runs), plural(len(t.runs)), t.runs[0], t.runs[len(t.runs)-1], changed)
+	_, err := harmless.Fprintf(w, "\n%d scenario%s in %d run%s, from %s to %s; %d changed.\n", len(t.courses), spelling.Plural(len(t.courses)), len(t.runs), spelling.Plural(len(t.runs)), t.runs[0], t.runs[len(t.runs)-1], changed)
 	if err == nil && t.without > 0 {
-		_, err = harmless.Fprintf(w, "Left out, since they hold no run that can be read: %d folder%s.\n", t.without, plural(t.without))
+		_, err = harmless.Fprintf(w, "Left out, since they hold no run that can be read: %d folder%s.\n", t.without, spelling.Plural(t.without))
 	}
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs/exit"
 )
 
 func witnessCommand() *cobra.Command {
@@ -27,14 +28,14 @@ Exit status: 1 with a witness, 0 if nothing is violated, 64 a file that is no hi
 		Example: "  lockchaos witness runs/latest/redis-setnx.pause-holder.unfenced/history.jsonl --property " + checker.LostUpdate + " --out small.jsonl",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usage(errors.New("witness needs one history, such as runs/latest/redis-setnx.pause-holder.unfenced/history.jsonl"))
+				return exit.Misuse(errors.New("witness needs one history, such as runs/latest/redis-setnx.pause-holder.unfenced/history.jsonl"))
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			h, err := history.ReadFile(args[0])
 			if err != nil {
-				return usage(err)
+				return exit.Misuse(err)
 			}
 			opts := checker.Options{Keep: max(number, reports.KeptViolations), KeepDefects: true}
 			verdict := checker.Judge(h, opts)
@@ -43,7 +44,7 @@ Exit status: 1 with a witness, 0 if nothing is violated, 64 a file that is no hi
 				v, err = reports.Told(reports.Scenario{History: h, Verdict: verdict}), nil
 			}
 			if err != nil {
-				return usage(err)
+				return exit.Misuse(err)
 			}
 			if v == nil {
 				harmless.Fprintln(cmd.OutOrStdout(), "nothing is violated: there is nothing to show")
@@ -59,7 +60,7 @@ Exit status: 1 with a witness, 0 if nothing is violated, 64 a file that is no hi
 				}
 			}
 			reports.TellWitness(cmd.OutOrStdout(), w, v, len(h.Events))
-			return &status{code: exitViolated}
+			return exit.With(exit.Violated, nil)
 		},
 	}
 	cmd.Flags().StringVar(&property, "property", "", "whose violation (default: the violation that a report tells first)")

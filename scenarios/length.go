@@ -1,0 +1,36 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Overhead is what a scenario takes beside its workload, to start, heal and probe.
+const Overhead = 3 * time.Second
+
+// LengthOf is how long a plan takes, as nearly as can be said before it is run.
+func LengthOf(p Plan) time.Duration { return p.Scenario.Duration.Std() + Overhead }
+
+// LengthOfAll is how long plans take that begin in their order, so many at a time.
+func LengthOfAll(plans []Plan, parallel int) time.Duration {
+	free := make([]time.Duration, max(1, parallel))
+	longest := time.Duration(0)
+	for _, p := range plans {
+		first := slices.Index(free, slices.Min(free))
+		free[first] += LengthOf(p)
+		longest = max(longest, free[first])
+	}
+	return longest
+}
+
+// Estimate writes a length that is no more than an estimate.
+func Estimate(d time.Duration) string {
+	switch {
+	case d < 90*time.Second:
+		return fmt.Sprintf("about %d s", int(d.Round(time.Second).Seconds()))
+	case d < 2*time.Hour:
+		return fmt.Sprintf("about %d min", int(d.Round(time.Minute).Minutes()))
+	}
+	return fmt.Sprintf("about %.1f h", d.Hours())
+}
