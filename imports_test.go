@@ -37,7 +37,7 @@ var allowed = map[string][]string{
 	"backends":   {"hosts", "store"}, // it runs the store as a node
 	"nemesis":    {"clockskew", "history", "hosts", "netfault"},
 	"harness":    {"adapter", "history", "clients", "store", "hosts", "scenarios", "backends", "checker", "nemesis"},
-	"runs":       {"adapter", "history", "clients", "hosts", "scenarios", "backends", "nemesis", "harness", "checker", "reports", "spelling", "strictyaml", "policy"}, // it runs what it is given: it knows no lock by name
+	"runs":       {"adapter", "history", "clients", "hosts", "scenarios", "backends", "nemesis", "harness", "checker", "reports", "spelling", "strictyaml", "policy", "clockskew", "netfault"}, // it runs what it is given: it knows no lock by name
 	"cmd":        {"runs", "adapter", "history", "clients", "store", "hosts", "scenarios", "backends", "nemesis", "clockskew", "netfault", "harness", "checker", "reports", "spelling", "strictyaml", "policy", "serve", "shrink", "survey"},
 	"netfault":   {"hosts"},
 	"locktest":   {"history", "clients", "hosts", "scenarios", "backends", "nemesis", "netfault", "harness", "checker", "reports"}, // a command of its own, for go test

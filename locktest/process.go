@@ -154,14 +154,6 @@ func runPlan(ctx context.Context, dir string) error {
 		return err
 	}
 	err = harness.Run(ctx, harness.Config{Plan: *plan, Lock: j.Given.kind(j.Lock), History: filepath.Join(dir, historyFile), Logs: filepath.Join(dir, logFolder),
-		Worker: append([]string{"/proc/self/exe"}, j.Worker...), Versions: []history.Part{{Name: "kernel", Version: kernel()}}})
+		Worker: append([]string{"/proc/self/exe"}, j.Worker...), Versions: []history.Part{{Name: "kernel", Version: hosts.Kernel()}}})
 	return err
-}
-
-func kernel() string {
-	var u unix.Utsname
-	if err := unix.Uname(&u); err != nil {
-		return "unknown"
-	}
-	return unix.ByteSliceToString(u.Sysname[:]) + " " + unix.ByteSliceToString(u.Release[:])
 }

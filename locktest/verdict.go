@@ -15,6 +15,7 @@ import (
 	"github.com/lockchaos/lockchaos/checker/witness"
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -91,7 +92,7 @@ func inOrder(all []checker.PropertyResult, compared []scenarios.Compared) []int 
 func (r *run) scenario() reports.Scenario {
 	s := r.plan.Scenario
 	out := reports.Scenario{Name: s.Name, Lock: s.Lock, Service: r.given.Service, Fault: r.given.faultName(), Store: s.Store.Kind, About: s.About, Why: s.Expect.Why, Dir: ".",
-		Seed: r.plan.Seed, Elapsed: r.elapsed, Runtime: "private network, " + kernel(), Rerun: r.command()}
+		Seed: r.plan.Seed, Elapsed: r.elapsed, Runtime: "private network, " + hosts.Kernel(), Rerun: r.command()}
 	if r.failed != nil {
 		out.Failed = r.failed.Error()
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/lockchaos/lockchaos/hosts/remote"
 	"github.com/lockchaos/lockchaos/redact"
 	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/runs/runtimes"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -106,7 +107,7 @@ func trialNetwork(ctx context.Context, logs string) (*hosts.Network, []backends.
 		return network, nil, err
 	}
 	network, nodes, err := remote.Join(ctx, logs)
-	return network, attachedTo(nodes), err
+	return network, runtimes.AttachedTo(nodes), err
 }
 
 // introduce lets the adapter say hello, and prints what it declares, or how it failed.

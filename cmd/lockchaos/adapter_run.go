@@ -19,6 +19,7 @@ import (
 	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/redact"
 	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/runs/runtimes"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -72,16 +73,16 @@ func (f runFlags) meet(ctx context.Context, say func(string)) (*ownLock, error) 
 		hello = scenarios.Duration(time.Second)
 	}
 	t := trial{Adapter: a, TTL: hello.Std(), Hello: true}
-	if f.runtime == runtimeExternal {
-		g, err := givenNodes(f.nodes)
+	if f.Runtime == runtimes.External {
+		g, err := runtimes.ReadServers(f.Nodes)
 		if err != nil {
 			return nil, exit.Misuse(err)
 		}
 		service, _ := backends.Lookup(a.Service)
-		if missing := g.missing(service); len(missing) > 0 {
+		if missing := g.Missing(service); len(missing) > 0 {
 			return nil, exit.Misuse(fmt.Errorf("--service %s needs the address of %s: --nodes", a.Service, join(missing)))
 		}
-		t.at = g.of(a.Service)
+		t.at = g.Of(a.Service)
 	}
 	if own.says, err = introduced(ctx, t); err != nil {
 		return nil, err

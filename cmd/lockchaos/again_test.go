@@ -93,11 +93,11 @@ type replayed struct {
 	made  int
 }
 
-func (r *replayed) about() string              { return "replayed" }
-func (r *replayed) skip(scenarios.Plan) string { return "" }
-func (r *replayed) close() error               { return nil }
+func (r *replayed) About() string              { return "replayed" }
+func (r *replayed) Skip(scenarios.Plan) string { return "" }
+func (r *replayed) Close() error               { return nil }
 
-func (r *replayed) run(_ context.Context, _ scenarios.Plan, dir string, _, _ io.Writer) error {
+func (r *replayed) Run(_ context.Context, _ scenarios.Plan, dir string, _, _ io.Writer) error {
 	f, err := os.Create(filepath.Join(dir, historyFile))
 	if err != nil {
 		return err

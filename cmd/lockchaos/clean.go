@@ -9,6 +9,7 @@ import (
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/hosts/docker"
 	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/runs/runtimes"
 )
 
 func cleanCommand() *cobra.Command {
@@ -36,7 +37,7 @@ belongs to a living run is left. Every docker run begins with the same; the loca
 			}
 			removed, err := engine.Clean(cmd.Context())
 			if removed.Any() {
-				harmless.Fprintln(out, "removed", removedText(removed))
+				harmless.Fprintln(out, "removed", runtimes.RemovedText(removed))
 			} else if err == nil {
 				harmless.Fprintln(out, "nothing to clean")
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/runs/runtimes"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -75,7 +76,7 @@ func flagWords() map[string][]string {
 		languages = append(languages, l.Name)
 	}
 	return map[string][]string{
-		"runtime": runtimes(), "format": formats(), "scale": {scaleTest, scaleReal}, "oracle": {oracleName}, "lock": known.Locks, "locks": append([]string{allLocks}, known.Locks...),
+		"runtime": runtimes.Names(), "format": formats(), "scale": {scaleTest, scaleReal}, "oracle": {oracleName}, "lock": known.Locks, "locks": append([]string{allLocks}, known.Locks...),
 		"fault": kinds, "service": append([]string{scenarios.NoService}, known.Services...), "property": checker.Names(), "until": {untilViolated, untilUnexpected},
 		"lang": languages,
 	}

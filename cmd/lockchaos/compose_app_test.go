@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/hosts/docker/dockertest"
 	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/runs/runtimes"
 )
 
 // shortApp makes of the example's scenario one that a test has the time for: whoever holds a lock is frozen, again and again.
@@ -62,7 +63,7 @@ func TestComposeApp(t *testing.T) {
 			}
 		})
 	}
-	for _, runtime := range []string{runtimeLocal, runtimeAuto} {
+	for _, runtime := range []string{runtimes.Local, runtimes.Auto} {
 		code, out := finish(t, lockchaos(t, "run", filepath.Join(dir, "short.yaml"), "--runtime", runtime))
 		if code != exit.Usage || !strings.Contains(out, "--runtime compose --project FOLDER") {
 			t.Errorf("--runtime %s: exit status %d\n%s", runtime, code, out)

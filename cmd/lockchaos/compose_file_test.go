@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/hosts/docker"
+	"github.com/lockchaos/lockchaos/runs/runtimes"
 )
 
 const composeFile = "../../docker-compose.yml"
@@ -64,7 +65,7 @@ func composeText(t *testing.T) string {
 	addrs := map[string]string{}
 	for _, k := range backends.Kinds() {
 		for _, n := range k.Nodes {
-			if name := composeName(k, n); addrs[name] == "" {
+			if name := runtimes.ComposeName(k, n); addrs[name] == "" {
 				addrs[name] = fmt.Sprintf("%s.%d", composeNet, 10+len(order))
 				order = append(order, name)
 			}
@@ -75,16 +76,16 @@ func composeText(t *testing.T) string {
 	for _, k := range backends.Kinds() {
 		own := map[string]string{}
 		for _, n := range k.Nodes {
-			own[n.Name] = addrs[composeName(k, n)]
+			own[n.Name] = addrs[runtimes.ComposeName(k, n)]
 		}
 		for _, n := range k.Nodes {
-			name := composeName(k, n)
+			name := runtimes.ComposeName(k, n)
 			i := slices.Index(order, name)
 			if i < 0 {
 				continue // another service has it, too
 			}
 			order[i] = ""
-			task, err := containerTask(k, n.Name, own)
+			task, err := runtimes.ContainerTask(k, n.Name, own)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -105,7 +106,7 @@ func composeService(t *testing.T, k backends.Kind, n backends.NodeSpec, name, ad
 		return string(text)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "  %s: # %s\n    image: ${%s:-%s}\n    entrypoint:\n", name, k.Name, imageVar(n.Program.Name), n.Program.Image)
+	fmt.Fprintf(&b, "  %s: # %s\n    image: ${%s:-%s}\n    entrypoint:\n", name, k.Name, runtimes.ImageVar(n.Program.Name), n.Program.Image)
 	for _, word := range task.Command {
 		// A dollar is compose's own, but for those of the addresses.
 		word = strings.ReplaceAll(strings.ReplaceAll(word, "$", "$$"), "$"+composeNet, composeNet)

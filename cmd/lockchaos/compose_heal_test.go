@@ -18,7 +18,9 @@ import (
 	"github.com/lockchaos/lockchaos/clockskew"
 	"github.com/lockchaos/lockchaos/hosts/docker/dockertest"
 	"github.com/lockchaos/lockchaos/nemesis"
+	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/runs/runtimes"
 )
 
 // composeSample are the kinds that are tried without LOCKCHAOS_SOAK=1: what a filter and what a skew leaves would outlive lockchaos, and of a pause there is a
@@ -31,7 +33,7 @@ func TestKilledComposeRunHealsTheServer(t *testing.T) {
 	kinds := everyKind(t)
 	dockertest.Need(t, "redis")
 	dir := filepath.Join(t.TempDir(), "mine")
-	writeFile(t, filepath.Join(dir, "docker-compose.yml"), "services:\n  redis-1:\n    image: "+localImage("redis")+"\n    command: redis-server --protected-mode no\n")
+	writeFile(t, filepath.Join(dir, "docker-compose.yml"), "services:\n  redis-1:\n    image: "+runtimes.LocalImage("redis")+"\n    command: redis-server --protected-mode no\n")
 	up(t, dir)
 	before := engineState(t)
 	server := firstProcess(t, compose(t, dir, "ps", "-q", "redis-1"))
@@ -72,7 +74,7 @@ func TestKilledComposeRunHealsTheServer(t *testing.T) {
 func TestNextComposeRunHealsTheServer(t *testing.T) {
 	dockertest.Need(t, "redis")
 	dir := filepath.Join(t.TempDir(), "left")
-	writeFile(t, filepath.Join(dir, "docker-compose.yml"), "services:\n  redis-1:\n    image: "+localImage("redis")+"\n    command: redis-server --protected-mode no\n")
+	writeFile(t, filepath.Join(dir, "docker-compose.yml"), "services:\n  redis-1:\n    image: "+runtimes.LocalImage("redis")+"\n    command: redis-server --protected-mode no\n")
 	up(t, dir)
 	server := firstProcess(t, compose(t, dir, "ps", "-q", "redis-1"))
 	c := healingCase{"redis-setnx", "target: redis-1, when: random, clock: wall, by: 1h"}
@@ -89,7 +91,7 @@ func TestNextComposeRunHealsTheServer(t *testing.T) {
 	if code, said := finish(t, lockchaos(t, "run", file, "--runtime", "compose", "--project", dir, "--out", out)); code != exit.OK {
 		t.Errorf("exit status %d\n%s", code, said)
 	}
-	log, _ := os.ReadFile(filepath.Join(out, latestLink, folderOf(healingName), logFolder, "harness.log"))
+	log, _ := os.ReadFile(filepath.Join(out, latestLink, folderOf(healingName), reports.LogFolder, "harness.log"))
 	if !clocksOf(t, server) || !strings.Contains(string(log), "set the clocks of process "+server+" right") {
 		t.Errorf("the clocks are right: %v; its log says:\n%s", clocksOf(t, server), log)
 	}
@@ -181,7 +183,7 @@ func clocksOf(t *testing.T, pid string) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return clocksTrue(now)
+	return runtimes.ClocksTrue(now)
 }
 
 // networkFree fails the test if the network of a process has tables of the packet filter, or packet queues.

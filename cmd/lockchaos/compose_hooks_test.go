@@ -10,7 +10,9 @@ import (
 	"testing"
 
 	"github.com/lockchaos/lockchaos/hosts/docker/dockertest"
+	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/runs/runtimes"
 )
 
 // hookScript is one op of a lock in Redis with a lease of 500 ms: a question on standard input, an answer on standard output.
@@ -58,7 +60,7 @@ scenarios:
 func TestComposeHooksThatAreCommands(t *testing.T) {
 	dockertest.Need(t, "redis")
 	dir := filepath.Join(t.TempDir(), "hooks")
-	image := "\n    image: " + localImage("redis")
+	image := "\n    image: " + runtimes.LocalImage("redis")
 	app := image + "\n    command: [sh, -c, 'while :; do echo \"I am $$API_KEY, at redis://app:sesame@redis\"; sleep 0.1; done']\n    environment: {API_KEY: k3y-of-all}\n    stop_grace_period: 0s\n    volumes: [\"./hook:/hook:ro\"]\n"
 	writeFile(t, filepath.Join(dir, "docker-compose.yml"), "services:\n  redis:"+image+"\n    command: redis-server --protected-mode no\n  app-1:"+app+"  app-2:"+app)
 	writeFile(t, filepath.Join(dir, "hook"), hookScript)
@@ -83,7 +85,7 @@ func TestComposeHooksThatAreCommands(t *testing.T) {
 			t.Errorf("no %s among\n%s", event, audit)
 		}
 	}
-	log, _ := os.ReadFile(filepath.Join(folder, logFolder, "app-1-hooks.log"))
+	log, _ := os.ReadFile(filepath.Join(folder, reports.LogFolder, "app-1-hooks.log"))
 	if want := `write: {"key":"k0","token":`; !strings.Contains(string(log), want) {
 		t.Errorf("the log of its hooks lacks %s:\n%s", want, log)
 	}

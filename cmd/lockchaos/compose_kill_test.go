@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/hosts/docker/dockertest"
+	"github.com/lockchaos/lockchaos/runs/runtimes"
 )
 
 // frozenNode freezes the server again and again, for longer than a clean-up takes.
@@ -28,7 +29,7 @@ scenarios:
 func TestKilledComposeRunLeavesNothingStopped(t *testing.T) {
 	engine := dockertest.Need(t, "redis")
 	dir := filepath.Join(t.TempDir(), "frozen")
-	writeFile(t, filepath.Join(dir, "docker-compose.yml"), "services:\n  redis-1:\n    image: "+localImage("redis")+"\n    command: redis-server --protected-mode no\n")
+	writeFile(t, filepath.Join(dir, "docker-compose.yml"), "services:\n  redis-1:\n    image: "+runtimes.LocalImage("redis")+"\n    command: redis-server --protected-mode no\n")
 	suite := filepath.Join(dir, "frozen.yaml")
 	writeFile(t, suite, frozenNode)
 	up(t, dir)

@@ -11,6 +11,7 @@ import (
 	"github.com/lockchaos/lockchaos/hosts/docker/dockertest"
 	"github.com/lockchaos/lockchaos/hosts/hoststest"
 	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/runs/runtimes"
 )
 
 // compose runs docker-compose, of either generation, in a folder.
@@ -28,8 +29,8 @@ func compose(t *testing.T, dir string, args ...string) string {
 	}
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Dir = dir
-	for _, kind := range imageKinds() {
-		cmd.Env = append(cmd.Env, imageVar(kind)+"="+localImage(kind))
+	for _, kind := range runtimes.ImageKinds() {
+		cmd.Env = append(cmd.Env, runtimes.ImageVar(kind)+"="+runtimes.LocalImage(kind))
 	}
 	cmd.Env = append(os.Environ(), cmd.Env...)
 	out, err := cmd.CombinedOutput()
@@ -50,9 +51,9 @@ func up(t *testing.T, dir string, services ...string) {
 func TestComposeOfTheUsers(t *testing.T) {
 	dockertest.Need(t, "redis")
 	dir := filepath.Join(t.TempDir(), "shop")
-	writeFile(t, filepath.Join(dir, "docker-compose.yml"), "services:\n  cache:\n    image: "+localImage("redis")+
-		"\n    command: redis-server --protected-mode no\n  other:\n    image: "+localImage("redis")+"\n    command: redis-server\n")
-	writeFile(t, filepath.Join(dir, mappingFile), "nodes:\n  redis-1: cache\n")
+	writeFile(t, filepath.Join(dir, "docker-compose.yml"), "services:\n  cache:\n    image: "+runtimes.LocalImage("redis")+
+		"\n    command: redis-server --protected-mode no\n  other:\n    image: "+runtimes.LocalImage("redis")+"\n    command: redis-server\n")
+	writeFile(t, filepath.Join(dir, runtimes.MappingFile), "nodes:\n  redis-1: cache\n")
 	up(t, dir)
 	before := engineState(t)
 	cmd := lockchaos(t, "run", "redis-setnx/pause-holder/unfenced", "etcd-lease/none/unfenced", "--runtime", "compose", "--out", t.TempDir())

@@ -44,9 +44,9 @@ func concludeFailed(out io.Writer, dir string, groups [][]reports.Scenario) {
 	for _, group := range groups {
 		sc := group[0]
 		harmless.Fprintf(out, "%s: seed %d, plan %s\n  again: %s\n", sc.Name, sc.Seed, reports.There(filepath.Join(dir, sc.Dir, planFile)), sc.Rerun)
-		harmless.Fprintf(out, "%s failed: %s\n  logs of %s: %s\n", sc.Name, harmless.Block(sc.Failed, "  "), sc.Name, reports.There(filepath.Join(dir, sc.Dir, logFolder)))
+		harmless.Fprintf(out, "%s failed: %s\n  logs of %s: %s\n", sc.Name, harmless.Block(sc.Failed, "  "), sc.Name, reports.There(filepath.Join(dir, sc.Dir, reports.LogFolder)))
 		if n := len(group) - 1; n > 0 {
-			harmless.Fprintf(out, "  and %d more scenario%s for the same reason: logs in %s\n", n, spelling.Plural(n), filepath.Join(dir, "*", logFolder))
+			harmless.Fprintf(out, "  and %d more scenario%s for the same reason: logs in %s\n", n, spelling.Plural(n), filepath.Join(dir, "*", reports.LogFolder))
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs/runtimes"
 )
 
 // The scenarios of the demo: one lock and one fault, and only the store differs. Their etcd and store are part of lockchaos.
@@ -57,7 +58,7 @@ Exit status: as of lockchaos run.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			w := cmd.OutOrStdout()
 			harmless.Fprintf(w, demoBegin)
-			args := []string{demoUnfenced, demoFenced, "--runtime", runtimeLocal, "--out", out}
+			args := []string{demoUnfenced, demoFenced, "--runtime", runtimes.Local, "--out", out}
 			if cmd.Flags().Changed("seed") {
 				args = append(args, "--seed", strconv.FormatUint(seed, 10))
 			}

@@ -17,6 +17,7 @@ import (
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/hosts/docker/dockertest"
 	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/runs/runtimes"
 )
 
 // runLimit bounds one run of the command in these tests.
@@ -71,7 +72,7 @@ func finish(t testing.TB, cmd *exec.Cmd) (int, string) {
 // localImages chooses the images that scripts/images makes, whatever else the engine has.
 func localImages(kinds ...string) (flags []string) {
 	for _, k := range kinds {
-		flags = append(flags, "--image", k+"="+localImage(k))
+		flags = append(flags, "--image", k+"="+runtimes.LocalImage(k))
 	}
 	return flags
 }
@@ -241,7 +242,7 @@ func TestDockerErrors(t *testing.T) {
 		want  []string
 	}{
 		{"unknown image", []string{"--image", "redis=127.0.0.1:1/none:1"}, "", []string{"127.0.0.1:1/none:1", "LOCKCHAOS_IMAGE_REDIS", "scripts/images"}},
-		{"no such program", []string{"--image", "redis=" + localImage("etcd")}, "", []string{"node redis-1", "redis-server", localImage("etcd")}},
+		{"no such program", []string{"--image", "redis=" + runtimes.LocalImage("etcd")}, "", []string{"node redis-1", "redis-server", runtimes.LocalImage("etcd")}},
 		{"death at the start", []string{"--image", "redis=" + crash}, "", []string{"redis-1", "died", "what a strange machine"}},
 		{"never ready", []string{"--image", "redis=" + deaf}, "", []string{"redis-1", "did not answer within 30s", "connection refused", "I hear nothing"}},
 		{"no engine", nil, "DOCKER_HOST=unix:///nonexistent.sock", []string{"no Docker engine", "systemctl start docker"}},
@@ -272,11 +273,11 @@ func TestDockerErrors(t *testing.T) {
 func fakeRedis(t *testing.T, name, script string) (image string) {
 	t.Helper()
 	t.Cleanup(func() { _ = exec.Command("docker", "rm", "-f", "lockchaos-fake").Run() })
-	image = localImage(name)
+	image = runtimes.LocalImage(name)
 	file := "/usr/local/bin/redis-server" // PATH has that folder first
 	make := fmt.Sprintf("mkdir -p /usr/local/bin; printf '#!/bin/sh\\n%s\\n' > %s; chmod +x %s", script, file, file)
 	for _, args := range [][]string{
-		{"run", "--name", "lockchaos-fake", "--network", "none", localImage("redis"), "sh", "-c", make},
+		{"run", "--name", "lockchaos-fake", "--network", "none", runtimes.LocalImage("redis"), "sh", "-c", make},
 		{"commit", "lockchaos-fake", image},
 		{"rm", "lockchaos-fake"},
 	} {
@@ -290,7 +291,7 @@ func fakeRedis(t *testing.T, name, script string) (image string) {
 
 // Every service comes up in containers, from the images that scripts/images makes, and a lock works on it.
 func TestServicesInContainers(t *testing.T) {
-	dockertest.Need(t, imageKinds()...)
+	dockertest.Need(t, runtimes.ImageKinds()...)
 	first := map[string]string{} // lock by service
 	for _, k := range slices.Backward(locks()) {
 		first[k.Service] = k.Name
@@ -310,7 +311,7 @@ func TestServicesInContainers(t *testing.T) {
 	if err := os.WriteFile(path, []byte(file.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	args := append([]string{"run", path, "--runtime", "docker", "--parallel", "2", "--out", dir}, localImages(imageKinds()...)...)
+	args := append([]string{"run", path, "--runtime", "docker", "--parallel", "2", "--out", dir}, localImages(runtimes.ImageKinds()...)...)
 	if code, out := finish(t, lockchaos(t, args...)); code != 0 {
 		t.Errorf("exit status %d\n%s\n%s", code, file.String(), out)
 	}

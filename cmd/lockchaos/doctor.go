@@ -12,6 +12,7 @@ import (
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/netfault"
 	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/runs/runtimes"
 )
 
 func doctorCommand() *cobra.Command {
@@ -30,7 +31,7 @@ Exit status: 0 scenarios can run here (perhaps with a stand-in), 3 they cannot.`
 				ok = ok && c.OK
 			}
 			programs, obstacle := servers(cmd.Context())
-			faults := netfault.ProbeOutside(cmd.Context(), probeVerb) // what is missing costs faults, not scenarios
+			faults := netfault.ProbeOutside(cmd.Context(), runtimes.ProbeVerb) // what is missing costs faults, not scenarios
 			for _, c := range slices.Concat(machine, faults, programs, engineChecks(cmd.Context())) {
 				mark := "ok  "
 				if !c.OK {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/docker"
+	"github.com/lockchaos/lockchaos/runs/runtimes"
 )
 
 // engineChecks say whether containers can be run, and with which images. Nothing of it is an obstacle: the local runtime does without.
@@ -19,13 +20,13 @@ func engineChecks(ctx context.Context) []hosts.Check {
 	}
 	c.OK, c.Detail = true, "answers, version "+engine.Version
 	checks := []hosts.Check{c}
-	settings, err := imageSettings(nil)
+	settings, err := runtimes.ImageSettings(nil)
 	if err != nil {
 		return append(checks, hosts.Check{Name: "images", Detail: err.Error()})
 	}
 	var have, lack []string
-	for _, kind := range imageKinds() {
-		image, err := present(ctx, engine, settings, kind)
+	for _, kind := range runtimes.ImageKinds() {
+		image, err := runtimes.Present(ctx, engine, settings, kind)
 		switch {
 		case err != nil:
 			return append(checks, hosts.Check{Name: "images", Detail: err.Error()})

@@ -20,6 +20,7 @@ import (
 	"github.com/lockchaos/lockchaos/redact"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/runs/runtimes"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -101,16 +102,16 @@ func (f examFlags) run(ctx context.Context, cmd *cobra.Command, words []string) 
 	if f.dry {
 		return dryRun(cmd.OutOrStdout(), name, part, f.runFlags)
 	}
-	where, err := chooseRuntime(ctx, f.runFlags, part, out.say)
+	where, err := runtimes.Choose(ctx, f.runFlags.Where, kindOf, part, out.say)
 	if err != nil {
 		return err
 	}
-	if f.runtime == runtimeCompose {
+	if f.Runtime == runtimes.Compose {
 		f.parallel = 1
 	}
 	s := &suiteRun{flags: f.runFlags, where: where, name: name, about: "every attack that the lock's claims invite", plans: plans, command: f.commandLine(words),
 		screen: out, exam: exam}
-	return errors.Join(s.run(ctx), where.close())
+	return errors.Join(s.run(ctx), where.Close())
 }
 
 // check refuses what makes no sense.
@@ -245,7 +246,7 @@ func (f examFlags) commandLine(words []string) string {
 	if len(f.attacks) > 0 {
 		line = append(line, "--attack", strings.Join(f.attacks, ","))
 	}
-	return reports.Shell(append(append(line, f.where()...), f.shard.words()...)...)
+	return reports.Shell(append(append(line, f.whereWords()...), f.shard.words()...)...)
 }
 
 // concludeExam tells attack by attack what an exam came to; its error carries the exit status.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/nemesis"
+	"github.com/lockchaos/lockchaos/runs/runtimes"
 )
 
 // listFaults prints the catalogue of faults, and tries whether this machine can do them.
@@ -30,7 +31,7 @@ const (
 
 // tryFaults tries what faults need on this machine, and returns what to say of each need: yes, or why not and what to do.
 func tryFaults(ctx context.Context) func(nemesis.Need) string {
-	unmet := nemesis.Able(ctx, probeVerb)
+	unmet := nemesis.Able(ctx, runtimes.ProbeVerb)
 	return func(need nemesis.Need) string {
 		if why := unmet(need); why != "" {
 			return no + why

@@ -18,6 +18,7 @@ import (
 	"github.com/lockchaos/lockchaos/policy"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/runs/runtimes"
 	"github.com/lockchaos/lockchaos/scenarios"
 	"github.com/lockchaos/lockchaos/spelling"
 )
@@ -69,7 +70,7 @@ type gate struct {
 	runFlags
 	file    string
 	command string // that runs it again
-	where   runtime
+	where   runtimes.Runtime
 	screen  *screen
 
 	dir      string
@@ -127,15 +128,15 @@ func runGate(cmd *cobra.Command, file string, f runFlags) (err error) {
 	if f.dry {
 		return g.dryRun(cmd.OutOrStdout())
 	}
-	again := append([]string{os.Args[0], "gate", file, "--seed", strconv.FormatUint(f.seed, 10)}, f.where()...)
+	again := append([]string{os.Args[0], "gate", file, "--seed", strconv.FormatUint(f.seed, 10)}, f.whereWords()...)
 	g.command = reports.Shell(append(again, f.shard.words()...)...)
-	if g.where, err = chooseRuntime(ctx, f, g.shard.part(g.plans(0)), out.say); err != nil {
+	if g.where, err = runtimes.Choose(ctx, f.Where, kindOf, g.shard.part(g.plans(0)), out.say); err != nil {
 		return err
 	}
-	if f.runtime == runtimeCompose {
+	if f.Runtime == runtimes.Compose {
 		g.parallel = 1 // its services are there once
 	}
-	return errors.Join(g.run(ctx), g.where.close())
+	return errors.Join(g.run(ctx), g.where.Close())
 }
 
 // loadPolicy reads a policy, with the place of each of its scenarios: the line in the file of a user's own, else the policy's line that names it. A lock of the user's own
@@ -375,7 +376,7 @@ func (s *screen) gates(g *gate, repetitions int) {
 	if repetitions > 1 {
 		s.column += len(fmt.Sprintf(" (seed %d)", g.seed+uint64(repetitions)))
 	}
-	suite := reports.Suite{Version: version, Name: titled("gate "+g.file, g.shard.String()), Runtime: g.where.about()}
+	suite := reports.Suite{Version: version, Name: titled("gate "+g.file, g.shard.String()), Runtime: g.where.About()}
 	s.events.run(suite, s.total, min(g.parallel, s.total), g.seed)
 	harmless.Fprintf(s.out, "lockchaos %s · %s · %s · seed %d\n", version, suite.Name, suite.Runtime, g.seed)
 	harmless.Fprintf(s.out, "%d scenario%s, %d run%s, %d at once, %s", len(asked), spelling.Plural(len(asked)), s.total, spelling.Plural(s.total), min(g.parallel, s.total),

@@ -18,6 +18,7 @@ import (
 	"github.com/google/nftables"
 
 	"github.com/lockchaos/lockchaos/hosts/hoststest"
+	"github.com/lockchaos/lockchaos/runs/runtimes"
 )
 
 // healLimit bounds every wait of these tests; most of them take milliseconds.
@@ -39,7 +40,7 @@ func startHealing(t *testing.T, kind string, c healingCase) *healingRun {
 	if err := errors.Join(os.Mkdir(r.temp, 0o755), os.Symlink(exe, program), os.WriteFile(file, []byte(healingSuite+c.scenario(healingName, kind, "2m")), 0o644)); err != nil {
 		t.Fatal(err)
 	}
-	r.cmd = exec.Command(program, "run", file, "--runtime", runtimeLocal, "--out", r.dir, "--seed", "1", "--retries", "0")
+	r.cmd = exec.Command(program, "run", file, "--runtime", runtimes.Local, "--out", r.dir, "--seed", "1", "--retries", "0")
 	r.cmd.Env = append(os.Environ(), r.mark, "TMPDIR="+r.temp)
 	out, err := os.Create(filepath.Join(dir, "output")) // no pipe: orphans of a killed program hold it for a moment
 	if err != nil {

@@ -11,18 +11,19 @@ import (
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/docker/dockertest"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs/runtimes"
 )
 
 // internal are the verbs that lockchaos starts itself as.
-var internal = []string{"worker", "node", "scenario", probeVerb, insideVerb}
+var internal = []string{"worker", "node", "scenario", runtimes.ProbeVerb, insideVerb}
 
 func TestMain(m *testing.M) {
 	hosts.Stage()
 	if len(os.Args) > 1 && slices.Contains(internal, os.Args[1]) {
 		os.Exit(execute(interruptible(), os.Args[1:], os.Stdout, os.Stderr))
 	}
-	if os.Getenv(runtimeVar) == "" {
-		os.Setenv(runtimeVar, runtimeLocal) // the tests of containers say so themselves
+	if os.Getenv(runtimes.EnvironmentVar) == "" {
+		os.Setenv(runtimes.EnvironmentVar, runtimes.Local) // the tests of containers say so themselves
 	}
 	testscript.Main(tests{m}, map[string]func(){"lockchaos": main})
 }
@@ -44,7 +45,7 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("LOCKCHAOS_REQUIRE", os.Getenv("LOCKCHAOS_REQUIRE"))
-			e.Setenv(runtimeVar, os.Getenv(runtimeVar))
+			e.Setenv(runtimes.EnvironmentVar, os.Getenv(runtimes.EnvironmentVar))
 			return nil
 		},
 		Condition: func(cond string) (bool, error) {

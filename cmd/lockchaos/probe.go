@@ -4,14 +4,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lockchaos/lockchaos/netfault"
+	"github.com/lockchaos/lockchaos/runs/runtimes"
 )
-
-// probeVerb is what lockchaos runs as in a throw-away sandbox to try the faults of a network.
-const probeVerb = "probe"
 
 func probeCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:    probeVerb,
+		Use:    runtimes.ProbeVerb,
 		Short:  "Try the faults of a network, inside a sandbox",
 		Hidden: true,
 		Args:   cobra.NoArgs,

@@ -14,6 +14,7 @@ import (
 	"github.com/lockchaos/lockchaos/hosts/docker"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/runs/runtimes"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -102,7 +103,7 @@ func (f runFlags) fitting(can map[string]bool, fits func(scenarios.Fault) error)
 		if !can[one.Kind] {
 			return errors.New("this machine cannot do it")
 		}
-		if why := outOfReach(one); why != "" && f.runtime == runtimeExternal {
+		if why := runtimes.OutOfReach(one); why != "" && f.Runtime == runtimes.External {
 			return errors.New(why)
 		}
 		return fits(one)
@@ -156,10 +157,10 @@ func undisturbed(suites []scenarios.Suite, lock string) (base scenarios.Scenario
 
 // possibleFaults are the kinds of faults that this machine can do in the runtime.
 func possibleFaults(ctx context.Context, f runFlags, say func(string)) (map[string]bool, error) {
-	here := f.here()
-	if f.runtime == runtimeAuto && f.lockCmd != "" {
+	here := f.Here()
+	if f.Runtime == runtimes.Auto && f.lockCmd != "" {
 		here = true // its programs are on this machine
-	} else if f.runtime == runtimeAuto {
+	} else if f.Runtime == runtimes.Auto {
 		_, err := docker.Connect(ctx)
 		var absent *docker.AbsentError
 		here = errors.As(err, &absent)
@@ -192,7 +193,7 @@ func possibleFaults(ctx context.Context, f runFlags, say func(string)) (map[stri
 
 // missingServices tells why a service can't be started here; "": it can. In containers its programs are in the images, elsewhere it runs.
 func missingServices(ctx context.Context, f runFlags) func(service string) string {
-	if f.runtime == runtimeDocker || f.runtime == runtimeCompose || f.runtime == runtimeExternal {
+	if f.Runtime == runtimes.Docker || f.Runtime == runtimes.Compose || f.Runtime == runtimes.External {
 		return func(string) string { return "" }
 	}
 	missing := map[string]string{}

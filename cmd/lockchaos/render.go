@@ -14,6 +14,7 @@ import (
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs/runtimes"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -107,7 +108,7 @@ func describe(out *reports.Scenario, plan *scenarios.Plan, folder string, run *r
 	out.Lock, out.Store, out.About, out.Why = s.Lock, s.Store.Kind, s.About, s.Expect.Why
 	out.Fault, out.Undisturbed = faultColumn(s), len(s.Faults) == 0 && !s.Own()
 	if s.Own() {
-		out.Store, out.Service = appStore, strings.Join(s.App.Service, ", ")
+		out.Store, out.Service = runtimes.AppStore, strings.Join(s.App.Service, ", ")
 	}
 	out.Control = strings.HasPrefix(s.Store.Kind, "broken-")
 	if kind, err := kindOf(&s); err == nil && !s.Own() {

@@ -19,6 +19,7 @@ import (
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/runs/runtimes"
 	"github.com/lockchaos/lockchaos/scenarios"
 	"github.com/lockchaos/lockchaos/spelling"
 )
@@ -74,7 +75,7 @@ func (f *repeatFlags) check(sharded bool) error {
 type series struct {
 	runFlags
 	words  []string
-	where  runtime
+	where  runtimes.Runtime
 	screen *screen
 	// draw makes the plans of a repetition.
 	draw func(seed uint64) ([]scenarios.Plan, error)
@@ -99,7 +100,7 @@ func (s *series) run(ctx context.Context, name, about string, plans []scenarios.
 	}
 	s.dir = dir
 	first := plans[0].Seed
-	s.table = reports.Repetition{Suite: titled(name, s.shard.String()), Command: s.command(first), Version: version, Runtime: s.where.about(), Started: began.UTC().Truncate(time.Second), Wanted: s.repeat, Until: s.until}
+	s.table = reports.Repetition{Suite: titled(name, s.shard.String()), Command: s.command(first), Version: version, Runtime: s.where.About(), Started: began.UTC().Truncate(time.Second), Wanted: s.repeat, Until: s.until}
 	s.save()
 	s.screen.repeats(s.table, s.shard.part(plans), s.parallel, first)
 	places := make(chan struct{}, s.parallel)

@@ -13,6 +13,7 @@ import (
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/runs/runtimes"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -131,12 +132,12 @@ func (s *savedRun) again(cmd *cobra.Command, f runFlags) (err error) {
 	if err := withoutSecrets(s.plans); err != nil {
 		return err
 	}
-	where, err := chooseRuntime(ctx, f, s.plans, out.say)
+	where, err := runtimes.Choose(ctx, f.Where, kindOf, s.plans, out.say)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, where.close()) }()
-	if f.runtime == runtimeCompose {
+	defer func() { err = errors.Join(err, where.Close()) }()
+	if f.Runtime == runtimes.Compose {
 		f.parallel = 1
 	}
 	now := &suiteRun{flags: f, where: where, name: s.run.Suite, about: s.run.About, plans: s.plans, screen: out, command: reports.Shell(os.Args[0], "rerun", s.named)}
@@ -156,7 +157,7 @@ func (s *savedRun) again(cmd *cobra.Command, f runFlags) (err error) {
 	}
 	for _, x := range suite.Scenarios {
 		if x.Failed != "" {
-			harmless.Fprintf(out.out, "%s failed: %s\n  logs: %s\n", x.Name, harmless.Block(strings.TrimSpace(x.Failed), "  "), filepath.Join(dir, x.Dir, logFolder))
+			harmless.Fprintf(out.out, "%s failed: %s\n  logs: %s\n", x.Name, harmless.Block(strings.TrimSpace(x.Failed), "  "), filepath.Join(dir, x.Dir, reports.LogFolder))
 			unwritten = errors.Join(unwritten, fmt.Errorf("%s failed", x.Name))
 		}
 	}

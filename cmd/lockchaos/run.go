@@ -19,12 +19,13 @@ import (
 	"github.com/lockchaos/lockchaos/redact"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/runs/runtimes"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
 // runFlags are the settings of `lockchaos run`.
 type runFlags struct {
-	runtime  string
+	runtimes.Where
 	seed     uint64
 	duration time.Duration
 	// durationGiven: 0 is no length, and not the default of a flag that was given.
@@ -43,9 +44,6 @@ type runFlags struct {
 	dry      bool
 	only     selection
 	last     *failedRun // of --last-failed
-	images   []string
-	project  string
-	nodes    []string
 	locks    []string
 	// lockCmd, service and ttl are of the user's own lock.
 	lockCmd, service string
@@ -101,8 +99,8 @@ With --lock-cmd a program of your own, in any language, takes the place of the s
 without a fence, are told and do not fail the run. A defect of the lock fails it, and what is inconclusive stays so.
 
 Environment variables:
-  ` + runtimeVar + `            the default of --runtime
-  ` + imageVar("redis") + `        an image, as --image redis=IMAGE (and so on, for each service)
+  ` + runtimes.EnvironmentVar + `            the default of --runtime
+  ` + runtimes.ImageVar("redis") + `        an image, as --image redis=IMAGE (and so on, for each service)
   ` + backends.RedisVar + `              the program that runs as redis-server, or "miniredis", a stand-in
   ` + backends.PostgresVar + `           the folder of postgres and initdb
   ` + adapter.MemoryVar + `     the memory that each client's adapter may use, with all that it starts, such as 4GB (default: 1GB)`,
@@ -154,11 +152,11 @@ var whereFlags = []string{"runtime", "image", "project", "nodes"}
 
 // addWhere adds the flags of every command that runs plans: where, how many at once, and where to write.
 func (f *runFlags) addWhere(flags *pflag.FlagSet) {
-	flags.StringVar(&f.runtime, "runtime", defaultRuntime(), `where hosts live: "local" is a private network of namespaces, "docker" starts containers, "compose" joins a
+	flags.StringVar(&f.Runtime, "runtime", runtimes.Default(), `where hosts live: "local" is a private network of namespaces, "docker" starts containers, "compose" joins a
 project that runs, "external" uses servers at the addresses of --nodes; "auto" takes docker if an engine answers and has the images, else local`)
-	flags.StringArrayVar(&f.images, "image", nil, "image for a service's containers, as redis=IMAGE (may be repeated)")
-	flags.StringVar(&f.project, "project", "", "compose project, by its name or folder (default: that of this folder)")
-	flags.StringSliceVar(&f.nodes, "nodes", nil, "which services of the project are which nodes, as redis-1=my-redis,…; of --runtime external the addresses of the nodes, as redis=127.0.0.1:6379")
+	flags.StringArrayVar(&f.Images, "image", nil, "image for a service's containers, as redis=IMAGE (may be repeated)")
+	flags.StringVar(&f.Project, "project", "", "compose project, by its name or folder (default: that of this folder)")
+	flags.StringSliceVar(&f.Nodes, "nodes", nil, "which services of the project are which nodes, as redis-1=my-redis,…; of --runtime external the addresses of the nodes, as redis=127.0.0.1:6379")
 	flags.IntVar(&f.parallel, "parallel", defaultParallel(), "how many scenarios run at once")
 	flags.StringVar(&f.out, "out", "runs", "folder for the runs' folders")
 }
@@ -175,8 +173,8 @@ func (f *runFlags) addDryRun(flags *pflag.FlagSet) {
 
 // checkWhere refuses what makes no sense of these.
 func (f runFlags) checkWhere() error {
-	if !slices.Contains(runtimes(), f.runtime) {
-		return exit.Misuse(fmt.Errorf("unknown runtime %q%s (there are %s)", f.runtime, suggest(f.runtime, runtimes()), strings.Join(runtimes(), ", ")))
+	if !slices.Contains(runtimes.Names(), f.Runtime) {
+		return exit.Misuse(fmt.Errorf("unknown runtime %q%s (there are %s)", f.Runtime, suggest(f.Runtime, runtimes.Names()), strings.Join(runtimes.Names(), ", ")))
 	}
 	if f.parallel < 1 {
 		return exit.Misuse(fmt.Errorf("--parallel %d: at least one scenario must run", f.parallel))
@@ -295,8 +293,8 @@ func (f runFlags) ownLock() error {
 		return exit.Misuse(fmt.Errorf("--lock-cmd: %s is not set in the environment: it is the password that the command line had, which was not saved", redact.Lacking(f.lockCmd)))
 	case f.lockCmd != "" && f.plan != "":
 		return exit.Misuse(fmt.Errorf("--plan runs a saved plan, which has its lock: give no --lock-cmd beside it"))
-	case f.lockCmd != "" && !f.here() && f.runtime != runtimeAuto:
-		return onlyHere("--lock-cmd", f.runtime)
+	case f.lockCmd != "" && !f.Here() && f.Runtime != runtimes.Auto:
+		return runtimes.OnlyHere("--lock-cmd", f.Runtime)
 	}
 	return checkTTL(f.ttl)
 }
@@ -356,19 +354,19 @@ func runSuite(ctx context.Context, cmd *cobra.Command, words []string, f runFlag
 		return dryRun(cmd.OutOrStdout(), p.name, part, f)
 	}
 	f.places = placesOf(words, f.plan)
-	where, err := chooseRuntime(ctx, f, part, out.say)
+	where, err := runtimes.Choose(ctx, f.Where, kindOf, part, out.say)
 	if err != nil {
 		return err
 	}
-	if f.runtime == runtimeCompose {
+	if f.Runtime == runtimes.Compose {
 		f.parallel = 1 // its services are there once
 	}
 	if f.repeat > 1 {
 		s := &series{runFlags: f, words: words, where: where, screen: out, draw: p.draw}
-		return errors.Join(s.run(ctx, p.name, p.about, p.plans), where.close())
+		return errors.Join(s.run(ctx, p.name, p.about, p.plans), where.Close())
 	}
 	s := &suiteRun{flags: f, where: where, name: p.name, about: p.about, plans: p.plans, command: commandLine(words, f), screen: out}
-	return errors.Join(s.run(ctx), where.close())
+	return errors.Join(s.run(ctx), where.Close())
 }
 
 // unexpected reports whether nothing says what is to be expected: the scenarios were written for other locks than that of --lock-cmd.
@@ -414,7 +412,7 @@ func commandLine(words []string, f runFlags) string {
 	if f.inherent {
 		line = append(line, "--inherent")
 	}
-	return reports.Shell(append(append(line, f.where()...), f.shard.words()...)...)
+	return reports.Shell(append(append(line, f.whereWords()...), f.shard.words()...)...)
 }
 
 // lockWords are the words that choose the lock again.
@@ -429,18 +427,18 @@ func (f runFlags) lockWords() (line []string) {
 }
 
 // where are the words that choose the runtime again.
-func (f runFlags) where() (line []string) {
-	if f.runtime != runtimeAuto {
-		line = append(line, "--runtime", f.runtime)
+func (f runFlags) whereWords() (line []string) {
+	if f.Runtime != runtimes.Auto {
+		line = append(line, "--runtime", f.Runtime)
 	}
-	for _, image := range f.images {
+	for _, image := range f.Images {
 		line = append(line, "--image", image)
 	}
-	if f.project != "" {
-		line = append(line, "--project", f.project)
+	if f.Project != "" {
+		line = append(line, "--project", f.Project)
 	}
-	if len(f.nodes) > 0 {
-		line = append(line, "--nodes", strings.Join(redact.All(f.nodes), ","))
+	if len(f.Nodes) > 0 {
+		line = append(line, "--nodes", strings.Join(redact.All(f.Nodes), ","))
 	}
 	return line
 }

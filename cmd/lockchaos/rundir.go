@@ -15,20 +15,6 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// The files of a run. Names are part of what the command promises.
-const (
-	runFile     = "run.json"
-	junitFile   = "junit.xml"
-	sarifFile   = "sarif.json"
-	gateFile    = "gate.json"
-	historyFile = "history.jsonl"
-	planFile    = "plan.yaml"
-	verdictFile = reports.VerdictFile
-	reportFile  = reports.PageFile
-	logFolder   = "logs"
-	latestLink  = "latest"
-)
-
 // runRecord is run.json: what a run was, for rendering it again. What the scenarios showed is in their own folders. It is written when the run begins, and
 // again whenever a scenario begins, is first violated, or ends, so that a run can be followed (lockchaos serve) and one that was killed be reported.
 type runRecord struct {

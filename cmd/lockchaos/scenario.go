@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,15 +9,14 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
 
-	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
-	"github.com/lockchaos/lockchaos/hosts/docker"
 	"github.com/lockchaos/lockchaos/hosts/remote"
+	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/runs/runtimes"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -31,7 +29,7 @@ type childLine struct {
 // scenarioCommand is what the command runs as inside each sandbox: one scenario, from its plan to its history.
 func scenarioCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:    "scenario DIR",
+		Use:    runtimes.ScenarioVerb + " DIR",
 		Short:  "Run the plan in a folder (inside a sandbox)",
 		Hidden: true,
 		Args:   cobra.ExactArgs(1),
@@ -60,7 +58,7 @@ func runPlan(cmd *cobra.Command, dir string, lines *json.Encoder) error {
 		return err
 	}
 	cfg := harness.Config{
-		Plan: *plan, Lock: kind, History: filepath.Join(dir, historyFile), Logs: filepath.Join(dir, logFolder),
+		Plan: *plan, Lock: kind, History: filepath.Join(dir, historyFile), Logs: filepath.Join(dir, reports.LogFolder),
 		Versions: ownVersions(),
 		Progress: func(p harness.Progress) { _ = lines.Encode(childLine{Progress: &p}) },
 	}
@@ -68,49 +66,17 @@ func runPlan(cmd *cobra.Command, dir string, lines *json.Encoder) error {
 		return fmt.Errorf("%s is about an application in a compose project", plan.Scenario.Name)
 	}
 	if remote.Given() {
-		return runRemote(cmd.Context(), cfg)
+		return runtimes.RunRemote(cmd.Context(), cfg)
 	}
 	if !hosts.Agent() {
 		return harness.Run(cmd.Context(), cfg)
 	}
-	return runAgent(cmd.Context(), cfg)
-}
-
-// runAgent runs a plan beside containers, which outer started.
-func runAgent(ctx context.Context, cfg harness.Config) (err error) {
-	ctx, joined, err := docker.Join(ctx, os.Stdin, os.Stdout)
-	defer func() { err = errors.Join(err, joined.Close()) }()
-	if err != nil {
-		return err
-	}
-	if err := sweep(ctx, joined.Nodes, os.Stderr); err != nil {
-		return err
-	}
-	cfg.Network, cfg.Keys = joined.Network, joined.Keys
-	for _, n := range joined.Nodes {
-		cfg.Attached = append(cfg.Attached, backends.Attached{Name: n.Name, Host: n.Host, Process: n.Process})
-	}
-	for _, f := range joined.Facts {
-		cfg.Versions = append(cfg.Versions, history.Part{Name: f.Name, Version: f.Version})
-	}
-	if cfg.Plan.Scenario.Own() {
-		return harness.RunApp(ctx, harness.AppConfig{Plan: cfg.Plan, Attached: cfg.Attached, Logs: cfg.Logs, History: cfg.History, Versions: cfg.Versions, Progress: cfg.Progress,
-			Execute: joined.Exec})
-	}
-	return harness.Run(ctx, cfg)
+	return runtimes.RunAgent(cmd.Context(), cfg)
 }
 
 // ownVersions names the parts that are not services.
 func ownVersions() []history.Part {
-	return []history.Part{{Name: "lockchaos", Version: version}, {Name: "kernel", Version: kernel()}}
-}
-
-func kernel() string {
-	var u unix.Utsname
-	if err := unix.Uname(&u); err != nil {
-		return "unknown"
-	}
-	return unix.ByteSliceToString(u.Sysname[:]) + " " + unix.ByteSliceToString(u.Release[:])
+	return []history.Part{{Name: "lockchaos", Version: version}, {Name: "kernel", Version: hosts.Kernel()}}
 }
 
 func workerCommand() *cobra.Command {

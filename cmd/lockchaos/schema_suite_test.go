@@ -13,6 +13,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/runs/runtimes"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -150,11 +151,11 @@ func TestSchemaOfMappings(t *testing.T) {
 			t.Errorf("the schema takes %s", bad)
 		}
 	}
-	file := filepath.Join(t.TempDir(), mappingFile)
+	file := filepath.Join(t.TempDir(), runtimes.MappingFile)
 	if err := os.WriteFile(file, []byte("nodes:\n  redis-1: cache\nnods:\n  etcd-1: kv\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := loadMapping(file); err == nil || !strings.Contains(err.Error(), file+":3:1: ") || exit.Of(err) != exit.Usage {
+	if _, err := runtimes.LoadMapping(file); err == nil || !strings.Contains(err.Error(), file+":3:1: ") || exit.Of(err) != exit.Usage {
 		t.Errorf("a mistake without its place: %v", err)
 	}
 }

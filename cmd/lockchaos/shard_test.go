@@ -15,6 +15,7 @@ import (
 	"github.com/lockchaos/lockchaos/policy"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/runs/runtimes"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -132,7 +133,7 @@ func replayShard(t *testing.T, number, total int, change func(*suiteRun), tries 
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &suiteRun{flags: runFlags{runtime: runtimeLocal, parallel: 1, seed: 7}, where: &replayed{tries: tries},
+	s := &suiteRun{flags: runFlags{Where: runtimes.Where{Runtime: runtimes.Local}, parallel: 1, seed: 7}, where: &replayed{tries: tries},
 		name: "two", screen: newScreen(io.Discard)}
 	for _, sc := range c.scenarios {
 		sc.Needs, sc.Expect = scenarios.Needs{Grants: 1}, scenarios.Expect{}

@@ -16,6 +16,7 @@ import (
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/runs/runtimes"
 	"github.com/lockchaos/lockchaos/scenarios"
 	"github.com/lockchaos/lockchaos/shrink"
 	"github.com/lockchaos/lockchaos/spelling"
@@ -95,12 +96,12 @@ func (f shrinkFlags) shrink(ctx context.Context, out *screen, saved *savedRun, f
 	if err := withoutSecrets([]scenarios.Plan{s.plan}); err != nil {
 		return err
 	}
-	where, err := chooseRuntime(ctx, s.runFlags, []scenarios.Plan{s.plan}, out.say)
+	where, err := runtimes.Choose(ctx, s.runFlags.Where, kindOf, []scenarios.Plan{s.plan}, out.say)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, where.close()) }()
-	if s.runtime == runtimeCompose {
+	defer func() { err = errors.Join(err, where.Close()) }()
+	if s.Runtime == runtimes.Compose {
 		s.parallel = 1
 	}
 	if s.tries, err = newTrials(s.runFlags, where, "shrink"); err != nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/lockchaos/lockchaos/redact"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/runs/runtimes"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -32,7 +33,7 @@ type suiteRun struct {
 	command string
 	plans   []scenarios.Plan
 	screen  *screen
-	where   runtime
+	where   runtimes.Runtime
 
 	// of tells apart the repetitions of a run, beside a scenario's name on the screen; "" where there is one.
 	of string
@@ -94,7 +95,7 @@ func (s *suiteRun) prepare(dir string, began time.Time) {
 	s.dir, s.began = dir, began
 	shares := s.flags.shard.shares(s.plans)
 	s.plans = s.flags.shard.part(s.plans)
-	s.record = runRecord{Version: version, Suite: s.name, About: s.about, Command: s.command, Program: os.Args[0], Runtime: s.where.about(), Where: s.flags.where(), Seed: s.plans[0].Seed,
+	s.record = runRecord{Version: version, Suite: s.name, About: s.about, Command: s.command, Program: os.Args[0], Runtime: s.where.About(), Where: s.flags.whereWords(), Seed: s.plans[0].Seed,
 		NoExpect: s.flags.noExpect, Policy: s.flags.policy, Started: began.UTC().Truncate(time.Second), Parallel: s.flags.parallel, Exam: s.exam, Scenarios: make([]scenarioRecord, len(s.plans)),
 		Shard: s.flags.shard.String(), Shares: shares}
 	for i, p := range s.plans {
@@ -207,7 +208,7 @@ func (s *suiteRun) try(ctx context.Context, i int, p scenarios.Plan, try int) (a
 	r.locate(s.flags.places[r.Name])
 	if err := s.savePlan(p, r.Dir); err != nil {
 		r.Failed = err.Error()
-	} else if r.Skipped = s.where.skip(p); r.Skipped == "" {
+	} else if r.Skipped = s.where.Skip(p); r.Skipped == "" {
 		s.onTime(ctx, i, p, &r)
 	}
 	r.Elapsed = time.Since(began)
@@ -295,7 +296,7 @@ func (s *suiteRun) label(p scenarios.Plan) string { return p.Scenario.Name + s.o
 // savePlan makes the scenario's folder, with its plan.
 func (s *suiteRun) savePlan(p scenarios.Plan, folder string) error {
 	dir := filepath.Join(s.dir, folder)
-	if err := os.MkdirAll(filepath.Join(dir, logFolder), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Join(dir, reports.LogFolder), 0o755); err != nil {
 		return fmt.Errorf("make the scenario's folder: %w", err)
 	}
 	return p.Save(filepath.Join(dir, planFile))
@@ -307,7 +308,7 @@ func (s *suiteRun) one(ctx context.Context, i int, p scenarios.Plan, folder stri
 		return errors.New("not run: interrupted")
 	}
 	dir := filepath.Join(s.dir, folder)
-	log, err := os.Create(filepath.Join(dir, logFolder, "harness.log"))
+	log, err := os.Create(filepath.Join(dir, reports.LogFolder, "harness.log"))
 	if err != nil {
 		return fmt.Errorf("create the harness's log: %w", err)
 	}
@@ -357,7 +358,7 @@ func (s *suiteRun) runThere(ctx context.Context, p scenarios.Plan, dir string, l
 	// Stderr is a buffer for the message and a file for later.
 	var stderr bytes.Buffer
 	safe := redact.NewWriter(io.MultiWriter(log, &tail{buf: &stderr}))
-	err = errors.Join(s.where.run(ctx, p, dir, write, safe), safe.Flush())
+	err = errors.Join(s.where.Run(ctx, p, dir, write, safe), safe.Flush())
 	write.Close()
 	if err := <-told; err != nil {
 		return err

@@ -19,6 +19,7 @@ import (
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/runs/runtimes"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -112,15 +113,15 @@ func (f sweepFlags) sweep(ctx context.Context, out *screen, args []string, base 
 	if err := withoutSecrets(plans); err != nil {
 		return err
 	}
-	where, err := chooseRuntime(ctx, f.runFlags, plans[:1], out.say)
+	where, err := runtimes.Choose(ctx, f.runFlags.Where, kindOf, plans[:1], out.say)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, where.close()) }()
-	if f.runtime == runtimeCompose {
+	defer func() { err = errors.Join(err, where.Close()) }()
+	if f.Runtime == runtimes.Compose {
 		c.parallel = 1
 	}
-	if why := where.skip(plans[0]); why != "" {
+	if why := where.Skip(plans[0]); why != "" {
 		return fmt.Errorf("the fault can't be done here: %s", why)
 	}
 	dir, err := makeRunDir(f.out, c.began)
@@ -141,13 +142,13 @@ func (f sweepFlags) sweep(ctx context.Context, out *screen, args []string, base 
 }
 
 // begin says what will be done.
-func (c *curve) begin(args []string, where runtime, runs int) {
+func (c *curve) begin(args []string, where runtimes.Runtime, runs int) {
 	service := "no service"
 	if kind, err := kindOf(&c.base); err == nil && kind.Service != "" {
 		service = kind.Service
 	}
 	c.data = reports.Curve{Lock: c.base.Lock, Service: service, Store: c.base.Store.Kind, Fault: c.base.Faults[0].Label(), TTL: c.base.TTL.Std(), Property: c.property, Over: c.values.what, Runs: c.runs, Seed: c.seed,
-		Command: c.command(args), Version: version, Runtime: where.about(), Started: c.began.UTC().Truncate(time.Second)}
+		Command: c.command(args), Version: version, Runtime: where.About(), Started: c.began.UTC().Truncate(time.Second)}
 	for _, v := range c.values.all {
 		c.data.Points = append(c.data.Points, reports.CurvePoint{Ratio: float64(v) / float64(c.base.TTL), Value: int64(v)})
 		c.left = append(c.left, c.runs)
@@ -169,7 +170,7 @@ func (c *curve) command(args []string) string {
 		}
 	}
 	line = append(line, "--over", c.values.text, "--points", strconv.Itoa(c.points), "--runs", strconv.Itoa(c.runs), "--seed", strconv.FormatUint(c.seed, 10))
-	return reports.Shell(append(line, c.where()...)...)
+	return reports.Shell(append(line, c.whereWords()...)...)
 }
 
 // plans are all runs, point by point, each with a seed of its own.

@@ -12,20 +12,21 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs/runtimes"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
 // trials runs plans for those who search or measure with them: out of sight, many at once, in folders that are deleted.
 type trials struct {
 	flags  runFlags
-	where  runtime
+	where  runtimes.Runtime
 	dir    string
 	places chan struct{}
 	next   atomic.Int64
 }
 
 // newTrials makes the folder of the trials, beside those of runs.
-func newTrials(f runFlags, where runtime, what string) (*trials, error) {
+func newTrials(f runFlags, where runtimes.Runtime, what string) (*trials, error) {
 	if err := os.MkdirAll(f.out, 0o755); err != nil {
 		return nil, fmt.Errorf("make the folder for runs: %w", err)
 	}

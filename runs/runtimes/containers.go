@@ -1,4 +1,4 @@
-package main
+package runtimes
 
 import (
 	"context"
@@ -9,20 +9,23 @@ import (
 
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/docker"
+	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/scenarios"
 	"github.com/lockchaos/lockchaos/spelling"
 )
 
-// containers is the docker runtime: nodes in containers, clients and the store on hosts plugged into their network.
-type containers struct {
+// Containers is the docker runtime: nodes in containers, clients and the store on hosts plugged into their network.
+type Containers struct {
+	Locks
 	engine *docker.Engine
 	images map[string]string // by what they are for: "redis"
 	facts  []docker.Fact
 }
 
 // newContainers finds the engine, removes what earlier runs left, and sees to it that every image is there.
-func newContainers(ctx context.Context, settings map[string]string, plans []scenarios.Plan, say func(string)) (*containers, error) {
+func newContainers(ctx context.Context, settings map[string]string, of Locks, plans []scenarios.Plan, say func(string)) (*Containers, error) {
 	engine, err := docker.Connect(ctx)
 	if err != nil {
 		return nil, err
@@ -32,10 +35,10 @@ func newContainers(ctx context.Context, settings map[string]string, plans []scen
 		return nil, err
 	}
 	if removed.Any() {
-		say("removed what an earlier run left: " + removedText(removed))
+		say("removed what an earlier run left: " + RemovedText(removed))
 	}
-	c := &containers{engine: engine, images: map[string]string{}}
-	for _, kind := range neededImages(plans) {
+	c := &Containers{Locks: of, engine: engine, images: map[string]string{}}
+	for _, kind := range of.neededImages(plans) {
 		image, err := obtain(ctx, engine, settings, kind, say)
 		if err != nil {
 			return nil, err
@@ -50,19 +53,22 @@ func newContainers(ctx context.Context, settings map[string]string, plans []scen
 	return c, nil
 }
 
-func (c *containers) about() string {
+// About names the engine and the images.
+func (c *Containers) About() string {
 	parts := []string{"docker: engine " + c.engine.Version}
-	for _, kind := range imageKinds() {
+	for _, kind := range ImageKinds() {
 		if image := c.images[kind]; image != "" {
 			parts = append(parts, image)
 		}
 	}
-	return strings.Join(append(parts, kernel()), ", ")
+	return strings.Join(append(parts, hosts.Kernel()), ", ")
 }
 
-// skip: the engine removes a container whose server dies.
-func (c *containers) skip(plan scenarios.Plan) string { return unbearable(plan) }
-func (c *containers) close() error                    { return nil }
+// Skip: the engine removes a container whose server dies.
+func (c *Containers) Skip(plan scenarios.Plan) string { return unbearable(plan) }
+
+// Close does nothing: containers end with the run of their plan.
+func (c *Containers) Close() error { return nil }
 
 // unbearable says why a plan's faults can't strike nodes that lockchaos did not start; "": they can.
 func unbearable(plan scenarios.Plan) string {
@@ -72,25 +78,26 @@ func unbearable(plan scenarios.Plan) string {
 	return ""
 }
 
-func (c *containers) run(ctx context.Context, plan scenarios.Plan, dir string, stdout, stderr io.Writer) error {
-	return c.engine.Run(ctx, docker.Spec{Nodes: c.nodes(plan), Args: []string{"scenario", dir}, Dir: dir, Logs: filepath.Join(dir, logFolder),
+// Run starts the nodes of the plan in containers, and runs the plan beside them.
+func (c *Containers) Run(ctx context.Context, plan scenarios.Plan, dir string, stdout, stderr io.Writer) error {
+	return c.engine.Run(ctx, docker.Spec{Nodes: c.nodes(plan), Args: []string{ScenarioVerb, dir}, Dir: dir, Logs: filepath.Join(dir, reports.LogFolder),
 		Facts: c.facts, Stdout: stdout, Stderr: stderr})
 }
 
 // nodes are the containers of a plan.
-func (c *containers) nodes(plan scenarios.Plan) (nodes []docker.Node) {
-	for _, k := range servicesOf(plan) {
+func (c *Containers) nodes(plan scenarios.Plan) (nodes []docker.Node) {
+	for _, k := range c.servicesOf(plan) {
 		for _, n := range k.Nodes {
 			nodes = append(nodes, docker.Node{Name: n.Name, Image: c.images[n.Program.Name], Task: func(addrs map[string]string) (docker.Task, error) {
-				return containerTask(k, n.Name, addrs)
+				return ContainerTask(k, n.Name, addrs)
 			}})
 		}
 	}
 	return nodes
 }
 
-// containerTask is what a node's container runs, given the addresses of all.
-func containerTask(k backends.Kind, node string, addrs map[string]string) (docker.Task, error) {
+// ContainerTask is what a node's container runs, given the addresses of all.
+func ContainerTask(k backends.Kind, node string, addrs map[string]string) (docker.Task, error) {
 	place := backends.Place{Listen: addrs[node], Data: docker.DataDir, Peers: addrs, Contained: true}
 	t, err := k.Task(node, place)
 	if err != nil {
@@ -100,31 +107,32 @@ func containerTask(k backends.Kind, node string, addrs map[string]string) (docke
 }
 
 // servicesOf are the services that a plan needs: its lock's, and its store's engine where that is a server.
-func servicesOf(plan scenarios.Plan) (kinds []backends.Kind) {
-	lock, err := kindOf(&plan.Scenario)
+func (of Locks) servicesOf(plan scenarios.Plan) (all []backends.Kind) {
+	lock, err := of(&plan.Scenario)
 	if err != nil {
 		return nil // a plan is checked when it is read
 	}
 	if k, ok := backends.Lookup(lock.Service); ok {
-		kinds = append(kinds, k)
+		all = append(all, k)
 	}
 	// A guarded store lies in the lock's own service.
 	store := plan.Scenario.Store
 	if k, ok := backends.Lookup(store.EngineName()); ok && !store.Guarded() {
-		kinds = append(kinds, k.WithPrefix(backends.StorePrefix))
+		all = append(all, k.WithPrefix(backends.StorePrefix))
 	}
-	return kinds
+	return all
 }
 
 // nodesFor are the nodes of those services.
-func nodesFor(plan scenarios.Plan) (nodes []backends.NodeSpec) {
-	for _, k := range servicesOf(plan) {
+func (of Locks) nodesFor(plan scenarios.Plan) (nodes []backends.NodeSpec) {
+	for _, k := range of.servicesOf(plan) {
 		nodes = append(nodes, k.Nodes...)
 	}
 	return nodes
 }
 
-func removedText(r docker.Removed) string {
+// RemovedText says what was removed, as "2 containers (a, b)".
+func RemovedText(r docker.Removed) string {
 	var parts []string
 	for _, part := range []struct {
 		what  string

@@ -1,4 +1,4 @@
-package main
+package runtimes
 
 import (
 	"context"
@@ -14,27 +14,31 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/lockchaos/lockchaos/backends"
+	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/docker"
+	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/scenarios"
+	"github.com/lockchaos/lockchaos/spelling"
 	"github.com/lockchaos/lockchaos/strictyaml"
 )
 
-// mappingFile says which services of a compose project are which nodes; it lies in the project's folder.
-const mappingFile = "lockchaos.compose.yaml"
+// MappingFile says which services of a compose project are which nodes; it lies in the project's folder.
+const MappingFile = "lockchaos.compose.yaml"
 
 // projectVar is compose's own variable for the name of a project.
 const projectVar = "COMPOSE_PROJECT_NAME"
 
 // composed is the compose runtime: the nodes are containers of a project that runs, and goes on running.
 type composed struct {
+	Locks
 	engine  *docker.Engine
 	project *docker.Project
 	lock    net.Listener
 }
 
-func newComposed(ctx context.Context, f runFlags, plans []scenarios.Plan) (*composed, error) {
-	where := f.project
+func newComposed(ctx context.Context, f Where, of Locks, plans []scenarios.Plan) (*composed, error) {
+	where := f.Project
 	if where == "" {
 		where = os.Getenv(projectVar)
 	}
@@ -46,7 +50,7 @@ func newComposed(ctx context.Context, f runFlags, plans []scenarios.Plan) (*comp
 		}
 		where = folder
 	}
-	services, err := composeServices(folder, f.nodes)
+	services, err := composeServices(folder, f.Nodes)
 	if err != nil {
 		return nil, exit.Misuse(err)
 	}
@@ -55,12 +59,12 @@ func newComposed(ctx context.Context, f runFlags, plans []scenarios.Plan) (*comp
 	if err != nil {
 		return nil, err
 	}
-	c := &composed{engine: engine}
+	c := &composed{Locks: of, engine: engine}
 	if c.project, err = engine.FindProject(ctx, where, services); err != nil {
 		return nil, err
 	}
-	if !slices.ContainsFunc(plans, func(p scenarios.Plan) bool { return c.skip(p) == "" }) {
-		return nil, fmt.Errorf("no scenario can be run on it: %s", c.skip(plans[0]))
+	if !slices.ContainsFunc(plans, func(p scenarios.Plan) bool { return c.Skip(p) == "" }) {
+		return nil, fmt.Errorf("no scenario can be run on it: %s", c.Skip(plans[0]))
 	}
 	c.lock, err = lockProject(ctx, c.project.Name)
 	return c, err
@@ -79,7 +83,8 @@ func lockProject(ctx context.Context, name string) (net.Listener, error) {
 	return l, nil
 }
 
-func (c *composed) about() string {
+// About names the project, the engine and the images.
+func (c *composed) About() string {
 	parts := []string{"compose: project " + c.project.Name, "engine " + c.engine.Version}
 	for _, f := range c.project.Facts {
 		image, _, _ := strings.Cut(f.Version, " ")
@@ -87,13 +92,14 @@ func (c *composed) about() string {
 			parts = append(parts, image)
 		}
 	}
-	return strings.Join(append(parts, kernel()), ", ")
+	return strings.Join(append(parts, hosts.Kernel()), ", ")
 }
 
-func (c *composed) close() error { return c.lock.Close() }
+// Close lets other runs have the project.
+func (c *composed) Close() error { return c.lock.Close() }
 
-// skip: what the project lacks can't be tested on it.
-func (c *composed) skip(plan scenarios.Plan) string {
+// Skip: what the project lacks can't be tested on it.
+func (c *composed) Skip(plan scenarios.Plan) string {
 	if plan.Scenario.Own() {
 		return c.skipApp(plan.Scenario.App)
 	}
@@ -114,21 +120,22 @@ func (c *composed) nodes(plan scenarios.Plan) (nodes []docker.Node) {
 	if plan.Scenario.Own() {
 		return appNodes(plan.Scenario.App)
 	}
-	for _, k := range servicesOf(plan) {
+	for _, k := range c.servicesOf(plan) {
 		for _, n := range k.Nodes {
-			nodes = append(nodes, docker.Node{Name: n.Name, Member: composeName(k, n)})
+			nodes = append(nodes, docker.Node{Name: n.Name, Member: ComposeName(k, n)})
 		}
 	}
 	return nodes
 }
 
-func (c *composed) run(ctx context.Context, plan scenarios.Plan, dir string, stdout, stderr io.Writer) error {
-	return c.engine.Run(ctx, docker.Spec{Project: c.project, Nodes: c.nodes(plan), Args: []string{"scenario", dir}, Dir: dir,
-		Logs: filepath.Join(dir, logFolder), Keys: ownKeys(), Facts: c.project.Facts, Stdout: stdout, Stderr: stderr})
+// Run runs the plan beside the containers of the project.
+func (c *composed) Run(ctx context.Context, plan scenarios.Plan, dir string, stdout, stderr io.Writer) error {
+	return c.engine.Run(ctx, docker.Spec{Project: c.project, Nodes: c.nodes(plan), Args: []string{ScenarioVerb, dir}, Dir: dir,
+		Logs: filepath.Join(dir, reports.LogFolder), Keys: ownKeys(), Facts: c.project.Facts, Stdout: stdout, Stderr: stderr})
 }
 
-// composeName is what a node is called in a project: as it is, unless another service has a different node of that name.
-func composeName(k backends.Kind, n backends.NodeSpec) string {
+// ComposeName is what a node is called in a project: as it is, unless another service has a different node of that name.
+func ComposeName(k backends.Kind, n backends.NodeSpec) string {
 	for _, other := range backends.Kinds() {
 		if other.Name == k.Name {
 			break // those that come later give way
@@ -147,10 +154,10 @@ func composeServices(folder string, flags []string) (map[string]string, error) {
 	services := map[string]string{}
 	for _, k := range backends.Kinds() {
 		for _, n := range append(slices.Clone(k.Nodes), k.WithPrefix(backends.StorePrefix).Nodes...) {
-			services[composeName(k, n)] = composeName(k, n)
+			services[ComposeName(k, n)] = ComposeName(k, n)
 		}
 	}
-	own, err := loadMapping(filepath.Join(folder, mappingFile))
+	own, err := LoadMapping(filepath.Join(folder, MappingFile))
 	if err != nil {
 		return nil, err
 	}
@@ -168,15 +175,15 @@ func composeServices(folder string, flags []string) (map[string]string, error) {
 				names = append(names, n)
 			}
 			slices.Sort(names)
-			return nil, fmt.Errorf("there is no node named %q%s; there are %s", node, suggest(node, names), strings.Join(names, ", "))
+			return nil, fmt.Errorf("there is no node named %q%s; there are %s", node, spelling.Suggest(node, names), strings.Join(names, ", "))
 		}
 		services[node] = service
 	}
 	return services, nil
 }
 
-// loadMapping reads a mapping file; one that is not there says nothing.
-func loadMapping(path string) (map[string]string, error) {
+// LoadMapping reads a mapping file; one that is not there says nothing.
+func LoadMapping(path string) (map[string]string, error) {
 	text, err := strictyaml.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return map[string]string{}, nil

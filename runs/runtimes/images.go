@@ -1,4 +1,4 @@
-package main
+package runtimes
 
 import (
 	"context"
@@ -10,16 +10,17 @@ import (
 
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/hosts/docker"
+	"github.com/lockchaos/lockchaos/spelling"
 )
 
-// localImage is what scripts/images calls an image that it made without a registry.
-func localImage(kind string) string { return "lockchaos-local/" + kind }
+// LocalImage is what scripts/images calls an image that it made without a registry.
+func LocalImage(kind string) string { return "lockchaos-local/" + kind }
 
-// imageVar names the environment variable that sets an image: LOCKCHAOS_IMAGE_REDIS.
-func imageVar(kind string) string { return "LOCKCHAOS_IMAGE_" + strings.ToUpper(kind) }
+// ImageVar names the environment variable that sets an image: LOCKCHAOS_IMAGE_REDIS.
+func ImageVar(kind string) string { return "LOCKCHAOS_IMAGE_" + strings.ToUpper(kind) }
 
-// imageKinds lists what images can be set for.
-func imageKinds() (kinds []string) {
+// ImageKinds lists what images can be set for.
+func ImageKinds() (kinds []string) {
 	for _, p := range backends.Programs() {
 		kinds = append(kinds, p.Name)
 	}
@@ -37,11 +38,11 @@ func officialImage(kind string) string {
 	return ""
 }
 
-// imageSettings are the images that the user chose, by the environment or by flags of the form redis=IMAGE, which win.
-func imageSettings(flags []string) (map[string]string, error) {
+// ImageSettings are the images that the user chose, by the environment or by flags of the form redis=IMAGE, which win.
+func ImageSettings(flags []string) (map[string]string, error) {
 	set := map[string]string{}
-	for _, kind := range imageKinds() {
-		if image := os.Getenv(imageVar(kind)); image != "" {
+	for _, kind := range ImageKinds() {
+		if image := os.Getenv(ImageVar(kind)); image != "" {
 			set[kind] = image
 		}
 	}
@@ -50,8 +51,8 @@ func imageSettings(flags []string) (map[string]string, error) {
 		switch {
 		case !ok || image == "":
 			return nil, fmt.Errorf("--image %s: want NAME=IMAGE, such as redis=%s", f, officialImage("redis"))
-		case !slices.Contains(imageKinds(), kind):
-			return nil, fmt.Errorf("--image %s: there is no image for %q%s; there are %s", f, kind, suggest(kind, imageKinds()), strings.Join(imageKinds(), ", "))
+		case !slices.Contains(ImageKinds(), kind):
+			return nil, fmt.Errorf("--image %s: there is no image for %q%s; there are %s", f, kind, spelling.Suggest(kind, ImageKinds()), strings.Join(ImageKinds(), ", "))
 		}
 		set[kind] = image
 	}
@@ -67,11 +68,11 @@ func candidates(settings map[string]string, kind string) []string {
 	if image := officialImage(kind); image != "" {
 		all = append(all, image)
 	}
-	return append(all, localImage(kind))
+	return append(all, LocalImage(kind))
 }
 
-// present returns the first candidate that the engine has; "" if it has none.
-func present(ctx context.Context, engine *docker.Engine, settings map[string]string, kind string) (string, error) {
+// Present returns the first candidate that the engine has; "" if it has none.
+func Present(ctx context.Context, engine *docker.Engine, settings map[string]string, kind string) (string, error) {
 	for _, image := range candidates(settings, kind) {
 		if _, ok, err := engine.Has(ctx, image); ok || err != nil {
 			return image, err
@@ -82,7 +83,7 @@ func present(ctx context.Context, engine *docker.Engine, settings map[string]str
 
 // obtain returns the image for a kind, fetched from its registry if the engine has no candidate.
 func obtain(ctx context.Context, engine *docker.Engine, settings map[string]string, kind string, say func(string)) (string, error) {
-	image, err := present(ctx, engine, settings, kind)
+	image, err := Present(ctx, engine, settings, kind)
 	if image != "" || err != nil {
 		return image, err
 	}
@@ -90,7 +91,7 @@ func obtain(ctx context.Context, engine *docker.Engine, settings map[string]stri
 	say("pulling image " + image)
 	if err := engine.Pull(ctx, image); err != nil {
 		return "", fmt.Errorf("%w; is the name right? Another image: --image %s=NAME or %s; without a registry: scripts/images %s makes %s",
-			err, kind, imageVar(kind), kind, localImage(kind))
+			err, kind, ImageVar(kind), kind, LocalImage(kind))
 	}
 	return image, nil
 }

@@ -1,4 +1,4 @@
-package main
+package runtimes
 
 import (
 	"strings"
@@ -12,7 +12,7 @@ import (
 func TestWhatContainersCannotBear(t *testing.T) {
 	for _, k := range nemesis.Kinds() {
 		plan := scenarios.Plan{Scenario: scenarios.Scenario{Faults: []scenarios.Fault{{Kind: k.Name}}}}
-		why := new(containers).skip(plan)
+		why := new(Containers).Skip(plan)
 		if local := strings.HasPrefix(string(k.Needs), string(nemesis.NeedsLocal)); local != (why != "") {
 			t.Errorf("%s needs %s, and is skipped because of %q", k.Name, k.Needs, why)
 		}
@@ -29,12 +29,12 @@ func TestWhatTheMachineCannotDo(t *testing.T) {
 	for _, k := range nemesis.Kinds() {
 		plan := scenarios.Plan{Scenario: scenarios.Scenario{Faults: []scenarios.Fault{{Kind: nemesis.KindPause}, {Kind: k.Name}}}}
 		for answer, skipped := range map[string]bool{"": false, why: true, "not tried: context deadline exceeded": false} {
-			where := local{func() func(nemesis.Need) string { return func(nemesis.Need) string { return answer } }}
+			where := PrivateNetwork{func() func(nemesis.Need) string { return func(nemesis.Need) string { return answer } }}
 			want := ""
 			if skipped && k.Needs != nemesis.NeedsNothing && k.Needs != nemesis.NeedsLocal {
 				want = string(k.Needs) + ": " + why
 			}
-			if got := where.skip(plan); got != want {
+			if got := where.Skip(plan); got != want {
 				t.Errorf("%s, of which the probe says %q, is skipped because of %q, want %q", k.Name, answer, got, want)
 			}
 		}

@@ -1,4 +1,4 @@
-package main
+package runtimes
 
 import (
 	"fmt"
@@ -9,8 +9,8 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// appStore stands in the column of the store where that is the application's own.
-const appStore = "own"
+// AppStore stands in the column of the store where that is the application's own.
+const AppStore = "own"
 
 // appMember marks the names of an application's containers, so that none is taken for a node of a lock service that is mapped to another one.
 const appMember = "app:"

@@ -1,4 +1,4 @@
-package main
+package runtimes
 
 import (
 	"context"
@@ -23,41 +23,43 @@ import (
 	"github.com/lockchaos/lockchaos/redact"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/scenarios"
+	"github.com/lockchaos/lockchaos/spelling"
 )
 
-// given is the external runtime: services run somewhere already, and lockchaos was given their addresses. Clients live on the private network.
-type given struct {
+// Servers is the external runtime: services run somewhere already, and lockchaos was given their addresses. Clients live on the private network.
+type Servers struct {
+	Locks
 	nodes    map[string]remote.Node       // by their names in a recipe
 	programs map[string]*backends.Program // what each is a server of
 	able     func() func(nemesis.Need) string
 }
 
 // newGiven reads the addresses. What can't be done to servers that are not ours is left out, aloud; it refuses what leaves nothing to run.
-func newGiven(ctx context.Context, f runFlags, plans []scenarios.Plan, say func(string)) (*given, error) {
-	g, err := givenNodes(f.nodes)
+func newGiven(ctx context.Context, f Where, of Locks, plans []scenarios.Plan, say func(string)) (*Servers, error) {
+	g, err := ReadServers(f.Nodes)
 	if err != nil {
 		return nil, exit.Misuse(err)
 	}
-	g.able = newLocal(ctx).able // clients and their links are on a private network here, too
+	g.Locks, g.able = of, newLocal(ctx).able // clients and their links are on a private network here, too
 	var refused []string
 	out := map[string][]string{} // why → the scenarios that are left out
 	for _, p := range plans {
 		if g.unserved(p) != "" {
 			continue
 		}
-		for _, r := range beyond(p) {
+		for _, r := range Beyond(p) {
 			refused = append(refused, p.Scenario.Name+": "+r.String())
 			if names := out[r.why]; !slices.Contains(names, p.Scenario.Name) {
 				out[r.why] = append(names, p.Scenario.Name)
 			}
 		}
 	}
-	switch left := slices.ContainsFunc(plans, func(p scenarios.Plan) bool { return g.skip(p) == "" }); {
+	switch left := slices.ContainsFunc(plans, func(p scenarios.Plan) bool { return g.Skip(p) == "" }); {
 	case !left && len(refused) > 0:
 		return nil, exit.Misuse(fmt.Errorf("with --runtime %s the servers are not lockchaos's own, so faults strike clients and their links only. What can't be injected:\n  %s",
-			runtimeExternal, strings.Join(refused, "\n  ")))
+			External, strings.Join(refused, "\n  ")))
 	case !left:
-		return nil, exit.Misuse(fmt.Errorf("no scenario can be run on these nodes: %s", g.skip(plans[0])))
+		return nil, exit.Misuse(fmt.Errorf("no scenario can be run on these nodes: %s", g.Skip(plans[0])))
 	}
 	for _, why := range slices.Sorted(maps.Keys(out)) {
 		say(fmt.Sprintf("left out, since %s: %s", why, strings.Join(out[why], ", ")))
@@ -69,7 +71,7 @@ func newGiven(ctx context.Context, f runFlags, plans []scenarios.Plan, say func(
 const reachLimit = 10 * time.Second
 
 // reach connects to each node once, logs in where that is asked for, and hears whether it is what it is said to be: better said now than by every scenario.
-func (g *given) reach(ctx context.Context) error {
+func (g *Servers) reach(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, reachLimit)
 	defer cancel()
 	for _, n := range g.list() {
@@ -86,13 +88,13 @@ func (g *given) reach(ctx context.Context) error {
 	return nil
 }
 
-// givenNodes reads NODE=ADDRESS; a service that one server can be may be named in its place.
-func givenNodes(flags []string) (*given, error) {
+// ReadServers reads NODE=ADDRESS; a service that one server can be may be named in its place.
+func ReadServers(flags []string) (*Servers, error) {
 	if len(flags) == 0 {
-		return nil, fmt.Errorf("--runtime %s needs the addresses of the servers: --nodes redis=127.0.0.1:6379, or etcd-1=HOST:PORT,etcd-2=HOST:PORT,…", runtimeExternal)
+		return nil, fmt.Errorf("--runtime %s needs the addresses of the servers: --nodes redis=127.0.0.1:6379, or etcd-1=HOST:PORT,etcd-2=HOST:PORT,…", External)
 	}
 	specs := nodesToGive()
-	g := &given{nodes: map[string]remote.Node{}, programs: map[string]*backends.Program{}}
+	g := &Servers{nodes: map[string]remote.Node{}, programs: map[string]*backends.Program{}}
 	for _, flag := range flags {
 		name, address, ok := strings.Cut(flag, "=")
 		meant, known := specs[name]
@@ -102,7 +104,7 @@ func givenNodes(flags []string) (*given, error) {
 				names = append(names, n)
 			}
 			slices.Sort(names)
-			return nil, fmt.Errorf("--nodes: no node named %q%s; want NODE=HOST:PORT, and the nodes are %s", name, suggest(name, names), strings.Join(names, ", "))
+			return nil, fmt.Errorf("--nodes: no node named %q%s; want NODE=HOST:PORT, and the nodes are %s", name, spelling.Suggest(name, names), strings.Join(names, ", "))
 		}
 		for _, spec := range meant {
 			if _, twice := g.nodes[spec.Name]; twice {
@@ -124,7 +126,7 @@ func nodesToGive() map[string][]backends.NodeSpec {
 	specs := map[string][]backends.NodeSpec{}
 	for _, k := range backends.Kinds() {
 		for _, n := range k.Nodes {
-			specs[composeName(k, n)] = []backends.NodeSpec{n}
+			specs[ComposeName(k, n)] = []backends.NodeSpec{n}
 		}
 		if len(k.Nodes) == 1 || k.Alone {
 			specs[k.Name] = k.Nodes
@@ -175,16 +177,16 @@ func isPort(text string) bool {
 	return err == nil && n > 0
 }
 
-// about says where the services are.
-func (g *given) about() string {
+// About says where the services are.
+func (g *Servers) About() string {
 	var parts []string
 	for _, n := range g.list() {
 		parts = append(parts, n.Name+" at "+n.Shown)
 	}
-	return "external: " + strings.Join(parts, ", ") + "; clients on a private network, " + kernel()
+	return "external: " + strings.Join(parts, ", ") + "; clients on a private network, " + hosts.Kernel()
 }
 
-func (g *given) list() (nodes []remote.Node) {
+func (g *Servers) list() (nodes []remote.Node) {
 	for _, n := range g.nodes {
 		nodes = append(nodes, n)
 	}
@@ -192,22 +194,23 @@ func (g *given) list() (nodes []remote.Node) {
 	return nodes
 }
 
-func (g *given) close() error { return nil }
+// Close does nothing: the servers are not ours.
+func (g *Servers) Close() error { return nil }
 
-// skip: what has no address can't be tested, what would go past the relays can't either, and what strikes the servers is not ours to do.
-func (g *given) skip(plan scenarios.Plan) string {
+// Skip: what has no address can't be tested, what would go past the relays can't either, and what strikes the servers is not ours to do.
+func (g *Servers) Skip(plan scenarios.Plan) string {
 	if why := g.unserved(plan); why != "" {
 		return why
 	}
-	if refused := beyond(plan); len(refused) > 0 {
+	if refused := Beyond(plan); len(refused) > 0 {
 		return refused[0].String()
 	}
 	return harness.Incapable(plan, g.able)
 }
 
 // unserved says why the service of a plan's lock is out of reach; "": it is there.
-func (g *given) unserved(plan scenarios.Plan) string {
-	kind, err := kindOf(&plan.Scenario)
+func (g *Servers) unserved(plan scenarios.Plan) string {
+	kind, err := g.Locks(&plan.Scenario)
 	if err != nil {
 		return err.Error()
 	}
@@ -218,13 +221,14 @@ func (g *given) unserved(plan scenarios.Plan) string {
 	if service.Promotes() {
 		return "clients of " + service.Name + " ask it for the address of its primary, which leads nowhere from the private network"
 	}
-	if missing := g.missing(service); len(missing) > 0 {
+	if missing := g.Missing(service); len(missing) > 0 {
 		return fmt.Sprintf("it needs %s, and --nodes gives no address of %s", service.Name, strings.Join(missing, ", "))
 	}
 	return ""
 }
 
-func (g *given) missing(service backends.Kind) (names []string) {
+// Missing are the nodes of a service of which no address was given.
+func (g *Servers) Missing(service backends.Kind) (names []string) {
 	for _, n := range service.Nodes {
 		if _, ok := g.nodes[n.Name]; !ok {
 			names = append(names, n.Name)
@@ -244,11 +248,11 @@ func (r refusal) String() string {
 	return fmt.Sprintf("%s of %s: %s", r.fault.Kind, r.fault.Target, r.why)
 }
 
-// beyond lists the faults of a plan that can't be injected, each with the reason.
-func beyond(p scenarios.Plan) (refused []refusal) {
+// Beyond lists the faults of a plan that can't be injected, each with the reason.
+func Beyond(p scenarios.Plan) (refused []refusal) {
 	for _, f := range p.Scenario.Faults {
 		for _, one := range f.Singles() {
-			if why := outOfReach(one); why != "" {
+			if why := OutOfReach(one); why != "" {
 				refused = append(refused, refusal{one, why})
 			}
 		}
@@ -256,8 +260,8 @@ func beyond(p scenarios.Plan) (refused []refusal) {
 	return refused
 }
 
-// outOfReach says why a fault can't strike where the servers are not ours; "": it can.
-func outOfReach(f scenarios.Fault) string {
+// OutOfReach says why a fault can't strike where the servers are not ours; "": it can.
+func OutOfReach(f scenarios.Fault) string {
 	switch spec := f.Spec(); {
 	case spec.Touch().Ends == history.EndsSession:
 		return "it would have your service end sessions, as its operator"
@@ -271,20 +275,21 @@ func outOfReach(f scenarios.Fault) string {
 	return "the server's process is not lockchaos's own"
 }
 
-func (g *given) run(ctx context.Context, plan scenarios.Plan, dir string, stdout, stderr io.Writer) error {
-	kind, err := kindOf(&plan.Scenario)
+// Run runs the plan in a sandbox, with relays to the servers.
+func (g *Servers) Run(ctx context.Context, plan scenarios.Plan, dir string, stdout, stderr io.Writer) error {
+	kind, err := g.Locks(&plan.Scenario)
 	if err != nil {
 		return err
 	}
-	inner, err := remote.Start(ctx, hosts.Sandbox{Stdout: stdout, Stderr: stderr}, g.of(kind.Service), "scenario", dir)
+	inner, err := remote.Start(ctx, hosts.Sandbox{Stdout: stdout, Stderr: stderr}, g.Of(kind.Service), ScenarioVerb, dir)
 	if err != nil {
 		return err
 	}
 	return inner.Wait()
 }
 
-// of are the nodes of a service.
-func (g *given) of(name string) (nodes []remote.Node) {
+// Of are the nodes of a service.
+func (g *Servers) Of(name string) (nodes []remote.Node) {
 	service, _ := backends.Lookup(name)
 	for _, n := range service.Nodes {
 		nodes = append(nodes, g.nodes[n.Name])
@@ -292,9 +297,9 @@ func (g *given) of(name string) (nodes []remote.Node) {
 	return nodes
 }
 
-// runRemote runs a plan on servers that outer was given the addresses of.
-func runRemote(ctx context.Context, cfg harness.Config) error {
-	if refused := beyond(cfg.Plan); len(refused) > 0 {
+// RunRemote runs a plan on servers that outer was given the addresses of.
+func RunRemote(ctx context.Context, cfg harness.Config) error {
+	if refused := Beyond(cfg.Plan); len(refused) > 0 {
 		return errors.New(refused[0].String())
 	}
 	network, nodes, err := remote.Join(ctx, cfg.Logs)
@@ -302,7 +307,7 @@ func runRemote(ctx context.Context, cfg harness.Config) error {
 		return err
 	}
 	cfg.Network = network
-	cfg.Attached = attachedTo(nodes)
+	cfg.Attached = AttachedTo(nodes)
 	for _, n := range nodes {
 		cfg.Versions = append(cfg.Versions, history.Part{Name: n.Name, Version: "at " + n.Shown + ", through a relay"})
 	}
@@ -311,7 +316,7 @@ func runRemote(ctx context.Context, cfg harness.Config) error {
 	return harness.Run(ctx, cfg)
 }
 
-func attachedTo(nodes []remote.Attached) (attached []backends.Attached) {
+func AttachedTo(nodes []remote.Attached) (attached []backends.Attached) {
 	for _, n := range nodes {
 		attached = append(attached, backends.Attached{Name: n.Name, Host: n.Host, Process: n.Process})
 	}

@@ -1,4 +1,4 @@
-package main
+package runtimes
 
 import (
 	"context"
@@ -65,14 +65,14 @@ func healClock(ctx context.Context, pid int) (wrong bool, err error) {
 		return false, nil
 	}
 	now, err := t.Now()
-	if err != nil || clocksTrue(now) {
+	if err != nil || ClocksTrue(now) {
 		return false, err
 	}
 	return true, t.Heal(ctx)
 }
 
-// clocksTrue tells whether clocks are as healing leaves them: the wall clock shows the true time, the monotonic one runs at the true rate.
-func clocksTrue(s clockskew.Skew) bool {
+// ClocksTrue tells whether clocks are as healing leaves them: the wall clock shows the true time, the monotonic one runs at the true rate.
+func ClocksTrue(s clockskew.Skew) bool {
 	right := func(c clockskew.Clock) bool { return c.Rate == 0 || c.Rate == 1 }
 	return s.Wall.Offset == 0 && right(s.Wall) && right(s.Mono)
 }

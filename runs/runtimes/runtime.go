@@ -1,0 +1,189 @@
+package runtimes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"sync"
+
+	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/hosts"
+	"github.com/lockchaos/lockchaos/hosts/docker"
+	"github.com/lockchaos/lockchaos/nemesis"
+	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/scenarios"
+)
+
+// The runtimes.
+const (
+	Auto    = "auto"
+	Local   = "local"
+	Docker  = "docker"
+	Compose = "compose"
+	// runtimeExternal: the services are there already, and lockchaos is given their addresses.
+	External = "external"
+)
+
+// EnvironmentVar names the environment variable that is the default of --runtime.
+const EnvironmentVar = "LOCKCHAOS_RUNTIME"
+
+// Names lists those that --runtime takes.
+func Names() []string {
+	return []string{Auto, Local, Docker, Compose, External}
+}
+
+func Default() string {
+	if r := os.Getenv(EnvironmentVar); r != "" {
+		return r
+	}
+	return Auto
+}
+
+// Where says which runtime is wanted, and what it is given.
+type Where struct {
+	// Runtime is one of runtimes().
+	Runtime string
+	// Images are the images for services' containers, each as "redis=IMAGE".
+	Images []string
+	// Project is the compose project, by its name or folder; "": that of the working directory.
+	Project string
+	// Nodes says which services of the project are which nodes ("redis-1=my-redis"), or what the nodes'
+	// addresses are ("redis=127.0.0.1:6379").
+	Nodes []string
+}
+
+// Locks returns the lock of a scenario.
+type Locks func(*scenarios.Scenario) (clients.Kind, error)
+
+// ScenarioVerb is what a program runs as inside each sandbox: with a scenario's folder, which holds the plan.
+const ScenarioVerb = "scenario"
+
+// Runtime is where hosts live.
+type Runtime interface {
+	// About is what the first line of every output says of it: "private network, Linux 6.18".
+	About() string
+	// Run runs `lockchaos scenario DIR` there, for the plan that DIR holds, and waits for its end.
+	Run(ctx context.Context, plan scenarios.Plan, dir string, stdout, stderr io.Writer) error
+	// Skip says why a scenario can't be run there; "": it can.
+	Skip(plan scenarios.Plan) string
+	// Close gives up what the runtime holds, such as a compose project.
+	Close() error
+}
+
+// Choose returns the runtime that is asked for. of returns the lock of a scenario. say prints a line about what was found on the way.
+func Choose(ctx context.Context, f Where, of Locks, plans []scenarios.Plan, say func(string)) (Runtime, error) {
+	settings, err := ImageSettings(f.Images)
+	if err != nil {
+		return nil, exit.Misuse(err)
+	}
+	if f.Runtime != Compose && (f.Project != "" || len(f.Nodes) > 0 && f.Runtime != External) {
+		return nil, exit.Misuse(fmt.Errorf("--project is for --runtime %s, --nodes is for that or --runtime %s", Compose, External))
+	}
+	if name := withApp(plans); name != "" && f.Runtime != Compose {
+		return nil, exit.Misuse(fmt.Errorf("%s is about an application in a compose project: give --runtime %s --project FOLDER", name, Compose))
+	}
+	if name := withAdapter(plans); name != "" && !f.Here() {
+		// The agent beside containers holds nothing but lockchaos: no interpreter, no library.
+		if f.Runtime != Auto {
+			return nil, OnlyHere(name, f.Runtime)
+		}
+		return newLocal(ctx), nil
+	}
+	switch f.Runtime {
+	case Local:
+		return newLocal(ctx), nil
+	case Docker:
+		return newContainers(ctx, settings, of, plans, say)
+	case Compose:
+		return newComposed(ctx, f, of, plans)
+	case External:
+		return newGiven(ctx, f, of, plans, say)
+	case Auto:
+		return autoRuntime(ctx, settings, of, plans, say)
+	}
+	return nil, fmt.Errorf("unknown runtime %q", f.Runtime) // the flags are checked before
+}
+
+// Here tells whether clients are processes of this machine, which have its programs and files.
+func (f Where) Here() bool { return f.Runtime == Local || f.Runtime == External }
+
+// OnlyHere is the error of an adapter in a runtime that has no place for it.
+func OnlyHere(of, runtime string) error {
+	return exit.Misuse(fmt.Errorf("the lock of %s is a program of this machine, and runs on its private network: give --runtime %s instead of %s", of, Local, runtime))
+}
+
+// withAdapter names a plan whose lock is an adapter; "" if there is none.
+func withAdapter(plans []scenarios.Plan) string {
+	for _, p := range plans {
+		if p.Scenario.External() {
+			return p.Scenario.Name
+		}
+	}
+	return ""
+}
+
+// autoRuntime takes docker if an engine answers and has every image that the plans need, else local.
+func autoRuntime(ctx context.Context, settings map[string]string, of Locks, plans []scenarios.Plan, say func(string)) (Runtime, error) {
+	engine, err := docker.Connect(ctx)
+	var absent *docker.AbsentError
+	if errors.As(err, &absent) {
+		return newLocal(ctx), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, kind := range of.neededImages(plans) {
+		if image, err := Present(ctx, engine, settings, kind); image == "" || err != nil {
+			return newLocal(ctx), err
+		}
+	}
+	return newContainers(ctx, settings, of, plans, say)
+}
+
+// PrivateNetwork is the private network of namespaces.
+type PrivateNetwork struct {
+	// able says which needs of faults this machine does not meet. It is asked when a fault first needs something.
+	able func() func(nemesis.Need) string
+}
+
+func newLocal(ctx context.Context) PrivateNetwork {
+	return PrivateNetwork{sync.OnceValue(func() func(nemesis.Need) string { return nemesis.Able(ctx, ProbeVerb) })}
+}
+
+// About names the private network and the kernel.
+func (PrivateNetwork) About() string { return "private network, " + hosts.Kernel() }
+
+// Skip says why the machine cannot do the faults of a plan; "": it can.
+func (l PrivateNetwork) Skip(p scenarios.Plan) string { return harness.Incapable(p, l.able) }
+
+// Close does nothing: namespaces end with their processes.
+func (PrivateNetwork) Close() error { return nil }
+
+// Run runs the plan in a sandbox of its own.
+func (PrivateNetwork) Run(ctx context.Context, _ scenarios.Plan, dir string, stdout, stderr io.Writer) error {
+	// A file is inner's own end of a pipe: nothing is copied, and it closes with inner.
+	inner, err := hosts.Sandbox{Stdout: stdout, Stderr: stderr}.Start(ctx, ScenarioVerb, dir)
+	if err != nil {
+		return err
+	}
+	return inner.Wait()
+}
+
+// neededImages lists what the plans' services need to be installed, each once, in the order of need.
+func (of Locks) neededImages(plans []scenarios.Plan) (images []string) {
+	for _, p := range plans {
+		for _, n := range of.nodesFor(p) {
+			if !slices.Contains(images, n.Program.Name) {
+				images = append(images, n.Program.Name)
+			}
+		}
+	}
+	return images
+}
+
+// ProbeVerb is what lockchaos runs as in a throw-away sandbox to try the faults of a network.
+const ProbeVerb = "probe"
