@@ -20,6 +20,7 @@ import (
 	"github.com/lockchaos/lockchaos/redact"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/runs/screen"
 	"github.com/lockchaos/lockchaos/strictyaml"
 )
 
@@ -70,8 +71,8 @@ Exit status: 0 nothing is wrong, 1 something is, 3 the adapter broke the protoco
 			if err != nil {
 				return err
 			}
-			if format != formatText && format != formatGitHub {
-				return exit.Misuse(fmt.Errorf("unknown --format %q (there are %s, %s)", format, formatText, formatGitHub))
+			if format != screen.Text && format != screen.GitHub {
+				return exit.Misuse(fmt.Errorf("unknown --format %q (there are %s, %s)", format, screen.Text, screen.GitHub))
 			}
 			if err := checkTTL(ttl); err != nil {
 				return err
@@ -84,19 +85,19 @@ Exit status: 0 nothing is wrong, 1 something is, 3 the adapter broke the protoco
 			if err != nil {
 				return err
 			}
-			err = trial{Adapter: a, TTL: ttl}.outside(cmd.Context(), out.final, cmd.ErrOrStderr())
+			err = trial{Adapter: a, TTL: ttl}.outside(cmd.Context(), out.Final, cmd.ErrOrStderr())
 			var ended *exec.ExitError
 			if errors.As(err, &ended) && slices.Contains([]int{exit.Violated, exit.Failed, exit.Usage}, ended.ExitCode()) {
 				wrong := fmt.Errorf("%s does not pass lockchaos adapter test: the log of this step says why", a.Command)
-				_ = out.annotate(wrong)                     // for GitHub alone
+				_ = out.Annotate(wrong)                 // for GitHub alone
 				return exit.With(ended.ExitCode(), nil) // it has said why
 			}
-			return out.annotate(err)
+			return out.Annotate(err)
 		},
 	}
 	cmd.Flags().StringVar(&service, "service", "", `the service that the lock uses (lockchaos list services), or "none"`)
 	cmd.Flags().DurationVar(&ttl, "ttl", 0, "TTL that the lock is opened with (default 1s; etcd, zookeeper 2s)")
-	cmd.Flags().StringVar(&format, "format", formatText, `"text"; "github", text during which GitHub's runner takes no line for a command, and an annotation of a failure`)
+	cmd.Flags().StringVar(&format, "format", screen.Text, `"text"; "github", text during which GitHub's runner takes no line for a command, and an annotation of a failure`)
 	return cmd
 }
 

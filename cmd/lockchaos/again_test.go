@@ -13,6 +13,7 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/policy"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs/screen"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -264,15 +265,15 @@ func makeAttack(t *testing.T, tries []try, change func(*scenarios.Scenario),
 		change(&all[0])
 	}
 	where, dir := &replayed{tries: tries}, t.TempDir()
-	s := &suiteRun{flags: runFlags{parallel: 1, seed: 1, retries: defaultRetries}, where: where, name: "exam", screen: newScreen(io.Discard),
+	s := &suiteRun{flags: runFlags{parallel: 1, seed: 1, retries: defaultRetries}, where: where, name: "exam", screen: screen.New(io.Discard),
 		plans: []scenarios.Plan{{Seed: 1, Scenario: all[0]}}, exam: &reports.Exam{Lock: "redis-setnx"}}
 	for _, set := range settings {
 		set(s)
 	}
 	s.prepare(dir, time.Now())
-	s.screen.start(&s.record, s.plans, 1)
+	s.begin()
 	s.launch(t.Context(), make(chan struct{}, 1))()
-	s.screen.stop()
+	s.screen.Stop()
 	if failed := s.judged[0].Failed; failed != "" {
 		t.Fatal(strings.TrimSpace(failed))
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/runs/screen"
 )
 
 // compareFile is the page of two runs, in the folder of the second.
@@ -39,8 +40,8 @@ func compareRuns(out io.Writer, a, b, file string) error {
 	if err := reports.WriteFile(file, func(w io.Writer) error { return reports.WriteComparison(w, c, dirA, dirB) }); err != nil {
 		return err
 	}
-	s := newScreen(out)
-	if err := reports.ComparisonText(out, c, s.color); err != nil {
+	s := screen.New(out)
+	if err := reports.ComparisonText(out, c, s.Color); err != nil {
 		return fmt.Errorf("print the comparison: %w", err)
 	}
 	harmless.Fprintf(out, "report: %s\n", file)

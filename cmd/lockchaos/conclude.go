@@ -8,13 +8,14 @@ import (
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/runs/screen"
 	"github.com/lockchaos/lockchaos/spelling"
 )
 
 // conclude prints the matrix and where the report is, and returns the run's exit status as an error.
 func conclude(out io.Writer, dir string, suite reports.Suite, noExpect, interrupted bool) error {
-	s := newScreen(out)
-	if err := reports.Matrix(out, suite, s.color, s.width); err != nil {
+	s := screen.New(out)
+	if err := reports.Matrix(out, suite, s.Color, s.Width); err != nil {
 		return fmt.Errorf("print the matrix: %w", err)
 	}
 	harmless.Fprintln(out)

@@ -15,6 +15,7 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
+	"github.com/lockchaos/lockchaos/runs/screen"
 )
 
 // The scenarios of the demo: one lock and one fault, and only the store differs. Their etcd and store are part of lockchaos.
@@ -74,7 +75,7 @@ Exit status: as of lockchaos run.`,
 			if err := tellDemo(w, latest); err != nil {
 				return err
 			}
-			if !closed && newScreen(w).live {
+			if !closed && screen.New(w).Live {
 				openPage(cmd.Context(), filepath.Join(latest, reports.IndexFile))
 			}
 			return nil

@@ -10,13 +10,14 @@ import (
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/policy"
 	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/runs/screen"
 	"github.com/lockchaos/lockchaos/scenarios"
 	"github.com/lockchaos/lockchaos/spelling"
 )
 
 // checkDryRun refuses a form that has no word for what is only planned.
 func (f runFlags) checkDryRun() error {
-	if f.dry && f.format == formatJSON {
+	if f.dry && f.format == screen.JSON {
 		return exit.Misuse(errors.New("--dry-run is told as text: give no --format json beside it"))
 	}
 	return nil

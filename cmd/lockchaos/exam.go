@@ -21,6 +21,7 @@ import (
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
+	"github.com/lockchaos/lockchaos/runs/screen"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -80,14 +81,14 @@ func (f examFlags) run(ctx context.Context, cmd *cobra.Command, words []string) 
 	if err != nil {
 		return err
 	}
-	defer func() { err = out.annotate(err) }()
+	defer func() { err = out.Annotate(err) }()
 	if f.lockCmd, err = redact.Command(f.lockCmd); err != nil {
 		return exit.Misuse(fmt.Errorf("--lock-cmd: %w", err))
 	}
 	if err := f.check(words); err != nil {
 		return err
 	}
-	plans, exam, err := f.plans(ctx, words, out.say)
+	plans, exam, err := f.plans(ctx, words, out.Say)
 	if err != nil {
 		return err
 	}
@@ -102,7 +103,7 @@ func (f examFlags) run(ctx context.Context, cmd *cobra.Command, words []string) 
 	if f.dry {
 		return dryRun(cmd.OutOrStdout(), name, part, f.runFlags)
 	}
-	where, err := runtimes.Choose(ctx, f.runFlags.Where, kindOf, part, out.say)
+	where, err := runtimes.Choose(ctx, f.runFlags.Where, kindOf, part, out.Say)
 	if err != nil {
 		return err
 	}
@@ -251,9 +252,9 @@ func (f examFlags) commandLine(words []string) string {
 
 // concludeExam tells attack by attack what an exam came to; its error carries the exit status.
 func concludeExam(out io.Writer, dir string, suite reports.Suite, interrupted bool) error {
-	s := newScreen(out)
+	s := screen.New(out)
 	harmless.Fprintln(out)
-	if err := reports.WriteExam(out, suite, s.color, s.width); err != nil {
+	if err := reports.WriteExam(out, suite, s.Color, s.Width); err != nil {
 		return fmt.Errorf("print the exam: %w", err)
 	}
 	harmless.Fprintln(out)

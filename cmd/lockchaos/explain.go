@@ -11,6 +11,7 @@ import (
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/runs/screen"
 )
 
 func explainCommand() *cobra.Command {
@@ -79,7 +80,7 @@ func explainWord(w io.Writer, word string) error {
 		if i > 0 {
 			harmless.Fprintln(w)
 		}
-		if err := reports.WriteTerm(w, t, newScreen(w).width); err != nil {
+		if err := reports.WriteTerm(w, t, screen.New(w).Width); err != nil {
 			return fmt.Errorf("explain %s: %w", t.Word, err)
 		}
 	}

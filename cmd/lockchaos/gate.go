@@ -19,6 +19,7 @@ import (
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
+	"github.com/lockchaos/lockchaos/runs/screen"
 	"github.com/lockchaos/lockchaos/scenarios"
 	"github.com/lockchaos/lockchaos/spelling"
 )
@@ -71,7 +72,7 @@ type gate struct {
 	file    string
 	command string // that runs it again
 	where   runtimes.Runtime
-	screen  *screen
+	screen  *screen.Screen
 
 	dir      string
 	began    time.Time
@@ -95,11 +96,11 @@ func runGate(cmd *cobra.Command, file string, f runFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = out.annotate(err) }()
+	defer func() { err = out.Annotate(err) }()
 	if err := f.checkWhere(); err != nil {
 		return err
 	}
-	if f.policy, f.places, err = loadPolicy(ctx, file, f, out.say); err != nil {
+	if f.policy, f.places, err = loadPolicy(ctx, file, f, out.Say); err != nil {
 		return exit.Misuse(err)
 	}
 	if r := f.policy.Retries; r != nil && !cmd.Flags().Changed("retries") {
@@ -130,7 +131,7 @@ func runGate(cmd *cobra.Command, file string, f runFlags) (err error) {
 	}
 	again := append([]string{os.Args[0], "gate", file, "--seed", strconv.FormatUint(f.seed, 10)}, f.whereWords()...)
 	g.command = reports.Shell(append(again, f.shard.words()...)...)
-	if g.where, err = runtimes.Choose(ctx, f.Where, kindOf, g.shard.part(g.plans(0)), out.say); err != nil {
+	if g.where, err = runtimes.Choose(ctx, f.Where, kindOf, g.shard.part(g.plans(0)), out.Say); err != nil {
 		return err
 	}
 	if f.Runtime == runtimes.Compose {
@@ -257,7 +258,7 @@ func (g *gate) run(ctx context.Context) error {
 		defer cancel()
 	}
 	repetitions := g.repetitions()
-	g.screen.gates(g, repetitions)
+	g.begin(repetitions)
 	places := make(chan struct{}, g.parallel)
 	var running sync.WaitGroup
 	for i := range repetitions {
@@ -270,7 +271,7 @@ func (g *gate) run(ctx context.Context) error {
 		running.Go(func() { wait(); g.add(one) })
 	}
 	running.Wait()
-	g.screen.stop()
+	g.screen.Stop()
 	g.elapsed = time.Since(g.began)
 	return g.conclude(ctx.Err() != nil)
 }
@@ -363,27 +364,25 @@ func seenOf(sc reports.Scenario) policy.Seen {
 	return s
 }
 
-// gates begins the screen of a gate.
-func (s *screen) gates(g *gate, repetitions int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.began = time.Now()
+// begin begins the screen of a gate.
+func (g *gate) begin(repetitions int) {
 	asked := g.asked()
+	total, column := 0, 0
 	for _, r := range asked {
-		s.total += r.Repetitions
-		s.column = max(s.column, len(r.Name))
+		total += r.Repetitions
+		column = max(column, len(r.Name))
 	}
 	if repetitions > 1 {
-		s.column += len(fmt.Sprintf(" (seed %d)", g.seed+uint64(repetitions)))
+		column += len(fmt.Sprintf(" (seed %d)", g.seed+uint64(repetitions)))
 	}
-	suite := reports.Suite{Version: version, Name: titled("gate "+g.file, g.shard.String()), Runtime: g.where.About()}
-	s.events.run(suite, s.total, min(g.parallel, s.total), g.seed)
-	harmless.Fprintf(s.out, "lockchaos %s · %s · %s · seed %d\n", version, suite.Name, suite.Runtime, g.seed)
-	harmless.Fprintf(s.out, "%d scenario%s, %d run%s, %d at once, %s", len(asked), spelling.Plural(len(asked)), s.total, spelling.Plural(s.total), min(g.parallel, s.total),
-		scenarios.Estimate(scenarios.LengthOfAll(g.everyPlan(), g.parallel)))
-	if g.policy.Budget > 0 {
-		harmless.Fprintf(s.out, ", %v at most", g.policy.Budget)
-	}
-	io.WriteString(s.out, "\n\n")
-	s.pulse()
+	suite := reports.Suite{Version: version, Name: titled("gate "+g.file, g.shard.String()), Runtime: g.where.About(), Seed: g.seed}
+	g.screen.Start(suite, total, g.parallel, column, func(out io.Writer) {
+		harmless.Fprintf(out, "lockchaos %s · %s · %s · seed %d\n", version, suite.Name, suite.Runtime, g.seed)
+		harmless.Fprintf(out, "%d scenario%s, %d run%s, %d at once, %s", len(asked), spelling.Plural(len(asked)), total, spelling.Plural(total), min(g.parallel, total),
+			scenarios.Estimate(scenarios.LengthOfAll(g.everyPlan(), g.parallel)))
+		if g.policy.Budget > 0 {
+			harmless.Fprintf(out, ", %v at most", g.policy.Budget)
+		}
+		io.WriteString(out, "\n\n")
+	})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/lockchaos/lockchaos/policy"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/runs/screen"
 )
 
 // conclude rules on all repetitions together, writes the ruling and tells it. Its error carries the exit status.
@@ -35,15 +36,15 @@ func (g *gate) conclude(interrupted bool) error {
 	}
 	table.Ended = fmt.Sprintf("%d of %d repetitions were begun.", len(g.runs), table.Wanted)
 	unwritten := errors.Join(append(g.errs, g.write(ruling, table, suite))...)
-	g.screen.ruling = "gate " + ruling.Ruling(suite)
-	return g.screen.conclude(g.dir, suite, func(out io.Writer) error {
+	g.screen.Ruling = "gate " + ruling.Ruling(suite)
+	return g.screen.Conclude(g.dir, suite, func(out io.Writer) error {
 		var err error
 		if table.Wanted > 1 {
-			err = reports.RepetitionText(out, table, g.screen.color)
+			err = reports.RepetitionText(out, table, g.screen.Color)
 		} else {
-			err = reports.Matrix(out, suite, g.screen.color, g.screen.width)
+			err = reports.Matrix(out, suite, g.screen.Color, g.screen.Width)
 		}
-		if err := errors.Join(err, reports.GateText(out, ruling, suite, g.screen.color)); err != nil {
+		if err := errors.Join(err, reports.GateText(out, ruling, suite, g.screen.Color)); err != nil {
 			return fmt.Errorf("print the ruling: %w", err)
 		}
 		harmless.Fprintf(out, "again: %s\nreport: %s\n", suite.Command, reports.There(filepath.Join(g.dir, reports.IndexFile)))
@@ -132,7 +133,7 @@ func isGate(dir string) bool {
 }
 
 // reportGate judges and rules on every run of a gate again, by the policy that was saved with it, as of its day.
-func reportGate(out *screen, dir string) error {
+func reportGate(out *screen.Screen, dir string) error {
 	ruling, err := reports.ReadGate(filepath.Join(dir, gateFile))
 	if err != nil {
 		return exit.Misuse(err)

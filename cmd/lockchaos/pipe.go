@@ -28,6 +28,9 @@ func outlive(ctx context.Context, out io.Writer) (context.Context, *outlet) {
 	return ctx, &outlet{out: out, interrupt: cancel}
 }
 
+// Under is the output itself.
+func (o *outlet) Under() io.Writer { return o.out }
+
 func (o *outlet) Write(p []byte) (int, error) {
 	n, err := o.out.Write(p)
 	if errors.Is(err, unix.EPIPE) {
@@ -35,13 +38,4 @@ func (o *outlet) Write(p []byte) (int, error) {
 		o.interrupt()
 	}
 	return n, err
-}
-
-// terminal returns the file that is written to, for who asks whether it is a terminal; nil: it is none.
-func terminal(out io.Writer) *os.File {
-	if o, ok := out.(*outlet); ok {
-		out = o.out
-	}
-	f, _ := out.(*os.File)
-	return f
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
+	"github.com/lockchaos/lockchaos/runs/screen"
 	"github.com/lockchaos/lockchaos/scenarios"
 	"github.com/lockchaos/lockchaos/spelling"
 )
@@ -76,7 +77,7 @@ type series struct {
 	runFlags
 	words  []string
 	where  runtimes.Runtime
-	screen *screen
+	screen *screen.Screen
 	// draw makes the plans of a repetition.
 	draw func(seed uint64) ([]scenarios.Plan, error)
 
@@ -102,7 +103,7 @@ func (s *series) run(ctx context.Context, name, about string, plans []scenarios.
 	first := plans[0].Seed
 	s.table = reports.Repetition{Suite: titled(name, s.shard.String()), Command: s.command(first), Version: version, Runtime: s.where.About(), Started: began.UTC().Truncate(time.Second), Wanted: s.repeat, Until: s.until}
 	s.save()
-	s.screen.repeats(s.table, s.shard.part(plans), s.parallel, first)
+	s.begin(s.shard.part(plans), first)
 	places := make(chan struct{}, s.parallel)
 	var running sync.WaitGroup
 	for i := range s.repeat {
@@ -120,7 +121,7 @@ func (s *series) run(ctx context.Context, name, about string, plans []scenarios.
 		running.Go(func() { wait(); s.add(one) })
 	}
 	running.Wait()
-	s.screen.stop()
+	s.screen.Stop()
 	s.table.Elapsed = int64(time.Since(began))
 	return s.conclude(ctx)
 }
@@ -247,8 +248,8 @@ func (s *series) conclude(ctx context.Context) error {
 	s.table.Exit = &code
 	suite := s.suite()
 	unwritten := errors.Join(append(s.errs, s.write(suite))...)
-	return s.screen.conclude(s.dir, suite, func(out io.Writer) error {
-		if err := reports.RepetitionText(out, s.table, s.screen.color); err != nil {
+	return s.screen.Conclude(s.dir, suite, func(out io.Writer) error {
+		if err := reports.RepetitionText(out, s.table, s.screen.Color); err != nil {
 			return fmt.Errorf("print the table: %w", err)
 		}
 		harmless.Fprintf(out, "again: %s\nreport: %s\n", s.table.Command, reports.There(filepath.Join(s.dir, reports.IndexFile)))
@@ -283,7 +284,7 @@ func (s *series) write(suite reports.Suite) error {
 }
 
 // reportRepetition judges and renders every run of a repetition again, and its table.
-func reportRepetition(ctx context.Context, out *screen, dir string, r *reports.Repetition) error {
+func reportRepetition(ctx context.Context, out *screen.Screen, dir string, r *reports.Repetition) error {
 	s := &series{dir: dir, screen: out, table: *r}
 	s.repeat, s.until = r.Wanted, r.Until
 	s.table.Runs, s.table.Scenarios = nil, nil
@@ -315,21 +316,21 @@ func loadRepetition(dir string) (*reports.Repetition, error) {
 	return &r, nil
 }
 
-// repeats begins the screen of a run that is repeated.
-func (s *screen) repeats(r reports.Repetition, plans []scenarios.Plan, parallel int, first uint64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.began, s.total = time.Now(), len(plans)*r.Wanted
+// begin begins the screen of a run that is repeated.
+func (s *series) begin(plans []scenarios.Plan, first uint64) {
+	r := s.table
+	total, column := len(plans)*r.Wanted, 0
 	for _, p := range plans {
-		s.column = max(s.column, len(p.Scenario.Name)+len(fmt.Sprintf(" (seed %d)", first+uint64(r.Wanted))))
+		column = max(column, len(p.Scenario.Name)+len(fmt.Sprintf(" (seed %d)", first+uint64(r.Wanted))))
 	}
 	until := ""
 	if r.Until != "" {
 		until = ", until " + strings.TrimSpace(r.Until)
 	}
-	s.events.run(reports.Suite{Version: r.Version, Name: r.Suite, Runtime: r.Runtime}, s.total, min(parallel, s.total), first)
-	harmless.Fprintf(s.out, "lockchaos %s · %s · %s · seeds from %d\n", r.Version, r.Suite, r.Runtime, first)
-	harmless.Fprintf(s.out, "%d scenario%s, %d times at most%s: %d runs, %d at once, %s\n\n", len(plans), spelling.Plural(len(plans)), r.Wanted, until, s.total, min(parallel, s.total),
-		scenarios.Estimate(scenarios.LengthOfAll(slices.Repeat(plans, r.Wanted), parallel)))
-	s.pulse()
+	suite := reports.Suite{Version: r.Version, Name: r.Suite, Runtime: r.Runtime, Seed: first}
+	s.screen.Start(suite, total, s.parallel, column, func(out io.Writer) {
+		harmless.Fprintf(out, "lockchaos %s · %s · %s · seeds from %d\n", r.Version, r.Suite, r.Runtime, first)
+		harmless.Fprintf(out, "%d scenario%s, %d times at most%s: %d runs, %d at once, %s\n\n", len(plans), spelling.Plural(len(plans)), r.Wanted, until, total, min(s.parallel, total),
+			scenarios.Estimate(scenarios.LengthOfAll(slices.Repeat(plans, r.Wanted), s.parallel)))
+	})
 }

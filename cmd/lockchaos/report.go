@@ -90,7 +90,7 @@ nothing worse is found.`,
 				}
 				return err
 			}
-			return out.conclude(dir, suite, func(w io.Writer) error { return tell(w, dir, suite, run.NoExpect, run.Interrupted) })
+			return out.Conclude(dir, suite, func(w io.Writer) error { return tell(w, dir, suite, run.NoExpect, run.Interrupted) })
 		},
 	}
 	cmd.Flags().BoolVar(&compare, "compare", false, "set two runs side by side")

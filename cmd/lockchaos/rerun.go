@@ -14,6 +14,7 @@ import (
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
+	"github.com/lockchaos/lockchaos/runs/screen"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -124,7 +125,7 @@ func oneFolder(verb string) cobra.PositionalArgs {
 
 // again runs the plans again and compares.
 func (s *savedRun) again(cmd *cobra.Command, f runFlags) (err error) {
-	ctx, out := cmd.Context(), newScreen(cmd.OutOrStdout())
+	ctx, out := cmd.Context(), screen.New(cmd.OutOrStdout())
 	f.noExpect, f.seed = s.run.NoExpect, s.run.Seed
 	if err := f.checkWhere(); err != nil {
 		return err
@@ -132,7 +133,7 @@ func (s *savedRun) again(cmd *cobra.Command, f runFlags) (err error) {
 	if err := withoutSecrets(s.plans); err != nil {
 		return err
 	}
-	where, err := runtimes.Choose(ctx, f.Where, kindOf, s.plans, out.say)
+	where, err := runtimes.Choose(ctx, f.Where, kindOf, s.plans, out.Say)
 	if err != nil {
 		return err
 	}
@@ -147,21 +148,21 @@ func (s *savedRun) again(cmd *cobra.Command, f runFlags) (err error) {
 		return err
 	}
 	now.prepare(dir, began)
-	out.start(&now.record, s.plans, f.parallel)
+	now.begin()
 	now.launch(ctx, make(chan struct{}, f.parallel))()
-	out.stop()
+	out.Stop()
 	suite, unwritten := now.finish()
 	c := reports.Compare(s.suite, suite)
-	if err := reports.ComparisonText(out.out, c, out.color); err != nil {
+	if err := reports.ComparisonText(out.Out, c, out.Color); err != nil {
 		return fmt.Errorf("print the comparison: %w", err)
 	}
 	for _, x := range suite.Scenarios {
 		if x.Failed != "" {
-			harmless.Fprintf(out.out, "%s failed: %s\n  logs: %s\n", x.Name, harmless.Block(strings.TrimSpace(x.Failed), "  "), filepath.Join(dir, x.Dir, reports.LogFolder))
+			harmless.Fprintf(out.Out, "%s failed: %s\n  logs: %s\n", x.Name, harmless.Block(strings.TrimSpace(x.Failed), "  "), filepath.Join(dir, x.Dir, reports.LogFolder))
 			unwritten = errors.Join(unwritten, fmt.Errorf("%s failed", x.Name))
 		}
 	}
-	harmless.Fprintf(out.out, "report: %s\n", reports.There(filepath.Join(dir, reports.IndexFile)))
+	harmless.Fprintf(out.Out, "report: %s\n", reports.There(filepath.Join(dir, reports.IndexFile)))
 	switch {
 	case ctx.Err() != nil:
 		return exit.With(exit.Failed, errors.New("interrupted: the report holds what there is"))

@@ -324,7 +324,7 @@ func runSuite(ctx context.Context, cmd *cobra.Command, words []string, f runFlag
 	if err != nil {
 		return err
 	}
-	defer func() { err = out.annotate(err) }()
+	defer func() { err = out.Annotate(err) }()
 	if err := f.repeatFlags.check(f.shard.total > 0); err != nil {
 		return err
 	}
@@ -338,7 +338,7 @@ func runSuite(ctx context.Context, cmd *cobra.Command, words []string, f runFlag
 			return err
 		}
 	}
-	p, err := f.plans(ctx, words, out.say)
+	p, err := f.plans(ctx, words, out.Say)
 	if err != nil {
 		return err
 	}
@@ -354,7 +354,7 @@ func runSuite(ctx context.Context, cmd *cobra.Command, words []string, f runFlag
 		return dryRun(cmd.OutOrStdout(), p.name, part, f)
 	}
 	f.places = placesOf(words, f.plan)
-	where, err := runtimes.Choose(ctx, f.Where, kindOf, part, out.say)
+	where, err := runtimes.Choose(ctx, f.Where, kindOf, part, out.Say)
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
+	"github.com/lockchaos/lockchaos/runs/screen"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -134,7 +135,7 @@ func replayShard(t *testing.T, number, total int, change func(*suiteRun), tries 
 		t.Fatal(err)
 	}
 	s := &suiteRun{flags: runFlags{Where: runtimes.Where{Runtime: runtimes.Local}, parallel: 1, seed: 7}, where: &replayed{tries: tries},
-		name: "two", screen: newScreen(io.Discard)}
+		name: "two", screen: screen.New(io.Discard)}
 	for _, sc := range c.scenarios {
 		sc.Needs, sc.Expect = scenarios.Needs{Grants: 1}, scenarios.Expect{}
 		s.plans = append(s.plans, scenarios.Plan{Seed: 7, Scenario: sc})
@@ -149,9 +150,9 @@ func replayShard(t *testing.T, number, total int, change func(*suiteRun), tries 
 	dir := t.TempDir()
 	s.command = strings.Join(append([]string{"lockchaos run two"}, s.flags.shard.words()...), " ")
 	s.prepare(dir, time.Now())
-	s.screen.start(&s.record, s.plans, 1)
+	s.begin()
 	s.launch(t.Context(), make(chan struct{}, 1))()
-	s.screen.stop()
+	s.screen.Stop()
 	if _, err := s.finish(); err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
+	"github.com/lockchaos/lockchaos/runs/screen"
 	"github.com/lockchaos/lockchaos/scenarios"
 	"github.com/lockchaos/lockchaos/shrink"
 	"github.com/lockchaos/lockchaos/spelling"
@@ -62,7 +63,7 @@ Exit status: 0 the scenario is written, 2 the violation did not show again, 3 th
 			if err := errors.Join(f.sameWhere(cmd, saved.run), f.checkWhere()); err != nil {
 				return exit.Misuse(err)
 			}
-			return f.shrink(cmd.Context(), newScreen(cmd.OutOrStdout()), saved, args[0])
+			return f.shrink(cmd.Context(), screen.New(cmd.OutOrStdout()), saved, args[0])
 		},
 	}
 	flags := cmd.Flags()
@@ -79,7 +80,7 @@ Exit status: 0 the scenario is written, 2 the violation did not show again, 3 th
 // shrinking is one search.
 type shrinking struct {
 	shrinkFlags
-	out   *screen
+	out   *screen.Screen
 	from  string // the folder, as it was named
 	plan  scenarios.Plan
 	old   reports.Scenario
@@ -88,7 +89,7 @@ type shrinking struct {
 }
 
 // shrink searches, and writes what it finds.
-func (f shrinkFlags) shrink(ctx context.Context, out *screen, saved *savedRun, from string) (err error) {
+func (f shrinkFlags) shrink(ctx context.Context, out *screen.Screen, saved *savedRun, from string) (err error) {
 	s := &shrinking{shrinkFlags: f, out: out, from: from, began: time.Now()}
 	if err := s.choose(saved); err != nil {
 		return exit.Misuse(err)
@@ -96,7 +97,7 @@ func (f shrinkFlags) shrink(ctx context.Context, out *screen, saved *savedRun, f
 	if err := withoutSecrets([]scenarios.Plan{s.plan}); err != nil {
 		return err
 	}
-	where, err := runtimes.Choose(ctx, s.runFlags.Where, kindOf, []scenarios.Plan{s.plan}, out.say)
+	where, err := runtimes.Choose(ctx, s.runFlags.Where, kindOf, []scenarios.Plan{s.plan}, out.Say)
 	if err != nil {
 		return err
 	}
@@ -108,7 +109,7 @@ func (f shrinkFlags) shrink(ctx context.Context, out *screen, saved *savedRun, f
 		return err
 	}
 	defer func() { err = errors.Join(err, s.tries.close()) }()
-	out.say(fmt.Sprintf("shrinking %s: %s must stay violated in %d of %d runs; %v at most", s.old.Name, s.property, s.shows, s.runs, s.budget))
+	out.Say(fmt.Sprintf("shrinking %s: %s must stay violated in %d of %d runs; %v at most", s.old.Name, s.property, s.shows, s.runs, s.budget))
 	return s.search(ctx)
 }
 
@@ -242,7 +243,7 @@ func (s *shrinking) confirm(ctx context.Context, r shrink.Result) error {
 		return interrupted(ctx, err)
 	}
 	if len(trail) == 1 {
-		s.out.say("nothing could be taken away")
+		s.out.Say("nothing could be taken away")
 	}
 	text, err := s.yaml(trail, r, last)
 	if err != nil {
@@ -251,15 +252,15 @@ func (s *shrinking) confirm(ctx context.Context, r shrink.Result) error {
 	if err := reports.WriteFile(s.file, func(w io.Writer) error { _, err := w.Write(text); return err }); err != nil {
 		return err
 	}
-	s.out.say("")
+	s.out.Say("")
 	for _, step := range trail[1:] {
-		s.out.say("  " + step.What)
+		s.out.Say("  " + step.What)
 	}
 	cut := ""
 	if !r.Minimal {
 		cut = " The search was cut short: --budget and --tries give it more."
 	}
-	s.out.say(fmt.Sprintf("\n%d candidates in %.0f s.%s\nwrote %s; run it: %s", r.Tried, time.Since(s.began).Seconds(), cut, s.file, reports.Shell(os.Args[0], "run", s.file)))
+	s.out.Say(fmt.Sprintf("\n%d candidates in %.0f s.%s\nwrote %s; run it: %s", r.Tried, time.Since(s.began).Seconds(), cut, s.file, reports.Shell(os.Args[0], "run", s.file)))
 	return nil
 }
 
@@ -269,7 +270,7 @@ func (s *shrinking) say(what string, b ballot) {
 	if b.failed > 0 {
 		text += fmt.Sprintf(", %d failed", b.failed)
 	}
-	s.out.say(text + ")")
+	s.out.Say(text + ")")
 }
 
 // interrupted is the error of a search that was, or that failed.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts/docker"
@@ -22,7 +23,9 @@ import (
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
+	"github.com/lockchaos/lockchaos/runs/screen"
 	"github.com/lockchaos/lockchaos/scenarios"
+	"github.com/lockchaos/lockchaos/spelling"
 )
 
 // suiteRun is one `lockchaos run`: scenarios side by side, each in a sandbox of its own.
@@ -32,7 +35,7 @@ type suiteRun struct {
 	about   string
 	command string
 	plans   []scenarios.Plan
-	screen  *screen
+	screen  *screen.Screen
 	where   runtimes.Runtime
 
 	// of tells apart the repetitions of a run, beside a scenario's name on the screen; "" where there is one.
@@ -66,20 +69,34 @@ func (s *suiteRun) run(ctx context.Context) error {
 		return err
 	}
 	s.prepare(dir, began)
-	s.screen.start(&s.record, s.plans, s.flags.parallel)
+	s.begin()
 	s.launch(ctx, make(chan struct{}, s.flags.parallel))()
-	s.screen.stop()
+	s.screen.Stop()
 	suite, unwritten := s.finish()
 	// The verdicts are told even where they can't be written.
-	err = s.screen.conclude(dir, suite, func(out io.Writer) error {
+	err = s.screen.Conclude(dir, suite, func(out io.Writer) error {
 		err := tell(out, dir, suite, s.flags.noExpect, ctx.Err() != nil)
-		s.screen.figures.print(out, s.screen.first, time.Since(began))
+		s.screen.PrintFigures(out, time.Since(began))
 		return err
 	})
 	if unwritten != nil {
 		return exit.With(exit.Failed, unwritten)
 	}
 	return err
+}
+
+// begin begins the screen of the run.
+func (s *suiteRun) begin() {
+	total, parallel, column := len(s.plans), s.flags.parallel, 0
+	for _, p := range s.plans {
+		column = max(column, len(p.Scenario.Name))
+	}
+	r := &s.record
+	suite := reports.Suite{Version: r.Version, Name: titled(r.Suite, r.Shard), Runtime: r.Runtime, Seed: r.Seed}
+	s.screen.Start(suite, total, parallel, column, func(out io.Writer) {
+		harmless.Fprintf(out, "lockchaos %s · %s · %s · seed %d\n", suite.Version, suite.Name, suite.Runtime, suite.Seed)
+		harmless.Fprintf(out, "%d scenario%s, %d at once, %s\n\n", total, spelling.Plural(total), min(parallel, total), scenarios.Estimate(scenarios.LengthOfAll(s.plans, parallel)))
+	})
 }
 
 // tell says what a run came to, in the words of what it is.
@@ -150,7 +167,7 @@ func (s *suiteRun) launch(ctx context.Context, places chan struct{}) (wait func(
 	watch.Go(func() {
 		select {
 		case <-ctx.Done():
-			s.screen.interrupted()
+			s.screen.Interrupted()
 		case <-over:
 		}
 	})
@@ -216,8 +233,8 @@ func (s *suiteRun) try(ctx context.Context, i int, p scenarios.Plan, try int) (a
 	if try <= s.flags.retries && ctx.Err() == nil {
 		if why := s.spoilt(p, verdict.Scenario, look().calmSince(before)); why != "" && s.putAside(r.Dir, try) == nil {
 			why = fmt.Sprintf("try %d %s", try, why)
-			s.screen.say(s.label(p) + ": " + why + ": once more")
-			s.screen.forget(s.label(p))
+			s.screen.Say(s.label(p) + ": " + why + ": once more")
+			s.screen.Forget(s.label(p))
 			s.note(i, func(saved *scenarioRecord) { saved.Spoilt, saved.First = append(saved.Spoilt, why), "" })
 			return true
 		}
@@ -227,7 +244,7 @@ func (s *suiteRun) try(ctx context.Context, i int, p scenarios.Plan, try int) (a
 		r.First = saved.First
 		*saved, s.judged[i] = r, verdict
 	})
-	s.screen.end(s.label(p), verdict.Scenario)
+	s.screen.End(s.label(p), verdict.Scenario)
 	if s.ended != nil {
 		s.ended(verdict.Scenario)
 	}
@@ -277,7 +294,7 @@ func (s *suiteRun) onTime(ctx context.Context, i int, p scenarios.Plan, r *scena
 	}
 	if s.flags.compress {
 		if err := compressHistory(filepath.Join(s.dir, r.Dir)); err != nil { // what it shows is judged all the same
-			s.screen.say(s.label(p) + ": " + err.Error())
+			s.screen.Say(s.label(p) + ": " + err.Error())
 		}
 	}
 }
@@ -314,17 +331,17 @@ func (s *suiteRun) one(ctx context.Context, i int, p scenarios.Plan, folder stri
 	}
 	defer log.Close()
 	name := s.label(p)
-	s.screen.begin(name, p)
+	s.screen.Begin(name, p)
 	violated, shown := false, checker.Harm
-	live := followHistory(filepath.Join(dir, historyFile), func(h history.Header) { s.screen.ready(h); s.lead() }, func(v checker.Violation) {
-		if !violated || tellsMore(v, shown) {
+	live := followHistory(filepath.Join(dir, historyFile), func(h history.Header) { s.screen.Ready(h); s.lead() }, func(v checker.Violation) {
+		if !violated || screen.TellsMore(v, shown) {
 			violated, shown = true, v.Blame()
 			s.note(i, func(r *scenarioRecord) { r.First = v.Property + ": " + v.Text })
 		}
-		s.screen.violation(name, v)
+		s.screen.Violation(name, v)
 	})
 	defer live()
-	err = s.runThere(ctx, p, dir, log, func(pr harness.Progress) { s.screen.progress(name, pr) })
+	err = s.runThere(ctx, p, dir, log, func(pr harness.Progress) { s.screen.Progress(name, pr) })
 	if err != nil && ctx.Err() != nil && begun(dir) {
 		return nil // interrupted: what is there is judged, as a history that was cut
 	}

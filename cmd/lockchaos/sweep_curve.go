@@ -20,6 +20,7 @@ import (
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
+	"github.com/lockchaos/lockchaos/runs/screen"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -70,7 +71,7 @@ Exit status: 0 it was measured, whatever came out; 2 at some point no hold was s
 			if err != nil {
 				return exit.Misuse(err)
 			}
-			return f.sweep(cmd.Context(), newScreen(cmd.OutOrStdout()), args, base, values)
+			return f.sweep(cmd.Context(), screen.New(cmd.OutOrStdout()), args, base, values)
 		},
 	}
 	flags := cmd.Flags()
@@ -91,7 +92,7 @@ Exit status: 0 it was measured, whatever came out; 2 at some point no hold was s
 // curve is one measurement.
 type curve struct {
 	sweepFlags
-	out    *screen
+	out    *screen.Screen
 	base   scenarios.Scenario
 	values overValues
 	tries  *trials
@@ -104,7 +105,7 @@ type curve struct {
 }
 
 // sweep measures and writes. args are the words of the command line.
-func (f sweepFlags) sweep(ctx context.Context, out *screen, args []string, base scenarios.Scenario, values overValues) (err error) {
+func (f sweepFlags) sweep(ctx context.Context, out *screen.Screen, args []string, base scenarios.Scenario, values overValues) (err error) {
 	c := &curve{sweepFlags: f, out: out, base: base, values: values, began: time.Now()}
 	plans, err := c.plans()
 	if err != nil {
@@ -113,7 +114,7 @@ func (f sweepFlags) sweep(ctx context.Context, out *screen, args []string, base 
 	if err := withoutSecrets(plans); err != nil {
 		return err
 	}
-	where, err := runtimes.Choose(ctx, f.runFlags.Where, kindOf, plans[:1], out.say)
+	where, err := runtimes.Choose(ctx, f.runFlags.Where, kindOf, plans[:1], out.Say)
 	if err != nil {
 		return err
 	}
@@ -136,7 +137,7 @@ func (f sweepFlags) sweep(ctx context.Context, out *screen, args []string, base 
 	c.measure(ctx, plans)
 	c.data.Elapsed = int64(time.Since(c.began))
 	if ctx.Err() != nil {
-		out.say("interrupted: the points that are there are written")
+		out.Say("interrupted: the points that are there are written")
 	}
 	return errors.Join(c.write(dir), c.conclude(ctx, dir))
 }
@@ -153,8 +154,8 @@ func (c *curve) begin(args []string, where runtimes.Runtime, runs int) {
 		c.data.Points = append(c.data.Points, reports.CurvePoint{Ratio: float64(v) / float64(c.base.TTL), Value: int64(v)})
 		c.left = append(c.left, c.runs)
 	}
-	c.out.say(fmt.Sprintf("lockchaos %s · safety curve of %s under %s · %s · seeds from %d", version, c.data.Lock, c.data.Fault, c.data.Runtime, c.seed))
-	c.out.say(fmt.Sprintf("%d values of its %s, %d runs each: %d runs, %d at once\n", len(c.values.all), c.values.what, c.runs, runs, c.parallel))
+	c.out.Say(fmt.Sprintf("lockchaos %s · safety curve of %s under %s · %s · seeds from %d", version, c.data.Lock, c.data.Fault, c.data.Runtime, c.seed))
+	c.out.Say(fmt.Sprintf("%d values of its %s, %d runs each: %d runs, %d at once\n", len(c.values.all), c.values.what, c.runs, runs, c.parallel))
 }
 
 // command is what the user would type to have it again.
@@ -217,12 +218,12 @@ func (c *curve) add(point int, one reports.CurvePoint, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err != nil {
-		c.out.say(fmt.Sprintf("a run failed: %v", err))
+		c.out.Say(fmt.Sprintf("a run failed: %v", err))
 	}
 	c.data.Points[point].Add(one)
 	c.left[point]--
 	for c.told < len(c.left) && c.left[c.told] == 0 {
-		c.out.say(fmt.Sprintf("%6.1f s  %s", time.Since(c.began).Seconds(), reports.CurveLine(c.data, c.data.Points[c.told])))
+		c.out.Say(fmt.Sprintf("%6.1f s  %s", time.Since(c.began).Seconds(), reports.CurveLine(c.data, c.data.Points[c.told])))
 		c.told++
 	}
 }
@@ -238,8 +239,8 @@ func (c *curve) write(dir string) error {
 
 // conclude says what came out; its error carries the exit status.
 func (c *curve) conclude(ctx context.Context, dir string) error {
-	c.out.say("\n" + reports.CurveHeadline(c.data))
-	c.out.say(fmt.Sprintf("again: %s\nreport: %s, %s", c.data.Command, filepath.Join(dir, reports.IndexFile), filepath.Join(dir, curveCSV)))
+	c.out.Say("\n" + reports.CurveHeadline(c.data))
+	c.out.Say(fmt.Sprintf("again: %s\nreport: %s, %s", c.data.Command, filepath.Join(dir, reports.IndexFile), filepath.Join(dir, curveCSV)))
 	code := exit.OK
 	for _, p := range c.data.Points {
 		if p.Failed > 0 {

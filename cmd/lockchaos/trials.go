@@ -13,6 +13,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
+	"github.com/lockchaos/lockchaos/runs/screen"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -54,7 +55,7 @@ func (t *trials) run(ctx context.Context, p scenarios.Plan, look func(reports.Sc
 	defer os.RemoveAll(dir)
 	f := t.flags
 	f.noExpect, f.parallel = true, 1
-	one := &suiteRun{flags: f, where: t.where, name: p.Scenario.Name, plans: []scenarios.Plan{p}, screen: newScreen(io.Discard)}
+	one := &suiteRun{flags: f, where: t.where, name: p.Scenario.Name, plans: []scenarios.Plan{p}, screen: screen.New(io.Discard)}
 	one.prepare(dir, time.Now())
 	one.launch(ctx, make(chan struct{}, 1))()
 	if ctx.Err() != nil {

@@ -1,4 +1,4 @@
-package main
+package screen
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 // said something does not.
 func TestBeat(t *testing.T) {
 	var out bytes.Buffer
-	s := newScreen(&out)
+	s := New(&out)
 	now := time.Now()
 	s.began, s.total, s.ended, s.printed = now, 13, 3, now
 	for _, name := range []string{"a", "b", "c", "d"} {

@@ -1,4 +1,4 @@
-package main
+package screen
 
 import (
 	"fmt"
@@ -55,3 +55,6 @@ func (f figures) print(w io.Writer, first, whole time.Duration) {
 	parts = append(parts, fmt.Sprintf("all in %.1f s", whole.Seconds()))
 	harmless.Fprintln(w, strings.Join(parts, " · "))
 }
+
+// PrintFigures writes the times that a run has shown of itself in one line; whole is how long it took.
+func (s *Screen) PrintFigures(w io.Writer, whole time.Duration) { s.figures.print(w, s.first, whole) }

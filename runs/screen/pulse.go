@@ -1,4 +1,4 @@
-package main
+package screen
 
 import (
 	"fmt"
@@ -17,9 +17,9 @@ const (
 
 // pulse shows, until stop, that the run goes on: on a terminal the live line keeps counting, elsewhere
 // a line is printed when nothing else has been for a while.
-func (s *screen) pulse() {
+func (s *Screen) pulse() {
 	every := quietLimit / 4
-	if s.live {
+	if s.Live {
 		every = redrawTime
 	}
 	s.printed = time.Now()
@@ -39,11 +39,11 @@ func (s *screen) pulse() {
 }
 
 // beat renews the live line, or prints how far the run is if nothing was printed for quietLimit.
-func (s *screen) beat(now time.Time) {
+func (s *Screen) beat(now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case s.live:
+	case s.Live:
 		s.draw()
 	case len(s.names) > 0 && now.Sub(s.printed) >= quietLimit:
 		s.line(s.status(3))
@@ -51,7 +51,7 @@ func (s *screen) beat(now time.Time) {
 }
 
 // status says how far the run is: what is done, and of at most so many scenarios what they are doing.
-func (s *screen) status(most int) string {
+func (s *Screen) status(most int) string {
 	var parts []string
 	for i, name := range s.names {
 		if i == most {

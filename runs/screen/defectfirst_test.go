@@ -1,4 +1,4 @@
-package main
+package screen
 
 import (
 	"bytes"
@@ -30,12 +30,12 @@ func TestLiveDefect(t *testing.T) {
 		{"a clock is broken", []checker.Violation{aDefect}, []string{"! a: mutual-exclusion, for what the lock relies on is broken: a defect"}},
 	} {
 		var out bytes.Buffer
-		s := newScreen(&out)
+		s := New(&out)
 		if c.name == "a clock is broken" {
 			s.plans = map[string]scenarios.Plan{"a": {Scenario: scenarios.Scenario{Expect: scenarios.Expect{Relied: []string{checker.MutualExclusion}}}}}
 		}
 		for _, v := range c.told {
-			s.violation("a", v)
+			s.Violation("a", v)
 		}
 		lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 		if len(lines) != len(c.want) {
@@ -62,31 +62,11 @@ func TestFirstViolation(t *testing.T) {
 	for want, v := range map[string]checker.Verdict{
 		"an overrun": verdict(anOverrun), "a defect": verdict(anOverrun, aDefect), "another defect": verdict(anOverrun, aDefect, another),
 	} {
-		if got := firstViolation(v); got == nil || got.Text != want {
+		if got := FirstViolation(v); got == nil || got.Text != want {
 			t.Errorf("%v is told, want %s", got, want)
 		}
 	}
-	if got := firstViolation(checker.Verdict{}); got != nil {
+	if got := FirstViolation(checker.Verdict{}); got != nil {
 		t.Errorf("%v is told of a verdict without violations", got)
-	}
-}
-
-// TestFaultColumns holds the matrix's columns of built-in scenarios with several faults to what the scenarios are about.
-func TestFaultColumns(t *testing.T) {
-	suites, err := scenarios.Builtin(catalogue())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, want := range map[string]string{
-		"redlock/clock-jump-one/unfenced": "clock-jump-one", "redlock/clock-rate-one/unfenced": "clock-rate-one", "redlock/partition-each/unfenced": "partition-each",
-		"redlock/crash-one/unfenced": "crash-one", "redis-setnx/pause-holder/unfenced": "pause-holder", "redis-setnx/none/unfenced": "none",
-	} {
-		found, _ := find(suites, name)
-		if len(found) == 0 {
-			t.Fatalf("%s: there is no such scenario", name)
-		}
-		if got := faultColumn(found[0]); got != want {
-			t.Errorf("%s stands under %q, want %q", name, got, want)
-		}
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package screen
 
 import (
 	"encoding/json"
@@ -135,13 +135,13 @@ func (w *eventWriter) finished(dir string, s reports.Suite, code int) {
 	w.write(event{Event: "finished", Suite: s.Name, Dir: dir, Elapsed: s.Elapsed, Findings: findingEvents(s), Exit: &code})
 }
 
-// firstViolation is the one to tell first, of those that the verdict keeps: the earliest certain defect, or else the earliest of all. It is nil where
+// FirstViolation is the one to tell first, of those that the verdict keeps: the earliest certain defect, or else the earliest of all. It is nil where
 // there is none.
-func firstViolation(v checker.Verdict) (first *checker.Violation) {
+func FirstViolation(v checker.Verdict) (first *checker.Violation) {
 	for i := range v.Properties {
 		for j := range v.Properties[i].Violations {
 			x := &v.Properties[i].Violations[j]
-			if first == nil || tellsMore(*x, first.Blame()) || x.At < first.At && !tellsMore(*first, x.Blame()) {
+			if first == nil || TellsMore(*x, first.Blame()) || x.At < first.At && !TellsMore(*first, x.Blame()) {
 				first = x
 			}
 		}
