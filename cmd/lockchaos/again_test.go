@@ -249,7 +249,7 @@ func gated(known []policy.Known) func(*suiteRun) {
 
 // makeAttack makes the attack nothing-work on redis-setnx, changed, as often as an exam does.
 func makeAttack(t *testing.T, tries []try, change func(*scenarios.Scenario),
-	settings ...func(*suiteRun)) (reports.Scenario, *replayed, string) {
+	with ...func(*suiteRun)) (reports.Scenario, *replayed, string) {
 	t.Helper()
 	f := examFlags{attacks: []string{"nothing-work"}}
 	table, err := f.table()
@@ -265,9 +265,9 @@ func makeAttack(t *testing.T, tries []try, change func(*scenarios.Scenario),
 		change(&all[0])
 	}
 	where, dir := &replayed{tries: tries}, t.TempDir()
-	s := &suiteRun{flags: runFlags{parallel: 1, seed: 1, retries: defaultRetries}, where: where, name: "exam", screen: screen.New(io.Discard),
+	s := &suiteRun{flags: settings{tool: ours(), parallel: 1, seed: 1, retries: defaultRetries}, where: where, name: "exam", screen: screen.New(io.Discard),
 		plans: []scenarios.Plan{{Seed: 1, Scenario: all[0]}}, exam: &reports.Exam{Lock: "redis-setnx"}}
-	for _, set := range settings {
+	for _, set := range with {
 		set(s)
 	}
 	s.prepare(dir, time.Now())

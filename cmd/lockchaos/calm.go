@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/prometheus/procfs"
-	"github.com/spf13/pflag"
 )
 
 // A scenario mostly waits. So more of them run at once than there are processors, and some more
@@ -18,23 +17,8 @@ func defaultParallel() int { return min(16, 2*goruntime.NumCPU()) }
 // calmParallel is how many do on one that is calm.
 func calmParallel() int { return min(24, 5*goruntime.NumCPU()) }
 
-// crowd lets as many run at once as the machine stands, unless --parallel says how many.
-func (f *runFlags) crowd(flags *pflag.FlagSet) {
-	if !flags.Changed("parallel") {
-		f.steady, f.parallel = defaultParallel(), calmParallel()
-	}
-}
-
 // defaultRetries is how often a scenario is run again while it comes to nothing; the last time alone.
 const defaultRetries = 2
-
-// addEffort adds the flags of every command that runs as many at once as the machine stands, and again what came to nothing.
-func (f *runFlags) addEffort(flags *pflag.FlagSet) {
-	parallel := flags.Lookup("parallel")
-	parallel.Usage = "how many run at once (default: two a processor, and up to five while the machine is calm)"
-	parallel.DefValue = "0" // it is told in the text
-	flags.IntVar(&f.retries, "retries", defaultRetries, "how often a scenario is run again that came to nothing, or that failed on a busy machine; the last time alone")
-}
 
 // calmShare is the share of the processors' time that must be left for one more, calmLook how long
 // that is measured. What an attack needs most is its start, so the time after one start is what

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -50,4 +51,35 @@ func concludeFailed(out io.Writer, dir string, groups [][]reports.Scenario) {
 			harmless.Fprintf(out, "  and %d more scenario%s for the same reason: logs in %s\n", n, spelling.Plural(n), filepath.Join(dir, "*", reports.LogFolder))
 		}
 	}
+}
+
+// concludeExam tells attack by attack what an exam came to; its error carries the exit status.
+func concludeExam(out io.Writer, dir string, suite reports.Suite, interrupted bool) error {
+	s := screen.New(out)
+	harmless.Fprintln(out)
+	if err := reports.WriteExam(out, suite, s.Color, s.Width); err != nil {
+		return fmt.Errorf("print the exam: %w", err)
+	}
+	harmless.Fprintln(out)
+	code := exit.OK
+	for _, sc := range suite.Scenarios {
+		fate := sc.Fate()
+		if sc.Skipped != "" && sc.Demanded { // its shard is missing
+			code = exit.Worse(code, exit.Inconclusive)
+			continue
+		}
+		code = exit.Worse(code, exit.OfFate(fate))
+		if exit.OfFate(fate) == exit.Violated || fate == reports.NothingFollows {
+			harmless.Fprintf(out, "%s: again: %s\n", sc.Fault, sc.Rerun)
+		}
+	}
+	concludeFailed(out, dir, suite.FailedAlike())
+	harmless.Fprintf(out, "report: %s\n", reports.There(filepath.Join(dir, reports.IndexFile)))
+	if interrupted {
+		return exit.With(exit.Failed, errors.New("interrupted: the report holds what there is"))
+	}
+	if code != exit.OK {
+		return exit.With(code, nil)
+	}
+	return nil
 }

@@ -64,7 +64,7 @@ func faultsOf(s scenarios.Scenario) string {
 }
 
 // dryRun says what a gate would run, and whether that fits into its time.
-func (g *gate) dryRun(w io.Writer) error {
+func gateDryRun(w io.Writer, g *gate) error {
 	rows := [][]string{{"SCENARIO", "RUNS", "TAKES EACH", "MUST HOLD"}}
 	asked := g.asked()
 	for _, r := range asked {
@@ -88,14 +88,6 @@ func (g *gate) dryRun(w io.Writer) error {
 		harmless.Fprintf(w, "known: %s of %s until %s (%s)\n", k.Property, k.Scenario, k.Expires.Format(time.DateOnly), k.Reason)
 	}
 	return nil
-}
-
-// everyPlan are the plans of all repetitions.
-func (g *gate) everyPlan() (all []scenarios.Plan) {
-	for i := range g.repetitions() {
-		all = append(all, g.shard.part(g.plans(i))...)
-	}
-	return all
 }
 
 // demandWords says which properties must hold.

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,13 +13,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lockchaos/lockchaos/adapter"
-	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/redact"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
-	"github.com/lockchaos/lockchaos/runs/screen"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -110,7 +106,7 @@ func (f examFlags) run(ctx context.Context, cmd *cobra.Command, words []string) 
 	if f.Runtime == runtimes.Compose {
 		f.parallel = 1
 	}
-	s := &suiteRun{flags: f.runFlags, where: where, name: name, about: "every attack that the lock's claims invite", plans: plans, command: f.commandLine(words),
+	s := &suiteRun{flags: f.complete(), where: where, name: name, about: "every attack that the lock's claims invite", plans: plans, command: f.commandLine(words),
 		screen: out, exam: exam}
 	return errors.Join(s.run(ctx), where.Close())
 }
@@ -248,35 +244,4 @@ func (f examFlags) commandLine(words []string) string {
 		line = append(line, "--attack", strings.Join(f.attacks, ","))
 	}
 	return reports.Shell(append(append(line, f.whereWords()...), f.shard.words()...)...)
-}
-
-// concludeExam tells attack by attack what an exam came to; its error carries the exit status.
-func concludeExam(out io.Writer, dir string, suite reports.Suite, interrupted bool) error {
-	s := screen.New(out)
-	harmless.Fprintln(out)
-	if err := reports.WriteExam(out, suite, s.Color, s.Width); err != nil {
-		return fmt.Errorf("print the exam: %w", err)
-	}
-	harmless.Fprintln(out)
-	code := exit.OK
-	for _, sc := range suite.Scenarios {
-		fate := sc.Fate()
-		if sc.Skipped != "" && sc.Demanded { // its shard is missing
-			code = exit.Worse(code, exit.Inconclusive)
-			continue
-		}
-		code = exit.Worse(code, exit.OfFate(fate))
-		if exit.OfFate(fate) == exit.Violated || fate == reports.NothingFollows {
-			harmless.Fprintf(out, "%s: again: %s\n", sc.Fault, sc.Rerun)
-		}
-	}
-	concludeFailed(out, dir, suite.FailedAlike())
-	harmless.Fprintf(out, "report: %s\n", reports.There(filepath.Join(dir, reports.IndexFile)))
-	if interrupted {
-		return exit.With(exit.Failed, errors.New("interrupted: the report holds what there is"))
-	}
-	if code != exit.OK {
-		return exit.With(code, nil)
-	}
-	return nil
 }

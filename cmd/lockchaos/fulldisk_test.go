@@ -51,7 +51,7 @@ func TestFullDisk(t *testing.T) {
 func TestNothingIsNamedThatIsNotThere(t *testing.T) {
 	run := &runRecord{Suite: "mine", Command: "lockchaos run mine", Scenarios: []scenarioRecord{{Name: "a", Dir: "a", Failed: "no space left on device"}}}
 	dir := t.TempDir()
-	suite := run.suite([]judged{judgeScenario(dir, run.Scenarios[0], run)})
+	suite := run.suite([]judged{ours().judgeScenario(dir, run.Scenarios[0], run)})
 	var out bytes.Buffer
 	_ = conclude(&out, dir, suite, false, false)
 	if text := out.String(); strings.Contains(text, dir) || !strings.Contains(text, "again: lockchaos run mine\n") || strings.Contains(text, "again: \n") {

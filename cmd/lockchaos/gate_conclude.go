@@ -26,9 +26,9 @@ func (g *gate) conclude(interrupted bool) error {
 	case len(g.errs) > 0:
 		code, broken = exit.Failed, errors.Join(g.errs...).Error()
 	}
-	ruling := reports.Gate{Policy: repositoryPath(g.file), Command: suite.Command, Version: version, Runtime: suite.Runtime, Seed: g.seed, Started: suite.Started, Elapsed: suite.Elapsed,
+	ruling := reports.Gate{Policy: repositoryPath(g.file), Command: suite.Command, Version: g.tool.version, Runtime: suite.Runtime, Seed: g.seed, Started: suite.Started, Elapsed: suite.Elapsed,
 		Exit: code, Inconclusive: string(g.policy.Inconclusive), Skipped: string(g.policy.Skipped), Broken: broken, Budget: g.policy.Budget, Demands: demands(g.policy), Known: g.known(suite)}
-	table := reports.Repetition{Suite: suite.Name, Command: suite.Command, Version: version, Runtime: suite.Runtime, Started: suite.Started, Elapsed: int64(suite.Elapsed),
+	table := reports.Repetition{Suite: suite.Name, Command: suite.Command, Version: g.tool.version, Runtime: suite.Runtime, Started: suite.Started, Elapsed: int64(suite.Elapsed),
 		Wanted: g.repetitions()}
 	for _, r := range g.runs {
 		ruling.Runs = append(ruling.Runs, reports.RepeatedRun{Seed: r.suite.Seed, Dir: r.dir})
@@ -62,7 +62,7 @@ func (g *gate) conclude(interrupted bool) error {
 
 // suite is every repetition as one run.
 func (g *gate) suite() reports.Suite {
-	all := reports.Suite{Name: titled("gate "+filepath.Base(g.file), g.shard.String()), Command: g.command, Seed: g.seed, Started: g.began.UTC().Truncate(time.Second), Elapsed: g.elapsed, Version: version}
+	all := reports.Suite{Name: titled("gate "+filepath.Base(g.file), g.shard.String()), Command: g.command, Seed: g.seed, Started: g.began.UTC().Truncate(time.Second), Elapsed: g.elapsed, Version: g.tool.version}
 	for i, r := range g.runs {
 		if i == 0 {
 			all.Versions, all.StandIns, all.About, all.Runtime = r.suite.Versions, r.suite.StandIns, r.suite.About, r.suite.Runtime
@@ -133,17 +133,17 @@ func isGate(dir string) bool {
 }
 
 // reportGate judges and rules on every run of a gate again, by the policy that was saved with it, as of its day.
-func reportGate(out *screen.Screen, dir string) error {
+func (t *tool) reportGate(out *screen.Screen, dir string) error {
 	ruling, err := reports.ReadGate(filepath.Join(dir, gateFile))
 	if err != nil {
 		return exit.Misuse(err)
 	}
 	g := &gate{dir: dir, file: ruling.Policy, command: ruling.Command, screen: out, began: ruling.Started, elapsed: ruling.Elapsed}
-	g.seed = ruling.Seed
+	g.tool, g.seed = t, ruling.Seed
 	interrupted := false
 	for _, r := range ruling.Runs {
 		folder := filepath.Join(dir, filepath.FromSlash(r.Dir))
-		run, suite, err := judgeRun(folder)
+		run, suite, err := t.judgeRun(folder)
 		if err != nil {
 			return exit.Misuse(err)
 		}
@@ -159,7 +159,7 @@ func reportGate(out *screen.Screen, dir string) error {
 			}
 		}
 		interrupted = interrupted || run.Interrupted
-		g.policy, g.runFlags.policy = run.Policy, run.Policy
+		g.policy, g.settings.policy = run.Policy, run.Policy
 		g.runs = append(g.runs, gateRun{r.Dir, suite})
 	}
 	if len(g.runs) == 0 {

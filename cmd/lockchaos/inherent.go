@@ -3,18 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
-	"strings"
 
-	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/harness"
-	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
-
-// allowedByFlag says who allows what no lease prevents.
-const allowedByFlag = ", allowed by --inherent"
 
 // checkInherent refuses --inherent where something else says what is expected.
 func (f runFlags) checkInherent(words []string) error {
@@ -42,29 +35,4 @@ func inherently(s scenarios.Scenario) (scenarios.Scenario, error) {
 	}
 	s.Expect = harness.Nature(kind).Inherent(s.Store, s.Faults)
 	return s, nil
-}
-
-// inherentWords say of an expectation why it is met though it is violated.
-func inherentWords(c scenarios.Compared, by string) string {
-	if !c.Inherent {
-		return ""
-	}
-	return scenarios.InherentWords + by
-}
-
-// tellInherent tells what was violated and is allowed, since no lease prevents it. Beside a defect that is not certain: the defect may
-// have brought it about.
-func tellInherent(out io.Writer, sc reports.Scenario) {
-	if !sc.Met {
-		return
-	}
-	var names []string
-	for _, e := range sc.Expect {
-		if strings.HasSuffix(e.Known, allowedByFlag) {
-			names = append(names, e.Property)
-		}
-	}
-	if len(names) > 0 {
-		harmless.Fprintf(out, "%s: %s: %s%s\n", sc.Name, strings.Join(names, ", "), scenarios.InherentWords, allowedByFlag)
-	}
 }

@@ -15,7 +15,7 @@ func TestReportOfAKilledRun(t *testing.T) {
 	if err := run.save(dir); err != nil {
 		t.Fatal(err)
 	}
-	_, suite, err := judgeRun(dir)
+	_, suite, err := ours().judgeRun(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,9 +20,9 @@ func TestLastFailedTakesDrawnScenarios(t *testing.T) {
 	}
 	plain, drawn := c.scenarios[0], c.scenarios[0]
 	drawn.Name = scenarios.RandomPrefix + drawn.Lock
-	f := runFlags{out: t.TempDir(), scale: scaleTest}
+	f := runFlags{settings: settings{out: t.TempDir()}, scale: scaleTest}
 	saveUnended(t, f.out, plain, drawn)
-	if f.last, err = lastFailed(f.out); err != nil {
+	if f.last, err = ours().lastFailed(f.out); err != nil {
 		t.Fatal(err)
 	}
 	for _, x := range []struct{ words, want []string }{

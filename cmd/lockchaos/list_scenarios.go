@@ -55,7 +55,7 @@ func suitesOf(only selection, runs string) ([]scenarios.Suite, error) {
 	if !only.lastFailed {
 		return scenarios.Builtin(catalogue())
 	}
-	last, err := lastFailed(runs)
+	last, err := ours().lastFailed(runs)
 	if err != nil {
 		return nil, err
 	}

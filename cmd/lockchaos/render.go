@@ -1,6 +1,8 @@
 package main
 
 import (
+	"github.com/lockchaos/lockchaos/backends"
+
 	"errors"
 	"fmt"
 	"io"
@@ -9,9 +11,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
@@ -26,7 +28,7 @@ type judged struct {
 
 // judgeScenario reads a scenario's folder, judges its history and compares the verdict with what was expected. A harness that failed leaves
 // what it had recorded: that is judged too, for a certain violation stands. The history itself is not kept.
-func judgeScenario(dir string, r scenarioRecord, run *runRecord) judged {
+func (t *tool) judgeScenario(dir string, r scenarioRecord, run *runRecord) judged {
 	folder := filepath.Join(dir, r.Dir)
 	out := judged{Scenario: reports.Scenario{Name: r.Name, Dir: r.Dir, Failed: r.Failed, Skipped: r.Skipped, Elapsed: r.Elapsed, Seed: run.Seed,
 		Runtime: run.Runtime, Version: run.Version, File: r.File, Line: r.Line, Builtin: r.Builtin, Spoilt: r.Spoilt, Rerun: run.Command}} // the whole run again, if nothing better is known
@@ -40,12 +42,12 @@ func judgeScenario(dir string, r scenarioRecord, run *runRecord) judged {
 		out.Lock, out.Store, out.Fault, out.Demanded = m.Lock, m.Store, m.Fault, true
 		return out
 	}
-	plan, err := scenarios.LoadPlan(filepath.Join(folder, planFile), catalogue())
+	plan, err := scenarios.LoadPlan(filepath.Join(folder, planFile), t.catalogue())
 	if err != nil {
 		return fail(err)
 	}
 	out.Seed = plan.Seed
-	describe(&out.Scenario, plan, folder, run)
+	t.describe(&out.Scenario, plan, folder, run)
 	out.Demanded, out.Lenient = r.rules(run.Policy)
 	if r.Skipped != "" {
 		return out
@@ -103,7 +105,7 @@ func allowance(s scenarios.Scenario) string {
 }
 
 // describe fills in what the plan says.
-func describe(out *reports.Scenario, plan *scenarios.Plan, folder string, run *runRecord) {
+func (t *tool) describe(out *reports.Scenario, plan *scenarios.Plan, folder string, run *runRecord) {
 	s := plan.Scenario
 	out.Lock, out.Store, out.About, out.Why = s.Lock, s.Store.Kind, s.About, s.Expect.Why
 	out.Fault, out.Undisturbed = faultColumn(s), len(s.Faults) == 0 && !s.Own()
@@ -111,7 +113,7 @@ func describe(out *reports.Scenario, plan *scenarios.Plan, folder string, run *r
 		out.Store, out.Service = runtimes.AppStore, strings.Join(s.App.Service, ", ")
 	}
 	out.Control = strings.HasPrefix(s.Store.Kind, "broken-")
-	if kind, err := kindOf(&s); err == nil && !s.Own() {
+	if kind, err := t.kindOf(&s); err == nil && !s.Own() {
 		out.Service = kind.Service
 		out.Control = out.Control || kind.Control != ""
 		if n := nodesOf(kind.Service); n > 1 {
@@ -119,7 +121,7 @@ func describe(out *reports.Scenario, plan *scenarios.Plan, folder string, run *r
 		}
 	}
 	again := []string{run.program(), "run", "--plan", filepath.Join(folder, planFile)}
-	if builtin(s) {
+	if t.builtin(s) {
 		again = []string{run.program(), "run", s.Name, "--seed", strconv.FormatUint(plan.Seed, 10)}
 	}
 	if run.NoExpect || run.Policy != nil { // what a scenario expects of itself is not what a policy demands
@@ -130,12 +132,9 @@ func describe(out *reports.Scenario, plan *scenarios.Plan, folder string, run *r
 	out.Recheck = reports.Shell(run.program(), "check", historyIn(folder))
 }
 
-// suitesOfOurs are the suites that come with lockchaos, read once: reading them takes longer than judging a short history.
-var suitesOfOurs = sync.OnceValues(func() ([]scenarios.Suite, error) { return scenarios.Builtin(catalogue()) })
-
 // builtin tells whether the scenario comes with lockchaos as it is, so that its name is enough to run it again.
-func builtin(s scenarios.Scenario) bool {
-	suites, err := suitesOfOurs()
+func (t *tool) builtin(s scenarios.Scenario) bool {
+	suites, err := t.suites()
 	if err != nil {
 		return false
 	}
@@ -211,4 +210,54 @@ func renderScenario(folder string, sc reports.Scenario) error {
 		sc.History, sc.HistoryFile = h, filepath.Base(file) // without one, sc.Failed says why
 	}
 	return reports.WriteFolder(folder, sc)
+}
+
+// allowedByFlag says who allows what no lease prevents.
+const allowedByFlag = ", allowed by --inherent"
+
+// inherentWords say of an expectation why it is met though it is violated.
+func inherentWords(c scenarios.Compared, by string) string {
+	if !c.Inherent {
+		return ""
+	}
+	return scenarios.InherentWords + by
+}
+
+// tellInherent tells what was violated and is allowed, since no lease prevents it. Beside a defect that is not certain: the defect may
+// have brought it about.
+func tellInherent(out io.Writer, sc reports.Scenario) {
+	if !sc.Met {
+		return
+	}
+	var names []string
+	for _, e := range sc.Expect {
+		if strings.HasSuffix(e.Known, allowedByFlag) {
+			names = append(names, e.Property)
+		}
+	}
+	if len(names) > 0 {
+		harmless.Fprintf(out, "%s: %s: %s%s\n", sc.Name, strings.Join(names, ", "), scenarios.InherentWords, allowedByFlag)
+	}
+}
+
+// judgeRun judges all scenarios of a run's folder as they are judged now.
+func (t *tool) judgeRun(dir string) (*runRecord, reports.Suite, error) {
+	run, err := loadRun(dir)
+	if err != nil {
+		return nil, reports.Suite{}, err
+	}
+	var all []judged
+	for _, r := range run.Scenarios {
+		if r.State == stateWaiting && r.Failed == "" {
+			r.Failed = "not run: the run was ended before"
+		}
+		all = append(all, t.judgeScenario(dir, r, run))
+	}
+	return run, run.suite(all), nil
+}
+
+// nodesOf is how many nodes a service has; 0 if there is no such service.
+func nodesOf(name string) int {
+	k, _ := backends.Lookup(name)
+	return len(k.Nodes)
 }

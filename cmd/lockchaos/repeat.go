@@ -25,9 +25,6 @@ import (
 	"github.com/lockchaos/lockchaos/spelling"
 )
 
-// repeatFile is the record of a run that was repeated: which repetitions there are, and what each scenario came to.
-const repeatFile = "repeat.json"
-
 // repeatFlags say how often a run is repeated.
 type repeatFlags struct {
 	repeat int
@@ -136,7 +133,7 @@ func (s *series) one(name, about string, seed uint64, plans []scenarios.Plan) (*
 	}
 	f := s.runFlags
 	f.seed = seed
-	one := &suiteRun{flags: f, where: s.where, name: name, about: about, plans: plans, screen: s.screen, alone: &s.alone, of: fmt.Sprintf(" (seed %d)", seed),
+	one := &suiteRun{flags: f.complete(), where: s.where, name: name, about: about, plans: plans, screen: s.screen, alone: &s.alone, of: fmt.Sprintf(" (seed %d)", seed),
 		ended: func(sc reports.Scenario) { s.count(seed, sc) }}
 	dir := filepath.Join(s.dir, fmt.Sprintf("seed-%d", seed))
 	if err := os.Mkdir(dir, 0o755); err != nil {
@@ -290,7 +287,7 @@ func reportRepetition(ctx context.Context, out *screen.Screen, dir string, r *re
 	s.table.Runs, s.table.Scenarios = nil, nil
 	for _, one := range r.Runs {
 		folder := filepath.Join(dir, filepath.Base(one.Dir))
-		run, suite, err := judgeRun(folder)
+		run, suite, err := ours().judgeRun(folder)
 		if err != nil {
 			return exit.Misuse(err)
 		}
@@ -301,19 +298,6 @@ func reportRepetition(ctx context.Context, out *screen.Screen, dir string, r *re
 		s.take(filepath.Base(one.Dir), suite)
 	}
 	return s.conclude(ctx)
-}
-
-// loadRepetition reads the record of a run that was repeated; nil: the folder is none of such a run.
-func loadRepetition(dir string) (*reports.Repetition, error) {
-	var r reports.Repetition
-	err := reports.ReadRecord(filepath.Join(dir, repeatFile), &r)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the repetition: %w", err)
-	}
-	return &r, nil
 }
 
 // begin begins the screen of a run that is repeated.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs/exit"
 )
 
@@ -75,12 +74,12 @@ nothing worse is found.`,
 				return err
 			}
 			if isGate(dir) {
-				return reportGate(out, dir)
+				return ours().reportGate(out, dir)
 			}
 			if repeated != nil {
 				return reportRepetition(cmd.Context(), out, dir, repeated)
 			}
-			run, suite, err := judgeRun(dir)
+			run, suite, err := ours().judgeRun(dir)
 			if err != nil {
 				return exit.Misuse(err)
 			}
@@ -99,20 +98,4 @@ nothing worse is found.`,
 	cmd.Flags().StringVar(&page, "page", "", "of --compare: file for the page (default: "+compareFile+" in the second run's folder)")
 	output.add(cmd.Flags())
 	return cmd
-}
-
-// judgeRun judges all scenarios of a run's folder as they are judged now.
-func judgeRun(dir string) (*runRecord, reports.Suite, error) {
-	run, err := loadRun(dir)
-	if err != nil {
-		return nil, reports.Suite{}, err
-	}
-	var all []judged
-	for _, r := range run.Scenarios {
-		if r.State == stateWaiting && r.Failed == "" {
-			r.Failed = "not run: the run was ended before"
-		}
-		all = append(all, judgeScenario(dir, r, run))
-	}
-	return run, run.suite(all), nil
 }

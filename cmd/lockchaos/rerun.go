@@ -54,7 +54,7 @@ func loadSaved(dir string) (*savedRun, error) {
 			return nil, err
 		}
 		s.plans = append(s.plans, *plan)
-		all = append(all, judgeScenario(dir, r, run))
+		all = append(all, ours().judgeScenario(dir, r, run))
 	}
 	if len(all) == 0 {
 		return nil, fmt.Errorf("%s does not name the scenario %s, although its folder is there", filepath.Join(dir, runFile), only)
@@ -141,7 +141,7 @@ func (s *savedRun) again(cmd *cobra.Command, f runFlags) (err error) {
 	if f.Runtime == runtimes.Compose {
 		f.parallel = 1
 	}
-	now := &suiteRun{flags: f, where: where, name: s.run.Suite, about: s.run.About, plans: s.plans, screen: out, command: reports.Shell(os.Args[0], "rerun", s.named)}
+	now := &suiteRun{flags: f.complete(), where: where, name: s.run.Suite, about: s.run.About, plans: s.plans, screen: out, command: reports.Shell(os.Args[0], "rerun", s.named)}
 	began := time.Now()
 	dir, err := makeRunDir(f.out, began)
 	if err != nil {

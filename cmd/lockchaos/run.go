@@ -26,36 +26,29 @@ import (
 // runFlags are the settings of `lockchaos run`.
 type runFlags struct {
 	runtimes.Where
-	seed     uint64
+	settings
 	duration time.Duration
 	// durationGiven: 0 is no length, and not the default of a flag that was given.
 	durationGiven bool
-	parallel      int
-	// steady is how many run at once on any machine, of parallel; the rest while it is calm. 0: all.
-	steady int
-	// retries is how often a scenario is run again that came to nothing.
-	retries  int
-	out      string
-	compress bool
-	plan     string
-	scale    string
-	noExpect bool
-	inherent bool
-	dry      bool
-	only     selection
-	last     *failedRun // of --last-failed
-	locks    []string
+	plan          string
+	scale         string
+	inherent      bool
+	dry           bool
+	only          selection
+	last          *failedRun // of --last-failed
+	locks         []string
 	// lockCmd, service and ttl are of the user's own lock.
 	lockCmd, service string
 	ttl              time.Duration
 	repeatFlags
 	outputFlags
-	// places tells where the scenarios are written, by their names.
-	places map[string]scenarios.Place
-	// shard is the part of the plans that is run.
-	shard shard
-	// policy is what a gate rules by; nil: it is no gate.
-	policy *policy.Policy
+}
+
+// complete returns the settings of a run with these flags.
+func (f runFlags) complete() settings {
+	s := f.settings
+	s.tool, s.words = ours(), f.whereWords()
+	return s
 }
 
 // The scales of `--scale`.
@@ -353,7 +346,7 @@ func runSuite(ctx context.Context, cmd *cobra.Command, words []string, f runFlag
 	if f.dry {
 		return dryRun(cmd.OutOrStdout(), p.name, part, f)
 	}
-	f.places = placesOf(words, f.plan)
+	f.places = ours().placesOf(words, f.plan)
 	where, err := runtimes.Choose(ctx, f.Where, kindOf, part, out.Say)
 	if err != nil {
 		return err
@@ -365,27 +358,13 @@ func runSuite(ctx context.Context, cmd *cobra.Command, words []string, f runFlag
 		s := &series{runFlags: f, words: words, where: where, screen: out, draw: p.draw}
 		return errors.Join(s.run(ctx, p.name, p.about, p.plans), where.Close())
 	}
-	s := &suiteRun{flags: f, where: where, name: p.name, about: p.about, plans: p.plans, command: commandLine(words, f), screen: out}
+	s := &suiteRun{flags: f.complete(), where: where, name: p.name, about: p.about, plans: p.plans, command: commandLine(words, f), screen: out}
 	return errors.Join(s.run(ctx), where.Close())
 }
 
 // unexpected reports whether nothing says what is to be expected: the scenarios were written for other locks than that of --lock-cmd.
 func (f runFlags) unexpected(words []string) bool {
 	return f.lockCmd != "" && !f.inherent && !f.random(words)
-}
-
-// withoutSecrets takes the secrets out of the adapters' command lines, which are saved with the plans.
-func withoutSecrets(plans []scenarios.Plan) (err error) {
-	for i := range plans {
-		a := &plans[i].Scenario.Adapter
-		if missing := redact.Lacking(a.Command); missing != "" {
-			return exit.Misuse(fmt.Errorf("%s: the adapter's command line had a password in it, which was not saved: set %s in the environment", plans[i].Scenario.Name, missing))
-		}
-		if a.Command, err = redact.Command(a.Command); err != nil {
-			return exit.Misuse(fmt.Errorf("%s: %w", plans[i].Scenario.Name, err))
-		}
-	}
-	return nil
 }
 
 // commandLine is what the user would type to have the same again.

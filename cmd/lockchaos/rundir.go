@@ -201,3 +201,19 @@ func loadRun(dir string) (*runRecord, error) {
 	}
 	return &r, nil
 }
+
+// repeatFile is the record of a run that was repeated: which repetitions there are, and what each scenario came to.
+const repeatFile = "repeat.json"
+
+// loadRepetition reads the record of a run that was repeated; nil: the folder is none of such a run.
+func loadRepetition(dir string) (*reports.Repetition, error) {
+	var r reports.Repetition
+	err := reports.ReadRecord(filepath.Join(dir, repeatFile), &r)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the repetition: %w", err)
+	}
+	return &r, nil
+}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 
@@ -19,12 +18,6 @@ import (
 	"github.com/lockchaos/lockchaos/runs/runtimes"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
-
-// childLine is one line from the process that runs a scenario to the one that the user started.
-type childLine struct {
-	Progress *harness.Progress `json:"progress,omitempty"`
-	Error    string            `json:"error,omitempty"`
-}
 
 // scenarioCommand is what the command runs as inside each sandbox: one scenario, from its plan to its history.
 func scenarioCommand() *cobra.Command {
@@ -88,28 +81,5 @@ func workerCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return harness.Work(cmd.Context(), os.Stdin, os.Stdout, workerLocks())
 		},
-	}
-}
-
-// readChild passes the lines of a scenario's process on, and returns the error that it told, if any. What is no such line is
-// part of a crash, and is returned as that.
-func readChild(out io.Reader, progress func(harness.Progress)) error {
-	var told error
-	d := json.NewDecoder(out)
-	for {
-		var line childLine
-		err := d.Decode(&line)
-		switch {
-		case errors.Is(err, io.EOF):
-			return told
-		case err != nil:
-			rest, _ := io.ReadAll(io.LimitReader(io.MultiReader(d.Buffered(), out), 4096))
-			_, _ = io.Copy(io.Discard, out)
-			return errors.Join(told, fmt.Errorf("unexpected output of the scenario's process: %.500q", rest))
-		case line.Error != "":
-			told = errors.New(line.Error)
-		case line.Progress != nil:
-			progress(*line.Progress)
-		}
 	}
 }

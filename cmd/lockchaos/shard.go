@@ -12,8 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/pflag"
-
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -27,12 +25,6 @@ type shard struct {
 
 // shardSeed is the seed of a sharded run for which none is given: each machine must draw the same.
 const shardSeed = 1
-
-// addShard adds the flag of every command that can run a part of what it names.
-func (f *runFlags) addShard(flags *pflag.FlagSet) {
-	flags.Var(&f.shard, "shard", fmt.Sprintf("run one part of several, as 3/8 the third of eight; "+
-		"the default of --seed is then %d (merge the runs: lockchaos report --merge)", shardSeed))
-}
 
 // Set reads a shard such as "3/8".
 func (s *shard) Set(text string) error {

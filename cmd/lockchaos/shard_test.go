@@ -15,7 +15,6 @@ import (
 	"github.com/lockchaos/lockchaos/policy"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs/exit"
-	"github.com/lockchaos/lockchaos/runs/runtimes"
 	"github.com/lockchaos/lockchaos/runs/screen"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -134,7 +133,7 @@ func replayShard(t *testing.T, number, total int, change func(*suiteRun), tries 
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &suiteRun{flags: runFlags{Where: runtimes.Where{Runtime: runtimes.Local}, parallel: 1, seed: 7}, where: &replayed{tries: tries},
+	s := &suiteRun{flags: settings{tool: ours(), words: []string{"--runtime", "local"}, parallel: 1, seed: 7}, where: &replayed{tries: tries},
 		name: "two", screen: screen.New(io.Discard)}
 	for _, sc := range c.scenarios {
 		sc.Needs, sc.Expect = scenarios.Needs{Grants: 1}, scenarios.Expect{}
@@ -228,7 +227,7 @@ func TestMerge(t *testing.T) {
 			if code != c.code || !strings.Contains(said, c.says) {
 				t.Fatalf("%d, want %d with %q:\n%s", code, c.code, c.says, said)
 			}
-			run, suite, err := judgeRun(dir)
+			run, suite, err := ours().judgeRun(dir)
 			if err != nil || len(suite.Scenarios) != 2 || run.Shard != "" || run.Command != "lockchaos run two" ||
 				*run.Exit != code {
 				t.Errorf("%v, %+v", err, run)

@@ -105,7 +105,7 @@ func (f shrinkFlags) shrink(ctx context.Context, out *screen.Screen, saved *save
 	if s.Runtime == runtimes.Compose {
 		s.parallel = 1
 	}
-	if s.tries, err = newTrials(s.runFlags, where, "shrink"); err != nil {
+	if s.tries, err = newTrials(s.complete(), where, "shrink"); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.tries.close()) }()

@@ -30,7 +30,7 @@ import (
 
 // suiteRun is one `lockchaos run`: scenarios side by side, each in a sandbox of its own.
 type suiteRun struct {
-	flags   runFlags
+	flags   settings
 	name    string
 	about   string
 	command string
@@ -112,7 +112,7 @@ func (s *suiteRun) prepare(dir string, began time.Time) {
 	s.dir, s.began = dir, began
 	shares := s.flags.shard.shares(s.plans)
 	s.plans = s.flags.shard.part(s.plans)
-	s.record = runRecord{Version: version, Suite: s.name, About: s.about, Command: s.command, Program: os.Args[0], Runtime: s.where.About(), Where: s.flags.whereWords(), Seed: s.plans[0].Seed,
+	s.record = runRecord{Version: s.flags.tool.version, Suite: s.name, About: s.about, Command: s.command, Program: s.flags.tool.program, Runtime: s.where.About(), Where: s.flags.words, Seed: s.plans[0].Seed,
 		NoExpect: s.flags.noExpect, Policy: s.flags.policy, Started: began.UTC().Truncate(time.Second), Parallel: s.flags.parallel, Exam: s.exam, Scenarios: make([]scenarioRecord, len(s.plans)),
 		Shard: s.flags.shard.String(), Shares: shares}
 	for i, p := range s.plans {
@@ -229,7 +229,7 @@ func (s *suiteRun) try(ctx context.Context, i int, p scenarios.Plan, try int) (a
 		s.onTime(ctx, i, p, &r)
 	}
 	r.Elapsed = time.Since(began)
-	verdict := judgeScenario(s.dir, r, &s.record)
+	verdict := s.flags.tool.judgeScenario(s.dir, r, &s.record)
 	if try <= s.flags.retries && ctx.Err() == nil {
 		if why := s.spoilt(p, verdict.Scenario, look().calmSince(before)); why != "" && s.putAside(r.Dir, try) == nil {
 			why = fmt.Sprintf("try %d %s", try, why)
@@ -387,7 +387,7 @@ func (s *suiteRun) runThere(ctx context.Context, p scenarios.Plan, dir string, l
 		return err // it was not started, or its nodes were not
 	case err != nil && strings.Contains(err.Error(), "exit status 137"):
 		return fmt.Errorf("the scenario's process was killed from outside (out of memory?): %w; what it recorded can be judged: %s", err,
-			reports.Shell(os.Args[0], "check", s.historyAtEnd(dir)))
+			reports.Shell(s.flags.tool.program, "check", s.historyAtEnd(dir)))
 	case err != nil && stderr.Len() > 0:
 		return fmt.Errorf("the scenario's process failed: %w; the end of its log:\n%s", err, stderr.String())
 	case err != nil:

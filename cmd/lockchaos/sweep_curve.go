@@ -129,7 +129,7 @@ func (f sweepFlags) sweep(ctx context.Context, out *screen.Screen, args []string
 	if err != nil {
 		return err
 	}
-	if c.tries, err = newTrials(c.runFlags, where, "sweep"); err != nil {
+	if c.tries, err = newTrials(c.complete(), where, "sweep"); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.tries.close()) }()

@@ -19,7 +19,7 @@ import (
 
 // trials runs plans for those who search or measure with them: out of sight, many at once, in folders that are deleted.
 type trials struct {
-	flags  runFlags
+	flags  settings
 	where  runtimes.Runtime
 	dir    string
 	places chan struct{}
@@ -27,7 +27,7 @@ type trials struct {
 }
 
 // newTrials makes the folder of the trials, beside those of runs.
-func newTrials(f runFlags, where runtimes.Runtime, what string) (*trials, error) {
+func newTrials(f settings, where runtimes.Runtime, what string) (*trials, error) {
 	if err := os.MkdirAll(f.out, 0o755); err != nil {
 		return nil, fmt.Errorf("make the folder for runs: %w", err)
 	}
