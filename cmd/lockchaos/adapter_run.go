@@ -18,6 +18,7 @@ import (
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/redact"
+	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -30,15 +31,15 @@ func usualTTL(service string) scenarios.Duration {
 }
 
 // adapt puts the lock of --lock-cmd in the place of those that the scenarios name. Say is told what is left out, and why.
-func (f runFlags) adapt(ctx context.Context, c choice, say func(string)) (choice, error) {
+func (f runFlags) adapt(ctx context.Context, c runs.Choice, say func(string)) (runs.Choice, error) {
 	own, err := f.meet(ctx, say)
 	if err != nil {
-		return choice{}, err
+		return runs.Choice{}, err
 	}
 	c, err = own.replacing(c, say)
 	if f.inherent {
-		for i := range c.scenarios {
-			s := &c.scenarios[i]
+		for i := range c.Scenarios {
+			s := &c.Scenarios[i]
 			s.Expect = harness.Nature(own.kind()).Inherent(s.Store, s.Faults)
 		}
 	}
@@ -96,10 +97,10 @@ func (f runFlags) meet(ctx context.Context, say func(string)) (*ownLock, error) 
 }
 
 // replacing puts the lock in the place of those that the scenarios name.
-func (l *ownLock) replacing(c choice, say func(string)) (choice, error) {
+func (l *ownLock) replacing(c runs.Choice, say func(string)) (runs.Choice, error) {
 	kinds := kindsByName()
-	out := choice{name: c.name + " with " + l.name, about: c.about}
-	for _, s := range substitutes(c.scenarios, l.adapter.Service, kinds) {
+	out := runs.Choice{Name: c.Name + " with " + l.name, About: c.About}
+	for _, s := range substitutes(c.Scenarios, l.adapter.Service, kinds) {
 		why := unfit(s, kinds[s.Lock], l.says, l.adapter.Service)
 		if why == "" {
 			why = l.spared(s.Attack)
@@ -113,10 +114,10 @@ func (l *ownLock) replacing(c choice, say func(string)) (choice, error) {
 		if l.ttl > 0 {
 			s = s.Stretched(l.ttl)
 		}
-		out.scenarios = append(out.scenarios, s)
+		out.Scenarios = append(out.Scenarios, s)
 	}
-	if len(out.scenarios) == 0 {
-		return choice{}, exit.Misuse(fmt.Errorf("nothing is left to run: none of the scenarios of %q suits %s", c.name, l.says.Name))
+	if len(out.Scenarios) == 0 {
+		return runs.Choice{}, exit.Misuse(fmt.Errorf("nothing is left to run: none of the scenarios of %q suits %s", c.Name, l.says.Name))
 	}
 	return out, nil
 }

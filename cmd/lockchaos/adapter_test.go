@@ -41,7 +41,7 @@ func TestSubstitutes(t *testing.T) {
 			"redis-setnx/pause-after-check/unfenced redis-setnx/payment/pause-holder/unfenced"},
 	} {
 		var names []string
-		for _, s := range substitutes(c.scenarios, want.service, kinds) {
+		for _, s := range substitutes(c.Scenarios, want.service, kinds) {
 			if unfit(s, kinds[s.Lock], want.says, want.service) == "" {
 				names = append(names, s.Name)
 			}
@@ -117,7 +117,7 @@ func TestStretched(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := c.scenarios[0]
+	s := c.Scenarios[0]
 	before := s.Faults[0].For
 	l := s.Stretched(scenarios.Duration(2 * time.Second))
 	if l.TTL.Std() != 2*time.Second || l.Faults[0].For != 4*before || l.Duration < 3*l.Faults[0].For || l.Workload.AcquireTimeout < 4*l.TTL {

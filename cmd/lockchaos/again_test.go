@@ -13,6 +13,7 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/policy"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/screen"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -99,7 +100,7 @@ func (r *replayed) Skip(scenarios.Plan) string { return "" }
 func (r *replayed) Close() error               { return nil }
 
 func (r *replayed) Run(_ context.Context, _ scenarios.Plan, dir string, _, _ io.Writer) error {
-	f, err := os.Create(filepath.Join(dir, historyFile))
+	f, err := os.Create(filepath.Join(dir, runs.HistoryFile))
 	if err != nil {
 		return err
 	}
@@ -156,7 +157,7 @@ func TestAttacksAreMadeAgain(t *testing.T) {
 
 // TestSuitesAreRunAgain: a scenario of a suite that left open what is asked of it is run again, and says so. What was decided stands, met or not.
 func TestSuitesAreRunAgain(t *testing.T) {
-	suite := func(s *suiteRun) { s.exam = nil }
+	suite := func(s *runs.Run) { s.Exam = nil }
 	violated := func(s *scenarios.Scenario) {
 		s.Expect.Properties = map[string]string{checker.MutualExclusion: "violated", checker.LostUpdate: "any"}
 	}
@@ -188,13 +189,13 @@ func TestSuitesAreRunAgain(t *testing.T) {
 
 // TestFailedOnABusyMachine: only there a failure is tried again, and only if it had shown no violation.
 func TestFailedOnABusyMachine(t *testing.T) {
-	s := &suiteRun{}
+	s := &runs.Run{}
 	failed := reports.Scenario{Failed: "redis-1 did not answer"}
-	if s.spoilt(scenarios.Plan{}, failed, false) == "" || s.spoilt(scenarios.Plan{}, failed, true) != "" {
+	if s.Spoilt(scenarios.Plan{}, failed, false) == "" || s.Spoilt(scenarios.Plan{}, failed, true) != "" {
 		t.Error("a failure is spoilt where the machine was busy, and nowhere else")
 	}
 	failed.Verdict.Outcome = checker.Violated
-	if why := s.spoilt(scenarios.Plan{}, failed, false); why != "" {
+	if why := s.Spoilt(scenarios.Plan{}, failed, false); why != "" {
 		t.Errorf("a violation that was recorded before the failure stands: %s", why)
 	}
 }
@@ -233,23 +234,23 @@ func TestKnownUnclear(t *testing.T) {
 // TestSuitesAttackIsNoExam: an attack that a policy names among the scenarios of a suite passes if it comes out as theory expects, clear or not.
 func TestSuitesAttackIsNoExam(t *testing.T) {
 	allow := func(s *scenarios.Scenario) { s.Expect.Properties = map[string]string{checker.MutualExclusion: "any"} }
-	suites := func(s *suiteRun) { s.flags.policy.Runs[0].Exam = false }
+	suites := func(s *runs.Run) { s.Settings.Policy.Runs[0].Exam = false }
 	if sc, _, _ := makeAttack(t, []try{tryUnclear}, allow, gated(nil), suites); !sc.Met {
 		t.Errorf("%+v", sc.Expect)
 	}
 }
 
 // gated lets a policy rule that asks for an exam, and knows of violations.
-func gated(known []policy.Known) func(*suiteRun) {
-	return func(s *suiteRun) {
-		run := policy.Run{Name: s.plans[0].Scenario.Name, Demand: policy.Demand{Expected: true}, Repetitions: 1, Exam: true}
-		s.flags.policy = &policy.Policy{Runs: []policy.Run{run}, Known: known}
+func gated(known []policy.Known) func(*runs.Run) {
+	return func(s *runs.Run) {
+		run := policy.Run{Name: s.Plans[0].Scenario.Name, Demand: policy.Demand{Expected: true}, Repetitions: 1, Exam: true}
+		s.Settings.Policy = &policy.Policy{Runs: []policy.Run{run}, Known: known}
 	}
 }
 
 // makeAttack makes the attack nothing-work on redis-setnx, changed, as often as an exam does.
 func makeAttack(t *testing.T, tries []try, change func(*scenarios.Scenario),
-	with ...func(*suiteRun)) (reports.Scenario, *replayed, string) {
+	with ...func(*runs.Run)) (reports.Scenario, *replayed, string) {
 	t.Helper()
 	f := examFlags{attacks: []string{"nothing-work"}}
 	table, err := f.table()
@@ -265,17 +266,17 @@ func makeAttack(t *testing.T, tries []try, change func(*scenarios.Scenario),
 		change(&all[0])
 	}
 	where, dir := &replayed{tries: tries}, t.TempDir()
-	s := &suiteRun{flags: settings{tool: ours(), parallel: 1, seed: 1, retries: defaultRetries}, where: where, name: "exam", screen: screen.New(io.Discard),
-		plans: []scenarios.Plan{{Seed: 1, Scenario: all[0]}}, exam: &reports.Exam{Lock: "redis-setnx"}}
+	s := &runs.Run{Settings: runs.Settings{Tool: ours(), Parallel: 1, Seed: 1, Retries: runs.DefaultRetries}, Where: where, Name: "exam", Screen: screen.New(io.Discard),
+		Plans: []scenarios.Plan{{Seed: 1, Scenario: all[0]}}, Exam: &reports.Exam{Lock: "redis-setnx"}}
 	for _, set := range with {
 		set(s)
 	}
-	s.prepare(dir, time.Now())
-	s.begin()
-	s.launch(t.Context(), make(chan struct{}, 1))()
-	s.screen.Stop()
-	if failed := s.judged[0].Failed; failed != "" {
+	s.Prepare(dir, time.Now())
+	s.Begin()
+	s.Launch(t.Context(), make(chan struct{}, 1))()
+	s.Screen.Stop()
+	if failed := s.Results[0].Failed; failed != "" {
 		t.Fatal(strings.TrimSpace(failed))
 	}
-	return s.judged[0].Scenario, where, dir
+	return s.Results[0].Scenario, where, dir
 }

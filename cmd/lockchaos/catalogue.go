@@ -17,6 +17,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients/redlock"
 	"github.com/lockchaos/lockchaos/clients/redsync"
 	"github.com/lockchaos/lockchaos/clients/zookeeper"
+	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -42,13 +43,13 @@ func locks() []clients.Kind {
 func workerLocks() []clients.Kind { return append(locks(), noop.Noop, external.Kind("")) }
 
 // ours is this command, with its locks.
-var ours = sync.OnceValue(func() *tool { return newTool(version, os.Args[0], locks()) })
+var ours = sync.OnceValue(func() *runs.Tool { return runs.NewTool(version, os.Args[0], locks()) })
 
-func catalogue() scenarios.Catalogue { return ours().catalogue() }
+func catalogue() scenarios.Catalogue { return ours().Catalogue() }
 
-func lockKind(name string) (clients.Kind, error) { return ours().lock(name) }
+func lockKind(name string) (clients.Kind, error) { return ours().Lock(name) }
 
-func kindOf(s *scenarios.Scenario) (clients.Kind, error) { return ours().kindOf(s) }
+func kindOf(s *scenarios.Scenario) (clients.Kind, error) { return ours().KindOf(s) }
 
 // choose turns the words of a command line into scenarios.
-func choose(words []string) (choice, error) { return ours().choose(words) }
+func choose(words []string) (runs.Choice, error) { return ours().Choose(words) }

@@ -11,6 +11,7 @@ import (
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs"
 )
 
 // reportOn writes a report of a history that was judged into a folder, and returns the page. One of another tool is written as a history of ours beside it, so that
@@ -20,7 +21,7 @@ func reportOn(dir, program, again, file string, j *judgedFile) (string, error) {
 		return "", fmt.Errorf("make the report's folder: %w", err)
 	}
 	h := &j.whole
-	out := filepath.Join(dir, historyFile)
+	out := filepath.Join(dir, runs.HistoryFile)
 	if same, err := sameFile(file, out); err != nil {
 		return "", err
 	} else if !same {
@@ -49,7 +50,7 @@ func reportOn(dir, program, again, file string, j *judgedFile) (string, error) {
 	if err := reports.WriteFolder(dir, sc); err != nil {
 		return "", err
 	}
-	return filepath.Join(dir, reportFile), nil
+	return filepath.Join(dir, runs.ReportFile), nil
 }
 
 // sameFile tells whether two names are of one file, so that a report beside a history does not overwrite it.

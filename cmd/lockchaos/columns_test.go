@@ -3,6 +3,7 @@ package main
 import (
 	"testing"
 
+	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -16,11 +17,11 @@ func TestFaultColumns(t *testing.T) {
 		"redlock/clock-jump-one/unfenced": "clock-jump-one", "redlock/clock-rate-one/unfenced": "clock-rate-one", "redlock/partition-each/unfenced": "partition-each",
 		"redlock/crash-one/unfenced": "crash-one", "redis-setnx/pause-holder/unfenced": "pause-holder", "redis-setnx/none/unfenced": "none",
 	} {
-		found, _ := find(suites, name)
+		found, _ := runs.Find(suites, name)
 		if len(found) == 0 {
 			t.Fatalf("%s: there is no such scenario", name)
 		}
-		if got := faultColumn(found[0]); got != want {
+		if got := runs.FaultColumn(found[0]); got != want {
 			t.Errorf("%s stands under %q, want %q", name, got, want)
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/lockchaos/lockchaos/hosts/docker/dockertest"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
 )
@@ -91,7 +92,7 @@ func TestNextComposeRunHealsTheServer(t *testing.T) {
 	if code, said := finish(t, lockchaos(t, "run", file, "--runtime", "compose", "--project", dir, "--out", out)); code != exit.OK {
 		t.Errorf("exit status %d\n%s", code, said)
 	}
-	log, _ := os.ReadFile(filepath.Join(out, latestLink, folderOf(healingName), reports.LogFolder, "harness.log"))
+	log, _ := os.ReadFile(filepath.Join(out, runs.LatestLink, runs.FolderOf(healingName), reports.LogFolder, "harness.log"))
 	if !clocksOf(t, server) || !strings.Contains(string(log), "set the clocks of process "+server+" right") {
 		t.Errorf("the clocks are right: %v; its log says:\n%s", clocksOf(t, server), log)
 	}
@@ -144,7 +145,7 @@ func startComposed(t *testing.T, project, file string) composedRun {
 			t.Fatalf("the run ended before a fault struck:\n%s", text)
 		default:
 		}
-		found, _ := filepath.Glob(filepath.Join(out, "*", folderOf(healingName), historyFile))
+		found, _ := filepath.Glob(filepath.Join(out, "*", runs.FolderOf(healingName), runs.HistoryFile))
 		if len(found) == 0 {
 			return false
 		}

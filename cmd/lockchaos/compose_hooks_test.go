@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/hosts/docker/dockertest"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
 )
@@ -78,7 +79,7 @@ func TestComposeHooksThatAreCommands(t *testing.T) {
 	if code != exit.OK || !strings.Contains(text, "1 scenario, as expected") {
 		t.Errorf("exit status %d\n%s", code, text)
 	}
-	folder := filepath.Join(out, latestLink, folderOf("hooks/pause-holder"))
+	folder := filepath.Join(out, runs.LatestLink, runs.FolderOf("hooks/pause-holder"))
 	audit, _ := os.ReadFile(filepath.Join(folder, "audit.jsonl"))
 	for _, event := range []string{"grant", "write", "release|not-held"} {
 		if !regexp.MustCompile(`"client":"app-[12]","event":"(` + event + `)","key":"k0"`).Match(audit) {

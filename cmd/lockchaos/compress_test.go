@@ -8,14 +8,15 @@ import (
 
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/history/synthetic"
+	"github.com/lockchaos/lockchaos/runs"
 )
 
 // recorded writes a history into a folder of its own.
 func recorded(t *testing.T) (folder, plain string) {
 	t.Helper()
 	folder = t.TempDir()
-	plain = filepath.Join(folder, historyFile)
-	if _, err := generateTo(plain, nil, synthetic.Config{Events: 5000, Clients: 5, Keys: 1, Seed: 1}); err != nil {
+	plain = filepath.Join(folder, runs.HistoryFile)
+	if _, err := x(plain, nil, synthetic.Config{Events: 5000, Clients: 5, Keys: 1, Seed: 1}); err != nil {
 		t.Fatal(err)
 	}
 	return folder, plain
@@ -30,10 +31,10 @@ func TestCompressHistory(t *testing.T) {
 	}
 	size := sizeOf(t, plain)
 	for range 2 {
-		if err := compressHistory(folder); err != nil {
+		if err := runs.CompressHistory(folder); err != nil {
 			t.Fatal(err)
 		}
-		small := historyIn(folder)
+		small := runs.HistoryIn(folder)
 		if small != plain+history.Compressed {
 			t.Fatalf("the history is %s", small)
 		}
@@ -56,13 +57,13 @@ func TestCompressionThatFails(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(plain+history.Compressed, "in the way"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := compressHistory(folder); err == nil || !strings.Contains(err.Error(), "which is left as it is") {
+	if err := runs.CompressHistory(folder); err == nil || !strings.Contains(err.Error(), "which is left as it is") {
 		t.Errorf("%v", err)
 	}
-	if h, err := history.ReadFile(historyIn(folder)); err != nil || h.Truncated || historyIn(folder) != plain {
-		t.Errorf("%s: %v", historyIn(folder), err)
+	if h, err := history.ReadFile(runs.HistoryIn(folder)); err != nil || h.Truncated || runs.HistoryIn(folder) != plain {
+		t.Errorf("%s: %v", runs.HistoryIn(folder), err)
 	}
-	if _, err := os.Stat(filepath.Join(folder, "."+historyFile+history.Compressed+".next")); err == nil {
+	if _, err := os.Stat(filepath.Join(folder, "."+runs.HistoryFile+history.Compressed+".next")); err == nil {
 		t.Error("half of a file was left")
 	}
 }
@@ -73,16 +74,16 @@ func TestKilledBetween(t *testing.T) {
 	if err := os.WriteFile(plain+history.Compressed, []byte("\x28\xb5\x2f\xfd half"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if got := historyIn(folder); got != plain {
+	if got := runs.HistoryIn(folder); got != plain {
 		t.Errorf("the history is %s", got)
 	}
-	if err := compressHistory(folder); err != nil {
+	if err := runs.CompressHistory(folder); err != nil {
 		t.Fatal(err)
 	}
-	if h, err := history.ReadFile(historyIn(folder)); err != nil || h.Truncated || historyIn(folder) == plain {
-		t.Errorf("%s: %v", historyIn(folder), err)
+	if h, err := history.ReadFile(runs.HistoryIn(folder)); err != nil || h.Truncated || runs.HistoryIn(folder) == plain {
+		t.Errorf("%s: %v", runs.HistoryIn(folder), err)
 	}
-	if err := compressHistory(t.TempDir()); err != nil {
+	if err := runs.CompressHistory(t.TempDir()); err != nil {
 		t.Error(err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
 	"github.com/lockchaos/lockchaos/runs/screen"
 )
@@ -71,7 +72,7 @@ Exit status: as of lockchaos run.`,
 			if err := run.ExecuteContext(cmd.Context()); err != nil {
 				return err
 			}
-			latest := filepath.Join(out, latestLink)
+			latest := filepath.Join(out, runs.LatestLink)
 			if err := tellDemo(w, latest); err != nil {
 				return err
 			}
@@ -89,7 +90,7 @@ Exit status: as of lockchaos run.`,
 
 // tellDemo tells what happened on the store without a fence, and what follows from both.
 func tellDemo(w io.Writer, dir string) error {
-	h, err := history.ReadFile(historyIn(filepath.Join(dir, folderOf(demoUnfenced))))
+	h, err := history.ReadFile(runs.HistoryIn(filepath.Join(dir, runs.FolderOf(demoUnfenced))))
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts/docker/dockertest"
 	"github.com/lockchaos/lockchaos/nemesis"
+	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
 )
 
@@ -50,7 +51,7 @@ func TestFaultsInContainers(t *testing.T) {
 				}
 				return
 			}
-			proofs(t, filepath.Join(dir, latestLink, folderOf(name), historyFile), kind.Name)
+			proofs(t, filepath.Join(dir, runs.LatestLink, runs.FolderOf(name), runs.HistoryFile), kind.Name)
 		})
 	}
 	if after := engineState(t); after != before {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/hosts/docker/dockertest"
+	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
 )
@@ -136,7 +137,7 @@ func verdicts(t *testing.T, where ...string) map[string]string {
 	}
 	all := map[string]string{}
 	for _, name := range core {
-		text, err := os.ReadFile(filepath.Join(dir, latestLink, folderOf(name), verdictFile))
+		text, err := os.ReadFile(filepath.Join(dir, runs.LatestLink, runs.FolderOf(name), runs.VerdictFile))
 		if err != nil {
 			t.Fatal(err)
 		}

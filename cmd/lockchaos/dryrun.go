@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/policy"
+	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/screen"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -29,7 +30,7 @@ func dryRun(w io.Writer, name string, plans []scenarios.Plan, f runFlags) error 
 	var all []scenarios.Plan
 	for _, p := range plans {
 		expects := p.Scenario.Expect.Word()
-		if f.noExpect {
+		if f.NoExpect {
 			expects = "no violation"
 		}
 		rows = append(rows, []string{p.Scenario.Name, scenarios.Estimate(scenarios.LengthOf(p)), expects, faultsOf(p.Scenario)})
@@ -40,14 +41,14 @@ func dryRun(w io.Writer, name string, plans []scenarios.Plan, f runFlags) error 
 	if err := table(w, rows); err != nil {
 		return err
 	}
-	runs := ""
+	often := ""
 	if f.repeat > 1 {
-		runs = fmt.Sprintf(" %d times, %d runs", f.repeat, len(all))
+		often = fmt.Sprintf(" %d times, %d runs", f.repeat, len(all))
 		if f.until != "" {
-			runs = fmt.Sprintf(" until %s, %d runs at most", f.until, len(all))
+			often = fmt.Sprintf(" until %s, %d runs at most", f.until, len(all))
 		}
 	}
-	harmless.Fprintf(w, "\n%s: %d scenario%s%s, %s with %d at once (--parallel). Nothing was run.\n", titled(name, f.shard.String()), len(plans), spelling.Plural(len(plans)), runs, scenarios.Estimate(scenarios.LengthOfAll(all, f.parallel)), f.parallel)
+	harmless.Fprintf(w, "\n%s: %d scenario%s%s, %s with %d at once (--parallel). Nothing was run.\n", runs.Titled(name, f.Shard.String()), len(plans), spelling.Plural(len(plans)), often, scenarios.Estimate(scenarios.LengthOfAll(all, f.Parallel)), f.Parallel)
 	return nil
 }
 
@@ -64,27 +65,27 @@ func faultsOf(s scenarios.Scenario) string {
 }
 
 // dryRun says what a gate would run, and whether that fits into its time.
-func gateDryRun(w io.Writer, g *gate) error {
+func gateDryRun(w io.Writer, g *runs.Gate) error {
 	rows := [][]string{{"SCENARIO", "RUNS", "TAKES EACH", "MUST HOLD"}}
-	asked := g.asked()
+	asked := g.Asked()
 	for _, r := range asked {
 		rows = append(rows, []string{r.Name, fmt.Sprint(r.Repetitions), scenarios.Estimate(scenarios.LengthOf(scenarios.Plan{Scenario: r.Scenario})), demandWords(r.Demand)})
 	}
 	if err := table(w, rows); err != nil {
 		return err
 	}
-	all := g.everyPlan()
-	length := scenarios.LengthOfAll(all, g.parallel)
+	all := g.EveryPlan()
+	length := scenarios.LengthOfAll(all, g.Parallel)
 	budget := "no time budget"
 	switch {
-	case g.policy.Budget > 0 && length > g.policy.Budget:
-		budget = fmt.Sprintf("MORE than the time budget of %v: what does not fit is left open", g.policy.Budget)
-	case g.policy.Budget > 0:
-		budget = fmt.Sprintf("within the time budget of %v", g.policy.Budget)
+	case g.Policy.Budget > 0 && length > g.Policy.Budget:
+		budget = fmt.Sprintf("MORE than the time budget of %v: what does not fit is left open", g.Policy.Budget)
+	case g.Policy.Budget > 0:
+		budget = fmt.Sprintf("within the time budget of %v", g.Policy.Budget)
 	}
-	harmless.Fprintf(w, "\ngate %s: %d scenario%s, %d run%s, %s with %d at once (--parallel), %s. Nothing was run.\n", titled(g.file, g.shard.String()), len(asked), spelling.Plural(len(asked)), len(all), spelling.Plural(len(all)),
-		scenarios.Estimate(length), g.parallel, budget)
-	for _, k := range g.policy.Known {
+	harmless.Fprintf(w, "\ngate %s: %d scenario%s, %d run%s, %s with %d at once (--parallel), %s. Nothing was run.\n", runs.Titled(g.File, g.Shard.String()), len(asked), spelling.Plural(len(asked)), len(all), spelling.Plural(len(all)),
+		scenarios.Estimate(length), g.Parallel, budget)
+	for _, k := range g.Policy.Known {
 		harmless.Fprintf(w, "known: %s of %s until %s (%s)\n", k.Property, k.Scenario, k.Expires.Format(time.DateOnly), k.Reason)
 	}
 	return nil

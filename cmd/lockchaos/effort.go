@@ -4,12 +4,14 @@ import (
 	"fmt"
 
 	"github.com/spf13/pflag"
+
+	"github.com/lockchaos/lockchaos/runs"
 )
 
 // crowd lets as many run at once as the machine stands, unless --parallel says how many.
 func (f *runFlags) crowd(flags *pflag.FlagSet) {
 	if !flags.Changed("parallel") {
-		f.steady, f.parallel = defaultParallel(), calmParallel()
+		f.Steady, f.Parallel = runs.DefaultParallel(), runs.CalmParallel()
 	}
 }
 
@@ -18,11 +20,11 @@ func (f *runFlags) addEffort(flags *pflag.FlagSet) {
 	parallel := flags.Lookup("parallel")
 	parallel.Usage = "how many run at once (default: two a processor, and up to five while the machine is calm)"
 	parallel.DefValue = "0" // it is told in the text
-	flags.IntVar(&f.retries, "retries", defaultRetries, "how often a scenario is run again that came to nothing, or that failed on a busy machine; the last time alone")
+	flags.IntVar(&f.Retries, "retries", runs.DefaultRetries, "how often a scenario is run again that came to nothing, or that failed on a busy machine; the last time alone")
 }
 
 // addShard adds the flag of every command that can run a part of what it names.
 func (f *runFlags) addShard(flags *pflag.FlagSet) {
-	flags.Var(&f.shard, "shard", fmt.Sprintf("run one part of several, as 3/8 the third of eight; "+
-		"the default of --seed is then %d (merge the runs: lockchaos report --merge)", shardSeed))
+	flags.Var(&f.Shard, "shard", fmt.Sprintf("run one part of several, as 3/8 the third of eight; "+
+		"the default of --seed is then %d (merge the runs: lockchaos report --merge)", runs.ShardSeed))
 }

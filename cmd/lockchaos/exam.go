@@ -16,6 +16,7 @@ import (
 	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/redact"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -48,7 +49,7 @@ Exit status: 0 no defect, 1 a defect or a violation that is not clear, 2 an atta
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !cmd.Flags().Changed("seed") {
-				f.seed = f.shard.seed()
+				f.Seed = f.Shard.Seed()
 			}
 			f.repeat = 1
 			f.crowd(cmd.Flags())
@@ -59,7 +60,7 @@ Exit status: 0 no defect, 1 a defect or a violation that is not clear, 2 an atta
 	f.addWhere(flags)
 	f.addEffort(flags)
 	f.addCompress(flags)
-	flags.Uint64Var(&f.seed, "seed", 0, "seed of every random draw (default: a new one, printed)")
+	flags.Uint64Var(&f.Seed, "seed", 0, "seed of every random draw (default: a new one, printed)")
 	f.addDryRun(flags)
 	f.addShard(flags)
 	flags.StringVar(&f.lockCmd, "lock-cmd", "", "command line of a lock of your own (docs/protocol.md)")
@@ -88,13 +89,13 @@ func (f examFlags) run(ctx context.Context, cmd *cobra.Command, words []string) 
 	if err != nil {
 		return err
 	}
-	if err := withoutSecrets(plans); err != nil {
+	if err := runs.WithoutSecrets(plans); err != nil {
 		return err
 	}
-	if err := f.shard.cut(plans, func(i int) time.Duration { return scenarios.LengthOf(plans[i]) }); err != nil {
+	if err := f.Shard.Cut(plans, func(i int) time.Duration { return scenarios.LengthOf(plans[i]) }); err != nil {
 		return err
 	}
-	part := f.shard.part(plans)
+	part := f.Shard.Part(plans)
 	name := "exam of " + exam.Lock
 	if f.dry {
 		return dryRun(cmd.OutOrStdout(), name, part, f.runFlags)
@@ -104,11 +105,11 @@ func (f examFlags) run(ctx context.Context, cmd *cobra.Command, words []string) 
 		return err
 	}
 	if f.Runtime == runtimes.Compose {
-		f.parallel = 1
+		f.Parallel = 1
 	}
-	s := &suiteRun{flags: f.complete(), where: where, name: name, about: "every attack that the lock's claims invite", plans: plans, command: f.commandLine(words),
-		screen: out, exam: exam}
-	return errors.Join(s.run(ctx), where.Close())
+	s := &runs.Run{Settings: f.complete(), Where: where, Name: name, About: "every attack that the lock's claims invite", Plans: plans, Command: f.commandLine(words),
+		Screen: out, Exam: exam}
+	return errors.Join(s.Do(ctx), where.Close())
 }
 
 // check refuses what makes no sense.
@@ -148,7 +149,7 @@ func (f examFlags) plans(ctx context.Context, words []string, say func(string)) 
 	exam = reports.ExamOf(lock.Base.Lock, not)
 	exam.Short = f.short
 	for _, s := range all {
-		plans = append(plans, scenarios.Plan{Seed: f.seed, Scenario: s})
+		plans = append(plans, scenarios.Plan{Seed: f.Seed, Scenario: s})
 	}
 	return plans, exam, nil
 }
@@ -235,7 +236,7 @@ func (l *ownLock) examinee() scenarios.Examinee {
 // commandLine is what the user would type to have the same again.
 func (f examFlags) commandLine(words []string) string {
 	line := append([]string{os.Args[0], "exam"}, words...)
-	line = append(line, "--seed", strconv.FormatUint(f.seed, 10))
+	line = append(line, "--seed", strconv.FormatUint(f.Seed, 10))
 	line = append(line, f.lockWords()...)
 	if f.short {
 		line = append(line, "--short")
@@ -243,5 +244,5 @@ func (f examFlags) commandLine(words []string) string {
 	if len(f.attacks) > 0 {
 		line = append(line, "--attack", strings.Join(f.attacks, ","))
 	}
-	return reports.Shell(append(append(line, f.whereWords()...), f.shard.words()...)...)
+	return reports.Shell(append(append(line, f.whereWords()...), f.Shard.Words()...)...)
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/backends"
+	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
 )
 
@@ -358,7 +359,7 @@ func TestSecretsOfAdapters(t *testing.T) {
 	if files := leaks(t, out, "connecting with ***"); len(files) == 0 {
 		t.Error("what the adapter printed is in no log")
 	}
-	plans, err := filepath.Glob(filepath.Join(out, "*", "*", planFile))
+	plans, err := filepath.Glob(filepath.Join(out, "*", "*", runs.PlanFile))
 	if err != nil || len(plans) == 0 {
 		t.Fatal(plans, err)
 	}

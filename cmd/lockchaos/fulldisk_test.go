@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
 )
 
@@ -23,22 +24,22 @@ func TestFullDisk(t *testing.T) {
 		t.Skip("no file system of a given size can be mounted here:", err)
 	}
 	defer func() { _ = unix.Unmount(dir, unix.MNT_DETACH) }()
-	r := runRecord{Suite: "mine", Scenarios: []scenarioRecord{{Name: "a", State: stateRunning}}}
-	if err := r.save(dir); err != nil {
+	r := runs.Record{Suite: "mine", Scenarios: []runs.ScenarioRecord{{Name: "a", State: runs.StateRunning}}}
+	if err := r.Save(dir); err != nil {
 		t.Fatal(err)
 	}
-	reserve(dir, 1)
+	runs.Reserve(dir, 1)
 	if err := os.WriteFile(filepath.Join(dir, "history.jsonl"), make([]byte, 1<<20), 0o644); !errors.Is(err, unix.ENOSPC) {
 		t.Fatal(err)
 	}
-	r.Scenarios[0].State, r.Scenarios[0].Failed = stateEnded, strings.Repeat("no room ", 2000)
-	if err := r.save(dir); !errors.Is(err, unix.ENOSPC) {
+	r.Scenarios[0].State, r.Scenarios[0].Failed = runs.StateEnded, strings.Repeat("no room ", 2000)
+	if err := r.Save(dir); !errors.Is(err, unix.ENOSPC) {
 		t.Fatalf("the disk is not full: %v", err)
 	}
-	if err := r.saveAtLast(dir); err != nil {
+	if err := r.SaveAtLast(dir); err != nil {
 		t.Fatal(err)
 	}
-	if saved, err := loadRun(dir); err != nil || saved.Scenarios[0].State != stateEnded {
+	if saved, err := runs.Load(dir); err != nil || saved.Scenarios[0].State != runs.StateEnded {
 		t.Errorf("%+v, %v", saved, err)
 	}
 	all, _ := os.ReadDir(dir)
@@ -49,11 +50,11 @@ func TestFullDisk(t *testing.T) {
 
 // TestNothingIsNamedThatIsNotThere concludes a run of which nothing could be written.
 func TestNothingIsNamedThatIsNotThere(t *testing.T) {
-	run := &runRecord{Suite: "mine", Command: "lockchaos run mine", Scenarios: []scenarioRecord{{Name: "a", Dir: "a", Failed: "no space left on device"}}}
+	run := &runs.Record{Suite: "mine", Command: "lockchaos run mine", Scenarios: []runs.ScenarioRecord{{Name: "a", Dir: "a", Failed: "no space left on device"}}}
 	dir := t.TempDir()
-	suite := run.suite([]judged{ours().judgeScenario(dir, run.Scenarios[0], run)})
+	suite := run.Together([]runs.Judged{ours().JudgeScenario(dir, run.Scenarios[0], run)})
 	var out bytes.Buffer
-	_ = conclude(&out, dir, suite, false, false)
+	_ = runs.Conclude(&out, dir, suite, false, false)
 	if text := out.String(); strings.Contains(text, dir) || !strings.Contains(text, "again: lockchaos run mine\n") || strings.Contains(text, "again: \n") {
 		t.Error(text)
 	}

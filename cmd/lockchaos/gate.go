@@ -13,6 +13,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/policy"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -53,7 +54,7 @@ let that pass; 3 the harness or a service failed; 64 a mistake in the policy or 
 	f.addWhere(flags)
 	f.addEffort(flags)
 	f.addCompress(flags)
-	flags.Uint64Var(&f.seed, "seed", 0, "seed of the first repetition (default: the policy's, else a new one, printed)")
+	flags.Uint64Var(&f.Seed, "seed", 0, "seed of the first repetition (default: the policy's, else a new one, printed)")
 	f.addDryRun(flags)
 	f.addShard(flags)
 	f.outputFlags.add(flags)
@@ -70,44 +71,44 @@ func runGate(cmd *cobra.Command, file string, f runFlags) (err error) {
 	if err := f.checkWhere(); err != nil {
 		return err
 	}
-	if f.policy, f.places, err = loadPolicy(ctx, file, f, out.Say); err != nil {
+	if f.Policy, f.Places, err = loadPolicy(ctx, file, f, out.Say); err != nil {
 		return exit.Misuse(err)
 	}
-	if r := f.policy.Retries; r != nil && !cmd.Flags().Changed("retries") {
-		f.retries = *r
+	if r := f.Policy.Retries; r != nil && !cmd.Flags().Changed("retries") {
+		f.Retries = *r
 	}
 	switch {
 	case cmd.Flags().Changed("seed"):
-	case f.policy.Seed != nil:
-		f.seed = *f.policy.Seed
+	case f.Policy.Seed != nil:
+		f.Seed = *f.Policy.Seed
 	default:
-		f.seed = f.shard.seed()
+		f.Seed = f.Shard.Seed()
 	}
-	for i := range f.policy.Runs {
-		one := []scenarios.Plan{{Scenario: f.policy.Runs[i].Scenario}}
-		if err := withoutSecrets(one); err != nil {
+	for i := range f.Policy.Runs {
+		one := []scenarios.Plan{{Scenario: f.Policy.Runs[i].Scenario}}
+		if err := runs.WithoutSecrets(one); err != nil {
 			return err
 		}
-		f.policy.Runs[i].Scenario = one[0].Scenario
+		f.Policy.Runs[i].Scenario = one[0].Scenario
 	}
-	g := &gate{settings: f.complete(), file: file, screen: out}
-	if err := g.shard.cut(g.plans(0), func(i int) time.Duration {
-		return scenarios.LengthOf(scenarios.Plan{Scenario: f.policy.Runs[i].Scenario}) * time.Duration(f.policy.Runs[i].Repetitions)
+	g := &runs.Gate{Settings: f.complete(), File: file, Screen: out}
+	if err := g.Shard.Cut(g.Plans(0), func(i int) time.Duration {
+		return scenarios.LengthOf(scenarios.Plan{Scenario: f.Policy.Runs[i].Scenario}) * time.Duration(f.Policy.Runs[i].Repetitions)
 	}); err != nil {
 		return err
 	}
 	if f.dry {
 		return gateDryRun(cmd.OutOrStdout(), g)
 	}
-	again := append([]string{os.Args[0], "gate", file, "--seed", strconv.FormatUint(f.seed, 10)}, f.whereWords()...)
-	g.command = reports.Shell(append(again, f.shard.words()...)...)
-	if g.where, err = runtimes.Choose(ctx, f.Where, kindOf, g.shard.part(g.plans(0)), out.Say); err != nil {
+	again := append([]string{os.Args[0], "gate", file, "--seed", strconv.FormatUint(f.Seed, 10)}, f.whereWords()...)
+	g.Command = reports.Shell(append(again, f.Shard.Words()...)...)
+	if g.Where, err = runtimes.Choose(ctx, f.Where, kindOf, g.Shard.Part(g.Plans(0)), out.Say); err != nil {
 		return err
 	}
 	if f.Runtime == runtimes.Compose {
-		g.parallel = 1 // its services are there once
+		g.Parallel = 1 // its services are there once
 	}
-	return errors.Join(g.run(ctx), g.where.Close())
+	return errors.Join(g.Do(ctx), g.Where.Close())
 }
 
 // loadPolicy reads a policy, with the place of each of its scenarios: the line in the file of a user's own, else the policy's line that names it. A lock of the user's own
@@ -126,25 +127,25 @@ func loadPolicy(ctx context.Context, file string, f runFlags, say func(string)) 
 		if word == randomSuite {
 			return nil, fmt.Errorf("suite %s is drawn anew for each seed, so a policy can't name what it shows: run it beside the gate", randomSuite)
 		}
-		if isFile(word) && !filepath.IsAbs(word) {
+		if runs.IsFile(word) && !filepath.IsAbs(word) {
 			word = filepath.Join(filepath.Dir(file), word) // as everything that a file names
 		}
 		chosen, err := choose([]string{word})
 		if err != nil {
 			return nil, err
 		}
-		if isFile(word) {
-			for name, p := range ours().placesOf([]string{word}, "") {
+		if runs.IsFile(word) {
+			for name, p := range ours().PlacesOf([]string{word}, "") {
 				if !p.Builtin {
 					places[name] = p
 				}
 			}
 		}
 		if own == nil {
-			return chosen.scenarios, nil
+			return chosen.Scenarios, nil
 		}
 		chosen, err = own.replacing(chosen, say)
-		return chosen.scenarios, err
+		return chosen.Scenarios, err
 	}
 	var can map[string]bool // tried for the first exam
 	c.Examine = func(e policy.Exam) (_ []scenarios.Scenario, err error) {

@@ -37,7 +37,7 @@ A file whose name ends in .zst is compressed.`,
 			if _, _, err := synthetic.Header(c); err != nil {
 				return exit.Misuse(err)
 			}
-			planted, err := generateTo(out, cmd.OutOrStdout(), c)
+			planted, err := x(out, cmd.OutOrStdout(), c)
 			if err != nil {
 				return err
 			}
@@ -66,8 +66,8 @@ A file whose name ends in .zst is compressed.`,
 	return cmd
 }
 
-// generateTo writes a history to a file, or to stdout.
-func generateTo(out string, stdout io.Writer, c synthetic.Config) (planted []synthetic.Planted, err error) {
+// x writes a history to a file, or to stdout.
+func x(out string, stdout io.Writer, c synthetic.Config) (planted []synthetic.Planted, err error) {
 	to := stdout
 	if out != "-" {
 		f, failed := os.Create(out)

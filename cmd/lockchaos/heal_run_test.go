@@ -18,6 +18,7 @@ import (
 	"github.com/google/nftables"
 
 	"github.com/lockchaos/lockchaos/hosts/hoststest"
+	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
 )
 
@@ -68,7 +69,7 @@ func (r *healingRun) said() string {
 // history is the history's file.
 func (r *healingRun) history(t *testing.T) string {
 	t.Helper()
-	found, err := filepath.Glob(filepath.Join(r.dir, "*", folderOf(healingName), historyFile))
+	found, err := filepath.Glob(filepath.Join(r.dir, "*", runs.FolderOf(healingName), runs.HistoryFile))
 	if err != nil || len(found) == 0 {
 		return ""
 	}

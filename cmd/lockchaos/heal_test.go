@@ -16,6 +16,7 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts/hoststest"
 	"github.com/lockchaos/lockchaos/nemesis"
+	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
 )
 
@@ -136,7 +137,7 @@ func (r *healingRun) interrupted(t *testing.T, moment time.Duration) {
 	}
 	r.nothingLeft(t)
 	r.healed(t)
-	if _, err := os.Stat(filepath.Join(filepath.Dir(r.history(t)), reportFile)); err != nil {
+	if _, err := os.Stat(filepath.Join(filepath.Dir(r.history(t)), runs.ReportFile)); err != nil {
 		t.Error(err)
 	}
 }

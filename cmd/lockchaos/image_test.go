@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/lockchaos/lockchaos/hosts/docker/dockertest"
+	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
 )
 
@@ -45,9 +46,9 @@ func TestImage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			options := append([]string{"run", "--rm", "--volume", work + ":" + work, "--workdir", work}, run.options...)
-			runs := filepath.Join(work, name)
-			out := engine(t, append(append(options, image, "run", "redis-setnx/none/unfenced", "--duration", "1s", "--seed", "7", "--out", runs), run.args...)...)
-			verdict, err := os.ReadFile(filepath.Join(runs, "latest", "redis-setnx.none.unfenced", verdictFile))
+			parent := filepath.Join(work, name)
+			out := engine(t, append(append(options, image, "run", "redis-setnx/none/unfenced", "--duration", "1s", "--seed", "7", "--out", parent), run.args...)...)
+			verdict, err := os.ReadFile(filepath.Join(parent, "latest", "redis-setnx.none.unfenced", runs.VerdictFile))
 			if err != nil || !strings.Contains(string(verdict), `"result": "pass"`) && !strings.Contains(string(verdict), `"result": "inconclusive"`) {
 				t.Errorf("%v\n%s\n%.500s", err, out, verdict)
 			}

@@ -14,7 +14,7 @@ func (f runFlags) checkInherent(words []string) error {
 	switch {
 	case !f.inherent:
 		return nil
-	case f.noExpect:
+	case f.NoExpect:
 		return exit.Misuse(errors.New("--inherent says what is expected: give no --no-expect beside it"))
 	case f.plan != "" || f.only.lastFailed:
 		return exit.Misuse(errors.New("a saved plan has its expectation in it: give no --inherent beside --plan or --last-failed"))

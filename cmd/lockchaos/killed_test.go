@@ -6,16 +6,17 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs"
 )
 
 // A run that was killed can be reported: what had not begun is said to have not been run, and is no pass.
 func TestReportOfAKilledRun(t *testing.T) {
 	dir := t.TempDir()
-	run := runRecord{Suite: "quick", Started: time.Unix(0, 0), Scenarios: []scenarioRecord{{Name: "a", Dir: "a", State: stateWaiting}}}
-	if err := run.save(dir); err != nil {
+	run := runs.Record{Suite: "quick", Started: time.Unix(0, 0), Scenarios: []runs.ScenarioRecord{{Name: "a", Dir: "a", State: runs.StateWaiting}}}
+	if err := run.Save(dir); err != nil {
 		t.Fatal(err)
 	}
-	_, suite, err := ours().judgeRun(dir)
+	_, suite, err := ours().JudgeRun(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,38 +18,38 @@ func (f *runFlags) recall(cmd *cobra.Command, words []string) (err error) {
 	if f.plan != "" || f.lockCmd != "" || len(f.locks) > 0 {
 		return exit.Misuse(errors.New("--last-failed runs saved plans, which have their locks: give no --plan, --lock-cmd or --locks beside it"))
 	}
-	if f.last, err = ours().lastFailed(f.out); err != nil {
+	if f.last, err = ours().LastFailed(f.Out); err != nil {
 		return err
 	}
-	if len(f.last.plans) == 0 {
-		harmless.Fprintf(cmd.OutOrStdout(), "Nothing is to be run: all %d scenarios of %s came out as they should.\n", f.last.of, f.last.dir)
+	if len(f.last.Plans) == 0 {
+		harmless.Fprintf(cmd.OutOrStdout(), "Nothing is to be run: all %d scenarios of %s came out as they should.\n", f.last.Of, f.last.Dir)
 		return nil
 	}
-	f.noExpect = f.noExpect || f.last.run.NoExpect || f.last.run.Policy != nil // as the run's own "again" says
-	return f.sameWhere(cmd, f.last.run)
+	f.NoExpect = f.NoExpect || f.last.Run.NoExpect || f.last.Run.Policy != nil // as the run's own "again" says
+	return f.sameWhere(cmd, f.last.Run)
 }
 
 // recalled are the plans of what failed, those that the words and flags leave of them, with the seed of this run.
 func (f runFlags) recalled(words []string) (plans []scenarios.Plan, err error) {
-	named, err := f.last.named(words)
+	named, err := namedBy(words)
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range f.last.plans {
+	for _, p := range f.last.Plans {
 		if f.only.takes(p.Scenario) && named(p.Scenario.Name) {
-			p.Seed = f.seed
+			p.Seed = f.Seed
 			plans = append(plans, f.timed(p))
 		}
 	}
 	if len(plans) == 0 {
-		return nil, exit.Misuse(fmt.Errorf("none of the %d scenarios that failed in %s is among those that are named", len(f.last.plans), f.last.dir))
+		return nil, exit.Misuse(fmt.Errorf("none of the %d scenarios that failed in %s is among those that are named", len(f.last.Plans), f.last.Dir))
 	}
 	return plans, nil
 }
 
-// named returns a function that reports whether the words name a scenario; without words they name all. The suite random names
+// namedBy returns a function that reports whether the words name a scenario; without words they name all. The suite random names
 // what has been drawn: another draw would give other faults under the same name.
-func (l *failedRun) named(words []string) (func(name string) bool, error) {
+func namedBy(words []string) (func(name string) bool, error) {
 	drawn := slices.Contains(words, randomSuite)
 	words = slices.DeleteFunc(slices.Clone(words), func(word string) bool { return word == randomSuite })
 	names := map[string]bool{}
@@ -58,7 +58,7 @@ func (l *failedRun) named(words []string) (func(name string) bool, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, s := range c.scenarios {
+		for _, s := range c.Scenarios {
 			names[s.Name] = true
 		}
 	}

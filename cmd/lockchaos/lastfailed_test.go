@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -18,11 +19,11 @@ func TestLastFailedTakesDrawnScenarios(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plain, drawn := c.scenarios[0], c.scenarios[0]
+	plain, drawn := c.Scenarios[0], c.Scenarios[0]
 	drawn.Name = scenarios.RandomPrefix + drawn.Lock
-	f := runFlags{settings: settings{out: t.TempDir()}, scale: scaleTest}
-	saveUnended(t, f.out, plain, drawn)
-	if f.last, err = ours().lastFailed(f.out); err != nil {
+	f := runFlags{Settings: runs.Settings{Out: t.TempDir()}, scale: scaleTest}
+	saveUnended(t, f.Out, plain, drawn)
+	if f.last, err = ours().LastFailed(f.Out); err != nil {
 		t.Fatal(err)
 	}
 	for _, x := range []struct{ words, want []string }{
@@ -46,21 +47,21 @@ func TestLastFailedTakesDrawnScenarios(t *testing.T) {
 func saveUnended(t *testing.T, parent string, all ...scenarios.Scenario) {
 	t.Helper()
 	dir := filepath.Join(parent, "one")
-	var record runRecord
+	var record runs.Record
 	for _, s := range all {
-		r := scenarioRecord{Name: s.Name, Dir: folderOf(s.Name)}
+		r := runs.ScenarioRecord{Name: s.Name, Dir: runs.FolderOf(s.Name)}
 		record.Scenarios = append(record.Scenarios, r)
 		if err := os.MkdirAll(filepath.Join(dir, r.Dir), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := (scenarios.Plan{Seed: 1, Scenario: s}).Save(filepath.Join(dir, r.Dir, planFile)); err != nil {
+		if err := (scenarios.Plan{Seed: 1, Scenario: s}).Save(filepath.Join(dir, r.Dir, runs.PlanFile)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := record.save(dir); err != nil {
+	if err := record.Save(dir); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink("one", filepath.Join(parent, latestLink)); err != nil {
+	if err := os.Symlink("one", filepath.Join(parent, runs.LatestLink)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -69,9 +70,9 @@ func saveUnended(t *testing.T, parent string, all ...scenarios.Scenario) {
 func TestRecordsAreBounded(t *testing.T) {
 	dir := t.TempDir()
 	for name, read := range map[string]func() error{
-		runFile:    func() error { _, err := loadRun(dir); return err },
-		repeatFile: func() error { _, err := loadRepetition(dir); return err },
-		gateFile:   func() error { _, err := reports.ReadGate(filepath.Join(dir, gateFile)); return err },
+		runs.RecordFile: func() error { _, err := runs.Load(dir); return err },
+		runs.RepeatFile: func() error { _, err := runs.LoadRepetition(dir); return err },
+		runs.GateFile:   func() error { _, err := reports.ReadGate(filepath.Join(dir, runs.GateFile)); return err },
 	} {
 		file := filepath.Join(dir, name)
 		if err := os.WriteFile(file, []byte("{}"), 0o644); err != nil {

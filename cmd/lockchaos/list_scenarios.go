@@ -6,16 +6,17 @@ import (
 	"slices"
 
 	"github.com/lockchaos/lockchaos/harmless"
+	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
 // listScenarios lists the scenarios that fit a pattern ("": all) and the selection, suite by suite. Runs is where the latest run lies.
-func listScenarios(w io.Writer, pattern string, only selection, runs string) error {
+func listScenarios(w io.Writer, pattern string, only selection, out string) error {
 	if err := only.check(); err != nil {
 		return err
 	}
-	suites, err := suitesOf(only, runs)
+	suites, err := suitesOf(only, out)
 	if err != nil {
 		return err
 	}
@@ -44,23 +45,23 @@ func listScenarios(w io.Writer, pattern string, only selection, runs string) err
 		}
 	}
 	if listed == 0 && !only.lastFailed {
-		return exit.Misuse(fmt.Errorf("no scenario fits %q%s (all names: lockchaos list scenarios)", pattern, suggest(pattern, known(suites))))
+		return exit.Misuse(fmt.Errorf("no scenario fits %q%s (all names: lockchaos list scenarios)", pattern, suggest(pattern, runs.Names(suites))))
 	}
 	_, err = io.WriteString(w, listEnd(pattern, only, listed))
 	return err
 }
 
 // suitesOf are the built-in suites, or what failed in the latest run as one.
-func suitesOf(only selection, runs string) ([]scenarios.Suite, error) {
+func suitesOf(only selection, out string) ([]scenarios.Suite, error) {
 	if !only.lastFailed {
 		return scenarios.Builtin(catalogue())
 	}
-	last, err := ours().lastFailed(runs)
+	last, err := ours().LastFailed(out)
 	if err != nil {
 		return nil, err
 	}
-	suite := scenarios.Suite{Name: last.run.Suite, About: fmt.Sprintf("%s that did not come out as they should", last.title())}
-	for _, p := range last.plans {
+	suite := scenarios.Suite{Name: last.Run.Suite, About: fmt.Sprintf("%s that did not come out as they should", last.Title())}
+	for _, p := range last.Plans {
 		suite.Scenarios = append(suite.Scenarios, p.Scenario)
 	}
 	return []scenarios.Suite{suite}, nil

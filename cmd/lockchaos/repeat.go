@@ -18,6 +18,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
 	"github.com/lockchaos/lockchaos/runs/screen"
@@ -92,16 +93,16 @@ type series struct {
 // run repeats, and tells the table of verdicts. Its error carries the exit status: the worst of all runs.
 func (s *series) run(ctx context.Context, name, about string, plans []scenarios.Plan) error {
 	began := time.Now()
-	dir, err := makeRunDir(s.out, began)
+	dir, err := runs.MakeFolder(s.Out, began)
 	if err != nil {
 		return err
 	}
 	s.dir = dir
 	first := plans[0].Seed
-	s.table = reports.Repetition{Suite: titled(name, s.shard.String()), Command: s.command(first), Version: version, Runtime: s.where.About(), Started: began.UTC().Truncate(time.Second), Wanted: s.repeat, Until: s.until}
+	s.table = reports.Repetition{Suite: runs.Titled(name, s.Shard.String()), Command: s.command(first), Version: version, Runtime: s.where.About(), Started: began.UTC().Truncate(time.Second), Wanted: s.repeat, Until: s.until}
 	s.save()
-	s.begin(s.shard.part(plans), first)
-	places := make(chan struct{}, s.parallel)
+	s.begin(s.Shard.Part(plans), first)
+	places := make(chan struct{}, s.Parallel)
 	var running sync.WaitGroup
 	for i := range s.repeat {
 		places <- struct{}{} // a run begins when a place is free for it, and nothing has ended the repetition by then
@@ -114,7 +115,7 @@ func (s *series) run(ctx context.Context, name, about string, plans []scenarios.
 			s.fail(err)
 			break
 		}
-		wait := one.launch(ctx, places)
+		wait := one.Launch(ctx, places)
 		running.Go(func() { wait(); s.add(one) })
 	}
 	running.Wait()
@@ -124,7 +125,7 @@ func (s *series) run(ctx context.Context, name, about string, plans []scenarios.
 }
 
 // one prepares a repetition.
-func (s *series) one(name, about string, seed uint64, plans []scenarios.Plan) (*suiteRun, error) {
+func (s *series) one(name, about string, seed uint64, plans []scenarios.Plan) (*runs.Run, error) {
 	if seed != plans[0].Seed {
 		var err error
 		if plans, err = s.draw(seed); err != nil {
@@ -132,25 +133,25 @@ func (s *series) one(name, about string, seed uint64, plans []scenarios.Plan) (*
 		}
 	}
 	f := s.runFlags
-	f.seed = seed
-	one := &suiteRun{flags: f.complete(), where: s.where, name: name, about: about, plans: plans, screen: s.screen, alone: &s.alone, of: fmt.Sprintf(" (seed %d)", seed),
-		ended: func(sc reports.Scenario) { s.count(seed, sc) }}
+	f.Seed = seed
+	one := &runs.Run{Settings: f.complete(), Where: s.where, Name: name, About: about, Plans: plans, Screen: s.screen, Alone: &s.alone, Label: fmt.Sprintf(" (seed %d)", seed),
+		OnEnd: func(sc reports.Scenario) { s.count(seed, sc) }}
 	dir := filepath.Join(s.dir, fmt.Sprintf("seed-%d", seed))
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("make the folder of a repetition: %w", err)
 	}
-	one.command = reports.Shell(os.Args[0], "rerun", dir)
+	one.Command = reports.Shell(os.Args[0], "rerun", dir)
 	if f.plan == "" {
-		one.command = commandLine(s.words, f)
+		one.Command = commandLine(s.words, f)
 	}
-	one.prepare(dir, time.Now())
+	one.Prepare(dir, time.Now())
 	return one, nil
 }
 
 // command is what the user would type to repeat it again.
 func (s *series) command(first uint64) string {
 	f := s.runFlags
-	f.seed = first
+	f.Seed = first
 	line := commandLine(s.words, f) + " --repeat " + strconv.Itoa(s.repeat)
 	if s.until != "" {
 		line += " --until " + reports.Shell(s.until)
@@ -159,14 +160,14 @@ func (s *series) command(first uint64) string {
 }
 
 // add renders a repetition and takes it into the table.
-func (s *series) add(one *suiteRun) {
-	suite, unwritten := one.finish()
+func (s *series) add(one *runs.Run) {
+	suite, unwritten := one.Finish()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if unwritten != nil {
 		s.errs = append(s.errs, unwritten)
 	}
-	s.take(filepath.Base(one.dir), suite)
+	s.take(filepath.Base(one.Dir), suite)
 	s.save()
 }
 
@@ -174,7 +175,7 @@ func (s *series) add(one *suiteRun) {
 func (s *series) save() {
 	var text bytes.Buffer
 	if reports.WriteRepetitionJSON(&text, s.table) == nil {
-		_ = replaceFile(filepath.Join(s.dir, repeatFile), text.Bytes())
+		_ = runs.ReplaceFile(filepath.Join(s.dir, runs.RepeatFile), text.Bytes())
 	}
 }
 
@@ -182,7 +183,7 @@ func (s *series) save() {
 func (s *series) take(dir string, suite reports.Suite) {
 	s.table.Add(suite.Seed, dir, suite.Scenarios)
 	for _, sc := range suite.Scenarios {
-		s.code = exit.Worse(s.code, exit.OfScenario(sc, s.noExpect))
+		s.code = exit.Worse(s.code, exit.OfScenario(sc, s.NoExpect))
 		for i := range sc.Verdict.Properties {
 			p := &sc.Verdict.Properties[i]
 			p.Violations = p.Violations[:min(len(p.Violations), shownViolations)]
@@ -201,7 +202,7 @@ func (s *series) count(seed uint64, sc reports.Scenario) {
 		}
 		s.violated[seed] = true
 	}
-	s.strange = s.strange || exit.OfScenario(sc, s.noExpect) != exit.OK
+	s.strange = s.strange || exit.OfScenario(sc, s.NoExpect) != exit.OK
 }
 
 func (s *series) fail(err error) {
@@ -274,9 +275,9 @@ func (s *series) suite() reports.Suite {
 // write writes the repetition's own files. Each repetition has written its own.
 func (s *series) write(suite reports.Suite) error {
 	return errors.Join(
-		reports.WriteFile(filepath.Join(s.dir, repeatFile), func(w io.Writer) error { return reports.WriteRepetitionJSON(w, s.table) }),
+		reports.WriteFile(filepath.Join(s.dir, runs.RepeatFile), func(w io.Writer) error { return reports.WriteRepetitionJSON(w, s.table) }),
 		reports.WriteFile(filepath.Join(s.dir, reports.IndexFile), func(w io.Writer) error { return reports.WriteRepetition(w, s.table) }),
-		renderForCI(s.dir, suite),
+		runs.RenderForCI(s.dir, suite),
 	)
 }
 
@@ -287,14 +288,14 @@ func reportRepetition(ctx context.Context, out *screen.Screen, dir string, r *re
 	s.table.Runs, s.table.Scenarios = nil, nil
 	for _, one := range r.Runs {
 		folder := filepath.Join(dir, filepath.Base(one.Dir))
-		run, suite, err := ours().judgeRun(folder)
+		run, suite, err := ours().JudgeRun(folder)
 		if err != nil {
 			return exit.Misuse(err)
 		}
-		if err := render(folder, suite); err != nil {
+		if err := runs.Render(folder, suite); err != nil {
 			return err
 		}
-		s.noExpect = run.NoExpect
+		s.NoExpect = run.NoExpect
 		s.take(filepath.Base(one.Dir), suite)
 	}
 	return s.conclude(ctx)
@@ -312,9 +313,9 @@ func (s *series) begin(plans []scenarios.Plan, first uint64) {
 		until = ", until " + strings.TrimSpace(r.Until)
 	}
 	suite := reports.Suite{Version: r.Version, Name: r.Suite, Runtime: r.Runtime, Seed: first}
-	s.screen.Start(suite, total, s.parallel, column, func(out io.Writer) {
+	s.screen.Start(suite, total, s.Parallel, column, func(out io.Writer) {
 		harmless.Fprintf(out, "lockchaos %s · %s · %s · seeds from %d\n", r.Version, r.Suite, r.Runtime, first)
-		harmless.Fprintf(out, "%d scenario%s, %d times at most%s: %d runs, %d at once, %s\n\n", len(plans), spelling.Plural(len(plans)), r.Wanted, until, total, min(s.parallel, total),
-			scenarios.Estimate(scenarios.LengthOfAll(slices.Repeat(plans, r.Wanted), s.parallel)))
+		harmless.Fprintf(out, "%d scenario%s, %d times at most%s: %d runs, %d at once, %s\n\n", len(plans), spelling.Plural(len(plans)), r.Wanted, until, total, min(s.Parallel, total),
+			scenarios.Estimate(scenarios.LengthOfAll(slices.Repeat(plans, r.Wanted), s.Parallel)))
 	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
 )
 
@@ -57,7 +58,7 @@ nothing worse is found.`,
 			dir := args[0]
 			if merge {
 				var err error
-				if dir, err = mergeShards(parent, args); err != nil {
+				if dir, err = runs.MergeShards(parent, args); err != nil {
 					return err
 				}
 			}
@@ -65,7 +66,7 @@ nothing worse is found.`,
 			if real, err := filepath.EvalSymlinks(dir); err == nil {
 				dir = real
 			}
-			repeated, err := loadRepetition(dir)
+			repeated, err := runs.LoadRepetition(dir)
 			if err != nil {
 				return exit.Misuse(err)
 			}
@@ -73,23 +74,23 @@ nothing worse is found.`,
 			if err != nil {
 				return err
 			}
-			if isGate(dir) {
-				return ours().reportGate(out, dir)
+			if runs.IsGate(dir) {
+				return ours().ReportGate(out, dir)
 			}
 			if repeated != nil {
 				return reportRepetition(cmd.Context(), out, dir, repeated)
 			}
-			run, suite, err := ours().judgeRun(dir)
+			run, suite, err := ours().JudgeRun(dir)
 			if err != nil {
 				return exit.Misuse(err)
 			}
-			if err := render(dir, suite); err != nil {
+			if err := runs.Render(dir, suite); err != nil {
 				if errors.Is(err, os.ErrPermission) {
 					return fmt.Errorf("%w (the reports are written into the run's own folder)", err)
 				}
 				return err
 			}
-			return out.Conclude(dir, suite, func(w io.Writer) error { return tell(w, dir, suite, run.NoExpect, run.Interrupted) })
+			return out.Conclude(dir, suite, func(w io.Writer) error { return runs.Tell(w, dir, suite, run.NoExpect, run.Interrupted) })
 		},
 	}
 	cmd.Flags().BoolVar(&compare, "compare", false, "set two runs side by side")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
 	"github.com/lockchaos/lockchaos/runs/screen"
@@ -22,7 +23,7 @@ import (
 type savedRun struct {
 	dir   string // of the run
 	named string // the folder that was named
-	run   *runRecord
+	run   *runs.Record
 	suite reports.Suite
 	plans []scenarios.Plan // of the scenarios of suite
 }
@@ -32,34 +33,34 @@ func loadSaved(dir string) (*savedRun, error) {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real // a link such as latest may point elsewhere tomorrow
 	}
-	if r, err := loadRepetition(dir); r != nil || err != nil {
+	if r, err := runs.LoadRepetition(dir); r != nil || err != nil {
 		return nil, errors.Join(err, fmt.Errorf("%s holds repetitions: name one of them, such as %s", dir, filepath.Join(dir, firstOf(r))))
 	}
 	named, only := dir, ""
-	if _, err := os.Stat(filepath.Join(dir, planFile)); err == nil {
+	if _, err := os.Stat(filepath.Join(dir, runs.PlanFile)); err == nil {
 		dir, only = filepath.Dir(filepath.Clean(dir)), filepath.Base(filepath.Clean(dir))
 	}
-	run, err := loadRun(dir)
+	run, err := runs.Load(dir)
 	if err != nil {
 		return nil, fmt.Errorf("%w (a run's folder is one such as runs/latest, a scenario's one such as runs/latest/redis-setnx.none.unfenced)", err)
 	}
 	s := &savedRun{dir: dir, named: named, run: run}
-	var all []judged
+	var all []runs.Judged
 	for _, r := range run.Scenarios {
 		if only != "" && r.Dir != only {
 			continue
 		}
-		plan, err := scenarios.LoadPlan(filepath.Join(dir, r.Dir, planFile), catalogue())
+		plan, err := scenarios.LoadPlan(filepath.Join(dir, r.Dir, runs.PlanFile), catalogue())
 		if err != nil {
 			return nil, err
 		}
 		s.plans = append(s.plans, *plan)
-		all = append(all, ours().judgeScenario(dir, r, run))
+		all = append(all, ours().JudgeScenario(dir, r, run))
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("%s does not name the scenario %s, although its folder is there", filepath.Join(dir, runFile), only)
+		return nil, fmt.Errorf("%s does not name the scenario %s, although its folder is there", filepath.Join(dir, runs.RecordFile), only)
 	}
-	s.suite = run.suite(all)
+	s.suite = run.Together(all)
 	return s, nil
 }
 
@@ -71,7 +72,7 @@ func firstOf(r *reports.Repetition) string {
 }
 
 // sameWhere are the flags of a saved run that say where it ran, unless others are given.
-func (f *runFlags) sameWhere(cmd *cobra.Command, run *runRecord) error {
+func (f *runFlags) sameWhere(cmd *cobra.Command, run *runs.Record) error {
 	for _, name := range whereFlags {
 		if cmd.Flags().Changed(name) {
 			return nil
@@ -126,11 +127,11 @@ func oneFolder(verb string) cobra.PositionalArgs {
 // again runs the plans again and compares.
 func (s *savedRun) again(cmd *cobra.Command, f runFlags) (err error) {
 	ctx, out := cmd.Context(), screen.New(cmd.OutOrStdout())
-	f.noExpect, f.seed = s.run.NoExpect, s.run.Seed
+	f.NoExpect, f.Seed = s.run.NoExpect, s.run.Seed
 	if err := f.checkWhere(); err != nil {
 		return err
 	}
-	if err := withoutSecrets(s.plans); err != nil {
+	if err := runs.WithoutSecrets(s.plans); err != nil {
 		return err
 	}
 	where, err := runtimes.Choose(ctx, f.Where, kindOf, s.plans, out.Say)
@@ -139,19 +140,19 @@ func (s *savedRun) again(cmd *cobra.Command, f runFlags) (err error) {
 	}
 	defer func() { err = errors.Join(err, where.Close()) }()
 	if f.Runtime == runtimes.Compose {
-		f.parallel = 1
+		f.Parallel = 1
 	}
-	now := &suiteRun{flags: f.complete(), where: where, name: s.run.Suite, about: s.run.About, plans: s.plans, screen: out, command: reports.Shell(os.Args[0], "rerun", s.named)}
+	now := &runs.Run{Settings: f.complete(), Where: where, Name: s.run.Suite, About: s.run.About, Plans: s.plans, Screen: out, Command: reports.Shell(os.Args[0], "rerun", s.named)}
 	began := time.Now()
-	dir, err := makeRunDir(f.out, began)
+	dir, err := runs.MakeFolder(f.Out, began)
 	if err != nil {
 		return err
 	}
-	now.prepare(dir, began)
-	now.begin()
-	now.launch(ctx, make(chan struct{}, f.parallel))()
+	now.Prepare(dir, began)
+	now.Begin()
+	now.Launch(ctx, make(chan struct{}, f.Parallel))()
 	out.Stop()
-	suite, unwritten := now.finish()
+	suite, unwritten := now.Finish()
 	c := reports.Compare(s.suite, suite)
 	if err := reports.ComparisonText(out.Out, c, out.Color); err != nil {
 		return fmt.Errorf("print the comparison: %w", err)

@@ -18,6 +18,7 @@ import (
 	"github.com/lockchaos/lockchaos/policy"
 	"github.com/lockchaos/lockchaos/redact"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -26,7 +27,7 @@ import (
 // runFlags are the settings of `lockchaos run`.
 type runFlags struct {
 	runtimes.Where
-	settings
+	runs.Settings
 	duration time.Duration
 	// durationGiven: 0 is no length, and not the default of a flag that was given.
 	durationGiven bool
@@ -35,7 +36,7 @@ type runFlags struct {
 	inherent      bool
 	dry           bool
 	only          selection
-	last          *failedRun // of --last-failed
+	last          *runs.FailedRun // of --last-failed
 	locks         []string
 	// lockCmd, service and ttl are of the user's own lock.
 	lockCmd, service string
@@ -45,9 +46,9 @@ type runFlags struct {
 }
 
 // complete returns the settings of a run with these flags.
-func (f runFlags) complete() settings {
-	s := f.settings
-	s.tool, s.words = ours(), f.whereWords()
+func (f runFlags) complete() runs.Settings {
+	s := f.Settings
+	s.Tool, s.Words = ours(), f.whereWords()
 	return s
 }
 
@@ -111,7 +112,7 @@ Environment variables:
   lockchaos run random --lock-cmd "python3 my_lock.py" --service redis --duration 20s`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !cmd.Flags().Changed("seed") {
-				f.seed = f.shard.seed()
+				f.Seed = f.Shard.Seed()
 			}
 			f.durationGiven = cmd.Flags().Changed("duration")
 			f.crowd(cmd.Flags())
@@ -122,7 +123,7 @@ Environment variables:
 	f.addWhere(flags)
 	f.addEffort(flags)
 	f.addCompress(flags)
-	flags.Uint64Var(&f.seed, "seed", 0, "seed of every random draw (default: a new one, printed)")
+	flags.Uint64Var(&f.Seed, "seed", 0, "seed of every random draw (default: a new one, printed)")
 	flags.DurationVar(&f.duration, "duration", 0, "length of each workload (default: the scenario's own)")
 	flags.StringVar(&f.plan, "plan", "", "run a saved plan.yaml again, instead of named scenarios")
 	flags.StringSliceVar(&f.locks, "locks", nil, `of the suite random: locks by their names, or "all" (the default), which are all that are not broken on purpose`)
@@ -135,7 +136,7 @@ Environment variables:
 	flags.DurationVar(&f.ttl, "ttl", 0, "TTL of the lock of --lock-cmd; faults and workloads are stretched with it (default: the scenario's; etcd, zookeeper 2s)")
 	f.repeatFlags.add(flags)
 	f.outputFlags.add(flags)
-	flags.BoolVar(&f.noExpect, "no-expect", false, "judge by the properties alone, whatever the scenario expects")
+	flags.BoolVar(&f.NoExpect, "no-expect", false, "judge by the properties alone, whatever the scenario expects")
 	flags.BoolVar(&f.inherent, "inherent", false, "expect of every lock what no lease prevents: a holder that is late, and the harm that it does to a store without a fence; all else fails")
 	return cmd
 }
@@ -150,13 +151,13 @@ project that runs, "external" uses servers at the addresses of --nodes; "auto" t
 	flags.StringArrayVar(&f.Images, "image", nil, "image for a service's containers, as redis=IMAGE (may be repeated)")
 	flags.StringVar(&f.Project, "project", "", "compose project, by its name or folder (default: that of this folder)")
 	flags.StringSliceVar(&f.Nodes, "nodes", nil, "which services of the project are which nodes, as redis-1=my-redis,…; of --runtime external the addresses of the nodes, as redis=127.0.0.1:6379")
-	flags.IntVar(&f.parallel, "parallel", defaultParallel(), "how many scenarios run at once")
-	flags.StringVar(&f.out, "out", "runs", "folder for the runs' folders")
+	flags.IntVar(&f.Parallel, "parallel", runs.DefaultParallel(), "how many scenarios run at once")
+	flags.StringVar(&f.Out, "out", "runs", "folder for the runs' folders")
 }
 
 // addCompress adds the flag of every command that keeps the histories of what it runs.
 func (f *runFlags) addCompress(flags *pflag.FlagSet) {
-	flags.BoolVar(&f.compress, "compress", false, "compress each history when its scenario is over (history.jsonl.zst, about a sixth); every command reads it as it is")
+	flags.BoolVar(&f.Compress, "compress", false, "compress each history when its scenario is over (history.jsonl.zst, about a sixth); every command reads it as it is")
 }
 
 // addDryRun adds the flag of every command that says beforehand what it would run.
@@ -169,11 +170,11 @@ func (f runFlags) checkWhere() error {
 	if !slices.Contains(runtimes.Names(), f.Runtime) {
 		return exit.Misuse(fmt.Errorf("unknown runtime %q%s (there are %s)", f.Runtime, suggest(f.Runtime, runtimes.Names()), strings.Join(runtimes.Names(), ", ")))
 	}
-	if f.parallel < 1 {
-		return exit.Misuse(fmt.Errorf("--parallel %d: at least one scenario must run", f.parallel))
+	if f.Parallel < 1 {
+		return exit.Misuse(fmt.Errorf("--parallel %d: at least one scenario must run", f.Parallel))
 	}
-	if f.retries < 0 || f.retries > policy.MostRetries {
-		return exit.Misuse(fmt.Errorf("--retries %d: what came to nothing is run again 0 to %d times", f.retries, policy.MostRetries))
+	if f.Retries < 0 || f.Retries > policy.MostRetries {
+		return exit.Misuse(fmt.Errorf("--retries %d: what came to nothing is run again 0 to %d times", f.Retries, policy.MostRetries))
 	}
 	return f.checkDryRun()
 }
@@ -203,7 +204,7 @@ func (f runFlags) drawn(ctx context.Context, say func(string)) (planned, error) 
 	if err != nil {
 		return planned{}, err
 	}
-	plans, err := d.plans(f.seed, say)
+	plans, err := d.plans(f.Seed, say)
 	return planned{randomSuite, "faults drawn at random from the seed, mixed and combined, against each lock", plans,
 		func(seed uint64) ([]scenarios.Plan, error) {
 			return d.plans(seed, func(string) {}) // what is left out has been told
@@ -226,7 +227,7 @@ func (f runFlags) plans(ctx context.Context, words []string, say func(string)) (
 	}
 	if f.last != nil {
 		plans, err := f.recalled(words)
-		return fixed(f.last.title(), "what did not come out as it should", plans), err
+		return fixed(f.last.Title(), "what did not come out as it should", plans), err
 	}
 	if f.plan != "" {
 		if len(words) > 0 || len(f.locks) > 0 {
@@ -252,7 +253,7 @@ func (f runFlags) plans(ctx context.Context, words []string, say func(string)) (
 	}
 	c, err := choose(words)
 	if err == nil {
-		c.scenarios, err = f.only.of(c.scenarios)
+		c.Scenarios, err = f.only.of(c.Scenarios)
 	}
 	if err == nil && f.lockCmd != "" {
 		c, err = f.adapt(ctx, c, say)
@@ -261,15 +262,15 @@ func (f runFlags) plans(ctx context.Context, words []string, say func(string)) (
 		return planned{}, err
 	}
 	var plans []scenarios.Plan
-	for _, s := range c.scenarios {
+	for _, s := range c.Scenarios {
 		if f.inherent && f.lockCmd == "" {
 			if s, err = inherently(s); err != nil {
 				return planned{}, err
 			}
 		}
-		plans = append(plans, f.timed(scenarios.Plan{Seed: f.seed, Scenario: s}))
+		plans = append(plans, f.timed(scenarios.Plan{Seed: f.Seed, Scenario: s}))
 	}
-	return fixed(c.name, c.about, plans), nil
+	return fixed(c.Name, c.About, plans), nil
 }
 
 // random tells whether the suite is wanted that is drawn from the seed.
@@ -318,7 +319,7 @@ func runSuite(ctx context.Context, cmd *cobra.Command, words []string, f runFlag
 		return err
 	}
 	defer func() { err = out.Annotate(err) }()
-	if err := f.repeatFlags.check(f.shard.total > 0); err != nil {
+	if err := f.repeatFlags.check(f.Shard.Total > 0); err != nil {
 		return err
 	}
 	safe, err := redact.Command(f.lockCmd) // it is saved, and shown, with the plans
@@ -327,7 +328,7 @@ func runSuite(ctx context.Context, cmd *cobra.Command, words []string, f runFlag
 	}
 	f.lockCmd = safe
 	if f.only.lastFailed {
-		if err := f.recall(cmd, words); err != nil || len(f.last.plans) == 0 {
+		if err := f.recall(cmd, words); err != nil || len(f.last.Plans) == 0 {
 			return err
 		}
 	}
@@ -335,31 +336,31 @@ func runSuite(ctx context.Context, cmd *cobra.Command, words []string, f runFlag
 	if err != nil {
 		return err
 	}
-	if err := withoutSecrets(p.plans); err != nil {
+	if err := runs.WithoutSecrets(p.plans); err != nil {
 		return err
 	}
-	if err := f.shard.cut(p.plans, func(i int) time.Duration { return scenarios.LengthOf(p.plans[i]) }); err != nil {
+	if err := f.Shard.Cut(p.plans, func(i int) time.Duration { return scenarios.LengthOf(p.plans[i]) }); err != nil {
 		return err
 	}
-	part := f.shard.part(p.plans)
-	f.noExpect = f.noExpect || f.unexpected(words)
+	part := f.Shard.Part(p.plans)
+	f.NoExpect = f.NoExpect || f.unexpected(words)
 	if f.dry {
 		return dryRun(cmd.OutOrStdout(), p.name, part, f)
 	}
-	f.places = ours().placesOf(words, f.plan)
+	f.Places = ours().PlacesOf(words, f.plan)
 	where, err := runtimes.Choose(ctx, f.Where, kindOf, part, out.Say)
 	if err != nil {
 		return err
 	}
 	if f.Runtime == runtimes.Compose {
-		f.parallel = 1 // its services are there once
+		f.Parallel = 1 // its services are there once
 	}
 	if f.repeat > 1 {
 		s := &series{runFlags: f, words: words, where: where, screen: out, draw: p.draw}
 		return errors.Join(s.run(ctx, p.name, p.about, p.plans), where.Close())
 	}
-	s := &suiteRun{flags: f.complete(), where: where, name: p.name, about: p.about, plans: p.plans, command: commandLine(words, f), screen: out}
-	return errors.Join(s.run(ctx), where.Close())
+	s := &runs.Run{Settings: f.complete(), Where: where, Name: p.name, About: p.about, Plans: p.plans, Command: commandLine(words, f), Screen: out}
+	return errors.Join(s.Do(ctx), where.Close())
 }
 
 // unexpected reports whether nothing says what is to be expected: the scenarios were written for other locks than that of --lock-cmd.
@@ -373,7 +374,7 @@ func commandLine(words []string, f runFlags) string {
 	if f.plan != "" {
 		line = append(line, "--plan", f.plan)
 	} else {
-		line = append(line, "--seed", strconv.FormatUint(f.seed, 10))
+		line = append(line, "--seed", strconv.FormatUint(f.Seed, 10))
 	}
 	if len(f.locks) > 0 {
 		line = append(line, "--locks", strings.Join(f.locks, ","))
@@ -385,13 +386,13 @@ func commandLine(words []string, f runFlags) string {
 		line = append(line, "--scale", f.scale)
 	}
 	line = append(line, f.lockWords()...)
-	if f.noExpect && !f.unexpected(words) {
+	if f.NoExpect && !f.unexpected(words) {
 		line = append(line, "--no-expect")
 	}
 	if f.inherent {
 		line = append(line, "--inherent")
 	}
-	return reports.Shell(append(append(line, f.whereWords()...), f.shard.words()...)...)
+	return reports.Shell(append(append(line, f.whereWords()...), f.Shard.Words()...)...)
 }
 
 // lockWords are the words that choose the lock again.

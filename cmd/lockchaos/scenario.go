@@ -14,6 +14,7 @@ import (
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/remote"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -33,7 +34,7 @@ func scenarioCommand() *cobra.Command {
 			lines := json.NewEncoder(cmd.OutOrStdout())
 			err := runPlan(cmd, args[0], lines)
 			if err != nil {
-				_ = lines.Encode(childLine{Error: err.Error()}) // if nobody listens, nobody is there to be told
+				_ = lines.Encode(runs.ChildLine{Error: err.Error()}) // if nobody listens, nobody is there to be told
 				return exit.With(exit.Failed, nil)
 			}
 			return nil
@@ -42,7 +43,7 @@ func scenarioCommand() *cobra.Command {
 }
 
 func runPlan(cmd *cobra.Command, dir string, lines *json.Encoder) error {
-	plan, err := scenarios.LoadPlan(filepath.Join(dir, planFile), catalogue())
+	plan, err := scenarios.LoadPlan(filepath.Join(dir, runs.PlanFile), catalogue())
 	if err != nil {
 		return err
 	}
@@ -51,9 +52,9 @@ func runPlan(cmd *cobra.Command, dir string, lines *json.Encoder) error {
 		return err
 	}
 	cfg := harness.Config{
-		Plan: *plan, Lock: kind, History: filepath.Join(dir, historyFile), Logs: filepath.Join(dir, reports.LogFolder),
+		Plan: *plan, Lock: kind, History: filepath.Join(dir, runs.HistoryFile), Logs: filepath.Join(dir, reports.LogFolder),
 		Versions: ownVersions(),
-		Progress: func(p harness.Progress) { _ = lines.Encode(childLine{Progress: &p}) },
+		Progress: func(p harness.Progress) { _ = lines.Encode(runs.ChildLine{Progress: &p}) },
 	}
 	if plan.Scenario.Own() && !hosts.Agent() {
 		return fmt.Errorf("%s is about an application in a compose project", plan.Scenario.Name)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/policy"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/screen"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -34,14 +35,14 @@ func ofLengths(lengths []int) (plans []scenarios.Plan) {
 func cutInto(t *testing.T, plans []scenarios.Plan, total int) (parts [][]scenarios.Plan) {
 	t.Helper()
 	for number := 1; number <= total; number++ {
-		var s shard
+		var s runs.Shard
 		if err := s.Set(fmt.Sprintf("%d/%d", number, total)); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.cut(plans, func(i int) time.Duration { return scenarios.LengthOf(plans[i]) }); err != nil {
+		if err := s.Cut(plans, func(i int) time.Duration { return scenarios.LengthOf(plans[i]) }); err != nil {
 			t.Fatal(err)
 		}
-		parts = append(parts, s.part(plans))
+		parts = append(parts, s.Part(plans))
 	}
 	return parts
 }
@@ -101,11 +102,11 @@ func TestCutByHand(t *testing.T) {
 	if want := []string{"5", "0 1 4", "2 3"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	var s shard
+	var s runs.Shard
 	if err := s.Set("1/3"); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.cut(ofLengths([]int{1, 2}), func(int) time.Duration { return 1 }); exit.Of(err) != exit.Usage {
+	if err := s.Cut(ofLengths([]int{1, 2}), func(int) time.Duration { return 1 }); exit.Of(err) != exit.Usage {
 		t.Errorf("three shards of two scenarios: %v", err)
 	}
 }
@@ -113,13 +114,13 @@ func TestCutByHand(t *testing.T) {
 func TestShardWords(t *testing.T) {
 	for _, text := range []string{"0/8", "9/8", "x", "", "3", "3/", "/8", "3/8/2", "-1/8", "+3/8", "03/8",
 		"3/0", "3 /8", "3/8 ", "1/99999999999999999999"} {
-		var s shard
+		var s runs.Shard
 		if s.Set(text) == nil {
 			t.Errorf("%q is taken for %+v", text, s)
 		}
 	}
 	for _, text := range []string{"1/1", "3/8", "8/8"} {
-		var s shard
+		var s runs.Shard
 		if err := s.Set(text); err != nil || s.String() != text {
 			t.Errorf("%q: %v, %q", text, err, s.String())
 		}
@@ -127,55 +128,55 @@ func TestShardWords(t *testing.T) {
 }
 
 // replayShard runs a shard of two scenarios, in a replayed runtime, and returns its folder.
-func replayShard(t *testing.T, number, total int, change func(*suiteRun), tries ...try) string {
+func replayShard(t *testing.T, number, total int, change func(*runs.Run), tries ...try) string {
 	t.Helper()
 	c, err := choose([]string{"redis-setnx/none/unfenced", "redis-setnx-fenced/none/fenced"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &suiteRun{flags: settings{tool: ours(), words: []string{"--runtime", "local"}, parallel: 1, seed: 7}, where: &replayed{tries: tries},
-		name: "two", screen: screen.New(io.Discard)}
-	for _, sc := range c.scenarios {
+	s := &runs.Run{Settings: runs.Settings{Tool: ours(), Words: []string{"--runtime", "local"}, Parallel: 1, Seed: 7}, Where: &replayed{tries: tries},
+		Name: "two", Screen: screen.New(io.Discard)}
+	for _, sc := range c.Scenarios {
 		sc.Needs, sc.Expect = scenarios.Needs{Grants: 1}, scenarios.Expect{}
-		s.plans = append(s.plans, scenarios.Plan{Seed: 7, Scenario: sc})
+		s.Plans = append(s.Plans, scenarios.Plan{Seed: 7, Scenario: sc})
 	}
 	if change != nil {
 		change(s)
 	}
-	s.flags.shard.number, s.flags.shard.total = number, total
-	if err := s.flags.shard.cut(s.plans, func(i int) time.Duration { return scenarios.LengthOf(s.plans[i]) }); err != nil {
+	s.Settings.Shard.Number, s.Settings.Shard.Total = number, total
+	if err := s.Settings.Shard.Cut(s.Plans, func(i int) time.Duration { return scenarios.LengthOf(s.Plans[i]) }); err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	s.command = strings.Join(append([]string{"lockchaos run two"}, s.flags.shard.words()...), " ")
-	s.prepare(dir, time.Now())
-	s.begin()
-	s.launch(t.Context(), make(chan struct{}, 1))()
-	s.screen.Stop()
-	if _, err := s.finish(); err != nil {
+	s.Command = strings.Join(append([]string{"lockchaos run two"}, s.Settings.Shard.Words()...), " ")
+	s.Prepare(dir, time.Now())
+	s.Begin()
+	s.Launch(t.Context(), make(chan struct{}, 1))()
+	s.Screen.Stop()
+	if _, err := s.Finish(); err != nil {
 		t.Fatal(err)
 	}
 	return dir
 }
 
 // ruledBy lets a policy ask for the scenarios, and warn of all that is left open.
-func ruledBy(s *suiteRun) {
-	s.flags.policy = &policy.Policy{File: "lockchaos.yaml", Inconclusive: policy.Warn, Skipped: policy.Warn}
-	for _, p := range s.plans {
+func ruledBy(s *runs.Run) {
+	s.Settings.Policy = &policy.Policy{File: "lockchaos.yaml", Inconclusive: policy.Warn, Skipped: policy.Warn}
+	for _, p := range s.Plans {
 		run := policy.Run{Name: p.Scenario.Name, Demand: policy.Demand{All: true}, Repetitions: 1}
-		s.flags.policy.Runs = append(s.flags.policy.Runs, run)
+		s.Settings.Policy.Runs = append(s.Settings.Policy.Runs, run)
 	}
 }
 
 // rewrite changes what the record of a run says.
-func rewrite(t *testing.T, dir string, change func(*runRecord)) {
+func rewrite(t *testing.T, dir string, change func(*runs.Record)) {
 	t.Helper()
-	r, err := loadRun(dir)
+	r, err := runs.Load(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	change(r)
-	if err := r.save(dir); err != nil {
+	if err := r.Save(dir); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -186,7 +187,7 @@ func mergeAll(t *testing.T, dirs ...string) (code int, said, dir string) {
 	parent := t.TempDir()
 	var out bytes.Buffer
 	code = execute(t.Context(), append([]string{"report", "--out", parent, "--merge"}, dirs...), &out, &out)
-	dir, _ = filepath.EvalSymlinks(filepath.Join(parent, latestLink))
+	dir, _ = filepath.EvalSymlinks(filepath.Join(parent, runs.LatestLink))
 	return code, out.String(), dir
 }
 
@@ -196,11 +197,11 @@ func TestMerge(t *testing.T) {
 	broken := replayShard(t, 2, 2, nil, tryDefect)
 	gateBroken := replayShard(t, 2, 2, ruledBy, tryDefect)
 	gateOpen, gateCut := replayShard(t, 1, 2, ruledBy, tryOpen), replayShard(t, 1, 2, ruledBy, tryOpen)
-	rewrite(t, gateCut, func(r *runRecord) { r.Interrupted = true })
+	rewrite(t, gateCut, func(r *runs.Record) { r.Interrupted = true })
 	gateKilled := replayShard(t, 1, 2, ruledBy, tryOpen)
-	rewrite(t, gateKilled, func(r *runRecord) { r.Exit = nil })
+	rewrite(t, gateKilled, func(r *runs.Record) { r.Exit = nil })
 	openOne := replayShard(t, 1, 2, nil, tryOpen)
-	exam := func(s *suiteRun) { s.exam = &reports.Exam{Lock: "redis-setnx"} }
+	exam := func(s *runs.Run) { s.Exam = &reports.Exam{Lock: "redis-setnx"} }
 	examOne, examTwo := replayShard(t, 1, 2, exam, tryStands), replayShard(t, 2, 2, exam, tryStands)
 	for _, c := range []struct {
 		name string
@@ -227,13 +228,13 @@ func TestMerge(t *testing.T) {
 			if code != c.code || !strings.Contains(said, c.says) {
 				t.Fatalf("%d, want %d with %q:\n%s", code, c.code, c.says, said)
 			}
-			run, suite, err := ours().judgeRun(dir)
+			run, suite, err := ours().JudgeRun(dir)
 			if err != nil || len(suite.Scenarios) != 2 || run.Shard != "" || run.Command != "lockchaos run two" ||
 				*run.Exit != code {
 				t.Errorf("%v, %+v", err, run)
 			}
-			for file, want := range map[string]string{junitFile: "redis-setnx-fenced/none/fenced",
-				sarifFile: `"lockchaos/`, reports.IndexFile: "redis-setnx.none.unfenced/report.html"} {
+			for file, want := range map[string]string{runs.JunitFile: "redis-setnx-fenced/none/fenced",
+				runs.SarifFile: `"lockchaos/`, reports.IndexFile: "redis-setnx.none.unfenced/report.html"} {
 				text, err := os.ReadFile(filepath.Join(dir, file))
 				told := strings.Contains(string(text), "is missing")
 				if err != nil || !strings.Contains(string(text), want) || len(c.dirs) == 1 && !told {
@@ -253,12 +254,12 @@ func TestMerge(t *testing.T) {
 // TestMergeRefuses: what are not different shards of the same is no run.
 func TestMergeRefuses(t *testing.T) {
 	one := replayShard(t, 1, 2, nil, tryStands)
-	change := func(change func(*suiteRun)) string { return replayShard(t, 2, 2, change, tryStands) }
-	plans := func(change func(*scenarios.Plan)) func(*suiteRun) {
-		return func(s *suiteRun) { change(&s.plans[0]) }
+	change := func(change func(*runs.Run)) string { return replayShard(t, 2, 2, change, tryStands) }
+	plans := func(change func(*scenarios.Plan)) func(*runs.Run) {
+		return func(s *runs.Run) { change(&s.Plans[0]) }
 	}
 	other := change(nil)
-	rewrite(t, other, func(r *runRecord) { r.Version = "v0.0.1" })
+	rewrite(t, other, func(r *runs.Record) { r.Version = "v0.0.1" })
 	link := filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink(one, link); err != nil {
 		t.Fatal(err)
@@ -266,12 +267,12 @@ func TestMergeRefuses(t *testing.T) {
 	for _, c := range []struct{ dir, says string }{
 		{replayShard(t, 1, 2, nil, tryStands), "are the same shard, 1/2"},
 		{link, "are the same shard, 1/2"},
-		{change(func(s *suiteRun) { s.name = "three" }), `shards of different suites ("two" and "three")`},
-		{change(func(s *suiteRun) { s.plans[0].Seed, s.plans[1].Seed = 8, 8 }), "shards of different seeds (7 and 8)"},
+		{change(func(s *runs.Run) { s.Name = "three" }), `shards of different suites ("two" and "three")`},
+		{change(func(s *runs.Run) { s.Plans[0].Seed, s.Plans[1].Seed = 8, 8 }), "shards of different seeds (7 and 8)"},
 		{change(ruledBy), "shards of different policies"},
 		{other, "shards of different versions of lockchaos"},
-		{change(func(s *suiteRun) { s.flags.noExpect = true }), "shards of different expectations"},
-		{change(func(s *suiteRun) { s.exam = &reports.Exam{Lock: "redis-setnx"} }), "shards of different exams"},
+		{change(func(s *runs.Run) { s.Settings.NoExpect = true }), "shards of different expectations"},
+		{change(func(s *runs.Run) { s.Exam = &reports.Exam{Lock: "redis-setnx"} }), "shards of different exams"},
 		{change(plans(func(p *scenarios.Plan) { p.Scenario.Duration++ })), "shards of different scenarios"},
 		{replayShard(t, 1, 1, nil, tryStands), "shards of different scenarios"},
 		{replayShard(t, 0, 0, nil, tryStands), "is no shard: it was run without --shard"},

@@ -15,6 +15,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
 	"github.com/lockchaos/lockchaos/runs/screen"
@@ -94,7 +95,7 @@ func (f shrinkFlags) shrink(ctx context.Context, out *screen.Screen, saved *save
 	if err := s.choose(saved); err != nil {
 		return exit.Misuse(err)
 	}
-	if err := withoutSecrets([]scenarios.Plan{s.plan}); err != nil {
+	if err := runs.WithoutSecrets([]scenarios.Plan{s.plan}); err != nil {
 		return err
 	}
 	where, err := runtimes.Choose(ctx, s.runFlags.Where, kindOf, []scenarios.Plan{s.plan}, out.Say)
@@ -103,7 +104,7 @@ func (f shrinkFlags) shrink(ctx context.Context, out *screen.Screen, saved *save
 	}
 	defer func() { err = errors.Join(err, where.Close()) }()
 	if s.Runtime == runtimes.Compose {
-		s.parallel = 1
+		s.Parallel = 1
 	}
 	if s.tries, err = newTrials(s.complete(), where, "shrink"); err != nil {
 		return err

@@ -17,6 +17,7 @@ import (
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/redact"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/survey"
 )
@@ -162,8 +163,8 @@ func (s surveyRun) examine(ctx context.Context, c survey.Card) error {
 		if code := exitCode(s.again(ctx, words)); code >= exit.Failed || code < exit.OK {
 			return fmt.Errorf("exam %d of %d failed with exit status %d", seed, s.exams, code)
 		}
-		folder := filepath.Join(out, latestLink)
-		_, suite, err := ours().judgeRun(folder)
+		folder := filepath.Join(out, runs.LatestLink)
+		_, suite, err := ours().JudgeRun(folder)
 		if err != nil {
 			return err
 		}
@@ -177,7 +178,7 @@ func (s surveyRun) examine(ctx context.Context, c survey.Card) error {
 
 // tryAdapter tries the adapter, and again where its service did not start in time. What the check finds wrong may be the library's.
 func (s surveyRun) tryAdapter(ctx context.Context, words []string) (err error) {
-	for range 1 + defaultRetries {
+	for range 1 + runs.DefaultRetries {
 		if err = s.again(ctx, words); exitCode(err) == exit.OK || exitCode(err) == exit.Violated || ctx.Err() != nil {
 			return ctx.Err()
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
 	"github.com/lockchaos/lockchaos/runs/screen"
@@ -55,7 +56,7 @@ Exit status: 0 it was measured, whatever came out; 2 at some point no hold was s
   lockchaos sweep my-lock.yaml --over duration=250ms..2s --points 8`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !cmd.Flags().Changed("seed") {
-				f.seed = rand.Uint64N(1_000_000)
+				f.Seed = rand.Uint64N(1_000_000)
 			}
 			if f.runs < 1 || f.points < 2 || f.points > 200 {
 				return exit.Misuse(fmt.Errorf("--runs %d --points %d: one run at least, and 2 to 200 points", f.runs, f.points))
@@ -84,7 +85,7 @@ Exit status: 0 it was measured, whatever came out; 2 at some point no hold was s
 	flags.StringVar(&f.over, "over", "", `what is varied, from where to where: duration=0.5..3xTTL, or duration=250ms..2s; of a clock-jump offset=0.5..3xTTL (default: 0.5 to 3 TTLs)`)
 	flags.IntVar(&f.points, "points", 11, "how many values, evenly spaced")
 	flags.IntVar(&f.runs, "runs", 10, "how many runs at each value")
-	flags.Uint64Var(&f.seed, "seed", 0, "seed of the first run (default: a new one, printed)")
+	flags.Uint64Var(&f.Seed, "seed", 0, "seed of the first run (default: a new one, printed)")
 	flags.StringVar(&f.property, "property", checker.MutualExclusion, "the property whose violations are counted")
 	return cmd
 }
@@ -111,7 +112,7 @@ func (f sweepFlags) sweep(ctx context.Context, out *screen.Screen, args []string
 	if err != nil {
 		return exit.Misuse(err)
 	}
-	if err := withoutSecrets(plans); err != nil {
+	if err := runs.WithoutSecrets(plans); err != nil {
 		return err
 	}
 	where, err := runtimes.Choose(ctx, f.runFlags.Where, kindOf, plans[:1], out.Say)
@@ -120,12 +121,12 @@ func (f sweepFlags) sweep(ctx context.Context, out *screen.Screen, args []string
 	}
 	defer func() { err = errors.Join(err, where.Close()) }()
 	if f.Runtime == runtimes.Compose {
-		c.parallel = 1
+		c.Parallel = 1
 	}
 	if why := where.Skip(plans[0]); why != "" {
 		return fmt.Errorf("the fault can't be done here: %s", why)
 	}
-	dir, err := makeRunDir(f.out, c.began)
+	dir, err := runs.MakeFolder(f.Out, c.began)
 	if err != nil {
 		return err
 	}
@@ -148,14 +149,14 @@ func (c *curve) begin(args []string, where runtimes.Runtime, runs int) {
 	if kind, err := kindOf(&c.base); err == nil && kind.Service != "" {
 		service = kind.Service
 	}
-	c.data = reports.Curve{Lock: c.base.Lock, Service: service, Store: c.base.Store.Kind, Fault: c.base.Faults[0].Label(), TTL: c.base.TTL.Std(), Property: c.property, Over: c.values.what, Runs: c.runs, Seed: c.seed,
+	c.data = reports.Curve{Lock: c.base.Lock, Service: service, Store: c.base.Store.Kind, Fault: c.base.Faults[0].Label(), TTL: c.base.TTL.Std(), Property: c.property, Over: c.values.what, Runs: c.runs, Seed: c.Seed,
 		Command: c.command(args), Version: version, Runtime: where.About(), Started: c.began.UTC().Truncate(time.Second)}
 	for _, v := range c.values.all {
 		c.data.Points = append(c.data.Points, reports.CurvePoint{Ratio: float64(v) / float64(c.base.TTL), Value: int64(v)})
 		c.left = append(c.left, c.runs)
 	}
-	c.out.Say(fmt.Sprintf("lockchaos %s · safety curve of %s under %s · %s · seeds from %d", version, c.data.Lock, c.data.Fault, c.data.Runtime, c.seed))
-	c.out.Say(fmt.Sprintf("%d values of its %s, %d runs each: %d runs, %d at once\n", len(c.values.all), c.values.what, c.runs, runs, c.parallel))
+	c.out.Say(fmt.Sprintf("lockchaos %s · safety curve of %s under %s · %s · seeds from %d", version, c.data.Lock, c.data.Fault, c.data.Runtime, c.Seed))
+	c.out.Say(fmt.Sprintf("%d values of its %s, %d runs each: %d runs, %d at once\n", len(c.values.all), c.values.what, c.runs, runs, c.Parallel))
 }
 
 // command is what the user would type to have it again.
@@ -170,7 +171,7 @@ func (c *curve) command(args []string) string {
 			line = append(line, "--when", c.when)
 		}
 	}
-	line = append(line, "--over", c.values.text, "--points", strconv.Itoa(c.points), "--runs", strconv.Itoa(c.runs), "--seed", strconv.FormatUint(c.seed, 10))
+	line = append(line, "--over", c.values.text, "--points", strconv.Itoa(c.points), "--runs", strconv.Itoa(c.runs), "--seed", strconv.FormatUint(c.Seed, 10))
 	return reports.Shell(append(line, c.whereWords()...)...)
 }
 
@@ -182,7 +183,7 @@ func (c *curve) plans() (all []scenarios.Plan, err error) {
 			return nil, fmt.Errorf("%s of %v: %w", c.values.what, v, err)
 		}
 		for range c.runs {
-			all = append(all, scenarios.Plan{Seed: c.seed + uint64(len(all)), Scenario: s})
+			all = append(all, scenarios.Plan{Seed: c.Seed + uint64(len(all)), Scenario: s})
 		}
 	}
 	return all, nil
@@ -190,7 +191,7 @@ func (c *curve) plans() (all []scenarios.Plan, err error) {
 
 // measure runs all plans, and tells each point when it and those before it are done.
 func (c *curve) measure(ctx context.Context, plans []scenarios.Plan) {
-	places := make(chan struct{}, c.parallel)
+	places := make(chan struct{}, c.Parallel)
 	var all sync.WaitGroup
 	for i, p := range plans {
 		places <- struct{}{} // so that points are measured in their order
@@ -198,7 +199,7 @@ func (c *curve) measure(ctx context.Context, plans []scenarios.Plan) {
 			defer func() { <-places }()
 			one := reports.CurvePoint{Runs: 1, Failed: 1}
 			err := c.tries.run(ctx, p, func(sc reports.Scenario, folder string) {
-				h, err := history.ReadFile(historyIn(folder))
+				h, err := history.ReadFile(runs.HistoryIn(folder))
 				if err != nil || sc.Failed != "" || sc.Skipped != "" || h.Truncated {
 					return
 				}

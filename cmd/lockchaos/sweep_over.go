@@ -168,10 +168,10 @@ func (f *sweepFlags) named(args []string) (s scenarios.Scenario, err error) {
 	if err != nil {
 		return s, err
 	}
-	if len(c.scenarios) != 1 {
-		return s, fmt.Errorf("%d scenarios are named: a curve is of one", len(c.scenarios))
+	if len(c.Scenarios) != 1 {
+		return s, fmt.Errorf("%d scenarios are named: a curve is of one", len(c.Scenarios))
 	}
-	s = c.scenarios[0]
+	s = c.Scenarios[0]
 	if len(s.Faults) != 1 || len(s.Faults[0].Parts()) > 0 {
 		return s, fmt.Errorf("%s has %d faults, or a combination: a curve varies one", s.Name, len(s.Faults))
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/spelling"
 )
@@ -103,31 +104,31 @@ func readTrend(dir string) (*trend, error) {
 		return nil, err
 	}
 	t := &trend{}
-	var runs []*runRecord
-	named := map[*runRecord]string{}
+	var all []*runs.Record
+	named := map[*runs.Record]string{}
 	for _, e := range entries {
 		if !e.IsDir() { // the link to the latest is none
 			continue
 		}
-		folders, err := repetitionsIn(filepath.Join(dir, e.Name()))
+		folders, err := runs.RepetitionsIn(filepath.Join(dir, e.Name()))
 		if err != nil {
 			folders = []string{filepath.Join(dir, e.Name())}
 		}
 		for _, folder := range folders {
-			run, err := loadRun(folder)
+			run, err := runs.Load(folder)
 			if err != nil {
 				t.without++
 				continue
 			}
 			named[run], _ = filepath.Rel(dir, folder)
-			runs = append(runs, run)
+			all = append(all, run)
 		}
 	}
-	if len(runs) == 0 {
+	if len(all) == 0 {
 		return nil, fmt.Errorf("%s: no folder in it is one of a run", dir)
 	}
-	slices.SortStableFunc(runs, func(a, b *runRecord) int { return a.Started.Compare(b.Started) })
-	for _, run := range runs {
+	slices.SortStableFunc(all, func(a, b *runs.Record) int { return a.Started.Compare(b.Started) })
+	for _, run := range all {
 		t.runs = append(t.runs, named[run])
 		for _, r := range run.Scenarios {
 			t.add(named[run], r)
@@ -137,9 +138,9 @@ func readTrend(dir string) (*trend, error) {
 }
 
 // add adds what a scenario came to in a run, unless it came to nothing there.
-func (t *trend) add(run string, r scenarioRecord) {
+func (t *trend) add(run string, r runs.ScenarioRecord) {
 	var result reports.Result
-	if r.State != stateEnded || result.UnmarshalText([]byte(r.Result)) != nil || result == reports.Skipped {
+	if r.State != runs.StateEnded || result.UnmarshalText([]byte(r.Result)) != nil || result == reports.Skipped {
 		return
 	}
 	i := slices.IndexFunc(t.courses, func(c course) bool { return c.name == r.Name })

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
 	"github.com/lockchaos/lockchaos/runs/screen"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -19,7 +20,7 @@ import (
 
 // trials runs plans for those who search or measure with them: out of sight, many at once, in folders that are deleted.
 type trials struct {
-	flags  settings
+	flags  runs.Settings
 	where  runtimes.Runtime
 	dir    string
 	places chan struct{}
@@ -27,15 +28,15 @@ type trials struct {
 }
 
 // newTrials makes the folder of the trials, beside those of runs.
-func newTrials(f settings, where runtimes.Runtime, what string) (*trials, error) {
-	if err := os.MkdirAll(f.out, 0o755); err != nil {
+func newTrials(f runs.Settings, where runtimes.Runtime, what string) (*trials, error) {
+	if err := os.MkdirAll(f.Out, 0o755); err != nil {
 		return nil, fmt.Errorf("make the folder for runs: %w", err)
 	}
-	dir, err := os.MkdirTemp(f.out, "."+what+"-")
+	dir, err := os.MkdirTemp(f.Out, "."+what+"-")
 	if err != nil {
 		return nil, fmt.Errorf("make a folder for trials: %w", err)
 	}
-	return &trials{flags: f, where: where, dir: dir, places: make(chan struct{}, f.parallel)}, nil
+	return &trials{flags: f, where: where, dir: dir, places: make(chan struct{}, f.Parallel)}, nil
 }
 
 func (t *trials) close() error { return os.RemoveAll(t.dir) }
@@ -54,14 +55,14 @@ func (t *trials) run(ctx context.Context, p scenarios.Plan, look func(reports.Sc
 	}
 	defer os.RemoveAll(dir)
 	f := t.flags
-	f.noExpect, f.parallel = true, 1
-	one := &suiteRun{flags: f, where: t.where, name: p.Scenario.Name, plans: []scenarios.Plan{p}, screen: screen.New(io.Discard)}
-	one.prepare(dir, time.Now())
-	one.launch(ctx, make(chan struct{}, 1))()
+	f.NoExpect, f.Parallel = true, 1
+	one := &runs.Run{Settings: f, Where: t.where, Name: p.Scenario.Name, Plans: []scenarios.Plan{p}, Screen: screen.New(io.Discard)}
+	one.Prepare(dir, time.Now())
+	one.Launch(ctx, make(chan struct{}, 1))()
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	sc := one.judged[0].Scenario
+	sc := one.Results[0].Scenario
 	look(sc, filepath.Join(dir, sc.Dir))
 	return nil
 }

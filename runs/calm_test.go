@@ -1,4 +1,4 @@
-package main
+package runs
 
 import (
 	"context"
@@ -49,7 +49,7 @@ func TestProcessorTime(t *testing.T) {
 			t.Errorf("%s: %v is idle", c.name, share)
 		}
 	}
-	if first := look(); first.idle <= 0 || first.all <= first.idle {
+	if first := processors(); first.idle <= 0 || first.all <= first.idle {
 		t.Errorf("%+v", first)
 	}
 	if left := memoryLeft(); left <= 0 || left > 1 {

@@ -1,4 +1,4 @@
-package main
+package runs
 
 import (
 	"encoding/json"
@@ -20,15 +20,15 @@ import (
 type shardRun struct {
 	top string // the shard's folder
 	sub string // that of the run inside it: "." or "seed-7"
-	run *runRecord
-	of  shard
+	run *Record
+	of  Shard
 }
 
 func (r shardRun) dir() string { return filepath.Join(r.top, r.sub) }
 
-// mergeShards makes one new folder in parent of the folders of shards, and returns it. It has the
+// MergeShards makes one new folder in parent of the folders of shards, and returns it. It has the
 // scenarios of all shards, and no report yet. Those of a shard that is missing are recorded as not run.
-func mergeShards(parent string, dirs []string) (string, error) {
+func MergeShards(parent string, dirs []string) (string, error) {
 	var first []shardRun // of every shard
 	bySub := map[string][]shardRun{}
 	for _, dir := range dirs {
@@ -50,11 +50,11 @@ func mergeShards(parent string, dirs []string) (string, error) {
 	}
 	repetitions = repetitions[1:]
 	slices.SortFunc(repetitions, func(a, b []shardRun) int { return int(int64(a[0].run.Seed - b[0].run.Seed)) })
-	dir, err := makeRunDir(parent, time.Now())
+	dir, err := MakeFolder(parent, time.Now())
 	if err != nil {
 		return "", err
 	}
-	var all []*runRecord
+	var all []*Record
 	var folders []reports.RepeatedRun
 	for _, runs := range repetitions {
 		run, err := mergeRuns(filepath.Join(dir, runs[0].sub), runs)
@@ -73,7 +73,7 @@ func runsOfShard(dir string) (all []shardRun, err error) {
 		dir = real // the same folder under two names is one shard twice
 	}
 	subs := []string{"."}
-	if _, err := os.Stat(filepath.Join(dir, runFile)); errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(dir, RecordFile)); errors.Is(err, os.ErrNotExist) {
 		entries, err := os.ReadDir(dir)
 		if err != nil {
 			return nil, fmt.Errorf("%s is no folder of a run: %w", dir, err)
@@ -87,19 +87,19 @@ func runsOfShard(dir string) (all []shardRun, err error) {
 	}
 	for _, sub := range subs {
 		r := shardRun{top: dir, sub: sub}
-		if r.run, err = loadRun(r.dir()); err != nil {
+		if r.run, err = Load(r.dir()); err != nil {
 			return nil, err
 		}
 		if r.of, err = r.run.shard(); err != nil {
 			return nil, err
 		}
-		if r.of.total == 0 {
+		if r.of.Total == 0 {
 			return nil, fmt.Errorf("%s is no shard: it was run without --shard", dir)
 		}
 		all = append(all, r)
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("%s is no folder of a run: it has no %s", dir, runFile)
+		return nil, fmt.Errorf("%s is no folder of a run: it has no %s", dir, RecordFile)
 	}
 	slices.SortFunc(all, func(a, b shardRun) int { return int(int64(a.run.Seed - b.run.Seed)) })
 	return all, nil
@@ -107,7 +107,7 @@ func runsOfShard(dir string) (all []shardRun, err error) {
 
 // oneRun refuses runs that are not different shards of the same, and puts them in order.
 func oneRun(all []shardRun) error {
-	slices.SortStableFunc(all, func(a, b shardRun) int { return a.of.number - b.of.number })
+	slices.SortStableFunc(all, func(a, b shardRun) int { return a.of.Number - b.of.Number })
 	for i, r := range all[1:] {
 		if before := all[i]; before.of.String() == r.of.String() {
 			return fmt.Errorf("%s and %s are the same shard, %s: name each shard once", before.dir(), r.dir(), r.run.Shard)
@@ -156,7 +156,7 @@ func asJSON(value any) string {
 }
 
 // mergeRuns makes the folder of a run from those of its shards.
-func mergeRuns(dir string, all []shardRun) (*runRecord, error) {
+func mergeRuns(dir string, all []shardRun) (*Record, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("make the folder of a repetition: %w", err)
 	}
@@ -167,7 +167,7 @@ func mergeRuns(dir string, all []shardRun) (*runRecord, error) {
 	byNumber := map[int]shardRun{}
 	var runtimes []string
 	for _, r := range all {
-		byNumber[r.of.number] = r
+		byNumber[r.of.Number] = r
 		runtimes = appendNew(runtimes, r.run.Runtime)
 		merged.Elapsed = max(merged.Elapsed, r.run.Elapsed)
 		if r.run.Started.Before(merged.Started) {
@@ -184,10 +184,10 @@ func mergeRuns(dir string, all []shardRun) (*runRecord, error) {
 		r, there := byNumber[s.Shard]
 		i := -1
 		if there {
-			i = slices.IndexFunc(r.run.Scenarios, func(one scenarioRecord) bool { return one.Name == s.Name })
+			i = slices.IndexFunc(r.run.Scenarios, func(one ScenarioRecord) bool { return one.Name == s.Name })
 		}
 		if i < 0 {
-			merged.Scenarios = append(merged.Scenarios, s.missing(all[0].of.total))
+			merged.Scenarios = append(merged.Scenarios, s.missing(all[0].of.Total))
 			code = exit.Worse(code, exit.Inconclusive)
 			continue
 		}
@@ -198,12 +198,12 @@ func mergeRuns(dir string, all []shardRun) (*runRecord, error) {
 		}
 	}
 	merged.Exit = &code
-	return &merged, merged.save(dir)
+	return &merged, merged.Save(dir)
 }
 
 // wholeCommand is the command of a shard without the words that choose it.
-func wholeCommand(command string, s shard) string {
-	return strings.Replace(command, " "+reports.Shell(s.words()...), "", 1)
+func wholeCommand(command string, s Shard) string {
+	return strings.Replace(command, " "+reports.Shell(s.Words()...), "", 1)
 }
 
 // appendNew appends a text that is not there yet.
@@ -215,17 +215,17 @@ func appendNew(all []string, text string) []string {
 }
 
 // missing is the record of a scenario whose shard, of so many, is missing.
-func (s share) missing(total int) scenarioRecord {
+func (s share) missing(total int) ScenarioRecord {
 	code, why := exit.Inconclusive, fmt.Sprintf("shard %d/%d is missing", s.Shard, total)
-	return scenarioRecord{Name: s.Name, Dir: folderOf(s.Name), Skipped: why, Reason: why, Missing: &s,
-		State: stateEnded, Result: reports.Skipped.String(), Exit: &code}
+	return ScenarioRecord{Name: s.Name, Dir: FolderOf(s.Name), Skipped: why, Reason: why, Missing: &s,
+		State: StateEnded, Result: reports.Skipped.String(), Exit: &code}
 }
 
 // copyScenario copies what a scenario has left, with the tries that were put aside. A scenario that was
 // never begun has left nothing.
 func copyScenario(to, from, folder string) error {
 	if folder == "" || folder != filepath.Base(folder) || folder[0] == '.' {
-		return exit.Misuse(fmt.Errorf("%s: %q is no folder of a scenario", filepath.Join(from, runFile), folder))
+		return exit.Misuse(fmt.Errorf("%s: %q is no folder of a scenario", filepath.Join(from, RecordFile), folder))
 	}
 	entries, err := os.ReadDir(from)
 	if err != nil {
@@ -244,7 +244,7 @@ func copyScenario(to, from, folder string) error {
 
 // describeMerged writes gate.json or repeat.json, by which "report" knows a gate or a repetition. first
 // are the first runs of every shard; all are the merged runs, in the folders.
-func describeMerged(dir string, first []shardRun, all []*runRecord, folders []reports.RepeatedRun) error {
+func describeMerged(dir string, first []shardRun, all []*Record, folders []reports.RepeatedRun) error {
 	one := all[0]
 	if p := one.Policy; p != nil {
 		ruling := reports.Gate{Policy: p.File, Command: one.Command, Version: one.Version, Runtime: one.Runtime,
@@ -252,7 +252,7 @@ func describeMerged(dir string, first []shardRun, all []*runRecord, folders []re
 		for _, r := range all {
 			ruling.Elapsed = max(ruling.Elapsed, r.Elapsed)
 		}
-		return reports.WriteFile(filepath.Join(dir, gateFile), func(w io.Writer) error {
+		return reports.WriteFile(filepath.Join(dir, GateFile), func(w io.Writer) error {
 			return reports.WriteGate(w, ruling, reports.Suite{}) // it is ruled on by the report
 		})
 	}
@@ -263,16 +263,16 @@ func describeMerged(dir string, first []shardRun, all []*runRecord, folders []re
 		Started: one.Started, Runs: folders}
 	var ended []string
 	for _, r := range first {
-		saved, err := loadRepetition(r.top)
+		saved, err := LoadRepetition(r.top)
 		if err != nil || saved == nil {
-			return exit.Misuse(errors.Join(err, fmt.Errorf("%s: there is no %s", r.top, repeatFile)))
+			return exit.Misuse(errors.Join(err, fmt.Errorf("%s: there is no %s", r.top, RepeatFile)))
 		}
 		table.Wanted, table.Elapsed = saved.Wanted, max(table.Elapsed, saved.Elapsed)
 		table.Command = wholeCommand(saved.Command, r.of)
 		ended = appendNew(ended, saved.Ended)
 	}
 	table.Ended = strings.Join(ended, " ")
-	return reports.WriteFile(filepath.Join(dir, repeatFile), func(w io.Writer) error {
+	return reports.WriteFile(filepath.Join(dir, RepeatFile), func(w io.Writer) error {
 		return reports.WriteRepetitionJSON(w, table)
 	})
 }

@@ -1,4 +1,4 @@
-package main
+package runs
 
 import (
 	"fmt"
@@ -8,8 +8,8 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// withoutSecrets takes the secrets out of the adapters' command lines, which are saved with the plans.
-func withoutSecrets(plans []scenarios.Plan) (err error) {
+// WithoutSecrets takes the secrets out of the adapters' command lines, which are saved with the plans.
+func WithoutSecrets(plans []scenarios.Plan) (err error) {
 	for i := range plans {
 		a := &plans[i].Scenario.Adapter
 		if missing := redact.Lacking(a.Command); missing != "" {

@@ -1,4 +1,4 @@
-package main
+package runs
 
 import (
 	"fmt"
@@ -10,8 +10,8 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// tool is the program that runs scenarios: how it is called, and which locks it knows.
-type tool struct {
+// Tool is the program that runs scenarios: how it is called, and which locks it knows.
+type Tool struct {
 	// version is recorded with every run, and so is program, the word by which the program is called: it is part of the commands that a user can paste.
 	version, program string
 	locks            []clients.Kind
@@ -19,18 +19,18 @@ type tool struct {
 	suites func() ([]scenarios.Suite, error)
 }
 
-// newTool returns a program that knows the locks.
-func newTool(version, program string, locks []clients.Kind) *tool {
-	t := &tool{version: version, program: program, locks: locks}
-	t.suites = sync.OnceValues(func() ([]scenarios.Suite, error) { return scenarios.Builtin(t.catalogue()) })
+// NewTool returns a program that knows the locks.
+func NewTool(version, program string, locks []clients.Kind) *Tool {
+	t := &Tool{version: version, program: program, locks: locks}
+	t.suites = sync.OnceValues(func() ([]scenarios.Suite, error) { return scenarios.Builtin(t.Catalogue()) })
 	return t
 }
 
-// catalogue is what scenarios can name.
-func (t *tool) catalogue() scenarios.Catalogue { return harness.Catalogue(t.locks, t.kindOf) }
+// Catalogue is what scenarios can name.
+func (t *Tool) Catalogue() scenarios.Catalogue { return harness.Catalogue(t.locks, t.KindOf) }
 
-// lock is the lock of a name.
-func (t *tool) lock(name string) (clients.Kind, error) {
+// Lock is the lock of a name.
+func (t *Tool) Lock(name string) (clients.Kind, error) {
 	for _, k := range t.locks {
 		if k.Name == name {
 			return k, nil
@@ -39,13 +39,13 @@ func (t *tool) lock(name string) (clients.Kind, error) {
 	return clients.Kind{}, fmt.Errorf("there is no lock named %q", name)
 }
 
-// kindOf is the scenario's lock: one of the catalogue, an adapter, or that of the user's own application, of which nothing is known.
-func (t *tool) kindOf(s *scenarios.Scenario) (clients.Kind, error) {
+// KindOf is the scenario's lock: one of the catalogue, an adapter, or that of the user's own application, of which nothing is known.
+func (t *Tool) KindOf(s *scenarios.Scenario) (clients.Kind, error) {
 	if s.Own() {
 		return clients.Kind{Name: s.Lock}, nil
 	}
 	if !s.External() {
-		return t.lock(s.Lock)
+		return t.Lock(s.Lock)
 	}
 	return external.Kind(scenarios.ServiceNamed(s.Adapter.Service)), nil
 }

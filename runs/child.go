@@ -1,4 +1,4 @@
-package main
+package runs
 
 import (
 	"encoding/json"
@@ -9,8 +9,8 @@ import (
 	"github.com/lockchaos/lockchaos/harness"
 )
 
-// childLine is one line from the process that runs a scenario to the one that the user started.
-type childLine struct {
+// ChildLine is one line from the process that runs a scenario to the one that the user started.
+type ChildLine struct {
 	Progress *harness.Progress `json:"progress,omitempty"`
 	Error    string            `json:"error,omitempty"`
 }
@@ -21,7 +21,7 @@ func readChild(out io.Reader, progress func(harness.Progress)) error {
 	var told error
 	d := json.NewDecoder(out)
 	for {
-		var line childLine
+		var line ChildLine
 		err := d.Decode(&line)
 		switch {
 		case errors.Is(err, io.EOF):

@@ -1,4 +1,4 @@
-package main
+package runs
 
 import (
 	"errors"
@@ -16,7 +16,7 @@ import (
 )
 
 // conclude rules on all repetitions together, writes the ruling and tells it. Its error carries the exit status.
-func (g *gate) conclude(interrupted bool) error {
+func (g *Gate) conclude(interrupted bool) error {
 	suite := g.suite()
 	code := g.status(suite)
 	broken := ""
@@ -26,9 +26,9 @@ func (g *gate) conclude(interrupted bool) error {
 	case len(g.errs) > 0:
 		code, broken = exit.Failed, errors.Join(g.errs...).Error()
 	}
-	ruling := reports.Gate{Policy: repositoryPath(g.file), Command: suite.Command, Version: g.tool.version, Runtime: suite.Runtime, Seed: g.seed, Started: suite.Started, Elapsed: suite.Elapsed,
-		Exit: code, Inconclusive: string(g.policy.Inconclusive), Skipped: string(g.policy.Skipped), Broken: broken, Budget: g.policy.Budget, Demands: demands(g.policy), Known: g.known(suite)}
-	table := reports.Repetition{Suite: suite.Name, Command: suite.Command, Version: g.tool.version, Runtime: suite.Runtime, Started: suite.Started, Elapsed: int64(suite.Elapsed),
+	ruling := reports.Gate{Policy: repositoryPath(g.File), Command: suite.Command, Version: g.Tool.version, Runtime: suite.Runtime, Seed: g.Seed, Started: suite.Started, Elapsed: suite.Elapsed,
+		Exit: code, Inconclusive: string(g.Policy.Inconclusive), Skipped: string(g.Policy.Skipped), Broken: broken, Budget: g.Policy.Budget, Demands: demands(g.Policy), Known: g.known(suite)}
+	table := reports.Repetition{Suite: suite.Name, Command: suite.Command, Version: g.Tool.version, Runtime: suite.Runtime, Started: suite.Started, Elapsed: int64(suite.Elapsed),
 		Wanted: g.repetitions()}
 	for _, r := range g.runs {
 		ruling.Runs = append(ruling.Runs, reports.RepeatedRun{Seed: r.suite.Seed, Dir: r.dir})
@@ -36,15 +36,15 @@ func (g *gate) conclude(interrupted bool) error {
 	}
 	table.Ended = fmt.Sprintf("%d of %d repetitions were begun.", len(g.runs), table.Wanted)
 	unwritten := errors.Join(append(g.errs, g.write(ruling, table, suite))...)
-	g.screen.Ruling = "gate " + ruling.Ruling(suite)
-	return g.screen.Conclude(g.dir, suite, func(out io.Writer) error {
+	g.Screen.Ruling = "gate " + ruling.Ruling(suite)
+	return g.Screen.Conclude(g.dir, suite, func(out io.Writer) error {
 		var err error
 		if table.Wanted > 1 {
-			err = reports.RepetitionText(out, table, g.screen.Color)
+			err = reports.RepetitionText(out, table, g.Screen.Color)
 		} else {
-			err = reports.Matrix(out, suite, g.screen.Color, g.screen.Width)
+			err = reports.Matrix(out, suite, g.Screen.Color, g.Screen.Width)
 		}
-		if err := errors.Join(err, reports.GateText(out, ruling, suite, g.screen.Color)); err != nil {
+		if err := errors.Join(err, reports.GateText(out, ruling, suite, g.Screen.Color)); err != nil {
 			return fmt.Errorf("print the ruling: %w", err)
 		}
 		harmless.Fprintf(out, "again: %s\nreport: %s\n", suite.Command, reports.There(filepath.Join(g.dir, reports.IndexFile)))
@@ -61,8 +61,8 @@ func (g *gate) conclude(interrupted bool) error {
 }
 
 // suite is every repetition as one run.
-func (g *gate) suite() reports.Suite {
-	all := reports.Suite{Name: titled("gate "+filepath.Base(g.file), g.shard.String()), Command: g.command, Seed: g.seed, Started: g.began.UTC().Truncate(time.Second), Elapsed: g.elapsed, Version: g.tool.version}
+func (g *Gate) suite() reports.Suite {
+	all := reports.Suite{Name: Titled("gate "+filepath.Base(g.File), g.Shard.String()), Command: g.Command, Seed: g.Seed, Started: g.began.UTC().Truncate(time.Second), Elapsed: g.elapsed, Version: g.Tool.version}
 	for i, r := range g.runs {
 		if i == 0 {
 			all.Versions, all.StandIns, all.About, all.Runtime = r.suite.Versions, r.suite.StandIns, r.suite.About, r.suite.Runtime
@@ -72,8 +72,8 @@ func (g *gate) suite() reports.Suite {
 			all.Scenarios = append(all.Scenarios, sc)
 		}
 	}
-	for _, r := range g.policy.Remarks(seenIn(all), all.Started) {
-		all.Remarks = append(all.Remarks, reports.Remark{Level: reports.Note, Rule: r.Rule, Text: r.Text, File: repositoryPath(g.policy.File), Line: r.Line})
+	for _, r := range g.Policy.Remarks(seenIn(all), all.Started) {
+		all.Remarks = append(all.Remarks, reports.Remark{Level: reports.Note, Rule: r.Rule, Text: r.Text, File: repositoryPath(g.Policy.File), Line: r.Line})
 	}
 	return all
 }
@@ -99,8 +99,8 @@ func demands(p *policy.Policy) (all []reports.Demand) {
 }
 
 // known is what the policy tolerates, beside what the runs showed of it on the day of the gate.
-func (g *gate) known(s reports.Suite) (all []reports.KnownViolation) {
-	for _, k := range g.policy.Standings(seenIn(s)) {
+func (g *Gate) known(s reports.Suite) (all []reports.KnownViolation) {
+	for _, k := range g.Policy.Standings(seenIn(s)) {
 		all = append(all, reports.KnownViolation{Scenario: k.Scenario, Property: k.Property, Kind: k.Kind, Reason: k.Reason, LastDay: k.Expires.Format(time.DateOnly),
 			DaysLeft: k.DaysLeft(s.Started), Shown: k.Shown, Clear: k.Clear, Open: k.Open})
 	}
@@ -108,7 +108,7 @@ func (g *gate) known(s reports.Suite) (all []reports.KnownViolation) {
 }
 
 // status is the exit status. A gate through which nothing has gone is not passed, however lenient.
-func (g *gate) status(suite reports.Suite) int {
+func (g *Gate) status(suite reports.Suite) int {
 	code, ran := exit.OfSuite(suite, false), false
 	for _, sc := range suite.Scenarios {
 		ran = ran || sc.Failed == "" && sc.Skipped == ""
@@ -121,45 +121,45 @@ func (g *gate) status(suite reports.Suite) int {
 
 // write writes the ruling and its page. Each repetition has written its own files; where there is one, those are the gate's, and what people and CI systems
 // read is written again with the ruling.
-func (g *gate) write(ruling reports.Gate, table reports.Repetition, suite reports.Suite) error {
-	return errors.Join(reports.WriteFile(filepath.Join(g.dir, gateFile), func(w io.Writer) error { return reports.WriteGate(w, ruling, suite) }), renderForCI(g.dir, suite),
+func (g *Gate) write(ruling reports.Gate, table reports.Repetition, suite reports.Suite) error {
+	return errors.Join(reports.WriteFile(filepath.Join(g.dir, GateFile), func(w io.Writer) error { return reports.WriteGate(w, ruling, suite) }), RenderForCI(g.dir, suite),
 		reports.WriteFile(filepath.Join(g.dir, reports.IndexFile), func(w io.Writer) error { return reports.WriteGateIndex(w, ruling, suite, table) }))
 }
 
-// isGate tells whether a folder is that of a gate.
-func isGate(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, gateFile))
+// IsGate tells whether a folder is that of a gate.
+func IsGate(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, GateFile))
 	return err == nil
 }
 
-// reportGate judges and rules on every run of a gate again, by the policy that was saved with it, as of its day.
-func (t *tool) reportGate(out *screen.Screen, dir string) error {
-	ruling, err := reports.ReadGate(filepath.Join(dir, gateFile))
+// ReportGate judges and rules on every run of a gate again, by the policy that was saved with it, as of its day.
+func (t *Tool) ReportGate(out *screen.Screen, dir string) error {
+	ruling, err := reports.ReadGate(filepath.Join(dir, GateFile))
 	if err != nil {
 		return exit.Misuse(err)
 	}
-	g := &gate{dir: dir, file: ruling.Policy, command: ruling.Command, screen: out, began: ruling.Started, elapsed: ruling.Elapsed}
-	g.tool, g.seed = t, ruling.Seed
+	g := &Gate{dir: dir, File: ruling.Policy, Command: ruling.Command, Screen: out, began: ruling.Started, elapsed: ruling.Elapsed}
+	g.Tool, g.Seed = t, ruling.Seed
 	interrupted := false
 	for _, r := range ruling.Runs {
 		folder := filepath.Join(dir, filepath.FromSlash(r.Dir))
-		run, suite, err := t.judgeRun(folder)
+		run, suite, err := t.JudgeRun(folder)
 		if err != nil {
 			return exit.Misuse(err)
 		}
 		if run.Policy == nil {
 			return exit.Misuse(fmt.Errorf("%s: the run was not a gate's", folder))
 		}
-		if err := render(folder, suite); err != nil {
+		if err := Render(folder, suite); err != nil {
 			return err
 		}
-		if g.shard.total == 0 { // the first repetition has every scenario
-			if g.shard, err = run.shard(); err != nil {
+		if g.Shard.Total == 0 { // the first repetition has every scenario
+			if g.Shard, err = run.shard(); err != nil {
 				return exit.Misuse(err)
 			}
 		}
 		interrupted = interrupted || run.Interrupted
-		g.policy, g.settings.policy = run.Policy, run.Policy
+		g.Policy, g.Settings.Policy = run.Policy, run.Policy
 		g.runs = append(g.runs, gateRun{r.Dir, suite})
 	}
 	if len(g.runs) == 0 {

@@ -1,4 +1,4 @@
-package main
+package runs
 
 import (
 	"crypto/sha256"
@@ -16,76 +16,76 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// shard is the part of a suite that one machine of several runs. The zero value is the whole suite.
-type shard struct {
-	number, total int
+// Shard is the part of a suite that one machine of several runs. The zero value is the whole suite.
+type Shard struct {
+	Number, Total int
 	// numbers is the shard of each scenario, by the scenario's name. cut fills it in.
 	numbers map[string]int
 }
 
-// shardSeed is the seed of a sharded run for which none is given: each machine must draw the same.
-const shardSeed = 1
+// ShardSeed is the seed of a sharded run for which none is given: each machine must draw the same.
+const ShardSeed = 1
 
 // Set reads a shard such as "3/8".
-func (s *shard) Set(text string) error {
+func (s *Shard) Set(text string) error {
 	number, total, _ := strings.Cut(text, "/")
 	var errs [2]error
-	s.number, errs[0] = strconv.Atoi(number)
-	s.total, errs[1] = strconv.Atoi(total)
-	if errors.Join(errs[:]...) != nil || s.number < 1 || s.number > s.total || s.String() != text {
+	s.Number, errs[0] = strconv.Atoi(number)
+	s.Total, errs[1] = strconv.Atoi(total)
+	if errors.Join(errs[:]...) != nil || s.Number < 1 || s.Number > s.Total || s.String() != text {
 		return errors.New("a shard is its number and how many there are, such as 3/8: the number is from 1 to 8")
 	}
 	return nil
 }
 
 // String is the shard as it is typed, "" for the whole suite.
-func (s *shard) String() string {
-	if s.total == 0 {
+func (s *Shard) String() string {
+	if s.Total == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d/%d", s.number, s.total)
+	return fmt.Sprintf("%d/%d", s.Number, s.Total)
 }
 
 // Type names the flag's value in the help.
-func (s *shard) Type() string { return "K/N" }
+func (s *Shard) Type() string { return "K/N" }
 
-// words are those of the command line that choose the shard again.
-func (s *shard) words() []string {
-	if s.total == 0 {
+// Words are those of the command line that choose the shard again.
+func (s *Shard) Words() []string {
+	if s.Total == 0 {
 		return nil
 	}
 	return []string{"--shard", s.String()}
 }
 
-// titled is the name of a suite of which one shard is run; shard "": all of it.
-func titled(name, shard string) string {
+// Titled is the name of a suite of which one shard is run; shard "": all of it.
+func Titled(name, shard string) string {
 	if shard == "" {
 		return name
 	}
 	return name + ", shard " + shard
 }
 
-// seed is that of a run for which none is given.
-func (s *shard) seed() uint64 {
-	if s.total > 0 {
-		return shardSeed
+// Seed is that of a run for which none is given.
+func (s *Shard) Seed() uint64 {
+	if s.Total > 0 {
+		return ShardSeed
 	}
 	return rand.Uint64N(1_000_000)
 }
 
-// cut assigns every plan to one shard: the longest first, each to the shard that has the least so
+// Cut assigns every plan to one shard: the longest first, each to the shard that has the least so
 // far. The same plans are cut in the same way on every machine. length is how long a plan takes with
 // all its repetitions.
-func (s *shard) cut(plans []scenarios.Plan, length func(i int) time.Duration) error {
-	if s.total > len(plans) {
+func (s *Shard) Cut(plans []scenarios.Plan, length func(i int) time.Duration) error {
+	if s.Total > len(plans) {
 		n := len(plans)
 		return exit.Misuse(fmt.Errorf("--shard %s: there are %d scenarios, so %d shards at the most", s, n, n))
 	}
-	if s.total == 0 {
+	if s.Total == 0 {
 		return nil
 	}
 	s.numbers = map[string]int{}
-	loads := make([]time.Duration, s.total)
+	loads := make([]time.Duration, s.Total)
 	for _, i := range longestFirst(len(plans), length) {
 		least := slices.Index(loads, slices.Min(loads))
 		loads[least] += length(i)
@@ -96,13 +96,13 @@ func (s *shard) cut(plans []scenarios.Plan, length func(i int) time.Duration) er
 
 // of is the shard of a scenario. A scenario that another seed draws and that was not cut is in the
 // first shard.
-func (s *shard) of(name string) int { return max(1, s.numbers[name]) }
+func (s *Shard) of(name string) int { return max(1, s.numbers[name]) }
 
 // takes reports whether the shard has the scenario.
-func (s *shard) takes(name string) bool { return s.total == 0 || s.of(name) == s.number }
+func (s *Shard) takes(name string) bool { return s.Total == 0 || s.of(name) == s.Number }
 
-// part are the plans of the shard, in their order.
-func (s *shard) part(plans []scenarios.Plan) []scenarios.Plan {
+// Part are the plans of the shard, in their order.
+func (s *Shard) Part(plans []scenarios.Plan) []scenarios.Plan {
 	others := func(p scenarios.Plan) bool { return !s.takes(p.Scenario.Name) }
 	return slices.DeleteFunc(slices.Clone(plans), others)
 }
@@ -131,13 +131,13 @@ type share struct {
 }
 
 // shares are the scenarios of all shards, in the order of the suite; none where the whole suite is run.
-func (s *shard) shares(plans []scenarios.Plan) (all []share) {
-	if s.total == 0 {
+func (s *Shard) shares(plans []scenarios.Plan) (all []share) {
+	if s.Total == 0 {
 		return nil
 	}
 	for _, p := range plans {
 		c := p.Scenario
-		all = append(all, share{Name: c.Name, Lock: c.Lock, Store: c.Store.Kind, Fault: faultColumn(c),
+		all = append(all, share{Name: c.Name, Lock: c.Lock, Store: c.Store.Kind, Fault: FaultColumn(c),
 			Shard: s.of(c.Name), Plan: digest(p)})
 	}
 	return all
@@ -152,12 +152,12 @@ func digest(p scenarios.Plan) string {
 }
 
 // shard is the shard that a run was.
-func (r *runRecord) shard() (s shard, err error) {
+func (r *Record) shard() (s Shard, err error) {
 	if r.Shard == "" {
 		return s, nil
 	}
 	if err := s.Set(r.Shard); err != nil {
-		return s, fmt.Errorf("%s: shard %q: %w", runFile, r.Shard, err)
+		return s, fmt.Errorf("%s: shard %q: %w", RecordFile, r.Shard, err)
 	}
 	s.numbers = map[string]int{}
 	for _, one := range r.Shares {

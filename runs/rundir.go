@@ -1,4 +1,4 @@
-package main
+package runs
 
 import (
 	"encoding/json"
@@ -15,9 +15,9 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// runRecord is run.json: what a run was, for rendering it again. What the scenarios showed is in their own folders. It is written when the run begins, and
+// Record is run.json: what a run was, for rendering it again. What the scenarios showed is in their own folders. It is written when the run begins, and
 // again whenever a scenario begins, is first violated, or ends, so that a run can be followed (lockchaos serve) and one that was killed be reported.
-type runRecord struct {
+type Record struct {
 	Version  string   `json:"lockchaos"`
 	Suite    string   `json:"suite"`
 	About    string   `json:"about,omitempty"`
@@ -41,11 +41,11 @@ type runRecord struct {
 	// Shard is the part of the suite that was run ("3/8"), "": all of it. Shares are the scenarios of all parts.
 	Shard     string           `json:"shard,omitempty"`
 	Shares    []share          `json:"shares,omitempty"`
-	Scenarios []scenarioRecord `json:"scenarios"`
+	Scenarios []ScenarioRecord `json:"scenarios"`
 }
 
-// scenarioRecord is one scenario of a run, in the order of the suite.
-type scenarioRecord struct {
+// ScenarioRecord is one scenario of a run, in the order of the suite.
+type ScenarioRecord struct {
 	Name    string        `json:"name"`
 	Dir     string        `json:"dir"`
 	Elapsed time.Duration `json:"elapsed_ns"`
@@ -79,9 +79,9 @@ type scenarioRecord struct {
 }
 
 // end notes what a scenario came to.
-func (r *scenarioRecord) end(sc reports.Scenario, noExpect bool) {
+func (r *ScenarioRecord) end(sc reports.Scenario, noExpect bool) {
 	code := exit.OfScenario(sc, noExpect)
-	r.State, r.Result, r.Detail, r.Reason, r.Exit = stateEnded, sc.Result().String(), sc.Detail(), sc.Reason(), &code
+	r.State, r.Result, r.Detail, r.Reason, r.Exit = StateEnded, sc.Result().String(), sc.Detail(), sc.Reason(), &code
 	switch {
 	case len(sc.Expect) == 0 || sc.Failed != "" || sc.Skipped != "":
 	case sc.Met:
@@ -95,13 +95,13 @@ func (r *scenarioRecord) end(sc reports.Scenario, noExpect bool) {
 type runState string
 
 const (
-	stateWaiting runState = "waiting"
-	stateRunning runState = "running"
-	stateEnded   runState = "ended"
+	StateWaiting runState = "waiting"
+	StateRunning runState = "running"
+	StateEnded   runState = "ended"
 )
 
 // locate notes where the scenario is written.
-func (r *scenarioRecord) locate(p scenarios.Place) {
+func (r *ScenarioRecord) locate(p scenarios.Place) {
 	switch {
 	case p.Builtin:
 		r.Builtin = fmt.Sprintf("%s:%d", p.File, p.Line)
@@ -111,18 +111,18 @@ func (r *scenarioRecord) locate(p scenarios.Place) {
 }
 
 // program is how to call lockchaos.
-func (r *runRecord) program() string {
+func (r *Record) program() string {
 	if r.Program == "" {
 		return "lockchaos"
 	}
 	return r.Program
 }
 
-// folderOf turns a scenario's name into that of its folder: redis-setnx/none/unfenced → redis-setnx.none.unfenced.
-func folderOf(name string) string { return strings.ReplaceAll(name, "/", ".") }
+// FolderOf turns a scenario's name into that of its folder: redis-setnx/none/unfenced → redis-setnx.none.unfenced.
+func FolderOf(name string) string { return strings.ReplaceAll(name, "/", ".") }
 
-// makeRunDir makes a fresh folder for a run, named after its time, and points "latest" at it.
-func makeRunDir(parent string, now time.Time) (string, error) {
+// MakeFolder makes a fresh folder for a run, named after its time, and points "latest" at it.
+func MakeFolder(parent string, now time.Time) (string, error) {
 	if err := os.MkdirAll(parent, 0o755); err != nil {
 		return "", fmt.Errorf("make the folder for runs: %w", err)
 	}
@@ -147,28 +147,29 @@ func makeRunDir(parent string, now time.Time) (string, error) {
 func pointLatest(parent, name string) error {
 	next := filepath.Join(parent, ".latest-"+name)
 	if err := os.Symlink(name, next); err != nil {
-		return fmt.Errorf("point %s at the run: %w", latestLink, err)
+		return fmt.Errorf("point %s at the run: %w", LatestLink, err)
 	}
-	if err := os.Rename(next, filepath.Join(parent, latestLink)); err != nil {
+	if err := os.Rename(next, filepath.Join(parent, LatestLink)); err != nil {
 		_ = os.Remove(next)
-		return fmt.Errorf("point %s at the run: %w", latestLink, err)
+		return fmt.Errorf("point %s at the run: %w", LatestLink, err)
 	}
 	return nil
 }
 
-func (r *runRecord) save(dir string) error {
+// Save writes the record into the run's folder, in one step.
+func (r *Record) Save(dir string) error {
 	text, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
-		return fmt.Errorf("%s: %w", runFile, err)
+		return fmt.Errorf("%s: %w", RecordFile, err)
 	}
-	if err := replaceFile(filepath.Join(dir, runFile), append(text, '\n')); err != nil {
+	if err := ReplaceFile(filepath.Join(dir, RecordFile), append(text, '\n')); err != nil {
 		return fmt.Errorf("save the run's record: %w", err)
 	}
 	return nil
 }
 
-// replaceFile writes a file in one step: who reads it meanwhile finds all of the old or all of the new.
-func replaceFile(file string, text []byte) error {
+// ReplaceFile writes a file in one step: who reads it meanwhile finds all of the old or all of the new.
+func ReplaceFile(file string, text []byte) error {
 	next := filepath.Join(filepath.Dir(file), "."+filepath.Base(file)+".next")
 	if err := os.WriteFile(next, text, 0o644); err != nil {
 		return errors.Join(err, os.Remove(next)) // half a file takes room and helps nobody
@@ -179,36 +180,37 @@ func replaceFile(file string, text []byte) error {
 // reserveFile takes room on the disk until the run has ended, so that a disk that is full by then has room for run.json.
 const reserveFile = ".reserve"
 
-// reserve makes the reserve of a run of so many scenarios. Where there is no room for it there is none for the run, which
+// Reserve makes the reserve of a run of so many scenarios. Where there is no room for it there is none for the run, which
 // will say so itself.
-func reserve(dir string, scenarios int) {
+func Reserve(dir string, scenarios int) {
 	_ = os.WriteFile(filepath.Join(dir, reserveFile), make([]byte, 64<<10+scenarios<<12), 0o644)
 }
 
-// saveAtLast saves the record in its last form, if need be in the room that was reserved.
-func (r *runRecord) saveAtLast(dir string) error {
+// SaveAtLast saves the record in its last form, if need be in the room that was reserved.
+func (r *Record) SaveAtLast(dir string) error {
 	freed := os.Remove(filepath.Join(dir, reserveFile))
 	if errors.Is(freed, os.ErrNotExist) {
 		freed = nil
 	}
-	return errors.Join(r.save(dir), freed)
+	return errors.Join(r.Save(dir), freed)
 }
 
-func loadRun(dir string) (*runRecord, error) {
-	var r runRecord
-	if err := reports.ReadRecord(filepath.Join(dir, runFile), &r); err != nil {
+// Load reads the record in a run's folder.
+func Load(dir string) (*Record, error) {
+	var r Record
+	if err := reports.ReadRecord(filepath.Join(dir, RecordFile), &r); err != nil {
 		return nil, fmt.Errorf("%s is no folder of a run: %w", dir, err)
 	}
 	return &r, nil
 }
 
-// repeatFile is the record of a run that was repeated: which repetitions there are, and what each scenario came to.
-const repeatFile = "repeat.json"
+// RepeatFile is the record of a run that was repeated: which repetitions there are, and what each scenario came to.
+const RepeatFile = "repeat.json"
 
-// loadRepetition reads the record of a run that was repeated; nil: the folder is none of such a run.
-func loadRepetition(dir string) (*reports.Repetition, error) {
+// LoadRepetition reads the record of a run that was repeated; nil: the folder is none of such a run.
+func LoadRepetition(dir string) (*reports.Repetition, error) {
 	var r reports.Repetition
-	err := reports.ReadRecord(filepath.Join(dir, repeatFile), &r)
+	err := reports.ReadRecord(filepath.Join(dir, RepeatFile), &r)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}

@@ -1,4 +1,4 @@
-package main
+package runs
 
 import (
 	"context"
@@ -11,14 +11,14 @@ import (
 // A scenario mostly waits. So more of them run at once than there are processors, and some more
 // while these have time left. What a busy machine spoils is run again.
 
-// defaultParallel is how many scenarios run at once on any machine.
-func defaultParallel() int { return min(16, 2*goruntime.NumCPU()) }
+// DefaultParallel is how many scenarios run at once on any machine.
+func DefaultParallel() int { return min(16, 2*goruntime.NumCPU()) }
 
-// calmParallel is how many do on one that is calm.
-func calmParallel() int { return min(24, 5*goruntime.NumCPU()) }
+// CalmParallel is how many do on one that is calm.
+func CalmParallel() int { return min(24, 5*goruntime.NumCPU()) }
 
-// defaultRetries is how often a scenario is run again while it comes to nothing; the last time alone.
-const defaultRetries = 2
+// DefaultRetries is how often a scenario is run again while it comes to nothing; the last time alone.
+const DefaultRetries = 2
 
 // calmShare is the share of the processors' time that must be left for one more, calmLook how long
 // that is measured. What an attack needs most is its start, so the time after one start is what
@@ -37,13 +37,13 @@ func awaitRoom(ctx context.Context, steady int, running func() int, calm func(co
 
 // machineIsCalm reports whether the processors had time left just now, and there is memory. It takes calmLook to tell.
 func machineIsCalm(ctx context.Context) bool {
-	before := look()
+	before := processors()
 	select {
 	case <-ctx.Done():
 		return false
 	case <-time.After(calmLook):
 	}
-	return look().calmSince(before) && memoryLeft() >= calmMemory
+	return processors().calmSince(before) && memoryLeft() >= calmMemory
 }
 
 // calmMemory is the share of the memory that must be left for one more.
@@ -79,8 +79,8 @@ func (t processorTime) idleSince(before processorTime) float64 {
 	return max(0, t.idle-before.idle) / (t.all - before.all)
 }
 
-// look reads /proc/stat. A processor that waits for a disk has time left, and so has one that runs what gives way to others (nice).
-func look() (t processorTime) {
+// processors reads /proc/stat. A processor that waits for a disk has time left, and so has one that runs what gives way to others (nice).
+func processors() (t processorTime) {
 	proc, err := procfs.NewDefaultFS()
 	if err != nil {
 		return t

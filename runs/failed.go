@@ -1,4 +1,4 @@
-package main
+package runs
 
 import (
 	"errors"
@@ -12,38 +12,38 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// failedRun is what did not come out as it should in the latest run.
-type failedRun struct {
-	dir   string
-	run   *runRecord // the first of its repetitions
-	plans []scenarios.Plan
-	of    int // scenarios of the run
+// FailedRun is what did not come out as it should in the latest run.
+type FailedRun struct {
+	Dir   string
+	Run   *Record // the first of its repetitions
+	Plans []scenarios.Plan
+	Of    int // scenarios of the run
 }
 
-// lastFailed reads the latest run of a folder, with all its repetitions. A scenario counts once, with the plan of its first failure.
-func (t *tool) lastFailed(parent string) (*failedRun, error) {
-	dir, err := filepath.EvalSymlinks(filepath.Join(parent, latestLink))
+// LastFailed reads the latest run of a folder, with all its repetitions. A scenario counts once, with the plan of its first failure.
+func (t *Tool) LastFailed(parent string) (*FailedRun, error) {
+	dir, err := filepath.EvalSymlinks(filepath.Join(parent, LatestLink))
 	if err != nil {
 		return nil, exit.Misuse(fmt.Errorf("--last-failed: there is no latest run in %s (--out names another folder): %w", parent, err))
 	}
-	last := &failedRun{dir: dir}
-	folders, err := repetitionsIn(dir)
+	last := &FailedRun{Dir: dir}
+	folders, err := RepetitionsIn(dir)
 	if err != nil {
 		return nil, exit.Misuse(err)
 	}
 	seen := map[string]bool{}
 	for _, folder := range folders {
-		run, err := loadRun(folder)
+		run, err := Load(folder)
 		if err != nil {
 			return nil, exit.Misuse(err)
 		}
-		if last.run == nil {
-			last.run = run
+		if last.Run == nil {
+			last.Run = run
 		}
 		for _, r := range run.Scenarios {
 			if !seen[r.Name] {
 				seen[r.Name] = true
-				last.of++
+				last.Of++
 			}
 			if err := last.add(t, folder, r, run); err != nil {
 				return nil, exit.Misuse(fmt.Errorf("--last-failed: %w", err))
@@ -53,21 +53,21 @@ func (t *tool) lastFailed(parent string) (*failedRun, error) {
 	return last, nil
 }
 
-// title names the run for its report.
-func (l *failedRun) title() string {
-	return fmt.Sprintf("%d of %d scenarios of %s", len(l.plans), l.of, filepath.Base(l.dir))
+// Title names the run for its report.
+func (l *FailedRun) Title() string {
+	return fmt.Sprintf("%d of %d scenarios of %s", len(l.Plans), l.Of, filepath.Base(l.Dir))
 }
 
-// repetitionsIn are the folders of the runs that a run's folder holds: itself, or its repetitions.
-func repetitionsIn(dir string) (folders []string, err error) {
+// RepetitionsIn are the folders of the runs that a run's folder holds: itself, or its repetitions.
+func RepetitionsIn(dir string) (folders []string, err error) {
 	var runs []reports.RepeatedRun
-	if isGate(dir) {
-		ruling, err := reports.ReadGate(filepath.Join(dir, gateFile))
+	if IsGate(dir) {
+		ruling, err := reports.ReadGate(filepath.Join(dir, GateFile))
 		if err != nil {
 			return nil, err
 		}
 		runs = ruling.Runs
-	} else if table, err := loadRepetition(dir); err != nil {
+	} else if table, err := LoadRepetition(dir); err != nil {
 		return nil, err
 	} else if table != nil {
 		runs = table.Runs
@@ -81,28 +81,28 @@ func repetitionsIn(dir string) (folders []string, err error) {
 	return folders, nil
 }
 
-func (l *failedRun) add(t *tool, folder string, r scenarioRecord, run *runRecord) error {
-	if slices.ContainsFunc(l.plans, func(p scenarios.Plan) bool { return p.Scenario.Name == r.Name }) || !cameOutWrong(filepath.Join(folder, r.Dir), run) {
+func (l *FailedRun) add(t *Tool, folder string, r ScenarioRecord, run *Record) error {
+	if slices.ContainsFunc(l.Plans, func(p scenarios.Plan) bool { return p.Scenario.Name == r.Name }) || !cameOutWrong(filepath.Join(folder, r.Dir), run) {
 		return nil
 	}
-	plan, err := scenarios.LoadPlan(filepath.Join(folder, r.Dir, planFile), t.catalogue())
+	plan, err := scenarios.LoadPlan(filepath.Join(folder, r.Dir, PlanFile), t.Catalogue())
 	if errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("%s was never begun: run it by its name (%w)", r.Name, err)
 	}
 	if err == nil {
-		l.plans = append(l.plans, *plan)
+		l.Plans = append(l.Plans, *plan)
 	}
 	return err
 }
 
 // cameOutWrong reports whether a scenario's folder shows other than what was expected. One that has no verdict never ended.
-func cameOutWrong(folder string, run *runRecord) bool {
+func cameOutWrong(folder string, run *Record) bool {
 	var v struct {
 		Result   reports.Result `json:"result"`
 		Met      bool           `json:"met"`
 		Demanded bool           `json:"demanded"`
 	}
-	if reports.ReadRecord(filepath.Join(folder, verdictFile), &v) != nil {
+	if reports.ReadRecord(filepath.Join(folder, VerdictFile), &v) != nil {
 		return true
 	}
 	switch {

@@ -1,8 +1,6 @@
-package main
+package runs
 
 import (
-	"github.com/lockchaos/lockchaos/backends"
-
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/history"
@@ -20,19 +19,19 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// judged is a scenario with its verdict, and the versions of its parts.
-type judged struct {
+// Judged is a scenario with its verdict, and the versions of its parts.
+type Judged struct {
 	reports.Scenario
 	parts []history.Part
 }
 
-// judgeScenario reads a scenario's folder, judges its history and compares the verdict with what was expected. A harness that failed leaves
+// JudgeScenario reads a scenario's folder, judges its history and compares the verdict with what was expected. A harness that failed leaves
 // what it had recorded: that is judged too, for a certain violation stands. The history itself is not kept.
-func (t *tool) judgeScenario(dir string, r scenarioRecord, run *runRecord) judged {
+func (t *Tool) JudgeScenario(dir string, r ScenarioRecord, run *Record) Judged {
 	folder := filepath.Join(dir, r.Dir)
-	out := judged{Scenario: reports.Scenario{Name: r.Name, Dir: r.Dir, Failed: r.Failed, Skipped: r.Skipped, Elapsed: r.Elapsed, Seed: run.Seed,
+	out := Judged{Scenario: reports.Scenario{Name: r.Name, Dir: r.Dir, Failed: r.Failed, Skipped: r.Skipped, Elapsed: r.Elapsed, Seed: run.Seed,
 		Runtime: run.Runtime, Version: run.Version, File: r.File, Line: r.Line, Builtin: r.Builtin, Spoilt: r.Spoilt, Rerun: run.Command}} // the whole run again, if nothing better is known
-	fail := func(err error) judged {
+	fail := func(err error) Judged {
 		if out.Failed == "" { // what failed first says more
 			out.Failed = err.Error()
 		}
@@ -42,7 +41,7 @@ func (t *tool) judgeScenario(dir string, r scenarioRecord, run *runRecord) judge
 		out.Lock, out.Store, out.Fault, out.Demanded = m.Lock, m.Store, m.Fault, true
 		return out
 	}
-	plan, err := scenarios.LoadPlan(filepath.Join(folder, planFile), t.catalogue())
+	plan, err := scenarios.LoadPlan(filepath.Join(folder, PlanFile), t.Catalogue())
 	if err != nil {
 		return fail(err)
 	}
@@ -52,7 +51,7 @@ func (t *tool) judgeScenario(dir string, r scenarioRecord, run *runRecord) judge
 	if r.Skipped != "" {
 		return out
 	}
-	h, err := history.ReadFile(historyIn(folder))
+	h, err := history.ReadFile(HistoryIn(folder))
 	if err != nil {
 		return fail(err)
 	}
@@ -105,22 +104,22 @@ func allowance(s scenarios.Scenario) string {
 }
 
 // describe fills in what the plan says.
-func (t *tool) describe(out *reports.Scenario, plan *scenarios.Plan, folder string, run *runRecord) {
+func (t *Tool) describe(out *reports.Scenario, plan *scenarios.Plan, folder string, run *Record) {
 	s := plan.Scenario
 	out.Lock, out.Store, out.About, out.Why = s.Lock, s.Store.Kind, s.About, s.Expect.Why
-	out.Fault, out.Undisturbed = faultColumn(s), len(s.Faults) == 0 && !s.Own()
+	out.Fault, out.Undisturbed = FaultColumn(s), len(s.Faults) == 0 && !s.Own()
 	if s.Own() {
 		out.Store, out.Service = runtimes.AppStore, strings.Join(s.App.Service, ", ")
 	}
 	out.Control = strings.HasPrefix(s.Store.Kind, "broken-")
-	if kind, err := t.kindOf(&s); err == nil && !s.Own() {
+	if kind, err := t.KindOf(&s); err == nil && !s.Own() {
 		out.Service = kind.Service
 		out.Control = out.Control || kind.Control != ""
 		if n := nodesOf(kind.Service); n > 1 {
 			out.Service = fmt.Sprintf("%s ×%d", kind.Service, n)
 		}
 	}
-	again := []string{run.program(), "run", "--plan", filepath.Join(folder, planFile)}
+	again := []string{run.program(), "run", "--plan", filepath.Join(folder, PlanFile)}
 	if t.builtin(s) {
 		again = []string{run.program(), "run", s.Name, "--seed", strconv.FormatUint(plan.Seed, 10)}
 	}
@@ -129,21 +128,21 @@ func (t *tool) describe(out *reports.Scenario, plan *scenarios.Plan, folder stri
 	}
 	out.Rerun = reports.Shell(append(again, run.Where...)...)
 	out.Program = run.program()
-	out.Recheck = reports.Shell(run.program(), "check", historyIn(folder))
+	out.Recheck = reports.Shell(run.program(), "check", HistoryIn(folder))
 }
 
 // builtin tells whether the scenario comes with lockchaos as it is, so that its name is enough to run it again.
-func (t *tool) builtin(s scenarios.Scenario) bool {
+func (t *Tool) builtin(s scenarios.Scenario) bool {
 	suites, err := t.suites()
 	if err != nil {
 		return false
 	}
-	found, _ := find(suites, s.Name)
+	found, _ := Find(suites, s.Name)
 	return len(found) == 1 && reflect.DeepEqual(found[0], s)
 }
 
-// faultColumn is the scenario's column in the matrix.
-func faultColumn(s scenarios.Scenario) string {
+// FaultColumn is the scenario's column in the matrix.
+func FaultColumn(s scenarios.Scenario) string {
 	switch {
 	case len(s.Faults) > 0 && strings.HasPrefix(s.Name, scenarios.RandomPrefix):
 		return "random-faults"
@@ -163,9 +162,9 @@ func observed(v checker.Verdict) []scenarios.Observed {
 	return out
 }
 
-// suite puts the judged scenarios of a run together.
-func (r *runRecord) suite(all []judged) reports.Suite {
-	s := reports.Suite{Name: titled(r.Suite, r.Shard), About: r.About, Command: r.Command, Runtime: r.Runtime, Seed: r.Seed, Started: r.Started, Elapsed: r.Elapsed,
+// Together puts the judged scenarios of a run together.
+func (r *Record) Together(all []Judged) reports.Suite {
+	s := reports.Suite{Name: Titled(r.Suite, r.Shard), About: r.About, Command: r.Command, Runtime: r.Runtime, Seed: r.Seed, Started: r.Started, Elapsed: r.Elapsed,
 		Version: r.Version, Exam: r.Exam}
 	for _, sc := range all {
 		sc.Run = s.Title()
@@ -185,8 +184,8 @@ func (r *runRecord) suite(all []judged) reports.Suite {
 	return s
 }
 
-// render writes every report of a run. Histories are read one at a time, so memory is bounded by the longest.
-func render(dir string, suite reports.Suite) error {
+// Render writes every report of a run. Histories are read one at a time, so memory is bounded by the longest.
+func Render(dir string, suite reports.Suite) error {
 	for _, sc := range suite.Scenarios {
 		if err := renderScenario(filepath.Join(dir, sc.Dir), sc); err != nil {
 			return err
@@ -195,17 +194,17 @@ func render(dir string, suite reports.Suite) error {
 	if err := reports.WriteFile(filepath.Join(dir, reports.IndexFile), func(w io.Writer) error { return reports.WriteIndex(w, suite) }); err != nil {
 		return err
 	}
-	return renderForCI(dir, suite)
+	return RenderForCI(dir, suite)
 }
 
-// renderForCI writes what CI systems read.
-func renderForCI(dir string, suite reports.Suite) error {
-	return errors.Join(reports.WriteFile(filepath.Join(dir, junitFile), func(w io.Writer) error { return reports.WriteJUnit(w, suite) }),
-		reports.WriteFile(filepath.Join(dir, sarifFile), func(w io.Writer) error { return reports.WriteSARIF(w, suite) }))
+// RenderForCI writes what CI systems read.
+func RenderForCI(dir string, suite reports.Suite) error {
+	return errors.Join(reports.WriteFile(filepath.Join(dir, JunitFile), func(w io.Writer) error { return reports.WriteJUnit(w, suite) }),
+		reports.WriteFile(filepath.Join(dir, SarifFile), func(w io.Writer) error { return reports.WriteSARIF(w, suite) }))
 }
 
 func renderScenario(folder string, sc reports.Scenario) error {
-	file := historyIn(folder)
+	file := HistoryIn(folder)
 	if h, err := history.ReadFile(file); err == nil {
 		sc.History, sc.HistoryFile = h, filepath.Base(file) // without one, sc.Failed says why
 	}
@@ -240,20 +239,20 @@ func tellInherent(out io.Writer, sc reports.Scenario) {
 	}
 }
 
-// judgeRun judges all scenarios of a run's folder as they are judged now.
-func (t *tool) judgeRun(dir string) (*runRecord, reports.Suite, error) {
-	run, err := loadRun(dir)
+// JudgeRun judges all scenarios of a run's folder as they are judged now.
+func (t *Tool) JudgeRun(dir string) (*Record, reports.Suite, error) {
+	run, err := Load(dir)
 	if err != nil {
 		return nil, reports.Suite{}, err
 	}
-	var all []judged
+	var all []Judged
 	for _, r := range run.Scenarios {
-		if r.State == stateWaiting && r.Failed == "" {
+		if r.State == StateWaiting && r.Failed == "" {
 			r.Failed = "not run: the run was ended before"
 		}
-		all = append(all, t.judgeScenario(dir, r, run))
+		all = append(all, t.JudgeScenario(dir, r, run))
 	}
-	return run, run.suite(all), nil
+	return run, run.Together(all), nil
 }
 
 // nodesOf is how many nodes a service has; 0 if there is no such service.

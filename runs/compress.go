@@ -1,4 +1,4 @@
-package main
+package runs
 
 import (
 	"errors"
@@ -11,10 +11,10 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// compressHistory replaces a scenario's history by a compressed one, once nobody writes it any more. While it grows it stays plain: it is followed live, and whatever ends the run
+// CompressHistory replaces a scenario's history by a compressed one, once nobody writes it any more. While it grows it stays plain: it is followed live, and whatever ends the run
 // leaves all that was recorded. At each moment one of the two is there in whole; after a failure it is the plain one. A scenario that has recorded nothing has none.
-func compressHistory(folder string) error {
-	plain := filepath.Join(folder, historyFile)
+func CompressHistory(folder string) error {
+	plain := filepath.Join(folder, HistoryFile)
 	in, err := os.Open(plain)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -23,7 +23,7 @@ func compressHistory(folder string) error {
 		return fmt.Errorf("compress the history: %w", err)
 	}
 	defer in.Close()
-	next := filepath.Join(folder, "."+historyFile+history.Compressed+".next")
+	next := filepath.Join(folder, "."+HistoryFile+history.Compressed+".next")
 	if err := compress(in, next); err != nil {
 		return errors.Join(fmt.Errorf("compress %s, which is left as it is: %w", plain, err), gone(next))
 	}
@@ -43,7 +43,7 @@ func compress(in io.Reader, name string) error {
 		return err
 	}
 	defer out.Close() // a second time, where all went well
-	w, err := history.NewWriter(out, historyFile+history.Compressed)
+	w, err := history.NewWriter(out, HistoryFile+history.Compressed)
 	if err != nil {
 		return err
 	}
@@ -62,9 +62,9 @@ func gone(name string) error {
 	return nil
 }
 
-// historyIn is the scenario's history in its folder: as it was written, or compressed since.
-func historyIn(folder string) string {
-	plain := filepath.Join(folder, historyFile)
+// HistoryIn is the scenario's history in its folder: as it was written, or compressed since.
+func HistoryIn(folder string) string {
+	plain := filepath.Join(folder, HistoryFile)
 	if _, err := os.Stat(plain); err != nil {
 		if _, err := os.Stat(plain + history.Compressed); err == nil {
 			return plain + history.Compressed

@@ -1,4 +1,4 @@
-package main
+package runs
 
 import (
 	"fmt"
@@ -11,34 +11,34 @@ import (
 	"github.com/lockchaos/lockchaos/spelling"
 )
 
-// choice is what the words of a command line name.
-type choice struct {
-	name, about string
-	scenarios   []scenarios.Scenario
+// Choice is what the words of a command line name.
+type Choice struct {
+	Name, About string
+	Scenarios   []scenarios.Scenario
 }
 
-// choose turns words into scenarios, in the order in which they are named. A word is a suite, a scenario, the beginning of scenario names up to
+// Choose turns words into scenarios, in the order in which they are named. A word is a suite, a scenario, the beginning of scenario names up to
 // a slash, or a YAML file; none means the suite quick.
-func (t *tool) choose(words []string) (choice, error) {
-	suites, err := scenarios.Builtin(t.catalogue())
+func (t *Tool) Choose(words []string) (Choice, error) {
+	suites, err := scenarios.Builtin(t.Catalogue())
 	if err != nil {
-		return choice{}, err
+		return Choice{}, err
 	}
 	if len(words) == 0 {
 		words = []string{"quick"}
 	}
-	c := choice{name: strings.Join(words, " ")}
+	c := Choice{Name: strings.Join(words, " ")}
 	for _, word := range words {
 		found, about, err := t.named(suites, word)
 		if err != nil {
-			return choice{}, exit.Misuse(err)
+			return Choice{}, exit.Misuse(err)
 		}
 		if len(words) == 1 {
-			c.about = about
+			c.About = about
 		}
 		for _, s := range found {
 			if err := c.add(s); err != nil {
-				return choice{}, exit.Misuse(err)
+				return Choice{}, exit.Misuse(err)
 			}
 		}
 	}
@@ -46,8 +46,8 @@ func (t *tool) choose(words []string) (choice, error) {
 }
 
 // add takes a scenario once. Two different ones under one name can't be told apart in a report.
-func (c *choice) add(s scenarios.Scenario) error {
-	for _, known := range c.scenarios {
+func (c *Choice) add(s scenarios.Scenario) error {
+	for _, known := range c.Scenarios {
 		if known.Name == s.Name {
 			if !reflect.DeepEqual(known, s) {
 				return fmt.Errorf("two different scenarios are named %s: run them apart, or rename one", s.Name)
@@ -55,22 +55,22 @@ func (c *choice) add(s scenarios.Scenario) error {
 			return nil
 		}
 	}
-	c.scenarios = append(c.scenarios, s)
+	c.Scenarios = append(c.Scenarios, s)
 	return nil
 }
 
 // named returns what one word names, and what that is about if it is a whole suite.
-func (t *tool) named(suites []scenarios.Suite, word string) (found []scenarios.Scenario, about string, err error) {
-	if isFile(word) {
-		s, err := scenarios.Load(word, t.catalogue())
+func (t *Tool) named(suites []scenarios.Suite, word string) (found []scenarios.Scenario, about string, err error) {
+	if IsFile(word) {
+		s, err := scenarios.Load(word, t.Catalogue())
 		if err != nil {
 			return nil, "", err
 		}
 		return s.Scenarios, s.About, nil
 	}
-	found, suite := find(suites, word)
+	found, suite := Find(suites, word)
 	if len(found) == 0 {
-		hint := spelling.Suggest(word, known(suites))
+		hint := spelling.Suggest(word, Names(suites))
 		if hint == "" {
 			hint = "; the suite is quick, a scenario is redis-setnx/pause-holder/unfenced"
 		}
@@ -82,13 +82,13 @@ func (t *tool) named(suites []scenarios.Suite, word string) (found []scenarios.S
 	return found, about, nil
 }
 
-// isFile tells whether a word names a scenario file. One that is not there is told by its own error, when it is read.
-func isFile(word string) bool {
+// IsFile tells whether a word names a scenario file. One that is not there is told by its own error, when it is read.
+func IsFile(word string) bool {
 	return strings.HasSuffix(word, ".yaml") || strings.HasSuffix(word, ".yml")
 }
 
-// find returns the scenarios that a word names, and the suite if it is a whole one.
-func find(suites []scenarios.Suite, word string) (found []scenarios.Scenario, suite *scenarios.Suite) {
+// Find returns the scenarios that a word names, and the suite if it is a whole one.
+func Find(suites []scenarios.Suite, word string) (found []scenarios.Scenario, suite *scenarios.Suite) {
 	for i, s := range suites {
 		if s.Name == word {
 			return s.Scenarios, &suites[i]
@@ -105,7 +105,8 @@ func find(suites []scenarios.Suite, word string) (found []scenarios.Scenario, su
 	return found, nil
 }
 
-func known(suites []scenarios.Suite) []string {
+// Names are the names that a user can choose scenarios by.
+func Names(suites []scenarios.Suite) []string {
 	var names []string
 	for _, s := range suites {
 		names = append(names, s.Name)
@@ -117,24 +118,24 @@ func known(suites []scenarios.Suite) []string {
 	return names
 }
 
-// placesOf tells where the scenarios that the words name are written; of a saved plan, its file. What can't be read has been told before.
-func (t *tool) placesOf(words []string, plan string) map[string]scenarios.Place {
+// PlacesOf tells where the scenarios that the words name are written; of a saved plan, its file. What can't be read has been told before.
+func (t *Tool) PlacesOf(words []string, plan string) map[string]scenarios.Place {
 	places := map[string]scenarios.Place{}
 	if plan != "" {
-		if p, err := scenarios.LoadPlan(plan, t.catalogue()); err == nil {
+		if p, err := scenarios.LoadPlan(plan, t.Catalogue()); err == nil {
 			places[p.Scenario.Name] = scenarios.Place{File: plan, Line: 1}
 		}
 		return places
 	}
-	suites, _ := scenarios.Builtin(t.catalogue())
+	suites, _ := scenarios.Builtin(t.Catalogue())
 	for _, s := range suites {
 		maps.Copy(places, s.Places)
 	}
 	for _, word := range words {
-		if !isFile(word) {
+		if !IsFile(word) {
 			continue
 		}
-		if s, err := scenarios.Load(word, t.catalogue()); err == nil {
+		if s, err := scenarios.Load(word, t.Catalogue()); err == nil {
 			maps.Copy(places, s.Places)
 		}
 	}

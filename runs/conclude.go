@@ -1,4 +1,4 @@
-package main
+package runs
 
 import (
 	"errors"
@@ -13,8 +13,8 @@ import (
 	"github.com/lockchaos/lockchaos/spelling"
 )
 
-// conclude prints the matrix and where the report is, and returns the run's exit status as an error.
-func conclude(out io.Writer, dir string, suite reports.Suite, noExpect, interrupted bool) error {
+// Conclude prints the matrix and where the report is, and returns the run's exit status as an error.
+func Conclude(out io.Writer, dir string, suite reports.Suite, noExpect, interrupted bool) error {
 	s := screen.New(out)
 	if err := reports.Matrix(out, suite, s.Color, s.Width); err != nil {
 		return fmt.Errorf("print the matrix: %w", err)
@@ -23,13 +23,13 @@ func conclude(out io.Writer, dir string, suite reports.Suite, noExpect, interrup
 	for _, sc := range suite.Scenarios {
 		tellInherent(out, sc)
 		if exit.OfScenario(sc, noExpect) != exit.OK && sc.Failed == "" && sc.Skipped == "" {
-			harmless.Fprintf(out, "%s: seed %d, plan %s\n  again: %s\n", sc.Name, sc.Seed, reports.There(filepath.Join(dir, sc.Dir, planFile)), sc.Rerun)
+			harmless.Fprintf(out, "%s: seed %d, plan %s\n  again: %s\n", sc.Name, sc.Seed, reports.There(filepath.Join(dir, sc.Dir, PlanFile)), sc.Rerun)
 		}
 	}
 	concludeFailed(out, dir, suite.FailedAlike())
 	page := filepath.Join(dir, reports.IndexFile)
 	if len(suite.Scenarios) == 1 {
-		page = filepath.Join(dir, suite.Scenarios[0].Dir, reportFile)
+		page = filepath.Join(dir, suite.Scenarios[0].Dir, ReportFile)
 	}
 	harmless.Fprintf(out, "report: %s\n", reports.There(page))
 	if interrupted {
@@ -45,7 +45,7 @@ func conclude(out io.Writer, dir string, suite reports.Suite, noExpect, interrup
 func concludeFailed(out io.Writer, dir string, groups [][]reports.Scenario) {
 	for _, group := range groups {
 		sc := group[0]
-		harmless.Fprintf(out, "%s: seed %d, plan %s\n  again: %s\n", sc.Name, sc.Seed, reports.There(filepath.Join(dir, sc.Dir, planFile)), sc.Rerun)
+		harmless.Fprintf(out, "%s: seed %d, plan %s\n  again: %s\n", sc.Name, sc.Seed, reports.There(filepath.Join(dir, sc.Dir, PlanFile)), sc.Rerun)
 		harmless.Fprintf(out, "%s failed: %s\n  logs of %s: %s\n", sc.Name, harmless.Block(sc.Failed, "  "), sc.Name, reports.There(filepath.Join(dir, sc.Dir, reports.LogFolder)))
 		if n := len(group) - 1; n > 0 {
 			harmless.Fprintf(out, "  and %d more scenario%s for the same reason: logs in %s\n", n, spelling.Plural(n), filepath.Join(dir, "*", reports.LogFolder))

@@ -1,4 +1,4 @@
-package main
+package runs
 
 import (
 	"context"
@@ -19,13 +19,13 @@ import (
 	"github.com/lockchaos/lockchaos/spelling"
 )
 
-// gate is one run under a policy: its repetitions side by side, each a run of its own.
-type gate struct {
-	settings
-	file    string
-	command string // that runs it again
-	where   runtimes.Runtime
-	screen  *screen.Screen
+// Gate is one run under a policy: its repetitions side by side, each a run of its own.
+type Gate struct {
+	Settings
+	File    string
+	Command string // that runs it again
+	Where   runtimes.Runtime
+	Screen  *screen.Screen
 
 	dir      string
 	began    time.Time
@@ -43,82 +43,82 @@ type gateRun struct {
 	suite reports.Suite
 }
 
-// asked are the scenarios of the policy that the shard has.
-func (g *gate) asked() []policy.Run {
-	return slices.DeleteFunc(slices.Clone(g.policy.Runs), func(r policy.Run) bool { return !g.shard.takes(r.Name) })
+// Asked are the scenarios of the policy that the shard has.
+func (g *Gate) Asked() []policy.Run {
+	return slices.DeleteFunc(slices.Clone(g.Policy.Runs), func(r policy.Run) bool { return !g.Shard.takes(r.Name) })
 }
 
 // repetitions is how often the scenario of the shard is run that is run most often.
-func (g *gate) repetitions() int {
-	asked := *g.policy
-	asked.Runs = g.asked()
+func (g *Gate) repetitions() int {
+	asked := *g.Policy
+	asked.Runs = g.Asked()
 	return asked.Repetitions()
 }
 
-// plans are those of one repetition of all shards, the first being 0: of the scenarios that are repeated so often.
-func (g *gate) plans(repetition int) (all []scenarios.Plan) {
-	for _, r := range g.policy.Runs {
+// Plans are those of one repetition of all shards, the first being 0: of the scenarios that are repeated so often.
+func (g *Gate) Plans(repetition int) (all []scenarios.Plan) {
+	for _, r := range g.Policy.Runs {
 		if r.Repetitions > repetition {
-			all = append(all, scenarios.Plan{Seed: g.seed + uint64(repetition), Scenario: r.Scenario})
+			all = append(all, scenarios.Plan{Seed: g.Seed + uint64(repetition), Scenario: r.Scenario})
 		}
 	}
 	return all
 }
 
-// run runs every repetition, then rules. Its error carries the exit status.
-func (g *gate) run(ctx context.Context) error {
+// Do runs every repetition, then rules. Its error carries the exit status.
+func (g *Gate) Do(ctx context.Context) error {
 	g.began = time.Now()
 	var err error
-	if g.dir, err = makeRunDir(g.out, g.began); err != nil {
+	if g.dir, err = MakeFolder(g.Out, g.began); err != nil {
 		return err
 	}
 	bounded := ctx
-	if g.policy.Budget > 0 {
-		g.deadline = g.began.Add(g.policy.Budget)
+	if g.Policy.Budget > 0 {
+		g.deadline = g.began.Add(g.Policy.Budget)
 		var cancel context.CancelFunc
-		bounded, cancel = context.WithDeadlineCause(ctx, g.deadline, &overBudget{g.policy.Budget})
+		bounded, cancel = context.WithDeadlineCause(ctx, g.deadline, &overBudget{g.Policy.Budget})
 		defer cancel()
 	}
 	repetitions := g.repetitions()
 	g.begin(repetitions)
-	places := make(chan struct{}, g.parallel)
+	places := make(chan struct{}, g.Parallel)
 	var running sync.WaitGroup
 	for i := range repetitions {
-		one, err := g.one(i, g.policy.Repetitions()) // the folders of all shards are alike
+		one, err := g.one(i, g.Policy.Repetitions()) // the folders of all shards are alike
 		if err != nil {
 			g.errs = append(g.errs, err)
 			break
 		}
-		wait := one.launch(bounded, places)
+		wait := one.Launch(bounded, places)
 		running.Go(func() { wait(); g.add(one) })
 	}
 	running.Wait()
-	g.screen.Stop()
+	g.Screen.Stop()
 	g.elapsed = time.Since(g.began)
 	return g.conclude(ctx.Err() != nil)
 }
 
 // one prepares a repetition.
-func (g *gate) one(i, of int) (*suiteRun, error) {
-	f := g.settings
-	f.seed += uint64(i)
-	one := &suiteRun{flags: f, where: g.where, name: "gate " + filepath.Base(g.file), about: "what the policy " + g.file + " asks for", plans: g.plans(i), screen: g.screen,
-		command: g.command, late: g.late, alone: &g.alone}
+func (g *Gate) one(i, of int) (*Run, error) {
+	f := g.Settings
+	f.Seed += uint64(i)
+	one := &Run{Settings: f, Where: g.Where, Name: "gate " + filepath.Base(g.File), About: "what the policy " + g.File + " asks for", Plans: g.Plans(i), Screen: g.Screen,
+		Command: g.Command, late: g.late, Alone: &g.alone}
 	dir := g.dir
 	if of > 1 {
-		one.of = fmt.Sprintf(" (seed %d)", f.seed)
-		dir = filepath.Join(dir, fmt.Sprintf("seed-%d", f.seed))
+		one.Label = fmt.Sprintf(" (seed %d)", f.Seed)
+		dir = filepath.Join(dir, fmt.Sprintf("seed-%d", f.Seed))
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			return nil, fmt.Errorf("make the folder of a repetition: %w", err)
 		}
 	}
-	one.prepare(dir, time.Now())
+	one.Prepare(dir, time.Now())
 	one.record.Started = g.began.UTC().Truncate(time.Second) // one day for all
 	return one, nil
 }
 
 // late says why a plan is not started: its workload would not end in time.
-func (g *gate) late(p scenarios.Plan) string {
+func (g *Gate) late(p scenarios.Plan) string {
 	if g.deadline.IsZero() {
 		return ""
 	}
@@ -126,11 +126,11 @@ func (g *gate) late(p scenarios.Plan) string {
 	if left >= needs {
 		return ""
 	}
-	return fmt.Sprintf("not run: of the time budget of %v %v are left, and it takes some %v", g.policy.Budget, max(left, 0).Round(time.Second), needs)
+	return fmt.Sprintf("not run: of the time budget of %v %v are left, and it takes some %v", g.Policy.Budget, max(left, 0).Round(time.Second), needs)
 }
 
-func (g *gate) add(one *suiteRun) {
-	suite, unwritten := one.finish()
+func (g *Gate) add(one *Run) {
+	suite, unwritten := one.Finish()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if unwritten != nil {
@@ -139,7 +139,7 @@ func (g *gate) add(one *suiteRun) {
 	for i := range suite.Scenarios {
 		suite.Scenarios[i].History = nil
 	}
-	dir, err := filepath.Rel(g.dir, one.dir)
+	dir, err := filepath.Rel(g.dir, one.Dir)
 	if err != nil {
 		g.errs = append(g.errs, err)
 	}
@@ -148,7 +148,7 @@ func (g *gate) add(one *suiteRun) {
 }
 
 // rules says how a policy takes a scenario: whether it asks for it, and whether it lets pass what it leaves open.
-func (r scenarioRecord) rules(p *policy.Policy) (demanded, lenient bool) {
+func (r ScenarioRecord) rules(p *policy.Policy) (demanded, lenient bool) {
 	if p == nil {
 		return false, false
 	}
@@ -187,32 +187,32 @@ func seenOf(sc reports.Scenario) policy.Seen {
 }
 
 // begin begins the screen of a gate.
-func (g *gate) begin(repetitions int) {
-	asked := g.asked()
+func (g *Gate) begin(repetitions int) {
+	asked := g.Asked()
 	total, column := 0, 0
 	for _, r := range asked {
 		total += r.Repetitions
 		column = max(column, len(r.Name))
 	}
 	if repetitions > 1 {
-		column += len(fmt.Sprintf(" (seed %d)", g.seed+uint64(repetitions)))
+		column += len(fmt.Sprintf(" (seed %d)", g.Seed+uint64(repetitions)))
 	}
-	suite := reports.Suite{Version: g.tool.version, Name: titled("gate "+g.file, g.shard.String()), Runtime: g.where.About(), Seed: g.seed}
-	g.screen.Start(suite, total, g.parallel, column, func(out io.Writer) {
-		harmless.Fprintf(out, "lockchaos %s · %s · %s · seed %d\n", g.tool.version, suite.Name, suite.Runtime, g.seed)
-		harmless.Fprintf(out, "%d scenario%s, %d run%s, %d at once, %s", len(asked), spelling.Plural(len(asked)), total, spelling.Plural(total), min(g.parallel, total),
-			scenarios.Estimate(scenarios.LengthOfAll(g.everyPlan(), g.parallel)))
-		if g.policy.Budget > 0 {
-			harmless.Fprintf(out, ", %v at most", g.policy.Budget)
+	suite := reports.Suite{Version: g.Tool.version, Name: Titled("gate "+g.File, g.Shard.String()), Runtime: g.Where.About(), Seed: g.Seed}
+	g.Screen.Start(suite, total, g.Parallel, column, func(out io.Writer) {
+		harmless.Fprintf(out, "lockchaos %s · %s · %s · seed %d\n", g.Tool.version, suite.Name, suite.Runtime, g.Seed)
+		harmless.Fprintf(out, "%d scenario%s, %d run%s, %d at once, %s", len(asked), spelling.Plural(len(asked)), total, spelling.Plural(total), min(g.Parallel, total),
+			scenarios.Estimate(scenarios.LengthOfAll(g.EveryPlan(), g.Parallel)))
+		if g.Policy.Budget > 0 {
+			harmless.Fprintf(out, ", %v at most", g.Policy.Budget)
 		}
 		io.WriteString(out, "\n\n")
 	})
 }
 
-// everyPlan are the plans of all repetitions.
-func (g *gate) everyPlan() (all []scenarios.Plan) {
+// EveryPlan are the plans of all repetitions.
+func (g *Gate) EveryPlan() (all []scenarios.Plan) {
 	for i := range g.repetitions() {
-		all = append(all, g.shard.part(g.plans(i))...)
+		all = append(all, g.Shard.Part(g.Plans(i))...)
 	}
 	return all
 }
