@@ -26,9 +26,9 @@ func (g *Gate) conclude(interrupted bool) error {
 	case len(g.errs) > 0:
 		code, broken = exit.Failed, errors.Join(g.errs...).Error()
 	}
-	ruling := reports.Gate{Policy: repositoryPath(g.File), Command: suite.Command, Version: g.Tool.version, Runtime: suite.Runtime, Seed: g.Seed, Started: suite.Started, Elapsed: suite.Elapsed,
+	ruling := reports.Gate{Policy: repositoryPath(g.File), Command: suite.Command, Version: g.Tool.Version, Runtime: suite.Runtime, Seed: g.Seed, Started: suite.Started, Elapsed: suite.Elapsed,
 		Exit: code, Inconclusive: string(g.Policy.Inconclusive), Skipped: string(g.Policy.Skipped), Broken: broken, Budget: g.Policy.Budget, Demands: demands(g.Policy), Known: g.known(suite)}
-	table := reports.Repetition{Suite: suite.Name, Command: suite.Command, Version: g.Tool.version, Runtime: suite.Runtime, Started: suite.Started, Elapsed: int64(suite.Elapsed),
+	table := reports.Repetition{Suite: suite.Name, Command: suite.Command, Version: g.Tool.Version, Runtime: suite.Runtime, Started: suite.Started, Elapsed: int64(suite.Elapsed),
 		Wanted: g.repetitions()}
 	for _, r := range g.runs {
 		ruling.Runs = append(ruling.Runs, reports.RepeatedRun{Seed: r.suite.Seed, Dir: r.dir})
@@ -62,7 +62,7 @@ func (g *Gate) conclude(interrupted bool) error {
 
 // suite is every repetition as one run.
 func (g *Gate) suite() reports.Suite {
-	all := reports.Suite{Name: Titled("gate "+filepath.Base(g.File), g.Shard.String()), Command: g.Command, Seed: g.Seed, Started: g.began.UTC().Truncate(time.Second), Elapsed: g.elapsed, Version: g.Tool.version}
+	all := reports.Suite{Name: Titled("gate "+filepath.Base(g.File), g.Shard.String()), Command: g.Command, Seed: g.Seed, Started: g.began.UTC().Truncate(time.Second), Elapsed: g.elapsed, Version: g.Tool.Version}
 	for i, r := range g.runs {
 		if i == 0 {
 			all.Versions, all.StandIns, all.About, all.Runtime = r.suite.Versions, r.suite.StandIns, r.suite.About, r.suite.Runtime

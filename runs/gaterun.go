@@ -197,9 +197,9 @@ func (g *Gate) begin(repetitions int) {
 	if repetitions > 1 {
 		column += len(fmt.Sprintf(" (seed %d)", g.Seed+uint64(repetitions)))
 	}
-	suite := reports.Suite{Version: g.Tool.version, Name: Titled("gate "+g.File, g.Shard.String()), Runtime: g.Where.About(), Seed: g.Seed}
+	suite := reports.Suite{Version: g.Tool.Version, Name: Titled("gate "+g.File, g.Shard.String()), Runtime: g.Where.About(), Seed: g.Seed}
 	g.Screen.Start(suite, total, g.Parallel, column, func(out io.Writer) {
-		harmless.Fprintf(out, "lockchaos %s · %s · %s · seed %d\n", g.Tool.version, suite.Name, suite.Runtime, g.Seed)
+		harmless.Fprintf(out, "lockchaos %s · %s · %s · seed %d\n", g.Tool.Version, suite.Name, suite.Runtime, g.Seed)
 		harmless.Fprintf(out, "%d scenario%s, %d run%s, %d at once, %s", len(asked), spelling.Plural(len(asked)), total, spelling.Plural(total), min(g.Parallel, total),
 			scenarios.Estimate(scenarios.LengthOfAll(g.EveryPlan(), g.Parallel)))
 		if g.Policy.Budget > 0 {

@@ -115,7 +115,7 @@ func (s *Run) Prepare(dir string, began time.Time) {
 	s.Dir, s.began = dir, began
 	shares := s.Settings.Shard.shares(s.Plans)
 	s.Plans = s.Settings.Shard.Part(s.Plans)
-	s.record = Record{Version: s.Settings.Tool.version, Suite: s.Name, About: s.About, Command: s.Command, Program: s.Settings.Tool.program, Runtime: s.Where.About(), Where: s.Settings.Words, Seed: s.Plans[0].Seed,
+	s.record = Record{Version: s.Settings.Tool.Version, Suite: s.Name, About: s.About, Command: s.Command, Program: s.Settings.Tool.Program, Runtime: s.Where.About(), Where: s.Settings.Words, Seed: s.Plans[0].Seed,
 		NoExpect: s.Settings.NoExpect, Policy: s.Settings.Policy, Started: began.UTC().Truncate(time.Second), Parallel: s.Settings.Parallel, Exam: s.Exam, Scenarios: make([]ScenarioRecord, len(s.Plans)),
 		Shard: s.Settings.Shard.String(), Shares: shares}
 	for i, p := range s.Plans {
@@ -390,7 +390,7 @@ func (s *Run) runThere(ctx context.Context, p scenarios.Plan, dir string, log *o
 		return err // it was not started, or its nodes were not
 	case err != nil && strings.Contains(err.Error(), "exit status 137"):
 		return fmt.Errorf("the scenario's process was killed from outside (out of memory?): %w; what it recorded can be judged: %s", err,
-			reports.Shell(s.Settings.Tool.program, "check", s.historyAtEnd(dir)))
+			reports.Shell(s.Settings.Tool.Program, "check", s.historyAtEnd(dir)))
 	case err != nil && stderr.Len() > 0:
 		return fmt.Errorf("the scenario's process failed: %w; the end of its log:\n%s", err, stderr.String())
 	case err != nil:

@@ -12,8 +12,8 @@ import (
 
 // Tool is the program that runs scenarios: how it is called, and which locks it knows.
 type Tool struct {
-	// version is recorded with every run, and so is program, the word by which the program is called: it is part of the commands that a user can paste.
-	version, program string
+	// Version is recorded with every run, and so is Program, the word by which the program is called: it is part of the commands that a user can paste.
+	Version, Program string
 	locks            []clients.Kind
 	// suites are those that come with lockchaos, read once: reading them takes longer than judging a short history.
 	suites func() ([]scenarios.Suite, error)
@@ -21,7 +21,7 @@ type Tool struct {
 
 // NewTool returns a program that knows the locks.
 func NewTool(version, program string, locks []clients.Kind) *Tool {
-	t := &Tool{version: version, program: program, locks: locks}
+	t := &Tool{Version: version, Program: program, locks: locks}
 	t.suites = sync.OnceValues(func() ([]scenarios.Suite, error) { return scenarios.Builtin(t.Catalogue()) })
 	return t
 }

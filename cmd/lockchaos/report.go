@@ -47,7 +47,7 @@ nothing worse is found.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if compare {
-				return compareRuns(cmd.OutOrStdout(), args[0], args[1], page)
+				return compareRuns(ours(), cmd.OutOrStdout(), args[0], args[1], page)
 			}
 			if page != "" {
 				return exit.Misuse(errors.New("--page is for --compare: the reports of one run are written into its folder"))
@@ -78,7 +78,7 @@ nothing worse is found.`,
 				return ours().ReportGate(out, dir)
 			}
 			if repeated != nil {
-				return reportRepetition(cmd.Context(), out, dir, repeated)
+				return reportRepetition(cmd.Context(), ours(), out, dir, repeated)
 			}
 			run, suite, err := ours().JudgeRun(dir)
 			if err != nil {

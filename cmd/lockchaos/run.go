@@ -356,7 +356,15 @@ func runSuite(ctx context.Context, cmd *cobra.Command, words []string, f runFlag
 		f.Parallel = 1 // its services are there once
 	}
 	if f.repeat > 1 {
-		s := &series{runFlags: f, words: words, where: where, screen: out, draw: p.draw}
+		s := &series{Settings: f.complete(), repeat: f.repeat, until: f.until, where: where, screen: out, draw: p.draw, whole: repeatedCommand(words, f),
+			command: func(seed uint64, dir string) string {
+				if f.plan != "" {
+					return reports.Shell(os.Args[0], "rerun", dir)
+				}
+				again := f
+				again.Seed = seed
+				return commandLine(words, again)
+			}}
 		return errors.Join(s.run(ctx, p.name, p.about, p.plans), where.Close())
 	}
 	s := &runs.Run{Settings: f.complete(), Where: where, Name: p.name, About: p.about, Plans: p.plans, Command: commandLine(words, f), Screen: out}
@@ -393,6 +401,15 @@ func commandLine(words []string, f runFlags) string {
 		line = append(line, "--inherent")
 	}
 	return reports.Shell(append(append(line, f.whereWords()...), f.Shard.Words()...)...)
+}
+
+// repeatedCommand is what the user would type to repeat the same again.
+func repeatedCommand(words []string, f runFlags) string {
+	line := commandLine(words, f) + " --repeat " + strconv.Itoa(f.repeat)
+	if f.until != "" {
+		line += " --until " + reports.Shell(f.until)
+	}
+	return line
 }
 
 // lockWords are the words that choose the lock again.

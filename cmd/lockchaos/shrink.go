@@ -57,7 +57,7 @@ Exit status: 0 the scenario is written, 2 the violation did not show again, 3 th
 			if f.budget <= 0 || f.most < 0 {
 				return exit.Misuse(fmt.Errorf("--budget %v --tries %d: the search needs some time, and some tries (0: no bound)", f.budget, f.most))
 			}
-			saved, err := loadSaved(args[0])
+			saved, err := loadSaved(ours(), args[0])
 			if err != nil {
 				return exit.Misuse(err)
 			}
@@ -151,9 +151,6 @@ func (s *shrinking) choose(saved *savedRun) error {
 // shrunkName is the name of a scenario that was reduced.
 func shrunkName(name string) string { return strings.TrimSuffix(name, "/shrunk") + "/shrunk" }
 
-// harmful are the properties whose violation harms data.
-var harmful = []string{checker.LostUpdate, checker.UnfencedWrite, checker.DuplicateEffect}
-
 // shrinkable is the property whose violation is to stay: the one that is asked for, or one that was not expected, or one that harms data, or the first; "" if
 // nothing is violated.
 func shrinkable(sc reports.Scenario, asked string) (string, error) {
@@ -187,11 +184,6 @@ func shrinkable(sc reports.Scenario, asked string) (string, error) {
 		return "", nil
 	}
 	return from[0], nil
-}
-
-// violates tells whether a scenario's verdict finds the property violated.
-func violates(sc reports.Scenario, property string) bool {
-	return slices.ContainsFunc(sc.Verdict.Properties, func(p checker.PropertyResult) bool { return p.Name == property && p.Outcome == checker.Violated })
 }
 
 // search reduces, confirms and writes.

@@ -79,3 +79,6 @@ func (all holds) met(f *history.FaultInfo) (grants []int64) {
 	}
 	return grants
 }
+
+// harmful are the properties whose violation harms data.
+var harmful = []string{checker.LostUpdate, checker.UnfencedWrite, checker.DuplicateEffect}

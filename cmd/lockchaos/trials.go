@@ -7,10 +7,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
@@ -124,4 +126,9 @@ func (b *ballot) count(sc reports.Scenario, property string) {
 	default:
 		b.held++
 	}
+}
+
+// violates tells whether a scenario's verdict finds the property violated.
+func violates(sc reports.Scenario, property string) bool {
+	return slices.ContainsFunc(sc.Verdict.Properties, func(p checker.PropertyResult) bool { return p.Name == property && p.Outcome == checker.Violated })
 }
