@@ -15,33 +15,34 @@ const module = "github.com/lockchaos/lockchaos/"
 // allowed is the import graph: which of our packages the non-test code of each folder may import. Folders of a folder follow their
 // parent, and may be imported by it. Leaves everyone may use.
 var allowed = map[string][]string{
-	"monotime":   {},
-	"harmless":   {},
-	"redact":     {},
-	"clockskew":  {},
-	"history":    {},
-	"store":      {},
-	"hosts":      {},
-	"adapter":    {"hosts"},              // it tries adapters on hosts of their own
-	"clients":    {"adapter", "checker"}, // a lock may be a program of its own; a broken one names the property that it violates
-	"spelling":   {},
-	"strictyaml": {"spelling"},
-	"scenarios":  {"checker", "nemesis", "spelling", "strictyaml"}, // for the lists of properties and of faults
-	"policy":     {"checker", "scenarios", "spelling", "strictyaml"},
-	"shrink":     {"scenarios"}, // it knows no lock and no runtime: its judge does
-	"checker":    {"history"},
-	"docs":       {}, // the pages of documentation that reports quote
-	"reports":    {"history", "checker", "docs"},
-	"survey":     {"checker", "history", "reports", "scenarios", "spelling", "strictyaml"},
-	"serve":      {"reports"},        // for its style, its scripts and its comparison; what runs are it has from their files
-	"backends":   {"hosts", "store"}, // it runs the store as a node
-	"nemesis":    {"clockskew", "history", "hosts", "netfault"},
-	"harness":    {"adapter", "history", "clients", "store", "hosts", "scenarios", "backends", "checker", "nemesis"},
-	"runs":       {"adapter", "history", "clients", "hosts", "scenarios", "backends", "nemesis", "harness", "checker", "reports", "spelling", "strictyaml", "policy", "clockskew", "netfault"}, // it runs what it is given: it knows no lock by name
-	"cmd":        {"runs", "adapter", "history", "clients", "store", "hosts", "scenarios", "backends", "nemesis", "clockskew", "netfault", "harness", "checker", "reports", "spelling", "strictyaml", "policy", "serve", "shrink", "survey"},
-	"netfault":   {"hosts"},
-	"locktest":   {"history", "clients", "hosts", "scenarios", "backends", "nemesis", "netfault", "harness", "checker", "reports"}, // a command of its own, for go test
-	"internal":   {"reports", "survey"},                                                                                            // tools for this repository alone: the site has the style of the reports, and shows the survey
+	"monotime":    {},
+	"harmless":    {},
+	"redact":      {},
+	"clockskew":   {},
+	"history":     {},
+	"store":       {},
+	"hosts":       {},
+	"adapter":     {"hosts"},              // it tries adapters on hosts of their own
+	"clients":     {"adapter", "checker"}, // a lock may be a program of its own; a broken one names the property that it violates
+	"spelling":    {},
+	"strictyaml":  {"spelling"},
+	"scenarios":   {"checker", "nemesis", "spelling", "strictyaml"}, // for the lists of properties and of faults
+	"policy":      {"checker", "scenarios", "spelling", "strictyaml"},
+	"shrink":      {"scenarios"}, // it knows no lock and no runtime: its judge does
+	"checker":     {"history"},
+	"docs":        {}, // the pages of documentation that reports quote
+	"reports":     {"history", "checker", "docs"},
+	"survey":      {"checker", "history", "reports", "scenarios", "spelling", "strictyaml"},
+	"serve":       {"reports"},        // for its style, its scripts and its comparison; what runs are it has from their files
+	"backends":    {"hosts", "store"}, // it runs the store as a node
+	"nemesis":     {"clockskew", "history", "hosts", "netfault"},
+	"harness":     {"adapter", "history", "clients", "store", "hosts", "scenarios", "backends", "checker", "nemesis"},
+	"runs":        {"adapter", "history", "clients", "hosts", "scenarios", "backends", "nemesis", "harness", "checker", "reports", "spelling", "strictyaml", "policy", "clockskew", "netfault"}, // it runs what it is given: it knows no lock by name
+	"experiments": {"runs", "checker", "history", "nemesis", "reports", "scenarios", "shrink", "spelling", "strictyaml"},
+	"cmd":         {"runs", "experiments", "adapter", "history", "clients", "store", "hosts", "scenarios", "backends", "nemesis", "clockskew", "netfault", "harness", "checker", "reports", "spelling", "strictyaml", "policy", "serve", "shrink", "survey"},
+	"netfault":    {"hosts"},
+	"locktest":    {"history", "clients", "hosts", "scenarios", "backends", "nemesis", "netfault", "harness", "checker", "reports"}, // a command of its own, for go test
+	"internal":    {"reports", "survey"},                                                                                            // tools for this repository alone: the site has the style of the reports, and shows the survey
 }
 
 // leaves may be used by everyone.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/adapter/skeleton"
 	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/experiments"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
@@ -77,7 +78,7 @@ func flagWords() map[string][]string {
 	}
 	return map[string][]string{
 		"runtime": runtimes.Names(), "format": formats(), "scale": {scaleTest, scaleReal}, "oracle": {oracleName}, "lock": known.Locks, "locks": append([]string{allLocks}, known.Locks...),
-		"fault": kinds, "service": append([]string{scenarios.NoService}, known.Services...), "property": checker.Names(), "until": {untilViolated, untilUnexpected},
+		"fault": kinds, "service": append([]string{scenarios.NoService}, known.Services...), "property": checker.Names(), "until": {experiments.UntilViolated, experiments.UntilUnexpected},
 		"lang": languages,
 	}
 }

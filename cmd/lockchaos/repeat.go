@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/lockchaos/lockchaos/experiments"
 	"github.com/lockchaos/lockchaos/runs/exit"
 )
 
@@ -39,8 +40,8 @@ func (f *repeatFlags) check(sharded bool) error {
 	if sharded {
 		return exit.Misuse(errors.New("--until goes by what a run shows, and a shard does not know of the others: give no --shard beside it"))
 	}
-	if n, err := strconv.Atoi(f.until); f.until != untilViolated && f.until != untilUnexpected && (err != nil || n < 1) {
-		return exit.Misuse(fmt.Errorf("--until %q: until what? %s, %s, or a number of violated runs", f.until, untilViolated, untilUnexpected))
+	if n, err := strconv.Atoi(f.until); f.until != experiments.UntilViolated && f.until != experiments.UntilUnexpected && (err != nil || n < 1) {
+		return exit.Misuse(fmt.Errorf("--until %q: until what? %s, %s, or a number of violated runs", f.until, experiments.UntilViolated, experiments.UntilUnexpected))
 	}
 	if f.repeat == 1 {
 		f.repeat = untilBound

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lockchaos/lockchaos/experiments"
 	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
 )
@@ -47,7 +48,7 @@ nothing worse is found.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if compare {
-				return compareRuns(ours(), cmd.OutOrStdout(), args[0], args[1], page)
+				return experiments.Compare(ours(), cmd.OutOrStdout(), args[0], args[1], page)
 			}
 			if page != "" {
 				return exit.Misuse(errors.New("--page is for --compare: the reports of one run are written into its folder"))
@@ -78,7 +79,7 @@ nothing worse is found.`,
 				return ours().ReportGate(out, dir)
 			}
 			if repeated != nil {
-				return reportRepetition(cmd.Context(), ours(), out, dir, repeated)
+				return experiments.Report(cmd.Context(), ours(), out, dir, repeated)
 			}
 			run, suite, err := ours().JudgeRun(dir)
 			if err != nil {
@@ -96,7 +97,7 @@ nothing worse is found.`,
 	cmd.Flags().BoolVar(&compare, "compare", false, "set two runs side by side")
 	cmd.Flags().BoolVar(&merge, "merge", false, "make one run of the shards of one")
 	cmd.Flags().StringVar(&parent, "out", "runs", "of --merge: folder for the folder of the merged run")
-	cmd.Flags().StringVar(&page, "page", "", "of --compare: file for the page (default: "+compareFile+" in the second run's folder)")
+	cmd.Flags().StringVar(&page, "page", "", "of --compare: file for the page (default: "+experiments.CompareFile+" in the second run's folder)")
 	output.add(cmd.Flags())
 	return cmd
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lockchaos/lockchaos/experiments"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
@@ -40,11 +41,11 @@ Exit status: 0 the verdicts are the same, 1 one differs, 2 one that was decided 
   lockchaos rerun runs/latest`,
 		Args: oneFolder("rerun"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			before, err := loadSaved(ours(), args[0])
+			before, err := experiments.Load(ours(), args[0])
 			if err != nil {
 				return exit.Misuse(err)
 			}
-			if err := f.sameWhere(cmd, before.run); err != nil {
+			if err := f.sameWhere(cmd, before.Run); err != nil {
 				return exit.Misuse(err)
 			}
 			f.crowd(cmd.Flags())
@@ -68,16 +69,16 @@ func oneFolder(verb string) cobra.PositionalArgs {
 }
 
 // again runs the plans again and compares.
-func runAgain(s *savedRun, cmd *cobra.Command, f runFlags) (err error) {
+func runAgain(s *experiments.Saved, cmd *cobra.Command, f runFlags) (err error) {
 	ctx, out := cmd.Context(), screen.New(cmd.OutOrStdout())
-	f.NoExpect, f.Seed = s.run.NoExpect, s.run.Seed
+	f.NoExpect, f.Seed = s.Run.NoExpect, s.Run.Seed
 	if err := f.checkWhere(); err != nil {
 		return err
 	}
-	if err := runs.WithoutSecrets(s.plans); err != nil {
+	if err := runs.WithoutSecrets(s.Plans); err != nil {
 		return err
 	}
-	where, err := runtimes.Choose(ctx, f.Where, kindOf, s.plans, out.Say)
+	where, err := runtimes.Choose(ctx, f.Where, kindOf, s.Plans, out.Say)
 	if err != nil {
 		return err
 	}
@@ -85,5 +86,5 @@ func runAgain(s *savedRun, cmd *cobra.Command, f runFlags) (err error) {
 	if f.Runtime == runtimes.Compose {
 		f.Parallel = 1
 	}
-	return rerun(ctx, s.suite, &runs.Run{Settings: f.complete(), Where: where, Name: s.run.Suite, About: s.run.About, Plans: s.plans, Screen: out, Command: reports.Shell(os.Args[0], "rerun", s.named)})
+	return experiments.Rerun(ctx, s.Suite, &runs.Run{Settings: f.complete(), Where: where, Name: s.Run.Suite, About: s.Run.About, Plans: s.Plans, Screen: out, Command: reports.Shell(os.Args[0], "rerun", s.Named)})
 }

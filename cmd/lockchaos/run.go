@@ -15,6 +15,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/adapter"
 	"github.com/lockchaos/lockchaos/backends"
+	"github.com/lockchaos/lockchaos/experiments"
 	"github.com/lockchaos/lockchaos/policy"
 	"github.com/lockchaos/lockchaos/redact"
 	"github.com/lockchaos/lockchaos/reports"
@@ -356,8 +357,8 @@ func runSuite(ctx context.Context, cmd *cobra.Command, words []string, f runFlag
 		f.Parallel = 1 // its services are there once
 	}
 	if f.repeat > 1 {
-		s := &series{Settings: f.complete(), repeat: f.repeat, until: f.until, where: where, screen: out, draw: p.draw, whole: repeatedCommand(words, f),
-			command: func(seed uint64, dir string) string {
+		s := &experiments.Series{Settings: f.complete(), Repeat: f.repeat, Until: f.until, Where: where, Screen: out, Draw: p.draw, Whole: repeatedCommand(words, f),
+			Command: func(seed uint64, dir string) string {
 				if f.plan != "" {
 					return reports.Shell(os.Args[0], "rerun", dir)
 				}
@@ -365,7 +366,7 @@ func runSuite(ctx context.Context, cmd *cobra.Command, words []string, f runFlag
 				again.Seed = seed
 				return commandLine(words, again)
 			}}
-		return errors.Join(s.run(ctx, p.name, p.about, p.plans), where.Close())
+		return errors.Join(s.Do(ctx, p.name, p.about, p.plans), where.Close())
 	}
 	s := &runs.Run{Settings: f.complete(), Where: where, Name: p.name, About: p.about, Plans: p.plans, Command: commandLine(words, f), Screen: out}
 	return errors.Join(s.Do(ctx), where.Close())

@@ -12,6 +12,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"github.com/lockchaos/lockchaos/experiments"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -128,7 +129,7 @@ func TestWrittenFilesNameTheirSchema(t *testing.T) {
 	if err != nil || len(suite.Scenarios) != 2 || !strings.Contains(suite.Scenarios[0].Adapter.Command, "it") {
 		t.Errorf("%+v %v", suite, err)
 	}
-	small, err := suiteText(suite.Scenarios[1])
+	small, err := experiments.SuiteText(suite.Scenarios[1])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/experiments"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/reports"
@@ -96,7 +97,7 @@ type curve struct {
 	out    *screen.Screen
 	base   scenarios.Scenario
 	values overValues
-	tries  *trials
+	tries  *experiments.Trials
 	began  time.Time
 
 	mu   sync.Mutex // guards what follows
@@ -130,10 +131,10 @@ func (f sweepFlags) sweep(ctx context.Context, out *screen.Screen, args []string
 	if err != nil {
 		return err
 	}
-	if c.tries, err = newTrials(c.complete(), where, "sweep"); err != nil {
+	if c.tries, err = experiments.NewTrials(c.complete(), where, "sweep"); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, c.tries.close()) }()
+	defer func() { err = errors.Join(err, c.tries.Close()) }()
 	c.begin(args, where, len(plans))
 	c.measure(ctx, plans)
 	c.data.Elapsed = int64(time.Since(c.began))
@@ -179,7 +180,7 @@ func (c *curve) command(args []string) string {
 func (c *curve) plans() (all []scenarios.Plan, err error) {
 	for _, v := range c.values.all {
 		s := c.values.apply(c.base, v)
-		if err := runnable(s); err != nil {
+		if err := experiments.Runnable(catalogue(), s); err != nil {
 			return nil, fmt.Errorf("%s of %v: %w", c.values.what, v, err)
 		}
 		for range c.runs {
@@ -198,12 +199,12 @@ func (c *curve) measure(ctx context.Context, plans []scenarios.Plan) {
 		all.Go(func() {
 			defer func() { <-places }()
 			one := reports.CurvePoint{Runs: 1, Failed: 1}
-			err := c.tries.run(ctx, p, func(sc reports.Scenario, folder string) {
+			err := c.tries.Run(ctx, p, func(sc reports.Scenario, folder string) {
 				h, err := history.ReadFile(runs.HistoryIn(folder))
 				if err != nil || sc.Failed != "" || sc.Skipped != "" || h.Truncated {
 					return
 				}
-				one = struckHolds(h, c.property)
+				one = experiments.StruckHolds(h, c.property)
 			})
 			if ctx.Err() != nil {
 				return

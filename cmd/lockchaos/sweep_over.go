@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockchaos/lockchaos/experiments"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -129,7 +130,7 @@ func (f *sweepFlags) base(args []string) (s scenarios.Scenario, err error) {
 	s.Name = "sweep/" + s.Lock + "/" + f.fault
 	s.About, s.Expect = "one point of a safety curve", scenarios.Expect{}
 	s.Needs.Bites = 1
-	if err := runnable(f.probe(s)); err != nil {
+	if err := experiments.Runnable(catalogue(), f.probe(s)); err != nil {
 		return s, fmt.Errorf("this fault does not fit: %w", err)
 	}
 	return s, nil

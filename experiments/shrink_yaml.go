@@ -1,4 +1,4 @@
-package main
+package experiments
 
 import (
 	"fmt"
@@ -14,8 +14,8 @@ import (
 	"github.com/lockchaos/lockchaos/strictyaml"
 )
 
-// suiteText is a suite of one scenario, as it is written.
-func suiteText(s scenarios.Scenario) ([]byte, error) {
+// SuiteText is a suite of one scenario, as it is written.
+func SuiteText(s scenarios.Scenario) ([]byte, error) {
 	s.Attack = "" // what is left of it is no longer the attack
 	text, err := yaml.Marshal(scenarios.Suite{Name: "regression", About: "found by lockchaos shrink", Scenarios: []scenarios.Scenario{s}})
 	if err != nil {
@@ -24,35 +24,35 @@ func suiteText(s scenarios.Scenario) ([]byte, error) {
 	return text, nil
 }
 
-// runnable tells why a scenario can't be run as it is written.
-func runnable(s scenarios.Scenario) error {
-	text, err := suiteText(s)
+// Runnable tells why a scenario can't be run as it is written.
+func Runnable(known scenarios.Catalogue, s scenarios.Scenario) error {
+	text, err := SuiteText(s)
 	if err != nil {
 		return err
 	}
-	_, err = scenarios.Parse(text, s.Name, catalogue())
+	_, err = scenarios.Parse(text, s.Name, known)
 	return err
 }
 
 // yaml is the file of the smallest scenario, with what it is and how it was found.
-func (s *shrinking) yaml(trail []shrink.Step, r shrink.Result, last ballot) ([]byte, error) {
+func (s *Shrinking) yaml(trail []shrink.Step, r shrink.Result, last Ballot) ([]byte, error) {
 	smallest := trail[len(trail)-1].Scenario
-	smallest.About = fmt.Sprintf("the least of %s in which %s is violated", s.old.Name, s.property)
-	smallest.Expect = withoutDefect(s.plan.Scenario.Expect, s.property)
+	smallest.About = fmt.Sprintf("the least of %s in which %s is violated", s.old.Name, s.Property)
+	smallest.Expect = withoutDefect(s.Plan.Scenario.Expect, s.Property)
 	smallest.Needs = lesser(smallest.Needs, last)
-	text, err := suiteText(smallest)
+	text, err := SuiteText(smallest)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := scenarios.Parse(text, s.file, catalogue()); err != nil {
+	if _, err := scenarios.Parse(text, s.File, s.tool.Catalogue()); err != nil {
 		return nil, fmt.Errorf("the smallest scenario can't be read back: %w", err)
 	}
 	var b strings.Builder
 	b.WriteString(strictyaml.SchemaLine("suite"))
 	say := func(format string, args ...any) { harmless.Fprintf(&b, "# "+format+"\n", args...) }
-	say("A regression test, reduced by `lockchaos shrink` (lockchaos %s) from %s (seed %d), where %s is violated.", version, s.old.Name, s.plan.Seed, s.property)
-	if last.rate().Of > 0 {
-		say("What is left violates it in %s runs (95 %% interval: %s).", last.rate(), last.rate().Between())
+	say("A regression test, reduced by `lockchaos shrink` (lockchaos %s) from %s (seed %d), where %s is violated.", s.tool.Version, s.old.Name, s.Plan.Seed, s.Property)
+	if last.Rate().Of > 0 {
+		say("What is left violates it in %s runs (95 %% interval: %s).", last.Rate(), last.Rate().Between())
 	}
 	say("`lockchaos run` of this file gives 1 for as long as it does, and 0 once it is mended.")
 	if !r.Minimal {
@@ -82,9 +82,9 @@ func withoutDefect(e scenarios.Expect, property string) scenarios.Expect {
 }
 
 // lesser are needs that so small a run can meet: half of what was seen.
-func lesser(n scenarios.Needs, seen ballot) scenarios.Needs {
-	n.Grants = max(1, min(n.Grants, int(seen.grants/2)))
-	n.Handovers = min(n.Handovers, int(seen.handovers/2))
+func lesser(n scenarios.Needs, seen Ballot) scenarios.Needs {
+	n.Grants = max(1, min(n.Grants, int(seen.Grants/2)))
+	n.Handovers = min(n.Handovers, int(seen.Handovers/2))
 	n.Bites = min(n.Bites, 1)
 	return n
 }

@@ -1,4 +1,4 @@
-package main
+package experiments
 
 import (
 	"slices"
@@ -8,8 +8,8 @@ import (
 	"github.com/lockchaos/lockchaos/reports"
 )
 
-// struckHolds counts in one history the holds that a proven strike met, and which of them are part of a violation.
-func struckHolds(h *history.History, property string) reports.CurvePoint {
+// StruckHolds counts in one history the holds that a proven strike met, and which of them are part of a violation.
+func StruckHolds(h *history.History, property string) reports.CurvePoint {
 	p := reports.CurvePoint{Runs: 1}
 	grants := holdsOf(h)
 	struck := map[int64]bool{}
@@ -40,7 +40,7 @@ func struckHolds(h *history.History, property string) reports.CurvePoint {
 				if v.Property == property {
 					violated[g.Grant] = true
 				}
-				if slices.Contains(harmful, v.Property) {
+				if slices.Contains(Harmful, v.Property) {
 					harmed[g.Grant] = true
 				}
 			}
@@ -80,5 +80,5 @@ func (all holds) met(f *history.FaultInfo) (grants []int64) {
 	return grants
 }
 
-// harmful are the properties whose violation harms data.
-var harmful = []string{checker.LostUpdate, checker.UnfencedWrite, checker.DuplicateEffect}
+// Harmful are the properties whose violation harms data.
+var Harmful = []string{checker.LostUpdate, checker.UnfencedWrite, checker.DuplicateEffect}

@@ -1,4 +1,4 @@
-package main
+package experiments
 
 import (
 	"bytes"
@@ -26,23 +26,26 @@ import (
 
 // What ends a repetition early.
 const (
-	untilViolated   = "violated"
-	untilUnexpected = "unexpected"
+	UntilViolated   = "violated"
+	UntilUnexpected = "unexpected"
 )
 
-// series is one `lockchaos run` that is repeated: runs side by side, each with a seed and a folder of its own.
-type series struct {
+// keptViolations is how many violations of a property are kept of a repetition: there may be thousands.
+const keptViolations = 3
+
+// Series is one `lockchaos run` that is repeated: runs side by side, each with a seed and a folder of its own.
+type Series struct {
 	runs.Settings
-	// repeat is how often the run is repeated at most; until ends it earlier: untilViolated, untilUnexpected, or how many runs must be violated. "": nothing does.
-	repeat int
-	until  string
-	where  runtimes.Runtime
-	screen *screen.Screen
-	// draw makes the plans of a repetition.
-	draw func(seed uint64) ([]scenarios.Plan, error)
-	// command is what the user would type to have the repetition of a seed again, whose folder is dir; whole is what he would type to have them all again.
-	command func(seed uint64, dir string) string
-	whole   string
+	// Repeat is how often the run is repeated at most; until ends it earlier: untilViolated, untilUnexpected, or how many runs must be violated. "": nothing does.
+	Repeat int
+	Until  string
+	Where  runtimes.Runtime
+	Screen *screen.Screen
+	// Draw makes the plans of a repetition.
+	Draw func(seed uint64) ([]scenarios.Plan, error)
+	// Command is what the user would type to have the repetition of a seed again, whose folder is dir; whole is what he would type to have them all again.
+	Command func(seed uint64, dir string) string
+	Whole   string
 
 	dir      string
 	alone    sync.RWMutex // of the last tries
@@ -55,8 +58,8 @@ type series struct {
 	errs     []error
 }
 
-// run repeats, and tells the table of verdicts. Its error carries the exit status: the worst of all runs.
-func (s *series) run(ctx context.Context, name, about string, plans []scenarios.Plan) error {
+// Do repeats, and tells the table of verdicts. Its error carries the exit status: the worst of all runs.
+func (s *Series) Do(ctx context.Context, name, about string, plans []scenarios.Plan) error {
 	began := time.Now()
 	dir, err := runs.MakeFolder(s.Out, began)
 	if err != nil {
@@ -64,12 +67,12 @@ func (s *series) run(ctx context.Context, name, about string, plans []scenarios.
 	}
 	s.dir = dir
 	first := plans[0].Seed
-	s.table = reports.Repetition{Suite: runs.Titled(name, s.Shard.String()), Command: s.whole, Version: s.Tool.Version, Runtime: s.where.About(), Started: began.UTC().Truncate(time.Second), Wanted: s.repeat, Until: s.until}
+	s.table = reports.Repetition{Suite: runs.Titled(name, s.Shard.String()), Command: s.Whole, Version: s.Tool.Version, Runtime: s.Where.About(), Started: began.UTC().Truncate(time.Second), Wanted: s.Repeat, Until: s.Until}
 	s.save()
 	s.begin(s.Shard.Part(plans), first)
 	places := make(chan struct{}, s.Parallel)
 	var running sync.WaitGroup
-	for i := range s.repeat {
+	for i := range s.Repeat {
 		places <- struct{}{} // a run begins when a place is free for it, and nothing has ended the repetition by then
 		<-places
 		if s.enough() || ctx.Err() != nil {
@@ -84,34 +87,34 @@ func (s *series) run(ctx context.Context, name, about string, plans []scenarios.
 		running.Go(func() { wait(); s.add(one) })
 	}
 	running.Wait()
-	s.screen.Stop()
+	s.Screen.Stop()
 	s.table.Elapsed = int64(time.Since(began))
 	return s.conclude(ctx)
 }
 
 // one prepares a repetition.
-func (s *series) one(name, about string, seed uint64, plans []scenarios.Plan) (*runs.Run, error) {
+func (s *Series) one(name, about string, seed uint64, plans []scenarios.Plan) (*runs.Run, error) {
 	if seed != plans[0].Seed {
 		var err error
-		if plans, err = s.draw(seed); err != nil {
+		if plans, err = s.Draw(seed); err != nil {
 			return nil, err
 		}
 	}
 	f := s.Settings
 	f.Seed = seed
-	one := &runs.Run{Settings: f, Where: s.where, Name: name, About: about, Plans: plans, Screen: s.screen, Alone: &s.alone, Label: fmt.Sprintf(" (seed %d)", seed),
+	one := &runs.Run{Settings: f, Where: s.Where, Name: name, About: about, Plans: plans, Screen: s.Screen, Alone: &s.alone, Label: fmt.Sprintf(" (seed %d)", seed),
 		OnEnd: func(sc reports.Scenario) { s.count(seed, sc) }}
 	dir := filepath.Join(s.dir, fmt.Sprintf("seed-%d", seed))
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("make the folder of a repetition: %w", err)
 	}
-	one.Command = s.command(seed, dir)
+	one.Command = s.Command(seed, dir)
 	one.Prepare(dir, time.Now())
 	return one, nil
 }
 
 // add renders a repetition and takes it into the table.
-func (s *series) add(one *runs.Run) {
+func (s *Series) add(one *runs.Run) {
 	suite, unwritten := one.Finish()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,7 +126,7 @@ func (s *series) add(one *runs.Run) {
 }
 
 // save writes how far the repetition is, for those who follow it. That it can't be written is told at the end, when it is written for good.
-func (s *series) save() {
+func (s *Series) save() {
 	var text bytes.Buffer
 	if reports.WriteRepetitionJSON(&text, s.table) == nil {
 		_ = runs.ReplaceFile(filepath.Join(s.dir, runs.RepeatFile), text.Bytes())
@@ -131,20 +134,20 @@ func (s *series) save() {
 }
 
 // take counts a repetition, whose folder is dir. Of its scenarios only what the table and junit.xml tell is kept: there may be thousands.
-func (s *series) take(dir string, suite reports.Suite) {
+func (s *Series) take(dir string, suite reports.Suite) {
 	s.table.Add(suite.Seed, dir, suite.Scenarios)
 	for _, sc := range suite.Scenarios {
 		s.code = exit.Worse(s.code, exit.OfScenario(sc, s.NoExpect))
 		for i := range sc.Verdict.Properties {
 			p := &sc.Verdict.Properties[i]
-			p.Violations = p.Violations[:min(len(p.Violations), shownViolations)]
+			p.Violations = p.Violations[:min(len(p.Violations), keptViolations)]
 		}
 		s.all = append(s.all, sc)
 	}
 }
 
 // count notes what may end the repetition.
-func (s *series) count(seed uint64, sc reports.Scenario) {
+func (s *Series) count(seed uint64, sc reports.Scenario) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if sc.Result().Violates() {
@@ -156,36 +159,36 @@ func (s *series) count(seed uint64, sc reports.Scenario) {
 	s.strange = s.strange || exit.OfScenario(sc, s.NoExpect) != exit.OK
 }
 
-func (s *series) fail(err error) {
+func (s *Series) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.errs = append(s.errs, err)
 }
 
 // enough tells whether that has come for which the runs are repeated.
-func (s *series) enough() bool {
+func (s *Series) enough() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch s.until {
+	switch s.Until {
 	case "":
 		return false
-	case untilUnexpected:
+	case UntilUnexpected:
 		return s.strange
-	case untilViolated:
+	case UntilViolated:
 		return len(s.violated) > 0
 	}
-	n, err := strconv.Atoi(s.until)
+	n, err := strconv.Atoi(s.Until)
 	return err == nil && len(s.violated) >= n
 }
 
 // conclude writes the table, and tells it.
-func (s *series) conclude(ctx context.Context) error {
+func (s *Series) conclude(ctx context.Context) error {
 	switch {
 	case s.table.Ended != "": // it is told again
 	case ctx.Err() != nil:
-		s.table.Ended = fmt.Sprintf("It was interrupted after %d of %d runs.", len(s.table.Runs), s.repeat)
+		s.table.Ended = fmt.Sprintf("It was interrupted after %d of %d runs.", len(s.table.Runs), s.Repeat)
 	case s.enough():
-		s.table.Ended = fmt.Sprintf("It ended after %d of at most %d runs, since what it waited for (--until %s) had come.", len(s.table.Runs), s.repeat, s.until)
+		s.table.Ended = fmt.Sprintf("It ended after %d of at most %d runs, since what it waited for (--until %s) had come.", len(s.table.Runs), s.Repeat, s.Until)
 	default:
 		s.table.Ended = fmt.Sprintf("All %d runs were done.", len(s.table.Runs))
 	}
@@ -197,8 +200,8 @@ func (s *series) conclude(ctx context.Context) error {
 	s.table.Exit = &code
 	suite := s.suite()
 	unwritten := errors.Join(append(s.errs, s.write(suite))...)
-	return s.screen.Conclude(s.dir, suite, func(out io.Writer) error {
-		if err := reports.RepetitionText(out, s.table, s.screen.Color); err != nil {
+	return s.Screen.Conclude(s.dir, suite, func(out io.Writer) error {
+		if err := reports.RepetitionText(out, s.table, s.Screen.Color); err != nil {
 			return fmt.Errorf("print the table: %w", err)
 		}
 		harmless.Fprintf(out, "again: %s\nreport: %s\n", s.table.Command, reports.There(filepath.Join(s.dir, reports.IndexFile)))
@@ -215,7 +218,7 @@ func (s *series) conclude(ctx context.Context) error {
 }
 
 // suite is all that was repeated as one run, for CI systems.
-func (s *series) suite() reports.Suite {
+func (s *Series) suite() reports.Suite {
 	suite := reports.Suite{Name: s.table.Suite, Command: s.table.Command, Runtime: s.table.Runtime, Started: s.table.Started, Elapsed: time.Duration(s.table.Elapsed), Version: s.Tool.Version, Scenarios: s.all}
 	if len(s.table.Runs) > 0 {
 		suite.Seed = s.table.Runs[0].Seed
@@ -224,7 +227,7 @@ func (s *series) suite() reports.Suite {
 }
 
 // write writes the repetition's own files. Each repetition has written its own.
-func (s *series) write(suite reports.Suite) error {
+func (s *Series) write(suite reports.Suite) error {
 	return errors.Join(
 		reports.WriteFile(filepath.Join(s.dir, runs.RepeatFile), func(w io.Writer) error { return reports.WriteRepetitionJSON(w, s.table) }),
 		reports.WriteFile(filepath.Join(s.dir, reports.IndexFile), func(w io.Writer) error { return reports.WriteRepetition(w, s.table) }),
@@ -232,10 +235,10 @@ func (s *series) write(suite reports.Suite) error {
 	)
 }
 
-// reportRepetition judges and renders every run of a repetition again, and its table.
-func reportRepetition(ctx context.Context, tool *runs.Tool, out *screen.Screen, dir string, r *reports.Repetition) error {
-	s := &series{Settings: runs.Settings{Tool: tool}, dir: dir, screen: out, table: *r}
-	s.repeat, s.until = r.Wanted, r.Until
+// Report judges and renders every run of a repetition again, and its table.
+func Report(ctx context.Context, tool *runs.Tool, out *screen.Screen, dir string, r *reports.Repetition) error {
+	s := &Series{Settings: runs.Settings{Tool: tool}, dir: dir, Screen: out, table: *r}
+	s.Repeat, s.Until = r.Wanted, r.Until
 	s.table.Runs, s.table.Scenarios = nil, nil
 	for _, one := range r.Runs {
 		folder := filepath.Join(dir, filepath.Base(one.Dir))
@@ -253,7 +256,7 @@ func reportRepetition(ctx context.Context, tool *runs.Tool, out *screen.Screen, 
 }
 
 // begin begins the screen of a run that is repeated.
-func (s *series) begin(plans []scenarios.Plan, first uint64) {
+func (s *Series) begin(plans []scenarios.Plan, first uint64) {
 	r := s.table
 	total, column := len(plans)*r.Wanted, 0
 	for _, p := range plans {
@@ -264,7 +267,7 @@ func (s *series) begin(plans []scenarios.Plan, first uint64) {
 		until = ", until " + strings.TrimSpace(r.Until)
 	}
 	suite := reports.Suite{Version: r.Version, Name: r.Suite, Runtime: r.Runtime, Seed: first}
-	s.screen.Start(suite, total, s.Parallel, column, func(out io.Writer) {
+	s.Screen.Start(suite, total, s.Parallel, column, func(out io.Writer) {
 		harmless.Fprintf(out, "lockchaos %s · %s · %s · seeds from %d\n", r.Version, r.Suite, r.Runtime, first)
 		harmless.Fprintf(out, "%d scenario%s, %d times at most%s: %d runs, %d at once, %s\n\n", len(plans), spelling.Plural(len(plans)), r.Wanted, until, total, min(s.Parallel, total),
 			scenarios.Estimate(scenarios.LengthOfAll(slices.Repeat(plans, r.Wanted), s.Parallel)))

@@ -1,4 +1,4 @@
-package main
+package experiments
 
 import (
 	"context"
@@ -20,8 +20,8 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// trials runs plans for those who search or measure with them: out of sight, many at once, in folders that are deleted.
-type trials struct {
+// Trials runs plans for those who search or measure with them: out of sight, many at once, in folders that are deleted.
+type Trials struct {
 	flags  runs.Settings
 	where  runtimes.Runtime
 	dir    string
@@ -29,8 +29,8 @@ type trials struct {
 	next   atomic.Int64
 }
 
-// newTrials makes the folder of the trials, beside those of runs.
-func newTrials(f runs.Settings, where runtimes.Runtime, what string) (*trials, error) {
+// NewTrials makes the folder of the trials, beside those of runs.
+func NewTrials(f runs.Settings, where runtimes.Runtime, what string) (*Trials, error) {
 	if err := os.MkdirAll(f.Out, 0o755); err != nil {
 		return nil, fmt.Errorf("make the folder for runs: %w", err)
 	}
@@ -38,13 +38,13 @@ func newTrials(f runs.Settings, where runtimes.Runtime, what string) (*trials, e
 	if err != nil {
 		return nil, fmt.Errorf("make a folder for trials: %w", err)
 	}
-	return &trials{flags: f, where: where, dir: dir, places: make(chan struct{}, f.Parallel)}, nil
+	return &Trials{flags: f, where: where, dir: dir, places: make(chan struct{}, f.Parallel)}, nil
 }
 
-func (t *trials) close() error { return os.RemoveAll(t.dir) }
+func (t *Trials) Close() error { return os.RemoveAll(t.dir) }
 
-// run runs a plan when a place is free, judges it by its properties, and shows what came out to look, with the scenario's folder, which is deleted afterwards.
-func (t *trials) run(ctx context.Context, p scenarios.Plan, look func(reports.Scenario, string)) error {
+// Run runs a plan when a place is free, judges it by its properties, and shows what came out to look, with the scenario's folder, which is deleted afterwards.
+func (t *Trials) Run(ctx context.Context, p scenarios.Plan, look func(reports.Scenario, string)) error {
 	select {
 	case t.places <- struct{}{}:
 	case <-ctx.Done():
@@ -69,28 +69,28 @@ func (t *trials) run(ctx context.Context, p scenarios.Plan, look func(reports.Sc
 	return nil
 }
 
-// ballot is what some trials of one plan said.
-type ballot struct {
-	shown, held, failed int
-	grants, handovers   int64 // the least of a trial that showed it
+// Ballot is what some trials of one plan said.
+type Ballot struct {
+	Shown, Held, Failed int
+	Grants, Handovers   int64 // the least of a trial that showed it
 	err                 error
 }
 
-// rate is how many of the trials that were decided showed it.
-func (b ballot) rate() reports.Rate { return reports.Rate{Hits: b.shown, Of: b.shown + b.held} }
+// Rate is how many of the trials that were decided showed it.
+func (b Ballot) Rate() reports.Rate { return reports.Rate{Hits: b.Shown, Of: b.Shown + b.Held} }
 
-// vote runs a plan with n seeds from its own, until need trials have violated the property, or too few are left for that; need 0: all are run.
-func (t *trials) vote(ctx context.Context, p scenarios.Plan, property string, n, need int) (ballot, error) {
+// Vote runs a plan with n seeds from its own, until need trials have violated the property, or too few are left for that; need 0: all are run.
+func (t *Trials) Vote(ctx context.Context, p scenarios.Plan, property string, n, need int) (Ballot, error) {
 	enough, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var b ballot
+	var b Ballot
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	for i := range n {
 		one := p
 		one.Seed += uint64(i)
 		all.Go(func() {
-			err := t.run(enough, one, func(sc reports.Scenario, _ string) {
+			err := t.Run(enough, one, func(sc reports.Scenario, _ string) {
 				mu.Lock()
 				defer mu.Unlock()
 				b.count(sc, property)
@@ -100,7 +100,7 @@ func (t *trials) vote(ctx context.Context, p scenarios.Plan, property string, n,
 			if err != nil && enough.Err() == nil {
 				b.err = errors.Join(b.err, err)
 			}
-			if need > 0 && (b.shown >= need || b.held+b.failed > n-need) {
+			if need > 0 && (b.Shown >= need || b.Held+b.Failed > n-need) {
 				cancel()
 			}
 		})
@@ -110,21 +110,21 @@ func (t *trials) vote(ctx context.Context, p scenarios.Plan, property string, n,
 }
 
 // count takes what one trial came to. One that failed or was skipped says nothing of the property, unless it was violated before.
-func (b *ballot) count(sc reports.Scenario, property string) {
+func (b *Ballot) count(sc reports.Scenario, property string) {
 	st := sc.Verdict.Stats
 	switch {
 	case violates(sc, property):
-		if b.shown == 0 || st.Grants < b.grants {
-			b.grants = st.Grants
+		if b.Shown == 0 || st.Grants < b.Grants {
+			b.Grants = st.Grants
 		}
-		if b.shown == 0 || st.Handovers < b.handovers {
-			b.handovers = st.Handovers
+		if b.Shown == 0 || st.Handovers < b.Handovers {
+			b.Handovers = st.Handovers
 		}
-		b.shown++
+		b.Shown++
 	case sc.Failed != "" || sc.Skipped != "":
-		b.failed++
+		b.Failed++
 	default:
-		b.held++
+		b.Held++
 	}
 }
 

@@ -1,4 +1,4 @@
-package main
+package experiments
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 	"github.com/lockchaos/lockchaos/runs/exit"
 )
 
-// rerun carries a run out, and sets what came out beside what had come out before. Its error carries the exit status.
-func rerun(ctx context.Context, before reports.Suite, now *runs.Run) error {
+// Rerun carries a run out, and sets what came out beside what had come out before. Its error carries the exit status.
+func Rerun(ctx context.Context, before reports.Suite, now *runs.Run) error {
 	out := now.Screen
 	began := time.Now()
 	dir, err := runs.MakeFolder(now.Settings.Out, began)

@@ -1,4 +1,4 @@
-package main
+package experiments
 
 import (
 	"errors"
@@ -33,17 +33,17 @@ func relative(from, to string) (string, error) {
 	return filepath.ToSlash(way), nil
 }
 
-// savedRun is a folder of a run, or of one of its scenarios: what was run, and what it came to, as it is judged now.
-type savedRun struct {
-	dir   string // of the run
-	named string // the folder that was named
-	run   *runs.Record
-	suite reports.Suite
-	plans []scenarios.Plan // of the scenarios of suite
+// Saved is a folder of a run, or of one of its scenarios: what was run, and what it came to, as it is judged now.
+type Saved struct {
+	Dir   string // of the run
+	Named string // the folder that was named
+	Run   *runs.Record
+	Suite reports.Suite
+	Plans []scenarios.Plan // of the scenarios of suite
 }
 
-// loadSaved reads what lies in a folder of a run, or of a scenario.
-func loadSaved(tool *runs.Tool, dir string) (*savedRun, error) {
+// Load reads what lies in a folder of a run, or of a scenario.
+func Load(tool *runs.Tool, dir string) (*Saved, error) {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real // a link such as latest may point elsewhere tomorrow
 	}
@@ -58,7 +58,7 @@ func loadSaved(tool *runs.Tool, dir string) (*savedRun, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w (a run's folder is one such as runs/latest, a scenario's one such as runs/latest/redis-setnx.none.unfenced)", err)
 	}
-	s := &savedRun{dir: dir, named: named, run: run}
+	s := &Saved{Dir: dir, Named: named, Run: run}
 	var all []runs.Judged
 	for _, r := range run.Scenarios {
 		if only != "" && r.Dir != only {
@@ -68,13 +68,13 @@ func loadSaved(tool *runs.Tool, dir string) (*savedRun, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.plans = append(s.plans, *plan)
+		s.Plans = append(s.Plans, *plan)
 		all = append(all, tool.JudgeScenario(dir, r, run))
 	}
 	if len(all) == 0 {
 		return nil, fmt.Errorf("%s does not name the scenario %s, although its folder is there", filepath.Join(dir, runs.RecordFile), only)
 	}
-	s.suite = run.Together(all)
+	s.Suite = run.Together(all)
 	return s, nil
 }
 
@@ -85,29 +85,29 @@ func firstOf(r *reports.Repetition) string {
 	return r.Runs[0].Dir
 }
 
-// compareFile is the page of two runs, in the folder of the second.
-const compareFile = "comparison.html"
+// CompareFile is the page of two runs, in the folder of the second.
+const CompareFile = "comparison.html"
 
-// compareRuns sets two runs side by side, as text and as a page. It is 1 if a scenario of the second is worse, 2 if one is no longer decided.
-func compareRuns(tool *runs.Tool, out io.Writer, a, b, file string) error {
-	first, err := loadSaved(tool, a)
+// Compare sets two runs side by side, as text and as a page. It is 1 if a scenario of the second is worse, 2 if one is no longer decided.
+func Compare(tool *runs.Tool, out io.Writer, a, b, file string) error {
+	first, err := Load(tool, a)
 	if err != nil {
 		return exit.Misuse(err)
 	}
-	second, err := loadSaved(tool, b)
+	second, err := Load(tool, b)
 	if err != nil {
 		return exit.Misuse(err)
 	}
-	c := reports.Compare(first.suite, second.suite)
+	c := reports.Compare(first.Suite, second.Suite)
 	if file == "" {
-		file = filepath.Join(second.dir, compareFile)
+		file = filepath.Join(second.Dir, CompareFile)
 	}
 	to := func(dir string) (string, error) { return relative(filepath.Dir(file), dir) }
-	dirA, err := to(first.dir)
+	dirA, err := to(first.Dir)
 	if err != nil {
 		return err
 	}
-	dirB, err := to(second.dir)
+	dirB, err := to(second.Dir)
 	if err != nil {
 		return err
 	}
