@@ -27,7 +27,7 @@ LONG := ./cmd/lockchaos ./harness ./backends ./hosts/docker
 SINGLE := . ./checker/... ./history/foreign ./monotime ./policy ./reports/... ./shrink ./spelling ./strictyaml ./survey
 
 # Packages whose tests start no service, no container and no browser.
-UNIT := . ./adapter ./checker/... ./clients ./clients/external ./cmd/lockchaos/crash ./harmless ./history/... ./internal/site ./monotime ./nemesis ./policy ./redact ./scenarios ./shrink ./spelling ./strictyaml ./survey
+UNIT := . ./adapter ./checker/... ./clients ./clients/external ./cmd/lockchaos/crash ./experiments ./harmless ./history/... ./internal/site ./monotime ./nemesis ./policy ./redact ./runs/... ./scenarios ./shrink ./spelling ./strictyaml ./survey
 
 ## check: format, vet, and the tests that need no service: for while you work (under a minute once it is built)
 check: format

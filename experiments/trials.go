@@ -41,6 +41,7 @@ func NewTrials(f runs.Settings, where runtimes.Runtime, what string) (*Trials, e
 	return &Trials{flags: f, where: where, dir: dir, places: make(chan struct{}, f.Parallel)}, nil
 }
 
+// Close deletes the folder of the trials.
 func (t *Trials) Close() error { return os.RemoveAll(t.dir) }
 
 // Run runs a plan when a place is free, judges it by its properties, and shows what came out to look, with the scenario's folder, which is deleted afterwards.

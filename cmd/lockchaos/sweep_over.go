@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -12,101 +11,12 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// What can be varied.
-const (
-	overDuration = "duration"
-	overOffset   = "offset"
-)
-
-// strikesPerRun is for how many strikes, one after the other, each run of a curve has time.
-const strikesPerRun = 3
-
-// overValues are the values of what is varied.
-type overValues struct {
-	what, text string
-	all        []time.Duration
-}
-
-// parseOver reads "duration=0.5..3xTTL" or "offset=-250ms..2s", and spaces so many values evenly.
-func parseOver(text string, ttl time.Duration, points int) (o overValues, err error) {
-	what, span, named := strings.Cut(text, "=")
-	low, high, two := strings.Cut(span, "..")
-	if !named || !two || what != overDuration && what != overOffset {
-		return o, fmt.Errorf("--over %q: what is varied, and from where to where, as in %s=0.5..3xTTL or %s=250ms..2s", text, overDuration, overOffset)
-	}
-	unit := time.Duration(0)
-	for _, end := range []string{"xTTL", "×TTL", "*TTL"} {
-		if cut, found := strings.CutSuffix(high, end); found {
-			high, unit = cut, ttl
-		}
-		low = strings.TrimSuffix(low, end)
-	}
-	from, err := parseValue(low, unit)
-	if err != nil {
-		return o, fmt.Errorf("--over %q: %w", text, err)
-	}
-	to, err := parseValue(high, unit)
-	if err != nil {
-		return o, fmt.Errorf("--over %q: %w", text, err)
-	}
-	if from >= to || what == overDuration && from <= 0 {
-		return o, fmt.Errorf("--over %q: from something longer than 0 to something longer", text)
-	}
-	o = overValues{what: what, text: text}
-	for i := range points {
-		v := from + time.Duration(float64(to-from)*float64(i)/float64(points-1))
-		v = v.Round(100 * time.Microsecond)
-		if v != 0 { // an offset of nothing is no fault
-			o.all = append(o.all, v)
-		}
-	}
-	return o, nil
-}
-
-// parseValue reads a number of units, or a duration where there is no unit.
-func parseValue(text string, unit time.Duration) (time.Duration, error) {
-	if unit == 0 {
-		d, err := time.ParseDuration(text)
-		if err != nil {
-			return 0, fmt.Errorf("%q is not a duration such as 500ms (or give both as numbers of TTLs: 0.5..3xTTL)", text)
-		}
-		return d, nil
-	}
-	v, err := strconv.ParseFloat(text, 64)
-	if err != nil || v < -1e6 || v > 1e6 { // not a number fails both
-		return 0, fmt.Errorf("%q is not a number of TTLs", text)
-	}
-	return time.Duration(v * float64(unit)), nil
-}
-
-// apply is the scenario with a value: its fault lasts so long, or its clock jumps so far, and the workload has time for some strikes.
-func (o overValues) apply(s scenarios.Scenario, v time.Duration) scenarios.Scenario {
-	f := s.Faults[0]
-	if o.what == overDuration {
-		f.For = scenarios.Duration(v)
-	} else {
-		f.By = scenarios.Offset(v)
-	}
-	s.Faults = []scenarios.Fault{f}
-	round := f.For + f.Every.Max
-	if o.what == overOffset { // who is let in by a clock that is ahead stays in for as long when it is set right
-		round += scenarios.Duration(v.Abs())
-	}
-	if f.Every.Max > 0 {
-		s.Duration = f.After + strikesPerRun*round + s.TTL
-	}
-	s.Quiet = 0
-	s.Workload.AcquireTimeout = max(s.Workload.AcquireTimeout, 2*round+4*s.TTL)
-	s.Workload.OpTimeout = max(s.Workload.OpTimeout, 2*f.For)
-	return s
-}
-
 // base is the scenario that is varied: the one that is named, or one of --lock without faults, under --fault.
 func (f *sweepFlags) base(args []string) (s scenarios.Scenario, err error) {
 	if f.over == "" {
-		f.over = overDuration + "=0.5..3xTTL"
+		f.over = experiments.OverDuration + "=0.5..3xTTL"
 		if f.fault == nemesis.KindClockJump {
-			f.over = overOffset + "=0.5..3xTTL"
+			f.over = experiments.OverOffset + "=0.5..3xTTL"
 		}
 	}
 	if len(args) > 0 {
@@ -157,7 +67,7 @@ func (f *sweepFlags) template(s *scenarios.Scenario) scenarios.Fault {
 // probe is the scenario with some value, to see whether the rest of it fits.
 func (f *sweepFlags) probe(s scenarios.Scenario) scenarios.Scenario {
 	what, _, _ := strings.Cut(f.over, "=")
-	return overValues{what: what}.apply(s, s.TTL.Std())
+	return experiments.Values{What: what}.Apply(s, s.TTL.Std())
 }
 
 // named is the one scenario that the words name.

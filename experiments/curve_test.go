@@ -1,4 +1,4 @@
-package main
+package experiments
 
 import (
 	"strings"
@@ -16,7 +16,7 @@ func TestParseOver(t *testing.T) {
 		"duration=100ms..1s":      "100ms 400ms 700ms 1s",
 		"offset=-1..2xTTL":        "-500ms 500ms 1s",
 	} {
-		o, err := parseOver(text, ttl, 4)
+		o, err := ParseValues(text, ttl, 4)
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
@@ -30,7 +30,7 @@ func TestParseOver(t *testing.T) {
 	}
 	for _, text := range []string{"", "duration", "duration=1", "length=1..2xTTL", "duration=2..1xTTL", "duration=0..1xTTL", "duration=-1..1xTTL", "duration=a..1xTTL", "duration=NaN..1xTTL", "duration=1..2",
 		"duration=1..1e300xTTL"} {
-		if o, err := parseOver(text, ttl, 4); err == nil {
+		if o, err := ParseValues(text, ttl, 4); err == nil {
 			t.Errorf("%q is taken: %v", text, o.all)
 		}
 	}
@@ -40,14 +40,14 @@ func TestParseOver(t *testing.T) {
 func TestPointsHaveTime(t *testing.T) {
 	const ms = scenarios.Duration(time.Millisecond)
 	base := scenarios.Scenario{TTL: 500 * ms, Faults: []scenarios.Fault{{Kind: "pause", For: 1, After: 100 * ms, Every: scenarios.Range{Min: 100 * ms, Max: 200 * ms}}}}
-	s := overValues{what: overDuration}.apply(base, 5*time.Second)
+	s := Values{What: OverDuration}.Apply(base, 5*time.Second)
 	if s.Faults[0].For != 5000*ms || s.Duration < 3*5200*ms || s.Workload.OpTimeout < 10_000*ms || s.Workload.AcquireTimeout < s.Workload.OpTimeout {
 		t.Errorf("%+v", s)
 	}
 	if base.Faults[0].For != 1 {
 		t.Error("the scenario that was given has changed")
 	}
-	if s := (overValues{what: overOffset}).apply(base, -time.Second); s.Faults[0].By != -scenarios.Offset(time.Second) || s.Faults[0].For != 1 {
+	if s := (Values{What: OverOffset}).Apply(base, -time.Second); s.Faults[0].By != -scenarios.Offset(time.Second) || s.Faults[0].For != 1 {
 		t.Errorf("%+v", s.Faults[0])
 	}
 }
