@@ -36,7 +36,7 @@ const keptViolations = 3
 // Series is one `lockchaos run` that is repeated: runs side by side, each with a seed and a folder of its own.
 type Series struct {
 	runs.Settings
-	// Repeat is how often the run is repeated at most; until ends it earlier: untilViolated, untilUnexpected, or how many runs must be violated. "": nothing does.
+	// Repeat is how often the run is repeated at most; until ends it earlier: UntilViolated, UntilUnexpected, or how many runs must be violated. "": nothing does.
 	Repeat int
 	Until  string
 	Where  runtimes.Runtime

@@ -161,7 +161,7 @@ const (
 	planFile    = "plan.yaml"
 	jobFile     = "locktest.json"
 	historyFile = "history.jsonl"
-	logFolder   = "logs"
+	logFolder   = reports.LogFolder
 	harnessLog  = "harness.log"
 	errorFile   = "error.txt"
 )

@@ -18,9 +18,9 @@ type Settings struct {
 	Retries int
 	// Out is the folder for the runs' folders.
 	Out string
-	// compress: each history is compressed when its scenario is over.
+	// Compress: each history is compressed when its scenario is over.
 	Compress bool
-	// noExpect: the properties alone decide, whatever a scenario expects.
+	// NoExpect: the properties alone decide, whatever a scenario expects.
 	NoExpect bool
 	// Words are the words of the command line that choose the runtime again.
 	Words []string
