@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strconv"
@@ -101,19 +102,28 @@ var direct = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
 // servesPeers asks a member what a new member will ask it.
 func (n *Node) servesPeers(ctx context.Context) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://%s:%d/members", n.Host.Addr, etcdPeerPort), nil)
+	body, err := get(ctx, fmt.Sprintf("http://%s:%d/members", n.Host.Addr, etcdPeerPort))
 	if err != nil {
 		return err
+	}
+	return body.Close()
+}
+
+// get asks a server of ours. The caller closes what it answers.
+func get(ctx context.Context, url string) (body io.ReadCloser, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, err
 	}
 	reply, err := direct.Do(request)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer reply.Body.Close()
 	if reply.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: %s", request.URL, reply.Status)
+		reply.Body.Close()
+		return nil, fmt.Errorf("%s: %s", url, reply.Status)
 	}
-	return nil
+	return reply.Body, nil
 }
 
 // member is what a member says of its cluster.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net/http"
 	"strconv"
 	"strings"
 )
@@ -56,19 +55,12 @@ const etcdReceived = "grpc_server_msg_received_total"
 
 // etcdRequests adds up the messages of every method.
 func etcdRequests(ctx context.Context, addr string) (int64, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+addr+"/metrics", nil)
+	body, err := get(ctx, "http://"+addr+"/metrics")
 	if err != nil {
 		return 0, err
 	}
-	reply, err := direct.Do(request)
-	if err != nil {
-		return 0, err
-	}
-	defer reply.Body.Close()
-	if reply.StatusCode != http.StatusOK {
-		return 0, fmt.Errorf("%s: %s", request.URL, reply.Status)
-	}
-	return sumOf(reply.Body, etcdReceived)
+	defer body.Close()
+	return sumOf(body, etcdReceived)
 }
 
 // sumOf adds up the samples of one counter, in the text format of Prometheus.
