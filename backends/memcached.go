@@ -42,10 +42,10 @@ var memcached = Kind{
 	Nodes: []NodeSpec{{Name: "memcached-1", Program: memcachedProgram, Port: memcachedPort}},
 	Notes: []string{
 		"memcached keeps nothing on disk: when it dies, its locks are gone.",
-		"Its clock ticks once a second, and it may drop any key when its memory is full.",
+		"Its clock ticks once a second and may skip a tick, so a key may be gone two seconds early; and it may drop any key when its memory is full.",
 	},
 	TTL:      time.Second,
-	Slack:    2 * time.Second, // a lock asks for up to two seconds more than its TTL, since expiry is by whole seconds
+	Slack:    3 * time.Second, // a lock asks for two seconds more than its TTL, and for whole ones
 	Forgets:  true,
 	Volatile: true,
 	task:     memcachedTask,

@@ -25,10 +25,14 @@ var (
 	// BrokenDelete gives back by a delete that looks at nothing: a holder whose lease is over deletes the key of the next.
 	BrokenDelete = kind("broken-memcached-delete", "memcached-add that is given back by a delete which does not look whose key it is", checker.StolenRelease,
 		flaw{give: func(m *items, key string, _ *memcache.Item) error { return m.client.Delete(name(key)) }})
-	// BrokenBrief gives the key an expiry of its TTL. The server's clock ticks once a second, and a key of one second may be gone at the next tick.
-	BrokenBrief = kind("broken-memcached-brief", "memcached-add whose key expires up to a second before the lease that it stands for", checker.MutualExclusion,
-		flaw{early: time.Second})
+	// BrokenBrief gives the key an expiry of its TTL, as if the server's clock did not tick.
+	BrokenBrief = kind("broken-memcached-brief", "memcached-add whose key expires up to two seconds before the lease that it stands for", checker.MutualExclusion,
+		flaw{early: margin})
 )
+
+// margin is how early a key may be gone. The server's clock stands still between two ticks, a second apart, and a key is gone at the tick that reaches its expiry.
+// A tick that comes a moment late may skip a second: then two are missing.
+const margin = 2 * time.Second
 
 // flaw is what a broken lock does in another way.
 type flaw struct {
@@ -73,8 +77,7 @@ func open(c clients.Config, broken flaw) (*items, error) {
 		return nil, fmt.Errorf("memcached at %s: a TTL of %v; memcached counts in whole seconds, configure at least one", c.Nodes[0], ttl)
 	}
 	m := &items{addr: c.Nodes[0], ttl: ttl, client: memcache.New(c.Nodes[0]), flaw: broken}
-	// The server's clock ticks once a second, and a key is gone at the tick that reaches its expiry: up to a second early.
-	m.expiry = int32(math.Ceil((ttl + time.Second - broken.early).Seconds()))
+	m.expiry = int32(math.Ceil((ttl + margin - broken.early).Seconds()))
 	m.client.DialContext = m.cutter.Dial
 	m.client.Timeout = time.Hour // a call's context ends it
 	return m, nil
