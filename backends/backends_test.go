@@ -310,9 +310,9 @@ func TestNodesEndOnRequest(t *testing.T) {
 
 func TestUnknown(t *testing.T) {
 	n, _ := hoststest.Network(t)
-	_, err := backends.Start(limit(t), n, backends.Spec{Service: "memcached", Logs: t.TempDir()})
+	_, err := backends.Start(limit(t), n, backends.Spec{Service: "mongodb", Logs: t.TempDir()})
 	if err == nil || !strings.Contains(err.Error(), "redis, redis-five, redis-failover, etcd, zookeeper, postgres, postgres-pgbouncer, memcached, nats") {
-		t.Errorf("memcached: %v", err)
+		t.Errorf("mongodb: %v", err)
 	}
 	if s, err := backends.Start(limit(t), n, backends.Spec{Logs: t.TempDir()}); err != nil || len(s.Nodes) != 0 || s.Close() != nil {
 		t.Errorf("no service: %+v, %v", s, err)
@@ -321,7 +321,7 @@ func TestUnknown(t *testing.T) {
 	if _, err := backends.Start(limit(t), n, backends.Spec{Service: "redis", Logs: t.TempDir()}); err == nil || !strings.Contains(err.Error(), "/no/such/program") {
 		t.Errorf("no such program: %v", err)
 	}
-	for _, args := range [][]string{nil, {"memcached"}, {"etcd", "--no-such-flag"}, {"store", "--fence", "reads"}, {"etcd", "--client-url", "x"}} {
+	for _, args := range [][]string{nil, {"mongodb"}, {"etcd", "--no-such-flag"}, {"store", "--fence", "reads"}, {"etcd", "--client-url", "x"}} {
 		if status := backends.NodeMain(args); status == 0 {
 			t.Errorf("node %q: status 0", args)
 		}

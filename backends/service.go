@@ -191,6 +191,8 @@ func closeHosts(nodes []*Node) error {
 		}
 		if err := n.Host.Close(); err != nil {
 			errs = append(errs, fmt.Errorf("close the host of %s: %w", n.Name, err))
+		} else if p := n.process(); p != nil {
+			<-p.Done() // it is dead; that this is known may take a moment more
 		}
 	}
 	return errors.Join(errs...)
