@@ -32,6 +32,8 @@ type Kind struct {
 	// Slack is how much longer than its TTL a session may live that the service does not hear, or a lease that nobody
 	// renews. It covers a TTL that the service rounds up. Nothing is said of a service that ends none by time.
 	Slack time.Duration
+	// Doubles: it keeps a session for up to twice its TTL, and Slack.
+	Doubles bool
 
 	// office is what the node is called that decides for the others.
 	office office
@@ -97,7 +99,7 @@ type Task struct {
 
 // Kinds are the services, in the order in which lists show them.
 func Kinds() []Kind {
-	return []Kind{redisOne, redisFive, redisFailover, etcd, zookeeper, postgres, pgbouncer, memcached, nats}
+	return []Kind{redisOne, redisFive, redisFailover, etcd, zookeeper, postgres, pgbouncer, memcached, nats, consul}
 }
 
 // Names lists the services that Start knows.
@@ -116,6 +118,14 @@ func Lookup(name string) (Kind, bool) {
 		}
 	}
 	return Kind{}, false
+}
+
+// SlackOf is how much longer than this TTL a session may live that the service does not hear.
+func (k Kind) SlackOf(ttl time.Duration) time.Duration {
+	if k.Doubles {
+		return ttl + k.Slack
+	}
+	return k.Slack
 }
 
 // WithPrefix returns the same service under node names that begin with the prefix, so that it can stand beside another of its kind.

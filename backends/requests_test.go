@@ -27,6 +27,7 @@ func TestRequestsAreCounted(t *testing.T) {
 		{"etcd", func(testing.TB) {}, asksEtcd},
 		{"zookeeper", needZooKeeper, asksZooKeeper},
 		{"postgres", needPostgres, asksPostgres},
+		{"consul", needConsul, asksConsul},
 	} {
 		t.Run(c.service, func(t *testing.T) {
 			c.need(t)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/go-zookeeper/zk"
+	"github.com/hashicorp/consul/api"
 	"github.com/jackc/pgx/v5"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -94,6 +95,17 @@ func TestRestart(t *testing.T) {
 			postgresDoes(ctx, t, s, "CREATE TABLE k (x int)")
 		}, func(ctx context.Context, t *testing.T, s *backends.Service) bool {
 			return postgresDoes(ctx, t, s, "SELECT x FROM k")
+		}},
+		{"consul", needConsul, func(ctx context.Context, t *testing.T, s *backends.Service) {
+			if _, err := consulAt(t, s.Addrs()[0]).Put(&api.KVPair{Key: "k"}, (&api.WriteOptions{}).WithContext(ctx)); err != nil {
+				t.Fatal(err)
+			}
+		}, func(ctx context.Context, t *testing.T, s *backends.Service) bool {
+			got, _, err := consulAt(t, s.Addrs()[0]).Get("k", (&api.QueryOptions{RequireConsistent: true}).WithContext(ctx))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return got != nil
 		}},
 	} {
 		t.Run(c.service, func(t *testing.T) {

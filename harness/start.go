@@ -211,7 +211,7 @@ func (r *run) header() history.Header {
 // slack is for how long beyond its TTL the service may keep a session that nobody renews; 0: it does not say.
 func (r *run) slack() time.Duration {
 	service, _ := backends.Lookup(r.cfg.Lock.Service)
-	return service.Slack
+	return service.SlackOf(time.Duration(r.cfg.Plan.Scenario.TTL))
 }
 
 // plannedFaults are the single faults of the plan, for the history's header.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/broken"
+	"github.com/lockchaos/lockchaos/clients/consul"
 	"github.com/lockchaos/lockchaos/clients/etcd"
 	"github.com/lockchaos/lockchaos/clients/external"
 	"github.com/lockchaos/lockchaos/clients/memcached"
@@ -33,10 +34,11 @@ func locks() []clients.Kind {
 		postgres.AdvisoryXactPooled, postgres.LeasePooled,
 		memcached.Add,
 		nats.KV,
+		consul.Session, consul.Semaphore,
 		etcd.Txn, noop.Cas, noop.ConditionalUpdate, // no locks: the store refuses what is stale
 	}
 	return append(append(honest, broken.Kinds()...), redis.WatchdogDeaf, redis.RenewLate, etcd.WaiterBlind, etcd.QueueStayer, etcd.TokenLease, zookeeper.SessionBlind, zookeeper.Herd, postgres.AdvisoryPooled,
-		memcached.BrokenDelete, memcached.BrokenBrief, nats.BrokenUpdate)
+		memcached.BrokenDelete, memcached.BrokenBrief, nats.BrokenUpdate, consul.BrokenDeaf)
 }
 
 // workerLocks are those that a worker knows: the catalogue, the lock that does nothing, for measuring the harness, and programs of the user's own.
