@@ -111,7 +111,7 @@ type Declaration struct {
 type Session struct {
 	// ID is the number of ZooKeeper's session, of etcd's lease, or of PostgreSQL's backend; 0: none was told.
 	ID int64
-	// Password is what ZooKeeper asks of whoever takes a session up again; none elsewhere.
+	// Password is what ZooKeeper asks of whoever takes a session up again, and at Consul the name of the session; none elsewhere.
 	Password []byte
 }
 

@@ -101,9 +101,8 @@ leave_on_terminate = false
 `
 
 func consulTask(k Kind, n NodeSpec, p Place) (Task, error) {
-	const file = "consul.hcl"
-	t := Task{Files: map[string]string{file: consulSettings}, Args: []string{"consul", "agent", "-server", "-node", n.Name, "-bootstrap-expect", strconv.Itoa(len(k.Nodes)),
-		"-data-dir", p.Data, "-config-file", filepath.Join(p.Data, file), "-client", p.Listen, "-bind", p.Listen, "-retry-interval", "100ms"}}
+	t := Task{Args: []string{"consul", "agent", "-server", "-node", n.Name, "-bootstrap-expect", strconv.Itoa(len(k.Nodes)),
+		"-data-dir", p.Data, "-hcl", consulSettings, "-client", p.Listen, "-bind", p.Listen, "-retry-interval", "100ms"}}
 	for _, other := range k.Nodes {
 		if other.Name != n.Name {
 			t.Args = append(t.Args, "-retry-join", p.Peers[other.Name])

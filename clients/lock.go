@@ -137,7 +137,7 @@ type Config struct {
 type Session struct {
 	// ID is the number of etcd's lease, or of ZooKeeper's session.
 	ID int64
-	// Password is what ZooKeeper asks of whoever takes a session up again; none elsewhere.
+	// Password is what ZooKeeper asks of whoever takes a session up again, and at Consul the name of the session; none elsewhere.
 	Password []byte
 }
 
