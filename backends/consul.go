@@ -72,7 +72,7 @@ var consul = Kind{
 		"Its servers tell of each other every 200 ms instead of every second, and elect a leader after about a second without.",
 	},
 	TTL:      2 * time.Second,
-	Slack:    7 * time.Second, // a lock-delay of 1 s, and 5 s after which a waiter asks again who has met it
+	Slack:    20 * time.Second, // the lock-delay, 15 s if it is not set, and 5 s after which the library asks again that has met it
 	Doubles:  true,
 	office:   office{"leader", voteConsul},
 	expirer:  expirer{expireConsul, true},

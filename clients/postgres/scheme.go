@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
-	"time"
 
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/clients/connection"
 )
 
 // scheme is what the locks of a connection differ in: their statements. Each gets the key, as a number or as it is.
@@ -29,20 +29,19 @@ type scheme struct {
 // session makes the entry for a lock of a connection.
 func session(name, about string, s scheme) clients.Kind {
 	return clients.Kind{
-		Name:    name,
-		About:   about,
-		Service: "postgres",
-		Claims:  clients.Claims{Validity: "session", Token: "none", Confirms: []string{"release", "held"}, Notices: "alone", NoExpiry: true, Permits: 1},
-		// A question every quarter of the TTL, and a TTL for its answer, by ticks of its own: cut off or not.
-		LostGrace: func(ttl time.Duration) time.Duration { return ttl + ttl/4 },
+		Name:      name,
+		About:     about,
+		Service:   "postgres",
+		Claims:    connection.Claims,
+		LostGrace: connection.LostGrace,
 		OnWire:    func(key string) string { return fmt.Sprint(s.argument(key)) }, // pgx.QueryExecModeExec sends arguments as text
 		Open: func(ctx context.Context, c clients.Config) (clients.Lock, error) {
-			l, err := openSession(c, s)
+			p, err := newPool(c, s.tables)
 			if err != nil {
 				return nil, err
 			}
-			l.warm(ctx)
-			return l, nil
+			p.warm(ctx)
+			return connection.New(sessions{p, s}, p.ttl), nil
 		},
 	}
 }

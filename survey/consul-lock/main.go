@@ -54,7 +54,7 @@ func (l *lock) Declare() protocol.Declaration {
 	return d
 }
 
-// holder makes the library's lock of a key. A session's TTL is 10 s at least; its lock-delay is that of the server.
+// holder makes the library's lock of a key. Its lock-delay is the library's: 15 s.
 func (l *lock) holder(key string) (*holder, error) {
 	if l.semaphore {
 		s, err := l.client.SemaphoreOpts(&api.SemaphoreOptions{

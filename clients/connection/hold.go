@@ -1,4 +1,4 @@
-package postgres
+package connection
 
 import (
 	"context"
@@ -54,7 +54,7 @@ func (h *hold) end(why string) {
 	if why == "" {
 		return
 	}
-	h.cut()
+	h.conn.Cut()
 	loss := clients.Loss{Key: h.key, Why: why}
 	select {
 	case l.lost <- loss:
@@ -68,29 +68,22 @@ func (h *hold) end(why string) {
 	}
 }
 
-// cut closes the hold's connection under whoever uses it.
-func (h *hold) cut() { _ = h.conn.PgConn().Conn().Close() }
-
 // ask asks the server whether the connection has the lock. If it has not, or the connection is broken, the hold has ended.
 func (h *hold) ask(ctx context.Context) error {
 	if err := h.enter(ctx); err != nil {
 		return err
 	}
 	defer h.leave()
-	var held bool
-	err := h.conn.QueryRow(ctx, h.lock.scheme.held, h.lock.scheme.argument(h.key)).Scan(&held)
+	held, err := h.conn.Held(ctx)
 	switch {
 	case err != nil:
-		// The connection is closed, or is now: pgx can't use it after a context that ended in the middle.
 		h.end(fmt.Sprintf("the connection was given up: %v", err))
-		h.lock.drop(h.conn)
 		if ctx.Err() == nil {
 			err = errors.Join(clients.ErrNotHeld, err)
 		}
 		return err
 	case !held:
 		h.end("the server says that the lock is not held")
-		h.lock.drop(h.conn)
 		return clients.ErrNotHeld
 	}
 	return nil
