@@ -28,6 +28,7 @@ func TestRequestsAreCounted(t *testing.T) {
 		{"zookeeper", needZooKeeper, asksZooKeeper},
 		{"postgres", needPostgres, asksPostgres},
 		{"consul", needConsul, asksConsul},
+		{"mariadb", needMariaDB, asksMariaDB},
 	} {
 		t.Run(c.service, func(t *testing.T) {
 			c.need(t)

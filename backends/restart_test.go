@@ -96,6 +96,14 @@ func TestRestart(t *testing.T) {
 		}, func(ctx context.Context, t *testing.T, s *backends.Service) bool {
 			return postgresDoes(ctx, t, s, "SELECT x FROM k")
 		}},
+		{"mariadb", needMariaDB, func(ctx context.Context, t *testing.T, s *backends.Service) {
+			if _, err := mariadbAt(t, s.Addrs()[0]).ExecContext(ctx, "CREATE TABLE k (x INT)"); err != nil {
+				t.Fatal(err)
+			}
+		}, func(ctx context.Context, t *testing.T, s *backends.Service) bool {
+			_, err := mariadbAt(t, s.Addrs()[0]).ExecContext(ctx, "SELECT x FROM k")
+			return err == nil
+		}},
 		{"consul", needConsul, func(ctx context.Context, t *testing.T, s *backends.Service) {
 			if _, err := consulAt(t, s.Addrs()[0]).Put(&api.KVPair{Key: "k"}, (&api.WriteOptions{}).WithContext(ctx)); err != nil {
 				t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients/consul"
 	"github.com/lockchaos/lockchaos/clients/etcd"
 	"github.com/lockchaos/lockchaos/clients/external"
+	"github.com/lockchaos/lockchaos/clients/mariadb"
 	"github.com/lockchaos/lockchaos/clients/memcached"
 	"github.com/lockchaos/lockchaos/clients/nats"
 	"github.com/lockchaos/lockchaos/clients/noop"
@@ -35,10 +36,11 @@ func locks() []clients.Kind {
 		memcached.Add,
 		nats.KV,
 		consul.Session, consul.Semaphore,
+		mariadb.GetLock, mariadb.Row, mariadb.Lease,
 		etcd.Txn, noop.Cas, noop.ConditionalUpdate, // no locks: the store refuses what is stale
 	}
 	return append(append(honest, broken.Kinds()...), redis.WatchdogDeaf, redis.RenewLate, etcd.WaiterBlind, etcd.QueueStayer, etcd.TokenLease, zookeeper.SessionBlind, zookeeper.Herd, postgres.AdvisoryPooled,
-		memcached.BrokenDelete, memcached.BrokenBrief, nats.BrokenUpdate, consul.BrokenDeaf)
+		memcached.BrokenDelete, memcached.BrokenBrief, nats.BrokenUpdate, consul.BrokenDeaf, mariadb.BrokenReconnect)
 }
 
 // workerLocks are those that a worker knows: the catalogue, the lock that does nothing, for measuring the harness, and programs of the user's own.
