@@ -131,7 +131,7 @@ func open(c clients.Config) (*lock, error) {
 		return nil, errors.New("a lock on Consul needs the addresses of its servers; none were configured")
 	}
 	if ttl < time.Second {
-		return nil, fmt.Errorf("Consul at %s: a TTL of %v; configure one second or more", nodes, ttl)
+		return nil, fmt.Errorf("servers of Consul at %s: a TTL of %v; configure one second or more", nodes, ttl)
 	}
 	l := &lock{config: c, ttl: ttl, losses: make(chan clients.Loss, 16)}
 	l.look = l.exclusive
@@ -153,7 +153,7 @@ func open(c clients.Config) (*lock, error) {
 	l.transport = &http.Transport{DialContext: dial}
 	l.consul, err = api.NewClient(&api.Config{Address: order[0], Scheme: "http", HttpClient: &http.Client{Transport: ends{l.alive, l.transport}}})
 	if err != nil {
-		return nil, fmt.Errorf("Consul at %s: %w", nodes, err)
+		return nil, fmt.Errorf("servers of Consul at %s: %w", nodes, err)
 	}
 	return l, nil
 }
