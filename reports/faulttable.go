@@ -10,11 +10,11 @@ import (
 // The most faults that a page lists one by one; the history has them all.
 const biteRows = 200
 
-// How much of one proof is repeated, in characters: among the faults one by one, and where one stands for many.
-const (
-	clipEvidence = 400
-	clipFirst    = 200
-)
+// clipEvidence is how much of one proof is repeated among the faults one by one, in characters.
+const clipEvidence = 400
+
+// clipFirst is how much of one proof is repeated where it stands for many, in characters.
+const clipFirst = 200
 
 // faultRow is one planned fault, or one kind that nobody planned: what became of it, and the proof.
 type faultRow struct {

@@ -5,7 +5,6 @@ import (
 	"html/template"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/lockchaos/lockchaos/history"
 )
@@ -44,48 +43,6 @@ type tile struct {
 	Count string
 	Word  string
 	Class string
-}
-
-// matrixRow is one lock on one kind of store.
-type matrixRow struct {
-	Lock, Service, Store string
-	First, More          bool // the first row of its lock, and not the last
-	Cells                []matrixCell
-}
-
-// matrixCell holds the scenarios of one lock, store and fault; most often one, or none.
-type matrixCell struct {
-	Fault string
-	Runs  []cellRun
-}
-
-type cellRun struct {
-	Href, Name, Variant, Detail string
-	Lock, Store                 string // known where the run stands under its fault, and not in a row of its lock
-	Of                          facets
-	Spark                       template.HTML
-	Result                      Result
-	Unexpected                  bool
-	Want                        string
-}
-
-// trouble is what needs a reader's attention, with why: a scenario, or several that came to nothing for
-// one cause.
-type trouble struct {
-	Runs             []troubled
-	What, Class, Why string
-	Do               string // what can be done about it
-	Log              string
-	Rerun            string // of the first
-}
-
-// Several reports whether it is more than one scenario.
-func (t trouble) Several() bool { return len(t.Runs) > 1 }
-
-// troubled is a scenario of a trouble. Note is what it has beside the others.
-type troubled struct {
-	Of               facets
-	Name, Href, Note string
 }
 
 // facets are what a reader can filter scenarios by.
@@ -193,76 +150,6 @@ func link(x Scenario) string {
 	return href(x.Dir, "report.html")
 }
 
-// matrix orders the scenarios: a row for every lock and store, a column for every fault, both as the suite first names them,
-// but no fault first and the rows of a lock together.
-func matrix(s Suite) (columns []string, rows []matrixRow) {
-	for _, x := range s.Scenarios {
-		if !slices.Contains(columns, x.Fault) {
-			columns = append(columns, x.Fault)
-		}
-	}
-	slices.SortStableFunc(columns, func(a, b string) int { return quietFirst(a) - quietFirst(b) })
-	var locks []string
-	for _, x := range s.Scenarios {
-		if !slices.Contains(locks, x.Lock) {
-			locks = append(locks, x.Lock)
-		}
-	}
-	for _, lock := range locks {
-		kinds := stores(s, lock)
-		for i, store := range kinds {
-			row := matrixRow{Lock: clip(lock, clipName), Store: clip(store, clipName), First: i == 0, More: i+1 < len(kinds)}
-			for _, fault := range columns {
-				row.Cells = append(row.Cells, cell(s, lock, store, fault))
-			}
-			for _, x := range s.Scenarios {
-				if x.Lock == lock && x.Service != "" {
-					row.Service = clip(x.Service, clipName)
-				}
-			}
-			rows = append(rows, row)
-		}
-	}
-	return columns, rows
-}
-
-func quietFirst(fault string) int {
-	if isQuiet(fault) {
-		return 0
-	}
-	return 1
-}
-
-// stores lists the kinds of store that a lock was run on, the unfenced first.
-func stores(s Suite, lock string) []string {
-	var out []string
-	for _, x := range s.Scenarios {
-		if x.Lock == lock && !slices.Contains(out, x.Store) {
-			out = append(out, x.Store)
-		}
-	}
-	slices.SortFunc(out, func(a, b string) int { return strings.Compare(b, a) })
-	return out
-}
-
-func cell(s Suite, lock, store, fault string) matrixCell {
-	c := matrixCell{Fault: faultTitle(fault)}
-	for _, x := range s.Scenarios {
-		if x.Lock != lock || x.Store != store || x.Fault != fault {
-			continue
-		}
-		run := cellRun{Of: facetsOf(x), Spark: spark(x), Href: link(x), Name: clip(x.Name, clipName), Detail: x.Detail(), Result: x.Result(), Unexpected: x.unexpected()}
-		if missed := x.unmet(); run.Unexpected && len(missed) > 0 {
-			run.Want = missed[0].Names + ": want " + missed[0].Want
-		}
-		if v := variant(x); len(c.Runs) > 0 || v != "" && len(strings.Split(x.Name, "/")) > 3 {
-			run.Variant = clip(v, clipName)
-		}
-		c.Runs = append(c.Runs, run)
-	}
-	return c
-}
-
 func tiles(s Suite) []tile {
 	locks, controls := s.apart()
 	n := locks.tally()
@@ -305,70 +192,6 @@ func tiles(s Suite) []tile {
 		}
 	}
 	return out
-}
-
-// troubles lists what is not as expected, then what failed, was skipped or says nothing. What has one
-// cause is told once.
-func troubles(s Suite) []trouble {
-	var out []trouble
-	for _, x := range s.Scenarios {
-		if x.unexpected() {
-			out = append(out, tellTrouble(x))
-		}
-	}
-	for _, r := range []Result{Failed, Inconclusive, Skipped} {
-		for _, group := range gather(s.Scenarios, func(x Scenario) bool { return x.Result() == r && !x.unexpected() }) {
-			t := tellTrouble(group[0])
-			if len(group) > 1 && r == Failed {
-				why, do := cause(group[0].Failed)
-				t.Why, t.Do, t.Runs[0].Note = sentence(clip(why, clipText)), do, alsoViolated(group[0])
-			}
-			for _, x := range group[1:] {
-				t.Runs = append(t.Runs, troubled{facetsOf(x), clip(x.Name, clipName), link(x), alsoViolated(x)})
-			}
-			out = append(out, t)
-		}
-	}
-	return out
-}
-
-// alsoViolated tells what was certain before the scenario failed; "": nothing.
-func alsoViolated(x Scenario) string {
-	if !x.violatedThough() {
-		return ""
-	}
-	return list(x.violatedNames()) + " violated before"
-}
-
-func tellTrouble(x Scenario) trouble {
-	t := trouble{Runs: []troubled{{Of: facetsOf(x), Name: clip(x.Name, clipName), Href: link(x)}}, What: x.Result().String(),
-		Class: resultClass(x.Result()), Rerun: clip(x.Rerun, clipText)}
-	switch {
-	case x.Failed != "":
-		t.Why = sentence(clip(firstLine(x.Failed), clipText))
-		_, t.Do = cause(x.Failed)
-		if x.violatedThough() {
-			t.Why += " What was recorded until then certainly shows " + list(x.violatedNames()) + " violated."
-		}
-		if strings.Contains(strings.TrimSpace(x.Failed), "\n") {
-			t.Log = clip(x.Failed, clipLog)
-		}
-	case x.Skipped != "":
-		t.Why, t.Rerun = sentence(clip(x.Skipped, clipText)), ""
-	case x.unexpected():
-		t.What, t.Class = "unexpected", "u"
-		var diff []string
-		for _, e := range x.unmet() {
-			diff = append(diff, e.Names+" should be "+e.Want+" and "+e.Is+" "+e.Got+".")
-		}
-		if len(x.Verdict.Reasons) > 0 {
-			diff = append(diff, sentence(clip(strings.Join(x.Verdict.Reasons, " "), clipText)))
-		}
-		t.Why = strings.Join(diff, " ")
-	default:
-		t.Why = clip(strings.Join(x.Verdict.Reasons, " "), clipText)
-	}
-	return t
 }
 
 // resultWords explains the results to those who see them for the first time.

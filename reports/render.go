@@ -21,6 +21,9 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"mark":   Result.Mark,
 	"class":  resultClass,
 	"policy": func() string { return policy },
+	"facets": facetsOf,
+	"link":   link,
+	"spark":  spark,
 }).ParseFS(files, "*.html.tmpl"))
 
 // css is the style sheet of every page.
