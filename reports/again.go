@@ -115,7 +115,7 @@ func (s *Scenario) HoldUnclear() {
 	s.Met = s.Met && len(left) == 0
 	for i := range s.Expect {
 		if e := &s.Expect[i]; e.Met && left[e.Property] != "" {
-			e.Want, e.Met, e.Note = outcomeWord(checker.Pass), false, left[e.Property]
+			e.Want, e.Met, e.Note = checker.Pass.String(), false, left[e.Property]
 		}
 	}
 }

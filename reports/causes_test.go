@@ -101,7 +101,7 @@ func TestDefectBeforeInherentProperty(t *testing.T) {
 		t.Errorf("without expectations the first finding is of %s", got[0].Rule)
 	}
 	for _, x := range s.Verdict.Properties {
-		s.Expect = append(s.Expect, Expectation{Property: x.Name, Want: "pass", Got: outcomeWord(x.Outcome), Met: x.Outcome != checker.Violated})
+		s.Expect = append(s.Expect, Expectation{Property: x.Name, Want: "pass", Got: x.Outcome.String(), Met: x.Outcome != checker.Violated})
 	}
 	if got := s.findings(); got[0].Rule != checker.Continuity || !strings.HasPrefix(got[0].Text, "continuity violated once. ") {
 		t.Errorf("the first finding is of %s: %s", got[0].Rule, got[0].Text)

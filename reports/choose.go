@@ -24,9 +24,6 @@ func telling(s Scenario, r *record) *checker.Violation {
 			if most[pairOf(&p.Violations[j])] {
 				n += 3
 			}
-			if p.Violations[j].Blame() == checker.Defect {
-				n += defectRank
-			}
 			if n > bestRank {
 				best, bestRank = &p.Violations[j], n
 			}
@@ -73,9 +70,12 @@ func (r *record) refusedPairs(out map[pair]bool) {
 // defectRank is more than any other difference of two ranks.
 const defectRank = 1000
 
-// rank orders violations by how much of the story they hold.
+// rank orders violations by how much of the story they hold, those that are a certain defect before all others.
 func rank(v *checker.Violation) int {
 	n := max(1, checker.Named(v.Property).Words.Weight)
+	if v.Blame() == checker.Defect {
+		n += defectRank
+	}
 	n += 10 * int(v.Severity)
 	if v.A != nil && v.B != nil {
 		n += 4

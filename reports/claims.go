@@ -5,9 +5,6 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// propertyWords says what a property demands.
-func propertyWords(name string) string { return checker.Named(name).Words.Demands }
-
 // alone is the headline of a run in which nobody held a key at the same time as another, by the violation that is told.
 func alone(s Scenario, v *checker.Violation) string {
 	words := checker.Named(v.Property).Words

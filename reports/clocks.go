@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"slices"
@@ -92,7 +93,7 @@ func (r *record) clockLanes() (lanes []*clockLane) {
 	slices.SortStableFunc(lanes, func(a, b *clockLane) int { return strings.Compare(a.host, b.host) })
 	for _, l := range lanes {
 		for _, c := range l.curves {
-			slices.SortStableFunc(c, func(a, b clockPoint) int { return compare(a.at, b.at) })
+			slices.SortStableFunc(c, func(a, b clockPoint) int { return cmp.Compare(a.at, b.at) })
 		}
 	}
 	return lanes

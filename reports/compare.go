@@ -189,5 +189,5 @@ func inAWord(x *Scenario) string {
 	if x == nil {
 		return "–"
 	}
-	return resultMarks[x.Result()] + " " + x.Result().String()
+	return x.Result().Mark() + " " + x.Result().String()
 }

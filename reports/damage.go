@@ -64,8 +64,11 @@ func figuresOf(s Scenario, r *record) *figures {
 
 // Note computes what an index says of the scenario that only its history tells, so that the history can be let go. The verdict must be there.
 func (s *Scenario) Note(h *history.History) {
-	s.figures = figuresOf(*s, newRecord(h, s.Verdict))
+	s.noteRecord(newRecord(h, s.Verdict))
 }
+
+// noteRecord does what Note does, with the record of the history.
+func (s *Scenario) noteRecord(r *record) { s.figures = figuresOf(*s, r) }
 
 // noted returns the figures of a scenario, computing them where nobody has.
 func (s Scenario) noted() *figures {

@@ -262,15 +262,15 @@ func WriteExam(w io.Writer, s Suite, color bool, width int) error {
 func (f Fate) mark() string {
 	switch f {
 	case Stood:
-		return resultMarks[Pass]
+		return Pass.Mark()
 	case FellInherent, FellRelied:
-		return resultMarks[Contained]
+		return Contained.Mark()
 	case NothingFollows:
-		return resultMarks[Inconclusive]
+		return Inconclusive.Mark()
 	case NotRun:
-		return resultMarks[Failed]
+		return Failed.Mark()
 	}
-	return resultMarks[Violated]
+	return Violated.Mark()
 }
 
 // CameTo tells the fate of the attack in a sentence: "fell: a defect: …".

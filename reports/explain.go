@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -144,7 +145,7 @@ func (r *record) faultFacts(v *checker.Violation) (p prose) {
 	slices.SortStableFunc(all, func(a, b *fault) int {
 		switch {
 		case a.Injected == b.Injected:
-			return compare(b.To-b.From, a.To-a.From)
+			return cmp.Compare(b.To-b.From, a.To-a.From)
 		case a.Injected:
 			return -1
 		}

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"html/template"
@@ -161,7 +162,7 @@ func jumpable(s Scenario, told *checker.Violation) []*checker.Violation {
 	if told != nil && numberOf(told, out) < 0 {
 		out = append(out, told)
 	}
-	slices.SortStableFunc(out, func(a, b *checker.Violation) int { return compare(a.At, b.At) })
+	slices.SortStableFunc(out, func(a, b *checker.Violation) int { return cmp.Compare(a.At, b.At) })
 	return out
 }
 

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"slices"
 	"sort"
 
@@ -105,7 +106,7 @@ func union(all []stretch, s stretch) []stretch {
 		s = stretch{min(s.from, x.from), max(s.to, x.to)}
 	}
 	out = append(out, s)
-	slices.SortFunc(out, func(a, b stretch) int { return compare(a.from, b.from) })
+	slices.SortFunc(out, func(a, b stretch) int { return cmp.Compare(a.from, b.from) })
 	return out
 }
 
@@ -148,7 +149,7 @@ func (r *record) fill(x *explorer, lanes *laneSet, inside func(from, to int64) b
 // byStart orders the ops by the worker's stamps.
 func (r *record) byStart() []*op {
 	out := slices.Clone(r.order)
-	slices.SortStableFunc(out, func(a, b *op) int { return compare(a.start, b.start) })
+	slices.SortStableFunc(out, func(a, b *op) int { return cmp.Compare(a.start, b.start) })
 	return out
 }
 

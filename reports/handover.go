@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/lockchaos/lockchaos/checker"
@@ -34,7 +35,7 @@ func (r *record) handover() (*story, int) {
 	best.Moments = r.moments(best, ops)
 	wait := moment{At: best.b.start, who: best.b.client, arrow: &arrow{to: toService, label: "acquire " + best.key + " (waits)"}}
 	wait.Text = prose{}.b(r.client(best.b.client)).t(" asks for ").code(best.key).t(" and has to wait.")
-	i, _ := slices.BinarySearchFunc(best.Moments, wait, func(a, b moment) int { return compare(a.At, b.At) })
+	i, _ := slices.BinarySearchFunc(best.Moments, wait, func(a, b moment) int { return cmp.Compare(a.At, b.At) })
 	best.Moments = slices.Insert(best.Moments, i, wait)
 	best.shorten()
 	return best, n

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -54,7 +55,7 @@ func (p *painter) lightHatch() {
 		}
 	}
 	shown := slices.Clone(p.doubles)
-	slices.SortStableFunc(shown, func(a, b *checker.Violation) int { return compare(a.From, b.From) })
+	slices.SortStableFunc(shown, func(a, b *checker.Violation) int { return cmp.Compare(a.From, b.From) })
 	for _, v := range shown {
 		if !p.s.overlaps(v.From, v.To) {
 			continue

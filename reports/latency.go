@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"math"
@@ -78,7 +79,7 @@ func thin(ops []*op) []*op {
 		return ops
 	}
 	bySlow := slices.Clone(ops)
-	slices.SortStableFunc(bySlow, func(a, b *op) int { return compare(b.end-b.start, a.end-a.start) })
+	slices.SortStableFunc(bySlow, func(a, b *op) int { return cmp.Compare(b.end-b.start, a.end-a.start) })
 	limit := bySlow[latencySlowest-1].end - bySlow[latencySlowest-1].start
 	stride := len(ops)/(latencyPoints-latencySlowest) + 1
 	var out []*op

@@ -69,7 +69,7 @@ func TestLedeIsShort(t *testing.T) {
 		page := reportOf(t, s)
 		_, rest, _ := strings.Cut(page, `<p class="lede">`)
 		text, _, _ := strings.Cut(rest, "</p>")
-		if n := (prose{}.t(text)).sentences(); n > 4 {
+		if n := sentencesOf(text); n > 4 {
 			t.Errorf("%s: %d sentences: %s", name, n, text)
 		}
 		if s.Why == long && s.Met && s.judged() && !strings.Contains(page, long) {
@@ -84,3 +84,6 @@ func TestLedeIsShort(t *testing.T) {
 		t.Errorf("the headline does not tell the defects in one sentence: %s", text)
 	}
 }
+
+// sentencesOf counts the sentences of a text.
+func sentencesOf(text string) int { return prose{}.t(text).sentences() }

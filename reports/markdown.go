@@ -49,7 +49,7 @@ func (s Suite) summaryTable(b *strings.Builder) {
 			fmt.Fprintf(b, "\n… and %d more.\n", len(s.Scenarios)-i)
 			break
 		}
-		fmt.Fprintf(b, "| %s | %s %s | %s | %s | %s |\n", tableText(x.Name), resultMarks[x.Result()], x.Result(), tableText(x.Detail()), asExpected(x), span(int64(x.Elapsed)))
+		fmt.Fprintf(b, "| %s | %s %s | %s | %s | %s |\n", tableText(x.Name), x.Result().Mark(), x.Result(), tableText(x.Detail()), asExpected(x), span(int64(x.Elapsed)))
 	}
 	b.WriteString("\n</details>\n")
 }

@@ -114,8 +114,8 @@ func WriteScenario(w io.Writer, s Scenario) error {
 	if s.History != nil && s.Skipped == "" {
 		r = newRecord(s.History, s.Verdict)
 		r.unsaid = s.unsaid
-		s.figures = figuresOf(s, r)
-		p.Counter = counterTiles(s.figures.counters)
+		s.noteRecord(r)
+		p.Counter = counterTiles(s.noted().counters)
 	}
 	if r != nil && told {
 		t = p.tell(s, r)

@@ -49,6 +49,21 @@ func (s Scenario) groupCounts(g checker.PatternGroup) string {
 	return list(parts)
 }
 
+// groupTitle is the title of a group; whole: nothing is violated outside of the verdict's groups.
+func (s Scenario) groupTitle(g checker.PatternGroup, whole bool) prose {
+	title := prose{}.b(s.groupCounts(g))
+	if s.Verdict.SamePattern() && whole {
+		title = title.t(", all by the same pattern")
+	}
+	return title.t(": " + clip(g.Says, clipText))
+}
+
+// unpatternedTitle is the title of the violations of a property that have no pattern.
+func unpatternedTitle(p *checker.PropertyResult) prose {
+	n := caused(p, p.Count, func(*checker.Violation) bool { return true })
+	return prose{}.b(violationsOf(p.Name, kindOfAll(p, ""), n))
+}
+
 // kindOfAll is the kind of all violations of a property and pattern that are kept; empty where they differ.
 func kindOfAll(p *checker.PropertyResult, pattern string) (kind string) {
 	for i, n := 0, 0; i < len(p.Violations); i++ {

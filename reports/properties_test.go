@@ -174,8 +174,8 @@ func TestPropertiesInWords(t *testing.T) {
 		r := newRecord(&s.History, v)
 		told := r.retell(scene, &v.Property(x.property).Violations[0], nil)
 		title := headline(scene, &told).String()
-		lede, _ := r.lede(scene, &told)
-		fmt.Fprintf(&out, "%s: %s\n  demands: %s\n  %s\n", x.property, title, propertyWords(x.property), lede)
+		lede, _ := lede(scene, r, &told)
+		fmt.Fprintf(&out, "%s: %s\n  demands: %s\n  %s\n", x.property, title, checker.Named(x.property).Words.Demands, lede)
 		for _, m := range told.Moments {
 			fmt.Fprintf(&out, "  - %s %s\n", at(m.At), m.Text)
 		}
@@ -183,7 +183,7 @@ func TestPropertiesInWords(t *testing.T) {
 			fmt.Fprintf(&out, "  > %s %s\n", p.Lead, p.Text)
 		}
 		out.WriteString("\n")
-		for _, part := range []string{title, propertyWords(x.property)} {
+		for _, part := range []string{title, checker.Named(x.property).Words.Demands} {
 			if !strings.Contains(page, part) {
 				t.Errorf("%s: the page does not say %q", x.property, part)
 			}
@@ -203,7 +203,7 @@ func TestPropertiesInWords(t *testing.T) {
 		t.Errorf("the words have changed; got\n%s\nwant\n%s", out.String(), want)
 	}
 	for _, p := range checker.Properties() {
-		if propertyWords(p.Name) == "" {
+		if checker.Named(p.Name).Words.Demands == "" {
 			t.Errorf("%s has no words", p.Name)
 		}
 	}

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/lockchaos/lockchaos/checker"
@@ -181,9 +182,9 @@ func (r *record) link() {
 		}
 	}
 	slices.Sort(r.clients)
-	slices.SortStableFunc(r.grants, func(a, b *grant) int { return compare(a.end, b.end) })
+	slices.SortStableFunc(r.grants, func(a, b *grant) int { return cmp.Compare(a.end, b.end) })
 	for _, g := range r.grants {
-		slices.SortStableFunc(g.ops, func(a, b *op) int { return compare(a.start, b.start) })
+		slices.SortStableFunc(g.ops, func(a, b *op) int { return cmp.Compare(a.start, b.start) })
 		g.done = g.end
 		for _, o := range g.ops {
 			if r.isAct(o) {
@@ -263,16 +264,6 @@ func (r *record) start() int64 {
 		if m.Text == history.PhaseRun {
 			return m.Time
 		}
-	}
-	return 0
-}
-
-func compare(a, b int64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
 	}
 	return 0
 }

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"html/template"
@@ -69,9 +70,9 @@ func (r *Repetition) Add(seed uint64, dir string, scenarios []Scenario) {
 
 // Sort puts repetitions in the order of their seeds: they end in any.
 func (r *Repetition) Sort() {
-	slices.SortFunc(r.Runs, func(a, b RepeatedRun) int { return compare(int64(a.Seed), int64(b.Seed)) })
+	slices.SortFunc(r.Runs, func(a, b RepeatedRun) int { return cmp.Compare(int64(a.Seed), int64(b.Seed)) })
 	for _, s := range r.Scenarios {
-		slices.SortStableFunc(s.Trials, func(a, b Trial) int { return compare(int64(a.Seed), int64(b.Seed)) })
+		slices.SortStableFunc(s.Trials, func(a, b Trial) int { return cmp.Compare(int64(a.Seed), int64(b.Seed)) })
 	}
 }
 
@@ -183,7 +184,7 @@ func RepetitionText(w io.Writer, r Repetition, color bool) error {
 		}
 		fmt.Fprintf(&b, "\n%s came to different results:\n", oneLine(clip(s.Name, clipName)))
 		for _, result := range s.results() {
-			fmt.Fprintf(&b, "  %s %s: seed%s %s\n", resultMarks[result], result, pluralS(s.Count(result)), s.seeds(result))
+			fmt.Fprintf(&b, "  %s %s: seed%s %s\n", result.Mark(), result, pluralS(s.Count(result)), s.seeds(result))
 		}
 	}
 	fmt.Fprintf(&b, "\n%s %s\n", r.headline(), r.Ended)
@@ -195,7 +196,7 @@ func RepetitionText(w io.Writer, r Repetition, color bool) error {
 func seedLines(b *strings.Builder, s Repeated, color bool) {
 	grid := [][]terminalCell{dimCells("seed", "result", "figures", "took")}
 	for _, t := range s.Trials {
-		result := resultMarks[t.Result] + " " + t.Result.String()
+		result := t.Result.Mark() + " " + t.Result.String()
 		if t.Unexpected {
 			result += " UNEXPECTED"
 		}

@@ -291,18 +291,6 @@ func variant(s Scenario) string {
 	return strings.Join(rest, "/")
 }
 
-func outcomeWord(o checker.Outcome) string {
-	switch o {
-	case checker.Pass:
-		return "pass"
-	case checker.Violated:
-		return "violated"
-	case checker.NotJudged:
-		return "not judged"
-	}
-	return "inconclusive"
-}
-
 func severityWord(v checker.Severity) string {
 	switch v {
 	case checker.Corrupting:

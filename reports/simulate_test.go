@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -111,7 +112,7 @@ func (c sim) schedule() ([]*simOp, []*simGrant) {
 
 // decide lets the store take or refuse reads and writes, in the order of their starts.
 func (c sim) decide(ops []*simOp) {
-	slices.SortStableFunc(ops, func(a, b *simOp) int { return compare(a.start, b.start) })
+	slices.SortStableFunc(ops, func(a, b *simOp) int { return cmp.Compare(a.start, b.start) })
 	version, value, fence := int64(0), int64(0), int64(0)
 	seen := map[int64]int64{} // the value that each grant read
 	for _, o := range ops {
@@ -179,7 +180,7 @@ func (c sim) history(ops []*simOp, grants []*simGrant) *history.History {
 		f.Evidence = frozen(g.thaw - g.from)
 		add(history.Event{Time: g.thaw + ms/10, Type: history.Fault, Fault: &f})
 	}
-	slices.SortStableFunc(events, func(a, b history.Event) int { return compare(a.Time, b.Time) })
+	slices.SortStableFunc(events, func(a, b history.Event) int { return cmp.Compare(a.Time, b.Time) })
 	seq := int64(0)
 	for _, o := range ops {
 		if o.kind == history.Read || o.kind == history.Write {

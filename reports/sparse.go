@@ -102,7 +102,7 @@ func sparseText(rows []faultShelf, width int, color bool) string {
 		}
 		b.WriteString(head + "\n")
 		for _, run := range r.Runs {
-			result := resultMarks[run.Result] + " " + run.Result.String()
+			result := run.Result.Mark() + " " + run.Result.String()
 			if run.Unexpected {
 				result += " UNEXPECTED"
 			}

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -163,7 +164,7 @@ func (r *record) moments(t *story, ops []*op) []moment {
 	if m, ok := r.sayExpiry(t); ok {
 		out = append(out, m)
 	}
-	slices.SortStableFunc(out, func(a, b moment) int { return compare(a.At, b.At) })
+	slices.SortStableFunc(out, func(a, b moment) int { return cmp.Compare(a.At, b.At) })
 	return r.narrate(t, out)
 }
 

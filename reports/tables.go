@@ -57,8 +57,8 @@ func (p *reportPage) inFigures(s Scenario) {
 }
 
 func propertyLine(x checker.PropertyResult, said voice) propertyRow {
-	row := propertyRow{Name: clip(x.Name, clipName), Outcome: outcomeWord(x.Outcome), Times: "–", First: "–",
-		Words: propertyWords(x.Name), Why: sentence(clip(x.Why, clipText))}
+	row := propertyRow{Name: clip(x.Name, clipName), Outcome: x.Outcome.String(), Times: "–", First: "–",
+		Words: checker.Named(x.Name).Words.Demands, Why: sentence(clip(x.Why, clipText))}
 	row.Class = outcomeClass(row.Outcome)
 	switch x.Outcome {
 	case checker.Violated:

@@ -23,7 +23,7 @@ var resultANSI = [...]string{Inconclusive: harmless.Own("\x1b[35m"), Pass: harml
 
 // Summary tells a scenario in one line: what it came to, and whether that was expected.
 func Summary(s Scenario) string {
-	out := resultMarks[s.Result()] + " " + s.Result().String()
+	out := s.Result().Mark() + " " + s.Result().String()
 	if d := s.Detail(); d != "" {
 		out += " (" + oneLine(d) + ")"
 	}
@@ -148,7 +148,7 @@ const cellWidth = 42
 func cellText(c matrixCell) terminalCell {
 	var out terminalCell
 	for _, r := range c.Runs {
-		text := resultMarks[r.Result] + " " + r.Result.String()
+		text := r.Result.Mark() + " " + r.Result.String()
 		if r.Unexpected {
 			text += " UNEXPECTED"
 		}

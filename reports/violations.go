@@ -1,7 +1,9 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/lockchaos/lockchaos/checker"
@@ -55,15 +57,10 @@ func (p *reportPage) violations(s Scenario, r *record) {
 				of = append(of, y)
 			}
 		}
-		title := prose{}.b(s.groupCounts(g))
-		if s.Verdict.SamePattern() && len(rest) == 0 {
-			title = title.t(", all by the same pattern")
-		}
-		p.group(s, r, title.t(": "+clip(g.Says, clipText)), s.patternMeans(g.Pattern), of)
+		p.group(s, r, s.groupTitle(g, len(rest) == 0), s.patternMeans(g.Pattern), of)
 	}
 	for _, x := range rest {
-		n := caused(&x, x.Count, func(*checker.Violation) bool { return true })
-		p.group(s, r, prose{}.b(violationsOf(x.Name, kindOfAll(&x, ""), n)), "", []checker.PropertyResult{x})
+		p.group(s, r, unpatternedTitle(&x), "", []checker.PropertyResult{x})
 	}
 }
 
@@ -91,11 +88,8 @@ func (p *reportPage) group(s Scenario, r *record, title prose, means string, of 
 		for j := range of[i].Violations {
 			v := &of[i].Violations[j]
 			n := rank(v)
-			if v.Blame() == checker.Defect {
-				n += defectRank
-			}
 			if p.isTold(v) {
-				g.Told, n = true, 2*defectRank
+				g.Told, n = true, math.MaxInt
 			}
 			if n > bestRank {
 				best, bestRank = v, n
@@ -116,7 +110,7 @@ func (p *reportPage) group(s Scenario, r *record, title prose, means string, of 
 		}
 		g.Rows = append(g.Rows, rows...)
 	}
-	slices.SortStableFunc(g.Rows, func(a, b violationRow) int { return compare(a.at, b.at) })
+	slices.SortStableFunc(g.Rows, func(a, b violationRow) int { return cmp.Compare(a.at, b.at) })
 	if rest := all - shown; rest > 0 {
 		g.More = fmt.Sprintf("%s more; verdict.json has the first of each property, history.jsonl all that happened.", grouped(rest))
 	}
@@ -271,6 +265,6 @@ func byTime(x *checker.PropertyResult) []*checker.Violation {
 	for i := range x.Violations {
 		out = append(out, &x.Violations[i])
 	}
-	slices.SortStableFunc(out, func(a, b *checker.Violation) int { return compare(a.At, b.At) })
+	slices.SortStableFunc(out, func(a, b *checker.Violation) int { return cmp.Compare(a.At, b.At) })
 	return out
 }

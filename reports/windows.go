@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/lockchaos/lockchaos/checker"
@@ -34,7 +35,7 @@ func (r *record) closeUp(lo, hi int64, acts []int64, from, to int64) (_, _ int64
 		return 0, 0, false
 	}
 	far := func(at int64) int64 { return max(lo-at, at-hi, 0) }
-	slices.SortFunc(acts, func(a, b int64) int { return compare(far(a), far(b)) })
+	slices.SortFunc(acts, func(a, b int64) int { return cmp.Compare(far(a), far(b)) })
 	for _, at := range acts {
 		if max(hi, at)-min(lo, at) <= most {
 			lo, hi = min(lo, at), max(hi, at)
