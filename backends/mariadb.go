@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -107,7 +108,12 @@ func (n *Node) awaitMariaDB(ctx context.Context) error {
 		}
 		defer db.Close()
 		var version string
-		if err := db.QueryRowContext(ctx, "SELECT VERSION()").Scan(&version); err != nil {
+		err = db.QueryRowContext(ctx, "SELECT VERSION()").Scan(&version)
+		if _, refused := errors.AsType[*mysql.MySQLError](err); refused && n.ownLogin {
+			n.Version = "(unknown: it refuses " + MariaDBUser + ")"
+			return nil // it serves
+		}
+		if err != nil {
 			return err
 		}
 		number, _, _ := bytes.Cut([]byte(version), []byte("-"))
@@ -160,7 +166,7 @@ func expireMariaDB(ctx context.Context, s *Service, c Client) (ended []string, e
 	for _, id := range ids {
 		const noSuchThread = 1094
 		_, err := db.ExecContext(ctx, "KILL CONNECTION "+strconv.FormatInt(id, 10))
-		if refused, ok := err.(*mysql.MySQLError); ok && refused.Number == noSuchThread {
+		if refused, ok := errors.AsType[*mysql.MySQLError](err); ok && refused.Number == noSuchThread {
 			continue
 		}
 		if err != nil {

@@ -6,7 +6,7 @@ type Trait string
 // The traits.
 const (
 	// Sessions: the service knows its clients by sessions, which it can be asked to end.
-	Sessions Trait = "sessions of its clients that can be ended from outside (etcd, zookeeper, postgres)"
+	Sessions Trait = "sessions of its clients that can be ended from outside (etcd, zookeeper, postgres, mariadb, consul)"
 	// Untold: they can only be ended by their numbers, and the lock has no way to tell those.
 	Untold Trait = "sessions whose numbers the lock does not tell"
 	// Promotes: when a primary is gone, a replica takes its place.
