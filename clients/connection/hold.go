@@ -55,17 +55,7 @@ func (h *hold) end(why string) {
 		return
 	}
 	h.conn.Cut()
-	loss := clients.Loss{Key: h.key, Why: why}
-	select {
-	case l.lost <- loss:
-	default:
-		l.background.Go(func() {
-			select {
-			case l.lost <- loss:
-			case <-l.ending:
-			}
-		})
-	}
+	clients.Tell(l.lost, clients.Loss{Key: h.key, Why: why}, l.ending, l.background.Go)
 }
 
 // ask asks the server whether the connection has the lock. If it has not, or the connection is broken, the hold has ended.

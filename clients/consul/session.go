@@ -149,19 +149,9 @@ func (l *lock) giveUp(s *session, why string) {
 	})
 }
 
-// tell sends lost-events. A reader that is slow, or not there, holds nobody up.
+// tell sends lost-events.
 func (l *lock) tell(lost []*hold, why string) {
 	for _, h := range lost {
-		loss := clients.Loss{Key: h.key, Token: h.token, Why: why}
-		select {
-		case l.losses <- loss:
-		default:
-			l.background.Go(func() {
-				select {
-				case l.losses <- loss:
-				case <-l.alive.Done():
-				}
-			})
-		}
+		clients.Tell(l.losses, clients.Loss{Key: h.key, Token: h.token, Why: why}, l.alive.Done(), l.background.Go)
 	}
 }

@@ -151,20 +151,10 @@ func (l *lock) revoke(ctx context.Context, s *session) error {
 	return err
 }
 
-// tell sends lost-events. A reader that is slow, or not there, holds nobody up.
+// tell sends lost-events.
 func (l *lock) tell(lost []*hold, why string) {
 	for _, h := range lost {
-		loss := clients.Loss{Key: h.key, Token: h.token, Why: why}
-		select {
-		case l.lost <- loss:
-		default:
-			l.background.Go(func() {
-				select {
-				case l.lost <- loss:
-				case <-l.client.Ctx().Done():
-				}
-			})
-		}
+		clients.Tell(l.lost, clients.Loss{Key: h.key, Token: h.token, Why: why}, l.client.Ctx().Done(), l.background.Go)
 	}
 }
 

@@ -117,20 +117,10 @@ func (c *client) open(ctx context.Context) (*session, error) {
 	}
 }
 
-// tell sends lost-events. A reader that is slow, or not there, holds nobody up.
+// tell sends lost-events.
 func (c *client) tell(lost []*hold, why string) {
 	for _, h := range lost {
-		loss := clients.Loss{Key: h.key, Token: h.token, Why: why}
-		select {
-		case c.lost <- loss:
-		default:
-			c.background.Go(func() {
-				select {
-				case c.lost <- loss:
-				case <-c.closed:
-				}
-			})
-		}
+		clients.Tell(c.lost, clients.Loss{Key: h.key, Token: h.token, Why: why}, c.closed, c.background.Go)
 	}
 }
 
