@@ -23,6 +23,7 @@
 //	nats            three servers of the real NATS with JetStream, which are compiled in.
 //	consul          three Consul servers, which scripts/servers builds.
 //	mariadb         one MariaDB server.
+//	mariadb-galera  three of them, which replicate by Galera.
 //	store           the ledger of package store, started by StartStore.
 //
 // Every node is a process on a host of its own, so that it can be stopped, killed or cut off like any

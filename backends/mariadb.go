@@ -142,7 +142,19 @@ const (
 
 // expireMariaDB kills the client's connections, which the server knows by their address, and returns when they have ended, with their transactions and their locks.
 func expireMariaDB(ctx context.Context, s *Service, c Client) (ended []string, err error) {
-	db, err := openMariaDB(s.Nodes[0].Addr)
+	for _, n := range s.Nodes {
+		killed, err := n.killMariaDB(ctx, c)
+		if err != nil {
+			return nil, n.failed(err)
+		}
+		ended = append(ended, killed...)
+	}
+	return ended, nil
+}
+
+// killMariaDB kills the client's connections to one server.
+func (n *Node) killMariaDB(ctx context.Context, c Client) (ended []string, err error) {
+	db, err := openMariaDB(n.Addr)
 	if err != nil {
 		return nil, err
 	}

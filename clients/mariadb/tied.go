@@ -44,6 +44,22 @@ var BrokenReconnect = func() clients.Kind {
 	return k
 }()
 
+// GaleraGetLock is the control galera-getlock: mariadb-getlock on a cluster, each client at a node of its own. Galera replicates transactions, and GET_LOCK is none: two clients at
+// two nodes both get the lock (https://github.com/github/gh-ost/issues/224).
+var GaleraGetLock = func() clients.Kind {
+	k := tied("galera-getlock", "mariadb-getlock on a Galera cluster, each client at one of its nodes: each node has locks of its own", named64, getLock)
+	k.Service = "mariadb-galera"
+	k.Control = checker.MutualExclusion
+	open := k.Open
+	k.Open = func(ctx context.Context, c clients.Config) (clients.Lock, error) {
+		if len(c.Nodes) > 1 {
+			c.Nodes = []string{c.Nodes[c.Client%len(c.Nodes)]}
+		}
+		return open(ctx, c)
+	}
+	return k
+}()
+
 // scheme is what the locks of a connection differ in. Their answers are 1, or something else; none is NULL.
 type scheme struct {
 	tables []string
