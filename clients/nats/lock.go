@@ -3,6 +3,7 @@ package nats
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -27,7 +28,7 @@ var BrokenUpdate = kind("broken-nats-update", "nats-kv that is renewed by the li
 func kind(called, about, control string, broken bool) clients.Kind {
 	return clients.Kind{
 		Name: called, About: about, Service: "nats", Control: control,
-		// A key is read from whichever server is at hand, which may lag behind: that it is ours proves nothing. And where a leader is lost, nobody has the lock
+		// A key is read from a leader that may have been deposed: that it is ours proves nothing. And where a leader is lost, nobody has the lock
 		// for up to 9 s: nothing is claimed of a minority.
 		Claims: clients.Claims{Validity: "from_invocation", Token: "fencing", Confirms: []string{"renew", "release"}, Permits: 1},
 		Open: func(ctx context.Context, c clients.Config) (clients.Lock, error) {
@@ -127,33 +128,80 @@ func (b *bucket) open(ctx context.Context) (jetstream.Stream, error) {
 	return stream, err
 }
 
-// latest is the newest message of a key. Its revision is 0 where there is none; ended: it says that the key is gone.
-func (b *bucket) latest(ctx context.Context, key string) (value string, revision uint64, ended bool, err error) {
+// message is the newest message of a key. Its revision is 0 where there is none; ended: it says that the key is gone.
+type message struct {
+	value    string
+	revision uint64
+	ended    bool
+}
+
+func newest(value []byte, revision uint64, header natsgo.Header) message {
+	return message{string(value), revision, header.Get("KV-Operation") != "" || header.Get("Nats-Marker-Reason") != ""}
+}
+
+// nearest asks whichever server answers, as the library's Get does: it may lag behind.
+func (b *bucket) nearest(ctx context.Context, key string) (message, error) {
 	stream, err := b.open(ctx)
 	if err != nil {
-		return "", 0, false, fmt.Errorf("look the bucket up: %w", err)
+		return message{}, fmt.Errorf("look the bucket up: %w", err)
 	}
-	message, err := stream.GetLastMsgForSubject(ctx, subject(key))
+	m, err := stream.GetLastMsgForSubject(ctx, subject(key))
 	switch {
 	case errors.Is(err, jetstream.ErrMsgNotFound):
-		return "", 0, true, nil
+		return message{ended: true}, nil
 	case err != nil:
-		return "", 0, false, fmt.Errorf("look the key up: %w", err)
+		return message{}, fmt.Errorf("look the key up: %w", err)
 	}
-	ended = message.Header.Get("KV-Operation") != "" || message.Header.Get("Nats-Marker-Reason") != ""
-	return string(message.Data), message.Sequence, ended, nil
+	return newest(m.Data, m.Sequence, m.Header), nil
+}
+
+// leading asks the stream's leader, which has every write that was answered; one that has been deposed, and does not know it, answers too. The library has no
+// call for it (https://docs.nats.io/reference/reference-protocols/nats_api_reference, STREAM.MSG.GET).
+func (b *bucket) leading(ctx context.Context, key string) (message, error) {
+	question, err := json.Marshal(map[string]string{"last_by_subj": subject(key)})
+	if err != nil {
+		return message{}, err
+	}
+	reply, err := b.conn.RequestWithContext(ctx, "$JS.API.STREAM.MSG.GET.KV_"+bucketName, question)
+	if err != nil {
+		return message{}, fmt.Errorf("look the key up at the leader: %w", err)
+	}
+	var answer struct {
+		Error   *jetstream.APIError
+		Message struct {
+			Seq        uint64
+			Hdrs, Data []byte
+		}
+	}
+	if err := json.Unmarshal(reply.Data, &answer); err != nil {
+		return message{}, fmt.Errorf("look the key up at the leader: %w", err)
+	}
+	if e := answer.Error; e != nil {
+		if e.ErrorCode == jetstream.JSErrCodeMessageNotFound {
+			return message{ended: true}, nil
+		}
+		return message{}, fmt.Errorf("look the key up at the leader: %w", e)
+	}
+	m := answer.Message
+	var header natsgo.Header
+	if len(m.Hdrs) > 0 {
+		if header, err = natsgo.DecodeHeadersMsg(m.Hdrs); err != nil {
+			return message{}, fmt.Errorf("look the key up at the leader: %w", err)
+		}
+	}
+	return newest(m.Data, m.Seq, header), nil
 }
 
 // Take creates the key where there is none, or where the newest message says that it has ended.
 func (b *bucket) Take(ctx context.Context, key, owner string) (int64, error) {
-	_, at, ended, err := b.latest(ctx, key)
+	m, err := b.nearest(ctx, key)
 	if err != nil {
 		return 0, err // nothing was written
 	}
-	if !ended {
+	if !m.ended {
 		return 0, clients.ErrNotHeld
 	}
-	revision, err := b.write(ctx, key, owner, at, nil, jetstream.WithMsgTTL(b.ttl))
+	revision, err := b.write(ctx, key, owner, m.revision, nil, jetstream.WithMsgTTL(b.ttl))
 	if err == nil {
 		b.note(owner, revision)
 	}
@@ -178,14 +226,14 @@ func (b *bucket) change(ctx context.Context, key, owner string, created int64, w
 	at := b.known(owner, created)
 	revision, err := write(at)
 	if errors.Is(err, clients.ErrNotHeld) {
-		value, newest, ended, lookErr := b.latest(ctx, key)
+		m, lookErr := b.leading(ctx, key)
 		switch {
 		case lookErr != nil:
 			return lookErr
-		case ended || value != owner || newest <= at:
+		case m.ended || m.value != owner || m.revision <= at:
 			return clients.ErrNotHeld
 		}
-		revision, err = write(newest)
+		revision, err = write(m.revision)
 	}
 	if err == nil {
 		b.note(owner, revision)
@@ -210,10 +258,10 @@ func (b *bucket) Give(ctx context.Context, key, owner string, created int64) err
 	})
 }
 
-// Held looks the key up, at whichever server answers.
+// Held looks the key up at the leader: a server that lags behind would say of a new hold that it is lost.
 func (b *bucket) Held(ctx context.Context, key, owner string, _ int64) error {
-	value, _, ended, err := b.latest(ctx, key)
-	if err == nil && (ended || value != owner) {
+	m, err := b.leading(ctx, key)
+	if err == nil && (m.ended || m.value != owner) {
 		err = clients.ErrNotHeld
 	}
 	return err
