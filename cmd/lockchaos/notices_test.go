@@ -12,8 +12,10 @@ import "testing"
 var noticesOf = map[string]string{
 	"redis-watchdog": "alone", "zookeeper": "alone",
 	"pg-advisory": "alone", "pg-advisory-xact": "alone", "pg-row": "alone", "pg-advisory-xact-pgbouncer": "alone",
+	"consul-session": "alone", "consul-semaphore": "alone", "mariadb-getlock": "alone", "mariadb-row": "alone",
 	"etcd-lease": "undisturbed", "etcd-lock-api": "undisturbed", "semaphore-etcd": "undisturbed", "etcd-rw": "undisturbed", "zookeeper-gozk": "undisturbed", "etcd-txn": "undisturbed",
 	"broken-watchdog-deaf": "alone", "broken-zk-session-blind": "alone", "broken-zk-herd": "alone", "pg-advisory-pgbouncer": "alone",
+	"broken-consul-deaf": "alone", "broken-mariadb-reconnect": "alone", "galera-getlock": "alone",
 	"broken-etcd-waiter-blind": "undisturbed", "broken-etcd-queue-stayer": "undisturbed", "broken-etcd-token-lease": "undisturbed", "broken-etcd-readers-yield": "undisturbed",
 }
 
