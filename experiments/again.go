@@ -10,6 +10,8 @@ import (
 
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/reports/studies"
+	"github.com/lockchaos/lockchaos/reports/terminal"
 	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
 )
@@ -27,8 +29,8 @@ func Rerun(ctx context.Context, before reports.Suite, now *runs.Run) error {
 	now.Launch(ctx, make(chan struct{}, now.Settings.Parallel))()
 	out.Stop()
 	suite, unwritten := now.Finish()
-	c := reports.Compare(before, suite)
-	if err := reports.ComparisonText(out.Out, c, out.Color); err != nil {
+	c := studies.Compare(before, suite)
+	if err := terminal.ComparisonText(out.Out, c, out.Color); err != nil {
 		return fmt.Errorf("print the comparison: %w", err)
 	}
 	for _, x := range suite.Scenarios {
@@ -43,9 +45,9 @@ func Rerun(ctx context.Context, before reports.Suite, now *runs.Run) error {
 		return exit.With(exit.Failed, errors.New("interrupted: the report holds what there is"))
 	case unwritten != nil:
 		return exit.With(exit.Failed, unwritten)
-	case c.Count(reports.Worse, reports.Better, reports.Decided) > 0:
+	case c.Count(studies.Worse, studies.Better, studies.Decided) > 0:
 		return exit.With(exit.Violated, nil)
-	case c.Count(reports.Undecided) > 0:
+	case c.Count(studies.Undecided) > 0:
 		return exit.With(exit.Inconclusive, nil)
 	}
 	return nil

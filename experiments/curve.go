@@ -13,6 +13,8 @@ import (
 
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/reports/page"
+	"github.com/lockchaos/lockchaos/reports/studies"
 	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
@@ -43,7 +45,7 @@ type Curve struct {
 	tries *Trials
 
 	mu   sync.Mutex // guards what follows
-	data reports.Curve
+	data studies.Curve
 	left []int // how many runs each point still waits for
 	told int   // the points up to here have been told
 }
@@ -76,10 +78,10 @@ func (c *Curve) begin(where runtimes.Runtime, runs int) {
 	if kind, err := c.Tool.KindOf(&c.Base); err == nil && kind.Service != "" {
 		service = kind.Service
 	}
-	c.data = reports.Curve{Lock: c.Base.Lock, Service: service, Store: c.Base.Store.Kind, Fault: c.Base.Faults[0].Label(), TTL: c.Base.TTL.Std(), Property: c.Property, Over: c.Values.What, Runs: c.Runs, Seed: c.Seed,
+	c.data = studies.Curve{Lock: c.Base.Lock, Service: service, Store: c.Base.Store.Kind, Fault: c.Base.Faults[0].Label(), TTL: c.Base.TTL.Std(), Property: c.Property, Over: c.Values.What, Runs: c.Runs, Seed: c.Seed,
 		Command: c.Command, Version: c.Tool.Version, Runtime: where.About(), Started: c.Began.UTC().Truncate(time.Second)}
 	for _, v := range c.Values.all {
-		c.data.Points = append(c.data.Points, reports.CurvePoint{Ratio: float64(v) / float64(c.Base.TTL), Value: int64(v)})
+		c.data.Points = append(c.data.Points, studies.CurvePoint{Ratio: float64(v) / float64(c.Base.TTL), Value: int64(v)})
 		c.left = append(c.left, c.Runs)
 	}
 	c.Screen.Say(fmt.Sprintf("lockchaos %s · safety curve of %s under %s · %s · seeds from %d", c.Tool.Version, c.data.Lock, c.data.Fault, c.data.Runtime, c.Seed))
@@ -108,7 +110,7 @@ func (c *Curve) measure(ctx context.Context, plans []scenarios.Plan) {
 		places <- struct{}{} // so that points are measured in their order
 		all.Go(func() {
 			defer func() { <-places }()
-			one := reports.CurvePoint{Runs: 1, Failed: 1}
+			one := studies.CurvePoint{Runs: 1, Failed: 1}
 			err := c.tries.Run(ctx, p, func(sc reports.Scenario, folder string) {
 				h, err := history.ReadFile(runs.HistoryIn(folder))
 				if err != nil || sc.Failed != "" || sc.Skipped != "" || h.Truncated {
@@ -126,7 +128,7 @@ func (c *Curve) measure(ctx context.Context, plans []scenarios.Plan) {
 }
 
 // add takes what one run showed at a point.
-func (c *Curve) add(point int, one reports.CurvePoint, err error) {
+func (c *Curve) add(point int, one studies.CurvePoint, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err != nil {
@@ -135,7 +137,7 @@ func (c *Curve) add(point int, one reports.CurvePoint, err error) {
 	c.data.Points[point].Add(one)
 	c.left[point]--
 	for c.told < len(c.left) && c.left[c.told] == 0 {
-		c.Screen.Say(fmt.Sprintf("%6.1f s  %s", time.Since(c.Began).Seconds(), reports.CurveLine(c.data, c.data.Points[c.told])))
+		c.Screen.Say(fmt.Sprintf("%6.1f s  %s", time.Since(c.Began).Seconds(), studies.CurveLine(c.data, c.data.Points[c.told])))
 		c.told++
 	}
 }
@@ -143,15 +145,15 @@ func (c *Curve) add(point int, one reports.CurvePoint, err error) {
 // write writes the curve's files.
 func (c *Curve) write(dir string) error {
 	return errors.Join(
-		reports.WriteFile(filepath.Join(dir, reports.IndexFile), func(w io.Writer) error { return reports.WriteCurve(w, c.data) }),
-		reports.WriteFile(filepath.Join(dir, curveCSV), func(w io.Writer) error { return reports.WriteCurveCSV(w, c.data) }),
-		reports.WriteFile(filepath.Join(dir, curveJSON), func(w io.Writer) error { return reports.WriteCurveJSON(w, c.data) }),
+		reports.WriteFile(filepath.Join(dir, reports.IndexFile), func(w io.Writer) error { return page.WriteCurve(w, c.data) }),
+		reports.WriteFile(filepath.Join(dir, curveCSV), func(w io.Writer) error { return studies.WriteCurveCSV(w, c.data) }),
+		reports.WriteFile(filepath.Join(dir, curveJSON), func(w io.Writer) error { return studies.WriteCurveJSON(w, c.data) }),
 	)
 }
 
 // conclude says what came out; its error carries the exit status.
 func (c *Curve) conclude(ctx context.Context, dir string) error {
-	c.Screen.Say("\n" + reports.CurveHeadline(c.data))
+	c.Screen.Say("\n" + c.data.Headline())
 	c.Screen.Say(fmt.Sprintf("again: %s\nreport: %s, %s", c.data.Command, filepath.Join(dir, reports.IndexFile), filepath.Join(dir, curveCSV)))
 	code := exit.OK
 	for _, p := range c.data.Points {

@@ -9,6 +9,9 @@ import (
 
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/reports/page"
+	"github.com/lockchaos/lockchaos/reports/studies"
+	"github.com/lockchaos/lockchaos/reports/terminal"
 	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/screen"
@@ -98,7 +101,7 @@ func Compare(tool *runs.Tool, out io.Writer, a, b, file string) error {
 	if err != nil {
 		return exit.Misuse(err)
 	}
-	c := reports.Compare(first.Suite, second.Suite)
+	c := studies.Compare(first.Suite, second.Suite)
 	if file == "" {
 		file = filepath.Join(second.Dir, CompareFile)
 	}
@@ -111,18 +114,18 @@ func Compare(tool *runs.Tool, out io.Writer, a, b, file string) error {
 	if err != nil {
 		return err
 	}
-	if err := reports.WriteFile(file, func(w io.Writer) error { return reports.WriteComparison(w, c, dirA, dirB) }); err != nil {
+	if err := reports.WriteFile(file, func(w io.Writer) error { return page.WriteComparison(w, c, dirA, dirB) }); err != nil {
 		return err
 	}
 	s := screen.New(out)
-	if err := reports.ComparisonText(out, c, s.Color); err != nil {
+	if err := terminal.ComparisonText(out, c, s.Color); err != nil {
 		return fmt.Errorf("print the comparison: %w", err)
 	}
 	harmless.Fprintf(out, "report: %s\n", file)
 	switch {
-	case c.Count(reports.Worse) > 0:
+	case c.Count(studies.Worse) > 0:
 		return exit.With(exit.Violated, nil)
-	case c.Count(reports.Undecided) > 0:
+	case c.Count(studies.Undecided) > 0:
 		return exit.With(exit.Inconclusive, nil)
 	}
 	return nil

@@ -16,6 +16,8 @@ import (
 
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/reports/page"
+	"github.com/lockchaos/lockchaos/reports/terminal"
 	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
@@ -201,7 +203,7 @@ func (s *Series) conclude(ctx context.Context) error {
 	suite := s.suite()
 	unwritten := errors.Join(append(s.errs, s.write(suite))...)
 	return s.Screen.Conclude(s.dir, suite, func(out io.Writer) error {
-		if err := reports.RepetitionText(out, s.table, s.Screen.Color); err != nil {
+		if err := terminal.RepetitionText(out, s.table, s.Screen.Color); err != nil {
 			return fmt.Errorf("print the table: %w", err)
 		}
 		harmless.Fprintf(out, "again: %s\nreport: %s\n", s.table.Command, reports.There(filepath.Join(s.dir, reports.IndexFile)))
@@ -230,7 +232,7 @@ func (s *Series) suite() reports.Suite {
 func (s *Series) write(suite reports.Suite) error {
 	return errors.Join(
 		reports.WriteFile(filepath.Join(s.dir, runs.RepeatFile), func(w io.Writer) error { return reports.WriteRepetitionJSON(w, s.table) }),
-		reports.WriteFile(filepath.Join(s.dir, reports.IndexFile), func(w io.Writer) error { return reports.WriteRepetition(w, s.table) }),
+		reports.WriteFile(filepath.Join(s.dir, reports.IndexFile), func(w io.Writer) error { return page.WriteRepetition(w, s.table) }),
 		runs.RenderForCI(s.dir, suite),
 	)
 }

@@ -5,12 +5,12 @@ import (
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/history"
-	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/reports/studies"
 )
 
 // StruckHolds counts in one history the holds that a proven strike met, and which of them are part of a violation.
-func StruckHolds(h *history.History, property string) reports.CurvePoint {
-	p := reports.CurvePoint{Runs: 1}
+func StruckHolds(h *history.History, property string) studies.CurvePoint {
+	p := studies.CurvePoint{Runs: 1}
 	grants := holdsOf(h)
 	struck := map[int64]bool{}
 	for i := range h.Events {
@@ -27,7 +27,7 @@ func StruckHolds(h *history.History, property string) reports.CurvePoint {
 			struck[grant] = true
 		}
 		if d := f.To - f.From; d > 0 {
-			p.Add(reports.CurvePoint{Shortest: d, Longest: d})
+			p.Add(studies.CurvePoint{Shortest: d, Longest: d})
 		}
 	}
 	violated, harmed := map[int64]bool{}, map[int64]bool{}

@@ -86,7 +86,7 @@ func (r *run) tellFate(sc reports.Scenario, compared []scenarios.Compared) {
 func (r *run) fell(sc reports.Scenario, compared []scenarios.Compared) string {
 	for _, i := range inOrder(sc.Verdict.Properties, compared) {
 		if p := sc.Verdict.Properties[i]; p.Outcome == checker.Violated {
-			return story(sc.History, p)
+			return smallest(sc.History, p)
 		}
 	}
 	return strings.Join(sc.Verdict.Reasons, " ")

@@ -17,6 +17,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/reports/page"
+	"github.com/lockchaos/lockchaos/reports/story"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -34,7 +36,7 @@ func (r *run) judge() (reports.Scenario, []scenarios.Compared) {
 		sc.Note(h)
 	}
 	compared := r.compare(&sc)
-	if err := reports.WriteFolder(r.dir, sc); err != nil {
+	if err := page.WriteFolder(r.dir, sc); err != nil {
 		r.t.Error(shown("locktest: %v", err))
 	}
 	return sc, compared
@@ -52,7 +54,7 @@ func (r *run) tell(sc reports.Scenario, compared []scenarios.Compared) {
 		t.Fatal(shown("locktest: the run failed, which says nothing about the lock: %s%s\nlogs: %s%s",
 			harmless.Block(r.failed.Error(), ""), harmless.Block(r.hint(), ""), filepath.Join(r.dir, logFolder), harmless.Safe(r.again())))
 	}
-	t.Logf("%s · seed %d", reports.Summary(sc), r.plan.Seed)
+	t.Logf("%s · seed %d", story.Summary(sc), r.plan.Seed)
 	if r.given.attack() {
 		r.tellFate(sc, compared)
 		return
@@ -133,7 +135,7 @@ func (r *run) compare(sc *reports.Scenario) []scenarios.Compared {
 func property(t *testing.T, sc reports.Scenario, p checker.PropertyResult, c scenarios.Compared) {
 	switch {
 	case !c.Met && p.Outcome == checker.Violated:
-		t.Error(shown("violated %s, and %s is expected\n%s", sc.Times(p.Name), c.Want, harmless.Block(story(sc.History, p), "")))
+		t.Error(shown("violated %s, and %s is expected\n%s", sc.Times(p.Name), c.Want, harmless.Block(smallest(sc.History, p), "")))
 	case !c.Met && p.Outcome == checker.Inconclusive:
 		t.Error(shown("inconclusive: %s", p.Why))
 	case !c.Met:
@@ -151,15 +153,15 @@ func property(t *testing.T, sc reports.Scenario, p checker.PropertyResult, c sce
 	}
 }
 
-// story tells the violation of a property to tell first, by the smallest part of the history that shows it.
-func story(h *history.History, p checker.PropertyResult) string {
+// smallest tells the violation of a property to tell first, by the smallest part of the history that shows it.
+func smallest(h *history.History, p checker.PropertyResult) string {
 	v := p.First()
 	w, err := witness.Smallest(h, *v, checker.Options{Keep: reports.KeptViolations})
 	if err != nil {
 		return v.Text + "\n"
 	}
 	var text bytes.Buffer
-	reports.TellWitness(&text, w, v, len(h.Events))
+	story.TellWitness(&text, w, v, len(h.Events))
 	return text.String()
 }
 

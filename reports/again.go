@@ -15,7 +15,7 @@ func (s Scenario) Again() string {
 	switch fate := s.Fate(); {
 	case fate == NothingFollows && !s.Met:
 		return fmt.Sprintf("was inconclusive (%s)", s.grounds())
-	case fate == FellUnclear && s.noted().stalled:
+	case fate == FellUnclear && s.Noted().stalled:
 		return fmt.Sprintf("fell while the machine stalled, and it is not clear why (%s)", s.grounds())
 	}
 	return ""
@@ -34,13 +34,13 @@ func unclear(p checker.PropertyResult) bool {
 // Overslept reports whether a scenario of a suite came out otherwise than expected by nothing but what no lease prevents, while the machine itself held somebody up:
 // a holder that nobody meant to stop outlived its lease.
 func (s Scenario) Overslept() bool {
-	if !s.unexpected() {
+	if !s.Unexpected() {
 		return false
 	}
-	for _, e := range s.missed() {
-		p := s.property(e.Property)
+	for _, e := range s.Missed() {
+		p := s.Property(e.Property)
 		if p == nil || p.Outcome != checker.Violated {
-			if e.Property == RuleSeverity || e.undecided(s) {
+			if e.Property == RuleSeverity || e.Undecided(s) {
 				continue // it goes by the properties
 			}
 			return false
@@ -49,13 +49,13 @@ func (s Scenario) Overslept() bool {
 			return false
 		}
 	}
-	return s.noted().overslept
+	return s.Noted().overslept
 }
 
 // Convicts reports whether the scenario shows for certain what it should not have, also if the harness failed after that.
 func (s Scenario) Convicts() bool {
 	return s.Verdict.Outcome == checker.Violated && (len(s.Expect) == 0 || slices.ContainsFunc(s.Expect, func(e Expectation) bool {
-		p := s.property(e.Property)
+		p := s.Property(e.Property)
 		return !e.Met && p != nil && p.Outcome == checker.Violated
 	}))
 }
@@ -63,10 +63,10 @@ func (s Scenario) Convicts() bool {
 // stalledMeanwhile reports whether something that nobody planned held a client or a node up at the
 // time of a violation of the blames: between the first op that proves it, less the lease that a
 // stall then may have cost, and its instant.
-func (r *record) stalledMeanwhile(verdict checker.Verdict, blames ...checker.Blame) bool {
+func (r *Record) stalledMeanwhile(verdict checker.Verdict, blames ...checker.Blame) bool {
 	for _, p := range verdict.Properties {
 		for _, v := range p.Violations {
-			if slices.Contains(blames, v.Blame()) && r.stalledWithin(r.began(v)-r.h.Header.TTL, max(v.At, v.To)) {
+			if slices.Contains(blames, v.Blame()) && r.stalledWithin(r.began(v)-r.History.Header.TTL, max(v.At, v.To)) {
 				return true
 			}
 		}
@@ -76,18 +76,18 @@ func (r *record) stalledMeanwhile(verdict checker.Verdict, blames ...checker.Bla
 
 // stalledWithin reports whether a stall that nobody planned shares an instant with [from, to]: one of the machine, or the wait of an application for a fault that took
 // long to inject.
-func (r *record) stalledWithin(from, to int64) bool {
-	return slices.ContainsFunc(r.faults, func(f *fault) bool {
+func (r *Record) stalledWithin(from, to int64) bool {
+	return slices.ContainsFunc(r.Faults, func(f *Fault) bool {
 		return f.Plan == 0 && f.From <= to && f.To >= from
 	})
 }
 
 // began is when the first op began that proves the violation; its own instant where none is named.
-func (r *record) began(v checker.Violation) int64 {
+func (r *Record) began(v checker.Violation) int64 {
 	first := v.At
 	for _, id := range v.Ops {
-		if o := r.ops[id]; o != nil {
-			first = min(first, o.start)
+		if o := r.Ops[id]; o != nil {
+			first = min(first, o.Start)
 		}
 	}
 	return first

@@ -3,6 +3,8 @@ package reports
 import (
 	"regexp"
 	"strings"
+
+	"github.com/lockchaos/lockchaos/reports/phrase"
 )
 
 // refusals are the words with which a system refuses what a run needs, and what to do about them.
@@ -21,7 +23,7 @@ var refusals = []struct {
 // "close the filter of host a: open FILE: permission denied" says first what was being done, which
 // differs from scenario to scenario; the reason begins with the system call that was refused.
 func cause(failed string) (why, do string) {
-	why = firstLine(failed)
+	why = phrase.FirstLine(failed)
 	for _, r := range refusals {
 		at := r.words.FindStringIndex(why)
 		if at == nil {

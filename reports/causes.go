@@ -4,69 +4,70 @@ import (
 	"strings"
 
 	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/reports/phrase"
 )
 
-// amount is how often something happened, counted by cause: a holder that outlives its lease is one overrun, however many later grants
+// Amount is how often something happened, counted by cause: a holder that outlives its lease is one overrun, however many later grants
 // it overlaps. With least it may have happened more often, since the verdict does not keep all violations.
-type amount struct {
-	n     int
-	least bool
+type Amount struct {
+	N     int
+	Least bool
 }
 
-// of writes the amount with its noun.
-func (a amount) of(noun string) string { return a.bound() + plural(a.n, noun) }
+// Of writes the amount with its noun.
+func (a Amount) Of(noun string) string { return a.Bound() + phrase.Plural(a.N, noun) }
 
-// times writes how often it happened.
-func (a amount) times() string { return a.bound() + times(a.n) }
+// Times writes how often it happened.
+func (a Amount) Times() string { return a.Bound() + phrase.Times(a.N) }
 
-// short writes the number alone.
-func (a amount) short() string {
-	if a.least {
-		return "≥ " + grouped(a.n)
+// Short writes the number alone.
+func (a Amount) Short() string {
+	if a.Least {
+		return "≥ " + phrase.Grouped(a.N)
 	}
-	return grouped(a.n)
+	return phrase.Grouped(a.N)
 }
 
-func (a amount) bound() string {
-	if a.least {
+func (a Amount) Bound() string {
+	if a.Least {
 		return "at least "
 	}
 	return ""
 }
 
-// caused counts what brought those violations of a property about that only accepts; all is how many of them there are.
-func caused(p *checker.PropertyResult, all int, only func(*checker.Violation) bool) amount {
+// Caused counts what brought those violations of a property about that only accepts; all is how many of them there are.
+func Caused(p *checker.PropertyResult, all int, only func(*checker.Violation) bool) Amount {
 	kept := 0
 	for i := range p.Violations {
 		if only(&p.Violations[i]) {
 			kept++
 		}
 	}
-	a := amount{n: p.Causes(only), least: kept < all}
+	a := Amount{N: p.Causes(only), Least: kept < all}
 	if all > 0 {
-		a.n = max(a.n, 1)
+		a.N = max(a.N, 1)
 	}
 	return a
 }
 
-// causes counts the causes of all violations of a property; none where it is not violated.
-func (s Scenario) causes(name string) (sum amount) {
-	p := s.property(name)
+// Causes counts the causes of all violations of a property; none where it is not violated.
+func (s Scenario) Causes(name string) (sum Amount) {
+	p := s.Property(name)
 	if p == nil || p.Outcome != checker.Violated {
-		return amount{}
+		return Amount{}
 	}
 	if name != checker.MutualExclusion {
-		return caused(p, p.Count, func(*checker.Violation) bool { return true })
+		return Caused(p, p.Count, func(*checker.Violation) bool { return true })
 	}
-	for _, k := range s.holdKinds() {
-		sum.n, sum.least = sum.n+k.n, sum.least || k.least
+	for _, k := range s.HoldKinds() {
+		sum.N, sum.Least = sum.N+k.N, sum.Least || k.Least
 	}
 	return sum
 }
 
-// holdKinds counts the double-holds by kind, the defects first.
-func (s Scenario) holdKinds() (all []defect) {
-	p := s.property(checker.MutualExclusion)
+// HoldKinds counts the double-holds by kind, the defects first.
+func (s Scenario) HoldKinds() (all []Defect) {
+	p := s.Property(checker.MutualExclusion)
 	if p == nil {
 		return nil
 	}
@@ -75,47 +76,47 @@ func (s Scenario) holdKinds() (all []defect) {
 		if n == 0 {
 			continue
 		}
-		a := caused(p, n, func(v *checker.Violation) bool { return v.Kind == kind })
-		if f := s.noted(); f.exact && n == p.Count && kind != checker.KindGrantedWhileValid {
-			a = amount{n: f.holders}
+		a := Caused(p, n, func(v *checker.Violation) bool { return v.Kind == kind })
+		if f := s.Noted(); f.Exact && n == p.Count && kind != checker.KindGrantedWhileValid {
+			a = Amount{N: f.Holders}
 		}
-		all = append(all, defect{kind, a})
+		all = append(all, Defect{kind, a})
 	}
 	return all
 }
 
-// ofKind is how many causes there are of the double-holds of a kind.
-func (s Scenario) ofKind(kind string) amount {
-	for _, k := range s.holdKinds() {
-		if k.name == kind {
-			return k.amount
+// OfKind is how many causes there are of the double-holds of a kind.
+func (s Scenario) OfKind(kind string) Amount {
+	for _, k := range s.HoldKinds() {
+		if k.Name == kind {
+			return k.Amount
 		}
 	}
-	return amount{}
+	return Amount{}
 }
 
-// overruns counts the holders that outlived their lease.
-func (s Scenario) overruns() amount { return s.ofKind(checker.KindLeaseOverrun) }
+// Overruns counts the holders that outlived their lease.
+func (s Scenario) Overruns() Amount { return s.OfKind(checker.KindLeaseOverrun) }
 
-// defect is one way in which the lock broke what it claims, or a kind of double-holds, and how often it showed.
-type defect struct {
-	// name is the kind of the double-holds, or the property.
-	name string
-	amount
+// Defect is one way in which the lock broke what it claims, or a kind of double-holds, and how often it showed.
+type Defect struct {
+	// Name is the kind of the double-holds, or the property.
+	Name string
+	Amount
 }
 
-// defects lists the certain defects of the lock, the worst first.
-func (s Scenario) defects() (all []defect) {
+// Defects lists the certain defects of the lock, the worst first.
+func (s Scenario) Defects() (all []Defect) {
 	for _, p := range s.Verdict.InOrderOfBlame() {
 		if p.Blame() != checker.Defect {
 			continue
 		}
 		if p.Name != checker.MutualExclusion {
-			all = append(all, defect{clip(p.Name, clipName), s.causes(p.Name)})
+			all = append(all, Defect{phrase.Clip(p.Name, phrase.MostName), s.Causes(p.Name)})
 			continue
 		}
-		for _, k := range s.holdKinds() {
-			if (&checker.Violation{Property: p.Name, Kind: k.name}).Blame() == checker.Defect {
+		for _, k := range s.HoldKinds() {
+			if (&checker.Violation{Property: p.Name, Kind: k.Name}).Blame() == checker.Defect {
 				all = append(all, k)
 			}
 		}
@@ -132,88 +133,40 @@ var defectWords = map[string]string{
 }
 
 // String tells the defect and how often it showed: "the lock confirmed holds that it had given away (31 times)".
-func (d defect) String() string {
-	switch once := checker.Named(d.name).Words.Once; {
-	case d.n != 1 || d.least:
-		return d.words() + " (" + d.times() + ")"
+func (d Defect) String() string {
+	switch once := checker.Named(d.Name).Words.Once; {
+	case d.N != 1 || d.Least:
+		return d.Words() + " (" + d.Times() + ")"
 	case once != "":
-		return lowered(once)
+		return phrase.Lowered(once)
 	}
-	return d.words()
+	return d.Words()
 }
 
-// words tell the defect.
-func (d defect) words() string {
-	text := checker.Named(d.name).Words
+// Words tell the defect.
+func (d Defect) Words() string {
+	text := checker.Named(d.Name).Words
 	switch {
-	case defectWords[d.name] != "":
-		return defectWords[d.name]
+	case defectWords[d.Name] != "":
+		return defectWords[d.Name]
 	case text.More != "":
-		return lowered(text.More)
+		return phrase.Lowered(text.More)
 	}
-	return d.name + " was violated"
-}
-
-// tellDefects tells all defects as the beginning of a headline: "2 defects: … and …".
-func tellDefects(all []defect) string {
-	var words []string
-	for _, d := range all {
-		words = append(words, d.String())
-	}
-	return plural(len(all), "defect") + ": " + list(words)
+	return d.Name + " was violated"
 }
 
 // figuresOfHolds are what a cell says of two holders and of defects: "1 defect", "5 overruns".
 func (s Scenario) figuresOfHolds() (out []string) {
-	if all := s.defects(); len(all) > 0 {
-		out = append(out, plural(len(all), "defect"))
+	if all := s.Defects(); len(all) > 0 {
+		out = append(out, phrase.Plural(len(all), "defect"))
 	}
-	if n := s.overruns(); n.n > 0 {
-		out = append(out, n.of("overrun"))
+	if n := s.Overruns(); n.N > 0 {
+		out = append(out, n.Of("overrun"))
 	}
-	if n := s.ofKind(checker.KindUnexplained); n.n > 0 {
-		out = append(out, n.of("double-hold"))
+	if n := s.OfKind(checker.KindUnexplained); n.N > 0 {
+		out = append(out, n.Of("double-hold"))
 	}
 	return out
-}
-
-// besideDefects tells what else there was of two holders, after the defects.
-func (s Scenario) besideDefects() string {
-	text := besideOverruns(s.overruns())
-	if n := s.ofKind(checker.KindUnexplained); n.n > 0 {
-		text += "; and " + n.of("double-hold") + " that the history does not explain"
-	}
-	return text
-}
-
-// besideOverruns tells of overruns after defects; "" where there are none.
-func besideOverruns(over amount) string {
-	if over.n == 0 {
-		return ""
-	}
-	return "; and " + over.of("overrun") + ", which no lease prevents"
-}
-
-// causeDetails says how many violations verdict.json has for the causes of a property; empty where each is its own cause.
-func (s Scenario) causeDetails(p *checker.PropertyResult) string {
-	n := s.causes(p.Name)
-	switch p.Name {
-	case checker.MutualExclusion:
-		return sentence(strings.Join(s.holdDetails(p), "; "))
-	case checker.Continuity:
-		return sentence(n.of("grant") + " confirmed too late, and one violation for each later grant by then: " + grouped(p.Count))
-	case checker.LostUpdate:
-		return sentence(n.of("hold") + " brought this about, in " + plural(p.Count, "write") + " over an unread version")
-	}
-	return ""
-}
-
-// holdDetails says of each kind of double-holds how many causes there are, and how many pairs of grants they make.
-func (s Scenario) holdDetails(p *checker.PropertyResult) (all []string) {
-	for _, k := range s.holdKinds() {
-		all = append(all, k.name+": "+k.of("grant")+", in "+plural(p.CountOfKind(k.name), "pair")+" of grants")
-	}
-	return all
 }
 
 // kindNotes say what the kinds of double-holds mean, in brief.
@@ -227,49 +180,31 @@ var kindNotes = map[string]string{
 // Times says how often a property was violated, counted by cause: "3 times", "6 times (1 granted-while-valid, a defect of the lock;
 // 5 lease-overrun, which no lease prevents)".
 func (s Scenario) Times(name string) string {
-	kinds := s.holdKinds()
-	text := s.causes(name).times()
+	kinds := s.HoldKinds()
+	text := s.Causes(name).Times()
 	if name != checker.MutualExclusion || len(kinds) == 0 {
 		return text
 	}
 	var parts []string
 	for _, k := range kinds {
-		part := k.name + kindNotes[k.name]
+		part := k.Name + kindNotes[k.Name]
 		if len(kinds) > 1 {
-			part = k.bound() + grouped(k.n) + " " + part
+			part = k.Bound() + phrase.Grouped(k.N) + " " + part
 		}
 		parts = append(parts, part)
 	}
 	return text + " (" + strings.Join(parts, "; ") + ")"
 }
 
-// harm says what became of the data, in the words of a headline: what was corrupted, or what a fence refused.
-func (s Scenario) harm() string {
-	st, counters := s.Verdict.Stats, s.noted().counters
-	switch {
-	case s.Result() == Contained && len(counters) > 0:
-		return "the fence refused " + plural(st.Refused, "stale write") + ": " + damage(counters)
-	case s.Result() == Contained:
-		return "the fence refused " + plural(st.Refused, "stale write") + ": the data is whole"
-	case repeated(s) != "":
-		return repeated(s)
-	case st.Stale > 0:
-		return "the store took " + s.staleWrites()
-	case lostIncrements(counters) > 0:
-		return damage(counters)
-	}
-	return were(int64(s.causes(checker.LostUpdate).n), "update") + " lost"
-}
-
 // harmed says what was corrupted, in the words of a cell.
 func (s Scenario) harmed() string {
-	switch lost := lostIncrements(s.noted().counters); {
-	case repeated(s) != "":
-		return strings.NewReplacer(" was ", " ", " were ", " ").Replace(repeated(s))
+	switch lost := LostIncrements(s.Noted().Counters); {
+	case TimesRepeated(s) != "":
+		return strings.NewReplacer(" was ", " ", " were ", " ").Replace(TimesRepeated(s))
 	case s.Verdict.Stats.Stale > 0:
-		return plural(s.Verdict.Stats.Stale, "stale write")
+		return phrase.Plural(s.Verdict.Stats.Stale, "stale write")
 	case lost > 0:
-		return plural(lost, "increment") + " lost"
+		return phrase.Plural(lost, "increment") + " lost"
 	}
-	return s.causes(checker.LostUpdate).of("lost update")
+	return s.Causes(checker.LostUpdate).Of("lost update")
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/reports/phrase"
 )
 
 // Counter is what the counter workload left under one key. Each of its writes is meant to add one to what its client had read, so
@@ -19,11 +20,11 @@ type Counter struct {
 
 // figures is what a matrix says of a scenario that only its history can tell.
 type figures struct {
-	counters []Counter
-	// holders is how many grants a later one overlapped; exact tells whether that is all of them, and not just those that the
+	Counters []Counter
+	// Holders is how many grants a later one overlapped; exact tells whether that is all of them, and not just those that the
 	// verdict keeps the particulars of.
-	holders int
-	exact   bool
+	Holders int
+	Exact   bool
 	// workload is what the clients did.
 	workload string
 	// stalled: the machine stalled a client or a node at the time of a violation of which it is not clear whose affair it is.
@@ -33,9 +34,9 @@ type figures struct {
 }
 
 // figuresOf computes the figures; r is nil where there is no history.
-func figuresOf(s Scenario, r *record) *figures {
+func figuresOf(s Scenario, r *Record) *figures {
 	f := &figures{}
-	p := s.property(checker.MutualExclusion)
+	p := s.Property(checker.MutualExclusion)
 	var earlier []int64
 	if p != nil {
 		for _, v := range p.Violations {
@@ -43,20 +44,20 @@ func figuresOf(s Scenario, r *record) *figures {
 				earlier = append(earlier, v.A.Grant)
 			}
 		}
-		f.holders, f.exact = len(earlier), p.Count == len(p.Violations)
-		if n := int(s.Verdict.Stats.Overlapped.Count); n >= f.holders && r != nil && r.h.Header.Claims.Permits == 1 {
-			f.holders, f.exact = n, true // the checker has counted them all
+		f.Holders, f.Exact = len(earlier), p.Count == len(p.Violations)
+		if n := int(s.Verdict.Stats.Overlapped.Count); n >= f.Holders && r != nil && r.History.Header.Claims.Permits == 1 {
+			f.Holders, f.Exact = n, true // the checker has counted them all
 		}
 	}
 	if r == nil {
 		return f
 	}
-	f.counters, f.workload = r.counters(s.Verdict), r.h.Header.Workload
+	f.Counters, f.workload = r.counters(s.Verdict), r.History.Header.Workload
 	f.stalled, f.overslept = r.stalledMeanwhile(s.Verdict, checker.Unclear), r.stalledMeanwhile(s.Verdict, checker.Inherent, checker.Harm)
-	if p != nil && !f.exact {
+	if p != nil && !f.Exact {
 		// The checker counts pairs and keeps the first. Where the holds as drawn make just as many pairs, they are the same ones.
-		if holders, pairs := r.overlapped(); pairs == p.Count && holders >= f.holders {
-			f.holders, f.exact = holders, true
+		if holders, pairs := r.overlapped(); pairs == p.Count && holders >= f.Holders {
+			f.Holders, f.Exact = holders, true
 		}
 	}
 	return f
@@ -64,27 +65,27 @@ func figuresOf(s Scenario, r *record) *figures {
 
 // Note computes what an index says of the scenario that only its history tells, so that the history can be let go. The verdict must be there.
 func (s *Scenario) Note(h *history.History) {
-	s.noteRecord(newRecord(h, s.Verdict))
+	s.NoteRecord(NewRecord(h, s.Verdict))
 }
 
-// noteRecord does what Note does, with the record of the history.
-func (s *Scenario) noteRecord(r *record) { s.figures = figuresOf(*s, r) }
+// NoteRecord does what Note does, with the record of the history.
+func (s *Scenario) NoteRecord(r *Record) { s.figures = figuresOf(*s, r) }
 
-// noted returns the figures of a scenario, computing them where nobody has.
-func (s Scenario) noted() *figures {
+// Noted returns the figures of a scenario, computing them where nobody has.
+func (s Scenario) Noted() *figures {
 	switch {
 	case s.figures != nil:
 		return s.figures
 	case s.History != nil && s.Skipped == "":
-		return figuresOf(s, newRecord(s.History, s.Verdict))
+		return figuresOf(s, NewRecord(s.History, s.Verdict))
 	}
 	return figuresOf(s, nil)
 }
 
 // overlapped counts the pairs of holds of one key that share an instant, and the earlier ones among them.
-func (r *record) overlapped() (holders, pairs int) {
-	for i, a := range r.grants {
-		n := len(later(a, r.grants[i+1:]))
+func (r *Record) overlapped() (holders, pairs int) {
+	for i, a := range r.Grants {
+		n := len(Later(a, r.Grants[i+1:]))
 		pairs += n
 		if n > 0 {
 			holders++
@@ -93,14 +94,14 @@ func (r *record) overlapped() (holders, pairs int) {
 	return holders, pairs
 }
 
-// later returns those of the grants after a whose holds begin within a's.
-func later(a *grant, after []*grant) []*grant {
-	var out []*grant
+// Later returns those of the grants after a whose holds begin within a's.
+func Later(a *Grant, after []*Grant) []*Grant {
+	var out []*Grant
 	for _, b := range after {
-		if b.end >= a.last {
+		if b.End >= a.Last {
 			break
 		}
-		if b.key == a.key && b.last > b.end {
+		if b.Key == a.Key && b.Last > b.End {
 			out = append(out, b)
 		}
 	}
@@ -108,18 +109,18 @@ func later(a *grant, after []*grant) []*grant {
 }
 
 // counters returns what became of every key, in the order of the keys; nil unless the workload counts and the ledger is whole.
-func (r *record) counters(v checker.Verdict) []Counter {
-	if r.h.Header.Workload != "counter" || v.Truncated || !r.wholeLedger() {
+func (r *Record) counters(v checker.Verdict) []Counter {
+	if r.History.Header.Workload != "counter" || v.Truncated || !r.wholeLedger() {
 		return nil
 	}
-	out := make([]Counter, len(r.h.Keys))
+	out := make([]Counter, len(r.History.Keys))
 	for i := range out {
-		out[i].Key = r.key(history.KeyID(i))
+		out[i].Key = r.Key(history.KeyID(i))
 	}
-	for _, o := range r.ledger {
-		if o.accepted() {
-			out[o.key].Accepted++
-			out[o.key].Value = o.value
+	for _, o := range r.Ledger {
+		if o.Accepted() {
+			out[o.Key].Accepted++
+			out[o.Key].Value = o.value
 		}
 	}
 	return slices.DeleteFunc(out, func(c Counter) bool { return c.Accepted == 0 })
@@ -127,29 +128,29 @@ func (r *record) counters(v checker.Verdict) []Counter {
 
 // wholeLedger tells whether the ledger can be counted: the history has its end, no entry is missing in the numbering, every key's
 // versions follow each other, and every write that may have reached the store is among them.
-func (r *record) wholeLedger() bool {
-	if r.h.Truncated || !r.ended {
+func (r *Record) wholeLedger() bool {
+	if r.History.Truncated || !r.ended {
 		return false
 	}
-	version := make([]int64, len(r.h.Keys))
+	version := make([]int64, len(r.History.Keys))
 	for i, o := range r.entries {
-		if o.seq != int64(i+1) || int(o.key) < 0 || int(o.key) >= len(version) {
+		if o.seq != int64(i+1) || int(o.Key) < 0 || int(o.Key) >= len(version) {
 			return false
 		}
-		if o.kind != history.Write || !o.accepted() {
+		if o.Kind != history.Write || !o.Accepted() {
 			continue
 		}
-		if version[o.key]++; o.version != version[o.key] {
+		if version[o.Key]++; o.Version != version[o.Key] {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(r.order, func(o *op) bool {
-		return o.kind == history.Write && !o.inLedger && !o.declined && o.how != history.Fail
+	return !slices.ContainsFunc(r.Order, func(o *Op) bool {
+		return o.Kind == history.Write && !o.InLedger && !o.Declined && o.How != history.Fail
 	})
 }
 
-// sum adds the counters of all keys up.
-func sum(all []Counter) (c Counter) {
+// Total adds the counters of all keys up.
+func Total(all []Counter) (c Counter) {
 	for _, x := range all {
 		c.Accepted += x.Accepted
 		c.Value += x.Value
@@ -157,94 +158,73 @@ func sum(all []Counter) (c Counter) {
 	return c
 }
 
-// damage says what the run did to the counter; "" where that is not known.
-func damage(all []Counter) string {
-	c := sum(all)
+// Damage says what the run did to the counter; "" where that is not known.
+func Damage(all []Counter) string {
+	c := Total(all)
 	switch {
 	case c.Accepted == 0:
 		return ""
 	case c.Accepted == c.Value && c.Accepted == 1:
 		return "the one accepted increment is in the counter"
 	case c.Accepted == c.Value:
-		return fmt.Sprintf("all %s increments are in the counter", grouped(c.Accepted))
+		return fmt.Sprintf("all %s increments are in the counter", phrase.Grouped(c.Accepted))
 	}
 	ends := "the counter ends"
 	if len(all) > 1 {
-		ends = "the counters of " + plural(len(all), "key") + " end together"
+		ends = "the counters of " + phrase.Plural(len(all), "key") + " end together"
 	}
 	lost := c.Accepted - c.Value
 	if lost < 0 {
-		return fmt.Sprintf("%s accepted, and %s at %s", were(c.Accepted, "increment"), ends, grouped(c.Value))
+		return fmt.Sprintf("%s accepted, and %s at %s", Were(c.Accepted, "increment"), ends, phrase.Grouped(c.Value))
 	}
-	return fmt.Sprintf("%s of %s %s lost: %s at %s", grouped(lost), plural(c.Accepted, "increment"), wasWere(lost), ends, grouped(c.Value))
+	return fmt.Sprintf("%s of %s %s lost: %s at %s", phrase.Grouped(lost), phrase.Plural(c.Accepted, "increment"), wasWere(lost), ends, phrase.Grouped(c.Value))
 }
 
-// lostIncrements is how many accepted increments are not in the counters at the end.
-func lostIncrements(all []Counter) int64 {
-	c := sum(all)
+// LostIncrements is how many accepted increments are not in the counters at the end.
+func LostIncrements(all []Counter) int64 {
+	c := Total(all)
 	return max(c.Accepted-c.Value, 0)
 }
 
-// counterTiles shows the counter beside the writes that should have made it.
-func counterTiles(all []Counter) []tile {
-	c := sum(all)
-	if c.Accepted == 0 {
-		return nil
-	}
-	class, lost := "p", c.Accepted-c.Value
-	if lost != 0 {
-		class = "v"
-	}
-	word := "counter at the end"
-	if len(all) > 1 {
-		word = fmt.Sprintf("%s at the end, together", plural(len(all), "counter"))
-	}
-	out := []tile{{Count: grouped(c.Accepted), Word: "increments accepted"}, {Count: grouped(c.Value), Word: word, Class: class}}
-	if lost > 0 {
-		out = append(out, tile{Count: grouped(lost), Word: "increments lost", Class: class})
-	}
-	return out
-}
-
-// fall says what an accepted write did to the counter, where it did not add one to it, and who undid it: "the counter falls from 26 to 6,
+// Fall says what an accepted write did to the counter, where it did not add one to it, and who undid it: "the counter falls from 26 to 6,
 // until client 3, which had read 25, writes 26".
-func (r *record) fall(o, replaced *op) string {
+func (r *Record) Fall(o, replaced *Op) string {
 	var text string
 	switch {
-	case !r.counts || replaced == nil || !o.inLedger || !replaced.inLedger || o.value == replaced.value+1:
+	case !r.counts || replaced == nil || !o.InLedger || !replaced.InLedger || o.value == replaced.value+1:
 		return ""
 	case o.value == replaced.value:
-		return fmt.Sprintf("the counter stays at %s", grouped(o.value))
+		return fmt.Sprintf("the counter stays at %s", phrase.Grouped(o.value))
 	case o.value < replaced.value:
-		text = fmt.Sprintf("the counter falls from %s to %s", grouped(replaced.value), grouped(o.value))
+		text = fmt.Sprintf("the counter falls from %s to %s", phrase.Grouped(replaced.value), phrase.Grouped(o.value))
 	default:
-		text = fmt.Sprintf("the counter goes from %s to %s", grouped(replaced.value), grouped(o.value))
+		text = fmt.Sprintf("the counter goes from %s to %s", phrase.Grouped(replaced.value), phrase.Grouped(o.value))
 	}
 	next := r.replacing(o)
 	if next == nil || next.value == o.value+1 {
 		return text
 	}
-	return fmt.Sprintf("%s, until %s writes %s", text, client(next.client), grouped(next.value))
+	return fmt.Sprintf("%s, until %s writes %s", text, phrase.Client(next.Client), phrase.Grouped(next.value))
 }
 
 // replacing returns the accepted write that replaced the version of another; nil when the ledger does not tell.
-func (r *record) replacing(o *op) *op {
-	for _, w := range r.ledger {
-		if w.key == o.key && w.replaced == o.version && w.accepted() {
+func (r *Record) replacing(o *Op) *Op {
+	for _, w := range r.Ledger {
+		if w.Key == o.Key && w.Replaced == o.Version && w.Accepted() {
 			return w
 		}
 	}
 	return nil
 }
 
-// overran tells whether every double-hold is one of a holder that went on past its lease.
-func (s Scenario) overran() bool {
-	p := s.property(checker.MutualExclusion)
+// Overran tells whether every double-hold is one of a holder that went on past its lease.
+func (s Scenario) Overran() bool {
+	p := s.Property(checker.MutualExclusion)
 	return p != nil && p.Count > 0 && p.CountOf(checker.Inherent) == p.Count
 }
 
-// were writes a number with its noun and verb.
-func were(n int64, noun string) string { return plural(n, noun) + " " + wasWere(n) }
+// Were writes a number with its noun and verb.
+func Were(n int64, noun string) string { return phrase.Plural(n, noun) + " " + wasWere(n) }
 
 func wasWere(n int64) string {
 	if n == 1 {

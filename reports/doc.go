@@ -1,4 +1,5 @@
-// Package reports turns verdicts and histories into things to read: HTML pages, a terminal table, JUnit and JSON.
+// Package reports turns verdicts and histories into the model that every report is made of: suites, scenarios, findings, holds, the ruling of a gate, and their
+// JSON. The packages below it show that model: story in words, draw in pictures, page as HTML, ci for CI systems, terminal as text. It knows none of them.
 //
 // It renders only. Whatever a page says was judged by package checker or recorded in the history; nothing here decides
 // whether a lock is safe. What is computed is how to say it: which violation tells most, in what order its ops are retold,
@@ -15,9 +16,6 @@
 // characters, and clipped. It reads on paper, in light and dark, without a script, and from 400 pixels upwards.
 //
 // A page's size does not follow the length of its run: of 100,000 ops it has those around violations and faults, of the rest how busy it was
-// (explore.go). Its scripts (script/*.js) change what is in sight, never what is said: they draw the timeline anew, hide scenarios that were not asked for,
-// and hand out the data that the page carries (attach.go). The address keeps what was chosen.
-//
-// WriteIndex and WriteScenario write the pages, WriteVerdict and WriteJUnit the files for programs, Matrix and Line what the
-// terminal shows.
+// (draw/explore.go). Its scripts (page/script/*.js) change what is in sight, never what is said: they draw the timeline anew, hide scenarios that were not asked for,
+// and hand out the data that the page carries (page/attach.go). The address keeps what was chosen.
 package reports

@@ -1,13 +1,11 @@
 package reports
 
 import (
-	"fmt"
-	"io"
 	"slices"
 	"strings"
 
 	"github.com/lockchaos/lockchaos/checker"
-	"github.com/lockchaos/lockchaos/harmless"
+	"github.com/lockchaos/lockchaos/reports/phrase"
 )
 
 // Exam is what an examination was of. Each scenario of its suite is an attack.
@@ -68,7 +66,7 @@ func (f Fate) Fails() bool { return f == FellDefect || f == FellUnclear }
 // Fate is what the attack came to that the scenario made.
 func (s Scenario) Fate() Fate {
 	switch r := s.Result(); {
-	case len(s.own()) > 0: // for certain, also if the harness failed after it
+	case len(s.Own()) > 0: // for certain, also if the harness failed after it
 		return FellDefect
 	case r == Failed || r == Skipped:
 		return NotRun
@@ -76,7 +74,7 @@ func (s Scenario) Fate() Fate {
 		return FellRelied
 	case s.of(checker.Unclear):
 		return FellUnclear
-	case len(s.defects()) > 0 || s.of(checker.Inherent) || s.of(checker.Harm):
+	case len(s.Defects()) > 0 || s.of(checker.Inherent) || s.of(checker.Harm):
 		return FellInherent
 	case r == Inconclusive:
 		return NothingFollows
@@ -84,36 +82,36 @@ func (s Scenario) Fate() Fate {
 	return Stood
 }
 
-// own are the defects that the lock has to answer for itself: theory does not allow them under the planned faults. What lets a second
+// Own are the defects that the lock has to answer for itself: theory does not allow them under the planned faults. What lets a second
 // holder in comes before the double-holds that come of it.
-func (s Scenario) own() []defect {
-	return causesFirst(slices.DeleteFunc(s.defects(), func(d defect) bool {
+func (s Scenario) Own() []Defect {
+	return causesFirst(slices.DeleteFunc(s.Defects(), func(d Defect) bool {
 		return slices.ContainsFunc(s.Expect, func(e Expectation) bool { return e.Property == d.property() && e.Met })
 	}))
 }
 
 // OwnDefects names the defects that the lock has to answer for itself, those first that the others come of: the kind of a double-hold, or the property.
 func (s Scenario) OwnDefects() (names []string) {
-	for _, d := range s.own() {
-		names = append(names, d.name)
+	for _, d := range s.Own() {
+		names = append(names, d.Name)
 	}
 	return names
 }
 
 // DefectWords tells a defect of OwnDefects in words.
-func DefectWords(name string) string { return defect{name: name}.words() }
+func DefectWords(name string) string { return Defect{Name: name}.Words() }
 
 // DefectProperty is the property that a defect of OwnDefects breaks.
-func DefectProperty(name string) string { return defect{name: name}.property() }
+func DefectProperty(name string) string { return Defect{Name: name}.property() }
 
 // causesFirst puts a key that was given away, or granted with a lease that was over, before the double-holds that come of that.
-func causesFirst(all []defect) []defect {
-	slices.SortStableFunc(all, func(a, b defect) int { return a.rank() - b.rank() })
+func causesFirst(all []Defect) []Defect {
+	slices.SortStableFunc(all, func(a, b Defect) int { return a.rank() - b.rank() })
 	return all
 }
 
-func (d defect) rank() int {
-	switch d.name {
+func (d Defect) rank() int {
+	switch d.Name {
 	case checker.StolenRelease, checker.DeadGrant, checker.DeadRenewal:
 		return 0
 	}
@@ -121,16 +119,16 @@ func (d defect) rank() int {
 }
 
 // property is that of the defect.
-func (d defect) property() string {
-	if checker.Named(d.name).Name == "" {
+func (d Defect) property() string {
+	if checker.Named(d.Name).Name == "" {
 		return checker.MutualExclusion // d is a kind of double-holds
 	}
-	return d.name
+	return d.Name
 }
 
 // relied reports whether something is violated that the planned faults break through what the lock relies on.
 func (s Scenario) relied() bool {
-	return slices.ContainsFunc(s.defects(), func(d defect) bool { return slices.Contains(s.Relied, d.property()) })
+	return slices.ContainsFunc(s.Defects(), func(d Defect) bool { return slices.Contains(s.Relied, d.property()) })
 }
 
 // of reports whether a property of the blame is violated.
@@ -140,8 +138,8 @@ func (s Scenario) of(b checker.Blame) bool {
 	})
 }
 
-// byFate are the attacks of a fate.
-func (s Suite) byFate(f Fate) (all []Scenario) {
+// ByFate are the attacks of a fate.
+func (s Suite) ByFate(f Fate) (all []Scenario) {
 	for _, x := range s.Scenarios {
 		if x.Fate() == f {
 			all = append(all, x)
@@ -150,66 +148,18 @@ func (s Suite) byFate(f Fate) (all []Scenario) {
 	return all
 }
 
-// examDefects are the defects that attacks have shown, each once.
-func (s Suite) examDefects() (words []string) {
-	var all []defect
-	for _, x := range s.byFate(FellDefect) {
-		all = append(all, x.own()...)
+// ExamDefects are the defects that attacks have shown, each once.
+func (s Suite) ExamDefects() (words []string) {
+	var all []Defect
+	for _, x := range s.ByFate(FellDefect) {
+		all = append(all, x.Own()...)
 	}
 	for _, d := range causesFirst(all) {
-		if !slices.Contains(words, d.words()) {
-			words = append(words, d.words())
+		if !slices.Contains(words, d.Words()) {
+			words = append(words, d.Words())
 		}
 	}
 	return words
-}
-
-// fateVerbs say in the headline what attacks of a fate did.
-var fateVerbs = [...]string{FellUnclear: "fell, and it is not clear why",
-	FellRelied:     "broke what it relies on: a clock, or the memory of its service",
-	FellInherent:   "fell to what no lease prevents; a fence would contain that",
-	NothingFollows: "inconclusive", NotRun: "not run"}
-
-// examHeadline says what the exam has shown: the defects first, and what is inherent after them.
-func (s Suite) examHeadline() string {
-	parts := []string{plural(len(s.Scenarios), "attack")}
-	defects := s.examDefects()
-	if len(defects) > 0 {
-		parts = append(parts, plural(len(defects), "defect")+": "+strings.Join(defects, "; "))
-	} else {
-		parts = append(parts, "No defect")
-	}
-	for f := FellDefect + 1; f < Stood; f++ {
-		if n := len(s.byFate(f)); n > 0 {
-			parts = append(parts, grouped(n)+" "+fateVerbs[f])
-		}
-	}
-	if n := len(s.Exam.Not); n > 0 {
-		parts = append(parts, grouped(n)+" not applicable")
-	}
-	return strings.Join(parts, ". ")
-}
-
-// examLede says which attacks showed the defects, and what a lock that stood is worth.
-func (s Suite) examLede() string {
-	var out []string
-	for _, word := range s.examDefects() {
-		var by []string
-		for _, x := range s.byFate(FellDefect) {
-			if slices.ContainsFunc(x.own(), func(d defect) bool { return d.words() == word }) {
-				by = append(by, clip(x.Fault, clipName))
-			}
-		}
-		out = append(out, sentence(word+": shown by "+list(by)))
-	}
-	if bites := s.Withstood(); bites > 0 {
-		_, high := checker.Wilson(0, int64(bites))
-		out = append(out, fmt.Sprintf("Faults that it stood bit %s: at 95 %% confidence it falls under fewer than %.1f %% of such.", times(bites), 100*high))
-	}
-	if s.Exam.Short {
-		out = append(out, "Only the most telling attacks were made.")
-	}
-	return strings.Join(out, " ")
 }
 
 // Withstood counts the faults that are proven to have struck in attacks that the lock stood.
@@ -217,7 +167,7 @@ func (s Suite) Withstood() int { return s.bites(Stood) }
 
 // bites counts the faults that are proven to have struck, in attacks of the fate.
 func (s Suite) bites(f Fate) (n int) {
-	for _, x := range s.byFate(f) {
+	for _, x := range s.ByFate(f) {
 		for _, fault := range x.Verdict.Stats.Faults {
 			if fault.Injected {
 				n += fault.Bit
@@ -227,83 +177,37 @@ func (s Suite) bites(f Fate) (n int) {
 	return n
 }
 
-// WriteExam tells an exam on a terminal: the attacks, a line each, those that fell first; what was not applicable, by reason; and
-// what that comes to.
-func WriteExam(w io.Writer, s Suite, color bool, width int) error {
-	var b strings.Builder
-	for _, text := range s.StandIns {
-		fmt.Fprintf(&b, "stand-in: %s\n", oneLine(clip(text, clipText)))
-	}
-	names := 0
-	for _, x := range s.Scenarios {
-		names = max(names, columns(clip(x.Fault, clipName)))
-	}
-	for f := FellDefect; f <= Stood; f++ {
-		for _, x := range s.byFate(f) {
-			b.WriteString(harmless.Line(fmt.Sprintf("%s %-*s  %s", f.mark(), names, clip(x.Fault, clipName), x.CameTo())) + "\n")
-		}
-	}
-	for _, line := range s.Exam.Inapplicable() {
-		b.WriteString(wrap(harmless.Line("– "+line), width) + "\n")
-	}
-	head := harmless.Line(s.headline()) + "."
-	if color {
-		head = ansiBold + head + ansiReset
-	}
-	fmt.Fprintf(&b, "\n%s\n", wrap(head, width))
-	if text := s.lede(); text != "" {
-		b.WriteString(wrap(harmless.Line(text), width) + "\n")
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-// mark lets a fate be told at a glance.
-func (f Fate) mark() string {
-	switch f {
-	case Stood:
-		return Pass.Mark()
-	case FellInherent, FellRelied:
-		return Contained.Mark()
-	case NothingFollows:
-		return Inconclusive.Mark()
-	case NotRun:
-		return Failed.Mark()
-	}
-	return Violated.Mark()
-}
-
 // CameTo tells the fate of the attack in a sentence: "fell: a defect: …".
 func (s Scenario) CameTo() string {
 	f := s.Fate()
-	if text := s.fateWords(f); text != "" {
+	if text := s.FateWords(f); text != "" {
 		return f.String() + ": " + text
 	}
 	return f.String()
 }
 
-// fateWords say more of a fate; "": there is no more.
-func (s Scenario) fateWords(f Fate) string {
+// FateWords say more of a fate; "": there is no more.
+func (s Scenario) FateWords(f Fate) string {
 	switch f {
 	case FellDefect, FellRelied, FellInherent:
-		all := s.own()
+		all := s.Own()
 		if f != FellDefect {
-			all = s.defects()
+			all = s.Defects()
 		}
 		var words []string
 		for _, d := range all {
 			words = append(words, d.String())
 		}
 		if len(words) == 0 {
-			return oneLine(clip(s.Detail(), clipText))
+			return phrase.OneLine(phrase.Clip(s.Detail(), phrase.MostText))
 		}
 		return strings.Join(words, "; ")
 	case FellUnclear:
 		return s.firstUnclear()
 	case NothingFollows:
-		return oneLine(clip(s.Detail(), clipText))
+		return phrase.OneLine(phrase.Clip(s.Detail(), phrase.MostText))
 	case NotRun:
-		return oneLine(clip(s.Failed+s.Skipped, clipText))
+		return phrase.OneLine(phrase.Clip(s.Failed+s.Skipped, phrase.MostText))
 	}
 	return ""
 }
@@ -320,14 +224,14 @@ func (s Scenario) firstUnclear() string {
 
 // Inapplicable tells the attacks that were not applicable, a line for each reason.
 func (e *Exam) Inapplicable() (lines []string) {
-	for _, why := range e.reasons() {
-		lines = append(lines, "not applicable, since "+why+": "+strings.Join(e.because(why), ", "))
+	for _, why := range e.Reasons() {
+		lines = append(lines, "not applicable, since "+why+": "+strings.Join(e.Because(why), ", "))
 	}
 	return lines
 }
 
-// reasons are why attacks were not applicable, each once.
-func (e *Exam) reasons() (all []string) {
+// Reasons are why attacks were not applicable, each once.
+func (e *Exam) Reasons() (all []string) {
 	for _, n := range e.Not {
 		if !slices.Contains(all, n.Why) {
 			all = append(all, n.Why)
@@ -336,8 +240,8 @@ func (e *Exam) reasons() (all []string) {
 	return all
 }
 
-// because names the attacks that were not applicable for a reason.
-func (e *Exam) because(why string) (names []string) {
+// Because names the attacks that were not applicable for a reason.
+func (e *Exam) Because(why string) (names []string) {
 	for _, n := range e.Not {
 		if n.Why == why {
 			names = append(names, n.Attack)

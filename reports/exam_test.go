@@ -20,7 +20,7 @@ func TestCausesComeFirst(t *testing.T) {
 	if got, want := s.Scenarios[1].OwnDefects(), []string{checker.StolenRelease, checker.KindGrantedWhileValid}; !slices.Equal(got, want) {
 		t.Errorf("%s, want %s", got, want)
 	}
-	words := s.examDefects()
+	words := s.ExamDefects()
 	if len(words) != 2 || !strings.Contains(words[1], "while it was promised") {
 		t.Errorf("%q", words)
 	}

@@ -2,8 +2,10 @@ package reports
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 
 	"github.com/lockchaos/lockchaos/checker"
 )
@@ -25,8 +27,32 @@ func WriteVerdict(w io.Writer, s Scenario) error {
 	}
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
-	if err := enc.Encode(saved{1, s.Result(), s.noted().counters, s}); err != nil {
+	if err := enc.Encode(saved{1, s.Result(), s.Noted().Counters, s}); err != nil {
 		return fmt.Errorf("write verdict of %s: %w", s.Name, err)
+	}
+	return nil
+}
+
+// The files of a scenario's folder that are reports.
+const (
+	VerdictFile = "verdict.json"
+	PageFile    = "report.html"
+)
+
+// KeptViolations is how many violations of a property a report keeps with their particulars: enough for a page to mark them all in a usual run.
+const KeptViolations = 1000
+
+// WitnessFile is the file in a scenario's folder that has the smallest witness of a violation of the property.
+func WitnessFile(property string) string { return "witness." + property + ".jsonl" }
+
+// WriteFile makes a file from a renderer.
+func WriteFile(file string, render func(io.Writer) error) error {
+	f, err := os.Create(file)
+	if err != nil {
+		return fmt.Errorf("write a report: %w", err)
+	}
+	if err := errors.Join(render(f), f.Close()); err != nil {
+		return errors.Join(fmt.Errorf("write %s: %w", file, err), os.Remove(file)) // half a report is none
 	}
 	return nil
 }

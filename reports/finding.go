@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/reports/phrase"
 )
 
 // Level is how much a finding matters to the one who started the run. The zero value is an error, so that nothing is taken lightly by mistake.
@@ -72,13 +73,13 @@ func (s Suite) Findings() []Finding {
 	}
 	var all []Finding
 	for _, x := range s.Scenarios {
-		for _, f := range x.findings() {
+		for _, f := range x.FindingsOf() {
 			f.Of = runs[x.Name]
 			all = merge(all, f)
 		}
 	}
 	for _, r := range s.Remarks {
-		all = append(all, Finding{Level: r.Level, Rule: clip(r.Rule, clipName), File: r.File, Line: r.Line, Text: clip(r.Text, clipText), Times: 1, Of: 1})
+		all = append(all, Finding{Level: r.Level, Rule: phrase.Clip(r.Rule, phrase.MostName), File: r.File, Line: r.Line, Text: phrase.Clip(r.Text, phrase.MostText), Times: 1, Of: 1})
 	}
 	var sorted []Finding
 	for _, level := range []Level{Error, Warning, Note} {
@@ -102,9 +103,9 @@ func merge(all []Finding, f Finding) []Finding {
 	return append(all, f)
 }
 
-func (s Scenario) findings() (all []Finding) {
+func (s Scenario) FindingsOf() (all []Finding) {
 	add := func(level Level, rule, text, known string) {
-		all = append(all, Finding{Level: level, Rule: clip(rule, clipName), Scenario: s.Name, File: s.File, Line: s.Line, Builtin: s.Builtin, Text: text, Known: known, Times: 1,
+		all = append(all, Finding{Level: level, Rule: phrase.Clip(rule, phrase.MostName), Scenario: s.Name, File: s.File, Line: s.Line, Builtin: s.Builtin, Text: text, Known: known, Times: 1,
 			Dir: s.Dir, Again: s.Rerun})
 	}
 	open := Error
@@ -113,8 +114,8 @@ func (s Scenario) findings() (all []Finding) {
 	}
 	switch {
 	case s.Failed != "":
-		add(Error, RuleFailed, sentence(clip(firstLine(s.Failed), clipText)), "")
-		if !s.violatedThough() {
+		add(Error, RuleFailed, phrase.Sentence(phrase.Clip(phrase.FirstLine(s.Failed), phrase.MostText)), "")
+		if !s.ViolatedThough() {
 			return all
 		}
 	case s.Skipped != "":
@@ -122,15 +123,15 @@ func (s Scenario) findings() (all []Finding) {
 		if s.Demanded {
 			level = open
 		}
-		add(level, RuleSkipped, sentence(clip(s.Skipped, clipText)), "")
+		add(level, RuleSkipped, phrase.Sentence(phrase.Clip(s.Skipped, phrase.MostText)), "")
 		return all
 	}
 	if s.Failed != "" || len(s.Expect) == 0 { // by properties alone
-		for _, name := range s.violatedNames() {
+		for _, name := range s.ViolatedNames() {
 			add(Error, name, s.tell(name), "")
 		}
 		if s.Result() == Inconclusive {
-			add(open, RuleInconclusive, s.openReason(), "")
+			add(open, RuleInconclusive, s.OpenReason(), "")
 		}
 		return all
 	}
@@ -140,32 +141,32 @@ func (s Scenario) findings() (all []Finding) {
 		case e.Known != "" && e.Got == "violated":
 			add(Note, e.Property, s.tell(e.Property), e.Known)
 		case e.Met:
-		case e.undecided(s):
+		case e.Undecided(s):
 			doubt = true
 		case e.Got == "violated":
-			add(Error, e.Property, strings.TrimSpace(s.tell(e.Property)+" "+sentence(clip(e.Note, clipText))), "")
+			add(Error, e.Property, strings.TrimSpace(s.tell(e.Property)+" "+phrase.Sentence(phrase.Clip(e.Note, phrase.MostText))), "")
 		case e.Property == RuleSeverity:
-			add(Error, RuleSeverity, fmt.Sprintf("The severity should be %s and is %s.", clip(e.Want, clipName), clip(e.Got, clipName)), "")
+			add(Error, RuleSeverity, fmt.Sprintf("The severity should be %s and is %s.", phrase.Clip(e.Want, phrase.MostName), phrase.Clip(e.Got, phrase.MostName)), "")
 		default:
-			add(Error, RuleNotCaught, fmt.Sprintf("%s should be %s and is %s.", clip(e.Property, clipName), clip(e.Want, clipName), clip(e.Got, clipName)), "")
+			add(Error, RuleNotCaught, fmt.Sprintf("%s should be %s and is %s.", phrase.Clip(e.Property, phrase.MostName), phrase.Clip(e.Want, phrase.MostName), phrase.Clip(e.Got, phrase.MostName)), "")
 		}
 	}
 	if doubt {
-		add(open, RuleInconclusive, s.openReason(), "")
+		add(open, RuleInconclusive, s.OpenReason(), "")
 	}
 	return all
 }
 
-// undecided tells of an expectation that the run says nothing about. Without a verdict there is no severity either: that it is not the expected one
+// Undecided tells of an expectation that the run says nothing about. Without a verdict there is no severity either: that it is not the expected one
 // says nothing.
-func (e Expectation) undecided(s Scenario) bool {
+func (e Expectation) Undecided(s Scenario) bool {
 	return e.Got == checker.Inconclusive.String() || e.Property == RuleSeverity && s.Verdict.Outcome == checker.Inconclusive
 }
 
 // Undecided tells whether a scenario that did not come out as expected only leaves it open.
 func (s Scenario) Undecided() bool {
 	for _, e := range s.Expect {
-		if !e.Met && !e.undecided(s) {
+		if !e.Met && !e.Undecided(s) {
 			return false
 		}
 	}
@@ -174,19 +175,19 @@ func (s Scenario) Undecided() bool {
 
 // tell tells of a property's violations: how many, and the one to tell first.
 func (s Scenario) tell(name string) string {
-	p := s.property(name)
+	p := s.Property(name)
 	if p == nil {
 		return ""
 	}
-	text := clip(name, clipName) + " violated " + s.Times(name) + "."
+	text := phrase.Clip(name, phrase.MostName) + " violated " + s.Times(name) + "."
 	if v := p.First(); v != nil {
-		text += " " + sentence(oneLine(clip(v.Text, clipText)))
+		text += " " + phrase.Sentence(phrase.OneLine(phrase.Clip(v.Text, phrase.MostText)))
 	}
 	return text
 }
 
-// openReason says why a run leaves something open.
-func (s Scenario) openReason() string {
+// OpenReason says why a run leaves something open.
+func (s Scenario) OpenReason() string {
 	reasons := s.Verdict.Reasons
 	if len(reasons) == 0 {
 		for _, e := range s.Expect {
@@ -198,5 +199,20 @@ func (s Scenario) openReason() string {
 	if len(reasons) == 0 {
 		return "Nothing was judged."
 	}
-	return clip(oneLine(strings.Join(reasons, " ")), clipText)
+	return phrase.Clip(phrase.OneLine(strings.Join(reasons, " ")), phrase.MostText)
+}
+
+// Sentence is the text of a finding with how often it showed, and why it is tolerated.
+func (f Finding) Sentence() string {
+	text := f.Text
+	if f.Of > 1 {
+		text = fmt.Sprintf("In %d of %d runs. In the first of them: %s", f.Times, f.Of, text)
+	}
+	if f.Known != "" {
+		text += " Known: " + phrase.Sentence(phrase.Clip(f.Known, phrase.MostText))
+	}
+	if f.Level == Error && f.Again != "" {
+		text += "\nAgain: " + phrase.Clip(f.Again, phrase.MostText)
+	}
+	return text
 }

@@ -4,8 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
 	"time"
+
+	"github.com/lockchaos/lockchaos/reports/phrase"
 )
 
 // Gate is how a policy ruled on a run, without what the run's scenarios tell themselves.
@@ -104,7 +105,7 @@ type gateFinding struct {
 
 // WriteGate writes gate.json: the ruling, each scenario's demands counted over its repetitions, and the findings. s is all repetitions as one run.
 func WriteGate(w io.Writer, g Gate, s Suite) error {
-	out := savedGate{Format: 1, Result: g.result(), Why: oneLine(g.why(s)), Exit: g.Exit, Policy: g.Policy, Inconclusive: g.Inconclusive, Skipped: g.Skipped, Command: g.Command, Version: g.Version,
+	out := savedGate{Format: 1, Result: g.result(), Why: phrase.OneLine(g.Why(s)), Exit: g.Exit, Policy: g.Policy, Inconclusive: g.Inconclusive, Skipped: g.Skipped, Command: g.Command, Version: g.Version,
 		Runtime: g.Runtime, Seed: g.Seed, Started: g.Started, Elapsed: g.Elapsed, Runs: g.Runs, Scenarios: []gateScenario{}, Findings: []gateFinding{}}
 	place := map[string]int{}
 	for _, x := range s.Scenarios {
@@ -158,50 +159,4 @@ func ReadGate(file string) (Gate, error) {
 	}
 	return Gate{Policy: in.Policy, Command: in.Command, Version: in.Version, Runtime: in.Runtime, Seed: in.Seed, Started: in.Started, Elapsed: in.Elapsed, Exit: in.Exit,
 		Inconclusive: in.Inconclusive, Skipped: in.Skipped, Runs: in.Runs}, nil
-}
-
-// GateText tells a ruling in a terminal: what fails the gate, what is warned of, what is known, and the result.
-func GateText(w io.Writer, g Gate, s Suite, color bool) error {
-	var b strings.Builder
-	paint := func(style, text string) string {
-		if !color {
-			return text
-		}
-		return style + text + ansiReset
-	}
-	styles := [...]string{Error: resultANSI[Violated], Warning: resultANSI[Contained], Note: ansiDim}
-	count := [len(styles)]int{}
-	fmt.Fprintf(&b, "\ngate %s\n", oneLine(clip(g.Policy, clipName)))
-	for _, f := range s.Findings() {
-		count[f.Level]++
-		name := f.Rule
-		switch {
-		case f.Scenario != "":
-			name = f.Scenario + ": " + f.Rule
-		case f.File != "":
-			name += fmt.Sprintf(" (%s:%d)", f.File, f.Line)
-		}
-		lines := strings.Split(f.Sentence(), "\n")
-		fmt.Fprintf(&b, "  %s  %s\n", paint(styles[f.Level], fmt.Sprintf("%-7s", f.Level)), oneLine(clip(name, clipText)))
-		for _, line := range lines {
-			fmt.Fprintf(&b, "           %s\n", oneLine(line))
-		}
-	}
-	var tail []string
-	for level, word := range [...]string{Error: "error", Warning: "warning", Note: "note"} {
-		if count[level] > 0 {
-			tail = append(tail, plural(count[level], word))
-		}
-	}
-	fmt.Fprintf(&b, "%s %s (%s)\n", paint(gateStyle(g.Exit), "gate "+g.word()+":"), oneLine(g.why(s)),
-		strings.Join(append([]string{plural(len(s.Scenarios), "run")}, tail...), ", "))
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-func gateStyle(exit int) string {
-	if exit == 0 {
-		return ansiBold + resultANSI[Pass]
-	}
-	return ansiBold + resultANSI[Violated]
 }

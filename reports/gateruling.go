@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/lockchaos/lockchaos/reports/phrase"
 )
 
 // Demand is what a policy asks of one scenario: the properties by their names, or in the words "all" or "expected".
@@ -24,21 +26,21 @@ type KnownViolation struct {
 }
 
 // Ruling is the gate's last word in one line: "PASSED: ..." or "FAILED: ...". It is safe to print.
-func (g Gate) Ruling(s Suite) string { return g.word() + ": " + oneLine(g.why(s)) }
+func (g Gate) Ruling(s Suite) string { return g.Word() + ": " + phrase.OneLine(g.Why(s)) }
 
-// word is PASSED or FAILED.
-func (g Gate) word() string {
+// Word is PASSED or FAILED.
+func (g Gate) Word() string {
 	if g.Exit == 0 {
 		return "PASSED"
 	}
 	return "FAILED"
 }
 
-// why says in a sentence or two what decided the gate.
-func (g Gate) why(s Suite) string {
+// Why says in a sentence or two what decided the gate.
+func (g Gate) Why(s Suite) string {
 	switch broken := brokenRules(s); {
 	case g.Broken != "":
-		return sentence(clip(g.Broken, clipText)) + alsoBroken(s, broken)
+		return phrase.Sentence(phrase.Clip(g.Broken, phrase.MostText)) + alsoBroken(s, broken)
 	case g.Exit == 0:
 		return passedWhy(g, s)
 	case g.Exit == 1 && len(broken) > 0:
@@ -51,7 +53,7 @@ func (g Gate) why(s Suite) string {
 }
 
 func passedWhy(g Gate, s Suite) string {
-	text := fmt.Sprintf("Every rule is met in %s of %s.", plural(len(s.Scenarios)-openRuns(s), "run"), plural(scenarioNames(s), "scenario"))
+	text := fmt.Sprintf("Every rule is met in %s of %s.", phrase.Plural(len(s.Scenarios)-openRuns(s), "run"), phrase.Plural(scenarioNames(s), "scenario"))
 	shown := 0
 	for _, k := range g.Known {
 		if k.Shown > 0 {
@@ -59,10 +61,10 @@ func passedWhy(g Gate, s Suite) string {
 		}
 	}
 	if shown > 0 {
-		text += fmt.Sprintf(" %s showed and %s tolerated.", plural(shown, "known violation"), isAre(shown))
+		text += fmt.Sprintf(" %s showed and %s tolerated.", phrase.Plural(shown, "known violation"), isAre(shown))
 	}
 	if open := openRuns(s); open > 0 {
-		text += fmt.Sprintf(" %s %s left open, and the policy only warns of that.", plural(open, "run"), isAre(open))
+		text += fmt.Sprintf(" %s %s left open, and the policy only warns of that.", phrase.Plural(open, "run"), isAre(open))
 	}
 	return text
 }
@@ -73,9 +75,9 @@ func openWhy(s Suite) string {
 	case all == 0 || !slices.ContainsFunc(s.Scenarios, Scenario.ran):
 		return "Nothing was run to its verdict, so nothing is shown."
 	case open == all:
-		return fmt.Sprintf("Nothing that must hold was violated, but all of %s leave something open.", plural(all, "run"))
+		return fmt.Sprintf("Nothing that must hold was violated, but all of %s leave something open.", phrase.Plural(all, "run"))
 	}
-	return fmt.Sprintf("Nothing that must hold was violated, but %d of %s %s something open.", open, plural(all, "run"), leaves(open))
+	return fmt.Sprintf("Nothing that must hold was violated, but %d of %s %s something open.", open, phrase.Plural(all, "run"), leaves(open))
 }
 
 func failedWhy(s Suite) string {
@@ -83,7 +85,7 @@ func failedWhy(s Suite) string {
 	if i < 0 {
 		return "The run itself failed."
 	}
-	return fmt.Sprintf("The run of %s failed: %s", clip(s.Scenarios[i].Name, clipName), sentence(clip(firstLine(s.Scenarios[i].Failed), clipText)))
+	return fmt.Sprintf("The run of %s failed: %s", phrase.Clip(s.Scenarios[i].Name, phrase.MostName), phrase.Sentence(phrase.Clip(phrase.FirstLine(s.Scenarios[i].Failed), phrase.MostText)))
 }
 
 // brokenRules are the findings that fail the gate by what was seen, and not by what is missing.
@@ -96,30 +98,30 @@ func brokenRules(s Suite) []Finding {
 // tellBroken tells the first of the broken rules, and how many more there are.
 func tellBroken(s Suite, all []Finding) string {
 	f := all[0]
-	text := fmt.Sprintf("%s must hold and is violated in %s", clip(f.Rule, clipName), clip(f.Scenario, clipName))
+	text := fmt.Sprintf("%s must hold and is violated in %s", phrase.Clip(f.Rule, phrase.MostName), phrase.Clip(f.Scenario, phrase.MostName))
 	if f.Rule == RuleNotCaught || f.Rule == RuleSeverity {
-		text = fmt.Sprintf("%s: %s", clip(f.Scenario, clipName), clip(f.Text, clipText))
+		text = fmt.Sprintf("%s: %s", phrase.Clip(f.Scenario, phrase.MostName), phrase.Clip(f.Text, phrase.MostText))
 	}
 	if f.Of > 1 {
-		text = fmt.Sprintf("%s (%d of %s)", strings.TrimSuffix(text, "."), f.Times, plural(f.Of, "run"))
+		text = fmt.Sprintf("%s (%d of %s)", strings.TrimSuffix(text, "."), f.Times, phrase.Plural(f.Of, "run"))
 	}
-	text = strings.TrimSpace(stop(text) + " " + noteOn(s, f))
+	text = strings.TrimSpace(phrase.Stop(text) + " " + noteOn(s, f))
 	switch more := len(all) - 1; more {
 	case 0:
 		return text
 	case 1:
 		return text + " 1 more finding fails the gate."
 	default:
-		return text + fmt.Sprintf(" %s fail the gate.", plural(more, "more finding"))
+		return text + fmt.Sprintf(" %s fail the gate.", phrase.Plural(more, "more finding"))
 	}
 }
 
 // noteOn is what the policy adds to a finding: that its tolerance is over, say.
 func noteOn(s Suite, f Finding) string {
 	for _, x := range s.Scenarios {
-		for _, e := range x.missed() {
+		for _, e := range x.Missed() {
 			if x.Name == f.Scenario && e.Property == f.Rule && e.Note != "" {
-				return sentence(clip(e.Note, clipText))
+				return phrase.Sentence(phrase.Clip(e.Note, phrase.MostText))
 			}
 		}
 	}
@@ -136,14 +138,14 @@ func alsoBroken(s Suite, all []Finding) string {
 // ran reports whether the scenario has a verdict.
 func (s Scenario) ran() bool { return s.Failed == "" && s.Skipped == "" }
 
-// leavesOpen reports whether the scenario has no verdict, or one that leaves open what was demanded.
-func (s Scenario) leavesOpen() bool {
-	return !s.ran() || slices.ContainsFunc(s.Expect, func(e Expectation) bool { return !e.Met && e.undecided(s) }) || len(s.Expect) == 0 && s.Result() == Inconclusive
+// LeavesDemandsOpen reports whether the scenario has no verdict, or one that leaves open what was demanded.
+func (s Scenario) LeavesDemandsOpen() bool {
+	return !s.ran() || slices.ContainsFunc(s.Expect, func(e Expectation) bool { return !e.Met && e.Undecided(s) }) || len(s.Expect) == 0 && s.Result() == Inconclusive
 }
 
 func openRuns(s Suite) (n int) {
 	for _, x := range s.Scenarios {
-		if x.leavesOpen() {
+		if x.LeavesDemandsOpen() {
 			n++
 		}
 	}

@@ -3,23 +3,25 @@ package reports
 import (
 	"slices"
 	"strings"
+
+	"github.com/lockchaos/lockchaos/reports/phrase"
 )
 
-// matrixRow is one lock on one kind of store.
-type matrixRow struct {
+// MatrixRow is one lock on one kind of store.
+type MatrixRow struct {
 	Lock, Service, Store string
 	First, More          bool // the first row of its lock, and not the last
-	Cells                []matrixCell
+	Cells                []MatrixCell
 }
 
-// matrixCell holds the scenarios of one lock, store and fault; most often one, or none.
-type matrixCell struct {
+// MatrixCell holds the scenarios of one lock, store and fault; most often one, or none.
+type MatrixCell struct {
 	Fault string
-	Runs  []cellRun
+	Runs  []CellRun
 }
 
-// cellRun is one scenario in its cell.
-type cellRun struct {
+// CellRun is one scenario in its cell.
+type CellRun struct {
 	Of                    Scenario
 	Name, Variant, Detail string
 	Lock, Store           string // known where the run stands under its fault, and not in a row of its lock
@@ -28,9 +30,9 @@ type cellRun struct {
 	Want                  string
 }
 
-// matrix orders the scenarios: a row for every lock and store, a column for every fault, both as the suite first names them,
+// Matrix orders the scenarios: a row for every lock and store, a column for every fault, both as the suite first names them,
 // but no fault first and the rows of a lock together.
-func matrix(s Suite) (columns []string, rows []matrixRow) {
+func Matrix(s Suite) (columns []string, rows []MatrixRow) {
 	for _, x := range s.Scenarios {
 		if !slices.Contains(columns, x.Fault) {
 			columns = append(columns, x.Fault)
@@ -46,13 +48,13 @@ func matrix(s Suite) (columns []string, rows []matrixRow) {
 	for _, lock := range locks {
 		kinds := stores(s, lock)
 		for i, store := range kinds {
-			row := matrixRow{Lock: clip(lock, clipName), Store: clip(store, clipName), First: i == 0, More: i+1 < len(kinds)}
+			row := MatrixRow{Lock: phrase.Clip(lock, phrase.MostName), Store: phrase.Clip(store, phrase.MostName), First: i == 0, More: i+1 < len(kinds)}
 			for _, fault := range columns {
 				row.Cells = append(row.Cells, cell(s, lock, store, fault))
 			}
 			for _, x := range s.Scenarios {
 				if x.Lock == lock && x.Service != "" {
-					row.Service = clip(x.Service, clipName)
+					row.Service = phrase.Clip(x.Service, phrase.MostName)
 				}
 			}
 			rows = append(rows, row)
@@ -62,7 +64,7 @@ func matrix(s Suite) (columns []string, rows []matrixRow) {
 }
 
 func quietFirst(fault string) int {
-	if isQuiet(fault) {
+	if IsQuiet(fault) {
 		return 0
 	}
 	return 1
@@ -80,18 +82,18 @@ func stores(s Suite, lock string) []string {
 	return out
 }
 
-func cell(s Suite, lock, store, fault string) matrixCell {
-	c := matrixCell{Fault: faultTitle(fault)}
+func cell(s Suite, lock, store, fault string) MatrixCell {
+	c := MatrixCell{Fault: phrase.FaultTitle(fault)}
 	for _, x := range s.Scenarios {
 		if x.Lock != lock || x.Store != store || x.Fault != fault {
 			continue
 		}
-		run := cellRun{Of: x, Name: clip(x.Name, clipName), Detail: x.Detail(), Result: x.Result(), Unexpected: x.unexpected()}
-		if missed := x.unmet(); run.Unexpected && len(missed) > 0 {
+		run := CellRun{Of: x, Name: phrase.Clip(x.Name, phrase.MostName), Detail: x.Detail(), Result: x.Result(), Unexpected: x.Unexpected()}
+		if missed := x.Unmet(); run.Unexpected && len(missed) > 0 {
 			run.Want = missed[0].Names + ": want " + missed[0].Want
 		}
 		if v := variant(x); len(c.Runs) > 0 || v != "" && len(strings.Split(x.Name, "/")) > 3 {
-			run.Variant = clip(v, clipName)
+			run.Variant = phrase.Clip(v, phrase.MostName)
 		}
 		c.Runs = append(c.Runs, run)
 	}

@@ -30,17 +30,17 @@ func (r Rate) String() string {
 	if r.Of == 0 {
 		return "nothing judged"
 	}
-	return fmt.Sprintf("%s of %d", percent(r.Share()), r.Of)
+	return fmt.Sprintf("%s of %d", Percent(r.Share()), r.Of)
 }
 
 // Between tells the interval.
 func (r Rate) Between() string {
 	low, high := r.Interval()
-	return percent(low) + " to " + percent(high)
+	return Percent(low) + " to " + Percent(high)
 }
 
-// percent writes a share; what is not all or nothing is never rounded to it.
-func percent(share float64) string {
+// Percent writes a share; what is not all or nothing is never rounded to it.
+func Percent(share float64) string {
 	switch p := 100 * share; {
 	case math.IsNaN(p):
 		return "–"

@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"html/template"
 	"io"
 	"slices"
-	"strings"
 	"time"
+
+	"github.com/lockchaos/lockchaos/reports/phrase"
 )
 
 // Repetition is a run that was repeated, each time with another seed.
@@ -64,7 +64,7 @@ func (r *Repetition) Add(seed uint64, dir string, scenarios []Scenario) {
 			r.Scenarios = append(r.Scenarios, Repeated{Name: x.Name})
 		}
 		s := &r.Scenarios[i]
-		s.Trials = append(s.Trials, Trial{Seed: seed, Dir: dir + "/" + x.Dir, Result: x.Result(), Unexpected: x.unexpected(), Detail: x.Detail(), Elapsed: x.Elapsed})
+		s.Trials = append(s.Trials, Trial{Seed: seed, Dir: dir + "/" + x.Dir, Result: x.Result(), Unexpected: x.Unexpected(), Detail: x.Detail(), Elapsed: x.Elapsed})
 	}
 }
 
@@ -95,8 +95,8 @@ func (s Repeated) Violated() Rate {
 	return Rate{hits, hits + s.Count(Pass)}
 }
 
-// unexpected is how many trials came out otherwise than expected.
-func (s Repeated) unexpected() (n int) {
+// Unexpected is how many trials came out otherwise than expected.
+func (s Repeated) Unexpected() (n int) {
 	for _, t := range s.Trials {
 		if t.Unexpected {
 			n++
@@ -105,8 +105,8 @@ func (s Repeated) unexpected() (n int) {
 	return n
 }
 
-// seeds names those of the trials that came to the result.
-func (s Repeated) seeds(result Result) string {
+// Seeds names those of the trials that came to the result.
+func (s Repeated) Seeds(result Result) string {
 	var out []string
 	for _, t := range s.Trials {
 		if t.Result == result {
@@ -116,11 +116,11 @@ func (s Repeated) seeds(result Result) string {
 	if more := len(out) - 12; more > 0 {
 		out = append(out[:12], fmt.Sprintf("%d more", more))
 	}
-	return list(out)
+	return phrase.List(out)
 }
 
-// results are those that occur, in the order of the constants.
-func (s Repeated) results() (all []Result) {
+// Results are those that occur, in the order of the constants.
+func (s Repeated) Results() (all []Result) {
 	for r := range resultNames {
 		if s.Count(Result(r)) > 0 {
 			all = append(all, Result(r))
@@ -130,10 +130,10 @@ func (s Repeated) results() (all []Result) {
 }
 
 // Flaky tells whether trials came to different results.
-func (s Repeated) Flaky() bool { return len(s.results()) > 1 }
+func (s Repeated) Flaky() bool { return len(s.Results()) > 1 }
 
-// headline says what the repetition showed.
-func (r Repetition) headline() string {
+// Headline says what the repetition showed.
+func (r Repetition) Headline() string {
 	flaky := 0
 	for _, s := range r.Scenarios {
 		if s.Flaky() {
@@ -143,14 +143,14 @@ func (r Repetition) headline() string {
 	if len(r.Scenarios) == 1 {
 		s := r.Scenarios[0]
 		if s.Violated().Of == 0 {
-			return fmt.Sprintf("%s: %s, and none was decided.", clip(s.Name, clipName), plural(len(s.Trials), "run"))
+			return fmt.Sprintf("%s: %s, and none was decided.", phrase.Clip(s.Name, phrase.MostName), phrase.Plural(len(s.Trials), "run"))
 		}
-		return fmt.Sprintf("%s: violated in %d of %s.", clip(s.Name, clipName), s.Violated().Hits, plural(s.Violated().Of, "decided run"))
+		return fmt.Sprintf("%s: violated in %d of %s.", phrase.Clip(s.Name, phrase.MostName), s.Violated().Hits, phrase.Plural(s.Violated().Of, "decided run"))
 	}
 	if flaky == 0 {
-		return fmt.Sprintf("%s, %s: each came to the same result every time.", plural(len(r.Scenarios), "scenario"), plural(len(r.Runs), "repetition"))
+		return fmt.Sprintf("%s, %s: each came to the same result every time.", phrase.Plural(len(r.Scenarios), "scenario"), phrase.Plural(len(r.Runs), "repetition"))
 	}
-	return fmt.Sprintf("%d of %s came to different results in %s.", flaky, plural(len(r.Scenarios), "scenario"), plural(len(r.Runs), "repetition"))
+	return fmt.Sprintf("%d of %s came to different results in %s.", flaky, phrase.Plural(len(r.Scenarios), "scenario"), phrase.Plural(len(r.Runs), "repetition"))
 }
 
 // WriteRepetitionJSON writes repeat.json.
@@ -158,126 +158,4 @@ func WriteRepetitionJSON(w io.Writer, r Repetition) error {
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
 	return enc.Encode(r)
-}
-
-// RepetitionText writes the table of verdicts to a terminal: a line for every scenario, and the seeds of what differs, or of one scenario a line for
-// every seed.
-func RepetitionText(w io.Writer, r Repetition, color bool) error {
-	grid := [][]terminalCell{dimCells("scenario", "runs", "pass", "violated", "inconclusive", "else", "unexpected", "violated in", "95 % interval")}
-	for _, s := range r.Scenarios {
-		row := []terminalCell{{{oneLine(clip(s.Name, clipName)), ansiBold}}}
-		other := len(s.Trials) - s.Violated().Of - s.Count(Inconclusive)
-		for _, n := range []int{len(s.Trials), s.Count(Pass), s.Violated().Hits, s.Count(Inconclusive), other, s.unexpected()} {
-			row = append(row, terminalCell{{grouped(n), ""}})
-		}
-		grid = append(grid, append(row, terminalCell{{s.Violated().String(), ""}}, terminalCell{{s.Violated().Between(), ansiDim}}))
-	}
-	var b strings.Builder
-	writeGrid(&b, grid, color)
-	if len(r.Scenarios) == 1 {
-		b.WriteString("\n")
-		seedLines(&b, r.Scenarios[0], color)
-	}
-	for _, s := range r.Scenarios {
-		if len(r.Scenarios) == 1 || !s.Flaky() {
-			continue
-		}
-		fmt.Fprintf(&b, "\n%s came to different results:\n", oneLine(clip(s.Name, clipName)))
-		for _, result := range s.results() {
-			fmt.Fprintf(&b, "  %s %s: seed%s %s\n", result.Mark(), result, pluralS(s.Count(result)), s.seeds(result))
-		}
-	}
-	fmt.Fprintf(&b, "\n%s %s\n", r.headline(), r.Ended)
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-// seedLines are those of one scenario.
-func seedLines(b *strings.Builder, s Repeated, color bool) {
-	grid := [][]terminalCell{dimCells("seed", "result", "figures", "took")}
-	for _, t := range s.Trials {
-		result := t.Result.Mark() + " " + t.Result.String()
-		if t.Unexpected {
-			result += " UNEXPECTED"
-		}
-		grid = append(grid, []terminalCell{{{fmt.Sprint(t.Seed), ""}}, {{result, resultANSI[t.Result]}}, {{oneLine(t.Detail), ""}}, {{span(int64(t.Elapsed)), ansiDim}}})
-	}
-	writeGrid(b, grid, color)
-}
-
-func dimCells(words ...string) (line []terminalCell) {
-	for _, word := range words {
-		line = append(line, terminalCell{{word, ansiDim}})
-	}
-	return line
-}
-
-// writeGrid lays out cells in columns that are as wide as they have to be.
-func writeGrid(b *strings.Builder, grid [][]terminalCell, color bool) {
-	widths := gridWidths(grid)
-	for _, line := range grid {
-		writeGridLine(b, line, widths, color)
-	}
-}
-
-func pluralS(n int) string {
-	if n == 1 {
-		return ""
-	}
-	return "s"
-}
-
-// repeatPage is what the index of a repetition shows.
-type repeatPage struct {
-	CSS      template.CSS
-	R        Repetition
-	Headline string
-	Facts    []string
-	Rows     []repeatRow
-	Words    []entry
-	Gate     *gatePage // the ruling, on the page of a gate
-}
-
-type repeatRow struct {
-	Name, Violated, Between string
-	Bar                     template.HTML
-	Trials                  []repeatCell
-}
-
-type repeatCell struct {
-	Trial
-	Href string
-}
-
-// WriteRepetition writes the page of a repetition: for every scenario what it came to, seed by seed, each a way to its report.
-func WriteRepetition(w io.Writer, r Repetition) error {
-	return render(w, "repeat.html.tmpl", repetitionPage(r))
-}
-
-func repetitionPage(r Repetition) repeatPage {
-	p := repeatPage{CSS: css, R: r, Headline: r.headline(), Words: resultWords[:7]}
-	for _, fact := range []string{"lockchaos " + r.Version, r.Started.Format("2006-01-02 15:04"), r.Runtime, span(r.Elapsed)} {
-		p.Facts = append(p.Facts, clip(fact, clipName))
-	}
-	for _, s := range r.Scenarios {
-		row := repeatRow{Name: clip(s.Name, clipName), Violated: s.Violated().String(), Between: s.Violated().Between(), Bar: rateBar(s.Violated())}
-		for _, t := range s.Trials {
-			t.Detail = clip(t.Detail, clipName)
-			row.Trials = append(row.Trials, repeatCell{t, href(t.Dir, "report.html")})
-		}
-		p.Rows = append(p.Rows, row)
-	}
-	return p
-}
-
-// rateBar draws a rate with its interval.
-func rateBar(r Rate) template.HTML {
-	d := svg{w: 120, h: 16}
-	d.rect(0, 6, 120, 4, 2, "dim", "")
-	low, high := r.Interval()
-	d.rect(120*low, 3, 120*(high-low), 10, 3, "fault edge", "")
-	if r.Of > 0 {
-		d.circle(5+110*r.Share(), 8, 4, "dot", "")
-	}
-	return d.done(r.String()+", 95 % interval "+r.Between(), "ratebar")
 }

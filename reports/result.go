@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/reports/phrase"
 )
 
 // Result is what a scenario came to, in the one word that a cell of the matrix has room for. The zero value is
@@ -65,8 +66,8 @@ func (s Scenario) Result() Result {
 		return Pass
 	case s.Verdict.Outcome != checker.Violated:
 		return Inconclusive
-	case s.Verdict.Severity == checker.Corrupting || s.violated(checker.UnfencedWrite) || s.violated(checker.LostUpdate) ||
-		s.violated(checker.DuplicateEffect):
+	case s.Verdict.Severity == checker.Corrupting || s.Violated(checker.UnfencedWrite) || s.Violated(checker.LostUpdate) ||
+		s.Violated(checker.DuplicateEffect):
 		return Corrupted
 	case s.Verdict.Severity == checker.Contained && !s.violatedBeside(checker.MutualExclusion):
 		return Contained
@@ -74,25 +75,25 @@ func (s Scenario) Result() Result {
 	return Violated
 }
 
-// judged tells whether the scenario has a verdict that says something.
-func (s Scenario) judged() bool {
+// Judged tells whether the scenario has a verdict that says something.
+func (s Scenario) Judged() bool {
 	r := s.Result()
 	return r == Pass || r == Contained || r == Corrupted || r == Violated
 }
 
-// unexpected tells whether the scenario came out otherwise than expected. One that was skipped or failed came out not at all.
-func (s Scenario) unexpected() bool {
+// Unexpected tells whether the scenario came out otherwise than expected. One that was skipped or failed came out not at all.
+func (s Scenario) Unexpected() bool {
 	r := s.Result()
 	return !s.Met && r != Skipped && r != Failed && len(s.Expect) > 0
 }
 
-// tooLittle reports whether nothing came out otherwise than expected, and the run merely shows too little for a pass.
-func (s Scenario) tooLittle() bool {
-	return s.unexpected() && s.judged() && s.Result() != Inconclusive && len(s.Verdict.Reasons) > 0 && len(s.unmet()) == 0
+// TooLittle reports whether nothing came out otherwise than expected, and the run merely shows too little for a pass.
+func (s Scenario) TooLittle() bool {
+	return s.Unexpected() && s.Judged() && s.Result() != Inconclusive && len(s.Verdict.Reasons) > 0 && len(s.Unmet()) == 0
 }
 
-// missed lists the expectations that were not met, those of defects first.
-func (s Scenario) missed() []Expectation {
+// Missed lists the expectations that were not met, those of defects first.
+func (s Scenario) Missed() []Expectation {
 	var out []Expectation
 	for _, e := range s.expectations() {
 		if !e.Met {
@@ -102,29 +103,29 @@ func (s Scenario) missed() []Expectation {
 	return out
 }
 
-// unmet is expectations that were missed in the same way, in words.
-type unmet struct{ Names, Want, Is, Got string }
+// Unmet is expectations that were missed in the same way, in words.
+type Unmet struct{ Names, Want, Is, Got string }
 
-// unmet puts what was missed into as few lines as there are ways in which it was missed. Passes that an inconclusive run left open are not among them:
+// Unmet puts what was missed into as few lines as there are ways in which it was missed. Passes that an inconclusive run left open are not among them:
 // all of them were left open for one reason, and the page tells that.
-func (s Scenario) unmet() []unmet {
-	var out []unmet
+func (s Scenario) Unmet() []Unmet {
+	var out []Unmet
 	var names [][]string
-	for _, e := range s.missed() {
+	for _, e := range s.Missed() {
 		passes := strings.HasPrefix(e.Want, "pass") || e.Want == "hold"
 		if (s.Result() == Inconclusive || len(s.Verdict.Reasons) > 0) && passes && e.Got == checker.Inconclusive.String() {
 			continue
 		}
-		x := unmet{Want: clip(e.Want, clipName), Is: "is", Got: clip(e.Got, clipName) + noted(e)}
+		x := Unmet{Want: phrase.Clip(e.Want, phrase.MostName), Is: "is", Got: phrase.Clip(e.Got, phrase.MostName) + NoteOf(e)}
 		i := slices.Index(out, x)
 		if i < 0 {
 			i = len(out)
 			out, names = append(out, x), append(names, nil)
 		}
-		names[i] = append(names[i], clip(e.Property, clipName))
+		names[i] = append(names[i], phrase.Clip(e.Property, phrase.MostName))
 	}
 	for i := range out {
-		out[i].Names = list(names[i])
+		out[i].Names = phrase.List(names[i])
 		if len(names[i]) > 1 {
 			out[i].Is = "are"
 		}
@@ -135,7 +136,7 @@ func (s Scenario) unmet() []unmet {
 // expectations are those of the scenario, first of properties that show a defect.
 func (s Scenario) expectations() []Expectation {
 	blame := func(e Expectation) int {
-		if p := s.property(e.Property); p != nil && p.Outcome == checker.Violated {
+		if p := s.Property(e.Property); p != nil && p.Outcome == checker.Violated {
 			return int(p.Blame())
 		}
 		return int(checker.Harm)
@@ -145,8 +146,8 @@ func (s Scenario) expectations() []Expectation {
 	return out
 }
 
-// property finds a property's result; nil when the verdict has none.
-func (s Scenario) property(name string) *checker.PropertyResult {
+// Property finds a property's result; nil when the verdict has none.
+func (s Scenario) Property(name string) *checker.PropertyResult {
 	for i := range s.Verdict.Properties {
 		if s.Verdict.Properties[i].Name == name {
 			return &s.Verdict.Properties[i]
@@ -155,14 +156,14 @@ func (s Scenario) property(name string) *checker.PropertyResult {
 	return nil
 }
 
-func (s Scenario) violated(name string) bool {
-	p := s.property(name)
+func (s Scenario) Violated(name string) bool {
+	p := s.Property(name)
 	return p != nil && p.Outcome == checker.Violated
 }
 
-// count is how often a property was violated.
-func (s Scenario) count(name string) int {
-	if p := s.property(name); p != nil && p.Outcome == checker.Violated {
+// Count is how often a property was violated.
+func (s Scenario) Count(name string) int {
+	if p := s.Property(name); p != nil && p.Outcome == checker.Violated {
 		return p.Count
 	}
 	return 0
@@ -177,14 +178,14 @@ func (s Scenario) violatedBeside(name string) bool {
 	return false
 }
 
-// ofAdapter is how the error of an adapter begins: what it did comes after, and would be cut off.
-var ofAdapter = regexp.MustCompile(`^(client \d+ on host \S+: )?(open adapter: )?the adapter "(?:[^"\\]|\\.)*" `)
+// AdapterError is how the error of an adapter begins: what it did comes after, and would be cut off.
+var AdapterError = regexp.MustCompile(`^(client \d+ on host \S+: )?(open adapter: )?the adapter "(?:[^"\\]|\\.)*" `)
 
 // Detail is the small text beside a result: the figures that it rests on, or why there is none, and how many tries before proved nothing.
 func (s Scenario) Detail() string {
 	text := s.grounds()
 	if n := len(s.Spoilt); n > 0 {
-		text += fmt.Sprintf(", after %s", plural(n, "spoilt run"))
+		text += fmt.Sprintf(", after %s", phrase.Plural(n, "spoilt run"))
 	}
 	return text
 }
@@ -194,63 +195,63 @@ func (s Scenario) grounds() string {
 	st := s.Verdict.Stats
 	switch s.Result() {
 	case Pass:
-		text := plural(st.Grants, "grant")
-		if bit := bites(st.Faults); bit > 0 {
-			text += ", " + plural(bit, "fault")
+		text := phrase.Plural(st.Grants, "grant")
+		if bit := Bites(st.Faults); bit > 0 {
+			text += ", " + phrase.Plural(bit, "fault")
 		}
 		if never := neverStruck(st.Faults); never > 0 {
 			text += fmt.Sprintf(", %d planned never struck", never)
 		}
 		return text
 	case Contained:
-		return strings.Join(append(s.figuresOfHolds(), grouped(st.Refused)+" refused"), " · ")
+		return strings.Join(append(s.figuresOfHolds(), phrase.Grouped(st.Refused)+" refused"), " · ")
 	case Corrupted:
 		return strings.Join(append(s.figuresOfHolds(), s.harmed()), " · ")
 	case Violated:
 		return s.violatedDetail()
 	case Skipped:
-		return cut(s.Skipped, 60)
+		return phrase.Cut(s.Skipped, 60)
 	case Failed:
-		if s.violatedThough() {
-			return list(s.violatedNames()) + " violated before it failed"
+		if s.ViolatedThough() {
+			return phrase.List(s.ViolatedNames()) + " violated before it failed"
 		}
 		if why, do := cause(s.Failed); do != "" {
-			return cut(why, 60) // the reason comes first
+			return phrase.Cut(why, 60) // the reason comes first
 		}
-		return cut(ofAdapter.ReplaceAllString(s.Failed, "adapter "), 60)
+		return phrase.Cut(AdapterError.ReplaceAllString(s.Failed, "adapter "), 60)
 	}
 	if len(s.Verdict.Reasons) > 0 {
-		return cut(s.Verdict.Reasons[0], 60)
+		return phrase.Cut(s.Verdict.Reasons[0], 60)
 	}
 	return "nothing was judged"
 }
 
 // violatedDetail names what was violated where no data was harmed: the defects first. Of two holders it says what sort they were.
 func (s Scenario) violatedDetail() string {
-	names, holds := s.violatedNames(), s.figuresOfHolds()
-	if s.count(checker.MutualExclusion) == 0 || len(holds) == 0 {
+	names, holds := s.ViolatedNames(), s.figuresOfHolds()
+	if s.Count(checker.MutualExclusion) == 0 || len(holds) == 0 {
 		return strings.Join(names, ", ")
 	}
-	all := s.defects()
+	all := s.Defects()
 	if len(all) == 0 {
 		names = slices.DeleteFunc(names, func(name string) bool { return name == checker.MutualExclusion })
 		return strings.Join(append(holds, names...), " · ")
 	}
 	var shown []string
 	for _, d := range all {
-		shown = append(shown, d.name)
+		shown = append(shown, d.Name)
 	}
 	holds[0] += ": " + strings.Join(shown, ", ")
 	return strings.Join(holds, " · ")
 }
 
-// violatedThough tells of a scenario that failed after a violation was certain.
-func (s Scenario) violatedThough() bool {
+// ViolatedThough tells of a scenario that failed after a violation was certain.
+func (s Scenario) ViolatedThough() bool {
 	return s.Failed != "" && s.Verdict.Outcome == checker.Violated
 }
 
-// violatedNames lists the violated properties, those that show a defect first.
-func (s Scenario) violatedNames() []string {
+// ViolatedNames lists the violated properties, those that show a defect first.
+func (s Scenario) ViolatedNames() []string {
 	var out []string
 	for _, p := range s.Verdict.InOrderOfBlame() {
 		out = append(out, p.Name)
@@ -258,8 +259,8 @@ func (s Scenario) violatedNames() []string {
 	return out
 }
 
-// bites counts the injected faults that took effect.
-func bites(faults []checker.FaultStats) int {
+// Bites counts the injected faults that took effect.
+func Bites(faults []checker.FaultStats) int {
 	n := 0
 	for _, f := range faults {
 		if f.Injected {
@@ -289,16 +290,4 @@ func variant(s Scenario) string {
 		}
 	}
 	return strings.Join(rest, "/")
-}
-
-func severityWord(v checker.Severity) string {
-	switch v {
-	case checker.Corrupting:
-		return "corrupting"
-	case checker.Contained:
-		return "contained"
-	case checker.Untested:
-		return "untested"
-	}
-	return ""
 }

@@ -95,8 +95,8 @@ type Scenario struct {
 	figures *figures // what an index shows once the history is gone; see Twins
 }
 
-// header is what was recorded of how the scenario ran; nil where nothing was.
-func (s Scenario) header() *history.Header {
+// Header is what was recorded of how the scenario ran; nil where nothing was.
+func (s Scenario) Header() *history.Header {
 	if s.History == nil {
 		return nil
 	}
@@ -167,10 +167,10 @@ func (s Suite) Title() string {
 // store. It also notes what an index says that only histories tell, so that each can be let go once its own page is written.
 func (s Suite) Twins() {
 	for i := range s.Scenarios {
-		s.Scenarios[i].figures = s.Scenarios[i].noted()
+		s.Scenarios[i].figures = s.Scenarios[i].Noted()
 		for j := range s.Scenarios {
 			a, b := &s.Scenarios[i], s.Scenarios[j]
-			if a.Lock == b.Lock && a.Fault == b.Fault && a.Store != b.Store && b.judged() && variant(*a) == variant(b) {
+			if a.Lock == b.Lock && a.Fault == b.Fault && a.Store != b.Store && b.Judged() && variant(*a) == variant(b) {
 				a.Twin = &Twin{Name: b.Name, Dir: b.Dir, Store: b.Store, Result: b.Result()}
 				break
 			}

@@ -1,4 +1,4 @@
-package reports
+package reports_test
 
 import (
 	"io"
@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/reports/reporttest"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
@@ -17,9 +19,9 @@ func TestPublishedSchemas(t *testing.T) {
 		form  any
 		texts []string
 	}{
-		"verdict": {saved{}, verdicts(t, gated(), suite(clockCase()))},
-		"gate": {savedGate{}, []string{page(t, func(w io.Writer) error {
-			return WriteGate(w, Gate{Exit: 1, Inconclusive: "warn", Skipped: "fail", Runs: []RepeatedRun{{Seed: 7, Dir: "seed-7"}}}, gated())
+		"verdict": {reports.Saved{}, verdicts(t, reporttest.Gated(), reporttest.Suite(reporttest.ClockCase()))},
+		"gate": {reports.SavedGate{}, []string{reporttest.Text(t, func(w io.Writer) error {
+			return reports.WriteGate(w, reports.Gate{Exit: 1, Inconclusive: "warn", Skipped: "fail", Runs: []reports.RepeatedRun{{Seed: 7, Dir: "seed-7"}}}, reporttest.Gated())
 		})}},
 	} {
 		file := "../docs/schema/" + name + ".json"
@@ -48,10 +50,10 @@ func TestPublishedSchemas(t *testing.T) {
 	}
 }
 
-func verdicts(t *testing.T, all ...Suite) (texts []string) {
+func verdicts(t *testing.T, all ...reports.Suite) (texts []string) {
 	for _, s := range all {
 		for _, x := range s.Scenarios {
-			texts = append(texts, page(t, func(w io.Writer) error { return WriteVerdict(w, x) }))
+			texts = append(texts, reporttest.Text(t, func(w io.Writer) error { return reports.WriteVerdict(w, x) }))
 		}
 	}
 	return texts

@@ -1,10 +1,14 @@
 package reports
 
-import "strings"
+import (
+	"strings"
 
-// trouble is what needs a reader's attention, with why: a scenario, or several that came to nothing for
+	"github.com/lockchaos/lockchaos/reports/phrase"
+)
+
+// Trouble is what needs a reader's attention, with why: a scenario, or several that came to nothing for
 // one cause.
-type trouble struct {
+type Trouble struct {
 	Runs      []troubled
 	What, Why string
 	Do        string // what can be done about it
@@ -13,7 +17,7 @@ type trouble struct {
 }
 
 // Several reports whether it is more than one scenario.
-func (t trouble) Several() bool { return len(t.Runs) > 1 }
+func (t Trouble) Several() bool { return len(t.Runs) > 1 }
 
 // troubled is a scenario of a trouble. Note is what it has beside the others.
 type troubled struct {
@@ -21,24 +25,24 @@ type troubled struct {
 	Name, Note string
 }
 
-// troubles lists what is not as expected, then what failed, was skipped or says nothing. What has one
+// Troubles lists what is not as expected, then what failed, was skipped or says nothing. What has one
 // cause is told once.
-func troubles(s Suite) []trouble {
-	var out []trouble
+func Troubles(s Suite) []Trouble {
+	var out []Trouble
 	for _, x := range s.Scenarios {
-		if x.unexpected() {
+		if x.Unexpected() {
 			out = append(out, tellTrouble(x))
 		}
 	}
 	for _, r := range []Result{Failed, Inconclusive, Skipped} {
-		for _, group := range gather(s.Scenarios, func(x Scenario) bool { return x.Result() == r && !x.unexpected() }) {
+		for _, group := range gather(s.Scenarios, func(x Scenario) bool { return x.Result() == r && !x.Unexpected() }) {
 			t := tellTrouble(group[0])
 			if len(group) > 1 && r == Failed {
 				why, do := cause(group[0].Failed)
-				t.Why, t.Do, t.Runs[0].Note = sentence(clip(why, clipText)), do, alsoViolated(group[0])
+				t.Why, t.Do, t.Runs[0].Note = phrase.Sentence(phrase.Clip(why, phrase.MostText)), do, alsoViolated(group[0])
 			}
 			for _, x := range group[1:] {
-				t.Runs = append(t.Runs, troubled{x, clip(x.Name, clipName), alsoViolated(x)})
+				t.Runs = append(t.Runs, troubled{x, phrase.Clip(x.Name, phrase.MostName), alsoViolated(x)})
 			}
 			out = append(out, t)
 		}
@@ -48,38 +52,38 @@ func troubles(s Suite) []trouble {
 
 // alsoViolated tells what was certain before the scenario failed; "": nothing.
 func alsoViolated(x Scenario) string {
-	if !x.violatedThough() {
+	if !x.ViolatedThough() {
 		return ""
 	}
-	return list(x.violatedNames()) + " violated before"
+	return phrase.List(x.ViolatedNames()) + " violated before"
 }
 
-func tellTrouble(x Scenario) trouble {
-	t := trouble{Runs: []troubled{{Of: x, Name: clip(x.Name, clipName)}}, What: x.Result().String(), Rerun: clip(x.Rerun, clipText)}
+func tellTrouble(x Scenario) Trouble {
+	t := Trouble{Runs: []troubled{{Of: x, Name: phrase.Clip(x.Name, phrase.MostName)}}, What: x.Result().String(), Rerun: phrase.Clip(x.Rerun, phrase.MostText)}
 	switch {
 	case x.Failed != "":
-		t.Why = sentence(clip(firstLine(x.Failed), clipText))
+		t.Why = phrase.Sentence(phrase.Clip(phrase.FirstLine(x.Failed), phrase.MostText))
 		_, t.Do = cause(x.Failed)
-		if x.violatedThough() {
-			t.Why += " What was recorded until then certainly shows " + list(x.violatedNames()) + " violated."
+		if x.ViolatedThough() {
+			t.Why += " What was recorded until then certainly shows " + phrase.List(x.ViolatedNames()) + " violated."
 		}
 		if strings.Contains(strings.TrimSpace(x.Failed), "\n") {
-			t.Log = clip(x.Failed, clipLog)
+			t.Log = phrase.Clip(x.Failed, phrase.MostLog)
 		}
 	case x.Skipped != "":
-		t.Why, t.Rerun = sentence(clip(x.Skipped, clipText)), ""
-	case x.unexpected():
+		t.Why, t.Rerun = phrase.Sentence(phrase.Clip(x.Skipped, phrase.MostText)), ""
+	case x.Unexpected():
 		t.What = "unexpected"
 		var diff []string
-		for _, e := range x.unmet() {
+		for _, e := range x.Unmet() {
 			diff = append(diff, e.Names+" should be "+e.Want+" and "+e.Is+" "+e.Got+".")
 		}
 		if len(x.Verdict.Reasons) > 0 {
-			diff = append(diff, sentence(clip(strings.Join(x.Verdict.Reasons, " "), clipText)))
+			diff = append(diff, phrase.Sentence(phrase.Clip(strings.Join(x.Verdict.Reasons, " "), phrase.MostText)))
 		}
 		t.Why = strings.Join(diff, " ")
 	default:
-		t.Why = clip(strings.Join(x.Verdict.Reasons, " "), clipText)
+		t.Why = phrase.Clip(strings.Join(x.Verdict.Reasons, " "), phrase.MostText)
 	}
 	return t
 }

@@ -9,51 +9,52 @@ import (
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/reports/phrase"
 )
 
-// voice says what clients and instants are called. A run of lockchaos has numbers for clients, and counts from its
+// Voice says what clients and instants are called. A run of lockchaos has numbers for clients, and counts from its
 // beginning. A log of somebody else keeps its own names, and the time of day that its lines bear.
-type voice struct {
-	names []string
+type Voice struct {
+	Names []string
 	zero  time.Time // of the log's clock; zero: instants count from the beginning
-	days  bool      // the log is longer than a day, so an instant needs its date
+	Days  bool      // the log is longer than a day, so an instant needs its date
 }
 
 // firstYear is the year before which a log's clock is no time of day: it counts from some beginning of its own.
 const firstYear = 1980
 
-// ofOthers tells whether a history is of another tool, or a log. One with an origin is a run, whose application kept a log.
-func ofOthers(h *history.Header) bool { return h.Translated && h.Origin == 0 }
+// OfOthers tells whether a history is of another tool, or a log. One with an origin is a run, whose application kept a log.
+func OfOthers(h *history.Header) bool { return h.Translated && h.Origin == 0 }
 
-func voiceOf(h *history.Header) voice {
-	v := voice{names: h.Names}
-	if ofOthers(h) && !h.Started.IsZero() {
+func voiceOf(h *history.Header) Voice {
+	v := Voice{Names: h.Names}
+	if OfOthers(h) && !h.Started.IsZero() {
 		v.zero = h.Started
-		v.days = h.Started.YearDay() != h.Started.Add(time.Duration(h.Duration)).YearDay()
+		v.Days = h.Started.YearDay() != h.Started.Add(time.Duration(h.Duration)).YearDay()
 	}
 	return v
 }
 
-// client names a client.
-func (v voice) client(n int32) string {
-	if n >= 1 && int(n) <= len(v.names) && strings.TrimSpace(v.names[n-1]) != "" {
-		return clip(strings.Join(strings.Fields(v.names[n-1]), " "), 40)
+// Client names a client.
+func (v Voice) Client(n int32) string {
+	if n >= 1 && int(n) <= len(v.Names) && strings.TrimSpace(v.Names[n-1]) != "" {
+		return phrase.Clip(strings.Join(strings.Fields(v.Names[n-1]), " "), 40)
 	}
-	return "client " + itoa(n)
+	return "client " + phrase.Itoa(n)
 }
 
-// subject names a client at the beginning of a sentence.
-func (v voice) subject(n int32) string {
-	if who := v.client(n); who != "client "+itoa(n) {
+// Subject names a client at the beginning of a sentence.
+func (v Voice) Subject(n int32) string {
+	if who := v.Client(n); who != "client "+phrase.Itoa(n) {
 		return who
 	}
-	return "Client " + itoa(n)
+	return "Client " + phrase.Itoa(n)
 }
 
-// lane names a client where there is little room. Names of pods begin alike, so the middle is left out.
-func (v voice) lane(n int32, room int) string {
-	r := []rune(v.client(n))
-	if len(r) <= room || len(v.names) == 0 {
+// Lane names a client where there is little room. Names of pods begin alike, so the middle is left out.
+func (v Voice) Lane(n int32, room int) string {
+	r := []rune(v.Client(n))
+	if len(r) <= room || len(v.Names) == 0 {
 		return string(r)
 	}
 	head := (room - 1) / 2
@@ -61,37 +62,37 @@ func (v voice) lane(n int32, room int) string {
 }
 
 // clock tells whether instants are told as times of day.
-func (v voice) clock() bool { return v.zero.Year() >= firstYear }
+func (v Voice) clock() bool { return v.zero.Year() >= firstYear }
 
-// at writes an instant.
-func (v voice) at(ns int64) string {
+// At writes an instant.
+func (v Voice) At(ns int64) string {
 	switch {
 	case !v.clock():
-		return at(v.base() + ns)
-	case v.days:
+		return phrase.At(v.Base() + ns)
+	case v.Days:
 		return v.when(ns).Format("2006-01-02 15:04:05.000")
 	}
 	return v.when(ns).Format("15:04:05.000")
 }
 
-func (v voice) when(ns int64) time.Time {
+func (v Voice) when(ns int64) time.Time {
 	return v.zero.Add(time.Duration(ns)).Round(time.Millisecond)
 }
 
-// base is where a clock stands at the beginning that is none of the time of day.
-func (v voice) base() int64 {
+// Base is where a clock stands at the beginning that is none of the time of day.
+func (v Voice) Base() int64 {
 	if v.zero.IsZero() || v.clock() {
 		return 0
 	}
 	return v.zero.UnixNano()
 }
 
-// tick writes an instant on an axis whose marks are step apart.
-func (v voice) tick(ns int64, decimals int) string {
+// Tick writes an instant on an axis whose marks are step apart.
+func (v Voice) Tick(ns int64, decimals int) string {
 	switch {
 	case !v.clock():
-		return strconv.FormatFloat(float64(v.base()+ns)/1e9, 'f', decimals, 64) + " s"
-	case v.days:
+		return strconv.FormatFloat(float64(v.Base()+ns)/1e9, 'f', decimals, 64) + " s"
+	case v.Days:
 		return v.when(ns).Format("01-02 15:04")
 	case decimals > 0:
 		return v.when(ns).Format("15:04:05." + strings.Repeat("0", decimals))
@@ -99,13 +100,13 @@ func (v voice) tick(ns int64, decimals int) string {
 	return v.when(ns).Format("15:04:05")
 }
 
-// local is the time of day at the beginning as µs since 1970, for a script that knows no zones; 0: there is none.
-func (v voice) local() int64 {
+// Local is the time of day at the beginning as µs since 1970, for a script that knows no zones; 0: there is none.
+func (v Voice) Local() int64 {
 	if !v.clock() {
 		return 0
 	}
 	_, offset := v.zero.Zone()
-	return micro(v.zero.UnixNano()) + int64(offset)*1e6
+	return phrase.Micro(v.zero.UnixNano()) + int64(offset)*1e6
 }
 
 // A judge numbers clients and counts from the beginning of a history.
@@ -115,14 +116,14 @@ var (
 )
 
 // retell puts what a judge says into the words of the history.
-func (v voice) retell(text string) string {
-	if len(v.names) > 0 {
+func (v Voice) retell(text string) string {
+	if len(v.Names) > 0 {
 		text = numberedClient.ReplaceAllStringFunc(text, func(found string) string {
 			n, err := strconv.ParseInt(strings.TrimPrefix(found, "client "), 10, 32)
 			if err != nil {
 				return found
 			}
-			return v.client(int32(n))
+			return v.Client(int32(n))
 		})
 	}
 	if v.zero.IsZero() {
@@ -134,7 +135,7 @@ func (v voice) retell(text string) string {
 		if err != nil {
 			return found
 		}
-		return word + " " + v.at(int64(s*1e9+0.5))
+		return word + " " + v.At(int64(s*1e9+0.5))
 	})
 }
 
@@ -144,7 +145,7 @@ func Retold(h *history.Header, v checker.Verdict) checker.Verdict {
 	said := voiceOf(h)
 	v.Patterns = slices.Clone(v.Patterns)
 	for i := range v.Patterns {
-		if g := &v.Patterns[i]; g.Pattern == checker.PatternGrantedTwice && ofOthers(h) {
+		if g := &v.Patterns[i]; g.Pattern == checker.PatternGrantedTwice && OfOthers(h) {
 			g.Says = "key given away while promised"
 		}
 	}
@@ -160,10 +161,10 @@ func Retold(h *history.Header, v checker.Verdict) checker.Verdict {
 }
 
 // Instant writes an instant of a history as its log does.
-func Instant(h *history.Header, ns int64) string { return voiceOf(h).at(ns) }
+func Instant(h *history.Header, ns int64) string { return voiceOf(h).At(ns) }
 
-// lines says on which lines of a log an op stands; "" where that is not known.
-func (s Scenario) lines(op int64) string {
+// LinesOf says on which lines of a log an op stands; "" where that is not known.
+func (s Scenario) LinesOf(op int64) string {
 	if s.Lines == nil {
 		return ""
 	}
@@ -171,13 +172,21 @@ func (s Scenario) lines(op int64) string {
 	case first == 0:
 		return ""
 	case last <= first:
-		return "line " + itoa(first)
+		return "line " + phrase.Itoa(first)
 	default:
-		return "lines " + itoa(first) + " and " + itoa(last)
+		return "lines " + phrase.Itoa(first) + " and " + phrase.Itoa(last)
 	}
 }
 
-// unsaid tells whether an op stands on no line of the log: it was added for what follows from the others, and is no step of anybody's.
-func (s Scenario) unsaid(op int64) bool { return s.Lines != nil && s.lines(op) == "" }
+// Unsaid tells whether an op stands on no line of the log: it was added for what follows from the others, and is no step of anybody's.
+func (s Scenario) Unsaid(op int64) bool { return s.Lines != nil && s.LinesOf(op) == "" }
 
-func (r *record) isUnsaid(op int64) bool { return r.unsaid != nil && r.unsaid(op) }
+func (r *Record) IsUnsaid(op int64) bool { return r.Unsaid != nil && r.Unsaid(op) }
+
+// Voice says what clients and instants are called.
+func (s Scenario) Voice() Voice {
+	if s.History == nil {
+		return Voice{}
+	}
+	return voiceOf(&s.History.Header)
+}

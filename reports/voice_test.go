@@ -38,11 +38,11 @@ func TestVoice(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, got, c.at)
 		}
 	}
-	pods := voice{names: []string{"payment-service-7c9d8b-xk2lp", ""}}
-	if got := pods.lane(1, 14); got != "paymen…b-xk2lp" {
+	pods := Voice{Names: []string{"payment-service-7c9d8b-xk2lp", ""}}
+	if got := pods.Lane(1, 14); got != "paymen…b-xk2lp" {
 		t.Errorf("a lane is %q", got)
 	}
-	if got := pods.client(2) + pods.client(3); got != "client 2client 3" {
+	if got := pods.Client(2) + pods.Client(3); got != "client 2client 3" {
 		t.Errorf("clients without a name are %q", got)
 	}
 }

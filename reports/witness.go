@@ -1,10 +1,6 @@
 package reports
 
-import (
-	"fmt"
-
-	"github.com/lockchaos/lockchaos/checker"
-)
+import "github.com/lockchaos/lockchaos/checker"
 
 // Witness is a history of its own that shows one violation of a property with as few ops as possible.
 type Witness struct {
@@ -27,13 +23,13 @@ type Witness struct {
 // Told returns the violation that a report of the scenario tells first; nil where nothing is violated. It is a pointer into the scenario's verdict.
 func Told(s Scenario) *checker.Violation {
 	if s.History == nil {
-		return telling(s, nil)
+		return Telling(s, nil)
 	}
-	return telling(s, newRecord(s.History, s.Verdict))
+	return Telling(s, NewRecord(s.History, s.Verdict))
 }
 
-// witnessOf returns the witness of a violation; nil where there is none.
-func (s Scenario) witnessOf(v *checker.Violation) *Witness {
+// WitnessOf returns the witness of a violation; nil where there is none.
+func (s Scenario) WitnessOf(v *checker.Violation) *Witness {
 	for i := range s.Witnesses {
 		if w := &s.Witnesses[i]; v != nil && w.Property == v.Property && w.At == v.At && len(w.Kept) > 0 {
 			return w
@@ -42,8 +38,8 @@ func (s Scenario) witnessOf(v *checker.Violation) *Witness {
 	return nil
 }
 
-// keeps are the witness's ops as a set.
-func (w *Witness) keeps() map[int64]bool {
+// Keeps are the witness's ops as a set.
+func (w *Witness) Keeps() map[int64]bool {
 	if w == nil {
 		return nil
 	}
@@ -52,17 +48,4 @@ func (w *Witness) keeps() map[int64]bool {
 		kept[id] = true
 	}
 	return kept
-}
-
-// caption says what the witness is, and how to judge it.
-func (w *Witness) caption() prose {
-	what := "The smallest witness"
-	if !w.Minimal {
-		what = "A small witness"
-	}
-	p := prose{}.b(what).t(fmt.Sprintf(": %s of %s are enough to show this violation. ", grouped(w.Ops), plural(w.Of, "op"))).code(w.File)
-	if w.Recheck == "" {
-		return p.t(" holds them, as a history of its own.")
-	}
-	return p.t(" holds them, as a history of its own, and ").code(clip(w.Recheck, clipText)).t(" finds the violation in it.")
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/reports/terminal"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/screen"
 	"github.com/lockchaos/lockchaos/spelling"
@@ -16,7 +17,7 @@ import (
 // Conclude prints the matrix and where the report is, and returns the run's exit status as an error.
 func Conclude(out io.Writer, dir string, suite reports.Suite, noExpect, interrupted bool) error {
 	s := screen.New(out)
-	if err := reports.Matrix(out, suite, s.Color, s.Width); err != nil {
+	if err := terminal.Matrix(out, suite, s.Color, s.Width); err != nil {
 		return fmt.Errorf("print the matrix: %w", err)
 	}
 	harmless.Fprintln(out)
@@ -57,7 +58,7 @@ func concludeFailed(out io.Writer, dir string, groups [][]reports.Scenario) {
 func concludeExam(out io.Writer, dir string, suite reports.Suite, interrupted bool) error {
 	s := screen.New(out)
 	harmless.Fprintln(out)
-	if err := reports.WriteExam(out, suite, s.Color, s.Width); err != nil {
+	if err := terminal.WriteExam(out, suite, s.Color, s.Width); err != nil {
 		return fmt.Errorf("print the exam: %w", err)
 	}
 	harmless.Fprintln(out)

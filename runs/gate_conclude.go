@@ -11,6 +11,8 @@ import (
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/policy"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/reports/page"
+	"github.com/lockchaos/lockchaos/reports/terminal"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/screen"
 )
@@ -40,11 +42,11 @@ func (g *Gate) conclude(interrupted bool) error {
 	return g.Screen.Conclude(g.dir, suite, func(out io.Writer) error {
 		var err error
 		if table.Wanted > 1 {
-			err = reports.RepetitionText(out, table, g.Screen.Color)
+			err = terminal.RepetitionText(out, table, g.Screen.Color)
 		} else {
-			err = reports.Matrix(out, suite, g.Screen.Color, g.Screen.Width)
+			err = terminal.Matrix(out, suite, g.Screen.Color, g.Screen.Width)
 		}
-		if err := errors.Join(err, reports.GateText(out, ruling, suite, g.Screen.Color)); err != nil {
+		if err := errors.Join(err, terminal.GateText(out, ruling, suite, g.Screen.Color)); err != nil {
 			return fmt.Errorf("print the ruling: %w", err)
 		}
 		harmless.Fprintf(out, "again: %s\nreport: %s\n", suite.Command, reports.There(filepath.Join(g.dir, reports.IndexFile)))
@@ -123,7 +125,7 @@ func (g *Gate) status(suite reports.Suite) int {
 // read is written again with the ruling.
 func (g *Gate) write(ruling reports.Gate, table reports.Repetition, suite reports.Suite) error {
 	return errors.Join(reports.WriteFile(filepath.Join(g.dir, GateFile), func(w io.Writer) error { return reports.WriteGate(w, ruling, suite) }), RenderForCI(g.dir, suite),
-		reports.WriteFile(filepath.Join(g.dir, reports.IndexFile), func(w io.Writer) error { return reports.WriteGateIndex(w, ruling, suite, table) }))
+		reports.WriteFile(filepath.Join(g.dir, reports.IndexFile), func(w io.Writer) error { return page.WriteGateIndex(w, ruling, suite, table) }))
 }
 
 // IsGate tells whether a folder is that of a gate.

@@ -15,6 +15,8 @@ import (
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/reports/ci"
+	"github.com/lockchaos/lockchaos/reports/page"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -191,7 +193,7 @@ func Render(dir string, suite reports.Suite) error {
 			return err
 		}
 	}
-	if err := reports.WriteFile(filepath.Join(dir, reports.IndexFile), func(w io.Writer) error { return reports.WriteIndex(w, suite) }); err != nil {
+	if err := reports.WriteFile(filepath.Join(dir, reports.IndexFile), func(w io.Writer) error { return page.WriteIndex(w, suite) }); err != nil {
 		return err
 	}
 	return RenderForCI(dir, suite)
@@ -199,8 +201,8 @@ func Render(dir string, suite reports.Suite) error {
 
 // RenderForCI writes what CI systems read.
 func RenderForCI(dir string, suite reports.Suite) error {
-	return errors.Join(reports.WriteFile(filepath.Join(dir, JunitFile), func(w io.Writer) error { return reports.WriteJUnit(w, suite) }),
-		reports.WriteFile(filepath.Join(dir, SarifFile), func(w io.Writer) error { return reports.WriteSARIF(w, suite) }))
+	return errors.Join(reports.WriteFile(filepath.Join(dir, JunitFile), func(w io.Writer) error { return ci.WriteJUnit(w, suite) }),
+		reports.WriteFile(filepath.Join(dir, SarifFile), func(w io.Writer) error { return ci.WriteSARIF(w, suite) }))
 }
 
 func renderScenario(folder string, sc reports.Scenario) error {
@@ -208,7 +210,7 @@ func renderScenario(folder string, sc reports.Scenario) error {
 	if h, err := history.ReadFile(file); err == nil {
 		sc.History, sc.HistoryFile = h, filepath.Base(file) // without one, sc.Failed says why
 	}
-	return reports.WriteFolder(folder, sc)
+	return page.WriteFolder(folder, sc)
 }
 
 // allowedByFlag says who allows what no lease prevents.

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/reports/page"
+	"github.com/lockchaos/lockchaos/reports/studies"
 )
 
 // The bounds of what is read of one run to compare it: one verdict, and all of them.
@@ -51,7 +53,7 @@ func (s *Server) compare(w http.ResponseWriter, r *http.Request) {
 		suites[0], suites[1], dirs[0], dirs[1] = suites[1], suites[0], dirs[1], dirs[0]
 	}
 	var b bytes.Buffer
-	if err := reports.WriteComparison(&b, reports.Compare(suites[0], suites[1]), path.Join("files", dirs[0]), path.Join("files", dirs[1])); err != nil {
+	if err := page.WriteComparison(&b, studies.Compare(suites[0], suites[1]), path.Join("files", dirs[0]), path.Join("files", dirs[1])); err != nil {
 		http.Error(w, "compare: "+err.Error(), http.StatusInternalServerError)
 		return
 	}

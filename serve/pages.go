@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/reports/page"
 )
 
 //go:embed *.tmpl live.js
@@ -232,7 +232,7 @@ func (s *Server) page(w http.ResponseWriter, name, events string, now rendered, 
 		http.Error(w, "the page is broken: "+err.Error(), http.StatusInternalServerError)
 		return
 	}
-	v.CSS, v.Script, v.Nonce = reports.Style(), template.JS(code), nonce()
+	v.CSS, v.Script, v.Nonce = page.Style(), template.JS(code), nonce()
 	v.Events, v.Have, v.Live, v.Now = events, now.state, now.html, time.Now().UnixMilli()
 	var b bytes.Buffer
 	if err := pages.ExecuteTemplate(&b, name, v); err != nil {

@@ -96,7 +96,7 @@ func plainName(s string) bool {
 // kindOf finds the record of a folder; "" where it has none.
 func kindOf(root fs.FS, dir string) (file, kind string) {
 	for _, k := range kinds {
-		if file := page(root, dir, k.file); file != "" {
+		if file := pageFile(root, dir, k.file); file != "" {
 			return file, k.kind
 		}
 	}
@@ -121,7 +121,7 @@ func read(root fs.FS, dir string, now time.Time) (Run, error) {
 func (r *Run) see(root fs.FS, now time.Time) {
 	for i := range min(len(r.Scenarios), mostScenarios) {
 		if sc := &r.Scenarios[i]; sc.dir != "" {
-			sc.Page = page(root, sc.dir, "report.html")
+			sc.Page = pageFile(root, sc.dir, "report.html")
 		}
 	}
 	r.look(root, now, func(Scenario) bool { return true })
@@ -187,7 +187,7 @@ func (r *Run) count(sc Scenario) {
 
 // look sees what the files of a run show that its record does not: its page, how long the histories of some scenarios are, and when something was written last.
 func (r *Run) look(root fs.FS, now time.Time, which func(Scenario) bool) {
-	r.Page, r.newest = page(root, r.Dir, "index.html"), modified(root, r.file)
+	r.Page, r.newest = pageFile(root, r.Dir, "index.html"), modified(root, r.file)
 	for i := range min(len(r.Scenarios), mostScenarios) {
 		sc := &r.Scenarios[i]
 		if sc.dir == "" || !which(*sc) {
@@ -214,8 +214,8 @@ func (r *Run) look(root fs.FS, now time.Time, which func(Scenario) bool) {
 	}
 }
 
-// page is the path of a file, such as a report, "" where there is none yet. Only a regular one is opened: a pipe would be waited for.
-func page(root fs.FS, dir, name string) string {
+// pageFile is the path of a file, such as a report, "" where there is none yet. Only a regular one is opened: a pipe would be waited for.
+func pageFile(root fs.FS, dir, name string) string {
 	file := path.Join(dir, name)
 	if info, err := fs.Stat(root, file); err != nil || !info.Mode().IsRegular() {
 		return ""

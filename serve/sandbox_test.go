@@ -18,6 +18,7 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/history/synthetic"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/reports/page"
 )
 
 // thief listens for whatever a page sends away, by TCP and by UDP, and notes what arrives.
@@ -262,7 +263,7 @@ func written(t *testing.T, dir string) reports.Scenario {
 		t.Fatal(err)
 	}
 	sc.Verdict = checker.Judge(sc.History, checker.Options{Keep: reports.KeptViolations})
-	if err := reports.WriteFolder(folder, sc); err != nil {
+	if err := page.WriteFolder(folder, sc); err != nil {
 		t.Fatal(err)
 	}
 	f, err := os.Create(filepath.Join(dir, "index.html"))
@@ -270,7 +271,7 @@ func written(t *testing.T, dir string) reports.Scenario {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if err := reports.WriteIndex(f, reports.Suite{Name: "made", Scenarios: []reports.Scenario{sc}}); err != nil {
+	if err := page.WriteIndex(f, reports.Suite{Name: "made", Scenarios: []reports.Scenario{sc}}); err != nil {
 		t.Fatal(err)
 	}
 	return sc

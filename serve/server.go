@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/reports/page"
 )
 
 // Server answers for one folder.
@@ -44,7 +44,7 @@ func New(folder string) (*Server, error) {
 		return nil, fmt.Errorf("open the folder of runs: %w", err)
 	}
 	b := &board{root: root, every: 500 * time.Millisecond, single: map[string]*single{}}
-	return &Server{root: root, board: b, scripts: reports.Scripts(), comparing: make(chan struct{}, 1), streams: make(chan struct{}, mostStreams)}, nil
+	return &Server{root: root, board: b, scripts: page.Scripts(), comparing: make(chan struct{}, 1), streams: make(chan struct{}, mostStreams)}, nil
 }
 
 // Close lets go of the folder.

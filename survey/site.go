@@ -16,6 +16,7 @@ import (
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/reports/page"
 )
 
 var (
@@ -61,7 +62,7 @@ func Site(dir, to string) error {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Library) int { return strings.Compare(a.Service, b.Service) })
-	return write(filepath.Join(to, "index.html"), "index", index{CSS: reports.Style(), libraries: all})
+	return write(filepath.Join(to, "index.html"), "index", index{CSS: page.Style(), libraries: all})
 }
 
 // findReport sets what the library's report.md is called, and the way to it from the pages, if it has one.
@@ -95,7 +96,7 @@ func (l Library) write(dir, to string) error {
 	return write(filepath.Join(to, l.Page()), "library", struct {
 		CSS template.CSS
 		L   Library
-	}{reports.Style(), l})
+	}{page.Style(), l})
 }
 
 // witness writes the page of the few ops that show a defect.
@@ -111,7 +112,7 @@ func (l Library) witness(dir, to string, d Defect) error {
 	s := reports.Scenario{Name: h.Header.Scenario, Lock: h.Header.Lock, Service: h.Header.Service, Fault: h.Header.Fault, Store: "unfenced", Seed: h.Header.Seed,
 		About: "the fewest ops that show it, of a run that had many", Recheck: reports.Shell("lockchaos", "check", file), Program: "lockchaos", History: h, Alone: true}
 	s.Verdict = checker.Judge(h, checker.Options{})
-	return reports.WriteFile(filepath.Join(to, l.WitnessPage(d)), func(w io.Writer) error { return reports.WriteScenario(w, s) })
+	return reports.WriteFile(filepath.Join(to, l.WitnessPage(d)), func(w io.Writer) error { return page.WriteScenario(w, s) })
 }
 
 // Page is the name of the library's page.
@@ -196,7 +197,7 @@ func (l Library) Rows() []Attack {
 func (a Attack) Tally() string { return a.tally() }
 
 // Class is the colour of the attack's gravest fate.
-func (a Attack) Class() string { return a.worst().Class() }
+func (a Attack) Class() string { return page.FateClass(a.worst()) }
 
 // index is what the first page shows.
 type index struct {

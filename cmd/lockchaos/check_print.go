@@ -12,6 +12,7 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/history/foreign"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/reports/story"
 )
 
 // shownViolations is how many violations of a property check prints, shownSteps how many steps of each.
@@ -39,7 +40,7 @@ func printVerdict(w io.Writer, file string, j *judgedFile) {
 	for _, reason := range v.Reasons {
 		harmless.Fprintf(w, "  ? %s\n", inLine(reason))
 	}
-	for _, line := range reports.PatternLines(*v) {
+	for _, line := range story.PatternLines(*v) {
 		harmless.Fprintf(w, "  %s\n", line)
 	}
 	j.printAmount(w)
@@ -100,7 +101,7 @@ func (j *judgedFile) printAmount(w io.Writer) {
 		harmless.Fprintf(w, "; writes: %d accepted, %d of them stale, %d refused", st.Accepted, st.Stale, st.Refused)
 	}
 	harmless.Fprintln(w)
-	if text := reports.Exclusive(j.verdict, &j.whole.Header); text != "" {
+	if text := story.Exclusive(j.verdict, &j.whole.Header); text != "" {
 		harmless.Fprintf(w, "  %s\n", text)
 	}
 	printTimings(w, st)
@@ -168,7 +169,7 @@ func (j *judgedFile) reading() (lines []string) {
 
 // printTimings prints what took how long.
 func printTimings(w io.Writer, st checker.Stats) {
-	rows := reports.TimingRows(st)
+	rows := story.TimingRows(st)
 	if len(rows) == 0 {
 		return
 	}

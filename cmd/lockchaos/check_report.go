@@ -11,6 +11,7 @@ import (
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/reports/page"
 	"github.com/lockchaos/lockchaos/runs"
 )
 
@@ -47,7 +48,7 @@ func reportOn(dir, program, again, file string, j *judgedFile) (string, error) {
 	// With as many violations as a report marks: check itself keeps fewer.
 	sc.Verdict = checker.Judge(h, kept)
 	sc.Met = sc.Verdict.Outcome == checker.Pass
-	if err := reports.WriteFolder(dir, sc); err != nil {
+	if err := page.WriteFolder(dir, sc); err != nil {
 		return "", err
 	}
 	return filepath.Join(dir, runs.ReportFile), nil

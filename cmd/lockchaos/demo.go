@@ -14,6 +14,7 @@ import (
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/reports/story"
 	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
 	"github.com/lockchaos/lockchaos/runs/screen"
@@ -102,7 +103,7 @@ func tellDemo(w io.Writer, dir string) error {
 			return err
 		}
 		harmless.Fprintf(w, demoFound)
-		reports.TellWitness(w, least, v, len(h.Events))
+		story.TellWitness(w, least, v, len(h.Events))
 	}
 	_, err = harmless.Fprintf(w, demoEnd)
 	return err

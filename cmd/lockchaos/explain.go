@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lockchaos/lockchaos/harmless"
-	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/reports/story"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/screen"
 )
@@ -26,7 +26,7 @@ Without a word it lists all. A word that has two meanings is explained in both.`
   lockchaos explain not judged`,
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			var words []string
-			for _, t := range reports.Glossary() {
+			for _, t := range story.Glossary() {
 				words = append(words, t.Word+"\ta "+t.Sort)
 			}
 			if len(args) > 0 {
@@ -47,7 +47,7 @@ Without a word it lists all. A word that has two meanings is explained in both.`
 func listTerms(w io.Writer) error {
 	sort := ""
 	var rows [][]string
-	for _, t := range reports.Glossary() {
+	for _, t := range story.Glossary() {
 		if t.Sort != sort {
 			if sort != "" {
 				rows = append(rows, []string{""})
@@ -66,10 +66,10 @@ func listTerms(w io.Writer) error {
 
 // explainWord writes all that there is to say of a word.
 func explainWord(w io.Writer, word string) error {
-	found := reports.Explain(word)
+	found := story.Explain(word)
 	if len(found) == 0 {
 		var words []string
-		for _, t := range reports.Glossary() {
+		for _, t := range story.Glossary() {
 			if !slices.Contains(words, t.Word) {
 				words = append(words, t.Word)
 			}
@@ -80,7 +80,7 @@ func explainWord(w io.Writer, word string) error {
 		if i > 0 {
 			harmless.Fprintln(w)
 		}
-		if err := reports.WriteTerm(w, t, screen.New(w).Width); err != nil {
+		if err := story.WriteTerm(w, t, screen.New(w).Width); err != nil {
 			return fmt.Errorf("explain %s: %w", t.Word, err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/reports/story"
 	"github.com/lockchaos/lockchaos/runs/exit"
 )
 
@@ -59,7 +60,7 @@ Exit status: 1 with a witness, 0 if nothing is violated, 64 a file that is no hi
 					return err
 				}
 			}
-			reports.TellWitness(cmd.OutOrStdout(), w, v, len(h.Events))
+			story.TellWitness(cmd.OutOrStdout(), w, v, len(h.Events))
 			return exit.With(exit.Violated, nil)
 		},
 	}

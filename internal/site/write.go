@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lockchaos/lockchaos/reports"
+	reportpage "github.com/lockchaos/lockchaos/reports/page"
 	"github.com/lockchaos/lockchaos/survey"
 )
 
@@ -62,7 +62,7 @@ func (v view) Here(g group) bool { return slices.Contains(g.Pages, v.page) }
 // write writes all pages, and their style.
 func (s *site) write() error {
 	// First, since it marks the folder as a site's.
-	if err := s.save(styleFile, []byte(string(reports.Style())+style)); err != nil {
+	if err := s.save(styleFile, []byte(string(reportpage.Style())+style)); err != nil {
 		return err
 	}
 	menu := s.menu()

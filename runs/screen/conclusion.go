@@ -10,6 +10,7 @@ import (
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/redact"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/reports/ci"
 	"github.com/lockchaos/lockchaos/runs/exit"
 )
 
@@ -56,7 +57,7 @@ func (s *Screen) Annotate(err error) error {
 	s.annotated = true
 	remark := reports.Remark{Level: reports.Error, Rule: reports.RuleFailed, Text: redact.Text(err.Error())}
 	return errors.Join(err, s.Final.Commands(func(w io.Writer) error {
-		return reports.WriteAnnotations(w, reports.Suite{Remarks: []reports.Remark{remark}})
+		return ci.WriteAnnotations(w, reports.Suite{Remarks: []reports.Remark{remark}})
 	}))
 }
 
@@ -79,7 +80,7 @@ func (s *Screen) attention(dir string, suite reports.Suite) {
 
 // github writes the annotations, and adds the summary to that of the job.
 func (s *Screen) github(suite reports.Suite) error {
-	if err := s.Final.Commands(func(w io.Writer) error { return reports.WriteAnnotations(w, suite) }); err != nil {
+	if err := s.Final.Commands(func(w io.Writer) error { return ci.WriteAnnotations(w, suite) }); err != nil {
 		return fmt.Errorf("write annotations: %w", err)
 	}
 	file := os.Getenv(SummaryVar)
@@ -90,7 +91,7 @@ func (s *Screen) github(suite reports.Suite) error {
 	if err != nil {
 		return fmt.Errorf("add to the job summary ($%s): %w", SummaryVar, err)
 	}
-	if err := errors.Join(reports.WriteSummary(f, suite), f.Close()); err != nil {
+	if err := errors.Join(ci.WriteSummary(f, suite), f.Close()); err != nil {
 		return fmt.Errorf("add to the job summary ($%s): %w", SummaryVar, err)
 	}
 	return nil

@@ -17,6 +17,7 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/reports/terminal"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -61,7 +62,7 @@ type Screen struct {
 func New(out io.Writer) *Screen {
 	final := harmless.NewWriter(out)
 	s := &Screen{Out: final, Final: final, format: Text, running: map[string]harness.Progress{}, plans: map[string]scenarios.Plan{}, violated: map[string]checker.Blame{}, told: map[string]bool{}}
-	if f := terminal(final.To()); f != nil && term.IsTerminal(int(f.Fd())) {
+	if f := terminalFile(final.To()); f != nil && term.IsTerminal(int(f.Fd())) {
 		s.Live = os.Getenv("TERM") != "dumb"
 		s.Color = s.Live && os.Getenv("NO_COLOR") == ""
 		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 20 {
@@ -214,7 +215,7 @@ func (s *Screen) End(name string, sc reports.Scenario) {
 	s.events.ended(sc.Name, sc)
 	sc.Name = name
 	s.drop(name)
-	s.line(s.stamp() + reports.Line(sc, s.column, s.Color))
+	s.line(s.stamp() + terminal.Line(sc, s.column, s.Color))
 	if s.verbose {
 		for _, p := range sc.Verdict.Properties {
 			s.line(strings.TrimRight(fmt.Sprintf("           %-18s %-12s %s", p.Name, p.Outcome, harmless.Line(p.Why)), " "))
@@ -276,8 +277,8 @@ func (s *Screen) draw() {
 	s.drawn = true
 }
 
-// terminal returns the file that is written to, for who asks whether it is a terminal; nil: it is none.
-func terminal(out io.Writer) *os.File {
+// terminalFile returns the file that is written to, for who asks whether it is a terminal; nil: it is none.
+func terminalFile(out io.Writer) *os.File {
 	if o, ok := out.(interface{ Under() io.Writer }); ok {
 		out = o.Under()
 	}

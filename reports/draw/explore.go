@@ -1,0 +1,274 @@
+package draw
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/reports/phrase"
+	"github.com/lockchaos/lockchaos/reports/story"
+)
+
+// The most that the timeline to be explored carries. What is beyond it is shown as density.
+const (
+	exploreOps        = 9000
+	exploreLanes      = 40
+	exploreViolations = 300
+	exploreSpecial    = 2000 // writes that were refused or should have been, outside of what is shown op by op
+	exploreFaults     = 1000
+)
+
+// explorer is the timeline as data: script/*.js draws from it what a reader zooms to. Every number of time is in µs since the run's origin; in tables
+// the first cell of a row is the distance from the row before.
+type explorer struct {
+	End int64 `json:"end"`
+	// Clock is the time of day at the origin (µs since 1970, without a zone) where instants are told as such, with their dates if Days; Base is what to
+	// add to them otherwise.
+	Clock int64 `json:"clock,omitempty"`
+	Days  bool  `json:"days,omitempty"`
+	Base  int64 `json:"base,omitempty"`
+	// Named: the clients have names of their own, which may be long.
+	Named bool `json:"named,omitempty"`
+	// View is what to show first, Told which violation the page tells (from 1; 0: none).
+	View [2]int64 `json:"view"`
+	Told int      `json:"told,omitempty"`
+	// Lanes are the clients, then the nodes that a fault struck, the lock service and the store; Clients is how many of them are clients, More how many
+	// clients have no lane.
+	Lanes   []string `json:"lanes"`
+	Clients int      `json:"clients"`
+	More    int      `json:"more,omitempty"`
+	Keys    []string `json:"keys"`
+	Holds   rows     `json:"holds"`  // from, length, lane, key, grant, token
+	Waits   rows     `json:"waits"`  // from, length, lane, key, how: 0 granted, 1 busy, 2 failed, 3 unclear
+	Marks   rows     `json:"marks"`  // at, lane, what: 0 read, 1 renewal, 2 release, 3 told of a loss; how: 0 ok, 1 no, 2 unclear; grant
+	Writes  rows     `json:"writes"` // sent, lane, time until the store decided, how (see writeHow), grant, version
+	Faults  []Band   `json:"faults"`
+	// Violations are those that can be jumped to, in order of time.
+	Violations []Place `json:"violations"`
+	// Detail are the stretches that are shown op by op, nil for the whole run; Density tells of the rest.
+	Detail  [][2]int64 `json:"detail,omitempty"`
+	Density *Density   `json:"density,omitempty"`
+}
+
+// Band is a fault on the lanes that it touches.
+type Band struct {
+	From  int64  `json:"from"`
+	To    int64  `json:"to"`
+	Lanes []int  `json:"lanes"`
+	Strip bool   `json:"strip,omitempty"` // beside the lane: the client itself is untouched
+	Stall bool   `json:"stall,omitempty"` // nobody injected it
+	Word  string `json:"word"`
+	Text  string `json:"text"`
+}
+
+// Place is where a violation lies.
+type Place struct {
+	At   int64 `json:"at"`
+	From int64 `json:"from,omitempty"` // an overlap has both
+	To   int64 `json:"to,omitempty"`
+	// View is a close up: it shows who held and who wrote. Story is all of it, from the earlier grant on.
+	View  [2]int64 `json:"view"`
+	Story [2]int64 `json:"story"`
+	// A and B are its grants, as numbered in Holds; Lease is when the promise of A ended.
+	A     int64  `json:"a,omitempty"`
+	B     int64  `json:"b,omitempty"`
+	Lease int64  `json:"lease,omitempty"`
+	What  string `json:"what"`
+	Word  string `json:"word,omitempty"` // what two clients had between From and To; none for what is not about two
+	Text  string `json:"text"`
+}
+
+// rows is a table as JSON. It is written by hand, for a page may have ten thousand rows of it.
+type rows struct {
+	buf  []byte
+	last int64
+}
+
+// exact is the greatest integer that every reader of JSON keeps exact.
+const exact = 1 << 53
+
+// row appends a row that begins with an instant (ns).
+func (t *rows) row(ns int64, cells ...int64) {
+	if len(t.buf) > 0 {
+		t.buf = append(t.buf, ',')
+	}
+	us := phrase.Micro(ns)
+	t.buf = strconv.AppendInt(append(t.buf, '['), us-t.last, 10)
+	t.last = us
+	for _, c := range cells {
+		t.buf = append(t.buf, ',')
+		if c > exact || c < -exact {
+			t.buf = append(strconv.AppendInt(append(t.buf, '"'), c, 10), '"')
+			continue
+		}
+		t.buf = strconv.AppendInt(t.buf, c, 10)
+	}
+	t.buf = append(t.buf, ']')
+}
+
+// MarshalJSON writes the table.
+func (t rows) MarshalJSON() ([]byte, error) {
+	return append(append([]byte{'['}, t.buf...), ']'), nil
+}
+
+// Explore makes the timeline's data. first and shown are the parts that the page shows without a script, a close up and all of the story; without a
+// close up they are the same. Its violations are numbered as jumps are.
+func Explore(r *reports.Record, first, shown Timeline, told *checker.Violation, jumps []*checker.Violation, service string) template.JS {
+	x := &explorer{End: phrase.Micro(r.End), Clock: r.Local(), Days: r.Days, Base: phrase.Micro(r.Base()), Named: len(r.Names) > 0, View: first.window(), Told: 1 + NumberOf(told, jumps),
+		Faults: []Band{}, Violations: []Place{}}
+	for i := range r.History.Keys {
+		x.Keys = append(x.Keys, r.Key(history.KeyID(i)))
+	}
+	lanes := lanes(r, x, service)
+	for _, v := range jumps {
+		x.Violations = append(x.Violations, placeOf(r, v))
+	}
+	if x.Told > 0 {
+		x.Violations[x.Told-1].View, x.Violations[x.Told-1].Story = first.window(), shown.window()
+	}
+	inside := detail(r, x, shown, jumps)
+	fill(r, x, lanes, inside)
+	for _, f := range r.Faults[:min(len(r.Faults), exploreFaults)] {
+		x.Faults = append(x.Faults, lanes.band(f))
+	}
+	data, err := json.Marshal(x)
+	if err != nil {
+		panic(fmt.Sprintf("timeline: %v", err)) // numbers and strings: nothing in it can fail
+	}
+	return template.JS(data)
+}
+
+// Jumpable lists the violations that a reader can jump to, in order of time: each property has its share.
+func Jumpable(s reports.Scenario, told *checker.Violation) []*checker.Violation {
+	var out []*checker.Violation
+	kinds := 0
+	for i := range s.Verdict.Properties {
+		if s.Verdict.Properties[i].Outcome == checker.Violated {
+			kinds++
+		}
+	}
+	for i := range s.Verdict.Properties {
+		if p := &s.Verdict.Properties[i]; p.Outcome == checker.Violated {
+			of := reports.ByTime(p)
+			out = append(out, of[:min(len(of), exploreViolations/kinds)]...)
+		}
+	}
+	if told != nil && NumberOf(told, out) < 0 {
+		out = append(out, told)
+	}
+	slices.SortStableFunc(out, func(a, b *checker.Violation) int { return cmp.Compare(a.At, b.At) })
+	return out
+}
+
+// laneSet finds the lane of whatever has one.
+type laneSet struct {
+	r              *reports.Record
+	clients        map[int32]int
+	nodes          map[string]int
+	service, store int
+}
+
+// lanes names the lanes.
+func lanes(r *reports.Record, x *explorer, service string) *laneSet {
+	l := &laneSet{r: r, clients: map[int32]int{}, nodes: map[string]int{}}
+	probe := false
+	for _, c := range r.Clients {
+		switch {
+		case probes(r, c): // they come one after the other, at the end
+			probe = true
+		case len(x.Lanes) == exploreLanes:
+			x.More++
+		default:
+			l.clients[c] = len(x.Lanes)
+			x.Lanes = append(x.Lanes, r.Lane(c, 14))
+		}
+	}
+	if probe {
+		for _, c := range r.Clients {
+			if probes(r, c) {
+				l.clients[c] = len(x.Lanes)
+			}
+		}
+		x.Lanes = append(x.Lanes, "probe")
+	}
+	x.Clients = len(x.Lanes)
+	for _, n := range struckNodes(r) {
+		l.nodes[n] = len(x.Lanes)
+		x.Lanes = append(x.Lanes, phrase.Cut(n, 14))
+	}
+	l.service, l.store = len(x.Lanes), len(x.Lanes)+1
+	x.Lanes = append(x.Lanes, phrase.Cut(service, 14), "store")
+	return l
+}
+
+// struckNodes lists the nodes of the lock service that a fault struck, by name.
+func struckNodes(r *reports.Record) []string {
+	var out []string
+	for _, f := range r.Faults {
+		for _, h := range f.Hosts {
+			if f.Service && !strings.HasPrefix(h, "client-") && h != "store" && !slices.Contains(out, h) && len(out) < exploreLanes {
+				out = append(out, h)
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b string) int {
+		if len(a) != len(b) { // redis-2 before redis-10
+			return len(a) - len(b)
+		}
+		return strings.Compare(a, b)
+	})
+	return out
+}
+
+// band places a fault.
+func (l *laneSet) band(f *reports.Fault) Band {
+	word := story.Did(f)
+	b := Band{From: phrase.Micro(f.From), To: phrase.Micro(max(f.To, f.From)), Stall: !f.Injected, Word: word, Lanes: []int{},
+		Text: fmt.Sprintf("%s %s: %s", phrase.Clip(f.Target, phrase.MostName), word, phrase.Clip(phrase.FirstLine(f.Evidence), 200))}
+	add := func(i int, ok bool) {
+		if ok && !slices.Contains(b.Lanes, i) {
+			b.Lanes = append(b.Lanes, i)
+		}
+	}
+	for _, c := range f.Clients {
+		i, ok := l.clients[c]
+		add(i, ok)
+	}
+	if len(f.Clients) == 0 && f.Victim != 0 {
+		i, ok := l.clients[f.Victim]
+		add(i, ok)
+		b.Strip = ok
+	}
+	if f.Service {
+		known := false
+		for _, h := range f.Hosts {
+			i, ok := l.nodes[h]
+			add(i, ok)
+			known = known || ok
+		}
+		add(l.service, !known)
+	}
+	add(l.store, f.Store)
+	return b
+}
+
+// NumberOf finds a violation, or a copy of it, among others; -1: it is not there.
+func NumberOf(v *checker.Violation, all []*checker.Violation) int {
+	if v == nil {
+		return -1
+	}
+	return slices.IndexFunc(all, func(x *checker.Violation) bool { return reports.SameViolation(x, v) })
+}
+
+// GoBetween is what an address says to show an interval in the timeline, with some air.
+func GoBetween(from, to int64) string {
+	air := max((to-from)/4, 50e6)
+	return fmt.Sprintf("t=%.6f-%.6f", float64(max(from-air, 0))/1e9, float64(max(to, from)+air)/1e9)
+}

@@ -1,0 +1,87 @@
+package story
+
+import (
+	"slices"
+
+	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/reports"
+)
+
+// disturbance finds the fault that explains the violation: of those the verdict names, else of those that touched A between
+// its grant and its last op, the longest injected one, then the longest. Where the order of A and B is unknown, B is looked at as A is.
+func disturbance(r *reports.Record, t *Story, ops []*reports.Op) *reports.Fault {
+	if len(ops) == 0 || t.Violation.Property == checker.Deadlock { // where clients were disturbed, there is no deadlock
+		return nil
+	}
+	var best *reports.Fault
+	if t.Violation.Property == checker.StuckLock && t.A != nil {
+		return death(r, t.A)
+	}
+	for _, f := range r.Faults {
+		if !f.Injected && blameless(t.Violation.Pattern) {
+			continue
+		}
+		named := slices.Contains(t.Violation.Faults, f.ID)
+		if t.A != nil && !met(f, t.A) && !(t.Violation.Unordered && t.B != nil && met(f, t.B)) {
+			named = false
+		} else if t.A != nil && len(t.Violation.Faults) == 0 {
+			named = true
+		}
+		if named && (best == nil || f.Injected && !best.Injected || f.Injected == best.Injected && f.To-f.From > best.To-best.From) {
+			best = f
+		}
+	}
+	return best
+}
+
+// met reports whether the fault touched the client of a grant between its acquire and its last op.
+func met(f *reports.Fault, g *reports.Grant) bool {
+	return f.Disturbs(g.Client) && f.From <= g.Done && f.To >= g.Start
+}
+
+// blameless tells whether a violation of the pattern was not brought about by a stop of its clients, so that a stall of the machine beside it explains nothing.
+func blameless(pattern string) bool {
+	switch pattern {
+	case "", checker.PatternPaused, checker.PatternSeveral, checker.PatternUnexplained:
+		return false
+	}
+	return true
+}
+
+// besideMost is how many faults a story tells that disturb neither of its clients.
+const besideMost = 2
+
+// besides finds the injected faults that lay on the service, or on links of the two to the store, between the earlier grant and the end of what
+// the two did: the latest of those that began before the later grant, and those that began after it.
+func besides(r *reports.Record, t *Story) []*reports.Fault {
+	if !t.Rivals() {
+		return nil
+	}
+	var out []*reports.Fault
+	for _, f := range r.Faults {
+		theirs := f.Service || len(f.Clients) == 0 && (f.Victim == t.A.Client || f.Victim == t.B.Client)
+		if f != t.Fault && f.Injected && theirs && f.From <= max(t.A.Done, t.B.Done) && f.To >= t.A.End {
+			out = append(out, f)
+		}
+	}
+	before := 0
+	for _, f := range out {
+		if f.From <= t.B.End {
+			before++
+		}
+	}
+	if before > 1 {
+		out = out[before-1:]
+	}
+	return out[:min(len(out), besideMost)]
+}
+
+// death finds the kill that ended the client which had the grant; nil when there was none.
+func death(r *reports.Record, g *reports.Grant) *reports.Fault {
+	for _, f := range r.Faults {
+		if f.Kills() && f.Disturbs(g.Client) && f.From >= g.Start {
+			return f
+		}
+	}
+	return nil
+}

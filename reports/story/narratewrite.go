@@ -1,0 +1,112 @@
+package story
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/reports/phrase"
+)
+
+func sayReadWrite(r *reports.Record, t *Story, m Moment, read *reports.Op, last int32) Moment {
+	p := name(r, nil, read.Client, last).t(fmt.Sprintf(" reads version %s and", phrase.Grouped(read.Version)))
+	m.At = read.Start
+	return sayWrite(r, t, m, p)
+}
+
+func sayWrite(r *reports.Record, t *Story, m Moment, p Prose) Moment {
+	o := m.Op
+	tok := ""
+	if o.Token != 0 {
+		tok = fmt.Sprintf(" · #%d", o.Token)
+	}
+	sends, writes := " sends its write", fmt.Sprintf(" writes version %s", phrase.Grouped(o.Version))
+	if o.Late() {
+		p = Prose{}.b(r.Client(o.Client)).t(fmt.Sprintf("'s write, sent %s before, arrives", phrase.Span(o.Decided-o.Start)))
+		sends, writes = "", fmt.Sprintf(" as version %s", phrase.Grouped(o.Version))
+	}
+	m.Arrow = &arrow{To: ToStore, Label: fmt.Sprintf("write v%d%s → ok", o.Version, tok)}
+	switch {
+	case o.Declined:
+		m.Text, m.Arrow, m.Tone = p.t(" knows by now that its hold is lost, and does not write."), nil, good
+	case o.Refused:
+		p = p.t(sends)
+		if o.Token != 0 {
+			p = p.t(" under ").grant(o.Grant, o.Token)
+		}
+		p = p.t(". ").b("The store refuses it")
+		if g := r.FenceBefore(o); g != nil && g.Token > o.Token {
+			p = p.t(": it has already seen ").grant(g.ID, g.Token)
+		}
+		m.Text, m.Tone = p.t("."), good
+		m.Arrow = &arrow{To: ToStore, Label: "write" + tok + " (stale) → refused", Tone: good}
+	case o.Conflict:
+		m.Text, m.Tone = p.t(sends+" on condition that nothing has changed. ").b("The store has another version").t(" and does not take it."), good
+		m.Arrow = &arrow{To: ToStore, Label: "write → conflict", Tone: good}
+	case r.Harmful(o):
+		p = p.t(writes+" under ").grant(o.Grant, o.Token).t(". ")
+		p = p.b("The store takes it")
+		m.Text, m.Tone = sayHarm(r, p, o).t("."), bad
+		m.Arrow = &arrow{To: ToStore, Label: fmt.Sprintf("write v%d%s%s → ok", o.Version, tok, staleWord(r, o)), Tone: bad}
+	case o.Accepted():
+		m.Text = p.t(writes + ". The store takes it.")
+	case o.How == history.Fail:
+		m.Text = p.t(" fails to write" + because(o))
+		m.Arrow.Label = "write → failed"
+	default:
+		m.Text = p.t(" writes, and gets no answer" + because(o))
+		m.Arrow.Label = "write" + tok + " → no answer"
+	}
+	return m
+}
+
+// staleWord marks a write that came too late. Where the order of the grants is not known it is one of two that is stale, and nobody knows which.
+func staleWord(r *reports.Record, o *reports.Op) string {
+	if r.Stale[o.ID] && !r.Unordered[o.Grant] {
+		return " (stale)"
+	}
+	return ""
+}
+
+// sayHarm says what the stale write did: to the counter, to the version that it replaced, and on what it was based.
+func sayHarm(r *reports.Record, p Prose, o *reports.Op) Prose {
+	replaced, read := r.ReplacedBy(o), readBefore(r, o)
+	if fall := r.Fall(o, replaced); fall != "" {
+		p = p.t(": ").b(fall)
+	}
+	switch {
+	case replaced == nil || replaced.Client == o.Client:
+		return p
+	case rightfulAfter(r, o, replaced):
+		return p.t(". ").b(r.Subject(o.Client) + " rightly holds the lock").t(fmt.Sprintf(
+			": the version that it replaces had been written behind its back by %s's stale write", r.Client(replaced.Client)))
+	case read != nil && read.Version < o.Replaced:
+		return p.t(fmt.Sprintf(". It is based on version %s: ", phrase.Grouped(read.Version))).
+			b(fmt.Sprintf("%s's version %s is lost", r.Client(replaced.Client), phrase.Grouped(replaced.Version)))
+	}
+	return p.t(fmt.Sprintf(", behind %s's version %s", r.Client(replaced.Client), phrase.Grouped(replaced.Version)))
+}
+
+// readBefore returns the last read under the grant of a write before it.
+func readBefore(r *reports.Record, o *reports.Op) *reports.Op {
+	var read *reports.Op
+	if g := r.ByGrant[o.Grant]; g != nil {
+		for _, x := range g.Ops {
+			if x.Kind == history.Read && x.How == history.OK && x.Start < o.Start {
+				read = x
+			}
+		}
+	}
+	return read
+}
+
+// rightfulAfter tells whether a write that lost an update is not to blame: it is not stale, its grant was the latest of the key when it was
+// sent, and what it replaced is another client's stale write.
+func rightfulAfter(r *reports.Record, o, replaced *reports.Op) bool {
+	g := r.ByGrant[o.Grant]
+	if g == nil || replaced == nil || r.Unordered[g.ID] || r.Stale[o.ID] || !r.Stale[replaced.ID] || replaced.Client == o.Client {
+		return false
+	}
+	return !slices.ContainsFunc(r.Grants, func(x *reports.Grant) bool { return x.Key == o.Key && x.End > g.End && x.End <= o.Start })
+}

@@ -1,0 +1,470 @@
+package story
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/reports/phrase"
+)
+
+// SuiteHeadline says in a sentence how the suite came out.
+func SuiteHeadline(s reports.Suite) string {
+	if s.Exam != nil && len(s.Scenarios) > 0 {
+		return examHeadline(s)
+	}
+	n := s.Tally()
+	all := len(s.Scenarios)
+	if all == 0 {
+		return "No scenario was run"
+	}
+	expecting := slices.ContainsFunc(s.Scenarios, func(x reports.Scenario) bool { return len(x.Expect) > 0 })
+	unexpected, ran := 0, all-n[reports.Skipped]-n[reports.Failed]
+	for _, x := range s.Scenarios {
+		if x.Unexpected() {
+			unexpected++
+		}
+	}
+	var parts []string
+	switch {
+	case ran == 0:
+	case !expecting:
+		for _, r := range []reports.Result{reports.Corrupted, reports.Violated, reports.Contained, reports.Inconclusive, reports.Pass} {
+			if n[r] > 0 {
+				parts = append(parts, phrase.Grouped(n[r])+" "+r.String())
+			}
+		}
+	case unexpected > 0:
+		verb := " did not come out as expected"
+		if unexpected == all {
+			return phrase.Plural(all, "scenario") + ", none as expected"
+		}
+		parts = append(parts, phrase.Grouped(unexpected)+verb)
+	case ran == all:
+		parts = append(parts, "all as expected")
+		if all == 1 {
+			parts[0] = "as expected"
+		}
+	default:
+		parts = append(parts, phrase.Grouped(ran)+" as expected")
+	}
+	if n[reports.Failed] > 0 {
+		parts = append(parts, phrase.Grouped(n[reports.Failed])+" failed to run")
+	}
+	if n[reports.Skipped] > 0 {
+		parts = append(parts, phrase.Grouped(n[reports.Skipped])+" skipped")
+	}
+	return phrase.Plural(all, "scenario") + ", " + strings.Join(parts, ", ")
+}
+
+// namedUnexpected is how many scenarios a lede names that came out otherwise than expected.
+const namedUnexpected = 2
+
+// unexpectedSentence tells first what was not expected. That a run merely shows too little for a pass is told by undecided.
+func unexpectedSentence(s reports.Suite) []string {
+	var told []string
+	all := 0
+	for _, x := range s.Scenarios {
+		if !x.Unexpected() || x.TooLittle() {
+			continue
+		}
+		if all++; all <= namedUnexpected {
+			text := phrase.Clip(x.Name, phrase.MostName) + " came to " + x.Result().String()
+			if d := x.Detail(); d != "" {
+				text += " (" + strings.TrimSuffix(phrase.OneLine(d), ".") + ")"
+			}
+			told = append(told, text)
+		}
+	}
+	if all == 0 {
+		return nil
+	}
+	if more := all - len(told); more > 0 {
+		told = append(told, phrase.Grouped(more)+" more came out otherwise, too")
+	}
+	return []string{"Not expected: " + strings.Join(told, "; ") + "."}
+}
+
+// SuiteLede tells what the results show together. Each sentence is said only when every scenario that it speaks of agrees; where
+// they differ it names those that do.
+func SuiteLede(s reports.Suite) string {
+	if s.Exam != nil {
+		return examLede(s)
+	}
+	out := append(unexpectedSentence(s), defectSentence(s)...)
+	var quiet, held []reports.Scenario
+	for _, x := range s.Scenarios {
+		if !x.Judged() {
+			continue
+		}
+		if undisturbed(x) {
+			quiet = append(quiet, x)
+		}
+		if x.Violated(checker.MutualExclusion) {
+			held = append(held, x)
+		}
+	}
+	if text := quietSentence(quiet, len(families(s)) > 0); text != "" {
+		out = append(out, text)
+	}
+	if reports.Sparse(reports.Matrix(s)) {
+		if text := sparseSentence(s.Scenarios); text != "" {
+			out = append(out, text)
+		}
+		return strings.Join(append(out, undecided(s)...), " ")
+	}
+	for _, f := range families(s) {
+		if text := f.sentence(); text != "" {
+			out = append(out, text)
+		}
+	}
+	if text := storeSentence(held, !slices.ContainsFunc(s.Scenarios, func(x reports.Scenario) bool { return !x.Judged() })); text != "" {
+		out = append(out, text)
+	}
+	if text := guardSentence(s.Scenarios); text != "" {
+		out = append(out, text)
+	}
+	return strings.Join(append(out, undecided(s)...), " ")
+}
+
+// defectSentence names the locks in use that showed a defect that nobody expected, and how; then what no lease prevents in the same scenarios.
+func defectSentence(s reports.Suite) []string {
+	var locks, words []string
+	var over reports.Amount
+	runs := 0
+	for _, x := range s.Scenarios {
+		all := x.Defects()
+		if x.Control || !x.Judged() || len(all) == 0 || len(x.Expect) > 0 && x.Met {
+			continue
+		}
+		runs++
+		these := x.Overruns()
+		over.N, over.Least = over.N+these.N, over.Least || these.Least
+		if name := phrase.Clip(x.Lock, phrase.MostName); !slices.Contains(locks, name) {
+			locks = append(locks, name)
+		}
+		for _, d := range all {
+			if !slices.Contains(words, d.Words()) {
+				words = append(words, d.Words())
+			}
+		}
+	}
+	if runs == 0 {
+		return nil
+	}
+	return []string{"In " + phrase.Plural(runs, "scenario") + " " + named(locks, len(locks)) + " showed " + phrase.Plural(len(words), "defect") + ": " + phrase.List(words) + besideOverruns(over) + "."}
+}
+
+// undecided are the sentences about scenarios that prove nothing, or too little, if there are any.
+func undecided(s reports.Suite) (told []string) {
+	little := 0
+	for _, x := range s.Scenarios {
+		if x.TooLittle() {
+			little++
+		}
+	}
+	switch little {
+	case 0:
+	case 1:
+		told = append(told, "One scenario shows what was expected, and too little of the rest for a pass.")
+	default:
+		told = append(told, phrase.Plural(little, "scenario")+" show what was expected, and too little of the rest for a pass.")
+	}
+	switch n := s.Tally()[reports.Inconclusive]; n {
+	case 0:
+		return told
+	case 1:
+		return append(told, "One scenario proves nothing either way.")
+	default:
+		return append(told, phrase.Plural(n, "scenario")+" prove nothing either way.")
+	}
+}
+
+// undisturbed tells whether the plan disturbed nothing.
+func undisturbed(s reports.Scenario) bool { return s.Undisturbed || reports.IsQuiet(s.Fault) }
+
+// quietSentence speaks of the runs that nothing disturbed.
+func quietSentence(quiet []reports.Scenario, disturbed bool) string {
+	var wrong []string
+	for _, x := range quiet {
+		if x.Result() != reports.Pass && (x.Unexpected() || len(x.Expect) == 0 || x.Violated(checker.MutualExclusion)) && !slices.Contains(wrong, phrase.Clip(x.Lock, phrase.MostName)) {
+			wrong = append(wrong, phrase.Clip(x.Lock, phrase.MostName))
+		}
+	}
+	switch {
+	case len(wrong) > 0:
+		return phrase.List(wrong) + " fell even though nothing was disturbed."
+	case len(quiet) > 0 && !disturbed:
+		return "Nothing was violated while nothing was disturbed. Without a fault that says little: locks break when something else breaks."
+	}
+	return ""
+}
+
+// family is the judged scenarios under one sort of fault. It is partial when the suite has others under it that say nothing:
+// then no sentence may speak of every lock.
+type family struct {
+	fault   string
+	runs    []reports.Scenario
+	partial bool
+}
+
+// The families of all faults that freeze a client that holds the lock, and of all that freeze nodes of the lock service.
+const (
+	familyPause      = "freezes-holder"
+	familyPauseNodes = "freezes-nodes"
+)
+
+// notNodes are parts of a fault's name that tell that it does not freeze nodes alone: other clients, or more than one fault.
+var notNodes = []string{"next-waiter", "random-client", "all-clients", "-then-", "-and-"}
+
+// familyOf is the family of a planned fault, by its kind and target.
+func familyOf(fault string) string {
+	switch {
+	case fault == "pause-holder" || fault == "pause-after-check":
+		return familyPause
+	case strings.HasPrefix(fault, "pause-") && !slices.ContainsFunc(notNodes, func(word string) bool { return strings.Contains(fault, word) }):
+		return familyPauseNodes
+	}
+	return fault
+}
+
+// families groups the judged scenarios with a fault by its family.
+func families(s reports.Suite) []family {
+	var out []family
+	for _, x := range s.Scenarios {
+		if undisturbed(x) {
+			continue
+		}
+		sort := familyOf(x.Fault)
+		i := slices.IndexFunc(out, func(f family) bool { return f.fault == sort })
+		if i < 0 {
+			out = append(out, family{fault: sort})
+			i = len(out) - 1
+		}
+		if !x.Judged() {
+			out[i].partial = true
+			continue
+		}
+		out[i].runs = append(out[i].runs, x)
+	}
+	return out
+}
+
+// sentence says which locks let two clients in under the fault, and whose data was corrupted all the same though they did not.
+func (f family) sentence() string {
+	text := f.held()
+	var harmed []string
+	for _, x := range f.runs {
+		if name := phrase.Clip(x.Lock, phrase.MostName); x.Result() == reports.Corrupted && !x.Violated(checker.MutualExclusion) && !slices.Contains(harmed, name) {
+			harmed = append(harmed, name)
+		}
+	}
+	if len(harmed) == 0 {
+		return text
+	}
+	return text + " Yet writes that came too late corrupted the data of " + named(harmed, len(harmed)) + "."
+}
+
+// held says which locks let two clients in under the fault.
+func (f family) held() string {
+	var locks, always, sometimes, never []string
+	for _, x := range f.runs {
+		name := phrase.Clip(x.Lock, phrase.MostName)
+		if slices.Contains(locks, name) {
+			continue
+		}
+		locks = append(locks, name)
+		hits, all := 0, 0
+		for _, y := range f.runs {
+			if y.Lock == x.Lock {
+				all++
+				if y.Violated(checker.MutualExclusion) {
+					hits++
+				}
+			}
+		}
+		if hits == all {
+			always = append(always, name)
+		} else if hits == 0 {
+			never = append(never, name)
+		} else {
+			sometimes = append(sometimes, name)
+		}
+	}
+	when := f.when()
+	switch {
+	case len(locks) == 0:
+		return ""
+	case len(always) == len(locks) && len(locks) > 1 && !f.partial:
+		return "Every lock lets two clients in " + when + "."
+	case len(never) == len(locks) && f.partial && len(never) > fewNames:
+		return "None of the " + phrase.Grouped(len(never)) + " locks that could be judged let a second client in " + when + "."
+	case len(never) == len(locks) && f.partial:
+		return phrase.List(never) + " let no second client in " + when + "."
+	case len(never) == len(locks):
+		return "No lock let two clients in " + when + "."
+	case len(always) == 1:
+		return always[0] + " lets two clients in " + when + "." + atTimes(sometimes) + others(never)
+	case len(always) > 1:
+		return named(always, len(locks)) + " let two clients in " + strings.Replace(when, "its holder", "their holder", 1) + "." + atTimes(sometimes) + others(never)
+	}
+	return "Some runs of " + named(sometimes, len(locks)) + " let two clients in " + when + "." + others(never)
+}
+
+// fewNames is how many locks a sentence names; of more it says how many.
+const fewNames = 5
+
+func named(locks []string, of int) string {
+	if len(locks) <= fewNames {
+		return phrase.List(locks)
+	}
+	return phrase.Grouped(len(locks)) + " of " + phrase.Plural(of, "lock")
+}
+
+// atTimes names the locks that let two clients in in some of their runs.
+func atTimes(sometimes []string) string {
+	if len(sometimes) == 0 {
+		return ""
+	}
+	if len(sometimes) > fewNames {
+		return " Some runs of " + phrase.Grouped(len(sometimes)) + " others do so too."
+	}
+	return " Some runs of " + phrase.List(sometimes) + " do so too."
+}
+
+func others(never []string) string {
+	if len(never) == 0 {
+		return ""
+	}
+	if len(never) > fewNames {
+		return " Not so " + phrase.Grouped(len(never)) + " others."
+	}
+	return " Not so " + phrase.List(never) + "."
+}
+
+// when says under what; "past its lease" only where the verdicts say that every double-hold kept is a lease-overrun.
+func (f family) when() string {
+	switch f.fault {
+	case familyPause:
+	case familyPauseNodes:
+		return "when nodes of the lock service are frozen"
+	case "kill-holder":
+		return "when its holder is killed"
+	default:
+		return "under " + phrase.FaultTitle(f.fault)
+	}
+	for _, x := range f.runs {
+		if x.Violated(checker.MutualExclusion) && !x.Overran() {
+			return "when its holder is frozen"
+		}
+	}
+	return "when its holder is frozen past its lease"
+}
+
+// storeSentence says what the double-holds did to the data; complete tells that every scenario of the suite has been judged.
+func storeSentence(held []reports.Scenario, complete bool) string {
+	var fenced, unfenced, broken []reports.Scenario
+	corrupted := 0
+	for _, x := range held {
+		if x.Result() == reports.Corrupted {
+			corrupted++
+		}
+		if x.Store == "fenced" {
+			fenced = append(fenced, x)
+			if x.Result() == reports.Corrupted {
+				broken = append(broken, x)
+			}
+		} else {
+			unfenced = append(unfenced, x)
+		}
+	}
+	all := func(in []reports.Scenario, r reports.Result) bool {
+		return !slices.ContainsFunc(in, func(x reports.Scenario) bool { return x.Result() != r })
+	}
+	switch {
+	case len(held) == 0:
+		return ""
+	case len(broken) > 0:
+		var names []string
+		for _, x := range broken {
+			names = append(names, phrase.Clip(x.Name, phrase.MostName))
+		}
+		return "Even the fenced store took stale writes in " + phrase.List(names) + "."
+	case len(fenced) > 0 && len(unfenced) > 0 && all(fenced, reports.Contained) && all(unfenced, reports.Corrupted) && !complete:
+		return "Of the runs that could be judged, only those on a store that checks fencing tokens kept their data whole."
+	case len(fenced) > 0 && len(unfenced) > 0 && all(fenced, reports.Contained) && all(unfenced, reports.Corrupted):
+		return "Only a store that checks fencing tokens keeps the data whole."
+	case len(fenced) > 0 && len(unfenced) == 0 && all(fenced, reports.Contained):
+		return "The store refused every stale write, and the data stayed whole."
+	case len(unfenced) > 0 && len(fenced) == 0 && all(unfenced, reports.Corrupted):
+		return "Without a fence, the store took the stale writes."
+	}
+	return phrase.Grouped(corrupted) + " of " + phrase.Grouped(len(held)) + " such runs corrupted the data."
+}
+
+// guardSentence speaks of the application that asked the lock first, where the run has one and it did not help.
+func guardSentence(all []reports.Scenario) string {
+	found := false
+	for _, x := range all {
+		if x.Fault == "pause-after-check" && x.Judged() {
+			if x.Result() != reports.Corrupted {
+				return ""
+			}
+			found = true
+		}
+	}
+	if !found {
+		return ""
+	}
+	return "Asking the lock right before the write does not help: a freeze fits in between."
+}
+
+// fateVerbs say in the headline what attacks of a fate did.
+var fateVerbs = [...]string{reports.FellUnclear: "fell, and it is not clear why",
+	reports.FellRelied:     "broke what it relies on: a clock, or the memory of its service",
+	reports.FellInherent:   "fell to what no lease prevents; a fence would contain that",
+	reports.NothingFollows: "inconclusive", reports.NotRun: "not run"}
+
+// examHeadline says what the exam has shown: the defects first, and what is inherent after them.
+func examHeadline(s reports.Suite) string {
+	parts := []string{phrase.Plural(len(s.Scenarios), "attack")}
+	defects := s.ExamDefects()
+	if len(defects) > 0 {
+		parts = append(parts, phrase.Plural(len(defects), "defect")+": "+strings.Join(defects, "; "))
+	} else {
+		parts = append(parts, "No defect")
+	}
+	for f := reports.FellDefect + 1; f < reports.Stood; f++ {
+		if n := len(s.ByFate(f)); n > 0 {
+			parts = append(parts, phrase.Grouped(n)+" "+fateVerbs[f])
+		}
+	}
+	if n := len(s.Exam.Not); n > 0 {
+		parts = append(parts, phrase.Grouped(n)+" not applicable")
+	}
+	return strings.Join(parts, ". ")
+}
+
+// examLede says which attacks showed the defects, and what a lock that stood is worth.
+func examLede(s reports.Suite) string {
+	var out []string
+	for _, word := range s.ExamDefects() {
+		var by []string
+		for _, x := range s.ByFate(reports.FellDefect) {
+			if slices.ContainsFunc(x.Own(), func(d reports.Defect) bool { return d.Words() == word }) {
+				by = append(by, phrase.Clip(x.Fault, phrase.MostName))
+			}
+		}
+		out = append(out, phrase.Sentence(word+": shown by "+phrase.List(by)))
+	}
+	if bites := s.Withstood(); bites > 0 {
+		_, high := checker.Wilson(0, int64(bites))
+		out = append(out, fmt.Sprintf("Faults that it stood bit %s: at 95 %% confidence it falls under fewer than %.1f %% of such.", phrase.Times(bites), 100*high))
+	}
+	if s.Exam.Short {
+		out = append(out, "Only the most telling attacks were made.")
+	}
+	return strings.Join(out, " ")
+}
