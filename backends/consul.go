@@ -11,8 +11,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -23,44 +21,18 @@ const (
 	consulRaftPort = 8300
 )
 
-// ConsulVar names the variable with the path of a consul program.
-const ConsulVar = "LOCKCHAOS_CONSUL"
-
-// consulInstall says how Consul comes onto a machine.
-const consulInstall = "scripts/servers consul builds it (from lockchaos's source), or set " + ConsulVar + " to a consul program"
+// builtConsul is the server that scripts/servers builds.
+const builtConsul = built("consul")
 
 var consulProgram = &Program{
-	Name: "consul", Image: "hashicorp/consul:1.14", Fix: consulInstall, requests: consulRequests,
-	found: func(ctx context.Context) (string, error) {
-		program, err := findConsul()
-		if err != nil {
-			return "", err
-		}
-		return says(ctx, program, "version")
-	},
+	Name: "consul", Image: "hashicorp/consul:1.14", Fix: builtConsul.install(), requests: consulRequests,
+	found: func(ctx context.Context) (string, error) { return builtConsul.says(ctx, "version") },
 	speech: speech{"GET /v1/status/leader HTTP/1.0\r\n\r\n", func(answer []byte) error {
 		if bytes.Contains(answer, []byte("X-Consul-")) {
 			return nil
 		}
 		return errForeign
 	}},
-}
-
-// findConsul finds the program that the user names, that scripts/servers has built, or one on PATH.
-func findConsul() (string, error) {
-	if path := os.Getenv(ConsulVar); path != "" {
-		if _, err := os.Stat(path); err != nil {
-			return "", fmt.Errorf("%s: %w", ConsulVar, err)
-		}
-		return path, nil
-	}
-	if cache, err := os.UserCacheDir(); err == nil {
-		built := filepath.Join(cache, "lockchaos", "servers", "consul")
-		if _, err := os.Stat(built); err == nil {
-			return built, nil
-		}
-	}
-	return onPath("consul", consulInstall)
 }
 
 var consul = Kind{
@@ -111,7 +83,7 @@ func consulTask(k Kind, n NodeSpec, p Place) (Task, error) {
 	if p.Contained {
 		return t, nil
 	}
-	program, err := findConsul()
+	program, err := builtConsul.find()
 	t.Args[0] = program
 	return t, err
 }

@@ -24,6 +24,7 @@
 //	consul          three Consul servers, which scripts/servers builds.
 //	mariadb         one MariaDB server.
 //	mariadb-galera  three of them, which replicate by Galera.
+//	s3              one object store with conditional writes, the Versity S3 Gateway.
 //	store           the ledger of package store, started by StartStore.
 //
 // Every node is a process on a host of its own, so that it can be stopped, killed or cut off like any

@@ -23,6 +23,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients/redislock"
 	"github.com/lockchaos/lockchaos/clients/redlock"
 	"github.com/lockchaos/lockchaos/clients/redsync"
+	"github.com/lockchaos/lockchaos/clients/s3"
 	"github.com/lockchaos/lockchaos/clients/zookeeper"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/hoststest"
@@ -34,7 +35,7 @@ func TestMain(m *testing.M) {
 	clienttest.Child(append(append(broken.Kinds(), onRedis...), redis.WatchdogDeaf, redis.RenewLate, redis.Failover, redis.Semaphore, redis.Queue, redlock.Redlock, redsync.Redsync,
 		etcd.Lease, etcd.LockAPI, etcd.Semaphore, etcd.ReadWrite, etcd.TokenLease, zookeeper.Recipe, zookeeper.Gozk,
 		postgres.Advisory, postgres.AdvisoryXact, postgres.Row, postgres.Lease, postgres.AdvisoryXactPooled, postgres.LeasePooled,
-		memcached.Add, memcached.BrokenDelete, memcached.BrokenBrief, nats.KV, nats.BrokenUpdate, consul.Session, consul.Semaphore, consul.BrokenDeaf, mariadb.GetLock, mariadb.Row, mariadb.Lease, mariadb.BrokenReconnect, mariadb.GaleraGetLock)...)
+		memcached.Add, memcached.BrokenDelete, memcached.BrokenBrief, nats.KV, nats.BrokenUpdate, consul.Session, consul.Semaphore, consul.BrokenDeaf, mariadb.GetLock, mariadb.Row, mariadb.Lease, mariadb.BrokenReconnect, mariadb.GaleraGetLock, s3.Object, s3.Lease, s3.BrokenDelete)...)
 	hoststest.Main(m, map[string]func([]string) int{"node": backends.NodeMain})
 }
 

@@ -76,8 +76,8 @@ func Programs() (all []*Program) {
 	return all
 }
 
-// versionLimit bounds how long a program may take to tell its version.
-const versionLimit = 5 * time.Second
+// versionLimit bounds how long a program may take to tell its version: a large one takes seconds to be read on a busy machine.
+const versionLimit = 30 * time.Second
 
 // says returns the first line that a program prints.
 func says(ctx context.Context, program string, args ...string) (string, error) {

@@ -8,6 +8,7 @@ import (
 	"github.com/go-zookeeper/zk"
 	"github.com/hashicorp/consul/api"
 	"github.com/jackc/pgx/v5"
+	"github.com/minio/minio-go/v7"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/lockchaos/lockchaos/backends"
@@ -102,6 +103,14 @@ func TestRestart(t *testing.T) {
 			}
 		}, func(ctx context.Context, t *testing.T, s *backends.Service) bool {
 			_, err := mariadbAt(t, s.Addrs()[0]).ExecContext(ctx, "SELECT x FROM k")
+			return err == nil
+		}},
+		{"s3", needS3, func(ctx context.Context, t *testing.T, s *backends.Service) {
+			if _, err := s3At(t, s).PutObject(ctx, backends.S3Bucket, "k", strings.NewReader("x"), 1, "", "", minio.PutObjectOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}, func(ctx context.Context, t *testing.T, s *backends.Service) bool {
+			_, err := s3At(t, s).StatObject(ctx, backends.S3Bucket, "k", minio.StatObjectOptions{})
 			return err == nil
 		}},
 		{"consul", needConsul, func(ctx context.Context, t *testing.T, s *backends.Service) {

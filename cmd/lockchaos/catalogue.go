@@ -18,6 +18,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients/redislock"
 	"github.com/lockchaos/lockchaos/clients/redlock"
 	"github.com/lockchaos/lockchaos/clients/redsync"
+	"github.com/lockchaos/lockchaos/clients/s3"
 	"github.com/lockchaos/lockchaos/clients/zookeeper"
 	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -37,10 +38,11 @@ func locks() []clients.Kind {
 		nats.KV,
 		consul.Session, consul.Semaphore,
 		mariadb.GetLock, mariadb.Row, mariadb.Lease,
+		s3.Lease,
 		etcd.Txn, noop.Cas, noop.ConditionalUpdate, // no locks: the store refuses what is stale
 	}
 	return append(append(honest, broken.Kinds()...), redis.WatchdogDeaf, redis.RenewLate, etcd.WaiterBlind, etcd.QueueStayer, etcd.TokenLease, zookeeper.SessionBlind, zookeeper.Herd, postgres.AdvisoryPooled,
-		memcached.BrokenDelete, memcached.BrokenBrief, nats.BrokenUpdate, consul.BrokenDeaf, mariadb.BrokenReconnect, mariadb.GaleraGetLock)
+		memcached.BrokenDelete, memcached.BrokenBrief, nats.BrokenUpdate, consul.BrokenDeaf, mariadb.BrokenReconnect, mariadb.GaleraGetLock, s3.Object, s3.BrokenDelete)
 }
 
 // workerLocks are those that a worker knows: the catalogue, the lock that does nothing, for measuring the harness, and programs of the user's own.
