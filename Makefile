@@ -102,7 +102,7 @@ mutants:
 
 ## images: images of all services without a registry, for --runtime docker (the tests make their own)
 images:
-	./scripts/images redis etcd zookeeper postgres pgbouncer memcached nats consul mariadb versitygw
+	./scripts/images redis etcd zookeeper postgres pgbouncer memcached nats consul mariadb versitygw dynalite
 
 ## man: the manual pages, in bin/man, from the command's own help
 man: build

@@ -25,6 +25,7 @@
 //	mariadb         one MariaDB server.
 //	mariadb-galera  three of them, which replicate by Galera.
 //	s3              one object store with conditional writes, the Versity S3 Gateway.
+//	dynamodb        dynalite, a stand-in for DynamoDB.
 //	store           the ledger of package store, started by StartStore.
 //
 // Every node is a process on a host of its own, so that it can be stopped, killed or cut off like any

@@ -93,13 +93,13 @@ type Task struct {
 	// User is the user that a container's processes run as; "": the image's.
 	User string
 
-	// standIn is the name and version of what runs in place of the real server; "": nothing does.
-	standIn string
+	// standIn is what runs in place of the real server; nil: nothing does.
+	standIn *standIn
 }
 
 // Kinds are the services, in the order in which lists show them.
 func Kinds() []Kind {
-	return []Kind{redisOne, redisFive, redisFailover, etcd, zookeeper, postgres, pgbouncer, memcached, nats, consul, mariadb, galera, objectStore}
+	return []Kind{redisOne, redisFive, redisFailover, etcd, zookeeper, postgres, pgbouncer, memcached, nats, consul, mariadb, galera, objectStore, dynamodb}
 }
 
 // Names lists the services that Start knows.

@@ -7,37 +7,17 @@ import (
 	"net"
 	"runtime/debug"
 	"strconv"
-	"strings"
 
 	"github.com/alicebob/miniredis/v2"
 )
 
 // miniredisTask runs the stand-in. It cannot be asked for its version; but the node is this program, which knows what it was built from.
 func miniredisTask(n NodeSpec, p Place) Task {
+	_, missing, _ := FindRedis()
 	return Task{
 		Args:    self("miniredis", "--listen", net.JoinHostPort(p.Listen, strconv.Itoa(n.Port))),
-		standIn: "miniredis " + moduleVersion("github.com/alicebob/miniredis/v2"),
+		standIn: &standIn{"miniredis", moduleVersion("github.com/alicebob/miniredis/v2"), "Redis", missing},
 	}
-}
-
-// standIns says which nodes are not the real thing.
-func standIns(nodes []*Node) []string {
-	var names []string
-	for _, n := range nodes {
-		if n.standIn != "" {
-			names = append(names, n.Name)
-		}
-	}
-	if len(names) == 0 {
-		return nil
-	}
-	are := "is"
-	if len(names) > 1 {
-		are = "are"
-	}
-	_, why, _ := FindRedis() // it was found to be missing
-	return []string{fmt.Sprintf("%s %s miniredis, a stand-in for Redis written in Go, because %s; what it shows of a lock's "+
-		"logic holds, what it shows of Redis itself does not.", strings.Join(names, ", "), are, why)}
 }
 
 // moduleVersion returns the version of a module that this program was built with.

@@ -35,10 +35,10 @@ type Node struct {
 
 	spec     NodeSpec
 	kind     Kind
-	standIn  string // what runs in place of the real server
-	guest    bool   // it ran already, and whoever started it ends it
-	ownLogin bool   // the lock logs in as it likes
-	task     Task   // what it runs, in the folder data
+	standIn  *standIn // what runs in place of the real server
+	guest    bool     // it ran already, and whoever started it ends it
+	ownLogin bool     // the lock logs in as it likes
+	task     Task     // what it runs, in the folder data
 	data     string
 
 	mu      sync.Mutex                      // guards what follows, and Process
@@ -112,7 +112,7 @@ func (l launcher) launch(ctx context.Context, k Kind, n *Node, peers map[string]
 	if err != nil {
 		return err
 	}
-	n.task, n.data, n.standIn, n.Version = task, data, task.standIn, task.standIn
+	n.task, n.data, n.standIn, n.Version = task, data, task.standIn, task.standIn.version()
 	if err := n.prepare(ctx); err != nil {
 		return err
 	}

@@ -106,7 +106,7 @@ func redisArgs(program string, n NodeSpec, p Place) []string {
 // awaitRedis returns when the server answers a PING, and learns its version.
 func (n *Node) awaitRedis(ctx context.Context) error {
 	return n.await(ctx, func(ctx context.Context) error {
-		if n.standIn != "" { // it cannot be asked
+		if n.standIn != nil { // it cannot be asked
 			_, err := askRedis(ctx, n.Addr, "PING")
 			return err
 		}
