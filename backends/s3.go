@@ -31,7 +31,7 @@ var s3Program = &Program{
 	Name: "versitygw", Image: "versity/versitygw:v1.8.0", Fix: builtS3.install(),
 	found: func(ctx context.Context) (string, error) { return builtS3.says(ctx, "--version") },
 	speech: speech{"GET / HTTP/1.0\r\n\r\n", func(answer []byte) error {
-		if bytes.Contains(answer, []byte("VERSITYGW")) {
+		if bytes.Contains(bytes.ToLower(answer), []byte("x-amz-request-id")) { // any server that speaks S3
 			return nil
 		}
 		return errForeign
