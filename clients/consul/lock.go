@@ -353,7 +353,7 @@ func (l *lock) Close(ctx context.Context) error {
 	var err error
 	if s := l.current(); s != nil {
 		s.over() // what the client gives up itself is not lost
-		if _, err = l.consul.Session().Destroy(s.id, (&api.WriteOptions{}).WithContext(ctx)); err != nil {
+		if err = l.destroy(ctx, s); err != nil {
 			err = fmt.Errorf("destroy session %s at Consul %s: %w", s.id, l.at(), err)
 		}
 	}

@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -145,8 +147,20 @@ func (l *lock) giveUp(s *session, why string) {
 	l.background.Go(func() {
 		ctx, cancel := context.WithTimeout(l.alive, 2*l.ttl)
 		defer cancel()
-		_, _ = l.consul.Session().Destroy(s.id, (&api.WriteOptions{}).WithContext(ctx))
+		_ = l.destroy(ctx, s)
 	})
+}
+
+// destroy ends a session at Consul. Servers that are electing a leader answer with an error of theirs: they are asked again until the context ends. To destroy
+// a session twice does no harm.
+func (l *lock) destroy(ctx context.Context, s *session) error {
+	for {
+		_, err := l.consul.Session().Destroy(s.id, (&api.WriteOptions{}).WithContext(ctx))
+		var said api.StatusError
+		if !errors.As(err, &said) || said.Code < http.StatusInternalServerError || clients.Wait(ctx, retryPause) != nil {
+			return err
+		}
+	}
 }
 
 // tell sends lost-events.
