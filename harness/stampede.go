@@ -22,7 +22,7 @@ type stampede struct {
 
 	mu      sync.Mutex
 	waiting int
-	all     chan struct{} // closed when, for the first time, all others wait
+	all     chan struct{} // closed while all others wait
 	begun   bool          // the first count is recorded
 	ended   bool          // the second
 }
@@ -97,22 +97,25 @@ func (s *stampede) wake() {
 	s.look()
 }
 
-// look notices when all wait but one. The caller holds the lock.
+// look notices whether all wait but one. The caller holds the lock.
 func (s *stampede) look() {
-	if s.waiting == s.others && !closed(s.all) {
+	switch all := s.waiting == s.others; {
+	case all && !closed(s.all):
 		close(s.all)
+	case !all && closed(s.all): // who was granted the lock waited a moment ago, and who released it does not wait yet
+		s.all = make(chan struct{})
 	}
 }
 
 // begin lets the measured time begin when all others wait, if it has not begun.
 func (s *stampede) begin(ctx context.Context, a *actor) error {
 	s.mu.Lock()
-	begun := s.begun
+	begun, all := s.begun, s.all
 	s.mu.Unlock()
 	if begun {
 		return nil
 	}
-	if !pause(ctx, s.all, s.patience) {
+	if !pause(ctx, all, s.patience) {
 		return context.Cause(ctx)
 	}
 	s.mu.Lock()
