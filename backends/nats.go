@@ -45,7 +45,7 @@ var nats = Kind{
 	},
 	TTL:       2 * time.Second,
 	WallClock: true,
-	Slack:     2 * time.Second, // expiry is looked at once a second
+	Slack:     3 * time.Second, // expiry is looked at once a second, and a time to live is made whole seconds
 	office:    office{"leader", voteNATS},
 	election:  Election{Lost: "has NO quorum, stalled", Led: "new stream leader for"},
 	limit:     time.Minute,

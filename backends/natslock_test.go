@@ -1,11 +1,13 @@
 package backends_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/clients"
@@ -51,5 +53,31 @@ func TestNATSUpdateLastsForEver(t *testing.T) {
 		if ttl := m.Header.Get("Nats-TTL"); (ttl == "") != (kind.Control != "") {
 			t.Errorf("%s: after a renewal the key's time to live is %q", kind.Name, ttl)
 		}
+	}
+}
+
+// TestNATSReleaseAtOnce: a hold that is given back as soon as it is granted is never "not held". A leader refuses every write of a key for a moment after it has
+// answered one.
+func TestNATSReleaseAtOnce(t *testing.T) {
+	t.Parallel()
+	s := start(t, "nats")
+	var all errgroup.Group
+	for client := range 8 {
+		l := opened(t, locks.KV, s, 2*time.Second, client)
+		all.Go(func() error {
+			for i := range 60 {
+				g, err := l.Acquire(limit(t), fmt.Sprint("at-once-", client))
+				if err == nil {
+					err = l.Release(limit(t), g)
+				}
+				if err != nil {
+					return fmt.Errorf("client %d, round %d: %w", client, i, err)
+				}
+			}
+			return nil
+		})
+	}
+	if err := all.Wait(); err != nil {
+		t.Fatal(err)
 	}
 }

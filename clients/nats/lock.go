@@ -49,8 +49,9 @@ type bucket struct {
 	conn    *natsgo.Conn
 	js      jetstream.JetStream
 	nodes   string
-	ttl     time.Duration
-	forever bool // a renewal takes the time to live away
+	ttl     time.Duration // what a holder goes by
+	expiry  time.Duration // the key's time to live: the TTL, made whole seconds, for the server would cut it to them
+	forever bool          // a renewal takes the time to live away
 
 	mu        sync.Mutex
 	stream    jetstream.Stream
@@ -81,7 +82,11 @@ func open(_ context.Context, c clients.Config, forever bool) (*bucket, error) {
 		conn.Close()
 		return nil, fmt.Errorf("NATS at %s: %w", nodes, err)
 	}
-	return &bucket{conn: conn, js: js, nodes: nodes, ttl: ttl, forever: forever, revisions: map[string]uint64{}}, nil
+	return &bucket{conn: conn, js: js, nodes: nodes, ttl: ttl, expiry: wholeSeconds(ttl), forever: forever, revisions: map[string]uint64{}}, nil
+}
+
+func wholeSeconds(d time.Duration) time.Duration {
+	return (d + time.Second - 1).Truncate(time.Second)
 }
 
 func (b *bucket) String() string { return "NATS at " + b.nodes }
@@ -201,7 +206,7 @@ func (b *bucket) Take(ctx context.Context, key, owner string) (int64, error) {
 	if !m.ended {
 		return 0, clients.ErrNotHeld
 	}
-	revision, err := b.write(ctx, key, owner, m.revision, nil, jetstream.WithMsgTTL(b.ttl))
+	revision, err := b.write(ctx, key, owner, m.revision, nil, jetstream.WithMsgTTL(b.expiry))
 	if err == nil {
 		b.note(owner, revision)
 	}
@@ -221,24 +226,36 @@ func (b *bucket) known(owner string, created int64) uint64 {
 	return max(b.revisions[owner], uint64(created))
 }
 
-// change writes at the revision that is known. If the key has another, it may be one of ours whose answer was lost: then it is written at that.
+// settle is the pause before a write is sent again that the leader refused though the key has the right revision.
+const settle = 5 * time.Millisecond
+
+// change writes at the revision that is known. A refusal alone does not say that the key has another owner, so the leader is asked:
+//   - A greater revision with our name is a renewal whose answer was lost. The key is written at that one.
+//   - The same revision is one that the leader is about to forget as a write under way. A leader of NATS 2.15 answers a write before it has forgotten it
+//     (applyStreamMsgOp clears inflight after processJetStreamMsg has answered), and until then it refuses every other write of the key. It is asked again.
+//   - A smaller revision comes of a leader that lags behind. It is asked again, too.
 func (b *bucket) change(ctx context.Context, key, owner string, created int64, write func(at uint64) (uint64, error)) error {
 	at := b.known(owner, created)
-	revision, err := write(at)
-	if errors.Is(err, clients.ErrNotHeld) {
-		m, lookErr := b.leading(ctx, key)
+	for {
+		revision, err := write(at)
+		if err == nil {
+			b.note(owner, revision)
+		}
+		if !errors.Is(err, clients.ErrNotHeld) {
+			return err
+		}
+		m, err := b.leading(ctx, key)
 		switch {
-		case lookErr != nil:
-			return lookErr
-		case m.ended || m.value != owner || m.revision <= at:
+		case err != nil:
+			return err
+		case (m.ended || m.value != owner) && (m.revision == 0 || m.revision >= at):
 			return clients.ErrNotHeld
 		}
-		revision, err = write(m.revision)
+		at = max(at, m.revision)
+		if err := clients.Wait(ctx, settle); err != nil {
+			return fmt.Errorf("the leader refused the write of a key that is ours, again and again: %w", err)
+		}
 	}
-	if err == nil {
-		b.note(owner, revision)
-	}
-	return err
 }
 
 // Renew writes the key again, with a new time to live.
@@ -247,14 +264,14 @@ func (b *bucket) Renew(ctx context.Context, key, owner string, created int64) er
 		if b.forever {
 			return b.write(ctx, key, owner, at, nil)
 		}
-		return b.write(ctx, key, owner, at, nil, jetstream.WithMsgTTL(b.ttl))
+		return b.write(ctx, key, owner, at, nil, jetstream.WithMsgTTL(b.expiry))
 	})
 }
 
 // Give writes that the key is gone, as the library's Delete does, for as long as a lease: a bucket must not grow for ever.
 func (b *bucket) Give(ctx context.Context, key, owner string, created int64) error {
 	return b.change(ctx, key, owner, created, func(at uint64) (uint64, error) {
-		return b.write(ctx, key, "", at, natsgo.Header{"KV-Operation": {"DEL"}}, jetstream.WithMsgTTL(b.ttl))
+		return b.write(ctx, key, "", at, natsgo.Header{"KV-Operation": {"DEL"}}, jetstream.WithMsgTTL(b.expiry))
 	})
 }
 

@@ -44,6 +44,7 @@ func TestScripts(t *testing.T) {
 		// No Deadline of its own: a script that waits for what never comes fails at the end of `go test -timeout`. A shorter one for all of them together fails whichever is last on a slow machine.
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
+			e.Setenv("GORACE", os.Getenv("GORACE"))
 			e.Setenv("LOCKCHAOS_REQUIRE", os.Getenv("LOCKCHAOS_REQUIRE"))
 			e.Setenv(runtimes.EnvironmentVar, os.Getenv(runtimes.EnvironmentVar))
 			return nil
