@@ -5,7 +5,7 @@ BIN     := bin/lockchaos
 # Pure Go: one static binary, which also runs as the nodes and clients inside the private network.
 # It names its commit (--version) where git can tell it.
 VCS     := $(shell git status --porcelain >/dev/null 2>&1 && echo true || echo false)
-BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -ldflags=-w -buildvcs=$(VCS) -o $(BIN) ./cmd/lockchaos
+BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -ldflags="-s -w" -buildvcs=$(VCS) -o $(BIN) ./cmd/lockchaos
 
 .PHONY: run check test exam-table survey as-user tidy soak build lint bench fuzz simulate mutants images screenshots site clean
 
