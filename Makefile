@@ -25,10 +25,10 @@ export GORACE ?= atexit_sleep_ms=0
 TEST_PURE := CGO_ENABLED=0 $(GO) test -trimpath
 LONG := ./cmd/lockchaos ./harness ./backends ./hosts/docker
 # Packages without goroutines (TestSingleHaveNoGoroutines): the race detector finds nothing there, and makes tests five times as long.
-SINGLE := . ./checker/... ./history/foreign ./monotime ./policy ./reports/... ./shrink ./spelling ./strictyaml ./survey
+SINGLE := . ./audit ./checker/... ./internal/oracle ./internal/synthetic ./monotime ./policy ./reports/... ./shrink ./spelling ./strictyaml ./survey
 
 # Packages whose tests start no service, no container and no browser.
-UNIT := . ./adapter ./checker/... ./clients ./clients/external ./cmd/lockchaos/crash ./experiments ./harmless ./history/... ./internal/site ./monotime ./nemesis ./policy ./redact ./runs/... ./scenarios ./shrink ./spelling ./strictyaml ./survey
+UNIT := . ./adapter ./checker/... ./clients ./clients/external ./cmd/lockchaos/crash ./audit ./experiments ./harmless ./history/... ./internal/site ./monotime ./nemesis ./policy ./redact ./runs/... ./scenarios ./shrink ./spelling ./strictyaml ./survey
 
 ## check: format, vet, and the tests that need no service: for while you work (under a minute once it is built)
 check: format
@@ -64,7 +64,7 @@ survey: build
 ## soak: kills, interrupts and failures at fifty moments under each kind of fault, and nothing left; foreign histories in great number, and three judges on 200,000 of each kind of lock (some minutes)
 soak: build
 	LOCKCHAOS_SOAK=1 $(GO) test -count 1 -v -timeout 90m -run 'Healing|ComposeApp|Scripts/shrink|ExternalServers' ./cmd/lockchaos
-	LOCKCHAOS_SOAK=1 $(GO) test -count 1 -timeout 30m ./history/foreign ./locktest
+	LOCKCHAOS_SOAK=1 $(GO) test -count 1 -timeout 30m ./audit ./locktest
 	LOCKCHAOS_SOAK=1 $(GO) test -count 1 -timeout 60m -run 'ThreeJudges|BruteForce|OnTheRest' ./checker
 
 ## tidy: after a module has been added or changed, here and in the example modules
@@ -89,7 +89,7 @@ bench: build
 ## fuzz: every parser of histories and of what workers say, a minute each (FUZZTIME=10s is shorter; JOBS=9 has as many of them at once, with a share of the processors)
 FUZZTIME ?= 1m
 JOBS     ?= 1
-PARSERS  ?= ./history ./history/foreign ./adapter ./harness
+PARSERS  ?= ./history ./audit ./adapter ./harness
 fuzz:
 	JOBS=$(JOBS) ./scripts/fuzz $(FUZZTIME) $(PARSERS)
 

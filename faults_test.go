@@ -22,7 +22,7 @@ var otherWords = map[string][]string{
 	"cmd/lockchaos/sweep_curve.go": {"clock-jump"}, // its help
 	"checker/figures.go":           {"hold"},
 	"harness/protocol.go":          {"stall"}, // which a worker tells of itself
-	"history/foreign/doubts.go":    {"hold"},
+	"audit/doubts.go":              {"hold"},
 	"nemesis/cut.go":               {"reset"},
 	"nemesis/degrade.go":           {"delay-loss-duplicate-reorder-rate"},
 	"netfault/decide.go":           {"loss", "duplicate", "reorder"},

@@ -20,6 +20,7 @@ var allowed = map[string][]string{
 	"redact":      {},
 	"clockskew":   {},
 	"history":     {},
+	"audit":       {"history"}, // logs of other tools and of applications, made into histories
 	"store":       {},
 	"hosts":       {},
 	"adapter":     {"hosts"},              // it tries adapters on hosts of their own
@@ -36,13 +37,13 @@ var allowed = map[string][]string{
 	"serve":       {"reports"},        // for its style, its scripts and its comparison; what runs are it has from their files
 	"backends":    {"hosts", "store"}, // it runs the store as a node
 	"nemesis":     {"clockskew", "history", "hosts", "netfault"},
-	"harness":     {"adapter", "history", "clients", "store", "hosts", "scenarios", "backends", "checker", "nemesis"},
+	"harness":     {"adapter", "audit", "history", "clients", "store", "hosts", "scenarios", "backends", "checker", "nemesis"},
 	"runs":        {"adapter", "history", "clients", "hosts", "scenarios", "backends", "nemesis", "harness", "checker", "reports", "spelling", "strictyaml", "policy", "clockskew", "netfault"}, // it runs what it is given: it knows no lock by name
 	"experiments": {"runs", "checker", "history", "nemesis", "reports", "scenarios", "shrink", "spelling", "strictyaml"},
-	"cmd":         {"runs", "experiments", "adapter", "history", "clients", "store", "hosts", "scenarios", "backends", "nemesis", "clockskew", "netfault", "harness", "checker", "reports", "spelling", "strictyaml", "policy", "serve", "shrink", "survey"},
+	"cmd":         {"audit", "internal", "runs", "experiments", "adapter", "history", "clients", "store", "hosts", "scenarios", "backends", "nemesis", "clockskew", "netfault", "harness", "checker", "reports", "spelling", "strictyaml", "policy", "serve", "shrink", "survey"},
 	"netfault":    {"hosts"},
 	"locktest":    {"history", "clients", "hosts", "scenarios", "backends", "nemesis", "netfault", "harness", "checker", "reports"}, // a command of its own, for go test
-	"internal":    {"reports", "survey"},                                                                                            // tools for this repository alone: the site has the style of the reports, and shows the survey
+	"internal":    {"checker", "history", "reports", "survey"},                                                                      // the site, the oracle, histories made up, mutants: tools for this repository, and for tests
 }
 
 // rooms is the import graph inside reports, of its non-test code: the model at the bottom knows none of those that show it.

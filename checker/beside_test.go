@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/anishathalye/porcupine"
-	"github.com/lockchaos/lockchaos/checker/oracle"
 	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/internal/oracle"
 )
 
 // mutexHistory is the history of an owner mutex: clients in turn acquire and release one key, and all others wait; at the end the waiters are told

@@ -363,7 +363,7 @@
 // hand-overs or holders met by a fault than the scenario needs; a single property does not pass without what it is judged by: the whole
 // ledger, a probe, a token.
 //
-// A history that was translated from another tool's (package foreign) says itself which facts it can't tell (Header.Untold) and which it leaves in doubt
+// A history that was translated from another tool's (package audit) says itself which facts it can't tell (Header.Untold) and which it leaves in doubt
 // (Header.Doubts). A property that needs an untold fact is not judged; one that needs a doubtful fact is inconclusive, unless a violation is certain. Nobody watched its clients, so nothing follows from their being undisturbed; and one
 // client may have several grants of a key at a time, which do not conflict with each other (Header.Translated).
 //

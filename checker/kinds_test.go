@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/anishathalye/porcupine"
-	"github.com/lockchaos/lockchaos/checker/oracle"
 	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/internal/oracle"
 )
 
 // TestKindsOfLocks judges the hand-written histories of each kind of lock: testdata/kinds/KIND/VERDICT.jsonl, or VERDICT-WHY.jsonl. Where holds alone decide,

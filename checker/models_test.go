@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/anishathalye/porcupine"
-	"github.com/lockchaos/lockchaos/checker/oracle"
 	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/internal/oracle"
 )
 
 // Three judges of each kind of lock: the sweep, Porcupine on the model that the claims name, and the brute force. They share no code, and must agree

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/anishathalye/porcupine"
-	"github.com/lockchaos/lockchaos/checker/oracle"
+	"github.com/lockchaos/lockchaos/internal/oracle"
 )
 
 const oracleLimit = 20 * time.Second

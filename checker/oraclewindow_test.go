@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockchaos/lockchaos/checker/oracle"
 	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/internal/oracle"
 )
 
 // holdsAlone is a history without the claims by which more than its holds is judged.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/anishathalye/porcupine"
-	"github.com/lockchaos/lockchaos/checker/oracle"
+	"github.com/lockchaos/lockchaos/internal/oracle"
 )
 
 // randomOps draws what clients saw of a register: half of the time what a register answered that has one defect at most, else anything.

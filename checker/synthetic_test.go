@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/lockchaos/lockchaos/history"
-	"github.com/lockchaos/lockchaos/history/synthetic"
+	"github.com/lockchaos/lockchaos/internal/synthetic"
 )
 
 // judgeSynthetic judges a generated history while it is being written.

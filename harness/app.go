@@ -13,9 +13,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/lockchaos/lockchaos/audit"
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/history"
-	"github.com/lockchaos/lockchaos/history/foreign"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/monotime"
 	"github.com/lockchaos/lockchaos/nemesis"
@@ -74,7 +74,7 @@ type appClient struct {
 	proc   *hosts.Process
 
 	mu    sync.Mutex
-	lines []foreign.Line
+	lines []audit.Line
 	other int // lines that are none of the audit log
 	late  int // grants that were asked for before the run
 	held  map[[2]string]int64
@@ -245,14 +245,14 @@ func (a *appRun) source(ctx context.Context, c *appClient, done, over <-chan str
 }
 
 // note takes a line.
-func (c *appClient) note(l foreign.Line) {
+func (c *appClient) note(l audit.Line) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.lines = append(c.lines, l)
 }
 
 // granted tells the director of a grant, and lets a fault strike that is aimed at it.
-func (a *appRun) granted(ctx context.Context, c *appClient, l *foreign.Line, over bool) (grant int64, err error) {
+func (a *appRun) granted(ctx context.Context, c *appClient, l *audit.Line, over bool) (grant int64, err error) {
 	grant = a.ids.nextOp()
 	a.ids.grants.Add(1)
 	if err := a.director.holds(ctx, c.number, l.Key, grant); err != nil {
@@ -281,17 +281,17 @@ func (a *appRun) tell(ctx context.Context) (stop func()) {
 
 // write makes the history: the lines of all clients in order of time, translated as any audit log, and the faults between them.
 func (a *appRun) write() error {
-	audit := filepath.Join(filepath.Dir(a.cfg.History), AuditFile)
-	if err := a.writeAudit(audit); err != nil {
+	path := filepath.Join(filepath.Dir(a.cfg.History), AuditFile)
+	if err := a.writeAudit(path); err != nil {
 		return err
 	}
-	in, err := os.Open(audit)
+	in, err := os.Open(path)
 	if err != nil {
 		return fmt.Errorf("read the audit log: %w", err)
 	}
 	defer in.Close()
 	names, numbers := a.numbered()
-	source, err := foreign.Read(in, audit, foreign.JSON, a.options(names))
+	source, err := audit.Read(in, path, audit.JSON, a.options(names))
 	if err != nil {
 		return err
 	}
@@ -309,7 +309,7 @@ func (a *appRun) write() error {
 	if err != nil {
 		return err
 	}
-	if err := foreign.Weave(source, faults, enc.Encode); err != nil {
+	if err := audit.Weave(source, faults, enc.Encode); err != nil {
 		return err
 	}
 	if err := buffered.Flush(); err != nil {
@@ -320,7 +320,7 @@ func (a *appRun) write() error {
 
 // writeAudit writes the lines of all clients.
 func (a *appRun) writeAudit(file string) error {
-	var all []foreign.Line
+	var all []audit.Line
 	other := 0
 	for _, c := range a.clients {
 		all = append(all, c.lines...)
@@ -333,7 +333,7 @@ func (a *appRun) writeAudit(file string) error {
 		}
 		return fmt.Errorf("no line of an audit log was written during the run (%d other lines in %s): each must be a JSON object with time, end and event (docs/own-stack.md)", other, where)
 	}
-	slices.SortStableFunc(all, func(x, y foreign.Line) int { return cmp.Compare(x.Began, y.Began) })
+	slices.SortStableFunc(all, func(x, y audit.Line) int { return cmp.Compare(x.Began, y.Began) })
 	var text []byte
 	var err error
 	for i := range all {
@@ -368,13 +368,13 @@ func (a *appRun) numbered() (names []string, numbers map[int32][]int32) {
 	return names, numbers
 }
 
-func (a *appRun) options(names []string) foreign.Options {
-	o := foreign.Options{Clients: names, Tokens: a.app.Log.Tokens, Validity: &foreign.Validity{TTL: a.cfg.Plan.Scenario.TTL.Std()}}
+func (a *appRun) options(names []string) audit.Options {
+	o := audit.Options{Clients: names, Tokens: a.app.Log.Tokens, Validity: &audit.Validity{TTL: a.cfg.Plan.Scenario.TTL.Std()}}
 	switch a.app.Lease {
 	case "released":
-		o.Validity = &foreign.Validity{Released: true}
+		o.Validity = &audit.Validity{Released: true}
 	case "unknown":
-		o.Validity = &foreign.Validity{}
+		o.Validity = &audit.Validity{}
 	}
 	return o
 }

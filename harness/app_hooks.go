@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/lockchaos/lockchaos/history/foreign"
+	"github.com/lockchaos/lockchaos/audit"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -118,8 +118,8 @@ func (h *hooked) round(ctx context.Context, key string, think time.Duration) err
 
 // ask calls a hook and notes what it answered. Its error says that the run is over, or that the answer makes no sense; that nobody answered is an answer:
 // whether the op happened is unknown.
-func (h *hooked) ask(ctx context.Context, hook scenarios.AppHook, means, key string, token int64, timeout time.Duration) (foreign.Line, error) {
-	l := foreign.Line{Client: h.name, Key: key, Means: means, Token: token, Result: "unknown"}
+func (h *hooked) ask(ctx context.Context, hook scenarios.AppHook, means, key string, token int64, timeout time.Duration) (audit.Line, error) {
+	l := audit.Line{Client: h.name, Key: key, Means: means, Token: token, Result: "unknown"}
 	body, err := json.Marshal(hookAsk{Key: key, Token: token, TimeoutMS: timeout.Milliseconds()})
 	if err != nil {
 		return l, fmt.Errorf("ask %s: %w", h.name, err)
@@ -146,7 +146,7 @@ func (h *hooked) ask(ctx context.Context, hook scenarios.AppHook, means, key str
 func (a *appRun) patience() time.Duration { return longestFault(a.cfg.Plan) + time.Second }
 
 // into says in a line of the log what was answered.
-func (r *hookAnswer) into(l *foreign.Line) {
+func (r *hookAnswer) into(l *audit.Line) {
 	switch {
 	case r.OK:
 		l.Result = "ok"

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/lockchaos/lockchaos/history/foreign"
+	"github.com/lockchaos/lockchaos/audit"
 )
 
 // tailEvery is how often a log that has not grown is looked at.
@@ -34,7 +34,7 @@ func (a *appRun) follow(ctx context.Context, c *appClient, over <-chan struct{})
 	if l.File != "" {
 		name = c.name + ":" + l.File
 	}
-	lines, err := foreign.NewLines(name, c.name, foreign.Options{Map: l.Map, Events: l.Events, TimeFormat: l.TimeFormat})
+	lines, err := audit.NewLines(name, c.name, audit.Options{Map: l.Map, Events: l.Events, TimeFormat: l.TimeFormat})
 	if err != nil {
 		return err
 	}
@@ -132,8 +132,8 @@ func (t *tail) lines() (all [][]byte, err error) {
 }
 
 // read understands lines that have come together. A grant whose end is among them is nobody's any more.
-func (a *appRun) read(ctx context.Context, c *appClient, lines *foreign.Lines, chunk [][]byte) error {
-	var got []foreign.Line
+func (a *appRun) read(ctx context.Context, c *appClient, lines *audit.Lines, chunk [][]byte) error {
+	var got []audit.Line
 	for _, text := range chunk {
 		l, ok, err := lines.Read(text)
 		if err != nil {
@@ -166,7 +166,7 @@ func (a *appRun) read(ctx context.Context, c *appClient, lines *foreign.Lines, c
 }
 
 // endsAmong tells whether one of the lines ends the grant.
-func endsAmong(grant *foreign.Line, lines []foreign.Line) bool {
+func endsAmong(grant *audit.Line, lines []audit.Line) bool {
 	for i := range lines {
 		if l := &lines[i]; l.Over() && l.Client == grant.Client && l.Key == grant.Key {
 			return true

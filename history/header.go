@@ -43,13 +43,13 @@ type Header struct {
 	Claims Claims `json:"claims"`
 	Store  Store  `json:"store"`
 	Needs  Needs  `json:"needs"`
-	// Translated: the history was another tool's (package foreign). Nobody watched its clients, so nothing follows from one being undisturbed; and one
+	// Translated: the history was another tool's (package audit). Nobody watched its clients, so nothing follows from one being undisturbed; and one
 	// may have several grants of a key at a time, which do not conflict with each other and are each ended by a release of its own.
 	Translated bool `json:"translated,omitempty"`
 	// Names are what the log of a translated history calls its clients, by number from 1. Empty where they are numbered on each key by themselves.
 	Names []string `json:"names,omitempty"`
 	// Untold names the facts (Fact…) that the history does not tell, each with the reason in a full sentence: a property that needs one is not judged.
-	// A history of lockchaos tells them all; one that was translated does not (package foreign).
+	// A history of lockchaos tells them all; one that was translated does not (package audit).
 	Untold map[string]string `json:"untold,omitempty"`
 	// Doubts names the facts that the history leaves in doubt, with the reason: without a certain violation the properties that need them are
 	// inconclusive. Both may name a property instead, as the histories of older versions do.

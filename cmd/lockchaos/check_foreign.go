@@ -14,9 +14,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/lockchaos/lockchaos/audit"
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/history"
-	"github.com/lockchaos/lockchaos/history/foreign"
 	"github.com/lockchaos/lockchaos/reports"
 )
 
@@ -36,13 +36,13 @@ type foreignFlags struct {
 }
 
 func (f *foreignFlags) add(flags *pflag.FlagSet) {
-	names := make([]string, 0, len(foreign.Formats))
-	for _, format := range foreign.Formats {
+	names := make([]string, 0, len(audit.Formats))
+	for _, format := range audit.Formats {
 		names = append(names, string(format))
 	}
-	flags.StringVar(&f.format, "format", string(foreign.Auto), "format of the histories: "+strings.Join(names, ", "))
-	flags.StringToStringVar(&f.columns, "map", nil, "columns of a log that is to be read otherwise than guessed, as field=column, or field=- for none; fields: "+strings.Join(foreign.Fields, ", "))
-	flags.StringToStringVar(&f.events, "events", nil, "words of a log's event column, as meaning=word|word; meanings: "+strings.Join(foreign.Meanings, ", "))
+	flags.StringVar(&f.format, "format", string(audit.Auto), "format of the histories: "+strings.Join(names, ", "))
+	flags.StringToStringVar(&f.columns, "map", nil, "columns of a log that is to be read otherwise than guessed, as field=column, or field=- for none; fields: "+strings.Join(audit.Fields, ", "))
+	flags.StringToStringVar(&f.events, "events", nil, "words of a log's event column, as meaning=word|word; meanings: "+strings.Join(audit.Meanings, ", "))
 	flags.StringVar(&f.pattern, "pattern", "", "regular expression for a log in lines of text; its named groups are the columns")
 	flags.BoolVar(&f.skip, "skip-unmatched", false, "leave out the lines that --pattern does not match, and count them")
 	flags.StringVar(&f.times, "time-format", "auto", "times of a log: auto, rfc3339, unix, unix-ms, unix-us, unix-ns, or a layout of Go")
@@ -54,8 +54,8 @@ func (f *foreignFlags) add(flags *pflag.FlagSet) {
 }
 
 // options makes options of the flags.
-func (f *foreignFlags) options() (foreign.Options, error) {
-	o := foreign.Options{Map: f.columns, TimeFormat: f.times, ClockError: f.clock, Permits: f.permits, Reentrant: f.reentrant, Tokens: f.tokens,
+func (f *foreignFlags) options() (audit.Options, error) {
+	o := audit.Options{Map: f.columns, TimeFormat: f.times, ClockError: f.clock, Permits: f.permits, Reentrant: f.reentrant, Tokens: f.tokens,
 		Pattern: f.pattern, SkipUnmatched: f.skip}
 	if err := f.text(); err != nil {
 		return o, err
@@ -63,8 +63,8 @@ func (f *foreignFlags) options() (foreign.Options, error) {
 	if f.permits < 1 {
 		return o, fmt.Errorf("--permits %d: a lock has at least 1", f.permits)
 	}
-	if !slices.Contains(foreign.Formats, foreign.Format(f.format)) {
-		return o, fmt.Errorf("unknown --format %q: %v", f.format, foreign.Formats)
+	if !slices.Contains(audit.Formats, audit.Format(f.format)) {
+		return o, fmt.Errorf("unknown --format %q: %v", f.format, audit.Formats)
 	}
 	if len(f.events) > 0 {
 		o.Events = map[string][]string{}
@@ -75,33 +75,33 @@ func (f *foreignFlags) options() (foreign.Options, error) {
 	switch f.ttl {
 	case "":
 	case "released":
-		o.Validity = &foreign.Validity{Released: true}
+		o.Validity = &audit.Validity{Released: true}
 	case "unknown":
-		o.Validity = &foreign.Validity{}
+		o.Validity = &audit.Validity{}
 	default:
 		ttl, err := time.ParseDuration(f.ttl)
 		if err != nil || ttl <= 0 {
 			return o, fmt.Errorf("--ttl %q: a duration such as 30s, released or unknown", f.ttl)
 		}
-		o.Validity = &foreign.Validity{TTL: ttl}
+		o.Validity = &audit.Validity{TTL: ttl}
 	}
 	return o, nil
 }
 
 // text sees to it that a pattern and the format for it go together.
 func (f *foreignFlags) text() error {
-	format := foreign.Format(f.format)
+	format := audit.Format(f.format)
 	switch {
 	case f.pattern == "" && f.skip:
 		return errors.New("--skip-unmatched is about the lines that --pattern does not match, and there is no --pattern")
-	case f.pattern == "" && format == foreign.Text:
+	case f.pattern == "" && format == audit.Text:
 		return errors.New("--format text needs --pattern, which says what the lines of text hold")
 	case f.pattern == "":
 		return nil
-	case format != foreign.Auto && format != foreign.Text:
+	case format != audit.Auto && format != audit.Text:
 		return fmt.Errorf("--pattern is for lines of text, and --format %s is not", f.format)
 	}
-	if _, err := foreign.Pattern(f.pattern); err != nil {
+	if _, err := audit.Pattern(f.pattern); err != nil {
 		return fmt.Errorf("--pattern: %w", err)
 	}
 	return nil
@@ -111,7 +111,7 @@ func (f *foreignFlags) text() error {
 type judgedFile struct {
 	whole   history.History // without its events, unless they were to be kept
 	verdict checker.Verdict
-	source  *foreign.Source // nil for a history of lockchaos
+	source  *audit.Source // nil for a history of lockchaos
 }
 
 // kept is what a run's own report keeps of its violations: the figures are the same.
@@ -123,28 +123,28 @@ func (f *foreignFlags) judge(in io.Reader, name string, keep bool) (judgedFile, 
 	if err != nil {
 		return judgedFile{}, err
 	}
-	buffered, err := history.Decompressed(bufio.NewReaderSize(in, foreign.DetectBytes), name)
+	buffered, err := history.Decompressed(bufio.NewReaderSize(in, audit.DetectBytes), name)
 	if err != nil {
 		return judgedFile{}, err
 	}
-	head, err := buffered.Peek(foreign.DetectBytes)
+	head, err := buffered.Peek(audit.DetectBytes)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
 		return judgedFile{}, fmt.Errorf("read %s: %w", name, err)
 	}
-	format := foreign.Format(f.format)
+	format := audit.Format(f.format)
 	if f.pattern != "" {
-		format = foreign.Text
+		format = audit.Text
 	}
-	if format == foreign.Auto {
-		if format, err = foreign.Detect(head, strings.TrimSuffix(name, history.Compressed), len(f.columns) > 0); err != nil {
+	if format == audit.Auto {
+		if format, err = audit.Detect(head, strings.TrimSuffix(name, history.Compressed), len(f.columns) > 0); err != nil {
 			line, _, _ := strings.Cut(string(head[:min(len(head), 60)]), "\n")
 			return judgedFile{}, &history.SyntaxError{File: name, Line: 1, Near: line, Err: err}
 		}
 	}
-	if format == foreign.Native {
+	if format == audit.Native {
 		return judgeNative(buffered, name, keep)
 	}
-	s, err := foreign.Read(buffered, name, format, options)
+	s, err := audit.Read(buffered, name, format, options)
 	if err != nil {
 		return judgedFile{}, err
 	}
@@ -226,9 +226,9 @@ func listFlag(flag string, pairs []string) string {
 
 // howToRead adds to an error about a log the command that answers it.
 func howToRead(err error, cmd *cobra.Command, file string) error {
-	var asks *foreign.Ambiguous
-	var word *foreign.UnknownWord
-	var missing *foreign.Missing
+	var asks *audit.Ambiguous
+	var word *audit.UnknownWord
+	var missing *audit.Missing
 	switch {
 	case errors.As(err, &missing):
 		return fmt.Errorf("%w\nsay which column is which, such as: %s", err, typed(cmd, "map", mapFlag(missing.Map), file))
@@ -236,7 +236,7 @@ func howToRead(err error, cmd *cobra.Command, file string) error {
 		return fmt.Errorf("%w\nsay which column is which, such as: %s", err, typed(cmd, "map", mapFlag(asks.Map), file))
 	case errors.As(err, &word):
 		return fmt.Errorf("%w\nfor a word that grants the lock: %s; for one that is not about it: %s", err, listFlag("--events", []string{"grant=" + word.Word}), listFlag("--events", []string{"ignore=" + word.Word}))
-	case errors.Is(err, foreign.ErrUnknownFormat):
+	case errors.Is(err, audit.ErrUnknownFormat):
 		return fmt.Errorf("%w\nfor a log in lines of text say what a line holds, such as: %s\nfor a table with a heading say which column is which, such as: %s", err,
 			typed(cmd, "pattern", "--pattern '"+examplePattern+"'", file), typed(cmd, "map", mapFlag([]string{"time=when", "client=pod", "event=what"}), file))
 	}

@@ -7,10 +7,10 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/lockchaos/lockchaos/audit"
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/history"
-	"github.com/lockchaos/lockchaos/history/foreign"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/reports/story"
 )
@@ -69,12 +69,12 @@ func (j *judgedFile) printSteps(w io.Writer, v *checker.Violation) {
 	if j.source == nil {
 		return
 	}
-	var steps []foreign.Step
+	var steps []audit.Step
 	for _, op := range slices.Sorted(slices.Values(v.Ops)) { // what was read before what is known from it
 		steps = append(steps, j.source.Steps(op)...)
 	}
-	slices.SortStableFunc(steps, func(a, b foreign.Step) int { return a.Line - b.Line })
-	steps = slices.CompactFunc(steps, func(a, b foreign.Step) bool { return a.Line == b.Line })
+	slices.SortStableFunc(steps, func(a, b audit.Step) int { return a.Line - b.Line })
+	steps = slices.CompactFunc(steps, func(a, b audit.Step) bool { return a.Line == b.Line })
 	table := tabwriter.NewWriter(w, 2, 0, 2, ' ', 0)
 	for i, s := range steps {
 		if i == shownSteps {

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/lockchaos/lockchaos/history"
-	"github.com/lockchaos/lockchaos/history/synthetic"
+	"github.com/lockchaos/lockchaos/internal/synthetic"
 	"github.com/lockchaos/lockchaos/runs"
 )
 

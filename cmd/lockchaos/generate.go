@@ -11,7 +11,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/history"
-	"github.com/lockchaos/lockchaos/history/synthetic"
+	"github.com/lockchaos/lockchaos/internal/synthetic"
 	"github.com/lockchaos/lockchaos/runs/exit"
 )
 

@@ -1,0 +1,86 @@
+package audit
+
+import "github.com/lockchaos/lockchaos/history"
+
+// told follows the news of a loss.
+func (t *tracer) told(la *lane, i int32) {
+	o := &t.log.ops[i]
+	at := t.which(la, o.token)
+	if at < 0 {
+		t.idle++
+		return
+	}
+	h := &t.holds[la.open[at]]
+	t.under(h, o)
+	h.told, h.until = true, min(h.until, o.begin())
+}
+
+// acted follows a read, write or renewal.
+func (t *tracer) acted(la *lane, i int32) {
+	o := &t.log.ops[i]
+	if at := t.which(la, o.token); at >= 0 {
+		n := la.open[at]
+		if t.holds[n].token == 0 && o.token != 0 && o.kind == history.Write {
+			t.tokened(n, o.token) // the log tells the token only here
+		}
+		t.under(&t.holds[n], o)
+		return
+	}
+	n, known := t.tokens[tokenOn{o.key, o.token}]
+	switch {
+	case known && o.token != 0 && t.holds[n].replaced:
+		t.replacedWrite(&t.holds[n], o)
+	case known && o.token != 0:
+		t.reopen(&t.holds[n])
+		t.under(&t.holds[n], o)
+	case o.token != 0 && o.kind == history.Write && t.options.Permits == 1 && t.options.Tokens == "fencing":
+		t.infer(la, i)
+	case o.kind == history.Write:
+		t.loose++
+	default:
+		t.idle++
+	}
+}
+
+// reopen takes back that a release ended a hold: its owner has acted under it later. It held until then, and gave the promise up.
+func (t *tracer) reopen(h *hold) {
+	if h.release >= 0 {
+		r := &t.log.ops[h.release]
+		if r.outcome == history.OK {
+			r.kind, r.outcome = history.Renew, history.Fail
+		} else {
+			r.grant = 0
+		}
+		if h.next == 0 {
+			h.next = r.order + 1
+		}
+		h.release, h.ended, h.attempted = -1, false, true
+	}
+}
+
+// replacedWrite follows a write of a grant that its owner had replaced by a newer one. It is no act that would prolong the older hold, for
+// its owner holds anyway; what it does to the data is seen in the ledger.
+func (t *tracer) replacedWrite(h *hold, o *op) {
+	if o.kind != history.Write || o.outcome != history.OK || !t.log.ledgered {
+		t.idle++
+		return
+	}
+	t.reopen(h)
+	o.late, o.grant, h.use = true, h.acquire+1, max(h.use, o.order/2)
+}
+
+// infer opens a hold for a write whose acquire the log lacks: it was granted at some time before.
+func (t *tracer) infer(la *lane, i int32) {
+	o := t.log.ops[i]
+	if o.token < t.highest[o.key] {
+		t.late++
+	}
+	t.log.ops = append(t.log.ops, op{kind: history.Acquire, outcome: history.OK, inv: o.inv, ret: o.inv, start: 1, end: o.inv, token: o.token, key: o.key,
+		owner: o.owner, line: o.line, endLine: o.line, order: o.order - 1, inferred: true})
+	h := t.hold(la, int32(len(t.log.ops)-1))
+	h.use = o.order / 2
+	if len(la.open) > 1 { // it is no hold that a release without a token could be about
+		la.open = la.open[:len(la.open)-1]
+	}
+	t.under(h, &t.log.ops[i])
+}

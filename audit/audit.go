@@ -1,0 +1,264 @@
+package audit
+
+import (
+	"bufio"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// An audit log tells one thing a line: when, who, what, of which lock, with which token. A line is an instant, unless the log also has
+// the end. An acquire that is asked on one line and granted on another lasts from the one to the other.
+
+// entry is one line of an audit log.
+type entry struct {
+	at, end    int64 // ns since 1970
+	token      int64
+	line       int32
+	key, owner int32
+	means      meaning
+	ending     ending
+}
+
+// errNoText: two names that differ in such bytes look alike, and JSON makes one of them.
+var errNoText = errors.New("bytes that are no text in UTF-8: convert the log first, such as with iconv -f latin1 -t utf-8")
+
+type auditReader struct {
+	log     *log
+	rows    rows
+	stamps  stamper
+	words   vocabulary
+	columns *guesser
+	entries []entry
+	granted bool // some line says "granted", so "acquire" means that it was asked
+}
+
+func readAudit(l *log, in *bufio.Reader, format Format, o Options) error {
+	l.what = "audit log"
+	r := &auditReader{log: l}
+	var err error
+	if r.stamps, err = newStamper(o.TimeFormat); err != nil {
+		return err
+	}
+	if r.words, err = newVocabulary(o.Events); err != nil {
+		return err
+	}
+	r.columns = &guesser{stamps: r.stamps, words: r.words}
+	if r.columns.named, err = explicit(o.Map); err != nil {
+		return err
+	}
+	if r.rows, err = newRows(in, l.file, format, o, r.columns); err != nil {
+		return err
+	}
+	for {
+		one, err := r.rows.next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err == nil {
+			err = r.add(&one)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := r.columns.tell(l, r.rows); err != nil {
+		return err
+	}
+	return r.ops()
+}
+
+// newRows opens a log of any form, and finds its columns.
+func newRows(in *bufio.Reader, file string, format Format, o Options, g *guesser) (rows, error) {
+	switch format {
+	case CSV:
+		return newCSV(in, file, g)
+	case Text:
+		return newPattern(in, file, o.Pattern, o.SkipUnmatched, g)
+	}
+	head, _ := in.Peek(in.Size())
+	if err := g.choose(sampleJSON(head)); err != nil {
+		return nil, &history.SyntaxError{File: file, Line: 1, Err: err}
+	}
+	return &jsonRows{forms: newForms(in, file, false), named: g.chosen}, nil
+}
+
+// add reads one line.
+func (r *auditReader) add(one *row) error {
+	wrong := func(f field, err error) error {
+		near := one.text[f]
+		if near == "" {
+			near = strings.Join(slices.DeleteFunc(slices.Clone(one.text[:]), func(s string) bool { return s == "" }), " ")
+		}
+		return &history.SyntaxError{File: r.log.file, Line: one.line, Column: one.columns[f], Near: excerpt(near), Err: err}
+	}
+	for f, text := range one.text {
+		if strings.ContainsRune(text, utf8.RuneError) {
+			return wrong(field(f), errNoText)
+		}
+	}
+	for _, f := range [...]field{fieldTime, fieldEvent, fieldClient} {
+		if one.text[f] == "" {
+			return wrong(f, r.columns.missing(f))
+		}
+	}
+	e := entry{line: int32(min(one.line, math.MaxInt32)), means: r.words.of(one.text[fieldEvent])}
+	switch e.means {
+	case unknown:
+		return wrong(fieldEvent, &UnknownWord{Word: one.text[fieldEvent]})
+	case shared:
+		return wrong(fieldEvent, errShared)
+	case ignore:
+		return nil
+	case grant:
+		r.granted = true
+	}
+	var err error
+	if e.at, err = r.stamps.parse(one.text[fieldTime]); err != nil {
+		return wrong(fieldTime, err)
+	}
+	r.stamps.grain.add(e.at)
+	e.end = e.at
+	if one.text[fieldEnd] != "" {
+		if e.end, err = r.stamps.parse(one.text[fieldEnd]); err == nil && e.end < e.at {
+			err = errors.New("it ends before it begins")
+		}
+		r.stamps.grain.add(e.end)
+		if err != nil {
+			return wrong(fieldEnd, err)
+		}
+	}
+	if text := one.text[fieldToken]; text != "" && text != "-" {
+		number, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || number < 0 || number == math.MaxInt64 {
+			return wrong(fieldToken, errors.New("a fencing token is a whole number, 0 or more"))
+		}
+		e.token = ticket(number)
+	}
+	if e.ending = endingOf(one.text[fieldResult]); e.ending == endedSomehow {
+		return wrong(fieldResult, errors.New("nobody knows this result: want ok, failed or unknown, or words such as granted, denied, timeout"))
+	}
+	key := one.text[fieldKey]
+	if key == "" {
+		key = defaultKey
+	}
+	e.key, e.owner = r.log.keys.id(key), r.log.owners.id(one.text[fieldClient])
+	r.entries = append(r.entries, e)
+	return nil
+}
+
+// ops turns the lines, in order of time, into ops.
+func (r *auditReader) ops() error {
+	if len(r.entries) == 0 {
+		return nil
+	}
+	r.dropNoughts()
+	slices.SortStableFunc(r.entries, func(a, b entry) int { return cmp.Compare(a.at, b.at) })
+	zero := r.entries[0].at
+	if last := r.entries[len(r.entries)-1].at; last-zero < 0 || last-zero > math.MaxInt64/8 {
+		return fmt.Errorf("%s: its times are more than %d years apart: see --time-format", r.log.file, math.MaxInt64/8/int64(365*24*3600*1e9))
+	}
+	r.log.zero, r.log.hasZero, r.log.grain, r.log.zoneless = zero, true, r.stamps.grain, r.stamps.zoneless
+	if r.stamps.zone != nil {
+		r.log.zone = r.stamps.zone
+	}
+	type place struct{ key, owner int32 }
+	asked := map[place]int32{} // the acquire that a client has asked for and not been answered
+	for i := range r.entries {
+		e := &r.entries[i]
+		if e.means == acquire && r.granted && e.ending == endedOK {
+			e.means = request
+		}
+		at := place{e.key, e.owner}
+		o := op{inv: e.at - zero, ret: max(e.end, e.at) - zero, key: e.key, owner: e.owner, token: e.token, line: e.line, endLine: e.line}
+		switch e.means {
+		case request:
+			if _, again := asked[at]; again {
+				continue // it may have been granted since the first time
+			}
+			o.kind, o.ret, o.token = history.Acquire, never, 0
+			n, err := r.log.add(o)
+			if err != nil {
+				return err
+			}
+			asked[at] = n
+			continue
+		case acquire, grant, busy:
+			if n, ok := asked[at]; ok {
+				delete(asked, at)
+				if e.end > e.at && e.means != busy {
+					r.log.ops[n].attempt = o.inv
+				}
+				e.answer(&r.log.ops[n], o.ret)
+				r.log.ops[n].after = int32(len(r.log.ops))
+				continue
+			}
+		}
+		e.answer(&o, o.ret)
+		if o.kind == history.Write {
+			r.log.ledgered = true
+		}
+		if _, err := r.log.add(o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropNoughts takes the tokens of a key for none where all of them are 0: so a program logs a token that it does not have.
+func (r *auditReader) dropNoughts() {
+	counted := map[int32]bool{}
+	for i := range r.entries {
+		if e := &r.entries[i]; e.token > ticket(0) {
+			counted[e.key] = true
+		}
+	}
+	nought := 0
+	for i := range r.entries {
+		if e := &r.entries[i]; e.token == ticket(0) && !counted[e.key] {
+			e.token = 0
+			nought++
+		}
+	}
+	if nought > 0 {
+		r.log.notes = append(r.log.notes, "All tokens of a lock are 0, so they are taken for none.")
+	}
+}
+
+// answer says what a line means for an op that ended at ret.
+func (e *entry) answer(o *op, ret int64) {
+	o.ret, o.endLine = ret, e.line
+	o.outcome = [...]history.Type{endedOK: history.OK, endedFail: history.Fail, endedRefused: history.Fail, endedUnknown: history.Info}[e.ending]
+	failed := o.outcome == history.Fail
+	switch e.means {
+	case acquire, grant, request:
+		o.kind, o.busy = history.Acquire, failed
+		if o.outcome == history.OK {
+			o.token = e.token
+		}
+	case busy:
+		o.kind, o.outcome, o.busy = history.Acquire, history.Fail, true
+	case release:
+		o.kind, o.notHeld = history.Release, failed
+	case notHeld:
+		o.kind, o.outcome, o.notHeld = history.Release, history.Fail, true
+	case renew:
+		o.kind, o.notHeld = history.Renew, failed
+	case lost:
+		o.outcome = history.Lost
+	case read:
+		o.kind = history.Read
+	case write:
+		o.kind, o.refused = history.Write, e.ending == endedRefused
+	case refused:
+		o.kind, o.outcome, o.refused = history.Write, history.Fail, true
+	}
+}

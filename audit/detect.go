@@ -1,0 +1,94 @@
+package audit
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"strings"
+)
+
+// DetectBytes is how many bytes of a file Detect looks at, at most.
+const DetectBytes = 1 << 16
+
+// ErrUnknownFormat is the error of Detect for a file of which neither its first bytes nor its name tell the format.
+var ErrUnknownFormat = errors.New("no format that is known: say which one it is with --format lockchaos, jepsen, porcupine, csv or json")
+
+// Detect tells the format of a history from its first bytes, and where they leave it open from the extension of its name. mapped tells that the
+// user named columns, so it is a log.
+func Detect(head []byte, name string, mapped bool) (Format, error) {
+	text := bytes.TrimLeft(head, " \t\r\n\f\ufeff")
+	ext := strings.ToLower(filepath.Ext(name))
+	switch {
+	case len(text) == 0 && ext == ".edn":
+		return Jepsen, nil
+	case len(text) == 0:
+		return Native, nil // it says that the file is empty
+	case text[0] == '[' || text[0] == '{':
+		if inner := bytes.TrimLeft(text, "[ \t\r\n"); ext == ".edn" || bytes.HasPrefix(inner, []byte("{:")) || bytes.HasPrefix(inner, []byte("#")) {
+			return Jepsen, nil
+		}
+		return detectJSON(text, mapped), nil
+	case ext == ".edn" || text[0] == '(' || text[0] == ';' || bytes.HasPrefix(text, []byte("#jepsen")):
+		return Jepsen, nil
+	}
+	line, _, _ := bytes.Cut(text, []byte("\n"))
+	if ext == ".csv" || ext == ".tsv" || mapped || bytes.ContainsAny(line, ",;\t") && looksLikeHeader(string(line)) {
+		return CSV, nil
+	}
+	return "", ErrUnknownFormat
+}
+
+// detectJSON tells which JSON it is from the members of the first object, though it may be cut.
+func detectJSON(text []byte, mapped bool) Format {
+	d := json.NewDecoder(bytes.NewReader(bytes.TrimLeft(text, "[ \t\r\n")))
+	members := map[string]bool{}
+	depth, member := 0, false
+	for {
+		token, err := d.Token()
+		if err != nil {
+			break
+		}
+		switch token := token.(type) {
+		case json.Delim:
+			if token == '{' || token == '[' {
+				depth++
+			} else if depth--; depth == 0 {
+				return jsonFormat(members, mapped)
+			}
+			member = depth == 1
+		case string:
+			if depth == 1 && member {
+				members[plain(token)] = true
+			}
+			member = depth == 1 && !member
+		default:
+			member = depth == 1
+		}
+	}
+	return jsonFormat(members, mapped)
+}
+
+func jsonFormat(members map[string]bool, mapped bool) Format {
+	switch {
+	case members["lockchaos"]:
+		return Native
+	case mapped:
+		return JSON
+	case members["call"] && members["input"] || members["kind"] && members["id"] && members["value"]:
+		return Porcupine
+	case members["type"] && members["t"] || len(members) == 0:
+		return Native // a piece of one, which says what is wrong
+	}
+	return JSON
+}
+
+// looksLikeHeader tells whether a line names a column for the time.
+func looksLikeHeader(line string) bool {
+	for _, name := range strings.FieldsFunc(line, func(r rune) bool { return r == ',' || r == ';' || r == '\t' }) {
+		if p, ok := standingOf(strings.Trim(name, "\" \r")); ok && p.field == fieldTime {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,104 @@
+package audit
+
+import "github.com/lockchaos/lockchaos/history"
+
+// known adds ops that nobody wrote down, for what is known all the same.
+func (t *tracer) known() {
+	last := t.last()
+	for n := range t.holds {
+		h := &t.holds[n]
+		t.word(h)
+		switch {
+		case !t.options.Validity.Released:
+			t.withdrawn(h)
+			t.over(h)
+		case t.options.Permits > 1:
+			t.held(h, last)
+		}
+	}
+}
+
+// last is the latest instant of the history.
+func (t *tracer) last() int64 {
+	last := int64(0)
+	for i := range t.log.ops {
+		o := &t.log.ops[i]
+		if last = max(last, o.inv); o.ret != never {
+			last = max(last, o.ret)
+		}
+	}
+	return last
+}
+
+// say adds an op under a hold, at an instant.
+func (t *tracer) say(h *hold, kind history.Kind, outcome history.Type, at int64, order int32) *op {
+	a := &t.log.ops[h.acquire]
+	t.log.ops = append(t.log.ops, op{kind: kind, outcome: outcome, inv: at, ret: at, key: a.key, owner: a.owner, client: a.client,
+		grant: h.acquire + 1, line: a.endLine, endLine: a.endLine, order: order})
+	return &t.log.ops[len(t.log.ops)-1]
+}
+
+// word adds the client's own word: when it says that it was granted the key, it is alive and takes itself for the holder. Where a release of
+// unknown fate may still happen, and end a hold that came after it, the hold's promise is taken away instead.
+func (t *tracer) word(h *hold) {
+	a := t.log.ops[h.acquire]
+	if a.inferred || a.end != 0 {
+		return
+	}
+	if h.adrift == 0 {
+		h.last = max(h.last, a.ret)
+		t.say(h, history.Renew, history.Fail, a.ret, a.order+1)
+		return
+	}
+	late := t.log.ops[h.adrift-1]
+	o := t.say(h, history.Release, history.Info, a.ret, a.order+1)
+	o.start, o.line, o.endLine = a.inv, late.line, late.endLine
+}
+
+// withdrawn takes a hold's promise away where its owner was granted the key again, or went on after its release.
+func (t *tracer) withdrawn(h *hold) {
+	if h.next != 0 {
+		t.say(h, history.Release, history.Info, h.until, h.next).start = h.until
+	}
+}
+
+// over ends a hold that was never given up, when all that was done under it and all that was promised is over, so that a judge can forget it.
+func (t *tracer) over(h *hold) {
+	if h.ended {
+		return
+	}
+	at := t.done(h.use)
+	if ttl := int64(t.options.Validity.TTL); ttl > 0 {
+		a := &t.log.ops[h.acquire]
+		at = max(at, min(h.until, max(a.begin(), a.attempt, h.renewed)+ttl))
+	}
+	t.say(h, history.Release, history.Fail, max(at, h.last), 2*h.use+2).notHeld = true
+}
+
+// done is when the op of that place in the log was answered, or asked if it never was.
+func (t *tracer) done(i int32) int64 {
+	if int(i) >= len(t.log.ops) {
+		return never / 2
+	}
+	if o := &t.log.ops[i]; o.ret != never {
+		return o.ret
+	}
+	return t.log.ops[i].inv
+}
+
+// held makes a semaphore's grant that is good until it is released a hold until then: a judge counts holds with holds and promises with promises,
+// and not both.
+func (t *tracer) held(h *hold, last int64) {
+	at := last + 1
+	switch {
+	case h.ended || h.adrift != 0:
+		return
+	case h.until == never:
+	case h.tried != 0:
+		at = h.tried
+	default:
+		return
+	}
+	h.last = max(h.last, at)
+	t.say(h, history.Renew, history.Fail, at, 2*h.use+2)
+}

@@ -1,0 +1,151 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// never is when what did not happen happens.
+const never = math.MaxInt64
+
+// op is one operation, as every format is read into it, or the news of a loss (outcome Lost).
+type op struct {
+	// inv and ret are the instants (ns) at which it was asked and answered; ret is never when no answer is known. They put the events in order.
+	inv, ret int64
+	// start and end, when not 0, are what is known instead of when it happened.
+	start, end int64
+	token      int64 // the number that the log gives plus one: 0 is none; see ticket
+	attempt    int64 // of an acquire that was asked before: when the attempt began that succeeded; 0: not known
+	key, owner int32
+	client     int32 // its number on the key; 0: not told to the judge
+	grant      int32 // the acquire that it is done under, from 1 like ops; 0: none
+	line       int32
+	endLine    int32
+	after      int32 // how many ops the log has before the answer, where that stands on a line of its own; 0: it does not
+	order      int32 // decides between events of the same instant
+	kind       history.Kind
+	outcome    history.Type // OK, Fail, Info; TypeNone: no answer; Lost
+	busy       bool
+	notHeld    bool
+	refused    bool
+	mute       bool // an acquire of the token that its owner had been given before: that tells nothing about the order of tokens
+	late       bool // a write of a grant that its owner had replaced by a newer one: only the ledger has it
+	inferred   bool // an acquire that the log lacks
+}
+
+// begin and finish are what is known of when the op happened.
+func (o *op) begin() int64 {
+	if o.start != 0 {
+		return o.start
+	}
+	return o.inv
+}
+
+func (o *op) finish() int64 {
+	if o.end != 0 {
+		return o.end
+	}
+	return o.ret
+}
+
+// act tells whether the op shows that its client acted as holder.
+func (o *op) act() bool {
+	switch o.kind {
+	case history.Read, history.Write, history.Renew:
+		return o.outcome == history.OK || o.outcome == history.Fail
+	case history.Release:
+		return o.outcome == history.OK
+	}
+	return false
+}
+
+// names numbers names in the order in which they come.
+type names struct {
+	ids  map[string]int32
+	list []string
+}
+
+func (n *names) id(name string) int32 {
+	id, ok := n.ids[name]
+	if !ok {
+		id = int32(len(n.list))
+		n.ids[name] = id
+		n.list = append(n.list, name)
+	}
+	return id
+}
+
+// log is what was read of a file.
+type log struct {
+	file         string
+	ops          []op
+	keys, owners names
+	read         int // how many of the ops stand in the file
+	// clients are the names of the clients on each key, by number.
+	clients [][]string
+	// everyone are the clients of all keys, where each has one number on all of them; else nil.
+	everyone *names
+	// notes says what was left out or taken for granted while reading.
+	notes []string
+	what  string // the format, in words
+	// oneClock: the stamps are the recorder's, not the clients'.
+	oneClock bool
+	// timed is false where the history has no times, only an order.
+	timed bool
+	// zero is the wall-clock time (ns since 1970) of instant 0, when there is one.
+	zero     int64
+	hasZero  bool
+	zone     *time.Location // of its stamps
+	zoneless bool           // some of them have none
+	grain    grain
+	columns  *guesser // of an audit log
+	ledgered bool     // its writes are what the store did, in order
+}
+
+// ticket is the token of an op, by the number that the log gives for it.
+func ticket(number int64) int64 { return number + 1 }
+
+// positive is the ticket of a number in a format where 0 is none.
+func positive(number int64) int64 {
+	if number <= 0 || number == math.MaxInt64 {
+		return 0
+	}
+	return ticket(number)
+}
+
+// number is the token's number, where the op has one.
+func (o *op) number() int64 { return max(o.token-1, 0) }
+
+func newLog(file string) *log {
+	return &log{file: file, keys: names{ids: map[string]int32{}}, owners: names{ids: map[string]int32{}}, timed: true, grain: grain{len(grains) - 1}, zone: time.UTC}
+}
+
+// maxOps bounds the ops of a file: they are numbered with 32 bits.
+const maxOps = 1 << 30
+
+func (l *log) add(o op) (int32, error) {
+	if len(l.ops) >= maxOps {
+		return 0, fmt.Errorf("%s: more than %d ops", l.file, maxOps)
+	}
+	l.ops = append(l.ops, o)
+	return int32(len(l.ops) - 1), nil
+}
+
+func (l *log) note(format string, args ...any) {
+	l.notes = append(l.notes, fmt.Sprintf(format, args...))
+}
+
+// excerpt shortens text for an error message.
+func excerpt(text string) string {
+	const longest = 60
+	if r := []rune(text[:min(len(text), 4*longest)]); len(r) > longest {
+		return string(r[:longest]) + "…"
+	}
+	return text
+}
+
+var errNoAcquire = errors.New("there is no acquire in it, and no write with a token: nothing tells about a lock")

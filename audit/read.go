@@ -1,0 +1,174 @@
+package audit
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// Format is a format of histories.
+type Format string
+
+// The formats. Native is lockchaos' own, which package history reads.
+const (
+	Auto      Format = "auto"
+	Native    Format = "lockchaos"
+	Jepsen    Format = "jepsen"
+	Porcupine Format = "porcupine"
+	CSV       Format = "csv"
+	JSON      Format = "json"
+	Text      Format = "text"
+)
+
+// Formats lists the formats by name.
+var Formats = []Format{Auto, Native, Jepsen, Porcupine, CSV, JSON, Text}
+
+// Validity is what the reader of a history knows about how long a grant is good.
+type Validity struct {
+	// TTL is the lock's TTL from the start of the acquire or renewal; 0: not known.
+	TTL time.Duration
+	// Released: a grant is good until it is released, as in Jepsen's models of a mutex.
+	Released bool
+}
+
+// Options says how to read a history.
+type Options struct {
+	// Map names the columns of a log by field (Fields); a field that is missing is looked for
+	// by name and by what the columns hold, and the column "-" is none.
+	Map map[string]string
+	// Pattern is a regular expression for logs in lines of text; its named groups are the columns.
+	Pattern string
+	// SkipUnmatched leaves out lines that Pattern does not match, and counts them; without it the first one is an error.
+	SkipUnmatched bool
+	// Events says which words of the event column mean what (Meanings), by meaning; they come before the usual ones.
+	Events map[string][]string
+	// TimeFormat is "auto", "rfc3339", "unix", "unix-ms", "unix-us", "unix-ns", or a layout of package time.
+	TimeFormat string
+	// ClockError is how far a stamp may lie from the instant that it tells, either way.
+	ClockError time.Duration
+	// Permits is how many may hold a key at once; 0 means 1.
+	Permits int
+	// Reentrant: an owner may acquire again what it holds.
+	Reentrant bool
+	// Tokens is what a token means: "fencing" (also if empty), "version" or "none".
+	Tokens string
+	// Clients are names that have numbers: on every key the first is client 1, and so on. Others are numbered on each key from the next one.
+	Clients []string
+	// Validity is nil where the format's own is meant: until released for Jepsen and Porcupine, not known for logs.
+	Validity *Validity
+}
+
+// Source is a foreign history, translated. It is read like a history.Reader.
+type Source struct {
+	Header history.Header
+	Keys   []string
+	// Assumed says in full sentences what was taken for granted, Left what was left out.
+	Assumed, Left []string
+
+	log *log
+	out *emitter
+}
+
+// Read reads a whole history of a format other than Native and Auto, and translates it. Name is for error messages; errors in the history
+// are a *history.SyntaxError.
+func Read(in io.Reader, name string, format Format, o Options) (*Source, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	l := newLog(name)
+	buffered := bufio.NewReaderSize(in, 1<<16)
+	var err error
+	switch format {
+	case Jepsen:
+		err = readJepsen(l, buffered)
+	case Porcupine:
+		err = readPorcupine(l, buffered)
+	case CSV, JSON, Text:
+		err = readAudit(l, buffered, format, o)
+	default:
+		return nil, fmt.Errorf("format %q is not a foreign one", format)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return translate(l, o.completed(format))
+}
+
+// check refuses options that make no sense.
+func (o Options) check() error {
+	switch {
+	case o.ClockError < 0:
+		return fmt.Errorf("a clock error of %s: it is a size, so 0 or more", o.ClockError)
+	case o.Permits < 0:
+		return fmt.Errorf("%d permits: a lock has at least 1", o.Permits)
+	case o.Permits > 1 && o.Reentrant:
+		return errors.New("a reentrant lock with more than one permit is not judged: give --permits or --reentrant")
+	case o.Tokens != "" && o.Tokens != "fencing" && o.Tokens != "version" && o.Tokens != "none":
+		return fmt.Errorf("unknown meaning of tokens %q: fencing, version or none", o.Tokens)
+	case o.Validity != nil && o.Validity.TTL < 0:
+		return fmt.Errorf("a TTL of %s: it must be positive", o.Validity.TTL)
+	}
+	return nil
+}
+
+// completed fills in what was left to the format.
+func (o Options) completed(format Format) Options {
+	if o.Permits == 0 {
+		o.Permits = 1
+	}
+	if o.Tokens == "" {
+		o.Tokens = "fencing"
+	}
+	if o.Validity == nil {
+		o.Validity = &Validity{Released: format == Jepsen || format == Porcupine}
+	}
+	return o
+}
+
+// Read fills in the next event; io.EOF at the end.
+func (s *Source) Read(e *history.Event) error { return s.out.next(e) }
+
+// op is an op that stands in the file; nil for one that was added for what is known all the same.
+func (s *Source) op(id int64) *op {
+	if id < 1 || id > int64(s.log.read) {
+		return nil
+	}
+	return &s.log.ops[id-1]
+}
+
+// Lines returns the lines of the file on which an op of the translated history stands: its first and its last; 0 where it does not.
+func (s *Source) Lines(id int64) (first, last int) {
+	o := s.op(id)
+	if o == nil {
+		return 0, 0
+	}
+	return int(o.line), int(o.endLine)
+}
+
+// Columns says how the columns of a log were read: what was guessed and the whole mapping, each as field=column, and the columns
+// that were not read.
+func (s *Source) Columns() (guessed, mapping, unread []string) {
+	g := s.log.columns
+	if g == nil {
+		return nil, nil, nil
+	}
+	for f, column := range g.chosen {
+		if column != "" && column != noColumn && g.named[f] == "" {
+			guessed = append(guessed, Fields[f]+"="+column)
+		}
+	}
+	return guessed, g.mapping(), g.unread
+}
+
+// Client returns the name that a client has in the file. Clients are numbered on each key from 1.
+func (s *Source) Client(key string, client int32) string {
+	k, ok := s.log.keys.ids[key]
+	if !ok || client < 1 || int(client) > len(s.log.clients[k]) {
+		return ""
+	}
+	return s.log.clients[k][client-1]
+}

@@ -1,0 +1,125 @@
+package audit
+
+import (
+	"slices"
+
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// released follows a release.
+func (t *tracer) released(la *lane, i int32) {
+	o := &t.log.ops[i]
+	if o.outcome == history.Info || o.outcome == history.TypeNone {
+		la.adrift = i
+	}
+	at := t.which(la, o.token)
+	if t.options.Permits > 1 && o.token == 0 {
+		at = t.untried(la)
+	}
+	if at < 0 {
+		t.releasedUnknown(la, i)
+		return
+	}
+	if o.outcome == history.OK && len(la.pending) > 0 && t.holds[la.open[at]].attempted {
+		t.releasedEither(la, i, at)
+		return
+	}
+	h := &t.holds[la.open[at]]
+	switch {
+	case o.outcome == history.OK:
+		if t.inner(la, h) {
+			o.kind, o.outcome = history.Renew, history.Fail // it shows that its owner held, and ends nothing
+			h.least, h.most = max(h.least-1, 1), max(h.most-1, 1)
+			t.under(h, o)
+			return
+		}
+	case o.outcome == history.Fail && !o.notHeld:
+		if t.options.Validity.Released {
+			return // it did not happen
+		}
+		t.under(h, o)
+		h.until = min(h.until, o.begin())
+		return
+	case o.outcome != history.Fail: // of unknown fate
+		if h.least > 1 {
+			h.least--
+			return
+		}
+		h.least, h.attempted = 0, true
+		if h.until == never {
+			h.tried = o.begin()
+		}
+		t.under(h, o)
+		h.until = min(h.until, o.begin())
+		return
+	}
+	t.under(h, o)
+	h.ended, h.release, h.until = true, i, min(h.until, o.begin())
+	la.open = slices.Delete(la.open, at, at+1)
+}
+
+// untried is the place of the newest open hold that nobody has tried to release, or else of the newest: a semaphore's permits are alike.
+func (t *tracer) untried(la *lane) int {
+	for i := len(la.open) - 1; i >= 0; i-- {
+		if !t.holds[la.open[i]].attempted {
+			return i
+		}
+	}
+	return len(la.open) - 1
+}
+
+// inner tells whether a release that was answered ok is not the outermost one. Where the depth is open, the owner's next op tells: a second
+// release that was answered ok could not have been.
+func (t *tracer) inner(la *lane, h *hold) bool {
+	if !t.options.Reentrant || h.most <= 1 {
+		return false
+	}
+	if h.least > 1 {
+		return true
+	}
+	if la.at+1 >= len(la.ops) {
+		return false
+	}
+	next := &t.log.ops[la.ops[la.at+1]]
+	return next.kind == history.Release && next.outcome == history.OK
+}
+
+// releasedUnknown follows a release under no grant that is known. One that was answered ok, after an acquire of unknown fate, shows that this was
+// granted: before the release ended, and held when it began.
+func (t *tracer) releasedUnknown(la *lane, i int32) {
+	o := &t.log.ops[i]
+	if o.outcome != history.OK || len(la.pending) == 0 {
+		t.idle++
+		return
+	}
+	first := la.pending[0] // the oldest, of which the least is known
+	la.pending = la.pending[1:]
+	a := &t.log.ops[first]
+	a.outcome, a.start, a.end, a.ret, a.token = history.OK, a.inv, o.finish(), o.inv, o.token
+	la.others = slices.DeleteFunc(la.others, func(n int32) bool { return n == first })
+	t.granted++
+	t.instant(la, first, i)
+}
+
+// releasedEither follows a release that was answered ok, of a hold that may have been released before, or of one that an acquire of unknown fate made.
+// Whichever it was, its owner held when it was released; and no later release is certainly of the older hold.
+func (t *tracer) releasedEither(la *lane, i int32, at int) {
+	o := t.log.ops[i]
+	older := &t.holds[la.open[at]]
+	older.ended = true
+	la.open = slices.Delete(la.open, at, at+1)
+	a := t.log.ops[older.acquire]
+	t.log.ops = append(t.log.ops, op{kind: history.Acquire, outcome: history.OK, inv: o.inv, ret: o.inv, start: a.begin(), end: o.finish(), key: o.key, owner: o.owner,
+		line: a.line, endLine: a.endLine, order: o.order - 1})
+	t.instant(la, int32(len(t.log.ops)-1), i)
+}
+
+// instant makes a hold of no length of acquire a: its owner held when it released it by op i.
+func (t *tracer) instant(la *lane, a, i int32) {
+	h := t.hold(la, a)
+	o := &t.log.ops[i]
+	t.under(h, o)
+	h.use = max(h.use, i)
+	h.ended, h.release, h.until, h.adrift = true, i, o.begin(), 0
+	la.open = la.open[:len(la.open)-1]
+}

@@ -1,0 +1,130 @@
+package audit
+
+import (
+	"cmp"
+	"container/heap"
+	"math"
+	"slices"
+	"time"
+)
+
+// promiseMargin is what a judge takes off a promise that is measured in time.
+const promiseMargin = 2 * time.Millisecond
+
+// span is a hold under one reading of the stamps: from the grant to the last instant at which it was held.
+type span struct {
+	begin, last int64
+	open        bool // when it ended is not told
+}
+
+// crowded counts the grants that were made while as many others as the key has permits were held.
+func crowded(spans []span, permits int) int {
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(a.last, b.last)) })
+	var held ends
+	n := 0
+	for _, s := range spans {
+		for len(held) > 0 && held[0] <= s.begin {
+			heap.Pop(&held)
+		}
+		if len(held) >= permits {
+			n++
+		}
+		if s.last > s.begin {
+			heap.Push(&held, s.last)
+		}
+	}
+	return n
+}
+
+// ends is a heap of the ends of holds, the first one on top.
+type ends []int64
+
+func (e ends) Len() int           { return len(e) }
+func (e ends) Less(i, j int) bool { return e[i] < e[j] }
+func (e ends) Swap(i, j int)      { e[i], e[j] = e[j], e[i] }
+func (e *ends) Push(x any)        { *e = append(*e, x.(int64)) }
+func (e *ends) Pop() any {
+	old := *e
+	x := old[len(old)-1]
+	*e = old[:len(old)-1]
+	return x
+}
+
+// spans are the holds of each key when every stamp is off by err: a positive one makes holds as short as they certainly were, a negative one as long as
+// they may have been.
+func (t *tracer) spans(err int64, until int) [][]span {
+	keys := make([][]span, len(t.log.keys.list))
+	begun := t.begun()
+	for _, la := range t.order {
+		for i, n := range la.holds {
+			h := &t.holds[n]
+			a := &t.log.ops[h.acquire]
+			s := span{begin: a.finish() + err, last: math.MinInt64}
+			if until >= promises {
+				s.begin = min(s.begin, begun[n]+err)
+			}
+			if h.last != 0 || a.finish() == h.last {
+				s.last = h.last - err
+			}
+			if until >= promises {
+				s.last = max(s.last, t.promised(h, a, err))
+			}
+			if until == openEnds && !h.ended && !h.attempted && !h.told && t.options.Validity.TTL == 0 {
+				s.last, s.open = never, true
+				if h.replaced {
+					s.last = max(h.last, h.until) - err
+				}
+			}
+			if i+1 < len(la.holds) && t.options.Permits == 1 && !t.options.Validity.Released {
+				s.last = min(s.last, t.log.ops[t.holds[la.holds[i+1]].acquire].finish()-err)
+			}
+			if until == acts && s.last < s.begin {
+				continue // so short that it certainly was none
+			}
+			keys[h.key] = append(keys[h.key], s)
+		}
+	}
+	return keys
+}
+
+// begun is, for each hold, when a grant with a greater token was made, if that was before its own acquire ended: it was granted before that.
+func (t *tracer) begun() []int64 {
+	order := make([]int32, len(t.holds))
+	at := make([]int64, len(t.holds))
+	for n := range order {
+		order[n] = int32(n)
+		at[n] = t.log.ops[t.holds[n].acquire].finish()
+	}
+	if t.options.Permits > 1 || t.options.Tokens != "fencing" {
+		return at
+	}
+	slices.SortStableFunc(order, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(t.holds[a].key, t.holds[b].key), cmp.Compare(t.holds[b].token, t.holds[a].token))
+	})
+	first, key := int64(never), int32(-1)
+	for _, n := range order {
+		if h := &t.holds[n]; h.key != key {
+			first, key = never, h.key
+		}
+		if t.holds[n].token != 0 && !t.broken[key] {
+			first = min(first, at[n])
+			at[n] = first
+		}
+	}
+	return at
+}
+
+// promised is until when the lock had promised a hold.
+func (t *tracer) promised(h *hold, a *op, err int64) int64 {
+	end := int64(math.MinInt64)
+	switch v := t.options.Validity; {
+	case v.Released:
+		end = never
+	case v.TTL > 0 && !a.inferred:
+		end = max(a.begin(), h.renewed) + int64(v.TTL-promiseMargin)
+	}
+	if end = min(end, h.until); end == never || end == math.MinInt64 {
+		return end
+	}
+	return end - err
+}

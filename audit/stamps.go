@@ -1,0 +1,152 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// stamper reads the times of a log as ns since 1970.
+type stamper struct {
+	layout string // of package time; empty: by what the text looks like
+	unit   int64  // ns of a number's unit; 0: by its size
+	number bool   // only numbers
+	// zone is that of the first time that was read as a date; nil: there was none. zoneless: some had none.
+	zone     *time.Location
+	zoneless bool
+	grain    grain
+}
+
+// grain is how fine a log's stamps are, by those that were read.
+type grain struct{ at int }
+
+// grains are the coarse ones. Fractions of a second are taken at their word.
+var grains = [...]time.Duration{time.Minute, time.Second, 0}
+
+// seconds is how fine stamps are at most that show seconds and no fractions of them.
+var seconds = grain{1}
+
+func (g *grain) add(ns int64) {
+	for g.at < len(grains)-1 && ns%int64(grains[g.at]) != 0 {
+		g.at++
+	}
+}
+
+func (g grain) String() string {
+	if grains[g.at] == time.Minute {
+		return "minute"
+	}
+	return "second"
+}
+
+var unixUnits = map[string]int64{"unix": 1e9, "unix-ms": 1e6, "unix-us": 1e3, "unix-ns": 1}
+
+func newStamper(format string) (stamper, error) {
+	switch unit := unixUnits[format]; {
+	case format == "" || format == "auto":
+		return stamper{grain: seconds}, nil
+	case unit != 0:
+		return stamper{unit: unit, number: true, grain: seconds}, nil
+	case format == "rfc3339":
+		return stamper{layout: time.RFC3339Nano, grain: seconds}, nil
+	case strings.Contains(format, "05"):
+		return stamper{layout: format, grain: seconds}, nil
+	case strings.Contains(format, "2006") || strings.Contains(format, "15"):
+		return stamper{layout: format}, nil
+	}
+	return stamper{}, fmt.Errorf("unknown time format %q: auto, rfc3339, unix, unix-ms, unix-us, unix-ns, or a layout of Go such as \"02/Jan/2006:15:04:05 -0700\"", format)
+}
+
+// layouts are tried on what is no number. Without a zone, it is UTC.
+var layouts = []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999 -0700",
+	"2006-01-02 15:04:05.999999999", "2006/01/02 15:04:05.999999999", "02/Jan/2006:15:04:05 -0700"}
+
+var errTime = errors.New("no time that is known here: see --time-format")
+
+// parse reads one time.
+func (s *stamper) parse(text string) (int64, error) {
+	text = strings.TrimSpace(text)
+	if s.layout != "" {
+		return s.parseLayout(s.layout, text)
+	}
+	if text != "" && (text[0] >= '0' && text[0] <= '9' || text[0] == '-') && strings.Trim(text, "-0123456789.") == "" && strings.Count(text, "-") <= 1 {
+		return s.unix(text)
+	}
+	if s.number {
+		return 0, fmt.Errorf("%q is no number", text)
+	}
+	for _, layout := range layouts {
+		// A decimal comma is as good as a point, and package time takes either.
+		if t, err := s.parseLayout(layout, text); err == nil {
+			return t, nil
+		}
+	}
+	return 0, errTime
+}
+
+func (s *stamper) parseLayout(layout, text string) (int64, error) {
+	t, err := time.Parse(layout, text)
+	if err != nil {
+		return 0, err
+	}
+	if t.Year() < 1700 || t.Year() > 2200 {
+		return 0, fmt.Errorf("the year %d is out of range", t.Year())
+	}
+	if zoned := strings.Contains(layout, "07") || strings.Contains(layout, "MST"); !zoned {
+		s.zoneless = true
+	}
+	if s.zone == nil {
+		_, offset := t.Zone()
+		s.zone = time.FixedZone("", offset)
+	}
+	return t.UnixNano(), nil
+}
+
+// unix reads a number since 1970. Without a unit its size tells it: a second has ten digits until the year 2286, a millisecond thirteen.
+func (s *stamper) unix(text string) (int64, error) {
+	whole, fraction, _ := strings.Cut(text, ".")
+	n, err := strconv.ParseInt(whole, 10, 64)
+	if err != nil {
+		return 0, errTime
+	}
+	unit := s.unit
+	if unit == 0 {
+		switch size := max(n, -n); {
+		case size < 1e11:
+			unit = 1e9
+		case size < 1e14:
+			unit = 1e6
+		case size < 1e17:
+			unit = 1e3
+		default:
+			unit = 1
+		}
+	}
+	if n > math.MaxInt64/2/unit || n < -math.MaxInt64/2/unit {
+		return 0, errors.New("a time out of range")
+	}
+	ns, err := decimals(fraction, unit)
+	if err != nil {
+		return 0, err
+	}
+	if text[0] == '-' {
+		ns = -ns
+	}
+	return n*unit + ns, nil
+}
+
+// decimals is the part of a number behind its point, in ns: exact, as a float would not be.
+func decimals(digits string, unit int64) (int64, error) {
+	sum := int64(0)
+	for _, d := range digits {
+		if d < '0' || d > '9' {
+			return 0, errTime
+		}
+		unit /= 10
+		sum += int64(d-'0') * unit
+	}
+	return sum, nil
+}

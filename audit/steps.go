@@ -1,0 +1,59 @@
+package audit
+
+import (
+	"fmt"
+
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// Step is one line of a file: what it says that a client did.
+type Step struct {
+	Line   int
+	At     int64 // of the translated history, as the line says and not widened by the clocks' error
+	Timed  bool
+	Client string
+	What   string // in words
+}
+
+// Steps are the lines of an op: one, or that on which it was asked and that on which it was answered.
+func (s *Source) Steps(id int64) []Step {
+	o := s.op(id)
+	if o == nil {
+		return nil
+	}
+	who := s.log.owners.list[o.owner]
+	end := Step{Line: int(o.endLine), At: o.ret, Timed: s.log.timed && o.ret != never, Client: who, What: o.said(s.Keys[o.key])}
+	if o.line == o.endLine {
+		return []Step{end}
+	}
+	asks := Step{Line: int(o.line), At: o.inv, Timed: s.log.timed, Client: who, What: "asks: " + o.kind.String() + " " + s.Keys[o.key]}
+	if o.outcome == history.TypeNone {
+		return []Step{asks}
+	}
+	return []Step{asks, end}
+}
+
+// said is what the answer of an op says.
+func (o *op) said(key string) string {
+	word := o.kind.String() + " " + key
+	if o.token != 0 {
+		word += fmt.Sprintf(" (token %d)", o.number())
+	}
+	switch {
+	case o.outcome == history.Lost:
+		return "is told that it lost the lock"
+	case o.inferred:
+		return "writes with a token whose grant the log lacks"
+	case o.busy:
+		return word + ": busy"
+	case o.notHeld:
+		return word + ": not held"
+	case o.refused:
+		return word + ": refused"
+	case o.outcome == history.Info:
+		return word + ": nobody knows"
+	case o.outcome == history.Fail:
+		return word + ": failed"
+	}
+	return word
+}

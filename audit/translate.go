@@ -1,0 +1,238 @@
+package audit
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// maxClockError bounds Options.ClockError.
+const maxClockError = 24 * time.Hour
+
+// translate makes a source of what was read.
+func translate(l *log, o Options) (*Source, error) {
+	if o.ClockError > maxClockError {
+		return nil, fmt.Errorf("a clock error of %s: with more than %s nothing could be told", o.ClockError, maxClockError)
+	}
+	if !l.timed && o.ClockError > 0 {
+		return nil, fmt.Errorf("%s has no times, so there is nothing that --clock-error could widen", l.file)
+	}
+	if !l.timed && o.Validity.TTL > 0 {
+		return nil, fmt.Errorf("%s has no times, so nobody can tell what --ttl ended", l.file)
+	}
+	l.shift(int64(o.ClockError))
+	t := trace(l, o)
+	if err := t.number(); err != nil {
+		return nil, err
+	}
+	l.read = len(l.ops)
+	t.known()
+	queues, entries := t.ledgers()
+	t.reads()
+	s := &Source{Keys: l.keys.list, log: l, out: newEmitter(t, queues)}
+	if len(t.holds) == 0 && !t.asked() {
+		return nil, &history.SyntaxError{File: l.file, Line: 1, Err: errNoAcquire}
+	}
+	s.Header = t.header(entries)
+	s.Assumed, s.Left = t.assumed(), t.left()
+	return s, nil
+}
+
+// shift moves the times so that none is 0 or less, by which a history means that it does not know.
+func (l *log) shift(err int64) {
+	first := int64(math.MaxInt64)
+	for i := range l.ops {
+		first = min(first, l.ops[i].inv)
+	}
+	by := max(0, 1+err-first)
+	if len(l.ops) == 0 || by == 0 {
+		return
+	}
+	for i := range l.ops {
+		l.ops[i].inv += by
+		if l.ops[i].attempt != 0 {
+			l.ops[i].attempt += by
+		}
+		if l.ops[i].ret != never {
+			l.ops[i].ret += by
+		}
+	}
+	l.zero -= by
+}
+
+// asked tells whether anybody asked for a lock.
+func (t *tracer) asked() bool {
+	for i := range t.log.ops {
+		if t.log.ops[i].kind == history.Acquire {
+			return true
+		}
+	}
+	return false
+}
+
+// header says what the lock is taken to claim, and what the history does not tell.
+func (t *tracer) header(entries int) history.Header {
+	o := t.options
+	h := history.Header{Format: history.FormatVersion, Scenario: t.log.what, Lock: "unknown", Service: "unknown", Workload: t.log.what,
+		Needs: history.Needs{Grants: 1}, Translated: true, TTL: int64(o.Validity.TTL),
+		Claims: history.Claims{Token: "none", Permits: o.Permits, Confirms: []string{history.Renew.String(), history.Release.String()}}}
+	for _, list := range t.log.clients {
+		h.Clients = max(h.Clients, len(list))
+	}
+	if t.log.hasZero {
+		h.Started, h.Duration = time.Unix(0, t.log.zero).In(t.log.zone), t.last()
+	}
+	if t.log.everyone != nil {
+		h.Names = t.log.everyone.list
+	}
+	switch {
+	case o.Validity.Released:
+		h.Claims.Validity = "session"
+	case o.Validity.TTL > 0:
+		h.Claims.Validity = "from_invocation"
+	}
+	if len(t.tokens) > 0 {
+		h.Claims.Token = o.Tokens
+	}
+	if t.late > 0 && slices.Contains(t.broken, true) {
+		h.Claims.Token = "version" // when tokens were given is not told, and they are not to be trusted
+	}
+	if entries+t.unordered > 0 {
+		h.Store.Engine = "log"
+	}
+	h.Untold, h.Doubts = t.untold(entries), t.doubts(entries)
+	return h
+}
+
+// untold says what the history can't tell about.
+func (t *tracer) untold(entries int) map[string]string {
+	untold := map[string]string{
+		history.FactVersions: "The history does not tell which version a write replaced.",
+		history.FactAnswers:  "An answer is taken for the client's word here, not for the lock's.",
+		history.FactAttempts: "The history does not tell when the attempt that succeeded began.",
+		history.FactService:  "The history does not tell what befell the lock service.",
+		history.FactProbe:    "No fresh client probed the keys when all was over.",
+		history.FactClients:  "The history does not tell whether its clients ran undisturbed.",
+	}
+	switch {
+	case !t.log.ledgered:
+		untold[history.FactWrites] = "The history does not tell in which order the store took the writes."
+	case entries+t.unordered+t.loose == 0:
+		untold[history.FactWrites] = "The history has no writes."
+	}
+	switch {
+	case len(t.tokens) == 0 && t.options.Tokens == "fencing":
+		untold[history.FactTokens] = "No grant in the history has a token."
+	case t.granted == 0:
+		untold[history.FactTokens] = "The history has no acquires, so it does not tell when a token was given."
+	case t.late > 0:
+		untold[history.FactTokens] = fmt.Sprintf("%s used without an acquire in the history, after a greater one was granted: it does not tell when they were given.",
+			counted(t.late, "token")+was(t.late))
+	}
+	if t.granted == 0 && len(t.holds) > 0 {
+		untold[history.FactHolds] = "The history has no acquires, so it does not tell who held the lock."
+	}
+	return untold
+}
+
+func was(n int) string {
+	if n == 1 {
+		return " was"
+	}
+	return " were"
+}
+
+// doubts says what the history tells only perhaps.
+func (t *tracer) doubts(entries int) map[string]string {
+	doubts := map[string]string{}
+	add := func(fact, why string) {
+		if why != "" {
+			doubts[fact] = why
+		}
+	}
+	holds := t.doubtHolds()
+	if holds == "" {
+		holds = t.alone()
+	}
+	add(history.FactHolds, holds)
+	add(history.FactTokens, t.doubtTokens())
+	if entries+t.unordered+t.loose > 0 {
+		add(history.FactWrites, t.doubtWrites(holds))
+	}
+	return doubts
+}
+
+// alone says that no key was granted often enough for one to be excluded; empty when one was.
+func (t *tracer) alone() string {
+	first, grants := map[int32]int32{}, map[int32]int{}
+	for i := range t.holds {
+		a := &t.log.ops[t.holds[i].acquire]
+		if grants[a.key]++; t.options.Permits > 1 && grants[a.key] > t.options.Permits {
+			return ""
+		}
+		if owner, ok := first[a.key]; ok && owner != a.owner && t.options.Permits == 1 {
+			return ""
+		}
+		first[a.key] = a.owner
+	}
+	if t.options.Permits > 1 {
+		return "No key was granted more often than it has permits, so there was nothing to exclude."
+	}
+	return "No key was granted to two clients, so there was nothing to exclude."
+}
+
+// assumed says in full sentences what was taken for granted.
+func (t *tracer) assumed() []string {
+	var list []string
+	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
+	o := t.options
+	switch {
+	case o.Reentrant:
+		add("The lock is reentrant: an owner's nested acquires are one hold.")
+	case o.Permits > 1:
+		add("A key has %d permits.", o.Permits)
+	default:
+		add("The lock is exclusive and not reentrant (--permits N, --reentrant).")
+	}
+	switch {
+	case o.Validity.Released:
+		add("A grant is good until it is released (--ttl), and no release is missing.")
+	case o.Validity.TTL > 0:
+		add("A grant is good for %s from when it was asked for, or last renewed, unless a line says that it was given up; no such line is missing.", o.Validity.TTL)
+	default:
+		add("Nobody says for how long a grant is good (--ttl): a client holds until the last line that shows it as holder.")
+	}
+	if t.log.zoneless {
+		add("Times without a zone are UTC.")
+	}
+	if !t.log.oneClock {
+		if o.ClockError > 0 {
+			add("Each stamp is within %s of the instant that it tells.", o.ClockError)
+		} else {
+			add("All stamps are from one clock, and exact%s (--clock-error).", t.toTheGrain())
+		}
+	} else if o.ClockError > 0 {
+		add("Each stamp is within %s of the instant that it tells.", o.ClockError)
+	}
+	return list
+}
+
+// toTheGrain says how exact stamps can be.
+func (t *tracer) toTheGrain() string {
+	if grains[t.log.grain.at] == 0 {
+		return ""
+	}
+	return " to the " + t.log.grain.String() + ", which is as fine as they are"
+}
+
+// left says in full sentences what was left out.
+func (t *tracer) left() []string {
+	list := t.log.notes
+	if t.idle > 0 {
+		list = append(list, fmt.Sprintf("Reads, renewals, releases and losses under no grant that the history has: %d; they are left out.", t.idle))
+	}
+	return list
+}
