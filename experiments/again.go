@@ -40,15 +40,17 @@ func Rerun(ctx context.Context, before reports.Suite, now *runs.Run) error {
 		}
 	}
 	harmless.Fprintf(out.Out, "report: %s\n", reports.There(filepath.Join(dir, reports.IndexFile)))
+	return exit.Ended(differs(c, studies.Worse, studies.Better, studies.Decided), unwritten, ctx.Err() != nil)
+}
+
+// differs is the exit status of a comparison: Violated where a verdict has changed in one of the
+// ways, Inconclusive where one is no longer decided.
+func differs(c studies.Comparison, ways ...studies.Change) int {
 	switch {
-	case ctx.Err() != nil:
-		return exit.With(exit.Failed, errors.New("interrupted: the report holds what there is"))
-	case unwritten != nil:
-		return exit.With(exit.Failed, unwritten)
-	case c.Count(studies.Worse, studies.Better, studies.Decided) > 0:
-		return exit.With(exit.Violated, nil)
+	case c.Count(ways...) > 0:
+		return exit.Violated
 	case c.Count(studies.Undecided) > 0:
-		return exit.With(exit.Inconclusive, nil)
+		return exit.Inconclusive
 	}
-	return nil
+	return exit.OK
 }

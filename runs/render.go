@@ -113,7 +113,7 @@ func (t *Tool) describe(out *reports.Scenario, plan *scenarios.Plan, folder stri
 	if s.Own() {
 		out.Store, out.Service = runtimes.AppStore, strings.Join(s.App.Service, ", ")
 	}
-	out.Control = strings.HasPrefix(s.Store.Kind, "broken-")
+	out.Control = s.Store.Broken()
 	if kind, err := t.KindOf(&s); err == nil && !s.Own() {
 		out.Service = kind.Service
 		out.Control = out.Control || kind.Control != ""
@@ -146,7 +146,7 @@ func (t *Tool) builtin(s scenarios.Scenario) bool {
 // FaultColumn is the scenario's column in the matrix.
 func FaultColumn(s scenarios.Scenario) string {
 	switch {
-	case len(s.Faults) > 0 && strings.HasPrefix(s.Name, scenarios.RandomPrefix):
+	case len(s.Faults) > 0 && s.Drawn():
 		return "random-faults"
 	case s.Attack != "":
 		return s.Attack
@@ -231,13 +231,14 @@ func tellInherent(out io.Writer, sc reports.Scenario) {
 		return
 	}
 	var names []string
+	why := ""
 	for _, e := range sc.Expect {
-		if strings.HasSuffix(e.Known, allowedByFlag) {
-			names = append(names, e.Property)
+		if e.Known != "" { // no policy has ruled here, which may know of other violations
+			names, why = append(names, e.Property), e.Known
 		}
 	}
 	if len(names) > 0 {
-		harmless.Fprintf(out, "%s: %s: %s%s\n", sc.Name, strings.Join(names, ", "), scenarios.InherentWords, allowedByFlag)
+		harmless.Fprintf(out, "%s: %s: %s\n", sc.Name, strings.Join(names, ", "), why)
 	}
 }
 

@@ -42,6 +42,9 @@ func (s Store) ReadsRaise() bool {
 // AcceptsEqual tells whether the fence is the broken one that accepts an equal token of another grant.
 func (s Store) AcceptsEqual() bool { return s.Kind == storeGTE }
 
+// Broken reports whether the store is broken on purpose, to see that it is caught.
+func (s Store) Broken() bool { return s.Kind == storeGTE || s.Kind == storeWriteOnly }
+
 // Guarded tells whether each write looks at the lock's own key.
 func (s Store) Guarded() bool { return s.Kind == storeGuarded }
 
