@@ -12,11 +12,11 @@ import (
 
 // listFaults prints the catalogue of faults, and tries whether this machine can do them.
 func listFaults(w io.Writer) error {
-	unmet := nemesis.Able(context.Background(), runtimes.ProbeVerb)
+	tried := nemesis.Tried(context.Background(), runtimes.ProbeVerb)
 	rows := [][]string{{"FAULT", "AIMED AT", "NEEDS", "HERE", "WHAT"}}
 	for _, k := range nemesis.Kinds() {
 		here := "yes"
-		if why := unmet(k.Needs); why != "" {
+		if why, _ := tried(k.Needs); why != "" {
 			here = "no: " + why
 		}
 		rows = append(rows, []string{k.Name, k.Targets(), string(k.Needs), here, k.About})

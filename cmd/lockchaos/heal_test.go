@@ -37,7 +37,7 @@ func TestHealing(t *testing.T) {
 		t.Skip("this machine refuses namespaces")
 	}
 	kinds := everyKind(t)
-	unmet := nemesis.Able(t.Context(), runtimes.ProbeVerb)
+	tried := nemesis.Tried(t.Context(), runtimes.ProbeVerb)
 	for _, k := range nemesis.Kinds() {
 		kind, cases := k.Name, kinds[k.Name]
 		if len(cases) == 0 {
@@ -47,7 +47,7 @@ func TestHealing(t *testing.T) {
 		h.Write([]byte(kind))
 		rng := rand.New(rand.NewPCG(h.Sum64(), 4))
 		t.Run(kind, func(t *testing.T) {
-			if why := unmet(k.Needs); why != "" {
+			if why, _ := tried(k.Needs); why != "" {
 				if os.Getenv("LOCKCHAOS_REQUIRE") == "all" {
 					t.Fatal(why)
 				}

@@ -23,12 +23,12 @@ func (f Where) Faults(ctx context.Context, own bool, say func(string)) map[strin
 		var absent *docker.AbsentError
 		here = errors.As(err, &absent)
 	}
-	unmet := nemesis.Able(ctx, ProbeVerb)
+	tried := nemesis.Tried(ctx, ProbeVerb)
 	can := map[string]bool{}
 	var reasons []string // in the order of the kinds
 	without := map[string][]string{}
 	for _, k := range nemesis.Kinds() {
-		why := unmet(k.Needs)
+		why, _ := tried(k.Needs)
 		if !here && (k.Needs == nemesis.NeedsLocal || k.Needs == nemesis.NeedsLocalFilter) {
 			why = "only servers that lockchaos itself has started can be started again (--runtime local)"
 		}
