@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/reports"
@@ -19,16 +18,11 @@ import (
 // Rerun carries a run out, and sets what came out beside what had come out before. Its error carries the exit status.
 func Rerun(ctx context.Context, before reports.Suite, now *runs.Run) error {
 	out := now.Screen
-	began := time.Now()
-	dir, err := runs.MakeFolder(now.Settings.Out, began)
+	suite, unwritten, err := now.Through(ctx)
 	if err != nil {
 		return err
 	}
-	now.Prepare(dir, began)
-	now.Begin()
-	now.Launch(ctx, make(chan struct{}, now.Settings.Parallel))()
-	out.Stop()
-	suite, unwritten := now.Finish()
+	dir := now.Dir
 	c := studies.Compare(before, suite)
 	if err := terminal.ComparisonText(out.Out, c, out.Color); err != nil {
 		return fmt.Errorf("print the comparison: %w", err)

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lockchaos/lockchaos/harmless"
-	"github.com/lockchaos/lockchaos/internal/oracle"
+	"github.com/lockchaos/lockchaos/internal/oracle/opinion"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/saved"
 )
@@ -42,8 +42,8 @@ Exit status: 0 all passed, 1 a property was violated, 2 inconclusive, 64 a file 
   lockchaos check --pattern '` + examplePattern + `' --skip-unmatched app.log`,
 		Args: wordCount(1, math.MaxInt, "check needs a history, such as runs/latest/redis-setnx.none.unfenced/history.jsonl"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if second != "" && second != oracle.Name {
-				return exit.Misuse(fmt.Errorf("unknown oracle %q: there is only %q", second, oracle.Name))
+			if second != "" && second != opinion.Name {
+				return exit.Misuse(fmt.Errorf("unknown oracle %q: there is only %q", second, opinion.Name))
 			}
 			reading, err := flags.reading(second != "" || dir != "")
 			if err != nil {
@@ -75,7 +75,7 @@ Exit status: 0 all passed, 1 a property was violated, 2 inconclusive, 64 a file 
 			return exit.Ended(worst, nil, false)
 		},
 	}
-	cmd.Flags().StringVar(&second, "oracle", "", fmt.Sprintf("ask a second judge about the holds: %s", oracle.Name))
+	cmd.Flags().StringVar(&second, "oracle", "", fmt.Sprintf("ask a second judge about the holds: %s", opinion.Name))
 	cmd.Flags().StringVar(&dir, "report", "", "write a report of the history into this folder: report.html, verdict.json, and a witness of each property that is violated")
 	flags.add(cmd.Flags())
 	return cmd
@@ -94,7 +94,7 @@ func tellJudged(cmd *cobra.Command, file string, j *saved.Judged, dir string, as
 		harmless.Fprintf(out, "report: %s\n", page)
 	}
 	if ask {
-		if err := oracle.Tell(out, &j.History, j.Verdict); err != nil {
+		if err := opinion.Tell(out, &j.History, j.Verdict); err != nil {
 			harmless.Fprintf(cmd.ErrOrStderr(), "lockchaos: %s: %v\n", file, err)
 			return exit.Failed, nil
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/lockchaos/lockchaos/adapter/skeleton"
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/experiments"
-	"github.com/lockchaos/lockchaos/internal/oracle"
+	"github.com/lockchaos/lockchaos/internal/oracle/opinion"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/pick"
@@ -79,7 +79,7 @@ func flagWords() map[string][]string {
 		languages = append(languages, l.Name)
 	}
 	return map[string][]string{
-		"runtime": runtimes.Names(), "format": formats(), "scale": {scaleTest, scaleReal}, "oracle": {oracle.Name}, "lock": known.Locks, "locks": append([]string{pick.AllLocks}, known.Locks...),
+		"runtime": runtimes.Names(), "format": formats(), "scale": {scaleTest, scaleReal}, "oracle": {opinion.Name}, "lock": known.Locks, "locks": append([]string{pick.AllLocks}, known.Locks...),
 		"fault": kinds, "service": append([]string{scenarios.NoService}, known.Services...), "property": checker.Names(), "until": {experiments.UntilViolated, experiments.UntilUnexpected},
 		"lang": languages,
 	}

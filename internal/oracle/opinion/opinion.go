@@ -1,4 +1,6 @@
-package oracle
+// Package opinion sets what Porcupine says of a history (package oracle) beside the verdict of the
+// judge, in words.
+package opinion
 
 import (
 	"fmt"
@@ -8,6 +10,7 @@ import (
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/internal/oracle"
 )
 
 // Name is that of the one oracle that there is.
@@ -24,7 +27,7 @@ func Tell(w io.Writer, h *history.History, v checker.Verdict) error {
 
 // opinionOfHolds asks about the holds, by the model of the lock that the header claims.
 func opinionOfHolds(w io.Writer, h *history.History, v checker.Verdict) error {
-	lock := LockOf(&h.Header)
+	lock := oracle.LockOf(&h.Header)
 	switch {
 	case lock.Permits < 1:
 		harmless.Fprintf(w, "  porcupine: not asked: this is no lock, it claims no exclusion\n")
@@ -35,12 +38,12 @@ func opinionOfHolds(w io.Writer, h *history.History, v checker.Verdict) error {
 	}
 	harmless.Fprintf(w, "  porcupine, asked whether the holds are those of %s (not: promises, the store):\n", lock)
 	broken := 0
-	for _, o := range Windows(h, DefaultLimits) {
+	for _, o := range oracle.Windows(h, oracle.DefaultLimits) {
 		key := h.Keys[o.Key]
-		harmless.Fprintf(w, "    %s: %d holds in windows of at most %d (%d of them); ", key, o.Holds, DefaultLimits.Window, o.Windows)
+		harmless.Fprintf(w, "    %s: %d holds in windows of at most %d (%d of them); ", key, o.Holds, oracle.DefaultLimits.Window, o.Windows)
 		switch {
 		case len(o.Broken) > 0:
-			harmless.Fprintf(w, "they conflict %s\n", o.Broken[0].text("grants", len(o.Broken)))
+			harmless.Fprintf(w, "they conflict %s\n", place("grants", o.Broken[0], len(o.Broken)))
 		case o.Holds == 0:
 			harmless.Fprintf(w, "nothing to compare\n")
 		case o.Covered():
@@ -56,7 +59,7 @@ func opinionOfHolds(w io.Writer, h *history.History, v checker.Verdict) error {
 				len(o.Cuts), inSeconds(o.Cuts[0]))
 		}
 		if len(o.Undecided) > 0 {
-			harmless.Fprintf(w, "      not covered: not decided within %v each %s\n", DefaultLimits.Time, o.Undecided[0].text("grants", len(o.Undecided)))
+			harmless.Fprintf(w, "      not covered: not decided within %v each %s\n", oracle.DefaultLimits.Time, place("grants", o.Undecided[0], len(o.Undecided)))
 		}
 		broken += len(o.Broken)
 	}
@@ -77,29 +80,29 @@ func opinionOfStore(w io.Writer, h *history.History) {
 	if h.Header.Store.Engine == "" || h.Header.Translated {
 		return
 	}
-	opinions := StoreWindows(h, DefaultLimits)
+	opinions := oracle.StoreWindows(h, oracle.DefaultLimits)
 	if len(opinions) == 0 {
 		return
 	}
-	harmless.Fprintf(w, "  porcupine, asked whether the store answered as %s:\n", RegisterOf(&h.Header))
+	harmless.Fprintf(w, "  porcupine, asked whether the store answered as %s:\n", oracle.RegisterOf(&h.Header))
 	for _, o := range opinions {
-		harmless.Fprintf(w, "    %s: %d reads and writes in windows of at most %d (%d of them), %d of unknown fate; ", h.Keys[o.Key], o.Ops, DefaultLimits.Window, o.Windows, o.Unsure)
+		harmless.Fprintf(w, "    %s: %d reads and writes in windows of at most %d (%d of them), %d of unknown fate; ", h.Keys[o.Key], o.Ops, oracle.DefaultLimits.Window, o.Windows, o.Unsure)
 		switch {
 		case len(o.Broken) > 0:
-			harmless.Fprintf(w, "no order explains its answers %s\n", o.Broken[0].text("ops", len(o.Broken)))
+			harmless.Fprintf(w, "no order explains its answers %s\n", place("ops", o.Broken[0], len(o.Broken)))
 		case len(o.Undecided) == 0:
 			harmless.Fprintf(w, "it did\n")
 		default:
 			harmless.Fprintf(w, "it did in what was decided\n")
 		}
 		if len(o.Undecided) > 0 {
-			harmless.Fprintf(w, "      not covered: too much at a time, or not decided within %v each %s\n", DefaultLimits.Time, o.Undecided[0].text("ops", len(o.Undecided)))
+			harmless.Fprintf(w, "      not covered: too much at a time, or not decided within %v each %s\n", oracle.DefaultLimits.Time, place("ops", o.Undecided[0], len(o.Undecided)))
 		}
 	}
 }
 
-// text says where a span of grants or of ops is, and that it is one of n windows.
-func (s Span) text(what string, n int) string {
+// place says where a span of grants or of ops is, and that it is one of n windows.
+func place(what string, s oracle.Span, n int) string {
 	text := fmt.Sprintf("between %s and %s (%s %d to %d)", inSeconds(s.From), inSeconds(s.To), what, s.First, s.Last)
 	if n > 1 {
 		text += fmt.Sprintf(" and in %d more windows", n-1)
