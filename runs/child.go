@@ -11,10 +11,8 @@ import (
 	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
-	"github.com/lockchaos/lockchaos/hosts/remote"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs/exit"
-	"github.com/lockchaos/lockchaos/runs/runtimes"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -24,14 +22,19 @@ type childLine struct {
 	Error    string            `json:"error,omitempty"`
 }
 
-// RunInside runs one scenario inside its sandbox, from the plan in its folder to its history. It
-// writes its progress, and the error that ends it, to out, for the process that has started it.
-func (t *Tool) RunInside(ctx context.Context, dir string, out io.Writer) error {
+// RunInside runs one scenario inside its sandbox, from the plan in its folder to its history. carry
+// carries it out: harness.Run on the private network, runtimes.Carry wherever the runtime is. It writes
+// its progress, and the error that ends it, to out, for the process that has started it.
+func (t *Tool) RunInside(ctx context.Context, dir string, out io.Writer, carry func(context.Context, harness.Config) error) error {
 	if !hosts.Inside() {
 		return exit.Misuse(errors.New("scenario is for lockchaos itself: use `lockchaos run`"))
 	}
 	lines := json.NewEncoder(out)
-	err := t.runPlan(ctx, dir, func(p harness.Progress) { _ = lines.Encode(childLine{Progress: &p}) })
+	cfg, err := t.inside(dir)
+	if err == nil {
+		cfg.Progress = func(p harness.Progress) { _ = lines.Encode(childLine{Progress: &p}) }
+		err = carry(ctx, cfg)
+	}
 	if err != nil {
 		_ = lines.Encode(childLine{Error: err.Error()}) // if nobody listens, nobody is there to be told
 		return exit.With(exit.Failed, nil)
@@ -39,28 +42,18 @@ func (t *Tool) RunInside(ctx context.Context, dir string, out io.Writer) error {
 	return nil
 }
 
-// runPlan runs the plan in a scenario's folder on the hosts of this sandbox, of containers, or of
-// given servers.
-func (t *Tool) runPlan(ctx context.Context, dir string, progress func(harness.Progress)) error {
+// inside is what the harness is to do for the plan in a scenario's folder.
+func (t *Tool) inside(dir string) (cfg harness.Config, err error) {
 	plan, err := scenarios.LoadPlan(filepath.Join(dir, PlanFile), t.Catalogue())
 	if err != nil {
-		return err
+		return cfg, err
 	}
 	kind, err := t.KindOf(&plan.Scenario)
 	if err != nil {
-		return err
+		return cfg, err
 	}
-	cfg := harness.Config{Plan: *plan, Lock: kind, History: filepath.Join(dir, HistoryFile), Logs: filepath.Join(dir, reports.LogFolder), Progress: progress,
-		Versions: []history.Part{{Name: "lockchaos", Version: t.Version}, {Name: "kernel", Version: hosts.Kernel()}}}
-	switch {
-	case plan.Scenario.Own() && !hosts.Agent():
-		return fmt.Errorf("%s is about an application in a compose project", plan.Scenario.Name)
-	case remote.Given():
-		return runtimes.RunRemote(ctx, cfg)
-	case hosts.Agent():
-		return runtimes.RunAgent(ctx, cfg)
-	}
-	return harness.Run(ctx, cfg)
+	return harness.Config{Plan: *plan, Lock: kind, History: filepath.Join(dir, HistoryFile), Logs: filepath.Join(dir, reports.LogFolder),
+		Versions: []history.Part{{Name: "lockchaos", Version: t.Version}, {Name: "kernel", Version: hosts.Kernel()}}}, nil
 }
 
 // readChild passes the lines of a scenario's process on, and returns the error that it told, if any. What is no such line is

@@ -10,10 +10,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/harmless"
@@ -399,7 +398,7 @@ func (s *Run) runThere(ctx context.Context, p scenarios.Plan, dir string, log *o
 		return errors.New("interrupted")
 	case err != nil && !exited(err):
 		return err // it was not started, or its nodes were not
-	case err != nil && killed(err):
+	case err != nil && strings.Contains(err.Error(), "exit status 137"):
 		return fmt.Errorf("the scenario's process was killed from outside (out of memory?): %w; what it recorded can be judged: %s", err,
 			reports.Shell(s.Settings.Tool.Program, "check", s.historyAtEnd(dir)))
 	case err != nil && stderr.Len() > 0:
@@ -424,15 +423,6 @@ func exited(err error) bool {
 	var process *exec.ExitError
 	var container *docker.ExitError
 	return errors.As(err, &process) || errors.As(err, &container)
-}
-
-// killed reports whether an error says that a process was ended by SIGKILL: its init, or the
-// container's, returns the status that a shell would.
-func killed(err error) bool {
-	const byKill = 128 + int(unix.SIGKILL)
-	var process *exec.ExitError
-	var container *docker.ExitError
-	return errors.As(err, &process) && process.ExitCode() == byKill || errors.As(err, &container) && container.Status == byKill
 }
 
 // tail keeps the last bytes of what is written to it.
