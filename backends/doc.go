@@ -20,14 +20,9 @@
 //	postgres        one PostgreSQL server with a new cluster. Its sessions are processes that leave the server's group: whoever stops this
 //	                node stops its host (hosts.Host.Stop).
 //	postgres-pgbouncer  the same behind PgBouncer, in transaction pooling.
-//	memcached       one memcached.
-//	nats            three servers of the real NATS with JetStream, which are compiled in.
-//	consul          three Consul servers, which scripts/servers builds.
-//	mariadb         one MariaDB server.
-//	mariadb-galera  three of them, which replicate by Galera.
-//	s3              one object store with conditional writes, the Versity S3 Gateway.
-//	dynamodb        dynalite, a stand-in for DynamoDB.
 //	store           the ledger of package store, started by StartStore.
+//
+// The others are as their Kind.About and Kind.Notes say.
 //
 // Every node is a process on a host of its own, so that it can be stopped, killed or cut off like any
 // other: either a program of the machine, or this very program again ("lockchaos node etcd …", see NodeMain).
