@@ -6,8 +6,8 @@
 // # What is started
 //
 //	redis           one redis-server, as found on PATH, without persistence: a Redis that dies forgets its locks, as one configured
-//	                for speed does. Without redis-server, or with LOCKCHAOS_REDIS=valkey-server, it is a Valkey.
-//	                Without either, or with LOCKCHAOS_REDIS=miniredis, a stand-in written in Go
+//	                for speed does. Without redis-server, or with LOCKCHAOS_REDIS=valkey-server,
+//	                it is a Valkey. Without either, or with LOCKCHAOS_REDIS=miniredis, a stand-in written in Go
 //	                takes its place, and StandIns says so in a sentence that every output must show.
 //	redis-five      five of them that know nothing of each other.
 //	redis-failover  a primary, a replica and three sentinels, which take a silent server for down after 500 ms. Clients are given the sentinels'

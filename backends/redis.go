@@ -14,9 +14,9 @@ import (
 	"github.com/lockchaos/lockchaos/store"
 )
 
-// RedisVar names the environment variable that decides what runs as redis: "miniredis" the stand-in, a
-// path or a name on PATH that program. Without it redis-server on PATH does; where there is none,
-// valkey-server.
+// RedisVar names the environment variable that decides what runs as redis: "miniredis" the
+// stand-in, a path or a name on PATH that program. Without it redis-server on PATH does; where
+// there is none, valkey-server.
 const RedisVar = "LOCKCHAOS_REDIS"
 
 // builtValkey is the other server of Redis' protocol that may run as redis.
@@ -127,7 +127,8 @@ func (n *Node) awaitRedis(ctx context.Context) error {
 	})
 }
 
-// FindRedis returns the path of the server that would run as redis, or "" and the reason why a stand-in must do.
+// FindRedis returns the path of the server that would run as redis, or "" and the reason why a
+// stand-in must do.
 func FindRedis() (program, why string, err error) {
 	switch want := os.Getenv(RedisVar); want {
 	case "":

@@ -30,11 +30,15 @@
 //
 // # Engines
 //
-// SQLite decides in this process and keeps a file. The others (Remote) decide in their own server: one statement of PostgreSQL, one procedure of MariaDB, one script
-// of Redis, one transaction of etcd, one conditional PUT of an object store a request, in which decision, change and ledger entry are one. For the last two the process in
-// front of them decides first, and the server carries that out only if all is as it was then. So nothing that the process remembers decides. It sends one
-// request at a time, so that stamps rise as numbers do, and what a server left unanswered is settled before anything else is sent or given out.
-// An engine is one file here (a keeper) and one line of engines; its server is the service of the same name.
+// SQLite decides in this process and keeps a file. The others (Remote) decide in their own server, by one
+// transaction a request, in which decision, change and ledger entry are one: a statement of PostgreSQL, a
+// procedure of MariaDB, a script of Redis, a transaction of etcd, a conditional PUT of an object store.
+// With the last two the process in front of the server decides first, and the server carries that out
+// only if all is still as the process knew it. So nothing that the process remembers decides, and it
+// numbers nothing. It sends one request at a time, so that stamps rise as numbers do, and what a server
+// left unanswered is settled before anything else is sent or given out.
+//
+// An engine is one file here (a keeper) and one line of engines; its server is the service of that name.
 // A register's decide is the definition; the conformance suite holds every engine to it.
 //
 // # Guarantees

@@ -16,7 +16,8 @@ type Spec struct {
 	Fencing Fencing
 	// File is the ledger's file, for sqlite.
 	File string
-	// Addrs are the addresses of the engine's servers, host:port, for the others: one, unless the engine runs on a cluster.
+	// Addrs are the addresses of the engine's servers, host:port, for the others: one, unless the
+	// engine runs on a cluster.
 	Addrs []string
 	// Name begins everything that the engine keeps there: a prefix of keys, or a schema. Letters, digits and _ only.
 	Name string

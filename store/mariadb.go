@@ -12,8 +12,9 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// mariadbKeeper is the engine on a MariaDB server: a request is one call of a procedure, which is one transaction of InnoDB (mariadb_sql.go).
-// Nothing is sent within it, so no transaction waits for a client, and a connection that is cut leaves none open.
+// mariadbKeeper is the engine on a MariaDB server: a request is one call of a procedure, which is
+// one transaction of InnoDB (mariadb_sql.go). Nothing is sent within it, so no transaction waits
+// for a client, and a connection that is cut leaves none open.
 type mariadbKeeper struct {
 	addr, version string
 	fencing       Fencing
@@ -21,7 +22,8 @@ type mariadbKeeper struct {
 	db            *sql.DB
 }
 
-// MariaDBUser is whom the engine signs in as, without a password. It must be allowed to make a database.
+// MariaDBUser is whom the engine signs in as, without a password. It must be allowed to make a
+// database.
 const MariaDBUser = "lockchaos"
 
 func openMariaDB(ctx context.Context, s Spec) (Engine, error) {
@@ -36,14 +38,15 @@ func openMariaDB(ctx context.Context, s Spec) (Engine, error) {
 	return r, nil
 }
 
-// connect prepares connections to a database of the server; "": to none. database/sql sends a statement again only where the driver knows
-// that nothing of it was sent.
+// connect prepares connections to a database of the server; "": to none. database/sql sends a
+// statement again only where the driver knows that nothing of it was sent.
 func (k *mariadbKeeper) connect(database string) (*sql.DB, error) {
 	config := mysql.NewConfig()
 	config.User, config.DBName, config.Net, config.Addr = MariaDBUser, database, "tcp", k.addr
 	config.InterpolateParams = true            // one exchange a statement, nothing to prepare
 	config.Logger = log.New(io.Discard, "", 0) // what goes wrong is in the errors
-	// A sum that does not fit is an error. Who waits for the head longer than a client does has none left.
+	// A sum that does not fit is an error. Who waits for the head longer than a client does has
+	// none left.
 	config.Params = map[string]string{"sql_mode": "'STRICT_ALL_TABLES'", "innodb_lock_wait_timeout": fmt.Sprint(int(answerLimit.Seconds()))}
 	connector, err := mysql.NewConnector(config)
 	if err != nil {
@@ -80,7 +83,8 @@ func (k *mariadbKeeper) prepare(ctx context.Context, name string) error {
 // Version names the engine and its server's version.
 func (k *mariadbKeeper) Version() string { return "mariadb " + k.version }
 
-// claim changes the epoch. It waits for a transaction that holds the head's row, and one that comes later finds another epoch.
+// claim changes the epoch. It waits for a transaction that holds the head's row, and one that comes
+// later finds another epoch.
 func (k *mariadbKeeper) claim(ctx context.Context) (last int64, err error) {
 	if err := k.db.QueryRowContext(ctx, mariadbClaim).Scan(&k.epoch, &last); err != nil {
 		return 0, fmt.Errorf("mariadb at %s: %w", k.addr, err)
@@ -104,7 +108,8 @@ func (k *mariadbKeeper) carryOut(ctx context.Context, e *Entry) error {
 	return fmt.Errorf("mariadb at %s: %w", k.addr, err)
 }
 
-// dataOutOfRange is MariaDB's number for a sum that does not fit (ER_DATA_OUT_OF_RANGE). The transaction was rolled back.
+// dataOutOfRange is MariaDB's number for a sum that does not fit (ER_DATA_OUT_OF_RANGE). The
+// transaction was rolled back.
 const dataOutOfRange = 1690
 
 func (k *mariadbKeeper) entries(ctx context.Context, after int64, limit int) ([]Entry, error) {

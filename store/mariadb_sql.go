@@ -1,11 +1,13 @@
 package store
 
-// mariadbSchema makes the tables, a trigger that keeps the ledger append-only for everyone (but for TRUNCATE, which fires none), and the
-// procedure of a request. Keys are bytes: MariaDB's collations of text take "a" and "a " for the same.
+// mariadbSchema makes the tables, a trigger that keeps the ledger append-only for everyone (but for
+// TRUNCATE, which fires none), and the procedure of a request. Keys are bytes: MariaDB's collations
+// of text take "a" and "a " for the same.
 //
-// A request is atomic and alone at any isolation level. It is one transaction, and its first statement changes the row of head, of the
-// request's own epoch, so that InnoDB makes every other request and claim wait until it has ended. All that it looks at it reads by
-// UPDATE or FOR UPDATE, which see what is committed now, and not a snapshot.
+// A request is atomic and alone at any isolation level. It is one transaction, and its first
+// statement changes the row of head, of the request's own epoch, so that InnoDB makes every other
+// request and claim wait until it has ended. All that it looks at it reads by UPDATE or FOR UPDATE,
+// which see what is committed now, and not a snapshot.
 var mariadbSchema = []string{
 	`CREATE TABLE IF NOT EXISTS head (one BOOLEAN PRIMARY KEY, epoch BIGINT NOT NULL, seq BIGINT NOT NULL, at BIGINT NOT NULL) ENGINE=InnoDB`,
 	"CREATE TABLE IF NOT EXISTS registers (`key` VARBINARY(256) PRIMARY KEY, version BIGINT NOT NULL DEFAULT 0, value BIGINT NOT NULL DEFAULT 0," + `
@@ -23,10 +25,12 @@ var mariadbSchema = []string{
 // mariadbClaim begins an epoch, and makes the head where there is none.
 const mariadbClaim = `INSERT INTO head (one, epoch, seq, at) VALUES (TRUE, 1, 0, 0) ON DUPLICATE KEY UPDATE epoch = epoch + 1 RETURNING epoch, seq`
 
-// mariadbFence is the fence: the one condition that a fenced store adds to the UPDATE that anyone would write.
+// mariadbFence is the fence: the one condition that a fenced store adds to the UPDATE that anyone
+// would write.
 const mariadbFence = `(NOT p_fenced OR fence < p_token OR fence = p_token AND (holder = p_grant OR p_equal))`
 
-// mariadbRequest decides a request, carries it out and enters it into the ledger. Of another epoch it changes nothing and answers with no row.
+// mariadbRequest decides a request, carries it out and enters it into the ledger. Of another epoch
+// it changes nothing and answers with no row.
 const mariadbRequest = `
 CREATE PROCEDURE IF NOT EXISTS request (p_epoch BIGINT, p_at BIGINT, p_key VARBINARY(256), p_op BIGINT, p_grant BIGINT, p_client INT, p_token BIGINT,
 	p_write BOOLEAN, p_value BIGINT, p_mode VARCHAR(16), p_base BIGINT, p_fenced BOOLEAN, p_reads BOOLEAN, p_equal BOOLEAN)

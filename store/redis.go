@@ -54,8 +54,8 @@ func openRedis(ctx context.Context, s Spec) (Engine, error) {
 	return r, nil
 }
 
-// RedisVersion reads in the answer to INFO which server it is: "7.0.15", or "Valkey 8.0.1", which has
-// a redis_version too, that of the Redis whose commands it knows. "" is neither.
+// RedisVersion reads in the answer to INFO which server it is: "7.0.15", or "Valkey 8.0.1", which
+// has a redis_version too, that of the Redis whose commands it knows. "" is neither.
 func RedisVersion(info string) string {
 	for _, server := range []struct{ field, name string }{{"valkey_version:", "Valkey "}, {"redis_version:", ""}} {
 		if _, rest, ok := strings.Cut(info, "\n"+server.field); ok {

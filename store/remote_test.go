@@ -190,7 +190,8 @@ func TestMariaDBIsAppendOnly(t *testing.T) {
 	}
 }
 
-// TestS3WithoutConditions: a server that takes every write, whatever its condition, decides nothing.
+// TestS3WithoutConditions: a server that takes every write, whatever its condition, decides
+// nothing.
 func TestS3WithoutConditions(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet {
@@ -207,8 +208,9 @@ func TestS3WithoutConditions(t *testing.T) {
 	}
 }
 
-// TestRemoteLateArrival: a write is under way for so long that its sender gives up and goes on, and reaches the server then. It must
-// change nothing. (A client of etcd has one connection, on which what comes later waits for the write: there is none that arrives late.)
+// TestRemoteLateArrival: a write is under way for so long that its sender gives up and goes on, and
+// reaches the server then. It must change nothing. (A client of etcd has one connection, on which
+// what comes later waits for the write: there is none that arrives late.)
 func TestRemoteLateArrival(t *testing.T) {
 	for _, s := range []*server{redisEngine, postgresEngine, mariadbEngine, s3Engine} {
 		t.Run(s.engine, func(t *testing.T) {

@@ -13,15 +13,19 @@ import (
 	"github.com/minio/minio-go/v7/pkg/credentials"
 )
 
-// s3Keeper is the engine on an object store that knows one way to decide: a PUT on condition of the ETag that the object still has (If-Match),
-// or that there is none (If-None-Match). No two objects change together, so one object, the head, holds all that decides: epoch, number,
-// the state of every key, and the last entries. A request reads nothing and is one PUT of the next head, on condition of the one before.
+// s3Keeper is the engine on an object store that knows one way to decide: a PUT on condition of the
+// ETag that the object still has (If-Match), or that there is none (If-None-Match). No two objects
+// change together, so one object, the head, holds all that decides: epoch, number, the state of
+// every key, and the last entries. A request reads nothing and is one PUT of the next head, on
+// condition of the one before.
 //
-// What was sent before a claim bears the ETag of an older head, and the claim has changed the head. So it fails, however late it arrives.
-// An ETag may be a sum of the content; it never comes back, since every head has a higher epoch or number than the one before.
+// What was sent before a claim bears the ETag of an older head, and the claim has changed the head.
+// So it fails, however late it arrives. An ETag may be a sum of the content; it never comes back,
+// since every head has a higher epoch or number than the one before.
 //
-// When the head holds s3Piece entries, they are first written to an object of their own, which then never changes. Only what is in the head
-// is written there, so a piece says the same whoever writes it and whenever it arrives, and its PUT needs no condition.
+// When the head holds s3Piece entries, they are first written to an object of their own, which then
+// never changes. Only what is in the head is written there, so a piece says the same whoever writes
+// it and whenever it arrives, and its PUT needs no condition.
 type s3Keeper struct {
 	addr, name, server string
 	fencing            Fencing
@@ -44,10 +48,12 @@ type s3Head struct {
 // filed is how many entries are in pieces.
 func (h *s3Head) filed() int64 { return h.Seq - int64(len(h.Tail)) }
 
-// s3Piece is how many entries a piece of the ledger has. With more of them each PUT would carry more, with fewer there would be more PUTs.
+// s3Piece is how many entries a piece of the ledger has. With more of them each PUT would carry
+// more, with fewer there would be more PUTs.
 const s3Piece = 32
 
-// The bucket that the engine uses, which it makes if it is not there, and the account that may do anything in it.
+// The bucket that the engine uses, which it makes if it is not there, and the account that may do
+// anything in it.
 const (
 	S3Bucket = "lockchaos"
 	S3Key    = "lockchaos"
@@ -74,7 +80,8 @@ func openS3(ctx context.Context, s Spec) (Engine, error) {
 	return r, nil
 }
 
-// meet learns the server's name, and refuses one that writes where the condition does not hold. It tries that with what is there.
+// meet learns the server's name, and refuses one that writes where the condition does not hold. It
+// tries that with what is there.
 func (k *s3Keeper) meet(ctx context.Context) error {
 	_, err := k.put(ctx, k.headName(), k.head, absent())
 	answer := minio.ToErrorResponse(err)
@@ -145,7 +152,8 @@ func (k *s3Keeper) put(ctx context.Context, name string, what any, condition min
 	return info.ETag, err
 }
 
-// replace puts the head that the keeper now has in place of the one whose ETag it has. The error is errEpoch if it was another.
+// replace puts the head that the keeper now has in place of the one whose ETag it has. The error is
+// errEpoch if it was another.
 func (k *s3Keeper) replace(ctx context.Context) error {
 	condition := absent()
 	if k.etag != "" {
@@ -163,7 +171,8 @@ func (k *s3Keeper) replace(ctx context.Context) error {
 	return k.failed(err)
 }
 
-// carryOut changes the head in memory first. If the PUT then fails, a claim reads the true one before anything else is done.
+// carryOut changes the head in memory first. If the PUT then fails, a claim reads the true one
+// before anything else is done.
 func (k *s3Keeper) carryOut(ctx context.Context, e *Entry) error {
 	r, decided := k.head.Registers[e.Key], *e
 	if err := r.decide(&decided, k.fencing); err != nil {
@@ -187,7 +196,8 @@ func (k *s3Keeper) carryOut(ctx context.Context, e *Entry) error {
 	return nil
 }
 
-// entries asks the server for the head too, and not the memory: what it has lost must not be given out.
+// entries asks the server for the head too, and not the memory: what it has lost must not be given
+// out.
 func (k *s3Keeper) entries(ctx context.Context, after int64, limit int) (entries []Entry, err error) {
 	var head s3Head
 	if _, err := k.get(ctx, k.headName(), &head); err != nil {

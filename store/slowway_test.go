@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// slowWay is a way to a server on which what one connection sends can be held up, while those made later pass.
+// slowWay is a way to a server on which what one connection sends can be held up, while those made
+// later pass.
 type slowWay struct {
 	listener net.Listener
 	server   string
@@ -73,7 +74,8 @@ func (w *slowWay) accept() {
 	}
 }
 
-// answer passes on what the server says, for as long as it says something: to nobody, once the client has gone.
+// answer passes on what the server says, for as long as it says something: to nobody, once the
+// client has gone.
 func (c *slowConn) answer() {
 	defer close(c.over)
 	defer c.client.Close()
@@ -81,7 +83,8 @@ func (c *slowConn) answer() {
 	_, _ = io.Copy(io.Discard, c.server)
 }
 
-// forward passes on what the client sends, or keeps it. The server does not hear that a client has gone whose bytes are held up.
+// forward passes on what the client sends, or keeps it. The server does not hear that a client has
+// gone whose bytes are held up.
 func (c *slowConn) forward() {
 	buffer := make([]byte, 1<<16)
 	for {
@@ -112,7 +115,8 @@ func (w *slowWay) hold() {
 	}
 }
 
-// release lets what was held up arrive, and returns when the server has done with it: it finds the end of the connection behind it, and ends it too.
+// release lets what was held up arrive, and returns when the server has done with it: it finds the
+// end of the connection behind it, and ends it too.
 func (w *slowWay) release(t *testing.T) {
 	t.Helper()
 	arrived := 0
