@@ -64,7 +64,7 @@ func openS3(ctx context.Context, s Spec) (Engine, error) {
 	k := &s3Keeper{addr: s.Addrs[0], name: s.Name, fencing: s.Fencing, transport: &http.Transport{}}
 	var err error
 	k.store, err = minio.NewCore(k.addr, &minio.Options{Creds: credentials.NewStaticV4(S3Key, S3Secret, ""), Region: "us-east-1", BucketLookup: minio.BucketLookupPath,
-		MaxRetries: 1, // a hidden retry could write twice
+		MaxRetries: 1, // none: one that is hidden could write twice. net/http sends no PUT again of which a byte was sent
 		Transport:  k.transport})
 	if err != nil {
 		return nil, fmt.Errorf("s3 at %s: %w: %w", k.addr, err, ErrBadRequest)
