@@ -6,7 +6,7 @@ import "slices"
 type Store struct {
 	// Kind is one of StoreKinds.
 	Kind string `yaml:"kind"`
-	// Engine is what keeps the ledger: "sqlite" (when it is not given), "postgres", "redis" or "etcd".
+	// Engine is what keeps the ledger: one of store.Engines; "sqlite" when it is not given.
 	Engine string `yaml:"engine,omitempty"`
 	// FenceReads: on a fenced store, reads raise the fence too. Only "true" (the default) keeps a read-modify-write whole.
 	FenceReads *bool `yaml:"fence_reads,omitempty"`

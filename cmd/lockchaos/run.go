@@ -102,7 +102,7 @@ fails the run, and an inconclusive property stays inconclusive.
 Environment variables:
   ` + runtimes.EnvironmentVar + `            the default of --runtime
   ` + runtimes.ImageVar("redis") + `        an image, as --image redis=IMAGE (and so on, for each service)
-  ` + backends.RedisVar + `              the program that runs as redis-server, or "miniredis", a stand-in
+  ` + backends.RedisVar + `              the program that runs as redis-server, such as valkey-server, or "miniredis", a stand-in
   ` + backends.PostgresVar + `           the folder of postgres and initdb
   ` + adapter.MemoryVar + `     the memory that each client's adapter may use, with all that it starts, such as 4GB (default: 1GB)`,
 		Example: `  lockchaos run
