@@ -38,7 +38,7 @@ func (a *appRun) follow(ctx context.Context, c *appClient, over <-chan struct{})
 	if err != nil {
 		return err
 	}
-	defer func() { c.other, c.late = lines.Other, lines.Unasked }()
+	defer func() { c.other = lines.Other }()
 	f, err := a.openLog(ctx, c, over)
 	if err != nil || f == nil {
 		return err

@@ -48,11 +48,12 @@ func (s *search) groups(kept []int, of level) (groups [][]int) {
 	place := map[int64]int{}
 	for _, u := range slices.Backward(kept) {
 		id := of(&s.units[u], u)
-		if !has(place, id) {
-			place[id] = len(groups)
-			groups = append(groups, nil)
+		at, known := place[id]
+		if !known {
+			at = len(groups)
+			place[id], groups = at, append(groups, nil)
 		}
-		groups[place[id]] = append(groups[place[id]], u)
+		groups[at] = append(groups[at], u)
 	}
 	return groups
 }
