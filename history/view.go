@@ -29,8 +29,8 @@ type View struct {
 	// Complete: the history has its End event.
 	Complete bool
 
-	ops    map[int64]*Op
-	grants map[int64]*Grant
+	ops    []*Op         // by number, as far as there are as many numbers as events
+	others map[int64]*Op // those with greater numbers
 	faults map[int]*FaultSpan
 	fresh  []Op  // room for the next ops
 	places []int // room for the places of their events
@@ -67,6 +67,8 @@ type Op struct {
 	Conflict, NotHeld bool
 	Busy              bool
 	Text              string
+
+	granted *Grant // of an acquire that was answered ok
 }
 
 // Grant is a successful acquire and what was done under it. By the definition of package checker
@@ -97,7 +99,7 @@ type FaultSpan struct {
 
 // NewView puts a history together. The view refers to the history, which must not change any more.
 func NewView(h *History) *View {
-	v := &View{History: h, ops: make(map[int64]*Op, len(h.Events)/2), grants: map[int64]*Grant{}, faults: map[int]*FaultSpan{}}
+	v := &View{History: h, ops: make([]*Op, len(h.Events)+1), others: map[int64]*Op{}, faults: map[int]*FaultSpan{}}
 	for i := range h.Events {
 		e := &h.Events[i]
 		v.End = max(v.End, e.Time, e.End)
@@ -125,7 +127,7 @@ func (v *View) addSingle(e *Event, place int) {
 	v.Singles = append(v.Singles, place)
 	switch e.Type {
 	case Lost:
-		if g := v.grants[e.Grant]; g != nil {
+		if g := v.Grant(e.Grant); g != nil {
 			g.Lost = append(g.Lost, *e)
 			g.giveUp(e.Time)
 		}
@@ -138,13 +140,11 @@ func (v *View) addSingle(e *Event, place int) {
 
 // addToOp adds an event to its op.
 func (v *View) addToOp(e *Event, place int) {
-	o := v.ops[e.Op]
+	o := v.Op(e.Op)
 	if o == nil {
-		o = v.newOp()
-		o.ID, o.Grant, o.Kind, o.Mode, o.Key, o.Client = e.Op, e.Grant, e.Kind, e.Mode, e.Key, e.Client
+		o = v.newOp(e.Op)
+		o.Grant, o.Kind, o.Mode, o.Key, o.Client = e.Grant, e.Kind, e.Mode, e.Key, e.Client
 		o.Start, o.End, o.Token, o.Value = e.Time, e.Time, e.Token, e.Value
-		v.ops[e.Op] = o
-		v.Ops = append(v.Ops, o)
 	}
 	o.Places = append(o.Places, place)
 	switch e.Type {
@@ -160,9 +160,8 @@ func (v *View) addToOp(e *Event, place int) {
 	default:
 		o.complete(e)
 		if e.Kind == Acquire && e.Type == OK {
-			g := &Grant{Op: o}
-			v.Grants = append(v.Grants, g)
-			v.grants[o.ID] = g
+			o.granted = &Grant{Op: o}
+			v.Grants = append(v.Grants, o.granted)
 		}
 	}
 }
@@ -173,13 +172,19 @@ const (
 	opBatch     = 256
 )
 
-func (v *View) newOp() *Op {
+func (v *View) newOp(id int64) *Op {
 	if len(v.fresh) == 0 {
 		v.fresh, v.places = make([]Op, opBatch), make([]int, opBatch*usualPlaces)
 	}
 	o := &v.fresh[0]
-	o.Places = v.places[0:0:usualPlaces]
+	o.ID, o.Places = id, v.places[0:0:usualPlaces]
 	v.fresh, v.places = v.fresh[1:], v.places[usualPlaces:]
+	v.Ops = append(v.Ops, o)
+	if v.near(id) {
+		v.ops[id] = o
+	} else {
+		v.others[id] = o
+	}
 	return o
 }
 
@@ -231,7 +236,7 @@ func (v *View) findClients() {
 // findHolds gives every grant its ops, and with them the end of its hold.
 func (v *View) findHolds() {
 	for _, o := range v.Ops {
-		if g := v.grants[o.Grant]; g != nil && o != g.Op {
+		if g := v.Grant(o.Grant); g != nil && o != g.Op {
 			g.Ops = append(g.Ops, o)
 		}
 	}
@@ -261,10 +266,23 @@ func (g *Grant) giveUp(at int64) {
 }
 
 // Op returns the op with a number; nil: there is none.
-func (v *View) Op(id int64) *Op { return v.ops[id] }
+func (v *View) Op(id int64) *Op {
+	if v.near(id) {
+		return v.ops[id]
+	}
+	return v.others[id]
+}
+
+// near reports whether an op's number is small, as a recorder gives them.
+func (v *View) near(id int64) bool { return id >= 0 && id < int64(len(v.ops)) }
 
 // Grant returns the grant whose acquire has a number; nil: there is none.
-func (v *View) Grant(id int64) *Grant { return v.grants[id] }
+func (v *View) Grant(id int64) *Grant {
+	if o := v.Op(id); o != nil {
+		return o.granted
+	}
+	return nil
+}
 
 // Acts reports whether ops of the kind are acts of a holder, whatever came of them.
 func (k Kind) Acts() bool { return k == Read || k == Write || k == Renew }
@@ -306,7 +324,7 @@ func (v *View) FenceBefore(o *Op) *Grant {
 		if x.Seq >= o.Seq || x.Key != o.Key || x.Refused || x.Kind == Read && !v.History.Header.Store.FenceReads {
 			continue
 		}
-		if g := v.grants[x.Grant]; g != nil && (top == nil || g.Token > top.Token) {
+		if g := v.Grant(x.Grant); g != nil && (top == nil || g.Token > top.Token) {
 			top = g
 		}
 	}
