@@ -111,48 +111,54 @@ func (r *auditReader) add(one *row) error {
 		}
 	}
 	e := entry{line: int32(min(one.line, math.MaxInt32)), means: r.words.of(one.text[fieldEvent])}
-	switch e.means {
-	case unknown:
-		return wrong(fieldEvent, &UnknownWord{Word: one.text[fieldEvent]})
-	case shared:
-		return wrong(fieldEvent, errShared)
-	case ignore:
+	if e.means == ignore {
 		return nil
-	case grant:
-		r.granted = true
 	}
-	var err error
-	if e.at, err = r.stamps.parse(one.text[fieldTime]); err != nil {
-		return wrong(fieldTime, err)
+	if f, err := r.understand(&e, &one.text); err != nil {
+		return wrong(f, err)
 	}
-	r.stamps.grain.add(e.at)
-	e.end = e.at
-	if one.text[fieldEnd] != "" {
-		if e.end, err = r.stamps.parse(one.text[fieldEnd]); err == nil && e.end < e.at {
-			err = errors.New("it ends before it begins")
-		}
-		r.stamps.grain.add(e.end)
-		if err != nil {
-			return wrong(fieldEnd, err)
-		}
-	}
-	if text := one.text[fieldToken]; text != "" && text != "-" {
-		number, err := strconv.ParseInt(text, 10, 64)
-		if err != nil || number < 0 || number == math.MaxInt64 {
-			return wrong(fieldToken, errors.New("a fencing token is a whole number, 0 or more"))
-		}
-		e.token = ticket(number)
-	}
-	if e.ending = endingOf(one.text[fieldResult]); e.ending == endedSomehow {
-		return wrong(fieldResult, errors.New("nobody knows this result: want ok, failed or unknown, or words such as granted, denied, timeout"))
-	}
-	key := one.text[fieldKey]
-	if key == "" {
-		key = defaultKey
-	}
-	e.key, e.owner = r.log.keys.id(key), r.log.owners.id(one.text[fieldClient])
+	r.granted = r.granted || e.means == grant
+	e.key, e.owner = r.log.keys.id(cmp.Or(one.text[fieldKey], defaultKey)), r.log.owners.id(one.text[fieldClient])
 	r.entries = append(r.entries, e)
 	return nil
+}
+
+// understand reads the fields of a line. Of an error it says in which field it is.
+func (r *auditReader) understand(e *entry, text *[fieldCount]string) (wrong field, err error) {
+	switch e.means {
+	case unknown:
+		return fieldEvent, &UnknownWord{Word: text[fieldEvent]}
+	case shared:
+		return fieldEvent, errShared
+	}
+	if e.at, e.end, wrong, err = r.stamps.interval(text); err != nil {
+		return wrong, err
+	}
+	r.stamps.grain.add(e.at)
+	r.stamps.grain.add(e.end)
+	number, given, err := tokenOf(text)
+	if err != nil {
+		return fieldToken, err
+	}
+	if given {
+		e.token = ticket(number)
+	}
+	if e.ending = endingOf(text[fieldResult]); e.ending == endedSomehow {
+		return fieldResult, errors.New("nobody knows this result: want ok, failed or unknown, or words such as granted, denied, timeout")
+	}
+	return 0, nil
+}
+
+// tokenOf reads the token of a line, if it has one.
+func tokenOf(text *[fieldCount]string) (number int64, given bool, err error) {
+	if text[fieldToken] == "" || text[fieldToken] == "-" {
+		return 0, false, nil
+	}
+	number, err = strconv.ParseInt(text[fieldToken], 10, 64)
+	if err != nil || number < 0 || number == math.MaxInt64 {
+		return 0, false, errors.New("a fencing token is a whole number, 0 or more")
+	}
+	return number, true, nil
 }
 
 // ops turns the lines, in order of time, into ops.
@@ -170,47 +176,47 @@ func (r *auditReader) ops() error {
 	if r.stamps.zone != nil {
 		r.log.zone = r.stamps.zone
 	}
-	type place struct{ key, owner int32 }
-	asked := map[place]int32{} // the acquire that a client has asked for and not been answered
+	asked := map[place]int32{}
 	for i := range r.entries {
-		e := &r.entries[i]
-		if e.means == acquire && r.granted && e.ending == endedOK {
-			e.means = request
-		}
-		at := place{e.key, e.owner}
-		o := op{inv: e.at - zero, ret: max(e.end, e.at) - zero, key: e.key, owner: e.owner, token: e.token, line: e.line, endLine: e.line}
-		switch e.means {
-		case request:
-			if _, again := asked[at]; again {
-				continue // it may have been granted since the first time
-			}
-			o.kind, o.ret, o.token = history.Acquire, never, 0
-			n, err := r.log.add(o)
-			if err != nil {
-				return err
-			}
-			asked[at] = n
-			continue
-		case acquire, grant, busy:
-			if n, ok := asked[at]; ok {
-				delete(asked, at)
-				if e.end > e.at && e.means != busy {
-					r.log.ops[n].attempt = o.inv
-				}
-				e.answer(&r.log.ops[n], o.ret)
-				r.log.ops[n].after = int32(len(r.log.ops))
-				continue
-			}
-		}
-		e.answer(&o, o.ret)
-		if o.kind == history.Write {
-			r.log.ledgered = true
-		}
-		if _, err := r.log.add(o); err != nil {
+		if err := r.op(&r.entries[i], asked, zero); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// op turns a line into an op, or into the answer of the acquire that its client has asked for and not been answered.
+func (r *auditReader) op(e *entry, asked map[place]int32, zero int64) error {
+	if e.means == acquire && r.granted && e.ending == endedOK {
+		e.means = request
+	}
+	at := place{e.key, e.owner}
+	n, open := asked[at]
+	o := op{inv: e.at - zero, ret: max(e.end, e.at) - zero, key: e.key, owner: e.owner, token: e.token, line: e.line, endLine: e.line}
+	switch e.means {
+	case request:
+		if open {
+			return nil // it may have been granted since the first time
+		}
+		o.kind, o.ret, o.token = history.Acquire, never, 0
+		n, err := r.log.add(o)
+		asked[at] = n
+		return err
+	case acquire, grant, busy:
+		if open {
+			delete(asked, at)
+			if e.end > e.at && e.means != busy {
+				r.log.ops[n].attempt = o.inv
+			}
+			e.answer(&r.log.ops[n], o.ret)
+			r.log.ops[n].after = int32(len(r.log.ops))
+			return nil
+		}
+	}
+	e.answer(&o, o.ret)
+	r.log.ledgered = r.log.ledgered || o.kind == history.Write
+	_, err := r.log.add(o)
+	return err
 }
 
 // dropNoughts takes the tokens of a key for none where all of them are 0: so a program logs a token that it does not have.

@@ -20,23 +20,29 @@ func Detect(head []byte, name string, mapped bool) (Format, error) {
 	text := bytes.TrimLeft(head, " \t\r\n\f\ufeff")
 	ext := strings.ToLower(filepath.Ext(name))
 	switch {
-	case len(text) == 0 && ext == ".edn":
+	case ext == ".edn" || looksLikeEDN(text):
 		return Jepsen, nil
 	case len(text) == 0:
 		return Native, nil // it says that the file is empty
 	case text[0] == '[' || text[0] == '{':
-		if inner := bytes.TrimLeft(text, "[ \t\r\n"); ext == ".edn" || bytes.HasPrefix(inner, []byte("{:")) || bytes.HasPrefix(inner, []byte("#")) {
-			return Jepsen, nil
-		}
 		return detectJSON(text, mapped), nil
-	case ext == ".edn" || text[0] == '(' || text[0] == ';' || bytes.HasPrefix(text, []byte("#jepsen")):
-		return Jepsen, nil
 	}
 	line, _, _ := bytes.Cut(text, []byte("\n"))
 	if ext == ".csv" || ext == ".tsv" || mapped || bytes.ContainsAny(line, ",;\t") && looksLikeHeader(string(line)) {
 		return CSV, nil
 	}
 	return "", ErrUnknownFormat
+}
+
+// looksLikeEDN tells whether a text begins like no JSON and no log.
+func looksLikeEDN(text []byte) bool {
+	inner := bytes.TrimLeft(text, "[ \t\r\n")
+	for _, begin := range []string{"{:", "(", ";", "#jepsen"} {
+		if bytes.HasPrefix(text, []byte(begin)) {
+			return true
+		}
+	}
+	return len(inner) < len(text) && (bytes.HasPrefix(inner, []byte("{:")) || bytes.HasPrefix(inner, []byte("#")))
 }
 
 // detectJSON tells which JSON it is from the members of the first object, though it may be cut.
@@ -86,9 +92,15 @@ func jsonFormat(members map[string]bool, mapped bool) Format {
 // looksLikeHeader tells whether a line names a column for the time.
 func looksLikeHeader(line string) bool {
 	for _, name := range strings.FieldsFunc(line, func(r rune) bool { return r == ',' || r == ';' || r == '\t' }) {
-		if p, ok := standingOf(strings.Trim(name, "\" \r")); ok && p.field == fieldTime {
+		if namesTime(strings.Trim(name, "\" \r")) {
 			return true
 		}
 	}
 	return false
+}
+
+// namesTime tells whether the name of a column is a usual one for the time.
+func namesTime(column string) bool {
+	p, ok := standingOf(column)
+	return ok && p.field == fieldTime
 }

@@ -143,20 +143,7 @@ func (t *tracer) doubtTokens() string {
 
 // doubtWrites says what is in doubt about the order of writes.
 func (t *tracer) doubtWrites(holds string) string {
-	items := make([][]item, len(t.log.keys.list))
-	grants := make([][]item, len(t.log.keys.list)) // those that wrote
-	tokens, wrote := true, map[int32]bool{}
-	for i := range t.log.ops {
-		if o := &t.log.ops[i]; o.kind == history.Write && o.outcome == history.OK && o.grant != 0 {
-			a := &t.log.ops[o.grant-1]
-			tokens = tokens && a.token != 0 && !t.broken[o.key] && t.options.Tokens == "fencing"
-			items[o.key] = append(items[o.key], item{a.token, o.begin(), o.finish()})
-			if !wrote[o.grant] {
-				wrote[o.grant] = true
-				grants[o.key] = append(grants[o.key], item{a.token, a.begin(), a.finish()})
-			}
-		}
-	}
+	items, grants, tokens := t.writeItems()
 	switch n, crossed := t.possible(items), t.crossing(items); {
 	case t.loose > 0:
 		return fmt.Sprintf("%s were made under no grant that the history has.", counted(t.loose, "write"))
@@ -170,6 +157,27 @@ func (t *tracer) doubtWrites(holds string) string {
 		return "Without tokens, writes are judged by whose grant came first, and that is not certain of all."
 	}
 	return ""
+}
+
+// writeItems are the accepted writes and the grants that made them, by key; tokens tells whether tokens order them all.
+func (t *tracer) writeItems() (writes, grants [][]item, tokens bool) {
+	writes, grants = make([][]item, len(t.log.keys.list)), make([][]item, len(t.log.keys.list))
+	tokens = true
+	wrote := map[int32]bool{}
+	for i := range t.log.ops {
+		o := &t.log.ops[i]
+		if o.kind != history.Write || o.outcome != history.OK || o.grant == 0 {
+			continue
+		}
+		a := &t.log.ops[o.grant-1]
+		tokens = tokens && a.token != 0 && !t.broken[o.key] && t.options.Tokens == "fencing"
+		writes[o.key] = append(writes[o.key], item{a.token, o.begin(), o.finish()})
+		if !wrote[o.grant] {
+			wrote[o.grant] = true
+			grants[o.key] = append(grants[o.key], item{a.token, a.begin(), a.finish()})
+		}
+	}
+	return writes, grants, tokens
 }
 
 // close counts the grants that the clocks can't put in order with an earlier one.

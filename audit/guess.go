@@ -33,24 +33,23 @@ func (g *guesser) choose(s *sample) error {
 		}
 		g.chosen[f] = name
 	}
-	if g.named[fieldTime] == "" && !slices.ContainsFunc(s.names, func(c string) bool { p, ok := standingOf(c); return ok && p.field == fieldTime }) &&
-		slices.ContainsFunc(s.names, g.isTime) {
+	if g.named[fieldTime] == "" && !slices.ContainsFunc(s.names, namesTime) && slices.ContainsFunc(s.names, g.isTime) {
 		return errHeaderless
 	}
-	for _, f := range [...]field{fieldTime, fieldEnd, fieldEvent, fieldToken, fieldResult, fieldClient, fieldKey} {
-		if g.chosen[f] != "" {
-			continue
-		}
-		if err := g.byName(f); err != nil {
-			return err
-		}
-	}
-	for _, f := range [...]field{fieldTime, fieldEvent, fieldClient, fieldKey, fieldToken} {
-		if g.chosen[f] != "" {
-			continue
-		}
-		if err := g.byContent(f); err != nil {
-			return err
+	for _, step := range []struct {
+		find   func(field) error
+		fields []field
+	}{
+		{g.byName, []field{fieldTime, fieldEnd, fieldEvent, fieldToken, fieldResult, fieldClient, fieldKey}},
+		{g.byContent, []field{fieldTime, fieldEvent, fieldClient, fieldKey, fieldToken}},
+	} {
+		for _, f := range step.fields {
+			if g.chosen[f] != "" {
+				continue
+			}
+			if err := step.find(f); err != nil {
+				return err
+			}
 		}
 	}
 	for _, c := range s.names {

@@ -2,11 +2,11 @@ package audit
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -122,22 +122,12 @@ func (r *Lines) understood(got [fieldCount]string, means meaning) (l Line, err e
 	if got[fieldTime] == "" {
 		return l, errors.New("no time: say which member it is with map: {time: NAME}")
 	}
-	if l.Began, err = r.stamps.parse(got[fieldTime]); err != nil {
-		return l, fmt.Errorf("time %q: %w", got[fieldTime], err)
+	var wrong field
+	if l.Began, l.Ended, wrong, err = r.stamps.interval(&got); err != nil {
+		return l, fmt.Errorf("%s %q: %w", Fields[wrong], got[wrong], err)
 	}
-	l.Ended = l.Began
-	if got[fieldEnd] != "" {
-		if l.Ended, err = r.stamps.parse(got[fieldEnd]); err != nil {
-			return l, fmt.Errorf("end %q: %w", got[fieldEnd], err)
-		}
-		if l.Ended < l.Began {
-			return l, errors.New("it ends before it begins")
-		}
-	}
-	if text := got[fieldToken]; text != "" && text != "-" {
-		if l.Token, err = strconv.ParseInt(text, 10, 64); err != nil || l.Token < 0 {
-			return l, errors.New("a fencing token is a whole number, 0 or more")
-		}
+	if l.Token, _, err = tokenOf(&got); err != nil {
+		return l, err
 	}
 	how := endingOf(got[fieldResult])
 	if how == endedSomehow {
@@ -145,10 +135,7 @@ func (r *Lines) understood(got [fieldCount]string, means meaning) (l Line, err e
 	}
 	l.Result = endingWords[how]
 	l.Means = Meanings[slices.IndexFunc(Meanings, func(m string) bool { return meaningOf[m] == means })]
-	l.Key = got[fieldKey]
-	if l.Key == "" {
-		l.Key = defaultKey
-	}
+	l.Key = cmp.Or(got[fieldKey], defaultKey)
 	l.Client = r.client
 	if c := got[fieldClient]; c != "" && c != r.client {
 		l.Client += "/" + c

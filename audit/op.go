@@ -54,11 +54,11 @@ func (o *op) finish() int64 {
 
 // act tells whether the op shows that its client acted as holder.
 func (o *op) act() bool {
-	switch o.kind {
-	case history.Read, history.Write, history.Renew:
-		return o.outcome == history.OK || o.outcome == history.Fail
-	case history.Release:
-		return o.outcome == history.OK
+	switch o.outcome {
+	case history.OK:
+		return o.kind.Acts() || o.kind == history.Release
+	case history.Fail:
+		return o.kind.Acts()
 	}
 	return false
 }

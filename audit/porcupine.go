@@ -209,22 +209,7 @@ func (r *porcupineReader) answered(f form, raw json.RawMessage, where string, o 
 	if err != nil {
 		return r.forms.wrong(f, where, err)
 	}
-	end := endedOK
-	switch {
-	case p.none:
-	case p.unknown:
-		end = endedUnknown
-	case p.ok != nil && !*p.ok:
-		end = endedFail
-	case p.ok != nil:
-	case p.err != "":
-		if end = endingOf(p.err); end != endedFail && !deniesHold(p.err) {
-			end = endedUnknown // an error that is not known to be definite
-		}
-	default:
-		end = endingOf(p.word)
-	}
-	switch end {
+	switch p.ending() {
 	case endedOK:
 		o.outcome = history.OK
 		if o.kind == history.Acquire && p.token > 0 {

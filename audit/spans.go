@@ -58,23 +58,7 @@ func (t *tracer) spans(err int64, until int) [][]span {
 	for _, la := range t.order {
 		for i, n := range la.holds {
 			h := &t.holds[n]
-			a := &t.log.ops[h.acquire]
-			s := span{begin: a.finish() + err, last: math.MinInt64}
-			if until >= promises {
-				s.begin = min(s.begin, begun[n]+err)
-			}
-			if h.last != 0 || a.finish() == h.last {
-				s.last = h.last - err
-			}
-			if until >= promises {
-				s.last = max(s.last, t.promised(h, a, err))
-			}
-			if until == openEnds && !h.ended && !h.attempted && !h.told && t.options.Validity.TTL == 0 {
-				s.last, s.open = never, true
-				if h.replaced {
-					s.last = max(h.last, h.until) - err
-				}
-			}
+			s := t.span(h, begun[n], err, until)
 			if i+1 < len(la.holds) && t.options.Permits == 1 && !t.options.Validity.Released {
 				s.last = min(s.last, t.log.ops[t.holds[la.holds[i+1]].acquire].finish()-err)
 			}
@@ -85,6 +69,25 @@ func (t *tracer) spans(err int64, until int) [][]span {
 		}
 	}
 	return keys
+}
+
+// span is one hold, but for what its owner's next one says; begun is the earliest known end of its acquire.
+func (t *tracer) span(h *hold, begun, err int64, until int) span {
+	a := &t.log.ops[h.acquire]
+	s := span{begin: a.finish() + err, last: math.MinInt64}
+	if h.last != 0 || a.finish() == h.last {
+		s.last = h.last - err
+	}
+	if until >= promises {
+		s.begin, s.last = min(s.begin, begun+err), max(s.last, t.promised(h, a, err))
+	}
+	if until == openEnds && !h.ended && !h.attempted && !h.told && t.options.Validity.TTL == 0 {
+		s.last, s.open = never, true
+		if h.replaced {
+			s.last = max(h.last, h.until) - err
+		}
+	}
+	return s
 }
 
 // begun is, for each hold, when a grant with a greater token was made, if that was before its own acquire ended: it was granted before that.
