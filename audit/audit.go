@@ -31,11 +31,24 @@ type entry struct {
 // errNoText: two names that differ in such bytes look alike, and JSON makes one of them.
 var errNoText = errors.New("bytes that are no text in UTF-8: convert the log first, such as with iconv -f latin1 -t utf-8")
 
+// lineReader understands the lines of an audit log.
+type lineReader struct {
+	stamps stamper
+	words  vocabulary
+}
+
+func newLineReader(o Options) (r lineReader, err error) {
+	if r.stamps, err = newStamper(o.TimeFormat); err != nil {
+		return r, err
+	}
+	r.words, err = newVocabulary(o.Events)
+	return r, err
+}
+
 type auditReader struct {
+	lineReader
 	log     *log
 	rows    rows
-	stamps  stamper
-	words   vocabulary
 	columns *guesser
 	entries []entry
 	granted bool // some line says "granted", so "acquire" means that it was asked
@@ -43,14 +56,11 @@ type auditReader struct {
 
 func readAudit(l *log, in *bufio.Reader, format Format, o Options) error {
 	l.what = "audit log"
-	r := &auditReader{log: l}
-	var err error
-	if r.stamps, err = newStamper(o.TimeFormat); err != nil {
+	lines, err := newLineReader(o)
+	if err != nil {
 		return err
 	}
-	if r.words, err = newVocabulary(o.Events); err != nil {
-		return err
-	}
+	r := &auditReader{lineReader: lines, log: l}
 	r.columns = &guesser{stamps: r.stamps, words: r.words}
 	if r.columns.named, err = explicit(o.Map); err != nil {
 		return err
@@ -110,55 +120,47 @@ func (r *auditReader) add(one *row) error {
 			return wrong(f, r.columns.missing(f))
 		}
 	}
-	e := entry{line: int32(min(one.line, math.MaxInt32)), means: r.words.of(one.text[fieldEvent])}
-	if e.means == ignore {
+	e, f, err := r.understand(&one.text)
+	switch {
+	case e.means == ignore:
 		return nil
-	}
-	if f, err := r.understand(&e, &one.text); err != nil {
+	case err != nil:
 		return wrong(f, err)
 	}
+	r.stamps.grain.add(e.at)
+	r.stamps.grain.add(e.end)
 	r.granted = r.granted || e.means == grant
+	e.line = int32(min(one.line, math.MaxInt32))
 	e.key, e.owner = r.log.keys.id(cmp.Or(one.text[fieldKey], defaultKey)), r.log.owners.id(one.text[fieldClient])
 	r.entries = append(r.entries, e)
 	return nil
 }
 
-// understand reads the fields of a line. Of an error it says in which field it is.
-func (r *auditReader) understand(e *entry, text *[fieldCount]string) (wrong field, err error) {
-	switch e.means {
+// understand reads what a line says, but for whose it is and of which key; of one that is to be ignored, no more than that. Of an error it says in
+// which field it is.
+func (r *lineReader) understand(text *[fieldCount]string) (e entry, wrong field, err error) {
+	switch e.means = r.words.of(text[fieldEvent]); e.means {
+	case ignore:
+		return e, 0, nil
 	case unknown:
-		return fieldEvent, &UnknownWord{Word: text[fieldEvent]}
+		return e, fieldEvent, &UnknownWord{Word: text[fieldEvent]}
 	case shared:
-		return fieldEvent, errShared
+		return e, fieldEvent, errShared
 	}
 	if e.at, e.end, wrong, err = r.stamps.interval(text); err != nil {
-		return wrong, err
+		return e, wrong, err
 	}
-	r.stamps.grain.add(e.at)
-	r.stamps.grain.add(e.end)
-	number, given, err := tokenOf(text)
-	if err != nil {
-		return fieldToken, err
-	}
-	if given {
+	if token := text[fieldToken]; token != "" && token != "-" {
+		number, err := strconv.ParseInt(token, 10, 64)
+		if err != nil || number < 0 || number == math.MaxInt64 {
+			return e, fieldToken, errors.New("a fencing token is a whole number, 0 or more")
+		}
 		e.token = ticket(number)
 	}
 	if e.ending = endingOf(text[fieldResult]); e.ending == endedSomehow {
-		return fieldResult, errors.New("nobody knows this result: want ok, failed or unknown, or words such as granted, denied, timeout")
+		return e, fieldResult, errors.New("nobody knows this result: want ok, failed or unknown, or words such as granted, denied, timeout")
 	}
-	return 0, nil
-}
-
-// tokenOf reads the token of a line, if it has one.
-func tokenOf(text *[fieldCount]string) (number int64, given bool, err error) {
-	if text[fieldToken] == "" || text[fieldToken] == "-" {
-		return 0, false, nil
-	}
-	number, err = strconv.ParseInt(text[fieldToken], 10, 64)
-	if err != nil || number < 0 || number == math.MaxInt64 {
-		return 0, false, errors.New("a fencing token is a whole number, 0 or more")
-	}
-	return number, true, nil
+	return e, 0, nil
 }
 
 // ops turns the lines, in order of time, into ops.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"path/filepath"
+	"regexp"
 	"strings"
 )
 
@@ -20,7 +21,7 @@ func Detect(head []byte, name string, mapped bool) (Format, error) {
 	text := bytes.TrimLeft(head, " \t\r\n\f\ufeff")
 	ext := strings.ToLower(filepath.Ext(name))
 	switch {
-	case ext == ".edn" || looksLikeEDN(text):
+	case ext == ".edn" || beginsEDN.Match(text):
 		return Jepsen, nil
 	case len(text) == 0:
 		return Native, nil // it says that the file is empty
@@ -34,16 +35,8 @@ func Detect(head []byte, name string, mapped bool) (Format, error) {
 	return "", ErrUnknownFormat
 }
 
-// looksLikeEDN tells whether a text begins like no JSON and no log.
-func looksLikeEDN(text []byte) bool {
-	inner := bytes.TrimLeft(text, "[ \t\r\n")
-	for _, begin := range []string{"{:", "(", ";", "#jepsen"} {
-		if bytes.HasPrefix(text, []byte(begin)) {
-			return true
-		}
-	}
-	return len(inner) < len(text) && (bytes.HasPrefix(inner, []byte("{:")) || bytes.HasPrefix(inner, []byte("#")))
-}
+// beginsEDN is how EDN begins, and neither JSON nor a log does.
+var beginsEDN = regexp.MustCompile(`^(\{:|\(|;|#jepsen|\[[\[ \t\r\n]*(\{:|#))`)
 
 // detectJSON tells which JSON it is from the members of the first object, though it may be cut.
 func detectJSON(text []byte, mapped bool) Format {

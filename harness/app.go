@@ -89,7 +89,7 @@ func RunApp(ctx context.Context, cfg AppConfig) (err error) {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer a.tell(ctx)()
+	defer repeat(ctx, func() { a.ids.report(cfg.Progress, a.phase.Load().(string), a.began) })()
 	if err := a.start(); err != nil {
 		return err
 	}
@@ -262,20 +262,6 @@ func (a *appRun) granted(ctx context.Context, c *appClient, l *audit.Line, over 
 		return grant, nil
 	}
 	return grant, a.director.reached(ctx, nemesis.Step{Moment: nemesis.AfterGrant, Client: c.number, Grant: grant, Key: l.Key})
-}
-
-// tell reports progress until the returned function is called.
-func (a *appRun) tell(ctx context.Context) (stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for a.cfg.Progress != nil && pause(ctx, nil, progressEvery) {
-			a.cfg.Progress(Progress{Phase: a.phase.Load().(string), Elapsed: monotime.Since(a.began), Ops: a.ids.op.Load(), Grants: a.ids.grants.Load(),
-				Faults: a.ids.faults.Load()})
-		}
-	}()
-	return func() { cancel(); <-done }
 }
 
 // write makes the history: the lines of all clients in order of time, translated as any audit log, and the faults between them.
