@@ -244,7 +244,7 @@ func (r *auditReader) dropNoughts() {
 // answer says what a line means for an op that ended at ret.
 func (e *entry) answer(o *op, ret int64) {
 	o.ret, o.endLine = ret, e.line
-	o.outcome = [...]history.Type{endedOK: history.OK, endedFail: history.Fail, endedRefused: history.Fail, endedUnknown: history.Info}[e.ending]
+	o.outcome = outcomes[e.ending]
 	failed := o.outcome == history.Fail
 	switch e.means {
 	case acquire, grant, request:

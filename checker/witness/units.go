@@ -11,13 +11,15 @@ import (
 // unit is what is kept or left out as a whole: an op with its completion and its entries in the ledger, a fault with its end, or a single event.
 type unit struct {
 	events []int // places in the history
-	op     int64 // 0: it is no op
-	grant  int64 // under which the op is done, or of which an event tells; 0: none
 	fault  *history.FaultSpan
-	key    history.KeyID
-	keyed  bool
 	first  *history.Event
 }
+
+// op is the number of the op; 0: it is none.
+func (u *unit) op() int64 { return u.first.Op }
+
+// grant is the one under which the op is done, or of which an event tells; 0: none.
+func (u *unit) grant() int64 { return u.first.Grant }
 
 // split divides the history into units, in the order of their first events. Its end, and the faults that bear on the violation, are none of them: they are
 // never left out.
@@ -25,9 +27,7 @@ func (s *search) split() {
 	view := history.NewView(s.h)
 	s.units = make([]unit, 0, len(view.Ops)+len(view.Faults)+len(view.Singles))
 	add := func(places []int, fault *history.FaultSpan) {
-		e := &s.h.Events[places[0]]
-		s.units = append(s.units, unit{events: places, op: e.Op, grant: e.Grant, fault: fault, key: e.Key, first: e,
-			keyed: e.Op != 0 && e.Kind != history.Close || e.Type == history.Lost})
+		s.units = append(s.units, unit{events: places, fault: fault, first: &s.h.Events[places[0]]})
 	}
 	for _, o := range view.Ops {
 		add(o.Places, nil)
@@ -57,7 +57,7 @@ func (s *search) split() {
 func (s *search) since() int64 {
 	first := s.want.At
 	for i := range s.units {
-		if u := &s.units[i]; u.op != 0 && s.named(u) {
+		if u := &s.units[i]; u.op() != 0 && s.named(u) {
 			first = min(first, u.first.Time)
 		}
 	}
@@ -93,11 +93,12 @@ func (s *search) named(u *unit) bool {
 			grants = append(grants, g.Grant)
 		}
 	}
-	return u.frame() || u.fault != nil && slices.Contains(s.want.Faults, u.fault.ID) || u.op != 0 && slices.Contains(s.want.Ops, u.op) ||
-		u.grant != 0 && (slices.Contains(grants, u.grant) || slices.Contains(s.want.Ops, u.grant))
+	return u.frame() || u.fault != nil && slices.Contains(s.want.Faults, u.fault.ID) || u.op() != 0 && slices.Contains(s.want.Ops, u.op()) ||
+		u.grant() != 0 && (slices.Contains(grants, u.grant()) || slices.Contains(s.want.Ops, u.grant()))
 }
 
 // near tells whether the unit is on the violation's key, or on none.
 func (s *search) near(u *unit) bool {
-	return !u.keyed || int(u.key) < len(s.h.Keys) && s.h.Keys[u.key] == s.want.Key
+	keyed := u.op() != 0 && u.first.Kind != history.Close || u.first.Type == history.Lost
+	return !keyed || int(u.first.Key) < len(s.h.Keys) && s.h.Keys[u.first.Key] == s.want.Key
 }
