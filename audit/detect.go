@@ -6,6 +6,7 @@ import (
 	"errors"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -84,12 +85,8 @@ func jsonFormat(members map[string]bool, mapped bool) Format {
 
 // looksLikeHeader tells whether a line names a column for the time.
 func looksLikeHeader(line string) bool {
-	for _, name := range strings.FieldsFunc(line, func(r rune) bool { return r == ',' || r == ';' || r == '\t' }) {
-		if namesTime(strings.Trim(name, "\" \r")) {
-			return true
-		}
-	}
-	return false
+	names := strings.FieldsFunc(line, func(r rune) bool { return r == ',' || r == ';' || r == '\t' })
+	return slices.ContainsFunc(names, func(name string) bool { return namesTime(strings.Trim(name, "\" \r")) })
 }
 
 // namesTime tells whether the name of a column is a usual one for the time.

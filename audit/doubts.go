@@ -56,25 +56,18 @@ func (t *tracer) blame() string {
 	return fmt.Sprintf("the clocks, which err by up to %s, can't tell", t.options.ClockError)
 }
 
-// possible is how many more there are by the loosest reading of the stamps than by the strictest.
-func (t *tracer) possible(items [][]item) int {
-	sum, err := 0, int64(t.options.ClockError)
+// possible is how many more there are by the loosest reading of the stamps than by the strictest; with crossing, also if whatever was under way together
+// with another took effect after it. An op takes effect at some instant between its begin and its end; for a client that was frozen on the way, long after
+// it was sent.
+func (t *tracer) possible(items [][]item, crossing bool) (sum int) {
 	for _, list := range items {
-		sum += max(0, overtaken(list, -2*t.loosest())-overtaken(list, 2*err))
-	}
-	return sum
-}
-
-// crossing is how many more there are if whatever was under way together with another took effect after it, by the loosest reading of the stamps. An op takes effect at some
-// instant between its begin and its end; for a client that was frozen on the way, long after it was sent.
-func (t *tracer) crossing(items [][]item) int {
-	sum, err := 0, int64(t.options.ClockError)
-	for _, list := range items {
-		latest := make([]item, len(list)) // each as late as may be beside the others as early as may be
+		loose := slices.Clone(list)
 		for i, x := range list {
-			latest[i] = item{x.token, x.end, x.begin}
+			if crossing { // as late as may be, beside the others as early as may be
+				loose[i] = item{x.token, x.end, x.begin}
+			}
 		}
-		sum += max(0, overtaken(latest, -2*t.loosest())-overtaken(list, 2*err))
+		sum += max(0, overtaken(loose, -2*t.loosest())-overtaken(list, 2*int64(t.options.ClockError)))
 	}
 	return sum
 }
@@ -135,7 +128,7 @@ func (t *tracer) tokenItems() [][]item {
 
 // doubtTokens says what is in doubt about the order of tokens.
 func (t *tracer) doubtTokens() string {
-	if n := t.possible(t.tokenItems()); n > 0 {
+	if n := t.possible(t.tokenItems(), false); n > 0 {
 		return fmt.Sprintf("%s may have come after one with a greater token: %s.", counted(n, "grant"), t.blame())
 	}
 	return ""
@@ -144,7 +137,7 @@ func (t *tracer) doubtTokens() string {
 // doubtWrites says what is in doubt about the order of writes.
 func (t *tracer) doubtWrites(holds string) string {
 	items, grants, tokens := t.writeItems()
-	switch n, crossed := t.possible(items), t.crossing(items); {
+	switch n, crossed := t.possible(items, false), t.possible(items, true); {
 	case t.loose > 0:
 		return fmt.Sprintf("%s were made under no grant that the history has.", counted(t.loose, "write"))
 	case n > 0:

@@ -127,11 +127,11 @@ func (g *guesser) take(f field, columns []string) error {
 	if len(columns) == 0 {
 		return nil
 	}
+	alike := g.equal
 	if f == fieldClient || f == fieldKey || f == fieldResult {
-		columns = slices.DeleteFunc(columns, func(c string) bool { return c != columns[0] && g.log.same(c, columns[0]) })
-	} else {
-		columns = slices.DeleteFunc(columns, func(c string) bool { return c != columns[0] && g.equal(c, columns[0]) })
+		alike = g.log.same
 	}
+	columns = slices.DeleteFunc(columns, func(c string) bool { return c != columns[0] && alike(c, columns[0]) })
 	if len(columns) > 1 {
 		return g.ambiguous(f, columns)
 	}

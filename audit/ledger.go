@@ -56,12 +56,7 @@ func (t *tracer) ranked(writes []int32) bool {
 	if len(writes) == 0 || t.options.Tokens != "fencing" || t.broken[t.log.ops[writes[0]].key] {
 		return false
 	}
-	for _, w := range writes {
-		if t.log.ops[t.log.ops[w].grant-1].token == 0 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(writes, func(w int32) bool { return t.log.ops[t.log.ops[w].grant-1].token == 0 })
 }
 
 // certain keeps, without tokens, the writes that are certainly before or behind every write of another grant. The others count as acts, and are in doubt.

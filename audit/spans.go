@@ -2,7 +2,6 @@ package audit
 
 import (
 	"cmp"
-	"container/heap"
 	"math"
 	"slices"
 	"time"
@@ -20,34 +19,26 @@ type span struct {
 // crowded counts the grants that were made while as many others as the key has permits were held.
 func crowded(spans []span, permits int) int {
 	slices.SortFunc(spans, func(a, b span) int { return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(a.last, b.last)) })
-	var held ends
-	n := 0
+	var ends []int64 // of those that last at all
 	for _, s := range spans {
-		for len(held) > 0 && held[0] <= s.begin {
-			heap.Pop(&held)
+		if s.last > s.begin {
+			ends = append(ends, s.last)
 		}
-		if len(held) >= permits {
+	}
+	slices.Sort(ends)
+	n, held := 0, 0
+	for _, s := range spans {
+		for len(ends) > 0 && ends[0] <= s.begin { // it began before, so it is among the held ones
+			ends, held = ends[1:], held-1
+		}
+		if held >= permits {
 			n++
 		}
 		if s.last > s.begin {
-			heap.Push(&held, s.last)
+			held++
 		}
 	}
 	return n
-}
-
-// ends is a heap of the ends of holds, the first one on top.
-type ends []int64
-
-func (e ends) Len() int           { return len(e) }
-func (e ends) Less(i, j int) bool { return e[i] < e[j] }
-func (e ends) Swap(i, j int)      { e[i], e[j] = e[j], e[i] }
-func (e *ends) Push(x any)        { *e = append(*e, x.(int64)) }
-func (e *ends) Pop() any {
-	old := *e
-	x := old[len(old)-1]
-	*e = old[:len(old)-1]
-	return x
 }
 
 // spans are the holds of each key when every stamp is off by err: a positive one makes holds as short as they certainly were, a negative one as long as

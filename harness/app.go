@@ -68,15 +68,13 @@ type appRun struct {
 
 // appClient is one container of the application.
 type appClient struct {
-	number int32
-	name   string
-	host   *hosts.Host
-	proc   *hosts.Process
-
-	mu    sync.Mutex
-	lines []audit.Line
-	other int // lines that are none of the audit log
-	held  map[[2]string]int64
+	audit.ProcessLog // guarded by mu while the run goes on
+	number           int32
+	host             *hosts.Host
+	proc             *hosts.Process
+	mu               sync.Mutex
+	other            int // lines that are none of the audit log
+	held             map[[2]string]int64
 }
 
 // RunApp carries the plan's faults out on an application of the user's own, reads what it logs, and writes the history. When it returns nil the history is
@@ -102,7 +100,7 @@ func RunApp(ctx context.Context, cfg AppConfig) (err error) {
 	}
 	for _, c := range a.clients {
 		if !a.app.Hooks.Given() {
-			c.lines = audit.Trim(c.lines, a.from, a.until)
+			c.Lines = audit.Trim(c.Lines, a.from, a.until)
 		}
 	}
 	return a.write()
@@ -140,7 +138,7 @@ func (a *appRun) start() error {
 		place := nemesis.Place{Name: p.Name, Host: n.Host}
 		switch p.Role {
 		case RoleClient:
-			c := &appClient{number: int32(i + 1), name: p.Name, host: n.Host, proc: n.Process, held: map[[2]string]int64{}}
+			c := &appClient{ProcessLog: audit.ProcessLog{Name: p.Name}, number: int32(i + 1), host: n.Host, proc: n.Process, held: map[[2]string]int64{}}
 			a.clients = append(a.clients, c)
 			procs[c.number] = n.Process
 			clients = append(clients, place)
@@ -247,7 +245,7 @@ func (a *appRun) source(ctx context.Context, c *appClient, done, over <-chan str
 func (c *appClient) note(l audit.Line) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.lines = append(c.lines, l)
+	c.Lines = append(c.Lines, l)
 }
 
 // granted tells the director of a grant, and lets a fault strike that is aimed at it.
@@ -268,7 +266,7 @@ func (a *appRun) granted(ctx context.Context, c *appClient, l *audit.Line, over 
 func (a *appRun) write() error {
 	logs := make([]audit.ProcessLog, len(a.clients))
 	for i, c := range a.clients {
-		logs[i] = audit.ProcessLog{Name: c.name, Lines: c.lines}
+		logs[i] = c.ProcessLog
 	}
 	path := filepath.Join(filepath.Dir(a.cfg.History), AuditFile)
 	text, err := a.joined(logs)

@@ -6,28 +6,20 @@ import (
 )
 
 // View is a whole history, put together: ops from their events, grants with their ops, faults from
-// their two events. Reports, witnesses and studies look things up in it. It takes some 300 bytes an
-// op, so a judge that streams a long history does without.
+// their two events. It takes some 300 bytes an op; the judge, which streams, does without.
 type View struct {
 	History *History
-	// Ops are in the order of their first events.
-	Ops []*Op
-	// Grants are in the order in which their acquires ended.
-	Grants []*Grant
-	// Clients are the numbers of all clients that have an op, in rising order.
-	Clients []int32
+	Ops     []*Op    // in the order of their first events
+	Grants  []*Grant // in the order in which their acquires ended
+	Clients []int32  // those that have an op, in rising order
 	Faults  []*FaultSpan
 	// Ledger is the reads and writes that the store decided about, in its order; Writes are the
 	// writes among them.
 	Ledger, Writes []*Op
-	// Phases are the Mark events.
-	Phases []Event
-	// Singles are the places in History.Events of all events that belong to no op and to no fault.
-	Singles []int
-	// End is the last stamp of the history.
-	End int64
-	// Complete: the history has its End event.
-	Complete bool
+	Phases         []Event // the Mark events
+	Singles        []int   // the places in History.Events of what belongs to no op and to no fault
+	End            int64   // the last stamp
+	Complete       bool    // the history has its End event
 
 	ops    []*Op         // by number, as far as there are as many numbers as events
 	others map[int64]*Op // those with greater numbers
@@ -117,7 +109,6 @@ func NewView(h *History) *View {
 			f.To = v.End
 		}
 	}
-	v.findClients()
 	v.findHolds()
 	return v
 }
@@ -145,6 +136,9 @@ func (v *View) addToOp(e *Event, place int) {
 		o = v.newOp(e.Op)
 		o.Grant, o.Kind, o.Mode, o.Key, o.Client = e.Grant, e.Kind, e.Mode, e.Key, e.Client
 		o.Start, o.End, o.Token, o.Value = e.Time, e.Time, e.Token, e.Value
+		if at, found := slices.BinarySearch(v.Clients, o.Client); !found {
+			v.Clients = slices.Insert(v.Clients, at, o.Client)
+		}
 	}
 	o.Places = append(o.Places, place)
 	switch e.Type {
@@ -220,17 +214,6 @@ func (v *View) addToFault(e *Event, place int) {
 		f.FaultInfo, f.Ended = *e.Fault, true
 		f.From, f.To = cmp.Or(f.From, from), cmp.Or(f.To, e.Time)
 	}
-}
-
-func (v *View) findClients() {
-	seen := map[int32]bool{}
-	for _, o := range v.Ops {
-		if !seen[o.Client] {
-			seen[o.Client] = true
-			v.Clients = append(v.Clients, o.Client)
-		}
-	}
-	slices.Sort(v.Clients)
 }
 
 // findHolds gives every grant its ops, and with them the end of its hold.
@@ -334,20 +317,17 @@ func (v *View) FenceBefore(o *Op) *Grant {
 // ReplacedBy returns the write whose version an accepted write replaced; nil when the ledger does
 // not tell. Replacing returns the one that replaced the version of an accepted write.
 func (v *View) ReplacedBy(o *Op) *Op {
-	return v.accepted(func(w *Op) bool { return w.Key == o.Key && w.Version == o.Replaced })
+	return v.write(func(w *Op) bool { return w.Key == o.Key && w.Version == o.Replaced && w.Accepted() })
 }
 
 // Replacing: see ReplacedBy.
 func (v *View) Replacing(o *Op) *Op {
-	return v.accepted(func(w *Op) bool { return w.Key == o.Key && w.Replaced == o.Version })
+	return v.write(func(w *Op) bool { return w.Key == o.Key && w.Replaced == o.Version && w.Accepted() })
 }
 
-// accepted returns the first accepted write in the ledger that fits.
-func (v *View) accepted(fits func(*Op) bool) *Op {
-	for _, w := range v.Writes {
-		if fits(w) && w.Accepted() {
-			return w
-		}
+func (v *View) write(fits func(*Op) bool) *Op {
+	if i := slices.IndexFunc(v.Writes, fits); i >= 0 {
+		return v.Writes[i]
 	}
 	return nil
 }

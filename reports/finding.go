@@ -180,12 +180,7 @@ func (e Expectation) Undecided(s Scenario) bool {
 
 // Undecided tells whether a scenario that did not come out as expected only leaves it open.
 func (s Scenario) Undecided() bool {
-	for _, e := range s.Expect {
-		if !e.Met && !e.Undecided(s) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(s.Expect, func(e Expectation) bool { return !e.Met && !e.Undecided(s) })
 }
 
 // tell tells of a property's violations: how many, and the one to tell first.
@@ -230,4 +225,12 @@ func (f Finding) Sentence() string {
 		text += "\nAgain: " + phrase.Clip(f.Again, phrase.MostText)
 	}
 	return text
+}
+
+// NoteOf is the note of an expectation in brackets, to stand behind a sentence.
+func NoteOf(e Expectation) string {
+	if e.Note == "" {
+		return ""
+	}
+	return " (" + phrase.Clip(e.Note, phrase.MostText) + ")"
 }
