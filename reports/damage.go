@@ -154,7 +154,7 @@ func Damage(all []Counter) string {
 	if lost < 0 {
 		return fmt.Sprintf("%s accepted, and %s at %s", Were(c.Accepted, "increment"), ends, phrase.Grouped(c.Value))
 	}
-	return fmt.Sprintf("%s of %s %s lost: %s at %s", phrase.Grouped(lost), phrase.Plural(c.Accepted, "increment"), wasWere(lost), ends, phrase.Grouped(c.Value))
+	return fmt.Sprintf("%s of %s %s lost: %s at %s", phrase.Grouped(lost), phrase.Plural(c.Accepted, "increment"), verb(lost, "was", "were"), ends, phrase.Grouped(c.Value))
 }
 
 // LostIncrements is how many accepted increments are not in the counters at the end.
@@ -191,13 +191,14 @@ func (s Scenario) Overran() bool {
 }
 
 // Were writes a number with its noun and verb.
-func Were(n int64, noun string) string { return phrase.Plural(n, noun) + " " + wasWere(n) }
+func Were(n int64, noun string) string { return phrase.Plural(n, noun) + " " + verb(n, "was", "were") }
 
-func wasWere(n int64) string {
+// verb is the form of a verb that fits a number.
+func verb[N int | int64](n N, one, many string) string {
 	if n == 1 {
-		return "was"
+		return one
 	}
-	return "were"
+	return many
 }
 
 // TimesRepeated says how often something was done twice; empty when nothing was.
@@ -213,8 +214,5 @@ func TimesRepeated(s Scenario) string {
 	case "leader":
 		what, did, again = "tick", "ran twice", "ran twice"
 	}
-	if n == 1 {
-		return "1 " + what + " " + did
-	}
-	return phrase.Plural(n, what) + " " + again
+	return phrase.Plural(n, what) + " " + verb(n, did, again)
 }
