@@ -136,8 +136,8 @@ func (r *auditReader) add(one *row) error {
 	return nil
 }
 
-// understand reads what a line says, but for whose it is and of which key; of one that is to be ignored, no more than that. Of an error it says in
-// which field it is.
+// understand reads a line, but for its key and client; of an ignored one, only that it is ignored.
+// With an error it returns the field that is wrong.
 func (r *lineReader) understand(text *[fieldCount]string) (e entry, wrong field, err error) {
 	switch e.means = r.words.of(text[fieldEvent]); e.means {
 	case ignore:
@@ -187,7 +187,7 @@ func (r *auditReader) ops() error {
 	return nil
 }
 
-// op turns a line into an op, or into the answer of the acquire that its client has asked for and not been answered.
+// op turns a line into an op, or into the answer of an acquire that its client has asked for.
 func (r *auditReader) op(e *entry, asked map[place]int32, zero int64) error {
 	if e.means == acquire && r.granted && e.ending == endedOK {
 		e.means = request

@@ -59,7 +59,7 @@ type part struct {
 	freeAt int64 // when that was over
 }
 
-// numberAcquire gives an acquire one of its owner's parts until an op, a new one where no other is free.
+// numberAcquire gives an acquire a part of its owner that is free, or a new one, until an op.
 func (t *tracer) numberAcquire(parts *[]part, i, until int32) error {
 	a, err := &t.log.ops[i], 2*int64(t.options.ClockError)
 	at := a.order / 2

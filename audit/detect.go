@@ -89,7 +89,7 @@ func looksLikeHeader(line string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return namesTime(strings.Trim(name, "\" \r")) })
 }
 
-// namesTime tells whether the name of a column is a usual one for the time.
+// namesTime reports whether the name of a column is a usual one for the time.
 func namesTime(column string) bool {
 	p, ok := standingOf(column)
 	return ok && p.field == fieldTime

@@ -56,9 +56,8 @@ func (t *tracer) blame() string {
 	return fmt.Sprintf("the clocks, which err by up to %s, can't tell", t.options.ClockError)
 }
 
-// possible is how many more there are by the loosest reading of the stamps than by the strictest; with crossing, also if whatever was under way together
-// with another took effect after it. An op takes effect at some instant between its begin and its end; for a client that was frozen on the way, long after
-// it was sent.
+// possible is how many more are overtaken by the loosest reading of the stamps than by the strictest.
+// With crossing, an op may also take effect as late as its end: its client may freeze on the way.
 func (t *tracer) possible(items [][]item, crossing bool) (sum int) {
 	for _, list := range items {
 		loose := slices.Clone(list)
@@ -152,7 +151,7 @@ func (t *tracer) doubtWrites(holds string) string {
 	return ""
 }
 
-// writeItems are the accepted writes and the grants that made them, by key; tokens tells whether tokens order them all.
+// writeItems are the accepted writes and their grants, by key. tokens: they order all of them.
 func (t *tracer) writeItems() (writes, grants [][]item, tokens bool) {
 	writes, grants = make([][]item, len(t.log.keys.list)), make([][]item, len(t.log.keys.list))
 	tokens = true

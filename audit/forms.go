@@ -67,7 +67,7 @@ func (f *forms) next() (form, error) {
 	}
 }
 
-// around tells whether c is a bracket of the vector around all forms.
+// around reports whether c is a bracket of the vector around all forms.
 func (f *forms) around(c byte) (bool, error) {
 	first := !f.begun
 	f.begun = true
@@ -117,7 +117,7 @@ func (f *forms) form(c byte) (form, error) {
 	}
 }
 
-// special reads on where c begins a string, a character or a comment, and returns the brackets that are open behind it.
+// special reads on where c begins a string, character or comment, and returns the open brackets.
 func (f *forms) special(c, prev byte, open []byte) ([]byte, error) {
 	switch {
 	case c == '"':

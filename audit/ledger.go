@@ -63,7 +63,7 @@ func (t *tracer) ranked(writes []int32) bool {
 func (t *tracer) certain(writes []int32) []int32 {
 	ops, margin := t.log.ops, 2*int64(t.options.ClockError)
 	slices.SortStableFunc(writes, func(a, b int32) int { return cmp.Compare(ops[a].begin(), ops[b].begin()) })
-	// ended are, of the writes that began before, two of different grants that ended last; next is, of those that began later, the next one of another grant.
+	// ended are those that began before, next is the one of another grant that begins next.
 	unsure, ended, next := make([]bool, len(writes)), lastTwo{}, -1
 	for i, w := range writes {
 		before := ended.beside(ops[w].grant)

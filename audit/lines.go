@@ -148,7 +148,7 @@ func (r *Lines) spans(l *Line, ended bool) (ok bool, err error) {
 	return true, nil
 }
 
-// asks tells whether the line says that its client asked for the key, whatever became of it.
+// asks reports whether the line says that its client asked for the key, whatever became of it.
 func (l *Line) asks() bool { return l.Means == "request" || l.Means == "grant" || l.Means == "busy" }
 
 // Granted tells whether the line says that its client was granted the key; Over that it does not hold it any more, as far as it knows.

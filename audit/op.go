@@ -54,7 +54,7 @@ func (o *op) act() bool {
 	return false
 }
 
-// ended notes how the op ended; denied tells whether an error says that the lock is not the client's.
+// ended notes how the op ended. denied: an error says that the lock is not the client's.
 func (o *op) ended(how ending, denied bool) {
 	o.outcome = outcomes[how]
 	failed, acquires := o.outcome == history.Fail, o.kind == history.Acquire

@@ -63,7 +63,7 @@ func (s *severalValues) Error() string {
 	return fmt.Sprintf("%s, for the field %q, is no single value", s.member, Fields[s.field])
 }
 
-// texts are the members for the fields, by name, and what they hold; a field that is not there has neither. Its error is a *severalValues.
+// texts are the members for the fields, and what they hold. Its error is a *severalValues.
 func (r *jsonRows) texts(m map[string]any) (names, texts [fieldCount]string, err error) {
 	for i := range fieldCount {
 		name, v := r.member(m, i)

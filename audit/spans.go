@@ -62,7 +62,7 @@ func (t *tracer) spans(err int64, until int) [][]span {
 	return keys
 }
 
-// span is one hold, but for what its owner's next one says; begun is the earliest known end of its acquire.
+// span is one hold, without regard to its owner's next. begun is the earliest end of its acquire.
 func (t *tracer) span(h *hold, begun, err int64, until int) span {
 	a := &t.log.ops[h.acquire]
 	s := span{begin: a.finish() + err, last: math.MinInt64}

@@ -58,7 +58,7 @@ var usual = map[string]meaning{
 var kinds = map[meaning]history.Kind{acquire: history.Acquire, request: history.Acquire, grant: history.Acquire, release: history.Release, renew: history.Renew,
 	read: history.Read, write: history.Write}
 
-// opOf is the op that a tool's own word for it means; KindNone: nobody knows. It is an error if a lock that is not judged has it.
+// opOf is the op that a tool's word means; KindNone: nobody knows. Shared locks are an error.
 func opOf(word string) (history.Kind, error) {
 	meant := usually(word)
 	if meant == shared {

@@ -48,7 +48,7 @@ func StruckHolds(h *history.History, property string) studies.CurvePoint {
 	return p
 }
 
-// metBy are the grants that a fault met: that of the holder whom it struck or, of one that struck nodes, all that were held just then.
+// metBy are the grants that a fault met: the struck holder's, or for nodes all that were held.
 func metBy(view *history.View, f *history.FaultSpan) (grants []int64) {
 	switch {
 	case f.Holding != 0:

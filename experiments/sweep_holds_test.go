@@ -7,7 +7,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// A strike on nodes meets whoever holds just then; one on a client meets the grant that it names; one that met nobody is counted by itself.
+// A strike on nodes meets all who hold at that time. One on a client meets the grant that it names.
+// One that met nobody is counted by itself.
 func TestStruckHolds(t *testing.T) {
 	h := &history.History{Header: history.Header{Claims: history.Claims{Permits: 1}}, Keys: []string{"k"}}
 	op := func(kind history.Kind, op, grant, at int64) {

@@ -148,7 +148,7 @@ func (r *run) report() {
 	r.ids.report(r.cfg.Progress, phase, r.began)
 }
 
-// report tells how far a run is, if anybody wants to know.
+// report passes on how far a run is; tell may be nil.
 func (n *numbers) report(tell func(Progress), phase string, began int64) {
 	if tell != nil {
 		tell(Progress{Phase: phase, Elapsed: monotime.Since(began), Grants: n.grants.Load(), Faults: n.faults.Load(), Ops: n.op.Load()})

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// viewed is a history of two clients: the second is granted the key while the first, which a fault freezes, still writes.
+// viewed is a history of two clients. A fault freezes the first. Then the second is granted the key,
+// and the first writes.
 func viewed() *History {
 	h := &History{Header: Header{Claims: Claims{Confirms: []string{"release"}}}, Keys: []string{"k"}}
 	add := func(e Event) { h.Events = append(h.Events, e) }
@@ -33,7 +34,8 @@ func viewed() *History {
 	return h
 }
 
-// A hold lasts from the end of its acquire to the start of its last act, and is believed in until it is given up.
+// A hold lasts from the end of its acquire to the start of its last act. Its client believes in it
+// until it gives it up.
 func TestViewOfHolds(t *testing.T) {
 	v := NewView(viewed())
 	a, b := v.Grant(1), v.Grant(1e12)
@@ -92,7 +94,8 @@ func TestViewOfFaults(t *testing.T) {
 	}
 }
 
-// A ledger is whole if each write that may have reached the store is in it, by unbroken numbers and versions.
+// A ledger is whole if it has each write that may have reached the store, with no gap in its numbers
+// and versions.
 func TestViewOfTheLedger(t *testing.T) {
 	h := viewed()
 	if NewView(h).WholeLedger() {

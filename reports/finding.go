@@ -103,7 +103,7 @@ func merge(all []Finding, f Finding) []Finding {
 	return append(all, f)
 }
 
-// FindingsOf are the findings of a scenario: a failure or a skip, what its expectations say, or without any its properties by themselves.
+// FindingsOf are a scenario's findings: a failure or skip, and what its expectations say.
 func (s Scenario) FindingsOf() (all []Finding) {
 	open := Error
 	if s.Lenient {
@@ -142,7 +142,7 @@ func (s Scenario) finding(level Level, rule, text string) Finding {
 		Dir: s.Dir, Again: s.Rerun}
 }
 
-// allUnmet are the findings of the expectations; doubt tells whether the run leaves one of them open.
+// allUnmet are the findings of all expectations. doubt: the run leaves one of them open.
 func (s Scenario) allUnmet() (all []Finding, doubt bool) {
 	for _, e := range s.expectations() {
 		switch known := e.Known != "" && e.Got == "violated"; {

@@ -301,5 +301,5 @@ func (s Suite) Tally() [Failed + 1]int {
 	return n
 }
 
-// IsQuiet tells whether a fault's label names none.
+// IsQuiet reports whether a fault's label names none.
 func IsQuiet(fault string) bool { return fault == "" || fault == "none" }

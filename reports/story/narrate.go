@@ -151,7 +151,7 @@ func sayRelease(r *reports.Record, t *Story, p Prose, o *history.Op) (Prose, *ar
 }
 
 func sayAsk(r *reports.Record, p Prose, o *history.Op) (Prose, *arrow) {
-	if r.History.Header.Translated && o.Outcome == history.Fail && !o.NotHeld { // so package foreign puts down what is an act, and nothing else is known of it
+	if r.History.Header.Translated && o.Outcome == history.Fail && !o.NotHeld { // so package audit puts down what is an act, and nothing else is known of it
 		return p.t(" takes itself for the holder of ").code(r.Key(o.Key)).t("."), nil
 	}
 	verb, ask := " asks the lock whether it still holds ", "held?"
