@@ -119,12 +119,7 @@ type Claims struct {
 
 // ConfirmsOp tells whether a success of the op proves that the hold still stood.
 func (c Claims) ConfirmsOp(k Kind) bool {
-	for _, name := range c.Confirms {
-		if name == k.String() {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(c.Confirms, k.String())
 }
 
 // The words of claims.
