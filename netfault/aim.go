@@ -205,15 +205,28 @@ func (c *cutter) decide(p *Packet) Fate {
 		// What resets the connection must reach its end, and an end that finds the reset's sequence number odd asks back with a bare
 		// acknowledgement (RFC 5961, 3.2).
 		return Fate{Drop: !c.reset || p.Flags&FlagRST == 0 && (HasPayload(p) || p.Flags&(FlagFIN|FlagSYN) != 0)}
-	case c.replied == nil && c.answered(p), c.replied != nil && p.answers(c.asked) && HasPayload(p):
+	case c.replies(p):
 		if c.when == AfterRequest {
 			return c.cut(true)
 		}
 		c.replied = p
-	case c.replied != nil && !p.answers(c.asked) && p.Flags&FlagACK != 0 && !before(p.Ack, c.replied.end()):
+	case c.acknowledges(p):
 		return c.cut(HasPayload(p)) // the next request may bear the acknowledgement
 	}
 	return Fate{}
+}
+
+// replies tells whether the packet is of the reply.
+func (c *cutter) replies(p *Packet) bool {
+	if c.replied == nil {
+		return c.answered(p)
+	}
+	return p.answers(c.asked) && HasPayload(p)
+}
+
+// acknowledges tells whether the packet says that the reply has arrived.
+func (c *cutter) acknowledges(p *Packet) bool {
+	return c.replied != nil && !p.answers(c.asked) && p.Flags&FlagACK != 0 && !before(p.Ack, c.replied.end())
 }
 
 func (c *cutter) cut(drop bool) Fate {
