@@ -29,24 +29,31 @@ var Semaphore = clients.Kind{
 	Claims:    clients.Claims{Validity: "session", Tolerates: "minority", Token: "none", Confirms: []string{"release", "held"}, Permits: permits},
 	LostGrace: lostGrace,
 	Renews:    true,
-	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
-		l, err := open(c)
-		if err != nil {
-			return nil, err
-		}
-		return &semaphore{lock: l, dir: prefix + "semaphore/", permits: permits}, nil
-	},
+	Open:      clients.With(openQueue, queue{dir: prefix + "semaphore/", permits: permits}),
 }
 
-// semaphore is a queue of keys in a directory, of which the first ones hold.
-type semaphore struct {
-	*lock
+// queue is a queue of keys in a directory, of which the first ones hold.
+type queue struct {
 	dir     string
 	permits int
 	// blind: a waiter does not look whether its own key is still there (see WaiterBlind).
 	blind bool
 	// stays: a waiter that gives up leaves its key in the queue (see QueueStayer).
 	stays bool
+}
+
+func openQueue(c clients.Config, q queue) (clients.Lock, error) {
+	l, err := open(c)
+	if err != nil {
+		return nil, err
+	}
+	return &semaphore{lock: l, queue: q}, nil
+}
+
+// semaphore is the lock that a queue makes.
+type semaphore struct {
+	*lock
+	queue
 	// attempts numbers the keys of a session that may have several.
 	attempts atomic.Int64
 }
