@@ -10,7 +10,7 @@
 //   - [Filter.Drop] and [Filter.Reject] are carried out by the kernel alone. A partition ([StartPartition]) is a set of drops, its shape ([Shape]) a
 //     pure function from hosts to cuts.
 //   - [Filter.Divert] hands packets to a function of this program, through an NFQUEUE, and that decides the fate of each: pass, drop, delay, hold, copy,
-//     reset. [Hold], [HoldReply], [CutAt] and [DropFrom] are such functions, aimed at single packets.
+//     reset. [Hold], [HoldReply] and [CutAt] are such functions, aimed at single packets.
 //   - [Filter.Degrade] makes a bad network (delay, jitter, loss, duplicates, reordering, rate): by netem where the kernel has it and where it
 //     serves, else by such a function.
 //   - [Filter.Reset] aborts TCP connections of the host, so that both ends learn of it (sock_diag(7), SOCK_DESTROY).
