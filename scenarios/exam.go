@@ -289,3 +289,16 @@ func (r Range) times(factor float64) Range {
 }
 
 func (d Duration) times(factor float64) Duration { return Duration(float64(d) * factor) }
+
+// Named is a step of a client, or a family of faults.
+type Named struct {
+	Name  string `yaml:"name"`
+	About string `yaml:"about"`
+}
+
+// Senseless are pairs of a step and a family of faults for which there is no attack, and why.
+type Senseless struct {
+	Steps    []string `yaml:"steps"`
+	Families []string `yaml:"families"`
+	Why      string   `yaml:"why"`
+}

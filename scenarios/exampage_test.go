@@ -8,19 +8,6 @@ import (
 	"strings"
 )
 
-// Named is a step of a client, or a family of faults.
-type Named struct {
-	Name  string `yaml:"name"`
-	About string `yaml:"about"`
-}
-
-// Senseless are pairs of a step and a family of faults for which there is no attack, and why.
-type Senseless struct {
-	Steps    []string `yaml:"steps"`
-	Families []string `yaml:"families"`
-	Why      string   `yaml:"why"`
-}
-
 // Covering are the attacks of the family at the step; why is the reason where there are none on purpose. With neither the pair was forgotten.
 func (e Exam) Covering(family, step string) (attacks []string, why string) {
 	for _, a := range e.Attacks {
