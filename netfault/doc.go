@@ -11,8 +11,7 @@
 //     pure function from hosts to cuts.
 //   - [Filter.Divert] hands packets to a function of this program, through an NFQUEUE, and that decides the fate of each: pass, drop, delay, hold, copy,
 //     reset. [Hold], [HoldReply] and [CutAt] are such functions, aimed at single packets.
-//   - [Filter.Degrade] makes a bad network (delay, jitter, loss, duplicates, reordering, rate): by netem where the kernel has it and where it
-//     serves, else by such a function.
+//   - [Filter.Degrade] makes a bad network (delay, jitter, loss, duplicates, reordering, rate) by such a function.
 //   - [Filter.Reset] aborts TCP connections of the host, so that both ends learn of it (sock_diag(7), SOCK_DESTROY).
 //
 // Rules that cut come before rules that divert, in the way of a packet, whichever were made first. A packet goes through all diversions that match
@@ -26,10 +25,9 @@
 // # What is guaranteed
 //
 //   - Decisions depend on the packets, their stamps and a seeded generator, nothing else.
-//   - [Filter.Close] heals everything, and so does the end of the context that Open was given: rules go, what waits is let go, nothing is lost. Only what waits
-//     inside netem is lost, as in a cable that is cut.
+//   - [Filter.Close] heals everything, and so does the end of the context that Open was given: rules go, what waits is let go, nothing is lost.
 //   - When this program is killed, the kernel removes the table, because we own it (Linux 5.12 and later), and packets of a queue without a
-//     listener pass. Our own namespaces go anyway; in those of containers, [Sweep] removes what older kernels and netem leave.
+//     listener pass. Our own namespaces go anyway; in those of containers, [Sweep] removes what older kernels leave.
 //   - Nothing blocks for ever: the kernel has 5 s to answer, what waits for packets takes a context.
 //
 // # Limits
