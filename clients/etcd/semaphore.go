@@ -84,7 +84,7 @@ func (l *semaphore) take(ctx context.Context, h *hold, await func() error) (_ *h
 		Then(clientv3.OpPut(h.path, "", clientv3.WithLease(s.Lease()))).Commit()
 	if err != nil {
 		l.giveUp(s)
-		return nil, in, fmt.Errorf("%w: %w", errOpen, err)
+		return nil, in, fmt.Errorf("%w: %w", clients.ErrOpen, err)
 	}
 	if !entered.Succeeded {
 		return nil, in, errors.New("this client stands in the queue already")
@@ -100,7 +100,7 @@ func (l *semaphore) take(ctx context.Context, h *hold, await func() error) (_ *h
 		l.tell([]*hold{h}, "the session ended before the grant")
 	default:
 		l.giveUp(s)
-		return nil, in, fmt.Errorf("the session ended with the grant: %w", errOpen)
+		return nil, in, fmt.Errorf("the session ended with the grant: %w", clients.ErrOpen)
 	}
 	return h, in, nil
 }
@@ -195,7 +195,7 @@ func (l *semaphore) leave(ctx context.Context, h *hold, failed error) error {
 	defer cancel()
 	if _, err := l.client.Delete(clean, h.path); err != nil {
 		l.giveUp(h.session)
-		return fmt.Errorf("%w: %w", errOpen, errors.Join(failed, err))
+		return fmt.Errorf("%w: %w", clients.ErrOpen, errors.Join(failed, err))
 	}
 	if errors.Is(failed, concurrency.ErrSessionExpired) {
 		l.giveUp(h.session)

@@ -22,7 +22,6 @@ import (
 
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/connection"
-	"github.com/lockchaos/lockchaos/clients/lease"
 )
 
 // Kept is for how long the server keeps a connection that is silent, at least: the first keepalive, and two that are not answered (package backends sets them).
@@ -167,7 +166,7 @@ func (c *conn) outcome(err error) error {
 		return fmt.Errorf("nothing was sent: %w", err)
 	}
 	c.broken = true
-	return fmt.Errorf("%w: %w", lease.ErrOpen, err)
+	return fmt.Errorf("%w: %w", clients.ErrOpen, err)
 }
 
 // is tells whether the server answered with one of the errors.

@@ -13,7 +13,6 @@ import (
 
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/connection"
-	"github.com/lockchaos/lockchaos/clients/lease"
 )
 
 // waitSlice is how long the server lets a statement wait for a lock. A client that gives up knows the outcome after that.
@@ -121,8 +120,8 @@ func answered(err error) bool {
 
 // opened marks an error as an open question, unless the server answered.
 func opened(err error) error {
-	if err == nil || answered(err) || errors.Is(err, lease.ErrOpen) {
+	if err == nil || answered(err) || errors.Is(err, clients.ErrOpen) {
 		return err
 	}
-	return fmt.Errorf("%w: %w", lease.ErrOpen, err)
+	return fmt.Errorf("%w: %w", clients.ErrOpen, err)
 }
