@@ -175,7 +175,8 @@ func (s *Sweep) record(p *Property, k *keyState, plain, trusting judgement, tell
 	}
 }
 
-// listOf is where a violation is kept: certain ones with the property, those that need the tokens with their key.
+// listOf is where a violation is kept: certain ones with the property, those that need the tokens
+// with their key.
 func (s *Sweep) listOf(p *Property, k *keyState, certain bool) *[]found {
 	if certain {
 		return &s.found[p.place]
@@ -186,7 +187,8 @@ func (s *Sweep) listOf(p *Property, k *keyState, certain bool) *[]found {
 	return &k.byToken[p.place]
 }
 
-// keepsDefect tells whether the violation is a defect of which one is kept though there is no room left.
+// keepsDefect tells whether the violation is a defect of which one is kept though there is no room
+// left.
 func (s *Sweep) keepsDefect(p *Property, j judgement) bool {
 	return s.opts.KeepDefects && p.kindBlame != nil && j.stands() && p.blameOf(j.kind) == Defect
 }

@@ -115,7 +115,8 @@ func (s *Sweep) complete(e *history.Event) {
 	s.finishOp(o)
 }
 
-// stamped notes when a completed op began and ended, and returns its completion with stamps that can be believed.
+// stamped notes when a completed op began and ended, and returns its completion with stamps that
+// can be believed.
 func (s *Sweep) stamped(o *op, e *history.Event) *history.Event {
 	if max(e.Start, e.End)-s.header.TTL > e.Time && !s.header.Translated { // a translated one has no recorder
 		e = s.unstamped(e)
@@ -190,7 +191,8 @@ func (g *grant) took(o *op, e *history.Event) {
 	}
 }
 
-// renewed handles the completion of a renewal, which is one of all grants that its owner has nested.
+// renewed handles the completion of a renewal, which is one of all grants that its owner has
+// nested.
 func (s *Sweep) renewed(g *grant, o *op, e *history.Event) {
 	done := e.Type == history.OK
 	if done && s.asks(&deadRenewal) {

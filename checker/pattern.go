@@ -163,8 +163,8 @@ func (s *Sweep) sessionCauses(a, b *grant, acted int64) (causes []string) {
 	return append(causes, s.serviceCauses(max(a.earliest, b.end-2*s.header.TTL), b.end, half)...)
 }
 
-// sessionCause is the pattern of a fault on the client of a session that acted once it was over; "" if it explains nothing. long: it lasted for as long as
-// a session may miss.
+// sessionCause is the pattern of a fault on the client of a session that acted once it was over; ""
+// if it explains nothing. long: it lasted for as long as a session may miss.
 func sessionCause(sp span, a *grant, acted int64, long bool) string {
 	switch untold := !a.toldBefore(acted); {
 	case untold && (ends(sp) && (sp.to > a.end || sp.touch.Ends == history.EndsSession) || cutsOff(sp) && long):
@@ -212,7 +212,8 @@ func (s *Sweep) serviceCause(sp span, to, least int64) string {
 	return PatternService
 }
 
-// deposes tells whether a fault has another server take over from the primary by t. A primary that is frozen or cut off grants nothing: who did was promoted meanwhile.
+// deposes tells whether a fault has another server take over from the primary by t. A primary that
+// is frozen or cut off grants nothing: who did was promoted meanwhile.
 func deposes(sp span, t int64) bool {
 	return sp.touch.Ends == history.EndsPrimary || sp.target == targetPrimary && !degrades(sp) && sp.from < t && t < sp.to
 }

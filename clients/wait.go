@@ -14,9 +14,9 @@ var ErrOpen = errors.New("a request was not answered, it may have been carried o
 
 // Attempts makes attempts to acquire a key under a session, until one succeeds, one is refused
 // (ErrBusy, or an error of refused) or ctx is done. An attempt that failed with ErrOpen gave its
-// session up, so what it left is no grant of a later one. It may be granted yet, though: then the key
-// is not busy for certain, and the error is ErrOpen. The grant of a failure has the start of the first
-// such attempt.
+// session up, so what it left is no grant of a later one. It may be granted yet, though: then the
+// key is not busy for certain, and the error is ErrOpen. The grant of a failure has the start of
+// the first such attempt.
 func Attempts(ctx context.Context, key string, pause time.Duration, attempt func() (Grant, error), refused ...error) (Grant, error) {
 	failed, err := Grant{Key: key}, ctx.Err()
 	for ctx.Err() == nil {

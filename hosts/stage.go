@@ -65,7 +65,8 @@ func Stage() (inner bool) {
 	return Inside()
 }
 
-// stages are what a copy of the program can be, and how many words of the variable follow the name of each.
+// stages are what a copy of the program can be, and how many words of the variable follow the name
+// of each.
 var stages = []struct {
 	name  string
 	words int

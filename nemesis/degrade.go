@@ -63,8 +63,10 @@ type degraded struct {
 	by *netfault.Diversion
 }
 
-// degrade makes the links between the victims and their peers bad, each direction by itself, where the packets leave their sender. It is done in this
-// program, packet by packet, and not by the kernel's netem: so it is counted what became of each, and drawn from the fault's own random numbers.
+// degrade makes the links between the victims and their peers bad, each direction by itself, where
+// the packets leave their sender. It is done in this program, packet by packet, and not by the
+// kernel's netem: so it is counted what became of each, and drawn from the fault's own random
+// numbers.
 func (n *Net) degrade(tag string, s Spec, bad condition, victims []string, rng *rand.Rand) (*Degraded, error) {
 	cuts, err := s.Cuts(victims, n.names, rng)
 	if err != nil {

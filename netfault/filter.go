@@ -25,11 +25,11 @@ type Filter struct {
 
 	mu     sync.Mutex
 	table  *table
-	queue  *queue // nil until something is diverted
-	compat bool   // this kernel has no native queue expression
-	rules     []*Rule // those not removed
-	next      int     // number of the next rule
-	closed    bool
+	queue  *queue  // nil until something is diverted
+	compat bool    // this kernel has no native queue expression
+	rules  []*Rule // those not removed
+	next   int     // number of the next rule
+	closed bool
 }
 
 // Open makes the packet filter of a host, without any fault. When ctx ends, everything is healed as by Close.

@@ -50,7 +50,8 @@ func Command(command string) (string, error) {
 // span is a part of a text.
 type span struct{ from, to int }
 
-// secretsIn finds the secrets of a command: from the end, so that places stay when the later ones are replaced.
+// secretsIn finds the secrets of a command: from the end, so that places stay when the later ones
+// are replaced.
 func secretsIn(command string) (found []span) {
 	learn()
 	secrets.RLock()

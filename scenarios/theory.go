@@ -46,12 +46,14 @@ type threat struct {
 	nodesMistaken bool
 	// lost: the service forgets what it granted.
 	lost bool
-	// broken: a service that forgets, or whose clock ends a grant early, grants it to another within the promise of the first; so it is with a client that
-	// measures its validity by a clock that is slow.
+	// broken: a service that forgets, or whose clock ends a grant early, grants it to another
+	// within the promise of the first; so it is with a client that measures its validity by a clock
+	// that is slow.
 	broken bool
 	// late: whoever is late acts after the end of its lease, and cannot know.
 	late bool
-	// resumes: a client goes on after a fault. unheard: one can end without the service's hearing of it.
+	// resumes: a client goes on after a fault. unheard: one can end without the service's hearing
+	// of it.
 	resumes, unheard bool
 }
 
@@ -84,7 +86,8 @@ func (n Nature) overstays(spec nemesis.Spec) bool {
 	return !spec.Kills() && (!n.NoExpiry || spec.EndsSessions())
 }
 
-// allowances are what the theory allows, and when. A later line replaces what an earlier one says of a property.
+// allowances are what the theory allows, and when. A later line replaces what an earlier one says
+// of a property.
 var allowances = []struct {
 	when       func(threat, Store) bool
 	outcome    string
@@ -100,12 +103,14 @@ var allowances = []struct {
 	{func(t threat, _ Store) bool { return !t.Library && t.resumes }, anyOutcome, []string{checker.DeadRenewal}},
 	// Whoever comes back from a stop can look whether the session still stands.
 	{func(t threat, _ Store) bool { return !t.Library && t.resumes && !t.Session }, anyOutcome, []string{checker.DeadGrant}},
-	// A key that was written in the wrong time stays until then; the connection of one that died unheard stays, which no lock can help that lasts as long.
+	// A key that was written in the wrong time stays until then; the connection of one that died
+	// unheard stays, which no lock can help that lasts as long.
 	{func(t threat, _ Store) bool { return t.nodesMistaken || t.NoExpiry && t.Session && t.unheard }, anyOutcome, []string{checker.StuckLock}},
 	{func(t threat, _ Store) bool { return t.strikesNodes }, anyOutcome, []string{checker.FIFO}},
 }
 
-// harms tells whether a second holder may harm the data. A fence keeps it from that unless the tokens began anew.
+// harms tells whether a second holder may harm the data. A fence keeps it from that unless the
+// tokens began anew.
 func (t threat) harms(s Store) bool {
 	return t.Permits == 1 && (t.broken || t.late) && !s.Guarded() && (t.lost || !s.Fenced())
 }

@@ -110,7 +110,8 @@ func (v *validator) single(at string, s *Scenario, f Fault) {
 // whileRenewing is the moment that not every workload passes.
 const whileRenewing = "while-renewing"
 
-// renews tells whether a scenario's application renews its grants. Of a lock that there is not nothing is known, and it is told of elsewhere.
+// renews tells whether a scenario's application renews its grants. Of a lock that there is not
+// nothing is known, and it is told of elsewhere.
 func (v *validator) renews(s *Scenario) bool {
 	return s.Workload.Renew && v.catalogue.Renews[s.Lock] || !slices.Contains(v.catalogue.Locks, s.Lock)
 }

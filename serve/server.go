@@ -98,7 +98,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // mostSegments is more than any path has.
 const mostSegments = 1 << 20
 
-// routes are the places of the server: the first segment of a path, and how many may follow, which name a folder or a file of the runs.
+// routes are the places of the server: the first segment of a path, and how many may follow, which
+// name a folder or a file of the runs.
 var routes = []struct {
 	place       string
 	least, most int
@@ -265,7 +266,8 @@ type stream struct {
 	sent    time.Time
 }
 
-// update sends what is new, or after a while that there is nothing. It returns false when there will be no more.
+// update sends what is new, or after a while that there is nothing. It returns false when there
+// will be no more.
 func (to *stream) update(v view) bool {
 	now, err := v(to.version)
 	if errors.Is(err, fs.ErrNotExist) {

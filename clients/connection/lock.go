@@ -18,8 +18,9 @@ import (
 	"github.com/lockchaos/lockchaos/monotime"
 )
 
-// Server gives locks to connections. Its errors are clients.ErrBusy where another has the lock and nothing of ours is left, clients.ErrOpen where it may have done
-// what it was asked for, lease.ErrClosed after Close; after any other it has certainly not.
+// Server gives locks to connections. Its errors are clients.ErrBusy where another has the lock and
+// nothing of ours is left, clients.ErrOpen where it may have done what it was asked for,
+// lease.ErrClosed after Close; after any other it has certainly not.
 type Server interface {
 	// Take asks for the key on a connection that nobody else uses. The server lets it wait for a moment at most.
 	Take(ctx context.Context, key string) (Conn, error)

@@ -19,8 +19,10 @@ import (
 // ErrClosed: the client is closed.
 var ErrClosed = errors.New("the client is closed")
 
-// Medium keeps one record a key, for the TTL that it was made with. Each method asks for one thing, and takes as long as its context lets it. Its
-// errors are clients.ErrNotHeld where the medium said no, clients.ErrOpen where it may have done what it was asked for; after any other it has certainly not.
+// Medium keeps one record a key, for the TTL that it was made with. Each method asks for one thing,
+// and takes as long as its context lets it. Its errors are clients.ErrNotHeld where the medium said
+// no, clients.ErrOpen where it may have done what it was asked for; after any other it has
+// certainly not.
 type Medium interface {
 	// Take makes the owner's record if there is none that lasts. The token rises with every record of the key; 0: the medium gives none.
 	Take(ctx context.Context, key, owner string) (token int64, err error)

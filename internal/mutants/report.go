@@ -161,7 +161,8 @@ func (s sum) print(of string) {
 	fmt.Printf("| %s | %d | %d | %d | %d |\n", of, all, s[killed], s[equivalent], s[survives])
 }
 
-// fate tells what became of the mutant, with the word of the list. excused: there is a reason why no test can kill it; quick: only the quick tests were asked.
+// fate tells what became of the mutant, with the word of the list. excused: there is a reason why
+// no test can kill it; quick: only the quick tests were asked.
 func (m *mutant) fate(excused, quick bool) (fate, string) {
 	survived := m.tested || m.earlier != "" && m.earlier != wordUntested // whatever the word was
 	switch {

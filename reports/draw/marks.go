@@ -97,7 +97,8 @@ func (p *painter) ops() {
 	}
 }
 
-// shows tells whether the op is one on the store that is in sight, and drawn however little room there is.
+// shows tells whether the op is one on the store that is in sight, and drawn however little room
+// there is.
 func (p *painter) shows(o *reports.Op) bool {
 	if o.Kind != history.Read && o.Kind != history.Write || o.Declined {
 		return false

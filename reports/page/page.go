@@ -128,7 +128,8 @@ func WriteScenario(w io.Writer, s reports.Scenario) error {
 	return render(w, "report.html.tmpl", p)
 }
 
-// record fills in what the page says of the history, and returns its record; nil without a history, and of what was not run.
+// record fills in what the page says of the history, and returns its record; nil without a history,
+// and of what was not run.
 func (p *reportPage) record(s reports.Scenario) *reports.Record {
 	if s.History == nil {
 		return nil

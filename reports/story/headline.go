@@ -29,7 +29,8 @@ func Headline(s reports.Scenario, t *Story) Prose {
 	return violatedHeadline(s, t)
 }
 
-// violatedHeadline tells of the defects first, then of two holders and what they did to the data, then of anything else.
+// violatedHeadline tells of the defects first, then of two holders and what they did to the data,
+// then of anything else.
 func violatedHeadline(s reports.Scenario, t *Story) Prose {
 	violated, two := s.Result() == reports.Violated, s.Count(checker.MutualExclusion) > 0
 	if all := s.Defects(); len(all) > 0 && (two || s.Result() == reports.Corrupted) {
