@@ -137,27 +137,46 @@ func (d *Declaration) Asks(read bool) string {
 // Contradiction tells, as the rest of a sentence, what in a successful reply to the op does not go with the declaration; "" if nothing does. What was not
 // declared would not be judged, and what was declared and is missing can't be.
 func (d *Declaration) Contradiction(op string, r Reply) string {
-	if op == OpAcquire {
-		switch {
-		case d.Token == "none" && r.Token != 0:
-			return fmt.Sprintf("granted with token %d, and declared in its hello to have none", r.Token)
-		case d.Token != "none" && r.Token == 0:
-			return fmt.Sprintf("granted without a token, and declared in its hello that it has one (%s)", d.Token)
-		case d.Sessions && r.Session.ID == 0:
-			return "granted without a session, and declared in its hello that it tells its sessions"
-		case !d.Sessions && r.Session.ID != 0:
-			return "granted with a session, and did not declare sessions in its hello"
-		}
+	token, session, validFor := mismatched(d.Token != "none", r.Token != 0), mismatched(d.Sessions, r.Session.ID != 0), mismatched(d.Validity == "library", r.HasValidFor)
+	if op != OpAcquire {
+		token, session = 0, 0
 	}
-	if op == OpAcquire || op == OpRenew {
-		switch library := d.Validity == "library"; {
-		case !library && r.HasValidFor:
-			return fmt.Sprintf(`answered %s with valid_for_ms, and did not declare validity "library" in its hello`, op)
-		case library && !r.HasValidFor:
-			return fmt.Sprintf(`answered %s without valid_for_ms, and declared validity "library" in its hello`, op)
-		}
+	if op != OpAcquire && op != OpRenew {
+		validFor = 0
+	}
+	switch {
+	case token == undeclared:
+		return fmt.Sprintf("granted with token %d, and declared in its hello to have none", r.Token)
+	case token == missing:
+		return fmt.Sprintf("granted without a token, and declared in its hello that it has one (%s)", d.Token)
+	case session == missing:
+		return "granted without a session, and declared in its hello that it tells its sessions"
+	case session == undeclared:
+		return "granted with a session, and did not declare sessions in its hello"
+	case validFor == undeclared:
+		return fmt.Sprintf(`answered %s with valid_for_ms, and did not declare validity "library" in its hello`, op)
+	case validFor == missing:
+		return fmt.Sprintf(`answered %s without valid_for_ms, and declared validity "library" in its hello`, op)
 	}
 	return ""
+}
+
+// mismatch says how a reply differs from the declaration, if it does.
+type mismatch uint8
+
+const (
+	undeclared mismatch = iota + 1
+	missing
+)
+
+func mismatched(declared, given bool) mismatch {
+	switch {
+	case given && !declared:
+		return undeclared
+	case declared && !given:
+		return missing
+	}
+	return 0
 }
 
 // Misstamped tells, as the rest of a sentence, which stamp of the reply is not between sending and receiving (monotime.Now); "" if none is.

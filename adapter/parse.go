@@ -122,9 +122,7 @@ func (l line) reply(op string) (Reply, error) {
 	case op == OpHello && reply.OK:
 		reply.Declaration = r.declaration()
 		r.session(&reply.Session)
-		if reply.Session.ID != 0 && !reply.Declaration.Sessions {
-			r.fail(errors.New(`has "session" without "sessions": true`))
-		}
+		r.rule(reply.Session.ID == 0 || reply.Declaration.Sessions, `has "session" without "sessions": true`)
 	case op == OpAcquire && reply.OK:
 		r.token(&reply.Token)
 		r.validFor(&reply)
@@ -139,17 +137,21 @@ func (l line) reply(op string) (Reply, error) {
 		r.validFor(&reply)
 		r.number("attempt_ns", &reply.Attempt)
 	}
-	what := fmt.Sprintf("a reply to %s with ok %t", op, reply.OK)
-	if err := r.end(what); err != nil {
+	if err := r.end(fmt.Sprintf("a reply to %s with ok %t", op, reply.OK)); err != nil {
 		return reply, err
 	}
+	return reply, reply.ambiguous()
+}
+
+// ambiguous tells of a reply that says both, or neither, that it was done and that it failed.
+func (r Reply) ambiguous() error {
 	switch {
-	case reply.OK && reply.Error != "":
-		return reply, fmt.Errorf("says ok, and an error (%q)", reply.Error)
-	case !reply.OK && reply.Error == "":
-		return reply, errors.New(`says that it failed, and no "error"`)
+	case r.OK && r.Error != "":
+		return fmt.Errorf("says ok, and an error (%q)", r.Error)
+	case !r.OK && r.Error == "":
+		return errors.New(`says that it failed, and no "error"`)
 	}
-	return reply, nil
+	return nil
 }
 
 // reader takes members one by one. It keeps the first mistake; at the end nothing may be left.
@@ -162,6 +164,13 @@ type reader struct {
 func (r *reader) fail(err error) {
 	if r.err == nil {
 		r.err = err
+	}
+}
+
+// rule notes a mistake where what must be so is not.
+func (r *reader) rule(so bool, format string, args ...any) {
+	if !so {
+		r.fail(fmt.Errorf(format, args...))
 	}
 }
 
@@ -241,37 +250,27 @@ func (r *reader) declaration() *Declaration {
 	d := &Declaration{Token: "none", Permits: 1}
 	protocol := Version
 	r.take("protocol", &protocol, "a number")
-	if protocol != Version {
-		r.fail(fmt.Errorf("says protocol %d: this is %d", protocol, Version))
-	}
+	r.rule(protocol == Version, "says protocol %d: this is %d", protocol, Version)
 	r.text("name", &d.Name)
-	if r.err == nil && (d.Name == "" || len(d.Name) > maxName || strings.ContainsFunc(d.Name, harmless.Hidden)) {
-		r.fail(fmt.Errorf(`"name" is %.100q: it must say what the lock is called, in at most %d bytes, such as "my-lock 1.2"`, d.Name, maxName))
-	}
+	r.rule(d.Name != "" && len(d.Name) <= maxName && !strings.ContainsFunc(d.Name, harmless.Hidden),
+		`"name" is %.100q: it must say what the lock is called, in at most %d bytes, such as "my-lock 1.2"`, d.Name, maxName)
 	r.oneOf("validity", &d.Validity, "", "library", "from_invocation", "session")
 	r.oneOf("token", &d.Token, "fencing", "version", "owner", "none")
 	r.someOf("confirms", &d.Confirms, OpRenew, OpRelease, OpHeld)
 	r.someOf("can", &d.Can, OpRenew, OpHeld, OpCancel)
-	if r.milliseconds("lost_grace_ms", &d.LostGrace) && d.LostGrace < 0 {
-		r.fail(errors.New(`"lost_grace_ms" is negative`))
-	}
+	r.milliseconds("lost_grace_ms", &d.LostGrace)
+	r.rule(d.LostGrace >= 0, `"lost_grace_ms" is negative`)
 	r.oneOf("notices", &d.Notices, "", "undisturbed", "alone")
-	if d.Notices != "" && d.LostGrace == 0 {
-		r.fail(fmt.Errorf(`"notices" is %q without "lost_grace_ms": say within which time a loss is noticed`, d.Notices))
-	}
+	r.rule(d.Notices == "" || d.LostGrace != 0, `"notices" is %q without "lost_grace_ms": say within which time a loss is noticed`, d.Notices)
 	r.oneOf("tolerates", &d.Tolerates, "", "minority")
-	if r.milliseconds("abandons_ms", &d.Abandons) && d.Abandons <= 0 {
-		r.fail(errors.New(`"abandons_ms" must be greater than 0: leave it out for a TTL`))
-	}
+	said := r.milliseconds("abandons_ms", &d.Abandons)
+	r.rule(!said || d.Abandons > 0, `"abandons_ms" must be greater than 0: leave it out for a TTL`)
 	r.flag("fair", &d.Fair)
-	if r.take("permits", &d.Permits, "a number") && (d.Permits < 1 || d.Permits > 1_000_000) {
-		r.fail(fmt.Errorf(`"permits" is %d: it must be 1 (an exclusive lock) or more`, d.Permits))
-	}
+	r.take("permits", &d.Permits, "a number")
+	r.rule(d.Permits >= 1 && d.Permits <= 1_000_000, `"permits" is %d: it must be 1 (an exclusive lock) or more`, d.Permits)
 	r.flag("reentrant", &d.Reentrant)
 	r.flag("read_write", &d.ReadWrite)
-	if d.ReadWrite && d.Permits != 1 {
-		r.fail(fmt.Errorf(`"read_write" with "permits" %d: a reader-writer lock has one permit, which readers share`, d.Permits))
-	}
+	r.rule(!d.ReadWrite || d.Permits == 1, `"read_write" with "permits" %d: a reader-writer lock has one permit, which readers share`, d.Permits)
 	r.flag("no_expiry", &d.NoExpiry)
 	r.flag("sessions", &d.Sessions)
 	return d

@@ -44,33 +44,25 @@ var redisProgram = &Program{
 	}},
 }
 
-var redisOne = Kind{
-	Name:  "redis",
-	About: "one redis-server, or valkey-server where there is no other, nothing on disk; where both are missing on this machine, miniredis stands in, and every output says so",
-	Nodes: redisNodes(1),
-	Notes: []string{redisForgets},
-
-	WallClock: true,
-	Slack:     500 * time.Millisecond, // a key is gone at its expiry
-	Forgets:   true,
-	task:      redisTask,
-	ready:     each((*Node).awaitRedis),
-	back:      (*Node).awaitRedis,
-}
+var redisOne = redisKind("redis", 1, "one redis-server, or valkey-server where there is no other, nothing on disk; "+
+	"where both are missing on this machine, miniredis stands in, and every output says so")
 
 // redisFive are servers that know nothing of each other: the several that Redlock asks for a majority.
-var redisFive = Kind{
-	Name:  "redis-five",
-	About: "five redis-servers that know nothing of each other, for locks that ask for a majority",
-	Nodes: redisNodes(5),
-	Notes: []string{redisForgets},
+var redisFive = redisKind("redis-five", 5, "five redis-servers that know nothing of each other, for locks that ask for a majority")
 
-	WallClock: true,
-	Slack:     500 * time.Millisecond, // a key is gone at its expiry
-	Forgets:   true,
-	task:      redisTask,
-	ready:     each((*Node).awaitRedis),
-	back:      (*Node).awaitRedis,
+func redisKind(name string, nodes int, about string) Kind {
+	return Kind{
+		Name: name, About: about,
+		Nodes: redisNodes(nodes),
+		Notes: []string{redisForgets},
+
+		WallClock: true,
+		Slack:     500 * time.Millisecond, // a key is gone at its expiry
+		Forgets:   true,
+		task:      redisTask,
+		ready:     each((*Node).awaitRedis),
+		back:      (*Node).awaitRedis,
+	}
 }
 
 func redisNodes(n int) (nodes []NodeSpec) {

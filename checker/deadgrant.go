@@ -186,13 +186,7 @@ func (s *Sweep) judgeLease(p *Property, late string, g *grant, a leaseAnswer) {
 	if !spent && (a.attempt == 0 || a.end <= a.attempt+ttl+stall) {
 		return
 	}
-	over := int64(0) // for how long the lease had been over
-	if a.attempt != 0 {
-		over = a.end - a.attempt - ttl
-	}
-	if spent {
-		over = max(over, -a.validFor)
-	}
+	over := a.over(ttl, spent)
 	s.putOff(a.since, func() {
 		spans := s.clientSpans(g.client)
 		if touched(spans, a.since, a.end, hindering) {
@@ -206,6 +200,17 @@ func (s *Sweep) judgeLease(p *Property, late string, g *grant, a leaseAnswer) {
 		g.dead = g.dead || a.op == g.id && j.stands()
 		s.record(p, s.keyOf(g), j, j, func(judgement) *Violation { return s.tellDead(p, g, a, spent) })
 	}, g)
+}
+
+// over is for how long the lease had been over; spent: so the library said.
+func (a leaseAnswer) over(ttl int64, spent bool) (over int64) {
+	if a.attempt != 0 {
+		over = a.end - a.attempt - ttl
+	}
+	if spent {
+		over = max(over, -a.validFor)
+	}
+	return over
 }
 
 func (s *Sweep) tellDead(p *Property, g *grant, a leaseAnswer, spent bool) *Violation {

@@ -69,6 +69,16 @@ func (t *tally) add(more tallyEntry) {
 	t.entries = append(t.entries, more)
 }
 
+// judged counts a finding.
+func (t *tally) judged(p *Property, j judgement) {
+	if j.violated {
+		t.add(tallyEntry{p, j.kind, j.pattern, j.stallOnly, 1})
+	}
+	if j.stands() {
+		t.severity = max(t.severity, j.severity)
+	}
+}
+
 // count returns how often a property was violated, of each of its kinds too, and how many more findings a stall alone explains.
 func (t *tally) count(p *Property) (violated, stalled int, kinds map[string]int) {
 	for _, e := range t.entries {
@@ -115,6 +125,16 @@ type judgement struct {
 // stands tells whether the finding is a violation.
 func (j judgement) stands() bool { return j.violated && !j.stallOnly }
 
+// told is the violation with its particulars; nil where the finding is none.
+func (j judgement) told(tell func(judgement) *Violation) *Violation {
+	if !j.stands() {
+		return nil
+	}
+	v := tell(j)
+	v.Pattern = j.pattern
+	return v
+}
+
 // found is a violation that is kept with its particulars.
 type found struct {
 	nr  int64
@@ -129,43 +149,21 @@ func (s *Sweep) record(p *Property, k *keyState, plain, trusting judgement, tell
 	if !s.asks(p) {
 		return // what is not judged is neither counted nor told
 	}
-	for reading, j := range [2]judgement{plain, trusting} {
-		if j.violated {
-			k.tally[reading].add(tallyEntry{p, j.kind, j.pattern, j.stallOnly, 1})
-		}
-		if j.stands() {
-			k.tally[reading].severity = max(k.tally[reading].severity, j.severity)
-		}
-	}
-	certain, byTokens := plain.stands(), trusting.stands()
-	byToken := !certain && byTokens
-	list := &s.found[p.place]
-	if byToken {
-		if k.byToken == nil {
-			k.byToken = make([][]found, len(s.found))
-		}
-		list = &k.byToken[p.place]
-	}
-	full := len(*list) >= s.opts.Keep
-	defect := s.opts.KeepDefects && p.kindBlame != nil && certain && p.blameOf(plain.kind) == Defect
-	if !certain && !byToken || full && !defect && (s.opts.OnViolation == nil || byToken) {
+	k.tally[0].judged(p, plain)
+	k.tally[1].judged(p, trusting)
+	certain := plain.stands()
+	if !certain && !trusting.stands() {
 		return
 	}
-	told := func(j judgement) *Violation {
-		v := tell(j)
-		v.Pattern = j.pattern
-		return v
+	list := s.listOf(p, k, certain)
+	full, defect := len(*list) >= s.opts.Keep, s.keepsDefect(p, plain)
+	if full && !defect && !(certain && s.opts.OnViolation != nil) {
+		return
 	}
 	s.foundNr++
-	f := found{nr: s.foundNr, key: k}
-	if certain {
-		f.plain = told(plain)
-	}
-	switch {
-	case byTokens && certain && trusting == plain:
-		f.trusting = f.plain
-	case byTokens:
-		f.trusting = told(trusting)
+	f := found{nr: s.foundNr, key: k, plain: plain.told(tell)}
+	if f.trusting = f.plain; trusting != plain {
+		f.trusting = trusting.told(tell)
 	}
 	if certain && s.opts.OnViolation != nil {
 		s.opts.OnViolation(*f.plain)
@@ -175,6 +173,24 @@ func (s *Sweep) record(p *Property, k *keyState, plain, trusting judgement, tell
 	} else if defect {
 		s.keepDefect(p, f)
 	}
+}
+
+// listOf is where a violation is kept: certain ones with the property, those that need the tokens
+// with their key.
+func (s *Sweep) listOf(p *Property, k *keyState, certain bool) *[]found {
+	if certain {
+		return &s.found[p.place]
+	}
+	if k.byToken == nil {
+		k.byToken = make([][]found, len(s.found))
+	}
+	return &k.byToken[p.place]
+}
+
+// keepsDefect tells whether the violation is a defect of which one is kept though there is no room
+// left.
+func (s *Sweep) keepsDefect(p *Property, j judgement) bool {
+	return s.opts.KeepDefects && p.kindBlame != nil && j.stands() && p.blameOf(j.kind) == Defect
 }
 
 // trusted tells whether the key's tokens can be trusted to order its grants. Final only at the end of the history.

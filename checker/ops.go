@@ -1,6 +1,10 @@
 package checker
 
-import "github.com/lockchaos/lockchaos/history"
+import (
+	"cmp"
+
+	"github.com/lockchaos/lockchaos/history"
+)
 
 // invoke opens an op.
 func (s *Sweep) invoke(e *history.Event) {
@@ -19,30 +23,39 @@ func (s *Sweep) invoke(e *history.Event) {
 	c.latest = max(c.latest, e.Process)
 	switch e.Kind {
 	case history.Acquire:
-		switch {
-		case s.reentrant:
-			s.abandon(k, e.Client, e.Time)
-		case !s.owners && (c.holding > 0 || e.Time < c.closedAt): // else it has none, or none whose promise that ends
-			s.closeGrants(k, e.Client, 0, e.Time)
-		}
-		o.before = k.granted
-		k.ask(o)
-		if k.orphan.died != 0 && k.orphan.asked == 0 {
-			k.orphan.asked = e.Time
-		}
-		s.judged.crossing = s.judged.crossing || c.holding > 0 && !s.nests(k, c, e.Client)
-		k.enqueue(o)
-		c.asking = append(c.asking, o)
-		s.stats.WaitersMax = max(s.stats.WaitersMax, k.waiters)
-		return
+		s.invokeAcquire(k, c, o)
 	case history.Close:
 		s.withdrawAll(e.Client, e.Time)
-		return
+	default:
+		s.invokeHeld(k, o, e)
 	}
+}
+
+// invokeAcquire notes that a client asks for a key.
+func (s *Sweep) invokeAcquire(k *keyState, c *clientState, o *op) {
+	switch {
+	case s.reentrant:
+		s.abandon(k, o.client, o.inv)
+	case !s.owners && (c.holding > 0 || o.inv < c.closedAt): // else it has none, or none whose promise that ends
+		s.closeGrants(k, o.client, 0, o.inv)
+	}
+	o.before = k.granted
+	k.ask(o)
+	if k.orphan.died != 0 && k.orphan.asked == 0 {
+		k.orphan.asked = o.inv
+	}
+	s.judged.crossing = s.judged.crossing || c.holding > 0 && !s.nests(k, c, o.client)
+	k.enqueue(o)
+	c.asking = append(c.asking, o)
+	s.stats.WaitersMax = max(s.stats.WaitersMax, k.waiters)
+}
+
+// invokeHeld notes an op that is begun under a grant.
+func (s *Sweep) invokeHeld(k *keyState, o *op, e *history.Event) {
 	if s.confirms[e.Kind] {
 		s.judged.asked++
 	}
-	if e.Kind == history.Read || e.Kind == history.Write {
+	if isStoreOp(e.Kind) {
 		s.ledger.lastInvoked = e.Time
 	}
 	g := s.numbers.page(pageOf(e.Grant)).grant(e.Grant)
@@ -66,9 +79,7 @@ func (s *Sweep) invoke(e *history.Event) {
 		f := s.footprintOn(g, e.Key)
 		o.base, o.baseOp = f.version, f.readOp
 	case history.Release:
-		if g.releasing == 0 {
-			g.releasing = e.Time
-		}
+		g.releasing = cmp.Or(g.releasing, e.Time)
 	}
 }
 
@@ -79,23 +90,7 @@ func (s *Sweep) complete(e *history.Event) {
 		s.malformed++
 		return
 	}
-	if max(e.Start, e.End)-s.header.TTL > e.Time && !s.header.Translated { // a translated one has no recorder
-		e = s.unstamped(e)
-	}
-	o.done, o.definite = true, e.Type != history.Info
-	if e.Type == history.Info {
-		s.stats.Indefinite++
-		o.start = e.Start // an op that never reported has none
-	} else {
-		o.start = stamp(e.Start, o.inv)
-		if t := timingOf[o.kind]; t >= 0 && !e.Declined {
-			s.times[t].add(stamp(e.End, e.Time) - o.start)
-		}
-	}
-	if o.start != 0 {
-		c := &s.clients[o.client]
-		c.alive = max(c.alive, stamp(e.End, e.Time))
-	}
+	e = s.stamped(o, e)
 	switch o.kind {
 	case history.Acquire:
 		s.acquired(o, e)
@@ -120,6 +115,32 @@ func (s *Sweep) complete(e *history.Event) {
 	s.finishOp(o)
 }
 
+// stamped notes when a completed op began and ended, and returns its completion with stamps that
+// can be believed.
+func (s *Sweep) stamped(o *op, e *history.Event) *history.Event {
+	if max(e.Start, e.End)-s.header.TTL > e.Time && !s.header.Translated { // a translated one has no recorder
+		e = s.unstamped(e)
+	}
+	o.done, o.definite = true, e.Type != history.Info
+	if e.Type == history.Info {
+		s.stats.Indefinite++
+		o.start = e.Start // an op that never reported has none
+	} else {
+		o.start = stamp(e.Start, o.inv)
+		if t := timingOf[o.kind]; t >= 0 && !e.Declined {
+			s.times[t].add(stamp(e.End, e.Time) - o.start)
+		}
+	}
+	if o.start != 0 {
+		c := &s.clients[o.client]
+		c.alive = max(c.alive, stamp(e.End, e.Time))
+	}
+	return e
+}
+
+// isStoreOp tells whether an op is one on the store.
+func isStoreOp(k history.Kind) bool { return k == history.Read || k == history.Write }
+
 // unstamped returns a completion without its worker's stamps, which lie more than a TTL behind the instant at which it was recorded. An end in the
 // future would hide whatever the hold met until then. The recorder's instants take their place.
 func (s *Sweep) unstamped(e *history.Event) *history.Event {
@@ -140,9 +161,7 @@ func (s *Sweep) completeHeld(o *op, e *history.Event) {
 	if e.NotHeld && o.start != 0 {
 		s.renounce(g, o.start)
 	}
-	if took := stamp(e.End, e.Time) - o.start; o.start != 0 && took > g.slowFor {
-		g.slowFrom, g.slowFor = o.start, took
-	}
+	g.took(o, e)
 	switch o.kind {
 	case history.Read, history.Write, history.Renew:
 		if o.start != 0 && !o.outside {
@@ -154,26 +173,40 @@ func (s *Sweep) completeHeld(o *op, e *history.Event) {
 	if e.Type == history.OK && s.confirms[o.kind] {
 		s.confirm(s.spokenFor(g), o)
 	}
-	if o.kind == history.Renew {
-		g.renewed(e)
-		if e.Type == history.OK && s.asks(&deadRenewal) {
-			s.judgeRenewed(g, o, e)
-		}
-		if s.reentrant {
-			s.siblings(g, func(x *grant) { x.renewed(e) })
-		}
-	}
 	switch {
-	case o.kind == history.Renew && e.Type == history.OK && s.confirms[history.Renew]:
-		s.extend(g, o.start, e)
-		if s.reentrant {
-			s.siblings(g, func(x *grant) { s.extend(x, o.start, e) })
-		}
+	case o.kind == history.Renew:
+		s.renewed(g, o, e)
 	case o.kind == history.Read && e.Type == history.OK:
 		f := s.footprintOn(g, o.key)
 		f.version, f.readOp = e.Version, o.id
 	case e.Refused:
 		g.refused = true
+	}
+}
+
+// took notes the op that has taken the longest.
+func (g *grant) took(o *op, e *history.Event) {
+	if took := stamp(e.End, e.Time) - o.start; o.start != 0 && took > g.slowFor {
+		g.slowFrom, g.slowFor = o.start, took
+	}
+}
+
+// renewed handles the completion of a renewal, which is one of all grants that its owner has
+// nested.
+func (s *Sweep) renewed(g *grant, o *op, e *history.Event) {
+	done := e.Type == history.OK
+	if done && s.asks(&deadRenewal) {
+		s.judgeRenewed(g, o, e)
+	}
+	note := func(x *grant) {
+		x.renewed(e)
+		if done && s.confirms[history.Renew] {
+			s.extend(x, o.start, e)
+		}
+	}
+	note(g)
+	if s.reentrant {
+		s.siblings(g, note)
 	}
 }
 
@@ -208,7 +241,7 @@ func (s *Sweep) released(o *op, e *history.Event) {
 
 // finishOp forgets an op of a hold once it has completed and the ledger has told what became of it.
 func (s *Sweep) finishOp(o *op) {
-	if (o.kind == history.Read || o.kind == history.Write) && s.ledger.awaits(o) {
+	if isStoreOp(o.kind) && s.ledger.awaits(o) {
 		return
 	}
 	g := o.grant

@@ -155,19 +155,28 @@ func (s *Sweep) sessionCauses(a, b *grant, acted int64) (causes []string) {
 				continue
 			}
 			long := half > 0 && min(sp.to, b.end)-sp.from >= half
-			switch {
-			case ends(sp) && (sp.to > a.end || sp.touch.Ends == history.EndsSession) && !a.toldBefore(acted), cutsOff(sp) && long && !a.toldBefore(acted):
-				causes = append(causes, PatternSessionUnseen)
-			case stops(sp) && sp.touch.Stops == history.StopsProcesses && long:
-				causes = append(causes, PatternPaused)
-			case starves(sp) && long:
-				causes = append(causes, PatternRenewalStarved)
-			case isClock(sp):
-				causes = append(causes, PatternClockJumped)
+			if pattern := sessionCause(sp, a, acted, long); pattern != "" {
+				causes = append(causes, pattern)
 			}
 		}
 	}
 	return append(causes, s.serviceCauses(max(a.earliest, b.end-2*s.header.TTL), b.end, half)...)
+}
+
+// sessionCause is the pattern of a fault on the client of a session that acted once it was over; ""
+// if it explains nothing. long: it lasted for as long as a session may miss.
+func sessionCause(sp span, a *grant, acted int64, long bool) string {
+	switch untold := !a.toldBefore(acted); {
+	case untold && (ends(sp) && (sp.to > a.end || sp.touch.Ends == history.EndsSession) || cutsOff(sp) && long):
+		return PatternSessionUnseen
+	case stops(sp) && sp.touch.Stops == history.StopsProcesses && long:
+		return PatternPaused
+	case starves(sp) && long:
+		return PatternRenewalStarved
+	case isClock(sp):
+		return PatternClockJumped
+	}
+	return ""
 }
 
 func (g *grant) toldBefore(t int64) bool { return g.told != 0 && g.told < t }
@@ -176,28 +185,37 @@ func (g *grant) toldBefore(t int64) bool { return g.told != 0 && g.told < t }
 // cause.
 func (s *Sweep) serviceCauses(from, to, least int64) (causes []string) {
 	for _, sp := range s.service {
-		if !sp.injected || sp.from > to || sp.to < from {
-			continue
-		}
-		switch {
-		case isClock(sp):
-			causes = append(causes, PatternClockJumped)
-		case sp.touch.Ends == history.EndsPrimary, sp.target == targetPrimary && !degrades(sp) && sp.from < to && to < sp.to:
-			// A primary that is frozen or cut off grants nothing: who did was promoted meanwhile.
-			causes = append(causes, PatternFailover)
-		case crashes(sp) && least == 0 && sp.kept && sp.target == targetPrimary:
-			causes = append(causes, PatternFailover) // what it knew came back with it, to a replica that had taken over
-		case crashes(sp) && least == 0 && !sp.kept:
-			causes = append(causes, PatternRestart)
-		case s.majorityAway(sp.from, least):
-			causes = append(causes, PatternQuorum)
-		case crashes(sp) && !(sp.kept && least == 0):
-			causes = append(causes, PatternRestart)
-		default:
-			causes = append(causes, PatternService)
+		if sp.injected && sp.from <= to && sp.to >= from {
+			causes = append(causes, s.serviceCause(sp, to, least))
 		}
 	}
 	return causes
+}
+
+// serviceCause is the pattern of one of them.
+func (s *Sweep) serviceCause(sp span, to, least int64) string {
+	crash := crashes(sp)
+	switch {
+	case isClock(sp):
+		return PatternClockJumped
+	case deposes(sp, to):
+		return PatternFailover
+	case crash && least == 0 && sp.kept && sp.target == targetPrimary:
+		return PatternFailover // what it knew came back with it, to a replica that had taken over
+	case crash && least == 0 && !sp.kept:
+		return PatternRestart
+	case s.majorityAway(sp.from, least):
+		return PatternQuorum
+	case crash && !(sp.kept && least == 0):
+		return PatternRestart
+	}
+	return PatternService
+}
+
+// deposes tells whether a fault has another server take over from the primary by t. A primary that
+// is frozen or cut off grants nothing: who did was promoted meanwhile.
+func deposes(sp span, t int64) bool {
+	return sp.touch.Ends == history.EndsPrimary || sp.target == targetPrimary && !degrades(sp) && sp.from < t && t < sp.to
 }
 
 // degrades tells whether a server goes on working, though badly, under a fault.

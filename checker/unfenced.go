@@ -107,40 +107,30 @@ func (l *ledgerAccount) awaits(o *op) bool {
 
 // ledgerEntry handles one entry of the store's ledger.
 func (s *Sweep) ledgerEntry(e *history.Event) {
-	l := &s.ledger
-	l.entries++
-	if e.Seq != 0 {
-		if e.Seq != l.lastSeq+1 {
-			l.holes++
-		}
-		l.lastSeq = e.Seq
-	}
+	s.ledger.number(e.Seq)
 	k := s.key(e.Key)
-	if k == nil {
-		s.malformed++
-		return
-	}
 	o := s.numbers.page(pageOf(e.Op)).op(e.Op)
-	if o != nil && o.kind != e.Kind {
+	if k == nil || o != nil && o.kind != e.Kind {
 		s.malformed++
 		return
 	}
-	g := s.numbers.page(pageOf(e.Grant)).grant(e.Grant)
-	if e.Refused && g != nil {
+	taken := e.Kind == history.Write && s.countWrite(e)
+	switch g := s.numbers.page(pageOf(e.Grant)).grant(e.Grant); {
+	case g == nil && e.Grant != 0:
+		s.ledger.orphans++
+	case g == nil:
+	case e.Refused:
 		g.refused = true
-	}
-	if e.Kind == history.Write {
-		s.countWrite(e)
-	}
-	if g == nil && e.Grant != 0 {
-		l.orphans++
-	}
-	if g != nil && e.Kind == history.Write && !e.Refused && !e.Conflict {
+	case taken:
 		s.accepted(k, g, o, e)
 	}
-	if o == nil || o.ledgered {
-		return
+	if o != nil && !o.ledgered {
+		s.ledgered(o)
 	}
+}
+
+// ledgered notes that the ledger has told what became of an op.
+func (s *Sweep) ledgered(o *op) {
 	o.ledgered = true
 	if o.grant != nil && o.start == 0 && !o.outside {
 		o.grant.acted(o.id, o.kind, o.inv) // it began after its invocation
@@ -150,7 +140,19 @@ func (s *Sweep) ledgerEntry(e *history.Event) {
 	}
 }
 
-func (s *Sweep) countWrite(e *history.Event) {
+// number counts an entry, and the gap before it.
+func (l *ledgerAccount) number(seq int64) {
+	l.entries++
+	if seq != 0 {
+		if seq != l.lastSeq+1 {
+			l.holes++
+		}
+		l.lastSeq = seq
+	}
+}
+
+// countWrite counts a write, and tells whether the store took it.
+func (s *Sweep) countWrite(e *history.Event) (taken bool) {
 	switch {
 	case e.Refused:
 		s.stats.Refused++
@@ -158,7 +160,9 @@ func (s *Sweep) countWrite(e *history.Event) {
 		s.stats.Conflicts++
 	default:
 		s.stats.Accepted++
+		return true
 	}
+	return false
 }
 
 // accepted handles an accepted write of a known hold.

@@ -147,13 +147,7 @@ func (s *Sweep) leaseFrom(g *grant) int64 {
 // judgeDemand judges an acquire that has completed, before what came of it is noted.
 func (s *Sweep) judgeDemand(k *keyState, o *op, e *history.Event) {
 	end := stamp(e.End, e.Time)
-	if s.skewedBy(o.client, s.now) {
-		c := s.on(k, o.client)
-		c.misled = end
-		if e.Type == history.Info && o.start == 0 { // it may sleep yet
-			c.misled = forever
-		}
-	}
+	s.noteMisled(k, o, e, end)
 	if o.start == 0 || e.Type == history.Fail && !e.Busy || s.header.Translated {
 		if c := k.by.find(o.client); c != nil {
 			c.demand = demand{} // an error is no answer of the lock
@@ -183,6 +177,17 @@ func (s *Sweep) judgeDemand(k *keyState, o *op, e *history.Event) {
 	if need := s.neededSince(k, from); from <= end-need {
 		s.judgeStretch(k, s.stretchOf(k), o, from, end, need)
 	}
+}
+
+// noteMisled notes until when a client may wait by a clock that is wrong.
+func (s *Sweep) noteMisled(k *keyState, o *op, e *history.Event, end int64) {
+	if !s.skewedBy(o.client, s.now) {
+		return
+	}
+	if e.Type == history.Info && o.start == 0 { // it may sleep yet
+		end = forever
+	}
+	s.on(k, o.client).misled = end
 }
 
 // demandedSince is when the oldest demand for the key began that may go on, or before, if that is earlier.

@@ -45,13 +45,6 @@ func (g *Gate) Shut() {
 	}
 }
 
-// Held is how many renewals have been held up since the gate was shut.
-func (g *Gate) Held() int {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.held
-}
-
 // Open lets everyone pass, and returns how many renewals were held up since the gate was shut.
 func (g *Gate) Open() (held int) {
 	g.mu.Lock()

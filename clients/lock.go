@@ -99,6 +99,11 @@ type Grant struct {
 	Secret any
 }
 
+// With makes Kind.Open of a function that needs something beside the configuration.
+func With[A any](open func(Config, A) (Lock, error), what A) func(context.Context, Config) (Lock, error) {
+	return func(_ context.Context, c Config) (Lock, error) { return open(c, what) }
+}
+
 // The definite errors. Anything else is indefinite.
 var (
 	// ErrBusy: another holds the key.

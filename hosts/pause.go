@@ -46,15 +46,6 @@ func (h *Host) Stop(ctx context.Context) (*Pause, error) {
 	return pause, nil
 }
 
-// Stop freezes the given processes, as Process.Stop does one group. All of them must live.
-func Stop(ctx context.Context, pids []int) (*Pause, error) {
-	pause, err := stop(ctx, func() ([]int, error) { return pids, nil }, pids)
-	if err != nil {
-		return nil, fmt.Errorf("stop processes %v: %w", pids, err)
-	}
-	return pause, nil
-}
-
 // The waits between two looks at /proc while threads stop: most do within 0.1 ms. A Go timer comes a millisecond late in an idle
 // program, so the first waits are the kernel's.
 const (

@@ -169,9 +169,6 @@ func (in *Inner) Wait() error {
 	return fmt.Errorf("sandbox %s: %w", strings.Join(in.cmd.Args[1:], " "), in.err)
 }
 
-// PID is init's, as outer sees it.
-func (in *Inner) PID() int { return in.cmd.Process.Pid }
-
 // Interrupt sends inner SIGINT.
 func (in *Inner) Interrupt() error { return in.Signal(unix.SIGINT) }
 

@@ -54,22 +54,37 @@ func Stage() (inner bool) {
 		return Inside()
 	}
 	os.Unsetenv(stageVar)
-	switch {
-	case fields[0] == stageInit && len(fields) == 2 && os.Getpid() == 1:
-		extra, _ := strconv.Atoi(fields[1])
-		// Not os.Exit: that waits a second in programs built with the race detector.
-		syscall.Exit(runInit(extra))
-	case fields[0] == stageInner && len(fields) == 3 && os.Getppid() == 1:
-		if ino, err := inode("/proc/self/ns/net"); err == nil && strconv.FormatUint(ino, 10) == fields[1] {
-			inside.yes, inside.dataDir = true, fields[2]
+	for _, s := range stages {
+		if fields[0] == s.name && len(fields) == 1+s.words {
+			s.enter(fields[1:])
 		}
-	case fields[0] == stageAgent && len(fields) == 2:
-		inside.agent, inside.dataDir = true, fields[1]
 	}
 	if inside.yes && len(os.Args) > 1 && os.Args[1] == probeArg {
 		os.Exit(probeInside())
 	}
 	return Inside()
+}
+
+// stages are what a copy of the program can be, and how many words of the variable follow the name
+// of each.
+var stages = []struct {
+	name  string
+	words int
+	enter func(words []string)
+}{
+	{stageInit, 1, func(words []string) {
+		if os.Getpid() == 1 {
+			extra, _ := strconv.Atoi(words[0])
+			// Not os.Exit: that waits a second in programs built with the race detector.
+			syscall.Exit(runInit(extra))
+		}
+	}},
+	{stageInner, 2, func(words []string) {
+		if ino, err := inode("/proc/self/ns/net"); err == nil && os.Getppid() == 1 && strconv.FormatUint(ino, 10) == words[0] {
+			inside.yes, inside.dataDir = true, words[1]
+		}
+	}},
+	{stageAgent, 1, func(words []string) { inside.agent, inside.dataDir = true, words[0] }},
 }
 
 // Inside tells whether this process is the inner one of a sandbox, or an agent (AgentEnv).

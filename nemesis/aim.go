@@ -1,7 +1,5 @@
 package nemesis
 
-import "fmt"
-
 // Moment is a step of a client's way through its ops, at which a fault can strike.
 type Moment string
 
@@ -27,16 +25,6 @@ const (
 // Moments lists every moment that a fault can be aimed at.
 func Moments() []Moment {
 	return []Moment{Acquiring, AfterGrant, BetweenReadAndWrite, WhileRenewing, BeforeWrite, BeforeRelease, Random}
-}
-
-// ParseMoment turns a scenario's word into a Moment.
-func ParseMoment(word string) (Moment, error) {
-	for _, m := range Moments() {
-		if string(m) == word {
-			return m, nil
-		}
-	}
-	return "", fmt.Errorf("unknown moment %q", word)
 }
 
 // Step is where a client is when it asks whether a fault strikes.

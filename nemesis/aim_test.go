@@ -23,17 +23,6 @@ func TestAimStrikesAtItsMomentOnly(t *testing.T) {
 	}
 }
 
-func TestParseMoment(t *testing.T) {
-	for _, m := range Moments() {
-		if got, err := ParseMoment(string(m)); err != nil || got != m {
-			t.Errorf("%s: %v, %v", m, got, err)
-		}
-	}
-	if _, err := ParseMoment("later"); err == nil {
-		t.Error("an unknown moment must be an error")
-	}
-}
-
 var five = []string{"n1", "n2", "n3", "n4", "n5"}
 
 // What leaves a majority is a minority, and one node more is a majority, whatever the number of nodes.

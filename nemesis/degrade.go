@@ -60,11 +60,13 @@ type Degraded struct {
 // degraded is one link, in one direction.
 type degraded struct {
 	netfault.Cut
-	by *netfault.Degradation
+	by *netfault.Diversion
 }
 
-// degrade makes the links between the victims and their peers bad, each direction by itself, where the packets leave their sender. It is done in this
-// program, packet by packet, even where the kernel has netem: that counts what became of each, and draws from the fault's own random numbers.
+// degrade makes the links between the victims and their peers bad, each direction by itself, where
+// the packets leave their sender. It is done in this program, packet by packet, and not by the
+// kernel's netem: so it is counted what became of each, and drawn from the fault's own random
+// numbers.
 func (n *Net) degrade(tag string, s Spec, bad condition, victims []string, rng *rand.Rand) (*Degraded, error) {
 	cuts, err := s.Cuts(victims, n.names, rng)
 	if err != nil {
@@ -88,12 +90,12 @@ func (n *Net) degrade(tag string, s Spec, bad condition, victims []string, rng *
 	return d, nil
 }
 
-func (n *Net) degradeLink(tag string, c netfault.Cut, bad netfault.Conditions, rng *rand.Rand) (*netfault.Degradation, error) {
+func (n *Net) degradeLink(tag string, c netfault.Cut, bad netfault.Conditions, rng *rand.Rand) (*netfault.Diversion, error) {
 	from, to, err := n.link(c)
 	if err != nil {
 		return nil, err
 	}
-	return from.Degrade(tag, netfault.Queued, bad, rng, netfault.Match{Dir: netfault.Out, Peer: to})
+	return from.Degrade(tag, bad, rng, netfault.Match{Dir: netfault.Out, Peer: to})
 }
 
 // From is since when every link was bad.

@@ -2,7 +2,6 @@ package netfault
 
 import (
 	"bytes"
-	"strconv"
 	"time"
 )
 
@@ -15,58 +14,6 @@ func HasPayload(p *Packet) bool { return len(p.Payload) > 0 }
 // Contains is true of packets whose payload contains the text: a key, a value, a command.
 func Contains(text string) Is {
 	return func(p *Packet) bool { return bytes.Contains(p.Payload, []byte(text)) }
-}
-
-// All is true of packets of which every one of the given predicates is.
-func All(every ...Is) Is {
-	return func(p *Packet) bool {
-		for _, is := range every {
-			if !is(p) {
-				return false
-			}
-		}
-		return true
-	}
-}
-
-// Sent is true of packets that go this way.
-func Sent(dir Direction) Is { return func(p *Packet) bool { return p.Dir == dir } }
-
-// RedisCommand is true of packets in which a Redis command begins: an array of bulk strings (RESP) whose first words are the given ones,
-// the command's own name in capitals or not. Further words, such as the key, must be equal.
-func RedisCommand(name string, words ...string) Is {
-	return func(p *Packet) bool {
-		for rest := p.Payload; ; {
-			i := bytes.IndexByte(rest, '*')
-			if i < 0 {
-				return false
-			}
-			rest = rest[i+1:]
-			if beginsWith(rest, name, words) {
-				return true
-			}
-		}
-	}
-}
-
-// beginsWith looks for the words behind the length of an array: "3\r\n$3\r\nSET\r\n$1\r\nk\r\n…".
-func beginsWith(rest []byte, name string, words []string) bool {
-	count, rest, ok := bytes.Cut(rest, []byte("\r\n"))
-	if n, err := strconv.Atoi(string(count)); !ok || err != nil || n < 1+len(words) {
-		return false
-	}
-	for i, want := range append([]string{name}, words...) {
-		length, after, ok := bytes.Cut(rest, []byte("\r\n"))
-		if !ok || string(length) != "$"+strconv.Itoa(len(want)) || len(after) < len(want)+2 {
-			return false
-		}
-		word := after[:len(want)]
-		if string(word) != want && (i > 0 || !bytes.EqualFold(word, []byte(want))) {
-			return false
-		}
-		rest = after[len(want)+2:]
-	}
-	return true
 }
 
 // Hold holds the next packet that is aimed at, and lets all others pass: those behind it overtake it. It is held for the given time
@@ -140,18 +87,6 @@ func HoldReply(request Is, reply Reply, longest time.Duration) Decide {
 	}
 }
 
-// DropFrom drops, of the packets that are aimed at, the k-th (from 1) and all that follow.
-func DropFrom(k int, is Is) Decide {
-	seen := 0
-	return func(p *Packet) Fate {
-		if !is(p) {
-			return Fate{}
-		}
-		seen++
-		return Fate{Drop: seen >= k}
-	}
-}
-
 // Moment is when an aimed cut strikes, as the server sees it.
 type Moment uint8
 
@@ -161,18 +96,6 @@ const (
 	AfterRequest                // the request arrived and was answered, and the reply is lost: it took effect, and its client cannot know
 	AfterReply                  // the reply has arrived and was acknowledged
 )
-
-// String names the moment: "before the request", "after the request", "after the reply".
-func (m Moment) String() string {
-	switch m {
-	case BeforeRequest:
-		return "before the request"
-	case AfterRequest:
-		return "after the request"
-	default:
-		return "after the reply"
-	}
-}
 
 // CutAt cuts the connection of the next request that is aimed at, at a given moment of it. With reset, both ends learn of it at once: the host's own process
 // gets an error, the peer a RST. Without, the connection falls silent in both directions. Both directions must pass the queue.
@@ -205,15 +128,28 @@ func (c *cutter) decide(p *Packet) Fate {
 		// What resets the connection must reach its end, and an end that finds the reset's sequence number odd asks back with a bare
 		// acknowledgement (RFC 5961, 3.2).
 		return Fate{Drop: !c.reset || p.Flags&FlagRST == 0 && (HasPayload(p) || p.Flags&(FlagFIN|FlagSYN) != 0)}
-	case c.replied == nil && c.answered(p), c.replied != nil && p.answers(c.asked) && HasPayload(p):
+	case c.replies(p):
 		if c.when == AfterRequest {
 			return c.cut(true)
 		}
 		c.replied = p
-	case c.replied != nil && !p.answers(c.asked) && p.Flags&FlagACK != 0 && !before(p.Ack, c.replied.end()):
+	case c.acknowledges(p):
 		return c.cut(HasPayload(p)) // the next request may bear the acknowledgement
 	}
 	return Fate{}
+}
+
+// replies tells whether the packet is of the reply.
+func (c *cutter) replies(p *Packet) bool {
+	if c.replied == nil {
+		return c.answered(p)
+	}
+	return p.answers(c.asked) && HasPayload(p)
+}
+
+// acknowledges tells whether the packet says that the reply has arrived.
+func (c *cutter) acknowledges(p *Packet) bool {
+	return c.replied != nil && !p.answers(c.asked) && p.Flags&FlagACK != 0 && !before(p.Ack, c.replied.end())
 }
 
 func (c *cutter) cut(drop bool) Fate {

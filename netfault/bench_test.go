@@ -43,7 +43,7 @@ func BenchmarkDelayError(b *testing.B) {
 	_, hs := hoststest.Network(b, "a", "b")
 	from, to := mailbox(b, hs[0]), mailbox(b, hs[1])
 	const delay = 20 * time.Millisecond
-	must[*Degradation](b)(open(b, hs[0]).Degrade("delay", Queued, Conditions{Delay: delay}, seeded(), Match{Dir: Out, Peer: hs[1].Addr}))
+	must[*Diversion](b)(open(b, hs[0]).Degrade("delay", Conditions{Delay: delay}, seeded(), Match{Dir: Out, Peer: hs[1].Addr}))
 	var beyond []time.Duration
 	for b.Loop() {
 		begun := monotime.Now()

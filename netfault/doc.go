@@ -13,10 +13,10 @@
 //     ([StartPartition]) is a set of drops. Its shape ([Shape]) is a pure function from hosts to
 //     cuts.
 //   - [Filter.Divert] hands packets to a function of this program, through an NFQUEUE. The function
-//     decides the fate of each: pass, drop, delay, hold, copy, reset. [Hold], [HoldReply], [CutAt]
-//     and [DropFrom] are such functions, aimed at single packets.
-//   - [Filter.Degrade] makes a bad network (delay, jitter, loss, duplicates, reordering, rate). It
-//     uses netem where the kernel has it and where it serves, else such a function.
+//     decides the fate of each: pass, drop, delay, hold, copy, reset. [Hold], [HoldReply] and
+//     [CutAt] are such functions, aimed at single packets.
+//   - [Filter.Degrade] makes a bad network (delay, jitter, loss, duplicates, reordering, rate) by
+//     such a function.
 //   - [Filter.Reset] aborts TCP connections of the host, so that both ends learn of it
 //     (sock_diag(7), SOCK_DESTROY).
 //
@@ -32,11 +32,10 @@
 //
 //   - Decisions depend on the packets, their stamps and a seeded generator, nothing else.
 //   - [Filter.Close] heals everything, and so does the end of the context that Open was given.
-//     Rules go, waiting packets are let go, and nothing is lost. Only packets that wait inside
-//     netem are lost, as in a cable that is cut.
+//     Rules go, waiting packets are let go, and nothing is lost.
 //   - When this program is killed, the kernel removes the table, because we own it (Linux 5.12 and
 //     later). Packets of a queue without a listener pass. Our own namespaces go anyway. In those of
-//     containers, [Sweep] removes what older kernels and netem leave.
+//     containers, [Sweep] removes what older kernels leave.
 //   - Nothing blocks for ever: the kernel has 5 s to answer, and every wait for packets takes a
 //     context.
 //

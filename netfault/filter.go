@@ -25,14 +25,11 @@ type Filter struct {
 
 	mu     sync.Mutex
 	table  *table
-	queue  *queue // nil until something is diverted
-	compat bool   // this kernel has no native queue expression
-	// classes hold what netem degrades; nil until it is needed.
-	classes   *classes
-	inClasses int
-	rules     []*Rule // those not removed
-	next      int     // number of the next rule
-	closed    bool
+	queue  *queue  // nil until something is diverted
+	compat bool    // this kernel has no native queue expression
+	rules  []*Rule // those not removed
+	next   int     // number of the next rule
+	closed bool
 }
 
 // Open makes the packet filter of a host, without any fault. When ctx ends, everything is healed as by Close.
@@ -233,8 +230,6 @@ func (f *Filter) close() error {
 			r.removed, f.rules = true, f.rules[1:]
 		}
 	}
-	f.inClasses = 0
-	errs = append(errs, f.tidyClasses(0))
 	q := f.queue
 	f.mu.Unlock()
 	if q != nil {

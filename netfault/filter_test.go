@@ -320,8 +320,8 @@ func TestRefusals(t *testing.T) {
 		{"only IPv4", second(f.Drop("x", Match{Peer: netip.MustParseAddr("fd00::1")}))},
 		{"unknown direction", second(f.Divert("x", Hold(HasPayload, 0), Match{Dir: 7}))},
 		{"only IPv4", second(f.Reset(Match{Peer: netip.MustParseAddr("fd00::1")}))},
-		{"nothing would happen", second(f.Degrade("x", Auto, Conditions{}, nil, Match{}))},
-		{"sender's side", second(f.Degrade("x", Auto, Conditions{Duplicate: 1}, nil, Match{}))},
+		{"nothing would happen", second(f.Degrade("x", Conditions{}, nil, Match{}))},
+		{"sender's side", second(f.Degrade("x", Conditions{Duplicate: 1}, nil, Match{}))},
 	} {
 		if c.err == nil || !strings.Contains(c.err.Error(), c.want) || !strings.Contains(c.err.Error(), "on host a") {
 			t.Errorf("got %v, want a host and %q", c.err, c.want)

@@ -22,7 +22,6 @@ const (
 	checkOwner  = "rules go with lockchaos"
 	checkReset  = "connection reset"
 	checkQueue  = "packet queue"
-	checkNetem  = "netem"
 )
 
 // probePrefix is where the probe makes its network: addresses that are reserved for tests of networks (RFC 2544), so in nobody's way.
@@ -38,7 +37,7 @@ type prober struct {
 	client, peer *hosts.Host
 }
 
-// probes are tried in this order. Only netem is not needed.
+// probes are tried in this order.
 var probes = []struct {
 	name string
 	try  func(*prober, context.Context) (detail string, err error)
@@ -48,7 +47,6 @@ var probes = []struct {
 	{checkOwner, (*prober).tryOwner, "use Linux 5.12 or later"},
 	{checkReset, (*prober).tryReset, "use a kernel with CONFIG_INET_DIAG_DESTROY"},
 	{checkQueue, (*prober).tryQueue, "sudo modprobe -a nfnetlink_queue nft_queue"},
-	{checkNetem, (*prober).tryNetem, "sudo modprobe -a sch_htb sch_netem; without them user space does the same, at a higher cost a packet"},
 }
 
 // Probe tries the faults of this package on a throw-away network, and returns every check, always the
@@ -260,29 +258,5 @@ func (p *prober) tryQueue(ctx context.Context) (string, error) {
 		}
 		_, err = d.Remove()
 		return "a packet was held and released, by " + by, err
-	})
-}
-
-func (p *prober) tryNetem(ctx context.Context) (string, error) {
-	return withFilter(ctx, p.client, func(f *Filter) (string, error) {
-		const delay = 20 * time.Millisecond
-		d, err := f.Degrade("probe", Netem, Conditions{Delay: delay}, nil, Match{Dir: Out, Peer: p.peer.Addr})
-		if err != nil {
-			return "", err
-		}
-		begun := time.Now()
-		client, server, err := p.connected(ctx)
-		if err != nil {
-			return "", err
-		}
-		took := time.Since(begun)
-		_, err = d.Remove()
-		if err := errors.Join(err, client.Close(), server.Close()); err != nil {
-			return "", err
-		}
-		if took < delay {
-			return "", fmt.Errorf("a connection came about in %v in spite of a delay of %v", took, delay)
-		}
-		return fmt.Sprintf("a connection was delayed by %v", delay), nil
 	})
 }

@@ -36,7 +36,7 @@ func TestDelay(t *testing.T) {
 	for side, s := range sides(hs[0], hs[1]) {
 		t.Run(side, func(t *testing.T) {
 			const delay, n = 30 * time.Millisecond, 10
-			d := must[*Degradation](t)(open(t, s.at).Degrade("delay", Queued, Conditions{Delay: delay}, seeded(), s.match))
+			d := must[*Diversion](t)(open(t, s.at).Degrade("delay", Conditions{Delay: delay}, seeded(), s.match))
 			for i := range n {
 				begun := monotime.Now()
 				send(t, a, hs[1], fmt.Sprint(i))
@@ -62,12 +62,12 @@ func TestDelay(t *testing.T) {
 func TestHealingLetsGo(t *testing.T) {
 	_, hs := hoststest.Network(t, "a", "b")
 	a, b := mailbox(t, hs[0]), mailbox(t, hs[1])
-	d := must[*Degradation](t)(open(t, hs[1]).Degrade("delay", Queued, Conditions{Delay: time.Hour}, seeded(), Match{}))
+	d := must[*Diversion](t)(open(t, hs[1]).Degrade("delay", Conditions{Delay: time.Hour}, seeded(), Match{}))
 	const n = 50
 	for i := range n {
 		send(t, a, hs[1], fmt.Sprint(i))
 	}
-	if _, err := d.diversion.Await(within(t), func(s Stats) bool { return s.Delayed == n }); err != nil {
+	if _, err := d.Await(within(t), func(s Stats) bool { return s.Delayed == n }); err != nil {
 		t.Fatal(err)
 	}
 	must[Stats](t)(d.Remove())
@@ -132,11 +132,11 @@ func TestCloseLongAfterTheLastPacket(t *testing.T) {
 func numbered(t *testing.T, n int, f *Filter, c Conditions, match Match, from, to *hosts.Host) (arrived []string, s Stats) {
 	t.Helper()
 	a, b := mailbox(t, from), mailbox(t, to)
-	d := must[*Degradation](t)(f.Degrade("chaos", Queued, c, seeded(), match))
+	d := must[*Diversion](t)(f.Degrade("chaos", c, seeded(), match))
 	for i := range n {
 		send(t, a, to, fmt.Sprint(i))
 		if i%50 == 49 { // not more at once than the sockets can take
-			if _, err := d.diversion.Await(within(t), func(s Stats) bool { return s.Seen == uint64(i+1) }); err != nil {
+			if _, err := d.Await(within(t), func(s Stats) bool { return s.Seen == uint64(i+1) }); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -230,7 +230,7 @@ func TestRate(t *testing.T) {
 	_, hs := hoststest.Network(t, "a", "b")
 	a, b := mailbox(t, hs[0]), mailbox(t, hs[1])
 	const rate, n, size = 200_000, 20, 1000 + 28
-	must[*Degradation](t)(open(t, hs[0]).Degrade("rate", Queued, Conditions{Rate: rate}, seeded(), Match{Dir: Out, Peer: hs[1].Addr}))
+	must[*Diversion](t)(open(t, hs[0]).Degrade("rate", Conditions{Rate: rate}, seeded(), Match{Dir: Out, Peer: hs[1].Addr}))
 	begun := monotime.Now()
 	for range n {
 		send(t, a, hs[1], strings.Repeat("x", 1000))
@@ -419,8 +419,8 @@ func TestFaultsCombine(t *testing.T) {
 	f := open(t, hs[1])
 	from := Match{Peer: hs[0].Addr}
 	const delay = 20 * time.Millisecond
-	late := must[*Degradation](t)(f.Degrade("delay", Queued, Conditions{Delay: delay}, seeded(), from))
-	more := must[*Degradation](t)(f.Degrade("more delay", Queued, Conditions{Delay: delay}, seeded(), from))
+	late := must[*Diversion](t)(f.Degrade("delay", Conditions{Delay: delay}, seeded(), from))
+	more := must[*Diversion](t)(f.Degrade("more delay", Conditions{Delay: delay}, seeded(), from))
 	hold := must[*Diversion](t)(f.Divert("hold", Hold(Contains("held"), 0), from))
 	begun := monotime.Now()
 	send(t, a, hs[1], "one")

@@ -102,14 +102,6 @@ func OneWayOne(hosts []string, rng *rand.Rand) []Cut {
 	return OneWay([]string{mute}, slices.DeleteFunc(slices.Clone(hosts), func(h string) bool { return h == mute }))
 }
 
-// FromAll cuts a client from all nodes, in both directions.
-func FromAll(client string, nodes []string) []Cut { return Between([]string{client}, nodes) }
-
-// FromSome cuts a client from k random nodes, in both directions; from all if there are no more.
-func FromSome(client string, nodes []string, k int, rng *rand.Rand) []Cut {
-	return Between([]string{client}, shuffled(nodes, rng)[:max(0, min(k, len(nodes)))])
-}
-
 // shuffled does not depend on the order in which the hosts are given.
 func shuffled(hosts []string, rng *rand.Rand) []string {
 	all := slices.Sorted(slices.Values(hosts))

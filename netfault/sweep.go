@@ -34,6 +34,5 @@ func Sweep(netns int) (found bool, err error) {
 			found = true
 		}
 	}
-	swept, err := sweepClasses(netns)
-	return found || swept, err
+	return found, nil
 }

@@ -135,51 +135,63 @@ func (r *reader) policy() *Policy {
 
 // entry adds the scenarios that one entry names. What a later entry says of a scenario holds: a suite can be named first, and then what is special.
 func (r *reader) entry(p *Policy, at string, node ast.Node, usual Demand) {
-	e := runForm{Repetitions: r.form.Repetitions}
-	demand := usual
 	switch n := node.(type) {
 	case *ast.StringNode:
-		e.Scenarios = []string{n.Value}
+		r.expectable(p, at, usual)
+		r.find(p, at, n.Value, Run{Demand: usual, Repetitions: r.form.Repetitions})
 	case ast.MapNode:
-		if err := strictyaml.Node(node, &e); err != nil {
-			if r.fatal == nil {
-				r.fatal = strictyaml.Located(r.file, err)
-			}
-			return
-		}
-		if e.Properties != nil {
-			demand = r.demand(at+".properties", e.Properties)
-		}
-		r.repetitions(at+".repetitions", e.Repetitions)
-		if e.Exam != "" || e.Short || e.Attacks != nil {
-			r.exam(p, at, e)
-			return
-		}
-		if len(e.Scenarios) == 0 {
-			r.Add(at, "an entry names scenarios: a list of suites, scenarios or files")
-		}
+		r.mapping(p, at, node, usual)
 	default:
 		r.Add(at, "an entry is a name, or a mapping of scenarios or an exam, properties and repetitions")
+		r.expectable(p, at, usual)
 	}
+}
+
+// mapping adds those of an entry that says more than a name.
+func (r *reader) mapping(p *Policy, at string, node ast.Node, demand Demand) {
+	e := runForm{Repetitions: r.form.Repetitions}
+	if err := strictyaml.Node(node, &e); err != nil {
+		if r.fatal == nil {
+			r.fatal = strictyaml.Located(r.file, err)
+		}
+		return
+	}
+	if e.Properties != nil {
+		demand = r.demand(at+".properties", e.Properties)
+	}
+	r.repetitions(at+".repetitions", e.Repetitions)
+	if e.Exam != "" || e.Short || e.Attacks != nil {
+		r.exam(p, at, e)
+		return
+	}
+	if len(e.Scenarios) == 0 {
+		r.Add(at, "an entry names scenarios: a list of suites, scenarios or files")
+	}
+	r.expectable(p, at, demand)
+	for i, word := range e.Scenarios {
+		r.find(p, fmt.Sprintf("%s.scenarios[%d]", at, i), word, Run{Demand: demand, Repetitions: e.Repetitions})
+	}
+}
+
+// expectable refuses to demand what theory says of a lock that it does not know.
+func (r *reader) expectable(p *Policy, at string, demand Demand) {
 	if demand.Expected && p.Lock.Command != "" {
 		r.Add(at, "properties: expected is what theory says of a scenario's own lock, and nothing of the one of \"lock\": name the properties, or say all")
 	}
-	for i, word := range e.Scenarios {
-		place := at
-		if _, plain := node.(*ast.StringNode); !plain {
-			place = fmt.Sprintf("%s.scenarios[%d]", at, i)
-		}
-		if r.unmet {
-			continue // what it would be run with is not known
-		}
-		found, err := r.catalogue.Find(word)
-		if err != nil {
-			r.Add(place, "%v", err)
-			continue
-		}
-		for _, s := range found {
-			r.add(p, place, Run{Name: s.Name, Scenario: s, Demand: demand, Repetitions: e.Repetitions, Line: r.Line(place)})
-		}
+}
+
+// find adds the scenarios of a name, each to be run like the given one.
+func (r *reader) find(p *Policy, at, name string, like Run) {
+	if r.unmet {
+		return // what it would be run with is not known
+	}
+	found, err := r.catalogue.Find(name)
+	if err != nil {
+		r.Add(at, "%v", err)
+	}
+	for _, s := range found {
+		like.Name, like.Scenario, like.Line = s.Name, s, r.Line(at)
+		r.add(p, at, like)
 	}
 }
 

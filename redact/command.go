@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"regexp"
@@ -24,42 +25,10 @@ var inOption = regexp.MustCompile(`(?i)(?:^|[\s;&|(])(?:--?)?[a-z0-9_-]*(?:passw
 // Command takes the secrets out of a command line for a shell. Each is put into the environment, of this process and of all that it starts, and a reference
 // to its variable takes its place. So the command does the same as before, and can be written down.
 func Command(command string) (string, error) {
-	learn()
-	type span struct{ from, to int }
-	var found []span
-	for _, m := range inURL.FindAllStringSubmatchIndex(command, -1) {
-		found = append(found, span{m[4], m[5]})
-	}
-	for _, m := range inDSN.FindAllStringSubmatchIndex(command, -1) {
-		found = append(found, span{m[4], m[5]})
-	}
-	for _, m := range inOption.FindAllStringSubmatchIndex(command, -1) {
-		found = append(found, span{m[2], m[3]})
-	}
-	secrets.RLock()
-	known := slices.Clone(secrets.values)
-	secrets.RUnlock()
-	for _, v := range known {
-		for at := 0; ; {
-			i := strings.Index(command[at:], v)
-			if i < 0 {
-				break
-			}
-			found = append(found, span{at + i, at + i + len(v)})
-			at += i + len(v)
-		}
-	}
-	// From the end, so that places stay; where two overlap, the one that ends later.
-	slices.SortFunc(found, func(a, b span) int {
-		if a.to != b.to {
-			return b.to - a.to
-		}
-		return a.from - b.from
-	})
 	before := len(command)
-	for _, s := range found {
+	for _, s := range secretsIn(command) {
 		if s.to > before {
-			continue
+			continue // it overlaps one that ends later
 		}
 		if q := command[s.from]; s.to-s.from >= 2 && (q == '"' || q == '\'') && command[s.to-1] == q {
 			s.from, s.to = s.from+1, s.to-1
@@ -76,6 +45,37 @@ func Command(command string) (string, error) {
 		command = command[:s.from] + reference + command[s.to:]
 	}
 	return command, nil
+}
+
+// span is a part of a text.
+type span struct{ from, to int }
+
+// secretsIn finds the secrets of a command: from the end, so that places stay when the later ones
+// are replaced.
+func secretsIn(command string) (found []span) {
+	learn()
+	secrets.RLock()
+	defer secrets.RUnlock()
+	for _, v := range secrets.values {
+		for at, rest := 0, command; ; {
+			before, after, ok := strings.Cut(rest, v)
+			if !ok {
+				break
+			}
+			at += len(before) + len(v)
+			found, rest = append(found, span{at - len(v), at}), after
+		}
+	}
+	for _, in := range []struct {
+		form  *regexp.Regexp
+		group int // where the secret is
+	}{{inURL, 2}, {inDSN, 2}, {inOption, 1}} {
+		for _, m := range in.form.FindAllStringSubmatchIndex(command, -1) {
+			found = append(found, span{m[2*in.group], m[2*in.group+1]})
+		}
+	}
+	slices.SortFunc(found, func(a, b span) int { return cmp.Or(b.to-a.to, a.from-b.from) })
+	return found
 }
 
 // refer puts a secret into the environment, and returns what takes its place after the beginning of a command.

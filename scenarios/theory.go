@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/nemesis"
 )
 
 // Nature is what decides which violations theory allows a lock under which faults: what it claims, and how its service ends a grant.
@@ -25,53 +26,93 @@ type Nature struct {
 // Expected is what theory expects of the lock on the store under any number of the faults: whatever is not named must pass, or not be judged. What the faults
 // make inherent is allowed, and what they break for certain is not demanded, since chance decides whether they do.
 func (n Nature) Expected(s Store, faults []Fault) Expect {
-	any := func(of func(Fault) bool) bool { return slices.ContainsFunc(faults, of) }
-	onNodes := func(f Fault) bool { return !f.strikesClients() }
-	clocks := func(f Fault) bool { return f.Clock != "" }
-	nodeClocks := any(func(f Fault) bool { return clocks(f) && onNodes(f) })
-	clientClocks := any(func(f Fault) bool { return clocks(f) && !onNodes(f) })
-	lost := any(func(f Fault) bool { return f.Data == "lost" }) || n.Forgets && any(onNodes)
+	t := n.threatOf(faults)
+	e := Expect{Properties: map[string]string{checker.Starvation: anyOutcome}, Why: n.why(t.broken, t.late)}
+	for _, a := range allowances {
+		if a.when(t, s) {
+			for _, p := range a.properties {
+				e.Properties[p] = a.outcome
+			}
+		}
+	}
+	return e
+}
 
-	allowed := map[string]string{checker.Starvation: anyOutcome}
-	allow := func(outcome string, properties ...string) {
-		for _, p := range properties {
-			allowed[p] = outcome
+// threat is what faults can do to a lock of some nature.
+type threat struct {
+	Nature
+	strikesNodes bool
+	// nodesMistaken: the service ends grants by a clock that is wrong.
+	nodesMistaken bool
+	// lost: the service forgets what it granted.
+	lost bool
+	// broken: a service that forgets, or whose clock ends a grant early, grants it to another
+	// within the promise of the first; so it is with a client that measures its validity by a clock
+	// that is slow.
+	broken bool
+	// late: whoever is late acts after the end of its lease, and cannot know.
+	late bool
+	// resumes: a client goes on after a fault. unheard: one can end without the service's hearing
+	// of it.
+	resumes, unheard bool
+}
+
+func (n Nature) threatOf(faults []Fault) threat {
+	t := threat{Nature: n}
+	mistaken := false // clients measure their validity by a clock that is wrong
+	for _, f := range faults {
+		spec, onNodes, clock := f.Spec(), !f.strikesClients(), f.Clock != ""
+		for _, is := range []struct {
+			so  *bool
+			now bool
+		}{
+			{&t.strikesNodes, onNodes},
+			{&t.nodesMistaken, n.WallClock && clock && onNodes},
+			{&mistaken, n.Library && clock && !onNodes},
+			{&t.lost, f.Data == "lost" || n.Forgets && onNodes},
+			{&t.late, n.overstays(spec)},
+			{&t.resumes, !spec.Kills()},
+			{&t.unheard, !spec.Freezes()},
+		} {
+			*is.so = *is.so || is.now
 		}
 	}
-	// A service that forgets, or whose clock ends a grant early, grants it to another within the promise of the first; so it is with a client that
-	// measures its validity by a clock that is slow.
-	broken := lost || n.WallClock && nodeClocks || n.Library && clientClocks
-	// Whoever is late acts after the end of its lease, and cannot know.
-	late := any(func(f Fault) bool { return !f.Spec().Kills() && (!n.NoExpiry || f.Spec().EndsSessions()) })
-	switch {
-	case n.Permits == 0: // the store decides on every write by itself
-	case broken:
-		allow(anyOutcome, checker.MutualExclusion, checker.Continuity)
-	case late:
-		allow(overrunOutcome, checker.MutualExclusion)
-	}
-	if n.Permits == 1 && (broken || late) && !s.Fenced() && !s.Guarded() {
-		allow(anyOutcome, checker.UnfencedWrite, checker.LostUpdate, checker.DuplicateEffect)
-	}
-	if lost { // with the keys goes the counter of the tokens, and a fence can't tell
-		allow(anyOutcome, checker.TokenOrder)
-		if n.Permits == 1 && !s.Guarded() {
-			allow(anyOutcome, checker.UnfencedWrite, checker.LostUpdate, checker.DuplicateEffect)
-		}
-	}
-	if !n.Library && any(func(f Fault) bool { return !f.Spec().Kills() }) { // the answer may come when the lease is over, and only a validity check would see that
-		allow(anyOutcome, checker.DeadRenewal)
-		if !n.Session { // whoever comes back from a stop can look whether the session still stands
-			allow(anyOutcome, checker.DeadGrant)
-		}
-	}
-	if n.WallClock && nodeClocks || n.NoExpiry && n.Session && any(func(f Fault) bool { return !f.Spec().Freezes() }) {
-		allow(anyOutcome, checker.StuckLock) // a key that was written in the wrong time stays until then; the connection of one that died unheard stays, which no lock can help that lasts as long
-	}
-	if any(onNodes) {
-		allow(anyOutcome, checker.FIFO)
-	}
-	return Expect{Properties: allowed, Why: n.why(broken, late)}
+	t.broken = t.lost || t.nodesMistaken || mistaken
+	return t
+}
+
+// overstays tells whether a holder that the fault strikes may go on when its grant is over.
+func (n Nature) overstays(spec nemesis.Spec) bool {
+	return !spec.Kills() && (!n.NoExpiry || spec.EndsSessions())
+}
+
+// allowances are what the theory allows, and when. A later line replaces what an earlier one says
+// of a property.
+var allowances = []struct {
+	when       func(threat, Store) bool
+	outcome    string
+	properties []string
+}{
+	// Without permits there is no lock: the store decides on every write by itself.
+	{func(t threat, _ Store) bool { return t.Permits != 0 && t.late }, overrunOutcome, []string{checker.MutualExclusion}},
+	{func(t threat, _ Store) bool { return t.Permits != 0 && t.broken }, anyOutcome, []string{checker.MutualExclusion, checker.Continuity}},
+	{threat.harms, anyOutcome, []string{checker.UnfencedWrite, checker.LostUpdate, checker.DuplicateEffect}},
+	// With the keys goes the counter of the tokens.
+	{func(t threat, _ Store) bool { return t.lost }, anyOutcome, []string{checker.TokenOrder}},
+	// The answer may come when the lease is over, and only a validity check would see that.
+	{func(t threat, _ Store) bool { return !t.Library && t.resumes }, anyOutcome, []string{checker.DeadRenewal}},
+	// Whoever comes back from a stop can look whether the session still stands.
+	{func(t threat, _ Store) bool { return !t.Library && t.resumes && !t.Session }, anyOutcome, []string{checker.DeadGrant}},
+	// A key that was written in the wrong time stays until then; the connection of one that died
+	// unheard stays, which no lock can help that lasts as long.
+	{func(t threat, _ Store) bool { return t.nodesMistaken || t.NoExpiry && t.Session && t.unheard }, anyOutcome, []string{checker.StuckLock}},
+	{func(t threat, _ Store) bool { return t.strikesNodes }, anyOutcome, []string{checker.FIFO}},
+}
+
+// harms tells whether a second holder may harm the data. A fence keeps it from that unless the
+// tokens began anew.
+func (t threat) harms(s Store) bool {
+	return t.Permits == 1 && (t.broken || t.late) && !s.Guarded() && (t.lost || !s.Fenced())
 }
 
 // Inherent is what no lease prevents under the faults: a holder that is late, and the harm that it does to a store without a fence. It is Expected without

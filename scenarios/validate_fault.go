@@ -29,17 +29,24 @@ func (v *validator) faults(at string, s *Scenario) {
 	}
 }
 
-// schedule checks when a fault comes: every so often, at times, or with grants.
-func (v *validator) schedule(at string, f *Fault) {
-	var ways []string
-	for _, way := range []struct {
-		name  string
-		given bool
-	}{{"every", f.Every != Range{}}, {"at", len(f.At) > 0}, {"grant", len(f.Grant) > 0}} {
-		if way.given {
-			ways = append(ways, way.name)
+// word is a field of a fault, and whether it is given.
+type word struct {
+	name  string
+	given bool
+}
+
+func given(words ...word) (names []string) {
+	for _, w := range words {
+		if w.given {
+			names = append(names, w.name)
 		}
 	}
+	return names
+}
+
+// schedule checks when a fault comes: every so often, at times, or with grants.
+func (v *validator) schedule(at string, f *Fault) {
+	ways := given(word{"every", f.Every != Range{}}, word{"at", len(f.At) > 0}, word{"grant", len(f.Grant) > 0})
 	switch {
 	case len(ways) > 1:
 		v.fail(at+"."+ways[1], "%s: each says when the fault comes, so one of them must do", strings.Join(ways, " and "))
@@ -48,6 +55,11 @@ func (v *validator) schedule(at string, f *Fault) {
 	case f.Every == Range{} && f.After != 0:
 		v.fail(at+".after", "after is the time before the first of every; at and grant say when the fault comes")
 	}
+	v.instants(at, f)
+}
+
+// instants checks the times, or the numbers of grants, with which a fault comes.
+func (v *validator) instants(at string, f *Fault) {
 	for i, t := range f.At {
 		if t.At > longest || t.Jitter > longest || i > 0 && t.At <= f.At[i-1].At {
 			v.fail(at+".at", "at %v: times of the run must rise, and be %v at most", t, longest)
@@ -62,15 +74,7 @@ func (v *validator) schedule(at string, f *Fault) {
 
 // fault checks what a fault does; f has what it inherits.
 func (v *validator) fault(at string, s *Scenario, f Fault) {
-	var ways []string
-	for _, way := range []struct {
-		name  string
-		given bool
-	}{{"kind", f.Kind != ""}, {"sequence", f.Sequence != nil}, {"together", f.Together != nil}, {"mix", f.Mix != nil}} {
-		if way.given {
-			ways = append(ways, way.name)
-		}
-	}
+	ways := given(word{"kind", f.Kind != ""}, word{"sequence", f.Sequence != nil}, word{"together", f.Together != nil}, word{"mix", f.Mix != nil})
 	switch {
 	case len(ways) > 1:
 		v.fail(at+"."+ways[1], "%s: a fault is one of them; combinations can be parts of each other", strings.Join(ways, " and "))
@@ -97,7 +101,7 @@ func (v *validator) single(at string, s *Scenario, f Fault) {
 	if f.For > 0 && f.momentary() && !f.Spec().Kills() {
 		v.fail(at+".for", "a %s is over as soon as it has struck: it takes no for (a silent cut does)", f.Kind)
 	}
-	if v.mistakes.Len() == before && f.When == whileRenewing && (!s.Workload.Renew || !v.catalogue.Renews[s.Lock]) && slices.Contains(v.catalogue.Locks, s.Lock) {
+	if v.mistakes.Len() == before && f.When == whileRenewing && !v.renews(s) {
 		v.fail(at+".when", "%s is a moment of applications that renew their grants (workload.renew: true), under a lock that is renewed so%s",
 			whileRenewing, v.renewers())
 	}
@@ -105,6 +109,12 @@ func (v *validator) single(at string, s *Scenario, f Fault) {
 
 // whileRenewing is the moment that not every workload passes.
 const whileRenewing = "while-renewing"
+
+// renews tells whether a scenario's application renews its grants. Of a lock that there is not
+// nothing is known, and it is told of elsewhere.
+func (v *validator) renews(s *Scenario) bool {
+	return s.Workload.Renew && v.catalogue.Renews[s.Lock] || !slices.Contains(v.catalogue.Locks, s.Lock)
+}
 
 // renewers says which locks are renewed by the application.
 func (v *validator) renewers() string {
@@ -157,9 +167,13 @@ func (v *validator) part(at, how string, i int, whole, p Fault) {
 	case p.Weight < 0 || p.Weight > mostWeight:
 		v.fail(at+".weight", "weight %d: 1 to %d, or not given, which is 1", p.Weight, mostWeight)
 	}
-	if how != "together" {
-		return
+	if how == "together" {
+		v.together(at, whole, p)
 	}
+}
+
+// together checks a part of what strikes together.
+func (v *validator) together(at string, whole, p Fault) {
 	if len(p.Parts()) > 0 {
 		v.fail(at, "what strikes together are single faults, no combinations")
 	}

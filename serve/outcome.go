@@ -79,16 +79,7 @@ func (r Run) estimate() time.Time {
 	if r.parallel < 1 || r.parallel > mostParallel || len(r.Scenarios) > mostEstimated {
 		return time.Time{}
 	}
-	beside, n := time.Duration(0), time.Duration(0)
-	for _, sc := range r.Scenarios {
-		if sc.State == ended && sc.Result != "skipped" && sc.planned > 0 && sc.Elapsed > sc.planned {
-			beside, n = beside+sc.Elapsed-sc.planned, n+1
-		}
-	}
-	if n == 0 {
-		beside, n = overhead, 1
-	}
-	beside /= n
+	beside := r.beside()
 	var places []time.Time // when each is free
 	last := r.Started
 	for _, sc := range r.Scenarios {
@@ -107,6 +98,20 @@ func (r Run) estimate() time.Time {
 		}
 	}
 	return slices.MaxFunc(places, time.Time.Compare).Truncate(time.Second)
+}
+
+// beside is what the scenarios that have ended took beside their planned time, on average.
+func (r Run) beside() time.Duration {
+	sum, n := time.Duration(0), time.Duration(0)
+	for _, sc := range r.Scenarios {
+		if sc.State == ended && sc.Result != "skipped" && sc.planned > 0 && sc.Elapsed > sc.planned {
+			sum, n = sum+sc.Elapsed-sc.planned, n+1
+		}
+	}
+	if n == 0 {
+		return overhead
+	}
+	return sum / n
 }
 
 // proportion is when a repetition should end if what is left takes as long for each run as what is done took. It stays as it is until the next run has ended.

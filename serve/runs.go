@@ -103,20 +103,6 @@ func kindOf(root fs.FS, dir string) (file, kind string) {
 	return "", ""
 }
 
-// read reads one run with all that is to be seen of its scenarios.
-func read(root fs.FS, dir string, now time.Time) (Run, error) {
-	file, kind := kindOf(root, dir)
-	if file == "" {
-		return Run{}, fs.ErrNotExist
-	}
-	r, err := load(root, dir, file, kind)
-	if err != nil {
-		return Run{}, err
-	}
-	r.see(root, now)
-	return r, nil
-}
-
 // see looks at the files of every scenario.
 func (r *Run) see(root fs.FS, now time.Time) {
 	for i := range min(len(r.Scenarios), mostScenarios) {

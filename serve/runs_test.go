@@ -2,6 +2,7 @@ package serve
 
 import (
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -12,6 +13,20 @@ import (
 
 	"github.com/lockchaos/lockchaos/reports"
 )
+
+// read reads one run with all that is to be seen of its scenarios.
+func read(root fs.FS, dir string, now time.Time) (Run, error) {
+	file, kind := kindOf(root, dir)
+	if file == "" {
+		return Run{}, fs.ErrNotExist
+	}
+	r, err := load(root, dir, file, kind)
+	if err != nil {
+		return Run{}, err
+	}
+	r.see(root, now)
+	return r, nil
+}
 
 // What a run came to stands in a word: its exit status says it, and what was expected.
 func TestOutcomes(t *testing.T) {

@@ -74,17 +74,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 // ServeHTTP answers one request. It does not use http.ServeMux, which answers a path that leads elsewhere by sending the client to another one.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	secure(w.Header())
-	switch {
-	case r.Method != http.MethodGet && r.Method != http.MethodHead:
-		w.Header().Set("Allow", "GET, HEAD")
-		http.Error(w, "only GET and HEAD: nothing can be changed here", http.StatusMethodNotAllowed)
-		return
-	case s.Loopback && !loopback(r.Host):
-		http.Error(w, "this server answers to localhost alone (lockchaos serve --listen)", http.StatusForbidden)
-		return
-	}
-	if foreign(r) {
-		http.Error(w, "this server does not answer to pages of other sites, nor to those of runs", http.StatusForbidden)
+	if refused(w, r, s.Loopback) {
 		return
 	}
 	segments, ok := segments(r)
@@ -92,27 +82,56 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	dir := ""
+	place, within := "", segments
 	if len(segments) > 0 {
-		dir = path.Join(segments[1:]...)
+		place, within = segments[0], segments[1:]
 	}
-	switch {
-	case len(segments) == 0:
+	for _, to := range routes {
+		if to.place == place && len(within) >= to.least && len(within) <= to.most {
+			to.answer(s, w, r, path.Join(within...))
+			return
+		}
+	}
+	http.NotFound(w, r)
+}
+
+// mostSegments is more than any path has.
+const mostSegments = 1 << 20
+
+// routes are the places of the server: the first segment of a path, and how many may follow, which
+// name a folder or a file of the runs.
+var routes = []struct {
+	place       string
+	least, most int
+	answer      func(s *Server, w http.ResponseWriter, r *http.Request, within string)
+}{
+	{"", 0, 0, func(s *Server, w http.ResponseWriter, r *http.Request, _ string) {
 		q := queryOf(r.URL)
 		s.show(w, r, "list.html.tmpl", "/events", s.index(q), livePage{With: q.with})
-	case segments[0] == "events" && len(segments) == 1:
+	}},
+	{"events", 0, 0, func(s *Server, w http.ResponseWriter, r *http.Request, _ string) {
 		s.follow(w, r, s.index(queryOf(r.URL)))
-	case segments[0] == "events" && len(segments) <= 3:
-		s.follow(w, r, s.run(dir))
-	case segments[0] == "run" && len(segments) > 1 && len(segments) <= 3:
-		s.showRun(w, r, dir)
-	case segments[0] == "compare" && len(segments) == 1:
-		s.compare(w, r)
-	case segments[0] == "files" && len(segments) > 1:
-		s.file(w, r, dir)
+	}},
+	{"events", 1, 2, func(s *Server, w http.ResponseWriter, r *http.Request, dir string) { s.follow(w, r, s.run(dir)) }},
+	{"run", 1, 2, (*Server).showRun},
+	{"compare", 0, 0, func(s *Server, w http.ResponseWriter, r *http.Request, _ string) { s.compare(w, r) }},
+	{"files", 1, mostSegments, (*Server).file},
+}
+
+// refused answers what the server does not, and tells whether it did.
+func refused(w http.ResponseWriter, r *http.Request, onlyLoopback bool) bool {
+	switch {
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		w.Header().Set("Allow", "GET, HEAD")
+		http.Error(w, "only GET and HEAD: nothing can be changed here", http.StatusMethodNotAllowed)
+	case onlyLoopback && !loopback(r.Host):
+		http.Error(w, "this server answers to localhost alone (lockchaos serve --listen)", http.StatusForbidden)
+	case foreign(r):
+		http.Error(w, "this server does not answer to pages of other sites, nor to those of runs", http.StatusForbidden)
 	default:
-		http.NotFound(w, r)
+		return false
 	}
+	return true
 }
 
 // segments are those of a request's path. None may lead elsewhere, however it is written.
@@ -226,42 +245,55 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, v view) {
 	if r.Method == http.MethodHead {
 		return
 	}
-	out := http.NewResponseController(w)
+	to := stream{out: http.NewResponseController(w), w: w, version: never, state: cmp.Or(r.Header.Get("Last-Event-ID"), r.URL.Query().Get("have"))}
 	tick := time.NewTicker(s.board.every)
 	defer tick.Stop()
-	version, sent := never, time.Time{}
-	state := cmp.Or(r.Header.Get("Last-Event-ID"), r.URL.Query().Get("have"))
-	for {
-		now, err := v(version)
-		if errors.Is(err, fs.ErrNotExist) {
-			return // it was deleted
-		}
-		message := ": still here\n\n"
-		news := err == nil && now.version != version && now.state != state // with an error it is being written
-		if err == nil {
-			version = now.version
-		}
-		if news {
-			text, err := now.message()
-			if err != nil {
-				return
-			}
-			message, state = text, now.state
-		}
-		if news || time.Since(sent) > 15*time.Second {
-			// Who does not read is let go.
-			_ = out.SetWriteDeadline(time.Now().Add(10 * time.Second))
-			if _, err := w.Write([]byte(message)); err != nil || out.Flush() != nil {
-				return
-			}
-			sent = time.Now()
-		}
+	for to.update(v) {
 		select {
 		case <-r.Context().Done():
 			return
 		case <-tick.C:
 		}
 	}
+}
+
+// stream is one that follows a page: what it has seen of it, and when it last was told anything.
+type stream struct {
+	w       http.ResponseWriter
+	out     *http.ResponseController
+	version uint64
+	state   string
+	sent    time.Time
+}
+
+// update sends what is new, or after a while that there is nothing. It returns false when there
+// will be no more.
+func (to *stream) update(v view) bool {
+	now, err := v(to.version)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false // it was deleted
+	}
+	message, news := ": still here\n\n", false
+	if err == nil { // with an error it is being written
+		news = now.version != to.version && now.state != to.state
+		to.version = now.version
+	}
+	if news {
+		if message, err = now.message(); err != nil {
+			return false
+		}
+		to.state = now.state
+	}
+	if !news && time.Since(to.sent) <= 15*time.Second {
+		return true
+	}
+	// Who does not read is let go.
+	_ = to.out.SetWriteDeadline(time.Now().Add(10 * time.Second))
+	if _, err := to.w.Write([]byte(message)); err != nil || to.out.Flush() != nil {
+		return false
+	}
+	to.sent = time.Now()
+	return true
 }
 
 // nonce is what allows a page's own script, and no other.

@@ -29,9 +29,6 @@ type Result struct {
 	Minimal bool
 }
 
-// Smallest is the last of the trail.
-func (r Result) Smallest() scenarios.Scenario { return r.Trail[len(r.Trail)-1].Scenario }
-
 // Options adjust a search. The zero value tries everything, and tells nothing.
 type Options struct {
 	// Valid refuses scenarios that can't be run; nil: all can.

@@ -51,7 +51,7 @@ func TestReducesToWhatIsNeeded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := r.Smallest()
+	got := smallest(r)
 	if !pauses(got) || !r.Minimal {
 		t.Fatalf("minimal: %v, of %+v", r.Minimal, got)
 	}
@@ -95,7 +95,7 @@ func TestKeepsFaultsThatNeedEachOther(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(kinds(r.Smallest()), " "); got != "kill throttle" {
+	if got := strings.Join(kinds(smallest(r)), " "); got != "kill throttle" {
 		t.Error(got)
 	}
 }
@@ -108,7 +108,7 @@ func TestFaultsMayBeSpared(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := r.Smallest(); s.Faults != nil || s.Needs.Bites != 0 || s.Clients != 1 || s.Duration != leastDuration {
+	if s := smallest(r); s.Faults != nil || s.Needs.Bites != 0 || s.Clients != 1 || s.Duration != leastDuration {
 		t.Errorf("%+v", s)
 	}
 }
@@ -149,7 +149,7 @@ func TestEndsWithItsContext(t *testing.T) {
 		}
 		return pauses(s), nil
 	}, Options{})
-	if err != nil || r.Minimal || n != 6 || !pauses(r.Smallest()) {
+	if err != nil || r.Minimal || n != 6 || !pauses(smallest(r)) {
 		t.Errorf("%v, minimal: %v, judged %d", err, r.Minimal, n)
 	}
 	if r, err := Reduce(t.Context(), big(), judging(pauses), Options{Most: 3}); err != nil || r.Tried != 3 || r.Minimal {
@@ -173,3 +173,6 @@ func TestConfirmsTheLastThatHolds(t *testing.T) {
 		t.Errorf("%v, %v", left, err)
 	}
 }
+
+// smallest is the last of the trail.
+func smallest(r Result) scenarios.Scenario { return r.Trail[len(r.Trail)-1].Scenario }

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -84,35 +85,57 @@ type Ledger interface {
 // Validate refuses what no engine should have to think about. Every engine calls it first, so that all engines
 // refuse the same requests, in the same words.
 func (r Request) Validate(write bool, f Fencing) error {
+	for _, fault := range [...]string{r.badKey(), r.malformed(write), r.unfit(write, f)} {
+		if fault != "" {
+			return fmt.Errorf("%s: %w", fault, ErrBadRequest)
+		}
+	}
+	return nil
+}
+
+// badKey says what is wrong with the key; "": nothing.
+func (r Request) badKey() string {
 	switch {
 	case r.Key == "":
-		return fmt.Errorf("no key: %w", ErrBadRequest)
+		return "no key"
 	case len(r.Key) > MaxKey:
-		return fmt.Errorf("key of %d bytes, at most %d are allowed: %w", len(r.Key), MaxKey, ErrBadRequest)
+		return fmt.Sprintf("key of %d bytes, at most %d are allowed", len(r.Key), MaxKey)
 	case !utf8.ValidString(r.Key) || strings.ContainsRune(r.Key, 0):
-		return fmt.Errorf("key %q is not text: %w", r.Key, ErrBadRequest)
-	case r.Token < 0 || r.Op < 0 || r.Grant < 0 || r.Client < 0:
-		return fmt.Errorf("key %q: a token, op, grant or client below zero: %w", r.Key, ErrBadRequest)
+		return fmt.Sprintf("key %q is not text", r.Key)
+	}
+	return ""
+}
+
+// malformed says what is wrong with the rest of the request, whatever the store.
+func (r Request) malformed(write bool) string {
+	switch {
+	case min(r.Token, r.Op, r.Grant, int64(r.Client)) < 0:
+		return fmt.Sprintf("key %q: a token, op, grant or client below zero", r.Key)
 	case !write && (r.Mode != "" || r.Base != 0 || r.Guard != ""):
-		return fmt.Errorf("key %q: a read with a mode, a base or a guard: %w", r.Key, ErrBadRequest)
-	case r.Mode != WritePlain && r.Mode != WriteIfVersion && r.Mode != WriteAdd:
-		return fmt.Errorf("key %q: mode %q: want none, %s or %s: %w", r.Key, r.Mode, WriteIfVersion, WriteAdd, ErrBadRequest)
+		return fmt.Sprintf("key %q: a read with a mode, a base or a guard", r.Key)
+	case !slices.Contains([]string{WritePlain, WriteIfVersion, WriteAdd}, r.Mode):
+		return fmt.Sprintf("key %q: mode %q: want none, %s or %s", r.Key, r.Mode, WriteIfVersion, WriteAdd)
 	case r.Base < 0 || r.Base > 0 && r.Mode != WriteIfVersion:
-		return fmt.Errorf("key %q: base %d in a write of mode %q: %w", r.Key, r.Base, r.Mode, ErrBadRequest)
+		return fmt.Sprintf("key %q: base %d in a write of mode %q", r.Key, r.Base, r.Mode)
 	case len(r.Guard) > MaxGuard || !utf8.ValidString(r.Guard):
-		return fmt.Errorf("key %q: a guard of %d bytes, at most %d of text are allowed: %w", r.Key, len(r.Guard), MaxGuard, ErrBadRequest)
+		return fmt.Sprintf("key %q: a guard of %d bytes, at most %d of text are allowed", r.Key, len(r.Guard), MaxGuard)
+	}
+	return ""
+}
+
+// unfit says why the request does not go with the store's fencing.
+func (r Request) unfit(write bool, f Fencing) string {
+	switch {
 	case write && f.Guarded && (r.Guard == "" || r.Token == 0):
-		return fmt.Errorf("key %q: a write that names no lock key to a guarded store; use a lock that does (etcd-txn), or another store: %w",
-			r.Key, ErrBadRequest)
+		return fmt.Sprintf("key %q: a write that names no lock key to a guarded store; use a lock that does (etcd-txn), or another store", r.Key)
 	case !f.Guarded && r.Guard != "":
-		return fmt.Errorf("key %q: a write under a guard to a store that looks at none: %w", r.Key, ErrBadRequest)
+		return fmt.Sprintf("key %q: a write under a guard to a store that looks at none", r.Key)
 	case write && r.Token == 0 && f.Writes:
 		// Neither accepting nor refusing would be honest: the first leaves a hole in the fence, the second would look like
 		// a stale write. The pairing is wrong, and it is said before anything is concluded from it.
-		return fmt.Errorf("key %q: a write without a fencing token to a fenced store; use a lock that issues tokens, or an unfenced store: %w",
-			r.Key, ErrBadRequest)
+		return fmt.Sprintf("key %q: a write without a fencing token to a fenced store; use a lock that issues tokens, or an unfenced store", r.Key)
 	}
-	return nil
+	return ""
 }
 
 // validPage refuses a piece of the ledger that nobody can mean.

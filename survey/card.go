@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -117,7 +118,7 @@ func (c *Card) check(m *strictyaml.Mistakes) {
 		}
 	}
 	for i, o := range c.Others {
-		if o.Defect == "" || o.Attack == "" || o.Whose == "" || o.Why == "" || !link(o.At) {
+		if slices.Contains([]string{o.Defect, o.Attack, o.Whose, o.Why}, "") || !link(o.At) {
 			m.Add(fmt.Sprintf("$.others[%d]", i), "a defect that is not the library's own has what the exam calls it (defect, attack), whose it is, why, and at which address (https://…)")
 		}
 	}

@@ -90,29 +90,32 @@ func hold(kind clients.Kind, o command) error {
 	if err := acquire(); err != nil {
 		return err
 	}
-	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
-		switch in.Text() {
-		case "held":
-			if holder == nil {
-				say("held")
-				continue
+	obey := map[string]func() error{
+		"held": func() (err error) {
+			if holder != nil {
+				err = holder.Held(ctx, g)
 			}
-			if err := holder.Held(ctx, g); errors.Is(err, clients.ErrNotHeld) {
+			if errors.Is(err, clients.ErrNotHeld) {
 				say("not held", err)
-			} else if err != nil {
-				return err
-			} else {
+				return nil
+			}
+			if err == nil {
 				say("held")
 			}
-		case "release":
+			return err
+		},
+		"release": func() error {
 			if err := l.Release(ctx, g); err != nil && !errors.Is(err, clients.ErrNotHeld) {
 				return err
 			}
 			say("released")
-		case "acquire":
-			if err := acquire(); err != nil {
-				return err
-			}
+			return nil
+		},
+		"acquire": acquire,
+	}
+	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+		if err := obey[in.Text()](); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -45,7 +45,13 @@ func order(s *suite) {
 		})
 	}
 	group.Wait()
-	certain := 0
+	if certain := s.inOrder(turns); len(turns) > 0 && turns[0].Enqueued != 0 && certain < rounds {
+		s.Errorf("the order was certain of %d pairs only", certain)
+	}
+}
+
+// inOrder demands the order of the turns, and returns of how many pairs it was certain.
+func (s *suite) inOrder(turns []turn) (certain int) {
 	for i, later := range turns {
 		for _, sooner := range turns[:i] {
 			switch {
@@ -57,7 +63,5 @@ func order(s *suite) {
 			}
 		}
 	}
-	if len(turns) > 0 && turns[0].Enqueued != 0 && certain < rounds {
-		s.Errorf("the order was certain of %d pairs only", certain)
-	}
+	return certain
 }

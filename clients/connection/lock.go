@@ -18,8 +18,9 @@ import (
 	"github.com/lockchaos/lockchaos/monotime"
 )
 
-// Server gives locks to connections. Its errors are clients.ErrBusy where another has the lock and nothing of ours is left, lease.ErrOpen where it may have done
-// what it was asked for, lease.ErrClosed after Close; after any other it has certainly not.
+// Server gives locks to connections. Its errors are clients.ErrBusy where another has the lock and
+// nothing of ours is left, clients.ErrOpen where it may have done what it was asked for,
+// lease.ErrClosed after Close; after any other it has certainly not.
 type Server interface {
 	// Take asks for the key on a connection that nobody else uses. The server lets it wait for a moment at most.
 	Take(ctx context.Context, key string) (Conn, error)
@@ -91,7 +92,7 @@ func (l *lock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 			// An earlier attempt of this call, if open, was another connection's: it cannot have been this grant.
 			return clients.Grant{Key: key, Attempt: start, First: start, Secret: h}, nil
 		}
-		if g.First == 0 && errors.Is(err, lease.ErrOpen) {
+		if g.First == 0 && errors.Is(err, clients.ErrOpen) {
 			g.First = start
 		}
 		switch {

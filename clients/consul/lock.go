@@ -86,9 +86,6 @@ const (
 	retryPause = 50 * time.Millisecond
 )
 
-// errOpen: a request was sent and not answered.
-var errOpen = errors.New("a request was not answered, it may have been carried out")
-
 const unanswered = "the session was given up after a request that was not answered"
 
 // holder is what Lock and Semaphore of the library have in common.
@@ -175,28 +172,17 @@ func (l *lock) at() string { return strings.Join(l.config.Nodes, ",") }
 
 // Acquire makes attempts until ctx is done.
 func (l *lock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
-	g := clients.Grant{Key: key}
-	err := ctx.Err()
-	for ctx.Err() == nil {
-		start := monotime.Now()
-		var h *hold
-		var asked int64
-		if h, asked, err = l.attempt(ctx, key); err == nil {
-			// What an earlier attempt of this call left was under a session that is given up: it can't have been this grant.
-			return clients.Grant{Key: key, Token: h.token, Attempt: asked, First: asked, Session: h.session.number(), Secret: h}, nil
+	g, err := clients.Attempts(ctx, key, retryPause, func() (clients.Grant, error) {
+		h, asked, err := l.attempt(ctx, key)
+		if err != nil {
+			return clients.Grant{}, err
 		}
-		if g.First == 0 && errors.Is(err, errOpen) {
-			g.First = start
-		}
-		if errors.Is(err, clients.ErrBusy) {
-			break
-		}
-		_ = clients.Wait(ctx, retryPause)
+		return clients.Grant{Key: key, Token: h.token, Attempt: asked, First: asked, Session: h.session.number(), Secret: h}, nil
+	})
+	if err != nil {
+		err = fmt.Errorf("acquire %q from Consul at %s: %w", key, l.at(), err)
 	}
-	if g.First != 0 && errors.Is(err, clients.ErrBusy) {
-		err = errOpen // busy now, but what an earlier attempt left may be granted yet
-	}
-	return g, fmt.Errorf("acquire %q from Consul at %s: %w", key, l.at(), err)
+	return g, err
 }
 
 // attempt lets the library take the key for the client's session.
@@ -214,13 +200,13 @@ func (l *lock) attempt(ctx context.Context, key string) (h *hold, asked int64, e
 	switch {
 	case err != nil:
 		l.giveUp(s, unanswered)
-		return nil, 0, fmt.Errorf("%w: %w", errOpen, err)
+		return nil, 0, fmt.Errorf("%w: %w", clients.ErrOpen, err)
 	case lost == nil: // it was told to stop, and had been refused
 		return nil, 0, clients.ErrBusy
 	}
 	if h.token, err = l.look(ctx, h); err != nil || !s.add(h) {
 		l.giveUp(s, unanswered)
-		return nil, 0, fmt.Errorf("%w: %w", errOpen, errors.Join(err, errors.New("the session may have ended with the grant")))
+		return nil, 0, fmt.Errorf("%w: %w", clients.ErrOpen, errors.Join(err, errors.New("the session may have ended with the grant")))
 	}
 	l.background.Go(func() { l.watch(h, lost) })
 	return h, asked, nil
@@ -324,7 +310,7 @@ func (l *lock) release(ctx context.Context, g clients.Grant) error {
 	}
 	if err != nil {
 		l.giveUp(h.session, unanswered)
-		return fmt.Errorf("%w: %w", errOpen, err)
+		return fmt.Errorf("%w: %w", clients.ErrOpen, err)
 	}
 	return nil
 }

@@ -138,7 +138,7 @@ func outcome(err error) error {
 	case errors.As(err, &answered) && answered.ErrorFault() == smithy.FaultClient, errors.As(err, &op) && op.Op == "dial":
 		return err
 	}
-	return fmt.Errorf("%w: %w", lease.ErrOpen, err)
+	return fmt.Errorf("%w: %w", clients.ErrOpen, err)
 }
 
 // again sends a write again that was not answered, and takes a condition that has failed for its own success.

@@ -103,33 +103,18 @@ func (l *lock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 
 // acquire makes attempts until ctx is done.
 func (l *lock) acquire(ctx context.Context, key string, attempt func(context.Context, string) (*hold, entry, error)) (clients.Grant, error) {
-	g := clients.Grant{Key: key}
-	err := ctx.Err()
-	for ctx.Err() == nil {
-		start := monotime.Now()
-		var h *hold
-		var in entry
-		h, in, err = attempt(ctx, key)
-		if err == nil {
-			// An earlier attempt of this call, if any, was about a key of a session that is over: it cannot have been this grant.
-			return clients.Grant{Key: key, Token: h.token, Attempt: in.asked, First: in.asked, Enqueued: in.enqueued, Session: int64(h.session.Lease()), Secret: h}, nil
+	g, err := clients.Attempts(ctx, key, retryPause, func() (clients.Grant, error) {
+		h, in, err := attempt(ctx, key)
+		if err != nil {
+			return clients.Grant{}, err
 		}
-		if g.First == 0 && errors.Is(err, errOpen) {
-			g.First = start
-		}
-		if errors.Is(err, clients.ErrBusy) {
-			break
-		}
-		_ = clients.Wait(ctx, retryPause)
+		return clients.Grant{Key: key, Token: h.token, Attempt: in.asked, First: in.asked, Enqueued: in.enqueued, Session: int64(h.session.Lease()), Secret: h}, nil
+	})
+	if err != nil {
+		err = fmt.Errorf("acquire %q from etcd at %s: %w", key, l.nodes(), err)
 	}
-	if g.First != 0 && errors.Is(err, clients.ErrBusy) {
-		err = errOpen // busy now, but an earlier attempt of this call may still be in the queue
-	}
-	return g, fmt.Errorf("acquire %q from etcd at %s: %w", key, l.nodes(), err)
+	return g, err
 }
-
-// errOpen: a request was sent and not answered.
-var errOpen = errors.New("a request was not answered, it may have been carried out")
 
 // entry is what is known of how a waiter came into the queue: when it asked for its place, and when it surely had it, 0 if that is not known. Opening a session
 // comes before, and can be no grant.
@@ -148,7 +133,7 @@ func (l *lock) attempt(ctx context.Context, key string) (h *hold, in entry, err 
 	switch {
 	case !done:
 		l.giveUp(s)
-		return nil, in, fmt.Errorf("%w: %w", errOpen, err)
+		return nil, in, fmt.Errorf("%w: %w", clients.ErrOpen, err)
 	case err != nil && cleanedUp(m):
 		if ctx.Err() != nil {
 			return nil, in, clients.ErrBusy
@@ -159,17 +144,17 @@ func (l *lock) attempt(ctx context.Context, key string) (h *hold, in entry, err 
 		return nil, in, err
 	case err != nil:
 		l.giveUp(s)
-		return nil, in, fmt.Errorf("%w: %w", errOpen, err)
+		return nil, in, fmt.Errorf("%w: %w", clients.ErrOpen, err)
 	}
 	h = &hold{lock: l, session: s, mutex: m, key: key, path: m.Key(), revision: revision(m)}
 	if h.revision == 0 {
 		l.giveUp(s)
-		return nil, in, fmt.Errorf("the library does not tell the create revision of %s: %w", h.path, errOpen)
+		return nil, in, fmt.Errorf("the library does not tell the create revision of %s: %w", h.path, clients.ErrOpen)
 	}
 	h.token = h.revision
 	if !s.add(h) {
 		l.giveUp(s)
-		return nil, in, fmt.Errorf("the session ended with the grant: %w", errOpen)
+		return nil, in, fmt.Errorf("the session ended with the grant: %w", clients.ErrOpen)
 	}
 	return h, entry{stamps.sent.Load(), stamps.answered.Load()}, nil
 }

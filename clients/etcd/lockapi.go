@@ -65,7 +65,7 @@ func (l *lockAPI) attempt(ctx context.Context, key string) (h *hold, in entry, e
 	h.token = h.revision
 	if !s.add(h) {
 		l.giveUp(s)
-		return nil, in, fmt.Errorf("the session ended with the grant: %w", errOpen)
+		return nil, in, fmt.Errorf("the session ended with the grant: %w", clients.ErrOpen)
 	}
 	return h, in, nil
 }
@@ -78,7 +78,7 @@ func (l *lockAPI) withdraw(ctx context.Context, s *session, failed error) error 
 	defer cancel()
 	if err := l.revoke(clean, s); err != nil {
 		l.giveUp(s)
-		return fmt.Errorf("%w: %w", errOpen, errors.Join(failed, err))
+		return fmt.Errorf("%w: %w", clients.ErrOpen, errors.Join(failed, err))
 	}
 	if ctx.Err() != nil {
 		return clients.ErrBusy

@@ -58,7 +58,7 @@ func OpenReadWrite(c clients.Config, waits func(own, other Place) bool) (clients
 	if err != nil {
 		return nil, err
 	}
-	return &readWrite{semaphore: &semaphore{lock: l, dir: prefix + "rw/", permits: 1}, waits: waits}, nil
+	return &readWrite{semaphore: &semaphore{lock: l, queue: queue{dir: prefix + "rw/", permits: 1}}, waits: waits}, nil
 }
 
 // The kinds of key in the queue.

@@ -29,24 +29,31 @@ var Semaphore = clients.Kind{
 	Claims:    clients.Claims{Validity: "session", Tolerates: "minority", Token: "none", Confirms: []string{"release", "held"}, Permits: permits},
 	LostGrace: lostGrace,
 	Renews:    true,
-	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
-		l, err := open(c)
-		if err != nil {
-			return nil, err
-		}
-		return &semaphore{lock: l, dir: prefix + "semaphore/", permits: permits}, nil
-	},
+	Open:      clients.With(openQueue, queue{dir: prefix + "semaphore/", permits: permits}),
 }
 
-// semaphore is a queue of keys in a directory, of which the first ones hold.
-type semaphore struct {
-	*lock
+// queue is a queue of keys in a directory, of which the first ones hold.
+type queue struct {
 	dir     string
 	permits int
 	// blind: a waiter does not look whether its own key is still there (see WaiterBlind).
 	blind bool
 	// stays: a waiter that gives up leaves its key in the queue (see QueueStayer).
 	stays bool
+}
+
+func openQueue(c clients.Config, q queue) (clients.Lock, error) {
+	l, err := open(c)
+	if err != nil {
+		return nil, err
+	}
+	return &semaphore{lock: l, queue: q}, nil
+}
+
+// semaphore is the lock that a queue makes.
+type semaphore struct {
+	*lock
+	queue
 	// attempts numbers the keys of a session that may have several.
 	attempts atomic.Int64
 }
@@ -77,7 +84,7 @@ func (l *semaphore) take(ctx context.Context, h *hold, await func() error) (_ *h
 		Then(clientv3.OpPut(h.path, "", clientv3.WithLease(s.Lease()))).Commit()
 	if err != nil {
 		l.giveUp(s)
-		return nil, in, fmt.Errorf("%w: %w", errOpen, err)
+		return nil, in, fmt.Errorf("%w: %w", clients.ErrOpen, err)
 	}
 	if !entered.Succeeded {
 		return nil, in, errors.New("this client stands in the queue already")
@@ -93,7 +100,7 @@ func (l *semaphore) take(ctx context.Context, h *hold, await func() error) (_ *h
 		l.tell([]*hold{h}, "the session ended before the grant")
 	default:
 		l.giveUp(s)
-		return nil, in, fmt.Errorf("the session ended with the grant: %w", errOpen)
+		return nil, in, fmt.Errorf("the session ended with the grant: %w", clients.ErrOpen)
 	}
 	return h, in, nil
 }
@@ -188,7 +195,7 @@ func (l *semaphore) leave(ctx context.Context, h *hold, failed error) error {
 	defer cancel()
 	if _, err := l.client.Delete(clean, h.path); err != nil {
 		l.giveUp(h.session)
-		return fmt.Errorf("%w: %w", errOpen, errors.Join(failed, err))
+		return fmt.Errorf("%w: %w", clients.ErrOpen, errors.Join(failed, err))
 	}
 	if errors.Is(failed, concurrency.ErrSessionExpired) {
 		l.giveUp(h.session)

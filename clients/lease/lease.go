@@ -16,14 +16,13 @@ import (
 	"github.com/lockchaos/lockchaos/monotime"
 )
 
-// ErrOpen: a request was sent and not answered.
-var ErrOpen = errors.New("a request was not answered, it may have been carried out")
-
 // ErrClosed: the client is closed.
 var ErrClosed = errors.New("the client is closed")
 
-// Medium keeps one record a key, for the TTL that it was made with. Each method asks for one thing, and takes as long as its context lets it. Its
-// errors are clients.ErrNotHeld where the medium said no, ErrOpen where it may have done what it was asked for; after any other it has certainly not.
+// Medium keeps one record a key, for the TTL that it was made with. Each method asks for one thing,
+// and takes as long as its context lets it. Its errors are clients.ErrNotHeld where the medium said
+// no, clients.ErrOpen where it may have done what it was asked for; after any other it has
+// certainly not.
 type Medium interface {
 	// Take makes the owner's record if there is none that lasts. The token rises with every record of the key; 0: the medium gives none.
 	Take(ctx context.Context, key, owner string) (token int64, err error)
@@ -91,7 +90,7 @@ func (l *lock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 		switch {
 		case errors.Is(err, clients.ErrNotHeld):
 			busy = true
-		case errors.Is(err, ErrOpen):
+		case errors.Is(err, clients.ErrOpen):
 			// It may have the record, under our name. What comes after could not be told from it, so it gets another.
 			own = l.newOwner()
 			if g.First == 0 {
@@ -123,7 +122,7 @@ func (l *lock) take(ctx context.Context, key string, own owner) (token int64, er
 func OutOfTime(ctx context.Context, g clients.Grant, busy bool, err error) error {
 	switch {
 	case g.First != 0:
-		return fmt.Errorf("%w: %w", ErrOpen, context.Cause(ctx))
+		return fmt.Errorf("%w: %w", clients.ErrOpen, context.Cause(ctx))
 	case busy && ctx.Err() != nil:
 		return clients.ErrBusy
 	}

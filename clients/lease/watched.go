@@ -25,8 +25,8 @@ type Record struct {
 type Register interface {
 	// Read returns the newest record, and its version; "": there is none. A register that may answer with an older one is none.
 	Read(ctx context.Context, key string) (r Record, version string, err error)
-	// Write writes the record if the newest has this version. Its errors are those of a Medium: clients.ErrNotHeld where it has another, ErrOpen where it may have
-	// written.
+	// Write writes the record if the newest has this version. Its errors are those of a Medium:
+	// clients.ErrNotHeld where it has another, clients.ErrOpen where it may have written.
 	Write(ctx context.Context, key string, r Record, version string) error
 	// Close gives the connections up.
 	Close() error

@@ -40,17 +40,17 @@ type rows struct{ *server }
 
 // Close closes the connections.
 func (r rows) Close() error {
-	r.close()
+	r.server.Close()
 	return nil
 }
 
 // on runs what is to be run on a connection, until a moment after ctx ends.
 func (r rows) on(ctx context.Context, run func(context.Context, *conn) error) error {
-	c, err := r.take(ctx)
+	c, err := r.Borrow(ctx)
 	if err != nil {
 		return err
 	}
-	defer r.give(c)
+	defer r.Return(c)
 	ctx, cancel := clients.WithGrace(ctx, grace)
 	defer cancel()
 	return run(ctx, c)

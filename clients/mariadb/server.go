@@ -21,7 +21,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/lockchaos/lockchaos/clients"
-	"github.com/lockchaos/lockchaos/clients/lease"
+	"github.com/lockchaos/lockchaos/clients/connection"
 )
 
 // Kept is for how long the server keeps a connection that is silent, at least: the first keepalive, and two that are not answered (package backends sets them).
@@ -42,16 +42,11 @@ const (
 	deadlock        = 1213
 )
 
-// server is one client's connections to a server: each is used by one task at a time.
+// server is one client's connections to a server.
 type server struct {
+	connection.Pool[*conn]
 	config *mysql.Config
 	ttl    time.Duration
-	tables []string // statements that make the tables a lock needs
-
-	mu     sync.Mutex
-	made   bool // the tables are there
-	closed bool
-	idle   []*conn
 }
 
 func newServer(ctx context.Context, c clients.Config, tables ...string) (*server, error) {
@@ -68,13 +63,17 @@ func newServer(ctx context.Context, c clients.Config, tables ...string) (*server
 	config.ClientFoundRows = true
 	config.Logger = log.New(io.Discard, "", 0) // what goes wrong is in the errors
 	config.Params = map[string]string{"time_zone": "'+00:00'", "innodb_lock_wait_timeout": "1"}
-	s := &server{config: config, ttl: ttl, tables: tables}
-	// The first connection, and with it the tables, so that the first acquire need not. A server that can't be reached now is asked again then.
-	warm, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	if first, err := s.take(warm); err == nil {
-		s.give(first)
+	s := &server{config: config, ttl: ttl}
+	s.Connect, s.Usable, s.Drop = s.connect, func(c *conn) bool { return !c.broken }, (*conn).cut
+	s.Prepare = func(ctx context.Context, c *conn) error {
+		for _, statement := range tables { // they make the tables that the lock needs
+			if _, err := c.do(ctx, statement); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
+	s.Warm(ctx)
 	return s, nil
 }
 
@@ -89,43 +88,6 @@ type conn struct {
 	broken bool // it can't be used again
 }
 
-// take returns a connection for the caller alone, with the tables in place.
-func (s *server) take(ctx context.Context) (*conn, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
-		return nil, lease.ErrClosed
-	}
-	if n := len(s.idle); n > 0 {
-		c := s.idle[n-1]
-		s.idle = s.idle[:n-1]
-		s.mu.Unlock()
-		return c, nil
-	}
-	made := s.made
-	s.mu.Unlock()
-	c, err := s.connect(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("connect: %w", err)
-	}
-	if made {
-		return c, nil
-	}
-	for _, statement := range s.tables {
-		if _, err := c.do(ctx, statement); err != nil {
-			c.cut()
-			return nil, fmt.Errorf("make the tables: %w", err)
-		}
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.made = true
-	return c, nil
-}
-
 func (s *server) connect(ctx context.Context) (*conn, error) {
 	c, config := &conn{}, s.config.Clone()
 	config.DialFunc = func(ctx context.Context, network, addr string) (_ net.Conn, err error) {
@@ -137,28 +99,6 @@ func (s *server) connect(ctx context.Context) (*conn, error) {
 		c.Conn, err = connector.Connect(ctx)
 	}
 	return c, err
-}
-
-// give takes a connection back. One that is broken is closed.
-func (s *server) give(c *conn) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed || c.broken {
-		c.cut()
-		return
-	}
-	s.idle = append(s.idle, c)
-}
-
-// close closes the idle connections and lets no more be made.
-func (s *server) close() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.closed = true
-	for _, c := range s.idle {
-		c.cut()
-	}
-	s.idle = nil
 }
 
 // cut closes the connection under whoever uses it.
@@ -226,7 +166,7 @@ func (c *conn) outcome(err error) error {
 		return fmt.Errorf("nothing was sent: %w", err)
 	}
 	c.broken = true
-	return fmt.Errorf("%w: %w", lease.ErrOpen, err)
+	return fmt.Errorf("%w: %w", clients.ErrOpen, err)
 }
 
 // is tells whether the server answered with one of the errors.

@@ -147,12 +147,9 @@ type sessions struct {
 	name   func(key string) string
 }
 
-// Close closes the idle connections.
-func (s sessions) Close() { s.close() }
-
 // Take asks once, for as long as the server lets a client wait.
 func (s sessions) Take(ctx context.Context, key string) (connection.Conn, error) {
-	c, err := s.take(ctx)
+	c, err := s.Borrow(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +168,7 @@ func (s sessions) Take(ctx context.Context, key string) (connection.Conn, error)
 	if err != clients.ErrBusy {
 		c.broken = true // whatever it may hold ends with it
 	}
-	s.give(c)
+	s.Return(c)
 	return nil, err
 }
 
@@ -187,7 +184,7 @@ func (h *holding) Give(ctx context.Context) (bool, error) {
 	return err == nil && got == 1 || h.scheme.reconnects, err
 }
 
-func (h *holding) Free() { h.give(h.conn.Load()) }
+func (h *holding) Free() { h.Return(h.conn.Load()) }
 
 func (h *holding) Held(ctx context.Context) (bool, error) {
 	got, _, err := h.scheme.held(ctx, h.conn.Load(), h.name)

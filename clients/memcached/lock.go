@@ -109,7 +109,7 @@ func outcome(err error) error {
 	case errors.As(err, &dial), errors.As(err, &op) && op.Op == "dial", errors.Is(err, memcache.ErrMalformedKey):
 		return err
 	}
-	return fmt.Errorf("%w: %w", lease.ErrOpen, err)
+	return fmt.Errorf("%w: %w", clients.ErrOpen, err)
 }
 
 // Take adds the key.

@@ -6,14 +6,13 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/lockchaos/lockchaos/clients"
-	"github.com/lockchaos/lockchaos/clients/lease"
+	"github.com/lockchaos/lockchaos/clients/connection"
 )
 
 // waitSlice is how long the server lets a statement wait for a lock. A client that gives up knows the outcome after that.
@@ -22,7 +21,7 @@ const waitSlice = 100 * time.Millisecond
 // grace is how long after its context a call waits for the answer to its statement.
 const grace = waitSlice + 150*time.Millisecond
 
-// retryPause is the pause after an attempt that failed for another reason than a lock that is taken.
+// retryPause is the pause before tables are made again that another client was making.
 const retryPause = 20 * time.Millisecond
 
 // lockNotAvailable and others are the codes of errors (SQLSTATE) that are expected.
@@ -32,16 +31,11 @@ const (
 	uniqueViolation  = "23505"
 )
 
-// pool is one client's connections: each is used by one task at a time.
+// pool is one client's connections.
 type pool struct {
+	connection.Pool[*pgx.Conn]
 	config *pgx.ConnConfig
 	ttl    time.Duration
-	tables string // statements that make the tables a lock needs
-
-	mu     sync.Mutex
-	made   bool // the tables are there
-	closed bool
-	idle   []*pgx.Conn
 }
 
 const (
@@ -73,61 +67,21 @@ func newPool(c clients.Config, tables string) (*pool, error) {
 		// The same for a server that has sent something: keepalives are only for those that wait for nothing.
 		"tcp_user_timeout": strconv.Itoa((seconds + 2) * 1000),
 	}
-	return &pool{config: config, ttl: ttl, tables: tables}, nil
+	p := &pool{config: config, ttl: ttl}
+	p.Connect = func(ctx context.Context) (*pgx.Conn, error) { return pgx.ConnectConfig(ctx, config.Copy()) }
+	p.Prepare = func(ctx context.Context, c *pgx.Conn) error { return makeTables(ctx, c, tables) }
+	p.Usable = func(c *pgx.Conn) bool { return !c.IsClosed() && c.PgConn().TxStatus() == 'I' } // in no transaction
+	p.Drop = drop
+	return p, nil
 }
 
 func (p *pool) at() string { return fmt.Sprintf("%s:%d", p.config.Host, p.config.Port) }
 
-// take returns a connection for the caller alone, with the tables in place.
-func (p *pool) take(ctx context.Context) (*pgx.Conn, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	p.mu.Lock()
-	if p.closed {
-		p.mu.Unlock()
-		return nil, lease.ErrClosed
-	}
-	if n := len(p.idle); n > 0 {
-		c := p.idle[n-1]
-		p.idle = p.idle[:n-1]
-		p.mu.Unlock()
-		return c, nil
-	}
-	made := p.made
-	p.mu.Unlock()
-	c, err := pgx.ConnectConfig(ctx, p.config.Copy())
-	if err != nil {
-		return nil, fmt.Errorf("connect: %w", err)
-	}
-	if !made {
-		if err := p.make(ctx, c); err != nil {
-			p.drop(c)
-			return nil, fmt.Errorf("make the tables: %w", err)
-		}
-	}
-	return c, nil
-}
-
-// openPatience is how long Open waits for the first connection.
-const openPatience = time.Second
-
-// warm makes the first connection, and with it the tables, so that the first acquire need not. A server that cannot be reached now is asked again then.
-func (p *pool) warm(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, openPatience)
-	defer cancel()
-	if c, err := p.take(ctx); err == nil {
-		p.give(c)
-	}
-}
-
-// make makes the tables. Two clients that do so at once may meet: whoever comes second finds them made, or asks again.
-func (p *pool) make(ctx context.Context, c *pgx.Conn) error {
-	for p.tables != "" {
-		_, err := c.Exec(ctx, p.tables)
-		if err == nil {
-			break
-		}
+// makeTables runs the statements that make the tables a lock needs. Two clients that do so at once
+// may meet: whoever comes second finds them made, or asks again.
+func makeTables(ctx context.Context, c *pgx.Conn, statements string) error {
+	for statements != "" {
+		_, err := c.Exec(ctx, statements)
 		if !is(err, duplicateTable, uniqueViolation, lockNotAvailable) {
 			return err
 		}
@@ -135,42 +89,14 @@ func (p *pool) make(ctx context.Context, c *pgx.Conn) error {
 			return err
 		}
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.made = true
 	return nil
 }
 
-// give takes a connection back. One that is broken, or in the middle of a transaction, is closed.
-func (p *pool) give(c *pgx.Conn) {
-	p.mu.Lock()
-	keep := !p.closed && !c.IsClosed() && c.PgConn().TxStatus() == 'I'
-	if keep {
-		p.idle = append(p.idle, c)
-	}
-	p.mu.Unlock()
-	if !keep {
-		p.drop(c)
-	}
-}
-
 // drop closes a connection, politely if that takes no time: the server ends the session, and all that it holds, when it sees the end of the stream.
-func (p *pool) drop(c *pgx.Conn) {
+func drop(c *pgx.Conn) {
 	ctx, cancel := context.WithTimeout(context.Background(), grace)
 	defer cancel()
 	_ = c.Close(ctx) // the socket is closed whatever happens
-}
-
-// close closes the idle connections and lets no more be made.
-func (p *pool) close() {
-	p.mu.Lock()
-	p.closed = true
-	idle := p.idle
-	p.idle = nil
-	p.mu.Unlock()
-	for _, c := range idle {
-		p.drop(c)
-	}
 }
 
 // is tells whether the server answered with one of the codes.
@@ -195,8 +121,8 @@ func answered(err error) bool {
 
 // opened marks an error as an open question, unless the server answered.
 func opened(err error) error {
-	if err == nil || answered(err) || errors.Is(err, lease.ErrOpen) {
+	if err == nil || answered(err) || errors.Is(err, clients.ErrOpen) {
 		return err
 	}
-	return fmt.Errorf("%w: %w", lease.ErrOpen, err)
+	return fmt.Errorf("%w: %w", clients.ErrOpen, err)
 }

@@ -22,7 +22,7 @@ var Lease = clients.Kind{
 		if err != nil {
 			return nil, err
 		}
-		p.warm(ctx)
+		p.Warm(ctx)
 		return lease.New(rows{p}, c, grace), nil
 	},
 }
@@ -49,17 +49,17 @@ func (r rows) String() string { return "PostgreSQL at " + r.at() }
 
 // Close closes the connections.
 func (r rows) Close() error {
-	r.close()
+	r.pool.Close()
 	return nil
 }
 
 // ask runs a statement that answers with the fence of the row it was about. ErrNotHeld: there was no such row.
 func (r rows) ask(ctx context.Context, statement string, args ...any) (fence int64, err error) {
-	c, err := r.take(ctx)
+	c, err := r.Borrow(ctx)
 	if err != nil {
 		return 0, err
 	}
-	defer r.give(c)
+	defer r.Return(c)
 	ctx, cancel := clients.WithGrace(ctx, grace)
 	defer cancel()
 	err = c.QueryRow(ctx, statement, args...).Scan(&fence)

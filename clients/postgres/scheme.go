@@ -40,7 +40,7 @@ func session(name, about string, s scheme) clients.Kind {
 			if err != nil {
 				return nil, err
 			}
-			p.warm(ctx)
+			p.Warm(ctx)
 			return connection.New(sessions{p, s}, p.ttl), nil
 		},
 	}

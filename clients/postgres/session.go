@@ -18,12 +18,9 @@ type sessions struct {
 
 func (s sessions) String() string { return "PostgreSQL at " + s.at() }
 
-// Close closes the idle connections.
-func (s sessions) Close() { s.close() }
-
 // Take asks once, for as long as the server lets a statement wait.
 func (s sessions) Take(ctx context.Context, key string) (connection.Conn, error) {
-	c, err := s.take(ctx)
+	c, err := s.Borrow(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -53,9 +50,9 @@ func (s sessions) try(ctx context.Context, c *pgx.Conn, key string) error {
 
 // undo leaves nothing behind of a try that failed, or that came too late. What can't be taken back ends with its connection.
 func (s sessions) undo(ctx context.Context, c *pgx.Conn, key string, because error) error {
-	defer s.give(c)
+	defer s.Return(c)
 	if because != nil && !answered(because) {
-		s.drop(c)
+		s.Drop(c)
 		return opened(because)
 	}
 	ofSession := s.scheme.begin == ""
@@ -67,7 +64,7 @@ func (s sessions) undo(ctx context.Context, c *pgx.Conn, key string, because err
 			give, args = s.scheme.give, []any{s.scheme.argument(key)}
 		}
 		if _, err := c.Exec(ctx, give, args...); err != nil {
-			s.drop(c)
+			s.Drop(c)
 			if because == nil || ofSession {
 				return opened(err) // it was ours for a moment, and may be until the server sees the end of the connection
 			}
@@ -95,7 +92,7 @@ func (h holding) Give(ctx context.Context) (held bool, err error) {
 	return held, opened(err)
 }
 
-func (h holding) Free() { h.give(h.conn) }
+func (h holding) Free() { h.Return(h.conn) }
 
 func (h holding) Held(ctx context.Context) (held bool, err error) {
 	err = h.conn.QueryRow(ctx, h.scheme.held, h.scheme.argument(h.key)).Scan(&held)

@@ -22,9 +22,7 @@ var Failover = clients.Kind{
 	About:   "redis-setnx on the primary that Sentinel names; replication is asynchronous, so a promotion can lose the lock",
 	Service: "redis-failover",
 	Claims:  clients.Claims{Validity: "from_invocation", Token: "none", Confirms: []string{"release"}, Permits: 1},
-	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
-		return openFailover(c)
-	},
+	Open:    openFailover,
 }
 
 // primaryName is what the sentinels of the service call what they watch.
@@ -33,7 +31,7 @@ const primaryName = "lockchaos"
 // longestAnswer bounds the wait for an answer: a sentinel that says nothing must not keep the client from asking another.
 const longestAnswer = 3 * time.Second
 
-func openFailover(c clients.Config) (clients.Lock, error) {
+func openFailover(_ context.Context, c clients.Config) (clients.Lock, error) {
 	if len(c.Nodes) == 0 {
 		return nil, fmt.Errorf("redis-failover was given no addresses; configure those of the sentinels")
 	}

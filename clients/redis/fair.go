@@ -19,9 +19,7 @@ var Fair = clients.Kind{
 	About:   "redis-setnx with a queue of waiters in a list: granted in the order of arrival; waiters that no longer poll are removed",
 	Service: "redis",
 	Claims:  clients.Claims{Validity: "from_invocation", Token: "none", Confirms: []string{"release", "held"}, Permits: 1, Fair: true},
-	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
-		return open(c, Algorithm{Take: takeInTurn, Free: leaveQueue, Queues: true})
-	},
+	Open:    clients.With(Open, Algorithm{Take: takeInTurn, Free: leaveQueue, Queues: true}),
 }
 
 // The answers of takeFirst.

@@ -24,9 +24,7 @@ var Setnx = clients.Kind{
 	About:   "SET NX PX with a random value on one Redis, released by a compare-and-delete script",
 	Service: "redis",
 	Claims:  clients.Claims{Validity: "from_invocation", Token: "none", Confirms: []string{"renew", "release", "held"}, Permits: 1},
-	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
-		return openRenewable(c, Algorithm{}, false)
-	},
+	Open:    clients.With(OpenRenewable, Algorithm{}),
 }
 
 // SetnxFenced is the lock redis-setnx-fenced.
@@ -35,9 +33,7 @@ var SetnxFenced = clients.Kind{
 	About:   "redis-setnx with a fencing token from a counter, incremented by the script that takes the key",
 	Service: "redis",
 	Claims:  clients.Claims{Validity: "from_invocation", Token: "fencing", Confirms: []string{"renew", "release", "held"}, Permits: 1},
-	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
-		return openRenewable(c, Algorithm{Take: takeFenced}, false)
-	},
+	Open:    clients.With(OpenRenewable, Algorithm{Take: takeFenced}),
 }
 
 type lock struct {

@@ -19,9 +19,7 @@ var Semaphore = clients.Kind{
 	About:   "two permits: a sorted set of holders by the end of their leases, by the server's clock, counted and entered by one script",
 	Service: "redis",
 	Claims:  clients.Claims{Validity: "from_invocation", Token: "none", Confirms: []string{"release", "held"}, Permits: permits},
-	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
-		return open(c, Algorithm{Take: takePermit, Free: freePermit, Has: hasPermit})
-	},
+	Open:    clients.With(Open, Algorithm{Take: takePermit, Free: freePermit, Has: hasPermit}),
 }
 
 // Leases end by the millisecond. The clock's reading is cut off, so a lease that ends in the present one is kept: it ends up to a millisecond late, never early.

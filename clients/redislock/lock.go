@@ -19,9 +19,7 @@ var Redislock = clients.Kind{
 	About:   "the library bsm/redislock: SET NX PX with a random value on one Redis, released by a compare-and-delete script",
 	Service: "redis",
 	Claims:  clients.Claims{Validity: "from_invocation", Token: "none", Confirms: []string{"release", "held"}, Permits: 1},
-	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
-		return open(c)
-	},
+	Open:    open,
 }
 
 type lock struct {
@@ -37,7 +35,7 @@ type lock struct {
 const longestAnswer = 3 * time.Second
 
 // open makes the client. It connects with the first call.
-func open(c clients.Config) (clients.Lock, error) {
+func open(_ context.Context, c clients.Config) (clients.Lock, error) {
 	ttl := time.Duration(c.TTL)
 	if len(c.Nodes) != 1 {
 		return nil, fmt.Errorf("redislock uses one redis server and was given %d addresses; configure exactly one", len(c.Nodes))

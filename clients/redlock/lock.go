@@ -20,9 +20,7 @@ var Redlock = clients.Kind{
 	About:   "the textbook algorithm: SET NX PX on five independent Redis, held with a majority, valid for the TTL less elapsed time and drift",
 	Service: "redis-five",
 	Claims:  clients.Claims{Validity: "library", Tolerates: "minority", Token: "none", Confirms: []string{"release", "held"}, Permits: 1},
-	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
-		return Open(c, Rules{})
-	},
+	Open:    clients.With(Open, Rules{}),
 }
 
 // Rules are what may be changed in the algorithm, to see what each is good for. The zero value is the algorithm as it is described.

@@ -25,9 +25,7 @@ var Redsync = clients.Kind{
 	About:   "the library go-redsync/redsync v4: Redlock on five independent Redis, valid until what the library says",
 	Service: "redis-five",
 	Claims:  clients.Claims{Validity: "library", Tolerates: "minority", Token: "none", Permits: 1},
-	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
-		return open(c)
-	},
+	Open:    open,
 }
 
 type lock struct {
@@ -46,7 +44,7 @@ const minTTL = 20 * time.Millisecond
 const longestAnswer = 3 * time.Second
 
 // open makes the clients. They connect with the first call.
-func open(c clients.Config) (clients.Lock, error) {
+func open(_ context.Context, c clients.Config) (clients.Lock, error) {
 	ttl, addrs := time.Duration(c.TTL), strings.Join(c.Nodes, ",")
 	if len(c.Nodes) < 3 {
 		return nil, fmt.Errorf("redsync was given %d servers (%s); a majority that outlives a server needs three or more", len(c.Nodes), addrs)

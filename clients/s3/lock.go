@@ -119,7 +119,7 @@ func outcome(err error) error {
 	case errors.As(err, &answered) && answered.StatusCode >= 400 && answered.StatusCode < 500, errors.As(err, &op) && op.Op == "dial":
 		return err
 	}
-	return fmt.Errorf("%w: %w", lease.ErrOpen, err)
+	return fmt.Errorf("%w: %w", clients.ErrOpen, err)
 }
 
 // Read reads an object. Its version is the ETag, a sum of what is in it.
@@ -189,7 +189,7 @@ func (f *file) Take(ctx context.Context, key, owner string) (int64, error) {
 			err = f.Write(ctx, key, lease.Record{Owner: owner}, version)
 		}
 	}
-	if errors.Is(err, lease.ErrOpen) {
+	if errors.Is(err, clients.ErrOpen) {
 		f.mu.Lock()
 		f.left[owner] = true
 		f.mu.Unlock()

@@ -135,12 +135,19 @@ func (c *client) own(g clients.Grant) (*hold, error) {
 
 func (c *client) at() string { return strings.Join(c.nodes, ",") }
 
+// attempts makes attempts at an acquire until ctx is done.
+func (c *client) attempts(ctx context.Context, key string, attempt func() (clients.Grant, error)) (clients.Grant, error) {
+	g, err := clients.Attempts(ctx, key, retryPause, attempt, errClosed)
+	if err != nil {
+		err = fmt.Errorf("acquire %q from ZooKeeper at %s: %w", key, c.at(), err)
+	}
+	return g, err
+}
+
 // retryPause is the pause before a question is asked again that found no connection, or lost it.
 const retryPause = 20 * time.Millisecond
 
 var (
-	// errOpen: a request was sent and not answered.
-	errOpen = errors.New("a request was not answered, it may have been carried out")
 	// errClosed: there will be no session any more.
 	errClosed = errors.New("the client is closed")
 	// errOver: the session has ended, or was given up.

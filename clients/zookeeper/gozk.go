@@ -40,26 +40,13 @@ const gozkRoot = root + "-gozk"
 type gozk struct{ *client }
 
 func (l *gozk) Acquire(ctx context.Context, key string) (clients.Grant, error) {
-	g, err := clients.Grant{Key: key}, ctx.Err()
-	for ctx.Err() == nil {
-		start := monotime.Now()
-		var h *hold
-		var asked int64
-		if h, asked, err = l.attempt(ctx, key); err == nil {
-			return clients.Grant{Key: key, Attempt: asked, First: asked, Secret: h}, nil
+	return l.attempts(ctx, key, func() (clients.Grant, error) {
+		h, asked, err := l.attempt(ctx, key)
+		if err != nil {
+			return clients.Grant{}, err
 		}
-		if g.First == 0 && errors.Is(err, errOpen) {
-			g.First = start
-		}
-		if errors.Is(err, clients.ErrBusy) || errors.Is(err, errClosed) {
-			break
-		}
-		_ = clients.Wait(ctx, retryPause)
-	}
-	if g.First != 0 && errors.Is(err, clients.ErrBusy) {
-		err = errOpen
-	}
-	return g, fmt.Errorf("acquire %q from ZooKeeper at %s: %w", key, l.at(), err)
+		return clients.Grant{Key: key, Attempt: asked, First: asked, Secret: h}, nil
+	})
 }
 
 // attempt makes a Lock, and waits for it. When the library put its znode into the queue only the library knows: after asked.
@@ -80,7 +67,7 @@ func (l *gozk) attempt(ctx context.Context, key string) (granted *hold, asked in
 		return nil, 0, clients.ErrBusy
 	}
 	s.giveUp("the session was given up after a lock that failed")
-	return nil, 0, fmt.Errorf("%w: %w", errOpen, errors.Join(err, ctx.Err()))
+	return nil, 0, fmt.Errorf("%w: %w", clients.ErrOpen, errors.Join(err, ctx.Err()))
 }
 
 // withdraw deletes the znode with which an abandoned Lock waits, for a moment beyond the call's context, and tells whether it did. The Lock that waits creates no
@@ -160,8 +147,8 @@ func (l *gozk) unlock(ctx context.Context, h *hold) error {
 	case errors.Is(err, zk.ErrNoNode), errors.Is(err, zk.ErrNotLocked):
 		return fmt.Errorf("%w: %w", err, clients.ErrNotHeld)
 	case errors.Is(err, errOver):
-		return fmt.Errorf("%w: %w", err, errOpen)
+		return fmt.Errorf("%w: %w", err, clients.ErrOpen)
 	}
 	h.session.giveUp("the session was given up after a request that was not answered")
-	return fmt.Errorf("%w: %w", errOpen, err)
+	return fmt.Errorf("%w: %w", clients.ErrOpen, err)
 }

@@ -58,29 +58,13 @@ func open(ctx context.Context, c clients.Config) (*lock, error) {
 
 // Acquire waits in the queue until ctx is done.
 func (l *lock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
-	g := clients.Grant{Key: key}
-	err := ctx.Err()
-	for ctx.Err() == nil {
-		start := monotime.Now()
-		var h *hold
-		var asked, enqueued int64
-		h, asked, enqueued, err = l.attempt(ctx, key)
-		if err == nil {
-			// An earlier attempt of this call, if any, was about a znode of a session that is over: it cannot have been this grant.
-			return clients.Grant{Key: key, Token: h.token, Attempt: asked, First: asked, Enqueued: enqueued, Secret: h}, nil
+	return l.attempts(ctx, key, func() (clients.Grant, error) {
+		h, asked, enqueued, err := l.attempt(ctx, key)
+		if err != nil {
+			return clients.Grant{}, err
 		}
-		if g.First == 0 && errors.Is(err, errOpen) {
-			g.First = start
-		}
-		if errors.Is(err, clients.ErrBusy) || errors.Is(err, errClosed) {
-			break
-		}
-		_ = clients.Wait(ctx, retryPause)
-	}
-	if g.First != 0 && errors.Is(err, clients.ErrBusy) {
-		err = errOpen // busy now, but an earlier attempt of this call may still be in the queue
-	}
-	return g, fmt.Errorf("acquire %q from ZooKeeper at %s: %w", key, l.at(), err)
+		return clients.Grant{Key: key, Token: h.token, Attempt: asked, First: asked, Enqueued: enqueued, Secret: h}, nil
+	})
 }
 
 // attempt enters the queue once, and waits there. It asked for its place at asked, and had it at enqueued.
@@ -93,7 +77,7 @@ func (l *lock) attempt(ctx context.Context, key string) (h *hold, asked, enqueue
 	asked = monotime.Now()
 	name, err := s.enter(ctx, dir)
 	if err != nil {
-		if errors.Is(err, errOpen) {
+		if errors.Is(err, clients.ErrOpen) {
 			s.giveUp("the session was given up after a request that was not answered")
 		}
 		return nil, 0, 0, err
@@ -179,7 +163,7 @@ func (l *lock) leave(ctx context.Context, h *hold, because error) error {
 	switch {
 	case err != nil && !errors.Is(err, zk.ErrNoNode):
 		h.session.giveUp("the session was given up after a request that was not answered")
-		return fmt.Errorf("%w: %w", errOpen, because)
+		return fmt.Errorf("%w: %w", clients.ErrOpen, because)
 	case ctx.Err() != nil:
 		return clients.ErrBusy
 	}
@@ -223,12 +207,12 @@ func (l *lock) release(ctx context.Context, g clients.Grant) error {
 		default:
 			h.session.remove(h)
 			h.session.giveUp("the session was given up after a request that was not answered")
-			return fmt.Errorf("%w: %w", errOpen, err)
+			return fmt.Errorf("%w: %w", clients.ErrOpen, err)
 		}
 		if err := h.session.pause(ctx); err != nil {
 			h.session.remove(h)
 			h.session.giveUp("the session was given up after a request that was not answered")
-			return fmt.Errorf("%w: %w", errOpen, err)
+			return fmt.Errorf("%w: %w", clients.ErrOpen, err)
 		}
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/lockchaos/lockchaos/clients"
 )
 
 // digits are what ZooKeeper appends to the name of a sequential znode.
@@ -31,7 +33,7 @@ func predecessor(queue []string, own string) (before string, found bool) {
 	return before, found
 }
 
-// enter puts a znode of ours into the queue and returns its name. With errOpen it may be there, or come.
+// enter puts a znode of ours into the queue and returns its name. With clients.ErrOpen it may be there, or come.
 //
 // The name begins with a GUID. When the connection is lost before there was a reply, the queue is searched for it, after a sync, which the leader
 // answers: it carries out nothing any more that comes from this session by way of the old connection.
@@ -55,10 +57,10 @@ func (s *session) enter(ctx context.Context, dir string) (name string, err error
 				return name, nil
 			}
 			if err != nil {
-				err = fmt.Errorf("%w: %w", errOpen, err)
+				err = fmt.Errorf("%w: %w", clients.ErrOpen, err)
 			}
 		default:
-			err = fmt.Errorf("%w: %w", errOpen, err)
+			err = fmt.Errorf("%w: %w", clients.ErrOpen, err)
 		}
 		if err != nil {
 			return "", err

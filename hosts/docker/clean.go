@@ -40,21 +40,28 @@ func (e *Engine) Clean(ctx context.Context) (r Removed, err error) {
 		return r, fmt.Errorf("list what earlier runs left: %w", err)
 	}
 	busy := false // another run lives: it may be about to use its image
+	// dispose removes what belongs to a dead run.
+	dispose := func(what, id, name, owner string, remove func(context.Context, string) error, removed *[]string) error {
+		switch e.judge(owner) {
+		case dead:
+			if err := remove(ctx, id); err != nil {
+				return fmt.Errorf("remove %s %s: %w", what, name, err)
+			}
+			*removed = append(*removed, name)
+		case unknown:
+			r.Unknown, busy = append(r.Unknown, name), true
+		case living:
+			busy = true
+		}
+		return nil
+	}
 	for _, c := range containers.Items {
 		name := c.ID[:12]
 		if len(c.Names) > 0 {
 			name = c.Names[0][1:]
 		}
-		switch e.judge(c.Labels[labelOwner]) {
-		case dead:
-			if err := e.removeContainer(ctx, c.ID); err != nil {
-				return r, fmt.Errorf("remove container %s: %w", name, err)
-			}
-			r.Containers = append(r.Containers, name)
-		case unknown:
-			r.Unknown, busy = append(r.Unknown, name), true
-		case living:
-			busy = true
+		if err := dispose("container", c.ID, name, c.Labels[labelOwner], e.removeContainer, &r.Containers); err != nil {
+			return r, err
 		}
 	}
 	networks, err := e.client.NetworkList(ctx, client.NetworkListOptions{Filters: labelled(labelOwner)})
@@ -62,16 +69,8 @@ func (e *Engine) Clean(ctx context.Context) (r Removed, err error) {
 		return r, fmt.Errorf("list what earlier runs left: %w", err)
 	}
 	for _, n := range networks.Items {
-		switch e.judge(n.Labels[labelOwner]) {
-		case dead:
-			if err := e.removeNetwork(ctx, n.ID); err != nil {
-				return r, fmt.Errorf("remove network %s: %w", n.Name, err)
-			}
-			r.Networks = append(r.Networks, n.Name)
-		case unknown:
-			r.Unknown, busy = append(r.Unknown, n.Name), true
-		case living:
-			busy = true
+		if err := dispose("network", n.ID, n.Name, n.Labels[labelOwner], e.removeNetwork, &r.Networks); err != nil {
+			return r, err
 		}
 	}
 	if busy {

@@ -99,57 +99,37 @@ func takeOver(all []*mutant, excused map[string]string, path string) error {
 
 // report prints the sum, a line a file, writes the list, and says whether all is well.
 func report(mutants []*mutant, excused map[string]string, o options) error {
-	type sum struct{ all, killed, equivalent, survive int }
-	sums, total := map[string]*sum{}, sum{}
+	sums, total := map[string]sum{}, sum{}
 	var files []string
 	var list strings.Builder
-	wrong, untested := 0, 0
+	wrong := 0
 	for _, m := range mutants {
-		s := sums[m.file]
-		if s == nil {
-			s = &sum{}
-			sums[m.file], files = s, append(files, m.file)
+		if sums[m.file] == nil {
+			sums[m.file], files = sum{}, append(files, m.file)
 		}
-		s.all, total.all = s.all+1, total.all+1
 		reason := excused[m.key()]
-		word := wordSurvives
-		if o.upTo > 0 {
-			word = wordQuick
+		f, word := m.fate(reason != "", o.upTo > 0)
+		if f == killed && reason != "" {
+			fmt.Printf("named as equivalent, and yet killed by %s: %s\n", m.killedBy, m)
+			wrong++
 		}
-		switch {
-		case m.killedBy != "":
-			word, s.killed, total.killed = wordKilled+m.killedBy, s.killed+1, total.killed+1
-			if reason != "" {
-				fmt.Printf("named as equivalent, and yet killed by %s: %s\n", m.killedBy, m)
-				wrong++
-			}
-		case reason != "" && (m.tested || m.earlier != "" && m.earlier != wordUntested): // it survived, whatever the word was
-			word, s.equivalent, total.equivalent = wordEquivalent, s.equivalent+1, total.equivalent+1
-		case !m.tested && (m.earlier == wordSurvives || m.earlier == wordQuick):
-			word = m.earlier
-			s.survive, total.survive = s.survive+1, total.survive+1
-		case !m.tested:
-			word = wordUntested
-			untested++
-		default:
-			s.survive, total.survive = s.survive+1, total.survive+1
-		}
+		sums[m.file][f]++
+		total[f]++
 		delete(excused, m.key())
 		fmt.Fprintf(&list, "%s\t%s\n", m, word)
 	}
 	fmt.Printf("\n| file | mutants | killed | equivalent | survive |\n|---|---:|---:|---:|---:|\n")
 	for _, f := range files {
-		s := sums[f]
-		fmt.Printf("| %s | %d | %d | %d | %d |\n", f, s.all, s.killed, s.equivalent, s.survive)
+		sums[f].print(f)
 	}
-	fmt.Printf("| **all** | %d | %d | %d | %d |\n", total.all, total.killed, total.equivalent, total.survive)
+	total.print("**all**")
 	if o.list != "" {
 		if err := os.WriteFile(o.list, []byte(list.String()), 0o644); err != nil {
 			return err
 		}
 	}
-	if untested > 0 {
-		fmt.Printf("%d were not tested\n", untested)
+	if n := total[untested]; n > 0 {
+		fmt.Printf("%d were not tested\n", n)
 	}
 	if o.sample == 0 {
 		for key := range excused {
@@ -157,8 +137,45 @@ func report(mutants []*mutant, excused map[string]string, o options) error {
 			wrong++
 		}
 	}
-	if total.survive > 0 || wrong > 0 {
+	if total[survives] > 0 || wrong > 0 {
 		return errSurvivors
 	}
 	return nil
+}
+
+// fate is what became of a mutant.
+type fate uint8
+
+const (
+	killed fate = iota
+	equivalent
+	survives
+	untested
+)
+
+// sum counts mutants by their fates.
+type sum map[fate]int
+
+func (s sum) print(of string) {
+	all := s[killed] + s[equivalent] + s[survives] + s[untested]
+	fmt.Printf("| %s | %d | %d | %d | %d |\n", of, all, s[killed], s[equivalent], s[survives])
+}
+
+// fate tells what became of the mutant, with the word of the list. excused: there is a reason why
+// no test can kill it; quick: only the quick tests were asked.
+func (m *mutant) fate(excused, quick bool) (fate, string) {
+	survived := m.tested || m.earlier != "" && m.earlier != wordUntested // whatever the word was
+	switch {
+	case m.killedBy != "":
+		return killed, wordKilled + m.killedBy
+	case excused && survived:
+		return equivalent, wordEquivalent
+	case !m.tested && (m.earlier == wordSurvives || m.earlier == wordQuick):
+		return survives, m.earlier
+	case !m.tested:
+		return untested, wordUntested
+	case quick:
+		return survives, wordQuick
+	}
+	return survives, wordSurvives
 }

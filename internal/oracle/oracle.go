@@ -31,6 +31,7 @@
 package oracle
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/lockchaos/lockchaos/history"
@@ -125,10 +126,7 @@ func (r *reduction) complete(e *history.Event) {
 	if inv == nil || d == nil {
 		return
 	}
-	start, end := e.Start, e.End
-	if e.Type != history.Info {
-		start, end = firstKnown(start, inv.Time), firstKnown(end, e.Time)
-	}
+	start, end := between(inv, e)
 	if e.Declined || e.NotHeld && start != 0 {
 		r.owners.knowsLoss(e)
 	}
@@ -139,17 +137,30 @@ func (r *reduction) complete(e *history.Event) {
 			r.owners.granted(e)
 		}
 	case history.Release:
-		newest := r.hold(r.owners.released(e))
-		if e.Type == history.OK && newest != nil {
-			d.Released = end
-			if r.claims.ConfirmsOp(history.Release) {
-				newest.act(start)
-			}
-		}
+		r.release(d, e, start, end)
 	case history.Read, history.Write, history.Renew:
 		if !e.Declined && start != 0 && !r.idle[e.Op] {
 			d.act(start)
 		}
+	}
+}
+
+// between is when an op began and ended, as far as its completion tells.
+func between(inv, e *history.Event) (start, end int64) {
+	if e.Type == history.Info {
+		return e.Start, e.End
+	}
+	return cmp.Or(e.Start, inv.Time), cmp.Or(e.End, e.Time)
+}
+
+func (r *reduction) release(d *Hold, e *history.Event, start, end int64) {
+	newest := r.hold(r.owners.released(e))
+	if e.Type != history.OK || newest == nil {
+		return
+	}
+	d.Released = end
+	if r.claims.ConfirmsOp(history.Release) {
+		newest.act(start)
 	}
 }
 
@@ -177,11 +188,4 @@ func (d *Hold) acquire(inv, e *history.Event, start, end int64) {
 	case history.Fail:
 		d.Maybe, d.Acquired = false, 0 // it did not happen
 	}
-}
-
-func firstKnown(a, b int64) int64 {
-	if a != 0 {
-		return a
-	}
-	return b
 }

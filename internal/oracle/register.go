@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"cmp"
 	"math"
 	"time"
 
@@ -86,6 +87,9 @@ func StoreOps(h *history.History) [][]StoreOp {
 	return keys
 }
 
+// refused tells whether the op is a write that was not carried out: it changes nothing.
+func (o *StoreOp) refused() bool { return o.Write && (o.Refused || o.Conflict) }
+
 // complete adds what the completion tells, and tells whether the op reached the store, or may have.
 func (o *StoreOp) complete(e *history.Event) bool {
 	if e.Start != 0 {
@@ -94,7 +98,7 @@ func (o *StoreOp) complete(e *history.Event) bool {
 	if e.Type == history.Info {
 		return true
 	}
-	o.Maybe, o.Return = false, firstKnown(e.End, e.Time)
+	o.Maybe, o.Return = false, cmp.Or(e.End, e.Time)
 	o.Version, o.Refused, o.Conflict = e.Version, e.Refused, e.Conflict
 	return e.Type == history.OK || e.Refused || e.Conflict
 }
@@ -129,42 +133,35 @@ func (r Register) after(from registerState, ops []StoreOp, limit time.Duration) 
 
 // step returns the states that an op may lead to.
 func (r Register) step(s registerState, o *StoreOp) []registerState {
-	passes := !r.Fenced || o.Token > s.fence || o.Token == s.fence && (o.Grant == s.holder || r.AcceptsEqual)
-	written := s
-	written.version++
-	if r.Fenced {
-		written = written.raised(o)
+	done := s
+	if !o.refused() {
+		done = r.raised(s, o)
+		if o.Write {
+			done.version++
+		}
 	}
 	var next []registerState
 	if o.Maybe {
 		next = append(next, s)
 	}
-	switch {
-	case !o.Write && (o.Maybe || o.Version == s.version):
-		if r.Fenced && r.FenceReads {
-			s = s.raised(o)
-		}
-		next = append(next, s)
-	case !o.Write:
-	case o.Refused:
-		if r.Guarded || r.Fenced && !passes {
-			next = append(next, s)
-		}
-	case o.Conflict:
-		if passes {
-			next = append(next, s)
-		}
-	case passes && (o.Maybe || o.Version == written.version):
-		next = append(next, written)
+	if (o.Maybe || o.refused() || o.Version == done.version) && r.explains(s, o) {
+		next = append(next, done)
 	}
 	if o.Before && r.Fenced && (o.Write || r.FenceReads) {
-		next = append(next, s.raised(o)) // it happened: its version is counted already, and its token may not be
+		next = append(next, r.raised(s, o)) // it happened: its version is counted already, and its token may not be
 	}
 	return next
 }
 
-func (s registerState) raised(o *StoreOp) registerState {
-	if o.Token > s.fence {
+// explains tells whether the fence and the guard let the op come out as it did.
+func (r Register) explains(s registerState, o *StoreOp) bool {
+	passes := !r.Fenced || o.Token > s.fence || o.Token == s.fence && (o.Grant == s.holder || r.AcceptsEqual)
+	return !o.Write || passes && !o.Refused || o.Refused && (r.Guarded || !passes)
+}
+
+// raised is the state whose fence the op's token has raised.
+func (r Register) raised(s registerState, o *StoreOp) registerState {
+	if r.Fenced && (o.Write || r.FenceReads) && o.Token > s.fence {
 		s.fence, s.holder = o.Token, o.Grant
 	}
 	return s

@@ -60,16 +60,9 @@ func (o *StoreOpinion) ask(r Register, ops []StoreOp, l Limits) {
 				x.Before = true
 				carried = append(carried, x)
 				o.Unsure++
-			case x.Write && !x.Refused && !x.Conflict:
+			case !x.refused():
 				from.version = max(from.version, x.Version)
-				if r.Fenced {
-					from = from.raised(&x)
-				}
-			case !x.Write:
-				from.version = max(from.version, x.Version)
-				if r.Fenced && r.FenceReads {
-					from = from.raised(&x)
-				}
+				from = r.raised(from, &x)
 			}
 		}
 		ops = ops[n:]

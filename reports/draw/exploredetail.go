@@ -129,22 +129,24 @@ func fill(r *reports.Record, x *explorer, lanes *laneSet, inside func(from, to i
 		if !in {
 			special++
 		}
-		switch o.Kind {
-		case history.Acquire:
-			x.Waits.row(o.Start, phrase.Micro(end)-phrase.Micro(o.Start), int64(lane), int64(o.Key), waitHow(o))
-		case history.Write:
-			if !o.Declined {
-				x.Writes.row(o.Start, int64(lane), phrase.Micro(o.AtStore())-phrase.Micro(o.Start), writeHow(r, o), o.Grant, o.Version)
-			}
-		case history.Read, history.Renew, history.Release:
-			if !o.Declined {
-				x.Marks.row(o.Start, int64(lane), markWhat(o.Kind), markHow(o), o.Grant)
-			}
-		}
+		x.op(r, o, int64(lane), end)
 	}
 	fillHolds(r, x, lanes, inside)
 	if x.Detail != nil {
 		x.Density = density(r, lanes, x.Clients)
+	}
+}
+
+// op writes an op down, which ended at end.
+func (x *explorer) op(r *reports.Record, o *history.Op, lane, end int64) {
+	switch {
+	case o.Kind == history.Acquire:
+		x.Waits.row(o.Start, phrase.Micro(end)-phrase.Micro(o.Start), lane, int64(o.Key), waitHow(o))
+	case o.Declined:
+	case o.Kind == history.Write:
+		x.Writes.row(o.Start, lane, phrase.Micro(o.AtStore())-phrase.Micro(o.Start), writeHow(r, o), o.Grant, o.Version)
+	case o.Kind == history.Read, o.Kind == history.Renew, o.Kind == history.Release:
+		x.Marks.row(o.Start, lane, markWhat(o.Kind), markHow(o), o.Grant)
 	}
 }
 

@@ -72,11 +72,8 @@ func (p *painter) band(f *history.FaultSpan, y float64, word, title string) {
 func (p *painter) ops() {
 	var special []*history.Op
 	for _, o := range p.r.Ops {
-		if o.Kind != history.Read && o.Kind != history.Write || o.Declined || !p.s.overlaps(o.Start, o.AtStore()) {
-			continue
-		}
 		y, ok := p.laneOf(o.Client)
-		if !ok || !p.r.Harmful(o) && !o.Refused && !p.more() {
+		if !ok || !p.shows(o) {
 			continue
 		}
 		x, dim := p.s.x(o.Start), ""
@@ -98,6 +95,15 @@ func (p *painter) ops() {
 	for _, o := range special {
 		p.write(o, p.s.x(o.AtStore()))
 	}
+}
+
+// shows tells whether the op is one on the store that is in sight, and drawn however little room
+// there is.
+func (p *painter) shows(o *history.Op) bool {
+	if o.Kind != history.Read && o.Kind != history.Write || o.Declined {
+		return false
+	}
+	return p.s.overlaps(o.Start, o.AtStore()) && (p.r.Harmful(o) || o.Refused || p.more())
 }
 
 // weight orders the writes that matter: a stale one is drawn over those that only follow from it.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/lockchaos/lockchaos/checker"
@@ -109,44 +110,43 @@ func WriteScenario(w io.Writer, s reports.Scenario) error {
 		p.Reasons = p.Reasons[1:] // the lede tells the first
 	}
 	p.Log = story.Reported(s.Failed)
-	for _, c := range []string{s.Rerun, s.Recheck} {
-		if c != "" {
-			p.Again = append(p.Again, phrase.Clip(c, phrase.MostText))
-		}
-	}
+	p.Again = slices.DeleteFunc([]string{phrase.Clip(s.Rerun, phrase.MostText), phrase.Clip(s.Recheck, phrase.MostText)}, func(c string) bool { return c == "" })
+	r := p.record(s)
 	var t *story.Story
-	var r *reports.Record
-	told := s.Skipped == "" && (s.Failed == "" || s.ViolatedThough())
-	if s.History != nil && s.Skipped == "" {
-		r = reports.NewRecord(s.History, s.Verdict)
-		r.Unsaid = s.Unsaid
-		s.NoteRecord(r)
-		p.Counter = counterTiles(s.Noted().Counters)
-	}
-	if r != nil && told {
-		t = p.tell(s, r)
+	if told := s.Skipped == "" && (s.Failed == "" || s.ViolatedThough()); told {
+		if r != nil {
+			t = p.tell(s, r)
+			p.Throughput = draw.Throughput(r)
+		}
+		p.Patterns = story.PatternProse(s)
+		p.judged(s, r)
 	}
 	p.Verdict = verdictWords(s)
 	p.Headline = story.Headline(s, t)
-	if told {
-		p.Patterns = story.PatternProse(s)
-	}
 	p.Lede, p.Why = story.Lede(s, r, t)
-	if told {
-		p.judged(s, r)
-	}
-	if told && r != nil {
-		p.Throughput = draw.Throughput(r)
-	}
-	if s.History != nil {
-		h := s.History
-		p.Meta, p.Versions = story.MetaLine(h), h.Header.Versions
-		if len(s.StandIns) == 0 {
-			p.S.StandIns = h.Header.StandIns
-		}
-	}
 	p.Advice = story.Advice(s, s.Header(), t)
 	return render(w, "report.html.tmpl", p)
+}
+
+// record fills in what the page says of the history, and returns its record; nil without a history,
+// and of what was not run.
+func (p *reportPage) record(s reports.Scenario) *reports.Record {
+	if s.History == nil {
+		return nil
+	}
+	h := s.History
+	p.Meta, p.Versions = story.MetaLine(h), h.Header.Versions
+	if len(s.StandIns) == 0 {
+		p.S.StandIns = h.Header.StandIns
+	}
+	if s.Skipped != "" {
+		return nil
+	}
+	r := reports.NewRecord(h, s.Verdict)
+	r.Unsaid = s.Unsaid
+	s.NoteRecord(r)
+	p.Counter = counterTiles(s.Noted().Counters)
+	return r
 }
 
 // tell fills in the story and its drawings, and returns the violation's story; nil when there is none.

@@ -204,63 +204,39 @@ func frozen(ns int64) string { return fmt.Sprintf("state T on 9 of 9 threads, %s
 // verdict says what a checker would say, from what the simulation knows.
 func (c Sim) verdict(ops []*simOp, grants []*simGrant) checker.Verdict {
 	v := checker.Verdict{Outcome: checker.Pass}
-	mutex, fence, lost := checker.PropertyResult{Name: checker.MutualExclusion}, checker.PropertyResult{Name: checker.UnfencedWrite}, checker.PropertyResult{Name: checker.LostUpdate}
-	st := &v.Stats
-	st.Grants, st.Ops, st.Handovers = int64(len(grants)), int64(len(ops)), int64(len(grants)-1)
-	st.AcquireP50, st.AcquireP99 = 41*time.Millisecond, 1020*time.Millisecond
+	v.Stats.Grants, v.Stats.Ops, v.Stats.Handovers = int64(len(grants)), int64(len(ops)), int64(len(grants)-1)
+	v.Stats.AcquireP50, v.Stats.AcquireP99 = 41*time.Millisecond, 1020*time.Millisecond
 	byVersion := map[int64]*simOp{}
 	for _, o := range ops {
 		if o.kind == history.Write && o.refused {
-			st.Refused++
+			v.Stats.Refused++
 		} else if o.kind == history.Write {
-			st.Accepted++
+			v.Stats.Accepted++
 			byVersion[o.version] = o
 		}
 	}
+	mutex, fence, lost := checker.PropertyResult{Name: checker.MutualExclusion}, checker.PropertyResult{Name: checker.UnfencedWrite}, checker.PropertyResult{Name: checker.LostUpdate}
 	pauses := checker.FaultStats{Plan: 1, Planned: PlannedPause, Target: "holder", Kind: "pause", When: "between-read-and-write", Injected: true, Shortest: 901 * time.Millisecond, Longest: 919 * time.Millisecond}
-	faultID := 0
 	for _, a := range grants {
 		if !a.frozen {
 			continue
 		}
-		faultID++
 		pauses.Begun++
-		if pauses.Evidence == "" {
-			pauses.Evidence = frozen(a.thaw - a.from)
+		pauses.Evidence = cmp.Or(pauses.Evidence, frozen(a.thaw-a.from))
+		mutex.Violations = append(mutex.Violations, a.overlaps(grants, pauses.Begun)...)
+		if !a.write.refused {
+			v.Stats.Stale++
+			victim := byVersion[a.write.replace]
+			b := grants[slices.IndexFunc(grants, func(g *simGrant) bool { return g.acquire.id == victim.grant })]
+			fence.Violations = append(fence.Violations, a.harm(b, victim, pauses.Begun, checker.UnfencedWrite, "stale",
+				fmt.Sprintf("the store took version %d of client %d behind version %d of client %d", a.write.version, a.acquire.client, victim.version, victim.client)))
+			lost.Violations = append(lost.Violations, a.harm(b, victim, pauses.Begun, checker.LostUpdate, "",
+				fmt.Sprintf("client %d read version %d and replaced version %d, which client %d had written since", a.acquire.client, a.read.version, victim.version, victim.client)))
 		}
-		pauses.Bit++
-		pauses.MetHolder++
-		severity := checker.Corrupting
-		if a.write.refused {
-			severity = checker.Contained
-		}
-		ref := func(g *simGrant) *checker.GrantRef {
-			return &checker.GrantRef{Grant: g.acquire.id, Client: g.acquire.client, Token: g.acquire.token, Acquired: g.acquire.end, LastAct: g.release.start,
-				Promise: g.acquire.end + 498*Ms}
-		}
-		for _, b := range grants {
-			if b == a || b.acquire.end < a.acquire.end || b.acquire.end > a.write.start {
-				continue
-			}
-			to := min(a.write.start, b.release.start)
-			mutex.Violations = append(mutex.Violations, checker.Violation{Property: checker.MutualExclusion, Kind: "lease-overrun", Severity: severity, Key: "k0",
-				At: a.write.start, From: b.acquire.end, To: to, A: ref(a), B: ref(b), Ops: []int64{a.acquire.id, b.acquire.id, a.write.id}, Faults: []int{faultID},
-				Text: fmt.Sprintf("client %d and client %d both held k0 from %s to %s", a.acquire.client, b.acquire.client, phrase.At(b.acquire.end), phrase.At(to))})
-		}
-		if a.write.refused {
-			continue
-		}
-		st.Stale++
-		victim := byVersion[a.write.replace]
-		ops := []int64{a.read.id, victim.id, a.write.id}
-		b := grants[slices.IndexFunc(grants, func(g *simGrant) bool { return g.acquire.id == victim.grant })]
-		fence.Violations = append(fence.Violations, checker.Violation{Property: checker.UnfencedWrite, Kind: "stale", Severity: checker.Corrupting, Key: "k0", At: a.write.end,
-			A: ref(a), B: ref(b), Ops: ops, Faults: []int{faultID}, Text: fmt.Sprintf("the store took version %d of client %d behind version %d of client %d", a.write.version, a.acquire.client, victim.version, victim.client)})
-		lost.Violations = append(lost.Violations, checker.Violation{Property: checker.LostUpdate, Severity: checker.Corrupting, Key: "k0", At: a.write.end,
-			A: ref(a), B: ref(b), Ops: ops, Faults: []int{faultID}, Text: fmt.Sprintf("client %d read version %d and replaced version %d, which client %d had written since", a.acquire.client, a.read.version, victim.version, victim.client)})
 	}
+	pauses.Bit, pauses.MetHolder = pauses.Begun, pauses.Begun
 	if c.Freezes > 0 {
-		st.Faults, st.Bites = []checker.FaultStats{pauses}, pauses.MetHolder
+		v.Stats.Faults, v.Stats.Bites = []checker.FaultStats{pauses}, pauses.MetHolder
 	}
 	tokens := checker.PropertyResult{Name: checker.TokenOrder, Outcome: checker.NotJudged, Why: "this lock issues no fencing token"}
 	if c.Tokens {
@@ -269,15 +245,49 @@ func (c Sim) verdict(ops []*simOp, grants []*simGrant) checker.Verdict {
 	stuck := checker.PropertyResult{Name: checker.StuckLock, Outcome: checker.Pass, Why: "a fresh client acquired k0 within 210 ms"}
 	v.Properties = []checker.PropertyResult{mutex, fence, lost, tokens, stuck}
 	for i := range v.Properties[:3] {
-		p := &v.Properties[i]
-		p.Count, p.Outcome = len(p.Violations), checker.Pass
-		if p.Count > 0 && p.Name == checker.MutualExclusion {
-			p.Kinds = map[string]int{checker.KindLeaseOverrun: p.Count}
-		}
-		if p.Count > 0 {
-			p.Outcome, v.Outcome = checker.Violated, checker.Violated
-			v.Severity = max(v.Severity, p.Violations[0].Severity)
-		}
+		conclude(&v, &v.Properties[i])
 	}
 	return v
+}
+
+// conclude counts the violations of a property.
+func conclude(v *checker.Verdict, p *checker.PropertyResult) {
+	p.Count, p.Outcome = len(p.Violations), checker.Pass
+	if p.Count == 0 {
+		return
+	}
+	if p.Name == checker.MutualExclusion {
+		p.Kinds = map[string]int{checker.KindLeaseOverrun: p.Count}
+	}
+	p.Outcome, v.Outcome = checker.Violated, checker.Violated
+	v.Severity = max(v.Severity, p.Violations[0].Severity)
+}
+
+func (g *simGrant) ref() *checker.GrantRef {
+	return &checker.GrantRef{Grant: g.acquire.id, Client: g.acquire.client, Token: g.acquire.token, Acquired: g.acquire.end, LastAct: g.release.start,
+		Promise: g.acquire.end + 498*Ms}
+}
+
+// overlaps are the double-holds of a grant that went on after a freeze.
+func (g *simGrant) overlaps(grants []*simGrant, fault int) (all []checker.Violation) {
+	severity := checker.Corrupting
+	if g.write.refused {
+		severity = checker.Contained
+	}
+	for _, b := range grants {
+		if b == g || b.acquire.end < g.acquire.end || b.acquire.end > g.write.start {
+			continue
+		}
+		to := min(g.write.start, b.release.start)
+		all = append(all, checker.Violation{Property: checker.MutualExclusion, Kind: "lease-overrun", Severity: severity, Key: "k0",
+			At: g.write.start, From: b.acquire.end, To: to, A: g.ref(), B: b.ref(), Ops: []int64{g.acquire.id, b.acquire.id, g.write.id}, Faults: []int{fault},
+			Text: fmt.Sprintf("client %d and client %d both held k0 from %s to %s", g.acquire.client, b.acquire.client, phrase.At(b.acquire.end), phrase.At(to))})
+	}
+	return all
+}
+
+// harm is what the late write of a grant did to b's, the victim.
+func (g *simGrant) harm(b *simGrant, victim *simOp, fault int, property, kind, text string) checker.Violation {
+	return checker.Violation{Property: property, Kind: kind, Severity: checker.Corrupting, Key: "k0", At: g.write.end,
+		A: g.ref(), B: b.ref(), Ops: []int64{g.read.id, victim.id, g.write.id}, Faults: []int{fault}, Text: text}
 }

@@ -19,20 +19,23 @@ func disturbance(r *reports.Record, t *Story, ops []*history.Op) *history.FaultS
 		return death(r, t.A)
 	}
 	for _, f := range r.Faults {
-		if !f.Injected && blameless(t.Violation.Pattern) {
-			continue
-		}
-		named := slices.Contains(t.Violation.Faults, f.ID)
-		if t.A != nil && !met(f, t.A) && !(t.Violation.Unordered && t.B != nil && met(f, t.B)) {
-			named = false
-		} else if t.A != nil && len(t.Violation.Faults) == 0 {
-			named = true
-		}
-		if named && (best == nil || f.Injected && !best.Injected || f.Injected == best.Injected && f.To-f.From > best.To-best.From) {
+		if explains(f, t) && (best == nil || f.Injected && !best.Injected || f.Injected == best.Injected && f.To-f.From > best.To-best.From) {
 			best = f
 		}
 	}
 	return best
+}
+
+// explains tells whether a fault can be the one that brought the violation about.
+func explains(f *history.FaultSpan, t *Story) bool {
+	v := t.Violation
+	switch {
+	case !f.Injected && blameless(v.Pattern):
+		return false
+	case t.A != nil && !met(f, t.A) && !(v.Unordered && t.B != nil && met(f, t.B)):
+		return false
+	}
+	return slices.Contains(v.Faults, f.ID) || t.A != nil && len(v.Faults) == 0
 }
 
 // met reports whether the fault touched the client of a grant between its acquire and its last op.

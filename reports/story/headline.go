@@ -26,22 +26,26 @@ func Headline(s reports.Scenario, t *Story) Prose {
 	case reports.Pass:
 		return passHeadline(s)
 	}
-	n := s.Count(checker.MutualExclusion)
-	if all := s.Defects(); len(all) > 0 && (n > 0 || s.Result() == reports.Corrupted) {
+	return violatedHeadline(s, t)
+}
+
+// violatedHeadline tells of the defects first, then of two holders and what they did to the data,
+// then of anything else.
+func violatedHeadline(s reports.Scenario, t *Story) Prose {
+	violated, two := s.Result() == reports.Violated, s.Count(checker.MutualExclusion) > 0
+	if all := s.Defects(); len(all) > 0 && (two || s.Result() == reports.Corrupted) {
 		p := Prose{}.t(tellDefects(all) + besideDefects(s))
-		if s.Result() == reports.Violated {
+		if violated {
 			return p
 		}
 		return p.t("; " + harm(s))
 	}
 	switch {
-	case s.Result() == reports.Contained:
+	case !violated && (two || s.Result() == reports.Contained):
 		return held(s, t).t(", and " + harm(s))
-	case s.Result() == reports.Corrupted && n == 0:
+	case !violated:
 		return Prose{}.t(strings.TrimSuffix(phrase.Sentence(harm(s)), "."))
-	case s.Result() == reports.Corrupted:
-		return held(s, t).t(", and " + harm(s))
-	case n > 0:
+	case two:
 		return held(s, t).t(withoutHarm(s))
 	case t != nil && alone(s, t.Violation) != "":
 		return Prose{}.t(alone(s, t.Violation))

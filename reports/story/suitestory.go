@@ -20,43 +20,42 @@ func SuiteHeadline(s reports.Suite) string {
 	if all == 0 {
 		return "No scenario was run"
 	}
-	expecting := slices.ContainsFunc(s.Scenarios, func(x reports.Scenario) bool { return len(x.Expect) > 0 })
-	unexpected, ran := 0, all-n[reports.Skipped]-n[reports.Failed]
-	for _, x := range s.Scenarios {
-		if x.Unexpected() {
-			unexpected++
+	parts := []string{phrase.Plural(all, "scenario")}
+	count := func(n int, words string) {
+		if n > 0 {
+			parts = append(parts, phrase.Grouped(n)+" "+words)
 		}
 	}
-	var parts []string
+	unexpected, ran := number(s.Scenarios, reports.Scenario.Unexpected), all-n[reports.Skipped]-n[reports.Failed]
 	switch {
-	case ran == 0:
-	case !expecting:
+	case ran > 0 && !slices.ContainsFunc(s.Scenarios, func(x reports.Scenario) bool { return len(x.Expect) > 0 }):
 		for _, r := range []reports.Result{reports.Corrupted, reports.Violated, reports.Contained, reports.Inconclusive, reports.Pass} {
-			if n[r] > 0 {
-				parts = append(parts, phrase.Grouped(n[r])+" "+r.String())
-			}
+			count(n[r], r.String())
 		}
-	case unexpected > 0:
-		verb := " did not come out as expected"
-		if unexpected == all {
-			return phrase.Plural(all, "scenario") + ", none as expected"
-		}
-		parts = append(parts, phrase.Grouped(unexpected)+verb)
+	case ran > 0 && unexpected == all:
+		return parts[0] + ", none as expected"
+	case ran > 0 && unexpected > 0:
+		count(unexpected, "did not come out as expected")
+	case ran == all && all == 1:
+		parts = append(parts, "as expected")
 	case ran == all:
 		parts = append(parts, "all as expected")
-		if all == 1 {
-			parts[0] = "as expected"
-		}
 	default:
-		parts = append(parts, phrase.Grouped(ran)+" as expected")
+		count(ran, "as expected")
 	}
-	if n[reports.Failed] > 0 {
-		parts = append(parts, phrase.Grouped(n[reports.Failed])+" failed to run")
+	count(n[reports.Failed], "failed to run")
+	count(n[reports.Skipped], "skipped")
+	return strings.Join(parts, ", ")
+}
+
+// number counts the scenarios that are so.
+func number(all []reports.Scenario, so func(reports.Scenario) bool) (n int) {
+	for _, x := range all {
+		if so(x) {
+			n++
+		}
 	}
-	if n[reports.Skipped] > 0 {
-		parts = append(parts, phrase.Grouped(n[reports.Skipped])+" skipped")
-	}
-	return phrase.Plural(all, "scenario") + ", " + strings.Join(parts, ", ")
+	return n
 }
 
 // namedUnexpected is how many scenarios a lede names that came out otherwise than expected.
@@ -269,48 +268,57 @@ func (f family) sentence() string {
 
 // held says which locks let two clients in under the fault.
 func (f family) held() string {
-	var locks, always, sometimes, never []string
+	always, sometimes, never := f.locks()
+	of := len(always) + len(sometimes) + len(never)
+	when := " in " + f.when() + "."
+	switch {
+	case of == 0:
+		return ""
+	case len(never) == of:
+		return f.noneHeld(never) + when
+	case len(always) == of && of > 1 && !f.partial:
+		return "Every lock lets two clients" + when
+	case len(always) == 1:
+		return always[0] + " lets two clients" + when + atTimes(sometimes) + others(never)
+	case len(always) > 1:
+		return named(always, of) + " let two clients" + strings.Replace(when, "its holder", "their holder", 1) + atTimes(sometimes) + others(never)
+	}
+	return "Some runs of " + named(sometimes, of) + " let two clients" + when + others(never)
+}
+
+// noneHeld says that no lock let a second client in, or of which locks that is known.
+func (f family) noneHeld(never []string) string {
+	switch {
+	case !f.partial:
+		return "No lock let two clients"
+	case len(never) > fewNames:
+		return "None of the " + phrase.Grouped(len(never)) + " locks that could be judged let a second client"
+	}
+	return phrase.List(never) + " let no second client"
+}
+
+// locks are those that let two clients in in all of their runs, in some, and in none.
+func (f family) locks() (always, sometimes, never []string) {
+	runs := map[string][]reports.Scenario{}
+	var order []string
 	for _, x := range f.runs {
 		name := phrase.Clip(x.Lock, phrase.MostName)
-		if slices.Contains(locks, name) {
-			continue
+		if runs[name] == nil {
+			order = append(order, name)
 		}
-		locks = append(locks, name)
-		hits, all := 0, 0
-		for _, y := range f.runs {
-			if y.Lock == x.Lock {
-				all++
-				if y.Violated(checker.MutualExclusion) {
-					hits++
-				}
-			}
-		}
-		if hits == all {
+		runs[name] = append(runs[name], x)
+	}
+	for _, name := range order {
+		switch number(runs[name], func(x reports.Scenario) bool { return x.Violated(checker.MutualExclusion) }) {
+		case len(runs[name]):
 			always = append(always, name)
-		} else if hits == 0 {
+		case 0:
 			never = append(never, name)
-		} else {
+		default:
 			sometimes = append(sometimes, name)
 		}
 	}
-	when := f.when()
-	switch {
-	case len(locks) == 0:
-		return ""
-	case len(always) == len(locks) && len(locks) > 1 && !f.partial:
-		return "Every lock lets two clients in " + when + "."
-	case len(never) == len(locks) && f.partial && len(never) > fewNames:
-		return "None of the " + phrase.Grouped(len(never)) + " locks that could be judged let a second client in " + when + "."
-	case len(never) == len(locks) && f.partial:
-		return phrase.List(never) + " let no second client in " + when + "."
-	case len(never) == len(locks):
-		return "No lock let two clients in " + when + "."
-	case len(always) == 1:
-		return always[0] + " lets two clients in " + when + "." + atTimes(sometimes) + others(never)
-	case len(always) > 1:
-		return named(always, len(locks)) + " let two clients in " + strings.Replace(when, "its holder", "their holder", 1) + "." + atTimes(sometimes) + others(never)
-	}
-	return "Some runs of " + named(sometimes, len(locks)) + " let two clients in " + when + "." + others(never)
+	return always, sometimes, never
 }
 
 // fewNames is how many locks a sentence names; of more it says how many.
@@ -365,43 +373,38 @@ func (f family) when() string {
 
 // storeSentence says what the double-holds did to the data; complete tells that every scenario of the suite has been judged.
 func storeSentence(held []reports.Scenario, complete bool) string {
-	var fenced, unfenced, broken []reports.Scenario
-	corrupted := 0
+	var broken []string // fenced stores that took a stale write all the same
+	fenced, corrupted, asTheory := 0, 0, len(held) > 0
 	for _, x := range held {
-		if x.Result() == reports.Corrupted {
-			corrupted++
-		}
-		if x.Store == "fenced" {
-			fenced = append(fenced, x)
-			if x.Result() == reports.Corrupted {
-				broken = append(broken, x)
-			}
+		fence, result := x.Store == "fenced", x.Result()
+		if fence {
+			fenced++
+			asTheory = asTheory && result == reports.Contained
 		} else {
-			unfenced = append(unfenced, x)
+			asTheory = asTheory && result == reports.Corrupted
 		}
-	}
-	all := func(in []reports.Scenario, r reports.Result) bool {
-		return !slices.ContainsFunc(in, func(x reports.Scenario) bool { return x.Result() != r })
+		if result == reports.Corrupted {
+			corrupted++
+			if fence {
+				broken = append(broken, phrase.Clip(x.Name, phrase.MostName))
+			}
+		}
 	}
 	switch {
 	case len(held) == 0:
 		return ""
 	case len(broken) > 0:
-		var names []string
-		for _, x := range broken {
-			names = append(names, phrase.Clip(x.Name, phrase.MostName))
-		}
-		return "Even the fenced store took stale writes in " + phrase.List(names) + "."
-	case len(fenced) > 0 && len(unfenced) > 0 && all(fenced, reports.Contained) && all(unfenced, reports.Corrupted) && !complete:
-		return "Of the runs that could be judged, only those on a store that checks fencing tokens kept their data whole."
-	case len(fenced) > 0 && len(unfenced) > 0 && all(fenced, reports.Contained) && all(unfenced, reports.Corrupted):
-		return "Only a store that checks fencing tokens keeps the data whole."
-	case len(fenced) > 0 && len(unfenced) == 0 && all(fenced, reports.Contained):
+		return "Even the fenced store took stale writes in " + phrase.List(broken) + "."
+	case !asTheory:
+		return phrase.Grouped(corrupted) + " of " + phrase.Grouped(len(held)) + " such runs corrupted the data."
+	case fenced == len(held):
 		return "The store refused every stale write, and the data stayed whole."
-	case len(unfenced) > 0 && len(fenced) == 0 && all(unfenced, reports.Corrupted):
+	case fenced == 0:
 		return "Without a fence, the store took the stale writes."
+	case !complete:
+		return "Of the runs that could be judged, only those on a store that checks fencing tokens kept their data whole."
 	}
-	return phrase.Grouped(corrupted) + " of " + phrase.Grouped(len(held)) + " such runs corrupted the data."
+	return "Only a store that checks fencing tokens keeps the data whole."
 }
 
 // guardSentence speaks of the application that asked the lock first, where the run has one and it did not help.

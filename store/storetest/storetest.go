@@ -137,18 +137,16 @@ func checkOrder(t *testing.T, entries []store.Entry) {
 		if e.At <= 0 || (i > 0 && e.At < entries[i-1].At) {
 			t.Fatalf("entry %d: stamp %d after %d", e.Seq, e.At, entries[max(i-1, 0)].At)
 		}
+		want := store.Entry{Version: version[e.Key]}
 		switch {
-		case e.Write && (e.Refused || e.Conflict):
-			if e.Version != 0 || e.Replaced != 0 {
-				t.Fatalf("entry %d was not carried out: %+v", e.Seq, e)
-			}
+		case e.Write && (e.Refused || e.Conflict): // not carried out
+			want.Version = 0
 		case e.Write:
-			if e.Replaced != version[e.Key] || e.Version != e.Replaced+1 {
-				t.Fatalf("entry %d: %q stood at version %d: %+v", e.Seq, e.Key, version[e.Key], e)
-			}
-			version[e.Key] = e.Version
-		case !e.Write && e.Version != version[e.Key]:
-			t.Fatalf("entry %d: %q stood at version %d, read %d", e.Seq, e.Key, version[e.Key], e.Version)
+			want = store.Entry{Version: version[e.Key] + 1, Replaced: version[e.Key]}
+			version[e.Key] = want.Version
+		}
+		if e.Version != want.Version || e.Write && e.Replaced != want.Replaced {
+			t.Fatalf("entry %d of %q: want version %d, replacing %d: %+v", e.Seq, e.Key, want.Version, want.Replaced, e)
 		}
 	}
 }

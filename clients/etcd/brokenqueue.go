@@ -1,11 +1,22 @@
 package etcd
 
 import (
-	"context"
-
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
 )
+
+// QueueStayer is broken on purpose: a queue of keys as etcd-lease's, whose waiter gives up and leaves its key in the queue. The key's
+// turn comes, nobody takes the lock, and nobody gives it back. The lease of the client's session keeps the key for as long as the
+// client lives.
+var QueueStayer = clients.Kind{
+	Name:      "broken-etcd-queue-stayer",
+	About:     "etcd's queue of keys; a waiter that gives up leaves its key in the queue",
+	Service:   "etcd",
+	Claims:    clients.Claims{Validity: "session", Token: "none", Confirms: []string{"held"}, Permits: 1},
+	LostGrace: lostGrace,
+	Control:   checker.StuckLock,
+	Open:      clients.With(openQueue, queue{dir: prefix + "stays/", permits: 1, stays: true}),
+}
 
 // WaiterBlind is broken on purpose: a queue of keys as etcd-lease's, whose waiter takes the lock when all keys before its own have gone, and does not look whether its own is
 // still there. A waiter whose lease ended in the queue has left it without knowing, and is granted the lock beside whoever stood behind it. etcd's library did the same
@@ -17,11 +28,5 @@ var WaiterBlind = clients.Kind{
 	Claims:    clients.Claims{Validity: "session", Token: "none", Confirms: []string{"held"}, Permits: 1},
 	LostGrace: lostGrace,
 	Control:   checker.DeadGrant,
-	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
-		l, err := open(c)
-		if err != nil {
-			return nil, err
-		}
-		return &semaphore{lock: l, dir: prefix + "blind/", permits: 1, blind: true}, nil
-	},
+	Open:      clients.With(openQueue, queue{dir: prefix + "blind/", permits: 1, blind: true}),
 }
