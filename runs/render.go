@@ -17,7 +17,6 @@ import (
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/reports/ci"
 	"github.com/lockchaos/lockchaos/reports/page"
-	"github.com/lockchaos/lockchaos/runs/runtimes"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -105,13 +104,16 @@ func allowance(s scenarios.Scenario) string {
 	return allowedByFlag
 }
 
+// appStore stands in the column of the store where that is the application's own.
+const appStore = "own"
+
 // describe fills in what the plan says.
 func (t *Tool) describe(out *reports.Scenario, plan *scenarios.Plan, folder string, run *Record) {
 	s := plan.Scenario
 	out.Lock, out.Store, out.About, out.Why = s.Lock, s.Store.Kind, s.About, s.Expect.Why
 	out.Fault, out.Undisturbed = FaultColumn(s), len(s.Faults) == 0 && !s.Own()
 	if s.Own() {
-		out.Store, out.Service = runtimes.AppStore, strings.Join(s.App.Service, ", ")
+		out.Store, out.Service = appStore, strings.Join(s.App.Service, ", ")
 	}
 	out.Control = strings.HasPrefix(s.Store.Kind, "broken-")
 	if kind, err := t.KindOf(&s); err == nil && !s.Own() {

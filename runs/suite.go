@@ -8,21 +8,19 @@ import (
 	"io"
 	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/history"
-	"github.com/lockchaos/lockchaos/hosts/docker"
 	"github.com/lockchaos/lockchaos/redact"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs/exit"
-	"github.com/lockchaos/lockchaos/runs/runtimes"
 	"github.com/lockchaos/lockchaos/runs/screen"
 	"github.com/lockchaos/lockchaos/scenarios"
 	"github.com/lockchaos/lockchaos/spelling"
@@ -37,7 +35,7 @@ type Run struct {
 	Plans []scenarios.Plan
 	// Screen shows the run, and Where is where hosts live.
 	Screen *screen.Screen
-	Where  runtimes.Runtime
+	Where  Runtime
 
 	// Label tells apart the repetitions of a run, beside a scenario's name on the screen; "" where there is one.
 	Label string
@@ -383,20 +381,29 @@ func (s *Run) runThere(ctx context.Context, p scenarios.Plan, dir string, log *o
 	if err := <-told; err != nil {
 		return err
 	}
-	switch {
-	case err != nil && ctx.Err() != nil:
+	if err != nil && ctx.Err() != nil {
 		return errors.New("interrupted")
-	case err != nil && !exited(err):
+	}
+	return s.reason(err, dir, log.Name(), stderr.String())
+}
+
+// reason makes of how the process of a scenario ended what went wrong; nil: nothing. end is the end of its log.
+func (s *Run) reason(err error, dir, log, end string) error {
+	var process interface{ ExitCode() int } // or container
+	if err == nil || !errors.As(err, &process) {
 		return err // it was not started, or its nodes were not
-	case err != nil && strings.Contains(err.Error(), "exit status 137"):
+	}
+	if process.ExitCode() == 128+int(unix.SIGKILL) { // its init says it as a shell does
 		return fmt.Errorf("the scenario's process was killed from outside (out of memory?): %w; what it recorded can be judged: %s", err,
 			reports.Shell(s.Settings.Tool.Program, "check", s.historyAtEnd(dir)))
-	case err != nil && stderr.Len() > 0:
-		return fmt.Errorf("the scenario's process failed: %w; the end of its log:\n%s", err, stderr.String())
-	case err != nil:
-		return fmt.Errorf("the scenario's process failed: %w", err)
 	}
-	return nil
+	if crash := Crash(log); crash != "" {
+		return fmt.Errorf("a defect in lockchaos itself, please report it: %w; its log: %s\n%s", err, log, crash)
+	}
+	if end != "" {
+		end = "\n" + end
+	}
+	return fmt.Errorf("the scenario's process failed: %w; the end of its log, %s:%s", err, log, end)
 }
 
 // historyAtEnd is what the history of a scenario's folder will be called.
@@ -406,13 +413,6 @@ func (s *Run) historyAtEnd(dir string) string {
 		name += history.Compressed
 	}
 	return name
-}
-
-// exited tells whether an error says how a process ended.
-func exited(err error) bool {
-	var process *exec.ExitError
-	var container *docker.ExitError
-	return errors.As(err, &process) || errors.As(err, &container)
 }
 
 // tail keeps the last bytes of what is written to it.

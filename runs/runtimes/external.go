@@ -40,7 +40,7 @@ func newGiven(ctx context.Context, f Where, of Locks, plans []scenarios.Plan, sa
 	if err != nil {
 		return nil, exit.Misuse(err)
 	}
-	g.Locks, g.able = of, newLocal(ctx).able // clients and their links are on a private network here, too
+	g.Locks, g.able = of, newLocal(ctx).Able // clients and their links are on a private network here, too
 	var refused []string
 	out := map[string][]string{} // why → the scenarios that are left out
 	for _, p := range plans {
@@ -297,8 +297,8 @@ func (g *Servers) Of(name string) (nodes []remote.Node) {
 	return nodes
 }
 
-// RunRemote runs a plan on servers that outer was given the addresses of.
-func RunRemote(ctx context.Context, cfg harness.Config) error {
+// runRemote runs a plan on servers that outer was given the addresses of.
+func runRemote(ctx context.Context, cfg harness.Config) error {
 	if refused := Beyond(cfg.Plan); len(refused) > 0 {
 		return errors.New(refused[0].String())
 	}
