@@ -1,17 +1,12 @@
-//go:build linux
-
 package locktest
 
 import (
-	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/reports"
-	"github.com/lockchaos/lockchaos/scenarios"
 )
 
 // Exam attacks the lock in every way that its claims invite, as `lockchaos exam` does. Each attack is a subtest of its name, several at once.
@@ -43,50 +38,25 @@ func Exam(t *testing.T, e Examination, open Open) {
 	}
 }
 
-// examAlone is locked by the last try of an attack, which runs beside no other.
-var examAlone sync.RWMutex
-
-// attempt runs the scenario once, and judges it.
-func (r *run) attempt() (reports.Scenario, []scenarios.Compared) {
-	r.t.Helper()
-	r.prepare()
-	r.unavailable()
-	r.incapable()
-	switch {
-	case !r.given.attack():
-	case r.try == tries:
-		examAlone.Lock()
-		defer examAlone.Unlock()
-	default:
-		examAlone.RLock()
-		defer examAlone.RUnlock()
-	}
-	r.execute()
-	return r.judge()
-}
-
 // tellFate tells what an attack came to.
-func (r *run) tellFate(sc reports.Scenario, compared []scenarios.Compared) {
+func (r *run) tellFate(sc reports.Scenario) {
 	t := r.t
 	t.Helper()
 	switch fate := sc.Fate(); {
 	case fate.Fails():
-		t.Error(shown("%s\n%s", sc.CameTo(), harmless.Block(r.fell(sc, compared), "")))
+		t.Error(shown("%s\n%s", sc.CameTo(), harmless.Block(r.fell(sc), "")))
 	case fate == reports.NothingFollows:
 		t.Error(shown("%s", sc.CameTo()))
 	default:
 		t.Log(shown("%s", sc.CameTo()))
 	}
-	if t.Failed() {
-		t.Log(shown("report: %s%s", filepath.Join(r.dir, reports.PageFile), harmless.Safe(r.again())))
-	}
 }
 
 // fell tells what theory does not allow, by the smallest part of the history that shows it.
-func (r *run) fell(sc reports.Scenario, compared []scenarios.Compared) string {
-	for _, i := range inOrder(sc.Verdict.Properties, compared) {
+func (r *run) fell(sc reports.Scenario) string {
+	for _, i := range inOrder(sc.Verdict.Properties, r.compared(sc)) {
 		if p := sc.Verdict.Properties[i]; p.Outcome == checker.Violated {
-			return smallest(sc.History, p)
+			return r.smallest(p)
 		}
 	}
 	return strings.Join(sc.Verdict.Reasons, " ")

@@ -41,7 +41,7 @@ func (e Examination) attacks(lock string, short bool) ([]scenarios.Scenario, []s
 	}
 	s := e.scenario(nil)
 	base := scenarios.Scenario{Lock: lock, TTL: scenarios.Duration(s.ttl()), Store: scenarios.Store{Kind: "unfenced"}}
-	lockToExamine := harness.Examinee(s.kind(lock), base)
+	lockToExamine := harness.Examinee(s.lock(lock).Kind(), base)
 	if e.KeepsAlive && !slices.Contains(lockToExamine.Abilities, scenarios.KeepsAlive) {
 		lockToExamine.Abilities = append(lockToExamine.Abilities, scenarios.KeepsAlive)
 	}

@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -39,6 +40,10 @@ type Run struct {
 
 	// Label tells apart the repetitions of a run, beside a scenario's name on the screen; "" where there is one.
 	Label string
+	// Test says that the run is a test in Go; nil: it is none. It has one scenario, whose folder is the run's.
+	Test *GoTest
+	// OnAgain, when set, is told of each try that is made again, and why.
+	OnAgain func(sc reports.Scenario, why string)
 	// OnEnd, when set, is told of each scenario at its end, before another takes its place.
 	OnEnd func(reports.Scenario)
 	// late, when set, says why it is too late to start a plan; "": it is not.
@@ -115,9 +120,13 @@ func (s *Run) Prepare(dir string, began time.Time) {
 	s.Plans = s.Settings.Shard.Part(s.Plans)
 	s.record = Record{Version: s.Settings.Tool.Version, Suite: s.Name, About: s.About, Command: s.Command, Program: s.Settings.Tool.Program, Runtime: s.Where.About(), Where: s.Settings.Words, Seed: s.Plans[0].Seed,
 		NoExpect: s.Settings.NoExpect, Policy: s.Settings.Policy, Started: began.UTC().Truncate(time.Second), Parallel: s.Settings.Parallel, Exam: s.Exam, Scenarios: make([]ScenarioRecord, len(s.Plans)),
-		Shard: s.Settings.Shard.String(), Shares: shares}
+		Shard: s.Settings.Shard.String(), Shares: shares, Test: s.Test}
 	for i, p := range s.Plans {
-		s.record.Scenarios[i] = ScenarioRecord{Name: p.Scenario.Name, Dir: FolderOf(p.Scenario.Name), State: StateWaiting, Planned: p.Scenario.Duration.Std()}
+		folder := FolderOf(p.Scenario.Name)
+		if s.Test != nil {
+			folder = runFolder
+		}
+		s.record.Scenarios[i] = ScenarioRecord{Name: p.Scenario.Name, Dir: folder, State: StateWaiting, Planned: p.Scenario.Duration.Std()}
 	}
 	s.Results = make([]Judged, len(s.Plans))
 	if s.Alone == nil {
@@ -217,6 +226,9 @@ func (s *Run) try(ctx context.Context, i int, p scenarios.Plan, try int) (again 
 		s.Alone.RLock()
 		defer s.Alone.RUnlock()
 	}
+	if s.Settings.Longer {
+		p.Scenario.Duration <<= try - 1
+	}
 	began, before := time.Now(), processors()
 	var r ScenarioRecord
 	s.note(i, func(saved *ScenarioRecord) {
@@ -236,6 +248,9 @@ func (s *Run) try(ctx context.Context, i int, p scenarios.Plan, try int) (again 
 			why = fmt.Sprintf("try %d %s", try, why)
 			s.Screen.Say(s.label(p) + ": " + why + ": once more")
 			s.Screen.Forget(s.label(p))
+			if s.OnAgain != nil {
+				s.OnAgain(verdict.Scenario, why)
+			}
 			s.note(i, func(saved *ScenarioRecord) { saved.Spoilt, saved.First = append(saved.Spoilt, why), "" })
 			return true
 		}
@@ -270,9 +285,22 @@ func (s *Run) Spoilt(p scenarios.Plan, sc reports.Scenario, calm bool) string {
 	return ""
 }
 
-// putAside keeps what a try has left, beside the scenario's folder.
+// putAside keeps what a try has left, beside the scenario's folder, or in it where that is the run's.
 func (s *Run) putAside(folder string, try int) error {
-	return os.Rename(filepath.Join(s.Dir, folder), filepath.Join(s.Dir, fmt.Sprintf("%s.try%d", folder, try)))
+	aside := fmt.Sprintf("try%d", try)
+	if folder != runFolder {
+		return os.Rename(filepath.Join(s.Dir, folder), filepath.Join(s.Dir, folder+"."+aside))
+	}
+	left, err := os.ReadDir(s.Dir)
+	if err == nil {
+		err = os.Mkdir(filepath.Join(s.Dir, aside), 0o755)
+	}
+	for _, e := range left {
+		if err == nil && e.Name() != RecordFile && e.Name() != reserveFile && !strings.HasPrefix(e.Name(), "try") {
+			err = os.Rename(filepath.Join(s.Dir, e.Name()), filepath.Join(s.Dir, aside, e.Name()))
+		}
+	}
+	return err
 }
 
 // onTime runs one scenario, unless there is no time left for it.

@@ -1,7 +1,9 @@
 package runs
 
 import (
+	"cmp"
 	"fmt"
+	"runtime/debug"
 	"sync"
 
 	"github.com/lockchaos/lockchaos/clients"
@@ -19,11 +21,24 @@ type Tool struct {
 	suites func() ([]scenarios.Suite, error)
 }
 
-// NewTool returns a program that knows the locks.
+// NewTool returns a program that knows the locks. Without a version it is that of the module, as the program was built with it.
 func NewTool(version, program string, locks []clients.Kind) *Tool {
+	version = cmp.Or(version, moduleVersion())
 	t := &Tool{Version: version, Program: program, locks: locks}
 	t.suites = sync.OnceValues(func() ([]scenarios.Suite, error) { return scenarios.Builtin(t.Catalogue()) })
 	return t
+}
+
+// moduleVersion is the version of lockchaos that a program was built with, "(devel)" where it has none.
+func moduleVersion() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, m := range info.Deps {
+			if m.Path == "github.com/lockchaos/lockchaos" {
+				return m.Version
+			}
+		}
+	}
+	return "(devel)"
 }
 
 // Catalogue is what scenarios can name.
