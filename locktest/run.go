@@ -1,6 +1,7 @@
 package locktest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,7 +27,7 @@ import (
 // Run runs the scenario against the lock that open opens, and reports each property as a subtest. See the package's documentation.
 func Run(t *testing.T, s Scenario, open Open) {
 	t.Helper()
-	call := calls.next(t)
+	call := nextCall(t)
 	if me.client {
 		if me.test == t.Name() && me.call == call {
 			serve(s, open)
@@ -78,19 +79,18 @@ type run struct {
 	dir string
 }
 
-// counter counts the calls of Run in each test: a test may call it more than once, and each client belongs to one of them.
-type counter struct {
-	mu sync.Mutex
+// calls counts the calls of Run in each test: a test may call it more than once, and each client belongs to one of them.
+var calls = struct {
+	sync.Mutex
 	of map[*testing.T]int
-}
+}{of: map[*testing.T]int{}}
 
-var calls = counter{of: map[*testing.T]int{}}
-
-func (c *counter) next(t *testing.T) int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.of[t]++
-	return c.of[t]
+// nextCall is the number of this call.
+func nextCall(t *testing.T) int {
+	calls.Lock()
+	defer calls.Unlock()
+	calls.of[t]++
+	return calls.of[t]
 }
 
 // The environment variables of the package's documentation.
@@ -154,25 +154,19 @@ func (r *run) seed() (uint64, error) {
 
 // folder makes the run's folder. One that nobody wants to keep is removed after a run that has nothing to tell.
 func (r *run) folder() error {
-	parent := os.Getenv(runsVar)
-	if parent != "" {
-		abs, err := filepath.Abs(parent)
-		if err == nil {
-			err = os.MkdirAll(abs, 0o755)
-		}
-		if err != nil {
-			return fmt.Errorf("make the folder of %s: %w", runsVar, err)
-		}
-		parent = abs
+	parent, err := filepath.Abs(cmp.Or(os.Getenv(runsVar), os.TempDir()))
+	if err == nil {
+		err = os.MkdirAll(parent, 0o755)
 	}
-	dir, err := os.MkdirTemp(parent, "lockchaos-"+lockName(r.t.Name())+"-")
+	if err == nil {
+		r.dir, err = os.MkdirTemp(parent, "lockchaos-"+lockName(r.t.Name())+"-")
+	}
 	if err != nil {
-		return fmt.Errorf("make the run's folder: %w", err)
+		return fmt.Errorf("make the run's folder in $%s, or among temporary files: %w", runsVar, err)
 	}
-	r.dir = dir
 	r.t.Cleanup(func() {
-		if parent == "" && !r.t.Failed() {
-			_ = os.RemoveAll(dir) // what can't be removed lies among temporary files
+		if os.Getenv(runsVar) == "" && !r.t.Failed() {
+			_ = os.RemoveAll(r.dir) // what can't be removed lies among temporary files
 		}
 	})
 	return nil

@@ -232,7 +232,7 @@ func (s *Run) try(ctx context.Context, i int, p scenarios.Plan, try int) (again 
 	began, before := time.Now(), processors()
 	var r ScenarioRecord
 	s.note(i, func(saved *ScenarioRecord) {
-		saved.State, saved.Began = StateRunning, began.UTC()
+		saved.State, saved.Began, saved.Planned = StateRunning, began.UTC(), p.Scenario.Duration.Std()
 		r = *saved
 	})
 	r.locate(s.Settings.Places[r.Name])
