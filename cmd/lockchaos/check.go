@@ -18,20 +18,24 @@ func checkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check HISTORY…",
 		Short: "Judge saved histories again, or those of other tools and production logs",
-		Long: `Judges each history by its properties alone, whatever was expected of it, and prints the verdict. "-" is the standard input. A history
-that was compressed by Zstandard (.zst) is read as it is.
+		Long: `Judges each history by its properties alone, whatever was expected of it, and prints the verdict.
+"-" is the standard input. A history that was compressed by Zstandard (.zst) is read as it is.
 
-Read are the histories of lockchaos, Jepsen (EDN) and Porcupine (JSON), and audit logs in CSV or JSON lines. --pattern reads logs in lines of text. The
-columns of a log are guessed by their names and contents, and told; --map says otherwise. --events explains words that are not the usual ones.
-docs/foreign.md has examples of each flag.
+It reads the histories of lockchaos, Jepsen (EDN) and Porcupine (JSON), and audit logs in CSV or
+JSON lines. --pattern reads logs in lines of text. The columns of a log are guessed by their names
+and contents, and printed; --map overrides them. --events explains unusual words. docs/foreign.md
+has examples of each flag.
 
-With --report DIR, a report of the history is written into that folder, which is made if it is not there: report.html, verdict.json, the history as
-lockchaos reads it, and for each property that is violated the few ops that show it. It needs the whole history in memory.
+--report DIR writes a report of the history into that folder, and makes the folder if needed:
+report.html, verdict.json, the history as lockchaos reads it, and for each violated property the few
+ops that show it. It needs the whole history in memory.
 
-With --oracle porcupine, the linearizability checker Porcupine is asked too whether the holds exclude each other, a bounded window at a time. It needs the
-whole history in memory, and says what it did not cover.
+--oracle porcupine asks the linearizability checker Porcupine, too, whether the holds exclude each
+other, a bounded window at a time. It needs the whole history in memory, and says what it did not
+cover.
 
-A history that was cut is judged for what it certainly shows: a violation stands, anything else is inconclusive.
+A history that was cut is judged by what it certainly shows: a violation stands, anything else is
+inconclusive.
 
 Exit status: 0 all passed, 1 a property was violated, 2 inconclusive, 64 a file that is no history.`,
 		Example: `  lockchaos check runs/latest/*/history.jsonl

@@ -34,12 +34,14 @@ func examCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "exam [LOCK]",
 		Short: "Attack a lock in every way that its claims invite",
-		Long: `Attacks one lock: one that comes with lockchaos, or with --lock-cmd a program of your own in any language. Each attack aims one
-fault at one step of one kind of application. Which attacks make sense follows from what the lock claims and can do, and from its
-service; every time is stretched to its lease.
+		Long: `Attacks one lock: one that comes with lockchaos, or with --lock-cmd a program of your own in any
+language. Each attack aims one fault at one step of one kind of application. Which attacks make
+sense follows from the lock's claims and abilities, and from its service. Every time is stretched to
+its lease.
 
-At the end each attack is told: it stood, it fell to a defect of the lock, it fell to what no lease prevents, or nothing follows.
-An attack that comes to nothing is made again (--retries), the last time alone.
+At the end each attack has an outcome: the lock stood, it fell to a defect of its own, it fell to
+what no lease prevents, or the attack showed nothing. An attack that showed nothing is made again
+(--retries), the last time alone.
 
 Exit status: 0 no defect, 1 a defect or a violation that is not clear, 2 an attack that stayed inconclusive, 3 the harness failed.`,
 		Example: `  lockchaos exam redlock

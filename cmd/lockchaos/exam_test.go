@@ -14,6 +14,7 @@ import (
 // TestAttacksAreValid: what is made of the table for every lock is a scenario that would be accepted from a file, and no attack is
 // without a lock on which it can be made.
 func TestAttacksAreValid(t *testing.T) {
+	t.Parallel()
 	table := attackTable(t)
 	known, file, made := catalogue(), filepath.Join(t.TempDir(), "plan.yaml"), map[string]bool{}
 	for _, k := range locks() {

@@ -57,6 +57,7 @@ func TestExamTable(t *testing.T) {
 	if !sandboxed(t) {
 		t.Skip("this machine refuses namespaces")
 	}
+	t.Parallel()
 	table := attackTable(t)
 	attacks := map[string][]scenarios.Attack{}
 	for _, a := range table.Attacks {

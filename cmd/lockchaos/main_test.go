@@ -40,6 +40,7 @@ func (t tests) Run() int {
 // TestScripts runs what the command promises, as readable scripts.
 func TestScripts(t *testing.T) {
 	able := sandboxed(t)
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		// No Deadline of its own: a script that waits for what never comes fails at the end of `go test -timeout`. A shorter one for all of them together fails whichever is last on a slow machine.
 		Dir: "testdata/script",

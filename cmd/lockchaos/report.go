@@ -21,15 +21,17 @@ func reportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report DIR …",
 		Short: "Judge and render a run's folder again, or those of its shards as one",
-		Long: `Reads the plans and histories in a run's folder, judges them with this version of the checker and writes all reports anew.
-The exit status is that of the run as it is judged now.
+		Long: `Reads the plans and histories in a run's folder, judges them with this version of the checker and
+writes all reports anew. The exit status is that of the run as it is judged now.
 
-With --compare A B two runs, or two scenarios, are set side by side: which verdicts changed, which stayed, with counts, versions and seeds. The exit status is 1
-if a scenario is worse in B, 2 if one that was decided is decided no more, else 0.
+--compare A B compares two runs, or two scenarios: which verdicts changed and which stayed, with
+counts, versions and seeds. Exit status: 1 if a scenario is worse in B, 2 if one was decided in A
+and is not in B, else 0.
 
-With --merge the folders of the shards of a run (run, exam or gate with --shard) become one new folder, with one report, junit.xml and sarif.json, and for a gate one ruling. Shards of
-different suites, seeds, versions, policies or cuts are refused, and so is the same shard twice. What a missing shard would have run is told as not run, and the exit status is then 2, if
-nothing worse is found.`,
+--merge makes one new folder of the shards of a run (run, exam or gate with --shard), with one
+report, junit.xml and sarif.json, and for a gate one ruling. It refuses shards of different suites,
+seeds, versions, policies or cuts, and the same shard twice. The scenarios of a missing shard are
+listed as not run, and the exit status is then 2, if nothing worse is found.`,
 		Example: `  lockchaos report runs/latest
   lockchaos report --merge shard-*/latest
   lockchaos report --compare runs/before runs/after`,

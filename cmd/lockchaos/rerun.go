@@ -30,11 +30,13 @@ func rerunCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rerun DIR",
 		Short: "Run saved plans again, and say whether the verdicts are the same",
-		Long: `Runs the plan of a scenario's folder again, or all plans of a run's folder: the same scenario, the same seed, where it ran before. Then it sets what came
-out beside what the folder shows, both judged by this version of the checker.
+		Long: `Runs the plan of a scenario's folder again, or all plans of a run's folder: the same scenario, the
+same seed, on the same runtime. Then it compares the new verdicts with those of the folder, both
+judged by this version of the checker.
 
-A seed repeats the plan: think times, lengths and spacing of faults. It does not repeat the schedule, so a verdict may differ by chance: "lockchaos run
---plan DIR/plan.yaml --repeat 20" tells how often.
+A seed repeats the plan: think times, lengths and spacing of faults. It does not repeat the
+schedule, so a verdict may differ by chance. "lockchaos run --plan DIR/plan.yaml --repeat 20" shows
+how often.
 
 Exit status: 0 the verdicts are the same, 1 one differs, 2 one that was decided is decided no more, 3 the harness or a service failed.`,
 		Example: `  lockchaos rerun runs/latest/redis-setnx.pause-holder.unfenced

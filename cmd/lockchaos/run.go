@@ -64,34 +64,44 @@ func runCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run [SUITE|SCENARIO|FILE.yaml …]",
 		Short: "Run scenarios, judge them and write the report",
-		Long: `Runs scenarios on real servers, each on a private network of its own, records what happens, judges it and writes the
-report. Without a name it runs the suite "quick". A name may also be the beginning of scenario names, up to a slash.
+		Long: `Runs scenarios on real servers, each on a private network of its own. It records what happens,
+judges it and writes the report. Without a name it runs the suite "quick". A name may also be the
+beginning of scenario names, up to a slash.
 
-The suite "random" is drawn from the seed: for each lock (--locks) one scenario with faults that fit the lock and this machine, mixed by weight
-and combined. --duration is then, as for other suites, the length of each scenario's workload (10 s if it is not given), so that
-the same seed draws the same on every machine that can do the same faults. What theory allows the lock under these faults is expected; any
-other violation makes the exit status 1. With --lock-cmd the one lock is your own, and theory goes by what it declares.
+The suite "random" is drawn from the seed: one scenario for each lock (--locks), with faults that
+fit the lock and this machine, mixed by weight and combined. As for other suites, --duration is the
+length of each scenario's workload (10 s if it is not given). So the same seed draws the same on
+every machine that can do the same faults. Violations that theory allows the lock under these faults
+are expected; any other makes the exit status 1. With --lock-cmd the one lock is your own, and
+theory goes by what it declares.
 
-Every run leaves a folder under runs/ (runs/latest points at the newest): index.html, junit.xml, and for each scenario
-report.html, history.jsonl (with --compress: history.jsonl.zst), verdict.json, plan.yaml and the logs.
+Every run leaves a folder under runs/ (runs/latest points at the newest): index.html, junit.xml, and
+for each scenario report.html, history.jsonl (with --compress: history.jsonl.zst), verdict.json,
+plan.yaml and the logs.
 
-A scenario says what theory expects of it; the exit status tells whether that came out. With --no-expect the
-properties alone decide: any that is violated makes the exit status 1.
+A scenario says what theory expects of it; the exit status says whether that came out. With
+--no-expect the properties alone decide: any that is violated makes the exit status 1.
 
-On a busy machine a scenario may come to nothing. It is then run again, up to --retries times, the last time alone; each try stays in the folder.
+On a busy machine a scenario may show nothing. It is then run again, up to --retries times, the last
+time alone. Each try stays in the folder.
 
---lock and --fault leave some of the named scenarios; --last-failed takes those of the latest run that did not come out as they should, as they were
-run. --dry-run says what would run and how long that takes.
+--lock and --fault select some of the named scenarios. --last-failed takes those of the latest run
+that did not come out as they should, as they were run. --dry-run says what would run and how long
+that takes.
 
-With --shard 3/8 it is the third of eight parts of these, cut by how long they are planned to take: the same on every machine for the same command. A
-machine for each part runs them, and lockchaos report --merge makes one report of what they leave.
+--shard 3/8 runs the third of eight parts, cut by planned length, in the same way on every machine
+for the same command. Run each part on a machine of its own; lockchaos report --merge then makes one
+report of all parts.
 
-With --repeat everything is run again and again, with other seeds, and a table of the verdicts by seed is told at the end, with the rate of violated
-runs and its confidence interval; each repetition keeps its folder. The exit status is the worst of all.
+--repeat runs everything again and again, with other seeds. At the end it prints a table of the
+verdicts by seed, with the rate of violated runs and its confidence interval. Each repetition keeps
+its folder. The exit status is the worst of all.
 
-With --lock-cmd a program of your own, in any language, takes the place of the scenarios' locks (see ` + "`lockchaos adapter`" + `). In every suite but
-"random" it is judged by the properties alone, or with --inherent by what no lease prevents: a holder that comes after the end of its lease, and the harm that it does to a store
-without a fence, are told and do not fail the run. A defect of the lock fails it, and what is inconclusive stays so.
+With --lock-cmd a program of your own, in any language, takes the place of the scenarios' locks (see
+` + "`lockchaos adapter`" + `). In every suite but "random" the properties alone judge it. With --inherent the
+report names what no lease prevents, and the run does not fail for it: a holder that acts after the
+end of its lease, and the harm that it does to a store without a fence. A defect of the lock still
+fails the run, and an inconclusive property stays inconclusive.
 
 Environment variables:
   ` + runtimes.EnvironmentVar + `            the default of --runtime

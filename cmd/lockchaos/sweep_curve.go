@@ -36,10 +36,12 @@ func sweepCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sweep [SCENARIO|FILE.yaml]",
 		Short: "Measure how often a lock is violated over the length of a fault, in TTLs: the safety curve",
-		Long: `Runs a lock under a fault whose length (or, of a clock-jump, whose offset) goes from less than the TTL to more, some runs at each point, and draws how many of the holds
-that were struck are part of a violation, with confidence intervals: as a page, as CSV and as JSON.
+		Long: `Runs a lock under a fault whose length (or, of a clock-jump, whose offset) goes from less than the
+TTL to more, some runs at each point. It draws the share of struck holds that are part of a
+violation, with confidence intervals: as a page, as CSV and as JSON.
 
-The lock and the fault are given by --lock and --fault, or by a scenario with one fault. The rate counts struck holds and not runs, so it does not depend on how long a run is.
+The lock and the fault are given by --lock and --fault, or by a scenario with one fault. The rate
+counts struck holds and not runs, so it does not depend on the length of a run.
 
 Exit status: 0 it was measured, whatever came out; 2 at some point no hold was struck; 3 some runs failed.`,
 		Example: `  lockchaos sweep --lock redis-setnx --fault pause --over duration=0.5..3xTTL --runs 20

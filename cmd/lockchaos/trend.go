@@ -23,8 +23,9 @@ func trendCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "trend [DIR]",
 		Short: "Show what each scenario came to over the runs of a folder, and when that changed",
-		Long: `Reads the runs in a folder ("runs", if none is named), the oldest first, and shows for each scenario a mark for each run in which it took part, how long it took, and the
-run since which it comes to what it comes to now. What changed last comes first. Each repetition counts as a run.`,
+		Long: `Reads the runs in a folder ("runs", if none is named), the oldest first. Each scenario has a line: a
+mark for each run in which it took part, how long it took, and since which run it has its present
+outcome. The latest change comes first. Each repetition counts as a run.`,
 		Example: "  lockchaos trend\n  lockchaos trend nightly/runs",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
