@@ -152,8 +152,10 @@ func carryOut(todo, dir string) int {
 	return exit.Of(err)
 }
 
-// tool is this program, as package runs knows it.
-func tool(lock clients.Kind) *runs.Tool { return runs.NewTool("", "lockchaos", []clients.Kind{lock}) }
+// tool is this program, as package runs knows it. Go does not write the versions of modules into test binaries.
+func tool(lock clients.Kind) *runs.Tool {
+	return runs.NewTool("(version unknown)", "lockchaos", []clients.Kind{lock})
+}
 
 // clientArgs are the arguments with which this test binary comes to the same call of Run again.
 func clientArgs(test string) []string {

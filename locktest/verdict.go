@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -126,7 +127,7 @@ func (r *run) smallest(p checker.PropertyResult) string {
 // command runs the test again with the same seed.
 func (r *run) command() string {
 	race := ""
-	if raceEnabled {
+	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
 		race = " -race"
 	}
 	return fmt.Sprintf("%s=%d go test%s -count=1 -run '%s'", seedVar, r.plan.Seed, race, exactly(r.t.Name()))

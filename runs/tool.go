@@ -1,9 +1,7 @@
 package runs
 
 import (
-	"cmp"
 	"fmt"
-	"runtime/debug"
 	"sync"
 
 	"github.com/lockchaos/lockchaos/clients"
@@ -21,24 +19,11 @@ type Tool struct {
 	suites func() ([]scenarios.Suite, error)
 }
 
-// NewTool returns a program that knows the locks. Without a version it is that of the module, as the program was built with it.
+// NewTool returns a program that knows the locks.
 func NewTool(version, program string, locks []clients.Kind) *Tool {
-	version = cmp.Or(version, moduleVersion())
 	t := &Tool{Version: version, Program: program, locks: locks}
 	t.suites = sync.OnceValues(func() ([]scenarios.Suite, error) { return scenarios.Builtin(t.Catalogue()) })
 	return t
-}
-
-// moduleVersion is the version of lockchaos that a program was built with, "(devel)" where it has none.
-func moduleVersion() string {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, m := range info.Deps {
-			if m.Path == "github.com/lockchaos/lockchaos" {
-				return m.Version
-			}
-		}
-	}
-	return "(devel)"
 }
 
 // Catalogue is what scenarios can name.
