@@ -8,6 +8,7 @@
 //
 //   - redis: one redis-server, as found on PATH, without persistence. A Redis that dies forgets its
 //     locks, as one configured for speed does. Without redis-server, or with
+//     LOCKCHAOS_REDIS=valkey-server, it is a Valkey. Without either, or with
 //     LOCKCHAOS_REDIS=miniredis, a stand-in written in Go takes its place. StandIns then returns a
 //     sentence that every output must show.
 //   - redis-five: five of them that know nothing of each other.
@@ -23,14 +24,8 @@
 //   - postgres: one PostgreSQL server with a new cluster. Its sessions are processes that leave the
 //     server's group. To stop this node, stop its host (hosts.Host.Stop).
 //   - postgres-pgbouncer: the same behind PgBouncer, in transaction pooling.
-//   - memcached: one memcached.
-//   - nats: three servers of the real NATS with JetStream, which are compiled in.
-//   - consul: three Consul servers, which scripts/servers builds.
-//   - mariadb: one MariaDB server.
-//   - mariadb-galera: three of them, which replicate by Galera.
-//   - s3: one object store with conditional writes, the Versity S3 Gateway.
-//   - dynamodb: dynalite, a stand-in for DynamoDB.
 //   - store: the ledger of package store, started by StartStore.
+//   - The others are as their Kind.About and Kind.Notes say.
 //
 // Every node is a process on a host of its own, so it can be stopped, killed or cut off like any
 // other. It is either a program of the machine, or this very program again ("lockchaos node etcd

@@ -3,6 +3,7 @@
 //
 // A Series repeats a run with other seeds. Rerun compares a run with an earlier one, and Compare
 // compares two saved runs. Shrinking reduces a scenario for as long as the same property is
-// violated. A Curve measures how often a lock is violated over the length of a fault. Trials run
-// plans without output, for searches and measurements.
+// violated. A Curve measures how often a lock is violated over the length of a fault. A Trend is
+// what scenarios came to over many runs. Report judges any run's folder again. Trials run plans
+// without output, for searches and measurements.
 package experiments

@@ -203,7 +203,7 @@ func (c *Claims) modeOf(e *Event) error {
 
 // Store is the protected resource of the run.
 type Store struct {
-	Engine string `json:"engine"` // "sqlite", "postgres", "redis", "etcd"
+	Engine string `json:"engine"` // one of package store's: "sqlite", "postgres"
 	Fenced bool   `json:"fenced"`
 	// FenceReads: reads raise the fence too (the correct way); false fences only writes.
 	FenceReads bool `json:"fence_reads"`

@@ -39,12 +39,17 @@
 //
 // # Engines
 //
-// SQLite decides in this process, and keeps a file. PostgreSQL, Redis and etcd (Remote) decide in
-// their own server: one statement, one script or one transaction for each request, with decision,
-// change and ledger entry in one. The process in front of them numbers nothing and remembers
-// nothing that decides. It sends one request at a time, so that stamps rise as numbers do. It
-// settles what a server left unanswered before it sends or gives out anything else. A register's
-// decide is the definition; the conformance suite holds every engine to it.
+// SQLite decides in this process, and keeps a file. The others (Remote) decide in their own server,
+// by one transaction for each request, with decision, change and ledger entry in one: a statement
+// of PostgreSQL, a procedure of MariaDB, a script of Redis, a transaction of etcd, a conditional
+// PUT of an object store. With the last two the process in front of the server decides first, and
+// the server carries that out only if all is still as the process knew it.
+//
+// So nothing that the process remembers decides, and it numbers nothing. It sends one request at a
+// time, so that stamps rise as numbers do. It settles what a server left unanswered before it sends
+// or gives out anything else. A register's decide is the definition; the conformance suite holds
+// every engine to it. An engine is one file here (a keeper) and one line of engines. Its server is
+// the service of that name.
 //
 // # Guarantees
 //

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/runs/pick"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -21,7 +22,7 @@ func TestAttacksAreValid(t *testing.T) {
 		if k.Claims.Permits == 0 {
 			continue
 		}
-		lock, err := examFlags{}.examinee(t.Context(), []string{k.Name}, nil)
+		lock, err := pick.Examinee(ours(), k.Name, 0)
 		if err != nil {
 			t.Errorf("%s: %v", k.Name, err)
 			continue

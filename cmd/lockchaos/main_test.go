@@ -11,11 +11,12 @@ import (
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/docker/dockertest"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs/own"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
 )
 
 // internal are the verbs that lockchaos starts itself as.
-var internal = []string{"worker", "node", "scenario", runtimes.ProbeVerb, insideVerb}
+var internal = []string{"worker", "node", "scenario", runtimes.ProbeVerb, own.TrialVerb}
 
 func TestMain(m *testing.M) {
 	hosts.Stage()

@@ -2,16 +2,13 @@ package main
 
 import (
 	"errors"
-	"fmt"
-	"io"
-	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/lockchaos/lockchaos/experiments"
 	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/runs/screen"
 )
 
 func reportCommand() *cobra.Command {
@@ -35,19 +32,7 @@ listed as not run, and the exit status is then 2, if nothing worse is found.`,
 		Example: `  lockchaos report runs/latest
   lockchaos report --merge shard-*/latest
   lockchaos report --compare runs/before runs/after`,
-		Args: func(_ *cobra.Command, args []string) error {
-			switch {
-			case compare && merge:
-				return exit.Misuse(errors.New("report --compare or --merge, not both"))
-			case compare && len(args) != 2:
-				return exit.Misuse(errors.New("report --compare needs two folders, that of the first run and that of the second"))
-			case merge && len(args) == 0:
-				return exit.Misuse(errors.New("report --merge needs the folder of each shard, such as shard-1/latest shard-2/latest"))
-			case !compare && !merge && len(args) != 1:
-				return exit.Misuse(errors.New("report needs one folder, such as runs/latest"))
-			}
-			return nil
-		},
+		Args: func(_ *cobra.Command, args []string) error { return checkReport(len(args), compare, merge) },
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if compare {
 				return experiments.Compare(ours(), cmd.OutOrStdout(), args[0], args[1], page)
@@ -65,35 +50,7 @@ listed as not run, and the exit status is then 2, if nothing worse is found.`,
 					return err
 				}
 			}
-			// A link is shown as what it points at: it may point elsewhere tomorrow.
-			if real, err := filepath.EvalSymlinks(dir); err == nil {
-				dir = real
-			}
-			repeated, err := runs.LoadRepetition(dir)
-			if err != nil {
-				return exit.Misuse(err)
-			}
-			out, err := output.open(cmd)
-			if err != nil {
-				return err
-			}
-			if runs.IsGate(dir) {
-				return ours().ReportGate(out, dir)
-			}
-			if repeated != nil {
-				return experiments.Report(cmd.Context(), ours(), out, dir, repeated)
-			}
-			run, suite, err := ours().JudgeRun(dir)
-			if err != nil {
-				return exit.Misuse(err)
-			}
-			if err := runs.Render(dir, suite); err != nil {
-				if errors.Is(err, os.ErrPermission) {
-					return fmt.Errorf("%w (the reports are written into the run's own folder)", err)
-				}
-				return err
-			}
-			return out.Conclude(dir, suite, func(w io.Writer) error { return runs.Tell(w, dir, suite, run.NoExpect, run.Interrupted) })
+			return experiments.Report(cmd.Context(), ours(), dir, func() (*screen.Screen, error) { return output.open(cmd) })
 		},
 	}
 	cmd.Flags().BoolVar(&compare, "compare", false, "set two runs side by side")
@@ -102,4 +59,19 @@ listed as not run, and the exit status is then 2, if nothing worse is found.`,
 	cmd.Flags().StringVar(&page, "page", "", "of --compare: file for the page (default: "+experiments.CompareFile+" in the second run's folder)")
 	output.add(cmd.Flags())
 	return cmd
+}
+
+// checkReport refuses another number of folders than is needed.
+func checkReport(folders int, compare, merge bool) error {
+	switch {
+	case compare && merge:
+		return exit.Misuse(errors.New("report --compare or --merge, not both"))
+	case compare && folders != 2:
+		return exit.Misuse(errors.New("report --compare needs two folders, that of the first run and that of the second"))
+	case merge && folders == 0:
+		return exit.Misuse(errors.New("report --merge needs the folder of each shard, such as shard-1/latest shard-2/latest"))
+	case !compare && !merge && folders != 1:
+		return exit.Misuse(errors.New("report needs one folder, such as runs/latest"))
+	}
+	return nil
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/experiments"
-	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
 	"github.com/lockchaos/lockchaos/runs/screen"
@@ -24,7 +23,7 @@ type shrinkFlags struct {
 }
 
 func shrinkCommand() *cobra.Command {
-	var f shrinkFlags
+	f := shrinkFlags{runFlags: newRunFlags()}
 	cmd := &cobra.Command{
 		Use:   "shrink DIR",
 		Short: "Reduce a scenario that shows a violation to the smallest that still does",
@@ -70,22 +69,14 @@ Exit status: 0 the scenario is written, 2 the violation did not show again, 3 th
 }
 
 // shrink searches, and writes what it finds.
-func (f shrinkFlags) shrink(ctx context.Context, out *screen.Screen, saved *experiments.Saved, from string) error {
+func (f *shrinkFlags) shrink(ctx context.Context, out *screen.Screen, saved *experiments.Saved, from string) error {
 	s, err := experiments.NewShrinking(ours(), f.Goal, out, saved, from)
 	if err != nil {
 		return exit.Misuse(err)
 	}
 	plans := []scenarios.Plan{s.Plan}
-	if err := runs.WithoutSecrets(plans); err != nil {
-		return err
-	}
-	s.Plan = plans[0]
-	where, err := runtimes.Choose(ctx, f.Where, kindOf, plans, out.Say)
-	if err != nil {
-		return err
-	}
-	if f.Runtime == runtimes.Compose {
-		f.Parallel = 1
-	}
-	return errors.Join(s.Do(ctx, f.complete(), where), where.Close())
+	return f.there(ctx, plans, out.Say, func(where runtimes.Runtime) error {
+		s.Plan = plans[0]
+		return s.Do(ctx, f.complete(), where)
+	})
 }

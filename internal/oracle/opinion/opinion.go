@@ -1,4 +1,6 @@
-package main
+// Package opinion sets what Porcupine says of a history (package oracle) beside the verdict of the
+// judge, in words.
+package opinion
 
 import (
 	"fmt"
@@ -11,12 +13,13 @@ import (
 	"github.com/lockchaos/lockchaos/internal/oracle"
 )
 
-// oracleName is the one oracle that there is.
-const oracleName = "porcupine"
+// Name is that of the one oracle that there is.
+const Name = "porcupine"
 
-// secondOpinion asks Porcupine about the holds of a history and about what its store answered, and prints what it says and what it was not asked. It returns an
-// error if that contradicts the verdict: one of the two judges is wrong then.
-func secondOpinion(w io.Writer, h *history.History, v checker.Verdict) error {
+// Tell asks Porcupine about the holds of a history and about what its store answered, and prints
+// what it says and what it was not asked. It returns an error if that contradicts the verdict: one
+// of the two judges is wrong then.
+func Tell(w io.Writer, h *history.History, v checker.Verdict) error {
 	err := opinionOfHolds(w, h, v)
 	opinionOfStore(w, h)
 	return err
@@ -40,7 +43,7 @@ func opinionOfHolds(w io.Writer, h *history.History, v checker.Verdict) error {
 		harmless.Fprintf(w, "    %s: %d holds in windows of at most %d (%d of them); ", key, o.Holds, oracle.DefaultLimits.Window, o.Windows)
 		switch {
 		case len(o.Broken) > 0:
-			harmless.Fprintf(w, "they conflict %s\n", told(o.Broken[0], len(o.Broken)))
+			harmless.Fprintf(w, "they conflict %s\n", place("grants", o.Broken[0], len(o.Broken)))
 		case o.Holds == 0:
 			harmless.Fprintf(w, "nothing to compare\n")
 		case o.Covered():
@@ -56,7 +59,7 @@ func opinionOfHolds(w io.Writer, h *history.History, v checker.Verdict) error {
 				len(o.Cuts), inSeconds(o.Cuts[0]))
 		}
 		if len(o.Undecided) > 0 {
-			harmless.Fprintf(w, "      not covered: not decided within %v each %s\n", oracle.DefaultLimits.Time, told(o.Undecided[0], len(o.Undecided)))
+			harmless.Fprintf(w, "      not covered: not decided within %v each %s\n", oracle.DefaultLimits.Time, place("grants", o.Undecided[0], len(o.Undecided)))
 		}
 		broken += len(o.Broken)
 	}
@@ -86,25 +89,20 @@ func opinionOfStore(w io.Writer, h *history.History) {
 		harmless.Fprintf(w, "    %s: %d reads and writes in windows of at most %d (%d of them), %d of unknown fate; ", h.Keys[o.Key], o.Ops, oracle.DefaultLimits.Window, o.Windows, o.Unsure)
 		switch {
 		case len(o.Broken) > 0:
-			harmless.Fprintf(w, "no order explains its answers %s\n", toldOps(o.Broken[0], len(o.Broken)))
+			harmless.Fprintf(w, "no order explains its answers %s\n", place("ops", o.Broken[0], len(o.Broken)))
 		case len(o.Undecided) == 0:
 			harmless.Fprintf(w, "it did\n")
 		default:
 			harmless.Fprintf(w, "it did in what was decided\n")
 		}
 		if len(o.Undecided) > 0 {
-			harmless.Fprintf(w, "      not covered: too much at a time, or not decided within %v each %s\n", oracle.DefaultLimits.Time, toldOps(o.Undecided[0], len(o.Undecided)))
+			harmless.Fprintf(w, "      not covered: too much at a time, or not decided within %v each %s\n", oracle.DefaultLimits.Time, place("ops", o.Undecided[0], len(o.Undecided)))
 		}
 	}
 }
 
-// told tells where a span of grants is, and how many more there are.
-func told(s oracle.Span, n int) string { return toldOf("grants", s, n) }
-
-// toldOps does so of a span of ops.
-func toldOps(s oracle.Span, n int) string { return toldOf("ops", s, n) }
-
-func toldOf(what string, s oracle.Span, n int) string {
+// place says where a span of grants or of ops is, and that it is one of n windows.
+func place(what string, s oracle.Span, n int) string {
 	text := fmt.Sprintf("between %s and %s (%s %d to %d)", inSeconds(s.From), inSeconds(s.To), what, s.First, s.Last)
 	if n > 1 {
 		text += fmt.Sprintf(" and in %d more windows", n-1)

@@ -1,17 +1,15 @@
-package main
+package runtimes
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/docker"
-	"github.com/lockchaos/lockchaos/runs/runtimes"
 )
 
-// engineChecks say whether containers can be run, and with which images. Nothing of it is an obstacle: the local runtime does without.
-func engineChecks(ctx context.Context) []hosts.Check {
+// EngineChecks say whether containers can be run, and with which images. Nothing of it is an obstacle: the local runtime does without.
+func EngineChecks(ctx context.Context) []hosts.Check {
 	c := hosts.Check{Name: "docker engine"}
 	engine, err := docker.Connect(ctx)
 	if err != nil {
@@ -20,13 +18,13 @@ func engineChecks(ctx context.Context) []hosts.Check {
 	}
 	c.OK, c.Detail = true, "answers, version "+engine.Version
 	checks := []hosts.Check{c}
-	settings, err := runtimes.ImageSettings(nil)
+	settings, err := ImageSettings(nil)
 	if err != nil {
 		return append(checks, hosts.Check{Name: "images", Detail: err.Error()})
 	}
 	var have, lack []string
-	for _, kind := range runtimes.ImageKinds() {
-		image, err := runtimes.Present(ctx, engine, settings, kind)
+	for _, kind := range ImageKinds() {
+		image, err := Present(ctx, engine, settings, kind)
 		switch {
 		case err != nil:
 			return append(checks, hosts.Check{Name: "images", Detail: err.Error()})
@@ -38,7 +36,10 @@ func engineChecks(ctx context.Context) []hosts.Check {
 	}
 	images := hosts.Check{Name: "images", OK: len(lack) == 0, Detail: strings.Join(have, ", ")}
 	if !images.OK {
-		images.Detail = strings.TrimPrefix(fmt.Sprintf("%s; none of %s", images.Detail, strings.Join(lack, ", ")), "; ")
+		if len(have) > 0 {
+			images.Detail += "; "
+		}
+		images.Detail += "none of " + strings.Join(lack, ", ")
 		images.Fix = "--runtime docker pulls them; without a registry: scripts/images " + strings.Join(lack, " ")
 	}
 	checks = append(checks, images)
