@@ -42,8 +42,8 @@ var allowed = map[string][]string{
 	"experiments": {"runs", "checker", "history", "nemesis", "reports", "scenarios", "shrink", "spelling", "strictyaml"},
 	"cmd":         {"audit", "internal", "runs", "experiments", "adapter", "history", "clients", "store", "hosts", "scenarios", "backends", "nemesis", "clockskew", "netfault", "harness", "checker", "reports", "spelling", "strictyaml", "policy", "serve", "shrink", "survey"},
 	"netfault":    {"hosts"},
-	"locktest":    {"history", "clients", "hosts", "scenarios", "backends", "nemesis", "netfault", "harness", "checker", "reports"}, // a command of its own, for go test
-	"internal":    {"checker", "history", "reports", "survey"},                                                                      // the site, the oracle, histories made up, mutants: tools for this repository, and for tests
+	"locktest":    {"runs", "clients", "scenarios", "reports", "checker", "history", "harness", "backends", "hosts", "nemesis", "netfault"}, // testing.T in, runs does the work
+	"internal":    {"checker", "history", "reports", "survey"},                                                                              // the site, the oracle, histories made up, mutants: tools for this repository, and for tests
 }
 
 // rooms is the import graph inside reports, of its non-test code: the model at the bottom knows none of those that show it.
@@ -61,6 +61,22 @@ var rooms = map[string][]string{
 
 // leaves may be used by everyone.
 var leaves = []string{"monotime", "harmless", "redact"}
+
+// TestGoTestsNeedNoContainers: what a test in Go is built from has no engine of containers. So package runs is handed its runtimes.
+func TestGoTestsNeedNoContainers(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", "./locktest").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(out), module+"runs\n") {
+		t.Error("locktest is not built on runs")
+	}
+	for _, one := range strings.Fields(string(out)) {
+		if strings.HasSuffix(one, "/hosts/docker") || strings.HasSuffix(one, "/runs/runtimes") || strings.Contains(one, "testcontainers") {
+			t.Errorf("locktest is built from %s", one)
+		}
+	}
+}
 
 // TestImportsRunOneWay holds the import graph to the design: the checker sees nothing but the history, and so on.
 func TestImportsRunOneWay(t *testing.T) {

@@ -33,13 +33,13 @@
 // a fault that met nobody. Such a run is tried again, twice at most, and each time for twice as long; it never passes. A property that the lock makes no claim about is skipped, and says so.
 //
 // Where the machine refuses namespaces, or the service's program is missing, the test is skipped, with what to change or to install; with
-// LOCKCHAOS_REQUIRE=all in the environment that is a failure. Outside of Linux every test is skipped. With -short only the smoke set is
-// run: no fault, and a holder that is paused or killed.
+// LOCKCHAOS_REQUIRE=all in the environment that is a failure. With -short only the smoke set is run: no fault, and a holder that is paused or
+// killed. The package compiles on Linux only: a test file that others build needs the line //go:build linux.
 //
 // # Environment
 //
 //	LOCKCHAOS_SEED     the seed of every scenario that has none of its own, to run one again
-//	LOCKCHAOS_RUNS     a folder in which the folders of runs are kept; if it is not set, that of a run that failed lies in the folder for temporary files
+//	LOCKCHAOS_RUNS     a folder in which the folders of runs are kept, for lockchaos report and serve; if it is not set, that of a run that failed lies in the folder for temporary files
 //	LOCKCHAOS_REQUIRE  "all": what can't be run here fails
 //
 // go test remembers a test that has passed, and does not run it again before something has changed: -count=1 makes it.

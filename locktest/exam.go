@@ -1,18 +1,34 @@
-//go:build linux
-
 package locktest
 
 import (
-	"path/filepath"
+	"slices"
 	"strings"
-	"sync"
 	"testing"
+	"time"
 
 	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/harmless"
+	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
+
+// Examination says which lock is examined, and how thoroughly. The zero value of each field but Service and Claims is of use.
+type Examination struct {
+	// Service, TTL and Seed are as those of a Scenario.
+	Service string
+	TTL     time.Duration
+	Seed    uint64
+	// Claims is what the lock promises. The attacks follow from it, so it must be given here, also of a lock that is a
+	// clients.Declarer.
+	Claims clients.Claims
+	// KeepsAlive: the lock renews a grant by itself for as long as its holder lives.
+	KeepsAlive bool
+	// Short: only the most telling attacks are made, as with -short. Attacks, where there are any, names those that are made.
+	Short   bool
+	Attacks []string
+}
 
 // Exam attacks the lock in every way that its claims invite, as `lockchaos exam` does. Each attack is a subtest of its name, several at once.
 //
@@ -43,50 +59,49 @@ func Exam(t *testing.T, e Examination, open Open) {
 	}
 }
 
-// examAlone is locked by the last try of an attack, which runs beside no other.
-var examAlone sync.RWMutex
+// scenario is that of one attack.
+func (e Examination) scenario(attack *scenarios.Scenario) Scenario {
+	return Scenario{Service: e.Service, Seed: e.Seed, Claims: e.Claims, TTL: e.TTL, Custom: attack}
+}
 
-// attempt runs the scenario once, and judges it.
-func (r *run) attempt() (reports.Scenario, []scenarios.Compared) {
-	r.t.Helper()
-	r.prepare()
-	r.unavailable()
-	r.incapable()
-	switch {
-	case !r.given.attack():
-	case r.try == tries:
-		examAlone.Lock()
-		defer examAlone.Unlock()
-	default:
-		examAlone.RLock()
-		defer examAlone.RUnlock()
+// attacks are those that can be made on the lock of that name, and the others with the reason.
+func (e Examination) attacks(lock string, short bool) ([]scenarios.Scenario, []scenarios.Inapplicable, error) {
+	table, err := scenarios.Attacks()
+	if err == nil {
+		table, err = table.Only(e.Short || short, e.Attacks)
 	}
-	r.execute()
-	return r.judge()
+	if err != nil {
+		return nil, nil, err
+	}
+	s := e.scenario(nil)
+	base := scenarios.Scenario{Lock: lock, TTL: scenarios.Duration(s.ttl()), Store: scenarios.Store{Kind: "unfenced"}}
+	examinee := harness.Examinee(s.lock(lock).Kind(), base)
+	if e.KeepsAlive && !slices.Contains(examinee.Abilities, scenarios.KeepsAlive) {
+		examinee.Abilities = append(examinee.Abilities, scenarios.KeepsAlive)
+	}
+	all, not := table.Of(examinee)
+	return all, not, nil
 }
 
 // tellFate tells what an attack came to.
-func (r *run) tellFate(sc reports.Scenario, compared []scenarios.Compared) {
+func (r *run) tellFate(sc reports.Scenario) {
 	t := r.t
 	t.Helper()
 	switch fate := sc.Fate(); {
 	case fate.Fails():
-		t.Error(shown("%s\n%s", sc.CameTo(), harmless.Block(r.fell(sc, compared), "")))
+		t.Error(shown("%s\n%s", sc.CameTo(), harmless.Block(r.fell(sc), "")))
 	case fate == reports.NothingFollows:
 		t.Error(shown("%s", sc.CameTo()))
 	default:
 		t.Log(shown("%s", sc.CameTo()))
 	}
-	if t.Failed() {
-		t.Log(shown("report: %s%s", filepath.Join(r.dir, reports.PageFile), harmless.Safe(r.again())))
-	}
 }
 
 // fell tells what theory does not allow, by the smallest part of the history that shows it.
-func (r *run) fell(sc reports.Scenario, compared []scenarios.Compared) string {
-	for _, i := range inOrder(sc.Verdict.Properties, compared) {
+func (r *run) fell(sc reports.Scenario) string {
+	for _, i := range inOrder(sc.Verdict.Properties, r.compared(sc)) {
 		if p := sc.Verdict.Properties[i]; p.Outcome == checker.Violated {
-			return smallest(sc.History, p)
+			return r.smallest(p)
 		}
 	}
 	return strings.Join(sc.Verdict.Reasons, " ")

@@ -18,6 +18,9 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/broken"
 	"github.com/lockchaos/lockchaos/locktest"
+	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs"
+	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -191,10 +194,18 @@ func TestFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := strings.Join(found, " ")
-	for _, want := range []string{"history.jsonl", "plan.yaml", "verdict.json", "report.html", "logs", "witness.mutual-exclusion.jsonl"} {
+	for _, want := range []string{"history.jsonl", "plan.yaml", "verdict.json", "report.html", "logs", "witness.mutual-exclusion.jsonl", "run.json", "index.html", "junit.xml", "sarif.json"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("no %s in %s\n%s", want, all, text)
 		}
+	}
+	run, suite, err := runs.NewTool("", "lockchaos", nil).JudgeRun(filepath.Dir(found[0])) // as lockchaos report does, which knows no lock of a test
+	if err != nil || len(suite.Scenarios) != 1 {
+		t.Fatal(suite, err)
+	}
+	sc := suite.Scenarios[0]
+	if sc.Failed != "" || sc.Result() != reports.Corrupted || !strings.Contains(sc.Rerun, "LOCKCHAOS_SEED=7 go test ") || run.Exit == nil || *run.Exit != exit.Violated {
+		t.Errorf("judged again: failed %q, %s, again: %s; exit status %v", sc.Failed, sc.Result(), sc.Rerun, run.Exit)
 	}
 	if text, failed := said(t, "postgres", plainly, "LOCKCHAOS_RUNS=", "TMPDIR="+temp, "LOCKCHAOS_POSTGRES=/nowhere"); failed {
 		t.Error(text)

@@ -1,57 +1,51 @@
-//go:build linux
-
 package locktest
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/lockchaos/lockchaos/backends"
-	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/nemesis"
+	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// unavailable skips the test where a program of its service is missing.
-func (r *run) unavailable() {
-	r.t.Helper()
-	if why := lacking(r.given.Service); why != "" {
-		missing(r.t, fmt.Sprintf("%s was not run: service %s: %s", r.plan.Scenario.Name, r.given.Service, why))
+// network is the private network, which knows what of the machine keeps a run from it.
+type network struct {
+	runs.PrivateNetwork
+	service string
+	// refused is why there can be no sandbox; nil: there can.
+	refused *hosts.RefusedError
+}
+
+// Skip says what is missing for the service, and what the machine can't do; "": nothing.
+func (n *network) Skip(p scenarios.Plan) string {
+	k, _ := backends.Lookup(n.service)
+	if why := k.Missing(context.Background()); why != "" {
+		return fmt.Sprintf("service %s: %s", n.service, why)
 	}
+	if why := n.PrivateNetwork.Skip(p); why != "" {
+		return "this machine cannot do its faults: " + why
+	}
+	return ""
+}
+
+// Run runs the plan in a sandbox, and notes whether there can be one.
+func (n *network) Run(ctx context.Context, p scenarios.Plan, dir string, stdout, stderr io.Writer) error {
+	err := n.PrivateNetwork.Run(ctx, p, dir, stdout, stderr)
+	errors.As(err, &n.refused)
+	return err
 }
 
 // able says which needs of faults this machine does not meet. It is tried once, when a fault first needs something.
 var able = sync.OnceValue(func() func(nemesis.Need) string { return nemesis.Able(context.Background(), probeArg) })
-
-// incapable skips the test where the machine can't do its faults.
-func (r *run) incapable() {
-	r.t.Helper()
-	if why := harness.Incapable(r.plan, able); why != "" {
-		missing(r.t, fmt.Sprintf("%s was not run: this machine cannot do its faults: %s", r.plan.Scenario.Name, why))
-	}
-}
-
-// lacking says what of a service is missing on this machine, and how to install it; "": nothing.
-func lacking(service string) string {
-	if service == scenarios.NoService {
-		return ""
-	}
-	k, _ := backends.Lookup(service)
-	place := backends.Place{Listen: "127.0.0.1", Data: "/", Peers: map[string]string{}}
-	for _, n := range k.Nodes {
-		place.Peers[n.Name] = place.Listen
-	}
-	for _, n := range k.Nodes {
-		if _, err := k.Task(n.Name, place); err != nil {
-			return err.Error()
-		}
-	}
-	return ""
-}
 
 // checkService tells whether there is such a service.
 func checkService(name string) error {

@@ -1,35 +1,36 @@
-//go:build linux
-
 package locktest
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
+	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/harness"
-	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/netfault"
-	"github.com/lockchaos/lockchaos/scenarios"
-	"golang.org/x/sys/unix"
+	"github.com/lockchaos/lockchaos/runs"
+	"github.com/lockchaos/lockchaos/runs/exit"
 )
 
 // roleVar tells a copy of the test binary which of a run's processes it is. It is taken away before any code of the user runs.
 const roleVar = "LOCKCHAOS_LOCKTEST"
 
 const (
-	roleRun   = "run"   // inside the sandbox: its argument is the run's folder
+	roleRun   = "run"   // "run JOB", inside the sandbox: its last argument is the run's folder
 	roleChild = "child" // "child CALL TEST": a node or a client
 )
 
@@ -45,13 +46,14 @@ var me struct {
 // init takes over in the copies of the test binary that are no tests, or not yet: before main nobody has looked at the arguments, and no test need know.
 func init() {
 	inside := hosts.Stage() // in the init process of a sandbox this does not return
-	role := strings.SplitN(os.Getenv(roleVar), " ", 3)
+	given := os.Getenv(roleVar)
 	os.Unsetenv(roleVar) // a process that the user starts is none of ours
+	role := strings.SplitN(given, " ", 3)
 	switch {
 	case role[0] == roleRun && inside:
 		// Not os.Exit: that waits a second in programs built with the race detector.
-		syscall.Exit(carryOut(os.Args[len(os.Args)-1]))
-	case role[0] == "" && inside && len(os.Args) == 2 && os.Args[1] == probeArg:
+		syscall.Exit(carryOut(strings.TrimPrefix(given, roleRun+" "), os.Args[len(os.Args)-1]))
+	case given == "" && inside && len(os.Args) == 2 && os.Args[1] == probeArg:
 		syscall.Exit(probe())
 	case role[0] == roleChild && len(role) == 3 && len(os.Args) > 1 && os.Args[1] == "node":
 		syscall.Exit(backends.NodeMain(os.Args[2:]))
@@ -106,7 +108,7 @@ func moved(fd int) (*os.File, error) {
 
 // serve is the life of a client that has come to its call of Run. It does not return.
 func serve(s Scenario, open Open) {
-	kind := s.kind(lockName(me.test))
+	kind := s.lock(lockName(me.test)).Kind()
 	kind.Open = func(_ context.Context, c clients.Config) (clients.Lock, error) {
 		l, err := open(Nodes{Addrs: c.Nodes, TTL: time.Duration(c.TTL), Client: c.Client, Seed: c.Seed, Config: c})
 		if err == nil && l == nil {
@@ -121,39 +123,60 @@ func serve(s Scenario, open Open) {
 	syscall.Exit(0)
 }
 
-// carryOut runs the plan of a folder, inside a sandbox, and returns the exit status.
-func carryOut(dir string) int {
-	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGINT, unix.SIGTERM)
-	defer stop()
-	err := runPlan(ctx, dir)
-	if err == nil {
-		return 0
-	}
-	fmt.Fprintln(os.Stderr, err)
-	if err := os.WriteFile(filepath.Join(dir, errorFile), []byte(err.Error()), 0o644); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-	}
-	return 3
+// job is what the process inside must know beside the plan. It comes behind roleRun.
+type job struct {
+	Lock   runs.GoTest
+	Test   string
+	Call   int
+	Worker []string // the arguments of a client
 }
 
-func runPlan(ctx context.Context, dir string) error {
-	text, err := os.ReadFile(filepath.Join(dir, jobFile))
-	if err != nil {
-		return err
-	}
+// carryOut runs the plan of a folder, inside a sandbox, and returns the exit status.
+func carryOut(todo, dir string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGINT, unix.SIGTERM)
+	defer stop()
 	var j job
-	if err := json.Unmarshal(text, &j); err != nil {
-		return fmt.Errorf("%s: %w", jobFile, err)
+	err := json.Unmarshal([]byte(todo), &j)
+	if err == nil { // all that is started from here is a child
+		err = os.Setenv(roleVar, fmt.Sprintf("%s %d %s", roleChild, j.Call, j.Test))
 	}
-	plan, err := scenarios.LoadPlan(filepath.Join(dir, planFile), catalogue(j.Given, j.Lock))
+	if err == nil {
+		err = tool(j.Lock.Kind()).RunInside(ctx, dir, os.Stdout, func(ctx context.Context, cfg harness.Config) error {
+			cfg.Worker = append([]string{"/proc/self/exe"}, j.Worker...)
+			return harness.Run(ctx, cfg)
+		})
+	}
 	if err != nil {
-		return err
+		fmt.Fprintln(os.Stderr, err)
 	}
-	// All that is started from here is a child.
-	if err := os.Setenv(roleVar, fmt.Sprintf("%s %d %s", roleChild, j.Call, j.Test)); err != nil {
-		return err
+	return exit.Of(err)
+}
+
+// tool is this program, as package runs knows it. Go does not write the versions of modules into test binaries.
+func tool(lock clients.Kind) *runs.Tool {
+	return runs.NewTool("(version unknown)", "lockchaos", []clients.Kind{lock})
+}
+
+// clientArgs are the arguments with which this test binary comes to the same call of Run again.
+func clientArgs(test string) []string {
+	args := []string{"-test.run=" + exactly(test), "-test.count=1", "-test.timeout=0"}
+	if testing.Short() {
+		args = append(args, "-test.short")
 	}
-	err = harness.Run(ctx, harness.Config{Plan: *plan, Lock: j.Given.kind(j.Lock), History: filepath.Join(dir, historyFile), Logs: filepath.Join(dir, logFolder),
-		Worker: append([]string{"/proc/self/exe"}, j.Worker...), Versions: []history.Part{{Name: "kernel", Version: hosts.Kernel()}}})
-	return err
+	// Of the user's own flags all, of those of go test none: they are about output, profiles and caches of the one test that the user runs.
+	flag.Visit(func(f *flag.Flag) {
+		if !strings.HasPrefix(f.Name, "test.") {
+			args = append(args, "-"+f.Name+"="+f.Value.String())
+		}
+	})
+	return append(args, flag.Args()...)
+}
+
+// exactly is the pattern of -test.run that matches this test and no other.
+func exactly(test string) string {
+	parts := strings.Split(test, "/")
+	for i, p := range parts {
+		parts[i] = "^" + regexp.QuoteMeta(p) + "$"
+	}
+	return strings.Join(parts, "/")
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -68,21 +69,24 @@ func (s Scenario) ttl() time.Duration {
 	return cmp.Or(s.TTL, k.TTL, leaseTTL)
 }
 
-// claims are those of the scenario, completed.
-func (s Scenario) claims() clients.Claims {
+// lock is the lock of that name, with the scenario's claims, completed.
+func (s Scenario) lock(name string) runs.GoTest {
 	c := s.Claims
-	if c.Permits == 0 {
-		c.Permits = 1
-	}
-	if c.Token == "" {
-		c.Token = "none"
-	}
-	return c
+	c.Permits, c.Token = cmp.Or(c.Permits, 1), cmp.Or(c.Token, "none")
+	return runs.GoTest{Lock: name, Service: scenarios.ServiceNamed(s.Service), Claims: c}
 }
 
-// kind is the lock as the harness knows it.
-func (s Scenario) kind(lock string) clients.Kind {
-	return clients.Kind{Name: lock, Service: scenarios.ServiceNamed(s.Service), Claims: s.claims()}
+// attack reports whether the scenario is one of an exam.
+func (s Scenario) attack() bool { return s.Custom != nil && s.Custom.Attack != "" }
+
+func (s Scenario) faultName() string {
+	switch {
+	case s.attack():
+		return s.Custom.Attack
+	case s.Custom != nil:
+		return "a scenario of its own"
+	}
+	return cmp.Or(s.Fault, noFault)
 }
 
 // full is the whole scenario of a test of that name.
@@ -126,13 +130,10 @@ func (s Scenario) full(test string) (scenarios.Scenario, error) {
 }
 
 func (s Scenario) store() string {
-	switch {
-	case s.Store != "":
-		return s.Store
-	case s.Claims.Token == "fencing":
+	if s.Store == "" && s.Claims.Token == "fencing" {
 		return "fenced"
 	}
-	return "unfenced"
+	return cmp.Or(s.Store, "unfenced")
 }
 
 const second = scenarios.Duration(time.Second)
@@ -160,10 +161,7 @@ func (s Scenario) smoke() bool {
 }
 
 func faultNamed(name string) (fault, error) {
-	if name == "" {
-		name = noFault
-	}
-	i := slices.IndexFunc(faults, func(f fault) bool { return f.name == name })
+	i := slices.IndexFunc(faults, func(f fault) bool { return f.name == cmp.Or(name, noFault) })
 	if i < 0 {
 		return fault{}, fmt.Errorf("there is no fault %q: one of %s; or say what you want with Scenario.Custom", name, strings.Join(Faults(), ", "))
 	}

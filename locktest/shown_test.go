@@ -3,9 +3,6 @@
 package locktest
 
 import (
-	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -25,24 +22,6 @@ func TestShown(t *testing.T) {
 	}
 	if got := shown("x\n%s", harmless.Block("::error::b\r", "")); got != "x\n| ::error::b" {
 		t.Errorf("a block is shown as %q", got)
-	}
-}
-
-// TestCrashIsTold: when lockchaos itself crashes inside, the reason says so, and how.
-func TestCrashIsTold(t *testing.T) {
-	r := &run{dir: t.TempDir()}
-	log := filepath.Join(r.dir, logFolder, harnessLog)
-	if err := os.MkdirAll(filepath.Dir(log), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	for text, defect := range map[string]bool{"started\npanic: out of luck\n\ngoroutine 1": true, "fatal error: out of memory": true, "no panic: all is well": false} {
-		if err := os.WriteFile(log, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		got := r.reason(t.Context(), errors.New("exit status 2")).Error()
-		if strings.Contains(got, "a defect in lockchaos itself") != defect || !strings.Contains(got, log) || defect && !strings.Contains(got, "out of") {
-			t.Errorf("%q: %s", text, got)
-		}
 	}
 }
 

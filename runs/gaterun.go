@@ -13,7 +13,6 @@ import (
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/policy"
 	"github.com/lockchaos/lockchaos/reports"
-	"github.com/lockchaos/lockchaos/runs/runtimes"
 	"github.com/lockchaos/lockchaos/runs/screen"
 	"github.com/lockchaos/lockchaos/scenarios"
 	"github.com/lockchaos/lockchaos/spelling"
@@ -24,7 +23,7 @@ type Gate struct {
 	Settings
 	File    string
 	Command string // that runs it again
-	Where   runtimes.Runtime
+	Where   Runtime
 	Screen  *screen.Screen
 
 	dir      string

@@ -18,7 +18,6 @@ import (
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/reports/ci"
 	"github.com/lockchaos/lockchaos/reports/page"
-	"github.com/lockchaos/lockchaos/runs/runtimes"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -31,6 +30,7 @@ type Judged struct {
 // JudgeScenario reads a scenario's folder, judges its history and compares the verdict with what was expected. A harness that failed leaves
 // what it had recorded: that is judged too, for a certain violation stands. The history itself is not kept.
 func (t *Tool) JudgeScenario(dir string, r ScenarioRecord, run *Record) Judged {
+	t = t.knowing(run.Test)
 	folder := filepath.Join(dir, r.Dir)
 	out := Judged{Scenario: reports.Scenario{Name: r.Name, Dir: r.Dir, Failed: r.Failed, Skipped: r.Skipped, Elapsed: r.Elapsed, Seed: run.Seed,
 		Runtime: run.Runtime, Version: run.Version, File: r.File, Line: r.Line, Builtin: r.Builtin, Spoilt: r.Spoilt, Rerun: run.Command}} // the whole run again, if nothing better is known
@@ -73,7 +73,7 @@ func (t *Tool) JudgeScenario(dir string, r ScenarioRecord, run *Record) Judged {
 	case run.Policy != nil:
 		rule(&out.Scenario, run.Policy, plan.Scenario, run.Started)
 	default:
-		compare(&out.Scenario, plan.Scenario.Expect, run.NoExpect, allowance(plan.Scenario))
+		compare(&out.Scenario, plan.Scenario.Expect, run.NoExpect, allowance(plan.Scenario, run))
 		if run.Exam != nil {
 			out.HoldUnclear()
 		}
@@ -88,7 +88,7 @@ func compare(out *reports.Scenario, e scenarios.Expect, noExpect bool, by string
 	if noExpect {
 		return
 	}
-	all := e.Compare(observed(out.Verdict), out.Verdict.Severity.String())
+	all := Compare(out.Verdict, e)
 	for _, c := range all {
 		out.Expect = append(out.Expect, reports.Expectation{Property: c.Property, Want: c.Want, Got: c.Got, Met: c.Met, Known: inherentWords(c, by)})
 		if c.Inherent {
@@ -99,12 +99,15 @@ func compare(out *reports.Scenario, e scenarios.Expect, noExpect bool, by string
 }
 
 // allowance says, as the end of a sentence, who allows what no lease prevents.
-func allowance(s scenarios.Scenario) string {
-	if s.Attack != "" {
+func allowance(s scenarios.Scenario, run *Record) string {
+	if s.Attack != "" || run.Test != nil {
 		return ""
 	}
 	return allowedByFlag
 }
+
+// appStore stands in the column of the store where that is the application's own.
+const appStore = "own"
 
 // describe fills in what the plan says.
 func (t *Tool) describe(out *reports.Scenario, plan *scenarios.Plan, folder string, run *Record) {
@@ -112,7 +115,7 @@ func (t *Tool) describe(out *reports.Scenario, plan *scenarios.Plan, folder stri
 	out.Lock, out.Store, out.About, out.Why = s.Lock, s.Store.Kind, s.About, s.Expect.Why
 	out.Fault, out.Strike, out.Undisturbed = FaultColumn(s), strikeOf(s), len(s.Faults) == 0 && !s.Own()
 	if s.Own() {
-		out.Store, out.Service = runtimes.AppStore, strings.Join(s.App.Service, ", ")
+		out.Store, out.Service = appStore, strings.Join(s.App.Service, ", ")
 	}
 	out.Control = s.Store.Broken()
 	if kind, err := t.KindOf(&s); err == nil && !s.Own() {
@@ -122,6 +125,16 @@ func (t *Tool) describe(out *reports.Scenario, plan *scenarios.Plan, folder stri
 			out.Service = fmt.Sprintf("%s ×%d", kind.Service, n)
 		}
 	}
+	if run.Test == nil { // go test runs that again
+		out.Rerun = t.again(plan, folder, run)
+	}
+	out.Program = run.program()
+	out.Recheck = reports.Shell(run.program(), "check", HistoryIn(folder))
+}
+
+// again is the command that runs a scenario again.
+func (t *Tool) again(plan *scenarios.Plan, folder string, run *Record) string {
+	s := plan.Scenario
 	again := []string{run.program(), "run", "--plan", filepath.Join(folder, PlanFile)}
 	if t.builtin(s) {
 		again = []string{run.program(), "run", s.Name, "--seed", strconv.FormatUint(plan.Seed, 10)}
@@ -129,9 +142,7 @@ func (t *Tool) describe(out *reports.Scenario, plan *scenarios.Plan, folder stri
 	if run.NoExpect || run.Policy != nil { // what a scenario expects of itself is not what a policy demands
 		again = append(again, "--no-expect")
 	}
-	out.Rerun = reports.Shell(append(again, run.Where...)...)
-	out.Program = run.program()
-	out.Recheck = reports.Shell(run.program(), "check", HistoryIn(folder))
+	return reports.Shell(append(again, run.Where...)...)
 }
 
 // builtin tells whether the scenario comes with lockchaos as it is, so that its name is enough to run it again.
@@ -176,6 +187,11 @@ func strikeOf(s scenarios.Scenario) reports.Strike {
 		return reports.FreezesNodes
 	}
 	return reports.OtherStrike
+}
+
+// Compare sets what was found beside what is expected: each property, and the severity where it is.
+func Compare(v checker.Verdict, e scenarios.Expect) []scenarios.Compared {
+	return e.Compare(observed(v), v.Severity.String())
 }
 
 func observed(v checker.Verdict) []scenarios.Observed {

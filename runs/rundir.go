@@ -42,6 +42,8 @@ type Record struct {
 	Shard     string           `json:"shard,omitempty"`
 	Shares    []share          `json:"shares,omitempty"`
 	Scenarios []ScenarioRecord `json:"scenarios"`
+	// Test is set where the run is a test in Go.
+	Test *GoTest `json:"test,omitempty"`
 }
 
 // ScenarioRecord is one scenario of a run, in the order of the suite.

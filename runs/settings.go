@@ -16,6 +16,8 @@ type Settings struct {
 	Steady int
 	// Retries is how often a scenario is run again that came to nothing.
 	Retries int
+	// Longer: each time for twice as long, for on a busy machine less happens.
+	Longer bool
 	// Out is the folder for the runs' folders.
 	Out string
 	// Compress: each history is compressed when its scenario is over.

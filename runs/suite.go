@@ -8,21 +8,20 @@ import (
 	"io"
 	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/history"
-	"github.com/lockchaos/lockchaos/hosts/docker"
 	"github.com/lockchaos/lockchaos/redact"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs/exit"
-	"github.com/lockchaos/lockchaos/runs/runtimes"
 	"github.com/lockchaos/lockchaos/runs/screen"
 	"github.com/lockchaos/lockchaos/scenarios"
 	"github.com/lockchaos/lockchaos/spelling"
@@ -37,10 +36,14 @@ type Run struct {
 	Plans []scenarios.Plan
 	// Screen shows the run, and Where is where hosts live.
 	Screen *screen.Screen
-	Where  runtimes.Runtime
+	Where  Runtime
 
 	// Label tells apart the repetitions of a run, beside a scenario's name on the screen; "" where there is one.
 	Label string
+	// Test says that the run is a test in Go; nil: it is none. It has one scenario, whose folder is the run's.
+	Test *GoTest
+	// OnAgain, when set, is told of each try that is made again, and why.
+	OnAgain func(sc reports.Scenario, why string)
 	// OnEnd, when set, is told of each scenario at its end, before another takes its place.
 	OnEnd func(reports.Scenario)
 	// late, when set, says why it is too late to start a plan; "": it is not.
@@ -127,9 +130,13 @@ func (s *Run) Prepare(dir string, began time.Time) {
 	s.Plans = s.Settings.Shard.Part(s.Plans)
 	s.record = Record{Version: s.Settings.Tool.Version, Suite: s.Name, About: s.About, Command: s.Command, Program: s.Settings.Tool.Program, Runtime: s.Where.About(), Where: s.Settings.Words, Seed: s.Plans[0].Seed,
 		NoExpect: s.Settings.NoExpect, Policy: s.Settings.Policy, Started: began.UTC().Truncate(time.Second), Parallel: s.Settings.Parallel, Exam: s.Exam, Scenarios: make([]ScenarioRecord, len(s.Plans)),
-		Shard: s.Settings.Shard.String(), Shares: shares}
+		Shard: s.Settings.Shard.String(), Shares: shares, Test: s.Test}
 	for i, p := range s.Plans {
-		s.record.Scenarios[i] = ScenarioRecord{Name: p.Scenario.Name, Dir: FolderOf(p.Scenario.Name), State: StateWaiting, Planned: p.Scenario.Duration.Std()}
+		folder := FolderOf(p.Scenario.Name)
+		if s.Test != nil {
+			folder = runFolder
+		}
+		s.record.Scenarios[i] = ScenarioRecord{Name: p.Scenario.Name, Dir: folder, State: StateWaiting, Planned: p.Scenario.Duration.Std()}
 	}
 	s.Results = make([]Judged, len(s.Plans))
 	if s.Alone == nil {
@@ -229,10 +236,13 @@ func (s *Run) try(ctx context.Context, i int, p scenarios.Plan, try int) (again 
 		s.Alone.RLock()
 		defer s.Alone.RUnlock()
 	}
+	if s.Settings.Longer {
+		p.Scenario.Duration <<= try - 1
+	}
 	began, before := time.Now(), processors()
 	var r ScenarioRecord
 	s.note(i, func(saved *ScenarioRecord) {
-		saved.State, saved.Began = StateRunning, began.UTC()
+		saved.State, saved.Began, saved.Planned = StateRunning, began.UTC(), p.Scenario.Duration.Std()
 		r = *saved
 	})
 	r.locate(s.Settings.Places[r.Name])
@@ -248,6 +258,9 @@ func (s *Run) try(ctx context.Context, i int, p scenarios.Plan, try int) (again 
 			why = fmt.Sprintf("try %d %s", try, why)
 			s.Screen.Say(s.label(p) + ": " + why + ": once more")
 			s.Screen.Forget(s.label(p))
+			if s.OnAgain != nil {
+				s.OnAgain(verdict.Scenario, why)
+			}
 			s.note(i, func(saved *ScenarioRecord) { saved.Spoilt, saved.First = append(saved.Spoilt, why), "" })
 			return true
 		}
@@ -282,9 +295,22 @@ func (s *Run) Spoilt(p scenarios.Plan, sc reports.Scenario, calm bool) string {
 	return ""
 }
 
-// putAside keeps what a try has left, beside the scenario's folder.
+// putAside keeps what a try has left, beside the scenario's folder, or in it where that is the run's.
 func (s *Run) putAside(folder string, try int) error {
-	return os.Rename(filepath.Join(s.Dir, folder), filepath.Join(s.Dir, fmt.Sprintf("%s.try%d", folder, try)))
+	aside := fmt.Sprintf("try%d", try)
+	if folder != runFolder {
+		return os.Rename(filepath.Join(s.Dir, folder), filepath.Join(s.Dir, folder+"."+aside))
+	}
+	left, err := os.ReadDir(s.Dir)
+	if err == nil {
+		err = os.Mkdir(filepath.Join(s.Dir, aside), 0o755)
+	}
+	for _, e := range left {
+		if err == nil && e.Name() != RecordFile && e.Name() != reserveFile && !strings.HasPrefix(e.Name(), "try") {
+			err = os.Rename(filepath.Join(s.Dir, e.Name()), filepath.Join(s.Dir, aside, e.Name()))
+		}
+	}
+	return err
 }
 
 // onTime runs one scenario, unless there is no time left for it.
@@ -393,20 +419,29 @@ func (s *Run) runThere(ctx context.Context, p scenarios.Plan, dir string, log *o
 	if err := <-told; err != nil {
 		return err
 	}
-	switch {
-	case err != nil && ctx.Err() != nil:
+	if err != nil && ctx.Err() != nil {
 		return errors.New("interrupted")
-	case err != nil && !exited(err):
+	}
+	return s.reason(err, dir, log.Name(), stderr.String())
+}
+
+// reason makes of how the process of a scenario ended what went wrong; nil: nothing. end is the end of its log.
+func (s *Run) reason(err error, dir, log, end string) error {
+	var process interface{ ExitCode() int } // or container
+	if err == nil || !errors.As(err, &process) {
 		return err // it was not started, or its nodes were not
-	case err != nil && strings.Contains(err.Error(), "exit status 137"):
+	}
+	if process.ExitCode() == 128+int(unix.SIGKILL) { // its init says it as a shell does
 		return fmt.Errorf("the scenario's process was killed from outside (out of memory?): %w; what it recorded can be judged: %s", err,
 			reports.Shell(s.Settings.Tool.Program, "check", s.historyAtEnd(dir)))
-	case err != nil && stderr.Len() > 0:
-		return fmt.Errorf("the scenario's process failed: %w; the end of its log:\n%s", err, stderr.String())
-	case err != nil:
-		return fmt.Errorf("the scenario's process failed: %w", err)
 	}
-	return nil
+	if crash := Crash(log); crash != "" {
+		return fmt.Errorf("a defect in lockchaos itself, please report it: %w; its log: %s\n%s", err, log, crash)
+	}
+	if end != "" {
+		end = "\n" + end
+	}
+	return fmt.Errorf("the scenario's process failed: %w; the end of its log, %s:%s", err, log, end)
 }
 
 // historyAtEnd is what the history of a scenario's folder will be called.
@@ -416,13 +451,6 @@ func (s *Run) historyAtEnd(dir string) string {
 		name += history.Compressed
 	}
 	return name
-}
-
-// exited tells whether an error says how a process ended.
-func exited(err error) bool {
-	var process *exec.ExitError
-	var container *docker.ExitError
-	return errors.As(err, &process) || errors.As(err, &container)
 }
 
 // tail keeps the last bytes of what is written to it.

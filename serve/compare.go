@@ -100,7 +100,7 @@ func savedSuite(root fs.FS, dir string) (reports.Suite, error) {
 // savedVerdict is what one scenario came to. One whose verdict can't be read has failed, as far as can be told.
 func savedVerdict(root fs.FS, dir string, rec scenarioRecord, left *int64) (sc reports.Scenario) {
 	err := fs.ErrNotExist
-	if plainName(rec.Dir) {
+	if scenarioFolder(rec.Dir) {
 		var text []byte
 		if text, err = bounded(root, path.Join(dir, rec.Dir, "verdict.json"), min(mostVerdict, *left)); err == nil {
 			*left -= int64(len(text))
@@ -110,7 +110,7 @@ func savedVerdict(root fs.FS, dir string, rec scenarioRecord, left *int64) (sc r
 	if err != nil {
 		sc = reports.Scenario{} // half of a verdict is none
 	}
-	if sc.Dir = ""; plainName(rec.Dir) {
+	if sc.Dir = ""; scenarioFolder(rec.Dir) {
 		sc.Dir = rec.Dir
 	}
 	sc.Name, sc.Elapsed = rec.Name, rec.Elapsed

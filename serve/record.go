@@ -129,7 +129,7 @@ func (rec record) once(r *Run) {
 		one := Scenario{Name: clip(sc.Name), State: clip(cmp.Or(sc.State, ended)), // an older lockchaos wrote the record at the end alone
 			Result: clip(sc.Result), Detail: clip(sc.Detail), First: clip(sc.First), Expect: clip(sc.Expectation), Reason: clip(cmp.Or(sc.Reason, sc.Failed, sc.Skipped)), Exit: sc.Exit,
 			Elapsed: sc.Elapsed, began: sc.Began, planned: sc.Planned}
-		if plainName(sc.Dir) {
+		if scenarioFolder(sc.Dir) {
 			one.dir = path.Join(r.Dir, sc.Dir)
 		}
 		r.Scenarios = append(r.Scenarios, one)

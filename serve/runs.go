@@ -93,6 +93,9 @@ func plainName(s string) bool {
 	return s != "" && s[0] != '.' && len(s) < 256 && !strings.ContainsAny(s, "/\\\x00")
 }
 
+// scenarioFolder reports whether a scenario's folder can be meant: one of the run's folder, or "." for that itself, as in a test with locktest.
+func scenarioFolder(s string) bool { return s == "." || plainName(s) }
+
 // kindOf finds the record of a folder; "" where it has none.
 func kindOf(root fs.FS, dir string) (file, kind string) {
 	for _, k := range kinds {

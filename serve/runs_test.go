@@ -11,6 +11,7 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/reports"
 )
 
@@ -125,6 +126,20 @@ func TestHostileRecords(t *testing.T) {
 	}
 	if _, err := read(root, "pipe", time.Now()); err == nil {
 		t.Error("a pipe was read")
+	}
+}
+
+// A test with locktest has one scenario, in the run's own folder.
+func TestScenarioInTheRunsFolder(t *testing.T) {
+	root := fstest.MapFS{"r/run.json": {Data: []byte(`{"suite":"TestMyLock","scenarios":[{"name":"MyLock/none/unfenced","dir":".","state":"ended","result":"pass"}]}`)},
+		"r/report.html": {}, "r/verdict.json": {Data: []byte(`{"verdict":{"outcome":"pass"}}`)}}
+	r, err := read(root, "r", time.Now())
+	if err != nil || len(r.Scenarios) != 1 || r.Scenarios[0].dir != "r" {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	left := int64(1 << 20)
+	if sc := savedVerdict(root, "r", scenarioRecord{Name: "MyLock/none/unfenced", Dir: "."}, &left); sc.Failed != "" || sc.Verdict.Outcome != checker.Pass {
+		t.Errorf("%+v", sc)
 	}
 }
 

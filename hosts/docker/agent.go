@@ -44,6 +44,9 @@ func (e *ExitError) Error() string {
 	return fmt.Sprintf("the agent's container: exit status %d", e.Status)
 }
 
+// ExitCode returns the status, as that of an *exec.ExitError.
+func (e *ExitError) ExitCode() int { return e.Status }
+
 // startAgent starts the inner program; it waits for the handover.
 func (s *scenario) startAgent(ctx context.Context, image string) (*agent, error) {
 	fail := func(err error) (*agent, error) {

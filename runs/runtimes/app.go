@@ -9,9 +9,6 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// AppStore stands in the column of the store where that is the application's own.
-const AppStore = "own"
-
 // appMember marks the names of an application's containers, so that none is taken for a node of a lock service that is mapped to another one.
 const appMember = "app:"
 

@@ -4,7 +4,7 @@
 //
 // Choose makes the Runtime that a Where asks for. Its Run starts the calling program again, inside a
 // sandbox or a container, with the word ScenarioVerb and the folder of a scenario. The program must then
-// run the plan in that folder (RunAgent and RunRemote do so beside containers and on given servers). To try
+// run the plan in that folder (runs.Tool.RunInside, with Carry). To try
 // which faults the machine can do, the program is started with the word ProbeVerb.
 //
 // Errors that are the user's, such as a wrong address, carry the exit status exit.Usage.

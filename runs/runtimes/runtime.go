@@ -4,16 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"sync"
 
 	"github.com/lockchaos/lockchaos/clients"
-	"github.com/lockchaos/lockchaos/harness"
-	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/docker"
 	"github.com/lockchaos/lockchaos/nemesis"
+	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -59,20 +57,15 @@ type Where struct {
 // Locks returns the lock of a scenario.
 type Locks func(*scenarios.Scenario) (clients.Kind, error)
 
-// ScenarioVerb is what a program runs as inside each sandbox: with a scenario's folder, which holds the plan.
-const ScenarioVerb = "scenario"
+// Runtime is where hosts live. Package runs takes it from its caller, so that a program which needs no
+// containers is built without what speaks to engines.
+type Runtime = runs.Runtime
 
-// Runtime is where hosts live.
-type Runtime interface {
-	// About is what the first line of every output says of it: "private network, Linux 6.18".
-	About() string
-	// Run runs `lockchaos scenario DIR` there, for the plan that DIR holds, and waits for its end.
-	Run(ctx context.Context, plan scenarios.Plan, dir string, stdout, stderr io.Writer) error
-	// Skip says why a scenario can't be run there; "": it can.
-	Skip(plan scenarios.Plan) string
-	// Close gives up what the runtime holds, such as a compose project.
-	Close() error
-}
+// What a program is started again as, in each of them: see package runs.
+const (
+	ScenarioVerb = runs.ScenarioVerb
+	ProbeVerb    = runs.ProbeVerb
+)
 
 // Choose returns the runtime that is asked for. of returns the lock of a scenario. say prints a line about what was found on the way.
 func Choose(ctx context.Context, f Where, of Locks, plans []scenarios.Plan, say func(string)) (Runtime, error) {
@@ -150,33 +143,8 @@ func autoRuntime(ctx context.Context, settings map[string]string, of Locks, plan
 	return newContainers(ctx, settings, of, plans, say)
 }
 
-// PrivateNetwork is the private network of namespaces.
-type PrivateNetwork struct {
-	// able says which needs of faults this machine does not meet. It is asked when a fault first needs something.
-	able func() func(nemesis.Need) string
-}
-
-func newLocal(ctx context.Context) PrivateNetwork {
-	return PrivateNetwork{sync.OnceValue(func() func(nemesis.Need) string { return nemesis.Able(ctx, ProbeVerb) })}
-}
-
-// About names the private network and the kernel.
-func (PrivateNetwork) About() string { return "private network, " + hosts.Kernel() }
-
-// Skip says why the machine cannot do the faults of a plan; "": it can.
-func (l PrivateNetwork) Skip(p scenarios.Plan) string { return harness.Incapable(p, l.able) }
-
-// Close does nothing: namespaces end with their processes.
-func (PrivateNetwork) Close() error { return nil }
-
-// Run runs the plan in a sandbox of its own.
-func (PrivateNetwork) Run(ctx context.Context, _ scenarios.Plan, dir string, stdout, stderr io.Writer) error {
-	// A file is inner's own end of a pipe: nothing is copied, and it closes with inner.
-	inner, err := hosts.Sandbox{Stdout: stdout, Stderr: stderr}.Start(ctx, ScenarioVerb, dir)
-	if err != nil {
-		return err
-	}
-	return inner.Wait()
+func newLocal(ctx context.Context) runs.PrivateNetwork {
+	return runs.PrivateNetwork{Able: sync.OnceValue(func() func(nemesis.Need) string { return nemesis.Able(ctx, ProbeVerb) })}
 }
 
 // neededImages lists what the plans' services need to be installed, each once, in the order of need.
@@ -190,6 +158,3 @@ func (of Locks) neededImages(plans []scenarios.Plan) (images []string) {
 	}
 	return images
 }
-
-// ProbeVerb is what lockchaos runs as in a throw-away sandbox to try the faults of a network.
-const ProbeVerb = "probe"

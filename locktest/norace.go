@@ -1,6 +1,0 @@
-//go:build !race
-
-package locktest
-
-// raceEnabled tells whether this program was built with the race detector.
-const raceEnabled = false
