@@ -14,6 +14,7 @@ import (
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/reports/ci"
 	"github.com/lockchaos/lockchaos/reports/page"
@@ -154,6 +155,27 @@ func FaultColumn(s scenarios.Scenario) string {
 		return s.Faults[0].Kind + "-after-check"
 	}
 	return s.FaultLabel()
+}
+
+// strikeOf is what the scenario's only fault does.
+func strikeOf(s scenarios.Scenario) reports.Strike {
+	if len(s.Faults) != 1 || len(s.Faults[0].Parts()) > 0 || s.Attack != "" || s.Drawn() {
+		return reports.OtherStrike
+	}
+	f, target := s.Faults[0], nemesis.Target(s.Faults[0].Target)
+	switch {
+	case f.Kind == nemesis.KindKill && target == nemesis.Holder:
+		return reports.KillsHolder
+	case f.Kind != nemesis.KindPause:
+		return reports.OtherStrike
+	case target == nemesis.Holder && s.Workload.Guard == "check":
+		return reports.FreezesAfterCheck
+	case target == nemesis.Holder:
+		return reports.FreezesHolder
+	case !target.Client():
+		return reports.FreezesNodes
+	}
+	return reports.OtherStrike
 }
 
 func observed(v checker.Verdict) []scenarios.Observed {
