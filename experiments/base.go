@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -71,12 +72,7 @@ func (k Strike) made(tool *runs.Tool) (s scenarios.Scenario, err error) {
 		f.Target, f.When, f.Clock, f.For = "nodes:1", "after-grant", k.Clock, s.TTL/2
 		s.Workload.Think = scenarios.Range{Min: s.TTL / 5, Max: s.TTL / 5}
 	}
-	if k.Target != "" {
-		f.Target = k.Target
-	}
-	if k.When != "" {
-		f.When = k.When
-	}
+	f.Target, f.When = cmp.Or(k.Target, f.Target), cmp.Or(k.When, f.When)
 	s.Faults = []scenarios.Fault{f}
 	s.Name = "sweep/" + s.Lock + "/" + k.Fault
 	s.About, s.Expect = "one point of a safety curve", scenarios.Expect{}

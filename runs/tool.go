@@ -2,7 +2,6 @@ package runs
 
 import (
 	"fmt"
-	"slices"
 	"sync"
 
 	"github.com/lockchaos/lockchaos/clients"
@@ -31,7 +30,7 @@ func NewTool(version, program string, locks []clients.Kind) *Tool {
 func (t *Tool) Catalogue() scenarios.Catalogue { return harness.Catalogue(t.locks, t.KindOf) }
 
 // Locks are those that the program knows.
-func (t *Tool) Locks() []clients.Kind { return slices.Clone(t.locks) }
+func (t *Tool) Locks() []clients.Kind { return append([]clients.Kind(nil), t.locks...) }
 
 // Lock is the lock of a name.
 func (t *Tool) Lock(name string) (clients.Kind, error) {

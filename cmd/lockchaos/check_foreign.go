@@ -17,17 +17,10 @@ import (
 
 // foreignFlags are the flags of check that say how to read a history that lockchaos did not write.
 type foreignFlags struct {
-	format    string
-	columns   map[string]string
-	events    map[string]string
-	pattern   string
-	skip      bool
-	times     string
-	clock     time.Duration
-	permits   int
-	reentrant bool
-	tokens    string
-	ttl       string
+	saved.Reading
+	format string
+	events map[string]string
+	ttl    string
 }
 
 func (f *foreignFlags) add(flags *pflag.FlagSet) {
@@ -36,34 +29,32 @@ func (f *foreignFlags) add(flags *pflag.FlagSet) {
 		names = append(names, string(format))
 	}
 	flags.StringVar(&f.format, "format", string(audit.Auto), "format of the histories: "+join(names))
-	flags.StringToStringVar(&f.columns, "map", nil, "columns of a log that is to be read otherwise than guessed, as field=column, or field=- for none; fields: "+strings.Join(audit.Fields, ", "))
+	flags.StringToStringVar(&f.Map, "map", nil, "columns of a log that is to be read otherwise than guessed, as field=column, or field=- for none; fields: "+strings.Join(audit.Fields, ", "))
 	flags.StringToStringVar(&f.events, "events", nil, "words of a log's event column, as meaning=word|word; meanings: "+strings.Join(audit.Meanings, ", "))
-	flags.StringVar(&f.pattern, "pattern", "", "regular expression for a log in lines of text; its named groups are the columns")
-	flags.BoolVar(&f.skip, "skip-unmatched", false, "leave out the lines that --pattern does not match, and count them")
-	flags.StringVar(&f.times, "time-format", "auto", "times of a log: auto, rfc3339, unix, unix-ms, unix-us, unix-ns, or a layout of Go")
-	flags.DurationVar(&f.clock, "clock-error", 0, "how far a stamp may lie from the instant that it tells, where clients have clocks of their own")
-	flags.IntVar(&f.permits, "permits", 1, "how many may hold a key at once (a semaphore)")
-	flags.BoolVar(&f.reentrant, "reentrant", false, "an owner may acquire again what it holds")
-	flags.StringVar(&f.tokens, "tokens", "fencing", "what tokens mean: fencing (they rise with every grant), version or none")
+	flags.StringVar(&f.Pattern, "pattern", "", "regular expression for a log in lines of text; its named groups are the columns")
+	flags.BoolVar(&f.SkipUnmatched, "skip-unmatched", false, "leave out the lines that --pattern does not match, and count them")
+	flags.StringVar(&f.TimeFormat, "time-format", "auto", "times of a log: auto, rfc3339, unix, unix-ms, unix-us, unix-ns, or a layout of Go")
+	flags.DurationVar(&f.ClockError, "clock-error", 0, "how far a stamp may lie from the instant that it tells, where clients have clocks of their own")
+	flags.IntVar(&f.Permits, "permits", 1, "how many may hold a key at once (a semaphore)")
+	flags.BoolVar(&f.Reentrant, "reentrant", false, "an owner may acquire again what it holds")
+	flags.StringVar(&f.Tokens, "tokens", "fencing", "what tokens mean: fencing (they rise with every grant), version or none")
 	flags.StringVar(&f.ttl, "ttl", "", "how long a grant is good: a duration, released (until it is released) or unknown (default: released for Jepsen and Porcupine, unknown for logs)")
 }
 
 // reading says how to read a history by the flags; keep: its events are kept.
 func (f *foreignFlags) reading(keep bool) (saved.Reading, error) {
-	o := saved.Reading{Format: audit.Format(f.format), Keep: keep, Options: audit.Options{Map: f.columns, TimeFormat: f.times, ClockError: f.clock, Permits: f.permits, Reentrant: f.reentrant, Tokens: f.tokens,
-		Pattern: f.pattern, SkipUnmatched: f.skip}}
+	o := f.Reading
+	o.Format, o.Keep = audit.Format(f.format), keep
 	if err := f.text(); err != nil {
 		return o, err
 	}
-	if f.permits < 1 {
-		return o, fmt.Errorf("--permits %d: a lock has at least 1", f.permits)
+	if f.Permits < 1 {
+		return o, fmt.Errorf("--permits %d: a lock has at least 1", f.Permits)
 	}
 	if !slices.Contains(audit.Formats, audit.Format(f.format)) {
 		return o, fmt.Errorf("unknown --format %q: %v", f.format, audit.Formats)
 	}
-	if len(f.events) > 0 {
-		o.Events = map[string][]string{}
-	}
+	o.Events = map[string][]string{}
 	for meaning, words := range f.events {
 		o.Events[meaning] = strings.Split(words, "|")
 	}
@@ -87,16 +78,16 @@ func (f *foreignFlags) reading(keep bool) (saved.Reading, error) {
 func (f *foreignFlags) text() error {
 	format := audit.Format(f.format)
 	switch {
-	case f.pattern == "" && f.skip:
+	case f.Pattern == "" && f.SkipUnmatched:
 		return errors.New("--skip-unmatched is about the lines that --pattern does not match, and there is no --pattern")
-	case f.pattern == "" && format == audit.Text:
+	case f.Pattern == "" && format == audit.Text:
 		return errors.New("--format text needs --pattern, which says what the lines of text hold")
-	case f.pattern == "":
+	case f.Pattern == "":
 		return nil
 	case format != audit.Auto && format != audit.Text:
 		return fmt.Errorf("--pattern is for lines of text, and --format %s is not", f.format)
 	}
-	if _, err := audit.Pattern(f.pattern); err != nil {
+	if _, err := audit.Pattern(f.Pattern); err != nil {
 		return fmt.Errorf("--pattern: %w", err)
 	}
 	return nil

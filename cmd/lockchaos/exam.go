@@ -11,6 +11,7 @@ import (
 	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
+	"github.com/lockchaos/lockchaos/runs/screen"
 )
 
 func examCommand() *cobra.Command {
@@ -36,15 +37,13 @@ Exit status: 0 no defect, 1 a defect or a violation that is not clear, 2 an atta
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.Names = args
 			f.settle(cmd.Flags())
-			return f.exam(cmd)
+			return f.shown(cmd, f.exam)
 		},
 	}
 	flags := cmd.Flags()
 	f.addWhere(flags)
 	f.addEffort(flags)
-	f.addCompress(flags)
 	f.addSeed(flags)
-	f.addDryRun(flags)
 	f.addShard(flags)
 	f.addOwn(flags, "command line of a lock of your own (docs/protocol.md)",
 		"lease of the lock (default: that of its scenarios; of --lock-cmd 500ms, etcd and zookeeper 2s)")
@@ -55,17 +54,11 @@ Exit status: 0 no defect, 1 a defect or a violation that is not clear, 2 an atta
 }
 
 // exam examines the lock.
-func (f *runFlags) exam(cmd *cobra.Command) (err error) {
+func (f *runFlags) exam(cmd *cobra.Command, out *screen.Screen) error {
 	ctx := cmd.Context()
-	out, err := f.open(cmd)
-	if err != nil {
-		return err
-	}
-	defer func() { err = out.Annotate(err) }()
 	if err := f.checkExam(); err != nil {
 		return err
 	}
-	f.Say = out.Say
 	plans, exam, err := f.Exam(ctx)
 	if err != nil {
 		return err

@@ -1,16 +1,22 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/policy"
+	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
+	"github.com/lockchaos/lockchaos/runs/screen"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -32,37 +38,30 @@ let that pass; 3 the harness or a service failed; 64 a mistake in the policy or 
   lockchaos gate --seed 7 --runtime docker`,
 		Args: wordCount(0, 1, "gate takes one policy"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			file := policy.DefaultFile
-			if len(args) > 0 {
-				file = args[0]
-			}
+			f.Names = args
 			f.settle(cmd.Flags())
-			return f.gate(cmd, file)
+			return f.shown(cmd, f.gate)
 		},
 	}
 	flags := cmd.Flags()
 	f.addWhere(flags)
 	f.addEffort(flags)
-	f.addCompress(flags)
 	flags.Uint64Var(&f.Seed, "seed", 0, "seed of the first repetition (default: the policy's, else a new one, printed)")
-	f.addDryRun(flags)
 	f.addShard(flags)
 	f.outputFlags.add(flags)
 	return cmd
 }
 
 // gate runs what the policy asks for, and rules on it.
-func (f *runFlags) gate(cmd *cobra.Command, file string) (err error) {
-	ctx := cmd.Context()
-	out, err := f.open(cmd)
-	if err != nil {
-		return err
+func (f *runFlags) gate(cmd *cobra.Command, out *screen.Screen) (err error) {
+	file := policy.DefaultFile
+	if len(f.Names) > 0 {
+		file = f.Names[0]
 	}
-	defer func() { err = out.Annotate(err) }()
+	ctx := cmd.Context()
 	if err := f.checkWhere(); err != nil {
 		return err
 	}
-	f.Say = out.Say
 	if f.Policy, f.Places, err = f.ReadPolicy(ctx, file); err != nil {
 		return exit.Misuse(err)
 	}
@@ -94,4 +93,34 @@ func (f *runFlags) gate(cmd *cobra.Command, file string) (err error) {
 		g.Where, g.Parallel = where, f.Parallel
 		return g.Do(ctx)
 	})
+}
+
+func initCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "init [FILE]",
+		Short: "Write a policy for the gate, with comments",
+		Long: `Writes ` + policy.DefaultFile + `, or FILE: a policy that works as it is, with each key explained. A file that is there is never overwritten.
+` + "`lockchaos gate`" + ` runs it.`,
+		Example: "  lockchaos init && lockchaos gate",
+		Args:    wordCount(0, 1, "init writes one file"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			file := policy.DefaultFile
+			if len(args) > 0 {
+				file = args[0]
+			}
+			f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+			if errors.Is(err, os.ErrExist) {
+				return exit.Misuse(fmt.Errorf("%s is there already, and stays as it is: name another file", file))
+			}
+			if err != nil {
+				return exit.Misuse(fmt.Errorf("write the policy: %w", err))
+			}
+			_, err = io.WriteString(f, policy.Starter(time.Now().UTC()))
+			if err := errors.Join(err, f.Close()); err != nil {
+				return fmt.Errorf("write the policy: %w", err)
+			}
+			harmless.Fprintf(cmd.OutOrStdout(), "%s is written; next: %s\n", file, reports.Shell(os.Args[0], "gate", file))
+			return nil
+		},
+	}
 }

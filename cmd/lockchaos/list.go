@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -12,18 +13,26 @@ import (
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/reports/terminal"
+	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/pick"
+	"github.com/lockchaos/lockchaos/runs/runtimes"
+	"github.com/lockchaos/lockchaos/scenarios"
 )
 
 // lists are what can be listed.
 var lists = []struct {
-	name  string
-	print func(io.Writer) error
+	name string
+	rows func() [][]string
+	// end says what the words of the list mean.
+	end string
 }{
-	{"locks", listLocks}, {"services", listServices}, {listOfScenarios, nil}, {"workloads", listWorkloads}, {"faults", listFaults}, {"properties", listProperties},
+	{"locks", lockRows, locksLegend}, {"services", serviceRows, ""}, {listOfScenarios, nil, ""}, {"workloads", workloadRows, ""},
+	{"faults", faultRows, "\n" + nemesis.TargetsLegend() + "\n"}, {"properties", propertyRows, ""},
 }
 
 // listOfScenarios is the list that can be narrowed down.
@@ -64,12 +73,12 @@ leave fewer. "lockchaos run" takes the same flags.`,
 			if args[0] == listOfScenarios {
 				return listScenarios(cmd.OutOrStdout(), strings.Join(args[1:], ""), only, out)
 			}
-			for _, l := range lists {
-				if l.name == args[0] {
-					return l.print(cmd.OutOrStdout())
-				}
+			l := lists[slices.Index(names, args[0])]
+			if err := terminal.Table(cmd.OutOrStdout(), l.rows()); err != nil {
+				return err
 			}
-			return nil
+			_, err := harmless.Fprintf(cmd.OutOrStdout(), "%s", harmless.Safe(l.end))
+			return err
 		},
 	}
 	addSelection(cmd, &only)
@@ -91,16 +100,12 @@ func checkList(cmd *cobra.Command, args, names []string) error {
 	return nil
 }
 
-func listLocks(w io.Writer) error {
+func lockRows() [][]string {
 	rows := [][]string{{"LOCK", "SERVICE", "VALID", "TOKEN", "CONFIRMS", "NOTICES", "TOLERATES", "HOW"}}
 	for _, k := range locks() {
 		rows = append(rows, []string{k.Name, k.Service, cmp.Or(k.Claims.Validity, "none"), k.Claims.Token, cmp.Or(join(k.Claims.Confirms), "nothing"), noticing(k), cmp.Or(k.Claims.Tolerates, "none"), described(k)})
 	}
-	if err := terminal.Table(w, rows); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, locksLegend)
-	return err
+	return rows
 }
 
 // noticing says how a lock claims to notice a loss by itself.
@@ -131,26 +136,111 @@ NOTICES   how the lock notices a loss within a time that it claims: alone, by it
 TOLERATES minority: a fault that touches only a minority of the service's nodes excuses nothing; none, no such claim
 `
 
-func listServices(w io.Writer) error {
+func serviceRows() [][]string {
 	rows := [][]string{{"SERVICE", "NODES", "FROM"}}
 	for _, k := range backends.Kinds() {
 		rows = append(rows, []string{k.Name, fmt.Sprint(len(k.Nodes)), k.About})
 	}
-	return terminal.Table(w, rows)
+	return rows
 }
 
-func listWorkloads(w io.Writer) error {
+func workloadRows() [][]string {
 	rows := [][]string{{"WORKLOAD", "WHAT EVERY CLIENT DOES, AGAIN AND AGAIN"}}
 	for _, k := range harness.Workloads() {
 		rows = append(rows, []string{k.Name, k.About})
 	}
-	return terminal.Table(w, rows)
+	return rows
 }
 
-func listProperties(w io.Writer) error {
+func propertyRows() [][]string {
 	rows := [][]string{{"PROPERTY", "HOLDS WHEN"}}
 	for _, p := range checker.Properties() {
 		rows = append(rows, []string{p.Name, p.About})
 	}
-	return terminal.Table(w, rows)
+	return rows
+}
+
+// faultRows is the catalogue of faults; it tries whether this machine can do them.
+func faultRows() [][]string {
+	tried := nemesis.Tried(context.Background(), runtimes.ProbeVerb)
+	rows := [][]string{{"FAULT", "AIMED AT", "NEEDS", "HERE", "WHAT"}}
+	for _, k := range nemesis.Kinds() {
+		here := "yes"
+		if why, _ := tried(k.Needs); why != "" {
+			here = "no: " + why
+		}
+		rows = append(rows, []string{k.Name, k.Targets(), string(k.Needs), here, k.About})
+	}
+	return rows
+}
+
+// listScenarios lists the scenarios that fit a pattern ("": all) and the selection, suite by suite. Runs is where the latest run lies.
+func listScenarios(w io.Writer, pattern string, only pick.Selection, out string) error {
+	if err := only.Check(catalogue()); err != nil {
+		return err
+	}
+	suites, err := suitesOf(only, out)
+	if err != nil {
+		return err
+	}
+	isSuite := slices.ContainsFunc(suites, func(s scenarios.Suite) bool { return s.Name == pattern })
+	listed := 0
+	for _, s := range suites {
+		if isSuite && s.Name != pattern {
+			continue
+		}
+		rows := [][]string{{"SCENARIO", "EXPECTED", "WHAT"}}
+		for _, sc := range s.Scenarios {
+			if only.Takes(sc) && (isSuite || matches(pattern, sc.Name)) {
+				rows = append(rows, []string{sc.Name, sc.Expect.Word(), sc.About})
+			}
+		}
+		if len(rows) == 1 {
+			continue
+		}
+		if listed > 0 {
+			harmless.Fprintln(w)
+		}
+		listed += len(rows) - 1
+		harmless.Fprintf(w, "suite %s: %s\n\n", s.Name, s.About)
+		if err := terminal.Table(w, rows); err != nil {
+			return err
+		}
+	}
+	if listed == 0 && !only.LastFailed {
+		return exit.Misuse(fmt.Errorf("no scenario fits %q%s (all names: lockchaos list scenarios)", pattern, suggest(pattern, runs.Names(suites))))
+	}
+	_, err = io.WriteString(w, listEnd(pattern, only, listed))
+	return err
+}
+
+// suitesOf are the built-in suites, or what failed in the latest run as one.
+func suitesOf(only pick.Selection, out string) ([]scenarios.Suite, error) {
+	if !only.LastFailed {
+		return scenarios.Builtin(catalogue())
+	}
+	last, err := ours().LastFailed(out)
+	if err != nil {
+		return nil, err
+	}
+	suite := scenarios.Suite{Name: last.Run.Suite, About: fmt.Sprintf("%s that did not come out as they should", last.Title())}
+	for _, p := range last.Plans {
+		suite.Scenarios = append(suite.Scenarios, p.Scenario)
+	}
+	return []scenarios.Suite{suite}, nil
+}
+
+// listEnd says what the words of the list mean, and what to do with it.
+func listEnd(pattern string, only pick.Selection, listed int) string {
+	switch {
+	case only.LastFailed && listed == 0:
+		return "Nothing: all scenarios of the latest run came out as they should.\n"
+	case only.LastFailed:
+		return "\nRun them again: lockchaos run --last-failed\n"
+	}
+	end := "\nEXPECTED is what theory says of the lock under the fault; \"either\" where chance decides whether anything is violated (lockchaos explain WORD).\n"
+	if pattern == "" {
+		end += fmt.Sprintf("suite %s: drawn from the seed, one scenario for each lock: lockchaos run %s --seed 7\n", pick.Random, pick.Random)
+	}
+	return end
 }

@@ -54,7 +54,6 @@ Exit status: 0 the verdicts are the same, 1 one differs, 2 one that was decided 
 	}
 	f.addWhere(cmd.Flags())
 	f.addEffort(cmd.Flags())
-	f.addCompress(cmd.Flags())
 	return cmd
 }
 

@@ -120,19 +120,17 @@ Environment variables:
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.Names = args
 			f.settle(cmd.Flags())
-			return f.run(cmd)
+			return f.shown(cmd, f.run)
 		},
 	}
 	flags := cmd.Flags()
 	f.addWhere(flags)
 	f.addEffort(flags)
-	f.addCompress(flags)
 	f.addSeed(flags)
 	flags.DurationVar(&f.Duration, "duration", 0, "length of each workload (default: the scenario's own)")
 	flags.StringVar(&f.Plan, "plan", "", "run a saved plan.yaml again, instead of named scenarios")
 	flags.StringSliceVar(&f.Locks, "locks", nil, `of the suite random: locks by their names, or "all" (the default), which are all that are not broken on purpose`)
 	addSelection(cmd, &f.Only)
-	f.addDryRun(flags)
 	f.addShard(flags)
 	flags.StringVar(&f.scale, "scale", scaleTest, `"test": the scenario's own, short times; "real": those of production, a TTL of 10 s and a holder that is frozen for 30 s`)
 	f.addOwn(flags, "command line of a lock of your own, which takes the place of the scenarios' locks (docs/protocol.md)",
@@ -156,16 +154,6 @@ project that runs, "external" uses servers at the addresses of --nodes; "auto" t
 	flags.StringSliceVar(&f.Nodes, "nodes", nil, "which services of the project are which nodes, as redis-1=my-redis,…; of --runtime external the addresses of the nodes, as redis=127.0.0.1:6379")
 	flags.IntVar(&f.Parallel, "parallel", runs.DefaultParallel(), "how many scenarios run at once")
 	flags.StringVar(&f.Out, "out", "runs", "folder for the runs' folders")
-}
-
-// addCompress adds the flag of every command that keeps the histories of what it runs.
-func (f *runFlags) addCompress(flags *pflag.FlagSet) {
-	flags.BoolVar(&f.Compress, "compress", false, "compress each history when its scenario is over (history.jsonl.zst, about a sixth); every command reads it as it is")
-}
-
-// addDryRun adds the flag of every command that says beforehand what it would run.
-func (f *runFlags) addDryRun(flags *pflag.FlagSet) {
-	flags.BoolVar(&f.dry, "dry-run", false, "say what would run, and how long it takes; run nothing")
 }
 
 // addSeed adds the flag of every command whose draws follow a seed.
@@ -280,18 +268,23 @@ func checkTTL(ttl time.Duration) error {
 	return nil
 }
 
-// run runs everything and reports; its error carries the exit status.
-func (f *runFlags) run(cmd *cobra.Command) (err error) {
-	ctx := cmd.Context()
+// shown does something with the screen that the flags ask for, where its error is told, too.
+func (f *runFlags) shown(cmd *cobra.Command, do func(*cobra.Command, *screen.Screen) error) error {
 	out, err := f.open(cmd)
 	if err != nil {
 		return err
 	}
-	defer func() { err = out.Annotate(err) }()
+	f.Say = out.Say
+	return out.Annotate(do(cmd, out))
+}
+
+// run runs everything and reports; its error carries the exit status.
+func (f *runFlags) run(cmd *cobra.Command, out *screen.Screen) error {
+	ctx := cmd.Context()
 	if err := f.check(cmd.Flags()); err != nil {
 		return err
 	}
-	f.Say, f.Real = out.Say, f.scale == scaleReal
+	f.Real = f.scale == scaleReal
 	if f.Only.LastFailed {
 		if err := f.recall(cmd); err != nil || len(f.Last.Plans) == 0 {
 			return err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"text/tabwriter"
 
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/reports"
@@ -214,4 +215,16 @@ func writeGrid(b *strings.Builder, grid [][]terminalCell, color bool) {
 	for _, line := range grid {
 		writeGridLine(b, line, widths, color)
 	}
+}
+
+// Table writes rows, the first of them being the heading, in columns that are aligned.
+func Table(w io.Writer, rows [][]string) error {
+	t := tabwriter.NewWriter(w, 2, 0, 3, ' ', 0)
+	for _, row := range rows {
+		for i := range row {
+			row[i] = harmless.Line(row[i])
+		}
+		harmless.Fprintln(t, harmless.Safe(strings.Join(row, "\t")))
+	}
+	return t.Flush()
 }

@@ -4,6 +4,7 @@
 package own
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -16,6 +17,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/external"
 	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -50,14 +52,8 @@ func (p Program) Meet(ctx context.Context, where runtimes.Where, taken func(name
 	if err != nil {
 		return nil, err
 	}
-	l := &Lock{Adapter: a, TTL: scenarios.Duration(p.TTL)}
-	if l.TTL == 0 {
-		l.TTL = UsualTTL(a.Service)
-	}
-	t := Trial{Adapter: a, TTL: l.TTL.Std(), Hello: true}
-	if t.TTL == 0 {
-		t.TTL = time.Second
-	}
+	l := &Lock{Adapter: a, TTL: cmp.Or(scenarios.Duration(p.TTL), UsualTTL(a.Service))}
+	t := Trial{Adapter: a, TTL: cmp.Or(l.TTL.Std(), time.Second), Hello: true}
 	if where.Runtime == runtimes.External {
 		g, err := runtimes.ReadServers(where.Nodes)
 		if err != nil {
@@ -88,10 +84,7 @@ const ExamTTL = scenarios.Duration(500 * time.Millisecond)
 
 // Examinee is the lock as the table of attacks sees it.
 func (l *Lock) Examinee() scenarios.Examinee {
-	base := scenarios.Scenario{Lock: l.Name, Adapter: l.Adapter, TTL: l.TTL, Store: scenarios.Store{Kind: "unfenced"}}
-	if base.TTL == 0 {
-		base.TTL = ExamTTL
-	}
+	base := scenarios.Scenario{Lock: l.Name, Adapter: l.Adapter, TTL: cmp.Or(l.TTL, ExamTTL), Store: scenarios.Store{Kind: "unfenced"}}
 	e := harness.Examinee(l.Kind(), base)
 	for op, ability := range map[string]scenarios.Ability{adapter.OpRenew: scenarios.CanRenew, adapter.OpHeld: scenarios.CanBeAsked} {
 		if l.Says.Does(op) && !slices.Contains(e.Abilities, ability) {
@@ -104,10 +97,7 @@ func (l *Lock) Examinee() scenarios.Examinee {
 // String says in words what the lock declares.
 func (l *Lock) String() string {
 	d := l.Says
-	parts := []string{d.Name, "validity no claim", "token " + d.Token}
-	if d.Validity != "" {
-		parts[1] = "validity " + d.Validity
-	}
+	parts := []string{d.Name, "validity " + cmp.Or(d.Validity, "no claim"), "token " + d.Token}
 	if len(d.Confirms) > 0 {
 		parts = append(parts, "confirmed by "+strings.Join(d.Confirms, ", "))
 	}
@@ -149,4 +139,114 @@ func slug(name string) string {
 		return "my-lock"
 	}
 	return word
+}
+
+// Replace puts the lock in the place of those that the scenarios name. say is told what is left out,
+// and why.
+func (l *Lock) Replace(c runs.Choice, tool *runs.Tool, say func(string)) (runs.Choice, error) {
+	out := runs.Choice{Name: c.Name + " with " + l.Name, About: c.About}
+	for _, s := range l.Substitutes(c.Scenarios, tool) {
+		if why := l.Unfit(s, tool); why != "" {
+			say("left out: " + s.Name + ": " + why)
+			continue
+		}
+		s.Name, s.Lock, s.Adapter = l.Name+"/"+rest(s), l.Name, l.Adapter
+		s.Expect = scenarios.Expect{} // what theory says of the other lock says nothing of this one
+		if l.TTL > 0 {
+			s = s.Stretched(l.TTL)
+		}
+		out.Scenarios = append(out.Scenarios, s)
+	}
+	if len(out.Scenarios) == 0 {
+		return runs.Choice{}, exit.Misuse(fmt.Errorf("nothing is left to run: none of the scenarios of %q suits %s", c.Name, l.Says.Name))
+	}
+	return out, nil
+}
+
+// rest is what a scenario is called beside its lock: "pause-holder/unfenced".
+func rest(s scenarios.Scenario) string { return strings.TrimPrefix(s.Name, s.Lock+"/") }
+
+// Substitutes are the scenarios in which the lock is to take another's place: of those that differ
+// only in their lock one, of the lock's own service if there is one.
+func (l *Lock) Substitutes(all []scenarios.Scenario, tool *runs.Tool) (out []scenarios.Scenario) {
+	same := func(s scenarios.Scenario) bool {
+		k, _ := tool.Lock(s.Lock)
+		return k.Service == l.Adapter.Service
+	}
+	for _, s := range all {
+		i := slices.IndexFunc(out, func(o scenarios.Scenario) bool { return rest(o) == rest(s) })
+		switch {
+		case i < 0:
+			out = append(out, s)
+		case same(s) && !same(out[i]):
+			out[i] = s
+		}
+	}
+	return out
+}
+
+// Unfit says why the lock can't take the place of the scenario's lock; "" if it can.
+func (l *Lock) Unfit(s scenarios.Scenario, tool *runs.Tool) string {
+	kind, _ := tool.Lock(s.Lock)
+	why := l.unfitStore(s, kind)
+	if why == "" {
+		why = l.unfitWorkload(s.Workload)
+	}
+	own := l.Kind()
+	for _, fault := range s.Faults {
+		for _, single := range fault.Singles() {
+			if err := harness.CheckFault(own, single); err != nil && why == "" {
+				why = err.Error()
+			}
+		}
+	}
+	if why == "" {
+		why = l.spared(s.Attack)
+	}
+	return why
+}
+
+// unfitStore says why the lock does not go with the scenario's store, or with what its lock shows.
+func (l *Lock) unfitStore(s scenarios.Scenario, kind clients.Kind) string {
+	switch {
+	case s.External():
+		return "its lock is an adapter already"
+	case kind.Writes != "" || s.Store.Guarded():
+		return "it shows what to do without a lock"
+	case s.Store.Broken():
+		return "its store is broken on purpose"
+	case s.Store.Fenced() && l.Says.Token != "fencing":
+		return "the lock declares no fencing token, so a fenced store would refuse its writes"
+	}
+	return ""
+}
+
+// unfitWorkload says why the lock does not go with the workload.
+func (l *Lock) unfitWorkload(w scenarios.Workload) string {
+	switch {
+	case w.Kind == "queue":
+		return "it is about a queue"
+	case (w.Kind == "semaphore") != (l.Says.Permits > 1):
+		return fmt.Sprintf("workload %s is for another number of permits than %d", w.Kind, l.Says.Permits)
+	case w.Readers > 0 && !l.Says.ReadWrite:
+		return "it has readers, and the lock does not declare read_write"
+	case w.Guard == "check" && !l.Says.Does(adapter.OpHeld) && !external.Claims(l.Says).Tells():
+		return "the application asks the lock before it writes, and this one can't be asked, nor does it tell of a loss"
+	}
+	return ""
+}
+
+// spared says why the attack makes no sense against the lock; "" if it does, or if there is none.
+func (l *Lock) spared(attack string) string {
+	if attack == "" {
+		return ""
+	}
+	table, err := scenarios.Attacks()
+	if err == nil {
+		err = table.Applies(attack, l.Examinee())
+	}
+	if err != nil {
+		return err.Error()
+	}
+	return ""
 }

@@ -1,6 +1,7 @@
 package pick
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,10 +74,7 @@ func (r Request) randomLocks(ctx context.Context) (all []scenarios.RandomLock, e
 
 // draw draws a scenario for each lock.
 func (r Request) draw(locks []scenarios.RandomLock, seed uint64, say func(string)) (plans []scenarios.Plan, err error) {
-	length := randomDuration
-	if r.Duration > 0 {
-		length = r.Duration
-	}
+	length := cmp.Or(r.Duration, randomDuration)
 	for _, l := range locks {
 		s := scenarios.Random(seed, l, scenarios.Duration(length))
 		if len(s.Faults) == 0 {
