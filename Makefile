@@ -103,7 +103,7 @@ mutants:
 
 ## images: images of all services without a registry, for --runtime docker (the tests make their own)
 images:
-	./scripts/images redis etcd zookeeper postgres pgbouncer memcached nats consul mariadb versitygw dynalite
+	./scripts/images redis etcd zookeeper postgres pgbouncer memcached nats consul mariadb versitygw dynalite kube-apiserver
 
 ## man: the manual pages, in bin/man, from the command's own help
 man: build

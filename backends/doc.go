@@ -26,6 +26,7 @@
 //	mariadb-galera  three of them, which replicate by Galera.
 //	s3              one object store with conditional writes, the Versity S3 Gateway.
 //	dynamodb        dynalite, a stand-in for DynamoDB.
+//	kubernetes      one kube-apiserver, which scripts/servers builds, on an etcd of three members.
 //	store           the ledger of package store, started by StartStore.
 //
 // Every node is a process on a host of its own, so that it can be stopped, killed or cut off like any

@@ -15,7 +15,7 @@ import (
 
 // Scenario says what a test is to run. The zero value of each field but Service is of use.
 type Scenario struct {
-	// Service is the lock service that is started: "redis", "redis-five", "redis-failover", "etcd", "zookeeper", "postgres", "postgres-pgbouncer", "memcached", "nats", "consul", "mariadb", "mariadb-galera", "s3", "dynamodb", or "none" for a
+	// Service is the lock service that is started: "redis", "redis-five", "redis-failover", "etcd", "zookeeper", "postgres", "postgres-pgbouncer", "memcached", "nats", "consul", "mariadb", "mariadb-galera", "s3", "dynamodb", "kubernetes", or "none" for a
 	// lock that needs no server.
 	Service string
 	// Fault is one of Faults; "" is "none".
