@@ -100,6 +100,9 @@ func awaitKubernetes(ctx context.Context, nodes []*Node) error {
 	if err := awaitEtcd(ctx, nodes[:3]); err != nil {
 		return err
 	}
+	for _, member := range nodes[:3] {
+		member.Version = "etcd " + member.Version
+	}
 	return nodes[3].awaitAPIServer(ctx)
 }
 
