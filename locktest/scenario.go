@@ -20,7 +20,7 @@ type Scenario struct {
 	Service string
 	// Fault is one of Faults; "" is "none".
 	Fault string
-	// TTL is the lock's lease or session time; 0: 500 ms, with memcached 1 s, with etcd, zookeeper, nats and consul 2 s. Faults last as many leases as they must.
+	// TTL is the lock's lease or session time; 0: 500 ms, with memcached 1 s, with etcd, zookeeper, nats, consul and kubernetes 2 s. Faults last as many leases as they must.
 	TTL time.Duration
 	// Store is "fenced" (it refuses a token older than one that it has seen) or "unfenced"; "": fenced if the lock claims fencing tokens.
 	Store string
