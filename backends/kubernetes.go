@@ -83,13 +83,14 @@ func kubernetesTask(k Kind, n NodeSpec, p Place) (Task, error) {
 			// The key of its own certificate, which it makes first, also signs tokens of service accounts: nobody asks for one.
 			"--service-account-issuer", "https://kubernetes.default.svc", "--service-account-signing-key-file", p.Data + "/apiserver.key",
 			"--service-account-key-file", p.Data + "/apiserver.key",
-			"--service-cluster-ip-range", "10.96.0.0/16", "--endpoint-reconciler-type", "none", "--profiling=false"},
+			"--service-cluster-ip-range", "10.96.0.0/16", "--profiling=false",
+			// Without this one it looks for the default route, and there may be none. Nobody is told of it.
+			"--advertise-address", "127.0.0.1", "--endpoint-reconciler-type", "none"},
 		Files: map[string]string{"tokens.csv": kubernetesTokens},
 	}
 	if p.Contained {
 		return t, nil
 	}
-	t.Args = append(t.Args, "--advertise-address", p.Listen) // else it is that of the default route, and there is none
 	program, err := builtKubernetes.find()
 	t.Args[0] = program
 	return t, err
