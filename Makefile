@@ -63,7 +63,7 @@ survey: build
 
 ## soak: kills, interrupts and failures at fifty moments under each kind of fault, and nothing left; foreign histories in great number, and three judges on 200,000 of each kind of lock (some minutes)
 soak: build
-	LOCKCHAOS_SOAK=1 $(GO) test -count 1 -v -timeout 90m -run 'Healing|ComposeApp|Scripts/shrink|ExternalServers' ./cmd/lockchaos
+	LOCKCHAOS_SOAK=1 $(GO) test -count 1 -v -timeout 90m -run 'Healing|Containers/ComposeApp|Scripts/shrink|ExternalServers' ./cmd/lockchaos
 	LOCKCHAOS_SOAK=1 $(GO) test -count 1 -timeout 30m ./audit ./locktest
 	LOCKCHAOS_SOAK=1 $(GO) test -count 1 -timeout 60m -run 'ThreeJudges|BruteForce|OnTheRest' ./checker
 
@@ -103,7 +103,7 @@ mutants:
 
 ## images: images of all services without a registry, for --runtime docker (the tests make their own)
 images:
-	./scripts/images redis etcd zookeeper postgres pgbouncer memcached nats consul mariadb versitygw dynalite kube-apiserver
+	./scripts/images all
 
 ## man: the manual pages, in bin/man, from the command's own help
 man: build

@@ -10,7 +10,7 @@ import (
 
 var link = regexp.MustCompile(`\]\(([^)#]+)[^)]*\)`)
 
-// TestLinksOfTheDocsLead: what the README and the docs point at, pictures included, is there.
+// TestLinksOfTheDocsLead checks that every file that a page links to, pictures included, exists.
 func TestLinksOfTheDocsLead(t *testing.T) {
 	pages, err := filepath.Glob("docs/*.md")
 	if err != nil {
@@ -21,8 +21,13 @@ func TestLinksOfTheDocsLead(t *testing.T) {
 		t.Fatal(err)
 	}
 	pages = append(pages, deeper...)
+	examples, err := filepath.Glob("examples/*/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages = append(pages, examples...)
 	seen := 0
-	for _, page := range append(pages, "README.md", "CONTRIBUTING.md", "CHANGELOG.md") {
+	for _, page := range append(pages, "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "survey/README.md") {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)

@@ -31,11 +31,24 @@ type entry struct {
 // errNoText: two names that differ in such bytes look alike, and JSON makes one of them.
 var errNoText = errors.New("bytes that are no text in UTF-8: convert the log first, such as with iconv -f latin1 -t utf-8")
 
+// lineReader understands the lines of an audit log.
+type lineReader struct {
+	stamps stamper
+	words  vocabulary
+}
+
+func newLineReader(o Options) (r lineReader, err error) {
+	if r.stamps, err = newStamper(o.TimeFormat); err != nil {
+		return r, err
+	}
+	r.words, err = newVocabulary(o.Events)
+	return r, err
+}
+
 type auditReader struct {
+	lineReader
 	log     *log
 	rows    rows
-	stamps  stamper
-	words   vocabulary
 	columns *guesser
 	entries []entry
 	granted bool // some line says "granted", so "acquire" means that it was asked
@@ -43,14 +56,11 @@ type auditReader struct {
 
 func readAudit(l *log, in *bufio.Reader, format Format, o Options) error {
 	l.what = "audit log"
-	r := &auditReader{log: l}
-	var err error
-	if r.stamps, err = newStamper(o.TimeFormat); err != nil {
+	lines, err := newLineReader(o)
+	if err != nil {
 		return err
 	}
-	if r.words, err = newVocabulary(o.Events); err != nil {
-		return err
-	}
+	r := &auditReader{lineReader: lines, log: l}
 	r.columns = &guesser{stamps: r.stamps, words: r.words}
 	if r.columns.named, err = explicit(o.Map); err != nil {
 		return err
@@ -110,49 +120,47 @@ func (r *auditReader) add(one *row) error {
 			return wrong(f, r.columns.missing(f))
 		}
 	}
-	e := entry{line: int32(min(one.line, math.MaxInt32)), means: r.words.of(one.text[fieldEvent])}
-	switch e.means {
-	case unknown:
-		return wrong(fieldEvent, &UnknownWord{Word: one.text[fieldEvent]})
-	case shared:
-		return wrong(fieldEvent, errShared)
-	case ignore:
+	e, f, err := r.understand(&one.text)
+	switch {
+	case e.means == ignore:
 		return nil
-	case grant:
-		r.granted = true
-	}
-	var err error
-	if e.at, err = r.stamps.parse(one.text[fieldTime]); err != nil {
-		return wrong(fieldTime, err)
+	case err != nil:
+		return wrong(f, err)
 	}
 	r.stamps.grain.add(e.at)
-	e.end = e.at
-	if one.text[fieldEnd] != "" {
-		if e.end, err = r.stamps.parse(one.text[fieldEnd]); err == nil && e.end < e.at {
-			err = errors.New("it ends before it begins")
-		}
-		r.stamps.grain.add(e.end)
-		if err != nil {
-			return wrong(fieldEnd, err)
-		}
+	r.stamps.grain.add(e.end)
+	r.granted = r.granted || e.means == grant
+	e.line = int32(min(one.line, math.MaxInt32))
+	e.key, e.owner = r.log.keys.id(cmp.Or(one.text[fieldKey], defaultKey)), r.log.owners.id(one.text[fieldClient])
+	r.entries = append(r.entries, e)
+	return nil
+}
+
+// understand reads a line, but for its key and client; of an ignored one, only that it is ignored.
+// With an error it returns the field that is wrong.
+func (r *lineReader) understand(text *[fieldCount]string) (e entry, wrong field, err error) {
+	switch e.means = r.words.of(text[fieldEvent]); e.means {
+	case ignore:
+		return e, 0, nil
+	case unknown:
+		return e, fieldEvent, &UnknownWord{Word: text[fieldEvent]}
+	case shared:
+		return e, fieldEvent, errShared
 	}
-	if text := one.text[fieldToken]; text != "" && text != "-" {
-		number, err := strconv.ParseInt(text, 10, 64)
+	if e.at, e.end, wrong, err = r.stamps.interval(text); err != nil {
+		return e, wrong, err
+	}
+	if token := text[fieldToken]; token != "" && token != "-" {
+		number, err := strconv.ParseInt(token, 10, 64)
 		if err != nil || number < 0 || number == math.MaxInt64 {
-			return wrong(fieldToken, errors.New("a fencing token is a whole number, 0 or more"))
+			return e, fieldToken, errors.New("a fencing token is a whole number, 0 or more")
 		}
 		e.token = ticket(number)
 	}
-	if e.ending = endingOf(one.text[fieldResult]); e.ending == endedSomehow {
-		return wrong(fieldResult, errors.New("nobody knows this result: want ok, failed or unknown, or words such as granted, denied, timeout"))
+	if e.ending = endingOf(text[fieldResult]); e.ending == endedSomehow {
+		return e, fieldResult, errors.New("nobody knows this result: want ok, failed or unknown, or words such as granted, denied, timeout")
 	}
-	key := one.text[fieldKey]
-	if key == "" {
-		key = defaultKey
-	}
-	e.key, e.owner = r.log.keys.id(key), r.log.owners.id(one.text[fieldClient])
-	r.entries = append(r.entries, e)
-	return nil
+	return e, 0, nil
 }
 
 // ops turns the lines, in order of time, into ops.
@@ -170,47 +178,47 @@ func (r *auditReader) ops() error {
 	if r.stamps.zone != nil {
 		r.log.zone = r.stamps.zone
 	}
-	type place struct{ key, owner int32 }
-	asked := map[place]int32{} // the acquire that a client has asked for and not been answered
+	asked := map[place]int32{}
 	for i := range r.entries {
-		e := &r.entries[i]
-		if e.means == acquire && r.granted && e.ending == endedOK {
-			e.means = request
-		}
-		at := place{e.key, e.owner}
-		o := op{inv: e.at - zero, ret: max(e.end, e.at) - zero, key: e.key, owner: e.owner, token: e.token, line: e.line, endLine: e.line}
-		switch e.means {
-		case request:
-			if _, again := asked[at]; again {
-				continue // it may have been granted since the first time
-			}
-			o.kind, o.ret, o.token = history.Acquire, never, 0
-			n, err := r.log.add(o)
-			if err != nil {
-				return err
-			}
-			asked[at] = n
-			continue
-		case acquire, grant, busy:
-			if n, ok := asked[at]; ok {
-				delete(asked, at)
-				if e.end > e.at && e.means != busy {
-					r.log.ops[n].attempt = o.inv
-				}
-				e.answer(&r.log.ops[n], o.ret)
-				r.log.ops[n].after = int32(len(r.log.ops))
-				continue
-			}
-		}
-		e.answer(&o, o.ret)
-		if o.kind == history.Write {
-			r.log.ledgered = true
-		}
-		if _, err := r.log.add(o); err != nil {
+		if err := r.op(&r.entries[i], asked, zero); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// op turns a line into an op, or into the answer of an acquire that its client has asked for.
+func (r *auditReader) op(e *entry, asked map[place]int32, zero int64) error {
+	if e.means == acquire && r.granted && e.ending == endedOK {
+		e.means = request
+	}
+	at := place{e.key, e.owner}
+	n, open := asked[at]
+	o := op{inv: e.at - zero, ret: max(e.end, e.at) - zero, key: e.key, owner: e.owner, token: e.token, line: e.line, endLine: e.line}
+	switch e.means {
+	case request:
+		if open {
+			return nil // it may have been granted since the first time
+		}
+		o.kind, o.ret, o.token = history.Acquire, never, 0
+		n, err := r.log.add(o)
+		asked[at] = n
+		return err
+	case acquire, grant, busy:
+		if open {
+			delete(asked, at)
+			if e.end > e.at && e.means != busy {
+				r.log.ops[n].attempt = o.inv
+			}
+			e.answer(&r.log.ops[n], o.ret)
+			r.log.ops[n].after = int32(len(r.log.ops))
+			return nil
+		}
+	}
+	e.answer(&o, o.ret)
+	r.log.ledgered = r.log.ledgered || o.kind == history.Write
+	_, err := r.log.add(o)
+	return err
 }
 
 // dropNoughts takes the tokens of a key for none where all of them are 0: so a program logs a token that it does not have.
@@ -236,7 +244,7 @@ func (r *auditReader) dropNoughts() {
 // answer says what a line means for an op that ended at ret.
 func (e *entry) answer(o *op, ret int64) {
 	o.ret, o.endLine = ret, e.line
-	o.outcome = [...]history.Type{endedOK: history.OK, endedFail: history.Fail, endedRefused: history.Fail, endedUnknown: history.Info}[e.ending]
+	o.outcome = outcomes[e.ending]
 	failed := o.outcome == history.Fail
 	switch e.means {
 	case acquire, grant, request:

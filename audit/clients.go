@@ -59,29 +59,30 @@ type part struct {
 	freeAt int64 // when that was over
 }
 
-func (t *tracer) numberLane(la *lane) error {
-	var parts []part
-	take := func(i, until int32) error {
-		a := &t.log.ops[i]
-		at := a.order / 2
-		if t.options.Permits == 1 && (t.options.Reentrant || !t.options.Validity.Released) && len(parts) > 0 {
-			a.client = parts[0].client
-			return nil
-		}
-		n := slices.IndexFunc(parts, func(p part) bool {
-			return p.free < at && (t.options.ClockError == 0 || p.freeAt+2*int64(t.options.ClockError) < a.inv)
-		})
-		if n < 0 {
-			client, err := t.client(a.key, a.owner, len(parts))
-			if err != nil {
-				return err
-			}
-			parts, n = append(parts, part{client: client}), len(parts)
-		}
-		parts[n].free, parts[n].freeAt = max(parts[n].free, until), max(parts[n].freeAt, t.done(until), t.done(at))
-		a.client = parts[n].client
+// numberAcquire gives an acquire a part of its owner that is free, or a new one, until an op.
+func (t *tracer) numberAcquire(parts *[]part, i, until int32) error {
+	a, err := &t.log.ops[i], 2*int64(t.options.ClockError)
+	at := a.order / 2
+	if t.options.Permits == 1 && (t.options.Reentrant || !t.options.Validity.Released) && len(*parts) > 0 {
+		a.client = (*parts)[0].client
 		return nil
 	}
+	n := slices.IndexFunc(*parts, func(p part) bool { return p.free < at && (err == 0 || p.freeAt+err < a.inv) })
+	if n < 0 {
+		client, err := t.client(a.key, a.owner, len(*parts))
+		if err != nil {
+			return err
+		}
+		*parts, n = append(*parts, part{client: client}), len(*parts)
+	}
+	p := &(*parts)[n]
+	p.free, p.freeAt = max(p.free, until), max(p.freeAt, t.done(until), t.done(at))
+	a.client = p.client
+	return nil
+}
+
+func (t *tracer) numberLane(la *lane) error {
+	var parts []part
 	acquires := append([]int32(nil), la.others...)
 	until := map[int32]int32{}
 	for _, n := range la.holds {
@@ -94,7 +95,7 @@ func (t *tracer) numberLane(la *lane) error {
 	}
 	slices.SortFunc(acquires, func(a, b int32) int { return int(t.log.ops[a].order) - int(t.log.ops[b].order) })
 	for _, i := range acquires {
-		if err := take(i, until[i]); err != nil {
+		if err := t.numberAcquire(&parts, i, until[i]); err != nil {
 			return err
 		}
 	}

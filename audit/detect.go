@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -20,17 +22,12 @@ func Detect(head []byte, name string, mapped bool) (Format, error) {
 	text := bytes.TrimLeft(head, " \t\r\n\f\ufeff")
 	ext := strings.ToLower(filepath.Ext(name))
 	switch {
-	case len(text) == 0 && ext == ".edn":
+	case ext == ".edn" || beginsEDN.Match(text):
 		return Jepsen, nil
 	case len(text) == 0:
 		return Native, nil // it says that the file is empty
 	case text[0] == '[' || text[0] == '{':
-		if inner := bytes.TrimLeft(text, "[ \t\r\n"); ext == ".edn" || bytes.HasPrefix(inner, []byte("{:")) || bytes.HasPrefix(inner, []byte("#")) {
-			return Jepsen, nil
-		}
 		return detectJSON(text, mapped), nil
-	case ext == ".edn" || text[0] == '(' || text[0] == ';' || bytes.HasPrefix(text, []byte("#jepsen")):
-		return Jepsen, nil
 	}
 	line, _, _ := bytes.Cut(text, []byte("\n"))
 	if ext == ".csv" || ext == ".tsv" || mapped || bytes.ContainsAny(line, ",;\t") && looksLikeHeader(string(line)) {
@@ -38,6 +35,9 @@ func Detect(head []byte, name string, mapped bool) (Format, error) {
 	}
 	return "", ErrUnknownFormat
 }
+
+// beginsEDN is how EDN begins, and neither JSON nor a log does.
+var beginsEDN = regexp.MustCompile(`^(\{:|\(|;|#jepsen|\[[\[ \t\r\n]*(\{:|#))`)
 
 // detectJSON tells which JSON it is from the members of the first object, though it may be cut.
 func detectJSON(text []byte, mapped bool) Format {
@@ -85,10 +85,12 @@ func jsonFormat(members map[string]bool, mapped bool) Format {
 
 // looksLikeHeader tells whether a line names a column for the time.
 func looksLikeHeader(line string) bool {
-	for _, name := range strings.FieldsFunc(line, func(r rune) bool { return r == ',' || r == ';' || r == '\t' }) {
-		if p, ok := standingOf(strings.Trim(name, "\" \r")); ok && p.field == fieldTime {
-			return true
-		}
-	}
-	return false
+	names := strings.FieldsFunc(line, func(r rune) bool { return r == ',' || r == ';' || r == '\t' })
+	return slices.ContainsFunc(names, func(name string) bool { return namesTime(strings.Trim(name, "\" \r")) })
+}
+
+// namesTime reports whether the name of a column is a usual one for the time.
+func namesTime(column string) bool {
+	p, ok := standingOf(column)
+	return ok && p.field == fieldTime
 }

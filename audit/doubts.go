@@ -56,25 +56,17 @@ func (t *tracer) blame() string {
 	return fmt.Sprintf("the clocks, which err by up to %s, can't tell", t.options.ClockError)
 }
 
-// possible is how many more there are by the loosest reading of the stamps than by the strictest.
-func (t *tracer) possible(items [][]item) int {
-	sum, err := 0, int64(t.options.ClockError)
+// possible is how many more are overtaken by the loosest reading of the stamps than by the strictest.
+// With crossing, an op may also take effect as late as its end: its client may freeze on the way.
+func (t *tracer) possible(items [][]item, crossing bool) (sum int) {
 	for _, list := range items {
-		sum += max(0, overtaken(list, -2*t.loosest())-overtaken(list, 2*err))
-	}
-	return sum
-}
-
-// crossing is how many more there are if whatever was under way together with another took effect after it, by the loosest reading of the stamps. An op takes effect at some
-// instant between its begin and its end; for a client that was frozen on the way, long after it was sent.
-func (t *tracer) crossing(items [][]item) int {
-	sum, err := 0, int64(t.options.ClockError)
-	for _, list := range items {
-		latest := make([]item, len(list)) // each as late as may be beside the others as early as may be
+		loose := slices.Clone(list)
 		for i, x := range list {
-			latest[i] = item{x.token, x.end, x.begin}
+			if crossing { // as late as may be, beside the others as early as may be
+				loose[i] = item{x.token, x.end, x.begin}
+			}
 		}
-		sum += max(0, overtaken(latest, -2*t.loosest())-overtaken(list, 2*err))
+		sum += max(0, overtaken(loose, -2*t.loosest())-overtaken(list, 2*int64(t.options.ClockError)))
 	}
 	return sum
 }
@@ -135,7 +127,7 @@ func (t *tracer) tokenItems() [][]item {
 
 // doubtTokens says what is in doubt about the order of tokens.
 func (t *tracer) doubtTokens() string {
-	if n := t.possible(t.tokenItems()); n > 0 {
+	if n := t.possible(t.tokenItems(), false); n > 0 {
 		return fmt.Sprintf("%s may have come after one with a greater token: %s.", counted(n, "grant"), t.blame())
 	}
 	return ""
@@ -143,21 +135,8 @@ func (t *tracer) doubtTokens() string {
 
 // doubtWrites says what is in doubt about the order of writes.
 func (t *tracer) doubtWrites(holds string) string {
-	items := make([][]item, len(t.log.keys.list))
-	grants := make([][]item, len(t.log.keys.list)) // those that wrote
-	tokens, wrote := true, map[int32]bool{}
-	for i := range t.log.ops {
-		if o := &t.log.ops[i]; o.kind == history.Write && o.outcome == history.OK && o.grant != 0 {
-			a := &t.log.ops[o.grant-1]
-			tokens = tokens && a.token != 0 && !t.broken[o.key] && t.options.Tokens == "fencing"
-			items[o.key] = append(items[o.key], item{a.token, o.begin(), o.finish()})
-			if !wrote[o.grant] {
-				wrote[o.grant] = true
-				grants[o.key] = append(grants[o.key], item{a.token, a.begin(), a.finish()})
-			}
-		}
-	}
-	switch n, crossed := t.possible(items), t.crossing(items); {
+	items, grants, tokens := t.writeItems()
+	switch n, crossed := t.possible(items, false), t.possible(items, true); {
 	case t.loose > 0:
 		return fmt.Sprintf("%s were made under no grant that the history has.", counted(t.loose, "write"))
 	case n > 0:
@@ -170,6 +149,27 @@ func (t *tracer) doubtWrites(holds string) string {
 		return "Without tokens, writes are judged by whose grant came first, and that is not certain of all."
 	}
 	return ""
+}
+
+// writeItems are the accepted writes and their grants, by key. tokens: they order all of them.
+func (t *tracer) writeItems() (writes, grants [][]item, tokens bool) {
+	writes, grants = make([][]item, len(t.log.keys.list)), make([][]item, len(t.log.keys.list))
+	tokens = true
+	wrote := map[int32]bool{}
+	for i := range t.log.ops {
+		o := &t.log.ops[i]
+		if o.kind != history.Write || o.outcome != history.OK || o.grant == 0 {
+			continue
+		}
+		a := &t.log.ops[o.grant-1]
+		tokens = tokens && a.token != 0 && !t.broken[o.key] && t.options.Tokens == "fencing"
+		writes[o.key] = append(writes[o.key], item{a.token, o.begin(), o.finish()})
+		if !wrote[o.grant] {
+			wrote[o.grant] = true
+			grants[o.key] = append(grants[o.key], item{a.token, a.begin(), a.finish()})
+		}
+	}
+	return writes, grants, tokens
 }
 
 // close counts the grants that the clocks can't put in order with an earlier one.

@@ -12,7 +12,7 @@ import (
 type moment struct {
 	at     int64
 	op     int32
-	answer bool
+	answer int8 // 1: it is one
 }
 
 // emitter tells the ops as events, in order.
@@ -48,14 +48,14 @@ func newEmitter(t *tracer, queues []queue) *emitter {
 			continue
 		}
 		if o.outcome != history.Lost && !o.late {
-			e.moments = append(e.moments, moment{e.asked(o), int32(i), false})
+			e.moments = append(e.moments, moment{e.asked(o), int32(i), 0})
 		}
 		if o.outcome != history.TypeNone {
-			e.moments = append(e.moments, moment{o.ret + e.err, int32(i), true})
+			e.moments = append(e.moments, moment{o.ret + e.err, int32(i), 1})
 		}
 	}
 	slices.SortFunc(e.moments, func(a, b moment) int {
-		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(e.rank(a), e.rank(b)), cmp.Compare(e.order(a), e.order(b)), cmp.Compare(a.op, b.op), cmp.Compare(e.half(a), e.half(b)))
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(e.rank(a), e.rank(b)), cmp.Compare(e.order(a), e.order(b)), cmp.Compare(a.op, b.op), cmp.Compare(a.answer, b.answer))
 	})
 	return e
 }
@@ -70,20 +70,13 @@ func (e *emitter) asked(o *op) int64 {
 }
 
 func (e *emitter) rank(m moment) int {
-	if o := &e.log.ops[m.op]; m.answer && e.asked(o) < m.at {
+	if o := &e.log.ops[m.op]; m.answer == 1 && e.asked(o) < m.at {
 		return 0
 	}
 	return 1
 }
 
 func (e *emitter) order(m moment) int32 { return e.log.ops[m.op].order }
-
-func (e *emitter) half(m moment) int {
-	if m.answer {
-		return 1
-	}
-	return 0
-}
 
 // next fills in the next event.
 func (e *emitter) next(out *history.Event) error {
@@ -122,7 +115,7 @@ func (e *emitter) moment(out *history.Event) {
 	if o.kind == history.Acquire {
 		out.Grant = out.Op
 	}
-	if !m.answer {
+	if m.answer == 0 {
 		return
 	}
 	out.Type = o.outcome

@@ -50,74 +50,60 @@ func (f *forms) next() (form, error) {
 		if err != nil {
 			return form{}, err
 		}
-		first := !f.begun
-		f.begun = true
-		switch {
-		case first && c == '[':
-			f.close = ']'
-		case first && c == '(' && f.edn:
-			f.close = ')'
-		case f.ended:
-			return form{}, f.fail(string(c), errors.New("something after the end of the whole"))
-		case f.close != 0 && c == f.close:
-			f.ended = true
-		default:
-			got, err := f.form(c)
-			if err != nil {
-				return form{}, err
-			}
-			if f.edn && bytes.HasPrefix(got.text, []byte("#_")) {
-				continue // EDN's way to leave a form out
-			}
+		around, err := f.around(c)
+		if err != nil {
+			return form{}, err
+		}
+		if around {
+			continue
+		}
+		got, err := f.form(c)
+		if err != nil {
+			return form{}, err
+		}
+		if !f.edn || !bytes.HasPrefix(got.text, []byte("#_")) { // EDN's way to leave a form out
 			return got, nil
 		}
 	}
+}
+
+// around reports whether c is a bracket of the vector around all forms.
+func (f *forms) around(c byte) (bool, error) {
+	first := !f.begun
+	f.begun = true
+	switch {
+	case first && (c == '[' || c == '(' && f.edn):
+		f.close = closing(c)
+	case f.ended:
+		return false, f.fail(string(c), errors.New("something after the end of the whole"))
+	case f.close != 0 && c == f.close:
+		f.ended = true
+	default:
+		return false, nil
+	}
+	return true, nil
 }
 
 // form reads the form that begins with c.
 func (f *forms) form(c byte) (form, error) {
 	got := form{line: f.line, column: f.column}
 	f.buf = f.buf[:0]
-	var open []byte
+	var open []byte // what closes the brackets that are open
 	prev := byte(' ')
 	for {
 		f.buf = append(f.buf, c)
 		if len(f.buf) > maxForm {
 			return form{}, f.fail(string(f.buf[:40]), fmt.Errorf("one op of more than %d bytes", maxForm))
 		}
-		switch {
-		case c == '"':
-			if err := f.quoted(); err != nil {
-				return form{}, err
-			}
-		case f.edn && c == '\\':
-			if err := f.take(); err != nil { // a character: a bracket, perhaps
-				return form{}, err
-			}
-		case f.edn && c == ';':
-			if err := f.comment(); err != nil && !errors.Is(err, io.EOF) {
-				return form{}, err
-			}
-			f.buf[len(f.buf)-1] = '\n'
-		case f.edn && c == '0' && delimits(prev):
-			f.unhex()
-		case c == '{' || c == '[' || c == '(' && f.edn:
-			open = append(open, closing(c))
-			if len(open) > maxDepth {
-				return form{}, f.fail(string(c), fmt.Errorf("more than %d brackets in each other", maxDepth))
-			}
-		case c == '}' || c == ']' || c == ')' && f.edn:
-			if len(open) == 0 || open[len(open)-1] != c {
-				return form{}, f.fail(string(c), errors.New("a closing bracket that closes nothing"))
-			}
-			open = open[:len(open)-1]
+		var err error
+		if open, err = f.special(c, prev, open); err != nil {
+			return form{}, err
 		}
 		if len(open) == 0 && f.complete(c) {
 			got.text = f.buf
 			return got, nil
 		}
 		prev = c
-		var err error
 		if c, err = f.read(); errors.Is(err, io.EOF) {
 			if len(open) > 0 {
 				return form{}, (&forms{file: f.file, line: got.line, column: got.column}).fail(string(f.buf[:min(len(f.buf), 60)]),
@@ -129,6 +115,41 @@ func (f *forms) form(c byte) (form, error) {
 			return form{}, err
 		}
 	}
+}
+
+// special reads on where c begins a string, character or comment, and returns the open brackets.
+func (f *forms) special(c, prev byte, open []byte) ([]byte, error) {
+	switch {
+	case c == '"':
+		return open, f.quoted()
+	case c == '{' || c == '[' || c == '(' && f.edn:
+		if open = append(open, closing(c)); len(open) > maxDepth {
+			return nil, f.fail(string(c), fmt.Errorf("more than %d brackets in each other", maxDepth))
+		}
+	case c == '}' || c == ']' || c == ')' && f.edn:
+		if len(open) == 0 || open[len(open)-1] != c {
+			return nil, f.fail(string(c), errors.New("a closing bracket that closes nothing"))
+		}
+		open = open[:len(open)-1]
+	case f.edn:
+		return open, f.specialInEDN(c, prev)
+	}
+	return open, nil
+}
+
+func (f *forms) specialInEDN(c, prev byte) error {
+	switch {
+	case c == '\\':
+		return f.take() // a character: a bracket, perhaps
+	case c == ';':
+		if err := f.comment(); err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		f.buf[len(f.buf)-1] = '\n'
+	case c == '0' && delimits(prev):
+		f.unhex()
+	}
+	return nil
 }
 
 // complete tells whether a form outside of brackets ends with c: a map does, and whatever is none at the end of its word.

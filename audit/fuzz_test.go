@@ -122,14 +122,14 @@ func FuzzPorcupine(f *testing.F) {
 }
 
 func FuzzCSV(f *testing.F) {
-	seed(f, "testdata/csv/*.csv", "../../examples/*.csv")
+	seed(f, "testdata/csv/*.csv", "../examples/*.csv")
 	f.Add([]byte("ts,pod,action\n1,a,\"x"))
 	f.Add([]byte("ts;pod;action;end;result\n1;a;write;0;ok\n"))
 	f.Fuzz(func(t *testing.T, data []byte) { try(t, data, audit.CSV) })
 }
 
 func FuzzJSON(f *testing.F) {
-	seed(f, "testdata/json/*.jsonl", "../../examples/*.jsonl")
+	seed(f, "testdata/json/*.jsonl", "../examples/*.jsonl")
 	f.Add([]byte(`[{"ts":1,"pod":"a","action":"granted"},{"ts":"2026-01-01T00:00:00Z","pod":{},"action":[]}]`))
 	f.Fuzz(func(t *testing.T, data []byte) { try(t, data, audit.JSON) })
 }

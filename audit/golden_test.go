@@ -12,7 +12,7 @@ import (
 	"github.com/lockchaos/lockchaos/checker"
 )
 
-const jepsens = "../../checker/testdata/jepsen/"
+const jepsens = "../checker/testdata/jepsen/"
 
 // TestGoldenFiles: every file of every format is read as what it is, and judged as its name or its folder says.
 func TestGoldenFiles(t *testing.T) {
@@ -46,10 +46,10 @@ func TestGoldenFiles(t *testing.T) {
 		{"testdata/json/pass.jsonl", audit.JSON, pod, checker.Pass, 1},
 		{"testdata/json/violated.jsonl", audit.JSON, pod, checker.Violated, 1},
 		{"testdata/json/inconclusive.jsonl", audit.JSON, pod, checker.Inconclusive, 1},
-		{"../../examples/audit.csv", audit.CSV, examples, checker.Violated, 1},
-		{"../../examples/audit-clean.csv", audit.CSV, examples, checker.Pass, 1},
-		{"../../examples/audit.jsonl", audit.JSON, examples, checker.Violated, 1},
-		{"../../examples/audit-clean.jsonl", audit.JSON, examples, checker.Pass, 1},
+		{"../examples/audit.csv", audit.CSV, examples, checker.Violated, 1},
+		{"../examples/audit-clean.csv", audit.CSV, examples, checker.Pass, 1},
+		{"../examples/audit.jsonl", audit.JSON, examples, checker.Violated, 1},
+		{"../examples/audit-clean.jsonl", audit.JSON, examples, checker.Pass, 1},
 	} {
 		files, err := filepath.Glob(c.glob)
 		if err != nil || len(files) != c.files {

@@ -33,24 +33,23 @@ func (g *guesser) choose(s *sample) error {
 		}
 		g.chosen[f] = name
 	}
-	if g.named[fieldTime] == "" && !slices.ContainsFunc(s.names, func(c string) bool { p, ok := standingOf(c); return ok && p.field == fieldTime }) &&
-		slices.ContainsFunc(s.names, g.isTime) {
+	if g.named[fieldTime] == "" && !slices.ContainsFunc(s.names, namesTime) && slices.ContainsFunc(s.names, g.isTime) {
 		return errHeaderless
 	}
-	for _, f := range [...]field{fieldTime, fieldEnd, fieldEvent, fieldToken, fieldResult, fieldClient, fieldKey} {
-		if g.chosen[f] != "" {
-			continue
-		}
-		if err := g.byName(f); err != nil {
-			return err
-		}
-	}
-	for _, f := range [...]field{fieldTime, fieldEvent, fieldClient, fieldKey, fieldToken} {
-		if g.chosen[f] != "" {
-			continue
-		}
-		if err := g.byContent(f); err != nil {
-			return err
+	for _, step := range []struct {
+		find   func(field) error
+		fields []field
+	}{
+		{g.byName, []field{fieldTime, fieldEnd, fieldEvent, fieldToken, fieldResult, fieldClient, fieldKey}},
+		{g.byContent, []field{fieldTime, fieldEvent, fieldClient, fieldKey, fieldToken}},
+	} {
+		for _, f := range step.fields {
+			if g.chosen[f] != "" {
+				continue
+			}
+			if err := step.find(f); err != nil {
+				return err
+			}
 		}
 	}
 	for _, c := range s.names {
@@ -128,11 +127,11 @@ func (g *guesser) take(f field, columns []string) error {
 	if len(columns) == 0 {
 		return nil
 	}
+	alike := g.equal
 	if f == fieldClient || f == fieldKey || f == fieldResult {
-		columns = slices.DeleteFunc(columns, func(c string) bool { return c != columns[0] && g.log.same(c, columns[0]) })
-	} else {
-		columns = slices.DeleteFunc(columns, func(c string) bool { return c != columns[0] && g.equal(c, columns[0]) })
+		alike = g.log.same
 	}
+	columns = slices.DeleteFunc(columns, func(c string) bool { return c != columns[0] && alike(c, columns[0]) })
 	if len(columns) > 1 {
 		return g.ambiguous(f, columns)
 	}

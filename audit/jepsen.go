@@ -88,8 +88,7 @@ func (r *jepsenReader) add(f form) error {
 	v, err := decodeEDN(f.text)
 	if err != nil {
 		at := 0
-		var syntax *edn.SyntaxError
-		if errors.As(err, &syntax) {
+		if syntax, ok := errors.AsType[*edn.SyntaxError](err); ok {
 			at = int(syntax.Offset) - 1
 		}
 		return r.forms.wrongAt(f, at, fmt.Errorf("no EDN: %w", err))
@@ -120,15 +119,14 @@ func (r *jepsenReader) op(f form, m ednMap) error {
 	}
 	name := ednWord(m[edn.Keyword("f")])
 	o := jepsenOp{typ: typ, process: process}
-	meant := usually(name)
-	var known bool
-	switch o.kind, known = opOf(meant); {
-	case known:
-	case meant == shared:
-		return r.forms.wrong(f, ":f", errShared)
-	case name == "":
-		return r.forms.wrong(f, ":f", errors.New("an op needs its :f"))
-	default:
+	var err error
+	if o.kind, err = opOf(name); name == "" {
+		err = errors.New("an op needs its :f")
+	}
+	switch {
+	case err != nil:
+		return r.forms.wrong(f, ":f", err)
+	case o.kind == history.KindNone:
 		return r.other(name)
 	}
 	if err := r.times(f, m, &o); err != nil {
@@ -214,21 +212,12 @@ func (r *jepsenReader) complete(f form, o *jepsenOp) error {
 		return r.forms.wrong(f, ":f", fmt.Errorf("process %d completes a %s with a %s", o.process, done.kind, o.kind))
 	}
 	done.ret, done.endLine = o.time, int32(f.line)
-	switch o.typ {
-	case "ok":
-		done.outcome = history.OK
-		if done.token == 0 && o.kind == history.Acquire {
-			done.token = o.token
-			if o.hasInt && o.token == 0 && r.named[i] == "" {
-				done.token = positive(o.number)
-			}
+	done.ended(endings[o.typ], deniesHold(o.err))
+	if done.outcome == history.OK && done.token == 0 && o.kind == history.Acquire {
+		done.token = o.token
+		if o.hasInt && o.token == 0 && r.named[i] == "" {
+			done.token = positive(o.number)
 		}
-	case "fail":
-		done.outcome = history.Fail
-		done.busy = o.kind == history.Acquire
-		done.notHeld = o.kind != history.Acquire && deniesHold(o.err)
-	case "info":
-		done.outcome = history.Info
 	}
 	return nil
 }

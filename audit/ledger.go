@@ -56,43 +56,26 @@ func (t *tracer) ranked(writes []int32) bool {
 	if len(writes) == 0 || t.options.Tokens != "fencing" || t.broken[t.log.ops[writes[0]].key] {
 		return false
 	}
-	for _, w := range writes {
-		if t.log.ops[t.log.ops[w].grant-1].token == 0 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(writes, func(w int32) bool { return t.log.ops[t.log.ops[w].grant-1].token == 0 })
 }
 
 // certain keeps, without tokens, the writes that are certainly before or behind every write of another grant. The others count as acts, and are in doubt.
 func (t *tracer) certain(writes []int32) []int32 {
 	ops, margin := t.log.ops, 2*int64(t.options.ClockError)
 	slices.SortStableFunc(writes, func(a, b int32) int { return cmp.Compare(ops[a].begin(), ops[b].begin()) })
-	unsure := make([]bool, len(writes))
-	// Of the writes that began before, two of different grants that ended last; of those that began later, the next one of another grant.
-	last, second, next := -1, -1, len(writes)
+	// ended are those that began before, next is the one of another grant that begins next.
+	unsure, ended, next := make([]bool, len(writes)), lastTwo{}, -1
 	for i, w := range writes {
-		before := last
-		if before >= 0 && ops[writes[before]].grant == ops[w].grant {
-			before = second
-		}
-		unsure[i] = before >= 0 && ops[writes[before]].finish()+margin >= ops[w].begin()
-		switch {
-		case last < 0 || ops[writes[last]].grant == ops[w].grant:
-			if last < 0 || ops[w].finish() >= ops[writes[last]].finish() {
-				last = i
-			}
-		case ops[w].finish() >= ops[writes[last]].finish():
-			last, second = i, last
-		case second < 0 || ops[w].finish() >= ops[writes[second]].finish():
-			second = i
-		}
+		before := ended.beside(ops[w].grant)
+		unsure[i] = before != nil && before.finish()+margin >= ops[w].begin()
+		ended.add(&ops[w])
 	}
 	for i := len(writes) - 1; i >= 0; i-- {
-		if i+1 < len(writes) && ops[writes[i+1]].grant != ops[writes[i]].grant {
+		w := &ops[writes[i]]
+		if i+1 < len(writes) && ops[writes[i+1]].grant != w.grant {
 			next = i + 1
 		}
-		unsure[i] = unsure[i] || next < len(writes) && ops[writes[next]].begin() <= ops[writes[i]].finish()+margin
+		unsure[i] = unsure[i] || next >= 0 && ops[writes[next]].begin() <= w.finish()+margin
 	}
 	kept := writes[:0:0]
 	for i, w := range writes {
@@ -105,6 +88,31 @@ func (t *tracer) certain(writes []int32) []int32 {
 		}
 	}
 	return kept
+}
+
+// lastTwo are the writes of two different grants that ended last; nil: there is none.
+type lastTwo struct{ last, second *op }
+
+// beside is the one that ended last of those of another grant.
+func (l *lastTwo) beside(grant int32) *op {
+	if l.last != nil && l.last.grant == grant {
+		return l.second
+	}
+	return l.last
+}
+
+func (l *lastTwo) add(o *op) {
+	later := func(than *op) bool { return than == nil || o.finish() >= than.finish() }
+	switch {
+	case l.last == nil || l.last.grant == o.grant:
+		if later(l.last) {
+			l.last = o
+		}
+	case later(l.last):
+		l.last, l.second = o, l.last
+	case later(l.second):
+		l.second = o
+	}
 }
 
 // benign orders the writes of a key. Of those that the clocks can't order, the one with the smaller token comes first (without tokens, that of the

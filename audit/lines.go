@@ -2,12 +2,11 @@ package audit
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/lockchaos/lockchaos/history"
@@ -30,11 +29,10 @@ type Line struct {
 // taken for the instant of its op, would accuse the application of what it did not do. So every op must say when it began and when it ended, and a
 // judge takes each for what lies between.
 type Lines struct {
+	lineReader
 	file   string
 	client string
 	row    jsonRows
-	stamps stamper
-	words  vocabulary
 	number int
 	asked  map[[2]string]bool // client, key → it has asked and not been answered
 	met    map[string]bool    // clients of which a line has been read
@@ -49,12 +47,8 @@ func NewLines(file, client string, o Options) (*Lines, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Lines{file: file, client: client, row: jsonRows{named: named}, asked: map[[2]string]bool{}, met: map[string]bool{}}
-	if l.stamps, err = newStamper(o.TimeFormat); err != nil {
-		return nil, err
-	}
-	l.words, err = newVocabulary(o.Events)
-	return l, err
+	lines, err := newLineReader(o)
+	return &Lines{lineReader: lines, file: file, client: client, row: jsonRows{named: named}, asked: map[[2]string]bool{}, met: map[string]bool{}}, err
 }
 
 // Read understands the next line; ok is false where it is none of the audit log: no JSON object, or one without an event. Errors are a
@@ -77,17 +71,22 @@ func (r *Lines) Read(text []byte) (l Line, ok bool, err error) {
 		r.Other++
 		return l, false, nil
 	}
-	means := r.words.of(got[fieldEvent])
-	switch means {
-	case ignore:
+	e, f, err := r.understand(&got)
+	var strange *UnknownWord
+	switch {
+	case e.means == ignore:
 		return l, false, nil
-	case unknown:
+	case errors.As(err, &strange):
 		return wrong(fmt.Errorf("nobody knows what the event %q means: say so under events, such as acquire: [%[1]s], or ignore: [%[1]s]", got[fieldEvent]))
-	case shared:
-		return wrong(errShared)
+	case got[fieldTime] == "" && err != errShared:
+		return wrong(errors.New("no time: say which member it is with map: {time: NAME}"))
+	case err != nil:
+		return wrong(fmt.Errorf("%s %q: %w", Fields[f], got[f], err))
 	}
-	if l, err = r.understood(got, means); err != nil {
-		return wrong(err)
+	l = Line{Began: e.at, Ended: e.end, Token: max(e.token-1, 0), Result: endingWords[e.ending], Client: r.client, Key: cmp.Or(got[fieldKey], defaultKey)}
+	l.Means = Meanings[slices.IndexFunc(Meanings, func(m string) bool { return meaningOf[m] == e.means })]
+	if c := got[fieldClient]; c != "" && c != r.client {
+		l.Client += "/" + c
 	}
 	ok, err = r.spans(&l, got[fieldEnd] != "")
 	if err != nil {
@@ -104,56 +103,8 @@ func (r *Lines) fields(text []byte) (got [fieldCount]string, err error) {
 	if err := d.Decode(&members); err != nil {
 		return got, fmt.Errorf("no JSON object: %w", err)
 	}
-	for f := range fieldCount {
-		name, v := r.row.member(members, f)
-		switch v := v.(type) {
-		case nil:
-		case map[string]any, []any:
-			return got, fmt.Errorf("%s, for the field %q, is no single value", quoted(name), Fields[f])
-		default:
-			got[f] = strings.TrimSpace(fmt.Sprint(v))
-		}
-	}
-	return got, nil
-}
-
-// understood makes a line of its members.
-func (r *Lines) understood(got [fieldCount]string, means meaning) (l Line, err error) {
-	if got[fieldTime] == "" {
-		return l, errors.New("no time: say which member it is with map: {time: NAME}")
-	}
-	if l.Began, err = r.stamps.parse(got[fieldTime]); err != nil {
-		return l, fmt.Errorf("time %q: %w", got[fieldTime], err)
-	}
-	l.Ended = l.Began
-	if got[fieldEnd] != "" {
-		if l.Ended, err = r.stamps.parse(got[fieldEnd]); err != nil {
-			return l, fmt.Errorf("end %q: %w", got[fieldEnd], err)
-		}
-		if l.Ended < l.Began {
-			return l, errors.New("it ends before it begins")
-		}
-	}
-	if text := got[fieldToken]; text != "" && text != "-" {
-		if l.Token, err = strconv.ParseInt(text, 10, 64); err != nil || l.Token < 0 {
-			return l, errors.New("a fencing token is a whole number, 0 or more")
-		}
-	}
-	how := endingOf(got[fieldResult])
-	if how == endedSomehow {
-		return l, fmt.Errorf("nobody knows the result %q: want ok, failed, refused or unknown", got[fieldResult])
-	}
-	l.Result = endingWords[how]
-	l.Means = Meanings[slices.IndexFunc(Meanings, func(m string) bool { return meaningOf[m] == means })]
-	l.Key = got[fieldKey]
-	if l.Key == "" {
-		l.Key = defaultKey
-	}
-	l.Client = r.client
-	if c := got[fieldClient]; c != "" && c != r.client {
-		l.Client += "/" + c
-	}
-	return l, nil
+	_, got, err = r.row.texts(members)
+	return got, err
 }
 
 // endingWords are the words of Line.Result.
@@ -197,8 +148,8 @@ func (r *Lines) spans(l *Line, ended bool) (ok bool, err error) {
 	return true, nil
 }
 
-// Asks tells whether the line says that its client asked for the key, whatever became of it.
-func (l *Line) Asks() bool { return l.Means == "request" || l.Means == "grant" || l.Means == "busy" }
+// asks reports whether the line says that its client asked for the key, whatever became of it.
+func (l *Line) asks() bool { return l.Means == "request" || l.Means == "grant" || l.Means == "busy" }
 
 // Granted tells whether the line says that its client was granted the key; Over that it does not hold it any more, as far as it knows.
 func (l *Line) Granted() bool { return l.Means == "grant" && l.Result == "ok" }

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -38,29 +39,26 @@ type op struct {
 }
 
 // begin and finish are what is known of when the op happened.
-func (o *op) begin() int64 {
-	if o.start != 0 {
-		return o.start
-	}
-	return o.inv
-}
+func (o *op) begin() int64 { return cmp.Or(o.start, o.inv) }
 
-func (o *op) finish() int64 {
-	if o.end != 0 {
-		return o.end
-	}
-	return o.ret
-}
+func (o *op) finish() int64 { return cmp.Or(o.end, o.ret) }
 
 // act tells whether the op shows that its client acted as holder.
 func (o *op) act() bool {
-	switch o.kind {
-	case history.Read, history.Write, history.Renew:
-		return o.outcome == history.OK || o.outcome == history.Fail
-	case history.Release:
-		return o.outcome == history.OK
+	switch o.outcome {
+	case history.OK:
+		return o.kind.Acts() || o.kind == history.Release
+	case history.Fail:
+		return o.kind.Acts()
 	}
 	return false
+}
+
+// ended notes how the op ended. denied: an error says that the lock is not the client's.
+func (o *op) ended(how ending, denied bool) {
+	o.outcome = outcomes[how]
+	failed, acquires := o.outcome == history.Fail, o.kind == history.Acquire
+	o.busy, o.notHeld = failed && acquires, failed && !acquires && denied
 }
 
 // names numbers names in the order in which they come.

@@ -112,3 +112,22 @@ func unquoted(raw json.RawMessage) string {
 	}
 	return string(raw)
 }
+
+// ending is how an op ended, by its output.
+func (p *payload) ending() ending {
+	switch {
+	case p.unknown:
+		return endedUnknown
+	case p.none || p.ok != nil && *p.ok:
+		return endedOK
+	case p.ok != nil:
+		return endedFail
+	case p.err == "":
+		return endingOf(p.word)
+	}
+	end := endingOf(p.err)
+	if end != endedFail && !deniesHold(p.err) {
+		return endedUnknown // an error that is not known to be definite
+	}
+	return end
+}

@@ -70,16 +70,13 @@ func decodeJSON(fs *forms, f form, into any) error {
 	if err == nil {
 		return nil
 	}
-	at := 0
-	var syntax *json.SyntaxError
-	var kind *json.UnmarshalTypeError
-	switch {
-	case errors.As(err, &syntax):
-		at = int(syntax.Offset) - 1
-	case errors.As(err, &kind):
-		at = int(kind.Offset) - 1
+	at := int64(1)
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		at = syntax.Offset
+	} else if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		at = kind.Offset
 	}
-	return fs.wrongAt(f, at, err)
+	return fs.wrongAt(f, int(at)-1, err)
 }
 
 func (r *porcupineReader) add(f form) error {
@@ -187,13 +184,10 @@ func (r *porcupineReader) asked(f form, raw json.RawMessage, where string, o *op
 	if err != nil {
 		return r.forms.wrong(f, where, err)
 	}
-	meant := usually(p.word)
-	var known bool
-	switch o.kind, known = opOf(meant); {
-	case known:
-	case meant == shared:
-		return r.forms.wrong(f, where, errShared)
-	default:
+	if o.kind, err = opOf(p.word); err != nil {
+		return r.forms.wrong(f, where, err)
+	}
+	if o.kind == history.KindNone {
 		return r.forms.wrong(f, where, fmt.Errorf("unknown op %q: want acquire, release, renew, read or write, as a word or as {\"op\": …}", p.word))
 	}
 	if !p.hasKey {
@@ -209,35 +203,12 @@ func (r *porcupineReader) answered(f form, raw json.RawMessage, where string, o 
 	if err != nil {
 		return r.forms.wrong(f, where, err)
 	}
-	end := endedOK
-	switch {
-	case p.none:
-	case p.unknown:
-		end = endedUnknown
-	case p.ok != nil && !*p.ok:
-		end = endedFail
-	case p.ok != nil:
-	case p.err != "":
-		if end = endingOf(p.err); end != endedFail && !deniesHold(p.err) {
-			end = endedUnknown // an error that is not known to be definite
-		}
-	default:
-		end = endingOf(p.word)
-	}
-	switch end {
-	case endedOK:
-		o.outcome = history.OK
-		if o.kind == history.Acquire && p.token > 0 {
-			o.token = p.token
-		}
-	case endedFail, endedRefused:
-		o.outcome = history.Fail
-		o.busy = o.kind == history.Acquire
-		o.notHeld = o.kind != history.Acquire && (deniesHold(p.err) || deniesHold(p.word))
-	case endedUnknown:
-		o.outcome = history.Info
-	default:
+	how := p.ending()
+	if how == endedSomehow {
 		return r.forms.wrong(f, where, fmt.Errorf("an answer %q that nobody knows: want true or false, ok, busy, unknown, or {\"ok\": …}", p.word))
+	}
+	if o.ended(how, deniesHold(p.err) || deniesHold(p.word)); o.outcome == history.OK && o.kind == history.Acquire && p.token > 0 {
+		o.token = p.token
 	}
 	return nil
 }

@@ -81,6 +81,9 @@ func Read(in io.Reader, name string, format Format, o Options) (*Source, error) 
 	}
 	l := newLog(name)
 	buffered := bufio.NewReaderSize(in, 1<<16)
+	if mark, err := buffered.Peek(3); err == nil && string(mark) == "\ufeff" { // what spreadsheets begin a file with
+		_, _ = buffered.Discard(len(mark))
+	}
 	var err error
 	switch format {
 	case Jepsen:

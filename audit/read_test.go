@@ -3,6 +3,7 @@ package audit_test
 import (
 	"errors"
 	"io"
+	"strings"
 	"testing"
 
 	"github.com/lockchaos/lockchaos/audit"
@@ -22,5 +23,24 @@ func judge(t testing.TB, s *audit.Source) checker.Verdict {
 			t.Fatal(err)
 		}
 		j.Add(&e)
+	}
+}
+
+// A byte-order mark, with which spreadsheets and some loggers begin a file, is no part of any log.
+func TestByteOrderMarks(t *testing.T) {
+	for format, text := range map[audit.Format]string{
+		audit.CSV:       "time,client,event,key\n1700000000,a,granted,k\n",
+		audit.JSON:      `{"time":1700000000,"client":"a","event":"granted","key":"k"}`,
+		audit.Text:      "1700000000 a granted k\n",
+		audit.Porcupine: `{"ClientId":1,"Input":{"op":"acquire"},"Call":10,"Output":{"ok":true},"Return":20}`,
+		audit.Jepsen:    `{:type :invoke, :process 1, :f :acquire}`,
+	} {
+		o := audit.Options{}
+		if format == audit.Text {
+			o.Pattern = `(?P<time>\S+) (?P<client>\S+) (?P<event>\S+) (?P<key>\S+)`
+		}
+		if _, err := audit.Read(strings.NewReader("\ufeff"+text), "log", format, o); err != nil {
+			t.Errorf("%s: %v", format, err)
+		}
 	}
 }

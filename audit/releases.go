@@ -26,36 +26,36 @@ func (t *tracer) released(la *lane, i int32) {
 	}
 	h := &t.holds[la.open[at]]
 	switch {
-	case o.outcome == history.OK:
-		if t.inner(la, h) {
-			o.kind, o.outcome = history.Renew, history.Fail // it shows that its owner held, and ends nothing
-			h.least, h.most = max(h.least-1, 1), max(h.most-1, 1)
-			t.under(h, o)
-			return
-		}
-	case o.outcome == history.Fail && !o.notHeld:
-		if t.options.Validity.Released {
-			return // it did not happen
-		}
+	case o.outcome == history.OK && t.inner(la, h):
+		o.kind, o.outcome = history.Renew, history.Fail // it shows that its owner held, and ends nothing
+		h.least, h.most = max(h.least-1, 1), max(h.most-1, 1)
 		t.under(h, o)
-		h.until = min(h.until, o.begin())
+	case o.outcome == history.OK || o.outcome == history.Fail && o.notHeld:
+		t.under(h, o)
+		h.ended, h.release, h.until = true, i, min(h.until, o.begin())
+		la.open = slices.Delete(la.open, at, at+1)
+	default:
+		t.releasedPerhaps(h, o)
+	}
+}
+
+// releasedPerhaps follows a release of a hold that failed, or is of unknown fate.
+func (t *tracer) releasedPerhaps(h *hold, o *op) {
+	switch {
+	case o.outcome == history.Fail && t.options.Validity.Released:
+		return // it did not happen
+	case o.outcome == history.Fail:
+	case h.least > 1:
+		h.least--
 		return
-	case o.outcome != history.Fail: // of unknown fate
-		if h.least > 1 {
-			h.least--
-			return
-		}
+	default:
 		h.least, h.attempted = 0, true
 		if h.until == never {
 			h.tried = o.begin()
 		}
-		t.under(h, o)
-		h.until = min(h.until, o.begin())
-		return
 	}
 	t.under(h, o)
-	h.ended, h.release, h.until = true, i, min(h.until, o.begin())
-	la.open = slices.Delete(la.open, at, at+1)
+	h.until = min(h.until, o.begin())
 }
 
 // untried is the place of the newest open hold that nobody has tried to release, or else of the newest: a semaphore's permits are alike.

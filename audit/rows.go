@@ -94,9 +94,6 @@ type csvRows struct {
 
 func newCSV(in *bufio.Reader, file string, g *guesser) (*csvRows, error) {
 	r := &csvRows{in: &oneLine{in: in, file: file}}
-	if mark, err := in.Peek(3); err == nil && string(mark) == "\ufeff" { // what spreadsheets begin a file with
-		in.Discard(3)
-	}
 	head, _ := in.Peek(in.Size())
 	r.csv = csv.NewReader(r.in)
 	r.csv.Comma, r.csv.ReuseRecord = separator(head), true
@@ -150,8 +147,8 @@ func (r *csvRows) next() (row, error) {
 
 // wrong gives an error of the CSV reader its place and the offending line.
 func (r *csvRows) wrong(err error) error {
-	var parse *csv.ParseError
-	if !errors.As(err, &parse) {
+	parse, ok := errors.AsType[*csv.ParseError](err)
+	if !ok {
 		return err
 	}
 	return &history.SyntaxError{File: r.in.file, Line: parse.Line, Column: max(parse.Column, 1), Near: excerpt(strings.TrimSpace(string(r.in.last))), Err: parse.Err}

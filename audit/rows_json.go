@@ -36,25 +36,47 @@ func (r *jsonRows) next() (row, error) {
 	if m == nil {
 		return row{}, r.forms.wrong(f, "", errors.New("a line of a log is an object"))
 	}
-	out := row{line: f.line}
-	for i := range fieldCount {
-		name, v := r.member(m, i)
-		if v == nil {
+	names, texts, err := r.texts(m)
+	if several, ok := errors.AsType[*severalValues](err); ok {
+		return row{}, r.forms.wrong(f, quoted(several.member), err)
+	}
+	out := row{line: f.line, text: texts}
+	for i, name := range names {
+		if name == "" {
 			continue
 		}
 		r.seen[i], r.used[i] = true, name
-		switch v := v.(type) {
-		case map[string]any, []any:
-			return row{}, r.forms.wrong(f, quoted(name), fmt.Errorf("%s, for the field %q, is no single value", name, Fields[i]))
-		default:
-			out.text[i] = strings.TrimSpace(fmt.Sprint(v))
-		}
-		var where *history.SyntaxError
-		if errors.As(r.forms.wrong(f, quoted(name), errTime), &where) && where.Line == out.line {
+		if where, ok := errors.AsType[*history.SyntaxError](r.forms.wrong(f, quoted(name), errTime)); ok && where.Line == out.line {
 			out.columns[i] = where.Column
 		}
 	}
 	return out, nil
+}
+
+// severalValues is a member that is a list or an object.
+type severalValues struct {
+	member string
+	field  field
+}
+
+func (s *severalValues) Error() string {
+	return fmt.Sprintf("%s, for the field %q, is no single value", s.member, Fields[s.field])
+}
+
+// texts are the members for the fields, and what they hold. Its error is a *severalValues.
+func (r *jsonRows) texts(m map[string]any) (names, texts [fieldCount]string, err error) {
+	for i := range fieldCount {
+		name, v := r.member(m, i)
+		if name == "" || v == nil {
+			continue
+		}
+		switch v.(type) {
+		case map[string]any, []any:
+			return names, texts, &severalValues{name, i}
+		}
+		names[i], texts[i] = name, strings.TrimSpace(fmt.Sprint(v))
+	}
+	return names, texts, nil
 }
 
 // quoted is a member's name as it stands in a file.

@@ -46,9 +46,6 @@ func newPattern(in *bufio.Reader, file, text string, skip bool, g *guesser) (*te
 		return nil, err
 	}
 	r := &textRows{in: in, file: file, pattern: pattern, skip: skip}
-	if mark, err := in.Peek(3); err == nil && string(mark) == "\ufeff" {
-		in.Discard(3)
-	}
 	head, _ := in.Peek(in.Size())
 	s := &sample{fixed: true}
 	for _, name := range pattern.SubexpNames() {

@@ -2,7 +2,6 @@ package audit
 
 import (
 	"cmp"
-	"container/heap"
 	"math"
 	"slices"
 	"time"
@@ -20,34 +19,26 @@ type span struct {
 // crowded counts the grants that were made while as many others as the key has permits were held.
 func crowded(spans []span, permits int) int {
 	slices.SortFunc(spans, func(a, b span) int { return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(a.last, b.last)) })
-	var held ends
-	n := 0
+	var ends []int64 // of those that last at all
 	for _, s := range spans {
-		for len(held) > 0 && held[0] <= s.begin {
-			heap.Pop(&held)
+		if s.last > s.begin {
+			ends = append(ends, s.last)
 		}
-		if len(held) >= permits {
+	}
+	slices.Sort(ends)
+	n, held := 0, 0
+	for _, s := range spans {
+		for len(ends) > 0 && ends[0] <= s.begin { // it began before, so it is among the held ones
+			ends, held = ends[1:], held-1
+		}
+		if held >= permits {
 			n++
 		}
 		if s.last > s.begin {
-			heap.Push(&held, s.last)
+			held++
 		}
 	}
 	return n
-}
-
-// ends is a heap of the ends of holds, the first one on top.
-type ends []int64
-
-func (e ends) Len() int           { return len(e) }
-func (e ends) Less(i, j int) bool { return e[i] < e[j] }
-func (e ends) Swap(i, j int)      { e[i], e[j] = e[j], e[i] }
-func (e *ends) Push(x any)        { *e = append(*e, x.(int64)) }
-func (e *ends) Pop() any {
-	old := *e
-	x := old[len(old)-1]
-	*e = old[:len(old)-1]
-	return x
 }
 
 // spans are the holds of each key when every stamp is off by err: a positive one makes holds as short as they certainly were, a negative one as long as
@@ -58,23 +49,7 @@ func (t *tracer) spans(err int64, until int) [][]span {
 	for _, la := range t.order {
 		for i, n := range la.holds {
 			h := &t.holds[n]
-			a := &t.log.ops[h.acquire]
-			s := span{begin: a.finish() + err, last: math.MinInt64}
-			if until >= promises {
-				s.begin = min(s.begin, begun[n]+err)
-			}
-			if h.last != 0 || a.finish() == h.last {
-				s.last = h.last - err
-			}
-			if until >= promises {
-				s.last = max(s.last, t.promised(h, a, err))
-			}
-			if until == openEnds && !h.ended && !h.attempted && !h.told && t.options.Validity.TTL == 0 {
-				s.last, s.open = never, true
-				if h.replaced {
-					s.last = max(h.last, h.until) - err
-				}
-			}
+			s := t.span(h, begun[n], err, until)
 			if i+1 < len(la.holds) && t.options.Permits == 1 && !t.options.Validity.Released {
 				s.last = min(s.last, t.log.ops[t.holds[la.holds[i+1]].acquire].finish()-err)
 			}
@@ -85,6 +60,25 @@ func (t *tracer) spans(err int64, until int) [][]span {
 		}
 	}
 	return keys
+}
+
+// span is one hold, without regard to its owner's next. begun is the earliest end of its acquire.
+func (t *tracer) span(h *hold, begun, err int64, until int) span {
+	a := &t.log.ops[h.acquire]
+	s := span{begin: a.finish() + err, last: math.MinInt64}
+	if h.last != 0 || a.finish() == h.last {
+		s.last = h.last - err
+	}
+	if until >= promises {
+		s.begin, s.last = min(s.begin, begun+err), max(s.last, t.promised(h, a, err))
+	}
+	if until == openEnds && !h.ended && !h.attempted && !h.told && t.options.Validity.TTL == 0 {
+		s.last, s.open = never, true
+		if h.replaced {
+			s.last = max(h.last, h.until) - err
+		}
+	}
+	return s
 }
 
 // begun is, for each hold, when a grant with a greater token was made, if that was before its own acquire ended: it was granted before that.

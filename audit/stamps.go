@@ -150,3 +150,14 @@ func decimals(digits string, unit int64) (int64, error) {
 	}
 	return sum, nil
 }
+
+// interval reads when a line begins and ends. Of an error it says in which field it is.
+func (s *stamper) interval(text *[fieldCount]string) (at, end int64, wrong field, err error) {
+	if at, err = s.parse(text[fieldTime]); err != nil || text[fieldEnd] == "" {
+		return at, at, fieldTime, err
+	}
+	if end, err = s.parse(text[fieldEnd]); err == nil && end < at {
+		err = errors.New("it ends before it begins")
+	}
+	return at, end, fieldEnd, err
+}

@@ -65,12 +65,7 @@ func (l *log) shift(err int64) {
 
 // asked tells whether anybody asked for a lock.
 func (t *tracer) asked() bool {
-	for i := range t.log.ops {
-		if t.log.ops[i].kind == history.Acquire {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.log.ops, func(o op) bool { return o.kind == history.Acquire })
 }
 
 // header says what the lock is taken to claim, and what the history does not tell.
@@ -208,14 +203,11 @@ func (t *tracer) assumed() []string {
 	if t.log.zoneless {
 		add("Times without a zone are UTC.")
 	}
-	if !t.log.oneClock {
-		if o.ClockError > 0 {
-			add("Each stamp is within %s of the instant that it tells.", o.ClockError)
-		} else {
-			add("All stamps are from one clock, and exact%s (--clock-error).", t.toTheGrain())
-		}
-	} else if o.ClockError > 0 {
+	switch {
+	case o.ClockError > 0:
 		add("Each stamp is within %s of the instant that it tells.", o.ClockError)
+	case !t.log.oneClock:
+		add("All stamps are from one clock, and exact%s (--clock-error).", t.toTheGrain())
 	}
 	return list
 }

@@ -7,90 +7,96 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// Weave puts faults between the events of a translated history: what somebody did to the clients of a log while it was written. Faults are in the
-// order in which they were recorded, with times that count from when the source's do; their Clients are numbers of Options.Clients. Which grant a
-// fault met is found out here: that of a client which was granted a key and had not yet asked to release it.
-//
-// The events go to emit, in order.
-func Weave(s *Source, faults []history.Event, emit func(*history.Event) error) error {
-	w := weaver{emit: emit, held: map[int32][]int64{}, waits: map[int32]map[int64]bool{}, met: map[int]*history.FaultInfo{}}
+// Faults are what was done to the processes of an application while they logged.
+type Faults struct {
+	// Record has the faults as they were recorded. Their Clients are processes, by number from 1.
+	Record *history.History
+	// Ahead is how far the wall clock, by which the log was written, was ahead of the record's
+	// monotonic clock (ns).
+	Ahead int64
+	// Clients are the clients of each process: see Number.
+	Clients [][]int32
+}
+
+// Weave makes a history of what was logged, translated, and of the faults meanwhile. Which grant a
+// fault met follows from the log: the oldest one that the struck client had been granted and had
+// not given up.
+func Weave(s *Source, f Faults) (*history.History, error) {
+	h := &history.History{Header: s.Header, Keys: s.Keys}
+	faults, last := f.translated(s.Header.Started.UnixNano()), int64(0)
 	for {
 		var e history.Event
 		err := s.Read(&e)
 		if errors.Is(err, io.EOF) {
-			return nil
+			break
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
-		// What the ledger tells is stamped when it happened, and told later.
-		for len(faults) > 0 && (e.Type != history.Ledger && faults[0].Time < e.Time || e.Type == history.End || e.Type == history.Watermark) {
-			if err := w.fault(faults[0]); err != nil {
-				return err
-			}
-			w.last = max(w.last, faults[0].Time)
-			faults = faults[1:]
+		closing := e.Type == history.End || e.Type == history.Watermark
+		// An entry of the ledger is stamped when it happened, and comes later.
+		for len(faults) > 0 && (closing || e.Type != history.Ledger && faults[0].Time < e.Time) {
+			last = max(last, faults[0].Time)
+			h.Events, faults = append(h.Events, faults[0]), faults[1:]
 		}
-		if e.Type == history.End || e.Type == history.Watermark {
-			e.Time = max(e.Time, w.last)
-			if e.Type == history.Watermark {
-				e.Start = max(e.Start, w.last+1)
-			}
+		if closing {
+			e.Time = max(e.Time, last)
 		}
-		w.note(&e)
-		if err := emit(&e); err != nil {
-			return err
+		if e.Type == history.Watermark {
+			e.Start = max(e.Start, last+1)
 		}
+		h.Events = append(h.Events, e)
 	}
+	view := history.NewView(h)
+	for _, span := range view.Faults {
+		meet(view, span)
+	}
+	return h, nil
 }
 
-type weaver struct {
-	emit  func(*history.Event) error
-	held  map[int32][]int64 // client → its grants, the oldest first
-	waits map[int32]map[int64]bool
-	met   map[int]*history.FaultInfo // faults that have begun
-	last  int64
+// translated returns the faults with the stamps and the clients of the translated log, whose clock
+// begins at zero (ns since 1970).
+func (f Faults) translated(zero int64) (faults []history.Event) {
+	shift := func(t *int64) {
+		if *t != 0 {
+			*t = max(1, *t+f.Record.Header.Origin+f.Ahead-zero)
+		}
+	}
+	for _, e := range f.Record.Events {
+		if e.Type != history.Fault {
+			continue
+		}
+		info := *e.Fault
+		info.Clients = nil
+		for _, process := range e.Fault.Clients {
+			info.Clients = append(info.Clients, f.Clients[process-1]...)
+		}
+		shift(&e.Time)
+		shift(&info.From)
+		shift(&info.To)
+		if e.Client, e.Fault = 0, &info; len(info.Clients) == 1 {
+			e.Client = info.Clients[0]
+		}
+		faults = append(faults, e)
+	}
+	return faults
 }
 
-// note follows who holds what, and who waits.
-func (w *weaver) note(e *history.Event) {
-	switch {
-	case e.Kind == history.Acquire && e.Type == history.Invoke:
-		if w.waits[e.Client] == nil {
-			w.waits[e.Client] = map[int64]bool{}
+// meet notes in a fault's events whom it met: a holder, or a client that waited.
+func meet(view *history.View, f *history.FaultSpan) {
+	at, holding, waiting := view.History.Events[f.Places[0]].Time, int64(0), false
+	for _, g := range view.HeldAt(at) {
+		if f.Disturbs(g.Client) {
+			holding = g.ID
+			break
 		}
-		w.waits[e.Client][e.Op] = true
-	case e.Kind == history.Acquire:
-		delete(w.waits[e.Client], e.Op)
-		if e.Type == history.OK {
-			w.held[e.Client] = append(w.held[e.Client], e.Grant)
-		}
-	case e.Kind == history.Release && e.Type == history.Invoke, e.Type == history.Lost:
-		kept := w.held[e.Client][:0]
-		for _, g := range w.held[e.Client] {
-			if g != e.Grant {
-				kept = append(kept, g)
-			}
-		}
-		w.held[e.Client] = kept
 	}
-}
-
-// fault tells of one, with whom it met.
-func (w *weaver) fault(e history.Event) error {
-	info := *e.Fault
-	if begun := w.met[info.ID]; begun != nil {
-		info.Holding, info.Waiting = begun.Holding, begun.Waiting
-	} else {
-		info.Holding, info.Waiting = 0, false
-		for _, c := range info.Clients {
-			if grants := w.held[c]; len(grants) > 0 && (info.Holding == 0 || grants[0] < info.Holding) {
-				info.Holding = grants[0]
-			}
-			info.Waiting = info.Waiting || len(w.waits[c]) > 0
-		}
-		w.met[info.ID] = &info
+	for _, o := range view.Ops {
+		waits := o.Kind == history.Acquire && o.Asked != 0 && o.Asked <= at && (o.Outcome == history.TypeNone || o.End > at)
+		waiting = waiting || waits && f.Disturbs(o.Client)
 	}
-	e.Fault = &info
-	return w.emit(&e)
+	for _, place := range f.Places {
+		info := view.History.Events[place].Fault
+		info.Holding, info.Waiting = holding, waiting
+	}
 }

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,12 +26,12 @@ func weave(t *testing.T, log string, faults ...history.Event) *history.History {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var out bytes.Buffer
-	enc, err := history.NewEncoder(&out, s.Header, s.Keys)
+	woven, err := Weave(s, Faults{Record: &history.History{Events: faults}, Ahead: s.Header.Started.UnixNano(), Clients: [][]int32{{1}, {2}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Weave(s, faults, enc.Encode); err != nil {
+	var out bytes.Buffer
+	if err := woven.Encode(&out); err != nil {
 		t.Fatal(err)
 	}
 	h, err := history.ReadAll(&out, "woven")
@@ -123,5 +124,24 @@ func TestWritesThatCross(t *testing.T) {
 		if p := v.Property(checker.UnfencedWrite); p.Outcome != c.want {
 			t.Errorf("%s: %v, want %v: %s", name, p.Outcome, c.want, p.Why)
 		}
+	}
+}
+
+// A log is cut so that whatever gave a key up for a grant that is kept is kept, too.
+func TestTrim(t *testing.T) {
+	line := func(means string, began, ended int64) Line {
+		return Line{Means: means, Began: began, Ended: ended, Client: "a", Result: "ok"}
+	}
+	got := Trim([]Line{
+		line("grant", 1, 5), line("write", 6, 12), // under a grant from before
+		line("grant", 13, 14), line("write", 15, 16), line("release", 19, 25), line("grant", 19, 21), line("request", 21, 21),
+	}, 10, 20)
+	want := []Line{line("grant", 13, 14), line("write", 15, 16), line("release", 19, 25), line("request", 19, 19)}
+	if !slices.Equal(got, want) {
+		t.Errorf("%+v\nwant %+v", got, want)
+	}
+	lawless := []Line{line("write", 11, 12)}
+	if got := Trim(lawless, 10, 20); !slices.Equal(got, lawless) {
+		t.Errorf("who never asks is left out: %+v", got)
 	}
 }

@@ -54,21 +54,17 @@ var usual = map[string]meaning{
 	"acquirewrite": shared, "readunlock": shared, "runlock": shared, "releaseread": shared, "releaseshared": shared, "releasewrite": shared,
 }
 
-// opOf is the op that a tool's own word for it means, where ops are told and not logged.
-func opOf(m meaning) (kind history.Kind, known bool) {
-	switch m {
-	case acquire, request, grant:
-		return history.Acquire, true
-	case release:
-		return history.Release, true
-	case renew:
-		return history.Renew, true
-	case read:
-		return history.Read, true
-	case write:
-		return history.Write, true
+// kinds are the ops that words mean where ops are told and not logged.
+var kinds = map[meaning]history.Kind{acquire: history.Acquire, request: history.Acquire, grant: history.Acquire, release: history.Release, renew: history.Renew,
+	read: history.Read, write: history.Write}
+
+// opOf is the op that a tool's word means; KindNone: nobody knows. Shared locks are an error.
+func opOf(word string) (history.Kind, error) {
+	meant := usually(word)
+	if meant == shared {
+		return history.KindNone, errShared
 	}
-	return history.KindNone, false
+	return kinds[meant], nil
 }
 
 // plain is a word without what people write it with: letters and digits in lower case.
@@ -145,6 +141,9 @@ const (
 	endedUnknown
 	endedSomehow // a word that nobody knows
 )
+
+// outcomes are what an op's completion is, by how it ended.
+var outcomes = [...]history.Type{endedOK: history.OK, endedFail: history.Fail, endedRefused: history.Fail, endedUnknown: history.Info}
 
 // endings are the words for how an op ended, in the form that plain gives them.
 var endings = map[string]ending{

@@ -20,6 +20,11 @@ func TestLocksKnowTheServices(t *testing.T) {
 		{"../clients/postgres", "database", store.PostgresDatabase},
 		{"../clients/postgres", "user", backends.PostgresUser},
 		{"../clients/postgres", "database", backends.PostgresDatabase},
+		{"../clients/mariadb", "user", store.MariaDBUser},
+		{"../clients/mariadb", "database", backends.MariaDBDatabase},
+		{"../clients/s3", "bucketName", store.S3Bucket},
+		{"../clients/s3", "accessKey", store.S3Key},
+		{"../clients/s3", "secretKey", store.S3Secret},
 	} {
 		if got := constantOf(t, c.folder, c.constant); got != c.want {
 			t.Errorf("%s: %s is %q, and the service has %q", c.folder, c.constant, got, c.want)

@@ -12,13 +12,15 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/lockchaos/lockchaos/store"
 )
 
 const mariadbPort = 3306
 
 // MariaDBUser is who connects, without a password, to the database MariaDBDatabase.
 const (
-	MariaDBUser     = "lockchaos"
+	MariaDBUser     = store.MariaDBUser
 	MariaDBDatabase = "lockchaos"
 )
 
@@ -65,17 +67,15 @@ var mariadb = Kind{
 const mariadbAccount = "CREATE DATABASE IF NOT EXISTS " + MariaDBDatabase + ";\nCREATE USER IF NOT EXISTS '" + MariaDBUser + "'@'%';\nGRANT ALL ON *.* TO '" + MariaDBUser + "'@'%';\n"
 
 func mariadbTask(_ Kind, n NodeSpec, p Place) (Task, error) {
-	files, flush := p.Data+"/files", "0"
-	if p.Durable {
-		flush = "1"
-	}
+	files := p.Data + "/files"
 	create := []string{"mariadb-install-db", "--no-defaults", "--datadir=" + files, "--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve",
 		"--innodb-log-file-size=4M"}
 	// Both keep what is temporary under names made of process numbers, which other sandboxes have as well: not in /tmp.
 	t := Task{Env: []string{"TMPDIR=" + p.Data}, Files: map[string]string{"account.sql": mariadbAccount}, Before: [][]string{create}, Args: []string{"mariadbd", "--no-defaults", "--user=root", "--datadir=" + files,
 		"--bind-address=" + p.Listen, "--port=" + strconv.Itoa(n.Port), "--socket=" + p.Data + "/socket", "--pid-file=" + p.Data + "/pid", "--init-file=" + p.Data + "/account.sql",
 		"--skip-name-resolve", "--skip-log-bin", "--innodb-buffer-pool-size=16M", "--innodb-log-file-size=4M", "--key-buffer-size=1M", "--max-connections=500",
-		"--innodb-flush-log-at-trx-commit=" + flush, "--tcp-keepalive-time=2", "--tcp-keepalive-interval=1", "--tcp-keepalive-probes=2"}}
+		"--innodb-flush-log-at-trx-commit=2", // a transaction is in a file when it is answered, and not forced to disk
+		"--tcp-keepalive-time=2", "--tcp-keepalive-interval=1", "--tcp-keepalive-probes=2"}}
 	if p.Contained {
 		return t, nil
 	}

@@ -10,20 +10,26 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/lockchaos/lockchaos/store"
 )
 
-// RedisVar names the environment variable that decides what runs as redis: "miniredis" the stand-in, a path that program, nothing
-// the redis-server on PATH.
+// RedisVar names the environment variable that decides what runs as redis: "miniredis" the
+// stand-in, a path or a name on PATH that program. Without it redis-server on PATH does; where
+// there is none, valkey-server.
 const RedisVar = "LOCKCHAOS_REDIS"
+
+// builtValkey is the other server of Redis' protocol that may run as redis.
+const builtValkey = built("valkey-server")
 
 const redisPort = 6379
 
-const redisForgets = "redis-server keeps nothing on disk: when it dies, its locks and token counters are gone."
+const redisForgets = "The server keeps nothing on disk: when it dies, its locks and token counters are gone."
 
 // redisProgram is redis-server: also what runs as a sentinel.
 var redisProgram = &Program{
 	Name: "redis", Image: "redis:8.10",
-	Fix:   "apt-get install redis-server, or your system's package of that name; " + RedisVar + " names another one, or miniredis, the stand-in",
+	Fix:   "apt-get install redis-server (or valkey-server), or your system's package of that name; " + RedisVar + " names another one, or miniredis, the stand-in",
 	found: foundRedis, requests: redisRequests,
 	speech: speech{"PING\r\n", func(answer []byte) error {
 		switch {
@@ -40,7 +46,7 @@ var redisProgram = &Program{
 
 var redisOne = Kind{
 	Name:  "redis",
-	About: "one redis-server, nothing on disk; where it is missing on this machine, miniredis stands in, and every output says so",
+	About: "one redis-server, or valkey-server where there is no other, nothing on disk; where both are missing on this machine, miniredis stands in, and every output says so",
 	Nodes: redisNodes(1),
 	Notes: []string{redisForgets},
 
@@ -114,25 +120,31 @@ func (n *Node) awaitRedis(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		n.Version = field(info, "redis_version:")
-		if n.Version == "" {
+		if n.Version = store.RedisVersion(info); n.Version == "" {
 			return errors.New("INFO server tells no redis_version")
 		}
 		return nil
 	})
 }
 
-// FindRedis returns the path of the redis-server that would run, or "" and the reason why a stand-in must do.
+// FindRedis returns the path of the server that would run as redis, or "" and the reason why a
+// stand-in must do.
 func FindRedis() (program, why string, err error) {
 	switch want := os.Getenv(RedisVar); want {
 	case "":
 		program, err := exec.LookPath("redis-server")
 		if err != nil {
-			return "", "no redis-server was found on PATH", nil
+			program, err = builtValkey.find()
+		}
+		if err != nil {
+			return "", "neither redis-server nor valkey-server was found on this machine", nil
 		}
 		return program, "", nil
 	case "miniredis":
 		return "", RedisVar + "=miniredis asks for it", nil
+	case string(builtValkey):
+		program, err := builtValkey.find()
+		return program, "", err
 	default:
 		program, err := exec.LookPath(want)
 		if err != nil {
@@ -142,7 +154,7 @@ func FindRedis() (program, why string, err error) {
 	}
 }
 
-// foundRedis says which redis-server would run on this machine, or what stands in.
+// foundRedis says which server would run on this machine, or what stands in.
 func foundRedis(ctx context.Context) (string, error) {
 	program, why, err := FindRedis()
 	if err != nil {

@@ -12,15 +12,17 @@ import (
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
+
+	"github.com/lockchaos/lockchaos/store"
 )
 
 const s3Port = 7070
 
 // The bucket that locks use, and the account that may do anything there.
 const (
-	S3Bucket = "lockchaos"
-	S3Key    = "lockchaos"
-	S3Secret = "lockchaos-secret"
+	S3Bucket = store.S3Bucket
+	S3Key    = store.S3Key
+	S3Secret = store.S3Secret
 )
 
 // builtS3 is the server that scripts/servers builds.
@@ -66,13 +68,13 @@ func s3Task(_ Kind, n NodeSpec, p Place) (Task, error) {
 
 // awaitS3 returns when the server has the bucket of the locks, and learns its version.
 func (n *Node) awaitS3(ctx context.Context) error {
-	store, err := minio.New(n.Addr, &minio.Options{Creds: credentials.NewStaticV4(S3Key, S3Secret, ""), Region: "us-east-1", BucketLookup: minio.BucketLookupPath,
+	objects, err := minio.New(n.Addr, &minio.Options{Creds: credentials.NewStaticV4(S3Key, S3Secret, ""), Region: "us-east-1", BucketLookup: minio.BucketLookupPath,
 		MaxRetries: 1, Transport: &http.Transport{DisableKeepAlives: true}})
 	if err != nil {
 		return err
 	}
 	return n.await(ctx, func(ctx context.Context) error {
-		err := store.MakeBucket(ctx, S3Bucket, minio.MakeBucketOptions{})
+		err := objects.MakeBucket(ctx, S3Bucket, minio.MakeBucketOptions{})
 		if code := minio.ToErrorResponse(err).Code; err != nil && code != minio.BucketAlreadyOwnedByYou && code != minio.BucketAlreadyExists {
 			return fmt.Errorf("make the bucket: %w", err)
 		}

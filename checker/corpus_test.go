@@ -20,11 +20,11 @@ func TestCorpusHasEachOutcome(t *testing.T) {
 	general := []string{"The history is truncated", "The run made", "Contended hand-overs", "The injected faults met", "The store's ledger is missing"}
 	for _, p := range properties {
 		for _, outcome := range []string{"pass", "violated"} {
-			if !regexp.MustCompile(`(?m)^` + p.Name + `: ` + outcome).MatchString(verdicts) {
+			if !regexp.MustCompile(`(?m)^([a-z, -]+, )?` + p.Name + `(, [a-z, -]+)?: ` + outcome).MatchString(verdicts) {
 				t.Errorf("no history has %s %s", p.Name, outcome)
 			}
 		}
-		open := regexp.MustCompile(`(?m)^`+p.Name+`: inconclusive \((.*)$`).FindAllStringSubmatch(verdicts, -1)
+		open := regexp.MustCompile(`(?m)^(?:[a-z, -]+, )?`+p.Name+`(?:, [a-z, -]+)?: inconclusive \((.*)$`).FindAllStringSubmatch(verdicts, -1)
 		if !slices.ContainsFunc(open, func(m []string) bool {
 			return !slices.ContainsFunc(general, func(reason string) bool { return strings.HasPrefix(m[1], reason) })
 		}) {

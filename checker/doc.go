@@ -1,31 +1,43 @@
-// Package checker judges a history: from events to a verdict, in one pass, with no clock, no randomness and no I/O. The same
-// history gives the same verdict, byte for byte, today and with a better checker tomorrow.
+// Package checker judges a history: from events to a verdict, in one pass, with no clock, no
+// randomness and no I/O. The same history gives the same verdict, byte for byte, today and with a
+// better checker tomorrow.
 //
-// What follows defines what a violation is. Every definition has simpler readings that look right; for each of them there is a small
-// history in which a correct lock is accused, or a broken one goes free. The smallest are shown beside the definitions, and all are
-// tests (TestCounterexamples). Times are in ms, the TTL is 500, and A.acquire [0,1] means that A's call ran from 0 to 1.
+// This essay defines what a violation is. Every definition has simpler readings that look right.
+// For each of them there is a small history in which a correct lock is accused, or a broken one
+// goes free. The smallest are shown beside the definitions, and all are tests
+// (TestCounterexamples). A reading in quotation marks is such a simpler one, and wrong. Times are
+// in ms, the TTL is 500, and A.acquire [0,1] means that A's call ran from 0 to 1.
 //
 // # Stamps
 //
-// An op's start and end are the worker's stamps around the library call; where no clock is shared, the recorder's invocation and completion.
-// The difference matters. Here the harness asks A for a write while A's process is stopped:
+// An op's start and end are the worker's stamps around the library call. Where no clock is shared,
+// they are the recorder's invocation and completion. The difference matters. Here the harness asks
+// A for a write while A's process is stopped:
 //
 //	A.acquire [0,1]      A is stopped from 2 on
 //	A.write   [700,  ]   asked, never begun: A is killed at 800
 //	B.acquire [600,601]  B acts until 810
 //
-// A did nothing after 1, yet by invocations it "held" until 700. So an op that never reported proves nothing, unless the store's ledger has it:
-// then it began after its invocation. "Before" is strict, and equal stamps decide nothing: A.release invoked at 7 and B.acquire
-// done at 7 are two ends of a lawful hand-over.
+// A did nothing after 1, yet by invocations it "held" until 700. So an op that never reported
+// proves nothing, unless the store's ledger has it. Then it began after its invocation.
+//
+// "Before" is strict, and equal stamps decide nothing: A.release invoked at 7 and B.acquire done at
+// 7 are two ends of a lawful hand-over.
 //
 // # Act and hold
 //
-// An act is a read, write or renewal that the worker began under a grant, whatever came of it, and a release that was answered ok by a lock
-// whose releases confirm. A write that the fence refused was still sent: to leave it out would hide every double-hold on a fenced
-// store. Not an act: an op that the worker declined since it knew of the loss, a release that was refused or of unknown fate, the question "held?".
+// These are acts:
 //
-// A hold lasts from the end of the acquire to the start of its last act. No act, no hold: a client that was granted the lock while it was
-// stopped, woke up and declined has done no harm. A lost-event, a declined op and a kill end no hold; only acting less does.
+//   - a read, write or renewal that the worker began under a grant, whatever came of it;
+//   - a release that was answered ok by a lock whose releases confirm.
+//
+// A write that the fence refused is an act, because it was still sent. To leave it out would hide
+// every double-hold on a fenced store. These are no acts: an op that the worker declined since it
+// knew of the loss, a release that was refused or of unknown fate, and the question "held?".
+//
+// A hold lasts from the end of the acquire to the start of its last act. Without an act there is no
+// hold: a client that was granted the lock while it was stopped, woke up and declined has done no
+// harm. A lost-event, a declined op and a kill end no hold; only acting less does.
 //
 // With fencing tokens a hold begins no later than the end of any acquire with a greater token:
 //
@@ -33,207 +45,398 @@
 //	B.acquire [600,601] token 34, B.release 650
 //	A.write   [701,702]          A acts after a greater token was granted
 //
-// The two spans of calls do not overlap and their order by time is unknown; the tokens say that A was first. This rule, and every other one
-// that uses tokens, holds only on a key whose tokens kept their order to the end of the history. So what it finds waits for the end,
-// while what time alone shows is certain at once (Options.OnViolation).
+// The two spans of calls do not overlap, and their order by time is unknown. The tokens say that A
+// was first. This rule, and every other one that uses tokens, applies only to a key whose tokens
+// kept their order to the end of the history. So its findings wait for the end, while a finding by
+// time alone is certain at once (Options.OnViolation).
 //
-// Where the tokens tell which of two holds began first, and time does not contradict it, they conflict if the first still acts when the second has begun, even if
-// the second is of no length and lies at the very instant that bounds the first one's begin.
+// Suppose that the tokens order the beginnings of two holds, and time does not contradict them.
+// Then the holds conflict if the first still acts when the second has begun. That is so even if the
+// second is of no length and lies at the very instant that bounds the first one's begin.
 //
 // # Conflicts, by the kind of lock
 //
-// Two holds of a mutex conflict. Of a semaphore with N permits, N+1 do (Claims.Permits); a violation is counted for each hold that was one too many where it
-// began. Of those that begin at one instant, or whose order is not known, the ones that count as earlier are those whose acquire ended first, or was invoked first.
-// That order only counts them: unless one was certainly granted last, or one explains the rest, none is named as the one too many (Violation.Unordered).
+// Mutex: two holds conflict.
 //
-// A reader-writer lock (Claims.ReadWrite) says with every acquire whether it asks for a reader's hold or a writer's (Event.Mode). Two holds conflict
-// unless both are readers'. So a writer let in beside a reader and a reader beside a writer are found, by their acts and by their promises, and readers side
-// by side are not. What is said of writes is said of those under a writer's grant: two readers that write are not the lock's affair.
+// Semaphore with N permits (Claims.Permits): N+1 holds conflict. A violation is counted for each
+// hold that was one too many where it began. Some holds begin at one instant, or in unknown order.
+// Of these, the earlier are those whose acquire ended first, or was invoked first. That order only
+// counts them. None is named as the one too many (Violation.Unordered), unless one was certainly
+// granted last, or one explains the rest.
 //
-// Fencing tokens order two grants of it if one is a writer's. Those of two readers tell nothing: both hold, in either order, and may share one. What a writer's token
-// tells of the readers around it counts. Here A was granted the key by 601, as R shows of W, and W of A:
+// # Reader-writer locks
+//
+// A reader-writer lock (Claims.ReadWrite) says with every acquire whether it asks for a reader's
+// hold or a writer's (Event.Mode). Two holds conflict unless both are readers'. So a writer let in
+// beside a reader is found, and a reader beside a writer, by their acts and by their promises.
+// Readers side by side are not. Everything said here of writes is said of those under a writer's
+// grant: two readers that write are not the lock's fault.
+//
+// Fencing tokens order two grants of it if one is a writer's. Those of two readers order nothing:
+// both hold, in either order, and may share one. But a writer's token orders the readers around it.
+// Here A was granted the key by 601: R shows that of W, and W of A:
 //
 //	A.acquire [0,700] token 5, a reader; W.acquire [0,650] token 6, a writer; R.acquire [600,601] token 7, a reader
 //
-// "Tokens order nothing there" left every overrun of a reader beside a writer unexplained whose reply had come late.
+// "Tokens order nothing there" left one kind of overrun unexplained: that of a reader beside a
+// writer, if the reader's reply had come late.
 //
-// A reentrant lock (Claims.Reentrant) gives an owner what it has already, and is free when the owner has released it as often as it was granted it. Every
-// acquire is a grant of its own, with a hold and a promise of its own, which the release that names it ends; grants of one owner never conflict. Two simpler
-// readings are wrong. To fold the nested grants into one hold, from the first acquire on, accuses a correct lock whose lease ran out:
+// # Reentrant locks
+//
+// A reentrant lock (Claims.Reentrant) gives an owner what it has already. It is free when the owner
+// has released it as often as it was granted it. Every acquire is a grant of its own, with a hold
+// and a promise of its own, which the release that names it ends. Grants of one owner never
+// conflict. Two simpler readings are wrong.
+//
+// "The nested grants are one hold, from the first acquire on" accuses a correct lock whose lease
+// ran out:
 //
 //	A.acquire [0,1], stopped to 690; B.acquire [600,601], B.release 650
 //	A.acquire [700,701], with no release before: nested by A's count, a fresh grant by the service's
 //
-// Nothing shows that A had the key between, unless it acts under its first grant again. And to hold an outer grant against the lock after a release of unknown
-// fate accuses it of what its client asked for:
+// Nothing shows that A had the key between, unless it acts under its first grant again.
+//
+// "An outer grant stands after a release of unknown fate" accuses the lock of what its client asked
+// for:
 //
 //	A.acquire, A.acquire; A.release, reply lost; A.release again, ok    sent twice, it may have given back both
 //	B.acquire ok; A writes under its first grant
 //
-// So an act counts only while the owner certainly has a level left: more grants that it has not given back than releases, naming others than the
-// act's, that may have been carried out. From the first release that might have been one too many the promise is withdrawn as well. What the lock confirms
-// under any grant (a release, "held?") shows only that its owner has some level: it counts for the newest. Renewals and losses count for all that the owner
-// has: its lease is one. A nested grant passes the queue by right (fifo), and is no turn that somebody else was denied (starvation). In the store's order
-// the writes of one owner are in nobody's way, whichever of its grants they are under.
+// So an act counts only while the owner certainly has a level left. That is, it has more grants
+// that it has not given back than releases that may have been carried out and name other grants
+// than the act's. From the first release that might have been one too many, the promise is
+// withdrawn as well.
+//
+// An answer that confirms a grant (a release, "held?") shows only that its owner has some level, so
+// it counts for the newest. Renewals and losses count for all that the owner has: its lease is one.
+// A nested grant passes the queue by right (fifo), and takes no turn from another client
+// (starvation). In the store's order the writes of one owner do not interrupt each other, whichever
+// of its grants they are under.
 //
 // # Promise
 //
-// The promise is the time in which the lock said "yours": to the start of the successful attempt plus what the library said, or plus the TTL, less
-// 2 ms (the library looked at its clock at some time between the attempt's start and its return, and a stop may lie between that look and the
-// worker's stamp: A.acquire [0,700] valid 495, stopped from 2 to 699, was valid until 495 and not until 1195); a confirmed renewal that ended
-// inside extends it likewise. A session promises an instant only if no injected fault touched the client, its links or the service through the TTL before
-// it: "until a lost-event" can't be held against a lock whose client is stopped, for the event cannot arrive. Faults before the grant count
-// too, because a session is older than its grants. Counting "since the grant" would accuse a correct lock with a TTL of 500:
+// The promise is the time in which the lock said "yours". It lasts to the start of the successful
+// attempt plus what the library said, or plus the TTL, less 2 ms. The 2 ms are there because the
+// library looked at its clock at some time between the attempt's start and its return, and a stop
+// may lie between that look and the worker's stamp. For example, A.acquire [0,700] valid 495,
+// stopped from 2 to 699, was valid until 495 and not until 1195. A confirmed renewal that ended
+// inside the promise extends it likewise.
 //
-//	A is stopped from 10 to 440, A.acquire [450,451], B.acquire [507,508], A.lost [521]
-//
-// A's session missed its keep-alives while A was stopped, and ended at 500. A fault touches from its first event to its second. Its measured effect
-// (FaultInfo.From to To) is shorter: a stop bites before it is proven, and a wrong clock is set right after its last measurement. To count the measured time
-// alone would accuse the same lock, if A was stopped until 60, and its stop measured until 6: no more than 502 before B's grant. The promise is
-// withdrawn by a lost-event, a declined op, an answer "not held", a kill, the start of a release or a close, and the same client's next acquire
-// of the key. A process found dead may have died at any time since its last sign of life, so its promise is withdrawn as of then; a recorded
-// kill is a sign of life.
-//
-// A stall of the machine ends a session only if the client, or the service, stood still for half a TTL on end: a client that keeps a session is heard every half
-// of it at least, and as soon as it runs again. Stalls are measured up to Header.Stall too short at either end.
-//
-//	A.acquire [0,1], A stalls from 100 to 200, B.acquire [400,401]
-//
-// "Any stall voids the promise" lets a broken lock go free on a busy machine. A session that does not end by time (Claims.NoExpiry) ends by no stall. But where
-// the lock noticed the loss (a lost-event at any time, a declined op, an answer "not held"), the session did end, and any stall in the TTL before voids the promise: a machine
-// that stalls now and then stalls more than is recorded.
+// "Inside the promise" means before its end. If A's reply was late, B may be granted before A's
+// acquire ends, and A's lease runs all the same.
 //
 //	A.acquire [0,1] valid to 498, A lies idle; B.acquire [300,301] ok
 //
-// The lock broke its word though nobody acted: a check of holds alone would miss it.
+// The lock broke its word though neither client acted. A check of holds alone would miss that.
 //
-// "Inside the promise" means before its end. Where A's reply was late, B may be granted before A's acquire ends, and A's lease runs all the same.
+// The promise is withdrawn by a lost-event, a declined op, an answer "not held", a kill, the start
+// of a release or a close, and the same client's next acquire of the key. A process found dead may
+// have died at any time since its last sign of life, so its promise is withdrawn as of then. A
+// recorded kill is a sign of life.
+//
+// # The promise of a session
+//
+// A session promises an instant only if no injected fault touched the client, its links or the
+// service through the TTL before it. "Until a lost-event" cannot be held against a lock whose
+// client is stopped, for the event cannot arrive. Faults before the grant count too, because a
+// session is older than its grants. "Since the grant" would accuse a correct lock with a TTL of
+// 500:
+//
+//	A is stopped from 10 to 440, A.acquire [450,451], B.acquire [507,508], A.lost [521]
+//
+// A's session missed its keep-alives while A was stopped, and ended at 500.
+//
+// A fault touches from its first event to its second. Its measured effect (FaultInfo.From to To) is
+// shorter: a stop bites before it is proven, and a wrong clock is set right after its last
+// measurement. To count the measured time alone would accuse the same lock, if A was stopped until
+// 60 and its stop measured until 6: no more than 502 before B's grant.
+//
+// A stall of the machine ends a session only if the client, or the service, stood still for half a
+// TTL on end. A client that keeps a session is heard every half of it at least, and as soon as it
+// runs again. Stalls are measured up to Header.Stall too short at either end.
+//
+//	A.acquire [0,1], A stalls from 100 to 200, B.acquire [400,401]
+//
+// "Any stall voids the promise" lets a broken lock go free on a busy machine. A session that does
+// not end by time (Claims.NoExpiry) ends by no stall. But the lock may have noticed the loss: by a
+// lost-event at any time, a declined op, or an answer "not held". Then the session did end, and any
+// stall in the TTL before voids the promise, because a machine that stalls now and then stalls more
+// than is recorded.
 //
 // # Order of grants
 //
-// A grant was made at an instant between the start of the first attempt that may have taken effect and the end of the acquire. Not the attempt that
-// succeeded: the first may have taken effect with its reply lost, and the second have recognised its own value. B is later than A when
-// B's earliest instant is after A's end. Where time is silent, a greater fencing token decides, on a key without a token-order violation;
-// "token, else time" would judge a reset counter by the tokens that it broke. Otherwise the order is unknown, and nothing follows from it.
+// A grant was made at an instant between the start of the first attempt that may have taken effect
+// and the end of the acquire. It is not the attempt that succeeded: the first may have taken effect
+// with its reply lost, and the second may have recognised its own value.
 //
-// Many locks poll, and report the start of the call as the first attempt, so all their waits overlap. Of two double-holds, for who is the later one (granted-while-valid,
-// kinds and patterns), B is later, too, if its attempt that succeeded began after A's end, and nothing disturbed B's client, its links or the service
-// since B's first attempt: only a lost reply makes an earlier attempt take effect unseen.
+// B is later than A when B's earliest instant is after A's end. Where time is silent, a greater
+// fencing token decides, on a key without a token-order violation. "Token, else time" would judge a
+// reset counter by the tokens that it broke. Otherwise the order is unknown, and nothing follows
+// from it.
+//
+// Many locks poll, and report the start of the call as the first attempt, so all their waits
+// overlap. To decide which of two double-holds is the later one (granted-while-valid, kinds and
+// patterns), there is one more rule. B is later, too, if its attempt that succeeded began after A's
+// end, and nothing disturbed B's client, its links or the service since B's first attempt. Only a
+// lost reply makes an earlier attempt take effect unseen.
 //
 //	A.acquire [0,10], A is stopped from 20 to 690, B.acquire [1,601] of an attempt at 600, A.write [700,701]
 //
-// By the calls alone either may be the earlier, and the overrun of A is unexplained. "The lock confirmed A's hold before B's acquire had ended, so B is later"
-// accuses a correct lock: B may have been granted the key before A, and its reply may have come late.
+// By the calls alone either may be the earlier, and the overrun of A is unexplained. "The lock
+// confirmed A's hold before B's acquire had ended, so B is later" accuses a correct lock: B may
+// have been granted the key before A, and its reply may have come late.
 //
-// # The properties
+// # mutual-exclusion
 //
-//   - mutual-exclusion: conflicting holds share an instant, a hold of no length strictly inside another one included; or a later
-//     grant ended inside the promises of as many earlier ones that it conflicts with as the key has permits (order unknown: each inside the other's: whichever
-//     was later, it was granted inside the other's promise). Each pair counts once; on a semaphore, each hold that was one too many.
-//   - unfenced-write: in the ledger's order of one protected key, a later grant's write stands before an earlier one's, or a
-//     hold's writes are not contiguous. Keys are judged apart: A(k0) B(k1) A(k0) is fine. So are locks that protect the same key: their holds do not exclude
-//     each other, and none hides what happened under another. Each write counts once; where a hold goes on after a certainly earlier one wrote in between, that
-//     one's write is the violation.
-//   - lost-update: another hold's write stands between the version that a hold last read before its write, and that write. "Version read is not
-//     the version replaced" would accuse a hold of its own writes: read 1, write 2, write 3. A request that the store takes a second time is made
-//     from what its hold wrote last. "The store's doing, and no loss" would pass A.write v35, B.write v41, A's same request again as v42: B's is lost.
-//   - token-order: declared fencing tokens only. Two clients share one; a grant that is later by time has a smaller one; or an undisturbed
-//     client's acquire returned a smaller one after another's returned a greater. The same client may get its own token again. Of a reader-writer lock:
-//     two grants of which one is a writer's. 0 is a token: "none" is a
-//     field that is not there. To read 0 as none would pass a counter that falls from 7 to 0.
-//   - duplicate-effect: workloads payment and leader only, with any lock or none. Of the ledger's accepted writes a second one charges an order
-//     again, or runs a tick again. The same request applied twice is the store's doing. Kinds as of an unfenced write.
-//   - continuity: a renewal, release or question "held?" that the lock declares to confirm the hold was answered ok, though it began after
-//     the end of another client's later grant. By completions a correct lock would be accused: A.release [10,30] takes effect at 11,
-//     B.acquire [12,13], and A's answer comes at 30. Each pair of grants counts once.
-//   - dead-grant: an acquire returned ok when nothing was left of its lease: by the library's own word, or a TTL after the attempt that succeeded.
-//     Not since the invocation: a waiter's attempt comes late. A client that an injected fault stopped or skewed between the attempt and its
-//     return is not judged; a reply that is late on its way excuses nothing. The time of uninjected stalls is taken off: what is dead only with it is inconclusive. What a stall too short to be recorded may
-//     explain is not counted.
-//     Of a session: the client was stopped (an injected pause, as measured) within the acquire for longer than a session can live that the
-//     service does not hear (the TTL and Header.Slack), and it had asked, or had its place, before:
-//     A.acquire [0,1600] of an attempt at 0, A is stopped from 100 to 1500. A session that was made before 100 is over.
-//     "A waited for longer than a session lives" would accuse every waiter. "A was stopped meanwhile" would accuse a lock that made a new
-//     session at 1501 and queued again; it says so by its attempt, or by its place (Event.Enqueued). A stop right after the attempt's
-//     stamp (Header.Stall) shows nothing: the request may have left after the stop. Nor does a cut link, since the history does not tell
-//     which packets passed, nor a stop while an injected fault touched the service, which may then keep sessions for longer. Stalls of
-//     any client are taken off: servers that stand still end no session. After a stall of the service its sessions have their whole
-//     time again, for it may have lost its leader: what is dead only without that is inconclusive.
-//     Or a fault had the service end the very session that the grant came with, and the acquire returned more than a session's life after that
-//     (Event.Ended): A.acquire [0,1600], its session is ended by 500. Sooner is left to chance, since nobody tells a client at once. A fault that stopped the
-//     client meanwhile, or kept it from the service, excuses it; stalls are taken off.
-//   - dead-renewal: a renewal that the lock declares to confirm the hold was answered ok when nothing was left of the lease that
-//     it gave. It is judged as a dead grant is, from the renewal's own attempt:
-//     A.acquire [0,1], A.renew [400,1001] of an attempt at 400 gives a lease that ended at 900.
-//     Not from the call: a renewal that was lost and sent again at 900 is answered at 1001 in time. Not by what became of the
-//     old lease: the service alone knows whether the renewal came in time. A stop of the client before the attempt excuses
-//     nothing, since the renewal after it was sent by a client that ran.
-//   - stolen-release: C was granted inside B's promise, and between B's end and C's earliest instant another client began a release, not
-//     refused, of an older grant whose lease had surely ended (a TTL after its acquire or last renewal ended; of a session, when it was told).
-//     No injected fault touched the service meanwhile; what a stall of it explains, too, is inconclusive. "A release answered ok that freed another's key" can't be asked: many services answer ok to
-//     anything, and what was freed is not in a history.
-//   - stuck-lock: below.
-//   - false-busy: an acquire was told busy, though all else was settled when it was invoked, and nobody else asked for the key until its
-//     end. Busy is definite: another holds the key, and nothing of this attempt is left. In the recorder's order, so that no stamp is taken
-//     at its word:
-//     A.acquire [0,1], A.release [2,3]; B.acquire [10,20] busy: B's first request was granted, its reply was lost, and B met itself.
-//     Settled is a grant whose release was answered ok, and an acquire that was told no. "No hold at that instant" would accuse a lock
-//     whose holder idles, "no promise" one whose lease runs at the service for longer than its client may count on. What was left behind
-//     counts for a TTL and Slack (or Header.Slack): the grant of a client that is gone, one whose release came too late, and one that
-//     took more than one request, of which the first may arrive yet. Without expiry, under a clock that was made wrong, and with
-//     sessions of a service that does not say, it counts for ever. An acquire of unknown fate that reported counts for as long as the lock
-//     says (Claims.Abandons), else for a TTL, and Slack; later, if a fault on its client held it back. Releases of unknown fate, and acquires
-//     that never reported, count until their client is closed or gone:
-//     A.acquire [0,1] of unknown fate; B.acquire [1002,1003] busy. "Until A is closed" lets every lock go free whose replies get lost.
-//     Acquires that overlap excuse each other, though each was told busy. Its busy says that nothing is left of an acquire when it
-//     ends. Until then it may have had a place in a queue, or some votes of a quorum: with A.acquire [0,11] busy and B.acquire [1,12] busy
-//     each may have met the other. Who asks alone after that has met nobody. What a fresh client of the probe is told is judged as a stuck lock. An injected fault of the service excuses for as long, since a
-//     key that was given up may come back. What only a stall of the service explains is inconclusive. All that follows until the next grant has one cause, and counts once.
-//   - fifo: the lock declares to be fair. An undisturbed waiter, enqueued before another's acquire began, was granted later, in the order of
-//     grants. "Invoked before" would accuse a fair lock: A.acquire is invoked at 0 and lies in a pipe until 6, B's is invoked at 1, arrives at 2.
-//   - starvation: more than ten grants for each client of the run lay wholly inside one undisturbed client's wait, from its worker's start to
-//     its end. Judged where somebody asks for it: the lock declares to be fair, or the workload is queue. A wait in which a stall
-//     touched the client or the service, and no injected fault, is inconclusive.
-//   - deadlock: for the bound (Header.Bound, else half a TTL) undisturbed clients in a cycle each had a grant, neither released nor at the end
-//     of its promise, and an open acquire of the next one's key. Not by holds: asking for the second key is no act, so the first hold is over by
-//     then. Not judged where nobody asked for a key while it had another. An injected fault ends a cycle: who is disturbed is no part of it. What only
-//     a stall makes too short is inconclusive, for the machine may have kept the clients from going on, or the session from being heard. So is a
-//     cycle of which an acquire never reported. Two clients that wait for ever are ended by the harness, and say nothing more:
-//     A.acquire k0 [0,1], B.acquire k1 [0,1], A.acquire k1 [2, ], B.acquire k0 [3, ], both are gone at 900.
-//     "An op that never reported proves nothing" would pass every lock that knows no deadline.
-//   - herd: the lock declares to wake one waiter, the workload is stampede. The requests that the service says it handled between two
-//     instants, heartbeats taken off, divided by the grants between, exceed 10 + waiters/4; with fewer than 40 clients the two cases are too
-//     close to tell. It is left open by a fault of the service in between, or a stall of half a TTL: clients connect again, and that costs requests.
+// Violated in two cases:
 //
-// Properties about order are for exclusive locks; of a reader-writer lock they are about grants of which one is a writer's. What claims no exclusion at all (Claims.Permits 0: a write on condition, a queue) is judged by
-// what becomes of the data: lost-update and duplicate-effect. There a write that met another version was not accepted, and that says nothing
-// bad; one that the store made itself from what it replaced (Event.Atomic) overwrites nothing unseen. A claim that the lock does not make is not
-// held against it: the property is then not judged, which is never a pass.
+//   - Conflicting holds share an instant. This includes a hold of no length strictly inside another
+//     one.
+//   - A later grant ended inside the promises of as many earlier ones that it conflicts with as the
+//     key has permits. If the order is unknown, each must have ended inside the other's promise.
+//     Whichever was later, it was then granted inside the other's promise.
 //
-// # Stuck locks
+// Each pair counts once; on a semaphore, each hold that was one too many.
 //
-// The harness lets fresh clients (numbers above Header.Clients) acquire every key twice: in phase "probe" with the losers alive and idle, in
-// phase "final" with every client closed. Nobody can hold a key when each of its grants was released ok (or its release denied: the
-// service itself says that it is not held), or its client has closed or is gone; likewise for acquires and releases of unknown fate, and
-// acquires that are still open. If that has been so, with every fault healed, for a TTL and Slack by the end of a fresh client's acquire, and
-// the answer was busy, the lock is stuck. In phase "probe" it is a ghost if a live client had a definite no and the key was free once all were
-// closed. An error instead of busy shows nothing: a service without a leader is not a stuck lock. A pass needs that in the last phase a fresh
-// client acquired every key.
+// # unfenced-write
 //
-// An acquire of unknown fate that reported may have left something for as long as the lock says (Claims.Abandons), else for a TTL. A key that stays busy for longer is
-// stuck, though its client lives:
+// Violated if, in the ledger's order of one protected key, a later grant's write stands before an
+// earlier one's, or a hold's writes are not contiguous.
+//
+// Keys are judged apart: A(k0) B(k1) A(k0) is fine. So are locks that protect the same key: their
+// holds do not exclude each other, and none hides what happened under another. Each write counts
+// once. Where a hold goes on after a certainly earlier one wrote in between, that one's write is
+// the violation.
+//
+// # lost-update
+//
+// Violated if another hold's write stands between the version that a hold last read before its
+// write, and that write.
+//
+// "Version read is not the version replaced" would accuse a hold of its own writes: read 1, write
+// 2, write 3.
+//
+// A request that the store takes a second time is made from what its hold wrote last. "The store's
+// doing, and no loss" would pass A.write v35, B.write v41, A's same request again as v42: B's is
+// lost.
+//
+// # token-order
+//
+// Judged for declared fencing tokens only. Violated if:
+//
+//   - two clients share one;
+//   - a grant that is later by time has a smaller one;
+//   - an undisturbed client's acquire returned a smaller one after another's returned a greater.
+//
+// The same client may get its own token again. Of a reader-writer lock: two grants of which one is
+// a writer's.
+//
+// 0 is a token, and "none" is an absent field. To read 0 as none would pass a counter that falls
+// from 7 to 0.
+//
+// # duplicate-effect
+//
+// Judged for workloads payment and leader only, with any lock or none. Violated if, of the ledger's
+// accepted writes, a second one charges an order again, or runs a tick again. The same request
+// applied twice is the store's doing. Kinds are as of an unfenced write.
+//
+// # continuity
+//
+// Violated if a renewal, release or question "held?" that the lock declares to confirm the hold was
+// answered ok, though it began after the end of another client's later grant. Each pair of grants
+// counts once.
+//
+// By completions a correct lock would be accused: A.release [10,30] takes effect at 11, B.acquire
+// [12,13], and A's answer comes at 30.
+//
+// # dead-grant
+//
+// Violated if an acquire returned ok when nothing was left of its lease: by the library's own word,
+// or a TTL after the attempt that succeeded. "Since the invocation" is wrong: a waiter's attempt
+// comes late.
+//
+// A client that an injected fault stopped or skewed between the attempt and its return is not
+// judged. A reply that is late on its way excuses nothing. The time of uninjected stalls is
+// subtracted: a grant that is dead only with it is inconclusive. A grant that a stall too short to
+// be recorded may explain is not counted.
+//
+// Of a session: the client was stopped (an injected pause, as measured) within the acquire for
+// longer than a session can live that the service does not hear (the TTL and Header.Slack), and it
+// had asked, or had its place, before:
+//
+//	A.acquire [0,1600] of an attempt at 0, A is stopped from 100 to 1500
+//
+// A session that was made before 100 is over. "A waited for longer than a session lives" would
+// accuse every waiter. "A was stopped meanwhile" would accuse a lock that made a new session at
+// 1501 and queued again. It says so by its attempt, or by its place (Event.Enqueued).
+//
+// These show nothing of a session:
+//
+//   - A stop right after the attempt's stamp (Header.Stall): the request may have left after the
+//     stop.
+//   - A cut link, since the history does not say which packets passed.
+//   - A stop while an injected fault touched the service, which may then keep sessions for longer.
+//
+// Stalls of any client are subtracted: servers that stand still end no session. After a stall of
+// the service its sessions have their whole time again, for it may have lost its leader. A grant
+// that is dead only without that is inconclusive.
+//
+// Also of a session: a fault had the service end the very session that the grant came with, and the
+// acquire returned more than a session's life after that (Event.Ended). For example, A.acquire
+// [0,1600], and its session is ended by 500. Sooner is left to chance, since no service informs a
+// client at once. A fault that stopped the client meanwhile, or kept it from the service, excuses
+// it; stalls are subtracted.
+//
+// # dead-renewal
+//
+// Violated if a renewal that the lock declares to confirm the hold was answered ok when nothing was
+// left of the lease that it gave. It is judged as a dead grant is, from the renewal's own attempt.
+// For example, A.acquire [0,1], A.renew [400,1001] of an attempt at 400 gives a lease that ended at
+// 900.
+//
+// "From the call" is wrong: a renewal that was lost and sent again at 900 is answered at 1001 in
+// time. The end of the old lease does not count either: the service alone knows whether the renewal
+// came in time. A stop of the client before the attempt excuses nothing, since the renewal after it
+// was sent by a client that ran.
+//
+// # stolen-release
+//
+// Violated if C was granted inside B's promise, and between B's end and C's earliest instant
+// another client began a release, not refused, of an older grant whose lease had surely ended. A
+// lease has surely ended a TTL after its acquire or last renewal ended; of a session, when its
+// client was told.
+//
+// No injected fault touched the service meanwhile. A finding that a stall of the service explains,
+// too, is inconclusive. "A release answered ok that freed another's key" cannot be asked: many
+// services answer ok to anything, and no history shows what was freed.
+//
+// # stuck-lock
+//
+// See "Stuck locks" below.
+//
+// # false-busy
+//
+// Violated if an acquire was told busy, though all else was settled when it was invoked, and no
+// other client asked for the key until its end. Busy is definite: another client holds the key, and
+// nothing of this attempt is left. The recorder's order counts, so that no stamp is relied on:
+//
+//	A.acquire [0,1], A.release [2,3]; B.acquire [10,20] busy
+//
+// B's first request was granted, its reply was lost, and B met itself.
+//
+// Settled is a grant whose release was answered ok, and an acquire that was told no. "No hold at
+// that instant" would accuse a lock whose holder idles. "No promise" would accuse one whose lease
+// runs at the service for longer than its client may count on.
+//
+// A remainder counts for a TTL and Slack (or Header.Slack). A remainder is the grant of a client
+// that is gone, one whose release came too late, and one that took more than one request, of which
+// the first may arrive yet. It counts for ever without expiry, under a clock that was made wrong,
+// and with sessions of a service that does not say how long it keeps them.
+//
+// An acquire of unknown fate that reported counts for as long as the lock says (Claims.Abandons),
+// else for a TTL, and Slack. It counts until later if a fault on its client held it back. Releases
+// of unknown fate, and acquires that never reported, count until their client is closed or gone:
+//
+//	A.acquire [0,1] of unknown fate; B.acquire [1002,1003] busy
+//
+// "Until A is closed" lets every lock go free whose replies get lost.
+//
+// Acquires that overlap excuse each other, though each was told busy. The answer busy says that
+// nothing is left of an acquire when it ends. Until then it may have had a place in a queue, or
+// some votes of a quorum: with A.acquire [0,11] busy and B.acquire [1,12] busy each may have met
+// the other. A client that asks alone after that has met no other.
+//
+// The answer to a fresh client of the probe is judged as a stuck lock. An injected fault of the
+// service excuses for as long, since a key that was given up may come back. A finding that only a
+// stall of the service explains is inconclusive. All findings until the next grant have one cause,
+// and count once.
+//
+// # fifo
+//
+// Judged if the lock declares to be fair. Violated if an undisturbed waiter, enqueued before
+// another's acquire began, was granted later, in the order of grants. "Invoked before" would accuse
+// a fair lock: A.acquire is invoked at 0 and lies in a pipe until 6, B's is invoked at 1 and
+// arrives at 2.
+//
+// # starvation
+//
+// Judged if the lock declares to be fair, or the workload is queue. Violated if more than ten
+// grants for each client of the run lay wholly inside one undisturbed client's wait, from its
+// worker's start to its end. A wait in which a stall touched the client or the service, and no
+// injected fault, is inconclusive.
+//
+// # deadlock
+//
+// Violated if undisturbed clients in a cycle waited for each other for the bound (Header.Bound,
+// else half a TTL): each had a grant, neither released nor at the end of its promise, and an open
+// acquire of the next one's key. "By holds" is wrong: asking for the second key is no act, so the
+// first hold is over by then.
+//
+// Not judged where no client asked for a key while it had another. An injected fault ends a cycle:
+// a disturbed client is no part of it. A cycle that only a stall makes too short is inconclusive,
+// for the machine may have kept the clients from going on, or the session from being heard. So is a
+// cycle in which an acquire never reported. Two clients that wait for ever are ended by the
+// harness, and say nothing more:
+//
+//	A.acquire k0 [0,1], B.acquire k1 [0,1], A.acquire k1 [2, ], B.acquire k0 [3, ], both are gone at 900
+//
+// "An op that never reported proves nothing" would pass every lock that knows no deadline.
+//
+// # herd
+//
+// Judged if the lock declares to wake one waiter, and the workload is stampede. Take the requests
+// that the service says it handled between two instants, less heartbeats, divided by the grants
+// between. Violated if that exceeds 10 + waiters/4. With fewer than 40 clients the two cases are
+// too close to distinguish. A fault of the service in between leaves it open, or a stall of half a
+// TTL: clients connect again, and that costs requests.
+//
+// # Which properties are judged
+//
+// Properties about order are for exclusive locks; of a reader-writer lock they are about grants of
+// which one is a writer's.
+//
+// Some kinds claim no exclusion at all (Claims.Permits 0: a write on condition, a queue). They are
+// judged by what becomes of the data: lost-update and duplicate-effect. A write that met another
+// version was not accepted, and that is no violation. A write that the store made itself from what
+// it replaced (Event.Atomic) overwrites nothing unseen.
+//
+// A claim that the lock does not make is not held against it. The property is then not judged,
+// which is never a pass.
+//
+// # Stuck locks: the probe
+//
+// The harness lets fresh clients (numbers above Header.Clients) acquire every key twice: in phase
+// "probe" with the losers alive and idle, in phase "final" with every client closed.
+//
+// No client can hold a key when each of its grants was released ok (or its release denied: the
+// service itself says that it is not held), or its client has closed or is gone. The same goes for
+// acquires and releases of unknown fate, and for acquires that are still open. If that has been so,
+// with every fault healed, for a TTL and Slack by the end of a fresh client's acquire, and the
+// answer was busy, the lock is stuck. In phase "probe" it is a ghost if a live client had a
+// definite no and the key was free once all were closed. An error instead of busy shows nothing: a
+// service without a leader is not a stuck lock. A pass needs that in the last phase a fresh client
+// acquired every key.
+//
+// An acquire of unknown fate that reported may have left something for as long as the lock says
+// (Claims.Abandons), else for a TTL. A key that stays busy for longer is stuck, though its client
+// lives:
 //
 //	A.acquire [0,5] of unknown fate; P, a fresh client, is told busy at 1,100
 //
-// "Until A is closed" lets every ghost go free that lives until the end of the run. An acquire that never reported may still be under way, and counts until then.
+// "Until A is closed" lets every ghost go free that lives until the end of the run. An acquire that
+// never reported may still be under way, and counts until then.
 //
-// A client that was killed is gone, even where a fresh process goes on under its number: that one has a greater Event.Process, and knows nothing
-// of what its predecessor held. What the dead one held, or was just about to be granted, may stand at the service until its lease is over. A
-// lock that never expires keeps it for ever, and that is a stuck lock. It is named a ghost only if the key is free as soon as all are closed.
+// A client that was killed is gone, even where a fresh process goes on under its number. That one
+// has a greater Event.Process, and knows nothing of what its predecessor held. The dead one's
+// grant, or one that it was about to get, may stand at the service until its lease is over. A lock
+// that never expires keeps it for ever, and that is a stuck lock. It is named a ghost only if the
+// key is free as soon as all are closed.
+//
+// # Stuck locks: while the clients work
 //
 // A key is stuck while the clients work, too, if it is free and wanted for longer than Patience:
 // the TTL, Slack and two seconds, in which a lock that polls looks again. Here the TTL is 500, so
-// it is 3,000:
+// Patience is 3,000:
 //
 //	A.acquire [0,1], A.release [10,11]
 //	B.acquire [20,600] busy, and again at once, until 3,400
@@ -241,39 +444,45 @@
 // Free: each grant was given back, or the lease of the last one began at that time at the latest:
 // when it was granted, renewed, or last acted under. A live session's grant that was not given back
 // may be held, and so may that of a lock that declares NoExpiry. An acquire of unknown fate may
-// have been granted when it ended, and excuses the lock for a TTL (which is in Patience), or for
-// what the lock claims (Claims.Abandons); "for as
-// long as its client lives" lets every lock go free whose clients give up. An acquire that is open
-// holds nothing, unless its client is disturbed: it would have been answered. Wanted: one client
-// waits in one acquire, or asks again within a TTL and Slack and is told busy. One refusal does not
-// do: Redlock's clients may split the votes. An error ends what the client wanted.
+// have been granted when it ended. It excuses the lock for a TTL (which is in Patience), or for
+// what the lock claims (Claims.Abandons). "For as long as its client lives" lets every lock go free
+// whose clients give up. An acquire that is open holds nothing, unless its client is disturbed: it
+// would have been answered.
 //
-// What disturbs: a fault on the service, on the client that asks, or on one that asked for the key
-// and was not answered before the fault. It counts for twice its time, since what it held back is
-// sent again later and later. Stalls of the machine are taken off, of clients and of nodes: the wait
+// Wanted: one client waits in one acquire, or asks again within a TTL and Slack and is told busy.
+// One refusal does not do: Redlock's clients may split the votes. An error ends what the client
+// wanted.
+//
+// Disturbed: a fault on the service, on the client that asks, or on one that asked for the key and
+// was not answered before the fault. It counts for twice its time, since delayed requests are sent
+// again later and later. Stalls of the machine are subtracted, of clients and of nodes. The wait
 // does not begin anew after one, and where several stood still at a time, that time counts once. If
-// it was too long but for them, nothing follows. Taken off, too, are times of a second or more
-// in which the service gave no definite answer at all, unless the whole lasts ten seconds: a
-// service may elect a leader, and nobody records it.
+// the wait was too long only with them, nothing follows. Times of a second or more in which the
+// service gave no definite answer at all are subtracted, too, unless the whole lasts ten seconds: a
+// service may elect a leader, and no record says so.
 //
-// A wrong clock disturbs for ever, if it is the service's or the asking client's own. Programs wait for
-// an instant of their clock, and a monotonic clock keeps what it gained when it is healed. The TTL is
-// 500, and B's clock jumped 10,000 ahead at 2:
+// A wrong clock disturbs for ever, if it is the service's or the asking client's own. Programs wait
+// for an instant of their clock, and a monotonic clock keeps what it gained when it is healed. The
+// TTL is 500, and B's clock jumped 10,000 ahead at 2:
 //
 //	A.acquire [0,1], A.release [10,11], B.acquire [5,9000] busy; C.acquire [4000,4001] ok
 //
-// B may have slept by that clock: it is not asleep. A client with a wrong clock that waits may be the first
-// of a queue, so the others have waited for the lock only since it was answered. "Nothing follows
-// after a wrong clock" lets every lock go free that sleeps when some other client's clock has jumped.
+// B may have slept by that clock: it is not asleep. A client with a wrong clock that waits may be
+// the first of a queue, so the others have waited for the lock only since it was answered. "Nothing
+// follows after a wrong clock" lets every lock go free that sleeps when some other client's clock
+// has jumped.
 //
 // The simpler readings accuse correct locks. "Longer than a TTL and Slack" forbids a lock to look
 // only every two seconds. "Nobody answered, so the lock is stuck" takes the outage of a service for
 // a defect. "Granted in the end, so all was well" lets a waiter sleep for a minute.
 //
-// A service may keep a session for longer than the TTL and Slack. Where the header says for how long
-// (Header.Slack), Patience is that much longer. TTL 500, Header.Slack 4,000, so Patience is 6,500:
+// A service may keep a session for longer than the TTL and Slack. Where the header says for how
+// long (Header.Slack), Patience is that much longer. TTL 500, Header.Slack 4,000, so Patience is
+// 6,500:
 //
 //	A.acquire [0,1], A is gone at 10; B asks again and again, and is granted the key at 6,410
+//
+// # Stuck locks: the inquiry
 //
 // The harness does not only wait. When a key is stuck as its clients see it, and no fault is in
 // force, it enters phase "ask": a fresh client asks while the workload goes on. If that one is
@@ -284,113 +493,173 @@
 //	B.acquire [7110,7250] busy       B asked before C was closed
 //	P.acquire [7301,7302] ok         a ghost: the end of client C freed the key
 //
-// Who ended before a refusal did not free the key, unless its session may have stood until then: a
-// refusal counts that comes a TTL and Slack (or Header.Slack) after the end. "The last refusal
-// counts" would clear C for B's sake. The end of a fresh client frees nothing: the key was stuck
-// before it came. In phase "probe" the clients are closed in the same way.
+// A client that ended before a refusal did not free the key, unless its session may have stood
+// until then: a refusal counts that comes a TTL and Slack (or Header.Slack) after the end. "The
+// last refusal counts" would clear C for B's sake. The end of a fresh client frees nothing: the key
+// was stuck before it came. In phase "probe" the clients are closed in the same way.
 //
-// Each time between two grants counts once. Its kind is wedged, unless more is certain. It is
-// asleep if another client, which began to ask only after Patience, was granted the key within
-// Slack, while the first one still waited: the key was free. It is a ghost if none but clients
-// without a grant may have freed it by their end, and then it was granted. It is never-expired
-// if the last one to hold it gave nothing back, and the key stayed taken after all were closed.
+// Each time between two grants counts once. Its kind is:
+//
+//   - asleep, if another client, which began to ask only after Patience, was granted the key within
+//     Slack, while the first one still waited: the key was free;
+//   - ghost, if only clients without a grant may have freed it by their end, and then it was
+//     granted;
+//   - never-expired, if the last one to hold it gave nothing back, and the key stayed taken after
+//     all were closed;
+//   - wedged, if none of these is certain.
 //
 // # What a fault on nodes excuses
 //
-// A fault on the service excuses what it may explain. Of a lock on a quorum that claims to tolerate a minority (Claims.Tolerates), one that touches only a minority
-// of the nodes excuses nothing. The TTL is 500, and the lock is on five nodes:
+// A fault on the service excuses what it may explain. Of a lock on a quorum that claims to tolerate
+// a minority (Claims.Tolerates), one that touches only a minority of the nodes excuses nothing. The
+// TTL is 500, and the lock is on five nodes:
 //
 //	A.acquire [0,1], A.release [10,11]
 //	nodes 1 and 2 are frozen from 30 to 7,000; B asks again and again from 20 on, and is told busy until 3,400
 //
-// Tolerated are nodes that are away, slow or out of reach. A node that comes back without its data, or whose clock is wrong, gives its vote twice; a stall of one node
-// is the machine's doing, and the others are next. Nodes count together for a lifetime (TTL and Slack) after they were struck, since what was given up meanwhile
-// may still stand there: nodes 1 and 2 until 40, and node 3 from 900 on, are three of five.
+// Tolerated are nodes that are away, slow or out of reach. A node that comes back without its data,
+// or whose clock is wrong, gives its vote twice. A stall of one node is the machine's doing, and
+// the others are next. Nodes count together for a lifetime (TTL and Slack) after they were struck,
+// since what was given up meanwhile may still stand there: nodes 1 and 2 until 40, and node 3 from
+// 900 on, are three of five.
 //
-// To let a minority excuse nothing at all would accuse every correct session lock whose clients each talk to one node. Whoever talked to a node that is away is
-// cut off, and needs time to find another one. So there such a fault excuses for a lifetime from its beginning, in which the client has moved on or
-// its session has ended. A node that is merely slow excuses for as long as it is: no quorum replaces a leader that answers.
+// To let a minority excuse nothing at all would accuse every correct session lock whose clients
+// each talk to one node. A client that talked to a node that is away is cut off, and needs time to
+// find another one. So there such a fault excuses for a lifetime from its beginning, in which the
+// client has moved on or its session has ended. A node that is merely slow excuses for as long as
+// it is slow: no quorum replaces a leader that answers.
 //
-// # Kinds
+// # Kinds of double-holds
 //
-// A double-hold is, first match, with B the later grant: granted-dead, if one of the two is certainly dead (dead-grant): it should not be, whichever was
-// later, and "A outlived its session" would call inherent what is a defect; granted-while-valid, if B was granted inside A's promise (a defect of the lock under the
-// faults shown); late-notice, if the lock declares how soon it tells a loss, and A ran undisturbed and untold for longer, since B's
-// end and A's last disturbance, and then acted (for a lock that notices alone: below); lease-overrun, if A's promise was over, or A was stopped, cut off or skewed, before
-// it acted (inherent to leases); else unexplained. Where the order is unknown, a kind is given only if it is the same either way, and nothing
-// follows if a stall of the machine explains one of them.
-// Then neither client is named as the one that came too late (Violation.Unordered), whichever acquire ended first. Here both grants are inside the other's promise:
+// The kind of a double-hold is the first match, with B the later grant:
+//
+//   - granted-dead, if one of the two is certainly dead (dead-grant). It should not be there,
+//     whichever was later, and "A outlived its session" would call inherent what is a defect.
+//   - granted-while-valid, if B was granted inside A's promise: a defect of the lock under the
+//     faults shown.
+//   - late-notice, if the lock declares how soon it reports a loss, and A ran undisturbed and
+//     untold for longer, since B's end and A's last disturbance, and then acted. (For a lock that
+//     notices alone: below.)
+//   - lease-overrun, if A's promise was over, or A was stopped, cut off or skewed, before it acted:
+//     inherent to leases.
+//   - unexplained otherwise.
+//
+// Where the order is unknown, a kind is given only if it is the same either way, and nothing
+// follows if a stall of the machine explains one of them. Then neither client is named as the one
+// that came too late (Violation.Unordered), whichever acquire ended first. Here both grants are
+// inside the other's promise:
 //
 //	A.acquire [0,10], B.acquire [5,20], both write at 30
 //
-// A lock may claim that it notices a loss alone, by its own clock, cut off or not (Claims.Notices). Such a lock counts a TTL from its last renewal that was
-// confirmed, so B's grant shows that A's lease was over by A's clock as well. From then on it has its grace. The time that A was stopped since is taken off. A cut
-// link or a fault on the service excuses nothing. "Since A's last disturbance" lets every lock go free that never looks at its clock. Here the grace is 200:
+// A lock may claim that it notices a loss alone, by its own clock, cut off or not (Claims.Notices).
+// Such a lock counts a TTL from its last confirmed renewal, so B's grant shows that A's lease was
+// over by A's clock as well. From then on it has its grace. The time that A was stopped since is
+// subtracted. A cut link or a fault on the service excuses nothing. "Since A's last disturbance"
+// lets every lock go free that never looks at its clock. Here the grace is 200:
 //
 //	A.acquire [0,1], A is cut off from 2 to 1850, B.acquire [600,601], A.write [850,851]
 //
-// To count from B's grant alone would accuse a correct lock whose lease was ended before its time, by a fault on the service or by one that ends sessions. A renewal
-// may have been confirmed until B's grant, and A's clock is a TTL behind that. So it is after a fault that made A's clock wrong. With the service started again
-// at 100, an act of A at 1250 is a lease-overrun, and one at 1350 a late notice.
+// To count from B's grant alone would accuse a correct lock whose lease was ended before its time,
+// by a fault on the service or by one that ends sessions. A renewal may have been confirmed until
+// B's grant, and A's clock is a TTL behind that. The same holds after a fault that made A's clock
+// wrong. With the service started again at 100, an act of A at 1250 is a lease-overrun, and one at
+// 1350 a late notice.
 //
 // # Patterns
 //
-// A kind says whose fault it is; a pattern says how a violation came about, for every property for which that is a question (Patterns). It is decided by what
-// would have been: a fault explains a conflict if, without the time that it lasted, the earlier holder would have acted inside its promise.
+// A kind says whose fault a violation is. A pattern says how it came about, for every property for
+// which that is a question (Patterns). It is decided by what would have been: a fault explains a
+// conflict if, without the time that it lasted, the earlier holder would have acted inside its
+// promise.
 //
 //	A.acquire [0,1], A is stopped from 4 to 24, B.acquire [600,601], A.write [710,711]
 //
-// "The longest fault on the holder" would blame the stop. Without it A would have written at 690, when its lease of 500 was over as well: it worked past its
-// lease. Where faults of two sorts would each explain it, the history does not show which did. A session's end is not in a history, so there a client that was
-// away for half a TTL when the other was granted the key is taken to have lost its session by that. Where the order of two grants is unknown, a pattern is
-// given if it is the same either way, or if only one order has an explanation at all.
+// "The longest fault on the holder" would blame the stop. Without it A would have written at 690,
+// when its lease of 500 was over as well: it worked past its lease. Where faults of two sorts would
+// each explain it, the history does not show which did.
+//
+// A session's end is not in a history. So a client that was away for half a TTL when the other was
+// granted the key is taken to have lost its session by that. Where the order of two grants is
+// unknown, a pattern is given if it is the same either way, or if only one order has an explanation
+// at all.
 //
 // # Severity
 //
-// corrupting: one of the two has an unfenced write or a lost update. contained: none has, and the fence refused an act of theirs.
-// untested: nothing stale reached the store. The run's severity is its worst.
+//   - corrupting: one of the two has an unfenced write or a lost update.
+//   - contained: none has, and the fence refused an act of theirs.
+//   - untested: nothing stale reached the store.
+//
+// The run's severity is its worst.
 //
 // # Inconclusive
 //
-// A certain violation stands, with one exception: a lease-overrun, or the harm that it did, for which an uninjected stall is the only
-// explanation: nobody had told the client, without the time that it stalled it would have acted inside its promise, and no injected
-// fault stopped it for as long as that promise (where the promise has an end; where it has none, no injected fault touched it). An application with guard none does not hear what it is told, so there news of a loss is no better explanation than what led
-// to the loss: a stall in the TTL before it. That is this machine's doing, and says nothing about the lock. Faults are recorded a little later than what
-// they explain, so a finding is decided half a TTL after it was made. A stall leaves open only the properties that it would have violated: two holds that met
-// only because of one leave mutual-exclusion open, and unfenced-write passes where the whole ledger shows that no harm came of it.
+// A certain violation stands, with one exception: a lease-overrun, or the harm that it did, for
+// which an uninjected stall is the only explanation. That is so if nobody had told the client,
+// without the time that it stalled it would have acted inside its promise, and no injected fault
+// stopped it for as long as that promise (where the promise has an end; where it has none, no
+// injected fault touched it). An application with guard none does not listen to news of a loss. So
+// for it, such news is no better explanation than what led to the loss: a stall in the TTL before
+// it. That is this machine's doing, and says nothing about the lock.
 //
-// Nothing passes on a truncated history, with an injected fault that did not prove its effect, or with fewer grants, contended
-// hand-overs or holders met by a fault than the scenario needs; a single property does not pass without what it is judged by: the whole
-// ledger, a probe, a token.
+// Faults are recorded a little later than what they explain, so a finding is decided half a TTL
+// after it was made. A stall leaves open only the properties that it would have violated. Two holds
+// that met only because of one leave mutual-exclusion open, and unfenced-write passes where the
+// whole ledger shows that no harm came of it.
 //
-// A history that was translated from another tool's (package audit) says itself which facts it can't tell (Header.Untold) and which it leaves in doubt
-// (Header.Doubts). A property that needs an untold fact is not judged; one that needs a doubtful fact is inconclusive, unless a violation is certain. Nobody watched its clients, so nothing follows from their being undisturbed; and one
-// client may have several grants of a key at a time, which do not conflict with each other (Header.Translated).
+// Nothing passes on a truncated history, with an injected fault that did not prove its effect, or
+// with fewer grants, contended hand-overs or holders met by a fault than the scenario needs. A
+// single property does not pass without its evidence: the whole ledger, a probe, a token.
+//
+// A history that was translated from another tool's (package audit) says itself which facts it
+// lacks (Header.Untold) and which it leaves in doubt (Header.Doubts). A property that needs an
+// untold fact is not judged. One that needs a doubtful fact is inconclusive, unless a violation is
+// certain. No harness watched its clients, so nothing follows from their being undisturbed. One
+// client may have several grants of a key at a time, which do not conflict with each other
+// (Header.Translated).
 //
 // # Why one pass decides it
 //
-// Model a lock so: a failed acquire may fail spuriously, an op of unknown fate may or may not have happened, and a hold may end by itself after
-// its last act. Then a key's history is linearizable iff no instant lies in conflicting holds, because each hold can shrink to
-// exactly its own span and no further. With fencing tokens: iff, moreover, tokens rise with the grants and no act under a smaller token
-// starts after an acquire with a greater one ended.
+// Model a lock so: a failed acquire may fail spuriously, an op of unknown fate may or may not have
+// happened, and a hold may end by itself after its last act. Then a key's history is linearizable
+// iff no instant lies in conflicting holds, because each hold can shrink to exactly its own span
+// and no further. With fencing tokens: iff, moreover, tokens rise with the grants and no act under
+// a smaller token starts after an acquire with a greater one ended.
 //
-// The proof for a mutex is that for every kind. If no instant lies in conflicting holds, let each hold begin at the end of its acquire and end at its last
-// act, ends before begins where stamps are equal: then in the order of time no hold begins while one is held that it conflicts with, so it is a run of the
-// lock. If an instant lies in conflicting holds, then in every order all of them have begun by then and none has ended: the begin of the last of them
-// comes while the others are held, which the lock refuses. Only which holds conflict differs: any two; any N+1; any two of different owners; any two of which one is a writer's; with
-// tokens, the begins are in the order of tokens besides, so a hold begins no later than the end of any acquire with a greater one. The levels of a reentrant
-// owner need no count in it: a count is the number of its holds that are open, and nobody else is let in while it is above zero.
+// The proof for a mutex is that for every kind. If no instant lies in conflicting holds, let each
+// hold begin at the end of its acquire and end at its last act, ends before begins where stamps are
+// equal. Then in the order of time no hold begins while one is held that it conflicts with, so it
+// is a run of the lock.
 //
-// Three judges hold each other to it: package oracle asks Porcupine the same question with a model for each kind (mutex, semaphore, reentrant, reader-writer,
-// both, fenced), and a test enumerates orders without any cleverness. All three agree on 200,000 random histories of each kind (make soak).
+// If an instant lies in conflicting holds, then in every order all of them have begun by then and
+// none has ended. The begin of the last of them comes while the others are held, which the lock
+// refuses.
 //
-// Which pairs can conflict? Spans only grow until a grant settles: closed by its client, none of its ops open, the
-// ledger's account of them in. A grant that settles is compared with the settled ones whose bound (last act, end, promise) is not
-// before its begin. A settled grant is forgotten when no open acquire was invoked before its bound and no open hold began before it: nothing
-// that is still to come can meet it. So memory is proportional to what is open at one time. Two things make it grow: a client that
-// waits, or lies frozen while it holds, for a large part of the run; and a ledger that comes only at the end, since each write is then open until
-// the end. The store's order needs four writers a key: the last, the one before, the latest by time, the highest by token.
+// Only which holds conflict differs: any two; any N+1; any two of different owners; any two of
+// which one is a writer's. With tokens, the begins are in the order of tokens besides, so a hold
+// begins no later than the end of any acquire with a greater one. The levels of a reentrant owner
+// need no count in it: a count is the number of its holds that are open, and no other owner is let
+// in while it is above zero.
 //
-// Left out on purpose: a lock that declares NoExpiry is not yet held to it (its holds end after their last act, like any other's); an
-// answer ok to the release of an acquire of unknown fate proves nothing here.
+// Three judges hold each other to it. Package oracle asks Porcupine the same question with a model
+// for each kind (mutex, semaphore, reentrant, reader-writer, both, fenced). A test enumerates
+// orders without any cleverness. All three agree on 200,000 random histories of each kind (make
+// soak).
+//
+// # Memory
+//
+// Which pairs can conflict? Spans only grow until a grant settles: closed by its client, none of
+// its ops open, the ledger's account of them in. A grant that settles is compared with the settled
+// ones whose bound (last act, end, promise) is not before its begin. A settled grant is forgotten
+// when no open acquire was invoked before its bound and no open hold began before it: no later
+// event can meet it. So memory is proportional to what is open at one time.
+//
+// Two things make it grow: a client that waits, or lies frozen while it holds, for a large part of
+// the run; and a ledger that comes only at the end, since each write is then open until the end.
+// The store's order needs four writers a key: the last, the one before, the latest by time, the
+// highest by token.
+//
+// # Left out on purpose
+//
+// A lock that declares NoExpiry is not yet held to it: its holds end after their last act, like any
+// other's. An answer ok to the release of an acquire of unknown fate proves nothing here.
 package checker

@@ -66,24 +66,27 @@ func (s script) holdToGolden(t *testing.T, text string, v Verdict) {
 	}
 }
 
-// written is a verdict for a reader: what was judged, what was found, and the figures.
+// written is a verdict for a reader: what was judged and what was found, and the figures that are not zero. What is alike stands on one line.
 func written(v Verdict) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%v, %v\n", v.Outcome, v.Severity)
-	for _, r := range v.Reasons {
-		fmt.Fprintf(&b, "- %s\n", r)
-	}
+	alike, told := map[string][]string{}, []string{}
 	for _, r := range v.Properties {
 		if r.Outcome == NotJudged {
 			continue
 		}
-		fmt.Fprintf(&b, "%s: %v", r.Name, r.Outcome)
-		if r.Count > 0 {
-			fmt.Fprintf(&b, " ×%d", r.Count)
-		}
+		how := r.Outcome.String()
 		if r.Why != "" {
-			fmt.Fprintf(&b, " (%s)", r.Why)
+			how += " (" + r.Why + ")"
 		}
+		if r.Outcome != Violated {
+			if alike[how] == nil {
+				told = append(told, how)
+			}
+			alike[how] = append(alike[how], r.Name)
+			continue
+		}
+		fmt.Fprintf(&b, "%s: %s ×%d", r.Name, how, r.Count)
 		for _, kind := range slices.Sorted(maps.Keys(r.Kinds)) {
 			fmt.Fprintf(&b, " %s=%d", kind, r.Kinds[kind])
 		}
@@ -93,17 +96,37 @@ func written(v Verdict) string {
 				writtenRef(x.A), writtenRef(x.B), x.Ops, x.Faults)
 		}
 	}
+	for _, how := range told {
+		fmt.Fprintf(&b, "%s: %s\n", strings.Join(alike[how], ", "), how)
+	}
+	for _, reason := range v.Reasons {
+		if name, why, _ := strings.Cut(reason, ": "); !slices.ContainsFunc(v.Properties, func(r PropertyResult) bool { return r.Name == name && r.Why == why }) {
+			fmt.Fprintf(&b, "- %s\n", reason)
+		}
+	}
 	for _, g := range v.Patterns {
 		fmt.Fprintf(&b, "pattern %s: %v\n", g.Pattern, g.Counts)
 	}
-	s := v.Stats
-	fmt.Fprintf(&b, "%d ops, %d grants, %d busy, %d indefinite, %d hand-overs, %d accepted, %d refused, %d in conflict, %d bites, recovered after %v, %d grants at once, acquires %v and %v\n",
-		s.Ops, s.Grants, s.Busy, s.Indefinite, s.Handovers, s.Accepted, s.Refused, s.Conflicts, s.Bites, s.Recovered, s.OpenMax, s.AcquireP50, s.AcquireP99)
-	fmt.Fprintf(&b, "%d stale, %d overlapped of %d, %d waited at once", s.Stale, s.Overlapped.Count, s.Overlapped.Of, s.WaitersMax)
-	for _, x := range s.Timings {
-		fmt.Fprintf(&b, ", %s ×%d %v %v %v %v", x.What, x.Count, x.P50, x.P95, x.P99, x.Max)
+	b.WriteString(figures(v.Stats))
+	return b.String()
+}
+
+// figures are those of a run, one line, and one for each fault. What is zero is left out; the times stand as a sum, since none of them decides anything.
+func figures(s Stats) string {
+	var b strings.Builder
+	for _, n := range []struct {
+		count int64
+		what  string
+	}{{int64(s.Ops), "ops"}, {int64(s.Grants), "grants"}, {int64(s.Busy), "busy"}, {int64(s.Indefinite), "indefinite"}, {int64(s.Handovers), "hand-overs"},
+		{int64(s.Accepted), "accepted"}, {int64(s.Refused), "refused"}, {int64(s.Conflicts), "in conflict"}, {int64(s.Bites), "bites"}, {int64(s.OpenMax), "grants at once"},
+		{int64(s.WaitersMax), "waited at once"}, {int64(s.Stale), "stale"}, {int64(s.Overlapped.Count), "overlapped"}} {
+		if n.count != 0 {
+			fmt.Fprintf(&b, "%d %s, ", n.count, n.what)
+		}
 	}
-	b.WriteByte('\n')
+	times := fnv.New32a()
+	fmt.Fprint(times, s.Recovered, s.AcquireP50, s.AcquireP99, s.Overlapped.Of, s.Timings)
+	fmt.Fprintf(&b, "times %08x\n", times.Sum32())
 	for _, f := range s.Faults {
 		fmt.Fprintf(&b, "fault %s (injected: %v): begun %d, bit %d, met a holder %d, %v to %v\n", f.Kind, f.Injected, f.Begun, f.Bit, f.MetHolder, f.Shortest, f.Longest)
 	}

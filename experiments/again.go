@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/reports"
@@ -19,16 +18,11 @@ import (
 // Rerun carries a run out, and sets what came out beside what had come out before. Its error carries the exit status.
 func Rerun(ctx context.Context, before reports.Suite, now *runs.Run) error {
 	out := now.Screen
-	began := time.Now()
-	dir, err := runs.MakeFolder(now.Settings.Out, began)
+	suite, unwritten, err := now.Through(ctx)
 	if err != nil {
 		return err
 	}
-	now.Prepare(dir, began)
-	now.Begin()
-	now.Launch(ctx, make(chan struct{}, now.Settings.Parallel))()
-	out.Stop()
-	suite, unwritten := now.Finish()
+	dir := now.Dir
 	c := studies.Compare(before, suite)
 	if err := terminal.ComparisonText(out.Out, c, out.Color); err != nil {
 		return fmt.Errorf("print the comparison: %w", err)
@@ -40,15 +34,17 @@ func Rerun(ctx context.Context, before reports.Suite, now *runs.Run) error {
 		}
 	}
 	harmless.Fprintf(out.Out, "report: %s\n", reports.There(filepath.Join(dir, reports.IndexFile)))
+	return exit.Ended(differs(c, studies.Worse, studies.Better, studies.Decided), unwritten, ctx.Err() != nil)
+}
+
+// differs is the exit status of a comparison: Violated where a verdict has changed in one of the
+// ways, Inconclusive where one is no longer decided.
+func differs(c studies.Comparison, ways ...studies.Change) int {
 	switch {
-	case ctx.Err() != nil:
-		return exit.With(exit.Failed, errors.New("interrupted: the report holds what there is"))
-	case unwritten != nil:
-		return exit.With(exit.Failed, unwritten)
-	case c.Count(studies.Worse, studies.Better, studies.Decided) > 0:
-		return exit.With(exit.Violated, nil)
+	case c.Count(ways...) > 0:
+		return exit.Violated
 	case c.Count(studies.Undecided) > 0:
-		return exit.With(exit.Inconclusive, nil)
+		return exit.Inconclusive
 	}
-	return nil
+	return exit.OK
 }

@@ -164,13 +164,7 @@ func (c *Curve) conclude(ctx context.Context, dir string) error {
 			code = exit.Worse(code, exit.Inconclusive)
 		}
 	}
-	if ctx.Err() != nil {
-		return exit.With(exit.Failed, errors.New("interrupted: the curve holds what there is"))
-	}
-	if code != exit.OK {
-		return exit.With(code, nil)
-	}
-	return nil
+	return exit.Ended(code, nil, ctx.Err() != nil)
 }
 
 // What can be varied.

@@ -122,11 +122,5 @@ func Compare(tool *runs.Tool, out io.Writer, a, b, file string) error {
 		return fmt.Errorf("print the comparison: %w", err)
 	}
 	harmless.Fprintf(out, "report: %s\n", file)
-	switch {
-	case c.Count(studies.Worse) > 0:
-		return exit.With(exit.Violated, nil)
-	case c.Count(studies.Undecided) > 0:
-		return exit.With(exit.Inconclusive, nil)
-	}
-	return nil
+	return exit.Ended(differs(c, studies.Worse), nil, false)
 }

@@ -207,15 +207,7 @@ func (s *Series) conclude(ctx context.Context) error {
 			return fmt.Errorf("print the table: %w", err)
 		}
 		harmless.Fprintf(out, "again: %s\nreport: %s\n", s.table.Command, reports.There(filepath.Join(s.dir, reports.IndexFile)))
-		switch {
-		case unwritten != nil:
-			return exit.With(exit.Failed, unwritten)
-		case ctx.Err() != nil:
-			return exit.With(exit.Failed, errors.New("interrupted: the report holds what there is"))
-		case s.code != exit.OK:
-			return exit.With(s.code, nil)
-		}
-		return nil
+		return exit.Ended(s.code, unwritten, ctx.Err() != nil)
 	})
 }
 
@@ -237,8 +229,8 @@ func (s *Series) write(suite reports.Suite) error {
 	)
 }
 
-// Report judges and renders every run of a repetition again, and its table.
-func Report(ctx context.Context, tool *runs.Tool, out *screen.Screen, dir string, r *reports.Repetition) error {
+// reportSeries judges and renders every run of a repetition again, and its table.
+func reportSeries(ctx context.Context, tool *runs.Tool, out *screen.Screen, dir string, r *reports.Repetition) error {
 	s := &Series{Settings: runs.Settings{Tool: tool}, dir: dir, Screen: out, table: *r}
 	s.Repeat, s.Until = r.Wanted, r.Until
 	s.table.Runs, s.table.Scenarios = nil, nil

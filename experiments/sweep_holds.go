@@ -11,14 +11,12 @@ import (
 // StruckHolds counts in one history the holds that a proven strike met, and which of them are part of a violation.
 func StruckHolds(h *history.History, property string) studies.CurvePoint {
 	p := studies.CurvePoint{Runs: 1}
-	grants := holdsOf(h)
-	struck := map[int64]bool{}
-	for i := range h.Events {
-		f := h.Events[i].Fault
-		if h.Events[i].Type != history.Fault || f == nil || f.Phase != "end" || !f.Injected || !f.Bit {
+	view, struck := history.NewView(h), map[int64]bool{}
+	for _, f := range view.Faults {
+		if !f.Ended || !f.Injected || !f.Bit {
 			continue
 		}
-		met := grants.met(f)
+		met := metBy(view, f)
 		if len(met) == 0 {
 			p.Missed++
 			continue
@@ -50,31 +48,14 @@ func StruckHolds(h *history.History, property string) studies.CurvePoint {
 	return p
 }
 
-// holds are the grants of a history: from the end of the acquire to when the release was asked for; 0: never.
-type holds map[int64]*struct{ from, to int64 }
-
-func holdsOf(h *history.History) holds {
-	out := holds{}
-	for i := range h.Events {
-		e := &h.Events[i]
-		switch {
-		case e.Kind == history.Acquire && e.Type == history.OK:
-			out[e.Op] = &struct{ from, to int64 }{from: max(e.End, e.Start)}
-		case e.Kind == history.Release && e.Type == history.Invoke && out[e.Grant] != nil && out[e.Grant].to == 0:
-			out[e.Grant].to = e.Time
-		}
-	}
-	return out
-}
-
-// met are the grants that a fault met: that of the holder whom it struck or, of one that struck nodes, all that were held just then.
-func (all holds) met(f *history.FaultInfo) (grants []int64) {
-	if f.Holding != 0 {
+// metBy are the grants that a fault met: the struck holder's, or for nodes all that were held.
+func metBy(view *history.View, f *history.FaultSpan) (grants []int64) {
+	switch {
+	case f.Holding != 0:
 		return []int64{f.Holding}
-	}
-	for grant, held := range all {
-		if f.Service && held.from <= f.From && (held.to == 0 || held.to >= f.From) {
-			grants = append(grants, grant)
+	case f.Service:
+		for _, g := range view.HeldAt(f.From) {
+			grants = append(grants, g.ID)
 		}
 	}
 	return grants

@@ -1,12 +1,14 @@
-// Package harmless makes text that is not ours harmless: what logs, adapters, containers and files say, before it
-// reaches a terminal, a CI runner, Markdown or an error.
+// Package harmless makes foreign text harmless, before it reaches a terminal, a CI runner, Markdown
+// or an error. Foreign text is what logs, adapters, containers and files say.
 //
-// Three things can go wrong with such a text. A control character plays with the terminal. A line break lets a
-// value look like a line of ours. And a line that begins with "::", or holds "##[", is a command to a CI runner.
-// Line and Text take out the first two, Writer the first and the third. A command's output passes one Writer, so
-// nothing that was overlooked elsewhere gets through.
+// Three things can go wrong with such a text. A control character plays with the terminal. A line
+// break lets a value look like a line of ours. A line that begins with "::", or holds "##[", is a
+// command to a CI runner. Line and Text remove the first two, and Writer removes the first and the
+// third. A command's output passes one Writer, so a value that was overlooked elsewhere does not
+// get through.
 //
-// What is taken out is written as JSON would escape it: \u001b. So JSON that passes a Writer means the same as before.
+// Removed characters are written as JSON would escape them: \u001b. So JSON that passes a Writer
+// means the same as before.
 package harmless
 
 import (

@@ -1,10 +1,8 @@
 package harness
 
 import (
-	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -20,9 +18,7 @@ func Incapable(p scenarios.Plan, able func() func(nemesis.Need) string) string {
 		if !needs || k.Needs == nemesis.NeedsNothing || k.Needs == nemesis.NeedsLocal {
 			continue
 		}
-		// A machine that is too busy for the try may still do it: the run will tell.
-		// An interrupted one says nothing either.
-		if why := able()(k.Needs); why != "" && !strings.Contains(why, context.DeadlineExceeded.Error()) && !strings.Contains(why, context.Canceled.Error()) {
+		if why := able()(k.Needs); why != "" {
 			return fmt.Sprintf("%s: %s", k.Needs, why)
 		}
 	}

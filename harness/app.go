@@ -1,7 +1,7 @@
 package harness
 
 import (
-	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -68,16 +68,13 @@ type appRun struct {
 
 // appClient is one container of the application.
 type appClient struct {
-	number int32
-	name   string
-	host   *hosts.Host
-	proc   *hosts.Process
-
-	mu    sync.Mutex
-	lines []audit.Line
-	other int // lines that are none of the audit log
-	late  int // grants that were asked for before the run
-	held  map[[2]string]int64
+	audit.ProcessLog // guarded by mu while the run goes on
+	number           int32
+	host             *hosts.Host
+	proc             *hosts.Process
+	mu               sync.Mutex
+	other            int // lines that are none of the audit log
+	held             map[[2]string]int64
 }
 
 // RunApp carries the plan's faults out on an application of the user's own, reads what it logs, and writes the history. When it returns nil the history is
@@ -90,7 +87,7 @@ func RunApp(ctx context.Context, cfg AppConfig) (err error) {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer a.tell(ctx)()
+	defer repeat(ctx, func() { a.ids.report(cfg.Progress, a.phase.Load().(string), a.began) })()
 	if err := a.start(); err != nil {
 		return err
 	}
@@ -103,7 +100,7 @@ func RunApp(ctx context.Context, cfg AppConfig) (err error) {
 	}
 	for _, c := range a.clients {
 		if !a.app.Hooks.Given() {
-			c.lines = trim(c.lines, a.from, a.until)
+			c.Lines = audit.Trim(c.Lines, a.from, a.until)
 		}
 	}
 	return a.write()
@@ -141,7 +138,7 @@ func (a *appRun) start() error {
 		place := nemesis.Place{Name: p.Name, Host: n.Host}
 		switch p.Role {
 		case RoleClient:
-			c := &appClient{number: int32(i + 1), name: p.Name, host: n.Host, proc: n.Process, held: map[[2]string]int64{}}
+			c := &appClient{ProcessLog: audit.ProcessLog{Name: p.Name}, number: int32(i + 1), host: n.Host, proc: n.Process, held: map[[2]string]int64{}}
 			a.clients = append(a.clients, c)
 			procs[c.number] = n.Process
 			clients = append(clients, place)
@@ -248,7 +245,7 @@ func (a *appRun) source(ctx context.Context, c *appClient, done, over <-chan str
 func (c *appClient) note(l audit.Line) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.lines = append(c.lines, l)
+	c.Lines = append(c.Lines, l)
 }
 
 // granted tells the director of a grant, and lets a fault strike that is aimed at it.
@@ -265,107 +262,52 @@ func (a *appRun) granted(ctx context.Context, c *appClient, l *audit.Line, over 
 	return grant, a.director.reached(ctx, nemesis.Step{Moment: nemesis.AfterGrant, Client: c.number, Grant: grant, Key: l.Key})
 }
 
-// tell reports progress until the returned function is called.
-func (a *appRun) tell(ctx context.Context) (stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for a.cfg.Progress != nil && pause(ctx, nil, progressEvery) {
-			a.cfg.Progress(Progress{Phase: a.phase.Load().(string), Elapsed: monotime.Since(a.began), Ops: a.ids.op.Load(), Grants: a.ids.grants.Load(),
-				Faults: a.ids.faults.Load()})
-		}
-	}()
-	return func() { cancel(); <-done }
-}
-
 // write makes the history: the lines of all clients in order of time, translated as any audit log, and the faults between them.
 func (a *appRun) write() error {
+	logs := make([]audit.ProcessLog, len(a.clients))
+	for i, c := range a.clients {
+		logs[i] = c.ProcessLog
+	}
 	path := filepath.Join(filepath.Dir(a.cfg.History), AuditFile)
-	if err := a.writeAudit(path); err != nil {
-		return err
-	}
-	in, err := os.Open(path)
-	if err != nil {
-		return fmt.Errorf("read the audit log: %w", err)
-	}
-	defer in.Close()
-	names, numbers := a.numbered()
-	source, err := audit.Read(in, path, audit.JSON, a.options(names))
+	text, err := a.joined(logs)
 	if err != nil {
 		return err
 	}
-	faults, err := a.faults(source.Header.Started.UnixNano(), numbers)
+	if err := os.WriteFile(path, text, 0o644); err != nil {
+		return fmt.Errorf("write the audit log: %w", err)
+	}
+	names, numbers := audit.Number(logs)
+	source, err := audit.Read(bytes.NewReader(text), path, audit.JSON, a.options(names))
 	if err != nil {
 		return err
 	}
+	faults, err := history.ReadFile(filepath.Join(filepath.Dir(a.cfg.History), faultsFile))
+	if err != nil {
+		return fmt.Errorf("read the record of the faults: %w", err)
+	}
+	h, err := audit.Weave(source, audit.Faults{Record: faults, Ahead: a.offset, Clients: numbers})
+	if err != nil {
+		return err
+	}
+	h.Header = a.header(h.Header, names)
 	out, err := os.Create(a.cfg.History)
 	if err != nil {
 		return fmt.Errorf("create the history: %w", err)
 	}
-	defer out.Close()
-	buffered := bufio.NewWriter(out)
-	enc, err := history.NewEncoder(buffered, a.header(source.Header, names), source.Keys)
-	if err != nil {
-		return err
-	}
-	if err := audit.Weave(source, faults, enc.Encode); err != nil {
-		return err
-	}
-	if err := buffered.Flush(); err != nil {
-		return fmt.Errorf("write the history: %w", err)
-	}
-	return nil
+	return errors.Join(h.Encode(out), out.Close())
 }
 
-// writeAudit writes the lines of all clients.
-func (a *appRun) writeAudit(file string) error {
-	var all []audit.Line
-	other := 0
+// joined is the log of all clients; it is an error if nobody has logged anything.
+func (a *appRun) joined(logs []audit.ProcessLog) ([]byte, error) {
+	text, err := audit.Join(logs)
+	if err != nil || len(text) > 0 {
+		return text, err
+	}
+	where, other := cmp.Or(a.app.Log.File, "the clients' output"), 0
 	for _, c := range a.clients {
-		all = append(all, c.lines...)
 		other += c.other
 	}
-	if len(all) == 0 {
-		where := "the clients' output"
-		if a.app.Log.File != "" {
-			where = a.app.Log.File
-		}
-		return fmt.Errorf("no line of an audit log was written during the run (%d other lines in %s): each must be a JSON object with time, end and event (docs/own-stack.md)", other, where)
-	}
-	slices.SortStableFunc(all, func(x, y audit.Line) int { return cmp.Compare(x.Began, y.Began) })
-	var text []byte
-	var err error
-	for i := range all {
-		if text, err = all[i].Append(text); err != nil {
-			return err
-		}
-	}
-	if err := os.WriteFile(file, text, 0o644); err != nil {
-		return fmt.Errorf("write the audit log: %w", err)
-	}
-	return nil
-}
-
-// numbered gives each name in the log a number, and says which are each container's: one may have several workers.
-func (a *appRun) numbered() (names []string, numbers map[int32][]int32) {
-	numbers = map[int32][]int32{}
-	for _, c := range a.clients {
-		var own []string
-		for i := range c.lines {
-			if name := c.lines[i].Client; !slices.Contains(own, name) {
-				own = append(own, name)
-			}
-		}
-		if len(own) == 0 {
-			own = []string{c.name}
-		}
-		for _, name := range own {
-			names = append(names, name)
-			numbers[c.number] = append(numbers[c.number], int32(len(names)))
-		}
-	}
-	return names, numbers
+	return nil, fmt.Errorf("no line of an audit log was written during the run (%d other lines in %s): each must be a JSON object with time, end and event (docs/own-stack.md)", other, where)
 }
 
 func (a *appRun) options(names []string) audit.Options {
@@ -377,35 +319,6 @@ func (a *appRun) options(names []string) audit.Options {
 		o.Validity = &audit.Validity{}
 	}
 	return o
-}
-
-// faults are those that were recorded, on the clock of the translated log (zero is its wall clock's ns since 1970), with its clients.
-func (a *appRun) faults(zero int64, numbers map[int32][]int32) (faults []history.Event, err error) {
-	h, err := history.ReadFile(filepath.Join(filepath.Dir(a.cfg.History), faultsFile))
-	if err != nil {
-		return nil, fmt.Errorf("read the record of the faults: %w", err)
-	}
-	shift := func(t *int64) {
-		if *t != 0 {
-			*t = max(1, *t+h.Header.Origin+a.offset-zero)
-		}
-	}
-	for _, e := range h.Events {
-		if e.Type != history.Fault {
-			continue
-		}
-		info := *e.Fault
-		info.Clients = nil
-		for _, c := range e.Fault.Clients {
-			info.Clients = append(info.Clients, numbers[c]...)
-		}
-		shift(&e.Time)
-		shift(&info.From)
-		shift(&info.To)
-		e.Client, e.Fault = sole(info.Clients), &info
-		faults = append(faults, e)
-	}
-	return faults, nil
 }
 
 // header is that of the translated log, with what the plan says.

@@ -48,7 +48,7 @@ func (h *commandHooks) call(ctx context.Context, hook scenarios.AppHook, questio
 	timer := time.AfterFunc(commandStart+h.run.patience(), func() { stop(late) })
 	defer func() { timer.Stop() }()
 	var process *hosts.Process
-	ended, err := h.run.cfg.Execute(running, h.client.name, hook.Command, question, func(pid int) (err error) {
+	ended, err := h.run.cfg.Execute(running, h.client.Name, hook.Command, question, func(pid int) (err error) {
 		process, err = h.client.host.Find(pid)
 		if errors.Is(err, os.ErrProcessDone) {
 			return nil // how it ended is about to be told
@@ -117,9 +117,9 @@ func (h *commandHooks) keep(hook scenarios.AppHook, text []byte) error {
 	if len(text) == 0 {
 		return nil
 	}
-	f, err := os.OpenFile(filepath.Join(h.run.cfg.Logs, h.client.name+"-hooks.log"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	f, err := os.OpenFile(filepath.Join(h.run.cfg.Logs, h.client.Name+"-hooks.log"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
-		return fmt.Errorf("keep what hook %s of %s says: %w", hook, h.client.name, err)
+		return fmt.Errorf("keep what hook %s of %s says: %w", hook, h.client.Name, err)
 	}
 	_, err = fmt.Fprintf(f, "%s %s:\n%s\n", time.Now().UTC().Format(time.RFC3339Nano), hook, redact.Text(strings.TrimSpace(string(text))))
 	return errors.Join(err, f.Close())
@@ -127,7 +127,7 @@ func (h *commandHooks) keep(hook scenarios.AppHook, text []byte) error {
 
 // wrong is an error that names the client and the hook.
 func (h *commandHooks) wrong(hook scenarios.AppHook, format string, args ...any) error {
-	return &hookError{redact.Text(fmt.Sprintf("%s: hook %s: ", h.client.name, hook) + fmt.Sprintf(format, args...))}
+	return &hookError{redact.Text(fmt.Sprintf("%s: hook %s: ", h.client.Name, hook) + fmt.Sprintf(format, args...))}
 }
 
 // saidLines is how many lines of what a hook printed an error shows.

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockchaos/lockchaos/audit"
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/history"
@@ -154,7 +155,7 @@ func TestCommandsThatFail(t *testing.T) {
 
 // What a command prints is an answer or not.
 func TestAnswersOfCommands(t *testing.T) {
-	h := &commandHooks{client: &appClient{name: "billing-1"}}
+	h := &commandHooks{client: &appClient{ProcessLog: audit.ProcessLog{Name: "billing-1"}}}
 	hook := scenarios.AppHook{Command: []string{"./hook", "write"}}
 	for _, c := range []struct {
 		stdout, stderr string

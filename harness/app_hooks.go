@@ -119,10 +119,10 @@ func (h *hooked) round(ctx context.Context, key string, think time.Duration) err
 // ask calls a hook and notes what it answered. Its error says that the run is over, or that the answer makes no sense; that nobody answered is an answer:
 // whether the op happened is unknown.
 func (h *hooked) ask(ctx context.Context, hook scenarios.AppHook, means, key string, token int64, timeout time.Duration) (audit.Line, error) {
-	l := audit.Line{Client: h.name, Key: key, Means: means, Token: token, Result: "unknown"}
+	l := audit.Line{Client: h.Name, Key: key, Means: means, Token: token, Result: "unknown"}
 	body, err := json.Marshal(hookAsk{Key: key, Token: token, TimeoutMS: timeout.Milliseconds()})
 	if err != nil {
-		return l, fmt.Errorf("ask %s: %w", h.name, err)
+		return l, fmt.Errorf("ask %s: %w", h.Name, err)
 	}
 	h.run.ids.nextOp()
 	l.Began = h.run.wall()

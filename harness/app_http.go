@@ -23,7 +23,7 @@ type httpHooks struct {
 
 func newHTTPHooks(c *appClient, port int) *httpHooks {
 	at := netip.AddrPortFrom(c.host.Addr, uint16(port))
-	return &httpHooks{name: c.name, base: "http://" + at.String(), client: http.Client{Transport: &http.Transport{
+	return &httpHooks{name: c.Name, base: "http://" + at.String(), client: http.Client{Transport: &http.Transport{
 		// A retry that a library hides would make "asked once" untrue: a connection for each request has none.
 		DisableKeepAlives: true,
 		// From the container's own network: no fault of its links comes between.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/lockchaos/lockchaos/audit"
@@ -22,7 +23,7 @@ const longestLine = 1 << 20
 // logOf is the file in which a client's log grows, seen from here: what the container prints, or a file in it.
 func (a *appRun) logOf(c *appClient) string {
 	if a.app.Log.File == "" {
-		return filepath.Join(a.cfg.Logs, c.name+".log")
+		return filepath.Join(a.cfg.Logs, c.Name+".log")
 	}
 	return fmt.Sprintf("/proc/%d/root%s", c.proc.PID(), a.app.Log.File)
 }
@@ -30,15 +31,15 @@ func (a *appRun) logOf(c *appClient) string {
 // follow reads a client's log while it grows, until over is closed and nothing is left.
 func (a *appRun) follow(ctx context.Context, c *appClient, over <-chan struct{}) error {
 	l := a.app.Log
-	name := c.name + "'s output"
+	name := c.Name + "'s output"
 	if l.File != "" {
-		name = c.name + ":" + l.File
+		name = c.Name + ":" + l.File
 	}
-	lines, err := audit.NewLines(name, c.name, audit.Options{Map: l.Map, Events: l.Events, TimeFormat: l.TimeFormat})
+	lines, err := audit.NewLines(name, c.Name, audit.Options{Map: l.Map, Events: l.Events, TimeFormat: l.TimeFormat})
 	if err != nil {
 		return err
 	}
-	defer func() { c.other, c.late = lines.Other, lines.Unasked }()
+	defer func() { c.other = lines.Other }()
 	f, err := a.openLog(ctx, c, over)
 	if err != nil || f == nil {
 		return err
@@ -83,14 +84,14 @@ func (a *appRun) openLog(ctx context.Context, c *appClient, over <-chan struct{}
 			continue
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: open its log: %w", c.name, err)
+			return nil, fmt.Errorf("%s: open its log: %w", c.Name, err)
 		}
 		if a.app.Log.File == "" || fresh {
 			return f, nil // what it prints is collected from the beginning of the run
 		}
 		if _, err := f.Seek(0, io.SeekEnd); err != nil {
 			f.Close()
-			return nil, fmt.Errorf("%s: find the end of its log: %w", c.name, err)
+			return nil, fmt.Errorf("%s: find the end of its log: %w", c.Name, err)
 		}
 		return f, nil
 	}
@@ -167,10 +168,5 @@ func (a *appRun) read(ctx context.Context, c *appClient, lines *audit.Lines, chu
 
 // endsAmong tells whether one of the lines ends the grant.
 func endsAmong(grant *audit.Line, lines []audit.Line) bool {
-	for i := range lines {
-		if l := &lines[i]; l.Over() && l.Client == grant.Client && l.Key == grant.Key {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(lines, func(l audit.Line) bool { return l.Over() && l.Client == grant.Client && l.Key == grant.Key })
 }

@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockchaos/lockchaos/audit"
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/history"
@@ -234,25 +233,6 @@ func TestCheckApp(t *testing.T) {
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s of %s at %s: %v, want %q", c.f.Kind, c.f.Target, c.f.When, err, c.want)
 		}
-	}
-}
-
-// A log is cut so that whatever gave a key up for a grant that is kept is kept, too.
-func TestTrim(t *testing.T) {
-	line := func(means string, began, ended int64) audit.Line {
-		return audit.Line{Means: means, Began: began, Ended: ended, Client: "a", Result: "ok"}
-	}
-	got := trim([]audit.Line{
-		line("grant", 1, 5), line("write", 6, 12), // under a grant from before
-		line("grant", 13, 14), line("write", 15, 16), line("release", 19, 25), line("grant", 19, 21), line("request", 21, 21),
-	}, 10, 20)
-	want := []audit.Line{line("grant", 13, 14), line("write", 15, 16), line("release", 19, 25), line("request", 19, 19)}
-	if !slices.Equal(got, want) {
-		t.Errorf("%+v\nwant %+v", got, want)
-	}
-	lawless := []audit.Line{line("write", 11, 12)}
-	if got := trim(lawless, 10, 20); !slices.Equal(got, lawless) {
-		t.Errorf("who never asks is left out: %+v", got)
 	}
 }
 

@@ -225,6 +225,19 @@ func (r *reply) numberOf(name string) *int64 {
 		return &r.First
 	case "enqueued":
 		return &r.Enqueued
+	case "from":
+		return &r.From
+	case "to":
+		return &r.To
+	case "session":
+		return &r.Session
+	}
+	return r.storeNumberOf(name)
+}
+
+// storeNumberOf is numberOf for the store's members.
+func (r *reply) storeNumberOf(name string) *int64 {
+	switch name {
 	case "version":
 		return &r.Version
 	case "replaced":
@@ -235,12 +248,6 @@ func (r *reply) numberOf(name string) *int64 {
 		return &r.Seq
 	case "grant":
 		return &r.Grant
-	case "from":
-		return &r.From
-	case "to":
-		return &r.To
-	case "session":
-		return &r.Session
 	}
 	return nil
 }

@@ -89,8 +89,7 @@ func Run(ctx context.Context, cfg Config) (err error) {
 	r := newRun(cfg)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	stopTelling := r.tell(ctx)
-	defer stopTelling()
+	defer repeat(ctx, r.report)()
 	file, err := os.Create(cfg.History)
 	if err != nil {
 		return fmt.Errorf("create the history: %w", err)
@@ -143,23 +142,27 @@ func (r *run) enter(phase string) {
 }
 
 func (r *run) report() {
-	if r.cfg.Progress == nil {
-		return
-	}
 	r.phaseMu.Lock()
-	p := Progress{Phase: r.phase, Elapsed: monotime.Since(r.began), Grants: r.ids.grants.Load(), Faults: r.ids.faults.Load(), Ops: r.ids.op.Load()}
+	phase := r.phase
 	r.phaseMu.Unlock()
-	r.cfg.Progress(p)
+	r.ids.report(r.cfg.Progress, phase, r.began)
 }
 
-// tell reports progress until the returned function is called.
-func (r *run) tell(ctx context.Context) (stop func()) {
+// report passes on how far a run is; tell may be nil.
+func (n *numbers) report(tell func(Progress), phase string, began int64) {
+	if tell != nil {
+		tell(Progress{Phase: phase, Elapsed: monotime.Since(began), Grants: n.grants.Load(), Faults: n.faults.Load(), Ops: n.op.Load()})
+	}
+}
+
+// repeat reports progress until the returned function is called.
+func repeat(ctx context.Context, report func()) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		for pause(ctx, nil, progressEvery) {
-			r.report()
+			report()
 		}
 	}()
 	return func() { cancel(); <-done }

@@ -226,15 +226,23 @@ const MaxValidFor = int64(100 * 365 * 24 * time.Hour)
 
 // check refuses lines that no judge could make sense of.
 func check(e *Event, hasKey bool) error {
+	asked := e.Type >= Invoke && e.Type <= Info
 	switch {
 	case keyed(e) && !hasKey:
 		return fmt.Errorf("%q needs a key", e.Type.String())
-	case (e.Type >= Invoke && e.Type <= Info || e.Type == Ledger) && e.Op <= 0:
+	case (asked || e.Type == Ledger) && e.Op <= 0:
 		return fmt.Errorf("%q needs the number of its op (op)", e.Type.String())
-	case e.Type >= Invoke && e.Type <= Info && e.Kind == KindNone:
+	case asked && e.Kind == KindNone:
 		return fmt.Errorf("%q needs the name of its op (f)", e.Type.String())
 	case e.Type == Ledger && e.Kind != Read && e.Kind != Write:
 		return fmt.Errorf("a ledger event is a read or a write, not %q", e.Kind)
+	}
+	return checkParticulars(e)
+}
+
+// checkParticulars is check of the fields that few events have.
+func checkParticulars(e *Event) error {
+	switch {
 	case e.Conflict && (e.Kind != Write || e.Type != Fail && e.Type != Ledger):
 		return fmt.Errorf("only a failed write or a ledger event can have met a conflict, not %q of %q", e.Type, e.Kind)
 	case e.Conflict && e.Refused:

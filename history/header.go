@@ -119,12 +119,7 @@ type Claims struct {
 
 // ConfirmsOp tells whether a success of the op proves that the hold still stood.
 func (c Claims) ConfirmsOp(k Kind) bool {
-	for _, name := range c.Confirms {
-		if name == k.String() {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(c.Confirms, k.String())
 }
 
 // The words of claims.
@@ -203,7 +198,7 @@ func (c *Claims) modeOf(e *Event) error {
 
 // Store is the protected resource of the run.
 type Store struct {
-	Engine string `json:"engine"` // "sqlite", "postgres", "redis", "etcd"
+	Engine string `json:"engine"` // one of package store's: "sqlite", "postgres"
 	Fenced bool   `json:"fenced"`
 	// FenceReads: reads raise the fence too (the correct way); false fences only writes.
 	FenceReads bool `json:"fence_reads"`

@@ -26,6 +26,8 @@ type Check struct {
 	OK     bool   `json:"ok"`
 	Detail string `json:"detail"`        // what was seen, or what went wrong
 	Fix    string `json:"fix,omitempty"` // the command or setting that may help, if not OK
+	// Open: the try did not end in its time, or was interrupted. So nothing follows from it.
+	Open bool `json:"open,omitempty"`
 }
 
 // The checks, in their order.

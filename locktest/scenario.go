@@ -15,12 +15,13 @@ import (
 
 // Scenario says what a test is to run. The zero value of each field but Service is of use.
 type Scenario struct {
-	// Service is the lock service that is started: "redis", "redis-five", "redis-failover", "etcd", "zookeeper", "postgres", "postgres-pgbouncer", "memcached", "nats", "consul", "mariadb", "mariadb-galera", "s3", "dynamodb", "kubernetes", or "none" for a
-	// lock that needs no server.
+	// Service is the lock service that is started, by its name in `lockchaos list services`
+	// ("redis", "etcd"), or "none" for a lock that needs no server.
 	Service string
 	// Fault is one of Faults; "" is "none".
 	Fault string
-	// TTL is the lock's lease or session time; 0: 500 ms, with memcached 1 s, with etcd, zookeeper, nats, consul and kubernetes 2 s. Faults last as many leases as they must.
+	// TTL is the lock's lease or session time; 0: 500 ms, or the shortest that is usual with the
+	// service, such as 2 s with etcd. Faults last as many leases as they must.
 	TTL time.Duration
 	// Store is "fenced" (it refuses a token older than one that it has seen) or "unfenced"; "": fenced if the lock claims fencing tokens.
 	Store string

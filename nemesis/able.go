@@ -2,6 +2,7 @@ package nemesis
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/lockchaos/lockchaos/clockskew"
@@ -9,27 +10,40 @@ import (
 	"github.com/lockchaos/lockchaos/netfault"
 )
 
-// Able tries what faults need, in a throw-away sandbox on this machine. It returns a function that says why a need is not met, and what to do; "": it is
-// met. The program, started again with the given arguments inside the sandbox, must do netfault.WriteProbe.
-func Able(ctx context.Context, probe ...string) func(Need) string {
+// Tried tries what faults need, in a throw-away sandbox on this machine. It returns a function that says why a need is not met, and what to do; "": it is
+// met. open: the try did not end in its time, or was interrupted, so the need may be met all the same. The program, started again with the given
+// arguments inside the sandbox, must do netfault.WriteProbe.
+func Tried(ctx context.Context, probe ...string) func(Need) (why string, open bool) {
 	checks := map[string]hosts.Check{}
 	for _, c := range netfault.ProbeOutside(ctx, probe...) {
 		checks[c.Name] = c
 	}
 	clocks := sync.OnceValue(func() error { return clockskew.Supported(ctx) })
-	return func(need Need) string {
+	return func(need Need) (string, bool) {
 		switch need {
 		case NeedsLocalFilter:
 			need = NeedsFilter
 		case NeedsNothing, NeedsLocal:
-			return ""
+			return "", false
 		case NeedsClocks:
 			if err := clocks(); err != nil {
-				return err.Error()
+				return err.Error(), errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 			}
-			return ""
+			return "", false
 		}
-		return unmet(checks, string(need))
+		return unmet(checks, string(need)), checks[string(need)].Open
+	}
+}
+
+// Able tries what faults need, as Tried does, and says why a need is surely not met. Of one that was
+// not tried to its end the run will tell.
+func Able(ctx context.Context, probe ...string) func(Need) string {
+	tried := Tried(ctx, probe...)
+	return func(need Need) string {
+		if why, open := tried(need); !open {
+			return why
+		}
+		return ""
 	}
 }
 

@@ -1,39 +1,48 @@
-// Package netfault breaks the network of one host: it cuts, loses, delays, holds, duplicates and reorders packets, and resets connections,
-// by peer, port and direction. Processes on the host notice nothing but their network.
+// Package netfault breaks the network of one host. It cuts, loses, delays, holds, duplicates and
+// reorders packets, and resets connections, by peer, port and direction. Processes on the host
+// notice nothing but their network.
 //
 // # How
 //
-// Each host has a network namespace of its own (package hosts), and with it a packet filter of its own. [Open] makes our nf_tables table there, from
-// outside, over netlink: no nft, iptables or tc is run, and no packet of the user's own network is touched. A fault is a rule or several, put in place
-// as one transaction:
+// Each host has a network namespace of its own (package hosts), and with it a packet filter of its
+// own. [Open] makes our nf_tables table there, from outside, over netlink. It runs no nft, iptables
+// or tc, and touches no packet of the user's own network. A fault is a rule or several, put in
+// place as one transaction:
 //
-//   - [Filter.Drop] and [Filter.Reject] are carried out by the kernel alone. A partition ([StartPartition]) is a set of drops, its shape ([Shape]) a
-//     pure function from hosts to cuts.
-//   - [Filter.Divert] hands packets to a function of this program, through an NFQUEUE, and that decides the fate of each: pass, drop, delay, hold, copy,
-//     reset. [Hold], [HoldReply], [CutAt] and [DropFrom] are such functions, aimed at single packets.
-//   - [Filter.Degrade] makes a bad network (delay, jitter, loss, duplicates, reordering, rate): by netem where the kernel has it and where it
-//     serves, else by such a function.
-//   - [Filter.Reset] aborts TCP connections of the host, so that both ends learn of it (sock_diag(7), SOCK_DESTROY).
+//   - The kernel alone carries out [Filter.Drop] and [Filter.Reject]. A partition
+//     ([StartPartition]) is a set of drops. Its shape ([Shape]) is a pure function from hosts to
+//     cuts.
+//   - [Filter.Divert] hands packets to a function of this program, through an NFQUEUE. The function
+//     decides the fate of each: pass, drop, delay, hold, copy, reset. [Hold], [HoldReply], [CutAt]
+//     and [DropFrom] are such functions, aimed at single packets.
+//   - [Filter.Degrade] makes a bad network (delay, jitter, loss, duplicates, reordering, rate). It
+//     uses netem where the kernel has it and where it serves, else such a function.
+//   - [Filter.Reset] aborts TCP connections of the host, so that both ends learn of it
+//     (sock_diag(7), SOCK_DESTROY).
 //
-// Rules that cut come before rules that divert, in the way of a packet, whichever were made first. A packet goes through all diversions that match
-// it, in the order in which they were made.
+// A packet passes rules that cut before rules that divert, whichever were made first. It goes
+// through all diversions that match it, in the order in which they were made.
 //
 // # Evidence
 //
-// Every rule counts packets and bytes for each of its matches, every diversion what became of each packet. Healing returns the counts. A fault whose
-// counts are zero has met nothing.
+// Every rule counts packets and bytes for each of its matches, and every diversion counts what
+// became of each packet. Healing returns the counts. A fault whose counts are zero has met nothing.
 //
 // # What is guaranteed
 //
 //   - Decisions depend on the packets, their stamps and a seeded generator, nothing else.
-//   - [Filter.Close] heals everything, and so does the end of the context that Open was given: rules go, what waits is let go, nothing is lost. Only what waits
-//     inside netem is lost, as in a cable that is cut.
-//   - When this program is killed, the kernel removes the table, because we own it (Linux 5.12 and later), and packets of a queue without a
-//     listener pass. Our own namespaces go anyway; in those of containers, [Sweep] removes what older kernels and netem leave.
-//   - Nothing blocks for ever: the kernel has 5 s to answer, what waits for packets takes a context.
+//   - [Filter.Close] heals everything, and so does the end of the context that Open was given.
+//     Rules go, waiting packets are let go, and nothing is lost. Only packets that wait inside
+//     netem are lost, as in a cable that is cut.
+//   - When this program is killed, the kernel removes the table, because we own it (Linux 5.12 and
+//     later). Packets of a queue without a listener pass. Our own namespaces go anyway. In those of
+//     containers, [Sweep] removes what older kernels and netem leave.
+//   - Nothing blocks for ever: the kernel has 5 s to answer, and every wait for packets takes a
+//     context.
 //
 // # Limits
 //
-// IPv4 only. A port means TCP. Rules see what enters and leaves a host's sockets, not what it forwards. Copies can be made of outgoing packets only. A text that is
-// looked for must lie in one segment. [Probe] tells what a machine can do; docs/network-faults.md tells what each fault imitates.
+// IPv4 only. A port means TCP. Rules see what enters and leaves a host's sockets, not what it
+// forwards. Only outgoing packets can be copied. A text to look for must lie in one segment.
+// [Probe] reports what a machine can do; docs/network-faults.md says what each fault imitates.
 package netfault

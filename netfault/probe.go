@@ -62,9 +62,9 @@ func Probe(ctx context.Context) []hosts.Check {
 	for _, probe := range probes {
 		c := hosts.Check{Name: probe.name}
 		if opened != nil {
-			c.Detail = fmt.Sprintf("not tried: %v", opened)
+			c.Detail, c.Open = fmt.Sprintf("not tried: %v", opened), cutShort(opened)
 		} else if detail, err := probe.try(p, ctx); err != nil {
-			c.Detail, c.Fix = err.Error(), fixFor(err, probe.fix)
+			c.Detail, c.Fix, c.Open = err.Error(), fixFor(err, probe.fix), cutShort(err)
 		} else {
 			c.OK, c.Detail = true, detail
 		}
@@ -80,9 +80,14 @@ func Probe(ctx context.Context) []hosts.Check {
 func spoil(checks []hosts.Check, err error) {
 	for i, c := range checks {
 		if c.OK {
-			checks[i] = hosts.Check{Name: c.Name, Detail: fmt.Sprintf("%s; but then: %v", c.Detail, err), Fix: fixFor(err, "")}
+			checks[i] = hosts.Check{Name: c.Name, Detail: fmt.Sprintf("%s; but then: %v", c.Detail, err), Fix: fixFor(err, ""), Open: cutShort(err)}
 		}
 	}
+}
+
+// cutShort reports whether an error says that a try did not end in its time, or was interrupted.
+func cutShort(err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
 // fixFor is what to do about an error: a kernel that lacks something is mended by fix, a refusal is not.
@@ -126,7 +131,7 @@ func ProbeOutside(ctx context.Context, args ...string) []hosts.Check {
 	}
 	for _, missing := range probes[len(checks):] {
 		why := errors.Join(err, errors.New(strings.TrimSpace(errOut.String())))
-		checks = append(checks, hosts.Check{Name: missing.name, Detail: fmt.Sprintf("not tried: %v", why)})
+		checks = append(checks, hosts.Check{Name: missing.name, Detail: fmt.Sprintf("not tried: %v", why), Open: cutShort(err) || ctx.Err() != nil})
 	}
 	return checks
 }

@@ -1,11 +1,17 @@
-// Package policy says when a run is good enough to let a change through: the gate of a CI, as a file in the user's own repository.
+// Package policy says when a run is good enough to let a change through: the gate of a CI, as a
+// file in the user's own repository.
 //
-// A policy names scenarios and the properties that must hold in them. Three things it does not leave to chance or to somebody's memory:
+// A policy names scenarios and the properties that must hold in them. It states three things that a
+// team would otherwise forget:
 //
-//   - A violation that the team lives with is known: with the scenario, the property, a reason and the day on which the tolerance ends. From the day
-//     after, it fails the gate with that reason. One that shows no more is said too, so that the list does not outlive its causes.
-//   - What is left open (inconclusive, skipped, not run for want of time) is never a pass. The policy says whether it fails the gate or is warned of.
-//   - A property that is demanded by name and was not judged, since the lock makes no such claim, is open, not held.
+//   - A violation that the team lives with is known. The policy names the scenario, the property, a
+//     reason and the last day of the tolerance. From the day after, the violation fails the gate
+//     with that reason. A known violation that no longer shows is reported too, so that the list
+//     does not outlive its causes.
+//   - An open result (inconclusive, skipped, not run for want of time) is never a pass. The policy
+//     says whether it fails the gate or is a warning.
+//   - A property that is demanded by name and was not judged, since the lock makes no such claim,
+//     is open, not held.
 //
 // Judging is a pure function of a policy, what was observed, and the day.
 package policy

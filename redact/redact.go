@@ -1,11 +1,18 @@
-// Package redact keeps passwords out of what is written: plans, histories, reports, logs, the terminal.
+// Package redact keeps passwords out of all output: plans, histories, reports, logs, the terminal.
 //
-// What is a secret: the value of an environment variable whose name says so (REDIS_PASSWORD, AWS_SECRET_ACCESS_KEY, GITHUB_TOKEN), the password in a URL (of a
-// variable, an address, a command line), what follows password= and the like, and what Add was told. Every process of a run finds the same, since all
-// inherit the environment: a secret that came on the command line is put there (Command).
+// These are secrets:
 //
-// A value is only looked for if it is long enough not to be found by chance everywhere: 6 letters from the environment, 4 elsewhere. In URLs, and after
-// password=, any length is taken out.
+//   - the value of an environment variable whose name says so (REDIS_PASSWORD,
+//     AWS_SECRET_ACCESS_KEY, GITHUB_TOKEN);
+//   - the password in a URL (of a variable, an address, a command line), and what follows password=
+//     and the like;
+//   - what was handed to Add.
+//
+// Every process of a run finds the same secrets, since all inherit the environment. A secret that
+// came on the command line is put into the environment (Command).
+//
+// A value is only looked for if it is long enough not to be found by chance everywhere: 6 letters
+// from the environment, 4 elsewhere. In URLs, and after password=, any length is removed.
 package redact
 
 import (

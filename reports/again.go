@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/history"
 )
 
 // Again says why the attack that the scenario made is to be made again, as the rest of a sentence;
@@ -77,7 +78,7 @@ func (r *Record) stalledMeanwhile(verdict checker.Verdict, blames ...checker.Bla
 // stalledWithin reports whether a stall that nobody planned shares an instant with [from, to]: one of the machine, or the wait of an application for a fault that took
 // long to inject.
 func (r *Record) stalledWithin(from, to int64) bool {
-	return slices.ContainsFunc(r.Faults, func(f *Fault) bool {
+	return slices.ContainsFunc(r.Faults, func(f *history.FaultSpan) bool {
 		return f.Plan == 0 && f.From <= to && f.To >= from
 	})
 }
@@ -86,7 +87,7 @@ func (r *Record) stalledWithin(from, to int64) bool {
 func (r *Record) began(v checker.Violation) int64 {
 	first := v.At
 	for _, id := range v.Ops {
-		if o := r.Ops[id]; o != nil {
+		if o := r.Op(id); o != nil {
 			first = min(first, o.Start)
 		}
 	}

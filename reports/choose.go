@@ -60,7 +60,7 @@ func lostPairs(s Scenario) map[pair]bool {
 
 // refusedPairs adds the pairs of a grant whose write was refused and the grant whose token was the greatest that the store had seen by then.
 func (r *Record) refusedPairs(out map[pair]bool) {
-	for _, o := range r.Ledger {
+	for _, o := range r.Writes {
 		if !o.Refused {
 			continue
 		}

@@ -95,13 +95,13 @@ func (r *Record) overlapped() (holders, pairs int) {
 }
 
 // Later returns those of the grants after a whose holds begin within a's.
-func Later(a *Grant, after []*Grant) []*Grant {
-	var out []*Grant
+func Later(a *history.Grant, after []*history.Grant) []*history.Grant {
+	var out []*history.Grant
 	for _, b := range after {
-		if b.End >= a.Last {
+		if b.End >= a.LastAct {
 			break
 		}
-		if b.Key == a.Key && b.Last > b.End {
+		if b.Key == a.Key && b.LastAct > b.End {
 			out = append(out, b)
 		}
 	}
@@ -110,43 +110,20 @@ func Later(a *Grant, after []*Grant) []*Grant {
 
 // counters returns what became of every key, in the order of the keys; nil unless the workload counts and the ledger is whole.
 func (r *Record) counters(v checker.Verdict) []Counter {
-	if r.History.Header.Workload != "counter" || v.Truncated || !r.wholeLedger() {
+	if r.History.Header.Workload != "counter" || v.Truncated || !r.WholeLedger() {
 		return nil
 	}
 	out := make([]Counter, len(r.History.Keys))
 	for i := range out {
 		out[i].Key = r.Key(history.KeyID(i))
 	}
-	for _, o := range r.Ledger {
+	for _, o := range r.Writes {
 		if o.Accepted() {
 			out[o.Key].Accepted++
-			out[o.Key].Value = o.value
+			out[o.Key].Value = o.Value
 		}
 	}
 	return slices.DeleteFunc(out, func(c Counter) bool { return c.Accepted == 0 })
-}
-
-// wholeLedger tells whether the ledger can be counted: the history has its end, no entry is missing in the numbering, every key's
-// versions follow each other, and every write that may have reached the store is among them.
-func (r *Record) wholeLedger() bool {
-	if r.History.Truncated || !r.ended {
-		return false
-	}
-	version := make([]int64, len(r.History.Keys))
-	for i, o := range r.entries {
-		if o.seq != int64(i+1) || int(o.Key) < 0 || int(o.Key) >= len(version) {
-			return false
-		}
-		if o.Kind != history.Write || !o.Accepted() {
-			continue
-		}
-		if version[o.Key]++; o.Version != version[o.Key] {
-			return false
-		}
-	}
-	return !slices.ContainsFunc(r.Order, func(o *Op) bool {
-		return o.Kind == history.Write && !o.InLedger && !o.Declined && o.How != history.Fail
-	})
 }
 
 // Total adds the counters of all keys up.
@@ -177,7 +154,7 @@ func Damage(all []Counter) string {
 	if lost < 0 {
 		return fmt.Sprintf("%s accepted, and %s at %s", Were(c.Accepted, "increment"), ends, phrase.Grouped(c.Value))
 	}
-	return fmt.Sprintf("%s of %s %s lost: %s at %s", phrase.Grouped(lost), phrase.Plural(c.Accepted, "increment"), wasWere(lost), ends, phrase.Grouped(c.Value))
+	return fmt.Sprintf("%s of %s %s lost: %s at %s", phrase.Grouped(lost), phrase.Plural(c.Accepted, "increment"), verb(lost, "was", "were"), ends, phrase.Grouped(c.Value))
 }
 
 // LostIncrements is how many accepted increments are not in the counters at the end.
@@ -188,33 +165,23 @@ func LostIncrements(all []Counter) int64 {
 
 // Fall says what an accepted write did to the counter, where it did not add one to it, and who undid it: "the counter falls from 26 to 6,
 // until client 3, which had read 25, writes 26".
-func (r *Record) Fall(o, replaced *Op) string {
+func (r *Record) Fall(o, replaced *history.Op) string {
 	var text string
 	switch {
-	case !r.counts || replaced == nil || !o.InLedger || !replaced.InLedger || o.value == replaced.value+1:
+	case !r.counts || replaced == nil || !o.InLedger || !replaced.InLedger || o.Value == replaced.Value+1:
 		return ""
-	case o.value == replaced.value:
-		return fmt.Sprintf("the counter stays at %s", phrase.Grouped(o.value))
-	case o.value < replaced.value:
-		text = fmt.Sprintf("the counter falls from %s to %s", phrase.Grouped(replaced.value), phrase.Grouped(o.value))
+	case o.Value == replaced.Value:
+		return fmt.Sprintf("the counter stays at %s", phrase.Grouped(o.Value))
+	case o.Value < replaced.Value:
+		text = fmt.Sprintf("the counter falls from %s to %s", phrase.Grouped(replaced.Value), phrase.Grouped(o.Value))
 	default:
-		text = fmt.Sprintf("the counter goes from %s to %s", phrase.Grouped(replaced.value), phrase.Grouped(o.value))
+		text = fmt.Sprintf("the counter goes from %s to %s", phrase.Grouped(replaced.Value), phrase.Grouped(o.Value))
 	}
-	next := r.replacing(o)
-	if next == nil || next.value == o.value+1 {
+	next := r.Replacing(o)
+	if next == nil || next.Value == o.Value+1 {
 		return text
 	}
-	return fmt.Sprintf("%s, until %s writes %s", text, phrase.Client(next.Client), phrase.Grouped(next.value))
-}
-
-// replacing returns the accepted write that replaced the version of another; nil when the ledger does not tell.
-func (r *Record) replacing(o *Op) *Op {
-	for _, w := range r.Ledger {
-		if w.Key == o.Key && w.Replaced == o.Version && w.Accepted() {
-			return w
-		}
-	}
-	return nil
+	return fmt.Sprintf("%s, until %s writes %s", text, phrase.Client(next.Client), phrase.Grouped(next.Value))
 }
 
 // Overran tells whether every double-hold is one of a holder that went on past its lease.
@@ -224,11 +191,28 @@ func (s Scenario) Overran() bool {
 }
 
 // Were writes a number with its noun and verb.
-func Were(n int64, noun string) string { return phrase.Plural(n, noun) + " " + wasWere(n) }
+func Were(n int64, noun string) string { return phrase.Plural(n, noun) + " " + verb(n, "was", "were") }
 
-func wasWere(n int64) string {
+// verb is the form of a verb that fits a number.
+func verb[N int | int64](n N, one, many string) string {
 	if n == 1 {
-		return "was"
+		return one
 	}
-	return "were"
+	return many
+}
+
+// TimesRepeated says how often something was done twice; empty when nothing was.
+func TimesRepeated(s Scenario) string {
+	n := s.Count(checker.DuplicateEffect)
+	if n == 0 {
+		return ""
+	}
+	what, did, again := "effect", "was repeated", "were repeated"
+	switch s.Noted().workload {
+	case "payment":
+		what, did, again = "order", "was charged twice", "were charged twice"
+	case "leader":
+		what, did, again = "tick", "ran twice", "ran twice"
+	}
+	return phrase.Plural(n, what) + " " + verb(n, did, again)
 }

@@ -56,3 +56,23 @@ func WriteFile(file string, render func(io.Writer) error) error {
 	}
 	return nil
 }
+
+// IndexFile is the first page of a run, in its folder.
+const IndexFile = "index.html"
+
+// There is a path if something is there, and else says that nothing is.
+func There(path string) string {
+	if _, err := os.Stat(path); err != nil {
+		return "none, it could not be written"
+	}
+	return path
+}
+
+// LogFolder is the folder of the logs of all processes, in a scenario's folder.
+const LogFolder = "logs"
+
+// Attachment is a file beside the report that the page carries in itself, for those to whom only the page is forwarded.
+type Attachment struct {
+	Name string
+	Data []byte
+}

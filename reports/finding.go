@@ -103,18 +103,15 @@ func merge(all []Finding, f Finding) []Finding {
 	return append(all, f)
 }
 
+// FindingsOf are a scenario's findings: a failure or skip, and what its expectations say.
 func (s Scenario) FindingsOf() (all []Finding) {
-	add := func(level Level, rule, text, known string) {
-		all = append(all, Finding{Level: level, Rule: phrase.Clip(rule, phrase.MostName), Scenario: s.Name, File: s.File, Line: s.Line, Builtin: s.Builtin, Text: text, Known: known, Times: 1,
-			Dir: s.Dir, Again: s.Rerun})
-	}
 	open := Error
 	if s.Lenient {
 		open = Warning
 	}
 	switch {
 	case s.Failed != "":
-		add(Error, RuleFailed, phrase.Sentence(phrase.Clip(phrase.FirstLine(s.Failed), phrase.MostText)), "")
+		all = []Finding{s.finding(Error, RuleFailed, phrase.Sentence(phrase.Clip(phrase.FirstLine(s.Failed), phrase.MostText)))}
 		if !s.ViolatedThough() {
 			return all
 		}
@@ -123,38 +120,56 @@ func (s Scenario) FindingsOf() (all []Finding) {
 		if s.Demanded {
 			level = open
 		}
-		add(level, RuleSkipped, phrase.Sentence(phrase.Clip(s.Skipped, phrase.MostText)), "")
-		return all
-	}
-	if s.Failed != "" || len(s.Expect) == 0 { // by properties alone
-		for _, name := range s.ViolatedNames() {
-			add(Error, name, s.tell(name), "")
-		}
-		if s.Result() == Inconclusive {
-			add(open, RuleInconclusive, s.OpenReason(), "")
-		}
-		return all
+		return []Finding{s.finding(level, RuleSkipped, phrase.Sentence(phrase.Clip(s.Skipped, phrase.MostText)))}
 	}
 	doubt := false
-	for _, e := range s.expectations() {
-		switch {
-		case e.Known != "" && e.Got == "violated":
-			add(Note, e.Property, s.tell(e.Property), e.Known)
-		case e.Met:
-		case e.Undecided(s):
-			doubt = true
-		case e.Got == "violated":
-			add(Error, e.Property, strings.TrimSpace(s.tell(e.Property)+" "+phrase.Sentence(phrase.Clip(e.Note, phrase.MostText))), "")
-		case e.Property == RuleSeverity:
-			add(Error, RuleSeverity, fmt.Sprintf("The severity should be %s and is %s.", phrase.Clip(e.Want, phrase.MostName), phrase.Clip(e.Got, phrase.MostName)), "")
-		default:
-			add(Error, RuleNotCaught, fmt.Sprintf("%s should be %s and is %s.", phrase.Clip(e.Property, phrase.MostName), phrase.Clip(e.Want, phrase.MostName), phrase.Clip(e.Got, phrase.MostName)), "")
+	if s.Failed != "" || len(s.Expect) == 0 { // by properties alone
+		for _, name := range s.ViolatedNames() {
+			all = append(all, s.finding(Error, name, s.tell(name)))
 		}
+		doubt = s.Result() == Inconclusive
+	} else {
+		all, doubt = s.allUnmet()
 	}
 	if doubt {
-		add(open, RuleInconclusive, s.OpenReason(), "")
+		all = append(all, s.finding(open, RuleInconclusive, s.OpenReason()))
 	}
 	return all
+}
+
+func (s Scenario) finding(level Level, rule, text string) Finding {
+	return Finding{Level: level, Rule: phrase.Clip(rule, phrase.MostName), Scenario: s.Name, File: s.File, Line: s.Line, Builtin: s.Builtin, Text: text, Times: 1,
+		Dir: s.Dir, Again: s.Rerun}
+}
+
+// allUnmet are the findings of all expectations. doubt: the run leaves one of them open.
+func (s Scenario) allUnmet() (all []Finding, doubt bool) {
+	for _, e := range s.expectations() {
+		switch known := e.Known != "" && e.Got == "violated"; {
+		case !known && e.Met:
+		case !known && e.Undecided(s):
+			doubt = true
+		default:
+			all = append(all, s.unmet(e))
+		}
+	}
+	return all, doubt
+}
+
+// unmet is the finding of an expectation that was not met, or of a violation that is known.
+func (s Scenario) unmet(e Expectation) Finding {
+	clip := func(text string) string { return phrase.Clip(text, phrase.MostName) }
+	switch {
+	case e.Got == "violated" && e.Known != "":
+		f := s.finding(Note, e.Property, s.tell(e.Property))
+		f.Known = e.Known
+		return f
+	case e.Got == "violated":
+		return s.finding(Error, e.Property, strings.TrimSpace(s.tell(e.Property)+" "+phrase.Sentence(phrase.Clip(e.Note, phrase.MostText))))
+	case e.Property == RuleSeverity:
+		return s.finding(Error, RuleSeverity, fmt.Sprintf("The severity should be %s and is %s.", clip(e.Want), clip(e.Got)))
+	}
+	return s.finding(Error, RuleNotCaught, fmt.Sprintf("%s should be %s and is %s.", clip(e.Property), clip(e.Want), clip(e.Got)))
 }
 
 // Undecided tells of an expectation that the run says nothing about. Without a verdict there is no severity either: that it is not the expected one
@@ -165,12 +180,7 @@ func (e Expectation) Undecided(s Scenario) bool {
 
 // Undecided tells whether a scenario that did not come out as expected only leaves it open.
 func (s Scenario) Undecided() bool {
-	for _, e := range s.Expect {
-		if !e.Met && !e.Undecided(s) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(s.Expect, func(e Expectation) bool { return !e.Met && !e.Undecided(s) })
 }
 
 // tell tells of a property's violations: how many, and the one to tell first.
@@ -215,4 +225,12 @@ func (f Finding) Sentence() string {
 		text += "\nAgain: " + phrase.Clip(f.Again, phrase.MostText)
 	}
 	return text
+}
+
+// NoteOf is the note of an expectation in brackets, to stand behind a sentence.
+func NoteOf(e Expectation) string {
+	if e.Note == "" {
+		return ""
+	}
+	return " (" + phrase.Clip(e.Note, phrase.MostText) + ")"
 }

@@ -61,10 +61,10 @@ func passedWhy(g Gate, s Suite) string {
 		}
 	}
 	if shown > 0 {
-		text += fmt.Sprintf(" %s showed and %s tolerated.", phrase.Plural(shown, "known violation"), isAre(shown))
+		text += fmt.Sprintf(" %s showed and %s tolerated.", phrase.Plural(shown, "known violation"), verb(shown, "is", "are"))
 	}
 	if open := openRuns(s); open > 0 {
-		text += fmt.Sprintf(" %s %s left open, and the policy only warns of that.", phrase.Plural(open, "run"), isAre(open))
+		text += fmt.Sprintf(" %s %s left open, and the policy only warns of that.", phrase.Plural(open, "run"), verb(open, "is", "are"))
 	}
 	return text
 }
@@ -77,7 +77,7 @@ func openWhy(s Suite) string {
 	case open == all:
 		return fmt.Sprintf("Nothing that must hold was violated, but all of %s leave something open.", phrase.Plural(all, "run"))
 	}
-	return fmt.Sprintf("Nothing that must hold was violated, but %d of %s %s something open.", open, phrase.Plural(all, "run"), leaves(open))
+	return fmt.Sprintf("Nothing that must hold was violated, but %d of %s %s something open.", open, phrase.Plural(all, "run"), verb(open, "leaves", "leave"))
 }
 
 func failedWhy(s Suite) string {
@@ -160,18 +160,4 @@ func scenarioNames(s Suite) int {
 		}
 	}
 	return len(names)
-}
-
-func isAre(n int) string {
-	if n == 1 {
-		return "is"
-	}
-	return "are"
-}
-
-func leaves(n int) string {
-	if n == 1 {
-		return "leaves"
-	}
-	return "leave"
 }

@@ -291,3 +291,15 @@ func variant(s Scenario) string {
 	}
 	return strings.Join(rest, "/")
 }
+
+// Tally counts the scenarios by result.
+func (s Suite) Tally() [Failed + 1]int {
+	var n [Failed + 1]int
+	for _, x := range s.Scenarios {
+		n[x.Result()]++
+	}
+	return n
+}
+
+// IsQuiet reports whether a fault's label names none.
+func IsQuiet(fault string) bool { return fault == "" || fault == "none" }

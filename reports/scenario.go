@@ -18,6 +18,8 @@ type Scenario struct {
 	Service string `json:"service,omitempty"`
 	// Fault is the planned fault in a word, "none" for none; it is the column of the matrix.
 	Fault string `json:"fault"`
+	// Strike is what the planned fault does, where a run's closing paragraph has words for that.
+	Strike Strike `json:"-"`
 	// Undisturbed: the plan has no fault, whatever the column is called.
 	Undisturbed bool `json:"undisturbed,omitempty"`
 	// Store is "fenced" or "unfenced".

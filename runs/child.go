@@ -1,18 +1,59 @@
 package runs
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 
 	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/hosts"
+	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// ChildLine is one line from the process that runs a scenario to the one that the user started.
-type ChildLine struct {
+// childLine is one line from the process that runs a scenario to the one that the user started.
+type childLine struct {
 	Progress *harness.Progress `json:"progress,omitempty"`
 	Error    string            `json:"error,omitempty"`
+}
+
+// RunInside runs one scenario inside its sandbox, from the plan in its folder to its history. carry
+// carries it out: harness.Run on the private network, runtimes.Carry wherever the runtime is. It writes
+// its progress, and the error that ends it, to out, for the process that has started it.
+func (t *Tool) RunInside(ctx context.Context, dir string, out io.Writer, carry func(context.Context, harness.Config) error) error {
+	if !hosts.Inside() {
+		return exit.Misuse(errors.New("scenario is for lockchaos itself: use `lockchaos run`"))
+	}
+	lines := json.NewEncoder(out)
+	cfg, err := t.inside(dir)
+	if err == nil {
+		cfg.Progress = func(p harness.Progress) { _ = lines.Encode(childLine{Progress: &p}) }
+		err = carry(ctx, cfg)
+	}
+	if err != nil {
+		_ = lines.Encode(childLine{Error: err.Error()}) // if nobody listens, nobody is there to be told
+		return exit.With(exit.Failed, nil)
+	}
+	return nil
+}
+
+// inside is what the harness is to do for the plan in a scenario's folder.
+func (t *Tool) inside(dir string) (cfg harness.Config, err error) {
+	plan, err := scenarios.LoadPlan(filepath.Join(dir, PlanFile), t.Catalogue())
+	if err != nil {
+		return cfg, err
+	}
+	kind, err := t.KindOf(&plan.Scenario)
+	if err != nil {
+		return cfg, err
+	}
+	return harness.Config{Plan: *plan, Lock: kind, History: filepath.Join(dir, HistoryFile), Logs: filepath.Join(dir, reports.LogFolder),
+		Versions: []history.Part{{Name: "lockchaos", Version: t.Version}, {Name: "kernel", Version: hosts.Kernel()}}}, nil
 }
 
 // readChild passes the lines of a scenario's process on, and returns the error that it told, if any. What is no such line is
@@ -21,7 +62,7 @@ func readChild(out io.Reader, progress func(harness.Progress)) error {
 	var told error
 	d := json.NewDecoder(out)
 	for {
-		var line ChildLine
+		var line childLine
 		err := d.Decode(&line)
 		switch {
 		case errors.Is(err, io.EOF):

@@ -1,7 +1,6 @@
 package runs
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -33,13 +32,7 @@ func Conclude(out io.Writer, dir string, suite reports.Suite, noExpect, interrup
 		page = filepath.Join(dir, suite.Scenarios[0].Dir, ReportFile)
 	}
 	harmless.Fprintf(out, "report: %s\n", reports.There(page))
-	if interrupted {
-		return exit.With(exit.Failed, fmt.Errorf("interrupted: the report holds what there is"))
-	}
-	if code := exit.OfSuite(suite, noExpect); code != exit.OK {
-		return exit.With(code, nil)
-	}
-	return nil
+	return exit.Ended(exit.OfSuite(suite, noExpect), nil, interrupted)
 }
 
 // concludeFailed tells each cause of failures once, in full, with where to look.
@@ -76,11 +69,5 @@ func concludeExam(out io.Writer, dir string, suite reports.Suite, interrupted bo
 	}
 	concludeFailed(out, dir, suite.FailedAlike())
 	harmless.Fprintf(out, "report: %s\n", reports.There(filepath.Join(dir, reports.IndexFile)))
-	if interrupted {
-		return exit.With(exit.Failed, errors.New("interrupted: the report holds what there is"))
-	}
-	if code != exit.OK {
-		return exit.With(code, nil)
-	}
-	return nil
+	return exit.Ended(code, nil, interrupted)
 }

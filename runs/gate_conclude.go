@@ -50,15 +50,7 @@ func (g *Gate) conclude(interrupted bool) error {
 			return fmt.Errorf("print the ruling: %w", err)
 		}
 		harmless.Fprintf(out, "again: %s\nreport: %s\n", suite.Command, reports.There(filepath.Join(g.dir, reports.IndexFile)))
-		switch {
-		case unwritten != nil:
-			return exit.With(exit.Failed, unwritten)
-		case interrupted:
-			return exit.With(exit.Failed, errors.New("interrupted: the report holds what there is"))
-		case code != exit.OK:
-			return exit.With(code, nil)
-		}
-		return nil
+		return exit.Ended(code, unwritten, interrupted)
 	})
 }
 

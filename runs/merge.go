@@ -80,7 +80,7 @@ func runsOfShard(dir string) (all []shardRun, err error) {
 		}
 		subs = nil
 		for _, e := range entries {
-			if strings.HasPrefix(e.Name(), "seed-") {
+			if _, err := os.Stat(filepath.Join(dir, e.Name(), RecordFile)); err == nil {
 				subs = append(subs, e.Name())
 			}
 		}

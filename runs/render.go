@@ -14,6 +14,7 @@ import (
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/reports/ci"
 	"github.com/lockchaos/lockchaos/reports/page"
@@ -109,11 +110,11 @@ func allowance(s scenarios.Scenario) string {
 func (t *Tool) describe(out *reports.Scenario, plan *scenarios.Plan, folder string, run *Record) {
 	s := plan.Scenario
 	out.Lock, out.Store, out.About, out.Why = s.Lock, s.Store.Kind, s.About, s.Expect.Why
-	out.Fault, out.Undisturbed = FaultColumn(s), len(s.Faults) == 0 && !s.Own()
+	out.Fault, out.Strike, out.Undisturbed = FaultColumn(s), strikeOf(s), len(s.Faults) == 0 && !s.Own()
 	if s.Own() {
 		out.Store, out.Service = runtimes.AppStore, strings.Join(s.App.Service, ", ")
 	}
-	out.Control = strings.HasPrefix(s.Store.Kind, "broken-")
+	out.Control = s.Store.Broken()
 	if kind, err := t.KindOf(&s); err == nil && !s.Own() {
 		out.Service = kind.Service
 		out.Control = out.Control || kind.Control != ""
@@ -146,7 +147,7 @@ func (t *Tool) builtin(s scenarios.Scenario) bool {
 // FaultColumn is the scenario's column in the matrix.
 func FaultColumn(s scenarios.Scenario) string {
 	switch {
-	case len(s.Faults) > 0 && strings.HasPrefix(s.Name, scenarios.RandomPrefix):
+	case len(s.Faults) > 0 && s.Drawn():
 		return "random-faults"
 	case s.Attack != "":
 		return s.Attack
@@ -154,6 +155,27 @@ func FaultColumn(s scenarios.Scenario) string {
 		return s.Faults[0].Kind + "-after-check"
 	}
 	return s.FaultLabel()
+}
+
+// strikeOf is what the scenario's only fault does.
+func strikeOf(s scenarios.Scenario) reports.Strike {
+	if len(s.Faults) != 1 || len(s.Faults[0].Parts()) > 0 || s.Attack != "" || s.Drawn() {
+		return reports.OtherStrike
+	}
+	f, target := s.Faults[0], nemesis.Target(s.Faults[0].Target)
+	switch {
+	case f.Kind == nemesis.KindKill && target == nemesis.Holder:
+		return reports.KillsHolder
+	case f.Kind != nemesis.KindPause:
+		return reports.OtherStrike
+	case target == nemesis.Holder && s.Workload.Guard == "check":
+		return reports.FreezesAfterCheck
+	case target == nemesis.Holder:
+		return reports.FreezesHolder
+	case !target.Client():
+		return reports.FreezesNodes
+	}
+	return reports.OtherStrike
 }
 
 func observed(v checker.Verdict) []scenarios.Observed {
@@ -231,13 +253,14 @@ func tellInherent(out io.Writer, sc reports.Scenario) {
 		return
 	}
 	var names []string
+	why := ""
 	for _, e := range sc.Expect {
-		if strings.HasSuffix(e.Known, allowedByFlag) {
-			names = append(names, e.Property)
+		if e.Known != "" { // no policy has ruled here, which may know of other violations
+			names, why = append(names, e.Property), e.Known
 		}
 	}
 	if len(names) > 0 {
-		harmless.Fprintf(out, "%s: %s: %s%s\n", sc.Name, strings.Join(names, ", "), scenarios.InherentWords, allowedByFlag)
+		harmless.Fprintf(out, "%s: %s: %s\n", sc.Name, strings.Join(names, ", "), why)
 	}
 }
 

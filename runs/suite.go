@@ -66,26 +66,36 @@ type Run struct {
 
 // Do runs every scenario, then renders. Its error carries the exit status.
 func (s *Run) Do(ctx context.Context) error {
-	began := time.Now()
-	dir, err := MakeFolder(s.Settings.Out, began)
+	suite, unwritten, err := s.Through(ctx)
 	if err != nil {
 		return err
 	}
-	s.Prepare(dir, began)
-	s.Begin()
-	s.Launch(ctx, make(chan struct{}, s.Settings.Parallel))()
-	s.Screen.Stop()
-	suite, unwritten := s.Finish()
 	// The verdicts are told even where they can't be written.
-	err = s.Screen.Conclude(dir, suite, func(out io.Writer) error {
-		err := Tell(out, dir, suite, s.Settings.NoExpect, ctx.Err() != nil)
-		s.Screen.PrintFigures(out, time.Since(began))
+	err = s.Screen.Conclude(s.Dir, suite, func(out io.Writer) error {
+		err := Tell(out, s.Dir, suite, s.Settings.NoExpect, ctx.Err() != nil)
+		s.Screen.PrintFigures(out, time.Since(s.began))
 		return err
 	})
 	if unwritten != nil {
 		return exit.With(exit.Failed, unwritten)
 	}
 	return err
+}
+
+// Through makes the run's folder, runs every scenario, and renders; it tells nothing of what came
+// out. unwritten is what could not be written of that.
+func (s *Run) Through(ctx context.Context) (suite reports.Suite, unwritten, err error) {
+	began := time.Now()
+	dir, err := MakeFolder(s.Settings.Out, began)
+	if err != nil {
+		return suite, nil, err
+	}
+	s.Prepare(dir, began)
+	s.Begin()
+	s.Launch(ctx, make(chan struct{}, s.Settings.Parallel))()
+	s.Screen.Stop()
+	suite, unwritten = s.Finish()
+	return suite, unwritten, nil
 }
 
 // Begin begins the screen of the run.

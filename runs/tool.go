@@ -2,6 +2,7 @@ package runs
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/lockchaos/lockchaos/clients"
@@ -28,6 +29,9 @@ func NewTool(version, program string, locks []clients.Kind) *Tool {
 
 // Catalogue is what scenarios can name.
 func (t *Tool) Catalogue() scenarios.Catalogue { return harness.Catalogue(t.locks, t.KindOf) }
+
+// Locks are those that the program knows.
+func (t *Tool) Locks() []clients.Kind { return slices.Clone(t.locks) }
 
 // Lock is the lock of a name.
 func (t *Tool) Lock(name string) (clients.Kind, error) {

@@ -94,6 +94,20 @@ type Exam struct {
 	Attacks   []Attack    `yaml:"attacks"`
 }
 
+// Named is a step of a client, or a family of faults.
+type Named struct {
+	Name  string `yaml:"name"`
+	About string `yaml:"about"`
+}
+
+// Senseless are pairs of a step and a family of faults for which there is no attack, and why. Without
+// families it means all of them.
+type Senseless struct {
+	Steps    []string `yaml:"steps"`
+	Families []string `yaml:"families"`
+	Why      string   `yaml:"why"`
+}
+
 // attacks is the table, read once.
 var attacks = sync.OnceValues(readAttacks)
 

@@ -30,7 +30,7 @@ func TestExamPage(t *testing.T) {
 	if !found {
 		t.Fatalf("%s has no line %q, below which the attacks are listed", page, examMark)
 	}
-	text := head + examMark + "\n\n" + e.Markdown()
+	text := head + examMark + "\n\n" + (&examPage{Exam: e}).render()
 	if *update {
 		if err := os.WriteFile(page, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
@@ -53,7 +53,7 @@ func TestEveryPairIsCovered(t *testing.T) {
 		families[f.Name] = true
 		for _, s := range e.Steps {
 			steps[s.Name] = true
-			attacks, why := e.Covering(f.Name, s.Name)
+			attacks, why := e.covering(f.Name, s.Name)
 			if len(attacks) == 0 && why == "" {
 				t.Errorf("%s at %s: no attack, and no reason", f.Name, s.Name)
 			} else if len(attacks) > 0 && why != "" {

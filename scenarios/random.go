@@ -2,6 +2,8 @@ package scenarios
 
 import (
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/lockchaos/lockchaos/nemesis"
@@ -28,6 +30,33 @@ const (
 	mostOnNodes   = 2
 	mostVain      = 60
 )
+
+// Drawn reports whether Random has made the scenario. A saved plan has nothing but the name to tell.
+func (s *Scenario) Drawn() bool { return strings.HasPrefix(s.Name, RandomPrefix) }
+
+// baseSuite has an undisturbed scenario of every lock that is not broken on purpose, made for no
+// special fault.
+const baseSuite = "full"
+
+// Undisturbed is a scenario of the lock without faults: a control of a suite, or else another one
+// with its faults taken away.
+func Undisturbed(suites []Suite, lock string) (base Scenario, ok bool) {
+	if i := slices.IndexFunc(suites, func(s Suite) bool { return s.Name == baseSuite }); i > 0 {
+		suites = append([]Suite{suites[i]}, suites...)
+	}
+	for _, disturbed := range []bool{false, true} {
+		for _, suite := range suites {
+			for _, s := range suite.Scenarios {
+				// The requests that a stampede counts are those of an undisturbed service.
+				if s.Lock == lock && (len(s.Faults) > 0) == disturbed && s.Workload.Kind != "stampede" {
+					s.Faults = nil
+					return s, true
+				}
+			}
+		}
+	}
+	return Scenario{}, false
+}
 
 // Random draws a scenario for the lock: a mix of faults that strike clients and links, and beside it one of faults that strike nodes, drawn by weight; the
 // properties that it expects are those of theory (Nature.Expected). It is a pure function: the same seed, lock and duration draw the same.

@@ -6,7 +6,7 @@ import "slices"
 type Store struct {
 	// Kind is one of StoreKinds.
 	Kind string `yaml:"kind"`
-	// Engine is what keeps the ledger: "sqlite" (when it is not given), "postgres", "redis" or "etcd".
+	// Engine is what keeps the ledger: one of store.Engines; "sqlite" when it is not given.
 	Engine string `yaml:"engine,omitempty"`
 	// FenceReads: on a fenced store, reads raise the fence too. Only "true" (the default) keeps a read-modify-write whole.
 	FenceReads *bool `yaml:"fence_reads,omitempty"`
@@ -41,6 +41,9 @@ func (s Store) ReadsRaise() bool {
 
 // AcceptsEqual tells whether the fence is the broken one that accepts an equal token of another grant.
 func (s Store) AcceptsEqual() bool { return s.Kind == storeGTE }
+
+// Broken reports whether the store is broken on purpose, to see that it is caught.
+func (s Store) Broken() bool { return s.Kind == storeGTE || s.Kind == storeWriteOnly }
 
 // Guarded tells whether each write looks at the lock's own key.
 func (s Store) Guarded() bool { return s.Kind == storeGuarded }

@@ -42,17 +42,28 @@ func openRedis(ctx context.Context, s Spec) (Engine, error) {
 	})
 	info, err := k.client.Info(ctx, "server").Result()
 	if _, answered := errors.AsType[redis.Error](err); answered {
-		info = "redis_version:stand-in" // it answers, and has no such section
+		info = "\nredis_version:stand-in" // it answers, and has no such section
 	} else if err != nil {
 		return nil, errors.Join(fmt.Errorf("ask redis at %s who it is: %w", k.addr, err), k.Close())
 	}
-	_, rest, _ := strings.Cut(info, "redis_version:")
-	k.version, _, _ = strings.Cut(rest, "\r\n")
+	k.version = RedisVersion(info)
 	r, err := newRemote(ctx, k, s.Fencing)
 	if err != nil {
 		return nil, fmt.Errorf("open the ledger in redis at %s: %w", k.addr, err)
 	}
 	return r, nil
+}
+
+// RedisVersion reads in the answer to INFO which server it is: "7.0.15", or "Valkey 8.0.1", which
+// has a redis_version too, that of the Redis whose commands it knows. "" is neither.
+func RedisVersion(info string) string {
+	for _, server := range []struct{ field, name string }{{"valkey_version:", "Valkey "}, {"redis_version:", ""}} {
+		if _, rest, ok := strings.Cut(info, "\n"+server.field); ok {
+			version, _, _ := strings.Cut(rest, "\r\n")
+			return server.name + version
+		}
+	}
+	return ""
 }
 
 func (k *redisKeeper) key(what string) string { return k.name + ":" + what }

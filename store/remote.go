@@ -10,8 +10,8 @@ import (
 	"github.com/lockchaos/lockchaos/monotime"
 )
 
-// Remote is the engine whose decisions another server makes and keeps: PostgreSQL, Redis, etcd. Each request is one transaction there
-// (one statement, one script), sent once.
+// Remote is the engine whose decisions another server makes and keeps. Each request is one
+// transaction there (one statement, one script, one conditional PUT), sent once.
 //
 // Requests are sent one after the other, so that their stamps rise as their numbers do. When one is not answered, it may still be on its way:
 // then nothing is sent, and no part of the ledger given out, until the server has been told to carry nothing out that was sent before (a new

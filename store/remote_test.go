@@ -2,7 +2,11 @@ package store_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"reflect"
 	"strings"
 	"testing"
@@ -25,7 +29,7 @@ func TestRemoteEngines(t *testing.T) {
 
 // TestRemoteThroughTheWire: what a client sees, with an engine that may leave a request open.
 func TestRemoteThroughTheWire(t *testing.T) {
-	s := remoteEngines[0]
+	s := redisEngine
 	storetest.Run(t, func(t *testing.T, f store.Fencing) store.Ledger { return remote{dial(t, serve(t, s.open(t, f)))} })
 }
 
@@ -148,7 +152,7 @@ func TestRemoteSilence(t *testing.T) {
 
 // TestPostgresIsAppendOnly: not even with SQL.
 func TestPostgresIsAppendOnly(t *testing.T) {
-	s := remoteEngines[2]
+	s := postgresEngine
 	s.need(t)
 	name := s.name()
 	if _, err := s.openNamed(t, name, store.Fencing{}).Do(limit(t), store.Request{Key: "a"}, true); err != nil {
@@ -166,9 +170,95 @@ func TestPostgresIsAppendOnly(t *testing.T) {
 	}
 }
 
+// TestMariaDBIsAppendOnly: not even with SQL.
+func TestMariaDBIsAppendOnly(t *testing.T) {
+	s := mariadbEngine
+	s.need(t)
+	name := s.name()
+	if _, err := s.openNamed(t, name, store.Fencing{}).Do(limit(t), store.Request{Key: "a"}, true); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("mysql", store.MariaDBUser+"@tcp("+s.addr()+")/"+name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, statement := range []string{`UPDATE ledger SET value = 1`, `DELETE FROM ledger`} {
+		if _, err := db.ExecContext(limit(t), statement); err == nil || !strings.Contains(err.Error(), "append-only") {
+			t.Errorf("%s: %v", statement, err)
+		}
+	}
+}
+
+// TestS3WithoutConditions: a server that takes every write, whatever its condition, decides
+// nothing.
+func TestS3WithoutConditions(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			w.WriteHeader(http.StatusNotFound)
+			fmt.Fprint(w, "<Error><Code>NoSuchKey</Code></Error>")
+			return
+		}
+		w.Header().Set("ETag", `"1"`)
+	}))
+	defer server.Close()
+	_, err := store.Open(limit(t), store.Spec{Engine: "s3", Addrs: []string{server.Listener.Addr().String()}, Name: "x"})
+	if err == nil || !strings.Contains(err.Error(), "If-None-Match") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestRemoteLateArrival: a write is under way for so long that its sender gives up and goes on, and
+// reaches the server then. It must change nothing. (A client of etcd has one connection, on which
+// what comes later waits for the write: there is none that arrives late.)
+func TestRemoteLateArrival(t *testing.T) {
+	for _, s := range []*server{redisEngine, postgresEngine, mariadbEngine, s3Engine} {
+		t.Run(s.engine, func(t *testing.T) {
+			s.need(t)
+			way := newSlowWay(t, s.addr())
+			spec := s.spec(s.name(), store.Fencing{Writes: true, Reads: true})
+			spec.Addrs = []string{way.addr()}
+			l, err := store.Open(limit(t), spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			write := func(ctx context.Context, token int64) (store.Entry, error) {
+				return l.Do(ctx, store.Request{Key: "a", Token: token, Value: token}, true)
+			}
+			if _, err := write(limit(t), 1); err != nil {
+				t.Fatal(err)
+			}
+			way.hold()
+			short, cancel := context.WithTimeout(limit(t), 200*time.Millisecond)
+			defer cancel()
+			if _, err := write(short, 2); err == nil || store.Definite(err) {
+				t.Fatalf("a write that does not arrive: %v", err)
+			}
+			// A claim may meet another connection that is held up, and is made again.
+			e, err := answered(t, func() (store.Entry, error) { return write(limit(t), 3) })
+			if err != nil || e.Seq != 2 {
+				t.Fatalf("%+v, %v", e, err)
+			}
+			before, err := l.Entries(limit(t), 0, 10)
+			if err != nil {
+				t.Fatal(err)
+			}
+			way.release(t)
+			after, err := l.Entries(limit(t), 0, 10)
+			if err != nil || len(after) != 2 || !reflect.DeepEqual(after, before) {
+				t.Errorf("%+v turned into %+v, %v", before, after, err)
+			}
+			if e, err := write(limit(t), 4); err != nil || e.Seq != 3 || e.Replaced != 2 {
+				t.Errorf("%+v, %v", e, err)
+			}
+		})
+	}
+}
+
 // TestGuard: a write under a lock's key is carried out while that key is there, as it was created.
 func TestGuard(t *testing.T) {
-	s := remoteEngines[1]
+	s := etcdEngine
 	l := s.open(t, store.Fencing{Guarded: true})
 	c, err := clientv3.New(clientv3.Config{Endpoints: []string{s.addr()}})
 	if err != nil {
@@ -232,7 +322,7 @@ func TestOpenRefuses(t *testing.T) {
 		}
 	}
 	// Nobody listens there: the error says where.
-	for _, engine := range []string{"redis", "postgres", "etcd"} {
+	for _, engine := range store.Engines()[1:] {
 		ctx, cancel := context.WithCancel(limit(t))
 		if engine == "etcd" {
 			cancel() // its library would try until the end

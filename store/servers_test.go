@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -17,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/backends/etcdnode"
 	"github.com/lockchaos/lockchaos/store"
 )
@@ -55,7 +57,11 @@ type server struct {
 	survivesDeath bool
 }
 
-var remoteEngines = []*server{redisServer(), etcdServer(), postgresServer()}
+var (
+	redisEngine, etcdEngine, postgresEngine = redisServer(), etcdServer(), postgresServer()
+	mariadbEngine, s3Engine                 = service("mariadb"), service("s3")
+	remoteEngines                           = []*server{redisEngine, etcdEngine, postgresEngine, mariadbEngine, s3Engine}
+)
 
 func redisServer() *server {
 	return &server{engine: "redis", command: func(s *server) (*exec.Cmd, error) {
@@ -84,6 +90,40 @@ func postgresServer() *server {
 		command: func(s *server) (*exec.Cmd, error) {
 			return s.privateCommand(postgresProgram("postgres"), "-D", s.dir, "-p", s.port, "-h", "127.0.0.1",
 				"-c", "fsync=off", "-c", "unix_socket_directories=", "-c", "dynamic_shared_memory_type=mmap"), nil
+		}}
+}
+
+// service is the server that a run would start.
+func service(engine string) *server {
+	var task backends.Task
+	return &server{engine: engine, survivesDeath: true,
+		before: func(s *server) (err error) {
+			kind, _ := backends.Lookup(engine)
+			kind.Nodes = slices.Clone(kind.Nodes)
+			node := &kind.Nodes[0]
+			if node.Port, err = strconv.Atoi(s.port); err != nil {
+				return err
+			}
+			task, err = kind.Task(node.Name, backends.Place{Listen: "127.0.0.1", Data: s.dir, Peers: map[string]string{node.Name: "127.0.0.1"}})
+			if err != nil {
+				return fmt.Errorf("%w: %w", exec.ErrNotFound, err)
+			}
+			for name, text := range task.Files {
+				if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o644); err != nil {
+					return err
+				}
+			}
+			for _, args := range task.Before {
+				if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
+					return fmt.Errorf("%s: %w: %s", args[0], err, out)
+				}
+			}
+			return nil
+		},
+		command: func(s *server) (*exec.Cmd, error) {
+			c := exec.Command(task.Args[0], task.Args[1:]...)
+			c.Env = append(os.Environ(), task.Env...)
+			return c, nil
 		}}
 }
 

@@ -1,16 +1,16 @@
 package witness
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // level says which units are left out together: it gives each a number, and those of one number are a group.
 type level func(u *unit, i int) int64
 
 // byGrant groups what is done under one grant, its acquire included.
 func byGrant(u *unit, i int) int64 {
-	if u.grant != 0 {
-		return u.grant
-	}
-	return -int64(i) - 1
+	return cmp.Or(u.grant(), -int64(i)-1)
 }
 
 // byUnit leaves out one at a time; an acquire goes only when nothing that was done under it is left, so it comes last of its grant.
@@ -48,11 +48,12 @@ func (s *search) groups(kept []int, of level) (groups [][]int) {
 	place := map[int64]int{}
 	for _, u := range slices.Backward(kept) {
 		id := of(&s.units[u], u)
-		if !has(place, id) {
-			place[id] = len(groups)
-			groups = append(groups, nil)
+		at, known := place[id]
+		if !known {
+			at = len(groups)
+			place[id], groups = at, append(groups, nil)
 		}
-		groups[place[id]] = append(groups[place[id]], u)
+		groups[at] = append(groups[at], u)
 	}
 	return groups
 }
@@ -62,14 +63,14 @@ func (s *search) whole(groups [][]int) bool {
 	acquires := map[int64]bool{}
 	for _, g := range groups {
 		for _, u := range g {
-			if s.units[u].op == s.units[u].grant {
-				acquires[s.units[u].op] = true
+			if s.units[u].op() == s.units[u].grant() {
+				acquires[s.units[u].op()] = true
 			}
 		}
 	}
 	for _, g := range groups {
 		for _, u := range g {
-			if grant := s.units[u].grant; grant != 0 && !acquires[grant] {
+			if grant := s.units[u].grant(); grant != 0 && !acquires[grant] {
 				return false
 			}
 		}

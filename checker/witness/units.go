@@ -1,6 +1,7 @@
 package witness
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/lockchaos/lockchaos/checker"
@@ -10,49 +11,41 @@ import (
 // unit is what is kept or left out as a whole: an op with its completion and its entries in the ledger, a fault with its end, or a single event.
 type unit struct {
 	events []int // places in the history
-	op     int64 // 0: it is no op
-	grant  int64 // under which the op is done, or of which an event tells; 0: none
-	fault  int   // the fault's ID; 0: it is none
-	key    history.KeyID
-	keyed  bool
+	fault  *history.FaultSpan
 	first  *history.Event
 }
+
+// op is the number of the op; 0: it is none.
+func (u *unit) op() int64 { return u.first.Op }
+
+// grant is the one under which the op is done, or of which an event tells; 0: none.
+func (u *unit) grant() int64 { return u.first.Grant }
 
 // split divides the history into units, in the order of their first events. Its end, and the faults that bear on the violation, are none of them: they are
 // never left out.
 func (s *search) split() {
-	ops, faults := map[int64]int{}, map[int]int{}
-	for i := range s.h.Events {
-		e := &s.h.Events[i]
-		if e.Type == history.End {
-			s.fixed = append(s.fixed, i)
-			continue
-		}
-		at, known := -1, false
-		switch {
-		case e.Op != 0:
-			at, known = ops[e.Op], has(ops, e.Op)
-		case e.Fault != nil:
-			at, known = faults[e.Fault.ID], has(faults, e.Fault.ID)
-		}
-		if known {
-			s.units[at].events = append(s.units[at].events, i)
-			continue
-		}
-		u := unit{events: []int{i}, op: e.Op, grant: e.Grant, key: e.Key, first: e}
-		u.keyed = e.Op != 0 && e.Kind != history.Close || e.Type == history.Lost
-		switch {
-		case e.Op != 0:
-			ops[e.Op] = len(s.units)
-		case e.Fault != nil:
-			u.fault = e.Fault.ID
-			faults[u.fault] = len(s.units)
-		}
-		s.units = append(s.units, u)
+	view := history.NewView(s.h)
+	s.units = make([]unit, 0, len(view.Ops)+len(view.Faults)+len(view.Singles))
+	add := func(places []int, fault *history.FaultSpan) {
+		s.units = append(s.units, unit{events: places, fault: fault, first: &s.h.Events[places[0]]})
 	}
+	for _, o := range view.Ops {
+		add(o.Places, nil)
+	}
+	for _, f := range view.Faults {
+		add(f.Places, f)
+	}
+	for i, place := range view.Singles {
+		if s.h.Events[place].Type == history.End {
+			s.fixed = append(s.fixed, place)
+			continue
+		}
+		add(view.Singles[i:i+1], nil)
+	}
+	slices.SortFunc(s.units, func(a, b unit) int { return cmp.Compare(a.events[0], b.events[0]) })
 	since := s.since()
 	s.units = slices.DeleteFunc(s.units, func(u unit) bool {
-		bears := u.fault != 0 && s.bears(&u, since)
+		bears := u.fault != nil && s.bears(u.fault, since)
 		if bears {
 			s.fixed = append(s.fixed, u.events...)
 		}
@@ -64,7 +57,7 @@ func (s *search) split() {
 func (s *search) since() int64 {
 	first := s.want.At
 	for i := range s.units {
-		if u := &s.units[i]; u.op != 0 && s.named(u) {
+		if u := &s.units[i]; u.op() != 0 && s.named(u) {
 			first = min(first, u.first.Time)
 		}
 	}
@@ -73,25 +66,14 @@ func (s *search) since() int64 {
 
 // bears tells whether a fault lay on a client of the violation, or on the service, between then and the violation. Without it the witness would show an
 // undisturbed client where the history shows a disturbed one, though the violation may look the same.
-func (s *search) bears(u *unit, since int64) bool {
-	from, to, closed := u.first.Time, int64(0), false
-	touches := false
-	for _, i := range u.events {
-		e := &s.h.Events[i]
-		f := e.Fault
-		if f.From != 0 {
-			from = min(from, f.From)
-		}
-		to, closed = max(to, e.Time, f.To), closed || f.Phase == "end"
-		touches = touches || f.Service
-		for _, g := range []*checker.GrantRef{s.want.A, s.want.B} {
-			touches = touches || g != nil && (e.Client == g.Client || slices.Contains(f.Clients, g.Client))
-		}
+func (s *search) bears(f *history.FaultSpan, since int64) bool {
+	touches := f.Service
+	for _, g := range []*checker.GrantRef{s.want.A, s.want.B} {
+		touches = touches || g != nil && (f.Victim == g.Client || f.Disturbs(g.Client))
 	}
-	return touches && from <= max(s.want.At, s.want.To) && (to >= since || !closed)
+	from, to := s.h.Events[f.Places[0]].Time, s.h.Events[f.Places[len(f.Places)-1]].Time
+	return touches && min(from, f.From) <= max(s.want.At, s.want.To) && (max(to, f.To) >= since || !f.Ended)
 }
-
-func has[K comparable](m map[K]int, k K) bool { _, ok := m[k]; return ok }
 
 // frame tells whether the unit is part of every witness's beginning: the phases, and what tells how far the ledger is known. They are few, and
 // without them the judge would have to doubt.
@@ -111,11 +93,12 @@ func (s *search) named(u *unit) bool {
 			grants = append(grants, g.Grant)
 		}
 	}
-	return u.frame() || u.fault != 0 && slices.Contains(s.want.Faults, u.fault) || u.op != 0 && slices.Contains(s.want.Ops, u.op) ||
-		u.grant != 0 && (slices.Contains(grants, u.grant) || slices.Contains(s.want.Ops, u.grant))
+	return u.frame() || u.fault != nil && slices.Contains(s.want.Faults, u.fault.ID) || u.op() != 0 && slices.Contains(s.want.Ops, u.op()) ||
+		u.grant() != 0 && (slices.Contains(grants, u.grant()) || slices.Contains(s.want.Ops, u.grant()))
 }
 
 // near tells whether the unit is on the violation's key, or on none.
 func (s *search) near(u *unit) bool {
-	return !u.keyed || int(u.key) < len(s.h.Keys) && s.h.Keys[u.key] == s.want.Key
+	keyed := u.op() != 0 && u.first.Kind != history.Close || u.first.Type == history.Lost
+	return !keyed || int(u.first.Key) < len(s.h.Keys) && s.h.Keys[u.first.Key] == s.want.Key
 }

@@ -17,13 +17,16 @@ type Witness struct {
 }
 
 // Ops counts the ops of the witness.
-func (w Witness) Ops() (n int) {
+func (w Witness) Ops() int { return len(w.Kept()) }
+
+// Kept are the numbers of its ops, in the order in which they were asked.
+func (w Witness) Kept() (ops []int64) {
 	for i := range w.Events {
 		if w.Events[i].Type == history.Invoke {
-			n++
+			ops = append(ops, w.Events[i].Op)
 		}
 	}
-	return n
+	return ops
 }
 
 // effort bounds a search, in events judged: some seconds.

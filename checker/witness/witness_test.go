@@ -231,3 +231,20 @@ func TestNoWitnessOfWhatIsNotThere(t *testing.T) {
 		t.Error("a witness in a history that is clean")
 	}
 }
+
+// BenchmarkSmallest finds the witness of one violation among two million events.
+func BenchmarkSmallest(b *testing.B) {
+	h := build(250_000, 3, 125_000)
+	var v checker.Violation
+	for _, p := range checker.Judge(h, checker.Options{}).Properties {
+		if p.Name == checker.MutualExclusion {
+			v = p.Violations[0]
+		}
+	}
+	for b.Loop() {
+		if _, err := witness.Smallest(h, v, checker.Options{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(len(h.Events)), "events")
+}

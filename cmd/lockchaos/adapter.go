@@ -1,10 +1,8 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,12 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lockchaos/lockchaos/adapter/conformance"
 	"github.com/lockchaos/lockchaos/adapter/skeleton"
 	"github.com/lockchaos/lockchaos/harmless"
-	"github.com/lockchaos/lockchaos/redact"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/runs/own"
 	"github.com/lockchaos/lockchaos/runs/screen"
 	"github.com/lockchaos/lockchaos/strictyaml"
 )
@@ -36,14 +33,8 @@ func adapterCommand() *cobra.Command {
 		Use:   "adapter",
 		Short: "Bring a lock of your own, in any language",
 		Long:  adapterHelp,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return nil
-			}
-			return exit.Misuse(fmt.Errorf("unknown command %q%s (there are test and new)", "adapter "+args[0], suggest(args[0], verbs(cmd))))
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	ofVerbs(cmd)
 	cmd.AddCommand(adapterTestCommand(), adapterNewCommand())
 	return cmd
 }
@@ -67,7 +58,7 @@ Exit status: 0 nothing is wrong, 1 something is, 3 the adapter broke the protoco
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			a, err := newAdapter(args[0], service)
+			a, err := own.Adapter(args[0], service)
 			if err != nil {
 				return err
 			}
@@ -78,14 +69,14 @@ Exit status: 0 nothing is wrong, 1 something is, 3 the adapter broke the protoco
 				return err
 			}
 			if ttl == 0 {
-				ttl = max(time.Second, usualTTL(service).Std())
+				ttl = max(time.Second, own.UsualTTL(service).Std())
 			}
 			told := outputFlags{format: format}
 			out, err := told.open(cmd)
 			if err != nil {
 				return err
 			}
-			err = trial{Adapter: a, TTL: ttl}.outside(cmd.Context(), out.Final, cmd.ErrOrStderr())
+			err = own.Trial{Adapter: a, TTL: ttl}.Outside(cmd.Context(), out.Final, cmd.ErrOrStderr())
 			var ended *exec.ExitError
 			if errors.As(err, &ended) && slices.Contains([]int{exit.Violated, exit.Failed, exit.Usage}, ended.ExitCode()) {
 				wrong := fmt.Errorf("%s does not pass lockchaos adapter test: the log of this step says why", a.Command)
@@ -101,60 +92,6 @@ Exit status: 0 nothing is wrong, 1 something is, 3 the adapter broke the protoco
 	return cmd
 }
 
-// judgeConformance tries the adapter and prints what comes of it. Its error carries the exit status.
-func judgeConformance(ctx context.Context, bench *conformance.Bench, version string, to io.Writer) (err error) {
-	out := redact.NewWriter(to)
-	defer func() { err = errors.Join(err, out.Flush()) }()
-	harmless.Fprintf(out, "%s\non %s, TTL %v\n\n", bench.Command, strings.TrimSpace(bench.Service+" "+version), bench.TTL)
-	n, passed, open, code := 0, 0, 0, exit.OK
-	err = conformance.Run(ctx, bench, func(r conformance.Result) {
-		n++
-		harmless.Fprintf(out, "%2d  %-6s  %s", n, r.Outcome, r.Check)
-		switch r.Outcome {
-		case conformance.Passed:
-			passed++
-			harmless.Fprintln(out)
-		case conformance.NotApplicable:
-			harmless.Fprintf(out, " (%s)\n", r.Text)
-		case conformance.NotShown:
-			open++
-			explain(out, r)
-		case conformance.Failed:
-			code = exit.Worse(code, exit.Violated)
-			explain(out, r)
-		case conformance.Broke:
-			code = exit.Worse(code, exit.Failed)
-			explain(out, r)
-		}
-	})
-	if err != nil {
-		return err
-	}
-	if code == exit.OK {
-		rest := ""
-		if open > 0 {
-			rest = fmt.Sprintf(", and what %d ask was not shown (?)", open)
-		}
-		harmless.Fprintf(out, "\nnothing is wrong: %d checks passed%s\n", passed, rest)
-		return nil
-	}
-	harmless.Fprintf(out, "\n%d of %d checks passed\n", passed, n)
-	return exit.With(code, nil)
-}
-
-// explain prints what is wrong, and what was said.
-func explain(out io.Writer, r conformance.Result) {
-	harmless.Fprintf(out, "\n      %s\n", indented(r.Text))
-	for _, line := range r.Exchange {
-		harmless.Fprintf(out, "        %s\n", line)
-	}
-	if r.Advice != "" {
-		harmless.Fprintf(out, "      %s\n", indented(r.Advice))
-	}
-}
-
-func indented(text string) harmless.Safe { return harmless.Block(text, "      ") }
-
 func adapterNewCommand() *cobra.Command {
 	var lang, dir string
 	var names []string
@@ -167,12 +104,7 @@ func adapterNewCommand() *cobra.Command {
 		Long: `Writes a complete lock on one Redis server, in one commented file that needs no library, for you to put your own lock in its place. It passes
 lockchaos adapter test as it is.`,
 		Example: `  lockchaos adapter new --lang python --dir my-lock`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return exit.Misuse(fmt.Errorf("unexpected word %q: the language is --lang, the folder is --dir", args[0]))
-			}
-			return nil
-		},
+		Args:    noWords("unexpected word %q: the language is --lang, the folder is --dir"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			l, known := skeleton.Lookup(lang)
 			switch {

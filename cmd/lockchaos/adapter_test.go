@@ -6,26 +6,16 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/adapter"
-	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/runs/own"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-func TestSlug(t *testing.T) {
-	for name, want := range map[string]string{"redis-py Lock 4.3.4": "redis-py-lock", "my-lock 0.1": "my-lock", "Curator v5.2.0-rc.1": "curator", "Über lock": "ber-lock", "7": "7",
-		"...": "my-lock", "flock 2.38.1": "flock", "lock 2 of us": "lock-2-of-us"} {
-		if got := slug(name); got != want {
-			t.Errorf("%q: %q, want %q", name, got, want)
-		}
-	}
-}
-
 // TestSubstitutes: of scenarios that differ only in their lock one is run, of the lock's own service if there is one; what does not suit is left out.
 func TestSubstitutes(t *testing.T) {
-	c, err := choose([]string{"quick"})
+	c, err := ours().Choose([]string{"quick"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	kinds := kindsByName()
 	fencing := adapter.Declaration{Name: "x", Token: "fencing", Confirms: []string{"held"}, Permits: 1}
 	for _, want := range []struct {
 		service string
@@ -41,8 +31,9 @@ func TestSubstitutes(t *testing.T) {
 			"redis-setnx/pause-after-check/unfenced redis-setnx/payment/pause-holder/unfenced"},
 	} {
 		var names []string
-		for _, s := range substitutes(c.Scenarios, want.service, kinds) {
-			if unfit(s, kinds[s.Lock], want.says, want.service) == "" {
+		lock := own.Lock{Adapter: scenarios.Adapter{Service: want.service}, Says: want.says}
+		for _, s := range lock.Substitutes(c.Scenarios, ours()) {
+			if lock.Unfit(s, ours()) == "" {
 				names = append(names, s.Name)
 			}
 		}
@@ -57,10 +48,12 @@ func TestSubstitutes(t *testing.T) {
 func TestAdaptersTellTheirSessions(t *testing.T) {
 	s := scenarios.Scenario{Workload: scenarios.Workload{Kind: "counter"}, Faults: []scenarios.Fault{{Kind: "expire-session", Target: "holder", When: "before-write"}}}
 	for service, want := range map[string]string{"etcd": "does not tell", "zookeeper": "does not tell", "postgres": "", "redis": "expire-session"} {
-		if why := unfit(s, clients.Kind{}, adapter.Declaration{Permits: 1}, service); want == "" && why != "" || !strings.Contains(why, want) {
+		lock := own.Lock{Adapter: scenarios.Adapter{Service: service}, Says: adapter.Declaration{Permits: 1}}
+		if why := lock.Unfit(s, ours()); want == "" && why != "" || !strings.Contains(why, want) {
 			t.Errorf("%s: %q, want %q", service, why, want)
 		}
-		if why := unfit(s, clients.Kind{}, adapter.Declaration{Permits: 1, Sessions: true}, service); (why == "") != (service != "redis") {
+		lock.Says.Sessions = true
+		if why := lock.Unfit(s, ours()); (why == "") != (service != "redis") {
 			t.Errorf("%s, which tells its sessions: %q", service, why)
 		}
 	}
@@ -72,11 +65,11 @@ func TestUnfit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kinds, reasons := kindsByName(), map[string]bool{}
-	says := adapter.Declaration{Name: "x", Token: "none", Permits: 1}
+	reasons := map[string]bool{}
+	lock := own.Lock{Adapter: scenarios.Adapter{Service: "redis"}, Says: adapter.Declaration{Name: "x", Token: "none", Permits: 1}}
 	for _, suite := range suites {
 		for _, s := range suite.Scenarios {
-			why := unfit(s, kinds[s.Lock], says, "redis")
+			why := lock.Unfit(s, ours())
 			if why == "" {
 				s.Lock, s.Adapter, s.Expect = "mine", scenarios.Adapter{Command: "x", Service: "redis"}, scenarios.Expect{}
 				if s.Store.Fenced() || s.Workload.Guard == "check" {
@@ -97,23 +90,23 @@ func TestUnfit(t *testing.T) {
 
 // TestAttacksFollowClaims: of the attacks that scenarios name, those are left out that the claims of the user's own lock do not invite.
 func TestAttacksFollowClaims(t *testing.T) {
-	lease := ownLock{adapter: scenarios.Adapter{Service: "redis"}, says: adapter.Declaration{Name: "x", Token: "none", Permits: 1}}
+	lease := own.Lock{Adapter: scenarios.Adapter{Service: "redis"}, Says: adapter.Declaration{Name: "x", Token: "none", Permits: 1}}
 	session := lease
-	session.says.Validity = "session"
+	session.Says.Validity = "session"
 	for attack, want := range map[string]string{"": "", "late-release": "", "nothing-long": "does not keep its grants alive", "cut-off-asking": "can't be asked",
 		"end-session-work": "can't be asked", "no-such": "no attack named"} {
-		if why := lease.spared(attack); want == "" && why != "" || !strings.Contains(why, want) {
+		if why := lease.Unfit(scenarios.Scenario{Attack: attack}, ours()); want == "" && why != "" || !strings.Contains(why, want) {
 			t.Errorf("%s: %q, want %q", attack, why, want)
 		}
 	}
-	if why := session.spared("nothing-long"); why != "" {
+	if why := session.Unfit(scenarios.Scenario{Attack: "nothing-long"}, ours()); why != "" {
 		t.Errorf("a lock that keeps itself alive is spared: %s", why)
 	}
 }
 
 // TestStretched: with another TTL a frozen holder is still frozen past its lease.
 func TestStretched(t *testing.T) {
-	c, err := choose([]string{"redis-setnx/pause-holder/unfenced"})
+	c, err := ours().Choose([]string{"redis-setnx/pause-holder/unfenced"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/lockchaos/lockchaos/policy"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs"
+	"github.com/lockchaos/lockchaos/runs/pick"
 	"github.com/lockchaos/lockchaos/runs/screen"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -252,12 +253,11 @@ func gated(known []policy.Known) func(*runs.Run) {
 func makeAttack(t *testing.T, tries []try, change func(*scenarios.Scenario),
 	with ...func(*runs.Run)) (reports.Scenario, *replayed, string) {
 	t.Helper()
-	f := examFlags{attacks: []string{"nothing-work"}}
-	table, err := f.table()
+	table, err := attackTable(t).Only(false, []string{"nothing-work"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	lock, err := builtinExaminee("redis-setnx", 0)
+	lock, err := pick.Examinee(ours(), "redis-setnx", 0)
 	if err != nil {
 		t.Fatal(err)
 	}

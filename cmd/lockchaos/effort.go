@@ -8,8 +8,11 @@ import (
 	"github.com/lockchaos/lockchaos/runs"
 )
 
-// crowd lets as many run at once as the machine stands, unless --parallel says how many.
-func (f *runFlags) crowd(flags *pflag.FlagSet) {
+// settle fills in what is not given: a seed, and how many run at once: as many as the machine stands.
+func (f *runFlags) settle(flags *pflag.FlagSet) {
+	if flags.Lookup("seed") != nil && !flags.Changed("seed") {
+		f.Seed = f.Shard.Seed()
+	}
 	if !flags.Changed("parallel") {
 		f.Steady, f.Parallel = runs.DefaultParallel(), runs.CalmParallel()
 	}

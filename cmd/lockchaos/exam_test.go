@@ -8,19 +8,21 @@ import (
 
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/runs/pick"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
 // TestAttacksAreValid: what is made of the table for every lock is a scenario that would be accepted from a file, and no attack is
 // without a lock on which it can be made.
 func TestAttacksAreValid(t *testing.T) {
+	t.Parallel()
 	table := attackTable(t)
 	known, file, made := catalogue(), filepath.Join(t.TempDir(), "plan.yaml"), map[string]bool{}
 	for _, k := range locks() {
 		if k.Claims.Permits == 0 {
 			continue
 		}
-		lock, err := examFlags{}.examinee(t.Context(), []string{k.Name}, nil)
+		lock, err := pick.Examinee(ours(), k.Name, 0)
 		if err != nil {
 			t.Errorf("%s: %v", k.Name, err)
 			continue

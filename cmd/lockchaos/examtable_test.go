@@ -12,6 +12,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs/pick"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -26,7 +27,7 @@ func TestExamTableIsWhole(t *testing.T) {
 			t.Errorf("%s: no lock stands, though no lease excuses that", a.Name)
 		}
 		for lock, breaks := range a.Falls {
-			if k, err := lockKind(lock); err != nil || k.Control == "" {
+			if k, err := ours().Lock(lock); err != nil || k.Control == "" {
 				t.Errorf("%s: %s is no lock that is broken on purpose", a.Name, lock)
 			}
 			if checker.Named(breaks).Name == "" && !slices.Contains(checker.Named(checker.MutualExclusion).Kinds, breaks) {
@@ -34,13 +35,13 @@ func TestExamTableIsWhole(t *testing.T) {
 			}
 		}
 		for _, lock := range triedOn(a) {
-			if k, err := lockKind(lock); err != nil || k.Control != "" && a.Falls[lock] == "" {
+			if k, err := ours().Lock(lock); err != nil || k.Control != "" && a.Falls[lock] == "" {
 				t.Errorf("%s: %s is no correct lock", a.Name, lock)
 				continue
 			}
 			if _, met := known[lock]; !met {
 				var err error
-				if known[lock], err = (examFlags{}).examinee(t.Context(), []string{lock}, nil); err != nil {
+				if known[lock], err = pick.Examinee(ours(), lock, 0); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -57,6 +58,7 @@ func TestExamTable(t *testing.T) {
 	if !sandboxed(t) {
 		t.Skip("this machine refuses namespaces")
 	}
+	t.Parallel()
 	table := attackTable(t)
 	attacks := map[string][]scenarios.Attack{}
 	for _, a := range table.Attacks {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/reports/story"
+	"github.com/lockchaos/lockchaos/reports/terminal"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/screen"
 )
@@ -57,7 +58,7 @@ func listTerms(w io.Writer) error {
 		}
 		rows = append(rows, []string{t.Word, t.Brief()})
 	}
-	if err := table(w, rows); err != nil {
+	if err := terminal.Table(w, rows); err != nil {
 		return err
 	}
 	_, err := harmless.Fprintf(w, "\nMore of each, with an example and what to do: lockchaos explain WORD\n")

@@ -1,16 +1,12 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/lockchaos/lockchaos/harmless"
-	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/internal/synthetic"
 	"github.com/lockchaos/lockchaos/runs/exit"
 )
@@ -27,17 +23,12 @@ judge finds, and how fast it is on your machine. What was planted is told on the
 A file whose name ends in .zst is compressed.`,
 		Example: "  lockchaos generate --events 100000000 --clients 50 --bad 1 | lockchaos check -\n" +
 			"  lockchaos generate --events 1000000 --bad 3 --out big.jsonl.zst",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return exit.Misuse(fmt.Errorf("generate takes no words, only flags; got %q", args[0]))
-			}
-			return nil
-		},
+		Args: noWords("generate takes no words, only flags; got %q"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if _, _, err := synthetic.Header(c); err != nil {
 				return exit.Misuse(err)
 			}
-			planted, err := x(out, cmd.OutOrStdout(), c)
+			planted, err := synthetic.WriteFile(out, cmd.OutOrStdout(), c)
 			if err != nil {
 				return err
 			}
@@ -64,34 +55,4 @@ A file whose name ends in .zst is compressed.`,
 	cmd.Flags().Uint64Var(&c.Seed, "seed", 1, "the seed; the same seed writes the same history")
 	cmd.Flags().StringVar(&out, "out", "-", `the file; "-" is the standard output`)
 	return cmd
-}
-
-// x writes a history to a file, or to stdout.
-func x(out string, stdout io.Writer, c synthetic.Config) (planted []synthetic.Planted, err error) {
-	to := stdout
-	if out != "-" {
-		f, failed := os.Create(out)
-		if failed != nil {
-			return nil, fmt.Errorf("write a history: %w", failed)
-		}
-		defer func() { err = errors.Join(err, f.Close()) }()
-		to = f
-	}
-	header, keys, err := synthetic.Header(c)
-	if err != nil {
-		return nil, err
-	}
-	w, err := history.NewWriter(to, out)
-	if err != nil {
-		return nil, err
-	}
-	enc, err := history.NewEncoder(w, header, keys)
-	if err != nil {
-		return nil, fmt.Errorf("write %s: %w", out, err)
-	}
-	planted, err = synthetic.Generate(c, enc.Encode)
-	if err = errors.Join(err, w.Close()); err != nil {
-		return nil, fmt.Errorf("write %s: %w", out, err)
-	}
-	return planted, nil
 }

@@ -108,7 +108,7 @@ func everyKind(t *testing.T) map[string][]healingCase {
 			t.Errorf("fault %s has no case in healingCases: nothing shows that it leaves nothing behind", k.Name)
 		}
 		for _, c := range cases {
-			if _, err := lockKind(c.lock); err != nil {
+			if _, err := ours().Lock(c.lock); err != nil {
 				t.Error(err)
 			}
 		}

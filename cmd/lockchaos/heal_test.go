@@ -18,6 +18,7 @@ import (
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/runs/runtimes"
 )
 
 // soakVar set to 1 asks for many moments instead of a few.
@@ -36,7 +37,7 @@ func TestHealing(t *testing.T) {
 		t.Skip("this machine refuses namespaces")
 	}
 	kinds := everyKind(t)
-	can := tryFaults(t.Context())
+	tried := nemesis.Tried(t.Context(), runtimes.ProbeVerb)
 	for _, k := range nemesis.Kinds() {
 		kind, cases := k.Name, kinds[k.Name]
 		if len(cases) == 0 {
@@ -46,11 +47,11 @@ func TestHealing(t *testing.T) {
 		h.Write([]byte(kind))
 		rng := rand.New(rand.NewPCG(h.Sum64(), 4))
 		t.Run(kind, func(t *testing.T) {
-			if here := can(k.Needs); here != "yes" {
+			if why, _ := tried(k.Needs); why != "" {
 				if os.Getenv("LOCKCHAOS_REQUIRE") == "all" {
-					t.Fatal(here)
+					t.Fatal(why)
 				}
-				t.Skip(here)
+				t.Skip(why)
 			}
 			t.Parallel()
 			moments := 1

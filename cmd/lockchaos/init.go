@@ -22,12 +22,7 @@ func initCommand() *cobra.Command {
 		Long: `Writes ` + policy.DefaultFile + `, or FILE: a policy that works as it is, with each key explained. A file that is there is never overwritten.
 ` + "`lockchaos gate`" + ` runs it.`,
 		Example: "  lockchaos init && lockchaos gate",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return exit.Misuse(errors.New("init writes one file"))
-			}
-			return nil
-		},
+		Args:    wordCount(0, 1, "init writes one file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file := policy.DefaultFile
 			if len(args) > 0 {

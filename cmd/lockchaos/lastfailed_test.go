@@ -10,31 +10,33 @@ import (
 
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs"
+	"github.com/lockchaos/lockchaos/runs/pick"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
 // The suite random names what the latest run has drawn, beside or without names of other scenarios.
 func TestLastFailedTakesDrawnScenarios(t *testing.T) {
-	c, err := choose([]string{"redlock/none/unfenced"})
+	c, err := ours().Choose([]string{"redlock/none/unfenced"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	plain, drawn := c.Scenarios[0], c.Scenarios[0]
 	drawn.Name = scenarios.RandomPrefix + drawn.Lock
-	f := runFlags{Settings: runs.Settings{Out: t.TempDir()}, scale: scaleTest}
+	f := pick.Request{Settings: runs.Settings{Tool: ours(), Out: t.TempDir()}}
 	saveUnended(t, f.Out, plain, drawn)
-	if f.last, err = ours().LastFailed(f.Out); err != nil {
+	if f.Last, err = ours().LastFailed(f.Out); err != nil {
 		t.Fatal(err)
 	}
 	for _, x := range []struct{ words, want []string }{
 		{nil, []string{plain.Name, drawn.Name}},
-		{[]string{randomSuite}, []string{drawn.Name}},
+		{[]string{pick.Random}, []string{drawn.Name}},
 		{[]string{"redlock"}, []string{plain.Name}},
-		{[]string{randomSuite, "redlock"}, []string{plain.Name, drawn.Name}},
+		{[]string{pick.Random, "redlock"}, []string{plain.Name, drawn.Name}},
 	} {
-		plans, err := f.recalled(x.words)
+		f.Names = x.words
+		p, err := f.Plans(t.Context())
 		var got []string
-		for _, p := range plans {
+		for _, p := range p.Plans {
 			got = append(got, p.Scenario.Name)
 		}
 		if err != nil || !slices.Equal(got, x.want) {

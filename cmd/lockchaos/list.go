@@ -6,16 +6,16 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
-	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/reports/terminal"
 	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/runs/pick"
 )
 
 // lists are what can be listed.
@@ -37,7 +37,7 @@ func listNames() (names []string) {
 }
 
 func listCommand() *cobra.Command {
-	var only selection
+	var only pick.Selection
 	var out string
 	names := listNames()
 	cmd := &cobra.Command{
@@ -72,7 +72,7 @@ leave fewer. "lockchaos run" takes the same flags.`,
 			return nil
 		},
 	}
-	only.add(cmd)
+	addSelection(cmd, &only)
 	cmd.Flags().StringVar(&out, "out", "runs", "folder for the runs' folders, for --last-failed")
 	return cmd
 }
@@ -80,9 +80,9 @@ leave fewer. "lockchaos run" takes the same flags.`,
 func checkList(cmd *cobra.Command, args, names []string) error {
 	switch {
 	case len(args) == 0:
-		return exit.Misuse(fmt.Errorf("list what? one of %s", strings.Join(names, ", ")))
+		return exit.Misuse(fmt.Errorf("list what? one of %s", join(names)))
 	case !slices.Contains(names, args[0]):
-		return exit.Misuse(fmt.Errorf("there is no list of %q: one of %s%s", args[0], strings.Join(names, ", "), suggest(args[0], names)))
+		return exit.Misuse(fmt.Errorf("there is no list of %q: one of %s%s", args[0], join(names), suggest(args[0], names)))
 	case args[0] != listOfScenarios && (len(args) > 1 || cmd.Flags().NFlag() > 0):
 		return exit.Misuse(fmt.Errorf("only the list of %s can be narrowed: lockchaos list %s takes nothing else", listOfScenarios, args[0]))
 	case len(args) > 2:
@@ -91,32 +91,12 @@ func checkList(cmd *cobra.Command, args, names []string) error {
 	return nil
 }
 
-// table prints rows under a heading, columns aligned.
-func table(w io.Writer, rows [][]string) error {
-	t := tabwriter.NewWriter(w, 2, 0, 3, ' ', 0)
-	for _, row := range rows {
-		for i := range row {
-			row[i] = harmless.Line(row[i])
-		}
-		harmless.Fprintln(t, harmless.Safe(strings.Join(row, "\t")))
-	}
-	return t.Flush()
-}
-
 func listLocks(w io.Writer) error {
 	rows := [][]string{{"LOCK", "SERVICE", "VALID", "TOKEN", "CONFIRMS", "NOTICES", "TOLERATES", "HOW"}}
 	for _, k := range locks() {
-		confirms := strings.Join(k.Claims.Confirms, ", ")
-		if confirms == "" {
-			confirms = "nothing"
-		}
-		valid := k.Claims.Validity
-		if valid == "" {
-			valid = "none"
-		}
-		rows = append(rows, []string{k.Name, k.Service, valid, k.Claims.Token, confirms, noticing(k), cmp.Or(k.Claims.Tolerates, "none"), described(k)})
+		rows = append(rows, []string{k.Name, k.Service, cmp.Or(k.Claims.Validity, "none"), k.Claims.Token, cmp.Or(join(k.Claims.Confirms), "nothing"), noticing(k), cmp.Or(k.Claims.Tolerates, "none"), described(k)})
 	}
-	if err := table(w, rows); err != nil {
+	if err := terminal.Table(w, rows); err != nil {
 		return err
 	}
 	_, err := io.WriteString(w, locksLegend)
@@ -156,7 +136,7 @@ func listServices(w io.Writer) error {
 	for _, k := range backends.Kinds() {
 		rows = append(rows, []string{k.Name, fmt.Sprint(len(k.Nodes)), k.About})
 	}
-	return table(w, rows)
+	return terminal.Table(w, rows)
 }
 
 func listWorkloads(w io.Writer) error {
@@ -164,7 +144,7 @@ func listWorkloads(w io.Writer) error {
 	for _, k := range harness.Workloads() {
 		rows = append(rows, []string{k.Name, k.About})
 	}
-	return table(w, rows)
+	return terminal.Table(w, rows)
 }
 
 func listProperties(w io.Writer) error {
@@ -172,5 +152,5 @@ func listProperties(w io.Writer) error {
 	for _, p := range checker.Properties() {
 		rows = append(rows, []string{p.Name, p.About})
 	}
-	return table(w, rows)
+	return terminal.Table(w, rows)
 }

@@ -6,14 +6,16 @@ import (
 	"slices"
 
 	"github.com/lockchaos/lockchaos/harmless"
+	"github.com/lockchaos/lockchaos/reports/terminal"
 	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/runs/pick"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
 // listScenarios lists the scenarios that fit a pattern ("": all) and the selection, suite by suite. Runs is where the latest run lies.
-func listScenarios(w io.Writer, pattern string, only selection, out string) error {
-	if err := only.check(); err != nil {
+func listScenarios(w io.Writer, pattern string, only pick.Selection, out string) error {
+	if err := only.Check(catalogue()); err != nil {
 		return err
 	}
 	suites, err := suitesOf(only, out)
@@ -28,7 +30,7 @@ func listScenarios(w io.Writer, pattern string, only selection, out string) erro
 		}
 		rows := [][]string{{"SCENARIO", "EXPECTED", "WHAT"}}
 		for _, sc := range s.Scenarios {
-			if only.takes(sc) && (isSuite || matches(pattern, sc.Name)) {
+			if only.Takes(sc) && (isSuite || matches(pattern, sc.Name)) {
 				rows = append(rows, []string{sc.Name, sc.Expect.Word(), sc.About})
 			}
 		}
@@ -40,11 +42,11 @@ func listScenarios(w io.Writer, pattern string, only selection, out string) erro
 		}
 		listed += len(rows) - 1
 		harmless.Fprintf(w, "suite %s: %s\n\n", s.Name, s.About)
-		if err := table(w, rows); err != nil {
+		if err := terminal.Table(w, rows); err != nil {
 			return err
 		}
 	}
-	if listed == 0 && !only.lastFailed {
+	if listed == 0 && !only.LastFailed {
 		return exit.Misuse(fmt.Errorf("no scenario fits %q%s (all names: lockchaos list scenarios)", pattern, suggest(pattern, runs.Names(suites))))
 	}
 	_, err = io.WriteString(w, listEnd(pattern, only, listed))
@@ -52,8 +54,8 @@ func listScenarios(w io.Writer, pattern string, only selection, out string) erro
 }
 
 // suitesOf are the built-in suites, or what failed in the latest run as one.
-func suitesOf(only selection, out string) ([]scenarios.Suite, error) {
-	if !only.lastFailed {
+func suitesOf(only pick.Selection, out string) ([]scenarios.Suite, error) {
+	if !only.LastFailed {
 		return scenarios.Builtin(catalogue())
 	}
 	last, err := ours().LastFailed(out)
@@ -68,16 +70,16 @@ func suitesOf(only selection, out string) ([]scenarios.Suite, error) {
 }
 
 // listEnd says what the words of the list mean, and what to do with it.
-func listEnd(pattern string, only selection, listed int) string {
+func listEnd(pattern string, only pick.Selection, listed int) string {
 	switch {
-	case only.lastFailed && listed == 0:
+	case only.LastFailed && listed == 0:
 		return "Nothing: all scenarios of the latest run came out as they should.\n"
-	case only.lastFailed:
+	case only.LastFailed:
 		return "\nRun them again: lockchaos run --last-failed\n"
 	}
 	end := "\nEXPECTED is what theory says of the lock under the fault; \"either\" where chance decides whether anything is violated (lockchaos explain WORD).\n"
 	if pattern == "" {
-		end += fmt.Sprintf("suite %s: drawn from the seed, one scenario for each lock: lockchaos run %s --seed 7\n", randomSuite, randomSuite)
+		end += fmt.Sprintf("suite %s: drawn from the seed, one scenario for each lock: lockchaos run %s --seed 7\n", pick.Random, pick.Random)
 	}
 	return end
 }

@@ -11,11 +11,12 @@ import (
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/docker/dockertest"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs/own"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
 )
 
 // internal are the verbs that lockchaos starts itself as.
-var internal = []string{"worker", "node", "scenario", runtimes.ProbeVerb, insideVerb}
+var internal = []string{"worker", "node", "scenario", runtimes.ProbeVerb, own.TrialVerb}
 
 func TestMain(m *testing.M) {
 	hosts.Stage()
@@ -40,6 +41,7 @@ func (t tests) Run() int {
 // TestScripts runs what the command promises, as readable scripts.
 func TestScripts(t *testing.T) {
 	able := sandboxed(t)
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		// No Deadline of its own: a script that waits for what never comes fails at the end of `go test -timeout`. A shorter one for all of them together fails whichever is last on a slow machine.
 		Dir: "testdata/script",

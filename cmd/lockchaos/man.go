@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -22,12 +21,7 @@ them in a folder of man's path, such as /usr/local/share/man/man1.
 
 $SOURCE_DATE_EPOCH, if it is set, is the date of the pages.`,
 		Example: "  lockchaos man /usr/local/share/man/man1",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return exit.Misuse(errors.New("man needs one folder"))
-			}
-			return nil
-		},
+		Args:    wordCount(1, 1, "man needs one folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir := args[0]
 			if err := os.MkdirAll(dir, 0o755); err != nil {

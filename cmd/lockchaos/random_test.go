@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/nemesis"
+	"github.com/lockchaos/lockchaos/runs/pick"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -24,7 +25,7 @@ func TestRandomScenariosAreValid(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "plan.yaml")
 	for _, k := range locks() {
-		base, ok := undisturbed(suites, k.Name)
+		base, ok := scenarios.Undisturbed(suites, k.Name)
 		if !ok && k.Control == "herd" {
 			continue // it shows in a stampede only, whose service is not disturbed
 		}
@@ -37,7 +38,7 @@ func TestRandomScenariosAreValid(t *testing.T) {
 		}
 		kinds := map[string]bool{}
 		for seed := range uint64(3) {
-			lock := runFlags{}.randomLock(k, base, can)
+			lock := pick.Request{}.RandomLock(k, base, can)
 			p := scenarios.Plan{Seed: seed, Scenario: scenarios.Random(seed, lock, scenarios.Duration(10*time.Second))}
 			if err := p.Save(file); err != nil {
 				t.Fatal(err)

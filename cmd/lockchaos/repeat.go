@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/lockchaos/lockchaos/experiments"
+	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs/exit"
 )
 
@@ -47,4 +48,13 @@ func (f *repeatFlags) check(sharded bool) error {
 		f.repeat = untilBound
 	}
 	return nil
+}
+
+// words are those of the command line that repeat the same again.
+func (f *repeatFlags) words() string {
+	line := " --repeat " + strconv.Itoa(f.repeat)
+	if f.until != "" {
+		line += " --until " + reports.Shell(f.until)
+	}
+	return line
 }

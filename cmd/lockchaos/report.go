@@ -2,16 +2,13 @@ package main
 
 import (
 	"errors"
-	"fmt"
-	"io"
-	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/lockchaos/lockchaos/experiments"
 	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/runs/screen"
 )
 
 func reportCommand() *cobra.Command {
@@ -21,31 +18,21 @@ func reportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report DIR …",
 		Short: "Judge and render a run's folder again, or those of its shards as one",
-		Long: `Reads the plans and histories in a run's folder, judges them with this version of the checker and writes all reports anew.
-The exit status is that of the run as it is judged now.
+		Long: `Reads the plans and histories in a run's folder, judges them with this version of the checker and
+writes all reports anew. The exit status is that of the run as it is judged now.
 
-With --compare A B two runs, or two scenarios, are set side by side: which verdicts changed, which stayed, with counts, versions and seeds. The exit status is 1
-if a scenario is worse in B, 2 if one that was decided is decided no more, else 0.
+--compare A B compares two runs, or two scenarios: which verdicts changed and which stayed, with
+counts, versions and seeds. Exit status: 1 if a scenario is worse in B, 2 if one was decided in A
+and is not in B, else 0.
 
-With --merge the folders of the shards of a run (run, exam or gate with --shard) become one new folder, with one report, junit.xml and sarif.json, and for a gate one ruling. Shards of
-different suites, seeds, versions, policies or cuts are refused, and so is the same shard twice. What a missing shard would have run is told as not run, and the exit status is then 2, if
-nothing worse is found.`,
+--merge makes one new folder of the shards of a run (run, exam or gate with --shard), with one
+report, junit.xml and sarif.json, and for a gate one ruling. It refuses shards of different suites,
+seeds, versions, policies or cuts, and the same shard twice. The scenarios of a missing shard are
+listed as not run, and the exit status is then 2, if nothing worse is found.`,
 		Example: `  lockchaos report runs/latest
   lockchaos report --merge shard-*/latest
   lockchaos report --compare runs/before runs/after`,
-		Args: func(_ *cobra.Command, args []string) error {
-			switch {
-			case compare && merge:
-				return exit.Misuse(errors.New("report --compare or --merge, not both"))
-			case compare && len(args) != 2:
-				return exit.Misuse(errors.New("report --compare needs two folders, that of the first run and that of the second"))
-			case merge && len(args) == 0:
-				return exit.Misuse(errors.New("report --merge needs the folder of each shard, such as shard-1/latest shard-2/latest"))
-			case !compare && !merge && len(args) != 1:
-				return exit.Misuse(errors.New("report needs one folder, such as runs/latest"))
-			}
-			return nil
-		},
+		Args: func(_ *cobra.Command, args []string) error { return checkReport(len(args), compare, merge) },
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if compare {
 				return experiments.Compare(ours(), cmd.OutOrStdout(), args[0], args[1], page)
@@ -63,35 +50,7 @@ nothing worse is found.`,
 					return err
 				}
 			}
-			// A link is shown as what it points at: it may point elsewhere tomorrow.
-			if real, err := filepath.EvalSymlinks(dir); err == nil {
-				dir = real
-			}
-			repeated, err := runs.LoadRepetition(dir)
-			if err != nil {
-				return exit.Misuse(err)
-			}
-			out, err := output.open(cmd)
-			if err != nil {
-				return err
-			}
-			if runs.IsGate(dir) {
-				return ours().ReportGate(out, dir)
-			}
-			if repeated != nil {
-				return experiments.Report(cmd.Context(), ours(), out, dir, repeated)
-			}
-			run, suite, err := ours().JudgeRun(dir)
-			if err != nil {
-				return exit.Misuse(err)
-			}
-			if err := runs.Render(dir, suite); err != nil {
-				if errors.Is(err, os.ErrPermission) {
-					return fmt.Errorf("%w (the reports are written into the run's own folder)", err)
-				}
-				return err
-			}
-			return out.Conclude(dir, suite, func(w io.Writer) error { return runs.Tell(w, dir, suite, run.NoExpect, run.Interrupted) })
+			return experiments.Report(cmd.Context(), ours(), dir, func() (*screen.Screen, error) { return output.open(cmd) })
 		},
 	}
 	cmd.Flags().BoolVar(&compare, "compare", false, "set two runs side by side")
@@ -100,4 +59,19 @@ nothing worse is found.`,
 	cmd.Flags().StringVar(&page, "page", "", "of --compare: file for the page (default: "+experiments.CompareFile+" in the second run's folder)")
 	output.add(cmd.Flags())
 	return cmd
+}
+
+// checkReport refuses another number of folders than is needed.
+func checkReport(folders int, compare, merge bool) error {
+	switch {
+	case compare && merge:
+		return exit.Misuse(errors.New("report --compare or --merge, not both"))
+	case compare && folders != 2:
+		return exit.Misuse(errors.New("report --compare needs two folders, that of the first run and that of the second"))
+	case merge && folders == 0:
+		return exit.Misuse(errors.New("report --merge needs the folder of each shard, such as shard-1/latest shard-2/latest"))
+	case !compare && !merge && folders != 1:
+		return exit.Misuse(errors.New("report needs one folder, such as runs/latest"))
+	}
+	return nil
 }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"errors"
-	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -26,15 +24,17 @@ func (f *runFlags) sameWhere(cmd *cobra.Command, run *runs.Record) error {
 }
 
 func rerunCommand() *cobra.Command {
-	var f runFlags
+	f := newRunFlags()
 	cmd := &cobra.Command{
 		Use:   "rerun DIR",
 		Short: "Run saved plans again, and say whether the verdicts are the same",
-		Long: `Runs the plan of a scenario's folder again, or all plans of a run's folder: the same scenario, the same seed, where it ran before. Then it sets what came
-out beside what the folder shows, both judged by this version of the checker.
+		Long: `Runs the plan of a scenario's folder again, or all plans of a run's folder: the same scenario, the
+same seed, on the same runtime. Then it compares the new verdicts with those of the folder, both
+judged by this version of the checker.
 
-A seed repeats the plan: think times, lengths and spacing of faults. It does not repeat the schedule, so a verdict may differ by chance: "lockchaos run
---plan DIR/plan.yaml --repeat 20" tells how often.
+A seed repeats the plan: think times, lengths and spacing of faults. It does not repeat the
+schedule, so a verdict may differ by chance. "lockchaos run --plan DIR/plan.yaml --repeat 20" shows
+how often.
 
 Exit status: 0 the verdicts are the same, 1 one differs, 2 one that was decided is decided no more, 3 the harness or a service failed.`,
 		Example: `  lockchaos rerun runs/latest/redis-setnx.pause-holder.unfenced
@@ -48,8 +48,8 @@ Exit status: 0 the verdicts are the same, 1 one differs, 2 one that was decided 
 			if err := f.sameWhere(cmd, before.Run); err != nil {
 				return exit.Misuse(err)
 			}
-			f.crowd(cmd.Flags())
-			return runAgain(before, cmd, f)
+			f.settle(cmd.Flags())
+			return f.runAgain(before, cmd)
 		},
 	}
 	f.addWhere(cmd.Flags())
@@ -60,31 +60,17 @@ Exit status: 0 the verdicts are the same, 1 one differs, 2 one that was decided 
 
 // oneFolder is for commands that take a folder of a run.
 func oneFolder(verb string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, args []string) error {
-		if len(args) != 1 {
-			return exit.Misuse(fmt.Errorf("%s needs one folder, such as runs/latest or runs/latest/redis-setnx.none.unfenced", verb))
-		}
-		return nil
-	}
+	return wordCount(1, 1, verb+" needs one folder, such as runs/latest or runs/latest/redis-setnx.none.unfenced")
 }
 
-// again runs the plans again and compares.
-func runAgain(s *experiments.Saved, cmd *cobra.Command, f runFlags) (err error) {
+// runAgain runs the plans again and compares.
+func (f *runFlags) runAgain(s *experiments.Saved, cmd *cobra.Command) error {
 	ctx, out := cmd.Context(), screen.New(cmd.OutOrStdout())
 	f.NoExpect, f.Seed = s.Run.NoExpect, s.Run.Seed
 	if err := f.checkWhere(); err != nil {
 		return err
 	}
-	if err := runs.WithoutSecrets(s.Plans); err != nil {
-		return err
-	}
-	where, err := runtimes.Choose(ctx, f.Where, kindOf, s.Plans, out.Say)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, where.Close()) }()
-	if f.Runtime == runtimes.Compose {
-		f.Parallel = 1
-	}
-	return experiments.Rerun(ctx, s.Suite, &runs.Run{Settings: f.complete(), Where: where, Name: s.Run.Suite, About: s.Run.About, Plans: s.Plans, Screen: out, Command: reports.Shell(os.Args[0], "rerun", s.Named)})
+	return f.there(ctx, s.Plans, out.Say, func(where runtimes.Runtime) error {
+		return experiments.Rerun(ctx, s.Suite, &runs.Run{Settings: f.complete(), Where: where, Name: s.Run.Suite, About: s.Run.About, Plans: s.Plans, Screen: out, Command: reports.Shell(os.Args[0], "rerun", s.Named)})
+	})
 }

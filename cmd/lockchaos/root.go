@@ -44,23 +44,53 @@ func rootCommand() *cobra.Command {
 		Version:       versionText(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return nil
-			}
-			return exit.Misuse(fmt.Errorf("unknown command %q%s", args[0], suggest(args[0], verbs(cmd))))
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	ofVerbs(root)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return exit.Misuse(fmt.Errorf("%w (see `%s --help`)", err, cmd.CommandPath()))
 	})
 	root.SetVersionTemplate("lockchaos {{.Version}}\n")
 	root.CompletionOptions.DisableDefaultCmd = true // ours says what is wrong
-	root.AddCommand(demoCommand(), runCommand(), examCommand(), surveyCommand(), gateCommand(), initCommand(), rerunCommand(), shrinkCommand(), sweepCommand(), serveCommand(), checkCommand(), witnessCommand(), generateCommand(), reportCommand(), trendCommand(), listCommand(), explainCommand(), doctorCommand(), cleanCommand(), adapterCommand(), completionCommand(), manCommand(), workerCommand(), nodeCommand(), probeCommand(), insideCommand(), scenarioCommand())
+	root.AddCommand(demoCommand(), runCommand(), examCommand(), surveyCommand(), gateCommand(), initCommand(), rerunCommand(), shrinkCommand(), sweepCommand(), serveCommand(), checkCommand(), witnessCommand(), generateCommand(), reportCommand(), trendCommand(), listCommand(), explainCommand(), doctorCommand(), cleanCommand(), adapterCommand(), completionCommand(), manCommand())
+	root.AddCommand(insideCommands()...)
 	complete(root)
 	refuseWords(root)
 	return root
+}
+
+// ofVerbs makes a command print its help, and refuse a word that is none of its verbs.
+func ofVerbs(cmd *cobra.Command) {
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		word, there := args[0], ""
+		if cmd.HasParent() {
+			word, there = cmd.Name()+" "+word, fmt.Sprintf(" (there are %s)", strings.Join(verbs(cmd), " and "))
+		}
+		return exit.Misuse(fmt.Errorf("unknown command %q%s%s", word, suggest(args[0], verbs(cmd)), there))
+	}
+}
+
+// wordCount refuses any other number of words; text says what the command needs.
+func wordCount(least, most int, text string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) < least || len(args) > most {
+			return exit.Misuse(errors.New(text))
+		}
+		return nil
+	}
+}
+
+// noWords refuses any word, which text names by %q.
+func noWords(text string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return exit.Misuse(fmt.Errorf(text, args[0]))
+		}
+		return nil
+	}
 }
 
 // refuseWords makes words that a command can't take a mistake of the user's.
@@ -126,3 +156,5 @@ func verbs(root *cobra.Command) []string {
 
 // suggest returns the known words that come nearest to a mistyped one, as the end of an error message.
 func suggest(word string, known []string) string { return spelling.Suggest(word, known) }
+
+func join(words []string) string { return strings.Join(words, ", ") }

@@ -9,9 +9,12 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml"
-	"github.com/lockchaos/lockchaos/policy"
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/lockchaos/lockchaos/policy"
+	"github.com/lockchaos/lockchaos/runs"
+	"github.com/lockchaos/lockchaos/runs/pick"
 )
 
 // schemaFolder holds the schemas that are published; absolute, for scripts run elsewhere.
@@ -82,7 +85,7 @@ func TestSchemaOfPolicies(t *testing.T) {
 	if err := os.WriteFile(file, []byte(starter), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	p, places, err := loadPolicy(t.Context(), file, runFlags{}, func(string) {})
+	p, places, err := pick.Request{Settings: runs.Settings{Tool: ours()}, Say: func(string) {}}.ReadPolicy(t.Context(), file)
 	if err != nil || len(p.Runs) != 2 || len(p.Known) != 1 || p.Known[0].Expires.Format(time.DateOnly) != "2027-05-20" {
 		t.Fatalf("%+v %v", p, err)
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -27,12 +26,7 @@ its scenarios as they go on, the reports, and two runs compared. It only reads, 
 Without --listen only this machine reaches it. It has no passwords: who reaches it can read every report and log.`,
 		Example: `  lockchaos serve
   lockchaos serve /srv/runs --listen 10.0.0.7:8080`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return exit.Misuse(errors.New("serve needs one folder: that which holds the runs, such as runs"))
-			}
-			return nil
-		},
+		Args: wordCount(0, 1, "serve needs one folder: that which holds the runs, such as runs"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			folder := "runs"
 			if len(args) > 0 {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/experiments"
-	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
 	"github.com/lockchaos/lockchaos/runs/screen"
@@ -24,15 +23,17 @@ type shrinkFlags struct {
 }
 
 func shrinkCommand() *cobra.Command {
-	var f shrinkFlags
+	f := shrinkFlags{runFlags: newRunFlags()}
 	cmd := &cobra.Command{
 		Use:   "shrink DIR",
 		Short: "Reduce a scenario that shows a violation to the smallest that still does",
-		Long: `Takes away faults, clients, keys, and time from the plan in a scenario's folder, for as long as the same property is still violated, and writes what is left
-as a scenario file: a regression test, which "lockchaos run" runs, and which gives 1 for as long as the violation shows.
+		Long: `Removes faults, clients, keys, and time from the plan in a scenario's folder, while the same
+property is still violated. It writes the rest as a scenario file: a regression test. "lockchaos
+run" runs it, with exit status 1 while the violation shows.
 
-A plan does not repeat its schedule. So each candidate is run --runs times, with as many seeds, and counts as violated if --shows of them are. The smallest is run
-again, twice as often with other seeds, and a step of the way is taken back where that does not confirm it.
+A plan does not repeat its schedule. So each candidate is run --runs times, with as many seeds, and
+counts as violated if --shows of them are. The smallest is then run twice as often, with other
+seeds. If that does not confirm it, shrink goes a step back.
 
 Exit status: 0 the scenario is written, 2 the violation did not show again, 3 the harness or a service failed, 64 nothing is violated in DIR.`,
 		Example: `  lockchaos shrink runs/latest/redis-setnx.pause-holder.unfenced
@@ -68,22 +69,14 @@ Exit status: 0 the scenario is written, 2 the violation did not show again, 3 th
 }
 
 // shrink searches, and writes what it finds.
-func (f shrinkFlags) shrink(ctx context.Context, out *screen.Screen, saved *experiments.Saved, from string) error {
+func (f *shrinkFlags) shrink(ctx context.Context, out *screen.Screen, saved *experiments.Saved, from string) error {
 	s, err := experiments.NewShrinking(ours(), f.Goal, out, saved, from)
 	if err != nil {
 		return exit.Misuse(err)
 	}
 	plans := []scenarios.Plan{s.Plan}
-	if err := runs.WithoutSecrets(plans); err != nil {
-		return err
-	}
-	s.Plan = plans[0]
-	where, err := runtimes.Choose(ctx, f.Where, kindOf, plans, out.Say)
-	if err != nil {
-		return err
-	}
-	if f.Runtime == runtimes.Compose {
-		f.Parallel = 1
-	}
-	return errors.Join(s.Do(ctx, f.complete(), where), where.Close())
+	return f.there(ctx, plans, out.Say, func(where runtimes.Runtime) error {
+		s.Plan = plans[0]
+		return s.Do(ctx, f.complete(), where)
+	})
 }

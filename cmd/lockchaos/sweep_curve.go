@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"strconv"
 	"time"
@@ -25,21 +23,22 @@ import (
 // sweepFlags are the settings of `lockchaos sweep`.
 type sweepFlags struct {
 	runFlags
-	lock, fault, target, when, clock string
-	over                             string
-	runs, points                     int
-	property                         string
+	experiments.Strike
+	runs, points int
+	property     string
 }
 
 func sweepCommand() *cobra.Command {
-	var f sweepFlags
+	f := sweepFlags{runFlags: newRunFlags()}
 	cmd := &cobra.Command{
 		Use:   "sweep [SCENARIO|FILE.yaml]",
 		Short: "Measure how often a lock is violated over the length of a fault, in TTLs: the safety curve",
-		Long: `Runs a lock under a fault whose length (or, of a clock-jump, whose offset) goes from less than the TTL to more, some runs at each point, and draws how many of the holds
-that were struck are part of a violation, with confidence intervals: as a page, as CSV and as JSON.
+		Long: `Runs a lock under a fault whose length (or, of a clock-jump, whose offset) goes from less than the
+TTL to more, some runs at each point. It draws the share of struck holds that are part of a
+violation, with confidence intervals: as a page, as CSV and as JSON.
 
-The lock and the fault are given by --lock and --fault, or by a scenario with one fault. The rate counts struck holds and not runs, so it does not depend on how long a run is.
+The lock and the fault are given by --lock and --fault, or by a scenario with one fault. The rate
+counts struck holds and not runs, so it does not depend on the length of a run.
 
 Exit status: 0 it was measured, whatever came out; 2 at some point no hold was struck; 3 some runs failed.`,
 		Example: `  lockchaos sweep --lock redis-setnx --fault pause --over duration=0.5..3xTTL --runs 20
@@ -47,7 +46,7 @@ Exit status: 0 it was measured, whatever came out; 2 at some point no hold was s
   lockchaos sweep my-lock.yaml --over duration=250ms..2s --points 8`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !cmd.Flags().Changed("seed") {
-				f.Seed = rand.Uint64N(1_000_000)
+				f.Seed = f.Shard.Seed()
 			}
 			if f.runs < 1 || f.points < 2 || f.points > 200 {
 				return exit.Misuse(fmt.Errorf("--runs %d --points %d: one run at least, and 2 to 200 points", f.runs, f.points))
@@ -55,11 +54,7 @@ Exit status: 0 it was measured, whatever came out; 2 at some point no hold was s
 			if err := f.checkWhere(); err != nil {
 				return err
 			}
-			base, err := f.base(args)
-			if err != nil {
-				return exit.Misuse(err)
-			}
-			values, err := experiments.ParseValues(f.over, base.TTL.Std(), f.points)
+			base, values, err := f.Base(ours(), args, f.points)
 			if err != nil {
 				return exit.Misuse(err)
 			}
@@ -68,12 +63,12 @@ Exit status: 0 it was measured, whatever came out; 2 at some point no hold was s
 	}
 	flags := cmd.Flags()
 	f.addWhere(flags)
-	flags.StringVar(&f.lock, "lock", "", "the lock (lockchaos list locks)")
-	flags.StringVar(&f.fault, "fault", nemesis.KindPause, "the kind of the fault (lockchaos list faults)")
-	flags.StringVar(&f.target, "target", "", "whom it strikes (default: the holder; of a clock-jump one node, nodes:1)")
-	flags.StringVar(&f.when, "when", "", "when it strikes (default: between-read-and-write; of a clock-jump after-grant)")
-	flags.StringVar(&f.clock, "clock", "wall", "of a clock-jump: which clock, wall or mono")
-	flags.StringVar(&f.over, "over", "", `what is varied, from where to where: duration=0.5..3xTTL, or duration=250ms..2s; of a clock-jump offset=0.5..3xTTL (default: 0.5 to 3 TTLs)`)
+	flags.StringVar(&f.Lock, "lock", "", "the lock (lockchaos list locks)")
+	flags.StringVar(&f.Fault, "fault", nemesis.KindPause, "the kind of the fault (lockchaos list faults)")
+	flags.StringVar(&f.Target, "target", "", "whom it strikes (default: the holder; of a clock-jump one node, nodes:1)")
+	flags.StringVar(&f.When, "when", "", "when it strikes (default: between-read-and-write; of a clock-jump after-grant)")
+	flags.StringVar(&f.Clock, "clock", "wall", "of a clock-jump: which clock, wall or mono")
+	flags.StringVar(&f.Over, "over", "", `what is varied, from where to where: duration=0.5..3xTTL, or duration=250ms..2s; of a clock-jump offset=0.5..3xTTL (default: 0.5 to 3 TTLs)`)
 	flags.IntVar(&f.points, "points", 11, "how many values, evenly spaced")
 	flags.IntVar(&f.runs, "runs", 10, "how many runs at each value")
 	flags.Uint64Var(&f.Seed, "seed", 0, "seed of the first run (default: a new one, printed)")
@@ -82,15 +77,15 @@ Exit status: 0 it was measured, whatever came out; 2 at some point no hold was s
 }
 
 // command is what the user would type to have it again.
-func (f sweepFlags) command(args []string, values experiments.Values) string {
+func (f *sweepFlags) command(args []string, values experiments.Values) string {
 	line := append([]string{os.Args[0], "sweep"}, args...)
-	if f.lock != "" {
-		line = append(line, "--lock", f.lock, "--fault", f.fault)
-		if f.target != "" {
-			line = append(line, "--target", f.target)
+	if f.Lock != "" {
+		line = append(line, "--lock", f.Lock, "--fault", f.Fault)
+		if f.Target != "" {
+			line = append(line, "--target", f.Target)
 		}
-		if f.when != "" {
-			line = append(line, "--when", f.when)
+		if f.When != "" {
+			line = append(line, "--when", f.When)
 		}
 	}
 	line = append(line, "--over", values.Text, "--points", strconv.Itoa(f.points), "--runs", strconv.Itoa(f.runs), "--seed", strconv.FormatUint(f.Seed, 10))
@@ -98,7 +93,7 @@ func (f sweepFlags) command(args []string, values experiments.Values) string {
 }
 
 // sweep measures and writes. args are the words of the command line.
-func (f sweepFlags) sweep(ctx context.Context, out *screen.Screen, args []string, base scenarios.Scenario, values experiments.Values) (err error) {
+func (f *sweepFlags) sweep(ctx context.Context, out *screen.Screen, args []string, base scenarios.Scenario, values experiments.Values) (err error) {
 	c := &experiments.Curve{Settings: f.complete(), Property: f.property, Runs: f.runs, Command: f.command(args, values), Screen: out, Base: base, Values: values, Began: time.Now()}
 	plans, err := c.Plans()
 	if err != nil {
@@ -107,12 +102,8 @@ func (f sweepFlags) sweep(ctx context.Context, out *screen.Screen, args []string
 	if err := runs.WithoutSecrets(plans); err != nil {
 		return err
 	}
-	where, err := runtimes.Choose(ctx, f.Where, kindOf, plans[:1], out.Say)
-	if err != nil {
-		return err
-	}
-	if f.Runtime == runtimes.Compose {
-		c.Parallel = 1
-	}
-	return errors.Join(c.Do(ctx, plans, where), where.Close())
+	return f.there(ctx, plans[:1], out.Say, func(where runtimes.Runtime) error {
+		c.Parallel = f.Parallel
+		return c.Do(ctx, plans, where)
+	})
 }

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -27,12 +25,7 @@ of its own (--out), in which "lockchaos check" finds the violation.
 
 Exit status: 1 with a witness, 0 if nothing is violated, 64 a file that is no history.`,
 		Example: "  lockchaos witness runs/latest/redis-setnx.pause-holder.unfenced/history.jsonl --property " + checker.LostUpdate + " --out small.jsonl",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return exit.Misuse(errors.New("witness needs one history, such as runs/latest/redis-setnx.pause-holder.unfenced/history.jsonl"))
-			}
-			return nil
-		},
+		Args:    wordCount(1, 1, "witness needs one history, such as runs/latest/redis-setnx.pause-holder.unfenced/history.jsonl"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			h, err := history.ReadFile(args[0])
 			if err != nil {
@@ -87,7 +80,7 @@ func chosen(v checker.Verdict, property string, number int) (*checker.Violation,
 		return &p.Violations[number-1], nil
 	}
 	if property != "" {
-		return nil, fmt.Errorf("there is no property %q%s; one of %s", property, suggest(property, names), strings.Join(names, ", "))
+		return nil, fmt.Errorf("there is no property %q%s; one of %s", property, suggest(property, names), join(names))
 	}
 	return nil, nil
 }

@@ -15,7 +15,11 @@ import (
 	"github.com/moby/moby/client"
 	"github.com/testcontainers/testcontainers-go"
 	"github.com/testcontainers/testcontainers-go/log"
+
+	"github.com/lockchaos/lockchaos/hosts/docker/early"
 )
+
+func init() { early.Restore() }
 
 // Engine is a Docker engine that answers. Safe for concurrent use.
 type Engine struct {

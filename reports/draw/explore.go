@@ -228,7 +228,7 @@ func struckNodes(r *reports.Record) []string {
 }
 
 // band places a fault.
-func (l *laneSet) band(f *reports.Fault) Band {
+func (l *laneSet) band(f *history.FaultSpan) Band {
 	word := story.Did(f)
 	b := Band{From: phrase.Micro(f.From), To: phrase.Micro(max(f.To, f.From)), Stall: !f.Injected, Word: word, Lanes: []int{},
 		Text: fmt.Sprintf("%s %s: %s", phrase.Clip(f.Target, phrase.MostName), word, phrase.Clip(phrase.FirstLine(f.Evidence), 200))}

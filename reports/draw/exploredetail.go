@@ -28,11 +28,11 @@ type stretch struct{ from, to int64 }
 // detail chooses what is shown op by op: all where that fits, else what lies around violations, then around faults, then the beginning. It returns
 // whether [from, to] touches it.
 func detail(r *reports.Record, x *explorer, shown Timeline, jumps []*checker.Violation) func(from, to int64) bool {
-	if len(r.Order) <= exploreOps {
+	if len(r.Ops) <= exploreOps {
 		return func(int64, int64) bool { return true }
 	}
-	starts := make([]int64, 0, len(r.Order))
-	for _, o := range r.Order {
+	starts := make([]int64, 0, len(r.Ops))
+	for _, o := range r.Ops {
 		starts = append(starts, o.Start)
 	}
 	slices.Sort(starts)
@@ -118,7 +118,7 @@ func fill(r *reports.Record, x *explorer, lanes *laneSet, inside func(from, to i
 	for _, o := range byStart(r) {
 		lane, ok := lanes.clients[o.Client]
 		end := o.End
-		if o.How == history.TypeNone {
+		if o.Outcome == history.TypeNone {
 			end = r.End
 		}
 		matters := o.Kind == history.Write && (r.Harmful(o) || o.Refused || o.Conflict)
@@ -149,15 +149,15 @@ func fill(r *reports.Record, x *explorer, lanes *laneSet, inside func(from, to i
 }
 
 // byStart orders the ops by the worker's stamps.
-func byStart(r *reports.Record) []*reports.Op {
-	out := slices.Clone(r.Order)
-	slices.SortStableFunc(out, func(a, b *reports.Op) int { return cmp.Compare(a.Start, b.Start) })
+func byStart(r *reports.Record) []*history.Op {
+	out := slices.Clone(r.Ops)
+	slices.SortStableFunc(out, func(a, b *history.Op) int { return cmp.Compare(a.Start, b.Start) })
 	return out
 }
 
 func fillHolds(r *reports.Record, x *explorer, lanes *laneSet, inside func(from, to int64) bool) {
 	for _, g := range r.Grants {
-		end := max(g.Last, g.End)
+		end := max(g.LastAct, g.End)
 		lane, ok := lanes.clients[g.Client]
 		if !ok || !inside(g.End, end) {
 			continue
@@ -169,13 +169,13 @@ func fillHolds(r *reports.Record, x *explorer, lanes *laneSet, inside func(from,
 	}
 }
 
-func waitHow(o *reports.Op) int64 {
+func waitHow(o *history.Op) int64 {
 	switch {
-	case o.How == history.OK:
+	case o.Outcome == history.OK:
 		return 0
 	case o.Busy:
 		return 1
-	case o.How == history.Fail:
+	case o.Outcome == history.Fail:
 		return 2
 	}
 	return 3
@@ -194,8 +194,8 @@ func markWhat(k history.Kind) int64 {
 	return 0
 }
 
-func markHow(o *reports.Op) int64 {
-	switch o.How {
+func markHow(o *history.Op) int64 {
+	switch o.Outcome {
 	case history.OK:
 		return 0
 	case history.Fail:
@@ -206,7 +206,7 @@ func markHow(o *reports.Op) int64 {
 
 // writeHow says what became of a write: 0 accepted, 1 refused, 2 accepted though stale, 3 accepted over a version that was not read, 4 refused since
 // the store had another version, 5 not known to have arrived.
-func writeHow(r *reports.Record, o *reports.Op) int64 {
+func writeHow(r *reports.Record, o *history.Op) int64 {
 	switch {
 	case o.Conflict:
 		return 4
@@ -236,7 +236,7 @@ func density(r *reports.Record, lanes *laneSet, clients int) *Density {
 		if !ok {
 			continue
 		}
-		from, to := float64(g.End), float64(max(g.Last, g.End))
+		from, to := float64(g.End), float64(max(g.LastAct, g.End))
 		for i := part(g.End); i <= part(int64(to)); i++ {
 			held[lane][i] += max(min(to, float64(i+1)*width)-max(from, float64(i)*width), 0)
 		}
@@ -252,7 +252,7 @@ func density(r *reports.Record, lanes *laneSet, clients int) *Density {
 		}
 		d.Held = append(d.Held, string(digits))
 	}
-	for _, o := range r.Ledger {
+	for _, o := range r.Writes {
 		if o.Accepted() {
 			d.Accepted[part(o.AtStore())]++
 		}

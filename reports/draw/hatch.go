@@ -87,8 +87,8 @@ func (p *painter) hatch(name, path, class string) {
 
 // HoldNote explains, with the story's own times, why a client that did nothing for long held its key all the while.
 func HoldNote(r *reports.Record, t *story.Story) string {
-	if t.A == nil || t.Fault == nil || t.Violation.Property != checker.MutualExclusion || t.A.Last <= t.Fault.To {
+	if t.A == nil || t.Fault == nil || t.Violation.Property != checker.MutualExclusion || t.A.LastAct <= t.Fault.To {
 		return ""
 	}
-	return fmt.Sprintf("A hold lasts from the grant to the holder's last act: whoever acts at %s under a grant of %s has held it all the time.", r.At(t.A.Last), r.At(t.A.End))
+	return fmt.Sprintf("A hold lasts from the grant to the holder's last act: whoever acts at %s under a grant of %s has held it all the time.", r.At(t.A.LastAct), r.At(t.A.End))
 }

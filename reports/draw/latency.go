@@ -21,9 +21,9 @@ const (
 
 // Latency draws how long successful acquires took, over the run, on a logarithmic scale, with the faults as bands.
 func Latency(r *reports.Record) (drawing template.HTML, shown, all int) {
-	var ops []*reports.Op
-	for _, o := range r.Order {
-		if o.Kind == history.Acquire && o.How == history.OK && o.End > o.Start {
+	var ops []*history.Op
+	for _, o := range r.Ops {
+		if o.Kind == history.Acquire && o.Outcome == history.OK && o.End > o.Start {
 			ops = append(ops, o)
 		}
 	}
@@ -76,15 +76,15 @@ func latencyFaults(r *reports.Record, d *svg, s scale, top, bottom float64) {
 }
 
 // thin keeps the slowest acquires and every n-th of the others, in order of time.
-func thin(ops []*reports.Op) []*reports.Op {
+func thin(ops []*history.Op) []*history.Op {
 	if len(ops) <= latencyPoints {
 		return ops
 	}
 	bySlow := slices.Clone(ops)
-	slices.SortStableFunc(bySlow, func(a, b *reports.Op) int { return cmp.Compare(b.End-b.Start, a.End-a.Start) })
+	slices.SortStableFunc(bySlow, func(a, b *history.Op) int { return cmp.Compare(b.End-b.Start, a.End-a.Start) })
 	limit := bySlow[latencySlowest-1].End - bySlow[latencySlowest-1].Start
 	stride := len(ops)/(latencyPoints-latencySlowest) + 1
-	var out []*reports.Op
+	var out []*history.Op
 	for i, o := range ops {
 		if (o.End-o.Start >= limit && len(out) < 2*latencyPoints) || i%stride == 0 {
 			out = append(out, o)

@@ -36,7 +36,7 @@ func (p *painter) faults() {
 }
 
 // whom is the target in a word or two, for a band.
-func whom(f *reports.Fault) string {
+func whom(f *history.FaultSpan) string {
 	if f.Target == "" || len(f.Target) > 12 {
 		return ""
 	}
@@ -44,12 +44,12 @@ func whom(f *reports.Fault) string {
 }
 
 // strip draws a fault of a client's link to the store.
-func (p *painter) strip(f *reports.Fault, y float64, title string) {
+func (p *painter) strip(f *history.FaultSpan, y float64, title string) {
 	x0, x1 := p.s.clamp(f.From), p.s.clamp(f.To)
 	p.rect(x0, y, max(x1-x0, 2), 5, 2, "fault edge", title)
 }
 
-func (p *painter) band(f *reports.Fault, y float64, word, title string) {
+func (p *painter) band(f *history.FaultSpan, y float64, word, title string) {
 	x0, x1 := p.s.clamp(f.From), p.s.clamp(f.To)
 	class := "fault edge"
 	if !f.Injected {
@@ -57,7 +57,7 @@ func (p *painter) band(f *reports.Fault, y float64, word, title string) {
 	}
 	p.rect(x0, y-8, max(x1-x0, 2), 16, 3, class, title)
 	text := word + " " + phrase.Span(f.To-f.From)
-	if g := p.r.ByGrant[f.Holding]; g != nil {
+	if g := p.r.Grant(f.Holding); g != nil {
 		text = reports.GrantName(g.ID, g.Token) + ", " + text
 	}
 	if x1-x0 > float64(len(text))*6.5+14 {
@@ -70,8 +70,8 @@ func (p *painter) band(f *reports.Fault, y float64, word, title string) {
 // ops draws reads and writes: on the hold, and writes on the store's lane too. What became of the writes that matter is drawn last, so
 // that no other covers it.
 func (p *painter) ops() {
-	var special []*reports.Op
-	for _, o := range p.r.Order {
+	var special []*history.Op
+	for _, o := range p.r.Ops {
 		if o.Kind != history.Read && o.Kind != history.Write || o.Declined || !p.s.overlaps(o.Start, o.AtStore()) {
 			continue
 		}
@@ -80,7 +80,7 @@ func (p *painter) ops() {
 			continue
 		}
 		x, dim := p.s.x(o.Start), ""
-		if g := p.r.ByGrant[o.Grant]; p.t != nil && g != nil && !p.cast(g) {
+		if g := p.r.Grant(o.Grant); p.t != nil && g != nil && !p.cast(g) {
 			dim = " dimmark"
 		}
 		if o.Kind == history.Read {
@@ -94,14 +94,14 @@ func (p *painter) ops() {
 		}
 		p.write(o, p.s.x(o.AtStore()))
 	}
-	slices.SortStableFunc(special, func(a, b *reports.Op) int { return p.weight(a) - p.weight(b) })
+	slices.SortStableFunc(special, func(a, b *history.Op) int { return p.weight(a) - p.weight(b) })
 	for _, o := range special {
 		p.write(o, p.s.x(o.AtStore()))
 	}
 }
 
 // weight orders the writes that matter: a stale one is drawn over those that only follow from it.
-func (p *painter) weight(o *reports.Op) int {
+func (p *painter) weight(o *history.Op) int {
 	if p.r.Stale[o.ID] || o.Refused {
 		return 1
 	}
@@ -109,7 +109,7 @@ func (p *painter) weight(o *reports.Op) int {
 }
 
 // write draws a write on the store's lane; its shape tells what became of it, not its colour alone.
-func (p *painter) write(o *reports.Op, x float64) {
+func (p *painter) write(o *history.Op, x float64) {
 	who := fmt.Sprintf("%s, %s, %s", p.r.Client(o.Client), reports.GrantName(o.Grant, o.Token), p.r.At(o.Start))
 	switch {
 	case o.Refused:

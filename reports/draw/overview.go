@@ -32,7 +32,7 @@ func overview(r *reports.Record, v checker.Verdict, shown Timeline, width, left 
 	s := scale{0, max(r.End, 1), left, width - 14}
 	top := 22.0
 	lanes := len(clients) + 1
-	served := slices.ContainsFunc(r.Faults, func(f *reports.Fault) bool { return f.Service })
+	served := slices.ContainsFunc(r.Faults, func(f *history.FaultSpan) bool { return f.Service })
 	if served {
 		lanes++
 	}
@@ -43,16 +43,16 @@ func overview(r *reports.Record, v checker.Verdict, shown Timeline, width, left 
 		y := top + overviewStep*float64(i)
 		d.text(0, y+10, "start", "small", laneName(r, c, left))
 		d.path(heldPath(r, s, c, y), "holdline", "")
-		overviewFaults(r, d, s, y, r.Client(c), func(f *reports.Fault) bool { return slices.Contains(f.Struck(), c) })
+		overviewFaults(r, d, s, y, r.Client(c), func(f *history.FaultSpan) bool { return slices.Contains(f.Struck(), c) })
 	}
 	if served {
 		y := top + overviewStep*float64(len(clients))
 		d.text(0, y+10, "start", "small", phrase.Cut(r.History.Header.Service, 12))
-		overviewFaults(r, d, s, y, "the lock service", func(f *reports.Fault) bool { return f.Service })
+		overviewFaults(r, d, s, y, "the lock service", func(f *history.FaultSpan) bool { return f.Service })
 	}
 	y := bottom - overviewStep + 8
 	d.text(0, y+3, "start", "small", "store")
-	overviewFaults(r, d, s, y-6, "links to the store", func(f *reports.Fault) bool { return f.Store })
+	overviewFaults(r, d, s, y-6, "links to the store", func(f *history.FaultSpan) bool { return f.Store })
 	okPath, stalePath, refusedPath := writePaths(r, s, y)
 	d.path(okPath, "okline", "")
 	d.path(refusedPath, "refusedline", "")
@@ -81,7 +81,7 @@ func heldPath(r *reports.Record, s scale, c int32, y float64) string {
 		if g.Client != c {
 			continue
 		}
-		a, z := s.clamp(g.End), s.clamp(max(g.Last, g.End))
+		a, z := s.clamp(g.End), s.clamp(max(g.LastAct, g.End))
 		if open && a <= x1+0.5 {
 			x1 = max(x1, z)
 			continue
@@ -94,7 +94,7 @@ func heldPath(r *reports.Record, s scale, c int32, y float64) string {
 }
 
 // overviewFaults draws the bands of those faults that lie on a lane, in one path.
-func overviewFaults(r *reports.Record, d *svg, s scale, y float64, whose string, on func(*reports.Fault) bool) {
+func overviewFaults(r *reports.Record, d *svg, s scale, y float64, whose string, on func(*history.FaultSpan) bool) {
 	var injected, noticed strings.Builder
 	for _, f := range r.Faults {
 		if !on(f) {
@@ -119,7 +119,7 @@ func overviewFaults(r *reports.Record, d *svg, s scale, y float64, whose string,
 func writePaths(r *reports.Record, s scale, y float64) (ok, stale, refused string) {
 	var o, st, re strings.Builder
 	last := -1.0
-	for _, w := range r.Order {
+	for _, w := range r.Ops {
 		if w.Kind != history.Write || w.Declined {
 			continue
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/reports/phrase"
 	"github.com/lockchaos/lockchaos/reports/story"
@@ -32,7 +33,7 @@ func Sequence(r *reports.Record, t *story.Story, service string) template.HTML {
 	}
 	lanes.draw(d, phrase.Cut(service, 22))
 	y := func(i int) float64 { return seqTop + seqStep*float64(i) }
-	for i, g := range []*reports.Grant{t.A, t.B} {
+	for i, g := range []*history.Grant{t.A, t.B} {
 		holdBar(r, d, t, lanes, g, i, y)
 	}
 	freezeBar(d, t, lanes, y)
@@ -63,7 +64,7 @@ func newLanes(t *story.Story) seqLanes {
 			l.clients = append(l.clients, who)
 		}
 	}
-	for _, g := range []*reports.Grant{t.A, t.B} {
+	for _, g := range []*history.Grant{t.A, t.B} {
 		if g != nil {
 			add(g.Client)
 		}
@@ -99,7 +100,7 @@ func (l seqLanes) draw(d *svg, service string) {
 }
 
 // holdBar draws how long a client held, from its acquire to the last step under the grant.
-func holdBar(r *reports.Record, d *svg, t *story.Story, l seqLanes, g *reports.Grant, nr int, y func(int) float64) {
+func holdBar(r *reports.Record, d *svg, t *story.Story, l seqLanes, g *history.Grant, nr int, y func(int) float64) {
 	if g == nil {
 		return
 	}

@@ -43,7 +43,7 @@ func Throughput(r *reports.Record) (p ThroughputPart) {
 			granted++
 		}
 	}
-	for _, o := range r.Ledger {
+	for _, o := range r.Writes {
 		if o.Accepted() && count(&writes, o.AtStore()) {
 			written++
 		}
@@ -65,7 +65,7 @@ func Throughput(r *reports.Record) (p ThroughputPart) {
 	}
 	d.path(stairs(grants[:], width, s, y)+fmt.Sprintf("V%sH%sz", num(bottom), num(s.x0)), "area", "grants per second")
 	d.path(stairs(writes[:], width, s, y), "okcurve", "accepted writes per second")
-	rate := func(n int) float64 { return float64(n) * 1e9 / float64(max(end-r.Start(), 1)) }
+	rate := func(n int) float64 { return float64(n) * 1e9 / float64(max(end-r.RunStart(), 1)) }
 	p.Grants, p.Writes = perSecond(rate(granted)), perSecond(rate(written))
 	p.Drawing = d.done(fmt.Sprintf("Throughput over the run: %s grants and %s accepted writes on average, at most %s in a part of %s.",
 		p.Grants, p.Writes, perSecond(most), phrase.Span(int64(width))), "chart")

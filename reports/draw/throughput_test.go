@@ -14,7 +14,7 @@ func TestThroughput(t *testing.T) {
 	s := reporttest.PassCase()
 	r := reports.NewRecord(s.History, s.Verdict)
 	p := Throughput(r)
-	seconds := float64(r.End-r.Start()) / 1e9
+	seconds := float64(r.End-r.RunStart()) / 1e9
 	if want := perSecond(float64(len(r.Grants)) / seconds); p.Grants != want {
 		t.Errorf("%s grants, not %s", p.Grants, want)
 	}

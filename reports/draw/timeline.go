@@ -117,7 +117,7 @@ func (p *painter) serviceShows() bool {
 	if _, ok := p.lease(); ok {
 		return true
 	}
-	return slices.ContainsFunc(p.r.Faults, func(f *reports.Fault) bool { return f.Service && p.s.overlaps(f.From, f.To) })
+	return slices.ContainsFunc(p.r.Faults, func(f *history.FaultSpan) bool { return f.Service && p.s.overlaps(f.From, f.To) })
 }
 
 // laneName names a client's lane, whose drawing begins left of it. Those beyond the workload's own only probe whether a key can be had.
@@ -137,7 +137,7 @@ func (p *painter) y(i int) float64 { return lineTop + lineStep*float64(i) + 10 }
 // chooseClients takes those of the story first, then the others in order.
 func (p *painter) chooseClients() {
 	if p.t != nil {
-		for _, g := range []*reports.Grant{p.t.A, p.t.B} {
+		for _, g := range []*history.Grant{p.t.A, p.t.B} {
 			if g != nil && !slices.Contains(p.clients, g.Client) {
 				p.clients = append(p.clients, g.Client)
 			}
@@ -153,7 +153,7 @@ func (p *painter) chooseClients() {
 
 // active tells whether the client does anything in the window. Those that only probe at the end would be empty lanes.
 func (p *painter) active(c int32) bool {
-	return slices.ContainsFunc(p.r.Order, func(o *reports.Op) bool { return o.Client == c && p.s.overlaps(o.Start, o.End) })
+	return slices.ContainsFunc(p.r.Ops, func(o *history.Op) bool { return o.Client == c && p.s.overlaps(o.Start, o.End) })
 }
 
 func (p *painter) laneOf(c int32) (float64, bool) {
@@ -170,7 +170,7 @@ func (p *painter) lane(y float64, name string) {
 func (p *painter) holds() {
 	drawn := 0
 	for _, g := range p.r.Grants {
-		end := max(g.Last, g.End)
+		end := max(g.LastAct, g.End)
 		y, ok := p.laneOf(g.Client)
 		if !ok || !p.s.overlaps(g.End, end) {
 			continue
@@ -200,16 +200,16 @@ func (p *painter) holds() {
 }
 
 // covered tells whether a fault's band lies over the name at the beginning of a hold, which ends at x.
-func (p *painter) covered(g *reports.Grant, x float64) bool {
-	return slices.ContainsFunc(p.r.Faults, func(f *reports.Fault) bool {
-		return f.Disturbs(g.Client) && f.To > g.End && p.s.clamp(f.From) < x && f.From < max(g.Last, g.End)
+func (p *painter) covered(g *history.Grant, x float64) bool {
+	return slices.ContainsFunc(p.r.Faults, func(f *history.FaultSpan) bool {
+		return f.Disturbs(g.Client) && f.To > g.End && p.s.clamp(f.From) < x && f.From < max(g.LastAct, g.End)
 	})
 }
 
 // cast tells whether the grant plays in the story.
-func (p *painter) cast(g *reports.Grant) bool { return p.t != nil && (g == p.t.A || g == p.t.B) }
+func (p *painter) cast(g *history.Grant) bool { return p.t != nil && (g == p.t.A || g == p.t.B) }
 
-func (p *painter) holdClass(g *reports.Grant) string {
+func (p *painter) holdClass(g *history.Grant) string {
 	switch {
 	case p.t == nil || g == p.t.A:
 		return "hold"
@@ -221,9 +221,9 @@ func (p *painter) holdClass(g *reports.Grant) string {
 
 // waits draws the time that clients spent in acquire.
 func (p *painter) waits() {
-	for _, o := range p.r.Order {
+	for _, o := range p.r.Ops {
 		end := o.End
-		if o.How == history.TypeNone {
+		if o.Outcome == history.TypeNone {
 			end = p.r.End
 		}
 		y, ok := p.laneOf(o.Client)
@@ -236,12 +236,12 @@ func (p *painter) waits() {
 	}
 }
 
-func waited(r *reports.Record, o *reports.Op, end int64) string {
+func waited(r *reports.Record, o *history.Op, end int64) string {
 	s := fmt.Sprintf("%s waits %s", r.Client(o.Client), phrase.Span(end-o.Start))
 	switch {
 	case o.Busy:
 		return s + ", in vain"
-	case o.How != history.OK:
+	case o.Outcome != history.OK:
 		return s + ", no clear answer"
 	}
 	return s

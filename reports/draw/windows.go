@@ -54,11 +54,11 @@ func CloseUpOf(r *reports.Record, t *story.Story, from, to int64) (lo, hi int64,
 	if !t.Rivals() {
 		return 0, 0, false
 	}
-	lo, hi = t.B.End, t.B.Last
+	lo, hi = t.B.End, t.B.LastAct
 	if t.Violation.From > 0 && t.Violation.To > t.Violation.From {
 		lo, hi = t.Violation.From, t.Violation.To
 	}
-	acts := []int64{t.B.End, t.B.Last, t.ActsAgain()}
+	acts := []int64{t.B.End, t.B.LastAct, t.ActsAgain()}
 	for _, o := range slices.Concat(t.Stale, t.Refused, t.B.Ops) {
 		acts = append(acts, o.AtStore())
 	}
@@ -80,7 +80,7 @@ func placeOf(r *reports.Record, v *checker.Violation) Place {
 	}
 	acts := []int64{v.At}
 	for _, id := range v.Ops {
-		if o := r.Ops[id]; o != nil {
+		if o := r.Op(id); o != nil {
 			from, to = min(from, o.Start), max(to, o.AtStore())
 			acts = append(acts, o.AtStore())
 		}
@@ -90,7 +90,7 @@ func placeOf(r *reports.Record, v *checker.Violation) Place {
 		if c := r.History.Header.Claims; v.A.Promise > 0 && c.Validity != "session" && !c.NoExpiry {
 			p.Lease = phrase.Micro(v.A.Promise)
 		}
-		if g := r.ByGrant[v.A.Grant]; g != nil {
+		if g := r.Grant(v.A.Grant); g != nil {
 			from = min(from, g.End)
 		}
 	}
@@ -109,7 +109,7 @@ func placeOf(r *reports.Record, v *checker.Violation) Place {
 
 // Beginning returns a window on the start of the workload that shows about a dozen grants.
 func Beginning(r *reports.Record) (from, to int64) {
-	from = r.Start()
+	from = r.RunStart()
 	to = r.End
 	for i, g := range r.Grants {
 		if i == 14 {

@@ -3,13 +3,14 @@ package draw
 import (
 	"testing"
 
+	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/reports/reporttest"
 )
 
 // TestCloseUp checks what a close up takes in.
 func TestCloseUp(t *testing.T) {
-	r := &reports.Record{}
+	r := &reports.Record{View: &history.View{}}
 	for _, c := range []struct {
 		name         string
 		lo, hi       int64

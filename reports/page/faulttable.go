@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/reports/draw"
 	"github.com/lockchaos/lockchaos/reports/phrase"
@@ -103,7 +104,7 @@ func (p *reportPage) bites(r *reports.Record) {
 	p.ManyKinds = slices.ContainsFunc(p.Bites, func(b biteRow) bool { return b.Fault != p.Bites[0].Fault })
 }
 
-func bite(r *reports.Record, f *reports.Fault) biteRow {
+func bite(r *reports.Record, f *history.FaultSpan) biteRow {
 	row := biteRow{At: phrase.At(f.From), Lasted: phrase.At(f.To - f.From), Fault: phrase.Clip(f.Kind, phrase.MostName), Target: phrase.Clip(f.Target, phrase.MostName), Evidence: phrase.Sentence(phrase.Clip(f.Evidence, clipEvidence)),
 		Bit: f.Bit, Go: draw.GoBetween(f.From, f.To)}
 	var who []string
@@ -118,7 +119,7 @@ func bite(r *reports.Record, f *reports.Fault) biteRow {
 	if len(who) > 0 && (len(who) != 1 || who[0] != row.Target) {
 		row.Target = strings.TrimSpace(row.Target + " (" + phrase.List(who) + ")")
 	}
-	if g := r.ByGrant[f.Holding]; g != nil {
+	if g := r.Grant(f.Holding); g != nil {
 		row.Holding = r.Key(g.Key) + ", " + reports.GrantName(g.ID, g.Token)
 	}
 	switch {

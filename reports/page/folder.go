@@ -72,14 +72,9 @@ func saveWitnesses(folder string, s *reports.Scenario, h *history.History) error
 
 // noteWitness says of a witness what a report tells of it.
 func noteWitness(s *reports.Scenario, v *checker.Violation, w witness.Witness, folder, file string) reports.Witness {
-	note := reports.Witness{Property: v.Property, At: v.At, File: file, Ops: w.Ops(), Of: s.Verdict.Stats.Ops, Minimal: w.Minimal}
+	note := reports.Witness{Property: v.Property, At: v.At, File: file, Ops: w.Ops(), Kept: w.Kept(), Of: s.Verdict.Stats.Ops, Minimal: w.Minimal}
 	if s.Program != "" {
 		note.Recheck = reports.Shell(s.Program, "check", filepath.Join(folder, file))
-	}
-	for i := range w.Events {
-		if w.Events[i].Type == history.Invoke {
-			note.Kept = append(note.Kept, w.Events[i].Op)
-		}
 	}
 	return note
 }

@@ -191,6 +191,7 @@ func TestClaims(t *testing.T) {
 	}
 	nodes := reporttest.Stories()
 	nodes.Scenarios[4].Fault, nodes.Scenarios[5].Fault = "pause-nodes:3", "pause-redis-2"
+	nodes.Scenarios[4].Strike, nodes.Scenarios[5].Strike = reports.FreezesNodes, reports.FreezesNodes
 	if text := indexOf(t, nodes); !strings.Contains(text, "etcd-lease lets two clients in when nodes of the lock service are frozen.") {
 		t.Error("a frozen node is told as a frozen holder")
 	}

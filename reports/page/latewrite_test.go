@@ -39,7 +39,7 @@ func TestLateWritesAreToldWhenTheyArrive(t *testing.T) {
 	if page := reportOf(t, s); !strings.Contains(page, "it was 300 ms under way and arrived when client ") {
 		t.Error("the lede does not tell of the late write")
 	}
-	for _, o := range reports.NewRecord(s.History, s.Verdict).Order {
+	for _, o := range reports.NewRecord(s.History, s.Verdict).Ops {
 		if o.Kind != history.Write {
 			continue
 		}

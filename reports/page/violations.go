@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/reports/phrase"
 	"github.com/lockchaos/lockchaos/reports/story"
@@ -204,7 +205,7 @@ func place(r *reports.Record, id int64) int {
 	if r == nil {
 		return -1
 	}
-	return slices.IndexFunc(r.Grants, func(g *reports.Grant) bool { return g.ID == id })
+	return slices.IndexFunc(r.Grants, func(g *history.Grant) bool { return g.ID == id })
 }
 
 // pairsOf returns the double-holds that are kept of the same grant, where it is certainly the earlier one.
@@ -220,8 +221,8 @@ func (p *reportPage) pairsOf(v *checker.Violation) []*checker.Violation {
 }
 
 // faultOf returns the longest of the faults that a violation names.
-func faultOf(r *reports.Record, v *checker.Violation) *reports.Fault {
-	var best *reports.Fault
+func faultOf(r *reports.Record, v *checker.Violation) *history.FaultSpan {
+	var best *history.FaultSpan
 	for _, f := range r.Faults {
 		if slices.Contains(v.Faults, f.ID) && f.Disturbs(v.A.Client) && (best == nil || f.To-f.From > best.To-best.From) {
 			best = f

@@ -37,6 +37,7 @@ func Scenario(name string, h *history.History, v checker.Verdict) reports.Scenar
 	s := reports.Scenario{Name: name, Lock: part[0], Service: "redis ×1", Fault: part[1], Store: part[2], Dir: strings.ReplaceAll(name, "/", "."), Seed: 7, Verdict: v, History: h, Met: true,
 		Rerun: "lockchaos run " + name + " --seed 7", Recheck: "lockchaos check runs/2026-11-20T21-30-04/" + strings.ReplaceAll(name, "/", ".") + "/history.jsonl",
 		Elapsed: 6100 * time.Millisecond, Run: "quick, 2026-11-20 21:30", Runtime: "private network, Linux 6.18", Version: "0.1.0"}
+	s.Strike = map[string]reports.Strike{"pause-holder": reports.FreezesHolder, "pause-after-check": reports.FreezesAfterCheck, "kill-holder": reports.KillsHolder}[s.Fault]
 	if strings.HasPrefix(name, "etcd") {
 		s.Service = "etcd ×3"
 	}

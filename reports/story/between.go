@@ -14,8 +14,8 @@ func between(r *reports.Record, t *Story) []Moment {
 	if !t.Rivals() {
 		return nil
 	}
-	last := max(t.A.Last, t.B.Last)
-	var before, after []*reports.Grant
+	last := max(t.A.LastAct, t.B.LastAct)
+	var before, after []*history.Grant
 	for _, g := range r.Grants {
 		switch {
 		case g == t.A || g == t.B || g.Key != t.A.Key || g.End <= t.A.End || g.End > last:
@@ -26,7 +26,7 @@ func between(r *reports.Record, t *Story) []Moment {
 		}
 	}
 	var out []Moment
-	for _, group := range [][]*reports.Grant{before, after} {
+	for _, group := range [][]*history.Grant{before, after} {
 		if len(group) > 0 {
 			out = append(out, sayMeanwhile(r, t, group))
 		}
@@ -34,11 +34,11 @@ func between(r *reports.Record, t *Story) []Moment {
 	return out
 }
 
-func sayMeanwhile(r *reports.Record, t *Story, group []*reports.Grant) Moment {
+func sayMeanwhile(r *reports.Record, t *Story, group []*history.Grant) Moment {
 	var first, last int64
 	for _, g := range group {
 		for _, o := range g.Ops {
-			if o.Kind == history.Write && o.Accepted() && o.Start < t.A.Last {
+			if o.Kind == history.Write && o.Accepted() && o.Start < t.A.LastAct {
 				if first == 0 {
 					first = o.Version
 				}

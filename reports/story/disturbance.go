@@ -4,16 +4,17 @@ import (
 	"slices"
 
 	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/reports"
 )
 
 // disturbance finds the fault that explains the violation: of those the verdict names, else of those that touched A between
 // its grant and its last op, the longest injected one, then the longest. Where the order of A and B is unknown, B is looked at as A is.
-func disturbance(r *reports.Record, t *Story, ops []*reports.Op) *reports.Fault {
+func disturbance(r *reports.Record, t *Story, ops []*history.Op) *history.FaultSpan {
 	if len(ops) == 0 || t.Violation.Property == checker.Deadlock { // where clients were disturbed, there is no deadlock
 		return nil
 	}
-	var best *reports.Fault
+	var best *history.FaultSpan
 	if t.Violation.Property == checker.StuckLock && t.A != nil {
 		return death(r, t.A)
 	}
@@ -35,8 +36,8 @@ func disturbance(r *reports.Record, t *Story, ops []*reports.Op) *reports.Fault 
 }
 
 // met reports whether the fault touched the client of a grant between its acquire and its last op.
-func met(f *reports.Fault, g *reports.Grant) bool {
-	return f.Disturbs(g.Client) && f.From <= g.Done && f.To >= g.Start
+func met(f *history.FaultSpan, g *history.Grant) bool {
+	return f.Disturbs(g.Client) && f.From <= g.LastEnd && f.To >= g.Start
 }
 
 // blameless tells whether a violation of the pattern was not brought about by a stop of its clients, so that a stall of the machine beside it explains nothing.
@@ -53,14 +54,14 @@ const besideMost = 2
 
 // besides finds the injected faults that lay on the service, or on links of the two to the store, between the earlier grant and the end of what
 // the two did: the latest of those that began before the later grant, and those that began after it.
-func besides(r *reports.Record, t *Story) []*reports.Fault {
+func besides(r *reports.Record, t *Story) []*history.FaultSpan {
 	if !t.Rivals() {
 		return nil
 	}
-	var out []*reports.Fault
+	var out []*history.FaultSpan
 	for _, f := range r.Faults {
 		theirs := f.Service || len(f.Clients) == 0 && (f.Victim == t.A.Client || f.Victim == t.B.Client)
-		if f != t.Fault && f.Injected && theirs && f.From <= max(t.A.Done, t.B.Done) && f.To >= t.A.End {
+		if f != t.Fault && f.Injected && theirs && f.From <= max(t.A.LastEnd, t.B.LastEnd) && f.To >= t.A.End {
 			out = append(out, f)
 		}
 	}
@@ -77,7 +78,7 @@ func besides(r *reports.Record, t *Story) []*reports.Fault {
 }
 
 // death finds the kill that ended the client which had the grant; nil when there was none.
-func death(r *reports.Record, g *reports.Grant) *reports.Fault {
+func death(r *reports.Record, g *history.Grant) *history.FaultSpan {
 	for _, f := range r.Faults {
 		if f.Kills() && f.Disturbs(g.Client) && f.From >= g.Start {
 			return f

@@ -130,13 +130,13 @@ const (
 
 // faultFacts are the faults that cover a violation, the injected ones first, with their proofs.
 func faultFacts(r *reports.Record, v *checker.Violation) (p Prose) {
-	var all []*reports.Fault
+	var all []*history.FaultSpan
 	for _, f := range r.Faults {
 		if slices.Contains(v.Faults, f.ID) {
 			all = append(all, f)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b *reports.Fault) int {
+	slices.SortStableFunc(all, func(a, b *history.FaultSpan) int {
 		switch {
 		case a.Injected == b.Injected:
 			return cmp.Compare(b.To-b.From, a.To-a.From)
@@ -173,7 +173,7 @@ func faultFacts(r *reports.Record, v *checker.Violation) (p Prose) {
 // storeFacts say what the store did with the ops of a violation.
 func storeFacts(r *reports.Record, v *checker.Violation) (p Prose) {
 	for _, id := range v.Ops {
-		o := r.Ops[id]
+		o := r.Op(id)
 		if o == nil || o.Kind != history.Write || !o.InLedger {
 			continue
 		}
@@ -208,7 +208,7 @@ func opFacts(r *reports.Record, ids []int64) (p Prose) {
 			p = p.t(", ")
 		}
 		p = p.code(phrase.Itoa(id))
-		if o := r.Ops[id]; o != nil {
+		if o := r.Op(id); o != nil {
 			p = p.t(fmt.Sprintf(" %s (%s)", strings.ToLower(o.Kind.String()), r.Client(o.Client)))
 		}
 	}
@@ -260,7 +260,7 @@ func SeverityWord(v checker.Severity) string {
 // been slipped in by a stale write.
 func Blameless(r *reports.Record, v *checker.Violation) string {
 	for _, id := range v.Ops {
-		o := r.Ops[id]
+		o := r.Op(id)
 		if o == nil || !r.Lossy[id] {
 			continue
 		}

@@ -5,12 +5,11 @@ import (
 	"strings"
 
 	"github.com/lockchaos/lockchaos/history"
-	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/reports/phrase"
 )
 
 // words are how a report speaks of the fault: those of its history, which may come from anywhere. A fault that has none is told in general words.
-func words(f *reports.Fault) history.FaultWords {
+func words(f *history.FaultSpan) history.FaultWords {
 	w := f.Touches().Words
 	for _, text := range []*string{&w.Did, &w.Bar, &w.Client, &w.Nodes, &w.Links, &w.Over} {
 		*text = phrase.Clip(*text, phrase.MostName)
@@ -19,7 +18,7 @@ func words(f *reports.Fault) history.FaultWords {
 }
 
 // Did says what the fault did to its target, as "was …".
-func Did(f *reports.Fault) string {
+func Did(f *history.FaultSpan) string {
 	switch did := words(f).Did; {
 	case !f.Injected:
 		return history.MachineStall.Words.Did
@@ -30,7 +29,7 @@ func Did(f *reports.Fault) string {
 }
 
 // Bar is did in ten letters at most.
-func Bar(f *reports.Fault) string {
+func Bar(f *history.FaultSpan) string {
 	if short := words(f).Bar; f.Injected && short != "" {
 		return phrase.Cut(short, 10)
 	}
@@ -38,7 +37,7 @@ func Bar(f *reports.Fault) string {
 }
 
 // begins tells the beginning of a fault: whom it strikes and how.
-func begins(f *reports.Fault) Prose {
+func begins(f *history.FaultSpan) Prose {
 	w := words(f)
 	who, many := who(f)
 	switch {
@@ -65,7 +64,7 @@ func strong(text string) Prose {
 }
 
 // ends tells that a fault is over, without a full stop.
-func ends(f *reports.Fault) Prose {
+func ends(f *history.FaultSpan) Prose {
 	who, many := who(f)
 	over := words(f).Over
 	if over == "" || !f.Injected {
@@ -75,7 +74,7 @@ func ends(f *reports.Fault) Prose {
 }
 
 // who names whom the fault strikes; many: they are more than one.
-func who(f *reports.Fault) (name string, many bool) {
+func who(f *history.FaultSpan) (name string, many bool) {
 	var names []string
 	for _, c := range f.Struck() {
 		names = append(names, phrase.Client(c))
@@ -105,7 +104,7 @@ func agree(predicate string, many bool) string {
 }
 
 // client is the client that the fault strikes first; 0: nodes.
-func client(f *reports.Fault) int32 {
+func client(f *history.FaultSpan) int32 {
 	if struck := f.Struck(); len(struck) > 0 {
 		return struck[0]
 	}
@@ -113,7 +112,7 @@ func client(f *reports.Fault) int32 {
 }
 
 // peers says where the links of a client lead that a fault lies on.
-func peers(f *reports.Fault) string {
+func peers(f *history.FaultSpan) string {
 	switch {
 	case client(f) == 0:
 		return "its peers"
@@ -126,7 +125,7 @@ func peers(f *reports.Fault) string {
 }
 
 // nodes names the nodes that a fault strikes: as the history resolved them, as the readings of their clocks do, else as the plan does.
-func nodes(f *reports.Fault) (name string, many bool) {
+func nodes(f *history.FaultSpan) (name string, many bool) {
 	hosts := slices.Clone(f.Hosts)
 	for _, c := range f.Clocks {
 		if len(f.Hosts) == 0 && !slices.Contains(hosts, c.Host) {

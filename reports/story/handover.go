@@ -12,13 +12,13 @@ import (
 // Handover makes the story of one contended hand-over, for runs in which nothing went wrong, and counts how many there were: a key's
 // grant to a client that was already waiting while another held it. It prefers one that a fault touched.
 func Handover(r *reports.Record) (*Story, int) {
-	last := map[history.KeyID]*reports.Grant{}
+	last := map[history.KeyID]*history.Grant{}
 	var best *Story
 	n := 0
 	for _, g := range r.Grants {
 		before := last[g.Key]
 		last[g.Key] = g
-		if before == nil || before.Client == g.Client || before.Last == 0 || g.Start >= before.Last || g.End < before.Last {
+		if before == nil || before.Client == g.Client || before.LastAct == 0 || g.Start >= before.LastAct || g.End < before.LastAct {
 			continue
 		}
 		n++
@@ -43,9 +43,9 @@ func Handover(r *reports.Record) (*Story, int) {
 }
 
 // during returns an injected fault that touched the holder of a grant.
-func during(r *reports.Record, g *reports.Grant) *reports.Fault {
+func during(r *reports.Record, g *history.Grant) *history.FaultSpan {
 	for _, f := range r.Faults {
-		if f.Injected && f.Disturbs(g.Client) && f.From < g.Last && f.To > g.End {
+		if f.Injected && f.Disturbs(g.Client) && f.From < g.LastAct && f.To > g.End {
 			return f
 		}
 	}

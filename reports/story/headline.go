@@ -197,7 +197,7 @@ func pairwise(property string) bool {
 }
 
 // had says what the earlier client did with the key during a fault: one that was over before the grant met a waiter.
-func (t *Story) had(f *reports.Fault) string {
+func (t *Story) had(f *history.FaultSpan) string {
 	if f.To <= t.A.End {
 		return "waited for"
 	}
@@ -228,7 +228,7 @@ func pairLede(r *reports.Record, t *Story) Prose {
 				ofLease(r, f.To-f.From)))
 		}
 		p = p.t(gaveAway(r, t))
-		if t.A.Last > f.To {
+		if t.A.LastAct > f.To {
 			p = p.t(a + " went on as if it still held the lock")
 			return aftermath(r, p, t)
 		}
@@ -273,7 +273,7 @@ func (t *Story) ActsAgain() int64 {
 			return o.Start
 		}
 	}
-	return t.A.Last
+	return t.A.LastAct
 }
 
 // ofTTL is the lock's TTL in words; empty where it is not told.
@@ -304,13 +304,13 @@ func aftermath(r *reports.Record, p Prose, t *Story) Prose {
 
 // tookStale tells whether the store took a stale write, by the verdict: a lost update alone is none.
 func tookStale(r *reports.Record, t *Story) bool {
-	return slices.ContainsFunc(t.Stale, func(o *reports.Op) bool { return r.Stale[o.ID] })
+	return slices.ContainsFunc(t.Stale, func(o *history.Op) bool { return r.Stale[o.ID] })
 }
 
 // overwrote tells whether a stale write of the earlier holder replaced one of the later. (The other way round the later one overwrote what it had
 // not seen, which is a lost update too.)
 func overwrote(r *reports.Record, t *Story) bool {
-	return slices.ContainsFunc(t.Stale, func(o *reports.Op) bool {
+	return slices.ContainsFunc(t.Stale, func(o *history.Op) bool {
 		replaced := r.ReplacedBy(o)
 		return replaced != nil && replaced.Client == t.B.Client
 	})

@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/reports/reporttest"
 )
 
 // A suite does not sound as if all were well where the data was corrupted without two holders.
 func TestLateWritesAreNamedInTheSuite(t *testing.T) {
 	s := reporttest.CorruptedCase()
-	s.Fault = "hold-holder-write"
+	s.Fault, s.Strike = "hold-holder-write", reports.OtherStrike
 	for i := range s.Verdict.Properties {
 		if p := &s.Verdict.Properties[i]; p.Name == checker.MutualExclusion {
 			*p = checker.PropertyResult{Name: p.Name, Outcome: checker.Pass}

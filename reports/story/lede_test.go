@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/lockchaos/lockchaos/history"
-	"github.com/lockchaos/lockchaos/reports"
 )
 
 func TestSentences(t *testing.T) {
@@ -24,8 +23,8 @@ func TestSentences(t *testing.T) {
 // TestFrozenWhileItWaited: a client whose fault was over before its grant did not hold the key meanwhile.
 func TestFrozenWhileItWaited(t *testing.T) {
 	for to, want := range map[int64]string{99: "waited for", 100: "waited for", 101: "held"} {
-		told := &Story{A: &reports.Grant{Op: &reports.Op{End: 100}}}
-		if got := told.had(&reports.Fault{FaultInfo: history.FaultInfo{From: 10, To: to}}); got != want {
+		told := &Story{A: &history.Grant{Op: &history.Op{End: 100}}}
+		if got := told.had(&history.FaultSpan{FaultInfo: history.FaultInfo{From: 10, To: to}}); got != want {
 			t.Errorf("a fault until %d, a grant at 100: %q", to, got)
 		}
 	}

@@ -61,7 +61,7 @@ func sayAcquire(r *reports.Record, t *Story, m Moment) Moment {
 	p := Prose{}.b(r.Client(o.Client))
 	m.Arrow = &arrow{To: toService, Label: "acquire " + key + " → " + reports.GrantName(o.ID, o.Token)}
 	switch {
-	case o.How == history.OK:
+	case o.Outcome == history.OK:
 		p = p.t(" acquires ").code(key).t(as(o)+": ").grant(o.ID, o.Token)
 		p = p.t(goodFor(r, o))
 		if wait := o.End - o.Start; t.B != nil && o == t.B.Op && wait > 20e6 {
@@ -75,7 +75,7 @@ func sayAcquire(r *reports.Record, t *Story, m Moment) Moment {
 	case o.Busy:
 		p = p.t(" tries to acquire ").code(key).t(as(o) + fmt.Sprintf(" for %s and is told that another client has it.", phrase.Span(o.End-o.Start)))
 		m.Arrow.Label, m.Tone = "acquire "+key+" → busy", bad
-	case o.How == history.Fail:
+	case o.Outcome == history.Fail:
 		p = p.t(" does not get ").code(key).t(as(o) + ": " + because(o))
 		m.Arrow.Label = "acquire " + key + " → failed"
 	default:
@@ -87,7 +87,7 @@ func sayAcquire(r *reports.Record, t *Story, m Moment) Moment {
 }
 
 // as says as what an acquire of a reader-writer lock asked for the key; "" of other locks.
-func as(o *reports.Op) string {
+func as(o *history.Op) string {
 	switch o.Mode {
 	case history.ModeRead:
 		return " as a reader"
@@ -98,7 +98,7 @@ func as(o *reports.Op) string {
 }
 
 // goodFor says what the lock promised with the grant, by its claims.
-func goodFor(r *reports.Record, o *reports.Op) string {
+func goodFor(r *reports.Record, o *history.Op) string {
 	h := r.History.Header
 	switch {
 	case h.Claims.NoExpiry:
@@ -113,9 +113,9 @@ func goodFor(r *reports.Record, o *reports.Op) string {
 	return ""
 }
 
-func sayRead(r *reports.Record, p Prose, o *reports.Op) (Prose, *arrow) {
+func sayRead(r *reports.Record, p Prose, o *history.Op) (Prose, *arrow) {
 	a := &arrow{To: ToStore, Label: fmt.Sprintf("read → v%d", o.Version)}
-	switch o.How {
+	switch o.Outcome {
 	case history.OK:
 		if o.Slow() {
 			return p.t(fmt.Sprintf(" is answered, %s after it asked: version %s.", phrase.Span(o.End-o.Start), phrase.Grouped(o.Version))), a
@@ -132,26 +132,26 @@ func sayRead(r *reports.Record, p Prose, o *reports.Op) (Prose, *arrow) {
 	return p.t(" reads, and gets no answer" + because(o)), a
 }
 
-func sayRelease(r *reports.Record, t *Story, p Prose, o *reports.Op) (Prose, *arrow) {
+func sayRelease(r *reports.Record, t *Story, p Prose, o *history.Op) (Prose, *arrow) {
 	key := r.Key(o.Key)
 	a := &arrow{To: toService, Label: "release " + key + " → ok"}
 	switch {
-	case o.How == history.OK && t.Ordered() && o.Grant == t.A.ID && o.Start > t.B.End:
+	case o.Outcome == history.OK && t.Ordered() && o.Grant == t.A.ID && o.Start > t.B.End:
 		return p.t(" releases ").code(key).t(". The answer is ok, though the key is no longer its own."), a
-	case o.How == history.OK:
+	case o.Outcome == history.OK:
 		return p.t(" releases ").code(key).t("."), a
 	case o.NotHeld:
 		a.Label = "release → not held"
 		return p.t(" releases ").code(key).t(" and is told that it no longer holds it."), a
-	case o.How == history.Fail && o.Declined:
+	case o.Outcome == history.Fail && o.Declined:
 		return p.t(" does not release what it knows to be lost."), nil
 	}
 	a.Label = "release " + key + " → unknown"
 	return p.t(" releases ").code(key).t(" and never learns whether that worked" + because(o)), a
 }
 
-func sayAsk(r *reports.Record, p Prose, o *reports.Op) (Prose, *arrow) {
-	if r.History.Header.Translated && o.How == history.Fail && !o.NotHeld { // so package foreign puts down what is an act, and nothing else is known of it
+func sayAsk(r *reports.Record, p Prose, o *history.Op) (Prose, *arrow) {
+	if r.History.Header.Translated && o.Outcome == history.Fail && !o.NotHeld { // so package audit puts down what is an act, and nothing else is known of it
 		return p.t(" takes itself for the holder of ").code(r.Key(o.Key)).t("."), nil
 	}
 	verb, ask := " asks the lock whether it still holds ", "held?"
@@ -161,7 +161,7 @@ func sayAsk(r *reports.Record, p Prose, o *reports.Op) (Prose, *arrow) {
 	p = p.t(verb).code(r.Key(o.Key))
 	a := &arrow{To: toService, Label: ask + " → no answer"}
 	switch {
-	case o.How == history.OK:
+	case o.Outcome == history.OK:
 		a.Label = ask + " → yes"
 		return p.t(": yes."), a
 	case o.NotHeld:
@@ -172,7 +172,7 @@ func sayAsk(r *reports.Record, p Prose, o *reports.Op) (Prose, *arrow) {
 }
 
 // because appends what a program gave as its reason.
-func because(o *reports.Op) string {
+func because(o *history.Op) string {
 	if o.Text == "" {
 		return "."
 	}

@@ -22,7 +22,7 @@ func sayBeside(r *reports.Record, m Moment) Moment {
 }
 
 // proof repeats the evidence.
-func proof(f *reports.Fault) string {
+func proof(f *history.FaultSpan) string {
 	if f.Evidence == "" {
 		return ""
 	}
@@ -43,9 +43,9 @@ func sayThaw(r *reports.Record, t *Story, m Moment) Moment {
 	if t.Violation.Unordered && g != nil && g.Client != m.Who {
 		g, other = other, g
 	}
-	if t.Rivals() && g.Client == m.Who && g.Last > f.To && other.End < f.To {
+	if t.Rivals() && g.Client == m.Who && g.LastAct > f.To && other.End < f.To {
 		p, m.Tone = p.t(" and goes on as the holder of ").code(t.Key), bad
-		if other.Last > f.To {
+		if other.LastAct > f.To {
 			p = p.t(". Now there are two")
 		}
 	}
@@ -70,7 +70,7 @@ func sayExpiry(r *reports.Record, t *Story) (Moment, bool) {
 	return Moment{At: t.Violation.A.Promise, Text: p, Arrow: &arrow{To: AtService, Label: "lease over"}}, true
 }
 
-func sayLost(r *reports.Record, g *reports.Grant, e history.Event) Moment {
+func sayLost(r *reports.Record, g *history.Grant, e history.Event) Moment {
 	when := e.Start
 	if when == 0 {
 		when = e.Time

@@ -9,7 +9,7 @@ import (
 	"github.com/lockchaos/lockchaos/reports/phrase"
 )
 
-func sayReadWrite(r *reports.Record, t *Story, m Moment, read *reports.Op, last int32) Moment {
+func sayReadWrite(r *reports.Record, t *Story, m Moment, read *history.Op, last int32) Moment {
 	p := name(r, nil, read.Client, last).t(fmt.Sprintf(" reads version %s and", phrase.Grouped(read.Version)))
 	m.At = read.Start
 	return sayWrite(r, t, m, p)
@@ -51,7 +51,7 @@ func sayWrite(r *reports.Record, t *Story, m Moment, p Prose) Moment {
 		m.Arrow = &arrow{To: ToStore, Label: fmt.Sprintf("write v%d%s%s → ok", o.Version, tok, staleWord(r, o)), Tone: bad}
 	case o.Accepted():
 		m.Text = p.t(writes + ". The store takes it.")
-	case o.How == history.Fail:
+	case o.Outcome == history.Fail:
 		m.Text = p.t(" fails to write" + because(o))
 		m.Arrow.Label = "write → failed"
 	default:
@@ -62,7 +62,7 @@ func sayWrite(r *reports.Record, t *Story, m Moment, p Prose) Moment {
 }
 
 // staleWord marks a write that came too late. Where the order of the grants is not known it is one of two that is stale, and nobody knows which.
-func staleWord(r *reports.Record, o *reports.Op) string {
+func staleWord(r *reports.Record, o *history.Op) string {
 	if r.Stale[o.ID] && !r.Unordered[o.Grant] {
 		return " (stale)"
 	}
@@ -70,7 +70,7 @@ func staleWord(r *reports.Record, o *reports.Op) string {
 }
 
 // sayHarm says what the stale write did: to the counter, to the version that it replaced, and on what it was based.
-func sayHarm(r *reports.Record, p Prose, o *reports.Op) Prose {
+func sayHarm(r *reports.Record, p Prose, o *history.Op) Prose {
 	replaced, read := r.ReplacedBy(o), readBefore(r, o)
 	if fall := r.Fall(o, replaced); fall != "" {
 		p = p.t(": ").b(fall)
@@ -89,11 +89,11 @@ func sayHarm(r *reports.Record, p Prose, o *reports.Op) Prose {
 }
 
 // readBefore returns the last read under the grant of a write before it.
-func readBefore(r *reports.Record, o *reports.Op) *reports.Op {
-	var read *reports.Op
-	if g := r.ByGrant[o.Grant]; g != nil {
+func readBefore(r *reports.Record, o *history.Op) *history.Op {
+	var read *history.Op
+	if g := r.Grant(o.Grant); g != nil {
 		for _, x := range g.Ops {
-			if x.Kind == history.Read && x.How == history.OK && x.Start < o.Start {
+			if x.Kind == history.Read && x.Outcome == history.OK && x.Start < o.Start {
 				read = x
 			}
 		}
@@ -103,10 +103,10 @@ func readBefore(r *reports.Record, o *reports.Op) *reports.Op {
 
 // rightfulAfter tells whether a write that lost an update is not to blame: it is not stale, its grant was the latest of the key when it was
 // sent, and what it replaced is another client's stale write.
-func rightfulAfter(r *reports.Record, o, replaced *reports.Op) bool {
-	g := r.ByGrant[o.Grant]
+func rightfulAfter(r *reports.Record, o, replaced *history.Op) bool {
+	g := r.Grant(o.Grant)
 	if g == nil || replaced == nil || r.Unordered[g.ID] || r.Stale[o.ID] || !r.Stale[replaced.ID] || replaced.Client == o.Client {
 		return false
 	}
-	return !slices.ContainsFunc(r.Grants, func(x *reports.Grant) bool { return x.Key == o.Key && x.End > g.End && x.End <= o.Start })
+	return !slices.ContainsFunc(r.Grants, func(x *history.Grant) bool { return x.Key == o.Key && x.End > g.End && x.End <= o.Start })
 }

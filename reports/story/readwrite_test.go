@@ -41,7 +41,7 @@ func TestReadersAndWritersInWords(t *testing.T) {
 	}
 	r := reports.NewRecord(h, v)
 	for op, want := range map[int64]string{1: " acquires k0 as a reader: ", 5: " acquires k0 as a writer: "} {
-		m := sayAcquire(r, &Story{}, Moment{Op: r.Ops[op]})
+		m := sayAcquire(r, &Story{}, Moment{Op: r.Op(op)})
 		if got := m.Text.String(); !strings.Contains(got, want) {
 			t.Errorf("%q, want %q", got, want)
 		}

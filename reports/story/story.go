@@ -29,12 +29,12 @@ type Moment struct {
 	Text Prose
 
 	Who    int32 // the client that it is about, 0: none
-	Op     *reports.Op
+	Op     *history.Op
 	Arrow  *arrow
-	Freeze *reports.Fault // a fault begins here
-	Thaw   *reports.Fault // and ends here
-	beside *reports.Fault // one that disturbs neither client begins here
-	Aside  bool           // told for completeness, not part of what went wrong
+	Freeze *history.FaultSpan // a fault begins here
+	Thaw   *history.FaultSpan // and ends here
+	beside *history.FaultSpan // one that disturbs neither client begins here
+	Aside  bool               // told for completeness, not part of what went wrong
 }
 
 // Story is one violation retold: its moments in order of time, and what the headline and the lede need of it.
@@ -44,13 +44,13 @@ type Story struct {
 	Left int
 
 	Violation *checker.Violation
-	A, B      *reports.Grant
-	Fault     *reports.Fault // the injected fault, or else the stall, that disturbed A before it acted again; where their order is unknown, either of the two
+	A, B      *history.Grant
+	Fault     *history.FaultSpan // the injected fault, or else the stall, that disturbed A before it acted again; where their order is unknown, either of the two
 	// beside are faults that lay on the service, or between one of the two and the store, meanwhile.
-	beside []*reports.Fault
+	beside []*history.FaultSpan
 	Key    string
 	// stale are A's writes (or anybody's) that the store took though it should not have, refused those that it refused.
-	Stale, Refused []*reports.Op
+	Stale, Refused []*history.Op
 	lostUpdate     bool
 }
 
@@ -68,10 +68,10 @@ const storyLength = 16
 func Retell(r *reports.Record, s reports.Scenario, v *checker.Violation, only map[int64]bool) Story {
 	t := Story{Violation: v, Key: phrase.Clip(v.Key, 40)}
 	if v.A != nil {
-		t.A = r.ByGrant[v.A.Grant]
+		t.A = r.Grant(v.A.Grant)
 	}
 	if v.B != nil {
-		t.B = r.ByGrant[v.B.Grant]
+		t.B = r.Grant(v.B.Grant)
 	}
 	ops := cast(r, &t, only)
 	t.Fault = disturbance(r, &t, ops)
@@ -91,16 +91,16 @@ func Retell(r *reports.Record, s reports.Scenario, v *checker.Violation, only ma
 }
 
 // cast collects the ops of the story.
-func cast(r *reports.Record, t *Story, only map[int64]bool) []*reports.Op {
-	var ops []*reports.Op
+func cast(r *reports.Record, t *Story, only map[int64]bool) []*history.Op {
+	var ops []*history.Op
 	seen := map[int64]bool{}
-	add := func(o *reports.Op) {
+	add := func(o *history.Op) {
 		if o != nil && !seen[o.ID] && !r.IsUnsaid(o.ID) && (only == nil || only[o.ID]) {
 			seen[o.ID] = true
 			ops = append(ops, o)
 		}
 	}
-	for _, g := range []*reports.Grant{t.A, t.B} {
+	for _, g := range []*history.Grant{t.A, t.B} {
 		if g == nil {
 			continue
 		}
@@ -110,7 +110,7 @@ func cast(r *reports.Record, t *Story, only map[int64]bool) []*reports.Op {
 		}
 	}
 	for _, id := range slices.Concat(t.Violation.Ops, slices.Sorted(maps.Keys(only))) {
-		add(r.Ops[id])
+		add(r.Op(id))
 	}
 	return ops
 }
@@ -123,7 +123,7 @@ func losesUpdate(r *reports.Record, s reports.Scenario, t *Story) bool {
 	}
 	for _, x := range p.Violations {
 		for _, id := range x.Ops {
-			if slices.ContainsFunc(t.Stale, func(o *reports.Op) bool { return o.ID == id }) {
+			if slices.ContainsFunc(t.Stale, func(o *history.Op) bool { return o.ID == id }) {
 				return true
 			}
 		}
@@ -132,7 +132,7 @@ func losesUpdate(r *reports.Record, s reports.Scenario, t *Story) bool {
 }
 
 // moments puts ops, faults, leases and losses into one order and words.
-func moments(r *reports.Record, t *Story, ops []*reports.Op) []Moment {
+func moments(r *reports.Record, t *Story, ops []*history.Op) []Moment {
 	var out []Moment
 	for _, o := range ops {
 		at := o.AtStore()
@@ -156,7 +156,7 @@ func moments(r *reports.Record, t *Story, ops []*reports.Op) []Moment {
 	for _, f := range t.beside {
 		out = append(out, Moment{At: f.From, beside: f})
 	}
-	for _, g := range []*reports.Grant{t.A, t.B} {
+	for _, g := range []*history.Grant{t.A, t.B} {
 		if g == nil {
 			continue
 		}
@@ -199,8 +199,8 @@ func narrate(r *reports.Record, t *Story, in []Moment) []Moment {
 }
 
 // joins tells whether a read and the next op make one sentence.
-func joins(o, next *reports.Op) bool {
-	return o.Kind == history.Read && o.How == history.OK && !o.Slow() && next != nil && next.Kind == history.Write &&
+func joins(o, next *history.Op) bool {
+	return o.Kind == history.Read && o.Outcome == history.OK && !o.Slow() && next != nil && next.Kind == history.Write &&
 		next.Grant == o.Grant && next.Accepted() && !next.Late()
 }
 

@@ -205,43 +205,43 @@ func quietSentence(quiet []reports.Scenario, disturbed bool) string {
 // family is the judged scenarios under one sort of fault. It is partial when the suite has others under it that say nothing:
 // then no sentence may speak of every lock.
 type family struct {
-	fault   string
+	strike  reports.Strike
+	faults  []string // the columns of the matrix that are in it; of an OtherStrike one
 	runs    []reports.Scenario
 	partial bool
 }
 
-// The families of all faults that freeze a client that holds the lock, and of all that freeze nodes of the lock service.
-const (
-	familyPause      = "freezes-holder"
-	familyPauseNodes = "freezes-nodes"
-)
-
-// notNodes are parts of a fault's name that tell that it does not freeze nodes alone: other clients, or more than one fault.
-var notNodes = []string{"next-waiter", "random-client", "all-clients", "-then-", "-and-"}
-
-// familyOf is the family of a planned fault, by its kind and target.
-func familyOf(fault string) string {
-	switch {
-	case fault == "pause-holder" || fault == "pause-after-check":
-		return familyPause
-	case strings.HasPrefix(fault, "pause-") && !slices.ContainsFunc(notNodes, func(word string) bool { return strings.Contains(fault, word) }):
-		return familyPauseNodes
-	}
-	return fault
+// takes reports whether a scenario is of the family. Of one whose shard is missing only the column
+// is known.
+func (f *family) takes(x reports.Scenario) bool {
+	return x.Strike != reports.OtherStrike && f.strike == strikeOf(x) || slices.Contains(f.faults, x.Fault)
 }
 
-// families groups the judged scenarios with a fault by its family.
+// strikeOf is the scenario's strike; what the holder asked before it is frozen makes no difference.
+func strikeOf(x reports.Scenario) reports.Strike {
+	if x.Strike == reports.FreezesAfterCheck {
+		return reports.FreezesHolder
+	}
+	return x.Strike
+}
+
+// families groups the judged scenarios with a fault by what the fault does.
 func families(s reports.Suite) []family {
 	var out []family
 	for _, x := range s.Scenarios {
 		if undisturbed(x) {
 			continue
 		}
-		sort := familyOf(x.Fault)
-		i := slices.IndexFunc(out, func(f family) bool { return f.fault == sort })
+		i := slices.IndexFunc(out, func(f family) bool { return f.takes(x) })
 		if i < 0 {
-			out = append(out, family{fault: sort})
+			out = append(out, family{strike: strikeOf(x)})
 			i = len(out) - 1
+		}
+		if out[i].strike == reports.OtherStrike { // a scenario that says nothing came first
+			out[i].strike = strikeOf(x)
+		}
+		if !slices.Contains(out[i].faults, x.Fault) {
+			out[i].faults = append(out[i].faults, x.Fault)
 		}
 		if !x.Judged() {
 			out[i].partial = true
@@ -346,14 +346,14 @@ func others(never []string) string {
 
 // when says under what; "past its lease" only where the verdicts say that every double-hold kept is a lease-overrun.
 func (f family) when() string {
-	switch f.fault {
-	case familyPause:
-	case familyPauseNodes:
+	switch f.strike {
+	case reports.FreezesHolder:
+	case reports.FreezesNodes:
 		return "when nodes of the lock service are frozen"
-	case "kill-holder":
+	case reports.KillsHolder:
 		return "when its holder is killed"
 	default:
-		return "under " + phrase.FaultTitle(f.fault)
+		return "under " + phrase.FaultTitle(f.faults[0])
 	}
 	for _, x := range f.runs {
 		if x.Violated(checker.MutualExclusion) && !x.Overran() {
@@ -408,7 +408,7 @@ func storeSentence(held []reports.Scenario, complete bool) string {
 func guardSentence(all []reports.Scenario) string {
 	found := false
 	for _, x := range all {
-		if x.Fault == "pause-after-check" && x.Judged() {
+		if x.Strike == reports.FreezesAfterCheck && x.Judged() {
 			if x.Result() != reports.Corrupted {
 				return ""
 			}

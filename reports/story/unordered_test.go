@@ -14,8 +14,8 @@ func TestNobodyIsBlamedInNoOrder(t *testing.T) {
 	a, b := &checker.GrantRef{Grant: 1, Client: 1, Acquired: 10, LastAct: 50}, &checker.GrantRef{Grant: 2, Client: 2, Acquired: 20, LastAct: 60}
 	for _, unordered := range []bool{false, true} {
 		v := &checker.Violation{Property: checker.MutualExclusion, Kind: checker.KindGrantedWhileValid, Key: "k0", A: a, B: b, Unordered: unordered, Text: "The verdict's own sentence"}
-		r := &reports.Record{History: &history.History{}}
-		told := tellPair(r, &Story{Violation: v, Key: "k0", A: &reports.Grant{Op: &reports.Op{ID: 1, Client: 1}}, B: &reports.Grant{Op: &reports.Op{ID: 2, Client: 2}}}).String()
+		r := &reports.Record{View: &history.View{History: &history.History{}}}
+		told := tellPair(r, &Story{Violation: v, Key: "k0", A: &history.Grant{Op: &history.Op{ID: 1, Client: 1}}, B: &history.Grant{Op: &history.Op{ID: 2, Client: 2}}}).String()
 		var names []string
 		for _, f := range ExplainViolation((reports.Scenario{}), nil, v).Facts {
 			names = append(names, f.Name)

@@ -44,6 +44,21 @@ func With(code int, err error) error { return &Status{Code: code, Err: err} }
 // Misuse marks an error as the user's: wrong words on the command line, or a wrong file.
 func Misuse(err error) error { return With(Usage, err) }
 
+// Ended is the error with which a command ends that has told what came out: code, unless something
+// could not be written, or it was interrupted.
+func Ended(code int, unwritten error, interrupted bool) error {
+	if interrupted {
+		unwritten = errors.Join(unwritten, errors.New("interrupted: the report holds what there is"))
+	}
+	switch {
+	case unwritten != nil:
+		return With(Failed, unwritten)
+	case code != OK:
+		return With(code, nil)
+	}
+	return nil
+}
+
 // Of returns the exit status that an error stands for: OK for nil, Failed for an error that carries none.
 func Of(err error) int {
 	var s *Status

@@ -297,8 +297,8 @@ func (g *Servers) Of(name string) (nodes []remote.Node) {
 	return nodes
 }
 
-// RunRemote runs a plan on servers that outer was given the addresses of.
-func RunRemote(ctx context.Context, cfg harness.Config) error {
+// runRemote runs a plan on servers that outer was given the addresses of.
+func runRemote(ctx context.Context, cfg harness.Config) error {
 	if refused := Beyond(cfg.Plan); len(refused) > 0 {
 		return errors.New(refused[0].String())
 	}

@@ -3,16 +3,32 @@ package runtimes
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/docker"
+	"github.com/lockchaos/lockchaos/hosts/remote"
 )
 
-// RunAgent runs a plan beside containers, which outer started.
-func RunAgent(ctx context.Context, cfg harness.Config) (err error) {
+// Carry carries a plan out inside, wherever outer has started this process: on the private network, beside containers or on given servers.
+func Carry(ctx context.Context, cfg harness.Config) error {
+	switch {
+	case cfg.Plan.Scenario.Own() && !hosts.Agent():
+		return fmt.Errorf("%s is about an application in a compose project", cfg.Plan.Scenario.Name)
+	case remote.Given():
+		return runRemote(ctx, cfg)
+	case hosts.Agent():
+		return runAgent(ctx, cfg)
+	}
+	return harness.Run(ctx, cfg)
+}
+
+// runAgent runs a plan beside containers, which outer started.
+func runAgent(ctx context.Context, cfg harness.Config) (err error) {
 	ctx, joined, err := docker.Join(ctx, os.Stdin, os.Stdout)
 	defer func() { err = errors.Join(err, joined.Close()) }()
 	if err != nil {

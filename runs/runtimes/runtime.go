@@ -80,22 +80,13 @@ func Choose(ctx context.Context, f Where, of Locks, plans []scenarios.Plan, say 
 	if err != nil {
 		return nil, exit.Misuse(err)
 	}
-	if f.Runtime != Compose && (f.Project != "" || len(f.Nodes) > 0 && f.Runtime != External) {
-		return nil, exit.Misuse(fmt.Errorf("--project is for --runtime %s, --nodes is for that or --runtime %s", Compose, External))
+	if err := f.suits(plans); err != nil {
+		return nil, err
 	}
-	if name := withApp(plans); name != "" && f.Runtime != Compose {
-		return nil, exit.Misuse(fmt.Errorf("%s is about an application in a compose project: give --runtime %s --project FOLDER", name, Compose))
-	}
-	if name := withAdapter(plans); name != "" && !f.Here() {
-		// The agent beside containers holds nothing but lockchaos: no interpreter, no library.
-		if f.Runtime != Auto {
-			return nil, OnlyHere(name, f.Runtime)
-		}
+	if f.Runtime == Local || f.Runtime == Auto && withAdapter(plans) != "" {
 		return newLocal(ctx), nil
 	}
 	switch f.Runtime {
-	case Local:
-		return newLocal(ctx), nil
 	case Docker:
 		return newContainers(ctx, settings, of, plans, say)
 	case Compose:
@@ -106,6 +97,21 @@ func Choose(ctx context.Context, f Where, of Locks, plans []scenarios.Plan, say 
 		return autoRuntime(ctx, settings, of, plans, say)
 	}
 	return nil, fmt.Errorf("unknown runtime %q", f.Runtime) // the flags are checked before
+}
+
+// suits refuses plans that can't be run there. The agent beside containers holds nothing but
+// lockchaos: no interpreter, no library.
+func (f Where) suits(plans []scenarios.Plan) error {
+	if f.Runtime != Compose && (f.Project != "" || len(f.Nodes) > 0 && f.Runtime != External) {
+		return exit.Misuse(fmt.Errorf("--project is for --runtime %s, --nodes is for that or --runtime %s", Compose, External))
+	}
+	if name := withApp(plans); name != "" && f.Runtime != Compose {
+		return exit.Misuse(fmt.Errorf("%s is about an application in a compose project: give --runtime %s --project FOLDER", name, Compose))
+	}
+	if name := withAdapter(plans); name != "" && !f.Here() && f.Runtime != Auto {
+		return OnlyHere(name, f.Runtime)
+	}
+	return nil
 }
 
 // Here tells whether clients are processes of this machine, which have its programs and files.

@@ -46,11 +46,12 @@ func (f figures) print(w io.Writer, first, whole time.Duration) {
 		if s.service == "" {
 			what = "clients without a lock service"
 		}
-		text := fmt.Sprintf("%s ready in %.2f s", what, s.fastest.Seconds())
-		if slow := fmt.Sprintf("%.2f s", s.slowest.Seconds()); !strings.HasSuffix(text, slow) {
-			text = strings.TrimSuffix(text, " s") + " to " + slow
+		const shown = 10 * time.Millisecond
+		text := fmt.Sprintf("%s ready in %.2f", what, s.fastest.Seconds())
+		if s.fastest.Round(shown) != s.slowest.Round(shown) {
+			text += fmt.Sprintf(" to %.2f", s.slowest.Seconds())
 		}
-		parts = append(parts, text)
+		parts = append(parts, text+" s")
 	}
 	parts = append(parts, fmt.Sprintf("all in %.1f s", whole.Seconds()))
 	harmless.Fprintln(w, strings.Join(parts, " · "))

@@ -154,8 +154,9 @@ func checkOrder(t *testing.T, entries []store.Entry) {
 }
 
 func pages(t *testing.T, open Open) {
+	const written = 75
 	l := open(t, unfenced)
-	for range 25 {
+	for range written {
 		do(t, l, true, store.Request{Key: "a"}, nil)
 	}
 	var seen []store.Entry
@@ -172,7 +173,7 @@ func pages(t *testing.T, open Open) {
 		}
 		seen = append(seen, page...)
 	}
-	if !reflect.DeepEqual(seen, all(t, l)) || len(seen) != 25 {
+	if !reflect.DeepEqual(seen, all(t, l)) || len(seen) != written {
 		t.Errorf("pages give %d entries that differ from the whole", len(seen))
 	}
 	for _, bad := range []struct {

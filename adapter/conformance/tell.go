@@ -1,0 +1,61 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/lockchaos/lockchaos/harmless"
+	"github.com/lockchaos/lockchaos/redact"
+)
+
+// Tell runs every check and prints what comes of each, without passwords. version is that of the
+// service. It returns the worst outcome: Broke, Failed, or Passed where nothing is wrong.
+func Tell(ctx context.Context, b *Bench, version string, to io.Writer) (worst Outcome, err error) {
+	out := redact.NewWriter(to)
+	defer func() { err = errors.Join(err, out.Flush()) }()
+	harmless.Fprintf(out, "%s\non %s, TTL %v\n\n", b.Command, strings.TrimSpace(b.Service+" "+version), b.TTL)
+	count, n := map[Outcome]int{}, 0
+	err = Run(ctx, b, func(r Result) {
+		n++
+		count[r.Outcome]++
+		harmless.Fprintf(out, "%2d  %-6s  %s", n, r.Outcome, r.Check)
+		switch r.Outcome {
+		case Passed:
+			harmless.Fprintln(out)
+		case NotApplicable:
+			harmless.Fprintf(out, " (%s)\n", r.Text)
+		default:
+			r.explain(out)
+		}
+	})
+	if err != nil {
+		return "", err
+	}
+	for _, wrong := range []Outcome{Broke, Failed} {
+		if count[wrong] > 0 {
+			harmless.Fprintf(out, "\n%d of %d checks passed\n", count[Passed], n)
+			return wrong, nil
+		}
+	}
+	rest := ""
+	if open := count[NotShown]; open > 0 {
+		rest = fmt.Sprintf(", and what %d ask was not shown (?)", open)
+	}
+	harmless.Fprintf(out, "\nnothing is wrong: %d checks passed%s\n", count[Passed], rest)
+	return Passed, nil
+}
+
+// explain prints what is wrong, and what was said.
+func (r Result) explain(out io.Writer) {
+	const margin = "      "
+	harmless.Fprintf(out, "\n%s%s\n", margin, harmless.Block(r.Text, margin))
+	for _, line := range r.Exchange {
+		harmless.Fprintf(out, "%s  %s\n", margin, line)
+	}
+	if r.Advice != "" {
+		harmless.Fprintf(out, "%s%s\n", margin, harmless.Block(r.Advice, margin))
+	}
+}

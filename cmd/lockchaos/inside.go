@@ -1,0 +1,72 @@
+package main
+
+import (
+	"errors"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lockchaos/lockchaos/backends"
+	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/hosts"
+	"github.com/lockchaos/lockchaos/netfault"
+	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/runs/own"
+	"github.com/lockchaos/lockchaos/runs/runtimes"
+)
+
+// insideCommands are what lockchaos starts itself as, inside sandboxes and containers.
+func insideCommands() []*cobra.Command {
+	scenario := &cobra.Command{
+		Use:   runtimes.ScenarioVerb + " DIR",
+		Short: "Run the plan in a folder (inside a sandbox)",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return ours().RunInside(cmd.Context(), args[0], cmd.OutOrStdout())
+		},
+	}
+	worker := &cobra.Command{
+		Use:   "worker",
+		Short: "Be a client: take commands from the harness",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return harness.Work(cmd.Context(), os.Stdin, os.Stdout, workerLocks())
+		},
+	}
+	node := &cobra.Command{
+		Use:                "node KIND …",
+		Short:              "Be a node of a service: a server that is compiled in",
+		DisableFlagParsing: true,
+		RunE: func(_ *cobra.Command, args []string) error {
+			// The node has said on its standard error what went wrong.
+			if code := backends.NodeMain(args); code != 0 {
+				os.Exit(code)
+			}
+			return nil
+		},
+	}
+	probe := &cobra.Command{
+		Use:   runtimes.ProbeVerb,
+		Short: "Try the faults of a network, inside a sandbox",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return netfault.WriteProbe(cmd.Context(), cmd.OutOrStdout())
+		},
+	}
+	try := &cobra.Command{
+		Use:   own.TrialVerb + " TRIAL",
+		Short: "Try an adapter (inside a sandbox)",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !hosts.Inside() {
+				return exit.Misuse(errors.New(own.TrialVerb + " is for lockchaos itself: use `lockchaos adapter test`"))
+			}
+			return own.Inside(cmd.Context(), args[0], cmd.OutOrStdout())
+		},
+	}
+	all := []*cobra.Command{scenario, worker, node, probe, try}
+	for _, cmd := range all {
+		cmd.Hidden = true
+	}
+	return all
+}

@@ -1,0 +1,115 @@
+package pick
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/scenarios"
+	"github.com/lockchaos/lockchaos/spelling"
+)
+
+const (
+	// Random is the name of the suite whose scenarios are drawn from the seed.
+	Random = "random"
+	// AllLocks is the word for every lock that is not broken on purpose.
+	AllLocks = "all"
+
+	// randomDuration is the length of each drawn workload, where none is given.
+	randomDuration = 10 * time.Second
+)
+
+// drawn is what is to be run, where all of it is drawn from the seed.
+func (r Request) drawn(ctx context.Context) (Planned, error) {
+	locks, err := r.randomLocks(ctx)
+	if err != nil {
+		return Planned{}, err
+	}
+	plans, err := r.draw(locks, r.Seed, r.Say)
+	return Planned{Random, "faults drawn at random from the seed, mixed and combined, against each lock", plans,
+		func(seed uint64) ([]scenarios.Plan, error) {
+			return r.draw(locks, seed, func(string) {}) // what is left out has been told
+		}}, err
+}
+
+// randomLocks are the locks for which scenarios are drawn, each with the faults that fit it here.
+func (r Request) randomLocks(ctx context.Context) (all []scenarios.RandomLock, err error) {
+	kinds, err := r.chosenLocks()
+	if err != nil {
+		return nil, exit.Misuse(err)
+	}
+	can := r.Faults(ctx, r.Own.Command != "", r.Say)
+	if r.Own.Command != "" {
+		lock, err := r.meet(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return []scenarios.RandomLock{r.RandomLock(lock.Kind(), lock.Examinee().Undisturbed(), can)}, nil
+	}
+	suites, err := scenarios.Builtin(r.Tool.Catalogue())
+	if err != nil {
+		return nil, err
+	}
+	lacking := r.Missing(ctx)
+	for _, k := range kinds {
+		base, ok := scenarios.Undisturbed(suites, k.Name)
+		why := lacking(k.Service)
+		if !ok {
+			why = "no suite has a scenario of it that could be disturbed"
+		}
+		if why != "" {
+			r.Say(fmt.Sprintf("%s is left out: %s", k.Name, why))
+			continue
+		}
+		all = append(all, r.RandomLock(k, base, can))
+	}
+	return all, nil
+}
+
+// draw draws a scenario for each lock.
+func (r Request) draw(locks []scenarios.RandomLock, seed uint64, say func(string)) (plans []scenarios.Plan, err error) {
+	length := randomDuration
+	if r.Duration > 0 {
+		length = r.Duration
+	}
+	for _, l := range locks {
+		s := scenarios.Random(seed, l, scenarios.Duration(length))
+		if len(s.Faults) == 0 {
+			say(s.Lock + " is left out: none of the faults fits it here")
+			continue
+		}
+		plans = append(plans, r.timed(scenarios.Plan{Seed: seed, Scenario: s}))
+	}
+	if len(plans) == 0 {
+		return nil, errors.New("nothing is left to run")
+	}
+	return plans, nil
+}
+
+// RandomLock is a lock as the drawing sees it; can says which kinds of faults the machine can do.
+func (r Request) RandomLock(k clients.Kind, base scenarios.Scenario, can map[string]bool) scenarios.RandomLock {
+	return scenarios.RandomLock{Nature: harness.Nature(k), Base: base, Together: harness.CheckTogether,
+		Fits: r.Fitting(can, func(one scenarios.Fault) error { return harness.CheckFault(k, one) })}
+}
+
+// chosenLocks are those that Locks names.
+func (r Request) chosenLocks() (chosen []clients.Kind, err error) {
+	if len(r.Locks) == 0 || slices.Equal(r.Locks, []string{AllLocks}) {
+		return slices.DeleteFunc(r.Tool.Locks(), func(k clients.Kind) bool { return k.Control != "" }), nil
+	}
+	for _, word := range r.Locks {
+		k, err := r.Tool.Lock(word)
+		if err != nil {
+			return nil, fmt.Errorf("--locks: %w%s; there are %s, and those of `lockchaos list locks`", err, spelling.Suggest(word, r.Tool.Catalogue().Locks), AllLocks)
+		}
+		if !slices.ContainsFunc(chosen, func(other clients.Kind) bool { return other.Name == k.Name }) {
+			chosen = append(chosen, k)
+		}
+	}
+	return chosen, nil
+}

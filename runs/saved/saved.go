@@ -1,0 +1,172 @@
+// Package saved judges histories that lie in files, whatever wrote them: lockchaos, another tool, or
+// the log of an application (package audit). It prints the verdict, and makes a report of it.
+package saved
+
+import (
+	"bufio"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/lockchaos/lockchaos/audit"
+	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/reports/terminal"
+)
+
+// Reading says how a history is read.
+type Reading struct {
+	// Format is that of the history; Auto: it is recognised. With a Pattern it is lines of text.
+	Format audit.Format
+	// Options are for histories of others.
+	audit.Options
+	// Keep: the events are kept in memory.
+	Keep bool
+}
+
+// Judged is a history with its verdict.
+type Judged struct {
+	// History is without its events, unless they were to be kept.
+	History history.History
+	Verdict checker.Verdict
+
+	source *audit.Source // nil for a history of lockchaos
+}
+
+// kept is what a run's own report keeps of its violations: the figures are the same.
+var kept = checker.Options{Keep: reports.KeptViolations, KeepDefects: true}
+
+// Judge judges a file, or the standard input, which is called "-". What is wrong in the history is a
+// *history.SyntaxError, or an error of package audit that says what has to be known of a log.
+func (r Reading) Judge(file string, stdin io.Reader) (*Judged, error) {
+	if file == "-" {
+		return r.judge(stdin, "standard input")
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("no history there: %w", err)
+	}
+	defer f.Close()
+	return r.judge(f, file)
+}
+
+// judge streams a history through the judge.
+func (r Reading) judge(in io.Reader, name string) (*Judged, error) {
+	buffered, err := history.Decompressed(bufio.NewReaderSize(in, audit.DetectBytes), name)
+	if err != nil {
+		return nil, err
+	}
+	head, err := buffered.Peek(audit.DetectBytes)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	format := r.Format
+	if r.Pattern != "" {
+		format = audit.Text
+	}
+	if format == audit.Auto {
+		if format, err = audit.Detect(head, strings.TrimSuffix(name, history.Compressed), len(r.Map) > 0); err != nil {
+			line, _, _ := strings.Cut(string(head[:min(len(head), 60)]), "\n")
+			return nil, &history.SyntaxError{File: name, Line: 1, Near: line, Err: err}
+		}
+	}
+	if format == audit.Native {
+		return r.native(buffered, name)
+	}
+	s, err := audit.Read(buffered, name, format, r.Options)
+	if err != nil {
+		return nil, err
+	}
+	j := &Judged{History: history.History{Header: s.Header, Keys: s.Keys}, source: s}
+	judge := checker.New(s.Header, s.Keys, kept)
+	for {
+		var e history.Event
+		if err := s.Read(&e); errors.Is(err, io.EOF) {
+			j.Verdict = judge.Finish(false)
+			return j, nil
+		} else if err != nil {
+			return nil, err
+		}
+		judge.Add(&e)
+		if r.Keep {
+			j.History.Events = append(j.History.Events, e)
+		}
+	}
+}
+
+// native judges a history of lockchaos.
+func (r Reading) native(in io.Reader, name string) (*Judged, error) {
+	from, err := history.NewReader(in, name)
+	if err != nil {
+		return nil, err
+	}
+	j := &Judged{History: history.History{Header: from.Header, Keys: from.Keys}}
+	judge := checker.New(from.Header, from.Keys, kept)
+	err = from.Each(func(events []history.Event) error {
+		for i := range events {
+			judge.Add(&events[i])
+		}
+		if r.Keep {
+			j.History.Events = append(j.History.Events, events...)
+		}
+		return nil
+	})
+	j.History.Truncated = from.Truncated()
+	j.Verdict = judge.Finish(from.Truncated())
+	return j, err
+}
+
+// Print writes the verdict as text.
+func (j *Judged) Print(w io.Writer, file string) {
+	terminal.Verdict(w, file, j.scenario(), func(op int64) (steps []terminal.Step) {
+		for _, s := range j.source.Steps(op) {
+			steps = append(steps, terminal.Step(s))
+		}
+		return steps
+	})
+}
+
+// scenario is the history as reports take it.
+func (j *Judged) scenario() reports.Scenario {
+	h := &j.History.Header
+	sc := reports.Scenario{Name: h.Scenario, Lock: h.Lock, Service: h.Service, Fault: h.Fault, Store: "unfenced", Seed: h.Seed, StandIns: h.StandIns,
+		History: &j.History, Verdict: j.Verdict, Met: j.Verdict.Outcome == checker.Pass, Alone: true}
+	if h.Store.Fenced {
+		sc.Store = "fenced"
+	}
+	if j.source != nil {
+		sc.Notes, sc.Lines = j.reading(), j.source.Lines
+	}
+	return sc
+}
+
+// reading says in lines how a foreign history was read, and how to say otherwise.
+func (j *Judged) reading() (lines []string) {
+	if guessed, mapping, unread := j.source.Columns(); len(guessed) > 0 {
+		line := "columns guessed: " + strings.Join(guessed, ", ")
+		if len(unread) > 0 {
+			line += "; not read: " + strings.Join(unread, ", ")
+		}
+		lines = append(lines, line+"; to say otherwise: "+ListFlag("--map", mapping))
+	}
+	for _, text := range j.source.Assumed {
+		lines = append(lines, "assumed: "+text)
+	}
+	for _, text := range j.source.Left {
+		lines = append(lines, "note: "+text)
+	}
+	return lines
+}
+
+// ListFlag writes a flag with a list of pairs as a shell takes it.
+func ListFlag(flag string, pairs []string) string {
+	var text strings.Builder
+	list := csv.NewWriter(&text) // which is how the flag is read
+	_ = list.Write(pairs)        // into memory
+	list.Flush()
+	return flag + " " + reports.Quoted(strings.TrimSuffix(text.String(), "\n"))
+}
