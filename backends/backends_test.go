@@ -311,7 +311,7 @@ func TestNodesEndOnRequest(t *testing.T) {
 func TestUnknown(t *testing.T) {
 	n, _ := hoststest.Network(t)
 	_, err := backends.Start(limit(t), n, backends.Spec{Service: "mongodb", Logs: t.TempDir()})
-	if err == nil || !strings.Contains(err.Error(), "redis, redis-five, redis-failover, etcd, zookeeper, postgres, postgres-pgbouncer, memcached, nats, consul, mariadb, mariadb-galera, s3, dynamodb") {
+	if err == nil || !strings.Contains(err.Error(), "redis, redis-five, redis-failover, etcd, zookeeper, postgres, postgres-pgbouncer, memcached, nats, consul, mariadb, mariadb-galera, s3, dynamodb, kubernetes") {
 		t.Errorf("mongodb: %v", err)
 	}
 	if s, err := backends.Start(limit(t), n, backends.Spec{Logs: t.TempDir()}); err != nil || len(s.Nodes) != 0 || s.Close() != nil {

@@ -99,7 +99,7 @@ type Task struct {
 
 // Kinds are the services, in the order in which lists show them.
 func Kinds() []Kind {
-	return []Kind{redisOne, redisFive, redisFailover, etcd, zookeeper, postgres, pgbouncer, memcached, nats, consul, mariadb, galera, objectStore, dynamodb}
+	return []Kind{redisOne, redisFive, redisFailover, etcd, zookeeper, postgres, pgbouncer, memcached, nats, consul, mariadb, galera, objectStore, dynamodb, kubernetes}
 }
 
 // Names lists the services that Start knows.

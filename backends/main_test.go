@@ -16,6 +16,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients/consul"
 	"github.com/lockchaos/lockchaos/clients/dynamodb"
 	"github.com/lockchaos/lockchaos/clients/etcd"
+	"github.com/lockchaos/lockchaos/clients/kubernetes"
 	"github.com/lockchaos/lockchaos/clients/mariadb"
 	"github.com/lockchaos/lockchaos/clients/memcached"
 	"github.com/lockchaos/lockchaos/clients/nats"
@@ -36,7 +37,7 @@ func TestMain(m *testing.M) {
 	clienttest.Child(append(append(broken.Kinds(), onRedis...), redis.WatchdogDeaf, redis.RenewLate, redis.Failover, redis.Semaphore, redis.Queue, redlock.Redlock, redsync.Redsync,
 		etcd.Lease, etcd.LockAPI, etcd.Semaphore, etcd.ReadWrite, etcd.TokenLease, zookeeper.Recipe, zookeeper.Gozk,
 		postgres.Advisory, postgres.AdvisoryXact, postgres.Row, postgres.Lease, postgres.AdvisoryXactPooled, postgres.LeasePooled,
-		memcached.Add, memcached.BrokenDelete, memcached.BrokenBrief, nats.KV, nats.BrokenUpdate, consul.Session, consul.Semaphore, consul.BrokenDeaf, mariadb.GetLock, mariadb.Row, mariadb.Lease, mariadb.BrokenReconnect, mariadb.GaleraGetLock, s3.Object, s3.Lease, s3.BrokenDelete, dynamodb.Lease)...)
+		memcached.Add, memcached.BrokenDelete, memcached.BrokenBrief, nats.KV, nats.BrokenUpdate, consul.Session, consul.Semaphore, consul.BrokenDeaf, mariadb.GetLock, mariadb.Row, mariadb.Lease, mariadb.BrokenReconnect, mariadb.GaleraGetLock, s3.Object, s3.Lease, s3.BrokenDelete, dynamodb.Lease, kubernetes.Lease, kubernetes.BrokenRelease)...)
 	hoststest.Main(m, map[string]func([]string) int{"node": backends.NodeMain})
 }
 

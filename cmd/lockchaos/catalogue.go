@@ -10,6 +10,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients/dynamodb"
 	"github.com/lockchaos/lockchaos/clients/etcd"
 	"github.com/lockchaos/lockchaos/clients/external"
+	"github.com/lockchaos/lockchaos/clients/kubernetes"
 	"github.com/lockchaos/lockchaos/clients/mariadb"
 	"github.com/lockchaos/lockchaos/clients/memcached"
 	"github.com/lockchaos/lockchaos/clients/nats"
@@ -40,10 +41,11 @@ func locks() []clients.Kind {
 		consul.Session, consul.Semaphore,
 		mariadb.GetLock, mariadb.Row, mariadb.Lease,
 		s3.Lease, dynamodb.Lease,
+		kubernetes.Lease,
 		etcd.Txn, noop.Cas, noop.ConditionalUpdate, // no locks: the store refuses what is stale
 	}
 	return append(append(honest, broken.Kinds()...), redis.WatchdogDeaf, redis.RenewLate, etcd.WaiterBlind, etcd.QueueStayer, etcd.TokenLease, zookeeper.SessionBlind, zookeeper.Herd, postgres.AdvisoryPooled,
-		memcached.BrokenDelete, memcached.BrokenBrief, nats.BrokenUpdate, consul.BrokenDeaf, mariadb.BrokenReconnect, mariadb.GaleraGetLock, s3.Object, s3.BrokenDelete, dynamodb.BrokenRetry)
+		memcached.BrokenDelete, memcached.BrokenBrief, nats.BrokenUpdate, consul.BrokenDeaf, mariadb.BrokenReconnect, mariadb.GaleraGetLock, s3.Object, s3.BrokenDelete, dynamodb.BrokenRetry, kubernetes.BrokenRelease)
 }
 
 // workerLocks are those that a worker knows: the catalogue, the lock that does nothing, for measuring the harness, and programs of the user's own.

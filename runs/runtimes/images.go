@@ -17,7 +17,9 @@ import (
 func LocalImage(kind string) string { return "lockchaos-local/" + kind }
 
 // ImageVar names the environment variable that sets an image: LOCKCHAOS_IMAGE_REDIS.
-func ImageVar(kind string) string { return "LOCKCHAOS_IMAGE_" + strings.ToUpper(kind) }
+func ImageVar(kind string) string {
+	return "LOCKCHAOS_IMAGE_" + strings.ToUpper(strings.ReplaceAll(kind, "-", "_"))
+}
 
 // ImageKinds lists what images can be set for.
 func ImageKinds() (kinds []string) {
