@@ -194,7 +194,7 @@ func outcome(err error) error {
 	case answered >= 400 && answered < 500, errors.As(err, &op) && op.Op == "dial":
 		return err
 	}
-	return fmt.Errorf("%w: %w", lease.ErrOpen, err)
+	return fmt.Errorf("%w: %w", clients.ErrOpen, err)
 }
 
 // blindly gives back what it has just read.
