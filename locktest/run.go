@@ -112,7 +112,7 @@ func (r *run) prepare() error {
 	lock := r.given.lock(full.Lock).Kind()
 	if r.given.Inherent {
 		if len(full.Expect.Properties) > 0 || full.Expect.Severity != "" {
-			return errors.New("Inherent says what is expected: give no Expect beside it")
+			return errors.New("the field Inherent says what is expected: give no Expect beside it")
 		}
 		full.Expect = harness.Nature(lock).Inherent(full.Store, full.Faults)
 	}
