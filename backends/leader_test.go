@@ -63,7 +63,7 @@ func TestNoLeader(t *testing.T) {
 	}
 	for _, k := range backends.Kinds() {
 		if want := map[string]string{"etcd": "leader", "zookeeper": "leader", "redis-failover": "primary", "postgres": "primary",
-			"postgres-pgbouncer": "primary", "nats": "leader", "consul": "leader"}[k.Name]; k.Leads() != want {
+			"postgres-pgbouncer": "primary", "nats": "leader", "consul": "leader", "kubernetes": "leader"}[k.Name]; k.Leads() != want {
 			t.Errorf("%s has a %q, not a %q", k.Name, k.Leads(), want)
 		}
 	}
