@@ -29,21 +29,13 @@ var Lease = kind("dynamodb-lease", "an item with an owner, a record version and 
 var BrokenRetry = kind("broken-dynamodb-retry", "dynamodb-lease that sends a conditional write again which was not answered, and takes a condition that has failed for its own success", checker.MutualExclusion, true)
 
 func kind(called, about, control string, hopeful bool) clients.Kind {
-	return clients.Kind{
-		Name: called, About: about, Service: "dynamodb", Control: control,
-		Claims: clients.Claims{Validity: "from_invocation", Token: "fencing", Confirms: []string{"renew", "release", "held"}, Permits: 1},
-		Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
-			t, err := open(c)
-			if err != nil {
-				return nil, err
-			}
-			var r lease.Register = t
-			if hopeful {
-				r = again{t}
-			}
-			return lease.New(lease.Watched(r, c), c, min(t.ttl/5, 100*time.Millisecond)), nil
-		},
-	}
+	k := clients.Kind{Name: called, About: about, Service: "dynamodb", Control: control}
+	return lease.WatchedKind(k, open, func(t *table, c clients.Config) lease.Medium {
+		if hopeful {
+			return lease.Watched(again{t}, c)
+		}
+		return lease.Watched(t, c)
+	})
 }
 
 // tableName is that of package backends, which makes the table.
@@ -54,14 +46,13 @@ type table struct {
 	db        *dynamo.Client
 	transport *http.Transport
 	addr      string
-	ttl       time.Duration
 }
 
 func open(c clients.Config) (*table, error) {
 	if len(c.Nodes) != 1 {
 		return nil, fmt.Errorf("a lock in a table of DynamoDB was given %d addresses; configure exactly one", len(c.Nodes))
 	}
-	t := &table{addr: c.Nodes[0], ttl: time.Duration(c.TTL), transport: &http.Transport{MaxIdleConnsPerHost: 4}}
+	t := &table{addr: c.Nodes[0], transport: &http.Transport{MaxIdleConnsPerHost: 4}}
 	// A request is made once: what becomes of one that was not answered, the lock decides.
 	t.db = dynamo.New(dynamo.Options{BaseEndpoint: aws.String("http://" + t.addr), Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("lockchaos", "lockchaos", ""),
 		Retryer: aws.NopRetryer{}, HTTPClient: &http.Client{Transport: t.transport}})

@@ -33,21 +33,14 @@ var Lease = kind("kubernetes-lease", "a Lease of Kubernetes, written on conditio
 var BrokenRelease = kind("broken-kubernetes-release", "kubernetes-lease that is given back as client-go's elector does it since v0.34: it reads the Lease and frees it, whose ever it is by then", checker.StolenRelease, true)
 
 func kind(called, about, control string, blind bool) clients.Kind {
-	k := clients.Kind{
-		Name: called, About: about, Service: "kubernetes", Control: control, OnWire: onWire,
-		Claims: clients.Claims{Validity: "from_invocation", Token: "fencing", Confirms: []string{"renew", "release", "held"}, Permits: 1},
-		Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
-			o, err := open(c)
-			if err != nil {
-				return nil, err
-			}
-			m := lease.Watched(o, c)
-			if blind {
-				m = blindly{m, o}
-			}
-			return lease.New(m, c, min(o.ttl/5, 100*time.Millisecond)), nil
-		},
-	}
+	k := clients.Kind{Name: called, About: about, Service: "kubernetes", Control: control, OnWire: onWire}
+	k = lease.WatchedKind(k, open, func(o *objects, c clients.Config) lease.Medium {
+		m := lease.Watched(o, c)
+		if blind {
+			return blindly{m, o}
+		}
+		return m
+	})
 	if blind {
 		k.Claims.Confirms = []string{"renew", "held"}
 	}

@@ -41,6 +41,24 @@ func Watched(r Register, c clients.Config) Medium {
 	return &watched{Register: r, ttl: time.Duration(c.TTL), seen: map[string]sighting{}}
 }
 
+// WatchedKind completes a kind of lock whose leases are those of a register: its claims, and how it
+// is opened. open connects to the register; medium makes leases of it, which is Watched for all but
+// the controls.
+func WatchedKind[R Register](k clients.Kind, open func(clients.Config) (R, error), medium func(R, clients.Config) Medium) clients.Kind {
+	k.Claims = clients.Claims{Validity: "from_invocation", Token: "fencing", Confirms: []string{"renew", "release", "held"}, Permits: 1}
+	k.Open = func(_ context.Context, c clients.Config) (clients.Lock, error) {
+		r, err := open(c)
+		if err != nil {
+			return nil, err
+		}
+		return New(medium(r, c), c, Grace(time.Duration(c.TTL))), nil
+	}
+	return k
+}
+
+// Grace is for how long a lock on a register waits for the last answer, by its TTL.
+func Grace(ttl time.Duration) time.Duration { return min(ttl/5, 100*time.Millisecond) }
+
 type watched struct {
 	Register
 	ttl time.Duration

@@ -33,7 +33,7 @@ var Object = clients.Kind{
 		if err != nil {
 			return nil, err
 		}
-		return lease.New(&file{objects: o, left: map[string]bool{}}, c, o.grace()), nil
+		return lease.New(&file{objects: o, left: map[string]bool{}}, c, lease.Grace(o.ttl)), nil
 	},
 }
 
@@ -44,21 +44,14 @@ var Lease = watched("s3-lease", "an object with an owner and a fencing number, w
 var BrokenDelete = watched("broken-s3-delete", "s3-lease that is given back by deleting the object, whose ever it is", checker.StolenRelease, true)
 
 func watched(called, about, control string, blind bool) clients.Kind {
-	k := clients.Kind{
-		Name: called, About: about, Service: "s3", Control: control,
-		Claims: clients.Claims{Validity: "from_invocation", Token: "fencing", Confirms: []string{"renew", "release", "held"}, Permits: 1},
-		Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
-			o, err := open(c)
-			if err != nil {
-				return nil, err
-			}
-			m := lease.Watched(o, c)
-			if blind {
-				m = blindly{m, o}
-			}
-			return lease.New(m, c, o.grace()), nil
-		},
-	}
+	k := clients.Kind{Name: called, About: about, Service: "s3", Control: control}
+	k = lease.WatchedKind(k, open, func(o *objects, c clients.Config) lease.Medium {
+		m := lease.Watched(o, c)
+		if blind {
+			return blindly{m, o}
+		}
+		return m
+	})
 	if blind {
 		k.Claims.Token, k.Claims.Confirms = "none", []string{"renew", "held"}
 	}
@@ -93,8 +86,6 @@ func open(c clients.Config) (*objects, error) {
 	}
 	return o, nil
 }
-
-func (o *objects) grace() time.Duration { return min(o.ttl/5, 100*time.Millisecond) }
 
 func (o *objects) String() string { return "object store at " + o.addr }
 
