@@ -43,7 +43,10 @@ func (s *Sweep) judgeHolds(g *grant) {
 	}
 	past := &s.keyOf(g).past
 	for i := past.to - 1; i >= past.from && past.at(i).meets(g); i-- {
-		if x := past.at(i).g; x.bound() >= g.begin {
+		entry := past.at(i)
+		if x := entry.g; s.owns(x, g) {
+			i -= entry.run // its levels, which may be many
+		} else if x.bound() >= g.begin {
 			s.judgePair(x, g)
 			s.judgeContinuity(x, g)
 		}

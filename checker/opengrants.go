@@ -66,6 +66,9 @@ func (o *openGrants) remove(g *grant) {
 	for o.list[o.from] == nil {
 		o.from++
 	}
+	for o.list[len(o.list)-1] == nil {
+		o.list = o.list[:len(o.list)-1]
+	}
 }
 
 // first returns the oldest; nil: there is none.

@@ -43,6 +43,7 @@ type pastEntry struct {
 	earliest, writers int64
 	top               topToken
 	reader            topToken // that of readers, which top is not about
+	run               int      // how many right before it are the same client's
 }
 
 // topToken is the greatest token that grants have.
@@ -88,6 +89,9 @@ func (p *past) push(g *grant) {
 	p.to++
 	entry.g, entry.bound, entry.latest, entry.top, entry.reader = g, max(prev.bound, g.bound()), max(prev.latest, g.end, g.start), prev.top, prev.reader
 	entry.asked, entry.earliest, entry.writers = max(prev.asked, g.start), max(prev.earliest, g.earliest), prev.writers
+	if entry.run = 0; prev.g != nil && prev.g.client == g.client {
+		entry.run = prev.run + 1
+	}
 	if g.mode != history.ModeRead {
 		entry.writers = max(prev.writers, g.bound())
 	}

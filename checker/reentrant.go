@@ -14,6 +14,10 @@ type ownerOnKey struct {
 	levels int32 // grants that it has not given up
 	// unsure counts releases in this nest that may have given a level back, whichever: sent, and neither answered ok nor refused.
 	unsure int32
+	// disowned: it knows that it has lost grants which are not closed yet.
+	disowned bool
+	// leased is the end of its latest acquire, which may have renewed the lease of all that it had.
+	leased int64
 }
 
 // owns tells whether two grants are one owner's, who does not exclude itself.
@@ -31,19 +35,23 @@ func (s *Sweep) owner(g *grant) *ownerOnKey { return &s.on(s.keyOf(g), g.client)
 func (s *Sweep) enter(g *grant) {
 	o := s.owner(g)
 	g.nested = o.levels > 0
-	for x := range s.keyOf(g).open.all {
-		if x.client == g.client {
-			x.leased = max(x.leased, g.end) // it may have renewed the lease of all
-		}
-	}
+	o.leased = max(o.leased, g.end)
 	o.levels++
+}
+
+// leasedAt is the instant from which a grant's TTL surely ran at the latest, as far as is known by now.
+func (s *Sweep) leasedAt(g *grant) int64 {
+	if s.reentrant {
+		return max(g.leased, s.owner(g).leased)
+	}
+	return g.leased
 }
 
 // leave notes that an owner has given one of its grants up. When it has given all up, a release of unknown fate can do it no more harm.
 func (s *Sweep) leave(g *grant) {
 	o := s.owner(g)
 	if o.levels--; o.levels <= 0 {
-		*o = ownerOnKey{}
+		*o = ownerOnKey{disowned: o.disowned, leased: o.leased}
 	}
 }
 
@@ -64,6 +72,9 @@ func (s *Sweep) sent(k *keyState, client int32, g *grant, t int64) {
 	o.unsure++
 	if g != nil {
 		g.unsure++
+	}
+	if o.unsure < o.levels { // mayBeOut of none
+		return
 	}
 	for x := range k.open.all { // what may have been over before was withdrawn then
 		if s.mayBeOut(x) {
@@ -119,6 +130,7 @@ func (s *Sweep) renounce(g *grant, t int64) {
 	g.disowned = true
 	if s.reentrant && !g.closed {
 		g.knownLost = true
+		s.owner(g).disowned = true
 		s.siblings(g, func(x *grant) {
 			x.withdraw(t)
 			x.knownLost = true
@@ -128,6 +140,11 @@ func (s *Sweep) renounce(g *grant, t int64) {
 
 // abandon closes the grants that a reentrant owner knew to be lost when it asked for the key again: it does not nest in what it has not got.
 func (s *Sweep) abandon(k *keyState, client int32, t int64) {
+	o := &s.on(k, client).owner
+	if !o.disowned {
+		return
+	}
+	o.disowned = false
 	for g := range k.open.all {
 		if g.client == client && g.knownLost {
 			s.shut(g, t)

@@ -64,7 +64,7 @@ func (s *Sweep) leaseOver(g *grant, t int64) bool {
 	if s.header.Claims.Validity == validitySession || g.leased == forever {
 		return g.told != 0 && g.told < t
 	}
-	return g.leased+s.header.TTL < t
+	return s.leasedAt(g)+s.header.TTL < t
 }
 
 // noteLate remembers a release that came too late, if it was not refused.

@@ -137,7 +137,7 @@ func (s *Sweep) neededSince(k *keyState, from int64) int64 {
 
 // leaseFrom is the last instant from which a grant's lease may run, as far as is known by now: of its acquire, of a renewal, of an act.
 func (s *Sweep) leaseFrom(g *grant) int64 {
-	from := max(g.leased, g.last)
+	from := max(s.leasedAt(g), g.last)
 	if g.promise != forever {
 		from = max(from, g.promise-s.header.TTL)
 	}
