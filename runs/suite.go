@@ -239,7 +239,7 @@ func (s *Run) try(ctx context.Context, i int, p scenarios.Plan, try int) (again 
 		s.Alone.RLock()
 		defer s.Alone.RUnlock()
 	}
-	if s.Settings.Longer {
+	if s.Settings.Longer || s.examines(p) { // on a busy machine less happens
 		p.Scenario.Duration <<= try - 1
 	}
 	began, before := time.Now(), processors()
@@ -280,10 +280,15 @@ func (s *Run) try(ctx context.Context, i int, p scenarios.Plan, try int) (again 
 	return false
 }
 
+// examines reports whether a plan is an attack of an exam, also of one that a policy asks for.
+func (s *Run) examines(p scenarios.Plan) bool {
+	return s.Exam != nil || s.Settings.Policy != nil && s.Settings.Policy.Examines(p.Scenario.Name)
+}
+
 // Spoilt says why a scenario is to be run again, as the rest of a sentence; "": what it came to stands. calm: the processors had time left meanwhile.
 func (s *Run) Spoilt(p scenarios.Plan, sc reports.Scenario, calm bool) string {
 	switch {
-	case s.Exam != nil, s.Settings.Policy != nil && s.Settings.Policy.Examines(p.Scenario.Name):
+	case s.examines(p):
 		if why := sc.Again(); why != "" {
 			return why
 		}
