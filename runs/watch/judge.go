@@ -104,11 +104,7 @@ func (w *watcher) finding(s *audit.Source, k *key, v *checker.Violation) Finding
 func (w *watcher) record(k *key, f *Finding) error {
 	if n := len(w.found.all) + 1; n <= mostPages {
 		f.Page = filepath.Join(w.Dir, fmt.Sprintf("violation-%04d", n), "report.html")
-		s, err := w.source(k)
-		if err != nil {
-			return err
-		}
-		j, err := saved.Translated(s, checker.Options{}, true)
+		j, err := w.around(k, f)
 		if err != nil {
 			return err
 		}
@@ -121,4 +117,36 @@ func (w *watcher) record(k *key, f *Finding) error {
 	}
 	w.Count.violation(f.Property)
 	return w.tell(f)
+}
+
+// mostAround is how many lines of its key a page has before and after those of the finding.
+const mostAround = 50
+
+// around judges the lines of a finding with some before and after them. If these alone don't show
+// it, it judges all that are kept of the key.
+func (w *watcher) around(k *key, f *Finding) (*saved.Judged, error) {
+	first, last := len(k.entries), 0
+	for i := range k.entries {
+		if slices.Contains(f.Lines, k.entries[i].number) {
+			first, last = min(first, i), max(last, i)
+		}
+	}
+	part := &key{entries: slices.Clone(k.entries[max(0, min(first, last)-mostAround):min(len(k.entries), last+mostAround)])}
+	for _, lines := range []*key{part, k} {
+		s, err := w.source(lines)
+		if err != nil {
+			if lines == part {
+				continue
+			}
+			return nil, err
+		}
+		j, err := saved.Translated(s, checker.Options{}, true)
+		if err != nil {
+			return nil, err
+		}
+		if p := j.Verdict.Property(f.Property); lines == k || p != nil && p.Count > 0 {
+			return j, nil
+		}
+	}
+	return nil, fmt.Errorf("no lines are kept of the lock %q", f.Key)
 }

@@ -38,7 +38,7 @@ func settings(dir string) Settings {
 }
 
 // log makes a log in which a lock is granted twice now and then, and tokens go back.
-func log(seed uint64, lines int) (all [][]byte) {
+func log(seed uint64, lines int, defects bool) (all [][]byte) {
 	r := rand.New(rand.NewPCG(seed, 1))
 	type line struct {
 		at   int64
@@ -53,13 +53,13 @@ func log(seed uint64, lines int) (all [][]byte) {
 	for len(out) < lines {
 		at += int64(r.IntN(8)) + 1
 		key := fmt.Sprintf("k%d", r.IntN(6))
-		if free[key] >= at && r.IntN(40) > 0 {
+		if free[key] >= at && !(defects && r.IntN(40) == 0) {
 			continue
 		}
 		pod := fmt.Sprintf("p%d", r.IntN(9))
 		token[key]++
 		given := token[key]
-		if r.IntN(60) == 0 {
+		if defects && r.IntN(60) == 0 {
 			given = max(1, given-2)
 		}
 		end := at + int64(r.IntN(60)) + 2
@@ -156,7 +156,7 @@ func same(t *testing.T, got, want []string) {
 // TestFindsWhatCheckFinds watches logs that come at once and line by line.
 func TestFindsWhatCheckFinds(t *testing.T) {
 	for seed := range uint64(6) {
-		dir, lines := t.TempDir(), log(seed, 3000)
+		dir, lines := t.TempDir(), log(seed, 3000, true)
 		s := settings(dir)
 		in, out := io.Pipe()
 		go func() {
@@ -178,7 +178,7 @@ func TestFindsWhatCheckFinds(t *testing.T) {
 
 // TestKilledAtAnyMoment kills a watch again and again, and sends it the log from its start.
 func TestKilledAtAnyMoment(t *testing.T) {
-	dir, lines := t.TempDir(), log(11, 6000)
+	dir, lines := t.TempDir(), log(11, 6000, true)
 	r := rand.New(rand.NewPCG(5, 5))
 	killed := 0
 	for round := 0; ; round++ {
@@ -220,7 +220,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 
 // TestEndSentAgain: tail sends the last lines again, and those that followed.
 func TestEndSentAgain(t *testing.T) {
-	dir, lines := t.TempDir(), log(21, 2000)
+	dir, lines := t.TempDir(), log(21, 2000, true)
 	for from, until := 0, 900; ; from, until = until-10, min(len(lines), until+500) {
 		part := append(bytes.Join(lines[max(0, from):until], []byte("\n")), '\n')
 		r, err := Run(t.Context(), bytes.NewReader(part), settings(dir))
@@ -237,7 +237,7 @@ func TestEndSentAgain(t *testing.T) {
 // TestBadLines are kept aside, and what they say harms no one.
 func TestBadLines(t *testing.T) {
 	dir := t.TempDir()
-	lines := log(3, 800)
+	lines := log(3, 800, true)
 	clean := whole(t, lines)
 	bad := slices.Clone(lines)
 	bad = append(bad, []byte("what"), []byte(`"half`), []byte(strings.Repeat("x", longestLine+5)), []byte("\x1b[31m,a,b,c,1"))
@@ -255,7 +255,7 @@ func TestBadLines(t *testing.T) {
 
 // TestForgets: what is kept of a log does not grow with it.
 func TestForgets(t *testing.T) {
-	dir, lines := t.TempDir(), log(9, 120_000)
+	dir, lines := t.TempDir(), log(9, 120_000, false)
 	if _, err := Run(t.Context(), bytes.NewReader(append(bytes.Join(lines, []byte("\n")), '\n')), settings(dir)); err != nil {
 		t.Fatal(err)
 	}
