@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"time"
 
@@ -30,7 +31,8 @@ and late-lines. A watch that was killed goes on with the same folder and the sam
 log again from its start (tail -n +1 -F), or from where it went on: lines that were read before are
 recognised. docs/foreign.md says what is certain in which case.
 
-Exit status, when the log ends or at an interrupt: 0 no violation, 1 violations, 64 wrong usage.`,
+Exit status, when the log ends or at an interrupt: 0 no violation, 1 violations, 3 the folder
+cannot be written, 64 wrong usage.`,
 		Example: `  tail -n +1 -F audit.csv | lockchaos watch --map client=pod -
   kubectl logs -f deploy/app | lockchaos watch --format json --metrics 127.0.0.1:9464 -`,
 		Args: cobra.MaximumNArgs(1),
@@ -59,6 +61,9 @@ Exit status, when the log ends or at an interrupt: 0 no violation, 1 violations,
 				harmless.Fprintf(cmd.ErrOrStderr(), "metrics: http://%s/metrics\n", at)
 			}
 			result, err := watch.Run(cmd.Context(), cmd.InOrStdin(), s)
+			if _, ours := errors.AsType[*fs.PathError](err); ours {
+				return exit.With(exit.Failed, err)
+			}
 			if err != nil {
 				return exit.Misuse(howToRead(err, cmd, "-"))
 			}

@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strconv"
 	"syscall"
 
 	"github.com/lockchaos/lockchaos/audit"
@@ -70,10 +69,10 @@ type journal struct {
 
 const journalFile = "journal"
 
-// add appends a line. A negative number is a line of a lock of which some are forgotten.
-func (j *journal) add(number int64, line []byte) error {
+// add appends a line. cut, if not 0, is until when lines of its lock are forgotten.
+func (j *journal) add(number, cut int64, line []byte) error {
 	j.added++
-	_, err := fmt.Fprintf(j.out, "%d\t%s\n", number, line)
+	_, err := fmt.Fprintf(j.out, "%d %d\t%s\n", number, cut, line)
 	return err
 }
 
@@ -99,10 +98,7 @@ func (w *watcher) write() (*journal, error) {
 	for _, name := range slices.Sorted(maps.Keys(w.keys)) {
 		k := w.keys[name]
 		for _, e := range k.entries {
-			if k.cut != 0 {
-				e.number = -e.number
-			}
-			err = errors.Join(err, j.add(e.number, e.text))
+			err = errors.Join(err, j.add(e.number, k.cut, e.text))
 		}
 	}
 	j.added = 0
@@ -175,8 +171,8 @@ func (w *watcher) replay(in *bufio.Reader, at int64) (int64, error) {
 			return at, err
 		}
 		digits, line, _ := bytes.Cut(text[:len(text)-1], []byte("\t"))
-		number, err := strconv.ParseInt(string(digits), 10, 64)
-		if err != nil {
+		var number, cut int64
+		if _, err := fmt.Sscan(string(digits), &number, &cut); err != nil {
 			return at, fmt.Errorf("at byte %d: %w", at, err)
 		}
 		at += int64(len(text))
@@ -184,20 +180,18 @@ func (w *watcher) replay(in *bufio.Reader, at int64) (int64, error) {
 			w.note(line)
 			w.take(line, number)
 			if w.pending >= mostPending {
-				if err := w.pass(); err != nil {
+				if err := w.pass(false); err != nil {
 					return at, err
 				}
 			}
 			continue
 		}
-		t, err := w.parser.Line(line, int(max(number, -number)))
+		t, err := w.parser.Line(line, int(number))
 		if err != nil || t.Ignored {
 			return at, fmt.Errorf("at byte %d: a line that was kept can't be read: %w", at, err)
 		}
-		w.place(entry{Telling: t, number: max(number, -number), text: line})
-		if number < 0 {
-			w.keys[t.Key].cut = max(1, w.Newest-int64(w.Late))
-		}
+		w.place(entry{Telling: t, number: number, text: line})
+		w.keys[t.Key].cut = cut
 	}
 }
 

@@ -19,6 +19,19 @@ type key struct {
 	entries []entry
 	// cut is the time (ns since 1970) up to which lines were forgotten; 0: none were.
 	cut int64
+	// judged is how many of the entries were judged last.
+	judged int
+}
+
+// until is the key as far as a time.
+func (k *key) until(t int64) *key {
+	old := &key{}
+	for _, e := range k.entries {
+		if e.At <= t {
+			old.entries = append(old.entries, e)
+		}
+	}
+	return old
 }
 
 // forgot reports whether a line is about what was forgotten: about a time that was, or about a grant

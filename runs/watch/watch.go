@@ -29,6 +29,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -74,6 +75,7 @@ type watcher struct {
 	keys    map[string]*key
 	dirty   map[string]*key
 	pending int
+	arrived time.Time // when the last line came
 	journal *journal
 	found   *findings
 	aside   *aside
@@ -85,7 +87,7 @@ func Run(ctx context.Context, in io.Reader, s Settings) (Result, error) {
 	if err := os.MkdirAll(s.Dir, 0o755); err != nil {
 		return Result{}, fmt.Errorf("make the folder of the watch: %w", err)
 	}
-	w := &watcher{Settings: s, keys: map[string]*key{}, dirty: map[string]*key{}}
+	w := &watcher{Settings: s, keys: map[string]*key{}, dirty: map[string]*key{}, arrived: time.Now()}
 	unlock, err := lock(filepath.Join(s.Dir, "watch.lock"))
 	if err != nil {
 		return Result{}, err
@@ -117,13 +119,13 @@ func (w *watcher) follow(ctx context.Context, in io.Reader) error {
 	for {
 		select {
 		case <-ctx.Done():
-			return w.pass()
+			return w.pass(false)
 		case batch, more := <-lines:
 			if !more {
-				return errors.Join(w.takeAll(again.rest()), w.pass())
+				return errors.Join(w.takeAll(again.rest()), w.pass(true))
 			}
 			if batch.err != nil {
-				return errors.Join(fmt.Errorf("read the log: %w", batch.err), w.pass())
+				return errors.Join(fmt.Errorf("read the log: %w", batch.err), w.pass(false))
 			}
 			fresh, err := again.fresh(batch.lines)
 			if err != nil {
@@ -141,7 +143,7 @@ func (w *watcher) follow(ctx context.Context, in io.Reader) error {
 			}
 		}
 		began := time.Now()
-		if err := w.pass(); err != nil {
+		if err := w.pass(false); err != nil {
 			return err
 		}
 		wait.Reset(max(passEvery, 3*time.Since(began)))
@@ -158,8 +160,9 @@ func (w *watcher) takeAll(lines [][]byte) error {
 			return err
 		}
 	}
+	w.arrived = time.Now()
 	for _, line := range lines {
-		if err := w.journal.add(w.Lines+1, line); err != nil {
+		if err := w.journal.add(w.Lines+1, 0, line); err != nil {
 			return err
 		}
 		w.note(line)
@@ -243,26 +246,63 @@ func (w *watcher) place(e entry) {
 	w.pending++
 }
 
-// pass judges the keys that have new lines, tells what is new, and forgets what is settled.
-func (w *watcher) pass() error {
+// pass judges the keys that have new lines, tells what is new, and forgets what is settled. What is
+// younger than Late is not judged yet, for a line may still come that excuses it; unless the log is
+// over, or nothing has come for as long.
+func (w *watcher) pass(over bool) error {
+	horizon := int64(math.MaxInt64)
+	if !over && time.Since(w.arrived) <= w.Late {
+		horizon = w.Newest - int64(w.Late)
+	}
 	for _, name := range slices.Sorted(maps.Keys(w.dirty)) {
 		k := w.dirty[name]
-		if err := w.judge(name, k); err != nil {
-			return err
+		if old := k.until(horizon); len(old.entries) != k.judged {
+			if err := w.judge(name, old); err != nil {
+				return err
+			}
+			k.judged = len(old.entries)
 		}
-		if cut := k.settle(w.Newest, w.Settings); cut != 0 && len(k.entries) == 0 {
-			w.Deleted = max(w.Deleted, cut)
-			delete(w.keys, name)
+		if k.judged == len(k.entries) {
+			delete(w.dirty, name)
 		}
+		w.settle(name, k)
+		k.judged = len(k.until(horizon).entries)
 	}
-	clear(w.dirty)
 	w.pending = 0
-	live := 0
-	for _, k := range w.keys {
-		live += len(k.entries)
+	if err := w.shorten(); err != nil {
+		return err
 	}
-	w.Count.pass(live, w.Newest)
-	if w.journal == nil || w.journal.added < max(mostPending, 2*int64(live)) {
+	w.Count.pass(w.live(), w.Newest)
+	return nil
+}
+
+// settle forgets what is settled of a key, and the key if that is all.
+func (w *watcher) settle(name string, k *key) {
+	if cut := k.settle(w.Newest, w.Settings); cut != 0 && len(k.entries) == 0 {
+		w.Deleted = max(w.Deleted, cut)
+		delete(w.keys, name)
+		delete(w.dirty, name)
+	}
+}
+
+// live is how many lines are kept.
+func (w *watcher) live() (n int) {
+	for _, k := range w.keys {
+		n += len(k.entries)
+	}
+	return n
+}
+
+// shorten writes the journal anew if most of it is forgotten. Keys of which no line has come since
+// are settled first.
+func (w *watcher) shorten() error {
+	if w.journal == nil || w.journal.added < mostPending {
+		return nil
+	}
+	for name, k := range w.keys {
+		w.settle(name, k)
+	}
+	if w.journal.added < int64(2*w.live()) {
 		return nil
 	}
 	old := w.journal

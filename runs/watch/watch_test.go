@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -262,5 +263,52 @@ func TestForgets(t *testing.T) {
 	info, err := os.Stat(filepath.Join(dir, journalFile))
 	if err != nil || info.Size() > 4<<20*3/4 {
 		t.Errorf("journal: %v, %v", info, err)
+	}
+}
+
+// TestLateLineExcuses: a release that another pod's line overtook still comes in time. Nothing is told meanwhile; a second holder that nothing excuses is.
+func TestLateLineExcuses(t *testing.T) {
+	for _, format := range []string{"csv", "json"} {
+		t.Run(format, func(t *testing.T) {
+			s := settings(t.TempDir())
+			s.Late, s.Options.Validity = time.Minute, &audit.Validity{Released: true}
+			w := &watcher{Settings: s, keys: map[string]*key{}, dirty: map[string]*key{}, arrived: time.Now()}
+			var err error
+			if w.found, err = openFindings(s.Dir); err != nil {
+				t.Fatal(err)
+			}
+			defer w.found.close()
+			w.aside = &aside{dir: s.Dir}
+			at := int64(1_700_000_000_000)
+			line := func(after int64, pod, event string) []byte {
+				if format == "json" {
+					return fmt.Appendf(nil, `{"time":%d,"pod":%q,"event":%q,"key":"k"}`, at+after, pod, event)
+				}
+				return fmt.Appendf(nil, "%d,%s,%s,k", at+after, pod, event)
+			}
+			come := func(over bool, want int, lines ...[]byte) {
+				t.Helper()
+				if err := errors.Join(w.takeAll(lines), w.pass(over)); err != nil {
+					t.Fatal(err)
+				}
+				if len(w.found.all) != want {
+					t.Fatalf("%d findings, want %d: %v", len(w.found.all), want, w.found.all)
+				}
+			}
+			first := [][]byte{line(0, "a", "acquire"), line(1, "a", "write")}
+			if format == "csv" {
+				first = append([][]byte{[]byte("time,pod,event,key")}, first...)
+			}
+			come(false, 0, first...)
+			come(false, 0, line(1000, "b", "acquire"), line(1001, "b", "write"))
+			come(false, 0, line(900, "a", "release"))
+			come(false, 0, line(70_000, "b", "write"), line(90_000, "c", "acquire"), line(90_001, "c", "write"))
+			come(false, 0, line(91_000, "b", "write"), line(92_000, "b", "release"))
+			come(false, 2, line(200_000, "c", "release"))
+			come(true, 2) // the two holds, and the write of b that c's hold makes a stale one
+			if err := w.journal.close(); err != nil {
+				t.Fatal(err)
+			}
+		})
 	}
 }
