@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/audit"
 	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs/saved"
 )
 
@@ -54,8 +55,9 @@ func (w *watcher) judge(name string, k *key) error {
 	if err != nil {
 		return fmt.Errorf("judge the lock %q: %w", name, err)
 	}
-	for i := range j.Verdict.Properties {
-		for _, v := range j.Verdict.Properties[i].Violations {
+	told := reports.Retold(&j.History.Header, j.Verdict) // with the log's own names and times
+	for i := range told.Properties {
+		for _, v := range told.Properties[i].Violations {
 			f := w.finding(s, k, &v)
 			if w.found.all[f.ID] {
 				continue

@@ -315,12 +315,8 @@ func (w *watcher) shorten() error {
 
 // tell prints a finding, one line.
 func (w *watcher) tell(f *Finding) error {
-	who := ""
-	for _, name := range f.Clients {
-		who += harmless.Line(name) + ", "
-	}
-	_, err := harmless.Fprintf(w.Out, "%s %s on %s: %s (%slines %v, %s)\n", time.Unix(0, f.At).UTC().Format(time.RFC3339Nano), f.Property,
-		harmless.Line(f.Key), harmless.Line(f.Text), who, f.Lines, f.Page)
+	_, err := harmless.Fprintf(w.Out, "%s %s on %s: %s (lines %v, %s)\n", time.Unix(0, f.At).UTC().Format(time.RFC3339Nano), f.Property,
+		harmless.Line(f.Key), harmless.Line(f.Text), f.Lines, f.Page)
 	return err
 }
 
