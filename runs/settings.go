@@ -2,6 +2,7 @@ package runs
 
 import (
 	"github.com/lockchaos/lockchaos/policy"
+	"github.com/lockchaos/lockchaos/runs/metrics"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -30,6 +31,8 @@ type Settings struct {
 	Places map[string]scenarios.Place
 	// Shard is the part of the plans that is run.
 	Shard Shard
+	// Metrics counts what the run shows; nil: nothing does.
+	Metrics *metrics.Set
 	// Policy is what a gate rules by; nil: it is no gate.
 	Policy *policy.Policy
 }

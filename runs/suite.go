@@ -380,14 +380,16 @@ func (s *Run) one(ctx context.Context, i int, p scenarios.Plan, folder string) e
 	name := s.label(p)
 	s.Screen.Begin(name, p)
 	violated, shown := false, checker.Harm
-	live := followHistory(filepath.Join(dir, HistoryFile), func(h history.Header) { s.Screen.Ready(h); s.lead() }, func(v checker.Violation) {
+	counted := s.Settings.Metrics.Begin()
+	live := followHistory(filepath.Join(dir, HistoryFile), func(h history.Header) { s.Screen.Ready(h); s.lead() }, counted.Event, func(v checker.Violation) {
+		counted.Violation(v)
 		if !violated || screen.TellsMore(v, shown) {
 			violated, shown = true, v.Blame()
 			s.note(i, func(r *ScenarioRecord) { r.First = v.Property + ": " + v.Text })
 		}
 		s.Screen.Violation(name, v)
 	})
-	defer live()
+	defer func() { live(); counted.End() }()
 	err = s.runThere(ctx, p, dir, log, func(pr harness.Progress) { s.Screen.Progress(name, pr) })
 	if err != nil && ctx.Err() != nil && begun(dir) {
 		return nil // interrupted: what is there is judged, as a history that was cut

@@ -149,7 +149,8 @@ func frozenService(s *suite) {
 	if _, err := s.try(b, free); err == nil || clients.Definite(err) {
 		s.Errorf("acquire from a frozen service: %v", err)
 	}
-	if err := s.limited(brief, func(ctx context.Context) error { return a.Release(ctx, g) }); err == nil || clients.Definite(err) {
+	err := s.limited(brief, func(ctx context.Context) error { return a.Release(ctx, g) })
+	if err == nil || clients.Definite(err) && !(errors.Is(err, clients.ErrNotHeld) && toldLoss(a)) {
 		s.Errorf("release at a frozen service: %v", err)
 	}
 	if h, ok := a.(clients.Holder); ok {
@@ -165,6 +166,12 @@ func frozenService(s *suite) {
 			s.release(l, s.acquire(l, k))
 		}
 	}
+}
+
+// toldLoss tells whether the lock has told of a loss: on a busy machine it may have been cut off for long enough by then.
+func toldLoss(l clients.Lock) bool {
+	w, tells := l.(clients.Watcher)
+	return tells && len(w.Lost()) > 0
 }
 
 // cutOff stops the service for as long as it takes until the lock has told of its loss by its own clock.

@@ -43,6 +43,7 @@ Exit status: 0 no defect, 1 a defect or a violation that is not clear, 2 an atta
 	flags := cmd.Flags()
 	f.addWhere(flags)
 	f.addEffort(flags)
+	f.measured.add(flags)
 	f.addSeed(flags)
 	f.addShard(flags)
 	f.addOwn(flags, "command line of a lock of your own (docs/protocol.md)",

@@ -11,9 +11,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/lockchaos/lockchaos/experiments"
+	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/runs/metrics"
 	"github.com/lockchaos/lockchaos/runs/pick"
 	"github.com/lockchaos/lockchaos/runs/screen"
 )
@@ -160,4 +162,28 @@ func (f *outputFlags) open(cmd *cobra.Command) (*screen.Screen, error) {
 		return nil, err
 	}
 	return screen.Open(cmd.OutOrStdout(), f.format, f.quiet, f.verbose)
+}
+
+// metricsFlag is the address at which metrics are served; empty: nowhere.
+type metricsFlag struct{ addr string }
+
+func (f *metricsFlag) add(flags *pflag.FlagSet) {
+	flags.StringVar(&f.addr, "metrics", "", "serve metrics for Prometheus at this address, such as 127.0.0.1:9464, and send them by OTLP where OTEL_EXPORTER_OTLP_ENDPOINT is set")
+}
+
+// serve makes a set and serves it, if that is wanted, until stop is called.
+func (f *metricsFlag) serve(cmd *cobra.Command, set func() *metrics.Set) (stop func(), err error) {
+	if f.addr == "" {
+		return func() {}, nil
+	}
+	at, end, err := set().Serve(f.addr)
+	if err != nil {
+		return nil, err
+	}
+	harmless.Fprintf(cmd.ErrOrStderr(), "metrics: http://%s/metrics\n", at)
+	return func() {
+		if err := end(); err != nil {
+			harmless.Fprintf(cmd.ErrOrStderr(), "%v\n", err)
+		}
+	}, nil
 }

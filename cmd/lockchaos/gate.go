@@ -46,6 +46,7 @@ let that pass; 3 the harness or a service failed; 64 a mistake in the policy or 
 	flags := cmd.Flags()
 	f.addWhere(flags)
 	f.addEffort(flags)
+	f.measured.add(flags)
 	flags.Uint64Var(&f.Seed, "seed", 0, "seed of the first repetition (default: the policy's, else a new one, printed)")
 	f.addShard(flags)
 	f.outputFlags.add(flags)

@@ -23,6 +23,7 @@ import (
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/runs/metrics"
 	"github.com/lockchaos/lockchaos/runs/pick"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
 	"github.com/lockchaos/lockchaos/runs/screen"
@@ -32,8 +33,9 @@ import (
 // runFlags are the settings of `lockchaos run`, and of the commands that share its flags.
 type runFlags struct {
 	pick.Request
-	scale string
-	dry   bool
+	scale    string
+	dry      bool
+	measured metricsFlag
 	repeatFlags
 	outputFlags
 }
@@ -136,6 +138,7 @@ Environment variables:
 	f.addOwn(flags, "command line of a lock of your own, which takes the place of the scenarios' locks (docs/protocol.md)",
 		"TTL of the lock of --lock-cmd; faults and workloads are stretched with it (default: the scenario's; etcd, zookeeper 2s)")
 	f.repeatFlags.add(flags)
+	f.measured.add(flags)
 	f.outputFlags.add(flags)
 	flags.BoolVar(&f.NoExpect, "no-expect", false, "judge by the properties alone, whatever the scenario expects")
 	flags.BoolVar(&f.Inherent, "inherent", false, "expect of every lock what no lease prevents: a holder that is late, and the harm that it does to a store without a fence; all else fails")
@@ -275,6 +278,11 @@ func (f *runFlags) shown(cmd *cobra.Command, do func(*cobra.Command, *screen.Scr
 		return err
 	}
 	f.Say = out.Say
+	stop, err := f.measured.serve(cmd, func() *metrics.Set { f.Metrics = metrics.New(); return f.Metrics })
+	if err != nil {
+		return out.Annotate(exit.Misuse(err))
+	}
+	defer stop()
 	return out.Annotate(do(cmd, out))
 }
 

@@ -11,13 +11,14 @@ import (
 
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/runs/metrics"
 	"github.com/lockchaos/lockchaos/runs/watch"
 )
 
 func watchCommand() *cobra.Command {
 	var flags foreignFlags
 	var s watch.Settings
-	addr := ""
+	var measured metricsFlag
 	cmd := &cobra.Command{
 		Use:   "watch [-]",
 		Short: "Judge an endless log as it comes, and go on after a restart",
@@ -51,15 +52,11 @@ cannot be written, 64 wrong usage.`,
 			if s.Dir, err = filepath.Abs(s.Dir); err != nil {
 				return exit.Misuse(err)
 			}
-			if addr != "" {
-				count, at, stop, err := watch.Serve(addr)
-				if err != nil {
-					return exit.Misuse(err)
-				}
-				defer stop()
-				s.Count = count
-				harmless.Fprintf(cmd.ErrOrStderr(), "metrics: http://%s/metrics\n", at)
+			stop, err := measured.serve(cmd, func() *metrics.Set { s.Metrics = metrics.New().OfLog(); return s.Metrics })
+			if err != nil {
+				return exit.Misuse(err)
 			}
+			defer stop()
 			result, err := watch.Run(cmd.Context(), cmd.InOrStdin(), s)
 			if _, ours := errors.AsType[*fs.PathError](err); ours {
 				return exit.With(exit.Failed, err)
@@ -78,7 +75,7 @@ cannot be written, 64 wrong usage.`,
 	cmd.Flags().StringVar(&s.Dir, "out", "watch", "folder of the journal, the findings and their pages")
 	cmd.Flags().DurationVar(&s.Late, "late", 5*time.Second, "how much older than the newest line a line may be that still comes")
 	cmd.Flags().DurationVar(&s.Forget, "forget", 10*time.Minute, "how long a client may be silent under a grant before it counts as gone")
-	cmd.Flags().StringVar(&addr, "metrics", "", "serve metrics for Prometheus at this address, such as 127.0.0.1:9464")
+	measured.add(cmd.Flags())
 	flags.add(cmd.Flags())
 	return cmd
 }

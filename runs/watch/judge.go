@@ -117,7 +117,7 @@ func (w *watcher) record(k *key, f *Finding) error {
 	if err := w.found.add(f); err != nil {
 		return err
 	}
-	w.Count.violation(f.Property)
+	w.Metrics.Violation(f.Property)
 	return w.tell(f)
 }
 

@@ -3,6 +3,7 @@ package watch
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/lockchaos/lockchaos/audit"
 )
@@ -55,6 +56,21 @@ func (k *key) forgot(e *entry) bool {
 		highest = max(highest, o.Token)
 	}
 	return e.Token != 0 && e.Token <= highest
+}
+
+// waited is how long a client waited for the grant of an entry that follows these; less than 0: they do not tell.
+func (k *key) waited(e *entry) time.Duration {
+	for i := len(k.entries) - 1; i >= 0; i-- {
+		if o := &k.entries[i]; o.Client == e.Client && o.Asks {
+			return time.Duration(e.End - o.At)
+		} else if o.Client == e.Client {
+			break
+		}
+	}
+	if e.End > e.At {
+		return time.Duration(e.End - e.At)
+	}
+	return -1
 }
 
 // settle forgets what can't matter any more. It returns the time up to which it did, 0 for nothing.

@@ -37,6 +37,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/audit"
 	"github.com/lockchaos/lockchaos/harmless"
+	"github.com/lockchaos/lockchaos/runs/metrics"
 )
 
 // Settings says what is watched, and where the journal and the findings lie.
@@ -51,7 +52,7 @@ type Settings struct {
 	// Program is how to call lockchaos, for what the pages say.
 	Program string
 	Out     io.Writer
-	Count   Counter
+	Metrics *metrics.Set // nil: nothing is counted
 }
 
 // Result is what a watch came to.
@@ -200,7 +201,7 @@ func (w *watcher) begin(lines [][]byte) (err error) {
 
 // take understands a line that is in the journal.
 func (w *watcher) take(text []byte, number int64) {
-	w.Count.line()
+	w.Metrics.Line(metrics.LineRead)
 	if w.parser.Heading() != "" && bytes.Equal(bytes.TrimRight(text, "\r"), bytes.TrimRight([]byte(w.parser.Heading()), "\r\n")) {
 		return // a file that is rotated begins with its heading again
 	}
@@ -213,7 +214,7 @@ func (w *watcher) take(text []byte, number int64) {
 	}
 	if err != nil {
 		w.Bad++
-		w.Count.bad()
+		w.Metrics.Line(metrics.LineBad)
 		w.aside.add("bad-lines", text, err)
 		return
 	}
@@ -232,7 +233,7 @@ func (w *watcher) place(e entry) {
 	}
 	if e.number > w.Kept && k.forgot(&e) {
 		w.Beyond++
-		w.Count.beyond()
+		w.Metrics.Line(metrics.LineLate)
 		w.aside.add("late-lines", e.text, fmt.Errorf("line %d: what it is about was forgotten: see --late and --forget", e.number))
 		if len(k.entries) == 0 {
 			delete(w.keys, e.Key)
@@ -240,7 +241,9 @@ func (w *watcher) place(e entry) {
 		return
 	}
 	w.Newest = max(w.Newest, e.At)
-	w.Count.took(&e, k)
+	if e.Holds {
+		w.Metrics.Grant(k.waited(&e))
+	}
 	k.entries = append(k.entries, e)
 	w.dirty[e.Key] = k
 	w.pending++
@@ -272,7 +275,7 @@ func (w *watcher) pass(over bool) error {
 	if err := w.shorten(); err != nil {
 		return err
 	}
-	w.Count.pass(w.live(), w.Newest)
+	w.Metrics.Log(w.live(), time.Since(time.Unix(0, w.Newest)))
 	return nil
 }
 
