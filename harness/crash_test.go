@@ -28,8 +28,10 @@ func crashing(lock, target, data string) scenarios.Plan {
 
 // A Redis that forgets grants what it has granted: one that keeps its data does not. The run goes on in either case.
 func TestCrashesOfARedis(t *testing.T) {
+	t.Parallel()
 	for data, want := range map[string]checker.Outcome{"lost": checker.Violated, "kept": checker.Pass} {
 		t.Run(data, func(t *testing.T) {
+			t.Parallel()
 			h := carried(t, redis.Setnx, crashing("redis-setnx", "redis-1", data))
 			with := map[string]string{"lost": "without its data", "kept": "with its data"}[data]
 			for _, f := range proven(t, h, "redis-1: process ", "signal: killed", with, "answered after") {
@@ -52,6 +54,7 @@ func TestCrashesOfARedis(t *testing.T) {
 
 // etcd goes on without a minority, which joins it again.
 func TestCrashOfAMinority(t *testing.T) {
+	t.Parallel()
 	p := crashing("etcd-lease", "minority", "")
 	p.Scenario.Workload.Think = scenarios.Range{Min: 1e8, Max: 2e8}
 	h := carried(t, etcd.Lease, p)
@@ -65,6 +68,7 @@ func TestCrashOfAMinority(t *testing.T) {
 
 // What no node can do, or none that somebody else started, is refused before the run.
 func TestImpossibleCrashesAreRefused(t *testing.T) {
+	t.Parallel()
 	if _, err := runs(t, t.Context(), etcd.Lease, crashing("etcd-lease", "etcd-1", "lost"), nil); err == nil || !strings.Contains(err.Error(), "only a Redis loses all") {
 		t.Error(err)
 	}
