@@ -55,6 +55,7 @@ func testComposeOfTheUsers(t *testing.T) {
 		"\n    command: redis-server --protected-mode no\n  other:\n    image: "+runtimes.LocalImage("redis")+"\n    command: redis-server\n")
 	writeFile(t, filepath.Join(dir, runtimes.MappingFile), "nodes:\n  redis-1: cache\n")
 	up(t, dir)
+	before := engineState(t)
 	cmd := lockchaos(t, "run", "redis-setnx/pause-holder/unfenced", "etcd-lease/none/unfenced", "--runtime", "compose", "--out", t.TempDir())
 	cmd.Dir = dir
 	code, out := finish(t, cmd)
@@ -65,6 +66,9 @@ func testComposeOfTheUsers(t *testing.T) {
 	}
 	if code != 0 || t.Failed() {
 		t.Errorf("exit status %d\n%s", code, out)
+	}
+	if after := engineState(t); after != before {
+		t.Errorf("the engine had\n%s\nand has\n%s", before, after)
 	}
 	states, err := exec.Command("docker", "ps", "-a", "--filter", "label="+"com.docker.compose.project=shop", "--format", "{{.State}}").Output()
 	if err != nil || !slices.Equal(strings.Fields(string(states)), []string{"running", "running"}) {

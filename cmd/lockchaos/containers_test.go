@@ -22,6 +22,7 @@ func TestContainers(t *testing.T) {
 		{"KilledComposeRunHealsTheServer", testKilledComposeRunHealsTheServer},
 		{"NextComposeRunHealsTheServer", testNextComposeRunHealsTheServer},
 		{"KilledComposeRunLeavesNothingStopped", testKilledComposeRunLeavesNothingStopped},
+		{"ComposeOfTheUsers", testComposeOfTheUsers},
 		{"FaultsInContainers", testFaultsInContainers},
 		{"KilledDockerRunIsCleaned", testKilledDockerRunIsCleaned},
 		{"UnreadRunLeavesNothing", testUnreadRunLeavesNothing},
@@ -42,7 +43,7 @@ func TestContainers(t *testing.T) {
 		{"ComposeHooksThatAreCommands", testComposeHooksThatAreCommands},
 		{"ComposeApp", testComposeApp},
 		{"ServicesInContainers", testServicesInContainers},
-		{"ComposeOfTheUsers", testComposeOfTheUsers},
+		{"ValkeyInContainers", testValkeyInContainers},
 		{"Image", testImage},
 	} {
 		t.Run(c.name, func(t *testing.T) {
