@@ -17,7 +17,6 @@ import (
 // TestRedislockStamps: a waiter's attempt is the one that took the key, not the first of its Obtain; it waits for longer than a TTL without a
 // deadline, though the library by itself would not; and an answer that does not come is an open question with a beginning.
 func TestRedislockStamps(t *testing.T) {
-	t.Parallel()
 	needRedis(t)
 	const ttl = time.Second
 	s := start(t, "redis")

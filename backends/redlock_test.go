@@ -66,7 +66,6 @@ func shortly(t *testing.T) context.Context {
 
 // TestRedlockValidity: the validity is the TTL less drift and the time that asking took.
 func TestRedlockValidity(t *testing.T) {
-	t.Parallel()
 	const ttl = 2 * time.Second
 	_, l, behind := five(t, redlock.Redlock, ttl)
 	began := time.Now()
@@ -103,7 +102,6 @@ func TestRedlockValidity(t *testing.T) {
 
 // TestRedlockMinority: two servers that are dead and frozen stop nobody; with a third there is no majority, and no definite answer.
 func TestRedlockMinority(t *testing.T) {
-	t.Parallel()
 	s, l, _ := five(t, redlock.Redlock, time.Second)
 	if err := s.Nodes[0].Host.Close(); err != nil { // no host, no answer
 		t.Fatal(err)
@@ -140,7 +138,6 @@ func TestRedlockMinority(t *testing.T) {
 
 // TestRedlockTaken: another has three of five. The answer is busy, and what was taken of the other two is given back.
 func TestRedlockTaken(t *testing.T) {
-	t.Parallel()
 	_, l, behind := five(t, redlock.Redlock, time.Second)
 	for _, c := range behind[:3] {
 		if err := c.Set(limit(t), "lock:{k}", "another's", 0).Err(); err != nil {

@@ -14,7 +14,6 @@ import (
 // TestRedsyncOpenTry: three servers of five are silent. What two have taken is given back, what the three will do is an open question, and
 // the error tells since when.
 func TestRedsyncOpenTry(t *testing.T) {
-	t.Parallel()
 	s, l, behind := five(t, redsync.Redsync, time.Second)
 	g, err := l.Acquire(limit(t), "warm")
 	if err != nil {
@@ -44,7 +43,6 @@ func TestRedsyncOpenTry(t *testing.T) {
 
 // TestRedsyncTaken: another has three of five. Whenever the context ends, nothing of ours is left on the other two, and nothing is open.
 func TestRedsyncTaken(t *testing.T) {
-	t.Parallel()
 	_, l, behind := five(t, redsync.Redsync, 4*time.Second) // a try waits for 200 ms
 	for _, c := range behind[:3] {
 		if err := c.Set(limit(t), "lock:{k}", "another's", 0).Err(); err != nil {
@@ -81,7 +79,6 @@ func checkBusy(t *testing.T, l clients.Lock, key string) {
 
 // TestRedsyncMinority: a silent server stops nobody, and a release that a majority did not answer is no definite answer.
 func TestRedsyncMinority(t *testing.T) {
-	t.Parallel()
 	s, l, _ := five(t, redsync.Redsync, time.Second)
 	first := stopNode(t, s.Nodes[0])
 	g, err := l.Acquire(limit(t), "k")

@@ -67,7 +67,6 @@ func host(client int32) string { return "client-" + string('0'+rune(client)) }
 
 // All clients are killed at once, and all come back.
 func TestAllClientsAreKilled(t *testing.T) {
-	t.Parallel()
 	p := faulty("redis-setnx", scenarios.Fault{Kind: nemesis.KindKill, Target: "all-clients", When: "random", At: scenarios.Instants{{At: scenarios.Duration(100 * time.Millisecond)}}})
 	p.Scenario.Duration = scenarios.Duration(1500 * time.Millisecond)
 	h := carried(t, redis.Setnx, p)

@@ -28,10 +28,8 @@ func crashing(lock, target, data string) scenarios.Plan {
 
 // A Redis that forgets grants what it has granted: one that keeps its data does not. The run goes on in either case.
 func TestCrashesOfARedis(t *testing.T) {
-	t.Parallel()
 	for data, want := range map[string]checker.Outcome{"lost": checker.Violated, "kept": checker.Pass} {
 		t.Run(data, func(t *testing.T) {
-			t.Parallel()
 			h := carried(t, redis.Setnx, crashing("redis-setnx", "redis-1", data))
 			with := map[string]string{"lost": "without its data", "kept": "with its data"}[data]
 			for _, f := range proven(t, h, "redis-1: process ", "signal: killed", with, "answered after") {
