@@ -21,7 +21,7 @@ func crashing(lock, target, data string) scenarios.Plan {
 	s := &p.Scenario
 	s.Clients = 2
 	s.TTL, s.Duration = scenarios.Duration(4*time.Second), scenarios.Duration(time.Second)
-	s.Workload.Think = scenarios.Range{Min: scenarios.Duration(time.Second), Max: scenarios.Duration(1200 * time.Millisecond)}
+	s.Workload.Think = scenarios.Range{Min: scenarios.Duration(2 * time.Second), Max: scenarios.Duration(2200 * time.Millisecond)} // the node is back before, on a busy machine too
 	s.Workload.AcquireTimeout, s.Workload.OpTimeout = scenarios.Duration(15*time.Second), scenarios.Duration(15*time.Second)
 	return p
 }
