@@ -18,11 +18,14 @@ build:
 	@test -d bin || echo "building lockchaos; the first time fetches modules and compiles etcd: a few minutes"
 	$(BUILD)
 
-# The race detector needs a C compiler. It lets each process sleep a second before it ends, and the tests start thousands.
-RACE := $(shell command -v gcc >/dev/null && echo -race)
+# make test RACE=-race: with the race detector, as CI has it, where a package has goroutines. It needs a C compiler, and
+# twice the time. It lets each process sleep a second before it ends, and the tests start thousands.
+RACE ?=
 export GORACE ?= atexit_sleep_ms=0
 # With the flags of build, so that nothing is compiled for it alone.
-TEST_PURE := CGO_ENABLED=0 $(GO) test -trimpath
+PURE := CGO_ENABLED=0
+TEST_PURE := $(PURE) $(GO) test -trimpath
+TESTED := $(if $(RACE),$(RACE),-trimpath)
 LONG := ./cmd/lockchaos ./harness ./backends ./hosts/docker
 # Packages without goroutines (TestSingleHaveNoGoroutines): the race detector finds nothing there, and makes tests five times as long.
 SINGLE := . ./audit ./checker/... ./internal/oracle ./internal/synthetic ./monotime ./policy ./reports/... ./shrink ./spelling ./strictyaml ./survey
@@ -40,12 +43,11 @@ test: build
 	./scripts/setup
 	$(MAKE) --no-print-directory lint
 	$(TEST_PURE) $(SINGLE)
-	@# Tests mostly wait for servers and leases: two packages at a time keep two cores busy, the long ones first.
-	@test -n "$(RACE)" || echo "no C compiler: the tests run without the race detector"
+	@# Tests mostly wait for servers and leases: three packages at a time keep two cores busy, the long ones first.
 	@# gotestsum says at the end, once more, what failed and what it printed.
-	$(GO) tool gotestsum --format pkgname-and-test-fails --hide-summary skipped -- $(RACE) -p 2 -timeout 35m $(LONG) $$($(GO) list ./... | grep -vxF "$$($(GO) list $(SINGLE))")
+	$(if $(RACE),,$(PURE)) $(GO) tool gotestsum --format pkgname-and-test-fails --hide-summary skipped -- $(TESTED) -p 3 -timeout 35m $(LONG) $$($(GO) list ./... | grep -vxF "$$($(GO) list $(SINGLE))")
 	@# As an outsider: a module of its own.
-	cd examples/gotest && $(GO) test $(RACE) -timeout 10m ./...
+	cd examples/gotest && $(if $(RACE),,$(PURE)) $(GO) test $(TESTED) -timeout 10m ./...
 
 ## as-user: suites and tests that need much of the kernel, as an ordinary user, where make runs as root (about four minutes)
 as-user:
@@ -79,8 +81,8 @@ format:
 
 ## lint: format, vet, staticcheck (of what the tests build: nothing is compiled for it alone)
 lint: format
-	$(GO) vet $(RACE) ./...
-	GOFLAGS=$(RACE) $$($(GO) tool -n staticcheck) ./...
+	$(if $(RACE),,$(PURE)) $(GO) vet $(TESTED) ./...
+	$(if $(RACE),,$(PURE)) GOFLAGS="$(TESTED)" $$($(GO) tool -n staticcheck) ./...
 
 ## bench: the figures of README and docs, each beside its alternative
 bench: build

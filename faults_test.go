@@ -36,7 +36,7 @@ var otherWords = map[string][]string{
 	"reports/story/infigures.go":   {"hold"},
 	"reports/result.go":            {"hold"},
 	"reports/draw/sequence.go":     {"hold"},
-	"reports/draw/timeline.go":     {"hold"},
+	"reports/draw/still.go":        {"hold"},
 	"nemesis/spec.go":              {"delay", "rate"}, // fields of that name
 	"nemesis/reorder.go":           {"delay"},
 	"nemesis/clockrate.go":         {"rate"},

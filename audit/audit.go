@@ -60,7 +60,7 @@ func readAudit(l *log, in *bufio.Reader, format Format, o Options) error {
 	if err != nil {
 		return err
 	}
-	r := &auditReader{lineReader: lines, log: l}
+	r := &auditReader{lineReader: lines, log: l, granted: o.asked}
 	r.columns = &guesser{stamps: r.stamps, words: r.words}
 	if r.columns.named, err = explicit(o.Map); err != nil {
 		return err

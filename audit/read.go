@@ -60,6 +60,8 @@ type Options struct {
 	Clients []string
 	// Validity is nil where the format's own is meant: until released for Jepsen and Porcupine, not known for logs.
 	Validity *Validity
+
+	asked bool // a line that is not among these says "granted", so "acquire" means that it was asked
 }
 
 // Source is a foreign history, translated. It is read like a history.Reader.

@@ -42,20 +42,18 @@ var dynamodb = Kind{
 		"DynamoDB runs at Amazon alone; dynalite is one process, so what a cluster does when it loses a node is not seen here.",
 		"Nothing in a table expires in time for a lock: whoever waits for a lease has to see it unchanged for its whole TTL first.",
 	},
-	Slack:   2 * time.Second,
-	Doubles: true, // who comes later watches for a TTL of his own
-	task:    dynamodbTask,
-	ready:   each((*Node).awaitDynamoDB),
-	back:    (*Node).awaitDynamoDB,
+	Slack:    2 * time.Second,
+	Volatile: true, // dynalite does not write to disk what it answers for before it answers
+	Doubles:  true, // who comes later watches for a TTL of his own
+	task:     dynamodbTask,
+	ready:    each((*Node).awaitDynamoDB),
+	back:     (*Node).awaitDynamoDB,
 }
 
 // dynaliteVersion is the one that servers/dynalite asks for.
 const dynaliteVersion = "4.0.0"
 
 func dynamodbTask(_ Kind, n NodeSpec, p Place) (Task, error) {
-	if p.Durable {
-		return Task{}, errors.New("dynalite does not write to disk what it answers for before it answers")
-	}
 	t := Task{standIn: &standIn{"dynalite", dynaliteVersion, "DynamoDB", "DynamoDB runs at Amazon alone"}, Args: []string{"dynalite", "--host", p.Listen, "--port", strconv.Itoa(n.Port), "--path", p.Data + "/db", "--createTableMs", "0"}}
 	if p.Contained {
 		return t, nil

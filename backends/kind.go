@@ -20,7 +20,7 @@ type Kind struct {
 	// Forgets: its nodes keep what they know in memory alone, unless Place.Durable asks for more. Those of other services have written down what they
 	// answer for.
 	Forgets bool
-	// Volatile: its nodes can't keep anything, whatever Place.Durable asks for.
+	// Volatile: its nodes can't keep all that they answer for, whatever Place.Durable asks for.
 	Volatile bool
 	// Alone: one server can be the whole service, where somebody has no more: each of the nodes is that one then.
 	Alone bool

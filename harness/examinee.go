@@ -14,6 +14,7 @@ func Examinee(k clients.Kind, base scenarios.Scenario) scenarios.Examinee {
 		scenarios.CanRenew:       slices.Contains(k.Claims.Confirms, "renew"),
 		scenarios.CanBeAsked:     slices.Contains(k.Claims.Confirms, "held"),
 		scenarios.KeepsAlive:     k.Renews || k.Claims.NoExpiry || k.Claims.Validity == "session",
+		scenarios.RenewsItself:   k.Renews || k.Claims.Validity == "session" && (!k.Claims.NoExpiry || k.Claims.LostGrace > 0 || k.Claims.Notices != ""),
 		scenarios.TellsLoss:      k.Claims.Tells(),
 		scenarios.ReadsAndWrites: k.Claims.ReadWrite,
 		scenarios.WakesOne:       k.Claims.WakesOne,

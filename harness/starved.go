@@ -46,6 +46,7 @@ func (r *run) watchWaits() (*starving, error) {
 
 // follow records the waits until its context ends.
 func (s *starving) follow(ctx context.Context) error {
+	defer s.waits.Close()
 	for took := time.Duration(0); pause(ctx, nil, waitsEvery(s.ttl, took)); {
 		began := time.Now()
 		long, err := s.waits.Look()

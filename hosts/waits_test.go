@@ -4,11 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // fakeProc is a /proc in a folder, and a clock, in ms.
@@ -122,13 +125,45 @@ func TestWaitsOfThreadsThatComeAndGo(t *testing.T) {
 	p.wants(25, "")
 	p.has(1, 7, 51) // another thread under the old number
 	p.wants(25, "a 50-125 thread 1/7 51")
-	if err := os.Remove(filepath.Join(p.dir(2, 2), "schedstat")); err != nil { // it ends just now
+	p.has(3, 3, 0)
+	p.wants(25, "")
+	if err := unix.Dup2(schedstatOfTheDead(t), p.waits.threads[3].fd); err != nil { // it ends just now
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(p.dir(3, 3), "schedstat")); err != nil {
 		t.Fatal(err)
 	}
 	p.wants(25, "")
-	if n := len(p.waits.threads); n != 2 {
-		t.Errorf("%d threads are remembered, 2 live", n)
+	p.wants(25, "")
+	if n := len(p.waits.threads); n != 3 {
+		t.Errorf("%d threads are remembered, 3 live", n)
 	}
+	p.waits.Close()
+	if n := len(p.waits.threads); n != 0 {
+		t.Errorf("%d threads are remembered when nobody watches", n)
+	}
+}
+
+// schedstatOfTheDead opens the file of a thread that has ended since.
+func schedstatOfTheDead(t *testing.T) int {
+	t.Helper()
+	cmd := exec.Command("sleep", "1000")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	fd, err := unix.Open(fmt.Sprintf("/proc/%d/schedstat", cmd.Process.Pid), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unix.Close(fd) })
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // it was killed
+	if n, err := unix.Pread(fd, make([]byte, 9), 0); err == nil {
+		t.Fatalf("%d bytes of a thread that has ended", n)
+	}
+	return fd
 }
 
 // Each host has its own waits, and no time of a host is told twice.

@@ -1,7 +1,6 @@
 package locktest
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -76,8 +75,8 @@ func (e Examination) attacks(lock string, short bool) ([]scenarios.Scenario, []s
 	s := e.scenario(nil)
 	base := scenarios.Scenario{Lock: lock, TTL: scenarios.Duration(s.ttl()), Store: scenarios.Store{Kind: "unfenced"}}
 	examinee := harness.Examinee(s.lock(lock).Kind(), base)
-	if e.KeepsAlive && !slices.Contains(examinee.Abilities, scenarios.KeepsAlive) {
-		examinee.Abilities = append(examinee.Abilities, scenarios.KeepsAlive)
+	if e.KeepsAlive {
+		examinee.Abilities = append(examinee.Abilities, scenarios.KeepsAlive, scenarios.RenewsItself)
 	}
 	all, not := table.Of(examinee)
 	return all, not, nil

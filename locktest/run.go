@@ -195,7 +195,7 @@ func (r *run) execute(call int) reports.Scenario {
 	}
 	where := &network{PrivateNetwork: runs.PrivateNetwork{Able: able, Env: []string{roleVar + "=" + roleRun + " " + string(todo)}}, service: r.given.Service}
 	one := &runs.Run{Name: t.Name(), Command: r.command(), Plans: []scenarios.Plan{r.plan}, Where: where, Test: &lock, Screen: screen.New(io.Discard),
-		Settings: runs.Settings{Tool: tool(lock.Kind()), Parallel: 1, Retries: runs.DefaultRetries, Longer: !r.given.attack(), NoExpect: !r.expects()},
+		Settings: runs.Settings{Tool: tool(lock.Kind()), Parallel: 1, Retries: runs.DefaultRetries, Longer: true, NoExpect: !r.expects()},
 		OnAgain:  r.again}
 	if r.given.attack() {
 		one.Exam, one.Alone = reports.ExamOf(lock.Lock, []scenarios.Inapplicable{}), &examAlone

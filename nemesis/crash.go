@@ -63,7 +63,7 @@ func checkCrash(s Spec, at Setting) error {
 		return fmt.Errorf("data %s: a node of %s has written down what it answers for before it answers; only a Redis loses all", DataLost, at.Service)
 	}
 	if s.Data != DataLost && at.has(Volatile) {
-		return fmt.Errorf("data %s: a node of %s keeps nothing on disk, and has lost all that it knew", DataKept, at.Service)
+		return fmt.Errorf("data %s: a node of %s does not write to disk what it answers for before it answers", DataKept, at.Service)
 	}
 	return nil
 }

@@ -13,8 +13,8 @@ const (
 	Promotes Trait = "a replica that is promoted"
 	// Forgets: a node that is killed knows nothing any more.
 	Forgets Trait = "nodes that lose what they know"
-	// Volatile: it can't know anything.
-	Volatile Trait = "nodes that can keep nothing"
+	// Volatile: it can't be made to know all that it answered for.
+	Volatile Trait = "nodes that can't keep all that they answer for"
 	// Renews: the lock renews by itself, and its renewals can be held up.
 	Renews Trait = "renewals of its own"
 )

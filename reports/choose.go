@@ -23,16 +23,22 @@ func Telling(s Scenario, r *Record) *checker.Violation {
 			continue
 		}
 		for j := range p.Violations {
-			n := Rank(&p.Violations[j])
-			if most[pairOf(&p.Violations[j])] {
+			v := &p.Violations[j]
+			n := Rank(v)
+			if most[pairOf(v)] {
 				n += 3
 			}
-			if n > bestRank {
-				best, bestRank = &p.Violations[j], n
+			if n > bestRank || n == bestRank && explained(v) && !explained(best) {
+				best, bestRank = v, n
 			}
 		}
 	}
 	return best
+}
+
+// explained tells whether a violation's pattern says what brought it about.
+func explained(v *checker.Violation) bool {
+	return !slices.Contains([]string{"", checker.PatternService, checker.PatternSeveral, checker.PatternUnexplained}, v.Pattern)
 }
 
 // pair is the two grants of a violation.

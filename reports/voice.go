@@ -95,7 +95,7 @@ func (v Voice) Tick(ns int64, decimals int) string {
 	case v.Days:
 		return v.when(ns).Format("01-02 15:04")
 	case decimals > 0:
-		return v.when(ns).Format("15:04:05." + strings.Repeat("0", decimals))
+		return v.when(ns).Format("15:04:05." + strings.Repeat("0", min(decimals, 3)))
 	}
 	return v.when(ns).Format("15:04:05")
 }

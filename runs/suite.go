@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -168,11 +169,13 @@ func (s *Run) Finish() (suite reports.Suite, unwritten error) {
 	return suite, errors.Join(s.record.SaveAtLast(s.Dir), Render(s.Dir, suite))
 }
 
-// order is that in which scenarios begin: the longest first, so that no long one is left to run by itself at the end. The first of a suite stays the
-// first, for its author wants it to be seen first.
+// order is that in which scenarios are started: the longest first, so that none is left over at the
+// end. Of a suite the first one that must corrupt data comes before all, or else the suite's first:
+// that is what its reader waits for.
 func (s *Run) order() []int {
+	lead := max(0, slices.IndexFunc(s.Plans, func(p scenarios.Plan) bool { return p.Scenario.Expect.Corrupts() }))
 	return longestFirst(len(s.Plans), func(i int) time.Duration {
-		if s.Exam == nil && i == 0 {
+		if s.Exam == nil && i == lead {
 			return math.MaxInt64
 		}
 		return scenarios.LengthOf(s.Plans[i])
@@ -236,7 +239,7 @@ func (s *Run) try(ctx context.Context, i int, p scenarios.Plan, try int) (again 
 		s.Alone.RLock()
 		defer s.Alone.RUnlock()
 	}
-	if s.Settings.Longer {
+	if s.Settings.Longer || s.examines(p) { // on a busy machine less happens
 		p.Scenario.Duration <<= try - 1
 	}
 	began, before := time.Now(), processors()
@@ -277,10 +280,15 @@ func (s *Run) try(ctx context.Context, i int, p scenarios.Plan, try int) (again 
 	return false
 }
 
+// examines reports whether a plan is an attack of an exam, also of one that a policy asks for.
+func (s *Run) examines(p scenarios.Plan) bool {
+	return s.Exam != nil || s.Settings.Policy != nil && s.Settings.Policy.Examines(p.Scenario.Name)
+}
+
 // Spoilt says why a scenario is to be run again, as the rest of a sentence; "": what it came to stands. calm: the processors had time left meanwhile.
 func (s *Run) Spoilt(p scenarios.Plan, sc reports.Scenario, calm bool) string {
 	switch {
-	case s.Exam != nil, s.Settings.Policy != nil && s.Settings.Policy.Examines(p.Scenario.Name):
+	case s.examines(p):
 		if why := sc.Again(); why != "" {
 			return why
 		}

@@ -22,6 +22,8 @@ type Attack struct {
 	About string `yaml:"about"`
 	// Application names what the clients do meanwhile.
 	Application string `yaml:"application"`
+	// Asks lists what the lock must be able to do, beside what the application asks for.
+	Asks []Ability `yaml:"asks"`
 	// Fault is what is done, again and again; its zero value is nothing.
 	Fault Fault `yaml:"fault"`
 	// Lease is the shortest for which it makes sense, where the service itself takes some time.
@@ -63,6 +65,8 @@ const (
 	CanBeAsked Ability = "held"
 	// KeepsAlive: a grant lasts for as long as its holder lives, without the application's doing.
 	KeepsAlive Ability = "keeps-alive"
+	// RenewsItself: the lock sends requests for that.
+	RenewsItself Ability = "renews-itself"
 	// TellsLoss: the lock tells by itself that a grant is lost.
 	TellsLoss Ability = "tells-loss"
 	// ReadsAndWrites: readers do not exclude each other.
@@ -76,6 +80,7 @@ var lacking = map[Ability]string{
 	CanRenew:       "its grants are not renewed by the application",
 	CanBeAsked:     "it can't be asked whether a grant still stands",
 	KeepsAlive:     "it does not keep its grants alive by itself",
+	RenewsItself:   "its grants never expire, and nothing renews them",
 	TellsLoss:      "it does not tell by itself that a grant is lost",
 	ReadsAndWrites: "it knows no readers",
 	WakesOne:       "it does not claim to wake one waiter at a release",
@@ -125,9 +130,9 @@ func readAttacks() (Exam, error) {
 		if !known {
 			return Exam{}, fmt.Errorf("%s: attack %s: unknown application %q", file, a.Name, a.Application)
 		}
-		for _, ability := range app.Asks {
+		for _, ability := range slices.Concat(app.Asks, a.Asks) {
 			if lacking[ability] == "" {
-				return Exam{}, fmt.Errorf("%s: application %s asks for %q, which is no ability", file, a.Application, ability)
+				return Exam{}, fmt.Errorf("%s: attack %s or its application asks for %q, which is no ability", file, a.Name, ability)
 			}
 		}
 	}
@@ -184,7 +189,7 @@ func (e Exam) applies(a Attack, l Examinee) error {
 		return errors.New("it is no lock")
 	}
 	app := e.Applications[a.Application]
-	for _, ability := range app.Asks {
+	for _, ability := range slices.Concat(app.Asks, a.Asks) {
 		if !slices.Contains(l.Abilities, ability) {
 			return errors.New(lacking[ability])
 		}

@@ -44,3 +44,6 @@ func (e Expect) Word() string {
 	}
 	return wordPass
 }
+
+// Corrupts reports whether the expectation is that data are corrupted.
+func (e Expect) Corrupts() bool { return e.Word() == wordCorrupted }

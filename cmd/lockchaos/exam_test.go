@@ -59,9 +59,10 @@ func TestAbilities(t *testing.T) {
 		want   []scenarios.Ability
 	}{
 		{clients.Claims{Validity: "from_invocation", Permits: 1}, nil},
-		{clients.Claims{Validity: "session", Permits: 1}, []scenarios.Ability{scenarios.KeepsAlive, scenarios.TellsLoss}},
+		{clients.Claims{Validity: "session", Permits: 1}, []scenarios.Ability{scenarios.KeepsAlive, scenarios.RenewsItself, scenarios.TellsLoss}},
+		{clients.Claims{Validity: "session", Permits: 1, NoExpiry: true}, []scenarios.Ability{scenarios.KeepsAlive, scenarios.TellsLoss}},
 		{clients.Claims{Validity: "session", Confirms: []string{"held", "renew", "release"}, Permits: 1},
-			[]scenarios.Ability{scenarios.CanRenew, scenarios.CanBeAsked, scenarios.KeepsAlive, scenarios.TellsLoss}},
+			[]scenarios.Ability{scenarios.CanRenew, scenarios.CanBeAsked, scenarios.KeepsAlive, scenarios.RenewsItself, scenarios.TellsLoss}},
 		{clients.Claims{Validity: "library", LostGrace: 1, Permits: 1}, []scenarios.Ability{scenarios.TellsLoss}},
 	} {
 		got := harness.Examinee(clients.Kind{Claims: c.claims}, scenarios.Scenario{}).Abilities

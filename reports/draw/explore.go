@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"html/template"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/lockchaos/lockchaos/checker"
@@ -25,9 +24,10 @@ const (
 	exploreFaults     = 1000
 )
 
-// explorer is the timeline as data: script/*.js draws from it what a reader zooms to. Every number of time is in µs since the run's origin; in tables
-// the first cell of a row is the distance from the row before.
-type explorer struct {
+// Explorer is the timeline as data: it decides what there is to see, of the whole run. script/*.js draws
+// from it what a reader zooms to, and Still what a page shows without a script. Every number of time is
+// in µs since the run's origin.
+type Explorer struct {
 	End int64 `json:"end"`
 	// Clock is the time of day at the origin (µs since 1970, without a zone) where instants are told as such, with their dates if Days; Base is what to
 	// add to them otherwise.
@@ -41,29 +41,36 @@ type explorer struct {
 	Told int      `json:"told,omitempty"`
 	// Lanes are the clients, then the nodes that a fault struck, the lock service and the store; Clients is how many of them are clients, More how many
 	// clients have no lane.
-	Lanes   []string `json:"lanes"`
-	Clients int      `json:"clients"`
-	More    int      `json:"more,omitempty"`
-	Keys    []string `json:"keys"`
-	Holds   rows     `json:"holds"`  // from, length, lane, key, grant, token
-	Waits   rows     `json:"waits"`  // from, length, lane, key, how: 0 granted, 1 busy, 2 failed, 3 unclear
-	Marks   rows     `json:"marks"`  // at, lane, what: 0 read, 1 renewal, 2 release, 3 told of a loss; how: 0 ok, 1 no, 2 unclear; grant
-	Writes  rows     `json:"writes"` // sent, lane, time until the store decided, how (see writeHow), grant, version
-	Faults  []Band   `json:"faults"`
+	Lanes   []string     `json:"lanes"`
+	Clients int64        `json:"clients"`
+	More    int          `json:"more,omitempty"`
+	Keys    []string     `json:"keys"`
+	Holds   table[hold]  `json:"holds"`
+	Waits   table[wait]  `json:"waits"`
+	Marks   table[mark]  `json:"marks"`
+	Writes  table[write] `json:"writes"`
+	Faults  []Band       `json:"faults"`
 	// Violations are those that can be jumped to, in order of time.
 	Violations []Place `json:"violations"`
 	// Detail are the stretches that are shown op by op, nil for the whole run; Density tells of the rest.
 	Detail  [][2]int64 `json:"detail,omitempty"`
 	Density *Density   `json:"density,omitempty"`
+	// WaitWords and WriteWords say what became of a wait and of a write, by their how.
+	WaitWords  []string `json:"waitWords"`
+	WriteWords []string `json:"writeWords"`
+
+	voice reports.Voice
 }
 
 // Band is a fault on the lanes that it touches.
 type Band struct {
-	From  int64  `json:"from"`
-	To    int64  `json:"to"`
-	Lanes []int  `json:"lanes"`
-	Strip bool   `json:"strip,omitempty"` // beside the lane: the client itself is untouched
-	Stall bool   `json:"stall,omitempty"` // nobody injected it
+	From  int64   `json:"from"`
+	To    int64   `json:"to"`
+	Lanes []int64 `json:"lanes"`
+	Strip bool    `json:"strip,omitempty"` // beside the lane: the client itself is untouched
+	Stall bool    `json:"stall,omitempty"` // nobody injected it
+	// Grant is the grant that its client held when it began, 0 for none.
+	Grant int64  `json:"grant,omitempty"`
 	Word  string `json:"word"`
 	Text  string `json:"text"`
 }
@@ -81,48 +88,15 @@ type Place struct {
 	B     int64  `json:"b,omitempty"`
 	Lease int64  `json:"lease,omitempty"`
 	What  string `json:"what"`
-	Word  string `json:"word,omitempty"` // what two clients had between From and To; none for what is not about two
+	Label string `json:"label"` // for the place itself: what lay between From and To, and how long
 	Text  string `json:"text"`
 }
 
-// rows is a table as JSON. It is written by hand, for a page may have ten thousand rows of it.
-type rows struct {
-	buf  []byte
-	last int64
-}
-
-// exact is the greatest integer that every reader of JSON keeps exact.
-const exact = 1 << 53
-
-// row appends a row that begins with an instant (ns).
-func (t *rows) row(ns int64, cells ...int64) {
-	if len(t.buf) > 0 {
-		t.buf = append(t.buf, ',')
-	}
-	us := phrase.Micro(ns)
-	t.buf = strconv.AppendInt(append(t.buf, '['), us-t.last, 10)
-	t.last = us
-	for _, c := range cells {
-		t.buf = append(t.buf, ',')
-		if c > exact || c < -exact {
-			t.buf = append(strconv.AppendInt(append(t.buf, '"'), c, 10), '"')
-			continue
-		}
-		t.buf = strconv.AppendInt(t.buf, c, 10)
-	}
-	t.buf = append(t.buf, ']')
-}
-
-// MarshalJSON writes the table.
-func (t rows) MarshalJSON() ([]byte, error) {
-	return append(append([]byte{'['}, t.buf...), ']'), nil
-}
-
-// Explore makes the timeline's data. first and shown are the parts that the page shows without a script, a close up and all of the story; without a
-// close up they are the same. Its violations are numbered as jumps are.
-func Explore(r *reports.Record, first, shown Timeline, told *checker.Violation, jumps []*checker.Violation, service string) template.JS {
-	x := &explorer{End: phrase.Micro(r.End), Clock: r.Local(), Days: r.Days, Base: phrase.Micro(r.Base()), Named: len(r.Names) > 0, View: first.window(), Told: 1 + NumberOf(told, jumps),
-		Faults: []Band{}, Violations: []Place{}}
+// Explore makes the timeline's data. first and shown are the windows (ns) that the page opens on, a close
+// up and all of the story; without a close up they are the same. Its violations are numbered as jumps are.
+func Explore(r *reports.Record, first, shown [2]int64, told *checker.Violation, jumps []*checker.Violation, service string) *Explorer {
+	x := &Explorer{End: phrase.Micro(r.End), Clock: r.Local(), Days: r.Days, Base: phrase.Micro(r.Base()), Named: len(r.Names) > 0, View: micros(first), Told: 1 + NumberOf(told, jumps),
+		Faults: []Band{}, Violations: []Place{}, WaitWords: waitWords, WriteWords: writeWords, voice: r.Voice}
 	for i := range r.History.Keys {
 		x.Keys = append(x.Keys, r.Key(history.KeyID(i)))
 	}
@@ -130,14 +104,29 @@ func Explore(r *reports.Record, first, shown Timeline, told *checker.Violation, 
 	for _, v := range jumps {
 		x.Violations = append(x.Violations, placeOf(r, v))
 	}
-	if x.Told > 0 {
-		x.Violations[x.Told-1].View, x.Violations[x.Told-1].Story = first.window(), shown.window()
+	if v := x.told(); v != nil {
+		v.View, v.Story = x.View, micros(shown)
 	}
-	inside := detail(r, x, shown, jumps)
+	inside := detail(r, x, stretch{shown[0], shown[1]}, jumps)
 	fill(r, x, lanes, inside)
 	for _, f := range r.Faults[:min(len(r.Faults), exploreFaults)] {
 		x.Faults = append(x.Faults, lanes.band(f))
 	}
+	return x
+}
+
+// told is the violation that the page tells, nil for none.
+func (x *Explorer) told() *Place {
+	if x.Told == 0 {
+		return nil
+	}
+	return &x.Violations[x.Told-1]
+}
+
+func micros(ns [2]int64) [2]int64 { return [2]int64{phrase.Micro(ns[0]), phrase.Micro(ns[1])} }
+
+// JSON is the data for the script.
+func (x *Explorer) JSON() template.JS {
 	data, err := json.Marshal(x)
 	if err != nil {
 		panic(fmt.Sprintf("timeline: %v", err)) // numbers and strings: nothing in it can fail
@@ -170,14 +159,14 @@ func Jumpable(s reports.Scenario, told *checker.Violation) []*checker.Violation 
 // laneSet finds the lane of whatever has one.
 type laneSet struct {
 	r              *reports.Record
-	clients        map[int32]int
-	nodes          map[string]int
-	service, store int
+	clients        map[int32]int64
+	nodes          map[string]int64
+	service, store int64
 }
 
 // lanes names the lanes.
-func lanes(r *reports.Record, x *explorer, service string) *laneSet {
-	l := &laneSet{r: r, clients: map[int32]int{}, nodes: map[string]int{}}
+func lanes(r *reports.Record, x *Explorer, service string) *laneSet {
+	l := &laneSet{r: r, clients: map[int32]int64{}, nodes: map[string]int64{}}
 	probe := false
 	for _, c := range r.Clients {
 		switch {
@@ -186,24 +175,25 @@ func lanes(r *reports.Record, x *explorer, service string) *laneSet {
 		case len(x.Lanes) == exploreLanes:
 			x.More++
 		default:
-			l.clients[c] = len(x.Lanes)
+			l.clients[c] = int64(len(x.Lanes))
 			x.Lanes = append(x.Lanes, r.Lane(c, 14))
 		}
 	}
 	if probe {
 		for _, c := range r.Clients {
 			if probes(r, c) {
-				l.clients[c] = len(x.Lanes)
+				l.clients[c] = int64(len(x.Lanes))
 			}
 		}
 		x.Lanes = append(x.Lanes, "probe")
 	}
-	x.Clients = len(x.Lanes)
+	x.Clients = int64(len(x.Lanes))
 	for _, n := range struckNodes(r) {
-		l.nodes[n] = len(x.Lanes)
+		l.nodes[n] = int64(len(x.Lanes))
 		x.Lanes = append(x.Lanes, phrase.Cut(n, 14))
 	}
-	l.service, l.store = len(x.Lanes), len(x.Lanes)+1
+	l.service = int64(len(x.Lanes))
+	l.store = l.service + 1
 	x.Lanes = append(x.Lanes, phrase.Cut(service, 14), "store")
 	return l
 }
@@ -230,9 +220,9 @@ func struckNodes(r *reports.Record) []string {
 // band places a fault.
 func (l *laneSet) band(f *history.FaultSpan) Band {
 	word := story.Did(f)
-	b := Band{From: phrase.Micro(f.From), To: phrase.Micro(max(f.To, f.From)), Stall: !f.Injected, Word: word, Lanes: []int{},
+	b := Band{From: phrase.Micro(f.From), To: phrase.Micro(max(f.To, f.From)), Stall: !f.Injected, Grant: f.Holding, Word: word, Lanes: []int64{},
 		Text: fmt.Sprintf("%s %s: %s", phrase.Clip(f.Target, phrase.MostName), word, phrase.Clip(phrase.FirstLine(f.Evidence), 200))}
-	add := func(i int, ok bool) {
+	add := func(i int64, ok bool) {
 		if ok && !slices.Contains(b.Lanes, i) {
 			b.Lanes = append(b.Lanes, i)
 		}
@@ -254,6 +244,9 @@ func (l *laneSet) band(f *history.FaultSpan) Band {
 			known = known || ok
 		}
 		add(l.service, !known)
+		if !known && f.Target != "" && len(f.Target) <= 12 { // the lane is not its own
+			b.Word = phrase.Clip(f.Target, 12) + " " + word
+		}
 	}
 	add(l.store, f.Store)
 	return b

@@ -27,7 +27,7 @@ type stretch struct{ from, to int64 }
 
 // detail chooses what is shown op by op: all where that fits, else what lies around violations, then around faults, then the beginning. It returns
 // whether [from, to] touches it.
-func detail(r *reports.Record, x *explorer, shown Timeline, jumps []*checker.Violation) func(from, to int64) bool {
+func detail(r *reports.Record, x *Explorer, shown stretch, jumps []*checker.Violation) func(from, to int64) bool {
 	if len(r.Ops) <= exploreOps {
 		return func(int64, int64) bool { return true }
 	}
@@ -37,7 +37,7 @@ func detail(r *reports.Record, x *explorer, shown Timeline, jumps []*checker.Vio
 	}
 	slices.Sort(starts)
 	from, to := Beginning(r)
-	wanted := []stretch{fit(starts, stretch{shown.from, shown.To})}
+	wanted := []stretch{fit(starts, shown)}
 	for _, v := range byProperty(jumps) {
 		lo, hi := v.At, v.At
 		if v.To > v.From && v.From > 0 {
@@ -113,7 +113,7 @@ func union(all []stretch, s stretch) []stretch {
 }
 
 // fill writes down the holds, waits, marks and writes that touch the detail, in order of time, and how busy the rest was.
-func fill(r *reports.Record, x *explorer, lanes *laneSet, inside func(from, to int64) bool) {
+func fill(r *reports.Record, x *Explorer, lanes *laneSet, inside func(from, to int64) bool) {
 	special := 0
 	for _, o := range byStart(r) {
 		lane, ok := lanes.clients[o.Client]
@@ -129,7 +129,7 @@ func fill(r *reports.Record, x *explorer, lanes *laneSet, inside func(from, to i
 		if !in {
 			special++
 		}
-		x.op(r, o, int64(lane), end)
+		x.op(r, o, lane, end)
 	}
 	fillHolds(r, x, lanes, inside)
 	if x.Detail != nil {
@@ -138,15 +138,16 @@ func fill(r *reports.Record, x *explorer, lanes *laneSet, inside func(from, to i
 }
 
 // op writes an op down, which ended at end.
-func (x *explorer) op(r *reports.Record, o *history.Op, lane, end int64) {
+func (x *Explorer) op(r *reports.Record, o *history.Op, lane, end int64) {
+	at := phrase.Micro(o.Start)
 	switch {
 	case o.Kind == history.Acquire:
-		x.Waits.row(o.Start, phrase.Micro(end)-phrase.Micro(o.Start), lane, int64(o.Key), waitHow(o))
+		x.Waits = append(x.Waits, wait{at, phrase.Micro(end), lane, int64(o.Key), waitHow(o)})
 	case o.Declined:
 	case o.Kind == history.Write:
-		x.Writes.row(o.Start, lane, phrase.Micro(o.AtStore())-phrase.Micro(o.Start), writeHow(r, o), o.Grant, o.Version)
+		x.Writes = append(x.Writes, write{at, phrase.Micro(o.AtStore()), lane, writeHow(r, o), o.Grant, o.Version})
 	case o.Kind == history.Read, o.Kind == history.Renew, o.Kind == history.Release:
-		x.Marks.row(o.Start, lane, markWhat(o.Kind), markHow(o), o.Grant)
+		x.Marks = append(x.Marks, mark{at, lane, markWhat(o.Kind), markHow(o), o.Grant})
 	}
 }
 
@@ -157,75 +158,22 @@ func byStart(r *reports.Record) []*history.Op {
 	return out
 }
 
-func fillHolds(r *reports.Record, x *explorer, lanes *laneSet, inside func(from, to int64) bool) {
+func fillHolds(r *reports.Record, x *Explorer, lanes *laneSet, inside func(from, to int64) bool) {
 	for _, g := range r.Grants {
 		end := max(g.LastAct, g.End)
 		lane, ok := lanes.clients[g.Client]
 		if !ok || !inside(g.End, end) {
 			continue
 		}
-		x.Holds.row(g.End, phrase.Micro(end)-phrase.Micro(g.End), int64(lane), int64(g.Key), g.ID, g.Token)
+		x.Holds = append(x.Holds, hold{phrase.Micro(g.End), phrase.Micro(end), lane, int64(g.Key), g.ID, g.Token})
 		for _, e := range g.Lost {
-			x.Marks.row(e.Time, int64(lane), markLost, 0, g.ID)
+			x.Marks = append(x.Marks, mark{phrase.Micro(e.Time), lane, markLost, 0, g.ID})
 		}
 	}
 }
 
-func waitHow(o *history.Op) int64 {
-	switch {
-	case o.Outcome == history.OK:
-		return 0
-	case o.Busy:
-		return 1
-	case o.Outcome == history.Fail:
-		return 2
-	}
-	return 3
-}
-
-// markLost is a mark where a client was told that its hold is lost.
-const markLost = 3
-
-func markWhat(k history.Kind) int64 {
-	switch k {
-	case history.Renew:
-		return 1
-	case history.Release:
-		return 2
-	}
-	return 0
-}
-
-func markHow(o *history.Op) int64 {
-	switch o.Outcome {
-	case history.OK:
-		return 0
-	case history.Fail:
-		return 1
-	}
-	return 2
-}
-
-// writeHow says what became of a write: 0 accepted, 1 refused, 2 accepted though stale, 3 accepted over a version that was not read, 4 refused since
-// the store had another version, 5 not known to have arrived.
-func writeHow(r *reports.Record, o *history.Op) int64 {
-	switch {
-	case o.Conflict:
-		return 4
-	case o.Refused:
-		return 1
-	case r.Stale[o.ID]:
-		return 2
-	case r.Lossy[o.ID]:
-		return 3
-	case o.Accepted():
-		return 0
-	}
-	return 5
-}
-
 // density measures how busy the parts of the run were.
-func density(r *reports.Record, lanes *laneSet, clients int) *Density {
+func density(r *reports.Record, lanes *laneSet, clients int64) *Density {
 	d := &Density{Accepted: make([]int, densityBuckets)}
 	width := max(float64(r.End)/densityBuckets, 1)
 	part := func(ns int64) int { return min(max(int(float64(ns)/width), 0), densityBuckets-1) }

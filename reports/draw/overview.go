@@ -12,7 +12,16 @@ import (
 	"github.com/lockchaos/lockchaos/reports/phrase"
 )
 
-const overviewStep = 16.0
+// The measures of what shows a whole run, in its own units.
+const (
+	lineWidth    = 1080.0
+	slimWidth    = 470.0 // for narrow screens
+	lineLeft     = 92.0
+	slimLeft     = 62.0
+	laneLetter   = 6.5 // the width of a letter of a lane's name
+	lineLanes    = 14  // clients
+	overviewStep = 16.0
+)
 
 // Overviews draws the overview for wide and for narrow screens.
 func Overviews(r *reports.Record, v checker.Verdict, shown Timeline) Drawings {
@@ -23,6 +32,11 @@ func Overviews(r *reports.Record, v checker.Verdict, shown Timeline) Drawings {
 func workers(r *reports.Record) []int32 {
 	out := slices.DeleteFunc(slices.Clone(r.Clients), func(c int32) bool { return probes(r, c) })
 	return out[:min(len(out), lineLanes)]
+}
+
+// probes tells a client beyond the workload's own: those only probe whether a key can be had.
+func probes(r *reports.Record, c int32) bool {
+	return r.History.Header.Clients > 0 && int(c) > r.History.Header.Clients
 }
 
 // overview draws the whole run small: who held when, the faults, and below what became of the writes. Its size does not
@@ -41,7 +55,7 @@ func overview(r *reports.Record, v checker.Verdict, shown Timeline, width, left 
 	s.axis(d, top-4, bottom, r.Voice)
 	for i, c := range clients {
 		y := top + overviewStep*float64(i)
-		d.text(0, y+10, "start", "small", laneName(r, c, left))
+		d.text(0, y+10, "start", "small", r.Lane(c, int(left/laneLetter)))
 		d.path(heldPath(r, s, c, y), "holdline", "")
 		overviewFaults(r, d, s, y, r.Client(c), func(f *history.FaultSpan) bool { return slices.Contains(f.Struck(), c) })
 	}
@@ -60,8 +74,8 @@ func overview(r *reports.Record, v checker.Verdict, shown Timeline, width, left 
 	if p := overlapTicks(v, s, top-6); p != "" {
 		d.path(p, "badtick", "double-holds")
 	}
-	if shown.To > shown.from {
-		x0, x1 := s.clamp(shown.from), s.clamp(shown.To)
+	if shown.To > shown.From {
+		x0, x1 := s.clamp(shown.From), s.clamp(shown.To)
 		d.rect(x0, top-5, max(x1-x0, 3), bottom-top+7, 3, "shown", "the part shown above")
 	}
 	d.data = fmt.Sprintf(` data-x0="%s" data-x1="%s"`, num(s.x0), num(s.x1))

@@ -96,7 +96,7 @@ func (s scale) overlaps(from, to int64) bool { return from <= s.to && to >= s.fr
 func (s scale) axis(d *svg, top, bottom float64, said reports.Voice) {
 	step := roundStep((s.to - s.from) / max(int64((s.x1-s.x0)/90), 2))
 	decimals := 0
-	for unit := int64(1e9); decimals < 3 && step%unit != 0; unit /= 10 {
+	for unit := int64(1e9); decimals < 6 && step%unit != 0; unit /= 10 {
 		decimals++
 	}
 	for t := (s.from + step - 1) / step * step; t <= s.to; t += step {
@@ -110,9 +110,9 @@ func (s scale) axis(d *svg, top, bottom float64, said reports.Voice) {
 	}
 }
 
-// roundStep returns the least of 1, 2, 5, 10, 20 … ms that is not below ns.
+// roundStep returns the least of 1, 2, 5, 10, 20 … µs that is not below ns.
 func roundStep(ns int64) int64 {
-	for unit := int64(1e6); ; unit *= 10 {
+	for unit := int64(1e3); ; unit *= 10 {
 		for _, m := range []int64{1, 2, 5} {
 			if unit*m >= ns || unit > 1e15 {
 				return unit * m

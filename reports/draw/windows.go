@@ -73,11 +73,7 @@ func placeOf(r *reports.Record, v *checker.Violation) Place {
 		p.From, p.To = phrase.Micro(v.From), phrase.Micro(v.To)
 		from, to = min(from, v.From), max(to, v.To)
 	}
-	if _, _, both := reports.Overlap(v); both && reports.BothActed(v) {
-		p.Word = "two holders"
-	} else if both {
-		p.Word = "given to two"
-	}
+	p.Label = labelOf(v, p.What)
 	acts := []int64{v.At}
 	for _, id := range v.Ops {
 		if o := r.Op(id); o != nil {
@@ -105,6 +101,21 @@ func placeOf(r *reports.Record, v *checker.Violation) Place {
 		p.View = [2]int64{phrase.Micro(lo), phrase.Micro(hi)}
 	}
 	return p
+}
+
+// labelOf names a violation that lasted, and what two clients had meanwhile.
+func labelOf(v *checker.Violation, what string) string {
+	if v.To <= v.From || v.From <= 0 {
+		return what
+	}
+	meanwhile := ""
+	if _, _, both := reports.Overlap(v); both {
+		meanwhile = "two holders of " + phrase.Cut(v.Key, 12) + ", "
+		if !reports.BothActed(v) {
+			meanwhile = phrase.Cut(v.Key, 12) + " given to two, "
+		}
+	}
+	return what + ": " + meanwhile + phrase.Span(v.To-v.From)
 }
 
 // Beginning returns a window on the start of the workload that shows about a dozen grants.

@@ -13,6 +13,7 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/reports/reporttest"
 )
 
@@ -211,6 +212,26 @@ func TestWithoutScript(t *testing.T) {
 	}
 	if ask[bool](v, `document.getElementById("live").checkVisibility() || [...document.querySelectorAll(".js, #filter")].some(e => e.checkVisibility())`) {
 		t.Error("something is shown that does nothing without a script")
+	}
+}
+
+// TestAlikeWithoutScript compares the drawing that a script makes with the one for readers without it: every word stands
+// at its place in both, on wide screens and on narrow ones, and they have the same kinds of things to see.
+func TestAlikeWithoutScript(t *testing.T) {
+	v := visit(t)
+	for _, s := range []reports.Scenario{reporttest.CorruptedCase(), reporttest.ContainedCase(), reporttest.PassCase(), reporttest.ClockCase()} {
+		address := v.save("report.html", reportOf(t, s))
+		for class, width := range map[string]int64{"wide": 1280, "slim": 400} {
+			v.do(chromedp.EmulateViewport(width, 900))
+			v.open(address)
+			v.within("the timeline is drawn", `document.querySelectorAll("#live svg text").length > 3`)
+			seen := ask[[]string](v, `[document.querySelector("#live svg"), document.querySelector(".still svg.`+class+`")].map(svg => {
+				const place = e => [e.textContent, e.className.baseVal, Math.round(e.getAttribute("x")), Math.round(e.getAttribute("y"))].join(" ");
+				return [...new Set([...svg.querySelectorAll("text")].map(place)), ...new Set([...svg.querySelectorAll("[class]:not(pattern *)")].map(e => e.className.baseVal))].sort().join("\n"); })`)
+			if seen[0] != seen[1] {
+				t.Errorf("%s, %s: with a script\n%s\nwithout\n%s", s.Name, class, seen[0], seen[1])
+			}
+		}
 	}
 }
 

@@ -22,7 +22,7 @@ func TestFaultsBesideTheClientsAreTold(t *testing.T) {
 		t.Error("a fault between a client and the store is not told")
 	}
 	quiet := reportOf(t, reporttest.ClockCase())
-	for _, want := range []string{"<b>redis-1 reads a clock that jumps</b>", "faults on the lock service", "clock-jump redis-1"} {
+	for _, want := range []string{"<b>redis-1 reads a clock that jumps</b>", "faults on the lock service", "redis-1 off by a clock jump 400 ms</text>"} {
 		if !strings.Contains(quiet, want) {
 			t.Errorf("the page does not say %q", want)
 		}

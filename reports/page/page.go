@@ -160,13 +160,6 @@ func (p *reportPage) tell(s reports.Scenario, r *reports.Record) *story.Story {
 	v := reports.Telling(s, r)
 	p.told = v
 	p.jumps = draw.Jumpable(s, v)
-	defer func() {
-		first := p.Timeline
-		if p.CloseUp.To > 0 {
-			first = p.CloseUp
-		}
-		p.Explore, p.Script = draw.Explore(r, first, p.Timeline, v, p.jumps, service), timelineScript
-	}()
 	p.Lossy = s.Count(checker.LostUpdate) > s.Count(checker.UnfencedWrite)
 	_, _, p.Overlaps = reports.Overlap(v)
 	if v == nil {
@@ -178,7 +171,8 @@ func (p *reportPage) tell(s reports.Scenario, r *reports.Record) *story.Story {
 			p.Sequence = draw.Sequence(r, t, service)
 		}
 		from, to := draw.Beginning(r)
-		p.Timeline = draw.Window(r, nil, nil, service, from, to)
+		x := p.explore(r, [2]int64{from, to}, [2]int64{from, to}, service)
+		p.Timeline = x.Still(from, to)
 		p.Timeline.Caption = fmt.Sprintf("The first %s of the workload", phrase.Span(to-from))
 		p.Overview = draw.Overviews(r, s.Verdict, p.Timeline)
 		return nil
@@ -198,18 +192,29 @@ func (p *reportPage) tell(s reports.Scenario, r *reports.Record) *story.Story {
 	}
 	p.Sequence = draw.Sequence(r, cmp.Or(p.Story, &t), service)
 	from, to := draw.Around(r, &t)
-	doubles := draw.DoubleHolds(s)
-	p.Many = len(doubles) > 1 && p.Overlaps
+	p.Many = p.Overlaps && s.Count(checker.MutualExclusion) > 1
 	p.HoldNote = draw.HoldNote(r, &t)
-	p.Timeline = draw.Window(r, &t, doubles, service, from, to)
+	lo, hi, closer := draw.CloseUpOf(r, &t, from, to)
+	if !closer {
+		lo, hi = from, to
+	}
+	x := p.explore(r, [2]int64{lo, hi}, [2]int64{from, to}, service)
+	p.Timeline = x.Still(from, to)
 	p.Timeline.Caption = fmt.Sprintf("%s around %s, at %s", phrase.Span(to-from), which(s, v), r.At(v.At))
-	if lo, hi, ok := draw.CloseUpOf(r, &t, from, to); ok {
-		p.CloseUp = draw.Window(r, &t, doubles, service, lo, hi)
+	if closer {
+		p.CloseUp = x.Still(lo, hi)
 		p.CloseUp.Caption = fmt.Sprintf("Close up: %s around %s, at %s", phrase.Span(hi-lo), which(s, v), r.At(v.At))
 		p.Timeline.Caption = "The whole story: " + phrase.Span(to-from)
 	}
 	p.Overview = draw.Overviews(r, s.Verdict, p.Timeline)
 	return &t
+}
+
+// explore makes the timeline's data, which is drawn once for readers without a script, and by the script.
+func (p *reportPage) explore(r *reports.Record, first, shown [2]int64, service string) *draw.Explorer {
+	x := draw.Explore(r, first, shown, p.told, p.jumps, service)
+	p.Explore, p.Script = x.JSON(), timelineScript
+	return x
 }
 
 // When is a moment's instant, as the history has it.

@@ -81,8 +81,13 @@ func (r Reading) judge(in io.Reader, name string) (*Judged, error) {
 	if err != nil {
 		return nil, err
 	}
+	return Translated(s, kept, r.Keep)
+}
+
+// Translated judges a history of another tool. With keep its events stay in memory, for a report.
+func Translated(s *audit.Source, o checker.Options, keep bool) (*Judged, error) {
 	j := &Judged{History: history.History{Header: s.Header, Keys: s.Keys}, source: s}
-	judge := checker.New(s.Header, s.Keys, kept)
+	judge := checker.New(s.Header, s.Keys, o)
 	for {
 		var e history.Event
 		if err := s.Read(&e); errors.Is(err, io.EOF) {
@@ -92,7 +97,7 @@ func (r Reading) judge(in io.Reader, name string) (*Judged, error) {
 			return nil, err
 		}
 		judge.Add(&e)
-		if r.Keep {
+		if keep {
 			j.History.Events = append(j.History.Events, e)
 		}
 	}

@@ -22,17 +22,14 @@ const span = us => {
 };
 const grantName = grant => tokens.get(grant) ? '#' + tokens.get(grant) : 'grant ' + grant;
 
-// What became of a write, and of the other ops, in words.
-const writeWords = ['accepted', 'refused by the fence', 'stale, and accepted', 'accepted over a version not read',
-  'not taken: the store had another version', 'not known to have arrived'];
-const waitWords = ['granted', 'told busy', 'failed', 'no clear answer'];
+// What the other ops did, in words.
 const markWords = [['reads', 'read fails', 'reads, no clear answer'], ['renews', 'renewal fails', 'renews, no clear answer'],
   ['releases', 'release fails', 'releases, no clear answer'], ['is told that its hold is lost']];
 
 const sayHold = h => `${run.lanes[h.lane]} holds ${run.keys[h.key]} under ${grantName(h.grant)}, ${seconds(h.from)} to ${seconds(h.to)} (${span(h.to - h.from)})`;
-const sayWait = w => `${run.lanes[w.lane]} waits for ${run.keys[w.key]} from ${seconds(w.from)}, ${span(w.to - w.from)}: ${waitWords[w.how]}`;
+const sayWait = w => `${run.lanes[w.lane]} waits for ${run.keys[w.key]} from ${seconds(w.from)}, ${span(w.to - w.from)}: ${run.waitWords[w.how]}`;
 const sayMark = m => `${seconds(m.at)}: ${run.lanes[m.lane]} ${markWords[m.what][m.how]} (${grantName(m.grant)})`;
-const sayWrite = w => `${seconds(w.at)}: ${run.lanes[w.lane]} writes${w.version ? ' v' + w.version : ''} under ${grantName(w.grant)}: ${writeWords[w.how]}` +
+const sayWrite = w => `${seconds(w.at)}: ${run.lanes[w.lane]} writes${w.version ? ' v' + w.version : ''} under ${grantName(w.grant)}: ${run.writeWords[w.how]}` +
   (w.decided > w.at ? `; ${span(w.decided - w.at)} under way` : '');
 const sayFault = f => `${seconds(f.from)} to ${seconds(f.to)} (${span(f.to - f.from)}): ${f.text}`;
 

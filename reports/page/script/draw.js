@@ -55,10 +55,11 @@ const overlaps = (root, view, chosen) => {
   const at = pixel(view, chosen.from || chosen.at), end = pixel(view, chosen.from ? chosen.to : chosen.at);
   const x0 = Math.max(at, left), x1 = Math.min(Math.max(end, at + 2), width - 12);
   if (x1 < left || x0 > width - 12) return;
-  for (const kind of ['overlap chosen', 'hatching']) el(root, 'path', {d: box(x0, top - 12, x1 - x0, bottom() - top + 12), class: kind});
-  const label = chosen.from ? `${chosen.what}: ${chosen.word ? chosen.word + ', ' : ''}${span(chosen.to - chosen.from)}` : chosen.what;
-  const half = label.length * 3.6, middle = Math.min(Math.max((x0 + x1) / 2, half), width - half);
-  el(root, 'text', {x: num(middle), y: top - 18, 'text-anchor': 'middle', class: 'strong ink-bad'}, label);
+  const d = box(x0, top - 12, x1 - x0, bottom() - top + 12);
+  el(root, 'path', {d, class: 'overlap chosen'});
+  el(root, 'path', {d, fill: 'url(#stripes)'});
+  const half = chosen.label.length * 3.6, middle = Math.min(Math.max((x0 + x1) / 2, half), width - half);
+  el(root, 'text', {x: num(middle), y: top - 18, 'text-anchor': 'middle', class: 'strong ink-bad'}, chosen.label);
 };
 
 const drawDensity = (root, view) => {
@@ -118,8 +119,7 @@ const drawFaults = (root, view) => {
     for (const lane of f.lanes) {
       const beside = f.strip && lane < run.clients;
       p.add(f.stall ? 'fault edge stall' : 'fault edge', beside ? box(x0, laneY(lane) + 10, x1 - x0, 5) : box(x0, laneY(lane) - 8, x1 - x0, 16));
-      const held = holds.find(h => h.lane === lane && h.from <= f.from && h.to >= f.from);
-      const long = (held ? grantName(held.grant) + ', ' : '') + f.word + ' ' + span(f.to - f.from);
+      const long = (f.grant && lane < run.clients ? grantName(f.grant) + ', ' : '') + f.word + ' ' + span(f.to - f.from);
       const text = [long, f.word].find(t => x1 - x0 > t.length * 6.5 + 14);
       if (text && !beside) names.push([x0 + 8, laneY(lane) + 4, 'faultink small', text]);
     }

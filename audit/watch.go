@@ -1,0 +1,194 @@
+package audit
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"strings"
+
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// Telling is what one line of an endless log says, as far as a watcher needs it to decide which
+// lines may still matter.
+type Telling struct {
+	Key, Client string
+	At, End     int64 // ns since 1970; End is At where the line does not tell it
+	Token       int64 // 0: none; else the number in the line, plus 1
+	// Ignored: the line is not about the lock.
+	Ignored bool
+	// Asks: the client waits for an answer. Answers: its wait is over. Holds: it may hold the key now.
+	// Ends: it holds the key no more. Acts: it did something under a grant.
+	Asks, Answers, Holds, Ends, Acts bool
+}
+
+// Parser understands an endless log line by line: CSV, JSON lines or lines of text, one record a line.
+type Parser struct {
+	r       *auditReader
+	format  Format
+	options Options
+	heading string
+	names   []string
+	comma   rune
+	text    *textRows
+	json    *Lines
+}
+
+// NewParser finds the columns of a log of which the first lines are known: for CSV the heading, and
+// what follows it. The error is that of Read, such as *Ambiguous. What it chose stays as it is.
+func NewParser(name string, head []byte, format Format, o Options) (*Parser, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	l := newLog(name)
+	lines, err := newLineReader(o)
+	if err != nil {
+		return nil, err
+	}
+	p := &Parser{r: &auditReader{lineReader: lines, log: l, columns: &guesser{stamps: lines.stamps, words: lines.words}}, format: format, options: o}
+	if p.r.columns.named, err = explicit(o.Map); err != nil {
+		return nil, err
+	}
+	if p.r.rows, err = newRows(bufio.NewReaderSize(bytes.NewReader(head), max(len(head), 16)), name, format, o, p.r.columns); err != nil {
+		return nil, err
+	}
+	switch rows := p.r.rows.(type) {
+	case *csvRows:
+		first, _, _ := strings.Cut(string(head), "\n")
+		p.heading, p.comma = first+"\n", rows.csv.Comma
+		in := csv.NewReader(strings.NewReader(p.heading))
+		in.Comma = p.comma
+		if p.names, err = in.Read(); err != nil {
+			return nil, fmt.Errorf("%s: read the names of the columns: %w", name, err)
+		}
+	case *textRows:
+		p.text = rows
+	default:
+		if p.json, err = NewLines(name, "", o); err != nil {
+			return nil, err
+		}
+		p.json.row.named = p.r.columns.chosen
+	}
+	p.options.Map = maps.Clone(o.Map)
+	if p.options.Map == nil {
+		p.options.Map = map[string]string{}
+	}
+	if format != JSON { // a member may come late
+		for f, column := range p.r.columns.chosen {
+			p.options.Map[Fields[f]] = column
+			if column == "" {
+				p.options.Map[Fields[f]] = noColumn
+			}
+		}
+	}
+	return p, nil
+}
+
+// Heading is the line of names that a log in CSV begins with; empty in other formats.
+func (p *Parser) Heading() string { return p.heading }
+
+// Granted reports whether some line said "granted", so that "acquire" means that it was asked.
+func (p *Parser) Granted() bool { return p.r.granted }
+
+// SetGranted says that some line before these said "granted".
+func (p *Parser) SetGranted(granted bool) { p.r.granted = p.r.granted || granted }
+
+// Line understands one line. An error is a *history.SyntaxError with its number.
+func (p *Parser) Line(text []byte, number int) (t Telling, err error) {
+	one, err := p.row(text)
+	if errors.Is(err, io.EOF) {
+		return Telling{Ignored: true}, nil // an empty line
+	}
+	one.line = number
+	p.r.entries, p.r.log.keys, p.r.log.owners = p.r.entries[:0], names{ids: map[string]int32{}}, names{ids: map[string]int32{}}
+	if err == nil {
+		err = p.r.add(&one)
+	}
+	if _, placed := errors.AsType[*history.SyntaxError](err); err != nil && !placed {
+		err = &history.SyntaxError{File: p.r.log.file, Line: number, Near: excerpt(string(text)), Err: err}
+	}
+	if err != nil || len(p.r.entries) == 0 {
+		return Telling{Ignored: true}, err
+	}
+	return p.r.entries[0].telling(p.r.log.keys.list[0], one.text[fieldClient], p.r.granted), nil
+}
+
+// row takes a line apart; io.EOF: it is empty.
+func (p *Parser) row(text []byte) (out row, err error) {
+	if text = bytes.TrimSpace(text); len(text) == 0 {
+		return out, io.EOF
+	}
+	switch {
+	case p.text != nil:
+		found := p.text.pattern.FindSubmatchIndex(text)
+		if found == nil && p.options.SkipUnmatched {
+			return out, io.EOF
+		}
+		if found == nil {
+			return out, errors.New("--pattern does not match this line")
+		}
+		return p.text.row(text, found), nil
+	case p.json != nil:
+		out.text, err = p.json.fields(text)
+		return out, err
+	}
+	in := csv.NewReader(bytes.NewReader(text))
+	in.Comma, in.FieldsPerRecord = p.comma, len(p.names)
+	record, err := in.Read()
+	if err != nil {
+		return out, err
+	}
+	for f, i := range p.r.columns.indexes(p.names) {
+		if i >= 0 {
+			out.text[f] = strings.TrimSpace(record[i])
+			_, out.columns[f] = in.FieldPos(i)
+		}
+	}
+	return out, nil
+}
+
+// telling is what an entry means for who holds the key.
+func (e *entry) telling(key, client string, granted bool) Telling {
+	t := Telling{Key: key, Client: client, At: e.at, End: max(e.at, e.end), Token: e.token}
+	switch e.means {
+	case request:
+		t.Asks = true
+	case acquire, grant:
+		failed := e.ending == endedFail || e.ending == endedRefused
+		t.Asks = e.means == acquire && granted && e.ending == endedOK
+		t.Answers, t.Holds = !t.Asks, !t.Asks && !failed
+	case busy:
+		t.Answers = true
+	case release:
+		t.Ends, t.Acts = e.ending != endedUnknown, true
+	case notHeld, lost:
+		t.Ends, t.Acts = true, true
+	default:
+		t.Acts = true
+	}
+	return t
+}
+
+// Translate reads lines that the parser took before as a history of their own. The lines are in the
+// order in which they came. ErrNothing: they hold no acquire.
+func (p *Parser) Translate(lines [][]byte) (*Source, error) {
+	all := make([]io.Reader, 0, 2*len(lines)+1)
+	all = append(all, strings.NewReader(p.heading))
+	for _, line := range lines {
+		all = append(all, bytes.NewReader(line), strings.NewReader("\n"))
+	}
+	o := p.options
+	o.asked = p.r.granted
+	s, err := Read(io.MultiReader(all...), p.r.log.file, p.format, o)
+	if errors.Is(err, errNoAcquire) {
+		return nil, ErrNothing
+	}
+	return s, err
+}
+
+// ErrNothing: lines of a log in which nobody asks for a lock.
+var ErrNothing = errors.New("no line asks for a lock")

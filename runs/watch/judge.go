@@ -1,0 +1,154 @@
+package watch
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/lockchaos/lockchaos/audit"
+	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs/saved"
+)
+
+// Finding is a violation, as findings.jsonl has it.
+type Finding struct {
+	ID       string   `json:"id"`
+	Property string   `json:"property"`
+	Kind     string   `json:"kind,omitempty"`
+	Key      string   `json:"key"`
+	At       int64    `json:"at_ns"` // since 1970
+	Text     string   `json:"text"`
+	Lines    []int64  `json:"lines"` // of the log as it came, from 1
+	Clients  []string `json:"clients,omitempty"`
+	Page     string   `json:"page"`
+}
+
+// mostPages is how many findings have a page of their own.
+const mostPages = 1000
+
+// everything keeps each violation of a key's lines.
+var everything = checker.Options{Keep: 1 << 20}
+
+// source reads the lines of a key, in the order in which they came.
+func (w *watcher) source(k *key) (*audit.Source, error) {
+	slices.SortStableFunc(k.entries, func(a, b entry) int { return cmp.Compare(a.number, b.number) })
+	lines := make([][]byte, len(k.entries))
+	for i := range k.entries {
+		lines[i] = k.entries[i].text
+	}
+	return w.parser.Translate(lines)
+}
+
+// judge judges the lines of a key, and tells what was not told.
+func (w *watcher) judge(name string, k *key) error {
+	s, err := w.source(k)
+	if errors.Is(err, audit.ErrNothing) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("judge the lock %q: %w", name, err)
+	}
+	j, err := saved.Translated(s, everything, false)
+	if err != nil {
+		return fmt.Errorf("judge the lock %q: %w", name, err)
+	}
+	told := reports.Retold(&j.History.Header, j.Verdict) // with the log's own names and times
+	for i := range told.Properties {
+		for _, v := range told.Properties[i].Violations {
+			f := w.finding(s, k, &v)
+			if w.found.all[f.ID] {
+				continue
+			}
+			if err := w.record(k, &f); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// finding names a violation by the lines of the log.
+func (w *watcher) finding(s *audit.Source, k *key, v *checker.Violation) Finding {
+	f := Finding{Property: v.Property, Kind: v.Kind, Key: v.Key, At: s.Header.Started.UnixNano() + v.At, Text: v.Text}
+	of := func(op int64) (first int64) {
+		heading := 0
+		if w.parser.Heading() != "" {
+			heading = 1
+		}
+		if line, _ := s.Lines(op); line > heading {
+			return k.entries[line-heading-1].number
+		}
+		return 0
+	}
+	f.ID = v.Property + " " + v.Key
+	for _, g := range []*checker.GrantRef{v.A, v.B} {
+		if g != nil {
+			f.ID += fmt.Sprintf(" %d/%d", of(g.Grant), g.Token)
+			f.Clients = append(f.Clients, s.Client(v.Key, g.Client))
+		}
+	}
+	for _, op := range v.Ops {
+		if line := of(op); line > 0 && !slices.Contains(f.Lines, line) {
+			f.Lines = append(f.Lines, line)
+		}
+	}
+	slices.Sort(f.Lines)
+	if v.A == nil && v.B == nil {
+		f.ID += fmt.Sprint(f.Lines)
+	}
+	return f
+}
+
+// record writes the page of a finding and then the finding, and tells it.
+func (w *watcher) record(k *key, f *Finding) error {
+	if n := len(w.found.all) + 1; n <= mostPages {
+		f.Page = filepath.Join(w.Dir, fmt.Sprintf("violation-%04d", n), "report.html")
+		j, err := w.around(k, f)
+		if err != nil {
+			return err
+		}
+		if _, err := j.Report(filepath.Dir(f.Page), f.Key, w.Program, w.Program+" check "+filepath.Join(filepath.Dir(f.Page), "history.jsonl")); err != nil {
+			return err
+		}
+	}
+	if err := w.found.add(f); err != nil {
+		return err
+	}
+	w.Count.violation(f.Property)
+	return w.tell(f)
+}
+
+// mostAround is how many lines of its key a page has before and after those of the finding.
+const mostAround = 50
+
+// around judges the lines of a finding with some before and after them. If these alone don't show
+// it, it judges all that are kept of the key.
+func (w *watcher) around(k *key, f *Finding) (*saved.Judged, error) {
+	first, last := len(k.entries), 0
+	for i := range k.entries {
+		if slices.Contains(f.Lines, k.entries[i].number) {
+			first, last = min(first, i), max(last, i)
+		}
+	}
+	part := &key{entries: slices.Clone(k.entries[max(0, min(first, last)-mostAround):min(len(k.entries), last+mostAround)])}
+	for _, lines := range []*key{part, k} {
+		s, err := w.source(lines)
+		if err != nil {
+			if lines == part {
+				continue
+			}
+			return nil, err
+		}
+		j, err := saved.Translated(s, checker.Options{}, true)
+		if err != nil {
+			return nil, err
+		}
+		if p := j.Verdict.Property(f.Property); lines == k || p != nil && p.Count > 0 {
+			return j, nil
+		}
+	}
+	return nil, fmt.Errorf("no lines are kept of the lock %q", f.Key)
+}
