@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/clients/clienttest"
@@ -38,8 +37,7 @@ func TestValkey(t *testing.T) {
 			}
 		})
 	}
-	conform(t, "redis", time.Second, clienttest.Run, redis.SetnxFenced)
-	conform(t, "redis-failover", time.Second, clienttest.Run, redis.Failover)
+	conformApart(t, clienttest.Run, redis.SetnxFenced, redis.Failover)
 }
 
 // TestValkeyKeepsTheStore: so does the store whose ledger it keeps.

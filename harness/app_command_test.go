@@ -85,6 +85,7 @@ func executeOn(places []backends.Attached, file string) Execute {
 // Asked by commands, an application does nothing while it is frozen, and goes on with its write when it wakes up. (Whether that is seen to be stale hangs on how long the
 // others' commands take: on a busy machine their writes may be under way at the same time.)
 func TestRunAppWithCommands(t *testing.T) {
+	t.Parallel()
 	h, err := runApp(t, "unfenced", commanded("unfenced"))
 	if err != nil {
 		t.Fatal(err)
@@ -120,6 +121,7 @@ func TestRunAppWithCommands(t *testing.T) {
 
 // A command that hangs is ended (runApp looks for what is left), and nobody knows what came of its op.
 func TestCommandsThatHang(t *testing.T) {
+	t.Parallel()
 	h, err := runApp(t, "unfenced", func(s *scenarios.Scenario) {
 		commanded("unfenced")(s)
 		s.App.Hooks.Write.Command[0] = "hang"
@@ -142,6 +144,7 @@ func TestCommandsThatHang(t *testing.T) {
 
 // A hook that fails ends the run: the error names the client and the hook, and shows what it said.
 func TestCommandsThatFail(t *testing.T) {
+	t.Parallel()
 	_, err := runApp(t, "unfenced", func(s *scenarios.Scenario) {
 		commanded("unfenced")(s)
 		s.App.Hooks.Write.Command[0] = "crash"

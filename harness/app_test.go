@@ -19,6 +19,7 @@ import (
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
+	"github.com/lockchaos/lockchaos/hosts/hoststest"
 	"github.com/lockchaos/lockchaos/scenarios"
 	"golang.org/x/sys/unix"
 )
@@ -92,12 +93,7 @@ func withState(file, key string, do func(*appState) hookAnswer) hookAnswer {
 // runApp runs an application of three processes, whose holder is frozen before it writes.
 func runApp(t *testing.T, store string, change func(*scenarios.Scenario)) (*history.History, error) {
 	t.Helper()
-	alone.Lock()
-	defer alone.Unlock()
-	network, err := hosts.NewNetwork(hosts.DefaultPrefix)
-	if err != nil {
-		t.Fatal(err)
-	}
+	network, _ := hoststest.Network(t)
 	defer func() {
 		if err := network.Close(); err != nil {
 			t.Error(err)
@@ -131,7 +127,7 @@ func runApp(t *testing.T, store string, change func(*scenarios.Scenario)) (*hist
 		change(&s)
 	}
 	file := filepath.Join(dir, "history.jsonl")
-	err = RunApp(t.Context(), AppConfig{Plan: scenarios.Plan{Seed: 7, Scenario: s}, Attached: attached, Logs: dir, History: file,
+	err := RunApp(t.Context(), AppConfig{Plan: scenarios.Plan{Seed: 7, Scenario: s}, Attached: attached, Logs: dir, History: file,
 		Execute: executeOn(attached, filepath.Join(dir, "state-"))})
 	for _, a := range attached {
 		if left, err := a.Host.PIDs(); err != nil || !slices.Equal(left, []int{a.Process.PID()}) {
@@ -167,11 +163,13 @@ func listens(t *testing.T, h *hosts.Host) {
 
 // Asked by hooks, an application shows what its lease can't prevent, and what its fence does.
 func TestRunAppWithHooks(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		store string
 		want  checker.Outcome
 	}{{"unfenced", checker.Violated}, {"fenced", checker.Pass}} {
 		t.Run(c.store, func(t *testing.T) {
+			t.Parallel()
 			// Answers do not tell the order of two writes that were under way together. On a busy machine more of them are, and the judge leaves open
 			// what that order would decide: then the run is done again.
 			for try := 1; ; try++ {
@@ -200,6 +198,7 @@ func TestRunAppWithHooks(t *testing.T) {
 
 // A hook that is none ends the run, and the error names it.
 func TestHooksThatAreNone(t *testing.T) {
+	t.Parallel()
 	_, err := runApp(t, "unfenced", func(s *scenarios.Scenario) { s.App.Hooks.Write.Path = "/nowhere" })
 	if err == nil || !strings.Contains(err.Error(), "/nowhere: status 404") {
 		t.Errorf("error %v", err)

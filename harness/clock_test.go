@@ -35,6 +35,7 @@ func clockPlan(kind clients.Kind, f scenarios.Fault, ttl time.Duration) scenario
 
 // Redis ends leases by its wall clock: a jump ends one before its time, and the judge says that it was the lock's fault under this one.
 func TestWallClockOfARedisEndsLeases(t *testing.T) {
+	t.Parallel()
 	h := underClocks(t, redis.Setnx, clockFault("clock-jump", "redis-1", "wall", time.Hour), 600*time.Millisecond)
 	for _, f := range proven(t, h, "redis-1, process ", "wall +1h0m0s") {
 		if !f.Service || len(f.Clients) != 0 {
@@ -63,6 +64,7 @@ func TestWallClockOfARedisEndsLeases(t *testing.T) {
 
 // etcd's leases go by monotonic clocks: no jump of the wall clock ends one.
 func TestWallClocksDoNotHurtEtcd(t *testing.T) {
+	t.Parallel()
 	h := underClocks(t, etcd.Lease, clockFault("clock-jump", "nodes:3", "wall", -time.Hour), 4*time.Second) // a busy machine may be late with a heartbeat
 	proven(t, h, "etcd-1, process ", "etcd-3, process ", "wall -1h0m0s")
 	for _, r := range inOrder(t, h).Properties {
@@ -79,6 +81,7 @@ func TestWallClocksDoNotHurtEtcd(t *testing.T) {
 
 // A jump of the monotonic clocks ends every lease.
 func TestMonotonicClocksEndLeasesOfEtcd(t *testing.T) {
+	t.Parallel()
 	p := clockPlan(etcd.Lease, clockFault("clock-jump", "nodes:3", "mono", time.Minute), time.Second)
 	// The server looks for expired leases every half second, and the client hears of it with its next heartbeat, a third of the TTL later: only
 	// who still works by then can lose a lease.
@@ -98,6 +101,7 @@ func TestMonotonicClocksEndLeasesOfEtcd(t *testing.T) {
 
 // The clocks of a client that holds: it is the one that is touched, and a late heartbeat of it no stall of the machine.
 func TestClocksOfAHolder(t *testing.T) {
+	t.Parallel()
 	slow := clockFault("clock-rate", "holder", "mono", 0)
 	slow.Rate = 0.2
 	strobe := clockFault("clock-strobe", "holder", "wall", time.Hour)
@@ -111,6 +115,7 @@ func TestClocksOfAHolder(t *testing.T) {
 		{strobe, "jumps to and fro"},
 	} {
 		t.Run(c.fault.Kind, func(t *testing.T) {
+			t.Parallel()
 			h := underClocks(t, redis.Setnx, c.fault, 600*time.Millisecond)
 			for _, f := range proven(t, h, "client-", c.words) {
 				if f.Service || len(f.Clients) != 1 {

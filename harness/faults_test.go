@@ -47,11 +47,13 @@ func stalls(h *history.History) (n int) {
 
 // A killed client is proven to be dead, nothing comes from it afterwards, and a fresh process goes on under its number.
 func TestKilledClientsAreReplaced(t *testing.T) {
+	t.Parallel()
 	for _, when := range nemesis.Moments() {
 		if when == nemesis.WhileRenewing || when == nemesis.BeforeRelease {
 			continue // nothing is renewed here; before the release is as before the write
 		}
 		t.Run(string(when), func(t *testing.T) {
+			t.Parallel()
 			p := faulty("redis-setnx", scenarios.Fault{Kind: nemesis.KindKill, Target: "holder", When: string(when), After: 5e7, Every: scenarios.Range{Min: 1e9, Max: 1e9}})
 			p.Scenario.TTL = scenarios.Duration(time.Second)          // and a client whose machine is merely slow must not outlive it
 			p.Scenario.Duration = scenarios.Duration(4 * time.Second) // each kill blocks the key for a TTL, and then somebody must go on
@@ -127,6 +129,7 @@ func afterlife(t *testing.T, h *history.History, kills int) {
 
 // A client that is killed while it acquires may have got the lock: its acquire is left open to doubt, or it was never sent.
 func TestKilledAcquiresAreIndefinite(t *testing.T) {
+	t.Parallel()
 	p := faulty("redis-setnx", scenarios.Fault{Kind: nemesis.KindKill, Target: "holder", When: "acquiring", Every: scenarios.Range{Min: 1e7, Max: 2e7}})
 	h := carried(t, redis.Setnx, p)
 	indefinite := 0
@@ -142,6 +145,7 @@ func TestKilledAcquiresAreIndefinite(t *testing.T) {
 
 // A killed client may stay away for a while.
 func TestKilledClientsStayAway(t *testing.T) {
+	t.Parallel()
 	const away = 400 * time.Millisecond
 	p := faulty("redis-setnx", scenarios.Fault{Kind: nemesis.KindKill, Target: "holder", When: "after-grant", For: scenarios.Duration(away), Every: scenarios.Range{Min: 1e8, Max: 1e8}})
 	h := carried(t, redis.Setnx, p)
@@ -170,7 +174,8 @@ func TestKilledClientsStayAway(t *testing.T) {
 	}
 }
 
-// Nodes stand still for the planned time, as many as planned, and the history says so of the service.
+// Nodes stand still for the planned time, as many as planned, and the history says so of the service. Not beside other
+// tests: a stall of the machine must not explain what came of it.
 func TestNodesArePaused(t *testing.T) {
 	for _, c := range []struct {
 		lock   clients.Kind
@@ -236,6 +241,7 @@ func TestFaultsSideBySide(t *testing.T) {
 
 // What a fault can't be aimed at is refused before the run.
 func TestImpossibleFaultsAreRefused(t *testing.T) {
+	t.Parallel()
 	p := faulty("redis-setnx", scenarios.Fault{Kind: nemesis.KindPause, Target: "redis-2", When: "random", For: 1e8, Every: scenarios.Range{Min: 1e8, Max: 1e8}})
 	if _, err := runs(t, t.Context(), redis.Setnx, p, nil); err == nil || !strings.Contains(err.Error(), `unknown target "redis-2"`) {
 		t.Errorf("got %v", err)

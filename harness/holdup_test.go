@@ -25,11 +25,13 @@ func heldUp(kind string, lock clients.Kind, d time.Duration) scenarios.Plan {
 
 // An application that does nothing for longer than a lease has lost it, unless something else in its process renews it. The lock is not excused.
 func TestStalledApplications(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		lock clients.Kind
 		want checker.Outcome
 	}{{redis.Setnx, checker.Violated}, {redis.Watchdog, checker.Pass}} {
 		t.Run(c.lock.Name, func(t *testing.T) {
+			t.Parallel()
 			p := heldUp(nemesis.KindStall, c.lock, 700*time.Millisecond)
 			if c.want == checker.Pass {
 				p.Scenario.TTL = scenarios.Duration(600 * time.Millisecond) // a busy machine may be late with a renewal
@@ -56,6 +58,7 @@ func TestStalledApplications(t *testing.T) {
 
 // A client whose renewals are held up loses its lease while it goes on.
 func TestStalledRenewals(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		lock        clients.Kind
 		ttl, think  time.Duration
@@ -67,6 +70,7 @@ func TestStalledRenewals(t *testing.T) {
 		{etcd.Lease, time.Second, 4 * time.Second, true, false},
 	} {
 		t.Run(c.lock.Name, func(t *testing.T) {
+			t.Parallel()
 			p := heldUp(nemesis.KindRenewerStall, c.lock, c.think+200*time.Millisecond)
 			s := &p.Scenario
 			s.TTL, s.Duration = scenarios.Duration(c.ttl), scenarios.Duration(c.think/2)
@@ -101,6 +105,7 @@ func TestStalledRenewals(t *testing.T) {
 
 // Renewals that do not pass our gate can't be held up there, nor an application in the middle of an acquire.
 func TestImpossibleStallsAreRefused(t *testing.T) {
+	t.Parallel()
 	p := heldUp(nemesis.KindRenewerStall, redis.Setnx, time.Second)
 	if _, err := runs(t, t.Context(), redis.Setnx, p, nil); err == nil || !strings.Contains(err.Error(), "needs a lock that renews by itself") {
 		t.Error(err)

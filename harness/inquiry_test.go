@@ -51,6 +51,7 @@ func stuckLock(h *history.History) *checker.PropertyResult {
 
 // A key that expired while nobody told the waiters: a fresh client is granted it at once, while the workload goes on.
 func TestFreshClientsAskWhileTheRunGoesOn(t *testing.T) {
+	t.Parallel()
 	h := carried(t, controls.Sleeper, deserted("broken-redis-sleeper"))
 	times, granted, ended := inquiries(h)
 	if times == 0 || granted == 0 || ended > 0 {
@@ -65,8 +66,10 @@ func TestFreshClientsAskWhileTheRunGoesOn(t *testing.T) {
 
 // A key that never expires: nobody is granted it, whoever is closed. Those who were closed while the workload went on are replaced.
 func TestClientsAreClosedOneAfterTheOther(t *testing.T) {
+	t.Parallel()
 	p := deserted("broken-no-ttl")
-	p.Scenario.Duration = scenarios.Duration(40 * time.Second)
+	// The first inquiry ends after some 25 s. Whoever waits then for the key that nobody gets need not do so for long.
+	p.Scenario.Duration, p.Scenario.Workload.AcquireTimeout = scenarios.Duration(15*time.Second), scenarios.Duration(10*time.Second)
 	h := carried(t, controls.NoTTL, p)
 	times, granted, ended := inquiries(h)
 	if times == 0 && stalls(h) > 0 { // nothing is asked for while the machine itself stalls
@@ -81,6 +84,7 @@ func TestClientsAreClosedOneAfterTheOther(t *testing.T) {
 
 // A lock whose waiters look again is never asked for in vain, and nobody is closed.
 func TestNobodyIsClosedForAHonestLock(t *testing.T) {
+	t.Parallel()
 	p := deserted("redis-setnx")
 	p.Scenario.Duration = scenarios.Duration(6 * time.Second)
 	h := carried(t, redis.Setnx, p)

@@ -14,8 +14,6 @@ import (
 
 // A leader that nobody disturbed and that is lost is a stall of the service; one that a fault on nodes has struck is that fault's doing.
 func TestLostLeadersAreRecorded(t *testing.T) {
-	alone.Lock()
-	defer alone.Unlock()
 	r := newRun(Config{Plan: plan("etcd-lease", 2*time.Second), Lock: etcd.Lease, Logs: t.TempDir()})
 	var file told
 	if err := r.start(t.Context(), &file); err != nil {

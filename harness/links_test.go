@@ -252,6 +252,7 @@ func sprung(t *testing.T, in nemesis.InEffect) {
 // Each fault of links does to clients of real servers what it says, proves it, and leaves nothing behind: the round trip is back, and there is no rule
 // and no queue.
 func TestLinkFaultsOnRealServers(t *testing.T) {
+	t.Parallel()
 	for _, q := range questions {
 		t.Run(q.service, func(t *testing.T) {
 			installed(t, q.service)

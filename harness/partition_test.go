@@ -62,6 +62,7 @@ func links(kind, target, peers, when string) scenarios.Fault {
 
 // A holder that is cut from the lock service reaches the store: it writes while the cut lasts, and that is what its release runs into.
 func TestHolderCutFromTheService(t *testing.T) {
+	t.Parallel()
 	h := carried(t, redis.Setnx, faulty("redis-setnx", links("partition", "holder", "service", "between-read-and-write")))
 	for _, f := range proven(t, h, "packets dropped", "→ redis-1") {
 		if f.Service || f.Store || len(f.Clients) != 1 {
@@ -81,6 +82,7 @@ func TestHolderCutFromTheService(t *testing.T) {
 
 // A holder that is cut from the store cannot write until the cut is healed, and the fault is the store's: the lock has to keep its word.
 func TestHolderCutFromTheStore(t *testing.T) {
+	t.Parallel()
 	h := carried(t, redis.Setnx, faulty("redis-setnx", links("partition", "holder", "store", "before-write")))
 	for _, f := range proven(t, h, "packets dropped", "→ store") {
 		if f.Service || !f.Store || len(f.Clients) != 0 || f.Holding == 0 {
@@ -98,6 +100,7 @@ func TestHolderCutFromTheStore(t *testing.T) {
 
 // Nodes are cut from each other and from clients, and a service that has a majority left goes on.
 func TestPartitionsOfNodes(t *testing.T) {
+	t.Parallel()
 	// go-redis stays away for a second from a server that it could not reach, and TCP from a peer: a cut too soon after the one before may meet nobody.
 	rare := func(f scenarios.Fault) scenarios.Fault {
 		f.Every = scenarios.Range{Min: scenarios.Duration(1300 * time.Millisecond), Max: scenarios.Duration(1400 * time.Millisecond)}
@@ -120,6 +123,7 @@ func TestPartitionsOfNodes(t *testing.T) {
 		{"isolated", etcd.Lease, rare(shaped("isolate-one")), "→ etcd-"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			p := faulty(c.lock.Name, c.fault)
 			p.Scenario.Duration = scenarios.Duration(3 * time.Second)
 			if c.lock.Service == "etcd" {

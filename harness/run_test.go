@@ -15,13 +15,11 @@ import (
 	"github.com/lockchaos/lockchaos/clients/etcd"
 	"github.com/lockchaos/lockchaos/clients/redis"
 	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/hosts/hoststest"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
 	"golang.org/x/sys/unix"
 )
-
-// alone lets one run use the sandbox's network at a time.
-var alone sync.Mutex
 
 // plan is a short run of a lock under a pause of 600 ms, past a TTL of 300 ms.
 func plan(lock string, d time.Duration) scenarios.Plan {
@@ -35,7 +33,7 @@ func plan(lock string, d time.Duration) scenarios.Plan {
 	}}
 }
 
-// runs carries a plan out and returns its history and error.
+// runs carries a plan out, on a network of its own, and returns its history and error.
 func runs(t *testing.T, ctx context.Context, kind clients.Kind, p scenarios.Plan, progress func(Progress)) (*history.History, error) {
 	t.Helper()
 	return runsIn(t, ctx, t.TempDir(), kind, p, progress)
@@ -43,10 +41,9 @@ func runs(t *testing.T, ctx context.Context, kind clients.Kind, p scenarios.Plan
 
 func runsIn(t *testing.T, ctx context.Context, dir string, kind clients.Kind, p scenarios.Plan, progress func(Progress)) (*history.History, error) {
 	t.Helper()
-	alone.Lock()
-	defer alone.Unlock()
+	network, _ := hoststest.Network(t)
 	file := filepath.Join(dir, "history.jsonl")
-	err := Run(ctx, Config{Plan: p, Lock: kind, History: file, Logs: dir, Progress: progress})
+	err := Run(ctx, Config{Plan: p, Lock: kind, History: file, Logs: dir, Network: network, Progress: progress})
 	h, readErr := history.ReadFile(file)
 	if readErr != nil && err == nil {
 		t.Fatal(readErr)
@@ -85,6 +82,7 @@ func checkFaultTimes(t *testing.T, h *history.History) {
 
 // A run's history has every phase, a proven pause of a holder, an op that waited it out, and the whole ledger.
 func TestRunRecordsWhatHappened(t *testing.T) {
+	t.Parallel()
 	h, err := runs(t, t.Context(), redis.SetnxFenced, plan("redis-setnx-fenced", 1500*time.Millisecond), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -160,6 +158,7 @@ func woken(h *history.History, f *history.FaultInfo) (n int) {
 
 // The real etcd runs too, and its lock tells of its loss.
 func TestRunOnEtcd(t *testing.T) {
+	t.Parallel()
 	p := plan("etcd-lease", 4*time.Second)
 	p.Scenario.TTL = scenarios.Duration(time.Second)
 	p.Scenario.Faults[0].For = scenarios.Duration(2800 * time.Millisecond)
@@ -180,6 +179,7 @@ func TestRunOnEtcd(t *testing.T) {
 
 // Faults at random moments, several at once: no client is struck twice at a time, and what is called a holder is one.
 func TestRandomFaultsStrikeHolders(t *testing.T) {
+	t.Parallel()
 	p := plan("redis-setnx", 2*time.Second)
 	p.Scenario.Workload.Think, p.Scenario.Workload.Rest = scenarios.Range{}, scenarios.Range{}
 	f := scenarios.Fault{Kind: "pause", Target: "holder", When: "random", For: scenarios.Duration(20 * time.Millisecond),

@@ -97,8 +97,6 @@ func (f *told) has(text string) bool {
 
 // Where the processes on a node's host starve each other, the history says so of the service.
 func TestStarvedNodesAreRecorded(t *testing.T) {
-	alone.Lock()
-	defer alone.Unlock()
 	r := newRun(Config{Plan: plan("redis-setnx", time.Second), Lock: redis.Setnx, Logs: t.TempDir()})
 	var file told
 	if err := r.start(t.Context(), &file); err != nil {

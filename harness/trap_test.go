@@ -1,7 +1,6 @@
 package harness
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -13,27 +12,9 @@ import (
 	"github.com/lockchaos/lockchaos/clients/postgres"
 	"github.com/lockchaos/lockchaos/clients/redis"
 	"github.com/lockchaos/lockchaos/clients/zookeeper"
-	"github.com/lockchaos/lockchaos/history"
-	"github.com/lockchaos/lockchaos/hosts/hoststest"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
-
-// aside carries a plan out on a network of its own, so that others can be carried out at the same time.
-func aside(t *testing.T, kind clients.Kind, p scenarios.Plan) *history.History {
-	t.Helper()
-	network, _ := hoststest.Network(t)
-	dir := t.TempDir()
-	file := filepath.Join(dir, "history.jsonl")
-	if err := Run(t.Context(), Config{Plan: p, Lock: kind, History: file, Logs: dir, Network: network}); err != nil {
-		t.Fatal(err)
-	}
-	h, err := history.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return h
-}
 
 // aimedAt is a fault that is aimed at one request of a holder, or of a client that acquires.
 func aimedAt(request nemesis.Request, when nemesis.Moment, f scenarios.Fault) scenarios.Fault {
@@ -60,6 +41,7 @@ func blamed(v checker.Verdict) (all []checker.Violation) {
 
 // Traps meet the request that they are aimed at, of real locks, and none of these locks lets two clients in for that.
 func TestRequestsAreMet(t *testing.T) {
+	t.Parallel()
 	const ms = scenarios.Duration(time.Millisecond)
 	held, heldReply := scenarios.Fault{Kind: nemesis.KindHold, For: 400 * ms}, scenarios.Fault{Kind: nemesis.KindHold, For: 400 * ms, Way: "in"}
 	cut := scenarios.Fault{Kind: nemesis.KindCut, Point: "after-request"}
@@ -88,7 +70,7 @@ func TestRequestsAreMet(t *testing.T) {
 			if c.lock.Service != "redis" {
 				p.Scenario.TTL, p.Scenario.Workload.AcquireTimeout, p.Scenario.Workload.OpTimeout = 2000*ms, 10000*ms, 10000*ms
 			}
-			h := aside(t, c.lock, p)
+			h := carried(t, c.lock, p)
 			for _, f := range proven(t, h, c.words...) {
 				if f.Service || f.Store || !f.Links || len(f.Clients) != 1 {
 					t.Errorf("whom it touched: %+v", f)
@@ -104,15 +86,16 @@ func TestRequestsAreMet(t *testing.T) {
 // The write that is late by more than the lease: it leaves the holder in time, and arrives when a newer holder has written. The lock has kept its word, and
 // only a fence helps.
 func TestLateWrite(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		lock  clients.Kind
 		store string
 	}{{redis.Setnx, "unfenced"}, {redis.SetnxFenced, "fenced"}} {
 		t.Run(c.store, func(t *testing.T) {
 			t.Parallel()
-			p := faulty(c.lock.Name, aimedAt(nemesis.RequestWrite, nemesis.BeforeWrite, scenarios.Fault{Kind: nemesis.KindHold, For: scenarios.Duration(500 * time.Millisecond)}))
+			p := faulty(c.lock.Name, aimedAt(nemesis.RequestWrite, nemesis.BeforeWrite, scenarios.Fault{Kind: nemesis.KindHold, For: scenarios.Duration(time.Second)}))
 			p.Scenario.Store.Kind = c.store
-			h := aside(t, c.lock, p)
+			h := carried(t, c.lock, p)
 			for _, f := range proven(t, h, "write, client-", " → store, ", "then delivered") {
 				if f.Service || !f.Store || !f.Links || len(f.Clients) != 0 || f.Holding == 0 {
 					t.Errorf("whom it touched: %+v", f)
@@ -141,7 +124,7 @@ func TestRoundsThatEndBeforeTheAcknowledgement(t *testing.T) {
 	cut.After, cut.Every = 50*ms, scenarios.Range{Min: 50 * ms, Max: 60 * ms}
 	p := faulty("cas", cut)
 	p.Scenario.Duration = 3000 * ms
-	h := aside(t, noop.Cas, p)
+	h := carried(t, noop.Cas, p)
 	if struck := len(proven(t, h, "reset after-reply of write")); struck < 5 {
 		t.Errorf("struck %d times in 3 s, which have time for 25 at least: a round of 60 ms, 50 ms for the acknowledgement", struck)
 	}
@@ -149,12 +132,13 @@ func TestRoundsThatEndBeforeTheAcknowledgement(t *testing.T) {
 
 // A trap that nothing falls into is no fault: nothing is recorded, and the run ends as if there were none.
 func TestTrapsThatWaitInVain(t *testing.T) {
+	t.Parallel()
 	for _, when := range []nemesis.Moment{nemesis.AfterGrant, nemesis.Random} {
 		t.Run(string(when), func(t *testing.T) {
 			t.Parallel()
 			p := faulty("redis-setnx", aimedAt(nemesis.RequestRenew, when, scenarios.Fault{Kind: nemesis.KindHold, For: 1e8})) // which nobody sends
 			p.Scenario.Duration = scenarios.Duration(500 * time.Millisecond)
-			h := aside(t, redis.Setnx, p)
+			h := carried(t, redis.Setnx, p)
 			for i := range h.Events {
 				if f := h.Events[i].Fault; f != nil && f.Injected {
 					t.Errorf("recorded: %+v", f)

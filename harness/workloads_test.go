@@ -97,6 +97,7 @@ func repeated(h *history.History) (n int) {
 
 // Every order goes to two clients, who both look at it; one charges it. A frozen charger charges it again.
 func TestPayment(t *testing.T) {
+	t.Parallel()
 	p := calm("payment", 4, 50)
 	h := carried(t, redis.Setnx, p)
 	honest(t, h)
@@ -134,6 +135,7 @@ func TestPayment(t *testing.T) {
 
 // A leader runs several ticks in a term, and none runs twice. A frozen leader runs one again.
 func TestLeader(t *testing.T) {
+	t.Parallel()
 	h := carried(t, redis.Setnx, calm("leader", 3, 1))
 	honest(t, h)
 	terms := map[int64]int{}
@@ -193,6 +195,7 @@ func cycles(h *history.History, atLeast time.Duration) (n int) {
 // Transfers move amounts and keep the sum. In one order for all no two clients wait for each other; as they come they do, until a
 // lease is over; trying gives way soon.
 func TestTransfer(t *testing.T) {
+	t.Parallel()
 	for _, order := range []string{orderOrdered, orderUnordered, orderTry} {
 		t.Run(order, func(t *testing.T) {
 			p := calm("transfer", 4, 3)
@@ -240,6 +243,7 @@ func meets(t *testing.T, p scenarios.Plan) {
 
 // In a queue all wait for one key, and a fair lock lets each have its turn.
 func TestQueue(t *testing.T) {
+	t.Parallel()
 	p := calm("queue", 5, 3)
 	p.Scenario.Lock = redis.Fair.Name
 	h := carried(t, redis.Fair, p)
@@ -251,6 +255,7 @@ func TestQueue(t *testing.T) {
 
 // Under a permit two writes are made, and nothing is read.
 func TestSemaphore(t *testing.T) {
+	t.Parallel()
 	h := carried(t, redis.Setnx, calm("semaphore", 3, 1))
 	honest(t, h)
 	writes := map[int64]int{}
@@ -275,6 +280,7 @@ func TestSemaphore(t *testing.T) {
 
 // A reader reads twice under a grant that it may share, a writer reads and writes. The history tells the mode of every acquire.
 func TestReaders(t *testing.T) {
+	t.Parallel()
 	p := calm("counter", 4, 1)
 	p.Scenario.Lock, p.Scenario.Workload.Readers = etcd.ReadWrite.Name, 0.6
 	h := carried(t, etcd.ReadWrite, p)
@@ -332,6 +338,7 @@ func TestReadersNeedALockThatKnowsThem(t *testing.T) {
 
 // The requests are counted when all wait, and at the end; between the two every client still waits but the one that holds.
 func TestStampede(t *testing.T) {
+	t.Parallel()
 	const clients = 12
 	p := calm("stampede", clients, 1)
 	p.Scenario.Duration = scenarios.Duration(6 * time.Second) // the measured time begins when all wait, which takes a busy machine a while
@@ -364,6 +371,7 @@ func TestStampede(t *testing.T) {
 
 // A lock that can be asked is asked before each write, and the application goes on whatever it says.
 func TestAsk(t *testing.T) {
+	t.Parallel()
 	p := frozen("counter", 3, 1)
 	p.Scenario.Workload.Ask = true
 	h := carried(t, redis.Setnx, p)
@@ -385,6 +393,7 @@ func TestAsk(t *testing.T) {
 }
 
 func TestUnknownWorkload(t *testing.T) {
+	t.Parallel()
 	p := calm("juggling", 2, 1)
 	if _, err := runs(t, t.Context(), redis.Setnx, p, nil); err == nil || err.Error() != fmt.Sprintf("there is no workload named %q", "juggling") {
 		t.Errorf("got %v", err)

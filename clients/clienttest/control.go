@@ -30,8 +30,9 @@ func RunControl(t *testing.T, kind clients.Kind, s Service, caught, unsure []str
 		if !test.suits(kind.Claims) || find(unsure, test.name) {
 			continue
 		}
-		t.Run(test.name, func(t *testing.T) {
-			if !find(caught, test.name) {
+		fails := find(caught, test.name)
+		test.start(t, func(t *testing.T) {
+			if !fails {
 				newSuite(t, kind, s).whole(test.run)
 				return
 			}

@@ -8,9 +8,8 @@ import (
 	"github.com/lockchaos/lockchaos/runs/runtimes"
 )
 
-// TestDockerValkey: an image with Valkey under the name redis-server takes the place of Redis', and
-// the run names what answered.
-func TestDockerValkey(t *testing.T) {
+// An image with Valkey under the name redis-server takes the place of Redis', and the run names what answered.
+func testValkeyInContainers(t *testing.T) {
 	dockertest.Need(t, "valkey")
 	status, out := finish(t, lockchaos(t, "run", "redis-setnx/none/unfenced", "--runtime", "docker", "--image", "redis="+runtimes.LocalImage("valkey"), "--out", t.TempDir()))
 	if status != 0 || !strings.Contains(out, "redis Valkey ") {
