@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/reports/page"
 )
 
@@ -26,8 +27,19 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"clock": func(t time.Time) string { return t.Local().Format("15:04:05") },
 	"took":  func(d time.Duration) string { return d.Round(100 * time.Millisecond).String() },
 	"class": class,
+	"mark":  mark,
+	"last":  func(turns []turn) int { return len(turns) - 1 },
 	"kib":   func(n int64) string { return strconv.FormatInt(n>>10, 10) + " KiB" },
 }).ParseFS(files, "*.tmpl"))
+
+// mark is the mark of a result that a record names.
+func mark(result string) string {
+	var r reports.Result
+	if r.UnmarshalText([]byte(result)) != nil {
+		return "?"
+	}
+	return r.Mark()
+}
 
 // The bounds of a page: runs of the list, and scenarios of a run.
 const (

@@ -115,6 +115,7 @@ var routes = []struct {
 	{"events", 1, 2, func(s *Server, w http.ResponseWriter, r *http.Request, dir string) { s.follow(w, r, s.run(dir)) }},
 	{"run", 1, 2, (*Server).showRun},
 	{"compare", 0, 0, func(s *Server, w http.ResponseWriter, r *http.Request, _ string) { s.compare(w, r) }},
+	{"trend", 0, 0, func(s *Server, w http.ResponseWriter, r *http.Request, _ string) { s.trend(w, r) }},
 	{"files", 1, mostSegments, (*Server).file},
 }
 
