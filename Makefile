@@ -43,9 +43,9 @@ test: build
 	./scripts/setup
 	$(MAKE) --no-print-directory lint
 	$(TEST_PURE) $(SINGLE)
-	@# Tests mostly wait for servers and leases: three packages at a time keep two cores busy, the long ones first.
+	@# Tests mostly wait for servers and leases: three packages at a time keep two cores busy (with the race detector two), the long ones first.
 	@# gotestsum says at the end, once more, what failed and what it printed.
-	$(if $(RACE),,$(PURE)) $(GO) tool gotestsum --format pkgname-and-test-fails --hide-summary skipped -- $(TESTED) -p 3 -timeout 35m $(LONG) $$($(GO) list ./... | grep -vxF "$$($(GO) list $(SINGLE))")
+	$(if $(RACE),,$(PURE)) $(GO) tool gotestsum --format pkgname-and-test-fails --hide-summary skipped -- $(TESTED) -p $(if $(RACE),2,3) -timeout 35m $(LONG) $$($(GO) list ./... | grep -vxF "$$($(GO) list $(SINGLE))")
 	@# As an outsider: a module of its own.
 	cd examples/gotest && $(if $(RACE),,$(PURE)) $(GO) test $(TESTED) -timeout 10m ./...
 

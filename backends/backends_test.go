@@ -37,7 +37,6 @@ func checkUp(t *testing.T, s *backends.Service, nodes int) {
 }
 
 func TestRedis(t *testing.T) {
-	t.Parallel()
 	needRedis(t)
 	began := time.Now()
 	s := start(t, "redis")
@@ -256,7 +255,6 @@ func checkFailure(t *testing.T, ctx context.Context, words ...string) {
 
 // TestDeath: a node that dies in the run is told, once, with the end of its log.
 func TestDeath(t *testing.T) {
-	t.Parallel()
 	s := start(t, "etcd")
 	victim := s.Nodes[1]
 	if err := victim.Process.Signal(unix.SIGKILL); err != nil {

@@ -52,7 +52,7 @@ func TestControls(t *testing.T) {
 		{memcached.BrokenDelete, []string{"a stale grant", aFrozenHolder}, nil},
 		// broken-memcached-brief may lose its key at any moment: TestMemcachedExpiry tries it.
 	} {
-		conformApart(t, func(t *testing.T, kind clients.Kind, s clienttest.Service) {
+		conform(t, c.kind.Service, time.Second, func(t *testing.T, kind clients.Kind, s clienttest.Service) {
 			clienttest.RunControl(t, kind, s, c.caught, c.unsure)
 		}, c.kind)
 	}
@@ -62,7 +62,7 @@ func TestControls(t *testing.T) {
 func TestWallClockConforms(t *testing.T) {
 	t.Parallel()
 	needRedis(t)
-	conformApart(t, func(t *testing.T, kind clients.Kind, s clienttest.Service) {
+	conform(t, "redis", time.Second, func(t *testing.T, kind clients.Kind, s clienttest.Service) {
 		clienttest.RunControl(t, kind, s, nil, nil)
 	}, broken.WallClock)
 }

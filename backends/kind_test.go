@@ -77,10 +77,8 @@ func TestCommand(t *testing.T) {
 
 // TestAttached: nodes that run already are asked until they answer, as launched ones are; and they live on when the service is closed.
 func TestAttached(t *testing.T) {
-	t.Parallel()
 	for _, name := range []string{"redis", "etcd"} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			if name == "redis" {
 				needRedis(t)
 			}

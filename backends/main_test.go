@@ -109,33 +109,16 @@ func freeze(s *backends.Service) (stop, resume func(*testing.T)) {
 	return stop, resume
 }
 
-// suite is one of the suites of package clienttest.
-type suite func(*testing.T, clients.Kind, clienttest.Service)
-
-// conform runs the suite of each kind against one service, one kind after the other.
-func conform(t *testing.T, service string, ttl time.Duration, run suite, kinds ...clients.Kind) {
+// conform runs the suite of each kind against one service.
+func conform(t *testing.T, service string, ttl time.Duration, suite func(*testing.T, clients.Kind, clienttest.Service), kinds ...clients.Kind) {
 	t.Helper()
 	s := start(t, service)
-	for _, kind := range kinds {
-		t.Run(kind.Name, func(t *testing.T) { tried(t, s, ttl, run, kind) })
-	}
-}
-
-// conformApart runs the suite of each kind against a service of its own, side by side: for services that are up at once.
-func conformApart(t *testing.T, run suite, kinds ...clients.Kind) {
-	t.Helper()
+	stop, resume := freeze(s)
 	for _, kind := range kinds {
 		t.Run(kind.Name, func(t *testing.T) {
-			t.Parallel()
-			tried(t, start(t, kind.Service), time.Second, run, kind)
+			suite(t, kind, clienttest.Service{Nodes: s.Addrs(), TTL: ttl, Stop: stop, Continue: resume})
 		})
 	}
-}
-
-func tried(t *testing.T, s *backends.Service, ttl time.Duration, run suite, kind clients.Kind) {
-	t.Helper()
-	stop, resume := freeze(s)
-	run(t, kind, clienttest.Service{Nodes: s.Addrs(), TTL: ttl, Stop: stop, Continue: resume})
 }
 
 // TestConformance runs every lock's suite against its real service. Much of it is waiting for leases to end, so services are tried side by side.
@@ -172,6 +155,7 @@ func TestStandInConforms(t *testing.T) {
 }
 
 func singleConforms(t *testing.T) {
-	conformApart(t, clienttest.Run, append(onRedis, redis.Semaphore)...)
-	conformApart(t, clienttest.RunQueue, redis.Queue)
+	conform(t, "redis", time.Second, clienttest.Run, onRedis...)
+	conform(t, "redis", time.Second, clienttest.Run, redis.Semaphore)
+	conform(t, "redis", time.Second, clienttest.RunQueue, redis.Queue)
 }

@@ -52,11 +52,9 @@ func TestRedislockStamps(t *testing.T) {
 
 // TestGrantThatIsOver: an answer that comes after the TTL grants nothing. The lock gives it back and asks again.
 func TestGrantThatIsOver(t *testing.T) {
-	t.Parallel()
 	const ttl = time.Second
 	for _, kind := range []clients.Kind{redis.Setnx, redis.SetnxFenced, redis.Fair, postgres.Lease} {
 		t.Run(kind.Name, func(t *testing.T) {
-			t.Parallel()
 			need := needRedis
 			if kind.Service == "postgres" {
 				need = needPostgres

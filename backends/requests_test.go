@@ -18,7 +18,6 @@ import (
 
 // A service that was asked more has handled more, and about as much as it was asked.
 func TestRequestsAreCounted(t *testing.T) {
-	t.Parallel()
 	for _, c := range []struct {
 		service string
 		need    func(testing.TB)
@@ -32,7 +31,6 @@ func TestRequestsAreCounted(t *testing.T) {
 		{"mariadb", needMariaDB, asksMariaDB},
 	} {
 		t.Run(c.service, func(t *testing.T) {
-			t.Parallel()
 			c.need(t)
 			s := start(t, c.service)
 			ctx := limit(t)

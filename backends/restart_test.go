@@ -197,7 +197,6 @@ func postgresDoes(ctx context.Context, t *testing.T, s *backends.Service, statem
 
 // TestForgetfulRedis: a Redis without a file, as it usually runs here, comes back empty; also with what it left, for that is nothing.
 func TestForgetfulRedis(t *testing.T) {
-	t.Parallel()
 	needRedis(t)
 	s := start(t, "redis")
 	for _, keep := range []bool{false, true} {

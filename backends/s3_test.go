@@ -47,7 +47,7 @@ func TestS3Controls(t *testing.T) {
 		{s3.Object, []string{aKilledHolder, aFrozenHolder, "a frozen service", "close gives"}},
 		{s3.BrokenDelete, []string{"a stale grant", aFrozenHolder}},
 	} {
-		conformApart(t, func(t *testing.T, kind clients.Kind, s clienttest.Service) {
+		conform(t, "s3", time.Second, func(t *testing.T, kind clients.Kind, s clienttest.Service) {
 			clienttest.RunControl(t, kind, s, c.caught, nil)
 		}, c.kind)
 	}

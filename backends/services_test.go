@@ -44,7 +44,6 @@ func needPgBouncer(t testing.TB) { needService(t, "postgres-pgbouncer") }
 
 // TestFailover: sentinels tell where the primary is, and after its death, which is told, that the replica is the primary.
 func TestFailover(t *testing.T) {
-	t.Parallel()
 	needRedis(t)
 	began := time.Now()
 	s := start(t, "redis-failover")
@@ -129,7 +128,6 @@ func TestFailoverNeedsRedis(t *testing.T) {
 }
 
 func TestZooKeeper(t *testing.T) {
-	t.Parallel()
 	needZooKeeper(t)
 	began := time.Now()
 	s := start(t, "zookeeper")

@@ -11,7 +11,6 @@ import (
 )
 
 func TestStore(t *testing.T) {
-	t.Parallel()
 	n, _ := hoststest.Network(t)
 	for _, f := range []store.Fencing{{}, {Writes: true}, {Writes: true, Reads: true}, {Writes: true, Reads: true, AcceptsEqual: true}} {
 		node, err := backends.StartStore(limit(t), n, backends.StoreSpec{Engine: "sqlite", Fencing: f, Logs: t.TempDir()})
@@ -44,13 +43,11 @@ func TestStore(t *testing.T) {
 
 // TestStoreEngines: each engine has servers of its own, beside a lock service of the same kind, and their death is told.
 func TestStoreEngines(t *testing.T) {
-	t.Parallel()
 	for _, engine := range store.Engines() {
 		if engine == "sqlite" {
 			continue
 		}
 		t.Run(engine, func(t *testing.T) {
-			t.Parallel()
 			needService(t, engine)
 			n, _ := hoststest.Network(t)
 			locks, err := backends.Start(limit(t), n, backends.Spec{Service: engine, Logs: t.TempDir()})
@@ -97,7 +94,6 @@ func TestStoreEngines(t *testing.T) {
 
 // TestGuardedStore lies in the lock's own etcd; no other engine can be guarded.
 func TestGuardedStore(t *testing.T) {
-	t.Parallel()
 	n, _ := hoststest.Network(t)
 	locks, err := backends.Start(limit(t), n, backends.Spec{Service: "etcd", Logs: t.TempDir()})
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/clients/clienttest"
@@ -37,7 +38,8 @@ func TestValkey(t *testing.T) {
 			}
 		})
 	}
-	conformApart(t, clienttest.Run, redis.SetnxFenced, redis.Failover)
+	conform(t, "redis", time.Second, clienttest.Run, redis.SetnxFenced)
+	conform(t, "redis-failover", time.Second, clienttest.Run, redis.Failover)
 }
 
 // TestValkeyKeepsTheStore: so does the store whose ledger it keeps.

@@ -50,19 +50,6 @@ type test struct {
 	name  string
 	run   func(*suite)
 	suits func(clients.Claims) bool
-	// stops: it stops the service, so no other test of the lock may run beside it.
-	stops bool
-}
-
-// start runs the test beside the others of its lock, which wait for leases most of the time. Those that stop the service run
-// before them, one after the other.
-func (x test) start(t *testing.T, do func(*testing.T)) {
-	t.Run(x.name, func(t *testing.T) {
-		if !x.stops {
-			t.Parallel()
-		}
-		do(t)
-	})
 }
 
 func exclusive(c clients.Claims) bool { return c.Permits == 1 }
@@ -72,29 +59,28 @@ func alone(c clients.Claims) bool     { return c.Notices == "alone" }
 func each(clients.Claims) bool        { return true }
 
 var tests = []test{
-	{"grants and takes back", grantAndRelease, each, false},
-	{"excludes a second client", exclusion, exclusive, false},
-	{"grants as many as it has permits", permits, shared, false},
-	{"a wait given up leaves nothing behind", cancelledWait, each, false},
-	{"a waiter gets the key soon after its release", handover, each, false},
-	{"waiters are granted in their order", order, fair, false},
-	{"readers hold together, and a writer alone", readersTogether, readWrite, false},
-	{"clients read and write by turns", readersAndWriters, readWrite, false},
-	{"ten clients count to a hundred", counting, exclusive, false},
-	{"ten clients never hold more than it has permits", crowding, shared, false},
-	{"a stale grant frees nobody else's hold", staleRelease, each, false},
-	{"a killed holder's lock expires", killedHolder, each, false},
-	{"a frozen holder's lock expires, and it learns of it", frozenHolder, exclusive, false},
-	{"a frozen holder's permit expires, and it learns of it", frozenPermit, shared, false},
-	{"a frozen waiter is granted only what it holds", frozenWaiter, each, false},
-	{"a holder that hears nothing of the service learns of its loss alone", cutOff, alone, true},
-	{"a frozen service is an open question", frozenService, each, true},
-	{"a context that is over ends every call", overContext, each, false},
-	{"close gives everything up", closing, each, false},
+	{"grants and takes back", grantAndRelease, each},
+	{"excludes a second client", exclusion, exclusive},
+	{"grants as many as it has permits", permits, shared},
+	{"a wait given up leaves nothing behind", cancelledWait, each},
+	{"a waiter gets the key soon after its release", handover, each},
+	{"waiters are granted in their order", order, fair},
+	{"readers hold together, and a writer alone", readersTogether, readWrite},
+	{"clients read and write by turns", readersAndWriters, readWrite},
+	{"ten clients count to a hundred", counting, exclusive},
+	{"ten clients never hold more than it has permits", crowding, shared},
+	{"a stale grant frees nobody else's hold", staleRelease, each},
+	{"a killed holder's lock expires", killedHolder, each},
+	{"a frozen holder's lock expires, and it learns of it", frozenHolder, exclusive},
+	{"a frozen holder's permit expires, and it learns of it", frozenPermit, shared},
+	{"a frozen waiter is granted only what it holds", frozenWaiter, each},
+	{"a holder that hears nothing of the service learns of its loss alone", cutOff, alone},
+	{"a frozen service is an open question", frozenService, each},
+	{"a context that is over ends every call", overContext, each},
+	{"close gives everything up", closing, each},
 }
 
-// Run runs the suite. It returns when the tests that stop the service are over; the others run side by side when the test that
-// called it returns.
+// Run runs the suite.
 func Run(t *testing.T, kind clients.Kind, s Service) {
 	if kind.Claims.Permits < 1 || kind.Control != "" {
 		t.Fatalf("%s: the suite is for locks that exclude, and are not broken on purpose", kind.Name)
@@ -102,7 +88,7 @@ func Run(t *testing.T, kind clients.Kind, s Service) {
 	checkClaims(t, newSuite(t, kind, s))
 	for _, test := range tests {
 		if test.suits(kind.Claims) {
-			test.start(t, func(t *testing.T) { newSuite(t, kind, s).whole(test.run) })
+			t.Run(test.name, func(t *testing.T) { newSuite(t, kind, s).whole(test.run) })
 		}
 	}
 }

@@ -30,9 +30,8 @@ func RunControl(t *testing.T, kind clients.Kind, s Service, caught, unsure []str
 		if !test.suits(kind.Claims) || find(unsure, test.name) {
 			continue
 		}
-		fails := find(caught, test.name)
-		test.start(t, func(t *testing.T) {
-			if !fails {
+		t.Run(test.name, func(t *testing.T) {
+			if !find(caught, test.name) {
 				newSuite(t, kind, s).whole(test.run)
 				return
 			}

@@ -11,14 +11,14 @@ import (
 // RunQueue runs the suite for a queue in place of a lock: client 1 is the consumer and alone is granted, what others acquire is queued for it.
 func RunQueue(t *testing.T, kind clients.Kind, s Service) {
 	for _, test := range []test{
-		{"only the consumer is granted", queueGrants, each, false},
-		{"a job waits for its consumer", queueWaits, each, false},
-		{"a dead consumer's job is its successor's", queueInherits, each, false},
-		{"a stale acknowledgement is refused", queueStale, each, false},
-		{"a frozen service is an open question", queueFrozen, each, true},
-		{"a context that is over ends every call", overContextQueue, each, false},
+		{"only the consumer is granted", queueGrants, each},
+		{"a job waits for its consumer", queueWaits, each},
+		{"a dead consumer's job is its successor's", queueInherits, each},
+		{"a stale acknowledgement is refused", queueStale, each},
+		{"a frozen service is an open question", queueFrozen, each},
+		{"a context that is over ends every call", overContextQueue, each},
 	} {
-		test.start(t, func(t *testing.T) { test.run(newSuite(t, kind, s)) })
+		t.Run(test.name, func(t *testing.T) { test.run(newSuite(t, kind, s)) })
 	}
 }
 

@@ -1,54 +1,30 @@
 package main
 
-import (
-	"testing"
+import "testing"
 
-	"github.com/lockchaos/lockchaos/hosts/docker/dockertest"
-)
-
-// containerTest is a test that needs a container engine.
-type containerTest struct {
-	name string
-	test func(*testing.T)
-}
-
-// TestContainers tries all that needs a container engine. It waits most of the time, so the tests that need no engine, and whose
-// state is their own, run beside it.
+// TestContainers tries all that needs a container engine, one after the other: most of it looks at everything that the engine has. It waits
+// most of the time, so the tests that need no engine, and whose state is their own, run beside it.
 func TestContainers(t *testing.T) {
 	t.Parallel()
-	dockertest.Need(t)
-	// These look at everything that the engine has while they run, or need the processors for themselves: one after the other.
-	for _, c := range []containerTest{
+	for _, c := range []struct {
+		name string
+		test func(*testing.T)
+	}{
+		{"ComposeApp", testComposeApp},
 		{"KilledComposeRunHealsTheServer", testKilledComposeRunHealsTheServer},
 		{"NextComposeRunHealsTheServer", testNextComposeRunHealsTheServer},
+		{"ComposeHooksThatAreCommands", testComposeHooksThatAreCommands},
 		{"KilledComposeRunLeavesNothingStopped", testKilledComposeRunLeavesNothingStopped},
 		{"ComposeOfTheUsers", testComposeOfTheUsers},
-		{"FaultsInContainers", testFaultsInContainers},
-		{"KilledDockerRunIsCleaned", testKilledDockerRunIsCleaned},
-		{"UnreadRunLeavesNothing", testUnreadRunLeavesNothing},
-	} {
-		t.Run(c.name, c.test)
-	}
-	// Side by side, and looked at when all are over: none may leave anything in the engine.
-	before := engineState(t)
-	t.Cleanup(func() {
-		if after := engineState(t); after != before {
-			t.Errorf("the engine had\n%s\nand has\n%s", before, after)
-		}
-	})
-	for _, c := range []containerTest{
-		{"DockerErrors", testDockerErrors},
 		{"ComposeOfOurs", testComposeOfOurs},
+		{"FaultsInContainers", testFaultsInContainers},
 		{"RuntimesAgree", testRuntimesAgree},
-		{"ComposeHooksThatAreCommands", testComposeHooksThatAreCommands},
-		{"ComposeApp", testComposeApp},
+		{"KilledDockerRunIsCleaned", testKilledDockerRunIsCleaned},
+		{"DockerErrors", testDockerErrors},
 		{"ServicesInContainers", testServicesInContainers},
-		{"ValkeyInContainers", testValkeyInContainers},
+		{"UnreadRunLeavesNothing", testUnreadRunLeavesNothing},
 		{"Image", testImage},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			c.test(t)
-		})
+		t.Run(c.name, c.test)
 	}
 }

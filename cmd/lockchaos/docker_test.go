@@ -106,12 +106,16 @@ func testRuntimesAgree(t *testing.T) {
 		t.Skip("this machine refuses namespaces")
 	}
 	dockertest.Need(t, "redis", "etcd")
+	before := engineState(t)
 	here := verdicts(t, "--runtime", "local")
 	there := verdicts(t, append([]string{"--runtime", "docker"}, localImages("redis", "etcd")...)...)
 	for _, name := range core {
 		if here[name] != there[name] {
 			t.Errorf("%s\nlocal:  %s\ndocker: %s", name, here[name], there[name])
 		}
+	}
+	if after := engineState(t); after != before {
+		t.Errorf("the engine had\n%s\nand has\n%s", before, after)
 	}
 }
 
@@ -232,6 +236,7 @@ func testDockerErrors(t *testing.T) {
 	dockertest.Need(t, "redis", "etcd")
 	crash := fakeRedis(t, "crash", "echo what a strange machine; exit 4")
 	deaf := fakeRedis(t, "deaf", "echo I hear nothing; exec sleep 600")
+	before := engineState(t)
 	for _, c := range []struct {
 		name  string
 		flags []string
@@ -245,7 +250,6 @@ func testDockerErrors(t *testing.T) {
 		{"no engine", nil, "DOCKER_HOST=unix:///nonexistent.sock", []string{"no Docker engine", "systemctl start docker"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
 			cmd := lockchaos(t, append([]string{"run", "redis-setnx/none/unfenced", "--runtime", "docker", "--out", t.TempDir()}, c.flags...)...)
 			cmd.Env = append(os.Environ(), c.env)
 			code, out := finish(t, cmd)
@@ -259,6 +263,9 @@ func testDockerErrors(t *testing.T) {
 			}
 			if t.Failed() {
 				t.Log(out)
+			}
+			if after := engineState(t); after != before {
+				t.Errorf("the engine had\n%s\nand has\n%s", before, after)
 			}
 		})
 	}

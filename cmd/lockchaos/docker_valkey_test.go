@@ -8,8 +8,9 @@ import (
 	"github.com/lockchaos/lockchaos/runs/runtimes"
 )
 
-// An image with Valkey under the name redis-server takes the place of Redis', and the run names what answered.
-func testValkeyInContainers(t *testing.T) {
+// TestDockerValkey: an image with Valkey under the name redis-server takes the place of Redis', and
+// the run names what answered.
+func TestDockerValkey(t *testing.T) {
 	dockertest.Need(t, "valkey")
 	status, out := finish(t, lockchaos(t, "run", "redis-setnx/none/unfenced", "--runtime", "docker", "--image", "redis="+runtimes.LocalImage("valkey"), "--out", t.TempDir()))
 	if status != 0 || !strings.Contains(out, "redis Valkey ") {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/docker/dockertest"
-	"github.com/lockchaos/lockchaos/hosts/hoststest"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs/own"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
@@ -27,7 +26,6 @@ func TestMain(m *testing.M) {
 	if os.Getenv(runtimes.EnvironmentVar) == "" {
 		os.Setenv(runtimes.EnvironmentVar, runtimes.Local) // the tests of containers say so themselves
 	}
-	hoststest.SideBySide()
 	testscript.Main(tests{m}, map[string]func(){"lockchaos": main})
 }
 
