@@ -178,5 +178,6 @@ func bare(args []string) int {
 
 // TestMain runs everything in a private network; the other verbs are what the tests start as processes.
 func TestMain(m *testing.M) {
+	hoststest.SideBySide()
 	hoststest.Main(m, map[string]func([]string) int{"worker": workerVerb, "app": appVerb, "hook": hookVerb, "echo": echoes, "bare": bare, "burn": hoststest.Burn, "node": backends.NodeMain})
 }

@@ -8,9 +8,6 @@
 // profiles and the exit status are those of an ordinary test. Processes that tests start there die with the tests,
 // whatever happens, a timeout included.
 //
-// Tests that call t.Parallel run side by side, more of them than there are processors (SideBySide). A test that measures the
-// machine (stalls, starvation, throttling) does not call it: it then runs before them, alone.
-//
 // Programs that tests need as processes, such as a worker, are verbs: functions that the test binary becomes when its
 // first argument names one (exec.Command("/proc/self/exe", "worker", …)).
 //
@@ -49,7 +46,6 @@ func Main(m *testing.M, verbs map[string]func(args []string) int) {
 		}
 	}
 	if inner {
-		SideBySide()
 		os.Exit(m.Run())
 	}
 	os.Exit(again())
@@ -58,8 +54,8 @@ func Main(m *testing.M, verbs map[string]func(args []string) int) {
 // perProcessor is how many parallel tests a processor carries. They wait for servers and leases most of the time.
 const perProcessor = 2
 
-// SideBySide lets more tests run at once than there are processors, unless -parallel says how many. Call it before the flags
-// are parsed.
+// SideBySide lets more tests that call t.Parallel run at once than there are processors, unless -parallel says how many. Call it
+// before Main. A test that measures the machine (stalls, starvation, throttling) does not call t.Parallel: it runs before, alone.
 func SideBySide() {
 	_ = flag.Set("test.parallel", fmt.Sprint(perProcessor*runtime.GOMAXPROCS(0))) // package testing has defined it
 }
