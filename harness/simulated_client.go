@@ -13,6 +13,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients/external"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts/sim"
+	"github.com/lockchaos/lockchaos/scenarios"
 	"github.com/lockchaos/lockchaos/store"
 )
 
@@ -81,6 +82,26 @@ func (s *simulation) open(ctx context.Context, t *sim.Task, c *simClient) error 
 	return s.opened(c.workerProcess, a)
 }
 
+// Introduced starts a program once in virtual time, to learn what it declares.
+func Introduced(ctx context.Context, p *sim.Program, lock clients.Kind, ttl time.Duration) (says adapter.Declaration, err error) {
+	s, err := newSimulation(Simulation{Lock: lock, Program: p, Plan: scenarios.Plan{Scenario: scenarios.Scenario{Clients: 1, Keys: 1, TTL: scenarios.Duration(ttl),
+		Adapter: scenarios.Adapter{Service: lock.Service}}}})
+	if err != nil {
+		return says, err
+	}
+	defer s.w.Close()
+	over, failed := false, error(nil)
+	s.w.Go(func(t *sim.Task) {
+		c := s.spawn(1, 0)
+		failed = s.open(ctx, t, c)
+		says, over = c.adapter.says, true
+	})
+	if err := s.w.Run(func() bool { return over }); err != nil {
+		return says, err
+	}
+	return says, failed
+}
+
 // carryOut has the worker carry a command out, on the task that drives the client.
 func (c *simClient) carryOut(ctx context.Context, cmd command) (reply, error) {
 	t := c.task
@@ -141,6 +162,7 @@ type conversation struct {
 	in     *sim.Instance
 	x      adapter.Exchange
 	reply  *adapter.Reply
+	says   adapter.Declaration
 	broken error
 	closed bool // its end is no surprise
 	tell   func(adapter.Event)
@@ -162,6 +184,9 @@ func (v *conversation) take(text []byte) {
 		}
 	default:
 		v.reply = reply
+		if reply.Declaration != nil {
+			v.says = *reply.Declaration
+		}
 	}
 	v.wake()
 }

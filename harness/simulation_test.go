@@ -33,7 +33,7 @@ func TestSimulateOnce(t *testing.T) {
 	ms := func(n int) scenarios.Duration { return scenarios.Duration(time.Duration(n) * time.Millisecond) }
 	plan := scenarios.Plan{Seed: 1, Scenario: scenarios.Scenario{Name: "x", Lock: "redislock", Adapter: scenarios.Adapter{Go: "x", Service: "redis"}, TTL: ms(10000), Clients: 3, Keys: 1,
 		Duration: ms(60000), Quiet: ms(10000), Store: scenarios.Store{Kind: "unfenced"},
-		Faults: []scenarios.Fault{{Kind: "pause", Target: "holder", When: "between-read-and-write", For: ms(30000), After: ms(1000), Every: scenarios.Range{Min: ms(1000), Max: ms(3000)}}},
+		Faults:   []scenarios.Fault{{Kind: "pause", Target: "holder", When: "between-read-and-write", For: ms(30000), After: ms(1000), Every: scenarios.Range{Min: ms(1000), Max: ms(3000)}}},
 		Workload: scenarios.Workload{Kind: "counter", Guard: "none", Think: scenarios.Range{Min: 0, Max: ms(20)}, Rest: scenarios.Range{Min: 0, Max: ms(50)}, AcquireTimeout: ms(20000), OpTimeout: ms(2000)}}}
 	var out [2]bytes.Buffer
 	for i := range out {

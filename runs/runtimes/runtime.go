@@ -24,6 +24,8 @@ const (
 	Compose = "compose"
 	// runtimeExternal: the services are there already, and lockchaos is given their addresses.
 	External = "external"
+	// Virtual: everything but the lock library is simulated.
+	Virtual = "sim"
 )
 
 // EnvironmentVar names the environment variable that is the default of --runtime.
@@ -31,7 +33,7 @@ const EnvironmentVar = "LOCKCHAOS_RUNTIME"
 
 // Names lists those that --runtime takes.
 func Names() []string {
-	return []string{Auto, Local, Docker, Compose, External}
+	return []string{Auto, Local, Docker, Compose, External, Virtual}
 }
 
 func Default() string {
@@ -80,6 +82,8 @@ func Choose(ctx context.Context, f Where, of Locks, plans []scenarios.Plan, say 
 		return newLocal(ctx), nil
 	}
 	switch f.Runtime {
+	case Virtual:
+		return &Simulated{Locks: of}, nil
 	case Docker:
 		return newContainers(ctx, settings, of, plans, say)
 	case Compose:
@@ -108,7 +112,9 @@ func (f Where) suits(plans []scenarios.Plan) error {
 }
 
 // Here tells whether clients are processes of this machine, which have its programs and files.
-func (f Where) Here() bool { return f.Runtime == Local || f.Runtime == External }
+func (f Where) Here() bool {
+	return f.Runtime == Local || f.Runtime == External || f.Runtime == Virtual
+}
 
 // OnlyHere is the error of an adapter in a runtime that has no place for it.
 func OnlyHere(of, runtime string) error {
