@@ -65,8 +65,9 @@ func Simulate(ctx context.Context, cfg Simulation) (err error) {
 	if why := Unsimulated(cfg.Plan); why != "" {
 		return errors.New(why)
 	}
-	// Nothing may depend on what a scenario is called: a smaller one has another name.
-	cfg.Plan.Scenario.Faults = slices.Clone(cfg.Plan.Scenario.Faults)
+	if err := cfg.same(); err != nil {
+		return err
+	}
 	s, err := newSimulation(cfg)
 	if err != nil {
 		return err
@@ -97,6 +98,24 @@ func Simulate(ctx context.Context, cfg Simulation) (err error) {
 		return errors.Join(err, s.rec.Stop())
 	}
 	return s.rec.Close()
+}
+
+// ErrOtherSimulation is in the error of a plan that was simulated with something else.
+var ErrOtherSimulation = errors.New("the plan would not run as it did")
+
+// same refuses a plan that was simulated with another program, or by another simulator.
+func (c Simulation) same() error {
+	was := c.Plan.Simulation
+	switch {
+	case was == nil:
+		return nil
+	case was.Program != c.Program.Hash:
+		return fmt.Errorf("%w: the adapter in %s is another program now (SHA-256 %.12s, it was %.12s): its code, its modules or Go have changed", ErrOtherSimulation,
+			c.Plan.Scenario.Adapter.Go, c.Program.Hash, was.Program)
+	case was.Simulator != SimulatorHash():
+		return fmt.Errorf("%w: this lockchaos has another simulator (SHA-256 %.12s, it was %.12s)", ErrOtherSimulation, SimulatorHash(), was.Simulator)
+	}
+	return nil
 }
 
 func newSimulation(cfg Simulation) (*simulation, error) {

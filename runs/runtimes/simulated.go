@@ -86,6 +86,12 @@ func (s *Simulated) Run(ctx context.Context, plan scenarios.Plan, dir string, st
 	if err != nil {
 		return err
 	}
+	if plan.Simulation == nil {
+		plan.Simulation = &scenarios.Simulation{Program: program.Hash, Simulator: harness.SimulatorHash()}
+		if err := plan.Save(filepath.Join(dir, runs.PlanFile)); err != nil {
+			return err
+		}
+	}
 	file, err := os.Create(filepath.Join(dir, runs.HistoryFile))
 	if err != nil {
 		return fmt.Errorf("create the history: %w", err)
