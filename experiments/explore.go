@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -124,10 +125,14 @@ func (x *Exploring) String() string {
 		t.seeds, took.Round(time.Second), float64(t.seeds)/took.Seconds(), t.virtual.Round(time.Second), t.grants, t.overruns, len(x.orders), t.dull)
 }
 
+// fewerCollections is the garbage collector's target while a search goes on.
+const fewerCollections = 400
+
 // search tries seeds on all cores until one shows a defect, or the time is over.
 func (x *Exploring) search(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, x.For)
 	defer cancel()
+	defer debug.SetGCPercent(debug.SetGCPercent(fewerCollections)) // what is collected is small, and there is much of it
 	var all sync.WaitGroup
 	for range max(1, x.Cores) {
 		all.Go(func() {

@@ -222,11 +222,13 @@ func (v *conversation) AskUntil(_ context.Context, r adapter.Request) (adapter.R
 	v.reply, v.waiter = nil, t
 	v.in.Send(append(text, '\n'))
 	limit := time.Duration(r.TimeoutMS)*time.Millisecond + adapter.Grace
-	began, stood := v.c.s.w.Now(), h.Stood()
+	began, stood, read := v.c.s.w.Now(), h.Stood(), h.Mono()
 	ready := func() bool { return v.reply != nil || v.broken != nil || v.c.dead }
 	for !ready() {
-		// Time in which the client stands still is not the adapter's.
-		left := limit - time.Duration(v.c.s.w.Now()-began) + h.Stood() - stood
+		// Time in which the client stands still is not the adapter's; and it cannot be blamed for a
+		// clock that runs slow.
+		passed := min(v.c.s.w.Now()-began, h.Mono()-read)
+		left := limit - time.Duration(passed) + h.Stood() - stood
 		if left <= 0 {
 			return adapter.Reply{ID: r.ID}, v.Break("has not answered %s (request %d) for %v of virtual time", r.Op, r.ID, limit)
 		}

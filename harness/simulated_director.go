@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/sim"
 	"github.com/lockchaos/lockchaos/nemesis"
 )
@@ -28,6 +29,7 @@ func newSimDirector(s *simulation) (*simDirector, error) {
 		return nil, err
 	}
 	sd := &simDirector{director: d, s: s, tasks: map[*aimed]*sim.Task{}, laidTraps: map[int32]*simTrap{}}
+	d.procs, d.apps = map[int32]*hosts.Process{}, map[int32]*client{}
 	d.carry = sd.strike
 	d.traps.wire = s.cfg.Lock.OnWire
 	for _, n := range s.nodes {
@@ -246,15 +248,15 @@ type simEffect struct {
 // effectOf puts one fault into effect and records that; nil: it is over, or waits for its packet.
 func (d *simDirector) effectOf(h *hit, p nemesis.Part) (*simEffect, error) {
 	info := history.FaultInfo{ID: d.ids.nextFault(), Plan: p.Place, Kind: p.Kind, Phase: "begin", Target: string(p.Target), When: string(p.When), Injected: true}
-	hosts, err := d.hostsOf(h, p.Target)
+	struck, err := d.hostsOf(h, p.Target)
 	if err != nil {
 		return nil, err
 	}
-	for _, one := range hosts {
+	for _, one := range struck {
 		info.Hosts = append(info.Hosts, one.Name)
 	}
 	touched(&info, p.Spec, h.clients())
-	e := &simEffect{info: info, client: sole(h.clients()), hosts: hosts, from: d.s.w.Now()}
+	e := &simEffect{info: info, client: sole(h.clients()), hosts: struck, from: d.s.w.Now()}
 	if p.Waits() {
 		return nil, d.lay(h, p, e)
 	}

@@ -59,7 +59,7 @@ Exit status: 0 nothing was found, 1 a defect, 2 no seed came to its end, 3 the s
 	_ = flags.MarkHidden("lock-cmd") // the simulation compiles locks
 	flags.DurationVar(&x.For, "for", 2*time.Minute, "how long to search")
 	flags.Uint64Var(&x.Most, "seeds", 0, "how many seeds to try at most (default: as many as the time allows)")
-	flags.DurationVar(&x.Length, "length", 10*time.Second, "virtual time of each run")
+	flags.DurationVar(&x.Length, "length", 5*time.Second, "virtual time of each run")
 	flags.IntVar(&x.Cores, "parallel", runtime.NumCPU(), fmt.Sprintf("how many seeds to try at once (default: one a processor, here %d)", runtime.NumCPU()))
 	flags.StringVar(&x.File, "write", "", "file for the plan of a defect (default: the names of the lock and the property, and .plan.yaml, here)")
 	return cmd
