@@ -257,10 +257,10 @@ func (d *simDirector) effectOf(h *hit, p nemesis.Part) (*simEffect, error) {
 	}
 	touched(&info, p.Spec, h.clients())
 	e := &simEffect{info: info, client: sole(h.clients()), hosts: struck, from: d.s.w.Now()}
+	e.info.Holding, e.info.Waiting = d.met(h)
 	if p.Waits() {
 		return nil, d.lay(h, p, e)
 	}
-	e.info.Holding, e.info.Waiting = d.met(h)
 	if p.Kills() {
 		d.killAll(h, p, e)
 		return nil, nil

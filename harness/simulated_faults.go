@@ -253,7 +253,6 @@ func (t *simTrap) spring(what string) {
 	}
 	d := t.d
 	t.e.from = d.s.w.Now()
-	t.e.info.Holding, t.e.info.Waiting = d.met(t.h)
 	t.e.info.From = d.rec.Relative(t.e.from)
 	d.beginOf(t.e)
 	t.e.heal = func() (string, bool) {

@@ -2,6 +2,7 @@ package harness_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -29,7 +31,7 @@ func simulated(t *testing.T, lock string) *sim.Program {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := sim.Load(t.Context(), wasm, sim.Options{Interpret: true})
+	p, err := sim.Load(t.Context(), wasm, sim.Options{Interpret: os.Getenv(seedsVar) == ""})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,11 +88,22 @@ func everyFault() []scenarios.Fault {
 // hashesVar has a child of TestSimulationRepeats print the hashes of its histories.
 const hashesVar = "LOCKCHAOS_TEST_HASHES"
 
-const seedsRepeated = 5
+// seedsVar says how many seeds TestSimulationRepeats repeats, compiled to this machine's code; 5,
+// interpreted, where it is not set.
+const seedsVar = "LOCKCHAOS_TEST_SEEDS"
+
+func seedsRepeated(t *testing.T) uint64 {
+	text := cmp.Or(os.Getenv(seedsVar), "5")
+	n, err := strconv.ParseUint(text, 10, 32)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
 
 func hashes(t *testing.T, p *sim.Program) string {
 	var all strings.Builder
-	for seed := range uint64(seedsRepeated) {
+	for seed := range seedsRepeated(t) {
 		fmt.Fprintf(&all, "%x\n", sha256.Sum256(simulate(t, p, simulatedPlan(seed, "redis", everyFault()...))))
 	}
 	return all.String()
@@ -108,7 +121,7 @@ func TestSimulationRepeats(t *testing.T) {
 	}
 	want := hashes(t, p)
 	kinds := map[string]bool{}
-	for seed := range uint64(seedsRepeated) {
+	for seed := range min(seedsRepeated(t), 5) {
 		h, _ := judged(t, simulate(t, p, simulatedPlan(seed, "redis", everyFault()...)))
 		for _, e := range h.Events {
 			if e.Type == history.Fault && e.Fault.Phase == "end" && e.Fault.Bit {

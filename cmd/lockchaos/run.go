@@ -104,6 +104,7 @@ Environment variables:
   ` + runtimes.ImageVar("redis") + `        an image, as --image redis=IMAGE (and so on, for each service)
   ` + backends.RedisVar + `              the program that runs as redis-server, such as valkey-server, or "miniredis", a stand-in
   ` + backends.PostgresVar + `           the folder of postgres and initdb
+  ` + runtimes.InterpretVar + `      1: interpret what --runtime sim runs; nothing is compiled, and it is about eight times slower
   ` + adapter.MemoryVar + `     the memory that each client's adapter may use, with all that it starts, such as 4GB (default: 1GB)`,
 		Example: `  lockchaos run
   lockchaos run redis-setnx/pause-holder/unfenced --no-expect
