@@ -6,8 +6,8 @@ import (
 )
 
 // Exchange is what lockchaos and one adapter say to each other, without the pipes: it numbers
-// requests, and says what each line of the adapter is. The zero value is a conversation that has not
-// begun.
+// requests, and says what each line of the adapter is. The zero value is a conversation that has
+// not begun.
 type Exchange struct {
 	last    int64 // ID of the last request
 	waiting int64 // ID of the request without an answer; 0: none

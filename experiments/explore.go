@@ -35,7 +35,8 @@ import (
 type Exploring struct {
 	Tool *runs.Tool
 	Lock *own.Lock
-	// Seed is the first; Most bounds how many are tried (0: For alone does), For how long to search.
+	// Seed is the first; Most bounds how many are tried (0: For alone does), For how long to
+	// search.
 	Seed uint64
 	Most uint64
 	For  time.Duration
@@ -74,8 +75,8 @@ type finding struct {
 	text     string
 }
 
-// reliesOn says why a fault is not drawn: it takes away what a lock on Redis rests on, so what comes
-// of it is no defect of the lock.
+// reliesOn says why a fault is not drawn: it takes away what a lock on Redis rests on, so what
+// comes of it is no defect of the lock.
 func reliesOn(f nemesis.Spec) error {
 	if !f.Target.Client() && (f.OnClocks() || f.Touch().Ends == history.EndsServer) {
 		return errors.New("the lock rests on the clocks and the memory of its service")
@@ -232,8 +233,8 @@ func overran(v checker.Verdict) bool {
 	})
 }
 
-// defectOf names a property whose violation is a certain defect of the lock, with its first violation
-// of that kind; "": none is. What a fault breaks that the lock relies on is none.
+// defectOf names a property whose violation is a certain defect of the lock, with its first
+// violation of that kind; "": none is. What a fault breaks that the lock relies on is none.
 func defectOf(v checker.Verdict, s scenarios.Scenario) (property, text string) {
 	for _, p := range v.InOrderOfBlame() {
 		if p.CountOf(checker.Defect) == 0 || slices.Contains(s.Expect.Relied, p.Name) {

@@ -17,8 +17,8 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// explored searches some seeds of a lock of the harness's tests, and returns the plan that it wrote;
-// nil: none.
+// explored searches some seeds of a lock of the harness's tests, and returns the plan that it
+// wrote; nil: none.
 func explored(t *testing.T, lock string, seeds uint64) (plan *scenarios.Plan, said string, err error) {
 	t.Helper()
 	t.Setenv(runtimes.InterpretVar, "1") // compiling takes longer than the tests

@@ -59,8 +59,8 @@ func Simulated(lock string) string {
 		lock, backends.MiniredisVersion())
 }
 
-// Simulate carries a plan out in virtual time. The same plan and program give the same history, byte
-// for byte.
+// Simulate carries a plan out in virtual time. The same plan and program give the same history,
+// byte for byte.
 func Simulate(ctx context.Context, cfg Simulation) (err error) {
 	if why := Unsimulated(cfg.Plan); why != "" {
 		return errors.New(why)

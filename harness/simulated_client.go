@@ -20,8 +20,8 @@ import (
 // pipeTime is how long a command, or its answer, is on its way between application and client.
 const pipeTime = 20 * time.Microsecond
 
-// simClient is a client in virtual time: an instance of the adapter, and the worker that speaks with
-// it. What the worker does with answers is the code of real runs.
+// simClient is a client in virtual time: an instance of the adapter, and the worker that speaks
+// with it. What the worker does with answers is the code of real runs.
 type simClient struct {
 	*workerProcess
 	s       *simulation

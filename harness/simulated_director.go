@@ -12,8 +12,8 @@ import (
 	"github.com/lockchaos/lockchaos/nemesis"
 )
 
-// simDirector is the director of a run in virtual time. When a fault strikes, and whom, is decided by
-// the code of real runs; only waiting and injecting are its own.
+// simDirector is the director of a run in virtual time. When a fault strikes, and whom, is decided
+// by the code of real runs; only waiting and injecting are its own.
 type simDirector struct {
 	*director
 	s     *simulation

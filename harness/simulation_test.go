@@ -109,8 +109,8 @@ func hashes(t *testing.T, p *sim.Program) string {
 	return all.String()
 }
 
-// TestSimulationRepeats: the same seed gives the same history, byte for byte: twice in a process, in
-// other processes, and on one processor or two. Faults of all kinds strike meanwhile.
+// TestSimulationRepeats: the same seed gives the same history, byte for byte: twice in a process,
+// in other processes, and on one processor or two. Faults of all kinds strike meanwhile.
 func TestSimulationRepeats(t *testing.T) {
 	p := simulated(t, "redislock")
 	if file := os.Getenv(hashesVar); file != "" {

@@ -36,7 +36,8 @@ func (m *Memory) Do(r Request, write bool) (Entry, error) {
 	return e, e.outcome()
 }
 
-// Entries returns a piece of the ledger, and the present time: all that was decided before is in it.
+// Entries returns a piece of the ledger, and the present time: all that was decided before is in
+// it.
 func (m *Memory) Entries(_ context.Context, after int64, limit int) ([]Entry, int64, error) {
 	if err := validPage(after, limit); err != nil {
 		return nil, 0, err

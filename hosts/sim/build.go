@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// dialing is the file that is added to the standard library's package net: net.Dial of an address on
-// which nobody in the program listens asks the host.
+// dialing is the file that is added to the standard library's package net: net.Dial of an address
+// on which nobody in the program listens asks the host.
 //
 //go:embed overlay/net_sim.go.txt
 var dialing []byte
@@ -26,8 +26,8 @@ const (
 )
 
 // Build compiles the Go program in a folder to wasip1. Nothing of it is changed; one file of the
-// standard library is, by an overlay, so that net.Dial works. The folder's own module and go command
-// are used.
+// standard library is, by an overlay, so that net.Dial works. The folder's own module and go
+// command are used.
 func Build(ctx context.Context, dir string) (wasm []byte, err error) {
 	if s, err := os.Stat(dir); err != nil || !s.IsDir() {
 		return nil, fmt.Errorf("%s is no folder of a Go program", dir)

@@ -1,8 +1,8 @@
 package sim
 
-// The Go linker writes tens of thousands of small data segments, which wazero applies one by one for
-// each instance: most of an instance's start. splitData takes them out of the module and lays them
-// into one image, which instances map copy-on-write (image_linux.go).
+// The Go linker writes tens of thousands of small data segments, which wazero applies one by one
+// for each instance: most of an instance's start. splitData takes them out of the module and lays
+// them into one image, which instances map copy-on-write (image_linux.go).
 
 // The sections of a module, by their numbers in the WebAssembly specification (5.5.2).
 const (
@@ -10,8 +10,8 @@ const (
 	sectionDataCount = 12
 )
 
-// splitData returns the module without its data, and the memory that the data make. ok is false when
-// the module is not laid out as the Go linker does; it is then run as it is.
+// splitData returns the module without its data, and the memory that the data make. ok is false
+// when the module is not laid out as the Go linker does; it is then run as it is.
 func splitData(wasm []byte) (rest, image []byte, ok bool) {
 	const header = 8
 	if len(wasm) < header {

@@ -137,7 +137,8 @@ func (in *Instance) kick() {
 	}
 }
 
-// wakeCost is how long the scheduler of the host takes to run a program that something has come for.
+// wakeCost is how long the scheduler of the host takes to run a program that something has come
+// for.
 func (in *Instance) wakeCost() int64 { return 2_000 + in.w.draws.Int64N(40_000) }
 
 func (in *Instance) park() {

@@ -8,8 +8,8 @@ import (
 // Link is one direction between two hosts.
 type Link struct {
 	From, To *Host
-	// Cut counts the faults that let nothing pass. Delay is added to each segment, Jitter at most on
-	// top; Loss is the probability of a segment to be lost.
+	// Cut counts the faults that let nothing pass. Delay is added to each segment, Jitter at most
+	// on top; Loss is the probability of a segment to be lost.
 	Cut           int
 	Delay, Jitter time.Duration
 	Loss          float64
@@ -23,8 +23,8 @@ type Link struct {
 // Verdict is what a trap does with a segment.
 type Verdict uint8
 
-// The verdicts. A segment that is held leaves when Segment.Release is called; what follows it on its
-// connection waits for it.
+// The verdicts. A segment that is held leaves when Segment.Release is called; what follows it on
+// its connection waits for it.
 const (
 	Pass Verdict = iota
 	Hold

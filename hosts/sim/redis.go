@@ -15,7 +15,8 @@ import (
 // RedisPort is the port of every simulated Redis.
 const RedisPort = "6379"
 
-// Node is a Redis on a host: miniredis, whose commands are carried out one by one at a virtual time.
+// Node is a Redis on a host: miniredis, whose commands are carried out one by one at a virtual
+// time.
 type Node struct {
 	host    *Host
 	redis   *miniredis.Miniredis

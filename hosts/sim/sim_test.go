@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// guest is the program of testdata/guest, which the interpreter runs: compiling it takes longer than
-// all tests.
+// guest is the program of testdata/guest, which the interpreter runs: compiling it takes longer
+// than all tests.
 var guest = sync.OnceValues(func() (*Program, error) {
 	wasm, err := Build(context.Background(), "testdata/guest")
 	if err != nil {
@@ -163,8 +163,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestLostSegmentsAreRepeated: TCP repeats what a link loses, so a request through a cut of a second
-// arrives after it.
+// TestLostSegmentsAreRepeated: TCP repeats what a link loses, so a request through a cut of a
+// second arrives after it.
 func TestLostSegmentsAreRepeated(t *testing.T) {
 	x := play(t, 1, Limits{}, "ask", "10.88.0.2:6379")
 	l := x.Link(x.client, x.server)

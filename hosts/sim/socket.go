@@ -138,8 +138,8 @@ func (w *World) nodeAt(addr string) (*Node, *Host) {
 	return nil, nil
 }
 
-// ResetConnections resets the connections between a client's host and a node's, and returns how many
-// there were.
+// ResetConnections resets the connections between a client's host and a node's, and returns how
+// many there were.
 func (h *Host) ResetConnections(node *Host) (n int) {
 	for _, in := range h.instances {
 		for fd := int32(0); fd <= in.nextFD; fd++ {

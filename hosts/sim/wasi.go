@@ -269,8 +269,8 @@ func pollOneoff(in *Instance, mem api.Memory, st []uint64) uint32 {
 	}
 }
 
-// polled returns the events of what is ready, and in how long the next timer is due (ns); 0: there is
-// none.
+// polled returns the events of what is ready, and in how long the next timer is due (ns); 0: there
+// is none.
 func (in *Instance) polled(subs []subscription) (ready []byte, next int64) {
 	for i := range subs {
 		u := &subs[i]

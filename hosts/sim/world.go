@@ -146,7 +146,8 @@ type Task struct {
 	watch *time.Timer // fires when a program computes for too long; nil: the task is no program
 }
 
-// stopped is the panic that unwinds a task of a World that is closed, or of a program that is killed.
+// stopped is the panic that unwinds a task of a World that is closed, or of a program that is
+// killed.
 type stopped struct{}
 
 // Go starts a task.

@@ -31,8 +31,8 @@ type Programs struct {
 	each map[string]*sim.Program
 }
 
-// InterpretVar names the environment variable that has simulated programs interpreted, if it is "1":
-// they start at once, and run about eight times slower.
+// InterpretVar names the environment variable that has simulated programs interpreted, if it is
+// "1": they start at once, and run about eight times slower.
 const InterpretVar = "LOCKCHAOS_SIM_INTERPRET"
 
 // Of compiles the adapter in a folder, once.

@@ -7,7 +7,8 @@ import (
 	"unsafe"
 )
 
-// Now reads the clock that all processes of the machine share (CLOCK_MONOTONIC), in ns. Go's own monotonic readings have another origin.
+// Now reads the clock that all processes of the machine share (CLOCK_MONOTONIC), in ns. Go's own
+// monotonic readings have another origin.
 func Now() int64 {
 	var ts syscall.Timespec
 	const monotonic = 1

@@ -1,4 +1,5 @@
-// Package lines speaks the adapter's protocol for the locks beside it, with no care for anything else.
+// Package lines speaks the adapter's protocol for the locks beside it, with no care for anything
+// else.
 package lines
 
 import (

@@ -1,5 +1,5 @@
-// bsm/redislock as its README uses it. It looks at no clock when the reply comes, so a reply that is
-// late by a TTL makes a lock that has expired.
+// bsm/redislock as its README uses it. It looks at no clock when the reply comes, so a reply that
+// is late by a TTL makes a lock that has expired.
 package main
 
 import (
