@@ -78,6 +78,9 @@ func Choose(ctx context.Context, f Where, of Locks, plans []scenarios.Plan, say 
 	if err := f.suits(plans); err != nil {
 		return nil, err
 	}
+	if f.Runtime == Auto && compiled(plans) != "" {
+		f.Runtime = Virtual
+	}
 	if f.Runtime == Local || f.Runtime == Auto && withAdapter(plans) != "" {
 		return newLocal(ctx), nil
 	}
@@ -105,6 +108,9 @@ func (f Where) suits(plans []scenarios.Plan) error {
 	if name := withApp(plans); name != "" && f.Runtime != Compose {
 		return exit.Misuse(fmt.Errorf("%s is about an application in a compose project: give --runtime %s --project FOLDER", name, Compose))
 	}
+	if name := compiled(plans); name != "" && f.Runtime != Virtual && f.Runtime != Auto {
+		return exit.Misuse(fmt.Errorf("%s is for the simulation, which compiles its lock (adapter.go): give --runtime %s, or --lock-go with a scenario of another lock", name, Virtual))
+	}
 	if name := withAdapter(plans); name != "" && !f.Here() && f.Runtime != Auto {
 		return OnlyHere(name, f.Runtime)
 	}
@@ -119,6 +125,16 @@ func (f Where) Here() bool {
 // OnlyHere is the error of an adapter in a runtime that has no place for it.
 func OnlyHere(of, runtime string) error {
 	return exit.Misuse(fmt.Errorf("the lock of %s is a program of this machine, and runs on its private network: give --runtime %s instead of %s", of, Local, runtime))
+}
+
+// compiled names a plan whose lock the simulation compiles; "" if there is none.
+func compiled(plans []scenarios.Plan) string {
+	for _, p := range plans {
+		if p.Scenario.Adapter.Go != "" {
+			return p.Scenario.Name
+		}
+	}
+	return ""
 }
 
 // withAdapter names a plan whose lock is an adapter; "" if there is none.
