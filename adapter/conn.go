@@ -3,7 +3,6 @@ package adapter
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -45,10 +44,7 @@ type Conn struct {
 	trace   func(sent bool, line []byte)
 
 	mu       sync.Mutex
-	last     int64 // ID of the last request
-	waiting  int64 // ID of the request without an answer; 0: none
-	op       string
-	events   int
+	exchange Exchange
 	answered chan Reply // of the request that waits
 	broken   *BrokenError
 	gone     chan struct{} // closed when broken is set
@@ -201,21 +197,14 @@ func (c *Conn) begin(r *Request) ([]byte, error) {
 	if c.broken != nil {
 		return nil, c.broken
 	}
-	c.last++
-	r.ID = c.last
-	c.waiting, c.op, c.events = r.ID, r.Op, 0
-	text, err := json.Marshal(r)
-	if err != nil {
-		return nil, fmt.Errorf("encode the request: %w", err)
-	}
-	return text, nil
+	return c.exchange.Begin(r)
 }
 
 // NextID is the ID of the next request.
 func (c *Conn) NextID() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.last + 1
+	return c.exchange.NextID()
 }
 
 // unread is the error of a request that could not be written: the adapter's end, where it has ended, says more.
@@ -279,31 +268,17 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 
 // take hands a line to whom it is for.
 func (c *Conn) take(text []byte) error {
-	l, err := parseLine(text)
-	if err != nil {
-		return err
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if l.event != nil {
-		if c.events++; c.events > maxEvents {
-			return fmt.Errorf("is the %dth lost-event since the last request", c.events)
-		}
-		c.lost(*l.event)
-		return nil
-	}
+	reply, event, err := c.exchange.Take(text)
 	switch {
-	case l.id != c.waiting && l.id > 0 && l.id <= c.last:
-		return fmt.Errorf("answers request %d twice", l.id)
-	case l.id != c.waiting:
-		return fmt.Errorf("answers request %d, which was never made (the last one is %d)", l.id, c.last)
-	}
-	reply, err := l.reply(c.op)
-	if err != nil {
+	case err != nil:
 		return err
+	case event != nil:
+		c.lost(*event)
+	default:
+		c.answered <- *reply // there is room: one request waits at a time, and its Ask takes the answer or ends the Conn
 	}
-	c.waiting = 0
-	c.answered <- reply // there is room: one request waits at a time, and its Ask takes the answer or ends the Conn
 	return nil
 }
 
@@ -319,8 +294,8 @@ func (c *Conn) mourn() {
 	<-t.C
 	c.mu.Lock()
 	expected, during := c.closing, ""
-	if c.waiting != 0 {
-		during = fmt.Sprintf(" before it had answered %s (request %d)", c.op, c.waiting)
+	if c.exchange.waiting != 0 {
+		during = fmt.Sprintf(" before it had answered %s (request %d)", c.exchange.op, c.exchange.waiting)
 	}
 	c.mu.Unlock()
 	exited := over(c.process.Exited())

@@ -50,3 +50,6 @@ func miniredisNode(ctx context.Context, args []string) error {
 	<-ctx.Done()
 	return nil
 }
+
+// MiniredisVersion is the version of the stand-in.
+func MiniredisVersion() string { return moduleVersion("github.com/alicebob/miniredis/v2") }

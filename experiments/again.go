@@ -1,13 +1,20 @@
 package experiments
 
 import (
+	"bufio"
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/lockchaos/lockchaos/harmless"
+	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/reports/studies"
 	"github.com/lockchaos/lockchaos/reports/terminal"
@@ -16,14 +23,14 @@ import (
 )
 
 // Rerun carries a run out, and sets what came out beside what had come out before. Its error carries the exit status.
-func Rerun(ctx context.Context, before reports.Suite, now *runs.Run) error {
+func Rerun(ctx context.Context, saved *Saved, now *runs.Run) error {
 	out := now.Screen
 	suite, unwritten, err := now.Through(ctx)
 	if err != nil {
 		return err
 	}
 	dir := now.Dir
-	c := studies.Compare(before, suite)
+	c := studies.Compare(saved.Suite, suite)
 	if err := terminal.ComparisonText(out.Out, c, out.Color); err != nil {
 		return fmt.Errorf("print the comparison: %w", err)
 	}
@@ -33,7 +40,12 @@ func Rerun(ctx context.Context, before reports.Suite, now *runs.Run) error {
 			unwritten = errors.Join(unwritten, fmt.Errorf("%s failed", x.Name))
 		}
 	}
+	otherwise, err := sameBytes(saved, now, suite)
+	unwritten = errors.Join(unwritten, err)
 	harmless.Fprintf(out.Out, "report: %s\n", reports.There(filepath.Join(dir, reports.IndexFile)))
+	if otherwise {
+		return exit.With(exit.Violated, unwritten)
+	}
 	return exit.Ended(differs(c, studies.Worse, studies.Better, studies.Decided), unwritten, ctx.Err() != nil)
 }
 
@@ -47,4 +59,48 @@ func differs(c studies.Comparison, ways ...studies.Change) int {
 		return exit.Inconclusive
 	}
 	return exit.OK
+}
+
+// sameBytes compares the histories of simulated scenarios, which repeat byte for byte, and tells of
+// each. It reports whether one differs.
+func sameBytes(saved *Saved, now *runs.Run, suite reports.Suite) (differs bool, err error) {
+	for i, p := range saved.Plans {
+		if p.Simulation == nil || i >= len(suite.Scenarios) || suite.Scenarios[i].Failed != "" {
+			continue
+		}
+		was, wasErr := wholeText(filepath.Join(saved.Dir, saved.Suite.Scenarios[i].Dir, runs.HistoryFile))
+		is, isErr := wholeText(filepath.Join(now.Dir, suite.Scenarios[i].Dir, runs.HistoryFile))
+		if err := errors.Join(wasErr, isErr); err != nil {
+			return differs, err
+		}
+		name := suite.Scenarios[i].Name
+		if bytes.Equal(was, is) {
+			harmless.Fprintf(now.Screen.Out, "%s: the same history, byte for byte: %d bytes, SHA-256 %.12x\n", name, len(is), sha256.Sum256(is))
+			continue
+		}
+		differs = true
+		harmless.Fprintf(now.Screen.Out, "%s: another history (%d bytes, it was %d): a simulation must repeat, so this is a defect in lockchaos itself; please report it\n", name, len(is), len(was))
+	}
+	return differs, nil
+}
+
+// wholeText is what a history's file holds, compressed or not.
+func wholeText(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		f, err = os.Open(path + history.Compressed)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open history: %w", err)
+	}
+	defer f.Close()
+	plain, err := history.Decompressed(bufio.NewReader(f), path)
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(plain)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	return text, nil
 }

@@ -23,12 +23,29 @@ type actor struct {
 	plan     scenarios.Workload
 	keys     []string
 	rng      *rand.Rand
-	director *director
-	run      *run
+	director conductor
+	// passes lets time pass: pause, or that of a simulation.
+	passes func(ctx context.Context, early <-chan struct{}, d time.Duration) bool
 	// done is closed when the workload's time is over.
 	done <-chan struct{}
 	// acquires, if set, is called when the invocation of an acquire is recorded.
 	acquires func()
+}
+
+// conductor is what applications tell of their steps, and what strikes them: a *director with its
+// run, or that of a simulation.
+type conductor interface {
+	// asks is told that a client is about to be asked, and returns what takes its answer.
+	asks(client int32, o op) (answered func(id int64, r reply))
+	death(client int32) (why absence, dead bool)
+	// revive lets a fresh process take the place of the actor's, which is gone.
+	revive(ctx context.Context, a *actor) error
+	acquiring(ctx context.Context, client int32, key string) (answered func() error)
+	renewing(ctx context.Context, client int32, h *hold) (answered func() error)
+	holds(ctx context.Context, client int32, key string, grant int64) error
+	releases(grant int64)
+	reached(ctx context.Context, s nemesis.Step) error
+	roundOver(client int32)
 }
 
 // hold is a grant that the application believes in.
@@ -109,7 +126,7 @@ func (a *actor) write(ctx context.Context, h *hold, value int64) (ok bool, err e
 
 // think is the holder's work.
 func (a *actor) think(ctx context.Context) error {
-	if !pause(ctx, a.gone, a.plan.Think.Draw(a.rng).Std()) {
+	if !a.passes(ctx, a.gone, a.plan.Think.Draw(a.rng).Std()) {
 		return context.Cause(ctx)
 	}
 	return nil
@@ -117,7 +134,7 @@ func (a *actor) think(ctx context.Context) error {
 
 // wait lets time pass in which the client holds nothing, or less when the workload's time is over.
 func (a *actor) wait(ctx context.Context, d time.Duration) error {
-	if !pause(ctx, a.done, d) {
+	if !a.passes(ctx, a.done, d) {
 		return context.Cause(ctx)
 	}
 	return nil

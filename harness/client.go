@@ -26,6 +26,9 @@ type client struct {
 	gone chan struct{}
 	why  error
 
+	// simulated, if set, carries commands out in the place of a process.
+	simulated func(context.Context, command) (reply, error)
+
 	rec   *history.Recorder
 	ids   *numbers
 	keys  map[string]history.KeyID
@@ -87,6 +90,9 @@ func (c *client) send(cmd command) error {
 
 // ask sends a command and waits for its answer. It fails when the worker is gone, hangs, or the context ends.
 func (c *client) ask(ctx context.Context, cmd command) (reply, error) {
+	if c.simulated != nil {
+		return c.simulated(ctx, cmd)
+	}
 	if err := c.send(cmd); err != nil {
 		return reply{}, c.reason(err)
 	}

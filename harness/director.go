@@ -37,6 +37,8 @@ type director struct {
 	// leader names the node that leads the lock service now.
 	leader func(ctx context.Context) (node string, err error)
 	traps  *traps
+	// carry carries a strike out: strike, or what a simulation has in its place.
+	carry func(ctx context.Context, h *hit) error
 	// noteStall is told of each stall of a client; nil: nobody wants to know.
 	noteStall func(lasted time.Duration)
 
@@ -87,6 +89,7 @@ func newDirector(rec *history.Recorder, plan scenarios.Plan, procs map[int32]*ho
 	ids *numbers) (*director, error) {
 	d := &director{rec: rec, procs: procs, clients: int32(plan.Scenario.Clients), nodes: nodes, net: net, ttl: plan.Scenario.TTL.Std(), ids: ids,
 		struck: map[int32]bool{}, killed: map[int32]absence{}, left: map[int32]bool{}}
+	d.carry = d.strike
 	place := 0 // of each single fault, from 1: as in the history's header
 	for i, f := range plan.Scenario.Faults {
 		for _, single := range f.Singles() {

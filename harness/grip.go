@@ -108,7 +108,7 @@ func (d *director) heldUp(client int32, from int64, s nemesis.Strike) {
 
 // strikeBy strikes on a client's goroutine, and tells the client whether that was its own end.
 func (d *director) strikeBy(ctx context.Context, h *hit, client int32) error {
-	if err := d.strike(ctx, h); err != nil {
+	if err := d.carry(ctx, h); err != nil {
 		return err
 	}
 	if _, dead := d.death(client); dead {
@@ -145,16 +145,24 @@ const renewalShare = 100
 
 // acquiring is called by a client right before it sends an acquire, and what it returns when the answer has come (see underway).
 func (d *director) acquiring(ctx context.Context, client int32, key string) (answered func() error) {
-	d.mu.Lock()
-	d.waiters = append(d.waiters, nemesis.Waiting{Client: client, Key: key})
-	d.mu.Unlock()
+	d.waits(client, key)
 	struck := d.underway(ctx, nemesis.Step{Moment: nemesis.Acquiring, Client: client, Key: key}, d.ttl)
 	return func() error {
-		d.mu.Lock()
-		d.waiters = slices.DeleteFunc(d.waiters, func(w nemesis.Waiting) bool { return w.Client == client })
-		d.mu.Unlock()
+		d.waitsNoMore(client)
 		return struck()
 	}
+}
+
+func (d *director) waits(client int32, key string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.waiters = append(d.waiters, nemesis.Waiting{Client: client, Key: key})
+}
+
+func (d *director) waitsNoMore(client int32) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.waiters = slices.DeleteFunc(d.waiters, func(w nemesis.Waiting) bool { return w.Client == client })
 }
 
 // renewing is called by a client right before it sends a renewal, and what it returns when the answer has come (see underway).
@@ -199,7 +207,7 @@ func (d *director) strikeNow(ctx context.Context, f *aimed) error {
 	if h == nil {
 		return nil
 	}
-	return d.strike(ctx, h)
+	return d.carry(ctx, h)
 }
 
 // holds notes what a client holds. A fault that has been waiting for a holder, or for this grant, strikes.

@@ -13,9 +13,14 @@ import (
 // let go of what is settled, and a killed run keeps its ledger so far.
 const ledgerEvery = 100 * time.Millisecond
 
+// ledgerSource is where the ledger is read. mark is the stamp before which every request is among the entries so far.
+type ledgerSource interface {
+	Entries(ctx context.Context, after int64, limit int) (entries []store.Entry, mark int64, err error)
+}
+
 // ledger copies the store's ledger into the history.
 type ledger struct {
-	client *store.Client
+	client ledgerSource
 	rec    *history.Recorder
 	keys   map[string]history.KeyID
 	last   int64 // the sequence number of the last entry taken over

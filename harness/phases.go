@@ -73,14 +73,14 @@ func (r *run) workload(ctx context.Context) error {
 	var applications sync.WaitGroup
 	for _, w := range r.workers {
 		a := &actor{workerProcess: w, plan: s.Workload, keys: r.keys, rng: r.cfg.Plan.Stream(fmt.Sprintf("client %d", w.number)),
-			director: r.director, run: r, done: done}
+			director: conducted{r.director, r}, passes: pause, done: done}
 		applications.Add(1)
 		work.Go(func() error {
 			defer applications.Done()
 			if err := job.run(workCtx, a); err != nil {
 				return err
 			}
-			return a.leave(workCtx)
+			return r.leave(workCtx, a)
 		})
 	}
 	work.Go(func() error { return r.director.run(workCtx, noMore) })

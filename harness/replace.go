@@ -13,8 +13,7 @@ func (a *actor) do(ctx context.Context, o op) (int64, reply, error) {
 	if a.dead() {
 		return 0, reply{}, errKilled
 	}
-	defer a.director.traps.asks(a.number, o)()
-	answered := a.run.vigil.sends(a.number, o)
+	answered := a.director.asks(a.number, o)
 	id, r, err := a.client.do(ctx, o)
 	answered(id, r)
 	if err != nil && ctx.Err() == nil && a.dead() {
@@ -35,26 +34,44 @@ func (a *actor) alive(ctx context.Context, err error) error {
 	if err != nil && !errors.Is(err, errKilled) || err == nil && !a.dead() {
 		return err
 	}
-	if err := a.director.settled(ctx, a.number); err != nil {
+	return a.director.revive(ctx, a)
+}
+
+// conducted is a run's director for its actors.
+type conducted struct {
+	*director
+	run *run
+}
+
+func (c conducted) asks(client int32, o op) (answered func(id int64, r reply)) {
+	over, told := c.traps.asks(client, o), c.run.vigil.sends(client, o)
+	return func(id int64, r reply) {
+		told(id, r)
+		over()
+	}
+}
+
+func (c conducted) revive(ctx context.Context, a *actor) error {
+	if err := c.settled(ctx, a.number); err != nil {
 		return err
 	}
-	why, _ := a.director.death(a.number)
-	fresh, err := a.run.replace(ctx, a.workerProcess, why, a.done)
+	why, _ := c.death(a.number)
+	fresh, err := c.run.replace(ctx, a.workerProcess, why, a.done)
 	if err != nil {
 		return err
 	}
 	a.workerProcess = fresh
-	a.director.replaced(a.number, fresh)
+	c.replaced(a.number, fresh)
 	return nil
 }
 
 // leave ends the application: what a fault still does to its client is waited for, so that a living one is left behind.
-func (a *actor) leave(ctx context.Context) error {
+func (r *run) leave(ctx context.Context, a *actor) error {
 	for {
-		if err := a.director.settled(ctx, a.number); err != nil {
+		if err := r.director.settled(ctx, a.number); err != nil {
 			return err
 		}
-		if err := a.alive(ctx, nil); err != nil || a.director.leaves(a.number) {
+		if err := a.alive(ctx, nil); err != nil || r.director.leaves(a.number) {
 			return err
 		}
 	}

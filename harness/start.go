@@ -185,20 +185,27 @@ func (r *run) openAll(ctx context.Context) error {
 	return up.Wait()
 }
 
-func (r *run) header() history.Header {
+// planned is what a history's header says of the plan and the lock.
+func (r *run) planned() history.Header {
 	s := r.cfg.Plan.Scenario
-	h := history.Header{
-		Format: history.FormatVersion, Scenario: s.Name, Seed: r.cfg.Plan.Seed, Started: time.Now().UTC().Truncate(time.Millisecond),
-		Origin: monotime.Now() - 1, Lock: s.Lock, Service: r.cfg.Lock.Service, Workload: s.Workload.Kind, Guard: s.Workload.Guard,
-		Fault: s.FaultLabel(), Clients: s.Clients, Nodes: len(r.service.Addrs()), TTL: int64(s.TTL), Slack: int64(r.slack()), Stall: r.stall(), Claims: history.Claims(r.claims()),
+	return history.Header{
+		Format: history.FormatVersion, Scenario: s.Name, Seed: r.cfg.Plan.Seed,
+		Lock: s.Lock, Service: r.cfg.Lock.Service, Workload: s.Workload.Kind, Guard: s.Workload.Guard,
+		Fault: s.FaultLabel(), Clients: s.Clients, TTL: int64(s.TTL), Slack: int64(r.slack()), Stall: r.stall(), Claims: history.Claims(r.claims()),
 		Store: history.Store{Engine: s.Store.EngineName(), Fenced: s.Store.Fenced(), FenceReads: s.Store.ReadsRaise(),
 			AcceptsEqual: s.Store.AcceptsEqual(), Guarded: s.Store.Guarded()},
 		Needs:    history.Needs(s.Needs),
 		Faults:   plannedFaults(s.Faults),
-		Versions: append(append([]history.Part{}, r.cfg.Versions...), history.Part{Name: "store", Version: r.store.Version}),
-		Ready:    int64(monotime.Since(r.began)),
-		Duration: int64(s.Duration), StandIns: append(r.service.StandIns(), r.store.StandIns()...),
+		Duration: int64(s.Duration),
 	}
+}
+
+func (r *run) header() history.Header {
+	s := r.cfg.Plan.Scenario
+	h := r.planned()
+	h.Started, h.Origin, h.Ready = time.Now().UTC().Truncate(time.Millisecond), monotime.Now()-1, int64(monotime.Since(r.began))
+	h.Nodes, h.StandIns = len(r.service.Addrs()), append(r.service.StandIns(), r.store.StandIns()...)
+	h.Versions = append(append([]history.Part{}, r.cfg.Versions...), history.Part{Name: "store", Version: r.store.Version})
 	if r.says != nil {
 		h.Versions = append(h.Versions, history.Part{Name: s.Lock, Version: r.says.Name})
 	}

@@ -214,12 +214,7 @@ func (d *director) end(info history.FaultInfo, client int32, effect nemesis.Effe
 // goroutines record meanwhile.
 func (d *director) kill(ctx context.Context, h *hit, p nemesis.Part, v nemesis.Struck, info history.FaultInfo) error {
 	info.Holding, info.Waiting = d.met(h)
-	d.mu.Lock()
-	for _, c := range h.clients() {
-		d.killed[c] = absence{away: p.For}
-		d.holders = slices.DeleteFunc(d.holders, func(h nemesis.Holding) bool { return h.Client == c })
-	}
-	d.mu.Unlock()
+	d.markKilled(h, p)
 	d.rec.Record(history.Event{Type: history.Fault, Client: sole(info.Clients), Fault: &info})
 	gone, err := d.effect(ctx, h, p, info.ID, v)
 	if err != nil {
@@ -228,6 +223,16 @@ func (d *director) kill(ctx context.Context, h *hit, p nemesis.Part, v nemesis.S
 	effect, err := gone.Heal()
 	d.end(info, sole(info.Clients), effect, effect.Bit)
 	return err
+}
+
+// markKilled notes that the clients are killed, before they are.
+func (d *director) markKilled(h *hit, p nemesis.Part) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, c := range h.clients() {
+		d.killed[c] = absence{away: p.For}
+		d.holders = slices.DeleteFunc(d.holders, func(h nemesis.Holding) bool { return h.Client == c })
+	}
 }
 
 // met tells what the victims held just now, and whether one of them waited. Struck at a random moment, a client may have begun its

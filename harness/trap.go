@@ -122,10 +122,14 @@ func (t *traps) asked(client int32) nemesis.Asked {
 
 // roundOver is told that a client's round is over, if it is: what a trap waits for in it does not come any more.
 func (d *director) roundOver(client int32) {
-	d.mu.Lock()
-	holding := slices.ContainsFunc(d.holders, func(h nemesis.Holding) bool { return h.Client == client })
-	d.mu.Unlock()
-	if !holding {
+	if !d.holding(client) {
 		d.traps.over(client)
 	}
+}
+
+// holding reports whether the client believes in a grant.
+func (d *director) holding(client int32) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.ContainsFunc(d.holders, func(h nemesis.Holding) bool { return h.Client == client })
 }

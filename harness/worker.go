@@ -31,7 +31,7 @@ const closeLimit = 2 * time.Second
 func Work(ctx context.Context, in io.Reader, out io.Writer, kinds []clients.Kind) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	w := &worker{out: out, kinds: kinds, grants: map[string]held{}, early: map[string]earlyLoss{}}
+	w := newWorker(out, kinds)
 	defer func() {
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeLimit)
 		defer cancel()
@@ -60,6 +60,18 @@ func Work(ctx context.Context, in io.Reader, out io.Writer, kinds []clients.Kind
 	return lines.Err()
 }
 
+func newWorker(out io.Writer, kinds []clients.Kind) *worker {
+	return &worker{out: out, kinds: kinds, now: monotime.Now, dial: func(ctx context.Context, addr string) (storeClient, error) { return store.Dial(ctx, addr) },
+		grants: map[string]held{}, early: map[string]earlyLoss{}}
+}
+
+// storeClient is what a worker needs of the store.
+type storeClient interface {
+	Read(ctx context.Context, r store.Request) (store.Entry, error)
+	Write(ctx context.Context, r store.Request) (store.Entry, error)
+	Close() error
+}
+
 // obeyGivingUp has the worker give up an acquire when it is told so by a signal: commands wait until it is answered.
 func (w *worker) obeyGivingUp() (stop func()) {
 	told, over := make(chan os.Signal, 1), make(chan struct{})
@@ -86,7 +98,10 @@ type worker struct {
 	lock  clients.Lock
 	// writes is how the lock wants the store to be written to (clients.Kind.Writes).
 	writes string
-	store  *store.Client
+	store  storeClient
+	// now is the clock of stamps, and dial connects to the store.
+	now  func() int64
+	dial func(ctx context.Context, addr string) (storeClient, error)
 	// renewals is where the lock's own renewals pass; beats counts the heartbeats.
 	renewals clients.Gate
 	beats    atomic.Int64
@@ -155,9 +170,9 @@ func (w *worker) carryOut(ctx context.Context, c command) reply {
 
 // timed stamps a library call and turns its error into a result.
 func (w *worker) timed(call func() error) reply {
-	r := reply{Start: monotime.Now()}
+	r := reply{Start: w.now()}
 	err := call()
-	r.End = monotime.Now()
+	r.End = w.now()
 	switch {
 	case err == nil:
 		r.Result = resultOK
@@ -194,11 +209,11 @@ func (w *worker) begin(ctx context.Context, c command) reply {
 			return err
 		}
 		if w.open.Store != "" {
-			if w.store, err = store.Dial(ctx, w.open.Store); err != nil {
+			if w.store, err = w.dial(ctx, w.open.Store); err != nil {
 				return fmt.Errorf("open the store: %w", err)
 			}
 		}
-		if watcher, ok := w.lock.(clients.Watcher); ok {
+		if watcher, ok := w.lock.(clients.Watcher); ok && watcher.Lost() != nil {
 			go w.watch(watcher.Lost())
 		}
 		if w.open.Stall > 0 {
@@ -240,24 +255,29 @@ func find(kinds []clients.Kind, name string) (clients.Kind, error) {
 	return clients.Kind{}, fmt.Errorf("this worker knows no lock named %q", name)
 }
 
-// watch passes lost-events on, and lets the application know. An event for a grant that the library has made and the application has
-// not been given yet waits for it (claim); one for a grant that is given back already is of no interest.
+// watch passes lost-events on.
 func (w *worker) watch(lost <-chan clients.Loss) {
 	for loss := range lost {
-		at := monotime.Now()
-		w.mu.Lock()
-		h, holds := w.grants[loss.Key]
-		holds = holds && (loss.Token == 0 || loss.Token == h.grant.Token)
-		if holds {
-			h.lost = true
-			w.grants[loss.Key] = h
-		} else {
-			w.early[loss.Key] = earlyLoss{loss, at}
-		}
-		w.mu.Unlock()
-		if holds {
-			w.tell(loss, h.op, at)
-		}
+		w.loses(loss)
+	}
+}
+
+// loses passes a lost-event on, and lets the application know. An event for a grant that the library has made and the application has
+// not been given yet waits for it (claim); one for a grant that is given back already is of no interest.
+func (w *worker) loses(loss clients.Loss) {
+	at := w.now()
+	w.mu.Lock()
+	h, holds := w.grants[loss.Key]
+	holds = holds && (loss.Token == 0 || loss.Token == h.grant.Token)
+	if holds {
+		h.lost = true
+		w.grants[loss.Key] = h
+	} else {
+		w.early[loss.Key] = earlyLoss{loss, at}
+	}
+	w.mu.Unlock()
+	if holds {
+		w.tell(loss, h.op, at)
 	}
 }
 
@@ -304,10 +324,10 @@ func (w *worker) beat(late time.Duration) {
 	period := max(late/4, time.Millisecond)
 	tick := time.NewTicker(period)
 	defer tick.Stop()
-	last := monotime.Now()
+	last := w.now()
 	for range tick.C {
 		w.beats.Add(1)
-		now := monotime.Now()
+		now := w.now()
 		if gap := time.Duration(now - last); gap > period+late {
 			if w.send(reply{Event: eventStall, From: last, To: now}) != nil {
 				return
@@ -417,7 +437,7 @@ func (w *worker) access(ctx context.Context, c command) reply {
 		return *mistake
 	}
 	if h.lost && w.open.Decline {
-		now := monotime.Now()
+		now := w.now()
 		return reply{Result: resultFail, Declined: true, Error: "the lock has told that it is lost", Start: now, End: now}
 	}
 	request := w.request(c, h)

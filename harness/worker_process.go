@@ -111,6 +111,12 @@ func (r *run) open(ctx context.Context, w *workerProcess) error {
 	if err != nil {
 		return err
 	}
+	return r.opened(w, a)
+}
+
+// opened takes the answer of a client that was told who it is.
+func (r *run) opened(w *workerProcess, a reply) error {
+	s := r.cfg.Plan.Scenario
 	if a.Result != resultOK {
 		return fmt.Errorf("client %d on host %s: %s", w.number, w.host, a.Error)
 	}

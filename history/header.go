@@ -59,6 +59,8 @@ type Header struct {
 	Versions []Part `json:"versions"`
 	// StandIns says in full sentences what was not the real thing; empty when all was real.
 	StandIns []string `json:"stand_ins,omitempty"`
+	// Simulation says that the run took place in virtual time, and what repeats it; nil: it was real.
+	Simulation *Simulation `json:"simulation,omitempty"`
 	// Ready is how long it took until every server answered and every client was connected (ns); Origin comes after it.
 	Ready int64 `json:"ready_ns,omitempty"`
 	// Duration is the planned length of the workload (ns).
@@ -82,6 +84,13 @@ const (
 type Part struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
+}
+
+// Simulation is what, beside the plan, decides each byte of a simulated run's history.
+type Simulation struct {
+	// Program is the SHA-256 of the compiled adapter, Simulator that of what ran it, in hexadecimal.
+	Program   string `json:"program"`
+	Simulator string `json:"simulator"`
 }
 
 // Claims is what a lock declares; a claim that is not made is not held against it.

@@ -19,11 +19,14 @@ const KindCut = "cut"
 // Point is a point of a request, as its server sees it.
 type Point string
 
+// AfterReply is the point at which a client has its answer.
+const AfterReply Point = "after-reply"
+
 // points are where a cut can strike.
 var points = map[Point]netfault.Moment{
 	"before-request": netfault.BeforeRequest, // it never arrives
 	"after-request":  netfault.AfterRequest,  // it took effect, and the reply is lost
-	"after-reply":    netfault.AfterReply,    // it took effect, and its client knows
+	AfterReply:       netfault.AfterReply,    // it took effect, and its client knows
 }
 
 // cut is its entry in the catalogue.
@@ -68,9 +71,7 @@ func (n *Net) CutRequest(tag string, s Spec, victim string, asked Asked, rng *ra
 	if err != nil {
 		return nil, fmt.Errorf("cut: %w", err)
 	}
-	t, err := n.lay(tag, s, victim, asked, peers, func(request netfault.Is) netfault.Decide {
-		return netfault.CutAt(points[s.Point], request, s.reply(), !s.Silent)
-	})
+	t, err := n.lay(tag, s, victim, asked, peers)
 	if err != nil {
 		return nil, err
 	}

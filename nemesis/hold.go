@@ -46,12 +46,7 @@ func (n *Net) Hold(tag string, s Spec, victim string, asked Asked, rng *rand.Ran
 	if err != nil {
 		return nil, fmt.Errorf("hold: %w", err)
 	}
-	t, err := n.lay(tag, s, victim, asked, peers, func(request netfault.Is) netfault.Decide {
-		if s.Way == WayIn {
-			return netfault.HoldReply(request, s.reply(), 0)
-		}
-		return netfault.Hold(request, 0)
-	})
+	t, err := n.lay(tag, s, victim, asked, peers)
 	if err != nil {
 		return nil, err
 	}

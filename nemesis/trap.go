@@ -27,6 +27,22 @@ type Trap struct {
 	healed bool
 }
 
+// Decide is how a fault that waits for a request (Waits) treats the packets of a link. Each link
+// needs one of its own.
+func (s Spec) Decide(asked Asked) netfault.Decide {
+	return s.decide((&finder{request: s.Request, asked: asked}).is)
+}
+
+func (s Spec) decide(request netfault.Is) netfault.Decide {
+	switch {
+	case s.Point != "":
+		return netfault.CutAt(points[s.Point], request, s.reply(), !s.Silent)
+	case s.Way == WayIn:
+		return netfault.HoldReply(request, s.reply(), 0)
+	}
+	return netfault.Hold(request, 0)
+}
+
 // snare is a trap's part on one link of the client.
 type snare struct {
 	client, peer string
@@ -37,15 +53,15 @@ type snare struct {
 	stats        netfault.Stats    // once removed
 }
 
-// lay puts a trap on the links of the client. decide makes the decision of one part.
-func (n *Net) lay(tag string, s Spec, victim string, asked Asked, peers []string, decide func(netfault.Is) netfault.Decide) (*Trap, error) {
+// lay puts a trap on the links of the client.
+func (n *Net) lay(tag string, s Spec, victim string, asked Asked, peers []string) (*Trap, error) {
 	t := &Trap{kind: s.Kind, choosy: s.reply() != nil}
 	for _, name := range peers {
 		part := &snare{client: victim, peer: name, finder: &finder{request: s.Request, asked: asked}}
 		at, to, err := n.link(netfault.Cut{From: victim, To: name})
 		if err == nil {
 			part.at = at
-			part.by, err = at.Divert(tag, decide(part.finder.is), netfault.Both(to)...)
+			part.by, err = at.Divert(tag, s.decide(part.finder.is), netfault.Both(to)...)
 		}
 		if err != nil {
 			_, healing := t.Heal()

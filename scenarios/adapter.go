@@ -9,7 +9,10 @@ import (
 // called. What it claims it says itself when it starts, so whether it suits a fenced store is known only then.
 type Adapter struct {
 	// Command is its command line, for a shell. Every client starts one.
-	Command string `yaml:"command"`
+	Command string `yaml:"command,omitempty"`
+	// Go is the folder of the adapter's Go package, for the simulation, which compiles it; Command is
+	// then empty.
+	Go string `yaml:"go,omitempty"`
 	// Dir is the folder that it starts in; not given: that in which lockchaos runs.
 	Dir string `yaml:"dir,omitempty"`
 	// Service is the lock service whose nodes it is given (`lockchaos list services`), or "none".
@@ -36,7 +39,10 @@ func (v *validator) lock(at, lockAt string, s *Scenario) {
 		v.oneOf(lockAt, "lock", s.Lock, v.catalogue.Locks)
 		return
 	}
-	if strings.TrimSpace(s.Adapter.Command) == "" {
+	switch {
+	case s.Adapter.Go != "" && s.Adapter.Command != "":
+		v.fail(at+".adapter.go", "an adapter has a command, or a Go package that the simulation compiles: not both")
+	case s.Adapter.Go == "" && strings.TrimSpace(s.Adapter.Command) == "":
 		v.fail(at+".adapter.command", "an adapter needs a command: the command line that starts it")
 	}
 	v.oneOf(at+".adapter.service", "service", s.Adapter.Service, append(slices.Clone(v.catalogue.Services), NoService))

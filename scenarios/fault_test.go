@@ -35,7 +35,7 @@ func TestCombinations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan := Plan{7, s.Scenarios[0]}
+	plan := Plan{Seed: 7, Scenario: s.Scenarios[0]}
 	file := filepath.Join(t.TempDir(), "plan.yaml")
 	if err := plan.Save(file); err != nil {
 		t.Fatal(err)
@@ -89,7 +89,7 @@ func TestCombinationsAtTheScaleOfProduction(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := s.Scenarios[0].Faults[0]
-	p := Plan{7, s.Scenarios[0]}.Real()
+	p := Plan{Seed: 7, Scenario: s.Scenarios[0]}.Real()
 	f := p.Scenario.Faults[0]
 	if f.Sequence[0].For != RealFreeze || f.For != Duration(6*time.Second) || f.Sequence[1].After != Duration(2*time.Second) || f.Sequence[1].Together[1].For != RealFreeze {
 		t.Errorf("%+v", f)

@@ -1,8 +1,10 @@
 package scenarios
 
 import (
+	"bytes"
 	"fmt"
 	"hash/fnv"
+	"io"
 	"math/rand/v2"
 	"os"
 
@@ -15,6 +17,16 @@ import (
 type Plan struct {
 	Seed     uint64   `yaml:"seed"`
 	Scenario Scenario `yaml:"scenario"`
+	// Simulation is what the plan was simulated with; nil: it was not, or not yet. With anything else
+	// it would run differently, and is refused.
+	Simulation *Simulation `yaml:"simulation,omitempty"`
+}
+
+// Simulation names what, beside a plan, decides each byte of a simulated run: SHA-256, in
+// hexadecimal, of the compiled adapter and of the simulator.
+type Simulation struct {
+	Program   string `yaml:"program"`
+	Simulator string `yaml:"simulator"`
 }
 
 // Stream returns the random stream of one part of the run ("client 3", "fault 0"). Streams of different names are
@@ -40,12 +52,27 @@ func (r Range) Draw(rng *rand.Rand) Duration {
 
 // Save writes the plan as YAML.
 func (p Plan) Save(file string) error {
+	var text bytes.Buffer
+	if err := p.Write(&text); err != nil {
+		return err
+	}
+	if err := os.WriteFile(file, text.Bytes(), 0o644); err != nil {
+		return fmt.Errorf("save plan: %w", err)
+	}
+	return nil
+}
+
+// Write writes the plan as YAML.
+func (p Plan) Write(w io.Writer) error {
 	text, err := yaml.Marshal(p)
 	if err != nil {
 		return fmt.Errorf("plan of %s: %w", p.Scenario.Name, err)
 	}
-	head := "# lockchaos plan: `lockchaos run --plan FILE` runs it again (the same draws, not the same schedule).\n"
-	if err := os.WriteFile(file, append([]byte(head), text...), 0o644); err != nil {
+	again := "the same draws, not the same schedule"
+	if p.Simulation != nil {
+		again = "in virtual time, to the same history"
+	}
+	if _, err := fmt.Fprintf(w, "# lockchaos plan: `lockchaos run --plan FILE` runs it again (%s).\n%s", again, text); err != nil {
 		return fmt.Errorf("save plan: %w", err)
 	}
 	return nil

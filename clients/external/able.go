@@ -5,7 +5,6 @@ import (
 
 	"github.com/lockchaos/lockchaos/adapter"
 	"github.com/lockchaos/lockchaos/clients"
-	"github.com/lockchaos/lockchaos/monotime"
 )
 
 // able returns the lock with the methods of what the adapter said that it can.
@@ -49,7 +48,7 @@ func (l *lock) ask(ctx context.Context, g clients.Grant) error {
 }
 
 func (l *lock) extend(ctx context.Context, g clients.Grant) (clients.Grant, error) {
-	sent := monotime.Now()
+	sent := l.times.Now()
 	r, err := l.on(ctx, adapter.OpRenew, g)
 	if err != nil {
 		return g, err

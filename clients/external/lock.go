@@ -1,6 +1,7 @@
 package external
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,14 +40,44 @@ func Kind(service string) clients.Kind {
 // usualLimit is the time limit of a call whose context has none.
 const usualLimit = 30 * time.Second
 
+// Conversation is a connection to an adapter: an *adapter.Conn, or that to a simulated program.
+type Conversation interface {
+	Ask(r adapter.Request) (adapter.Reply, error)
+	AskUntil(ctx context.Context, r adapter.Request) (adapter.Reply, error)
+	NextID() int64
+	Break(format string, args ...any) error
+	Broken() error
+	Expect()
+}
+
+// Times are what a lock knows of time.
+type Times struct {
+	// Now is the clock of stamps.
+	Now func() int64
+	// Left is how long a call may take; 0: the context does not say.
+	Left func(context.Context) time.Duration
+}
+
+// realTimes are those of a lock whose adapter is a process.
+var realTimes = Times{Now: monotime.Now, Left: func(ctx context.Context) time.Duration {
+	t, ok := ctx.Deadline()
+	if !ok {
+		return 0
+	}
+	return max(time.Until(t), 1)
+}}
+
 // lock is an adapter, seen as a lock.
 type lock struct {
-	conn    *adapter.Conn
-	process *process
+	conn    Conversation
+	process *process // nil: it is simulated
+	times   Times
 	says    adapter.Declaration
 	// blind: the adapter's clock may be made wrong, so its stamps are not used.
 	blind bool
 	lost  chan clients.Loss
+	// notes, if set, is told of losses in the place of lost.
+	notes func(clients.Loss)
 	// opened is told of the lock's sessions; session is the last that it was told of.
 	opened  func(clients.Session)
 	session int64
@@ -75,13 +106,17 @@ func Open(ctx context.Context, c clients.Config) (clients.Lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &lock{process: p, opened: c.Open, blind: c.Adapter.ClockFaults, lost: make(chan clients.Loss, 100), grants: map[string]int64{}}
+	l := &lock{process: p, times: realTimes, opened: c.Open, blind: c.Adapter.ClockFaults, lost: make(chan clients.Loss, 100), grants: map[string]int64{}}
 	l.conn = adapter.NewConn(p.in, p.out, adapter.Options{Command: c.Adapter.Command, Process: p, Lost: l.tell})
 	go adapter.WatchMemory(p.cmd.Process.Pid, most, p.exited, func(what string) {
 		_ = l.conn.Break("%s", what) // whoever asks is told
 		_ = killFamily()             // what can't be killed is killed with the worker
 	})
-	if err := l.hello(ctx, c); err != nil {
+	err = l.hello(ctx, c)
+	if err == nil {
+		err = l.together()
+	}
+	if err != nil {
 		l.conn.Expect()
 		now, cancel := context.WithTimeout(ctx, 0)
 		defer cancel()
@@ -91,9 +126,20 @@ func Open(ctx context.Context, c clients.Config) (clients.Lock, error) {
 	return l.able(), nil
 }
 
+// Simulated says hello to a simulated adapter. tells hands over the function that takes its
+// lost-events; those of present grants go to notes.
+func Simulated(ctx context.Context, conn Conversation, t Times, c clients.Config, tells func(func(adapter.Event)), notes func(clients.Loss)) (clients.Lock, error) {
+	l := &lock{conn: conn, times: t, opened: c.Open, blind: c.Adapter.ClockFaults, notes: notes, grants: map[string]int64{}}
+	tells(l.tell)
+	if err := l.hello(ctx, c); err != nil {
+		return nil, err
+	}
+	return l.able(), nil
+}
+
 func (l *lock) hello(ctx context.Context, c clients.Config) error {
 	const largest = 1<<53 - 1 // that a double holds exactly
-	r, err := l.conn.Ask(adapter.Request{Op: adapter.OpHello, TimeoutMS: limit(ctx), Greeting: &adapter.Greeting{
+	r, err := l.conn.Ask(adapter.Request{Op: adapter.OpHello, TimeoutMS: l.limit(ctx), Greeting: &adapter.Greeting{
 		Protocol: adapter.Version, Service: c.Adapter.Service, Nodes: append([]string{}, c.Nodes...), TTLMS: c.TTL / int64(time.Millisecond),
 		Client: fmt.Sprintf("c%d", c.Client), Seed: int64(c.Seed & largest), Dir: c.Adapter.Shared}})
 	if err != nil {
@@ -104,7 +150,7 @@ func (l *lock) hello(ctx context.Context, c clients.Config) error {
 	}
 	l.says = *r.Declaration
 	l.tellSession(r.Session)
-	return l.together()
+	return nil
 }
 
 // together demands that all that came of the adapter is where faults strike.
@@ -120,11 +166,8 @@ func (l *lock) together() error {
 }
 
 // limit is the time (ms) that a call may take.
-func limit(ctx context.Context) int64 {
-	left := usualLimit
-	if t, ok := ctx.Deadline(); ok {
-		left = time.Until(t)
-	}
+func (l *lock) limit(ctx context.Context) int64 {
+	left := cmp.Or(l.times.Left(ctx), usualLimit)
 	return max(int64(left/time.Millisecond), 1)
 }
 
@@ -150,8 +193,13 @@ func (l *lock) tell(e adapter.Event) {
 	if !known || e.Grant != 0 && e.Grant != now {
 		return
 	}
+	loss := clients.Loss{Key: e.Key, Why: e.Why}
+	if l.notes != nil {
+		l.notes(loss)
+		return
+	}
 	select {
-	case l.lost <- clients.Loss{Key: e.Key, Why: e.Why}:
+	case l.lost <- loss:
 	default:
 	}
 }
@@ -177,13 +225,13 @@ func (l *lock) acquire(ctx context.Context, key, mode string) (clients.Grant, er
 	l.mu.Lock()
 	l.grants[key] = l.conn.NextID()
 	l.mu.Unlock()
-	sent := monotime.Now()
+	sent := l.times.Now()
 	g.First = sent
 	until := context.Background()
 	if l.says.Does(adapter.OpCancel) {
 		until = ctx
 	}
-	r, err := l.conn.AskUntil(until, adapter.Request{Op: adapter.OpAcquire, Key: key, Mode: mode, TimeoutMS: limit(ctx)})
+	r, err := l.conn.AskUntil(until, adapter.Request{Op: adapter.OpAcquire, Key: key, Mode: mode, TimeoutMS: l.limit(ctx)})
 	if err != nil {
 		return g, err
 	}
@@ -215,7 +263,7 @@ func (l *lock) stamps(g *clients.Grant, r adapter.Reply, sent int64) error {
 	if l.blind {
 		return nil
 	}
-	if what := r.Misstamped(sent, monotime.Now()); what != "" {
+	if what := r.Misstamped(sent, l.times.Now()); what != "" {
 		return l.conn.Break("%s", what)
 	}
 	g.Attempt, g.Enqueued = r.Attempt, r.Enqueued
@@ -249,7 +297,7 @@ func (l *lock) on(ctx context.Context, op string, g clients.Grant) (adapter.Repl
 	if !ok {
 		return adapter.Reply{}, fmt.Errorf("%s %q: the grant is not one of this lock's: %w", op, g.Key, clients.ErrNotHeld)
 	}
-	r, err := l.conn.Ask(adapter.Request{Op: op, Key: g.Key, Grant: id, TimeoutMS: limit(ctx)})
+	r, err := l.conn.Ask(adapter.Request{Op: op, Key: g.Key, Grant: id, TimeoutMS: l.limit(ctx)})
 	if err == nil && !r.OK {
 		err = failure(op, r)
 	}
@@ -274,14 +322,17 @@ func (l *lock) Close(ctx context.Context) error {
 }
 
 func (l *lock) close(ctx context.Context) error {
-	r, err := l.conn.Ask(adapter.Request{Op: adapter.OpClose, TimeoutMS: limit(ctx)})
-	if err == nil {
+	r, err := l.conn.Ask(adapter.Request{Op: adapter.OpClose, TimeoutMS: l.limit(ctx)})
+	if err == nil && l.process != nil {
 		err = l.together()
 	}
 	if err == nil && !r.OK {
 		err = failure(adapter.OpClose, r)
 	}
 	l.conn.Expect()
+	if l.process == nil {
+		return err
+	}
 	if l.conn.Broken() != nil {
 		now, cancel := context.WithTimeout(ctx, 0)
 		defer cancel()

@@ -77,11 +77,11 @@ func (f *runFlags) checkExam() error {
 		return err
 	}
 	switch {
-	case (len(f.Names) == 0) == (f.Own.Command == ""):
+	case (len(f.Names) == 0) != f.Own.Given():
 		return exit.Misuse(errors.New("name one lock (lockchaos list locks), or give --lock-cmd and --service for one of your own"))
-	case f.Own.Command == "" && f.Own.Service != "":
+	case !f.Own.Given() && f.Own.Service != "":
 		return exit.Misuse(errors.New("--service is for the lock of --lock-cmd"))
-	case f.Own.Command != "":
+	case f.Own.Given():
 		return f.checkOwn()
 	}
 	return checkTTL(f.Own.TTL)

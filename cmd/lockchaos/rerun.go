@@ -36,6 +36,9 @@ A seed repeats the plan: think times, lengths and spacing of faults. It does not
 schedule, so a verdict may differ by chance. "lockchaos run --plan DIR/plan.yaml --repeat 20" shows
 how often.
 
+A run of --runtime sim repeats everything: its history must be the same, byte for byte. It is refused
+if the adapter or the simulator has changed.
+
 Exit status: 0 the verdicts are the same, 1 one differs, 2 one that was decided is decided no more, 3 the harness or a service failed.`,
 		Example: `  lockchaos rerun runs/latest/redis-setnx.pause-holder.unfenced
   lockchaos rerun runs/latest`,
@@ -70,6 +73,6 @@ func (f *runFlags) runAgain(s *experiments.Saved, cmd *cobra.Command) error {
 		return err
 	}
 	return f.there(ctx, s.Plans, out.Say, func(where runtimes.Runtime) error {
-		return experiments.Rerun(ctx, s.Suite, &runs.Run{Settings: f.complete(), Where: where, Name: s.Run.Suite, About: s.Run.About, Plans: s.Plans, Screen: out, Command: reports.Shell(os.Args[0], "rerun", s.Named)})
+		return experiments.Rerun(ctx, s, &runs.Run{Settings: f.complete(), Where: where, Name: s.Run.Suite, About: s.Run.About, Plans: s.Plans, Screen: out, Command: reports.Shell(os.Args[0], "rerun", s.Named)})
 	})
 }

@@ -106,6 +106,7 @@ Environment variables:
   ` + runtimes.ImageVar("redis") + `        an image, as --image redis=IMAGE (and so on, for each service)
   ` + backends.RedisVar + `              the program that runs as redis-server, such as valkey-server, or "miniredis", a stand-in
   ` + backends.PostgresVar + `           the folder of postgres and initdb
+  ` + runtimes.InterpretVar + `      1: interpret what --runtime sim runs; nothing is compiled, and it is about eight times slower
   ` + adapter.MemoryVar + `     the memory that each client's adapter may use, with all that it starts, such as 4GB (default: 1GB)`,
 		Example: `  lockchaos run
   lockchaos run redis-setnx/pause-holder/unfenced --no-expect
@@ -151,7 +152,7 @@ var whereFlags = []string{"runtime", "image", "project", "nodes"}
 // addWhere adds the flags of every command that runs plans: where, how many at once, and where to write.
 func (f *runFlags) addWhere(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Runtime, "runtime", runtimes.Default(), `where hosts live: "local" is a private network of namespaces, "docker" starts containers, "compose" joins a
-project that runs, "external" uses servers at the addresses of --nodes; "auto" takes docker if an engine answers and has the images, else local`)
+project that runs, "external" uses servers at the addresses of --nodes, "sim" simulates all but the lock library of --lock-go, in virtual time; "auto" takes docker if an engine answers and has the images, else local`)
 	flags.StringArrayVar(&f.Images, "image", nil, "image for a service's containers, as redis=IMAGE (may be repeated)")
 	flags.StringVar(&f.Project, "project", "", "compose project, by its name or folder (default: that of this folder)")
 	flags.StringSliceVar(&f.Nodes, "nodes", nil, "which services of the project are which nodes, as redis-1=my-redis,…; of --runtime external the addresses of the nodes, as redis=127.0.0.1:6379")
@@ -167,6 +168,7 @@ func (f *runFlags) addSeed(flags *pflag.FlagSet) {
 // addOwn adds the flags of every command that takes a lock of the user's own.
 func (f *runFlags) addOwn(flags *pflag.FlagSet, command, ttl string) {
 	flags.StringVar(&f.Own.Command, "lock-cmd", "", command)
+	flags.StringVar(&f.Own.Go, "lock-go", "", "folder of a Go package that is an adapter: lockchaos compiles it, for --runtime sim too (docs/simulation.md)")
 	flags.StringVar(&f.Own.Service, "service", "", `the service that the lock of --lock-cmd uses (lockchaos list services), or "none"`)
 	flags.DurationVar(&f.Own.TTL, "ttl", 0, ttl)
 }
@@ -208,7 +210,7 @@ func (f *runFlags) checkNames() error {
 	switch {
 	case f.Only.LastFailed || f.Plan != "":
 		return f.checkSaved()
-	case random && f.Own.Command != "" && len(f.Locks) > 0:
+	case random && f.Own.Given() && len(f.Locks) > 0:
 		return exit.Misuse(errors.New("--locks chooses among the locks of lockchaos: give no --lock-cmd beside it"))
 	case random && len(f.Only.Words()) > 0:
 		return exit.Misuse(fmt.Errorf("suite %s is drawn for each lock: --locks chooses them, and --lock and --fault are for other suites", pick.Random))
@@ -221,7 +223,7 @@ func (f *runFlags) checkNames() error {
 // checkSaved refuses what a saved plan has in it already.
 func (f *runFlags) checkSaved() error {
 	switch {
-	case f.Only.LastFailed && (f.Plan != "" || f.Own.Command != "" || len(f.Locks) > 0):
+	case f.Only.LastFailed && (f.Plan != "" || f.Own.Given() || len(f.Locks) > 0):
 		return exit.Misuse(errors.New("--last-failed runs saved plans, which have their locks: give no --plan, --lock-cmd or --locks beside it"))
 	case !f.Only.LastFailed && len(f.Names)+len(f.Locks) > 0:
 		return exit.Misuse(errors.New("--plan runs a saved plan: give no names beside it"))
@@ -250,14 +252,21 @@ func (f *runFlags) checkOwn() (err error) {
 	if f.Own.Command, err = redact.Command(f.Own.Command); err != nil {
 		return exit.Misuse(fmt.Errorf("--lock-cmd: %w", err))
 	}
+	if f.Own.Go != "" && f.Own.Service == "" {
+		f.Own.Service = "redis"
+	}
 	switch {
-	case f.Own.Command == "" && (f.Own.Service != "" || f.Own.TTL != 0):
+	case f.Own.Go != "" && f.Own.Command != "":
+		return exit.Misuse(errors.New("--lock-cmd or --lock-go, not both"))
+	case f.Own.Command != "" && f.Runtime == runtimes.Virtual:
+		return exit.Misuse(errors.New("the simulation compiles the lock: give --lock-go DIR, the folder of its Go package, in the place of --lock-cmd"))
+	case !f.Own.Given() && (f.Own.Service != "" || f.Own.TTL != 0):
 		return exit.Misuse(errors.New("--service and --ttl are for the lock of --lock-cmd"))
 	case redact.Lacking(f.Own.Command) != "":
 		return exit.Misuse(fmt.Errorf("--lock-cmd: %s is not set in the environment: it is the password that the command line had, which was not saved", redact.Lacking(f.Own.Command)))
-	case f.Own.Command != "" && f.Plan != "":
+	case f.Own.Given() && f.Plan != "":
 		return exit.Misuse(errors.New("--plan runs a saved plan, which has its lock: give no --lock-cmd beside it"))
-	case f.Own.Command != "" && !f.Here() && f.Runtime != runtimes.Auto:
+	case f.Own.Given() && !f.Here() && f.Runtime != runtimes.Auto:
 		return runtimes.OnlyHere("--lock-cmd", f.Runtime)
 	}
 	return checkTTL(f.Own.TTL)
@@ -371,7 +380,7 @@ func (f *runFlags) there(ctx context.Context, plans []scenarios.Plan, say func(s
 
 // unexpected reports whether nothing says what is to be expected: the scenarios were written for other locks than that of --lock-cmd.
 func (f *runFlags) unexpected() bool {
-	return f.Own.Command != "" && !f.Inherent && !f.Random()
+	return f.Own.Given() && !f.Inherent && !f.Random()
 }
 
 // commandLine is what the user would type to have the same again.
@@ -410,6 +419,9 @@ func (f *runFlags) again(line []string) string {
 func (f *runFlags) lockWords() (line []string) {
 	if f.Own.Command != "" {
 		line = append(line, "--lock-cmd", f.Own.Command, "--service", f.Own.Service) // without its secrets, by now
+	}
+	if f.Own.Go != "" {
+		line = append(line, "--lock-go", f.Own.Go, "--service", f.Own.Service)
 	}
 	if f.Own.TTL > 0 {
 		line = append(line, "--ttl", f.Own.TTL.String())

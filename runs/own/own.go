@@ -27,9 +27,14 @@ import (
 type Program struct {
 	// Command is its command line; "": there is no such lock. Service is the service that it uses.
 	Command, Service string
+	// Go is the folder of its Go package, where lockchaos compiles it.
+	Go string
 	// TTL is what it is opened with; 0: that of the scenarios, or the usual one of the service.
 	TTL time.Duration
 }
+
+// Given reports whether there is such a lock.
+func (p Program) Given() bool { return p.Command != "" || p.Go != "" }
 
 // Lock is a lock of the user's own, as it has introduced itself.
 type Lock struct {
@@ -48,6 +53,15 @@ func UsualTTL(service string) scenarios.Duration {
 // Meet starts the program once, where the run is to be. taken reports whether a built-in lock has a
 // name.
 func (p Program) Meet(ctx context.Context, where runtimes.Where, taken func(name string) bool) (*Lock, error) {
+	if p.Go != "" && where.Runtime == runtimes.Virtual {
+		return p.meetSimulated(ctx, taken)
+	}
+	if p.Go != "" {
+		var err error
+		if p.Command, err = p.build(ctx); err != nil {
+			return nil, exit.Misuse(err)
+		}
+	}
 	a, err := Adapter(p.Command, p.Service)
 	if err != nil {
 		return nil, err
@@ -68,10 +82,15 @@ func (p Program) Meet(ctx context.Context, where runtimes.Where, taken func(name
 	if l.Says, err = t.introduced(ctx); err != nil {
 		return nil, err
 	}
+	l.call(taken)
+	return l, nil
+}
+
+// call gives the lock a name that no built-in lock has.
+func (l *Lock) call(taken func(name string) bool) {
 	if l.Name = slug(l.Says.Name); taken(l.Name) {
 		l.Name = "my-" + l.Name
 	}
-	return l, nil
 }
 
 // Kind is the lock as the harness knows it, with what it has declared.

@@ -107,7 +107,7 @@ func (r Request) named(ctx context.Context) (c runs.Choice, err error) {
 		return c, err
 	}
 	kindOf := r.inherentKind
-	if r.Own.Command != "" {
+	if r.Own.Given() {
 		lock, err := r.meet(ctx)
 		if err != nil {
 			return c, err

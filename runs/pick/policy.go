@@ -23,7 +23,7 @@ func (r Request) Exam(ctx context.Context) (plans []scenarios.Plan, exam *report
 		return nil, nil, exit.Misuse(fmt.Errorf("--attack: %w", err))
 	}
 	var lock scenarios.Examinee
-	if r.Own.Command != "" {
+	if r.Own.Given() {
 		met, err := r.meet(ctx)
 		if err != nil {
 			return nil, nil, exit.Misuse(err)
@@ -32,7 +32,7 @@ func (r Request) Exam(ctx context.Context) (plans []scenarios.Plan, exam *report
 	} else if lock, err = Examinee(r.Tool, r.Names[0], scenarios.Duration(r.Own.TTL)); err != nil {
 		return nil, nil, exit.Misuse(err)
 	}
-	all, exam, err := r.attack(lock, table, r.Faults(ctx, r.Own.Command != "", r.Say))
+	all, exam, err := r.attack(lock, table, r.Faults(ctx, r.Own.Given(), r.Say))
 	for _, s := range all {
 		plans = append(plans, scenarios.Plan{Seed: r.Seed, Scenario: s})
 	}

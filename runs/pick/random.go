@@ -44,8 +44,8 @@ func (r Request) randomLocks(ctx context.Context) (all []scenarios.RandomLock, e
 	if err != nil {
 		return nil, exit.Misuse(err)
 	}
-	can := r.Faults(ctx, r.Own.Command != "", r.Say)
-	if r.Own.Command != "" {
+	can := r.Faults(ctx, r.Own.Given(), r.Say)
+	if r.Own.Given() {
 		lock, err := r.meet(ctx)
 		if err != nil {
 			return nil, err

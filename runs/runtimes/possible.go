@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/lockchaos/lockchaos/backends"
+	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/docker"
 	"github.com/lockchaos/lockchaos/nemesis"
@@ -16,6 +17,9 @@ import (
 // Faults are the kinds of faults that this machine can do in the runtime. own: the lock is a program
 // of this machine. say is told what can't be done, and why.
 func (f Where) Faults(ctx context.Context, own bool, say func(string)) map[string]bool {
+	if f.Runtime == Virtual {
+		return virtualFaults()
+	}
 	here := f.Here()
 	if f.Runtime == Auto && own {
 		here = true
@@ -48,12 +52,25 @@ func (f Where) Faults(ctx context.Context, own bool, say func(string)) map[strin
 	return can
 }
 
+// virtualFaults are the kinds that exist in virtual time. Which of the others there are is told by
+// `lockchaos list faults`.
+func virtualFaults() map[string]bool {
+	can := map[string]bool{}
+	for _, k := range nemesis.Kinds() {
+		can[k.Name] = harness.UnsimulatedFault(nemesis.Spec{Kind: k.Name}) == ""
+	}
+	return can
+}
+
 // Fitting returns a function that says why a fault is not for this machine and runtime, nor for the
 // lock, as fits has it; nil: it is. can are the kinds that the machine can do.
 func (f Where) Fitting(can map[string]bool, fits func(scenarios.Fault) error) func(scenarios.Fault) error {
 	return func(one scenarios.Fault) error {
 		if !can[one.Kind] {
 			return errors.New("this machine cannot do it")
+		}
+		if why := harness.UnsimulatedFault(one.Spec()); why != "" && f.Runtime == Virtual {
+			return errors.New(why)
 		}
 		if why := OutOfReach(one); why != "" && f.Runtime == External {
 			return errors.New(why)

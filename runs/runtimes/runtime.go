@@ -24,6 +24,8 @@ const (
 	Compose = "compose"
 	// runtimeExternal: the services are there already, and lockchaos is given their addresses.
 	External = "external"
+	// Virtual: everything but the lock library is simulated.
+	Virtual = "sim"
 )
 
 // EnvironmentVar names the environment variable that is the default of --runtime.
@@ -31,7 +33,7 @@ const EnvironmentVar = "LOCKCHAOS_RUNTIME"
 
 // Names lists those that --runtime takes.
 func Names() []string {
-	return []string{Auto, Local, Docker, Compose, External}
+	return []string{Auto, Local, Docker, Compose, External, Virtual}
 }
 
 func Default() string {
@@ -76,10 +78,15 @@ func Choose(ctx context.Context, f Where, of Locks, plans []scenarios.Plan, say 
 	if err := f.suits(plans); err != nil {
 		return nil, err
 	}
+	if f.Runtime == Auto && compiled(plans) != "" {
+		f.Runtime = Virtual
+	}
 	if f.Runtime == Local || f.Runtime == Auto && withAdapter(plans) != "" {
 		return newLocal(ctx), nil
 	}
 	switch f.Runtime {
+	case Virtual:
+		return &Simulated{Locks: of}, nil
 	case Docker:
 		return newContainers(ctx, settings, of, plans, say)
 	case Compose:
@@ -101,6 +108,9 @@ func (f Where) suits(plans []scenarios.Plan) error {
 	if name := withApp(plans); name != "" && f.Runtime != Compose {
 		return exit.Misuse(fmt.Errorf("%s is about an application in a compose project: give --runtime %s --project FOLDER", name, Compose))
 	}
+	if name := compiled(plans); name != "" && f.Runtime != Virtual && f.Runtime != Auto {
+		return exit.Misuse(fmt.Errorf("%s is for the simulation, which compiles its lock (adapter.go): give --runtime %s, or --lock-go with a scenario of another lock", name, Virtual))
+	}
 	if name := withAdapter(plans); name != "" && !f.Here() && f.Runtime != Auto {
 		return OnlyHere(name, f.Runtime)
 	}
@@ -108,11 +118,23 @@ func (f Where) suits(plans []scenarios.Plan) error {
 }
 
 // Here tells whether clients are processes of this machine, which have its programs and files.
-func (f Where) Here() bool { return f.Runtime == Local || f.Runtime == External }
+func (f Where) Here() bool {
+	return f.Runtime == Local || f.Runtime == External || f.Runtime == Virtual
+}
 
 // OnlyHere is the error of an adapter in a runtime that has no place for it.
 func OnlyHere(of, runtime string) error {
 	return exit.Misuse(fmt.Errorf("the lock of %s is a program of this machine, and runs on its private network: give --runtime %s instead of %s", of, Local, runtime))
+}
+
+// compiled names a plan whose lock the simulation compiles; "" if there is none.
+func compiled(plans []scenarios.Plan) string {
+	for _, p := range plans {
+		if p.Scenario.Adapter.Go != "" {
+			return p.Scenario.Name
+		}
+	}
+	return ""
 }
 
 // withAdapter names a plan whose lock is an adapter; "" if there is none.

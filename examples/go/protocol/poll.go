@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"net"
 	"sync/atomic"
-	"syscall"
 	"time"
-	"unsafe"
 )
 
 // Poll is Acquire for a lock without a queue: try is called again and again, with a pause between, until it succeeds or the context ends. It returns nil for a grant, Busy if
@@ -67,16 +65,6 @@ func Within(ctx context.Context, grace time.Duration, call func() error) error {
 	case <-time.After(grace):
 		return fmt.Errorf("%w: %w", Left, ctx.Err())
 	}
-}
-
-// Now reads the clock that all processes of the machine share (CLOCK_MONOTONIC), in ns. Go's own monotonic readings have another origin.
-func Now() int64 {
-	var ts syscall.Timespec
-	const monotonic = 1
-	if _, _, errno := syscall.Syscall(syscall.SYS_CLOCK_GETTIME, monotonic, uintptr(unsafe.Pointer(&ts)), 0); errno != 0 {
-		panic(errno)
-	}
-	return ts.Nano()
 }
 
 // ValidFor is for how long a library says that a grant is good, as a Grant tells it: from its attempt until the instant. Our clock is read first, so that a

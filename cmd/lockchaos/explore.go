@@ -1,0 +1,66 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lockchaos/lockchaos/experiments"
+	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/runs/runtimes"
+	"github.com/lockchaos/lockchaos/runs/screen"
+)
+
+func exploreCommand() *cobra.Command {
+	f := newRunFlags()
+	x := experiments.Exploring{Tool: ours()}
+	cmd := &cobra.Command{
+		Use:   "explore",
+		Short: "Search schedules in virtual time until a lock in Go shows a defect",
+		Long: `Compiles the adapter in the folder of --lock-go, and runs it in virtual time with one seed after the
+other, on all cores. Each seed draws its own faults and its own schedule. Seeds that show an order of
+events that was not seen before are varied further.
+
+The search stops at the first certain defect of the lock. A holder that outlives its lease is counted
+and not hunted: no lease prevents it. What is found is shrunk, and written as a plan that
+"lockchaos run --plan" repeats exactly.
+
+Exit status: 0 nothing was found, 1 a defect, 2 no seed came to its end, 3 the search failed.`,
+		Example: `  lockchaos explore --lock-go ./my-lock --for 2m
+  lockchaos explore --lock-go examples/go/redsync --service redis-five --for 10m --seed 1`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			f.Runtime = runtimes.Virtual
+			x.Seed = f.Seed
+			if !cmd.Flags().Changed("seed") {
+				x.Seed = f.Shard.Seed()
+			}
+			if err := f.checkOwn(); err != nil {
+				return err
+			}
+			if f.Own.Go == "" || x.For <= 0 || x.Length < time.Second || x.Cores < 1 {
+				return exit.Misuse(errors.New("explore needs --lock-go DIR, some time (--for), a second of --length or more, and a core (--parallel)"))
+			}
+			x.Out = screen.New(cmd.OutOrStdout())
+			lock, err := f.Own.Meet(cmd.Context(), f.Where, func(name string) bool { _, err := ours().Lock(name); return err == nil })
+			if err != nil {
+				return err
+			}
+			x.Lock = lock
+			return x.Do(cmd.Context())
+		},
+	}
+	flags := cmd.Flags()
+	f.addSeed(flags)
+	f.addOwn(flags, "", "lease of the lock (default: 500ms)")
+	_ = flags.MarkHidden("lock-cmd") // the simulation compiles locks
+	flags.DurationVar(&x.For, "for", 2*time.Minute, "how long to search")
+	flags.Uint64Var(&x.Most, "seeds", 0, "how many seeds to try at most (default: as many as the time allows)")
+	flags.DurationVar(&x.Length, "length", 5*time.Second, "virtual time of each run")
+	flags.IntVar(&x.Cores, "parallel", runtime.NumCPU(), fmt.Sprintf("how many seeds to try at once (default: one a processor, here %d)", runtime.NumCPU()))
+	flags.StringVar(&x.File, "write", "", "file for the plan of a defect (default: the names of the lock and the property, and .plan.yaml, here)")
+	return cmd
+}

@@ -1,0 +1,361 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/lockchaos/lockchaos/backends"
+	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/hosts/sim"
+	"github.com/lockchaos/lockchaos/nemesis"
+	"github.com/lockchaos/lockchaos/scenarios"
+	"github.com/lockchaos/lockchaos/store"
+)
+
+// Simulation is a run in virtual time: the clients' adapters are instances of one program, and all
+// else is what it is in a real run, as far as it exists there.
+type Simulation struct {
+	Plan scenarios.Plan
+	// Lock is the adapter's kind (external.Kind).
+	Lock    clients.Kind
+	Program *sim.Program
+	// History is written to.
+	History io.Writer
+	// Log takes what adapters print on standard error; nil: nobody wants to know.
+	Log      io.Writer
+	Versions []history.Part
+	Limits   sim.Limits
+	// Trace, if set, is told of each host call and each segment.
+	Trace    func(at int64, who, what string)
+	Progress func(Progress)
+}
+
+// simulation is the state of a run in virtual time.
+type simulation struct {
+	*run
+	cfg     Simulation
+	w       *sim.World
+	nodes   []*sim.Node
+	store   *sim.Host
+	ledgers *store.Memory
+	hosts   map[string]*sim.Host
+	clients []*simClient // the workload's, by number
+	fresh   []*simClient // probes
+	sd      *simDirector
+	done    chan struct{} // the workload's time is over
+	noMore  chan struct{} // no more faults
+	waiting []*sim.Task   // tasks that look at done and noMore
+	ended   bool
+}
+
+// Simulated is what every history of a simulation says of its service.
+func Simulated(lock string) string {
+	return fmt.Sprintf("Simulated: the client library (%s) ran in virtual time against miniredis %s. No real service, network or clock took part.",
+		lock, backends.MiniredisVersion())
+}
+
+// Simulate carries a plan out in virtual time. The same plan and program give the same history,
+// byte for byte.
+func Simulate(ctx context.Context, cfg Simulation) (err error) {
+	if why := Unsimulated(cfg.Plan); why != "" {
+		return errors.New(why)
+	}
+	if err := cfg.same(); err != nil {
+		return err
+	}
+	s, err := newSimulation(cfg)
+	if err != nil {
+		return err
+	}
+	defer s.w.Close()
+	over, failed := false, error(nil)
+	s.w.Go(func(t *sim.Task) {
+		failed = s.live(ctx, t)
+		over = true
+	})
+	steps := 0
+	err = s.w.Run(func() bool {
+		if steps++; steps%4096 == 0 {
+			if ctx.Err() != nil {
+				s.w.Fail(context.Cause(ctx))
+			}
+			s.report()
+		}
+		return over
+	})
+	if err == nil {
+		err = failed
+	}
+	if s.rec == nil {
+		return err
+	}
+	if err != nil {
+		return errors.Join(err, s.rec.Stop())
+	}
+	return s.rec.Close()
+}
+
+// ErrOtherSimulation is in the error of a plan that was simulated with something else.
+var ErrOtherSimulation = errors.New("the plan would not run as it did")
+
+// same refuses a plan that was simulated with another program, or by another simulator.
+func (c Simulation) same() error {
+	was := c.Plan.Simulation
+	switch {
+	case was == nil:
+		return nil
+	case was.Program != c.Program.Hash:
+		return fmt.Errorf("%w: the adapter in %s is another program now (SHA-256 %.12s, it was %.12s): its code, its modules or Go have changed", ErrOtherSimulation,
+			c.Plan.Scenario.Adapter.Go, c.Program.Hash, was.Program)
+	case was.Simulator != SimulatorHash():
+		return fmt.Errorf("%w: this lockchaos has another simulator (SHA-256 %.12s, it was %.12s)", ErrOtherSimulation, SimulatorHash(), was.Simulator)
+	}
+	return nil
+}
+
+func newSimulation(cfg Simulation) (*simulation, error) {
+	sc := cfg.Plan.Scenario
+	s := &simulation{cfg: cfg, run: newRun(Config{Plan: cfg.Plan, Lock: cfg.Lock, Progress: cfg.Progress}),
+		w: sim.New(streams(cfg.Plan).StreamSeed("simulation"), cfg.Limits), hosts: map[string]*sim.Host{}, done: make(chan struct{}), noMore: make(chan struct{})}
+	if cfg.Trace != nil {
+		s.w.Trace(cfg.Trace)
+	}
+	service, _ := backends.Lookup(cfg.Lock.Service)
+	for _, n := range service.Nodes {
+		node, err := s.addHost(n.Name).Redis()
+		if err != nil {
+			return nil, err
+		}
+		s.nodes = append(s.nodes, node)
+	}
+	s.store = s.addHost("store")
+	var err error
+	s.ledgers, err = store.NewMemory(store.Fencing{Writes: sc.Store.Fenced(), Reads: sc.Store.ReadsRaise(), AcceptsEqual: sc.Store.AcceptsEqual()}, s.w.Now)
+	for i := range sc.Clients + probeClients {
+		s.addHost(fmt.Sprintf("client-%d", i+1))
+	}
+	return s, err
+}
+
+// streams are the plan's random streams without its name: a scenario that is renamed runs the same.
+func streams(p scenarios.Plan) scenarios.Plan {
+	p.Scenario.Name = ""
+	return p
+}
+
+func (s *simulation) addHost(name string) *sim.Host {
+	h := s.w.AddHost(name)
+	s.hosts[name] = h
+	return h
+}
+
+// live is the whole run, on the main task.
+func (s *simulation) live(ctx context.Context, t *sim.Task) error {
+	for i := range s.cfg.Plan.Scenario.Clients {
+		c := s.spawn(int32(i+1), 0)
+		s.clients = append(s.clients, c)
+		if err := s.open(ctx, t, c); err != nil {
+			return err
+		}
+	}
+	if err := s.beginHistory(); err != nil {
+		return err
+	}
+	s.followLedger(ctx)
+	if err := s.workload(ctx, t); err != nil {
+		return err
+	}
+	if err := s.probe(ctx, t, history.PhaseProbe); err != nil {
+		return err
+	}
+	s.enter(history.PhaseClose)
+	for _, c := range append(slices.Clone(s.clients), s.fresh[0]) {
+		if err := s.end(ctx, t, c); err != nil {
+			return err
+		}
+	}
+	if err := s.probe(ctx, t, history.PhaseFinal); err != nil {
+		return err
+	}
+	if err := s.end(ctx, t, s.fresh[1]); err != nil {
+		return err
+	}
+	s.ended = true
+	return s.ledger.take(ctx)
+}
+
+// beginHistory writes the header. Its times are virtual.
+func (s *simulation) beginHistory() (err error) {
+	h := s.planned()
+	h.Started, h.Origin, h.Nodes = sim.Epoch.Add(time.Duration(s.w.Now())), s.w.Now()-1, len(s.nodes)
+	h.Store.Engine = "memory"
+	h.Simulation = &history.Simulation{Program: s.cfg.Program.Hash, Simulator: SimulatorHash()}
+	h.Versions = append(slices.Clone(s.cfg.Versions), history.Part{Name: "miniredis", Version: backends.MiniredisVersion()})
+	name := s.cfg.Plan.Scenario.Lock
+	if s.says != nil {
+		name = s.says.Name
+		h.Versions = append(h.Versions, history.Part{Name: s.cfg.Plan.Scenario.Lock, Version: name})
+	}
+	h.StandIns = []string{Simulated(name)}
+	if s.rec, err = history.NewRecorder(s.cfg.History, h, s.keys, s.w.Now); err != nil {
+		return err
+	}
+	for _, c := range s.clients {
+		c.rec, c.modes = s.rec, s.claims().ReadWrite
+	}
+	s.ledger = &ledger{client: s.ledgers, rec: s.rec, keys: s.keyIDs}
+	s.recording.Store(true)
+	s.sd, err = newSimDirector(s)
+	return err
+}
+
+// followLedger takes the ledger over again and again, as a real run does.
+func (s *simulation) followLedger(ctx context.Context) {
+	s.w.After(ledgerEvery, func() {
+		if s.ended {
+			return
+		}
+		if err := s.ledger.take(ctx); err != nil {
+			s.w.Fail(err)
+		}
+		s.followLedger(ctx)
+	})
+}
+
+// workload drives the clients for the planned time, or longer while too little has been shown.
+func (s *simulation) workload(ctx context.Context, t *sim.Task) error {
+	s.enter(history.PhaseRun)
+	job, err := s.newWorkload()
+	if err != nil {
+		return err
+	}
+	var left int
+	var failed error
+	for _, c := range s.clients {
+		left++
+		s.start(func(own *sim.Task) {
+			c.task = own
+			a := &actor{workerProcess: c.workerProcess, plan: s.cfg.Plan.Scenario.Workload, keys: s.keys,
+				rng: streams(s.cfg.Plan).Stream(fmt.Sprintf("client %d", c.number)), director: s.sd, passes: passing(own), done: s.done}
+			if err := errors.Join(job.run(ctx, a), a.alive(ctx, nil)); err != nil && failed == nil {
+				failed = err
+			}
+			left--
+			t.Wake()
+		})
+	}
+	left += s.sd.begin(ctx, func() { left--; t.Wake() })
+	s.spend(t)
+	t.Await(sim.Forever, func() bool { return left == 0 || failed != nil })
+	s.enter(history.PhaseQuiet)
+	return failed
+}
+
+// start starts a task that is woken when done or noMore is closed.
+func (s *simulation) start(fn func(*sim.Task)) { s.waiting = append(s.waiting, s.w.Go(fn)) }
+
+func (s *simulation) close(c chan struct{}) {
+	close(c)
+	for _, t := range s.waiting {
+		t.Wake()
+	}
+}
+
+// spend lets the workload's time pass.
+func (s *simulation) spend(t *sim.Task) {
+	sc := s.cfg.Plan.Scenario
+	planned, quiet := sc.Duration.Std(), sc.Quiet.Std()
+	for _, part := range []struct {
+		length time.Duration
+		shown  func() int64
+		needed int
+		over   chan struct{}
+	}{{planned - quiet, s.ids.bites.Load, sc.Needs.Bites, s.noMore}, {quiet, s.ids.grants.Load, sc.Needs.Grants, s.done}} {
+		t.Sleep(part.length)
+		for more := planned; more > 0 && part.shown() < int64(part.needed); more -= prolongEvery {
+			t.Sleep(prolongEvery)
+		}
+		s.close(part.over)
+	}
+}
+
+// passing lets virtual time pass.
+func passing(t *sim.Task) func(context.Context, <-chan struct{}, time.Duration) bool {
+	return func(ctx context.Context, early <-chan struct{}, d time.Duration) bool {
+		if d > 0 {
+			t.Await(d, func() bool { return closed(early) })
+		}
+		return ctx.Err() == nil
+	}
+}
+
+// probe lets a fresh client try every key.
+func (s *simulation) probe(ctx context.Context, t *sim.Task, phase string) error {
+	c := s.spawn(int32(len(s.clients)+len(s.fresh)+1), 0)
+	c.rec, c.modes = s.rec, s.claims().ReadWrite
+	s.fresh = append(s.fresh, c)
+	if err := s.open(ctx, t, c); err != nil {
+		return err
+	}
+	s.enter(phase)
+	for _, key := range s.keys {
+		if err := s.tryKey(ctx, t, c, key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tryKey asks for a key until it is granted, or for as long as the judge may demand.
+func (s *simulation) tryKey(ctx context.Context, t *sim.Task, c *simClient, key string) error {
+	for began := s.w.Now(); ; t.Sleep(askEvery) {
+		id, a, err := c.do(ctx, op{kind: history.Acquire, key: key, timeout: s.firstAsk()})
+		if err != nil {
+			return err
+		}
+		if a.Result == resultOK {
+			_, _, err := c.do(ctx, op{kind: history.Release, key: key, grant: id, timeout: s.cfg.Plan.Scenario.Workload.OpTimeout.Std()})
+			return err
+		}
+		if time.Duration(s.w.Now()-began) >= s.firstAsk() {
+			return nil
+		}
+	}
+}
+
+// Unsimulated says why a plan cannot be run in virtual time; "": it can.
+func Unsimulated(p scenarios.Plan) string {
+	sc := p.Scenario
+	switch {
+	case !sc.External() || sc.Adapter.Go == "":
+		return sc.Name + ": the simulation runs locks that are Go programs: give --lock-go DIR, the folder of an adapter (docs/simulation.md)"
+	case sc.Adapter.Service != "redis" && sc.Adapter.Service != "redis-five":
+		return fmt.Sprintf("%s: the simulation has the services redis and redis-five, and no %s: --runtime local", sc.Name, sc.Adapter.Service)
+	case sc.Store.Guarded():
+		return sc.Name + ": a guarded store needs a real etcd: --runtime local"
+	case slices.Contains([]string{"payment", "stampede"}, sc.Workload.Kind):
+		return fmt.Sprintf("%s: the simulation has no workload %s: --runtime local", sc.Name, sc.Workload.Kind)
+	}
+	for _, f := range singles(p) {
+		if why := UnsimulatedFault(f.Spec()); why != "" {
+			return sc.Name + ": " + why
+		}
+	}
+	return ""
+}
+
+// UnsimulatedFault says why a fault does not exist in virtual time; "": it does.
+func UnsimulatedFault(f nemesis.Spec) string {
+	if !slices.Contains(simulatedKinds, f.Kind) {
+		return fmt.Sprintf("the simulation has no %s: --runtime local", f.Kind)
+	}
+	if f.Kind == nemesis.KindCut && (f.Silent || f.Point == nemesis.AfterReply) {
+		return "the simulation cuts with a reset, before or after a request takes effect; other cuts need --runtime local"
+	}
+	return ""
+}

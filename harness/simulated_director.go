@@ -1,0 +1,327 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/hosts"
+	"github.com/lockchaos/lockchaos/hosts/sim"
+	"github.com/lockchaos/lockchaos/nemesis"
+)
+
+// simDirector is the director of a run in virtual time. When a fault strikes, and whom, is decided
+// by the code of real runs; only waiting and injecting are its own.
+type simDirector struct {
+	*director
+	s     *simulation
+	tasks map[*aimed]*sim.Task
+	// laid are the traps that wait, by client.
+	laidTraps map[int32]*simTrap
+}
+
+func newSimDirector(s *simulation) (*simDirector, error) {
+	plan := streams(s.cfg.Plan)
+	d, err := newDirector(s.rec, plan, nil, nil, nil, &s.ids)
+	if err != nil {
+		return nil, err
+	}
+	sd := &simDirector{director: d, s: s, tasks: map[*aimed]*sim.Task{}, laidTraps: map[int32]*simTrap{}}
+	d.procs, d.apps = map[int32]*hosts.Process{}, map[int32]*client{}
+	d.carry = sd.strike
+	d.traps.wire = s.cfg.Lock.OnWire
+	for _, n := range s.nodes {
+		d.nodes = append(d.nodes, nemesis.Place{Name: n.Host().Name})
+	}
+	s.director = d
+	return sd, nil
+}
+
+func (d *simDirector) asks(client int32, o op) (answered func(id int64, r reply)) {
+	over := d.traps.asks(client, o)
+	return func(int64, reply) { over() }
+}
+
+// revive records the end of a client that was killed, and starts a fresh one in its place.
+func (d *simDirector) revive(ctx context.Context, a *actor) error {
+	c := d.s.clients[a.number-1]
+	t := c.task
+	t.Await(sim.Forever, func() bool { return !d.struck[a.number] })
+	why, _ := d.death(a.number)
+	d.s.exitOf(c)
+	t.Await(why.away, func() bool { return closed(d.s.done) })
+	fresh := d.s.spawn(a.number, c.life+1)
+	fresh.rec, fresh.modes = c.rec, c.modes
+	d.s.clients[a.number-1] = fresh
+	a.workerProcess = fresh.workerProcess
+	if err := d.s.open(ctx, t, fresh); err != nil {
+		return err
+	}
+	d.replaced(a.number, fresh.workerProcess)
+	return nil
+}
+
+func (d *simDirector) acquiring(ctx context.Context, client int32, key string) (answered func() error) {
+	d.waits(client, key)
+	struck := d.underway(ctx, nemesis.Step{Moment: nemesis.Acquiring, Client: client, Key: key}, d.ttl)
+	return func() error {
+		d.waitsNoMore(client)
+		return struck()
+	}
+}
+
+func (d *simDirector) renewing(ctx context.Context, client int32, h *hold) (answered func() error) {
+	return d.underway(ctx, nemesis.Step{Moment: nemesis.WhileRenewing, Client: client, Grant: h.grant, Key: h.key}, d.ttl/renewalShare)
+}
+
+// underway is that of director, in virtual time.
+func (d *simDirector) underway(ctx context.Context, s nemesis.Step, longest time.Duration) (answered func() error) {
+	h := d.taken(s)
+	if h == nil {
+		return func() error { return nil }
+	}
+	if h.strike.Parts[0].Waits() {
+		err := d.strikeBy(ctx, h, s.Client)
+		return func() error { return err }
+	}
+	came, struck := false, false
+	var failed error
+	d.s.w.After(nemesis.Delay(h.delays, longest), func() {
+		if !came {
+			struck, failed = true, d.strikeBy(ctx, h, s.Client)
+		}
+	})
+	return func() error {
+		came = true
+		if !struck {
+			d.putBack(h)
+			d.wake(h.aimed)
+		}
+		return failed
+	}
+}
+
+// roundOver ends the waiting of a client's trap.
+func (d *simDirector) roundOver(client int32) {
+	t := d.laidTraps[client]
+	if t == nil || d.holding(client) {
+		return
+	}
+	delete(d.laidTraps, client)
+	if t.sprung == 0 {
+		t.remove()
+		d.putBack(t.h)
+		d.wake(t.h.aimed)
+	}
+}
+
+func (d *simDirector) wake(f *aimed) {
+	if t := d.tasks[f]; t != nil {
+		t.Wake()
+	}
+}
+
+// begin starts a task for each fault of the plan, and returns how many there are. over is called at
+// the end of each.
+func (d *simDirector) begin(ctx context.Context, over func()) int {
+	d.stop = d.s.noMore
+	began := d.s.w.Now()
+	for _, f := range d.faults {
+		d.s.start(func(t *sim.Task) {
+			d.tasks[f] = t
+			if err := d.cycle(ctx, t, f, began); err != nil {
+				d.s.w.Fail(err)
+			}
+			over()
+		})
+	}
+	return len(d.faults)
+}
+
+// cycle goes through the rounds of one fault.
+func (d *simDirector) cycle(ctx context.Context, t *sim.Task, f *aimed, began int64) error {
+	stop := func() bool { return closed(d.s.noMore) }
+	for round := 0; ; round++ {
+		rng := f.stream(fmt.Sprintf("round %d", round))
+		cue, more := f.schedule.Cue(round, rng)
+		if !more {
+			return nil
+		}
+		if cue.Timed {
+			cue.Wait = max(0, cue.At-time.Duration(d.s.w.Now()-began))
+		}
+		for i, s := range f.program.Strikes(rng) {
+			if i > 0 {
+				cue = nemesis.Cue{Wait: s.After}
+			}
+			if t.Await(cue.Wait, stop); stop() {
+				return nil
+			}
+			d.load(f, s, fmt.Sprintf("round %d strike %d", round, i))
+			if over, err := d.once(ctx, t, f, cue.Grant); !over || err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// once arms the strike that is loaded, and waits until it is over. It is false when the time for
+// faults is over first.
+func (d *simDirector) once(ctx context.Context, t *sim.Task, f *aimed, grant int64) (over bool, err error) {
+	d.arm(f, grant)
+	for !closed(d.s.noMore) {
+		if f.strike.When == nemesis.Random {
+			if err := d.strikeNow(ctx, f); err != nil {
+				return true, err
+			}
+		}
+		if len(f.over) > 0 {
+			return true, <-f.over
+		}
+		wait := sim.Forever
+		if f.strike.When == nemesis.Random && f.armed {
+			wait = turnStep
+		}
+		t.Await(wait, func() bool { return len(f.over) > 0 || closed(d.s.noMore) })
+	}
+	waiting := f.armed || f.awaits != 0
+	f.armed, f.awaits, f.retired = false, 0, true
+	if !waiting {
+		t.Await(sim.Forever, func() bool { return len(f.over) > 0 })
+		err = <-f.over
+	}
+	return false, err
+}
+
+// strike injects what was taken, records that, and heals it after the planned time.
+func (d *simDirector) strike(_ context.Context, h *hit) error {
+	left := 0
+	over := func() {
+		if left--; left <= 0 {
+			d.finish(h, nil)
+			d.wake(h.aimed)
+			for _, c := range d.s.clients {
+				c.task.Wake() // one of them may wait until it is let go
+			}
+		}
+	}
+	for _, p := range h.strike.Parts {
+		e, err := d.effectOf(h, p)
+		if errors.Is(err, nemesis.ErrMissed) {
+			continue
+		}
+		if err != nil {
+			d.finish(h, err)
+			d.wake(h.aimed)
+			return err
+		}
+		if e == nil { // a trap, or a kill that is over
+			if p.Waits() {
+				return nil
+			}
+			continue
+		}
+		left++
+		d.s.w.After(p.For, func() {
+			d.healed(e, p)
+			over()
+		})
+	}
+	if left == 0 {
+		over()
+	}
+	return nil
+}
+
+// simEffect is a fault in effect.
+type simEffect struct {
+	info   history.FaultInfo
+	client int32
+	from   int64
+	hosts  []*sim.Host
+	// heal ends it, and says what it did.
+	heal func() (proof string, bit bool)
+}
+
+// effectOf puts one fault into effect and records that; nil: it is over, or waits for its packet.
+func (d *simDirector) effectOf(h *hit, p nemesis.Part) (*simEffect, error) {
+	info := history.FaultInfo{ID: d.ids.nextFault(), Plan: p.Place, Kind: p.Kind, Phase: "begin", Target: string(p.Target), When: string(p.When), Injected: true}
+	struck, err := d.hostsOf(h, p.Target)
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range struck {
+		info.Hosts = append(info.Hosts, one.Name)
+	}
+	touched(&info, p.Spec, h.clients())
+	e := &simEffect{info: info, client: sole(h.clients()), hosts: struck, from: d.s.w.Now()}
+	e.info.Holding, e.info.Waiting = d.met(h)
+	if p.Waits() {
+		return nil, d.lay(h, p, e)
+	}
+	if p.Kills() {
+		d.killAll(h, p, e)
+		return nil, nil
+	}
+	if e.heal, err = d.put(h, p, e); err != nil {
+		return nil, err
+	}
+	d.beginOf(e)
+	return e, nil
+}
+
+func (d *simDirector) beginOf(e *simEffect) {
+	info := e.info
+	info.Holding, info.Waiting = 0, false
+	if e.info.Touch != nil && e.info.Touch.Sudden || e.info.From != 0 {
+		info.From = d.rec.Relative(e.from)
+	}
+	d.rec.Record(history.Event{Type: history.Fault, Client: e.client, Fault: &info})
+}
+
+// healed ends a fault, and records what it did.
+func (d *simDirector) healed(e *simEffect, p nemesis.Part) {
+	if p.OnClocks() {
+		d.readClocks(e, "end")
+	}
+	proof, bit := e.heal()
+	if p.OnClocks() {
+		d.readClocks(e, "healed")
+	}
+	d.end(e.info, e.client, nemesis.Effect{From: e.from, To: d.s.w.Now(), Proof: proof}, bit)
+}
+
+func (d *simDirector) readClocks(e *simEffect, step string) {
+	for _, h := range e.hosts {
+		wall, mono := h.Off()
+		e.info.Clocks = append(e.info.Clocks, history.ClockReading{At: d.rec.Now(), Host: h.Name, Wall: wall, Mono: mono, Step: step})
+	}
+}
+
+// hostsOf are the hosts of the clients that were taken, or chooses the nodes.
+func (d *simDirector) hostsOf(h *hit, target nemesis.Target) (all []*sim.Host, err error) {
+	if target.Client() {
+		for _, c := range h.clients() {
+			all = append(all, d.s.clients[c-1].machine)
+		}
+		return all, nil
+	}
+	v, err := d.victims(h, target)
+	for _, n := range v.Nodes {
+		all = append(all, d.s.hosts[n.Name])
+	}
+	return all, err
+}
+
+// killAll ends clients' processes.
+func (d *simDirector) killAll(h *hit, p nemesis.Part, e *simEffect) {
+	d.markKilled(h, p)
+	info := e.info
+	d.rec.Record(history.Event{Type: history.Fault, Client: e.client, Fault: &info})
+	for _, c := range h.clients() {
+		d.s.clients[c-1].kill()
+	}
+	d.end(e.info, e.client, nemesis.Effect{From: e.from, To: d.s.w.Now(), Proof: "the simulated program was ended between two host calls"}, true)
+}

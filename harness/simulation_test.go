@@ -1,0 +1,235 @@
+package harness_test
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/clients/external"
+	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/hosts/sim"
+	"github.com/lockchaos/lockchaos/scenarios"
+)
+
+// simulated compiles a lock of testdata/locks for the interpreter: compiling it to this machine's
+// code takes longer than these tests.
+func simulated(t *testing.T, lock string) *sim.Program {
+	t.Helper()
+	wasm, err := sim.Build(t.Context(), filepath.Join("testdata", "locks", lock))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := sim.Load(t.Context(), wasm, sim.Options{Interpret: os.Getenv(seedsVar) == ""})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Close(context.Background()) })
+	return p
+}
+
+const ms = scenarios.Duration(time.Millisecond)
+
+// simulatedPlan is a plan of clients that count under a lock with a TTL of 1 s.
+func simulatedPlan(seed uint64, service string, faults ...scenarios.Fault) scenarios.Plan {
+	return scenarios.Plan{Seed: seed, Scenario: scenarios.Scenario{Name: "test", Lock: "mine", Adapter: scenarios.Adapter{Go: "testdata", Service: service},
+		TTL: 1000 * ms, Clients: 3, Keys: 1, Duration: 5000 * ms, Quiet: 1000 * ms, Store: scenarios.Store{Kind: "unfenced"}, Faults: faults,
+		Workload: scenarios.Workload{Kind: "counter", Guard: "none", Think: scenarios.Range{Min: 5 * ms, Max: 50 * ms}, Rest: scenarios.Range{Max: 50 * ms},
+			AcquireTimeout: 3000 * ms, OpTimeout: 2000 * ms}}}
+}
+
+func simulate(t *testing.T, p *sim.Program, plan scenarios.Plan) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	if err := harness.Simulate(t.Context(), harness.Simulation{Plan: plan, Lock: external.Kind(plan.Scenario.Adapter.Service), Program: p, History: &out}); err != nil {
+		t.Fatalf("seed %d: %v", plan.Seed, err)
+	}
+	return out.Bytes()
+}
+
+func judged(t *testing.T, text []byte) (*history.History, checker.Verdict) {
+	t.Helper()
+	h, err := history.ReadAll(bytes.NewReader(text), "history")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h, checker.Judge(h, checker.Options{KeepDefects: true})
+}
+
+// everyFault are faults of each kind that exists in virtual time.
+func everyFault() []scenarios.Fault {
+	return []scenarios.Fault{{After: 200 * ms, Every: scenarios.Range{Min: 50 * ms, Max: 200 * ms}, Mix: []scenarios.Fault{
+		{Kind: "pause", Target: "holder", When: "before-write", For: 1500 * ms},
+		{Kind: "pause", Target: "redis-1", When: "random", For: 300 * ms},
+		{Kind: "kill", Target: "random-client", When: "random", For: 100 * ms},
+		{Kind: "hold", Target: "holder", When: "acquiring", Request: "acquire", Way: "in", For: 300 * ms},
+		{Kind: "cut", Target: "holder", When: "before-write", Request: "write", Point: "after-request"},
+		{Kind: "reset", Target: "holder", When: "between-read-and-write"},
+		{Kind: "partition", Target: "holder", When: "before-release", For: 500 * ms},
+		{Kind: "delay", Target: "random-client", When: "random", Delay: 50 * ms, Jitter: 10 * ms, For: 300 * ms},
+		{Kind: "loss", Target: "random-client", When: "random", Probability: 0.3, For: 300 * ms},
+		{Kind: "clock-jump", Target: "random-client", When: "random", Clock: "mono", By: scenarios.Offset(time.Second), For: 300 * ms},
+		{Kind: "clock-rate", Target: "random-client", When: "random", Clock: "mono", Rate: 1.5, For: 300 * ms},
+		{Kind: "crash-restart", Target: "redis-1", When: "random", Data: "lost", For: 200 * ms},
+	}}}
+}
+
+// hashesVar has a child of TestSimulationRepeats print the hashes of its histories.
+const hashesVar = "LOCKCHAOS_TEST_HASHES"
+
+// seedsVar says how many seeds TestSimulationRepeats repeats, compiled to this machine's code; 5,
+// interpreted, where it is not set.
+const seedsVar = "LOCKCHAOS_TEST_SEEDS"
+
+func seedsRepeated(t *testing.T) uint64 {
+	text := cmp.Or(os.Getenv(seedsVar), "5")
+	n, err := strconv.ParseUint(text, 10, 32)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func hashes(t *testing.T, p *sim.Program) string {
+	var all strings.Builder
+	for seed := range seedsRepeated(t) {
+		fmt.Fprintf(&all, "%x\n", sha256.Sum256(simulate(t, p, simulatedPlan(seed, "redis", everyFault()...))))
+	}
+	return all.String()
+}
+
+// TestSimulationRepeats: the same seed gives the same history, byte for byte: twice in a process,
+// in other processes, and on one processor or two. Faults of all kinds strike meanwhile.
+func TestSimulationRepeats(t *testing.T) {
+	p := simulated(t, "redislock")
+	if file := os.Getenv(hashesVar); file != "" {
+		if err := os.WriteFile(file, []byte(hashes(t, p)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want := hashes(t, p)
+	kinds := map[string]bool{}
+	for seed := range min(seedsRepeated(t), 5) {
+		h, _ := judged(t, simulate(t, p, simulatedPlan(seed, "redis", everyFault()...)))
+		for _, e := range h.Events {
+			if e.Type == history.Fault && e.Fault.Phase == "end" && e.Fault.Bit {
+				kinds[e.Fault.Kind] = true
+			}
+		}
+	}
+	for _, f := range everyFault()[0].Mix {
+		if !kinds[f.Kind] {
+			t.Errorf("no %s took effect", f.Kind)
+		}
+	}
+	for _, processors := range []string{"1", "2"} {
+		file := filepath.Join(t.TempDir(), "hashes")
+		child := exec.Command(os.Args[0], "-test.run", "^TestSimulationRepeats$")
+		child.Env = append(os.Environ(), hashesVar+"="+file, "GOMAXPROCS="+processors)
+		if out, err := child.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		got, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(got) != want {
+			t.Errorf("another process with GOMAXPROCS=%s has other histories", processors)
+		}
+	}
+	lines := strings.Fields(want)
+	for i, one := range lines[1:] {
+		if one == lines[0] {
+			t.Errorf("seeds 0 and %d have the same history", i+1)
+		}
+	}
+}
+
+// defects names the properties of which the verdict has a certain defect.
+func defects(v checker.Verdict) (names []string) {
+	for _, p := range v.Properties {
+		if p.CountOf(checker.Defect) > 0 {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
+// TestSimulationFindsLateReply: redislock hands out a lease that ended while the reply was on its
+// way; redsync does not.
+func TestSimulationFindsLateReply(t *testing.T) {
+	late := scenarios.Fault{Kind: "hold", Target: "holder", When: "acquiring", Request: "acquire", Way: "in", For: 1100 * ms, After: 100 * ms, Every: scenarios.Range{Min: 100 * ms, Max: 500 * ms}}
+	for lock, want := range map[string]string{"redislock": checker.DeadGrant, "redsync": ""} {
+		p := simulated(t, lock)
+		found := map[string]bool{}
+		for seed := range uint64(3) {
+			h, v := judged(t, simulate(t, p, simulatedPlan(seed, "redis", late)))
+			if v.Stats.Grants < 20 {
+				t.Errorf("%s, seed %d: %d grants", lock, seed, v.Stats.Grants)
+			}
+			if h.Header.Simulation == nil || !strings.HasPrefix(h.Header.StandIns[0], "Simulated: ") {
+				t.Errorf("%s: the history does not say that it was simulated: %+v", lock, h.Header)
+			}
+			for _, name := range defects(v) {
+				found[name] = true
+			}
+		}
+		if found[want] != (want != "") || want == "" && len(found) > 0 {
+			t.Errorf("%s: defects in %v, want %q", lock, found, want)
+		}
+	}
+}
+
+// TestSimulatedOverrun: a pause past the lease is inherent, and no defect; a broken lock needs no
+// fault to show one.
+func TestSimulatedOverrun(t *testing.T) {
+	pause := scenarios.Fault{Kind: "pause", Target: "holder", When: "before-write", For: 1500 * ms, After: 100 * ms, Every: scenarios.Range{Min: 100 * ms, Max: 500 * ms}}
+	_, v := judged(t, simulate(t, simulated(t, "redsync"), simulatedPlan(1, "redis", pause)))
+	if p := v.Property(checker.MutualExclusion); p.CountOf(checker.Inherent) == 0 || len(defects(v)) > 0 {
+		t.Errorf("redsync, paused: %+v, defects %v", p, defects(v))
+	}
+	plan := simulatedPlan(1, "redis")
+	plan.Scenario.Workload.Rest = scenarios.Range{}
+	if _, v := judged(t, simulate(t, simulated(t, "broken"), plan)); len(defects(v)) == 0 {
+		t.Errorf("the broken lock shows no defect: %+v", v.Stats)
+	}
+}
+
+// TestSimulationRefuses: what does not exist in virtual time is refused in a plain sentence, and a
+// plan that was simulated with something else is, too.
+func TestSimulationRefuses(t *testing.T) {
+	for _, c := range []struct {
+		change func(*scenarios.Plan)
+		want   string
+	}{
+		{func(p *scenarios.Plan) { p.Scenario.Adapter = scenarios.Adapter{} }, "give --lock-go DIR"},
+		{func(p *scenarios.Plan) { p.Scenario.Adapter.Service = "etcd" }, "has the services redis and redis-five, and no etcd"},
+		{func(p *scenarios.Plan) { p.Scenario.Workload.Kind = "stampede" }, "no workload stampede"},
+		{func(p *scenarios.Plan) { p.Scenario.Faults = []scenarios.Fault{{Kind: "throttle"}} }, "has no throttle"},
+		{func(p *scenarios.Plan) { p.Scenario.Faults = []scenarios.Fault{{Kind: "cut", Silent: true}} }, "cuts with a reset"},
+		{func(p *scenarios.Plan) { p.Simulation = &scenarios.Simulation{Program: "x"} }, "is another program now"},
+		{func(p *scenarios.Plan) { p.Simulation = &scenarios.Simulation{} }, "has another simulator"},
+	} {
+		plan := simulatedPlan(1, "redis")
+		c.change(&plan)
+		err := harness.Simulate(t.Context(), harness.Simulation{Plan: plan, Lock: external.Kind("redis"), Program: &sim.Program{}, History: &bytes.Buffer{}})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v\nwant %s", err, c.want)
+		}
+		if plan.Simulation != nil && !errors.Is(err, harness.ErrOtherSimulation) {
+			t.Errorf("%v is no ErrOtherSimulation", err)
+		}
+	}
+}

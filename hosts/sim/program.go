@@ -1,0 +1,166 @@
+package sim
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
+	"github.com/tetratelabs/wazero/sys"
+)
+
+// Program is a compiled program, of which Worlds start instances. It is safe for concurrent use.
+type Program struct {
+	// Hash is the SHA-256 of its wasm, in hexadecimal.
+	Hash    string
+	runtime wazero.Runtime
+	code    wazero.CompiledModule
+	images  *images // nil: wazero lays out the memory
+}
+
+// Options say how a Program is run.
+type Options struct {
+	// Interpret runs it by an interpreter: it starts at once, and runs about eight times slower.
+	Interpret bool
+	// Cache is the folder for compiled code; "": that of the user's cache.
+	Cache string
+	// Memory bounds the linear memory of an instance (bytes); 0: the usual limit.
+	Memory int64
+}
+
+// CacheFolder is where compiled code is kept.
+func CacheFolder() (string, error) {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("find the folder for compiled code: %w", err)
+	}
+	return filepath.Join(dir, "lockchaos", "wasm"), nil
+}
+
+// Load compiles a program's wasm, or finds what was compiled before.
+func Load(ctx context.Context, wasm []byte, o Options) (_ *Program, err error) {
+	sum := sha256.Sum256(wasm)
+	p := &Program{Hash: hex.EncodeToString(sum[:])}
+	config, err := o.config()
+	if err != nil {
+		return nil, err
+	}
+	p.runtime = wazero.NewRuntimeWithConfig(ctx, config)
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, p.Close(ctx))
+		}
+	}()
+	rest, image, ok := splitData(wasm)
+	if ok {
+		if p.images, err = newImages(image, Limits{Memory: o.Memory}.complete().Memory); err != nil {
+			return nil, err
+		}
+	}
+	if p.images == nil {
+		rest = wasm
+	}
+	if p.code, err = p.runtime.CompileModule(ctx, rest); err != nil {
+		return nil, fmt.Errorf("compile the program: %w", err)
+	}
+	return p, p.link(ctx)
+}
+
+func (o Options) config() (wazero.RuntimeConfig, error) {
+	config := wazero.NewRuntimeConfigCompiler()
+	if o.Interpret {
+		config = wazero.NewRuntimeConfigInterpreter()
+	} else {
+		dir := o.Cache
+		if dir == "" {
+			var err error
+			if dir, err = CacheFolder(); err != nil {
+				return nil, err
+			}
+		}
+		cache, err := wazero.NewCompilationCacheWithDir(dir)
+		if err != nil {
+			return nil, fmt.Errorf("open the folder for compiled code: %w", err)
+		}
+		config = config.WithCompilationCache(cache)
+	}
+	const page = 64 << 10
+	return config.WithMemoryLimitPages(uint32(Limits{Memory: o.Memory}.complete().Memory / page)).WithCloseOnContextDone(true), nil
+}
+
+// link gives the program its host functions. What it imports and there is not, answers ENOSYS.
+func (p *Program) link(ctx context.Context) error {
+	modules := map[string]wazero.HostModuleBuilder{}
+	for _, f := range p.code.ImportedFunctions() {
+		module, name, _ := f.Import()
+		if modules[module] == nil {
+			modules[module] = p.runtime.NewHostModuleBuilder(module)
+		}
+		call := hostCalls[name]
+		if call.do == nil {
+			call = hostCall{costOther, func(*Instance, api.Memory, []uint64) uint32 { return errNoSys }}
+		}
+		returns := len(f.ResultTypes()) == 1 && f.ResultTypes()[0] == api.ValueTypeI32
+		fn := api.GoModuleFunc(func(ctx context.Context, m api.Module, stack []uint64) {
+			in := instanceOf(ctx)
+			in.enter(name, call.cost)
+			if r := call.do(in, m.Memory(), stack); returns {
+				stack[0] = uint64(r)
+			}
+		})
+		modules[module].NewFunctionBuilder().WithGoModuleFunction(fn, f.ParamTypes(), f.ResultTypes()).Export(name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(modules)) {
+		if _, err := modules[name].Instantiate(ctx); err != nil {
+			return fmt.Errorf("link the program: %w", err)
+		}
+	}
+	return nil
+}
+
+// Close gives up what was compiled. No instance may run.
+func (p *Program) Close(ctx context.Context) error {
+	err := p.runtime.Close(ctx)
+	if p.images != nil {
+		err = errors.Join(err, p.images.close())
+	}
+	return err
+}
+
+// run runs an instance from its start to its end, and returns its exit status.
+func (p *Program) run(ctx context.Context, in *Instance) (status uint32, err error) {
+	ctx = context.WithValue(ctx, instanceKey{}, in)
+	if p.images != nil {
+		ctx = experimental.WithMemoryAllocator(ctx, p.images)
+	}
+	m, err := p.runtime.InstantiateModule(ctx, p.code, wazero.NewModuleConfig().WithName("").WithStartFunctions())
+	if err != nil {
+		return 0, fmt.Errorf("start the program: %w", err)
+	}
+	defer func() { err = errors.Join(err, m.Close(context.WithoutCancel(ctx))) }()
+	main := m.ExportedFunction("_start")
+	if main == nil {
+		return 0, errors.New("the program has no start: it must be a main package")
+	}
+	_, err = main.Call(ctx)
+	if in.killed {
+		return 0, nil
+	}
+	var exit *sys.ExitError
+	if errors.As(err, &exit) && ctx.Err() == nil {
+		return exit.ExitCode(), nil
+	}
+	return 0, err
+}
+
+type instanceKey struct{}
+
+func instanceOf(ctx context.Context) *Instance { return ctx.Value(instanceKey{}).(*Instance) }

@@ -1,0 +1,153 @@
+package sim
+
+import (
+	"bytes"
+	"net"
+
+	"github.com/tetratelabs/wazero/api"
+)
+
+// socket is a program's end of a connection to a node.
+type socket struct {
+	in        *Instance
+	fd        int32
+	node      *Node
+	out, back pipe
+	peer      *peer
+	connected bool
+	ended     bool // the other end has closed
+	errno     uint32
+	received  []byte
+	closed    bool
+}
+
+// dial begins to connect.
+func dial(in *Instance, mem api.Memory, st []uint64) uint32 {
+	const longest = 64
+	text, ok := mem.Read(uint32(st[0]), uint32(st[1]))
+	if !ok || len(text) > longest {
+		return negative(errInvalid)
+	}
+	node, host := in.w.nodeAt(string(text))
+	if host == nil {
+		return negative(errUnreachable)
+	}
+	in.nextFD++
+	in.w.seq++
+	s := &socket{in: in, fd: in.nextFD, node: node}
+	id := int64(in.w.seq)
+	s.out = pipe{link: in.w.Link(in.host, host), conn: id, broken: s.reset, first: handshake}
+	s.back = pipe{link: in.w.Link(host, in.host), conn: id, broken: s.reset, first: handshake}
+	in.sockets[s.fd] = s
+	// The handshake: it is repeated when it is lost, and refused where nobody listens.
+	s.out.send(nil, func() {
+		up := node != nil && node.up // the kernel of a frozen host answers for its processes
+		s.back.send(nil, func() { s.opened(up) })
+	})
+	return uint32(s.fd)
+}
+
+func (s *socket) opened(up bool) {
+	s.out.first, s.back.first = 0, 0
+	if !up || !s.node.up {
+		s.errno = errRefused
+	} else {
+		s.connected = true
+		s.peer = s.node.accept(s)
+	}
+	s.in.kick()
+}
+
+func negative(errno int32) uint32 { return uint32(-errno) }
+
+func dialError(in *Instance, _ api.Memory, st []uint64) uint32 {
+	s := in.sockets[int32(st[0])]
+	if s == nil {
+		return errBadFD
+	}
+	return s.errno
+}
+
+func (s *socket) write(text []byte) (errno uint32) {
+	switch {
+	case s.errno != 0:
+		return s.errno
+	case !s.connected:
+		return errAgain
+	}
+	s.out.send(text, func() { s.peer.receive(text) })
+	return 0
+}
+
+// answer is called by the node.
+func (s *socket) answer(text []byte) {
+	text = bytes.Clone(text)
+	s.back.send(text, func() {
+		if s.errno == 0 {
+			s.received = append(s.received, text...)
+			s.in.kick()
+		}
+	})
+}
+
+// reset ends the connection, and both ends know.
+func (s *socket) reset() {
+	s.out.close()
+	s.back.close()
+	if s.closed {
+		return
+	}
+	s.errno, s.received = errReset, nil
+	s.leave()
+	s.in.kick()
+}
+
+// close is the program's own.
+func (s *socket) close() {
+	s.closed = true
+	s.out.close()
+	s.back.close()
+	s.leave()
+	delete(s.in.sockets, s.fd)
+}
+
+func (s *socket) leave() {
+	if s.peer != nil {
+		s.peer.gone = true
+	}
+	if s.node != nil {
+		s.node.forget(s)
+	}
+}
+
+// nodeAt finds who has an address; the node is nil where nobody listens.
+func (w *World) nodeAt(addr string) (*Node, *Host) {
+	ip, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, nil
+	}
+	for _, h := range w.hosts {
+		if h.Addr != ip {
+			continue
+		}
+		if h.node != nil && port == RedisPort {
+			return h.node, h
+		}
+		return nil, h
+	}
+	return nil, nil
+}
+
+// ResetConnections resets the connections between a client's host and a node's, and returns how
+// many there were.
+func (h *Host) ResetConnections(node *Host) (n int) {
+	for _, in := range h.instances {
+		for fd := int32(0); fd <= in.nextFD; fd++ {
+			if s := in.sockets[fd]; s != nil && s.node != nil && s.node.host == node && s.connected && s.errno == 0 {
+				s.reset()
+				n++
+			}
+		}
+	}
+	return n
+}

@@ -1,0 +1,8 @@
+package sim
+
+import "embed"
+
+// Sources are the files of this package: another simulator may run a seed differently.
+//
+//go:embed *.go overlay
+var Sources embed.FS

@@ -1,0 +1,67 @@
+package own
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/lockchaos/lockchaos/clients/external"
+	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/hosts/sim"
+	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/runs/runtimes"
+	"github.com/lockchaos/lockchaos/scenarios"
+)
+
+// meetSimulated starts a Go program once in virtual time.
+func (p Program) meetSimulated(ctx context.Context, taken func(name string) bool) (*Lock, error) {
+	a, err := Adapter("", p.Service)
+	if err != nil {
+		return nil, err
+	}
+	if a.Go, err = filepath.Abs(p.Go); err != nil {
+		return nil, exit.Misuse(err)
+	}
+	a.Dir = ""
+	l := &Lock{Adapter: a, TTL: cmp.Or(scenarios.Duration(p.TTL), UsualTTL(a.Service))}
+	var programs runtimes.Programs
+	program, err := programs.Of(ctx, a.Go)
+	if err != nil {
+		return nil, exit.Misuse(err)
+	}
+	defer programs.Close()
+	if l.Says, err = harness.Introduced(ctx, program, external.Kind(a.Service), cmp.Or(l.TTL.Std(), time.Second)); err != nil {
+		return nil, err
+	}
+	l.call(taken)
+	return l, nil
+}
+
+// build compiles a Go program for this machine, and returns its command line.
+func (p Program) build(ctx context.Context) (string, error) {
+	dir, err := filepath.Abs(p.Go)
+	if err != nil {
+		return "", err
+	}
+	cache, err := sim.CacheFolder()
+	if err != nil {
+		return "", err
+	}
+	out := filepath.Join(filepath.Dir(cache), "adapters", fmt.Sprintf("%s-%.6x", filepath.Base(dir), sha256.Sum256([]byte(dir))))
+	if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {
+		return "", err
+	}
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", out, ".")
+	cmd.Dir = dir
+	if said, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build %s: %w: %s", p.Go, err, strings.TrimSpace(string(said)))
+	}
+	return reports.Shell(out), nil
+}
