@@ -28,7 +28,7 @@ TEST_PURE := $(PURE) $(GO) test -trimpath
 TESTED := $(if $(RACE),$(RACE),-trimpath)
 LONG := ./cmd/lockchaos ./harness ./backends ./hosts/docker
 # Packages without goroutines (TestSingleHaveNoGoroutines): the race detector finds nothing there, and makes tests five times as long.
-SINGLE := . ./audit ./checker/... ./internal/oracle ./internal/synthetic ./monotime ./policy ./reports/... ./shrink ./spelling ./strictyaml ./survey
+SINGLE := . ./audit ./checker/... ./hosts/sim ./internal/oracle ./internal/synthetic ./monotime ./policy ./reports/... ./shrink ./spelling ./strictyaml ./survey
 
 # Packages whose tests start no service, no container and no browser.
 UNIT := . ./adapter ./checker/... ./clients ./clients/external ./cmd/lockchaos/crash ./audit ./experiments ./harmless ./history/... ./internal/site ./monotime ./nemesis ./policy ./redact ./runs/... ./scenarios ./shrink ./spelling ./strictyaml ./survey
@@ -46,6 +46,8 @@ test: build
 	@# Tests mostly wait for servers and leases: three packages at a time keep two cores busy (with the race detector two), the long ones first.
 	@# gotestsum says at the end, once more, what failed and what it printed.
 	$(if $(RACE),,$(PURE)) $(GO) tool gotestsum --format pkgname-and-test-fails --hide-summary skipped -- $(TESTED) -p $(if $(RACE),2,3) -timeout 35m $(LONG) $$($(GO) list ./... | grep -vxF "$$($(GO) list $(SINGLE))")
+	@# Simulations have no goroutines of ours, and compile programs, which takes minutes under the race detector.
+	$(if $(RACE),$(TEST_PURE) -run 'Simul|Explore' ./harness ./experiments)
 	@# As an outsider: a module of its own.
 	cd examples/gotest && $(if $(RACE),,$(PURE)) $(GO) test $(TESTED) -timeout 10m ./...
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/hosts/hoststest"
 	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/own"
@@ -43,6 +44,7 @@ func explored(t *testing.T, lock string, seeds uint64) (plan *scenarios.Plan, sa
 // TestExploreFindsAndShrinks: a lock that two clients can take at once is found from nothing, and
 // what is left of its plan shows the defect, again and again.
 func TestExploreFindsAndShrinks(t *testing.T) {
+	hoststest.WithoutRace(t)
 	plan, said, err := explored(t, "broken", 20)
 	if exit.Of(err) != exit.Violated || plan == nil {
 		t.Fatalf("%v\n%s", err, said)
@@ -59,6 +61,7 @@ func TestExploreFindsAndShrinks(t *testing.T) {
 
 // TestExploreSparesRedsync: overruns are counted, and are no defect.
 func TestExploreSparesRedsync(t *testing.T) {
+	hoststest.WithoutRace(t)
 	plan, said, err := explored(t, "redsync", 3)
 	if err != nil || plan != nil || !strings.Contains(said, "3 seeds in ") || !strings.Contains(said, "no defect was found") {
 		t.Errorf("%v\n%s", err, said)

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"github.com/lockchaos/lockchaos/hosts/hoststest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -112,6 +113,7 @@ func hashes(t *testing.T, p *sim.Program) string {
 // TestSimulationRepeats: the same seed gives the same history, byte for byte: twice in a process,
 // in other processes, and on one processor or two. Faults of all kinds strike meanwhile.
 func TestSimulationRepeats(t *testing.T) {
+	hoststest.WithoutRace(t)
 	p := simulated(t, "redislock")
 	if file := os.Getenv(hashesVar); file != "" {
 		if err := os.WriteFile(file, []byte(hashes(t, p)), 0o644); err != nil {
@@ -172,6 +174,7 @@ func defects(v checker.Verdict) (names []string) {
 // TestSimulationFindsLateReply: redislock hands out a lease that ended while the reply was on its
 // way; redsync does not.
 func TestSimulationFindsLateReply(t *testing.T) {
+	hoststest.WithoutRace(t)
 	late := scenarios.Fault{Kind: "hold", Target: "holder", When: "acquiring", Request: "acquire", Way: "in", For: 1100 * ms, After: 100 * ms, Every: scenarios.Range{Min: 100 * ms, Max: 500 * ms}}
 	for lock, want := range map[string]string{"redislock": checker.DeadGrant, "redsync": ""} {
 		p := simulated(t, lock)
@@ -197,6 +200,7 @@ func TestSimulationFindsLateReply(t *testing.T) {
 // TestSimulatedOverrun: a pause past the lease is inherent, and no defect; a broken lock needs no
 // fault to show one.
 func TestSimulatedOverrun(t *testing.T) {
+	hoststest.WithoutRace(t)
 	pause := scenarios.Fault{Kind: "pause", Target: "holder", When: "before-write", For: 1500 * ms, After: 100 * ms, Every: scenarios.Range{Min: 100 * ms, Max: 500 * ms}}
 	_, v := judged(t, simulate(t, simulated(t, "redsync"), simulatedPlan(1, "redis", pause)))
 	if p := v.Property(checker.MutualExclusion); p.CountOf(checker.Inherent) == 0 || len(defects(v)) > 0 {
@@ -212,6 +216,7 @@ func TestSimulatedOverrun(t *testing.T) {
 // TestSimulationRefuses: what does not exist in virtual time is refused in a plain sentence, and a
 // plan that was simulated with something else is, too.
 func TestSimulationRefuses(t *testing.T) {
+	hoststest.WithoutRace(t)
 	for _, c := range []struct {
 		change func(*scenarios.Plan)
 		want   string

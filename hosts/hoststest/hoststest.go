@@ -25,6 +25,8 @@ import (
 	"os/exec"
 	"os/signal"
 	"runtime"
+	"runtime/debug"
+	"slices"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -139,4 +141,13 @@ func Network(t testing.TB, names ...string) (*hosts.Network, []*hosts.Host) {
 		t.Fatal(err)
 	}
 	return n, made
+}
+
+// WithoutRace skips a test in a binary with the race detector: `make test` runs it once more without.
+func WithoutRace(t testing.TB) {
+	t.Helper()
+	info, ok := debug.ReadBuildInfo()
+	if ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		t.Skip("it is run without the race detector")
+	}
 }
