@@ -39,6 +39,8 @@ type director struct {
 	traps  *traps
 	// carry carries a strike out: strike, or what a simulation has in its place.
 	carry func(ctx context.Context, h *hit) error
+	// into strikes into a call: underway, or what a simulation has in its place.
+	into func(ctx context.Context, s nemesis.Step, longest time.Duration) (answered func() error)
 	// noteStall is told of each stall of a client; nil: nobody wants to know.
 	noteStall func(lasted time.Duration)
 
@@ -89,7 +91,7 @@ func newDirector(rec *history.Recorder, plan scenarios.Plan, procs map[int32]*ho
 	ids *numbers) (*director, error) {
 	d := &director{rec: rec, procs: procs, clients: int32(plan.Scenario.Clients), nodes: nodes, net: net, ttl: plan.Scenario.TTL.Std(), ids: ids,
 		struck: map[int32]bool{}, killed: map[int32]absence{}, left: map[int32]bool{}}
-	d.carry = d.strike
+	d.carry, d.into = d.strike, d.underway
 	place := 0 // of each single fault, from 1: as in the history's header
 	for i, f := range plan.Scenario.Faults {
 		for _, single := range f.Singles() {
@@ -126,6 +128,14 @@ func (d *director) run(ctx context.Context, stop <-chan struct{}) (err error) {
 
 // cycle goes through the rounds of one fault.
 func (d *director) cycle(ctx context.Context, stop <-chan struct{}, f *aimed, began time.Time) error {
+	return d.rounds(f, func() time.Duration { return time.Since(began) },
+		func(t time.Duration) bool { return pause(ctx, stop, t) && !closed(stop) },
+		func(grant int64) (bool, error) { return d.once(ctx, stop, f, grant) })
+}
+
+// rounds loads the strikes of one fault, each when it is due, and has it made once. since tells how long the workload has gone on, and
+// wait waits; it is false, as once is, when the time for faults is over.
+func (d *director) rounds(f *aimed, since func() time.Duration, wait func(time.Duration) bool, once func(grant int64) (over bool, err error)) error {
 	for round := 0; ; round++ {
 		rng := f.stream(fmt.Sprintf("round %d", round))
 		cue, more := f.schedule.Cue(round, rng)
@@ -133,17 +143,17 @@ func (d *director) cycle(ctx context.Context, stop <-chan struct{}, f *aimed, be
 			return nil
 		}
 		if cue.Timed {
-			cue.Wait = time.Until(began.Add(cue.At))
+			cue.Wait = cue.At - since()
 		}
 		for i, s := range f.program.Strikes(rng) {
 			if i > 0 {
 				cue = nemesis.Cue{Wait: s.After}
 			}
-			if !pause(ctx, stop, cue.Wait) || closed(stop) {
+			if !wait(cue.Wait) {
 				return nil
 			}
 			d.load(f, s, fmt.Sprintf("round %d strike %d", round, i))
-			if over, err := d.once(ctx, stop, f, cue.Grant); !over || err != nil {
+			if over, err := once(cue.Grant); !over || err != nil {
 				return err
 			}
 		}
@@ -206,12 +216,17 @@ func (d *director) arm(f *aimed, grant int64) {
 
 // disarm takes a fault back, or waits for the end of its strike if it has struck meanwhile.
 func (d *director) disarm(f *aimed) error {
-	d.mu.Lock()
-	waiting := f.armed || f.awaits != 0
-	f.armed, f.awaits, f.retired = false, 0, true
-	d.mu.Unlock()
-	if waiting {
+	if d.takeBack(f) {
 		return nil
 	}
 	return <-f.over
+}
+
+// takeBack takes a fault back, and reports whether it had not struck.
+func (d *director) takeBack(f *aimed) (waiting bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	waiting = f.armed || f.awaits != 0
+	f.armed, f.awaits, f.retired = false, 0, true
+	return waiting
 }

@@ -145,29 +145,21 @@ const renewalShare = 100
 
 // acquiring is called by a client right before it sends an acquire, and what it returns when the answer has come (see underway).
 func (d *director) acquiring(ctx context.Context, client int32, key string) (answered func() error) {
-	d.waits(client, key)
-	struck := d.underway(ctx, nemesis.Step{Moment: nemesis.Acquiring, Client: client, Key: key}, d.ttl)
+	d.mu.Lock()
+	d.waiters = append(d.waiters, nemesis.Waiting{Client: client, Key: key})
+	d.mu.Unlock()
+	struck := d.into(ctx, nemesis.Step{Moment: nemesis.Acquiring, Client: client, Key: key}, d.ttl)
 	return func() error {
-		d.waitsNoMore(client)
+		d.mu.Lock()
+		d.waiters = slices.DeleteFunc(d.waiters, func(w nemesis.Waiting) bool { return w.Client == client })
+		d.mu.Unlock()
 		return struck()
 	}
 }
 
-func (d *director) waits(client int32, key string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.waiters = append(d.waiters, nemesis.Waiting{Client: client, Key: key})
-}
-
-func (d *director) waitsNoMore(client int32) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.waiters = slices.DeleteFunc(d.waiters, func(w nemesis.Waiting) bool { return w.Client == client })
-}
-
 // renewing is called by a client right before it sends a renewal, and what it returns when the answer has come (see underway).
 func (d *director) renewing(ctx context.Context, client int32, h *hold) (answered func() error) {
-	return d.underway(ctx, nemesis.Step{Moment: nemesis.WhileRenewing, Client: client, Grant: h.grant, Key: h.key}, d.ttl/renewalShare)
+	return d.into(ctx, nemesis.Step{Moment: nemesis.WhileRenewing, Client: client, Grant: h.grant, Key: h.key}, d.ttl/renewalShare)
 }
 
 // underway is called by a client right before it sends a call. A fault aimed into the call strikes a while later, at the longest after longest, if

@@ -3,7 +3,6 @@ package harness
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/lockchaos/lockchaos/history"
@@ -30,7 +29,7 @@ func newSimDirector(s *simulation) (*simDirector, error) {
 	}
 	sd := &simDirector{director: d, s: s, tasks: map[*aimed]*sim.Task{}, laidTraps: map[int32]*simTrap{}}
 	d.procs, d.apps = map[int32]*hosts.Process{}, map[int32]*client{}
-	d.carry = sd.strike
+	d.carry, d.into = sd.strike, sd.underway
 	d.traps.wire = s.cfg.Lock.OnWire
 	for _, n := range s.nodes {
 		d.nodes = append(d.nodes, nemesis.Place{Name: n.Host().Name})
@@ -61,19 +60,6 @@ func (d *simDirector) revive(ctx context.Context, a *actor) error {
 	}
 	d.replaced(a.number, fresh.workerProcess)
 	return nil
-}
-
-func (d *simDirector) acquiring(ctx context.Context, client int32, key string) (answered func() error) {
-	d.waits(client, key)
-	struck := d.underway(ctx, nemesis.Step{Moment: nemesis.Acquiring, Client: client, Key: key}, d.ttl)
-	return func() error {
-		d.waitsNoMore(client)
-		return struck()
-	}
-}
-
-func (d *simDirector) renewing(ctx context.Context, client int32, h *hold) (answered func() error) {
-	return d.underway(ctx, nemesis.Step{Moment: nemesis.WhileRenewing, Client: client, Grant: h.grant, Key: h.key}, d.ttl/renewalShare)
 }
 
 // underway is that of director, in virtual time.
@@ -143,28 +129,9 @@ func (d *simDirector) begin(ctx context.Context, over func()) int {
 // cycle goes through the rounds of one fault.
 func (d *simDirector) cycle(ctx context.Context, t *sim.Task, f *aimed, began int64) error {
 	stop := func() bool { return closed(d.s.noMore) }
-	for round := 0; ; round++ {
-		rng := f.stream(fmt.Sprintf("round %d", round))
-		cue, more := f.schedule.Cue(round, rng)
-		if !more {
-			return nil
-		}
-		if cue.Timed {
-			cue.Wait = max(0, cue.At-time.Duration(d.s.w.Now()-began))
-		}
-		for i, s := range f.program.Strikes(rng) {
-			if i > 0 {
-				cue = nemesis.Cue{Wait: s.After}
-			}
-			if t.Await(cue.Wait, stop); stop() {
-				return nil
-			}
-			d.load(f, s, fmt.Sprintf("round %d strike %d", round, i))
-			if over, err := d.once(ctx, t, f, cue.Grant); !over || err != nil {
-				return err
-			}
-		}
-	}
+	return d.rounds(f, func() time.Duration { return time.Duration(d.s.w.Now() - began) },
+		func(wait time.Duration) bool { t.Await(max(0, wait), stop); return !stop() },
+		func(grant int64) (bool, error) { return d.once(ctx, t, f, grant) })
 }
 
 // once arms the strike that is loaded, and waits until it is over. It is false when the time for
@@ -186,9 +153,7 @@ func (d *simDirector) once(ctx context.Context, t *sim.Task, f *aimed, grant int
 		}
 		t.Await(wait, func() bool { return len(f.over) > 0 || closed(d.s.noMore) })
 	}
-	waiting := f.armed || f.awaits != 0
-	f.armed, f.awaits, f.retired = false, 0, true
-	if !waiting {
+	if !d.takeBack(f) {
 		t.Await(sim.Forever, func() bool { return len(f.over) > 0 })
 		err = <-f.over
 	}
