@@ -2,6 +2,7 @@ package harness
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,13 +42,13 @@ func (s *simulation) spawn(number int32, life int) *simClient {
 	raw.process.Store(s.ids.nextProcess())
 	raw.event = func(e reply) { s.workerEvent(raw, e) }
 	c.workerProcess = &workerProcess{client: raw, life: life}
-	c.adapter = &conversation{c: c, log: &tailBuffer{}}
+	c.adapter = &conversation{c: c, log: external.NewTail(prefixed{c.machine.Name + ": ", cmp.Or[io.Writer](s.cfg.Log, io.Discard)})}
 	name := fmt.Sprintf("the adapter of client %d", number)
 	if life > 0 {
 		name += fmt.Sprintf(", process %d", life+1)
 	}
 	c.adapter.in = c.machine.Start(s.cfg.Program, sim.Start{Name: name, Args: []string{"adapter"}, Line: c.adapter.take, Exited: c.adapter.exited,
-		Stderr: &prefixed{c.machine.Name + ": ", s.cfg.Log, c.adapter.log}})
+		Stderr: c.adapter.log})
 	c.store = &simStore{c: c}
 	c.worker = newWorker(eventLines{raw}, []clients.Kind{c.kind()})
 	c.worker.now = s.w.Now
@@ -166,7 +167,7 @@ type conversation struct {
 	broken error
 	closed bool // its end is no surprise
 	tell   func(adapter.Event)
-	log    *tailBuffer
+	log    *external.Tail
 	waiter *sim.Task
 }
 
@@ -331,30 +332,13 @@ func (l eventLines) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// tailBuffer keeps the end of what is written to it.
-type tailBuffer struct{ bytes.Buffer }
-
-// mostTail is how much of an adapter's standard error an error tells.
-const mostTail = 2 << 10
-
-func (b *tailBuffer) Write(text []byte) (int, error) {
-	n, err := b.Buffer.Write(text)
-	if over := b.Len() - mostTail; over > 0 {
-		b.Next(over)
-	}
-	return n, err
-}
-
-// prefixed copies what is written to it to a log, if there is one, with whose it is.
+// prefixed begins each piece that a program prints with whose it is.
 type prefixed struct {
 	prefix string
 	log    io.Writer
-	tail   *tailBuffer
 }
 
-func (p *prefixed) Write(text []byte) (int, error) {
-	if p.log != nil {
-		_, _ = fmt.Fprintf(p.log, "%s%s", p.prefix, text) // a log that cannot be written changes no run
-	}
-	return p.tail.Write(text)
+func (p prefixed) Write(text []byte) (int, error) {
+	_, err := fmt.Fprintf(p.log, "%s%s", p.prefix, text)
+	return len(text), err
 }

@@ -340,7 +340,7 @@ func TestParseStat(t *testing.T) {
 
 func TestLogIsBounded(t *testing.T) {
 	var sent strings.Builder
-	l := &tail{to: &sent}
+	l := NewTail(&sent)
 	part := strings.Repeat("x", 1<<20)
 	for range 40 {
 		if n, err := l.Write([]byte(part)); n != len(part) || err != nil {

@@ -31,7 +31,7 @@ type process struct {
 	cmd    *exec.Cmd
 	in     *os.File
 	out    *os.File
-	log    *tail
+	log    *Tail
 	safe   *redact.Writer // where log leads to
 	exited chan struct{}
 	how    string // set before exited is closed
@@ -52,7 +52,7 @@ func startProcess(command, dir string, log io.Writer) (*process, error) {
 	}
 	defer outWrite.Close()
 	safe := redact.NewWriter(log)
-	p := &process{in: inWrite, out: outRead, log: &tail{to: safe}, safe: safe, exited: make(chan struct{})}
+	p := &process{in: inWrite, out: outRead, log: NewTail(safe), safe: safe, exited: make(chan struct{})}
 	p.cmd = adapter.Command(command, dir)
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = inRead, outWrite, p.log
 	p.cmd.WaitDelay = 250 * time.Millisecond // descendants may hold standard error open
@@ -128,15 +128,19 @@ func killFamily() error {
 	return fmt.Errorf("process %d (%s) can't be killed", left[0].pid, left[0].name)
 }
 
-// tail passes on what is written to it, up to a limit, and keeps the end.
-type tail struct {
+// Tail passes on what an adapter prints on standard error, up to a limit, and keeps the end for messages. Safe for concurrent use.
+type Tail struct {
 	mu   sync.Mutex
 	to   io.Writer
 	sent int
 	end  []byte
 }
 
-func (t *tail) Write(p []byte) (int, error) {
+// NewTail passes on to a log.
+func NewTail(to io.Writer) *Tail { return &Tail{to: to} }
+
+// Write takes what was printed. It never fails.
+func (t *Tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.end = append(t.end, p...)
@@ -152,7 +156,8 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (t *tail) String() string {
+// String is the end of what was printed, without passwords.
+func (t *Tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return redact.Text(string(bytes.ToValidUTF8(t.end, []byte("?"))))

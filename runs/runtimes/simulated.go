@@ -107,7 +107,7 @@ func (s *Simulated) Run(ctx context.Context, plan scenarios.Plan, dir string, st
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
 	lines, last := json.NewEncoder(stdout), time.Time{}
-	return harness.Simulate(ctx, harness.Simulation{Plan: plan, Lock: kind, Program: program, History: file, Log: &bounded{w: log},
+	return harness.Simulate(ctx, harness.Simulation{Plan: plan, Lock: kind, Program: program, History: file, Log: log,
 		Progress: func(p harness.Progress) {
 			if now := time.Now(); now.Sub(last) > progressEvery {
 				last = now
@@ -118,19 +118,3 @@ func (s *Simulated) Run(ctx context.Context, plan scenarios.Plan, dir string, st
 
 // progressEvery is how often a simulated run tells how far it is.
 const progressEvery = 200 * time.Millisecond
-
-// bounded writes so much and no more: a program in virtual time can print a lot.
-type bounded struct {
-	w io.Writer
-	n int
-}
-
-// mostLog bounds the log of a run's adapters.
-const mostLog = 16 << 20
-
-func (b *bounded) Write(text []byte) (int, error) {
-	if b.n += len(text); b.n > mostLog {
-		return len(text), nil
-	}
-	return b.w.Write(text)
-}
