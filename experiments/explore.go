@@ -185,13 +185,16 @@ func (x *Exploring) try(ctx context.Context, plan scenarios.Plan) (over bool) {
 	if err != nil && ctx.Err() != nil {
 		return true
 	}
+	var v checker.Verdict
+	if err == nil {
+		v = checker.Judge(h, checker.Options{KeepDefects: true}) // before the lock: all cores judge at once
+	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if err != nil {
 		x.failed = cmp.Or(x.failed, fmt.Errorf("seed %d: %w", plan.Seed, err))
 		return true
 	}
-	v := checker.Judge(h, checker.Options{KeepDefects: true})
 	t := &x.tried
 	t.seeds++
 	t.grants += v.Stats.Grants
