@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/reports"
@@ -162,44 +161,13 @@ func Report(ctx context.Context, tool *runs.Tool, dir string, open func() (*scre
 	return out.Conclude(dir, suite, func(w io.Writer) error { return runs.Tell(w, dir, suite, run.NoExpect, run.Interrupted) })
 }
 
-// Course is what a scenario came to, run by run.
-type Course struct {
-	Name  string
-	Turns []Turn
-}
-
-// Turn is what a scenario came to in one run.
-type Turn struct {
-	Run     string // the run's folder, below that which was named
-	Result  reports.Result
-	Elapsed time.Duration
-}
-
-// Change is the place of the first turn of those that came to what the last one did; 0: the scenario
-// has never changed.
-func (c Course) Change() int {
-	for i := len(c.Turns) - 1; i > 0; i-- {
-		if c.Turns[i-1].Result != c.Turns[i].Result {
-			return i
-		}
-	}
-	return 0
-}
-
-// Trend is what the scenarios of a folder's runs came to.
-type Trend struct {
-	Runs    []string // their folders, the oldest first
-	Courses []Course // what changed last first
-	Without int      // folders that hold no run that can be read
-}
-
 // ReadTrend reads the records of all runs in a folder. Each repetition counts as a run.
-func ReadTrend(dir string) (*Trend, error) {
+func ReadTrend(dir string) (*studies.Trend, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
 	}
-	t := &Trend{}
+	t := &studies.Trend{}
 	var all []*runs.Record
 	named := map[*runs.Record]string{}
 	for _, e := range entries {
@@ -227,28 +195,11 @@ func ReadTrend(dir string) (*Trend, error) {
 	for _, run := range all {
 		t.Runs = append(t.Runs, named[run])
 		for _, r := range run.Scenarios {
-			t.add(named[run], r)
+			if r.State == runs.StateEnded {
+				t.Add(r.Name, r.Result, studies.Turn{Run: named[run], Elapsed: r.Elapsed})
+			}
 		}
 	}
-	place := func(c Course) int {
-		if i := c.Change(); i > 0 {
-			return slices.Index(t.Runs, c.Turns[i].Run)
-		}
-		return -1
-	}
-	slices.SortStableFunc(t.Courses, func(a, b Course) int { return place(b) - place(a) })
+	t.Sort()
 	return t, nil
-}
-
-// add adds what a scenario came to in a run, unless it came to nothing there.
-func (t *Trend) add(run string, r runs.ScenarioRecord) {
-	var result reports.Result
-	if r.State != runs.StateEnded || result.UnmarshalText([]byte(r.Result)) != nil || result == reports.Skipped {
-		return
-	}
-	i := slices.IndexFunc(t.Courses, func(c Course) bool { return c.Name == r.Name })
-	if i < 0 {
-		i, t.Courses = len(t.Courses), append(t.Courses, Course{Name: r.Name})
-	}
-	t.Courses[i].Turns = append(t.Courses[i].Turns, Turn{run, result, r.Elapsed})
 }

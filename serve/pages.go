@@ -15,7 +15,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/reports/page"
 )
 
@@ -25,21 +24,17 @@ var files embed.FS
 var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"when":  func(t time.Time) string { return t.Format("2006-01-02 15:04:05") },
 	"clock": func(t time.Time) string { return t.Local().Format("15:04:05") },
-	"took":  func(d time.Duration) string { return d.Round(100 * time.Millisecond).String() },
+	"took":  took,
 	"class": class,
-	"mark":  mark,
-	"last":  func(turns []turn) int { return len(turns) - 1 },
+	"shown": shown,
+	"link":  link,
+	"since": since,
+	"times": times,
 	"kib":   func(n int64) string { return strconv.FormatInt(n>>10, 10) + " KiB" },
 }).ParseFS(files, "*.tmpl"))
 
-// mark is the mark of a result that a record names.
-func mark(result string) string {
-	var r reports.Result
-	if r.UnmarshalText([]byte(result)) != nil {
-		return "?"
-	}
-	return r.Mark()
-}
+// took is a length of time for people.
+func took(d time.Duration) string { return d.Round(100 * time.Millisecond).String() }
 
 // The bounds of a page: runs of the list, and scenarios of a run.
 const (

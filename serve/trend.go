@@ -2,7 +2,6 @@ package serve
 
 import (
 	"bytes"
-	"cmp"
 	"net/http"
 	"net/url"
 	"path"
@@ -11,24 +10,11 @@ import (
 
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/reports/page"
+	"github.com/lockchaos/lockchaos/reports/studies"
 )
 
 // mostTrend is how many of the newest runs the trend shows.
 const mostTrend = 60
-
-// course is what one scenario came to, the oldest run first.
-type course struct {
-	Name          string
-	Turns         []turn
-	Since, Before string // the first run with what the newest came to, and what came before; "" where it never changed
-	Least, Most   time.Duration
-}
-
-// turn is what a scenario came to in one run.
-type turn struct {
-	Run, Result, Link string
-	elapsed           time.Duration
-}
 
 // trend sends what each scenario came to over the runs, and when that changed. It reads the runs' records again for each who asks, so a few may ask at once.
 func (s *Server) trend(w http.ResponseWriter, r *http.Request) {
@@ -45,9 +31,8 @@ func (s *Server) trend(w http.ResponseWriter, r *http.Request) {
 	var b bytes.Buffer
 	if err := pages.ExecuteTemplate(&b, "trend.html.tmpl", struct {
 		livePage
-		Runs    int
-		Courses []course
-	}{livePage{CSS: page.Style()}, len(rows), s.courses(rows)}); err != nil {
+		Trend *studies.Trend
+	}{livePage{CSS: page.Style()}, s.trendOf(rows)}); err != nil {
 		http.Error(w, "trend: "+err.Error(), http.StatusInternalServerError)
 		return
 	}
@@ -56,47 +41,49 @@ func (s *Server) trend(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(b.Bytes()) // who has gone need not be told
 }
 
-// courses reads the scenarios of runs. What can't be read is left out. Those that changed last come first.
-func (s *Server) courses(rows []row) []course {
-	var all []course
-	at := map[string]int{}
+// trendOf reads the scenarios of runs, the oldest first. What can't be read is left out.
+func (s *Server) trendOf(rows []row) *studies.Trend {
+	t := &studies.Trend{}
 	for _, row := range rows {
 		file, kind := kindOf(s.root.FS(), row.Dir)
 		run, err := load(s.root.FS(), row.Dir, file, kind)
 		if err != nil {
 			continue
 		}
+		t.Runs = append(t.Runs, row.Dir)
 		for _, sc := range run.Scenarios[:min(len(run.Scenarios), mostScenarios)] {
-			if sc.Result == "" {
-				continue
-			}
-			i, known := at[sc.Name]
-			if !known {
-				i, at[sc.Name] = len(all), len(all)
-				all = append(all, course{Name: sc.Name, Least: sc.Elapsed, Most: sc.Elapsed})
-			}
-			all[i].add(turn{row.Dir, sc.Result, linkTo(sc, row.Dir), sc.Elapsed})
+			t.Add(sc.Name, sc.Result, studies.Turn{Run: row.Dir, Dir: sc.dir, Elapsed: sc.Elapsed})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b course) int { return cmp.Or(cmp.Compare(b.Since, a.Since), cmp.Compare(a.Name, b.Name)) })
-	return all
+	t.Sort()
+	return t
 }
 
-// add adds the next run.
-func (c *course) add(t turn) {
-	if n := len(c.Turns); n > 0 && c.Turns[n-1].Result != t.Result {
-		c.Since, c.Before = t.Run, c.Turns[n-1].Result
+// shown is what the page shows of a scenario: repetitions have a turn each.
+func shown(c studies.Course) []studies.Turn { return c.Turns[max(0, len(c.Turns)-mostTrend):] }
+
+// link is the address of a scenario's report, or else of its run.
+func link(t studies.Turn) string {
+	if t.Dir != "" {
+		return (&url.URL{Path: "/files/" + path.Join(t.Dir, reports.PageFile)}).EscapedPath()
 	}
-	c.Least, c.Most = min(c.Least, t.elapsed), max(c.Most, t.elapsed)
-	if c.Turns = append(c.Turns, t); len(c.Turns) > mostTrend { // repetitions have a turn each
-		c.Turns = c.Turns[1:]
-	}
+	return (&url.URL{Path: "/run/" + t.Run}).EscapedPath()
 }
 
-// linkTo is the address of a scenario's report, or else of its run.
-func linkTo(sc Scenario, run string) string {
-	if sc.dir != "" {
-		return (&url.URL{Path: "/files/" + path.Join(sc.dir, reports.PageFile)}).EscapedPath()
+// since says what a scenario comes to since which run; nil: it never changed.
+func since(c studies.Course) any {
+	i := c.Change()
+	if i == 0 {
+		return nil
 	}
-	return (&url.URL{Path: "/run/" + run}).EscapedPath()
+	return struct{ Result, Run, Before string }{c.Turns[i].Result.String(), c.Turns[i].Run, c.Turns[i-1].Result.String()}
+}
+
+// times are how long a scenario took.
+func times(c studies.Course) string {
+	least, most := c.Times()
+	if least == most {
+		return took(least)
+	}
+	return took(least) + " to " + took(most)
 }

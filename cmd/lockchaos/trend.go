@@ -1,16 +1,15 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/lockchaos/lockchaos/experiments"
 	"github.com/lockchaos/lockchaos/harmless"
+	"github.com/lockchaos/lockchaos/reports/studies"
 	"github.com/lockchaos/lockchaos/reports/terminal"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/spelling"
@@ -39,7 +38,7 @@ outcome. The latest change comes first. Each repetition counts as a run.`,
 	}
 }
 
-func changes(c experiments.Course) string {
+func changes(c studies.Course) string {
 	if i := c.Change(); i > 0 {
 		return fmt.Sprintf("%s since %s, %s before", c.Turns[i].Result, c.Turns[i].Run, c.Turns[i-1].Result)
 	}
@@ -49,7 +48,7 @@ func changes(c experiments.Course) string {
 // longestMarks is how many of the newest runs have a mark.
 const longestMarks = 40
 
-func marks(c experiments.Course) string {
+func marks(c studies.Course) string {
 	var b strings.Builder
 	for _, t := range c.Turns[max(0, len(c.Turns)-longestMarks):] {
 		b.WriteString(t.Result.Mark())
@@ -57,16 +56,15 @@ func marks(c experiments.Course) string {
 	return b.String()
 }
 
-func times(c experiments.Course) string {
-	byLength := func(a, b experiments.Turn) int { return cmp.Compare(a.Elapsed, b.Elapsed) }
-	least, most := slices.MinFunc(c.Turns, byLength).Elapsed.Seconds(), slices.MaxFunc(c.Turns, byLength).Elapsed.Seconds()
+func times(c studies.Course) string {
+	least, most := c.Times()
 	if len(c.Turns) == 1 {
-		return fmt.Sprintf("%.1f s", least)
+		return fmt.Sprintf("%.1f s", least.Seconds())
 	}
-	return fmt.Sprintf("%.1f to %.1f s", least, most)
+	return fmt.Sprintf("%.1f to %.1f s", least.Seconds(), most.Seconds())
 }
 
-func writeTrend(w io.Writer, t *experiments.Trend) error {
+func writeTrend(w io.Writer, t *studies.Trend) error {
 	rows := [][]string{{"SCENARIO", "RUNS", "TIMES", "CHANGED"}}
 	changed := 0
 	for _, c := range t.Courses {
