@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -68,8 +67,8 @@ func sameBytes(saved *Saved, now *runs.Run, suite reports.Suite) (differs bool, 
 		if p.Simulation == nil || i >= len(suite.Scenarios) || suite.Scenarios[i].Failed != "" {
 			continue
 		}
-		was, wasErr := wholeText(filepath.Join(saved.Dir, saved.Suite.Scenarios[i].Dir, runs.HistoryFile))
-		is, isErr := wholeText(filepath.Join(now.Dir, suite.Scenarios[i].Dir, runs.HistoryFile))
+		was, wasErr := wholeText(runs.HistoryIn(filepath.Join(saved.Dir, saved.Suite.Scenarios[i].Dir)))
+		is, isErr := wholeText(runs.HistoryIn(filepath.Join(now.Dir, suite.Scenarios[i].Dir)))
 		if err := errors.Join(wasErr, isErr); err != nil {
 			return differs, err
 		}
@@ -87,9 +86,6 @@ func sameBytes(saved *Saved, now *runs.Run, suite reports.Suite) (differs bool, 
 // wholeText is what a history's file holds, compressed or not.
 func wholeText(path string) ([]byte, error) {
 	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		f, err = os.Open(path + history.Compressed)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("open history: %w", err)
 	}

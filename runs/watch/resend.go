@@ -90,13 +90,10 @@ func (r *resend) take(n int) [][]byte {
 	return held
 }
 
-// idle returns the lines that are held, when no more come for a while.
+// idle returns the lines that are held, when no more come for a while, or at all.
 func (r *resend) idle() [][]byte {
 	if len(r.held) == 0 || r.decided || r.skipping {
 		return nil
 	}
 	return r.decide(true)
 }
-
-// rest is idle, at the end of the log.
-func (r *resend) rest() [][]byte { return r.idle() }

@@ -123,7 +123,7 @@ func (w *watcher) follow(ctx context.Context, in io.Reader) error {
 			return w.pass(false)
 		case batch, more := <-lines:
 			if !more {
-				return errors.Join(w.takeAll(again.rest()), w.pass(true))
+				return errors.Join(w.takeAll(again.idle()), w.pass(true))
 			}
 			if batch.err != nil {
 				return errors.Join(fmt.Errorf("read the log: %w", batch.err), w.pass(false))
