@@ -156,7 +156,7 @@ func TestEtcdQueueIsLeft(t *testing.T) {
 func TestEtcdFrozenWhileWaiting(t *testing.T) {
 	t.Parallel()
 	b := newEtcdBench(t)
-	stop, resume := freeze(b.service)
+	stop, resume := freeze(b.service.Nodes...)
 	holder, waiter := b.open(), b.open()
 	other := b.acquire(waiter, "other")
 	b.acquire(holder, "k")

@@ -85,11 +85,11 @@ func needRedis(t testing.TB) {
 }
 
 // freeze makes the functions that stop and continue every node of a service.
-func freeze(s *backends.Service) (stop, resume func(*testing.T)) {
+func freeze(nodes ...*backends.Node) (stop, resume func(*testing.T)) {
 	var pauses []*hosts.Pause
 	stop = func(t *testing.T) {
 		t.Helper()
-		for _, n := range s.Nodes {
+		for _, n := range nodes {
 			p, err := n.Process.Stop(limit(t))
 			if err != nil {
 				t.Fatal(err)
@@ -113,7 +113,7 @@ func freeze(s *backends.Service) (stop, resume func(*testing.T)) {
 func conform(t *testing.T, service string, ttl time.Duration, suite func(*testing.T, clients.Kind, clienttest.Service), kinds ...clients.Kind) {
 	t.Helper()
 	s := start(t, service)
-	stop, resume := freeze(s)
+	stop, resume := freeze(s.Nodes...)
 	for _, kind := range kinds {
 		t.Run(kind.Name, func(t *testing.T) {
 			suite(t, kind, clienttest.Service{Nodes: s.Addrs(), TTL: ttl, Stop: stop, Continue: resume})
