@@ -81,10 +81,16 @@ tidy:
 format:
 	@test -z "$$(gofmt -l .)" || { echo "not formatted (gofmt -w):"; gofmt -l .; exit 1; }
 
+# Packages that build on other systems, where what needs Linux is refused (hosts/other.go).
+SYSTEMS := darwin windows
+PORTABLE := ./hosts ./hosts/sim ./netfault ./clockskew ./nemesis ./scenarios ./clients
+
 ## lint: format, vet, staticcheck (of what the tests build: nothing is compiled for it alone)
 lint: format
 	$(if $(RACE),,$(PURE)) $(GO) vet $(TESTED) ./...
 	$(if $(RACE),,$(PURE)) GOFLAGS="$(TESTED)" $$($(GO) tool -n staticcheck) ./...
+	@# What simulations in go test are to need of other systems.
+	for os in $(SYSTEMS); do $(PURE) GOOS=$$os $(GO) build $(PORTABLE) || exit 1; done
 
 ## bench: the figures of README and docs, each beside its alternative
 bench: build

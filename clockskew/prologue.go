@@ -1,3 +1,5 @@
+//go:build linux
+
 package clockskew
 
 import "golang.org/x/arch/x86/x86asm"

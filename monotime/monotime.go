@@ -1,3 +1,5 @@
+//go:build unix
+
 // Package monotime reads the machine's true monotonic clock.
 //
 // All processes of one machine share CLOCK_MONOTONIC, so stamps taken by a worker, by the store and by

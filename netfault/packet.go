@@ -3,9 +3,10 @@ package netfault
 import (
 	"encoding/binary"
 	"net/netip"
-
-	"golang.org/x/sys/unix"
 )
+
+// Connection is a TCP connection as seen from one host.
+type Connection struct{ Local, Peer netip.AddrPort }
 
 // Packet is what a Decide function sees of one IPv4 packet.
 type Packet struct {
@@ -27,6 +28,12 @@ const (
 	FlagRST
 	FlagPSH
 	FlagACK
+)
+
+// The protocols above IP that are read (their numbers are IANA's).
+const (
+	protocolTCP = 6
+	protocolUDP = 17
 )
 
 // Header lengths in bytes: the shortest that there can be.
@@ -52,9 +59,9 @@ func parse(raw []byte, dir Direction, at int64) Packet {
 	l4 := raw[head:]
 	source, destination := binary.BigEndian.Uint16(l4), binary.BigEndian.Uint16(l4[2:])
 	switch raw[9] {
-	case unix.IPPROTO_UDP:
+	case protocolUDP:
 		p.Payload = l4[udpHeader:]
-	case unix.IPPROTO_TCP:
+	case protocolTCP:
 		if len(l4) < tcpHeader {
 			return p
 		}
@@ -92,3 +99,11 @@ func (p *Packet) repeats(earlier *Packet) bool {
 
 // before compares sequence numbers, which wrap around (RFC 9293, 3.4).
 func before(a, b uint32) bool { return int32(a-b) < 0 }
+
+// gaugePort is where round trips are measured: nobody is expected to listen there.
+const gaugePort = 7360
+
+// gauges tells whether the packet is one of RoundTrip's.
+func (p *Packet) gauges() bool {
+	return p.TCP && (p.Src.Port() == gaugePort || p.Dst.Port() == gaugePort)
+}

@@ -1,3 +1,5 @@
+//go:build linux
+
 package netfault
 
 import (
@@ -9,9 +11,6 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 )
-
-// Connection is a TCP connection as seen from one host.
-type Connection struct{ Local, Peer netip.AddrPort }
 
 // Reset aborts the host's TCP connections that match (whose direction does not matter): the processes on the host get an error, the other
 // ends a RST. It returns the connections that it hit. Listening sockets stay.

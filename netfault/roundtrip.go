@@ -1,3 +1,5 @@
+//go:build linux
+
 package netfault
 
 import (
@@ -9,9 +11,6 @@ import (
 
 	"golang.org/x/sys/unix"
 )
-
-// gaugePort is where round trips are measured: nobody is expected to listen there.
-const gaugePort = 7360
 
 // RoundTrip measures how long a packet and its answer take between the host and a peer: a connection to a port where nobody listens is refused
 // at once, by the peer's kernel. Bad networks (Degrade in user space) make these packets late, like others; they are not counted, not lost, and take no random number
@@ -26,9 +25,4 @@ func (f *Filter) RoundTrip(ctx context.Context, peer netip.Addr) (time.Duration,
 		return 0, f.failed("measure", fmt.Sprintf("the round trip to %s", peer), err)
 	}
 	return took, nil
-}
-
-// gauges tells whether the packet is one of RoundTrip's.
-func (p *Packet) gauges() bool {
-	return p.TCP && (p.Src.Port() == gaugePort || p.Dst.Port() == gaugePort)
 }
