@@ -7,7 +7,7 @@ BIN     := bin/lockchaos
 VCS     := $(shell git status --porcelain >/dev/null 2>&1 && echo true || echo false)
 BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -ldflags="-s -w" -buildvcs=$(VCS) -o $(BIN) ./cmd/lockchaos
 
-.PHONY: run check test exam-table survey as-user tidy soak build lint bench fuzz simulate mutants images screenshots site clean
+.PHONY: test-kubernetes run check test exam-table survey as-user tidy soak build lint bench fuzz simulate mutants images screenshots site clean
 
 ## run: build, and run the quick suite (half a minute; the first build takes longer)
 run: build
@@ -114,6 +114,10 @@ mutants:
 ## images: images of all services without a registry, for --runtime docker (the tests make their own)
 images:
 	./scripts/images all
+
+## test-kubernetes: tests of the cluster of scripts/kubernetes, which it brings up and takes down; as root (the first build takes 14 minutes of a processor)
+test-kubernetes:
+	eval "$$(./scripts/kubernetes up)" && cd servers/kubernetes && LOCKCHAOS_REQUIRE=all $(GO) test -timeout 30m ./dns ./cluster; status=$$?; cd $(CURDIR) && ./scripts/kubernetes down; exit $$status
 
 ## man: the manual pages, in bin/man, from the command's own help
 man: build

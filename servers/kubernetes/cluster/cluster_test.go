@@ -172,8 +172,18 @@ func TestNodesAreReady(t *testing.T) {
 }
 
 const (
-	headless = `{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {clusterIP: None, selector: {app: web}, ports: [{port: 8080}]}}`
-	balanced = `{apiVersion: v1, kind: Service, metadata: {name: any}, spec: {selector: {app: web}, ports: [{port: 80, targetPort: 8080}]}}`
+	headless = `
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec: {clusterIP: None, selector: {app: web}, ports: [{port: 8080}]}
+`
+	balanced = `
+apiVersion: v1
+kind: Service
+metadata: {name: any}
+spec: {selector: {app: web}, ports: [{port: 80, targetPort: 8080}]}
+`
 	// Each pod serves its own name.
 	web = `
 apiVersion: apps/v1
