@@ -46,6 +46,7 @@ Exit status: 0 no defect, 1 a defect or a violation that is not clear, 2 an atta
 	f.measured.add(flags)
 	f.addSeed(flags)
 	f.addShard(flags)
+	f.addScale(flags, `"test": a short lease; "real": one of 10 s or longer, as in production`)
 	f.addOwn(flags, "command line of a lock of your own (docs/protocol.md)",
 		"lease of the lock (default: that of its scenarios; of --lock-cmd 500ms, etcd and zookeeper 2s)")
 	flags.BoolVar(&f.Short, "short", false, "make only the most telling attacks, about a third")
@@ -73,7 +74,7 @@ func (f *runFlags) exam(cmd *cobra.Command, out *screen.Screen) error {
 
 // checkExam refuses what makes no sense of the flags of `lockchaos exam`.
 func (f *runFlags) checkExam() error {
-	if err := f.checkWhere(); err != nil {
+	if err := errors.Join(f.checkWhere(), f.checkScale()); err != nil {
 		return err
 	}
 	switch {

@@ -5,9 +5,12 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/runs"
+	"github.com/lockchaos/lockchaos/runs/own"
 	"github.com/lockchaos/lockchaos/runs/pick"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -48,6 +51,23 @@ func TestAttacksAreValid(t *testing.T) {
 	for _, a := range table.Attacks {
 		if !made[a.Name] {
 			t.Errorf("attack %s can be made on no lock", a.Name)
+		}
+	}
+}
+
+// TestExamAtRealScale: every attack is stretched to the lease of production, and a longer one stays.
+func TestExamAtRealScale(t *testing.T) {
+	t.Parallel()
+	for given, want := range map[time.Duration]scenarios.Duration{0: scenarios.RealTTL, time.Minute: scenarios.Duration(time.Minute)} {
+		r := pick.Request{Settings: runs.Settings{Tool: ours()}, Names: []string{"redis-setnx"}, Own: own.Program{TTL: given}, Real: true, Say: func(string) {}}
+		plans, _, err := r.Exam(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range plans {
+			if p.Scenario.TTL != want {
+				t.Errorf("%s: a lease of %v, not %v", p.Scenario.Name, p.Scenario.TTL, want)
+			}
 		}
 	}
 }

@@ -135,7 +135,7 @@ Environment variables:
 	flags.StringSliceVar(&f.Locks, "locks", nil, `of the suite random: locks by their names, or "all" (the default), which are all that are not broken on purpose`)
 	addSelection(cmd, &f.Only)
 	f.addShard(flags)
-	flags.StringVar(&f.scale, "scale", scaleTest, `"test": the scenario's own, short times; "real": those of production, a TTL of 10 s and a holder that is frozen for 30 s`)
+	f.addScale(flags, `"test": the scenario's own, short times; "real": those of production, a TTL of 10 s and a holder that is frozen for 30 s`)
 	f.addOwn(flags, "command line of a lock of your own, which takes the place of the scenarios' locks (docs/protocol.md)",
 		"TTL of the lock of --lock-cmd; faults and workloads are stretched with it (default: the scenario's; etcd, zookeeper 2s)")
 	f.repeatFlags.add(flags)
@@ -163,6 +163,20 @@ project that runs, "external" uses servers at the addresses of --nodes, "sim" si
 // addSeed adds the flag of every command whose draws follow a seed.
 func (f *runFlags) addSeed(flags *pflag.FlagSet) {
 	flags.Uint64Var(&f.Seed, "seed", 0, "seed of every random draw (default: a new one, printed)")
+}
+
+// addScale adds the flag of every command that can take the times of production for short ones.
+func (f *runFlags) addScale(flags *pflag.FlagSet, meaning string) {
+	flags.StringVar(&f.scale, "scale", scaleTest, meaning)
+}
+
+// checkScale refuses a scale that there is not, and remembers the one that there is.
+func (f *runFlags) checkScale() error {
+	if f.scale != scaleTest && f.scale != scaleReal {
+		return exit.Misuse(fmt.Errorf("unknown --scale %q: test or real", f.scale))
+	}
+	f.Real = f.scale == scaleReal
+	return nil
 }
 
 // addOwn adds the flags of every command that takes a lock of the user's own.
@@ -198,8 +212,8 @@ func (f *runFlags) check(given *pflag.FlagSet) error {
 	if given.Changed("duration") && f.Duration <= 0 {
 		return exit.Misuse(fmt.Errorf("--duration %v: a workload must last longer than 0", f.Duration))
 	}
-	if f.scale != scaleTest && f.scale != scaleReal {
-		return exit.Misuse(fmt.Errorf("unknown --scale %q: test or real", f.scale))
+	if err := f.checkScale(); err != nil {
+		return err
 	}
 	return errors.Join(f.repeatFlags.check(f.Shard.Total > 0), f.checkOwn(), f.Only.Check(catalogue()), f.checkInherent(), f.checkNames())
 }
@@ -301,7 +315,6 @@ func (f *runFlags) run(cmd *cobra.Command, out *screen.Screen) error {
 	if err := f.check(cmd.Flags()); err != nil {
 		return err
 	}
-	f.Real = f.scale == scaleReal
 	if f.Only.LastFailed {
 		if err := f.recall(cmd); err != nil || len(f.Last.Plans) == 0 {
 			return err
@@ -397,9 +410,6 @@ func (f *runFlags) commandLine() string {
 	if f.Duration > 0 {
 		line = append(line, "--duration", f.Duration.String())
 	}
-	if f.Real {
-		line = append(line, "--scale", scaleReal)
-	}
 	line = append(line, f.lockWords()...)
 	if f.NoExpect && !f.unexpected() {
 		line = append(line, "--no-expect")
@@ -415,8 +425,11 @@ func (f *runFlags) again(line []string) string {
 	return reports.Shell(slices.Concat(line, f.whereWords(), f.Shard.Words())...)
 }
 
-// lockWords are the words that choose the lock again.
+// lockWords are the words that choose the lock and its times again.
 func (f *runFlags) lockWords() (line []string) {
+	if f.Real {
+		line = append(line, "--scale", scaleReal)
+	}
 	if f.Own.Command != "" {
 		line = append(line, "--lock-cmd", f.Own.Command, "--service", f.Own.Service) // without its secrets, by now
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"time"
 
 	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/policy"
@@ -21,6 +22,9 @@ func (r Request) Exam(ctx context.Context) (plans []scenarios.Plan, exam *report
 	table, err := r.attacks()
 	if err != nil {
 		return nil, nil, exit.Misuse(fmt.Errorf("--attack: %w", err))
+	}
+	if r.Real { // attacks are stretched to the lease, so that it alone has to be set
+		r.Own.TTL = max(r.Own.TTL, time.Duration(scenarios.RealTTL))
 	}
 	var lock scenarios.Examinee
 	if r.Own.Given() {
