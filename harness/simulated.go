@@ -30,8 +30,9 @@ type Simulation struct {
 	Log      io.Writer
 	Versions []history.Part
 	Limits   sim.Limits
-	// Trace, if set, is told of each host call and each segment.
-	Trace    func(at int64, who, what string)
+	// Trace, if not nil, gets a line for each host call of an adapter, each command that a server
+	// carries out, and whatever becomes of a segment on the wire, at the times of the history.
+	Trace    io.Writer
 	Progress func(Progress)
 }
 
@@ -122,9 +123,6 @@ func newSimulation(cfg Simulation) (*simulation, error) {
 	sc := cfg.Plan.Scenario
 	s := &simulation{cfg: cfg, run: newRun(Config{Plan: cfg.Plan, Lock: cfg.Lock, Progress: cfg.Progress}),
 		w: sim.New(streams(cfg.Plan).StreamSeed("simulation"), cfg.Limits), hosts: map[string]*sim.Host{}, done: make(chan struct{}), noMore: make(chan struct{})}
-	if cfg.Trace != nil {
-		s.w.Trace(cfg.Trace)
-	}
 	service, _ := backends.Lookup(cfg.Lock.Service)
 	for _, n := range service.Nodes {
 		node, err := s.addHost(n.Name).Redis()
@@ -209,6 +207,11 @@ func (s *simulation) beginHistory() (err error) {
 		c.rec, c.modes = s.rec, s.claims().ReadWrite
 	}
 	s.ledger = &ledger{client: s.ledgers, rec: s.rec, keys: s.keyIDs}
+	if trace := s.cfg.Trace; trace != nil {
+		s.w.Trace(func(at int64, who, what string) {
+			fmt.Fprintf(trace, "%13.6f ms  %-10s %s\n", float64(at-h.Origin)/1e6, who, what)
+		})
+	}
 	s.recording.Store(true)
 	s.sd, err = newSimDirector(s)
 	return err

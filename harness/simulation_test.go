@@ -68,6 +68,26 @@ func judged(t *testing.T, text []byte) (*history.History, checker.Verdict) {
 	return h, checker.Judge(h, checker.Options{KeepDefects: true})
 }
 
+// TestSimulationIsTraced: what is told of a run shows the way of a lock from the adapter to the server, and changes nothing.
+func TestSimulationIsTraced(t *testing.T) {
+	hoststest.WithoutRace(t)
+	p := simulated(t, "redislock")
+	plan := simulatedPlan(1, "redis", scenarios.Fault{Kind: "loss", Target: "holder", When: "before-release", Probability: 0.8, For: 300 * ms})
+	plan.Scenario.Duration = 2000 * ms // half of it is quiet
+	var traced, trace bytes.Buffer
+	if err := harness.Simulate(t.Context(), harness.Simulation{Plan: plan, Lock: external.Kind("redis"), Program: p, History: &traced, Trace: &trace}); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(traced.Bytes(), simulate(t, p, plan)) {
+		t.Error("a run that is traced is another run")
+	}
+	for _, step := range []string{" the adapter of client 1 fd_write", " sent client-1>redis-1 #", " lost ", " received client-1>redis-1 #", " redis-1    [\"evalsha\" ", " received redis-1>client-1 #"} {
+		if !bytes.Contains(trace.Bytes(), []byte(step)) {
+			t.Errorf("nothing tells of %q", step)
+		}
+	}
+}
+
 // everyFault are faults of each kind that exists in virtual time.
 func everyFault() []scenarios.Fault {
 	return []scenarios.Fault{{After: 200 * ms, Every: scenarios.Range{Min: 50 * ms, Max: 200 * ms}, Mix: []scenarios.Fault{

@@ -158,6 +158,7 @@ project that runs, "external" uses servers at the addresses of --nodes, "sim" si
 	flags.StringSliceVar(&f.Nodes, "nodes", nil, "which services of the project are which nodes, as redis-1=my-redis,…; of --runtime external the addresses of the nodes, as redis=127.0.0.1:6379")
 	flags.IntVar(&f.Parallel, "parallel", runs.DefaultParallel(), "how many scenarios run at once")
 	flags.StringVar(&f.Out, "out", "runs", "folder for the runs' folders")
+	flags.BoolVar(&f.Trace, "trace", false, "of --runtime sim: write each call of an adapter, each command of a server and each segment on the wire to "+runtimes.TraceFile+" in a scenario's folder")
 }
 
 // addSeed adds the flag of every command whose draws follow a seed.

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"time"
 )
@@ -135,15 +136,18 @@ func (p *pipe) try(n int) {
 		if p.link.Trap != nil && !s.passed {
 			switch p.link.Trap(s) {
 			case Hold:
+				p.tell(p.link.From, "held", s)
 				p.stuck = true
 				return
 			case Break:
+				p.tell(p.link.From, "reset", s)
 				p.broken()
 				return
 			}
 			s.passed = true
 		}
 		if p.link.lost() {
+			p.tell(p.link.From, "lost", s)
 			p.busy = true
 			first := p.first
 			if first == 0 {
@@ -152,13 +156,22 @@ func (p *pipe) try(n int) {
 			w.After(repeatAfter(first, n), func() { p.try(n + 1) })
 			return
 		}
+		p.tell(p.link.From, "sent", s)
 		p.queue = p.queue[1:]
 		p.last = max(p.last, w.now+int64(p.link.latency()))
 		w.push(event{at: p.last, fn: func() {
 			if !p.closed {
+				p.tell(p.link.To, "received", s)
 				s.deliver()
 			}
 		}})
+	}
+}
+
+// tell has a segment traced, as one of its ends sees it.
+func (p *pipe) tell(who *Host, what string, s *Segment) {
+	if w := p.link.From.w; w.trace != nil {
+		w.trace(w.now, who.Name, fmt.Sprintf("%s %s>%s #%d %d bytes %.200q", what, p.link.From.Name, p.link.To.Name, s.Conn, len(s.Bytes), s.Bytes))
 	}
 }
 

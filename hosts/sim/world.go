@@ -70,8 +70,8 @@ func New(seed uint64, l Limits) *World {
 	return w
 }
 
-// Trace has fn called for every host call and every segment on the wire. It must be called before
-// the World runs.
+// Trace has fn called from now on for every host call, every command of a node and whatever becomes of
+// a segment on the wire.
 func (w *World) Trace(fn func(at int64, who, what string)) { w.trace = fn }
 
 // Now is the virtual time (ns); it is also what true monotonic clocks of the World read.

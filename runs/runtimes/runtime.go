@@ -54,6 +54,8 @@ type Where struct {
 	// Nodes says which services of the project are which nodes ("redis-1=my-redis"), or what the nodes'
 	// addresses are ("redis=127.0.0.1:6379").
 	Nodes []string
+	// Trace: a simulated run writes TraceFile.
+	Trace bool
 }
 
 // Locks returns the lock of a scenario.
@@ -81,12 +83,15 @@ func Choose(ctx context.Context, f Where, of Locks, plans []scenarios.Plan, say 
 	if f.Runtime == Auto && compiled(plans) != "" {
 		f.Runtime = Virtual
 	}
+	if f.Trace && f.Runtime != Virtual {
+		return nil, exit.Misuse(fmt.Errorf("--trace tells what a simulation did, and the runtime is %s: give --runtime %s and --lock-go", f.Runtime, Virtual))
+	}
 	if f.Runtime == Local || f.Runtime == Auto && withAdapter(plans) != "" {
 		return newLocal(ctx), nil
 	}
 	switch f.Runtime {
 	case Virtual:
-		return &Simulated{Locks: of}, nil
+		return &Simulated{Locks: of, Trace: f.Trace}, nil
 	case Docker:
 		return newContainers(ctx, settings, of, plans, say)
 	case Compose:

@@ -1,6 +1,7 @@
 package runtimes
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/hosts/sim"
+	"github.com/lockchaos/lockchaos/redact"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -22,8 +24,14 @@ import (
 // Simulated runs scenarios in virtual time, in this process (package hosts/sim).
 type Simulated struct {
 	Locks
+	// Trace: each run has TraceFile written beside its history.
+	Trace    bool
 	programs Programs
 }
+
+// TraceFile is the exact interleaving of a simulated run, one line for each host call of an adapter,
+// each command of a server and each segment on the wire.
+const TraceFile = "trace.log"
 
 // Programs are the compiled adapters of a process, by their folders.
 type Programs struct {
@@ -106,8 +114,19 @@ func (s *Simulated) Run(ctx context.Context, plan scenarios.Plan, dir string, st
 		return fmt.Errorf("create the log of the adapters: %w", err)
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
+	var trace io.Writer
+	if s.Trace {
+		f, err := os.Create(filepath.Join(dir, TraceFile))
+		if err != nil {
+			return fmt.Errorf("create the trace: %w", err)
+		}
+		buffer := bufio.NewWriterSize(f, 1<<16)
+		clean := redact.NewWriter(buffer)
+		trace = clean
+		defer func() { err = errors.Join(err, clean.Flush(), buffer.Flush(), f.Close()) }()
+	}
 	lines, last := json.NewEncoder(stdout), time.Time{}
-	return harness.Simulate(ctx, harness.Simulation{Plan: plan, Lock: kind, Program: program, History: file, Log: log,
+	return harness.Simulate(ctx, harness.Simulation{Plan: plan, Lock: kind, Program: program, History: file, Log: log, Trace: trace,
 		Progress: func(p harness.Progress) {
 			if now := time.Now(); now.Sub(last) > progressEvery {
 				last = now
