@@ -28,7 +28,7 @@ TEST_PURE := $(PURE) $(GO) test -trimpath
 TESTED := $(if $(RACE),$(RACE),-trimpath)
 LONG := ./cmd/lockchaos ./harness ./backends ./hosts/docker
 # Packages without goroutines (TestSingleHaveNoGoroutines): the race detector finds nothing there, and makes tests five times as long.
-SINGLE := . ./audit ./checker/... ./hosts/sim ./internal/oracle ./internal/synthetic ./monotime ./policy ./reports/... ./shrink ./spelling ./strictyaml ./survey
+SINGLE := . ./checker/... ./hosts/sim ./internal/oracle ./internal/synthetic ./monotime ./policy ./reports/... ./shrink ./spelling ./strictyaml ./survey
 
 # Packages whose tests start no service, no container and no browser.
 UNIT := . ./adapter ./checker/... ./clients ./clients/external ./cmd/lockchaos/crash ./audit ./experiments ./harmless ./history/... ./internal/site ./monotime ./nemesis ./policy ./redact ./runs/... ./scenarios ./shrink ./spelling ./strictyaml ./survey
@@ -94,7 +94,7 @@ lint: format
 
 ## bench: the figures of README and docs, each beside its alternative
 bench: build
-	$(GO) test -run '^$$' -bench . -benchtime 2s ./checker/... ./history ./store ./hosts ./netfault ./clockskew ./harness ./serve
+	$(GO) test -run '^$$' -bench . -benchtime 2s ./checker/... ./audit ./history ./store ./hosts ./netfault ./clockskew ./harness ./serve
 
 ## fuzz: every parser of histories and of what workers say, a minute each (FUZZTIME=10s is shorter; JOBS=9 has as many of them at once, with a share of the processors)
 FUZZTIME ?= 1m

@@ -2,10 +2,10 @@ package audit
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -46,12 +46,17 @@ func newLineReader(o Options) (r lineReader, err error) {
 }
 
 type auditReader struct {
-	lineReader
 	log     *log
 	rows    rows
 	columns *guesser
-	entries []entry
-	granted bool // some line says "granted", so "acquire" means that it was asked
+	found   found
+	entries [][]entry // block by block
+	granted bool      // some line says "granted", so "acquire" means that it was asked
+	stamps  stamper   // its grain and zone are those of the whole log
+}
+
+func newAuditReader(l *log, lines lineReader, o Options) *auditReader {
+	return &auditReader{log: l, granted: o.asked, stamps: lines.stamps, columns: &guesser{stamps: lines.stamps, words: lines.words}}
 }
 
 func readAudit(l *log, in *bufio.Reader, format Format, o Options) error {
@@ -60,55 +65,61 @@ func readAudit(l *log, in *bufio.Reader, format Format, o Options) error {
 	if err != nil {
 		return err
 	}
-	r := &auditReader{lineReader: lines, log: l, granted: o.asked}
-	r.columns = &guesser{stamps: r.stamps, words: r.words}
+	r := newAuditReader(l, lines, o)
 	if r.columns.named, err = explicit(o.Map); err != nil {
 		return err
 	}
-	if r.rows, err = newRows(in, l.file, format, o, r.columns); err != nil {
+	blocks, err := r.open(in, format, o)
+	if err != nil {
 		return err
 	}
-	for {
-		one, err := r.rows.next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err == nil {
-			err = r.add(&one)
-		}
-		if err != nil {
-			return err
-		}
+	if err := r.read(blocks, lines); err != nil {
+		return err
 	}
-	if err := r.columns.tell(l, r.rows); err != nil {
+	if err := r.columns.tell(l, r.rows, &r.found); err != nil {
 		return err
 	}
 	return r.ops()
 }
 
-// newRows opens a log of any form, and finds its columns.
-func newRows(in *bufio.Reader, file string, format Format, o Options, g *guesser) (rows, error) {
+// open finds the columns of a log of any form.
+func (r *auditReader) open(in *bufio.Reader, format Format, o Options) (blocks *cutter, err error) {
+	file := r.log.file
+	head, _ := in.Peek(in.Size())
+	head = bytes.Clone(head)
+	blocks = newCutter(in, file, o, nil)
 	switch format {
 	case CSV:
-		return newCSV(in, file, g)
+		blocks.border = lastRecord
+		r.rows, err = newCSV(blocks, head, r.columns)
 	case Text:
-		return newPattern(in, file, o.Pattern, o.SkipUnmatched, g)
+		r.rows, err = newPattern(file, head, o.Pattern, o.SkipUnmatched, r.columns)
+	default:
+		r.rows, err = newJSON(file, head, r.columns)
 	}
-	head, _ := in.Peek(in.Size())
-	if err := g.choose(sampleJSON(head)); err != nil {
-		return nil, &history.SyntaxError{File: file, Line: 1, Err: err}
+	if err == nil {
+		blocks.border = r.rows.border
 	}
-	return &jsonRows{forms: newForms(in, file, false), named: g.chosen}, nil
+	return blocks, err
+}
+
+// row understands a row with all that may be wrong with it.
+func (w *worker) row(line int, starts *[fieldCount]int) error {
+	one := row{line: line, columns: *starts}
+	for f, text := range w.fields {
+		one.text[f] = string(text)
+	}
+	return w.add(&one)
 }
 
 // add reads one line.
-func (r *auditReader) add(one *row) error {
+func (w *worker) add(one *row) error {
 	wrong := func(f field, err error) error {
 		near := one.text[f]
 		if near == "" {
 			near = strings.Join(slices.DeleteFunc(slices.Clone(one.text[:]), func(s string) bool { return s == "" }), " ")
 		}
-		return &history.SyntaxError{File: r.log.file, Line: one.line, Column: one.columns[f], Near: excerpt(near), Err: err}
+		return &history.SyntaxError{File: w.file, Line: one.line, Column: one.columns[f], Near: excerpt(near), Err: err}
 	}
 	for f, text := range one.text {
 		if strings.ContainsRune(text, utf8.RuneError) {
@@ -117,22 +128,19 @@ func (r *auditReader) add(one *row) error {
 	}
 	for _, f := range [...]field{fieldTime, fieldEvent, fieldClient} {
 		if one.text[f] == "" {
-			return wrong(f, r.columns.missing(f))
+			return wrong(f, w.columns.missing(f))
 		}
 	}
-	e, f, err := r.understand(&one.text)
+	e, f, err := w.understand(&one.text)
 	switch {
 	case e.means == ignore:
 		return nil
 	case err != nil:
 		return wrong(f, err)
 	}
-	r.stamps.grain.add(e.at)
-	r.stamps.grain.add(e.end)
-	r.granted = r.granted || e.means == grant
 	e.line = int32(min(one.line, math.MaxInt32))
-	e.key, e.owner = r.log.keys.id(cmp.Or(one.text[fieldKey], defaultKey)), r.log.owners.id(one.text[fieldClient])
-	r.entries = append(r.entries, e)
+	e.key, e.owner = w.keys.id(cmp.Or(one.text[fieldKey], defaultKey)), w.owners.id(one.text[fieldClient])
+	w.say(&e)
 	return nil
 }
 
@@ -165,26 +173,61 @@ func (r *lineReader) understand(text *[fieldCount]string) (e entry, wrong field,
 
 // ops turns the lines, in order of time, into ops.
 func (r *auditReader) ops() error {
-	if len(r.entries) == 0 {
+	r.dropNoughts()
+	if r.entries = inTime(r.entries); len(r.entries) == 0 {
 		return nil
 	}
-	r.dropNoughts()
-	slices.SortStableFunc(r.entries, func(a, b entry) int { return cmp.Compare(a.at, b.at) })
-	zero := r.entries[0].at
-	if last := r.entries[len(r.entries)-1].at; last-zero < 0 || last-zero > math.MaxInt64/8 {
+	n, last := 0, r.entries[len(r.entries)-1]
+	zero, end := r.entries[0][0].at, last[len(last)-1].at
+	if end-zero < 0 || end-zero > math.MaxInt64/8 {
 		return fmt.Errorf("%s: its times are more than %d years apart: see --time-format", r.log.file, math.MaxInt64/8/int64(365*24*3600*1e9))
 	}
 	r.log.zero, r.log.hasZero, r.log.grain, r.log.zoneless = zero, true, r.stamps.grain, r.stamps.zoneless
 	if r.stamps.zone != nil {
 		r.log.zone = r.stamps.zone
 	}
+	for _, block := range r.entries {
+		n += r.opsOf(block)
+	}
+	r.log.ops = make([]op, 0, n)
 	asked := map[place]int32{}
-	for i := range r.entries {
-		if err := r.op(&r.entries[i], asked, zero); err != nil {
-			return err
+	for b, block := range r.entries {
+		for i := range block {
+			if err := r.op(&block[i], asked, zero); err != nil {
+				return err
+			}
 		}
+		r.entries[b] = nil // which is most of what the log takes by now
 	}
 	return nil
+}
+
+// opsOf is how many ops a block comes to, about: a grant is mostly the answer of an acquire that was asked before.
+func (r *auditReader) opsOf(block []entry) (n int) {
+	for i := range block {
+		if m := block[i].means; !r.granted || m != grant && m != busy {
+			n++
+		}
+	}
+	return n
+}
+
+// inTime puts the entries in order of time, those of one instant as they came.
+func inTime(blocks [][]entry) [][]entry {
+	blocks = slices.DeleteFunc(blocks, func(b []entry) bool { return len(b) == 0 })
+	sorted, last := true, int64(math.MinInt64)
+	for _, b := range blocks {
+		for i := range b {
+			sorted = sorted && b[i].at >= last
+			last = b[i].at
+		}
+	}
+	if sorted {
+		return blocks
+	}
+	all := slices.Concat(blocks...)
+	slices.SortStableFunc(all, func(a, b entry) int { return cmp.Compare(a.at, b.at) })
+	return [][]entry{all}
 }
 
 // op turns a line into an op, or into the answer of an acquire that its client has asked for.
@@ -223,17 +266,21 @@ func (r *auditReader) op(e *entry, asked map[place]int32, zero int64) error {
 
 // dropNoughts takes the tokens of a key for none where all of them are 0: so a program logs a token that it does not have.
 func (r *auditReader) dropNoughts() {
-	counted := map[int32]bool{}
-	for i := range r.entries {
-		if e := &r.entries[i]; e.token > ticket(0) {
-			counted[e.key] = true
+	counted := make([]bool, len(r.log.keys.list))
+	for _, block := range r.entries {
+		for i := range block {
+			if e := &block[i]; e.token > ticket(0) {
+				counted[e.key] = true
+			}
 		}
 	}
 	nought := 0
-	for i := range r.entries {
-		if e := &r.entries[i]; e.token == ticket(0) && !counted[e.key] {
-			e.token = 0
-			nought++
+	for _, block := range r.entries {
+		for i := range block {
+			if e := &block[i]; e.token == ticket(0) && !counted[e.key] {
+				e.token = 0
+				nought++
+			}
 		}
 	}
 	if nought > 0 {

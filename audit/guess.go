@@ -253,11 +253,11 @@ func (g *guesser) mapping() (pairs []string) {
 }
 
 // tell says what was found, now that the whole log has been read.
-func (g *guesser) tell(l *log, read rows) error {
+func (g *guesser) tell(l *log, read rows, found *found) error {
 	l.notes = append(l.notes, g.notes...)
-	if found, ok := read.(*jsonRows); ok { // a column may come late
+	if _, ok := read.(*jsonRows); ok { // a column may come late
 		for f, name := range found.used {
-			if g.named[f] != "" && g.named[f] != noColumn && !found.seen[f] {
+			if g.named[f] != "" && g.named[f] != noColumn && name == "" {
 				return &history.SyntaxError{File: l.file, Line: 1, Err: fmt.Errorf("no line has the column %q, which --map gives the field %q", g.named[f], Fields[f])}
 			}
 			if g.chosen[f] == "" {
@@ -265,10 +265,10 @@ func (g *guesser) tell(l *log, read rows) error {
 			}
 		}
 	}
-	if lines, ok := read.(*textRows); ok && lines.skipped > 0 {
-		l.note("Lines that --pattern does not match: %d, the first is line %d; they are left out (--skip-unmatched).", lines.skipped, lines.first)
+	if found.skipped > 0 {
+		l.note("Lines that --pattern does not match: %d, the first is line %d; they are left out (--skip-unmatched).", found.skipped, found.first)
 	}
-	if !read.has(fieldKey) {
+	if !read.has(fieldKey, found) {
 		l.note("No column names the lock, so all lines are taken to be about one.")
 	}
 	l.columns = g

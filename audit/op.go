@@ -67,6 +67,19 @@ type names struct {
 	list []string
 }
 
+func newNames() names { return names{ids: map[string]int32{}} }
+
+// quick is the number of a name that is proper text.
+func (n *names) quick(name []byte) (int32, bool) {
+	if id, ok := n.ids[string(name)]; ok {
+		return id, true
+	}
+	if !proper(name) {
+		return 0, false
+	}
+	return n.id(string(name)), true
+}
+
 func (n *names) id(name string) int32 {
 	id, ok := n.ids[name]
 	if !ok {
@@ -119,7 +132,7 @@ func positive(number int64) int64 {
 func (o *op) number() int64 { return max(o.token-1, 0) }
 
 func newLog(file string) *log {
-	return &log{file: file, keys: names{ids: map[string]int32{}}, owners: names{ids: map[string]int32{}}, timed: true, grain: grain{len(grains) - 1}, zone: time.UTC}
+	return &log{file: file, keys: newNames(), owners: newNames(), timed: true, grain: grain{len(grains) - 1}, zone: time.UTC}
 }
 
 // maxOps bounds the ops of a file: they are numbered with 32 bits.

@@ -62,6 +62,7 @@ type Options struct {
 	Validity *Validity
 
 	asked bool // a line that is not among these says "granted", so "acquire" means that it was asked
+	block int  // bytes of a block (cutter); 0: as many as usual
 }
 
 // Source is a foreign history, translated. It is read like a history.Reader.

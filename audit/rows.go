@@ -1,7 +1,7 @@
 package audit
 
 import (
-	"bufio"
+	"bytes"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -36,11 +36,21 @@ type row struct {
 	columns [fieldCount]int // where each field stands; 0: the line only
 }
 
-// rows reads a log line by line; io.EOF ends it.
+// rows is the form of a log.
 type rows interface {
-	next() (row, error)
-	// has tells whether the log has the field at all.
-	has(field) bool
+	// border finds where in a piece of the log a record ends, as a cutter wants it.
+	border(data []byte) int
+	// endless is the error for a block that begins with a record without a border; nil: it is read without borders.
+	endless(block) error
+	// splitter returns what takes blocks apart, for one worker.
+	splitter() splitter
+	// has reports whether the log has the field at all, by what was found.
+	has(field, *found) bool
+}
+
+// splitter takes blocks apart, and gives each row to a worker.
+type splitter interface {
+	split(w *worker, b block) error
 }
 
 // noColumn is what the user maps a field to that the log does not have.
@@ -61,54 +71,53 @@ func explicit(m map[string]string) (named [fieldCount]string, err error) {
 	return named, nil
 }
 
-// oneLine hands a reader one line at a time, so that it never reads ahead and the line at which it stopped is known.
-type oneLine struct {
-	in   *bufio.Reader
-	last []byte
-	rest []byte
-	file string
-}
-
-func (o *oneLine) Read(p []byte) (int, error) {
-	if len(o.rest) == 0 {
-		line, err := o.in.ReadBytes('\n')
-		if len(line) == 0 {
-			if err != nil && !errors.Is(err, io.EOF) {
-				err = fmt.Errorf("read %s: %w", o.file, err)
-			}
-			return 0, err
-		}
-		o.last, o.rest = line, line
-	}
-	n := copy(p, o.rest)
-	o.rest = o.rest[n:]
-	return n, nil
-}
-
-// csvRows reads a CSV file with a header line, separated by commas, semicolons or tabs.
+// csvRows is a CSV file with a header line, separated by commas, semicolons or tabs.
 type csvRows struct {
-	in    *oneLine
-	csv   *csv.Reader
+	file  string
+	comma rune
+	names []string
 	index [fieldCount]int // the column of each field; -1: none
 }
 
-func newCSV(in *bufio.Reader, file string, g *guesser) (*csvRows, error) {
-	r := &csvRows{in: &oneLine{in: in, file: file}}
-	head, _ := in.Peek(in.Size())
-	r.csv = csv.NewReader(r.in)
-	r.csv.Comma, r.csv.ReuseRecord = separator(head), true
-	names, err := r.csv.Read()
+// newCSV reads the names of the columns.
+func newCSV(c *cutter, head []byte, g *guesser) (*csvRows, error) {
+	r := &csvRows{file: c.file, comma: separator(head)}
+	b, n, err := r.heading(c)
 	if errors.Is(err, io.EOF) {
-		return nil, &history.SyntaxError{File: file, Line: 1, Err: errors.New("empty file: a log in CSV begins with the names of its columns")}
+		err = &history.SyntaxError{File: r.file, Line: 1, Err: errors.New("empty file: a log in CSV begins with the names of its columns")}
 	}
 	if err != nil {
-		return nil, r.wrong(err)
+		return nil, err
 	}
-	if err := g.choose(sampleCSV(head, r.csv.Comma, names)); err != nil {
-		return nil, &history.SyntaxError{File: file, Line: 1, Column: 1, Near: excerpt(strings.TrimSpace(string(r.in.last))), Err: err}
+	first := b.data[:n]
+	if err := g.choose(sampleCSV(head, r.comma, r.names)); err != nil {
+		return nil, &history.SyntaxError{File: r.file, Line: 1, Column: 1, Near: excerpt(strings.TrimSpace(string(first))), Err: err}
 	}
-	r.index = g.indexes(names)
+	r.index = g.indexes(r.names)
+	b.data, b.line = b.data[n:], b.line+bytes.Count(first, []byte("\n"))
+	c.held = &b
 	return r, nil
+}
+
+// heading reads the first record, and returns the block that it begins and how long it is.
+func (r *csvRows) heading(c *cutter) (b block, n int64, err error) {
+	for {
+		if b, err = c.next(); errors.Is(err, errNoBorder) {
+			return b, 0, r.endless(b)
+		} else if err != nil {
+			return b, 0, err
+		}
+		in := csv.NewReader(bytes.NewReader(b.data))
+		in.Comma = r.comma
+		r.names, err = in.Read()
+		switch {
+		case errors.Is(err, io.EOF): // empty lines only
+		case err != nil:
+			return b, 0, wrongCSV(r.file, b, err)
+		default:
+			return b, in.InputOffset(), nil
+		}
+	}
 }
 
 // separator is what occurs most in the first line.
@@ -123,33 +132,50 @@ func separator(head []byte) rune {
 	return best
 }
 
-func (r *csvRows) has(f field) bool { return r.index[f] >= 0 }
+func (r *csvRows) has(f field, _ *found) bool { return r.index[f] >= 0 }
 
-func (r *csvRows) next() (row, error) {
-	record, err := r.csv.Read()
-	if errors.Is(err, io.EOF) {
-		return row{}, io.EOF
+func (r *csvRows) border(data []byte) int { return lastRecord(data) }
+
+func (r *csvRows) splitter() splitter { return newSplitCSV(r) }
+
+// endless says that the record is too long: it is of the field that is too long, unless the quotes are wrong.
+func (r *csvRows) endless(b block) error {
+	closed := b.data
+	if bytes.Count(closed, []byte(`"`))%2 != 0 {
+		closed = append(slices.Clip(closed), '"')
 	}
-	if err != nil {
-		return row{}, r.wrong(err)
+	in := csv.NewReader(bytes.NewReader(closed))
+	in.Comma = r.comma
+	if _, err := in.Read(); err != nil {
+		return wrongCSV(r.file, b, err)
 	}
-	var out row
-	out.line, _ = r.csv.FieldPos(0)
-	for f, i := range r.index {
-		if i < 0 {
-			continue
-		}
-		out.text[f] = strings.TrimSpace(record[i])
-		_, out.columns[f] = r.csv.FieldPos(i)
-	}
-	return out, nil
+	return b.tooLong(r.file, lastField(b.data, byte(r.comma)), "a record")
 }
 
-// wrong gives an error of the CSV reader its place and the offending line.
-func (r *csvRows) wrong(err error) error {
+// lastField is where the field begins in which data ends.
+func lastField(data []byte, comma byte) (at int) {
+	within := false
+	for i, c := range data {
+		switch {
+		case c == '"':
+			within = !within
+		case !within && (c == comma || c == '\n'):
+			at = i + 1
+		}
+	}
+	return at
+}
+
+// wrongCSV gives an error of the CSV reader its place in the log and the offending line.
+func wrongCSV(file string, b block, err error) error {
 	parse, ok := errors.AsType[*csv.ParseError](err)
 	if !ok {
 		return err
 	}
-	return &history.SyntaxError{File: r.in.file, Line: parse.Line, Column: max(parse.Column, 1), Near: excerpt(strings.TrimSpace(string(r.in.last))), Err: parse.Err}
+	near := b.data
+	for range parse.Line - 1 {
+		_, near, _ = bytes.Cut(near, []byte("\n"))
+	}
+	near, _, _ = bytes.Cut(near, []byte("\n"))
+	return &history.SyntaxError{File: file, Line: b.line + parse.Line - 1, Column: max(parse.Column, 1), Near: excerpt(strings.TrimSpace(string(near))), Err: parse.Err}
 }

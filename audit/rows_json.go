@@ -1,56 +1,46 @@
 package audit
 
 import (
+	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// jsonRows reads JSON objects, one a line or in one list. A column is the name of a member, or a path such as "lock.name".
+// jsonRows is JSON objects, one after the other or in one list. A column is the name of a member, or a path such as "lock.name".
 type jsonRows struct {
-	forms *forms
-	named [fieldCount]string
-	seen  [fieldCount]bool
-	// used are the columns that were found by their names, line by line.
-	used   [fieldCount]string
+	file   string
+	named  [fieldCount]string
+	list   bool // the objects are in a list
 	places map[string]standing
 }
 
 // mostColumns is how many names of columns are remembered.
 const mostColumns = 1 << 12
 
-func (r *jsonRows) has(f field) bool { return r.seen[f] }
+func newJSON(file string, head []byte, g *guesser) (*jsonRows, error) {
+	if err := g.choose(sampleJSON(head)); err != nil {
+		return nil, &history.SyntaxError{File: file, Line: 1, Err: err}
+	}
+	return &jsonRows{file: file, named: g.chosen, list: bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n\f"), []byte("["))}, nil
+}
 
-func (r *jsonRows) next() (row, error) {
-	f, err := r.forms.next()
-	if err != nil {
-		return row{}, err
+func (r *jsonRows) has(f field, found *found) bool { return found.used[f] != "" }
+
+func (r *jsonRows) border(data []byte) int {
+	if r.list {
+		return 0
 	}
-	var m map[string]any
-	if err := decodeJSON(r.forms, f, &m); err != nil {
-		return row{}, err
-	}
-	if m == nil {
-		return row{}, r.forms.wrong(f, "", errors.New("a line of a log is an object"))
-	}
-	names, texts, err := r.texts(m)
-	if several, ok := errors.AsType[*severalValues](err); ok {
-		return row{}, r.forms.wrong(f, quoted(several.member), err)
-	}
-	out := row{line: f.line, text: texts}
-	for i, name := range names {
-		if name == "" {
-			continue
-		}
-		r.seen[i], r.used[i] = true, name
-		if where, ok := errors.AsType[*history.SyntaxError](r.forms.wrong(f, quoted(name), errTime)); ok && where.Line == out.line {
-			out.columns[i] = where.Column
-		}
-	}
-	return out, nil
+	return lastObject(data)
+}
+
+// endless: whatever is too long shows itself when it is read on without borders.
+func (r *jsonRows) endless(block) error { return nil }
+
+func (r *jsonRows) splitter() splitter {
+	return newSplitJSON(jsonRows{file: r.file, named: r.named, list: r.list})
 }
 
 // severalValues is a member that is a list or an object.

@@ -1,11 +1,9 @@
 package audit
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,19 +11,13 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// maxLine is how long a line of text may be, in bytes.
-const maxLine = 1 << 20
-
-// textRows reads lines of text by a regular expression, whose named groups are the columns.
+// textRows is lines of text, taken apart by a regular expression whose named groups are the columns.
 type textRows struct {
-	in      *bufio.Reader
 	file    string
 	pattern *regexp.Regexp
 	columns [fieldCount]string // the group of each field
+	fields  []int              // the field of each group; -1: of none
 	skip    bool
-	line    int
-	skipped int
-	first   int // the first line that was skipped
 }
 
 // Pattern compiles a pattern for lines of text.
@@ -40,13 +32,12 @@ func Pattern(text string) (*regexp.Regexp, error) {
 	return pattern, nil
 }
 
-func newPattern(in *bufio.Reader, file, text string, skip bool, g *guesser) (*textRows, error) {
+func newPattern(file string, head []byte, text string, skip bool, g *guesser) (*textRows, error) {
 	pattern, err := Pattern(text)
 	if err != nil {
 		return nil, err
 	}
-	r := &textRows{in: in, file: file, pattern: pattern, skip: skip}
-	head, _ := in.Peek(in.Size())
+	r := &textRows{file: file, pattern: pattern, skip: skip}
 	s := &sample{fixed: true}
 	for _, name := range pattern.SubexpNames() {
 		if name != "" && !slices.Contains(s.names, name) {
@@ -66,64 +57,68 @@ func newPattern(in *bufio.Reader, file, text string, skip bool, g *guesser) (*te
 		return nil, &history.SyntaxError{File: file, Line: 1, Err: err}
 	}
 	r.columns = g.chosen
+	for _, name := range pattern.SubexpNames() {
+		f := -1
+		if name != "" {
+			f = slices.Index(r.columns[:], name)
+		}
+		r.fields = append(r.fields, f)
+	}
 	return r, nil
 }
 
-func (r *textRows) has(f field) bool { return r.columns[f] != "" && r.columns[f] != noColumn }
+func (r *textRows) has(f field, _ *found) bool {
+	return r.columns[f] != "" && r.columns[f] != noColumn
+}
 
-func (r *textRows) next() (row, error) {
-	for {
-		text, err := r.read()
-		if err != nil {
-			return row{}, err
+func (r *textRows) border(data []byte) int { return lastLine(data) }
+
+func (r *textRows) splitter() splitter { return &splitText{textRows: r} }
+
+// splitText takes blocks of lines apart.
+type splitText struct {
+	*textRows
+	starts [fieldCount]int
+}
+
+func (s *splitText) split(w *worker, b block) error {
+	for line := range bytes.Lines(b.data) {
+		if len(line) > maxRecord {
+			return s.endless(block{data: line, line: b.line})
 		}
-		if len(bytes.TrimSpace(text)) == 0 {
-			continue
-		}
-		found := r.pattern.FindSubmatchIndex(text)
-		if found == nil && !r.skip {
-			return row{}, &history.SyntaxError{File: r.file, Line: r.line, Column: 1, Near: excerpt(string(text)),
+		text := bytes.TrimRight(line, "\r\n")
+		switch matched := len(bytes.TrimSpace(text)) > 0 && s.match(w, text); {
+		case matched && w.quick(b.line):
+		case matched:
+			if err := w.row(b.line, &s.starts); err != nil {
+				return err
+			}
+		case len(bytes.TrimSpace(text)) == 0:
+		case s.skip:
+			w.parsed.found.add(&found{skipped: 1, first: b.line})
+		default:
+			return &history.SyntaxError{File: s.file, Line: b.line, Column: 1, Near: excerpt(string(text)),
 				Err: errors.New("--pattern does not match this line: let it, or leave out such lines with --skip-unmatched, which counts them")}
 		}
-		if found == nil {
-			if r.skipped++; r.skipped == 1 {
-				r.first = r.line
-			}
-			continue
-		}
-		return r.row(text, found), nil
+		b.line++
 	}
+	return nil
 }
 
-// row takes a line apart. Several groups may have one name, for a line of either of two forms.
-func (r *textRows) row(text []byte, found []int) row {
-	out := row{line: r.line}
-	for i, name := range r.pattern.SubexpNames() {
-		f := slices.Index(r.columns[:], name)
-		if from, to := found[2*i], found[2*i+1]; name != "" && f >= 0 && from >= 0 && out.text[f] == "" {
-			out.text[f], out.columns[f] = strings.TrimSpace(string(text[from:to])), from+1
+// match takes a line apart, if the pattern matches it. Several groups may have one name, for a line of either of two forms.
+func (s *splitText) match(w *worker, text []byte) bool {
+	at := s.pattern.FindSubmatchIndex(text)
+	if at == nil {
+		return false
+	}
+	w.fields, s.starts = [fieldCount][]byte{}, [fieldCount]int{}
+	for i, f := range s.fields {
+		if from, to := at[2*i], at[2*i+1]; f >= 0 && from >= 0 && len(w.fields[f]) == 0 {
+			w.fields[f], s.starts[f] = bytes.TrimSpace(text[from:to]), from+1
 		}
 	}
-	return out
+	return true
 }
 
-// read returns the next line without what ends it.
-func (r *textRows) read() ([]byte, error) {
-	var line []byte
-	for {
-		part, err := r.in.ReadSlice('\n')
-		line = append(line, part...)
-		switch {
-		case len(line) > maxLine:
-			return nil, &history.SyntaxError{File: r.file, Line: r.line + 1, Column: 1, Near: excerpt(string(line)), Err: fmt.Errorf("a line of more than %d bytes", maxLine)}
-		case errors.Is(err, bufio.ErrBufferFull):
-			continue
-		case errors.Is(err, io.EOF) && len(line) == 0:
-			return nil, io.EOF
-		case err != nil && !errors.Is(err, io.EOF):
-			return nil, fmt.Errorf("read %s: %w", r.file, err)
-		}
-		r.line++
-		return bytes.TrimRight(line, "\r\n"), nil
-	}
-}
+// endless says that the line is too long.
+func (r *textRows) endless(b block) error { return b.tooLong(r.file, 0, "a line") }

@@ -18,6 +18,8 @@ type stamper struct {
 	zone     *time.Location
 	zoneless bool
 	grain    grain
+	day      [10]byte // the last one that quick read,
+	midnight int64    // and when it began (s since 1970)
 }
 
 // grain is how fine a log's stamps are, by those that were read.
@@ -114,16 +116,7 @@ func (s *stamper) unix(text string) (int64, error) {
 	}
 	unit := s.unit
 	if unit == 0 {
-		switch size := max(n, -n); {
-		case size < 1e11:
-			unit = 1e9
-		case size < 1e14:
-			unit = 1e6
-		case size < 1e17:
-			unit = 1e3
-		default:
-			unit = 1
-		}
+		unit = unitOf(max(n, -n))
 	}
 	if n > math.MaxInt64/2/unit || n < -math.MaxInt64/2/unit {
 		return 0, errors.New("a time out of range")
@@ -136,6 +129,19 @@ func (s *stamper) unix(text string) (int64, error) {
 		ns = -ns
 	}
 	return n*unit + ns, nil
+}
+
+// unitOf is the unit (ns) of a number since 1970, by its size.
+func unitOf(size int64) int64 {
+	switch {
+	case size < 1e11:
+		return 1e9
+	case size < 1e14:
+		return 1e6
+	case size < 1e17:
+		return 1e3
+	}
+	return 1
 }
 
 // decimals is the part of a number behind its point, in ns: exact, as a float would not be.

@@ -3,9 +3,7 @@ package audit
 import (
 	"bufio"
 	"bytes"
-	"encoding/csv"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"strings"
@@ -29,13 +27,10 @@ type Telling struct {
 // Parser understands an endless log line by line: CSV, JSON lines or lines of text, one record a line.
 type Parser struct {
 	r       *auditReader
+	w       *worker
 	format  Format
 	options Options
 	heading string
-	names   []string
-	comma   rune
-	text    *textRows
-	json    *Lines
 }
 
 // NewParser finds the columns of a log of which the first lines are known: for CSV the heading, and
@@ -44,34 +39,21 @@ func NewParser(name string, head []byte, format Format, o Options) (*Parser, err
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	l := newLog(name)
 	lines, err := newLineReader(o)
 	if err != nil {
 		return nil, err
 	}
-	p := &Parser{r: &auditReader{lineReader: lines, log: l, columns: &guesser{stamps: lines.stamps, words: lines.words}}, format: format, options: o}
+	p := &Parser{r: newAuditReader(newLog(name), lines, o), format: format, options: o}
 	if p.r.columns.named, err = explicit(o.Map); err != nil {
 		return nil, err
 	}
-	if p.r.rows, err = newRows(bufio.NewReaderSize(bytes.NewReader(head), max(len(head), 16)), name, format, o, p.r.columns); err != nil {
+	if _, err = p.r.open(bufio.NewReaderSize(bytes.NewReader(head), max(len(head), 16)), format, o); err != nil {
 		return nil, err
 	}
-	switch rows := p.r.rows.(type) {
-	case *csvRows:
+	p.w = newWorker(lines, name, p.r.columns, p.r.rows.splitter())
+	if format == CSV {
 		first, _, _ := strings.Cut(string(head), "\n")
-		p.heading, p.comma = first+"\n", rows.csv.Comma
-		in := csv.NewReader(strings.NewReader(p.heading))
-		in.Comma = p.comma
-		if p.names, err = in.Read(); err != nil {
-			return nil, fmt.Errorf("%s: read the names of the columns: %w", name, err)
-		}
-	case *textRows:
-		p.text = rows
-	default:
-		if p.json, err = NewLines(name, "", o); err != nil {
-			return nil, err
-		}
-		p.json.row.named = p.r.columns.chosen
+		p.heading = first + "\n"
 	}
 	p.options.Map = maps.Clone(o.Map)
 	if p.options.Map == nil {
@@ -99,57 +81,30 @@ func (p *Parser) SetGranted(granted bool) { p.r.granted = p.r.granted || granted
 
 // Line understands one line. An error is a *history.SyntaxError with its number.
 func (p *Parser) Line(text []byte, number int) (t Telling, err error) {
-	one, err := p.row(text)
-	if errors.Is(err, io.EOF) {
-		return Telling{Ignored: true}, nil // an empty line
+	t.Ignored = true
+	if len(bytes.TrimSpace(text)) == 0 {
+		return t, nil
 	}
-	one.line = number
-	p.r.entries, p.r.log.keys, p.r.log.owners = p.r.entries[:0], names{ids: map[string]int32{}}, names{ids: map[string]int32{}}
-	if err == nil {
-		err = p.r.add(&one)
+	if len(p.w.keys.list)+len(p.w.owners.list) > mostNames { // an endless log may have names without end
+		p.w.forgetNames()
 	}
-	if _, placed := errors.AsType[*history.SyntaxError](err); err != nil && !placed {
-		err = &history.SyntaxError{File: p.r.log.file, Line: number, Near: excerpt(string(text)), Err: err}
+	got := p.w.block(block{data: text, line: number})
+	if _, placed := errors.AsType[*history.SyntaxError](got.err); got.err != nil && !placed {
+		got.err = &history.SyntaxError{File: p.r.log.file, Line: number, Near: excerpt(string(text)), Err: got.err}
 	}
-	if err != nil || len(p.r.entries) == 0 {
-		return Telling{Ignored: true}, err
+	if got.err == nil && len(got.entries) > 1 {
+		got.err = &history.SyntaxError{File: p.r.log.file, Line: number, Near: excerpt(string(text)), Err: errors.New("several records on one line")}
 	}
-	return p.r.entries[0].telling(p.r.log.keys.list[0], one.text[fieldClient], p.r.granted), nil
+	if got.err != nil || len(got.entries) == 0 {
+		return t, got.err
+	}
+	e := &got.entries[0]
+	p.SetGranted(got.granted)
+	return e.telling(p.w.keys.list[e.key], p.w.owners.list[e.owner], p.r.granted), nil
 }
 
-// row takes a line apart; io.EOF: it is empty.
-func (p *Parser) row(text []byte) (out row, err error) {
-	if text = bytes.TrimSpace(text); len(text) == 0 {
-		return out, io.EOF
-	}
-	switch {
-	case p.text != nil:
-		found := p.text.pattern.FindSubmatchIndex(text)
-		if found == nil && p.options.SkipUnmatched {
-			return out, io.EOF
-		}
-		if found == nil {
-			return out, errors.New("--pattern does not match this line")
-		}
-		return p.text.row(text, found), nil
-	case p.json != nil:
-		out.text, err = p.json.fields(text)
-		return out, err
-	}
-	in := csv.NewReader(bytes.NewReader(text))
-	in.Comma, in.FieldsPerRecord = p.comma, len(p.names)
-	record, err := in.Read()
-	if err != nil {
-		return out, err
-	}
-	for f, i := range p.r.columns.indexes(p.names) {
-		if i >= 0 {
-			out.text[f] = strings.TrimSpace(record[i])
-			_, out.columns[f] = in.FieldPos(i)
-		}
-	}
-	return out, nil
-}
+// mostNames is how many names a parser remembers.
+const mostNames = 1 << 16
 
 // telling is what an entry means for who holds the key.
 func (e *entry) telling(key, client string, granted bool) Telling {

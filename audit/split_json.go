@@ -1,0 +1,162 @@
+package audit
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// splitJSON takes blocks of JSON apart: usual objects of one line itself, and all else with forms and encoding/json.
+type splitJSON struct {
+	jsonRows
+	scanner
+	in *bufio.Reader
+}
+
+func newSplitJSON(r jsonRows) *splitJSON {
+	s := &splitJSON{jsonRows: r, in: bufio.NewReader(nil)}
+	s.scanner.rows = &s.jsonRows
+	return s
+}
+
+// errCut: a block ends in the middle of an object. Its border was none, since something before it is wrong.
+var errCut = errors.New("a block ends in the middle of an object")
+
+// untilCut hands out a block, and tells its end from the end of the log.
+type untilCut struct {
+	rest []byte
+	more bool
+}
+
+func (u *untilCut) Read(p []byte) (int, error) {
+	if len(u.rest) == 0 && u.more {
+		return 0, errCut
+	}
+	if len(u.rest) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, u.rest)
+	u.rest = u.rest[n:]
+	return n, nil
+}
+
+// placeIn is the place of an offset in a block.
+func placeIn(b block, at int) form {
+	before := b.data[:at]
+	return form{line: b.line + bytes.Count(before, []byte("\n")), column: at - bytes.LastIndexByte(before, '\n')}
+}
+
+// forms reads forms from a place on; at its line 1 and column 1 the log begins.
+func (s *splitJSON) forms(in io.Reader, at form) *forms {
+	s.in.Reset(in)
+	f := newForms(s.in, s.file, false)
+	f.line, f.column = at.line, at.column-1
+	f.begun = at.line > 1 || at.column > 1
+	return f
+}
+
+func (s *splitJSON) split(w *worker, b block) error {
+	if s.list {
+		return s.all(w, s.forms(&untilCut{b.data, b.more}, form{line: b.line, column: 1}))
+	}
+	line, counted := b.line, 0
+	for at := 0; ; {
+		at += len(b.data[at:]) - len(bytes.TrimLeft(b.data[at:], " \t\r\n\f"))
+		if at == len(b.data) {
+			return nil
+		}
+		line += bytes.Count(b.data[counted:at], []byte("\n"))
+		counted = at
+		text, _, _ := bytes.Cut(b.data[at:], []byte("\n"))
+		if object := bytes.TrimRight(text, " \t\r"); s.object(w, object) && w.quick(line) {
+			s.note(w)
+			at += len(text)
+			continue
+		}
+		n, err := s.careful(w, b, at, line)
+		if err != nil {
+			w.parsed.rest = at
+			return err
+		}
+		at += n
+	}
+}
+
+// careful reads the object that stands at an offset of a block, and returns how long it is.
+func (s *splitJSON) careful(w *worker, b block, at, line int) (int, error) {
+	from := &untilCut{b.data[at:], b.more}
+	f := s.forms(from, form{line: line, column: at - bytes.LastIndexByte(b.data[:at], '\n')})
+	got, err := f.next()
+	if err != nil {
+		return 0, err
+	}
+	n := len(b.data) - at - len(from.rest) - s.in.Buffered()
+	return n, s.form(w, f, got)
+}
+
+// all understands what forms there are.
+func (s *splitJSON) all(w *worker, f *forms) (err error) {
+	for err == nil {
+		err = s.some(w, f)
+	}
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+// some understands as many forms as a block may have.
+func (s *splitJSON) some(w *worker, f *forms) error {
+	for len(w.parsed.entries) < blockSize/64 {
+		got, err := f.next()
+		if err != nil {
+			return err
+		}
+		if s.object(w, got.text) && w.quick(got.line) {
+			s.note(w)
+			continue
+		}
+		if err := s.form(w, f, got); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// form understands a form with all that may be wrong with it.
+func (s *splitJSON) form(w *worker, f *forms, got form) error {
+	var m map[string]any
+	if err := decodeJSON(f, got, &m); err != nil {
+		return err
+	}
+	if m == nil {
+		return f.wrong(got, "", errors.New("a line of a log is an object"))
+	}
+	names, texts, err := s.texts(m)
+	if several, ok := errors.AsType[*severalValues](err); ok {
+		return f.wrong(got, quoted(several.member), err)
+	}
+	out := row{line: got.line, text: texts}
+	for i, name := range names {
+		if name == "" {
+			continue
+		}
+		w.parsed.found.used[i] = name
+		if where, ok := errors.AsType[*history.SyntaxError](f.wrong(got, quoted(name), errTime)); ok && where.Line == out.line {
+			out.columns[i] = where.Column
+		}
+	}
+	return w.add(&out)
+}
+
+// note notes the members that the object was read by.
+func (s *splitJSON) note(w *worker) {
+	for f, name := range s.used {
+		if name != "" {
+			w.parsed.found.used[f] = name
+		}
+	}
+}

@@ -1,0 +1,220 @@
+package audit
+
+import (
+	"bytes"
+	"math"
+	"unicode/utf8"
+)
+
+// worker understands the blocks that it is given. Several do so side by side, each with names of its own: entries have the worker's numbers of
+// keys and owners until the log takes them (auditReader.take).
+type worker struct {
+	lineReader
+	file         string
+	columns      *guesser // which it only reads
+	keys         names
+	owners       names
+	meanings     map[string]meaning // of words that were met
+	endings      map[string]ending
+	fields       [fieldCount][]byte // of the row that is looked at
+	parsed       parsed
+	split        splitter
+	toldK, toldO int // how many of its names the log knows
+	most         int // entries of a block so far
+}
+
+// parsed is what a block says.
+type parsed struct {
+	entries      []entry
+	keys, owners []string // names that the worker had not met before, in their order
+	granted      bool     // some line says "granted"
+	found        found
+	stamps       stamper // its grain and zone
+	rest         int     // how many bytes of the block were not understood, with errCut
+	err          error
+}
+
+// found is what the lines of a log tell besides their entries.
+type found struct {
+	used    [fieldCount]string // JSON: the member that was last read for each field
+	skipped int                // lines that the pattern does not match
+	first   int                // the first of them
+}
+
+func (f *found) add(o *found) {
+	for i, name := range o.used {
+		if name != "" {
+			f.used[i] = name
+		}
+	}
+	if f.skipped == 0 {
+		f.first = o.first
+	}
+	f.skipped += o.skipped
+}
+
+// mostWords is how many words of a column are remembered: a log may have words without end.
+const mostWords = 1 << 12
+
+func newWorker(r lineReader, file string, g *guesser, s splitter) *worker {
+	return &worker{lineReader: r, file: file, columns: g, keys: newNames(), owners: newNames(), meanings: map[string]meaning{}, endings: map[string]ending{}, split: s}
+}
+
+// block understands a block.
+func (w *worker) block(b block) parsed {
+	return w.gather(func() error { return w.split.split(w, b) })
+}
+
+// forgetNames forgets the names that were met.
+func (w *worker) forgetNames() {
+	w.keys, w.owners, w.toldK, w.toldO = newNames(), newNames(), 0, 0
+}
+
+// gather returns what is said while some of the log is read.
+func (w *worker) gather(read func() error) parsed {
+	w.parsed = parsed{entries: make([]entry, 0, w.most)}
+	w.parsed.err = read()
+	p := &w.parsed
+	w.most = max(w.most, len(p.entries))
+	p.keys, w.toldK = w.keys.list[w.toldK:], len(w.keys.list)
+	p.owners, w.toldO = w.owners.list[w.toldO:], len(w.owners.list)
+	p.stamps = w.stamps
+	return w.parsed
+}
+
+// quick understands the row of the fields, if nothing is odd about it; else it says no, and nothing has happened.
+func (w *worker) quick(line int) bool {
+	f := &w.fields
+	if len(f[fieldTime]) == 0 || len(f[fieldEvent]) == 0 || len(f[fieldClient]) == 0 {
+		return false
+	}
+	e := entry{line: int32(min(line, math.MaxInt32))}
+	var ok bool
+	if e.means, ok = w.meaning(f[fieldEvent]); !ok {
+		return false
+	}
+	if e.means == ignore {
+		for _, text := range f {
+			if !ascii(text) {
+				return false
+			}
+		}
+		return true
+	}
+	if e.at, ok = w.time(f[fieldTime]); !ok {
+		return false
+	}
+	e.end = e.at
+	if len(f[fieldEnd]) > 0 {
+		if e.end, ok = w.time(f[fieldEnd]); !ok || e.end < e.at {
+			return false
+		}
+	}
+	if e.token, ok = quickToken(f[fieldToken]); !ok {
+		return false
+	}
+	if e.ending, ok = w.ending(f[fieldResult]); !ok {
+		return false
+	}
+	key := f[fieldKey]
+	if len(key) == 0 {
+		key = []byte(defaultKey)
+	}
+	if e.key, ok = w.keys.quick(key); !ok {
+		return false
+	}
+	if e.owner, ok = w.owners.quick(f[fieldClient]); !ok {
+		return false
+	}
+	w.say(&e)
+	return true
+}
+
+// say notes an entry.
+func (w *worker) say(e *entry) {
+	w.stamps.grain.add(e.at)
+	w.stamps.grain.add(e.end)
+	w.parsed.granted = w.parsed.granted || e.means == grant
+	w.parsed.entries = append(w.parsed.entries, *e)
+}
+
+// meaning is that of a word, if it has one.
+func (w *worker) meaning(word []byte) (meaning, bool) {
+	if m, ok := w.meanings[string(word)]; ok {
+		return m, true
+	}
+	m := w.words.of(string(word))
+	if m == unknown || m == shared || !proper(word) {
+		return m, false
+	}
+	if len(w.meanings) < mostWords {
+		w.meanings[string(word)] = m
+	}
+	return m, true
+}
+
+// ending is that of a word, if it has one.
+func (w *worker) ending(word []byte) (ending, bool) {
+	if len(word) == 0 {
+		return endedOK, true
+	}
+	if e, ok := w.endings[string(word)]; ok {
+		return e, true
+	}
+	e := endingOf(string(word))
+	if e == endedSomehow || !proper(word) {
+		return e, false
+	}
+	if len(w.endings) < mostWords {
+		w.endings[string(word)] = e
+	}
+	return e, true
+}
+
+func (w *worker) time(text []byte) (int64, bool) {
+	if t, ok := w.stamps.quick(text); ok {
+		return t, true
+	}
+	if !ascii(text) {
+		return 0, false
+	}
+	t, err := w.stamps.parse(string(text))
+	return t, err == nil
+}
+
+// quickToken reads a token of digits, or none.
+func quickToken(text []byte) (int64, bool) {
+	if len(text) == 0 || len(text) == 1 && text[0] == '-' {
+		return 0, true
+	}
+	n, ok := digits(text)
+	return ticket(n), ok
+}
+
+// digits is a number of at most 18 digits, and nothing but digits.
+func digits(text []byte) (n int64, ok bool) {
+	if len(text) == 0 || len(text) > 18 {
+		return 0, false
+	}
+	for _, c := range text {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = 10*n + int64(c-'0')
+	}
+	return n, true
+}
+
+func ascii(text []byte) bool {
+	for _, c := range text {
+		if c >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// proper reports whether bytes are text: see errNoText.
+func proper(text []byte) bool {
+	return ascii(text) || utf8.Valid(text) && !bytes.ContainsRune(text, utf8.RuneError)
+}
