@@ -140,7 +140,7 @@ func (p *pipe) try(n int) {
 				p.stuck = true
 				return
 			case Break:
-				p.tell(p.link.From, "reset", s)
+				p.tell(p.link.From, "broken off", s)
 				p.broken()
 				return
 			}
