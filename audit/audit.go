@@ -177,7 +177,7 @@ func (r *auditReader) ops() error {
 	if r.entries = inTime(r.entries); len(r.entries) == 0 {
 		return nil
 	}
-	n, last := 0, r.entries[len(r.entries)-1]
+	last := r.entries[len(r.entries)-1]
 	zero, end := r.entries[0][0].at, last[len(last)-1].at
 	if end-zero < 0 || end-zero > math.MaxInt64/8 {
 		return fmt.Errorf("%s: its times are more than %d years apart: see --time-format", r.log.file, math.MaxInt64/8/int64(365*24*3600*1e9))
@@ -186,10 +186,7 @@ func (r *auditReader) ops() error {
 	if r.stamps.zone != nil {
 		r.log.zone = r.stamps.zone
 	}
-	for _, block := range r.entries {
-		n += r.opsOf(block)
-	}
-	r.log.ops = make([]op, 0, n)
+	r.log.ops = make([]op, 0, r.opsOf(r.entries))
 	asked := map[place]int32{}
 	for b, block := range r.entries {
 		for i := range block {
@@ -202,11 +199,20 @@ func (r *auditReader) ops() error {
 	return nil
 }
 
-// opsOf is how many ops a block comes to, about: a grant is mostly the answer of an acquire that was asked before.
-func (r *auditReader) opsOf(block []entry) (n int) {
-	for i := range block {
-		if m := block[i].means; !r.granted || m != grant && m != busy {
-			n++
+// opsOf is how many ops the entries come to, about: where grants are told, most answer an acquire that was asked before,
+// and what is known of each grant all the same is two more (tracer.known).
+func (r *auditReader) opsOf(blocks [][]entry) (n int) {
+	for _, block := range blocks {
+		for i := range block {
+			switch m := block[i].means; {
+			case r.granted && m == grant:
+				n += 2
+			case r.granted && m == busy:
+			case !r.granted && m == acquire:
+				n += 3
+			default:
+				n++
+			}
 		}
 	}
 	return n

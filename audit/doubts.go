@@ -75,7 +75,8 @@ func (t *tracer) possible(items [][]item, crossing bool) (sum int) {
 func (t *tracer) doubtHolds() string {
 	err := int64(t.options.ClockError)
 	certain, clocks, open := 0, 0, 0
-	strict, loose, widest := t.spans(err, acts), t.spans(-t.loosest(), promises), t.spans(-t.loosest(), openEnds)
+	begun := t.begun()
+	strict, loose, widest := t.spans(begun, err, acts), t.spans(begun, -t.loosest(), promises), t.spans(begun, -t.loosest(), openEnds)
 	for key := range strict {
 		a, b, c := crowded(strict[key], t.options.Permits), crowded(loose[key], t.options.Permits), crowded(widest[key], t.options.Permits)
 		certain += a

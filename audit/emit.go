@@ -1,19 +1,10 @@
 package audit
 
 import (
-	"cmp"
 	"io"
-	"slices"
 
 	"github.com/lockchaos/lockchaos/history"
 )
-
-// moment is the invocation or the answer of an op, or news (an answer without invocation).
-type moment struct {
-	at     int64
-	op     int32
-	answer int8 // 1: it is one
-}
 
 // emitter tells the ops as events, in order.
 type emitter struct {
@@ -42,21 +33,21 @@ const (
 // decide nothing, and an op of no length is asked and answered at once.
 func newEmitter(t *tracer, queues []queue) *emitter {
 	e := &emitter{log: t.log, err: int64(t.options.ClockError), queues: queues, done: make([]bool, len(t.log.ops))}
+	e.moments = make([]moment, 0, 2*len(t.log.ops))
 	for i := range t.log.ops {
 		o := &t.log.ops[i]
 		if o.client == 0 {
 			continue
 		}
+		asked, answered := e.asked(o), o.ret+e.err
 		if o.outcome != history.Lost && !o.late {
-			e.moments = append(e.moments, moment{e.asked(o), int32(i), 0})
+			e.moments = append(e.moments, momentOf(asked, true, o.order, int32(i), false))
 		}
 		if o.outcome != history.TypeNone {
-			e.moments = append(e.moments, moment{o.ret + e.err, int32(i), 1})
+			e.moments = append(e.moments, momentOf(answered, asked >= answered, o.order, int32(i), true))
 		}
 	}
-	slices.SortFunc(e.moments, func(a, b moment) int {
-		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(e.rank(a), e.rank(b)), cmp.Compare(e.order(a), e.order(b)), cmp.Compare(a.op, b.op), cmp.Compare(a.answer, b.answer))
-	})
+	inOrderOfTime(e.moments)
 	return e
 }
 
@@ -69,19 +60,10 @@ func (e *emitter) asked(o *op) int64 {
 	return o.inv + e.err
 }
 
-func (e *emitter) rank(m moment) int {
-	if o := &e.log.ops[m.op]; m.answer == 1 && e.asked(o) < m.at {
-		return 0
-	}
-	return 1
-}
-
-func (e *emitter) order(m moment) int32 { return e.log.ops[m.op].order }
-
 // next fills in the next event.
 func (e *emitter) next(out *history.Event) error {
-	for len(e.pending) == 0 && e.at < len(e.moments) && e.log.ops[e.moments[e.at].op].late {
-		i := e.moments[e.at].op
+	for len(e.pending) == 0 && e.at < len(e.moments) && e.log.ops[e.moments[e.at].op()].late {
+		i := e.moments[e.at].op()
 		e.at++
 		e.stored(i, &e.log.ops[i])
 	}
@@ -109,13 +91,14 @@ func (e *emitter) next(out *history.Event) error {
 func (e *emitter) moment(out *history.Event) {
 	m := e.moments[e.at]
 	e.at++
-	o := &e.log.ops[m.op]
-	*out = history.Event{Type: history.Invoke, Kind: o.kind, Time: m.at, Op: int64(m.op) + 1, Grant: int64(o.grant), Key: history.KeyID(o.key),
+	i := m.op()
+	o := &e.log.ops[i]
+	*out = history.Event{Type: history.Invoke, Kind: o.kind, Time: m.at, Op: int64(i) + 1, Grant: int64(o.grant), Key: history.KeyID(o.key),
 		Client: o.client, Process: o.client}
 	if o.kind == history.Acquire {
 		out.Grant = out.Op
 	}
-	if m.answer == 0 {
+	if !m.answer() {
 		return
 	}
 	out.Type = o.outcome
@@ -142,7 +125,7 @@ func (e *emitter) moment(out *history.Event) {
 		out.Attempt, out.First = e.early(o.attempt), e.early(o.attempt) // those before were told that another had it
 	}
 	if o.kind == history.Write {
-		e.stored(m.op, o)
+		e.stored(i, o)
 	}
 }
 

@@ -18,7 +18,7 @@ type hold struct {
 	until   int64 // when its owner gave it up, or was told of its loss; never
 	renewed int64 // the start of the last renewal
 	// least and most are how deep a reentrant owner certainly, and at most, is in it.
-	least, most int
+	least, most int32
 	ended       bool
 	replaced    bool  // its owner was granted the key again
 	told        bool  // its owner was told of its loss
@@ -65,9 +65,11 @@ type tracer struct {
 
 // trace gives every op its grant.
 func trace(l *log, o Options) *tracer {
-	t := &tracer{log: l, options: o, lanes: map[place]*lane{}, tokens: map[tokenOn]int32{}, highest: make([]int64, len(l.keys.list)),
+	t := &tracer{log: l, options: o, lanes: map[place]*lane{}, highest: make([]int64, len(l.keys.list)),
 		broken: make([]bool, len(l.keys.list))}
-	slices.SortStableFunc(l.ops, func(a, b op) int { return cmp.Compare(a.inv, b.inv) })
+	if byTime := func(a, b op) int { return cmp.Compare(a.inv, b.inv) }; !slices.IsSortedFunc(l.ops, byTime) {
+		slices.SortStableFunc(l.ops, byTime)
+	}
 	for i := range l.ops {
 		o := &l.ops[i]
 		if o.order = int32(2*i + 1); o.kind == history.Release && o.outcome == history.TypeNone {
@@ -75,6 +77,13 @@ func trace(l *log, o Options) *tracer {
 		}
 	}
 	told := inOrder(l.ops)
+	grants := 0
+	for i := range l.ops {
+		if l.ops[i].kind == history.Acquire && l.ops[i].outcome == history.OK {
+			grants++
+		}
+	}
+	t.holds, t.tokens = make([]hold, 0, grants), make(map[tokenOn]int32, grants)
 	for _, i := range told {
 		o := &l.ops[i]
 		p := place{o.key, o.owner}
@@ -109,23 +118,23 @@ func trace(l *log, o Options) *tracer {
 
 // inOrder lists ops in the order in which they tell something: an acquire when it is answered, the others when they begin.
 func inOrder(ops []op) []int32 {
+	moments := make([]moment, len(ops))
+	for i := range ops {
+		o := &ops[i]
+		when, place := o.inv, o.order
+		if o.kind == history.Acquire && o.ret != never {
+			when = o.ret
+		}
+		if o.after != 0 {
+			place = 2 * o.after
+		}
+		moments[i] = momentOf(when, false, place, int32(i), false)
+	}
+	inOrderOfTime(moments)
 	list := make([]int32, len(ops))
-	for i := range list {
-		list[i] = int32(i)
+	for i, m := range moments {
+		list[i] = m.op()
 	}
-	when := func(i int32) int64 {
-		if o := &ops[i]; o.kind == history.Acquire && o.ret != never {
-			return o.ret
-		}
-		return ops[i].inv
-	}
-	place := func(i int32) int32 {
-		if o := &ops[i]; o.after != 0 {
-			return 2 * o.after
-		}
-		return ops[i].order
-	}
-	slices.SortStableFunc(list, func(a, b int32) int { return cmp.Or(cmp.Compare(when(a), when(b)), cmp.Compare(place(a), place(b))) })
 	return list
 }
 

@@ -43,9 +43,8 @@ func crowded(spans []span, permits int) int {
 
 // spans are the holds of each key when every stamp is off by err: a positive one makes holds as short as they certainly were, a negative one as long as
 // they may have been.
-func (t *tracer) spans(err int64, until int) [][]span {
+func (t *tracer) spans(begun []int64, err int64, until int) [][]span {
 	keys := make([][]span, len(t.log.keys.list))
-	begun := t.begun()
 	for _, la := range t.order {
 		for i, n := range la.holds {
 			h := &t.holds[n]
@@ -83,24 +82,23 @@ func (t *tracer) span(h *hold, begun, err int64, until int) span {
 
 // begun is, for each hold, when a grant with a greater token was made, if that was before its own acquire ended: it was granted before that.
 func (t *tracer) begun() []int64 {
-	order := make([]int32, len(t.holds))
 	at := make([]int64, len(t.holds))
-	for n := range order {
-		order[n] = int32(n)
+	for n := range at {
 		at[n] = t.log.ops[t.holds[n].acquire].finish()
 	}
 	if t.options.Permits > 1 || t.options.Tokens != "fencing" {
 		return at
 	}
-	slices.SortStableFunc(order, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(t.holds[a].key, t.holds[b].key), cmp.Compare(t.holds[b].token, t.holds[a].token))
-	})
-	first, key := int64(never), int32(-1)
-	for _, n := range order {
-		if h := &t.holds[n]; h.key != key {
-			first, key = never, h.key
+	keys := make([][]int32, len(t.log.keys.list))
+	for n := range t.holds {
+		if h := &t.holds[n]; h.token != 0 && !t.broken[h.key] {
+			keys[h.key] = append(keys[h.key], int32(n))
 		}
-		if t.holds[n].token != 0 && !t.broken[key] {
+	}
+	for _, list := range keys { // mostly with rising tokens
+		slices.SortFunc(list, func(a, b int32) int { return cmp.Compare(t.holds[a].token, t.holds[b].token) })
+		first := int64(never)
+		for _, n := range slices.Backward(list) {
 			first = min(first, at[n])
 			at[n] = first
 		}

@@ -32,7 +32,10 @@ func translate(l *log, o Options) (*Source, error) {
 	t.known()
 	queues, entries := t.ledgers()
 	t.reads()
-	s := &Source{Keys: l.keys.list, log: l, out: newEmitter(t, queues)}
+	s := &Source{Keys: l.keys.list, log: l}
+	ordered := make(chan *emitter, 1)
+	go func() { ordered <- newEmitter(t, queues) }() // while the header is made, which only looks at the ops, too
+	defer func() { s.out = <-ordered }()
 	if len(t.holds) == 0 && !t.asked() {
 		return nil, &history.SyntaxError{File: l.file, Line: 1, Err: errNoAcquire}
 	}
