@@ -38,8 +38,8 @@ type cluster struct {
 	namespace string
 }
 
-// connect skips where KUBECONFIG is not that of scripts/kubernetes: other clusters have other work to do. The namespace is deleted at the end.
-func connect(t *testing.T) *cluster {
+// admin skips where KUBECONFIG is not that of scripts/kubernetes: other clusters have other work to do.
+func admin(t *testing.T) *cluster {
 	t.Helper()
 	file, err := clientcmd.LoadFromFile(os.Getenv("KUBECONFIG"))
 	if err != nil || file.CurrentContext != "lockchaos" {
@@ -58,14 +58,20 @@ func connect(t *testing.T) *cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &cluster{t: t, config: config, client: client}
-	namespace, err := client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}, metav1.CreateOptions{})
+	return &cluster{t: t, config: config, client: client}
+}
+
+// connect is admin with a namespace, which is deleted at the end.
+func connect(t *testing.T) *cluster {
+	t.Helper()
+	c := admin(t)
+	namespace, err := c.client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.namespace = namespace.Name
 	t.Cleanup(func() {
-		if err := client.CoreV1().Namespaces().Delete(context.Background(), c.namespace, metav1.DeleteOptions{}); err != nil {
+		if err := c.client.CoreV1().Namespaces().Delete(context.Background(), c.namespace, metav1.DeleteOptions{}); err != nil {
 			t.Error(err)
 		}
 	})
@@ -164,8 +170,10 @@ func (c *cluster) script(arguments ...string) {
 	c.t.Logf("scripts/kubernetes %q took %v", arguments, time.Since(began).Round(10*time.Millisecond))
 }
 
-func TestNodesAreReady(t *testing.T) {
-	c := connect(t)
+func TestNodesAreReady(t *testing.T) { admin(t).nodesAreReady() }
+
+func (c *cluster) nodesAreReady() {
+	c.t.Helper()
 	for _, name := range []string{"node-1", "node-2"} {
 		c.until(name+" is Ready", func(ctx context.Context) error { return c.node(ctx, name, corev1.ConditionTrue) })
 	}
@@ -350,4 +358,15 @@ func TestNodeIsKilledAndStarted(t *testing.T) {
 	c.answer("web-1", "web-0.web", "8080", "web-0")
 	c.script("up") // once more, for nothing
 	c.answer("web-1", "web-0.web", "8080", "web-0")
+}
+
+// TestControlIsKilled is last: with the control plane its memory goes, and the cluster begins anew. A node that is frozen dies with the rest.
+func TestControlIsKilled(t *testing.T) {
+	c := admin(t)
+	c.script("kill", "control")
+	if err := os.WriteFile("/sys/fs/cgroup/freezer/lockchaos-kubernetes/node-2/freezer.state", []byte("FROZEN"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c.script("up")
+	admin(t).nodesAreReady()
 }
