@@ -155,7 +155,13 @@ func lastObject(data []byte) int {
 
 // tooLong says that a record is longer than one may be; at is where in the block what is too long begins.
 func (b *block) tooLong(file string, at int, what string) error {
-	before := b.data[:at]
-	return &history.SyntaxError{File: file, Line: b.line + bytes.Count(before, []byte("\n")), Column: at - bytes.LastIndexByte(before, '\n'),
+	where := b.place(at)
+	return &history.SyntaxError{File: file, Line: where.line, Column: where.column,
 		Near: excerpt(string(b.data[at:min(len(b.data), at+240)])), Err: fmt.Errorf("%s of more than %d bytes", what, maxRecord)}
+}
+
+// place is where in the log an offset of the block stands.
+func (b *block) place(at int) form {
+	before := b.data[:at]
+	return form{line: b.line + bytes.Count(before, []byte("\n")), column: at - bytes.LastIndexByte(before, '\n')}
 }

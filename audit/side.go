@@ -71,7 +71,7 @@ func (r *auditReader) read(blocks *cutter, lines lineReader) error {
 			r.take(&crew.known[j.worker], &p)
 			if errors.Is(p.err, errCut) {
 				rest := append([]io.Reader{bytes.NewReader(j.block.data[p.rest:])}, crew.unread(b, end)...)
-				return r.readOn(hire(), placeIn(j.block, p.rest), append(rest, blocks))
+				return r.readOn(hire(), j.block.place(p.rest), append(rest, blocks))
 			}
 			if p.err != nil {
 				return p.err
@@ -80,7 +80,7 @@ func (r *auditReader) read(blocks *cutter, lines lineReader) error {
 		}
 		if errors.Is(end, errNoBorder) {
 			if end = r.rows.endless(b); end == nil {
-				return r.readOn(hire(), placeIn(b, 0), []io.Reader{bytes.NewReader(b.data), blocks})
+				return r.readOn(hire(), b.place(0), []io.Reader{bytes.NewReader(b.data), blocks})
 			}
 		}
 		if errors.Is(end, io.EOF) {

@@ -43,12 +43,6 @@ func (u *untilCut) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// placeIn is the place of an offset in a block.
-func placeIn(b block, at int) form {
-	before := b.data[:at]
-	return form{line: b.line + bytes.Count(before, []byte("\n")), column: at - bytes.LastIndexByte(before, '\n')}
-}
-
 // forms reads forms from a place on; at its line 1 and column 1 the log begins.
 func (s *splitJSON) forms(in io.Reader, at form) *forms {
 	s.in.Reset(in)
