@@ -9,12 +9,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Executed is how a command ended that was run on a host for its answer. What it printed is cut where it is too long to be one.
-type Executed struct {
-	Status         int
-	Stdout, Stderr []byte
-}
-
 // Find returns a process on the host that somebody else has started, on an attached one say: by the number that it has here. It is watched from now on. An error
 // that is os.ErrProcessDone says that it has ended.
 func (h *Host) Find(pid int) (*Process, error) {

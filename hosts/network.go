@@ -16,9 +16,6 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-// DefaultPrefix is the range of addresses that a network usually has. It is private, and the sandbox has no way out of it.
-var DefaultPrefix = netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 88, 0, 0}), 24)
-
 // Network is a bridge in the sandbox and the hosts joined to it. Safe for concurrent use.
 type Network struct {
 	prefix netip.Prefix

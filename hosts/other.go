@@ -5,7 +5,6 @@ package hosts
 import (
 	"context"
 	"errors"
-	"io"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -19,12 +18,6 @@ import (
 // ErrElsewhere says that this system cannot do what was asked for.
 var ErrElsewhere = errors.New("private networks, and faults of real processes, need Linux")
 
-// DefaultGrace is how long what runs in a sandbox may go on after an interrupt.
-const DefaultGrace = 5 * time.Second
-
-// DefaultPrefix is the network of hosts.
-var DefaultPrefix = netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 88, 0, 0}), 24)
-
 // The types of Linux, of which there are no values here.
 type (
 	Host struct {
@@ -32,40 +25,11 @@ type (
 		Addr netip.Addr
 		host
 	}
-	Process  struct{ host *Host }
-	Network  struct{}
-	Waits    struct{}
-	Inner    struct{}
-	Executed struct {
-		Status         int
-		Stdout, Stderr []byte
-	}
-	Pause struct{ Signalled, Stopped, Resuming, Resumed int64 }
-	Wait  struct {
-		Host     *Host
-		From, To int64
-		PID, TID int
-		For      time.Duration
-	}
-	ThreadState struct {
-		PID, TID int
-		State    byte
-	}
-	Check struct {
-		Name   string `json:"name"`
-		OK     bool   `json:"ok"`
-		Detail string `json:"detail"`
-		Fix    string `json:"fix,omitempty"`
-		Open   bool   `json:"open,omitempty"`
-	}
-	Sandbox struct {
-		Stdin          io.Reader
-		Stdout, Stderr io.Writer
-		Env            []string
-		ExtraFiles     []*os.File
-		Dir            string
-		Grace          time.Duration
-	}
+	Process   struct{ host *Host }
+	Network   struct{}
+	Waits     struct{}
+	Inner     struct{}
+	Pause     struct{ Signalled, Stopped, Resuming, Resumed int64 }
 	DiedError struct {
 		Program, Host string
 		State         *os.ProcessState

@@ -22,16 +22,6 @@ const (
 	idleArg  = "lockchaos-hosts-idle"  // a process that waits until its input ends
 )
 
-// Check is one thing that Probe tried.
-type Check struct {
-	Name   string `json:"name"`
-	OK     bool   `json:"ok"`
-	Detail string `json:"detail"`        // what was seen, or what went wrong
-	Fix    string `json:"fix,omitempty"` // the command or setting that may help, if not OK
-	// Open: the try did not end in its time, or was interrupted. So nothing follows from it.
-	Open bool `json:"open,omitempty"`
-}
-
 // The checks, in their order.
 const (
 	checkNamespaces = "namespaces without root"

@@ -16,13 +16,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ThreadState is the state letter of one thread, as in proc(5): R running, S sleeping, D in the kernel, T stopped,
-// t stopped by a debugger, Z and X dead.
-type ThreadState struct {
-	PID, TID int
-	State    byte
-}
-
 func (s ThreadState) dead() bool { return s.State == 'Z' || s.State == 'X' }
 
 // States reads the state of every thread of the processes, in the order of the PIDs. Processes that are gone have none.

@@ -14,13 +14,9 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
-
-// DefaultGrace is how long a cancelled sandbox has between interrupt and kill.
-const DefaultGrace = 5 * time.Second
 
 // insideID is the user and group that the caller appears as inside. It is not 0, because PostgreSQL's initdb
 // refuses to run as uid 0.
@@ -35,21 +31,6 @@ var capabilities = []uintptr{
 	unix.CAP_SYS_PTRACE, // see /proc/PID/ns, read and write /proc/PID/mem
 	unix.CAP_KILL,
 	unix.CAP_SYS_CHROOT, // setns into a mount namespace
-}
-
-// Sandbox says how to run this program again inside new namespaces. The zero value is usable: no input, output thrown away.
-type Sandbox struct {
-	Stdin          io.Reader
-	Stdout, Stderr io.Writer
-	// Env is added to the environment of the caller, as "NAME=value".
-	Env []string
-	// ExtraFiles become descriptors 3, 4 … of inner, as in exec.Cmd.
-	ExtraFiles []*os.File
-	// Dir is inner's working directory; empty: the caller's.
-	Dir string
-	// Grace is how long inner may go on after the interrupt that a cancelled context causes; then everything inside is
-	// killed. 0 means DefaultGrace.
-	Grace time.Duration
 }
 
 // Inner is the program inside a started sandbox.

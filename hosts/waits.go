@@ -46,14 +46,6 @@ type waited struct {
 	look        int   // 0: none yet
 }
 
-// Wait is a time in which a thread waited for a processor: for half of it at least, if looks come as often as the bound is long. Stamps are monotime.Now readings.
-type Wait struct {
-	Host     *Host
-	From, To int64 // bounds
-	PID, TID int
-	For      time.Duration // all its waits in that time, added up
-}
-
 // WatchWaits watches the processes of the hosts for waits of bound or longer. What they have waited so far is not counted.
 func WatchWaits(bound time.Duration, hosts ...*Host) (*Waits, error) {
 	w := &Waits{bound: int64(bound), proc: "/proc", now: monotime.Now}
