@@ -144,19 +144,37 @@ func handover(s *suite) {
 	}
 }
 
+// whileItMoves is a context that lasts while a counter rises. A lock need not be fair: who waits may be overtaken until all others have had their turns, and
+// nothing is stuck. It ends when nobody had a turn within the patience for a single one.
+func (s *suite) whileItMoves(counter *atomic.Int64) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		defer cancel()
+		for seen, patience := int64(-1), s.patience(); ctx.Err() == nil && patience.Err() == nil; {
+			if n := counter.Load(); n != seen {
+				seen, patience = n, s.patience()
+			}
+			_ = clients.Wait(ctx, 100*time.Millisecond)
+		}
+	}()
+	return ctx, cancel
+}
+
 // counting increments a counter that nothing but the lock protects. (Loads and stores are atomic for the race detector's
 // sake, which cannot see a lock that works through a network; an increment of load, pause and store is not.)
 func counting(s *suite) {
 	const workers, each = 10, 10
 	key := s.key()
 	var holder, counter, last, since atomic.Int64
+	moving, stop := s.whileItMoves(&counter)
+	defer stop()
 	var cut atomic.Bool // a lease was over while its holder waited for the machine, or it is not known whether it was given back
 	var group sync.WaitGroup
 	for w := range workers {
 		l := s.open()
 		group.Go(func() {
 			for range each {
-				g, err := l.Acquire(s.patience(), key)
+				g, err := l.Acquire(moving, key)
 				if err != nil {
 					s.Errorf("client %d: %v", w, err)
 					return
