@@ -30,7 +30,7 @@ type AppPlace struct {
 func AppPlaces(a *scenarios.App) (all []AppPlace) {
 	add := func(role Role, members ...string) {
 		for _, m := range members {
-			all = append(all, AppPlace{Name: strings.ReplaceAll(m, ":", "-"), Member: m, Role: role})
+			all = append(all, AppPlace{Name: placeName(m), Member: m, Role: role})
 		}
 	}
 	add(RoleClient, a.Clients...)
@@ -39,6 +39,15 @@ func AppPlaces(a *scenarios.App) (all []AppPlace) {
 		add(RoleStore, a.Store)
 	}
 	return all
+}
+
+// placeName is what a member is called, in names of files, too: "deployment/web:2" is web-2.
+func placeName(member string) string {
+	_, name, ok := strings.Cut(member, "/")
+	if !ok {
+		name = member
+	}
+	return strings.NewReplacer(":", "-", "=", "-", "/", "-").Replace(name)
 }
 
 // hookMoments are the moments of a client that has hooks; one that is only watched passes those that its log tells.

@@ -21,6 +21,9 @@ import (
 // probeClients are the fresh clients that try every key when the workload is over: one beside the idle losers, one after they have been closed.
 const probeClients = 2
 
+// Seats is how many hosts a run makes beside the nodes of services: for its clients, and for a store of its own.
+func Seats(p scenarios.Plan) int { return p.Scenario.Clients + probeClients + 1 }
+
 // start makes the network, brings everything up, side by side, and writes the history's header.
 func (r *run) start(ctx context.Context, file io.Writer) (err error) {
 	r.enter(phaseStart)

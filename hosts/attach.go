@@ -46,7 +46,7 @@ func Attach(name string, pid int, addr netip.Addr, log string) (*Host, *Process,
 	if err != nil {
 		return fail(fmt.Errorf("watch it: %w", err))
 	}
-	h := &Host{Name: name, Addr: addr, NetNS: -1, guest: true, jobs: make(chan func()), closed: make(chan struct{}), gone: make(chan struct{})}
+	h := visitor(name, addr)
 	ready := make(chan error)
 	aside(func() { h.live(func() error { return enter(pid) }, ready) })
 	err = <-ready

@@ -26,12 +26,14 @@ type Host struct {
 	// NetNS is a descriptor of the network namespace, for libraries that take one; valid until Close.
 	NetNS int
 
-	inode  uint64 // of the namespace: /proc/PID/ns/net of the host's processes has the same
-	link   string // the bridge's end of the veth pair
-	jobs   chan func()
-	guest  bool          // the host was there before us, and stays
-	closed chan struct{} // closed by Close: no new job is taken
-	gone   chan struct{} // closed when the thread has done its last job
+	inode uint64 // of the namespace: /proc/PID/ns/net of the host's processes has the same
+	link  string // the bridge's end of the veth pair
+	jobs  chan func()
+	guest bool // the host was there before us, and stays
+	// tenants are the processes on a guest whose host we are that are not ours; nil: all are somebody else's.
+	tenants map[int]bool
+	closed  chan struct{} // closed by Close: no new job is taken
+	gone    chan struct{} // closed when the thread has done its last job
 	// fd guards NetNS against being closed while a thread enters the namespace.
 	fd    sync.RWMutex
 	once  sync.Once
@@ -162,6 +164,9 @@ func linkName(addr [4]byte) string {
 
 // linked tells whether both ends of the veth pair are up.
 func (h *Host) linked() (bool, error) {
+	if h.guest {
+		return true, nil
+	}
 	near, err := operational(h.link)
 	if err != nil || !near {
 		return false, err
@@ -242,7 +247,7 @@ func (h *Host) Listen(port uint16) (l net.Listener, err error) {
 func (h *Host) PIDs() ([]int, error) {
 	return processes(func(pid int) bool {
 		ino, err := inode(fmt.Sprintf("/proc/%d/ns/net", pid))
-		return err == nil && ino == h.inode
+		return err == nil && ino == h.inode && !h.tenants[pid]
 	})
 }
 
@@ -267,7 +272,7 @@ func (h *Host) close(unlink bool) error {
 	case <-ctx.Done():
 		errs = append(errs, fmt.Errorf("close host %s: its thread is still at work", h.Name))
 	}
-	if !h.guest {
+	if !h.guest || h.tenants != nil {
 		if err := h.killAll(ctx); err != nil {
 			errs = append(errs, fmt.Errorf("close host %s: %w", h.Name, err))
 		}

@@ -21,11 +21,12 @@ type Network struct {
 	prefix netip.Prefix
 	own    netip.Addr
 	bridge *netlink.Bridge
-	joined bool // the bridge was there before us, and stays
+	joined bool // the network was there before us, and stays
 
 	mu     sync.Mutex
 	next   netip.Addr
 	taken  []netip.Addr // addresses of others, for a network that was joined
+	seats  []Seat       // what hosts are made of, in a network without a bridge
 	hosts  []*Host
 	closed bool
 }
@@ -96,6 +97,13 @@ func (n *Network) Addr() netip.Addr { return n.own }
 func (n *Network) AddHost(name string) (*Host, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if n.bridge == nil && !n.closed {
+		h, err := n.take(name)
+		if err == nil {
+			n.hosts = append(n.hosts, h)
+		}
+		return h, err
+	}
 	addr := n.next
 	for slices.Contains(n.taken, addr) {
 		addr = addr.Next()

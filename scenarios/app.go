@@ -13,6 +13,9 @@ import (
 type App struct {
 	// Clients are the compose services whose containers are the clients, with ":2" behind one for the second container of a service. The first is client 1.
 	Clients []string `yaml:"clients"`
+	// Of pods on Kubernetes, Clients, Service and Store name deployment/NAME, statefulset/NAME, daemonset/NAME, pod/NAME, or KEY=VALUE, labels of theirs, and Namespace
+	// is where they are.
+	Namespace string `yaml:"namespace,omitempty"`
 	// Service are the compose services that the lock is kept by, Store the one that keeps what the lock protects. Faults can be aimed at them, and at
 	// the links that lead to them.
 	Service []string `yaml:"service,omitempty"`

@@ -12,6 +12,7 @@ import (
 	_ "github.com/lockchaos/lockchaos/cmd/lockchaos/crash" // a crash is no result
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/hosts"
+	"github.com/lockchaos/lockchaos/hosts/kubernetes"
 	"github.com/lockchaos/lockchaos/runs/exit"
 )
 
@@ -23,7 +24,8 @@ func main() {
 			os.Exit(exit.Failed)
 		}
 	}()
-	hosts.Stage() // in the init process of a sandbox this does not return
+	hosts.Stage()      // in the init process of a sandbox this does not return
+	kubernetes.Stage() // nor this in a pod of ours
 	os.Exit(execute(interruptible(), os.Args[1:], os.Stdout, os.Stderr))
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/experiments"
 	"github.com/lockchaos/lockchaos/harmless"
+	"github.com/lockchaos/lockchaos/hosts/kubernetes"
 	"github.com/lockchaos/lockchaos/policy"
 	"github.com/lockchaos/lockchaos/redact"
 	"github.com/lockchaos/lockchaos/reports"
@@ -147,14 +148,16 @@ Environment variables:
 }
 
 // whereFlags are those that say where to run.
-var whereFlags = []string{"runtime", "image", "project", "nodes"}
+var whereFlags = []string{"runtime", "image", "project", "nodes", "context", "namespace"}
 
 // addWhere adds the flags of every command that runs plans: where, how many at once, and where to write.
 func (f *runFlags) addWhere(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Runtime, "runtime", runtimes.Default(), `where hosts live: "local" is a private network of namespaces, "docker" starts containers, "compose" joins a
-project that runs, "external" uses servers at the addresses of --nodes, "sim" simulates all but the lock library of --lock-go, in virtual time; "auto" takes docker if an engine answers and has the images, else local`)
+project that runs, "kubernetes" makes pods, "external" uses servers at the addresses of --nodes, "sim" simulates all but the lock library of --lock-go, in virtual time; "auto" takes docker if an engine answers and has the images, else local`)
 	flags.StringArrayVar(&f.Images, "image", nil, "image for a service's containers, as redis=IMAGE (may be repeated)")
 	flags.StringVar(&f.Project, "project", "", "compose project, by its name or folder (default: that of this folder)")
+	flags.StringVar(&f.Context, "context", "", "of --runtime kubernetes: what kubectl's configuration calls the cluster (default: the current context)")
+	flags.StringVar(&f.Namespace, "namespace", "", "of --runtime kubernetes: where pods are made (default: "+kubernetes.DefaultNamespace+"; the agents' namespace has -agents behind it)")
 	flags.StringSliceVar(&f.Nodes, "nodes", nil, "which services of the project are which nodes, as redis-1=my-redis,…; of --runtime external the addresses of the nodes, as redis=127.0.0.1:6379")
 	flags.IntVar(&f.Parallel, "parallel", runs.DefaultParallel(), "how many scenarios run at once")
 	flags.StringVar(&f.Out, "out", "runs", "folder for the runs' folders")
@@ -453,6 +456,12 @@ func (f *runFlags) whereWords() (line []string) {
 	}
 	if f.Project != "" {
 		line = append(line, "--project", f.Project)
+	}
+	if f.Context != "" {
+		line = append(line, "--context", f.Context)
+	}
+	if f.Namespace != "" {
+		line = append(line, "--namespace", f.Namespace)
 	}
 	if len(f.Nodes) > 0 {
 		line = append(line, "--nodes", strings.Join(redact.All(f.Nodes), ","))

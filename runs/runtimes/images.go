@@ -37,13 +37,16 @@ func officialImage(kind string) string {
 			return p.Image
 		}
 	}
+	if kind == programImage {
+		return "ghcr.io/lockchaos/lockchaos:latest"
+	}
 	return ""
 }
 
 // ImageSettings are the images that the user chose, by the environment or by flags of the form redis=IMAGE, which win.
 func ImageSettings(flags []string) (map[string]string, error) {
-	set := map[string]string{}
-	for _, kind := range ImageKinds() {
+	set, kinds := map[string]string{}, append(ImageKinds(), programImage)
+	for _, kind := range kinds {
 		if image := os.Getenv(ImageVar(kind)); image != "" {
 			set[kind] = image
 		}
@@ -53,8 +56,8 @@ func ImageSettings(flags []string) (map[string]string, error) {
 		switch {
 		case !ok || image == "":
 			return nil, fmt.Errorf("--image %s: want NAME=IMAGE, such as redis=%s", f, officialImage("redis"))
-		case !slices.Contains(ImageKinds(), kind):
-			return nil, fmt.Errorf("--image %s: there is no image for %q%s; there are %s", f, kind, spelling.Suggest(kind, ImageKinds()), strings.Join(ImageKinds(), ", "))
+		case !slices.Contains(kinds, kind):
+			return nil, fmt.Errorf("--image %s: there is no image for %q%s; there are %s", f, kind, spelling.Suggest(kind, kinds), strings.Join(kinds, ", "))
 		}
 		set[kind] = image
 	}

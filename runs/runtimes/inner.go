@@ -11,6 +11,7 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/docker"
+	"github.com/lockchaos/lockchaos/hosts/kubernetes"
 	"github.com/lockchaos/lockchaos/hosts/remote"
 )
 
@@ -18,7 +19,9 @@ import (
 func Carry(ctx context.Context, cfg harness.Config) error {
 	switch {
 	case cfg.Plan.Scenario.Own() && !hosts.Agent():
-		return fmt.Errorf("%s is about an application in a compose project", cfg.Plan.Scenario.Name)
+		return fmt.Errorf("%s is about an application in a compose project, or on Kubernetes", cfg.Plan.Scenario.Name)
+	case kubernetes.Inside():
+		return runPod(ctx, cfg)
 	case remote.Given():
 		return runRemote(ctx, cfg)
 	case hosts.Agent():
@@ -44,9 +47,14 @@ func runAgent(ctx context.Context, cfg harness.Config) (err error) {
 	for _, f := range joined.Facts {
 		cfg.Versions = append(cfg.Versions, history.Part{Name: f.Name, Version: f.Version})
 	}
+	return beside(ctx, cfg, joined.Exec)
+}
+
+// beside runs a plan beside nodes that outer has started, or that are an application's.
+func beside(ctx context.Context, cfg harness.Config, execute harness.Execute) error {
 	if cfg.Plan.Scenario.Own() {
 		return harness.RunApp(ctx, harness.AppConfig{Plan: cfg.Plan, Attached: cfg.Attached, Logs: cfg.Logs, History: cfg.History, Versions: cfg.Versions, Progress: cfg.Progress,
-			Execute: joined.Exec})
+			Execute: execute})
 	}
 	return harness.Run(ctx, cfg)
 }

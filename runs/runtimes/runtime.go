@@ -22,6 +22,8 @@ const (
 	Local   = "local"
 	Docker  = "docker"
 	Compose = "compose"
+	// Kubernetes: nodes in pods of a cluster, or the pods of an application.
+	Kubernetes = "kubernetes"
 	// runtimeExternal: the services are there already, and lockchaos is given their addresses.
 	External = "external"
 	// Virtual: everything but the lock library is simulated.
@@ -33,7 +35,7 @@ const EnvironmentVar = "LOCKCHAOS_RUNTIME"
 
 // Names lists those that --runtime takes.
 func Names() []string {
-	return []string{Auto, Local, Docker, Compose, External, Virtual}
+	return []string{Auto, Local, Docker, Compose, Kubernetes, External, Virtual}
 }
 
 func Default() string {
@@ -54,6 +56,8 @@ type Where struct {
 	// Nodes says which services of the project are which nodes ("redis-1=my-redis"), or what the nodes'
 	// addresses are ("redis=127.0.0.1:6379").
 	Nodes []string
+	// Context is what the configuration of kubectl calls the cluster, Namespace where lockchaos makes pods there; "": the configuration's, and kubernetes.DefaultNamespace.
+	Context, Namespace string
 	// Trace: a simulated run writes TraceFile.
 	Trace bool
 }
@@ -77,11 +81,11 @@ func Choose(ctx context.Context, f Where, of Locks, plans []scenarios.Plan, say 
 	if err != nil {
 		return nil, exit.Misuse(err)
 	}
+	if f.Runtime == Auto {
+		f.Runtime = meant(plans)
+	}
 	if err := f.suits(plans); err != nil {
 		return nil, err
-	}
-	if f.Runtime == Auto && compiled(plans) != "" {
-		f.Runtime = Virtual
 	}
 	if f.Trace && f.Runtime != Virtual {
 		return nil, exit.Misuse(fmt.Errorf("--trace tells what a simulation did, and the runtime is %s: give --runtime %s and --lock-go", f.Runtime, Virtual))
@@ -96,6 +100,8 @@ func Choose(ctx context.Context, f Where, of Locks, plans []scenarios.Plan, say 
 		return newContainers(ctx, settings, of, plans, say)
 	case Compose:
 		return newComposed(ctx, f, of, plans)
+	case Kubernetes:
+		return newClustered(ctx, f, settings, of, plans, say)
 	case External:
 		return newGiven(ctx, f, of, plans, say)
 	case Auto:
@@ -110,8 +116,11 @@ func (f Where) suits(plans []scenarios.Plan) error {
 	if f.Runtime != Compose && (f.Project != "" || len(f.Nodes) > 0 && f.Runtime != External) {
 		return exit.Misuse(fmt.Errorf("--project is for --runtime %s, --nodes is for that or --runtime %s", Compose, External))
 	}
-	if name := withApp(plans); name != "" && f.Runtime != Compose {
-		return exit.Misuse(fmt.Errorf("%s is about an application in a compose project: give --runtime %s --project FOLDER", name, Compose))
+	if f.Runtime != Kubernetes && (f.Context != "" || f.Namespace != "") {
+		return exit.Misuse(fmt.Errorf("--context and --namespace are for --runtime %s", Kubernetes))
+	}
+	if err := f.suitsApps(plans); err != nil {
+		return err
 	}
 	if name := compiled(plans); name != "" && f.Runtime != Virtual && f.Runtime != Auto {
 		return exit.Misuse(fmt.Errorf("%s is for the simulation, which compiles its lock (adapter.go): give --runtime %s, or --lock-go with a scenario of another lock", name, Virtual))
@@ -120,6 +129,17 @@ func (f Where) suits(plans []scenarios.Plan) error {
 		return OnlyHere(name, f.Runtime)
 	}
 	return nil
+}
+
+// meant is the runtime that plans are written for; Auto, if they are for several.
+func meant(plans []scenarios.Plan) string {
+	switch {
+	case compiled(plans) != "":
+		return Virtual
+	case slices.ContainsFunc(plans, func(p scenarios.Plan) bool { return p.Scenario.Own() && inPods(p.Scenario.App) }):
+		return Kubernetes
+	}
+	return Auto
 }
 
 // Here tells whether clients are processes of this machine, which have its programs and files.

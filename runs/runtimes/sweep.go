@@ -18,22 +18,25 @@ import (
 func sweep(ctx context.Context, nodes []docker.Attached, say io.Writer) error {
 	var errs []error
 	for _, n := range nodes {
-		found, err := netfault.Sweep(n.Host.NetNS)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("node %s: %w", n.Name, err))
-		}
-		if found {
-			harmless.Fprintf(say, "node %s: removed the rules that a killed run had left in its network\n", n.Name)
-		}
-		healed, err := healClocks(ctx, n.Host)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("node %s: %w", n.Name, err))
-		}
-		for _, pid := range healed {
-			harmless.Fprintf(say, "node %s: set the clocks of process %d right, which a killed run had left wrong\n", n.Name, pid)
-		}
+		errs = append(errs, heal(ctx, n.Name, n.Host, say))
 	}
 	return errors.Join(errs...)
+}
+
+// heal is sweep for one node.
+func heal(ctx context.Context, name string, h *hosts.Host, say io.Writer) error {
+	found, err := netfault.Sweep(h.NetNS)
+	if found {
+		harmless.Fprintf(say, "node %s: removed the rules that a killed run had left in its network\n", name)
+	}
+	healed, clocks := healClocks(ctx, h)
+	for _, pid := range healed {
+		harmless.Fprintf(say, "node %s: set the clocks of process %d right, which a killed run had left wrong\n", name, pid)
+	}
+	if err := errors.Join(err, clocks); err != nil {
+		return fmt.Errorf("node %s: %w", name, err)
+	}
+	return nil
 }
 
 // healClocks sets those clocks of a host's processes right that somebody has made wrong, and says whose.

@@ -1,0 +1,27 @@
+// Package kubernetes runs nodes in pods, and the inner program beside them, so that faults reach a pod as they reach a host of our own.
+//
+// # How
+//
+//	outer        the command that the user started; speaks to the API server and needs nothing else
+//	├ nodes      a pod each, from an image of the service; it begins to serve when it is told the addresses of all
+//	├ seats      a pod each for every client and for the store, which holds an address and does nothing
+//	└ agent      a privileged pod: the same program once more, as the inner one
+//
+// All pods of a scenario are on one node of the cluster, scenarios are spread over its nodes. So all processes of a scenario have one kernel and one clock, and
+// what was stamped there needs no clock error; it also means that the links between nodes of the cluster are none that faults strike.
+//
+// The agent sees the processes of its node, and has five capabilities more than containers have. In it runs what runs in a sandbox else: its clients and its store live in
+// the networks of the seats (hosts.NewSeats), and it attaches to the nodes (hosts.Attach) by the process numbers that it finds by the names of their containers.
+// Nothing is asked of the cluster's network but that pods of one node reach each other.
+//
+// Pods are bare ones. A controller would start what a fault has killed, elsewhere and with another address.
+//
+// The pods of an application of the user's own (Members) are found, not made. They must be on one node.
+//
+// # What is guaranteed
+//
+//   - Outer ends, or is heard no more for Silence: the agent heals, kills what is its own, and goes. Faults need no API server to end.
+//   - The agent is killed: its container is started again, and heals what it was told of.
+//   - What was left is removed by Clean: the pods of scenarios whose agent has ended.
+//   - No port is published. All pods but the agent's run under the restricted Pod Security Standard, unless their image's server needs a user of its own.
+package kubernetes

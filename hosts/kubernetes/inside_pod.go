@@ -1,0 +1,119 @@
+package kubernetes
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/user"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// The words with which this program is started in the pods that it makes.
+const (
+	podArg   = "lockchaos-pod"
+	podIdle  = "idle"
+	podCopy  = "copy"  // copy FILE: this program, for a container of another image
+	podServe = "serve" // reads a Task and becomes it
+)
+
+// Task is what a node's container runs, whatever its image would by itself.
+type Task struct {
+	Command []string `json:"command"`
+	Env     []string `json:"env,omitempty"`  // NAME=value
+	User    string   `json:"user,omitempty"` // "": who the pod runs as
+	Data    string   `json:"data,omitempty"` // the folder for data, which becomes the user's
+}
+
+// Stage must be called first in main, after hosts.Stage: where this program was started in a pod that it made itself it does what it is there for, and does not return;
+// an agent waits for what outer hands over.
+func Stage() {
+	if _, err := os.Stat(toldFile); Inside() && err != nil {
+		received.err = receive(os.Stdin)
+		return
+	}
+	if len(os.Args) < 3 || os.Args[1] != podArg {
+		return
+	}
+	var err error
+	switch os.Args[2] {
+	case podIdle:
+		for {
+			_ = unix.Pause() // until it is killed
+		}
+	case podCopy:
+		err = copySelf(os.Args[3])
+	case podServe:
+		err = serve(os.Stdin)
+	default:
+		err = fmt.Errorf("unknown word %q", os.Args[2])
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "lockchaos, in a pod:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// copySelf writes this program to a file.
+func copySelf(file string) error {
+	from, err := os.Open("/proc/self/exe")
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	to, err := os.OpenFile(file, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o755)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(to, from)
+	return errors.Join(err, to.Close())
+}
+
+// serve reads what to run, once the addresses of all nodes are known, and becomes that: its process number stays.
+func serve(in *os.File) error {
+	var t Task
+	if err := json.NewDecoder(in).Decode(&t); err != nil {
+		return fmt.Errorf("nobody said what to run: %w", err)
+	}
+	if len(t.Command) == 0 {
+		return errors.New("nobody said what to run")
+	}
+	path, err := exec.LookPath(t.Command[0])
+	if err != nil {
+		return fmt.Errorf("the image does not hold %s: %w", t.Command[0], err)
+	}
+	if err := t.become(); err != nil {
+		return err
+	}
+	empty, err := unix.Open("/dev/null", unix.O_RDONLY, 0)
+	if err != nil {
+		return err
+	}
+	if err := unix.Dup3(empty, 0, 0); err != nil {
+		return err
+	}
+	return fmt.Errorf("%s: %w", path, syscall.Exec(path, t.Command, append(os.Environ(), t.Env...)))
+}
+
+// become makes this process another user's, and the folder for data, too.
+func (t Task) become() error {
+	if t.User == "" {
+		return nil
+	}
+	u, err := user.Lookup(t.User)
+	if err != nil {
+		return fmt.Errorf("the image has no user %s: %w", t.User, err)
+	}
+	uid, errUID := strconv.Atoi(u.Uid)
+	gid, errGID := strconv.Atoi(u.Gid)
+	if err := errors.Join(errUID, errGID); err != nil {
+		return err
+	}
+	return errors.Join(os.Chown(t.Data, uid, gid), syscall.Setgroups(nil), syscall.Setgid(gid), syscall.Setuid(uid))
+}

@@ -1,0 +1,238 @@
+package kubernetes
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/lockchaos/lockchaos/hosts"
+)
+
+// agentVar says that an inner program is in a pod.
+const agentVar = "LOCKCHAOS_POD"
+
+// Inside tells whether this is the inner program in an agent's pod.
+func Inside() bool { return os.Getenv(agentVar) != "" && hosts.Agent() }
+
+// toldFile is where an agent keeps the handover for itself, in case that it is killed and started again.
+const toldFile = agentData + "/told.json"
+
+// Joined is where the agent finds itself.
+type Joined struct {
+	Network *hosts.Network
+	Nodes   []Attached
+	Facts   []Fact
+	// Keys begins the names of locks.
+	Keys string
+
+	told   handover
+	mirror mirror
+	over   context.CancelFunc
+	kept   chan error // the end of the mirror
+}
+
+// Attached is a node in a container.
+type Attached struct {
+	Name    string
+	Host    *hosts.Host
+	Process *hosts.Process
+
+	own bool
+}
+
+// Rescued tells whether this agent is one that was started again after its death: then it heals what it was told of, by heal, says so, and must end.
+func Rescued(heal func(name string, h *hosts.Host) error) (yes bool, err error) {
+	if received.lines != nil {
+		return false, nil
+	}
+	text, err := os.ReadFile(toldFile)
+	if err != nil {
+		return true, err
+	}
+	var told handover
+	if err := json.Unmarshal(text, &told); err != nil {
+		return true, err
+	}
+	var errs []error
+	for _, n := range told.Nodes {
+		errs = append(errs, rescue(n, heal))
+	}
+	return true, errors.Join(errs...)
+}
+
+// rescue heals one node, if it is there.
+func rescue(n handedNode, heal func(string, *hosts.Host) error) error {
+	pids, err := processesOf(n.ID)
+	if err != nil || len(pids) == 0 {
+		return err // its own end has healed it
+	}
+	h, err := hosts.Visit(n.Name, hosts.Seat{PID: pids[0], Addr: n.Addr})
+	if err != nil {
+		return err
+	}
+	_, err = h.Revive()
+	return errors.Join(err, heal(n.Name, h), h.Close())
+}
+
+// received is what outer has handed over, and the rest of the input.
+var received struct {
+	told  handover
+	lines *bufio.Reader
+	err   error
+}
+
+// receive reads the handover, and puts the scenario's folder where the inner program looks for it.
+func receive(in io.Reader) (err error) {
+	lines := bufio.NewReader(in)
+	received.lines = lines
+	var o order
+	for o.Handover == nil {
+		line, err := lines.ReadBytes('\n')
+		if err == nil {
+			err = json.Unmarshal(line, &o)
+		}
+		if err != nil {
+			return fmt.Errorf("the run ended before it began: %w", err)
+		}
+	}
+	received.told = *o.Handover
+	for _, c := range received.told.Files {
+		if err := c.write(scenarioDir); err != nil {
+			return fmt.Errorf("unpack the scenario's folder: %w", err)
+		}
+	}
+	text, err := json.Marshal(received.told)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(toldFile, text, 0o600)
+}
+
+// Join does the agent's part: it attaches to the nodes that outer has handed over. The context that it returns ends when outer does. Files of the scenario's folder are
+// written to out, which the inner program writes whole lines to, too. Close must be called in any case.
+func Join(ctx context.Context, out io.Writer) (context.Context, *Joined, error) {
+	if !Inside() {
+		return ctx, nil, hosts.ErrOutside
+	}
+	if received.err != nil {
+		return ctx, nil, received.err
+	}
+	told := received.told
+	j := &Joined{told: told, Facts: told.Facts, Keys: told.Keys, kept: make(chan error, 1)}
+	to := &speaker{out: out}
+	j.mirror = mirror{dir: scenarioDir, sent: map[string]sentFile{}, skip: map[string]bool{}, send: func(c chunk) error { return to.say(c) }}
+	for _, c := range told.Files {
+		j.mirror.skip[c.File] = true
+	}
+	for _, n := range told.Nodes {
+		j.mirror.skip[logName(n.Name)] = true
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() { cancel(fmt.Errorf("the run was ended from outside: %w", j.listen(received.lines))) }()
+	mirroring, over := context.WithCancel(context.WithoutCancel(ctx))
+	j.over = over
+	go func() { j.kept <- j.mirror.keep(mirroring) }()
+	return ctx, j, j.join()
+}
+
+// logName is a node's log below the scenario's folder.
+func logName(node string) string { return filepath.Join("logs", node+".log") }
+
+// listen takes what outer says until its end, or until it has been silent for too long.
+func (j *Joined) listen(in *bufio.Reader) error {
+	orders, ended := make(chan order), make(chan error, 1)
+	go func() {
+		lines := json.NewDecoder(in)
+		for {
+			var o order
+			if err := lines.Decode(&o); err != nil {
+				ended <- err
+				return
+			}
+			orders <- o
+		}
+	}()
+	for {
+		silent := time.NewTimer(Silence)
+		select {
+		case err := <-ended:
+			return err
+		case <-silent.C:
+			return fmt.Errorf("nothing was heard of it for %v", Silence)
+		case o := <-orders:
+			if o.File != nil {
+				if err := o.File.write(scenarioDir); err != nil {
+					return err
+				}
+			}
+		}
+		silent.Stop()
+	}
+}
+
+func (j *Joined) join() error {
+	for _, n := range j.told.Nodes {
+		pid, err := firstOf(n)
+		if err != nil {
+			return err
+		}
+		host, process, err := hosts.Attach(n.Name, pid, n.Addr, filepath.Join(scenarioDir, logName(n.Name)))
+		if err != nil {
+			return err
+		}
+		j.Nodes = append(j.Nodes, Attached{Name: n.Name, Host: host, Process: process, own: n.Own})
+	}
+	var seats []hosts.Seat
+	for _, n := range j.told.Seats {
+		pid, err := firstOf(n)
+		if err != nil {
+			return err
+		}
+		seats = append(seats, hosts.Seat{PID: pid, Addr: n.Addr})
+	}
+	var err error
+	j.Network, err = hosts.NewSeats(seats)
+	return err
+}
+
+// firstOf is the first process of a container.
+func firstOf(n handedNode) (int, error) {
+	pids, err := processesOf(n.ID)
+	if err == nil && len(pids) == 0 {
+		err = errors.New("no process of this node has it in the name of its control group; does the agent see the node's processes (hostPID)?")
+	}
+	if err != nil {
+		return 0, fmt.Errorf("find container %.12s of pod %s: %w", n.ID, n.Pod, err)
+	}
+	return pids[0], nil
+}
+
+// Close lets our hosts go, kills the nodes that are ours to end, and hands the last of the files over.
+func (j *Joined) Close() error {
+	if j == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), agentGrace)
+	defer cancel()
+	var errs []error
+	if j.Network != nil {
+		errs = append(errs, j.Network.Close())
+	}
+	for _, n := range j.Nodes {
+		if n.own {
+			errs = append(errs, n.Process.Kill(ctx))
+		}
+		errs = append(errs, n.Host.Close())
+	}
+	if j.over != nil {
+		j.over()
+		errs = append(errs, <-j.kept)
+	}
+	return errors.Join(errs...)
+}

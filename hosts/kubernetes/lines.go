@@ -1,0 +1,136 @@
+package kubernetes
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
+	"path/filepath"
+
+	"github.com/lockchaos/lockchaos/hosts"
+)
+
+// order is what outer tells the agent, as a line on its standard input; an empty one says that outer lives. The end of the input is the end of outer.
+type order struct {
+	Handover *handover `json:"handover,omitempty"` // in the first line
+	File     *chunk    `json:"file,omitempty"`
+	Exec     *execTold `json:"exec,omitempty"`
+}
+
+// handover is what an agent has to know.
+type handover struct {
+	Nodes []handedNode `json:"nodes,omitempty"`
+	Seats []handedNode `json:"seats,omitempty"`
+	Files []chunk      `json:"files"` // of the scenario's folder
+	Facts []Fact       `json:"facts"`
+	Keys  string       `json:"keys,omitempty"`
+}
+
+// handedNode is a container: by the number that its runtime gave it the agent finds its processes.
+type handedNode struct {
+	Name      string     `json:"name,omitempty"`
+	ID        string     `json:"id"`
+	Addr      netip.Addr `json:"addr"`
+	Own       bool       `json:"own,omitempty"` // ends with the agent
+	Namespace string     `json:"namespace,omitempty"`
+	Pod       string     `json:"pod,omitempty"`
+	Container string     `json:"container,omitempty"`
+}
+
+// Fact is one thing that only outer knows, for the history's header: a name and a version.
+type Fact struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+}
+
+// chunk is a part of a file below the scenario's folder. One at 0 begins the file anew.
+type chunk struct {
+	File string `json:"file"` // first: see chunkMark
+	At   int64  `json:"at"`
+	Data []byte `json:"data"`
+}
+
+// The beginnings of lines of an agent that are no output.
+var (
+	chunkMark = []byte(`{"file":`)
+	execMark  = []byte(`{"exec":`)
+)
+
+// chunkSize bounds the data of a chunk.
+const chunkSize = 1 << 18
+
+// write puts the chunk where it belongs. What an agent says is not trusted to stay in the folder.
+func (c chunk) write(dir string) error {
+	if !filepath.IsLocal(c.File) {
+		return fmt.Errorf("%q is not below the scenario's folder", c.File)
+	}
+	path := filepath.Join(dir, c.File)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	flags := os.O_CREATE | os.O_WRONLY
+	if c.At == 0 {
+		flags |= os.O_TRUNC
+	}
+	f, err := os.OpenFile(path, flags, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt(c.Data, c.At)
+	return errors.Join(err, f.Close())
+}
+
+// inbox is the writer of the agent's output: it passes whole lines on, and does what is asked for in the others.
+type inbox struct {
+	*scenario
+	agent *agent
+	rest  []byte // of a line that is not whole
+}
+
+// Write is called by one goroutine.
+func (b *inbox) Write(p []byte) (int, error) {
+	b.rest = append(b.rest, p...)
+	for {
+		end := bytes.IndexByte(b.rest, '\n')
+		if end < 0 {
+			return len(p), nil
+		}
+		if err := b.take(b.rest[:end+1]); err != nil {
+			return 0, err
+		}
+		b.rest = b.rest[end+1:]
+	}
+}
+
+func (b *inbox) take(line []byte) error {
+	switch {
+	case bytes.HasPrefix(line, chunkMark):
+		var c chunk
+		if err := json.Unmarshal(line, &c); err != nil {
+			return fmt.Errorf("read a file of the agent's: %w", err)
+		}
+		return c.write(b.Dir)
+	case bytes.HasPrefix(line, execMark):
+		return nil
+	}
+	_, err := b.Stdout.Write(line)
+	return err
+}
+
+// flush passes on what is left without an end of line.
+func (b *inbox) flush() error {
+	_, err := b.Stdout.Write(b.rest)
+	return err
+}
+
+// execTold is what outer tells of a command.
+type execTold struct {
+	Exec   int64           `json:"exec"`
+	Ended  *hosts.Executed `json:"ended,omitempty"`
+	Failed string          `json:"failed,omitempty"`
+}
+
+func newLine(text []byte) io.Reader { return bytes.NewReader(append(text, '\n')) }

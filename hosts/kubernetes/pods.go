@@ -1,0 +1,188 @@
+package kubernetes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// step is the pause between two looks at pods.
+const step = 150 * time.Millisecond
+
+// hopeless are the reasons for which a container waits that do not pass by themselves.
+var hopeless = []string{"ErrImageNeverPull", "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "CreateContainerConfigError", "CreateContainerError", "CrashLoopBackOff", "RunContainerError"}
+
+// create makes a pod.
+func (c *Cluster) create(ctx context.Context, namespace string, p *corev1.Pod) error {
+	err := c.client.Post().Namespace(namespace).Resource("pods").Body(p).Do(ctx).Error()
+	if err != nil {
+		return fmt.Errorf("make pod %s in namespace %s: %w; deploy/kubernetes has the namespaces and permissions that lockchaos needs", p.Name, namespace, err)
+	}
+	return nil
+}
+
+// list returns the pods of a namespace that a selector of labels chooses.
+func (c *Cluster) list(ctx context.Context, namespace, selector string) ([]corev1.Pod, error) {
+	var list corev1.PodList
+	err := c.client.Get().Namespace(namespace).Resource("pods").VersionedParams(&metav1.ListOptions{LabelSelector: selector}, c.codec).Do(ctx).Into(&list)
+	if err != nil {
+		return nil, fmt.Errorf("list the pods of namespace %s: %w", namespace, err)
+	}
+	return list.Items, nil
+}
+
+// all are the pods of the scenario.
+func (s *scenario) all(ctx context.Context) ([]corev1.Pod, error) {
+	pods, err := s.list(ctx, s.Namespace, labelScenario+"="+s.id)
+	if err != nil {
+		return nil, err
+	}
+	agents, err := s.list(ctx, s.agents(), labelScenario+"="+s.id)
+	return append(pods, agents...), err
+}
+
+// await returns the pods of the scenario by their names, when so many run.
+func (s *scenario) await(ctx context.Context, count int) (map[string]corev1.Pod, error) {
+	var last string
+	for {
+		pods, err := s.all(ctx)
+		if err != nil && ctx.Err() == nil {
+			return nil, err
+		}
+		byName := map[string]corev1.Pod{}
+		for _, p := range pods {
+			runs, why, err := running(p)
+			if err != nil {
+				return nil, err
+			}
+			if runs {
+				byName[p.Name] = p
+			} else {
+				last = p.Name + ": " + why
+			}
+		}
+		if len(byName) == count {
+			return byName, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("start the pods on %s: %w; the last seen, %s", s.node.Name, context.Cause(ctx), last)
+		case <-time.After(step):
+		}
+	}
+}
+
+// running tells whether a pod runs, or why not. The error is that of one that never will.
+func running(p corev1.Pod) (yes bool, why string, err error) {
+	if p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded {
+		return false, "", fmt.Errorf("pod %s has ended at its start: %s", p.Name, ending(p))
+	}
+	for _, c := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
+		w := c.State.Waiting
+		if w != nil && slices.Contains(hopeless, w.Reason) {
+			return false, "", fmt.Errorf("pod %s: image %s: %s: %s%s", p.Name, c.Image, w.Reason, w.Message, lastWords(c))
+		}
+	}
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
+			why = c.Reason + ": " + c.Message
+		}
+	}
+	ready := !slices.ContainsFunc(p.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool { return c.State.Running == nil })
+	if p.Status.Phase == corev1.PodRunning && p.Status.PodIP != "" && ready {
+		return true, "", nil
+	}
+	if why == "" {
+		why = "phase " + string(p.Status.Phase)
+	}
+	return false, why, nil
+}
+
+// lastWords are those of a container that was started again.
+func lastWords(c corev1.ContainerStatus) string {
+	if t := c.LastTerminationState.Terminated; t != nil && t.Message != "" {
+		return "; it said: " + strings.TrimSpace(t.Message)
+	}
+	return ""
+}
+
+// ending says how a pod has ended.
+func ending(p corev1.Pod) string {
+	var parts []string
+	if p.Status.Reason != "" {
+		parts = append(parts, strings.TrimSpace(p.Status.Reason+" "+p.Status.Message))
+	}
+	for _, c := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
+		if t := c.State.Terminated; t != nil {
+			parts = append(parts, strings.TrimSpace(fmt.Sprintf("container %s ended with status %d %s", c.Name, t.ExitCode, t.Message)))
+		}
+	}
+	if parts == nil {
+		return "phase " + string(p.Status.Phase)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// idOf is the number of a container, as its runtime knows it.
+func idOf(p corev1.Pod, container string) (string, error) {
+	for _, c := range p.Status.ContainerStatuses {
+		if c.Name != container {
+			continue
+		}
+		if _, id, ok := strings.Cut(c.ContainerID, "://"); ok && c.State.Running != nil {
+			return id, nil
+		}
+	}
+	return "", fmt.Errorf("container %s of pod %s does not run", container, p.Name)
+}
+
+// removeLimit bounds how long the cluster may take to remove what we made.
+const removeLimit = time.Minute
+
+// remove takes away everything of the scenario, also what an interrupted call may have made.
+func (s *scenario) remove() error {
+	ctx, cancel := context.WithTimeout(context.Background(), removeLimit)
+	defer cancel()
+	for {
+		pods, err := s.all(ctx)
+		if err == nil && len(pods) == 0 {
+			return nil
+		}
+		if err == nil {
+			err = s.delete(ctx, pods)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("remove the pods of the scenario: %w; lockchaos clean --runtime kubernetes does it later", errors.Join(ctx.Err(), err))
+		case <-time.After(step):
+		}
+	}
+}
+
+// delete deletes pods, at once and side by side.
+func (c *Cluster) delete(ctx context.Context, pods []corev1.Pod) error {
+	var all errgroup.Group
+	now := int64(0)
+	for _, p := range pods {
+		if p.DeletionTimestamp != nil {
+			continue
+		}
+		all.Go(func() error {
+			err := c.client.Delete().Namespace(p.Namespace).Resource("pods").Name(p.Name).Body(&metav1.DeleteOptions{GracePeriodSeconds: &now}).Do(ctx).Error()
+			if apierrors.IsNotFound(err) {
+				return nil
+			}
+			return err
+		})
+	}
+	return all.Wait()
+}

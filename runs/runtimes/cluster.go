@@ -1,0 +1,162 @@
+package runtimes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/lockchaos/lockchaos/backends"
+	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/hosts"
+	"github.com/lockchaos/lockchaos/hosts/docker"
+	"github.com/lockchaos/lockchaos/hosts/kubernetes"
+	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/scenarios"
+)
+
+// programImage is what the image of lockchaos itself is called among images.
+const programImage = "lockchaos"
+
+// clustered is the kubernetes runtime: nodes in pods, or the pods of an application of the user's own, and an agent beside them.
+type clustered struct {
+	Locks
+	cluster *kubernetes.Cluster
+	nodes   []kubernetes.Node
+	images  map[string]string // by what they are for
+}
+
+// newClustered finds the cluster, removes what earlier runs left, and chooses the images.
+func newClustered(ctx context.Context, f Where, settings map[string]string, of Locks, plans []scenarios.Plan, say func(string)) (*clustered, error) {
+	cluster, err := kubernetes.Connect(ctx, f.Context, f.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	c := &clustered{Locks: of, cluster: cluster, images: map[string]string{}}
+	if err := cluster.Prepare(ctx); err != nil {
+		return nil, err
+	}
+	removed, err := cluster.Clean(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(removed) > 0 {
+		say("removed what an earlier run left: " + strings.Join(removed, ", "))
+	}
+	if c.nodes, err = cluster.Nodes(ctx); err != nil {
+		return nil, err
+	}
+	for _, kind := range append(of.neededImages(plans), programImage) {
+		c.images[kind] = c.imageOf(settings, kind)
+	}
+	if !slices.ContainsFunc(plans, func(p scenarios.Plan) bool { return c.Skip(p) == "" }) {
+		return nil, exit.Misuse(fmt.Errorf("no scenario can be run on the cluster: %s", c.Skip(plans[0])))
+	}
+	return c, nil
+}
+
+// imageOf is the image for a kind: the user's choice, else the one that was made without a registry if the nodes have that, else the official one, which they pull.
+func (c *clustered) imageOf(settings map[string]string, kind string) string {
+	all := candidates(settings, kind)
+	for _, image := range all {
+		if kubernetes.Has(c.nodes, image) {
+			return image
+		}
+	}
+	return all[0]
+}
+
+// About names the cluster and the images.
+func (c *clustered) About() string {
+	parts := []string{"kubernetes: " + c.cluster.Version + " on " + c.cluster.Context}
+	for _, kind := range append(ImageKinds(), programImage) {
+		if image := c.images[kind]; image != "" {
+			parts = append(parts, image)
+		}
+	}
+	return strings.Join(append(parts, "Linux "+c.nodes[0].Kernel), ", ")
+}
+
+// Close does nothing: pods end with the run of their plan.
+func (c *clustered) Close() error { return nil }
+
+// Skip: a server that dies is not started again by its pod.
+func (c *clustered) Skip(plan scenarios.Plan) string {
+	if !plan.Scenario.Own() {
+		return unbearable(plan)
+	}
+	if plan.Scenario.App.Hooks.Commands() {
+		return "hooks that are commands are not run in pods yet: have hooks of HTTP, or let the log of the pods be read"
+	}
+	return ""
+}
+
+// Run makes the pods of the plan, or finds those of the application, and runs the plan beside them.
+func (c *clustered) Run(ctx context.Context, plan scenarios.Plan, dir string, stdout, stderr io.Writer) error {
+	spec := kubernetes.Spec{Image: c.images[programImage], Args: []string{ScenarioVerb, kubernetes.Folder}, Dir: dir, Logs: filepath.Join(dir, reports.LogFolder),
+		Data: docker.DataDir, On: c.nodes, Length: plan.Scenario.Duration.Std(), Stdout: stdout, Stderr: stderr}
+	if plan.Scenario.Own() {
+		var words, names []string
+		for _, p := range harness.AppPlaces(plan.Scenario.App) {
+			words, names = append(words, p.Member), append(names, p.Name)
+		}
+		var err error
+		if spec.Members, err = c.cluster.Find(ctx, plan.Scenario.App.Namespace, words, names); err != nil {
+			return err
+		}
+		return c.cluster.Run(ctx, spec)
+	}
+	for _, k := range c.servicesOf(plan) {
+		for _, n := range k.Nodes {
+			server, err := c.server(k, n)
+			if err != nil {
+				return err
+			}
+			spec.Servers = append(spec.Servers, server)
+		}
+	}
+	spec.Seats = harness.Seats(plan)
+	return c.cluster.Run(ctx, spec)
+}
+
+// server is a node of a service, in a pod.
+func (c *clustered) server(k backends.Kind, n backends.NodeSpec) (kubernetes.Server, error) {
+	somewhere := map[string]string{}
+	for _, other := range k.Nodes {
+		somewhere[other.Name] = "127.0.0.1"
+	}
+	t, err := ContainerTask(k, n.Name, somewhere) // for its user, which no address changes
+	return kubernetes.Server{Name: n.Name, Image: c.images[n.Program.Name], User: t.User, Task: func(addrs map[string]string) (kubernetes.Task, error) {
+		t, err := ContainerTask(k, n.Name, addrs)
+		return kubernetes.Task{Command: t.Command, Env: t.Env, User: t.User, Data: docker.DataDir}, err
+	}}, err
+}
+
+// runPod runs a plan beside pods, which outer made or found.
+func runPod(ctx context.Context, cfg harness.Config) (err error) {
+	if rescued, err := kubernetes.Rescued(func(name string, h *hosts.Host) error { return heal(ctx, name, h, os.Stderr) }); rescued {
+		return err
+	}
+	ctx, joined, err := kubernetes.Join(ctx, os.Stdout)
+	defer func() { err = errors.Join(err, joined.Close()) }()
+	if err != nil {
+		return err
+	}
+	cfg.Network, cfg.Keys = joined.Network, joined.Keys
+	for _, n := range joined.Nodes {
+		if err := heal(ctx, n.Name, n.Host, os.Stderr); err != nil {
+			return err
+		}
+		cfg.Attached = append(cfg.Attached, backends.Attached{Name: n.Name, Host: n.Host, Process: n.Process})
+	}
+	for _, f := range joined.Facts {
+		cfg.Versions = append(cfg.Versions, history.Part{Name: f.Name, Version: f.Version})
+	}
+	return beside(ctx, cfg, nil)
+}
