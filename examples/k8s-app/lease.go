@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"sync"
 	"time"
@@ -9,18 +10,28 @@ import (
 	api "k8s.io/api/coordination/v1"
 	"k8s.io/apimachinery/pkg/api/errors"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	typed "k8s.io/client-go/kubernetes/typed/coordination/v1"
 )
 
-// grant is a term as the leader, of which client-go tells the application no more than that it began.
+// grant is one term as the leader. client-go tells the application that a term began, and not which.
 type grant struct {
-	// token is greater than those of all grants before: the Lease's resourceVersion as it was when the term began. leaseTransitions would do as long as
-	// nobody deletes the Lease. Then it begins again at zero; and it stays the same when a replica that gave up finds its own name in the Lease.
-	token       int64
+	// token is greater than those of all earlier grants: the Lease's resourceVersion when the term
+	// began. leaseTransitions is not enough. It begins again at zero when somebody deletes the Lease,
+	// and it stays when an elector finds its own name in it. Kubernetes documents that resourceVersions
+	// of one type rise as integers since 1.35. Earlier servers number them in the same way.
+	token int64
+	term  term
+}
+
+// term is what stays the same while a Lease is renewed.
+type term struct {
+	lease       types.UID
 	transitions int32
 }
 
-// leases writes Leases, and sees which writes of the elector are grants and which renew one.
+// leases are a client of the API for the elector. It reports which writes are grants, and which are
+// renewals.
 type leases struct {
 	typed.LeasesGetter
 	mu  sync.Mutex
@@ -31,7 +42,7 @@ func (l *leases) Leases(namespace string) typed.LeaseInterface {
 	return writes{l.LeasesGetter.Leases(namespace), l}
 }
 
-// begin forgets the last term: the elector begins anew.
+// begin forgets the last term. Call it before each elector.
 func (l *leases) begin() { l.set(nil) }
 
 func (l *leases) set(g *grant) {
@@ -40,14 +51,14 @@ func (l *leases) set(g *grant) {
 	l.now = g
 }
 
-// grant is the term that the replica takes to be its own; nil: none.
+// grant returns the term in which this replica is the leader, as far as it knows; nil: none.
 func (l *leases) grant() *grant {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.now
 }
 
-// writes are the requests of the elector.
+// writes are the elector's requests that write.
 type writes struct {
 	typed.LeaseInterface
 	leases *leases
@@ -56,18 +67,18 @@ type writes struct {
 func (w writes) Create(ctx context.Context, lease *api.Lease, o meta.CreateOptions) (*api.Lease, error) {
 	began := time.Now()
 	got, err := w.LeaseInterface.Create(ctx, lease, o)
-	return got, w.leases.wrote(began, true, got, err)
+	return got, w.leases.wrote(began, got, err)
 }
 
 func (w writes) Update(ctx context.Context, lease *api.Lease, o meta.UpdateOptions) (*api.Lease, error) {
 	began := time.Now()
 	got, err := w.LeaseInterface.Update(ctx, lease, o)
-	return got, w.leases.wrote(began, false, got, err)
+	return got, w.leases.wrote(began, got, err)
 }
 
-// wrote follows a write. The same holder under another number of transitions, or in a new Lease, has had it anew: others may have led meanwhile, and
-// client-go does not tell.
-func (l *leases) wrote(began time.Time, created bool, got *api.Lease, err error) error {
+// wrote follows a write of the elector, which has this replica's name in it. A write in another term
+// is a new grant: others may have led meanwhile, and client-go does not say so.
+func (l *leases) wrote(began time.Time, got *api.Lease, err error) error {
 	g := l.grant()
 	if err != nil {
 		if g != nil && !undone(err) {
@@ -75,28 +86,29 @@ func (l *leases) wrote(began time.Time, created bool, got *api.Lease, err error)
 		}
 		return err
 	}
-	transitions := int32(0)
-	if got.Spec.LeaseTransitions != nil {
-		transitions = *got.Spec.LeaseTransitions
+	t := term{lease: got.UID}
+	if n := got.Spec.LeaseTransitions; n != nil {
+		t.transitions = *n
 	}
-	if g != nil && !created && g.transitions == transitions {
+	if g != nil && g.term == t {
 		tell(began, "renewed", g, 0, nil)
 		return nil
 	}
 	token, err := strconv.ParseInt(got.ResourceVersion, 10, 64)
 	if err != nil {
-		return err
+		return fmt.Errorf("the Lease's resourceVersion is no fencing token: %w", err)
 	}
 	if g != nil {
 		tell(began, "lost", g, 0, nil)
 	}
-	g = &grant{token, transitions}
+	g = &grant{token, t}
 	tell(began, "acquired", g, 0, nil)
 	l.set(g)
 	return nil
 }
 
-// undone reports whether the API server has said that it did not write. That is no news of a loss: the elector looks, and tries again.
+// undone reports whether the API server has said that it did not write. That is no loss yet: the
+// elector reads the Lease, and tries again.
 func undone(err error) bool {
 	return errors.IsConflict(err) || errors.IsAlreadyExists(err) || errors.IsNotFound(err)
 }

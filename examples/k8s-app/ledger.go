@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// ledger keeps the payments in memory. Who restarts it has lost them, and what the fence knew: there is nothing left to protect.
+// ledger keeps the payments in memory. A restart loses them, and what the fence knew with them.
 type ledger struct {
 	mu    sync.Mutex
 	paid  map[int64]int // how often each order was paid
@@ -67,8 +67,8 @@ func (l *ledger) pay(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// admits reports whether the fence lets a request pass, and answers it if not. Reads raise the fence, too: a leader that has looked with a newer token
-// must not be overtaken by a payment with an older one.
+// admits reports whether the fence lets a request pass, and answers it if not. Reads raise the fence,
+// too: when a leader has read with a newer token, payments with older ones must not come after it.
 func (l *ledger) admits(w http.ResponseWriter, r *http.Request) bool {
 	if !l.fence {
 		return true

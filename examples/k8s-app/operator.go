@@ -45,7 +45,8 @@ func operate(ctx context.Context) error {
 	o.lock = &resourcelock.LeaseLock{
 		LeaseMeta: meta.ObjectMeta{Name: leaseName, Namespace: os.Getenv("NAMESPACE")},
 		Client:    o.leases,
-		// Not the pod's name alone: a container that was started again must not find its own name.
+		// Not the pod's name alone: a container that was started again must not find its own name in
+		// the Lease, and go on with its former self's.
 		LockConfig: resourcelock.ResourceLockConfig{Identity: pod + "_" + rand.Text()},
 	}
 	for ctx.Err() == nil {
@@ -56,20 +57,22 @@ func operate(ctx context.Context) error {
 	return nil
 }
 
-// candidate waits to be the leader, and leads until it is told that it does no more. Many operators end then, and are started again; this one goes on.
+// candidate waits to be the leader, and leads until client-go or the ledger says that it does no
+// more. Many operators exit then, and are started again. This one goes on, so that its pods stay.
 func (o *operator) candidate(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	o.leases.begin()
 	tell(time.Now(), "acquiring", nil, 0, nil)
 	over := make(chan struct{})
+	// Without ReleaseOnCancel, by which a leader that was frozen can end its successor's lease.
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock: o.lock, LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: retryPeriod, Name: leaseName,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(leading context.Context) {
 				defer close(over)
 				o.lead(leading)
-				cancel() // the fence may have told it before client-go does
+				cancel() // the ledger may say it before client-go does
 			},
 			OnStoppedLeading: func() {},
 		},
@@ -84,7 +87,7 @@ func (o *operator) candidate(ctx context.Context) error {
 	return nil
 }
 
-// lead reconciles, again and again, while it takes itself for the leader.
+// lead reconciles again and again, until it knows that it is not the leader.
 func (o *operator) lead(leading context.Context) {
 	for leading.Err() == nil {
 		err := o.reconcile(o.leases.grant())
@@ -99,8 +102,9 @@ func (o *operator) lead(leading context.Context) {
 	tell(time.Now(), "lost", o.leases.grant(), 0, nil)
 }
 
-// reconcile pays one order. What it has begun it ends: a payment that was cut off would have an unknown outcome. The grant is that of its beginning,
-// so that a leader who lost the lease meanwhile, and got it again, does not act on what it had seen before.
+// reconcile pays one order. It goes on when the lease ends meanwhile: a payment that was cut off
+// would have an unknown outcome. It bears the token of its beginning throughout. So a leader that
+// lost the lease and got it again does not act on what it saw before.
 func (o *operator) reconcile(g *grant) error {
 	began := time.Now()
 	order, err := o.books.next(context.Background(), g)
