@@ -14,12 +14,12 @@ import (
 	typed "k8s.io/client-go/kubernetes/typed/coordination/v1"
 )
 
-// grant is one term as the leader. client-go tells the application that a term began, and not which.
+// grant is one term as the leader. client-go says that a term began, and not which.
 type grant struct {
 	// token is greater than those of all earlier grants: the Lease's resourceVersion when the term
-	// began. leaseTransitions is not enough. It begins again at zero when somebody deletes the Lease,
-	// and it stays when an elector finds its own name in it. Kubernetes documents that resourceVersions
-	// of one type rise as integers since 1.35. Earlier servers number them in the same way.
+	// began. leaseTransitions is not enough. It begins again at zero when somebody deletes the
+	// Lease, and it stays when an elector finds its own name in it. Kubernetes promises since 1.35
+	// that resourceVersions of one type rise. Earlier servers number them in the same way.
 	token int64
 	term  term
 }

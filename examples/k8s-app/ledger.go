@@ -67,8 +67,8 @@ func (l *ledger) pay(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// admits reports whether the fence lets a request pass, and answers it if not. Reads raise the fence,
-// too: when a leader has read with a newer token, payments with older ones must not come after it.
+// admits reports whether the fence lets a request pass, and answers it if not. Reads raise the
+// fence, too: no payment with an older token may come after a leader has read with a newer one.
 func (l *ledger) admits(w http.ResponseWriter, r *http.Request) bool {
 	if !l.fence {
 		return true

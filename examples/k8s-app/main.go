@@ -1,10 +1,9 @@
-// k8s-app pays the orders of a shop, once each: the leader of its replicas does it.
+// k8s-app pays each order of a shop once: the leader of its replicas does. client-go elects the
+// leader, as in most controllers.
 //
-//	k8s-app ledger      keeps the payments, and answers on port 8080; FENCE=on: only to the latest leader
-//	k8s-app operator    is a replica of the operator that pays
-//	k8s-app payments    prints, inside the pod of the ledger, which orders were paid more than once
-//
-// The leader is elected by client-go, as in most controllers.
+//	k8s-app operator    is one replica
+//	k8s-app ledger      keeps the payments, on port 8080; with FENCE=on it refuses former leaders
+//	k8s-app payments    prints which orders were paid more than once; run it in the ledger's pod
 package main
 
 import (
