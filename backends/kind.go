@@ -90,8 +90,10 @@ type Task struct {
 	Files map[string]string
 	// Before are commands that must have succeeded first, in this order.
 	Before [][]string
-	// User is the user that a container's processes run as; "": the image's.
+	// User is the user that a container's processes run as; "": the image's. UID is that user's number in the images, where the server looks its own name up; 0: any
+	// but root's will do.
 	User string
+	UID  int64
 
 	// standIn is what runs in place of the real server; nil: nothing does.
 	standIn *standIn

@@ -81,7 +81,7 @@ func postgresTask(_ Kind, n NodeSpec, p Place) (Task, error) {
 	t := Task{Files: map[string]string{"pg_hba.conf": "host all all samenet trust\n"}}
 	if p.Contained {
 		t.Args, t.Before = postgresFound(serve), [][]string{postgresFound(create)}
-		t.User = "postgres" // it refuses to run as root
+		t.User, t.UID = "postgres", 999 // it refuses to run as root
 		return t, nil
 	}
 	bin, err := FindPostgres()

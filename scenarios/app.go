@@ -62,8 +62,14 @@ func (a *App) clone() *App {
 	return &c
 }
 
-// memberForm is what a compose service may be called, with the number of a container behind it.
-var memberForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*(:[1-9][0-9]*)?$`)
+// memberForm is what a compose service may be called, or what names pods on Kubernetes, with the number of a container or pod behind it.
+var memberForm = regexp.MustCompile(`^((deployment|statefulset|daemonset|pod)/|[A-Za-z0-9][A-Za-z0-9_./-]*=)?[A-Za-z0-9][A-Za-z0-9_.-]*(:[1-9][0-9]*)?$`)
+
+// inPod tells whether a member is a pod on Kubernetes.
+func inPod(member string) bool { return strings.ContainsAny(member, "/=") }
+
+// InPods tells whether the application is in pods on Kubernetes, and not in a compose project.
+func (a *App) InPods() bool { return slices.ContainsFunc(a.Members(), inPod) }
 
 // app checks a scenario whose clients are an application of the user's own.
 func (v *validator) app(at string, s *Scenario) {
@@ -79,13 +85,18 @@ func (v *validator) app(at string, s *Scenario) {
 		for i, name := range list.names {
 			where := fmt.Sprintf("%s.app.%s[%d]", at, list.name, i)
 			if !memberForm.MatchString(name) {
-				v.fail(where, "%q: want the name of a compose service, or NAME:2 for its second container", name)
+				v.fail(where, "%q: want the name of a compose service, or NAME:2 for its second container; of pods deployment/NAME, statefulset/NAME, daemonset/NAME, pod/NAME or KEY=VALUE", name)
+			} else if inPod(name) != a.InPods() {
+				v.fail(where, "%q is a compose service, and others are pods: an app is in one place", name)
 			}
 			if seen[name] {
 				v.fail(where, "%s is named twice: a container is a client, of the lock's service or the store", name)
 			}
 			seen[name] = true
 		}
+	}
+	if a.Namespace != "" && !a.InPods() {
+		v.fail(at+".app.namespace", "a namespace is one of Kubernetes, and the app names compose services: of pods it would name deployment/NAME, or KEY=VALUE")
 	}
 	if a.Lease != "" {
 		v.oneOf(at+".app.lease", "lease", a.Lease, []string{"ttl", "released", "unknown"})

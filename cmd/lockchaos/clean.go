@@ -1,24 +1,38 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/hosts/docker"
+	"github.com/lockchaos/lockchaos/hosts/kubernetes"
+	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
+	"github.com/lockchaos/lockchaos/spelling"
 )
 
 func cleanCommand() *cobra.Command {
-	return &cobra.Command{
+	where := runtimes.Where{Runtime: runtimes.Docker}
+	cmd := &cobra.Command{
 		Use:   "clean",
-		Short: "Remove whatever an earlier docker run left behind",
-		Long: `Removes the containers and networks of docker runs whose process is no more, and the images of agents of other versions. What
-belongs to a living run is left. Every docker run begins with the same; the local runtime leaves nothing behind.`,
+		Short: "Remove whatever an earlier run left behind in containers or pods",
+		Long: `Removes the containers and networks of docker runs whose process is no more, and the images of agents of other versions; with --runtime kubernetes the
+pods of runs whose agent has ended. What belongs to a living run is left. Every docker and every kubernetes run begins with the same; the local runtime leaves nothing behind.`,
 		Args: noWords("clean takes no argument, and got %q"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			out := cmd.OutOrStdout()
+			if where.Runtime == runtimes.Kubernetes {
+				return cleanCluster(cmd.Context(), where, out)
+			}
+			if where.Runtime != runtimes.Docker {
+				return exit.Misuse(fmt.Errorf("--runtime %s: only %s and %s leave anything behind", where.Runtime, runtimes.Docker, runtimes.Kubernetes))
+			}
 			engine, err := docker.Connect(cmd.Context())
 			var absent *docker.AbsentError
 			if errors.As(err, &absent) {
@@ -40,4 +54,22 @@ belongs to a living run is left. Every docker run begins with the same; the loca
 			return err
 		},
 	}
+	cmd.Flags().StringVar(&where.Runtime, "runtime", where.Runtime, `where to look: "docker" or "kubernetes"`)
+	addCluster(cmd.Flags(), &where)
+	return cmd
+}
+
+// cleanCluster removes the pods of runs that are over.
+func cleanCluster(ctx context.Context, where runtimes.Where, out io.Writer) error {
+	cluster, err := kubernetes.Connect(ctx, where.Context, where.Namespace)
+	if err != nil {
+		return err
+	}
+	removed, err := cluster.Clean(ctx)
+	if len(removed) > 0 {
+		harmless.Fprintf(out, "removed %d pod%s (%s)\n", len(removed), spelling.Plural(len(removed)), strings.Join(removed, ", "))
+	} else if err == nil {
+		harmless.Fprintln(out, "nothing to clean")
+	}
+	return err
 }

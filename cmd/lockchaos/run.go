@@ -156,12 +156,17 @@ func (f *runFlags) addWhere(flags *pflag.FlagSet) {
 project that runs, "kubernetes" makes pods, "external" uses servers at the addresses of --nodes, "sim" simulates all but the lock library of --lock-go, in virtual time; "auto" takes docker if an engine answers and has the images, else local`)
 	flags.StringArrayVar(&f.Images, "image", nil, "image for a service's containers, as redis=IMAGE (may be repeated)")
 	flags.StringVar(&f.Project, "project", "", "compose project, by its name or folder (default: that of this folder)")
-	flags.StringVar(&f.Context, "context", "", "of --runtime kubernetes: what kubectl's configuration calls the cluster (default: the current context)")
-	flags.StringVar(&f.Namespace, "namespace", "", "of --runtime kubernetes: where pods are made (default: "+kubernetes.DefaultNamespace+"; the agents' namespace has -agents behind it)")
+	addCluster(flags, &f.Where)
 	flags.StringSliceVar(&f.Nodes, "nodes", nil, "which services of the project are which nodes, as redis-1=my-redis,…; of --runtime external the addresses of the nodes, as redis=127.0.0.1:6379")
 	flags.IntVar(&f.Parallel, "parallel", runs.DefaultParallel(), "how many scenarios run at once")
 	flags.StringVar(&f.Out, "out", "runs", "folder for the runs' folders")
 	flags.BoolVar(&f.Trace, "trace", false, "of --runtime sim: write each call of an adapter, each command of a server and each segment on the wire to "+runtimes.TraceFile+" in a scenario's folder")
+}
+
+// addCluster adds the flags that say which cluster.
+func addCluster(flags *pflag.FlagSet, where *runtimes.Where) {
+	flags.StringVar(&where.Context, "context", "", "of --runtime kubernetes: what kubectl's configuration calls the cluster (default: the current context)")
+	flags.StringVar(&where.Namespace, "namespace", "", "of --runtime kubernetes: where pods are made (default: "+kubernetes.DefaultNamespace+"; the agents' namespace has -agents behind it)")
 }
 
 // addSeed adds the flag of every command whose draws follow a seed.
@@ -389,8 +394,8 @@ func (f *runFlags) there(ctx context.Context, plans []scenarios.Plan, say func(s
 	if err != nil {
 		return err
 	}
-	if f.Runtime == runtimes.Compose {
-		f.Parallel = 1 // its services are there once
+	if bound, ok := where.(interface{ AtOnce() int }); ok {
+		f.Parallel, f.Steady = min(f.Parallel, bound.AtOnce()), min(f.Steady, bound.AtOnce())
 	}
 	return errors.Join(do(where), where.Close())
 }

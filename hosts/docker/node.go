@@ -38,6 +38,7 @@ type Task struct {
 	Command []string
 	Env     []string // NAME=value
 	User    string   // "": the image's
+	UID     int64    // its number, where that matters; an engine looks the name up by itself
 }
 
 // runningNode is a node's container.

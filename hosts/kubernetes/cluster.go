@@ -105,11 +105,7 @@ func (c *Cluster) agents() string { return c.Namespace + agentSuffix }
 // Prepare makes the two namespaces if they are not there, and if it may. Where it may not, they are expected to be there: kubectl apply -k deploy/kubernetes.
 func (c *Cluster) Prepare(ctx context.Context) error {
 	for name, level := range map[string]string{c.Namespace: "restricted", c.agents(): "privileged"} {
-		labels := map[string]string{"pod-security.kubernetes.io/enforce": level}
-		if level == "restricted" {
-			labels = map[string]string{"pod-security.kubernetes.io/warn": level} // a service may need a user of its own image's
-		}
-		made := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
+		made := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"pod-security.kubernetes.io/enforce": level}}}
 		err := c.client.Post().Resource("namespaces").Body(made).Do(ctx).Error()
 		if err != nil && !apierrors.IsAlreadyExists(err) && !apierrors.IsForbidden(err) {
 			return fmt.Errorf("make namespace %s: %w", name, err)
@@ -121,6 +117,8 @@ func (c *Cluster) Prepare(ctx context.Context) error {
 // Node is a node of the cluster on which pods may be placed.
 type Node struct {
 	Name, Kernel string
+	// Processors is how many it has, for pods.
+	Processors int
 	// Images are the names of some images that it holds; it need not tell of all.
 	Images []string
 }
@@ -135,7 +133,7 @@ func (c *Cluster) Nodes(ctx context.Context) (nodes []Node, err error) {
 		if !takesPods(n) {
 			continue
 		}
-		node := Node{Name: n.Name, Kernel: n.Status.NodeInfo.KernelVersion}
+		node := Node{Name: n.Name, Kernel: n.Status.NodeInfo.KernelVersion, Processors: int(n.Status.Allocatable.Cpu().Value())}
 		for _, image := range n.Status.Images {
 			node.Images = append(node.Images, image.Names...)
 		}

@@ -23,5 +23,5 @@
 //   - Outer ends, or is heard no more for Silence: the agent heals, kills what is its own, and goes. Faults need no API server to end.
 //   - The agent is killed: its container is started again, and heals what it was told of.
 //   - What was left is removed by Clean: the pods of scenarios whose agent has ended.
-//   - No port is published. All pods but the agent's run under the restricted Pod Security Standard, unless their image's server needs a user of its own.
+//   - No port is published. All pods but the agent's keep the restricted Pod Security Standard.
 package kubernetes

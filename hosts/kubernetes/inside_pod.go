@@ -7,8 +7,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"os/user"
-	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -25,9 +23,7 @@ const (
 // Task is what a node's container runs, whatever its image would by itself.
 type Task struct {
 	Command []string `json:"command"`
-	Env     []string `json:"env,omitempty"`  // NAME=value
-	User    string   `json:"user,omitempty"` // "": who the pod runs as
-	Data    string   `json:"data,omitempty"` // the folder for data, which becomes the user's
+	Env     []string `json:"env,omitempty"` // NAME=value
 }
 
 // Stage must be called first in main, after hosts.Stage: where this program was started in a pod that it made itself it does what it is there for, and does not return;
@@ -88,9 +84,6 @@ func serve(in *os.File) error {
 	if err != nil {
 		return fmt.Errorf("the image does not hold %s: %w", t.Command[0], err)
 	}
-	if err := t.become(); err != nil {
-		return err
-	}
 	empty, err := unix.Open("/dev/null", unix.O_RDONLY, 0)
 	if err != nil {
 		return err
@@ -99,21 +92,4 @@ func serve(in *os.File) error {
 		return err
 	}
 	return fmt.Errorf("%s: %w", path, syscall.Exec(path, t.Command, append(os.Environ(), t.Env...)))
-}
-
-// become makes this process another user's, and the folder for data, too.
-func (t Task) become() error {
-	if t.User == "" {
-		return nil
-	}
-	u, err := user.Lookup(t.User)
-	if err != nil {
-		return fmt.Errorf("the image has no user %s: %w", t.User, err)
-	}
-	uid, errUID := strconv.Atoi(u.Uid)
-	gid, errGID := strconv.Atoi(u.Gid)
-	if err := errors.Join(errUID, errGID); err != nil {
-		return err
-	}
-	return errors.Join(os.Chown(t.Data, uid, gid), syscall.Setgroups(nil), syscall.Setgid(gid), syscall.Setuid(uid))
 }

@@ -23,14 +23,11 @@ type Member struct {
 	container, node string
 }
 
-// Named tells whether a word names pods of a cluster: deployment/NAME, statefulset/NAME, daemonset/NAME, pod/NAME, or a selector of labels KEY=VALUE; with ":2" behind
-// it for the second one.
-func Named(word string) bool { return strings.ContainsAny(word, "/=") }
-
 // controllers are the kinds of things that have pods, and where the API has them.
 var controllers = map[string]string{"deployment": "deployments", "statefulset": "statefulsets", "daemonset": "daemonsets"}
 
-// Find finds the pods of an application: of each word of names the pod that it names. All must run, and on one node.
+// Find finds the pods of an application by words: deployment/NAME, statefulset/NAME, daemonset/NAME, pod/NAME, or a selector of labels KEY=VALUE, with ":2" behind it
+// for the second one in the order of names. All must run, and on one node.
 func (c *Cluster) Find(ctx context.Context, namespace string, words, names []string) (members []Member, err error) {
 	if namespace == "" {
 		namespace = c.Namespace

@@ -89,10 +89,8 @@ func (s *scenario) nodePod(n Server) *corev1.Pod {
 	p.Spec.InitContainers, p.Spec.Containers = []corev1.Container{first}, []corev1.Container{c}
 	p.Spec.Volumes = []corev1.Volume{{Name: "tools", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}, memory("data"), memory("tmp")}
 	restricted(p)
-	if n.User != "" { // it is a name of the image's, so root has to look it up
-		root := int64(0)
-		p.Spec.SecurityContext.RunAsNonRoot, p.Spec.SecurityContext.RunAsUser = new(bool), &root
-		p.Spec.Containers[0].SecurityContext.Capabilities.Add = []corev1.Capability{"SETUID", "SETGID", "CHOWN"}
+	if n.UID != 0 {
+		p.Spec.SecurityContext.RunAsUser = &n.UID
 	}
 	return p
 }

@@ -45,8 +45,8 @@ const Folder = scenarioDir
 // Server is one server to run in a pod of its own.
 type Server struct {
 	Name, Image string
-	// User is the name of the image's user that it runs as; "": any.
-	User string
+	// UID is the number of the user that it runs as; 0: any but root's.
+	UID int64
 	// Task says what it runs, when the address of every server is known by name.
 	Task func(addrs map[string]string) (Task, error)
 }

@@ -2,12 +2,10 @@ package runtimes
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/hosts/docker"
-	"github.com/lockchaos/lockchaos/hosts/kubernetes"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -15,19 +13,16 @@ import (
 // appMember marks the names of an application's containers, so that none is taken for a node of a lock service that is mapped to another one.
 const appMember = "app:"
 
-// inPods tells whether an application is said to be in pods of a cluster.
-func inPods(a *scenarios.App) bool { return slices.ContainsFunc(a.Members(), kubernetes.Named) }
-
 // suitsApps refuses plans about an application that is elsewhere.
 func (f Where) suitsApps(plans []scenarios.Plan) error {
 	for _, p := range plans {
 		switch {
 		case !p.Scenario.Own():
-		case inPods(p.Scenario.App) && f.Runtime != Kubernetes:
+		case p.Scenario.App.InPods() && f.Runtime != Kubernetes:
 			return exit.Misuse(fmt.Errorf("%s is about an application in pods: give --runtime %s", p.Scenario.Name, Kubernetes))
-		case !inPods(p.Scenario.App) && f.Runtime == Kubernetes:
+		case !p.Scenario.App.InPods() && f.Runtime == Kubernetes:
 			return exit.Misuse(fmt.Errorf("%s names services of a compose project; of pods it would name deployment/NAME, or KEY=VALUE, labels of theirs", p.Scenario.Name))
-		case !inPods(p.Scenario.App) && f.Runtime != Compose:
+		case !p.Scenario.App.InPods() && f.Runtime != Compose:
 			return exit.Misuse(fmt.Errorf("%s is about an application in a compose project: give --runtime %s --project FOLDER", p.Scenario.Name, Compose))
 		}
 	}

@@ -83,6 +83,15 @@ func (c *clustered) About() string {
 	return strings.Join(append(parts, "Linux "+c.nodes[0].Kernel), ", ")
 }
 
+// AtOnce is how many scenarios the nodes stand side by side: one a processor.
+func (c *clustered) AtOnce() int {
+	n := 0
+	for _, node := range c.nodes {
+		n += node.Processors
+	}
+	return max(1, n)
+}
+
 // Close does nothing: pods end with the run of their plan.
 func (c *clustered) Close() error { return nil }
 
@@ -131,10 +140,10 @@ func (c *clustered) server(k backends.Kind, n backends.NodeSpec) (kubernetes.Ser
 	for _, other := range k.Nodes {
 		somewhere[other.Name] = "127.0.0.1"
 	}
-	t, err := ContainerTask(k, n.Name, somewhere) // for its user, which no address changes
-	return kubernetes.Server{Name: n.Name, Image: c.images[n.Program.Name], User: t.User, Task: func(addrs map[string]string) (kubernetes.Task, error) {
+	t, err := ContainerTask(k, n.Name, somewhere) // for its user's number, which no address changes
+	return kubernetes.Server{Name: n.Name, Image: c.images[n.Program.Name], UID: t.UID, Task: func(addrs map[string]string) (kubernetes.Task, error) {
 		t, err := ContainerTask(k, n.Name, addrs)
-		return kubernetes.Task{Command: t.Command, Env: t.Env, User: t.User, Data: docker.DataDir}, err
+		return kubernetes.Task{Command: t.Command, Env: t.Env}, err
 	}}, err
 }
 

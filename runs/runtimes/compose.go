@@ -95,6 +95,9 @@ func (c *composed) About() string {
 	return strings.Join(append(parts, hosts.Kernel()), ", ")
 }
 
+// AtOnce is one: the services of the project are there once.
+func (c *composed) AtOnce() int { return 1 }
+
 // Close lets other runs have the project.
 func (c *composed) Close() error { return c.lock.Close() }
 

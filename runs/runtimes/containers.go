@@ -103,7 +103,7 @@ func ContainerTask(k backends.Kind, node string, addrs map[string]string) (docke
 	if err != nil {
 		return docker.Task{}, err
 	}
-	return docker.Task{Command: t.Command(place), Env: t.Env, User: t.User}, nil
+	return docker.Task{Command: t.Command(place), Env: t.Env, User: t.User, UID: t.UID}, nil
 }
 
 // servicesOf are the services that a plan needs: its lock's, and its store's engine where that is a server.

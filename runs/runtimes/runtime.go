@@ -136,7 +136,7 @@ func meant(plans []scenarios.Plan) string {
 	switch {
 	case compiled(plans) != "":
 		return Virtual
-	case slices.ContainsFunc(plans, func(p scenarios.Plan) bool { return p.Scenario.Own() && inPods(p.Scenario.App) }):
+	case slices.ContainsFunc(plans, func(p scenarios.Plan) bool { return p.Scenario.Own() && p.Scenario.App.InPods() }):
 		return Kubernetes
 	}
 	return Auto
