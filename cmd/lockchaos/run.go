@@ -36,6 +36,7 @@ type runFlags struct {
 	pick.Request
 	scale    string
 	dry      bool
+	shards   int
 	measured metricsFlag
 	repeatFlags
 	outputFlags
@@ -115,6 +116,7 @@ Environment variables:
   lockchaos run redis-setnx-fenced/pause-holder --scale real
   lockchaos run full --lock redlock,redsync --fault pause --dry-run
   lockchaos run full --shard 3/8
+  lockchaos run full --runtime kubernetes --shards 20
   lockchaos run --last-failed
   lockchaos run redlock --repeat 20 --until violated
   lockchaos run my-scenarios.yaml
@@ -136,6 +138,7 @@ Environment variables:
 	flags.StringSliceVar(&f.Locks, "locks", nil, `of the suite random: locks by their names, or "all" (the default), which are all that are not broken on purpose`)
 	addSelection(cmd, &f.Only)
 	f.addShard(flags)
+	flags.IntVar(&f.shards, "shards", 0, "of --runtime kubernetes: run so many shards at once, each in a pod of its own, and merge them")
 	f.addScale(flags, `"test": the scenario's own, short times; "real": those of production, a TTL of 10 s and a holder that is frozen for 30 s`)
 	f.addOwn(flags, "command line of a lock of your own, which takes the place of the scenarios' locks (docs/protocol.md)",
 		"TTL of the lock of --lock-cmd; faults and workloads are stretched with it (default: the scenario's; etcd, zookeeper 2s)")
@@ -224,7 +227,7 @@ func (f *runFlags) check(given *pflag.FlagSet) error {
 	if err := f.checkScale(); err != nil {
 		return err
 	}
-	return errors.Join(f.repeatFlags.check(f.Shard.Total > 0), f.checkOwn(), f.Only.Check(catalogue()), f.checkInherent(), f.checkNames())
+	return errors.Join(f.checkShards(), f.repeatFlags.check(f.Shard.Total > 0), f.checkOwn(), f.Only.Check(catalogue()), f.checkInherent(), f.checkNames())
 }
 
 // checkNames refuses names and choices of locks that do not go together.
@@ -329,6 +332,9 @@ func (f *runFlags) run(cmd *cobra.Command, out *screen.Screen) error {
 			return err
 		}
 	}
+	if f.shards > 0 && !f.dry {
+		return f.runShards(cmd, out)
+	}
 	p, err := f.Plans(ctx)
 	if err != nil {
 		return err
@@ -407,7 +413,12 @@ func (f *runFlags) unexpected() bool {
 
 // commandLine is what the user would type to have the same again.
 func (f *runFlags) commandLine() string {
-	line := append(append([]string{os.Args[0], "run"}, f.Names...), f.Only.Words()...)
+	return f.again(append([]string{os.Args[0]}, f.words()...))
+}
+
+// words are those of the command line after the program's name that choose the same scenarios.
+func (f *runFlags) words() []string {
+	line := append(append([]string{"run"}, f.Names...), f.Only.Words()...)
 	if f.Plan != "" {
 		line = append(line, "--plan", f.Plan)
 	} else {
@@ -426,7 +437,7 @@ func (f *runFlags) commandLine() string {
 	if f.Inherent {
 		line = append(line, "--inherent")
 	}
-	return f.again(line)
+	return line
 }
 
 // again is a command line that chooses the same runtime and shard.

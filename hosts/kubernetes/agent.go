@@ -68,7 +68,7 @@ func (s *scenario) attachAgent(ctx context.Context) (*agent, error) {
 	// It lives as long as the agent does.
 	streaming, over := context.WithCancel(context.WithoutCancel(ctx))
 	a := &agent{scenario: s, in: w, output: make(chan error, 1), over: over}
-	out := &inbox{scenario: s, agent: a}
+	out := &inbox{dir: s.Dir, out: s.Stdout}
 	go func() {
 		err := s.stream(streaming, s.agents(), s.podName("agent"), "attach",
 			&corev1.PodAttachOptions{Container: main, Stdin: true, Stdout: true, Stderr: true}, remotecommand.StreamOptions{Stdin: in, Stdout: out, Stderr: s.Stderr})

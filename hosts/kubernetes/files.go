@@ -123,3 +123,10 @@ func (s *speaker) say(what any) error {
 	_, err = s.out.Write(append(text, '\n'))
 	return err
 }
+
+// line writes a line of text.
+func (s *speaker) line(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, _ = io.WriteString(s.out, text+"\n") // nobody listens any more: our input has ended, too
+}

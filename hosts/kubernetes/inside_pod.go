@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ const (
 	podIdle  = "idle"
 	podCopy  = "copy"  // copy FILE: this program, for a container of another image
 	podServe = "serve" // reads a Task and becomes it
+	podShard = "shard" // reads what to run, and copies what that writes
 )
 
 // Task is what a node's container runs, whatever its image would by itself.
@@ -46,6 +48,11 @@ func Stage() {
 		err = copySelf(os.Args[3])
 	case podServe:
 		err = serve(os.Stdin)
+	case podShard:
+		var status int
+		if status, err = serveShard(os.Stdin, os.Stdout); err == nil {
+			os.Exit(status)
+		}
 	default:
 		err = fmt.Errorf("unknown word %q", os.Args[2])
 	}
@@ -92,4 +99,18 @@ func serve(in *os.File) error {
 		return err
 	}
 	return fmt.Errorf("%s: %w", path, syscall.Exec(path, t.Command, append(os.Environ(), t.Env...)))
+}
+
+// runSelf runs this program once more, with other arguments, and returns its exit status. When ctx ends it is interrupted, and waited for.
+func runSelf(ctx context.Context, args []string, out io.Writer) (int, error) {
+	cmd := exec.CommandContext(ctx, "/proc/self/exe", args...)
+	cmd.Args[0] = program
+	cmd.Stdout, cmd.Stderr = out, os.Stderr
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	err := cmd.Run()
+	var ended *exec.ExitError
+	if errors.As(err, &ended) {
+		return ended.ExitCode(), nil
+	}
+	return 0, err
 }

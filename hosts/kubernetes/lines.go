@@ -9,15 +9,12 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-
-	"github.com/lockchaos/lockchaos/hosts"
 )
 
 // order is what outer tells the agent, as a line on its standard input; an empty one says that outer lives. The end of the input is the end of outer.
 type order struct {
 	Handover *handover `json:"handover,omitempty"` // in the first line
 	File     *chunk    `json:"file,omitempty"`
-	Exec     *execTold `json:"exec,omitempty"`
 }
 
 // handover is what an agent has to know.
@@ -53,14 +50,14 @@ type chunk struct {
 	Data []byte `json:"data"`
 }
 
-// The beginnings of lines of an agent that are no output.
-var (
-	chunkMark = []byte(`{"file":`)
-	execMark  = []byte(`{"exec":`)
-)
+// chunkMark begins the lines of an agent that are no output.
+var chunkMark = []byte(`{"file":`)
 
 // chunkSize bounds the data of a chunk.
 const chunkSize = 1 << 18
+
+// longestLine bounds a line of a pod's output: a chunk is a third longer as text.
+const longestLine = 4 * chunkSize
 
 // write puts the chunk where it belongs. What an agent says is not trusted to stay in the folder.
 func (c chunk) write(dir string) error {
@@ -83,11 +80,11 @@ func (c chunk) write(dir string) error {
 	return errors.Join(err, f.Close())
 }
 
-// inbox is the writer of the agent's output: it passes whole lines on, and does what is asked for in the others.
+// inbox is the writer of the output of a program in a pod: it passes whole lines on, and puts the files among them below a folder.
 type inbox struct {
-	*scenario
-	agent *agent
-	rest  []byte // of a line that is not whole
+	dir  string
+	out  io.Writer
+	rest []byte // of a line that is not whole
 }
 
 // Write is called by one goroutine.
@@ -95,6 +92,9 @@ func (b *inbox) Write(p []byte) (int, error) {
 	b.rest = append(b.rest, p...)
 	for {
 		end := bytes.IndexByte(b.rest, '\n')
+		if end < 0 && len(b.rest) > longestLine {
+			return 0, fmt.Errorf("a pod has written a line of more than %d bytes", longestLine)
+		}
 		if end < 0 {
 			return len(p), nil
 		}
@@ -106,31 +106,21 @@ func (b *inbox) Write(p []byte) (int, error) {
 }
 
 func (b *inbox) take(line []byte) error {
-	switch {
-	case bytes.HasPrefix(line, chunkMark):
-		var c chunk
-		if err := json.Unmarshal(line, &c); err != nil {
-			return fmt.Errorf("read a file of the agent's: %w", err)
-		}
-		return c.write(b.Dir)
-	case bytes.HasPrefix(line, execMark):
-		return nil
+	if !bytes.HasPrefix(line, chunkMark) {
+		_, err := b.out.Write(line)
+		return err
 	}
-	_, err := b.Stdout.Write(line)
-	return err
+	var c chunk
+	if err := json.Unmarshal(line, &c); err != nil {
+		return fmt.Errorf("read a file of a pod's: %w", err)
+	}
+	return c.write(b.dir)
 }
 
 // flush passes on what is left without an end of line.
 func (b *inbox) flush() error {
-	_, err := b.Stdout.Write(b.rest)
+	_, err := b.out.Write(b.rest)
 	return err
-}
-
-// execTold is what outer tells of a command.
-type execTold struct {
-	Exec   int64           `json:"exec"`
-	Ended  *hosts.Executed `json:"ended,omitempty"`
-	Failed string          `json:"failed,omitempty"`
 }
 
 func newLine(text []byte) io.Reader { return bytes.NewReader(append(text, '\n')) }
