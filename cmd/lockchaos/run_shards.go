@@ -44,7 +44,11 @@ func (f *runFlags) runShards(cmd *cobra.Command, out *screen.Screen) error {
 		words = append(words, "--image", image)
 	}
 	s := runtimes.Sharded{Where: f.Where, Count: f.shards, Words: words, Folder: parts, Stderr: cmd.ErrOrStderr(),
-		Line: func(shard int, line string) { out.Say(runtimes.ShardLine(shard, f.shards, line)) }}
+		Line: func(shard int, line string) {
+			if text := runtimes.ShardEvent(shard, f.shards, line); text != "" {
+				out.Say(text)
+			}
+		}}
 	for _, name := range append([]string{f.Plan}, f.Names...) {
 		if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
 			s.Files = append(s.Files, name)

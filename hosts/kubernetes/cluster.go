@@ -29,7 +29,7 @@ const agentSuffix = "-agents"
 
 // Cluster is an API server that answers. Safe for concurrent use.
 type Cluster struct {
-	// Version is what it says of itself: "v1.34.4". Context is what the user's configuration calls it; "": this is a pod in it.
+	// Version is what it says of itself: "v1.34.4". Context is what the user's configuration calls it.
 	Version, Context string
 	// Namespace is for nodes and seats; agents have one of their own beside it.
 	Namespace string
@@ -59,6 +59,9 @@ func Connect(ctx context.Context, inContext, namespace string) (*Cluster, error)
 	c := &Cluster{Context: inContext, Namespace: namespace}
 	if c.Context == "" {
 		c.Context = raw.CurrentContext
+	}
+	if c.Context == "" {
+		c.Context = "the cluster of this pod"
 	}
 	if c.Namespace == "" {
 		c.Namespace = DefaultNamespace

@@ -2,15 +2,16 @@ package runtimes
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
 	"strconv"
-	"strings"
 
 	"github.com/lockchaos/lockchaos/hosts/kubernetes"
 	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/spelling"
 )
 
 // mostShards is how many pods one run may be cut into.
@@ -62,7 +63,7 @@ func (s Sharded) Run(ctx context.Context) (dirs []string, err error) {
 	}
 	for i := range s.Count {
 		args := append(append([]string{}, words...), "--runtime", Kubernetes, "--namespace", cluster.Namespace, "--image", programImage+"="+shards.Image,
-			"--shard", fmt.Sprintf("%d/%d", i+1, s.Count), "--out", kubernetes.ShardOut)
+			"--shard", fmt.Sprintf("%d/%d", i+1, s.Count), "--out", kubernetes.ShardOut, "--format", "json")
 		shards.Args = append(shards.Args, args)
 		shards.Dirs = append(shards.Dirs, filepath.Join(s.Folder, fmt.Sprintf("shard-%d", i+1)))
 	}
@@ -79,7 +80,27 @@ func (s Sharded) Run(ctx context.Context) (dirs []string, err error) {
 	return dirs, errors.Join(append(errs, err)...)
 }
 
-// ShardLine is a line of a shard's, as it is shown among those of others.
-func ShardLine(shard, count int, line string) string {
-	return fmt.Sprintf("%d/%d %s", shard+1, count, strings.TrimRight(line, " "))
+// ShardEvent is what a line of a shard's progress (docs/schema/progress.json) says for those who watch all shards; "": nothing.
+func ShardEvent(shard, count int, line string) string {
+	var e struct {
+		Event, Text, Scenario, Result, Runtime string
+		Scenarios                              int
+		Met                                    bool
+	}
+	name := fmt.Sprintf("shard %d of %d", shard+1, count)
+	if json.Unmarshal([]byte(line), &e) != nil {
+		return name + ": " + line // it is no progress: a complaint, say
+	}
+	switch e.Event {
+	case "run":
+		return fmt.Sprintf("%s: %d scenario%s", name, e.Scenarios, spelling.Plural(e.Scenarios))
+	case "note":
+		return name + ": " + e.Text
+	case "ended":
+		if !e.Met {
+			e.Result += ", UNEXPECTED"
+		}
+		return fmt.Sprintf("%s: %s: %s", name, e.Scenario, e.Result)
+	}
+	return ""
 }
