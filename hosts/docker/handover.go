@@ -13,9 +13,10 @@ import (
 	"path/filepath"
 
 	"github.com/lockchaos/lockchaos/hosts"
+	"github.com/lockchaos/lockchaos/hosts/commands"
 )
 
-// handover is what outer tells the agent, as the first line on its standard input. What follows is about commands (execTold); its end is the end of outer.
+// handover is what outer tells the agent, as the first line on its standard input. What follows is about commands (commands.Told); its end is the end of outer.
 type handover struct {
 	Bridge string       `json:"bridge"`
 	Prefix netip.Prefix `json:"prefix"`
@@ -54,7 +55,7 @@ type Joined struct {
 	Keys string
 
 	told  handover
-	asked *asked
+	asked *commands.Asked
 }
 
 // Attached is a node in a container.
@@ -77,16 +78,33 @@ func Join(ctx context.Context, in io.Reader, out io.Writer) (context.Context, *J
 	if err != nil {
 		return ctx, nil, fmt.Errorf("the run ended before it began: %w", err)
 	}
-	j := &Joined{asked: newAsked(out)}
+	j := &Joined{asked: commands.NewAsked(out)}
 	if err := json.Unmarshal(line, &j.told); err != nil {
 		return ctx, nil, fmt.Errorf("read where the nodes are: %w", err)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
-		_ = j.asked.listen(lines) // an error is an end as well
+		j.listen(lines)
 		cancel(errors.New("the run was ended from outside"))
 	}()
 	return ctx, j, j.join()
+}
+
+// listen hears what outer tells, until the input ends or says nothing that can be read.
+func (j *Joined) listen(in *bufio.Reader) {
+	lines := json.NewDecoder(in)
+	for {
+		var told commands.Told
+		if lines.Decode(&told) != nil {
+			return
+		}
+		j.asked.Hear(told)
+	}
+}
+
+// Exec runs a command in a node's container: see commands.Asked.
+func (j *Joined) Exec(ctx context.Context, node string, command []string, input []byte, ready func(pid int) error) (hosts.Executed, error) {
+	return j.asked.Exec(ctx, node, command, input, nil, ready)
 }
 
 func (j *Joined) join() (err error) {

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/moby/moby/client"
+
+	"github.com/lockchaos/lockchaos/hosts/commands"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -35,7 +37,7 @@ type scenario struct {
 	id     string
 	net    *bridge
 	// running are the commands that the inner program has asked for.
-	running *execs
+	running *commands.Runs
 }
 
 // Run starts the nodes and the agent, waits for the agent's end and removes everything. If the inner program exits with another status than 0, the
@@ -46,7 +48,7 @@ func (e *Engine) Run(ctx context.Context, spec Spec) (err error) {
 	// What follows the nodes' logs ends with the run.
 	ctx, cancel := context.WithCancel(ctx)
 	s.running = s.execs(ctx)
-	defer func() { cancel(); err = errors.Join(err, s.running.close()) }()
+	defer func() { cancel(); err = errors.Join(err, s.running.Close()) }()
 	if spec.Project != nil {
 		s.net, err = e.joinNodes(ctx, spec.Project, spec.Nodes)
 	} else {
@@ -71,7 +73,7 @@ func (e *Engine) Run(ctx context.Context, spec Spec) (err error) {
 		}
 		return err
 	}
-	s.running.to(a)
+	s.running.To(func(t commands.Told) { _ = a.say(t) }) // if it has ended, nobody waits for it
 	if err := a.tell(s.handover(nodes)); err != nil {
 		a.close()
 		return err

@@ -11,8 +11,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/httpstream"
 	"k8s.io/client-go/tools/remotecommand"
+
+	"github.com/lockchaos/lockchaos/hosts/commands"
 )
 
 const (
@@ -45,7 +48,7 @@ func (e *ExitError) Error() string { return fmt.Sprintf("the agent's pod: exit s
 func (e *ExitError) ExitCode() int { return e.Status }
 
 // stream connects to a container that runs, as kubectl attach does, until its output ends.
-func (c *Cluster) stream(ctx context.Context, namespace, pod, verb string, options *corev1.PodAttachOptions, streams remotecommand.StreamOptions) error {
+func (c *Cluster) stream(ctx context.Context, namespace, pod, verb string, options runtime.Object, streams remotecommand.StreamOptions) error {
 	u := c.client.Post().Namespace(namespace).Resource("pods").Name(pod).SubResource(verb).VersionedParams(options, c.codec).URL()
 	spdy, err := remotecommand.NewSPDYExecutor(c.config, "POST", u)
 	if err != nil {
@@ -68,12 +71,15 @@ func (s *scenario) attachAgent(ctx context.Context) (*agent, error) {
 	// It lives as long as the agent does.
 	streaming, over := context.WithCancel(context.WithoutCancel(ctx))
 	a := &agent{scenario: s, in: w, output: make(chan error, 1), over: over}
-	out := &inbox{dir: s.Dir, out: s.Stdout}
+	s.running = commands.NewRuns(streaming, s.Stdout, s.command)
+	s.running.To(func(t commands.Told) { _ = a.say(order{Exec: &t}) }) // if it has ended, nobody waits for it
+	out := &inbox{dir: s.Dir, out: s.running}
 	go func() {
 		err := s.stream(streaming, s.agents(), s.podName("agent"), "attach",
 			&corev1.PodAttachOptions{Container: main, Stdin: true, Stdout: true, Stderr: true}, remotecommand.StreamOptions{Stdin: in, Stdout: out, Stderr: s.Stderr})
 		in.CloseWithError(io.ErrClosedPipe)
-		a.output <- errors.Join(err, out.flush())
+		over() // what still runs for it
+		a.output <- errors.Join(err, out.flush(), s.running.Close())
 	}()
 	go a.beat(streaming)
 	return a, nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -33,17 +34,48 @@ func processesOf(id string) (pids []int, err error) {
 	return pids, nil
 }
 
-// first tells whether a process is number 1 of its PID namespace, as the line NSpid of /proc/PID/status says (proc(5)).
-func first(pid int) bool {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+// newcomer is a process of a container that was not among those before, and was started from outside of it: by an exec. 0: there is none yet. What a runtime starts is for a
+// moment the runtime itself.
+func newcomer(id string, before []int) (int, error) {
+	now, err := processesOf(id)
 	if err != nil {
-		return false
+		return 0, err
 	}
-	for line := range strings.Lines(string(text)) {
-		if numbers, ok := strings.CutPrefix(line, "NSpid:"); ok {
-			f := strings.Fields(numbers)
-			return len(f) > 1 && f[len(f)-1] == "1"
+	for _, pid := range now {
+		line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		if err != nil || slices.Contains(before, pid) || len(line) == 0 || ofRuntime(line) {
+			continue
+		}
+		if parent, err := strconv.Atoi(statusLine(pid, "PPid")); err == nil && !slices.Contains(now, parent) {
+			return pid, nil
 		}
 	}
-	return false
+	return 0, nil
+}
+
+// ofRuntime tells whether a command line is one of a container's runtime.
+func ofRuntime(line []byte) bool {
+	program, _, _ := bytes.Cut(line, []byte{0})
+	name := program[bytes.LastIndexByte(program, '/')+1:]
+	return slices.Contains([]string{"runc", "crun", "exe", "youki"}, string(name)) || bytes.HasPrefix(name, []byte("runc:"))
+}
+
+// first tells whether a process is number 1 of its PID namespace (proc(5)).
+func first(pid int) bool {
+	f := strings.Fields(statusLine(pid, "NSpid"))
+	return len(f) > 1 && f[len(f)-1] == "1"
+}
+
+// statusLine is a line of /proc/PID/status, without its name; "": there is none.
+func statusLine(pid int, name string) string {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(text)) {
+		if value, ok := strings.CutPrefix(line, name+":"); ok {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
 }

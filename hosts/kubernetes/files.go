@@ -113,20 +113,23 @@ type speaker struct {
 	out io.Writer
 }
 
+// Write writes a whole line.
+func (s *speaker) Write(line []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.out.Write(line)
+}
+
 func (s *speaker) say(what any) error {
 	text, err := json.Marshal(what)
 	if err != nil {
 		return err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	_, err = s.out.Write(append(text, '\n'))
+	_, err = s.Write(append(text, '\n'))
 	return err
 }
 
 // line writes a line of text.
 func (s *speaker) line(text string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	_, _ = io.WriteString(s.out, text+"\n") // nobody listens any more: our input has ended, too
+	_, _ = s.Write([]byte(text + "\n")) // nobody listens any more: our input has ended, too
 }

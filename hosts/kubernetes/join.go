@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/hosts"
+	"github.com/lockchaos/lockchaos/hosts/commands"
 )
 
 // agentVar says that an inner program is in a pod.
@@ -32,6 +33,7 @@ type Joined struct {
 	Keys string
 
 	told   handover
+	asked  *commands.Asked
 	mirror mirror
 	over   context.CancelFunc
 	kept   chan error // the end of the mirror
@@ -124,8 +126,8 @@ func Join(ctx context.Context, out io.Writer) (context.Context, *Joined, error) 
 		return ctx, nil, received.err
 	}
 	told := received.told
-	j := &Joined{told: told, Facts: told.Facts, Keys: told.Keys, kept: make(chan error, 1)}
 	to := &speaker{out: out}
+	j := &Joined{told: told, Facts: told.Facts, Keys: told.Keys, kept: make(chan error, 1), asked: commands.NewAsked(to)}
 	j.mirror = mirror{dir: scenarioDir, sent: map[string]sentFile{}, skip: map[string]bool{}, send: func(c chunk) error { return to.say(c) }}
 	for _, c := range told.Files {
 		j.mirror.skip[c.File] = true
@@ -166,6 +168,9 @@ func (j *Joined) listen(in *bufio.Reader) error {
 		case <-silent.C:
 			return fmt.Errorf("nothing was heard of it for %v", Silence)
 		case o := <-orders:
+			if o.Exec != nil {
+				j.asked.Hear(*o.Exec)
+			}
 			if o.File != nil {
 				if err := o.File.write(scenarioDir); err != nil {
 					return err

@@ -9,12 +9,16 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+
+	"github.com/lockchaos/lockchaos/hosts/commands"
 )
 
 // order is what outer tells the agent, as a line on its standard input; an empty one says that outer lives. The end of the input is the end of outer.
 type order struct {
 	Handover *handover `json:"handover,omitempty"` // in the first line
 	File     *chunk    `json:"file,omitempty"`
+	// Exec is about a command that the inner program has asked for.
+	Exec *commands.Told `json:"exec,omitempty"`
 }
 
 // handover is what an agent has to know.

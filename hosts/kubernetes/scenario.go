@@ -12,6 +12,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/lockchaos/lockchaos/hosts/commands"
 )
 
 // Spec is one scenario: servers or an application's pods, seats, and an inner program beside them.
@@ -58,6 +60,8 @@ type scenario struct {
 	id    string
 	node  Node
 	agent *agent
+	// running are the commands that the inner program has asked for.
+	running *commands.Runs
 }
 
 // startLimit bounds how long it may take until all pods of a scenario run, images that are pulled included. upkeep is what a scenario may take beside that and its length.

@@ -97,13 +97,10 @@ func (c *clustered) Close() error { return nil }
 
 // Skip: a server that dies is not started again by its pod.
 func (c *clustered) Skip(plan scenarios.Plan) string {
-	if !plan.Scenario.Own() {
-		return unbearable(plan)
+	if plan.Scenario.Own() {
+		return ""
 	}
-	if plan.Scenario.App.Hooks.Commands() {
-		return "hooks that are commands are not run in pods yet: have hooks of HTTP, or let the log of the pods be read"
-	}
-	return ""
+	return unbearable(plan)
 }
 
 // Run makes the pods of the plan, or finds those of the application, and runs the plan beside them.
@@ -167,5 +164,5 @@ func runPod(ctx context.Context, cfg harness.Config) (err error) {
 	for _, f := range joined.Facts {
 		cfg.Versions = append(cfg.Versions, history.Part{Name: f.Name, Version: f.Version})
 	}
-	return beside(ctx, cfg, nil)
+	return beside(ctx, cfg, joined.Exec)
 }
