@@ -7,10 +7,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lockchaos/lockchaos/redact"
 )
@@ -33,8 +31,8 @@ func (s *scenario) follow(ctx context.Context, n handedNode) error {
 	log := redact.NewWriter(&copied{file: f, name: name, agent: s.agent})
 	options := &corev1.PodLogOptions{Container: n.Container, Follow: true}
 	if !n.Own {
-		now := metav1.NewTime(time.Now().Add(-time.Second)) // whole seconds; what is older is cut off by its stamps
-		options.SinceTime = &now
+		since := int64(2) // on the node's clock; what is older is cut off by its stamps
+		options.SinceSeconds = &since
 	}
 	stream, err := s.client.Get().Namespace(n.Namespace).Resource("pods").Name(n.Pod).SubResource("log").VersionedParams(options, s.codec).Stream(ctx)
 	if err != nil {
@@ -45,10 +43,24 @@ func (s *scenario) follow(ctx context.Context, n handedNode) error {
 	}
 	defer stream.Close()
 	_, err = io.Copy(log, stream)
-	if ctx.Err() != nil {
+	if ctx.Err() == nil {
+		err = s.cutOff(ctx, n, err)
+	} else {
 		err = nil
 	}
 	return errors.Join(err, log.Flush())
+}
+
+// cutOff is an error if a log has ended and its container goes on: what it prints from then on would be missed. broken is what was wrong with the stream.
+func (s *scenario) cutOff(ctx context.Context, n handedNode, broken error) error {
+	var p corev1.Pod
+	if err := s.client.Get().Namespace(n.Namespace).Resource("pods").Name(n.Pod).Do(ctx).Into(&p); err != nil {
+		return nil // it has ended, or so has the run
+	}
+	if id, err := idOf(p, n.Container); err != nil || id != n.ID {
+		return nil
+	}
+	return errors.Join(fmt.Errorf("node %s: the log of pod %s was cut off, and the pod goes on: run it again", n.Name, n.Pod), broken)
 }
 
 // copied is a log that has a copy at the agent.
