@@ -73,6 +73,7 @@ soak: build
 
 ## test-kubernetes: a cluster of scripts/kubernetes, its tests, and down again, as root (two minutes; the first time builds Kubernetes: 14 of a processor)
 test-kubernetes: build
+	cd examples/k8s-app && $(PURE) $(GO) vet . && $(TEST_PURE) -count 1 .
 	@trap './scripts/kubernetes down' EXIT; set -e; eval "$$(./scripts/kubernetes up)"; \
 	(cd servers/kubernetes && $(PURE) $(GO) vet -trimpath ./cluster ./dns && LOCKCHAOS_REQUIRE=all $(TEST_PURE) -count 1 -timeout 30m -v ./cluster ./dns)
 
