@@ -42,7 +42,7 @@ func TestDeathsHeal(t *testing.T) {
 			}
 		})
 	}
-	t.Logf("in %d of %d rounds a fault was in effect at the moment of death", struck, rounds)
+	t.Logf("in %d of %d rounds a fault was in effect just before the death", struck, rounds)
 }
 
 // number is that of an environment variable.
@@ -66,7 +66,7 @@ type death struct {
 	early  bool // before there was any fault
 }
 
-// round runs, kills and looks. It tells whether a fault was in effect when the victim died.
+// round runs, kills and looks. It tells whether a fault was in effect just before.
 func (d *death) round(after time.Duration) (struck bool) {
 	d.t.Helper()
 	var said bytes.Buffer
@@ -94,9 +94,9 @@ func (d *death) round(after time.Duration) (struck bool) {
 		})
 	}
 	time.Sleep(after) // a random moment: it is what is tried, and nothing waits for it
-	killed := d.kill(run.Process, ended)
 	struck = d.inEffect(d.t.Context()) != nil
-	d.t.Logf("%s was killed after %v more; a fault is in effect: %v", d.victim, after.Round(time.Millisecond), struck)
+	killed := d.kill(run.Process, ended)
+	d.t.Logf("%s was killed after %v more; a fault was in effect: %v", d.victim, after.Round(time.Millisecond), struck)
 	d.heals(killed)
 	select {
 	case <-ended:
