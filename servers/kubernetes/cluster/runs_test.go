@@ -1,0 +1,194 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const (
+	program = "../../../bin/lockchaos"
+	example = "../../../examples/k8s-app"
+	shop    = "lockchaos-shop" // the example's namespace
+)
+
+// place is connect with a pair of namespaces as lockchaos makes them, for its own pods.
+func place(t *testing.T) *cluster {
+	t.Helper()
+	c := connect(t)
+	namespaces := c.client.CoreV1().Namespaces()
+	agents := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: c.namespace + "-agents"}}
+	if _, err := namespaces.Create(t.Context(), agents, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := namespaces.Delete(context.Background(), agents.Name, metav1.DeleteOptions{}); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+// ours are the namespaces of lockchaos.
+func (c *cluster) ours() []string { return []string{c.namespace, c.namespace + "-agents"} }
+
+// result is what a run.json says of a scenario.
+type result struct{ Name, State, Result, Expectation string }
+
+// run runs lockchaos on the cluster, wants it to end with status 0 and to leave no pod, and returns what came of each scenario.
+func (c *cluster) run(words ...string) map[string]result {
+	c.t.Helper()
+	out := c.t.TempDir()
+	began := time.Now()
+	text, err := exec.CommandContext(c.t.Context(), program, append([]string{"run", "--runtime", "kubernetes", "--namespace", c.namespace, "--out", out}, words...)...).CombinedOutput()
+	if err != nil {
+		c.t.Fatalf("lockchaos run %q: %v\n%s", words, err, text)
+	}
+	c.t.Logf("lockchaos run %q took %v\n%s", words, time.Since(began).Round(time.Second), text)
+	c.noPods()
+	file, err := os.ReadFile(filepath.Join(out, "latest", "run.json"))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	var told struct{ Scenarios []result }
+	if err := json.Unmarshal(file, &told); err != nil {
+		c.t.Fatal(err)
+	}
+	results := map[string]result{}
+	for _, r := range told.Scenarios {
+		if r.State != "ended" || r.Expectation != "met" {
+			c.t.Errorf("%s: %s, expectation %s", r.Name, r.State, r.Expectation)
+		}
+		results[r.Name] = r
+	}
+	return results
+}
+
+// come wants each scenario to have come to what it comes to locally.
+func (c *cluster) come(results map[string]result, want map[string]string) {
+	c.t.Helper()
+	for name, result := range want {
+		if got := results[name].Result; got != result {
+			c.t.Errorf("%s came to %q, not to %q", name, got, result)
+		}
+	}
+	if len(results) != len(want) {
+		c.t.Errorf("there are %d scenarios, not %d: %v", len(results), len(want), results)
+	}
+}
+
+func names(of map[string]string) []string { return slices.Sorted(maps.Keys(of)) }
+
+// podsOf are the pods of lockchaos.
+func (c *cluster) podsOf(ctx context.Context) (all []corev1.Pod, err error) {
+	for _, namespace := range c.ours() {
+		pods, err := c.client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, pods.Items...)
+	}
+	return all, nil
+}
+
+// noPods waits until lockchaos has none. Those of a Job are deleted in the background.
+func (c *cluster) noPods() {
+	c.t.Helper()
+	c.until("no pod of lockchaos is left", func(ctx context.Context) error {
+		pods, err := c.podsOf(ctx)
+		for _, p := range pods {
+			err = errors.Join(err, fmt.Errorf("%s/%s is there: %s", p.Namespace, p.Name, p.Status.Phase))
+		}
+		return err
+	})
+}
+
+func (c *cluster) kubectl(words ...string) {
+	c.t.Helper()
+	c.script(append([]string{"kubectl"}, words...)...)
+}
+
+// TestRunsInPods runs scenarios whose locks, servers and faults have little in common. It wants them to come to what they come to locally, and lockchaos has expected.
+func TestRunsInPods(t *testing.T) {
+	c := place(t)
+	c.script("images", "postgres")
+	want := map[string]string{
+		"redis-setnx/none/unfenced":                "pass",
+		"redis-setnx/pause-holder/unfenced":        "corrupted",
+		"redis-setnx-fenced/pause-holder/fenced":   "contained",
+		"redis-watchdog/partition-service/guarded": "pass",
+		"redlock/node-wall-forward/unfenced":       "corrupted",
+		"etcd-lease/pause-holder/fenced":           "contained",
+		"etcd-lease/cut-off-long/unfenced":         "corrupted",
+		"pg-lease/pause-holder/fenced":             "contained",
+	}
+	c.come(c.run(names(want)...), want)
+}
+
+// TestNodesArePartitionedInPods cuts the pods of a service from each other.
+func TestNodesArePartitionedInPods(t *testing.T) {
+	c := place(t)
+	if results := c.run("testdata/partition.yaml"); len(results) != 2 {
+		t.Errorf("there are %d scenarios, not 2: %v", len(results), results)
+	}
+}
+
+// TestShardsAreMerged wants one run of what two pods ran.
+func TestShardsAreMerged(t *testing.T) {
+	c := admin(t)
+	c.kubectl("apply", "-k", "../../../deploy/kubernetes") // the account of the shards
+	c.namespace = "lockchaos"
+	want := map[string]string{
+		"redis-setnx/none/unfenced":                "pass",
+		"redis-setnx/pause-holder/unfenced":        "corrupted",
+		"redis-setnx-fenced/pause-holder/unfenced": "corrupted",
+		"redis-setnx-fenced/pause-holder/fenced":   "contained",
+	}
+	c.come(c.run(append(names(want), "--shards", "2")...), want)
+}
+
+// app has the example application in the cluster, with a ledger that has a fence ("on") or none ("off").
+func (c *cluster) app(fence string) {
+	c.t.Helper()
+	image, err := exec.Command(example + "/image").Output()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	load := exec.Command(script, "load", "-")
+	load.Stdin = bytes.NewReader(image)
+	if out, err := load.CombinedOutput(); err != nil {
+		c.t.Fatalf("load the example's image: %v\n%s", err, out)
+	}
+	c.kubectl("apply", "-k", "../../../deploy/kubernetes") // the account that the example grants rights to
+	c.kubectl("apply", "-k", example+"/k8s")
+	c.fence(fence)
+}
+
+// fence begins with a new ledger.
+func (c *cluster) fence(fence string) {
+	c.t.Helper()
+	c.kubectl("-n", shop, "set", "env", "deployment/ledger", "FENCE="+fence)
+	for _, name := range []string{"ledger", "operator"} {
+		c.kubectl("-n", shop, "rollout", "status", "deployment/"+name, "--timeout", limit.String())
+	}
+}
+
+func TestExampleApplication(t *testing.T) {
+	c := place(t)
+	c.app("off")
+	c.come(c.run(example+"/scenario.yaml"), map[string]string{"operator/pause-leader": "corrupted"})
+	c.fence("on")
+	c.come(c.run(example+"/fenced.yaml"), map[string]string{"operator/pause-leader-fenced": "contained"})
+}
