@@ -36,6 +36,8 @@ type AppConfig struct {
 	Progress func(Progress)
 	// Execute runs the commands of hooks; of no use where there are none.
 	Execute Execute
+	// Restarts: a client that ends is started again, by whoever runs it, in the network that it had, and its log goes on. So its end is none of the run's.
+	Restarts bool
 }
 
 // AuditFile is the audit log of all clients, in the form that `lockchaos check` reads without being told how.
@@ -166,9 +168,13 @@ func (a *appRun) start() error {
 	return nil
 }
 
-// watch ends the run when a container dies.
+// watch ends the run when a container dies for good.
 func (a *appRun) watch(ctx context.Context, cancel context.CancelCauseFunc) {
 	for _, n := range a.cfg.Attached {
+		client := slices.ContainsFunc(a.clients, func(c *appClient) bool { return c.Name == n.Name })
+		if client && a.cfg.Restarts && !a.app.Hooks.Given() && a.app.Log.File == "" {
+			continue
+		}
 		go func() {
 			select {
 			case <-n.Process.Done():

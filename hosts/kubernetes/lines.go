@@ -39,6 +39,8 @@ type handedNode struct {
 	Namespace string     `json:"namespace,omitempty"`
 	Pod       string     `json:"pod,omitempty"`
 	Container string     `json:"container,omitempty"`
+
+	starts int32 // how often it had been started again
 }
 
 // Fact is one thing that only outer knows, for the history's header: a name and a version.

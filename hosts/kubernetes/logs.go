@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -34,33 +35,55 @@ func (s *scenario) follow(ctx context.Context, n handedNode) error {
 		since := int64(2) // on the node's clock; what is older is cut off by its stamps
 		options.SinceSeconds = &since
 	}
-	stream, err := s.client.Get().Namespace(n.Namespace).Resource("pods").Name(n.Pod).SubResource("log").VersionedParams(options, s.codec).Stream(ctx)
-	if err != nil {
-		if ctx.Err() != nil {
-			return nil
+	for again := true; again && err == nil; options.SinceSeconds = nil {
+		if err = s.carry(ctx, n, options, log); ctx.Err() != nil {
+			err = nil
+			break
 		}
-		return fmt.Errorf("node %s: follow the log of pod %s: %w", n.Name, n.Pod, err)
-	}
-	defer stream.Close()
-	_, err = io.Copy(log, stream)
-	if ctx.Err() == nil {
-		err = s.cutOff(ctx, n, err)
-	} else {
-		err = nil
+		again, err = s.next(ctx, &n, err)
 	}
 	return errors.Join(err, log.Flush())
 }
 
-// cutOff is an error if a log has ended and its container goes on: what it prints from then on would be missed. broken is what was wrong with the stream.
-func (s *scenario) cutOff(ctx context.Context, n handedNode, broken error) error {
-	var p corev1.Pod
-	if err := s.client.Get().Namespace(n.Namespace).Resource("pods").Name(n.Pod).Do(ctx).Into(&p); err != nil {
-		return nil // it has ended, or so has the run
+// carry carries what a container prints into its log until it ends, or the stream does.
+func (s *scenario) carry(ctx context.Context, n handedNode, options *corev1.PodLogOptions, log io.Writer) error {
+	stream, err := s.client.Get().Namespace(n.Namespace).Resource("pods").Name(n.Pod).SubResource("log").VersionedParams(options, s.codec).Stream(ctx)
+	if err != nil {
+		return fmt.Errorf("follow it: %w", err)
 	}
-	if id, err := idOf(p, n.Container); err != nil || id != n.ID {
-		return nil
+	defer stream.Close()
+	_, err = io.Copy(log, stream)
+	return err
+}
+
+// endKnown is after how long a cluster knows that a container has ended.
+const endKnown = 15 * time.Second
+
+// next waits until a container of an application that has ended is started again, and tells whether it is: then n is the new one. One whose log has ended while it goes
+// on, or of which one was missed, is an error: what it has printed would be missing. broken is what was wrong with the stream.
+func (s *scenario) next(ctx context.Context, n *handedNode, broken error) (bool, error) {
+	for known := time.Now().Add(endKnown); ; {
+		var p corev1.Pod
+		err := s.client.Get().Namespace(n.Namespace).Resource("pods").Name(n.Pod).Do(ctx).Into(&p)
+		if err != nil || n.Own || p.DeletionTimestamp != nil {
+			return false, nil // the pod has ended, or so has the run
+		}
+		id, starts := startsOf(p, n.Container)
+		switch {
+		case id == n.ID && time.Now().After(known):
+			return false, errors.Join(fmt.Errorf("node %s: the log of pod %s was cut off, and the pod goes on: run it again", n.Name, n.Pod), broken)
+		case starts > n.starts+1:
+			return false, fmt.Errorf("node %s: a container of pod %s ended before its log was read: run it again", n.Name, n.Pod)
+		case id != "" && id != n.ID:
+			n.ID, n.starts = id, starts
+			return true, nil
+		}
+		select {
+		case <-ctx.Done():
+			return false, nil
+		case <-time.After(step):
+		}
 	}
-	return errors.Join(fmt.Errorf("node %s: the log of pod %s was cut off, and the pod goes on: run it again", n.Name, n.Pod), broken)
 }
 
 // copied is a log that has a copy at the agent.

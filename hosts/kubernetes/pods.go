@@ -132,17 +132,15 @@ func ending(p corev1.Pod) string {
 	return strings.Join(parts, "; ")
 }
 
-// idOf is the number of a container, as its runtime knows it.
-func idOf(p corev1.Pod, container string) (string, error) {
+// startsOf is the number of a container that runs, as its runtime knows it, and how often it was started again; "": it does not run.
+func startsOf(p corev1.Pod, container string) (id string, starts int32) {
 	for _, c := range p.Status.ContainerStatuses {
-		if c.Name != container {
-			continue
-		}
-		if _, id, ok := strings.Cut(c.ContainerID, "://"); ok && c.State.Running != nil {
-			return id, nil
+		if c.Name == container && c.State.Running != nil {
+			_, id, _ = strings.Cut(c.ContainerID, "://")
+			return id, c.RestartCount
 		}
 	}
-	return "", fmt.Errorf("container %s of pod %s does not run", container, p.Name)
+	return "", 0
 }
 
 // removeLimit bounds how long the cluster may take to remove what we made.

@@ -175,7 +175,9 @@ func (s *scenario) handover(pods map[string]corev1.Pod) (h handover, err error) 
 		if n.Addr, err = netip.ParseAddr(p.Status.PodIP); err != nil {
 			return n, fmt.Errorf("pod %s has no address that can be read: %w", p.Name, err)
 		}
-		n.ID, err = idOf(p, container)
+		if n.ID, n.starts = startsOf(p, container); n.ID == "" {
+			err = fmt.Errorf("container %s of pod %s does not run", container, p.Name)
+		}
 		return n, err
 	}
 	for _, n := range s.Servers {

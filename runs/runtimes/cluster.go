@@ -164,5 +164,5 @@ func runPod(ctx context.Context, cfg harness.Config) (err error) {
 	for _, f := range joined.Facts {
 		cfg.Versions = append(cfg.Versions, history.Part{Name: f.Name, Version: f.Version})
 	}
-	return beside(ctx, cfg, joined.Exec)
+	return beside(ctx, cfg, harness.AppConfig{Execute: joined.Exec, Restarts: true})
 }

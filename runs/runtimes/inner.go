@@ -47,14 +47,14 @@ func runAgent(ctx context.Context, cfg harness.Config) (err error) {
 	for _, f := range joined.Facts {
 		cfg.Versions = append(cfg.Versions, history.Part{Name: f.Name, Version: f.Version})
 	}
-	return beside(ctx, cfg, joined.Exec)
+	return beside(ctx, cfg, harness.AppConfig{Execute: joined.Exec})
 }
 
-// beside runs a plan beside nodes that outer has started, or that are an application's.
-func beside(ctx context.Context, cfg harness.Config, execute harness.Execute) error {
+// beside runs a plan beside nodes that outer has started, or that are an application's: app says how its commands are run, and whether its clients are started again.
+func beside(ctx context.Context, cfg harness.Config, app harness.AppConfig) error {
 	if cfg.Plan.Scenario.Own() {
-		return harness.RunApp(ctx, harness.AppConfig{Plan: cfg.Plan, Attached: cfg.Attached, Logs: cfg.Logs, History: cfg.History, Versions: cfg.Versions, Progress: cfg.Progress,
-			Execute: execute})
+		app.Plan, app.Attached, app.Logs, app.History, app.Versions, app.Progress = cfg.Plan, cfg.Attached, cfg.Logs, cfg.History, cfg.Versions, cfg.Progress
+		return harness.RunApp(ctx, app)
 	}
 	return harness.Run(ctx, cfg)
 }
