@@ -22,6 +22,8 @@ const (
 	// Silence is after how long an agent that hears nothing of outer takes it for dead. beat is how often outer is heard.
 	Silence = 12 * time.Second
 	beat    = 2 * time.Second
+	// firstWord is how long an agent waits until outer is heard first, which has to learn that the agent's pod runs.
+	firstWord = 30 * time.Second
 	// agentGrace is how long the agent may take to heal and to record, once its input has ended; restartGrace how long until it has been started again and has
 	// healed, if it was killed.
 	agentGrace   = 10 * time.Second
@@ -89,14 +91,11 @@ func (s *scenario) attachAgent(ctx context.Context) (*agent, error) {
 func (a *agent) beat(ctx context.Context) {
 	tick := time.NewTicker(beat)
 	defer tick.Stop()
-	for {
+	for a.say(order{}) == nil {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			if a.say(order{}) != nil {
-				return
-			}
 		}
 	}
 }
@@ -158,7 +157,7 @@ func (a *agent) status(lost error) error {
 
 // statusOf is how an agent's first run has ended, once its pod is over.
 func statusOf(p corev1.Pod) (status int, over bool) {
-	if p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed || len(p.Status.ContainerStatuses) == 0 {
+	if !ended(p) || len(p.Status.ContainerStatuses) == 0 {
 		return 0, false
 	}
 	c := p.Status.ContainerStatuses[0]

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -21,7 +22,7 @@ const agentVar = "LOCKCHAOS_POD"
 // Inside tells whether this is the inner program in an agent's pod.
 func Inside() bool { return os.Getenv(agentVar) != "" && hosts.Agent() }
 
-// toldFile is where an agent keeps the handover for itself, in case that it is killed and started again.
+// toldFile is where an agent keeps the handover for itself, in case that it is killed and started again. It is there from the first start on.
 const toldFile = agentData + "/told.json"
 
 // Joined is where the agent finds itself.
@@ -53,12 +54,8 @@ func Rescued(heal func(name string, h *hosts.Host) error) (yes bool, err error) 
 	if received.lines != nil {
 		return false, nil
 	}
-	text, err := os.ReadFile(toldFile)
+	told, err := readTold()
 	if err != nil {
-		return true, err
-	}
-	var told handover
-	if err := json.Unmarshal(text, &told); err != nil {
 		return true, err
 	}
 	var errs []error
@@ -89,19 +86,58 @@ var received struct {
 	err   error
 }
 
-// receive reads the handover, and puts the scenario's folder where the inner program looks for it.
-func receive(in io.Reader) (err error) {
-	lines := bufio.NewReader(in)
-	received.lines = lines
+// begin receives what outer hands over, if this is the agent's first start. An agent that was started again before it was told anything ends here: it has done nothing
+// that it could heal, and its run has lost it.
+func begin(in io.Reader) {
+	told, err := readTold()
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		received.err = receive(in)
+	case err == nil && len(told.Nodes) == 0:
+		fmt.Fprintln(os.Stderr, "lockchaos, in a pod: this agent was started again, and has nothing to heal")
+		os.Exit(0)
+	}
+}
+
+// readTold reads what this agent was told when it was started first.
+func readTold() (told handover, err error) {
+	text, err := os.ReadFile(toldFile)
+	if err != nil {
+		return told, err
+	}
+	return told, json.Unmarshal(text, &told)
+}
+
+// keep keeps the handover in a file, of which there is no half.
+func (h handover) keep() error {
+	text, err := json.Marshal(h)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(toldFile+".new", text, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(toldFile+".new", toldFile)
+}
+
+// receive reads the handover, and puts the scenario's folder where the inner program looks for it. Outer may have died before it knew of us: so we end if we hear nothing.
+func receive(in io.Reader) error {
+	received.lines = bufio.NewReader(in)
+	if err := (handover{}).keep(); err != nil {
+		return err
+	}
+	silent := endUnlessTold(firstWord)
+	defer silent.Stop()
 	var o order
 	for o.Handover == nil {
-		line, err := lines.ReadBytes('\n')
+		line, err := received.lines.ReadBytes('\n')
 		if err == nil {
 			err = json.Unmarshal(line, &o)
 		}
 		if err != nil {
 			return fmt.Errorf("the run ended before it began: %w", err)
 		}
+		silent.Reset(Silence)
 	}
 	received.told = *o.Handover
 	for _, c := range received.told.Files {
@@ -109,11 +145,15 @@ func receive(in io.Reader) (err error) {
 			return fmt.Errorf("unpack the scenario's folder: %w", err)
 		}
 	}
-	text, err := json.Marshal(received.told)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(toldFile, text, 0o600)
+	return received.told.keep()
+}
+
+// endUnlessTold ends this process after a time, unless it is stopped.
+func endUnlessTold(limit time.Duration) *time.Timer {
+	return time.AfterFunc(limit, func() {
+		fmt.Fprintf(os.Stderr, "lockchaos, in a pod: nothing was heard of the run for %v\n", limit)
+		os.Exit(1)
+	})
 }
 
 // Join does the agent's part: it attaches to the nodes that outer has handed over. The context that it returns ends when outer does. Files of the scenario's folder are

@@ -107,6 +107,8 @@ func (s *scenario) seatPod(i int) *corev1.Pod {
 func (s *scenario) agentPod() *corev1.Pod {
 	p := s.pod(roleAgent, "agent")
 	p.Spec.HostPID, p.Spec.RestartPolicy = true, corev1.RestartPolicyOnFailure
+	grace := int64(agentGrace.Seconds()) // whoever ends it, an eviction say, lets it heal
+	p.Spec.TerminationGracePeriodSeconds = &grace
 	c := container(s.Image, append([]string{program}, s.Args...)...)
 	name, data, _ := strings.Cut(hosts.AgentEnv(agentData), "=")
 	c.Env = []corev1.EnvVar{{Name: name, Value: data}, {Name: agentVar, Value: "1"}, {Name: "HOME", Value: "/tmp"}}

@@ -46,15 +46,20 @@ func (s *scenario) all(ctx context.Context) ([]corev1.Pod, error) {
 	if err != nil {
 		return nil, err
 	}
-	agents, err := s.list(ctx, s.agents(), labelScenario+"="+s.id)
+	agents, err := s.agentPods(ctx)
 	return append(pods, agents...), err
 }
 
-// await returns the pods of the scenario by their names, when so many run.
-func (s *scenario) await(ctx context.Context, count int) (map[string]corev1.Pod, error) {
+// agentPods is the agent's pod, if there is one.
+func (s *scenario) agentPods(ctx context.Context) ([]corev1.Pod, error) {
+	return s.list(ctx, s.agents(), labelScenario+"="+s.id)
+}
+
+// await returns pods of the scenario by their names, when so many run.
+func (s *scenario) await(ctx context.Context, list func(context.Context) ([]corev1.Pod, error), count int) (map[string]corev1.Pod, error) {
 	var last string
 	for {
-		pods, err := s.all(ctx)
+		pods, err := list(ctx)
 		if err != nil && ctx.Err() == nil {
 			return nil, err
 		}
@@ -83,7 +88,7 @@ func (s *scenario) await(ctx context.Context, count int) (map[string]corev1.Pod,
 
 // running tells whether a pod runs, or why not. The error is that of one that never will.
 func running(p corev1.Pod) (yes bool, why string, err error) {
-	if p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded {
+	if ended(p) {
 		return false, "", fmt.Errorf("pod %s has ended at its start: %s", p.Name, ending(p))
 	}
 	for _, c := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
@@ -166,21 +171,30 @@ func (s *scenario) remove() error {
 	}
 }
 
-// delete deletes pods, at once and side by side.
+// delete deletes pods side by side, and agents after the others: so pods without an agent are of a scenario that is over. A pod says how long its end may take.
 func (c *Cluster) delete(ctx context.Context, pods []corev1.Pod) error {
-	var all errgroup.Group
-	now := int64(0)
-	for _, p := range pods {
-		if p.DeletionTimestamp != nil {
-			continue
-		}
-		all.Go(func() error {
-			err := c.client.Delete().Namespace(p.Namespace).Resource("pods").Name(p.Name).Body(&metav1.DeleteOptions{GracePeriodSeconds: &now}).Do(ctx).Error()
-			if apierrors.IsNotFound(err) {
-				return nil
+	for _, agents := range []bool{false, true} {
+		var all errgroup.Group
+		for _, p := range pods {
+			if p.DeletionTimestamp != nil || agents != (p.Labels[labelRole] == roleAgent) {
+				continue
 			}
+			all.Go(func() error {
+				err := c.client.Delete().Namespace(p.Namespace).Resource("pods").Name(p.Name).Body(&metav1.DeleteOptions{}).Do(ctx).Error()
+				if apierrors.IsNotFound(err) {
+					return nil
+				}
+				return err
+			})
+		}
+		if err := all.Wait(); err != nil {
 			return err
-		})
+		}
 	}
-	return all.Wait()
+	return nil
+}
+
+// ended tells whether all containers of a pod have ended, for good.
+func ended(p corev1.Pod) bool {
+	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
 }

@@ -86,8 +86,14 @@ func (c *Cluster) Run(ctx context.Context, spec Spec) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var logs errgroup.Group
 	defer func() { cancel(); err = errors.Join(err, logs.Wait()) }()
-	pods, err := s.start(ctx)
+	starting, started := context.WithTimeoutCause(ctx, startLimit, fmt.Errorf("not all pods ran after %v", startLimit))
+	defer started()
+	count, err := s.start(starting)
 	if err != nil {
+		return err
+	}
+	// It is to hear that we live while the others start.
+	if _, err := s.await(starting, s.agentPods, 1); err != nil {
 		return err
 	}
 	a, err := s.attachAgent(ctx)
@@ -95,6 +101,11 @@ func (c *Cluster) Run(ctx context.Context, spec Spec) (err error) {
 		return err
 	}
 	s.agent = a
+	defer a.close()
+	pods, err := s.await(starting, s.all, count)
+	if err != nil {
+		return err
+	}
 	h, err := s.handover(pods)
 	if err == nil {
 		err = a.say(order{Handover: &h})
@@ -112,10 +123,8 @@ func (c *Cluster) Run(ctx context.Context, spec Spec) (err error) {
 	return a.wait(ctx)
 }
 
-// start makes all pods and waits until they run.
-func (s *scenario) start(ctx context.Context) (pods map[string]corev1.Pod, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, fmt.Errorf("not all pods ran after %v", startLimit))
-	defer cancel()
+// start makes all pods, and returns how many.
+func (s *scenario) start(ctx context.Context) (count int, err error) {
 	var wanted []*corev1.Pod
 	for _, n := range s.Servers {
 		wanted = append(wanted, s.nodePod(n))
@@ -124,16 +133,13 @@ func (s *scenario) start(ctx context.Context) (pods map[string]corev1.Pod, err e
 		wanted = append(wanted, s.seatPod(i))
 	}
 	if err := s.create(ctx, s.agents(), s.agentPod()); err != nil { // before the others: its end is what tells that a scenario is over
-		return nil, err
+		return 0, err
 	}
 	var making errgroup.Group
 	for _, p := range wanted {
 		making.Go(func() error { return s.create(ctx, s.Namespace, p) })
 	}
-	if err := making.Wait(); err != nil {
-		return nil, err
-	}
-	return s.await(ctx, len(wanted)+1)
+	return len(wanted) + 1, making.Wait()
 }
 
 // serve tells every server what to run.

@@ -233,9 +233,11 @@ func (l *lineWriter) Write(p []byte) (int, error) {
 func serveShard(in io.Reader, out io.Writer) (status int, err error) {
 	lines := json.NewDecoder(in)
 	var told shardTold
+	silent := endUnlessTold(startLimit + firstWord) // outer speaks when all shards run
 	if err := lines.Decode(&told); err != nil {
 		return 0, fmt.Errorf("nobody said what to run: %w", err)
 	}
+	silent.Stop()
 	for _, f := range told.Files {
 		if err := f.write(shardDir); err != nil {
 			return 0, err

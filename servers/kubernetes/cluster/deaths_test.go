@@ -19,8 +19,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// healed is within which time after a death no fault may be in effect, and no agent may be left.
-const healed = 15 * time.Second
+// healed is within which time after a death no fault may be in effect, and no agent may be left. One that has heard nothing yet of its run waits longer for it.
+const (
+	healed  = 15 * time.Second
+	unheard = time.Minute
+)
 
 // TestDeathsHeal kills lockchaos and, in every other round, its agent, at random moments of a run with many faults on the example application. LOCKCHAOS_DEATHS says how
 // many rounds there are (4 if it is not given), LOCKCHAOS_SEED by which seed.
@@ -35,6 +38,9 @@ func TestDeathsHeal(t *testing.T) {
 		victim := []string{"lockchaos", "the agent"}[round%2]
 		early := round%8 >= 6 // while pods start
 		after := time.Duration(random.Int64N(int64(4 * time.Second)))
+		if early {
+			after /= 2
+		}
 		t.Run(fmt.Sprintf("%d of %s", round+1, strings.TrimPrefix(victim, "the ")), func(t *testing.T) {
 			d := death{cluster: &cluster{t: t, config: c.config, client: c.client, namespace: c.namespace}, victim: victim, early: early}
 			if d.round(after) {
@@ -150,17 +156,26 @@ func (d *death) kill(lockchaos *os.Process, ended <-chan error) time.Time {
 // heals polls until nothing is left of faults, nor an agent that lives.
 func (d *death) heals(since time.Time) {
 	d.t.Helper()
-	ctx, cancel := context.WithDeadline(d.t.Context(), since.Add(healed))
+	within := healed
+	if d.early {
+		within = unheard
+	}
+	ctx, cancel := context.WithDeadline(d.t.Context(), since.Add(within))
 	defer cancel()
 	for {
-		err := errors.Join(d.inEffect(ctx), d.agentLives(ctx))
+		faults := d.inEffect(ctx)
+		if faults != nil && time.Since(since) > healed {
+			d.t.Errorf("%v after the death of %s: %v", healed, d.victim, faults)
+			return
+		}
+		err := errors.Join(faults, d.agentLives(ctx))
 		if err == nil {
 			d.t.Logf("healed %v after the death", time.Since(since).Round(100*time.Millisecond))
 			return
 		}
 		select {
 		case <-ctx.Done():
-			d.t.Errorf("%v after the death of %s: %v", healed, d.victim, err)
+			d.t.Errorf("%v after the death of %s: %v", within, d.victim, err)
 			return
 		case <-time.After(100 * time.Millisecond):
 		}
