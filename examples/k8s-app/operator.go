@@ -58,7 +58,7 @@ func operate(ctx context.Context) error {
 }
 
 // candidate waits to be the leader, and leads until client-go or the ledger says that it does no
-// more. Many operators exit then, and are started again. This one goes on, so that its pods stay.
+// more. Most operators exit then, and are started again: this one with EXIT=on. Else it goes on.
 func (o *operator) candidate(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -83,6 +83,9 @@ func (o *operator) candidate(ctx context.Context) error {
 	elector.Run(ctx)
 	if o.leases.grant() != nil {
 		<-over
+		if os.Getenv("EXIT") == "on" {
+			return errors.New("leader election lost")
+		}
 	}
 	return nil
 }

@@ -9,9 +9,12 @@ import (
 	"strings"
 )
 
-// processesOf are the processes of a container on this node, by the number that its runtime gave it: it is part of the name of their control group. The first of
-// them is process 1 of the container's own PID namespace, where it has one.
-func processesOf(id string) (pids []int, err error) {
+// processesOf are the processes of a container on this node, by the number that its runtime gave it. The first of them is process 1 of the container's own PID namespace,
+// where it has one.
+func processesOf(id string) ([]int, error) { return processesIn(id) }
+
+// processesIn are the processes of this node whose control groups have one of these in their names, as those of containers and pods have.
+func processesIn(names ...string) (pids []int, err error) {
 	dirs, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil, err
@@ -22,7 +25,7 @@ func processesOf(id string) (pids []int, err error) {
 			continue
 		}
 		groups, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
-		if err != nil || !bytes.Contains(groups, []byte(id)) {
+		if err != nil || !slices.ContainsFunc(names, func(name string) bool { return bytes.Contains(groups, []byte(name)) }) {
 			continue // it has ended, or is another's
 		}
 		if first(pid) {

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/lockchaos/lockchaos/hosts"
@@ -67,7 +68,7 @@ func Rescued(heal func(name string, h *hosts.Host) error) (yes bool, err error) 
 
 // rescue heals one node, if it is there.
 func rescue(n handedNode, heal func(string, *hosts.Host) error) error {
-	pids, err := processesOf(n.ID)
+	pids, err := processesIn(n.UID, strings.ReplaceAll(n.UID, "-", "_")) // systemd's names have no "-" of others in them
 	if err != nil || len(pids) == 0 {
 		return err // its own end has healed it
 	}

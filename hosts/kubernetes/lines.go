@@ -39,6 +39,8 @@ type handedNode struct {
 	Namespace string     `json:"namespace,omitempty"`
 	Pod       string     `json:"pod,omitempty"`
 	Container string     `json:"container,omitempty"`
+	// UID is the pod's: its containers may be others by the time at which somebody heals it.
+	UID string `json:"uid,omitempty"`
 
 	starts int32 // how often it had been started again
 }

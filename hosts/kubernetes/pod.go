@@ -105,7 +105,8 @@ func (s *scenario) seatPod(i int) *corev1.Pod {
 
 // agentPod is the inner program's. Its container is started again when it was killed, to heal.
 func (s *scenario) agentPod() *corev1.Pod {
-	p := s.pod(roleAgent, "agent")
+	p := s.pod(roleAgent, roleAgent)
+	p.Name = s.agentName()
 	p.Spec.HostPID, p.Spec.RestartPolicy = true, corev1.RestartPolicyOnFailure
 	grace := int64(agentGrace.Seconds()) // whoever ends it, an eviction say, lets it heal
 	p.Spec.TerminationGracePeriodSeconds = &grace

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/lockchaos/lockchaos/hosts/commands"
 )
@@ -132,7 +133,11 @@ func (s *scenario) start(ctx context.Context) (count int, err error) {
 	for i := range s.Seats {
 		wanted = append(wanted, s.seatPod(i))
 	}
-	if err := s.create(ctx, s.agents(), s.agentPod()); err != nil { // before the others: its end is what tells that a scenario is over
+	err = s.create(ctx, s.agents(), s.agentPod()) // before the others: its end is what tells that a scenario is over
+	if apierrors.IsAlreadyExists(err) {
+		return 0, fmt.Errorf("another run of lockchaos is at work on the application in namespace %s: wait for its end", s.Members[0].pod.Namespace)
+	}
+	if err != nil {
 		return 0, err
 	}
 	var making errgroup.Group
@@ -166,6 +171,15 @@ func (s *scenario) serve(ctx context.Context, pods map[string]corev1.Pod) error 
 
 func (s *scenario) podName(name string) string { return "lockchaos-" + s.id + "-" + name }
 
+// agentName is what the agent's pod is called. Two runs on one application would take each other's faults for their own: so that of an application is called by the
+// application's namespace, and there can be one.
+func (s *scenario) agentName() string {
+	if len(s.Members) == 0 {
+		return s.podName(roleAgent)
+	}
+	return "lockchaos-" + roleAgent + "-of-" + s.Members[0].pod.Namespace
+}
+
 // handover is what the agent has to know.
 func (s *scenario) handover(pods map[string]corev1.Pod) (h handover, err error) {
 	h = handover{Keys: s.Keys, Facts: append([]Fact{{"kubernetes", s.Version}, {"kernel of " + s.node.Name, s.node.Kernel}}, s.Facts...)}
@@ -176,7 +190,7 @@ func (s *scenario) handover(pods map[string]corev1.Pod) (h handover, err error) 
 		return h, err
 	}
 	place := func(name string, p corev1.Pod, container string, own bool) (handedNode, error) {
-		n := handedNode{Name: name, Own: own, Pod: p.Name, Namespace: p.Namespace, Container: container}
+		n := handedNode{Name: name, Own: own, Pod: p.Name, Namespace: p.Namespace, Container: container, UID: string(p.UID)}
 		var err error
 		if n.Addr, err = netip.ParseAddr(p.Status.PodIP); err != nil {
 			return n, fmt.Errorf("pod %s has no address that can be read: %w", p.Name, err)

@@ -30,6 +30,7 @@ type clustered struct {
 	cluster *kubernetes.Cluster
 	nodes   []kubernetes.Node
 	images  map[string]string // by what they are for
+	app     bool              // some plan is about an application, which is there once
 }
 
 // newClustered finds the cluster, removes what earlier runs left, and chooses the images.
@@ -55,6 +56,7 @@ func newClustered(ctx context.Context, f Where, settings map[string]string, of L
 	for _, kind := range append(of.neededImages(plans), programImage) {
 		c.images[kind] = c.imageOf(settings, kind)
 	}
+	c.app = slices.ContainsFunc(plans, func(p scenarios.Plan) bool { return p.Scenario.Own() })
 	if !slices.ContainsFunc(plans, func(p scenarios.Plan) bool { return c.Skip(p) == "" }) {
 		return nil, exit.Misuse(fmt.Errorf("no scenario can be run on the cluster: %s", c.Skip(plans[0])))
 	}
@@ -86,6 +88,9 @@ func (c *clustered) About() string {
 // AtOnce is how many scenarios the nodes stand side by side: one a processor.
 func (c *clustered) AtOnce() int {
 	n := 0
+	if c.app {
+		return 1
+	}
 	for _, node := range c.nodes {
 		n += node.Processors
 	}
