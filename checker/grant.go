@@ -110,6 +110,8 @@ type grant struct {
 	place int32     // among the open grants of its key
 	by    int32     // the place of its client among the key's clients
 	nacts int32
+	// The longest time without an act, between two: what a holder does first that was away is what a pattern is decided by, and may be none of those that are remembered.
+	restFrom, restTo int64
 	// The first act, and behind it the last ones, in a ring.
 	actKinds  [1 + keptActs]history.Kind
 	acts      [1 + keptActs]int64 // their ops
@@ -154,10 +156,24 @@ func (s *Sweep) footprintBeside(g *grant, key history.KeyID) *footprint {
 func (g *grant) acted(id int64, kind history.Kind, start int64) {
 	i := actPlace(g.nacts)
 	g.actKinds[i], g.acts[i], g.actStarts[i] = kind, id, start
+	g.rested(start)
 	g.nacts++
 	g.last = max(g.last, start)
 	if start < g.told || g.told == 0 {
 		g.untold = max(g.untold, start)
+	}
+}
+
+// rested notes the longest time without an act before one that began at start. Acts come in the order of their ends, so one may have begun inside it.
+func (g *grant) rested(start int64) {
+	switch {
+	case g.nacts > 0 && start-g.last > g.restTo-g.restFrom:
+		g.restFrom, g.restTo = g.last, start
+	case start <= g.restFrom || start >= g.restTo:
+	case start-g.restFrom > g.restTo-start:
+		g.restTo = start
+	default:
+		g.restFrom = start
 	}
 }
 

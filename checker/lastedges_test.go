@@ -65,7 +65,7 @@ func TestEdgesOfStaleWrites(t *testing.T) {
 	overran := func(fault, acts string) string {
 		return fault + "\nA acquire [0,1]\nA read [410,411]\nB acquire [610,611]\n" + acts + "B write [1350,1351]\nB release [1360,1361]" + probeText
 	}
-	many := strings.Repeat("A write [700,701] refused\n", keptActs+2) // too many to know whether it acted in between
+	many := strings.Repeat("A write [700,701] refused\n", keptActs+2) + "A write [1500,1501] refused\n" // too many to know whether it acted in between
 	run(t, []propertyCase{
 		{"invoked as the other one was granted it, and never answered", UnfencedWrite, lock, "A acquire [0,1]\n" + later + "A write [601,] @604", Violated, 1, "", ""},
 		{"a stall explains the write", UnfencedWrite, lock, slow, Inconclusive, 0, "", "A stall of this machine"},

@@ -280,7 +280,11 @@ func (s *Sweep) blockedBy(g *grant, t int64, takes func(span) bool) int64 {
 func (g *grant) actedBeside(t int64) (start int64, exact bool) {
 	for i, a := range g.remembered() {
 		if a.start > t {
-			return a.start, i != 1 || g.nacts <= keptActs+1 // behind the first there may be some that are not remembered
+			exact = i != 1 || g.nacts <= keptActs+1 // behind the first there may be some that are not remembered
+			if !exact && g.restFrom <= t && t < g.restTo {
+				return g.restTo, true
+			}
+			return a.start, exact
 		}
 	}
 	return g.last, true

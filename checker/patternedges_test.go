@@ -23,8 +23,14 @@ func TestEdgesOfLeasePatterns(t *testing.T) {
 	double("a connection that is reset cuts nobody off", lease, "fault reset [4,705] on=A links\n"+wentOn, PatternUnexplained)
 	double("a connection that was reset once", lease, "fault reset [4,5] on=A links\n"+wentOn, PatternWorkedPast)
 	double("a fault of a kind that explains nothing by itself", lease, "fault io-error [4,705] on=A\n"+wentOn, PatternUnexplained)
-	double("what it did first of its late acts is not remembered", lease, overtaken+"A write [610,611] refused\nA write [705,706]\nA write [706,707]\nA write [707,708]\nA write [709,710]\nA write [712,713]",
+	double("what it did first of its late acts is not remembered", lease, overtaken+"A write [610,611] refused\nA write [1305,1306]\nA write [1306,1307]\nA write [1307,1308]\nA write [1309,1310]\nA write [1312,1313]",
 		PatternUnexplained)
+	double("it did it after its longest rest", lease, overtaken+"A write [610,611] refused\nA write [705,706]\nA write [706,707]\nA write [707,708]\nA write [709,710]\nA write [712,713]",
+		PatternWorkedPast)
+	double("its longest rest was a pause", lease, "pause A [4,605]\n"+overtaken+"A write [610,611] refused\nA write [705,706]\nA write [706,707]\nA write [707,708]\nA write [709,710]\nA write [712,713]",
+		PatternPaused)
+	double("an op that ended later began in its longest rest", lease, "pause A [4,120]\n"+overtaken+"A write [640,641] refused\nA write [605,700]\nA write [706,707]\nA write [707,708]\nA write [709,710]\nA write [712,713]",
+		PatternPaused)
 	double("what it did first of its late acts is remembered", lease, overtaken+"A write [706,707]\nA write [707,708]\nA write [709,710]\nA write [712,713]", PatternWorkedPast)
 	double("in time but for a nanosecond, without the pause", lease, "pause A [4,216]\n"+wentOn, PatternWorkedPast)
 	double("in time, without the pause", lease, "pause A [4,216.1]\n"+wentOn, PatternPaused)
