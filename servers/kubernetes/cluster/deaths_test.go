@@ -27,6 +27,8 @@ const (
 	unheard = time.Minute
 )
 
+const manyFaults = "testdata/deaths.yaml"
+
 // TestDeathsHeal kills lockchaos and, in every other round, its agent, at random moments of a run with many faults on the example application. LOCKCHAOS_DEATHS says how
 // many rounds there are (4 if it is not given), LOCKCHAOS_SEED by which seed.
 func TestDeathsHeal(t *testing.T) {
@@ -44,7 +46,7 @@ func TestDeathsHeal(t *testing.T) {
 			after /= 2
 		}
 		t.Run(fmt.Sprintf("%d of %s", round+1, strings.TrimPrefix(victim, "the ")), func(t *testing.T) {
-			d := death{cluster: &cluster{t: t, config: c.config, client: c.client, namespace: c.namespace}, victim: victim, early: early}
+			d := death{cluster: &cluster{t: t, config: c.config, client: c.client, namespace: c.namespace}, what: manyFaults, victim: victim, early: early}
 			if d.round(after) {
 				struck++
 			}
@@ -57,13 +59,43 @@ func TestDeathsHeal(t *testing.T) {
 func TestSilenceHeals(t *testing.T) {
 	c := place(t)
 	c.app("off")
-	d := death{cluster: c, victim: "lockchaos, which was only stopped"}
+	d := death{cluster: c, what: manyFaults, victim: "lockchaos, which was only stopped"}
 	d.start()
 	d.untilStruck()
 	if err := d.run.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
 	d.heals(time.Now(), silent)
+}
+
+// TestCleanSparesTheLiving runs clean beside a run with servers of its own, which it must not touch, and once more after that was killed.
+func TestCleanSparesTheLiving(t *testing.T) {
+	d := death{cluster: place(t), what: "etcd-lease/pause-holder/fenced", victim: "lockchaos"}
+	d.start()
+	d.until("all pods run", func(ctx context.Context) error {
+		d.goesOn()
+		pods, err := d.podsOf(ctx)
+		for _, p := range pods {
+			if p.Status.Phase != corev1.PodRunning {
+				err = errors.Join(err, fmt.Errorf("%s: %s", p.Name, p.Status.Phase))
+			}
+		}
+		if err == nil && len(pods) < 5 { // etcd's three, the agent, and a seat or more
+			err = fmt.Errorf("there are %d", len(pods))
+		}
+		return err
+	})
+	d.goesOn()
+	if said := d.clean(); said != "nothing to clean\n" {
+		t.Errorf("clean beside a living run said %q", said)
+	}
+	d.goesOn()
+	d.kill()
+	d.until("the agent has ended", d.agentLives)
+	if said := d.clean(); !strings.Contains(said, "removed") {
+		t.Errorf("clean after the run said %q", said)
+	}
+	d.noPods()
 }
 
 // number is that of an environment variable.
@@ -83,6 +115,7 @@ func number(t *testing.T, name string, otherwise int) int {
 // death is one round.
 type death struct {
 	*cluster
+	what   string // it runs
 	victim string
 	early  bool          // before there was any fault
 	run    *exec.Cmd     // lockchaos
@@ -109,14 +142,21 @@ func (d *death) round(after time.Duration) (struck bool) {
 	case <-time.After(limit):
 		d.t.Fatalf("lockchaos has not ended %v after the death of %s", limit, d.victim)
 	}
-	if out, err := exec.Command(program, "clean", "--runtime", "kubernetes", "--namespace", d.namespace).CombinedOutput(); err != nil {
-		d.t.Fatalf("lockchaos clean: %v\n%s", err, out)
-	}
-	pods, err := d.podsOf(d.t.Context())
-	if err != nil || len(pods) > 0 {
+	d.clean()
+	if pods, err := d.podsOf(d.t.Context()); err != nil || len(pods) > 0 {
 		d.t.Errorf("after clean: %d pods, %v", len(pods), err)
 	}
 	return struck
+}
+
+// clean runs lockchaos clean, and returns what that says.
+func (d *death) clean() string {
+	d.t.Helper()
+	out, err := exec.Command(program, "clean", "--runtime", "kubernetes", "--namespace", d.namespace).CombinedOutput()
+	if err != nil {
+		d.t.Fatalf("lockchaos clean: %v\n%s", err, out)
+	}
+	return string(out)
 }
 
 // untilStruck waits until a fault is in effect.
@@ -135,7 +175,7 @@ func (d *death) untilStruck() {
 func (d *death) start() {
 	d.t.Helper()
 	d.ended = make(chan struct{})
-	d.run = exec.Command(program, "run", "testdata/deaths.yaml", "--runtime", "kubernetes", "--namespace", d.namespace, "--retries", "0", "--out", d.t.TempDir())
+	d.run = exec.Command(program, "run", d.what, "--runtime", "kubernetes", "--namespace", d.namespace, "--retries", "0", "--out", d.t.TempDir())
 	d.run.Stdout, d.run.Stderr = &d.said, &d.said
 	if err := d.run.Start(); err != nil {
 		d.t.Fatal(err)
