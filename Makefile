@@ -71,7 +71,7 @@ soak: build
 	LOCKCHAOS_SOAK=1 $(GO) test -count 1 -timeout 30m ./audit ./locktest
 	LOCKCHAOS_SOAK=1 $(GO) test -count 1 -timeout 60m -run 'ThreeJudges|BruteForce|OnTheRest' ./checker
 
-## test-kubernetes: a cluster of scripts/kubernetes, its tests, and down again, as root (two minutes; the first time builds Kubernetes: 14 of a processor)
+## test-kubernetes: a cluster of scripts/kubernetes, its tests, and down again, as root (ten minutes; the first time builds Kubernetes: 14 of a processor; LOCKCHAOS_DEATHS=50: more kills)
 test-kubernetes: build
 	cd examples/k8s-app && $(PURE) $(GO) vet . && $(TEST_PURE) -count 1 .
 	@trap './scripts/kubernetes down' EXIT; set -e; eval "$$(./scripts/kubernetes up)"; \

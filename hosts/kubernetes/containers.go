@@ -2,6 +2,7 @@ package kubernetes
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -15,6 +16,9 @@ func processesOf(id string) ([]int, error) { return processesIn(id) }
 
 // processesIn are the processes of this node whose control groups have one of these in their names, as those of containers and pods have.
 func processesIn(names ...string) (pids []int, err error) {
+	if slices.Contains(names, "") { // which is a part of every name
+		return nil, errors.New("a container or a pod has no number")
+	}
 	dirs, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil, err

@@ -70,8 +70,8 @@ func (m *mirror) file(name, path string) error {
 	if known && (!os.SameFile(was.info, info) || info.Size() < was.size) {
 		was.size, known = 0, false
 	}
-	buf := make([]byte, chunkSize)
 	for at := was.size; at < info.Size() || !known; known = true {
+		buf := make([]byte, min(chunkSize, max(info.Size()-at, 0))) // it is the receiver's from then on
 		n, err := f.ReadAt(buf, at)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return err
@@ -79,7 +79,6 @@ func (m *mirror) file(name, path string) error {
 		if err := m.send(chunk{name, at, buf[:n:n]}); err != nil {
 			return err
 		}
-		buf = make([]byte, chunkSize) // the other is somebody else's now
 		at += int64(n)
 		was.size = at
 		if n == 0 {

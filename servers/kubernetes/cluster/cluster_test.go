@@ -360,7 +360,8 @@ func TestNodeIsKilledAndStarted(t *testing.T) {
 	c.answer("web-1", "web-0.web", "8080", "web-0")
 }
 
-// TestControlIsKilled is last: with the control plane its memory goes, and the cluster begins anew. A node that is frozen dies with the rest.
+// TestControlIsKilled is the last of those about the cluster itself: with the control plane its memory goes, and the cluster begins anew. A node that is frozen dies with
+// the rest.
 func TestControlIsKilled(t *testing.T) {
 	c := admin(t)
 	c.script("kill", "control")

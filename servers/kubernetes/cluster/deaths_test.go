@@ -19,11 +19,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// healed is within which time after a death no fault may be in effect, and no agent may be left. One that has heard nothing yet of its run waits longer for it.
+// healed is within which time after a death no fault may be in effect, and no agent may be left. One that has heard nothing yet of its run waits longer for it, and one
+// whose run is silent waits first whether it is.
 const (
 	healed  = 15 * time.Second
+	silent  = 2 * healed
 	unheard = time.Minute
 )
+
+const manyFaults = "testdata/deaths.yaml"
 
 // TestDeathsHeal kills lockchaos and, in every other round, its agent, at random moments of a run with many faults on the example application. LOCKCHAOS_DEATHS says how
 // many rounds there are (4 if it is not given), LOCKCHAOS_SEED by which seed.
@@ -42,13 +46,56 @@ func TestDeathsHeal(t *testing.T) {
 			after /= 2
 		}
 		t.Run(fmt.Sprintf("%d of %s", round+1, strings.TrimPrefix(victim, "the ")), func(t *testing.T) {
-			d := death{cluster: &cluster{t: t, config: c.config, client: c.client, namespace: c.namespace}, victim: victim, early: early}
+			d := death{cluster: &cluster{t: t, config: c.config, client: c.client, namespace: c.namespace}, what: manyFaults, victim: victim, early: early}
 			if d.round(after) {
 				struck++
 			}
 		})
 	}
 	t.Logf("in %d of %d rounds a fault was in effect just before the death", struck, rounds)
+}
+
+// TestSilenceHeals stops lockchaos, whose connections stay: the agent must not wait for a word for ever.
+func TestSilenceHeals(t *testing.T) {
+	c := place(t)
+	c.app("off")
+	d := death{cluster: c, what: manyFaults, victim: "lockchaos, which was only stopped"}
+	d.start()
+	d.untilStruck()
+	if err := d.run.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	d.heals(time.Now(), silent)
+}
+
+// TestCleanSparesTheLiving runs clean beside a run with servers of its own, which it must not touch, and once more after that was killed.
+func TestCleanSparesTheLiving(t *testing.T) {
+	d := death{cluster: place(t), what: "etcd-lease/pause-holder/fenced", victim: "lockchaos"}
+	d.start()
+	d.until("all pods run", func(ctx context.Context) error {
+		d.goesOn()
+		pods, err := d.podsOf(ctx)
+		for _, p := range pods {
+			if p.Status.Phase != corev1.PodRunning {
+				err = errors.Join(err, fmt.Errorf("%s: %s", p.Name, p.Status.Phase))
+			}
+		}
+		if err == nil && len(pods) < 5 { // etcd's three, the agent, and a seat or more
+			err = fmt.Errorf("there are %d", len(pods))
+		}
+		return err
+	})
+	d.goesOn()
+	if said := d.clean(); said != "nothing to clean\n" {
+		t.Errorf("clean beside a living run said %q", said)
+	}
+	d.goesOn()
+	d.kill()
+	d.until("the agent has ended", d.agentLives)
+	if said := d.clean(); !strings.Contains(said, "removed") {
+		t.Errorf("clean after the run said %q", said)
+	}
+	d.noPods()
 }
 
 // number is that of an environment variable.
@@ -68,75 +115,106 @@ func number(t *testing.T, name string, otherwise int) int {
 // death is one round.
 type death struct {
 	*cluster
+	what   string // it runs
 	victim string
-	early  bool // before there was any fault
+	early  bool          // before there was any fault
+	run    *exec.Cmd     // lockchaos
+	said   bytes.Buffer  // by it, to be read when it has ended
+	ended  chan struct{} // is closed then
 }
 
 // round runs, kills and looks. It tells whether a fault was in effect just before.
 func (d *death) round(after time.Duration) (struck bool) {
 	d.t.Helper()
-	var said bytes.Buffer
-	run := exec.Command(program, "run", "testdata/deaths.yaml", "--runtime", "kubernetes", "--namespace", d.namespace, "--retries", "0", "--out", d.t.TempDir())
-	run.Stdout, run.Stderr = &said, &said
-	if err := run.Start(); err != nil {
-		d.t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- run.Wait() }()
-	defer func() { // whatever failed before
-		_ = run.Process.Kill()
-	}()
+	d.start()
+	within := unheard
 	if !d.early {
-		d.until("a fault is in effect", func(ctx context.Context) error {
-			select {
-			case err := <-ended:
-				d.t.Fatalf("lockchaos has ended before it did anything: %v\n%s", err, said.Bytes())
-			default:
-			}
-			if d.inEffect(ctx) != nil {
-				return nil
-			}
-			return errors.New("none is")
-		})
+		d.untilStruck()
+		within = healed
 	}
 	time.Sleep(after) // a random moment: it is what is tried, and nothing waits for it
 	struck = d.inEffect(d.t.Context()) != nil
-	killed := d.kill(run.Process, ended)
+	killed := d.kill()
 	d.t.Logf("%s was killed after %v more; a fault was in effect: %v", d.victim, after.Round(time.Millisecond), struck)
-	d.heals(killed)
+	d.heals(killed, within)
 	select {
-	case <-ended:
+	case <-d.ended:
 	case <-time.After(limit):
-		d.t.Fatalf("lockchaos has not ended %v after the death of %s\n%s", limit, d.victim, said.Bytes())
+		d.t.Fatalf("lockchaos has not ended %v after the death of %s", limit, d.victim)
 	}
-	if out, err := exec.Command(program, "clean", "--runtime", "kubernetes", "--namespace", d.namespace).CombinedOutput(); err != nil {
-		d.t.Fatalf("lockchaos clean: %v\n%s", err, out)
-	}
-	pods, err := d.podsOf(d.t.Context())
-	if err != nil || len(pods) > 0 {
+	d.clean()
+	if pods, err := d.podsOf(d.t.Context()); err != nil || len(pods) > 0 {
 		d.t.Errorf("after clean: %d pods, %v", len(pods), err)
-	}
-	if d.t.Failed() {
-		d.t.Logf("lockchaos said:\n%s", said.Bytes())
 	}
 	return struck
 }
 
-// kill kills the victim, and tells when. An agent is waited for, until it is there.
-func (d *death) kill(lockchaos *os.Process, ended <-chan error) time.Time {
+// clean runs lockchaos clean, and returns what that says.
+func (d *death) clean() string {
 	d.t.Helper()
+	out, err := exec.Command(program, "clean", "--runtime", "kubernetes", "--namespace", d.namespace).CombinedOutput()
+	if err != nil {
+		d.t.Fatalf("lockchaos clean: %v\n%s", err, out)
+	}
+	return string(out)
+}
+
+// untilStruck waits until a fault is in effect.
+func (d *death) untilStruck() {
+	d.t.Helper()
+	d.until("a fault is in effect", func(ctx context.Context) error {
+		d.goesOn()
+		if d.inEffect(ctx) != nil {
+			return nil
+		}
+		return errors.New("none is")
+	})
+}
+
+// start starts lockchaos, which ends with the test.
+func (d *death) start() {
+	d.t.Helper()
+	d.ended = make(chan struct{})
+	d.run = exec.Command(program, "run", d.what, "--runtime", "kubernetes", "--namespace", d.namespace, "--retries", "0", "--out", d.t.TempDir())
+	d.run.Stdout, d.run.Stderr = &d.said, &d.said
+	if err := d.run.Start(); err != nil {
+		d.t.Fatal(err)
+	}
+	go func() {
+		_ = d.run.Wait() // it is killed, or says that its agent was
+		close(d.ended)
+	}()
+	d.t.Cleanup(func() {
+		_ = d.run.Process.Kill()
+		<-d.ended
+		if d.t.Failed() {
+			d.t.Logf("lockchaos said:\n%s", d.said.Bytes())
+		}
+	})
+}
+
+// goesOn fails the test if lockchaos has ended.
+func (d *death) goesOn() {
+	d.t.Helper()
+	select {
+	case <-d.ended:
+		d.t.Fatalf("lockchaos has ended by itself: %v", d.run.ProcessState)
+	default:
+	}
+}
+
+// kill kills the victim, and tells when. An agent is waited for, until it is there.
+func (d *death) kill() time.Time {
+	d.t.Helper()
+	d.goesOn()
 	if d.victim == "lockchaos" {
-		if err := lockchaos.Kill(); err != nil {
+		if err := d.run.Process.Kill(); err != nil {
 			d.t.Fatal(err)
 		}
 		return time.Now()
 	}
 	d.until("the agent's process is there, and killed", func(ctx context.Context) error {
-		select {
-		case err := <-ended:
-			d.t.Fatalf("lockchaos has ended before its agent was killed: %v", err)
-		default:
-		}
+		d.goesOn()
 		pods, err := d.client.CoreV1().Pods(d.namespace+"-agents").List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return err
@@ -153,32 +231,25 @@ func (d *death) kill(lockchaos *os.Process, ended <-chan error) time.Time {
 	return time.Now()
 }
 
-// heals polls until nothing is left of faults, nor an agent that lives.
-func (d *death) heals(since time.Time) {
+// heals polls until nothing is left of faults, nor an agent that lives. within is how long agents may take; faults are over earlier, but those of a silent run.
+func (d *death) heals(since time.Time, within time.Duration) {
 	d.t.Helper()
-	within := healed
-	if d.early {
-		within = unheard
-	}
-	ctx, cancel := context.WithDeadline(d.t.Context(), since.Add(within))
-	defer cancel()
+	var free time.Duration // of faults
 	for {
-		faults := d.inEffect(ctx)
-		if faults != nil && time.Since(since) > healed {
-			d.t.Errorf("%v after the death of %s: %v", healed, d.victim, faults)
+		faults, agents := d.inEffect(d.t.Context()), d.agentLives(d.t.Context())
+		took := time.Since(since).Round(100 * time.Millisecond)
+		if faults != nil || free == 0 {
+			free = took
+		}
+		switch {
+		case faults == nil && agents == nil:
+			d.t.Logf("healed %v after the death; the agent's pod had ended after %v", free, took)
+			return
+		case faults != nil && took > healed && within != silent, took > within:
+			d.t.Errorf("%v after the death of %s: %v", took, d.victim, errors.Join(faults, agents))
 			return
 		}
-		err := errors.Join(faults, d.agentLives(ctx))
-		if err == nil {
-			d.t.Logf("healed %v after the death", time.Since(since).Round(100*time.Millisecond))
-			return
-		}
-		select {
-		case <-ctx.Done():
-			d.t.Errorf("%v after the death of %s: %v", within, d.victim, err)
-			return
-		case <-time.After(100 * time.Millisecond):
-		}
+		time.Sleep(100 * time.Millisecond)
 	}
 }
 
