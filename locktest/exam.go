@@ -1,33 +1,17 @@
+//go:build !wasip1
+
 package locktest
 
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/lockchaos/lockchaos/checker"
-	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
-
-// Examination says which lock is examined, and how thoroughly. The zero value of each field but Service and Claims is of use.
-type Examination struct {
-	// Service, TTL and Seed are as those of a Scenario.
-	Service string
-	TTL     time.Duration
-	Seed    uint64
-	// Claims is what the lock promises. The attacks follow from it, so it must be given here, also of a lock that is a
-	// clients.Declarer.
-	Claims clients.Claims
-	// KeepsAlive: the lock renews a grant by itself for as long as its holder lives.
-	KeepsAlive bool
-	// Short: only the most telling attacks are made, as with -short. Attacks, where there are any, names those that are made.
-	Short   bool
-	Attacks []string
-}
 
 // Exam attacks the lock in every way that its claims invite, as `lockchaos exam` does. Each attack is a subtest of its name, several at once.
 //

@@ -1,3 +1,5 @@
+//go:build !wasip1
+
 package locktest
 
 import (
@@ -9,11 +11,9 @@ import (
 	"os"
 	"os/signal"
 	"regexp"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -25,23 +25,6 @@ import (
 	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
 )
-
-// roleVar tells a copy of the test binary which of a run's processes it is. It is taken away before any code of the user runs.
-const roleVar = "LOCKCHAOS_LOCKTEST"
-
-const (
-	roleRun   = "run"   // "run JOB", inside the sandbox: its last argument is the run's folder
-	roleChild = "child" // "child CALL TEST": a node or a client
-)
-
-// me is what this process is to a run; the zero value: the one that go test started.
-var me struct {
-	client bool
-	test   string
-	call   int
-	// in and out are where the harness speaks with the client.
-	in, out *os.File
-}
 
 // init takes over in the copies of the test binary that are no tests, or not yet: before main nobody has looked at the arguments, and no test need know.
 func init() {
@@ -78,10 +61,9 @@ func probe() int {
 
 // becomeClient keeps the pipes to the harness apart from what the test, and the testing package, read and print.
 func becomeClient(call, test string) (err error) {
-	if me.call, err = strconv.Atoi(call); err != nil {
-		return fmt.Errorf("%s: which call of Run? %w", roleVar, err)
+	if err := become(call, test); err != nil {
+		return err
 	}
-	me.client, me.test = true, test
 	if me.in, err = moved(unix.Stdin); err != nil {
 		return err
 	}
@@ -109,13 +91,7 @@ func moved(fd int) (*os.File, error) {
 // serve is the life of a client that has come to its call of Run. It does not return.
 func serve(s Scenario, open Open) {
 	kind := s.lock(lockName(me.test)).Kind()
-	kind.Open = func(_ context.Context, c clients.Config) (clients.Lock, error) {
-		l, err := open(Nodes{Addrs: c.Nodes, TTL: time.Duration(c.TTL), Client: c.Client, Seed: c.Seed, Config: c})
-		if err == nil && l == nil {
-			err = errors.New("the test's function returned neither a lock nor an error")
-		}
-		return l, err
-	}
+	kind.Open = open.client
 	if err := harness.Work(context.Background(), me.in, me.out, []clients.Kind{kind}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		syscall.Exit(1)

@@ -29,6 +29,17 @@ const (
 // standard library is, by an overlay, so that net.Dial works. The folder's own module and go
 // command are used.
 func Build(ctx context.Context, dir string) (wasm []byte, err error) {
+	return build(ctx, dir, "it is no program (package main)", "build")
+}
+
+// BuildTest compiles the tests of the package in a folder, as Build does a program. tags are those of
+// the build, after -tags.
+func BuildTest(ctx context.Context, dir, tags string) (wasm []byte, err error) {
+	return build(ctx, dir, "it has no tests", "test", "-c", "-race=false", "-tags", tags)
+}
+
+// build has the go command compile what is in a folder. none says what it is if nothing comes of it.
+func build(ctx context.Context, dir, none string, verb ...string) (wasm []byte, err error) {
 	if s, err := os.Stat(dir); err != nil || !s.IsDir() {
 		return nil, fmt.Errorf("%s is no folder of a Go program", dir)
 	}
@@ -42,11 +53,11 @@ func Build(ctx context.Context, dir string) (wasm []byte, err error) {
 		return nil, err
 	}
 	out := filepath.Join(work, "program.wasm")
-	if err := goTool(ctx, dir, nil, "build", "-trimpath", "-buildvcs=false", "-overlay", overlay, "-ldflags=-s -w", "-o", out, "."); err != nil {
+	if err := goTool(ctx, dir, nil, append(verb, "-trimpath", "-buildvcs=false", "-overlay", overlay, "-ldflags=-s -w", "-o", out, ".")...); err != nil {
 		return nil, fmt.Errorf("build %s for the simulation (GOOS=wasip1): %w", dir, err)
 	}
 	if wasm, err = os.ReadFile(out); err != nil {
-		return nil, fmt.Errorf("build %s for the simulation: it is no program (package main): %w", dir, err)
+		return nil, fmt.Errorf("build %s for the simulation: %s: %w", dir, none, err)
 	}
 	return wasm, nil
 }
