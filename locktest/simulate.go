@@ -67,7 +67,7 @@ func simulate(t *testing.T, s Scenario, test string, call int, seed uint64) {
 	r.tell(r.execute(&runs.Simulated{
 		Locks:   func(*scenarios.Scenario) (clients.Kind, error) { return lock, nil },
 		Program: func(context.Context, *scenarios.Scenario) (*sim.Program, error) { return program, nil },
-		Start: sim.Start{Args: append([]string{"test"}, clientArgs(test)...), Env: []string{fmt.Sprintf("%s=%s %d %s", roleVar, roleChild, call, test)},
+		Start: sim.Start{Args: append([]string{"test", "-test.v"}, clientArgs(test)...), Env: []string{fmt.Sprintf("%s=%s %d %s", roleVar, roleChild, call, test)},
 			In: simulatedIn, Out: simulatedOut},
 	}))
 }
