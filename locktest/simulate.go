@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/hosts/sim"
 	"github.com/lockchaos/lockchaos/runs"
@@ -28,42 +29,51 @@ func Simulate(t *testing.T, s Scenario, open Open) {
 	if me.client {
 		return // a call of another's
 	}
-	first, err := s.seed()
-	if err != nil {
-		t.Fatalf("locktest: %v", err)
-	}
+	test := t.Name()
+	program, first := s.simulated(t)
 	if s.Seeds <= 1 || testing.Short() {
-		simulate(t, s, t.Name(), call, first)
+		simulate(t, s, program, test, call, first)
 		return
 	}
-	test := t.Name()
 	for seed := first; seed < first+uint64(s.Seeds); seed++ {
 		t.Run(fmt.Sprintf("seed-%d", seed), func(t *testing.T) {
 			t.Helper()
 			t.Parallel()
-			simulate(t, s, test, call, seed)
+			simulate(t, s, program, test, call, seed)
 		})
 	}
 }
 
+// simulated is the program that clients are, and the first seed. It ends the test where the scenario can't be simulated.
+func (s Scenario) simulated(t *testing.T) (program *sim.Program, seed uint64) {
+	t.Helper()
+	full, err := s.full(t.Name())
+	if err == nil {
+		seed, err = s.seed()
+	}
+	if err != nil {
+		t.Fatalf("locktest: %v", err)
+	}
+	if why := harness.Unsimulated(scenarios.Plan{Scenario: full}, s.Service); why != "" {
+		t.Fatal(shown("locktest: %s: locktest.Run", why))
+	}
+	if why := unbuildable(); why != "" {
+		missing(t, why)
+	}
+	if program, err = compiled(); err != nil {
+		t.Fatal(shown("locktest: %s", harmless.Block(err.Error(), "")))
+	}
+	return program, seed
+}
+
 // simulate runs one seed of the call of a test.
-func simulate(t *testing.T, s Scenario, test string, call int, seed uint64) {
+func simulate(t *testing.T, s Scenario, program *sim.Program, test string, call int, seed uint64) {
 	t.Helper()
 	r := &run{t: t, given: s, test: test}
 	if err := r.prepare(seed); err != nil {
 		t.Fatalf("locktest: %v", err)
 	}
 	lock := s.lock(r.plan.Scenario.Lock).Kind()
-	if why := harness.Unsimulated(r.plan, lock.Service); why != "" {
-		t.Fatal(shown("locktest: %s: locktest.Run", why))
-	}
-	if why := unbuildable(); why != "" {
-		missing(t, why)
-	}
-	program, err := compiled()
-	if err != nil {
-		t.Fatal(shown("locktest: %v", err))
-	}
 	r.tell(r.execute(&runs.Simulated{
 		Locks:   func(*scenarios.Scenario) (clients.Kind, error) { return lock, nil },
 		Program: func(context.Context, *scenarios.Scenario) (*sim.Program, error) { return program, nil },

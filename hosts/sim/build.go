@@ -36,7 +36,7 @@ func Build(ctx context.Context, dir string) (wasm []byte, err error) {
 // BuildTest compiles the tests of the package in a folder, as Build does a program. tags are those of
 // the build, after -tags.
 func BuildTest(ctx context.Context, dir, tags string) (wasm []byte, err error) {
-	return build(ctx, dir, "it has no tests", "test", "-c", "-race=false", "-tags", tags)
+	return build(ctx, dir, "it has no tests that are built for wasip1", "test", "-c", "-race=false", "-tags", tags)
 }
 
 // build has the go command compile what is in a folder. none says what it is if nothing comes of it.
