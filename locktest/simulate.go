@@ -101,7 +101,7 @@ var compiled = sync.OnceValues(func() (*sim.Program, error) {
 	ctx := context.Background()
 	wasm, err := sim.BuildTest(ctx, home, buildTags())
 	if err != nil {
-		return nil, fmt.Errorf("the tests of this package must compile for the simulation, too; what does not can be left out of it by //go:build !wasip1: %w", err)
+		return nil, fmt.Errorf("%w\n//go:build !wasip1 leaves a file out of the simulation", err)
 	}
 	return sim.Load(ctx, wasm, sim.Options{Interpret: os.Getenv(runs.InterpretVar) == "1"})
 })
