@@ -3,6 +3,7 @@
 package locktest
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -33,18 +34,17 @@ func Exam(t *testing.T, e Examination, open Open) {
 	if len(all) == 0 {
 		t.Skip("locktest: none of these attacks makes sense against the lock")
 	}
+	attack := Run
+	if e.Simulated {
+		attack = Simulate
+	}
 	for _, s := range all {
 		t.Run(s.Attack, func(t *testing.T) {
 			t.Helper()
 			t.Parallel() // an attack mostly waits
-			Run(t, e.scenario(&s), open)
+			attack(t, e.scenario(&s), open)
 		})
 	}
-}
-
-// scenario is that of one attack.
-func (e Examination) scenario(attack *scenarios.Scenario) Scenario {
-	return Scenario{Service: e.Service, Seed: e.Seed, Claims: e.Claims, TTL: e.TTL, Custom: attack}
 }
 
 // attacks are those that can be made on the lock of that name, and the others with the reason.
@@ -61,6 +61,14 @@ func (e Examination) attacks(lock string, short bool) ([]scenarios.Scenario, []s
 	examinee := harness.Examinee(s.lock(lock).Kind(), base)
 	if e.KeepsAlive {
 		examinee.Abilities = append(examinee.Abilities, scenarios.KeepsAlive, scenarios.RenewsItself)
+	}
+	if fits := examinee.Fits; e.Simulated {
+		examinee.Fits = func(f scenarios.Fault) error {
+			if why := harness.UnsimulatedFault(f.Spec()); why != "" {
+				return errors.New(why)
+			}
+			return fits(f)
+		}
 	}
 	all, not := table.Of(examinee)
 	return all, not, nil

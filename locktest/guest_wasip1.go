@@ -47,7 +47,15 @@ func mine(t *testing.T) bool {
 	return true
 }
 
-// Run, RunAll and Exam are calls of others.
+// Exam comes to the attack that the client is of, if it is simulated.
+func Exam(t *testing.T, e Examination, open Open) {
+	t.Helper()
+	if attack, ours := strings.CutPrefix(me.test, t.Name()+"/"); mine(t) && ours && e.Simulated {
+		t.Run(attack, func(t *testing.T) { Simulate(t, e.scenario(nil), open) })
+	}
+}
+
+// Run and RunAll are calls of others.
 func Run(t *testing.T, _ Scenario, _ Open) {
 	t.Helper()
 	nextCall(t)
@@ -56,12 +64,6 @@ func Run(t *testing.T, _ Scenario, _ Open) {
 
 // RunAll is as Run.
 func RunAll(t *testing.T, _ Scenario, _ Open) {
-	t.Helper()
-	mine(t)
-}
-
-// Exam is as Run.
-func Exam(t *testing.T, _ Examination, _ Open) {
 	t.Helper()
 	mine(t)
 }

@@ -72,6 +72,13 @@ type Examination struct {
 	// Short: only the most telling attacks are made, as with -short. Attacks, where there are any, names those that are made.
 	Short   bool
 	Attacks []string
+	// Simulated: the attacks are made in virtual time, as by Simulate; those that do not exist there are logged with the reason.
+	Simulated bool
+}
+
+// scenario is that of one attack.
+func (e Examination) scenario(attack *scenarios.Scenario) Scenario {
+	return Scenario{Service: e.Service, Seed: e.Seed, Claims: e.Claims, TTL: e.TTL, Custom: attack}
 }
 
 var wordless = regexp.MustCompile(`[^A-Za-z0-9_]+`)

@@ -52,6 +52,12 @@ func TestSimulatedCalls(t *testing.T) {
 	}
 }
 
+// TestSimulatedExam: a right lock stands in virtual time, too, and an attack that does not exist there (a stall) is not made.
+func TestSimulatedExam(t *testing.T) {
+	locktest.Exam(t, locktest.Examination{Service: "redis", Claims: redis.Setnx.Claims, KeepsAlive: true, Attacks: []string{"stop-work", "late-release", "stall-application"}, Simulated: true},
+		func(n locktest.Nodes) (clients.Lock, error) { return redis.Setnx.Open(context.Background(), n.Config) })
+}
+
 // stubborn is a lock that anybody's release gives up.
 func stubborn(n locktest.Nodes) (clients.Lock, error) {
 	return redis.Open(n.Config, redis.Algorithm{Free: func(ctx context.Context, r redis.Request) (bool, error) {
