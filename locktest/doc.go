@@ -40,8 +40,7 @@
 //
 // Where the machine refuses namespaces, or the service's program is missing, the test is skipped, with what to change or to install; with
 // LOCKCHAOS_REQUIRE=all in the environment that is a failure. With -short only the smoke set is run: no fault, and a holder that is paused or
-// killed. The package compiles on Linux only, and for wasip1 what clients of a simulation need: a test file that others build needs the line
-// //go:build linux || wasip1.
+// killed. On systems other than Linux Run is always skipped.
 //
 // # Environment
 //

@@ -1,4 +1,4 @@
-//go:build !wasip1
+//go:build linux
 
 package locktest
 
@@ -6,14 +6,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"os/signal"
-	"regexp"
 	"strings"
 	"syscall"
-	"testing"
 
 	"golang.org/x/sys/unix"
 
@@ -22,7 +19,6 @@ import (
 	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/netfault"
-	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
 )
 
@@ -47,9 +43,6 @@ func init() {
 		}
 	}
 }
-
-// probeArg is the argument of a copy that tries, in a sandbox of its own, what faults of a network need.
-const probeArg = "-lockchaos-probe"
 
 func probe() int {
 	if err := netfault.WriteProbe(context.Background(), os.Stdout); err != nil {
@@ -99,14 +92,6 @@ func serve(s Scenario, open Open) {
 	syscall.Exit(0)
 }
 
-// job is what the process inside must know beside the plan. It comes behind roleRun.
-type job struct {
-	Lock   runs.GoTest
-	Test   string
-	Call   int
-	Worker []string // the arguments of a client
-}
-
 // carryOut runs the plan of a folder, inside a sandbox, and returns the exit status.
 func carryOut(todo, dir string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGINT, unix.SIGTERM)
@@ -126,33 +111,4 @@ func carryOut(todo, dir string) int {
 		fmt.Fprintln(os.Stderr, err)
 	}
 	return exit.Of(err)
-}
-
-// tool is this program, as package runs knows it. Go does not write the versions of modules into test binaries.
-func tool(lock clients.Kind) *runs.Tool {
-	return runs.NewTool("(version unknown)", "lockchaos", []clients.Kind{lock})
-}
-
-// clientArgs are the arguments with which this test binary comes to the same call of Run again.
-func clientArgs(test string) []string {
-	args := []string{"-test.run=" + exactly(test), "-test.count=1", "-test.timeout=0"}
-	if testing.Short() {
-		args = append(args, "-test.short")
-	}
-	// Of the user's own flags all, of those of go test none: they are about output, profiles and caches of the one test that the user runs.
-	flag.Visit(func(f *flag.Flag) {
-		if !strings.HasPrefix(f.Name, "test.") {
-			args = append(args, "-"+f.Name+"="+f.Value.String())
-		}
-	})
-	return append(args, flag.Args()...)
-}
-
-// exactly is the pattern of -test.run that matches this test and no other.
-func exactly(test string) string {
-	parts := strings.Split(test, "/")
-	for i, p := range parts {
-		parts[i] = "^" + regexp.QuoteMeta(p) + "$"
-	}
-	return strings.Join(parts, "/")
 }

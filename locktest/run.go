@@ -7,11 +7,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,6 +21,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs"
@@ -220,4 +223,41 @@ func (r *run) again(sc reports.Scenario, why string) {
 func (r *run) expects() bool {
 	e := r.plan.Scenario.Expect
 	return r.given.Inherent || len(e.Properties) > 0 || e.Severity != ""
+}
+
+// job is what the process inside must know beside the plan. It comes behind roleRun.
+type job struct {
+	Lock   runs.GoTest
+	Test   string
+	Call   int
+	Worker []string // the arguments of a client
+}
+
+// tool is this program, as package runs knows it. Go does not write the versions of modules into test binaries.
+func tool(lock clients.Kind) *runs.Tool {
+	return runs.NewTool("(version unknown)", "lockchaos", []clients.Kind{lock})
+}
+
+// clientArgs are the arguments with which this test binary comes to the same call of Run again.
+func clientArgs(test string) []string {
+	args := []string{"-test.run=" + exactly(test), "-test.count=1", "-test.timeout=0"}
+	if testing.Short() {
+		args = append(args, "-test.short")
+	}
+	// Of the user's own flags all, of those of go test none: they are about output, profiles and caches of the one test that the user runs.
+	flag.Visit(func(f *flag.Flag) {
+		if !strings.HasPrefix(f.Name, "test.") {
+			args = append(args, "-"+f.Name+"="+f.Value.String())
+		}
+	})
+	return append(args, flag.Args()...)
+}
+
+// exactly is the pattern of -test.run that matches this test and no other.
+func exactly(test string) string {
+	parts := strings.Split(test, "/")
+	for i, p := range parts {
+		parts[i] = "^" + regexp.QuoteMeta(p) + "$"
+	}
+	return strings.Join(parts, "/")
 }

@@ -12,9 +12,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/harmless"
@@ -442,7 +441,7 @@ func (s *Run) reason(err error, dir, log, end string) error {
 	if err == nil || !errors.As(err, &process) {
 		return err // it was not started, or its nodes were not
 	}
-	if process.ExitCode() == 128+int(unix.SIGKILL) { // its init says it as a shell does
+	if process.ExitCode() == 128+int(syscall.SIGKILL) { // its init says it as a shell does
 		return fmt.Errorf("the scenario's process was killed from outside (out of memory?): %w; what it recorded can be judged: %s", err,
 			reports.Shell(s.Settings.Tool.Program, "check", s.historyAtEnd(dir)))
 	}
