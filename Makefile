@@ -91,7 +91,7 @@ format:
 
 # Packages that build on other systems, where what needs Linux is refused (hosts/other.go).
 SYSTEMS := darwin windows
-PORTABLE := ./hosts ./hosts/sim ./netfault ./clockskew ./nemesis ./scenarios ./clients
+PORTABLE := ./hosts ./hosts/sim ./netfault ./clockskew ./nemesis ./scenarios ./clients ./locktest
 
 ## lint: format, vet, staticcheck (of what the tests build: nothing is compiled for it alone)
 lint: format

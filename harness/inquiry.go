@@ -7,7 +7,6 @@ import (
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/history"
 	"golang.org/x/sync/errgroup"
-	"golang.org/x/sys/unix"
 )
 
 // An inquiry asks for a key that nobody gets: a fresh client first. If that is refused too, the workload's clients are closed one after the other,
@@ -27,9 +26,6 @@ const vigilMargin = 200 * time.Millisecond
 
 // askMargin is what a fresh client asks for on top of what the judge demands.
 const askMargin = time.Second
-
-// giveUp tells a worker to give up the acquire that it is about.
-const giveUp = unix.SIGUSR1
 
 // answer is what a fresh client came to.
 type answer uint8

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +25,9 @@ type Simulation struct {
 	// Lock is the adapter's kind (external.Kind).
 	Lock    clients.Kind
 	Program *sim.Program
+	// Start says with which arguments, environment and descriptors instances are started; the rest of
+	// it is the simulation's.
+	Start sim.Start
 	// History is written to.
 	History io.Writer
 	// Log takes what adapters print on standard error; nil: nobody wants to know.
@@ -63,7 +67,7 @@ func Simulated(lock string) string {
 // Simulate carries a plan out in virtual time. The same plan and program give the same history,
 // byte for byte.
 func Simulate(ctx context.Context, cfg Simulation) (err error) {
-	if why := Unsimulated(cfg.Plan); why != "" {
+	if why := Unsimulated(cfg.Plan, cfg.Lock.Service); why != "" {
 		return errors.New(why)
 	}
 	if err := cfg.same(); err != nil {
@@ -331,18 +335,16 @@ func (s *simulation) tryKey(ctx context.Context, t *sim.Task, c *simClient, key 
 	}
 }
 
-// Unsimulated says why a plan cannot be run in virtual time; "": it can.
-func Unsimulated(p scenarios.Plan) string {
+// Unsimulated says why a plan cannot be run in virtual time, with a lock on the service; "": it can.
+func Unsimulated(p scenarios.Plan, service string) string {
 	sc := p.Scenario
 	switch {
-	case !sc.External() || sc.Adapter.Go == "":
-		return sc.Name + ": the simulation runs locks that are Go programs: give --lock-go DIR, the folder of an adapter (docs/simulation.md)"
-	case sc.Adapter.Service != "redis" && sc.Adapter.Service != "redis-five":
-		return fmt.Sprintf("%s: the simulation has the services redis and redis-five, and no %s: --runtime local", sc.Name, sc.Adapter.Service)
+	case service != "redis" && service != "redis-five":
+		return fmt.Sprintf("%s: the simulation has the services redis and redis-five, and no %s", sc.Name, cmp.Or(service, scenarios.NoService))
 	case sc.Store.Guarded():
-		return sc.Name + ": a guarded store needs a real etcd: --runtime local"
+		return sc.Name + ": a guarded store needs a real etcd"
 	case slices.Contains([]string{"payment", "stampede"}, sc.Workload.Kind):
-		return fmt.Sprintf("%s: the simulation has no workload %s: --runtime local", sc.Name, sc.Workload.Kind)
+		return fmt.Sprintf("%s: the simulation has no workload %s", sc.Name, sc.Workload.Kind)
 	}
 	for _, f := range singles(p) {
 		if why := UnsimulatedFault(f.Spec()); why != "" {
@@ -355,10 +357,10 @@ func Unsimulated(p scenarios.Plan) string {
 // UnsimulatedFault says why a fault does not exist in virtual time; "": it does.
 func UnsimulatedFault(f nemesis.Spec) string {
 	if !slices.Contains(simulatedKinds, f.Kind) {
-		return fmt.Sprintf("the simulation has no %s: --runtime local", f.Kind)
+		return fmt.Sprintf("the simulation has no %s", f.Kind)
 	}
 	if f.Kind == nemesis.KindCut && (f.Silent || f.Point == nemesis.AfterReply) {
-		return "the simulation cuts with a reset, before or after a request takes effect; other cuts need --runtime local"
+		return "the simulation cuts with a reset, before or after a request takes effect, and not otherwise"
 	}
 	return ""
 }

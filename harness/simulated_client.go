@@ -47,8 +47,12 @@ func (s *simulation) spawn(number int32, life int) *simClient {
 	if life > 0 {
 		name += fmt.Sprintf(", process %d", life+1)
 	}
-	c.adapter.in = c.machine.Start(s.cfg.Program, sim.Start{Name: name, Args: []string{"adapter"}, Line: c.adapter.take, Exited: c.adapter.exited,
-		Stderr: c.adapter.log})
+	start := s.cfg.Start
+	if start.Args == nil {
+		start.Args = []string{"adapter"}
+	}
+	start.Name, start.Line, start.Exited, start.Stderr = name, c.adapter.take, c.adapter.exited, c.adapter.log
+	c.adapter.in = c.machine.Start(s.cfg.Program, start)
 	c.store = &simStore{c: c}
 	c.worker = newWorker(eventLines{raw}, []clients.Kind{c.kind()})
 	c.worker.now = s.w.Now
@@ -75,7 +79,7 @@ func (s *simulation) open(ctx context.Context, t *sim.Task, c *simClient) error 
 		addrs = append(addrs, n.Addr())
 	}
 	a, err := c.ask(ctx, command{ID: s.ids.nextOp(), Op: "open", Timeout: int64(helloLimit), Open: &opening{Lock: s.cfg.Lock.Name,
-		Adapter: &clients.Adapter{Service: sc.Adapter.Service, ClockFaults: clocksOfClients(sc.Faults)}, Nodes: addrs, Store: "store", TTL: int64(sc.TTL), Client: c.number,
+		Adapter: &clients.Adapter{Service: s.cfg.Lock.Service, ClockFaults: clocksOfClients(sc.Faults)}, Nodes: addrs, Store: "store", TTL: int64(sc.TTL), Client: c.number,
 		Seed: streams(s.cfg.Plan).StreamSeed(c.stream()), Decline: sc.Workload.Guard != guardNone}})
 	if err != nil {
 		return err
@@ -85,8 +89,7 @@ func (s *simulation) open(ctx context.Context, t *sim.Task, c *simClient) error 
 
 // Introduced starts a program once in virtual time, to learn what it declares.
 func Introduced(ctx context.Context, p *sim.Program, lock clients.Kind, ttl time.Duration) (says adapter.Declaration, err error) {
-	s, err := newSimulation(Simulation{Lock: lock, Program: p, Plan: scenarios.Plan{Scenario: scenarios.Scenario{Clients: 1, Keys: 1, TTL: scenarios.Duration(ttl),
-		Adapter: scenarios.Adapter{Service: lock.Service}}}})
+	s, err := newSimulation(Simulation{Lock: lock, Program: p, Plan: scenarios.Plan{Scenario: scenarios.Scenario{Clients: 1, Keys: 1, TTL: scenarios.Duration(ttl)}}})
 	if err != nil {
 		return says, err
 	}
@@ -250,7 +253,7 @@ func (v *conversation) NextID() int64 { return v.x.NextID() }
 // Break marks the adapter as one that broke the protocol.
 func (v *conversation) Break(format string, args ...any) error {
 	if v.broken == nil {
-		v.broken = &adapter.BrokenError{Command: v.c.s.cfg.Plan.Scenario.Adapter.Go, What: fmt.Sprintf(format, args...), Log: v.log.String()}
+		v.broken = &adapter.BrokenError{Command: cmp.Or(v.c.s.cfg.Plan.Scenario.Adapter.Go, v.c.s.cfg.Lock.Name), What: fmt.Sprintf(format, args...), Log: v.log.String()}
 	}
 	return v.broken
 }

@@ -241,7 +241,6 @@ func TestSimulationRefuses(t *testing.T) {
 		change func(*scenarios.Plan)
 		want   string
 	}{
-		{func(p *scenarios.Plan) { p.Scenario.Adapter = scenarios.Adapter{} }, "give --lock-go DIR"},
 		{func(p *scenarios.Plan) { p.Scenario.Adapter.Service = "etcd" }, "has the services redis and redis-five, and no etcd"},
 		{func(p *scenarios.Plan) { p.Scenario.Workload.Kind = "stampede" }, "no workload stampede"},
 		{func(p *scenarios.Plan) { p.Scenario.Faults = []scenarios.Fault{{Kind: "throttle"}} }, "has no throttle"},
@@ -251,7 +250,7 @@ func TestSimulationRefuses(t *testing.T) {
 	} {
 		plan := simulatedPlan(1, "redis")
 		c.change(&plan)
-		err := harness.Simulate(t.Context(), harness.Simulation{Plan: plan, Lock: external.Kind("redis"), Program: &sim.Program{}, History: &bytes.Buffer{}})
+		err := harness.Simulate(t.Context(), harness.Simulation{Plan: plan, Lock: external.Kind(plan.Scenario.Adapter.Service), Program: &sim.Program{}, History: &bytes.Buffer{}})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v\nwant %s", err, c.want)
 		}

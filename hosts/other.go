@@ -5,6 +5,7 @@ package hosts
 import (
 	"context"
 	"errors"
+	"net"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -39,8 +40,11 @@ type (
 
 type host struct{}
 
-func (*Host) Close() error                                       { return ErrElsewhere }
-func (*Host) Do(func() error) error                              { return ErrElsewhere }
+func (*Host) Close() error          { return ErrElsewhere }
+func (*Host) Do(func() error) error { return ErrElsewhere }
+func (*Host) Dial(context.Context, string, netip.AddrPort) (net.Conn, error) {
+	return nil, ErrElsewhere
+}
 func (*Host) Find(int) (*Process, error)                         { return nil, ErrElsewhere }
 func (*Host) Kill(context.Context) error                         { return ErrElsewhere }
 func (*Host) PIDs() ([]int, error)                               { return nil, ErrElsewhere }

@@ -14,6 +14,8 @@
 //
 // [Exam] attacks a lock in every way that its claims invite, as `lockchaos exam` does: each attack is a subtest.
 //
+// [Simulate] does the same in virtual time, without namespaces and servers: the client library is real, Redis and the network are not.
+//
 // # Processes
 //
 // Nothing has to be installed but the lock service. The test binary is started again as all that a run needs: inside new namespaces as the one that
@@ -26,6 +28,10 @@
 //   - Flags of your own are passed on, -short too.
 //   - A data race that a client's race detector finds (go test -race) fails the test.
 //
+// In a simulation a client is not a process but an instance of the package's tests, compiled to WebAssembly (GOOS=wasip1) by the go command on the
+// path. It has no files, no network but the simulated one, and no environment. A package of tests that does not compile so fails the test, with the
+// compiler's message; //go:build !wasip1 leaves a file out.
+//
 // # Outcomes
 //
 // A property that is violated, or inconclusive, fails the test, unless the scenario says that it is expected ([Scenario.Expect]), or inherent to
@@ -34,7 +40,7 @@
 //
 // Where the machine refuses namespaces, or the service's program is missing, the test is skipped, with what to change or to install; with
 // LOCKCHAOS_REQUIRE=all in the environment that is a failure. With -short only the smoke set is run: no fault, and a holder that is paused or
-// killed. The package compiles on Linux only: a test file that others build needs the line //go:build linux.
+// killed. On systems other than Linux Run is always skipped.
 //
 // # Environment
 //

@@ -1,33 +1,18 @@
+//go:build !wasip1
+
 package locktest
 
 import (
+	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/lockchaos/lockchaos/checker"
-	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
-
-// Examination says which lock is examined, and how thoroughly. The zero value of each field but Service and Claims is of use.
-type Examination struct {
-	// Service, TTL and Seed are as those of a Scenario.
-	Service string
-	TTL     time.Duration
-	Seed    uint64
-	// Claims is what the lock promises. The attacks follow from it, so it must be given here, also of a lock that is a
-	// clients.Declarer.
-	Claims clients.Claims
-	// KeepsAlive: the lock renews a grant by itself for as long as its holder lives.
-	KeepsAlive bool
-	// Short: only the most telling attacks are made, as with -short. Attacks, where there are any, names those that are made.
-	Short   bool
-	Attacks []string
-}
 
 // Exam attacks the lock in every way that its claims invite, as `lockchaos exam` does. Each attack is a subtest of its name, several at once.
 //
@@ -49,18 +34,17 @@ func Exam(t *testing.T, e Examination, open Open) {
 	if len(all) == 0 {
 		t.Skip("locktest: none of these attacks makes sense against the lock")
 	}
+	attack := Run
+	if e.Simulated {
+		attack = Simulate
+	}
 	for _, s := range all {
 		t.Run(s.Attack, func(t *testing.T) {
 			t.Helper()
 			t.Parallel() // an attack mostly waits
-			Run(t, e.scenario(&s), open)
+			attack(t, e.scenario(&s), open)
 		})
 	}
-}
-
-// scenario is that of one attack.
-func (e Examination) scenario(attack *scenarios.Scenario) Scenario {
-	return Scenario{Service: e.Service, Seed: e.Seed, Claims: e.Claims, TTL: e.TTL, Custom: attack}
 }
 
 // attacks are those that can be made on the lock of that name, and the others with the reason.
@@ -77,6 +61,14 @@ func (e Examination) attacks(lock string, short bool) ([]scenarios.Scenario, []s
 	examinee := harness.Examinee(s.lock(lock).Kind(), base)
 	if e.KeepsAlive {
 		examinee.Abilities = append(examinee.Abilities, scenarios.KeepsAlive, scenarios.RenewsItself)
+	}
+	if fits := examinee.Fits; e.Simulated {
+		examinee.Fits = func(f scenarios.Fault) error {
+			if why := harness.UnsimulatedFault(f.Spec()); why != "" {
+				return errors.New(why)
+			}
+			return fits(f)
+		}
 	}
 	all, not := table.Of(examinee)
 	return all, not, nil

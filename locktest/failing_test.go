@@ -141,7 +141,7 @@ func TestTold(t *testing.T) {
 		{"violated", "broken", plainly, nil, true, []string{`--- FAIL: TestFixture/mutual-exclusion`, `violated \d+ times .*, and pass or not judged is expected`, `both held k0`,
 			`client \d +asks: acquire k0`, `\d+ ops of \d+ events are enough`, `report: \S+/report.html`,
 			`again: LOCKCHAOS_SEED=7 go test( -race)? -count=1 -run '\^TestFixture\$'`, `--- PASS: TestFixture/continuity|--- SKIP: TestFixture/continuity`}},
-		{"a client goes elsewhere", "unreached", plainly, nil, true, []string{`says nothing about the lock: .*client \d.*`, `it must come to the same call of locktest.Run`}},
+		{"a client goes elsewhere", "unreached", plainly, nil, true, []string{`says nothing about the lock: .*client \d.*`, `it must come to the same call of locktest`}},
 		{"the lock can't be opened", "unopened", plainly, nil, true, []string{`says nothing about the lock: client \d on host client-\d: .*no licence`}},
 		{"no lock", "nothing", plainly, nil, true, []string{`returned neither a lock nor an error`}},
 		{"a client dies", "panics", plainly, nil, true, []string{`panic: out of luck`}},

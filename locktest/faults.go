@@ -1,6 +1,8 @@
 package locktest
 
 import (
+	"time"
+
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -17,6 +19,13 @@ type fault struct {
 	check bool
 	bites int
 	make  func(ttl scenarios.Duration) scenarios.Fault
+}
+
+const second = scenarios.Duration(time.Second)
+
+// ms is a range of milliseconds.
+func ms(least, most int) scenarios.Range {
+	return scenarios.Range{Min: scenarios.Duration(least) * scenarios.Duration(time.Millisecond), Max: scenarios.Duration(most) * scenarios.Duration(time.Millisecond)}
 }
 
 // past is how long a fault lasts that is to outlast a lease.

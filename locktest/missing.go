@@ -1,3 +1,5 @@
+//go:build !wasip1
+
 package locktest
 
 import (
@@ -6,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -27,6 +30,9 @@ type network struct {
 
 // Skip says what is missing for the service, and what the machine can't do; "": nothing.
 func (n *network) Skip(p scenarios.Plan) string {
+	if runtime.GOOS != "linux" {
+		return "private networks need Linux, and locktest.Simulate does not"
+	}
 	k, _ := backends.Lookup(n.service)
 	if why := k.Missing(context.Background()); why != "" {
 		return fmt.Sprintf("service %s: %s", n.service, why)
@@ -43,6 +49,9 @@ func (n *network) Run(ctx context.Context, p scenarios.Plan, dir string, stdout,
 	errors.As(err, &n.refused)
 	return err
 }
+
+// probeArg is the argument of a copy that tries, in a sandbox of its own, what faults of a network need.
+const probeArg = "-lockchaos-probe"
 
 // able says which needs of faults this machine does not meet. It is tried once, when a fault first needs something.
 var able = sync.OnceValue(func() func(nemesis.Need) string { return nemesis.Able(context.Background(), probeArg) })

@@ -1,19 +1,16 @@
+//go:build linux
+
 package locktest
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"os/signal"
-	"regexp"
-	"strconv"
 	"strings"
 	"syscall"
-	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -22,26 +19,8 @@ import (
 	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/netfault"
-	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
 )
-
-// roleVar tells a copy of the test binary which of a run's processes it is. It is taken away before any code of the user runs.
-const roleVar = "LOCKCHAOS_LOCKTEST"
-
-const (
-	roleRun   = "run"   // "run JOB", inside the sandbox: its last argument is the run's folder
-	roleChild = "child" // "child CALL TEST": a node or a client
-)
-
-// me is what this process is to a run; the zero value: the one that go test started.
-var me struct {
-	client bool
-	test   string
-	call   int
-	// in and out are where the harness speaks with the client.
-	in, out *os.File
-}
 
 // init takes over in the copies of the test binary that are no tests, or not yet: before main nobody has looked at the arguments, and no test need know.
 func init() {
@@ -65,9 +44,6 @@ func init() {
 	}
 }
 
-// probeArg is the argument of a copy that tries, in a sandbox of its own, what faults of a network need.
-const probeArg = "-lockchaos-probe"
-
 func probe() int {
 	if err := netfault.WriteProbe(context.Background(), os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -78,10 +54,9 @@ func probe() int {
 
 // becomeClient keeps the pipes to the harness apart from what the test, and the testing package, read and print.
 func becomeClient(call, test string) (err error) {
-	if me.call, err = strconv.Atoi(call); err != nil {
-		return fmt.Errorf("%s: which call of Run? %w", roleVar, err)
+	if err := become(call, test); err != nil {
+		return err
 	}
-	me.client, me.test = true, test
 	if me.in, err = moved(unix.Stdin); err != nil {
 		return err
 	}
@@ -109,26 +84,12 @@ func moved(fd int) (*os.File, error) {
 // serve is the life of a client that has come to its call of Run. It does not return.
 func serve(s Scenario, open Open) {
 	kind := s.lock(lockName(me.test)).Kind()
-	kind.Open = func(_ context.Context, c clients.Config) (clients.Lock, error) {
-		l, err := open(Nodes{Addrs: c.Nodes, TTL: time.Duration(c.TTL), Client: c.Client, Seed: c.Seed, Config: c})
-		if err == nil && l == nil {
-			err = errors.New("the test's function returned neither a lock nor an error")
-		}
-		return l, err
-	}
+	kind.Open = open.client
 	if err := harness.Work(context.Background(), me.in, me.out, []clients.Kind{kind}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		syscall.Exit(1)
 	}
 	syscall.Exit(0)
-}
-
-// job is what the process inside must know beside the plan. It comes behind roleRun.
-type job struct {
-	Lock   runs.GoTest
-	Test   string
-	Call   int
-	Worker []string // the arguments of a client
 }
 
 // carryOut runs the plan of a folder, inside a sandbox, and returns the exit status.
@@ -150,33 +111,4 @@ func carryOut(todo, dir string) int {
 		fmt.Fprintln(os.Stderr, err)
 	}
 	return exit.Of(err)
-}
-
-// tool is this program, as package runs knows it. Go does not write the versions of modules into test binaries.
-func tool(lock clients.Kind) *runs.Tool {
-	return runs.NewTool("(version unknown)", "lockchaos", []clients.Kind{lock})
-}
-
-// clientArgs are the arguments with which this test binary comes to the same call of Run again.
-func clientArgs(test string) []string {
-	args := []string{"-test.run=" + exactly(test), "-test.count=1", "-test.timeout=0"}
-	if testing.Short() {
-		args = append(args, "-test.short")
-	}
-	// Of the user's own flags all, of those of go test none: they are about output, profiles and caches of the one test that the user runs.
-	flag.Visit(func(f *flag.Flag) {
-		if !strings.HasPrefix(f.Name, "test.") {
-			args = append(args, "-"+f.Name+"="+f.Value.String())
-		}
-	})
-	return append(args, flag.Args()...)
-}
-
-// exactly is the pattern of -test.run that matches this test and no other.
-func exactly(test string) string {
-	parts := strings.Split(test, "/")
-	for i, p := range parts {
-		parts[i] = "^" + regexp.QuoteMeta(p) + "$"
-	}
-	return strings.Join(parts, "/")
 }

@@ -1,3 +1,5 @@
+//go:build !wasip1
+
 package locktest
 
 import (
@@ -5,11 +7,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,6 +21,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs"
@@ -28,6 +33,9 @@ import (
 func Run(t *testing.T, s Scenario, open Open) {
 	t.Helper()
 	call := nextCall(t)
+	if s.Seeds > 1 {
+		t.Fatal("locktest: Seeds is for Simulate: Run runs one")
+	}
 	if me.client {
 		if me.test == t.Name() && me.call == call {
 			serve(s, open)
@@ -37,11 +45,25 @@ func Run(t *testing.T, s Scenario, open Open) {
 	if testing.Short() && !s.smoke() && !s.attack() {
 		t.Skipf("not of the smoke set, and this is a short test: %s", s.faultName())
 	}
-	r := &run{t: t, given: s}
-	if err := r.prepare(); err != nil {
+	seed, err := s.seed()
+	r := &run{t: t, given: s, test: t.Name()}
+	if err == nil {
+		err = r.prepare(seed)
+	}
+	if err != nil {
 		t.Fatalf("locktest: %v", err)
 	}
-	r.tell(r.execute(call))
+	lock := s.lock(r.plan.Scenario.Lock)
+	todo, err := json.Marshal(job{Lock: lock, Test: t.Name(), Call: call, Worker: clientArgs(t.Name())})
+	if err != nil {
+		t.Fatalf("locktest: %v", err)
+	}
+	where := &network{PrivateNetwork: runs.PrivateNetwork{Able: able, Env: []string{roleVar + "=" + roleRun + " " + string(todo)}}, service: s.Service}
+	sc := r.execute(where)
+	if where.refused != nil {
+		sc.Skipped = where.refused.Error()
+	}
+	r.tell(sc)
 }
 
 // RunAll runs the scenario under every fault of Faults that its service can bear, each as a subtest of that name, several at once. Its own Fault
@@ -66,31 +88,15 @@ func RunAll(t *testing.T, s Scenario, open Open) {
 	}
 }
 
-// Client tells whether this process is a client of a run, in which the test runs once more up to its call of Run. A test that prepares something
-// that clients must not prepare again asks before it does.
-func Client() bool { return me.client }
-
 // run is one call of Run, in the process that go test started.
 type run struct {
 	t     *testing.T
 	given Scenario
-	plan  scenarios.Plan
+	// test is the name of the test that clients run: t's, or that of which t is one seed.
+	test string
+	plan scenarios.Plan
 	// dir is the run's folder.
 	dir string
-}
-
-// calls counts the calls of Run in each test: a test may call it more than once, and each client belongs to one of them.
-var calls = struct {
-	sync.Mutex
-	of map[*testing.T]int
-}{of: map[*testing.T]int{}}
-
-// nextCall is the number of this call.
-func nextCall(t *testing.T) int {
-	calls.Lock()
-	defer calls.Unlock()
-	calls.of[t]++
-	return calls.of[t]
 }
 
 // The environment variables of the package's documentation.
@@ -101,11 +107,11 @@ const (
 )
 
 // prepare makes the run's folder and its plan.
-func (r *run) prepare() error {
+func (r *run) prepare(seed uint64) error {
 	if err := checkService(r.given.Service); err != nil {
 		return err
 	}
-	full, err := r.given.full(r.t.Name())
+	full, err := r.given.full(r.test)
 	if err != nil {
 		return err
 	}
@@ -115,10 +121,6 @@ func (r *run) prepare() error {
 			return errors.New("the field Inherent says what is expected: give no Expect beside it")
 		}
 		full.Expect = harness.Nature(lock).Inherent(full.Store, full.Faults)
-	}
-	seed, err := r.seed()
-	if err != nil {
-		return err
 	}
 	if err := r.folder(); err != nil {
 		return err
@@ -137,11 +139,11 @@ func (r *run) prepare() error {
 	return nil
 }
 
-func (r *run) seed() (uint64, error) {
+func (s Scenario) seed() (uint64, error) {
 	text := os.Getenv(seedVar)
 	switch {
-	case r.given.Seed != 0:
-		return r.given.Seed, nil
+	case s.Seed != 0:
+		return s.Seed, nil
 	case text == "":
 		return rand.Uint64N(1_000_000), nil
 	}
@@ -179,7 +181,7 @@ var examAlone sync.RWMutex
 const deadlineMargin = 10 * time.Second
 
 // execute runs the plan, and returns what it came to.
-func (r *run) execute(call int) reports.Scenario {
+func (r *run) execute(where runs.Runtime) reports.Scenario {
 	t := r.t
 	t.Helper()
 	ctx := t.Context()
@@ -189,11 +191,6 @@ func (r *run) execute(call int) reports.Scenario {
 		defer cancel()
 	}
 	lock := r.given.lock(r.plan.Scenario.Lock)
-	todo, err := json.Marshal(job{Lock: lock, Test: t.Name(), Call: call, Worker: clientArgs(t.Name())})
-	if err != nil {
-		t.Fatalf("locktest: %v", err)
-	}
-	where := &network{PrivateNetwork: runs.PrivateNetwork{Able: able, Env: []string{roleVar + "=" + roleRun + " " + string(todo)}}, service: r.given.Service}
 	one := &runs.Run{Name: t.Name(), Command: r.command(), Plans: []scenarios.Plan{r.plan}, Where: where, Test: &lock, Screen: screen.New(io.Discard),
 		Settings: runs.Settings{Tool: tool(lock.Kind()), Parallel: 1, Retries: runs.DefaultRetries, Longer: true, NoExpect: !r.expects()},
 		OnAgain:  r.again}
@@ -207,10 +204,7 @@ func (r *run) execute(call int) reports.Scenario {
 		t.Error(shown("locktest: %v", err))
 	}
 	sc := suite.Scenarios[0]
-	switch {
-	case where.refused != nil:
-		sc.Skipped = where.refused.Error()
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		sc.Failed = fmt.Sprintf("broken off: %v", context.Cause(ctx))
 	}
 	return sc
@@ -229,4 +223,41 @@ func (r *run) again(sc reports.Scenario, why string) {
 func (r *run) expects() bool {
 	e := r.plan.Scenario.Expect
 	return r.given.Inherent || len(e.Properties) > 0 || e.Severity != ""
+}
+
+// job is what the process inside must know beside the plan. It comes behind roleRun.
+type job struct {
+	Lock   runs.GoTest
+	Test   string
+	Call   int
+	Worker []string // the arguments of a client
+}
+
+// tool is this program, as package runs knows it. Go does not write the versions of modules into test binaries.
+func tool(lock clients.Kind) *runs.Tool {
+	return runs.NewTool("(version unknown)", "lockchaos", []clients.Kind{lock})
+}
+
+// clientArgs are the arguments with which this test binary comes to the same call of Run again.
+func clientArgs(test string) []string {
+	args := []string{"-test.run=" + exactly(test), "-test.count=1", "-test.timeout=0"}
+	if testing.Short() {
+		args = append(args, "-test.short")
+	}
+	// Of the user's own flags all, of those of go test none: they are about output, profiles and caches of the one test that the user runs.
+	flag.Visit(func(f *flag.Flag) {
+		if !strings.HasPrefix(f.Name, "test.") {
+			args = append(args, "-"+f.Name+"="+f.Value.String())
+		}
+	})
+	return append(args, flag.Args()...)
+}
+
+// exactly is the pattern of -test.run that matches this test and no other.
+func exactly(test string) string {
+	parts := strings.Split(test, "/")
+	for i, p := range parts {
+		parts[i] = "^" + regexp.QuoteMeta(p) + "$"
+	}
+	return strings.Join(parts, "/")
 }

@@ -1,16 +1,11 @@
 package locktest
 
 import (
-	"cmp"
-	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/clients"
-	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -32,6 +27,8 @@ type Scenario struct {
 	Duration time.Duration
 	// Seed is that of every random draw; 0: $LOCKCHAOS_SEED, or else a new one, which a failure tells.
 	Seed uint64
+	// Seeds is how many seeds Simulate runs, each a subtest: Seed, and those after it; 0: one. With -short it is one.
+	Seeds int
 	// Claims is what may be concluded from the lock's answers, and nothing else is held against it. A lock that is a clients.Declarer says it itself. Permits 0 here
 	// is 1: an exclusive lock.
 	Claims clients.Claims
@@ -61,86 +58,27 @@ type Nodes struct {
 // Open opens one client of the lock under test. It is called in the client's process.
 type Open func(Nodes) (clients.Lock, error)
 
-// leaseTTL is the TTL where the service has no usual one.
-const leaseTTL = 500 * time.Millisecond
-
-func (s Scenario) ttl() time.Duration {
-	k, _ := backends.Lookup(s.Service)
-	return cmp.Or(s.TTL, k.TTL, leaseTTL)
+// Examination says which lock is examined, and how thoroughly. The zero value of each field but Service and Claims is of use.
+type Examination struct {
+	// Service, TTL and Seed are as those of a Scenario.
+	Service string
+	TTL     time.Duration
+	Seed    uint64
+	// Claims is what the lock promises. The attacks follow from it, so it must be given here, also of a lock that is a
+	// clients.Declarer.
+	Claims clients.Claims
+	// KeepsAlive: the lock renews a grant by itself for as long as its holder lives.
+	KeepsAlive bool
+	// Short: only the most telling attacks are made, as with -short. Attacks, where there are any, names those that are made.
+	Short   bool
+	Attacks []string
+	// Simulated: the attacks are made in virtual time, as by Simulate; those that do not exist there are logged with the reason.
+	Simulated bool
 }
 
-// lock is the lock of that name, with the scenario's claims, completed.
-func (s Scenario) lock(name string) runs.GoTest {
-	c := s.Claims
-	c.Permits, c.Token = cmp.Or(c.Permits, 1), cmp.Or(c.Token, "none")
-	return runs.GoTest{Lock: name, Service: scenarios.ServiceNamed(s.Service), Claims: c}
-}
-
-// attack reports whether the scenario is one of an exam.
-func (s Scenario) attack() bool { return s.Custom != nil && s.Custom.Attack != "" }
-
-func (s Scenario) faultName() string {
-	switch {
-	case s.attack():
-		return s.Custom.Attack
-	case s.Custom != nil:
-		return "a scenario of its own"
-	}
-	return cmp.Or(s.Fault, noFault)
-}
-
-// full is the whole scenario of a test of that name.
-func (s Scenario) full(test string) (scenarios.Scenario, error) {
-	lock := lockName(test)
-	if s.Custom != nil {
-		out := *s.Custom
-		out.Lock = lock
-		if out.Name == "" {
-			out.Name = lock + "/custom"
-		}
-		return out, nil
-	}
-	f, err := faultNamed(s.Fault)
-	if err != nil {
-		return scenarios.Scenario{}, err
-	}
-	ttl := scenarios.Duration(s.ttl())
-	out := scenarios.Scenario{Name: lock + "/" + f.name + "/" + s.store(), Lock: lock, About: f.about, TTL: ttl, Clients: 4, Keys: 1,
-		Store: scenarios.Store{Kind: s.store()}, Duration: scenarios.Duration(s.Duration), Needs: scenarios.Needs{Grants: 20, Handovers: 5},
-		Workload: scenarios.Workload{Kind: "counter", Guard: "none", Think: ms(5, 20), Rest: ms(5, 30), AcquireTimeout: max(8*second, 4*ttl), OpTimeout: 8 * second},
-		Expect:   s.Expect}
-	if s.Clients > 0 {
-		out.Clients = s.Clients
-	}
-	if f.check {
-		out.Workload.Guard = "check"
-	}
-	length := 4 * second
-	if f.make != nil {
-		fault := f.make(ttl)
-		out.Faults, out.Needs.Bites = []scenarios.Fault{fault}, f.bites
-		out.Workload.OpTimeout = max(out.Workload.OpTimeout, 2*fault.For)
-		// A fault more than must strike can.
-		length = max(length, second+fault.After+scenarios.Duration(f.bites+1)*(max(fault.For, ttl)+fault.Every.Max)+ttl)
-	}
-	if out.Duration == 0 {
-		out.Duration = length
-	}
-	return out, nil
-}
-
-func (s Scenario) store() string {
-	if s.Store == "" && s.Claims.Token == "fencing" {
-		return "fenced"
-	}
-	return cmp.Or(s.Store, "unfenced")
-}
-
-const second = scenarios.Duration(time.Second)
-
-// ms is a range of milliseconds.
-func ms(least, most int) scenarios.Range {
-	return scenarios.Range{Min: scenarios.Duration(least) * scenarios.Duration(time.Millisecond), Max: scenarios.Duration(most) * scenarios.Duration(time.Millisecond)}
+// scenario is that of one attack.
+func (e Examination) scenario(attack *scenarios.Scenario) Scenario {
+	return Scenario{Service: e.Service, Seed: e.Seed, Claims: e.Claims, TTL: e.TTL, Custom: attack}
 }
 
 var wordless = regexp.MustCompile(`[^A-Za-z0-9_]+`)
@@ -152,18 +90,4 @@ func lockName(test string) string {
 		return "lock"
 	}
 	return name
-}
-
-// smoke tells whether the scenario is run with -short, too.
-func (s Scenario) smoke() bool {
-	f, err := faultNamed(s.Fault)
-	return s.Custom == nil && (err != nil || f.smoke)
-}
-
-func faultNamed(name string) (fault, error) {
-	i := slices.IndexFunc(faults, func(f fault) bool { return f.name == cmp.Or(name, noFault) })
-	if i < 0 {
-		return fault{}, fmt.Errorf("there is no fault %q: one of %s; or say what you want with Scenario.Custom", name, strings.Join(Faults(), ", "))
-	}
-	return faults[i], nil
 }

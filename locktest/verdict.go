@@ -1,3 +1,5 @@
+//go:build !wasip1
+
 package locktest
 
 import (
@@ -139,7 +141,7 @@ func (r *run) hint(failed string) string {
 		return fmt.Sprintf("\n%s: %s", file, text)
 	}
 	if strings.Contains(failed, "client ") {
-		return fmt.Sprintf("\nA client is this test binary, run again with -test.run='%s': it must come to the same call of locktest.Run, whatever it finds in its environment.", exactly(r.t.Name()))
+		return fmt.Sprintf("\nA client is this test, run again with -test.run='%s': it must come to the same call of locktest, whatever it finds in its environment.", exactly(r.t.Name()))
 	}
 	return ""
 }

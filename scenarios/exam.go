@@ -113,11 +113,19 @@ type Senseless struct {
 	Why      string   `yaml:"why"`
 }
 
-// attacks is the table, read once.
-var attacks = sync.OnceValues(readAttacks)
+// attacks is the table, read once. A sync.OnceValues here would have the linker keep the reader of YAML in programs that never ask, such as the
+// clients of a simulation.
+var attacks struct {
+	once sync.Once
+	exam Exam
+	err  error
+}
 
 // Attacks returns the table that comes with lockchaos. It is shared: nobody changes what is in it.
-func Attacks() (Exam, error) { return attacks() }
+func Attacks() (Exam, error) {
+	attacks.once.Do(func() { attacks.exam, attacks.err = readAttacks() })
+	return attacks.exam, attacks.err
+}
 
 func readAttacks() (Exam, error) {
 	const file = "scenarios/exam/attacks.yaml"

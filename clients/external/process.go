@@ -1,7 +1,8 @@
+//go:build linux
+
 package external
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,17 +15,61 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/adapter"
+	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/redact"
 	"golang.org/x/sys/unix"
 )
 
-const (
-	// logTail is how much of an adapter's standard error is kept for messages, logLimit how much is passed on.
-	logTail  = 2 << 10
-	logLimit = 16 << 20
-	// exitLimit is how long an adapter whose input has ended may take to end.
-	exitLimit = 5 * time.Second
-)
+// exitLimit is how long an adapter whose input has ended may take to end.
+const exitLimit = 5 * time.Second
+
+// Open starts the adapter of the configuration, and says hello.
+func Open(ctx context.Context, c clients.Config) (clients.Lock, error) {
+	if c.Adapter == nil || c.Adapter.Command == "" {
+		return nil, errors.New("a lock that is a program needs its command line")
+	}
+	if err := adoptOrphans(); err != nil {
+		return nil, err
+	}
+	most, err := adapter.MemoryLimit()
+	if err != nil {
+		return nil, err
+	}
+	p, err := startProcess(c.Adapter.Command, c.Adapter.Dir, os.Stderr)
+	if err != nil {
+		return nil, err
+	}
+	l := &lock{process: p, times: realTimes, opened: c.Open, blind: c.Adapter.ClockFaults, lost: make(chan clients.Loss, 100), grants: map[string]int64{}}
+	l.conn = adapter.NewConn(p.in, p.out, adapter.Options{Command: c.Adapter.Command, Process: p, Lost: l.tell})
+	go adapter.WatchMemory(p.cmd.Process.Pid, most, p.exited, func(what string) {
+		_ = l.conn.Break("%s", what) // whoever asks is told
+		_ = killFamily()             // what can't be killed is killed with the worker
+	})
+	err = l.hello(ctx, c)
+	if err == nil {
+		err = l.together()
+	}
+	if err != nil {
+		l.conn.Expect()
+		now, cancel := context.WithTimeout(ctx, 0)
+		defer cancel()
+		_ = p.end(now) // what went wrong before says more
+		return nil, err
+	}
+	return l.able(), nil
+}
+
+// together demands that all that came of the adapter is where faults strike.
+func (l *lock) together() error {
+	what, err := strays()
+	if err != nil {
+		return err
+	}
+	if what != "" {
+		return l.conn.Break("started what faults do not reach: %s", what)
+	}
+	return nil
+}
 
 // process is an adapter's process.
 type process struct {
@@ -126,39 +171,4 @@ func killFamily() error {
 		time.Sleep(pause)
 	}
 	return fmt.Errorf("process %d (%s) can't be killed", left[0].pid, left[0].name)
-}
-
-// Tail passes on what an adapter prints on standard error, up to a limit, and keeps the end for messages. Safe for concurrent use.
-type Tail struct {
-	mu   sync.Mutex
-	to   io.Writer
-	sent int
-	end  []byte
-}
-
-// NewTail passes on to a log.
-func NewTail(to io.Writer) *Tail { return &Tail{to: to} }
-
-// Write takes what was printed. It never fails.
-func (t *Tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.end = append(t.end, p...)
-	if over := len(t.end) - logTail; over > 0 {
-		t.end = append(t.end[:0], t.end[over:]...)
-	}
-	if t.sent < logLimit {
-		_, _ = t.to.Write(p[:min(len(p), logLimit-t.sent)]) // a log that can't be written must not end the adapter
-		if t.sent += len(p); t.sent >= logLimit {
-			fmt.Fprintf(t.to, "\n[the adapter printed more than %d MiB: the rest is left out]\n", logLimit>>20)
-		}
-	}
-	return len(p), nil
-}
-
-// String is the end of what was printed, without passwords.
-func (t *Tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return redact.Text(string(bytes.ToValidUTF8(t.end, []byte("?"))))
 }

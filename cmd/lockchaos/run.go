@@ -108,7 +108,7 @@ Environment variables:
   ` + runtimes.ImageVar("redis") + `        an image, as --image redis=IMAGE (and so on, for each service)
   ` + backends.RedisVar + `              the program that runs as redis-server, such as valkey-server, or "miniredis", a stand-in
   ` + backends.PostgresVar + `           the folder of postgres and initdb
-  ` + runtimes.InterpretVar + `      1: interpret what --runtime sim runs; nothing is compiled, and it is about eight times slower
+  ` + runs.InterpretVar + `      1: interpret what --runtime sim runs; nothing is compiled, and it is about eight times slower
   ` + adapter.MemoryVar + `     the memory that each client's adapter may use, with all that it starts, such as 4GB (default: 1GB)`,
 		Example: `  lockchaos run
   lockchaos run redis-setnx/pause-holder/unfenced --no-expect
@@ -163,7 +163,7 @@ project that runs, "kubernetes" makes pods, "external" uses servers at the addre
 	flags.StringSliceVar(&f.Nodes, "nodes", nil, "which services of the project are which nodes, as redis-1=my-redis,…; of --runtime external the addresses of the nodes, as redis=127.0.0.1:6379")
 	flags.IntVar(&f.Parallel, "parallel", runs.DefaultParallel(), "how many scenarios run at once")
 	flags.StringVar(&f.Out, "out", "runs", "folder for the runs' folders")
-	flags.BoolVar(&f.Trace, "trace", false, "of --runtime sim: write each call of an adapter, each command of a server and each segment on the wire to "+runtimes.TraceFile+" in a scenario's folder")
+	flags.BoolVar(&f.Trace, "trace", false, "of --runtime sim: write each call of an adapter, each command of a server and each segment on the wire to "+runs.TraceFile+" in a scenario's folder")
 }
 
 // addCluster adds the flags that say which cluster.

@@ -48,6 +48,11 @@ func TestKilledHolder(t *testing.T) {
 	locktest.Run(t, locktest.Scenario{Service: "redis", Fault: "kill-holder", Claims: claims}, open)
 }
 
+// The same in virtual time, with five seeds: no namespaces, no server, and a seed that fails does so again, byte for byte.
+func TestSimulateFrozenHolder(t *testing.T) {
+	locktest.Simulate(t, locktest.Scenario{Service: "redis", Fault: "pause-holder", Claims: claims, Inherent: true, Seeds: 5}, open)
+}
+
 // Attacks that the claims invite, each a subtest. Without Attacks it would be every one, with Short the most telling third.
 func TestExam(t *testing.T) {
 	locktest.Exam(t, locktest.Examination{Service: "redis", Claims: claims, Attacks: []string{"stop-work", "kill-work", "lost-acquire-reply", "late-release"}}, open)
@@ -60,4 +65,10 @@ func TestCarelessUnlock(t *testing.T) {
 	// Of two clients that are given the lock at once, the one with the later token may hear of it first.
 	found := scenarios.Expect{Properties: map[string]string{"mutual-exclusion": "violated", "continuity": "violated", "stolen-release": "any", "token-order": "any"}}
 	locktest.Run(t, locktest.Scenario{Service: "redis", Fault: "pause-holder", Claims: claims, Expect: found}, openCareless)
+}
+
+// In virtual time it is found as well.
+func TestSimulateCarelessUnlock(t *testing.T) {
+	found := scenarios.Expect{Properties: map[string]string{"mutual-exclusion": "violated", "continuity": "violated", "stolen-release": "any", "token-order": "any"}}
+	locktest.Simulate(t, locktest.Scenario{Service: "redis", Fault: "pause-holder", Claims: claims, Expect: found}, openCareless)
 }

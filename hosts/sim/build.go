@@ -3,6 +3,7 @@ package sim
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	_ "embed"
 	"encoding/json"
 	"errors"
@@ -29,6 +30,17 @@ const (
 // standard library is, by an overlay, so that net.Dial works. The folder's own module and go
 // command are used.
 func Build(ctx context.Context, dir string) (wasm []byte, err error) {
+	return build(ctx, dir, "it is no program (package main)", "build")
+}
+
+// BuildTest compiles the tests of the package in a folder, as Build does a program. tags are those of
+// the build, after -tags.
+func BuildTest(ctx context.Context, dir, tags string) (wasm []byte, err error) {
+	return build(ctx, dir, "it has no tests that are built for wasip1", "test", "-c", "-race=false", "-tags", tags)
+}
+
+// build has the go command compile what is in a folder. none says what it is if nothing comes of it.
+func build(ctx context.Context, dir, none string, verb ...string) (wasm []byte, err error) {
 	if s, err := os.Stat(dir); err != nil || !s.IsDir() {
 		return nil, fmt.Errorf("%s is no folder of a Go program", dir)
 	}
@@ -42,22 +54,66 @@ func Build(ctx context.Context, dir string) (wasm []byte, err error) {
 		return nil, err
 	}
 	out := filepath.Join(work, "program.wasm")
-	if err := goTool(ctx, dir, nil, "build", "-trimpath", "-buildvcs=false", "-overlay", overlay, "-ldflags=-s -w", "-o", out, "."); err != nil {
+	last := lastBuild(dir, verb[0])
+	before, _ := os.ReadFile(last)
+	if err := os.WriteFile(out, before, 0o644); err != nil {
+		return nil, err
+	}
+	said, err := goTool(ctx, dir, append(verb, "-trimpath", "-buildvcs=false", "-overlay", overlay, "-ldflags=-s -w", "-o", out, ".")...)
+	if err != nil {
 		return nil, fmt.Errorf("build %s for the simulation (GOOS=wasip1): %w", dir, err)
 	}
 	if wasm, err = os.ReadFile(out); err != nil {
-		return nil, fmt.Errorf("build %s for the simulation: it is no program (package main): %w", dir, err)
+		return nil, err
+	}
+	if strings.HasSuffix(said, "[no test files]") || !bytes.HasPrefix(wasm, []byte("\x00asm")) {
+		return nil, fmt.Errorf("build %s for the simulation: %s", dir, none)
+	}
+	if !bytes.Equal(wasm, before) {
+		keep(wasm, last)
 	}
 	return wasm, nil
 }
 
+// lastBuild is where the last program of a folder is kept: the go command links only what has
+// changed. "": nowhere.
+func lastBuild(dir, verb string) string {
+	cache, err := CacheFolder()
+	if err != nil {
+		return ""
+	}
+	whole, err := filepath.Abs(dir)
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(filepath.Dir(cache), "programs", fmt.Sprintf("%s-%s-%.8x.wasm", filepath.Base(whole), verb, sha256.Sum256([]byte(whole))))
+}
+
+// keep writes it in the place of the one before, whole. Without it the next build takes longer.
+func keep(wasm []byte, last string) {
+	if last == "" || os.MkdirAll(filepath.Dir(last), 0o755) != nil {
+		return
+	}
+	f, err := os.CreateTemp(filepath.Dir(last), "new-")
+	if err != nil {
+		return
+	}
+	_, err = f.Write(wasm)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), last)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name()) // it is in the way of nobody
+	}
+}
+
 // writeOverlay writes the changed files of the standard library, and returns the file that says so.
 func writeOverlay(ctx context.Context, dir, work string) (string, error) {
-	var root bytes.Buffer
-	if err := goTool(ctx, dir, &root, "env", "GOROOT"); err != nil {
+	root, err := goTool(ctx, dir, "env", "GOROOT")
+	if err != nil {
 		return "", fmt.Errorf("the simulation compiles the lock, and needs Go: %w", err)
 	}
-	net := filepath.Join(strings.TrimSpace(root.String()), "src", "net")
+	net := filepath.Join(root, "src", "net")
 	old, err := os.ReadFile(filepath.Join(net, "net_fake.go"))
 	if err != nil {
 		return "", fmt.Errorf("read the standard library: %w", err)
@@ -81,21 +137,17 @@ func writeOverlay(ctx context.Context, dir, work string) (string, error) {
 	return file, os.WriteFile(file, text, 0o644)
 }
 
-// goTool runs the go command in a folder, for wasip1.
-func goTool(ctx context.Context, dir string, stdout *bytes.Buffer, args ...string) error {
+// goTool runs the go command in a folder, for wasip1, and returns what it said.
+func goTool(ctx context.Context, dir string, args ...string) (said string, err error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0")
-	var complaint bytes.Buffer
-	cmd.Stderr = &complaint
-	if stdout != nil {
-		cmd.Stdout = stdout
-	} else {
-		cmd.Stdout = &complaint
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err = cmd.Run()
+	said = strings.TrimSpace(stdout.String())
+	if complaint := strings.TrimSpace(stderr.String() + stdout.String()); err != nil && complaint != "" {
+		err = fmt.Errorf("%w:\n%s", err, complaint)
 	}
-	err := cmd.Run()
-	if said := strings.TrimSpace(complaint.String()); err != nil && said != "" {
-		return fmt.Errorf("%w:\n%s", err, said)
-	}
-	return err
+	return said, err
 }

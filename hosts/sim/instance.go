@@ -2,6 +2,7 @@ package sim
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -26,6 +27,7 @@ type Instance struct {
 	ended   bool
 	status  uint32
 
+	in, out  int32 // the descriptors of what follows
 	stdin    []byte
 	stdinEnd bool
 	stdout   []byte // the beginning of a line
@@ -52,7 +54,10 @@ type Start struct {
 	// Name is what errors call it.
 	Name      string
 	Args, Env []string
-	// Line is called with each line that it prints on standard output.
+	// In and Out are the descriptors on which it is spoken with, 3 to 9; 0: standard input and output.
+	// Else standard input is empty, and what is printed on standard output goes to Stderr.
+	In, Out int32
+	// Line is called with each line that it prints on Out.
 	Line func(text []byte)
 	// Stderr takes what it prints on standard error.
 	Stderr io.Writer
@@ -64,7 +69,7 @@ type Start struct {
 func (h *Host) Start(p *Program, s Start) *Instance {
 	w := h.w
 	in := &Instance{name: s.Name, w: w, host: h, args: s.Args, env: s.Env, line: s.Line, stderr: s.Stderr,
-		sockets: map[int32]*socket{}, nextFD: 10, busySince: w.now}
+		in: s.In, out: cmp.Or(s.Out, 1), sockets: map[int32]*socket{}, nextFD: 10, busySince: w.now}
 	var key [32]byte
 	draws := w.Stream("random of " + s.Name)
 	for i := range key {

@@ -127,9 +127,9 @@ func fdstatGet(in *Instance, mem api.Memory, st []uint64) uint32 {
 	const character, stream, nonblocking = 2, 6, 4
 	var b [24]byte
 	switch fd := int32(st[0]); {
-	case fd >= 0 && fd < 3:
+	case fd >= 0 && fd < 3, fd == in.in, fd == in.out:
 		b[0] = character
-		if fd == 0 {
+		if fd == in.in {
 			le.PutUint16(b[2:], nonblocking)
 		}
 	case in.sockets[fd] != nil:
@@ -168,9 +168,9 @@ func fdWrite(in *Instance, mem api.Memory, st []uint64) uint32 {
 		text = append(text, p...)
 	}
 	switch fd := int32(st[0]); {
-	case fd == 1:
+	case fd == in.out:
 		in.print(text)
-	case fd == 2:
+	case fd == 1, fd == 2:
 		if in.stderr != nil {
 			_, _ = in.stderr.Write(text) // a log that cannot be written changes no run
 		}
@@ -190,7 +190,11 @@ func fdRead(in *Instance, mem api.Memory, st []uint64) uint32 {
 		return errInvalid
 	}
 	from, ended, errno := &in.stdin, in.stdinEnd, uint32(0)
-	if fd := int32(st[0]); fd != 0 {
+	switch fd := int32(st[0]); fd {
+	case in.in:
+	case 0:
+		from, ended = new([]byte), true
+	default:
 		s := in.sockets[fd]
 		if s == nil {
 			return errBadFD
@@ -313,10 +317,12 @@ func (in *Instance) trueTime(id uint32, d int64) int64 {
 
 // readable reports whether a descriptor is ready, and whether there is one.
 func (in *Instance) readable(fd int32, write bool) (ready, known bool) {
-	if fd == 0 {
+	switch fd {
+	case in.in:
 		return write || len(in.stdin) > 0 || in.stdinEnd, true
-	}
-	if fd == 1 || fd == 2 {
+	case 0:
+		return true, true
+	case 1, 2, in.out:
 		return write, true
 	}
 	s := in.sockets[fd]

@@ -95,7 +95,7 @@ func Choose(ctx context.Context, f Where, of Locks, plans []scenarios.Plan, say 
 	}
 	switch f.Runtime {
 	case Virtual:
-		return &Simulated{Locks: of, Trace: f.Trace}, nil
+		return newSimulated(of, f.Trace), nil
 	case Docker:
 		return newContainers(ctx, settings, of, plans, say)
 	case Compose:

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -18,6 +19,23 @@ func TestWhatContainersCannotBear(t *testing.T) {
 		}
 		if why != "" && (!strings.Contains(why, k.Name) || !strings.Contains(why, "--runtime local")) {
 			t.Errorf("%s: %q does not say what to do", k.Name, why)
+		}
+	}
+}
+
+// TestWhatIsNotSimulated: a lock that is no Go program, and a service that the simulation does not have, are skipped with what to do.
+func TestWhatIsNotSimulated(t *testing.T) {
+	kind := func(s *scenarios.Scenario) (clients.Kind, error) {
+		return clients.Kind{Service: s.Adapter.Service}, nil
+	}
+	for want, a := range map[string]scenarios.Adapter{
+		"give --lock-go DIR":       {Command: "./lock", Service: "redis"},
+		"no etcd: --runtime local": {Go: ".", Service: "etcd"},
+		"":                         {Go: ".", Service: "redis"},
+	} {
+		why := newSimulated(kind, false).Skip(scenarios.Plan{Scenario: scenarios.Scenario{Adapter: a}})
+		if why != "" && want == "" || !strings.Contains(why, want) {
+			t.Errorf("%+v: %q, want %q", a, why, want)
 		}
 	}
 }
