@@ -34,19 +34,21 @@ const manyFaults = "testdata/deaths.yaml"
 func TestDeathsHeal(t *testing.T) {
 	rounds, seed := number(t, "LOCKCHAOS_DEATHS", 4), number(t, "LOCKCHAOS_SEED", int(time.Now().UnixNano()%1e6))
 	t.Logf("LOCKCHAOS_SEED=%d", seed)
-	c := place(t)
-	c.app("off")
+	s := open(t)
+	what := s.file(manyFaults)
 	random := rand.New(rand.NewPCG(uint64(seed), 0))
 	struck := 0
 	for round := range rounds {
 		victim := []string{"lockchaos", "the agent"}[round%2]
-		early := round%8 >= 6 // while pods start
+		early := round%8 == 3 || round%8 == 6 // while pods start
 		after := time.Duration(random.Int64N(int64(4 * time.Second)))
 		if early {
 			after /= 2
 		}
 		t.Run(fmt.Sprintf("%d of %s", round+1, strings.TrimPrefix(victim, "the ")), func(t *testing.T) {
-			d := death{cluster: &cluster{t: t, config: c.config, client: c.client, namespace: c.namespace}, what: manyFaults, victim: victim, early: early}
+			here := *s.cluster
+			here.t = t
+			d := death{cluster: &here, app: s.app, what: what, victim: victim, early: early}
 			if d.round(after) {
 				struck++
 			}
@@ -57,9 +59,8 @@ func TestDeathsHeal(t *testing.T) {
 
 // TestSilenceHeals stops lockchaos, whose connections stay: the agent must not wait for a word for ever.
 func TestSilenceHeals(t *testing.T) {
-	c := place(t)
-	c.app("off")
-	d := death{cluster: c, what: manyFaults, victim: "lockchaos, which was only stopped"}
+	s := open(t)
+	d := death{cluster: s.cluster, app: s.app, what: s.file(manyFaults), victim: "lockchaos, which was only stopped"}
 	d.start()
 	d.untilStruck()
 	if err := d.run.Process.Signal(syscall.SIGSTOP); err != nil {
@@ -115,6 +116,7 @@ func number(t *testing.T, name string, otherwise int) int {
 // death is one round.
 type death struct {
 	*cluster
+	app    string // the application's namespace
 	what   string // it runs
 	victim string
 	early  bool          // before there was any fault
@@ -269,7 +271,7 @@ func (d *death) agentLives(ctx context.Context) (all error) {
 
 // inEffect is an error for each process of the application that is stopped, and each pod whose network is filtered.
 func (d *death) inEffect(ctx context.Context) (all error) {
-	pods, err := d.client.CoreV1().Pods(shop).List(ctx, metav1.ListOptions{})
+	pods, err := d.client.CoreV1().Pods(d.app).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return err
 	}

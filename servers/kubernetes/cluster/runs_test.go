@@ -21,7 +21,6 @@ import (
 const (
 	program = "../../../bin/lockchaos"
 	example = "../../../examples/k8s-app"
-	shop    = "lockchaos-shop" // the example's namespace
 )
 
 // place is connect with a pair of namespaces as lockchaos makes them, for its own pods.
@@ -159,36 +158,66 @@ func TestShardsAreMerged(t *testing.T) {
 	c.come(c.run(append(names(want), "--shards", "2")...), want)
 }
 
-// app has the example application in the cluster, with a ledger that has a fence ("on") or none ("off").
-func (c *cluster) app(fence string) {
-	c.t.Helper()
+// shop has the example application in a namespace of its own.
+type shop struct {
+	*cluster        // for lockchaos
+	app      string // the application's namespace
+}
+
+// open brings the application up.
+func open(t *testing.T) *shop {
+	t.Helper()
+	s := &shop{place(t), connect(t).namespace}
 	image, err := exec.Command(example + "/image").Output()
 	if err != nil {
-		c.t.Fatal(err)
+		t.Fatal(err)
 	}
 	load := exec.Command(script, "load", "-")
 	load.Stdin = bytes.NewReader(image)
 	if out, err := load.CombinedOutput(); err != nil {
-		c.t.Fatalf("load the example's image: %v\n%s", err, out)
+		t.Fatalf("load the example's image: %v\n%s", err, out)
 	}
-	c.kubectl("apply", "-k", "../../../deploy/kubernetes") // the account that the example grants rights to
-	c.kubectl("apply", "-k", example+"/k8s")
-	c.fence(fence)
+	all, err := exec.Command(script, "kubectl", "kustomize", example+"/k8s").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.kubectl("apply", "-f", s.moved("all.yaml", all))
+	s.rolledOut("ledger", "operator")
+	return s
 }
 
-// fence begins with a new ledger.
-func (c *cluster) fence(fence string) {
-	c.t.Helper()
-	c.kubectl("-n", shop, "set", "env", "deployment/ledger", "FENCE="+fence)
-	for _, name := range []string{"ledger", "operator"} {
-		c.kubectl("-n", shop, "rollout", "status", "deployment/"+name, "--timeout", limit.String())
+// moved is a file with a text that is about this namespace, not the example's.
+func (s *shop) moved(name string, text []byte) string {
+	s.t.Helper()
+	file := filepath.Join(s.t.TempDir(), name)
+	if err := os.WriteFile(file, bytes.ReplaceAll(text, []byte("lockchaos-shop"), []byte(s.app)), 0o644); err != nil {
+		s.t.Fatal(err)
+	}
+	return file
+}
+
+// file is a scenario about this namespace.
+func (s *shop) file(name string) string {
+	s.t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return s.moved(filepath.Base(name), text)
+}
+
+// rolledOut waits until Deployments are.
+func (s *shop) rolledOut(names ...string) {
+	s.t.Helper()
+	for _, name := range names {
+		s.kubectl("-n", s.app, "rollout", "status", "deployment/"+name, "--timeout", limit.String())
 	}
 }
 
 func TestExampleApplication(t *testing.T) {
-	c := place(t)
-	c.app("off")
-	c.come(c.run(example+"/scenario.yaml"), map[string]string{"operator/pause-leader": "corrupted"})
-	c.fence("on")
-	c.come(c.run(example+"/fenced.yaml"), map[string]string{"operator/pause-leader-fenced": "contained"})
+	s := open(t)
+	s.come(s.run(s.file(example+"/scenario.yaml")), map[string]string{"operator/pause-leader": "corrupted"})
+	s.kubectl("-n", s.app, "set", "env", "deployment/ledger", "FENCE=on")
+	s.rolledOut("ledger")
+	s.come(s.run(s.file(example+"/fenced.yaml")), map[string]string{"operator/pause-leader-fenced": "contained"})
 }
