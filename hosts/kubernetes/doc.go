@@ -21,7 +21,9 @@
 // # What is guaranteed
 //
 //   - Outer ends, or is heard no more for Silence: the agent heals, kills what is its own, and goes. Faults need no API server to end.
+//   - Outer ends before the agent has heard of it: the agent goes, when it has waited for a while.
 //   - The agent is killed: its container is started again, and heals what it was told of.
+//   - The agent's pod is ended, but not by force: it heals within its grace.
 //   - What was left is removed by Clean: the pods of scenarios whose agent has ended.
 //   - No port is published. All pods but the agent's keep the restricted Pod Security Standard.
 package kubernetes

@@ -69,6 +69,23 @@ func TestSilenceHeals(t *testing.T) {
 	d.heals(time.Now(), silent)
 }
 
+// TestDeletedAgentHeals has somebody delete the agent's pod, as an eviction or the drain of a node does.
+func TestDeletedAgentHeals(t *testing.T) {
+	s := open(t)
+	d := death{cluster: s.cluster, app: s.app, what: s.file(manyFaults), victim: "the agent's pod"}
+	d.start()
+	d.untilStruck()
+	agents := d.client.CoreV1().Pods(d.namespace + "-agents")
+	pods, err := agents.List(t.Context(), metav1.ListOptions{})
+	if err != nil || len(pods.Items) != 1 {
+		t.Fatalf("%d agents, %v", len(pods.Items), err)
+	}
+	if err := agents.Delete(t.Context(), pods.Items[0].Name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	d.heals(time.Now(), healed)
+}
+
 // TestCleanSparesTheLiving runs clean beside a run with servers of its own, which it must not touch, and once more after that was killed.
 func TestCleanSparesTheLiving(t *testing.T) {
 	d := death{cluster: place(t), what: "etcd-lease/pause-holder/fenced", victim: "lockchaos"}
