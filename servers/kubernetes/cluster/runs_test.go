@@ -49,7 +49,7 @@ type result struct{ Name, State, Result, Expectation string }
 // run runs lockchaos on the cluster, wants it to end with status 0 and to leave no pod, and returns what came of each scenario.
 func (c *cluster) run(words ...string) map[string]result {
 	c.t.Helper()
-	out := c.t.TempDir()
+	out := c.kept()
 	began := time.Now()
 	text, err := exec.CommandContext(c.t.Context(), program, append([]string{"run", "--runtime", "kubernetes", "--namespace", c.namespace, "--out", out}, words...)...).CombinedOutput()
 	if err != nil {
@@ -73,6 +73,23 @@ func (c *cluster) run(words ...string) map[string]result {
 		results[r.Name] = r
 	}
 	return results
+}
+
+// kept is a folder that stays if the test fails.
+func (c *cluster) kept() string {
+	c.t.Helper()
+	dir, err := os.MkdirTemp("", "lockchaos-kubernetes-")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(func() {
+		if c.t.Failed() {
+			c.t.Logf("kept: %s", dir)
+		} else if err := os.RemoveAll(dir); err != nil {
+			c.t.Error(err)
+		}
+	})
+	return dir
 }
 
 // come wants each scenario to have come to what it comes to locally.
