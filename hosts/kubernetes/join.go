@@ -3,6 +3,8 @@ package kubernetes
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/lockchaos/lockchaos/hosts"
@@ -100,6 +103,20 @@ func begin(in io.Reader) {
 	}
 }
 
+// build tells this program from others: the beginning of its hash.
+var build = sync.OnceValues(func() (string, error) {
+	f, err := os.Open("/proc/self/exe")
+	if err != nil {
+		return "", fmt.Errorf("read this program: %w", err)
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", fmt.Errorf("read this program: %w", err)
+	}
+	return hex.EncodeToString(h.Sum(nil))[:16], nil
+})
+
 // readTold reads what this agent was told when it was started first.
 func readTold() (told handover, err error) {
 	text, err := os.ReadFile(toldFile)
@@ -141,6 +158,9 @@ func receive(in io.Reader) error {
 		silent.Reset(Silence)
 	}
 	received.told = *o.Handover
+	if own, err := build(); err != nil || own != received.told.Build {
+		return errors.Join(errors.New("the image holds another build of lockchaos than the one that was started: --image lockchaos=IMAGE names one of the same"), err)
+	}
 	for _, c := range received.told.Files {
 		if err := c.write(scenarioDir); err != nil {
 			return fmt.Errorf("unpack the scenario's folder: %w", err)

@@ -28,6 +28,8 @@ type handover struct {
 	Files []chunk      `json:"files"` // of the scenario's folder
 	Facts []Fact       `json:"facts"`
 	Keys  string       `json:"keys,omitempty"`
+	// Build is that of outer: an image may hold another one, which would understand something else.
+	Build string `json:"build"`
 }
 
 // handedNode is a container: by the number that its runtime gave it the agent finds its processes.

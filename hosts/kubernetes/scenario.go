@@ -186,6 +186,9 @@ func (s *scenario) handover(pods map[string]corev1.Pod) (h handover, err error) 
 	if s.node.Kernel == "" {
 		h.Facts = append(h.Facts[:1], s.Facts...)
 	}
+	if h.Build, err = build(); err != nil {
+		return h, err
+	}
 	if h.Files, err = filesOf(s.Dir); err != nil {
 		return h, err
 	}
