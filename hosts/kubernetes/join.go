@@ -87,8 +87,10 @@ func rescue(n handedNode, heal func(string, *hosts.Host) error) error {
 var received struct {
 	told  handover
 	lines *bufio.Reader
-	err   error
 }
+
+// failed is the status of an inner program that could do nothing: that of package runs/exit, which lies above this one.
+const failed = 3
 
 // begin receives what outer hands over, if this is the agent's first start. An agent that was started again before it was told anything ends here: it has done nothing
 // that it could heal, and its run has lost it.
@@ -96,7 +98,11 @@ func begin(in io.Reader) {
 	told, err := readTold()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		received.err = receive(in)
+		if err := receive(in); err != nil {
+			// As the inner program tells of what went wrong: it would miss its plan, and say that.
+			_ = json.NewEncoder(os.Stdout).Encode(map[string]string{"error": err.Error()})
+			os.Exit(failed)
+		}
 	case err == nil && len(told.Nodes) == 0:
 		fmt.Fprintln(os.Stderr, "lockchaos, in a pod: this agent was started again, and has nothing to heal")
 		os.Exit(0)
@@ -183,8 +189,8 @@ func Join(ctx context.Context, out io.Writer) (context.Context, *Joined, error) 
 	if !Inside() {
 		return ctx, nil, hosts.ErrOutside
 	}
-	if received.err != nil {
-		return ctx, nil, received.err
+	if received.lines == nil {
+		return ctx, nil, errors.New("kubernetes.Stage has not received what outer hands over")
 	}
 	told := received.told
 	to := &speaker{out: out}
