@@ -93,8 +93,6 @@ func TestNames(t *testing.T) {
 	}
 }
 
-var word = flag.String("word", "", "a flag of the user's own")
-
 // TestFlags: clients are given the user's flags.
 func TestFlags(t *testing.T) {
 	if locktest.Client() && *word != "as given" {

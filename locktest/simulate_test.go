@@ -3,6 +3,7 @@ package locktest_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -65,6 +66,9 @@ func stubborn(n locktest.Nodes) (clients.Lock, error) {
 		return err == nil, err
 	}})
 }
+
+// word is where the simulation's clients have it, too: they are given the user's flags as all clients are.
+var word = flag.String("word", "", "a flag of the user's own")
 
 // simulations are calls of Simulate that fail.
 var simulations = map[string]func(*testing.T){

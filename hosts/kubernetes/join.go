@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -109,8 +110,11 @@ func begin(in io.Reader) {
 	}
 }
 
-// build tells this program from others: the beginning of its hash.
+// build tells this program from others: by its version, which names the commit, or by the beginning of its hash where that says less.
 var build = sync.OnceValues(func() (string, error) {
+	if info, ok := debug.ReadBuildInfo(); ok && strings.HasPrefix(info.Main.Version, "v") && !strings.HasSuffix(info.Main.Version, "+dirty") {
+		return info.Main.Version, nil
+	}
 	f, err := os.Open("/proc/self/exe")
 	if err != nil {
 		return "", fmt.Errorf("read this program: %w", err)
