@@ -57,7 +57,7 @@ func (k Strike) made(tool *runs.Tool) (s scenarios.Scenario, err error) {
 	if _, err := tool.Lock(k.Lock); err != nil {
 		return s, fmt.Errorf("%w%s", err, spelling.Suggest(k.Lock, tool.Catalogue().Locks))
 	}
-	suites, err := scenarios.Builtin(tool.Catalogue())
+	suites, err := tool.Suites()
 	if err != nil {
 		return s, err
 	}

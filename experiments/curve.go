@@ -251,7 +251,7 @@ func (o Values) Apply(s scenarios.Scenario, v time.Duration) scenarios.Scenario 
 	if f.Every.Max > 0 {
 		s.Duration = f.After + strikesPerRun*round + s.TTL
 	}
-	s.Quiet = 0
+	s.Quiet, s.Enough = 0, 0 // each value has the same time
 	s.Workload.AcquireTimeout = max(s.Workload.AcquireTimeout, 2*round+4*s.TTL)
 	s.Workload.OpTimeout = max(s.Workload.OpTimeout, 2*f.For)
 	return s

@@ -44,7 +44,10 @@ type client struct {
 }
 
 // numbers gives out the numbers of ops, incarnations and faults, over all clients, and counts what progress shows.
-type numbers struct{ op, process, faults, bites, grants atomic.Int64 }
+type numbers struct {
+	op, process, faults, bites, grants atomic.Int64
+	shown                              shown
+}
 
 func (n *numbers) nextOp() int64      { return n.op.Add(1) }
 func (n *numbers) nextProcess() int32 { return int32(n.process.Add(1)) }
@@ -176,6 +179,7 @@ func (c *client) do(ctx context.Context, o op) (id int64, r reply, err error) {
 	c.rec.Record(c.completion(e, r))
 	if o.kind == history.Acquire && r.Result == resultOK {
 		c.ids.grants.Add(1)
+		c.ids.shown.granted(o.key, c.number)
 	}
 	if r.Result == resultInfo {
 		c.process.Store(c.ids.nextProcess())

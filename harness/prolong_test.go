@@ -5,6 +5,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/lockchaos/lockchaos/scenarios"
 )
 
 // TestStretch: a run that has shown enough ends at its time; one that has not goes on while it shows more, and no longer than it may.
@@ -37,7 +39,7 @@ func TestStretch(t *testing.T) {
 				}()
 			}
 			began := time.Now()
-			stretch{planned, c.longer, c.needed, have.Load, have.Load}.pass(ctx)
+			stretch{planned, c.longer, c.needed, have.Load, have.Load, never}.pass(ctx)
 			if took := time.Since(began); took < c.least {
 				t.Errorf("it ended after %v, and may not before %v", took, c.least)
 			}
@@ -48,5 +50,57 @@ func TestStretch(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	stretch{time.Hour, time.Hour, 1, new(atomic.Int64).Load, new(atomic.Int64).Load}.pass(ctx) // it ends with its context
+	stretch{time.Hour, time.Hour, 1, new(atomic.Int64).Load, new(atomic.Int64).Load, never}.pass(ctx) // it ends with its context
+}
+
+func never() bool { return false }
+
+// TestStretchEndsEarly: a run that has shown more than enough ends before its time.
+func TestStretchEndsEarly(t *testing.T) {
+	var shown atomic.Int64
+	go shown.Store(1)
+	stretch{time.Hour, 0, 0, shown.Load, shown.Load, func() bool { return shown.Load() == 1 }}.pass(t.Context())
+	if t.Context().Err() != nil || shown.Load() != 1 {
+		t.Error("it ended before it had shown more than enough")
+	}
+}
+
+// TestEnough: enough is twice of everything that is needed, and a bite of each planned fault.
+func TestEnough(t *testing.T) {
+	s := scenarios.Scenario{Enough: 2, Needs: scenarios.Needs{Grants: 3, Handovers: 2, Bites: 1}, Faults: make([]scenarios.Fault, 2)}
+	grants := func(clients ...int32) func(*numbers) {
+		return func(n *numbers) {
+			for _, c := range clients {
+				n.grants.Add(1)
+				n.shown.granted("k", c)
+			}
+		}
+	}
+	bites := func(places ...int) func(*numbers) {
+		return func(n *numbers) {
+			for _, p := range places {
+				n.bites.Add(1)
+				n.shown.bit(p)
+			}
+		}
+	}
+	for _, c := range []struct {
+		name     string
+		show     []func(*numbers)
+		expected bool
+	}{
+		{"nothing", nil, false},
+		{"all", []func(*numbers){grants(1, 2, 1, 2, 1, 2), bites(1, 2)}, true},
+		{"too few grants", []func(*numbers){grants(1, 2, 1, 2, 1), bites(1, 2)}, false},
+		{"too few hand-overs", []func(*numbers){grants(1, 1, 1, 2, 1, 2), bites(1, 2)}, false},
+		{"one fault never bit", []func(*numbers){grants(1, 2, 1, 2, 1, 2), bites(1, 1, 1)}, false},
+	} {
+		var n numbers
+		for _, show := range c.show {
+			show(&n)
+		}
+		if got := n.enough(s); got != c.expected {
+			t.Errorf("%s: %v, not %v", c.name, got, c.expected)
+		}
+	}
 }

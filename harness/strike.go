@@ -206,6 +206,7 @@ func (d *director) end(info history.FaultInfo, client int32, effect nemesis.Effe
 	info.From, info.To = d.rec.Relative(effect.From), d.rec.Relative(effect.To)
 	if info.Bites() {
 		d.ids.bites.Add(1)
+		d.ids.shown.bit(info.Plan)
 	}
 	d.rec.Record(history.Event{Type: history.Fault, Client: client, Fault: &info})
 }

@@ -76,10 +76,7 @@ func Load(file string, c Catalogue) (*Policy, error) {
 // meant.
 func Parse(text []byte, file string, c Catalogue) (*Policy, error) {
 	f := form{Repetitions: 1, Inconclusive: Fail, Skipped: Fail}
-	if err := strictyaml.Decode(text, &f); err != nil {
-		return nil, strictyaml.Located(file, err)
-	}
-	mistakes, err := strictyaml.New(text, file)
+	mistakes, err := strictyaml.Read(text, file, &f)
 	if err != nil {
 		return nil, err
 	}

@@ -20,12 +20,12 @@ type Choice struct {
 // Choose turns words into scenarios, in the order in which they are named. A word is a suite, a scenario, the beginning of scenario names up to
 // a slash, or a YAML file; none means the suite quick.
 func (t *Tool) Choose(words []string) (Choice, error) {
-	suites, err := scenarios.Builtin(t.Catalogue())
-	if err != nil {
-		return Choice{}, err
-	}
 	if len(words) == 0 {
 		words = []string{"quick"}
+	}
+	suites, err := t.suitesOf(words)
+	if err != nil {
+		return Choice{}, err
 	}
 	c := Choice{Name: strings.Join(words, " ")}
 	for _, word := range words {
@@ -43,6 +43,19 @@ func (t *Tool) Choose(words []string) (Choice, error) {
 		}
 	}
 	return c, nil
+}
+
+// suitesOf are the suites among which the words are looked up: all, or where a single suite is named, that one. It is read in a
+// tenth of the time.
+func (t *Tool) suitesOf(words []string) ([]scenarios.Suite, error) {
+	if len(words) == 1 {
+		if s, err := scenarios.BuiltinSuite(words[0], t.Catalogue()); err != nil {
+			return nil, err
+		} else if s != nil {
+			return []scenarios.Suite{*s}, nil
+		}
+	}
+	return t.Suites()
 }
 
 // add takes a scenario once. Two different ones under one name can't be told apart in a report.
@@ -127,7 +140,7 @@ func (t *Tool) PlacesOf(words []string, plan string) map[string]scenarios.Place 
 		}
 		return places
 	}
-	suites, _ := scenarios.Builtin(t.Catalogue())
+	suites, _ := t.suitesOf(words)
 	for _, s := range suites {
 		maps.Copy(places, s.Places)
 	}

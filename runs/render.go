@@ -147,7 +147,7 @@ func (t *Tool) again(plan *scenarios.Plan, folder string, run *Record) string {
 
 // builtin tells whether the scenario comes with lockchaos as it is, so that its name is enough to run it again.
 func (t *Tool) builtin(s scenarios.Scenario) bool {
-	suites, err := t.suites()
+	suites, err := t.Suites()
 	if err != nil {
 		return false
 	}

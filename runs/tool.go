@@ -15,8 +15,7 @@ type Tool struct {
 	// Version is recorded with every run, and so is Program, the word by which the program is called: it is part of the commands that a user can paste.
 	Version, Program string
 	locks            []clients.Kind
-	// suites are those that come with lockchaos, read once: reading them takes longer than judging a short history.
-	suites func() ([]scenarios.Suite, error)
+	suites           func() ([]scenarios.Suite, error)
 }
 
 // NewTool returns a program that knows the locks.
@@ -25,6 +24,9 @@ func NewTool(version, program string, locks []clients.Kind) *Tool {
 	t.suites = sync.OnceValues(func() ([]scenarios.Suite, error) { return scenarios.Builtin(t.Catalogue()) })
 	return t
 }
+
+// Suites are those that come with lockchaos, read once. Change none of them.
+func (t *Tool) Suites() ([]scenarios.Suite, error) { return t.suites() }
 
 // Catalogue is what scenarios can name.
 func (t *Tool) Catalogue() scenarios.Catalogue { return harness.Catalogue(t.locks, t.KindOf) }

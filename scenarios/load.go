@@ -44,9 +44,10 @@ func Builtin(c Catalogue) ([]Suite, error) {
 	if err != nil {
 		return nil, err
 	}
+	l := library{c, map[string]*Suite{}}
 	var suites []Suite
 	for _, name := range names {
-		s, err := builtinSuite(strings.TrimSuffix(name, ".yaml"), c, nil)
+		s, err := l.suite(strings.TrimSuffix(name, ".yaml"), nil)
 		if err != nil {
 			return nil, err
 		}
@@ -55,16 +56,37 @@ func Builtin(c Catalogue) ([]Suite, error) {
 	return suites, nil
 }
 
-// builtinSuite reads one suite that comes with lockchaos, for those of the trail, each of which includes the next.
-func builtinSuite(name string, c Catalogue, trail []string) (*Suite, error) {
+// BuiltinSuite returns one suite that comes with lockchaos; nil: there is none of that name.
+func BuiltinSuite(name string, c Catalogue) (*Suite, error) {
+	if _, err := fs.Stat(builtin, name+".yaml"); err != nil {
+		return nil, nil
+	}
+	return library{c, map[string]*Suite{}}.suite(name, nil)
+}
+
+// library reads the suites that come with lockchaos, each once: some include others.
+type library struct {
+	catalogue Catalogue
+	read      map[string]*Suite
+}
+
+// suite reads one of them, for those of the trail, each of which includes the next.
+func (l library) suite(name string, trail []string) (*Suite, error) {
 	if slices.Contains(trail, name) {
 		return nil, fmt.Errorf("suite %s includes itself: %s", name, strings.Join(append(trail, name), " → "))
+	}
+	if s := l.read[name]; s != nil {
+		return s, nil
 	}
 	text, err := builtin.ReadFile(name + ".yaml")
 	if err != nil {
 		return nil, fmt.Errorf("there is no suite %q to include: only those that come with lockchaos can be", name)
 	}
-	return parse(text, path.Join("scenarios", name+".yaml"), c, append(slices.Clone(trail), name))
+	s, err := l.parse(text, path.Join("scenarios", name+".yaml"), append(slices.Clone(trail), name))
+	if err == nil {
+		l.read[name] = s
+	}
+	return s, err
 }
 
 // Load reads a suite from a file.
@@ -78,23 +100,21 @@ func Load(file string, c Catalogue) (*Suite, error) {
 
 // Parse reads a suite from YAML. Every mistake, be it of form or of content, comes with file, line and column.
 func Parse(text []byte, file string, c Catalogue) (*Suite, error) {
-	return parse(text, file, c, nil)
+	return library{c, map[string]*Suite{}}.parse(text, file, nil)
 }
 
-func parse(text []byte, file string, c Catalogue, trail []string) (*Suite, error) {
+func (l library) parse(text []byte, file string, trail []string) (*Suite, error) {
 	var raw rawSuite
 	raw.Defaults.Needs = usualNeeds
-	if err := strictyaml.Decode(text, &raw); err != nil {
-		return nil, strictyaml.Located(file, err)
-	}
-	included, where, err := raw.included(c, trail)
-	if err != nil {
-		return nil, strictyaml.Located(file, err)
-	}
-	v, err := newValidator(text, file, c)
+	mistakes, err := strictyaml.Read(text, file, &raw)
 	if err != nil {
 		return nil, err
 	}
+	included, where, err := l.included(raw.Include, trail)
+	if err != nil {
+		return nil, strictyaml.Located(file, err)
+	}
+	v := &validator{mistakes: mistakes, catalogue: l.catalogue}
 	places, err := v.places(&raw, included)
 	if err != nil {
 		return nil, strictyaml.Located(file, err)
@@ -123,11 +143,11 @@ type rawSuite struct {
 	Matrix    []group    `yaml:"matrix"`
 }
 
-// included returns the scenarios of the suites that this one includes, each once, and where they are written.
-func (raw *rawSuite) included(c Catalogue, trail []string) (out []Scenario, places map[string]Place, err error) {
+// included returns the scenarios of the suites that another one includes, each once, and where they are written.
+func (l library) included(names, trail []string) (out []Scenario, places map[string]Place, err error) {
 	places = map[string]Place{}
-	for _, name := range raw.Include {
-		suite, err := builtinSuite(name, c, trail)
+	for _, name := range names {
+		suite, err := l.suite(name, trail)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -174,14 +194,6 @@ func (v *validator) places(raw *rawSuite, included []Scenario) ([]place, error) 
 type validator struct {
 	mistakes  *strictyaml.Mistakes
 	catalogue Catalogue
-}
-
-func newValidator(text []byte, file string, c Catalogue) (*validator, error) {
-	m, err := strictyaml.New(text, file)
-	if err != nil {
-		return nil, err
-	}
-	return &validator{mistakes: m, catalogue: c}, nil
 }
 
 // fail notes a mistake at a YAML path such as $.scenarios[2].lock.

@@ -85,14 +85,12 @@ func LoadPlan(file string, c Catalogue) (*Plan, error) {
 		return nil, fmt.Errorf("read plan: %w", err)
 	}
 	var p Plan
-	if err := strictyaml.Decode(text, &p); err != nil {
-		return nil, strictyaml.Located(file, err)
-	}
-	p.Scenario.Needs.complete(p.Scenario.Faults)
-	v, err := newValidator(text, file, c)
+	mistakes, err := strictyaml.Read(text, file, &p)
 	if err != nil {
 		return nil, err
 	}
+	p.Scenario.Needs.complete(p.Scenario.Faults)
+	v := &validator{mistakes: mistakes, catalogue: c}
 	v.scenario("$.scenario", "$.scenario.lock", &p.Scenario)
 	if err := v.mistakes.First(); err != nil {
 		return nil, err

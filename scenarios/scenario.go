@@ -30,7 +30,9 @@ type Scenario struct {
 	Quiet  Duration `yaml:"quiet,omitempty"`
 	Faults []Fault  `yaml:"faults,omitempty"`
 	Needs  Needs    `yaml:"needs"`
-	Expect Expect   `yaml:"expect"`
+	// Enough ends the workload before Duration, once it has shown so many times what it needs and every planned fault has bitten. 0: never.
+	Enough int    `yaml:"enough,omitempty"`
+	Expect Expect `yaml:"expect"`
 }
 
 // Workload is what every client does, again and again.

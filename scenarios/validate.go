@@ -66,6 +66,9 @@ func (v *validator) scenario(at, lockAt string, s *Scenario) {
 	if s.Needs.Grants < 0 || s.Needs.Handovers < 0 || s.Needs.Bites < 0 {
 		v.fail(at+".needs", "needs can't be negative")
 	}
+	if s.Enough < 0 || s.Enough > 0 && s.Own() {
+		v.fail(at+".enough", "enough is how many times a workload of lockchaos must show what it needs, to end before its duration: 2, or 0 for never")
+	}
 	v.faults(at, s)
 	v.expect(at+".expect", s.Expect)
 }

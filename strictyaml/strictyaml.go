@@ -6,7 +6,6 @@
 package strictyaml
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -39,18 +38,28 @@ func ReadFile(file string) ([]byte, error) {
 
 // Decode reads exactly one YAML document and refuses keys that it does not know.
 func Decode(text []byte, into any) error {
-	d := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict())
-	if err := d.Decode(into); err != nil {
-		if errors.Is(err, io.EOF) {
-			return errors.New("the file is empty")
+	tree, err := parser.ParseBytes(text, 0)
+	if err != nil {
+		return err
+	}
+	return document(tree, into)
+}
+
+// document decodes the only document of a tree.
+func document(tree *ast.File, into any) error {
+	var written []ast.Node
+	for _, d := range tree.Docs {
+		if d.Body != nil {
+			written = append(written, d.Body)
 		}
-		return hinted(err, into)
 	}
-	var more any
-	if err := d.Decode(&more); !errors.Is(err, io.EOF) {
-		return errors.New("a second YAML document (after ---): one file holds one")
+	switch len(written) {
+	case 0:
+		return errors.New("the file is empty")
+	case 1:
+		return Node(written[0], into)
 	}
-	return nil
+	return errors.New("a second YAML document (after ---): one file holds one")
 }
 
 // Node reads one node of a tree, as strictly.
@@ -105,16 +114,19 @@ func Located(file string, err error) error {
 	return fmt.Errorf("%s: %w", file, err)
 }
 
-// Mistakes collects what is wrong with the content of a file. Use New.
+// Mistakes collects what is wrong with the content of a file. Use Read.
 type Mistakes struct {
 	file string
 	tree *ast.File
 	errs []error
 }
 
-// New parses the text for the places of its values.
-func New(text []byte, file string) (*Mistakes, error) {
+// Read decodes the only document of a text, as Decode does, and knows the places of its values.
+func Read(text []byte, file string, into any) (*Mistakes, error) {
 	tree, err := parser.ParseBytes(text, 0)
+	if err == nil {
+		err = document(tree, into)
+	}
 	if err != nil {
 		return nil, Located(file, err)
 	}

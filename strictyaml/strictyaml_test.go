@@ -35,7 +35,8 @@ func TestMistakesOfForm(t *testing.T) {
 }
 
 func TestMistakesOfContent(t *testing.T) {
-	m, err := New([]byte("name: a\nparts:\n  - length: 3\n"), "f.yaml")
+	var into any
+	m, err := Read([]byte("name: a\nparts:\n  - length: 3\n"), "f.yaml", &into)
 	if err != nil || m.Err() != nil || m.First() != nil {
 		t.Fatal(err, m)
 	}

@@ -89,15 +89,12 @@ func readCard(file string) (Card, error) {
 	if err != nil {
 		return c, err
 	}
-	if err := strictyaml.Decode(text, &c); err != nil {
-		return c, strictyaml.Located(file, err)
-	}
-	c.Dir = filepath.Dir(file)
-	c.Name = filepath.Base(c.Dir)
-	m, err := strictyaml.New(text, file)
+	m, err := strictyaml.Read(text, file, &c)
 	if err != nil {
 		return c, err
 	}
+	c.Dir = filepath.Dir(file)
+	c.Name = filepath.Base(c.Dir)
 	c.check(m)
 	return c, m.Err()
 }

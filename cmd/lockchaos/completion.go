@@ -138,7 +138,7 @@ func completeFolders(_ *cobra.Command, _ []string, _ string) ([]string, cobra.Sh
 
 // completeScenarios completes suites and locks and, behind a slash, scenarios; where no name begins so, files.
 func completeScenarios(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	suites, err := scenarios.Builtin(catalogue())
+	suites, err := ours().Suites()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}

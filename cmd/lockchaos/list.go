@@ -217,7 +217,7 @@ func listScenarios(w io.Writer, pattern string, only pick.Selection, out string)
 // suitesOf are the built-in suites, or what failed in the latest run as one.
 func suitesOf(only pick.Selection, out string) ([]scenarios.Suite, error) {
 	if !only.LastFailed {
-		return scenarios.Builtin(catalogue())
+		return ours().Suites()
 	}
 	last, err := ours().LastFailed(out)
 	if err != nil {

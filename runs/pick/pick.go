@@ -149,7 +149,7 @@ func (r Request) timed(p scenarios.Plan) scenarios.Plan {
 		p = p.Real()
 	}
 	if r.Duration > 0 {
-		p.Scenario.Duration = scenarios.Duration(r.Duration)
+		p.Scenario.Duration, p.Scenario.Enough = scenarios.Duration(r.Duration), 0
 	}
 	return p
 }

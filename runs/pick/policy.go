@@ -74,7 +74,7 @@ func Examinee(tool *runs.Tool, name string, ttl scenarios.Duration) (scenarios.E
 	if k.Claims.Permits == 0 {
 		return scenarios.Examinee{}, fmt.Errorf("%s is no lock, so there is nothing to attack: %s", k.Name, k.About)
 	}
-	suites, err := scenarios.Builtin(tool.Catalogue())
+	suites, err := tool.Suites()
 	if err != nil {
 		return scenarios.Examinee{}, err
 	}

@@ -52,7 +52,7 @@ func (r Request) randomLocks(ctx context.Context) (all []scenarios.RandomLock, e
 		}
 		return []scenarios.RandomLock{r.RandomLock(lock.Kind(), lock.Examinee().Undisturbed(), can)}, nil
 	}
-	suites, err := scenarios.Builtin(r.Tool.Catalogue())
+	suites, err := r.Tool.Suites()
 	if err != nil {
 		return nil, err
 	}
