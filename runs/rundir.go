@@ -19,6 +19,7 @@ import (
 // again whenever a scenario begins, is first violated, or ends, so that a run can be followed (lockchaos serve) and one that was killed be reported.
 type Record struct {
 	Version  string   `json:"lockchaos"`
+	Build    string   `json:"build,omitempty"` // see Tool.Build
 	Suite    string   `json:"suite"`
 	About    string   `json:"about,omitempty"`
 	Command  string   `json:"command"`

@@ -128,7 +128,7 @@ func (s *Run) Prepare(dir string, began time.Time) {
 	s.Dir, s.began = dir, began
 	shares := s.Settings.Shard.shares(s.Plans)
 	s.Plans = s.Settings.Shard.Part(s.Plans)
-	s.record = Record{Version: s.Settings.Tool.Version, Suite: s.Name, About: s.About, Command: s.Command, Program: s.Settings.Tool.Program, Runtime: s.Where.About(), Where: s.Settings.Words, Seed: s.Plans[0].Seed,
+	s.record = Record{Version: s.Settings.Tool.Version, Build: s.Settings.Tool.Build, Suite: s.Name, About: s.About, Command: s.Command, Program: s.Settings.Tool.Program, Runtime: s.Where.About(), Where: s.Settings.Words, Seed: s.Plans[0].Seed,
 		NoExpect: s.Settings.NoExpect, Policy: s.Settings.Policy, Started: began.UTC().Truncate(time.Second), Parallel: s.Settings.Parallel, Exam: s.Exam, Scenarios: make([]ScenarioRecord, len(s.Plans)),
 		Shard: s.Settings.Shard.String(), Shares: shares, Test: s.Test}
 	for i, p := range s.Plans {

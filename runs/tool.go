@@ -14,8 +14,10 @@ import (
 type Tool struct {
 	// Version is recorded with every run, and so is Program, the word by which the program is called: it is part of the commands that a user can paste.
 	Version, Program string
-	locks            []clients.Kind
-	suites           func() ([]scenarios.Suite, error)
+	// Build tells one build of the program from all others; "": nothing does.
+	Build  string
+	locks  []clients.Kind
+	suites func() ([]scenarios.Suite, error)
 }
 
 // NewTool returns a program that knows the locks.

@@ -52,6 +52,10 @@ func locks() []clients.Kind {
 func workerLocks() []clients.Kind { return append(locks(), noop.Noop, external.Kind("")) }
 
 // ours is this command, with its locks.
-var ours = sync.OnceValue(func() *runs.Tool { return runs.NewTool(version, os.Args[0], locks()) })
+var ours = sync.OnceValue(func() *runs.Tool {
+	t := runs.NewTool(version, os.Args[0], locks())
+	t.Build = build()
+	return t
+})
 
 func catalogue() scenarios.Catalogue { return ours().Catalogue() }

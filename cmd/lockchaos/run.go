@@ -37,6 +37,7 @@ type runFlags struct {
 	scale    string
 	dry      bool
 	shards   int
+	since    string
 	measured metricsFlag
 	repeatFlags
 	outputFlags
@@ -86,7 +87,9 @@ On a busy machine a scenario may show nothing. It is then run again, up to --ret
 time alone. Each try stays in the folder.
 
 --lock and --fault select some of the named scenarios. --last-failed takes those of the latest run
-that did not come out as they should, as they were run. --dry-run says what would run and how long
+that did not come out as they should, as they were run. --only-changed-since takes those of the named
+scenarios that an earlier run does not settle: the same build of lockchaos ran the same plan, and it
+came out as it should. A lock of your own is always run. --dry-run says what would run and how long
 that takes.
 
 --shard 3/8 runs the third of eight parts, cut by planned length, in the same way on every machine
@@ -118,6 +121,7 @@ Environment variables:
   lockchaos run full --shard 3/8
   lockchaos run full --runtime kubernetes --shards 20
   lockchaos run --last-failed
+  lockchaos run full --only-changed-since runs/latest
   lockchaos run redlock --repeat 20 --until violated
   lockchaos run my-scenarios.yaml
   lockchaos run random --seed 7 --duration 60s --locks all
@@ -137,6 +141,7 @@ Environment variables:
 	flags.StringVar(&f.Plan, "plan", "", "run a saved plan.yaml again, instead of named scenarios")
 	flags.StringSliceVar(&f.Locks, "locks", nil, `of the suite random: locks by their names, or "all" (the default), which are all that are not broken on purpose`)
 	addSelection(cmd, &f.Only)
+	flags.StringVar(&f.since, "only-changed-since", "", "folder of an earlier run: run first what did not come out as it should there, then what has changed, and nothing else")
 	f.addShard(flags)
 	flags.IntVar(&f.shards, "shards", 0, "of --runtime kubernetes: run so many shards at once, each in a pod of its own, and merge them")
 	f.addScale(flags, `"test": the scenario's own, short times; "real": those of production, a TTL of 10 s and a holder that is frozen for 30 s`)
@@ -327,6 +332,9 @@ func (f *runFlags) run(cmd *cobra.Command, out *screen.Screen) error {
 	if err := f.check(cmd.Flags()); err != nil {
 		return err
 	}
+	if err := f.sinceRun(); err != nil {
+		return err
+	}
 	if f.Only.LastFailed {
 		if err := f.recall(cmd); err != nil || len(f.Last.Plans) == 0 {
 			return err
@@ -336,7 +344,7 @@ func (f *runFlags) run(cmd *cobra.Command, out *screen.Screen) error {
 		return f.runShards(cmd, out)
 	}
 	p, err := f.Plans(ctx)
-	if err != nil {
+	if err != nil || len(p.Plans) == 0 { // nothing has changed
 		return err
 	}
 	f.NoExpect = f.NoExpect || f.unexpected()
@@ -357,6 +365,18 @@ func (f *runFlags) run(cmd *cobra.Command, out *screen.Screen) error {
 			}}
 		return s.Do(ctx, p.Name, p.About, p.Plans)
 	})
+}
+
+// sinceRun reads the run that --only-changed-since names.
+func (f *runFlags) sinceRun() (err error) {
+	switch {
+	case f.since == "":
+		return nil
+	case f.Only.LastFailed || f.Plan != "" || f.Random() || f.shards > 0:
+		return exit.Misuse(fmt.Errorf("--only-changed-since looks at named scenarios: give no --plan, --last-failed or --shards beside it, and no suite %s", pick.Random))
+	}
+	f.Since, err = ours().SinceRun(f.since)
+	return err
 }
 
 // recall finds what failed in the latest run, and takes over where and how it was run. Where nothing failed it says so.
@@ -426,6 +446,9 @@ func (f *runFlags) words() []string {
 	}
 	if len(f.Locks) > 0 {
 		line = append(line, "--locks", strings.Join(f.Locks, ","))
+	}
+	if f.since != "" {
+		line = append(line, "--only-changed-since", f.since)
 	}
 	if f.Duration > 0 {
 		line = append(line, "--duration", f.Duration.String())

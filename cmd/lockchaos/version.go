@@ -19,6 +19,14 @@ func versionText() string {
 	return versionOf(info)
 }
 
+// build is the commit or the module's version that lockchaos was built from; "": that is not known, or there were changes.
+func build() string {
+	if text := versionText(); !strings.Contains(text, "unknown") && !strings.Contains(text, "with changes") {
+		return text
+	}
+	return ""
+}
+
 func versionOf(info *debug.BuildInfo) string {
 	settings := map[string]string{}
 	for _, s := range info.Settings {

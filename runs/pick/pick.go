@@ -33,6 +33,8 @@ type Request struct {
 	Only  Selection
 	// Last is what failed in the latest run; it is run again, as far as Names and Only take it.
 	Last *runs.FailedRun
+	// Since is an earlier run: what came out as it should there, and has not changed, is left out.
+	Since *runs.Since
 	// Own is a lock of the user's own, which takes the place of the scenarios' locks.
 	Own own.Program
 	// Duration is the length of each workload; 0: the scenario's own. Real: with the times of
@@ -94,6 +96,11 @@ func (r Request) Plans(ctx context.Context) (Planned, error) {
 	var plans []scenarios.Plan
 	for _, s := range c.Scenarios {
 		plans = append(plans, r.timed(scenarios.Plan{Seed: r.Seed, Scenario: s}))
+	}
+	if r.Since != nil {
+		all := len(plans)
+		plans = r.Since.Changed(plans)
+		r.Say(r.Since.Left(all, len(plans)))
 	}
 	return fixed(c.Name, c.About, plans), nil
 }
