@@ -19,12 +19,13 @@ func versionText() string {
 	return versionOf(info)
 }
 
-// build is the commit or the module's version that lockchaos was built from; "": that is not known, or there were changes.
+// build is the module's version, which names the commit; "": that is not known, or there were changes.
 func build() string {
-	if text := versionText(); !strings.Contains(text, "unknown") && !strings.Contains(text, "with changes") {
-		return text
+	info, ok := debug.ReadBuildInfo()
+	if !ok || !strings.HasPrefix(info.Main.Version, "v") || strings.HasSuffix(info.Main.Version, "+dirty") {
+		return ""
 	}
-	return ""
+	return info.Main.Version
 }
 
 func versionOf(info *debug.BuildInfo) string {
