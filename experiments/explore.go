@@ -46,6 +46,8 @@ type Exploring struct {
 	Cores int
 	// File is where the regression goes; "": a name of the lock's and the property's.
 	File string
+	// Then replays what is found on the real service; nil: nothing does.
+	Then *Replay
 	Out  *screen.Screen
 
 	program *sim.Program
@@ -356,7 +358,7 @@ func (x *Exploring) write(ctx context.Context, plan scenarios.Plan, tried int) e
 	if _, err := os.Stat(file); err == nil {
 		return fmt.Errorf("%s is there already, and is left as it is: name another file with --write", file)
 	}
-	if err := reports.WriteFile(file, func(w io.Writer) error { return plan.Write(w) }); err != nil {
+	if err := save(file, plan); err != nil {
 		return err
 	}
 	faults, err := yaml.Marshal(plan.Scenario.Faults)
@@ -365,5 +367,25 @@ func (x *Exploring) write(ctx context.Context, plan scenarios.Plan, tried int) e
 	}
 	x.Out.Say(fmt.Sprintf("\n%s: %s\n  %s\n%d clients, %d candidates, seed %d:\n%s\nwrote %s; run it: %s", x.Lock.Name, property, text, plan.Scenario.Clients, tried, plan.Seed, faults,
 		file, reports.Shell(x.Tool.Program, "run", "--plan", file, "--runtime", runtimes.Virtual)))
-	return exit.With(exit.Violated, nil)
+	return exit.With(exit.Violated, x.replay(ctx, plan, property, file))
+}
+
+func save(file string, plan scenarios.Plan) error {
+	return reports.WriteFile(file, func(w io.Writer) error { return plan.Write(w) })
+}
+
+// replay tries the finding on the real service, if that is wanted, and notes in its plan what came of
+// it: reports of the plan tell it.
+func (x *Exploring) replay(ctx context.Context, plan scenarios.Plan, property, file string) error {
+	if x.Then == nil {
+		return nil
+	}
+	x.Then.Again = reports.Shell(x.Tool.Program, "run", "--plan", file, "--runtime", runtimes.Virtual, "--then", runtimes.Local)
+	shown, err := x.Then.Do(ctx, plan, property)
+	if err != nil {
+		return fmt.Errorf("%s is simulated, and was not replayed to the end: %w", file, err)
+	}
+	x.Out.Say("\n" + property + ": " + shown.String())
+	plan.Scenario.About += "; " + shown.String()
+	return save(file, plan)
 }

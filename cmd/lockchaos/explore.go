@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/lockchaos/lockchaos/experiments"
 	"github.com/lockchaos/lockchaos/runs/exit"
@@ -26,10 +27,11 @@ events that was not seen before are varied further.
 
 The search stops at the first certain defect of the lock. A holder that outlives its lease is counted
 and not hunted: no lease prevents it. What is found is shrunk, and written as a plan that
-"lockchaos run --plan" repeats exactly.
+"lockchaos run --plan" repeats exactly. With --then local it is then tried on the real service.
 
 Exit status: 0 nothing was found, 1 a defect, 2 no seed came to its end, 3 the search failed.`,
 		Example: `  lockchaos explore --lock-go ./my-lock --for 2m
+  lockchaos explore --lock-go ./my-lock --then local
   lockchaos explore --lock-go examples/go/redsync --service redis-five --for 10m --seed 1`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -50,6 +52,10 @@ Exit status: 0 nothing was found, 1 a defect, 2 no seed came to its end, 3 the s
 				return err
 			}
 			x.Lock = lock
+			f.Parallel = x.Cores
+			if x.Then, err = experiments.NewReplay(cmd.Context(), f.complete(), f.then, f.tries, f.Own, x.Out); err != nil {
+				return err
+			}
 			return x.Do(cmd.Context())
 		},
 	}
@@ -61,6 +67,14 @@ Exit status: 0 nothing was found, 1 a defect, 2 no seed came to its end, 3 the s
 	flags.Uint64Var(&x.Most, "seeds", 0, "how many seeds to try at most (default: as many as the time allows)")
 	flags.DurationVar(&x.Length, "length", 5*time.Second, "virtual time of each run")
 	flags.IntVar(&x.Cores, "parallel", runtime.NumCPU(), fmt.Sprintf("how many seeds to try at once (default: one a processor, here %d)", runtime.NumCPU()))
+	f.addThen(flags)
+	flags.StringVar(&f.Out, "out", "runs", "folder for the runs' folders of --then")
 	flags.StringVar(&x.File, "write", "", "file for the plan of a defect (default: the names of the lock and the property, and .plan.yaml, here)")
 	return cmd
+}
+
+// addThen adds the flags of every command that can replay a simulated finding.
+func (f *runFlags) addThen(flags *pflag.FlagSet) {
+	flags.StringVar(&f.then, "then", "", `replay each certain defect that a simulation shows on the real service: "local", with --lock-go compiled for this machine`)
+	flags.IntVar(&f.tries, "tries", 5, "how often --then replays it, each time with another seed")
 }

@@ -57,6 +57,7 @@ Exit status: 0 the verdicts are the same, 1 one differs, 2 one that was decided 
 	}
 	f.addWhere(cmd.Flags())
 	f.addEffort(cmd.Flags())
+	f.addThen(cmd.Flags())
 	return cmd
 }
 
@@ -73,6 +74,7 @@ func (f *runFlags) runAgain(s *experiments.Saved, cmd *cobra.Command) error {
 		return err
 	}
 	return f.there(ctx, s.Plans, out.Say, func(where runtimes.Runtime) error {
-		return experiments.Rerun(ctx, s, &runs.Run{Settings: f.complete(), Where: where, Name: s.Run.Suite, About: s.Run.About, Plans: s.Plans, Screen: out, Command: reports.Shell(os.Args[0], "rerun", s.Named)})
+		run := &runs.Run{Settings: f.complete(), Where: where, Name: s.Run.Suite, About: s.Run.About, Plans: s.Plans, Screen: out, Command: reports.Shell(os.Args[0], "rerun", s.Named)}
+		return experiments.ReplayFound(ctx, f.then, f.tries, run, experiments.Rerun(ctx, s, run))
 	})
 }

@@ -38,6 +38,8 @@ type runFlags struct {
 	dry      bool
 	shards   int
 	since    string
+	then     string
+	tries    int
 	measured metricsFlag
 	repeatFlags
 	outputFlags
@@ -147,6 +149,7 @@ Environment variables:
 	f.addScale(flags, `"test": the scenario's own, short times; "real": those of production, a TTL of 10 s and a holder that is frozen for 30 s`)
 	f.addOwn(flags, "command line of a lock of your own, which takes the place of the scenarios' locks (docs/protocol.md)",
 		"TTL of the lock of --lock-cmd; faults and workloads are stretched with it (default: the scenario's; etcd, zookeeper 2s)")
+	f.addThen(flags)
 	f.repeatFlags.add(flags)
 	f.measured.add(flags)
 	f.outputFlags.add(flags)
@@ -218,7 +221,7 @@ func (f *runFlags) checkWhere() error {
 	if f.dry && f.format == screen.JSON {
 		return exit.Misuse(errors.New("--dry-run is told as text: give no --format json beside it"))
 	}
-	return nil
+	return experiments.CheckThen(f.then, f.tries, f.Runtime)
 }
 
 // check refuses what makes no sense of the flags of `lockchaos run`.
@@ -231,6 +234,9 @@ func (f *runFlags) check(given *pflag.FlagSet) error {
 	}
 	if err := f.checkScale(); err != nil {
 		return err
+	}
+	if f.then != "" && f.repeat > 1 {
+		return exit.Misuse(errors.New("--then replays what one simulated run shows, and a simulation repeats itself: give no --repeat beside it"))
 	}
 	return errors.Join(f.checkShards(), f.repeatFlags.check(f.Shard.Total > 0), f.checkOwn(), f.Only.Check(catalogue()), f.checkInherent(), f.checkNames())
 }
@@ -352,7 +358,7 @@ func (f *runFlags) run(cmd *cobra.Command, out *screen.Screen) error {
 	return f.carryOut(ctx, cmd.OutOrStdout(), p.Name, p.Plans, func(where runtimes.Runtime) error {
 		if f.repeat == 1 {
 			s := &runs.Run{Settings: f.complete(), Where: where, Name: p.Name, About: p.About, Plans: p.Plans, Command: f.commandLine(), Screen: out}
-			return s.Do(ctx)
+			return experiments.ReplayFound(ctx, f.then, f.tries, s, s.Do(ctx))
 		}
 		s := &experiments.Series{Settings: f.complete(), Repeat: f.repeat, Until: f.until, Where: where, Screen: out, Draw: p.Draw, Whole: f.commandLine() + f.repeatFlags.words(),
 			Command: func(seed uint64, dir string) string {
