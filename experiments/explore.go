@@ -46,6 +46,10 @@ type Exploring struct {
 	Cores int
 	// File is where the regression goes; "": a name of the lock's and the property's.
 	File string
+	// Corpus is the folder from which the search starts, and where it leaves what it has learned;
+	// UsualCorpus: that of the adapter in the user's cache. "": it starts from nothing. Fresh empties it first.
+	Corpus string
+	Fresh  bool
 	// Then replays what is found on the real service; nil: nothing does.
 	Then *Replay
 	Out  *screen.Screen
@@ -57,8 +61,7 @@ type Exploring struct {
 	mu     sync.Mutex
 	next   uint64
 	tried  tally
-	orders map[uint64]bool
-	corpus []scenarios.Plan // those that showed an order of events first
+	corpus *corpus
 	found  *finding
 	failed error
 }
@@ -102,10 +105,16 @@ func (x *Exploring) Do(ctx context.Context) (err error) {
 		}
 		return errors.Join(reliesOn(f.Spec()), harness.CheckFault(kind, f))
 	}}
-	x.next, x.orders = x.Seed, map[uint64]bool{}
+	x.next = x.Seed
+	if err := x.recall(); err != nil {
+		return err
+	}
 	x.Out.Say(fmt.Sprintf("exploring %s: seeds from %d, %v of virtual time each, %d at once, for %v", x.Lock.Name, x.Seed, x.Length, x.Cores, x.For))
 	x.search(ctx)
 	x.Out.Say(x.String())
+	if err := x.corpus.save(); err != nil {
+		return fmt.Errorf("keep the corpus: %w", err)
+	}
 	switch {
 	case ctx.Err() != nil:
 		return exit.With(exit.Failed, errors.New("interrupted: nothing is written"))
@@ -120,12 +129,38 @@ func (x *Exploring) Do(ctx context.Context) (err error) {
 	return nil
 }
 
+// UsualCorpus stands for the folder of the adapter in the user's cache.
+const UsualCorpus = "cache"
+
+// recall takes over what earlier searches learned.
+func (x *Exploring) recall() (err error) {
+	dir := x.Corpus
+	if dir == UsualCorpus {
+		if dir, err = corpusFolder(x.program.Hash); err != nil {
+			return err
+		}
+	}
+	if x.Fresh {
+		if err := emptyCorpus(dir); err != nil {
+			return fmt.Errorf("empty the corpus: %w", err)
+		}
+	}
+	x.corpus, err = openCorpus(dir, scenarios.Simulation{Program: x.program.Hash, Simulator: harness.SimulatorHash()}, func(p *scenarios.Plan) error {
+		p.Scenario.Lock, p.Scenario.Adapter = x.Lock.Name, x.Lock.Adapter
+		if why := harness.Unsimulated(*p, x.Lock.Adapter.Service); why != "" {
+			return errors.New(why)
+		}
+		return nil
+	}, x.Tool.Catalogue(), x.Out.Say)
+	return err
+}
+
 // String says in words what was searched.
 func (x *Exploring) String() string {
 	t := x.tried
 	took := time.Since(x.began)
 	return fmt.Sprintf("%d seeds in %v (%.1f a second), %v of virtual time, %d grants; %d seeds with overruns, which no lease prevents; %d orders of events; %d seeds that showed nothing",
-		t.seeds, took.Round(time.Second), float64(t.seeds)/took.Seconds(), t.virtual.Round(time.Second), t.grants, t.overruns, len(x.orders), t.dull)
+		t.seeds, took.Round(time.Second), float64(t.seeds)/took.Seconds(), t.virtual.Round(time.Second), t.grants, t.overruns, len(x.corpus.orders), t.dull)
 }
 
 // fewerCollections is the garbage collector's target while a search goes on.
@@ -166,9 +201,9 @@ func (x *Exploring) draw() (scenarios.Plan, bool) {
 	s := scenarios.Random(seed, x.base, scenarios.Duration(x.Length))
 	s.Name = "explore/" + x.Lock.Name
 	plan := scenarios.Plan{Seed: seed, Scenario: s}
-	if rng := plan.Stream("guide"); len(x.corpus) > 0 && rng.IntN(2) == 0 {
+	if rng := plan.Stream("guide"); len(x.corpus.plans) > 0 && rng.IntN(2) == 0 {
 		// What led to an order of events that had not been seen leads to others near it.
-		kept := x.corpus[rng.IntN(len(x.corpus))].Scenario
+		kept := x.corpus.plans[rng.IntN(len(x.corpus.plans))].Scenario
 		if n := len(kept.Faults); n > 0 && len(s.Faults) > 0 && rng.IntN(2) == 0 {
 			kept.Faults = slices.Clone(kept.Faults)
 			kept.Faults[rng.IntN(n)] = s.Faults[rng.IntN(len(s.Faults))]
@@ -177,9 +212,6 @@ func (x *Exploring) draw() (scenarios.Plan, bool) {
 	}
 	return plan, true
 }
-
-// mostCorpus bounds the plans that are kept.
-const mostCorpus = 500
 
 // try runs a plan, and reports whether the search is over.
 func (x *Exploring) try(ctx context.Context, plan scenarios.Plan) (over bool) {
@@ -209,8 +241,10 @@ func (x *Exploring) try(ctx context.Context, plan scenarios.Plan) (over bool) {
 	if overran(v) {
 		t.overruns++
 	}
-	if x.newOrders(h) && len(x.corpus) < mostCorpus {
-		x.corpus = append(x.corpus, plan)
+	if x.corpus.fresh(h) {
+		if err := x.corpus.keep(plan); err != nil {
+			x.failed = cmp.Or(x.failed, fmt.Errorf("keep the corpus: %w", err))
+		}
 	}
 	property, text := defectOf(v, plan.Scenario)
 	if property == "" {
@@ -253,42 +287,6 @@ func defectOf(v checker.Verdict, s scenarios.Scenario) (property, text string) {
 		return p.Name, ""
 	}
 	return "", ""
-}
-
-// orderLength is how many events in a row make an order.
-const orderLength = 4
-
-// newOrders notes the orders of events on each key, and reports whether one was not seen before. An
-// event is what happened and whether its client had the last grant, not when and whose it was.
-func (x *Exploring) newOrders(h *history.History) (fresh bool) {
-	last := map[history.KeyID]int64{}
-	row := map[history.KeyID]uint64{}
-	for i := range h.Events {
-		e := &h.Events[i]
-		var code uint64
-		switch {
-		case e.Type == history.Fault && e.Fault != nil:
-			code = 64 + uint64(len(e.Fault.Kind))
-		case e.Type == history.Lost, e.Type == history.Exit:
-			code = 48 + uint64(e.Type)
-		case e.Type == history.OK || e.Type == history.Info || e.Type == history.Fail:
-			code = uint64(e.Type)<<4 | uint64(e.Kind)
-			if e.Kind == history.Acquire && e.Type == history.OK {
-				last[e.Key] = e.Grant
-			}
-			if e.Grant != last[e.Key] {
-				code |= 1 << 7
-			}
-		default:
-			continue
-		}
-		const bits = 8
-		row[e.Key] = (row[e.Key]<<bits | code) & (1<<(bits*orderLength) - 1)
-		if !x.orders[row[e.Key]] {
-			x.orders[row[e.Key]], fresh = true, true
-		}
-	}
-	return fresh
 }
 
 // seedsEach is with how many seeds a candidate of the shrinking is tried: what is taken away moves

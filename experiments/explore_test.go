@@ -2,6 +2,7 @@ package experiments
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,7 +21,7 @@ import (
 
 // explored searches some seeds of a lock of the harness's tests, and returns the plan that it
 // wrote; nil: none.
-func explored(t *testing.T, lock string, seeds uint64) (plan *scenarios.Plan, said string, err error) {
+func explored(t *testing.T, lock string, seeds uint64, corpus string) (plan *scenarios.Plan, said string, err error) {
 	t.Helper()
 	t.Setenv(runs.InterpretVar, "1") // compiling takes longer than the tests
 	tool := runs.NewTool("test", "lockchaos", nil)
@@ -31,7 +32,7 @@ func explored(t *testing.T, lock string, seeds uint64) (plan *scenarios.Plan, sa
 	}
 	var out bytes.Buffer
 	file := filepath.Join(t.TempDir(), "found.yaml")
-	x := &Exploring{Tool: tool, Lock: met, Seed: 1, Most: seeds, For: 10 * time.Minute, Length: 2 * time.Second, Cores: 2, File: file, Out: screen.New(&out)}
+	x := &Exploring{Tool: tool, Lock: met, Seed: 1, Most: seeds, For: 10 * time.Minute, Length: 2 * time.Second, Cores: 2, File: file, Corpus: corpus, Out: screen.New(&out)}
 	err = x.Do(t.Context())
 	if _, missing := os.Stat(file); missing == nil {
 		if plan, missing = scenarios.LoadPlan(file, tool.Catalogue()); missing != nil {
@@ -45,7 +46,7 @@ func explored(t *testing.T, lock string, seeds uint64) (plan *scenarios.Plan, sa
 // what is left of its plan shows the defect, again and again.
 func TestExploreFindsAndShrinks(t *testing.T) {
 	hoststest.WithoutRace(t)
-	plan, said, err := explored(t, "broken", 20)
+	plan, said, err := explored(t, "broken", 20, "")
 	if exit.Of(err) != exit.Violated || plan == nil {
 		t.Fatalf("%v\n%s", err, said)
 	}
@@ -62,8 +63,14 @@ func TestExploreFindsAndShrinks(t *testing.T) {
 // TestExploreSparesRedsync: overruns are counted, and are no defect.
 func TestExploreSparesRedsync(t *testing.T) {
 	hoststest.WithoutRace(t)
-	plan, said, err := explored(t, "redsync", 3)
+	corpus := t.TempDir()
+	plan, said, err := explored(t, "redsync", 3, corpus)
 	if err != nil || plan != nil || !strings.Contains(said, "3 seeds in ") || !strings.Contains(said, "no defect was found") {
 		t.Errorf("%v\n%s", err, said)
+	}
+	kept, _ := plansIn(corpus)
+	_, said, err = explored(t, "redsync", 1, corpus)
+	if want := fmt.Sprintf("corpus: %d plan", len(kept)); err != nil || len(kept) == 0 || !strings.Contains(said, want) || strings.Contains(said, " and 0 orders") {
+		t.Errorf("the next search: %v, %q is not said:\n%s", err, want, said)
 	}
 }

@@ -39,6 +39,8 @@ Exit status: 0 nothing was found, 1 a defect, 2 no seed came to its end, 3 the s
 			x.Seed = f.Seed
 			if !cmd.Flags().Changed("seed") {
 				x.Seed = f.Shard.Seed()
+			} else if !cmd.Flags().Changed("corpus") {
+				x.Corpus = ""
 			}
 			if err := f.checkOwn(); err != nil {
 				return err
@@ -67,6 +69,9 @@ Exit status: 0 nothing was found, 1 a defect, 2 no seed came to its end, 3 the s
 	flags.Uint64Var(&x.Most, "seeds", 0, "how many seeds to try at most (default: as many as the time allows)")
 	flags.DurationVar(&x.Length, "length", 5*time.Second, "virtual time of each run")
 	flags.IntVar(&x.Cores, "parallel", runtime.NumCPU(), fmt.Sprintf("how many seeds to try at once (default: one a processor, here %d)", runtime.NumCPU()))
+	flags.StringVar(&x.Corpus, "corpus", experiments.UsualCorpus, `folder of the corpus: the search starts from it, and keeps there the plans that show new orders of events;
+"cache" is one for each version of the adapter, in the user's cache. With --seed there is none unless it is named: the same search again`)
+	flags.BoolVar(&x.Fresh, "fresh", false, "empty the corpus first")
 	f.addThen(flags)
 	flags.StringVar(&f.Out, "out", "runs", "folder for the runs' folders of --then")
 	flags.StringVar(&x.File, "write", "", "file for the plan of a defect (default: the names of the lock and the property, and .plan.yaml, here)")
