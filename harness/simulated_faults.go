@@ -14,7 +14,8 @@ import (
 
 // simulatedKinds are the faults that exist in virtual time.
 var simulatedKinds = []string{nemesis.KindPause, nemesis.KindKill, nemesis.KindCrash, nemesis.KindPartition, nemesis.KindDelay, nemesis.KindLoss,
-	nemesis.KindHold, nemesis.KindCut, nemesis.KindReset, nemesis.KindClockJump, nemesis.KindClockRate}
+	nemesis.KindHold, nemesis.KindCut, nemesis.KindReset, nemesis.KindClockJump, nemesis.KindClockRate,
+	nemesis.KindDuplicate, nemesis.KindReorder}
 
 // put puts a fault into effect, and returns what ends it.
 func (d *simDirector) put(h *hit, p nemesis.Part, e *simEffect) (heal func() (string, bool), err error) {
@@ -126,7 +127,7 @@ func (d *simDirector) degrade(h *hit, p nemesis.Part, e *simEffect) (func() (str
 	if err != nil {
 		return nil, err
 	}
-	before := make([][2]int, len(links))
+	before := make([]sim.Counts, len(links))
 	put := func(sign int) {
 		for _, l := range links {
 			switch {
@@ -134,6 +135,11 @@ func (d *simDirector) degrade(h *hit, p nemesis.Part, e *simEffect) (func() (str
 				l.Cut += sign
 			case p.Kind == nemesis.KindLoss:
 				l.Loss += float64(sign) * p.Probability
+			case p.Kind == nemesis.KindDuplicate:
+				l.Double += float64(sign) * p.Probability
+			case p.Kind == nemesis.KindReorder:
+				l.Detour += time.Duration(sign) * p.Delay
+				l.Overtake += float64(sign) * p.Probability
 			default:
 				l.Delay += time.Duration(sign) * p.Delay
 				l.Jitter += time.Duration(sign) * p.Jitter
@@ -141,22 +147,31 @@ func (d *simDirector) degrade(h *hit, p nemesis.Part, e *simEffect) (func() (str
 		}
 	}
 	for i, l := range links {
-		before[i] = [2]int{l.Dropped, l.Late}
+		before[i] = l.Counts
 	}
 	put(1)
 	return func() (string, bool) {
 		put(-1)
-		dropped, late := 0, 0
+		var n sim.Counts
 		for i, l := range links {
-			dropped += l.Dropped - before[i][0]
-			late += l.Late - before[i][1]
+			n = n.Plus(l.Less(before[i]))
 		}
-		what := fmt.Sprintf("%d segments dropped, %d delayed, on %d links", dropped, late, len(links))
-		if p.Kind == nemesis.KindDelay {
-			return what, late > 0
-		}
-		return what, dropped > 0
+		return degraded(p.Kind, n, len(links))
 	}, nil
+}
+
+// degraded says in words what became of segments, and reports whether the fault took effect.
+func degraded(kind string, n sim.Counts, links int) (what string, bit bool) {
+	what = fmt.Sprintf("%d segments dropped, %d delayed, on %d links", n.Dropped, n.Late, links)
+	switch kind {
+	case nemesis.KindDelay:
+		return what, n.Late > 0
+	case nemesis.KindDuplicate:
+		return fmt.Sprintf("%d segments sent twice, on %d links: TCP took each once", n.Doubled, links), n.Doubled > 0
+	case nemesis.KindReorder:
+		return fmt.Sprintf("%d segments delayed and %d not, on %d links: TCP kept the order of each connection", n.Late, n.Ahead, links), n.Late > 0 && n.Ahead > 0
+	}
+	return what, n.Dropped > 0
 }
 
 // reset resets connections. It is over at once.

@@ -100,6 +100,8 @@ func everyFault() []scenarios.Fault {
 		{Kind: "partition", Target: "holder", When: "before-release", For: 500 * ms},
 		{Kind: "delay", Target: "random-client", When: "random", Delay: 50 * ms, Jitter: 10 * ms, For: 300 * ms},
 		{Kind: "loss", Target: "random-client", When: "random", Probability: 0.3, For: 300 * ms},
+		{Kind: "duplicate", Target: "random-client", When: "random", Probability: 0.5, For: 300 * ms},
+		{Kind: "reorder", Target: "random-client", When: "random", Probability: 0.5, Delay: 20 * ms, For: 300 * ms},
 		{Kind: "clock-jump", Target: "random-client", When: "random", Clock: "mono", By: scenarios.Offset(time.Second), For: 300 * ms},
 		{Kind: "clock-rate", Target: "random-client", When: "random", Clock: "mono", Rate: 1.5, For: 300 * ms},
 		{Kind: "crash-restart", Target: "redis-1", When: "random", Data: "lost", For: 200 * ms},

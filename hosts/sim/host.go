@@ -18,11 +18,12 @@ type Host struct {
 	lastMono   int64
 	instances  []*Instance
 	node       *Node
+	steady     bool // how long a program takes to run is not drawn
 }
 
 // AddHost adds a host.
 func (w *World) AddHost(name string) *Host {
-	h := &Host{Name: name, w: w, Addr: fmt.Sprintf("10.88.%d.%d", len(w.hosts)/250, len(w.hosts)%250+2)}
+	h := &Host{Name: name, w: w, steady: w.steady[HostDraws(name)], Addr: fmt.Sprintf("10.88.%d.%d", len(w.hosts)/250, len(w.hosts)%250+2)}
 	w.hosts = append(w.hosts, h)
 	return h
 }

@@ -144,7 +144,7 @@ func (in *Instance) kick() {
 
 // wakeCost is how long the scheduler of the host takes to run a program that something has come
 // for.
-func (in *Instance) wakeCost() int64 { return 2_000 + in.w.draws.Int64N(40_000) }
+func (in *Instance) wakeCost() int64 { return 2_000 + drawn(in.w.draws, 40_000, in.host.steady) }
 
 func (in *Instance) park() {
 	if !in.task.turn() {

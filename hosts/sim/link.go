@@ -10,15 +10,33 @@ import (
 type Link struct {
 	From, To *Host
 	// Cut counts the faults that let nothing pass. Delay is added to each segment, Jitter at most
-	// on top; Loss is the probability of a segment to be lost.
+	// on top; Loss is the probability of a segment to be lost, Double that of one to be sent twice.
 	Cut           int
 	Delay, Jitter time.Duration
-	Loss          float64
+	Loss, Double  float64
+	// Detour is added to each segment but for those that overtake the others: each with the
+	// probability Overtake.
+	Detour   time.Duration
+	Overtake float64
 	// Trap, if set, is asked about each segment before it leaves.
 	Trap func(*Segment) Verdict
-	// Dropped counts what was lost or cut, Late what Delay made late.
-	Dropped, Late int
-	draws         *rand.Rand
+	Counts
+	draws  *rand.Rand
+	steady bool
+}
+
+// Counts are how many segments met what on a link: lost or cut, made late by Delay or Detour, not
+// made late by Detour, sent twice.
+type Counts struct{ Dropped, Late, Ahead, Doubled int }
+
+// Less returns how many more these are than those before.
+func (c Counts) Less(before Counts) Counts {
+	return Counts{c.Dropped - before.Dropped, c.Late - before.Late, c.Ahead - before.Ahead, c.Doubled - before.Doubled}
+}
+
+// Plus returns the sum.
+func (c Counts) Plus(o Counts) Counts {
+	return Counts{c.Dropped + o.Dropped, c.Late + o.Late, c.Ahead + o.Ahead, c.Doubled + o.Doubled}
 }
 
 // Verdict is what a trap does with a segment.
@@ -55,7 +73,7 @@ func (w *World) Link(from, to *Host) *Link {
 	key := [2]*Host{from, to}
 	l := w.links[key]
 	if l == nil {
-		l = &Link{From: from, To: to, draws: w.Stream("link " + from.Name + " " + to.Name)}
+		l = &Link{From: from, To: to, draws: w.Stream("link " + from.Name + " " + to.Name), steady: w.steady[LinkDraws(from.Name, to.Name)] || w.steady[LinkDraws(to.Name, from.Name)]}
 		w.links[key] = l
 	}
 	return l
@@ -68,7 +86,15 @@ const (
 )
 
 func (l *Link) latency() time.Duration {
-	d := latencyLeast + time.Duration(l.draws.Int64N(int64(latencyMore)))
+	d := latencyLeast + time.Duration(drawn(l.draws, int64(latencyMore), l.steady))
+	switch {
+	case l.Detour <= 0:
+	case l.draws.Float64() < l.Overtake:
+		l.Ahead++
+	default:
+		l.Late++
+		d += l.Detour
+	}
 	if l.Delay > 0 {
 		l.Late++
 		d += l.Delay
@@ -99,6 +125,15 @@ func repeatAfter(first time.Duration, n int) time.Duration {
 func (l *Link) lost() bool {
 	if l.Cut > 0 || l.Loss > 0 && l.draws.Float64() < l.Loss {
 		l.Dropped++
+		return true
+	}
+	return false
+}
+
+// doubled reports whether a segment that leaves now is sent twice.
+func (l *Link) doubled() bool {
+	if l.Double > 0 && l.draws.Float64() < l.Double {
+		l.Doubled++
 		return true
 	}
 	return false
@@ -156,9 +191,13 @@ func (p *pipe) try(n int) {
 			w.After(repeatAfter(first, n), func() { p.try(n + 1) })
 			return
 		}
-		p.tell(p.link.From, "sent", s)
+		what := "sent"
+		if p.link.doubled() {
+			what = "sent twice" // the receiver's TCP has the first already, and drops the copy
+		}
+		p.tell(p.link.From, what, s)
 		p.queue = p.queue[1:]
-		p.last = max(p.last, w.now+int64(p.link.latency()))
+		p.last = max(p.last+1, w.now+int64(p.link.latency())) // after the one before it: the order within an instant is drawn
 		w.push(event{at: p.last, fn: func() {
 			if !p.closed {
 				p.tell(p.link.To, "received", s)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -180,6 +181,78 @@ func TestLostSegmentsAreRepeated(t *testing.T) {
 	}
 	if want := `"+PONG\r\n" <nil> true`; len(x.out) != 2 || x.out[0] != want || l.Dropped < 2 {
 		t.Errorf("%q, %d dropped", x.out, l.Dropped)
+	}
+}
+
+// TestDoubledSegmentsAreTakenOnce: a program and a server see nothing of copies.
+func TestDoubledSegmentsAreTakenOnce(t *testing.T) {
+	x := play(t, 1, Limits{}, "ask", "10.88.0.2:6379")
+	there, back := x.Link(x.client, x.server), x.Link(x.server, x.client)
+	there.Double, back.Double = 1, 1
+	if err := x.run(); err != nil {
+		t.Fatal(err)
+	}
+	if len(x.out) != 2 || !strings.HasPrefix(x.out[1], `"+PONG\r\n" <nil>`) || x.node.Served() != 2 || there.Doubled < 3 || back.Doubled < 3 {
+		t.Errorf("%q, %d commands, %d and %d segments twice", x.out, x.node.Served(), there.Doubled, back.Doubled)
+	}
+}
+
+// TestReorderedSegments: segments overtake those of other connections, and none of their own.
+func TestReorderedSegments(t *testing.T) {
+	w := New(1, Limits{})
+	defer w.Close()
+	a, b := w.AddHost("a"), w.AddHost("b")
+	l := w.Link(a, b)
+	l.Detour, l.Overtake = 50*time.Millisecond, 0.5
+	const each = 20
+	var order []int
+	for i := range each {
+		c := w.Channel(a, b)
+		c.Ask("first", func() { order = append(order, 2*i) })
+		c.Ask("second", func() { order = append(order, 2*i+1) })
+	}
+	if err := w.Run(func() bool { return len(order) == 2*each }); err != nil {
+		t.Fatal(err)
+	}
+	overtook := 0
+	for i := range each {
+		if slices.Index(order, 2*i) > slices.Index(order, 2*i+1) {
+			t.Errorf("on connection %d the second came before the first", i)
+		}
+	}
+	for i := 1; i < len(order); i++ {
+		if order[i] < order[i-1] {
+			overtook++
+		}
+	}
+	if overtook == 0 || l.Ahead == 0 || l.Late == 0 || l.Ahead+l.Late != 2*each {
+		t.Errorf("%d overtook; %+v", overtook, l.Counts)
+	}
+}
+
+// TestSteadyDraws: what is steady is drawn no more, and nothing else changes with it.
+func TestSteadyDraws(t *testing.T) {
+	latencies := func(steady ...string) (ab, ac []time.Duration, wake, tie int64) {
+		w := New(7, Limits{})
+		w.Steady(steady...)
+		a, b, c := w.AddHost("a"), w.AddHost("b"), w.AddHost("c")
+		for range 5 {
+			ab, ac = append(ab, w.Link(b, a).latency()), append(ac, w.Link(a, c).latency())
+		}
+		wake = (&Instance{w: w, host: a}).wakeCost()
+		w.push(event{})
+		return ab, ac, wake, int64(w.events[0].tie)
+	}
+	ab, ac, wake, tie := latencies()
+	abs, acs, wakes, ties := latencies(LinkDraws("a", "b"))
+	if !slices.Equal(slices.Compact(slices.Clone(abs)), []time.Duration{latencyLeast + latencyMore/2}) || slices.Equal(ab, abs) {
+		t.Errorf("a and b: %v, steady %v", ab, abs)
+	}
+	if !slices.Equal(ac, acs) || wake != wakes || tie != ties || tie == 0 {
+		t.Error("other draws have changed")
+	}
+	if _, _, wakes, ties = latencies(HostDraws("a"), TieDraws); wakes != 22_000 || ties != 0 {
+		t.Errorf("a host's wakes cost %d ns, and the tie is %d", wakes, ties)
 	}
 }
 

@@ -265,7 +265,7 @@ func pollOneoff(in *Instance, mem api.Memory, st []uint64) uint32 {
 			return written(mem.Write(uint32(st[1]), ready) && mem.WriteUint32Le(uint32(st[3]), uint32(len(ready)/eventSize)))
 		}
 		if next > 0 {
-			in.task.wakeAt(in.w.now + next + 1_000 + in.w.draws.Int64N(50_000))
+			in.task.wakeAt(in.w.now + next + 1_000 + drawn(in.w.draws, 50_000, in.host.steady))
 		}
 		in.polling = true
 		in.park()

@@ -54,7 +54,9 @@ type World struct {
 	now    int64
 	seq    uint64
 	events queue
-	draws  *rand.Rand // ties, costs of waking
+	draws  *rand.Rand      // ties, costs of waking
+	steady map[string]bool // what is not drawn
+	tied   bool            // TieDraws are not
 	tasks  []*Task
 	links  map[[2]*Host]*Link
 	hosts  []*Host
@@ -74,6 +76,35 @@ func New(seed uint64, l Limits) *World {
 // a segment on the wire.
 func (w *World) Trace(fn func(at int64, who, what string)) { w.trace = fn }
 
+// TieDraws names the draws that order events of one instant, HostDraws those of how long a host
+// takes to run a program, and LinkDraws those of how long segments are on their way, either way.
+const TieDraws = "ties"
+
+// HostDraws is explained at TieDraws.
+func HostDraws(host string) string { return host }
+
+// LinkDraws is explained at TieDraws.
+func LinkDraws(a, b string) string { return a + "-" + b }
+
+// Steady has draws of the scheduler always give the middle: those with these names. It is called
+// before hosts are added. All other draws are as they are without it.
+func (w *World) Steady(names ...string) {
+	w.steady = map[string]bool{}
+	for _, name := range names {
+		w.steady[name] = true
+	}
+	w.tied = w.steady[TieDraws]
+}
+
+// drawn draws a number below n; the middle one if it is to be steady.
+func drawn(from *rand.Rand, n int64, steady bool) int64 {
+	d := from.Int64N(n)
+	if steady {
+		return n / 2
+	}
+	return d
+}
+
 // Now is the virtual time (ns); it is also what true monotonic clocks of the World read.
 func (w *World) Now() int64 { return w.now }
 
@@ -91,7 +122,9 @@ func (w *World) Stream(name string) *rand.Rand {
 func (w *World) After(d time.Duration, fn func()) { w.push(event{at: w.now + int64(d), fn: fn}) }
 
 func (w *World) push(e event) {
-	e.tie = w.draws.Uint32()
+	if e.tie = w.draws.Uint32(); w.tied {
+		e.tie = 0
+	}
 	w.seq++
 	e.seq = w.seq
 	w.events.push(e)
