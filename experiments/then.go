@@ -19,12 +19,36 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
+// Then says that what a simulation finds is replayed.
+type Then struct {
+	// Where is the runtime, "local"; "": nothing is replayed. Tries is how many real runs are made,
+	// each with a seed of its own.
+	Where string
+	Tries int
+}
+
+// Check refuses what makes no sense beside a runtime; repeated: its runs are repeated.
+func (t Then) Check(runtime string, repeated bool) error {
+	switch {
+	case t.Where == "":
+		return nil
+	case t.Where != runtimes.Local:
+		return exit.Misuse(fmt.Errorf("--then %s: what is found is replayed with --then %s", t.Where, runtimes.Local))
+	case t.Tries < 1 || t.Tries > mostReplays:
+		return exit.Misuse(fmt.Errorf("--tries %d: a finding is replayed 1 to %d times", t.Tries, mostReplays))
+	case runtime != runtimes.Virtual:
+		return exit.Misuse(fmt.Errorf("--then replays what a simulation shows, and the runtime is %s: give --runtime %s", runtime, runtimes.Virtual))
+	case repeated:
+		return exit.Misuse(errors.New("--then replays what one simulated run shows, and a simulation repeats itself: give no --repeat and no --until beside it"))
+	}
+	return nil
+}
+
 // Replay tries what the simulation found on the real service.
 type Replay struct {
+	Then
 	Settings runs.Settings
-	// Tries is how many real runs are made, each with a seed of its own.
-	Tries int
-	Out   *screen.Screen
+	Out      *screen.Screen
 	// Again is what the user would type to have it replayed again.
 	Again string
 
@@ -34,37 +58,19 @@ type Replay struct {
 }
 
 // NewReplay builds the Go program for this machine, and starts it once on its real service. Its
-// errors are the user's. It is nil where then is empty: nothing is to be replayed.
-func NewReplay(ctx context.Context, settings runs.Settings, then string, tries int, p own.Program, out *screen.Screen) (*Replay, error) {
-	if then == "" {
-		return nil, nil
-	}
-	if err := CheckThen(then, tries, runtimes.Virtual); err != nil {
+// errors are the user's. It is nil where nothing is to be replayed.
+func NewReplay(ctx context.Context, settings runs.Settings, then Then, p own.Program, out *screen.Screen) (*Replay, error) {
+	if err := then.Check(runtimes.Virtual, false); err != nil || then.Where == "" {
 		return nil, err
 	}
-	r := &Replay{Settings: settings, Tries: tries, Out: out, where: runtimes.Where{Runtime: runtimes.Local}}
+	r := &Replay{Settings: settings, Then: then, Out: out, where: runtimes.Where{Runtime: runtimes.Local}}
 	r.Settings.NoExpect, r.Settings.Words = true, []string{"--runtime", runtimes.Local}
 	r.can = r.where.Faults(ctx, true, out.Say)
 	var err error
 	if r.lock, err = p.Meet(ctx, r.where, func(string) bool { return false }); err != nil {
-		return nil, fmt.Errorf("--then %s: %w", then, err)
+		return nil, fmt.Errorf("--then %s: %w", then.Where, err)
 	}
 	return r, nil
-}
-
-// CheckThen refuses flags of a replay that make no sense beside a runtime.
-func CheckThen(then string, tries int, runtime string) error {
-	switch {
-	case then == "":
-		return nil
-	case then != runtimes.Local:
-		return exit.Misuse(fmt.Errorf("--then %s: what is found is replayed with --then %s", then, runtimes.Local))
-	case tries < 1 || tries > mostReplays:
-		return exit.Misuse(fmt.Errorf("--tries %d: a finding is replayed 1 to %d times", tries, mostReplays))
-	case runtime != runtimes.Virtual:
-		return exit.Misuse(fmt.Errorf("--then replays what a simulation shows, and the runtime is %s: give --runtime %s", runtime, runtimes.Virtual))
-	}
-	return nil
 }
 
 // mostReplays bounds how often a finding is replayed.
@@ -198,11 +204,11 @@ func needed(faults []scenarios.Fault) string {
 	return strings.Join(words, ", ") + " at the very step, and a real fault strikes milliseconds later"
 }
 
-// ReplayFound replays each defect that a simulated run shows, as Replay does, and tells what the real
+// Found replays each defect that a simulated run shows, as Replay does, and tells what the real
 // service showed. Its error carries the exit status of the run, err, which the real tries do not
-// change; without then it is just that.
-func ReplayFound(ctx context.Context, then string, tries int, run *runs.Run, err error) error {
-	if then == "" || ctx.Err() != nil {
+// change.
+func (t Then) Found(ctx context.Context, run *runs.Run, err error) error {
+	if t.Where == "" || ctx.Err() != nil {
 		return err
 	}
 	found := 0
@@ -214,11 +220,11 @@ func ReplayFound(ctx context.Context, then string, tries int, run *runs.Run, err
 		}
 		found++
 		a := plan.Scenario.Adapter
-		r, failed := NewReplay(ctx, run.Settings, then, tries, own.Program{Go: a.Go, Service: a.Service, TTL: plan.Scenario.TTL.Std()}, run.Screen)
+		r, failed := NewReplay(ctx, run.Settings, t, own.Program{Go: a.Go, Service: a.Service, TTL: plan.Scenario.TTL.Std()}, run.Screen)
 		if failed != nil {
 			return errors.Join(err, failed)
 		}
-		r.Again = run.Command + " " + reports.Shell("--then", then, "--tries", strconv.Itoa(tries))
+		r.Again = run.Command + " " + reports.Shell("--then", t.Where, "--tries", strconv.Itoa(t.Tries))
 		shown, failed := r.Do(ctx, plan, property)
 		if failed != nil {
 			return errors.Join(err, failed)

@@ -56,11 +56,13 @@ func TestReplayKeepsWhatExistsThere(t *testing.T) {
 
 func TestCheckThen(t *testing.T) {
 	for _, c := range []struct {
-		then, runtime string
-		tries         int
-		ok            bool
-	}{{"", "auto", 0, true}, {"local", "sim", 5, true}, {"docker", "sim", 5, false}, {"local", "sim", 0, false}, {"local", "local", 5, false}} {
-		if err := CheckThen(c.then, c.tries, c.runtime); (err == nil) != c.ok || err != nil && exit.Of(err) != exit.Of(exit.Misuse(errors.New(""))) {
+		Then
+		runtime  string
+		repeated bool
+		ok       bool
+	}{{Then{}, "auto", true, true}, {Then{"local", 5}, "sim", false, true}, {Then{"docker", 5}, "sim", false, false}, {Then{"local", 0}, "sim", false, false},
+		{Then{"local", 5}, "local", false, false}, {Then{"local", 5}, "sim", true, false}} {
+		if err := c.Check(c.runtime, c.repeated); (err == nil) != c.ok || err != nil && exit.Of(err) != exit.Of(exit.Misuse(errors.New(""))) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}

@@ -55,7 +55,7 @@ Exit status: 0 nothing was found, 1 a defect, 2 no seed came to its end, 3 the s
 			}
 			x.Lock = lock
 			f.Parallel = x.Cores
-			if x.Then, err = experiments.NewReplay(cmd.Context(), f.complete(), f.then, f.tries, f.Own, x.Out); err != nil {
+			if x.Then, err = experiments.NewReplay(cmd.Context(), f.complete(), f.then, f.Own, x.Out); err != nil {
 				return err
 			}
 			return x.Do(cmd.Context())
@@ -80,6 +80,6 @@ Exit status: 0 nothing was found, 1 a defect, 2 no seed came to its end, 3 the s
 
 // addThen adds the flags of every command that can replay a simulated finding.
 func (f *runFlags) addThen(flags *pflag.FlagSet) {
-	flags.StringVar(&f.then, "then", "", `replay each certain defect that a simulation shows on the real service: "local", with --lock-go compiled for this machine`)
-	flags.IntVar(&f.tries, "tries", 5, "how often --then replays it, each time with another seed")
+	flags.StringVar(&f.then.Where, "then", "", `replay each certain defect that a simulation shows on the real service: "local", with --lock-go compiled for this machine`)
+	flags.IntVar(&f.then.Tries, "tries", 5, "how often --then replays it, each time with another seed")
 }

@@ -75,6 +75,6 @@ func (f *runFlags) runAgain(s *experiments.Saved, cmd *cobra.Command) error {
 	}
 	return f.there(ctx, s.Plans, out.Say, func(where runtimes.Runtime) error {
 		run := &runs.Run{Settings: f.complete(), Where: where, Name: s.Run.Suite, About: s.Run.About, Plans: s.Plans, Screen: out, Command: reports.Shell(os.Args[0], "rerun", s.Named)}
-		return experiments.ReplayFound(ctx, f.then, f.tries, run, experiments.Rerun(ctx, s, run))
+		return f.then.Found(ctx, run, experiments.Rerun(ctx, s, run))
 	})
 }

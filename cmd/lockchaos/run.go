@@ -38,8 +38,7 @@ type runFlags struct {
 	dry      bool
 	shards   int
 	since    string
-	then     string
-	tries    int
+	then     experiments.Then
 	measured metricsFlag
 	repeatFlags
 	outputFlags
@@ -221,7 +220,7 @@ func (f *runFlags) checkWhere() error {
 	if f.dry && f.format == screen.JSON {
 		return exit.Misuse(errors.New("--dry-run is told as text: give no --format json beside it"))
 	}
-	return experiments.CheckThen(f.then, f.tries, f.Runtime)
+	return f.then.Check(f.Runtime, f.repeat > 1 || f.until != "")
 }
 
 // check refuses what makes no sense of the flags of `lockchaos run`.
@@ -234,9 +233,6 @@ func (f *runFlags) check(given *pflag.FlagSet) error {
 	}
 	if err := f.checkScale(); err != nil {
 		return err
-	}
-	if f.then != "" && f.repeat > 1 {
-		return exit.Misuse(errors.New("--then replays what one simulated run shows, and a simulation repeats itself: give no --repeat beside it"))
 	}
 	return errors.Join(f.checkShards(), f.repeatFlags.check(f.Shard.Total > 0), f.checkOwn(), f.Only.Check(catalogue()), f.checkInherent(), f.checkNames())
 }
@@ -358,7 +354,7 @@ func (f *runFlags) run(cmd *cobra.Command, out *screen.Screen) error {
 	return f.carryOut(ctx, cmd.OutOrStdout(), p.Name, p.Plans, func(where runtimes.Runtime) error {
 		if f.repeat == 1 {
 			s := &runs.Run{Settings: f.complete(), Where: where, Name: p.Name, About: p.About, Plans: p.Plans, Command: f.commandLine(), Screen: out}
-			return experiments.ReplayFound(ctx, f.then, f.tries, s, s.Do(ctx))
+			return f.then.Found(ctx, s, s.Do(ctx))
 		}
 		s := &experiments.Series{Settings: f.complete(), Repeat: f.repeat, Until: f.until, Where: where, Screen: out, Draw: p.Draw, Whole: f.commandLine() + f.repeatFlags.words(),
 			Command: func(seed uint64, dir string) string {
