@@ -69,7 +69,7 @@ func openCorpus(dir string, stamp scenarios.Simulation, fit func(*scenarios.Plan
 	for _, file := range files {
 		plan, err := scenarios.LoadPlan(file, known)
 		switch {
-		case err == nil && (plan.Simulation == nil || *plan.Simulation != stamp):
+		case err == nil && (plan.Simulation == nil || plan.Simulation.Program != stamp.Program || plan.Simulation.Simulator != stamp.Simulator):
 			other++
 			continue
 		case err == nil:

@@ -145,7 +145,7 @@ func (x *Exploring) recall() (err error) {
 			return fmt.Errorf("empty the corpus: %w", err)
 		}
 	}
-	x.corpus, err = openCorpus(dir, scenarios.Simulation{Program: x.program.Hash, Simulator: harness.SimulatorHash()}, func(p *scenarios.Plan) error {
+	x.corpus, err = openCorpus(dir, x.stamp(nil), func(p *scenarios.Plan) error {
 		p.Scenario.Lock, p.Scenario.Adapter = x.Lock.Name, x.Lock.Adapter
 		if why := harness.Unsimulated(*p, x.Lock.Adapter.Service); why != "" {
 			return errors.New(why)
@@ -317,7 +317,14 @@ func (x *Exploring) tell(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return interrupted(ctx, ctx.Err())
 	}
-	return x.write(ctx, best, r.Tried)
+	best, more, err := x.settle(limited, best, f.property)
+	if err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return interrupted(ctx, ctx.Err())
+	}
+	return x.write(ctx, best, r.Tried+more)
 }
 
 // shows reports whether a plan shows the defect with one of a few seeds, its own first.
@@ -351,7 +358,6 @@ func (x *Exploring) write(ctx context.Context, plan scenarios.Plan, tried int) e
 	}
 	plan.Scenario.Expect, plan.Scenario.Needs = scenarios.Expect{}, scenarios.Needs{}
 	plan.Scenario.About = fmt.Sprintf("found by lockchaos explore: %s shows a defect, %s", x.Lock.Says.Name, property)
-	plan.Simulation = &scenarios.Simulation{Program: x.program.Hash, Simulator: harness.SimulatorHash()}
 	file := cmp.Or(x.File, filepath.Base(x.Lock.Name)+"."+property+".plan.yaml")
 	if _, err := os.Stat(file); err == nil {
 		return fmt.Errorf("%s is there already, and is left as it is: name another file with --write", file)
@@ -363,8 +369,8 @@ func (x *Exploring) write(ctx context.Context, plan scenarios.Plan, tried int) e
 	if err != nil {
 		return err
 	}
-	x.Out.Say(fmt.Sprintf("\n%s: %s\n  %s\n%d clients, %d candidates, seed %d:\n%s\nwrote %s; run it: %s", x.Lock.Name, property, text, plan.Scenario.Clients, tried, plan.Seed, faults,
-		file, reports.Shell(x.Tool.Program, "run", "--plan", file, "--runtime", runtimes.Virtual)))
+	x.Out.Say(fmt.Sprintf("\n%s: %s\n  %s\n%d clients, %d candidates, seed %d:\n%s%s\nwrote %s; run it: %s", x.Lock.Name, property, text, plan.Scenario.Clients, tried, plan.Seed, faults,
+		x.drawn(plan), file, reports.Shell(x.Tool.Program, "run", "--plan", file, "--runtime", runtimes.Virtual)))
 	return exit.With(exit.Violated, x.replay(ctx, plan, property, file))
 }
 

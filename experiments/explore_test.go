@@ -53,7 +53,7 @@ func TestExploreFindsAndShrinks(t *testing.T) {
 	if plan.Scenario.Clients != 2 || len(plan.Scenario.Faults) > 1 || plan.Simulation == nil || plan.Simulation.Simulator != harness.SimulatorHash() {
 		t.Errorf("it was shrunk to %+v", plan)
 	}
-	for _, want := range []string{"shows a defect: ", "shrinking it", "run --plan"} {
+	for _, want := range []string{"shows a defect: ", "shrinking it", "nothing drawn for ties, client-1", "the scheduler draws nothing", "run --plan"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("%q is not said:\n%s", want, said)
 		}

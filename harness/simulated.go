@@ -127,6 +127,9 @@ func newSimulation(cfg Simulation) (*simulation, error) {
 	sc := cfg.Plan.Scenario
 	s := &simulation{cfg: cfg, run: newRun(Config{Plan: cfg.Plan, Lock: cfg.Lock, Progress: cfg.Progress}),
 		w: sim.New(streams(cfg.Plan).StreamSeed("simulation"), cfg.Limits), hosts: map[string]*sim.Host{}, done: make(chan struct{}), noMore: make(chan struct{})}
+	if err := s.steady(); err != nil {
+		return nil, err
+	}
 	service, _ := backends.Lookup(cfg.Lock.Service)
 	for _, n := range service.Nodes {
 		node, err := s.addHost(n.Name).Redis()
@@ -135,7 +138,7 @@ func newSimulation(cfg Simulation) (*simulation, error) {
 		}
 		s.nodes = append(s.nodes, node)
 	}
-	s.store = s.addHost("store")
+	s.store = s.addHost(storeHost)
 	var err error
 	s.ledgers, err = store.NewMemory(store.Fencing{Writes: sc.Store.Fenced(), Reads: sc.Store.ReadsRaise(), AcceptsEqual: sc.Store.AcceptsEqual()}, s.w.Now)
 	for i := range sc.Clients + probeClients {

@@ -79,7 +79,7 @@ func (s *simulation) open(ctx context.Context, t *sim.Task, c *simClient) error 
 		addrs = append(addrs, n.Addr())
 	}
 	a, err := c.ask(ctx, command{ID: s.ids.nextOp(), Op: "open", Timeout: int64(helloLimit), Open: &opening{Lock: s.cfg.Lock.Name,
-		Adapter: &clients.Adapter{Service: s.cfg.Lock.Service, ClockFaults: clocksOfClients(sc.Faults)}, Nodes: addrs, Store: "store", TTL: int64(sc.TTL), Client: c.number,
+		Adapter: &clients.Adapter{Service: s.cfg.Lock.Service, ClockFaults: clocksOfClients(sc.Faults)}, Nodes: addrs, Store: storeHost, TTL: int64(sc.TTL), Client: c.number,
 		Seed: streams(s.cfg.Plan).StreamSeed(c.stream()), Decline: sc.Workload.Guard != guardNone}})
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -85,6 +86,26 @@ func TestSimulationIsTraced(t *testing.T) {
 		if !bytes.Contains(trace.Bytes(), []byte(step)) {
 			t.Errorf("nothing tells of %q", step)
 		}
+	}
+}
+
+// TestSimulationSteady: what a plan has the scheduler no longer draw makes another run, the same each
+// time; and a part that there is not is refused.
+func TestSimulationSteady(t *testing.T) {
+	hoststest.WithoutRace(t)
+	p := simulated(t, "redislock")
+	plan := simulatedPlan(1, "redis")
+	plan.Scenario.Duration = 1500 * ms
+	drawn := simulate(t, p, plan)
+	plan.Simulation = &scenarios.Simulation{Program: p.Hash, Simulator: harness.SimulatorHash(), Steady: harness.Draws(plan, "redis")}
+	steady := simulate(t, p, plan)
+	if bytes.Equal(drawn, steady) || !bytes.Equal(steady, simulate(t, p, plan)) {
+		t.Error("it is the run that was drawn, or another one each time")
+	}
+	plan.Simulation.Steady = []string{"client-1-redis-2"}
+	err := harness.Simulate(t.Context(), harness.Simulation{Plan: plan, Lock: external.Kind("redis"), Program: p, History: io.Discard})
+	if err == nil || !strings.Contains(err.Error(), `simulation.steady: nothing is drawn for "client-1-redis-2"; did you mean client-1-redis-1?`) {
+		t.Error(err)
 	}
 }
 

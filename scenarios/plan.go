@@ -27,6 +27,9 @@ type Plan struct {
 type Simulation struct {
 	Program   string `yaml:"program"`
 	Simulator string `yaml:"simulator"`
+	// Steady names draws of the scheduler that are not drawn, but always the middle
+	// (harness.Draws).
+	Steady []string `yaml:"steady,omitempty"`
 }
 
 // Stream returns the random stream of one part of the run ("client 3", "fault 0"). Streams of different names are
