@@ -14,7 +14,6 @@ import (
 	"strings"
 
 	"github.com/lockchaos/lockchaos/history"
-	"github.com/lockchaos/lockchaos/hosts/sim"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -43,15 +42,6 @@ type seenOrders struct {
 	Program   string   `json:"program"`
 	Simulator string   `json:"simulator"`
 	Orders    []uint64 `json:"orders"`
-}
-
-// corpusFolder is where a search of the program with a hash is kept if no other folder is named.
-func corpusFolder(program string) (string, error) {
-	cache, err := sim.CacheFolder()
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(filepath.Dir(cache), "corpus", program[:16]), nil
 }
 
 // openCorpus reads the folder of an earlier search; there need be none. say is told what is taken from it, and

@@ -136,7 +136,7 @@ const UsualCorpus = "cache"
 func (x *Exploring) recall() (err error) {
 	dir := x.Corpus
 	if dir == UsualCorpus {
-		if dir, err = corpusFolder(x.program.Hash); err != nil {
+		if dir, err = sim.CacheEntry(sim.Corpora, x.program.Hash); err != nil {
 			return err
 		}
 	}

@@ -51,7 +51,7 @@ func simulatedPlan(seed uint64, service string, faults ...scenarios.Fault) scena
 			AcquireTimeout: 3000 * ms, OpTimeout: 2000 * ms}}}
 }
 
-func simulate(t *testing.T, p *sim.Program, plan scenarios.Plan) []byte {
+func simulate(t testing.TB, p *sim.Program, plan scenarios.Plan) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	if err := harness.Simulate(t.Context(), harness.Simulation{Plan: plan, Lock: external.Kind(plan.Scenario.Adapter.Service), Program: p, History: &out}); err != nil {
@@ -60,7 +60,7 @@ func simulate(t *testing.T, p *sim.Program, plan scenarios.Plan) []byte {
 	return out.Bytes()
 }
 
-func judged(t *testing.T, text []byte) (*history.History, checker.Verdict) {
+func judged(t testing.TB, text []byte) (*history.History, checker.Verdict) {
 	t.Helper()
 	h, err := history.ReadAll(bytes.NewReader(text), "history")
 	if err != nil {

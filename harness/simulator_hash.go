@@ -6,27 +6,39 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io/fs"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/lockchaos/lockchaos/adapter"
+	"github.com/lockchaos/lockchaos/clients/external"
+	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts/sim"
+	"github.com/lockchaos/lockchaos/nemesis"
+	"github.com/lockchaos/lockchaos/netfault"
+	"github.com/lockchaos/lockchaos/scenarios"
+	"github.com/lockchaos/lockchaos/store"
 )
 
-// sources are the files of this package that decide what a simulation does.
+// sources are the files of this package.
 //
-//go:embed actor.go client.go counter.go director.go grip.go leader.go semaphore.go simulated*.go transfer.go worker.go worker_store.go
+//go:embed *.go
 var sources embed.FS
+
+// decisive are the packages that decide each byte of a simulated run: who does what when, what
+// faults do, what the store answers, how plans are drawn and histories written.
+var decisive = []fs.FS{sources, sim.Sources, nemesis.Sources, netfault.Sources, store.Sources, adapter.Sources, external.Sources, history.Sources, scenarios.Sources}
 
 // simulators are the modules that do.
 var simulators = []string{"github.com/tetratelabs/wazero", "github.com/alicebob/miniredis/v2", "github.com/yuin/gopher-lua"}
 
-// SimulatorHash is the SHA-256 of what runs simulations, in hexadecimal: its sources, and the
-// versions of the modules that it is made of. With another one a plan may run differently.
+// SimulatorHash is the SHA-256 of what runs simulations, in hexadecimal: its sources, the versions of
+// the modules that it is made of, and that of Go. With another one a plan may run differently.
 var SimulatorHash = sync.OnceValue(func() string {
 	h := sha256.New()
-	for _, from := range []fs.FS{sources, sim.Sources} {
+	for _, from := range decisive {
 		_ = fs.WalkDir(from, ".", func(path string, e fs.DirEntry, err error) error {
 			if err != nil || e.IsDir() || strings.HasSuffix(path, "_test.go") {
 				return err
@@ -36,6 +48,7 @@ var SimulatorHash = sync.OnceValue(func() string {
 			return err
 		})
 	}
+	fmt.Fprintln(h, runtime.Version())
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, m := range info.Deps {
 			if slices.Contains(simulators, m.Path) {

@@ -78,20 +78,20 @@ func build(ctx context.Context, dir, none string, verb ...string) (wasm []byte, 
 // lastBuild is where the last program of a folder is kept: the go command links only what has
 // changed. "": nowhere.
 func lastBuild(dir, verb string) string {
-	cache, err := CacheFolder()
-	if err != nil {
-		return ""
-	}
 	whole, err := filepath.Abs(dir)
 	if err != nil {
 		return ""
 	}
-	return filepath.Join(filepath.Dir(cache), "programs", fmt.Sprintf("%s-%s-%.8x.wasm", filepath.Base(whole), verb, sha256.Sum256([]byte(whole))))
+	last, err := CacheEntry(Programs, fmt.Sprintf("%s-%s-%.8x.wasm", filepath.Base(whole), verb, sha256.Sum256([]byte(whole))))
+	if err != nil {
+		return ""
+	}
+	return last
 }
 
 // keep writes it in the place of the one before, whole. Without it the next build takes longer.
 func keep(wasm []byte, last string) {
-	if last == "" || os.MkdirAll(filepath.Dir(last), 0o755) != nil {
+	if last == "" {
 		return
 	}
 	f, err := os.CreateTemp(filepath.Dir(last), "new-")

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/tetratelabs/wazero"
@@ -36,20 +34,11 @@ type Options struct {
 	Memory int64
 }
 
-// CacheFolder is where compiled code is kept.
-func CacheFolder() (string, error) {
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		return "", fmt.Errorf("find the folder for compiled code: %w", err)
-	}
-	return filepath.Join(dir, "lockchaos", "wasm"), nil
-}
-
 // Load compiles a program's wasm, or finds what was compiled before.
 func Load(ctx context.Context, wasm []byte, o Options) (_ *Program, err error) {
 	sum := sha256.Sum256(wasm)
 	p := &Program{Hash: hex.EncodeToString(sum[:])}
-	config, err := o.config()
+	config, err := o.config(p.Hash)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +63,7 @@ func Load(ctx context.Context, wasm []byte, o Options) (_ *Program, err error) {
 	return p, p.link(ctx)
 }
 
-func (o Options) config() (wazero.RuntimeConfig, error) {
+func (o Options) config(program string) (wazero.RuntimeConfig, error) {
 	config := wazero.NewRuntimeConfigCompiler()
 	if o.Interpret {
 		config = wazero.NewRuntimeConfigInterpreter()
@@ -82,7 +71,7 @@ func (o Options) config() (wazero.RuntimeConfig, error) {
 		dir := o.Cache
 		if dir == "" {
 			var err error
-			if dir, err = CacheFolder(); err != nil {
+			if dir, err = CacheEntry(CompiledCode, program); err != nil {
 				return nil, err
 			}
 		}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -50,12 +49,8 @@ func (p Program) build(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	cache, err := sim.CacheFolder()
+	out, err := sim.CacheEntry(sim.Adapters, fmt.Sprintf("%s-%.6x", filepath.Base(dir), sha256.Sum256([]byte(dir))))
 	if err != nil {
-		return "", err
-	}
-	out := filepath.Join(filepath.Dir(cache), "adapters", fmt.Sprintf("%s-%.6x", filepath.Base(dir), sha256.Sum256([]byte(dir))))
-	if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {
 		return "", err
 	}
 	cmd := exec.CommandContext(ctx, "go", "build", "-o", out, ".")
