@@ -34,6 +34,8 @@ type Instance struct {
 	line     func(text []byte)
 	stderr   io.Writer
 
+	halt halt // stops it if it computes for too long
+
 	sockets map[int32]*socket
 	nextFD  int32
 
@@ -93,7 +95,10 @@ func (h *Host) Start(p *Program, s Start) *Instance {
 		}
 	})
 	in.task.host = h
-	in.task.watch = time.AfterFunc(time.Hour, cancel)
+	in.task.watch = time.AfterFunc(time.Hour, func() {
+		cancel()
+		in.halt.strike()
+	})
 	in.task.watch.Stop()
 	h.instances = append(h.instances, in)
 	return in

@@ -22,6 +22,7 @@ type Program struct {
 	runtime wazero.Runtime
 	code    wazero.CompiledModule
 	images  *images // nil: wazero lays out the memory
+	watched bool    // its loops look whether they are to stop (loops.go)
 }
 
 // Options say how a Program is run.
@@ -38,16 +39,6 @@ type Options struct {
 func Load(ctx context.Context, wasm []byte, o Options) (_ *Program, err error) {
 	sum := sha256.Sum256(wasm)
 	p := &Program{Hash: hex.EncodeToString(sum[:])}
-	config, err := o.config(p.Hash)
-	if err != nil {
-		return nil, err
-	}
-	p.runtime = wazero.NewRuntimeWithConfig(ctx, config)
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, p.Close(ctx))
-		}
-	}()
 	rest, image, ok := splitData(wasm)
 	if ok {
 		if p.images, err = newImages(image, Limits{Memory: o.Memory}.complete().Memory); err != nil {
@@ -56,7 +47,19 @@ func Load(ctx context.Context, wasm []byte, o Options) (_ *Program, err error) {
 	}
 	if p.images == nil {
 		rest = wasm
+	} else if watched, ok := watchLoops(rest); ok {
+		rest, p.watched = watched, true
 	}
+	config, err := o.config(p.Hash)
+	if err != nil {
+		return nil, errors.Join(err, p.closeImages())
+	}
+	p.runtime = wazero.NewRuntimeWithConfig(ctx, config.WithCloseOnContextDone(!p.watched))
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, p.Close(ctx))
+		}
+	}()
 	if p.code, err = p.runtime.CompileModule(ctx, rest); err != nil {
 		return nil, fmt.Errorf("compile the program: %w", err)
 	}
@@ -82,7 +85,7 @@ func (o Options) config(program string) (wazero.RuntimeConfig, error) {
 		config = config.WithCompilationCache(cache)
 	}
 	const page = 64 << 10
-	return config.WithMemoryLimitPages(uint32(Limits{Memory: o.Memory}.complete().Memory / page)).WithCloseOnContextDone(true), nil
+	return config.WithMemoryLimitPages(uint32(Limits{Memory: o.Memory}.complete().Memory / page)), nil
 }
 
 // link gives the program its host functions. What it imports and there is not, answers ENOSYS.
@@ -117,11 +120,14 @@ func (p *Program) link(ctx context.Context) error {
 
 // Close gives up what was compiled. No instance may run.
 func (p *Program) Close(ctx context.Context) error {
-	err := p.runtime.Close(ctx)
-	if p.images != nil {
-		err = errors.Join(err, p.images.close())
+	return errors.Join(p.runtime.Close(ctx), p.closeImages())
+}
+
+func (p *Program) closeImages() error {
+	if p.images == nil {
+		return nil
 	}
-	return err
+	return p.images.close()
 }
 
 // run runs an instance from its start to its end, and returns its exit status.
@@ -135,6 +141,11 @@ func (p *Program) run(ctx context.Context, in *Instance) (status uint32, err err
 		return 0, fmt.Errorf("start the program: %w", err)
 	}
 	defer func() { err = errors.Join(err, m.Close(context.WithoutCancel(ctx))) }()
+	if p.watched {
+		word, _ := m.Memory().Read(haltWord, 4) // every memory is larger
+		in.halt.aim(word)
+		defer in.halt.aim(nil) // before the memory is another's
+	}
 	main := m.ExportedFunction("_start")
 	if main == nil {
 		return 0, errors.New("the program has no start: it must be a main package")

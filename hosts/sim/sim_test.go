@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+	"unsafe"
 )
 
 // guest is the program of testdata/guest, which the interpreter runs: compiling it takes longer
@@ -322,6 +325,65 @@ func TestCommand(t *testing.T) {
 			t.Errorf("%q was taken for %q, %d", bad, args, size)
 		}
 	}
+}
+
+// TestLoopsAreWatched: every loop of a program of Go looks whether it is to stop, and an instruction
+// that is not known leaves a module as it is.
+func TestLoopsAreWatched(t *testing.T) {
+	p, err := guest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.images != nil && !p.watched {
+		t.Error("the guest's loops are not watched")
+	}
+	const before = "\x00asm\x01\x00\x00\x00\x05\x03\x01\x00\x01"
+	for _, c := range []struct{ body, want string }{
+		{"\x01\x01\x7f\x03\x40\x0c\x00\x0b\x0b", "\x01\x01\x7f\x03\x40" + string(looks) + "\x0c\x00\x0b\x0b"},
+		{"\x00\x0e\x02\x00\x01\x00\x44\x03\x40\x03\x40\x03\x40\x03\x40\x0b", "\x00\x0e\x02\x00\x01\x00\x44\x03\x40\x03\x40\x03\x40\x03\x40\x0b"},
+		{"\x00\x03\x40\xfd\x0b\x0b", ""},
+		{"\x00\x41", ""},
+	} {
+		section := func(body string) string {
+			return fmt.Sprintf("%s\x0a%c\x01%c%s", before, len(body)+2, len(body), body)
+		}
+		watched, ok := watchLoops([]byte(section(c.body)))
+		if ok != (c.want != "") || ok && string(watched) != section(c.want) {
+			t.Errorf("%q: %q, %v", c.body, watched, ok)
+		}
+	}
+}
+
+// TestHaltOutlastsWhoClearsIt: the word is set again until the instance has ended.
+func TestHaltOutlastsWhoClearsIt(t *testing.T) {
+	var h halt
+	word := make([]byte, 4)
+	h.aim(word)
+	ended := make(chan struct{})
+	go func() {
+		h.strike()
+		close(ended)
+	}()
+	at := (*uint32)(unsafe.Pointer(&word[0]))
+	for range 3 {
+		for atomic.LoadUint32(at) == 0 {
+			runtime.Gosched()
+		}
+		atomic.StoreUint32(at, 0)
+	}
+	h.aim(nil)
+	<-ended
+}
+
+func FuzzWatchLoops(f *testing.F) {
+	f.Add([]byte("\x00asm\x01\x00\x00\x00\x0a\x0a\x01\x08\x00\x03\x40\x0c\x00\x0b\x0b\x01"))
+	f.Add([]byte("\x00asm\x01\x00\x00\x00\x0a\xff\xff\xff\xff\x0f"))
+	f.Fuzz(func(t *testing.T, wasm []byte) {
+		watched, ok := watchLoops(wasm)
+		if ok && len(watched) > len(wasm)*(len(looks)+1)+16 {
+			t.Errorf("%d bytes of %d", len(watched), len(wasm))
+		}
+	})
 }
 
 func FuzzSplitData(f *testing.F) {
