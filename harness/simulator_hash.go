@@ -20,7 +20,8 @@ import (
 var sources embed.FS
 
 // simulators are the modules that do.
-var simulators = []string{"github.com/tetratelabs/wazero", "github.com/alicebob/miniredis/v2", "github.com/yuin/gopher-lua"}
+var simulators = []string{"github.com/tetratelabs/wazero", "github.com/alicebob/miniredis/v2", "github.com/yuin/gopher-lua",
+	"go.etcd.io/raft/v3", "go.etcd.io/etcd/api/v3", "golang.org/x/net", "google.golang.org/protobuf"}
 
 // SimulatorHash is the SHA-256 of what runs simulations, in hexadecimal: its sources, and the
 // versions of the modules that it is made of. With another one a plan may run differently.
