@@ -158,7 +158,7 @@ func (p *pipe) try(n int) {
 		}
 		p.tell(p.link.From, "sent", s)
 		p.queue = p.queue[1:]
-		p.last = max(p.last, w.now+int64(p.link.latency()))
+		p.last = max(p.last+1, w.now+int64(p.link.latency())) // of two at one instant, the seed would choose the first
 		w.push(event{at: p.last, fn: func() {
 			if !p.closed {
 				p.tell(p.link.To, "received", s)
