@@ -40,6 +40,8 @@ type call struct {
 // handler takes the messages of a call.
 type handler interface {
 	message(text []byte) error
+	// end tells that the client sends no more.
+	end()
 }
 
 const prefix = 5 // of a message: whether it is compressed, and its length
@@ -124,6 +126,9 @@ func (s *call) receive(part []byte, last bool) {
 		if err := s.handler.message(text); err != nil {
 			s.finish(err)
 		}
+	}
+	if last && !s.finished && !s.over {
+		s.handler.end()
 	}
 }
 

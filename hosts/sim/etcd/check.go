@@ -1,6 +1,9 @@
 package etcd
 
 import (
+	"bytes"
+	"slices"
+
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 )
@@ -80,13 +83,10 @@ type writes struct {
 	dels []span
 }
 
+// deletes reports whether a key is among the deletes. As in etcd, those of all keys from one on are
+// overlooked.
 func (w *writes) deletes(name string) bool {
-	for _, d := range w.dels {
-		if d.contains([]byte(name)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(w.dels, func(d span) bool { return !bytes.Equal(d.to, all) && d.contains([]byte(name)) })
 }
 
 // add adds a put; shared are keys that may have been put before, by the other branch.

@@ -82,8 +82,17 @@ func (k *keepAlives) message(text []byte) error {
 	return nil
 }
 
+func (k *keepAlives) end() { k.next() }
+
+// next renews the next lease. When all are, and the client sends no more, the call ends.
 func (k *keepAlives) next() {
-	if k.busy || len(k.todo) == 0 || k.s.over || k.s.finished {
+	if k.busy || k.s.over || k.s.finished {
+		return
+	}
+	if len(k.todo) == 0 {
+		if k.s.ended {
+			k.s.finish(nil)
+		}
 		return
 	}
 	k.busy = true

@@ -62,6 +62,8 @@ type one func(text []byte) error
 
 func (o one) message(text []byte) error { return o(text) }
 
+func (one) end() {}
+
 // unary makes the handler of a method with one request and one answer. The error of do ends the call.
 func unary[R any, P interface {
 	*R

@@ -178,6 +178,10 @@ func (s *store) ranged(r *pb.RangeRequest, now int64) *pb.RangeResponse {
 	if r.CountOnly {
 		return resp
 	}
+	filters := r.MinModRevision != 0 || r.MaxModRevision != 0 || r.MinCreateRevision != 0 || r.MaxCreateRevision != 0
+	if r.SortOrder == pb.RangeRequest_NONE && !filters && r.Limit > 0 && int64(len(found)) > r.Limit+1 {
+		found = found[:r.Limit+1] // as etcd does: without an order, a target sorts only the first by key
+	}
 	found = slices.DeleteFunc(found, func(kv *mvccpb.KeyValue) bool { return !wanted(r, kv) })
 	arrange(r, found)
 	if r.Limit > 0 && int64(len(found)) > r.Limit {

@@ -82,6 +82,9 @@ func (w *watchStream) message(text []byte) error {
 	return nil
 }
 
+// end changes nothing: the watches of a client that makes no more of them go on.
+func (w *watchStream) end() {}
+
 func (w *watchStream) drop(one *watcher) {
 	delete(w.watchers, one.id)
 	w.m.watchers = slices.DeleteFunc(w.m.watchers, func(o *watcher) bool { return o == one })
