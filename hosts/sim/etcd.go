@@ -75,6 +75,20 @@ func (m *member) accept(s *socket) peer {
 	return &etcdPeer{m.node, m.running.Accept(s.answer)}
 }
 
+// Leader returns the node that leads its service, the one of the latest term if two think so; nil:
+// none does, or the service has no leader.
+func Leader(nodes []*Node) (leader *Node) {
+	term := uint64(0)
+	for _, n := range nodes {
+		if m, ok := n.server.(*member); ok && n.up {
+			if leads, of := m.running.Leads(); leads && of >= term {
+				leader, term = n, of
+			}
+		}
+	}
+	return leader
+}
+
 // etcdPeer is a member's end of a connection.
 type etcdPeer struct {
 	node *Node

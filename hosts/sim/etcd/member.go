@@ -162,8 +162,10 @@ func (m *Member) serve() {
 // Served is how many messages of clients it has taken.
 func (m *Member) Served() int64 { return m.served }
 
-// Leads reports whether it leads, as far as it knows.
-func (m *Member) Leads() bool { return m.lead == uint64(m.number) }
+// Leads reports whether it leads, as far as it knows, and the term of that.
+func (m *Member) Leads() (leads bool, term uint64) { return m.isLeader(), m.term }
+
+func (m *Member) isLeader() bool { return m.lead == uint64(m.number) }
 
 func (m *Member) after(d time.Duration, fn func()) {
 	m.env.After(d, func() {

@@ -55,12 +55,12 @@ func (m *Member) active() bool { return m.env.Now()-m.ticked <= 3*m.cfg.Heartbea
 // sureToLead calls done when it is sure whether the member leads.
 func (m *Member) sureToLead(s *call, done func(leads bool)) {
 	switch {
-	case !m.Leads():
+	case !m.isLeader():
 		done(false)
 	case m.active():
 		done(true)
 	default:
-		m.linearize(s, func(err error) { done(err == nil && m.Leads()) })
+		m.linearize(s, func(err error) { done(err == nil && m.isLeader()) })
 	}
 }
 
@@ -126,7 +126,7 @@ func (m *Member) renew(s *call, id int64, done func(ttl int64, err error)) {
 			done(int64(binary.BigEndian.Uint64(text)), nil)
 		})
 	}
-	if !m.Leads() {
+	if !m.isLeader() {
 		forwarded()
 		return
 	}
@@ -182,7 +182,7 @@ func (m *Member) timeToLive(s *call, r *pb.LeaseTimeToLiveRequest) {
 		}
 		s.answer(resp, err)
 	}
-	if m.Leads() {
+	if m.isLeader() {
 		answer(m.livesHere(r))
 		return
 	}
@@ -240,7 +240,7 @@ func (m *Member) forward(s *call, kind byte, text []byte, done func(text []byte,
 		switch {
 		case over:
 		case m.env.Now() >= until:
-		case m.lead == 0 || m.Leads() && !m.leads:
+		case m.lead == 0 || m.isLeader() && !m.leads:
 			later()
 		default:
 			m.question(id, kind, text)
@@ -264,7 +264,7 @@ func (m *Member) forward(s *call, kind byte, text []byte, done func(text []byte,
 func (m *Member) question(id uint64, kind byte, text []byte) {
 	msg := append(binary.BigEndian.AppendUint64([]byte{ofQuestion}, id), kind)
 	msg = append(msg, text...)
-	if m.Leads() {
+	if m.isLeader() {
 		m.takeForwarded(m.number, msg)
 		return
 	}
