@@ -183,11 +183,7 @@ func (d *simDirector) strike(ctx context.Context, h *hit) error {
 		}
 	}
 	for _, p := range h.strike.Parts {
-		p, err := d.meant(ctx, h, p)
-		var e *simEffect
-		if err == nil {
-			e, err = d.effectOf(h, p)
-		}
+		e, err := d.effectOf(ctx, h, p)
 		if errors.Is(err, nemesis.ErrMissed) {
 			continue
 		}
@@ -225,8 +221,12 @@ type simEffect struct {
 }
 
 // effectOf puts one fault into effect and records that; nil: it is over, or waits for its packet.
-func (d *simDirector) effectOf(h *hit, p nemesis.Part) (*simEffect, error) {
+func (d *simDirector) effectOf(ctx context.Context, h *hit, p nemesis.Part) (*simEffect, error) {
 	info := history.FaultInfo{ID: d.ids.nextFault(), Plan: p.Place, Kind: p.Kind, Phase: "begin", Target: string(p.Target), When: string(p.When), Injected: true}
+	p, err := d.meant(ctx, h, p)
+	if err != nil {
+		return nil, err
+	}
 	struck, err := d.hostsOf(h, p.Target)
 	if err != nil {
 		return nil, err

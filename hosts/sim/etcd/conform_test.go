@@ -28,7 +28,7 @@ import (
 // requestsVar says how many random requests TestConforms makes. It is the seed, too.
 const requestsVar = "LOCKCHAOS_TEST_REQUESTS"
 
-const usualRequests = 3000
+const usualRequests = 2000
 
 // realEtcd starts a real member, alone, and returns its address.
 func realEtcd(t *testing.T) string {
@@ -95,7 +95,7 @@ func TestConforms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second+time.Duration(n)*10*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute+time.Duration(n)*20*time.Millisecond)
 	defer cancel()
 	b := &both{t: t, ctx: ctx, real: dial(t, realEtcd(t)), model: dial(t, newLive(t, 1).all[0].addr), r: rand.New(rand.NewPCG(uint64(n), 0)), errors: map[string]int{}}
 	for i := range b.watches {
