@@ -74,8 +74,8 @@ type keepAlives struct {
 
 func (k *keepAlives) message(text []byte) error {
 	r := &pb.LeaseKeepAliveRequest{}
-	if err := proto.Unmarshal(text, r); err != nil {
-		return unreadable(err)
+	if err := k.s.parse(text, r); err != nil {
+		return err
 	}
 	k.todo = append(k.todo, r.ID)
 	k.next()

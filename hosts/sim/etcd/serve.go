@@ -1,6 +1,7 @@
 package etcd
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -72,16 +73,21 @@ func unary[R any, P interface {
 	return func(s *call) handler {
 		return one(func(text []byte) error {
 			r := P(new(R))
-			if err := proto.Unmarshal(text, r); err != nil {
-				return unreadable(err)
+			if err := s.parse(text, r); err != nil {
+				return err
 			}
 			return do(s, r)
 		})
 	}
 }
 
-func unreadable(err error) error {
-	return status.Errorf(codes.Internal, "grpc: error unmarshalling request: %v", err)
+// parse reads a message of the call.
+func (s *call) parse(text []byte, into proto.Message) error {
+	if err := proto.Unmarshal(text, into); err != nil {
+		return status.Errorf(codes.Internal, "grpc: error unmarshalling request: %v", err)
+	}
+	s.c.m.env.Trace(func() string { return fmt.Sprintf("%s {%.300v}", s.method, into) })
+	return nil
 }
 
 // answer ends a call that has one answer.

@@ -65,8 +65,8 @@ func newWatchStream(s *call) handler {
 
 func (w *watchStream) message(text []byte) error {
 	r := &pb.WatchRequest{}
-	if err := proto.Unmarshal(text, r); err != nil {
-		return unreadable(err)
+	if err := w.s.parse(text, r); err != nil {
+		return err
 	}
 	switch q := r.RequestUnion.(type) {
 	case *pb.WatchRequest_CreateRequest:
