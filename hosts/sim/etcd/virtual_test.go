@@ -353,7 +353,7 @@ func TestFlowControl(t *testing.T) {
 	w.all[0].dial().put("k", strings.Repeat("x", 50_000), 0)
 	c := w.all[0].dial(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1000})
 	stream := c.call("KV/Range", &pb.RangeRequest{Key: []byte("k")})
-	for want := 1000; want < 50_000; want += 7000 {
+	for want := 1000; want <= 50_000; want += 7000 {
 		if got := len(c.data[stream]); got != want || c.fields[stream]["grpc-status"] != "" {
 			t.Fatalf("%d bytes, the window is %d; %v", got, want, c.fields[stream])
 		}
