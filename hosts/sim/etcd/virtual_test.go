@@ -19,13 +19,12 @@ import (
 
 // world is a cluster of the model in virtual time, on links that may be cut.
 type world struct {
-	t      *testing.T
-	now    time.Duration
-	due    []due
-	cfg    etcd.Config
-	all    []*machine
-	cut    map[*machine]bool
-	failed error
+	t   *testing.T
+	now time.Duration
+	due []due
+	cfg etcd.Config
+	all []*machine
+	cut map[*machine]bool
 }
 
 type due struct {
