@@ -18,11 +18,11 @@ import (
 	"google.golang.org/grpc"
 )
 
-// etcd's timing. A lease is granted for at least one and a half election timeouts, rounded up to whole seconds: so
+// The timing of etcd. A lease is granted for at least one and a half election timeouts, rounded up to whole seconds: so
 // leases may be as short as one second. Elections are ten heartbeats, as etcd's own defaults are.
 const (
-	etcdHeartbeat = 50 * time.Millisecond
-	etcdElection  = 500 * time.Millisecond
+	EtcdHeartbeat = 50 * time.Millisecond
+	EtcdElection  = 500 * time.Millisecond
 
 	etcdClientPort = 2379
 	etcdPeerPort   = 2380
@@ -48,7 +48,7 @@ var etcd = Kind{
 	Slack: 2 * time.Second, // leases are whole seconds, and are looked through every 500 ms
 	Nodes: []NodeSpec{etcdNode(1), etcdNode(2), etcdNode(3)},
 	Notes: []string{
-		fmt.Sprintf("etcd sends heartbeats every %v and elects a leader after %v without; the shortest lease is 1 s.", etcdHeartbeat, etcdElection),
+		fmt.Sprintf("etcd sends heartbeats every %v and elects a leader after %v without; the shortest lease is 1 s.", EtcdHeartbeat, EtcdElection),
 		"etcd does not force its writes to disk; its data lies in memory.",
 	},
 	office:   office{"leader", voteEtcd},
@@ -85,14 +85,14 @@ func etcdTask(k Kind, n NodeSpec, p Place) (Task, error) {
 	if !p.Contained {
 		return Task{Args: self("etcd", "--name", n.Name, "--data-dir", p.Data,
 			"--client-url", fmt.Sprintf("http://%s:%d", p.Listen, etcdClientPort), "--peer-url", fmt.Sprintf("http://%s:%d", p.Listen, etcdPeerPort),
-			"--initial-cluster", members, "--heartbeat-interval", etcdHeartbeat.String(), "--election-timeout", etcdElection.String(), stands)}, nil
+			"--initial-cluster", members, "--heartbeat-interval", EtcdHeartbeat.String(), "--election-timeout", EtcdElection.String(), stands)}, nil
 	}
 	own := p.Peers[n.Name]
 	return Task{Args: []string{"etcd", "--name", n.Name, "--data-dir", p.Data,
 		"--listen-client-urls", fmt.Sprintf("http://%s:%d", p.Listen, etcdClientPort), "--advertise-client-urls", fmt.Sprintf("http://%s:%d", own, etcdClientPort),
 		"--listen-peer-urls", fmt.Sprintf("http://%s:%d", p.Listen, etcdPeerPort), "--initial-advertise-peer-urls", fmt.Sprintf("http://%s:%d", own, etcdPeerPort),
 		"--initial-cluster", members, "--initial-cluster-state", "new",
-		"--heartbeat-interval", millis(etcdHeartbeat), "--election-timeout", millis(etcdElection), stands, "--unsafe-no-fsync"}}, nil
+		"--heartbeat-interval", millis(EtcdHeartbeat), "--election-timeout", millis(EtcdElection), stands, "--unsafe-no-fsync"}}, nil
 }
 
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts/sim"
@@ -46,6 +45,7 @@ type simulation struct {
 	cfg     Simulation
 	w       *sim.World
 	nodes   []*sim.Node
+	standIn standIn
 	store   *sim.Host
 	ledgers *store.Memory
 	hosts   map[string]*sim.Host
@@ -56,12 +56,6 @@ type simulation struct {
 	noMore  chan struct{} // no more faults
 	waiting []*sim.Task   // tasks that look at done and noMore
 	ended   bool
-}
-
-// Simulated is what every history of a simulation says of its service.
-func Simulated(lock string) string {
-	return fmt.Sprintf("Simulated: the client library (%s) ran in virtual time against miniredis %s. No real service, network or clock took part.",
-		lock, backends.MiniredisVersion())
 }
 
 // Simulate carries a plan out in virtual time. The same plan and program give the same history,
@@ -130,16 +124,11 @@ func newSimulation(cfg Simulation) (*simulation, error) {
 	if err := s.steady(); err != nil {
 		return nil, err
 	}
-	service, _ := backends.Lookup(cfg.Lock.Service)
-	for _, n := range service.Nodes {
-		node, err := s.addHost(n.Name).Redis()
-		if err != nil {
-			return nil, err
-		}
-		s.nodes = append(s.nodes, node)
+	err := s.serve()
+	if err != nil {
+		return nil, err
 	}
 	s.store = s.addHost(storeHost)
-	var err error
 	s.ledgers, err = store.NewMemory(store.Fencing{Writes: sc.Store.Fenced(), Reads: sc.Store.ReadsRaise(), AcceptsEqual: sc.Store.AcceptsEqual()}, s.w.Now)
 	for i := range sc.Clients + probeClients {
 		s.addHost(fmt.Sprintf("client-%d", i+1))
@@ -200,13 +189,13 @@ func (s *simulation) beginHistory() (err error) {
 	h.Started, h.Origin, h.Nodes = sim.Epoch.Add(time.Duration(s.w.Now())), s.w.Now()-1, len(s.nodes)
 	h.Store.Engine = "memory"
 	h.Simulation = &history.Simulation{Program: s.cfg.Program.Hash, Simulator: SimulatorHash()}
-	h.Versions = append(slices.Clone(s.cfg.Versions), history.Part{Name: "miniredis", Version: backends.MiniredisVersion()})
+	h.Versions = append(slices.Clone(s.cfg.Versions), s.standIn.part())
 	name := s.cfg.Plan.Scenario.Lock
 	if s.says != nil {
 		name = s.says.Name
 		h.Versions = append(h.Versions, history.Part{Name: s.cfg.Plan.Scenario.Lock, Version: name})
 	}
-	h.StandIns = []string{Simulated(name)}
+	h.StandIns = []string{s.standIn.said(name)}
 	if s.rec, err = history.NewRecorder(s.cfg.History, h, s.keys, s.w.Now); err != nil {
 		return err
 	}
@@ -341,9 +330,10 @@ func (s *simulation) tryKey(ctx context.Context, t *sim.Task, c *simClient, key 
 // Unsimulated says why a plan cannot be run in virtual time, with a lock on the service; "": it can.
 func Unsimulated(p scenarios.Plan, service string) string {
 	sc := p.Scenario
+	_, ok := standInOf(service)
 	switch {
-	case service != "redis" && service != "redis-five":
-		return fmt.Sprintf("%s: the simulation has the services redis and redis-five, and no %s", sc.Name, cmp.Or(service, scenarios.NoService))
+	case !ok:
+		return fmt.Sprintf("%s: the simulation has the services redis, redis-five and etcd, and no %s", sc.Name, cmp.Or(service, scenarios.NoService))
 	case sc.Store.Guarded():
 		return sc.Name + ": a guarded store needs a real etcd"
 	case slices.Contains([]string{"payment", "stampede"}, sc.Workload.Kind):

@@ -3,6 +3,7 @@ package harness
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/lockchaos/lockchaos/history"
@@ -31,11 +32,20 @@ func newSimDirector(s *simulation) (*simDirector, error) {
 	d.procs, d.apps = map[int32]*hosts.Process{}, map[int32]*client{}
 	d.carry, d.into = sd.strike, sd.underway
 	d.traps.wire = s.cfg.Lock.OnWire
+	d.leader = sd.leading
 	for _, n := range s.nodes {
 		d.nodes = append(d.nodes, nemesis.Place{Name: n.Host().Name})
 	}
 	s.director = d
 	return sd, nil
+}
+
+// leading names the node that leads the service.
+func (d *simDirector) leading(context.Context) (string, error) {
+	if n := sim.Leader(d.s.nodes); n != nil {
+		return n.Host().Name, nil
+	}
+	return "", fmt.Errorf("nobody leads the service: %w", nemesis.ErrMissed)
 }
 
 func (d *simDirector) asks(client int32, o op) (answered func(id int64, r reply)) {
@@ -161,7 +171,7 @@ func (d *simDirector) once(ctx context.Context, t *sim.Task, f *aimed, grant int
 }
 
 // strike injects what was taken, records that, and heals it after the planned time.
-func (d *simDirector) strike(_ context.Context, h *hit) error {
+func (d *simDirector) strike(ctx context.Context, h *hit) error {
 	left := 0
 	over := func() {
 		if left--; left <= 0 {
@@ -173,7 +183,7 @@ func (d *simDirector) strike(_ context.Context, h *hit) error {
 		}
 	}
 	for _, p := range h.strike.Parts {
-		e, err := d.effectOf(h, p)
+		e, err := d.effectOf(ctx, h, p)
 		if errors.Is(err, nemesis.ErrMissed) {
 			continue
 		}
@@ -211,8 +221,12 @@ type simEffect struct {
 }
 
 // effectOf puts one fault into effect and records that; nil: it is over, or waits for its packet.
-func (d *simDirector) effectOf(h *hit, p nemesis.Part) (*simEffect, error) {
+func (d *simDirector) effectOf(ctx context.Context, h *hit, p nemesis.Part) (*simEffect, error) {
 	info := history.FaultInfo{ID: d.ids.nextFault(), Plan: p.Place, Kind: p.Kind, Phase: "begin", Target: string(p.Target), When: string(p.When), Injected: true}
+	p, err := d.meant(ctx, h, p)
+	if err != nil {
+		return nil, err
+	}
 	struck, err := d.hostsOf(h, p.Target)
 	if err != nil {
 		return nil, err

@@ -41,7 +41,7 @@ const InterpretVar = "LOCKCHAOS_SIM_INTERPRET"
 
 // About says that nothing is real but the library.
 func (*Simulated) About() string {
-	return "simulated: virtual time, client libraries against miniredis " + backends.MiniredisVersion()
+	return fmt.Sprintf("simulated: virtual time, client libraries against miniredis %s, or a model of etcd %s", backends.MiniredisVersion(), sim.EtcdVersion)
 }
 
 // Skip says why a plan can't be run in virtual time; "": it can.

@@ -20,14 +20,20 @@ import (
 //go:embed overlay/net_sim.go.txt
 var dialing []byte
 
+// unixNames is the file that is added to the package syscall: names that packages expect of every
+// system but Windows.
+//
+//go:embed overlay/syscall_sim.go.txt
+var unixNames []byte
+
 // dialHook is where it is called, in net_fake.go of the standard library.
 const (
 	dialPlace = "\tif raddr == nil {\n\t\tif err := fakeListen"
 	dialHook  = "\tif raddr != nil && sotype == syscall.SOCK_STREAM {\n\t\tif _, ok := sockets.Load(fakeAddr(raddr)); !ok {\n\t\t\treturn simSocket(ctx, net, laddr, raddr)\n\t\t}\n\t}\n\n"
 )
 
-// Build compiles the Go program in a folder to wasip1. Nothing of it is changed; one file of the
-// standard library is, by an overlay, so that net.Dial works. The folder's own module and go
+// Build compiles the Go program in a folder to wasip1. Nothing of it is changed; the standard library
+// is, by an overlay, so that net.Dial works and etcd's client compiles. The folder's own module and go
 // command are used.
 func Build(ctx context.Context, dir string) (wasm []byte, err error) {
 	return build(ctx, dir, "it is no program (package main)", "build")
@@ -121,11 +127,15 @@ func writeOverlay(ctx context.Context, dir, work string) (string, error) {
 	if bytes.Count(old, []byte(dialPlace)) != 1 {
 		return "", fmt.Errorf("the simulation does not know this version of Go: %s has changed; use Go 1.26", filepath.Join(net, "net_fake.go"))
 	}
-	files := map[string][]byte{"net_fake.go": bytes.Replace(old, []byte(dialPlace), []byte(dialHook+dialPlace), 1), "net_sim.go": dialing}
+	files := map[string][]byte{
+		filepath.Join(net, "net_fake.go"):                    bytes.Replace(old, []byte(dialPlace), []byte(dialHook+dialPlace), 1),
+		filepath.Join(net, "net_sim.go"):                     dialing,
+		filepath.Join(root, "src", "syscall", "unix_sim.go"): unixNames,
+	}
 	replace := map[string]string{}
-	for name, text := range files {
-		replace[filepath.Join(net, name)] = filepath.Join(work, name)
-		if err := os.WriteFile(filepath.Join(work, name), text, 0o644); err != nil {
+	for path, text := range files {
+		replace[path] = filepath.Join(work, filepath.Base(path))
+		if err := os.WriteFile(replace[path], text, 0o644); err != nil {
 			return "", err
 		}
 	}

@@ -78,6 +78,9 @@ func (c *Clock) read(at int64) int64 {
 	return at + c.Offset + int64(float64(at-c.since)*c.rate)
 }
 
+// trueTime is how long a time of the clock is.
+func (c *Clock) trueTime(d int64) int64 { return int64(float64(d) / (1 + c.rate)) }
+
 // Jump sets the clock ahead.
 func (c *Clock) Jump(by time.Duration) { c.Offset += int64(by) }
 

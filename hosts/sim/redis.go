@@ -15,15 +15,11 @@ import (
 // RedisPort is the port of every simulated Redis.
 const RedisPort = "6379"
 
-// Node is a Redis on a host: miniredis, whose commands are carried out one by one at a virtual
+// redis is a Redis on a host: miniredis, whose commands are carried out one by one at a virtual
 // time.
-type Node struct {
-	host    *Host
-	redis   *miniredis.Miniredis
-	up      bool
-	sockets []*socket
-	waiting []func() // what came while the host was frozen
-	serves  int64
+type redis struct {
+	node  *Node
+	redis *miniredis.Miniredis
 }
 
 // blocking are the commands that miniredis carries out on goroutines of its own, in real time.
@@ -31,95 +27,57 @@ var blocking = []string{"BLPOP", "BRPOP", "BRPOPLPUSH", "BLMOVE", "SUBSCRIBE", "
 
 // Redis starts a Redis on the host.
 func (h *Host) Redis() (*Node, error) {
-	n := &Node{host: h}
-	h.node = n
-	return n, n.start()
+	r := &redis{}
+	r.node = h.serve(RedisPort, r)
+	return r.node, r.start()
 }
 
-func (n *Node) start() error {
+func (r *redis) start() error {
+	host := r.node.host
 	m := miniredis.NewMiniRedis()
-	m.Seed(int(n.host.w.Stream("redis " + n.host.Name).Uint32()))
+	m.Seed(int(host.w.Stream("redis " + host.Name).Uint32()))
 	m.ClockTTL(true)
 	c, err := m.Dial() // it makes the server, without a listener
 	if err != nil {
-		return fmt.Errorf("start %s: %w", n.host.Name, err)
+		return fmt.Errorf("start %s: %w", host.Name, err)
 	}
-	n.redis, n.up = m, true
+	r.redis = m
 	return c.Close()
 }
 
-// Addr is where it listens.
-func (n *Node) Addr() string { return n.host.Addr + ":" + RedisPort }
+func (r *redis) crash() {}
 
-// Host is where it runs.
-func (n *Node) Host() *Host { return n.host }
-
-// Served is how many commands it has carried out.
-func (n *Node) Served() int64 { return n.serves }
-
-// Crash ends the server: its connections are reset.
-func (n *Node) Crash() {
-	n.up = false
-	for _, s := range slices.Clone(n.sockets) {
-		s.reset()
-	}
-	n.waiting = nil
-}
-
-// Restart starts it again, with its data or with none.
-func (n *Node) Restart(keep bool) error {
-	n.up = true
+func (r *redis) restart(keep bool) error {
 	if keep {
 		return nil
 	}
-	return n.start()
+	return r.start()
 }
 
-func (n *Node) forget(s *socket) {
-	n.sockets = slices.DeleteFunc(n.sockets, func(o *socket) bool { return o == s })
+// redisPeer is the server's end of a connection.
+type redisPeer struct {
+	redis *redis
+	s     *socket
+	p     *server.Peer
+	out   bytes.Buffer
+	in    []byte
 }
 
-func (n *Node) catchUp() {
-	for len(n.waiting) > 0 && !n.host.frozen {
-		do := n.waiting[0]
-		n.waiting = n.waiting[1:]
-		do()
-	}
-}
-
-// peer is the node's end of a connection.
-type peer struct {
-	node *Node
-	s    *socket
-	p    *server.Peer
-	out  bytes.Buffer
-	in   []byte
-	gone bool
-}
-
-func (n *Node) accept(s *socket) *peer {
-	n.sockets = append(n.sockets, s)
-	p := &peer{node: n, s: s}
+func (r *redis) accept(s *socket) peer {
+	p := &redisPeer{redis: r, s: s}
 	p.p = server.NewPeer(bufio.NewWriter(&p.out))
 	return p
 }
 
-func (p *peer) receive(text []byte) {
-	n := p.node
-	if n.host.frozen {
-		n.waiting = append(n.waiting, func() { p.receive(text) })
-		return
-	}
-	if p.gone || !n.up {
-		return
-	}
+func (p *redisPeer) left() {}
+
+func (p *redisPeer) receive(text []byte) error {
 	p.in = append(p.in, text...)
-	n.redis.SetTime(n.host.Wall())
+	p.redis.redis.SetTime(p.redis.node.host.Wall())
 	for {
 		args, size, err := command(p.in)
 		if err != nil {
-			n.host.w.Fail(fmt.Errorf("%s was sent what is no Redis command by %s: %w", n.host.Name, p.s.in.name, err))
-			return
+			return fmt.Errorf("no Redis command: %w", err)
 		}
 		if size == 0 {
 			break
@@ -131,20 +89,19 @@ func (p *peer) receive(text []byte) {
 		p.s.answer(p.out.Bytes())
 		p.out.Reset()
 	}
+	return nil
 }
 
-func (p *peer) carryOut(args []string) {
-	n := p.node
+func (p *redisPeer) carryOut(args []string) {
+	n := p.redis.node
 	name := strings.ToUpper(args[0])
-	if n.host.w.trace != nil {
-		n.host.w.trace(n.host.w.now, n.host.Name, fmt.Sprintf("%.200q from %s", args, p.s.in.name))
-	}
+	n.tell(func() string { return fmt.Sprintf("%.200q from %s", args, p.s.in.name) })
 	if slices.Contains(blocking, name) || (name == "XREAD" || name == "XREADGROUP") && slices.ContainsFunc(args, func(a string) bool { return strings.EqualFold(a, "BLOCK") }) {
 		n.host.w.Fail(fmt.Errorf("%s sent %s: the simulated Redis has no blocking commands and no subscriptions; use a real one (--runtime local)", p.s.in.name, name))
 		return
 	}
 	n.serves++
-	n.redis.Server().Dispatch(p.p, args)
+	p.redis.redis.Server().Dispatch(p.p, args)
 	p.p.Flush()
 }
 

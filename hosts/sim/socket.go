@@ -13,7 +13,8 @@ type socket struct {
 	fd        int32
 	node      *Node
 	out, back pipe
-	peer      *peer
+	peer      peer
+	gone      bool // the server's end is closed
 	connected bool
 	ended     bool // the other end has closed
 	errno     uint32
@@ -53,7 +54,8 @@ func (s *socket) opened(up bool) {
 		s.errno = errRefused
 	} else {
 		s.connected = true
-		s.peer = s.node.accept(s)
+		s.node.sockets = append(s.node.sockets, s)
+		s.peer = s.node.server.accept(s)
 	}
 	s.in.kick()
 }
@@ -75,7 +77,7 @@ func (s *socket) write(text []byte) (errno uint32) {
 	case !s.connected:
 		return errAgain
 	}
-	s.out.send(text, func() { s.peer.receive(text) })
+	s.out.send(text, func() { s.node.receive(s, text) })
 	return 0
 }
 
@@ -112,8 +114,9 @@ func (s *socket) close() {
 }
 
 func (s *socket) leave() {
-	if s.peer != nil {
-		s.peer.gone = true
+	if s.peer != nil && !s.gone {
+		s.gone = true
+		s.peer.left()
 	}
 	if s.node != nil {
 		s.node.forget(s)
@@ -130,7 +133,7 @@ func (w *World) nodeAt(addr string) (*Node, *Host) {
 		if h.Addr != ip {
 			continue
 		}
-		if h.node != nil && port == RedisPort {
+		if h.node != nil && port == h.node.port {
 			return h.node, h
 		}
 		return nil, h

@@ -312,7 +312,7 @@ func (in *Instance) trueTime(id uint32, d int64) int64 {
 	if id == clockRealtime {
 		c = &in.host.wall
 	}
-	return max(1, int64(float64(d)/(1+c.rate)))
+	return max(1, c.trueTime(d))
 }
 
 // readable reports whether a descriptor is ready, and whether there is one.

@@ -137,13 +137,21 @@ func (w *World) Fail(err error) {
 	}
 }
 
+// idle is how long a World may go on while no program makes a host call: servers whose clocks tick
+// keep it going.
+const idle = 24 * time.Hour
+
 // errIdle is the error of a World in which nothing can happen any more.
 var errIdle = errors.New("the simulation stands still: nobody waits for anything that can come")
 
 // Run lets time pass until over reports true, and returns what ended it before that.
 func (w *World) Run(over func() bool) error {
+	calls, since := w.calls, w.now
 	for w.err == nil && !over() {
-		if len(w.events) == 0 {
+		if w.calls != calls {
+			calls, since = w.calls, w.now
+		}
+		if len(w.events) == 0 || w.now-since > int64(idle) {
 			return errIdle
 		}
 		e := w.events.pop()
