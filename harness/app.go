@@ -38,6 +38,9 @@ type AppConfig struct {
 	Execute Execute
 	// Restarts: a client that ends is started again, by whoever runs it, in the network that it had, and its log goes on. So its end is none of the run's.
 	Restarts bool
+	// Cluster runs the clients, if it is a cluster that does, and Changes tells what becomes of them; nil: there is none, and nothing changes.
+	Cluster nemesis.Cluster
+	Changes <-chan Change
 }
 
 // AuditFile is the audit log of all clients, in the form that `lockchaos check` reads without being told how.
@@ -65,13 +68,15 @@ type appRun struct {
 	from     int64        // the run's beginning, wall-clock ns since 1970
 	until    int64        // its end
 	watching atomic.Bool  // grants are told to the director
-	clients  []*appClient
+	mu       sync.Mutex
+	clients  []*appClient // guarded by mu while the run goes on: there may come more
 }
 
 // appClient is one container of the application.
 type appClient struct {
-	audit.ProcessLog // guarded by mu while the run goes on
-	number           int32
+	audit.ProcessLog       // guarded by mu while the run goes on
+	number, member   int32 // member is the number of the first one whose place it has, or its own
+	leaving          atomic.Bool
 	host             *hosts.Host
 	proc             *hosts.Process
 	mu               sync.Mutex
@@ -140,7 +145,7 @@ func (a *appRun) start() error {
 		place := nemesis.Place{Name: p.Name, Host: n.Host}
 		switch p.Role {
 		case RoleClient:
-			c := &appClient{ProcessLog: audit.ProcessLog{Name: p.Name}, number: int32(i + 1), host: n.Host, proc: n.Process, held: map[[2]string]int64{}}
+			c := &appClient{ProcessLog: audit.ProcessLog{Name: p.Name}, number: int32(i + 1), member: int32(i + 1), host: n.Host, proc: n.Process, held: map[[2]string]int64{}}
 			a.clients = append(a.clients, c)
 			procs[c.number] = n.Process
 			clients = append(clients, place)
@@ -164,30 +169,41 @@ func (a *appRun) start() error {
 	if err != nil {
 		return err
 	}
-	a.director.whole = true
+	a.director.whole, a.director.cluster = true, a.cfg.Cluster
 	return nil
 }
 
 // watch ends the run when a container dies for good.
 func (a *appRun) watch(ctx context.Context, cancel context.CancelCauseFunc) {
 	for _, n := range a.cfg.Attached {
-		client := slices.ContainsFunc(a.clients, func(c *appClient) bool { return c.Name == n.Name })
-		if client && a.cfg.Restarts && !a.app.Hooks.Given() && a.app.Log.File == "" {
-			continue
-		}
-		go func() {
-			select {
-			case <-n.Process.Done():
-				cancel(n.Process.Err())
-			case <-ctx.Done():
-			}
-		}()
+		go a.mind(ctx, cancel, n)
 	}
 	select {
 	case <-a.rec.Failed():
 		cancel(errors.New("the faults can't be recorded: nothing could be judged"))
 	case <-ctx.Done():
 	}
+}
+
+// mind ends the run when a container dies in whose place no other is expected.
+func (a *appRun) mind(ctx context.Context, cancel context.CancelCauseFunc, n backends.Attached) {
+	c := a.client(n.Name)
+	if c != nil && a.cfg.Restarts && !a.app.Hooks.Given() && a.app.Log.File == "" {
+		return
+	}
+	select {
+	case <-n.Process.Done():
+		if c == nil || !a.over(c) {
+			cancel(n.Process.Err())
+		}
+	case <-ctx.Done():
+	}
+}
+
+// over tells whether a client has ended, or is to end, so that another takes its place.
+func (a *appRun) over(c *appClient) bool {
+	_, struck := a.director.death(c.number)
+	return struck || c.leaving.Load()
 }
 
 // work lets the application work for the planned time, under faults, and then until what was under way has been logged.
@@ -202,15 +218,20 @@ func (a *appRun) work(ctx context.Context) error {
 	var sources errgroup.Group
 	following, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	for _, c := range a.clients {
+	source := func(work func() error) {
 		sources.Go(func() error {
-			err := a.source(following, c, done, over)
+			err := work()
 			if err != nil {
 				stop(err) // nobody waits for the rest of a run that can't be judged
 			}
 			return err
 		})
 	}
+	listen := func(c *appClient) { source(func() error { return a.source(following, c, done, over) }) }
+	for _, c := range a.clients {
+		listen(c)
+	}
+	source(func() error { return a.succeed(following, over, listen) })
 	err := a.director.run(following, noMore)
 	if err == nil && !pause(following, done, s.Duration.Std()) {
 		err = context.Cause(following)
@@ -259,13 +280,21 @@ func (a *appRun) granted(ctx context.Context, c *appClient, l *audit.Line, over 
 	grant = a.ids.nextOp()
 	a.ids.grants.Add(1)
 	if err := a.director.holds(ctx, c.number, l.Key, grant); err != nil {
-		return grant, err
+		return grant, unlessKilled(err)
 	}
 	if over { // the log has its end already
 		a.director.releases(grant)
 		return grant, nil
 	}
-	return grant, a.director.reached(ctx, nemesis.Step{Moment: nemesis.AfterGrant, Client: c.number, Grant: grant, Key: l.Key})
+	return grant, unlessKilled(a.director.reached(ctx, nemesis.Step{Moment: nemesis.AfterGrant, Client: c.number, Grant: grant, Key: l.Key}))
+}
+
+// unlessKilled drops the error that a fault has ended a client: what that still logs is of interest all the same.
+func unlessKilled(err error) error {
+	if errors.Is(err, errKilled) {
+		return nil
+	}
+	return err
 }
 
 // write makes the history: the lines of all clients in order of time, translated as any audit log, and the faults between them.

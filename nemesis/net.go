@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"sync"
 
 	"github.com/lockchaos/lockchaos/hosts"
@@ -43,6 +44,21 @@ func NewNet(nodes, clients []Place, store Place) *Net {
 		n.places[p.Name] = p.Host
 	}
 	return n
+}
+
+// Join adds a client.
+func (n *Net) Join(p Place) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.names.Clients = append(slices.Clip(n.names.Clients), p.Name)
+	n.places[p.Name] = p.Host
+}
+
+// all are the names of all hosts.
+func (n *Net) all() Names {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.names
 }
 
 // peer returns a host as a partition needs it.

@@ -31,6 +31,8 @@ type Means struct {
 	NextGrant func(context.Context) int64
 	// Expire ends the sessions of the client that is at the address.
 	Expire func(ctx context.Context, client int32, at netip.Addr) (ended []string, err error)
+	// Cluster runs the application's pods; nil where there is none.
+	Cluster Cluster
 	// Asked returns what tells a trap what the client is being asked.
 	Asked func(client int32) Asked
 }

@@ -40,6 +40,12 @@ func (s Spec) EndsSessions() bool { return s.kind().endsSessions }
 // MayMiss reports whether the fault may find nobody to strike, so that nothing was done (ErrMissed).
 func (s Spec) MayMiss() bool { return s.kind().mayMiss }
 
+// Ousts tells whether the fault ends a client in whose place another one comes, by whoever runs it.
+func (s Spec) Ousts() bool { return s.kind().ousts }
+
+// NeedsCluster tells whether it strikes only what a cluster runs.
+func (s Spec) NeedsCluster() bool { return s.kind().Needs == NeedsCluster }
+
 // NeedsLocal tells whether it strikes only servers that lockchaos itself has started.
 func (s Spec) NeedsLocal() bool {
 	needs := s.kind().Needs

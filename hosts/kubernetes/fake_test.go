@@ -20,6 +20,7 @@ type fake struct {
 	pods        []corev1.Pod
 	deployments map[string]string // how each selects its pods, as JSON, by NAMESPACE/NAME
 	deleted     []string          // pods, in that order
+	refuses     int               // the status with which evictions are refused; 0: they are not
 }
 
 // cluster is one whose API server this is.
@@ -54,6 +55,10 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(w, list)
 	case len(parts) == 6 && parts[4] == "pods":
 		f.pod(w, r.Method, parts[3], parts[5])
+	case len(parts) == 6+1 && parts[6] == "eviction" && f.refuses != 0:
+		refuse(w, f.refuses)
+	case len(parts) == 6+1 && parts[6] == "eviction":
+		f.pod(w, http.MethodDelete, parts[3], parts[5])
 	case len(parts) == 7 && parts[5] == "deployments" && f.deployments[parts[4]+"/"+parts[6]] != "":
 		answer(w, json.RawMessage(f.deployments[parts[4]+"/"+parts[6]]))
 	default:

@@ -17,6 +17,9 @@ import (
 type order struct {
 	Handover *handover `json:"handover,omitempty"` // in the first line
 	File     *chunk    `json:"file,omitempty"`
+	// Leaves is a client of an application whose pod is to end, Comes another one that has come in the place of one.
+	Leaves string      `json:"leaves,omitempty"`
+	Comes  *handedNode `json:"comes,omitempty"`
 	// Exec is about a command that the inner program has asked for.
 	Exec *commands.Told `json:"exec,omitempty"`
 }
@@ -43,6 +46,8 @@ type handedNode struct {
 	Container string     `json:"container,omitempty"`
 	// UID is the pod's: its containers may be others by the time at which somebody heals it.
 	UID string `json:"uid,omitempty"`
+	// After is the client in whose place it has come.
+	After string `json:"after,omitempty"`
 
 	starts int32 // how often it had been started again
 }

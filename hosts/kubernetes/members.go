@@ -18,9 +18,12 @@ import (
 type Member struct {
 	// Name is what faults and files call it.
 	Name string
+	// Client: another pod that a controller puts in its place is another client.
+	Client bool
 
 	pod             corev1.Pod
 	container, node string
+	source          source
 }
 
 // controllers are the kinds of things that have pods, and where the API has them.
@@ -65,7 +68,9 @@ func (c namespaced) find(ctx context.Context, word string) (m Member, err error)
 	selector := what
 	if kind, name, ok := strings.Cut(what, "/"); ok {
 		if kind == "pod" {
-			return c.alone(ctx, name)
+			m, err = c.alone(ctx, name)
+			m.source = source{namespace: c.namespace, name: name}
+			return m, err
 		}
 		if selector, err = c.selectorOf(ctx, kind, name); err != nil {
 			return m, err
@@ -83,7 +88,9 @@ func (c namespaced) find(ctx context.Context, word string) (m Member, err error)
 	if len(pods) < number {
 		return m, fmt.Errorf("namespace %s has %d pods of it that run, not %d: kubectl -n %[1]s get pods -l %[4]s", c.namespace, len(pods), number, selector)
 	}
-	return member(pods[number-1])
+	m, err = member(pods[number-1])
+	m.source = source{namespace: c.namespace, selector: selector}
+	return m, err
 }
 
 // numbered cuts the number off that a word may have.

@@ -58,9 +58,10 @@ type Server struct {
 type scenario struct {
 	Spec
 	*Cluster
-	id    string
-	node  Node
-	agent *agent
+	id     string
+	node   Node
+	agent  *agent
+	places *places
 	// running are the commands that the inner program has asked for.
 	running *commands.Runs
 }
@@ -77,7 +78,7 @@ func (s *scenario) limit() time.Duration { return 2*s.Length + startLimit + upke
 // Run makes the pods and the agent, waits for the agent's end and removes everything. If the inner program exits with another status than 0, the error is an
 // *ExitError. When ctx ends, the agent is told to end: it heals, and records what there is.
 func (c *Cluster) Run(ctx context.Context, spec Spec) (err error) {
-	s := &scenario{Spec: spec, Cluster: c, id: strings.ToLower(rand.Text()[:10])}
+	s := &scenario{Spec: spec, Cluster: c, id: strings.ToLower(rand.Text()[:10]), places: newPlaces(spec.Members)}
 	s.node = spec.On[int(c.placed.Add(1)-1)%len(spec.On)]
 	if len(spec.Members) > 0 {
 		s.node = Node{Name: spec.Members[0].node}
@@ -118,9 +119,12 @@ func (c *Cluster) Run(ctx context.Context, spec Spec) (err error) {
 		a.close()
 		return errors.Join(err, a.wait(ctx))
 	}
+	follow := func(n handedNode) { logs.Go(func() error { return s.follow(ctx, n) }) }
 	for _, n := range h.Nodes {
-		logs.Go(func() error { return s.follow(ctx, n) })
+		follow(n)
 	}
+	s.places.since = pods[s.agentName()].CreationTimestamp.Time
+	logs.Go(func() error { return s.succeed(ctx, follow) })
 	return a.wait(ctx)
 }
 
@@ -192,37 +196,38 @@ func (s *scenario) handover(pods map[string]corev1.Pod) (h handover, err error) 
 	if h.Files, err = filesOf(s.Dir); err != nil {
 		return h, err
 	}
-	place := func(name string, p corev1.Pod, container string, own bool) (handedNode, error) {
-		n := handedNode{Name: name, Own: own, Pod: p.Name, Namespace: p.Namespace, Container: container, UID: string(p.UID)}
-		var err error
-		if n.Addr, err = netip.ParseAddr(p.Status.PodIP); err != nil {
-			return n, fmt.Errorf("pod %s has no address that can be read: %w", p.Name, err)
-		}
-		if n.ID, n.starts = startsOf(p, container); n.ID == "" {
-			err = fmt.Errorf("container %s of pod %s does not run", container, p.Name)
-		}
-		return n, err
-	}
 	for _, n := range s.Servers {
-		at, err := place(n.Name, pods[s.podName(n.Name)], main, true)
+		at, err := handed(n.Name, pods[s.podName(n.Name)], main, true)
 		if err != nil {
 			return h, err
 		}
 		h.Nodes = append(h.Nodes, at)
 	}
 	for _, m := range s.Members {
-		at, err := place(m.Name, m.pod, m.container, false)
+		at, err := handed(m.Name, m.pod, m.container, false)
 		if err != nil {
 			return h, err
 		}
 		h.Nodes = append(h.Nodes, at)
 	}
 	for i := range s.Seats {
-		at, err := place("", pods[s.podName(fmt.Sprintf("seat-%d", i+1))], main, true)
+		at, err := handed("", pods[s.podName(fmt.Sprintf("seat-%d", i+1))], main, true)
 		if err != nil {
 			return h, err
 		}
 		h.Seats = append(h.Seats, at)
 	}
 	return h, nil
+}
+
+// handed is a container of a pod that runs, as an agent finds it.
+func handed(name string, p corev1.Pod, container string, own bool) (n handedNode, err error) {
+	n = handedNode{Name: name, Own: own, Pod: p.Name, Namespace: p.Namespace, Container: container, UID: string(p.UID)}
+	if n.Addr, err = netip.ParseAddr(p.Status.PodIP); err != nil {
+		return n, fmt.Errorf("pod %s has no address that can be read: %w", p.Name, err)
+	}
+	if n.ID, n.starts = startsOf(p, container); n.ID == "" {
+		err = fmt.Errorf("container %s of pod %s does not run", container, p.Name)
+	}
+	return n, err
 }

@@ -238,3 +238,9 @@ func TestExampleApplication(t *testing.T) {
 	s.rolledOut("ledger")
 	s.come(s.run(s.file(example+"/fenced.yaml")), map[string]string{"operator/pause-leader-fenced": "contained"})
 }
+
+// TestPodsOfLeadersEnd deletes, evicts and kills the pods of leaders. Their successors are followed, and no payment is made twice.
+func TestPodsOfLeadersEnd(t *testing.T) {
+	s := open(t)
+	s.come(s.run(s.file(example+"/pods.yaml")), map[string]string{"operator/end-leader-pods": "pass"})
+}
