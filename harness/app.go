@@ -41,6 +41,8 @@ type AppConfig struct {
 	// Cluster runs the clients, if it is a cluster that does, and Changes tells what becomes of them; nil: there is none, and nothing changes.
 	Cluster nemesis.Cluster
 	Changes <-chan Change
+	// Ahead tells of the clocks by which clients stamp their logs; nil: all are this machine's.
+	Ahead Ahead
 }
 
 // AuditFile is the audit log of all clients, in the form that `lockchaos check` reads without being told how.
@@ -67,9 +69,11 @@ type appRun struct {
 	offset   int64        // wall clock − monotonic clock, ns
 	from     int64        // the run's beginning, wall-clock ns since 1970
 	until    int64        // its end
-	watching atomic.Bool  // grants are told to the director
-	mu       sync.Mutex
-	clients  []*appClient // guarded by mu while the run goes on: there may come more
+	// clockError is by how much a stamp may be wrong.
+	clockError time.Duration
+	watching   atomic.Bool // grants are told to the director
+	mu         sync.Mutex
+	clients    []*appClient // guarded by mu while the run goes on: there may come more
 }
 
 // appClient is one container of the application.
@@ -104,11 +108,6 @@ func RunApp(ctx context.Context, cfg AppConfig) (err error) {
 	}
 	if moved := time.Duration(wallOffset() - a.offset).Abs(); moved > clockStep {
 		return fmt.Errorf("the machine's clock was set by %v during the run, and the application's log bears its stamps: run it again", moved)
-	}
-	for _, c := range a.clients {
-		if !a.app.Hooks.Given() {
-			c.Lines = audit.Trim(c.Lines, a.from, a.until)
-		}
 	}
 	return a.write()
 }
@@ -299,9 +298,9 @@ func unlessKilled(err error) error {
 
 // write makes the history: the lines of all clients in order of time, translated as any audit log, and the faults between them.
 func (a *appRun) write() error {
-	logs := make([]audit.ProcessLog, len(a.clients))
-	for i, c := range a.clients {
-		logs[i] = c.ProcessLog
+	logs, err := a.aligned()
+	if err != nil {
+		return err
 	}
 	path := filepath.Join(filepath.Dir(a.cfg.History), AuditFile)
 	text, err := a.joined(logs)
@@ -346,7 +345,7 @@ func (a *appRun) joined(logs []audit.ProcessLog) ([]byte, error) {
 }
 
 func (a *appRun) options(names []string) audit.Options {
-	o := audit.Options{Clients: names, Tokens: a.app.Log.Tokens, Validity: &audit.Validity{TTL: a.cfg.Plan.Scenario.TTL.Std()}}
+	o := audit.Options{Clients: names, Tokens: a.app.Log.Tokens, ClockError: a.clockError, Validity: &audit.Validity{TTL: a.cfg.Plan.Scenario.TTL.Std()}}
 	switch a.app.Lease {
 	case "released":
 		o.Validity = &audit.Validity{Released: true}
@@ -361,7 +360,7 @@ func (a *appRun) header(h history.Header, names []string) history.Header {
 	s := a.cfg.Plan.Scenario
 	h.Scenario, h.Seed, h.Lock, h.Service, h.Workload, h.Guard, h.Fault = s.Name, a.cfg.Plan.Seed, s.Lock, "own", "own", "none", s.FaultLabel()
 	h.Clients, h.Faults, h.Needs, h.Duration = len(names), plannedFaults(s.Faults), history.Needs(s.Needs), int64(s.Duration)
-	h.Versions = slices.Clone(a.cfg.Versions)
+	h.Versions = append(slices.Clone(a.cfg.Versions), a.clocks()...)
 	for i, name := range names {
 		h.Versions = append(h.Versions, history.Part{Name: fmt.Sprintf("client %d", i+1), Version: name})
 	}
