@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -41,6 +42,8 @@ type AppConfig struct {
 	// Cluster runs the clients, if it is a cluster that does, and Changes tells what becomes of them; nil: there is none, and nothing changes.
 	Cluster nemesis.Cluster
 	Changes <-chan Change
+	// Elsewhere is who strikes a client or a node that is on another machine, and its address; nil: it is here. A nil function: all are.
+	Elsewhere func(name string) (nemesis.Far, netip.Addr)
 	// Ahead tells of the clocks by which clients stamp their logs; nil: all are this machine's.
 	Ahead Ahead
 }
@@ -91,7 +94,7 @@ type appClient struct {
 // RunApp carries the plan's faults out on an application of the user's own, reads what it logs, and writes the history. When it returns nil the history is
 // complete. Faults are healed in any case.
 func RunApp(ctx context.Context, cfg AppConfig) (err error) {
-	a := &appRun{cfg: cfg, app: cfg.Plan.Scenario.App, began: monotime.Now(), offset: wallOffset()}
+	a := &appRun{cfg: cfg, app: cfg.Plan.Scenario.App, began: monotime.Now(), offset: WallOffset()}
 	a.phase.Store(phaseStart)
 	if err := CheckApp(&cfg.Plan.Scenario); err != nil {
 		return err
@@ -106,14 +109,14 @@ func RunApp(ctx context.Context, cfg AppConfig) (err error) {
 	if err := errors.Join(a.work(ctx), a.rec.Close()); err != nil {
 		return err
 	}
-	if moved := time.Duration(wallOffset() - a.offset).Abs(); moved > clockStep {
+	if moved := time.Duration(WallOffset() - a.offset).Abs(); moved > clockStep {
 		return fmt.Errorf("the machine's clock was set by %v during the run, and the application's log bears its stamps: run it again", moved)
 	}
 	return a.write()
 }
 
-// wallOffset is what the wall clock shows more than the monotonic one: the tightest of some readings.
-func wallOffset() (offset int64) {
+// WallOffset is what the wall clock shows more than the monotonic one: the tightest of some readings.
+func WallOffset() (offset int64) {
 	best := int64(-1)
 	for range 16 {
 		before := monotime.Now()
@@ -132,7 +135,7 @@ func (a *appRun) wall() int64 { return monotime.Now() + a.offset }
 // start finds the places and hands them to a director.
 func (a *appRun) start() error {
 	s := a.cfg.Plan.Scenario
-	procs := map[int32]*hosts.Process{}
+	procs, far := map[int32]*hosts.Process{}, map[int32]nemesis.Place{}
 	var nodes, clients []nemesis.Place
 	var store nemesis.Place
 	for i, p := range AppPlaces(a.app) {
@@ -141,12 +144,13 @@ func (a *appRun) start() error {
 			return fmt.Errorf("%s: it was not attached to", p.Name)
 		}
 		n := a.cfg.Attached[at]
-		place := nemesis.Place{Name: p.Name, Host: n.Host}
+		place := a.place(n)
 		switch p.Role {
 		case RoleClient:
 			c := &appClient{ProcessLog: audit.ProcessLog{Name: p.Name}, number: int32(i + 1), member: int32(i + 1), host: n.Host, proc: n.Process, held: map[[2]string]int64{}}
 			a.clients = append(a.clients, c)
 			procs[c.number] = n.Process
+			far[c.number] = place
 			clients = append(clients, place)
 		case RoleService:
 			nodes = append(nodes, place)
@@ -168,8 +172,17 @@ func (a *appRun) start() error {
 	if err != nil {
 		return err
 	}
-	a.director.whole, a.director.cluster = true, a.cfg.Cluster
+	a.director.whole, a.director.cluster, a.director.far = true, a.cfg.Cluster, far
 	return nil
+}
+
+// place is where somebody is, here or on another machine.
+func (a *appRun) place(n backends.Attached) nemesis.Place {
+	p := nemesis.Place{Name: n.Name, Host: n.Host}
+	if n.Host == nil && a.cfg.Elsewhere != nil {
+		p.Far, p.Addr = a.cfg.Elsewhere(n.Name)
+	}
+	return p
 }
 
 // watch ends the run when a container dies for good.
@@ -188,6 +201,12 @@ func (a *appRun) watch(ctx context.Context, cancel context.CancelCauseFunc) {
 func (a *appRun) mind(ctx context.Context, cancel context.CancelCauseFunc, n backends.Attached) {
 	c := a.client(n.Name)
 	if c != nil && a.cfg.Restarts && !a.app.Hooks.Given() && a.app.Log.File == "" {
+		return
+	}
+	if n.Process == nil {
+		if err := a.place(n).Far.Emptied(ctx, n.Name); err == nil && (c == nil || !a.over(c)) {
+			cancel(fmt.Errorf("%s: all processes of its pod have ended", n.Name))
+		}
 		return
 	}
 	select {

@@ -10,7 +10,7 @@ import (
 	"github.com/lockchaos/lockchaos/audit"
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/history"
-	"github.com/lockchaos/lockchaos/offset"
+	"github.com/lockchaos/lockchaos/monotime/offset"
 )
 
 const ms = int64(time.Millisecond)

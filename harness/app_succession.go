@@ -8,7 +8,6 @@ import (
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/monotime"
-	"github.com/lockchaos/lockchaos/nemesis"
 )
 
 // Change is what whoever runs an application's clients does to one. Who comes in the place of another is another client: the one before may still run.
@@ -34,7 +33,7 @@ func (a *appRun) succeed(ctx context.Context, over <-chan struct{}, join func(c 
 				return fmt.Errorf("%s is to change, and is no client of the application", change.Client)
 			case change.Comes != nil:
 				join(a.joins(before, *change.Comes))
-			case before.host != nil && !before.leaving.Swap(true):
+			case a.director.knows(before.number) && !before.leaving.Swap(true):
 				go a.leaves(ctx, before)
 			}
 		}
@@ -59,13 +58,13 @@ func (a *appRun) joins(before *appClient, now backends.Attached) *appClient {
 	defer a.mu.Unlock()
 	c := &appClient{ProcessLog: audit.ProcessLog{Name: now.Name}, number: int32(len(a.clients) + 1), member: before.member, host: now.Host, proc: now.Process, held: map[[2]string]int64{}}
 	a.clients = append(a.clients, c)
-	a.director.joins(c.number, c.member, nemesis.Place{Name: now.Name, Host: now.Host}, now.Process)
+	a.director.joins(c.number, c.member, a.place(now), now.Process)
 	return c
 }
 
 // leaves waits until nothing of a client runs any more.
 func (a *appRun) leaves(ctx context.Context, c *appClient) {
-	if nemesis.Emptied(ctx, c.host) != nil {
+	if a.director.emptied(ctx, c.number) != nil {
 		return // the run is over; it may live
 	}
 	a.rec.Record(history.Event{Type: history.Exit, Client: c.number, Process: c.number, Start: a.rec.Relative(monotime.Now())})

@@ -49,6 +49,7 @@ type director struct {
 	mu      sync.Mutex
 	faults  []*aimed
 	procs   map[int32]*hosts.Process // the workers, by client number
+	far     map[int32]nemesis.Place  // where clients are that are on other machines
 	apps    map[int32]*client        // the same, as far as they are held up from inside
 	clients int32                    // those of the workload: 1 to clients
 	holders []nemesis.Holding        // the oldest grant first

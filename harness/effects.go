@@ -26,7 +26,7 @@ func (d *director) victims(h *hit, target nemesis.Target) (v nemesis.Struck, err
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		for _, c := range h.clients() {
-			v.Clients = append(v.Clients, nemesis.Client{Number: c, Proc: d.procs[c], App: d.apps[c], Whole: d.whole})
+			v.Clients = append(v.Clients, nemesis.Client{Number: c, Proc: d.procs[c], App: d.apps[c], Whole: d.whole, Far: d.far[c].Far, Name: d.far[c].Name})
 		}
 		return v, nil
 	}

@@ -98,7 +98,7 @@ func (d *director) inject(ctx context.Context, h *hit, p nemesis.Part) (*inForce
 		return nil, wrong(err)
 	}
 	info.Hosts = v.Names()
-	touched(&info, p.Spec, h.clients())
+	touched(&info, p.Spec, d.touches(p.Spec, h.clients()))
 	if p.Kills() && !p.Ousts() {
 		if err := d.kill(ctx, h, p, v, info); err != nil {
 			return nil, wrong(err)
@@ -254,17 +254,18 @@ func (d *director) markKilled(h *hit, p nemesis.Part) (spare func()) {
 	}
 }
 
-// joins makes a client of one that has come in the place of another: what is aimed at that by its number strikes the newcomer from now on. proc is nil if it has ended
+// joins makes a client of one that has come in the place of another: what is aimed at that by its number strikes the newcomer from now on. A place without a host, here or elsewhere, is one that has ended
 // already.
 func (d *director) joins(client, member int32, place nemesis.Place, proc *hosts.Process) {
-	if proc != nil {
+	dead := place.Host == nil && place.Far == nil
+	if !dead {
 		d.net.Join(place)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.clients = max(d.clients, client)
-	d.procs[client], d.selves[member] = proc, client
-	if proc == nil {
+	d.procs[client], d.far[client], d.selves[member] = proc, place, client
+	if dead {
 		d.killed[client] = absence{}
 	}
 }
@@ -392,4 +393,37 @@ func (d *director) settled(ctx context.Context, client int32) error {
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// knows tells whether a client has processes, here or elsewhere.
+func (d *director) knows(client int32) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.procs[client] != nil || d.far[client].Far != nil
+}
+
+// emptied waits until no process of a client lives.
+func (d *director) emptied(ctx context.Context, client int32) error {
+	d.mu.Lock()
+	at, proc := d.far[client], d.procs[client]
+	d.mu.Unlock()
+	if at.Far != nil {
+		return at.Far.Emptied(ctx, at.Name)
+	}
+	return nemesis.Emptied(ctx, proc.Host())
+}
+
+// touches are the clients to whom a fault is done that is aimed at some: of one of a node of the cluster, all that are there.
+func (d *director) touches(s nemesis.Spec, clients []int32) (all []int32) {
+	if !s.OfNode() {
+		return clients
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for c := int32(1); c <= d.clients; c++ {
+		if _, dead := d.killed[c]; !dead && slices.ContainsFunc(clients, func(struck int32) bool { return d.far[c].Far == d.far[struck].Far }) {
+			all = append(all, c)
+		}
+	}
+	return all
 }

@@ -14,9 +14,6 @@ import (
 // ErrOutside: the call is for the inner program of a sandbox only, so that the user's own network is never touched.
 var ErrOutside = errors.New("not inside a sandbox (start one with hosts.Sandbox)")
 
-// ErrForbidden: whoever runs others' programs, a cluster say, does not allow what was asked of it, and nothing was done.
-var ErrForbidden = errors.New("it is not allowed")
-
 // ErrClosed: the host or network has been closed.
 var ErrClosed = errors.New("closed")
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"time"
 
 	"github.com/lockchaos/lockchaos/hosts"
@@ -22,6 +23,13 @@ type Cluster interface {
 	Evict(ctx context.Context, pod string) (said string, err error)
 	// Replaced waits until the cluster knows the pod no more, and until another one is ready in its place, if any is to be. It returns what was read of both.
 	Replaced(ctx context.Context, pod string) (said string, err error)
+	// Drain has the node of a pod take no more pods, and the application's pods there evicted. Uncordon lets it take pods again.
+	Drain(ctx context.Context, pod string) (said string, err error)
+	Uncordon(ctx context.Context, pod string) (said string, err error)
+	// Control is where nodes reach the API server; none: it is not known.
+	Control() []netip.AddrPort
+	// Expect says that nothing may be heard of the API server for so long, and that this is planned.
+	Expect(silence time.Duration)
 }
 
 // checkCluster tells whether there are pods to strike.
@@ -45,13 +53,20 @@ type Ousting struct {
 	client Client
 	by     Cluster
 	said   string
+	gone   chan podEnd
+}
+
+// podEnd is when the last process of a pod was gone.
+type podEnd struct {
+	at  int64
+	err error
 }
 
 // oust has the pod of the only victim ended.
 func (s *Site) oust(ctx context.Context, end func(ctx context.Context, pod string) (said string, err error)) (InEffect, error) {
 	c := s.Clients[0]
-	name := c.Proc.Host().Name
-	o := &Ousting{ctx: ctx, from: monotime.Now(), client: c, by: s.Cluster}
+	name := c.name()
+	o := &Ousting{ctx: ctx, from: monotime.Now(), client: c, by: s.Cluster, gone: make(chan podEnd, 1)}
 	var err error
 	if o.said, err = end(ctx, name); err != nil {
 		if errors.Is(err, hosts.ErrForbidden) {
@@ -59,6 +74,12 @@ func (s *Site) oust(ctx context.Context, end func(ctx context.Context, pod strin
 		}
 		return nil, fmt.Errorf("%s of %s: %w", s.Kind, name, err)
 	}
+	go func() {
+		ctx, cancel := context.WithTimeoutCause(ctx, goneLimit, fmt.Errorf("its processes were there after %v", goneLimit))
+		defer cancel()
+		err := c.emptied(ctx)
+		o.gone <- podEnd{monotime.Now(), err}
+	}()
 	return o, nil
 }
 
@@ -67,12 +88,12 @@ func (o *Ousting) From() int64 { return o.from }
 
 // Heal waits until the pod's processes are gone, and another pod is ready. There is nothing to undo.
 func (o *Ousting) Heal() (Effect, error) {
-	name := o.client.Proc.Host().Name
+	name := o.client.name()
 	e := Effect{From: o.from, Proof: name + ": " + o.said}
-	ctx, cancel := context.WithTimeoutCause(o.ctx, goneLimit, fmt.Errorf("its processes were there after %v", goneLimit))
-	defer cancel()
-	err := Emptied(ctx, o.client.Proc.Host())
-	e.To = monotime.Now()
+	gone := <-o.gone
+	o.gone <- gone // Heal may be called again
+	err := gone.err
+	e.To = gone.at
 	if err == nil {
 		var after string
 		after, err = o.by.Replaced(o.ctx, name)
@@ -83,6 +104,14 @@ func (o *Ousting) Heal() (Effect, error) {
 	}
 	e.Bit = true
 	return e, nil
+}
+
+// emptied waits until no process of the client lives.
+func (c Client) emptied(ctx context.Context) error {
+	if c.Far != nil {
+		return c.Far.Emptied(ctx, c.Name)
+	}
+	return Emptied(ctx, c.Proc.Host())
 }
 
 // Emptied waits until no process lives on a host.

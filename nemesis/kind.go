@@ -45,6 +45,10 @@ type Kind struct {
 	alone, single, mayMiss bool
 	// ousts tells that whoever runs a client puts another one in its place, which is another client.
 	ousts bool
+	// ofNode tells that it is done to the node of the cluster that a client is on, and so to all clients there.
+	ofNode bool
+	// lasts tells that it goes on though what it ends is over at once.
+	lasts bool
 	// takes are the fields of a Spec that it takes beside kind and aim.
 	takes []string
 	// check tells whether those make sense where the fault is to strike; nil: there is nothing to say.
@@ -83,6 +87,9 @@ func kinds() []*Kind {
 		&deletePod,
 		&killPod,
 		&evictPod,
+		&drainNode,
+		&cutNode,
+		&stopKubelet,
 	}
 }
 

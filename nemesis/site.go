@@ -51,6 +51,17 @@ type Client struct {
 	App Application
 	// Whole: all that runs on its host is meant, and not one process group.
 	Whole bool
+	// Far is the agent of the machine that it is on, and Name what it is called, where that is another one. Then there is no process.
+	Far  Far
+	Name string
+}
+
+// name is what the client's host is called.
+func (c Client) name() string {
+	if c.Far != nil {
+		return c.Name
+	}
+	return c.Proc.Host().Name
 }
 
 // Inject puts a fault into effect. One that lasts goes on until it is healed.
@@ -58,6 +69,9 @@ func Inject(ctx context.Context, s Site) (InEffect, error) {
 	k, err := kindOf(s.Kind)
 	if err != nil {
 		return nil, err
+	}
+	if !k.ousts && s.scattered() {
+		return s.everywhere(ctx, k)
 	}
 	return k.inject(ctx, &s)
 }
@@ -103,7 +117,7 @@ func (s Struck) hosts() (all []*hosts.Host) {
 // Names are those of the hosts.
 func (s Struck) Names() (names []string) {
 	for _, c := range s.Clients {
-		names = append(names, c.Proc.Host().Name)
+		names = append(names, c.name())
 	}
 	for _, n := range s.Nodes {
 		names = append(names, n.Name)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -24,6 +25,10 @@ const (
 	actForce    = "delete by force"
 	actEvict    = "evict"
 	actReplaced = "await another"
+	actDrain    = "drain the node"
+	actUncordon = "uncordon the node"
+	// actFar begins what a helper is asked, on the node of the pod.
+	actFar = "there: "
 )
 
 // acted is what outer answers: what was read of the cluster, or why it allows nothing of the kind.
@@ -66,11 +71,20 @@ func (j *Joined) Replaced(ctx context.Context, pod string) (said string, err err
 	return j.act(ctx, pod, actReplaced)
 }
 
+// There has the helper on the node of a pod do something, and returns its answer.
+func (j *Joined) There(ctx context.Context, pod, act string, input []byte) (answer []byte, err error) {
+	return j.asked.Act(ctx, pod, actFar+act, input)
+}
+
 // do does what the inner program asks for, to the pod of a client.
 func (s *scenario) do(ctx context.Context, ask commands.Ask) (ended hosts.Executed, err error) {
 	p, ok := s.places.of(ask.Node)
 	if !ok {
 		return ended, fmt.Errorf("%s is no pod of the application", ask.Node)
+	}
+	if act, far := strings.CutPrefix(ask.Act, actFar); far {
+		ended.Stdout, err = s.there(ctx, p.node, ask.Node, act, ask.Input)
+		return ended, err
 	}
 	var a acted
 	switch ask.Act {
@@ -80,6 +94,10 @@ func (s *scenario) do(ctx context.Context, ask commands.Ask) (ended hosts.Execut
 		a.Said, err = s.deletePod(ctx, p.pod, new(int64))
 	case actEvict:
 		a.Said, err = s.evict(ctx, p.pod)
+	case actDrain:
+		a.Said, err = s.drain(ctx, p)
+	case actUncordon:
+		a.Said, err = s.uncordon(ctx, p.node)
 	case actReplaced:
 		a.Said, err = s.replaced(ctx, ask.Node, p.pod)
 	default:

@@ -93,6 +93,7 @@ func (c *Cluster) speak(config *rest.Config) error {
 	version := corev1.SchemeGroupVersion
 	config.GroupVersion, config.APIPath = &version, "/api"
 	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
+	config.WarningHandler = rest.NoWarnings{}
 	config.QPS = -1 // client-go would wait by itself above 5 requests a second
 	client, err := rest.RESTClientFor(config)
 	if err != nil {

@@ -10,11 +10,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/lockchaos/lockchaos/hosts"
@@ -41,9 +43,13 @@ type Joined struct {
 	// Changes are those of the clients of an application, as outer tells of them.
 	Changes chan Change
 
+	expected atomic.Int64 // until when silence is planned, ns since 1970
+
 	mu     sync.Mutex
 	told   handover // guarded by mu: there may come more nodes
 	asked  *commands.Asked
+	asks   chan commands.Ask // of a helper
+	out    *speaker
 	mirror mirror
 	over   context.CancelFunc
 	kept   chan error // the end of the mirror
@@ -54,6 +60,9 @@ type Attached struct {
 	Name    string
 	Host    *hosts.Host
 	Process *hosts.Process
+	// On is the node of the cluster on which it is, where that is another one: then it has no host here, but an address.
+	On   string
+	Addr netip.Addr
 
 	own bool
 }
@@ -209,7 +218,7 @@ func Join(ctx context.Context, out io.Writer) (context.Context, *Joined, error) 
 	}
 	told := received.told
 	to := &speaker{out: out}
-	j := &Joined{told: told, Facts: told.Facts, Keys: told.Keys, kept: make(chan error, 1), Changes: make(chan Change), asked: commands.NewAsked(to)}
+	j := &Joined{told: told, Facts: told.Facts, Keys: told.Keys, kept: make(chan error, 1), Changes: make(chan Change), asks: make(chan commands.Ask), out: to, asked: commands.NewAsked(to)}
 	j.mirror = mirror{dir: scenarioDir, sent: map[string]sentFile{}, skip: map[string]bool{}, send: func(c chunk) error { return to.say(c) }}
 	for _, c := range told.Files {
 		j.mirror.skip[c.File] = true
@@ -221,7 +230,11 @@ func Join(ctx context.Context, out io.Writer) (context.Context, *Joined, error) 
 	go func() { cancel(fmt.Errorf("the run was ended from outside: %w", j.listen(ctx, received.lines))) }()
 	mirroring, over := context.WithCancel(context.WithoutCancel(ctx))
 	j.over = over
-	go func() { j.kept <- j.mirror.keep(mirroring) }()
+	if !told.Helper {
+		go func() { j.kept <- j.mirror.keep(mirroring) }()
+	} else {
+		close(j.kept)
+	}
 	return ctx, j, j.join()
 }
 
@@ -251,10 +264,16 @@ func (j *Joined) listen(ctx context.Context, in *bufio.Reader) error {
 		case err := <-ended:
 			return err
 		case <-silent.C:
+			if time.Now().UnixNano() < j.expected.Load() {
+				continue
+			}
 			return fmt.Errorf("nothing was heard of it for %v", Silence)
 		case o := <-orders:
 			if o.Leaves != "" || o.Comes != nil {
 				changes <- o
+			}
+			if o.Ask != nil {
+				j.help(ctx, o.Ask)
 			}
 			if o.Exec != nil {
 				j.asked.Hear(*o.Exec)
@@ -295,7 +314,7 @@ func (j *Joined) comes(n handedNode) *Attached {
 	at := Attached{Name: n.Name}
 	err := j.told.keep()
 	if err == nil {
-		at, err = attach(n)
+		at, err = j.attach(n)
 	}
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "%s has come in the place of %s, and no fault will strike it: %v\n", n.Name, n.After, err)
@@ -318,7 +337,10 @@ func (j *Joined) containerOf(node string) string {
 }
 
 // attach finds a container's processes, and the host that they are.
-func attach(n handedNode) (Attached, error) {
+func (j *Joined) attach(n handedNode) (Attached, error) {
+	if n.On != j.told.On {
+		return Attached{Name: n.Name, On: n.On, Addr: n.Addr}, nil
+	}
 	pid, err := firstOf(n)
 	if err != nil {
 		return Attached{}, err
@@ -329,7 +351,7 @@ func attach(n handedNode) (Attached, error) {
 
 func (j *Joined) join() error {
 	for _, n := range j.told.Nodes {
-		at, err := attach(n)
+		at, err := j.attach(n)
 		if err != nil {
 			return err
 		}
@@ -377,7 +399,9 @@ func (j *Joined) Close() error {
 		if n.own {
 			errs = append(errs, n.Process.Kill(ctx))
 		}
-		errs = append(errs, n.Host.Close())
+		if n.Host != nil {
+			errs = append(errs, n.Host.Close())
+		}
 	}
 	if j.over != nil {
 		j.over()

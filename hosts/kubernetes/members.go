@@ -30,7 +30,7 @@ type Member struct {
 var controllers = map[string]string{"deployment": "deployments", "statefulset": "statefulsets", "daemonset": "daemonsets"}
 
 // Find finds the pods of an application by words: deployment/NAME, statefulset/NAME, daemonset/NAME, pod/NAME, or a selector of labels KEY=VALUE, with ":2" behind it
-// for the second one in the order of names. All must run, and on one node.
+// for the second one in the order of names. All must run.
 func (c *Cluster) Find(ctx context.Context, namespace string, words, names []string) (members []Member, err error) {
 	if namespace == "" {
 		namespace = c.Namespace
@@ -43,12 +43,6 @@ func (c *Cluster) Find(ctx context.Context, namespace string, words, names []str
 		}
 		m.Name = names[i]
 		members = append(members, m)
-	}
-	for _, m := range members[1:] {
-		if m.node != members[0].node {
-			return nil, fmt.Errorf("pod %s is on node %s and pod %s on %s: what lockchaos strikes must be on one node, whose clock stamps it all; a podAffinity for %s sees to it",
-				members[0].pod.Name, members[0].node, m.pod.Name, m.node, hostLabel)
-		}
 	}
 	return members, nil
 }
@@ -153,4 +147,14 @@ func (c namespaced) selectorOf(ctx context.Context, kind, name string) (string, 
 		return "", fmt.Errorf("read by which labels it selects its pods: %w", err)
 	}
 	return selects.String(), nil
+}
+
+// together refuses members that are on several nodes where they must not be.
+func (s *scenario) together(members []Member) error {
+	for _, m := range members {
+		if s.Together != "" && m.node != s.node.Name {
+			return fmt.Errorf("pod %s is on node %s and others on %s, and all must be on one: %s; a podAffinity for %s sees to it", m.pod.Name, m.node, s.node.Name, s.Together, hostLabel)
+		}
+	}
+	return nil
 }

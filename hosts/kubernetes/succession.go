@@ -8,7 +8,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // A controller puts another pod in the place of one that ends, elsewhere maybe, and maybe while the one before runs still. That is another client: what the first one held
@@ -68,10 +67,31 @@ func (p *places) after(name string) (heir, bool) {
 func (p *places) update(pods []corev1.Pod, selector source) (leave []*heir, come []*heir) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	known := map[types.UID]bool{}
-	var vacant []*heir
+	leave, vacant := p.vacancies(pods, selector)
+	slices.SortFunc(pods, func(a, b corev1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
+	for _, now := range pods {
+		if len(vacant) == 0 || !p.newcomer(now) {
+			continue
+		}
+		m, err := member(now)
+		if err != nil {
+			continue
+		}
+		before := vacant[0]
+		vacant = vacant[1:]
+		m.source, m.Client = before.source, true
+		h := &heir{Member: m, first: before.first, number: before.number + 1, follows: true}
+		h.Name = fmt.Sprintf("%s%s%d", h.first, successorMark, h.number)
+		before.next = h
+		p.all = append(p.all, h)
+		come = append(come, h)
+	}
+	return leave, come
+}
+
+// vacancies are the clients that are to end as is seen now, and those in whose place nobody has come. The caller holds the lock.
+func (p *places) vacancies(pods []corev1.Pod, selector source) (leave, vacant []*heir) {
 	for _, h := range p.all {
-		known[h.pod.UID] = true
 		if h.source != selector || !h.follows {
 			continue
 		}
@@ -87,26 +107,16 @@ func (p *places) update(pods []corev1.Pod, selector source) (leave []*heir, come
 			vacant = append(vacant, h)
 		}
 	}
-	slices.SortFunc(pods, func(a, b corev1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
-	for _, now := range pods {
-		runs, _, err := running(now)
-		if known[now.UID] || now.CreationTimestamp.Time.Before(p.since) || !runs || err != nil || now.DeletionTimestamp != nil || len(vacant) == 0 {
-			continue
-		}
-		before := vacant[0]
-		vacant = vacant[1:]
-		m, err := member(now)
-		if err != nil {
-			continue
-		}
-		m.source, m.Client = before.source, true
-		h := &heir{Member: m, first: before.first, number: before.number + 1, follows: true}
-		h.Name = fmt.Sprintf("%s%s%d", h.first, successorMark, h.number)
-		before.next = h
-		p.all = append(p.all, h)
-		come = append(come, h)
+	return leave, vacant
+}
+
+// newcomer tells whether a pod runs, is to go on, and was made since the run began for a place that is not known yet. The caller holds the lock.
+func (p *places) newcomer(now corev1.Pod) bool {
+	if slices.ContainsFunc(p.all, func(h *heir) bool { return h.pod.UID == now.UID }) {
+		return false
 	}
-	return leave, come
+	runs, _, err := running(now)
+	return runs && err == nil && now.DeletionTimestamp == nil && !now.CreationTimestamp.Time.Before(p.since)
 }
 
 // sources are where pods of clients are found, each once.
@@ -150,10 +160,14 @@ func (s *scenario) changes(ctx context.Context, pods []corev1.Pod, from source, 
 		if err != nil {
 			return fmt.Errorf("%s, in the place of %s: %w", h.Name, h.first, err)
 		}
-		if h.node != s.node.Name {
-			return fmt.Errorf("%s: pod %s, in the place of another one, is on node %s and the others on %s: a podAffinity for %s keeps them on one", h.Name, h.pod.Name, h.node, s.node.Name, hostLabel)
+		if err := s.together([]Member{h.Member}); err != nil {
+			return err
 		}
 		n.After = s.places.before(h)
+		if _, err := s.helper(ctx, h.node); err != nil {
+			return err
+		}
+		s.helpers.say(order{Comes: &n})
 		if s.agent.say(order{Comes: &n}) != nil {
 			return nil
 		}

@@ -118,6 +118,7 @@ var rights = map[string][]right{
 	nemesis.KindDeletePod: {{"delete", "pods"}},
 	nemesis.KindKillPod:   {{"delete", "pods"}},
 	nemesis.KindEvictPod:  {{"create", "pods/eviction"}},
+	nemesis.KindDrainNode: {{"create", "pods/eviction"}, {"patch", "nodes"}},
 }
 
 // forbidden says what the cluster does not allow of a plan about an application; "": all is allowed. One that does not tell is not believed to forbid it.
@@ -152,6 +153,9 @@ func (c *clustered) Run(ctx context.Context, plan scenarios.Plan, dir string, st
 		var err error
 		if spec.Members, err = c.cluster.Find(ctx, plan.Scenario.App.Namespace, words, names); err != nil {
 			return err
+		}
+		if plan.Scenario.App.Hooks.Given() || plan.Scenario.App.Log.File != "" {
+			spec.Together = "hooks, and logs in files, are read on their node"
 		}
 		for i, p := range harness.AppPlaces(plan.Scenario.App) {
 			spec.Members[i].Client = p.Role == harness.RoleClient
@@ -194,33 +198,27 @@ func runPod(ctx context.Context, cfg harness.Config) (err error) {
 	if err != nil {
 		return err
 	}
-	cfg.Network, cfg.Keys = joined.Network, joined.Keys
 	for _, n := range joined.Nodes {
+		if n.Host == nil {
+			continue
+		}
 		if err := heal(ctx, n.Name, n.Host, os.Stderr); err != nil {
 			return err
 		}
+	}
+	if joined.Helper() {
+		return help(ctx, cfg, joined)
+	}
+	cfg.Network, cfg.Keys = joined.Network, joined.Keys
+	for _, n := range joined.Nodes {
 		cfg.Attached = append(cfg.Attached, backends.Attached{Name: n.Name, Host: n.Host, Process: n.Process})
 	}
 	for _, f := range joined.Facts {
 		cfg.Versions = append(cfg.Versions, history.Part{Name: f.Name, Version: f.Version})
 	}
-	changes := make(chan harness.Change)
-	go func() {
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case c := <-joined.Changes:
-				change := harness.Change{Client: c.Client}
-				if c.Comes != nil {
-					change.Comes = &backends.Attached{Name: c.Comes.Name, Host: c.Comes.Host, Process: c.Comes.Process}
-				}
-				select {
-				case changes <- change:
-				case <-ctx.Done():
-				}
-			}
-		}
-	}()
-	return beside(ctx, cfg, harness.AppConfig{Execute: joined.Exec, Restarts: true, Cluster: joined, Changes: changes})
+	app, err := inCluster(ctx, joined)
+	if err != nil {
+		return err
+	}
+	return beside(ctx, cfg, app)
 }
