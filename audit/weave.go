@@ -9,7 +9,7 @@ import (
 
 // Faults are what was done to the processes of an application while they logged.
 type Faults struct {
-	// Record has the faults as they were recorded. Their Clients are processes, by number from 1.
+	// Record has the faults as they were recorded, and the ends of processes that none followed on. Their clients are processes, by number from 1.
 	Record *history.History
 	// Ahead is how far the wall clock, by which the log was written, was ahead of the record's
 	// monotonic clock (ns).
@@ -63,6 +63,15 @@ func (f Faults) translated(zero int64) (faults []history.Event) {
 		}
 	}
 	for _, e := range f.Record.Events {
+		if e.Type == history.Exit {
+			shift(&e.Time)
+			shift(&e.Start)
+			for _, client := range f.Clients[e.Client-1] {
+				e.Client, e.Process = client, client
+				faults = append(faults, e)
+			}
+			continue
+		}
 		if e.Type != history.Fault {
 			continue
 		}

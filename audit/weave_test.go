@@ -83,6 +83,33 @@ func TestWeave(t *testing.T) {
 	}
 }
 
+// Who was killed holds nothing any more, though the lease had not ended: the record says when he was gone, and that somebody else is granted then is no fault of
+// the lock's. Without it, it is.
+func TestWeaveTheEndOfAClient(t *testing.T) {
+	const log = `{"time":1700000000.000,"end":1700000000.100,"client":"b","event":"grant","key":"k"}
+{"time":1700000000.010,"client":"a","event":"request","key":"k"}
+{"time":1700000000.400,"end":1700000000.500,"client":"a","event":"grant","key":"k"}
+{"time":1700000000.800,"end":1700000000.900,"client":"a","event":"release","key":"k"}
+`
+	kill := frozen(1, 2, 2e8, 3e8)
+	for i := range kill {
+		kill[i].Fault.Kind, kill[i].Fault.Touch = "kill-pod", &history.Touch{Ends: history.EndsProcess}
+	}
+	exit := history.Event{Type: history.Exit, Time: 31e7, Start: 3e8, Client: 2, Process: 2}
+	for name, c := range map[string]struct {
+		record []history.Event
+		want   checker.Outcome
+	}{
+		"gone":  {append(kill, exit), checker.Pass},
+		"alive": {nil, checker.Violated},
+	} {
+		v := checker.Judge(weave(t, log, c.record...), checker.Options{})
+		if p := v.Property(checker.MutualExclusion); p.Outcome != c.want {
+			t.Errorf("%s: %v, want %v: %s", name, p.Outcome, c.want, p.Why)
+		}
+	}
+}
+
 // Reads are acts, of which no ledger tells: that it has none of them leaves nothing in doubt.
 func TestReadsNeedNoLedger(t *testing.T) {
 	const log = `{"time":1700000000.0,"end":1700000000.1,"client":"a","event":"grant","key":"k","token":1}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -38,6 +39,13 @@ type AppConfig struct {
 	Execute Execute
 	// Restarts: a client that ends is started again, by whoever runs it, in the network that it had, and its log goes on. So its end is none of the run's.
 	Restarts bool
+	// Cluster runs the clients, if it is a cluster that does, and Changes tells what becomes of them; nil: there is none, and nothing changes.
+	Cluster nemesis.Cluster
+	Changes <-chan Change
+	// Elsewhere is who strikes a client or a node that is on another machine, and its address; nil: it is here. A nil function: all are.
+	Elsewhere func(name string) (nemesis.Far, netip.Addr)
+	// Ahead tells of the clocks by which clients stamp their logs; nil: all are this machine's.
+	Ahead Ahead
 }
 
 // AuditFile is the audit log of all clients, in the form that `lockchaos check` reads without being told how.
@@ -64,14 +72,18 @@ type appRun struct {
 	offset   int64        // wall clock − monotonic clock, ns
 	from     int64        // the run's beginning, wall-clock ns since 1970
 	until    int64        // its end
-	watching atomic.Bool  // grants are told to the director
-	clients  []*appClient
+	// clockError is by how much a stamp may be wrong.
+	clockError time.Duration
+	watching   atomic.Bool // grants are told to the director
+	mu         sync.Mutex
+	clients    []*appClient // guarded by mu while the run goes on: there may come more
 }
 
 // appClient is one container of the application.
 type appClient struct {
-	audit.ProcessLog // guarded by mu while the run goes on
-	number           int32
+	audit.ProcessLog       // guarded by mu while the run goes on
+	number, member   int32 // member is the number of the first one whose place it has, or its own
+	leaving          atomic.Bool
 	host             *hosts.Host
 	proc             *hosts.Process
 	mu               sync.Mutex
@@ -82,7 +94,7 @@ type appClient struct {
 // RunApp carries the plan's faults out on an application of the user's own, reads what it logs, and writes the history. When it returns nil the history is
 // complete. Faults are healed in any case.
 func RunApp(ctx context.Context, cfg AppConfig) (err error) {
-	a := &appRun{cfg: cfg, app: cfg.Plan.Scenario.App, began: monotime.Now(), offset: wallOffset()}
+	a := &appRun{cfg: cfg, app: cfg.Plan.Scenario.App, began: monotime.Now(), offset: WallOffset()}
 	a.phase.Store(phaseStart)
 	if err := CheckApp(&cfg.Plan.Scenario); err != nil {
 		return err
@@ -97,19 +109,14 @@ func RunApp(ctx context.Context, cfg AppConfig) (err error) {
 	if err := errors.Join(a.work(ctx), a.rec.Close()); err != nil {
 		return err
 	}
-	if moved := time.Duration(wallOffset() - a.offset).Abs(); moved > clockStep {
+	if moved := time.Duration(WallOffset() - a.offset).Abs(); moved > clockStep {
 		return fmt.Errorf("the machine's clock was set by %v during the run, and the application's log bears its stamps: run it again", moved)
-	}
-	for _, c := range a.clients {
-		if !a.app.Hooks.Given() {
-			c.Lines = audit.Trim(c.Lines, a.from, a.until)
-		}
 	}
 	return a.write()
 }
 
-// wallOffset is what the wall clock shows more than the monotonic one: the tightest of some readings.
-func wallOffset() (offset int64) {
+// WallOffset is what the wall clock shows more than the monotonic one: the tightest of some readings.
+func WallOffset() (offset int64) {
 	best := int64(-1)
 	for range 16 {
 		before := monotime.Now()
@@ -128,7 +135,7 @@ func (a *appRun) wall() int64 { return monotime.Now() + a.offset }
 // start finds the places and hands them to a director.
 func (a *appRun) start() error {
 	s := a.cfg.Plan.Scenario
-	procs := map[int32]*hosts.Process{}
+	procs, far := map[int32]*hosts.Process{}, map[int32]nemesis.Place{}
 	var nodes, clients []nemesis.Place
 	var store nemesis.Place
 	for i, p := range AppPlaces(a.app) {
@@ -137,12 +144,13 @@ func (a *appRun) start() error {
 			return fmt.Errorf("%s: it was not attached to", p.Name)
 		}
 		n := a.cfg.Attached[at]
-		place := nemesis.Place{Name: p.Name, Host: n.Host}
+		place := a.place(n)
 		switch p.Role {
 		case RoleClient:
-			c := &appClient{ProcessLog: audit.ProcessLog{Name: p.Name}, number: int32(i + 1), host: n.Host, proc: n.Process, held: map[[2]string]int64{}}
+			c := &appClient{ProcessLog: audit.ProcessLog{Name: p.Name}, number: int32(i + 1), member: int32(i + 1), host: n.Host, proc: n.Process, held: map[[2]string]int64{}}
 			a.clients = append(a.clients, c)
 			procs[c.number] = n.Process
+			far[c.number] = place
 			clients = append(clients, place)
 		case RoleService:
 			nodes = append(nodes, place)
@@ -164,30 +172,56 @@ func (a *appRun) start() error {
 	if err != nil {
 		return err
 	}
-	a.director.whole = true
+	a.director.whole, a.director.cluster, a.director.far = true, a.cfg.Cluster, far
 	return nil
+}
+
+// place is where somebody is, here or on another machine.
+func (a *appRun) place(n backends.Attached) nemesis.Place {
+	p := nemesis.Place{Name: n.Name, Host: n.Host}
+	if n.Host == nil && a.cfg.Elsewhere != nil {
+		p.Far, p.Addr = a.cfg.Elsewhere(n.Name)
+	}
+	return p
 }
 
 // watch ends the run when a container dies for good.
 func (a *appRun) watch(ctx context.Context, cancel context.CancelCauseFunc) {
 	for _, n := range a.cfg.Attached {
-		client := slices.ContainsFunc(a.clients, func(c *appClient) bool { return c.Name == n.Name })
-		if client && a.cfg.Restarts && !a.app.Hooks.Given() && a.app.Log.File == "" {
-			continue
-		}
-		go func() {
-			select {
-			case <-n.Process.Done():
-				cancel(n.Process.Err())
-			case <-ctx.Done():
-			}
-		}()
+		go a.mind(ctx, cancel, n)
 	}
 	select {
 	case <-a.rec.Failed():
 		cancel(errors.New("the faults can't be recorded: nothing could be judged"))
 	case <-ctx.Done():
 	}
+}
+
+// mind ends the run when a container dies in whose place no other is expected.
+func (a *appRun) mind(ctx context.Context, cancel context.CancelCauseFunc, n backends.Attached) {
+	c := a.client(n.Name)
+	if c != nil && a.cfg.Restarts && !a.app.Hooks.Given() && a.app.Log.File == "" {
+		return
+	}
+	if n.Process == nil {
+		if err := a.place(n).Far.Emptied(ctx, n.Name); err == nil && (c == nil || !a.over(c)) {
+			cancel(fmt.Errorf("%s: all processes of its pod have ended", n.Name))
+		}
+		return
+	}
+	select {
+	case <-n.Process.Done():
+		if c == nil || !a.over(c) {
+			cancel(n.Process.Err())
+		}
+	case <-ctx.Done():
+	}
+}
+
+// over tells whether a client has ended, or is to end, so that another takes its place.
+func (a *appRun) over(c *appClient) bool {
+	_, struck := a.director.death(c.number)
+	return struck || c.leaving.Load()
 }
 
 // work lets the application work for the planned time, under faults, and then until what was under way has been logged.
@@ -202,15 +236,20 @@ func (a *appRun) work(ctx context.Context) error {
 	var sources errgroup.Group
 	following, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	for _, c := range a.clients {
+	source := func(work func() error) {
 		sources.Go(func() error {
-			err := a.source(following, c, done, over)
+			err := work()
 			if err != nil {
 				stop(err) // nobody waits for the rest of a run that can't be judged
 			}
 			return err
 		})
 	}
+	listen := func(c *appClient) { source(func() error { return a.source(following, c, done, over) }) }
+	for _, c := range a.clients {
+		listen(c)
+	}
+	source(func() error { return a.succeed(following, over, listen) })
 	err := a.director.run(following, noMore)
 	if err == nil && !pause(following, done, s.Duration.Std()) {
 		err = context.Cause(following)
@@ -259,20 +298,28 @@ func (a *appRun) granted(ctx context.Context, c *appClient, l *audit.Line, over 
 	grant = a.ids.nextOp()
 	a.ids.grants.Add(1)
 	if err := a.director.holds(ctx, c.number, l.Key, grant); err != nil {
-		return grant, err
+		return grant, unlessKilled(err)
 	}
 	if over { // the log has its end already
 		a.director.releases(grant)
 		return grant, nil
 	}
-	return grant, a.director.reached(ctx, nemesis.Step{Moment: nemesis.AfterGrant, Client: c.number, Grant: grant, Key: l.Key})
+	return grant, unlessKilled(a.director.reached(ctx, nemesis.Step{Moment: nemesis.AfterGrant, Client: c.number, Grant: grant, Key: l.Key}))
+}
+
+// unlessKilled drops the error that a fault has ended a client: what that still logs is of interest all the same.
+func unlessKilled(err error) error {
+	if errors.Is(err, errKilled) {
+		return nil
+	}
+	return err
 }
 
 // write makes the history: the lines of all clients in order of time, translated as any audit log, and the faults between them.
 func (a *appRun) write() error {
-	logs := make([]audit.ProcessLog, len(a.clients))
-	for i, c := range a.clients {
-		logs[i] = c.ProcessLog
+	logs, err := a.aligned()
+	if err != nil {
+		return err
 	}
 	path := filepath.Join(filepath.Dir(a.cfg.History), AuditFile)
 	text, err := a.joined(logs)
@@ -317,7 +364,7 @@ func (a *appRun) joined(logs []audit.ProcessLog) ([]byte, error) {
 }
 
 func (a *appRun) options(names []string) audit.Options {
-	o := audit.Options{Clients: names, Tokens: a.app.Log.Tokens, Validity: &audit.Validity{TTL: a.cfg.Plan.Scenario.TTL.Std()}}
+	o := audit.Options{Clients: names, Tokens: a.app.Log.Tokens, ClockError: a.clockError, Validity: &audit.Validity{TTL: a.cfg.Plan.Scenario.TTL.Std()}}
 	switch a.app.Lease {
 	case "released":
 		o.Validity = &audit.Validity{Released: true}
@@ -332,7 +379,7 @@ func (a *appRun) header(h history.Header, names []string) history.Header {
 	s := a.cfg.Plan.Scenario
 	h.Scenario, h.Seed, h.Lock, h.Service, h.Workload, h.Guard, h.Fault = s.Name, a.cfg.Plan.Seed, s.Lock, "own", "own", "none", s.FaultLabel()
 	h.Clients, h.Faults, h.Needs, h.Duration = len(names), plannedFaults(s.Faults), history.Needs(s.Needs), int64(s.Duration)
-	h.Versions = slices.Clone(a.cfg.Versions)
+	h.Versions = append(slices.Clone(a.cfg.Versions), a.clocks()...)
 	for i, name := range names {
 		h.Versions = append(h.Versions, history.Part{Name: fmt.Sprintf("client %d", i+1), Version: name})
 	}

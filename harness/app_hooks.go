@@ -54,7 +54,10 @@ func (a *appRun) drive(ctx context.Context, c *appClient, done <-chan struct{}) 
 	s := a.cfg.Plan.Scenario
 	h := &hooked{appClient: c, run: a, how: a.caller(c)}
 	rng := a.cfg.Plan.Stream(fmt.Sprintf("client %d", c.number))
-	for !closed(done) {
+	if c.host == nil {
+		return nil // it had ended before it could be asked
+	}
+	for !closed(done) && !a.over(c) {
 		key := fmt.Sprintf("k%d", rng.IntN(s.Keys))
 		if err := h.round(ctx, key, s.Workload.Think.Draw(rng).Std()); err != nil {
 			return err
@@ -79,7 +82,7 @@ func (h *hooked) round(ctx context.Context, key string, think time.Duration) err
 	hooks, w, d := h.run.app.Hooks, h.run.cfg.Plan.Scenario.Workload, h.run.director
 	answered := d.acquiring(ctx, h.number, key)
 	got, err := h.ask(ctx, hooks.Acquire, "grant", key, 0, w.AcquireTimeout.Std())
-	if struck := answered(); err == nil {
+	if struck := unlessKilled(answered()); err == nil {
 		err = struck
 	}
 	if err != nil || !got.Granted() {
@@ -90,7 +93,7 @@ func (h *hooked) round(ctx context.Context, key string, think time.Duration) err
 		return err
 	}
 	at := func(m nemesis.Moment) error {
-		if err := d.reached(ctx, nemesis.Step{Moment: m, Client: h.number, Grant: grant, Key: key}); err != nil {
+		if err := unlessKilled(d.reached(ctx, nemesis.Step{Moment: m, Client: h.number, Grant: grant, Key: key})); err != nil {
 			return err
 		}
 		// An application that is frozen here goes on when it wakes up. Asked earlier, nobody could tell when it did what it was asked.
@@ -132,7 +135,7 @@ func (h *hooked) ask(ctx context.Context, hook scenarios.AppHook, means, key str
 		return l, context.Cause(ctx)
 	}
 	if err != nil {
-		if wrong, ok := errors.AsType[*hookError](err); ok {
+		if wrong, ok := errors.AsType[*hookError](err); ok && !h.run.over(h.appClient) {
 			return l, wrong
 		}
 	} else {

@@ -72,7 +72,10 @@ func (a *appRun) follow(ctx context.Context, c *appClient, over <-chan struct{})
 
 // openLog opens a client's log at its present end, and waits until there is one; nil: there never was.
 func (a *appRun) openLog(ctx context.Context, c *appClient, over <-chan struct{}) (*os.File, error) {
-	for fresh := false; ; fresh = true {
+	if c.proc == nil && a.app.Log.File != "" {
+		return nil, fmt.Errorf("%s ended before its log in %s could be read: run it again", c.Name, a.app.Log.File)
+	}
+	for fresh := c.number != c.member; ; fresh = true {
 		f, err := os.Open(a.logOf(c))
 		if errors.Is(err, os.ErrNotExist) {
 			if closed(over) {

@@ -68,7 +68,7 @@ func CheckAppFault(s *scenarios.Scenario, f scenarios.Fault) error {
 	if err := fromOutside(f.Kind); err != nil {
 		return err
 	}
-	if err := nemesis.Check(spec, nemesis.Setting{Nodes: nodes}); err != nil {
+	if err := nemesis.Check(spec, nemesis.Setting{Nodes: nodes, Has: []nemesis.Trait{nemesis.InCluster}}); err != nil {
 		return err
 	}
 	if n := spec.Target.Number(); int(n) > len(s.App.Clients) {

@@ -36,7 +36,9 @@ type director struct {
 	expire func(ctx context.Context, client int32, at netip.Addr) (ended []string, err error)
 	// leader names the node that leads the lock service now.
 	leader func(ctx context.Context) (node string, err error)
-	traps  *traps
+	// cluster runs the clients, if it is a cluster that does.
+	cluster nemesis.Cluster
+	traps   *traps
 	// carry carries a strike out: strike, or what a simulation has in its place.
 	carry func(ctx context.Context, h *hit) error
 	// into strikes into a call: underway, or what a simulation has in its place.
@@ -47,6 +49,7 @@ type director struct {
 	mu      sync.Mutex
 	faults  []*aimed
 	procs   map[int32]*hosts.Process // the workers, by client number
+	far     map[int32]nemesis.Place  // where clients are that are on other machines
 	apps    map[int32]*client        // the same, as far as they are held up from inside
 	clients int32                    // those of the workload: 1 to clients
 	holders []nemesis.Holding        // the oldest grant first
@@ -56,6 +59,7 @@ type director struct {
 	killed  map[int32]absence        // clients that were killed, or are closed by an inquiry, and not yet replaced
 	down    bool                     // a fault has nodes in its grip
 	wholeAt time.Time                // when all that faults on nodes held back has had its time
+	selves  map[int32]int32          // who has taken a client's place, by its number
 	left    map[int32]bool           // clients whose applications are done
 	hushed  bool                     // an inquiry goes on: no fault strikes
 	calm    time.Time                // when all that the faults so far held back has had its time
@@ -90,7 +94,7 @@ type aimed struct {
 func newDirector(rec *history.Recorder, plan scenarios.Plan, procs map[int32]*hosts.Process, nodes []nemesis.Place, net *nemesis.Net,
 	ids *numbers) (*director, error) {
 	d := &director{rec: rec, procs: procs, clients: int32(plan.Scenario.Clients), nodes: nodes, net: net, ttl: plan.Scenario.TTL.Std(), ids: ids,
-		struck: map[int32]bool{}, killed: map[int32]absence{}, left: map[int32]bool{}}
+		struck: map[int32]bool{}, killed: map[int32]absence{}, selves: map[int32]int32{}, left: map[int32]bool{}}
 	d.carry, d.into = d.strike, d.underway
 	place := 0 // of each single fault, from 1: as in the history's header
 	for i, f := range plan.Scenario.Faults {

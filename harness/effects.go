@@ -26,7 +26,7 @@ func (d *director) victims(h *hit, target nemesis.Target) (v nemesis.Struck, err
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		for _, c := range h.clients() {
-			v.Clients = append(v.Clients, nemesis.Client{Number: c, Proc: d.procs[c], App: d.apps[c], Whole: d.whole})
+			v.Clients = append(v.Clients, nemesis.Client{Number: c, Proc: d.procs[c], App: d.apps[c], Whole: d.whole, Far: d.far[c].Far, Name: d.far[c].Name})
 		}
 		return v, nil
 	}
@@ -45,7 +45,7 @@ func (d *director) victims(h *hit, target nemesis.Target) (v nemesis.Struck, err
 
 // effect puts a fault into effect.
 func (d *director) effect(ctx context.Context, h *hit, p nemesis.Part, id int, v nemesis.Struck) (nemesis.InEffect, error) {
-	means := nemesis.Means{Net: d.net, All: d.nodes, Service: d.service, NextGrant: d.nextGrant, Expire: d.expire, Asked: d.traps.asked}
+	means := nemesis.Means{Net: d.net, All: d.nodes, Service: d.service, NextGrant: d.nextGrant, Expire: d.expire, Cluster: d.cluster, Asked: d.traps.asked}
 	return nemesis.Inject(ctx, nemesis.Site{Part: p, Struck: v, Means: means, Tag: tag(id), Rand: h.draws})
 }
 

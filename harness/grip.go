@@ -3,6 +3,7 @@ package harness
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -30,7 +31,7 @@ func (h *hit) clients() (all []int32) {
 
 // scene is what is known of the clients. The caller holds the lock.
 func (d *director) scene() nemesis.Scene {
-	s := nemesis.Scene{Holders: d.holders, Waiters: d.waiters}
+	s := nemesis.Scene{Holders: d.holders, Waiters: d.waiters, Selves: maps.Clone(d.selves)}
 	for c := int32(1); c <= d.clients; c++ {
 		if _, dead := d.killed[c]; !dead && !d.struck[c] {
 			s.Free = append(s.Free, c)

@@ -49,6 +49,16 @@ func GuestsBear(p scenarios.Plan) error {
 	return nil
 }
 
+// NoCluster returns an error if the plan has a fault of what only a cluster runs.
+func NoCluster(p scenarios.Plan) error {
+	for _, f := range singles(p) {
+		if f.Spec().NeedsCluster() {
+			return fmt.Errorf("%s: pods are what it strikes: --runtime kubernetes", f.Kind)
+		}
+	}
+	return nil
+}
+
 // possible tells whether the plan's faults can strike in this run.
 func (r *run) possible() error {
 	for i, f := range r.cfg.Plan.Scenario.Faults {

@@ -98,8 +98,8 @@ func (d *director) inject(ctx context.Context, h *hit, p nemesis.Part) (*inForce
 		return nil, wrong(err)
 	}
 	info.Hosts = v.Names()
-	touched(&info, p.Spec, h.clients())
-	if p.Kills() {
+	touched(&info, p.Spec, d.touches(p.Spec, h.clients()))
+	if p.Kills() && !p.Ousts() {
 		if err := d.kill(ctx, h, p, v, info); err != nil {
 			return nil, wrong(err)
 		}
@@ -110,7 +110,12 @@ func (d *director) inject(ctx context.Context, h *hit, p nemesis.Part) (*inForce
 	if sure {
 		d.rec.Record(history.Event{Type: history.Fault, Client: in.client, Fault: &info})
 	}
+	spare := func() {}
+	if p.Ousts() {
+		spare = d.markKilled(h, p) // before it is: what it does from then on is no client's any more
+	}
 	if in.InEffect, err = d.effect(ctx, h, p, info.ID, v); err != nil {
+		spare()
 		if sure {
 			now := monotime.Now() // it was certainly in effect at no time
 			d.end(in.info, in.client, nemesis.Effect{From: now, To: now, Proof: notInjected}, false)
@@ -226,14 +231,51 @@ func (d *director) kill(ctx context.Context, h *hit, p nemesis.Part, v nemesis.S
 	return err
 }
 
-// markKilled notes that the clients are killed, before they are.
-func (d *director) markKilled(h *hit, p nemesis.Part) {
+// markKilled notes that the clients are killed, before they are; spare takes it back.
+func (d *director) markKilled(h *hit, p nemesis.Part) (spare func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	before := d.holders
 	for _, c := range h.clients() {
 		d.killed[c] = absence{away: p.For}
-		d.holders = slices.DeleteFunc(d.holders, func(h nemesis.Holding) bool { return h.Client == c })
+		d.holders = slices.DeleteFunc(slices.Clone(d.holders), func(h nemesis.Holding) bool { return h.Client == c })
 	}
+	return func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		for _, c := range h.clients() {
+			delete(d.killed, c)
+		}
+		for _, held := range before {
+			if slices.Contains(h.clients(), held.Client) {
+				d.holders = append(d.holders, held)
+			}
+		}
+	}
+}
+
+// joins makes a client of one that has come in the place of another: what is aimed at that by its number strikes the newcomer from now on. A place without a host, here or elsewhere, is one that has ended
+// already.
+func (d *director) joins(client, member int32, place nemesis.Place, proc *hosts.Process) {
+	dead := place.Host == nil && place.Far == nil
+	if !dead {
+		d.net.Join(place)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.clients = max(d.clients, client)
+	d.procs[client], d.far[client], d.selves[member] = proc, place, client
+	if dead {
+		d.killed[client] = absence{}
+	}
+}
+
+// lost notes that a client is gone, and that nobody goes on under its number.
+func (d *director) lost(client int32) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.killed[client] = absence{}
+	d.holders = slices.DeleteFunc(d.holders, func(h nemesis.Holding) bool { return h.Client == client })
 }
 
 // met tells what the victims held just now, and whether one of them waited. Struck at a random moment, a client may have begun its
@@ -351,4 +393,37 @@ func (d *director) settled(ctx context.Context, client int32) error {
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// knows tells whether a client has processes, here or elsewhere.
+func (d *director) knows(client int32) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.procs[client] != nil || d.far[client].Far != nil
+}
+
+// emptied waits until no process of a client lives.
+func (d *director) emptied(ctx context.Context, client int32) error {
+	d.mu.Lock()
+	at, proc := d.far[client], d.procs[client]
+	d.mu.Unlock()
+	if at.Far != nil {
+		return at.Far.Emptied(ctx, at.Name)
+	}
+	return nemesis.Emptied(ctx, proc.Host())
+}
+
+// touches are the clients to whom a fault is done that is aimed at some: of one of a node of the cluster, all that are there.
+func (d *director) touches(s nemesis.Spec, clients []int32) (all []int32) {
+	if !s.OfNode() {
+		return clients
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for c := int32(1); c <= d.clients; c++ {
+		if _, dead := d.killed[c]; !dead && slices.ContainsFunc(clients, func(struck int32) bool { return d.far[c].Far == d.far[struck].Far }) {
+			all = append(all, c)
+		}
+	}
+	return all
 }

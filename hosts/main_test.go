@@ -37,6 +37,7 @@ var verbs = map[string]func(args []string) int{
 	"die":      die,
 	"family":   family,
 	"forever":  forever,
+	"holder":   holder,
 	"nothing":  func([]string) int { return 0 },
 	"exit":     func([]string) int { return 42 },
 	"polite":   polite,

@@ -81,6 +81,9 @@ func (Sandbox) Start(context.Context, ...string) (*Inner, error) { return nil, E
 func (e *DiedError) Error() string                               { return e.Program + " has ended" }
 func (e *RefusedError) Error() string                            { return e.Err.Error() }
 func (e *RefusedError) Unwrap() error                            { return e.Err }
+func Visit(string, Seat) (*Host, error)                          { return nil, ErrElsewhere }
+func Hold(context.Context, int) (*Held, error)                   { return nil, ErrElsewhere }
+func (*Held) Release() (int64, error)                            { return 0, ErrElsewhere }
 func Agent() bool                                                { return false }
 func CPUTime([]int) (time.Duration, error)                       { return 0, ErrElsewhere }
 func DataDir(string) (string, error)                             { return "", ErrElsewhere }
@@ -94,3 +97,15 @@ func WatchWaits(time.Duration, ...*Host) (*Waits, error)         { return nil, E
 func Join(string, netip.Prefix, netip.Addr, ...netip.Addr) (*Network, error) {
 	return nil, ErrElsewhere
 }
+
+// Seat and Held are those of Linux.
+type (
+	Seat struct {
+		PID  int
+		Addr netip.Addr
+	}
+	Held struct {
+		PID, Threads int
+		Stopped      int64
+	}
+)

@@ -25,6 +25,8 @@ func Tried(ctx context.Context, probe ...string) func(Need) (why string, open bo
 			need = NeedsFilter
 		case NeedsNothing, NeedsLocal:
 			return "", false
+		case NeedsCluster:
+			return "it strikes the pods of an application of your own (app), with --runtime kubernetes", false
 		case NeedsClocks:
 			if err := clocks(); err != nil {
 				return err.Error(), errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)

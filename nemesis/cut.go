@@ -67,7 +67,7 @@ const resetLimit = time.Second
 // acquires on Redis, whose waiters ask again and again, one is meant that is granted. What was cut silently stays cut: at the healing, the client's end of
 // the connection is reset, or TCP would send again what was lost.
 func (n *Net) CutRequest(tag string, s Spec, victim string, asked Asked, rng *rand.Rand) (*Trap, error) {
-	peers, err := s.peers([]string{victim}, n.names, rng)
+	peers, err := s.peers([]string{victim}, n.all(), rng)
 	if err != nil {
 		return nil, fmt.Errorf("cut: %w", err)
 	}

@@ -68,7 +68,7 @@ type degraded struct {
 // kernel's netem: so it is counted what became of each, and drawn from the fault's own random
 // numbers.
 func (n *Net) degrade(tag string, s Spec, bad condition, victims []string, rng *rand.Rand) (*Degraded, error) {
-	cuts, err := s.Cuts(victims, n.names, rng)
+	cuts, err := s.Cuts(victims, n.all(), rng)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.Kind, err)
 	}

@@ -42,7 +42,7 @@ func checkHold(s Spec, at Setting) error {
 // Hold lays a trap on each link between the client and its peers: the next request there (way out), or the reply to it (way in), is held until the healing.
 // Of acquires on Redis, whose waiters ask again and again, a reply is meant that grants the lock.
 func (n *Net) Hold(tag string, s Spec, victim string, asked Asked, rng *rand.Rand) (*Trap, error) {
-	peers, err := s.peers([]string{victim}, n.names, rng)
+	peers, err := s.peers([]string{victim}, n.all(), rng)
 	if err != nil {
 		return nil, fmt.Errorf("hold: %w", err)
 	}

@@ -23,6 +23,7 @@ const (
 	NeedsQueue       Need = "packet queue"
 	NeedsReset       Need = "connection reset"
 	NeedsClocks      Need = "clocks of processes"
+	NeedsCluster     Need = "runtime kubernetes, an application's own pods"
 )
 
 // Kind is one kind of fault, as one value. Its file defines it and injects it; the list below is all that else names it.
@@ -42,6 +43,12 @@ type Kind struct {
 	// alone tells that no other fault can strike together with it; single that it strikes one client, not all of them; mayMiss that it may find nobody
 	// to strike, so that nothing was done (ErrMissed).
 	alone, single, mayMiss bool
+	// ousts tells that whoever runs a client puts another one in its place, which is another client.
+	ousts bool
+	// ofNode tells that it is done to the node of the cluster that a client is on, and so to all clients there.
+	ofNode bool
+	// lasts tells that it goes on though what it ends is over at once.
+	lasts bool
 	// takes are the fields of a Spec that it takes beside kind and aim.
 	takes []string
 	// check tells whether those make sense where the fault is to strike; nil: there is nothing to say.
@@ -77,6 +84,12 @@ func kinds() []*Kind {
 		&cut,
 		&reset,
 		&expireSession,
+		&deletePod,
+		&killPod,
+		&evictPod,
+		&drainNode,
+		&cutNode,
+		&stopKubelet,
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"sync"
 
 	"github.com/lockchaos/lockchaos/hosts"
@@ -17,13 +18,16 @@ type Place struct {
 	Host *hosts.Host
 	// Server is what runs there, if it can be started again.
 	Server Server
+	// Far is the agent of the machine that the host is on, and Addr its address, where that is another one. Then Host is nil.
+	Far  Far
+	Addr netip.Addr
 }
 
 // Net is the network of a run, as far as faults break it. The packet filter of a host is opened when a fault first lies on it. Safe for
 // concurrent use.
 type Net struct {
 	names  Names
-	places map[string]*hosts.Host
+	places map[string]Place
 
 	mu      sync.Mutex
 	filters map[string]*netfault.Filter
@@ -32,21 +36,39 @@ type Net struct {
 
 // NewNet is the network between the nodes of the lock service, the clients and the store. It changes nothing yet.
 func NewNet(nodes, clients []Place, store Place) *Net {
-	n := &Net{places: map[string]*hosts.Host{store.Name: store.Host}, filters: map[string]*netfault.Filter{}}
+	n := &Net{places: map[string]Place{store.Name: store}, filters: map[string]*netfault.Filter{}}
 	n.names.Store = store.Name
 	for _, p := range nodes {
 		n.names.Nodes = append(n.names.Nodes, p.Name)
-		n.places[p.Name] = p.Host
+		n.places[p.Name] = p
 	}
 	for _, p := range clients {
 		n.names.Clients = append(n.names.Clients, p.Name)
-		n.places[p.Name] = p.Host
+		n.places[p.Name] = p
 	}
 	return n
 }
 
+// Join adds a client.
+func (n *Net) Join(p Place) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.names.Clients = append(slices.Clip(n.names.Clients), p.Name)
+	n.places[p.Name] = p
+}
+
+// all are the names of all hosts.
+func (n *Net) all() Names {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.names
+}
+
 // peer returns a host as a partition needs it.
 func (n *Net) peer(name string) (netfault.Peer, error) {
+	if at, far := n.far(name); far {
+		return netfault.Peer{Addr: at}, nil
+	}
 	f, err := n.filter(name)
 	if err != nil {
 		return netfault.Peer{}, err
@@ -63,14 +85,24 @@ func (n *Net) link(c netfault.Cut) (from *netfault.Filter, to netip.Addr, err er
 	return from, p.Addr, err
 }
 
+// far is the address of a host on another machine.
+func (n *Net) far(name string) (at netip.Addr, far bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	p := n.places[name]
+	return p.Addr, p.Host == nil && p.Addr.IsValid()
+}
+
 // filter returns the packet filter of a host.
 func (n *Net) filter(name string) (*netfault.Filter, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	host := n.places[name]
+	host := n.places[name].Host
 	switch {
 	case n.closed:
 		return nil, fmt.Errorf("host %s: %w", name, netfault.ErrClosed)
+	case host == nil && n.places[name].Addr.IsValid():
+		return nil, fmt.Errorf("the fault has a part on host %s, which is on another node: %w", name, ErrMissed)
 	case host == nil:
 		return nil, fmt.Errorf("a fault lies on host %s, and there is none of that name", name)
 	case n.filters[name] != nil:

@@ -88,7 +88,7 @@ type Partition struct{ *netfault.Partition }
 
 // Partition cuts the victims from their peers, or splits the service.
 func (n *Net) Partition(tag string, s Spec, victims []string, rng *rand.Rand) (*Partition, error) {
-	cuts, err := s.Cuts(victims, n.names, rng)
+	cuts, err := s.Cuts(victims, n.all(), rng)
 	if err != nil {
 		return nil, fmt.Errorf("partition: %w", err)
 	}

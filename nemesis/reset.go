@@ -30,7 +30,7 @@ var reset = Kind{Name: KindReset, Nodes: true, Needs: NeedsReset, endsSessions: 
 // of a client that is connecting again, its error is ErrMissed.
 func (n *Net) Reset(s Spec, victims []string, rng *rand.Rand) (*Over, error) {
 	s.Way = WayOut // each connection once, from the victim's end
-	cuts, err := s.Cuts(victims, n.names, rng)
+	cuts, err := s.Cuts(victims, n.all(), rng)
 	if err != nil {
 		return nil, fmt.Errorf("reset: %w", err)
 	}

@@ -12,6 +12,8 @@ type Scene struct {
 	// Holders are the grants that are held, the oldest first; Waiters the acquires that are under way, who has waited longest first.
 	Holders []Holding
 	Waiters []Waiting
+	// Selves are the clients that have taken the places of others, by the numbers of those.
+	Selves map[int32]int32
 }
 
 // Holding is a grant that a client believes in.
@@ -53,7 +55,11 @@ func (t Target) Clients(s Scene, at Step, rng *rand.Rand) []Victim {
 		}
 		return all
 	}
-	if c := t.Number(); s.free(c) {
+	c := t.Number()
+	if self, replaced := s.Selves[c]; replaced {
+		c = self
+	}
+	if s.free(c) {
 		return []Victim{s.victim(c)}
 	}
 	return nil

@@ -31,6 +31,8 @@ type Means struct {
 	NextGrant func(context.Context) int64
 	// Expire ends the sessions of the client that is at the address.
 	Expire func(ctx context.Context, client int32, at netip.Addr) (ended []string, err error)
+	// Cluster runs the application's pods; nil where there is none.
+	Cluster Cluster
 	// Asked returns what tells a trap what the client is being asked.
 	Asked func(client int32) Asked
 }
@@ -49,6 +51,17 @@ type Client struct {
 	App Application
 	// Whole: all that runs on its host is meant, and not one process group.
 	Whole bool
+	// Far is the agent of the machine that it is on, and Name what it is called, where that is another one. Then there is no process.
+	Far  Far
+	Name string
+}
+
+// name is what the client's host is called.
+func (c Client) name() string {
+	if c.Far != nil {
+		return c.Name
+	}
+	return c.Proc.Host().Name
 }
 
 // Inject puts a fault into effect. One that lasts goes on until it is healed.
@@ -56,6 +69,9 @@ func Inject(ctx context.Context, s Site) (InEffect, error) {
 	k, err := kindOf(s.Kind)
 	if err != nil {
 		return nil, err
+	}
+	if !k.ousts && s.scattered() {
+		return s.everywhere(ctx, k)
 	}
 	return k.inject(ctx, &s)
 }
@@ -101,7 +117,7 @@ func (s Struck) hosts() (all []*hosts.Host) {
 // Names are those of the hosts.
 func (s Struck) Names() (names []string) {
 	for _, c := range s.Clients {
-		names = append(names, c.Proc.Host().Name)
+		names = append(names, c.name())
 	}
 	for _, n := range s.Nodes {
 		names = append(names, n.Name)

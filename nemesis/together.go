@@ -25,6 +25,9 @@ func (s Spec) Kills() bool { return s.kind().Touch.Ends == history.EndsProcess }
 
 // Momentary tells whether the fault is over as soon as it has struck, however long its consequences last.
 func (s Spec) Momentary() bool {
+	if s.kind().lasts {
+		return false
+	}
 	switch s.kind().Touch.Ends {
 	case history.EndsProcess, history.EndsSession:
 		return true
@@ -39,6 +42,15 @@ func (s Spec) EndsSessions() bool { return s.kind().endsSessions }
 
 // MayMiss reports whether the fault may find nobody to strike, so that nothing was done (ErrMissed).
 func (s Spec) MayMiss() bool { return s.kind().mayMiss }
+
+// Ousts tells whether the fault ends a client in whose place another one comes, by whoever runs it.
+func (s Spec) Ousts() bool { return s.kind().ousts }
+
+// OfNode tells whether it is done to all clients of a node of the cluster.
+func (s Spec) OfNode() bool { return s.kind().ofNode }
+
+// NeedsCluster tells whether it strikes only what a cluster runs.
+func (s Spec) NeedsCluster() bool { return s.kind().Needs == NeedsCluster }
 
 // NeedsLocal tells whether it strikes only servers that lockchaos itself has started.
 func (s Spec) NeedsLocal() bool {

@@ -35,11 +35,16 @@ type Filter struct {
 }
 
 // Open makes the packet filter of a host, without any fault. When ctx ends, everything is healed as by Close.
-func Open(ctx context.Context, h *hosts.Host) (*Filter, error) {
+func Open(ctx context.Context, h *hosts.Host) (*Filter, error) { return openAt(ctx, h, ends) }
+
+// OpenGateway is Open for a host that also forwards: its faults meet what passes through it, too, where it is sent to by then.
+func OpenGateway(ctx context.Context, h *hosts.Host) (*Filter, error) { return openAt(ctx, h, gateway) }
+
+func openAt(ctx context.Context, h *hosts.Host, at hooks) (*Filter, error) {
 	err := ctx.Err()
 	var t *table
 	if err == nil {
-		t, err = openTable(h.NetNS)
+		t, err = openTable(h.NetNS, at)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("packet filter of host %s: %w", h.Name, err)

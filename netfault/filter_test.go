@@ -226,7 +226,7 @@ func TestInUse(t *testing.T) {
 // When this program dies, the kernel closes its sockets, and the table goes; where nobody owns the table, a sweep removes it.
 func TestNothingIsLeft(t *testing.T) {
 	_, hs := hoststest.Network(t, "a")
-	owned := must[*table](t)(openTable(hs[0].NetNS))
+	owned := must[*table](t)(openTable(hs[0].NetNS, ends))
 	if !owned.owned {
 		t.Skip("this kernel has no owners of tables")
 	}

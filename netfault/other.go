@@ -27,22 +27,23 @@ type (
 	Count     struct{ Packets, Bytes uint64 }
 )
 
-func Open(context.Context, *hosts.Host) (*Filter, error)    { return nil, hosts.ErrElsewhere }
-func (*Filter) Close() error                                { return hosts.ErrElsewhere }
-func (*Filter) Host() *hosts.Host                           { return nil }
-func (*Filter) Outlived() bool                              { return false }
-func (*Filter) Drop(string, ...Match) (*Rule, error)        { return nil, hosts.ErrElsewhere }
-func (*Filter) Reset(Match) ([]Connection, error)           { return nil, hosts.ErrElsewhere }
-func (*Diversion) Held() []Packet                           { return nil }
-func (*Diversion) Release() int                             { return 0 }
-func (*Diversion) Remove() (Stats, error)                   { return Stats{}, hosts.ErrElsewhere }
-func (*Diversion) Stats() Stats                             { return Stats{} }
-func (*Rule) Remove() ([]Count, error)                      { return nil, hosts.ErrElsewhere }
-func Total([]Count) (packets, bytes uint64)                 { return 0, 0 }
-func Probe(context.Context) []hosts.Check                   { return nil }
-func ProbeOutside(context.Context, ...string) []hosts.Check { return nil }
-func Sweep(int) (bool, error)                               { return false, hosts.ErrElsewhere }
-func WriteProbe(context.Context, io.Writer) error           { return hosts.ErrElsewhere }
+func Open(context.Context, *hosts.Host) (*Filter, error)        { return nil, hosts.ErrElsewhere }
+func OpenGateway(context.Context, *hosts.Host) (*Filter, error) { return nil, hosts.ErrElsewhere }
+func (*Filter) Close() error                                    { return hosts.ErrElsewhere }
+func (*Filter) Host() *hosts.Host                               { return nil }
+func (*Filter) Outlived() bool                                  { return false }
+func (*Filter) Drop(string, ...Match) (*Rule, error)            { return nil, hosts.ErrElsewhere }
+func (*Filter) Reset(Match) ([]Connection, error)               { return nil, hosts.ErrElsewhere }
+func (*Diversion) Held() []Packet                               { return nil }
+func (*Diversion) Release() int                                 { return 0 }
+func (*Diversion) Remove() (Stats, error)                       { return Stats{}, hosts.ErrElsewhere }
+func (*Diversion) Stats() Stats                                 { return Stats{} }
+func (*Rule) Remove() ([]Count, error)                          { return nil, hosts.ErrElsewhere }
+func Total([]Count) (packets, bytes uint64)                     { return 0, 0 }
+func Probe(context.Context) []hosts.Check                       { return nil }
+func ProbeOutside(context.Context, ...string) []hosts.Check     { return nil }
+func Sweep(int) (bool, error)                                   { return false, hosts.ErrElsewhere }
+func WriteProbe(context.Context, io.Writer) error               { return hosts.ErrElsewhere }
 
 func (*Filter) Degrade(string, Conditions, *rand.Rand, ...Match) (*Diversion, error) {
 	return nil, hosts.ErrElsewhere

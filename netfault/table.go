@@ -43,7 +43,15 @@ const tableOwner = 2
 // errInUse says that somebody else's rules are in the namespace.
 var errInUse = errors.New("the packet filter is in use by another lockchaos, or one has left its rules behind: Sweep removes those")
 
-func openTable(netns int) (*table, error) {
+// hooks are where packets are met, by direction.
+type hooks [2]*nftables.ChainHook
+
+var (
+	ends    = hooks{In: nftables.ChainHookInput, Out: nftables.ChainHookOutput}
+	gateway = hooks{In: nftables.ChainHookPrerouting, Out: nftables.ChainHookPostrouting}
+)
+
+func openTable(netns int, at hooks) (*table, error) {
 	t := &table{table: &nftables.Table{Name: tableName, Family: nftables.TableFamilyIPv4}}
 	var err error
 	t.conn, err = nftables.New(nftables.WithNetNSFd(netns), nftables.AsLasting(),
@@ -54,7 +62,7 @@ func openTable(netns int) (*table, error) {
 	if err := t.create(); err != nil {
 		return nil, errors.Join(err, t.conn.CloseLasting())
 	}
-	if err := t.addChains(); err != nil {
+	if err := t.addChains(at); err != nil {
 		return nil, errors.Join(err, t.close())
 	}
 	return t, nil
@@ -117,9 +125,9 @@ func (t *table) present() bool {
 // limit keeps the next answer of the kernel from being waited for without end.
 func (t *table) limit() { _ = t.socket.SetDeadline(time.Now().Add(kernelLimit)) }
 
-func (t *table) addChains() error {
+func (t *table) addChains(at hooks) error {
 	accept := nftables.ChainPolicyAccept
-	for dir, hook := range []*nftables.ChainHook{In: nftables.ChainHookInput, Out: nftables.ChainHookOutput} {
+	for dir, hook := range at {
 		add := func(name string, later nftables.ChainPriority) *nftables.Chain {
 			return t.conn.AddChain(&nftables.Chain{
 				Name: Direction(dir).String() + "-" + name, Table: t.table, Type: nftables.ChainTypeFilter, Hooknum: hook,

@@ -98,7 +98,7 @@ func (v *validator) single(at string, s *Scenario, f Fault) {
 	if f.For <= 0 && !f.momentary() || f.For > longest {
 		v.fail(at+".for", "a fault must last longer than 0, and at most %v", longest)
 	}
-	if f.For > 0 && f.momentary() && !f.Spec().Kills() {
+	if f.For > 0 && f.momentary() && (!f.Spec().Kills() || f.Spec().Ousts()) {
 		v.fail(at+".for", "a %s is over as soon as it has struck: it takes no for (a silent cut does)", f.Kind)
 	}
 	if v.mistakes.Len() == before && f.When == whileRenewing && !v.renews(s) {

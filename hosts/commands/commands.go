@@ -4,14 +4,16 @@ package commands
 
 import "github.com/lockchaos/lockchaos/hosts"
 
-// Ask is what the inner program asks for, as a line on its standard output: a command in a node's container; then, by the same number, that it gets its input; or
+// Ask is what the inner program asks for, as a line on its standard output: a command in a node's container, or an act; then, by the same number, that it gets its input; or
 // that nobody waits for it any more.
 type Ask struct {
 	Exec    int64    `json:"exec"` // first: see mark
 	Node    string   `json:"node,omitempty"`
 	Command []string `json:"command,omitempty"`
 	Input   []byte   `json:"input,omitempty"`
-	Drop    bool     `json:"drop,omitempty"`
+	// Act is something else than a command that outer is to do to the node: a word that outer knows.
+	Act  string `json:"act,omitempty"`
+	Drop bool   `json:"drop,omitempty"`
 }
 
 // mark begins the lines that are no output, but an Ask.

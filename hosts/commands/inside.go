@@ -34,14 +34,36 @@ func (a *Asked) Hear(told Told) {
 	}
 }
 
-// begin asks for a command.
-func (a *Asked) begin(node string, command []string) (id int64, told <-chan Told, err error) {
+// begin asks for something; the number is given to it.
+func (a *Asked) begin(ask Ask) (id int64, told <-chan Told, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.last++
 	c := make(chan Told, 2)
 	a.waiting[a.last] = c
-	return a.last, c, a.out.Encode(Ask{Exec: a.last, Node: node, Command: command})
+	ask.Exec = a.last
+	return a.last, c, a.out.Encode(ask)
+}
+
+// Act has outer do something to a node, and returns what outer answers. Whoever gives up waiting does not know whether it is done.
+func (a *Asked) Act(ctx context.Context, node, act string, input []byte) (answer []byte, err error) {
+	id, told, err := a.begin(Ask{Node: node, Act: act, Input: input})
+	defer a.forget(id)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case t := <-told:
+		switch {
+		case t.Failed != "":
+			return nil, errors.New(t.Failed)
+		case t.Ended == nil:
+			return nil, fmt.Errorf("%s of %s was answered as if it were a command", act, node)
+		}
+		return t.Ended.Stdout, nil
+	case <-ctx.Done():
+		return nil, errors.Join(context.Cause(ctx), a.say(Ask{Exec: id, Drop: true}))
+	}
 }
 
 // say tells outer more about a command.
@@ -66,7 +88,7 @@ const findStep = 5 * time.Millisecond
 // at once, or can't be started, may be one that ready is not called for: its status and output say why. find looks for the process where outer does not know its
 // number, and returns 0 while there is none; nil: outer knows.
 func (a *Asked) Exec(ctx context.Context, node string, command []string, input []byte, find func() (int, error), ready func(pid int) error) (hosts.Executed, error) {
-	id, told, err := a.begin(node, command)
+	id, told, err := a.begin(Ask{Node: node, Command: command})
 	defer a.forget(id)
 	started := func(pid int) error {
 		if err := ready(pid); err != nil {

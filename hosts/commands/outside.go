@@ -86,7 +86,7 @@ func (r *Runs) take(line []byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	more := r.waiting[ask.Exec]
-	if ask.Command == nil {
+	if ask.Command == nil && ask.Act == "" {
 		if more != nil {
 			more <- ask // it has room for both that may come
 		}

@@ -77,7 +77,7 @@ func (s *scenario) attachAgent(ctx context.Context) (*agent, error) {
 	s.running.To(func(t commands.Told) { _ = a.say(order{Exec: &t}) }) // if it has ended, nobody waits for it
 	out := &inbox{dir: s.Dir, out: s.running}
 	go func() {
-		err := s.stream(streaming, s.agents(), s.agentName(), "attach",
+		err := s.stream(streaming, s.agents(), s.agentName(s.node.Name), "attach",
 			&corev1.PodAttachOptions{Container: main, Stdin: true, Stdout: true, Stderr: true}, remotecommand.StreamOptions{Stdin: in, Stdout: out, Stderr: s.Stderr})
 		in.CloseWithError(io.ErrClosedPipe)
 		over() // what still runs for it
@@ -135,7 +135,7 @@ func (a *agent) status(lost error) error {
 	defer cancel()
 	for {
 		var p corev1.Pod
-		err := a.client.Get().Namespace(a.agents()).Resource("pods").Name(a.agentName()).Do(ctx).Into(&p)
+		err := a.client.Get().Namespace(a.agents()).Resource("pods").Name(a.agentName(a.node.Name)).Do(ctx).Into(&p)
 		if apierrors.IsNotFound(err) {
 			return errors.Join(fmt.Errorf("somebody has deleted the agent's pod on %s", a.node.Name), lost)
 		}

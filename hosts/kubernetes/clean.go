@@ -26,6 +26,9 @@ func (c *Cluster) Clean(ctx context.Context) (removed []string, err error) {
 	if err := c.delete(ctx, over); err != nil {
 		return nil, fmt.Errorf("remove what earlier runs left: %w", err)
 	}
+	if removed, err = c.uncordonLeft(ctx, living(agents)); err != nil {
+		return removed, err
+	}
 	for _, p := range over {
 		removed = append(removed, p.Namespace+"/"+p.Name)
 	}
@@ -34,9 +37,16 @@ func (c *Cluster) Clean(ctx context.Context) (removed []string, err error) {
 
 // whatIsOver are the pods, and the agents, of scenarios without an agent that lives.
 func whatIsOver(pods, agents []corev1.Pod) []corev1.Pod {
-	living := map[string]bool{}
+	lives := living(agents)
+	return slices.DeleteFunc(slices.Concat(pods, agents), func(p corev1.Pod) bool { return lives[p.Labels[labelScenario]] })
+}
+
+// living are the scenarios of which an agent lives.
+func living(agents []corev1.Pod) map[string]bool {
+	lives := map[string]bool{}
 	for _, p := range agents {
-		living[p.Labels[labelScenario]] = !ended(p) && p.DeletionTimestamp == nil
+		id := p.Labels[labelScenario]
+		lives[id] = lives[id] || !ended(p) && p.DeletionTimestamp == nil
 	}
-	return slices.DeleteFunc(slices.Concat(pods, agents), func(p corev1.Pod) bool { return living[p.Labels[labelScenario]] })
+	return lives
 }

@@ -93,6 +93,7 @@ func (c *Cluster) speak(config *rest.Config) error {
 	version := corev1.SchemeGroupVersion
 	config.GroupVersion, config.APIPath = &version, "/api"
 	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
+	config.WarningHandler = rest.NoWarnings{}
 	config.QPS = -1 // client-go would wait by itself above 5 requests a second
 	client, err := rest.RESTClientFor(config)
 	if err != nil {
@@ -172,4 +173,28 @@ func Has(nodes []Node, image string) bool {
 	return !slices.ContainsFunc(nodes, func(n Node) bool {
 		return !slices.ContainsFunc(n.Images, func(have string) bool { return have == image || strings.HasSuffix(have, "/"+image) })
 	})
+}
+
+// May asks whether we may do something to things of a kind in a namespace ("": of the cluster), such as "create" to "pods/eviction".
+func (c *Cluster) May(ctx context.Context, namespace, verb, resource string) (bool, error) {
+	resource, sub, _ := strings.Cut(resource, "/")
+	if namespace == "" && resource == "pods" {
+		namespace = c.Namespace
+	}
+	asks := map[string]any{"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": map[string]any{"resourceAttributes": map[string]string{
+		"namespace": namespace, "verb": verb, "resource": resource, "subresource": sub}}}
+	text, err := json.Marshal(asks)
+	if err != nil {
+		return false, err
+	}
+	got, err := c.client.Post().AbsPath("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews").SetHeader("Content-Type", "application/json").
+		SetHeader("Accept", "application/json").Body(text).DoRaw(ctx)
+	if err != nil {
+		return false, fmt.Errorf("ask what the cluster allows: %w", err)
+	}
+	var told struct{ Status struct{ Allowed bool } }
+	if err := json.Unmarshal(got, &told); err != nil {
+		return false, fmt.Errorf("read what the cluster allows: %w", err)
+	}
+	return told.Status.Allowed, nil
 }

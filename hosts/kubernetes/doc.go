@@ -16,7 +16,9 @@
 //
 // Pods are bare ones. A controller would start what a fault has killed, elsewhere and with another address.
 //
-// The pods of an application of the user's own (Members) are found, not made. They must be on one node.
+// The pods of an application of the user's own (Members) are found, not made. They may be on several nodes: then each of those has an agent. The inner program is in one,
+// and the others are its helpers. Each node stamps logs by its own clock, and the clocks are compared (package monotime/offset). When a controller replaces a pod, the new one is
+// another client in its place (places): both may run for a while.
 //
 // # What is guaranteed
 //

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/remotecommand"
@@ -18,11 +17,13 @@ import (
 
 // command runs a command in a member's container, as kubectl exec does. Which process it is the agent finds out: the API does not tell.
 func (s *scenario) command(ctx context.Context, ask commands.Ask, more <-chan commands.Ask, runs func(pid int)) (ended hosts.Executed, err error) {
-	i := slices.IndexFunc(s.Members, func(m Member) bool { return m.Name == ask.Node })
-	if i < 0 {
+	if ask.Act != "" {
+		return s.do(ctx, ask)
+	}
+	m, ok := s.places.of(ask.Node)
+	if !ok {
 		return ended, fmt.Errorf("%s is no pod of the application", ask.Node)
 	}
-	m := s.Members[i]
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	in, w := io.Pipe()
@@ -58,11 +59,10 @@ func (s *scenario) command(ctx context.Context, ask commands.Ask, more <-chan co
 
 // Exec runs a command in a node's container: see commands.Asked.
 func (j *Joined) Exec(ctx context.Context, node string, command []string, input []byte, ready func(pid int) error) (hosts.Executed, error) {
-	i := slices.IndexFunc(j.told.Nodes, func(n handedNode) bool { return n.Name == node })
-	if i < 0 {
+	id := j.containerOf(node)
+	if id == "" {
 		return hosts.Executed{}, fmt.Errorf("%s is no pod of the application", node)
 	}
-	id := j.told.Nodes[i].ID
 	before, err := processesOf(id)
 	if err != nil {
 		return hosts.Executed{}, err

@@ -26,7 +26,22 @@ type mirror struct {
 	dir  string
 	sent map[string]sentFile // by the path below the folder
 	send func(chunk) error
-	skip map[string]bool // what came from the other side
+
+	mu   sync.Mutex
+	skip map[string]bool // what came from the other side; guarded by mu
+}
+
+// came notes a file that comes from the other side.
+func (m *mirror) came(name string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.skip[name] = true
+}
+
+func (m *mirror) skips(name string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.skip[name]
 }
 
 type sentFile struct {
@@ -44,7 +59,7 @@ func (m *mirror) pass() error {
 			return err
 		}
 		name, err := filepath.Rel(m.dir, path)
-		if err != nil || m.skip[name] {
+		if err != nil || m.skips(name) {
 			return err
 		}
 		err = m.file(name, path)

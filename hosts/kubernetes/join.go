@@ -10,11 +10,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/lockchaos/lockchaos/hosts"
@@ -38,8 +40,16 @@ type Joined struct {
 	// Keys begins the names of locks.
 	Keys string
 
-	told   handover
+	// Changes are those of the clients of an application, as outer tells of them.
+	Changes chan Change
+
+	expected atomic.Int64 // until when silence is planned, ns since 1970
+
+	mu     sync.Mutex
+	told   handover // guarded by mu: there may come more nodes
 	asked  *commands.Asked
+	asks   chan commands.Ask // of a helper
+	out    *speaker
 	mirror mirror
 	over   context.CancelFunc
 	kept   chan error // the end of the mirror
@@ -50,8 +60,18 @@ type Attached struct {
 	Name    string
 	Host    *hosts.Host
 	Process *hosts.Process
+	// On is the node of the cluster on which it is, where that is another one: then it has no host here, but an address.
+	On   string
+	Addr netip.Addr
 
 	own bool
+}
+
+// Change is what has become of a client of an application: it is to end, or another has come in its place.
+type Change struct {
+	Client string
+	// Comes is who has come; it has no host if it has ended already.
+	Comes *Attached
 }
 
 // Rescued tells whether this agent is one that was started again after its death: then it heals what it was told of, by heal, says so, and must end.
@@ -198,7 +218,7 @@ func Join(ctx context.Context, out io.Writer) (context.Context, *Joined, error) 
 	}
 	told := received.told
 	to := &speaker{out: out}
-	j := &Joined{told: told, Facts: told.Facts, Keys: told.Keys, kept: make(chan error, 1), asked: commands.NewAsked(to)}
+	j := &Joined{told: told, Facts: told.Facts, Keys: told.Keys, kept: make(chan error, 1), Changes: make(chan Change), asks: make(chan commands.Ask), out: to, asked: commands.NewAsked(to)}
 	j.mirror = mirror{dir: scenarioDir, sent: map[string]sentFile{}, skip: map[string]bool{}, send: func(c chunk) error { return to.say(c) }}
 	for _, c := range told.Files {
 		j.mirror.skip[c.File] = true
@@ -207,10 +227,14 @@ func Join(ctx context.Context, out io.Writer) (context.Context, *Joined, error) 
 		j.mirror.skip[logName(n.Name)] = true
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	go func() { cancel(fmt.Errorf("the run was ended from outside: %w", j.listen(received.lines))) }()
+	go func() { cancel(fmt.Errorf("the run was ended from outside: %w", j.listen(ctx, received.lines))) }()
 	mirroring, over := context.WithCancel(context.WithoutCancel(ctx))
 	j.over = over
-	go func() { j.kept <- j.mirror.keep(mirroring) }()
+	if !told.Helper {
+		go func() { j.kept <- j.mirror.keep(mirroring) }()
+	} else {
+		close(j.kept)
+	}
 	return ctx, j, j.join()
 }
 
@@ -218,7 +242,10 @@ func Join(ctx context.Context, out io.Writer) (context.Context, *Joined, error) 
 func logName(node string) string { return filepath.Join("logs", node+".log") }
 
 // listen takes what outer says until its end, or until it has been silent for too long.
-func (j *Joined) listen(in *bufio.Reader) error {
+func (j *Joined) listen(ctx context.Context, in *bufio.Reader) error {
+	changes := make(chan order, mostChanges) // who hears of them may be busy
+	defer close(changes)
+	go j.changed(ctx, changes)
 	orders, ended := make(chan order), make(chan error, 1)
 	go func() {
 		lines := json.NewDecoder(in)
@@ -237,12 +264,22 @@ func (j *Joined) listen(in *bufio.Reader) error {
 		case err := <-ended:
 			return err
 		case <-silent.C:
+			if time.Now().UnixNano() < j.expected.Load() {
+				continue
+			}
 			return fmt.Errorf("nothing was heard of it for %v", Silence)
 		case o := <-orders:
+			if o.Leaves != "" || o.Comes != nil {
+				changes <- o
+			}
+			if o.Ask != nil {
+				j.help(ctx, o.Ask)
+			}
 			if o.Exec != nil {
 				j.asked.Hear(*o.Exec)
 			}
 			if o.File != nil {
+				j.mirror.came(o.File.File)
 				if err := o.File.write(scenarioDir); err != nil {
 					return err
 				}
@@ -252,17 +289,73 @@ func (j *Joined) listen(in *bufio.Reader) error {
 	}
 }
 
+// mostChanges is how many changes may wait to be heard.
+const mostChanges = 1000
+
+// changed passes changes on.
+func (j *Joined) changed(ctx context.Context, orders <-chan order) {
+	for o := range orders {
+		c := Change{Client: o.Leaves}
+		if o.Comes != nil {
+			c.Client, c.Comes = o.Comes.After, j.comes(*o.Comes)
+		}
+		select {
+		case j.Changes <- c:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// comes attaches to a client that has come in the place of another, and keeps it for one who heals.
+func (j *Joined) comes(n handedNode) *Attached {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.told.Nodes = append(j.told.Nodes, n)
+	at := Attached{Name: n.Name}
+	err := j.told.keep()
+	if err == nil {
+		at, err = j.attach(n)
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "%s has come in the place of %s, and no fault will strike it: %v\n", n.Name, n.After, err)
+		return &Attached{Name: n.Name}
+	}
+	j.Nodes = append(j.Nodes, at)
+	return &at
+}
+
+// containerOf is the number of a node's container; "": there is none.
+func (j *Joined) containerOf(node string) string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, n := range j.told.Nodes {
+		if n.Name == node {
+			return n.ID
+		}
+	}
+	return ""
+}
+
+// attach finds a container's processes, and the host that they are.
+func (j *Joined) attach(n handedNode) (Attached, error) {
+	if n.On != j.told.On {
+		return Attached{Name: n.Name, On: n.On, Addr: n.Addr}, nil
+	}
+	pid, err := firstOf(n)
+	if err != nil {
+		return Attached{}, err
+	}
+	host, process, err := hosts.Attach(n.Name, pid, n.Addr, filepath.Join(scenarioDir, logName(n.Name)))
+	return Attached{Name: n.Name, Host: host, Process: process, own: n.Own}, err
+}
+
 func (j *Joined) join() error {
 	for _, n := range j.told.Nodes {
-		pid, err := firstOf(n)
+		at, err := j.attach(n)
 		if err != nil {
 			return err
 		}
-		host, process, err := hosts.Attach(n.Name, pid, n.Addr, filepath.Join(scenarioDir, logName(n.Name)))
-		if err != nil {
-			return err
-		}
-		j.Nodes = append(j.Nodes, Attached{Name: n.Name, Host: host, Process: process, own: n.Own})
+		j.Nodes = append(j.Nodes, at)
 	}
 	var seats []hosts.Seat
 	for _, n := range j.told.Seats {
@@ -300,11 +393,15 @@ func (j *Joined) Close() error {
 	if j.Network != nil {
 		errs = append(errs, j.Network.Close())
 	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
 	for _, n := range j.Nodes {
 		if n.own {
 			errs = append(errs, n.Process.Kill(ctx))
 		}
-		errs = append(errs, n.Host.Close())
+		if n.Host != nil {
+			errs = append(errs, n.Host.Close())
+		}
 	}
 	if j.over != nil {
 		j.over()

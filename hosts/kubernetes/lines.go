@@ -17,17 +17,27 @@ import (
 type order struct {
 	Handover *handover `json:"handover,omitempty"` // in the first line
 	File     *chunk    `json:"file,omitempty"`
+	// Leaves is a client of an application whose pod is to end, Comes another one that has come in the place of one.
+	Leaves string      `json:"leaves,omitempty"`
+	Comes  *handedNode `json:"comes,omitempty"`
 	// Exec is about a command that the inner program has asked for.
 	Exec *commands.Told `json:"exec,omitempty"`
+	// Ask is what a helper is to do: a commands.Ask.
+	Ask json.RawMessage `json:"ask,omitempty"`
 }
 
 // handover is what an agent has to know.
 type handover struct {
 	Nodes []handedNode `json:"nodes,omitempty"`
-	Seats []handedNode `json:"seats,omitempty"`
-	Files []chunk      `json:"files"` // of the scenario's folder
-	Facts []Fact       `json:"facts"`
-	Keys  string       `json:"keys,omitempty"`
+	// On is the node of the cluster on which the agent is. Helper: the inner program is in another agent, which has this one do what is to be done here.
+	On     string       `json:"on"`
+	Helper bool         `json:"helper,omitempty"`
+	Seats  []handedNode `json:"seats,omitempty"`
+	Files  []chunk      `json:"files"` // of the scenario's folder
+	Facts  []Fact       `json:"facts"`
+	Keys   string       `json:"keys,omitempty"`
+	// Control is where nodes reach the API server.
+	Control []netip.AddrPort `json:"control,omitempty"`
 	// Build is that of outer: an image may hold another one, which would understand something else.
 	Build string `json:"build"`
 }
@@ -43,6 +53,10 @@ type handedNode struct {
 	Container string     `json:"container,omitempty"`
 	// UID is the pod's: its containers may be others by the time at which somebody heals it.
 	UID string `json:"uid,omitempty"`
+	// On is the node of the cluster on which it is.
+	On string `json:"on,omitempty"`
+	// After is the client in whose place it has come.
+	After string `json:"after,omitempty"`
 
 	starts int32 // how often it had been started again
 }

@@ -18,16 +18,19 @@ import (
 type Member struct {
 	// Name is what faults and files call it.
 	Name string
+	// Client: another pod that a controller puts in its place is another client.
+	Client bool
 
 	pod             corev1.Pod
 	container, node string
+	source          source
 }
 
 // controllers are the kinds of things that have pods, and where the API has them.
 var controllers = map[string]string{"deployment": "deployments", "statefulset": "statefulsets", "daemonset": "daemonsets"}
 
 // Find finds the pods of an application by words: deployment/NAME, statefulset/NAME, daemonset/NAME, pod/NAME, or a selector of labels KEY=VALUE, with ":2" behind it
-// for the second one in the order of names. All must run, and on one node.
+// for the second one in the order of names. All must run.
 func (c *Cluster) Find(ctx context.Context, namespace string, words, names []string) (members []Member, err error) {
 	if namespace == "" {
 		namespace = c.Namespace
@@ -40,12 +43,6 @@ func (c *Cluster) Find(ctx context.Context, namespace string, words, names []str
 		}
 		m.Name = names[i]
 		members = append(members, m)
-	}
-	for _, m := range members[1:] {
-		if m.node != members[0].node {
-			return nil, fmt.Errorf("pod %s is on node %s and pod %s on %s: what lockchaos strikes must be on one node, whose clock stamps it all; a podAffinity for %s sees to it",
-				members[0].pod.Name, members[0].node, m.pod.Name, m.node, hostLabel)
-		}
 	}
 	return members, nil
 }
@@ -65,7 +62,9 @@ func (c namespaced) find(ctx context.Context, word string) (m Member, err error)
 	selector := what
 	if kind, name, ok := strings.Cut(what, "/"); ok {
 		if kind == "pod" {
-			return c.alone(ctx, name)
+			m, err = c.alone(ctx, name)
+			m.source = source{namespace: c.namespace, name: name}
+			return m, err
 		}
 		if selector, err = c.selectorOf(ctx, kind, name); err != nil {
 			return m, err
@@ -83,7 +82,9 @@ func (c namespaced) find(ctx context.Context, word string) (m Member, err error)
 	if len(pods) < number {
 		return m, fmt.Errorf("namespace %s has %d pods of it that run, not %d: kubectl -n %[1]s get pods -l %[4]s", c.namespace, len(pods), number, selector)
 	}
-	return member(pods[number-1])
+	m, err = member(pods[number-1])
+	m.source = source{namespace: c.namespace, selector: selector}
+	return m, err
 }
 
 // numbered cuts the number off that a word may have.
@@ -146,4 +147,14 @@ func (c namespaced) selectorOf(ctx context.Context, kind, name string) (string, 
 		return "", fmt.Errorf("read by which labels it selects its pods: %w", err)
 	}
 	return selects.String(), nil
+}
+
+// together refuses members that are on several nodes where they must not be.
+func (s *scenario) together(members []Member) error {
+	for _, m := range members {
+		if s.Together != "" && m.node != s.node.Name {
+			return fmt.Errorf("pod %s is on node %s and others on %s, and all must be on one: %s; a podAffinity for %s sees to it", m.pod.Name, m.node, s.node.Name, s.Together, hostLabel)
+		}
+	}
+	return nil
 }

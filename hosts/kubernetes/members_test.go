@@ -70,7 +70,7 @@ func TestFind(t *testing.T) {
 		"pod/web-00":                      "error: it does not run: phase Pending",
 		"job/web":                         "error: a job has no pods that lockchaos could find",
 		"pod/shared":                      "error: pod shared has the network of its node",
-		"deployment/web app=far":          "error: pod web-1 is on node node-1 and pod far on node-2",
+		"deployment/web app=far":          "web-1 far",
 		"deployment/web:x":                "error: is no number of a pod",
 		"!=":                              "error: list the pods of namespace shop",
 	} {
@@ -90,5 +90,27 @@ func TestFind(t *testing.T) {
 		if isRefused && (err == nil || !strings.Contains(text, refused)) || !isRefused && text != want {
 			t.Errorf("%s: %s, not %s", words, text, want)
 		}
+	}
+}
+
+// Members may be on several nodes, unless something is done to them that is done where they are.
+func TestTogether(t *testing.T) {
+	s := &scenario{node: Node{Name: "node-1"}}
+	var members []Member
+	for _, p := range []corev1.Pod{ofApp("near", "node-1"), ofApp("far", "node-2")} {
+		m, err := member(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		members = append(members, m)
+	}
+	if err := s.together(members); err != nil {
+		t.Error(err)
+	}
+	if s.Together = "hooks are asked there"; s.together(members[:1]) != nil {
+		t.Error("one on the right node is refused")
+	}
+	if err := s.together(members); err == nil || !strings.Contains(err.Error(), "pod far is on node node-2 and others on node-1, and all must be on one: hooks are asked there") {
+		t.Errorf("%v", err)
 	}
 }

@@ -103,10 +103,12 @@ func (s *scenario) seatPod(i int) *corev1.Pod {
 	return p
 }
 
-// agentPod is the inner program's. Its container is started again when it was killed, to heal.
-func (s *scenario) agentPod() *corev1.Pod {
+// agentPod is the inner program's, or a helper's on another node. Its container is started again when it was killed, to heal. Nothing that becomes of a node ends it.
+func (s *scenario) agentPod(node string) *corev1.Pod {
 	p := s.pod(roleAgent, roleAgent)
-	p.Name = s.agentName()
+	p.Name = s.agentName(node)
+	p.Spec.NodeSelector[hostLabel] = node
+	p.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
 	p.Spec.HostPID, p.Spec.RestartPolicy = true, corev1.RestartPolicyOnFailure
 	grace := int64(agentGrace.Seconds()) // whoever ends it, an eviction say, lets it heal
 	p.Spec.TerminationGracePeriodSeconds = &grace

@@ -22,6 +22,8 @@ type Spec struct {
 	Servers []Server
 	// Members are the pods of an application, which run already, in the order in which the inner program knows them.
 	Members []Member
+	// Together says why all members must be on one node; "": they need not.
+	Together string
 	// Seats is how many networks of pods are needed beside those.
 	Seats int
 	// Image is that of this program.
@@ -58,9 +60,13 @@ type Server struct {
 type scenario struct {
 	Spec
 	*Cluster
-	id    string
-	node  Node
-	agent *agent
+	id     string
+	node   Node
+	agent  *agent
+	places *places
+	// told is what the agent was told at the start, helpers are the agents on other nodes.
+	told    handover
+	helpers helpers
 	// running are the commands that the inner program has asked for.
 	running *commands.Runs
 }
@@ -77,10 +83,13 @@ func (s *scenario) limit() time.Duration { return 2*s.Length + startLimit + upke
 // Run makes the pods and the agent, waits for the agent's end and removes everything. If the inner program exits with another status than 0, the error is an
 // *ExitError. When ctx ends, the agent is told to end: it heals, and records what there is.
 func (c *Cluster) Run(ctx context.Context, spec Spec) (err error) {
-	s := &scenario{Spec: spec, Cluster: c, id: strings.ToLower(rand.Text()[:10])}
+	s := &scenario{Spec: spec, Cluster: c, id: strings.ToLower(rand.Text()[:10]), places: newPlaces(spec.Members)}
 	s.node = spec.On[int(c.placed.Add(1)-1)%len(spec.On)]
 	if len(spec.Members) > 0 {
 		s.node = Node{Name: spec.Members[0].node}
+	}
+	if err := s.together(spec.Members); err != nil {
+		return err
 	}
 	defer func() { err = errors.Join(err, s.remove()) }()
 	// What follows logs ends with the run.
@@ -107,7 +116,15 @@ func (c *Cluster) Run(ctx context.Context, spec Spec) (err error) {
 	if err != nil {
 		return err
 	}
-	h, err := s.handover(pods)
+	s.told, err = s.handover(pods)
+	s.told.Control = s.control(ctx)
+	h := s.told
+	defer s.helpers.close()
+	for _, m := range spec.Members {
+		if err == nil {
+			_, err = s.helper(ctx, m.node)
+		}
+	}
 	if err == nil {
 		err = a.say(order{Handover: &h})
 	}
@@ -118,9 +135,12 @@ func (c *Cluster) Run(ctx context.Context, spec Spec) (err error) {
 		a.close()
 		return errors.Join(err, a.wait(ctx))
 	}
+	follow := func(n handedNode) { logs.Go(func() error { return s.follow(ctx, n) }) }
 	for _, n := range h.Nodes {
-		logs.Go(func() error { return s.follow(ctx, n) })
+		follow(n)
 	}
+	s.places.since = pods[s.agentName(s.node.Name)].CreationTimestamp.Time
+	logs.Go(func() error { return s.succeed(ctx, follow) })
 	return a.wait(ctx)
 }
 
@@ -133,7 +153,7 @@ func (s *scenario) start(ctx context.Context) (count int, err error) {
 	for i := range s.Seats {
 		wanted = append(wanted, s.seatPod(i))
 	}
-	err = s.create(ctx, s.agents(), s.agentPod()) // before the others: its end is what tells that a scenario is over
+	err = s.create(ctx, s.agents(), s.agentPod(s.node.Name)) // before the others: its end is what tells that a scenario is over
 	if apierrors.IsAlreadyExists(err) {
 		return 0, fmt.Errorf("another run of lockchaos is at work on the application in namespace %s: wait for its end", s.Members[0].pod.Namespace)
 	}
@@ -173,16 +193,19 @@ func (s *scenario) podName(name string) string { return "lockchaos-" + s.id + "-
 
 // agentName is what the agent's pod is called. Two runs on one application would take each other's faults for their own: so that of an application is called by the
 // application's namespace, and there can be one.
-func (s *scenario) agentName() string {
-	if len(s.Members) == 0 {
+func (s *scenario) agentName(node string) string {
+	switch {
+	case len(s.Members) == 0:
 		return s.podName(roleAgent)
+	case node != s.node.Name:
+		return s.podName(roleAgent + "-on-" + node)
 	}
 	return "lockchaos-" + roleAgent + "-of-" + s.Members[0].pod.Namespace
 }
 
 // handover is what the agent has to know.
 func (s *scenario) handover(pods map[string]corev1.Pod) (h handover, err error) {
-	h = handover{Keys: s.Keys, Facts: append([]Fact{{"kubernetes", s.Version}, {"kernel of " + s.node.Name, s.node.Kernel}}, s.Facts...)}
+	h = handover{On: s.node.Name, Keys: s.Keys, Facts: append([]Fact{{"kubernetes", s.Version}, {"kernel of " + s.node.Name, s.node.Kernel}}, s.Facts...)}
 	if s.node.Kernel == "" {
 		h.Facts = append(h.Facts[:1], s.Facts...)
 	}
@@ -192,37 +215,38 @@ func (s *scenario) handover(pods map[string]corev1.Pod) (h handover, err error) 
 	if h.Files, err = filesOf(s.Dir); err != nil {
 		return h, err
 	}
-	place := func(name string, p corev1.Pod, container string, own bool) (handedNode, error) {
-		n := handedNode{Name: name, Own: own, Pod: p.Name, Namespace: p.Namespace, Container: container, UID: string(p.UID)}
-		var err error
-		if n.Addr, err = netip.ParseAddr(p.Status.PodIP); err != nil {
-			return n, fmt.Errorf("pod %s has no address that can be read: %w", p.Name, err)
-		}
-		if n.ID, n.starts = startsOf(p, container); n.ID == "" {
-			err = fmt.Errorf("container %s of pod %s does not run", container, p.Name)
-		}
-		return n, err
-	}
 	for _, n := range s.Servers {
-		at, err := place(n.Name, pods[s.podName(n.Name)], main, true)
+		at, err := handed(n.Name, pods[s.podName(n.Name)], main, true)
 		if err != nil {
 			return h, err
 		}
 		h.Nodes = append(h.Nodes, at)
 	}
 	for _, m := range s.Members {
-		at, err := place(m.Name, m.pod, m.container, false)
+		at, err := handed(m.Name, m.pod, m.container, false)
 		if err != nil {
 			return h, err
 		}
 		h.Nodes = append(h.Nodes, at)
 	}
 	for i := range s.Seats {
-		at, err := place("", pods[s.podName(fmt.Sprintf("seat-%d", i+1))], main, true)
+		at, err := handed("", pods[s.podName(fmt.Sprintf("seat-%d", i+1))], main, true)
 		if err != nil {
 			return h, err
 		}
 		h.Seats = append(h.Seats, at)
 	}
 	return h, nil
+}
+
+// handed is a container of a pod that runs, as an agent finds it.
+func handed(name string, p corev1.Pod, container string, own bool) (n handedNode, err error) {
+	n = handedNode{Name: name, Own: own, Pod: p.Name, Namespace: p.Namespace, Container: container, UID: string(p.UID), On: p.Spec.NodeName}
+	if n.Addr, err = netip.ParseAddr(p.Status.PodIP); err != nil {
+		return n, fmt.Errorf("pod %s has no address that can be read: %w", p.Name, err)
+	}
+	if n.ID, n.starts = startsOf(p, container); n.ID == "" {
+		err = fmt.Errorf("container %s of pod %s does not run", container, p.Name)
+	}
+	return n, err
 }

@@ -49,7 +49,11 @@ func appNodes(a *scenarios.App) (nodes []docker.Node) {
 }
 
 // skipApp says which of an application's containers the project lacks; "": none.
-func (c *composed) skipApp(a *scenarios.App) string {
+func (c *composed) skipApp(plan scenarios.Plan) string {
+	if err := harness.NoCluster(plan); err != nil {
+		return err.Error()
+	}
+	a := plan.Scenario.App
 	var names []string
 	for _, n := range appNodes(a) {
 		names = append(names, n.Member)

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/harness"
@@ -16,6 +17,7 @@ import (
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/docker"
 	"github.com/lockchaos/lockchaos/hosts/kubernetes"
+	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -100,13 +102,44 @@ func (c *clustered) AtOnce() int {
 // Close does nothing: pods end with the run of their plan.
 func (c *clustered) Close() error { return nil }
 
-// Skip: a server that dies is not started again by its pod.
+// Skip: a server that dies is not started again by its pod, and a cluster may forbid faults.
 func (c *clustered) Skip(plan scenarios.Plan) string {
 	if plan.Scenario.Own() {
-		return ""
+		return c.forbidden(plan)
 	}
 	return unbearable(plan)
 }
+
+// right is something that lockchaos must be allowed to do for a fault.
+type right struct{ verb, resource string }
+
+// rights are those that faults need beside what every scenario does; examples/k8s-app/k8s/lockchaos.yaml has them.
+var rights = map[string][]right{
+	nemesis.KindDeletePod: {{"delete", "pods"}},
+	nemesis.KindKillPod:   {{"delete", "pods"}},
+	nemesis.KindEvictPod:  {{"create", "pods/eviction"}},
+	nemesis.KindDrainNode: {{"create", "pods/eviction"}, {"patch", "nodes"}},
+}
+
+// forbidden says what the cluster does not allow of a plan about an application; "": all is allowed. One that does not tell is not believed to forbid it.
+func (c *clustered) forbidden(plan scenarios.Plan) string {
+	ctx, cancel := context.WithTimeout(context.Background(), askLimit)
+	defer cancel()
+	for _, f := range plan.Scenario.Faults {
+		for _, one := range f.Singles() {
+			for _, r := range rights[one.Kind] {
+				may, err := c.cluster.May(ctx, plan.Scenario.App.Namespace, r.verb, r.resource)
+				if err == nil && !may {
+					return fmt.Sprintf("%s: the cluster does not allow to %s %s in namespace %s; examples/k8s-app/k8s/lockchaos.yaml has a Role for it", one.Kind, r.verb, r.resource, plan.Scenario.App.Namespace)
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// askLimit bounds how long a cluster may take to say what it allows.
+const askLimit = 10 * time.Second
 
 // Run makes the pods of the plan, or finds those of the application, and runs the plan beside them.
 func (c *clustered) Run(ctx context.Context, plan scenarios.Plan, dir string, stdout, stderr io.Writer) error {
@@ -120,6 +153,12 @@ func (c *clustered) Run(ctx context.Context, plan scenarios.Plan, dir string, st
 		var err error
 		if spec.Members, err = c.cluster.Find(ctx, plan.Scenario.App.Namespace, words, names); err != nil {
 			return err
+		}
+		if plan.Scenario.App.Hooks.Given() || plan.Scenario.App.Log.File != "" {
+			spec.Together = "hooks, and logs in files, are read on their node"
+		}
+		for i, p := range harness.AppPlaces(plan.Scenario.App) {
+			spec.Members[i].Client = p.Role == harness.RoleClient
 		}
 		return c.cluster.Run(ctx, spec)
 	}
@@ -159,15 +198,27 @@ func runPod(ctx context.Context, cfg harness.Config) (err error) {
 	if err != nil {
 		return err
 	}
-	cfg.Network, cfg.Keys = joined.Network, joined.Keys
 	for _, n := range joined.Nodes {
+		if n.Host == nil {
+			continue
+		}
 		if err := heal(ctx, n.Name, n.Host, os.Stderr); err != nil {
 			return err
 		}
+	}
+	if joined.Helper() {
+		return help(ctx, cfg, joined)
+	}
+	cfg.Network, cfg.Keys = joined.Network, joined.Keys
+	for _, n := range joined.Nodes {
 		cfg.Attached = append(cfg.Attached, backends.Attached{Name: n.Name, Host: n.Host, Process: n.Process})
 	}
 	for _, f := range joined.Facts {
 		cfg.Versions = append(cfg.Versions, history.Part{Name: f.Name, Version: f.Version})
 	}
-	return beside(ctx, cfg, harness.AppConfig{Execute: joined.Exec, Restarts: true})
+	app, err := inCluster(ctx, joined)
+	if err != nil {
+		return err
+	}
+	return beside(ctx, cfg, app)
 }

@@ -104,7 +104,7 @@ func (c *composed) Close() error { return c.lock.Close() }
 // Skip: what the project lacks can't be tested on it.
 func (c *composed) Skip(plan scenarios.Plan) string {
 	if plan.Scenario.Own() {
-		return c.skipApp(plan.Scenario.App)
+		return c.skipApp(plan)
 	}
 	var names []string
 	for _, n := range c.nodes(plan) {

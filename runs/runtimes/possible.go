@@ -33,6 +33,9 @@ func (f Where) Faults(ctx context.Context, own bool, say func(string)) map[strin
 	var reasons []string // in the order of the kinds
 	without := map[string][]string{}
 	for _, k := range nemesis.Kinds() {
+		if k.Needs == nemesis.NeedsCluster {
+			continue // never drawn: it is no lock that it strikes, but an application's pods
+		}
 		why, _ := tried(k.Needs)
 		if !here && (k.Needs == nemesis.NeedsLocal || k.Needs == nemesis.NeedsLocalFilter) {
 			why = "only servers that lockchaos itself has started can be started again (--runtime local)"

@@ -182,7 +182,10 @@ type shop struct {
 }
 
 // open brings the application up.
-func open(t *testing.T) *shop {
+func open(t *testing.T) *shop { return openAs(t, "/k8s") }
+
+// openAs brings it up as a folder of the example has it.
+func openAs(t *testing.T, folder string) *shop {
 	t.Helper()
 	s := &shop{place(t), connect(t).namespace}
 	image, err := exec.Command(example + "/image").Output()
@@ -194,7 +197,7 @@ func open(t *testing.T) *shop {
 	if out, err := load.CombinedOutput(); err != nil {
 		t.Fatalf("load the example's image: %v\n%s", err, out)
 	}
-	all, err := exec.Command(script, "kubectl", "kustomize", example+"/k8s").Output()
+	all, err := exec.Command(script, "kubectl", "kustomize", example+folder).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,4 +240,19 @@ func TestExampleApplication(t *testing.T) {
 	s.kubectl("-n", s.app, "set", "env", "deployment/ledger", "FENCE=on")
 	s.rolledOut("ledger")
 	s.come(s.run(s.file(example+"/fenced.yaml")), map[string]string{"operator/pause-leader-fenced": "contained"})
+}
+
+// TestPodsOfLeadersEnd deletes, evicts and kills the pods of leaders. Their successors are followed, and no payment is made twice.
+func TestPodsOfLeadersEnd(t *testing.T) {
+	s := open(t)
+	s.come(s.run(s.file(example+"/pods.yaml")), map[string]string{"operator/end-leader-pods": "pass"})
+}
+
+// TestLeadersOnSeveralNodes has the replicas on two nodes. Leaders are frozen wherever they are, and their nodes are drained, cut off from the control plane, and left
+// without a kubelet.
+func TestLeadersOnSeveralNodes(t *testing.T) {
+	s := openAs(t, "/spread")
+	s.come(s.run(s.file(example+"/nodes.yaml")), map[string]string{
+		"operator/pause-leader-far": "corrupted", "operator/drain-leader-node": "pass", "operator/cut-leader-node": "pass", "operator/stop-leader-kubelet": "pass",
+	})
 }

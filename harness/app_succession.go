@@ -1,0 +1,72 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/lockchaos/lockchaos/audit"
+	"github.com/lockchaos/lockchaos/backends"
+	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/monotime"
+)
+
+// Change is what whoever runs an application's clients does to one. Who comes in the place of another is another client: the one before may still run.
+type Change struct {
+	// Client is the one that is to end, or in whose place another comes.
+	Client string
+	// Comes is who takes its place; nil: it is to end. One that has ended already has no host, only a log.
+	Comes *backends.Attached
+}
+
+// succeed follows the application's clients as they change, until over is closed.
+func (a *appRun) succeed(ctx context.Context, over <-chan struct{}, join func(c *appClient)) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-over:
+			return nil
+		case change := <-a.cfg.Changes:
+			before := a.client(change.Client)
+			switch {
+			case before == nil:
+				return fmt.Errorf("%s is to change, and is no client of the application", change.Client)
+			case change.Comes != nil:
+				join(a.joins(before, *change.Comes))
+			case a.director.knows(before.number) && !before.leaving.Swap(true):
+				go a.leaves(ctx, before)
+			}
+		}
+	}
+}
+
+// client is the one of a name; nil: there is none.
+func (a *appRun) client(name string) *appClient {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, c := range a.clients {
+		if c.Name == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// joins makes a client of one that has come in the place of another.
+func (a *appRun) joins(before *appClient, now backends.Attached) *appClient {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	c := &appClient{ProcessLog: audit.ProcessLog{Name: now.Name}, number: int32(len(a.clients) + 1), member: before.member, host: now.Host, proc: now.Process, held: map[[2]string]int64{}}
+	a.clients = append(a.clients, c)
+	a.director.joins(c.number, c.member, a.place(now), now.Process)
+	return c
+}
+
+// leaves waits until nothing of a client runs any more.
+func (a *appRun) leaves(ctx context.Context, c *appClient) {
+	if a.director.emptied(ctx, c.number) != nil {
+		return // the run is over; it may live
+	}
+	a.rec.Record(history.Event{Type: history.Exit, Client: c.number, Process: c.number, Start: a.rec.Relative(monotime.Now())})
+	a.director.lost(c.number)
+}
