@@ -37,7 +37,7 @@ var allowed = map[string][]string{
 	"serve":       {"reports"},        // for its style, its scripts and its comparison; what runs are it has from their files
 	"backends":    {"hosts", "store"}, // it runs the store as a node
 	"nemesis":     {"clockskew", "history", "hosts", "netfault"},
-	"harness":     {"adapter", "audit", "history", "clients", "store", "hosts", "scenarios", "backends", "checker", "nemesis", "netfault"},                                                               // netfault decides about packets, simulated ones too
+	"harness":     {"adapter", "audit", "history", "clients", "store", "hosts", "scenarios", "backends", "checker", "nemesis", "netfault", "spelling"},                                                   // netfault decides about packets, simulated ones too
 	"runs":        {"adapter", "audit", "history", "clients", "hosts", "scenarios", "backends", "nemesis", "harness", "checker", "reports", "spelling", "strictyaml", "policy", "clockskew", "netfault"}, // it runs what it is given: it knows no lock by name
 	"experiments": {"runs", "harness", "hosts", "checker", "history", "nemesis", "reports", "scenarios", "shrink", "spelling", "strictyaml"},
 	"cmd":         {"audit", "internal", "runs", "experiments", "adapter", "history", "clients", "store", "hosts", "scenarios", "backends", "nemesis", "clockskew", "netfault", "harness", "checker", "reports", "spelling", "strictyaml", "policy", "serve", "shrink", "survey"},

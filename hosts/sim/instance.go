@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockchaos/lockchaos/hosts/sim/halt"
 	"github.com/tetratelabs/wazero/sys"
 )
 
@@ -34,7 +35,7 @@ type Instance struct {
 	line     func(text []byte)
 	stderr   io.Writer
 
-	halt halt // stops it if it computes for too long
+	halt halt.Word // stops it if it computes for too long
 
 	sockets map[int32]*socket
 	nextFD  int32
@@ -97,7 +98,7 @@ func (h *Host) Start(p *Program, s Start) *Instance {
 	in.task.host = h
 	in.task.watch = time.AfterFunc(time.Hour, func() {
 		cancel()
-		in.halt.strike()
+		in.halt.Strike()
 	})
 	in.task.watch.Stop()
 	h.instances = append(h.instances, in)

@@ -1,12 +1,6 @@
 package sim
 
-import (
-	"encoding/binary"
-	"sync"
-	"sync/atomic"
-	"time"
-	"unsafe"
-)
+import "encoding/binary"
 
 // A program that computes without end must be stopped from outside. wazero can leave compiled code
 // for Go at each turn of each loop, and look: that costs a fourth of the time of a run, since
@@ -149,36 +143,4 @@ func (r *reader) extended() {
 	default:
 		r.bad = true
 	}
-}
-
-// halt stops the instance of a program whose loops are watched.
-type halt struct {
-	mu   sync.Mutex
-	word *uint32 // nil: it does not run
-}
-
-// aim says which instance it is by its memory, which never moves; nil: none.
-func (h *halt) aim(word []byte) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.word = nil
-	if len(word) == 4 {
-		h.word = (*uint32)(unsafe.Pointer(&word[0]))
-	}
-}
-
-// strike sets the word until the instance has ended: a hostile one may clear it.
-func (h *halt) strike() {
-	for h.set() {
-		time.Sleep(time.Millisecond)
-	}
-}
-
-func (h *halt) set() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.word != nil {
-		atomic.StoreUint32(h.word, 1)
-	}
-	return h.word != nil
 }

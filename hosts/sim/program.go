@@ -143,8 +143,8 @@ func (p *Program) run(ctx context.Context, in *Instance) (status uint32, err err
 	defer func() { err = errors.Join(err, m.Close(context.WithoutCancel(ctx))) }()
 	if p.watched {
 		word, _ := m.Memory().Read(haltWord, 4) // every memory is larger
-		in.halt.aim(word)
-		defer in.halt.aim(nil) // before the memory is another's
+		in.halt.Aim(word)
+		defer in.halt.Aim(nil) // before the memory is another's
 	}
 	main := m.ExportedFunction("_start")
 	if main == nil {

@@ -4,14 +4,11 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
-	"unsafe"
 )
 
 // guest is the program of testdata/guest, which the interpreter runs: compiling it takes longer
@@ -352,27 +349,6 @@ func TestLoopsAreWatched(t *testing.T) {
 			t.Errorf("%q: %q, %v", c.body, watched, ok)
 		}
 	}
-}
-
-// TestHaltOutlastsWhoClearsIt: the word is set again until the instance has ended.
-func TestHaltOutlastsWhoClearsIt(t *testing.T) {
-	var h halt
-	word := make([]byte, 4)
-	h.aim(word)
-	ended := make(chan struct{})
-	go func() {
-		h.strike()
-		close(ended)
-	}()
-	at := (*uint32)(unsafe.Pointer(&word[0]))
-	for range 3 {
-		for atomic.LoadUint32(at) == 0 {
-			runtime.Gosched()
-		}
-		atomic.StoreUint32(at, 0)
-	}
-	h.aim(nil)
-	<-ended
 }
 
 func FuzzWatchLoops(f *testing.F) {

@@ -4,5 +4,5 @@ import "embed"
 
 // Sources are the files of this package: another simulator may run a seed differently.
 //
-//go:embed *.go overlay etcd
+//go:embed *.go overlay etcd halt
 var Sources embed.FS

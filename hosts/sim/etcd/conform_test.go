@@ -418,6 +418,13 @@ func (x *seen) take(r *pb.WatchResponse, err error) bool {
 	return true
 }
 
+// response is one about a watch.
+func (x *seen) response(i int) told {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.told[i]
+}
+
 // watching is the same stream of watches of both.
 type watching struct {
 	b      *both
@@ -494,7 +501,7 @@ func (w *watching) tells(what string) told {
 	w.b.t.Helper()
 	w.await(what, func(x *seen) bool { return len(x.told) > w.told }, nil)
 	w.told++
-	one, two := w.seen[0].told[w.told-1], w.seen[1].told[w.told-1]
+	one, two := w.seen[0].response(w.told-1), w.seen[1].response(w.told-1)
 	if one != two {
 		w.b.t.Errorf("%s\netcd:      %+v\nthe model: %+v", what, one, two)
 	}
