@@ -14,7 +14,7 @@ import (
 // TestRedsyncOpenTry: three servers of five are silent. What two have taken is given back, what the three will do is an open question, and
 // the error tells since when.
 func TestRedsyncOpenTry(t *testing.T) {
-	s, l, behind := five(t, redsync.Redsync, time.Second)
+	s, l, behind := five(t, redsync.Redsync, 4*time.Second) // a try waits for 200 ms
 	g, err := l.Acquire(limit(t), "warm")
 	if err != nil {
 		t.Fatal(err)

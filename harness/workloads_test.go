@@ -17,7 +17,8 @@ import (
 
 // calm is an undisturbed run of a workload, with a TTL that no honest holder reaches.
 func calm(workload string, clients, keys int) scenarios.Plan {
-	p := plan("redis-setnx", 1200*time.Millisecond)
+	p := plan("redis-setnx", 20*time.Second)
+	p.Scenario.Enough, p.Scenario.Needs = 1, scenarios.Needs{Grants: 24, Handovers: 8} // it ends as soon as it has shown what honest asks for, and more
 	p.Scenario.Workload.Kind, p.Scenario.Clients, p.Scenario.Keys = workload, clients, keys
 	p.Scenario.TTL, p.Scenario.Faults = scenarios.Duration(20*time.Second), nil
 	p.Scenario.Workload.AcquireTimeout = scenarios.Duration(30 * time.Second)

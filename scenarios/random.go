@@ -49,7 +49,7 @@ func Undisturbed(suites []Suite, lock string) (base Scenario, ok bool) {
 			for _, s := range suite.Scenarios {
 				// The requests that a stampede counts are those of an undisturbed service.
 				if s.Lock == lock && (len(s.Faults) > 0) == disturbed && s.Workload.Kind != "stampede" {
-					s.Faults = nil
+					s.Faults, s.Enough = nil, 0 // what it is made into lasts as long as its maker says
 					return s, true
 				}
 			}

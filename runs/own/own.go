@@ -171,6 +171,7 @@ func (l *Lock) Replace(c runs.Choice, tool *runs.Tool, say func(string)) (runs.C
 		}
 		s.Name, s.Lock, s.Adapter = l.Name+"/"+rest(s), l.Name, l.Adapter
 		s.Expect = scenarios.Expect{} // what theory says of the other lock says nothing of this one
+		s.Enough = 0                  // a defect that nobody knows may take longer than what theory expects
 		if l.TTL > 0 {
 			s = s.Stretched(l.TTL)
 		}
