@@ -95,7 +95,7 @@ var simulations = map[string]func(*testing.T){
 	"panics": func(t *testing.T) {
 		locktest.Simulate(t, locktest.Scenario{Service: "redis"}, func(locktest.Nodes) (clients.Lock, error) { panic("out of luck") })
 	},
-	"service": func(t *testing.T) { locktest.Simulate(t, locktest.Scenario{Service: "etcd"}, stubborn) },
+	"service": func(t *testing.T) { locktest.Simulate(t, locktest.Scenario{Service: "zookeeper"}, stubborn) },
 	"seeds":   func(t *testing.T) { locktest.Run(t, locktest.Scenario{Service: "redis", Seeds: 2}, stubborn) },
 }
 
@@ -136,7 +136,7 @@ func TestSimulationTold(t *testing.T) {
 		"unreached": {`says nothing about the lock: .*the adapter "Simulation-unreached" ended`, `no database here`, `it must come to the same call of locktest`},
 		"unopened":  {`says nothing about the lock: .*no licence`},
 		"panics":    {`says nothing about the lock: `, `panic: out of luck`},
-		"service":   {`the simulation has the services redis and redis-five, and no etcd: locktest.Run`},
+		"service":   {`the simulation has the services redis, redis-five and etcd, and no zookeeper: locktest.Run`},
 		"seeds":     {`Seeds is for Simulate`},
 	} {
 		t.Run(name, func(t *testing.T) {
