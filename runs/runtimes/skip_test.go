@@ -29,9 +29,9 @@ func TestWhatIsNotSimulated(t *testing.T) {
 		return clients.Kind{Service: s.Adapter.Service}, nil
 	}
 	for want, a := range map[string]scenarios.Adapter{
-		"give --lock-go DIR":       {Command: "./lock", Service: "redis"},
-		"no etcd: --runtime local": {Go: ".", Service: "etcd"},
-		"":                         {Go: ".", Service: "redis"},
+		"give --lock-go DIR":            {Command: "./lock", Service: "redis"},
+		"no zookeeper: --runtime local": {Go: ".", Service: "zookeeper"},
+		"":                              {Go: ".", Service: "redis"},
 	} {
 		why := newSimulated(kind, false).Skip(scenarios.Plan{Scenario: scenarios.Scenario{Adapter: a}})
 		if why != "" && want == "" || !strings.Contains(why, want) {
