@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -418,6 +419,13 @@ func (x *seen) take(r *pb.WatchResponse, err error) bool {
 	return true
 }
 
+// all are the events of each watch so far.
+func (x *seen) all() map[int64][]*mvccpb.Event {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return maps.Clone(x.events)
+}
+
 // response is one about a watch.
 func (x *seen) response(i int) told {
 	x.mu.Lock()
@@ -587,8 +595,9 @@ func (b *both) endWatches() {
 	b.sync()
 	total := 0
 	for _, w := range b.watches {
-		for id, want := range w.seen[0].events {
-			got := w.seen[1].events[id]
+		both := [2]map[int64][]*mvccpb.Event{w.seen[0].all(), w.seen[1].all()}
+		for id, want := range both[0] {
+			got := both[1][id]
 			total += len(want)
 			if len(got) != len(want) {
 				b.t.Errorf("watch %d has seen %d events of etcd and %d of the model", id, len(want), len(got))
