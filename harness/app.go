@@ -57,8 +57,8 @@ const faultsFile = "faults.jsonl"
 // appSlack is how long lines are waited for that tell of ops which were under way at the end, and what is waited on top of a TTL before.
 const appSlack = time.Second
 
-// clockStep is how far the wall clock may have moved against the monotonic one during a run: more is no drift, but somebody who set it.
-const clockStep = 5 * time.Millisecond
+// ClockStep is how far the wall clock may have moved against the monotonic one during a run: more is no drift, but somebody who set it.
+const ClockStep = 5 * time.Millisecond
 
 // appRun is the state of one run.
 type appRun struct {
@@ -109,7 +109,7 @@ func RunApp(ctx context.Context, cfg AppConfig) (err error) {
 	if err := errors.Join(a.work(ctx), a.rec.Close()); err != nil {
 		return err
 	}
-	if moved := time.Duration(WallOffset() - a.offset).Abs(); moved > clockStep {
+	if moved := time.Duration(WallOffset() - a.offset).Abs(); moved > ClockStep {
 		return fmt.Errorf("the machine's clock was set by %v during the run, and the application's log bears its stamps: run it again", moved)
 	}
 	return a.write()

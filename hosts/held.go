@@ -6,10 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"runtime"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -69,18 +66,29 @@ func (h *Held) trace(ctx context.Context, stopped chan<- error) {
 	h.Threads, h.Stopped = len(threads), monotime.Now()
 	stopped <- nil
 	<-h.release
+	h.moving, err = moving(h.PID, threads)
+	h.ended <- errors.Join(err, letGo(threads))
+}
+
+// moving are the states of those threads that a tracer does not hold; "": it has ended.
+func moving(pid int, threads map[int]unix.Signal) (states []string, err error) {
+	all, err := States([]int{pid})
+	now := map[int]string{}
+	for _, s := range all {
+		now[s.TID] = string(s.State)
+	}
 	for thread := range threads {
-		if state := threadState(h.PID, thread); state != "t" {
-			h.moving = append(h.moving, state)
+		if now[thread] != "t" {
+			states = append(states, now[thread])
 		}
 	}
-	h.ended <- letGo(threads)
+	return states, err
 }
 
 // stopAll stops threads until there are no others.
 func (h *Held) stopAll(ctx context.Context, threads map[int]unix.Signal) error {
 	for {
-		now, err := threadsOf(h.PID)
+		now, err := numbers(fmt.Sprintf("/proc/%d/task", h.PID))
 		if err != nil {
 			return err
 		}
@@ -148,25 +156,4 @@ func letGo(threads map[int]unix.Signal) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// threadsOf are the threads of a process.
-func threadsOf(pid int) (threads []int, err error) {
-	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
-	for _, e := range entries {
-		if n, err := strconv.Atoi(e.Name()); err == nil {
-			threads = append(threads, n)
-		}
-	}
-	return threads, err
-}
-
-// threadState is the letter of a thread's state (proc(5)); "": it has ended.
-func threadState(pid, thread int) string {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/stat", pid, thread))
-	if err != nil {
-		return ""
-	}
-	_, after, _ := strings.Cut(string(text), ") ")
-	return after[:min(1, len(after))]
 }

@@ -49,7 +49,7 @@ func (t *Tool) Choose(words []string) (Choice, error) {
 // tenth of the time.
 func (t *Tool) suitesOf(words []string) ([]scenarios.Suite, error) {
 	if len(words) == 1 {
-		if s, err := scenarios.BuiltinSuite(words[0], t.Catalogue()); err != nil {
+		if s, err := t.library().Suite(words[0]); err != nil {
 			return nil, err
 		} else if s != nil {
 			return []scenarios.Suite{*s}, nil

@@ -15,20 +15,20 @@ type Tool struct {
 	// Version is recorded with every run, and so is Program, the word by which the program is called: it is part of the commands that a user can paste.
 	Version, Program string
 	// Build tells one build of the program from all others; "": nothing does.
-	Build  string
-	locks  []clients.Kind
-	suites func() ([]scenarios.Suite, error)
+	Build   string
+	locks   []clients.Kind
+	library func() *scenarios.Library
 }
 
 // NewTool returns a program that knows the locks.
 func NewTool(version, program string, locks []clients.Kind) *Tool {
 	t := &Tool{Version: version, Program: program, locks: locks}
-	t.suites = sync.OnceValues(func() ([]scenarios.Suite, error) { return scenarios.Builtin(t.Catalogue()) })
+	t.library = sync.OnceValue(func() *scenarios.Library { return scenarios.NewLibrary(t.Catalogue()) })
 	return t
 }
 
 // Suites are those that come with lockchaos, read once. Change none of them.
-func (t *Tool) Suites() ([]scenarios.Suite, error) { return t.suites() }
+func (t *Tool) Suites() ([]scenarios.Suite, error) { return t.library().All() }
 
 // Catalogue is what scenarios can name.
 func (t *Tool) Catalogue() scenarios.Catalogue { return harness.Catalogue(t.locks, t.KindOf) }

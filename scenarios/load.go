@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/lockchaos/lockchaos/strictyaml"
@@ -39,12 +40,27 @@ type Catalogue struct {
 }
 
 // Builtin returns the suites that come with lockchaos, in the order of their names.
-func Builtin(c Catalogue) ([]Suite, error) {
+func Builtin(c Catalogue) ([]Suite, error) { return NewLibrary(c).All() }
+
+// Library reads the suites that come with lockchaos, each once: some include others. Change nothing of what it returns. Safe for
+// concurrent use.
+type Library struct {
+	catalogue Catalogue
+	mu        sync.Mutex
+	read      map[string]*Suite
+}
+
+// NewLibrary returns a library that has read nothing yet.
+func NewLibrary(c Catalogue) *Library { return &Library{catalogue: c, read: map[string]*Suite{}} }
+
+// All returns all suites, in the order of their names.
+func (l *Library) All() ([]Suite, error) {
 	names, err := fs.Glob(builtin, "*.yaml")
 	if err != nil {
 		return nil, err
 	}
-	l := library{c, map[string]*Suite{}}
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	var suites []Suite
 	for _, name := range names {
 		s, err := l.suite(strings.TrimSuffix(name, ".yaml"), nil)
@@ -56,22 +72,18 @@ func Builtin(c Catalogue) ([]Suite, error) {
 	return suites, nil
 }
 
-// BuiltinSuite returns one suite that comes with lockchaos; nil: there is none of that name.
-func BuiltinSuite(name string, c Catalogue) (*Suite, error) {
+// Suite returns one suite; nil: there is none of that name.
+func (l *Library) Suite(name string) (*Suite, error) {
 	if _, err := fs.Stat(builtin, name+".yaml"); err != nil {
 		return nil, nil
 	}
-	return library{c, map[string]*Suite{}}.suite(name, nil)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.suite(name, nil)
 }
 
-// library reads the suites that come with lockchaos, each once: some include others.
-type library struct {
-	catalogue Catalogue
-	read      map[string]*Suite
-}
-
-// suite reads one of them, for those of the trail, each of which includes the next.
-func (l library) suite(name string, trail []string) (*Suite, error) {
+// suite reads one of them, for those of the trail, each of which includes the next. The caller holds the lock.
+func (l *Library) suite(name string, trail []string) (*Suite, error) {
 	if slices.Contains(trail, name) {
 		return nil, fmt.Errorf("suite %s includes itself: %s", name, strings.Join(append(trail, name), " → "))
 	}
@@ -100,10 +112,10 @@ func Load(file string, c Catalogue) (*Suite, error) {
 
 // Parse reads a suite from YAML. Every mistake, be it of form or of content, comes with file, line and column.
 func Parse(text []byte, file string, c Catalogue) (*Suite, error) {
-	return library{c, map[string]*Suite{}}.parse(text, file, nil)
+	return NewLibrary(c).parse(text, file, nil)
 }
 
-func (l library) parse(text []byte, file string, trail []string) (*Suite, error) {
+func (l *Library) parse(text []byte, file string, trail []string) (*Suite, error) {
 	var raw rawSuite
 	raw.Defaults.Needs = usualNeeds
 	mistakes, err := strictyaml.Read(text, file, &raw)
@@ -144,7 +156,7 @@ type rawSuite struct {
 }
 
 // included returns the scenarios of the suites that another one includes, each once, and where they are written.
-func (l library) included(names, trail []string) (out []Scenario, places map[string]Place, err error) {
+func (l *Library) included(names, trail []string) (out []Scenario, places map[string]Place, err error) {
 	places = map[string]Place{}
 	for _, name := range names {
 		suite, err := l.suite(name, trail)

@@ -22,6 +22,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients/redsync"
 	"github.com/lockchaos/lockchaos/clients/s3"
 	"github.com/lockchaos/lockchaos/clients/zookeeper"
+	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -54,7 +55,7 @@ func workerLocks() []clients.Kind { return append(locks(), noop.Noop, external.K
 // ours is this command, with its locks.
 var ours = sync.OnceValue(func() *runs.Tool {
 	t := runs.NewTool(version, os.Args[0], locks())
-	t.Build = build()
+	t.Build = hosts.Program()
 	return t
 })
 

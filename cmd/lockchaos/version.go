@@ -19,15 +19,6 @@ func versionText() string {
 	return versionOf(info)
 }
 
-// build is the module's version, which names the commit; "": that is not known, or there were changes.
-func build() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || !strings.HasPrefix(info.Main.Version, "v") || strings.HasSuffix(info.Main.Version, "+dirty") {
-		return ""
-	}
-	return info.Main.Version
-}
-
 func versionOf(info *debug.BuildInfo) string {
 	settings := map[string]string{}
 	for _, s := range info.Settings {

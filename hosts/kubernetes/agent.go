@@ -67,6 +67,13 @@ func (c *Cluster) stream(ctx context.Context, namespace, pod, verb string, optio
 	return executor.StreamWithContext(ctx, streams)
 }
 
+// attach connects to the program of a pod, as kubectl attach does, until its output ends; then nothing takes its input any more.
+func (c *Cluster) attach(ctx context.Context, namespace, pod string, in *io.PipeReader, out, errs io.Writer) error {
+	defer in.CloseWithError(io.ErrClosedPipe)
+	return c.stream(ctx, namespace, pod, "attach", &corev1.PodAttachOptions{Container: main, Stdin: true, Stdout: true, Stderr: true},
+		remotecommand.StreamOptions{Stdin: in, Stdout: out, Stderr: errs})
+}
+
 // attachAgent connects to the agent, which waits for the handover.
 func (s *scenario) attachAgent(ctx context.Context) (*agent, error) {
 	in, w := io.Pipe()
@@ -77,9 +84,7 @@ func (s *scenario) attachAgent(ctx context.Context) (*agent, error) {
 	s.running.To(func(t commands.Told) { _ = a.say(order{Exec: &t}) }) // if it has ended, nobody waits for it
 	out := &inbox{dir: s.Dir, out: s.running}
 	go func() {
-		err := s.stream(streaming, s.agents(), s.agentName(s.node.Name), "attach",
-			&corev1.PodAttachOptions{Container: main, Stdin: true, Stdout: true, Stderr: true}, remotecommand.StreamOptions{Stdin: in, Stdout: out, Stderr: s.Stderr})
-		in.CloseWithError(io.ErrClosedPipe)
+		err := s.attach(streaming, s.agents(), s.agentName(s.node.Name), in, out, s.Stderr)
 		over() // what still runs for it
 		a.output <- errors.Join(err, out.flush(), s.running.Close())
 	}()
@@ -147,10 +152,8 @@ func (a *agent) status(lost error) error {
 				return nil
 			}
 		}
-		select {
-		case <-ctx.Done():
+		if !wait(ctx, step) {
 			return errors.Join(fmt.Errorf("the output of the agent on %s has ended, and it has not within %v", a.node.Name, restartGrace), lost, err)
-		case <-time.After(step):
 		}
 	}
 }

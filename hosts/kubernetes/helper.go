@@ -11,7 +11,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/tools/remotecommand"
 
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/commands"
@@ -67,21 +66,11 @@ func (s *scenario) newHelper(ctx context.Context, node string) (*helper, error) 
 	}
 	starting, started := context.WithTimeoutCause(ctx, startLimit, fmt.Errorf("it did not run after %v", startLimit))
 	defer started()
-	for {
-		var p corev1.Pod
-		if err := s.client.Get().Namespace(s.agents()).Resource("pods").Name(s.agentName(node)).Do(starting).Into(&p); err != nil {
-			return nil, err
-		}
-		runs, why, err := running(p)
-		if err != nil {
-			return nil, err
-		}
-		if runs {
-			break
-		}
-		if !wait(starting, step) {
-			return nil, fmt.Errorf("%w: %s", context.Cause(starting), why)
-		}
+	its := func(ctx context.Context) ([]corev1.Pod, error) {
+		return s.podsFrom(ctx, source{namespace: s.agents(), name: s.agentName(node)})
+	}
+	if _, err := s.await(starting, node, its, 1); err != nil {
+		return nil, err
 	}
 	h := s.attachHelper(ctx, node)
 	told := s.told
@@ -98,9 +87,7 @@ func (s *scenario) attachHelper(ctx context.Context, node string) *helper {
 	h.asked = commands.NewAsked(asking{h})
 	s.helpers.ends.Go(func() {
 		defer over()
-		err := s.stream(living, s.agents(), s.agentName(node), "attach",
-			&corev1.PodAttachOptions{Container: main, Stdin: true, Stdout: true, Stderr: true}, remotecommand.StreamOptions{Stdin: in, Stdout: &hearing{asked: h.asked, other: s.Stderr}, Stderr: s.Stderr})
-		in.CloseWithError(io.ErrClosedPipe)
+		err := s.attach(living, s.agents(), s.agentName(node), in, &hearing{asked: h.asked, other: s.Stderr}, s.Stderr)
 		select {
 		case <-h.done:
 		default: // nobody knows what becomes of the clients there
@@ -197,30 +184,25 @@ var toldMark = []byte(`{"told":`)
 type hearing struct {
 	asked *commands.Asked
 	other io.Writer
-	rest  []byte // of a line that is not whole
+	rest  remnant
 }
 
 // Write takes whole lines.
 func (b *hearing) Write(p []byte) (int, error) {
-	b.rest = append(b.rest, p...)
-	for {
-		line, rest, whole := bytes.Cut(b.rest, []byte{'\n'})
-		switch {
-		case !whole && len(b.rest) > longestLine:
-			return 0, fmt.Errorf("a pod has written a line of more than %d bytes", longestLine)
-		case !whole:
-			return len(p), nil
-		case bytes.HasPrefix(line, toldMark):
-			var a answered
-			if err := json.Unmarshal(line, &a); err != nil {
-				return 0, fmt.Errorf("read what an agent answers: %w", err)
-			}
-			b.asked.Hear(a.Told)
-		default:
-			fmt.Fprintf(b.other, "an agent says: %.500s\n", line)
-		}
-		b.rest = rest
+	return b.rest.write(p, b.take)
+}
+
+func (b *hearing) take(line []byte) error {
+	if !bytes.HasPrefix(line, toldMark) {
+		fmt.Fprintf(b.other, "an agent says: %.500s\n", bytes.TrimSuffix(line, []byte{'\n'}))
+		return nil
 	}
+	var a answered
+	if err := json.Unmarshal(line, &a); err != nil {
+		return fmt.Errorf("read what an agent answers: %w", err)
+	}
+	b.asked.Hear(a.Told)
+	return nil
 }
 
 // handed are all clients with their pods, as an agent is told of them.

@@ -13,7 +13,6 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -132,8 +131,8 @@ func begin(in io.Reader) {
 
 // build tells this program from others: by its version, which names the commit, or by the beginning of its hash where that says less.
 var build = sync.OnceValues(func() (string, error) {
-	if info, ok := debug.ReadBuildInfo(); ok && strings.HasPrefix(info.Main.Version, "v") && !strings.HasSuffix(info.Main.Version, "+dirty") {
-		return info.Main.Version, nil
+	if version := hosts.Program(); version != "" {
+		return version, nil
 	}
 	f, err := os.Open("/proc/self/exe")
 	if err != nil {

@@ -108,25 +108,33 @@ func (c chunk) write(dir string) error {
 type inbox struct {
 	dir  string
 	out  io.Writer
-	rest []byte // of a line that is not whole
+	rest remnant
 }
 
-// Write is called by one goroutine.
-func (b *inbox) Write(p []byte) (int, error) {
-	b.rest = append(b.rest, p...)
+// remnant is what has come of a line that is not whole.
+type remnant []byte
+
+// write takes more of a pod's output, and hands whole lines on, each with its end.
+func (r *remnant) write(p []byte, take func(line []byte) error) (int, error) {
+	*r = append(*r, p...)
 	for {
-		end := bytes.IndexByte(b.rest, '\n')
-		if end < 0 && len(b.rest) > longestLine {
+		end := bytes.IndexByte(*r, '\n')
+		if end < 0 && len(*r) > longestLine {
 			return 0, fmt.Errorf("a pod has written a line of more than %d bytes", longestLine)
 		}
 		if end < 0 {
 			return len(p), nil
 		}
-		if err := b.take(b.rest[:end+1]); err != nil {
+		if err := take((*r)[:end+1]); err != nil {
 			return 0, err
 		}
-		b.rest = b.rest[end+1:]
+		*r = (*r)[end+1:]
 	}
+}
+
+// Write is called by one goroutine.
+func (b *inbox) Write(p []byte) (int, error) {
+	return b.rest.write(p, b.take)
 }
 
 func (b *inbox) take(line []byte) error {

@@ -78,10 +78,8 @@ func (s *scenario) next(ctx context.Context, n *handedNode, broken error) (bool,
 			n.ID, n.starts = id, starts
 			return true, nil
 		}
-		select {
-		case <-ctx.Done():
+		if !wait(ctx, step) {
 			return false, nil
-		case <-time.After(step):
 		}
 	}
 }

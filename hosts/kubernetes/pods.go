@@ -55,8 +55,8 @@ func (s *scenario) agentPods(ctx context.Context) ([]corev1.Pod, error) {
 	return s.list(ctx, s.agents(), labelScenario+"="+s.id)
 }
 
-// await returns pods of the scenario by their names, when so many run.
-func (s *scenario) await(ctx context.Context, list func(context.Context) ([]corev1.Pod, error), count int) (map[string]corev1.Pod, error) {
+// await returns pods of the scenario on a node by their names, when so many run.
+func (s *scenario) await(ctx context.Context, node string, list func(context.Context) ([]corev1.Pod, error), count int) (map[string]corev1.Pod, error) {
 	var last string
 	for {
 		pods, err := list(ctx)
@@ -78,10 +78,8 @@ func (s *scenario) await(ctx context.Context, list func(context.Context) ([]core
 		if len(byName) == count {
 			return byName, nil
 		}
-		select {
-		case <-ctx.Done():
-			return nil, fmt.Errorf("start the pods on %s: %w; the last seen, %s", s.node.Name, context.Cause(ctx), last)
-		case <-time.After(step):
+		if !wait(ctx, step) {
+			return nil, fmt.Errorf("start the pods on %s: %w; the last seen, %s", node, context.Cause(ctx), last)
 		}
 	}
 }
@@ -163,10 +161,8 @@ func (s *scenario) remove() error {
 		if err == nil {
 			err = s.delete(ctx, pods)
 		}
-		select {
-		case <-ctx.Done():
+		if !wait(ctx, step) {
 			return fmt.Errorf("remove the pods of the scenario: %w; lockchaos clean --runtime kubernetes does it later", errors.Join(ctx.Err(), err))
-		case <-time.After(step):
 		}
 	}
 }

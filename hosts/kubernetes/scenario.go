@@ -103,7 +103,7 @@ func (c *Cluster) Run(ctx context.Context, spec Spec) (err error) {
 		return err
 	}
 	// It is to hear that we live while the others start.
-	if _, err := s.await(starting, s.agentPods, 1); err != nil {
+	if _, err := s.await(starting, s.node.Name, s.agentPods, 1); err != nil {
 		return err
 	}
 	a, err := s.attachAgent(ctx)
@@ -112,7 +112,7 @@ func (c *Cluster) Run(ctx context.Context, spec Spec) (err error) {
 	}
 	s.agent = a
 	defer a.close()
-	pods, err := s.await(starting, s.all, count)
+	pods, err := s.await(starting, s.node.Name, s.all, count)
 	if err != nil {
 		return err
 	}

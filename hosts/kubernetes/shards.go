@@ -15,7 +15,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/remotecommand"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -162,10 +161,8 @@ func (c *Cluster) awaitShards(ctx context.Context, job string, count int) ([]str
 		if there == count {
 			return names, nil
 		}
-		select {
-		case <-ctx.Done():
+		if !wait(ctx, step) {
 			return nil, fmt.Errorf("start the shards: %w; the last seen, %s", context.Cause(ctx), last)
-		case <-time.After(step):
 		}
 	}
 }
@@ -178,10 +175,7 @@ func (c *Cluster) runShard(ctx context.Context, s Shards, i int, pod string, fil
 	defer over()
 	ended := make(chan error, 1)
 	go func() {
-		err := c.stream(streaming, c.Namespace, pod, "attach", &corev1.PodAttachOptions{Container: main, Stdin: true, Stdout: true, Stderr: true},
-			remotecommand.StreamOptions{Stdin: in, Stdout: &inbox{dir: s.Dirs[i], out: lines}, Stderr: s.Stderr})
-		in.CloseWithError(io.ErrClosedPipe)
-		ended <- err
+		ended <- c.attach(streaming, c.Namespace, pod, in, &inbox{dir: s.Dirs[i], out: lines}, s.Stderr)
 	}()
 	if err := json.NewEncoder(w).Encode(shardTold{s.Args[i], files}); err != nil {
 		return 0, errors.Join(fmt.Errorf("speak to pod %s: %w", pod, err), <-ended)
@@ -203,10 +197,8 @@ func (c *Cluster) exitOf(ctx context.Context, pod string, lost error) (int, erro
 				return int(t.ExitCode), nil
 			}
 		}
-		select {
-		case <-ctx.Done():
+		if !wait(ctx, step) {
 			return 0, errors.Join(fmt.Errorf("the output of pod %s has ended, and it has not", pod), lost, err)
-		case <-time.After(step):
 		}
 	}
 }

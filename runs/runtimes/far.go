@@ -3,7 +3,6 @@ package runtimes
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
@@ -45,12 +44,10 @@ type injected struct {
 // clockRead is what the clocks of another machine showed: the monotonic one, and how far the wall clock was ahead of that.
 type clockRead struct{ Mono, Wall int64 }
 
-// compareEvery is how often the clock of another node is looked at, compareLimit how long an answer is waited for, and clockStep how far a wall clock may move against the
-// monotonic one of its machine before somebody has set it.
+// compareEvery is how often the clock of another node is looked at, and compareLimit how long an answer is waited for.
 const (
 	compareEvery = 500 * time.Millisecond
 	compareLimit = 3 * time.Second
-	clockStep    = 5 * time.Millisecond
 )
 
 // far is another node of the cluster, with its agent.
@@ -113,7 +110,7 @@ func (f *far) keepComparing(ctx context.Context) {
 func (f *far) ahead(here int64) (ahead, bound int64, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if moved := time.Duration(f.last - f.wall).Abs(); moved > clockStep {
+	if moved := time.Duration(f.last - f.wall).Abs(); moved > harness.ClockStep {
 		return 0, 0, fmt.Errorf("the clock of node %s was set by %v during the run: run it again", f.node, moved)
 	}
 	ahead, bound, err = f.clock.Ahead()
@@ -269,6 +266,3 @@ func (f *fars) pass(to chan<- harness.Change) {
 		}
 	}
 }
-
-// errNoFault says that a fault is to be healed that was not injected.
-var errNoFault = errors.New("there is no such fault here")

@@ -185,6 +185,9 @@ func (h *helping) inject(ctx context.Context, input []byte) (got injected, err e
 	return injected{ID: len(h.effects), From: effect.From()}, nil
 }
 
+// errNoFault says that a fault is to be healed that was not injected.
+var errNoFault = errors.New("there is no such fault here")
+
 // heal ends a fault.
 func (h *helping) heal(input []byte) (nemesis.Effect, error) {
 	var id int

@@ -44,6 +44,15 @@ func (m *Member) linearize(s *call, done func(err error)) {
 	m.after(readRetry, again)
 }
 
+// whenReadable calls done when a read from this member's store is linearizable; at once if it need not be (serializable).
+func (m *Member) whenReadable(s *call, serializable bool, done func(err error)) {
+	if serializable {
+		done(nil)
+	} else {
+		m.linearize(s, done)
+	}
+}
+
 func (m *Member) ask(id uint64) {
 	m.node.ReadIndex(binary.BigEndian.AppendUint64(nil, id))
 	m.ready()

@@ -12,10 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-var (
-	errNoLeader   = rpctypes.ErrGRPCNoLeader
-	errNotPrimary = status.Error(codes.Unknown, "not a primary lessor")
-)
+var errNotPrimary = status.Error(codes.Unknown, "not a primary lessor")
 
 // etcd's times of leases.
 const (

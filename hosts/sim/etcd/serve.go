@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"google.golang.org/grpc/codes"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
@@ -110,7 +111,7 @@ func (m *Member) serveRange(s *call, r *pb.RangeRequest) error {
 	if err := checkRange(r); err != nil {
 		return err
 	}
-	do := func(err error) {
+	m.whenReadable(s, r.Serializable, func(err error) {
 		var resp *pb.RangeResponse
 		if err == nil {
 			err = m.store.readable(r.Revision)
@@ -120,12 +121,7 @@ func (m *Member) serveRange(s *call, r *pb.RangeRequest) error {
 			m.fill(resp.Header)
 		}
 		s.answer(resp, err)
-	}
-	if r.Serializable {
-		do(nil)
-	} else {
-		m.linearize(s, do)
-	}
+	})
 	return nil
 }
 
@@ -142,7 +138,7 @@ func (m *Member) serveTxn(s *call, r *pb.TxnRequest) error {
 	if !only {
 		return s.agreed(nil, &pb.InternalRaftRequest{Txn: r})
 	}
-	do := func(err error) {
+	m.whenReadable(s, serializable, func(err error) {
 		var resp *pb.TxnResponse
 		if err == nil {
 			resp, _, err = m.store.txn(r)
@@ -151,12 +147,7 @@ func (m *Member) serveTxn(s *call, r *pb.TxnRequest) error {
 			m.fill(resp.Header)
 		}
 		s.answer(resp, err)
-	}
-	if serializable {
-		do(nil)
-	} else {
-		m.linearize(s, do)
-	}
+	})
 	return nil
 }
 
@@ -177,18 +168,13 @@ func (m *Member) serveLeases(s *call) error {
 }
 
 func (m *Member) serveMembers(s *call, r *pb.MemberListRequest) error {
-	do := func(err error) {
+	m.whenReadable(s, !r.Linearizable, func(err error) {
 		resp := &pb.MemberListResponse{Header: m.header(m.store.rev)}
 		for i, url := range m.cfg.URLs {
 			resp.Members = append(resp.Members, &pb.Member{ID: uint64(i + 1), Name: m.cfg.Names[i], ClientURLs: []string{url}})
 		}
 		s.answer(resp, err)
-	}
-	if r.Linearizable {
-		m.linearize(s, do)
-	} else {
-		do(nil)
-	}
+	})
 	return nil
 }
 
@@ -208,7 +194,7 @@ func (m *Member) watchLeader() {
 			for _, c := range slices.Clone(m.conns) {
 				for _, id := range slices.Sorted(maps.Keys(c.streams)) {
 					if s := c.streams[id]; s.needsLeader && s.streams() {
-						s.finish(errNoLeader)
+						s.finish(rpctypes.ErrGRPCNoLeader)
 					}
 				}
 				c.flush()
