@@ -6,6 +6,7 @@ import (
 	"io"
 	"path/filepath"
 	"reflect"
+	goruntime "runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +20,7 @@ import (
 	"github.com/lockchaos/lockchaos/reports/ci"
 	"github.com/lockchaos/lockchaos/reports/page"
 	"github.com/lockchaos/lockchaos/scenarios"
+	"golang.org/x/sync/errgroup"
 )
 
 // Judged is a scenario with its verdict, and the versions of its parts.
@@ -224,12 +226,15 @@ func (r *Record) Together(all []Judged) reports.Suite {
 	return s
 }
 
-// Render writes every report of a run. Histories are read one at a time, so memory is bounded by the longest.
+// Render writes every report of a run. Histories are read one at a time for each processor, so memory is bounded by the longest of them.
 func Render(dir string, suite reports.Suite) error {
+	var all errgroup.Group
+	all.SetLimit(goruntime.NumCPU())
 	for _, sc := range suite.Scenarios {
-		if err := renderScenario(filepath.Join(dir, sc.Dir), sc); err != nil {
-			return err
-		}
+		all.Go(func() error { return renderScenario(filepath.Join(dir, sc.Dir), sc) })
+	}
+	if err := all.Wait(); err != nil {
+		return err
 	}
 	if err := reports.WriteFile(filepath.Join(dir, reports.IndexFile), func(w io.Writer) error { return page.WriteIndex(w, suite) }); err != nil {
 		return err

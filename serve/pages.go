@@ -13,6 +13,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/lockchaos/lockchaos/reports/page"
@@ -21,17 +22,20 @@ import (
 //go:embed *.tmpl live.js
 var files embed.FS
 
-var pages = template.Must(template.New("").Funcs(template.FuncMap{
-	"when":  func(t time.Time) string { return t.Format("2006-01-02 15:04:05") },
-	"clock": func(t time.Time) string { return t.Local().Format("15:04:05") },
-	"took":  took,
-	"class": class,
-	"shown": shown,
-	"link":  link,
-	"since": since,
-	"times": times,
-	"kib":   func(n int64) string { return strconv.FormatInt(n>>10, 10) + " KiB" },
-}).ParseFS(files, "*.tmpl"))
+// pages are the templates, parsed when they are first used.
+var pages = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(template.FuncMap{
+		"when":  func(t time.Time) string { return t.Format("2006-01-02 15:04:05") },
+		"clock": func(t time.Time) string { return t.Local().Format("15:04:05") },
+		"took":  took,
+		"class": class,
+		"shown": shown,
+		"link":  link,
+		"since": since,
+		"times": times,
+		"kib":   func(n int64) string { return strconv.FormatInt(n>>10, 10) + " KiB" },
+	}).ParseFS(files, "*.tmpl"))
+})
 
 // took is a length of time for people.
 func took(d time.Duration) string { return d.Round(100 * time.Millisecond).String() }
@@ -156,7 +160,7 @@ func (r Run) Comparable() bool { return r.State != unreadable && path.Base(r.fil
 // part renders what is live of a page, and names its state.
 func part(name string, v any) (template.HTML, string, error) {
 	var b bytes.Buffer
-	if err := pages.ExecuteTemplate(&b, name, v); err != nil {
+	if err := pages().ExecuteTemplate(&b, name, v); err != nil {
 		return "", "", err
 	}
 	sum := sha256.Sum256(b.Bytes())
@@ -242,7 +246,7 @@ func (s *Server) page(w http.ResponseWriter, name, events string, now rendered, 
 	v.CSS, v.Script, v.Nonce = page.Style(), template.JS(code), nonce()
 	v.Events, v.Have, v.Live, v.Now = events, now.state, now.html, time.Now().UnixMilli()
 	var b bytes.Buffer
-	if err := pages.ExecuteTemplate(&b, name, v); err != nil {
+	if err := pages().ExecuteTemplate(&b, name, v); err != nil {
 		http.Error(w, "the page is broken: "+err.Error(), http.StatusInternalServerError)
 		return
 	}

@@ -29,7 +29,7 @@ func (s *Server) trend(w http.ResponseWriter, r *http.Request) {
 	rows = rows[:min(len(rows), mostTrend)]
 	slices.Reverse(rows)
 	var b bytes.Buffer
-	if err := pages.ExecuteTemplate(&b, "trend.html.tmpl", struct {
+	if err := pages().ExecuteTemplate(&b, "trend.html.tmpl", struct {
 		livePage
 		Trend *studies.Trend
 	}{livePage{CSS: page.Style()}, s.trendOf(rows)}); err != nil {

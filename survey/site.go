@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/history"
@@ -27,7 +28,9 @@ var (
 )
 
 // pages are the templates of the site. They are part of the program: one that does not parse is a bug that every test finds.
-var pages = template.Must(template.Must(template.New("index").Parse(indexText)).New("library").Parse(libraryText))
+var pages = sync.OnceValue(func() *template.Template {
+	return template.Must(template.Must(template.New("index").Parse(indexText)).New("library").Parse(libraryText))
+})
 
 // Library is one row of the site's table, and a page.
 type Library struct {
@@ -256,7 +259,7 @@ func libraries(n int) string {
 // write writes a page whole, so that an error leaves no half of it.
 func write(file, template string, data any) error {
 	var b bytes.Buffer
-	if err := pages.ExecuteTemplate(&b, template, data); err != nil {
+	if err := pages().ExecuteTemplate(&b, template, data); err != nil {
 		return fmt.Errorf("render %s: %w", file, err)
 	}
 	return os.WriteFile(file, b.Bytes(), 0o644)

@@ -166,7 +166,7 @@ func checkScript(t *testing.T, name string, n *html.Node) {
 			return
 		}
 	}
-	if len(n.Attr) > 0 || !strings.Contains(policy, hashed(text)) {
+	if len(n.Attr) > 0 || !strings.Contains(policy(), hashed(text)) {
 		t.Errorf("%s: a script that is not ours: %.80q", name, text)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // The scripts of pages: each is inlined as it stands here, and allowed by its hash.
@@ -33,15 +34,19 @@ func script(names ...string) template.JS {
 }
 
 // scripts are the hashes of the scripts of all pages, as a policy lists them.
-var scripts = hashed(string(timelineScript), string(downloadScript), string(filterScript), string(placeScript))
+var scripts = sync.OnceValue(func() string {
+	return hashed(string(timelineScript), string(downloadScript), string(filterScript), string(placeScript))
+})
 
 // Scripts lists the scripts of all pages as the sources of a policy: whoever serves reports of unknown origin can let these run, and no others.
-func Scripts() string { return scripts }
+func Scripts() string { return scripts() }
 
 // policy is the content security policy of every page: no request at all, no script and no style sheet but our own, by their hashes. What a program under
 // test printed can therefore not run, even if it were not escaped.
-var policy = "default-src 'none'; style-src " + hashed(sheets()...) + "; script-src " + scripts +
-	"; img-src data:; base-uri 'none'; form-action 'none'"
+var policy = sync.OnceValue(func() string {
+	return "default-src 'none'; style-src " + hashed(sheets()...) + "; script-src " + scripts() +
+		"; img-src data:; base-uri 'none'; form-action 'none'"
+})
 
 // sheets lists the style sheets of all pages as their templates have them: the common one, alone or with what only that page needs.
 func sheets() []string {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/url"
 	"strings"
+	"sync"
 
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/reports/draw"
@@ -17,18 +18,21 @@ import (
 //go:embed page.css *.html.tmpl script/*.js
 var files embed.FS
 
-// pages are the templates. They are part of the program: one that does not parse is a bug that every test finds.
-var pages = template.Must(template.New("").Funcs(template.FuncMap{
-	"clip":   func(s string) string { return phrase.Clip(s, phrase.MostText) },
-	"name":   func(s string) string { return phrase.Clip(s, phrase.MostName) },
-	"word":   func(r reports.Result) string { return r.String() },
-	"mark":   reports.Result.Mark,
-	"class":  resultClass,
-	"policy": func() string { return policy },
-	"facets": facetsOf,
-	"link":   link,
-	"spark":  draw.Spark,
-}).ParseFS(files, "*.html.tmpl"))
+// pages are the templates. They are part of the program: one that does not parse is a bug that every test finds. They are parsed when
+// they are first used: most processes of a run make no pages, and each would pay for them at its start.
+var pages = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(template.FuncMap{
+		"clip":   func(s string) string { return phrase.Clip(s, phrase.MostText) },
+		"name":   func(s string) string { return phrase.Clip(s, phrase.MostName) },
+		"word":   func(r reports.Result) string { return r.String() },
+		"mark":   reports.Result.Mark,
+		"class":  resultClass,
+		"policy": policy,
+		"facets": facetsOf,
+		"link":   link,
+		"spark":  draw.Spark,
+	}).ParseFS(files, "*.html.tmpl"))
+})
 
 // css is the style sheet of every page.
 var css = func() template.CSS {
@@ -45,7 +49,7 @@ func Style() template.CSS { return css }
 // render executes a template whole before it writes, so that an error leaves no half page.
 func render(w io.Writer, name string, data any) error {
 	var b bytes.Buffer
-	if err := pages.ExecuteTemplate(&b, name, data); err != nil {
+	if err := pages().ExecuteTemplate(&b, name, data); err != nil {
 		return fmt.Errorf("render %s: %w", name, err)
 	}
 	_, err := w.Write(b.Bytes())

@@ -3,6 +3,7 @@ package story
 import (
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/lockchaos/lockchaos/docs"
 )
@@ -14,7 +15,7 @@ type section struct {
 }
 
 // remedySections are the sections of docs/remedies.md by their anchors.
-var remedySections = sectionsOf(docs.Remedies)
+var remedySections = sync.OnceValue(func() map[string]*section { return sectionsOf(docs.Remedies) })
 
 // sectionsOf takes a page of the documentation apart. It knows what those pages use: headings, paragraphs, code, emphasis and links.
 func sectionsOf(page string) map[string]*section {

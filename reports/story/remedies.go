@@ -145,7 +145,7 @@ func unfold(all []Remedy) []Remedy {
 		leads[r.Lead] = true
 		if r.Place != "" && !places[r.Place] {
 			places[r.Place] = true
-			r.More = remedySections[r.Place]
+			r.More = remedySections()[r.Place]
 		}
 		out = append(out, r)
 	}

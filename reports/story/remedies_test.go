@@ -73,7 +73,7 @@ func TestEveryPatternHasARemedy(t *testing.T) {
 				t.Errorf("%s: it has the remedy for %s", p.Name, other)
 			}
 		}
-		more := story.RemedySections[r.Place]
+		more := story.RemedySections()[r.Place]
 		if more == nil {
 			t.Errorf("%s: its remedy is not in remedies.md", p.Name)
 			continue
