@@ -126,6 +126,25 @@ func TestCommandsAreOff(t *testing.T) {
 	}
 }
 
+// TestWholeLinesAsByBytes writes each byte at each place of a word at once and byte by byte.
+func TestWholeLinesAsByBytes(t *testing.T) {
+	for place := range 9 {
+		for b := range 256 {
+			text := []byte("begun, then sixteen letters")
+			text[7+place] = byte(b)
+			var whole, single bytes.Buffer
+			w, s := harmless.NewWriter(&whole), harmless.NewWriter(&single)
+			_, _ = w.Write(text)
+			for i := range text {
+				_, _ = s.Write(text[i : i+1])
+			}
+			if err := errors.Join(w.Close(), s.Close()); err != nil || whole.String() != single.String() {
+				t.Errorf("%q became %q, byte by byte %q (%v)", text, whole.String(), single.String(), err)
+			}
+		}
+	}
+}
+
 func BenchmarkWriter(b *testing.B) {
 	line := []byte(strings.Repeat(`{"t":123456,"type":"ok","f":"acquire","op":17,"client":3,"key":"k1"}`+"\n", 1000))
 	w := harmless.NewWriter(io.Discard)

@@ -2,6 +2,7 @@ package harmless
 
 import (
 	"crypto/rand"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"sync"
@@ -91,8 +92,14 @@ func (w *Writer) printable(p []byte) int {
 	if !w.begun || w.marker != noMarker {
 		return 0
 	}
-	for i, b := range p {
-		switch {
+	for i := 0; i < len(p); i++ {
+		for i+8 <= len(p) && plain(binary.LittleEndian.Uint64(p[i:])) {
+			i += 8
+		}
+		if i == len(p) {
+			break
+		}
+		switch b := p[i]; {
 		case b >= ' ' && b < 0x7f && b != '#':
 		case b == '\n' && i+1 < len(p) && p[i+1] > ' ' && p[i+1] < 0x7f && p[i+1] != '#' && p[i+1] != ':': // the next line has begun
 		default:
@@ -100,6 +107,17 @@ func (w *Writer) printable(p []byte) int {
 		}
 	}
 	return len(p)
+}
+
+// plain reports whether eight bytes are all printable ASCII without a '#'. A byte takes part in the sums with its lower seven bits, so
+// nothing is carried from one to the next; its upper bit tells what the sum came to.
+func plain(u uint64) bool {
+	const (
+		every = 0x0101010101010101
+		top   = 0x80 * every
+	)
+	low := u &^ top
+	return u&top == 0 && (low+(0x80-' ')*every)&^(low+every)&((low^'#'*every)+0x7f*every)&top == top
 }
 
 // character appends a character to out, as it may be shown.
