@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/history"
@@ -388,8 +389,12 @@ func MetaLine(hist *history.History) []string {
 		out = append(out, w)
 	}
 	out = append(out, phrase.Plural(h.Clients, "client"), phrase.Plural(len(hist.Keys), "key"))
-	if h.Duration > 0 {
-		out = append(out, phrase.Span(h.Duration))
+	if n := len(hist.Events); h.Duration > 0 && n > 0 {
+		lasted, planned := hist.Events[n-1].Time, phrase.Span(h.Duration)
+		if lasted < h.Duration { // it had shown enough, or was cut
+			planned = phrase.Span(int64(time.Duration(lasted).Round(100*time.Millisecond))) + " of " + planned
+		}
+		out = append(out, planned)
 	}
 	return append(out, fmt.Sprintf("seed %d", h.Seed))
 }
