@@ -59,7 +59,7 @@ func openCorpus(dir string, stamp scenarios.Simulation, fit func(*scenarios.Plan
 	for _, file := range files {
 		plan, err := scenarios.LoadPlan(file, known)
 		switch {
-		case err == nil && (plan.Simulation == nil || plan.Simulation.Program != stamp.Program || plan.Simulation.Simulator != stamp.Simulator):
+		case err == nil && (plan.Simulation == nil || !plan.Simulation.Same(stamp)):
 			other++
 			continue
 		case err == nil:
@@ -71,14 +71,8 @@ func openCorpus(dir string, stamp scenarios.Simulation, fit func(*scenarios.Plan
 			c.plans = append(c.plans, *plan)
 		}
 	}
-	var seen seenOrders
-	if err := reports.ReadRecord(filepath.Join(dir, ordersFile), &seen); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("read the corpus: %w", err)
-	}
-	if seen.Program == stamp.Program && seen.Simulator == stamp.Simulator {
-		for _, o := range seen.Orders {
-			c.orders[o] = true
-		}
+	if err := c.readOrders(); err != nil {
+		return nil, err
 	}
 	text := fmt.Sprintf("corpus: %d plan%s and %d orders of events from earlier searches, in %s", len(c.plans), spelling.Plural(len(c.plans)), len(c.orders), dir)
 	if other > 0 {
@@ -86,6 +80,20 @@ func openCorpus(dir string, stamp scenarios.Simulation, fit func(*scenarios.Plan
 	}
 	say(text)
 	return c, nil
+}
+
+// readOrders reads the orders that were seen, unless they are another adapter's or simulator's.
+func (c *corpus) readOrders() error {
+	var seen seenOrders
+	if err := reports.ReadRecord(filepath.Join(c.dir, ordersFile), &seen); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("read the corpus: %w", err)
+	}
+	if c.stamp.Same(scenarios.Simulation{Program: seen.Program, Simulator: seen.Simulator}) {
+		for _, o := range seen.Orders {
+			c.orders[o] = true
+		}
+	}
+	return nil
 }
 
 // plansIn lists the files of plans in a folder, which need not exist.

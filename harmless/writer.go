@@ -100,8 +100,8 @@ func (w *Writer) printable(p []byte) int {
 			break
 		}
 		switch b := p[i]; {
-		case b >= ' ' && b < 0x7f && b != '#':
-		case b == '\n' && i+1 < len(p) && p[i+1] > ' ' && p[i+1] < 0x7f && p[i+1] != '#' && p[i+1] != ':': // the next line has begun
+		case letter(b):
+		case b == '\n' && i+1 < len(p) && letter(p[i+1]) && p[i+1] != ' ' && p[i+1] != ':': // the next line has begun
 		default:
 			return i
 		}
@@ -109,7 +109,10 @@ func (w *Writer) printable(p []byte) int {
 	return len(p)
 }
 
-// plain reports whether eight bytes are all printable ASCII without a '#'. A byte takes part in the sums with its lower seven bits, so
+// letter reports whether a byte is printable ASCII, and no '#'.
+func letter(b byte) bool { return b >= ' ' && b < 0x7f && b != '#' }
+
+// plain reports whether eight bytes are all such letters. A byte takes part in the sums with its lower seven bits, so
 // nothing is carried from one to the next; its upper bit tells what the sum came to.
 func plain(u uint64) bool {
 	const (

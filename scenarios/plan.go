@@ -32,6 +32,11 @@ type Simulation struct {
 	Steady []string `yaml:"steady,omitempty"`
 }
 
+// Same reports whether two simulations are of the same adapter and simulator, so that one plan runs the same in both.
+func (s Simulation) Same(o Simulation) bool {
+	return s.Program == o.Program && s.Simulator == o.Simulator
+}
+
 // Stream returns the random stream of one part of the run ("client 3", "fault 0"). Streams of different names are
 // independent of each other and of the order in which they are asked for.
 func (p Plan) Stream(name string) *rand.Rand {

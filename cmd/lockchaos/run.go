@@ -279,11 +279,21 @@ func (f *runFlags) checkInherent() error {
 	return nil
 }
 
-// checkOwn checks the flags about a lock of the user's own, and takes the passwords out of its
-// command line, which is saved, and shown, with the plans.
-func (f *runFlags) checkOwn() (err error) {
+// withoutPasswords takes the passwords out of the command line of a lock of the user's own, which is saved, and shown, with the plans.
+func (f *runFlags) withoutPasswords() (err error) {
 	if f.Own.Command, err = redact.Command(f.Own.Command); err != nil {
 		return exit.Misuse(fmt.Errorf("--lock-cmd: %w", err))
+	}
+	if lacking := redact.Lacking(f.Own.Command); lacking != "" {
+		return exit.Misuse(fmt.Errorf("--lock-cmd: %s is not set in the environment: it is the password that the command line had, which was not saved", lacking))
+	}
+	return nil
+}
+
+// checkOwn checks the flags about a lock of the user's own.
+func (f *runFlags) checkOwn() error {
+	if err := f.withoutPasswords(); err != nil {
+		return err
 	}
 	if f.Own.Go != "" && f.Own.Service == "" {
 		f.Own.Service = "redis"
@@ -295,8 +305,6 @@ func (f *runFlags) checkOwn() (err error) {
 		return exit.Misuse(errors.New("the simulation compiles the lock: give --lock-go DIR, the folder of its Go package, in the place of --lock-cmd"))
 	case !f.Own.Given() && (f.Own.Service != "" || f.Own.TTL != 0):
 		return exit.Misuse(errors.New("--service and --ttl are for the lock of --lock-cmd"))
-	case redact.Lacking(f.Own.Command) != "":
-		return exit.Misuse(fmt.Errorf("--lock-cmd: %s is not set in the environment: it is the password that the command line had, which was not saved", redact.Lacking(f.Own.Command)))
 	case f.Own.Given() && f.Plan != "":
 		return exit.Misuse(errors.New("--plan runs a saved plan, which has its lock: give no --lock-cmd beside it"))
 	case f.Own.Given() && !f.Here() && f.Runtime != runtimes.Auto:

@@ -43,6 +43,11 @@ func (s span) contains(name []byte) bool {
 	return bytes.Compare(name, s.from) >= 0 && bytes.Compare(name, s.to) < 0
 }
 
+// empty reports whether no name can be in the span.
+func (s span) empty() bool {
+	return len(s.to) > 0 && !bytes.Equal(s.to, all) && bytes.Compare(s.from, s.to) >= 0
+}
+
 func (s *store) search(name []byte) (int, bool) {
 	return slices.BinarySearchFunc(s.keys, name, func(k *key, name []byte) int { return bytes.Compare(k.name, name) })
 }

@@ -1,7 +1,6 @@
 package etcd
 
 import (
-	"bytes"
 	"errors"
 	"maps"
 	"slices"
@@ -108,7 +107,7 @@ func (w *watchStream) create(r *pb.WatchCreateRequest) {
 		refuse(rpctypes.ErrCompacted)
 		return
 	}
-	if to := one.of.to; len(to) > 0 && !bytes.Equal(to, all) && bytes.Compare(one.of.from, to) >= 0 {
+	if one.of.empty() {
 		refuse(errNoRange)
 		return
 	}

@@ -108,11 +108,12 @@ func (r records) lookup(name string) (addresses []string, known bool) {
 	}
 	for _, slice := range slices {
 		for _, endpoint := range slice.Endpoints {
-			ready := endpoint.Conditions.Ready == nil || *endpoint.Conditions.Ready
-			if ready && (pod == "" || endpoint.Hostname != nil && *endpoint.Hostname == pod) {
+			if isReady(endpoint) && (pod == "" || endpoint.Hostname != nil && *endpoint.Hostname == pod) {
 				addresses = append(addresses, endpoint.Addresses...)
 			}
 		}
 	}
 	return addresses, pod == "" || len(addresses) > 0
 }
+
+func isReady(e discovery.Endpoint) bool { return e.Conditions.Ready == nil || *e.Conditions.Ready }
