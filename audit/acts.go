@@ -2,37 +2,41 @@ package audit
 
 import "github.com/lockchaos/lockchaos/history"
 
-// told follows the news of a loss.
-func (t *tracer) told(la *lane, i int32) {
-	o := &t.log.ops[i]
+// lost follows the news of a loss.
+func (t *tracer) lost(la *lane, i int32) {
+	o := t.log.ops.at(i)
 	at := t.which(la, o.token)
 	if at < 0 {
 		t.idle++
 		return
 	}
-	h := &t.holds[la.open[at]]
+	h := t.holds.at(la.open[at])
 	t.under(h, o)
 	h.told, h.until = true, min(h.until, o.begin())
 }
 
 // acted follows a read, write or renewal.
 func (t *tracer) acted(la *lane, i int32) {
-	o := &t.log.ops[i]
+	o := t.log.ops.at(i)
 	if at := t.which(la, o.token); at >= 0 {
 		n := la.open[at]
-		if t.holds[n].token == 0 && o.token != 0 && o.kind == history.Write {
+		if t.holds.at(n).token == 0 && o.token != 0 && o.kind == history.Write {
 			t.tokened(n, o.token) // the log tells the token only here
 		}
-		t.under(&t.holds[n], o)
+		t.under(t.holds.at(n), o)
 		return
 	}
-	n, known := t.tokens[tokenOn{o.key, o.token}]
+	var n int32
+	known := false
+	if o.token != 0 {
+		n, known = t.tokens.hold(t.holds, tokenOn{o.key, o.token})
+	}
 	switch {
-	case known && o.token != 0 && t.holds[n].replaced:
-		t.replacedWrite(&t.holds[n], o)
-	case known && o.token != 0:
-		t.reopen(&t.holds[n])
-		t.under(&t.holds[n], o)
+	case known && t.holds.at(n).replaced:
+		t.replacedWrite(t.holds.at(n), o)
+	case known:
+		t.reopen(t.holds.at(n))
+		t.under(t.holds.at(n), o)
 	case o.token != 0 && o.kind == history.Write && t.options.Permits == 1 && t.options.Tokens == "fencing":
 		t.infer(la, i)
 	case o.kind == history.Write:
@@ -45,7 +49,7 @@ func (t *tracer) acted(la *lane, i int32) {
 // reopen takes back that a release ended a hold: its owner has acted under it later. It held until then, and gave the promise up.
 func (t *tracer) reopen(h *hold) {
 	if h.release >= 0 {
-		r := &t.log.ops[h.release]
+		r := t.log.ops.at(h.release)
 		if r.outcome == history.OK {
 			r.kind, r.outcome = history.Renew, history.Fail
 		} else {
@@ -66,21 +70,21 @@ func (t *tracer) replacedWrite(h *hold, o *op) {
 		return
 	}
 	t.reopen(h)
-	o.late, o.grant, h.use = true, h.acquire+1, max(h.use, o.order/2)
+	o.late, o.grant, h.use, h.wrote = true, h.acquire+1, max(h.use, o.order/2), true
 }
 
 // infer opens a hold for a write whose acquire the log lacks: it was granted at some time before.
 func (t *tracer) infer(la *lane, i int32) {
-	o := t.log.ops[i]
-	if o.token < t.highest[o.key] {
+	o := *t.log.ops.at(i)
+	if o.token < t.tokens.highest[o.key] {
 		t.late++
 	}
-	t.log.ops = append(t.log.ops, op{kind: history.Acquire, outcome: history.OK, inv: o.inv, ret: o.inv, start: 1, end: o.inv, token: o.token, key: o.key,
+	a := t.log.ops.add(op{kind: history.Acquire, outcome: history.OK, inv: o.inv, ret: o.inv, start: 1, end: o.inv, token: o.token, key: o.key,
 		owner: o.owner, line: o.line, endLine: o.line, order: o.order - 1, inferred: true})
-	h := t.hold(la, int32(len(t.log.ops)-1))
+	h := t.hold(la, a)
 	h.use = o.order / 2
 	if len(la.open) > 1 { // it is no hold that a release without a token could be about
 		la.open = la.open[:len(la.open)-1]
 	}
-	t.under(h, &t.log.ops[i])
+	t.under(h, t.log.ops.at(i))
 }

@@ -46,17 +46,23 @@ func newLineReader(o Options) (r lineReader, err error) {
 }
 
 type auditReader struct {
-	log     *log
-	rows    rows
-	columns *guesser
-	found   found
-	entries [][]entry // block by block
-	granted bool      // some line says "granted", so "acquire" means that it was asked
-	stamps  stamper   // its grain and zone are those of the whole log
+	log         *log
+	rows        rows
+	columns     *guesser
+	found       found
+	entries     *sorter[entry]
+	first, last int64   // their times
+	zeros       []int   // tokens that are 0, by key
+	counted     []bool  // whether a key has others
+	granted     bool    // some line says "granted", so "acquire" means that it was asked
+	stamps      stamper // its grain and zone are those of the whole log
 }
 
 func newAuditReader(l *log, lines lineReader, o Options) *auditReader {
-	return &auditReader{log: l, granted: o.asked, stamps: lines.stamps, columns: &guesser{stamps: lines.stamps, words: lines.words}}
+	r := &auditReader{log: l, granted: o.asked, stamps: lines.stamps, columns: &guesser{stamps: lines.stamps, words: lines.words}, first: never, last: math.MinInt64}
+	r.entries = newSorter(l.room, func(a, b entry) int { return cmp.Compare(a.at, b.at) })
+	r.entries.stable = true // those of one instant as they came
+	return r
 }
 
 func readAudit(l *log, in *bufio.Reader, format Format, o Options) error {
@@ -173,67 +179,28 @@ func (r *lineReader) understand(text *[fieldCount]string) (e entry, wrong field,
 
 // ops turns the lines, in order of time, into ops.
 func (r *auditReader) ops() error {
-	r.dropNoughts()
-	if r.entries = inTime(r.entries); len(r.entries) == 0 {
+	defer r.entries.close()
+	r.noteNoughts()
+	if r.first > r.last {
 		return nil
 	}
-	last := r.entries[len(r.entries)-1]
-	zero, end := r.entries[0][0].at, last[len(last)-1].at
-	if end-zero < 0 || end-zero > math.MaxInt64/8 {
+	if r.last-r.first < 0 || r.last-r.first > math.MaxInt64/8 {
 		return fmt.Errorf("%s: its times are more than %d years apart: see --time-format", r.log.file, math.MaxInt64/8/int64(365*24*3600*1e9))
 	}
-	r.log.zero, r.log.hasZero, r.log.grain, r.log.zoneless = zero, true, r.stamps.grain, r.stamps.zoneless
+	r.log.zero, r.log.hasZero, r.log.grain, r.log.zoneless = r.first, true, r.stamps.grain, r.stamps.zoneless
 	if r.stamps.zone != nil {
 		r.log.zone = r.stamps.zone
 	}
-	r.log.ops = make([]op, 0, r.opsOf(r.entries))
-	asked := map[place]int32{}
-	for b, block := range r.entries {
-		for i := range block {
-			if err := r.op(&block[i], asked, zero); err != nil {
-				return err
-			}
+	asked, in := map[place]int32{}, r.entries.inOrder()
+	for e := in.next(); e != nil; e = in.next() {
+		if e.token == ticket(0) && !r.counted[e.key] {
+			e.token = 0
 		}
-		r.entries[b] = nil // which is most of what the log takes by now
+		if err := r.op(e, asked, r.first); err != nil {
+			return err
+		}
 	}
 	return nil
-}
-
-// opsOf is how many ops the entries come to, about: where grants are told, most answer an acquire that was asked before,
-// and what is known of each grant all the same is two more (tracer.known).
-func (r *auditReader) opsOf(blocks [][]entry) (n int) {
-	for _, block := range blocks {
-		for i := range block {
-			switch m := block[i].means; {
-			case r.granted && m == grant:
-				n += 2
-			case r.granted && m == busy:
-			case !r.granted && m == acquire:
-				n += 3
-			default:
-				n++
-			}
-		}
-	}
-	return n
-}
-
-// inTime puts the entries in order of time, those of one instant as they came.
-func inTime(blocks [][]entry) [][]entry {
-	blocks = slices.DeleteFunc(blocks, func(b []entry) bool { return len(b) == 0 })
-	sorted, last := true, int64(math.MinInt64)
-	for _, b := range blocks {
-		for i := range b {
-			sorted = sorted && b[i].at >= last
-			last = b[i].at
-		}
-	}
-	if sorted {
-		return blocks
-	}
-	all := slices.Concat(blocks...)
-	slices.SortStableFunc(all, func(a, b entry) int { return cmp.Compare(a.at, b.at) })
-	return [][]entry{all}
 }
 
 // op turns a line into an op, or into the answer of an acquire that its client has asked for.
@@ -257,10 +224,10 @@ func (r *auditReader) op(e *entry, asked map[place]int32, zero int64) error {
 		if open {
 			delete(asked, at)
 			if e.end > e.at && e.means != busy {
-				r.log.ops[n].attempt = o.inv
+				r.log.ops.at(n).attempt = o.inv
 			}
-			e.answer(&r.log.ops[n], o.ret)
-			r.log.ops[n].after = int32(len(r.log.ops))
+			e.answer(r.log.ops.at(n), o.ret)
+			r.log.ops.at(n).after = r.log.ops.length
 			return nil
 		}
 	}
@@ -270,27 +237,13 @@ func (r *auditReader) op(e *entry, asked map[place]int32, zero int64) error {
 	return err
 }
 
-// dropNoughts takes the tokens of a key for none where all of them are 0: so a program logs a token that it does not have.
-func (r *auditReader) dropNoughts() {
-	counted := make([]bool, len(r.log.keys.list))
-	for _, block := range r.entries {
-		for i := range block {
-			if e := &block[i]; e.token > ticket(0) {
-				counted[e.key] = true
-			}
+// noteNoughts says that the tokens of a key are taken for none where all of them are 0: so a program logs a token that it does not have.
+func (r *auditReader) noteNoughts() {
+	for key, n := range r.zeros {
+		if n > 0 && !r.counted[key] {
+			r.log.notes = append(r.log.notes, "All tokens of a lock are 0, so they are taken for none.")
+			return
 		}
-	}
-	nought := 0
-	for _, block := range r.entries {
-		for i := range block {
-			if e := &block[i]; e.token == ticket(0) && !counted[e.key] {
-				e.token = 0
-				nought++
-			}
-		}
-	}
-	if nought > 0 {
-		r.log.notes = append(r.log.notes, "All tokens of a lock are 0, so they are taken for none.")
 	}
 }
 

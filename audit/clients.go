@@ -12,8 +12,13 @@ import (
 // keys. Where they are too many for that, they are numbered on each key by itself, for a judge remembers each of them on each key; but for those that
 // have numbers (Options.Clients).
 
-// number gives every op that a judge is told its client: the same number on every key, where that is not too much for a judge to remember.
+// number gives the owners their clients: the same number on every key, where that is not too much for a judge to remember.
 func (t *tracer) number() error {
+	if t.options.Permits > 1 || t.options.Validity.Released && !t.options.Reentrant {
+		t.part()
+	} else {
+		t.log.whole = true
+	}
 	t.log.everyone = &names{ids: map[string]int32{}}
 	err := errCrowd
 	if len(t.options.Clients) == 0 {
@@ -31,22 +36,20 @@ func (t *tracer) number() error {
 			t.log.clients[k] = t.log.everyone.list
 		}
 	}
-	for i := range t.log.ops {
-		if o := &t.log.ops[i]; o.grant != 0 {
-			o.client = t.log.ops[o.grant-1].client
-		}
-	}
+	t.log.lanes = t.order
 	return nil
 }
 
-func (t *tracer) numberLanes() error {
+func (t *tracer) numberLanes() (err error) {
 	t.log.clients = make([][]string, len(t.log.keys.list))
 	for k := range t.log.clients {
 		t.log.clients[k] = slices.Clone(t.options.Clients)
 	}
 	for _, la := range t.order {
-		if err := t.numberLane(la); err != nil {
-			return err
+		for nth := range la.parts {
+			if la.parts[nth].client, err = t.client(la.key, la.owner, nth); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -59,47 +62,59 @@ type part struct {
 	freeAt int64 // when that was over
 }
 
-// numberAcquire gives an acquire a part of its owner that is free, or a new one, until an op.
-func (t *tracer) numberAcquire(parts *[]part, i, until int32) error {
-	a, err := &t.log.ops[i], 2*int64(t.options.ClockError)
-	at := a.order / 2
-	if t.options.Permits == 1 && (t.options.Reentrant || !t.options.Validity.Released) && len(*parts) > 0 {
-		a.client = (*parts)[0].client
-		return nil
-	}
-	n := slices.IndexFunc(*parts, func(p part) bool { return p.free < at && (err == 0 || p.freeAt+err < a.inv) })
-	if n < 0 {
-		client, err := t.client(a.key, a.owner, len(*parts))
-		if err != nil {
-			return err
+// part gives each acquire a part of its owner that is free, in the order of the acquires.
+func (t *tracer) part() {
+	added := t.lines
+	for i := range t.lines {
+		t.log.ops.trim()
+		t.holds.trim()
+		for order := t.log.ops.see(i).order; added < t.log.ops.length && t.log.ops.see(added).order < order; added++ {
+			t.partOf(added)
 		}
-		*parts, n = append(*parts, part{client: client}), len(*parts)
+		t.partOf(i)
 	}
-	p := &(*parts)[n]
-	p.free, p.freeAt = max(p.free, until), max(p.freeAt, t.done(until), t.done(at))
-	a.client = p.client
-	return nil
+	for ; added < t.log.ops.length; added++ {
+		t.log.ops.trim()
+		t.partOf(added)
+	}
 }
 
-func (t *tracer) numberLane(la *lane) error {
-	var parts []part
-	acquires := append([]int32(nil), la.others...)
-	until := map[int32]int32{}
-	for _, n := range la.holds {
-		h := &t.holds[n]
-		acquires = append(acquires, h.acquire)
-		until[h.acquire] = h.use
-		if !h.ended && !h.attempted && (t.options.Validity.Released || t.options.Permits > 1 && t.options.Validity.TTL > 0) {
-			until[h.acquire] = maxOps
+// partOf gives an acquire a part of its owner that is free, or a new one.
+func (t *tracer) partOf(i int32) {
+	a, err, until := t.log.ops.at(i), 2*int64(t.options.ClockError), int32(0)
+	if a.lane == 0 {
+		return
+	}
+	if a.link != 0 {
+		h := t.holds.see(a.link - 1)
+		if until = h.use; !h.ended && !h.attempted && (t.options.Validity.Released || t.options.Permits > 1 && t.options.Validity.TTL > 0) {
+			until = maxOps
 		}
 	}
-	slices.SortFunc(acquires, func(a, b int32) int { return int(t.log.ops[a].order) - int(t.log.ops[b].order) })
-	for _, i := range acquires {
-		if err := t.numberAcquire(&parts, i, until[i]); err != nil {
-			return err
-		}
+	la, at := t.order[a.lane-1], a.order/2
+	n := slices.IndexFunc(la.parts, func(p part) bool { return p.free < at && (err == 0 || p.freeAt+err < a.inv) })
+	if n < 0 {
+		n = len(la.parts)
+		la.parts = append(la.parts, part{})
 	}
-	return nil
+	p := &la.parts[n]
+	p.free, p.freeAt = max(p.free, until), max(p.freeAt, t.done(until), t.done(at))
+	a.link = int32(n)
+}
+
+// client is the number of the client that does an op; 0: the judge is not told of it.
+func (l *log) client(o *op) int32 {
+	a := o
+	if o.grant != 0 {
+		a = l.ops.see(o.grant - 1)
+	}
+	switch {
+	case a.lane == 0:
+		return 0
+	case l.whole:
+		return l.lanes[a.lane-1].parts[0].client
+	}
+	return l.lanes[a.lane-1].parts[a.link].client
 }
 
 // mostRemembered is how many clients, each on every key, have one number on all keys.

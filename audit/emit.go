@@ -10,10 +10,10 @@ import (
 type emitter struct {
 	log     *log
 	err     int64
-	moments []moment
-	at      int
+	moments *sorter[moment]
+	in      *cursor[moment] // nil: nothing has been told yet
+	ahead   *moment         // nil: all have been told
 	queues  []queue
-	done    []bool // the writes that have been answered, while there is a ledger
 	pending []int32
 	seq     int64
 	told    int64 // events so far
@@ -32,22 +32,24 @@ const (
 // newEmitter puts the events in order: by time; at one instant what was answered then comes before what was asked, for equal stamps
 // decide nothing, and an op of no length is asked and answered at once.
 func newEmitter(t *tracer, queues []queue) *emitter {
-	e := &emitter{log: t.log, err: int64(t.options.ClockError), queues: queues, done: make([]bool, len(t.log.ops))}
-	e.moments = make([]moment, 0, 2*len(t.log.ops))
-	for i := range t.log.ops {
-		o := &t.log.ops[i]
-		if o.client == 0 {
+	e := &emitter{log: t.log, err: int64(t.options.ClockError), queues: queues, moments: newSorter(t.log.room, moment.compare)}
+	for i, o := range t.log.ops.all(0, t.log.ops.length) {
+		o.reads()
+		t.latest = max(t.latest, o.latest())
+		if o.kind == history.Write && o.outcome == history.OK && o.grant != 0 {
+			t.wrote(o)
+		}
+		if o.untold || o.grant == 0 && o.lane == 0 {
 			continue
 		}
 		asked, answered := e.asked(o), o.ret+e.err
 		if o.outcome != history.Lost && !o.late {
-			e.moments = append(e.moments, momentOf(asked, true, o.order, int32(i), false))
+			e.moments.add(momentOf(asked, true, o.order, i, false))
 		}
 		if o.outcome != history.TypeNone {
-			e.moments = append(e.moments, momentOf(answered, asked >= answered, o.order, int32(i), true))
+			e.moments.add(momentOf(answered, asked >= answered, o.order, i, true))
 		}
 	}
-	inOrderOfTime(e.moments)
 	return e
 }
 
@@ -62,16 +64,22 @@ func (e *emitter) asked(o *op) int64 {
 
 // next fills in the next event.
 func (e *emitter) next(out *history.Event) error {
-	for len(e.pending) == 0 && e.at < len(e.moments) && e.log.ops[e.moments[e.at].op()].late {
-		i := e.moments[e.at].op()
-		e.at++
-		e.stored(i, &e.log.ops[i])
+	e.log.ops.trim()
+	if e.in == nil {
+		e.in = e.moments.inOrder()
+		e.ahead = e.in.next()
+	}
+	for len(e.pending) == 0 && e.ahead != nil && e.log.ops.see(e.ahead.op()).late {
+		i := e.ahead.op()
+		e.ahead = e.in.next()
+		e.stored(i)
 	}
 	switch {
 	case len(e.pending) > 0:
 		e.entry(out)
-	case e.at < len(e.moments):
+	case e.ahead != nil:
 		e.moment(out)
+		e.ahead = e.in.next()
 	case e.state == telling:
 		e.state = marking
 		*out = history.Event{Type: history.Watermark, Time: e.last, Start: e.last + 1}
@@ -79,7 +87,10 @@ func (e *emitter) next(out *history.Event) error {
 		e.state = ending_
 		*out = history.Event{Type: history.End, Time: e.last, Seq: e.told}
 	default:
-		e.state = silent
+		if e.state != silent {
+			e.state = silent
+			e.moments.close()
+		}
 		return io.EOF
 	}
 	e.told++
@@ -89,12 +100,12 @@ func (e *emitter) next(out *history.Event) error {
 
 // moment tells the next invocation or answer.
 func (e *emitter) moment(out *history.Event) {
-	m := e.moments[e.at]
-	e.at++
+	m := *e.ahead
 	i := m.op()
-	o := &e.log.ops[i]
+	o := e.log.ops.see(i)
+	client := e.log.client(o)
 	*out = history.Event{Type: history.Invoke, Kind: o.kind, Time: m.at, Op: int64(i) + 1, Grant: int64(o.grant), Key: history.KeyID(o.key),
-		Client: o.client, Process: o.client}
+		Client: client, Process: client}
 	if o.kind == history.Acquire {
 		out.Grant = out.Op
 	}
@@ -116,7 +127,7 @@ func (e *emitter) moment(out *history.Event) {
 		out.Start, out.End = e.early(o.begin()), o.finish()+e.err
 	}
 	if o.kind == history.Acquire && o.outcome == history.OK || o.kind == history.Write {
-		carry(out, &e.log.ops[out.Grant-1])
+		carry(out, e.log.ops.see(int32(out.Grant-1)))
 	}
 	if o.mute {
 		out.Token, out.ZeroToken = 0, false
@@ -125,7 +136,7 @@ func (e *emitter) moment(out *history.Event) {
 		out.Attempt, out.First = e.early(o.attempt), e.early(o.attempt) // those before were told that another had it
 	}
 	if o.kind == history.Write {
-		e.stored(i, o)
+		e.stored(i)
 	}
 }
 
@@ -138,12 +149,17 @@ func carry(out *history.Event, grant *op) {
 func (e *emitter) early(t int64) int64 { return max(t-e.err, 1) }
 
 // stored queues the ledger's entries that are due, now that a write has been answered.
-func (e *emitter) stored(i int32, o *op) {
-	e.done[i] = true
+func (e *emitter) stored(i int32) {
+	o := e.log.ops.at(i)
+	o.stored = true
 	q := &e.queues[o.key]
-	for q.at < len(q.writes) && e.done[q.writes[q.at]] {
-		e.pending = append(e.pending, q.writes[q.at])
-		q.at++
+	for q.next != 0 {
+		next := e.log.ops.see(q.next - 1)
+		if !next.stored {
+			return
+		}
+		e.pending = append(e.pending, q.next-1)
+		q.next = next.link
 	}
 }
 
@@ -153,12 +169,12 @@ func (e *emitter) entry(out *history.Event) {
 	if e.pending = e.pending[1:]; len(e.pending) == 0 {
 		e.pending = nil
 	}
-	o := &e.log.ops[i]
+	o := e.log.ops.see(i)
 	q := &e.queues[o.key]
 	e.seq++
 	*out = history.Event{Type: history.Ledger, Kind: history.Write, Time: o.inv, Op: int64(i) + 1, Grant: int64(o.grant), Key: history.KeyID(o.key),
-		Client: o.client, Seq: e.seq, Refused: o.refused}
-	carry(out, &e.log.ops[o.grant-1])
+		Client: e.log.client(o), Seq: e.seq, Refused: o.refused}
+	carry(out, e.log.ops.see(o.grant-1))
 	if !o.refused {
 		out.Replaced = q.version
 		q.version++

@@ -177,7 +177,7 @@ func (r *jepsenReader) times(f form, m ednMap, o *jepsenOp) error {
 
 func (r *jepsenReader) invoke(f form, o *jepsenOp) error {
 	if prev, ok := r.open[o.process]; ok {
-		return r.forms.wrong(f, ":process", fmt.Errorf("process %d invokes an op while that of line %d is open", o.process, r.log.ops[prev].line))
+		return r.forms.wrong(f, ":process", fmt.Errorf("process %d invokes an op while that of line %d is open", o.process, r.log.ops.at(prev).line))
 	}
 	if o.client != "" {
 		r.owner[o.process] = o.client
@@ -207,7 +207,7 @@ func (r *jepsenReader) complete(f form, o *jepsenOp) error {
 	if o.client != "" {
 		r.owner[o.process] = o.client
 	}
-	done := &r.log.ops[i]
+	done := r.log.ops.at(i)
 	if o.kind != done.kind {
 		return r.forms.wrong(f, ":f", fmt.Errorf("process %d completes a %s with a %s", o.process, done.kind, o.kind))
 	}
@@ -235,21 +235,21 @@ func (r *jepsenReader) nameKeys() {
 		return
 	}
 	r.log.note("The :value of acquires and releases comes more than once, so it is taken for the name of the lock.")
-	for i, name := range r.named {
-		if name != "" {
-			r.log.ops[i].key = r.log.keys.id(name)
+	for i, o := range r.log.ops.all(0, int32(len(r.named))) {
+		if name := r.named[i]; name != "" {
+			o.key = r.log.keys.id(name)
 		}
 	}
 }
 
 // finish names the owners, now that every answer has been seen.
 func (r *jepsenReader) finish() error {
-	for i := range r.log.ops {
+	for i, o := range r.log.ops.all(0, r.log.ops.length) {
 		name, ok := r.owner[r.by[i]]
 		if !ok {
 			name = fmt.Sprintf("process %d", r.by[i])
 		}
-		r.log.ops[i].owner = r.log.owners.id(name)
+		o.owner = r.log.owners.id(name)
 	}
 	r.nameKeys()
 	r.log.timed = !r.untimed

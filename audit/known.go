@@ -2,11 +2,16 @@ package audit
 
 import "github.com/lockchaos/lockchaos/history"
 
-// known adds ops that nobody wrote down, for what is known all the same.
+// known adds ops that nobody wrote down, for what is known all the same, and notes how long the holds lasted.
 func (t *tracer) known() {
-	last := t.last()
-	for n := range t.holds {
-		h := &t.holds[n]
+	last := int64(0)
+	if t.options.Validity.Released && t.options.Permits > 1 {
+		for _, o := range t.log.ops.all(0, t.log.ops.length) {
+			last = max(last, o.latest())
+		}
+	}
+	for n, h := range t.holds.all(0, t.holds.length) {
+		t.log.ops.trim()
 		t.word(h)
 		switch {
 		case !t.options.Validity.Released:
@@ -15,33 +20,30 @@ func (t *tracer) known() {
 		case t.options.Permits > 1:
 			t.held(h, last)
 		}
+		t.tokenless[h.key] = t.tokenless[h.key] || h.wrote && h.token == 0
+		t.spanned(n, h)
 	}
 }
 
-// last is the latest instant of the history.
-func (t *tracer) last() int64 {
-	last := int64(0)
-	for i := range t.log.ops {
-		o := &t.log.ops[i]
-		if last = max(last, o.inv); o.ret != never {
-			last = max(last, o.ret)
-		}
+// latest is when an op was answered, or asked if it never was.
+func (o *op) latest() int64 {
+	if o.ret != never {
+		return max(o.inv, o.ret)
 	}
-	return last
+	return o.inv
 }
 
 // say adds an op under a hold, at an instant.
 func (t *tracer) say(h *hold, kind history.Kind, outcome history.Type, at int64, order int32) *op {
-	a := &t.log.ops[h.acquire]
-	t.log.ops = append(t.log.ops, op{kind: kind, outcome: outcome, inv: at, ret: at, key: a.key, owner: a.owner, client: a.client,
-		grant: h.acquire + 1, line: a.endLine, endLine: a.endLine, order: order})
-	return &t.log.ops[len(t.log.ops)-1]
+	a := t.log.ops.see(h.acquire)
+	return t.log.ops.at(t.log.ops.add(op{kind: kind, outcome: outcome, inv: at, ret: at, key: a.key, owner: a.owner,
+		grant: h.acquire + 1, line: a.endLine, endLine: a.endLine, order: order}))
 }
 
 // word adds the client's own word: when it says that it was granted the key, it is alive and takes itself for the holder. Where a release of
 // unknown fate may still happen, and end a hold that came after it, the hold's promise is taken away instead.
 func (t *tracer) word(h *hold) {
-	a := t.log.ops[h.acquire]
+	a := *t.log.ops.at(h.acquire)
 	if a.inferred || a.end != 0 {
 		return
 	}
@@ -50,7 +52,7 @@ func (t *tracer) word(h *hold) {
 		t.say(h, history.Renew, history.Fail, a.ret, a.order+1)
 		return
 	}
-	late := t.log.ops[h.adrift-1]
+	late := *t.log.ops.at(h.adrift - 1)
 	o := t.say(h, history.Release, history.Info, a.ret, a.order+1)
 	o.start, o.line, o.endLine = a.inv, late.line, late.endLine
 }
@@ -69,7 +71,7 @@ func (t *tracer) over(h *hold) {
 	}
 	at := t.done(h.use)
 	if ttl := int64(t.options.Validity.TTL); ttl > 0 {
-		a := &t.log.ops[h.acquire]
+		a := t.log.ops.at(h.acquire)
 		at = max(at, min(h.until, max(a.begin(), a.attempt, h.renewed)+ttl))
 	}
 	t.say(h, history.Release, history.Fail, max(at, h.last), 2*h.use+2).notHeld = true
@@ -77,13 +79,13 @@ func (t *tracer) over(h *hold) {
 
 // done is when the op of that place in the log was answered, or asked if it never was.
 func (t *tracer) done(i int32) int64 {
-	if int(i) >= len(t.log.ops) {
+	if i >= t.log.ops.length {
 		return never / 2
 	}
-	if o := &t.log.ops[i]; o.ret != never {
+	if o := t.log.ops.see(i); o.ret != never {
 		return o.ret
 	}
-	return t.log.ops[i].inv
+	return t.log.ops.see(i).inv
 }
 
 // held makes a semaphore's grant that is good until it is released a hold until then: a judge counts holds with holds and promises with promises,

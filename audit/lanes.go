@@ -1,9 +1,6 @@
 package audit
 
 import (
-	"cmp"
-	"slices"
-
 	"github.com/lockchaos/lockchaos/history"
 )
 
@@ -26,26 +23,25 @@ type hold struct {
 	next        int32 // its place in the order when its promise was taken away without a release; 0: it was not
 	tried       int64 // when the first one was sent, to a hold that was good until then
 	adrift      int32 // an earlier release of its owner that may end it, from 1 like ops; 0: none
+	before      int32 // its owner's last hold on the key before it; -1: none
+	follower    int32 // its owner's next one; 0: none
 	inferred    bool
+	wrote       bool // a write was made under it
+	twice       bool // a later hold has its token, too
 }
 
-// lane is one owner on one key: its ops in order, and the holds that it has not given up.
+// lane is one owner on one key: the holds that it has not given up, and what else tells about its later ops.
 type lane struct {
-	ops     []int32
-	at      int // the place in ops of the op that is looked at
-	open    []int32
-	holds   []int32
-	others  []int32 // acquires without a hold
-	pending []int32 // acquires of unknown fate: each may still happen
-	adrift  int32   // a release of unknown fate: it may still happen, and end a later hold; -1: none
+	key, owner int32
+	number     int32 // of lanes, from 1
+	open       []int32
+	newest     int32   // its last hold; -1: none
+	pending    []int32 // acquires of unknown fate: each may still happen
+	adrift     int32   // a release of unknown fate: it may still happen, and end a later hold; -1: none
+	parts      []part  // none until it asks for the key
 }
 
 type place struct{ key, owner int32 }
-
-type tokenOn struct {
-	key   int32
-	token int64
-}
 
 // tracer finds out under which grant each op was done.
 type tracer struct {
@@ -53,74 +49,72 @@ type tracer struct {
 	options Options
 	lanes   map[place]*lane
 	order   []*lane // in order of their first ops
-	holds   []hold
-	tokens  map[tokenOn]int32
-	highest []int64 // the highest token that was granted, by key
-	broken  []bool  // whether the tokens certainly do not rise with the grants, by key
+	holds   *paged[hold]
+	tokens  tokens
+	broken  []bool // whether the tokens certainly do not rise with the grants, by key
+	// grants are those with tokens, writes the accepted ones, early when holds were made by the tokens of others.
+	grants, writes *race
+	early          map[int32]int64
+	readings       [openEnds + 1]*reading
+	tokenless      []bool // keys with writes of grants without tokens
+	latest         int64  // the latest instant of the history
+	carried        bool   // tokens order all accepted writes
+	excluded       bool   // a key was granted when another one had been granted it
 	// idle counts ops that change nothing under no grant, loose the writes, late the grants that are inferred after one with a greater token.
 	idle, loose, late int
-	granted           int // acquires that were answered ok
-	unordered         int // writes that are too close to another grant's
+	lines             int32 // ops that the log has itself
+	wanted            bool  // somebody asked for a lock
+	granted           int   // acquires that were answered ok
+	unordered         int   // writes that are too close to another grant's
 }
 
 // trace gives every op its grant.
 func trace(l *log, o Options) *tracer {
-	t := &tracer{log: l, options: o, lanes: map[place]*lane{}, highest: make([]int64, len(l.keys.list)),
-		broken: make([]bool, len(l.keys.list))}
-	if byTime := func(a, b op) int { return cmp.Compare(a.inv, b.inv) }; !slices.IsSortedFunc(l.ops, byTime) {
-		slices.SortStableFunc(l.ops, byTime)
+	keys := len(l.keys.list)
+	t := &tracer{log: l, options: o, lanes: map[place]*lane{}, holds: newPaged[hold](l.room), tokens: newTokens(l), broken: make([]bool, keys),
+		grants: newRace(l.room), writes: newRace(l.room), early: map[int32]int64{}, tokenless: make([]bool, keys), carried: true}
+	t.readings = [...]*reading{newReading(l.room, int64(o.ClockError), acts), newReading(l.room, -t.loosest(), promises), newReading(l.room, -t.loosest(), openEnds)}
+	l.sort()
+	t.lines = l.ops.length
+	told := t.told()
+	defer told.close()
+	if o.Reentrant {
+		t.lookAhead(told.inOrder())
 	}
-	for i := range l.ops {
-		o := &l.ops[i]
-		if o.order = int32(2*i + 1); o.kind == history.Release && o.outcome == history.TypeNone {
-			o.outcome, o.ret = history.Info, o.inv
-		}
+	in := told.inOrder()
+	for m := in.next(); m != nil; m = in.next() {
+		l.ops.trim()
+		t.holds.trim()
+		t.op(m.op())
 	}
-	told := inOrder(l.ops)
-	grants := 0
-	for i := range l.ops {
-		if l.ops[i].kind == history.Acquire && l.ops[i].outcome == history.OK {
-			grants++
-		}
-	}
-	t.holds, t.tokens = make([]hold, 0, grants), make(map[tokenOn]int32, grants)
-	for _, i := range told {
-		o := &l.ops[i]
-		p := place{o.key, o.owner}
-		la := t.lanes[p]
-		if la == nil {
-			la = &lane{adrift: -1}
-			t.lanes[p] = la
-			t.order = append(t.order, la)
-		}
-		la.ops = append(la.ops, i)
-	}
-	for _, i := range told {
-		o := &l.ops[i]
-		la := t.lanes[place{o.key, o.owner}]
-		switch {
-		case o.outcome == history.Lost:
-			t.told(la, i)
-		case o.kind == history.Acquire:
-			t.acquired(la, i)
-		case o.kind == history.Release:
-			t.released(la, i)
-		default:
-			t.acted(la, i)
-		}
-		la.at++
-	}
-	for key, items := range t.tokenItems() {
-		t.broken[key] = t.broken[key] || overtaken(items, 2*int64(o.ClockError)) > 0
-	}
+	t.lookThrough()
 	return t
 }
 
-// inOrder lists ops in the order in which they tell something: an acquire when it is answered, the others when they begin.
-func inOrder(ops []op) []int32 {
-	moments := make([]moment, len(ops))
-	for i := range ops {
-		o := &ops[i]
+// close forgets all but what the events and the steps need.
+func (t *tracer) close() {
+	t.holds.scratch.close()
+	t.grants.close()
+	t.writes.close()
+	for _, r := range t.readings {
+		r.spans.close()
+	}
+}
+
+// told lists ops in the order in which they tell something: an acquire when it is answered, the others when they begin. On the way it moves their
+// times so that none is 0 or less, by which a history means that it does not know.
+func (t *tracer) told() *sorter[moment] {
+	told := newSorter(t.log.room, moment.compare)
+	by := max(0, 1+int64(t.options.ClockError)-t.log.first)
+	if t.log.ops.length == 0 {
+		by = 0
+	}
+	t.log.zero -= by
+	for i, o := range t.log.ops.all(0, t.log.ops.length) {
+		o.shift(by)
+		if o.order = 2*i + 1; o.kind == history.Release && o.outcome == history.TypeNone {
+			o.outcome, o.ret = history.Info, o.inv
+		}
 		when, place := o.inv, o.order
 		if o.kind == history.Acquire && o.ret != never {
 			when = o.ret
@@ -128,19 +122,52 @@ func inOrder(ops []op) []int32 {
 		if o.after != 0 {
 			place = 2 * o.after
 		}
-		moments[i] = momentOf(when, false, place, int32(i), false)
+		told.add(momentOf(when, false, place, i, false))
 	}
-	inOrderOfTime(moments)
-	list := make([]int32, len(ops))
-	for i, m := range moments {
-		list[i] = m.op()
+	return told
+}
+
+// lookAhead notes of each op whether its owner's next one on the key is a release that was answered ok.
+func (t *tracer) lookAhead(in *cursor[moment]) {
+	last := map[place]int32{}
+	for m := in.next(); m != nil; m = in.next() {
+		t.log.ops.trim()
+		i := m.op()
+		o := t.log.ops.see(i)
+		at := place{o.key, o.owner}
+		if before, ok := last[at]; ok && o.kind == history.Release && o.outcome == history.OK {
+			t.log.ops.at(before).then = true
+		}
+		last[at] = i
 	}
-	return list
+}
+
+// op follows an op.
+func (t *tracer) op(i int32) {
+	o := t.log.ops.at(i)
+	p := place{o.key, o.owner}
+	la := t.lanes[p]
+	if la == nil {
+		la = &lane{key: o.key, owner: o.owner, number: int32(len(t.order) + 1), newest: -1, adrift: -1}
+		t.lanes[p] = la
+		t.order = append(t.order, la)
+	}
+	switch {
+	case o.outcome == history.Lost:
+		t.lost(la, i)
+	case o.kind == history.Acquire:
+		t.wanted = true
+		t.acquired(la, i)
+	case o.kind == history.Release:
+		t.released(la, i)
+	default:
+		t.acted(la, i)
+	}
 }
 
 // acquired follows an acquire.
 func (t *tracer) acquired(la *lane, i int32) {
-	o := &t.log.ops[i]
+	o := t.log.ops.at(i)
 	if t.options.Reentrant && t.nested(la, o) {
 		return
 	}
@@ -156,11 +183,11 @@ func (t *tracer) acquired(la *lane, i int32) {
 		t.hold(la, i)
 	case history.Fail:
 		if len(la.open) == 0 {
-			la.others = append(la.others, i)
+			la.asks(o)
 		}
 	default:
 		la.pending = append(la.pending, i)
-		la.others = append(la.others, i)
+		la.asks(o)
 	}
 }
 
@@ -169,7 +196,7 @@ func (t *tracer) again(la *lane, o *op) bool {
 	if t.options.Validity.Released || o.token == 0 || len(la.open) == 0 {
 		return false
 	}
-	h := &t.holds[la.open[len(la.open)-1]]
+	h := t.holds.at(la.open[len(la.open)-1])
 	if h.token != o.token {
 		return false
 	}
@@ -185,12 +212,16 @@ func (t *tracer) replace(la *lane, o *op) {
 	if t.options.Permits > 1 || t.options.Validity.Released {
 		return
 	}
-	for i := len(la.holds) - 1; i >= 0 && !t.holds[la.holds[i]].replaced; i-- {
-		h := &t.holds[la.holds[i]]
+	for n := la.newest; n >= 0; {
+		h := t.holds.at(n)
+		if h.replaced {
+			break
+		}
 		h.replaced = true
 		if !h.ended && o.begin() < h.until {
 			h.until, h.next = o.begin(), o.order-1
 		}
+		n = h.before
 	}
 	la.open = la.open[:0]
 }
@@ -200,7 +231,7 @@ func (t *tracer) nested(la *lane, o *op) bool {
 	if len(la.open) == 0 {
 		return false
 	}
-	h := &t.holds[la.open[len(la.open)-1]]
+	h := t.holds.at(la.open[len(la.open)-1])
 	switch {
 	case h.least == 0 && (o.token == 0 || o.token != h.token): // it may have been given up, and what follows be another one
 		if o.outcome == history.OK {
@@ -227,35 +258,52 @@ func (t *tracer) nested(la *lane, o *op) bool {
 
 // hold opens a hold for an acquire.
 func (t *tracer) hold(la *lane, i int32) *hold {
-	o := &t.log.ops[i]
-	n := int32(len(t.holds))
-	t.holds = append(t.holds, hold{acquire: i, use: i, release: -1, key: o.key, token: o.token, until: never, least: 1, most: 1, inferred: o.inferred})
-	la.open, la.holds = append(la.open, n), append(la.holds, n)
-	if h := &t.holds[n]; la.adrift >= 0 && !o.inferred {
+	o := t.log.ops.at(i)
+	n := t.holds.add(hold{acquire: i, use: i, release: -1, key: o.key, until: never, least: 1, most: 1, before: la.newest, inferred: o.inferred})
+	if la.newest >= 0 {
+		t.holds.at(la.newest).follower = n
+	}
+	la.open, la.newest = append(la.open, n), n
+	la.asks(o)
+	o.link = n + 1
+	h := t.holds.at(n)
+	if la.adrift >= 0 && !o.inferred {
 		h.attempted, h.least, h.until, h.adrift = true, 0, o.begin(), la.adrift+1
 	}
 	t.tokened(n, o.token)
-	return &t.holds[n]
+	return h
+}
+
+// asks notes that a judge is told of an acquire.
+func (la *lane) asks(o *op) {
+	o.lane = la.number
+	if len(la.parts) == 0 {
+		la.parts = []part{{free: -1, freeAt: -never / 2}} // and so it is free
+	}
 }
 
 // tokened notes a hold's token.
 func (t *tracer) tokened(n int32, token int64) {
-	if token != 0 {
-		h := &t.holds[n]
-		a := &t.log.ops[h.acquire]
-		h.token, a.token = token, token
-		if other, twice := t.tokens[tokenOn{h.key, token}]; twice {
-			a.mute = t.log.ops[t.holds[other].acquire].owner == a.owner
-			t.broken[h.key] = true // even to one owner: two grants that a token does not tell apart
-		}
-		t.tokens[tokenOn{h.key, token}] = n
-		t.highest[h.key] = max(t.highest[h.key], token)
+	if token == 0 {
+		return
 	}
+	h := t.holds.at(n)
+	a := t.log.ops.at(h.acquire)
+	at := tokenOn{h.key, token}
+	if other, twice := t.tokens.hold(t.holds, at); twice {
+		earlier := t.holds.at(other)
+		earlier.twice = true
+		a.mute = t.log.ops.at(earlier.acquire).owner == a.owner
+		t.broken[h.key] = true // even to one owner: two grants that a token does not tell apart
+	}
+	h.token, a.token = token, token
+	t.tokens.add(at, n)
 }
 
 // under notes that an op was done under a hold.
 func (t *tracer) under(h *hold, o *op) {
 	o.grant = h.acquire + 1
+	h.wrote = h.wrote || o.kind == history.Write && (o.outcome == history.OK || o.refused)
 	h.use = max(h.use, o.order/2)
 	if o.act() {
 		h.last = max(h.last, o.begin())
@@ -268,7 +316,7 @@ func (t *tracer) under(h *hold, o *op) {
 // which is the place in the lane's open holds of the one that an op is about: that of its token, else the newest; -1: none.
 func (t *tracer) which(la *lane, token int64) int {
 	for i := len(la.open) - 1; i >= 0; i-- {
-		if h := &t.holds[la.open[i]]; token == 0 || h.token == 0 || h.token == token {
+		if h := t.holds.at(la.open[i]); token == 0 || h.token == 0 || h.token == token {
 			return i
 		}
 	}

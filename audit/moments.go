@@ -1,9 +1,6 @@
 package audit
 
-import (
-	"cmp"
-	"slices"
-)
+import "cmp"
 
 // moment is the invocation or the answer of an op, or news (an answer without invocation), at an instant. Those of one
 // instant are in the order of their places.
@@ -33,36 +30,4 @@ func (m moment) compare(o moment) int {
 		return cmp.Compare(m.at, o.at)
 	}
 	return cmp.Compare(m.place, o.place)
-}
-
-// fewMoments are sorted at once; of more each half on a processor of its own.
-const fewMoments = 1 << 14
-
-// inOrderOfTime sorts moments.
-func inOrderOfTime(list []moment) {
-	if slices.IsSortedFunc(list, moment.compare) {
-		return
-	}
-	if len(list) < fewMoments {
-		slices.SortFunc(list, moment.compare)
-		return
-	}
-	first, second := slices.Clone(list[:len(list)/2]), list[len(list)/2:]
-	done := make(chan struct{})
-	go func() {
-		slices.SortFunc(first, moment.compare)
-		close(done)
-	}()
-	slices.SortFunc(second, moment.compare)
-	<-done
-	for i := range list { // what is left of the second half is never behind its own place
-		if len(first) == 0 {
-			return
-		}
-		if len(second) == 0 || first[0].compare(second[0]) <= 0 {
-			list[i], first = first[0], first[1:]
-		} else {
-			list[i], second = second[0], second[1:]
-		}
-	}
 }

@@ -22,20 +22,27 @@ type op struct {
 	token      int64 // the number that the log gives plus one: 0 is none; see ticket
 	attempt    int64 // of an acquire that was asked before: when the attempt began that succeeded; 0: not known
 	key, owner int32
-	client     int32 // its number on the key; 0: not told to the judge
 	grant      int32 // the acquire that it is done under, from 1 like ops; 0: none
+	lane       int32 // of an acquire that the judge is told: its owner's on the key, from 1; 0: none
 	line       int32
 	endLine    int32
 	after      int32 // how many ops the log has before the answer, where that stands on a line of its own; 0: it does not
 	order      int32 // decides between events of the same instant
-	kind       history.Kind
-	outcome    history.Type // OK, Fail, Info; TypeNone: no answer; Lost
-	busy       bool
-	notHeld    bool
-	refused    bool
-	mute       bool // an acquire of the token that its owner had been given before: that tells nothing about the order of tokens
-	late       bool // a write of a grant that its owner had replaced by a newer one: only the ledger has it
-	inferred   bool // an acquire that the log lacks
+	// link is, of an acquire, its hold plus one, until it is the number of the client among those that its owner becomes (parts);
+	// of a write, the op that follows it in the ledger plus one. 0: none.
+	link     int32
+	kind     history.Kind
+	outcome  history.Type // OK, Fail, Info; TypeNone: no answer; Lost
+	busy     bool
+	notHeld  bool
+	refused  bool
+	mute     bool // an acquire of the token that its owner had been given before: that tells nothing about the order of tokens
+	late     bool // a write of a grant that its owner had replaced by a newer one: only the ledger has it
+	inferred bool // an acquire that the log lacks
+	untold   bool // a write that the judge is not told after all
+	then     bool // the owner's next op on the key is a release that was answered ok; looked for only where locks are reentrant
+	stored   bool // a write that has been answered, while the events are told
+	wrote    bool // an acquire under which there was a write
 }
 
 // begin and finish are what is known of when the op happened.
@@ -93,9 +100,14 @@ func (n *names) id(name string) int32 {
 // log is what was read of a file.
 type log struct {
 	file         string
-	ops          []op
+	room         room
+	ops          *paged[op]
+	first, last  int64 // the least inv, and that of the newest op
+	mixed        bool  // they are not in the order of their invs
 	keys, owners names
-	read         int // how many of the ops stand in the file
+	lanes        []*lane
+	whole        bool  // each owner is one client on a key
+	read         int32 // how many of the ops stand in the file
 	// clients are the names of the clients on each key, by number.
 	clients [][]string
 	// everyone are the clients of all keys, where each has one number on all of them; else nil.
@@ -131,19 +143,49 @@ func positive(number int64) int64 {
 // number is the token's number, where the op has one.
 func (o *op) number() int64 { return max(o.token-1, 0) }
 
-func newLog(file string) *log {
-	return &log{file: file, keys: newNames(), owners: newNames(), timed: true, grain: grain{len(grains) - 1}, zone: time.UTC}
+func newLog(file string, r room) *log {
+	return &log{file: file, room: r, ops: newPaged[op](r), first: never, last: math.MinInt64, keys: newNames(), owners: newNames(), timed: true,
+		grain: grain{len(grains) - 1}, zone: time.UTC}
 }
 
 // maxOps bounds the ops of a file: they are numbered with 32 bits.
 const maxOps = 1 << 30
 
 func (l *log) add(o op) (int32, error) {
-	if len(l.ops) >= maxOps {
+	if l.ops.length >= maxOps {
 		return 0, fmt.Errorf("%s: more than %d ops", l.file, maxOps)
 	}
-	l.ops = append(l.ops, o)
-	return int32(len(l.ops) - 1), nil
+	l.mixed = l.mixed || o.inv < l.last
+	l.first, l.last = min(l.first, o.inv), o.inv
+	l.ops.trim()
+	return l.ops.add(o), nil
+}
+
+// sort puts the ops in the order of their invs.
+func (l *log) sort() {
+	if !l.mixed {
+		return
+	}
+	byTime := newSorter(l.room, func(a, b op) int { return cmp.Compare(a.inv, b.inv) })
+	byTime.stable = true
+	defer byTime.close()
+	for _, o := range l.ops.all(0, l.ops.length) {
+		byTime.add(*o)
+	}
+	ordered := byTime.inOrder()
+	for _, o := range l.ops.all(0, l.ops.length) {
+		*o = *ordered.next()
+	}
+}
+
+func (o *op) shift(by int64) {
+	o.inv += by
+	if o.attempt != 0 {
+		o.attempt += by
+	}
+	if o.ret != never {
+		o.ret += by
+	}
 }
 
 func (l *log) note(format string, args ...any) {

@@ -63,6 +63,14 @@ type Options struct {
 
 	asked bool // a line that is not among these says "granted", so "acquire" means that it was asked
 	block int  // bytes of a block (cutter); 0: as many as usual
+	keep  room // how much of the log is kept in memory; nothing: as much as usual
+}
+
+func (o Options) room() room {
+	if o.keep.page == 0 {
+		return usualRoom
+	}
+	return o.keep
 }
 
 // Source is a foreign history, translated. It is read like a history.Reader.
@@ -78,16 +86,16 @@ type Source struct {
 
 // Read reads a whole history of a format other than Native and Auto, and translates it. Name is for error messages; errors in the history
 // are a *history.SyntaxError.
-func Read(in io.Reader, name string, format Format, o Options) (*Source, error) {
+func Read(in io.Reader, name string, format Format, o Options) (s *Source, err error) {
+	defer caught(&err)
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	l := newLog(name)
+	l := newLog(name, o.room())
 	buffered := bufio.NewReaderSize(in, 1<<16)
 	if mark, err := buffered.Peek(3); err == nil && string(mark) == "\ufeff" { // what spreadsheets begin a file with
 		_, _ = buffered.Discard(len(mark))
 	}
-	var err error
 	switch format {
 	case Jepsen:
 		err = readJepsen(l, buffered)
@@ -136,14 +144,18 @@ func (o Options) completed(format Format) Options {
 }
 
 // Read fills in the next event; io.EOF at the end.
-func (s *Source) Read(e *history.Event) error { return s.out.next(e) }
+func (s *Source) Read(e *history.Event) (err error) {
+	defer caught(&err)
+	return s.out.next(e)
+}
 
 // op is an op that stands in the file; nil for one that was added for what is known all the same.
 func (s *Source) op(id int64) *op {
+	s.log.ops.trim()
 	if id < 1 || id > int64(s.log.read) {
 		return nil
 	}
-	return &s.log.ops[id-1]
+	return s.log.ops.see(int32(id - 1))
 }
 
 // Lines returns the lines of the file on which an op of the translated history stands: its first and its last; 0 where it does not.

@@ -114,8 +114,8 @@ func (r *auditReader) take(known *numbering, p *parsed) {
 	for i := range p.entries {
 		e := &p.entries[i]
 		e.key, e.owner = known.keys[e.key], known.owners[e.owner]
+		r.add(e)
 	}
-	r.entries = append(r.entries, p.entries)
 	r.granted = r.granted || p.granted
 	r.found.add(&p.found)
 	r.stamps.grain.at = max(r.stamps.grain.at, p.stamps.grain.at)
@@ -123,6 +123,18 @@ func (r *auditReader) take(known *numbering, p *parsed) {
 	if r.stamps.zone == nil {
 		r.stamps.zone = p.stamps.zone
 	}
+}
+
+func (r *auditReader) add(e *entry) {
+	r.first, r.last = min(r.first, e.at), max(r.last, e.at)
+	for len(r.zeros) < len(r.log.keys.list) {
+		r.zeros, r.counted = append(r.zeros, 0), append(r.counted, false)
+	}
+	if e.token == ticket(0) {
+		r.zeros[e.key]++
+	}
+	r.counted[e.key] = r.counted[e.key] || e.token > ticket(0)
+	r.entries.add(*e)
 }
 
 // readOn understands the rest of a log in JSON that has no borders which tell blocks apart.

@@ -13,97 +13,153 @@ const promiseMargin = 2 * time.Millisecond
 // span is a hold under one reading of the stamps: from the grant to the last instant at which it was held.
 type span struct {
 	begin, last int64
-	open        bool // when it ended is not told
+	lane        int32 // its owner on its key
+	open        bool  // when it ended is not told
 }
 
-// crowded counts the grants that were made while as many others as the key has permits were held.
-func crowded(spans []span, permits int) int {
-	slices.SortFunc(spans, func(a, b span) int { return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(a.last, b.last)) })
-	var ends []int64 // of those that last at all
-	for _, s := range spans {
-		if s.last > s.begin {
-			ends = append(ends, s.last)
-		}
-	}
-	slices.Sort(ends)
-	n, held := 0, 0
-	for _, s := range spans {
-		for len(ends) > 0 && ends[0] <= s.begin { // it began before, so it is among the held ones
-			ends, held = ends[1:], held-1
-		}
-		if held >= permits {
-			n++
-		}
-		if s.last > s.begin {
-			held++
-		}
-	}
-	return n
-}
-
-// spans are the holds of each key when every stamp is off by err: a positive one makes holds as short as they certainly were, a negative one as long as
+// reading is the holds of all keys when every stamp is off by err: a positive one makes holds as short as they certainly were, a negative one as long as
 // they may have been.
-func (t *tracer) spans(begun []int64, err int64, until int) [][]span {
-	keys := make([][]span, len(t.log.keys.list))
-	for _, la := range t.order {
-		for i, n := range la.holds {
-			h := &t.holds[n]
-			s := t.span(h, begun[n], err, until)
-			if i+1 < len(la.holds) && t.options.Permits == 1 && !t.options.Validity.Released {
-				s.last = min(s.last, t.log.ops[t.holds[la.holds[i+1]].acquire].finish()-err)
-			}
-			if until == acts && s.last < s.begin {
-				continue // so short that it certainly was none
-			}
-			keys[h.key] = append(keys[h.key], s)
+type reading struct {
+	err   int64
+	until int
+	spans *sorter[span]
+}
+
+func newReading(r room, err int64, until int) *reading {
+	return &reading{err, until, newSorter(r, func(a, b span) int {
+		return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(a.last, b.last), cmp.Compare(a.lane, b.lane))
+	})}
+}
+
+// crowded counts, by key, the grants that were made while as many others as the key has permits were held, and the holds
+// that may have lasted into a later grant, for all that the history tells.
+func (t *tracer) crowded(r *reading) (grants, endless []int) {
+	keys := len(t.log.keys.list)
+	grants, endless = make([]int, keys), make([]int, keys)
+	held, open := make([]least[int64], keys), make([]int64, keys) // open: when the one before ends at the latest, by key
+	for k := range open {
+		held[k].less, open[k] = cmp.Less[int64], math.MinInt64
+	}
+	in := r.spans.inOrder()
+	for s := in.next(); s != nil; s = in.next() {
+		key := t.order[s.lane-1].key
+		if open[key] > s.begin {
+			endless[key]++
+		}
+		if open[key] = math.MinInt64; s.open {
+			open[key] = s.last
+		}
+		ends := &held[key]
+		for len(ends.items) > 0 && ends.items[0] <= s.begin {
+			ends.pop()
+		}
+		if len(ends.items) >= t.options.Permits {
+			grants[key]++
+		}
+		if s.last > s.begin {
+			ends.push(s.last)
 		}
 	}
-	return keys
+	return grants, endless
+}
+
+// spanned adds a hold to the readings.
+func (t *tracer) spanned(n int32, h *hold) {
+	a, next := t.log.ops.see(h.acquire), int64(never)
+	if h.follower > 0 && t.options.Permits == 1 && !t.options.Validity.Released {
+		next = t.log.ops.see(t.holds.see(h.follower).acquire).finish()
+	}
+	begun := a.finish()
+	if early, ok := t.early[n]; ok {
+		begun = early
+	}
+	for _, r := range t.readings {
+		s := t.span(h, a, begun, r)
+		if next != never {
+			s.last = min(s.last, next-r.err)
+		}
+		if r.until != acts || s.last >= s.begin { // else it is so short that it certainly was none
+			r.spans.add(s)
+		}
+	}
 }
 
 // span is one hold, without regard to its owner's next. begun is the earliest end of its acquire.
-func (t *tracer) span(h *hold, begun, err int64, until int) span {
-	a := &t.log.ops[h.acquire]
-	s := span{begin: a.finish() + err, last: math.MinInt64}
+func (t *tracer) span(h *hold, a *op, begun int64, r *reading) span {
+	s := span{begin: a.finish() + r.err, last: math.MinInt64, lane: a.lane}
 	if h.last != 0 || a.finish() == h.last {
-		s.last = h.last - err
+		s.last = h.last - r.err
 	}
-	if until >= promises {
-		s.begin, s.last = min(s.begin, begun+err), max(s.last, t.promised(h, a, err))
+	if r.until >= promises {
+		s.begin, s.last = min(s.begin, begun+r.err), max(s.last, t.promised(h, a, r.err))
 	}
-	if until == openEnds && !h.ended && !h.attempted && !h.told && t.options.Validity.TTL == 0 {
+	if r.until == openEnds && !h.ended && !h.attempted && !h.told && t.options.Validity.TTL == 0 {
 		s.last, s.open = never, true
 		if h.replaced {
-			s.last = max(h.last, h.until) - err
+			s.last = max(h.last, h.until) - r.err
 		}
 	}
 	return s
 }
 
-// begun is, for each hold, when a grant with a greater token was made, if that was before its own acquire ended: it was granted before that.
-func (t *tracer) begun() []int64 {
-	at := make([]int64, len(t.holds))
-	for n := range at {
-		at[n] = t.log.ops[t.holds[n].acquire].finish()
-	}
-	if t.options.Permits > 1 || t.options.Tokens != "fencing" {
-		return at
-	}
-	keys := make([][]int32, len(t.log.keys.list))
-	for n := range t.holds {
-		if h := &t.holds[n]; h.token != 0 && !t.broken[h.key] {
-			keys[h.key] = append(keys[h.key], int32(n))
+// lookThrough looks through the holds: when those with tokens were asked for and made, which keys have tokens that do not rise, and whether anybody was
+// excluded from one.
+func (t *tracer) lookThrough() {
+	keys := len(t.log.keys.list)
+	last, untidy := make([]item, keys), make([]bool, keys) // untidy: a hold came after one with a greater token, or one that ended later
+	first, grants := make([]int32, keys), make([]int, keys)
+	for _, h := range t.holds.all(0, t.holds.length) {
+		t.log.ops.trim()
+		a := t.log.ops.see(h.acquire)
+		if grants[h.key]++; t.options.Permits > 1 {
+			t.excluded = t.excluded || grants[h.key] > t.options.Permits
+		} else {
+			t.excluded = t.excluded || grants[h.key] > 1 && first[h.key] != a.owner
+		}
+		first[h.key] = a.owner
+		if h.token == 0 {
+			continue
+		}
+		x := item{h.token, a.begin(), a.finish(), h.key}
+		untidy[h.key] = untidy[h.key] || x.token < last[h.key].token || x.end < last[h.key].end
+		if last[h.key] = x; !h.inferred {
+			t.grants.add(x)
 		}
 	}
-	for _, list := range keys { // mostly with rising tokens
-		slices.SortFunc(list, func(a, b int32) int { return cmp.Compare(t.holds[a].token, t.holds[b].token) })
-		first := int64(never)
-		for _, n := range slices.Backward(list) {
-			first = min(first, at[n])
-			at[n] = first
+	for key, n := range t.grants.overtaken(keys, 2*int64(t.options.ClockError), false) {
+		t.broken[key] = t.broken[key] || n > 0
+	}
+	if t.options.Permits == 1 && t.options.Tokens == "fencing" && slices.Contains(untidy, true) {
+		t.findEarly(untidy)
+	}
+}
+
+// findEarly finds holds of untidy keys of which a grant with a greater token tells that they were made before their own acquires ended.
+func (t *tracer) findEarly(untidy []bool) {
+	type granted struct {
+		token, at int64
+		key, hold int32
+	}
+	byToken := newSorter(t.log.room, func(a, b granted) int {
+		return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(b.token, a.token))
+	})
+	defer byToken.close()
+	for n, h := range t.holds.all(0, t.holds.length) {
+		if h.token != 0 && untidy[h.key] && !t.broken[h.key] {
+			t.log.ops.trim()
+			byToken.add(granted{h.token, t.log.ops.see(h.acquire).finish(), h.key, n})
 		}
 	}
-	return at
+	first, key, in := int64(never), int32(-1), byToken.inOrder()
+	for g := in.next(); g != nil; g = in.next() {
+		if g.key != key {
+			first, key = never, g.key
+		}
+		if first < g.at {
+			t.early[g.hold] = first
+		}
+		first = min(first, g.at)
+	}
 }
 
 // promised is until when the lock had promised a hold.

@@ -2,7 +2,6 @@ package audit
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -23,52 +22,21 @@ func translate(l *log, o Options) (*Source, error) {
 	if !l.timed && o.Validity.TTL > 0 {
 		return nil, fmt.Errorf("%s has no times, so nobody can tell what --ttl ended", l.file)
 	}
-	l.shift(int64(o.ClockError))
 	t := trace(l, o)
+	defer t.close()
 	if err := t.number(); err != nil {
 		return nil, err
 	}
-	l.read = len(l.ops)
+	l.read = l.ops.length
 	t.known()
 	queues, entries := t.ledgers()
-	t.reads()
-	s := &Source{Keys: l.keys.list, log: l}
-	ordered := make(chan *emitter, 1)
-	go func() { ordered <- newEmitter(t, queues) }() // while the header is made, which only looks at the ops, too
-	defer func() { s.out = <-ordered }()
-	if len(t.holds) == 0 && !t.asked() {
+	s := &Source{Keys: l.keys.list, log: l, out: newEmitter(t, queues)}
+	if t.holds.length == 0 && !t.wanted {
 		return nil, &history.SyntaxError{File: l.file, Line: 1, Err: errNoAcquire}
 	}
 	s.Header = t.header(entries)
 	s.Assumed, s.Left = t.assumed(), t.left()
 	return s, nil
-}
-
-// shift moves the times so that none is 0 or less, by which a history means that it does not know.
-func (l *log) shift(err int64) {
-	first := int64(math.MaxInt64)
-	for i := range l.ops {
-		first = min(first, l.ops[i].inv)
-	}
-	by := max(0, 1+err-first)
-	if len(l.ops) == 0 || by == 0 {
-		return
-	}
-	for i := range l.ops {
-		l.ops[i].inv += by
-		if l.ops[i].attempt != 0 {
-			l.ops[i].attempt += by
-		}
-		if l.ops[i].ret != never {
-			l.ops[i].ret += by
-		}
-	}
-	l.zero -= by
-}
-
-// asked tells whether anybody asked for a lock.
-func (t *tracer) asked() bool {
-	return slices.ContainsFunc(t.log.ops, func(o op) bool { return o.kind == history.Acquire })
 }
 
 // header says what the lock is taken to claim, and what the history does not tell.
@@ -81,7 +49,7 @@ func (t *tracer) header(entries int) history.Header {
 		h.Clients = max(h.Clients, len(list))
 	}
 	if t.log.hasZero {
-		h.Started, h.Duration = time.Unix(0, t.log.zero).In(t.log.zone), t.last()
+		h.Started, h.Duration = time.Unix(0, t.log.zero).In(t.log.zone), t.latest
 	}
 	if t.log.everyone != nil {
 		h.Names = t.log.everyone.list
@@ -92,7 +60,7 @@ func (t *tracer) header(entries int) history.Header {
 	case o.Validity.TTL > 0:
 		h.Claims.Validity = "from_invocation"
 	}
-	if len(t.tokens) > 0 {
+	if t.tokens.known() {
 		h.Claims.Token = o.Tokens
 	}
 	if t.late > 0 && slices.Contains(t.broken, true) {
@@ -122,7 +90,7 @@ func (t *tracer) untold(entries int) map[string]string {
 		untold[history.FactWrites] = "The history has no writes."
 	}
 	switch {
-	case len(t.tokens) == 0 && t.options.Tokens == "fencing":
+	case !t.tokens.known() && t.options.Tokens == "fencing":
 		untold[history.FactTokens] = "No grant in the history has a token."
 	case t.granted == 0:
 		untold[history.FactTokens] = "The history has no acquires, so it does not tell when a token was given."
@@ -130,7 +98,7 @@ func (t *tracer) untold(entries int) map[string]string {
 		untold[history.FactTokens] = fmt.Sprintf("%s used without an acquire in the history, after a greater one was granted: it does not tell when they were given.",
 			counted(t.late, "token")+was(t.late))
 	}
-	if t.granted == 0 && len(t.holds) > 0 {
+	if t.granted == 0 && t.holds.length > 0 {
 		untold[history.FactHolds] = "The history has no acquires, so it does not tell who held the lock."
 	}
 	return untold
@@ -165,16 +133,8 @@ func (t *tracer) doubts(entries int) map[string]string {
 
 // alone says that no key was granted often enough for one to be excluded; empty when one was.
 func (t *tracer) alone() string {
-	first, grants := map[int32]int32{}, map[int32]int{}
-	for i := range t.holds {
-		a := &t.log.ops[t.holds[i].acquire]
-		if grants[a.key]++; t.options.Permits > 1 && grants[a.key] > t.options.Permits {
-			return ""
-		}
-		if owner, ok := first[a.key]; ok && owner != a.owner && t.options.Permits == 1 {
-			return ""
-		}
-		first[a.key] = a.owner
+	if t.excluded {
+		return ""
 	}
 	if t.options.Permits > 1 {
 		return "No key was granted more often than it has permits, so there was nothing to exclude."

@@ -43,7 +43,7 @@ func NewParser(name string, head []byte, format Format, o Options) (*Parser, err
 	if err != nil {
 		return nil, err
 	}
-	p := &Parser{r: newAuditReader(newLog(name), lines, o), format: format, options: o}
+	p := &Parser{r: newAuditReader(newLog(name, o.room()), lines, o), format: format, options: o}
 	if p.r.columns.named, err = explicit(o.Map); err != nil {
 		return nil, err
 	}

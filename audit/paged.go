@@ -1,0 +1,132 @@
+package audit
+
+import (
+	"iter"
+	"math/bits"
+)
+
+// paged is a list of items without pointers. Pages of it that have not been used for a while lie in a
+// temporary file. A pointer to an item is good until the next trim.
+type paged[T any] struct {
+	scratch scratch
+	pages   []page[T]
+	length  int32
+	shift   int
+	most    int   // pages in memory
+	loaded  []int // which they are
+	hand    int   // where in loaded the next one that was not used is looked for
+	free    [][]T
+}
+
+type page[T any] struct {
+	items         []T   // nil: they are in the file
+	at            int64 // where; -1: nowhere yet
+	used, changed bool  // since it was last looked at; since it was written
+}
+
+func newPaged[T any](r room) *paged[T] {
+	return &paged[T]{shift: bits.TrailingZeros(uint(r.page)), most: r.pages}
+}
+
+func (l *paged[T]) add(item T) int32 {
+	i := l.length
+	if n := int(i >> l.shift); n == len(l.pages) {
+		l.pages = append(l.pages, page[T]{items: l.buffer(), at: -1})
+		l.loaded = append(l.loaded, n)
+	}
+	l.length++
+	*l.at(i) = item
+	return i
+}
+
+// at is an item that may be changed.
+func (l *paged[T]) at(i int32) *T {
+	p := &l.pages[i>>l.shift]
+	if p.items == nil {
+		l.load(p, int(i>>l.shift))
+	}
+	p.used, p.changed = true, true
+	return &p.items[i&(1<<l.shift-1)]
+}
+
+// see is an item that stays as it is.
+func (l *paged[T]) see(i int32) *T {
+	p := &l.pages[i>>l.shift]
+	if p.items == nil {
+		l.load(p, int(i>>l.shift))
+	}
+	p.used = true
+	return &p.items[i&(1<<l.shift-1)]
+}
+
+func (l *paged[T]) load(p *page[T], n int) {
+	p.items = l.buffer()
+	l.scratch.read(raw(p.items), p.at)
+	l.loaded = append(l.loaded, n)
+}
+
+func (l *paged[T]) buffer() []T {
+	if n := len(l.free); n > 0 {
+		buf := l.free[n-1]
+		l.free = l.free[:n-1]
+		return buf
+	}
+	return make([]T, 1<<l.shift)
+}
+
+// trim writes down pages that were not used of late, where there are too many in memory.
+func (l *paged[T]) trim() {
+	for len(l.loaded) > l.most {
+		if l.hand >= len(l.loaded) {
+			l.hand = 0
+		}
+		p := &l.pages[l.loaded[l.hand]]
+		if p.used {
+			p.used = false
+			l.hand++
+			continue
+		}
+		if p.changed {
+			if p.at < 0 {
+				p.at = l.scratch.write(raw(p.items))
+			} else {
+				l.scratch.writeAt(raw(p.items), p.at)
+			}
+		}
+		l.free = append(l.free, p.items)
+		p.items, p.changed = nil, false
+		l.loaded[l.hand] = l.loaded[len(l.loaded)-1]
+		l.loaded = l.loaded[:len(l.loaded)-1]
+	}
+}
+
+// all goes through the items from one to before another, and trims on the way. They may be changed.
+func (l *paged[T]) all(from, to int32) iter.Seq2[int32, *T] {
+	return func(yield func(int32, *T) bool) {
+		for i := from; i < to; i++ {
+			l.trim()
+			if !yield(i, l.at(i)) {
+				return
+			}
+		}
+	}
+}
+
+// scan goes through all items, and leaves the pages where they are: pointers stay good.
+func (l *paged[T]) scan(see func(i int32, item *T)) {
+	var apart []T
+	for n := range l.pages {
+		items := l.pages[n].items
+		if items == nil {
+			if apart == nil {
+				apart = make([]T, 1<<l.shift)
+			}
+			items = apart
+			l.scratch.read(raw(items), l.pages[n].at)
+		}
+		first := int32(n) << l.shift
+		for k := range items[:min(len(items), int(l.length-first))] {
+			see(first+int32(k), &items[k])
+		}
+	}
+}

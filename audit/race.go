@@ -1,0 +1,65 @@
+package audit
+
+import "cmp"
+
+// item is what carries a token, and when.
+type item struct {
+	token      int64
+	begin, end int64
+	key        int32
+}
+
+// race is items of all keys, by when they began and by when they ended.
+type race struct{ byBegin, byEnd *sorter[item] }
+
+func newRace(r room) *race {
+	return &race{newSorter(r, func(a, b item) int { return cmp.Compare(a.begin, b.begin) }),
+		newSorter(r, func(a, b item) int { return cmp.Compare(a.end, b.end) })}
+}
+
+func (r *race) add(x item) {
+	r.byBegin.add(x)
+	r.byEnd.add(x)
+}
+
+func (r *race) close() {
+	r.byBegin.close()
+	r.byEnd.close()
+}
+
+// overtaken counts, by key, the items that began more than margin after one with a greater token had ended. With crossing it
+// takes each to begin at its end and to end at its begin.
+func (r *race) overtaken(keys int, margin int64, crossing bool) []int {
+	begins, ends := r.byBegin.inOrder(), r.byEnd.inOrder()
+	begin, end := func(x *item) int64 { return x.begin }, func(x *item) int64 { return x.end }
+	if crossing {
+		begins, ends, begin, end = ends, begins, end, begin
+	}
+	n, highest := make([]int, keys), make([]int64, keys)
+	ended := ends.next()
+	for x := begins.next(); x != nil; x = begins.next() {
+		for ; ended != nil && end(ended)+margin < begin(x); ended = ends.next() {
+			highest[ended.key] = max(highest[ended.key], ended.token)
+		}
+		if x.token < highest[x.key] {
+			n[x.key]++
+		}
+	}
+	return n
+}
+
+// closer counts the items that the clocks can't put in order with an earlier one of their key.
+func (r *race) closer(keys int, margin int64) (n int) {
+	last := make([]int64, keys)
+	for k := range last {
+		last[k] = -never / 2
+	}
+	in := r.byBegin.inOrder()
+	for x := in.next(); x != nil; x = in.next() {
+		if last[x.key]+margin >= x.begin {
+			n++
+		}
+		last[x.key] = max(last[x.key], x.end)
+	}
+	return n
+}

@@ -1,0 +1,213 @@
+package audit
+
+import (
+	"slices"
+	"unsafe"
+)
+
+// sorter puts items without pointers in order. It sorts runs of them while more come, writes them
+// to a temporary file, and merges them in the end.
+type sorter[T any] struct {
+	scratch scratch
+	compare func(a, b T) int
+	stable  bool // some compare equal, and it matters which comes first
+	run     []T  // the newest items, which are not sorted yet
+	spare   []T
+	most    int        // items of a run
+	runs    int        // in the file
+	chains  []chain[T] // of runs, each of which begins where the one before ends
+	writing chan any   // tells that a run is written, and what went wrong; nil: none is being written
+}
+
+// chain is runs that follow each other.
+type chain[T any] struct {
+	runs []stretch
+	last T
+}
+
+// stretch is a run in the file.
+type stretch struct {
+	at     int64
+	length int
+	number int
+}
+
+func newSorter[T any](r room, compare func(a, b T) int) *sorter[T] {
+	return &sorter[T]{compare: compare, most: max(4, r.run/int(unsafe.Sizeof(*new(T))))}
+}
+
+func (s *sorter[T]) add(item T) {
+	if len(s.run) == s.most {
+		s.put()
+	}
+	s.run = append(s.run, item)
+}
+
+// put has the newest run sorted and written, on another processor.
+func (s *sorter[T]) put() {
+	s.written()
+	run, done := s.run, make(chan any, 1)
+	s.run, s.spare, s.writing = s.spare[:0], run, done
+	go func() {
+		defer func() { done <- recover() }()
+		s.sort(run)
+		s.write(run)
+	}()
+}
+
+// written waits until no run is being written.
+func (s *sorter[T]) written() {
+	if s.writing != nil {
+		if wrong := <-s.writing; wrong != nil {
+			panic(wrong)
+		}
+		s.writing = nil
+	}
+}
+
+func (s *sorter[T]) sort(run []T) {
+	switch {
+	case slices.IsSortedFunc(run, s.compare):
+	case s.stable:
+		slices.SortStableFunc(run, s.compare)
+	default:
+		slices.SortFunc(run, s.compare)
+	}
+}
+
+func (s *sorter[T]) write(run []T) {
+	to := slices.IndexFunc(s.chains, func(c chain[T]) bool { return s.compare(c.last, run[0]) <= 0 })
+	if to < 0 {
+		to = len(s.chains)
+		s.chains = append(s.chains, chain[T]{})
+	}
+	c := &s.chains[to]
+	c.runs = append(c.runs, stretch{s.scratch.write(raw(run)), len(run), s.runs})
+	c.last = run[len(run)-1]
+	s.runs++
+}
+
+// close forgets everything.
+func (s *sorter[T]) close() {
+	s.written()
+	s.scratch.close()
+	s.run, s.spare, s.chains = nil, nil, nil
+}
+
+// cursor goes through the items of a sorter in order.
+type cursor[T any] struct {
+	from  *sorter[T]
+	heap  least[*source[T]] // the one with the least item on top
+	begun bool
+}
+
+// source is a chain that is being read, or the run that was never written.
+type source[T any] struct {
+	items []T
+	at    int
+	run   int
+	left  []stretch
+}
+
+// inOrder begins at the least item. Nothing is added any more. There may be several cursors.
+func (s *sorter[T]) inOrder() *cursor[T] {
+	s.written()
+	s.sort(s.run)
+	c := &cursor[T]{from: s}
+	c.heap.less = func(a, b *source[T]) bool {
+		if order := s.compare(a.items[a.at], b.items[b.at]); order != 0 {
+			return order < 0
+		}
+		return a.run < b.run
+	}
+	for _, chain := range s.chains {
+		from := &source[T]{left: slices.Clone(chain.runs)}
+		c.fill(from)
+		c.heap.push(from)
+	}
+	if len(s.run) > 0 {
+		c.heap.push(&source[T]{items: s.run, run: s.runs})
+	}
+	return c
+}
+
+// fill reads on in a chain, and tells whether there was more.
+func (c *cursor[T]) fill(s *source[T]) bool {
+	const bytes = 1 << 16
+	if len(s.left) == 0 {
+		return false
+	}
+	next := &s.left[0]
+	size := int(unsafe.Sizeof(*new(T)))
+	n := min(next.length, max(1, min(bytes/size, c.from.most)))
+	s.items, s.at, s.run = slices.Grow(s.items[:0], n)[:n], 0, next.number
+	c.from.scratch.read(raw(s.items), next.at)
+	next.at += int64(n * size)
+	if next.length -= n; next.length == 0 {
+		s.left = s.left[1:]
+	}
+	return true
+}
+
+// next is the next item, until it is asked for again; nil: there is none.
+func (c *cursor[T]) next() *T {
+	if c.begun && len(c.heap.items) > 0 {
+		if s := c.heap.items[0]; s.at+1 < len(s.items) {
+			s.at++
+			c.heap.down(0)
+		} else if c.fill(s) {
+			c.heap.down(0)
+		} else {
+			c.heap.pop()
+		}
+	}
+	c.begun = true
+	if len(c.heap.items) == 0 {
+		return nil
+	}
+	s := c.heap.items[0]
+	return &s.items[s.at]
+}
+
+// least is a heap: the least item is on top.
+type least[T any] struct {
+	items []T
+	less  func(a, b T) bool
+}
+
+func (h *least[T]) push(item T) {
+	h.items = append(h.items, item)
+	for i := len(h.items) - 1; i > 0; {
+		parent := (i - 1) / 2
+		if !h.less(h.items[i], h.items[parent]) {
+			return
+		}
+		h.items[i], h.items[parent] = h.items[parent], h.items[i]
+		i = parent
+	}
+}
+
+func (h *least[T]) pop() T {
+	top, last := h.items[0], len(h.items)-1
+	h.items[0] = h.items[last]
+	h.items = h.items[:last]
+	h.down(0)
+	return top
+}
+
+// down puts an item that may be too great in its place.
+func (h *least[T]) down(i int) {
+	for {
+		least := i
+		for child := 2*i + 1; child <= 2*i+2 && child < len(h.items); child++ {
+			if h.less(h.items[child], h.items[least]) {
+				least = child
+			}
+		}
+		if least == i {
+			return
+		}
+		h.items[i], h.items[least] = h.items[least], h.items[i]
+		i = least
+	}
+}
