@@ -52,6 +52,7 @@ type auditReader struct {
 	found       found
 	entries     *sorter[entry]
 	first, last int64   // their times
+	begin       int64   // the instant of the first one, so that none is 0 or less, whatever the clocks: a history means by 0 that it does not know
 	zeros       []int   // tokens that are 0, by key
 	counted     []bool  // whether a key has others
 	granted     bool    // some line says "granted", so "acquire" means that it was asked
@@ -59,9 +60,9 @@ type auditReader struct {
 }
 
 func newAuditReader(l *log, lines lineReader, o Options) *auditReader {
-	r := &auditReader{log: l, granted: o.asked, stamps: lines.stamps, columns: &guesser{stamps: lines.stamps, words: lines.words}, first: never, last: math.MinInt64}
-	r.entries = newSorter(l.room, func(a, b entry) int { return cmp.Compare(a.at, b.at) })
-	r.entries.stable = true // those of one instant as they came
+	r := &auditReader{log: l, granted: o.asked, stamps: lines.stamps, columns: &guesser{stamps: lines.stamps, words: lines.words}, first: never, last: math.MinInt64, begin: 1 + int64(o.ClockError)}
+	r.entries = newSorter(l.room, func(a, b entry) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.line, b.line)) })
+	r.entries.stable = true // those of one line of JSON as they came
 	return r
 }
 
@@ -187,7 +188,8 @@ func (r *auditReader) ops() error {
 	if r.last-r.first < 0 || r.last-r.first > math.MaxInt64/8 {
 		return fmt.Errorf("%s: its times are more than %d years apart: see --time-format", r.log.file, math.MaxInt64/8/int64(365*24*3600*1e9))
 	}
-	r.log.zero, r.log.hasZero, r.log.grain, r.log.zoneless = r.first, true, r.stamps.grain, r.stamps.zoneless
+	r.log.told = newSorter(r.log.room, moment.compare)
+	r.log.zero, r.log.hasZero, r.log.grain, r.log.zoneless = r.first-r.begin, true, r.stamps.grain, r.stamps.zoneless
 	if r.stamps.zone != nil {
 		r.log.zone = r.stamps.zone
 	}
@@ -196,19 +198,23 @@ func (r *auditReader) ops() error {
 		if e.token == ticket(0) && !r.counted[e.key] {
 			e.token = 0
 		}
-		if err := r.op(e, asked, r.first); err != nil {
+		if err := r.op(e, asked); err != nil {
 			return err
 		}
+	}
+	for _, i := range asked { // and never answered
+		r.log.ops.trim()
+		r.log.told.add(r.log.ops.see(i).tells(i))
 	}
 	return nil
 }
 
 // op turns a line into an op, or into the answer of an acquire that its client has asked for.
-func (r *auditReader) op(e *entry, asked map[place]int32, zero int64) error {
+func (r *auditReader) op(e *entry, asked map[place]int32) error {
 	if e.means == acquire && r.granted && e.ending == endedOK {
 		e.means = request
 	}
-	at := place{e.key, e.owner}
+	at, zero := place{e.key, e.owner}, r.first-r.begin
 	n, open := asked[at]
 	o := op{inv: e.at - zero, ret: max(e.end, e.at) - zero, key: e.key, owner: e.owner, token: e.token, line: e.line, endLine: e.line}
 	switch e.means {
@@ -223,17 +229,20 @@ func (r *auditReader) op(e *entry, asked map[place]int32, zero int64) error {
 	case acquire, grant, busy:
 		if open {
 			delete(asked, at)
-			if e.end > e.at && e.means != busy {
-				r.log.ops.at(n).attempt = o.inv
+			asks := r.log.ops.at(n)
+			if e.end > e.at && e.means != busy && e.at > r.first {
+				asks.attempt = o.inv
 			}
-			e.answer(r.log.ops.at(n), o.ret)
-			r.log.ops.at(n).after = r.log.ops.length
+			e.answer(asks, o.ret)
+			r.log.told.add(momentOf(o.ret, false, 2*r.log.ops.length, n, false))
 			return nil
 		}
 	}
 	e.answer(&o, o.ret)
 	r.log.ledgered = r.log.ledgered || o.kind == history.Write
-	_, err := r.log.add(o)
+	i, err := r.log.add(o)
+	o.order = 2*i + 1
+	r.log.told.add(o.tells(i))
 	return err
 }
 

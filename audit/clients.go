@@ -17,7 +17,7 @@ func (t *tracer) number() error {
 	if t.options.Permits > 1 || t.options.Validity.Released && !t.options.Reentrant {
 		t.part()
 	} else {
-		t.log.whole = true
+		t.log.whole = make([]int32, len(t.order))
 	}
 	t.log.everyone = &names{ids: map[string]int32{}}
 	err := errCrowd
@@ -40,15 +40,20 @@ func (t *tracer) number() error {
 	return nil
 }
 
-func (t *tracer) numberLanes() (err error) {
+func (t *tracer) numberLanes() error {
 	t.log.clients = make([][]string, len(t.log.keys.list))
 	for k := range t.log.clients {
 		t.log.clients[k] = slices.Clone(t.options.Clients)
 	}
 	for _, la := range t.order {
 		for nth := range la.parts {
-			if la.parts[nth].client, err = t.client(la.key, la.owner, nth); err != nil {
+			n, err := t.client(la.key, la.owner, nth)
+			if err != nil {
 				return err
+			}
+			la.parts[nth].client = n
+			if t.log.whole != nil {
+				t.log.whole[la.number-1] = n
 			}
 		}
 	}
@@ -111,8 +116,8 @@ func (l *log) client(o *op) int32 {
 	switch {
 	case a.lane == 0:
 		return 0
-	case l.whole:
-		return l.lanes[a.lane-1].parts[0].client
+	case l.whole != nil:
+		return l.whole[a.lane-1]
 	}
 	return l.lanes[a.lane-1].parts[a.link].client
 }

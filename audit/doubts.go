@@ -3,6 +3,8 @@ package audit
 import (
 	"fmt"
 	"strings"
+
+	"github.com/lockchaos/lockchaos/history"
 )
 
 // Doubts: what another reading of the stamps would make a violation, or what the history does not say how it ended.
@@ -105,10 +107,9 @@ func (t *tracer) doubtWrites(holds string) string {
 
 // wrote notes an accepted write of a grant.
 func (t *tracer) wrote(o *op) {
-	a := t.log.ops.at(o.grant - 1)
+	a := t.log.ops.see(o.grant - 1)
 	t.carried = t.carried && a.token != 0 && !t.broken[o.key] && t.options.Tokens == "fencing"
 	t.writes.add(item{a.token, o.begin(), o.finish(), o.key})
-	a.wrote = true
 }
 
 // closeGrants counts the grants with writes that the clocks can't put in order with an earlier one.
@@ -119,9 +120,14 @@ func (t *tracer) closeGrants() int {
 	}
 	grants := newRace(t.log.room)
 	defer grants.close()
-	for _, o := range t.log.ops.all(0, t.log.ops.length) {
-		if o.wrote {
-			grants.byBegin.add(item{o.token, o.begin(), o.finish(), o.key})
+	for i := range t.log.ops.each(0, t.lines) {
+		o := t.log.ops.see(i)
+		if o.kind != history.Write || o.outcome != history.OK || o.grant == 0 {
+			continue
+		}
+		if a := t.log.ops.at(o.grant - 1); !a.wrote {
+			a.wrote = true
+			grants.byBegin.add(item{a.token, a.begin(), a.finish(), a.key})
 		}
 	}
 	return grants.closer(len(t.log.keys.list), margin)

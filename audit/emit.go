@@ -16,7 +16,8 @@ type emitter struct {
 	queues  []queue
 	pending []int32
 	seq     int64
-	told    int64 // events so far
+	stores  map[int32]bool // writes that have been answered before others that come first in the ledger
+	told    int64          // events so far
 	last    int64
 	state   int
 }
@@ -30,27 +31,46 @@ const (
 )
 
 // newEmitter puts the events in order: by time; at one instant what was answered then comes before what was asked, for equal stamps
-// decide nothing, and an op of no length is asked and answered at once.
-func newEmitter(t *tracer, queues []queue) *emitter {
-	e := &emitter{log: t.log, err: int64(t.options.ClockError), queues: queues, moments: newSorter(t.log.room, moment.compare)}
-	for i, o := range t.log.ops.all(0, t.log.ops.length) {
-		o.reads()
-		t.latest = max(t.latest, o.latest())
+// decide nothing, and an op of no length is asked and answered at once. It returns how many entries the ledger has, too.
+func newEmitter(t *tracer) (*emitter, int) {
+	e := &emitter{log: t.log, err: int64(t.options.ClockError), moments: newSorter(t.log.room, moment.compare), stores: map[int32]bool{}}
+	tell := func(i int32) {
+		o := t.log.ops.see(i)
 		if o.kind == history.Write && o.outcome == history.OK && o.grant != 0 {
 			t.wrote(o)
 		}
-		if o.untold || o.grant == 0 && o.lane == 0 {
-			continue
-		}
-		asked, answered := e.asked(o), o.ret+e.err
-		if o.outcome != history.Lost && !o.late {
-			e.moments.add(momentOf(asked, true, o.order, i, false))
-		}
-		if o.outcome != history.TypeNone {
-			e.moments.add(momentOf(answered, asked >= answered, o.order, i, true))
-		}
+		e.order(i, o)
 	}
-	return e
+	ledgers := newLedgers(t, tell)
+	for i := range t.log.ops.each(0, t.log.ops.length) {
+		o := t.log.ops.see(i)
+		t.latest = max(t.latest, o.latest())
+		switch {
+		case t.log.entered(o):
+			ledgers.write(i, o)
+			continue
+		case o.kind == history.Read:
+			t.log.ops.at(i).reads()
+		}
+		tell(i)
+	}
+	ledgers.end()
+	e.queues = ledgers.queues
+	return e, ledgers.entries
+}
+
+// order puts the events of an op in order.
+func (e *emitter) order(i int32, o *op) {
+	if o.untold || o.grant == 0 && o.lane == 0 {
+		return
+	}
+	asked, answered := e.asked(o), o.ret+e.err
+	if o.outcome != history.Lost && !o.late {
+		e.moments.add(momentOf(asked, true, o.order, i, false))
+	}
+	if o.outcome != history.TypeNone {
+		e.moments.add(momentOf(answered, asked >= answered, o.order, i, true))
+	}
 }
 
 // asked is when the invocation of an op is told. Of an acquire as early as it may have been, and of all else as late: whatever is forgotten when
@@ -69,10 +89,14 @@ func (e *emitter) next(out *history.Event) error {
 		e.in = e.moments.inOrder()
 		e.ahead = e.in.next()
 	}
-	for len(e.pending) == 0 && e.ahead != nil && e.log.ops.see(e.ahead.op()).late {
+	for len(e.pending) == 0 && e.ahead != nil {
 		i := e.ahead.op()
+		o := e.log.ops.see(i)
+		if !o.late {
+			break
+		}
 		e.ahead = e.in.next()
-		e.stored(i)
+		e.stored(i, o)
 	}
 	switch {
 	case len(e.pending) > 0:
@@ -136,7 +160,7 @@ func (e *emitter) moment(out *history.Event) {
 		out.Attempt, out.First = e.early(o.attempt), e.early(o.attempt) // those before were told that another had it
 	}
 	if o.kind == history.Write {
-		e.stored(i)
+		e.stored(i, o)
 	}
 }
 
@@ -149,17 +173,16 @@ func carry(out *history.Event, grant *op) {
 func (e *emitter) early(t int64) int64 { return max(t-e.err, 1) }
 
 // stored queues the ledger's entries that are due, now that a write has been answered.
-func (e *emitter) stored(i int32) {
-	o := e.log.ops.at(i)
-	o.stored = true
-	q := &e.queues[o.key]
-	for q.next != 0 {
-		next := e.log.ops.see(q.next - 1)
-		if !next.stored {
-			return
-		}
-		e.pending = append(e.pending, q.next-1)
-		q.next = next.link
+func (e *emitter) stored(i int32, o *op) {
+	if !e.log.entered(o) {
+		return
+	}
+	e.stores[i] = true
+	for q := &e.queues[o.key]; q.next != 0 && e.stores[q.next-1]; {
+		i := q.next - 1
+		delete(e.stores, i)
+		e.pending = append(e.pending, i)
+		q.next = e.log.ops.see(i).link
 	}
 }
 

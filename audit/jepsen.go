@@ -235,21 +235,21 @@ func (r *jepsenReader) nameKeys() {
 		return
 	}
 	r.log.note("The :value of acquires and releases comes more than once, so it is taken for the name of the lock.")
-	for i, o := range r.log.ops.all(0, int32(len(r.named))) {
+	for i := range r.log.ops.each(0, int32(len(r.named))) {
 		if name := r.named[i]; name != "" {
-			o.key = r.log.keys.id(name)
+			r.log.ops.at(i).key = r.log.keys.id(name)
 		}
 	}
 }
 
 // finish names the owners, now that every answer has been seen.
 func (r *jepsenReader) finish() error {
-	for i, o := range r.log.ops.all(0, r.log.ops.length) {
+	for i := range r.log.ops.each(0, r.log.ops.length) {
 		name, ok := r.owner[r.by[i]]
 		if !ok {
 			name = fmt.Sprintf("process %d", r.by[i])
 		}
-		o.owner = r.log.owners.id(name)
+		r.log.ops.at(i).owner = r.log.owners.id(name)
 	}
 	r.nameKeys()
 	r.log.timed = !r.untimed

@@ -6,12 +6,14 @@ import "github.com/lockchaos/lockchaos/history"
 func (t *tracer) known() {
 	last := int64(0)
 	if t.options.Validity.Released && t.options.Permits > 1 {
-		for _, o := range t.log.ops.all(0, t.log.ops.length) {
-			last = max(last, o.latest())
+		for i := range t.log.ops.each(0, t.log.ops.length) {
+			last = max(last, t.log.ops.see(i).latest())
 		}
 	}
-	for n, h := range t.holds.all(0, t.holds.length) {
+	for n := range t.holds.each(0, t.holds.length) {
 		t.log.ops.trim()
+		one := *t.holds.see(n) // which nobody looks at afterwards
+		h := &one
 		t.word(h)
 		switch {
 		case !t.options.Validity.Released:
@@ -43,7 +45,7 @@ func (t *tracer) say(h *hold, kind history.Kind, outcome history.Type, at int64,
 // word adds the client's own word: when it says that it was granted the key, it is alive and takes itself for the holder. Where a release of
 // unknown fate may still happen, and end a hold that came after it, the hold's promise is taken away instead.
 func (t *tracer) word(h *hold) {
-	a := *t.log.ops.at(h.acquire)
+	a := *t.log.ops.see(h.acquire)
 	if a.inferred || a.end != 0 {
 		return
 	}
@@ -52,7 +54,7 @@ func (t *tracer) word(h *hold) {
 		t.say(h, history.Renew, history.Fail, a.ret, a.order+1)
 		return
 	}
-	late := *t.log.ops.at(h.adrift - 1)
+	late := *t.log.ops.see(h.adrift - 1)
 	o := t.say(h, history.Release, history.Info, a.ret, a.order+1)
 	o.start, o.line, o.endLine = a.inv, late.line, late.endLine
 }
@@ -71,7 +73,7 @@ func (t *tracer) over(h *hold) {
 	}
 	at := t.done(h.use)
 	if ttl := int64(t.options.Validity.TTL); ttl > 0 {
-		a := t.log.ops.at(h.acquire)
+		a := t.log.ops.see(h.acquire)
 		at = max(at, min(h.until, max(a.begin(), a.attempt, h.renewed)+ttl))
 	}
 	t.say(h, history.Release, history.Fail, max(at, h.last), 2*h.use+2).notHeld = true

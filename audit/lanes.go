@@ -7,13 +7,16 @@ import (
 // hold is one grant and what its owner did under it.
 type hold struct {
 	acquire int32 // its op
-	use     int32 // the op under it that came last
-	release int32 // the release that ended it; -1: none
-	key     int32
-	token   int64
-	last    int64 // the start of the last act
-	until   int64 // when its owner gave it up, or was told of its loss; never
-	renewed int64 // the start of the last renewal
+	// begin and finish are those of the acquire.
+	begin, finish int64
+	use           int32 // the op under it that came last
+	release       int32 // the release that ended it; -1: none
+	key           int32
+	lane          int32
+	token         int64
+	last          int64 // the start of the last act
+	until         int64 // when its owner gave it up, or was told of its loss; never
+	renewed       int64 // the start of the last renewal
 	// least and most are how deep a reentrant owner certainly, and at most, is in it.
 	least, most int32
 	ended       bool
@@ -74,14 +77,15 @@ func trace(l *log, o Options) *tracer {
 	t := &tracer{log: l, options: o, lanes: map[place]*lane{}, holds: newPaged[hold](l.room), tokens: newTokens(l), broken: make([]bool, keys),
 		grants: newRace(l.room), writes: newRace(l.room), early: map[int32]int64{}, tokenless: make([]bool, keys), carried: true}
 	t.readings = [...]*reading{newReading(l.room, int64(o.ClockError), acts), newReading(l.room, -t.loosest(), promises), newReading(l.room, -t.loosest(), openEnds)}
-	l.sort()
-	t.lines = l.ops.length
-	told := t.told()
-	defer told.close()
-	if o.Reentrant {
-		t.lookAhead(told.inOrder())
+	if l.told == nil {
+		l.told = l.order(int64(o.ClockError))
 	}
-	in := told.inOrder()
+	t.lines = l.ops.length
+	defer l.told.close()
+	if o.Reentrant {
+		t.lookAhead(l.told.inOrder())
+	}
+	in := l.told.inOrder()
 	for m := in.next(); m != nil; m = in.next() {
 		l.ops.trim()
 		t.holds.trim()
@@ -101,30 +105,33 @@ func (t *tracer) close() {
 	}
 }
 
-// told lists ops in the order in which they tell something: an acquire when it is answered, the others when they begin. On the way it moves their
+// order lists ops in the order in which they tell something: an acquire when it is answered, the others when they begin. On the way it moves their
 // times so that none is 0 or less, by which a history means that it does not know.
-func (t *tracer) told() *sorter[moment] {
-	told := newSorter(t.log.room, moment.compare)
-	by := max(0, 1+int64(t.options.ClockError)-t.log.first)
-	if t.log.ops.length == 0 {
+func (l *log) order(err int64) *sorter[moment] {
+	told := newSorter(l.room, moment.compare)
+	l.sort()
+	by := max(0, 1+err-l.first)
+	if l.ops.length == 0 {
 		by = 0
 	}
-	t.log.zero -= by
-	for i, o := range t.log.ops.all(0, t.log.ops.length) {
+	l.zero -= by
+	for i := range l.ops.each(0, l.ops.length) {
+		o := l.ops.at(i)
 		o.shift(by)
 		if o.order = 2*i + 1; o.kind == history.Release && o.outcome == history.TypeNone {
 			o.outcome, o.ret = history.Info, o.inv
 		}
-		when, place := o.inv, o.order
-		if o.kind == history.Acquire && o.ret != never {
-			when = o.ret
-		}
-		if o.after != 0 {
-			place = 2 * o.after
-		}
-		told.add(momentOf(when, false, place, i, false))
+		told.add(o.tells(i))
 	}
 	return told
+}
+
+// tells is when an op tells something.
+func (o *op) tells(i int32) moment {
+	if o.kind == history.Acquire && o.ret != never {
+		return momentOf(o.ret, false, o.order, i, false)
+	}
+	return momentOf(o.inv, false, o.order, i, false)
 }
 
 // lookAhead notes of each op whether its owner's next one on the key is a release that was answered ok.
@@ -259,7 +266,7 @@ func (t *tracer) nested(la *lane, o *op) bool {
 // hold opens a hold for an acquire.
 func (t *tracer) hold(la *lane, i int32) *hold {
 	o := t.log.ops.at(i)
-	n := t.holds.add(hold{acquire: i, use: i, release: -1, key: o.key, until: never, least: 1, most: 1, before: la.newest, inferred: o.inferred})
+	n := t.holds.add(hold{acquire: i, use: i, release: -1, key: o.key, lane: la.number, begin: o.begin(), finish: o.finish(), until: never, least: 1, most: 1, before: la.newest, inferred: o.inferred})
 	if la.newest >= 0 {
 		t.holds.at(la.newest).follower = n
 	}

@@ -13,40 +13,54 @@ type queue struct {
 	version int64
 }
 
-// ledgers puts the writes of each key in order.
-func (t *tracer) ledgers() (queues []queue, entries int) {
+// ledgers puts the writes of each key in order, each of which it tells when it knows what becomes of it.
+type ledgers struct {
+	t       *tracer
+	queues  []queue
+	orders  []order // by key; nil: it has no writes
+	entries int
+	tell    func(i int32)
+}
+
+func newLedgers(t *tracer, tell func(i int32)) *ledgers {
 	keys := len(t.log.keys.list)
-	queues = make([]queue, keys)
-	if !t.log.ledgered {
-		return queues, 0
+	return &ledgers{t: t, queues: make([]queue, keys), orders: make([]order, keys), tell: tell}
+}
+
+// entered tells whether a write may be in the ledger.
+func (l *log) entered(o *op) bool {
+	return l.ledgered && o.kind == history.Write && o.grant != 0 && (o.outcome == history.OK || o.refused)
+}
+
+// write takes the next write, in the order of their begins.
+func (l *ledgers) write(i int32, o *op) {
+	if l.orders[o.key] == nil {
+		l.orders[o.key] = l.orderOf(o.key)
 	}
-	orders := make([]order, keys)
-	take := func(key, i int32) {
-		q := &queues[key]
-		if q.next == 0 {
-			q.next = i + 1
-		} else {
-			t.log.ops.at(q.last).link = i + 1
-		}
-		q.last = i
-		entries++
-	}
-	for i, o := range t.log.ops.all(0, t.lines) {
-		if o.kind != history.Write || o.grant == 0 || o.outcome != history.OK && !o.refused {
-			continue
-		}
-		if orders[o.key] == nil {
-			orders[o.key] = t.orderOf(o.key, take)
-		}
-		orders[o.key].write(i, o)
-	}
-	for _, o := range orders {
+	l.orders[o.key].write(i, o)
+}
+
+// end has no more writes.
+func (l *ledgers) end() {
+	for _, o := range l.orders {
 		if o != nil {
-			t.log.ops.trim()
+			l.t.log.ops.trim()
 			o.end()
 		}
 	}
-	return queues, entries
+}
+
+// take puts a write behind those of its key that were taken before.
+func (l *ledgers) take(key, i int32) {
+	q := &l.queues[key]
+	if q.next == 0 {
+		q.next = i + 1
+	} else {
+		l.t.log.ops.at(q.last).link = i + 1
+	}
+	q.last = i
+	l.entries++
+	l.tell(i)
 }
 
 // order puts the writes of one key in order, which come in the order of their begins.
@@ -56,11 +70,11 @@ type order interface {
 }
 
 // orderOf is by tokens, where they order the writes of a key.
-func (t *tracer) orderOf(key int32, take func(key, i int32)) order {
-	if t.options.Tokens == "fencing" && !t.broken[key] && !t.tokenless[key] {
-		return &benign{t: t, take: take, free: least[ranked]{less: ranked.before}, ends: least[finished]{less: func(a, b finished) bool { return a.at < b.at }}}
+func (l *ledgers) orderOf(key int32) order {
+	if l.t.options.Tokens == "fencing" && !l.t.broken[key] && !l.t.tokenless[key] {
+		return &benign{ledgers: l, free: least[ranked]{less: ranked.before}, ends: least[finished]{less: func(a, b finished) bool { return a.at < b.at }}}
 	}
-	return &certain{t: t, take: take}
+	return &certain{ledgers: l}
 }
 
 // reads makes an act of a read: that its client took itself for the holder is all that it tells, for no log has them in the order of the store.
@@ -72,8 +86,7 @@ func (o *op) reads() {
 
 // certain keeps, without tokens, the writes that are certainly before or behind every write of another grant. The others count as acts, and are in doubt.
 type certain struct {
-	t    *tracer
-	take func(key, i int32)
+	*ledgers
 	// ended are those that began before, waiting those whose next one of another grant has not come yet; they are all of one grant.
 	ended   lastTwo
 	waiting []waiting
@@ -123,6 +136,7 @@ func (c *certain) settle(w waiting) {
 	} else {
 		o.kind, o.outcome, o.refused = history.Renew, history.Fail, false
 	}
+	c.tell(w.write)
 }
 
 // lastTwo are the writes of two different grants that ended last; nil: there is none.
@@ -154,8 +168,7 @@ func (l *lastTwo) add(o waiting) {
 // earlier grant. So whatever still stands behind a write of a later grant stands there under every reading of the stamps: something was
 // certainly before it, with a token at least as great as that of what it stands behind.
 type benign struct {
-	t    *tracer
-	take func(key, i int32)
+	*ledgers
 	free least[ranked]
 	ends least[finished] // when those that are free ended, and some that were taken
 }

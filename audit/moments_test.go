@@ -64,9 +64,9 @@ func TestPaged(t *testing.T) {
 			t.Errorf("item %d is %d, want %d", i, *x, want[i])
 		}
 	})
-	for i, x := range l.all(0, l.length) {
-		if *x != want[i] {
-			t.Errorf("item %d is %d, want %d", i, *x, want[i])
+	for i := range l.each(0, l.length) {
+		if x := *l.see(i); x != want[i] {
+			t.Errorf("item %d is %d, want %d", i, x, want[i])
 		}
 	}
 	l.scratch.close()

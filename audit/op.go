@@ -26,7 +26,6 @@ type op struct {
 	lane       int32 // of an acquire that the judge is told: its owner's on the key, from 1; 0: none
 	line       int32
 	endLine    int32
-	after      int32 // how many ops the log has before the answer, where that stands on a line of its own; 0: it does not
 	order      int32 // decides between events of the same instant
 	// link is, of an acquire, its hold plus one, until it is the number of the client among those that its owner becomes (parts);
 	// of a write, the op that follows it in the ledger plus one. 0: none.
@@ -41,7 +40,6 @@ type op struct {
 	inferred bool // an acquire that the log lacks
 	untold   bool // a write that the judge is not told after all
 	then     bool // the owner's next op on the key is a release that was answered ok; looked for only where locks are reentrant
-	stored   bool // a write that has been answered, while the events are told
 	wrote    bool // an acquire under which there was a write
 }
 
@@ -105,9 +103,10 @@ type log struct {
 	first, last  int64 // the least inv, and that of the newest op
 	mixed        bool  // they are not in the order of their invs
 	keys, owners names
+	told         *sorter[moment] // the ops in the order in which they tell something; nil: that is to be found out
 	lanes        []*lane
-	whole        bool  // each owner is one client on a key
-	read         int32 // how many of the ops stand in the file
+	whole        []int32 // by lane its client, where each owner is one client on a key
+	read         int32   // how many of the ops stand in the file
 	// clients are the names of the clients on each key, by number.
 	clients [][]string
 	// everyone are the clients of all keys, where each has one number on all of them; else nil.
@@ -158,6 +157,7 @@ func (l *log) add(o op) (int32, error) {
 	l.mixed = l.mixed || o.inv < l.last
 	l.first, l.last = min(l.first, o.inv), o.inv
 	l.ops.trim()
+	o.order = 2*l.ops.length + 1
 	return l.ops.add(o), nil
 }
 
@@ -169,12 +169,12 @@ func (l *log) sort() {
 	byTime := newSorter(l.room, func(a, b op) int { return cmp.Compare(a.inv, b.inv) })
 	byTime.stable = true
 	defer byTime.close()
-	for _, o := range l.ops.all(0, l.ops.length) {
-		byTime.add(*o)
+	for i := range l.ops.each(0, l.ops.length) {
+		byTime.add(*l.ops.see(i))
 	}
 	ordered := byTime.inOrder()
-	for _, o := range l.ops.all(0, l.ops.length) {
-		*o = *ordered.next()
+	for i := range l.ops.each(0, l.ops.length) {
+		*l.ops.at(i) = *ordered.next()
 	}
 }
 

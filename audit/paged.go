@@ -100,12 +100,12 @@ func (l *paged[T]) trim() {
 	}
 }
 
-// all goes through the items from one to before another, and trims on the way. They may be changed.
-func (l *paged[T]) all(from, to int32) iter.Seq2[int32, *T] {
-	return func(yield func(int32, *T) bool) {
+// each goes through the numbers of items from one to before another, and trims on the way.
+func (l *paged[T]) each(from, to int32) iter.Seq[int32] {
+	return func(yield func(int32) bool) {
 		for i := from; i < to; i++ {
 			l.trim()
-			if !yield(i, l.at(i)) {
+			if !yield(i) {
 				return
 			}
 		}

@@ -65,16 +65,15 @@ func (t *tracer) crowded(r *reading) (grants, endless []int) {
 
 // spanned adds a hold to the readings.
 func (t *tracer) spanned(n int32, h *hold) {
-	a, next := t.log.ops.see(h.acquire), int64(never)
+	next, begun := int64(never), h.finish
 	if h.follower > 0 && t.options.Permits == 1 && !t.options.Validity.Released {
-		next = t.log.ops.see(t.holds.see(h.follower).acquire).finish()
+		next = t.holds.see(h.follower).finish
 	}
-	begun := a.finish()
 	if early, ok := t.early[n]; ok {
 		begun = early
 	}
 	for _, r := range t.readings {
-		s := t.span(h, a, begun, r)
+		s := t.span(h, begun, r)
 		if next != never {
 			s.last = min(s.last, next-r.err)
 		}
@@ -85,13 +84,13 @@ func (t *tracer) spanned(n int32, h *hold) {
 }
 
 // span is one hold, without regard to its owner's next. begun is the earliest end of its acquire.
-func (t *tracer) span(h *hold, a *op, begun int64, r *reading) span {
-	s := span{begin: a.finish() + r.err, last: math.MinInt64, lane: a.lane}
-	if h.last != 0 || a.finish() == h.last {
+func (t *tracer) span(h *hold, begun int64, r *reading) span {
+	s := span{begin: h.finish + r.err, last: math.MinInt64, lane: h.lane}
+	if h.last != 0 || h.finish == h.last {
 		s.last = h.last - r.err
 	}
 	if r.until >= promises {
-		s.begin, s.last = min(s.begin, begun+r.err), max(s.last, t.promised(h, a, r.err))
+		s.begin, s.last = min(s.begin, begun+r.err), max(s.last, t.promised(h, r.err))
 	}
 	if r.until == openEnds && !h.ended && !h.attempted && !h.told && t.options.Validity.TTL == 0 {
 		s.last, s.open = never, true
@@ -108,19 +107,19 @@ func (t *tracer) lookThrough() {
 	keys := len(t.log.keys.list)
 	last, untidy := make([]item, keys), make([]bool, keys) // untidy: a hold came after one with a greater token, or one that ended later
 	first, grants := make([]int32, keys), make([]int, keys)
-	for _, h := range t.holds.all(0, t.holds.length) {
-		t.log.ops.trim()
-		a := t.log.ops.see(h.acquire)
+	for n := range t.holds.each(0, t.holds.length) {
+		h := t.holds.see(n)
+		owner := t.order[h.lane-1].owner
 		if grants[h.key]++; t.options.Permits > 1 {
 			t.excluded = t.excluded || grants[h.key] > t.options.Permits
 		} else {
-			t.excluded = t.excluded || grants[h.key] > 1 && first[h.key] != a.owner
+			t.excluded = t.excluded || grants[h.key] > 1 && first[h.key] != owner
 		}
-		first[h.key] = a.owner
+		first[h.key] = owner
 		if h.token == 0 {
 			continue
 		}
-		x := item{h.token, a.begin(), a.finish(), h.key}
+		x := item{h.token, h.begin, h.finish, h.key}
 		untidy[h.key] = untidy[h.key] || x.token < last[h.key].token || x.end < last[h.key].end
 		if last[h.key] = x; !h.inferred {
 			t.grants.add(x)
@@ -144,10 +143,9 @@ func (t *tracer) findEarly(untidy []bool) {
 		return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(b.token, a.token))
 	})
 	defer byToken.close()
-	for n, h := range t.holds.all(0, t.holds.length) {
-		if h.token != 0 && untidy[h.key] && !t.broken[h.key] {
-			t.log.ops.trim()
-			byToken.add(granted{h.token, t.log.ops.see(h.acquire).finish(), h.key, n})
+	for n := range t.holds.each(0, t.holds.length) {
+		if h := t.holds.see(n); h.token != 0 && untidy[h.key] && !t.broken[h.key] {
+			byToken.add(granted{h.token, h.finish, h.key, n})
 		}
 	}
 	first, key, in := int64(never), int32(-1), byToken.inOrder()
@@ -163,13 +161,13 @@ func (t *tracer) findEarly(untidy []bool) {
 }
 
 // promised is until when the lock had promised a hold.
-func (t *tracer) promised(h *hold, a *op, err int64) int64 {
+func (t *tracer) promised(h *hold, err int64) int64 {
 	end := int64(math.MinInt64)
 	switch v := t.options.Validity; {
 	case v.Released:
 		end = never
-	case v.TTL > 0 && !a.inferred:
-		end = max(a.begin(), h.renewed) + int64(v.TTL-promiseMargin)
+	case v.TTL > 0 && !h.inferred:
+		end = max(h.begin, h.renewed) + int64(v.TTL-promiseMargin)
 	}
 	if end = min(end, h.until); end == never || end == math.MinInt64 {
 		return end

@@ -29,8 +29,8 @@ func translate(l *log, o Options) (*Source, error) {
 	}
 	l.read = l.ops.length
 	t.known()
-	queues, entries := t.ledgers()
-	s := &Source{Keys: l.keys.list, log: l, out: newEmitter(t, queues)}
+	out, entries := newEmitter(t)
+	s := &Source{Keys: l.keys.list, log: l, out: out}
 	if t.holds.length == 0 && !t.wanted {
 		return nil, &history.SyntaxError{File: l.file, Line: 1, Err: errNoAcquire}
 	}
