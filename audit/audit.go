@@ -62,7 +62,6 @@ type auditReader struct {
 func newAuditReader(l *log, lines lineReader, o Options) *auditReader {
 	r := &auditReader{log: l, granted: o.asked, stamps: lines.stamps, columns: &guesser{stamps: lines.stamps, words: lines.words}, first: never, last: math.MinInt64, begin: 1 + int64(o.ClockError)}
 	r.entries = newSorter(l.room, func(a, b entry) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.line, b.line)) })
-	r.entries.stable = true // those of one line of JSON as they came
 	return r
 }
 
@@ -73,6 +72,7 @@ func readAudit(l *log, in *bufio.Reader, format Format, o Options) error {
 		return err
 	}
 	r := newAuditReader(l, lines, o)
+	r.entries.stable = format == JSON // which may have several on a line
 	if r.columns.named, err = explicit(o.Map); err != nil {
 		return err
 	}

@@ -90,8 +90,8 @@ func (t *tracer) partOf(i int32) {
 	if a.lane == 0 {
 		return
 	}
-	if a.link != 0 {
-		h := t.holds.see(a.link - 1)
+	if a.part != 0 {
+		h := t.holds.see(a.part - 1)
 		if until = h.use; !h.ended && !h.attempted && (t.options.Validity.Released || t.options.Permits > 1 && t.options.Validity.TTL > 0) {
 			until = maxOps
 		}
@@ -104,7 +104,7 @@ func (t *tracer) partOf(i int32) {
 	}
 	p := &la.parts[n]
 	p.free, p.freeAt = max(p.free, until), max(p.freeAt, t.done(until), t.done(at))
-	a.link = int32(n)
+	a.part = int32(n)
 }
 
 // client is the number of the client that does an op; 0: the judge is not told of it.
@@ -119,7 +119,7 @@ func (l *log) client(o *op) int32 {
 	case l.whole != nil:
 		return l.whole[a.lane-1]
 	}
-	return l.lanes[a.lane-1].parts[a.link].client
+	return l.lanes[a.lane-1].parts[a.part].client
 }
 
 // mostRemembered is how many clients, each on every key, have one number on all keys.

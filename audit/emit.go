@@ -14,6 +14,7 @@ type emitter struct {
 	in      *cursor[moment] // nil: nothing has been told yet
 	ahead   *moment         // nil: all have been told
 	queues  []queue
+	links   *paged[int32]
 	pending []int32
 	seq     int64
 	stores  map[int32]bool // writes that have been answered before others that come first in the ledger
@@ -55,7 +56,7 @@ func newEmitter(t *tracer) (*emitter, int) {
 		tell(i)
 	}
 	ledgers.end()
-	e.queues = ledgers.queues
+	e.queues, e.links = ledgers.queues, ledgers.links
 	return e, ledgers.entries
 }
 
@@ -85,6 +86,7 @@ func (e *emitter) asked(o *op) int64 {
 // next fills in the next event.
 func (e *emitter) next(out *history.Event) error {
 	e.log.ops.trim()
+	e.links.trim()
 	if e.in == nil {
 		e.in = e.moments.inOrder()
 		e.ahead = e.in.next()
@@ -114,6 +116,7 @@ func (e *emitter) next(out *history.Event) error {
 		if e.state != silent {
 			e.state = silent
 			e.moments.close()
+			e.links.scratch.close()
 		}
 		return io.EOF
 	}
@@ -182,7 +185,7 @@ func (e *emitter) stored(i int32, o *op) {
 		i := q.next - 1
 		delete(e.stores, i)
 		e.pending = append(e.pending, i)
-		q.next = e.log.ops.see(i).link
+		q.next = *e.links.see(i)
 	}
 }
 

@@ -272,7 +272,7 @@ func (t *tracer) hold(la *lane, i int32) *hold {
 	}
 	la.open, la.newest = append(la.open, n), n
 	la.asks(o)
-	o.link = n + 1
+	o.part = n + 1
 	h := t.holds.at(n)
 	if la.adrift >= 0 && !o.inferred {
 		h.attempted, h.least, h.until, h.adrift = true, 0, o.begin(), la.adrift+1

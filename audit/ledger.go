@@ -6,7 +6,7 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// queue is the writes of one key in the order in which the store took them. Each has a link to the next one.
+// queue is the writes of one key in the order in which the store took them.
 type queue struct {
 	next    int32 // the first that has not been told, plus one; 0: none
 	last    int32
@@ -17,14 +17,15 @@ type queue struct {
 type ledgers struct {
 	t       *tracer
 	queues  []queue
-	orders  []order // by key; nil: it has no writes
+	orders  []order       // by key; nil: it has no writes
+	links   *paged[int32] // by write, the next one of its key plus one; 0: none
 	entries int
 	tell    func(i int32)
 }
 
 func newLedgers(t *tracer, tell func(i int32)) *ledgers {
 	keys := len(t.log.keys.list)
-	return &ledgers{t: t, queues: make([]queue, keys), orders: make([]order, keys), tell: tell}
+	return &ledgers{t: t, queues: make([]queue, keys), orders: make([]order, keys), links: newPaged[int32](t.log.room), tell: tell}
 }
 
 // entered tells whether a write may be in the ledger.
@@ -34,6 +35,10 @@ func (l *log) entered(o *op) bool {
 
 // write takes the next write, in the order of their begins.
 func (l *ledgers) write(i int32, o *op) {
+	l.links.trim()
+	for l.links.length <= i {
+		l.links.add(0)
+	}
 	if l.orders[o.key] == nil {
 		l.orders[o.key] = l.orderOf(o.key)
 	}
@@ -56,7 +61,7 @@ func (l *ledgers) take(key, i int32) {
 	if q.next == 0 {
 		q.next = i + 1
 	} else {
-		l.t.log.ops.at(q.last).link = i + 1
+		*l.links.at(q.last) = i + 1
 	}
 	q.last = i
 	l.entries++

@@ -27,9 +27,8 @@ type op struct {
 	line       int32
 	endLine    int32
 	order      int32 // decides between events of the same instant
-	// link is, of an acquire, its hold plus one, until it is the number of the client among those that its owner becomes (parts);
-	// of a write, the op that follows it in the ledger plus one. 0: none.
-	link     int32
+	// part is, of an acquire, its hold plus one (0: none), until it is the number of the client among those that its owner becomes.
+	part     int32
 	kind     history.Kind
 	outcome  history.Type // OK, Fail, Info; TypeNone: no answer; Lost
 	busy     bool

@@ -149,6 +149,46 @@ func (s *Source) Read(e *history.Event) (err error) {
 	return s.out.next(e)
 }
 
+// Each reads the rest of the history and calls do with its events, in order, many at a time. They are good until do returns; meanwhile the next
+// ones are read. The first error, of do or of the history, ends it.
+func (s *Source) Each(do func([]history.Event) error) error {
+	const many = 512
+	spare, read := make(chan []history.Event, 3), make(chan []history.Event, 3)
+	for range cap(spare) {
+		spare <- make([]history.Event, many)
+	}
+	var end error
+	go func() {
+		defer close(read)
+		for events := range spare {
+			n := 0
+			for ; n < many && end == nil; n++ {
+				if end = s.Read(&events[n]); end != nil {
+					break
+				}
+			}
+			if read <- events[:n]; end != nil {
+				return
+			}
+		}
+	}()
+	var wrong error
+	for events := range read {
+		if wrong == nil {
+			if wrong = do(events); wrong != nil {
+				close(spare)
+			}
+		}
+		if wrong == nil {
+			spare <- events[:many]
+		}
+	}
+	if wrong == nil && !errors.Is(end, io.EOF) {
+		wrong = end
+	}
+	return wrong
+}
+
 // op is an op that stands in the file; nil for one that was added for what is known all the same.
 func (s *Source) op(id int64) *op {
 	s.log.ops.trim()

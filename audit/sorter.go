@@ -16,7 +16,7 @@ type sorter[T any] struct {
 	most    int        // items of a run
 	runs    int        // in the file
 	chains  []chain[T] // of runs, each of which begins where the one before ends
-	writing chan any   // tells that a run is written, and what went wrong; nil: none is being written
+	written func()     // waits until a run is written; nil: none is being written
 }
 
 // chain is runs that follow each other.
@@ -45,23 +45,33 @@ func (s *sorter[T]) add(item T) {
 
 // put has the newest run sorted and written, on another processor.
 func (s *sorter[T]) put() {
-	s.written()
-	run, done := s.run, make(chan any, 1)
-	s.run, s.spare, s.writing = s.spare[:0], run, done
-	go func() {
-		defer func() { done <- recover() }()
+	s.wait()
+	run := s.run
+	s.run, s.spare = s.spare[:0], run
+	s.written = aside(func() {
 		s.sort(run)
 		s.write(run)
-	}()
+	})
 }
 
-// written waits until no run is being written.
-func (s *sorter[T]) written() {
-	if s.writing != nil {
-		if wrong := <-s.writing; wrong != nil {
+func (s *sorter[T]) wait() {
+	if s.written != nil {
+		s.written()
+		s.written = nil
+	}
+}
+
+// aside does something on another processor. What it returns waits for the end, and panics as it did.
+func aside(do func()) (wait func()) {
+	done := make(chan any, 1)
+	go func() {
+		defer func() { done <- recover() }()
+		do()
+	}()
+	return func() {
+		if wrong := <-done; wrong != nil {
 			panic(wrong)
 		}
-		s.writing = nil
 	}
 }
 
@@ -89,7 +99,7 @@ func (s *sorter[T]) write(run []T) {
 
 // close forgets everything.
 func (s *sorter[T]) close() {
-	s.written()
+	s.wait()
 	s.scratch.close()
 	s.run, s.spare, s.chains = nil, nil, nil
 }
@@ -111,7 +121,7 @@ type source[T any] struct {
 
 // inOrder begins at the least item. Nothing is added any more. There may be several cursors.
 func (s *sorter[T]) inOrder() *cursor[T] {
-	s.written()
+	s.wait()
 	s.sort(s.run)
 	c := &cursor[T]{from: s}
 	c.heap.less = func(a, b *source[T]) bool {

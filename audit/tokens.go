@@ -17,7 +17,7 @@ type tokens struct {
 }
 
 func newTokens(l *log) tokens {
-	return tokens{recent: map[tokenOn]int32{}, most: l.room.tokens, highest: make([]int64, len(l.keys.list)), forgotten: make([]int64, len(l.keys.list))}
+	return tokens{recent: map[tokenOn]int32{}, older: map[tokenOn]int32{}, most: l.room.tokens, highest: make([]int64, len(l.keys.list)), forgotten: make([]int64, len(l.keys.list))}
 }
 
 // known tells whether any grant has a token.
@@ -31,7 +31,8 @@ func (t *tokens) add(at tokenOn, n int32) {
 				t.all[old] = hold
 			}
 		}
-		t.recent, t.older = map[tokenOn]int32{}, t.recent
+		clear(t.older)
+		t.recent, t.older = t.older, t.recent
 	}
 	t.recent[at] = n
 	t.highest[at.key] = max(t.highest[at.key], at.token)

@@ -3,6 +3,7 @@ package audit
 import (
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/lockchaos/lockchaos/history"
@@ -29,18 +30,22 @@ func translate(l *log, o Options) (*Source, error) {
 	}
 	l.read = l.ops.length
 	t.known()
+	var holds, tokens string
+	wait := sync.OnceFunc(aside(func() { holds, tokens = t.doubtHolds(), t.doubtTokens() })) // which no op is needed for
+	defer wait()
 	out, entries := newEmitter(t)
+	wait()
 	s := &Source{Keys: l.keys.list, log: l, out: out}
 	if t.holds.length == 0 && !t.wanted {
 		return nil, &history.SyntaxError{File: l.file, Line: 1, Err: errNoAcquire}
 	}
-	s.Header = t.header(entries)
+	s.Header = t.header(entries, holds, tokens)
 	s.Assumed, s.Left = t.assumed(), t.left()
 	return s, nil
 }
 
 // header says what the lock is taken to claim, and what the history does not tell.
-func (t *tracer) header(entries int) history.Header {
+func (t *tracer) header(entries int, holds, tokens string) history.Header {
 	o := t.options
 	h := history.Header{Format: history.FormatVersion, Scenario: t.log.what, Lock: "unknown", Service: "unknown", Workload: t.log.what,
 		Needs: history.Needs{Grants: 1}, Translated: true, TTL: int64(o.Validity.TTL),
@@ -69,7 +74,7 @@ func (t *tracer) header(entries int) history.Header {
 	if entries+t.unordered > 0 {
 		h.Store.Engine = "log"
 	}
-	h.Untold, h.Doubts = t.untold(entries), t.doubts(entries)
+	h.Untold, h.Doubts = t.untold(entries), t.doubts(entries, holds, tokens)
 	return h
 }
 
@@ -112,19 +117,18 @@ func was(n int) string {
 }
 
 // doubts says what the history tells only perhaps.
-func (t *tracer) doubts(entries int) map[string]string {
+func (t *tracer) doubts(entries int, holds, tokens string) map[string]string {
 	doubts := map[string]string{}
 	add := func(fact, why string) {
 		if why != "" {
 			doubts[fact] = why
 		}
 	}
-	holds := t.doubtHolds()
 	if holds == "" {
 		holds = t.alone()
 	}
 	add(history.FactHolds, holds)
-	add(history.FactTokens, t.doubtTokens())
+	add(history.FactTokens, tokens)
 	if entries+t.unordered+t.loose > 0 {
 		add(history.FactWrites, t.doubtWrites(holds))
 	}

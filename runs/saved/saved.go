@@ -88,18 +88,21 @@ func (r Reading) judge(in io.Reader, name string) (*Judged, error) {
 func Translated(s *audit.Source, o checker.Options, keep bool) (*Judged, error) {
 	j := &Judged{History: history.History{Header: s.Header, Keys: s.Keys}, source: s}
 	judge := checker.New(s.Header, s.Keys, o)
-	for {
-		var e history.Event
-		if err := s.Read(&e); errors.Is(err, io.EOF) {
-			j.Verdict = judge.Finish(false)
-			return j, nil
-		} else if err != nil {
-			return nil, err
+	err := s.Each(j.take(judge, keep))
+	j.Verdict = judge.Finish(false)
+	return j, err
+}
+
+// take gives events to a judge, and keeps them if they are to be kept.
+func (j *Judged) take(judge *checker.Sweep, keep bool) func([]history.Event) error {
+	return func(events []history.Event) error {
+		for i := range events {
+			judge.Add(&events[i])
 		}
-		judge.Add(&e)
 		if keep {
-			j.History.Events = append(j.History.Events, e)
+			j.History.Events = append(j.History.Events, events...)
 		}
+		return nil
 	}
 }
 
@@ -111,15 +114,7 @@ func (r Reading) native(in io.Reader, name string) (*Judged, error) {
 	}
 	j := &Judged{History: history.History{Header: from.Header, Keys: from.Keys}}
 	judge := checker.New(from.Header, from.Keys, kept)
-	err = from.Each(func(events []history.Event) error {
-		for i := range events {
-			judge.Add(&events[i])
-		}
-		if r.Keep {
-			j.History.Events = append(j.History.Events, events...)
-		}
-		return nil
-	})
+	err = from.Each(j.take(judge, r.Keep))
 	j.History.Truncated = from.Truncated()
 	j.Verdict = judge.Finish(from.Truncated())
 	return j, err
