@@ -76,7 +76,7 @@ func (t *tracer) replacedWrite(h *hold, o *op) {
 // infer opens a hold for a write whose acquire the log lacks: it was granted at some time before.
 func (t *tracer) infer(la *lane, i int32) {
 	o := *t.log.ops.at(i)
-	if o.token < t.tokens.highest[o.key] {
+	if o.token < t.tokens.highest(o.key) {
 		t.late++
 	}
 	a := t.log.ops.add(op{kind: history.Acquire, outcome: history.OK, inv: o.inv, ret: o.inv, start: 1, end: o.inv, token: o.token, key: o.key,

@@ -14,11 +14,11 @@ type room struct {
 	page   int // items of a page of a list; a power of two
 	pages  int // pages of a list
 	run    int // bytes that a sorter takes before it writes them down
-	tokens int // tokens that are remembered, twice
+	tokens int // tokens of a key that are remembered
 }
 
 // usualRoom is the room where the options give none: about 200 MB with everything.
-var usualRoom = room{page: 1 << 9, pages: 1 << 10, run: 1 << 22, tokens: 1 << 16}
+var usualRoom = room{page: 1 << 9, pages: 1 << 10, run: 1 << 20, tokens: 1 << 5}
 
 // scratch is a temporary file, made when it is first written to. It has no name, so nothing of it is
 // left behind, whatever ends the program; where a system keeps the names of open files, it has one

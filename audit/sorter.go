@@ -37,17 +37,31 @@ func newSorter[T any](r room, compare func(a, b T) int) *sorter[T] {
 }
 
 func (s *sorter[T]) add(item T) {
-	if len(s.run) == s.most {
-		s.put()
+	if len(s.run) == cap(s.run) {
+		s.grow()
 	}
 	s.run = append(s.run, item)
+}
+
+// grow makes room for another item. What does not fit into a little mostly fills a run.
+func (s *sorter[T]) grow() {
+	switch few := s.most / 64; {
+	case len(s.run) == s.most:
+		s.put()
+	case len(s.run) < few:
+		s.run = slices.Grow(s.run, min(few, max(16, len(s.run))))
+	default:
+		s.run = append(make([]T, 0, s.most), s.run...)
+	}
 }
 
 // put has the newest run sorted and written, on another processor.
 func (s *sorter[T]) put() {
 	s.wait()
 	run := s.run
-	s.run, s.spare = s.spare[:0], run
+	if s.run, s.spare = s.spare[:0], run; cap(s.run) == 0 {
+		s.run = make([]T, 0, s.most)
+	}
 	s.written = aside(func() {
 		s.sort(run)
 		s.write(run)
@@ -77,12 +91,31 @@ func aside(do func()) (wait func()) {
 
 func (s *sorter[T]) sort(run []T) {
 	switch {
-	case slices.IsSortedFunc(run, s.compare):
+	case s.nearly(run):
 	case s.stable:
 		slices.SortStableFunc(run, s.compare)
 	default:
 		slices.SortFunc(run, s.compare)
 	}
+}
+
+// nearly sorts a run in which hardly any item is far from its place, and tells whether it is sorted.
+func (s *sorter[T]) nearly(run []T) bool {
+	moves := 8 * len(run)
+	for i := 1; i < len(run); i++ {
+		if s.compare(run[i-1], run[i]) <= 0 {
+			continue
+		}
+		item, to := run[i], i
+		for ; to > 0 && s.compare(run[to-1], item) > 0; to-- {
+			run[to] = run[to-1]
+		}
+		run[to] = item
+		if moves -= i - to; moves < 0 {
+			return false
+		}
+	}
+	return true
 }
 
 func (s *sorter[T]) write(run []T) {

@@ -1,53 +1,73 @@
 package audit
 
+import "slices"
+
 type tokenOn struct {
 	key   int32
 	token int64
 }
 
-// tokens finds the hold that has a token. It remembers those that came last. Tokens mostly rise, so for one that is greater than all
-// that were forgotten nothing needs to be remembered; for the first one that is not, all holds are looked through, and from then on
-// each token is remembered.
+// tokens finds the hold that has a token. It remembers the greatest ones of each key. Tokens mostly rise, so it is seldom asked for another one;
+// when it is, all holds are looked through, and from then on each token is remembered.
 type tokens struct {
-	recent, older map[tokenOn]int32
-	most          int               // in each of them
-	all           map[tokenOn]int32 // those that are in neither; nil: nobody has asked for one
-	highest       []int64           // that was granted, by key
-	forgotten     []int64           // the highest of those that are in neither
+	greatest  [][]tokenOf       // by key, the least first
+	most      int               // of each key
+	forgotten []int64           // by key, the greatest of those that are not in greatest
+	all       map[tokenOn]int32 // those; nil: nobody has asked for one
+	known     bool              // some grant has a token
+}
+
+// tokenOf is a token, and the newest hold that has it.
+type tokenOf struct {
+	token int64
+	hold  int32
 }
 
 func newTokens(l *log) tokens {
-	return tokens{recent: map[tokenOn]int32{}, older: map[tokenOn]int32{}, most: l.room.tokens, highest: make([]int64, len(l.keys.list)), forgotten: make([]int64, len(l.keys.list))}
+	return tokens{greatest: make([][]tokenOf, len(l.keys.list)), most: l.room.tokens, forgotten: make([]int64, len(l.keys.list))}
 }
 
-// known tells whether any grant has a token.
-func (t *tokens) known() bool { return len(t.recent) > 0 }
-
-func (t *tokens) add(at tokenOn, n int32) {
-	if len(t.recent) >= t.most {
-		for old, hold := range t.older {
-			t.forgotten[old.key] = max(t.forgotten[old.key], old.token)
-			if t.all != nil {
-				t.all[old] = hold
-			}
-		}
-		clear(t.older)
-		t.recent, t.older = t.older, t.recent
+// highest is the highest token of a key that was granted.
+func (t *tokens) highest(key int32) int64 {
+	if list := t.greatest[key]; len(list) > 0 {
+		return list[len(list)-1].token
 	}
-	t.recent[at] = n
-	t.highest[at.key] = max(t.highest[at.key], at.token)
+	return 0
+}
+
+// place is where among the greatest ones of its key a token is or would be.
+func (t *tokens) place(at tokenOn) (i int, found bool) {
+	list := t.greatest[at.key]
+	for i = len(list); i > 0 && list[i-1].token >= at.token; i-- {
+	}
+	return i, i < len(list) && list[i].token == at.token
+}
+
+func (t *tokens) add(at tokenOn, hold int32) {
+	t.known = true
+	list := &t.greatest[at.key]
+	i, found := t.place(at)
+	if found {
+		(*list)[i].hold = hold
+		return
+	}
+	*list = slices.Insert(*list, i, tokenOf{at.token, hold})
+	if least := (*list)[0]; len(*list) > t.most {
+		*list = slices.Delete(*list, 0, 1)
+		t.forgotten[at.key] = max(t.forgotten[at.key], least.token)
+		if t.all != nil {
+			t.all[tokenOn{at.key, least.token}] = least.hold
+		}
+	}
 }
 
 // hold is the newest hold that has a token.
 func (t *tokens) hold(holds *paged[hold], at tokenOn) (n int32, ok bool) {
-	if at.token > t.highest[at.key] {
+	if i, found := t.place(at); found {
+		return t.greatest[at.key][i].hold, true
+	}
+	if at.token > t.forgotten[at.key] {
 		return 0, false
-	}
-	if n, ok = t.recent[at]; ok {
-		return n, true
-	}
-	if n, ok = t.older[at]; ok || at.token > t.forgotten[at.key] {
-		return n, ok
 	}
 	if t.all == nil {
 		t.all = map[tokenOn]int32{}

@@ -65,7 +65,7 @@ func (t *tracer) header(entries int, holds, tokens string) history.Header {
 	case o.Validity.TTL > 0:
 		h.Claims.Validity = "from_invocation"
 	}
-	if t.tokens.known() {
+	if t.tokens.known {
 		h.Claims.Token = o.Tokens
 	}
 	if t.late > 0 && slices.Contains(t.broken, true) {
@@ -95,7 +95,7 @@ func (t *tracer) untold(entries int) map[string]string {
 		untold[history.FactWrites] = "The history has no writes."
 	}
 	switch {
-	case !t.tokens.known() && t.options.Tokens == "fencing":
+	case !t.tokens.known && t.options.Tokens == "fencing":
 		untold[history.FactTokens] = "No grant in the history has a token."
 	case t.granted == 0:
 		untold[history.FactTokens] = "The history has no acquires, so it does not tell when a token was given."
