@@ -35,12 +35,14 @@ var errNoText = errors.New("bytes that are no text in UTF-8: convert the log fir
 type lineReader struct {
 	stamps stamper
 	words  vocabulary
+	names  int // that are remembered, but for those of a block
 }
 
 func newLineReader(o Options) (r lineReader, err error) {
 	if r.stamps, err = newStamper(o.TimeFormat); err != nil {
 		return r, err
 	}
+	r.names = o.room().names
 	r.words, err = newVocabulary(o.Events)
 	return r, err
 }

@@ -36,7 +36,9 @@ func (t *tracer) number() error {
 			t.log.clients[k] = t.log.everyone.list
 		}
 	}
-	t.log.lanes = t.order
+	if t.log.whole == nil {
+		t.log.lanes = t.order
+	}
 	return nil
 }
 

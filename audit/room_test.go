@@ -10,7 +10,7 @@ import (
 )
 
 // cramped is room for nothing but what is looked at.
-var cramped = room{page: 2, pages: 2, run: 1, tokens: 2}
+var cramped = room{page: 2, pages: 2, run: 1, tokens: 2, names: 2}
 
 // randomLog draws a log of owners of a few keys, and how to read it. Most lines are those of a lock that mostly works; times may be out of order, and tokens
 // missing, 0, of another grant or not rising.
@@ -102,9 +102,9 @@ func TestRoom(t *testing.T) {
 	}
 	for seed := range uint64(logs) {
 		text, o := randomLog(rand.New(rand.NewPCG(seed, 5)))
-		want := told([]byte(text), CSV, o, 0)
-		o.keep = cramped
-		if got := told([]byte(text), CSV, o, 0); got != want {
+		want := told([]byte(text), CSV, o, o.block)
+		o.keep, o.block = cramped, 100
+		if got := told([]byte(text), CSV, o, o.block); got != want {
 			a, b := strings.Split(got, "\n"), strings.Split(want, "\n")
 			i := 0
 			for i < min(len(a), len(b))-1 && a[i] == b[i] {

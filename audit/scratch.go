@@ -15,10 +15,11 @@ type room struct {
 	pages  int // pages of a list
 	run    int // bytes that a sorter takes before it writes them down
 	tokens int // tokens of a key that are remembered
+	names  int // names that whoever takes lines apart remembers
 }
 
 // usualRoom is the room where the options give none: about 200 MB with everything.
-var usualRoom = room{page: 1 << 9, pages: 1 << 10, run: 1 << 20, tokens: 1 << 5}
+var usualRoom = room{page: 1 << 9, pages: 1 << 10, run: 1 << 20, tokens: 1 << 5, names: 1 << 16}
 
 // scratch is a temporary file, made when it is first written to. It has no name, so nothing of it is
 // left behind, whatever ends the program; where a system keeps the names of open files, it has one

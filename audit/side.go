@@ -105,6 +105,9 @@ func (c *crew) unread(b block, end error) (rest []io.Reader) {
 
 // take takes over what a block says.
 func (r *auditReader) take(known *numbering, p *parsed) {
+	if p.anew {
+		*known = numbering{}
+	}
 	for _, name := range p.keys {
 		known.keys = append(known.keys, r.log.keys.id(name))
 	}

@@ -85,9 +85,6 @@ func (p *Parser) Line(text []byte, number int) (t Telling, err error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return t, nil
 	}
-	if len(p.w.keys.list)+len(p.w.owners.list) > mostNames { // an endless log may have names without end
-		p.w.forgetNames()
-	}
 	got := p.w.block(block{data: text, line: number})
 	if _, placed := errors.AsType[*history.SyntaxError](got.err); got.err != nil && !placed {
 		got.err = &history.SyntaxError{File: p.r.log.file, Line: number, Near: excerpt(string(text)), Err: got.err}
@@ -102,9 +99,6 @@ func (p *Parser) Line(text []byte, number int) (t Telling, err error) {
 	p.SetGranted(got.granted)
 	return e.telling(p.w.keys.list[e.key], p.w.owners.list[e.owner], p.r.granted), nil
 }
-
-// mostNames is how many names a parser remembers.
-const mostNames = 1 << 16
 
 // telling is what an entry means for who holds the key.
 func (e *entry) telling(key, client string, granted bool) Telling {

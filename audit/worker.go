@@ -27,6 +27,7 @@ type worker struct {
 type parsed struct {
 	entries      []entry
 	keys, owners []string // names that the worker had not met before, in their order
+	anew         bool     // it has forgotten those from before
 	granted      bool     // some line says "granted"
 	found        found
 	stamps       stamper // its grain and zone
@@ -73,6 +74,10 @@ func (w *worker) forgetNames() {
 // gather returns what is said while some of the log is read.
 func (w *worker) gather(read func() error) parsed {
 	w.parsed = parsed{entries: make([]entry, 0, w.most)}
+	if len(w.keys.list)+len(w.owners.list) > w.names { // a log may have names without end
+		w.forgetNames()
+		w.parsed.anew = true
+	}
 	w.parsed.err = read()
 	p := &w.parsed
 	w.most = max(w.most, len(p.entries))
