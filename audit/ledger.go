@@ -65,7 +65,6 @@ func (l *ledgers) take(key, i int32) {
 	}
 	q.last = i
 	l.entries++
-	l.tell(i)
 }
 
 // order puts the writes of one key in order, which come in the order of their begins.
@@ -131,15 +130,15 @@ func (c *certain) end() {
 
 func (c *certain) settle(w waiting) {
 	o := c.t.log.ops.at(w.write)
-	if !w.unsure {
+	switch {
+	case !w.unsure:
 		c.take(o.key, w.write)
-		return
-	}
-	c.t.unordered++
-	if o.late {
+	case o.late:
 		o.untold = true
-	} else {
+		c.t.unordered++
+	default:
 		o.kind, o.outcome, o.refused = history.Renew, history.Fail, false
+		c.t.unordered++
 	}
 	c.tell(w.write)
 }
@@ -211,6 +210,7 @@ func (b *benign) write(i int32, o *op) {
 	a, taken := b.t.log.ops.see(o.grant-1), new(bool)
 	b.free.push(ranked{a.token, a.finish(), o.order, i, o.key, taken})
 	b.ends.push(finished{o.finish(), taken})
+	b.tell(i)
 }
 
 func (b *benign) next() {
