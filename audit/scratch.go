@@ -18,7 +18,7 @@ type room struct {
 	names  int // names that whoever takes lines apart remembers
 }
 
-// usualRoom is the room where the options give none: about 200 MB with everything.
+// usualRoom is the room where the options give none: about 120 MB with everything.
 var usualRoom = room{page: 1 << 9, pages: 1 << 10, run: 1 << 20, tokens: 1 << 5, names: 1 << 16}
 
 // scratch is a temporary file, made when it is first written to. It has no name, so nothing of it is
