@@ -55,7 +55,7 @@ type auditReader struct {
 	entries     *sorter[entry]
 	first, last int64   // their times
 	begin       int64   // the instant of the first one, so that none is 0 or less, whatever the clocks: a history means by 0 that it does not know
-	zeros       []int   // tokens that are 0, by key
+	zeros       []bool  // whether a key has tokens that are 0
 	counted     []bool  // whether a key has others
 	granted     bool    // some line says "granted", so "acquire" means that it was asked
 	stamps      stamper // its grain and zone are those of the whole log
@@ -252,8 +252,8 @@ func (r *auditReader) op(e *entry, asked map[place]int32) error {
 
 // noteNoughts says that the tokens of a key are taken for none where all of them are 0: so a program logs a token that it does not have.
 func (r *auditReader) noteNoughts() {
-	for key, n := range r.zeros {
-		if n > 0 && !r.counted[key] {
+	for key, zero := range r.zeros {
+		if zero && !r.counted[key] {
 			r.log.notes = append(r.log.notes, "All tokens of a lock are 0, so they are taken for none.")
 			return
 		}

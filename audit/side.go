@@ -131,11 +131,9 @@ func (r *auditReader) take(known *numbering, p *parsed) {
 func (r *auditReader) add(e *entry) {
 	r.first, r.last = min(r.first, e.at), max(r.last, e.at)
 	for len(r.zeros) < len(r.log.keys.list) {
-		r.zeros, r.counted = append(r.zeros, 0), append(r.counted, false)
+		r.zeros, r.counted = append(r.zeros, false), append(r.counted, false)
 	}
-	if e.token == ticket(0) {
-		r.zeros[e.key]++
-	}
+	r.zeros[e.key] = r.zeros[e.key] || e.token == ticket(0)
 	r.counted[e.key] = r.counted[e.key] || e.token > ticket(0)
 	r.entries.add(*e)
 }
