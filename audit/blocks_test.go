@@ -22,12 +22,15 @@ func told(text []byte, format Format, o Options, size int) string {
 	if err != nil {
 		return err.Error()
 	}
+	defer s.Close()
 	var b strings.Builder
 	fmt.Fprintf(&b, "%+v\n%q\n%q\n%q\n", s.Header, s.Keys, s.Assumed, s.Left)
 	for {
 		var e history.Event
-		if s.Read(&e) != nil {
+		if err := s.Read(&e); errors.Is(err, io.EOF) {
 			return b.String()
+		} else if err != nil {
+			return err.Error()
 		}
 		first, last := s.Lines(e.Op)
 		fmt.Fprintf(&b, "%+v %d %d %q\n", e, first, last, s.Client(s.Keys[e.Key], e.Client))

@@ -3,6 +3,7 @@ package audit
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -95,7 +96,7 @@ func (t *tracer) partOf(i int32) {
 	if a.part != 0 {
 		h := t.holds.see(a.part - 1)
 		if until = h.use; !h.ended && !h.attempted && (t.options.Validity.Released || t.options.Permits > 1 && t.options.Validity.TTL > 0) {
-			until = maxOps
+			until = math.MaxInt32
 		}
 	}
 	la, at := t.order[a.lane-1], a.order/2

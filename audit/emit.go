@@ -28,7 +28,6 @@ const (
 	telling = iota
 	marking
 	ending_
-	silent
 )
 
 // newEmitter puts the events in order: by time; at one instant what was answered then comes before what was asked, for equal stamps
@@ -113,11 +112,6 @@ func (e *emitter) next(out *history.Event) error {
 		e.state = ending_
 		*out = history.Event{Type: history.End, Time: e.last, Seq: e.told}
 	default:
-		if e.state != silent {
-			e.state = silent
-			e.moments.close()
-			e.links.scratch.close()
-		}
 		return io.EOF
 	}
 	e.told++

@@ -97,7 +97,7 @@ func trace(l *log, o Options) *tracer {
 
 // close forgets all but what the events and the steps need.
 func (t *tracer) close() {
-	t.holds.scratch.close()
+	t.holds.close()
 	t.grants.close()
 	t.writes.close()
 	for _, r := range t.readings {

@@ -49,7 +49,6 @@ func (l *ledgers) write(i int32, o *op) {
 func (l *ledgers) end() {
 	for _, o := range l.orders {
 		if o != nil {
-			l.t.log.ops.trim()
 			o.end()
 		}
 	}
@@ -124,6 +123,7 @@ func (c *certain) write(i int32, o *op) {
 
 func (c *certain) end() {
 	for _, w := range c.waiting {
+		c.t.log.ops.trim()
 		c.settle(w)
 	}
 }
@@ -221,6 +221,7 @@ func (b *benign) next() {
 
 func (b *benign) end() {
 	for len(b.free.items) > 0 {
+		b.links.trim()
 		b.next()
 	}
 }

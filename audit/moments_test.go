@@ -69,5 +69,5 @@ func TestPaged(t *testing.T) {
 			t.Errorf("item %d is %d, want %d", i, x, want[i])
 		}
 	}
-	l.scratch.close()
+	l.close()
 }

@@ -142,12 +142,13 @@ func positive(number int64) int64 {
 func (o *op) number() int64 { return max(o.token-1, 0) }
 
 func newLog(file string, r room) *log {
+	r.open = new([]closer)
 	return &log{file: file, room: r, ops: newPaged[op](r), first: never, last: math.MinInt64, keys: newNames(), owners: newNames(), timed: true,
 		grain: grain{len(grains) - 1}, zone: time.UTC}
 }
 
-// maxOps bounds the ops of a file: they are numbered with 32 bits.
-const maxOps = 1 << 30
+// maxOps bounds the ops of a file. They are numbered with 31 bits, and up to three are added for each.
+const maxOps = 1 << 29
 
 func (l *log) add(o op) (int32, error) {
 	if l.ops.length >= maxOps {

@@ -3,6 +3,7 @@ package audit
 import (
 	"iter"
 	"math/bits"
+	"unsafe"
 )
 
 // paged is a list of items without pointers. Pages of it that have not been used for a while lie in a
@@ -25,7 +26,9 @@ type page[T any] struct {
 }
 
 func newPaged[T any](r room) *paged[T] {
-	return &paged[T]{shift: bits.TrailingZeros(uint(r.page)), most: r.pages}
+	l := &paged[T]{shift: bits.TrailingZeros(uint(r.page)), most: r.pages}
+	r.add(l)
+	return l
 }
 
 func (l *paged[T]) add(item T) int32 {
@@ -72,6 +75,23 @@ func (l *paged[T]) buffer() []T {
 		return buf
 	}
 	return make([]T, 1<<l.shift)
+}
+
+// copy returns an item as it is, and leaves the pages where they are.
+func (l *paged[T]) copy(i int32) T {
+	p, at := &l.pages[i>>l.shift], int(i)&(1<<l.shift-1)
+	if p.items != nil {
+		return p.items[at]
+	}
+	item := make([]T, 1)
+	l.scratch.read(raw(item), p.at+int64(at)*int64(unsafe.Sizeof(item[0])))
+	return item[0]
+}
+
+// close forgets the items.
+func (l *paged[T]) close() {
+	l.scratch.close()
+	l.pages, l.loaded, l.free, l.length = nil, nil, nil, 0
 }
 
 // trim writes down pages that were not used of late, where there are too many in memory.

@@ -73,7 +73,7 @@ func (o Options) room() room {
 	return o.keep
 }
 
-// Source is a foreign history, translated. It is read like a history.Reader.
+// Source is a foreign history, translated. It is read like a history.Reader, and to be closed.
 type Source struct {
 	Header history.Header
 	Keys   []string
@@ -87,11 +87,16 @@ type Source struct {
 // Read reads a whole history of a format other than Native and Auto, and translates it. Name is for error messages; errors in the history
 // are a *history.SyntaxError.
 func Read(in io.Reader, name string, format Format, o Options) (s *Source, err error) {
-	defer caught(&err)
 	if err := o.check(); err != nil {
 		return nil, err
 	}
 	l := newLog(name, o.room())
+	defer func() {
+		if err != nil {
+			l.room.close()
+		}
+	}()
+	defer caught(&err)
 	buffered := bufio.NewReaderSize(in, 1<<16)
 	if mark, err := buffered.Peek(3); err == nil && string(mark) == "\ufeff" { // what spreadsheets begin a file with
 		_, _ = buffered.Discard(len(mark))
@@ -149,53 +154,48 @@ func (s *Source) Read(e *history.Event) (err error) {
 	return s.out.next(e)
 }
 
-// Each reads the rest of the history and calls do with its events, in order, many at a time. They are good until do returns; meanwhile the next
-// ones are read. The first error, of do or of the history, ends it.
+// Each reads the rest of the history and calls do with its events, in order, many at a time. They are good until do returns. The next ones are
+// read meanwhile, so do must not call the source. The first error, of do or of the history, ends it.
 func (s *Source) Each(do func([]history.Event) error) error {
-	const many = 512
-	spare, read := make(chan []history.Event, 3), make(chan []history.Event, 3)
-	for range cap(spare) {
-		spare <- make([]history.Event, many)
-	}
 	var end error
-	go func() {
-		defer close(read)
-		for events := range spare {
-			n := 0
-			for ; n < many && end == nil; n++ {
-				if end = s.Read(&events[n]); end != nil {
-					break
-				}
-			}
-			if read <- events[:n]; end != nil {
-				return
+	some := func(events []history.Event) []history.Event {
+		for events = events[:0]; len(events) < 512 && end == nil; {
+			events = append(events, history.Event{})
+			if end = s.Read(&events[len(events)-1]); end != nil {
+				events = events[:len(events)-1]
 			}
 		}
-	}()
-	var wrong error
-	for events := range read {
-		if wrong == nil {
-			if wrong = do(events); wrong != nil {
-				close(spare)
-			}
-		}
-		if wrong == nil {
-			spare <- events[:many]
+		return events
+	}
+	next := []history.Event{}
+	for events := some(nil); len(events) > 0; events, next = next, events {
+		read := aside(func() { next = some(next) })
+		err := func() error {
+			defer join(read)
+			return do(events)
+		}()
+		if err != nil {
+			return err
 		}
 	}
-	if wrong == nil && !errors.Is(end, io.EOF) {
-		wrong = end
-	}
-	return wrong
-}
-
-// op is an op that stands in the file; nil for one that was added for what is known all the same.
-func (s *Source) op(id int64) *op {
-	s.log.ops.trim()
-	if id < 1 || id > int64(s.log.read) {
+	if errors.Is(end, io.EOF) {
 		return nil
 	}
-	return s.log.ops.see(int32(id - 1))
+	return end
+}
+
+// Close removes what of the history lies in temporary files. After it nothing more can be asked.
+func (s *Source) Close() { s.log.room.close() }
+
+// op is an op that stands in the file; nil for one that was added for what is known all the same, and where a temporary file can't be read.
+func (s *Source) op(id int64) (o *op) {
+	var unread error
+	defer caught(&unread)
+	if id < 1 || id > int64(min(s.log.read, s.log.ops.length)) {
+		return nil
+	}
+	one := s.log.ops.copy(int32(id - 1))
+	return &one
 }
 
 // Lines returns the lines of the file on which an op of the translated history stands: its first and its last; 0 where it does not.

@@ -16,7 +16,7 @@ type sorter[T any] struct {
 	most    int        // items of a run
 	runs    int        // in the file
 	chains  []chain[T] // of runs, each of which begins where the one before ends
-	written func()     // waits until a run is written; nil: none is being written
+	written <-chan any // what writing a run panicked with; nil: none has been written
 }
 
 // chain is runs that follow each other.
@@ -33,7 +33,9 @@ type stretch struct {
 }
 
 func newSorter[T any](r room, compare func(a, b T) int) *sorter[T] {
-	return &sorter[T]{compare: compare, most: max(4, r.run/int(unsafe.Sizeof(*new(T))))}
+	s := &sorter[T]{compare: compare, most: max(4, r.run/int(unsafe.Sizeof(*new(T))))}
+	r.add(s)
+	return s
 }
 
 func (s *sorter[T]) add(item T) {
@@ -70,22 +72,26 @@ func (s *sorter[T]) put() {
 
 func (s *sorter[T]) wait() {
 	if s.written != nil {
-		s.written()
-		s.written = nil
+		join(s.written)
 	}
 }
 
-// aside does something on another processor. What it returns waits for the end, and panics as it did.
-func aside(do func()) (wait func()) {
+// aside does something on another processor. It returns what that panicked with, or nil, in a channel
+// that is closed afterwards.
+func aside(do func()) <-chan any {
 	done := make(chan any, 1)
 	go func() {
+		defer close(done)
 		defer func() { done <- recover() }()
 		do()
 	}()
-	return func() {
-		if wrong := <-done; wrong != nil {
-			panic(wrong)
-		}
+	return done
+}
+
+// join waits for what is done aside, and panics as it did.
+func join(done <-chan any) {
+	if wrong := <-done; wrong != nil {
+		panic(wrong)
 	}
 }
 
@@ -99,7 +105,7 @@ func (s *sorter[T]) sort(run []T) {
 	}
 }
 
-// nearly sorts a run in which hardly any item is far from its place, and tells whether it is sorted.
+// nearly sorts a run in which hardly any item is far from its place, and reports whether it did.
 func (s *sorter[T]) nearly(run []T) bool {
 	moves := 8 * len(run)
 	for i := 1; i < len(run); i++ {
@@ -132,7 +138,9 @@ func (s *sorter[T]) write(run []T) {
 
 // close forgets everything.
 func (s *sorter[T]) close() {
-	s.wait()
+	if s.written != nil {
+		<-s.written // what went wrong does not matter any more
+	}
 	s.scratch.close()
 	s.run, s.spare, s.chains = nil, nil, nil
 }
@@ -174,13 +182,13 @@ func (s *sorter[T]) inOrder() *cursor[T] {
 	return c
 }
 
-// fill reads on in a chain, and tells whether there was more.
+// fill reads on in a chain, and reports whether there was more.
 func (c *cursor[T]) fill(s *source[T]) bool {
-	const bytes = 1 << 16
 	if len(s.left) == 0 {
 		return false
 	}
 	next := &s.left[0]
+	bytes := max(1<<12, min(1<<16, 1<<24/len(c.from.chains))) // 16 MB for all, however many there are
 	size := int(unsafe.Sizeof(*new(T)))
 	n := min(next.length, max(1, min(bytes/size, c.from.most)))
 	s.items, s.at, s.run = slices.Grow(s.items[:0], n)[:n], 0, next.number

@@ -3,7 +3,6 @@ package audit
 import (
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/lockchaos/lockchaos/history"
@@ -31,10 +30,10 @@ func translate(l *log, o Options) (*Source, error) {
 	l.read = l.ops.length
 	t.known()
 	var holds, tokens string
-	wait := sync.OnceFunc(aside(func() { holds, tokens = t.doubtHolds(), t.doubtTokens() })) // which no op is needed for
-	defer wait()
+	doubts := aside(func() { holds, tokens = t.doubtHolds(), t.doubtTokens() }) // which needs no op
+	defer func() { <-doubts }()
 	out, entries := newEmitter(t)
-	wait()
+	join(doubts)
 	s := &Source{Keys: l.keys.list, log: l, out: out}
 	if t.holds.length == 0 && !t.wanted {
 		return nil, &history.SyntaxError{File: l.file, Line: 1, Err: errNoAcquire}

@@ -334,6 +334,7 @@ func (a *appRun) write() error {
 	if err != nil {
 		return err
 	}
+	defer source.Close()
 	faults, err := history.ReadFile(filepath.Join(filepath.Dir(a.cfg.History), faultsFile))
 	if err != nil {
 		return fmt.Errorf("read the record of the faults: %w", err)

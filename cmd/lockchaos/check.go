@@ -68,6 +68,7 @@ Exit status: 0 all passed, 1 a property was violated, 2 inconclusive, 64 a file 
 					continue
 				}
 				code, err := tellJudged(cmd, file, j, dir, second != "")
+				j.Close()
 				if err != nil {
 					return err
 				}

@@ -28,7 +28,7 @@ type Reading struct {
 	Keep bool
 }
 
-// Judged is a history with its verdict.
+// Judged is a history with its verdict, to be closed.
 type Judged struct {
 	// History is without its events, unless they were to be kept.
 	History history.History
@@ -84,13 +84,23 @@ func (r Reading) judge(in io.Reader, name string) (*Judged, error) {
 	return Translated(s, kept, r.Keep)
 }
 
-// Translated judges a history of another tool. With keep its events stay in memory, for a report.
+// Close removes the temporary files of the history. After it, Print names no lines.
+func (j *Judged) Close() {
+	if j.source != nil {
+		j.source.Close()
+	}
+}
+
+// Translated judges a history of another tool, and closes it if that fails. With keep its events stay in memory, for a report.
 func Translated(s *audit.Source, o checker.Options, keep bool) (*Judged, error) {
 	j := &Judged{History: history.History{Header: s.Header, Keys: s.Keys}, source: s}
 	judge := checker.New(s.Header, s.Keys, o)
-	err := s.Each(j.take(judge, keep))
+	if err := s.Each(j.take(judge, keep)); err != nil {
+		s.Close()
+		return nil, err
+	}
 	j.Verdict = judge.Finish(false)
-	return j, err
+	return j, nil
 }
 
 // take gives events to a judge, and keeps them if they are to be kept.

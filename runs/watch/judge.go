@@ -51,6 +51,7 @@ func (w *watcher) judge(name string, k *key) error {
 	if err != nil {
 		return fmt.Errorf("judge the lock %q: %w", name, err)
 	}
+	defer s.Close()
 	j, err := saved.Translated(s, everything, false)
 	if err != nil {
 		return fmt.Errorf("judge the lock %q: %w", name, err)
@@ -110,6 +111,7 @@ func (w *watcher) record(k *key, f *Finding) error {
 		if err != nil {
 			return err
 		}
+		defer j.Close()
 		if _, err := j.Report(filepath.Dir(f.Page), f.Key, w.Program, w.Program+" check "+filepath.Join(filepath.Dir(f.Page), "history.jsonl")); err != nil {
 			return err
 		}
@@ -149,6 +151,7 @@ func (w *watcher) around(k *key, f *Finding) (*saved.Judged, error) {
 		if p := j.Verdict.Property(f.Property); lines == k || p != nil && p.Count > 0 {
 			return j, nil
 		}
+		j.Close()
 	}
 	return nil, fmt.Errorf("no lines are kept of the lock %q", f.Key)
 }
