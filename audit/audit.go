@@ -64,8 +64,8 @@ type auditReader struct {
 func newAuditReader(l *log, lines lineReader, o Options) *auditReader {
 	r := &auditReader{log: l, granted: o.asked, stamps: lines.stamps, columns: &guesser{stamps: lines.stamps, words: lines.words}, first: never, last: math.MinInt64, begin: 1 + int64(o.ClockError)}
 	room := l.room
-	room.run *= 8 // whoever writes a log may leave it in any order; what is made of the lines is nearly in order
-	r.entries = newSorter(room, func(a, b entry) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.line, b.line)) })
+	room.run *= 8                                                                        // a log may be in any order; what is made of its lines is nearly in order
+	r.entries = newSorter(room, func(a, b entry) int { return cmp.Compare(a.at, b.at) }) // else in the order of the file
 	return r
 }
 
@@ -76,7 +76,6 @@ func readAudit(l *log, in *bufio.Reader, format Format, o Options) error {
 		return err
 	}
 	r := newAuditReader(l, lines, o)
-	r.entries.stable = format == JSON // which may have several on a line
 	if r.columns.named, err = explicit(o.Map); err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ type emitter struct {
 	links   *paged[int32]
 	pending []int32
 	seq     int64
-	stores  map[int32]bool // writes that have been answered before others that come first in the ledger
+	stores  map[int32]bool // answered writes that wait for others to come first in the ledger
 	told    int64          // events so far
 	last    int64
 	state   int

@@ -12,7 +12,7 @@ func (t *tracer) known() {
 	}
 	for n := range t.holds.each(0, t.holds.length) {
 		t.log.ops.trim()
-		one := *t.holds.see(n) // which nobody looks at afterwards
+		one := *t.holds.see(n) // a copy, for the last use of the hold
 		h := &one
 		t.word(h)
 		switch {

@@ -13,7 +13,7 @@ type queue struct {
 	version int64
 }
 
-// ledgers puts the writes of each key in order, each of which it tells when it knows what becomes of it.
+// ledgers puts the writes of each key in order. It tells each one as soon as it knows whether the ledger has it.
 type ledgers struct {
 	t       *tracer
 	queues  []queue
@@ -28,7 +28,7 @@ func newLedgers(t *tracer, tell func(i int32)) *ledgers {
 	return &ledgers{t: t, queues: make([]queue, keys), orders: make([]order, keys), links: newPaged[int32](t.log.room), tell: tell}
 }
 
-// entered tells whether a write may be in the ledger.
+// entered reports whether a write may be in the ledger.
 func (l *log) entered(o *op) bool {
 	return l.ledgered && o.kind == history.Write && o.grant != 0 && (o.outcome == history.OK || o.refused)
 }
@@ -45,7 +45,7 @@ func (l *ledgers) write(i int32, o *op) {
 	l.orders[o.key].write(i, o)
 }
 
-// end has no more writes.
+// end tells the writes that are left: no more come.
 func (l *ledgers) end() {
 	for _, o := range l.orders {
 		if o != nil {
@@ -54,7 +54,7 @@ func (l *ledgers) end() {
 	}
 }
 
-// take puts a write behind those of its key that were taken before.
+// take appends a write to the ledger of its key.
 func (l *ledgers) take(key, i int32) {
 	q := &l.queues[key]
 	if q.next == 0 {
@@ -66,13 +66,13 @@ func (l *ledgers) take(key, i int32) {
 	l.entries++
 }
 
-// order puts the writes of one key in order, which come in the order of their begins.
+// order puts the writes of one key in order. They come in the order of their begins.
 type order interface {
 	write(i int32, o *op)
 	end()
 }
 
-// orderOf is by tokens, where they order the writes of a key.
+// orderOf orders the writes of a key by tokens where all of them have one that can be trusted.
 func (l *ledgers) orderOf(key int32) order {
 	if l.t.options.Tokens == "fencing" && !l.t.broken[key] && !l.t.tokenless[key] {
 		return &benign{ledgers: l, free: least[ranked]{less: ranked.before}, ends: least[finished]{less: func(a, b finished) bool { return a.at < b.at }}}
@@ -80,7 +80,7 @@ func (l *ledgers) orderOf(key int32) order {
 	return &certain{ledgers: l}
 }
 
-// reads makes an act of a read: that its client took itself for the holder is all that it tells, for no log has them in the order of the store.
+// reads makes an act of a read. It shows only that its client took itself for the holder: no log has reads in the order of the store.
 func (o *op) reads() {
 	if o.kind == history.Read && o.act() {
 		o.kind, o.outcome = history.Renew, history.Fail
@@ -90,7 +90,7 @@ func (o *op) reads() {
 // certain keeps, without tokens, the writes that are certainly before or behind every write of another grant. The others count as acts, and are in doubt.
 type certain struct {
 	*ledgers
-	// ended are those that began before, waiting those whose next one of another grant has not come yet; they are all of one grant.
+	// ended are those that began before. waiting are those, all of one grant, behind which no write of another grant has come yet.
 	ended   lastTwo
 	waiting []waiting
 }
@@ -113,7 +113,7 @@ func (c *certain) write(i int32, o *op) {
 		if near := o.begin() <= first.finish+margin; first.grant != w.grant {
 			first.unsure = first.unsure || near
 		} else if near {
-			break // and so may be another grant's write behind this one
+			break // a later write of another grant may still be as near
 		}
 		c.waiting = c.waiting[1:]
 		c.settle(first)
@@ -174,7 +174,7 @@ func (l *lastTwo) add(o waiting) {
 type benign struct {
 	*ledgers
 	free least[ranked]
-	ends least[finished] // when those that are free ended, and some that were taken
+	ends least[finished] // when the free ones ended; those that were taken leave it later
 }
 
 // ranked is a write, and what orders writes that the clocks can't order: tokens, then the ends of the acquires, then the order of the log.

@@ -167,7 +167,6 @@ func (l *log) sort() {
 		return
 	}
 	byTime := newSorter(l.room, func(a, b op) int { return cmp.Compare(a.inv, b.inv) })
-	byTime.stable = true
 	defer byTime.close()
 	for i := range l.ops.each(0, l.ops.length) {
 		byTime.add(*l.ops.see(i))

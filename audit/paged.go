@@ -6,8 +6,8 @@ import (
 	"unsafe"
 )
 
-// paged is a list of items without pointers. Pages of it that have not been used for a while lie in a
-// temporary file. A pointer to an item is good until the next trim.
+// paged is a list of items without pointers. Pages that were not used of late lie in a temporary file.
+// A pointer to an item is good until the next trim.
 type paged[T any] struct {
 	scratch scratch
 	pages   []page[T]
@@ -15,14 +15,14 @@ type paged[T any] struct {
 	shift   int
 	most    int   // pages in memory
 	loaded  []int // which they are
-	hand    int   // where in loaded the next one that was not used is looked for
-	free    [][]T
+	hand    int   // the place in loaded where trim goes on
+	free    [][]T // memory of pages that trim wrote down
 }
 
 type page[T any] struct {
 	items         []T   // nil: they are in the file
 	at            int64 // where; -1: nowhere yet
-	used, changed bool  // since it was last looked at; since it was written
+	used, changed bool  // used: since trim last came by; changed: since it was written
 }
 
 func newPaged[T any](r room) *paged[T] {
@@ -42,7 +42,7 @@ func (l *paged[T]) add(item T) int32 {
 	return i
 }
 
-// at is an item that may be changed.
+// at returns an item that the caller may change.
 func (l *paged[T]) at(i int32) *T {
 	p := &l.pages[i>>l.shift]
 	if p.items == nil {
@@ -52,7 +52,7 @@ func (l *paged[T]) at(i int32) *T {
 	return &p.items[i&(1<<l.shift-1)]
 }
 
-// see is an item that stays as it is.
+// see returns an item that the caller does not change.
 func (l *paged[T]) see(i int32) *T {
 	p := &l.pages[i>>l.shift]
 	if p.items == nil {
@@ -77,7 +77,7 @@ func (l *paged[T]) buffer() []T {
 	return make([]T, 1<<l.shift)
 }
 
-// copy returns an item as it is, and leaves the pages where they are.
+// copy returns a copy of an item without loading its page.
 func (l *paged[T]) copy(i int32) T {
 	p, at := &l.pages[i>>l.shift], int(i)&(1<<l.shift-1)
 	if p.items != nil {
@@ -94,7 +94,7 @@ func (l *paged[T]) close() {
 	l.pages, l.loaded, l.free, l.length = nil, nil, nil, 0
 }
 
-// trim writes down pages that were not used of late, where there are too many in memory.
+// trim writes pages that were not used of late to the file while too many are in memory.
 func (l *paged[T]) trim() {
 	for len(l.loaded) > l.most {
 		if l.hand >= len(l.loaded) {
@@ -120,7 +120,7 @@ func (l *paged[T]) trim() {
 	}
 }
 
-// each goes through the numbers of items from one to before another, and trims on the way.
+// each yields the numbers from one up to, but without, another, and trims before each.
 func (l *paged[T]) each(from, to int32) iter.Seq[int32] {
 	return func(yield func(int32) bool) {
 		for i := from; i < to; i++ {
@@ -132,7 +132,7 @@ func (l *paged[T]) each(from, to int32) iter.Seq[int32] {
 	}
 }
 
-// scan goes through all items, and leaves the pages where they are: pointers stay good.
+// scan calls see with all items without loading pages, so that pointers stay good.
 func (l *paged[T]) scan(see func(i int32, item *T)) {
 	var apart []T
 	for n := range l.pages {

@@ -2,14 +2,14 @@ package audit
 
 import "cmp"
 
-// item is what carries a token, and when.
+// item is a grant or a write with its token.
 type item struct {
 	token      int64
 	begin, end int64
 	key        int32
 }
 
-// race is items of all keys, by when they began and by when they ended.
+// race holds items of all keys in two orders: by their begins and by their ends.
 type race struct{ byBegin, byEnd *sorter[item] }
 
 func newRace(r room) *race {
@@ -27,8 +27,8 @@ func (r *race) close() {
 	r.byEnd.close()
 }
 
-// overtaken counts, by key, the items that began more than margin after one with a greater token had ended. With crossing it
-// takes each to begin at its end and to end at its begin.
+// overtaken counts, by key, the items that began more than margin after one with a greater token had ended. With crossing each
+// begins as late as it may have, at its end, and the others end as early as they may have, at their begins.
 func (r *race) overtaken(keys int, margin int64, crossing bool) []int {
 	begins, ends := r.byBegin.inOrder(), r.byEnd.inOrder()
 	begin, end := func(x *item) int64 { return x.begin }, func(x *item) int64 { return x.end }

@@ -9,8 +9,8 @@ import (
 	"unsafe"
 )
 
-// A log may be longer than memory is large. So what is known of its lines lies in lists and sorters
-// that keep a bounded part of it in memory, and the rest in temporary files.
+// A log may not fit into memory. Lists (paged) and sorters therefore keep a bounded part of what was
+// read in memory, and the rest in temporary files.
 
 // room is how much of a log is kept in memory, and what keeps the rest in files.
 type room struct {
@@ -20,7 +20,7 @@ type room struct {
 	tokens int // tokens of a key that are remembered
 	names  int // names that a worker remembers
 
-	open *[]closer // the lists and sorters of the log; nil: each is closed by whoever made it
+	open *[]closer // the lists and sorters of the log; nil: their makers close them
 }
 
 // closer is a list or a sorter, which may be closed more than once.
@@ -99,12 +99,12 @@ func (s *scratch) read(data []byte, at int64) {
 
 func (s *scratch) close() {
 	if s.file != nil {
-		_ = s.file.Close() // nobody needs what is in it
+		_ = s.file.Close() // its content is not needed any more
 	}
 	*s = scratch{}
 }
 
-// raw is the memory of items, which have no pointers.
+// raw is the memory of items. They must have no pointers, because the garbage collector does not see those in a file.
 func raw[T any](items []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(items))), len(items)*int(unsafe.Sizeof(*new(T))))
 }

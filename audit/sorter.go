@@ -5,21 +5,20 @@ import (
 	"unsafe"
 )
 
-// sorter puts items without pointers in order. It sorts runs of them while more come, writes them
-// to a temporary file, and merges them in the end.
+// sorter puts items without pointers in order; of equal ones, the one that was added first comes first.
+// It sorts runs of them while more come, writes them to a temporary file, and merges them in the end.
 type sorter[T any] struct {
 	scratch scratch
 	compare func(a, b T) int
-	stable  bool // some compare equal, and it matters which comes first
-	run     []T  // the newest items, which are not sorted yet
+	run     []T // the newest items, which are not sorted yet
 	spare   []T
 	most    int        // items of a run
 	runs    int        // in the file
-	chains  []chain[T] // of runs, each of which begins where the one before ends
+	chains  []chain[T] // of the runs in the file
 	written <-chan any // what writing a run panicked with; nil: none has been written
 }
 
-// chain is runs that follow each other.
+// chain is runs of which each begins where the one before ends, so they are read as one.
 type chain[T any] struct {
 	runs []stretch
 	last T
@@ -45,7 +44,7 @@ func (s *sorter[T]) add(item T) {
 	s.run = append(s.run, item)
 }
 
-// grow makes room for another item. What does not fit into a little mostly fills a run.
+// grow makes room for another item: little by little at first, then at once for a whole run.
 func (s *sorter[T]) grow() {
 	switch few := s.most / 64; {
 	case len(s.run) == s.most:
@@ -96,12 +95,8 @@ func join(done <-chan any) {
 }
 
 func (s *sorter[T]) sort(run []T) {
-	switch {
-	case s.nearly(run):
-	case s.stable:
+	if !s.nearly(run) {
 		slices.SortStableFunc(run, s.compare)
-	default:
-		slices.SortFunc(run, s.compare)
 	}
 }
 
@@ -200,7 +195,7 @@ func (c *cursor[T]) fill(s *source[T]) bool {
 	return true
 }
 
-// next is the next item, until it is asked for again; nil: there is none.
+// next returns the next item, which is good until the next call; nil: there is none.
 func (c *cursor[T]) next() *T {
 	if c.begun && len(c.heap.items) > 0 {
 		if s := c.heap.items[0]; s.at+1 < len(s.items) {
@@ -246,7 +241,7 @@ func (h *least[T]) pop() T {
 	return top
 }
 
-// down puts an item that may be too great in its place.
+// down moves an item that may be too great to its place.
 func (h *least[T]) down(i int) {
 	for {
 		least := i

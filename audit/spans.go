@@ -101,8 +101,8 @@ func (t *tracer) span(h *hold, begun int64, r *reading) span {
 	return s
 }
 
-// lookThrough looks through the holds: when those with tokens were asked for and made, which keys have tokens that do not rise, and whether anybody was
-// excluded from one.
+// lookThrough goes through the holds. It notes when those with tokens were asked for and made, which keys have tokens that do not rise, and whether
+// some key was granted to more owners than it has permits.
 func (t *tracer) lookThrough() {
 	keys := len(t.log.keys.list)
 	last, untidy := make([]item, keys), make([]bool, keys) // untidy: a hold came after one with a greater token, or one that ended later
@@ -133,7 +133,7 @@ func (t *tracer) lookThrough() {
 	}
 }
 
-// findEarly finds holds of untidy keys of which a grant with a greater token tells that they were made before their own acquires ended.
+// findEarly finds holds of untidy keys that were certainly made before their acquires ended: a grant with a greater token was made by then.
 func (t *tracer) findEarly(untidy []bool) {
 	type granted struct {
 		token, at int64

@@ -7,13 +7,13 @@ type tokenOn struct {
 	token int64
 }
 
-// tokens finds the hold that has a token. It remembers the greatest ones of each key. Tokens mostly rise, so it is seldom asked for another one;
-// when it is, all holds are looked through, and from then on each token is remembered.
+// tokens finds the hold that has a token. It remembers the greatest tokens of each key. Tokens mostly rise, so others are seldom asked for.
+// The first time, it looks through all holds, and remembers each token from then on.
 type tokens struct {
 	greatest  [][]tokenOf       // by key, the least first
 	most      int               // of each key
 	forgotten []int64           // by key, the greatest of those that are not in greatest
-	all       map[tokenOn]int32 // those; nil: nobody has asked for one
+	all       map[tokenOn]int32 // the holds of those; nil: none was asked for yet
 	known     bool              // some grant has a token
 }
 
@@ -27,7 +27,7 @@ func newTokens(l *log) tokens {
 	return tokens{greatest: make([][]tokenOf, len(l.keys.list)), most: l.room.tokens, forgotten: make([]int64, len(l.keys.list))}
 }
 
-// highest is the highest token of a key that was granted.
+// highest returns the highest token that was granted of a key.
 func (t *tokens) highest(key int32) int64 {
 	if list := t.greatest[key]; len(list) > 0 {
 		return list[len(list)-1].token
@@ -35,7 +35,7 @@ func (t *tokens) highest(key int32) int64 {
 	return 0
 }
 
-// place is where among the greatest ones of its key a token is or would be.
+// place returns where among the greatest ones of its key a token is or would be.
 func (t *tokens) place(at tokenOn) (i int, found bool) {
 	list := t.greatest[at.key]
 	for i = len(list); i > 0 && list[i-1].token >= at.token; i-- {
@@ -61,7 +61,7 @@ func (t *tokens) add(at tokenOn, hold int32) {
 	}
 }
 
-// hold is the newest hold that has a token.
+// hold returns the newest hold that has a token.
 func (t *tokens) hold(holds *paged[hold], at tokenOn) (n int32, ok bool) {
 	if i, found := t.place(at); found {
 		return t.greatest[at.key][i].hold, true

@@ -3,6 +3,7 @@ package audit
 import (
 	"bytes"
 	"math"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -99,12 +100,7 @@ func (w *worker) quick(line int) bool {
 		return false
 	}
 	if e.means == ignore {
-		for _, text := range f {
-			if !ascii(text) {
-				return false
-			}
-		}
-		return true
+		return !slices.ContainsFunc(f[:], func(text []byte) bool { return !ascii(text) })
 	}
 	if e.at, ok = w.time(f[fieldTime]); !ok {
 		return false
