@@ -7,7 +7,7 @@ import (
 )
 
 // paged is a list of items without pointers. Pages that were not used of late lie in a temporary file.
-// A pointer to an item is good until the next trim.
+// A pointer to an item is good until the next add or trim.
 type paged[T any] struct {
 	scratch scratch
 	pages   []page[T]
@@ -33,9 +33,12 @@ func newPaged[T any](r room) *paged[T] {
 
 func (l *paged[T]) add(item T) int32 {
 	i := l.length
-	if n := int(i >> l.shift); n == len(l.pages) {
+	switch n := int(i >> l.shift); {
+	case n == len(l.pages):
 		l.pages = append(l.pages, page[T]{items: l.buffer(), at: -1})
 		l.loaded = append(l.loaded, n)
+	case n == 0 && int(i) == len(l.pages[0].items): // the first page grows, for many a log is short
+		l.pages[0].items = append(l.pages[0].items, make([]T, i)...)
 	}
 	l.length++
 	*l.at(i) = item
@@ -73,6 +76,9 @@ func (l *paged[T]) buffer() []T {
 		buf := l.free[n-1]
 		l.free = l.free[:n-1]
 		return buf
+	}
+	if len(l.pages) == 0 {
+		return make([]T, min(16, 1<<l.shift))
 	}
 	return make([]T, 1<<l.shift)
 }

@@ -25,6 +25,7 @@ type reading struct {
 	spans *sorter[span]
 }
 
+// newReading has no holds yet. Of those that begin and end alike, that of the owner who came first in the log comes first.
 func newReading(r room, err int64, until int) *reading {
 	return &reading{err, until, newSorter(r, func(a, b span) int {
 		return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(a.last, b.last), cmp.Compare(a.lane, b.lane))
