@@ -31,6 +31,10 @@ func TestSyntheticHistories(t *testing.T) {
 		c := synthetic.Config{Events: 20_000, Clients: []int{2, 5, 20, 100}[seed%4], Bad: []int{0, 1, 7, 100}[seed/4%4], Seed: seed}
 		if c.Clients > 2 {
 			c.Unknown = int(seed % 5)
+			c.Keys = []int{0, 1, c.Clients / 3}[seed%3]
+		}
+		if c.Bad == 0 && c.Unknown == 0 {
+			c.Keys = c.Clients // each has a key to itself: nobody is told that it is taken
 		}
 		v, planted := judgeSynthetic(t, c)
 		if len(planted) != c.Bad {

@@ -61,21 +61,18 @@ func (g *generator) flush() {
 	g.write(&history.Event{Type: history.Watermark, Time: g.tick(), Start: g.now})
 }
 
-// windDown ends the history as the harness does: the holders finish, the waiters hear no, fresh clients probe every key before and after all
+// windDown ends the history as the harness does: the waiters hear no, the holders finish, fresh clients probe every key before and after all
 // have closed.
 func (g *generator) windDown() {
 	g.mark(history.PhaseQuiet)
 	for i := range g.keys {
 		k := &g.keys[i]
+		for len(k.waiting) > 0 {
+			_, e := g.refused(k)
+			g.write(&e)
+		}
 		for k.holder != 0 {
 			g.hold(k)
-		}
-		for len(k.waiting) > 0 {
-			c := k.waiting[len(k.waiting)-1]
-			k.waiting = k.waiting[:len(k.waiting)-1]
-			e := g.completion(k, c, history.Fail)
-			e.Busy = true
-			g.write(&e)
 		}
 	}
 	g.flush()

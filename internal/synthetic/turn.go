@@ -105,18 +105,24 @@ func (g *generator) enqueue(k *key) {
 
 // giveUp has the client that was enqueued last give up: with a definite no, or without knowing.
 func (g *generator) giveUp(k *key) {
-	last := len(k.waiting) - 1
-	c := k.waiting[last]
-	k.waiting, k.idle = k.waiting[:last], append(k.idle, c)
-	e := g.completion(k, c, history.Fail)
+	c, e := g.refused(k)
+	k.idle = append(k.idle, c)
 	if g.due(&g.unknownAt) {
-		e.Type, e.First, e.Text = history.Info, e.Start+1, "timeout"
+		e.Type, e.Busy, e.First, e.Text = history.Info, false, e.Start+1, "timeout"
 		g.lastProcess++
 		g.clients[c].process = g.lastProcess
-	} else {
-		e.Busy = true
 	}
 	g.write(&e)
+}
+
+// refused takes the client that was enqueued last out of the queue, with its answer: busy, if another has the key or asks for it.
+func (g *generator) refused(k *key) (client int32, e history.Event) {
+	last := len(k.waiting) - 1
+	client = k.waiting[last]
+	k.waiting = k.waiting[:last]
+	e = g.completion(k, client, history.Fail)
+	e.Busy = k.holder != 0 || last > 0
+	return client, e
 }
 
 // begin gives the key to who was enqueued first.

@@ -113,7 +113,15 @@ func (c *clustered) Skip(plan scenarios.Plan) string {
 // right is something that lockchaos must be allowed to do for a fault.
 type right struct{ verb, resource string }
 
-// rights are those that faults need beside what every scenario does; examples/k8s-app/k8s/lockchaos.yaml has them.
+// granted says which file grants the right.
+func (r right) granted() string {
+	if r.resource == "nodes" {
+		return "deploy/kubernetes/nodes has a ClusterRole for it"
+	}
+	return "examples/k8s-app/k8s/lockchaos.yaml has a Role for it"
+}
+
+// rights are those that faults need beside what every scenario does.
 var rights = map[string][]right{
 	nemesis.KindDeletePod: {{"delete", "pods"}},
 	nemesis.KindKillPod:   {{"delete", "pods"}},
@@ -130,7 +138,7 @@ func (c *clustered) forbidden(plan scenarios.Plan) string {
 			for _, r := range rights[one.Kind] {
 				may, err := c.cluster.May(ctx, plan.Scenario.App.Namespace, r.verb, r.resource)
 				if err == nil && !may {
-					return fmt.Sprintf("%s: the cluster does not allow to %s %s in namespace %s; examples/k8s-app/k8s/lockchaos.yaml has a Role for it", one.Kind, r.verb, r.resource, plan.Scenario.App.Namespace)
+					return fmt.Sprintf("%s: the cluster does not allow to %s %s in namespace %s; %s", one.Kind, r.verb, r.resource, plan.Scenario.App.Namespace, r.granted())
 				}
 			}
 		}
