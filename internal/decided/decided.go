@@ -38,6 +38,12 @@ func (u undecided) Error() string { return "decided.Lacks outside of decided.Run
 // the goroutine of the run.
 func Lacks(format string, args ...any) { panic(undecided(fmt.Sprintf(format, args...))) }
 
+// Lacking reports whether a value that was recovered from a panic is of Lacks.
+func Lacking(recovered any) bool {
+	_, lacks := recovered.(undecided)
+	return lacks
+}
+
 // Run makes runs until one is decided: until run returns, or fails the test. If none is within
 // Limit, the test fails, and the message says what the runs lacked.
 func Run(t testing.TB, run func()) {
