@@ -44,19 +44,26 @@ func Lacking(recovered any) bool {
 	return lacks
 }
 
-// Run makes runs until one is decided: until run returns, or fails the test. If none is within
-// Limit, the test fails, and the message says what the runs lacked.
-func Run(t testing.TB, run func()) {
-	t.Helper()
-	within(t, Limit, run)
+// T is what is asked of a test: a testing.TB, or a script of package testscript.
+type T interface {
+	Logf(format string, args ...any)
+	Fatalf(format string, args ...any)
 }
 
-func within(t testing.TB, limit time.Duration, run func()) {
-	t.Helper()
+// Run makes runs until one is decided: until run returns, or fails the test. If none is within
+// Limit, the test fails, and the message says what the runs lacked.
+func Run(t T, run func()) { within(t, Limit, run) }
+
+func within(t T, limit time.Duration, run func()) {
+	failed := func() bool { return false }
+	if tb, ok := t.(testing.TB); ok {
+		tb.Helper()
+		failed = tb.Failed
+	}
 	began, lacked := time.Now(), map[string]int{}
 	for runs := 1; ; runs++ {
 		lack := lacks(run)
-		if lack == "" || t.Failed() {
+		if lack == "" || failed() {
 			return
 		}
 		t.Logf("run %d decides nothing: it lacks %s", runs, lack)
