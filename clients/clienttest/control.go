@@ -36,7 +36,7 @@ func RunControl(t *testing.T, kind clients.Kind, s Service, caught, unsure []str
 			hasty := s
 			hasty.Slack = 2 * time.Second // what never comes need not be waited for
 			decided.Run(t, func() {       // it is broken, and may get by once
-				said, _ := newSuite(t, kind, hasty).complaints(test.run)
+				said, _ := complaints(t, func(r testing.TB) { newSuite(t, kind, hasty).with(r, test.run) })
 				if len(said) == 0 {
 					decided.Lacks("a complaint of %s, which is broken on purpose", kind.Name)
 				}

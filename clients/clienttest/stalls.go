@@ -3,6 +3,7 @@ package clienttest
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -13,33 +14,45 @@ import (
 	"github.com/lockchaos/lockchaos/monotime"
 )
 
-// whole makes runs of a test until one is decided. A complaint of a run in which the machine stalled
-// decides nothing: a lock, its service and the test itself may all have been late through no fault
-// of theirs. How often that happens depends on the machine; a lock that never comes through fails.
-func (s *suite) whole(run func(*suite)) {
-	s.Helper()
-	decided.Run(s.TB, func() {
-		said, stall := s.complaints(run)
-		if len(said) > 0 && stall > s.stall() && !s.Strict {
+// Calmly makes runs of a test until one is decided. A complaint of a run in which the machine was late
+// by more than the bound decides nothing: a lock, its service and the test itself may all have been
+// late through no fault of theirs. A lock that never comes through fails.
+func Calmly(t testing.TB, bound time.Duration, run func(testing.TB)) {
+	t.Helper()
+	decided.Run(t, func() {
+		said, stall := complaints(t, run)
+		if len(said) > 0 && stall > bound {
 			decided.Lacks("a machine that does not stall (%v); it said: %q", stall.Round(time.Millisecond), said)
 		}
 		for _, one := range said {
-			s.Error(one)
+			t.Error(one)
 		}
 	})
 }
 
-// stall is how late the machine may be for a complaint to count. A session asks its service several
-// times a TTL.
-func (s *suite) stall() time.Duration { return s.TTL / 20 }
+// whole makes runs of a test until one is decided. A session asks its service several times a TTL,
+// so a small part of that is a stall.
+func (s *suite) whole(run func(*suite)) {
+	s.Helper()
+	bound := s.TTL / 20
+	if s.Strict {
+		bound = math.MaxInt64
+	}
+	Calmly(s.TB, bound, func(t testing.TB) { s.with(t, run) })
+}
+
+// with makes a run whose complaints are told to another.
+func (s *suite) with(t testing.TB, run func(*suite)) {
+	observed := *s
+	observed.TB = t
+	run(&observed)
+}
 
 // complaints makes a run, and returns what it complained of instead of failing, and by how much the
 // machine was late at the worst. A run that lacks something has nothing to say, unless it complained
 // before.
-func (s *suite) complaints(run func(*suite)) (said []string, stall time.Duration) {
-	r := &recorder{TB: s.TB}
-	observed := *s
-	observed.TB = r
+func complaints(t testing.TB, run func(testing.TB)) (said []string, stall time.Duration) {
+	r := &recorder{TB: t}
 	worst := watchStalls()
 	defer func() {
 		e := recover()
@@ -50,7 +63,7 @@ func (s *suite) complaints(run func(*suite)) (said []string, stall time.Duration
 			panic(e)
 		}
 	}()
-	run(&observed)
+	run(r)
 	return nil, 0
 }
 

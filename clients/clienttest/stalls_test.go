@@ -11,15 +11,15 @@ import (
 func TestComplaints(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		run   func(*suite)
+		run   func(testing.TB)
 		said  []string
 		lacks bool
 	}{
-		{"nothing", func(*suite) {}, nil, false},
-		{"a complaint that ends it", func(s *suite) { s.Error("one"); s.Fatalf("two %d", 2); s.Error("three") }, []string{"one", "two 2"}, false},
-		{"a complaint of the cleaning", func(s *suite) { s.Cleanup(func() { s.Error("close") }); s.Error("one") }, []string{"one", "close"}, false},
-		{"it lacks something", func(*suite) { decided.Lacks("time") }, nil, true},
-		{"it complains, and lacks something", func(s *suite) { s.Error("one"); decided.Lacks("time") }, []string{"one"}, false},
+		{"nothing", func(testing.TB) {}, nil, false},
+		{"a complaint that ends it", func(s testing.TB) { s.Error("one"); s.Fatalf("two %d", 2); s.Error("three") }, []string{"one", "two 2"}, false},
+		{"a complaint of the cleaning", func(s testing.TB) { s.Cleanup(func() { s.Error("close") }); s.Error("one") }, []string{"one", "close"}, false},
+		{"it lacks something", func(testing.TB) { decided.Lacks("time") }, nil, true},
+		{"it complains, and lacks something", func(s testing.TB) { s.Error("one"); decided.Lacks("time") }, []string{"one"}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			defer func() {
@@ -27,7 +27,7 @@ func TestComplaints(t *testing.T) {
 					t.Errorf("panicked with %v", e)
 				}
 			}()
-			if said, _ := (&suite{TB: t}).complaints(c.run); !slices.Equal(said, c.said) {
+			if said, _ := complaints(t, c.run); !slices.Equal(said, c.said) {
 				t.Errorf("said %q, want %q", said, c.said)
 			}
 		})

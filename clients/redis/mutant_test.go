@@ -170,7 +170,7 @@ func TestMutant(t *testing.T) {
 		t.Skip("run by TestMutantsAreCaught")
 	}
 	server := startServer(t)
-	s := clienttest.Service{Nodes: []string{server.addr}, TTL: time.Second, Stop: server.stop, Continue: server.resume}
+	s := clienttest.Service{Nodes: []string{server.addr}, TTL: time.Second, Stop: func(t *testing.T) { server.stop(t) }, Continue: func(t *testing.T) { server.resume(t) }}
 	if os.Getenv(mutantVar) != soundName {
 		s.Slack, s.Strict = 2*time.Second, true // what never comes need not be waited for
 	}
