@@ -79,6 +79,7 @@ func TestThrottleEndsInAStop(t *testing.T) {
 			break
 		}
 	}
+	<-time.After(3 * monotime.Since(th.From())) // most of the time it has stood still, however long the stop took
 	if e, err := th.Heal(); err != nil || !e.Bit || !strings.Contains(e.Proof, "stopped 1 times") {
 		t.Errorf("%+v, %v", e, err)
 	}
