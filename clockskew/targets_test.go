@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/lockchaos/lockchaos/hosts/needed"
 )
 
 // verbs are what the test binary becomes when its first argument names one: the processes that tests need.
@@ -35,18 +37,7 @@ const patience = time.Minute
 // needs skips the test where a program is missing that the machine could have.
 func needs(t testing.TB, program string) {
 	t.Helper()
-	if _, err := exec.LookPath(program); err != nil {
-		missing(t, fmt.Sprintf("%v: run scripts/setup", err))
-	}
-}
-
-// missing skips the test, or fails it with LOCKCHAOS_REQUIRE=all.
-func missing(t testing.TB, why string) {
-	t.Helper()
-	if os.Getenv("LOCKCHAOS_REQUIRE") == "all" {
-		t.Fatalf("required (LOCKCHAOS_REQUIRE=all): %s", why)
-	}
-	t.Skip(why)
+	needed.Program(t, program)
 }
 
 // child is a process that answers each line with a line.

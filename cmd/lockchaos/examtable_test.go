@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/hosts/needed"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs/pick"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -101,7 +102,7 @@ func tryAttacks(t *testing.T, lock string, attacks []scenarios.Attack) {
 		a := attacks[slices.IndexFunc(attacks, func(a scenarios.Attack) bool { return strings.Contains(s.Name, "/"+a.Name+"/") })]
 		fate := s.Fate()
 		switch {
-		case fate == reports.NotRun && os.Getenv("LOCKCHAOS_REQUIRE") != "all", fate == reports.NothingFollows && os.Getenv(soakVar) == "":
+		case fate == reports.NotRun && !needed.All(), fate == reports.NothingFollows && os.Getenv(soakVar) == "":
 			t.Logf("%s: %s: this machine can't tell", s.Name, fate)
 		case !asTabled(a, lock, fate, s.OwnDefects()):
 			t.Errorf("%s: %s %s; the table says falls %v, inherent %q, stands %q\n%s", s.Name, fate, s.OwnDefects(), a.Falls, a.Inherent, a.Stands, out.String())
