@@ -140,7 +140,7 @@ func Network(t testing.TB, names ...string) (*hosts.Network, []*hosts.Host) {
 	return n, made
 }
 
-// WithoutRace skips a test in a binary with the race detector: `make test` runs it once more without.
+// WithoutRace skips a test in a binary with the race detector: `make test` runs it without.
 func WithoutRace(t testing.TB) {
 	t.Helper()
 	info, ok := debug.ReadBuildInfo()
