@@ -27,7 +27,7 @@ TESTED := -vet=off -ldflags="-s -w"
 export GORACE ?= atexit_sleep_ms=0
 
 # Packages whose tests start no service, no container and no browser.
-UNIT := . ./adapter ./audit/... ./checker/... ./clients ./clients/external ./cmd/lockchaos/crash ./experiments ./harmless ./history/... ./hosts/needed ./internal/... ./monotime ./nemesis ./policy \
+UNIT := . ./adapter ./audit/... ./checker/... ./clients ./clients/external ./cmd/lockchaos/crash ./harmless ./history/... ./hosts/needed ./internal/... ./monotime ./nemesis ./policy \
 	./redact ./reports ./reports/ci ./reports/draw ./reports/phrase ./reports/story ./reports/studies ./reports/terminal ./runs/... ./scenarios ./shrink ./spelling ./strictyaml ./survey
 # Packages whose tests take long: they begin first.
 LONG := ./cmd/lockchaos ./harness ./backends ./locktest
@@ -65,6 +65,8 @@ test-all: build
 	@mkdir -p build
 	@# A race slows tests down: two packages at a time.
 	@status=0; CGO_ENABLED=1 $(SUM) $(TESTED) -race -p 2 -timeout 60m $(LONG) ./hosts/docker $(call others,$(LONG) ./hosts/docker $(SINGLE)) || status=$$?; $(TIMES); exit $$status
+	@# Simulations have no goroutines of ours, and compile programs, which takes minutes under the race detector.
+	$(GO) test $(TESTED) -timeout 60m -run 'Simul|Explore|ThenLocal' ./harness ./experiments ./cmd/lockchaos
 	@# Building Kubernetes takes 14 minutes of a processor: where somebody has done it.
 	@if [ "$$(id -u)" = 0 ] && [ -x "$${XDG_CACHE_HOME:-$$HOME/.cache}/lockchaos/servers/kubernetes" ]; then $(MAKE) test-kubernetes; else \
 	echo "NOT RUN: make test-kubernetes, which needs root, and Kubernetes built before (scripts/servers kubernetes)"; fi

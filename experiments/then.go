@@ -142,7 +142,7 @@ func each(faults []scenarios.Fault, fits func(scenarios.Fault) error) (errs []er
 // property was violated there, as a defect of the lock.
 func (r *Replay) Do(ctx context.Context, found scenarios.Plan, property string) (Shown, error) {
 	plan, missing := r.plan(found)
-	shown := Shown{Service: r.lock.Adapter.Service, Tries: r.Tries, Missing: missing, Needs: needed(found.Scenario.Faults)}
+	shown := Shown{Service: r.lock.Adapter.Service, Tries: r.Tries, Missing: missing, Needs: needsOf(found.Scenario.Faults)}
 	if len(missing) > 0 && len(plan.Scenario.Faults) == 0 {
 		shown.Tries = 0
 		return shown, nil
@@ -191,9 +191,9 @@ func (s *Shown) take(sc reports.Scenario, property string) {
 	}
 }
 
-// needed says what a real run has to meet by luck: it repeats which faults strike and when they are
+// needsOf says what a real run has to meet by luck: it repeats which faults strike and when they are
 // due. A simulated fault strikes at once; a real one some milliseconds after its step.
-func needed(faults []scenarios.Fault) string {
+func needsOf(faults []scenarios.Fault) string {
 	var words []string
 	for _, f := range faults {
 		words = append(words, strings.TrimSpace(f.Label()+" "+f.When))
