@@ -33,9 +33,7 @@ func needZooKeeper(t testing.TB) { needService(t, "zookeeper") }
 func needService(t testing.TB, name string) {
 	t.Helper()
 	k, _ := backends.Lookup(name)
-	if why := k.Missing(t.Context()); why != "" {
-		need(t, errors.New(why))
-	}
+	need(t, k.Startable(false))
 }
 
 func needPostgres(t testing.TB) { needService(t, "postgres") }

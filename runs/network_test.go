@@ -3,6 +3,7 @@ package runs
 import (
 	"testing"
 
+	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -13,7 +14,7 @@ func TestWhatTheMachineCannotDo(t *testing.T) {
 	for _, k := range nemesis.Kinds() {
 		plan := scenarios.Plan{Scenario: scenarios.Scenario{Faults: []scenarios.Fault{{Kind: nemesis.KindPause}, {Kind: k.Name}}}}
 		for answer, skipped := range map[string]bool{"": false, why: true} {
-			where := PrivateNetwork{Able: func() func(nemesis.Need) string { return func(nemesis.Need) string { return answer } }}
+			where := PrivateNetwork{Locks: func(*scenarios.Scenario) (clients.Kind, error) { return clients.Kind{}, nil }, Able: func() func(nemesis.Need) string { return func(nemesis.Need) string { return answer } }}
 			want := ""
 			if skipped && k.Needs != nemesis.NeedsNothing && k.Needs != nemesis.NeedsLocal {
 				want = string(k.Needs) + ": " + why

@@ -65,6 +65,10 @@ func (f *runFlags) exam(cmd *cobra.Command, out *screen.Screen) error {
 	if err != nil {
 		return err
 	}
+	if len(plans) == 0 {
+		runs.NoAttack(cmd.OutOrStdout(), exam)
+		return nil
+	}
 	name := "exam of " + exam.Lock
 	return f.carryOut(ctx, cmd.OutOrStdout(), name, plans, func(where runtimes.Runtime) error {
 		s := &runs.Run{Settings: f.complete(), Where: where, Name: name, About: "every attack that the lock's claims invite", Plans: plans, Command: f.examLine(), Screen: out, Exam: exam}
