@@ -190,5 +190,8 @@ func (d *demands) examine(e policy.Exam) ([]scenarios.Scenario, error) {
 	for _, line := range exam.Inapplicable() {
 		d.Say(lock.Base.Lock + ": " + line)
 	}
+	if len(all) == 0 {
+		return nil, exit.With(exit.Failed, fmt.Errorf("none of these attacks on %s can be made here: %s: %s", lock.Base.Lock, exam.Not[0].Why, exam.Not[0].Fix))
+	}
 	return all, nil
 }
