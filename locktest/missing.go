@@ -32,7 +32,13 @@ func (n *network) Skip(p scenarios.Plan) string {
 	if runtime.GOOS != "linux" {
 		return "private networks need Linux, and locktest.Simulate does not"
 	}
-	return n.PrivateNetwork.Skip(p)
+	if err := n.Startable(p); err != nil {
+		return err.Error()
+	}
+	if why := n.PrivateNetwork.Skip(p); why != "" {
+		return "this machine cannot do its faults: " + why
+	}
+	return ""
 }
 
 // Run runs the plan in a sandbox, and notes whether there can be one.

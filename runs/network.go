@@ -50,14 +50,14 @@ func (PrivateNetwork) About() string { return "private network, " + hosts.Kernel
 
 // Skip says what the machine lacks for the services of a plan, or for its faults; "": nothing.
 func (n PrivateNetwork) Skip(p scenarios.Plan) string {
-	if lack, ok := errors.AsType[*backends.Lack](n.startable(p)); ok {
+	if lack, ok := errors.AsType[*backends.Lack](n.Startable(p)); ok {
 		return lack.Error()
 	}
 	return harness.Incapable(p, n.Able)
 }
 
-// startable returns nil if the machine can start the services of a plan.
-func (n PrivateNetwork) startable(p scenarios.Plan) error {
+// Startable returns nil if the machine can start the services of a plan.
+func (n PrivateNetwork) Startable(p scenarios.Plan) error {
 	lock, err := n.Locks(&p.Scenario)
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ func (n PrivateNetwork) startable(p scenarios.Plan) error {
 // that names no program. What the machine merely lacks is skipped.
 func (n PrivateNetwork) Check(plans []scenarios.Plan) error {
 	for _, p := range plans {
-		err := n.startable(p)
+		err := n.Startable(p)
 		if _, lacks := errors.AsType[*backends.Lack](err); err != nil && !lacks {
 			return fmt.Errorf("%s: %w", p.Scenario.Name, err)
 		}
