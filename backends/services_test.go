@@ -27,9 +27,7 @@ func needService(t testing.TB, name string) {
 		needed.Later(t, name+" is built from source")
 	}
 	k, _ := backends.Lookup(name)
-	if why := k.Missing(t.Context()); why != "" {
-		needed.Be(t, errors.New(why))
-	}
+	needed.Be(t, k.Startable(false))
 }
 
 func needPostgres(t testing.TB) { needService(t, "postgres") }

@@ -53,7 +53,7 @@ type Replay struct {
 	Again string
 
 	lock  *own.Lock
-	can   map[string]bool
+	can   runtimes.Means
 	where runtimes.Where
 }
 
@@ -65,7 +65,7 @@ func NewReplay(ctx context.Context, settings runs.Settings, then Then, p own.Pro
 	}
 	r := &Replay{Settings: settings, Then: then, Out: out, where: runtimes.Where{Runtime: runtimes.Local}}
 	r.Settings.NoExpect, r.Settings.Words = true, []string{"--runtime", runtimes.Local}
-	r.can = r.where.Faults(ctx, true, out.Say)
+	r.can = r.where.Means(ctx, true, out.Say)
 	var err error
 	if r.lock, err = p.Meet(ctx, r.where, func(string) bool { return false }); err != nil {
 		return nil, fmt.Errorf("--then %s: %w", then.Where, err)
@@ -118,7 +118,7 @@ func (r *Replay) plan(p scenarios.Plan) (_ scenarios.Plan, missing []string) {
 	p.Scenario.Adapter, p.Scenario.Expect = r.lock.Adapter, scenarios.Expect{}
 	p.Scenario.Name = strings.TrimPrefix(p.Scenario.Name, "explore/") + "/real"
 	kind := r.lock.Kind()
-	fits := r.where.Fitting(r.can, func(f scenarios.Fault) error { return harness.CheckFault(kind, f) })
+	fits := r.can.Fitting(kind.Service, func(f scenarios.Fault) error { return harness.CheckFault(kind, f) })
 	var left []scenarios.Fault
 	for _, f := range p.Scenario.Faults {
 		if err := errors.Join(each(f.Singles(), fits)...); err != nil {

@@ -50,6 +50,7 @@ func (g *Gate) conclude(interrupted bool) error {
 			return fmt.Errorf("print the ruling: %w", err)
 		}
 		harmless.Fprintf(out, "again: %s\nreport: %s\n", suite.Command, reports.There(filepath.Join(g.dir, reports.IndexFile)))
+		TellAdds(out, suite)
 		return exit.Ended(code, unwritten, interrupted)
 	})
 }
