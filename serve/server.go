@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockchaos/lockchaos/outside"
 	"github.com/lockchaos/lockchaos/reports/page"
 )
 
@@ -202,17 +203,21 @@ func foreign(r *http.Request) bool {
 // file sends a file of a run.
 func (s *Server) file(w http.ResponseWriter, r *http.Request, name string) {
 	kind, known := types[path.Ext(name)]
-	info, err := s.root.Stat(name)
-	if !known || err != nil || !info.Mode().IsRegular() { // a pipe would never be opened
+	if !known {
 		http.NotFound(w, r)
 		return
 	}
-	f, err := s.root.Open(name)
+	f, err := outside.OpenIn(s.root, name)
 	if err != nil {
 		http.NotFound(w, r)
 		return
 	}
 	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		http.NotFound(w, r)
+		return
+	}
 	w.Header().Set("Content-Type", kind)
 	s.sandbox(w.Header())
 	http.ServeContent(w, r, "", info.ModTime(), f)
