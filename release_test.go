@@ -1,11 +1,13 @@
 package lockchaos_test
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"go/build"
 	"io/fs"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -148,5 +150,55 @@ func TestReleaseImage(t *testing.T) {
 	}
 	if arguments[0] != arguments[1] || arguments[0] == "" {
 		t.Errorf("the bases are %q", arguments)
+	}
+}
+
+// TestHostileAction: the action installs what is pinned, with the right sum, and nothing else.
+func TestHostileAction(t *testing.T) {
+	for _, tool := range []string{"bash", "sha256sum", "tar", "install"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skip("the script needs ", tool)
+		}
+	}
+	bin := t.TempDir()
+	archive := filepath.Join(bin, "archive.tar.gz")
+	for name, script := range map[string]string{
+		"lockchaos": "#!/bin/sh\n",
+		"go":        "#!/bin/sh\n[ \"$1\" = build ] && [ \"$GOFLAGS\" = -mod=readonly ] && [ \"$3\" = -o ] && echo built >\"$4\"\n",
+		"curl":      "#!/bin/sh\nwhile [ $# -gt 1 ]; do [ \"$1\" != --output ] || to=$2; shift; done\ncp " + archive + " \"$to\"\n",
+	} {
+		if err := os.WriteFile(filepath.Join(bin, name), []byte(script), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, err := exec.Command("tar", "-czf", archive, "-C", bin, "lockchaos").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	text, err := os.ReadFile(archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	right, wrong := fmt.Sprintf("%x", sha256.Sum256(text)), strings.Repeat("0", 64)
+	for _, c := range []struct {
+		version, sum string
+		installed    bool
+	}{{"", "", true}, {"v1.2.3", right, true}, {"v1.2.3", wrong, false}, {"v1.2.3", "", false}, {"latest", right, false}, {"main", right, false}, {"", right, false}} {
+		into := filepath.Join(t.TempDir(), "into")
+		cmd := exec.Command("scripts/install-for-action", into)
+		cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "VERSION="+c.version, "SHA256="+c.sum)
+		said, err := cmd.CombinedOutput()
+		_, there := os.Stat(filepath.Join(into, "lockchaos"))
+		if (err == nil) != c.installed || (there == nil) != c.installed {
+			t.Errorf("version %q, sum %q: %v, %v: %s", c.version, c.sum, err, there, said)
+		}
+	}
+	for _, file := range []string{"action.yml", "examples/ci/github-actions.yml", "examples/ci/gitlab-ci.yml"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if floating := regexp.MustCompile(`lockchaos/[\w/]*@(latest|main)|default: latest`).Find(text); floating != nil {
+			t.Errorf("%s installs %s, which is another program tomorrow", file, floating)
+		}
 	}
 }

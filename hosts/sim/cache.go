@@ -18,11 +18,12 @@ const (
 	Programs     = "programs" // the last program of each folder
 	Adapters     = "adapters" // the same for this machine
 	Overlays     = "overlays" // changed files of the standard library, by their content
+	Started      = "started"  // what the user has started that a saved plan may name
 	Corpora      = "corpus"   // what explore has learned, by the program's hash
 )
 
 // cacheBounds are up to how much is kept of each kind (bytes).
-var cacheBounds = map[string]int64{CompiledCode: 1 << 30, Programs: 256 << 20, Adapters: 256 << 20, Overlays: 16 << 20, Corpora: 64 << 20}
+var cacheBounds = map[string]int64{CompiledCode: 1 << 30, Programs: 256 << 20, Adapters: 256 << 20, Overlays: 16 << 20, Started: 1 << 20, Corpora: 64 << 20}
 
 // spared is for how long nothing is deleted after its last use: another process may still use it.
 const spared = 6 * time.Hour

@@ -28,6 +28,7 @@ func (p Program) meetSimulated(ctx context.Context, taken func(name string) bool
 	}
 	a.Dir = ""
 	l := &Lock{Adapter: a, TTL: cmp.Or(scenarios.Duration(p.TTL), UsualTTL(a.Service))}
+	l.remember()
 	var programs runtimes.Programs
 	program, err := programs.Of(ctx, a.Go)
 	if err != nil {
