@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockchaos/lockchaos/hosts/cache"
 	"github.com/lockchaos/lockchaos/hosts/docker"
 	"github.com/lockchaos/lockchaos/hosts/needed"
 	"golang.org/x/sys/unix"
@@ -122,12 +123,8 @@ func answers() error {
 
 // launch starts dockerd and waits until it answers. Only one at a time uses the images' folder: others wait.
 func launch(program string) error {
-	cache, err := os.UserCacheDir()
+	root, err := cache.Folder("engine")
 	if err != nil {
-		return err
-	}
-	root := filepath.Join(cache, "lockchaos", "engine")
-	if err := os.MkdirAll(root, 0o700); err != nil {
 		return err
 	}
 	lock, err := os.Create(filepath.Join(root, "lock"))
