@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/adapter"
+	"github.com/lockchaos/lockchaos/internal/decided"
 )
 
 // TestCommand: a command line means the same as to a shell, and one program takes the shell's place.
@@ -67,7 +68,7 @@ func TestClosedOutput(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(decided.Limit):
 		t.Error("its output is still open: the shell that started it holds it")
 	}
 }

@@ -175,7 +175,7 @@ func TestEtcd(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		put, cancel := context.WithTimeout(ctx, 20*time.Second)
+		put := limit(t)
 		for _, other := range s.Nodes {
 			if other == n {
 				continue
@@ -198,7 +198,6 @@ func TestEtcd(t *testing.T) {
 			}
 			one.Close()
 		}
-		cancel()
 		if err := p.Resume(); err != nil {
 			t.Fatal(err)
 		}
@@ -220,7 +219,7 @@ func TestDiesAtStart(t *testing.T) {
 	program(t, "echo 'bad directive in line 7' >&2\nexit 3\n")
 	began := time.Now()
 	checkFailure(t, limit(t), "bad directive in line 7", "exit status 3")
-	if took := time.Since(began); took > 10*time.Second {
+	if took := time.Since(began); took > time.Minute {
 		t.Errorf("noticed after %v", took)
 	}
 }

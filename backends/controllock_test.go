@@ -12,6 +12,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients/etcd"
 	"github.com/lockchaos/lockchaos/clients/memcached"
 	"github.com/lockchaos/lockchaos/clients/redis"
+	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/monotime"
 )
 
@@ -106,6 +107,10 @@ func TestSetnxExpireDiesInBetween(t *testing.T) {
 // TestRedlockNoValidityIsDead: a server does not answer for a TTL; then the grant comes, and its validity with it.
 func TestRedlockNoValidityIsDead(t *testing.T) {
 	t.Parallel()
+	decided.Run(t, func() { redlockNoValidity(t) })
+}
+
+func redlockNoValidity(t *testing.T) {
 	const ttl = 500 * time.Millisecond
 	s, l, _ := five(t, broken.RedlockNoValidity, ttl)
 	resume := stopNode(t, s.Nodes[4])
@@ -123,7 +128,7 @@ func TestRedlockNoValidityIsDead(t *testing.T) {
 	}
 	resume()
 	if g := <-result; g.ValidFor != int64(ttl) || monotime.Since(g.Attempt) <= ttl {
-		t.Errorf("a grant that is dead on arrival was expected: %v old, %+v", monotime.Since(g.Attempt), g)
+		decided.Lacks("a grant that is dead on arrival: %v old, %+v", monotime.Since(g.Attempt), g)
 	}
 }
 
@@ -131,6 +136,10 @@ func TestRedlockNoValidityIsDead(t *testing.T) {
 func TestWatchdogBlindRenewsAnothers(t *testing.T) {
 	t.Parallel()
 	needRedis(t)
+	decided.Run(t, func() { watchdogBlind(t) })
+}
+
+func watchdogBlind(t *testing.T) {
 	const ttl = 700 * time.Millisecond
 	s := start(t, "redis")
 	l := opened(t, broken.WatchdogBlind, s, ttl, 1)
@@ -146,7 +155,7 @@ func TestWatchdogBlindRenewsAnothers(t *testing.T) {
 		time.Sleep(ttl / 10)
 	}
 	if value, err := c.Get(limit(t), redis.LockKey("k")).Result(); err != nil || value != "another's" {
-		t.Errorf("the key has %q, %v: it was not renewed", value, err)
+		decided.Lacks("a renewal of another's key: it has %q, %v", value, err)
 	}
 	if err := l.(clients.Holder).Held(limit(t), g); err != nil {
 		t.Errorf("held: %v", err)

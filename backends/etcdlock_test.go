@@ -12,6 +12,7 @@ import (
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/etcd"
+	"github.com/lockchaos/lockchaos/internal/decided"
 )
 
 // These tests look behind etcd-lease's back, at the keys of its queue. They are here and not in clients/etcd because the server is.
@@ -32,9 +33,12 @@ func newEtcdBench(t *testing.T) etcdBench {
 	return etcdBench{t, s, c}
 }
 
+// etcdTTL is of sessions that a busy machine keeps alive.
+const etcdTTL = 5 * time.Second
+
 func (b etcdBench) open() clients.Lock {
 	b.Helper()
-	l, err := etcd.Lease.Open(limit(b), clients.Config{Nodes: b.service.Addrs(), TTL: int64(time.Second)})
+	l, err := etcd.Lease.Open(limit(b), clients.Config{Nodes: b.service.Addrs(), TTL: int64(etcdTTL)})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -111,7 +115,7 @@ func TestEtcdToken(t *testing.T) {
 	if next.Token != waiting[1] || next.Token <= g.Token || next.Enqueued <= next.Attempt {
 		t.Errorf("token %d after %d, the queue had %v; attempt %d, enqueued %d", next.Token, g.Token, waiting, next.Attempt, next.Enqueued)
 	}
-	if ttl := second.(clients.Leaser).GrantedTTL(); ttl != int64(time.Second) {
+	if ttl := second.(clients.Leaser).GrantedTTL(); ttl != int64(etcdTTL) {
 		t.Errorf("granted TTL %v", time.Duration(ttl))
 	}
 }
@@ -122,7 +126,7 @@ func TestEtcdQueueIsLeft(t *testing.T) {
 	b := newEtcdBench(t)
 	holder := b.open()
 	b.acquire(holder, "k")
-	for tries := 1; ; tries++ {
+	decided.Run(t, func() {
 		waiter := b.open()
 		ctx, cancel := context.WithCancel(t.Context())
 		result := make(chan error, 1)
@@ -133,22 +137,21 @@ func TestEtcdQueueIsLeft(t *testing.T) {
 		b.await("k", 2)
 		cancel()
 		err := <-result
-		if !clients.Definite(err) && tries < 20 {
+		if !clients.Definite(err) {
 			// Its key was there, and the answer that says so on its way: what it left goes with its session.
 			if err := waiter.Close(limit(t)); err != nil {
 				t.Fatal(err)
 			}
 			b.await("k", 1)
-			continue
+			decided.Lacks("a definite answer: %v", err)
 		}
 		if !errors.Is(err, clients.ErrBusy) {
-			t.Errorf("gave up waiting, %d times: %v", tries, err)
+			t.Errorf("gave up waiting: %v", err)
 		}
 		if q := b.queue("k"); len(q) != 1 {
 			t.Errorf("ErrBusy, but the queue has %v", q)
 		}
-		return
-	}
+	})
 }
 
 // TestEtcdFrozenWhileWaiting: the library would wait for ever to delete its key. The call returns, says that the outcome is open, and
@@ -178,7 +181,7 @@ func TestEtcdFrozenWhileWaiting(t *testing.T) {
 	if a.err == nil || clients.Definite(a.err) || a.g.First == 0 {
 		t.Errorf("frozen while waiting: %+v, %v", a.g, a.err)
 	}
-	if took := time.Since(cancelled); took > 5*time.Second {
+	if took := time.Since(cancelled); took > time.Minute {
 		t.Errorf("returned %v after its context", took)
 	}
 	// The session is given up, with everything that it held: said, and by the lock's own account.
@@ -210,9 +213,7 @@ func TestEtcdKeysAreApart(t *testing.T) {
 	b := newEtcdBench(t)
 	one, two := b.open(), b.open()
 	g := b.acquire(one, "a/b")
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	if _, err := two.Acquire(ctx, "a"); err != nil {
+	if _, err := two.Acquire(limit(t), "a"); err != nil {
 		t.Errorf("a waits for a/b: %v", err)
 	}
 	if err := one.(clients.Holder).Held(limit(t), g); err != nil {

@@ -2,6 +2,7 @@ package backends_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"testing"
 	"time"
@@ -29,6 +30,8 @@ import (
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/hoststest"
 	"github.com/lockchaos/lockchaos/hosts/needed"
+	"github.com/lockchaos/lockchaos/internal/decided"
+	"github.com/lockchaos/lockchaos/monotime"
 )
 
 func TestMain(m *testing.M) {
@@ -68,9 +71,40 @@ func started(t testing.TB, spec backends.Spec) *backends.Service {
 }
 
 func limit(t testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), decided.Limit)
 	t.Cleanup(cancel)
 	return ctx
+}
+
+// refused demands that a lock is refused a key that another has. Where the machine was too slow for an answer, it is asked again.
+func refused(t *testing.T, l clients.Lock, key string) {
+	t.Helper()
+	decided.Run(t, func() {
+		switch g, err := l.Acquire(shortly(t), key); {
+		case errors.Is(err, clients.ErrBusy):
+		case err == nil || clients.Definite(err):
+			t.Errorf("%s is taken: %+v, %v", key, g, err)
+		default:
+			decided.Lacks("an answer in time: %v", err)
+		}
+	})
+}
+
+// released gives a grant back. A run that takes longer than the lease decides nothing.
+func released(t *testing.T, l clients.Lock, g clients.Grant, ttl time.Duration) {
+	t.Helper()
+	err := l.Release(limit(t), g)
+	within(g, ttl, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// within ends a run with an error whose lease may be over: whatever was asked for came too late.
+func within(g clients.Grant, ttl time.Duration, err error) {
+	if err != nil && monotime.Since(g.Attempt) >= ttl {
+		decided.Lacks("a run within a lease of %v: %v", ttl, err)
+	}
 }
 
 // needRedis skips a test that needs the real server, where there is none.

@@ -41,9 +41,9 @@ func TestMariaDBConnectionIsKilled(t *testing.T) {
 	s := start(t, "mariadb")
 	own := netip.MustParseAddrPort(localAddr(t, s.Addrs()[0]))
 	for _, kind := range []clients.Kind{mariadb.GetLock, mariadb.Row, mariadb.BrokenReconnect} {
-		l, other := opened(t, kind, s, time.Second, 1), opened(t, mariadb.GetLock, s, time.Second, 2)
+		l, other := opened(t, kind, s, keptTTL, 1), opened(t, mariadb.GetLock, s, keptTTL, 2)
 		if kind.Name == mariadb.Row.Name {
-			other = opened(t, kind, s, time.Second, 2)
+			other = opened(t, kind, s, keptTTL, 2)
 		}
 		g, err := l.Acquire(limit(t), kind.Name)
 		if err != nil {

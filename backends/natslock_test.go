@@ -2,6 +2,7 @@ package backends_test
 
 import (
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/clienttest"
 	locks "github.com/lockchaos/lockchaos/clients/nats"
+	"github.com/lockchaos/lockchaos/internal/decided"
 )
 
 func TestNATSConformance(t *testing.T) {
@@ -37,22 +39,29 @@ func TestNATSUpdateLastsForEver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	const ttl = 2 * time.Second
 	for _, kind := range []clients.Kind{locks.KV, locks.BrokenUpdate} {
-		l := opened(t, kind, s, 2*time.Second, 1)
-		g, err := l.Acquire(limit(t), kind.Name)
-		if err == nil {
-			_, err = l.(clients.Renewer).Renew(limit(t), g)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, err := stream.GetLastMsgForSubject(limit(t), "$KV."+backends.NATSBucket+"."+kind.Name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if ttl := m.Header.Get("Nats-TTL"); (ttl == "") != (kind.Control != "") {
-			t.Errorf("%s: after a renewal the key's time to live is %q", kind.Name, ttl)
-		}
+		l, runs := opened(t, kind, s, ttl, 1), 0
+		decided.Run(t, func() {
+			runs++
+			key := fmt.Sprint(kind.Name, "-", runs)
+			g, err := l.Acquire(limit(t), key)
+			if err == nil {
+				_, err = l.(clients.Renewer).Renew(limit(t), g)
+			}
+			within(g, ttl, err)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, err := stream.GetLastMsgForSubject(limit(t), "$KV."+backends.NATSBucket+"."+key)
+			within(g, ttl, err)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if ttl := m.Header.Get("Nats-TTL"); (ttl == "") != (kind.Control != "") {
+				t.Errorf("%s: after a renewal the key's time to live is %q", kind.Name, ttl)
+			}
+		})
 	}
 }
 
@@ -61,23 +70,29 @@ func TestNATSUpdateLastsForEver(t *testing.T) {
 func TestNATSReleaseAtOnce(t *testing.T) {
 	t.Parallel()
 	s := start(t, "nats")
-	var all errgroup.Group
-	for client := range 8 {
-		l := opened(t, locks.KV, s, 2*time.Second, client)
-		all.Go(func() error {
-			for i := range 60 {
-				g, err := l.Acquire(limit(t), fmt.Sprint("at-once-", client))
-				if err == nil {
-					err = l.Release(limit(t), g)
+	const ttl = 2 * time.Second
+	decided.Run(t, func() {
+		var all errgroup.Group
+		var late atomic.Pointer[clients.Grant]
+		for client := range 8 {
+			l := opened(t, locks.KV, s, ttl, client)
+			all.Go(func() error {
+				for i := range 60 {
+					g, err := l.Acquire(limit(t), fmt.Sprint("at-once-", client))
+					if err == nil {
+						err = l.Release(limit(t), g)
+					}
+					if err != nil {
+						late.Store(&g)
+						return fmt.Errorf("client %d, round %d: %w", client, i, err)
+					}
 				}
-				if err != nil {
-					return fmt.Errorf("client %d, round %d: %w", client, i, err)
-				}
-			}
-			return nil
-		})
-	}
-	if err := all.Wait(); err != nil {
-		t.Fatal(err)
-	}
+				return nil
+			})
+		}
+		if err := all.Wait(); err != nil {
+			within(*late.Load(), ttl, err)
+			t.Fatal(err)
+		}
+	})
 }

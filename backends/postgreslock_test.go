@@ -3,6 +3,7 @@ package backends_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients/clienttest"
 	"github.com/lockchaos/lockchaos/clients/postgres"
 	"github.com/lockchaos/lockchaos/hosts"
+	"github.com/lockchaos/lockchaos/internal/decided"
 )
 
 // freezeHost makes the functions that stop and continue the host of a service's only node: PostgreSQL's sessions are no part of its process group.
@@ -67,8 +69,11 @@ func TestPostgresLocks(t *testing.T) {
 		})
 	}
 	t.Run("a session is expired", func(t *testing.T) { postgresBench{t, s, db}.sessionIsExpired() })
-	t.Run("granted while the wait runs out", func(t *testing.T) { postgresBench{t, s, db}.grantedTooLate(60) })
-	t.Run(postgres.Lease.Name, func(t *testing.T) { postgresBench{t, s, db}.lease() })
+	t.Run("granted while the wait runs out", func(t *testing.T) { decided.Run(t, func() { postgresBench{t, s, db}.grantedTooLate(60) }) })
+	t.Run(postgres.Lease.Name, func(t *testing.T) {
+		runs := 0
+		decided.Run(t, func() { runs++; postgresBench{t, s, db}.lease(fmt.Sprint("row-", runs)) })
+	})
 }
 
 type postgresBench struct {
@@ -88,7 +93,7 @@ func (b postgresBench) count(query string) (n int) {
 
 func (b postgresBench) open(kind clients.Kind, client int) clients.Lock {
 	b.Helper()
-	return opened(b.T, kind, b.service, time.Second, client)
+	return opened(b.T, kind, b.service, keptTTL, client)
 }
 
 // waitLeavesNothing: no statement waits for a lock on the server when the client has given up.
@@ -100,9 +105,7 @@ func (b postgresBench) waitLeavesNothing(kind clients.Kind) {
 		b.Fatal(err)
 	}
 	for range 5 {
-		if _, err := waiter.Acquire(shortly(b.T), "wait"); !errors.Is(err, clients.ErrBusy) {
-			b.Errorf("%s: %v", kind.Name, err)
-		}
+		refused(b.T, waiter, "wait")
 		if n := b.count("pg_locks WHERE NOT granted"); n != 0 {
 			b.Errorf("%s: %d statements still wait", kind.Name, n)
 		}
@@ -146,11 +149,11 @@ func (b postgresBench) grantedTooLate(rounds int) {
 			b.Fatal(err)
 		}
 		err = <-told
-		if err != nil && !errors.Is(err, clients.ErrBusy) && !errors.Is(err, clients.ErrOpen) {
+		if clients.Definite(err) && !errors.Is(err, clients.ErrBusy) {
 			b.Error(err)
 		}
 		left := func() int { return b.count("pg_locks WHERE locktype = 'advisory'") }
-		for end := limit(b); errors.Is(err, clients.ErrOpen) && left() != 0 && end.Err() == nil; { // on a busy machine: until the server has seen the end of the connection
+		for end := limit(b); err != nil && !clients.Definite(err) && left() != 0 && end.Err() == nil; { // on a busy machine: until the server has seen the end of the connection
 			time.Sleep(time.Millisecond)
 		}
 		if n := left(); n != 0 {
@@ -158,7 +161,7 @@ func (b postgresBench) grantedTooLate(rounds int) {
 		}
 	}
 	if met < rounds/4 {
-		b.Errorf("the waiter was seen to wait in %d of %d rounds only", met, rounds)
+		decided.Lacks("a waiter that was seen to wait in a quarter of %d rounds: %d", rounds, met)
 	}
 }
 
@@ -204,7 +207,7 @@ func (b postgresBench) isTold(l clients.Lock, key string) {
 // silence: a server that does not answer for a TTL may have ended the session; and what the client gave up is free when the server goes on.
 func (b postgresBench) silence(kind clients.Kind) {
 	b.Helper()
-	holder, other := b.open(kind, 1), b.open(kind, 2)
+	holder, other := opened(b.T, kind, b.service, time.Second, 1), b.open(kind, 2)
 	if _, err := holder.Acquire(limit(b), "silence"); err != nil {
 		b.Fatal(err)
 	}
@@ -222,20 +225,24 @@ func (b postgresBench) silence(kind clients.Kind) {
 }
 
 // lease: the row is what the lock says of it, and an expired lease is its owner's no more, even if nobody else has taken it.
-func (b postgresBench) lease() {
-	l := b.open(postgres.Lease, 1)
-	g, err := l.Acquire(limit(b), "row")
+func (b postgresBench) lease(row string) {
+	const ttl = time.Second
+	l := opened(b.T, postgres.Lease, b.service, ttl, 1)
+	g, err := l.Acquire(limit(b), row)
 	if err != nil {
 		b.Fatal(err)
 	}
-	if n := b.count("lockchaos_lease WHERE key = 'row' AND fence = 1 AND owner LIKE '1-%' AND expires > clock_timestamp() AND expires <= clock_timestamp() + interval '1 s'"); g.Token != 1 || n != 1 {
-		b.Errorf("token %d, %d rows", g.Token, n)
+	if n := b.count("lockchaos_lease WHERE key = '" + row + "' AND fence = 1 AND owner LIKE '1-%' AND expires > clock_timestamp() AND expires <= clock_timestamp() + interval '1 s'"); g.Token != 1 || n != 1 {
+		err := fmt.Errorf("token %d, %d rows", g.Token, n)
+		within(g, ttl, err)
+		b.Error(err)
 	}
 	renewed, err := l.(clients.Renewer).Renew(limit(b), g)
+	within(g, ttl, err)
 	if err != nil || renewed.Attempt <= g.Attempt || renewed.Token != g.Token {
 		b.Errorf("%+v, %v", renewed, err)
 	}
-	for ctx := limit(b); b.count("lockchaos_lease WHERE key = 'row' AND expires > clock_timestamp()") != 0; {
+	for ctx := limit(b); b.count("lockchaos_lease WHERE key = '"+row+"' AND expires > clock_timestamp()") != 0; {
 		if ctx.Err() != nil {
 			b.Fatal("it never expired")
 		}
@@ -248,7 +255,7 @@ func (b postgresBench) lease() {
 			b.Errorf("after its end: %v", err)
 		}
 	}
-	if g, err = l.Acquire(limit(b), "row"); err != nil || g.Token != 2 {
+	if g, err = l.Acquire(limit(b), row); err != nil || g.Token != 2 {
 		b.Errorf("%+v, %v", g, err)
 	}
 }

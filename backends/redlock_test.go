@@ -12,6 +12,8 @@ import (
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/redlock"
+	"github.com/lockchaos/lockchaos/internal/decided"
+	"github.com/lockchaos/lockchaos/monotime"
 )
 
 // five starts five servers and opens a lock on them, and a client behind its back on each.
@@ -64,8 +66,25 @@ func shortly(t *testing.T) context.Context {
 	return ctx
 }
 
+// openTry asks for a key that too few servers answer for, and demands that the outcome is open, and that it is told since when.
+func openTry(t *testing.T, l clients.Lock, key string) {
+	t.Helper()
+	began := monotime.Now()
+	g, err := l.Acquire(shortly(t), key)
+	if err != nil && !clients.Definite(err) && g.First == 0 {
+		decided.Lacks("an attempt that was begun in time: %v", err)
+	}
+	if err == nil || clients.Definite(err) || g.First < began || g.First > monotime.Now() {
+		t.Errorf("%+v, %v", g, err)
+	}
+}
+
 // TestRedlockValidity: the validity is the TTL less drift and the time that asking took.
 func TestRedlockValidity(t *testing.T) {
+	decided.Run(t, func() { redlockValidity(t) })
+}
+
+func redlockValidity(t *testing.T) {
 	const ttl = 2 * time.Second
 	_, l, behind := five(t, redlock.Redlock, ttl)
 	began := time.Now()
@@ -83,16 +102,16 @@ func TestRedlockValidity(t *testing.T) {
 		value, err := c.Get(limit(t), "lock:{k}").Result()
 		left, err2 := c.PTTL(limit(t), "lock:{k}").Result()
 		if err != nil || err2 != nil || left <= 0 || left > ttl {
-			t.Errorf("%q for %v: %v, %v", value, left, err, err2)
+			err := fmt.Errorf("%q for %v: %w", value, left, errors.Join(err, err2))
+			within(g, ttl, err)
+			t.Error(err)
 		}
 		values[value]++
 	}
 	if len(values) != 1 {
 		t.Errorf("values %v", values)
 	}
-	if err := l.Release(limit(t), g); err != nil {
-		t.Fatal(err)
-	}
+	released(t, l, g, ttl)
 	for i, c := range behind {
 		if n, err := c.Exists(limit(t), "lock:{k}").Result(); n != 0 || err != nil {
 			t.Errorf("left on redis-%d: %d, %v", i+1, n, err)
@@ -102,7 +121,12 @@ func TestRedlockValidity(t *testing.T) {
 
 // TestRedlockMinority: two servers that are dead and frozen stop nobody; with a third there is no majority, and no definite answer.
 func TestRedlockMinority(t *testing.T) {
-	s, l, _ := five(t, redlock.Redlock, time.Second)
+	decided.Run(t, func() { redlockMinority(t) })
+}
+
+func redlockMinority(t *testing.T) {
+	const ttl = time.Second
+	s, l, _ := five(t, redlock.Redlock, ttl)
 	if err := s.Nodes[0].Host.Close(); err != nil { // no host, no answer
 		t.Fatal(err)
 	}
@@ -112,14 +136,10 @@ func TestRedlockMinority(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := l.Release(limit(t), g); err != nil {
-			t.Fatal(err)
-		}
+		released(t, l, g, ttl)
 	}
 	third := stopNode(t, s.Nodes[2])
-	if g, err := l.Acquire(shortly(t), "k"); err == nil || clients.Definite(err) || g.First == 0 {
-		t.Errorf("granted by a minority: %+v, %v", g, err)
-	}
+	openTry(t, l, "k")
 	third()
 	second()
 	g, err := l.Acquire(limit(t), "k")
@@ -129,7 +149,11 @@ func TestRedlockMinority(t *testing.T) {
 	// A release that a majority did not confirm confirms nothing.
 	third = stopNode(t, s.Nodes[2])
 	second = stopNode(t, s.Nodes[1])
-	if err := l.Release(limit(t), g); err == nil || clients.Definite(err) {
+	err = l.Release(limit(t), g)
+	if errors.Is(err, clients.ErrNotHeld) {
+		within(g, ttl, err)
+	}
+	if err == nil || clients.Definite(err) {
 		t.Errorf("released by two of five: %v", err)
 	}
 	third()
@@ -138,13 +162,21 @@ func TestRedlockMinority(t *testing.T) {
 
 // TestRedlockTaken: another has three of five. The answer is busy, and what was taken of the other two is given back.
 func TestRedlockTaken(t *testing.T) {
-	_, l, behind := five(t, redlock.Redlock, time.Second)
+	decided.Run(t, func() { redlockTaken(t) })
+}
+
+func redlockTaken(t *testing.T) {
+	const ttl = time.Second
+	_, l, behind := five(t, redlock.Redlock, ttl)
 	for _, c := range behind[:3] {
 		if err := c.Set(limit(t), "lock:{k}", "another's", 0).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := l.Acquire(shortly(t), "k"); !errors.Is(err, clients.ErrBusy) {
+	switch _, err := l.Acquire(shortly(t), "k"); {
+	case err != nil && !clients.Definite(err):
+		decided.Lacks("an answer of a majority in time: %v", err)
+	case !errors.Is(err, clients.ErrBusy):
 		t.Errorf("taken by a majority: %v", err)
 	}
 	for i, c := range behind {
@@ -164,6 +196,7 @@ func TestRedlockTaken(t *testing.T) {
 	// One of the three loses its data: the grant has no majority any more, though another server took the key meanwhile
 	// under the very same value.
 	value, err := behind[4].Get(limit(t), "lock:{k}").Result()
+	within(g, ttl, err)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/go-zookeeper/zk"
 	"github.com/jackc/pgx/v5"
@@ -78,7 +77,7 @@ func asksEtcd(t *testing.T, addr string) func(context.Context) error {
 }
 
 func asksZooKeeper(t *testing.T, addr string) func(context.Context) error {
-	c, _, err := zk.Connect([]string{addr}, 5*time.Second, zk.WithLogger(quiet{}))
+	c, _, err := zk.Connect([]string{addr}, lasting, zk.WithLogger(quiet{}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -171,7 +171,7 @@ func TestZooKeeper(t *testing.T) {
 
 func connect(t *testing.T, addr string) *zk.Conn {
 	t.Helper()
-	c, _, err := zk.Connect([]string{addr}, 5*time.Second, zk.WithLogger(quiet{}))
+	c, _, err := zk.Connect([]string{addr}, lasting, zk.WithLogger(quiet{}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/clienttest"
 	"github.com/lockchaos/lockchaos/clients/zookeeper"
+	"github.com/lockchaos/lockchaos/internal/decided"
 )
 
 func TestZooKeeperConformance(t *testing.T) {
@@ -249,7 +250,7 @@ func zooOrder(b zooBench) {
 func zooOrphan(b zooBench) {
 	var armed atomic.Bool
 	addr := zooProxy(b.T, b.service.Addrs()[0], &armed)
-	l, err := zookeeper.Recipe.Open(limit(b), clients.Config{Nodes: []string{addr}, TTL: int64(5 * time.Second), Client: 1})
+	l, err := zookeeper.Recipe.Open(limit(b), clients.Config{Nodes: []string{addr}, TTL: int64(lasting), Client: 1})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -414,33 +415,44 @@ func zooBlind(b zooBench) {
 func zooHerd(b zooBench) {
 	const waiters = 20
 	for _, kind := range []clients.Kind{zookeeper.Recipe, zookeeper.Herd} {
-		holder := opened(b.T, kind, b.service, lasting, 1)
-		g, set := b.acquire(holder, kind.Name), b.watches()
-		ctx, cancel := context.WithCancel(limit(b))
-		defer cancel()
-		granted := make(chan struct{}, waiters)
-		for client := range waiters {
-			l := opened(b.T, kind, b.service, lasting, client+2)
-			go func() {
-				if _, err := l.Acquire(ctx, kind.Name); err == nil {
-					granted <- struct{}{} // and holds it
-				}
-			}()
-		}
-		// A waiter that is in the queue has still to ask who is before it: it waits once its watch is set.
-		b.await("all wait", func() bool { return b.watches() == set+waiters })
-		before := b.requests()
-		if err := holder.Release(limit(b), g); err != nil {
-			b.Fatal(err)
-		}
-		<-granted
-		if kind.Control == "" {
-			if n := b.requests() - before; n >= waiters {
-				b.Errorf("%s: %d requests for one release", kind.Name, n)
+		runs := 0
+		decided.Run(b.T, func() {
+			b := b
+			if runs++; runs > 1 {
+				b.service = start(b.T, "zookeeper") // whose watches are this run's
 			}
-			continue
-		}
-		b.await("all waiters ask", func() bool { return b.requests()-before >= waiters })
+			holder := opened(b.T, kind, b.service, lasting, 1)
+			g, set := b.acquire(holder, kind.Name), b.watches()
+			ctx, cancel := context.WithCancel(limit(b))
+			defer cancel()
+			granted := make(chan struct{}, waiters)
+			for client := range waiters {
+				l := opened(b.T, kind, b.service, lasting, client+2)
+				go func() {
+					if _, err := l.Acquire(ctx, kind.Name); err == nil {
+						granted <- struct{}{} // and holds it
+					}
+				}()
+			}
+			// A waiter that is in the queue has still to ask who is before it: it waits once its watch is set.
+			b.await("all wait", func() bool { return b.watches() == set+waiters })
+			before, began := b.requests(), time.Now()
+			if err := holder.Release(limit(b), g); err != nil {
+				b.Fatal(err)
+			}
+			<-granted
+			if kind.Control == "" {
+				n := b.requests() - before
+				if took := time.Since(began); n >= waiters && took > lasting/10 { // with the heartbeats of all sessions
+					decided.Lacks("a release that was soon answered: it took %v", took)
+				}
+				if n >= waiters {
+					b.Errorf("%s: %d requests for one release", kind.Name, n)
+				}
+				return
+			}
+			b.await("all waiters ask", func() bool { return b.requests()-before >= waiters })
+		})
 	}
 }
 

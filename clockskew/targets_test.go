@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/hosts/needed"
+	"github.com/lockchaos/lockchaos/internal/decided"
 )
 
 // verbs are what the test binary becomes when its first argument names one: the processes that tests need.
@@ -32,7 +33,7 @@ func TestMain(m *testing.M) {
 }
 
 // patience is how long tests wait for what must happen: it says that something hangs, and measures nothing.
-const patience = time.Minute
+const patience = decided.Limit
 
 // needs skips the test where a program is missing that the machine could have.
 func needs(t testing.TB, program string) {

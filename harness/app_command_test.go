@@ -14,9 +14,9 @@ import (
 
 	"github.com/lockchaos/lockchaos/audit"
 	"github.com/lockchaos/lockchaos/backends"
-	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
+	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -86,60 +86,56 @@ func executeOn(places []backends.Attached, file string) Execute {
 // others' commands take: on a busy machine their writes may be under way at the same time.)
 func TestRunAppWithCommands(t *testing.T) {
 	t.Parallel()
-	h, err := runApp(t, "unfenced", commanded("unfenced"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	v := checker.Judge(h, checker.Options{Keep: 5})
-	if h.Truncated || v.Stats.Bites == 0 {
-		t.Fatalf("truncated: %v; the faults met a holder %d times", h.Truncated, v.Stats.Bites)
-	}
-	for _, p := range v.Properties {
-		if p.Name == checker.MutualExclusion && p.Kinds["granted-while-valid"] > 0 {
-			t.Errorf("a false alarm: %v", p.Violations)
+	decided.Run(t, func() {
+		h, err := runApp(t, "unfenced", commanded("unfenced"))
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	woken := 0 // times that the first thing done after a fault was the write that it had come before
-	for _, f := range h.Events {
-		if f.Type != history.Fault || f.Fault.Phase != "end" {
-			continue
-		}
-		next := slices.IndexFunc(h.Events, func(e history.Event) bool { return e.Client == f.Client && e.Type == history.OK && e.End > f.Fault.To })
-		if next >= 0 && h.Events[next].Kind == history.Write && h.Events[next].Start >= f.Fault.To {
-			woken++
-		}
-		for _, e := range h.Events {
-			if e.Client == f.Client && e.Type == history.OK && e.Start > f.Fault.From && e.End < f.Fault.To {
-				t.Errorf("client %d was frozen from %d to %d, and did %v from %d to %d", e.Client, f.Fault.From, f.Fault.To, e.Kind, e.Start, e.End)
+		appMet(t, h)
+		woken := 0 // times that the first thing done after a fault was the write that it had come before
+		for _, f := range h.Events {
+			if f.Type != history.Fault || f.Fault.Phase != "end" {
+				continue
+			}
+			next := slices.IndexFunc(h.Events, func(e history.Event) bool { return e.Client == f.Client && e.Type == history.OK && e.End > f.Fault.To })
+			if next >= 0 && h.Events[next].Kind == history.Write && h.Events[next].Start >= f.Fault.To {
+				woken++
+			}
+			for _, e := range h.Events {
+				if e.Client == f.Client && e.Type == history.OK && e.Start > f.Fault.From && e.End < f.Fault.To {
+					t.Errorf("client %d was frozen from %d to %d, and did %v from %d to %d", e.Client, f.Fault.From, f.Fault.To, e.Kind, e.Start, e.End)
+				}
 			}
 		}
-	}
-	if woken == 0 {
-		t.Error("nobody went on with its write")
-	}
+		if woken == 0 {
+			decided.Lacks("a client that went on with its write")
+		}
+	})
 }
 
 // A command that hangs is ended (runApp looks for what is left), and nobody knows what came of its op.
 func TestCommandsThatHang(t *testing.T) {
 	t.Parallel()
-	h, err := runApp(t, "unfenced", func(s *scenarios.Scenario) {
-		commanded("unfenced")(s)
-		s.App.Hooks.Write.Command[0] = "hang"
-		s.App.Clients, s.Faults = s.App.Clients[:1], nil
-		s.Duration, s.Workload.OpTimeout = scenarios.Duration(100*time.Millisecond), scenarios.Duration(100*time.Millisecond)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	unknown := 0
-	for _, e := range h.Events {
-		if e.Kind == history.Write && e.Type == history.Info {
-			unknown++
+	decided.Run(t, func() {
+		h, err := runApp(t, "unfenced", func(s *scenarios.Scenario) {
+			commanded("unfenced")(s)
+			s.App.Hooks.Write.Command[0] = "hang"
+			s.App.Clients, s.Faults = s.App.Clients[:1], nil
+			s.Duration, s.Workload.OpTimeout = scenarios.Duration(100*time.Millisecond), scenarios.Duration(100*time.Millisecond)
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if unknown == 0 {
-		t.Error("no write is unknown")
-	}
+		unknown := 0
+		for _, e := range h.Events {
+			if e.Kind == history.Write && e.Type == history.Info {
+				unknown++
+			}
+		}
+		if unknown == 0 {
+			decided.Lacks("a write of unknown fate")
+		}
+	})
 }
 
 // A hook that fails ends the run: the error names the client and the hook, and shows what it said.

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients/etcd"
 	"github.com/lockchaos/lockchaos/clients/redis"
 	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -36,47 +38,46 @@ func clockPlan(kind clients.Kind, f scenarios.Fault, ttl time.Duration) scenario
 // Redis ends leases by its wall clock: a jump ends one before its time, and the judge says that it was the lock's fault under this one.
 func TestWallClockOfARedisEndsLeases(t *testing.T) {
 	t.Parallel()
-	h := underClocks(t, redis.Setnx, clockFault("clock-jump", "redis-1", "wall", time.Hour), 600*time.Millisecond)
-	for _, f := range proven(t, h, "redis-1, process ", "wall +1h0m0s") {
-		if !f.Service || len(f.Clients) != 0 {
-			t.Errorf("whom it touched: %+v", f)
-		}
-		for i, c := range f.Clocks {
-			wrong := c.Step != "before" && c.Step != "healed"
-			if c.Host != "redis-1" || c.At <= 0 || i > 0 && f.Clocks[i-1].At > c.At && c.Step != "" || (c.Wall > int64(time.Minute)) != wrong {
-				t.Errorf("reading %d of fault %d: %+v", i, f.ID, c)
+	decided.Run(t, func() {
+		h := underClocks(t, redis.Setnx, clockFault("clock-jump", "redis-1", "wall", time.Hour), 600*time.Millisecond)
+		for _, f := range proven(t, h, "redis-1, process ", "wall +1h0m0s") {
+			if !f.Service || len(f.Clients) != 0 {
+				t.Errorf("whom it touched: %+v", f)
+			}
+			for i, c := range f.Clocks {
+				wrong := c.Step != "before" && c.Step != "healed"
+				if c.Host != "redis-1" || c.At <= 0 || i > 0 && f.Clocks[i-1].At > c.At && c.Step != "" || (c.Wall > int64(time.Minute)) != wrong {
+					t.Errorf("reading %d of fault %d: %+v", i, f.ID, c)
+				}
+			}
+			if len(f.Clocks) < 4 {
+				t.Errorf("%d readings of fault %d", len(f.Clocks), f.ID)
 			}
 		}
-		if len(f.Clocks) < 4 {
-			t.Errorf("%d readings of fault %d", len(f.Clocks), f.ID)
+		inOrder(t, h)
+		if r := cameTo(t, h, checker.MutualExclusion, checker.Violated); !slices.Contains(r.KindsFound(), checker.KindGrantedWhileValid) {
+			decided.Lacks("a violation by the lock: %v", r.KindsFound())
 		}
-	}
-	v := inOrder(t, h)
-	for _, r := range v.Properties {
-		if r.Name != checker.MutualExclusion {
-			continue
-		}
-		if r.Outcome != checker.Violated || r.Violations[0].Kind != checker.KindGrantedWhileValid {
-			t.Errorf("%v %+v", r.Outcome, r.Violations)
-		}
-	}
+	})
 }
 
 // etcd's leases go by monotonic clocks: no jump of the wall clock ends one.
 func TestWallClocksDoNotHurtEtcd(t *testing.T) {
 	t.Parallel()
-	h := underClocks(t, etcd.Lease, clockFault("clock-jump", "nodes:3", "wall", -time.Hour), 4*time.Second) // a busy machine may be late with a heartbeat
-	proven(t, h, "etcd-1, process ", "etcd-3, process ", "wall -1h0m0s")
-	for _, r := range inOrder(t, h).Properties {
-		if r.Outcome == checker.Violated {
-			t.Errorf("%s: %+v", r.Name, r.Violations)
+	decided.Run(t, func() {
+		h := underClocks(t, etcd.Lease, clockFault("clock-jump", "nodes:3", "wall", -time.Hour), 4*time.Second) // a busy machine may be late with a heartbeat
+		proven(t, h, "etcd-1, process ", "etcd-3, process ", "wall -1h0m0s")
+		for _, r := range inOrder(t, h).Properties {
+			if r.Outcome == checker.Violated {
+				amiss(t, h, "%s: %+v", r.Name, r.Violations)
+			}
 		}
-	}
-	for i := range h.Events {
-		if h.Events[i].Type == history.Lost {
-			t.Errorf("a lease was lost: %s", h.Events[i].Text)
+		for i := range h.Events {
+			if h.Events[i].Type == history.Lost {
+				amiss(t, h, "a lease was lost: %s", h.Events[i].Text)
+			}
 		}
-	}
+	})
 }
 
 // A jump of the monotonic clocks ends every lease.
@@ -86,17 +87,19 @@ func TestMonotonicClocksEndLeasesOfEtcd(t *testing.T) {
 	// The server looks for expired leases every half second, and the client hears of it with its next heartbeat, a third of the TTL later: only
 	// who still works by then can lose a lease.
 	p.Scenario.Workload.Think = scenarios.Range{Min: scenarios.Duration(1500 * time.Millisecond), Max: scenarios.Duration(1500 * time.Millisecond)}
-	h := carried(t, etcd.Lease, p)
-	proven(t, h, "etcd-1, process ", "monotonic +")
-	lost := 0
-	for i := range h.Events {
-		if h.Events[i].Type == history.Lost {
-			lost++
+	decided.Run(t, func() {
+		h := carried(t, etcd.Lease, p)
+		proven(t, h, "etcd-1, process ", "monotonic +")
+		lost := 0
+		for i := range h.Events {
+			if h.Events[i].Type == history.Lost {
+				lost++
+			}
 		}
-	}
-	if lost == 0 {
-		t.Error("no lease was lost")
-	}
+		if lost == 0 {
+			decided.Lacks("a lease that was lost")
+		}
+	})
 }
 
 // The clocks of a client that holds: it is the one that is touched, and a late heartbeat of it no stall of the machine.
@@ -116,13 +119,15 @@ func TestClocksOfAHolder(t *testing.T) {
 	} {
 		t.Run(c.fault.Kind, func(t *testing.T) {
 			t.Parallel()
-			h := underClocks(t, redis.Setnx, c.fault, 600*time.Millisecond)
-			for _, f := range proven(t, h, "client-", c.words) {
-				if f.Service || len(f.Clients) != 1 {
-					t.Errorf("whom it touched: %+v", f)
+			decided.Run(t, func() {
+				h := underClocks(t, redis.Setnx, c.fault, 600*time.Millisecond)
+				for _, f := range proven(t, h, "client-", c.words) {
+					if f.Service || len(f.Clients) != 1 {
+						t.Errorf("whom it touched: %+v", f)
+					}
 				}
-			}
-			inOrder(t, h)
+				inOrder(t, h)
+			})
 		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients/etcd"
 	"github.com/lockchaos/lockchaos/clients/redis"
 	"github.com/lockchaos/lockchaos/clients/redlock"
+	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -30,22 +31,20 @@ func crashing(lock, target, data string) scenarios.Plan {
 func TestCrashesOfARedis(t *testing.T) {
 	for data, want := range map[string]checker.Outcome{"lost": checker.Violated, "kept": checker.Pass} {
 		t.Run(data, func(t *testing.T) {
-			h := carried(t, redis.Setnx, crashing("redis-setnx", "redis-1", data))
-			with := map[string]string{"lost": "without its data", "kept": "with its data"}[data]
-			for _, f := range proven(t, h, "redis-1: process ", "signal: killed", with, "answered after") {
-				if !f.Service || len(f.Clients) != 0 {
-					t.Errorf("whom it touched: %+v", f)
+			decided.Run(t, func() {
+				h := carried(t, redis.Setnx, crashing("redis-setnx", "redis-1", data))
+				with := map[string]string{"lost": "without its data", "kept": "with its data"}[data]
+				for _, f := range proven(t, h, "redis-1: process ", "signal: killed", with, "answered after") {
+					if !f.Service || len(f.Clients) != 0 {
+						t.Errorf("whom it touched: %+v", f)
+					}
 				}
-			}
-			if h.Truncated {
-				t.Error("a node's death has ended the run")
-			}
-			if got := outcome(t, h, checker.MutualExclusion); got != want {
-				t.Errorf("mutual-exclusion: %v, want %v", got, want)
-			}
-			if got := outcome(t, h, checker.StuckLock); got != checker.Pass {
-				t.Errorf("stuck-lock: %v", got)
-			}
+				if h.Truncated {
+					t.Error("a node's death has ended the run")
+				}
+				cameTo(t, h, checker.MutualExclusion, want)
+				cameTo(t, h, checker.StuckLock, checker.Pass)
+			})
 		})
 	}
 }
@@ -55,13 +54,15 @@ func TestCrashOfAMinority(t *testing.T) {
 	t.Parallel()
 	p := crashing("etcd-lease", "minority", "")
 	p.Scenario.Workload.Think = scenarios.Range{Min: 1e8, Max: 2e8}
-	h := carried(t, etcd.Lease, p)
-	proven(t, h, "etcd-", "signal: killed", "with its data")
-	for _, r := range inOrder(t, h).Properties {
-		if r.Outcome == checker.Violated && !unfair(h, r.Name) {
-			t.Errorf("%s: %+v", r.Name, r.Violations)
+	decided.Run(t, func() {
+		h := carried(t, etcd.Lease, p)
+		proven(t, h, "etcd-", "signal: killed", "with its data")
+		for _, r := range inOrder(t, h).Properties {
+			if r.Outcome == checker.Violated && !unfair(h, r.Name) {
+				amiss(t, h, "%s: %+v", r.Name, r.Violations)
+			}
 		}
-	}
+	})
 }
 
 // What no node can do, or none that somebody else started, is refused before the run.

@@ -73,7 +73,7 @@ func (d *driven) worker(t testing.TB, number int32) *client {
 		in.Close()
 		<-c.gone
 	})
-	a, err := c.ask(t.Context(), command{ID: d.ids.nextOp(), Op: "open", Timeout: int64(10 * time.Second), Open: &opening{Lock: "noop", Client: number}})
+	a, err := c.ask(t.Context(), command{ID: d.ids.nextOp(), Op: "open", Timeout: int64(time.Minute), Open: &opening{Lock: "noop", Client: number}})
 	if err != nil || a.Result != resultOK {
 		t.Fatalf("open: %+v, %v", a, err)
 	}
@@ -82,7 +82,7 @@ func (d *driven) worker(t testing.TB, number int32) *client {
 
 func (d *driven) client(number int32, in io.Writer) *client {
 	c := &client{number: number, host: "here", in: in, replies: make(chan reply, 1), gone: make(chan struct{}),
-		rec: d.rec, ids: &d.ids, keys: map[string]history.KeyID{"k0": 0}, event: func(reply) {}, extra: 10 * time.Second}
+		rec: d.rec, ids: &d.ids, keys: map[string]history.KeyID{"k0": 0}, event: func(reply) {}, extra: time.Minute}
 	c.process.Store(d.ids.nextProcess())
 	return c
 }
@@ -112,15 +112,15 @@ func workerVerb([]string) int {
 // Stamps nest: the recorder's invocation, the worker's start and end, the recorder's completion.
 func TestStampsNest(t *testing.T) {
 	d := drive(t, 1)
-	id, r, err := d.clients[0].do(t.Context(), op{kind: history.Acquire, key: "k0", timeout: time.Second})
+	id, r, err := d.clients[0].do(t.Context(), op{kind: history.Acquire, key: "k0", timeout: time.Minute})
 	if err != nil || r.Result != resultOK {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if _, r, err = d.clients[0].do(t.Context(), op{kind: history.Release, key: "k0", grant: id, timeout: time.Second}); err != nil || r.Result != resultOK {
+	if _, r, err = d.clients[0].do(t.Context(), op{kind: history.Release, key: "k0", grant: id, timeout: time.Minute}); err != nil || r.Result != resultOK {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	// Under a grant that is not the newest, the worker does nothing.
-	if _, r, err = d.clients[0].do(t.Context(), op{kind: history.Release, key: "k0", grant: id, timeout: time.Second}); err != nil || !r.Declined {
+	if _, r, err = d.clients[0].do(t.Context(), op{kind: history.Release, key: "k0", grant: id, timeout: time.Minute}); err != nil || !r.Declined {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	h := d.finish(t)
@@ -153,8 +153,7 @@ func TestBrokenWorkers(t *testing.T) {
 				t.Fatal(err)
 			}
 			cl := d.client(1, in)
-			cl.extra = 10 * time.Second
-			timeout := 10 * time.Second
+			timeout := time.Minute
 			if c.name == "hangs" {
 				cl.extra, timeout = 20*time.Millisecond, 10*time.Millisecond
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients/redis"
 	"github.com/lockchaos/lockchaos/clients/redlock"
 	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -57,35 +58,37 @@ func TestKilledClientsAreReplaced(t *testing.T) {
 			p := faulty("redis-setnx", scenarios.Fault{Kind: nemesis.KindKill, Target: "holder", When: string(when), After: 5e7, Every: scenarios.Range{Min: 1e9, Max: 1e9}})
 			p.Scenario.TTL = scenarios.Duration(time.Second)          // and a client whose machine is merely slow must not outlive it
 			p.Scenario.Duration = scenarios.Duration(4 * time.Second) // each kill blocks the key for a TTL, and then somebody must go on
-			dir := t.TempDir()
-			h, err := runsIn(t, t.Context(), dir, redis.Setnx, p, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			kills := ends(h)
-			if len(kills) == 0 {
-				t.Fatal("nobody was killed")
-			}
-			for _, f := range kills {
-				if !f.Bit || !strings.Contains(f.Evidence, "signal: killed") || f.From <= 0 || f.To <= f.From || len(f.Clients) != 1 {
-					t.Errorf("a kill without its proof: %+v", f)
+			decided.Run(t, func() {
+				dir := t.TempDir()
+				h, err := runsIn(t, t.Context(), dir, redis.Setnx, p, nil)
+				if err != nil {
+					t.Fatal(err)
 				}
-				if (f.Holding == 0) != (when == nemesis.Acquiring) && when != nemesis.Random {
-					t.Errorf("at %s: %+v", when, f)
+				kills := ends(h)
+				if len(kills) == 0 {
+					decided.Lacks("a kill")
 				}
-			}
-			afterlife(t, h, len(kills))
-			v := checker.Judge(h, checker.Options{})
-			for _, r := range v.Properties {
-				if r.Outcome == checker.Inconclusive && stalls(h) > 0 {
-					t.Logf("the machine itself stalled: %s: %s", r.Name, r.Why)
-				} else if r.Outcome != checker.Pass && r.Outcome != checker.NotJudged && !unfair(h, r.Name) {
-					t.Errorf("%s: %v %s %+v", r.Name, r.Outcome, r.Why, r.Violations)
+				for _, f := range kills {
+					if !f.Bit || !strings.Contains(f.Evidence, "signal: killed") || f.From <= 0 || f.To <= f.From || len(f.Clients) != 1 {
+						t.Errorf("a kill without its proof: %+v", f)
+					}
+					if (f.Holding == 0) != (when == nemesis.Acquiring) && when != nemesis.Random {
+						t.Errorf("at %s: %+v", when, f)
+					}
 				}
-			}
-			if logs, err := filepath.Glob(filepath.Join(dir, "client-*.log")); err != nil || len(logs) != 3+probeClients {
-				t.Errorf("logs %v, %v", logs, err)
-			}
+				afterlife(t, h, len(kills))
+				v := checker.Judge(h, checker.Options{})
+				for _, r := range v.Properties {
+					if r.Outcome == checker.Inconclusive && stalls(h) > 0 {
+						t.Logf("the machine itself stalled: %s: %s", r.Name, r.Why)
+					} else if r.Outcome != checker.Pass && r.Outcome != checker.NotJudged && !unfair(h, r.Name) {
+						amiss(t, h, "%s: %v %s %+v", r.Name, r.Outcome, r.Why, r.Violations)
+					}
+				}
+				if logs, err := filepath.Glob(filepath.Join(dir, "client-*.log")); err != nil || len(logs) != 3+probeClients {
+					t.Errorf("logs %v, %v", logs, err)
+				}
+			})
 		})
 	}
 }
@@ -123,7 +126,7 @@ func afterlife(t *testing.T, h *history.History, kills int) {
 		t.Errorf("%d exits, want %d", exits, want)
 	}
 	if wentOn == 0 {
-		t.Error("no fresh process was granted the lock")
+		decided.Lacks("a fresh process that was granted the lock")
 	}
 }
 
@@ -131,16 +134,18 @@ func afterlife(t *testing.T, h *history.History, kills int) {
 func TestKilledAcquiresAreIndefinite(t *testing.T) {
 	t.Parallel()
 	p := faulty("redis-setnx", scenarios.Fault{Kind: nemesis.KindKill, Target: "holder", When: "acquiring", Every: scenarios.Range{Min: 1e7, Max: 2e7}})
-	h := carried(t, redis.Setnx, p)
-	indefinite := 0
-	for i := range h.Events {
-		if e := &h.Events[i]; e.Type == history.Info && e.Kind == history.Acquire {
-			indefinite++
+	decided.Run(t, func() {
+		h := carried(t, redis.Setnx, p)
+		indefinite := 0
+		for i := range h.Events {
+			if e := &h.Events[i]; e.Type == history.Info && e.Kind == history.Acquire {
+				indefinite++
+			}
 		}
-	}
-	if indefinite == 0 {
-		t.Errorf("%d kills, and no acquire of unknown fate", len(ends(h)))
-	}
+		if indefinite == 0 {
+			decided.Lacks("an acquire of unknown fate: %d kills", len(ends(h)))
+		}
+	})
 }
 
 // A killed client may stay away for a while.
@@ -148,30 +153,32 @@ func TestKilledClientsStayAway(t *testing.T) {
 	t.Parallel()
 	const away = 400 * time.Millisecond
 	p := faulty("redis-setnx", scenarios.Fault{Kind: nemesis.KindKill, Target: "holder", When: "after-grant", For: scenarios.Duration(away), Every: scenarios.Range{Min: 1e8, Max: 1e8}})
-	h := carried(t, redis.Setnx, p)
-	quiet, seen := int64(0), 0
-	for i := range h.Events {
-		if e := &h.Events[i]; e.Type == history.Mark && e.Text == history.PhaseQuiet {
-			quiet = e.Time
-		}
-	}
-	gone := map[int32]int64{}
-	for i := range h.Events {
-		e := &h.Events[i]
-		if e.Type == history.Exit {
-			gone[e.Client] = e.Start
-		}
-		if at, dead := gone[e.Client]; dead && e.Type == history.Invoke && e.Kind == history.Acquire {
-			if e.Time-at < int64(away) && at+int64(away) < quiet {
-				t.Errorf("client %d was back after %v", e.Client, time.Duration(e.Time-at))
+	decided.Run(t, func() {
+		h := carried(t, redis.Setnx, p)
+		quiet, seen := int64(0), 0
+		for i := range h.Events {
+			if e := &h.Events[i]; e.Type == history.Mark && e.Text == history.PhaseQuiet {
+				quiet = e.Time
 			}
-			seen++
-			delete(gone, e.Client)
 		}
-	}
-	if seen == 0 {
-		t.Error("nobody came back")
-	}
+		gone := map[int32]int64{}
+		for i := range h.Events {
+			e := &h.Events[i]
+			if e.Type == history.Exit {
+				gone[e.Client] = e.Start
+			}
+			if at, dead := gone[e.Client]; dead && e.Type == history.Invoke && e.Kind == history.Acquire {
+				if e.Time-at < int64(away) && at+int64(away) < quiet {
+					t.Errorf("client %d was back after %v", e.Client, time.Duration(e.Time-at))
+				}
+				seen++
+				delete(gone, e.Client)
+			}
+		}
+		if seen == 0 {
+			decided.Lacks("a client that came back")
+		}
+	})
 }
 
 // Nodes stand still for the planned time, as many as planned, and the history says so of the service. Not beside other
@@ -190,23 +197,23 @@ func TestNodesArePaused(t *testing.T) {
 	} {
 		t.Run(c.lock.Name+"/"+c.target+"/"+c.when, func(t *testing.T) {
 			const length = 150 * time.Millisecond
-			h := carried(t, c.lock, faulty(c.lock.Name, scenarios.Fault{Kind: nemesis.KindPause, Target: c.target, When: c.when, For: scenarios.Duration(length),
-				After: 5e7, Every: scenarios.Range{Min: 5e7, Max: 5e7}}))
-			if len(ends(h)) == 0 {
-				t.Fatal("no node was paused")
-			}
-			for _, f := range ends(h) {
-				if !f.Bit || !f.Service || len(f.Clients) > 0 || f.Target != c.target || f.To-f.From < int64(length) ||
-					strings.Count(f.Evidence, "state T on ") != c.nodes || strings.Count(f.Evidence, "redis-") != c.nodes {
-					t.Errorf("%+v", f)
+			decided.Run(t, func() {
+				h := carried(t, c.lock, faulty(c.lock.Name, scenarios.Fault{Kind: nemesis.KindPause, Target: c.target, When: c.when, For: scenarios.Duration(length),
+					After: 5e7, Every: scenarios.Range{Min: 5e7, Max: 5e7}}))
+				if len(ends(h)) == 0 {
+					decided.Lacks("a node that was paused")
 				}
-			}
-			if v := checker.Judge(h, checker.Options{}); len(v.Reasons) > 0 {
-				t.Errorf("inconclusive: %v", v.Reasons)
-			}
-			if got := outcome(t, h, checker.StuckLock); got != checker.Pass {
-				t.Errorf("stuck-lock: %v", got)
-			}
+				for _, f := range ends(h) {
+					if !f.Bit {
+						amiss(t, h, "it did not bite: %+v", f)
+					} else if !f.Service || len(f.Clients) > 0 || f.Target != c.target || f.To-f.From < int64(length) ||
+						strings.Count(f.Evidence, "state T on ") != c.nodes || strings.Count(f.Evidence, "redis-") != c.nodes {
+						t.Errorf("%+v", f)
+					}
+				}
+				inOrder(t, h)
+				cameTo(t, h, checker.StuckLock, checker.Pass)
+			})
 		})
 	}
 }
@@ -219,24 +226,26 @@ func TestFaultsSideBySide(t *testing.T) {
 		scenarios.Fault{Kind: nemesis.KindKill, Target: "holder", When: "random", Every: scenarios.Range{Min: 1e8, Max: 2e8}},
 		scenarios.Fault{Kind: nemesis.KindPause, Target: "holder", When: "acquiring", For: 3e7, Every: scenarios.Range{Min: 1e7, Max: 1e8}})
 	p.Scenario.Duration *= 3 // nodes are paused nearly all the time, and on a busy machine few acquires get through
-	h := carried(t, redlock.Redlock, p)
-	var last int64
-	kinds := map[string]int{}
-	for _, f := range ends(h) {
-		kinds[f.Kind+" "+f.Target]++
-		if f.Service && f.From < last {
-			t.Errorf("fault %d began before the one before it had ended: %+v", f.ID, f)
+	decided.Run(t, func() {
+		h := carried(t, redlock.Redlock, p)
+		var last int64
+		kinds := map[string]int{}
+		for _, f := range ends(h) {
+			kinds[f.Kind+" "+f.Target]++
+			if f.Service && f.From < last {
+				t.Errorf("fault %d began before the one before it had ended: %+v", f.ID, f)
+			}
+			if f.Service {
+				last = f.To
+			}
 		}
-		if f.Service {
-			last = f.To
+		if left := processes(t, "T", ""); len(left) > 0 {
+			t.Errorf("still stopped: %v", left)
 		}
-	}
-	if len(kinds) != 3 {
-		t.Errorf("faults %v", kinds)
-	}
-	if left := processes(t, "T", ""); len(left) > 0 {
-		t.Errorf("still stopped: %v", left)
-	}
+		if len(kinds) != 3 {
+			decided.Lacks("faults of three kinds: it has %v", kinds)
+		}
+	})
 }
 
 // What a fault can't be aimed at is refused before the run.

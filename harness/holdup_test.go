@@ -10,6 +10,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients/etcd"
 	"github.com/lockchaos/lockchaos/clients/redis"
 	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -37,21 +38,21 @@ func TestStalledApplications(t *testing.T) {
 				p.Scenario.TTL = scenarios.Duration(600 * time.Millisecond) // a busy machine may be late with a renewal
 				p.Scenario.Faults[0].For = scenarios.Duration(time.Second)
 			}
-			h := carried(t, c.lock, p)
-			for _, f := range proven(t, h, "the application did nothing for", "beat") {
-				if f.Service || len(f.Clients) != 0 || f.Holding == 0 {
-					t.Errorf("whom it touched: %+v", f)
-				}
-				for i := range h.Events {
-					if e := &h.Events[i]; e.Grant == f.Holding && e.Start > f.From && e.Start < f.To && e.Type == history.OK {
-						t.Errorf("fault %d: the application did %+v meanwhile", f.ID, e)
+			decided.Run(t, func() {
+				h := carried(t, c.lock, p)
+				for _, f := range proven(t, h, "the application did nothing for", "beat") {
+					if f.Service || len(f.Clients) != 0 || f.Holding == 0 {
+						t.Errorf("whom it touched: %+v", f)
+					}
+					for i := range h.Events {
+						if e := &h.Events[i]; e.Grant == f.Holding && e.Start > f.From && e.Start < f.To && e.Type == history.OK {
+							t.Errorf("fault %d: the application did %+v meanwhile", f.ID, e)
+						}
 					}
 				}
-			}
-			v := inOrder(t, h)
-			if got := outcome(t, h, checker.MutualExclusion); got != c.want && len(v.Reasons) == 0 {
-				t.Errorf("mutual-exclusion: %v, want %v", got, c.want)
-			}
+				inOrder(t, h)
+				cameTo(t, h, checker.MutualExclusion, c.want)
+			})
 		})
 	}
 }
@@ -76,29 +77,31 @@ func TestStalledRenewals(t *testing.T) {
 			s.TTL, s.Duration = scenarios.Duration(c.ttl), scenarios.Duration(c.think/2)
 			s.Faults[0].When, s.Faults[0].After = "random", 0 // whoever is first
 			s.Workload.Think = scenarios.Range{Min: scenarios.Duration(c.think), Max: scenarios.Duration(c.think)}
-			h := carried(t, c.lock, p)
-			faults := proven(t, h, "renewals held up for")
-			for _, f := range faults {
-				if f.Service || len(f.Clients) != 1 || f.Holding == 0 {
-					t.Errorf("whom it touched: %+v", f)
+			decided.Run(t, func() {
+				h := carried(t, c.lock, p)
+				faults := proven(t, h, "renewals held up for")
+				for _, f := range faults {
+					if f.Service || len(f.Clients) != 1 || f.Holding == 0 {
+						t.Errorf("whom it touched: %+v", f)
+					}
 				}
-			}
-			wentOn, lost := false, false
-			for i := range h.Events {
-				e := &h.Events[i]
-				wentOn = wentOn || e.Type == history.OK && e.Kind == history.Write && e.Grant == faults[0].Holding && e.Start < faults[0].To
-				lost = lost || e.Type == history.Lost && e.Grant == faults[0].Holding
-			}
-			if !wentOn {
-				t.Error("the application did not go on")
-			}
-			if lost != c.told && c.told {
-				t.Error("the loss was not told")
-			}
-			inOrder(t, h)
-			if got := outcome(t, h, checker.MutualExclusion); c.mutexBroken && got != checker.Violated {
-				t.Errorf("mutual-exclusion: %v", got)
-			}
+				wentOn, lost := false, false
+				for i := range h.Events {
+					e := &h.Events[i]
+					wentOn = wentOn || e.Type == history.OK && e.Kind == history.Write && e.Grant == faults[0].Holding && e.Start < faults[0].To
+					lost = lost || e.Type == history.Lost && e.Grant == faults[0].Holding
+				}
+				if !wentOn {
+					decided.Lacks("an application that went on")
+				}
+				if lost != c.told && c.told {
+					decided.Lacks("a loss that was told")
+				}
+				inOrder(t, h)
+				if c.mutexBroken {
+					cameTo(t, h, checker.MutualExclusion, checker.Violated)
+				}
+			})
 		})
 	}
 }

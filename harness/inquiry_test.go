@@ -9,6 +9,7 @@ import (
 	controls "github.com/lockchaos/lockchaos/clients/broken"
 	"github.com/lockchaos/lockchaos/clients/redis"
 	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -44,24 +45,22 @@ func inquiries(h *history.History) (times, granted, ended int) {
 	return times, granted, ended
 }
 
-func stuckLock(h *history.History) *checker.PropertyResult {
-	v := checker.Judge(h, checker.Options{})
-	return v.Property(checker.StuckLock)
-}
-
 // A key that expired while nobody told the waiters: a fresh client is granted it at once, while the workload goes on.
 func TestFreshClientsAskWhileTheRunGoesOn(t *testing.T) {
 	t.Parallel()
-	h := carried(t, controls.Sleeper, deserted("broken-redis-sleeper"))
-	times, granted, ended := inquiries(h)
-	if times == 0 || granted == 0 || ended > 0 {
-		t.Errorf("asked %d times and granted %d; %d clients were closed", times, granted, ended)
-	}
-	if r := stuckLock(h); stalls(h) > 0 && r.Outcome != checker.Violated {
-		t.Logf("the machine itself stalled: %s", r.Why)
-	} else if r.Outcome != checker.Violated || r.Violations[0].Kind != checker.KindAsleep {
-		t.Errorf("%+v", r)
-	}
+	decided.Run(t, func() {
+		h := carried(t, controls.Sleeper, deserted("broken-redis-sleeper"))
+		times, granted, ended := inquiries(h)
+		if times == 0 || granted == 0 {
+			decided.Lacks("a fresh client that was granted the key: asked %d times", times)
+		}
+		if ended > 0 {
+			amiss(t, h, "%d clients were closed", ended)
+		}
+		if r := cameTo(t, h, checker.StuckLock, checker.Violated); r.Violations[0].Kind != checker.KindAsleep {
+			t.Errorf("%+v", r)
+		}
+	})
 }
 
 // A key that never expires: nobody is granted it, whoever is closed. Those who were closed while the workload went on are replaced.
@@ -70,16 +69,19 @@ func TestClientsAreClosedOneAfterTheOther(t *testing.T) {
 	p := deserted("broken-no-ttl")
 	// The first inquiry ends after some 25 s. Whoever waits then for the key that nobody gets need not do so for long.
 	p.Scenario.Duration, p.Scenario.Workload.AcquireTimeout = scenarios.Duration(15*time.Second), scenarios.Duration(10*time.Second)
-	h := carried(t, controls.NoTTL, p)
-	times, granted, ended := inquiries(h)
-	if times == 0 && stalls(h) > 0 { // nothing is asked for while the machine itself stalls
-		t.Logf("asked only when the run was over: %d stalls", stalls(h))
-	} else if times == 0 || granted > 0 || ended < 2 {
-		t.Errorf("asked %d times and granted %d; %d clients were closed", times, granted, ended)
-	}
-	if r := stuckLock(h); r.Outcome != checker.Violated || !slices.Contains(r.KindsFound(), checker.KindNeverExpired) {
-		t.Errorf("%+v", r)
-	}
+	decided.Run(t, func() {
+		h := carried(t, controls.NoTTL, p)
+		times, granted, ended := inquiries(h)
+		if granted > 0 {
+			t.Errorf("asked %d times and granted %d", times, granted)
+		}
+		if times == 0 || ended < 2 { // nothing is asked for while the machine itself stalls
+			decided.Lacks("two clients that were closed while the workload went on: asked %d times, %d closed", times, ended)
+		}
+		if r := cameTo(t, h, checker.StuckLock, checker.Violated); !slices.Contains(r.KindsFound(), checker.KindNeverExpired) {
+			t.Errorf("%+v", r)
+		}
+	})
 }
 
 // A lock whose waiters look again is never asked for in vain, and nobody is closed.
@@ -87,11 +89,11 @@ func TestNobodyIsClosedForAHonestLock(t *testing.T) {
 	t.Parallel()
 	p := deserted("redis-setnx")
 	p.Scenario.Duration = scenarios.Duration(6 * time.Second)
-	h := carried(t, redis.Setnx, p)
-	if _, _, ended := inquiries(h); ended > 0 {
-		t.Errorf("%d clients were closed", ended)
-	}
-	if got := outcome(t, h, checker.StuckLock); got != checker.Pass {
-		t.Errorf("stuck-lock: %v", got)
-	}
+	decided.Run(t, func() {
+		h := carried(t, redis.Setnx, p)
+		if _, _, ended := inquiries(h); ended > 0 {
+			amiss(t, h, "%d clients were closed", ended)
+		}
+		cameTo(t, h, checker.StuckLock, checker.Pass)
+	})
 }

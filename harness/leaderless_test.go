@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/clients/etcd"
 	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/internal/decided"
 )
 
 // A leader that nobody disturbed and that is lost is a stall of the service; one that a fault on nodes has struck is that fault's doing.
@@ -19,7 +20,7 @@ func TestLostLeadersAreRecorded(t *testing.T) {
 	if err := r.start(t.Context(), &file); err != nil {
 		t.Fatal(err, r.finish(nil))
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), decided.Limit)
 	defer cancel()
 	w := r.watchLeaders()
 	lose := func() (all []*nodeLog) { // the leader stands still until the others have another

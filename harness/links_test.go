@@ -20,12 +20,13 @@ import (
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/hoststest"
 	"github.com/lockchaos/lockchaos/hosts/needed"
+	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/monotime"
 	"github.com/lockchaos/lockchaos/nemesis"
 )
 
 // linkLimit bounds every wait of these tests; it is reached only when something is broken.
-const linkLimit = 30 * time.Second
+const linkLimit = decided.Limit
 
 // question is what a client asks a real server, over and over, on one connection where the server keeps it open.
 type question struct {
@@ -259,7 +260,7 @@ func TestLinkFaultsOnRealServers(t *testing.T) {
 			installed(t, q.service)
 			t.Parallel()
 			network, all := hoststest.Network(t, client1, "store")
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), linkLimit)
 			defer cancel()
 			s, err := backends.Start(ctx, network, backends.Spec{Service: q.service, Logs: t.TempDir()})
 			if err != nil {

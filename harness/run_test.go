@@ -16,6 +16,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients/redis"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts/hoststest"
+	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
 	"golang.org/x/sys/unix"
@@ -42,6 +43,11 @@ func runs(t *testing.T, ctx context.Context, kind clients.Kind, p scenarios.Plan
 func runsIn(t *testing.T, ctx context.Context, dir string, kind clients.Kind, p scenarios.Plan, progress func(Progress)) (*history.History, error) {
 	t.Helper()
 	network, _ := hoststest.Network(t)
+	defer func() { // before the next run of the test
+		if err := network.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
 	file := filepath.Join(dir, "history.jsonl")
 	err := Run(ctx, Config{Plan: p, Lock: kind, History: file, Logs: dir, Network: network, Progress: progress})
 	h, readErr := history.ReadFile(file)
@@ -83,52 +89,54 @@ func checkFaultTimes(t *testing.T, h *history.History) {
 // A run's history has every phase, a proven pause of a holder, an op that waited it out, and the whole ledger.
 func TestRunRecordsWhatHappened(t *testing.T) {
 	t.Parallel()
-	h, err := runs(t, t.Context(), redis.SetnxFenced, plan("redis-setnx-fenced", 1500*time.Millisecond), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if h.Truncated {
-		t.Error("the history has no end")
-	}
-	var phases []string
-	var slept, accepted, answered int
-	var seq int64
-	for i := range h.Events {
-		e := &h.Events[i]
-		switch e.Type {
-		case history.Mark:
-			phases = append(phases, e.Text)
-		case history.Fault:
-			if e.Fault.Phase == "end" && planned(e.Fault) {
-				checkPause(t, e.Fault)
-				slept += woken(h, e.Fault)
-			}
-		case history.Ledger:
-			if e.Seq != seq+1 {
-				t.Errorf("ledger entry %d after %d", e.Seq, seq)
-			}
-			seq = e.Seq
-			if e.Kind == history.Write && !e.Refused {
-				accepted++
-			}
-		case history.OK:
-			if e.Kind == history.Write {
-				answered++
+	decided.Run(t, func() {
+		h, err := runs(t, t.Context(), redis.SetnxFenced, plan("redis-setnx-fenced", 1500*time.Millisecond), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h.Truncated {
+			t.Error("the history has no end")
+		}
+		var phases []string
+		var slept, accepted, answered int
+		var seq int64
+		for i := range h.Events {
+			e := &h.Events[i]
+			switch e.Type {
+			case history.Mark:
+				phases = append(phases, e.Text)
+			case history.Fault:
+				if e.Fault.Phase == "end" && planned(e.Fault) {
+					checkPause(t, e.Fault)
+					slept += woken(h, e.Fault)
+				}
+			case history.Ledger:
+				if e.Seq != seq+1 {
+					t.Errorf("ledger entry %d after %d", e.Seq, seq)
+				}
+				seq = e.Seq
+				if e.Kind == history.Write && !e.Refused {
+					accepted++
+				}
+			case history.OK:
+				if e.Kind == history.Write {
+					answered++
+				}
 			}
 		}
-	}
-	if want := "run quiet probe close final"; strings.Join(phases, " ") != want {
-		t.Errorf("phases %v, want %s", phases, want)
-	}
-	if slept == 0 {
-		t.Error("no write waited a pause out")
-	}
-	if accepted == 0 || accepted != answered {
-		t.Errorf("the ledger has %d accepted writes, the clients were told of %d", accepted, answered)
-	}
-	if len(h.Header.Versions) < 2 || h.Header.Claims.Token != "fencing" {
-		t.Errorf("header %+v", h.Header)
-	}
+		if want := "run quiet probe close final"; strings.Join(phases, " ") != want {
+			t.Errorf("phases %v, want %s", phases, want)
+		}
+		if slept == 0 {
+			decided.Lacks("a write that waited a pause out")
+		}
+		if accepted == 0 || accepted != answered {
+			t.Errorf("the ledger has %d accepted writes, the clients were told of %d", accepted, answered)
+		}
+		if len(h.Header.Versions) < 2 || h.Header.Claims.Token != "fencing" {
+			t.Errorf("header %+v", h.Header)
+		}
+	})
 }
 
 func checkPause(t *testing.T, f *history.FaultInfo) {
@@ -162,19 +170,21 @@ func TestRunOnEtcd(t *testing.T) {
 	p := plan("etcd-lease", 4*time.Second)
 	p.Scenario.TTL = scenarios.Duration(time.Second)
 	p.Scenario.Faults[0].For = scenarios.Duration(2800 * time.Millisecond)
-	h, err := runs(t, t.Context(), etcd.Lease, p, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lost := 0
-	for i := range h.Events {
-		if h.Events[i].Type == history.Lost {
-			lost++
+	decided.Run(t, func() {
+		h, err := runs(t, t.Context(), etcd.Lease, p, nil)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if lost == 0 {
-		t.Error("a client was stopped past its session, and no lost-event came")
-	}
+		lost := 0
+		for i := range h.Events {
+			if h.Events[i].Type == history.Lost {
+				lost++
+			}
+		}
+		if lost == 0 {
+			decided.Lacks("a lost-event of a client that was stopped past its session")
+		}
+	})
 }
 
 // Faults at random moments, several at once: no client is struck twice at a time, and what is called a holder is one.
@@ -185,30 +195,32 @@ func TestRandomFaultsStrikeHolders(t *testing.T) {
 	f := scenarios.Fault{Kind: "pause", Target: "holder", When: "random", For: scenarios.Duration(20 * time.Millisecond),
 		Every: scenarios.Range{Min: 1e6, Max: 5e6}}
 	p.Scenario.Faults = []scenarios.Fault{f, f, f}
-	h, err := runs(t, t.Context(), redis.Setnx, p, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	released := map[int64]int64{} // grant → when its release was asked for
-	for i := range h.Events {
-		if e := &h.Events[i]; e.Type == history.Invoke && e.Kind == history.Release {
-			released[e.Grant] = e.Time
+	decided.Run(t, func() {
+		h, err := runs(t, t.Context(), redis.Setnx, p, nil)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	met := 0
-	for i := range h.Events {
-		f := h.Events[i].Fault
-		if f == nil || f.Phase != "end" || !planned(f) || f.Holding == 0 {
-			continue
+		released := map[int64]int64{} // grant → when its release was asked for
+		for i := range h.Events {
+			if e := &h.Events[i]; e.Type == history.Invoke && e.Kind == history.Release {
+				released[e.Grant] = e.Time
+			}
 		}
-		met++
-		if at, ok := released[f.Holding]; ok && at < f.From {
-			t.Errorf("fault %d says that it met the holder of grant %d, whose release was asked for %v before", f.ID, f.Holding, time.Duration(f.From-at))
+		met := 0
+		for i := range h.Events {
+			f := h.Events[i].Fault
+			if f == nil || f.Phase != "end" || !planned(f) || f.Holding == 0 {
+				continue
+			}
+			met++
+			if at, ok := released[f.Holding]; ok && at < f.From {
+				t.Errorf("fault %d says that it met the holder of grant %d, whose release was asked for %v before", f.ID, f.Holding, time.Duration(f.From-at))
+			}
 		}
-	}
-	if met == 0 {
-		t.Error("no fault met a holder")
-	}
+		if met == 0 {
+			decided.Lacks("a fault that met a holder")
+		}
+	})
 }
 
 // An interrupted run heals first: the stopped client goes on, the fault's end is recorded, and the history says that it was cut.

@@ -9,6 +9,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients/etcd"
 	"github.com/lockchaos/lockchaos/clients/redis"
 	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -20,31 +21,31 @@ func TestSessionsAreExpired(t *testing.T) {
 		Every: scenarios.Range{Min: 2e8, Max: 2e8}})
 	p.Scenario.TTL = scenarios.Duration(time.Second)
 	p.Scenario.Workload.Think = scenarios.Range{Min: 5e8, Max: 6e8} // the library looks at its lease every third of the TTL
-	h := carried(t, etcd.Lease, p)
-	granted := map[int64]int32{}
-	told := map[int64]bool{}
-	for i := range h.Events {
-		switch e := &h.Events[i]; {
-		case e.Type == history.OK && e.Kind == history.Acquire:
-			granted[e.Op] = e.Client
-		case e.Type == history.Lost:
-			told[e.Grant] = true
+	decided.Run(t, func() {
+		h := carried(t, etcd.Lease, p)
+		granted := map[int64]int32{}
+		told := map[int64]bool{}
+		for i := range h.Events {
+			switch e := &h.Events[i]; {
+			case e.Type == history.OK && e.Kind == history.Acquire:
+				granted[e.Op] = e.Client
+			case e.Type == history.Lost:
+				told[e.Grant] = true
+			}
 		}
-	}
-	struck, lost := ends(h), false
-	for _, f := range struck {
-		if !f.Bit || len(f.Clients) != 1 || f.Service || granted[f.Holding] != f.Clients[0] || f.From <= 0 || f.To <= f.From ||
-			!strings.Contains(f.Evidence, "etcd revoked lease ") {
-			t.Errorf("%+v", f)
+		struck, lost := ends(h), false
+		for _, f := range struck {
+			if !f.Bit || len(f.Clients) != 1 || f.Service || granted[f.Holding] != f.Clients[0] || f.From <= 0 || f.To <= f.From ||
+				!strings.Contains(f.Evidence, "etcd revoked lease ") {
+				t.Errorf("%+v", f)
+			}
+			lost = lost || told[f.Holding]
 		}
-		lost = lost || told[f.Holding]
-	}
-	if len(struck) == 0 || !lost {
-		t.Fatalf("%d sessions expired, a client was told: %v", len(struck), lost)
-	}
-	if got := outcome(t, h, checker.StuckLock); got != checker.Pass {
-		t.Errorf("stuck-lock: %v", got)
-	}
+		if len(struck) == 0 || !lost {
+			decided.Lacks("a client that was told that its session had ended: %d sessions ended", len(struck))
+		}
+		cameTo(t, h, checker.StuckLock, checker.Pass)
+	})
 }
 
 // A lock without sessions can't lose one: that is said before the run.

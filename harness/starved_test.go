@@ -13,6 +13,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients/redis"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
+	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -112,7 +113,7 @@ func TestStarvedNodesAreRecorded(t *testing.T) {
 			t.Fatal(err, r.finish(nil))
 		}
 	}
-	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), decided.Limit)
 	defer stop()
 	done := make(chan error)
 	go func() { done <- s.follow(ctx) }()

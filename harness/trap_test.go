@@ -12,6 +12,8 @@ import (
 	"github.com/lockchaos/lockchaos/clients/postgres"
 	"github.com/lockchaos/lockchaos/clients/redis"
 	"github.com/lockchaos/lockchaos/clients/zookeeper"
+	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -70,15 +72,17 @@ func TestRequestsAreMet(t *testing.T) {
 			if c.lock.Service != "redis" {
 				p.Scenario.TTL, p.Scenario.Workload.AcquireTimeout, p.Scenario.Workload.OpTimeout = 2000*ms, 10000*ms, 10000*ms
 			}
-			h := carried(t, c.lock, p)
-			for _, f := range proven(t, h, c.words...) {
-				if f.Service || f.Store || !f.Links || len(f.Clients) != 1 {
-					t.Errorf("whom it touched: %+v", f)
+			decided.Run(t, func() {
+				h := carried(t, c.lock, p)
+				for _, f := range proven(t, h, c.words...) {
+					if f.Service || f.Store || !f.Links || len(f.Clients) != 1 {
+						t.Errorf("whom it touched: %+v", f)
+					}
 				}
-			}
-			for _, b := range blamed(inOrder(t, h)) {
-				t.Errorf("%+v", b)
-			}
+				for _, b := range blamed(inOrder(t, h)) {
+					t.Errorf("%+v", b)
+				}
+			})
 		})
 	}
 }
@@ -95,25 +99,51 @@ func TestLateWrite(t *testing.T) {
 			t.Parallel()
 			p := faulty(c.lock.Name, aimedAt(nemesis.RequestWrite, nemesis.BeforeWrite, scenarios.Fault{Kind: nemesis.KindHold, For: scenarios.Duration(time.Second)}))
 			p.Scenario.Store.Kind = c.store
-			h := carried(t, c.lock, p)
-			for _, f := range proven(t, h, "write, client-", " → store, ", "then delivered") {
-				if f.Service || !f.Store || !f.Links || len(f.Clients) != 0 || f.Holding == 0 {
-					t.Errorf("whom it touched: %+v", f)
+			decided.Run(t, func() {
+				h := carried(t, c.lock, p)
+				for _, f := range proven(t, h, "write, client-", " → store, ", "then delivered") {
+					if f.Service || !f.Store || !f.Links || len(f.Clients) != 0 || f.Holding == 0 {
+						t.Errorf("whom it touched: %+v", f)
+					}
 				}
-			}
-			v := inOrder(t, h)
-			taken := outcome(t, h, checker.UnfencedWrite) == checker.Violated
-			if fenced := c.store == "fenced"; taken == fenced {
-				t.Errorf("the store took a stale write: %v", taken)
-			}
-			for _, b := range blamed(v) {
-				t.Errorf("%+v", b)
-			}
-			if refused := v.Stats.Refused > 0; refused != (c.store == "fenced") {
-				t.Errorf("%d writes were refused", v.Stats.Refused)
-			}
+				v := inOrder(t, h)
+				for _, b := range blamed(v) {
+					t.Errorf("%+v", b)
+				}
+				late, fenced := overtaken(h), c.store == "fenced"
+				if late == 0 {
+					decided.Lacks("a newer holder that wrote before the late write came")
+				}
+				if refused := v.Stats.Refused; refused > 0 != fenced || fenced && refused < late {
+					t.Errorf("%d writes came late, and %d were refused", late, refused)
+				}
+				if r := v.Property(checker.UnfencedWrite); r.Outcome == checker.Violated == fenced {
+					t.Errorf("%d writes came late, and unfenced-write is %v", late, r.Outcome)
+				}
+			})
 		})
 	}
+}
+
+// overtaken counts the writes that came to the store after one of a newer holder, refused or not.
+func overtaken(h *history.History) (late int64) {
+	turn := map[int64]int{}
+	for i, grant := range grants(h) {
+		turn[grant] = i + 1
+	}
+	newest := 0
+	for i := range h.Events {
+		e := &h.Events[i]
+		if e.Type != history.Ledger || e.Kind != history.Write {
+			continue
+		}
+		if turn[e.Grant] < newest {
+			late++
+		} else if !e.Refused {
+			newest = turn[e.Grant]
+		}
+	}
+	return late
 }
 
 // The round of an application without a lock is over before TCP acknowledges the reply to its write: the cut that comes after the reply strikes all the same.
@@ -124,10 +154,12 @@ func TestRoundsThatEndBeforeTheAcknowledgement(t *testing.T) {
 	cut.After, cut.Every = 50*ms, scenarios.Range{Min: 50 * ms, Max: 60 * ms}
 	p := faulty("cas", cut)
 	p.Scenario.Duration = 3000 * ms
-	h := carried(t, noop.Cas, p)
-	if struck := len(proven(t, h, "reset after-reply of write")); struck < 5 {
-		t.Errorf("struck %d times in 3 s, which have time for 25 at least: a round of 60 ms, 50 ms for the acknowledgement", struck)
-	}
+	decided.Run(t, func() {
+		h := carried(t, noop.Cas, p)
+		if struck := len(proven(t, h, "reset after-reply of write")); struck < 5 {
+			decided.Lacks("five strikes in 3 s, which have time for 25 at least: a round of 60 ms, 50 ms for the acknowledgement")
+		}
+	})
 }
 
 // A trap that nothing falls into is no fault: nothing is recorded, and the run ends as if there were none.

@@ -102,7 +102,7 @@ func startWriter(t *testing.T, decline bool, writes string) *application {
 func (a *application) ask(c command) reply {
 	a.t.Helper()
 	a.ids++
-	c.ID, c.Timeout = a.ids, int64(10*time.Second)
+	c.ID, c.Timeout = a.ids, int64(time.Minute)
 	line, err := c.appendLine(nil)
 	if err != nil {
 		a.t.Fatal(err)

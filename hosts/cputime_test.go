@@ -17,7 +17,7 @@ func TestCPUTime(t *testing.T) {
 	if err != nil || before <= 0 {
 		t.Fatal(before, err)
 	}
-	limit := time.Now().Add(20 * time.Second)
+	limit := time.Now().Add(limit)
 	for {
 		now, err := hosts.CPUTime(own)
 		if err != nil {
@@ -27,7 +27,7 @@ func TestCPUTime(t *testing.T) {
 			break
 		}
 		if time.Now().After(limit) {
-			t.Fatalf("%v after 20 s of work, %v before", now, before)
+			t.Fatalf("%v after minutes of work, %v before", now, before)
 		}
 	}
 	if gone, err := hosts.CPUTime([]int{1 << 30}); gone != 0 || err != nil {

@@ -22,11 +22,12 @@ import (
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/hoststest"
 	"github.com/lockchaos/lockchaos/hosts/needed"
+	"github.com/lockchaos/lockchaos/internal/decided"
 	"golang.org/x/sys/unix"
 )
 
 // limit bounds every wait of these tests; it is reached only when something is broken.
-const limit = 30 * time.Second
+const limit = decided.Limit
 
 // verbs are what this test binary becomes when its first argument names one.
 var verbs = map[string]func(args []string) int{

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/hosts"
+	"github.com/lockchaos/lockchaos/internal/decided"
 )
 
 // Every host reaches every other at the first attempt, in far less than the second after which a lost ARP request is repeated.
@@ -21,6 +22,10 @@ func TestReach(t *testing.T) {
 	if !inside(t) {
 		return
 	}
+	decided.Run(t, func() { reach(t) })
+}
+
+func reach(t *testing.T) {
 	_, hs := network(t, "a", "b", "c", "d", "e", "f")
 	for i, to := range hs {
 		if want := at(byte(i+2), 0).Addr(); to.Addr != want {
@@ -38,7 +43,7 @@ func TestReach(t *testing.T) {
 				t.Fatal(err)
 			}
 			if took := time.Since(begun); took > time.Second {
-				t.Errorf("%s to %s took %v: a first packet was lost", from.Name, to.Name, took)
+				decided.Lacks("connections without a first packet that is lost: %s to %s took %v", from.Name, to.Name, took)
 			}
 			if got := netip.MustParseAddrPort(conn.LocalAddr().String()).Addr(); got != from.Addr {
 				t.Errorf("%s comes from %s", from.Name, got)
@@ -53,6 +58,10 @@ func TestAwait(t *testing.T) {
 	if !inside(t) {
 		return
 	}
+	decided.Run(t, func() { awaits(t) })
+}
+
+func awaits(t *testing.T) {
 	n, hs := network(t, "first")
 	l, err := hs[0].Listen(7000)
 	if err != nil {
@@ -74,7 +83,7 @@ func TestAwait(t *testing.T) {
 		}
 		conn.Close()
 		if took := time.Since(begun); took > 900*time.Millisecond {
-			t.Errorf("%v until %s was connected: its first packet was lost", took, h.Name)
+			decided.Lacks("connections without a first packet that is lost: %v until %s was connected", took, h.Name)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -18,6 +18,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/broken"
 	"github.com/lockchaos/lockchaos/clients/redis"
+	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/locktest"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs"
@@ -174,18 +175,17 @@ func TestTold(t *testing.T) {
 			if testing.Short() || os.Getenv("LOCKCHAOS_SOAK") == "" && slices.Contains(slow, c.fixture) {
 				t.Skip("it is run with LOCKCHAOS_SOAK=1 (make soak)")
 			}
-			text, failed := said(t, c.fixture, c.shell, c.env...)
-			if failed != c.fails {
-				t.Errorf("failed: %v", failed)
-			}
-			for _, want := range c.want {
-				if !regexp.MustCompile(want).MatchString(text) {
-					t.Errorf("it does not say %s", want)
+			decided.Run(t, func() {
+				text, failed := said(t, c.fixture, c.shell, c.env...)
+				if failed != c.fails {
+					decided.Lacks("a test that fails: %v, but %v\n%s", c.fails, failed, text)
 				}
-			}
-			if t.Failed() {
-				t.Log(text)
-			}
+				for _, want := range c.want {
+					if !regexp.MustCompile(want).MatchString(text) {
+						decided.Lacks("%s in what it says:\n%s", want, text)
+					}
+				}
+			})
 		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/monotime"
 )
 
@@ -43,7 +44,7 @@ func startReader(t *testing.T) (Subject, <-chan reading) {
 // until returns the first reading for which the condition holds.
 func until(t *testing.T, readings <-chan reading, what string, holds func(reading) bool) reading {
 	t.Helper()
-	limit := time.NewTimer(20 * time.Second)
+	limit := time.NewTimer(decided.Limit)
 	defer limit.Stop()
 	for {
 		select {
@@ -195,10 +196,11 @@ func TestClockRate(t *testing.T) {
 	until(t, readings, "a gain of a second", func(r reading) bool { return (r.mono-first.mono)-(r.at-first.at) > int64(time.Second) })
 	healed := heal().To
 	first = until(t, readings, "anything after the healing", func(r reading) bool { return r.at > healed+int64(100*time.Millisecond) })
-	r := until(t, readings, "a while", func(r reading) bool { return r.at-first.at > int64(100*time.Millisecond) })
-	if off := time.Duration((r.mono - first.mono) - (r.at - first.at)); off.Abs() > 50*time.Millisecond {
-		t.Errorf("healed, it still gains %v in 100 ms", off)
-	}
+	// A reading may have been interrupted; a clock that still runs fast gains more and more.
+	until(t, readings, "100 ms in which the healed clock gains nothing", func(r reading) bool {
+		off := time.Duration((r.mono - first.mono) - (r.at - first.at))
+		return r.at-first.at > int64(100*time.Millisecond) && off.Abs() < 50*time.Millisecond
+	})
 }
 
 // A strobe shows both times in turn.

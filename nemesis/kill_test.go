@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/lockchaos/lockchaos/internal/decided"
 )
 
 // A killed process does nothing after the proven end; the proof names it and how it ended.
@@ -14,7 +16,7 @@ func TestKillIsProven(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	limit := time.NewTimer(20 * time.Second)
+	limit := time.NewTimer(decided.Limit)
 	defer limit.Stop()
 	for open := true; open; {
 		select {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/hoststest"
+	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/monotime"
 )
 
@@ -75,7 +76,7 @@ func startPrinter(t *testing.T, verb string, ended func(), line func(string) err
 // after returns the first tick later than the stamp.
 func after(t *testing.T, ticks <-chan int64, stamp int64) int64 {
 	t.Helper()
-	limit := time.NewTimer(20 * time.Second)
+	limit := time.NewTimer(decided.Limit)
 	defer limit.Stop()
 	for {
 		select {

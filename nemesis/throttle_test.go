@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/hosts"
+	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/monotime"
 )
 
@@ -16,6 +17,10 @@ func subject(p *hosts.Process) Subject {
 
 // A throttled process runs now and then, and stands still for the rest of each period; afterwards it runs on.
 func TestThrottleLetsThroughAShare(t *testing.T) {
+	decided.Run(t, func() { throttleLetsThroughAShare(t) })
+}
+
+func throttleLetsThroughAShare(t *testing.T) {
 	p, ticks := startClock(t)
 	after(t, ticks, 0)
 	spec := Spec{Kind: KindThrottle, Share: 0.25, Period: 40 * time.Millisecond}
@@ -33,8 +38,11 @@ func TestThrottleLetsThroughAShare(t *testing.T) {
 		t.Errorf("%+v, %v", e, err)
 	}
 	var times int
-	if _, err := fmt.Sscanf(e.Proof, p.Host().Name+": stopped %d times", &times); err != nil || times < rounds/2 {
-		t.Errorf("%d stops, %v: %s", times, err, e.Proof)
+	if _, err := fmt.Sscanf(e.Proof, p.Host().Name+": stopped %d times", &times); err != nil {
+		t.Errorf("%v: %s", err, e.Proof)
+	}
+	if times < rounds/2 { // of which a busy machine leaves some out
+		decided.Lacks("%d stops in %d periods: %d", rounds/2, rounds, times)
 	}
 	if !strings.Contains(e.Proof, "ms of the processors, and") {
 		t.Errorf("proof %q", e.Proof)
@@ -62,7 +70,15 @@ func TestThrottleEndsInAStop(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	<-time.After(100 * time.Millisecond) // more than the stop took
+	for end := time.Now().Add(decided.Limit); ; <-time.After(time.Millisecond) {
+		states, err := hosts.States([]int{p.PID()})
+		if err != nil || time.Now().After(end) {
+			t.Fatalf("the stop never took effect: %+v, %v", states, err)
+		}
+		if len(states) > 0 && states[0].State == 'T' {
+			break
+		}
+	}
 	if e, err := th.Heal(); err != nil || !e.Bit || !strings.Contains(e.Proof, "stopped 1 times") {
 		t.Errorf("%+v, %v", e, err)
 	}

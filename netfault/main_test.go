@@ -19,6 +19,7 @@ import (
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/hoststest"
 	"github.com/lockchaos/lockchaos/hosts/needed"
+	"github.com/lockchaos/lockchaos/internal/decided"
 )
 
 func TestMain(m *testing.M) {
@@ -46,7 +47,7 @@ func cut([]string) int {
 }
 
 // limit bounds every wait of these tests; it is reached only when something is broken.
-const limit = 30 * time.Second
+const limit = decided.Limit
 
 // within returns a context for one wait.
 func within(t testing.TB) context.Context {

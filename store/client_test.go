@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/monotime"
 	"github.com/lockchaos/lockchaos/store"
 	"github.com/lockchaos/lockchaos/store/storetest"
@@ -50,7 +51,7 @@ func dial(t testing.TB, addr string) *store.Client {
 }
 
 func limit(t testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), decided.Limit)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -250,7 +251,7 @@ func TestHostileLines(t *testing.T) {
 			t.Fatal(err)
 		}
 		go fmt.Fprintf(conn, "%s\n", line) // the server may hang up in the middle
-		conn.SetReadDeadline(time.Now().Add(20 * time.Second))
+		conn.SetReadDeadline(time.Now().Add(decided.Limit))
 		reply, err := bufio.NewReader(conn).ReadBytes('\n')
 		var a struct{ Error, Code string }
 		// A reset is fair when the server hung up on a megabyte that it had not read.

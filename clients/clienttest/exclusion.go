@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/monotime"
 )
 
@@ -208,7 +209,7 @@ func counting(s *suite) {
 	}
 	group.Wait()
 	if cut.Load() {
-		panic(leaseOver{})
+		decided.Lacks("answers within a lease of %v", s.TTL)
 	}
 	if n := counter.Load(); n != workers*each {
 		s.Errorf("the counter stands at %d, %d grants were given", n, workers*each)

@@ -18,7 +18,7 @@ func RunQueue(t *testing.T, kind clients.Kind, s Service) {
 		{"a frozen service is an open question", queueFrozen, each},
 		{"a context that is over ends every call", overContextQueue, each},
 	} {
-		t.Run(test.name, func(t *testing.T) { test.run(newSuite(t, kind, s)) })
+		t.Run(test.name, func(t *testing.T) { newSuite(t, kind, s).whole(test.run) })
 	}
 }
 

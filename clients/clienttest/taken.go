@@ -3,9 +3,9 @@ package clienttest
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/monotime"
 )
 
@@ -41,15 +41,12 @@ func (s *suite) busy(l clients.Lock, key, why string, since int64) {
 	}
 }
 
-// leaseOver is panicked with by a test that took longer than a lease, or for whose requests the machine was too slow: what it saw then says nothing about the lock.
-type leaseOver struct{}
-
-// overtaken ends the present run of the test if a lease that began at since, and that nobody renews, may be over: whoever had it may have lost it to another.
+// overtaken ends the present run of the test if a lease that began at since, and that nobody renews, may be over: whoever had it may have lost it to another, and what
+// was seen then says nothing about the lock.
 func (s *suite) overtaken(since int64) {
 	s.Helper()
 	if s.mayBeOver(since) {
-		s.Logf("a lease of %v that began %v ago was over", s.TTL, monotime.Since(since).Round(time.Millisecond))
-		panic(leaseOver{})
+		decided.Lacks("answers within a lease of %v", s.TTL)
 	}
 }
 
@@ -57,33 +54,6 @@ func (s *suite) overtaken(since int64) {
 func (s *suite) mayBeOver(since int64) bool {
 	c := s.kind.Claims
 	return c.Validity != "session" && !c.NoExpiry && monotime.Since(since) >= s.TTL
-}
-
-// whole runs a test until it has come through before a lease was over, as the test needs it. How often that fails depends on the machine; a lock that makes every run last too long is broken.
-func (s *suite) whole(run func(*suite)) {
-	s.Helper()
-	const runs = 8
-	for range runs {
-		if !s.cut(run) {
-			return
-		}
-	}
-	s.Fatalf("%d times, a lease of %v was over before what was asked of the lock was answered, or an answer came too late", runs, s.TTL)
-}
-
-// cut runs a test and tells whether a lease was over too soon.
-func (s *suite) cut(run func(*suite)) (cut bool) {
-	defer func() {
-		switch r := recover().(type) {
-		case nil:
-		case leaseOver:
-			cut = true
-		default:
-			panic(r)
-		}
-	}()
-	run(s)
-	return false
 }
 
 // earliest is when the first of the grants was asked for, and with it the first lease that may be over.

@@ -47,7 +47,7 @@ func TestUnreachable(t *testing.T) {
 		if err == nil || clients.Definite(err) || g.First != 0 || !strings.Contains(err.Error(), addr) {
 			t.Errorf("%+v, %v", g, err)
 		}
-		if took := time.Since(began); took > 5*time.Second {
+		if took := time.Since(began); took > time.Minute {
 			t.Errorf("returned after %v", took)
 		}
 		forged := clients.Grant{Key: "k", Secret: "nobody's"}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/adapter"
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/internal/decided"
 	"golang.org/x/sys/unix"
 )
 
@@ -30,7 +31,7 @@ func shell(t *testing.T, text string) string {
 
 func open(t *testing.T, command string) (clients.Lock, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), decided.Limit)
 	t.Cleanup(cancel)
 	l, err := Open(ctx, clients.Config{TTL: int64(time.Second), Client: 3, Seed: 1 << 63, Nodes: []string{"10.0.0.1:1"}, Adapter: &clients.Adapter{Command: command, Service: "redis"}})
 	if err == nil {
@@ -203,7 +204,7 @@ read request; echo '{"id":5,"ok":true}'`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), decided.Limit)
 	defer cancel()
 	g, err := l.Acquire(ctx, "k0")
 	if err != nil || g.Attempt != 0 || g.First == 0 {
@@ -265,7 +266,7 @@ func TestMisbehaviour(t *testing.T) {
 		{"a validity from nowhere", hello("") + `read request; echo '{"id":2,"ok":true,"valid_for_ms":4}'; sleep 100`, `with valid_for_ms, and did not declare validity "library"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			ctx, cancel := context.WithTimeout(context.Background(), decided.Limit)
 			defer cancel()
 			l, err := open(t, shell(t, c.script))
 			for err == nil { // what comes unasked is told at the next op
@@ -289,7 +290,7 @@ func TestMisbehaviour(t *testing.T) {
 
 func await(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	for limit := time.Now().Add(20 * time.Second); !condition(); time.Sleep(5 * time.Millisecond) {
+	for limit := time.Now().Add(decided.Limit); !condition(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(limit) {
 			t.Fatalf("it never came that %s", what)
 		}

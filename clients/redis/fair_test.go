@@ -9,11 +9,12 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/clients/clienttest"
 	"github.com/lockchaos/lockchaos/clients/redis"
 )
 
 // ghost puts a waiter into the queue of "k" that nobody plays; it counts as alive until the time.
-func ghost(t *testing.T, behind *goredis.Client, until time.Time) {
+func ghost(t testing.TB, behind *goredis.Client, until time.Time) {
 	t.Helper()
 	z := goredis.Z{Score: float64(until.UnixMilli()), Member: "ghost"}
 	if err := errors.Join(behind.LPush(limit(t), "queue:{k}", "ghost").Err(), behind.ZAdd(limit(t), "waiting:{k}", z).Err()); err != nil {
@@ -22,7 +23,9 @@ func ghost(t *testing.T, behind *goredis.Client, until time.Time) {
 }
 
 // TestFairCollectsTheDead: a waiter that does not poll any more holds the others up for as long as it counts as alive, and no longer.
-func TestFairCollectsTheDead(t *testing.T) {
+func TestFairCollectsTheDead(t *testing.T) { clienttest.Calmly(t, stall, fairCollectsTheDead) }
+
+func fairCollectsTheDead(t testing.TB) {
 	server := startServer(t)
 	behind, l := server.client(t), open(t, redis.Fair, server.addr)
 	ghost(t, behind, time.Now().Add(time.Hour))
@@ -51,6 +54,10 @@ func TestFairCollectsTheDead(t *testing.T) {
 
 // TestSemaphoreKeepsTheServersTime: leases end by the server's clock, and a holder whose lease has ended holds nothing.
 func TestSemaphoreKeepsTheServersTime(t *testing.T) {
+	clienttest.Calmly(t, stall, semaphoreKeepsTheServersTime)
+}
+
+func semaphoreKeepsTheServersTime(t testing.TB) {
 	server := startServer(t)
 	behind, l := server.client(t), open(t, redis.Semaphore, server.addr)
 	now := float64(time.Now().UnixMilli())

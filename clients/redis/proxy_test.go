@@ -17,7 +17,7 @@ type proxy struct {
 	held   atomic.Pointer[chan struct{}]
 }
 
-func startProxy(t *testing.T, target string) *proxy {
+func startProxy(t testing.TB, target string) *proxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

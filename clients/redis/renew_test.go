@@ -9,12 +9,15 @@ import (
 
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/broken"
+	"github.com/lockchaos/lockchaos/clients/clienttest"
 	"github.com/lockchaos/lockchaos/clients/redis"
 	"github.com/lockchaos/lockchaos/monotime"
 )
 
 // TestRenew: the lease begins anew, and one that has gone is not renewed.
-func TestRenew(t *testing.T) {
+func TestRenew(t *testing.T) { clienttest.Calmly(t, stall, renews) }
+
+func renews(t testing.TB) {
 	server := startServer(t)
 	l := open(t, redis.Setnx, server.addr)
 	g, err := l.Acquire(limit(t), "k")
@@ -46,44 +49,48 @@ func TestLateRenewal(t *testing.T) {
 	server := startServer(t)
 	for _, kind := range []clients.Kind{redis.Setnx, redis.SetnxFenced, redis.RenewLate} {
 		t.Run(kind.Name, func(t *testing.T) {
-			p := startProxy(t, server.addr)
-			l := open(t, kind, p.addr)
-			g, err := l.Acquire(limit(t), "k")
-			if err == nil {
-				g, err = l.(clients.Renewer).Renew(limit(t), g) // the script is known to the server after this
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			letGo := p.holdAnswer()
-			defer letGo()
-			result := make(chan error, 1)
-			go func() {
-				_, err := l.(clients.Renewer).Renew(limit(t), g)
-				result <- err
-			}()
-			answered := int64(0) // when the answer surely stood at the proxy
-			for ctx := limit(t); answered == 0 || monotime.Since(answered) <= ttl; time.Sleep(ttl / 50) {
-				if ctx.Err() != nil {
-					t.Fatal("no renewal came")
+			clienttest.Calmly(t, stall, func(t testing.TB) {
+				p := startProxy(t, server.addr)
+				l := open(t, kind, p.addr)
+				g, err := l.Acquire(limit(t), "k")
+				if err == nil {
+					g, err = l.(clients.Renewer).Renew(limit(t), g) // the script is known to the server after this
 				}
-				if answered == 0 && p.held.Load() == nil {
-					answered = monotime.Now()
+				if err != nil {
+					t.Fatal(err)
 				}
-			}
-			letGo()
-			switch err := <-result; {
-			case kind.Control != "" && err != nil:
-				t.Errorf("the control noticed: %v", err)
-			case kind.Control == "" && (err == nil || clients.Definite(err)):
-				t.Errorf("renewed when the lease was over: %v", err)
-			}
+				letGo := p.holdAnswer()
+				defer letGo()
+				result := make(chan error, 1)
+				go func() {
+					_, err := l.(clients.Renewer).Renew(limit(t), g)
+					result <- err
+				}()
+				answered := int64(0) // when the answer surely stood at the proxy
+				for ctx := limit(t); answered == 0 || monotime.Since(answered) <= ttl; time.Sleep(ttl / 50) {
+					if ctx.Err() != nil {
+						t.Fatal("no renewal came")
+					}
+					if answered == 0 && p.held.Load() == nil {
+						answered = monotime.Now()
+					}
+				}
+				letGo()
+				switch err := <-result; {
+				case kind.Control != "" && err != nil:
+					t.Errorf("the control noticed: %v", err)
+				case kind.Control == "" && (err == nil || clients.Definite(err)):
+					t.Errorf("renewed when the lease was over: %v", err)
+				}
+			})
 		})
 	}
 }
 
 // TestRetryBlindIsBusyWithItself: the control loses an answer, asks again, and takes its own key for another's. The honest lock does not.
-func TestRetryBlindIsBusyWithItself(t *testing.T) {
+func TestRetryBlindIsBusyWithItself(t *testing.T) { clienttest.Calmly(t, stall, retryBlind) }
+
+func retryBlind(t testing.TB) {
 	server := startServer(t)
 	p := startProxy(t, server.addr)
 	l := open(t, broken.RetryBlind, p.addr)

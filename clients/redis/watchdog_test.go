@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/clients/clienttest"
 	"github.com/lockchaos/lockchaos/clients/redis"
 )
 
 // watched opens a watchdog's lock through the proxy and takes the key "k".
-func watched(t *testing.T, addr string) (clients.Lock, clients.Grant, <-chan clients.Loss) {
+func watched(t testing.TB, addr string) (clients.Lock, clients.Grant, <-chan clients.Loss) {
 	t.Helper()
 	l := open(t, redis.Watchdog, addr)
 	g, err := l.Acquire(limit(t), "k")
@@ -22,7 +23,7 @@ func watched(t *testing.T, addr string) (clients.Lock, clients.Grant, <-chan cli
 }
 
 // checkLost waits for the lost-event of key "k".
-func checkLost(t *testing.T, lost <-chan clients.Loss) {
+func checkLost(t testing.TB, lost <-chan clients.Loss) {
 	t.Helper()
 	select {
 	case loss := <-lost:
@@ -35,7 +36,9 @@ func checkLost(t *testing.T, lost <-chan clients.Loss) {
 }
 
 // TestWatchdogRenews holds a grant for three leases, then gives it back: from then on nobody renews.
-func TestWatchdogRenews(t *testing.T) {
+func TestWatchdogRenews(t *testing.T) { clienttest.Calmly(t, stall, watchdogRenews) }
+
+func watchdogRenews(t testing.TB) {
 	server := startServer(t)
 	l, g, lost := watched(t, server.addr)
 	b := open(t, redis.Setnx, server.addr)
@@ -67,7 +70,9 @@ func TestWatchdogRenews(t *testing.T) {
 }
 
 // TestWatchdogSeesDeletion: the key goes, and with it the grant.
-func TestWatchdogSeesDeletion(t *testing.T) {
+func TestWatchdogSeesDeletion(t *testing.T) { clienttest.Calmly(t, stall, watchdogSeesDeletion) }
+
+func watchdogSeesDeletion(t testing.TB) {
 	server := startServer(t)
 	l, g, lost := watched(t, server.addr)
 	if err := server.client(t).Set(limit(t), "lock:{k}", "another's", 0).Err(); err != nil {
@@ -83,7 +88,9 @@ func TestWatchdogSeesDeletion(t *testing.T) {
 }
 
 // TestWatchdogUnanswered: a server that is silent for a lease is as bad as one that says no; one lost answer is not.
-func TestWatchdogUnanswered(t *testing.T) {
+func TestWatchdogUnanswered(t *testing.T) { clienttest.Calmly(t, stall, watchdogUnanswered) }
+
+func watchdogUnanswered(t testing.TB) {
 	server := startServer(t)
 	p := startProxy(t, server.addr)
 	l, g, lost := watched(t, p.addr)
@@ -104,7 +111,9 @@ func TestWatchdogUnanswered(t *testing.T) {
 }
 
 // TestWatchdogWithdraws: nobody took the lost-event before the grant was given back. The next grant must not be told of it.
-func TestWatchdogWithdraws(t *testing.T) {
+func TestWatchdogWithdraws(t *testing.T) { clienttest.Calmly(t, stall, watchdogWithdraws) }
+
+func watchdogWithdraws(t testing.TB) {
 	server := startServer(t)
 	l, g, lost := watched(t, server.addr)
 	if err := server.client(t).Del(limit(t), "lock:{k}").Err(); err != nil {

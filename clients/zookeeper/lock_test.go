@@ -51,7 +51,7 @@ func TestUnreachable(t *testing.T) {
 			if err == nil || clients.Definite(err) || g.First != 0 || !strings.Contains(err.Error(), addr) {
 				t.Errorf("%s: %+v, %v", kind.Name, g, err)
 			}
-			if took := time.Since(began); took > 5*time.Second {
+			if took := time.Since(began); took > time.Minute {
 				t.Errorf("%s: returned after %v", kind.Name, took)
 			}
 			if err := l.Release(t.Context(), clients.Grant{Key: "k", Secret: "nobody's"}); !errors.Is(err, clients.ErrNotHeld) {

@@ -18,12 +18,13 @@ import (
 	"github.com/google/nftables"
 
 	"github.com/lockchaos/lockchaos/hosts/hoststest"
+	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
 )
 
 // healLimit bounds every wait of these tests; most of them take milliseconds.
-const healLimit = time.Minute
+const healLimit = decided.Limit
 
 var healingRuns atomic.Int64
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/needed"
+	"github.com/lockchaos/lockchaos/internal/decided"
 )
 
 // sandboxed tells whether this machine makes private networks; with LOCKCHAOS_REQUIRE=all it has to.
@@ -63,13 +64,13 @@ func TestKilledRunLeavesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = cmd.Wait() // killed
-		for limit := time.Now().Add(20 * time.Second); ; {
+		for limit := time.Now().Add(decided.Limit); ; {
 			left := marked(t, mark)
 			if len(left) == 0 {
 				break
 			}
 			if time.Now().After(limit) {
-				t.Fatalf("still there 20 s after the kill: %v", left)
+				t.Fatalf("still there minutes after the kill: %v", left)
 			}
 			<-time.After(5 * time.Millisecond)
 		}
@@ -82,7 +83,7 @@ const atWork = 8
 // awaitMarked waits until so many processes have the mark.
 func awaitMarked(t *testing.T, mark string, n int) {
 	t.Helper()
-	for limit := time.Now().Add(time.Minute); len(marked(t, mark)) < n; <-time.After(5 * time.Millisecond) {
+	for limit := time.Now().Add(decided.Limit); len(marked(t, mark)) < n; <-time.After(5 * time.Millisecond) {
 		if time.Now().After(limit) {
 			t.Fatalf("the run never had %d processes", n)
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/docker/dockertest"
+	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs/own"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
@@ -62,7 +64,7 @@ func TestScripts(t *testing.T) {
 			}
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": status_, "schema": schema_},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": status_, "decided": decided_, "schema": schema_},
 	})
 }
 
@@ -71,7 +73,27 @@ func status_(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: status N COMMAND …")
 	}
-	ts.Check(ts.Exec("sh", append([]string{"-c", `want=$0; "$@"; got=$?; test $got = $want || { echo "exit status $got, want $want" >&2; exit 1; }`}, args...)...))
+	ts.Check(ts.Exec("sh", append([]string{"-c", withStatus}, args...)...))
+}
+
+// withStatus runs a command that must exit with a status.
+const withStatus = `want=$0; "$@"; got=$?; test $got = $want || { echo "exit status $got, want $want" >&2; exit 1; }`
+
+// decided_ N PATTERN COMMAND…: the command is made again until it exits with status N and says what the pattern matches, since one run may show too little.
+func decided_(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 {
+		ts.Fatalf("usage: decided N PATTERN COMMAND …")
+	}
+	pattern, err := regexp.Compile("(?m)" + args[1])
+	ts.Check(err)
+	decided.Run(ts, func() {
+		if err := ts.Exec("sh", append([]string{"-c", withStatus, args[0]}, args[2:]...)...); err != nil {
+			decided.Lacks("exit status %s", args[0])
+		}
+		if !pattern.MatchString(ts.ReadFile("stdout")) {
+			decided.Lacks("%q in what it says", args[1])
+		}
+	})
 }
 
 func TestShell(t *testing.T) {

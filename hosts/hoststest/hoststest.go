@@ -108,7 +108,7 @@ func passOn(in *hosts.Inner) {
 var networks atomic.Int32
 
 // linkLimit is how long links may take to come up.
-const linkLimit = 10 * time.Second
+const linkLimit = 5 * time.Minute
 
 // Network makes a network with hosts of the given names, waits until packets flow, and closes it at the end of the test. Every
 // call takes another range of addresses, so tests may run in parallel.

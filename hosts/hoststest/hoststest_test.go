@@ -36,7 +36,7 @@ func TestRunsInside(t *testing.T) {
 }
 
 func TestNetworkIsReady(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), linkLimit)
 	defer cancel()
 	_, hs := Network(t, "a", "b")
 	l, err := hs[1].Listen(0)
@@ -55,7 +55,7 @@ func TestNetworkIsReady(t *testing.T) {
 }
 
 func TestVerb(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), linkLimit)
 	defer cancel()
 	_, hs := Network(t, "a")
 	var out strings.Builder
@@ -98,7 +98,7 @@ func TestVictim(t *testing.T) {
 // run runs this binary once more, in a sandbox inside ours.
 func run(t *testing.T, mode, require string, flags ...string) (status int, out string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), linkLimit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "/proc/self/exe", append([]string{"-test.run=^TestVictim$"}, flags...)...)
 	cmd.Env = append(os.Environ(), modeVar+"="+mode, needed.RequireVar+"="+require)
