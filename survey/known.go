@@ -61,6 +61,17 @@ func (c *Card) reportOf(k Known) string {
 // ByHand reports whether no exam has shown the defect.
 func (k Known) ByHand() bool { return len(k.Attacks) == 0 }
 
+// Mark is what tables call the defect.
+func (k Known) Mark() string {
+	switch {
+	case k.ByHand():
+		return "by hand"
+	case len(k.Shows) == 0:
+		return "a defect"
+	}
+	return strings.Join(k.Shows, ", ")
+}
+
 // How says how the defect was found, in Markdown: by which attacks, or by hand.
 func (k Known) How() string {
 	if k.ByHand() {

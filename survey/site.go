@@ -157,13 +157,19 @@ func (l Library) Bound() string {
 	return fmt.Sprintf("%.2f", 100*high)
 }
 
-// Own are the defects that are the library's own: at least one attack showed them that the card does not lay to somebody else.
+// Own are the defects that are the library's own: the card does not lay all attacks that showed them to somebody else.
 func (l Library) Own() (own []Defect) {
 	if l.Result == nil {
 		return nil
 	}
 	for _, d := range l.Result.Defects {
-		if slices.ContainsFunc(d.Attacks, func(attack string) bool { return l.other(d, attack) == nil }) {
+		others := 0
+		for _, attack := range d.Attacks {
+			if l.other(d, attack) != nil {
+				others++
+			}
+		}
+		if others == 0 || others < len(d.Attacks) {
 			own = append(own, d)
 		}
 	}
