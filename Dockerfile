@@ -16,7 +16,8 @@ WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
-RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o /out/lockchaos ./cmd/lockchaos
+RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o /out/lockchaos ./cmd/lockchaos && \
+    go run ./internal/notices /out/THIRD_PARTY_NOTICES.txt && cp LICENSE /out/
 
 FROM ${BASE_IMAGE}
 LABEL org.opencontainers.image.title="lockchaos" \
@@ -26,6 +27,7 @@ LABEL org.opencontainers.image.title="lockchaos" \
 # A base that has redis-server stays as it is.
 RUN command -v redis-server >/dev/null || { apt-get update && apt-get install -y --no-install-recommends redis-server && rm -rf /var/lib/apt/lists/*; }
 COPY --from=build /out/lockchaos /usr/local/bin/lockchaos
+COPY --from=build /out/LICENSE /out/THIRD_PARTY_NOTICES.txt /usr/share/doc/lockchaos/
 ENV HOME=/tmp
 USER 65532:65532
 WORKDIR /work

@@ -5,9 +5,9 @@ BIN     := bin/lockchaos
 # Pure Go: one static binary, which also runs as the nodes and clients inside the private network.
 # It names its commit (--version) where git can tell it.
 VCS     := $(shell git status --porcelain >/dev/null 2>&1 && echo true || echo false)
-BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -ldflags="-s -w" -buildvcs=$(VCS) -o $(BIN) ./cmd/lockchaos
+BUILD   := $(GO) build -ldflags="-s -w" -buildvcs=$(VCS) -o $(BIN) ./cmd/lockchaos
 
-.PHONY: test-kubernetes run check test exam-table survey as-user tidy soak build lint bench fuzz simulate mutants images screenshots site clean
+.PHONY: test-kubernetes run check test test-all exam-table survey as-user tidy soak build lint bench fuzz simulate mutants images screenshots site clean
 
 ## run: build, and run the quick suite (half a minute; the first build takes longer)
 run: build
@@ -18,47 +18,74 @@ build:
 	@test -d bin || echo "building lockchaos; the first time fetches modules and compiles etcd: a few minutes"
 	$(BUILD)
 
-# make test RACE=-race: with the race detector, as CI has it, where a package has goroutines. It needs a C compiler, and
-# twice the time. It lets each process sleep a second before it ends, and the tests start thousands.
-RACE ?=
+# One set of flags for build, vet, lint and tests: nothing is compiled twice. Test programs are linked without
+# what only debuggers read. go test vets nothing, because `go vet` looks at all packages first.
+export CGO_ENABLED := 0
+export GOFLAGS := -trimpath
+TESTED := -vet=off -ldflags="-s -w"
+# The race detector lets each process sleep for a second before it ends, and the tests start thousands.
 export GORACE ?= atexit_sleep_ms=0
-# With the flags of build, so that nothing is compiled for it alone.
-PURE := CGO_ENABLED=0
-TEST_PURE := $(PURE) $(GO) test -trimpath
-TESTED := $(if $(RACE),$(RACE),-trimpath)
-LONG := ./cmd/lockchaos ./harness ./backends ./hosts/docker
-# Packages without goroutines (TestSingleHaveNoGoroutines): the race detector finds nothing there, and makes tests five times as long.
-SINGLE := . ./checker/... ./hosts/sim ./internal/oracle ./internal/synthetic ./monotime ./policy ./reports/... ./shrink ./spelling ./strictyaml ./survey
 
 # Packages whose tests start no service, no container and no browser.
-UNIT := . ./adapter ./checker/... ./clients ./clients/external ./cmd/lockchaos/crash ./audit ./experiments ./harmless ./history/... ./internal/site ./monotime ./nemesis ./policy ./redact ./runs/... ./scenarios ./shrink ./spelling ./strictyaml ./survey
+UNIT := . ./adapter ./audit/... ./checker/... ./clients ./clients/external ./cmd/lockchaos/crash ./harmless ./history/... ./hosts/needed ./internal/... ./monotime ./nemesis ./policy \
+	./redact ./reports ./reports/ci ./reports/draw ./reports/phrase ./reports/story ./reports/studies ./reports/terminal ./runs/... ./scenarios ./shrink ./spelling ./strictyaml ./survey
+# Packages whose tests take long: they begin first.
+LONG := ./cmd/lockchaos ./harness ./backends ./locktest
+# Packages without goroutines (TestSingleHaveNoGoroutines): the race detector finds nothing there, and makes tests five times as long.
+SINGLE := . ./checker/... ./hosts/needed ./hosts/sim ./internal/oracle ./internal/synthetic ./internal/testtimes ./monotime ./policy ./reports/... ./shrink ./spelling ./strictyaml ./survey
+
+# others LISTS: all packages that are in none of the lists.
+others = $$($(GO) list ./... | grep -vxF "$$($(GO) list $(1))")
+# gotestsum says at the end, once more, what failed and what it printed. testtimes says where the time went, and what was left out.
+RESULTS := build/tests.json
+SUM := $(GO) tool gotestsum --format pkgname-and-test-fails --hide-summary skipped --jsonfile $(RESULTS) --
+TIMES := $(GO) run ./internal/testtimes $(RESULTS)
 
 ## check: format, vet, and the tests that need no service: for while you work (under a minute once it is built)
 check: format
 	$(GO) vet ./...
-	$(TEST_PURE) $(UNIT)
+	$(GO) test $(TESTED) $(UNIT)
 
-## test: install what tests need (or say how), then every check and every test
-test: build
-	./scripts/setup
-	$(MAKE) --no-print-directory lint
-	$(TEST_PURE) $(SINGLE)
-	@# Tests mostly wait for servers and leases: three packages at a time keep two cores busy (with the race detector two), the long ones first.
-	@# gotestsum says at the end, once more, what failed and what it printed.
-	$(if $(RACE),,$(PURE)) $(GO) tool gotestsum --format pkgname-and-test-fails --hide-summary skipped -- $(TESTED) -p $(if $(RACE),2,3) -timeout 35m $(LONG) $$($(GO) list ./... | grep -vxF "$$($(GO) list $(SINGLE))")
-	@# Simulations have no goroutines of ours, and compile programs, which takes minutes under the race detector.
-	$(if $(RACE),$(TEST_PURE) -run 'Simul|Explore' ./harness ./experiments)
+## test: everything that the system's packages and npm let run here: check, then each lock, fault and command on real servers, and pages in a browser (installs what it needs, or says how)
+test:
+	@mkdir -p build
+	@# Packages are installed while the tests run that need none.
+	@./scripts/setup >build/setup.log 2>&1 & setup=$$!; \
+	$(MAKE) --no-print-directory check || { kill $$setup; exit 1; }; \
+	wait $$setup || { cat build/setup.log; exit 1; }; cat build/setup.log
+	@# Tests mostly wait for servers and leases: three packages at a time keep two cores busy.
+	@status=0; LOCKCHAOS_TIER=packages $(SUM) $(TESTED) -p 3 -timeout 60m $(LONG) $(call others,$(LONG) $(UNIT)) || status=$$?; $(TIMES); exit $$status
 	@# As an outsider: a module of its own.
-	cd examples/gotest && $(if $(RACE),,$(PURE)) $(GO) test $(TESTED) -timeout 10m ./...
+	cd examples/gotest && $(GO) test -timeout 10m ./...
+
+## test-all: the rest: staticcheck, the race detector, servers that must be built, containers, an outsider's module, an ordinary user, fuzzing, a sample of the survey (half an hour)
+test-all: build
+	./scripts/setup all
+	$(MAKE) --no-print-directory lint
+	@mkdir -p build
+	@# A race slows tests down: two packages at a time.
+	@status=0; CGO_ENABLED=1 $(SUM) $(TESTED) -race -p 2 -timeout 60m $(LONG) ./hosts/docker $(call others,$(LONG) ./hosts/docker $(SINGLE)) || status=$$?; $(TIMES); exit $$status
+	@# Simulations have no goroutines of ours, and compile programs, which takes minutes under the race detector.
+	$(GO) test $(TESTED) -timeout 60m -run 'Simul|Explore|ThenLocal' ./harness ./experiments ./cmd/lockchaos
+	@# Building Kubernetes takes 14 minutes of a processor: where somebody has done it.
+	@if [ "$$(id -u)" = 0 ] && [ -x "$${XDG_CACHE_HOME:-$$HOME/.cache}/lockchaos/servers/kubernetes" ]; then $(MAKE) test-kubernetes; else \
+	echo "NOT RUN: make test-kubernetes, which needs root, and Kubernetes built before (scripts/servers kubernetes)"; fi
+	@# What \`go get\` of this module asks of a newcomer, from an empty module cache.
+	./scripts/outsider
+	$(MAKE) as-user
+	@# A minute for each parser, all at once. Where a parser's package needs all services compiled once more for it, its seeds alone.
+	$(MAKE) fuzz JOBS=9 PARSERS="./history ./audit ./adapter"
+	@# A sample of the survey: three libraries, each installed and examined once.
+	./$(BIN) survey run redislock redis-py redis-semaphore --exams 1 --attack stop-work,lost-brief-reply,late-release
 
 ## as-user: suites and tests that need much of the kernel, as an ordinary user, where make runs as root (about four minutes)
 as-user:
-	./scripts/setup
+	./scripts/setup all
 	./scripts/as-user
 
 ## exam-table: every attack of the exam, on the lock that falls by it and on the one that stands (a quarter of an hour)
 exam-table:
-	LOCKCHAOS_SOAK=1 $(TEST_PURE) -count 1 -timeout 60m -run 'TestExamTable$$' ./cmd/lockchaos
+	LOCKCHAOS_SOAK=1 $(GO) test -count 1 -timeout 60m -run 'TestExamTable$$' ./cmd/lockchaos
 
 ## survey: every library of survey/ that can be had here, examined ten times, and the pages in docs/survey (hours)
 survey: build
@@ -73,9 +100,9 @@ soak: build
 
 ## test-kubernetes: a cluster of scripts/kubernetes, its tests, and down again, as root (ten minutes; the first time builds Kubernetes: 14 of a processor; LOCKCHAOS_DEATHS=50: more kills)
 test-kubernetes: build
-	cd examples/k8s-app && $(PURE) $(GO) vet . && $(TEST_PURE) -count 1 .
+	cd examples/k8s-app && $(GO) vet . && $(GO) test -count 1 .
 	@trap './scripts/kubernetes down' EXIT; set -e; eval "$$(./scripts/kubernetes up)"; \
-	(cd servers/kubernetes && $(PURE) $(GO) vet -trimpath ./cluster ./dns && LOCKCHAOS_REQUIRE=all $(TEST_PURE) -count 1 -timeout 30m -v ./cluster ./dns)
+	(cd servers/kubernetes && $(GO) vet ./cluster ./dns && LOCKCHAOS_REQUIRE=all $(GO) test -count 1 -timeout 30m -v ./cluster ./dns)
 
 ## tidy: after a module has been added or changed, here and in the modules of examples and of Kubernetes
 tidy:
@@ -93,12 +120,10 @@ format:
 SYSTEMS := darwin windows
 PORTABLE := ./hosts ./hosts/sim ./netfault ./clockskew ./nemesis ./scenarios ./clients ./locktest
 
-## lint: format, vet, staticcheck (of what the tests build: nothing is compiled for it alone)
-lint: format
-	$(if $(RACE),,$(PURE)) $(GO) vet $(TESTED) ./...
-	$(if $(RACE),,$(PURE)) GOFLAGS="$(TESTED)" $$($(GO) tool -n staticcheck) ./...
-	@# What simulations in go test are to need of other systems.
-	for os in $(SYSTEMS); do $(PURE) GOOS=$$os $(GO) build $(PORTABLE) || exit 1; done
+## lint: staticcheck, and builds for other systems (make check has the format, and vet)
+lint:
+	$$($(GO) tool -n staticcheck) ./...
+	for os in $(SYSTEMS); do GOOS=$$os $(GO) build $(PORTABLE) || exit 1; done
 
 ## bench: the figures of README and docs, each beside its alternative
 bench: build
@@ -134,7 +159,7 @@ screenshots: build
 ## site: README, docs and the survey as pages in build/site, with the report of the latest run (RUN=DIR: of another)
 RUN ?= $(patsubst %/index.html,%,$(wildcard runs/latest/index.html))
 site:
-	CGO_ENABLED=0 $(GO) run -trimpath ./internal/site -run "$(RUN)"
+	$(GO) run ./internal/site -run "$(RUN)"
 
 clean:
 	rm -rf bin build

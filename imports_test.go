@@ -17,6 +17,7 @@ const module = "github.com/lockchaos/lockchaos/"
 var allowed = map[string][]string{
 	"monotime":    {},
 	"harmless":    {},
+	"outside":     {},
 	"redact":      {},
 	"clockskew":   {},
 	"history":     {},
@@ -60,7 +61,7 @@ var rooms = map[string][]string{
 }
 
 // leaves may be used by everyone.
-var leaves = []string{"monotime", "harmless", "redact"}
+var leaves = []string{"monotime", "harmless", "outside", "redact"}
 
 // TestGoTestsNeedNoContainers: what a test in Go is built from has no engine of containers. So package runs is handed its runtimes.
 func TestGoTestsNeedNoContainers(t *testing.T) {

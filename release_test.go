@@ -1,11 +1,13 @@
 package lockchaos_test
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"go/build"
 	"io/fs"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -18,8 +20,15 @@ import (
 // releaseFile is what goreleaser makes a release by.
 const releaseFile = ".goreleaser.yaml"
 
+// noticesFile is made for each release, by makesNotices.
+const (
+	noticesFile  = "THIRD_PARTY_NOTICES.txt"
+	makesNotices = "go run ./internal/notices "
+)
+
 // release is what releaseFile names of the repository, and of itself.
 type release struct {
+	Before struct{ Hooks []string }
 	Builds []struct {
 		ID, Main     string
 		Ldflags      []string
@@ -32,6 +41,7 @@ type release struct {
 	Images []struct {
 		IDs        []string
 		Dockerfile string
+		Extra      []string `yaml:"extra_files"`
 		Platforms  []string
 	} `yaml:"dockers_v2"`
 }
@@ -47,7 +57,7 @@ func TestRelease(t *testing.T) {
 	}
 	for old, wrong := range map[string]string{
 		"./cmd/lockchaos": "./harness", "main.version": "main.edition", "ids: [lockchaos]": "ids: [other]",
-		"LICENSE": "LICENCE", "Dockerfile.release": "Dockerfile.gone", "platforms: [linux/amd64": "platforms: [linux/s390x",
+		"LICENSE": "LICENCE", "THIRD_PARTY": "THIRD", "go run ./internal/notices": "go run ./internal/site", "Dockerfile.release": "Dockerfile.gone", "platforms: [linux/amd64": "platforms: [linux/s390x",
 	} {
 		if found := releaseMistakes(t, strings.ReplaceAll(string(text), old, wrong)); len(found) == 0 {
 			t.Errorf("%s for %s is no mistake", wrong, old)
@@ -86,9 +96,12 @@ func releaseMistakes(t *testing.T, text string) (found []string) {
 	}
 	for _, a := range r.Archives {
 		for _, pattern := range a.Files {
-			if files, err := fs.Glob(os.DirFS("."), pattern); err != nil || len(files) == 0 {
+			if files, err := fs.Glob(os.DirFS("."), pattern); pattern != noticesFile && (err != nil || len(files) == 0) {
 				wrong("the archive has no %s: %v", pattern, err)
 			}
+		}
+		if !slices.Contains(a.Files, noticesFile) {
+			wrong("the archive has no %s", noticesFile)
 		}
 		for _, id := range a.IDs {
 			if platforms[id] == nil {
@@ -96,7 +109,13 @@ func releaseMistakes(t *testing.T, text string) (found []string) {
 			}
 		}
 	}
+	if !slices.Contains(r.Before.Hooks, makesNotices+noticesFile) {
+		wrong("nothing makes %s", noticesFile)
+	}
 	for _, i := range r.Images {
+		if !slices.Contains(i.Extra, noticesFile) {
+			wrong("the image has no %s", noticesFile)
+		}
 		if _, err := os.Stat(i.Dockerfile); err != nil {
 			wrong("the image: %v", err)
 		}
@@ -143,10 +162,89 @@ func TestReleaseImage(t *testing.T) {
 		arguments = append(arguments, regexp.MustCompile(`(?m)^ARG BASE_IMAGE=.*$`).FindString(string(text)))
 	}
 	want := strings.Replace(stages[0], "COPY --from=build /out/lockchaos", "ARG TARGETPLATFORM\nCOPY $TARGETPLATFORM/lockchaos", 1)
+	want = strings.Replace(want, "COPY --from=build /out/LICENSE /out/", "COPY LICENSE ", 1)
 	if stages[1] != want || want == stages[0] {
 		t.Errorf("the last stage of a release is\n%s\nand of Dockerfile, with the release's binary,\n%s", stages[1], want)
 	}
 	if arguments[0] != arguments[1] || arguments[0] == "" {
 		t.Errorf("the bases are %q", arguments)
+	}
+}
+
+// TestHostileAction: the action installs what is pinned, with the right sum, and nothing else.
+func TestHostileAction(t *testing.T) {
+	for _, tool := range []string{"bash", "sha256sum", "tar", "install"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skip("the script needs ", tool)
+		}
+	}
+	bin := t.TempDir()
+	archive := filepath.Join(bin, "archive.tar.gz")
+	for name, script := range map[string]string{
+		"lockchaos": "#!/bin/sh\n",
+		"go":        "#!/bin/sh\n[ \"$1\" = build ] && [ \"$GOFLAGS\" = -mod=readonly ] && [ \"$3\" = -o ] && echo built >\"$4\"\n",
+		"curl":      "#!/bin/sh\nwhile [ $# -gt 1 ]; do [ \"$1\" != --output ] || to=$2; shift; done\ncp " + archive + " \"$to\"\n",
+	} {
+		if err := os.WriteFile(filepath.Join(bin, name), []byte(script), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, err := exec.Command("tar", "-czf", archive, "-C", bin, "lockchaos").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	text, err := os.ReadFile(archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	right, wrong := fmt.Sprintf("%x", sha256.Sum256(text)), strings.Repeat("0", 64)
+	for _, c := range []struct {
+		version, sum string
+		installed    bool
+	}{{"", "", true}, {"v1.2.3", right, true}, {"v1.2.3", wrong, false}, {"v1.2.3", "", false}, {"latest", right, false}, {"main", right, false}, {"", right, false}} {
+		into := filepath.Join(t.TempDir(), "into")
+		cmd := exec.Command("scripts/install-for-action", into)
+		cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "VERSION="+c.version, "SHA256="+c.sum)
+		said, err := cmd.CombinedOutput()
+		_, there := os.Stat(filepath.Join(into, "lockchaos"))
+		if (err == nil) != c.installed || (there == nil) != c.installed {
+			t.Errorf("version %q, sum %q: %v, %v: %s", c.version, c.sum, err, there, said)
+		}
+	}
+	for _, file := range []string{"action.yml", "examples/ci/github-actions.yml", "examples/ci/gitlab-ci.yml"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if floating := regexp.MustCompile(`lockchaos/[\w/]*@(latest|main)|default: latest`).Find(text); floating != nil {
+			t.Errorf("%s installs %s, which is another program tomorrow", file, floating)
+		}
+	}
+}
+
+// TestHostileNotices: the notices of a release name each module that is compiled in, with the text of its licence.
+func TestHostileNotices(t *testing.T) {
+	file := filepath.Join(t.TempDir(), noticesFile)
+	words := append(strings.Fields(makesNotices), file)
+	if out, err := exec.Command(words[0], words[1:]...).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed, err := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}{{end}}{{end}}", "./cmd/lockchaos").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	modules := strings.FieldsFunc(string(listed), func(r rune) bool { return r == '\n' })
+	for _, module := range modules {
+		if !strings.Contains(string(text), "\n"+module+"\n") {
+			t.Errorf("no notice of %s", module)
+		}
+	}
+	for _, want := range []string{"Apache License", "Mozilla Public License", "Copyright 2009 The Go Authors"} {
+		if len(modules) == 0 || !strings.Contains(string(text), want) {
+			t.Errorf("no %q among the notices of %d modules", want, len(modules))
+		}
 	}
 }

@@ -110,6 +110,9 @@ func TestMiniredis(t *testing.T) {
 	if len(s.StandIns()) != 1 || !strings.Contains(s.StandIns()[0], "stand-in") || !strings.HasPrefix(s.Version, "miniredis ") {
 		t.Errorf("version %q, stand-ins %q", s.Version, s.StandIns())
 	}
+	if fix := backends.RealInstead(s.StandIns()[0]); fix != "unset LOCKCHAOS_REDIS, and apt-get install redis-server (or valkey-server)" {
+		t.Errorf("to have a real one: %q", fix)
+	}
 	c := goredis.NewClient(&goredis.Options{Addr: s.Addrs()[0], Protocol: 2})
 	defer c.Close()
 	ctx := limit(t)

@@ -4,8 +4,9 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
+
+	"github.com/lockchaos/lockchaos/hosts/cache"
 )
 
 // built is a program that no distribution has: scripts/servers builds it from its source, into the user's cache.
@@ -29,11 +30,8 @@ func (b built) find() (string, error) {
 		}
 		return path, nil
 	}
-	if cache, err := os.UserCacheDir(); err == nil {
-		path := filepath.Join(cache, "lockchaos", "servers", string(b))
-		if _, err := os.Stat(path); err == nil {
-			return path, nil
-		}
+	if path, err := cache.Find("servers", string(b)); path != "" || err != nil {
+		return path, err
 	}
 	return onPath(string(b), b.install())
 }

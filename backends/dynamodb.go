@@ -54,7 +54,7 @@ var dynamodb = Kind{
 const dynaliteVersion = "4.0.0"
 
 func dynamodbTask(_ Kind, n NodeSpec, p Place) (Task, error) {
-	t := Task{standIn: &standIn{"dynalite", dynaliteVersion, "DynamoDB", "DynamoDB runs at Amazon alone"}, Args: []string{"dynalite", "--host", p.Listen, "--port", strconv.Itoa(n.Port), "--path", p.Data + "/db", "--createTableMs", "0"}}
+	t := Task{standIn: &standIn{"dynalite", dynaliteVersion, "DynamoDB", "DynamoDB runs at Amazon alone", ""}, Args: []string{"dynalite", "--host", p.Listen, "--port", strconv.Itoa(n.Port), "--path", p.Data + "/db", "--createTableMs", "0"}}
 	if p.Contained {
 		return t, nil
 	}

@@ -55,9 +55,9 @@ var redisFailover = Kind{
 func failoverTask(k Kind, n NodeSpec, p Place) (Task, error) {
 	program := "redis-server"
 	if !p.Contained {
-		found, why, err := FindRedis()
+		found, _, err := FindRedis()
 		if err == nil && found == "" {
-			err = fmt.Errorf("%s, and the stand-in has no replication; install redis-server (apt-get install redis-server), or set %s to the path of one", why, RedisVar)
+			err = &Lack{"the stand-in has no replication", redisFix()}
 		}
 		if err != nil {
 			return Task{}, err

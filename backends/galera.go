@@ -69,7 +69,7 @@ func galeraTask(k Kind, n NodeSpec, p Place) (Task, error) {
 		return t, err
 	}
 	if _, err := os.Stat(galeraProvider); err != nil && !p.Contained {
-		return Task{}, fmt.Errorf("no library of Galera on this machine (%w): apt-get install galera-4", err)
+		return Task{}, &Lack{"the library of Galera was not found on this machine", "apt-get install galera-4"}
 	}
 	self := p.Peers[n.Name]
 	var group []string

@@ -9,6 +9,7 @@ import (
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/mariadb"
+	"github.com/lockchaos/lockchaos/hosts/needed"
 )
 
 // needGalera skips a test that needs a Galera cluster, where MariaDB or its library is missing.
@@ -21,7 +22,7 @@ func needGalera(t testing.TB) {
 		p.Peers[n.Name] = "10.0.0.1"
 	}
 	_, err := k.Task(k.Nodes[0].Name, p)
-	need(t, err)
+	needed.Be(t, err)
 }
 
 // galeraDoes runs a statement at one of the nodes, and returns the number that it answers with.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"os/exec"
 	"testing"
 	"time"
 
@@ -30,6 +29,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients/zookeeper"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/hoststest"
+	"github.com/lockchaos/lockchaos/hosts/needed"
 	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/monotime"
 )
@@ -108,15 +108,7 @@ func within(g clients.Grant, ttl time.Duration, err error) {
 }
 
 // needRedis skips a test that needs the real server, where there is none.
-func needRedis(t testing.TB) {
-	t.Helper()
-	if _, err := exec.LookPath("redis-server"); err != nil {
-		if os.Getenv(hoststest.RequireVar) == "all" {
-			t.Fatalf("redis-server is required (%s=all): %v", hoststest.RequireVar, err)
-		}
-		t.Skipf("no redis-server (%v): install redis to run this test", err)
-	}
-}
+func needRedis(t testing.TB) { t.Helper(); needed.Program(t, "redis-server") }
 
 // freeze makes the functions that stop and continue every node of a service.
 func freeze(nodes ...*backends.Node) (stop, resume func(*testing.T)) {

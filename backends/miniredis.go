@@ -16,7 +16,7 @@ func miniredisTask(n NodeSpec, p Place) Task {
 	_, missing, _ := FindRedis()
 	return Task{
 		Args:    self("miniredis", "--listen", net.JoinHostPort(p.Listen, strconv.Itoa(n.Port))),
-		standIn: &standIn{"miniredis", moduleVersion("github.com/alicebob/miniredis/v2"), "Redis", missing},
+		standIn: &standIn{"miniredis", moduleVersion("github.com/alicebob/miniredis/v2"), "Redis", missing, redisFix()},
 	}
 }
 

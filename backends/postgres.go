@@ -122,7 +122,7 @@ func FindPostgres() (bin string, err error) {
 	if path, err := exec.LookPath("postgres"); err == nil && bothIn(filepath.Dir(path)) == nil {
 		return filepath.Dir(path), nil
 	}
-	return "", fmt.Errorf("PostgreSQL was not found on this machine: apt-get install postgresql, or set %s to the folder of postgres and initdb", PostgresVar)
+	return "", &Lack{"PostgreSQL was not found on this machine", "apt-get install postgresql, or set " + PostgresVar + " to the folder of postgres and initdb"}
 }
 
 func bothIn(dir string) error {

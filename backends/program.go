@@ -50,20 +50,6 @@ func (p *Program) Check(ctx context.Context) (c hosts.Check, inTheWay bool) {
 	return c, inTheWay
 }
 
-// Missing tells why the service can't be started on this machine; "": it can.
-func (k Kind) Missing(ctx context.Context) string {
-	for _, n := range k.Nodes {
-		if n.Program.found == nil {
-			continue
-		}
-		_, err := n.Program.found(ctx)
-		if _, imitated := errors.AsType[standsIn](err); err != nil && !imitated {
-			return err.Error()
-		}
-	}
-	return ""
-}
-
 // Programs are those of all services, each once, in the order of Kinds.
 func Programs() (all []*Program) {
 	for _, k := range Kinds() {
@@ -98,5 +84,5 @@ func onPath(name, install string) (string, error) {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("%s was not found on this machine: %s", name, install)
+	return "", &Lack{name + " was not found on this machine", install}
 }

@@ -75,12 +75,12 @@ func redisNodes(n int) (nodes []NodeSpec) {
 func redisTask(_ Kind, n NodeSpec, p Place) (Task, error) {
 	program := "redis-server"
 	if !p.Contained {
-		found, why, err := FindRedis()
+		found, _, err := FindRedis()
 		if err != nil {
 			return Task{}, err
 		}
 		if found == "" && p.Durable {
-			return Task{}, fmt.Errorf("%s, and the stand-in keeps nothing on disk; install redis-server (apt-get install redis-server)", why)
+			return Task{}, &Lack{"the stand-in has no restart that keeps data", redisFix()}
 		}
 		if found == "" {
 			return miniredisTask(n, p), nil
@@ -119,6 +119,15 @@ func (n *Node) awaitRedis(ctx context.Context) error {
 	})
 }
 
+// redisFix says how a real server comes to run in the place of the stand-in.
+func redisFix() string {
+	const install = "apt-get install redis-server (or valkey-server)"
+	if os.Getenv(RedisVar) != "" {
+		return "unset " + RedisVar + ", and " + install
+	}
+	return install
+}
+
 // FindRedis returns the path of the server that would run as redis, or "" and the reason why a
 // stand-in must do.
 func FindRedis() (program, why string, err error) {
@@ -136,6 +145,9 @@ func FindRedis() (program, why string, err error) {
 		return "", RedisVar + "=miniredis asks for it", nil
 	case string(builtValkey):
 		program, err := builtValkey.find()
+		if err != nil { // the user named it: it is not merely missing
+			err = fmt.Errorf("%s=%s: %v", RedisVar, want, err)
+		}
 		return program, "", err
 	default:
 		program, err := exec.LookPath(want)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,28 +15,19 @@ import (
 
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/hosts/hoststest"
+	"github.com/lockchaos/lockchaos/hosts/needed"
 )
-
-// need skips a test that needs programs which are not there, or fails it where all are required.
-func need(t testing.TB, errs ...error) {
-	t.Helper()
-	if err := errors.Join(errs...); err != nil {
-		if os.Getenv(hoststest.RequireVar) == "all" {
-			t.Fatalf("%s=all: %v", hoststest.RequireVar, err)
-		}
-		t.Skip(err)
-	}
-}
 
 func needZooKeeper(t testing.TB) { needService(t, "zookeeper") }
 
 // needService skips a test where a program is missing that the service needs.
 func needService(t testing.TB, name string) {
 	t.Helper()
-	k, _ := backends.Lookup(name)
-	if why := k.Missing(t.Context()); why != "" {
-		need(t, errors.New(why))
+	if slices.Contains([]string{"consul", "s3", "kubernetes"}, name) {
+		needed.Later(t, name+" is built from source")
 	}
+	k, _ := backends.Lookup(name)
+	needed.Be(t, k.Startable(false))
 }
 
 func needPostgres(t testing.TB) { needService(t, "postgres") }

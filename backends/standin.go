@@ -10,6 +10,7 @@ type standIn struct {
 	name, number string
 	of           string // the real one
 	why          string // it does not run, or was found to be missing
+	fix          string // what to do to have the real one; "": nothing helps
 }
 
 // version is what lists of versions show; "" where nothing stands in.
@@ -36,6 +37,10 @@ func standIns(nodes []*Node) []string {
 	if len(names) > 1 {
 		are = "are"
 	}
-	return []string{fmt.Sprintf("%s %s %s, a stand-in for %s, because %s; what it shows of a lock's logic holds, what it shows of %s itself does not.",
-		strings.Join(names, ", "), are, of.name, of.of, of.why, of.of)}
+	text := fmt.Sprintf("%s %s %s, a stand-in for %s, because %s; what it shows of a lock's logic holds, what it shows of %s itself does not.",
+		strings.Join(names, ", "), are, of.name, of.of, of.why, of.of)
+	if of.fix != "" {
+		text += toHave + of.fix + "."
+	}
+	return []string{text}
 }

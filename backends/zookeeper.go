@@ -184,7 +184,7 @@ func FindZooKeeper() (classes string, err error) {
 		return "", fmt.Errorf("ZOOKEEPER_HOME=%s has no lib/zookeeper-*.jar: give the folder of an unpacked release, or unset it", home)
 	}
 	if _, err := os.Stat(zooDebian); err != nil {
-		return "", errors.New("ZooKeeper was not found on this machine: apt-get install zookeeper, or unpack a release and set ZOOKEEPER_HOME to its folder")
+		return "", &Lack{"ZooKeeper was not found on this machine", "apt-get install zookeeper, or unpack a release and set ZOOKEEPER_HOME to its folder"}
 	}
 	return zooDebian + ":" + zooDebianLog, nil
 }
@@ -196,10 +196,14 @@ func FindJava() (string, error) {
 		program = filepath.Join(home, "bin", "java")
 	}
 	path, err := exec.LookPath(program)
-	if err != nil {
-		return "", fmt.Errorf("ZooKeeper needs Java: %w; apt-get install openjdk-17-jre-headless, or set JAVA_HOME to the folder of one", err)
+	const fix = "apt-get install openjdk-17-jre-headless, or set JAVA_HOME to the folder of one"
+	switch {
+	case err == nil:
+		return path, nil
+	case program == "java":
+		return "", &Lack{"ZooKeeper needs Java, which was not found on this machine", fix}
 	}
-	return path, nil
+	return "", fmt.Errorf("ZooKeeper needs Java: %w; %s", err, fix)
 }
 
 // awaitZooKeeper returns when every member serves, one of them as leader, and a write has gone through the ensemble.

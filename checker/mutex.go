@@ -42,7 +42,7 @@ func (s *Sweep) judgeHolds(g *grant) {
 		return
 	}
 	past := &s.keyOf(g).past
-	for i := past.to - 1; i >= past.from && past.at(i).meets(g); i-- {
+	for i := past.to - 1; i >= past.from && past.at(i).meets(g, s.tokens); i-- {
 		entry := past.at(i)
 		if x := entry.g; s.owns(x, g) {
 			i -= entry.run // its levels, which may be many

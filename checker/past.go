@@ -66,12 +66,14 @@ func (t topToken) with(g *grant) topToken {
 // above reports whether it is greater than another one.
 func (t topToken) above(token int64) bool { return t.g != nil && t.g.token > token }
 
-// meets tells whether a grant can have met this one or any before it. Readers do not meet each other.
-func (e *pastEntry) meets(g *grant) bool {
+// meets tells whether a grant can have met this one or any before it. Readers do not meet each other. One that was over at the very instant at
+// which g began met it only if its token is the greater one, so equal stamps do not make each grant meet all others.
+func (e *pastEntry) meets(g *grant, tokens bool) bool {
+	bound, above := e.bound, tokens && g.hasToken && (e.top.above(g.token) || e.reader.above(g.token))
 	if g.mode == history.ModeRead {
-		return e.writers >= g.begin
+		bound = e.writers
 	}
-	return e.bound >= g.begin
+	return bound > g.begin || bound == g.begin && above
 }
 
 // at returns the entry at a place.

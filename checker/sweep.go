@@ -119,7 +119,7 @@ func New(header history.Header, keys []string, o Options) *Sweep {
 	// A stall is recorded when the heartbeat comes that it delayed; half a TTL later it is certainly in the history.
 	s.delay = max(header.TTL/2, 2*header.Stall)
 	s.ledger.expected = header.Store.Engine != ""
-	s.patience = patience * int64(max(1, header.Clients))
+	s.patience = patience * int64(min(max(1, header.Clients), maxClients)) // a header that was not read from a file may say anything
 	s.asked, s.found = make([]bool, len(properties)), make([][]found, len(properties))
 	for _, p := range properties {
 		s.asked[p.place] = p.notClaimed(&s.header) == ""
@@ -161,7 +161,7 @@ func (s *Sweep) Add(e *history.Event) {
 // limits on what a sane history numbers, so that a damaged one can't make the judge allocate without bound.
 const (
 	maxKeys    = 1 << 22
-	maxClients = 1 << 20
+	maxClients = history.MaxClients
 )
 
 // asks reports whether the claims and the workload let a property be judged.

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockchaos/lockchaos/hosts/needed"
 	"golang.org/x/sys/unix"
 )
 
@@ -58,7 +59,7 @@ func TestPIDIsUsedAgain(t *testing.T) {
 	}
 	out, err := cmd.CombinedOutput()
 	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EACCES) {
-		missing(t, fmt.Sprintf("namespaces: %v", err))
+		needed.Be(t, fmt.Errorf("namespaces: %w", err))
 	}
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockchaos/lockchaos/hosts/needed"
 	"github.com/lockchaos/lockchaos/monotime"
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sys/unix"
@@ -236,7 +237,7 @@ func TestTimeNamespace(t *testing.T) {
 	const ahead = 100_000 * time.Second
 	args := []string{"--user", "--map-root-user", "--time", "--monotonic=100000", "--boottime=200000", "--fork", "--kill-child"}
 	if out, err := exec.Command("unshare", append(args, "true")...).CombinedOutput(); err != nil {
-		missing(t, fmt.Sprintf("time namespaces: %v: %s", err, out))
+		needed.Be(t, fmt.Errorf("time namespaces: %w: %s", err, out))
 	}
 	c := start(t, "unshare", append(args, "perl", "-MTime::HiRes=clock_gettime,CLOCK_MONOTONIC", "-e",
 		`$| = 1; while (<STDIN>) { printf "%.0f %d\n", 1e6*clock_gettime(CLOCK_MONOTONIC), $$ }`)...)

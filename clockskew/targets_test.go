@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockchaos/lockchaos/hosts/needed"
 	"github.com/lockchaos/lockchaos/internal/decided"
 )
 
@@ -37,18 +38,7 @@ const patience = decided.Limit
 // needs skips the test where a program is missing that the machine could have.
 func needs(t testing.TB, program string) {
 	t.Helper()
-	if _, err := exec.LookPath(program); err != nil {
-		missing(t, fmt.Sprintf("%v: run scripts/setup", err))
-	}
-}
-
-// missing skips the test, or fails it with LOCKCHAOS_REQUIRE=all.
-func missing(t testing.TB, why string) {
-	t.Helper()
-	if os.Getenv("LOCKCHAOS_REQUIRE") == "all" {
-		t.Fatalf("required (LOCKCHAOS_REQUIRE=all): %s", why)
-	}
-	t.Skip(why)
+	needed.Program(t, program)
 }
 
 // child is a process that answers each line with a line.

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -67,8 +66,8 @@ func sameBytes(saved *Saved, now *runs.Run, suite reports.Suite) (differs bool, 
 		if p.Simulation == nil || i >= len(suite.Scenarios) || suite.Scenarios[i].Failed != "" {
 			continue
 		}
-		was, wasErr := wholeText(runs.HistoryIn(filepath.Join(saved.Dir, saved.Suite.Scenarios[i].Dir)))
-		is, isErr := wholeText(runs.HistoryIn(filepath.Join(now.Dir, suite.Scenarios[i].Dir)))
+		was, wasErr := wholeText(saved.Dir, saved.Suite.Scenarios[i].Dir)
+		is, isErr := wholeText(now.Dir, suite.Scenarios[i].Dir)
 		if err := errors.Join(wasErr, isErr); err != nil {
 			return differs, err
 		}
@@ -83,20 +82,20 @@ func sameBytes(saved *Saved, now *runs.Run, suite reports.Suite) (differs bool, 
 	return differs, nil
 }
 
-// wholeText is what a history's file holds, compressed or not.
-func wholeText(path string) ([]byte, error) {
-	f, err := os.Open(path)
+// wholeText is what the file of a scenario's history holds, compressed or not.
+func wholeText(dir, within string) ([]byte, error) {
+	f, err := runs.OpenHistory(dir, within)
 	if err != nil {
-		return nil, fmt.Errorf("open history: %w", err)
+		return nil, err
 	}
 	defer f.Close()
-	plain, err := history.Decompressed(bufio.NewReader(f), path)
+	plain, err := history.Decompressed(bufio.NewReader(f), f.Name())
 	if err != nil {
 		return nil, err
 	}
 	text, err := io.ReadAll(plain)
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
+		return nil, fmt.Errorf("read %s: %w", f.Name(), err)
 	}
 	return text, nil
 }

@@ -14,8 +14,8 @@ import (
 	"strings"
 
 	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/outside"
 	"github.com/lockchaos/lockchaos/reports"
-	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/scenarios"
 	"github.com/lockchaos/lockchaos/spelling"
 )
@@ -57,7 +57,7 @@ func openCorpus(dir string, stamp scenarios.Simulation, fit func(*scenarios.Plan
 	}
 	other := 0
 	for _, file := range files {
-		plan, err := scenarios.LoadPlan(file, known)
+		plan, err := scenarios.LoadPlanIn(dir, file, known)
 		switch {
 		case err == nil && (plan.Simulation == nil || !plan.Simulation.Same(stamp)):
 			other++
@@ -85,7 +85,7 @@ func openCorpus(dir string, stamp scenarios.Simulation, fit func(*scenarios.Plan
 // readOrders reads the orders that were seen, unless they are another adapter's or simulator's.
 func (c *corpus) readOrders() error {
 	var seen seenOrders
-	if err := reports.ReadRecord(filepath.Join(c.dir, ordersFile), &seen); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := reports.ReadRecord(c.dir, ordersFile, &seen); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("read the corpus: %w", err)
 	}
 	if c.stamp.Same(scenarios.Simulation{Program: seen.Program, Simulator: seen.Simulator}) {
@@ -96,7 +96,7 @@ func (c *corpus) readOrders() error {
 	return nil
 }
 
-// plansIn lists the files of plans in a folder, which need not exist.
+// plansIn lists the names of the plans in a folder, which need not exist.
 func plansIn(dir string) (files []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -104,7 +104,7 @@ func plansIn(dir string) (files []string, err error) {
 	}
 	for _, e := range entries {
 		if strings.HasSuffix(e.Name(), corpusPlans) {
-			files = append(files, filepath.Join(dir, e.Name()))
+			files = append(files, e.Name())
 		}
 	}
 	return files, nil
@@ -113,8 +113,8 @@ func plansIn(dir string) (files []string, err error) {
 // emptyCorpus deletes the plans and orders in a folder, and nothing else.
 func emptyCorpus(dir string) error {
 	files, err := plansIn(dir)
-	for _, file := range append(files, filepath.Join(dir, ordersFile)) {
-		if gone := os.Remove(file); !errors.Is(gone, fs.ErrNotExist) {
+	for _, file := range append(files, ordersFile) {
+		if gone := os.Remove(filepath.Join(dir, file)); !errors.Is(gone, fs.ErrNotExist) {
 			err = errors.Join(err, gone)
 		}
 	}
@@ -139,7 +139,7 @@ func (c *corpus) keep(plan scenarios.Plan) error {
 	if err := plan.Write(&text); err != nil {
 		return err
 	}
-	return runs.ReplaceFile(filepath.Join(c.dir, name), text.Bytes())
+	return outside.Replace(c.dir, name, text.Bytes())
 }
 
 // save writes the orders.
@@ -156,7 +156,7 @@ func (c *corpus) save() error {
 	if err != nil {
 		return err
 	}
-	return runs.ReplaceFile(filepath.Join(c.dir, ordersFile), append(text, '\n'))
+	return outside.Replace(c.dir, ordersFile, append(text, '\n'))
 }
 
 // orderLength is how many events in a row make an order.

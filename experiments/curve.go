@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/outside"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/reports/page"
 	"github.com/lockchaos/lockchaos/reports/studies"
@@ -112,7 +112,7 @@ func (c *Curve) measure(ctx context.Context, plans []scenarios.Plan) {
 			defer func() { <-places }()
 			one := studies.CurvePoint{Runs: 1, Failed: 1}
 			err := c.tries.Run(ctx, p, func(sc reports.Scenario, folder string) {
-				h, err := history.ReadFile(runs.HistoryIn(folder))
+				h, _, err := runs.ReadHistory(folder, "")
 				if err != nil || sc.Failed != "" || sc.Skipped != "" || h.Truncated {
 					return
 				}
@@ -145,9 +145,9 @@ func (c *Curve) add(point int, one studies.CurvePoint, err error) {
 // write writes the curve's files.
 func (c *Curve) write(dir string) error {
 	return errors.Join(
-		reports.WriteFile(filepath.Join(dir, reports.IndexFile), func(w io.Writer) error { return page.WriteCurve(w, c.data) }),
-		reports.WriteFile(filepath.Join(dir, curveCSV), func(w io.Writer) error { return studies.WriteCurveCSV(w, c.data) }),
-		reports.WriteFile(filepath.Join(dir, curveJSON), func(w io.Writer) error { return studies.WriteCurveJSON(w, c.data) }),
+		outside.Write(dir, reports.IndexFile, func(w io.Writer) error { return page.WriteCurve(w, c.data) }),
+		outside.Write(dir, curveCSV, func(w io.Writer) error { return studies.WriteCurveCSV(w, c.data) }),
+		outside.Write(dir, curveJSON, func(w io.Writer) error { return studies.WriteCurveJSON(w, c.data) }),
 	)
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/hosts/hoststest"
+	"github.com/lockchaos/lockchaos/hosts/needed"
 	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/own"
@@ -62,6 +63,7 @@ func TestExploreFindsAndShrinks(t *testing.T) {
 
 // TestExploreSparesRedsync: overruns are counted, and are no defect.
 func TestExploreSparesRedsync(t *testing.T) {
+	needed.Later(t, "it simulates for a minute")
 	hoststest.WithoutRace(t)
 	corpus := t.TempDir()
 	plan, said, err := explored(t, "redsync", 3, corpus)

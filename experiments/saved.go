@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/lockchaos/lockchaos/harmless"
+	"github.com/lockchaos/lockchaos/outside"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/reports/page"
 	"github.com/lockchaos/lockchaos/reports/studies"
@@ -56,7 +57,7 @@ func Load(tool *runs.Tool, dir string) (*Saved, error) {
 		return nil, errors.Join(err, fmt.Errorf("%s holds repetitions: name one of them, such as %s", dir, filepath.Join(dir, firstOf(r))))
 	}
 	named, only := dir, ""
-	if _, err := os.Stat(filepath.Join(dir, runs.PlanFile)); err == nil {
+	if outside.Has(dir, runs.PlanFile) {
 		dir, only = filepath.Dir(filepath.Clean(dir)), filepath.Base(filepath.Clean(dir))
 	}
 	run, err := runs.Load(dir)
@@ -69,7 +70,7 @@ func Load(tool *runs.Tool, dir string) (*Saved, error) {
 		if only != "" && r.Dir != only {
 			continue
 		}
-		plan, err := scenarios.LoadPlan(filepath.Join(dir, r.Dir, runs.PlanFile), tool.Catalogue())
+		plan, err := scenarios.LoadPlanIn(dir, filepath.Join(r.Dir, runs.PlanFile), tool.Catalogue())
 		if err != nil {
 			return nil, err
 		}

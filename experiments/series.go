@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/harmless"
+	"github.com/lockchaos/lockchaos/outside"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/reports/page"
 	"github.com/lockchaos/lockchaos/reports/terminal"
@@ -131,7 +132,7 @@ func (s *Series) add(one *runs.Run) {
 func (s *Series) save() {
 	var text bytes.Buffer
 	if reports.WriteRepetitionJSON(&text, s.table) == nil {
-		_ = runs.ReplaceFile(filepath.Join(s.dir, runs.RepeatFile), text.Bytes())
+		_ = outside.Replace(s.dir, runs.RepeatFile, text.Bytes())
 	}
 }
 
@@ -223,8 +224,8 @@ func (s *Series) suite() reports.Suite {
 // write writes the repetition's own files. Each repetition has written its own.
 func (s *Series) write(suite reports.Suite) error {
 	return errors.Join(
-		reports.WriteFile(filepath.Join(s.dir, runs.RepeatFile), func(w io.Writer) error { return reports.WriteRepetitionJSON(w, s.table) }),
-		reports.WriteFile(filepath.Join(s.dir, reports.IndexFile), func(w io.Writer) error { return page.WriteRepetition(w, s.table) }),
+		outside.Write(s.dir, runs.RepeatFile, func(w io.Writer) error { return reports.WriteRepetitionJSON(w, s.table) }),
+		outside.Write(s.dir, reports.IndexFile, func(w io.Writer) error { return page.WriteRepetition(w, s.table) }),
 		runs.RenderForCI(s.dir, suite),
 	)
 }
@@ -235,7 +236,10 @@ func reportSeries(ctx context.Context, tool *runs.Tool, out *screen.Screen, dir 
 	s.Repeat, s.Until = r.Wanted, r.Until
 	s.table.Runs, s.table.Scenarios = nil, nil
 	for _, one := range r.Runs {
-		folder := filepath.Join(dir, filepath.Base(one.Dir))
+		folder, err := outside.Folder(dir, filepath.Base(one.Dir))
+		if err != nil {
+			return exit.Misuse(fmt.Errorf("find a repetition: %w", err))
+		}
 		run, suite, err := tool.JudgeRun(folder)
 		if err != nil {
 			return exit.Misuse(err)

@@ -53,7 +53,7 @@ type Replay struct {
 	Again string
 
 	lock  *own.Lock
-	can   map[string]bool
+	can   runtimes.Means
 	where runtimes.Where
 }
 
@@ -65,7 +65,7 @@ func NewReplay(ctx context.Context, settings runs.Settings, then Then, p own.Pro
 	}
 	r := &Replay{Settings: settings, Then: then, Out: out, where: runtimes.Where{Runtime: runtimes.Local}}
 	r.Settings.NoExpect, r.Settings.Words = true, []string{"--runtime", runtimes.Local}
-	r.can = r.where.Faults(ctx, true, out.Say)
+	r.can = r.where.Means(ctx, true, out.Say)
 	var err error
 	if r.lock, err = p.Meet(ctx, r.where, func(string) bool { return false }); err != nil {
 		return nil, fmt.Errorf("--then %s: %w", then.Where, err)
@@ -118,7 +118,7 @@ func (r *Replay) plan(p scenarios.Plan) (_ scenarios.Plan, missing []string) {
 	p.Scenario.Adapter, p.Scenario.Expect = r.lock.Adapter, scenarios.Expect{}
 	p.Scenario.Name = strings.TrimPrefix(p.Scenario.Name, "explore/") + "/real"
 	kind := r.lock.Kind()
-	fits := r.where.Fitting(r.can, func(f scenarios.Fault) error { return harness.CheckFault(kind, f) })
+	fits := r.can.Fitting(kind.Service, func(f scenarios.Fault) error { return harness.CheckFault(kind, f) })
 	var left []scenarios.Fault
 	for _, f := range p.Scenario.Faults {
 		if err := errors.Join(each(f.Singles(), fits)...); err != nil {
@@ -142,7 +142,7 @@ func each(faults []scenarios.Fault, fits func(scenarios.Fault) error) (errs []er
 // property was violated there, as a defect of the lock.
 func (r *Replay) Do(ctx context.Context, found scenarios.Plan, property string) (Shown, error) {
 	plan, missing := r.plan(found)
-	shown := Shown{Service: r.lock.Adapter.Service, Tries: r.Tries, Missing: missing, Needs: needed(found.Scenario.Faults)}
+	shown := Shown{Service: r.lock.Adapter.Service, Tries: r.Tries, Missing: missing, Needs: needsOf(found.Scenario.Faults)}
 	if len(missing) > 0 && len(plan.Scenario.Faults) == 0 {
 		shown.Tries = 0
 		return shown, nil
@@ -191,9 +191,9 @@ func (s *Shown) take(sc reports.Scenario, property string) {
 	}
 }
 
-// needed says what a real run has to meet by luck: it repeats which faults strike and when they are
+// needsOf says what a real run has to meet by luck: it repeats which faults strike and when they are
 // due. A simulated fault strikes at once; a real one some milliseconds after its step.
-func needed(faults []scenarios.Fault) string {
+func needsOf(faults []scenarios.Fault) string {
 	var words []string
 	for _, f := range faults {
 		words = append(words, strings.TrimSpace(f.Label()+" "+f.When))

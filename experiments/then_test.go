@@ -37,7 +37,7 @@ func TestShown(t *testing.T) {
 // The real plan has the lock's program of this machine, and the faults that exist there; what does
 // not, is named.
 func TestReplayKeepsWhatExistsThere(t *testing.T) {
-	r := &Replay{lock: &own.Lock{Name: "mine", Adapter: scenarios.Adapter{Command: "./mine", Service: "redis"}}, where: runtimes.Where{Runtime: runtimes.Local}, can: map[string]bool{"pause": true}}
+	r := &Replay{lock: &own.Lock{Name: "mine", Adapter: scenarios.Adapter{Command: "./mine", Service: "redis"}}, where: runtimes.Where{Runtime: runtimes.Local}, can: runtimes.Means{Faults: map[string]bool{"pause": true}}}
 	found := scenarios.Plan{Seed: 7, Simulation: &scenarios.Simulation{}, Scenario: scenarios.Scenario{Name: "explore/mine", Faults: []scenarios.Fault{
 		{Kind: "pause", Target: "holder", When: "after-grant"}, {Kind: "loss", Target: "holder"}}}}
 	plan, missing := r.plan(found)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -23,4 +24,28 @@ func Incapable(p scenarios.Plan, able func() func(nemesis.Need) string) string {
 		}
 	}
 	return ""
+}
+
+// Services are those that a scenario needs: its lock's (service), and its store's engine where that is a
+// server of its own.
+func Services(service string, store scenarios.Store) (all []backends.Kind) {
+	if k, ok := backends.Lookup(service); ok {
+		all = append(all, k)
+	}
+	// A guarded store lies in the lock's own service.
+	if k, ok := backends.Lookup(store.EngineName()); ok && !store.Guarded() {
+		all = append(all, k.WithPrefix(backends.StorePrefix))
+	}
+	return all
+}
+
+// Startable returns nil if this machine can start what a plan needs of services, as its faults need it.
+// service is that of the plan's lock. What is missing is told by a *backends.Lack.
+func Startable(p scenarios.Plan, service string) error {
+	for i, k := range Services(service, p.Scenario.Store) {
+		if err := k.Startable(i == 0 && k.Name == service && durable(p)); err != nil {
+			return fmt.Errorf("service %s: %w", k.Name, err)
+		}
+	}
+	return nil
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/hoststest"
+	"github.com/lockchaos/lockchaos/hosts/needed"
 	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/monotime"
 	"github.com/lockchaos/lockchaos/nemesis"
@@ -367,10 +368,5 @@ func installed(t *testing.T, service string) {
 		_, err := backends.FindPostgres()
 		errs = append(errs, err)
 	}
-	if err := errors.Join(errs...); err != nil {
-		if os.Getenv(hoststest.RequireVar) == "all" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	needed.Be(t, errs...)
 }

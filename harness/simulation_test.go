@@ -21,6 +21,7 @@ import (
 	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts/hoststest"
+	"github.com/lockchaos/lockchaos/hosts/needed"
 	"github.com/lockchaos/lockchaos/hosts/sim"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -179,6 +180,7 @@ func (x repeated) hashes(t *testing.T) string {
 // TestSimulationRepeats: the same seed gives the same history, byte for byte: twice in a process,
 // in other processes, and on one processor or two. Faults of all kinds strike meanwhile.
 func TestSimulationRepeats(t *testing.T) {
+	needed.Later(t, "it simulates for a minute")
 	hoststest.WithoutRace(t)
 	t.Run("redis", func(t *testing.T) {
 		repeats(t, repeated{simulated(t, "redislock"), "redis", everyFault("redis-1", "lost")})
@@ -248,6 +250,7 @@ func defects(v checker.Verdict) (names []string) {
 // TestSimulationFindsLateReply: redislock hands out a lease that ended while the reply was on its
 // way; redsync does not.
 func TestSimulationFindsLateReply(t *testing.T) {
+	needed.Later(t, "it simulates for a minute")
 	hoststest.WithoutRace(t)
 	late := scenarios.Fault{Kind: "hold", Target: "holder", When: "acquiring", Request: "acquire", Way: "in", For: 1100 * ms, After: 100 * ms, Every: scenarios.Range{Min: 100 * ms, Max: 500 * ms}}
 	for lock, want := range map[string]string{"redislock": checker.DeadGrant, "redsync": ""} {
@@ -291,6 +294,7 @@ func TestSimulatedOverrun(t *testing.T) {
 // one by one, and while a holder is frozen past its lease. Two hold then, which no lease prevents. A
 // store that checks the fencing tokens refuses the late writes.
 func TestSimulatedEtcd(t *testing.T) {
+	needed.Later(t, "it simulates for a minute")
 	hoststest.WithoutRace(t)
 	p := simulatedEtcd(t)
 	pause := scenarios.Fault{Kind: "pause", Target: "holder", When: "before-write", For: 4000 * ms, After: 100 * ms}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"time"
 )
 
 // wireHeader is the header line: the header with the names of the keys.
@@ -178,6 +177,9 @@ func parseHeader(line []byte) (Header, []string, error) {
 	if err := w.Claims.check(); err != nil {
 		return Header{}, nil, err
 	}
+	if err := w.checkNumbers(); err != nil {
+		return Header{}, nil, err
+	}
 	return w.Header, w.Keys, nil
 }
 
@@ -221,9 +223,6 @@ func parseEvent(line []byte, ids map[string]KeyID) (Event, error) {
 	return e, check(&e, w.Key != nil)
 }
 
-// MaxValidFor bounds Event.ValidFor in either direction (ns), so that no sum of it and a stamp overflows.
-const MaxValidFor = int64(100 * 365 * 24 * time.Hour)
-
 // check refuses lines that no judge could make sense of.
 func check(e *Event, hasKey bool) error {
 	asked := e.Type >= Invoke && e.Type <= Info
@@ -256,7 +255,7 @@ func checkParticulars(e *Event) error {
 	case e.Type == Fault && e.Fault == nil:
 		return fmt.Errorf("a fault event needs its particulars (fault)")
 	}
-	return nil
+	return checkStamps(e)
 }
 
 func decodeStrict(line []byte, into any) error {

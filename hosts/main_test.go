@@ -21,6 +21,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/hoststest"
+	"github.com/lockchaos/lockchaos/hosts/needed"
 	"github.com/lockchaos/lockchaos/internal/decided"
 	"golang.org/x/sys/unix"
 )
@@ -82,7 +83,7 @@ func inside(t *testing.T) bool {
 func start(t testing.TB, s hosts.Sandbox, args ...string) *hosts.Inner {
 	t.Helper()
 	in, err := s.Start(t.Context(), args...)
-	if refusal := (*hosts.RefusedError)(nil); errors.As(err, &refusal) && os.Getenv(hoststest.RequireVar) != "all" {
+	if refusal := (*hosts.RefusedError)(nil); errors.As(err, &refusal) && !needed.All() {
 		t.Skip(err)
 	}
 	if err != nil {

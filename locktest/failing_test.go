@@ -17,6 +17,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/broken"
+	"github.com/lockchaos/lockchaos/clients/redis"
 	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/locktest"
 	"github.com/lockchaos/lockchaos/reports"
@@ -95,6 +96,9 @@ var fixtures = map[string]func(t *testing.T){
 	"unfit": func(t *testing.T) {
 		locktest.Run(t, locktest.Scenario{Service: "redis", Custom: &scenarios.Scenario{TTL: 1, Clients: 2, Keys: 1, Workload: scenarios.Workload{Kind: "counter"}}}, fenced)
 	},
+	"restart": func(t *testing.T) {
+		locktest.Exam(t, locktest.Examination{Service: "redis", Claims: redis.SetnxFenced.Claims, Attacks: []string{"node-restarts"}}, fenced)
+	},
 	"postgres": func(t *testing.T) { locktest.Run(t, locktest.Scenario{Service: "postgres"}, none) },
 	"all": func(t *testing.T) {
 		locktest.RunAll(t, locktest.Scenario{Service: "none", Duration: 400 * time.Millisecond, Expect: scenarios.Expect{Properties: map[string]string{"mutual-exclusion": "any", "unfenced-write": "any",
@@ -160,6 +164,8 @@ func TestTold(t *testing.T) {
 		{"a seed that is none", "broken", plainly, []string{"LOCKCHAOS_SEED=x"}, true, []string{`LOCKCHAOS_SEED="x" is not a number`}},
 		{"no PostgreSQL", "postgres", plainly, []string{"LOCKCHAOS_POSTGRES=/nowhere"}, false, []string{`--- SKIP: TestFixture`, `service postgres: .*/nowhere`}},
 		{"no PostgreSQL, required", "postgres", plainly, []string{"LOCKCHAOS_POSTGRES=/nowhere", "LOCKCHAOS_REQUIRE=all"}, true, []string{`service postgres: .*/nowhere`}},
+		{"a stand-in that can't restart", "restart", plainly, []string{"LOCKCHAOS_REDIS=miniredis"}, false, []string{`--- SKIP: TestFixture/node-restarts`,
+			`service redis: the stand-in has no restart that keeps data: unset LOCKCHAOS_REDIS, and apt-get install redis-server`}},
 		{"no namespaces", "broken", `exec unshare -r sh -c 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"' sh "$@"`, nil, false,
 			[]string{`--- SKIP: TestFixture`, `Fixture/none/unfenced was not run: this machine refuses to make new namespaces: .*max_user_namespaces is 0: sudo sysctl`}},
 		{"all, in short", "all", `exec "$@" -test.short`, nil, false, []string{`--- SKIP: TestFixture/hold-write`, `not of the smoke set`, `--- PASS: TestFixture/none`, `--- (PASS|FAIL): TestFixture/pause-holder`}},

@@ -23,7 +23,6 @@ import (
 // network is the private network, which knows what of the machine keeps a run from it.
 type network struct {
 	runs.PrivateNetwork
-	service string
 	// refused is why there can be no sandbox; nil: there can.
 	refused *hosts.RefusedError
 }
@@ -33,9 +32,8 @@ func (n *network) Skip(p scenarios.Plan) string {
 	if runtime.GOOS != "linux" {
 		return "private networks need Linux, and locktest.Simulate does not"
 	}
-	k, _ := backends.Lookup(n.service)
-	if why := k.Missing(context.Background()); why != "" {
-		return fmt.Sprintf("service %s: %s", n.service, why)
+	if err := n.Startable(p); err != nil {
+		return err.Error()
 	}
 	if why := n.PrivateNetwork.Skip(p); why != "" {
 		return "this machine cannot do its faults: " + why

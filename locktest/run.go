@@ -58,7 +58,8 @@ func Run(t *testing.T, s Scenario, open Open) {
 	if err != nil {
 		t.Fatalf("locktest: %v", err)
 	}
-	where := &network{PrivateNetwork: runs.PrivateNetwork{Able: able, Env: []string{roleVar + "=" + roleRun + " " + string(todo)}}, service: s.Service}
+	where := &network{PrivateNetwork: runs.PrivateNetwork{Able: able, Env: []string{roleVar + "=" + roleRun + " " + string(todo)},
+		Locks: func(*scenarios.Scenario) (clients.Kind, error) { return lock.Kind(), nil }}}
 	sc := r.execute(where)
 	if where.refused != nil {
 		sc.Skipped = where.refused.Error()

@@ -14,7 +14,6 @@ import (
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/checker/witness"
 	"github.com/lockchaos/lockchaos/harmless"
-	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/reports/story"
 	"github.com/lockchaos/lockchaos/runs"
@@ -113,7 +112,7 @@ func (r *run) property(t *testing.T, sc reports.Scenario, p checker.PropertyResu
 // smallest tells the violation of a property to tell first, by the smallest part of the history that shows it.
 func (r *run) smallest(p checker.PropertyResult) string {
 	v := p.First()
-	h, err := history.ReadFile(runs.HistoryIn(r.dir))
+	h, _, err := runs.ReadHistory(r.dir, "")
 	if err != nil {
 		return v.Text + "\n"
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/hoststest"
+	"github.com/lockchaos/lockchaos/hosts/needed"
 	"github.com/lockchaos/lockchaos/internal/decided"
 )
 
@@ -135,13 +136,7 @@ const redisPort = 6379
 // startRedis starts the real redis-server on a host.
 func startRedis(t testing.TB, h *hosts.Host) {
 	t.Helper()
-	program, err := exec.LookPath("redis-server")
-	if err != nil {
-		if os.Getenv(hoststest.RequireVar) == "all" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	program := needed.Program(t, "redis-server")
 	p := must[*hosts.Process](t)(h.Start(exec.Command(program, "--bind", h.Addr.String(), "--port", fmt.Sprint(redisPort), "--protected-mode", "no",
 		"--save", "", "--appendonly", "no", "--daemonize", "no", "--logfile", "")))
 	await(t, "redis answers", func() bool {

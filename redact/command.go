@@ -19,9 +19,6 @@ var made struct {
 	names map[string]string
 }
 
-// inOption is an option or an assignment of a command line whose name says that its value is a secret; 1 is the value.
-var inOption = regexp.MustCompile(`(?i)(?:^|[\s;&|(])(?:--?)?[a-z0-9_-]*(?:password|passwd|passphrase|secret|api[_-]?key|access[_-]?key)(?:=|\s+)("[^"]*"|'[^']*'|[^\s"';&|)-][^\s"';&|)]*)`)
-
 // Command takes the secrets out of a command line for a shell. Each is put into the environment, of this process and of all that it starts, and a reference
 // to its variable takes its place. So the command does the same as before, and can be written down.
 func Command(command string) (string, error) {
@@ -66,14 +63,7 @@ func secretsIn(command string) (found []span) {
 			found, rest = append(found, span{at - len(v), at}), after
 		}
 	}
-	for _, in := range []struct {
-		form  *regexp.Regexp
-		group int // where the secret is
-	}{{inURL, 2}, {inDSN, 2}, {inOption, 1}} {
-		for _, m := range in.form.FindAllStringSubmatchIndex(command, -1) {
-			found = append(found, span{m[2*in.group], m[2*in.group+1]})
-		}
-	}
+	found = append(found, formed(command)...)
 	slices.SortFunc(found, func(a, b span) int { return cmp.Or(b.to-a.to, a.from-b.from) })
 	return found
 }
@@ -91,7 +81,9 @@ func refer(beginning, value string) (string, error) {
 		if made.names == nil {
 			made.names = map[string]string{}
 		}
-		name = fmt.Sprintf("%s%d", ownPrefix, len(made.names)+1)
+		for n := len(made.names) + 1; name == "" || os.Getenv(name) != ""; n++ { // a saved command may refer to one already
+			name = fmt.Sprintf("%s%d", ownPrefix, n)
+		}
 		made.names[value] = name
 		if err := os.Setenv(name, value); err != nil {
 			return "", fmt.Errorf("keep a password of the command line in the environment: %w", err)

@@ -6,6 +6,8 @@
 //     AWS_SECRET_ACCESS_KEY, GITHUB_TOKEN);
 //   - the password in a URL (of a variable, an address, a command line), and what follows password=
 //     and the like;
+//   - in a command line, the value of an option, an assignment or a header whose name says so, and
+//     what looks like a key or token (forms.go);
 //   - what was handed to Add.
 //
 // Every process of a run finds the same secrets, since all inherit the environment. A secret that

@@ -78,40 +78,70 @@ func TestCommand(t *testing.T) {
 		{`echo 'correct horse' "correct horse"`, "correct horse"},
 		{`echo it\'s redis://:s3cret@host`, "s3cret"},
 	} {
-		t.Run(c.command, func(t *testing.T) {
-			reset(t)
-			t.Setenv("LOCKCHAOS_SECRET_1", "")
-			want := run(t, c.command)
-			safe, err := Command(c.command)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if strings.Contains(safe, c.secret) || !strings.Contains(safe, "${LOCKCHAOS_SECRET_1}") || strings.Contains(safe, "_2") {
-				t.Errorf("left as %s", safe)
-			}
-			if got := run(t, safe); got != want || !strings.Contains(got, c.secret) {
-				t.Errorf("%s says %q, and did say %q", safe, got, want)
-			}
-			if text := Text("failed: " + c.secret); text != "failed: ***" {
-				t.Errorf("%q", text)
-			}
-			if again, err := Command(safe); err != nil || again != safe {
-				t.Errorf("once more: %s, %v", again, err)
-			}
-			if missing := Lacking(safe); missing != "" {
-				t.Errorf("%s is lacking", missing)
-			}
-			t.Setenv("LOCKCHAOS_SECRET_1", "")
-			if missing := Lacking(safe); missing != "LOCKCHAOS_SECRET_1" {
-				t.Errorf("%q is lacking", missing)
-			}
-		})
+		t.Run(c.command, func(t *testing.T) { takenOut(t, c.command, c.secret) })
+	}
+}
+
+// TestHostileOptions: a secret is known by the name of its option, by its header, and by what it looks like. The command does the same without it.
+func TestHostileOptions(t *testing.T) {
+	const secret = "hunter2x"
+	for _, command := range []string{
+		"echo --token hunter2x", "echo --token=hunter2x", "echo --auth-token 'hunter2x'", "API_TOKEN=hunter2x sh -c 'echo $API_TOKEN'",
+		"echo --pass hunter2x", "echo --redis-pass=hunter2x", "echo --pwd hunter2x", "echo --auth hunter2x", "echo -a hunter2x", "echo redis-cli -a hunter2x",
+		"echo --private-key hunter2x", "echo --credential hunter2x", "echo --credentials='hunter2x'", "echo --client-secret hunter2x",
+		`echo -H "Authorization: Bearer hunter2x"`, `echo -H 'Authorization: Basic hunter2x'`, "echo 'X-Auth-Token: hunter2x'", "echo 'X-Api-Key: hunter2x'",
+		`sh -c 'echo --token hunter2x'`,
+	} {
+		t.Run(command, func(t *testing.T) { takenOut(t, command, secret) })
+	}
+	for _, issued := range []string{"ghp_0123456789abcdefghijABCDEFGHIJ012345", "AKIAIOSFODNN7EXAMPLE", "glpat-abcdefghij0123456789", "xoxb-1234567890-abcdefghij",
+		"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl", "sk-abcdefghijklmnopqrstuvwx"} {
+		t.Run(issued, func(t *testing.T) { takenOut(t, "echo --with "+issued, issued) })
+	}
+	for word, command := range map[string]string{"opensesame": "redis-cli -a opensesame", "letmein": "lock --pass letmein"} { // plain words, where nothing but a password can be
+		reset(t)
+		if safe, err := Command(command); err != nil || strings.Contains(safe, word) {
+			t.Errorf("left as %s, %v", safe, err)
+		}
+	}
+}
+
+// takenOut holds Command to take a secret out of a command, which does the same before and after.
+func takenOut(t *testing.T, command, secret string) {
+	t.Helper()
+	reset(t)
+	t.Setenv("LOCKCHAOS_SECRET_1", "")
+	want := run(t, command)
+	safe, err := Command(command)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(safe, secret) || !strings.Contains(safe, "${LOCKCHAOS_SECRET_1}") || strings.Contains(safe, "_2") {
+		t.Errorf("left as %s", safe)
+	}
+	if got := run(t, safe); got != want || !strings.Contains(got, secret) {
+		t.Errorf("%s says %q, and did say %q", safe, got, want)
+	}
+	if text := Text("failed: " + secret); text != "failed: ***" {
+		t.Errorf("%q", text)
+	}
+	if again, err := Command(safe); err != nil || again != safe {
+		t.Errorf("once more: %s, %v", again, err)
+	}
+	if missing := Lacking(safe); missing != "" {
+		t.Errorf("%s is lacking", missing)
+	}
+	t.Setenv("LOCKCHAOS_SECRET_1", "")
+	if missing := Lacking(safe); missing != "LOCKCHAOS_SECRET_1" {
+		t.Errorf("%q is lacking", missing)
 	}
 }
 
 func TestCommandsAsTheyAre(t *testing.T) {
 	reset(t)
-	for _, command := range []string{"", "python3 lock.py", `sh -c 'exec python3 lock.py --token fencing'`, `lock --password "$MY_PASSWORD"`, "lock --password-file /etc/pw", "lock --ask-password --host h"} {
+	for _, command := range []string{"", "python3 lock.py", `sh -c 'exec python3 lock.py --token fencing'`, `lock --password "$MY_PASSWORD"`, "lock --password-file /etc/pw", "lock --ask-password --host h",
+		"lock --token from_invocation --auth none", "lock --token 34 --auth redis-1:6379 -a redis-1", "lock --private-key ~/.ssh/id_rsa --credential ./key-1.json", "lock --token-file /run/secrets/t0ken",
+		"curl -H \"Authorization: Bearer $TOKEN\" --pass \"$PW1\"", "lock --bypass node42x --author me1234"} {
 		if got, err := Command(command); err != nil || got != command {
 			t.Errorf("%q: %q, %v", command, got, err)
 		}

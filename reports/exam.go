@@ -11,14 +11,14 @@ import (
 // Exam is what an examination was of. Each scenario of its suite is an attack.
 type Exam struct {
 	Lock string `json:"lock"`
-	// Not are the attacks that make no sense against the lock.
+	// Not are the attacks that make no sense against the lock, or can't be made where it was examined.
 	Not []NotApplicable `json:"not_applicable,omitempty"`
 	// Short: only the most telling attacks were made.
 	Short bool `json:"short,omitempty"`
 }
 
-// ExamOf is the exam of a lock against which some attacks make no sense.
-func ExamOf[N ~struct{ Attack, Why string }](lock string, not []N) *Exam {
+// ExamOf is the exam of a lock on which some attacks can't be made.
+func ExamOf[N ~struct{ Attack, Why, Fix string }](lock string, not []N) *Exam {
 	exam := &Exam{Lock: lock}
 	for _, n := range not {
 		exam.Not = append(exam.Not, NotApplicable(n))
@@ -26,10 +26,12 @@ func ExamOf[N ~struct{ Attack, Why string }](lock string, not []N) *Exam {
 	return exam
 }
 
-// NotApplicable is an attack that makes no sense against a lock, and why.
+// NotApplicable is an attack that can't be made on a lock, and why.
 type NotApplicable struct {
 	Attack string `json:"attack"`
 	Why    string `json:"why"`
+	// Fix says what to do where the machine lacks something; "": the attack makes no sense against the lock.
+	Fix string `json:"fix,omitempty"`
 }
 
 // Fate is what an attack came to. The values are in the order in which a reader wants them.
@@ -222,12 +224,19 @@ func (s Scenario) firstUnclear() string {
 	return ""
 }
 
-// Inapplicable tells the attacks that were not applicable, a line for each reason.
-func (e *Exam) Inapplicable() (lines []string) {
+// Inapplicable tells the attacks that were not applicable, a line for each reason. Those that the
+// machine could not take come last.
+func (e *Exam) Inapplicable() []string {
+	var senseless, lacking []string
 	for _, why := range e.Reasons() {
-		lines = append(lines, "not applicable, since "+why+": "+strings.Join(e.Because(why), ", "))
+		names := strings.Join(e.Because(why), ", ")
+		if slices.ContainsFunc(e.Not, func(n NotApplicable) bool { return n.Why == why && n.Fix != "" }) {
+			lacking = append(lacking, "not applicable: "+why+": "+names)
+		} else {
+			senseless = append(senseless, "not applicable, since "+why+": "+names)
+		}
 	}
-	return lines
+	return append(senseless, lacking...)
 }
 
 // Reasons are why attacks were not applicable, each once.

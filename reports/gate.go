@@ -151,10 +151,10 @@ func (s *gateScenario) add(x Scenario) {
 	}
 }
 
-// ReadGate reads the ruling of a gate.json.
-func ReadGate(file string) (Gate, error) {
+// ReadGate reads the ruling of a gate, from a file in its folder.
+func ReadGate(folder, name string) (Gate, error) {
 	var in savedGate
-	if err := ReadRecord(file, &in); err != nil {
+	if err := ReadRecord(folder, name, &in); err != nil {
 		return Gate{}, fmt.Errorf("read the ruling: %w", err)
 	}
 	return Gate{Policy: in.Policy, Command: in.Command, Version: in.Version, Runtime: in.Runtime, Seed: in.Seed, Started: in.Started, Elapsed: in.Elapsed, Exit: in.Exit,

@@ -28,7 +28,13 @@ func (t *Tool) Choose(words []string) (Choice, error) {
 		return Choice{}, err
 	}
 	c := Choice{Name: strings.Join(words, " ")}
+	known := map[string]int{} // where in c.Scenarios a name is
+	seen := map[string]bool{}
 	for _, word := range words {
+		if seen[word] {
+			continue
+		}
+		seen[word] = true
 		found, about, err := t.named(suites, word)
 		if err != nil {
 			return Choice{}, exit.Misuse(err)
@@ -37,7 +43,7 @@ func (t *Tool) Choose(words []string) (Choice, error) {
 			c.About = about
 		}
 		for _, s := range found {
-			if err := c.add(s); err != nil {
+			if err := c.add(s, known); err != nil {
 				return Choice{}, exit.Misuse(err)
 			}
 		}
@@ -59,15 +65,14 @@ func (t *Tool) suitesOf(words []string) ([]scenarios.Suite, error) {
 }
 
 // add takes a scenario once. Two different ones under one name can't be told apart in a report.
-func (c *Choice) add(s scenarios.Scenario) error {
-	for _, known := range c.Scenarios {
-		if known.Name == s.Name {
-			if !reflect.DeepEqual(known, s) {
-				return fmt.Errorf("two different scenarios are named %s: run them apart, or rename one", s.Name)
-			}
-			return nil
+func (c *Choice) add(s scenarios.Scenario, known map[string]int) error {
+	if i, there := known[s.Name]; there {
+		if !reflect.DeepEqual(c.Scenarios[i], s) {
+			return fmt.Errorf("two different scenarios are named %s: run them apart, or rename one", s.Name)
 		}
+		return nil
 	}
+	known[s.Name] = len(c.Scenarios)
 	c.Scenarios = append(c.Scenarios, s)
 	return nil
 }

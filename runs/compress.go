@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/outside"
 )
 
 // CompressHistory replaces a scenario's history by a compressed one, once nobody writes it any more. While it grows it stays plain: it is followed live, and whatever ends the run
@@ -64,11 +65,35 @@ func gone(name string) error {
 
 // HistoryIn is the scenario's history in its folder: as it was written, or compressed since.
 func HistoryIn(folder string) string {
-	plain := filepath.Join(folder, HistoryFile)
-	if _, err := os.Stat(plain); err != nil {
-		if _, err := os.Stat(plain + history.Compressed); err == nil {
-			return plain + history.Compressed
-		}
+	return filepath.Join(folder, historyName(folder, ""))
+}
+
+// historyName is the path of a scenario's history from the run's folder. Within is that of the scenario.
+func historyName(dir, within string) string {
+	plain := filepath.Join(within, HistoryFile)
+	if !outside.Has(dir, plain) && outside.Has(dir, plain+history.Compressed) {
+		return plain + history.Compressed
 	}
 	return plain
+}
+
+// OpenHistory opens the history of a scenario. Within is the scenario's folder, from that of the run.
+// The file's name is its whole path.
+func OpenHistory(dir, within string) (*os.File, error) {
+	f, err := outside.Open(dir, historyName(dir, within))
+	if err != nil {
+		return nil, fmt.Errorf("open history: %w", err)
+	}
+	return f, nil
+}
+
+// ReadHistory reads the history of a scenario into memory, and says in which file it is.
+func ReadHistory(dir, within string) (h *history.History, file string, err error) {
+	f, err := OpenHistory(dir, within)
+	if err != nil {
+		return nil, "", err
+	}
+	defer f.Close()
+	h, err = history.ReadAll(f, f.Name())
+	return h, f.Name(), err
 }

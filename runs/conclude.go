@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
+	"strings"
 
+	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/reports/terminal"
@@ -32,6 +35,7 @@ func Conclude(out io.Writer, dir string, suite reports.Suite, noExpect, interrup
 		page = filepath.Join(dir, suite.Scenarios[0].Dir, ReportFile)
 	}
 	harmless.Fprintf(out, "report: %s\n", reports.There(page))
+	TellAdds(out, suite)
 	return exit.Ended(exit.OfSuite(suite, noExpect), nil, interrupted)
 }
 
@@ -69,5 +73,44 @@ func concludeExam(out io.Writer, dir string, suite reports.Suite, interrupted bo
 	}
 	concludeFailed(out, dir, suite.FailedAlike())
 	harmless.Fprintf(out, "report: %s\n", reports.There(filepath.Join(dir, reports.IndexFile)))
+	TellAdds(out, suite)
 	return exit.Ended(code, nil, interrupted)
+}
+
+// NoAttack tells of an exam whose attacks all need something that the machine lacks. Nothing was run.
+func NoAttack(out io.Writer, exam *reports.Exam) {
+	for _, line := range exam.Inapplicable() {
+		harmless.Fprintln(out, "– "+line)
+	}
+	harmless.Fprintf(out, "\nNo attack on %s was made.\n", exam.Lock)
+	TellAdds(out, reports.Suite{Exam: exam})
+}
+
+// TellAdds tells what a suite lacked on its machine, a line for each thing to do about it.
+func TellAdds(out io.Writer, suite reports.Suite) {
+	var fixes []string
+	adds := map[string][]string{}
+	add := func(fix, what string) {
+		if !slices.Contains(fixes, fix) {
+			fixes = append(fixes, fix)
+		}
+		if !slices.Contains(adds[fix], what) {
+			adds[fix] = append(adds[fix], what)
+		}
+	}
+	if suite.Exam != nil {
+		for _, n := range suite.Exam.Not {
+			if n.Fix != "" {
+				add(n.Fix, n.Attack)
+			}
+		}
+	}
+	for _, text := range suite.StandIns {
+		if fix := backends.RealInstead(text); fix != "" {
+			add(fix, "what runs show of the real service itself")
+		}
+	}
+	for _, fix := range fixes {
+		harmless.Fprintf(out, "to add %s: %s\n", strings.Join(adds[fix], " and "), fix)
+	}
 }

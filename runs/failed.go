@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/lockchaos/lockchaos/outside"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -62,7 +63,7 @@ func (l *FailedRun) Title() string {
 func RepetitionsIn(dir string) (folders []string, err error) {
 	var runs []reports.RepeatedRun
 	if IsGate(dir) {
-		ruling, err := reports.ReadGate(filepath.Join(dir, GateFile))
+		ruling, err := reports.ReadGate(dir, GateFile)
 		if err != nil {
 			return nil, err
 		}
@@ -73,7 +74,11 @@ func RepetitionsIn(dir string) (folders []string, err error) {
 		runs = table.Runs
 	}
 	for _, r := range runs {
-		folders = append(folders, filepath.Join(dir, filepath.FromSlash(r.Dir)))
+		folder, err := outside.Folder(dir, filepath.FromSlash(r.Dir))
+		if err != nil {
+			return nil, fmt.Errorf("find a repetition: %w", err)
+		}
+		folders = append(folders, folder)
 	}
 	if len(folders) == 0 {
 		folders = []string{dir}
@@ -82,10 +87,10 @@ func RepetitionsIn(dir string) (folders []string, err error) {
 }
 
 func (l *FailedRun) add(t *Tool, folder string, r ScenarioRecord, run *Record) error {
-	if slices.ContainsFunc(l.Plans, func(p scenarios.Plan) bool { return p.Scenario.Name == r.Name }) || !cameOutWrong(filepath.Join(folder, r.Dir), run) {
+	if slices.ContainsFunc(l.Plans, func(p scenarios.Plan) bool { return p.Scenario.Name == r.Name }) || !cameOutWrong(folder, r, run) {
 		return nil
 	}
-	plan, err := scenarios.LoadPlan(filepath.Join(folder, r.Dir, PlanFile), t.Catalogue())
+	plan, err := scenarios.LoadPlanIn(folder, filepath.Join(r.Dir, PlanFile), t.Catalogue())
 	if errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("%s was never begun: run it by its name (%w)", r.Name, err)
 	}
@@ -95,14 +100,14 @@ func (l *FailedRun) add(t *Tool, folder string, r ScenarioRecord, run *Record) e
 	return err
 }
 
-// cameOutWrong reports whether a scenario's folder shows other than what was expected. One that has no verdict never ended.
-func cameOutWrong(folder string, run *Record) bool {
+// cameOutWrong reports whether what a scenario left in the run's folder shows other than what was expected. One that has no verdict never ended.
+func cameOutWrong(folder string, r ScenarioRecord, run *Record) bool {
 	var v struct {
 		Result   reports.Result `json:"result"`
 		Met      bool           `json:"met"`
 		Demanded bool           `json:"demanded"`
 	}
-	if reports.ReadRecord(filepath.Join(folder, VerdictFile), &v) != nil {
+	if reports.ReadRecord(folder, filepath.Join(r.Dir, VerdictFile), &v) != nil {
 		return true
 	}
 	switch {

@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/lockchaos/lockchaos/harmless"
+	"github.com/lockchaos/lockchaos/outside"
 	"github.com/lockchaos/lockchaos/policy"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/reports/page"
@@ -50,6 +50,7 @@ func (g *Gate) conclude(interrupted bool) error {
 			return fmt.Errorf("print the ruling: %w", err)
 		}
 		harmless.Fprintf(out, "again: %s\nreport: %s\n", suite.Command, reports.There(filepath.Join(g.dir, reports.IndexFile)))
+		TellAdds(out, suite)
 		return exit.Ended(code, unwritten, interrupted)
 	})
 }
@@ -116,19 +117,16 @@ func (g *Gate) status(suite reports.Suite) int {
 // write writes the ruling and its page. Each repetition has written its own files; where there is one, those are the gate's, and what people and CI systems
 // read is written again with the ruling.
 func (g *Gate) write(ruling reports.Gate, table reports.Repetition, suite reports.Suite) error {
-	return errors.Join(reports.WriteFile(filepath.Join(g.dir, GateFile), func(w io.Writer) error { return reports.WriteGate(w, ruling, suite) }), RenderForCI(g.dir, suite),
-		reports.WriteFile(filepath.Join(g.dir, reports.IndexFile), func(w io.Writer) error { return page.WriteGateIndex(w, ruling, suite, table) }))
+	return errors.Join(outside.Write(g.dir, GateFile, func(w io.Writer) error { return reports.WriteGate(w, ruling, suite) }), RenderForCI(g.dir, suite),
+		outside.Write(g.dir, reports.IndexFile, func(w io.Writer) error { return page.WriteGateIndex(w, ruling, suite, table) }))
 }
 
 // IsGate tells whether a folder is that of a gate.
-func IsGate(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, GateFile))
-	return err == nil
-}
+func IsGate(dir string) bool { return outside.Has(dir, GateFile) }
 
 // ReportGate judges and rules on every run of a gate again, by the policy that was saved with it, as of its day.
 func (t *Tool) ReportGate(out *screen.Screen, dir string) error {
-	ruling, err := reports.ReadGate(filepath.Join(dir, GateFile))
+	ruling, err := reports.ReadGate(dir, GateFile)
 	if err != nil {
 		return exit.Misuse(err)
 	}
@@ -136,7 +134,10 @@ func (t *Tool) ReportGate(out *screen.Screen, dir string) error {
 	g.Tool, g.Seed = t, ruling.Seed
 	interrupted := false
 	for _, r := range ruling.Runs {
-		folder := filepath.Join(dir, filepath.FromSlash(r.Dir))
+		folder, err := outside.Folder(dir, filepath.FromSlash(r.Dir))
+		if err != nil {
+			return exit.Misuse(fmt.Errorf("find a run of the gate: %w", err))
+		}
 		run, suite, err := t.JudgeRun(folder)
 		if err != nil {
 			return exit.Misuse(err)

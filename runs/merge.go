@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockchaos/lockchaos/outside"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs/exit"
 )
@@ -73,14 +74,14 @@ func runsOfShard(dir string) (all []shardRun, err error) {
 		dir = real // the same folder under two names is one shard twice
 	}
 	subs := []string{"."}
-	if _, err := os.Stat(filepath.Join(dir, RecordFile)); errors.Is(err, os.ErrNotExist) {
+	if !outside.Has(dir, RecordFile) {
 		entries, err := os.ReadDir(dir)
 		if err != nil {
 			return nil, fmt.Errorf("%s is no folder of a run: %w", dir, err)
 		}
 		subs = nil
 		for _, e := range entries {
-			if _, err := os.Stat(filepath.Join(dir, e.Name(), RecordFile)); err == nil {
+			if outside.Has(dir, filepath.Join(e.Name(), RecordFile)) {
 				subs = append(subs, e.Name())
 			}
 		}
@@ -235,7 +236,7 @@ func copyScenario(to, from, folder string) error {
 		if !e.IsDir() || e.Name() != folder && !strings.HasPrefix(e.Name(), folder+".try") {
 			continue
 		}
-		if err := os.CopyFS(filepath.Join(to, e.Name()), os.DirFS(filepath.Join(from, e.Name()))); err != nil {
+		if err := outside.Copy(to, from, e.Name()); err != nil {
 			return fmt.Errorf("copy a scenario of a shard: %w", err)
 		}
 	}
@@ -252,7 +253,7 @@ func describeMerged(dir string, first []shardRun, all []*Record, folders []repor
 		for _, r := range all {
 			ruling.Elapsed = max(ruling.Elapsed, r.Elapsed)
 		}
-		return reports.WriteFile(filepath.Join(dir, GateFile), func(w io.Writer) error {
+		return outside.Write(dir, GateFile, func(w io.Writer) error {
 			return reports.WriteGate(w, ruling, reports.Suite{}) // it is ruled on by the report
 		})
 	}
@@ -272,7 +273,7 @@ func describeMerged(dir string, first []shardRun, all []*Record, folders []repor
 		ended = appendNew(ended, saved.Ended)
 	}
 	table.Ended = strings.Join(ended, " ")
-	return reports.WriteFile(filepath.Join(dir, RepeatFile), func(w io.Writer) error {
+	return outside.Write(dir, RepeatFile, func(w io.Writer) error {
 		return reports.WriteRepetitionJSON(w, table)
 	})
 }

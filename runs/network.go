@@ -2,8 +2,12 @@ package runs
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 
+	"github.com/lockchaos/lockchaos/backends"
+	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/nemesis"
@@ -33,6 +37,8 @@ type Runtime interface {
 
 // PrivateNetwork is the private network of namespaces.
 type PrivateNetwork struct {
+	// Locks returns the lock of a scenario.
+	Locks func(*scenarios.Scenario) (clients.Kind, error)
 	// Able says which needs of faults this machine does not meet. It is asked when a fault first needs something.
 	Able func() func(nemesis.Need) string
 	// Env is added to the environment of the program inside, as "NAME=value".
@@ -42,8 +48,34 @@ type PrivateNetwork struct {
 // About names the private network and the kernel.
 func (PrivateNetwork) About() string { return "private network, " + hosts.Kernel() }
 
-// Skip says why the machine cannot do the faults of a plan; "": it can.
-func (n PrivateNetwork) Skip(p scenarios.Plan) string { return harness.Incapable(p, n.Able) }
+// Skip says what the machine lacks for the services of a plan, or for its faults; "": nothing.
+func (n PrivateNetwork) Skip(p scenarios.Plan) string {
+	if lack, ok := errors.AsType[*backends.Lack](n.Startable(p)); ok {
+		return lack.Error()
+	}
+	return harness.Incapable(p, n.Able)
+}
+
+// Startable returns nil if the machine can start the services of a plan.
+func (n PrivateNetwork) Startable(p scenarios.Plan) error {
+	lock, err := n.Locks(&p.Scenario)
+	if err != nil {
+		return err
+	}
+	return harness.Startable(p, lock.Service)
+}
+
+// Check returns the first error that keeps a plan from being run and is the user's, such as a variable
+// that names no program. What the machine merely lacks is skipped.
+func (n PrivateNetwork) Check(plans []scenarios.Plan) error {
+	for _, p := range plans {
+		err := n.Startable(p)
+		if _, lacks := errors.AsType[*backends.Lack](err); err != nil && !lacks {
+			return fmt.Errorf("%s: %w", p.Scenario.Name, err)
+		}
+	}
+	return nil
+}
 
 // Close does nothing: namespaces end with their processes.
 func (PrivateNetwork) Close() error { return nil }

@@ -16,6 +16,7 @@ import (
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/nemesis"
+	"github.com/lockchaos/lockchaos/outside"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/reports/ci"
 	"github.com/lockchaos/lockchaos/reports/page"
@@ -46,7 +47,7 @@ func (t *Tool) JudgeScenario(dir string, r ScenarioRecord, run *Record) Judged {
 		out.Lock, out.Store, out.Fault, out.Demanded = m.Lock, m.Store, m.Fault, true
 		return out
 	}
-	plan, err := scenarios.LoadPlan(filepath.Join(folder, PlanFile), t.Catalogue())
+	plan, err := scenarios.LoadPlanIn(dir, filepath.Join(r.Dir, PlanFile), t.Catalogue())
 	if err != nil {
 		return fail(err)
 	}
@@ -56,7 +57,7 @@ func (t *Tool) JudgeScenario(dir string, r ScenarioRecord, run *Record) Judged {
 	if r.Skipped != "" {
 		return out
 	}
-	h, err := history.ReadFile(HistoryIn(folder))
+	h, _, err := ReadHistory(dir, r.Dir)
 	if err != nil {
 		return fail(err)
 	}
@@ -231,12 +232,12 @@ func Render(dir string, suite reports.Suite) error {
 	var all errgroup.Group
 	all.SetLimit(goruntime.NumCPU())
 	for _, sc := range suite.Scenarios {
-		all.Go(func() error { return renderScenario(filepath.Join(dir, sc.Dir), sc) })
+		all.Go(func() error { return renderScenario(dir, sc) })
 	}
 	if err := all.Wait(); err != nil {
 		return err
 	}
-	if err := reports.WriteFile(filepath.Join(dir, reports.IndexFile), func(w io.Writer) error { return page.WriteIndex(w, suite) }); err != nil {
+	if err := outside.Write(dir, reports.IndexFile, func(w io.Writer) error { return page.WriteIndex(w, suite) }); err != nil {
 		return err
 	}
 	return RenderForCI(dir, suite)
@@ -244,14 +245,17 @@ func Render(dir string, suite reports.Suite) error {
 
 // RenderForCI writes what CI systems read.
 func RenderForCI(dir string, suite reports.Suite) error {
-	return errors.Join(reports.WriteFile(filepath.Join(dir, JunitFile), func(w io.Writer) error { return ci.WriteJUnit(w, suite) }),
-		reports.WriteFile(filepath.Join(dir, SarifFile), func(w io.Writer) error { return ci.WriteSARIF(w, suite) }))
+	return errors.Join(outside.Write(dir, JunitFile, func(w io.Writer) error { return ci.WriteJUnit(w, suite) }),
+		outside.Write(dir, SarifFile, func(w io.Writer) error { return ci.WriteSARIF(w, suite) }))
 }
 
-func renderScenario(folder string, sc reports.Scenario) error {
-	file := HistoryIn(folder)
-	if h, err := history.ReadFile(file); err == nil {
+func renderScenario(dir string, sc reports.Scenario) error {
+	if h, file, err := ReadHistory(dir, sc.Dir); err == nil {
 		sc.History, sc.HistoryFile = h, filepath.Base(file) // without one, sc.Failed says why
+	}
+	folder, err := outside.MakeFolder(dir, filepath.Clean(sc.Dir))
+	if err != nil {
+		return fmt.Errorf("make the scenario's folder: %w", err)
 	}
 	return page.WriteFolder(folder, sc)
 }

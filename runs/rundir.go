@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockchaos/lockchaos/outside"
 	"github.com/lockchaos/lockchaos/policy"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs/exit"
@@ -165,19 +166,10 @@ func (r *Record) Save(dir string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", RecordFile, err)
 	}
-	if err := ReplaceFile(filepath.Join(dir, RecordFile), append(text, '\n')); err != nil {
+	if err := outside.Replace(dir, RecordFile, append(text, '\n')); err != nil {
 		return fmt.Errorf("save the run's record: %w", err)
 	}
 	return nil
-}
-
-// ReplaceFile writes a file in one step: who reads it meanwhile finds all of the old or all of the new.
-func ReplaceFile(file string, text []byte) error {
-	next := filepath.Join(filepath.Dir(file), "."+filepath.Base(file)+".next")
-	if err := os.WriteFile(next, text, 0o644); err != nil {
-		return errors.Join(err, os.Remove(next)) // half a file takes room and helps nobody
-	}
-	return os.Rename(next, file)
 }
 
 // reserveFile takes room on the disk until the run has ended, so that a disk that is full by then has room for run.json.
@@ -201,8 +193,13 @@ func (r *Record) SaveAtLast(dir string) error {
 // Load reads the record in a run's folder.
 func Load(dir string) (*Record, error) {
 	var r Record
-	if err := reports.ReadRecord(filepath.Join(dir, RecordFile), &r); err != nil {
+	if err := reports.ReadRecord(dir, RecordFile, &r); err != nil {
 		return nil, fmt.Errorf("%s is no folder of a run: %w", dir, err)
+	}
+	for _, s := range r.Scenarios {
+		if s.Dir != "" && !filepath.IsLocal(s.Dir) {
+			return nil, fmt.Errorf("%s: the folder of scenario %q is %q, which is not below the run's", filepath.Join(dir, RecordFile), s.Name, s.Dir)
+		}
 	}
 	return &r, nil
 }
@@ -213,7 +210,7 @@ const RepeatFile = "repeat.json"
 // LoadRepetition reads the record of a run that was repeated; nil: the folder is none of such a run.
 func LoadRepetition(dir string) (*reports.Repetition, error) {
 	var r reports.Repetition
-	err := reports.ReadRecord(filepath.Join(dir, RepeatFile), &r)
+	err := reports.ReadRecord(dir, RepeatFile, &r)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}

@@ -38,8 +38,8 @@ func (t *Tool) SinceRun(dir string) (*Since, error) {
 		}
 		s.same = s.same && run.Build == t.Build
 		for _, r := range run.Scenarios {
-			o := outcome{wrong: s.last[r.Name].wrong || cameOutWrong(filepath.Join(folder, r.Dir), run)}
-			if p, err := scenarios.LoadPlan(filepath.Join(folder, r.Dir, PlanFile), t.Catalogue()); err == nil {
+			o := outcome{wrong: s.last[r.Name].wrong || cameOutWrong(folder, r, run)}
+			if p, err := scenarios.LoadPlanIn(folder, filepath.Join(r.Dir, PlanFile), t.Catalogue()); err == nil {
 				o.plan = timeless(*p)
 			}
 			s.last[r.Name] = o

@@ -32,9 +32,19 @@ func (h AppHooks) Given() bool {
 	return h.Port != 0 || slices.ContainsFunc(h.all(), func(n namedHook) bool { return !n.IsZero() })
 }
 
+// Run returns the commands of the hooks.
+func (h AppHooks) Run() (commands [][]string) {
+	for _, n := range h.all() {
+		if n.Command != nil {
+			commands = append(commands, n.Command)
+		}
+	}
+	return commands
+}
+
 // Commands tells whether the hooks are commands.
 func (h AppHooks) Commands() bool {
-	return slices.ContainsFunc(h.all(), func(n namedHook) bool { return n.Command != nil })
+	return len(h.Run()) > 0
 }
 
 // namedHook is a hook with its key.

@@ -176,19 +176,33 @@ type Examinee struct {
 	Fits func(Fault) error
 }
 
-// Inapplicable is an attack that makes no sense against a lock, and why.
-type Inapplicable struct{ Attack, Why string }
+// Inapplicable is an attack that can't be made on a lock, and why. Fix says what to do where the
+// machine lacks something; "": it makes no sense against the lock.
+type Inapplicable struct{ Attack, Why, Fix string }
 
 // Of returns a scenario for each attack that can be made on the lock, and the others with the reason.
 func (e Exam) Of(l Examinee) (all []Scenario, not []Inapplicable) {
 	for _, a := range e.Attacks {
 		if err := e.applies(a, l); err != nil {
-			not = append(not, Inapplicable{a.Name, err.Error()})
+			not = append(not, inapplicable(a, err))
 			continue
 		}
 		all = append(all, e.scenario(a, l))
 	}
 	return all, not
+}
+
+// inapplicable is an attack that can't be made because of an error.
+func inapplicable(a Attack, err error) Inapplicable {
+	var lacks interface {
+		error
+		Lack() (why, fix string)
+	}
+	if errors.As(err, &lacks) {
+		why, fix := lacks.Lack()
+		return Inapplicable{a.Name, why, fix}
+	}
+	return Inapplicable{Attack: a.Name, Why: err.Error()}
 }
 
 // applies tells why an attack makes no sense against the lock; nil: it does.

@@ -181,6 +181,17 @@ func named(all []Scenario, name string) bool {
 // has been written with more care.
 func (v *validator) places(raw *rawSuite, included []Scenario) ([]place, error) {
 	var out []place
+	n := len(raw.Scenarios)
+	for i, g := range raw.Matrix {
+		if n += len(g.Locks) * len(g.Cases); n > mostScenarios {
+			v.fail(fmt.Sprintf("$.matrix[%d]", i), "more than %d scenarios in one suite: split it", mostScenarios)
+			return nil, nil
+		}
+	}
+	if n > mostScenarios {
+		v.fail(fmt.Sprintf("$.scenarios[%d]", mostScenarios), "more than %d scenarios in one suite: split it", mostScenarios)
+		return nil, nil
+	}
 	for i, node := range raw.Scenarios {
 		at := fmt.Sprintf("$.scenarios[%d]", i)
 		p, err := v.read(place{at: at, lockAt: at + ".lock"}, raw.Defaults, node)
@@ -201,6 +212,9 @@ func (v *validator) places(raw *rawSuite, included []Scenario) ([]place, error) 
 	}
 	return out, nil
 }
+
+// mostScenarios bounds a suite: each scenario that is laid out takes time before anything runs.
+const mostScenarios = 20_000
 
 // validator checks the content of a suite and points at the place of a mistake.
 type validator struct {

@@ -7,8 +7,10 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 
 	"github.com/goccy/go-yaml"
+	"github.com/lockchaos/lockchaos/outside"
 	"github.com/lockchaos/lockchaos/strictyaml"
 )
 
@@ -92,6 +94,19 @@ func LoadPlan(file string, c Catalogue) (*Plan, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read plan: %w", err)
 	}
+	return readPlan(text, file, c)
+}
+
+// LoadPlanIn reads a saved plan in a folder that somebody else may have made.
+func LoadPlanIn(folder, name string, c Catalogue) (*Plan, error) {
+	text, err := outside.Read(folder, name, strictyaml.Most)
+	if err != nil {
+		return nil, fmt.Errorf("read plan: %w", err)
+	}
+	return readPlan(text, filepath.Join(folder, name), c)
+}
+
+func readPlan(text []byte, file string, c Catalogue) (*Plan, error) {
 	var p Plan
 	mistakes, err := strictyaml.Read(text, file, &p)
 	if err != nil {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/lockchaos/lockchaos/outside"
 )
 
 // board is what is known of all runs of a folder. Everybody who asks shares it: files are looked at when somebody asks, and not more often than every interval, however many ask.
@@ -100,7 +102,7 @@ func (b *board) runs(now time.Time) (runs []row, version uint64) {
 
 // look looks at what may have changed, and reports whether anything has.
 func (b *board) look(now time.Time) bool {
-	root := b.root.FS()
+	root := outside.FS(b.root)
 	changed := b.list(root, now)
 	checked := 0
 	seen := map[*entry]bool{}
@@ -217,7 +219,7 @@ func (b *board) one(dir string, now time.Time) (Run, uint64, error) {
 		b.single[dir] = s
 	}
 	if s.looked.IsZero() || now.Sub(s.looked) >= b.every {
-		s.look(b.root.FS(), dir, now)
+		s.look(outside.FS(b.root), dir, now)
 		s.looked = now
 	}
 	return s.run, s.version, s.err

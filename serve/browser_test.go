@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -15,18 +14,13 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+	"github.com/lockchaos/lockchaos/hosts/needed"
 )
 
 // chromium starts one, or skips the test where there is none and it is not required.
 func chromium(t *testing.T) context.Context {
 	t.Helper()
-	path, err := exec.LookPath("chromium")
-	if err != nil {
-		if os.Getenv("LOCKCHAOS_REQUIRE") == "all" {
-			t.Fatal("no Chromium found, and LOCKCHAOS_REQUIRE=all: install chromium")
-		}
-		t.Skip("no Chromium found: the pages are not looked at in a browser")
-	}
+	path := needed.Program(t, "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 	profile, err := os.MkdirTemp("", "lockchaos-browser-") // which a browser that ends may still write into
 	if err != nil {
 		t.Fatal(err)

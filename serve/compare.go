@@ -10,6 +10,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/lockchaos/lockchaos/outside"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/reports/page"
 	"github.com/lockchaos/lockchaos/reports/studies"
@@ -40,7 +41,7 @@ func (s *Server) compare(w http.ResponseWriter, r *http.Request) {
 	var suites [2]reports.Suite
 	for i, dir := range dirs {
 		var err error
-		if suites[i], err = savedSuite(s.root.FS(), dir); err != nil {
+		if suites[i], err = savedSuite(outside.FS(s.root), dir); err != nil {
 			status := http.StatusNotFound
 			if errors.Is(err, errUncomparable) {
 				status = http.StatusBadRequest

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockchaos/lockchaos/outside"
 	"github.com/lockchaos/lockchaos/reports"
 )
 
@@ -119,7 +120,7 @@ func (r *Run) see(root fs.FS, now time.Time) {
 // load reads a record. What is larger than any record is not read, and said to be unreadable.
 func load(root fs.FS, dir, file, kind string) (Run, error) {
 	text, err := bounded(root, file, reports.MostRecord)
-	if errors.Is(err, reports.ErrTooLong) {
+	if errors.Is(err, outside.ErrTooLong) {
 		return Run{Dir: dir, Kind: kind, file: file, Title: path.Base(file), State: unreadable, Reason: fmt.Sprintf("%s is larger than %d MiB", path.Base(file), reports.MostRecord>>20)}, nil
 	}
 	var rec record
@@ -140,14 +141,14 @@ func load(root fs.FS, dir, file, kind string) (Run, error) {
 	return r, nil
 }
 
-// bounded reads a file, and not more of it than most.
+// bounded reads a file, and not more of it than most. The file system opens regular files alone.
 func bounded(root fs.FS, file string, most int64) ([]byte, error) {
 	f, err := root.Open(file)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return reports.Bounded(f, most)
+	return outside.Bounded(f, most)
 }
 
 // mostCounts bounds the words that are counted: a record that has more is not of lockchaos.

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockchaos/lockchaos/harmless/requests"
+	"github.com/lockchaos/lockchaos/outside"
 	"github.com/lockchaos/lockchaos/reports/page"
 )
 
@@ -74,7 +76,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 // ServeHTTP answers one request. It does not use http.ServeMux, which answers a path that leads elsewhere by sending the client to another one.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	secure(w.Header())
-	if refused(w, r, s.Loopback) {
+	if requests.Refused(w, r, s.Loopback) {
 		return
 	}
 	segments, ok := segments(r)
@@ -119,22 +121,6 @@ var routes = []struct {
 	{"files", 1, mostSegments, (*Server).file},
 }
 
-// refused answers what the server does not, and tells whether it did.
-func refused(w http.ResponseWriter, r *http.Request, onlyLoopback bool) bool {
-	switch {
-	case r.Method != http.MethodGet && r.Method != http.MethodHead:
-		w.Header().Set("Allow", "GET, HEAD")
-		http.Error(w, "only GET and HEAD: nothing can be changed here", http.StatusMethodNotAllowed)
-	case onlyLoopback && !loopback(r.Host):
-		http.Error(w, "this server answers to localhost alone (lockchaos serve --listen)", http.StatusForbidden)
-	case foreign(r):
-		http.Error(w, "this server does not answer to pages of other sites, nor to those of runs", http.StatusForbidden)
-	default:
-		return false
-	}
-	return true
-}
-
 // segments are those of a request's path. None may lead elsewhere, however it is written.
 func segments(r *http.Request) (all []string, ok bool) {
 	written := strings.ToLower(r.URL.EscapedPath())
@@ -152,19 +138,6 @@ func segments(r *http.Request) (all []string, ok bool) {
 		all = append(all, segment)
 	}
 	return all, true
-}
-
-// loopback tells whether a request names this machine's own address.
-func loopback(host string) bool {
-	name, _, err := net.SplitHostPort(host)
-	if err != nil {
-		name = strings.Trim(host, "[]")
-	}
-	if name == "localhost" {
-		return true
-	}
-	ip := net.ParseIP(name)
-	return ip != nil && ip.IsLoopback()
 }
 
 // secure sets the headers of every answer.
@@ -193,26 +166,24 @@ func (s *Server) sandbox(h http.Header) {
 	h.Set("X-DNS-Prefetch-Control", "off") // a page may have names looked up ahead
 }
 
-// foreign reports whether another site's page asks, or one under the sandbox, and not by being left for what is asked for.
-func foreign(r *http.Request) bool {
-	site := r.Header.Get("Sec-Fetch-Site")
-	return (site == "cross-site" || site == "same-site") && r.Header.Get("Sec-Fetch-Mode") != "navigate"
-}
-
 // file sends a file of a run.
 func (s *Server) file(w http.ResponseWriter, r *http.Request, name string) {
 	kind, known := types[path.Ext(name)]
-	info, err := s.root.Stat(name)
-	if !known || err != nil || !info.Mode().IsRegular() { // a pipe would never be opened
+	if !known {
 		http.NotFound(w, r)
 		return
 	}
-	f, err := s.root.Open(name)
+	f, err := outside.OpenIn(s.root, name)
 	if err != nil {
 		http.NotFound(w, r)
 		return
 	}
 	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		http.NotFound(w, r)
+		return
+	}
 	w.Header().Set("Content-Type", kind)
 	s.sandbox(w.Header())
 	http.ServeContent(w, r, "", info.ModTime(), f)

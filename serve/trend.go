@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lockchaos/lockchaos/outside"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/reports/page"
 	"github.com/lockchaos/lockchaos/reports/studies"
@@ -45,8 +46,8 @@ func (s *Server) trend(w http.ResponseWriter, r *http.Request) {
 func (s *Server) trendOf(rows []row) *studies.Trend {
 	t := &studies.Trend{}
 	for _, row := range rows {
-		file, kind := kindOf(s.root.FS(), row.Dir)
-		run, err := load(s.root.FS(), row.Dir, file, kind)
+		file, kind := kindOf(outside.FS(s.root), row.Dir)
+		run, err := load(outside.FS(s.root), row.Dir, file, kind)
 		if err != nil {
 			continue
 		}

@@ -12,6 +12,9 @@ func Suggest(word string, known []string) string {
 	best := max(2, len(word)/3)
 	var near []string
 	for _, k := range known {
+		if len(k) > len(word)+best || len(word) > len(k)+best {
+			continue // it takes so many letters more
+		}
 		switch d := distance(word, k); {
 		case d < best:
 			best, near = d, []string{k}

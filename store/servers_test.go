@@ -20,6 +20,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/backends/etcdnode"
+	"github.com/lockchaos/lockchaos/hosts/needed"
 	"github.com/lockchaos/lockchaos/store"
 )
 
@@ -241,11 +242,14 @@ func (s *server) stop() {
 // need starts the server, or skips the test where it is not installed.
 func (s *server) need(t testing.TB) {
 	t.Helper()
+	if s == s3Engine {
+		needed.Later(t, "the object store is built from source")
+	}
 	err := s.start()
 	switch {
 	case err == nil:
-	case errors.Is(err, exec.ErrNotFound) && os.Getenv("LOCKCHAOS_REQUIRE") != "all":
-		t.Skipf("no %s here: install it to run this test (%v)", s.engine, err)
+	case errors.Is(err, exec.ErrNotFound):
+		needed.Be(t, fmt.Errorf("no %s here: %w", s.engine, err))
 	default:
 		t.Fatal(err)
 	}

@@ -15,12 +15,11 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
 	"github.com/lockchaos/lockchaos/spelling"
 )
 
-// Most is how long a file may be (bytes). The longest suites have a hundredth of it.
-const Most = 16 << 20
+// Most is how long a file may be (bytes). The longest suites have a twentieth of it.
+const Most = 4 << 20
 
 // ReadFile reads a file that is no longer than Most: a mistaken name, such as that of a device, does not use up the memory.
 func ReadFile(file string) ([]byte, error) {
@@ -38,7 +37,7 @@ func ReadFile(file string) ([]byte, error) {
 
 // Decode reads exactly one YAML document and refuses keys that it does not know.
 func Decode(text []byte, into any) error {
-	tree, err := parser.ParseBytes(text, 0)
+	tree, err := parse(text)
 	if err != nil {
 		return err
 	}
@@ -123,7 +122,7 @@ type Mistakes struct {
 
 // Read decodes the only document of a text, as Decode does, and knows the places of its values.
 func Read(text []byte, file string, into any) (*Mistakes, error) {
-	tree, err := parser.ParseBytes(text, 0)
+	tree, err := parse(text)
 	if err == nil {
 		err = document(tree, into)
 	}
@@ -154,8 +153,14 @@ func (m *Mistakes) position(at string) (line, column int) {
 	return 0, 0
 }
 
+// mostMistakes is how many are noted.
+const mostMistakes = 100
+
 // Add notes a mistake at a YAML path, once.
 func (m *Mistakes) Add(at, format string, args ...any) {
+	if len(m.errs) >= mostMistakes {
+		return // nobody reads on
+	}
 	where := m.file
 	if line, column := m.position(at); line > 0 {
 		where = fmt.Sprintf("%s:%d:%d", m.file, line, column)

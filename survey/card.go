@@ -44,6 +44,8 @@ type Card struct {
 	Command string `yaml:"command"`
 	// Others are defects that exams of the library have shown, and that are not its own: each was looked at by hand.
 	Others []Other `yaml:"others"`
+	// Defects are those of the library that are certain.
+	Defects []Known `yaml:"defects"`
 	// NotRun is why there is no way to try it here; "": there is.
 	NotRun string `yaml:"not_run"`
 }
@@ -119,6 +121,7 @@ func (c *Card) check(m *strictyaml.Mistakes) {
 			m.Add(fmt.Sprintf("$.others[%d]", i), "a defect that is not the library's own has what the exam calls it (defect, attack), whose it is, why, and at which address (https://…)")
 		}
 	}
+	c.checkDefects(m)
 	if c.Home != "" && !link(c.Home) {
 		m.Add("$.home", "home is an address: https://…")
 	}

@@ -3,11 +3,9 @@ package survey
 import (
 	"bytes"
 	_ "embed"
-	"errors"
 	"fmt"
 	"html/template"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,6 +16,7 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/reports/page"
+	"github.com/lockchaos/lockchaos/spelling"
 )
 
 var (
@@ -29,38 +28,48 @@ var (
 
 // pages are the templates of the site. They are part of the program: one that does not parse is a bug that every test finds.
 var pages = sync.OnceValue(func() *template.Template {
-	return template.Must(template.Must(template.New("index").Parse(indexText)).New("library").Parse(libraryText))
+	all := template.New("index").Funcs(template.FuncMap{"prose": prose})
+	return template.Must(template.Must(all.Parse(indexText)).New("library").Parse(libraryText))
 })
 
 // Library is one row of the site's table, and a page.
 type Library struct {
 	Card
 	*Result // nil: there is none yet
-	// Report leads from the pages to the report for its authors, Told is the heading of that; "": there is none.
-	Report, Told string
+	// Reports tell of the defects of its card.
+	Reports []Report
+}
+
+// Libraries reads the cards of a survey's folder and what their exams came to.
+func Libraries(dir string) (all []Library, err error) {
+	cards, err := Cards(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range cards {
+		r, err := Load(dir, c.Name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, Library{Card: c, Result: r})
+	}
+	return all, nil
 }
 
 // Site writes the pages of the survey into a folder: index.html, one page for each library, and one for each defect's witness.
 func Site(dir, to string) error {
-	cards, err := Cards(dir)
+	all, err := Libraries(dir)
 	if err != nil {
 		return err
 	}
 	if err := os.MkdirAll(to, 0o755); err != nil {
 		return fmt.Errorf("make the site's folder: %w", err)
 	}
-	var all []Library
-	for _, c := range cards {
-		r, err := Load(dir, c.Name)
-		if err != nil {
+	for i := range all {
+		if err := all[i].findReports(to); err != nil {
 			return err
 		}
-		l := Library{Card: c, Result: r}
-		if err := l.findReport(to); err != nil {
-			return err
-		}
-		all = append(all, l)
-		if err := l.write(dir, to); err != nil {
+		if err := all[i].write(dir, to); err != nil {
 			return err
 		}
 	}
@@ -68,29 +77,33 @@ func Site(dir, to string) error {
 	return write(filepath.Join(to, "index.html"), "index", index{CSS: page.Style(), libraries: all})
 }
 
-// findReport sets what the library's report.md is called, and the way to it from the pages, if it has one.
-func (l *Library) findReport(to string) error {
-	file := filepath.Join(l.Dir, "report.md")
-	text, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+// Report is what is told of some defects of a library: the way from the pages, and its heading.
+type Report struct{ Way, Heading string }
+
+// findReports finds what is told of the defects of the library's card, each once.
+func (l *Library) findReports(to string) error {
+	for _, k := range l.Card.Defects {
+		way, err := filepath.Rel(to, l.reportOf(k))
+		if err != nil {
+			return fmt.Errorf("find the way from the site to a report: %w", err)
+		}
+		text, err := os.ReadFile(l.reportOf(k))
+		if err != nil {
+			return fmt.Errorf("read the report of a defect: %w", err)
+		}
+		heading, _, _ := strings.Cut(string(text), "\n")
+		r := Report{filepath.ToSlash(way), strings.ReplaceAll(strings.TrimPrefix(heading, "# "), "`", "")}
+		if !slices.Contains(l.Reports, r) {
+			l.Reports = append(l.Reports, r)
+		}
 	}
-	if err != nil {
-		return fmt.Errorf("read the report for a library's authors: %w", err)
-	}
-	way, err := filepath.Rel(to, file)
-	if err != nil {
-		return fmt.Errorf("find the way from the site to a report: %w", err)
-	}
-	heading, _, _ := strings.Cut(string(text), "\n")
-	l.Report, l.Told = filepath.ToSlash(way), strings.ReplaceAll(strings.TrimPrefix(heading, "# "), "`", "")
 	return nil
 }
 
 // write writes the pages of a library.
 func (l Library) write(dir, to string) error {
 	if l.Result != nil {
-		for _, d := range l.Defects {
+		for _, d := range l.Result.Defects {
 			if err := l.witness(dir, to, d); err != nil {
 				return err
 			}
@@ -144,22 +157,78 @@ func (l Library) Bound() string {
 	return fmt.Sprintf("%.2f", 100*high)
 }
 
-// Own are the defects that are the library's own: at least one attack showed them that the card does not lay to somebody else.
+// Own are the defects that are the library's own: the card does not lay all attacks that showed them to somebody else.
 func (l Library) Own() (own []Defect) {
 	if l.Result == nil {
 		return nil
 	}
-	for _, d := range l.Defects {
-		if slices.ContainsFunc(d.Attacks, func(attack string) bool { return l.other(d, attack) == nil }) {
+	for _, d := range l.Result.Defects {
+		others := 0
+		for _, attack := range d.Attacks {
+			if l.other(d, attack) != nil {
+				others++
+			}
+		}
+		if others == 0 || others < len(d.Attacks) {
 			own = append(own, d)
 		}
 	}
 	return own
 }
 
+// Further are the defects of the card that its exams here have not shown.
+func (l Library) Further() (all []Known) {
+	own := l.Own()
+	for _, k := range l.Card.Defects {
+		if k.ByHand() || !slices.ContainsFunc(own, func(d Defect) bool { return k.seenAs(d) }) {
+			all = append(all, k)
+		}
+	}
+	return all
+}
+
+// seenAs reports whether an exam's defect is this one, by its name or by an attack that shows both.
+func (k Known) seenAs(d Defect) bool {
+	return slices.Contains(k.Shows, d.Name) || slices.ContainsFunc(d.Attacks, func(attack string) bool { return slices.Contains(k.Attacks, attack) })
+}
+
+// Broken reports whether a defect of the library is known, from its exams or from its card.
+func (l Library) Broken() bool { return len(l.Own()) > 0 || len(l.Card.Defects) > 0 }
+
+// Title says what is known of the library's defects.
+func (l Library) Title() string {
+	var words []string
+	for _, d := range l.Own() {
+		words = append(words, d.Words)
+	}
+	byHand := 0
+	further := l.Further()
+	for _, k := range further {
+		if k.ByHand() {
+			byHand++
+		}
+	}
+	if byHand > 0 {
+		words = append(words, count(byHand, "defect")+" found by hand")
+	}
+	if n := len(further) - byHand; n > 0 {
+		words = append(words, count(n, "defect")+" that other exams showed")
+	}
+	switch {
+	case len(words) > 0:
+		return strings.Join(words, "; ")
+	case len(l.Foreign()) > 0:
+		return "its exams showed no defect of its own"
+	}
+	return "its exams showed no defect"
+}
+
 // Foreign are the others of the card that an exam has shown.
 func (l Library) Foreign() (all []Other) {
-	for _, d := range l.Defects {
+	if l.Result == nil {
+		return nil
+	}
+	for _, d := range l.Result.Defects {
 		for _, attack := range d.Attacks {
 			if o := l.other(d, attack); o != nil {
 				all = append(all, *o)
@@ -209,27 +278,35 @@ type index struct {
 }
 
 // Reports counts the libraries for whose authors there is a report.
-func (x index) Reports() int { return len(x.those(func(l Library) bool { return l.Report != "" })) }
+func (x index) Reports() int { return len(x.those(func(l Library) bool { return len(l.Reports) > 0 })) }
 
 // Examined are the libraries that have a result, those with defects first.
 func (x index) Examined() []Library {
 	all := x.those(func(l Library) bool { return l.Result != nil })
-	slices.SortStableFunc(all, func(a, b Library) int { return min(1, len(b.Own())) - min(1, len(a.Own())) })
+	slices.SortStableFunc(all, func(a, b Library) int {
+		if a.Broken() == b.Broken() {
+			return 0
+		}
+		if a.Broken() {
+			return -1
+		}
+		return 1
+	})
 	return all
 }
 
-// Reported are those without a result for whose authors there is a report, Ready the others that can be examined, and Elsewhere those that
+// Reported are those without a result of which a defect is known, Ready the others that can be examined, and Elsewhere those that
 // can't be here.
 func (x index) Reported() []Library {
-	return x.those(func(l Library) bool { return l.Result == nil && l.NotRun == "" && l.Report != "" })
+	return x.those(func(l Library) bool { return l.Result == nil && l.Broken() })
 }
 
 func (x index) Ready() []Library {
-	return x.those(func(l Library) bool { return l.Result == nil && l.NotRun == "" && l.Report == "" })
+	return x.those(func(l Library) bool { return l.Result == nil && l.NotRun == "" && !l.Broken() })
 }
 
 func (x index) Elsewhere() []Library {
-	return x.those(func(l Library) bool { return l.Result == nil && l.NotRun != "" })
+	return x.those(func(l Library) bool { return l.Result == nil && l.NotRun != "" && !l.Broken() })
 }
 
 func (x index) those(are func(Library) bool) []Library {
@@ -239,7 +316,7 @@ func (x index) those(are func(Library) bool) []Library {
 // Headline sums the survey up.
 func (x index) Headline() string {
 	all := x.Examined()
-	examined, broken := len(all), len(slices.DeleteFunc(all, func(l Library) bool { return len(l.Own()) == 0 }))
+	examined, broken := len(all), len(slices.DeleteFunc(all, func(l Library) bool { return !l.Broken() }))
 	switch {
 	case examined == 0:
 		return "No library has been examined yet"
@@ -255,6 +332,8 @@ func libraries(n int) string {
 	}
 	return fmt.Sprintf("%d libraries", n)
 }
+
+func count(n int, word string) string { return fmt.Sprintf("%d %s%s", n, word, spelling.Plural(n)) }
 
 // write writes a page whole, so that an error leaves no half of it.
 func write(file, template string, data any) error {

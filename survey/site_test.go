@@ -71,6 +71,10 @@ func theSite(t *testing.T, results string) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"mine", "told"} {
+		card := rightCard + "defects:\n  - {release: lock 1.2, what: \"`Close` <keeps> the lock\"}\n"
+		if err := os.WriteFile(filepath.Join(dir, name, CardFile), []byte(card), 0o644); err != nil {
+			t.Fatal(err)
+		}
 		if err := os.WriteFile(filepath.Join(dir, name, "report.md"), []byte("# `Close` <keeps> the lock\n\nIt does.\n"), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -84,6 +88,7 @@ func theSite(t *testing.T, results string) {
 			`not examined yet</h2>
 <div class="panel"><p><a href="./ready.html">`},
 		"mine.html":                {"lock 1.2", "in 2 of 3 exams", `href="./mine.stolen-release.html"`, "&lt;i&gt;", "only one holds it", `href="../../mine/report.md"`, "--attack stop-work --seed 2", "no queue"},
+		"told.html":                {"told: 1 defect found by hand</h1>", "<code>Close</code> &lt;keeps&gt; the lock. Found by hand."},
 		"other.html":               {"was not run here", "can&#39;t &lt;b&gt;be had"},
 		"mine.stolen-release.html": {"l/stop-work"},
 	})

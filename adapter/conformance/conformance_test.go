@@ -22,6 +22,7 @@ import (
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/clients/clienttest"
 	"github.com/lockchaos/lockchaos/hosts/hoststest"
+	"github.com/lockchaos/lockchaos/hosts/needed"
 )
 
 func TestMain(m *testing.M) {
@@ -32,23 +33,10 @@ func TestMain(m *testing.M) {
 	hoststest.Main(m, map[string]func([]string) int{"node": backends.NodeMain})
 }
 
-// need skips a test where what it needs is missing; where everything is required that fails it.
-func need(t testing.TB, missing error) {
-	t.Helper()
-	switch {
-	case missing == nil:
-	case os.Getenv(hoststest.RequireVar) == "all":
-		t.Fatalf("required (%s=all): %v", hoststest.RequireVar, missing)
-	default:
-		t.Skip(missing)
-	}
-}
-
 func needPrograms(t testing.TB, names ...string) {
 	t.Helper()
 	for _, name := range names {
-		_, err := exec.LookPath(name)
-		need(t, err)
+		needed.Program(t, name)
 	}
 }
 
@@ -60,9 +48,9 @@ func bench(t testing.TB, service, command string, ttl time.Duration) *Bench {
 		needPrograms(t, "redis-server")
 	case "zookeeper":
 		_, java := backends.FindJava()
-		need(t, java)
+		needed.Be(t, java)
 		_, zookeeper := backends.FindZooKeeper()
-		need(t, zookeeper)
+		needed.Be(t, zookeeper)
 	}
 	network, _ := hoststest.Network(t)
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
@@ -222,7 +210,7 @@ func needModule(t testing.TB, name string) {
 	needPrograms(t, "python3")
 	look := exec.Command("python3", "-c", "import protocol; protocol.also_from_debian(); import "+name)
 	look.Dir = filepath.Join(examples(t), "python")
-	need(t, look.Run())
+	needed.Be(t, look.Run())
 }
 
 // needCurator skips a test where Curator's jars or a Java compiler are missing.
@@ -230,7 +218,7 @@ func needCurator(t testing.TB) {
 	t.Helper()
 	needPrograms(t, "java", "javac", "flock")
 	_, err := os.Stat("/usr/share/java/curator-recipes.jar")
-	need(t, err)
+	needed.Be(t, err)
 }
 
 // needRedlock skips a test where Node's modules are missing. scripts/setup installs them where there is npm, so there they are required.
@@ -244,7 +232,7 @@ func needRedlock(t testing.TB) {
 	if _, npm := exec.LookPath("npm"); npm != nil {
 		t.Skipf("%v; and to install it: %v", err, npm)
 	}
-	need(t, fmt.Errorf("%w: npm ci --prefix examples/node", err))
+	needed.Be(t, fmt.Errorf("%w: npm ci --prefix examples/node", err))
 }
 
 // fixture is the path of an adapter that is kept for tests.

@@ -18,6 +18,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/clienttest"
 	"github.com/lockchaos/lockchaos/clients/redis"
+	"github.com/lockchaos/lockchaos/hosts/needed"
 	"github.com/lockchaos/lockchaos/internal/decided"
 )
 
@@ -48,13 +49,7 @@ type server struct {
 
 func startServer(t testing.TB) *server {
 	t.Helper()
-	program, err := exec.LookPath("redis-server")
-	if err != nil {
-		if os.Getenv("LOCKCHAOS_REQUIRE") == "all" {
-			t.Fatalf("redis-server is required (LOCKCHAOS_REQUIRE=all): %v; install redis", err)
-		}
-		t.Skipf("no redis-server (%v): install redis to run this test", err)
-	}
+	program := needed.Program(t, "redis-server")
 	// Another may take the port between its choice and redis's: then redis ends at once, and the next one is tried.
 	for range 10 {
 		l, err := net.Listen("tcp", "127.0.0.1:0")

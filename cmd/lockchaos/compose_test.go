@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/lockchaos/lockchaos/hosts/docker/dockertest"
-	"github.com/lockchaos/lockchaos/hosts/hoststest"
+	"github.com/lockchaos/lockchaos/hosts/needed"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
 )
@@ -21,10 +22,7 @@ func compose(t *testing.T, dir string, args ...string) string {
 	if _, err := exec.LookPath(command[0]); err != nil {
 		command = append([]string{"docker", "compose"}, args...)
 		if exec.Command("docker", "compose", "version").Run() != nil {
-			if os.Getenv(hoststest.RequireVar) == "all" {
-				t.Fatal("docker-compose is required: apt-get install docker-compose")
-			}
-			t.Skip("no docker-compose: apt-get install docker-compose")
+			needed.Be(t, errors.New("no docker-compose"))
 		}
 	}
 	cmd := exec.Command(command[0], command[1:]...)

@@ -26,7 +26,8 @@ its lease.
 
 At the end each attack has an outcome: the lock stood, it fell to a defect of its own, it fell to
 what no lease prevents, or the attack showed nothing. An attack that showed nothing is made again
-(--retries), the last time alone.
+(--retries), the last time alone. An attack for which this machine lacks something is not applicable:
+it is left out before anything runs, and the last lines say what to install.
 
 Exit status: 0 no defect, 1 a defect or a violation that is not clear, 2 an attack that stayed inconclusive, 3 the harness failed.`,
 		Example: `  lockchaos exam redlock
@@ -64,6 +65,10 @@ func (f *runFlags) exam(cmd *cobra.Command, out *screen.Screen) error {
 	plans, exam, err := f.Exam(ctx)
 	if err != nil {
 		return err
+	}
+	if len(plans) == 0 {
+		runs.NoAttack(cmd.OutOrStdout(), exam)
+		return nil
 	}
 	name := "exam of " + exam.Lock
 	return f.carryOut(ctx, cmd.OutOrStdout(), name, plans, func(where runtimes.Runtime) error {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/hosts/needed"
 	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs/pick"
@@ -114,7 +115,7 @@ func tryAttack(t *testing.T, lock string, a scenarios.Attack) (lack string) {
 	s := suite.Scenarios[0]
 	fate, falls := s.Fate(), a.Falls[lock] != "" || a.Inherent == lock
 	switch {
-	case fate == reports.NotRun && os.Getenv("LOCKCHAOS_REQUIRE") != "all":
+	case fate == reports.NotRun && !needed.All():
 		t.Logf("%s: %s: this machine can't tell", s.Name, fate)
 	case asTabled(a, lock, fate, s.OwnDefects()):
 	case fate == reports.NothingFollows, fate == reports.FellUnclear, falls && fate == reports.Stood:

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/backends"
+	"github.com/lockchaos/lockchaos/hosts/needed"
 	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
@@ -24,21 +25,8 @@ import (
 func ownRedis(t *testing.T, password string) string {
 	t.Helper()
 	return ownServer(t, func(port string) *exec.Cmd {
-		return exec.Command(installed(t, "redis-server"), "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir(), "--requirepass", password)
+		return exec.Command(needed.Program(t, "redis-server"), "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir(), "--requirepass", password)
 	})
-}
-
-// installed is the path of a program, without which there is no test.
-func installed(t *testing.T, name string) string {
-	t.Helper()
-	path, err := exec.LookPath(name)
-	if err != nil {
-		if os.Getenv("LOCKCHAOS_REQUIRE") == "all" {
-			t.Fatal(err)
-		}
-		t.Skipf("it needs %s: %v", name, err)
-	}
-	return path
 }
 
 // freePort is a port of the loopback that nobody listens on, for now.

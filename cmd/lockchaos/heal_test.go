@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"hash/fnv"
 	"math/rand/v2"
 	"os"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts/hoststest"
+	"github.com/lockchaos/lockchaos/hosts/needed"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
@@ -48,10 +50,7 @@ func TestHealing(t *testing.T) {
 		rng := rand.New(rand.NewPCG(h.Sum64(), 4))
 		t.Run(kind, func(t *testing.T) {
 			if why, _ := tried(k.Needs); why != "" {
-				if os.Getenv("LOCKCHAOS_REQUIRE") == "all" {
-					t.Fatal(why)
-				}
-				t.Skip(why)
+				needed.Be(t, errors.New(why))
 			}
 			t.Parallel()
 			moments := 1

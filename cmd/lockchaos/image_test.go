@@ -103,6 +103,11 @@ func imageContext(t *testing.T) (dir string) {
 	if err := os.Link(program, filepath.Join(dir, "out", "lockchaos")); err != nil {
 		t.Fatal(err)
 	}
+	for _, text := range []string{"LICENSE", "THIRD_PARTY_NOTICES.txt"} {
+		if err := os.WriteFile(filepath.Join(dir, "out", text), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
 	file := "ARG BASE_IMAGE\nFROM scratch AS build\nCOPY out /out\n\nFROM ${BASE_IMAGE}\n" + last
 	if err := os.WriteFile(filepath.Join(dir, "Dockerfile"), []byte(file), 0o644); err != nil {
 		t.Fatal(err)

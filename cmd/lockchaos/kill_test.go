@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/hosts"
+	"github.com/lockchaos/lockchaos/hosts/needed"
 	"github.com/lockchaos/lockchaos/internal/decided"
 )
 
@@ -21,7 +22,7 @@ func sandboxed(t testing.TB) bool {
 	t.Helper()
 	for _, c := range hosts.Probe(t.Context()) {
 		if !c.OK {
-			if os.Getenv("LOCKCHAOS_REQUIRE") == "all" {
+			if needed.All() {
 				t.Fatalf("%s: %s", c.Name, c.Detail)
 			}
 			return false

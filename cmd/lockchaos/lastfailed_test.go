@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lockchaos/lockchaos/outside"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/pick"
@@ -74,7 +75,7 @@ func TestRecordsAreBounded(t *testing.T) {
 	for name, read := range map[string]func() error{
 		runs.RecordFile: func() error { _, err := runs.Load(dir); return err },
 		runs.RepeatFile: func() error { _, err := runs.LoadRepetition(dir); return err },
-		runs.GateFile:   func() error { _, err := reports.ReadGate(filepath.Join(dir, runs.GateFile)); return err },
+		runs.GateFile:   func() error { _, err := reports.ReadGate(dir, runs.GateFile); return err },
 	} {
 		file := filepath.Join(dir, name)
 		if err := os.WriteFile(file, []byte("{}"), 0o644); err != nil {
@@ -86,7 +87,7 @@ func TestRecordsAreBounded(t *testing.T) {
 		if err := os.Truncate(file, reports.MostRecord+1); err != nil {
 			t.Fatal(err)
 		}
-		if err := read(); !errors.Is(err, reports.ErrTooLong) || !strings.Contains(err.Error(), file) {
+		if err := read(); !errors.Is(err, outside.ErrTooLong) || !strings.Contains(err.Error(), file) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"testing"
@@ -51,6 +52,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("GORACE", os.Getenv("GORACE"))
 			e.Setenv("LOCKCHAOS_REQUIRE", os.Getenv("LOCKCHAOS_REQUIRE"))
 			e.Setenv(runtimes.EnvironmentVar, os.Getenv(runtimes.EnvironmentVar))
+			e.Setenv("XDG_CACHE_HOME", filepath.Join(e.WorkDir, ".cache"))
 			return nil
 		},
 		Condition: func(cond string) (bool, error) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/runs/pick"
+	"github.com/lockchaos/lockchaos/runs/runtimes"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -19,9 +20,9 @@ func TestRandomScenariosAreValid(t *testing.T) {
 		t.Fatal(err)
 	}
 	known := catalogue()
-	can := map[string]bool{}
+	can := runtimes.Means{Faults: map[string]bool{}}
 	for _, k := range nemesis.Kinds() {
-		can[k.Name] = true
+		can.Faults[k.Name] = true
 	}
 	file := filepath.Join(t.TempDir(), "plan.yaml")
 	for _, k := range locks() {

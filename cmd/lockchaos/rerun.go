@@ -1,11 +1,20 @@
 package main
 
 import (
+	"bufio"
+	"errors"
+	"fmt"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
 
 	"github.com/lockchaos/lockchaos/experiments"
+	"github.com/lockchaos/lockchaos/harmless"
+	"github.com/lockchaos/lockchaos/redact"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
@@ -20,7 +29,51 @@ func (f *runFlags) sameWhere(cmd *cobra.Command, run *runs.Record) error {
 			return nil
 		}
 	}
-	return cmd.Flags().Parse(run.Where)
+	f.taken = len(run.Where) > 0
+	for words := run.Where; len(words) > 0; words = words[2:] {
+		name, flag := strings.CutPrefix(words[0], "--")
+		if !flag || len(words) == 1 || !slices.Contains(whereFlags, name) {
+			return fmt.Errorf("%s: where: %q is none of --%s with a value", runs.RecordFile, words[0], strings.Join(whereFlags, ", --"))
+		}
+		if err := cmd.Flags().Set(name, words[1]); err != nil {
+			return fmt.Errorf("%s: where: %w", runs.RecordFile, err)
+		}
+	}
+	return nil
+}
+
+// addYes adds the flag of every command that runs saved plans.
+func (f *runFlags) addYes(flags *pflag.FlagSet) {
+	flags.BoolVar(&f.yes, "yes", false, "start what the saved plan names, without a question: an adapter, commands of hooks, containers")
+}
+
+// confirm asks before a saved plan starts what this user has not started before. Where nobody can be
+// asked, it refuses.
+func (f *runFlags) confirm(cmd *cobra.Command) func(starts []string) error {
+	return func(starts []string) error {
+		unknown := runs.Unknown(starts)
+		if len(unknown) == 0 {
+			return nil
+		}
+		var list strings.Builder
+		for _, what := range unknown {
+			list.WriteString("  " + harmless.Line(redact.Text(what)) + "\n")
+		}
+		if f.yes {
+			harmless.Fprintf(cmd.ErrOrStderr(), "the saved plan starts:\n%s", harmless.Block(list.String(), ""))
+			return nil
+		}
+		in, terminal := cmd.InOrStdin().(*os.File)
+		if !terminal || !term.IsTerminal(int(in.Fd())) {
+			return exit.Misuse(fmt.Errorf("the saved plan starts what you have not started on this machine before:\n%sIf you trust whoever made it, give --yes", list.String()))
+		}
+		harmless.Fprintf(cmd.ErrOrStderr(), "The saved plan starts what you have not started on this machine before:\n%sGo on? [y/N] ", harmless.Block(list.String(), ""))
+		answer, _ := bufio.NewReader(in).ReadString('\n')
+		if word := strings.ToLower(strings.TrimSpace(answer)); word != "y" && word != "yes" {
+			return exit.Misuse(errors.New("nothing was started"))
+		}
+		return nil
+	}
 }
 
 func rerunCommand() *cobra.Command {
@@ -39,6 +92,9 @@ how often.
 A run of --runtime sim repeats everything: its history must be the same, byte for byte. It is refused
 if the adapter or the simulator has changed.
 
+A plan can name commands: an adapter, hooks of an application, images. Those that you have not
+started on this machine before are shown, and nothing runs until you agree, or give --yes.
+
 Exit status: 0 the verdicts are the same, 1 one differs, 2 one that was decided is decided no more, 3 the harness or a service failed.`,
 		Example: `  lockchaos rerun runs/latest/redis-setnx.pause-holder.unfenced
   lockchaos rerun runs/latest`,
@@ -52,12 +108,14 @@ Exit status: 0 the verdicts are the same, 1 one differs, 2 one that was decided 
 				return exit.Misuse(err)
 			}
 			f.settle(cmd.Flags())
+			f.consent = f.confirm(cmd)
 			return f.runAgain(before, cmd)
 		},
 	}
 	f.addWhere(cmd.Flags())
 	f.addEffort(cmd.Flags())
 	f.addThen(cmd.Flags())
+	f.addYes(cmd.Flags())
 	return cmd
 }
 

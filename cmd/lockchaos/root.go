@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strings"
 	"sync/atomic"
 
@@ -55,7 +56,7 @@ func rootCommand() *cobra.Command {
 	})
 	root.SetVersionTemplate("lockchaos {{.Version}}\n")
 	root.CompletionOptions.DisableDefaultCmd = true // ours says what is wrong
-	root.AddCommand(demoCommand(), runCommand(), examCommand(), exploreCommand(), surveyCommand(), gateCommand(), initCommand(), rerunCommand(), shrinkCommand(), sweepCommand(), serveCommand(), checkCommand(), witnessCommand(), generateCommand(), reportCommand(), trendCommand(), watchCommand(), listCommand(), explainCommand(), doctorCommand(), cleanCommand(), adapterCommand(), completionCommand(), manCommand())
+	root.AddCommand(demoCommand(), runCommand(), examCommand(), exploreCommand(), surveyCommand(), gateCommand(), initCommand(), rerunCommand(), shrinkCommand(), sweepCommand(), serveCommand(), endsAtOnce(checkCommand()), endsAtOnce(witnessCommand()), generateCommand(), endsAtOnce(reportCommand()), endsAtOnce(trendCommand()), watchCommand(), listCommand(), explainCommand(), doctorCommand(), cleanCommand(), adapterCommand(), completionCommand(), manCommand())
 	root.AddCommand(insideCommands()...)
 	complete(root)
 	refuseWords(root)
@@ -172,12 +173,48 @@ type outlet struct {
 	broken    atomic.Bool
 }
 
+// errUnread is why a command whose output nobody reads any more is interrupted.
+var errUnread = errors.New("nobody reads the output any more")
+
+// endsAtOnce is for a command that only reads what is saved: it has nothing to heal, so an interrupt
+// ends it wherever it is. One whose output nobody reads comes to its own end and exit status.
+func endsAtOnce(cmd *cobra.Command) *cobra.Command {
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		done := make(chan error, 1)
+		crashed := make(chan string, 1)
+		go func() {
+			defer func() {
+				if p := recover(); p != nil { // main tells of it
+					crashed <- fmt.Sprintf("%v\n%s", p, debug.Stack())
+				}
+			}()
+			done <- run(cmd, args)
+		}()
+		interrupted := cmd.Context().Done()
+		for {
+			select {
+			case err := <-done:
+				return err
+			case p := <-crashed:
+				panic(p)
+			case <-interrupted:
+			}
+			if !errors.Is(context.Cause(cmd.Context()), errUnread) {
+				return exit.With(exit.Failed, errors.New("interrupted: what it had not written yet is not there"))
+			}
+			interrupted = nil
+		}
+	}
+	return cmd
+}
+
 // outlive returns the context that ends when nobody reads out any more.
 func outlive(ctx context.Context, out io.Writer) (context.Context, *outlet) {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancelCause(ctx)
 	// Not ignored: programs that are started would inherit that. Nobody has to receive it.
 	signal.Notify(make(chan os.Signal, 1), unix.SIGPIPE)
-	return ctx, &outlet{out: out, interrupt: cancel}
+	return ctx, &outlet{out: out, interrupt: func() { cancel(errUnread) }}
 }
 
 // Under is the output itself.

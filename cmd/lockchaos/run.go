@@ -39,6 +39,9 @@ type runFlags struct {
 	shards   int
 	since    string
 	then     experiments.Then
+	yes      bool
+	taken    bool                        // a saved run has said where
+	consent  func(starts []string) error // of those who wrote no plan themselves; nil: the user's words say what is started
 	measured metricsFlag
 	repeatFlags
 	outputFlags
@@ -149,6 +152,7 @@ Environment variables:
 	f.addOwn(flags, "command line of a lock of your own, which takes the place of the scenarios' locks (docs/protocol.md)",
 		"TTL of the lock of --lock-cmd; faults and workloads are stretched with it (default: the scenario's; etcd, zookeeper 2s)")
 	f.addThen(flags)
+	f.addYes(flags)
 	f.repeatFlags.add(flags)
 	f.measured.add(flags)
 	f.outputFlags.add(flags)
@@ -353,6 +357,9 @@ func (f *runFlags) run(cmd *cobra.Command, out *screen.Screen) error {
 	if f.shards > 0 && !f.dry {
 		return f.runShards(cmd, out)
 	}
+	if f.Only.LastFailed || f.Plan != "" {
+		f.consent = f.confirm(cmd)
+	}
 	p, err := f.Plans(ctx)
 	if err != nil || len(p.Plans) == 0 { // nothing has changed
 		return err
@@ -426,6 +433,16 @@ func (f *runFlags) there(ctx context.Context, plans []scenarios.Plan, say func(s
 	if err := runs.WithoutSecrets(plans); err != nil {
 		return err
 	}
+	if f.consent != nil {
+		var chosen []string // by who saved the run
+		if f.taken {
+			chosen = f.elsewhere()
+		}
+		if err := f.consent(runs.Starts(plans, chosen)); err != nil {
+			return err
+		}
+	}
+	runs.Remember(runs.Starts(plans, f.elsewhere()))
 	where, err := runtimes.Choose(ctx, f.Where, ours().KindOf, plans, say)
 	if err != nil {
 		return err
@@ -434,6 +451,14 @@ func (f *runFlags) there(ctx context.Context, plans []scenarios.Plan, say func(s
 		f.Parallel, f.Steady = min(f.Parallel, bound.AtOnce()), min(f.Steady, bound.AtOnce())
 	}
 	return errors.Join(do(where), where.Close())
+}
+
+// elsewhere are the words that choose where to run, unless that is in networks of this machine's own.
+func (f *runFlags) elsewhere() []string {
+	if f.Runtime == runtimes.Local || f.Runtime == runtimes.Virtual {
+		return nil
+	}
+	return f.whereWords()
 }
 
 // unexpected reports whether nothing says what is to be expected: the scenarios were written for other locks than that of --lock-cmd.

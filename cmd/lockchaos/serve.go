@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lockchaos/lockchaos/harmless"
+	"github.com/lockchaos/lockchaos/harmless/requests"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/serve"
 )
@@ -44,8 +45,7 @@ Without --listen only this machine reaches it. It has no passwords: who reaches 
 			if err != nil {
 				return fmt.Errorf("listen on %s: %w (--listen ADDRESS:PORT takes another)", listen, err)
 			}
-			at, _ := l.Addr().(*net.TCPAddr)
-			s.Loopback = at != nil && at.IP.IsLoopback()
+			s.Loopback = requests.Loopback(l)
 			if !s.Loopback {
 				harmless.Fprintf(cmd.ErrOrStderr(), "lockchaos: WARNING: %s can be reached from other machines, and asks for no password: whoever reaches it can read all runs, with their logs\n", l.Addr())
 			}

@@ -54,11 +54,13 @@ Exit status: 0 the scenario is written, 2 the violation did not show again, 3 th
 			if err := errors.Join(f.sameWhere(cmd, saved.Run), f.checkWhere()); err != nil {
 				return exit.Misuse(err)
 			}
+			f.consent = f.confirm(cmd)
 			return f.shrink(cmd.Context(), screen.New(cmd.OutOrStdout()), saved, args[0])
 		},
 	}
 	flags := cmd.Flags()
 	f.addWhere(flags)
+	f.addYes(flags)
 	flags.StringVar(&f.Property, "property", "", "the property that must stay violated (default: one that was not expected to be; of several the one that harms data)")
 	flags.IntVar(&f.Runs, "runs", 3, "how often each candidate is run")
 	flags.IntVar(&f.Shows, "shows", 3, "in how many of these runs the property must be violated")

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/lockchaos/lockchaos/hosts/hoststest"
+	"github.com/lockchaos/lockchaos/hosts/needed"
 	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
@@ -16,6 +17,7 @@ import (
 // TestThenLocal: what the simulation finds in a lock that everybody is granted shows on a real
 // Redis too, in runs whose folder is their own; the plan says so, and run says it again.
 func TestThenLocal(t *testing.T) {
+	needed.Later(t, "it simulates for a minute")
 	hoststest.WithoutRace(t)
 	if !sandboxed(t) {
 		t.Skip("no sandbox here")

@@ -171,7 +171,7 @@ Exit status: as of lockchaos run.`,
 
 // tellDemo tells what happened on the store without a fence, and what follows from both.
 func tellDemo(w io.Writer, dir string) error {
-	h, err := history.ReadFile(runs.HistoryIn(filepath.Join(dir, runs.FolderOf(demoUnfenced))))
+	h, _, err := runs.ReadHistory(dir, runs.FolderOf(demoUnfenced))
 	if err != nil {
 		return err
 	}

@@ -12,8 +12,17 @@ done
 source=${1:-$here/CuratorLock.java}
 [ $# = 0 ] || shift
 class=$(basename "$source" .java)
-build=${TMPDIR:-/tmp}/lockchaos-$class-$(id -u)
-mkdir -p "$build"
+# Java runs what lies in this folder. So it is in the user's cache, and used only if nobody else could have written there.
+cache=${XDG_CACHE_HOME:-${HOME:?set HOME or XDG_CACHE_HOME: compiled classes are kept there}/.cache}/lockchaos
+build=$cache/java/$class
+(umask 077 && mkdir -p "$build")
+for folder in "$cache" "$cache/java" "$build"; do
+	if [ ! -O "$folder" ] || [ -n "$(find "$folder/." -prune -perm /022)" ]; then
+		echo "curator.sh: $folder is not your own alone: delete it, or set XDG_CACHE_HOME to another folder" >&2
+		exit 1
+	fi
+done
+chmod 700 "$cache" "$cache/java" "$build"
 exec 9>"$build/lock"
 flock 9
 made=$build/$class.class

@@ -33,11 +33,8 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/hosts"
+	"github.com/lockchaos/lockchaos/hosts/needed"
 )
-
-// RequireVar names the environment variable that, when "all", makes a missing ability of the machine fail the tests
-// instead of skipping them.
-const RequireVar = "LOCKCHAOS_REQUIRE"
 
 // Main runs the tests inside a sandbox, or the verb that the first argument names, and exits.
 func Main(m *testing.M, verbs map[string]func(args []string) int) {
@@ -68,7 +65,7 @@ func again() int {
 	in, err := hosts.Sandbox{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}.Start(context.Background(), os.Args[1:]...)
 	var refusal *hosts.RefusedError
 	switch {
-	case errors.As(err, &refusal) && os.Getenv(RequireVar) != "all":
+	case errors.As(err, &refusal) && !needed.All():
 		fmt.Printf("SKIP: every test of this package: %v\n", err)
 		return 0
 	case err != nil:
@@ -143,7 +140,7 @@ func Network(t testing.TB, names ...string) (*hosts.Network, []*hosts.Host) {
 	return n, made
 }
 
-// WithoutRace skips a test in a binary with the race detector: `make test` runs it once more without.
+// WithoutRace skips a test in a binary with the race detector: `make test` runs it without.
 func WithoutRace(t testing.TB) {
 	t.Helper()
 	info, ok := debug.ReadBuildInfo()

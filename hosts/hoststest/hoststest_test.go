@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/lockchaos/lockchaos/hosts"
+	"github.com/lockchaos/lockchaos/hosts/needed"
 )
 
 // The verbs of this test binary.
@@ -100,7 +101,7 @@ func run(t *testing.T, mode, require string, flags ...string) (status int, out s
 	ctx, cancel := context.WithTimeout(t.Context(), linkLimit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "/proc/self/exe", append([]string{"-test.run=^TestVictim$"}, flags...)...)
-	cmd.Env = append(os.Environ(), modeVar+"="+mode, RequireVar+"="+require)
+	cmd.Env = append(os.Environ(), modeVar+"="+mode, needed.RequireVar+"="+require)
 	text, err := cmd.CombinedOutput() // to the end of file: so nobody is left who writes
 	if ctx.Err() != nil {
 		t.Fatalf("mode %s: did not end: %v\n%s", mode, err, text)

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 )
@@ -50,22 +49,21 @@ func build(ctx context.Context, dir, none string, verb ...string) (wasm []byte, 
 	if s, err := os.Stat(dir); err != nil || !s.IsDir() {
 		return nil, fmt.Errorf("%s is no folder of a Go program", dir)
 	}
-	work, err := os.MkdirTemp("", "lockchaos-build-")
-	if err != nil {
-		return nil, fmt.Errorf("make a folder to build in: %w", err)
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
-	overlay, err := writeOverlay(ctx, dir, work)
+	overlay, err := writeOverlay(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
-	out := filepath.Join(work, "program.wasm")
-	last := lastBuild(dir, verb[0])
+	last, err := lastBuild(dir, verb[0])
+	if err != nil {
+		return nil, err
+	}
 	before, _ := os.ReadFile(last)
-	if err := os.WriteFile(out, before, 0o644); err != nil {
+	out, err := beside(last, before) // the go command links only what has changed
+	if err != nil {
 		return nil, err
 	}
-	said, err := goTool(ctx, dir, append(verb, "-trimpath", "-buildvcs=false", "-overlay", overlay, "-ldflags=-s -w", "-o", out, ".")...)
+	defer func() { _ = os.Remove(out) }() // gone if it has taken the place of the last
+	said, err := Go(ctx, dir, wasip1, append(verb, "-trimpath", "-buildvcs=false", "-overlay", overlay, "-ldflags=-s -w", "-o", out, ".")...)
 	if err != nil {
 		return nil, fmt.Errorf("build %s for the simulation (GOOS=wasip1): %w", dir, err)
 	}
@@ -76,46 +74,35 @@ func build(ctx context.Context, dir, none string, verb ...string) (wasm []byte, 
 		return nil, fmt.Errorf("build %s for the simulation: %s", dir, none)
 	}
 	if !bytes.Equal(wasm, before) {
-		keep(wasm, last)
+		_ = os.Rename(out, last) // without it the next build takes longer
 	}
 	return wasm, nil
 }
 
-// lastBuild is where the last program of a folder is kept: the go command links only what has
-// changed. "": nowhere.
-func lastBuild(dir, verb string) string {
+// lastBuild is where the last program of a folder is kept.
+func lastBuild(dir, verb string) (string, error) {
 	whole, err := filepath.Abs(dir)
 	if err != nil {
-		return ""
+		return "", err
 	}
-	last, err := CacheEntry(Programs, fmt.Sprintf("%s-%s-%.8x.wasm", filepath.Base(whole), verb, sha256.Sum256([]byte(whole))))
-	if err != nil {
-		return ""
-	}
-	return last
+	return CacheEntry(Programs, fmt.Sprintf("%s-%s-%.8x.wasm", filepath.Base(whole), verb, sha256.Sum256([]byte(whole))))
 }
 
-// keep writes it in the place of the one before, whole. Without it the next build takes longer.
-func keep(wasm []byte, last string) {
-	if last == "" {
-		return
-	}
-	f, err := os.CreateTemp(filepath.Dir(last), "new-")
+// beside makes a file with a name of its own in the folder of another.
+func beside(file string, content []byte) (name string, err error) {
+	f, err := os.CreateTemp(filepath.Dir(file), "new-")
 	if err != nil {
-		return
+		return "", err
 	}
-	_, err = f.Write(wasm)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), last)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name()) // it is in the way of nobody
-	}
+	_, err = f.Write(content)
+	return f.Name(), errors.Join(err, f.Close())
 }
 
-// writeOverlay writes the changed files of the standard library, and returns the file that says so.
-func writeOverlay(ctx context.Context, dir, work string) (string, error) {
-	root, err := goTool(ctx, dir, "env", "GOROOT")
+// writeOverlay writes the changed files of the standard library into the user's cache, where builds
+// of the same Go find them, and returns the file that says so. Nothing has to be removed then, however
+// a build ends.
+func writeOverlay(ctx context.Context, dir string) (string, error) {
+	root, err := Go(ctx, dir, wasip1, "env", "GOROOT")
 	if err != nil {
 		return "", fmt.Errorf("the simulation compiles the lock, and needs Go: %w", err)
 	}
@@ -134,8 +121,7 @@ func writeOverlay(ctx context.Context, dir, work string) (string, error) {
 	}
 	replace := map[string]string{}
 	for path, text := range files {
-		replace[path] = filepath.Join(work, filepath.Base(path))
-		if err := os.WriteFile(replace[path], text, 0o644); err != nil {
+		if replace[path], err = kept(filepath.Base(path), text); err != nil {
 			return "", err
 		}
 	}
@@ -143,21 +129,21 @@ func writeOverlay(ctx context.Context, dir, work string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	file := filepath.Join(work, "overlay.json")
-	return file, os.WriteFile(file, text, 0o644)
+	return kept("overlay.json", text)
 }
 
-// goTool runs the go command in a folder, for wasip1, and returns what it said.
-func goTool(ctx context.Context, dir string, args ...string) (said string, err error) {
-	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0")
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	err = cmd.Run()
-	said = strings.TrimSpace(stdout.String())
-	if complaint := strings.TrimSpace(stderr.String() + stdout.String()); err != nil && complaint != "" {
-		err = fmt.Errorf("%w:\n%s", err, complaint)
+// kept is the file of the cache that has this content, whole.
+func kept(name string, content []byte) (string, error) {
+	file, err := CacheEntry(Overlays, fmt.Sprintf("%.8x-%s", sha256.Sum256(content), name))
+	if err != nil {
+		return "", err
 	}
-	return said, err
+	if there, err := os.ReadFile(file); err == nil && bytes.Equal(there, content) {
+		return file, nil
+	}
+	made, err := beside(file, content)
+	if err == nil {
+		err = os.Rename(made, file)
+	}
+	return file, err
 }

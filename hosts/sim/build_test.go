@@ -9,7 +9,7 @@ import (
 
 // TestBuildTests: what is wrong in a package's tests is told as the compiler does, with file and line, and no program of before is taken for them.
 func TestBuildTests(t *testing.T) {
-	cache, err := goTool(t.Context(), ".", "env", "GOCACHE")
+	cache, err := Go(t.Context(), ".", nil, "env", "GOCACHE")
 	if err != nil {
 		t.Fatal(err)
 	}

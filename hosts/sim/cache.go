@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/lockchaos/lockchaos/hosts/cache"
 )
 
 // The kinds of what is kept in the user's cache, each in a folder of its own.
@@ -15,11 +17,13 @@ const (
 	CompiledCode = "wasm"     // by the program's hash
 	Programs     = "programs" // the last program of each folder
 	Adapters     = "adapters" // the same for this machine
+	Overlays     = "overlays" // changed files of the standard library, by their content
+	Started      = "started"  // what the user has started that a saved plan may name
 	Corpora      = "corpus"   // what explore has learned, by the program's hash
 )
 
 // cacheBounds are up to how much is kept of each kind (bytes).
-var cacheBounds = map[string]int64{CompiledCode: 1 << 30, Programs: 256 << 20, Adapters: 256 << 20, Corpora: 64 << 20}
+var cacheBounds = map[string]int64{CompiledCode: 1 << 30, Programs: 256 << 20, Adapters: 256 << 20, Overlays: 16 << 20, Started: 1 << 20, Corpora: 64 << 20}
 
 // spared is for how long nothing is deleted after its last use: another process may still use it.
 const spared = 6 * time.Hour
@@ -27,13 +31,9 @@ const spared = 6 * time.Hour
 // CacheEntry returns the path of one entry of a kind in the user's cache, which need not exist, and
 // marks it as used. What was not used for longest is deleted, if the kind takes too much room.
 func CacheEntry(kind, name string) (string, error) {
-	cache, err := os.UserCacheDir()
+	dir, err := cache.Folder(kind)
 	if err != nil {
-		return "", fmt.Errorf("find the user's cache: %w", err)
-	}
-	dir := filepath.Join(cache, "lockchaos", kind)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", fmt.Errorf("make a folder in the user's cache: %w", err)
+		return "", err
 	}
 	entry, now := filepath.Join(dir, name), time.Now()
 	_ = os.Chtimes(entry, now, now) // it need not exist

@@ -140,21 +140,16 @@ func (v *view) open(body string) error {
 
 // load reads what the survey came to.
 func (f *front) load(dir string) error {
-	cards, err := survey.Cards(dir)
+	all, err := survey.Libraries(dir)
 	if err != nil {
 		return err
 	}
-	for _, c := range cards {
-		r, err := survey.Load(dir, c.Name)
-		if err != nil {
-			return err
-		}
-		if r == nil {
+	for _, l := range all {
+		if l.Result == nil {
 			continue
 		}
-		l := survey.Library{Card: c, Result: r}
 		f.Examined = append(f.Examined, l)
-		if len(r.Defects) > 0 {
+		if l.Broken() {
 			f.Broken = append(f.Broken, l)
 		}
 	}

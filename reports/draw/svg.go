@@ -94,12 +94,16 @@ func (s scale) overlaps(from, to int64) bool { return from <= s.to && to >= s.fr
 
 // axis draws labelled gridlines at round instants, about one in every 90 pixels.
 func (s scale) axis(d *svg, top, bottom float64, said reports.Voice) {
-	step := roundStep((s.to - s.from) / max(int64((s.x1-s.x0)/90), 2))
+	step := roundStep(math.Floor((float64(s.to) - float64(s.from)) / max(math.Floor((s.x1-s.x0)/90), 2)))
 	decimals := 0
 	for unit := int64(1e9); decimals < 6 && step%unit != 0; unit /= 10 {
 		decimals++
 	}
-	for t := (s.from + step - 1) / step * step; t <= s.to; t += step {
+	first := s.from / step * step
+	if first < s.from {
+		first += step
+	}
+	for t := first; t >= s.from && t <= s.to; t += step {
 		x := s.x(t)
 		d.line(x, top, x, bottom, "gridline")
 		anchor := "middle"
@@ -107,16 +111,20 @@ func (s scale) axis(d *svg, top, bottom float64, said reports.Voice) {
 			anchor = "end"
 		}
 		d.text(x, bottom+16, anchor, "m t", said.Tick(t, decimals))
+		if t > s.to-step {
+			return // behind the greatest number comes the least
+		}
 	}
 }
 
-// roundStep returns the least of 1, 2, 5, 10, 20 … µs that is not below ns.
-func roundStep(ns int64) int64 {
-	for unit := int64(1e3); ; unit *= 10 {
+// roundStep returns the least of 1, 2, 5, 10, 20 … µs that is not below ns, up to 32 years.
+func roundStep(ns float64) int64 {
+	for unit := int64(1e3); unit < 1e18; unit *= 10 {
 		for _, m := range []int64{1, 2, 5} {
-			if unit*m >= ns || unit > 1e15 {
+			if float64(unit*m) >= ns {
 				return unit * m
 			}
 		}
 	}
+	return 1e18
 }

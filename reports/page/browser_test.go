@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -17,6 +16,7 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+	"github.com/lockchaos/lockchaos/hosts/needed"
 	"github.com/lockchaos/lockchaos/reports/reporttest"
 )
 
@@ -41,14 +41,10 @@ func TestMain(m *testing.M) {
 // browser opens a page of its own in a headless Chromium, or skips the test where there is none and it is not required.
 func browser(t *testing.T) context.Context {
 	t.Helper()
-	shared.once.Do(startBrowser)
-	switch {
-	case shared.path == "" && os.Getenv("LOCKCHAOS_REQUIRE") == "all":
-		t.Fatal("no Chromium found, and LOCKCHAOS_REQUIRE=all: install chromium")
-	case shared.path == "":
-		t.Skip("no Chromium found: the pages are not looked at in a browser")
-	case shared.err != nil:
-		t.Fatalf("start %s: %v", shared.path, shared.err)
+	path := needed.Program(t, "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+	shared.once.Do(func() { startBrowser(path) })
+	if shared.err != nil {
+		t.Fatalf("start %s: %v", path, shared.err)
 	}
 	bound, cancelBound := context.WithTimeout(shared.ctx, 5*time.Minute)
 	ctx, cancel := chromedp.NewContext(bound)
@@ -62,23 +58,14 @@ func browser(t *testing.T) context.Context {
 	return ctx
 }
 
-func startBrowser() {
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"} {
-		if p, err := exec.LookPath(name); err == nil {
-			shared.path = p
-			break
-		}
-	}
-	if shared.path == "" {
-		return
-	}
+func startBrowser(path string) {
 	profile, err := os.MkdirTemp("", "lockchaos-browser-")
 	if err != nil {
 		shared.err = err
 		return
 	}
 	// The sandbox needs namespaces that a test may not have, and the pages are our own.
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(shared.path), chromedp.NoSandbox, chromedp.DisableGPU,
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.UserDataDir(profile), chromedp.WSURLReadTimeout(time.Minute), chromedp.Flag("disable-component-update", true), chromedp.Flag("hide-scrollbars", true))
 	alloc, cancelAlloc := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, cancel := chromedp.NewContext(alloc)

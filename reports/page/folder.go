@@ -9,6 +9,7 @@ import (
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/checker/witness"
 	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/outside"
 	"github.com/lockchaos/lockchaos/reports"
 )
 
@@ -25,11 +26,14 @@ func WriteFolder(folder string, s reports.Scenario) error {
 		s.Verdict = reports.Retold(&s.History.Header, s.Verdict)
 	}
 	carry(&s, folder)
-	if err := reports.WriteFile(filepath.Join(folder, reports.VerdictFile), func(w io.Writer) error { return reports.WriteVerdict(w, s) }); err != nil {
+	if err := outside.Write(folder, reports.VerdictFile, func(w io.Writer) error { return reports.WriteVerdict(w, s) }); err != nil {
 		return err
 	}
-	return reports.WriteFile(filepath.Join(folder, reports.PageFile), func(w io.Writer) error { return WriteScenario(w, s) })
+	return outside.Write(folder, reports.PageFile, func(w io.Writer) error { return WriteScenario(w, s) })
 }
+
+// mostCarried is how long a file may be that a page carries (bytes).
+const mostCarried = 16 << 20
 
 // carry takes the plan and the witnesses into the page. What is not there, is not carried.
 func carry(s *reports.Scenario, folder string) {
@@ -38,7 +42,7 @@ func carry(s *reports.Scenario, folder string) {
 		names = append(names, w.File)
 	}
 	for _, name := range names {
-		if data, err := os.ReadFile(filepath.Join(folder, name)); err == nil {
+		if data, err := outside.Read(folder, name, mostCarried); err == nil {
 			s.Attached = append(s.Attached, reports.Attachment{Name: name, Data: data})
 		}
 	}
@@ -62,7 +66,7 @@ func saveWitnesses(folder string, s *reports.Scenario, h *history.History) error
 			continue
 		}
 		file := reports.WitnessFile(p.Name)
-		if err := reports.WriteFile(filepath.Join(folder, file), w.Encode); err != nil {
+		if err := outside.Write(folder, file, w.Encode); err != nil {
 			return err
 		}
 		s.Witnesses = append(s.Witnesses, noteWitness(s, v, w, folder, file))

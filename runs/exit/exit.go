@@ -4,8 +4,15 @@
 package exit
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/reports"
@@ -41,8 +48,35 @@ func (s *Status) Unwrap() error { return s.Err }
 // With returns an error that carries a status. err says what went wrong; nil: it has been said already.
 func With(code int, err error) error { return &Status{Code: code, Err: err} }
 
-// Misuse marks an error as the user's: wrong words on the command line, or a wrong file.
-func Misuse(err error) error { return With(Usage, err) }
+// Misuse marks an error as the user's: wrong words on the command line, or a wrong file. An error that
+// is the machine's, or an interrupt, keeps the status of a failure.
+func Misuse(err error) error {
+	if OfMachine(err) {
+		return With(Failed, err)
+	}
+	return With(Usage, err)
+}
+
+// OfMachine reports whether an error is none of the user's words or files: an interrupt, no room, no
+// folder for temporary files, no user's cache.
+func OfMachine(err error) bool {
+	for _, kind := range []error{context.Canceled, unix.ENOSPC, unix.EDQUOT, unix.EROFS, unix.EMFILE, unix.ENFILE, unix.ENOMEM} {
+		if errors.Is(err, kind) {
+			return true
+		}
+	}
+	var says interface{ OfMachine() bool }
+	if errors.As(err, &says) {
+		return says.OfMachine()
+	}
+	path, ok := errors.AsType[*fs.PathError](err)
+	if !ok {
+		return false
+	}
+	temporary := filepath.Clean(os.TempDir())
+	ours := filepath.Dir(path.Path) == temporary && strings.HasPrefix(filepath.Base(path.Path), "lockchaos-")
+	return ours || filepath.Clean(path.Path) == temporary
+}
 
 // Ended is the error with which a command ends that has told what came out: code, unless something
 // could not be written, or it was interrupted.

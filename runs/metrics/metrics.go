@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric"
 
 	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/harmless/requests"
 	"github.com/lockchaos/lockchaos/history"
 )
 
@@ -138,7 +139,8 @@ func (r *Run) End() {
 	}
 }
 
-// Serve serves the set at an address, as HOST:PORT, at /metrics, until stop is called. Where
+// Serve serves the set at an address, as HOST:PORT, at /metrics, until stop is called. At an address of
+// this machine alone it answers only requests that name it, and none of another site's page. Where
 // OTEL_EXPORTER_OTLP_ENDPOINT (or …_METRICS_ENDPOINT) names a collector, the set is sent there too, as
 // the other OTEL_ variables say, and once more at the end.
 func (s *Set) Serve(addr string) (at string, stop func() error, err error) {
@@ -152,7 +154,13 @@ func (s *Set) Serve(addr string) (at string, stop func() error, err error) {
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{}))
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	alone := requests.Loopback(listener)
+	guarded := func(w http.ResponseWriter, r *http.Request) {
+		if !requests.Refused(w, r, alone) {
+			mux.ServeHTTP(w, r)
+		}
+	}
+	server := &http.Server{Handler: http.HandlerFunc(guarded), ReadHeaderTimeout: 10 * time.Second}
 	ended := make(chan struct{})
 	go func() { defer close(ended); _ = server.Serve(listener) }() // it ends when it is closed
 	return listener.Addr().String(), func() error {

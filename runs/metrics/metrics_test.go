@@ -121,3 +121,33 @@ func TestNothingIsCounted(t *testing.T) {
 	none.Line(LineRead)
 	none.Log(1, 0)
 }
+
+// TestHostileHost: a page of another site can't read the figures, also not under a name of its own that leads here.
+func TestHostileHost(t *testing.T) {
+	at, stop, err := New().Serve("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = stop() }()
+	for _, c := range []struct {
+		host, site string
+		want       int
+	}{{at, "", 200}, {"localhost:9464", "", 200}, {"[::1]:9464", "none", 200}, {"evil.example:9464", "", 403}, {"10.0.0.7", "", 403}, {"", "cross-site", 403}} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+at+"/metrics", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = c.host
+		if c.site != "" {
+			r.Header.Set("Sec-Fetch-Site", c.site)
+		}
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		if answer.StatusCode != c.want {
+			t.Errorf("%+v: %s", c, answer.Status)
+		}
+	}
+}

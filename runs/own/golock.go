@@ -5,9 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/lockchaos/lockchaos/clients/external"
@@ -30,6 +28,7 @@ func (p Program) meetSimulated(ctx context.Context, taken func(name string) bool
 	}
 	a.Dir = ""
 	l := &Lock{Adapter: a, TTL: cmp.Or(scenarios.Duration(p.TTL), UsualTTL(a.Service))}
+	l.remember()
 	var programs runtimes.Programs
 	program, err := programs.Of(ctx, a.Go)
 	if err != nil {
@@ -53,10 +52,8 @@ func (p Program) build(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", out, ".")
-	cmd.Dir = dir
-	if said, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build %s: %w: %s", p.Go, err, strings.TrimSpace(string(said)))
+	if _, err := sim.Go(ctx, dir, nil, "build", "-o", out, "."); err != nil {
+		return "", fmt.Errorf("build %s: %w", p.Go, err)
 	}
 	return reports.Shell(out), nil
 }

@@ -67,6 +67,7 @@ func (p Program) Meet(ctx context.Context, where runtimes.Where, taken func(name
 		return nil, err
 	}
 	l := &Lock{Adapter: a, TTL: cmp.Or(scenarios.Duration(p.TTL), UsualTTL(a.Service))}
+	l.remember()
 	t := Trial{Adapter: a, TTL: cmp.Or(l.TTL.Std(), time.Second), Hello: true}
 	if where.Runtime == runtimes.External {
 		g, err := runtimes.ReadServers(where.Nodes)
@@ -84,6 +85,11 @@ func (p Program) Meet(ctx context.Context, where runtimes.Where, taken func(name
 	}
 	l.call(taken)
 	return l, nil
+}
+
+// remember notes that the user has named the program.
+func (l *Lock) remember() {
+	runs.Remember(runs.Starts([]scenarios.Plan{{Scenario: scenarios.Scenario{Adapter: l.Adapter}}}, nil))
 }
 
 // call gives the lock a name that no built-in lock has.

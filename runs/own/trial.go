@@ -19,6 +19,8 @@ import (
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/remote"
 	"github.com/lockchaos/lockchaos/redact"
+	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -66,8 +68,14 @@ func Adapter(command, service string) (a scenarios.Adapter, err error) {
 	return scenarios.Adapter{Command: command, Dir: dir, Service: service}, nil
 }
 
-// Outside runs the trial in a sandbox of its own, and waits for its end.
+// Outside runs the trial in a sandbox of its own, and waits for its end. A service that this machine
+// can't start is told before.
 func (t Trial) Outside(ctx context.Context, stdout, stderr io.Writer) error {
+	if k, ok := backends.Lookup(t.Service); ok && len(t.at) == 0 {
+		if err := k.Startable(false); err != nil {
+			return exit.With(exit.Failed, fmt.Errorf("service %s can't be started here: %w", t.Service, err))
+		}
+	}
 	text, err := json.Marshal(t)
 	if err != nil {
 		return err
@@ -118,7 +126,9 @@ func Inside(ctx context.Context, trial string, out io.Writer) (err error) {
 	for _, text := range s.StandIns() {
 		harmless.Fprintln(out, "STAND-IN:", text)
 	}
-	switch worst, err := conformance.Tell(ctx, bench, s.Version, out); {
+	worst, err := conformance.Tell(ctx, bench, s.Version, out)
+	runs.TellAdds(out, reports.Suite{StandIns: s.StandIns()})
+	switch {
 	case err != nil:
 		return err
 	case worst == conformance.Broke:

@@ -2,8 +2,10 @@ package pick
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/lockchaos/lockchaos/harness"
@@ -12,12 +14,14 @@ import (
 	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/own"
+	"github.com/lockchaos/lockchaos/runs/runtimes"
 	"github.com/lockchaos/lockchaos/scenarios"
 	"github.com/lockchaos/lockchaos/spelling"
 )
 
 // Exam makes the plans of the attacks on a lock: the one that Names names, or that of the user's
-// own. The exam says which attacks make no sense, and why.
+// own. The exam says which attacks can't be made, and why. There are no plans if the machine lacks
+// something for each of them.
 func (r Request) Exam(ctx context.Context) (plans []scenarios.Plan, exam *reports.Exam, err error) {
 	table, err := r.attacks()
 	if err != nil {
@@ -29,14 +33,17 @@ func (r Request) Exam(ctx context.Context) (plans []scenarios.Plan, exam *report
 	var lock scenarios.Examinee
 	if r.Own.Given() {
 		met, err := r.meet(ctx)
+		if _, classed := errors.AsType[*exit.Status](err); err != nil && !classed {
+			err = exit.Misuse(err)
+		}
 		if err != nil {
-			return nil, nil, exit.Misuse(err)
+			return nil, nil, err
 		}
 		lock = met.Examinee()
 	} else if lock, err = Examinee(r.Tool, r.Names[0], scenarios.Duration(r.Own.TTL)); err != nil {
 		return nil, nil, exit.Misuse(err)
 	}
-	all, exam, err := r.attack(lock, table, r.Faults(ctx, r.Own.Given(), r.Say))
+	all, exam, err := r.attack(lock, table, r.Means(ctx, r.Own.Given(), r.Say))
 	for _, s := range all {
 		plans = append(plans, scenarios.Plan{Seed: r.Seed, Scenario: s})
 	}
@@ -52,12 +59,19 @@ func (r Request) attacks() (scenarios.Exam, error) {
 	return table.Only(r.Short, r.Attacks)
 }
 
-// attack returns the attacks of the table that can be made on the lock with the kinds of faults that
-// can be done here.
-func (r Request) attack(lock scenarios.Examinee, table scenarios.Exam, can map[string]bool) ([]scenarios.Scenario, *reports.Exam, error) {
-	lock.Fits = r.Fitting(can, lock.Fits)
+// attack returns the attacks of the table that can be made on the lock here.
+func (r Request) attack(lock scenarios.Examinee, table scenarios.Exam, can runtimes.Means) ([]scenarios.Scenario, *reports.Exam, error) {
+	kind, err := r.Tool.KindOf(&lock.Base)
+	if err == nil {
+		err = can.Startable(lock.Base, kind.Service)
+	}
+	if err != nil {
+		return nil, nil, exit.With(exit.Failed, fmt.Errorf("%s can't be examined here: %w", lock.Base.Lock, err))
+	}
+	lock.Fits = can.Fitting(kind.Service, lock.Fits)
 	all, not := table.Of(lock)
-	if len(all) == 0 {
+	lacks := slices.ContainsFunc(not, func(n scenarios.Inapplicable) bool { return n.Fix != "" })
+	if len(all) == 0 && !lacks {
 		return nil, nil, exit.Misuse(fmt.Errorf("none of these attacks makes sense against %s: %s", lock.Base.Lock, not[0].Why))
 	}
 	exam := reports.ExamOf(lock.Base.Lock, not)
@@ -118,7 +132,7 @@ type demands struct {
 	folder string // of the policy
 	places map[string]scenarios.Place
 	own    *own.Lock       // that of the policy; nil: it has none
-	can    map[string]bool // the faults that can be done here, tried for the first exam
+	can    *runtimes.Means // what can be done here, tried for the first exam
 }
 
 func (d *demands) meet(lock policy.Lock) (err error) {
@@ -155,7 +169,8 @@ func (d *demands) find(word string) ([]scenarios.Scenario, error) {
 // examine returns the attacks of an exam, and tells which make no sense, and why.
 func (d *demands) examine(e policy.Exam) ([]scenarios.Scenario, error) {
 	if d.can == nil {
-		d.can = d.Faults(d.ctx, d.own != nil, d.Say)
+		can := d.Means(d.ctx, d.own != nil, d.Say)
+		d.can = &can
 	}
 	d.Short, d.Attacks = e.Short, e.Attacks
 	table, err := d.attacks()
@@ -168,12 +183,15 @@ func (d *demands) examine(e policy.Exam) ([]scenarios.Scenario, error) {
 	} else if lock, err = Examinee(d.Tool, e.Lock, 0); err != nil {
 		return nil, err
 	}
-	all, exam, err := d.attack(lock, table, d.can)
+	all, exam, err := d.attack(lock, table, *d.can)
 	if err != nil {
 		return nil, err
 	}
 	for _, line := range exam.Inapplicable() {
 		d.Say(lock.Base.Lock + ": " + line)
+	}
+	if len(all) == 0 {
+		return nil, exit.With(exit.Failed, fmt.Errorf("none of these attacks on %s can be made here: %s: %s", lock.Base.Lock, exam.Not[0].Why, exam.Not[0].Fix))
 	}
 	return all, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/runs/runtimes"
 	"github.com/lockchaos/lockchaos/scenarios"
 	"github.com/lockchaos/lockchaos/spelling"
 )
@@ -44,7 +45,7 @@ func (r Request) randomLocks(ctx context.Context) (all []scenarios.RandomLock, e
 	if err != nil {
 		return nil, exit.Misuse(err)
 	}
-	can := r.Faults(ctx, r.Own.Given(), r.Say)
+	can := r.Means(ctx, r.Own.Given(), r.Say)
 	if r.Own.Given() {
 		lock, err := r.meet(ctx)
 		if err != nil {
@@ -56,15 +57,14 @@ func (r Request) randomLocks(ctx context.Context) (all []scenarios.RandomLock, e
 	if err != nil {
 		return nil, err
 	}
-	lacking := r.Missing(ctx)
 	for _, k := range kinds {
 		base, ok := scenarios.Undisturbed(suites, k.Name)
-		why := lacking(k.Service)
-		if !ok {
-			why = "no suite has a scenario of it that could be disturbed"
+		why := errors.New("no suite has a scenario of it that could be disturbed")
+		if ok {
+			why = can.Startable(base, k.Service)
 		}
-		if why != "" {
-			r.Say(fmt.Sprintf("%s is left out: %s", k.Name, why))
+		if why != nil {
+			r.Say(fmt.Sprintf("%s is left out: %v", k.Name, why))
 			continue
 		}
 		all = append(all, r.RandomLock(k, base, can))
@@ -89,10 +89,10 @@ func (r Request) draw(locks []scenarios.RandomLock, seed uint64, say func(string
 	return plans, nil
 }
 
-// RandomLock is a lock as the drawing sees it; can says which kinds of faults the machine can do.
-func (r Request) RandomLock(k clients.Kind, base scenarios.Scenario, can map[string]bool) scenarios.RandomLock {
+// RandomLock is a lock as the drawing sees it; can says what can be done here.
+func (r Request) RandomLock(k clients.Kind, base scenarios.Scenario, can runtimes.Means) scenarios.RandomLock {
 	return scenarios.RandomLock{Nature: harness.Nature(k), Base: base, Together: harness.CheckTogether,
-		Fits: r.Fitting(can, func(one scenarios.Fault) error { return harness.CheckFault(k, one) })}
+		Fits: can.Fitting(k.Service, func(one scenarios.Fault) error { return harness.CheckFault(k, one) })}
 }
 
 // chosenLocks are those that Locks names.

@@ -107,20 +107,12 @@ func ContainerTask(k backends.Kind, node string, addrs map[string]string) (docke
 }
 
 // servicesOf are the services that a plan needs: its lock's, and its store's engine where that is a server.
-func (of Locks) servicesOf(plan scenarios.Plan) (all []backends.Kind) {
+func (of Locks) servicesOf(plan scenarios.Plan) []backends.Kind {
 	lock, err := of(&plan.Scenario)
 	if err != nil {
 		return nil // a plan is checked when it is read
 	}
-	if k, ok := backends.Lookup(lock.Service); ok {
-		all = append(all, k)
-	}
-	// A guarded store lies in the lock's own service.
-	store := plan.Scenario.Store
-	if k, ok := backends.Lookup(store.EngineName()); ok && !store.Guarded() {
-		all = append(all, k.WithPrefix(backends.StorePrefix))
-	}
-	return all
+	return harness.Services(lock.Service, plan.Scenario.Store)
 }
 
 // nodesFor are the nodes of those services.

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/lockchaos/lockchaos/backends"
@@ -40,7 +41,7 @@ func newGiven(ctx context.Context, f Where, of Locks, plans []scenarios.Plan, sa
 	if err != nil {
 		return nil, exit.Misuse(err)
 	}
-	g.Locks, g.able = of, newLocal(ctx).Able // clients and their links are on a private network here, too
+	g.Locks, g.able = of, sync.OnceValue(able(ctx)) // clients and their links are on a private network here, too
 	var refused []string
 	out := map[string][]string{} // why → the scenarios that are left out
 	for _, p := range plans {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/docker"
@@ -14,20 +13,39 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// Faults are the kinds of faults that this machine can do in the runtime. own: the lock is a program
-// of this machine. say is told what can't be done, and why.
-func (f Where) Faults(ctx context.Context, own bool, say func(string)) map[string]bool {
+// Means are what can be done in a runtime.
+type Means struct {
+	where Where
+	// starts: services are started on this machine, from what is installed here.
+	starts bool
+	// Faults are the kinds of faults that can be done.
+	Faults map[string]bool
+}
+
+// Means tries what can be done in the runtime. own: the lock is a program of this machine. say is told
+// which faults can't be done, and why.
+func (f Where) Means(ctx context.Context, own bool, say func(string)) Means {
+	m := Means{where: f, starts: f.Runtime == Local}
 	if f.Runtime == Virtual {
-		return virtualFaults()
+		m.Faults = virtualFaults()
+		return m
 	}
-	here := f.Here()
-	if f.Runtime == Auto && own {
-		here = true
-	} else if f.Runtime == Auto {
-		_, err := docker.Connect(ctx)
-		var absent *docker.AbsentError
-		here = errors.As(err, &absent)
+	if f.Runtime == Auto {
+		m.starts = own || engineless(ctx)
 	}
+	m.Faults = f.tried(ctx, m.starts || f.Here(), say)
+	return m
+}
+
+// engineless reports whether there is no engine of containers.
+func engineless(ctx context.Context) bool {
+	_, err := docker.Connect(ctx)
+	_, absent := errors.AsType[*docker.AbsentError](err)
+	return absent
+}
+
+// tried are the kinds of faults that can be done. here: servers are not in containers.
+func (f Where) tried(ctx context.Context, here bool, say func(string)) map[string]bool {
 	tried := nemesis.Tried(ctx, ProbeVerb)
 	can := map[string]bool{}
 	var reasons []string // in the order of the kinds
@@ -65,33 +83,33 @@ func virtualFaults() map[string]bool {
 	return can
 }
 
-// Fitting returns a function that says why a fault is not for this machine and runtime, nor for the
-// lock, as fits has it; nil: it is. can are the kinds that the machine can do.
-func (f Where) Fitting(can map[string]bool, fits func(scenarios.Fault) error) func(scenarios.Fault) error {
+// Fitting returns a function that says why a fault is not for this machine and runtime, nor for the lock
+// and its service, as fits has it; nil: it is.
+func (m Means) Fitting(service string, fits func(scenarios.Fault) error) func(scenarios.Fault) error {
 	return func(one scenarios.Fault) error {
-		if !can[one.Kind] {
+		if !m.Faults[one.Kind] {
 			return errors.New("this machine cannot do it")
 		}
-		if why := harness.UnsimulatedFault(one.Spec()); why != "" && f.Runtime == Virtual {
+		if why := harness.UnsimulatedFault(one.Spec()); why != "" && m.where.Runtime == Virtual {
 			return errors.New(why)
 		}
-		if why := OutOfReach(one); why != "" && f.Runtime == External {
+		if why := OutOfReach(one); why != "" && m.where.Runtime == External {
 			return errors.New(why)
 		}
-		return fits(one)
+		if err := fits(one); err != nil {
+			return err
+		}
+		return m.Startable(scenarios.Scenario{Faults: []scenarios.Fault{one}}, service)
 	}
 }
 
-// Missing returns a function that says why a service can't be started here; "": it can. In
-// containers its programs are in the images, elsewhere it runs.
-func (f Where) Missing(ctx context.Context) func(service string) string {
-	missing := map[string]string{}
-	if f.Runtime == Local || f.Runtime == Auto {
-		for _, k := range backends.Kinds() {
-			missing[k.Name] = k.Missing(ctx)
-		}
+// Startable returns nil if the services of a scenario can be started, as its faults need them: in
+// containers they are in the images, and elsewhere they run. service is that of its lock.
+func (m Means) Startable(s scenarios.Scenario, service string) error {
+	if !m.starts {
+		return nil
 	}
-	return func(service string) string { return missing[service] }
+	return harness.Startable(scenarios.Plan{Scenario: s}, service)
 }
 
 // EngineChecks say whether containers can be run, and with which images. Nothing of it is an obstacle: the local runtime does without.

@@ -91,7 +91,7 @@ func Choose(ctx context.Context, f Where, of Locks, plans []scenarios.Plan, say 
 		return nil, exit.Misuse(fmt.Errorf("--trace tells what a simulation did, and the runtime is %s: give --runtime %s and --lock-go", f.Runtime, Virtual))
 	}
 	if f.Runtime == Local || f.Runtime == Auto && withAdapter(plans) != "" {
-		return newLocal(ctx), nil
+		return newLocal(ctx, of, plans)
 	}
 	switch f.Runtime {
 	case Virtual:
@@ -177,21 +177,34 @@ func autoRuntime(ctx context.Context, settings map[string]string, of Locks, plan
 	engine, err := docker.Connect(ctx)
 	var absent *docker.AbsentError
 	if errors.As(err, &absent) {
-		return newLocal(ctx), nil
+		return newLocal(ctx, of, plans)
 	}
 	if err != nil {
 		return nil, err
 	}
 	for _, kind := range of.neededImages(plans) {
-		if image, err := Present(ctx, engine, settings, kind); image == "" || err != nil {
-			return newLocal(ctx), err
+		image, err := Present(ctx, engine, settings, kind)
+		if err != nil {
+			return nil, err
+		}
+		if image == "" {
+			return newLocal(ctx, of, plans)
 		}
 	}
 	return newContainers(ctx, settings, of, plans, say)
 }
 
-func newLocal(ctx context.Context) runs.PrivateNetwork {
-	return runs.PrivateNetwork{Able: sync.OnceValue(func() func(nemesis.Need) string { return nemesis.Able(ctx, ProbeVerb) })}
+func newLocal(ctx context.Context, of Locks, plans []scenarios.Plan) (Runtime, error) {
+	n := runs.PrivateNetwork{Locks: of, Able: sync.OnceValue(able(ctx))}
+	if err := n.Check(plans); err != nil {
+		return nil, exit.Misuse(err)
+	}
+	return n, nil
+}
+
+// able tries what faults need on this machine, when it is called.
+func able(ctx context.Context) func() func(nemesis.Need) string {
+	return func() func(nemesis.Need) string { return nemesis.Able(ctx, ProbeVerb) }
 }
 
 // neededImages lists what the plans' services need to be installed, each once, in the order of need.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/history"
-	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/outside"
 	"github.com/lockchaos/lockchaos/reports/page"
 	"github.com/lockchaos/lockchaos/runs"
 )
@@ -26,7 +26,7 @@ func (j *Judged) Report(dir, file, program, again string) (string, error) {
 	if same, err := sameFile(file, out); err != nil {
 		return "", err
 	} else if !same {
-		if err := reports.WriteFile(out, j.History.Encode); err != nil {
+		if err := outside.Write(dir, runs.HistoryFile, j.History.Encode); err != nil {
 			return "", err
 		}
 	}

@@ -1,8 +1,8 @@
 // The mutex of etcd's own Go library (go.etcd.io/etcd/client/v3/concurrency) on three members, as an adapter for lockchaos.
 //
-//	(cd examples/go && go build -o /tmp/golocks/ ./...)
-//	lockchaos adapter test /tmp/golocks/etcd --service etcd
-//	lockchaos run quick --lock-cmd /tmp/golocks/etcd --service etcd
+//	(cd examples/go && go build -o ../../bin/golocks/ ./...)
+//	lockchaos adapter test bin/golocks/etcd --service etcd
+//	lockchaos run quick --lock-cmd bin/golocks/etcd --service etcd
 //
 // docs/locks/etcd-lease.md tells what was found.
 package main

@@ -1,8 +1,8 @@
 // The lock of github.com/bsm/redislock on one Redis server, as an adapter for lockchaos.
 //
-//	(cd examples/go && go build -o /tmp/golocks/ ./...)
-//	lockchaos adapter test /tmp/golocks/redislock --service redis
-//	lockchaos run quick --lock-cmd /tmp/golocks/redislock --service redis
+//	(cd examples/go && go build -o ../../bin/golocks/ ./...)
+//	lockchaos adapter test bin/golocks/redislock --service redis
+//	lockchaos run quick --lock-cmd bin/golocks/redislock --service redis
 //
 // docs/locks/redislock.md tells what was found.
 package main

@@ -1,8 +1,8 @@
 // The mutex of github.com/go-redsync/redsync/v4 on five independent Redis servers, as an adapter for lockchaos.
 //
-//	(cd examples/go && go build -o /tmp/golocks/ ./...)
-//	lockchaos adapter test /tmp/golocks/redsync --service redis-five
-//	lockchaos run quick --lock-cmd /tmp/golocks/redsync --service redis-five
+//	(cd examples/go && go build -o ../../bin/golocks/ ./...)
+//	lockchaos adapter test bin/golocks/redsync --service redis-five
+//	lockchaos run quick --lock-cmd bin/golocks/redsync --service redis-five
 //
 // docs/locks/redsync.md tells what was found.
 package main

@@ -1,7 +1,7 @@
 // The mutex of etcd's Go library as it was in v3.4.13, as an adapter for lockchaos (docs/protocol.md): a session, a mutex, no more.
 //
-//	go build -o /tmp/etcd34 .
-//	lockchaos run ../etcd-waiter.yaml --lock-cmd /tmp/etcd34 --service etcd
+//	go build -o ../../../bin/etcd34 .
+//	lockchaos run ../etcd-waiter.yaml --lock-cmd ../../../bin/etcd34 --service etcd
 package main
 
 import (

@@ -1,8 +1,8 @@
 // The mutex of redsync on one Redis server, as an adapter for lockchaos (docs/protocol.md). go.mod says which version: v4.0.3, or with
 // go get github.com/go-redsync/redsync/v4@v4.17.0 another one.
 //
-//	go build -o /tmp/redsync .
-//	lockchaos run ../redsync-extend.yaml --lock-cmd /tmp/redsync --service redis
+//	go build -o ../../../bin/redsync .
+//	lockchaos run ../redsync-extend.yaml --lock-cmd ../../../bin/redsync --service redis
 package main
 
 import (

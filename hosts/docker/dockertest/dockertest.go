@@ -19,8 +19,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockchaos/lockchaos/hosts/cache"
 	"github.com/lockchaos/lockchaos/hosts/docker"
-	"github.com/lockchaos/lockchaos/hosts/hoststest"
+	"github.com/lockchaos/lockchaos/hosts/needed"
 	"golang.org/x/sys/unix"
 )
 
@@ -44,6 +45,7 @@ var started struct {
 // the test. The environment of the test process then names the engine. Stop must be called when all tests are done.
 func Need(t testing.TB, images ...string) *docker.Engine {
 	t.Helper()
+	needed.Later(t, "it needs a container engine")
 	started.Lock()
 	defer started.Unlock()
 	if !started.tried {
@@ -54,10 +56,7 @@ func Need(t testing.TB, images ...string) *docker.Engine {
 		started.err = makeImages(images)
 	}
 	if started.err != nil {
-		if os.Getenv(hoststest.RequireVar) == "all" {
-			t.Fatalf("a Docker engine is required (%s=all): %v", hoststest.RequireVar, started.err)
-		}
-		t.Skipf("no Docker engine: %v", started.err)
+		needed.Be(t, fmt.Errorf("no Docker engine: %w", started.err))
 	}
 	e, err := docker.Connect(t.Context())
 	if err != nil {
@@ -124,12 +123,8 @@ func answers() error {
 
 // launch starts dockerd and waits until it answers. Only one at a time uses the images' folder: others wait.
 func launch(program string) error {
-	cache, err := os.UserCacheDir()
+	root, err := cache.Folder("engine")
 	if err != nil {
-		return err
-	}
-	root := filepath.Join(cache, "lockchaos", "engine")
-	if err := os.MkdirAll(root, 0o700); err != nil {
 		return err
 	}
 	lock, err := os.Create(filepath.Join(root, "lock"))

@@ -34,7 +34,7 @@ const axis = (root, view) => {
   let step = 1;
   for (let i = 0; step < rough; i++) step = Math.pow(10, Math.floor(i / 3)) * [1, 2, 5][i % 3];
   const decimals = Math.max(0, Math.min(6, 6 - Math.floor(Math.log10(step))));
-  for (let t = Math.ceil(view.from / step) * step; t <= view.to; t += step) {
+  for (let n = 0, t = Math.ceil(view.from / step) * step; t <= view.to && n < 1000; n++, t += step) { // a step may be less than t's last digit
     const x = num(pixel(view, t));
     el(root, 'line', {x1: x, y1: top - 10, x2: x, y2: bottom(), class: 'gridline'});
     el(root, 'text', {x, y: bottom() + 16, 'text-anchor': x > width - 28 ? 'end' : 'middle', class: 'm t'}, run.clock ? clock(t, Math.min(decimals, 3)) : ((t + (run.base || 0)) / 1e6).toFixed(decimals) + ' s');

@@ -1,6 +1,6 @@
 // What client-go's leader election does to a Lease, and to its leaseTransitions, without lockchaos:
 //
-//	go build -o /tmp/repro ./repro && ../with-kubernetes.sh /tmp/repro
+//	go build -o ../../bin/client-go-repro ./repro && ../with-kubernetes.sh ../../bin/client-go-repro
 //
 // B waits while A leads. A freezes after the second renewal within a second, and B is elected less than LeaseDuration later.
 //

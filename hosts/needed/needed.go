@@ -1,0 +1,69 @@
+// Package needed says what happens to a test that lacks something: a program, a service, an ability
+// of the kernel.
+//
+// Such a test is skipped, and says what to install. With LOCKCHAOS_REQUIRE=all it fails: CI installs
+// everything, so there a skip would hide a mistake.
+//
+// `make test` sets LOCKCHAOS_TIER=packages. It runs the tests whose servers come with the system's
+// packages, and leaves the rest to `make test-all`.
+package needed
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"testing"
+)
+
+// The environment variables that decide about tests that lack something.
+const (
+	RequireVar = "LOCKCHAOS_REQUIRE" // "all": what is missing fails the test
+	TierVar    = "LOCKCHAOS_TIER"    // "packages": servers that must be built, and containers, are left to `make test-all`
+)
+
+// Setup is the command that installs what tests need.
+const Setup = "./scripts/setup"
+
+// All reports whether the user requires everything.
+func All() bool { return os.Getenv(RequireVar) == "all" }
+
+// Be skips the test if one of the errors is set, because something is missing here. It fails the test
+// where everything is required.
+func Be(t testing.TB, missing ...error) {
+	t.Helper()
+	err := errors.Join(missing...)
+	switch {
+	case err == nil:
+	case All():
+		t.Fatalf("required (%s=all): %v", RequireVar, err)
+	default:
+		t.Skipf("%v (to install what tests need: %s)", err, Setup)
+	}
+}
+
+// Program returns the path of the first of the programs that this machine has. If it has none, Be
+// decides.
+func Program(t testing.TB, names ...string) string {
+	t.Helper()
+	var first error
+	for _, name := range names {
+		path, err := exec.LookPath(name)
+		if err == nil {
+			return path
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	Be(t, first)
+	return ""
+}
+
+// Later skips the test in `make test`, whose servers are packages. What names the thing that is none:
+// "Consul is built from source".
+func Later(t testing.TB, what string) {
+	t.Helper()
+	if os.Getenv(TierVar) == "packages" {
+		t.Skipf("%s: make test-all runs this test", what)
+	}
+}

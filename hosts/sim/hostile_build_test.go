@@ -1,0 +1,144 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// buildVar makes a copy of this test's binary build a folder, for a test to kill.
+const buildVar = "LOCKCHAOS_TEST_BUILD"
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(buildVar); dir != "" {
+		_, err := Build(context.Background(), dir)
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(3)
+	}
+	os.Exit(m.Run())
+}
+
+// slowGo is a go command that never comes to the end of a build, but cleans up at an interrupt as the real one does.
+const slowGo = `#!/bin/sh
+[ "$1" != env ] || exec %[1]q "$@"
+work=$(mktemp -d)
+trap 'rm -rf "$work"; exit 1' INT
+echo $$ >%[2]q.new
+mv %[2]q.new %[2]q
+while :; do sleep 0.05; done
+`
+
+// eventually waits until a condition holds.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("never came: ", what)
+		}
+	}
+}
+
+// slow puts slowGo first in PATH, and returns a folder to build, the one of temporary files, and where its process's number comes.
+func slow(t *testing.T) (dir, temporary, pid string) {
+	t.Helper()
+	real, err := exec.LookPath("go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cache, err := Go(t.Context(), ".", nil, "env", "GOCACHE")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin, dir, temporary := t.TempDir(), t.TempDir(), t.TempDir()
+	pid = filepath.Join(bin, "pid")
+	if err := os.WriteFile(filepath.Join(bin, "go"), fmt.Appendf(nil, slowGo, real, pid), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	t.Setenv("GOCACHE", cache)
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	t.Setenv("TMPDIR", temporary)
+	return dir, temporary, pid
+}
+
+// nothingLeft waits until the go command has ended, and nothing is among the temporary files.
+func nothingLeft(t *testing.T, pid, temporary string) {
+	t.Helper()
+	text, err := os.ReadFile(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	process, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the end of the go command", func() bool {
+		state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", process))
+		return err != nil || strings.Contains(string(state), ") Z ") || errors.Is(syscall.Kill(process, 0), syscall.ESRCH)
+	})
+	eventually(t, "empty temporary files", func() bool {
+		left, err := os.ReadDir(temporary)
+		return err == nil && len(left) == 0
+	})
+}
+
+// TestHostileKillWhileBuilding: kill -9 of the process that builds leaves no process and no temporary file.
+func TestHostileKillWhileBuilding(t *testing.T) {
+	dir, temporary, pid := slow(t)
+	t.Setenv(buildVar, dir)
+	cmd := exec.Command(os.Args[0])
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the build", func() bool { _, err := os.Stat(pid); return err == nil })
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	nothingLeft(t, pid, temporary)
+}
+
+// TestHostileInterruptWhileBuilding: an interrupt is no mistake in the program that is built.
+func TestHostileInterruptWhileBuilding(t *testing.T) {
+	dir, temporary, pid := slow(t)
+	ctx, interrupt := context.WithCancel(t.Context())
+	go func() {
+		for ctx.Err() == nil {
+			if _, err := os.Stat(pid); err == nil {
+				interrupt()
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	}()
+	if _, err := Build(ctx, dir); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	nothingLeft(t, pid, temporary)
+}
+
+// TestHostileTemporaryFolder: a folder for temporary files that is not there is named.
+func TestHostileTemporaryFolder(t *testing.T) {
+	cache, err := Go(t.Context(), ".", nil, "env", "GOCACHE")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GOCACHE", cache)
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	dir := t.TempDir()
+	for name, text := range map[string]string{"go.mod": "module example.com/mine\n\ngo 1.26\n", "main.go": "package main\n\nfunc main() {}\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "gone"))
+	_, err = Build(t.Context(), dir)
+	if wrong, placed := errors.AsType[*os.PathError](err); !placed || !strings.HasPrefix(wrong.Path, os.TempDir()) || !strings.Contains(err.Error(), "TMPDIR") {
+		t.Error(err)
+	}
+}
