@@ -212,3 +212,15 @@ func TestHostileInputEndsAtFirstSignal(t *testing.T) {
 		must(t, in.Close())
 	}
 }
+
+// TestHostileWhere: a record says where a run took place, and gives the command no other flag.
+func TestHostileWhere(t *testing.T) {
+	dir := replayShard(t, 1, 1, nil, tryStands, tryStands)
+	for _, words := range [][]string{{"--out", "/elsewhere"}, {"--runtime", "local", "--parallel=9"}} {
+		rewrite(t, dir, func(r *runs.Record) { r.Where = words })
+		var out bytes.Buffer
+		if code := execute(t.Context(), []string{"rerun", dir}, &out, &out); code != exit.Usage || !strings.Contains(out.String(), "does not say where") {
+			t.Errorf("%q: %d, %s", words, code, out.String())
+		}
+	}
+}

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"fmt"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/lockchaos/lockchaos/experiments"
 	"github.com/lockchaos/lockchaos/reports"
@@ -20,7 +23,12 @@ func (f *runFlags) sameWhere(cmd *cobra.Command, run *runs.Record) error {
 			return nil
 		}
 	}
-	return cmd.Flags().Parse(run.Where)
+	return cmd.Flags().ParseAll(run.Where, func(flag *pflag.Flag, value string) error {
+		if !slices.Contains(whereFlags, flag.Name) { // the record may be somebody else's
+			return fmt.Errorf("%s says that it ran with --%s, which does not say where", runs.RecordFile, flag.Name)
+		}
+		return cmd.Flags().Set(flag.Name, value)
+	})
 }
 
 func rerunCommand() *cobra.Command {
