@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/lockchaos/lockchaos/experiments"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
@@ -95,6 +96,7 @@ var traps = []trap{
 	{name: "the page is a link", set: linked(setnx+"/"+runs.ReportFile, "text"), mend: true},
 	{name: "the first page is a link", set: linked(reports.IndexFile, "text"), mend: true},
 	{name: "the page's other name is a link", set: linked("."+reports.IndexFile+".next", "text"), mend: true},
+	{name: "the comparison is a link", set: linked(experiments.CompareFile, "text"), mend: true},
 	{name: "junit.xml is a link", set: linked(runs.JunitFile, "text"), mend: true},
 	{name: "the page is a pipe", set: piped(setnx + "/" + runs.ReportFile), mend: true},
 }
