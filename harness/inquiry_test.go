@@ -58,7 +58,7 @@ func TestFreshClientsAskWhileTheRunGoesOn(t *testing.T) {
 			amiss(t, h, "%d clients were closed", ended)
 		}
 		if r := cameTo(t, h, checker.StuckLock, checker.Violated); r.Violations[0].Kind != checker.KindAsleep {
-			t.Errorf("%+v", r)
+			amiss(t, h, "%+v", r) // a fresh client that comes too late finds a key that was wedged until then
 		}
 	})
 }
