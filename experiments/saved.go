@@ -105,8 +105,12 @@ func Compare(tool *runs.Tool, out io.Writer, a, b, file string) error {
 		return exit.Misuse(err)
 	}
 	c := studies.Compare(first.Suite, second.Suite)
+	write := reports.WriteFile
 	if file == "" {
 		file = filepath.Join(second.Dir, CompareFile)
+		write = func(_ string, render func(io.Writer) error) error {
+			return outside.Write(second.Dir, CompareFile, render)
+		}
 	}
 	to := func(dir string) (string, error) { return relative(filepath.Dir(file), dir) }
 	dirA, err := to(first.Dir)
@@ -117,7 +121,7 @@ func Compare(tool *runs.Tool, out io.Writer, a, b, file string) error {
 	if err != nil {
 		return err
 	}
-	if err := reports.WriteFile(file, func(w io.Writer) error { return page.WriteComparison(w, c, dirA, dirB) }); err != nil {
+	if err := write(file, func(w io.Writer) error { return page.WriteComparison(w, c, dirA, dirB) }); err != nil {
 		return err
 	}
 	s := screen.New(out)

@@ -28,27 +28,56 @@ func Decompressed(in *bufio.Reader, name string) (*bufio.Reader, error) {
 	begin, _ := in.Peek(len(zstdMagic)) // whatever is wrong is told by whoever reads
 	switch {
 	case bytes.HasPrefix(begin, gzipMagic):
-		z, err := gzip.NewReader(in)
+		file := &counted{in: in}
+		z, err := gzip.NewReader(file)
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", name, err)
 		}
-		return bufio.NewReaderSize(&frames{z}, readAhead), nil
+		return bufio.NewReaderSize(&frames{d: z, file: file, name: name}, readAhead), nil
 	case !bytes.Equal(begin, zstdMagic):
 		return in, nil
 	}
 	// With one decoder it reads when it is asked, in the goroutine that asks: nothing is left running when nobody asks any more.
-	d, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
+	file := &counted{in: in}
+	d, err := zstd.NewReader(file, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
-	return bufio.NewReaderSize(&frames{d}, readAhead), nil
+	return bufio.NewReaderSize(&frames{d: d, file: file, name: name}, readAhead), nil
 }
 
 // frames reads compressed frames. A frame that is cut ends like a file that is cut, so that what is whole can be judged.
-type frames struct{ d io.Reader }
+type frames struct {
+	d    io.Reader
+	file *counted
+	name string
+	out  int64
+}
+
+// A compressed file that becomes longer than anyTimes is refused where it becomes more than mostTimes as long: real histories and logs become less than
+// fifty times as long, and a small file must not fill the memory.
+const (
+	anyTimes  = 256 << 20
+	mostTimes = 200
+)
+
+// counted counts what is read.
+type counted struct {
+	in io.Reader
+	n  int64
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.in.Read(p)
+	c.n += int64(n)
+	return n, err
+}
 
 func (f *frames) Read(p []byte) (int, error) {
 	n, err := f.d.Read(p)
+	if f.out += int64(n); f.out > anyTimes && f.out > mostTimes*f.file.n {
+		return 0, fmt.Errorf("%s becomes more than %d times as long as it is: if you trust it, decompress it first", f.name, mostTimes)
+	}
 	if err == io.ErrUnexpectedEOF {
 		err = io.EOF
 	}

@@ -1,7 +1,12 @@
 package history
 
 import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 )
@@ -51,6 +56,37 @@ func TestHostileStamps(t *testing.T) {
 		_, err := ReadAll(strings.NewReader(header+acquire+line), "x.jsonl")
 		if err == nil || !strings.HasPrefix(err.Error(), "x.jsonl:3") || !strings.Contains(err.Error(), "hundred years") {
 			t.Errorf("%s%v", line, err)
+		}
+	}
+}
+
+// TestHostileCompression: a small file that becomes a long one is refused while it is read.
+func TestHostileCompression(t *testing.T) {
+	var zst, gz bytes.Buffer
+	z, err := NewWriter(&zst, "x.zst")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, _ := gzip.NewWriterLevel(&gz, gzip.BestSpeed)
+	lines := bytes.Repeat([]byte("\n"), 1<<20)
+	for range anyTimes/len(lines) + 2 {
+		_, err1 := z.Write(lines)
+		_, err2 := g.Write(lines)
+		if err := errors.Join(err1, err2); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(z.Close(), g.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for name, small := range map[string]*bytes.Buffer{"x.zst": &zst, "x.gz": &gz} {
+		in, err := Decompressed(bufio.NewReader(small), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := io.Copy(io.Discard, in)
+		if err == nil || !strings.Contains(err.Error(), name) || n > anyTimes+1<<20 {
+			t.Errorf("%s: %d bytes, %v", name, n, err)
 		}
 	}
 }

@@ -9,7 +9,9 @@ for etcd in "$@"; do :; done # the last argument
 data=$(mktemp -d)
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 echo 'lockchaos-token,lockchaos,1,"system:masters"' >"$data/tokens.csv"
-"${XDG_CACHE_HOME:-$HOME/.cache}/lockchaos/servers/kube-apiserver" --etcd-servers "http://$etcd" --bind-address 127.0.0.1 --advertise-address 127.0.0.1 \
+apiserver=${XDG_CACHE_HOME:-$HOME/.cache}/lockchaos/servers/kube-apiserver
+[ -O "$apiserver" ] || { echo "with-kubernetes.sh: $apiserver is not yours: run scripts/servers kube-apiserver" >&2; exit 1; }
+"$apiserver" --etcd-servers "http://$etcd" --bind-address 127.0.0.1 --advertise-address 127.0.0.1 \
 	--secure-port "$port" --cert-dir "$data" --token-auth-file "$data/tokens.csv" --authorization-mode RBAC \
 	--service-account-issuer https://kubernetes.default.svc --service-account-signing-key-file "$data/apiserver.key" \
 	--service-account-key-file "$data/apiserver.key" --service-cluster-ip-range 10.96.0.0/16 --endpoint-reconciler-type none >"$data/log" 2>&1 &

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/lockchaos/lockchaos/experiments"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
@@ -95,6 +96,7 @@ var traps = []trap{
 	{name: "the page is a link", set: linked(setnx+"/"+runs.ReportFile, "text"), mend: true},
 	{name: "the first page is a link", set: linked(reports.IndexFile, "text"), mend: true},
 	{name: "the page's other name is a link", set: linked("."+reports.IndexFile+".next", "text"), mend: true},
+	{name: "the comparison is a link", set: linked(experiments.CompareFile, "text"), mend: true},
 	{name: "junit.xml is a link", set: linked(runs.JunitFile, "text"), mend: true},
 	{name: "the page is a pipe", set: piped(setnx + "/" + runs.ReportFile), mend: true},
 }
@@ -210,5 +212,17 @@ func TestHostileInputEndsAtFirstSignal(t *testing.T) {
 			t.Errorf("%s ended with %d", verb, code)
 		}
 		must(t, in.Close())
+	}
+}
+
+// TestHostileWhere: a record says where a run took place, and gives the command no other flag.
+func TestHostileWhere(t *testing.T) {
+	dir := replayShard(t, 1, 1, nil, tryStands, tryStands)
+	for _, words := range [][]string{{"--out", "/elsewhere"}, {"--runtime", "local", "--parallel=9"}} {
+		rewrite(t, dir, func(r *runs.Record) { r.Where = words })
+		var out bytes.Buffer
+		if code := execute(t.Context(), []string{"rerun", dir}, &out, &out); code != exit.Usage || !strings.Contains(out.String(), "does not say where") {
+			t.Errorf("%q: %d, %s", words, code, out.String())
+		}
 	}
 }

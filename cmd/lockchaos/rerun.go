@@ -30,16 +30,12 @@ func (f *runFlags) sameWhere(cmd *cobra.Command, run *runs.Record) error {
 		}
 	}
 	f.taken = len(run.Where) > 0
-	for words := run.Where; len(words) > 0; words = words[2:] {
-		name, flag := strings.CutPrefix(words[0], "--")
-		if !flag || len(words) == 1 || !slices.Contains(whereFlags, name) {
-			return fmt.Errorf("%s: where: %q is none of --%s with a value", runs.RecordFile, words[0], strings.Join(whereFlags, ", --"))
+	return cmd.Flags().ParseAll(run.Where, func(flag *pflag.Flag, value string) error {
+		if !slices.Contains(whereFlags, flag.Name) { // the record may be somebody else's
+			return fmt.Errorf("%s says that it ran with --%s, which does not say where", runs.RecordFile, flag.Name)
 		}
-		if err := cmd.Flags().Set(name, words[1]); err != nil {
-			return fmt.Errorf("%s: where: %w", runs.RecordFile, err)
-		}
-	}
-	return nil
+		return cmd.Flags().Set(flag.Name, value)
+	})
 }
 
 // addYes adds the flag of every command that runs saved plans.

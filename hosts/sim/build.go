@@ -2,12 +2,15 @@ package sim
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	_ "embed"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -58,6 +61,9 @@ func build(ctx context.Context, dir, none string, verb ...string) (wasm []byte, 
 		return nil, err
 	}
 	before, _ := os.ReadFile(last)
+	if !whole(before) {
+		before = nil
+	}
 	out, err := beside(last, before) // the go command links only what has changed
 	if err != nil {
 		return nil, err
@@ -73,10 +79,30 @@ func build(ctx context.Context, dir, none string, verb ...string) (wasm []byte, 
 	if strings.HasSuffix(said, "[no test files]") || !bytes.HasPrefix(wasm, []byte("\x00asm")) {
 		return nil, fmt.Errorf("build %s for the simulation: %s", dir, none)
 	}
+	if !whole(wasm) { // the linker says nothing when its disk is full
+		return nil, fmt.Errorf("build %s for the simulation: the program that was written is not whole: %w", dir, cmp.Or(noRoom(), io.ErrUnexpectedEOF))
+	}
 	if !bytes.Equal(wasm, before) {
 		_ = os.Rename(out, last) // without it the next build takes longer
 	}
 	return wasm, nil
+}
+
+// whole reports whether a program in WebAssembly has all of its sections.
+func whole(wasm []byte) bool {
+	const head = 8 // magic and version
+	if len(wasm) < head {
+		return false
+	}
+	rest := wasm[head:]
+	for len(rest) > 0 {
+		size, n := binary.Uvarint(rest[1:])
+		if n <= 0 || size > uint64(len(rest)-1-n) {
+			return false
+		}
+		rest = rest[1+n+int(size):]
+	}
+	return true
 }
 
 // lastBuild is where the last program of a folder is kept.

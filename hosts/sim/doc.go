@@ -16,6 +16,13 @@
 // # What is not simulated
 //
 // Programs run on one thread, with 32-bit pointers. So races between threads, cgo and assembly are
-// not seen. TCP keeps its order and repeats what is lost; there are no windows and no half-closed
-// connections. The Redis is miniredis: its verdict is about the client library.
+// not seen. TCP keeps its order, repeats what is lost, and has a sender wait whose bytes are not
+// taken; there are no half-closed connections. The Redis is miniredis: its verdict is about the
+// client library.
+//
+// # Bounds
+//
+// Programs, and the scripts they send, are not trusted. They get nothing of the machine, and what
+// they take of it is bounded (bounds.go, redis_bounds.go, package script). A bound ends the run with
+// a sentence, at the same call each time.
 package sim

@@ -72,7 +72,9 @@ func (m *member) restart(keep bool) error {
 }
 
 func (m *member) accept(s *socket) peer {
-	return &etcdPeer{m.node, m.running.Accept(s.answer)}
+	p := &etcdPeer{s.in, m.running.Accept(s.answer)}
+	p.conn.Exceeds = s.in.exceeds
+	return p
 }
 
 // Leader returns the node that leads its service, the one of the latest term if two think so; nil:
@@ -91,11 +93,14 @@ func Leader(nodes []*Node) (leader *Node) {
 
 // etcdPeer is a member's end of a connection.
 type etcdPeer struct {
-	node *Node
+	in   *Instance
 	conn *etcd.Conn
 }
 
-func (p *etcdPeer) receive(text []byte) error { return p.conn.Receive(text) }
+func (p *etcdPeer) receive(text []byte) error {
+	p.in.works(1 + int64(len(text))/256)
+	return p.conn.Receive(text)
+}
 
 func (p *etcdPeer) left() { p.conn.Gone() }
 

@@ -59,3 +59,13 @@ func (q *queue) pop() event {
 	*q = s
 	return top
 }
+
+// without returns the queue without some events.
+func (q queue) without(drop func(*event) bool) (kept queue) {
+	for i := range q {
+		if !drop(&q[i]) {
+			kept.push(q[i])
+		}
+	}
+	return kept
+}

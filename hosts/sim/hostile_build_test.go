@@ -7,9 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -26,14 +24,15 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// slowGo is a go command that never comes to the end of a build, but cleans up at an interrupt as the real one does.
+// slowGo is a go command that never comes to the end of a build, and neither does its compiler.
 const slowGo = `#!/bin/sh
 [ "$1" != env ] || exec %[1]q "$@"
 work=$(mktemp -d)
-trap 'rm -rf "$work"; exit 1' INT
-echo $$ >%[2]q.new
+touch "$work/object"
+sleep 1000 &
+echo $$ $! >%[2]q.new
 mv %[2]q.new %[2]q
-while :; do sleep 0.05; done
+wait
 `
 
 // eventually waits until a condition holds.
@@ -76,14 +75,12 @@ func nothingLeft(t *testing.T, pid, temporary string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	process, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil {
-		t.Fatal(err)
+	for _, process := range strings.Fields(string(text)) {
+		eventually(t, "the end of the go command and its compiler", func() bool {
+			state, err := os.ReadFile(filepath.Join("/proc", process, "stat"))
+			return err != nil || strings.Contains(string(state), ") Z ")
+		})
 	}
-	eventually(t, "the end of the go command", func() bool {
-		state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", process))
-		return err != nil || strings.Contains(string(state), ") Z ") || errors.Is(syscall.Kill(process, 0), syscall.ESRCH)
-	})
 	eventually(t, "empty temporary files", func() bool {
 		left, err := os.ReadDir(temporary)
 		return err == nil && len(left) == 0
@@ -140,5 +137,18 @@ func TestHostileTemporaryFolder(t *testing.T) {
 	_, err = Build(t.Context(), dir)
 	if wrong, placed := errors.AsType[*os.PathError](err); !placed || !strings.HasPrefix(wrong.Path, os.TempDir()) || !strings.Contains(err.Error(), "TMPDIR") {
 		t.Error(err)
+	}
+}
+
+// TestHostileTruncated: a program of which a part is missing, as a full disk leaves it, is not whole.
+func TestHostileTruncated(t *testing.T) {
+	wasm := []byte("\x00asm\x01\x00\x00\x00\x01\x02ab\x03\x00")
+	for n := range wasm {
+		if whole(wasm[:n]) != (n == 8 || n == 12) { // at the ends of sections
+			t.Errorf("%d bytes: %v", n, whole(wasm[:n]))
+		}
+	}
+	if !whole(wasm) {
+		t.Error("all of it is not whole")
 	}
 }

@@ -34,8 +34,10 @@ type Instance struct {
 	stdout   []byte // the beginning of a line
 	line     func(text []byte)
 	stderr   io.Writer
+	printed  int // bytes
 
-	halt halt.Word // stops it if it computes for too long
+	halt  halt.Word // ends it if it computes for too long
+	spent bool      // it has
 
 	sockets map[int32]*socket
 	nextFD  int32
@@ -48,9 +50,6 @@ type Instance struct {
 
 // lastCalls is how many host calls an error tells of.
 const lastCalls = 8
-
-// longestLine bounds what a program may print without an end of line.
-const longestLine = 1 << 20
 
 // Start says how an instance is started.
 type Start struct {
@@ -89,6 +88,8 @@ func (h *Host) Start(p *Program, s Start) *Instance {
 		case in.killed:
 		case ctx.Err() != nil:
 			w.Fail(fmt.Errorf("%s computed for %v of real time without a host call: it is in a loop; its last calls: %s", in.name, w.limits.Silent, in.lastCalls()))
+		case in.spent:
+			w.Fail(fmt.Errorf("%s computed for more than %d turns of loops within %v of virtual time: it is in a loop; its last calls: %s", in.name, w.limits.Turns, busyTime, in.lastCalls()))
 		case err != nil:
 			w.Fail(fmt.Errorf("%s: %w", in.name, err))
 		case s.Exited != nil:
@@ -108,6 +109,9 @@ func (h *Host) Start(p *Program, s Start) *Instance {
 // Send writes to its standard input.
 func (in *Instance) Send(text []byte) {
 	in.stdin = append(in.stdin, text...)
+	if len(in.stdin) > mostUnread {
+		in.exceeds("leaves of its standard input unread", mostUnread, "bytes")
+	}
 	in.kick()
 }
 
@@ -166,27 +170,28 @@ func (in *Instance) enter(name string, cost time.Duration) {
 	w := in.w
 	in.last[in.calls%lastCalls] = name
 	in.calls++
-	w.calls++
 	if w.trace != nil {
 		w.trace(w.now, in.name, name)
 	}
-	in.count()
+	in.works(1)
 	if w.err != nil { // nobody else runs any more
 		panic(sys.NewExitError(killedStatus))
 	}
 	in.spend(int64(cost))
 }
 
-// count keeps to the limits.
-func (in *Instance) count() {
+// works counts n calls, of the program or of a server that works for it, and keeps to the limits.
+func (in *Instance) works(n int64) {
 	w := in.w
+	w.calls += n
 	if w.now-in.busySince > int64(busyTime) {
 		in.busySince, in.busy = w.now, 0
+		in.halt.Allow(w.limits.Turns)
 	}
-	in.busy++
+	in.busy += n
 	switch {
 	case in.busy > busyCalls:
-		w.Fail(fmt.Errorf("%s made %d host calls within %v of virtual time: it is in a loop; its last calls: %s", in.name, in.busy-1, time.Duration(w.now-in.busySince), in.lastCalls()))
+		w.Fail(fmt.Errorf("%s made %d host calls within %v of virtual time: it is in a loop; its last calls: %s", in.name, busyCalls, time.Duration(w.now-in.busySince), in.lastCalls()))
 	case w.calls > w.limits.HostCalls:
 		w.Fail(fmt.Errorf("the run made more than %d host calls, the last by %s: %s; give it less virtual time", w.limits.HostCalls, in.name, in.lastCalls()))
 	}
@@ -212,7 +217,20 @@ func (in *Instance) spend(ns int64) {
 	in.park()
 }
 
-// print takes what it writes to standard output.
+// prints takes what it writes to standard output or standard error.
+func (in *Instance) prints(fd int32, text []byte) {
+	if in.printed += len(text); in.printed > mostPrinted {
+		in.exceeds("printed", mostPrinted, "bytes")
+		return
+	}
+	if fd == in.out {
+		in.print(text)
+	} else if in.stderr != nil {
+		_, _ = in.stderr.Write(text) // a log that cannot be written changes no run
+	}
+}
+
+// print makes lines of what it writes on Out.
 func (in *Instance) print(text []byte) {
 	for len(text) > 0 {
 		end := bytes.IndexByte(text, '\n')
@@ -227,6 +245,6 @@ func (in *Instance) print(text []byte) {
 		}
 	}
 	if len(in.stdout) > longestLine {
-		in.w.Fail(fmt.Errorf("%s printed a line longer than %d KiB", in.name, longestLine>>10))
+		in.exceeds("printed a line of", longestLine, "bytes")
 	}
 }

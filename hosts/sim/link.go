@@ -150,12 +150,14 @@ type pipe struct {
 	broken func() // resets the connection
 	closed bool
 	first  time.Duration // until the first repetition; 0: repeatFirst
+	in     *Instance     // whose connection it is; nil: it is none of a program
 }
 
 func (p *pipe) send(bytes []byte, deliver func()) {
 	if p.closed {
 		return
 	}
+	p.hold(len(bytes))
 	p.queue = append(p.queue, &Segment{Conn: p.conn, Bytes: bytes, deliver: deliver, pipe: p})
 	if !p.busy && !p.stuck {
 		p.try(0)
@@ -199,6 +201,7 @@ func (p *pipe) try(n int) {
 		p.queue = p.queue[1:]
 		p.last = max(p.last+1, w.now+int64(p.link.latency())) // after the one before it: the order within an instant is drawn
 		w.push(event{at: p.last, fn: func() {
+			p.hold(-len(s.Bytes))
 			if !p.closed {
 				p.tell(p.link.To, "received", s)
 				s.deliver()
@@ -214,7 +217,19 @@ func (p *pipe) tell(who *Host, what string, s *Segment) {
 	}
 }
 
-func (p *pipe) close() { p.closed, p.queue = true, nil }
+// hold counts what is on its way for a program.
+func (p *pipe) hold(n int) {
+	if p.in != nil {
+		p.in.w.hold(n, p.in)
+	}
+}
+
+func (p *pipe) close() {
+	for _, s := range p.queue {
+		p.hold(-len(s.Bytes))
+	}
+	p.closed, p.queue = true, nil
+}
 
 // Channel is an ordered connection between two hosts for messages that are functions: what the
 // protected store is asked, and answers.

@@ -2,19 +2,22 @@ package sim
 
 import "encoding/binary"
 
-// A program that computes without end must be stopped from outside. wazero can leave compiled code
-// for Go at each turn of each loop, and look: that costs a fourth of the time of a run, since
-// every function of Go is a loop there. watchLoops has the code itself look at a word of its memory,
-// which is set to stop it.
+// A program that computes without end must be stopped. wazero can leave compiled code for Go at each
+// turn of each loop, and look: that costs a fourth of the time of a run, since every function of Go is
+// a loop there. watchLoops has the code itself count down a number in its memory, at each turn: at 0 it
+// ends. So a program has so many turns, wherever it runs, and can be stopped from outside, too.
 
-// haltWord is the address of the word. Go places nothing in the first page of a program's memory:
+// haltWord is the address of the number. Go places nothing in the first page of a program's memory:
 // that is what nil points at.
 const haltWord = 8
 
-// looks is the code that looks: unless the word is 0, it traps.
-var looks = []byte{0x41, haltWord, 0x28, 2, 0, 0x04, 0x40, 0x00, 0x0b} // i32.const, i32.load, if, unreachable, end
+// looks is the code that counts down: if the number is 0 then, it traps.
+var looks = []byte{
+	0x41, haltWord, 0x41, haltWord, 0x29, 3, 0, 0x42, 0x7f, 0x7c, 0x37, 3, 0, // i32.const, i32.const, i64.load, i64.const -1, i64.add, i64.store
+	0x41, haltWord, 0x29, 3, 0, 0x50, 0x04, 0x40, 0x00, 0x0b, // i32.const, i64.load, i64.eqz, if, unreachable, end
+}
 
-// watchLoops returns the module with the code that looks at the beginning of each turn of each loop.
+// watchLoops returns the module with the code that counts at the beginning of each turn of each loop.
 // ok is false if it holds an instruction that is not known; it is then watched by wazero.
 func watchLoops(wasm []byte) (watched []byte, ok bool) {
 	const header, sectionCode = 8, 10

@@ -13,6 +13,7 @@ type Node struct {
 	up      bool
 	sockets []*socket
 	waiting []func() // what came while the host was frozen
+	late    int64    // bytes of programs in it
 	serves  int64
 }
 
@@ -55,7 +56,8 @@ func (n *Node) Crash() {
 	for _, s := range slices.Clone(n.sockets) {
 		s.reset()
 	}
-	n.waiting = nil
+	n.host.w.held -= n.late
+	n.waiting, n.late = nil, 0
 }
 
 // Restart starts it again, with its data or with none.
@@ -87,7 +89,13 @@ func (n *Node) catchUp() {
 
 // receive hands what came on a connection to its server.
 func (n *Node) receive(s *socket, text []byte) {
+	size := int64(len(text))
+	n.late += size
+	s.in.w.hold(len(text), s.in)
 	n.unfrozen(func() {
+		n.late -= size
+		s.in.w.hold(-len(text), s.in)
+		s.taken(len(text))
 		if s.gone || !n.up {
 			return
 		}

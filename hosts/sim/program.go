@@ -22,7 +22,7 @@ type Program struct {
 	runtime wazero.Runtime
 	code    wazero.CompiledModule
 	images  *images // nil: wazero lays out the memory
-	watched bool    // its loops look whether they are to stop (loops.go)
+	watched bool    // its loops count down (loops.go)
 }
 
 // Options say how a Program is run.
@@ -142,8 +142,9 @@ func (p *Program) run(ctx context.Context, in *Instance) (status uint32, err err
 	}
 	defer func() { err = errors.Join(err, m.Close(context.WithoutCancel(ctx))) }()
 	if p.watched {
-		word, _ := m.Memory().Read(haltWord, 4) // every memory is larger
+		word, _ := m.Memory().Read(haltWord, 8) // every memory is larger
 		in.halt.Aim(word)
+		in.halt.Allow(in.w.limits.Turns)
 		defer in.halt.Aim(nil) // before the memory is another's
 	}
 	main := m.ExportedFunction("_start")
@@ -151,6 +152,7 @@ func (p *Program) run(ctx context.Context, in *Instance) (status uint32, err err
 		return 0, errors.New("the program has no start: it must be a main package")
 	}
 	_, err = main.Call(ctx)
+	in.spent = in.halt.Left() == 0
 	if in.killed {
 		return 0, nil
 	}

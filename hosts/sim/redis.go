@@ -4,26 +4,34 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/alicebob/miniredis/v2/server"
+	"github.com/lockchaos/lockchaos/hosts/sim/script"
 )
 
 // RedisPort is the port of every simulated Redis.
 const RedisPort = "6379"
 
 // redis is a Redis on a host: miniredis, whose commands are carried out one by one at a virtual
-// time.
+// time. Its scripts are run by package script.
 type redis struct {
-	node  *Node
-	redis *miniredis.Miniredis
+	node    *Node
+	redis   *miniredis.Miniredis
+	peer    *redisPeer // whose command is carried out
+	scripts map[string]*script.Script
+	stored  stored
+	plain   bool // miniredis is asked something by this package
+	script  any  // the context of miniredis for the script that runs
+	asking  any  // that for commands of this package
 }
 
 // blocking are the commands that miniredis carries out on goroutines of its own, in real time.
-var blocking = []string{"BLPOP", "BRPOP", "BRPOPLPUSH", "BLMOVE", "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "WAIT", "MONITOR"}
+var blocking = []string{"BLPOP", "BRPOP", "BRPOPLPUSH", "BLMOVE", "BZPOPMIN", "BZPOPMAX", "BZMPOP", "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "WAIT", "MONITOR"}
 
 // Redis starts a Redis on the host.
 func (h *Host) Redis() (*Node, error) {
@@ -41,7 +49,9 @@ func (r *redis) start() error {
 	if err != nil {
 		return fmt.Errorf("start %s: %w", host.Name, err)
 	}
-	r.redis = m
+	m.Server().SetPreHook(r.before)
+	r.redis, r.scripts, r.stored = m, map[string]*script.Script{}, stored{}
+	r.asking = r.show(nil)
 	return c.Close()
 }
 
@@ -56,11 +66,13 @@ func (r *redis) restart(keep bool) error {
 
 // redisPeer is the server's end of a connection.
 type redisPeer struct {
-	redis *redis
-	s     *socket
-	p     *server.Peer
-	out   bytes.Buffer
-	in    []byte
+	redis  *redis
+	s      *socket
+	p      *server.Peer
+	out    replies
+	in     commands
+	multi  bool // between MULTI and EXEC
+	nested any  // the context of miniredis for its scripts; nil: to be shown
 }
 
 func (r *redis) accept(s *socket) peer {
@@ -72,83 +84,153 @@ func (r *redis) accept(s *socket) peer {
 func (p *redisPeer) left() {}
 
 func (p *redisPeer) receive(text []byte) error {
-	p.in = append(p.in, text...)
 	p.redis.redis.SetTime(p.redis.node.host.Wall())
-	for {
-		args, size, err := command(p.in)
-		if err != nil {
-			return fmt.Errorf("no Redis command: %w", err)
-		}
-		if size == 0 {
-			break
-		}
-		p.in = p.in[size:]
-		p.carryOut(args)
-	}
-	if p.out.Len() > 0 {
+	err := p.in.feed(text, p.carryOut)
+	if err == nil && p.out.Len() > 0 {
 		p.s.answer(p.out.Bytes())
 		p.out.Reset()
 	}
-	return nil
+	return err
 }
 
 func (p *redisPeer) carryOut(args []string) {
 	n := p.redis.node
-	name := strings.ToUpper(args[0])
-	n.tell(func() string { return fmt.Sprintf("%.200q from %s", args, p.s.in.name) })
-	if slices.Contains(blocking, name) || (name == "XREAD" || name == "XREADGROUP") && slices.ContainsFunc(args, func(a string) bool { return strings.EqualFold(a, "BLOCK") }) {
-		n.host.w.Fail(fmt.Errorf("%s sent %s: the simulated Redis has no blocking commands and no subscriptions; use a real one (--runtime local)", p.s.in.name, name))
+	if n.host.w.err != nil {
 		return
 	}
+	n.tell(func() string { return fmt.Sprintf("%.200q from %s", args, p.s.in.name) })
 	n.serves++
+	p.redis.peer = p
 	p.redis.redis.Server().Dispatch(p.p, args)
 	p.p.Flush()
+	switch name := strings.ToUpper(args[0]); name {
+	case "MULTI":
+		p.multi = len(args) == 1
+	case "EXEC", "DISCARD":
+		p.multi, p.nested = false, nil
+	case "SELECT":
+		p.nested = nil
+	}
+	if p.out.full {
+		p.s.in.exceeds("has "+n.host.Name+" answer with", mostUnread, "bytes")
+	}
 }
 
-// mostArgs and longestArg bound a command.
+// replies is a buffer that takes no more than a program may leave unread.
+type replies struct {
+	bytes.Buffer
+	full bool
+}
+
+func (b *replies) Write(text []byte) (int, error) {
+	if b.full = b.full || b.Len()+len(text) > mostUnread; b.full {
+		return 0, io.ErrShortBuffer
+	}
+	return b.Buffer.Write(text)
+}
+
+// before looks at each command before miniredis carries it out, also at those of transactions'
+// and of scripts. It reports whether miniredis has nothing left to do.
+func (r *redis) before(c *server.Peer, name string, args ...string) (done bool) {
+	switch {
+	case name == scriptCommand && (r.peer == nil || c != r.peer.p):
+		was := r.plain
+		r.script, r.plain = c.Ctx, false
+		if len(args) == 1 {
+			r.dequeued(c, args[0])
+		} else {
+			c.WriteOK()
+		}
+		r.plain = was
+		return true
+	case r.plain:
+		return false
+	}
+	in, w := r.peer.s.in, r.node.host.w
+	switch {
+	case slices.Contains(blocking, name), (name == "XREAD" || name == "XREADGROUP") && slices.ContainsFunc(args, func(a string) bool { return strings.EqualFold(a, "BLOCK") }):
+		w.Fail(fmt.Errorf("%s sent %s: the simulated Redis has no blocking commands and no subscriptions; use a real one (--runtime local)", in.name, name))
+	default:
+		r.weigh(in, name, args)
+	}
+	if w.err != nil {
+		c.WriteError("ERR the simulation has ended")
+		return true
+	}
+	if isScripting(name) {
+		return r.scripting(c, name, args)
+	}
+	return false
+}
+
+// mostArgs and longestCommand bound a command.
 const (
-	mostArgs   = 100_000
-	longestArg = 8 << 20
+	mostArgs       = 100_000
+	longestCommand = 8 << 20
 )
 
-// command reads an array of bulk strings; size is 0 if it is not complete.
-func command(b []byte) (args []string, size int, err error) {
-	count, at, err := header(b, 0, '*', mostArgs)
-	if at == 0 || err != nil {
-		return nil, 0, err
+// commands reads commands from what comes on a connection: arrays of bulk strings.
+type commands struct {
+	in    []byte
+	args  []string // of the command that is not complete
+	count int      // how many there will be; 0: no command has begun
+	size  int      // of args, in bytes
+}
+
+// feed takes what has come, and hands over each command that is complete.
+func (c *commands) feed(text []byte, do func(args []string)) error {
+	for c.in = append(c.in, text...); ; {
+		if whole, err := c.next(); err != nil {
+			return fmt.Errorf("no Redis command: %w", err)
+		} else if !whole {
+			return nil
+		}
+		args := c.args
+		c.args, c.count, c.size = nil, 0, 0
+		do(args)
 	}
-	for range count {
-		n, from, err := header(b, at, '$', longestArg)
+}
+
+// next reads on, and reports whether the command is complete.
+func (c *commands) next() (whole bool, err error) {
+	if c.count == 0 {
+		n, from, err := header(c.in, '*', mostArgs)
 		if from == 0 || err != nil {
-			return nil, 0, err
+			return false, err
 		}
-		if len(b) < from+n+2 {
-			return nil, 0, nil
+		if n == 0 {
+			return false, fmt.Errorf("%.40q: an empty command", c.in)
 		}
-		args = append(args, string(b[from:from+n]))
-		at = from + n + 2
+		c.in, c.count = c.in[from:], n
 	}
-	if len(args) == 0 {
-		return nil, 0, fmt.Errorf("%.40q: an empty command", b)
+	for len(c.args) < c.count {
+		n, from, err := header(c.in, '$', longestCommand-c.size)
+		if from == 0 || err != nil || len(c.in) < from+n+2 {
+			return false, err
+		}
+		c.args, c.size = append(c.args, string(c.in[from:from+n])), c.size+n
+		c.in = c.in[from+n+2:]
 	}
-	return args, at, nil
+	return true, nil
 }
 
 // header reads a number with its kind; next is 0 if it is not complete.
-func header(b []byte, at int, kind byte, most int) (n, next int, err error) {
-	if at >= len(b) {
+func header(b []byte, kind byte, most int) (n, next int, err error) {
+	if len(b) == 0 {
 		return 0, 0, nil
 	}
-	end := bytes.Index(b[at:], []byte("\r\n"))
-	if b[at] != kind || end < 0 && len(b)-at > 32 {
-		return 0, 0, fmt.Errorf("%.40q", b[at:])
+	end := bytes.Index(b[:min(len(b), 33)], []byte("\r\n"))
+	if b[0] != kind || end < 0 && len(b) > 32 {
+		return 0, 0, fmt.Errorf("%.40q", b)
 	}
 	if end < 0 {
 		return 0, 0, nil
 	}
-	n, err = strconv.Atoi(string(b[at+1 : at+end]))
-	if err != nil || n < 0 || n > most {
-		return 0, 0, fmt.Errorf("%.40q", b[at:])
+	switch n, err = strconv.Atoi(string(b[1:end])); {
+	case err != nil || n < 0:
+		return 0, 0, fmt.Errorf("%.40q", b)
+	case n > most:
+		return 0, 0, fmt.Errorf("%.40q: the simulated Redis takes commands of at most %d parts and %d MB", b, mostArgs, longestCommand>>20)
 	}
-	return n, at + end + 2, nil
+	return n, end + 2, nil
 }

@@ -309,17 +309,26 @@ func TestClocks(t *testing.T) {
 
 func TestCommand(t *testing.T) {
 	whole := "*2\r\n$3\r\nGET\r\n$1\r\nk\r\n"
+	read := func(parts ...string) (all []string, err error) {
+		var c commands
+		for _, p := range parts {
+			if err := c.feed([]byte(p), func(args []string) { all = append(all, fmt.Sprint(args)) }); err != nil {
+				return all, err
+			}
+		}
+		return all, nil
+	}
 	for n := range len(whole) {
-		if args, size, err := command([]byte(whole[:n])); size != 0 || err != nil {
-			t.Errorf("%q: %q, %d, %v", whole[:n], args, size, err)
+		if all, err := read(whole[:n]); all != nil || err != nil {
+			t.Errorf("%q: %q, %v", whole[:n], all, err)
+		}
+		if all, err := read(whole[:n], whole[n:]+whole+"*"); fmt.Sprint(all) != "[[GET k] [GET k]]" || err != nil {
+			t.Errorf("in two parts, of %d bytes: %q, %v", n, all, err)
 		}
 	}
-	if args, size, err := command([]byte(whole + "*")); fmt.Sprint(args) != "[GET k]" || size != len(whole) || err != nil {
-		t.Errorf("%q, %d, %v", args, size, err)
-	}
-	for _, bad := range []string{"PING\r\n", "*0\r\n", "*-1\r\n", "*999999999\r\n", "*1\r\n$-3\r\n", "*1\r\n+x\r\n", "*x\r\n", "*" + strings.Repeat("1", 40)} {
-		if args, size, err := command([]byte(bad)); err == nil {
-			t.Errorf("%q was taken for %q, %d", bad, args, size)
+	for _, bad := range []string{"PING\r\n", "*0\r\n", "*-1\r\n", "*999999999\r\n", "*1\r\n$-3\r\n", "*1\r\n$99999999\r\n", "*1\r\n+x\r\n", "*x\r\n", "*" + strings.Repeat("1", 40)} {
+		if all, err := read(bad); err == nil {
+			t.Errorf("%q was taken for %q", bad, all)
 		}
 	}
 }

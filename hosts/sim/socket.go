@@ -19,6 +19,8 @@ type socket struct {
 	ended     bool // the other end has closed
 	errno     uint32
 	received  []byte
+	unsent    int // bytes that the program has written and the server has not taken
+	unread    int // bytes that the server has answered and the program has not read
 	closed    bool
 }
 
@@ -33,12 +35,15 @@ func dial(in *Instance, mem api.Memory, st []uint64) uint32 {
 	if host == nil {
 		return negative(errUnreachable)
 	}
+	if len(in.sockets) >= mostSockets {
+		return negative(errTooMany)
+	}
 	in.nextFD++
 	in.w.seq++
 	s := &socket{in: in, fd: in.nextFD, node: node}
 	id := int64(in.w.seq)
-	s.out = pipe{link: in.w.Link(in.host, host), conn: id, broken: s.reset, first: handshake}
-	s.back = pipe{link: in.w.Link(host, in.host), conn: id, broken: s.reset, first: handshake}
+	s.out = pipe{link: in.w.Link(in.host, host), conn: id, broken: s.reset, first: handshake, in: in}
+	s.back = pipe{link: in.w.Link(host, in.host), conn: id, broken: s.reset, first: handshake, in: in}
 	in.sockets[s.fd] = s
 	// The handshake: it is repeated when it is lost, and refused where nobody listens.
 	s.out.send(nil, func() {
@@ -70,26 +75,50 @@ func dialError(in *Instance, _ api.Memory, st []uint64) uint32 {
 	return s.errno
 }
 
-func (s *socket) write(text []byte) (errno uint32) {
-	switch {
+// room is how much the program may write now.
+func (s *socket) room() (n int, errno uint32) {
+	switch n = mostUnsent - s.unsent; {
 	case s.errno != 0:
-		return s.errno
-	case !s.connected:
-		return errAgain
+		return 0, s.errno
+	case !s.connected || n <= 0:
+		return 0, errAgain
 	}
+	return n, 0
+}
+
+func (s *socket) write(text []byte) {
+	s.unsent += len(text)
 	s.out.send(text, func() { s.node.receive(s, text) })
-	return 0
+}
+
+// taken makes room again.
+func (s *socket) taken(n int) {
+	full := s.unsent >= mostUnsent
+	if s.unsent -= n; full {
+		s.in.kick()
+	}
 }
 
 // answer is called by the node.
 func (s *socket) answer(text []byte) {
 	text = bytes.Clone(text)
+	if s.unread += len(text); s.unread > mostUnread {
+		s.in.exceeds("does not read what "+s.node.host.Name+" answers:", mostUnread, "bytes")
+		return
+	}
 	s.back.send(text, func() {
 		if s.errno == 0 {
+			s.in.w.hold(len(text), s.in)
 			s.received = append(s.received, text...)
 			s.in.kick()
 		}
 	})
+}
+
+// drop forgets what has come.
+func (s *socket) drop() {
+	s.in.w.hold(-len(s.received), s.in)
+	s.received = nil
 }
 
 // reset ends the connection, and both ends know.
@@ -99,7 +128,8 @@ func (s *socket) reset() {
 	if s.closed {
 		return
 	}
-	s.errno, s.received = errReset, nil
+	s.errno = errReset
+	s.drop()
 	s.leave()
 	s.in.kick()
 }
@@ -107,6 +137,7 @@ func (s *socket) reset() {
 // close is the program's own.
 func (s *socket) close() {
 	s.closed = true
+	s.drop()
 	s.out.close()
 	s.back.close()
 	s.leave()

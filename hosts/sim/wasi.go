@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"bytes"
 	"encoding/binary"
 	"time"
 
@@ -15,6 +16,7 @@ const (
 	errRefused     = 14
 	errReset       = 15
 	errInvalid     = 28
+	errTooMany     = 33
 	errNoSys       = 52
 	errUnreachable = 23
 )
@@ -117,7 +119,8 @@ func clockTimeGet(in *Instance, mem api.Memory, st []uint64) uint32 {
 
 func randomGet(in *Instance, mem api.Memory, st []uint64) uint32 {
 	b, ok := mem.Read(uint32(st[0]), uint32(st[1]))
-	if ok {
+	if ok = ok && len(b) <= mostRandom; ok {
+		in.works(int64(len(b)) / 4096)
 		_, _ = in.random.Read(b) // it has no error
 	}
 	return written(ok)
@@ -144,59 +147,70 @@ func fdstatGet(in *Instance, mem api.Memory, st []uint64) uint32 {
 	return written(mem.Write(uint32(st[1]), b[:]))
 }
 
-// vectors lists the parts of a program's memory that a read or a write names.
-func vectors(mem api.Memory, st []uint64) (all [][]byte, ok bool) {
-	for i := range uint32(st[2]) {
+// vectors lists the parts of a program's memory that a read or a write names, as far as they hold
+// no more than most bytes together: parts may overlap, so they can be larger than all memory.
+func vectors(mem api.Memory, st []uint64, most int) (all [][]byte, ok bool) {
+	count := uint32(st[2])
+	if count > mostVectors {
+		return nil, false
+	}
+	for i := range count {
 		at, there := mem.ReadUint32Le(uint32(st[1]) + i*8)
 		n, sized := mem.ReadUint32Le(uint32(st[1]) + i*8 + 4)
 		b, ok := mem.Read(at, n)
 		if !there || !sized || !ok {
 			return nil, false
 		}
+		b = b[:min(len(b), most)]
+		most -= len(b)
 		all = append(all, b)
 	}
 	return all, true
 }
 
+// fdWrite takes a part of what is written if all of it is too much, as a kernel does.
 func fdWrite(in *Instance, mem api.Memory, st []uint64) uint32 {
-	parts, ok := vectors(mem, st)
+	fd, most := int32(st[0]), longestLine
+	s := in.sockets[fd]
+	switch {
+	case fd == in.out, fd == 1, fd == 2:
+	case s == nil:
+		return errBadFD
+	default:
+		var errno uint32
+		if most, errno = s.room(); errno != 0 {
+			return errno
+		}
+	}
+	parts, ok := vectors(mem, st, most)
 	if !ok {
 		return errInvalid
 	}
-	var text []byte
-	for _, p := range parts {
-		text = append(text, p...)
-	}
-	switch fd := int32(st[0]); {
-	case fd == in.out:
-		in.print(text)
-	case fd == 1, fd == 2:
-		if in.stderr != nil {
-			_, _ = in.stderr.Write(text) // a log that cannot be written changes no run
-		}
-	case in.sockets[fd] == nil:
-		return errBadFD
-	default:
-		if errno := in.sockets[fd].write(text); errno != 0 {
-			return errno
-		}
+	text := bytes.Join(parts, nil)
+	if s != nil {
+		s.write(text)
+	} else {
+		in.prints(fd, text)
 	}
 	return written(mem.WriteUint32Le(uint32(st[3]), uint32(len(text))))
 }
 
+// longestRead bounds one read: nothing larger is ever there.
+const longestRead = mostUnread
+
 func fdRead(in *Instance, mem api.Memory, st []uint64) uint32 {
-	parts, ok := vectors(mem, st)
+	parts, ok := vectors(mem, st, longestRead)
 	if !ok {
 		return errInvalid
 	}
 	from, ended, errno := &in.stdin, in.stdinEnd, uint32(0)
+	var s *socket
 	switch fd := int32(st[0]); fd {
 	case in.in:
 	case 0:
 		from, ended = new([]byte), true
 	default:
-		s := in.sockets[fd]
-		if s == nil {
+		if s = in.sockets[fd]; s == nil {
 			return errBadFD
 		}
 		from, ended, errno = &s.received, s.ended, s.errno
@@ -212,6 +226,10 @@ func fdRead(in *Instance, mem api.Memory, st []uint64) uint32 {
 		n := copy(p, *from)
 		*from = (*from)[n:]
 		total += n
+	}
+	if s != nil {
+		s.unread -= total
+		in.w.hold(-total, in)
 	}
 	return written(mem.WriteUint32Le(uint32(st[3]), uint32(total)))
 }
@@ -260,6 +278,7 @@ func pollOneoff(in *Instance, mem api.Memory, st []uint64) uint32 {
 		}
 	}
 	for {
+		in.works(int64(n) / 64)
 		ready, next := in.polled(subs)
 		if len(ready) > 0 {
 			return written(mem.Write(uint32(st[1]), ready) && mem.WriteUint32Le(uint32(st[3]), uint32(len(ready)/eventSize)))
@@ -330,7 +349,7 @@ func (in *Instance) readable(fd int32, write bool) (ready, known bool) {
 		return false, false
 	}
 	if write {
-		return s.connected || s.errno != 0, true
+		return s.errno != 0 || s.connected && s.unsent < mostUnsent, true
 	}
 	return len(s.received) > 0 || s.ended || s.errno != 0, true
 }

@@ -19,7 +19,10 @@ const start = int64(time.Second)
 type Limits struct {
 	// HostCalls is how many host calls all programs of a World may make.
 	HostCalls int64
-	// Silent is how long, in real time, a program may compute without a host call.
+	// Turns is how many turns of its loops a program may take within busyTime. Every call of a function
+	// of Go is one.
+	Turns uint64
+	// Silent is how long, in real time, a program may compute without a host call: the last resort.
 	Silent time.Duration
 	// Memory is the linear memory of one program (bytes).
 	Memory int64
@@ -27,9 +30,11 @@ type Limits struct {
 
 const (
 	usualHostCalls = 50_000_000
+	usualTurns     = 10_000_000_000
 	usualSilent    = 30 * time.Second
 	usualMemory    = 256 << 20
-	// A program that makes more than busyCalls in busyTime of virtual time is in a loop.
+	// A program that makes more than busyCalls in busyTime of virtual time is in a loop. What servers
+	// do for it counts as calls, too.
 	busyCalls = 2_000_000
 	busyTime  = 10 * time.Second
 )
@@ -37,6 +42,9 @@ const (
 func (l Limits) complete() Limits {
 	if l.HostCalls == 0 {
 		l.HostCalls = usualHostCalls
+	}
+	if l.Turns == 0 {
+		l.Turns = usualTurns
 	}
 	if l.Silent == 0 {
 		l.Silent = usualSilent
@@ -61,6 +69,7 @@ type World struct {
 	links  map[[2]*Host]*Link
 	hosts  []*Host
 	calls  int64 // host calls so far
+	held   int64 // bytes of programs that are on their way, or unread
 	err    error
 	trace  func(at int64, who, what string)
 }
@@ -128,6 +137,17 @@ func (w *World) push(e event) {
 	w.seq++
 	e.seq = w.seq
 	w.events.push(e)
+	if len(w.events) > mostEvents {
+		w.sweep()
+	}
+}
+
+// sweep drops wakes that nobody waits for any more, and ends the run if that leaves too many events.
+func (w *World) sweep() {
+	w.events = w.events.without(func(e *event) bool { return e.task != nil && (e.task.done || e.task.gen != e.gen) })
+	if len(w.events) > mostEvents/2 {
+		w.Fail(fmt.Errorf("more than %d events are under way at once: some program sends or dials in a loop", mostEvents/2))
+	}
 }
 
 // Fail ends the run with an error; the first one stands.

@@ -151,17 +151,22 @@ func (h *holders) take(i int, e *entry) {
 	case e.Ends:
 		h.end(s, several)
 	}
-	v, forget := o.Validity, int64(h.settings.Forget)
-	if v != nil {
-		forget = max(forget, int64(v.TTL))
-	}
-	if h.final[e.Client] == i && h.newest-e.End > forget && (v == nil || !v.Released) {
+	if h.final[e.Client] == i && h.silent(e) {
 		s.asked = -1
 		h.end(s, false)
 	}
 	if len(s.holds) == 0 && s.asked < 0 {
 		delete(h.open, e.Client)
 	}
+}
+
+// silent reports whether a client that wrote nothing after an entry counts as gone.
+func (h *holders) silent(e *entry) bool {
+	v, forget := h.settings.Options.Validity, int64(h.settings.Forget)
+	if v != nil {
+		forget = max(forget, int64(v.TTL))
+	}
+	return h.newest-e.End > forget && (v == nil || !v.Released)
 }
 
 // end ends a client's last grant, or all that it holds.

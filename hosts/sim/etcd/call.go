@@ -106,6 +106,9 @@ func (s *call) after(d time.Duration, fn func()) {
 // receive takes a part of what the client sends.
 func (s *call) receive(part []byte, last bool) {
 	s.ended = s.ended || last
+	if s.finished || s.over {
+		return
+	}
 	s.in = append(s.in, part...)
 	for !s.finished && !s.over && len(s.in) >= prefix {
 		n := int(binary.BigEndian.Uint32(s.in[1:]))
@@ -158,6 +161,7 @@ func (s *call) reply(m proto.Message) {
 	s.waiting = append(s.waiting, 0)
 	s.waiting = binary.BigEndian.AppendUint32(s.waiting, uint32(len(text)))
 	s.waiting = append(s.waiting, text...)
+	s.c.waits(prefix + len(text))
 	s.pump()
 }
 
@@ -179,6 +183,8 @@ func (s *call) cancel() {
 		return
 	}
 	s.over = true
+	s.c.waits(-len(s.waiting))
+	s.waiting = nil
 	delete(s.c.streams, s.id)
 	s.leave()
 }
@@ -207,6 +213,7 @@ func (s *call) pump() {
 		}
 		_ = s.c.framer.WriteData(s.id, false, s.waiting[:n]) // into memory
 		s.waiting = s.waiting[n:]
+		s.c.waits(-int(n))
 		s.window -= n
 		s.c.window -= n
 	}

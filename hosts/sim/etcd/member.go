@@ -88,6 +88,7 @@ type Member struct {
 	node    *raft.RawNode
 	closed  bool
 	served  int64
+	written int    // bytes of requests that were to be agreed on
 	id      uint64 // of the last request
 	term    uint64
 	silent  int // heartbeats for which nobody led
@@ -341,6 +342,9 @@ func (m *Member) agree(s *call, r *pb.InternalRaftRequest, done func(resp proto.
 	if err != nil {
 		done(nil, err)
 		return
+	}
+	if m.written += len(text); s != nil && m.written > mostWritten {
+		s.c.exceeds("is the last to write to etcd", mostWritten, "bytes")
 	}
 	began := m.env.Now()
 	m.proposed[id] = done

@@ -24,9 +24,13 @@ var errHTTP1 = errors.New("the simulated etcd speaks gRPC, and not HTTP/1.1 or J
 
 // Conn is the server's end of a connection: HTTP/2 as a state machine on bytes.
 type Conn struct {
-	m    *Member
-	send func(text []byte)
-	gone bool
+	// Exceeds is called when the client takes more than a bound, with what it does.
+	Exceeds func(what string, bound int64, unit string)
+
+	m       *Member
+	send    func(text []byte)
+	gone    bool
+	waiting int // bytes of calls that wait for a window
 
 	in        []byte // what has come, and is not a whole frame yet
 	greeted   bool
@@ -67,6 +71,10 @@ func (c *Conn) Gone() {
 // Receive takes what the client has sent. The error says what is no HTTP/2 in it.
 func (c *Conn) Receive(text []byte) error {
 	c.in = append(c.in, text...)
+	if len(c.in) > mostWaiting {
+		c.exceeds("sends a member of etcd that does not answer yet", mostWaiting, "bytes")
+		return nil
+	}
 	if !c.m.serving { // it listens, and does not answer yet
 		return nil
 	}
@@ -180,8 +188,15 @@ func (c *Conn) widen(stream uint32, by int64) {
 
 // headers begins a call when its headers are whole.
 func (c *Conn) headers(stream uint32, part []byte, whole, last bool) error {
-	c.block = append(c.block, part...)
+	if c.block = append(c.block, part...); len(c.block) > mostHeaders {
+		c.exceeds("sends a member of etcd headers of", mostHeaders, "bytes")
+		return nil
+	}
 	if s := c.streams[stream]; s == nil {
+		if len(c.streams) >= mostStreams {
+			c.exceeds("has on one connection to a member of etcd", mostStreams, "calls")
+			return nil
+		}
 		c.streams[stream] = &call{c: c, id: stream, window: c.first, ended: last}
 	} else {
 		s.ended = s.ended || last

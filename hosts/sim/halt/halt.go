@@ -1,5 +1,5 @@
-// Package halt stops a program that computes, from another goroutine, by a word of the program's memory
-// at which its loops look.
+// Package halt bounds how long a program computes: by a number in the program's memory that each
+// turn of each of its loops counts down. At 0 the program ends.
 package halt
 
 import (
@@ -9,23 +9,39 @@ import (
 	"unsafe"
 )
 
-// Word is the word of one instance of a program. The zero value aims at none.
+// Word is the number of one instance of a program. The zero value is that of none.
 type Word struct {
 	mu   sync.Mutex
-	word *uint32 // nil: the instance does not run
+	word *uint64 // nil: the instance does not run
 }
 
-// Aim says which instance it is by four bytes of its memory, which never moves; nil: none.
+// Aim says which instance it is by eight bytes of its memory, which never move; nil: none.
 func (h *Word) Aim(word []byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.word = nil
-	if len(word) == 4 {
-		h.word = (*uint32)(unsafe.Pointer(&word[0]))
+	if len(word) == 8 {
+		h.word = (*uint64)(unsafe.Pointer(&word[0]))
 	}
 }
 
-// Strike sets the word until the instance has ended: a hostile one may clear it.
+// Allow gives the instance so many turns. It is called by whoever runs the instance, while that
+// stands still.
+func (h *Word) Allow(turns uint64) {
+	if h.word != nil {
+		atomic.StoreUint64(h.word, turns)
+	}
+}
+
+// Left is how many turns the instance has left.
+func (h *Word) Left() uint64 {
+	if h.word == nil {
+		return 1
+	}
+	return atomic.LoadUint64(h.word)
+}
+
+// Strike leaves one turn until the instance has ended: the instance may be writing the number.
 func (h *Word) Strike() {
 	for h.set() {
 		time.Sleep(time.Millisecond)
@@ -35,8 +51,6 @@ func (h *Word) Strike() {
 func (h *Word) set() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.word != nil {
-		atomic.StoreUint32(h.word, 1)
-	}
+	h.Allow(1)
 	return h.word != nil
 }

@@ -10,19 +10,19 @@ import (
 // TestStrikeOutlastsWhoClearsIt: the word is set again until the instance has ended.
 func TestStrikeOutlastsWhoClearsIt(t *testing.T) {
 	var h Word
-	word := make([]byte, 4)
+	word := make([]byte, 8)
 	h.Aim(word)
 	ended := make(chan struct{})
 	go func() {
 		h.Strike()
 		close(ended)
 	}()
-	at := (*uint32)(unsafe.Pointer(&word[0]))
+	at := (*uint64)(unsafe.Pointer(&word[0]))
 	for range 3 {
-		for atomic.LoadUint32(at) == 0 {
+		for atomic.LoadUint64(at) == 0 {
 			runtime.Gosched()
 		}
-		atomic.StoreUint32(at, 0)
+		atomic.StoreUint64(at, 0)
 	}
 	h.Aim(nil)
 	<-ended
