@@ -118,5 +118,8 @@ func (s *Sweep) handedOver(k *keyState, g *grant) {
 			s.stats.Handovers++
 		}
 	}
+	if last := k.lastGrant; s.exclusive && last != nil && last.next == 0 && last.client != g.client && !readers(last, g) {
+		last.next = g.end
+	}
 	s.keep(&k.lastGrant, g)
 }

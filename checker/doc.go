@@ -163,6 +163,21 @@
 // stall in the TTL before voids the promise, because a machine that stalls now and then stalls more
 // than is recorded.
 //
+// A fault that ends the session ends the promise. So does a reset, or a connection that was cut, if
+// the lock claims within which time it notices a loss (Claims.LostGrace). Acts within that time are
+// then inherent, and a later act is a late notice. An answer that confirms the hold after the fault
+// restores the promise. Here the grace is 6,500, and nothing is wrong:
+//
+//	A.acquire [0,1], A's connection is reset at 10, B.acquire [900,901], A.write [950,951]
+//
+// "Undisturbed for a TTL, so the session stands" accuses every lock that lives as long as its
+// connection, and looks for the connection every few seconds.
+//
+// The promise is also over if the next grant of the key was another client's, and a fault may have
+// ended the session by then. The later grants do not break it:
+//
+//	A.acquire [0,1], A is stopped from 4 to 700, B.acquire [600,601], B.release [610,611]; C.acquire [5000,5001]
+//
 // # Order of grants
 //
 // A grant was made at an instant between the start of the first attempt that may have taken effect

@@ -79,6 +79,8 @@ type grant struct {
 	attempt int64
 	// told is when the lock said that the hold is lost.
 	told int64
+	// next is the end of the next acquire of an exclusive key that another client was granted; 0: there was none yet.
+	next int64
 	// unsure counts the releases that name it and may have been carried out: see ownerOnKey.
 	unsure int32
 	mode   history.Mode

@@ -246,7 +246,18 @@ func (w *world) relies(g *truth, at int64) bool {
 			return false
 		}
 	}
-	return !w.session || w.calm(g.client, at-worldTTL, at)
+	return !w.session || w.calm(g.client, at-worldTTL, at) && !w.passedOn(g, at)
+}
+
+// passedOn tells whether the next client had been granted the key before an instant, while g's client was disturbed: then its session was over.
+func (w *world) passedOn(g *truth, at int64) bool {
+	next := int64(0)
+	for _, x := range w.truths.order {
+		if x.answered && x.key == g.key && x.client != g.client && x.end > g.end && (next == 0 || x.end < next) {
+			next = x.end
+		}
+	}
+	return w.permits == 1 && next != 0 && next < at && !w.calm(g.client, next-worldTTL, next)
 }
 
 // after tells whether b is the later grant, as far as stamps and tokens show it. Tokens that broke their order order nothing.
