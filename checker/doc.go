@@ -321,6 +321,13 @@
 // lease has surely ended a TTL after its acquire or last renewal ended; of a session, when its
 // client was told.
 //
+// The key must have become free by that release. So C's client had it within a quarter of the TTL of
+// the release, or of its own request if that came later, and no answer confirmed B's hold between the
+// two. "C was granted it some time after" blames a release that freed nothing for a queue that lets
+// two in. Here B keeps the key, and C waits for 2,400:
+//
+//	A.release [2000,2010], B holds the key; C.acquire [2100,4500]
+//
 // No injected fault touched the service meanwhile. A finding that a stall of the service explains,
 // too, is inconclusive. "A release answered ok that freed another's key" cannot be asked: many
 // services answer ok to anything, and no history shows what was freed.

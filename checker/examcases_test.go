@@ -18,6 +18,9 @@ var examCases = map[string][]string{
 	"reset-grace.b-late":               {"mutual-exclusion lease-overrun"},
 	"reset-grace.c-late-after-another": {"mutual-exclusion lease-overrun"},
 	"reset-grace.d-late-no-grace":      {"mutual-exclusion granted-while-valid"},
+
+	"late-release-blamed.with-a-late-release": {"mutual-exclusion granted-while-valid"},
+	"late-release-blamed.without":             {"mutual-exclusion granted-while-valid"},
 }
 
 func TestExamCases(t *testing.T) {

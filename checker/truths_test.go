@@ -123,7 +123,8 @@ func (w *world) seeStolen(see func(bool, bool)) {
 			if w.session {
 				over = x.thief.toldAt != 0 && x.thief.toldAt < began
 			}
-			see(began != 0, x.thief.answered && over && w.after(b, x.thief) && began > b.end && began < c.first && c.first > b.end && w.relies(b, c.end))
+			see(began != 0, x.thief.answered && over && w.after(b, x.thief) && began > b.end && began < c.first && c.first > b.end && w.relies(b, c.end) &&
+				c.end-max(began, c.start) <= worldTTL/4)
 		}
 	}
 }
