@@ -373,7 +373,7 @@ var examples = []example{
 		A write   [701,702] refused
 		B release [703,704]
 		A exit    [800]`},
-	{name: "kind/granted first, returned last", lock: plainLock(), want: doubleHold, kind: KindUnexplained, text: `
+	{name: "kind/granted first, returned last", lock: plainLock(), want: doubleHold, kind: KindLeaseOverrun, text: `
 		pause A   [1,690]
 		A acquire [0,695]
 		B acquire [600,601]

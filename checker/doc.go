@@ -197,7 +197,7 @@
 //
 //	A.acquire [0,10], A is stopped from 20 to 690, B.acquire [1,601] of an attempt at 600, A.write [700,701]
 //
-// By the calls alone either may be the earlier, and the overrun of A is unexplained. "The lock
+// By the calls alone either may be the earlier, and the overrun of A would be assumed. "The lock
 // confirmed A's hold before B's acquire had ended, so B is later" accuses a correct lock: B may
 // have been granted the key before A, and its reply may have come late.
 //
@@ -566,12 +566,26 @@
 //     inherent to leases.
 //   - unexplained otherwise.
 //
-// Where the order is unknown, a kind is given only if it is the same either way, and nothing
-// follows if a stall of the machine explains one of them. Then neither client is named as the one
-// that came too late (Violation.Unordered), whichever acquire ended first. Here both grants are
-// inside the other's promise:
+// Where the order is unknown, each order is judged. Neither client is then named as the one that came
+// too late (Violation.Unordered), whichever acquire ended first.
 //
-//	A.acquire [0,10], B.acquire [5,20], both write at 30
+//   - If both orders are of one kind, it is that kind. Here both grants are inside the other's
+//     promise: A.acquire [0,10], B.acquire [5,20], both write at 30.
+//   - If one order is an overrun, the kind is lease-overrun, and the verdict says what it assumes
+//     (Violation.Assumed). A correct lock can have made that history. Only the start of the attempt
+//     that succeeded would tell the order.
+//   - If each order needs a defect, it is the milder one. A holder that is cut off is never told and
+//     acts beyond its grace, and its successor had been waiting since before it. Either the lock told
+//     it too late, or it was granted a key that was promised already: late-notice.
+//   - Otherwise no order is innocent, and none convicts for certain: unexplained.
+//
+// Here the first reading is that A outlived its lease. The second is that B was granted the key first,
+// and A inside B's promise. "The kinds differ, so it is not clear" leaves every lock in doubt that
+// cannot tell when its attempt began:
+//
+//	B.acquire [-5,900], A.acquire [0,10], A is stopped from 20 to 1490, A.write [1500,1501], B.write [1600,1601]
+//
+// Nothing follows if a stall of the machine explains one of the orders.
 //
 // A lock may claim that it notices a loss alone, by its own clock, cut off or not (Claims.Notices).
 // Such a lock counts a TTL from its last confirmed renewal, so B's grant shows that A's lease was

@@ -21,6 +21,12 @@ var examCases = map[string][]string{
 
 	"late-release-blamed.with-a-late-release": {"mutual-exclusion granted-while-valid"},
 	"late-release-blamed.without":             {"mutual-exclusion granted-while-valid"},
+
+	"unstamped-overrun.asks-after":  {"mutual-exclusion lease-overrun"},
+	"unstamped-overrun.asks-before": {"mutual-exclusion lease-overrun"},
+
+	// The stuck key is the witness's alone: the grants before are left out. See package witness.
+	"never-told.waited-before": {"mutual-exclusion late-notice", "lost-update", "stuck-lock asleep"},
 }
 
 func TestExamCases(t *testing.T) {

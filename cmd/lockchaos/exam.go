@@ -28,7 +28,8 @@ At the end each attack has an outcome: the lock stood, it fell to a defect of it
 what no lease prevents, or the attack showed nothing. An attack that showed nothing is made again
 (--retries), the last time alone.
 
-Exit status: 0 no defect, 1 a defect or a violation that is not clear, 2 an attack that stayed inconclusive, 3 the harness failed.`,
+Exit status: 0 no defect, 1 a defect, 2 an attack that stayed inconclusive or fell without a clear
+cause, 3 the harness failed.`,
 		Example: `  lockchaos exam redlock
   lockchaos exam --lock-cmd "python3 my_lock.py" --service redis
   lockchaos exam etcd-lease --short
