@@ -1,6 +1,10 @@
 package checker
 
-import "github.com/lockchaos/lockchaos/history"
+import (
+	"cmp"
+
+	"github.com/lockchaos/lockchaos/history"
+)
 
 // acquired handles the completion of an acquire.
 func (s *Sweep) acquired(o *op, e *history.Event) {
@@ -18,6 +22,9 @@ func (s *Sweep) acquired(o *op, e *history.Event) {
 	}
 	switch e.Type {
 	case history.OK:
+		if s.asks(&keptKey) {
+			s.judgePassed(k, o, e)
+		}
 		s.granted(k, o, e)
 	case history.Info:
 		if !s.outlivedBy(o) {
@@ -118,8 +125,9 @@ func (s *Sweep) handedOver(k *keyState, g *grant) {
 			s.stats.Handovers++
 		}
 	}
-	if last := k.lastGrant; s.exclusive && last != nil && last.next == 0 && last.client != g.client && !readers(last, g) {
-		last.next = g.end
+	if last := k.lastGrant; s.exclusive && last != nil && last.client != g.client && !readers(last, g) {
+		last.next = cmp.Or(last.next, g.end)
+		g.beside = !last.closed && last.limit() > g.end
 	}
 	s.keep(&k.lastGrant, g)
 }

@@ -373,6 +373,33 @@
 // stall of the service explains is inconclusive. All findings until the next grant have one cause,
 // and count once.
 //
+// # false-loss
+//
+// Violated if a client was told that its grant is lost, by an answer "not held" to a renewal, a
+// release or "held?", or by a lost-event, although the grant certainly stood. It was inside its
+// promise, with a quarter of the TTL left where the promise has an end; no release of it had been
+// tried; nobody else had been granted the key. No injected fault had touched the service, the links of
+// the client, or a clock, and of a session nothing had touched its client. A finding that a stall
+// explains, too, is inconclusive.
+//
+//	A.acquire [0,1], A.renew [100,101] not held
+//
+// "A definite no to a holder is a defect" accuses a library that sends a release again whose reply was
+// lost. So a release counts only if the lock declares that releases confirm, and if the answer came
+// within a tenth of the TTL.
+//
+// # kept-key
+//
+// Violated if a release was answered ok, by a lock whose releases confirm, and the next client waited
+// until the released lease was over. It asked alone, undisturbed, more than a quarter of the TTL before
+// that end. What may be left behind excuses as in false-busy. A client that is told busy is judged
+// there.
+//
+//	A.acquire [0,1], A.release [10,11]; B.acquire [20,505]
+//
+// "The key was not free at once" accuses locks whose waiters look only now and then. A client that asks
+// alone for a free key has it by its first request.
+//
 // # fifo
 //
 // Judged if the lock declares to be fair. Violated if an undisturbed waiter, enqueued before

@@ -104,6 +104,7 @@ type grant struct {
 	hasToken          bool         // it was given a token, which may be 0
 	disowned          bool         // its client declined an op under it, or was told that it is not held
 	dead              bool         // its lease, or session, was certainly over when it was made
+	beside            bool         // of an exclusive lock: another client had the key, and was promised it, when it was granted
 	overlapped        uint8        // a bit for each reading of the tokens under which it was counted as not exclusive
 	several           bool         // it has a footprint on more than one protected key
 	kept              int32
