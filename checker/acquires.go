@@ -1,6 +1,10 @@
 package checker
 
-import "github.com/lockchaos/lockchaos/history"
+import (
+	"cmp"
+
+	"github.com/lockchaos/lockchaos/history"
+)
 
 // acquired handles the completion of an acquire.
 func (s *Sweep) acquired(o *op, e *history.Event) {
@@ -18,6 +22,9 @@ func (s *Sweep) acquired(o *op, e *history.Event) {
 	}
 	switch e.Type {
 	case history.OK:
+		if s.asks(&keptKey) {
+			s.judgePassed(k, o, e)
+		}
 		s.granted(k, o, e)
 	case history.Info:
 		if !s.outlivedBy(o) {
@@ -117,6 +124,10 @@ func (s *Sweep) handedOver(k *keyState, g *grant) {
 		if last != nil && last.client != g.client && (!last.closed || g.start < last.heldTo) {
 			s.stats.Handovers++
 		}
+	}
+	if last := k.lastGrant; s.exclusive && last != nil && last.client != g.client && !readers(last, g) {
+		last.next = cmp.Or(last.next, g.end)
+		g.beside = !last.closed && last.limit() > g.end
 	}
 	s.keep(&k.lastGrant, g)
 }

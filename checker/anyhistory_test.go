@@ -50,6 +50,9 @@ func anyHistory(seed uint64) (script, string) {
 	if rng.IntN(3) > 0 {
 		g.probes()
 	}
+	if rng.IntN(8) == 0 {
+		g.passed()
+	}
 	return lock, strings.Join(g.lines, "\n")
 }
 
@@ -177,6 +180,12 @@ func (g *generator) stolen() {
 	from := late + 2 + g.rng.IntN(3)
 	g.add("N acquire [%d,%d] first=%d tok=%d\nN release [%d,%d]", from, from+2, from+g.rng.IntN(3), 3+t/3, from+4, from+5)
 	g.add("M release [%d,%d]", from+g.rng.IntN(8), from+9)
+}
+
+// passed is a release before all else, and a client that asks alone after it.
+func (g *generator) passed() {
+	to := -90 + g.rng.IntN(20)
+	g.add("E acquire [-100,-99] key=k2\nE release [-98,-97] key=k2\nF acquire [-95,%d] key=k2\nF release [%d,%d] key=k2", to, to+1, to+2)
 }
 
 func (g *generator) probes() {

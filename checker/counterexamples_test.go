@@ -166,7 +166,7 @@ var examples = []example{
 		A release [10,30] start=12
 		B acquire [11,14]
 		B release [31,32]`},
-	{name: "promise/a lost-event withdraws it", lock: plainLock(), text: `
+	{name: "promise/a lost-event withdraws it", lock: plainLock(), want: map[string]int{FalseLoss: 1}, text: `
 		A acquire [0,1]
 		A lost    [200]
 		B acquire [201,202]
@@ -373,7 +373,7 @@ var examples = []example{
 		A write   [701,702] refused
 		B release [703,704]
 		A exit    [800]`},
-	{name: "kind/granted first, returned last", lock: plainLock(), want: doubleHold, kind: KindUnexplained, text: `
+	{name: "kind/granted first, returned last", lock: plainLock(), want: doubleHold, kind: KindLeaseOverrun, text: `
 		pause A   [1,690]
 		A acquire [0,695]
 		B acquire [600,601]

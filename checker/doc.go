@@ -163,6 +163,21 @@
 // stall in the TTL before voids the promise, because a machine that stalls now and then stalls more
 // than is recorded.
 //
+// A fault that ends the session ends the promise. So does a reset, or a connection that was cut, if
+// the lock claims within which time it notices a loss (Claims.LostGrace). Acts within that time are
+// then inherent, and a later act is a late notice. An answer that confirms the hold after the fault
+// restores the promise. Here the grace is 6,500, and nothing is wrong:
+//
+//	A.acquire [0,1], A's connection is reset at 10, B.acquire [900,901], A.write [950,951]
+//
+// "Undisturbed for a TTL, so the session stands" accuses every lock that lives as long as its
+// connection, and looks for the connection every few seconds.
+//
+// The promise is also over if the next grant of the key was another client's, and a fault may have
+// ended the session by then. The later grants do not break it:
+//
+//	A.acquire [0,1], A is stopped from 4 to 700, B.acquire [600,601], B.release [610,611]; C.acquire [5000,5001]
+//
 // # Order of grants
 //
 // A grant was made at an instant between the start of the first attempt that may have taken effect
@@ -182,7 +197,7 @@
 //
 //	A.acquire [0,10], A is stopped from 20 to 690, B.acquire [1,601] of an attempt at 600, A.write [700,701]
 //
-// By the calls alone either may be the earlier, and the overrun of A is unexplained. "The lock
+// By the calls alone either may be the earlier, and the overrun of A would be assumed. "The lock
 // confirmed A's hold before B's acquire had ended, so B is later" accuses a correct lock: B may
 // have been granted the key before A, and its reply may have come late.
 //
@@ -306,6 +321,13 @@
 // lease has surely ended a TTL after its acquire or last renewal ended; of a session, when its
 // client was told.
 //
+// The key must have become free by that release. So C's client had it within a quarter of the TTL of
+// the release, or of its own request if that came later, and no answer confirmed B's hold between the
+// two. "C was granted it some time after" blames a release that freed nothing for a queue that lets
+// two in. Here B keeps the key, and C waits for 2,400:
+//
+//	A.release [2000,2010], B holds the key; C.acquire [2100,4500]
+//
 // No injected fault touched the service meanwhile. A finding that a stall of the service explains,
 // too, is inconclusive. "A release answered ok that freed another's key" cannot be asked: many
 // services answer ok to anything, and no history shows what was freed.
@@ -350,6 +372,33 @@
 // service excuses for as long, since a key that was given up may come back. A finding that only a
 // stall of the service explains is inconclusive. All findings until the next grant have one cause,
 // and count once.
+//
+// # false-loss
+//
+// Violated if a client was told that its grant is lost, by an answer "not held" to a renewal, a
+// release or "held?", or by a lost-event, although the grant certainly stood. It was inside its
+// promise, with a quarter of the TTL left where the promise has an end; no release of it had been
+// tried; nobody else had been granted the key. No injected fault had touched the service, the links of
+// the client, or a clock, and of a session nothing had touched its client. A finding that a stall
+// explains, too, is inconclusive.
+//
+//	A.acquire [0,1], A.renew [100,101] not held
+//
+// "A definite no to a holder is a defect" accuses a library that sends a release again whose reply was
+// lost. So a release counts only if the lock declares that releases confirm, and if the answer came
+// within a tenth of the TTL.
+//
+// # kept-key
+//
+// Violated if a release was answered ok, by a lock whose releases confirm, and the next client waited
+// until the released lease was over. It asked alone, undisturbed, more than a quarter of the TTL before
+// that end. What may be left behind excuses as in false-busy. A client that is told busy is judged
+// there.
+//
+//	A.acquire [0,1], A.release [10,11]; B.acquire [20,505]
+//
+// "The key was not free at once" accuses locks whose waiters look only now and then. A client that asks
+// alone for a free key has it by its first request.
 //
 // # fifo
 //
@@ -544,12 +593,26 @@
 //     inherent to leases.
 //   - unexplained otherwise.
 //
-// Where the order is unknown, a kind is given only if it is the same either way, and nothing
-// follows if a stall of the machine explains one of them. Then neither client is named as the one
-// that came too late (Violation.Unordered), whichever acquire ended first. Here both grants are
-// inside the other's promise:
+// Where the order is unknown, each order is judged. Neither client is then named as the one that came
+// too late (Violation.Unordered), whichever acquire ended first.
 //
-//	A.acquire [0,10], B.acquire [5,20], both write at 30
+//   - If both orders are of one kind, it is that kind. Here both grants are inside the other's
+//     promise: A.acquire [0,10], B.acquire [5,20], both write at 30.
+//   - If one order is an overrun, the kind is lease-overrun, and the verdict says what it assumes
+//     (Violation.Assumed). A correct lock can have made that history. Only the start of the attempt
+//     that succeeded would tell the order.
+//   - If each order needs a defect, it is the milder one. A holder that is cut off is never told and
+//     acts beyond its grace, and its successor had been waiting since before it. Either the lock told
+//     it too late, or it was granted a key that was promised already: late-notice.
+//   - Otherwise no order is innocent, and none convicts for certain: unexplained.
+//
+// Here the first reading is that A outlived its lease. The second is that B was granted the key first,
+// and A inside B's promise. "The kinds differ, so it is not clear" leaves every lock in doubt that
+// cannot tell when its attempt began:
+//
+//	B.acquire [-5,900], A.acquire [0,10], A is stopped from 20 to 1490, A.write [1500,1501], B.write [1600,1601]
+//
+// Nothing follows if a stall of the machine explains one of the orders.
 //
 // A lock may claim that it notices a loss alone, by its own clock, cut off or not (Claims.Notices).
 // Such a lock counts a TTL from its last confirmed renewal, so B's grant shows that A's lease was

@@ -120,6 +120,8 @@ type judgement struct {
 	severity  Severity
 	pattern   string // empty: the property itself is all there is to say
 	unordered bool   // which of its two grants was made first is not known
+	assumed   bool   // its kind is that of one order of the two, which is assumed
+	swapped   bool   // the earlier grant in that order is the one that counts as the later where time is silent
 }
 
 // stands tells whether the finding is a violation.

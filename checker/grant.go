@@ -79,6 +79,8 @@ type grant struct {
 	attempt int64
 	// told is when the lock said that the hold is lost.
 	told int64
+	// next is the end of the next acquire of an exclusive key that another client was granted; 0: there was none yet.
+	next int64
 	// unsure counts the releases that name it and may have been carried out: see ownerOnKey.
 	unsure int32
 	mode   history.Mode
@@ -102,6 +104,7 @@ type grant struct {
 	hasToken          bool         // it was given a token, which may be 0
 	disowned          bool         // its client declined an op under it, or was told that it is not held
 	dead              bool         // its lease, or session, was certainly over when it was made
+	beside            bool         // of an exclusive lock: another client had the key, and was promised it, when it was granted
 	overlapped        uint8        // a bit for each reading of the tokens under which it was counted as not exclusive
 	several           bool         // it has a footprint on more than one protected key
 	kept              int32

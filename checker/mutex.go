@@ -167,11 +167,7 @@ func (s *Sweep) pairJudgement(x, y *grant, tokens bool) judgement {
 	j := judgement{violated: true, unordered: !known, severity: s.harm(tokens, a, b), pattern: s.pairPattern(a, b, 0, tokens)}
 	j.kind, j.stallOnly = s.explain(a, b, a.last)
 	if !known {
-		kind, stall := s.explain(b, a, b.last)
-		if kind != j.kind {
-			j.kind = KindUnexplained
-		}
-		j.stallOnly = j.stallOnly || stall // in one order it may be this machine's doing, so it cannot be said whose it is
+		s.judgeEitherOrder(&j, a, b)
 	}
 	if j.kind == KindGrantedDead {
 		j.unordered = false // whichever was later, it is the dead one that should not be
@@ -202,7 +198,7 @@ func (s *Sweep) harm(tokens bool, grants ...*grant) Severity {
 // tellPair tells of a double-hold of an exclusive lock.
 func (s *Sweep) tellPair(x, y *grant, j judgement, tokens bool) *Violation {
 	a, b := inOrder(x, y, tokens)
-	v := &Violation{Property: MutualExclusion, Kind: j.kind, Severity: j.severity, Key: s.name(s.keyOf(x)), A: a.ref(), B: b.ref(), Unordered: j.unordered}
+	v := &Violation{Property: MutualExclusion, Kind: j.kind, Severity: j.severity, Key: s.name(s.keyOf(x)), A: a.ref(), B: b.ref(), Unordered: j.unordered, Assumed: j.assumed}
 	var proof evidence
 	proof.around(a, b.end)
 	proof.around(b, b.end)
@@ -229,20 +225,14 @@ func (s *Sweep) tellPair(x, y *grant, j judgement, tokens bool) *Violation {
 	if j.kind == KindGrantedDead && !a.dead {
 		v.A, v.B = v.B, v.A // A is the one that should not be
 	}
+	if j.swapped {
+		a, b, v.A, v.B = b, a, v.B, v.A
+	}
 	if v.Text += s.because(a, b, j, both); j.unordered {
-		v.Text += inNoOrder(j.kind)
+		v.Text += s.inEitherOrder(a, b, j)
 	}
 	v.Text += "."
 	return v
-}
-
-// inNoOrder tells of two holders without saying which of them was the earlier one.
-func inNoOrder(kind string) string {
-	const open = ": which of them was granted it first, the history does not tell"
-	if kind == KindGrantedWhileValid {
-		return open + "; but each was granted it inside the other's promise"
-	}
-	return open
 }
 
 // because tells why there were two holders, of whom b was granted the key later.

@@ -159,6 +159,7 @@ func (s *Sweep) completeHeld(o *op, e *history.Event) {
 		return
 	}
 	if e.NotHeld && o.start != 0 {
+		s.judgeDenied(g, o, e)
 		s.renounce(g, o.start)
 	}
 	g.took(o, e)

@@ -1,5 +1,7 @@
 package checker
 
+import "fmt"
+
 // What tells the order of two grants where their acquires overlap. Many locks poll, and report as the start of the first attempt that may have taken effect the
 // start of the call. Then every two waits overlap, and by that alone nobody would be the earlier.
 
@@ -17,3 +19,49 @@ func (s *Sweep) grantedAfter(b, a *grant, tokens bool) bool {
 
 // mayFollow tells whether b's attempt that succeeded began when a had been granted.
 func mayFollow(b, a *grant) bool { return b.attempt > a.end }
+
+// judgeEitherOrder finds the kind of a double-hold of two grants whose order the history does not tell. a and b are as inOrder returns them.
+//
+// The kind is that of both orders where it is the same. Where one of them is inherent, that one is assumed, for a correct lock can have made the history so.
+// Where each order needs a defect, it is the milder one. Stalls that explain one order leave it open whose the violation is.
+func (s *Sweep) judgeEitherOrder(j *judgement, a, b *grant) {
+	kind, stall := s.explain(b, a, b.last)
+	j.stallOnly = j.stallOnly || stall
+	p := &mutualExclusion
+	first, second := p.blameOf(j.kind), p.blameOf(kind)
+	switch {
+	case kind == j.kind:
+		return
+	case first == Inherent || second == Inherent:
+		j.assumed, j.swapped = true, second == Inherent
+	case first == Defect && second == Defect:
+		j.swapped = kind == KindLateNotice
+	default:
+		j.kind = KindUnexplained
+		return
+	}
+	if j.swapped {
+		j.kind, a, b = kind, b, a
+	}
+	if !s.cut {
+		j.pattern = s.patternOf(a, b, 0)
+	}
+}
+
+// inEitherOrder tells of two holders of which the history does not say who was granted the key first; where an order is assumed, or each needs a defect, it is that of a before b.
+func (s *Sweep) inEitherOrder(a, b *grant, j judgement) string {
+	const open = ": which of them was granted it first, the history does not tell"
+	switch {
+	case j.assumed:
+		text := s.overran(a, j.pattern) + ", if it was granted the key first. The history does not tell that"
+		if a.attempt == 0 || b.attempt == 0 {
+			text += "; the start of the attempt that succeeded (attempt_ns) would"
+		}
+		return text
+	case j.kind == KindGrantedWhileValid:
+		return open + "; but each was granted it inside the other's promise"
+	case j.kind == KindLateNotice:
+		return fmt.Sprintf("%s; but if client %d was, its lock told it of the loss too late, and if client %d was, client %d was granted it inside that promise", open, a.client, b.client, a.client)
+	}
+	return open
+}

@@ -20,9 +20,9 @@ func TestOrderOfPollers(t *testing.T) {
 	change := func(old, to string) string { return strings.Replace(polled, old, to, 1) }
 	run(t, []propertyCase{
 		{"its attempt began after the other's grant", MutualExclusion, plainLock(), polled, Violated, 1, KindLeaseOverrun, "client 1 was frozen"},
-		{"its attempt is not told", MutualExclusion, plainLock(), change(" attempt=600", ""), Violated, 1, KindUnexplained, "the history does not tell"},
-		{"a reply may have been lost", MutualExclusion, plainLock(), polled + "\ndelay B [100,110]", Violated, 1, KindUnexplained, "the history does not tell"},
-		{"a reply may have been lost at the service", MutualExclusion, plainLock(), polled + "\nservice x [100,110]", Violated, 1, KindUnexplained, ""},
+		{"its attempt is not told", MutualExclusion, plainLock(), change(" attempt=600", ""), Violated, 1, KindLeaseOverrun, "The history does not tell"},
+		{"a reply may have been lost", MutualExclusion, plainLock(), polled + "\ndelay B [100,110]", Violated, 1, KindLeaseOverrun, "The history does not tell"},
+		{"a reply may have been lost at the service", MutualExclusion, plainLock(), polled + "\nservice x [100,110]", Violated, 1, KindLeaseOverrun, ""},
 		{"granted inside the other's promise", MutualExclusion, plainLock(), `
 		A acquire [0,10] first=0 attempt=8
 		B acquire [1,480] first=1 attempt=470 proc=2
@@ -59,7 +59,7 @@ func TestDoubleHoldOfADeadGrant(t *testing.T) {
 		{"it was granted all the same", MutualExclusion, lock, dead, Violated, 1, KindGrantedDead, "when the lock granted it to client 1, at 2.600 s, that grant was over already"},
 		{"and that is a dead grant", DeadGrant, lock, dead, Violated, 1, "", "client 1"},
 		{"it queued again", MutualExclusion, lock, change("first=0 attempt=0", "first=1501 attempt=1501"), Violated, 1, KindGrantedWhileValid, ""},
-		{"it was frozen for too short a time to tell", MutualExclusion, lock, change("pause A   [100,1500]", "pause A   [100,1000]"), Violated, 1, KindUnexplained, ""},
+		{"it was frozen for too short a time to tell", MutualExclusion, lock, change("pause A   [100,1500]", "pause A   [100,1000]"), Violated, 1, KindLeaseOverrun, ""},
 		{"it held the key when it was frozen", MutualExclusion, lock, strings.Replace(dead, "[0,1600]", "[0,1]", 1), Violated, 1, KindLeaseOverrun, ""},
 		{"it did not act", MutualExclusion, lock, strings.NewReplacer("A write   [1610,1611]", "", "A release [1630,1631]", "A exit [1605]").Replace(dead), Pass, 0, "", ""},
 		{"a stall may have kept the session", DeadGrant, lock, dead + "\nstall C [300,800]", Inconclusive, 0, "", ""},

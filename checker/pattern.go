@@ -29,6 +29,12 @@ func ends(sp span) bool {
 	return sp.touch.Ends == history.EndsSession || sp.touch.Ends == history.EndsConnection
 }
 
+// endsAfter reports whether a fault ends by itself what a grant rests on. A connection that was reset within the acquire was followed by
+// the one that brought the grant.
+func endsAfter(sp span, g *grant) bool {
+	return ends(sp) && (sp.to > g.end || sp.touch.Ends == history.EndsSession)
+}
+
 // crashes tells whether a fault kills servers and starts them again.
 func crashes(sp span) bool { return sp.touch.Ends == history.EndsServer }
 
@@ -167,7 +173,7 @@ func (s *Sweep) sessionCauses(a, b *grant, acted int64) (causes []string) {
 // if it explains nothing. long: it lasted for as long as a session may miss.
 func sessionCause(sp span, a *grant, acted int64, long bool) string {
 	switch untold := !a.toldBefore(acted); {
-	case untold && (ends(sp) && (sp.to > a.end || sp.touch.Ends == history.EndsSession) || cutsOff(sp) && long):
+	case untold && (endsAfter(sp, a) || cutsOff(sp) && long):
 		return PatternSessionUnseen
 	case stops(sp) && sp.touch.Stops == history.StopsProcesses && long:
 		return PatternPaused

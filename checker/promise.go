@@ -59,7 +59,27 @@ func (s *Sweep) promisedAt(g *grant, t int64) bool {
 	if s.header.Claims.Validity != validitySession {
 		return true
 	}
+	return s.sessionStands(g, t) && !s.endedByFault(g, t) && !s.passedOn(g, t)
+}
+
+// sessionStands reports whether nothing disturbed a session in the TTL before t.
+func (s *Sweep) sessionStands(g *grant, t int64) bool {
 	return !s.disturbed(g.client, t-s.header.TTL, t, injectedOnly) && !s.stalledToDeath(g, t)
+}
+
+// endedByFault reports whether a fault may have ended the session of a grant by t. A fault that ends connections counts only if the lock
+// claims within which time it notices a loss: then that claim says when it breaks its word. An answer that confirmed the grant after the fault shows that it stood.
+func (s *Sweep) endedByFault(g *grant, t int64) bool {
+	since := stamp(g.attempt, g.earliest)
+	return slices.ContainsFunc(s.clientSpans(g.client), func(sp span) bool {
+		counts := sp.touch.Ends == history.EndsSession || s.header.Claims.LostGrace > 0
+		return counts && sp.from <= t && sp.to >= since && endsAfter(sp, g) && g.confirmed <= sp.to
+	})
+}
+
+// passedOn reports whether the key had been another client's before t, in a time in which a fault may have ended g's session: then it did.
+func (s *Sweep) passedOn(g *grant, t int64) bool {
+	return g.next != 0 && g.next < t && !s.sessionStands(g, g.next)
 }
 
 // stalledToDeath tells whether stalls of the machine may have ended a session by t. The service ends a session that it does not hear for a TTL. A client that keeps one

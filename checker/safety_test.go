@@ -270,6 +270,9 @@ func TestStolenRelease(t *testing.T) {
 		}
 		return strings.ReplaceAll(stolen, from, to) + probeText
 	}
+	grantedAt := func(t string) string {
+		return strings.NewReplacer("[603,604]", "[603,"+t+"]", "[700,701]", "[800,801]", "[702,703]", "[802,803]").Replace(stolen) + probeText
+	}
 	run(t, []propertyCase{
 		{"a late release freed the next holder's key", StolenRelease, plainLock(), stolen + probeText, Violated, 1, "", "client 1 released its grant"},
 		{"its fate is unknown, but it was sent", StolenRelease, plainLock(), change("A release [601,602]", "A release [601,602] info start=601"), Violated, 1, "", ""},
@@ -288,6 +291,11 @@ func TestStolenRelease(t *testing.T) {
 		A release [1601,1602]
 		C acquire [1603,1604] first=1603
 		C release [1700,1701]`, "g=", "g="), Violated, 1, "", ""},
+		{"the next client waited for long beside a key that was free, if it was", StolenRelease, plainLock(), grantedAt("728.1"), Pass, 0, "", ""},
+		{"it waited for no longer than a quarter of the TTL", StolenRelease, plainLock(), grantedAt("728"), Violated, 1, "", ""},
+		{"it asked long after the release", StolenRelease, plainLock(), change("C acquire [603,604] first=603", "C acquire [690,691] first=690"), Violated, 1, "", ""},
+		{"the lock confirmed the holder's grant since", StolenRelease, plainLock(), strings.ReplaceAll(change("C acquire [603,604] first=603", "B renew [620,621] g=\n\t\tC acquire [690,691] first=690"), "g=\n", "\n"), Pass, 0, "", ""},
+		{"it confirmed that only when the third had it", StolenRelease, plainLock(), change("C release [700,701]", "B renew [692,693]\n\t\tC release [700,701]"), Violated, 1, "", ""},
 		{"nothing is promised", StolenRelease, noClaims(plainLock()), stolen, NotJudged, 0, "", "promises nothing"},
 	})
 }

@@ -122,7 +122,7 @@ func (s *Sweep) decideCrowd(b *grant, near []*grant) {
 	if len(others) < s.permits {
 		others = promised
 	}
-	j.unordered = cause == nil && !lastOf(b, others)
+	j.unordered = (cause == nil || j.assumed) && !lastOf(b, others)
 	j.severity = s.harm(false, append([]*grant{b}, others...)...)
 	if j.stands() {
 		s.noteOverlapped(b, 0) // tokens order no semaphore's grants
@@ -146,6 +146,12 @@ func (s *Sweep) explainCrowd(j *judgement, b *grant, others []*grant) *grant {
 			}
 		}
 	}
+	for _, a := range others { // in an order that is possible: see judgeEitherOrder
+		if got, stall := s.explain(a, b, a.last); got == KindLeaseOverrun && !later(a, b, false) {
+			j.kind, j.stallOnly, j.pattern, j.assumed = got, stall, s.patternOf(a, b, 0), true
+			return a
+		}
+	}
 	return nil
 }
 
@@ -155,7 +161,7 @@ func (s *Sweep) tellCrowd(b, cause *grant, others []*grant, j judgement) *Violat
 	if first == nil {
 		first = slices.MinFunc(others, func(x, y *grant) int { return cmp.Or(cmp.Compare(x.end, y.end), cmp.Compare(x.id, y.id)) })
 	}
-	v := &Violation{Property: MutualExclusion, Kind: j.kind, Severity: j.severity, Key: s.name(s.keyOf(b)), A: first.ref(), B: b.ref(), Unordered: j.unordered,
+	v := &Violation{Property: MutualExclusion, Kind: j.kind, Severity: j.severity, Key: s.name(s.keyOf(b)), A: first.ref(), B: b.ref(), Unordered: j.unordered, Assumed: j.assumed,
 		At: b.end, From: b.end}
 	if j.kind == KindGrantedDead && !first.dead {
 		v.A, v.B = v.B, v.A // A is the one that should not be
@@ -180,7 +186,10 @@ func (s *Sweep) tellCrowd(b, cause *grant, others []*grant, j judgement) *Violat
 	} else {
 		v.Text = fmt.Sprintf("%s, which has %s, was held from %s on by %s", v.Key, has, seconds(b.end), namesOf(append([]*grant{b}, others...)))
 	}
-	if v.Text += s.because(first, b, j, true); j.unordered {
+	switch v.Text += s.because(first, b, j, true); {
+	case j.assumed:
+		v.Text += s.inEitherOrder(first, b, j)
+	case j.unordered:
 		v.Text += ": which of them was one too many, the history does not tell"
 	}
 	v.Text += "."

@@ -297,8 +297,34 @@ func (s *slow) promised(g *slowGrant, t int64) bool {
 	if s.header.Claims.Validity != "session" {
 		return true
 	}
+	return s.sessionStands(g, t) && !s.endedByFault(g, t) && !s.passedOn(g, t)
+}
+
+func (s *slow) sessionStands(g *slowGrant, t int64) bool {
 	from := t - s.header.TTL
 	return len(s.hits(g.client, true, from, t, func(f history.FaultInfo) bool { return f.Injected })) == 0 && !s.longStall(g, from, t)
+}
+
+// endedByFault tells whether a fault may have ended the session by t, or a connection whose loss the lock claims to notice, and no answer
+// confirmed the grant after it.
+func (s *slow) endedByFault(g *slowGrant, t int64) bool {
+	return len(s.hits(g.client, false, stampOr(g.attempt, g.earliest), t, func(f history.FaultInfo) bool {
+		connection := (f.Kind == "reset" || f.Kind == "cut") && f.To > g.end && s.header.Claims.LostGrace > 0
+		return (f.Kind == "expire-session" || connection) && g.confirmed <= f.To
+	})) > 0
+}
+
+// passedOn tells whether the next grant of the key was another client's, before t, and made while g was disturbed.
+func (s *slow) passedOn(g *slowGrant, t int64) bool {
+	if s.header.Claims.Permits != 1 {
+		return false
+	}
+	for _, x := range s.grants[slices.Index(s.grants, g)+1:] {
+		if x.key == g.key {
+			return x.client != g.client && !bothRead(x, g) && x.end < t && !s.sessionStands(g, x.end)
+		}
+	}
+	return false
 }
 
 // longStall tells whether stalls that hang together lasted for half a TTL, each taken for longer at either end.

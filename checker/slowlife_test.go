@@ -177,8 +177,8 @@ func (s *slow) slowLeft(events []history.Event, key history.KeyID) (left int64, 
 
 // slowLate is a release that was not refused, and began when its grant's lease had surely ended.
 type slowLate struct {
-	g     *slowGrant
-	start int64
+	g          *slowGrant
+	start, end int64
 }
 
 func (s *slow) slowLates(h *history.History) (lates []slowLate) {
@@ -207,7 +207,7 @@ func (s *slow) slowLates(h *history.History) (lates []slowLate) {
 				over = start != 0 && told[g.id] != 0 && told[g.id] < start
 			}
 			if over {
-				lates = append(lates, slowLate{g, start})
+				lates = append(lates, slowLate{g, start, stampOr(e.End, e.Time)})
 			}
 		}
 	}
@@ -224,7 +224,8 @@ func (s *slow) slowStolen(h *history.History, trust func(history.KeyID) bool) (n
 				continue
 			}
 			if slices.ContainsFunc(lates, func(r slowLate) bool {
-				return r.g.key == b.key && r.g.client != b.client && r.start > b.end && r.start < c.earliest && s.later(b, r.g, tokens)
+				return r.g.key == b.key && r.g.client != b.client && r.start > b.end && r.start < c.earliest && s.later(b, r.g, tokens) &&
+					c.end <= max(r.end, c.start)+s.header.TTL/4 && (b.confirmed <= r.end || b.confirmed >= c.earliest)
 			}) {
 				n++
 			}

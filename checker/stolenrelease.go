@@ -8,8 +8,8 @@ import (
 )
 
 // StolenRelease names the property stolen-release: a key was granted inside a promise, after another client had released an older grant whose lease was over, and the release
-// was not refused: it freed what was not its own. Whether a release freed anything is not in a history; that the promise was broken, and
-// that nothing touched the service meanwhile, is.
+// was not refused: it freed what was not its own. Whether a release freed anything is not in a history. That the promise was broken, that the next client
+// had the key as soon as it was free, and that nothing touched the service meanwhile, is.
 const StolenRelease = "stolen-release"
 
 var stolenRelease = Property{
@@ -83,12 +83,19 @@ func (s *Sweep) noteLate(o *op, e *history.Event) {
 	k.lateUntil = max(k.lateUntil, end)
 }
 
-// robbed tells whether a release of an older grant, which came too late, was under way between g's grant and t: then g's key may be gone, and what its client
-// releases another's again.
-func (s *Sweep) robbed(g *grant, t int64) bool {
+// freedFor reports whether the release may have freed b's key for c: c's client had the key as soon as it could, and no answer confirmed b's hold between the
+// two. A client that waits for longer beside a free key would be told by another cause that the key is its own.
+func (r *lateRelease) freedFor(b, c *grant, ttl int64) bool {
+	confirmed := b.confirmed > r.end && b.confirmed < c.earliest
+	return !confirmed && c.end-max(r.end, c.start) <= ttl/4
+}
+
+// robbed reports whether a release of an older grant, which came too late, was under way between g's grant and t, and may have freed g's key for next: then what
+// g's client releases is another's again.
+func (s *Sweep) robbed(g, next *grant, t int64) bool {
 	k := s.keyOf(g)
 	return k.lateUntil > g.earliest && slices.ContainsFunc(k.late, func(r lateRelease) bool {
-		return r.g.client != g.client && r.end > g.earliest && r.start < t && later(g, r.g, s.tokens)
+		return r.g.client != g.client && r.end > g.earliest && r.start < t && later(g, r.g, s.tokens) && r.freedFor(g, next, s.header.TTL)
 	})
 }
 
@@ -96,12 +103,12 @@ func (s *Sweep) robbed(g *grant, t int64) bool {
 // a lock whose releases answer ok to anything, and free nothing, would have each release taken for a theft behind the first that was late.
 func (s *Sweep) gone(g *grant, t int64) bool {
 	last := s.keyOf(g).lastGrant
-	return last != nil && s.inPromise(last, g) && s.robbed(g, t)
+	return last != nil && s.inPromise(last, g) && s.robbed(g, last, t)
 }
 
 // freed tells whether a release of an older grant explains that c was granted inside b's promise, though it may not prove it.
 func (s *Sweep) freed(b, c *grant) bool {
-	return !touched(s.service, b.earliest, c.end, anyFault) && s.robbed(b, c.end)
+	return !touched(s.service, b.earliest, c.end, anyFault) && s.robbed(b, c, c.end)
 }
 
 // judgeStolen judges two grants of which one was made inside the other's promise.
@@ -131,7 +138,7 @@ func (s *Sweep) thief(x, y *grant, tokens bool) *lateRelease {
 	late := s.keyOf(b).late
 	for i := range late {
 		r := &late[i]
-		if !r.weak && r.g.client != b.client && r.start > b.end && r.start < c.earliest && later(b, r.g, tokens) {
+		if !r.weak && r.g.client != b.client && r.start > b.end && r.start < c.earliest && later(b, r.g, tokens) && r.freedFor(b, c, s.header.TTL) {
 			found := *r // the list moves
 			return &found
 		}

@@ -208,6 +208,7 @@ func (s *Sweep) lost(e *history.Event) {
 		c.alive = max(c.alive, t)
 	}
 	if g := s.numbers.page(pageOf(e.Grant)).grant(e.Grant); g != nil {
+		s.judgeLoss(g, 0, t, g.releasing != 0)
 		g.lose(t)
 		if s.reentrant {
 			s.siblings(g, func(x *grant) { x.lose(t) })

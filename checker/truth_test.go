@@ -88,6 +88,8 @@ type truths struct {
 	requests   int64
 	counted    [][2]int64 // requests, heartbeats aside, and grants
 	deaths     map[int32][]int64
+	denied     map[int64]bool  // ops that were answered "not held" though it was held
+	kept       map[int64]bool  // grants that were released, and stood on
 	hastened   map[int64]int64 // where holds begin, by the stamps
 	broken     []bool          // of each key, whether its tokens broke their order; nil: nobody has asked
 	given      map[int64]bool  // grants that their clients have given up, or never heard of: their sessions are not kept alive
@@ -95,7 +97,7 @@ type truths struct {
 
 func newTruths() truths {
 	return truths{grants: map[int64]*truth{}, reads: map[int64]int64{}, starts: map[int64]int64{}, deaths: map[int32][]int64{}, given: map[int64]bool{},
-		busies: map[int64]bool{}, falsely: map[int64]bool{}}
+		busies: map[int64]bool{}, falsely: map[int64]bool{}, denied: map[int64]bool{}, kept: map[int64]bool{}}
 }
 
 // grant notes a new grant, and to whom the key was owed.
@@ -246,7 +248,18 @@ func (w *world) relies(g *truth, at int64) bool {
 			return false
 		}
 	}
-	return !w.session || w.calm(g.client, at-worldTTL, at)
+	return !w.session || w.calm(g.client, at-worldTTL, at) && !w.passedOn(g, at)
+}
+
+// passedOn tells whether the next client had been granted the key before an instant, while g's client was disturbed: then its session was over.
+func (w *world) passedOn(g *truth, at int64) bool {
+	next := int64(0)
+	for _, x := range w.truths.order {
+		if x.answered && x.key == g.key && x.client != g.client && x.end > g.end && (next == 0 || x.end < next) {
+			next = x.end
+		}
+	}
+	return w.permits == 1 && next != 0 && next < at && !w.calm(g.client, next-worldTTL, next)
 }
 
 // after tells whether b is the later grant, as far as stamps and tokens show it. Tokens that broke their order order nothing.

@@ -70,6 +70,14 @@ func (w *world) truly(property string) (violated, shown bool) {
 		for _, is := range t.falsely {
 			see(is, false)
 		}
+	case FalseLoss: // what is shown depends on how much of the lease is left
+		for range t.denied {
+			see(true, false)
+		}
+	case KeptKey: // and on who else asks
+		for range t.kept {
+			see(true, false)
+		}
 	case FIFO:
 		for _, x := range t.jumped {
 			first, passed := t.grants[x[0]], t.grants[x[1]]
@@ -123,7 +131,8 @@ func (w *world) seeStolen(see func(bool, bool)) {
 			if w.session {
 				over = x.thief.toldAt != 0 && x.thief.toldAt < began
 			}
-			see(began != 0, x.thief.answered && over && w.after(b, x.thief) && began > b.end && began < c.first && c.first > b.end && w.relies(b, c.end))
+			see(began != 0, x.thief.answered && over && w.after(b, x.thief) && began > b.end && began < c.first && c.first > b.end && w.relies(b, c.end) &&
+				c.end-max(began, c.start) <= worldTTL/4)
 		}
 	}
 }
@@ -215,6 +224,10 @@ func (w *world) confirms(v Violation) bool {
 		return false
 	case FalseBusy:
 		return t.falsely[v.Ops[len(v.Ops)-1]]
+	case FalseLoss:
+		return t.denied[v.Ops[len(v.Ops)-1]] || w.defective() // it may have given away before what it denies
+	case KeptKey:
+		return t.kept[v.A.Grant]
 	case FIFO:
 		for _, x := range t.jumped {
 			if x == [2]int64{v.A.Grant, v.B.Grant} {

@@ -63,6 +63,8 @@ type Violation struct {
 	B *GrantRef `json:"b,omitempty"`
 	// Unordered: the history does not tell which of the two was granted the key first, so neither is the earlier one.
 	Unordered bool `json:"unordered,omitempty"`
+	// Assumed: the kind is that of A as the earlier grant. The other order is possible, and would be of a graver kind.
+	Assumed bool `json:"assumed,omitempty"`
 	// Ops are the ops that prove it, in order of time; a report shows just these first.
 	Ops []int64 `json:"ops,omitempty"`
 	// Faults are the IDs of the faults that touch it.

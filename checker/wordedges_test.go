@@ -70,7 +70,7 @@ func TestEdgesOfCrowds(t *testing.T) {
 		B acquire [0,11] tok=3
 		B write   [50,51]
 		A write   [90,91]
-		C write   [100,101]` + probeText, Violated, 1, KindUnexplained, ""},
+		C write   [100,101]` + probeText, Violated, 1, KindLeaseOverrun, "if it was granted the key first"},
 	})
 }
 

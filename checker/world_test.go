@@ -37,12 +37,14 @@ type service struct {
 	lenient     bool // the service ends a session up to a second and a half too late: no defect
 	alone       bool // the library claims to notice a loss by its own clock
 	deaf        bool // it does not look at its clock
+	denies      bool // now and then a renewal, or "held?", is answered "not held" whoever holds
+	keeps       bool // now and then a release is answered ok, and the lease runs on
 }
 
 // defective tells whether the lock is broken, whatever its clients suffer.
 func (s service) defective() bool {
 	return s.early || s.overbooks || s.blindDelete || s.resets || s.sticky || s.immortal || s.lingers || s.silent || s.vouches || s.careless || s.jumps ||
-		s.amnesic || s.favours || s.wakesAll || s.forgets || s.deaf
+		s.amnesic || s.favours || s.wakesAll || s.forgets || s.deaf || s.denies || s.keeps
 }
 
 type worldConfig struct {

@@ -240,6 +240,8 @@ func (w *world) serveRelease(e *history.Event) {
 	g := w.truths.grants[e.Grant]
 	_, mine := l.held[e.Grant]
 	switch {
+	case mine && w.keeps && w.sometimes(4):
+		w.truths.kept[e.Grant] = true
 	case mine:
 		delete(l.held, e.Grant)
 		l.freed = w.now
@@ -274,8 +276,9 @@ func (w *world) serveConfirm(e *history.Event) {
 	l := w.locks[e.Key]
 	w.expire(l)
 	_, mine := l.held[e.Grant]
-	if !mine && !w.vouches {
+	if deny := mine && w.denies && w.sometimes(4); !mine && !w.vouches || deny {
 		e.Type, e.NotHeld = history.Fail, true
+		w.truths.denied[e.Op] = w.truths.denied[e.Op] || deny
 		return
 	}
 	e.Type = history.OK

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -150,18 +151,44 @@ func (s Suite) ByFate(f Fate) (all []Scenario) {
 	return all
 }
 
-// ExamDefects are the defects that attacks have shown, each once.
+// ExamDefects are the defects that attacks have shown, each once: those first that most attacks show. An attack that shows a cause, and the double-holds that
+// come of it, counts for the cause alone.
 func (s Suite) ExamDefects() (words []string) {
 	var all []Defect
+	shown := map[string]int{}
 	for _, x := range s.ByFate(FellDefect) {
-		all = append(all, x.Own()...)
+		own := x.Own()
+		for _, d := range own {
+			if d.rank() == own[0].rank() {
+				shown[d.Words()]++
+			}
+		}
+		all = append(all, own...)
 	}
 	for _, d := range causesFirst(all) {
 		if !slices.Contains(words, d.Words()) {
 			words = append(words, d.Words())
 		}
 	}
+	slices.SortStableFunc(words, func(a, b string) int { return shown[b] - shown[a] })
 	return words
+}
+
+// ShownBy are the attacks that have shown a defect of ExamDefects.
+func (s Suite) ShownBy(defect string) (all []Scenario) {
+	for _, x := range s.ByFate(FellDefect) {
+		if slices.ContainsFunc(x.Own(), func(d Defect) bool { return d.Words() == defect }) {
+			all = append(all, x)
+		}
+	}
+	return all
+}
+
+// HidesBehind reports whether no attack has shown a defect without another one, so that nothing shows whether it remains when the other is mended.
+func (s Suite) HidesBehind(defect, other string) bool {
+	return !slices.ContainsFunc(s.ShownBy(defect), func(x Scenario) bool {
+		return !slices.ContainsFunc(x.Own(), func(d Defect) bool { return d.Words() == other })
+	})
 }
 
 // Withstood counts the faults that are proven to have struck in attacks that the lock stood.
@@ -201,7 +228,7 @@ func (s Scenario) FateWords(f Fate) string {
 			words = append(words, d.String())
 		}
 		if len(words) == 0 {
-			return phrase.OneLine(phrase.Clip(s.Detail(), phrase.MostText))
+			return phrase.OneLine(phrase.Clip(s.Detail(), phrase.MostText)) + s.assumption()
 		}
 		return strings.Join(words, "; ")
 	case FellUnclear:
@@ -212,6 +239,19 @@ func (s Scenario) FateWords(f Fate) string {
 		return phrase.OneLine(phrase.Clip(s.Failed+s.Skipped, phrase.MostText))
 	}
 	return ""
+}
+
+// assumption says which order of two grants an overrun assumes, where none is told that needs no assumption; "": it assumes none.
+func (s Scenario) assumption() string {
+	p := s.Property(checker.MutualExclusion)
+	if p == nil || len(p.Violations) == 0 || slices.ContainsFunc(p.Violations, func(v checker.Violation) bool { return !v.Assumed }) {
+		return ""
+	}
+	text := fmt.Sprintf(", if client %d was granted the key first", p.Violations[0].A.Client)
+	if strings.Contains(p.Violations[0].Text, "attempt_ns") {
+		text += " (attempt_ns would tell)"
+	}
+	return text
 }
 
 // firstUnclear tells the first violation of which it is not clear whose affair it is.

@@ -26,6 +26,45 @@ func TestCausesComeFirst(t *testing.T) {
 	}
 }
 
+// TestMostShownComesFirst: the headline names the defect that most attacks show, and says of one that never shows alone that it may be gone with the first.
+func TestMostShownComesFirst(t *testing.T) {
+	held := checker.PropertyResult{Name: checker.MutualExclusion, Outcome: checker.Violated, Count: 1, Kinds: map[string]int{checker.KindGrantedWhileValid: 1},
+		Violations: []checker.Violation{{Property: checker.MutualExclusion, Kind: checker.KindGrantedWhileValid}}}
+	once := func(name string) checker.PropertyResult {
+		return checker.PropertyResult{Name: name, Outcome: checker.Violated, Count: 1, Violations: []checker.Violation{{Property: name}}}
+	}
+	of := func(attack string, all ...checker.PropertyResult) Scenario {
+		return Scenario{Name: "any/" + attack, Fault: attack, Verdict: checker.Verdict{Outcome: checker.Violated, Properties: all}}
+	}
+	s := Suite{Exam: &Exam{Lock: "any"}, Scenarios: []Scenario{of("a", held, once(checker.StolenRelease)), of("b", held), of("c", held), of("d", held, once(checker.StuckLock)), of("e", once(checker.StuckLock), held)}}
+	words := s.ExamDefects()
+	given, stuck, stolen := DefectWords(checker.KindGrantedWhileValid), DefectWords(checker.StuckLock), DefectWords(checker.StolenRelease)
+	if !slices.Equal(words, []string{given, stuck, stolen}) {
+		t.Errorf("%q", words)
+	}
+	if !s.HidesBehind(stuck, given) || s.HidesBehind(given, stuck) || len(s.ShownBy(stuck)) != 2 {
+		t.Errorf("a defect that never shows alone hides behind the other, and no other does: %v", s.ShownBy(stuck))
+	}
+}
+
+// TestAssumedOverrun: an overrun that assumes an order of two grants says so, unless another one needs no assumption.
+func TestAssumedOverrun(t *testing.T) {
+	of := func(assumed ...bool) Scenario {
+		p := checker.PropertyResult{Name: checker.MutualExclusion, Outcome: checker.Violated, Count: len(assumed), Kinds: map[string]int{checker.KindLeaseOverrun: len(assumed)}}
+		for _, a := range assumed {
+			p.Violations = append(p.Violations, checker.Violation{Property: p.Name, Kind: checker.KindLeaseOverrun, Assumed: a, A: &checker.GrantRef{Client: 3}, Text: "the start of the attempt (attempt_ns) would"})
+		}
+		return Scenario{Verdict: checker.Verdict{Outcome: checker.Violated, Properties: []checker.PropertyResult{p}}}
+	}
+	const says = "if client 3 was granted the key first (attempt_ns would tell)"
+	if got := of(true).CameTo(); !strings.HasPrefix(got, "fell: inherent: ") || !strings.HasSuffix(got, says) {
+		t.Error(got)
+	}
+	if got := of(true, false).CameTo(); strings.Contains(got, says) {
+		t.Error(got)
+	}
+}
+
 // TestFailedAfterADefect: what was certain when the harness failed is told, and nothing else of such a run is.
 func TestFailedAfterADefect(t *testing.T) {
 	stolen := checker.Verdict{Outcome: checker.Violated, Properties: []checker.PropertyResult{{Name: checker.StolenRelease, Outcome: checker.Violated, Count: 1}}}

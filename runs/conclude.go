@@ -67,7 +67,7 @@ func concludeExam(out io.Writer, dir string, suite reports.Suite, interrupted bo
 			continue
 		}
 		code = exit.Worse(code, exit.OfFate(fate))
-		if exit.OfFate(fate) == exit.Violated || fate == reports.NothingFollows {
+		if code := exit.OfFate(fate); code == exit.Violated || code == exit.Inconclusive {
 			harmless.Fprintf(out, "%s: again: %s\n", sc.Fault, sc.Rerun)
 		}
 	}

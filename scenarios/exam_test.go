@@ -174,10 +174,14 @@ func TestWhatIsHeldAgainstALock(t *testing.T) {
 		allowed map[string]string // of these properties
 		relied  []string
 	}{
-		{"a lease", Nature{Permits: 1}, stop, map[string]string{checker.MutualExclusion: overrunOutcome, checker.DeadGrant: anyOutcome, checker.StolenRelease: ""}, nil},
+		{"a lease", Nature{Permits: 1}, stop, map[string]string{checker.MutualExclusion: overrunOutcome, checker.DeadGrant: anyOutcome, checker.DeadRenewal: anyOutcome, checker.StolenRelease: "", checker.StuckLock: ""}, nil},
+		{"a library that says for how long", Nature{Permits: 1, Library: true}, stop, map[string]string{checker.DeadGrant: "", checker.DeadRenewal: ""}, nil},
+		{"a connection", Nature{Permits: 1, Session: true, NoExpiry: true}, []Fault{{Kind: "reset", Target: "holder"}}, map[string]string{checker.StuckLock: ""}, nil},
+		{"a connection of which the service may have missed the end", Nature{Permits: 1, Session: true, NoExpiry: true}, []Fault{{Kind: "pause", Target: "node", For: 1}},
+			map[string]string{checker.StuckLock: anyOutcome}, []string{checker.StuckLock}},
 		{"a session", Nature{Permits: 1, Session: true}, stop, map[string]string{checker.MutualExclusion: overrunOutcome, checker.DeadGrant: ""}, nil},
 		{"a clock", Nature{Permits: 1, WallClock: true}, clock, map[string]string{checker.MutualExclusion: anyOutcome, checker.StolenRelease: ""},
-			[]string{checker.Continuity, checker.MutualExclusion}},
+			[]string{checker.Continuity, checker.MutualExclusion, checker.StuckLock}},
 		{"no clock", Nature{Permits: 1}, clock, map[string]string{checker.MutualExclusion: overrunOutcome}, nil},
 	} {
 		e := c.nature.Examined(Store{Kind: storeUnfenced}, c.faults)

@@ -52,9 +52,8 @@ type threat struct {
 	broken bool
 	// late: whoever is late acts after the end of its lease, and cannot know.
 	late bool
-	// resumes: a client goes on after a fault. unheard: one can end without the service's hearing
-	// of it.
-	resumes, unheard bool
+	// resumes: a client goes on after a fault.
+	resumes bool
 }
 
 func (n Nature) threatOf(faults []Fault) threat {
@@ -72,7 +71,6 @@ func (n Nature) threatOf(faults []Fault) threat {
 			{&t.lost, f.Data == "lost" || n.Forgets && onNodes},
 			{&t.late, n.overstays(spec)},
 			{&t.resumes, !spec.Kills()},
-			{&t.unheard, !spec.Freezes()},
 		} {
 			*is.so = *is.so || is.now
 		}
@@ -99,13 +97,11 @@ var allowances = []struct {
 	{threat.harms, anyOutcome, []string{checker.UnfencedWrite, checker.LostUpdate, checker.DuplicateEffect}},
 	// With the keys goes the counter of the tokens.
 	{func(t threat, _ Store) bool { return t.lost }, anyOutcome, []string{checker.TokenOrder}},
-	// The answer may come when the lease is over, and only a validity check would see that.
-	{func(t threat, _ Store) bool { return !t.Library && t.resumes }, anyOutcome, []string{checker.DeadRenewal}},
-	// Whoever comes back from a stop can look whether the session still stands.
-	{func(t threat, _ Store) bool { return !t.Library && t.resumes && !t.Session }, anyOutcome, []string{checker.DeadGrant}},
-	// A key that was written in the wrong time stays until then; the connection of one that died
-	// unheard stays, which no lock can help that lasts as long.
-	{func(t threat, _ Store) bool { return t.nodesMistaken || t.NoExpiry && t.Session && t.unheard }, anyOutcome, []string{checker.StuckLock}},
+	// The answer to an acquire or a renewal may come when the lease is over. A lock that says only for how long a lease lasts leaves the
+	// check to its user. A client that comes back from a stop can look whether its session still stands.
+	{func(t threat, _ Store) bool { return !t.Library && t.resumes && !t.Session }, anyOutcome, []string{checker.DeadGrant, checker.DeadRenewal}},
+	// A key that was written in the wrong time stays until then. A grant that never expires stays if the service lost or froze its end.
+	{func(t threat, _ Store) bool { return t.nodesMistaken || t.NoExpiry && t.strikesNodes }, anyOutcome, []string{checker.StuckLock}},
 	{func(t threat, _ Store) bool { return t.strikesNodes }, anyOutcome, []string{checker.FIFO}},
 }
 
@@ -116,14 +112,15 @@ func (t threat) harms(s Store) bool {
 }
 
 // Inherent is what no lease prevents under the faults: a holder that is late, and the harm that it does to a store without a fence. It is Expected without
-// what a wrong clock or a forgetful service excuses: a lock that gives a key away inside its promise, or gives tokens out of order, has a defect for certain.
+// what a wrong clock or a forgetful service excuses: a lock that gives a key away inside its promise, keeps one beyond every promise, or gives tokens out of order, has a defect for certain.
 func (n Nature) Inherent(s Store, faults []Fault) Expect {
 	e := n.Expected(s, faults)
 	if _, allowed := e.Properties[checker.MutualExclusion]; allowed {
 		e.Properties[checker.MutualExclusion] = overrunOutcome
 	}
-	delete(e.Properties, checker.Continuity)
-	delete(e.Properties, checker.TokenOrder)
+	for _, property := range []string{checker.Continuity, checker.TokenOrder, checker.StuckLock} {
+		delete(e.Properties, property)
+	}
 	e.Inherent, e.Why = true, "A holder may come after the end of its grant and not know it: no lease prevents that. Whatever else is violated is a defect of the lock."
 	return e
 }
@@ -138,7 +135,6 @@ func (n Nature) Examined(s Store, faults []Fault) Expect {
 			e.Relied = append(e.Relied, property)
 		}
 	}
-	delete(e.Properties, checker.DeadRenewal) // whoever waits for an answer can look at a clock when it comes
 	slices.Sort(e.Relied)
 	if len(e.Relied) > 0 {
 		e.Why = expected.Why

@@ -12,5 +12,6 @@
 // be missed by who asks whether the lock or the fault is to blame: a client that was stopped just before its grant would look undisturbed.
 //
 // Taking ops away is sound since the violation must stay what it was: a witness in which, say, the release of the first holder is missing would
-// show a longer overlap, and is not accepted. It may show further violations that the whole history refutes; they are no finding.
+// show a longer overlap, and is not accepted. What is left out may speak against further violations: without the grants before it, a waiter seems to wait for a free
+// key. A witness says in its header (Untold) which properties it cannot be judged by for that reason.
 package witness

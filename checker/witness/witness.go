@@ -2,6 +2,7 @@ package witness
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 
@@ -45,7 +46,38 @@ func Smallest(h *history.History, v checker.Violation, o checker.Options) (Witne
 	for _, level := range []level{byGrant, byUnit} {
 		kept = s.reduce(kept, level)
 	}
-	return Witness{History: s.history(kept), Minimal: s.left > 0}, nil
+	part := s.history(kept)
+	s.untell(part)
+	return Witness{History: part, Minimal: s.left > 0}, nil
+}
+
+// partial says of a property why a part of a history is not judged by it.
+const partial = "This is a part of a history, and what it leaves out decides this property."
+
+// untell has a part judged by no property whose violations in it are not those of the whole: what is left out may be all that speaks against them. Without the
+// grants before it, a client seems to wait for a free key.
+func (s *search) untell(part *history.History) {
+	others := checker.Judge(part, s.opts).Properties
+	others = slices.DeleteFunc(others, func(p checker.PropertyResult) bool { return p.Name == s.want.Property || p.Outcome != checker.Violated })
+	if len(others) == 0 {
+		return
+	}
+	whole := checker.Judge(s.h, s.opts)
+	for _, p := range others {
+		if slices.ContainsFunc(p.Violations, func(v checker.Violation) bool { return !tells(whole.Property(p.Name), v) }) {
+			untold := map[string]string{p.Name: partial}
+			maps.Copy(untold, part.Header.Untold)
+			part.Header.Untold = untold
+		}
+	}
+	if !s.in(part) { // the violation needs the other property: its severity is that of the harm
+		part.Header.Untold = s.h.Header.Untold
+	}
+}
+
+// tells reports whether a verdict on a property has a violation like another: of the same grants, in the same words.
+func tells(p *checker.PropertyResult, v checker.Violation) bool {
+	return p != nil && slices.ContainsFunc(p.Violations, func(x checker.Violation) bool { return x.Text == v.Text })
 }
 
 // search is the state of one reduction.
@@ -59,8 +91,10 @@ type search struct {
 }
 
 // shows tells whether the judge still finds the violation, unchanged, in these units alone.
-func (s *search) shows(kept []int) bool {
-	part := s.history(kept)
+func (s *search) shows(kept []int) bool { return s.in(s.history(kept)) }
+
+// in tells whether the judge finds the violation, unchanged, in a part of the history.
+func (s *search) in(part *history.History) bool {
 	s.left -= len(part.Events)
 	verdict := checker.Judge(part, s.opts)
 	for _, p := range verdict.Properties {

@@ -1,9 +1,11 @@
 package witness_test
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/lockchaos/lockchaos/checker"
@@ -216,6 +218,50 @@ func TestFaultsNearTheViolationAreKept(t *testing.T) {
 	}
 	if want := map[int]int{1: 2, 11: 2, 14: 2}; !reflect.DeepEqual(kept, want) {
 		t.Errorf("of the faults %v are kept, want %v (client %d)", kept, want, v.A.Client)
+	}
+}
+
+// A witness shows nothing that its history does not: here the grant is left out behind which the later holder had been waiting, so that the key would seem to be stuck.
+func TestNothingElseIsShown(t *testing.T) {
+	h, err := history.ReadFile("../testdata/exam/never-told.waited-before.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(find(t, h, checker.StuckLock)) != 1 {
+		t.Fatal("without the grants before it, the key is not stuck")
+	}
+	before := func(op int64, kind history.Kind, from, to int64) {
+		e := history.Event{Kind: kind, Op: op, Grant: 9001, Client: 1, Process: 1}
+		for at, of := range map[int64]history.Type{from: history.Invoke, to: history.OK} {
+			if e.Type, e.Time = of, at; of == history.OK {
+				e.Start, e.End = from, to
+			}
+			h.Events = append(h.Events, e)
+		}
+	}
+	before(9001, history.Acquire, 1*ms, 2*ms)
+	before(9002, history.Release, 8770*ms, 8771*ms)
+	slices.SortStableFunc(h.Events, func(a, b history.Event) int { return cmp.Compare(a.Time, b.Time) })
+	if len(find(t, h, checker.StuckLock)) > 0 {
+		t.Fatal("the whole history has a stuck key")
+	}
+	v := find(t, h, checker.MutualExclusion)[0]
+	w, err := witness.Smallest(h, v, checker.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if slices.Contains(w.Kept(), 9001) {
+		t.Fatal("the grant before is kept, so that this shows nothing")
+	}
+	verdict := checker.Judge(w.History, checker.Options{})
+	if p := verdict.Property(checker.StuckLock); p.Outcome != checker.NotJudged || !strings.Contains(p.Why, "part of a history") {
+		t.Errorf("stuck-lock: %s (%s)", p.Outcome, p.Why)
+	}
+	if p := verdict.Property(checker.LostUpdate); p.Outcome != checker.Violated {
+		t.Errorf("what the history shows as well is not told: %s", p.Outcome)
+	}
+	if len(find(t, w.History, checker.MutualExclusion)) != 1 || len(h.Header.Untold) > 0 {
+		t.Error("the violation is gone, or the history itself was changed")
 	}
 }
 

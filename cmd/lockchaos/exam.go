@@ -29,7 +29,8 @@ what no lease prevents, or the attack showed nothing. An attack that showed noth
 (--retries), the last time alone. An attack for which this machine lacks something is not applicable:
 it is left out before anything runs, and the last lines say what to install.
 
-Exit status: 0 no defect, 1 a defect or a violation that is not clear, 2 an attack that stayed inconclusive, 3 the harness failed.`,
+Exit status: 0 no defect, 1 a defect, 2 an attack that stayed inconclusive or fell without a clear
+cause, 3 the harness failed.`,
 		Example: `  lockchaos exam redlock
   lockchaos exam --lock-cmd "python3 my_lock.py" --service redis
   lockchaos exam etcd-lease --short

@@ -98,6 +98,19 @@ var Scenes = []struct {
 		s.Call(history.Event{Kind: history.Acquire, Client: 2, Type: history.Fail, Busy: true}, 20, 90)
 		return s
 	}},
+	{checker.FalseLoss, func() *Scene {
+		s := NewScene("counter", Lease)
+		a := s.Acquire(1, 0, 1)
+		s.Call(history.Event{Kind: history.Held, Client: 1, Grant: a, Type: history.Fail, NotHeld: true}, 100, 101)
+		return s
+	}},
+	{checker.KeptKey, func() *Scene {
+		s := NewScene("counter", Lease)
+		a := s.Acquire(1, 0, 1)
+		s.Call(history.Event{Kind: history.Release, Client: 1, Grant: a}, 10, 11)
+		s.Acquire(2, 20, 505)
+		return s
+	}},
 	{checker.FIFO, func() *Scene {
 		claims := Lease
 		claims.Fair = true

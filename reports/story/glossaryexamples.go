@@ -57,6 +57,8 @@ var examples = map[string]example{
 	"property " + checker.Herd:            {steps: []Step{{0, "A", "holds the key, and 100 clients wait"}, {100, "A", "releases the key"}, {101, "100 clients", "!ask the service at once"}}},
 	"property " + checker.DeadRenewal:     {steps: onLease(Step{400, "A", "sends its renewal"}, Step{401, "service", "prolongs the lease until 901 ms"}, Step{1000, "A", "!gets the answer, and takes the lease for renewed"})},
 	"property " + checker.FalseBusy:       {steps: []Step{{0, "A", "sends its acquire, and the reply is lost"}, {60, "A", "sends it again"}, {61, "service", "!answers that the key is taken: by A's first request"}}},
+	"property " + checker.FalseLoss:       {steps: onLease(Step{100, "A", "sends a renewal"}, Step{101, "service", "!answers that A does not hold the key"})},
+	"property " + checker.KeptKey:         {steps: onLease(Step{10, "A", "releases the key, and the answer is ok"}, Step{20, "B", "asks for the key, alone"}, Step{510, "B", "!is granted it only when A's lease is over"})},
 
 	"kind " + checker.KindLeaseOverrun: {onLease(Step{100, "A", "stands still for 900 ms"}, Step{510, "B", "acquires the key, as it should"}, Step{1000, "A", "!goes on as holder"}),
 		doFence + " No other lock prevents it. `run --inherent` tells it and does not fail the run."},

@@ -453,14 +453,17 @@ func examHeadline(s reports.Suite) string {
 // examLede says which attacks showed the defects, and what a lock that stood is worth.
 func examLede(s reports.Suite) string {
 	var out []string
-	for _, word := range s.ExamDefects() {
+	defects := s.ExamDefects()
+	for i, word := range defects {
 		var by []string
-		for _, x := range s.ByFate(reports.FellDefect) {
-			if slices.ContainsFunc(x.Own(), func(d reports.Defect) bool { return d.Words() == word }) {
-				by = append(by, phrase.Clip(x.Fault, phrase.MostName))
-			}
+		for _, x := range s.ShownBy(word) {
+			by = append(by, phrase.Clip(x.Fault, phrase.MostName))
 		}
-		out = append(out, phrase.Sentence(word+": shown by "+phrase.List(by)))
+		text := word + ": shown by " + phrase.List(by)
+		if i > 0 && s.HidesBehind(word, defects[0]) {
+			text += "; whether it shows when the first defect is mended is not known"
+		}
+		out = append(out, phrase.Sentence(text))
 	}
 	if bites := s.Withstood(); bites > 0 {
 		_, high := checker.Wilson(0, int64(bites))

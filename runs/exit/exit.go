@@ -161,9 +161,9 @@ func OfScenario(sc reports.Scenario, noExpect bool) int {
 // OfFate is the exit status of an attack that came to that.
 func OfFate(f reports.Fate) int {
 	switch {
-	case f.Fails():
+	case f == reports.FellDefect:
 		return Violated
-	case f == reports.NothingFollows:
+	case f == reports.FellUnclear || f == reports.NothingFollows:
 		return Inconclusive
 	case f == reports.NotRun:
 		return Failed

@@ -1,0 +1,115 @@
+package checker
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// FalseLoss names the property false-loss: a client was told that its grant is lost, by an answer "not held" or a lost-event, although the grant certainly stood.
+const FalseLoss = "false-loss"
+
+var falseLoss = Property{
+	Name:  FalseLoss,
+	About: "A client is told that its grant is lost only if it may be.",
+	needs: []string{history.FactAnswers, history.FactHolds, history.FactService, history.FactClients},
+	exempt: func(h *history.Header) string {
+		switch {
+		case h.Translated:
+			return "Nobody watched the clients of this history, so a grant may have been lost."
+		case h.Claims.Validity == "":
+			return "This lock promises nothing that could be denied too early."
+		case h.Claims.Reentrant:
+			return "What an answer says of the nested grants of one owner is not defined."
+		}
+		return noLock(h)
+	},
+	unmet: func(s *Sweep) string {
+		return noneOf(s.judged.losses, "No client was told that its grant is lost.")
+	},
+	stalled: func(n int) string {
+		return fmt.Sprintf("%s that its grant is lost, which a stall of this machine alone explains, not an injected fault.", count(n, "client was told", "clients were told"))
+	},
+	Words: Words{
+		Violation: "false loss",
+		Demands:   "A client is told that its grant is lost only if it may be.",
+		Once:      "A client was told that its grant was lost while it stood",
+		More:      "Clients were told that their grants were lost while they stood",
+		Lead:      "Look for an answer that no comparison of owners gave.",
+		Advice: "The lock denied a grant that it had promised, and nothing had touched client or service. Look for a " +
+			"comparison with the wrong value, a key that was freed by something else, or an error that is taken for a no.",
+		Weight: 4,
+	},
+}
+
+// judgeDenied judges an op that was answered "not held". It is called before the answer takes the promise back. A lock whose releases do not confirm may have freed the key by
+// a first request, whose reply was lost; so may a release that takes for longer than an answer takes.
+func (s *Sweep) judgeDenied(g *grant, o *op, e *history.Event) {
+	end := stamp(e.End, e.Time)
+	tried := g.releasing != 0 && g.releasing != o.inv
+	if o.kind == history.Release {
+		tried = tried || !s.confirms[history.Release] || end-o.start > s.header.TTL/10
+	}
+	s.judgeLoss(g, o.id, end, tried)
+}
+
+// judgeLoss judges news of a loss at t, by the answer to an op, or by a lost-event (op 0). Where a release has been tried, the grant may be gone. Near the end of a lease
+// a lock may be careful, so a quarter of the TTL must be left.
+func (s *Sweep) judgeLoss(g *grant, op, t int64, tried bool) {
+	if !s.asks(&falseLoss) || g.closed {
+		return
+	}
+	s.judged.losses++
+	if left := min(g.promise, g.withdrawn); tried || t >= left || left != forever && left-t < s.header.TTL/4 {
+		return
+	}
+	s.putOff(s.restsSince(g), func() {
+		if !s.certainlyStood(g, t) {
+			return
+		}
+		since := s.restsSince(g)
+		j := judgement{violated: true, stallOnly: s.starved(g, t) || s.disturbed(g.client, since, t, uninjectedOnly)}
+		s.record(&falseLoss, s.keyOf(g), j, j, func(judgement) *Violation { return s.tellLoss(g, op, t) })
+	}, g)
+}
+
+// certainlyStood reports whether a grant that was promised at t stood then for certain, stalls aside: no other client had, or had been granted, the key, no late release may have freed it, and no fault had touched the service, or what
+// the grant rests on. Only a lease outlives a client that was stopped.
+func (s *Sweep) certainlyStood(g *grant, t int64) bool {
+	since := s.restsSince(g)
+	skewed := s.skewedBy(g.client, t) || s.serviceSkewed != 0 && s.serviceSkewed <= t
+	taken := g.next != 0 && g.next < t || g.beside || s.lateBeside(g, t)
+	if taken || g.dead || skewed || s.strays+s.malformed > 0 || touched(s.service, since, t, injectedOnly) {
+		return false
+	}
+	session := s.header.Claims.Validity == validitySession
+	return !slices.ContainsFunc(s.clientSpans(g.client), func(sp span) bool {
+		return sp.injected && sp.from <= t && sp.to >= since && (session || !stops(sp))
+	})
+}
+
+// lateBeside reports whether a release of another client's older grant, which came too late, may have freed g's key by t.
+func (s *Sweep) lateBeside(g *grant, t int64) bool {
+	k := s.keyOf(g)
+	return k.lateUntil > g.earliest && slices.ContainsFunc(k.late, func(r lateRelease) bool { return r.g.client != g.client && r.end > g.earliest && r.start < t })
+}
+
+func (s *Sweep) tellLoss(g *grant, op, t int64) *Violation {
+	v := &Violation{Property: FalseLoss, Key: s.name(s.keyOf(g)), At: t, From: g.end, To: t, A: g.ref(), Faults: s.faultsOf(t, g)}
+	var proof evidence
+	proof.add(g.id, g.start)
+	told := "by a lost-event"
+	if op != 0 {
+		proof.add(op, t)
+		told = `by the answer "not held"`
+	}
+	v.Ops = proof.ops()
+	until := "until it gave the lock up"
+	if g.promise != forever {
+		until = "until " + seconds(g.promise)
+	}
+	v.Text = fmt.Sprintf("%s was told at %s, %s, that its grant of %s is lost, although the lock had promised it %s, nobody had released it, and nobody else had been granted it.",
+		who(g), seconds(t), told, v.Key, until)
+	return v
+}

@@ -1,0 +1,64 @@
+package checker
+
+import (
+	"testing"
+
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// TestFalseLoss: when an answer "not held", or a lost-event, denies what certainly stood. The TTL is 500.
+func TestFalseLoss(t *testing.T) {
+	lease, held := plainLock(), session(plainLock())
+	const rest = "\nA release [300,301] notheld" + probeText
+	const denied = "A acquire [0,1]\nA renew [100,101] notheld"
+	run(t, []propertyCase{
+		{"a renewal is denied inside the lease", FalseLoss, lease, denied + rest, Violated, 1, "", `client 1 was told at 1.101 s, by the answer "not held", that its grant of k0 is lost, although the lock had promised it until 1.498 s`},
+		{"a question", FalseLoss, lease, "A acquire [0,1]\nA held [100,101] notheld" + rest, Violated, 1, "", ""},
+		{"a release", FalseLoss, lease, "A acquire [0,1]\nA release [100,101] notheld" + probeText, Violated, 1, "", ""},
+		{"a release, of a lock that does not declare that releases confirm", FalseLoss, confirms(lease, "renew"), "A acquire [0,1]\nA release [100,101] notheld" + probeText, Pass, 0, "", ""},
+		{"a release that took so long that it may have been sent twice", FalseLoss, lease, "A acquire [0,1]\nA release [100,150.1] notheld" + probeText, Pass, 0, "", ""},
+		{"a release that took a tenth of the TTL", FalseLoss, lease, "A acquire [0,1]\nA release [100,150] notheld" + probeText, Violated, 1, "", ""},
+		{"a release that had been tried before", FalseLoss, lease, "A acquire [0,1]\nA release [90,95] info start=90\nA release [100,101] notheld" + probeText, Pass, 0, "", ""},
+		{"a renewal beside a release", FalseLoss, lease, "A acquire [0,1]\nA release [90,200]\nA renew [100,101] notheld" + probeText, Pass, 0, "", ""},
+		{"near the end of the lease", FalseLoss, lease, "A acquire [0,1]\nA renew [372,373.1] notheld\nA exit [900]" + probeText, Pass, 0, "", ""},
+		{"a quarter of the TTL before it", FalseLoss, lease, "A acquire [0,1]\nA renew [372,373] notheld\nA exit [900]" + probeText, Violated, 1, "", ""},
+		{"it was renewed before", FalseLoss, lease, "A acquire [0,1]\nA renew [300,301]\nA renew [600,601] notheld\nA exit [900]" + probeText, Violated, 1, "", ""},
+		{"a session is denied", FalseLoss, held, denied + rest, Violated, 1, "", "until it gave the lock up"},
+		{"a lost-event of a session", FalseLoss, held, "A acquire [0,1]\nA lost [100]" + probeText, Violated, 1, "", "by a lost-event"},
+		{"a lost-event after the close", FalseLoss, held, "A acquire [0,1]\nA close [90,110]\nA lost [100]" + probeText, Pass, 0, "", ""},
+		{"a session whose client was frozen before", FalseLoss, held, "pause A [-300,-200]\n" + denied + rest, Pass, 0, "", ""},
+		{"a lease outlives a frozen client", FalseLoss, lease, "A acquire [0,1]\npause A [10,90]\nA renew [100,101] notheld" + rest, Violated, 1, "", ""},
+		{"a link was disturbed", FalseLoss, lease, "A acquire [0,1]\ndelay A [10,90]\nA renew [100,101] notheld" + rest, Pass, 0, "", ""},
+		{"a fault touched the service", FalseLoss, lease, "A acquire [0,1]\nservice x [10,20]\nA renew [100,101] notheld" + rest, Pass, 0, "", ""},
+		{"a clock was wrong before", FalseLoss, lease, "fault clock-jump [-800,-700] on=service hosts=1\n" + denied + rest, Pass, 0, "", ""},
+		{"another had been granted it", FalseLoss, lease, "A acquire [0,1]\nB acquire [50,51]\nA renew [100,101] notheld\nB release [200,201]" + rest, Pass, 0, "", ""},
+		{"another still had it", FalseLoss, lease, "B acquire [-50,-49]\nA acquire [0,1]\nA renew [100,101] notheld\nB release [200,201]" + rest, Pass, 0, "", ""},
+		{"another's late release may have freed it", FalseLoss, lease, "B acquire [-700,-699]\nA acquire [0,1]\nB release [50,51]\nA renew [100,101] notheld" + rest, Pass, 0, "", ""},
+		{"a stall may explain it", FalseLoss, lease, "A acquire [0,1]\nservice x [10,90] +own\nA renew [100,101] notheld" + rest, Inconclusive, 0, "", "a stall of this machine"},
+		{"nothing is promised", FalseLoss, noClaims(lease), denied + rest, NotJudged, 0, "", "promises nothing"},
+		{"nested grants", FalseLoss, reentrant(lease), denied + rest, NotJudged, 0, "", "nested"},
+		{"nobody was told of a loss", FalseLoss, lease, "A acquire [0,1]\nA release [10,11]" + probeText, NotJudged, 0, "", "No client was told"},
+	})
+}
+
+// TestKeptKey: when a confirmed release freed nothing until the lease was over. The TTL is 500.
+func TestKeptKey(t *testing.T) {
+	lease := plainLock()
+	const given = "A acquire [0,1]\nA release [10,11]\n"
+	const rest = "\nB release [900,901]" + probeText
+	run(t, []propertyCase{
+		{"the next one waits until the lease is over", KeptKey, lease, given + "B acquire [20,505]" + rest, Violated, 1, "", "client 1 had released k0, which was answered ok, and client 2"},
+		{"it has the key before that", KeptKey, lease, given + "B acquire [20,497]" + rest, Pass, 0, "", ""},
+		{"it asked shortly before that", KeptKey, lease, given + "B acquire [375,505]" + rest, Pass, 0, "", ""},
+		{"releases do not confirm", KeptKey, confirms(lease, "renew"), given + "B acquire [20,505]" + rest, NotJudged, 0, "", "does not declare"},
+		{"nobody asked alone", KeptKey, lease, "B acquire [5,505]\n" + given + rest, NotJudged, 0, "", "asked alone"},
+		{"the release was refused", KeptKey, lease, "A acquire [0,1]\nA release [10,11] notheld\nB acquire [1020,2105]" + rest, NotJudged, 0, "", ""},
+		{"another asked beside it", KeptKey, lease, given + "B acquire [20,505]\nC acquire [30,600] busy" + rest, NotJudged, 0, "", ""},
+		{"another was granted it between", KeptKey, lease, given + "B acquire [20,505]\nC acquire [30,31]\nC release [400,401]" + rest, NotJudged, 0, "", ""},
+		{"it was cut off", KeptKey, lease, given + "delay B [25,400]\nB acquire [20,505]" + rest, Pass, 0, "", ""},
+		{"a fault touched the service", KeptKey, lease, given + "service x [25,400]\nB acquire [20,505]" + rest, Pass, 0, "", ""},
+		{"a stall may explain it", KeptKey, lease, given + "stall B [25,400]\nB acquire [20,505]" + rest, Inconclusive, 0, "", "a stall of this machine"},
+		{"a session", KeptKey, session(lease), given + "B acquire [20,505]" + rest, NotJudged, 0, "", "for how long a grant is good"},
+		{"several permits", KeptKey, lease.with(func(h *history.Header) { h.Claims.Permits = 2 }), given + "B acquire [20,505]" + rest, NotJudged, 0, "", "more than one permit"},
+	})
+}

@@ -1,0 +1,74 @@
+package checker
+
+import (
+	"fmt"
+
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// KeptKey names the property kept-key: a release was answered ok by a lock whose releases confirm, and the next client, which asked alone and undisturbed, waited until the released grant's
+// lease was over. (A client that is told busy instead is a false busy.)
+const KeptKey = "kept-key"
+
+var keptKey = Property{
+	Name:  KeptKey,
+	About: "A release that is answered ok frees the key at once.",
+	needs: []string{history.FactAnswers, history.FactHolds, history.FactService, history.FactClients},
+	exempt: func(h *history.Header) string {
+		switch {
+		case h.Translated:
+			return "Nobody watched the clients of this history, so others may have had the key."
+		case !h.Claims.ConfirmsOp(history.Release):
+			return "This lock does not declare that a release confirms a hold."
+		}
+		if why := noLease(h); why != "" {
+			return why
+		}
+		return notExclusive(h)
+	},
+	unmet: func(s *Sweep) string {
+		return noneOf(s.judged.passed, "No client asked alone for a key that had been released.")
+	},
+	stalled: func(n int) string {
+		return fmt.Sprintf("%s for a key that had been released, which a stall of this machine alone explains, not an injected fault.", count(n, "client waited", "clients waited"))
+	},
+	Words: Words{
+		Violation: "kept key",
+		Demands:   "A release that is answered ok frees the key at once.",
+		Once:      "A release was confirmed, and the key stayed taken until its lease was over",
+		More:      "Releases were confirmed, and the keys stayed taken until their leases were over",
+		Lead:      "Check that the release deletes what the acquire wrote.",
+		Advice: "The release answered ok, and the key was free only when its lease had run out. Look for a delete " +
+			"that compares with a value that never matches, or an answer that is given before the service was asked.",
+		Weight: 4,
+	},
+}
+
+// judgePassed judges an acquire that was granted: whether its client, which asked alone for a free key, waited until the lease before it was over. A client that asks alone
+// for a free key has it by its first request, so it waits for no other look at the key. It is called before the grant is noted.
+func (s *Sweep) judgePassed(k *keyState, o *op, e *history.Event) {
+	last, end := k.lastGrant, stamp(e.End, e.Time)
+	if k.soleAsk != o.id || last == nil || !last.released || s.fresh(o.client) || !s.nothingLeft(k, o.inv) {
+		return
+	}
+	s.judged.passed++
+	over := last.promise // the lease ran at least until then
+	if end < over || over-o.start < s.header.TTL/4 {
+		return
+	}
+	pin(last)
+	lost, inv, start, client, id := k.lostAsks(), o.inv, o.start, o.client, o.id
+	s.putOff(inv, func() {
+		spans := s.clientSpans(client)
+		if s.mayStand(lost, inv) || s.strays+s.malformed > 0 || s.serviceStruck(inv, end) || touched(spans, inv, end, injectedOnly) {
+			return
+		}
+		j := judgement{violated: true, stallOnly: touched(spans, inv, end, uninjectedOnly) || touched(s.service, inv-s.lifetime(), end, uninjectedOnly)}
+		s.record(&keptKey, k, j, j, func(judgement) *Violation {
+			v := &Violation{Property: KeptKey, Key: s.name(k), At: end, From: start, To: end, A: last.ref(), Ops: []int64{last.id, id}}
+			v.Text = fmt.Sprintf("client %d had released %s, which was answered ok, and client %d, which asked from %s on, alone and undisturbed, was granted it only at %s, when the lease of "+
+				"the released grant was over (%s).", last.client, v.Key, client, seconds(start), seconds(end), seconds(over))
+			return v
+		})
+	})
+}
