@@ -7,12 +7,20 @@ func (t *tracer) lost(la *lane, i int32) {
 	o := t.log.ops.at(i)
 	at := t.which(la, o.token)
 	if at < 0 {
-		t.idle++
+		t.idle.add(o.line)
 		return
 	}
 	h := t.holds.at(la.open[at])
 	t.under(h, o)
 	h.told, h.until = true, min(h.until, o.begin())
+	if t.options.Delayed {
+		return
+	}
+	// Until then it took itself for the holder.
+	until, line, order := o.begin(), o.line, o.order
+	h.last = max(h.last, until)
+	shows := t.say(h, history.Renew, history.Fail, until, order-1)
+	shows.line, shows.endLine, shows.shown = line, line, shownLoss
 }
 
 // acted follows a read, write or renewal.
@@ -42,7 +50,14 @@ func (t *tracer) acted(la *lane, i int32) {
 	case o.kind == history.Write:
 		t.loose++
 	default:
-		t.idle++
+		t.stray(o)
+	}
+}
+
+// stray notes an op under no grant, unless it says itself that its client held nothing.
+func (t *tracer) stray(o *op) {
+	if !o.notHeld && o.outcome != history.Fail {
+		t.idle.add(o.line)
 	}
 }
 
@@ -51,7 +66,7 @@ func (t *tracer) reopen(h *hold) {
 	if h.release >= 0 {
 		r := t.log.ops.at(h.release)
 		if r.outcome == history.OK {
-			r.kind, r.outcome = history.Renew, history.Fail
+			r.kind, r.outcome, r.shown = history.Renew, history.Fail, shownRelease
 		} else {
 			r.grant = 0
 		}
@@ -66,7 +81,7 @@ func (t *tracer) reopen(h *hold) {
 // its owner holds anyway; what it does to the data is seen in the ledger.
 func (t *tracer) replacedWrite(h *hold, o *op) {
 	if o.kind != history.Write || o.outcome != history.OK || !t.log.ledgered {
-		t.idle++
+		t.stray(o)
 		return
 	}
 	t.reopen(h)

@@ -17,10 +17,12 @@ type hold struct {
 	last          int64 // the start of the last act
 	until         int64 // when its owner gave it up, or was told of its loss; never
 	renewed       int64 // the start of the last renewal
+	counted       int64 // the latest instant at which its time to live may have begun, renewals aside
 	// least and most are how deep a reentrant owner certainly, and at most, is in it.
 	least, most int32
 	ended       bool
 	replaced    bool  // its owner was granted the key again
+	nested      bool  // its owner was granted the key again, and had not given this grant up
 	told        bool  // its owner was told of its loss
 	attempted   bool  // a release of unknown fate was sent
 	next        int32 // its place in the order when its promise was taken away without a release; 0: it was not
@@ -63,12 +65,17 @@ type tracer struct {
 	latest         int64  // the latest instant of the history
 	carried        bool   // tokens order all accepted writes
 	excluded       bool   // a key was granted when another one had been granted it
-	// idle counts ops that change nothing under no grant, loose the writes, late the grants that are inferred after one with a greater token.
-	idle, loose, late int
-	lines             int32 // ops that the log has itself
-	wanted            bool  // somebody asked for a lock
-	granted           int   // acquires that were answered ok
-	unordered         int   // writes that are too close to another grant's
+	// idle are ops that change nothing under no grant. loose counts the writes, late the grants that are inferred after one with a greater token.
+	idle        tally
+	loose, late int
+	// twice are grants to an owner that has not given up the one before. The rest is about the first of them: the line before, the owner, the key.
+	twice              tally
+	twiceBefore        int32
+	twiceWho, twiceKey int32
+	lines              int32 // ops that the log has itself
+	wanted             bool  // somebody asked for a lock
+	granted            int   // acquires that were answered ok
+	unordered          int   // writes that are too close to another grant's
 }
 
 // trace gives every op its grant.
@@ -208,7 +215,7 @@ func (t *tracer) again(la *lane, o *op) bool {
 		return false
 	}
 	t.granted++
-	o.kind, o.outcome, o.inv = history.Renew, history.Fail, o.ret
+	o.kind, o.outcome, o.inv, o.shown = history.Renew, history.Fail, o.ret, shownAgain
 	t.under(h, o)
 	return true
 }
@@ -227,6 +234,9 @@ func (t *tracer) replace(la *lane, o *op) {
 		h.replaced = true
 		if !h.ended && o.begin() < h.until {
 			h.until, h.next = o.begin(), o.order-1
+		}
+		if !h.ended {
+			t.grantedTwice(h, o)
 		}
 		n = h.before
 	}
@@ -255,7 +265,7 @@ func (t *tracer) nested(la *lane, o *op) bool {
 		t.granted++
 		h.least, h.most = max(h.least, 1)+1, h.most+1
 		// That an owner gets in again shows that it held. It is no renewal that would extend a lease.
-		o.kind, o.outcome = history.Renew, history.Fail
+		o.kind, o.outcome, o.shown = history.Renew, history.Fail, shownAgain
 		t.under(h, o)
 	case o.outcome != history.Fail:
 		h.most++
@@ -266,7 +276,7 @@ func (t *tracer) nested(la *lane, o *op) bool {
 // hold opens a hold for an acquire.
 func (t *tracer) hold(la *lane, i int32) *hold {
 	o := t.log.ops.at(i)
-	n := t.holds.add(hold{acquire: i, use: i, release: -1, key: o.key, lane: la.number, begin: o.begin(), finish: o.finish(), until: never, least: 1, most: 1, before: la.newest, inferred: o.inferred})
+	n := t.holds.add(hold{acquire: i, use: i, release: -1, key: o.key, lane: la.number, begin: o.begin(), finish: o.finish(), counted: t.countedFrom(o), until: never, least: 1, most: 1, before: la.newest, inferred: o.inferred})
 	if la.newest >= 0 {
 		t.holds.at(la.newest).follower = n
 	}
@@ -326,6 +336,9 @@ func (t *tracer) which(la *lane, token int64) int {
 		if h := t.holds.at(la.open[i]); token == 0 || h.token == 0 || h.token == token {
 			return i
 		}
+	}
+	if t.reopened(la, token) {
+		return len(la.open) - 1
 	}
 	return -1
 }

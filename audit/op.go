@@ -40,7 +40,19 @@ type op struct {
 	untold   bool // a write that the judge is not told after all
 	then     bool // the owner's next op on the key is a release that was answered ok; looked for only where locks are reentrant
 	wrote    bool // an acquire under which there was a write
+	shown    shown
 }
+
+// shown is what a line says, where its op is judged as one of another kind.
+type shown uint8
+
+const (
+	shownAsItIs  shown = iota
+	shownAgain         // an owner's nested acquire
+	shownInner         // the release of one
+	shownRelease       // a release after which its owner went on
+	shownLoss          // the news of a loss
+)
 
 // begin and finish are what is known of when the op happened.
 func (o *op) begin() int64 { return cmp.Or(o.start, o.inv) }

@@ -54,6 +54,9 @@ type Options struct {
 	Permits int
 	// Reentrant: an owner may acquire again what it holds.
 	Reentrant bool
+	// Delayed: faults may have stopped clients between an event and its line. So the news of a loss does not show that its client held
+	// until then, and an acquire is the attempt that succeeded.
+	Delayed bool
 	// Tokens is what a token means: "fencing" (also if empty), "version" or "none".
 	Tokens string
 	// Clients are names that have numbers: on every key the first is client 1, and so on. Others are numbered on each key from the next one.

@@ -3,6 +3,7 @@ package audit
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/lockchaos/lockchaos/history"
@@ -123,6 +124,9 @@ func (t *tracer) doubts(entries int, holds, tokens string) map[string]string {
 			doubts[fact] = why
 		}
 	}
+	if open := t.openLines(); open != "" {
+		holds = strings.TrimSpace(holds + " " + open)
+	}
 	if holds == "" {
 		holds = t.alone()
 	}
@@ -188,9 +192,5 @@ func (t *tracer) toTheGrain() string {
 
 // left says in full sentences what was left out.
 func (t *tracer) left() []string {
-	list := t.log.notes
-	if t.idle > 0 {
-		list = append(list, fmt.Sprintf("Reads, renewals, releases and losses under no grant that the history has: %d; they are left out.", t.idle))
-	}
-	return list
+	return t.log.notes
 }

@@ -1,0 +1,116 @@
+package audit_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockchaos/lockchaos/audit"
+	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/reports"
+)
+
+// others are logs as other people write them, in testdata/others, with the answer that is right. Kinds are those of the files' names.
+var others = []struct {
+	file    string
+	options audit.Options
+	want    checker.Outcome
+	why     string // that the violations, or else the reasons, must say
+}{
+	{"k01-second-grant-hides-first.csv", audit.Options{}, checker.Violated, "a and b both held k from 00:00:04.100 to 00:00:05.100"},
+	{"k02-leader-not-told.csv", audit.Options{}, checker.Violated, "ctl-a and ctl-b both held kcm from 03:40:42.274 to 03:41:12.110"},
+	{"k03-ttl-shorter-than-the-wait.csv", audit.Options{Validity: &audit.Validity{TTL: 15 * time.Second}}, checker.Inconclusive, "1 grant was waited for"},
+}
+
+// readOther reads a log as check does: its form is recognised.
+func readOther(t testing.TB, file string, o audit.Options) (*audit.Source, error) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", "others", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	format := audit.Text
+	if o.Pattern == "" {
+		if format, err = audit.Detect(text[:min(len(text), audit.DetectBytes)], file, len(o.Map) > 0); err != nil {
+			return nil, err
+		}
+	}
+	return audit.Read(strings.NewReader(string(text)), file, format, o)
+}
+
+// said is what a verdict says of violations, with the times of the log, and of reasons.
+func said(s *audit.Source, v checker.Verdict) string {
+	var text strings.Builder
+	for _, p := range reports.Retold(&s.Header, v).Properties {
+		for _, x := range p.Violations {
+			fmt.Fprintln(&text, x.Text)
+		}
+	}
+	return text.String() + strings.Join(v.Reasons, "\n")
+}
+
+// TestLogsOfOthers: each log gets the answer that is right, and says why.
+func TestLogsOfOthers(t *testing.T) {
+	for _, c := range others {
+		s, err := readOther(t, c.file, c.options)
+		if err != nil {
+			t.Errorf("%s: %v", c.file, err)
+			continue
+		}
+		v := judge(t, s)
+		if text := said(s, v); v.Outcome != c.want || !strings.Contains(text, c.why) {
+			t.Errorf("%s: %s, want %s with %q:\n%s", c.file, v.Outcome, c.want, c.why, text)
+		}
+		s.Close()
+	}
+}
+
+// TestGrantedTwice: a client that is granted a key under a grant of its own is two, or the log does not tell. Such a log never passes, and what its client
+// gives up last counts.
+func TestGrantedTwice(t *testing.T) {
+	ttl := &audit.Validity{TTL: time.Second}
+	for name, c := range map[string]struct {
+		log     string
+		options audit.Options
+		want    checker.Outcome
+		why     string
+	}{
+		"both are given up": {"1,a,acquired,k,\n2,a,acquired,k,\n3,a,released,k,\n4,a,released,k,\n5,b,acquired,k,\n6,b,released,k,\n", audit.Options{}, checker.Inconclusive,
+			"1 grant was made to a client that had not given up the one before, the first to a on k in line 3, after line 2"},
+		"one is given up":                 {"1,a,acquired,k,\n2,a,acquired,k,\n3,a,released,k,\n5,b,acquired,k,\n6,b,released,k,\n", audit.Options{}, checker.Inconclusive, "not given up the one before"},
+		"by their tokens":                 {"1,a,acquired,k,5\n2,a,acquired,k,6\n3,a,released,k,6\n4,b,acquired,k,7\n5,b,released,k,7\n6,a,released,k,5\n", audit.Options{}, checker.Violated, "a (token 5) and b (token 7) both held k"},
+		"the outer one is renewed":        {"1,a,acquired,k,\n2,a,acquired,k,\n3,a,released,k,\n4,b,acquired,k,\n5,a,renewed,k,\n6,b,released,k,\n", audit.Options{}, checker.Violated, "a and b both held k"},
+		"another grant lies between":      {"1,a,acquired,k,\n2,a,acquired,k,\n3,a,released,k,\n4,b,acquired,k,\n5,b,released,k,\n6,a,acquired,k,\n7,a,released,k,\n8,a,released,k,\n", audit.Options{}, checker.Inconclusive, "1 line is about a grant that the history does not have, the first in line 9"},
+		"the lease before it had run out": {"1,a,acquired,k,\n3,a,acquired,k,\n3.500,a,released,k,\n5,b,acquired,k,\n5.5,b,released,k,\n", audit.Options{Validity: ttl}, checker.Pass, ""},
+		"the one before was lost":         {"1,a,acquired,k,\n2,a,lost,k,\n3,a,acquired,k,\n4,a,released,k,\n5,b,acquired,k,\n6,b,released,k,\n", audit.Options{}, checker.Pass, ""},
+		"reentrant":                       {"1,a,acquired,k,\n2,a,acquired,k,\n3,a,released,k,\n4,a,released,k,\n5,b,acquired,k,\n6,b,released,k,\n", audit.Options{Reentrant: true}, checker.Pass, ""},
+	} {
+		v, s := judgeText(t, "ts,pod,action,lock,fence\n"+c.log, "a.csv", audit.CSV, c.options)
+		if text := said(s, v); v.Outcome != c.want || !strings.Contains(text, c.why) {
+			t.Errorf("%s: %s, want %s with %q:\n%s", name, v.Outcome, c.want, c.why, text)
+		}
+	}
+}
+
+// TestWaitedGrants: the time to live of a grant that was waited for may have begun to count as late as the grant, unless the attempt that succeeded is told.
+func TestWaitedGrants(t *testing.T) {
+	ttl := audit.Options{Validity: &audit.Validity{TTL: 15 * time.Second}}
+	for name, c := range map[string]struct {
+		log  string
+		want checker.Outcome
+	}{
+		"a request on a line of its own":    {"0,,a,request\n20,,a,granted\n22,,b,granted\n", checker.Inconclusive},
+		"a shorter wait":                    {"0,,a,request\n10,,a,granted\n20,,b,granted\n", checker.Inconclusive},
+		"all on one line":                   {"0,20,a,granted\n21,22,b,granted\n", checker.Inconclusive},
+		"the attempt is told":               {"0,,a,request\n19,20,a,granted\n36,,b,granted\n37,,b,released\n", checker.Pass},
+		"the attempt is told, and too near": {"0,,a,request\n19,20,a,granted\n33,,b,granted\n37,,b,released\n", checker.Violated},
+		"long after":                        {"0,,a,request\n20,,a,granted\n36,,b,granted\n37,,b,released\n", checker.Pass},
+	} {
+		if v, s := judgeText(t, "ts,end,pod,action\n"+c.log, "a.csv", audit.CSV, ttl); v.Outcome != c.want {
+			t.Errorf("%s: %s, want %s\n%s", name, v.Outcome, c.want, said(s, v))
+		}
+	}
+}
