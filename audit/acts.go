@@ -7,7 +7,7 @@ func (t *tracer) lost(la *lane, i int32) {
 	o := t.log.ops.at(i)
 	at := t.which(la, o.token)
 	if at < 0 {
-		t.idle.add(o.line)
+		t.stray(la, o)
 		return
 	}
 	h := t.holds.at(la.open[at])
@@ -28,7 +28,7 @@ func (t *tracer) acted(la *lane, i int32) {
 	o := t.log.ops.at(i)
 	if at := t.which(la, o.token); at >= 0 {
 		n := la.open[at]
-		if t.holds.at(n).token == 0 && o.token != 0 && o.kind == history.Write {
+		if t.holds.at(n).token == 0 && o.token != 0 && o.kind == history.Write && t.options.Tokens == "fencing" {
 			t.tokened(n, o.token) // the log tells the token only here
 		}
 		t.under(t.holds.at(n), o)
@@ -41,7 +41,7 @@ func (t *tracer) acted(la *lane, i int32) {
 	}
 	switch {
 	case known && t.holds.at(n).replaced:
-		t.replacedWrite(t.holds.at(n), o)
+		t.replacedWrite(la, t.holds.at(n), o)
 	case known:
 		t.reopen(t.holds.at(n))
 		t.under(t.holds.at(n), o)
@@ -50,14 +50,7 @@ func (t *tracer) acted(la *lane, i int32) {
 	case o.kind == history.Write:
 		t.loose++
 	default:
-		t.stray(o)
-	}
-}
-
-// stray notes an op under no grant, unless it says itself that its client held nothing.
-func (t *tracer) stray(o *op) {
-	if !o.notHeld && o.outcome != history.Fail {
-		t.idle.add(o.line)
+		t.stray(la, o)
 	}
 }
 
@@ -79,9 +72,9 @@ func (t *tracer) reopen(h *hold) {
 
 // replacedWrite follows a write of a grant that its owner had replaced by a newer one. It is no act that would prolong the older hold, for
 // its owner holds anyway; what it does to the data is seen in the ledger.
-func (t *tracer) replacedWrite(h *hold, o *op) {
+func (t *tracer) replacedWrite(la *lane, h *hold, o *op) {
 	if o.kind != history.Write || o.outcome != history.OK || !t.log.ledgered {
-		t.stray(o)
+		t.stray(la, o)
 		return
 	}
 	t.reopen(h)

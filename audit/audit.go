@@ -43,7 +43,7 @@ func newLineReader(o Options) (r lineReader, err error) {
 		return r, err
 	}
 	r.names = o.room().names
-	r.words, err = newVocabulary(o.Events)
+	r.words, err = newVocabulary(o)
 	return r, err
 }
 
@@ -59,10 +59,12 @@ type auditReader struct {
 	counted     []bool  // whether a key has others
 	granted     bool    // some line says "granted", so "acquire" means that it was asked
 	stamps      stamper // its grain and zone are those of the whole log
+	tokens      string  // Options.Tokens
+	way         way
 }
 
 func newAuditReader(l *log, lines lineReader, o Options) *auditReader {
-	r := &auditReader{log: l, granted: o.asked, stamps: lines.stamps, columns: &guesser{stamps: lines.stamps, words: lines.words}, first: never, last: math.MinInt64, begin: 1 + int64(o.ClockError)}
+	r := &auditReader{log: l, granted: o.asked, tokens: o.Tokens, stamps: lines.stamps, columns: &guesser{stamps: lines.stamps, words: lines.words}, first: never, last: math.MinInt64, begin: 1 + int64(o.ClockError)}
 	room := l.room
 	room.run *= 8                                                                        // a log may be in any order; what is made of its lines is nearly in order
 	r.entries = newSorter(room, func(a, b entry) int { return cmp.Compare(a.at, b.at) }) // else in the order of the file
@@ -175,8 +177,8 @@ func (r *lineReader) understand(text *[fieldCount]string) (e entry, wrong field,
 		}
 		e.token = ticket(number)
 	}
-	if e.ending = endingOf(text[fieldResult]); e.ending == endedSomehow {
-		return e, fieldResult, errors.New("nobody knows this result: want ok, failed or unknown, or words such as granted, denied, timeout")
+	if e.ending = r.words.ending(text[fieldResult]); e.ending == endedSomehow {
+		return e, fieldResult, &UnknownResult{Word: text[fieldResult]}
 	}
 	return e, 0, nil
 }
@@ -185,6 +187,9 @@ func (r *lineReader) understand(text *[fieldCount]string) (e entry, wrong field,
 func (r *auditReader) ops() error {
 	defer r.entries.close()
 	r.noteNoughts()
+	if r.way.newestFirst() {
+		r.log.assumed("The newest line comes first, so lines of one time are read from the last one to the first.")
+	}
 	if r.first > r.last {
 		return nil
 	}
@@ -196,8 +201,11 @@ func (r *auditReader) ops() error {
 	if r.stamps.zone != nil {
 		r.log.zone = r.stamps.zone
 	}
-	asked, in := map[place]int32{}, r.entries.inOrder()
-	for e := in.next(); e != nil; e = in.next() {
+	if r.log.versions = r.tokens == "" && slices.Contains(r.counted, true) && r.versions(); r.log.versions {
+		r.log.assumed("The number in %q rises while a client holds its lock. So it is that of a write, and no fencing token (--tokens fencing).", r.columns.chosen[fieldToken])
+	}
+	asked, in := map[place]int32{}, r.inOrder()
+	for e := in(); e != nil; e = in() {
 		if e.token == ticket(0) && !r.counted[e.key] {
 			e.token = 0
 		}

@@ -106,7 +106,7 @@ func (g *guesser) holds(f field, column string) bool {
 	case fieldToken:
 		return all(isToken)
 	case fieldResult:
-		return all(func(v string) bool { return endingOf(v) != endedSomehow })
+		return all(func(v string) bool { return g.words.ending(v) != endedSomehow })
 	}
 	return distinct(values) > 1
 }

@@ -67,6 +67,7 @@ type tracer struct {
 	excluded       bool   // a key was granted when another one had been granted it
 	// idle are ops that change nothing under no grant. loose counts the writes, late the grants that are inferred after one with a greater token.
 	idle        tally
+	misfits     tally // of those, with another token than their owner's grant
 	loose, late int
 	// twice are grants to an owner that has not given up the one before. The rest is about the first of them: the line before, the owner, the key.
 	twice              tally
@@ -159,6 +160,9 @@ func (t *tracer) lookAhead(in *cursor[moment]) {
 // op follows an op.
 func (t *tracer) op(i int32) {
 	o := t.log.ops.at(i)
+	if t.options.Tokens == "none" {
+		o.token = 0
+	}
 	p := place{o.key, o.owner}
 	la := t.lanes[p]
 	if la == nil {
@@ -335,6 +339,11 @@ func (t *tracer) which(la *lane, token int64) int {
 	for i := len(la.open) - 1; i >= 0; i-- {
 		if h := t.holds.at(la.open[i]); token == 0 || h.token == 0 || h.token == token {
 			return i
+		}
+	}
+	if t.ofWrite(la, token) {
+		if token = 0; len(la.open) > 0 {
+			return len(la.open) - 1
 		}
 	}
 	if t.reopened(la, token) {

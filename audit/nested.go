@@ -77,5 +77,9 @@ func (t *tracer) openLines() string {
 		why = append(why, fmt.Sprintf("%s about a grant that the history does not have, the first in line %d: who held the lock then is not told.",
 			counted(t.idle.n, "line")+map[bool]string{true: " is", false: " are"}[t.idle.n == 1], t.idle.first))
 	}
+	if t.misfits.n > 0 {
+		why = append(why, fmt.Sprintf("%s another token than the grant that its client holds, the first in line %d. If the number is that of a write and not of a grant, say --tokens version.",
+			counted(t.misfits.n, "line")+map[bool]string{true: " has", false: " have"}[t.misfits.n == 1], t.misfits.first))
+	}
 	return strings.Join(why, " ")
 }

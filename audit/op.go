@@ -122,9 +122,10 @@ type log struct {
 	clients [][]string
 	// everyone are the clients of all keys, where each has one number on all of them; else nil.
 	everyone *names
-	// notes says what was left out or taken for granted while reading.
-	notes []string
-	what  string // the format, in words
+	// notes says what was left out while reading, taken what was taken for granted.
+	notes, taken []string
+	versions     bool   // its tokens are numbers of writes
+	what         string // the format, in words
 	// oneClock: the stamps are the recorder's, not the clients'.
 	oneClock bool
 	// timed is false where the history has no times, only an order.
@@ -201,6 +202,11 @@ func (o *op) shift(by int64) {
 
 func (l *log) note(format string, args ...any) {
 	l.notes = append(l.notes, fmt.Sprintf(format, args...))
+}
+
+// assumed notes what is taken for granted.
+func (l *log) assumed(format string, args ...any) {
+	l.taken = append(l.taken, fmt.Sprintf(format, args...))
 }
 
 // excerpt shortens text for an error message.

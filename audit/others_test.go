@@ -23,7 +23,17 @@ var others = []struct {
 	{"k01-second-grant-hides-first.csv", audit.Options{}, checker.Violated, "a and b both held k from 00:00:04.100 to 00:00:05.100"},
 	{"k02-leader-not-told.csv", audit.Options{}, checker.Violated, "ctl-a and ctl-b both held kcm from 03:40:42.274 to 03:41:12.110"},
 	{"k03-ttl-shorter-than-the-wait.csv", audit.Options{Validity: &audit.Validity{TTL: 15 * time.Second}}, checker.Inconclusive, "1 grant was waited for"},
+	{"k08-revision-rises-on-renewal.csv", audit.Options{}, checker.Violated, "a (token 1000) and b (token 1025) both held cron from 00:00:03.100 to 00:00:05.100"},
+	{"k08-revision-rises-on-renewal.csv", audit.Options{Tokens: "version"}, checker.Violated, "both held cron from 00:00:03.100 to 00:00:05.100"},
+	{"k08-revision-rises-on-renewal.csv", audit.Options{Tokens: "none"}, checker.Violated, "a and b both held cron from 00:00:03.100 to 00:00:05.100"},
+	{"k08-revision-rises-on-renewal.csv", audit.Options{Tokens: "fencing"}, checker.Inconclusive, "5 lines have another token than the grant that its client holds, the first in line 3"},
+	{"k12-newest-first.csv", audit.Options{Validity: released}, checker.Pass, ""},
+	{"k12-newest-first.csv", audit.Options{}, checker.Pass, ""},
+	{"k13-try-lock-false.edn", audit.Options{}, checker.Pass, ""},
+	{"k13-try-lock-false.edn", audit.Options{Results: map[string][]string{"ok": {"false"}}}, checker.Violated, "both held lock"},
 }
+
+var released = &audit.Validity{Released: true}
 
 // readOther reads a log as check does: its form is recognised.
 func readOther(t testing.TB, file string, o audit.Options) (*audit.Source, error) {
@@ -112,5 +122,46 @@ func TestWaitedGrants(t *testing.T) {
 		if v, s := judgeText(t, "ts,end,pod,action\n"+c.log, "a.csv", audit.CSV, ttl); v.Outcome != c.want {
 			t.Errorf("%s: %s, want %s\n%s", name, v.Outcome, c.want, said(s, v))
 		}
+	}
+}
+
+// TestNumbersOfWrites: a number that rises within a hold is that of a write, and the answer says so. A token that only a missing grant explains stays one.
+func TestNumbersOfWrites(t *testing.T) {
+	const taken = "rises while a client holds its lock"
+	for name, c := range map[string]struct {
+		log  string
+		want checker.Outcome
+		says bool
+	}{
+		"revisions, and a hand-over in order": {"1,a,acquired,k,5\n2,a,renewed,k,6\n3,a,released,k,7\n4,b,acquired,k,8\n5,b,released,k,9\n", checker.Pass, true},
+		"newest first":                        {"5,b,released,k,9\n4,b,acquired,k,8\n3,a,released,k,7\n2,a,renewed,k,6\n1,a,acquired,k,5\n", checker.Pass, true},
+		"a grant that the log lacks":          {"1,a,acquired,k,5\n2,a,renewed,k,5\n3,a,released,k,5\n4,b,acquired,k,6\n4.5,b,renewed,k,8\n5,b,released,k,6\n", checker.Inconclusive, false},
+		"fences":                              {"1,a,acquired,k,5\n2,a,renewed,k,5\n3,a,released,k,5\n4,b,acquired,k,6\n5,b,released,k,6\n", checker.Pass, false},
+	} {
+		v, s := judgeText(t, "ts,pod,action,lock,fence\n"+c.log, "a.csv", audit.CSV, audit.Options{})
+		if says := strings.Contains(strings.Join(s.Assumed, "\n"), taken); v.Outcome != c.want || says != c.says {
+			t.Errorf("%s: %s, want %s; it says so: %v\n%s", name, v.Outcome, c.want, says, said(s, v))
+		}
+	}
+}
+
+// TestAnswersFalse: the value false of an op that was answered :ok is a refusal where others are true. Where none is, it is asked for.
+func TestAnswersFalse(t *testing.T) {
+	const log = "{:type :invoke, :f :acquire, :process 0, :time 1}\n{:type :ok, :f :acquire, :process 0, :time 2, :value false}\n"
+	_, err := audit.Read(strings.NewReader(log), "h", audit.Jepsen, audit.Options{})
+	if err == nil || !strings.HasPrefix(err.Error(), "h:2:1: ") || !strings.Contains(err.Error(), "--results fail=false") {
+		t.Error(err)
+	}
+	if _, s := judgeText(t, log, "h", audit.Jepsen, audit.Options{Results: map[string][]string{"fail": {"false"}}}); len(s.Assumed) == 0 {
+		t.Error("nothing is assumed")
+	}
+}
+
+// TestTaughtResults: words of the result column can be taught.
+func TestTaughtResults(t *testing.T) {
+	o := audit.Options{Results: map[string][]string{"ok": {"oui"}, "fail": {"non"}}}
+	v, s := judgeText(t, "ts,pod,action,result\n1,a,lock,oui\n2,b,lock,non\n3,a,unlock,oui\n4,b,lock,oui\n5,b,unlock,oui\n", "a.csv", audit.CSV, o)
+	if v.Outcome != checker.Pass {
+		t.Errorf("%s\n%s", v.Outcome, said(s, v))
 	}
 }

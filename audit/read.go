@@ -46,6 +46,8 @@ type Options struct {
 	SkipUnmatched bool
 	// Events says which words of the event column mean what (Meanings), by meaning; they come before the usual ones.
 	Events map[string][]string
+	// Results says which words of a result mean what (Results), by meaning; they come before the usual ones.
+	Results map[string][]string
 	// TimeFormat is "auto", "rfc3339", "unix", "unix-ms", "unix-us", "unix-ns", or a layout of package time.
 	TimeFormat string
 	// ClockError is how far a stamp may lie from the instant that it tells, either way.
@@ -57,7 +59,8 @@ type Options struct {
 	// Delayed: faults may have stopped clients between an event and its line. So the news of a loss does not show that its client held
 	// until then, and an acquire is the attempt that succeeded.
 	Delayed bool
-	// Tokens is what a token means: "fencing" (also if empty), "version" or "none".
+	// Tokens is what a token means: "fencing", "version" (it may be the number of a write) or "none". Empty is fencing, unless a log shows that its numbers
+	// are those of writes.
 	Tokens string
 	// Clients are names that have numbers: on every key the first is client 1, and so on. Others are numbered on each key from the next one.
 	Clients []string
@@ -106,7 +109,7 @@ func Read(in io.Reader, name string, format Format, o Options) (s *Source, err e
 	}
 	switch format {
 	case Jepsen:
-		err = readJepsen(l, buffered)
+		err = readJepsen(l, buffered, o)
 	case Porcupine:
 		err = readPorcupine(l, buffered)
 	case CSV, JSON, Text:

@@ -85,7 +85,7 @@ func (t *tracer) inner(o *op, h *hold) bool {
 func (t *tracer) releasedUnknown(la *lane, i int32) {
 	o := t.log.ops.at(i)
 	if o.outcome != history.OK || len(la.pending) == 0 {
-		t.stray(o)
+		t.stray(la, o)
 		return
 	}
 	first := la.pending[0] // the oldest, of which the least is known

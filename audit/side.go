@@ -129,6 +129,7 @@ func (r *auditReader) take(known *numbering, p *parsed) {
 }
 
 func (r *auditReader) add(e *entry) {
+	r.way.add(e.at)
 	r.first, r.last = min(r.first, e.at), max(r.last, e.at)
 	for len(r.zeros) < len(r.log.keys.list) {
 		r.zeros, r.counted = append(r.zeros, false), append(r.counted, false)

@@ -23,6 +23,9 @@ func translate(l *log, o Options) (*Source, error) {
 	if !l.timed && o.Validity.TTL > 0 {
 		return nil, fmt.Errorf("%s has no times, so nobody can tell what --ttl ended", l.file)
 	}
+	if l.versions {
+		o.Tokens = "version"
+	}
 	t := trace(l, o)
 	defer t.close()
 	if err := t.number(); err != nil {
@@ -179,7 +182,7 @@ func (t *tracer) assumed() []string {
 	case !t.log.oneClock:
 		add("All stamps are from one clock, and exact%s (--clock-error).", t.toTheGrain())
 	}
-	return list
+	return append(list, t.log.taken...)
 }
 
 // toTheGrain says how exact stamps can be.

@@ -96,7 +96,9 @@ func (p *Parser) Line(text []byte, number int) (t Telling, err error) {
 		return t, got.err
 	}
 	e := &got.entries[0]
-	p.SetGranted(got.granted)
+	if p.SetGranted(got.granted); p.options.Tokens == "none" {
+		e.token = 0
+	}
 	return e.telling(p.w.keys.list[e.key], p.w.owners.list[e.owner], p.r.granted), nil
 }
 

@@ -162,7 +162,7 @@ func (w *worker) ending(word []byte) (ending, bool) {
 	if e, ok := w.endings[string(word)]; ok {
 		return e, true
 	}
-	e := endingOf(string(word))
+	e := w.words.ending(string(word))
 	if e == endedSomehow || !proper(word) {
 		return e, false
 	}

@@ -103,7 +103,7 @@ func (k *key) quiet(newest int64, s Settings) (n int) {
 		forget = max(forget, int64(v.TTL))
 	}
 	several := s.Options.Reentrant || s.Options.Permits > 1
-	held, waits, end := map[string]int{}, map[string]bool{}, int64(0)
+	held, waits, end := map[string]holding{}, map[string]bool{}, int64(0)
 	for i := range k.entries {
 		e := &k.entries[i]
 		end = max(end, e.End)
@@ -120,21 +120,33 @@ func (k *key) quiet(newest int64, s Settings) (n int) {
 	return n
 }
 
+// holding is how many grants a client has that it has not given up: newer ones, and older ones under which it was granted
+// the key again. With another grant after all newer ones were given up, the older ones do not count any more.
+type holding struct{ newer, older int }
+
 // change notes who holds and who waits after an entry.
-func (e *entry) change(held map[string]int, waits map[string]bool, several bool) {
+func (e *entry) change(held map[string]holding, waits map[string]bool, several bool) {
 	if e.Asks {
 		waits[e.Client] = true
 	}
 	if e.Answers {
 		delete(waits, e.Client)
 	}
+	h := held[e.Client]
 	switch {
+	case e.Holds && several:
+		h.newer++
+	case e.Holds && h.newer > 0:
+		h.older++
 	case e.Holds:
-		held[e.Client]++
-	case e.Ends && (!several || held[e.Client] <= 1):
-		delete(held, e.Client)
+		h = holding{newer: 1}
+	case e.Ends && h.newer > 0:
+		h.newer--
 	case e.Ends:
-		held[e.Client]--
+		h.older--
+	}
+	if held[e.Client] = h; h.newer+h.older <= 0 {
+		delete(held, e.Client)
 	}
 }
 
