@@ -42,6 +42,12 @@ func newLineReader(o Options) (r lineReader, err error) {
 	if r.stamps, err = newStamper(o.TimeFormat); err != nil {
 		return r, err
 	}
+	if r.stamps.zones, err = newZones(o.Timezone, o.Zones); err != nil {
+		return r, err
+	}
+	if r.stamps.date, err = newCalendar(o.Date, o.FileDate); err != nil {
+		return r, err
+	}
 	r.names = o.room().names
 	r.words, err = newVocabulary(o)
 	return r, err
@@ -61,10 +67,11 @@ type auditReader struct {
 	stamps      stamper // its grain and zone are those of the whole log
 	tokens      string  // Options.Tokens
 	way         way
+	clock       clock
 }
 
 func newAuditReader(l *log, lines lineReader, o Options) *auditReader {
-	r := &auditReader{log: l, granted: o.asked, tokens: o.Tokens, stamps: lines.stamps, columns: &guesser{stamps: lines.stamps, words: lines.words}, first: never, last: math.MinInt64, begin: 1 + int64(o.ClockError)}
+	r := &auditReader{log: l, granted: o.asked, tokens: o.Tokens, clock: clock{guessed: o.Date == "", file: lines.stamps.date.first, zones: lines.stamps.zones}, stamps: lines.stamps, columns: &guesser{stamps: lines.stamps, words: lines.words}, first: never, last: math.MinInt64, begin: 1 + int64(o.ClockError)}
 	room := l.room
 	room.run *= 8                                                                        // a log may be in any order; what is made of its lines is nearly in order
 	r.entries = newSorter(room, func(a, b entry) int { return cmp.Compare(a.at, b.at) }) // else in the order of the file
@@ -187,6 +194,11 @@ func (r *lineReader) understand(text *[fieldCount]string) (e entry, wrong field,
 func (r *auditReader) ops() error {
 	defer r.entries.close()
 	r.noteNoughts()
+	if r.stamps.date.cycle != never_ && r.clock.guessed {
+		r.log.assumed("The times have no %s. The first is of %s, by the file's own date, and they go on from there (--date).",
+			map[cycle]string{yearly: "year", daily: "date"}[r.stamps.date.cycle], r.clock.began)
+	}
+	r.clock.tell(r.log)
 	if r.way.newestFirst() {
 		r.log.assumed("The newest line comes first, so lines of one time are read from the last one to the first.")
 	}
@@ -197,7 +209,7 @@ func (r *auditReader) ops() error {
 		return fmt.Errorf("%s: its times are more than %d years apart: see --time-format", r.log.file, math.MaxInt64/8/int64(365*24*3600*1e9))
 	}
 	r.log.told = newSorter(r.log.room, moment.compare)
-	r.log.zero, r.log.hasZero, r.log.grain, r.log.zoneless = r.first-r.begin, true, r.stamps.grain, r.stamps.zoneless
+	r.log.zero, r.log.hasZero, r.log.grain, r.log.zoneless = r.first-r.begin, true, r.stamps.grain, r.stamps.zoneless && r.stamps.where == nil
 	if r.stamps.zone != nil {
 		r.log.zone = r.stamps.zone
 	}

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -68,7 +69,7 @@ func (t *tracer) reopened(la *lane, token int64) bool {
 
 // openLines says which lines leave it open who held the lock; empty: none do.
 func (t *tracer) openLines() string {
-	var why []string
+	why := slices.Clone(t.log.open)
 	if t.twice.n > 0 {
 		why = append(why, fmt.Sprintf("%s made to a client that had not given up the one before, the first to %s on %s in line %d, after line %d: two threads may have one name (--map client=COLUMN+COLUMN), or the lock is reentrant (--reentrant).",
 			counted(t.twice.n, "grant")+was(t.twice.n), t.log.owners.list[t.twiceWho], t.log.keys.list[t.twiceKey], t.twice.first, t.twiceBefore))

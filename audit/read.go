@@ -50,6 +50,12 @@ type Options struct {
 	Results map[string][]string
 	// TimeFormat is "auto", "rfc3339", "unix", "unix-ms", "unix-us", "unix-ns", or a layout of package time.
 	TimeFormat string
+	// Timezone is the zone of times that have none, as the time zone database names it, such as "Europe/Berlin". Zones are the offsets of zones by the
+	// names that a log has for them, such as "+01:00".
+	Timezone string
+	Zones    map[string]string
+	// Date is the day of the first line (2006-01-02), for times without a year or date. FileDate is the same where nobody says it: the file's own.
+	Date, FileDate string
 	// ClockError is how far a stamp may lie from the instant that it tells, either way.
 	ClockError time.Duration
 	// Permits is how many may hold a key at once; 0 means 1.

@@ -174,7 +174,7 @@ func (t *tracer) assumed() []string {
 		add("Nobody says for how long a grant is good (--ttl): a client holds until the last line that shows it as holder.")
 	}
 	if t.log.zoneless {
-		add("Times without a zone are UTC.")
+		add("Times without a zone are UTC (--timezone).")
 	}
 	switch {
 	case o.ClockError > 0:

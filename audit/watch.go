@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"strings"
+	"time"
 
 	"github.com/lockchaos/lockchaos/history"
 )
@@ -96,6 +97,11 @@ func (p *Parser) Line(text []byte, number int) (t Telling, err error) {
 		return t, got.err
 	}
 	e := &got.entries[0]
+	if err := p.r.clock.zone(p.r.log.file, got.bare, got.zoned); err != nil {
+		p.w.stamps.zone = nil
+		return t, err
+	}
+	p.r.clock.follow(e, got.stamps.date.cycle, got.stamps.zoneless)
 	if p.SetGranted(got.granted); p.options.Tokens == "none" {
 		e.token = 0
 	}
@@ -125,8 +131,8 @@ func (e *entry) telling(key, client string, granted bool) Telling {
 }
 
 // Translate reads lines that the parser took before as a history of their own. The lines are in the
-// order in which they came. ErrNothing: they hold no acquire.
-func (p *Parser) Translate(lines [][]byte) (*Source, error) {
+// order in which they came, and the first is of a time (ns since 1970). ErrNothing: they hold no acquire.
+func (p *Parser) Translate(lines [][]byte, first int64) (*Source, error) {
 	all := make([]io.Reader, 0, 2*len(lines)+1)
 	all = append(all, strings.NewReader(p.heading))
 	for _, line := range lines {
@@ -134,6 +140,9 @@ func (p *Parser) Translate(lines [][]byte) (*Source, error) {
 	}
 	o := p.options
 	o.asked = p.r.granted
+	if p.w.stamps.date.cycle != never_ {
+		o.Date = time.Unix(0, first).UTC().Format(time.DateOnly)
+	}
 	s, err := Read(io.MultiReader(all...), p.r.log.file, p.format, o)
 	if errors.Is(err, errNoAcquire) {
 		return nil, ErrNothing

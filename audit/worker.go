@@ -32,6 +32,7 @@ type parsed struct {
 	granted      bool     // some line says "granted"
 	found        found
 	stamps       stamper // its grain and zone
+	bare, zoned  int32   // the first lines whose times have no zone, and have one
 	rest         int     // how many bytes of the block were not understood, with errCut
 	err          error
 }
@@ -75,6 +76,7 @@ func (w *worker) forgetNames() {
 // gather returns what is said while some of the log is read.
 func (w *worker) gather(read func() error) parsed {
 	w.parsed = parsed{entries: make([]entry, 0, w.most)}
+	w.stamps.zoneless, w.stamps.zoned = false, false
 	if len(w.keys.list)+len(w.owners.list) > w.names { // a log may have names without end
 		w.forgetNames()
 		w.parsed.anew = true
@@ -135,6 +137,12 @@ func (w *worker) quick(line int) bool {
 func (w *worker) say(e *entry) {
 	w.stamps.grain.add(e.at)
 	w.stamps.grain.add(e.end)
+	if w.stamps.zoneless && w.parsed.bare == 0 {
+		w.parsed.bare = e.line
+	}
+	if w.stamps.zoned && w.parsed.zoned == 0 {
+		w.parsed.zoned = e.line
+	}
 	w.parsed.granted = w.parsed.granted || e.means == grant
 	w.parsed.entries = append(w.parsed.entries, *e)
 }

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/lockchaos/lockchaos/audit"
 	"github.com/lockchaos/lockchaos/checker"
@@ -52,6 +53,9 @@ func (r Reading) Judge(file string, stdin io.Reader) (*Judged, error) {
 		return nil, fmt.Errorf("no history there: %w", err)
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+		r.FileDate = info.ModTime().UTC().Format(time.DateOnly)
+	}
 	return r.judge(f, file)
 }
 

@@ -39,7 +39,11 @@ func (w *watcher) source(k *key) (*audit.Source, error) {
 	for i := range k.entries {
 		lines[i] = k.entries[i].text
 	}
-	return w.parser.Translate(lines)
+	first := int64(0)
+	if len(k.entries) > 0 {
+		first = k.entries[0].At
+	}
+	return w.parser.Translate(lines, first)
 }
 
 // judge judges the lines of a key, and tells what was not told.

@@ -190,6 +190,9 @@ func (w *watcher) begin(lines [][]byte) (err error) {
 	if w.Format != audit.CSV && w.Format != audit.JSON && w.Format != audit.Text {
 		return fmt.Errorf("watch reads logs in CSV, JSON lines or lines of text, and this is of the format %s: judge it with check", w.Format)
 	}
+	if w.Options.FileDate == "" {
+		w.Options.FileDate = time.Now().UTC().Format(time.DateOnly)
+	}
 	w.Head.Format, w.Head.First = w.Format, head
 	if w.parser, err = audit.NewParser("standard input", head, w.Format, w.Options); err != nil {
 		return err
