@@ -13,13 +13,15 @@ import (
 // guesser finds the columns of a log that the user did not name: by their names, and where these leave it open by
 // what the columns hold. It never decides between two that differ: that is an Ambiguous.
 type guesser struct {
-	named  [fieldCount]string // what the user said
-	chosen [fieldCount]string // the columns; "" or noColumn: there is none
-	unread []string           // columns that are no field's
-	notes  []string
-	stamps stamper
-	words  vocabulary
-	log    *sample
+	named     [fieldCount]string // what the user said
+	chosen    [fieldCount]string // the columns; "" or noColumn: there is none
+	unread    []string           // columns that are no field's
+	notes     []string
+	assumed   []string
+	exclusive bool // a client can't have a lock twice
+	stamps    stamper
+	words     vocabulary
+	log       *sample
 }
 
 var errHeaderless = errors.New("the first line holds a time and no names of columns: a log in CSV begins with a line of names, such as time,client,event,key")
@@ -27,9 +29,12 @@ var errHeaderless = errors.New("the first line holds a time and no names of colu
 // choose finds the columns of all fields.
 func (g *guesser) choose(s *sample) error {
 	g.log = s
+	if two := g.named[fieldClient] + "+" + g.named[fieldPart]; g.named[fieldPart] != "" && slices.Contains(s.names, two) {
+		g.named[fieldClient], g.named[fieldPart] = two, ""
+	}
 	for f, name := range g.named {
 		if name != "" && name != noColumn && s.fixed && !slices.Contains(s.names, name) {
-			return fmt.Errorf("there is no column %q for the field %q; the columns are %s", name, Fields[f], strings.Join(s.names, ", "))
+			return fmt.Errorf("there is no column %q for the field %q; the columns are %s", name, field(f).named(), strings.Join(s.names, ", "))
 		}
 		g.chosen[f] = name
 	}
@@ -57,6 +62,7 @@ func (g *guesser) choose(s *sample) error {
 			g.unread = append(g.unread, c)
 		}
 	}
+	g.join()
 	return nil
 }
 
@@ -244,8 +250,8 @@ func (g *guesser) missing(f field) error {
 
 // mapping is what was found, as Options.Map has it.
 func (g *guesser) mapping() (pairs []string) {
-	for f, column := range g.chosen {
-		if column != "" && (column != noColumn || g.named[f] != "" || f == int(fieldToken)) {
+	for f := range Fields {
+		if column := g.column(field(f)); column != "" && (column != noColumn || g.named[f] != "" || f == int(fieldToken)) {
 			pairs = append(pairs, Fields[f]+"="+column)
 		}
 	}
@@ -254,11 +260,11 @@ func (g *guesser) mapping() (pairs []string) {
 
 // tell says what was found, now that the whole log has been read.
 func (g *guesser) tell(l *log, read rows, found *found) error {
-	l.notes = append(l.notes, g.notes...)
+	l.notes, l.taken = append(l.notes, g.notes...), append(l.taken, g.assumed...)
 	if _, ok := read.(*jsonRows); ok { // a column may come late
 		for f, name := range found.used {
 			if g.named[f] != "" && g.named[f] != noColumn && name == "" {
-				return &history.SyntaxError{File: l.file, Line: 1, Err: fmt.Errorf("no line has the column %q, which --map gives the field %q", g.named[f], Fields[f])}
+				return &history.SyntaxError{File: l.file, Line: 1, Err: fmt.Errorf("no line has the column %q, which --map gives the field %q", g.named[f], field(f).named())}
 			}
 			if g.chosen[f] == "" {
 				g.chosen[f] = name

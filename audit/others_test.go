@@ -21,6 +21,9 @@ var others = []struct {
 	why     string // that the violations, or else the reasons, must say
 }{
 	{"k01-second-grant-hides-first.csv", audit.Options{}, checker.Violated, "a and b both held k from 00:00:04.100 to 00:00:05.100"},
+	{"k01-two-threads-one-pod.csv", audit.Options{}, checker.Violated, "shop-0/task-4 and shop-0/task-2 both held order:1400 from 12:00:07.541 to 12:00:07.900"},
+	{"k01-two-threads-one-pod.csv", audit.Options{Map: map[string]string{"client": "pod+thread"}}, checker.Violated, "shop-0/task-4 and shop-0/task-2 both held order:1400"},
+	{"k01-two-threads-one-pod.csv", audit.Options{Map: map[string]string{"client": "pod"}}, checker.Inconclusive, "1 grant was made to a client that had not given up the one before, the first to shop-0 on order:1400 in line 3, after line 2"},
 	{"k02-leader-not-told.csv", audit.Options{}, checker.Violated, "ctl-a and ctl-b both held kcm from 03:40:42.274 to 03:41:12.110"},
 	{"k03-ttl-shorter-than-the-wait.csv", audit.Options{Validity: &audit.Validity{TTL: 15 * time.Second}}, checker.Inconclusive, "1 grant was waited for"},
 	{"k04-zone-names.csv", audit.Options{TimeFormat: "2006-01-02 15:04:05 MST", Zones: map[string]string{"MSK": "+03:00"}}, checker.Violated, "srv-1 and srv-2 both held leader from 15:00:50.000 to 15:01:30.000"},

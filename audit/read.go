@@ -226,9 +226,9 @@ func (s *Source) Columns() (guessed, mapping, unread []string) {
 	if g == nil {
 		return nil, nil, nil
 	}
-	for f, column := range g.chosen {
-		if column != "" && column != noColumn && g.named[f] == "" {
-			guessed = append(guessed, Fields[f]+"="+column)
+	for f, name := range Fields {
+		if column := g.column(field(f)); column != "" && column != noColumn && g.named[f] == "" {
+			guessed = append(guessed, name+"="+column)
 		}
 	}
 	return guessed, g.mapping(), g.unread

@@ -3,6 +3,7 @@ package audit
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"maps"
@@ -61,11 +62,8 @@ func NewParser(name string, head []byte, format Format, o Options) (*Parser, err
 		p.options.Map = map[string]string{}
 	}
 	if format != JSON { // a member may come late
-		for f, column := range p.r.columns.chosen {
-			p.options.Map[Fields[f]] = column
-			if column == "" {
-				p.options.Map[Fields[f]] = noColumn
-			}
+		for f, name := range Fields {
+			p.options.Map[name] = cmp.Or(p.r.columns.column(field(f)), noColumn)
 		}
 	}
 	return p, nil

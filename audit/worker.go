@@ -18,6 +18,7 @@ type worker struct {
 	meanings     map[string]meaning // of words that were met
 	endings      map[string]ending
 	fields       [fieldCount][]byte // of the row that is looked at
+	joined       []byte             // room for a client of two columns
 	parsed       parsed
 	split        splitter
 	toldK, toldO int // how many of its names the log knows
@@ -126,11 +127,20 @@ func (w *worker) quick(line int) bool {
 	if e.key, ok = w.keys.quick(key); !ok {
 		return false
 	}
-	if e.owner, ok = w.owners.quick(f[fieldClient]); !ok {
+	if e.owner, ok = w.owners.quick(w.client(f[fieldClient], f[fieldPart])); !ok {
 		return false
 	}
 	w.say(&e)
 	return true
+}
+
+// client is the name of a client, also of one that two columns tell. It is good until the next call.
+func (w *worker) client(first, second []byte) []byte {
+	if len(second) == 0 {
+		return first
+	}
+	w.joined = joinedClient(w.joined[:0], first, second)
+	return w.joined
 }
 
 // say notes an entry.
