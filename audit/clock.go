@@ -123,7 +123,7 @@ func (c *clock) tell(l *log) {
 		l.assumed("The clock was set back by an hour before line %d, which is %s earlier than the line before. So the times from there on are taken for an hour later (--timezone).", c.back, c.by)
 	}
 	if c.unsure != 0 {
-		l.open = append(l.open, fmt.Sprintf("Times go back again in line %d, after the clock was set back before line %d: in which order the lines were written is not told (--timezone).", c.unsure, c.back))
+		l.open = append(l.open, Open{Line: int(c.unsure), Text: "times go back once more, so in which order the lines were written is not told (--timezone)."})
 	}
 	if c.odd != 0 && c.bare != 0 {
 		l.note("Line %d is %s earlier than the line before. If a clock was set there, or another file begins, the order of the lines by their times is wrong.", c.odd, c.oddBy)

@@ -69,9 +69,8 @@ type tracer struct {
 	idle        tally
 	misfits     tally // of those, with another token than their owner's grant
 	loose, late int
-	// twice are grants to an owner that has not given up the one before. The rest is about the first of them: the line before, the owner, the key.
+	// twice are grants to an owner that has not given up the one before, the first to twiceWho on twiceKey.
 	twice              tally
-	twiceBefore        int32
 	twiceWho, twiceKey int32
 	lines              int32 // ops that the log has itself
 	wanted             bool  // somebody asked for a lock

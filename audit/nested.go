@@ -31,7 +31,7 @@ func (t *tracer) grantedTwice(h *hold, o *op) {
 	}
 	h.nested = true
 	if t.twice.add(o.endLine); t.twice.n == 1 {
-		t.twiceBefore, t.twiceWho, t.twiceKey = t.log.ops.see(h.acquire).endLine, o.owner, o.key
+		t.twiceWho, t.twiceKey = o.owner, o.key
 	}
 }
 
@@ -67,20 +67,39 @@ func (t *tracer) reopened(la *lane, token int64) bool {
 	return true
 }
 
-// openLines says which lines leave it open who held the lock; empty: none do.
-func (t *tracer) openLines() string {
-	why := slices.Clone(t.log.open)
+// Open is a line that leaves it open who held a lock.
+type Open struct {
+	Line int
+	Text string
+	more int // how many other lines are like it
+}
+
+// open lists, of each kind of line that leaves it open who held a lock, the first.
+func (t *tracer) open() (all []Open) {
+	all = slices.Clone(t.log.open)
+	add := func(lines tally, text string) {
+		if lines.n > 0 {
+			all = append(all, Open{int(lines.first), text, lines.n - 1})
+		}
+	}
 	if t.twice.n > 0 {
-		why = append(why, fmt.Sprintf("%s made to a client that had not given up the one before, the first to %s on %s in line %d, after line %d: two threads may have one name (--map client=COLUMN+COLUMN), or the lock is reentrant (--reentrant).",
-			counted(t.twice.n, "grant")+was(t.twice.n), t.log.owners.list[t.twiceWho], t.log.keys.list[t.twiceKey], t.twice.first, t.twiceBefore))
+		add(t.twice, fmt.Sprintf("%s was granted %s again, and had not given it up: two threads may have one name (--map client=COLUMN+COLUMN), or the lock is reentrant (--reentrant).",
+			t.log.owners.list[t.twiceWho], t.log.keys.list[t.twiceKey]))
 	}
-	if t.idle.n > 0 {
-		why = append(why, fmt.Sprintf("%s about a grant that the history does not have, the first in line %d: who held the lock then is not told.",
-			counted(t.idle.n, "line")+map[bool]string{true: " is", false: " are"}[t.idle.n == 1], t.idle.first))
-	}
-	if t.misfits.n > 0 {
-		why = append(why, fmt.Sprintf("%s another token than the grant that its client holds, the first in line %d. If the number is that of a write and not of a grant, say --tokens version.",
-			counted(t.misfits.n, "line")+map[bool]string{true: " has", false: " have"}[t.misfits.n == 1], t.misfits.first))
+	add(t.idle, "it is about a grant that the history does not have, so who held the lock then is not told.")
+	add(t.misfits, "it has another token than the grant that its client holds: if the number is that of a write and not of a grant, say --tokens version.")
+	return all
+}
+
+// openLines says which lines leave it open who held the lock; empty: none do.
+func openLines(open []Open) string {
+	var why []string
+	for _, o := range open {
+		like := ""
+		if o.more > 0 {
+			like = fmt.Sprintf(" and %s like it", counted(o.more, "line"))
+		}
+		why = append(why, fmt.Sprintf("Line %d%s: %s", o.Line, like, o.Text))
 	}
 	return strings.Join(why, " ")
 }

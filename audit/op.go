@@ -124,9 +124,9 @@ type log struct {
 	everyone *names
 	// notes says what was left out while reading, taken what was taken for granted.
 	notes, taken []string
-	open         []string // what leaves it open who held a lock
-	versions     bool     // its tokens are numbers of writes
-	what         string   // the format, in words
+	open         []Open
+	versions     bool   // its tokens are numbers of writes
+	what         string // the format, in words
 	// oneClock: the stamps are the recorder's, not the clients'.
 	oneClock bool
 	// timed is false where the history has no times, only an order.

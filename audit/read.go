@@ -91,6 +91,8 @@ type Source struct {
 	Keys   []string
 	// Assumed says in full sentences what was taken for granted, Left what was left out.
 	Assumed, Left []string
+	// Open has lines that leave it open who held a lock, so that the answer is no pass: of each kind the first.
+	Open []Open
 
 	log *log
 	out *emitter

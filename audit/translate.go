@@ -43,7 +43,7 @@ func translate(l *log, o Options) (*Source, error) {
 		return nil, &history.SyntaxError{File: l.file, Line: 1, Err: errNoAcquire}
 	}
 	s.Header = t.header(entries, holds, tokens)
-	s.Assumed, s.Left = t.assumed(), t.left()
+	s.Assumed, s.Left, s.Open = t.assumed(), t.log.notes, t.open()
 	return s, nil
 }
 
@@ -127,7 +127,7 @@ func (t *tracer) doubts(entries int, holds, tokens string) map[string]string {
 			doubts[fact] = why
 		}
 	}
-	if open := t.openLines(); open != "" {
+	if open := openLines(t.open()); open != "" {
 		holds = strings.TrimSpace(holds + " " + open)
 	}
 	if holds == "" {
@@ -191,9 +191,4 @@ func (t *tracer) toTheGrain() string {
 		return ""
 	}
 	return " to the " + t.log.grain.String() + ", which is as fine as they are"
-}
-
-// left says in full sentences what was left out.
-func (t *tracer) left() []string {
-	return t.log.notes
 }

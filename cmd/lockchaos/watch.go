@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,6 +16,28 @@ import (
 	"github.com/lockchaos/lockchaos/runs/metrics"
 	"github.com/lockchaos/lockchaos/runs/watch"
 )
+
+// undecided says which lines of a log without findings were not judged.
+func undecided(r watch.Result, dir string) error {
+	var why []string
+	for _, part := range []struct {
+		n    int64
+		text string
+	}{
+		{r.Bad, " of " + strconv.FormatInt(r.Lines, 10) + " lines can't be read (" + filepath.Join(dir, "bad-lines") + ")"},
+		{r.Beyond, " lines are about what was forgotten (" + filepath.Join(dir, "late-lines") + "; see --late and --forget)"},
+		{r.Crowded, " times lines were forgotten though a later one might have spoken of them, because a lock was never free"},
+		{r.Open, " lines leave it open who held a lock"},
+	} {
+		if part.n > 0 {
+			why = append(why, strconv.FormatInt(part.n, 10)+part.text)
+		}
+	}
+	if r.Nothing {
+		why = append(why, "no line was about a lock")
+	}
+	return fmt.Errorf("no violation was found, but not all was judged: %s", strings.Join(why, "; "))
+}
 
 func watchCommand() *cobra.Command {
 	var flags foreignFlags
@@ -32,8 +56,9 @@ and late-lines. A watch that was killed goes on with the same folder and the sam
 log again from its start (tail -n +1 -F), or from where it went on: lines that were read before are
 recognised. docs/foreign.md says what is certain in which case.
 
-Exit status, when the log ends or at an interrupt: 0 no violation, 1 violations, 3 the folder
-cannot be written, 64 wrong usage.`,
+Exit status, when the log ends or at an interrupt: 0 every line was judged and shows no violation, 1
+violations, 2 no violation but lines that were not judged, 3 the folder cannot be written, 64 wrong
+usage, or a log that ends without a line about a lock.`,
 		Example: `  tail -n +1 -F audit.csv | lockchaos watch --map client=pod -
   kubectl logs -f deploy/app | lockchaos watch --format json --metrics 127.0.0.1:9464 -`,
 		Args: cobra.MaximumNArgs(1),
@@ -65,11 +90,13 @@ cannot be written, 64 wrong usage.`,
 				return exit.Misuse(howToRead(err, cmd, "-"))
 			}
 			harmless.Fprintf(cmd.OutOrStdout(), "%d lines: %d findings, %d bad lines, %d lines about what was forgotten\n", result.Lines, result.Findings, result.Bad, result.Beyond)
-			code := exit.OK
 			if result.Findings > 0 {
-				code = exit.Violated
+				return exit.With(exit.Violated, nil)
 			}
-			return exit.Ended(code, nil, false)
+			if !result.Decided() {
+				return exit.With(exit.Inconclusive, undecided(result, s.Dir))
+			}
+			return nil
 		},
 	}
 	cmd.Flags().StringVar(&s.Dir, "out", "watch", "folder of the journal, the findings and their pages")

@@ -33,11 +33,14 @@ type state struct {
 	First, Last []uint64
 	// Kept is the number of the last line before the journal was written: those after it are new.
 	Kept int64
-	// Newest is the latest time of a line, Deleted the latest one of a lock of which nothing is kept.
-	Newest, Deleted int64
+	clock
+	// Deleted is the latest time of a lock of which nothing is kept.
+	Deleted int64
 	// Granted: some line said "granted".
-	Granted     bool
-	Bad, Beyond int64
+	Granted              bool
+	Bad, Beyond, Crowded int64
+	// Open counts lines that leave it open who held a lock.
+	Open int64
 }
 
 // note counts a line.

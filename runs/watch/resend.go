@@ -2,7 +2,12 @@ package watch
 
 import (
 	"errors"
+	"fmt"
+	"math"
 	"slices"
+	"time"
+
+	"github.com/lockchaos/lockchaos/harmless"
 )
 
 // resend recognises lines that were taken before a restart and come again: the whole log from its
@@ -13,6 +18,7 @@ type resend struct {
 	skipping bool     // the log comes from its start
 	seen     state    // what was skipped
 	decided  bool
+	strange  bool // no line that comes was read before
 }
 
 var errOther = errors.New("the log that comes begins like the one that was watched before, and then differs: give it another --out")
@@ -79,7 +85,7 @@ func (r *resend) decide(now bool) [][]byte {
 			return nil
 		}
 	}
-	r.decided = true
+	r.decided, r.strange = true, true
 	return r.take(0)
 }
 
@@ -96,4 +102,30 @@ func (r *resend) idle() [][]byte {
 		return nil
 	}
 	return r.decide(true)
+}
+
+// receive takes lines that are new. Those that come first after a restart, and of which none was read
+// before, may be of another log: they are refused if they are all older than those of the journal, and
+// otherwise the watch says what it takes them for.
+func (w *watcher) receive(again *resend, lines [][]byte) error {
+	if again.strange && len(lines) > 0 {
+		latest, until := int64(math.MinInt64), time.Unix(0, w.Newest).UTC().Format(time.RFC3339Nano)
+		for i, line := range lines {
+			if t, err := w.parser.Line(line, i+1); err == nil && !t.Ignored {
+				latest = max(latest, t.At)
+			}
+		}
+		if latest == math.MinInt64 { // none of them tells a time
+			return w.takeAll(lines)
+		}
+		again.strange = false
+		if latest < w.Newest-w.slack() {
+			return fmt.Errorf("no line that comes was read before, and none belongs behind the lines in %s, which go on until %s: this is another log, or an older part of the same; give it another --out", w.Dir, until)
+		}
+		if _, err := harmless.Fprintf(w.Out, "goes on with the journal in %s: no line that comes was read before, so they are taken to follow its %d lines, which go on until %s (another log needs another --out)\n",
+			harmless.Line(w.Dir), w.Lines, until); err != nil {
+			return err
+		}
+	}
+	return w.takeAll(lines)
 }

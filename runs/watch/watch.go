@@ -5,10 +5,14 @@
 // Every line is written to a journal before it is judged. Each key of the log is judged by itself,
 // over its lines that may still matter, by what judges whole logs (package audit, package checker).
 // The lines of a key up to a quiet point are then forgotten. A quiet point is an instant at which no
-// client holds the key or waits for it, and which lies so far back that no line about the time
-// before it may still come (Settings.Late). A client that is silent for Settings.Forget under a grant
-// counts as gone. Of what is forgotten only the grant with the greatest token stays, because later
-// tokens are compared with it.
+// client holds the key, and which lies so far back that no line about the time before it may still
+// come (Settings.Late). A client that is silent for Settings.Forget under a grant counts as gone. Of
+// what is forgotten only the grant with the greatest token stays, because later tokens are compared
+// with it, and the requests of those who still wait. A key that is never free, with many lines, is
+// forgotten but for what later lines can still prove something about (key.settle).
+//
+// How far the log has come, which Late and Forget are counted from, is what lines of two clients agree
+// on (clock): one client whose clock is hours ahead makes nothing old.
 //
 // The journal is rewritten when most of it is forgotten. So the journal is the checkpoint: reading it
 // again gives the state, after a kill at any moment. A line that speaks of what was forgotten is
@@ -22,7 +26,6 @@
 package watch
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -53,12 +56,24 @@ type Settings struct {
 	Program string
 	Out     io.Writer
 	Metrics *metrics.Set // nil: nothing is counted
+
+	mostKept int // of tests; 0: mostKept
 }
 
 // Result is what a watch came to.
 type Result struct {
 	Lines, Bad, Beyond, Findings int64
+	// Crowded counts how often lines of a key were forgotten that a later line might have spoken of,
+	// because the key was never free and had too many.
+	Crowded int64
+	// Open counts lines that leave it open who held a lock: at least so many.
+	Open int64
+	// Nothing: no line was about a lock.
+	Nothing bool
 }
+
+// Decided reports whether all lines were judged, so that no finding means no violation.
+func (r Result) Decided() bool { return r.Bad+r.Beyond+r.Crowded+r.Open == 0 && !r.Nothing }
 
 const (
 	longestLine = 1 << 20 // bytes; a longer line is bad
@@ -106,7 +121,7 @@ func Run(ctx context.Context, in io.Reader, s Settings) (Result, error) {
 	if w.journal != nil {
 		err = errors.Join(err, w.journal.close())
 	}
-	return Result{w.Lines, w.Bad, w.Beyond, int64(len(w.found.all))}, err
+	return Result{w.Lines, w.Bad, w.Beyond, int64(len(w.found.all)), w.Crowded, w.Open, w.nothing()}, err
 }
 
 // follow takes lines as they come, and judges them whenever it has time or many wait.
@@ -123,7 +138,10 @@ func (w *watcher) follow(ctx context.Context, in io.Reader) error {
 			return w.pass(false)
 		case batch, more := <-lines:
 			if !more {
-				return errors.Join(w.takeAll(again.idle()), w.pass(true))
+				if err := errors.Join(w.receive(&again, again.idle()), w.pass(true)); err != nil || !w.nothing() {
+					return err
+				}
+				return fmt.Errorf("the log has ended, and none of its %d lines is about a lock", w.Lines)
 			}
 			if batch.err != nil {
 				return errors.Join(fmt.Errorf("read the log: %w", batch.err), w.pass(false))
@@ -132,14 +150,14 @@ func (w *watcher) follow(ctx context.Context, in io.Reader) error {
 			if err != nil {
 				return err
 			}
-			if err := w.takeAll(fresh); err != nil {
+			if err := w.receive(&again, fresh); err != nil {
 				return err
 			}
 			if w.pending < mostPending {
 				continue
 			}
 		case <-wait.C:
-			if err := w.takeAll(again.idle()); err != nil {
+			if err := w.receive(&again, again.idle()); err != nil {
 				return err
 			}
 		}
@@ -243,7 +261,9 @@ func (w *watcher) place(e entry) {
 		}
 		return
 	}
-	w.Newest = max(w.Newest, e.At)
+	if e.number > w.Kept { // the clock of the journal has seen those before
+		w.see(e.Client, e.At, w.slack())
+	}
 	if e.Holds {
 		w.Metrics.Grant(k.waited(&e))
 	}
@@ -278,18 +298,30 @@ func (w *watcher) pass(over bool) error {
 	if err := w.shorten(); err != nil {
 		return err
 	}
-	w.Metrics.Log(w.live(), time.Since(time.Unix(0, w.Newest)))
+	if w.Newest != 0 {
+		w.Metrics.Log(w.live(), time.Since(time.Unix(0, w.Newest)))
+	}
 	return nil
 }
 
 // settle forgets what is settled of a key, and the key if that is all.
 func (w *watcher) settle(name string, k *key) {
-	if cut := k.settle(w.Newest, w.Settings); cut != 0 && len(k.entries) == 0 {
+	cut, crowded := k.settle(w.Newest, w.Settings)
+	if crowded {
+		w.Crowded++
+	}
+	if cut != 0 && len(k.entries) == 0 {
 		w.Deleted = max(w.Deleted, cut)
 		delete(w.keys, name)
 		delete(w.dirty, name)
 	}
 }
+
+// slack is by how much the time of a line may differ from that of those that come with it.
+func (s *Settings) slack() int64 { return int64(s.Late + 2*s.Options.ClockError) }
+
+// nothing reports whether no line so far was about a lock.
+func (w *watcher) nothing() bool { return w.Newest == 0 && w.Ahead.Lines == 0 }
 
 // live is how many lines are kept.
 func (w *watcher) live() (n int) {
@@ -324,69 +356,4 @@ func (w *watcher) tell(f *Finding) error {
 	_, err := harmless.Fprintf(w.Out, "%s %s on %s: %s (lines %v, %s)\n", time.Unix(0, f.At).UTC().Format(time.RFC3339Nano), f.Property,
 		harmless.Line(f.Key), harmless.Line(f.Text), f.Lines, f.Page)
 	return err
-}
-
-// batch is some lines, or why there are no more.
-type batch struct {
-	lines [][]byte
-	err   error
-}
-
-// readLines reads lines in batches; what follows the first longestLine bytes of a line is left out.
-// The channel is closed at the end.
-func readLines(ctx context.Context, in io.Reader) <-chan batch {
-	out := make(chan batch, 4)
-	go func() {
-		defer close(out)
-		r := bufio.NewReaderSize(in, 1<<16)
-		for {
-			var b batch
-			for len(b.lines) == 0 || r.Buffered() > 0 && len(b.lines) < 4096 {
-				line, err := readLine(r)
-				if line != nil {
-					b.lines = append(b.lines, line)
-				}
-				if err != nil {
-					b.err = err
-					break
-				}
-			}
-			end := b.err
-			if b.err = nil; len(b.lines) > 0 {
-				select {
-				case out <- b:
-				case <-ctx.Done():
-					return
-				}
-			}
-			if end != nil && !errors.Is(end, io.EOF) {
-				select {
-				case out <- batch{err: end}:
-				case <-ctx.Done():
-				}
-			}
-			if end != nil {
-				return
-			}
-		}
-	}()
-	return out
-}
-
-// readLine reads one line without its end, and of a long one the beginning.
-func readLine(r *bufio.Reader) (line []byte, err error) {
-	for {
-		part, err := r.ReadSlice('\n')
-		if line == nil && len(part) > 0 {
-			line = []byte{}
-		}
-		line = append(line, part[:min(len(part), longestLine-len(line))]...)
-		if errors.Is(err, bufio.ErrBufferFull) {
-			continue
-		}
-		if len(line) > 0 && line[len(line)-1] == '\n' {
-			line = line[:len(line)-1]
-		}
-		return line, err
-	}
 }
