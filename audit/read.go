@@ -93,6 +93,8 @@ type Source struct {
 	Assumed, Left []string
 	// Open has lines that leave it open who held a lock, so that the answer is no pass: of each kind the first.
 	Open []Open
+	// Doubt says why a lock may have had two holders, for all that the history tells, those lines included; empty: it had not.
+	Doubt string
 
 	log *log
 	out *emitter

@@ -42,8 +42,10 @@ func translate(l *log, o Options) (*Source, error) {
 	if t.holds.length == 0 && !t.wanted {
 		return nil, &history.SyntaxError{File: l.file, Line: 1, Err: errNoAcquire}
 	}
-	s.Header = t.header(entries, holds, tokens)
-	s.Assumed, s.Left, s.Open = t.assumed(), t.log.notes, t.open()
+	s.Open = t.open()
+	s.Doubt = strings.TrimSpace(holds + " " + openLines(s.Open))
+	s.Header = t.header(entries, s.Doubt, tokens)
+	s.Assumed, s.Left = t.assumed(), t.log.notes
 	return s, nil
 }
 
@@ -126,9 +128,6 @@ func (t *tracer) doubts(entries int, holds, tokens string) map[string]string {
 		if why != "" {
 			doubts[fact] = why
 		}
-	}
-	if open := openLines(t.open()); open != "" {
-		holds = strings.TrimSpace(holds + " " + open)
 	}
 	if holds == "" {
 		holds = t.alone()

@@ -33,6 +33,9 @@ func undecided(r watch.Result, dir string) error {
 			why = append(why, strconv.FormatInt(part.n, 10)+part.text)
 		}
 	}
+	if r.Doubtful > 0 {
+		why = append(why, strconv.Itoa(r.Doubtful)+" locks may have had two holders, the first is "+r.Doubt)
+	}
 	if r.Nothing {
 		why = append(why, "no line was about a lock")
 	}
@@ -93,7 +96,7 @@ usage, or a log that ends without a line about a lock.`,
 			if result.Findings > 0 {
 				return exit.With(exit.Violated, nil)
 			}
-			if !result.Decided() {
+			if !result.Decided() || result.Doubtful > 0 {
 				return exit.With(exit.Inconclusive, undecided(result, s.Dir))
 			}
 			return nil

@@ -61,6 +61,9 @@ func (w *watcher) judge(name string, k *key) error {
 	if err != nil {
 		return fmt.Errorf("judge the lock %q: %w", name, err)
 	}
+	if whole := w.keys[name]; whole != nil {
+		whole.doubt = s.Doubt
+	}
 	if err := w.open(name, k, s); err != nil {
 		return err
 	}

@@ -27,6 +27,7 @@ package watch
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,6 +69,9 @@ type Result struct {
 	Crowded int64
 	// Open counts lines that leave it open who held a lock: at least so many.
 	Open int64
+	// Doubtful counts locks that may have had two holders, by the lines that were kept to the end; Doubt says of the first one why.
+	Doubtful int
+	Doubt    string
 	// Nothing: no line was about a lock.
 	Nothing bool
 }
@@ -121,7 +125,14 @@ func Run(ctx context.Context, in io.Reader, s Settings) (Result, error) {
 	if w.journal != nil {
 		err = errors.Join(err, w.journal.close())
 	}
-	return Result{w.Lines, w.Bad, w.Beyond, int64(len(w.found.all)), w.Crowded, w.Open, w.nothing()}, err
+	r := Result{Lines: w.Lines, Bad: w.Bad, Beyond: w.Beyond, Findings: int64(len(w.found.all)), Crowded: w.Crowded, Open: w.Open, Nothing: w.nothing()}
+	for _, name := range slices.Sorted(maps.Keys(w.keys)) {
+		if why := w.keys[name].doubt; why != "" {
+			r.Doubt = cmp.Or(r.Doubt, fmt.Sprintf("%s: %s", harmless.Line(name), harmless.Line(why)))
+			r.Doubtful++
+		}
+	}
+	return r, err
 }
 
 // follow takes lines as they come, and judges them whenever it has time or many wait.
