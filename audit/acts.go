@@ -49,6 +49,9 @@ func (t *tracer) acted(la *lane, i int32) {
 		t.infer(la, i)
 	case o.kind == history.Write:
 		t.loose++
+	case t.provesHold(la, o):
+		t.infer(la, i)
+		t.renewals++
 	default:
 		t.stray(la, o)
 	}
@@ -81,11 +84,23 @@ func (t *tracer) replacedWrite(la *lane, h *hold, o *op) {
 	o.late, o.grant, h.use, h.wrote = true, h.acquire+1, max(h.use, o.order/2), true
 }
 
-// infer opens a hold for a write whose acquire the log lacks: it was granted at some time before.
+// provesHold reports whether a renewal shows a hold whose acquire the log lacks: its client was granted the key before the log begins. One that was given up
+// is not renewed, so a renewal behind a release shows nothing.
+func (t *tracer) provesHold(la *lane, o *op) bool {
+	if o.kind != history.Renew || o.outcome != history.OK || len(la.open) > 0 || t.log.columns == nil || t.options.Permits > 1 {
+		return false
+	}
+	return la.newest < 0 || t.holds.at(la.newest).inferred
+}
+
+// infer opens a hold for an act whose acquire the log lacks: it was granted at some time before.
 func (t *tracer) infer(la *lane, i int32) {
 	o := *t.log.ops.at(i)
 	if o.token < t.tokens.highest(o.key) {
 		t.late++
+	}
+	if t.options.Tokens != "fencing" {
+		o.token = 0 // it may be that of the act
 	}
 	a := t.log.ops.add(op{kind: history.Acquire, outcome: history.OK, inv: o.inv, ret: o.inv, start: 1, end: o.inv, token: o.token, key: o.key,
 		owner: o.owner, line: o.line, endLine: o.line, order: o.order - 1, inferred: true})

@@ -67,7 +67,9 @@ type tracer struct {
 	excluded       bool   // a key was granted when another one had been granted it
 	// idle are ops that change nothing under no grant. loose counts the writes, late the grants that are inferred after one with a greater token.
 	idle        tally
-	misfits     tally // of those, with another token than their owner's grant
+	renewals    int    // grants that are inferred from renewals
+	begun       []bool // keys that were granted
+	misfits     tally  // of those, with another token than their owner's grant
 	loose, late int
 	// twice are grants to an owner that has not given up the one before, the first to twiceWho on twiceKey.
 	twice              tally
@@ -81,7 +83,7 @@ type tracer struct {
 // trace gives every op its grant.
 func trace(l *log, o Options) *tracer {
 	keys := len(l.keys.list)
-	t := &tracer{log: l, options: o, lanes: map[place]*lane{}, holds: newPaged[hold](l.room), tokens: newTokens(l), broken: make([]bool, keys),
+	t := &tracer{log: l, options: o, lanes: map[place]*lane{}, holds: newPaged[hold](l.room), tokens: newTokens(l), broken: make([]bool, keys), begun: make([]bool, keys),
 		grants: newRace(l.room), writes: newRace(l.room), early: map[int32]int64{}, tokenless: make([]bool, keys), carried: true}
 	t.readings = [...]*reading{newReading(l.room, int64(o.ClockError), acts), newReading(l.room, -t.loosest(), promises), newReading(l.room, -t.loosest(), openEnds)}
 	if l.told == nil {
@@ -286,6 +288,7 @@ func (t *tracer) hold(la *lane, i int32) *hold {
 	la.open, la.newest = append(la.open, n), n
 	la.asks(o)
 	o.part = n + 1
+	t.begun[o.key] = true
 	h := t.holds.at(n)
 	if la.adrift >= 0 && !o.inferred {
 		h.attempted, h.least, h.until, h.adrift = true, 0, o.begin(), la.adrift+1

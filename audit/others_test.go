@@ -39,6 +39,8 @@ var others = []struct {
 	{"k05-time-only-midnight.log", audit.Options{Pattern: `^(?P<time>\S+) \S+ node=(?P<client>\S+) (?P<event>\S+) (?P<key>\S+)`, FileDate: "2026-11-26"}, checker.Violated,
 		"a and b both held peers from 2026-11-27 00:00:00.500 to 2026-11-27 00:00:01.500"},
 	{"k16-offset-without-colon.csv", audit.Options{}, checker.Pass, ""},
+	{"k07-holder-known-by-renewals.csv", audit.Options{}, checker.Violated, "a and b both held leader from 00:00:15.100 to 00:00:30.100"},
+	{"k07-two-heartbeats.csv", audit.Options{}, checker.Violated, "a and b both held leader from 00:00:05.100 to 00:00:15.100"},
 	{"k08-revision-rises-on-renewal.csv", audit.Options{}, checker.Violated, "a (token 1000) and b (token 1025) both held cron from 00:00:03.100 to 00:00:05.100"},
 	{"k08-revision-rises-on-renewal.csv", audit.Options{Tokens: "version"}, checker.Violated, "both held cron from 00:00:03.100 to 00:00:05.100"},
 	{"k08-revision-rises-on-renewal.csv", audit.Options{Tokens: "none"}, checker.Violated, "a and b both held cron from 00:00:03.100 to 00:00:05.100"},
@@ -179,5 +181,28 @@ func TestTaughtResults(t *testing.T) {
 	v, s := judgeText(t, "ts,pod,action,result\n1,a,lock,oui\n2,b,lock,non\n3,a,unlock,oui\n4,b,lock,oui\n5,b,unlock,oui\n", "a.csv", audit.CSV, o)
 	if v.Outcome != checker.Pass {
 		t.Errorf("%s\n%s", v.Outcome, said(s, v))
+	}
+}
+
+// TestBegunBefore: a log that begins inside of a hold. A renewal shows a holder, and the end of a hold before the first grant is no riddle.
+func TestBegunBefore(t *testing.T) {
+	for name, c := range map[string]struct {
+		log  string
+		want checker.Outcome
+	}{
+		"a release":                        {"1,a,released,k\n2,b,acquired,k\n3,b,released,k\n4,a,acquired,k\n5,a,released,k\n", checker.Pass},
+		"a renewal and a release":          {"1,a,renewed,k\n1.5,a,released,k\n2,b,acquired,k\n3,b,released,k\n", checker.Pass},
+		"a loss":                           {"1,a,lost,k\n2,b,acquired,k\n3,b,released,k\n4,a,acquired,k\n5,a,released,k\n", checker.Pass},
+		"a release behind another's grant": {"1,b,acquired,k\n2,a,released,k\n3,b,released,k\n4,a,acquired,k\n5,a,released,k\n", checker.Inconclusive},
+		"a renewal behind a release":       {"1,a,acquired,k\n2,a,released,k\n3,b,acquired,k\n4,a,renewed,k\n5,b,released,k\n", checker.Inconclusive},
+		"a renewal that failed":            {"1,a,acquired,k\n2,a,released,k\n3,b,acquired,k\n4,c,renewed,k,failed\n5,b,released,k\n", checker.Pass},
+		"two who renew in turn":            {"1,a,renewed,k\n2,b,renewed,k\n3,a,renewed,k\n4,b,renewed,k\n", checker.Violated},
+		"one behind the other":             {"1,a,renewed,k\n2,a,renewed,k\n2.5,a,released,k\n3,b,renewed,k\n4,b,renewed,k\n", checker.Pass},
+		"one behind the other, open":       {"1,a,renewed,k\n2,a,renewed,k\n3,b,renewed,k\n4,b,renewed,k\n", checker.Inconclusive},
+	} {
+		v, s := judgeText(t, "ts;pod;action;lock;result\n"+strings.NewReplacer(",failed", ";failed", ",", ";", "k\n", "k;\n").Replace(c.log), "a.csv", audit.CSV, audit.Options{})
+		if v.Outcome != c.want {
+			t.Errorf("%s: %s, want %s:\n%s", name, v.Outcome, c.want, said(s, v))
+		}
 	}
 }

@@ -108,7 +108,7 @@ func (t *tracer) untold(entries int) map[string]string {
 		untold[history.FactTokens] = fmt.Sprintf("%s used without an acquire in the history, after a greater one was granted: it does not tell when they were given.",
 			counted(t.late, "token")+was(t.late))
 	}
-	if t.granted == 0 && t.holds.length > 0 {
+	if t.granted == 0 && t.holds.length > 0 && t.renewals == 0 {
 		untold[history.FactHolds] = "The history has no acquires, so it does not tell who held the lock."
 	}
 	return untold
@@ -171,6 +171,9 @@ func (t *tracer) assumed() []string {
 		add("A grant is good for %s from when it was asked for, or last renewed, unless a line says that it was given up; no such line is missing.", o.Validity.TTL)
 	default:
 		add("Nobody says for how long a grant is good (--ttl): a client holds until the last line that shows it as holder.")
+	}
+	if t.renewals > 0 {
+		add("Who renews a lease of which no grant is told held it before: %s.", counted(t.renewals, "hold"))
 	}
 	if t.log.zoneless {
 		add("Times without a zone are UTC (--timezone).")

@@ -51,10 +51,11 @@ func (t *tracer) ofWrite(la *lane, token int64) bool {
 	return t.options.Tokens == "version" && token != 0 && !t.given(la, token)
 }
 
-// stray notes an op under no grant, unless it says itself that its client held nothing.
+// stray notes an op under no grant, unless it says itself that its client held nothing, or ends a hold that was there when the log began.
 func (t *tracer) stray(la *lane, o *op) {
 	switch {
 	case o.notHeld || o.outcome == history.Fail:
+	case !t.begun[o.key] && (o.kind == history.Release || o.outcome == history.Lost):
 	case o.token != 0 && len(la.open) > 0:
 		t.misfits.add(o.line)
 	default:

@@ -22,8 +22,8 @@ type Telling struct {
 	// Ignored: the line is not about the lock.
 	Ignored bool
 	// Asks: the client waits for an answer. Answers: its wait is over. Holds: it may hold the key now.
-	// Ends: it holds the key no more. Acts: it did something under a grant.
-	Asks, Answers, Holds, Ends, Acts bool
+	// Ends: it holds the key no more. Acts: it did something under a grant. Renews: its lease was renewed.
+	Asks, Answers, Holds, Ends, Acts, Renews bool
 }
 
 // Parser understands an endless log line by line: CSV, JSON lines or lines of text, one record a line.
@@ -123,7 +123,7 @@ func (e *entry) telling(key, client string, granted bool) Telling {
 	case notHeld, lost:
 		t.Ends, t.Acts = true, true
 	default:
-		t.Acts = true
+		t.Acts, t.Renews = true, e.means == renew && e.ending == endedOK
 	}
 	return t
 }

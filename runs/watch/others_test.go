@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -26,6 +27,8 @@ func TestLogsOfOthers(t *testing.T) {
 		{"k04-zone-names.csv", audit.Options{Timezone: "Europe/Moscow"}, violated},
 		{"k04-some-without-zone.csv", audit.Options{}, open},
 		{"k04-clock-set-back-an-hour.csv", audit.Options{}, passed},
+		{"k07-holder-known-by-renewals.csv", audit.Options{}, violated},
+		{"k07-two-heartbeats.csv", audit.Options{}, violated},
 		{"k08-revision-rises-on-renewal.csv", audit.Options{}, violated},
 		{"k08-revision-rises-on-renewal.csv", audit.Options{Tokens: "none"}, violated},
 		{"k08-revision-rises-on-renewal.csv", audit.Options{Tokens: "version"}, violated},
@@ -61,5 +64,18 @@ func TestGrantedTwice(t *testing.T) {
 	s.Options, s.Forget = audit.Options{}, 10*time.Minute
 	if w := driven(t, s, lines, 1); len(w.found.all) != 1 || w.Open == 0 {
 		t.Errorf("%d findings, %d open lines", len(w.found.all), w.Open)
+	}
+}
+
+// TestRenewalsAreKept: who renews a lease of which no grant is told is a holder, however long ago it began.
+func TestRenewalsAreKept(t *testing.T) {
+	lines := [][]byte{[]byte("ts,pod,event,lock")}
+	for i := range 20 {
+		lines = append(lines, fmt.Appendf(nil, "%d,%c,renewed,leader", 1000+20*i, 'a'+i%2), fmt.Appendf(nil, "%d,c,acquired,other", 1001+20*i), fmt.Appendf(nil, "%d,c,released,other", 1002+20*i))
+	}
+	s := settings(t.TempDir())
+	s.Options, s.Forget = audit.Options{}, 10*time.Minute
+	if w := driven(t, s, lines, 1); len(w.found.all) != 1 {
+		t.Errorf("%d findings", len(w.found.all))
 	}
 }

@@ -139,7 +139,7 @@ func (h *holders) take(i int, e *entry) {
 	switch {
 	case e.Asks:
 		s.asked = i
-	case e.Holds:
+	case e.Holds || e.Renews && len(s.holds) == 0: // that of which the grant is not told
 		if len(s.holds) == 0 {
 			h.held++
 		} else if !several && (s.inner || len(s.holds) == mostNested) { // what it held before has ended, though no line says so
