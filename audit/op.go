@@ -125,8 +125,9 @@ type log struct {
 	// notes says what was left out while reading, taken what was taken for granted.
 	notes, taken []string
 	open         []Open
-	versions     bool   // its tokens are numbers of writes
-	what         string // the format, in words
+	versions     bool                    // its tokens are numbers of writes
+	lasting      [history.Close + 1]bool // kinds of ops of which some line tells the length
+	what         string                  // the format, in words
 	// oneClock: the stamps are the recorder's, not the clients'.
 	oneClock bool
 	// timed is false where the history has no times, only an order.

@@ -38,6 +38,10 @@ var others = []struct {
 		"pool-4 and pool-44 both held /lb/leader from 18:14:56.100 to 18:14:56.849"},
 	{"k05-time-only-midnight.log", audit.Options{Pattern: `^(?P<time>\S+) \S+ node=(?P<client>\S+) (?P<event>\S+) (?P<key>\S+)`, FileDate: "2026-11-26"}, checker.Violated,
 		"a and b both held peers from 2026-11-27 00:00:00.500 to 2026-11-27 00:00:01.500"},
+	{"k15-hold-of-no-length.csv", audit.Options{}, checker.Violated, "n1 and n2 both held k at 14:06:08.000: n1 held it until 14:06:28.000, and for how long n2 held it is not told"},
+	{"k15-two-times-in-one-sentence.csv", audit.Options{Validity: released}, checker.Violated, "granted kcm at 03:40:28.110 and 03:40:42.275:"},
+	{"k15-rows-of-nothing.csv", audit.Options{ClockError: 100 * time.Millisecond}, checker.Inconclusive, "the clocks, which err by up to 100ms"},
+	{"k15-nested-named-failed.csv", audit.Options{Reentrant: true}, checker.Violated, "a and b both held k from 00:00:03.100 to 00:00:04.100"},
 	{"k16-offset-without-colon.csv", audit.Options{}, checker.Pass, ""},
 	{"k07-holder-known-by-renewals.csv", audit.Options{}, checker.Violated, "a and b both held leader from 00:00:15.100 to 00:00:30.100"},
 	{"k07-two-heartbeats.csv", audit.Options{}, checker.Violated, "a and b both held leader from 00:00:05.100 to 00:00:15.100"},
@@ -204,5 +208,23 @@ func TestBegunBefore(t *testing.T) {
 		if v.Outcome != c.want {
 			t.Errorf("%s: %s, want %s:\n%s", name, v.Outcome, c.want, said(s, v))
 		}
+	}
+}
+
+// TestStepsOfOthers: lines are put in words by what they say, and not by what they are judged as.
+func TestStepsOfOthers(t *testing.T) {
+	s, err := readOther(t, "k15-nested-named-failed.csv", audit.Options{Reentrant: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	words := map[int]string{}
+	for op := range int64(10) {
+		for _, step := range s.Steps(op) {
+			words[step.Line] = step.What
+		}
+	}
+	if words[3] != "acquire k again" || words[6] != "release k, and not for the last time" || words[7] != "release k" {
+		t.Errorf("%v", words)
 	}
 }

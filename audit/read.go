@@ -214,6 +214,9 @@ func (s *Source) op(id int64) (o *op) {
 	return &one
 }
 
+// Lasting reports whether some line tells how long an op of a kind took.
+func (s *Source) Lasting(kind history.Kind) bool { return s.log.lasting[kind] }
+
 // Lines returns the lines of the file on which an op of the translated history stands: its first and its last; 0 where it does not.
 func (s *Source) Lines(id int64) (first, last int) {
 	o := s.op(id)

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -105,8 +106,16 @@ func Translated(s *audit.Source, o checker.Options, keep bool) (*Judged, error) 
 		return nil, err
 	}
 	j.Verdict = judge.Finish(false)
+	j.Verdict.Stats.Timings = slices.DeleteFunc(j.Verdict.Stats.Timings, func(t checker.Timing) bool {
+		kind, ofOps := timed[t.What]
+		return ofOps && !s.Lasting(kind) // it is the clocks' error
+	})
 	return j, nil
 }
+
+// timed are the ops that a timing is of.
+var timed = map[string]history.Kind{checker.TimeWait: history.Acquire, checker.TimeRenew: history.Renew, checker.TimeRelease: history.Release,
+	checker.TimeRead: history.Read, checker.TimeWrite: history.Write}
 
 // take gives events to a judge, and keeps them if they are to be kept.
 func (j *Judged) take(judge *checker.Sweep, keep bool) func([]history.Event) error {
