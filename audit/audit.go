@@ -95,6 +95,9 @@ func readAudit(l *log, in *bufio.Reader, format Format, o Options) error {
 	if err := r.read(blocks, lines); err != nil {
 		return err
 	}
+	if r.found.strange != nil && r.first > r.last {
+		return r.found.strange // no line says what is known
+	}
 	if err := r.columns.tell(l, r.rows, &r.found); err != nil {
 		return err
 	}
@@ -139,6 +142,19 @@ func (w *worker) add(one *row) error {
 			near = strings.Join(slices.DeleteFunc(slices.Clone(one.text[:]), func(s string) bool { return s == "" }), " ")
 		}
 		return &history.SyntaxError{File: w.file, Line: one.line, Column: one.columns[f], Near: excerpt(near), Err: err}
+	}
+	word := one.text[fieldEvent]
+	switch w.words.of(word) {
+	case ignore:
+		return nil
+	case unknown:
+		var err error = &UnknownWord{Word: word}
+		if word == "" {
+			err = w.columns.missing(fieldEvent)
+		}
+		if w.leaves(one, wrong(fieldEvent, err)) {
+			return nil
+		}
 	}
 	for f, text := range one.text {
 		if strings.ContainsRune(text, utf8.RuneError) {

@@ -77,6 +77,9 @@ func (g *guesser) byName(f field) error {
 		}
 	}
 	slices.SortStableFunc(found, func(a, b string) int { return rank[a] - rank[b] })
+	if f == fieldEvent {
+		found = g.speaking(found)
+	}
 	found = g.fitting(f, found)
 	if f == fieldToken && len(found) > 0 && rank[found[0]] >= second && !g.holds(f, found[0]) && len(g.log.values(found[0])) > 0 {
 		g.notes = append(g.notes, fmt.Sprintf("The column %q holds other things than whole numbers, so it is no fencing token.", found[0]))
@@ -87,6 +90,22 @@ func (g *guesser) byName(f field) error {
 		found = slices.DeleteFunc(found, func(c string) bool { return rank[c] >= second })
 	}
 	return g.take(f, found)
+}
+
+// speaking leaves those columns of events in which a lock is granted. Where none of them is one, it takes others: what a column holds says more than its name.
+func (g *guesser) speaking(columns []string) []string {
+	for _, among := range [...][]string{columns, g.log.names} {
+		var speak []string
+		for _, c := range among {
+			if g.like(fieldEvent, c) && !slices.Contains(g.chosen[:], c) && !slices.Contains(speak, c) {
+				speak = append(speak, c)
+			}
+		}
+		if len(speak) > 0 {
+			return speak
+		}
+	}
+	return columns
 }
 
 // fitting leaves those columns whose values are a field's; all of them where none is. What is the same on every line
@@ -271,8 +290,13 @@ func (g *guesser) tell(l *log, read rows, found *found) error {
 			}
 		}
 	}
-	if found.skipped > 0 {
+	if _, text := read.(*textRows); found.skipped > 0 && text {
 		l.note("Lines that --pattern does not match: %d, the first is line %d; they are left out (--skip-unmatched).", found.skipped, found.first)
+	} else if found.skipped > 0 {
+		l.note("Lines that are no JSON: %d, the first is line %d; they are left out.", found.skipped, found.first)
+	}
+	if found.other > 0 {
+		l.note("Lines that say nothing about a lock: %d, the first is line %d; they are left out.", found.other, found.strange.Line)
 	}
 	if !read.has(fieldKey, found) {
 		l.note("No column names the lock, so all lines are taken to be about one.")

@@ -1,6 +1,7 @@
 package audit_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -38,6 +39,10 @@ var others = []struct {
 		"pool-4 and pool-44 both held /lb/leader from 18:14:56.100 to 18:14:56.849"},
 	{"k05-time-only-midnight.log", audit.Options{Pattern: `^(?P<time>\S+) \S+ node=(?P<client>\S+) (?P<event>\S+) (?P<key>\S+)`, FileDate: "2026-11-26"}, checker.Violated,
 		"a and b both held peers from 2026-11-27 00:00:00.500 to 2026-11-27 00:00:01.500"},
+	{"k09-other-messages.jsonl", audit.Options{}, checker.Violated, "h1 and h2 both held inv from 10:00:04.500 to 10:00:06.500"},
+	{"k09-banner-and-panic.jsonl", audit.Options{}, checker.Violated, "a and b both held k from 00:00:10.100 to 00:00:12.100"},
+	{"k17-utf16.csv", audit.Options{}, checker.Inconclusive, "No key was granted to two clients"},
+	{"k18-constant-type-column.json", audit.Options{}, checker.Violated, "b-0 and b-1 both held inv from 10:00:05.400 to 10:00:08.400"},
 	{"k15-hold-of-no-length.csv", audit.Options{}, checker.Violated, "n1 and n2 both held k at 14:06:08.000: n1 held it until 14:06:28.000, and for how long n2 held it is not told"},
 	{"k15-two-times-in-one-sentence.csv", audit.Options{Validity: released}, checker.Violated, "granted kcm at 03:40:28.110 and 03:40:42.275:"},
 	{"k15-rows-of-nothing.csv", audit.Options{ClockError: 100 * time.Millisecond}, checker.Inconclusive, "the clocks, which err by up to 100ms"},
@@ -226,5 +231,55 @@ func TestStepsOfOthers(t *testing.T) {
 	}
 	if words[3] != "acquire k again" || words[6] != "release k, and not for the last time" || words[7] != "release k" {
 		t.Errorf("%v", words)
+	}
+}
+
+// TestTextIsNoTable: a bracket or a comma makes no table or JSON of a text. It is asked for a pattern, and one is made of its first lines.
+func TestTextIsNoTable(t *testing.T) {
+	for _, file := range []string{"k11-bracket.log", "k11-commas-read-as-table.log", "k11-prefixed-json.log"} {
+		if _, err := readOther(t, file, audit.Options{}); !errors.Is(err, audit.ErrUnknownFormat) {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+	for file, want := range map[string]checker.Outcome{"k11-bracket.log": checker.Violated, "k05-klog.log": checker.Violated, "k05-time-only.log": checker.Violated, "k05-time-only-midnight.log": checker.Violated} {
+		_, err := readOther(t, file, audit.Options{})
+		unknown, ok := errors.AsType[*audit.UnknownFormat](err)
+		if !ok || unknown.Pattern == "" {
+			t.Errorf("%s: no pattern is made: %v", file, err)
+			continue
+		}
+		s, err := readOther(t, file, audit.Options{Pattern: unknown.Pattern, Date: "2026-11-26"})
+		if err != nil {
+			t.Errorf("%s: %v by %s", file, err, unknown.Pattern)
+			continue
+		}
+		if v := judge(t, s); v.Outcome != want {
+			t.Errorf("%s: %s by %s", file, v.Outcome, unknown.Pattern)
+		}
+	}
+}
+
+// TestOtherMessages: lines that say nothing about a lock are counted, and one that names a lock is asked for.
+func TestOtherMessages(t *testing.T) {
+	const log = `{"ts":1,"pod":"a","msg":"acquired","lock":"k"}
+{"ts":2,"pod":"a","msg":"working"}
+{"pod":"a","text":"no event"}
+{"ts":3,"pod":"a","msg":"released","lock":"k"}
+Unhandled exception
+	at main
+{"ts":4,"pod":"b","msg":"acquired","lock":"k"}
+{"ts":5,"pod":"b","msg":"released","lock":"k"}
+`
+	v, s := judgeText(t, log, "log", audit.JSON, audit.Options{})
+	left := strings.Join(s.Left, "\n")
+	if v.Outcome != checker.Pass || !strings.Contains(left, "say nothing about a lock: 2, the first is line 2") || !strings.Contains(left, "are no JSON: 2, the first is line 5") {
+		t.Errorf("%s, %s", v.Outcome, left)
+	}
+	named := log + `{"ts":6,"pod":"b","msg":"seized","lock":"k"}` + "\n"
+	if _, err := audit.Read(strings.NewReader(named), "log", audit.JSON, audit.Options{}); err == nil || !strings.Contains(err.Error(), "log:9:19: nobody knows what this event means") {
+		t.Error(err)
+	}
+	if _, err := audit.Read(strings.NewReader(named), "log", audit.JSON, audit.Options{Events: map[string][]string{"ignore": {"*"}}}); err != nil {
+		t.Error(err)
 	}
 }

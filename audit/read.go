@@ -113,7 +113,7 @@ func Read(in io.Reader, name string, format Format, o Options) (s *Source, err e
 		}
 	}()
 	defer caught(&err)
-	buffered := bufio.NewReaderSize(in, 1<<16)
+	buffered := bufio.NewReaderSize(Decoded(in), 1<<16)
 	if mark, err := buffered.Peek(3); err == nil && string(mark) == "\ufeff" { // what spreadsheets begin a file with
 		_, _ = buffered.Discard(len(mark))
 	}

@@ -155,7 +155,11 @@ func (v vocabulary) of(word string) meaning {
 	if m, ok := v.words[word]; ok {
 		return m
 	}
-	return usually(word)
+	m := usually(word)
+	if rest, ok := v.words["*"]; ok && m == unknown {
+		return rest
+	}
+	return m
 }
 
 // ending is what a word says of how an op ended.

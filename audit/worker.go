@@ -2,9 +2,12 @@ package audit
 
 import (
 	"bytes"
+	"errors"
 	"math"
 	"slices"
 	"unicode/utf8"
+
+	"github.com/lockchaos/lockchaos/history"
 )
 
 // worker understands the blocks that it is given. Several do so side by side, each with names of its own: entries have the worker's numbers of
@@ -40,9 +43,11 @@ type parsed struct {
 
 // found is what the lines of a log tell besides their entries.
 type found struct {
-	used    [fieldCount]string // JSON: the member that was last read for each field
-	skipped int                // lines that the pattern does not match
-	first   int                // the first of them
+	used    [fieldCount]string   // JSON: the member that was last read for each field
+	skipped int                  // lines that the pattern does not match, or that are no records
+	first   int                  // the first of them
+	other   int                  // lines whose event is not known, and that name no lock
+	strange *history.SyntaxError // the first of them
 }
 
 func (f *found) add(o *found) {
@@ -55,6 +60,10 @@ func (f *found) add(o *found) {
 		f.first = o.first
 	}
 	f.skipped += o.skipped
+	if f.strange == nil {
+		f.strange = o.strange
+	}
+	f.other += o.other
 }
 
 // mostWords is how many words of a column are remembered: a log may have words without end.
@@ -141,6 +150,17 @@ func (w *worker) client(first, second []byte) []byte {
 	}
 	w.joined = joinedClient(w.joined[:0], first, second)
 	return w.joined
+}
+
+// leaves reports whether a line is left out whose event is not known: it names no lock, and others do.
+func (w *worker) leaves(one *row, err error) bool {
+	lock := w.columns.chosen[fieldKey]
+	wrong, ok := errors.AsType[*history.SyntaxError](err)
+	if lock == "" || lock == noColumn || one.text[fieldKey] != "" || !ok {
+		return false
+	}
+	w.parsed.found.add(&found{other: 1, strange: wrong})
+	return true
 }
 
 // say notes an entry.

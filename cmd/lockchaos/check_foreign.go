@@ -115,10 +115,14 @@ func howToRead(err error, cmd *cobra.Command, file string) error {
 	case errors.As(err, &asks):
 		return fmt.Errorf("%w\nsay which column is which, such as: %s", err, typed(cmd, "map", saved.ListFlag("--map", asks.Map), file))
 	case errors.As(err, &word):
-		return fmt.Errorf("%w\nfor a word that grants the lock: %s; for one that is not about it: %s", err, saved.ListFlag("--events", []string{"grant=" + word.Word}), saved.ListFlag("--events", []string{"ignore=" + word.Word}))
+		return fmt.Errorf("%w\nfor a word that grants the lock: %s; for one that is not about it: %s", err, saved.ListFlag("--events", []string{"grant=" + word.Word}), saved.ListFlag("--events", []string{"ignore=" + word.Word})+", and for all that are not known: --events 'ignore=*'")
 	case errors.Is(err, audit.ErrUnknownFormat):
+		pattern := examplePattern
+		if unknown, ok := errors.AsType[*audit.UnknownFormat](err); ok && unknown.Pattern != "" {
+			pattern = unknown.Pattern
+		}
 		return fmt.Errorf("%w\nfor a log in lines of text say what a line holds, such as: %s\nfor a table with a heading say which column is which, such as: %s", err,
-			typed(cmd, "pattern", "--pattern '"+examplePattern+"'", file), typed(cmd, "map", saved.ListFlag("--map", []string{"time=when", "client=pod", "event=what"}), file))
+			typed(cmd, "pattern", "--pattern "+reports.Quoted(pattern), file), typed(cmd, "map", saved.ListFlag("--map", []string{"time=when", "client=pod", "event=what"}), file))
 	}
 	return err
 }

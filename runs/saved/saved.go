@@ -66,6 +66,7 @@ func (r Reading) judge(in io.Reader, name string) (*Judged, error) {
 	if err != nil {
 		return nil, err
 	}
+	buffered = bufio.NewReaderSize(audit.Decoded(buffered), audit.DetectBytes)
 	head, err := buffered.Peek(audit.DetectBytes)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
 		return nil, fmt.Errorf("read %s: %w", name, err)
