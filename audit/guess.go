@@ -295,6 +295,9 @@ func (g *guesser) tell(l *log, read rows, found *found) error {
 	} else if found.skipped > 0 {
 		l.note("Lines that are no JSON: %d, the first is line %d; they are left out.", found.skipped, found.first)
 	}
+	if found.telling.n > 0 {
+		l.open = append(l.open, Open{int(found.telling.first), "it is left out, and seems to tell of a lock.", found.telling.n - 1})
+	}
 	if found.other > 0 {
 		l.note("Lines that say nothing about a lock: %d, the first is line %d; they are left out.", found.other, found.strange.Line)
 	}

@@ -283,3 +283,18 @@ Unhandled exception
 		t.Error(err)
 	}
 }
+
+// TestExplain: the first lines are told as they are understood.
+func TestExplain(t *testing.T) {
+	lines, err := audit.Explain("log", []byte("ts,pod,event,lock,fence\n2026-01-01T00:00:00.5Z,a,acquired,k,7\n\n2026-01-01T00:00:01Z,a,dances,k,7\n2026-01-01T00:00:02Z,a,working,,\n2026-01-01T00:00:03Z,b,lock,k,,\n"), audit.CSV, audit.Options{}, 4)
+	want := []audit.Explained{{1, "the names of the columns: time=ts, client=pod, event=event, key=lock, token=fence"},
+		{2, `at 2026-01-01T00:00:00.5Z, client "a": grant "k", token 7`}, {4, "not understood: nobody knows what this event means"}, {5, "left out: it says nothing about a lock"}}
+	if err != nil || len(lines) != len(want) {
+		t.Fatalf("%+v, %v", lines, err)
+	}
+	for i := range want {
+		if lines[i].Line != want[i].Line || !strings.HasPrefix(lines[i].Text, want[i].Text) {
+			t.Errorf("%+v, want %+v", lines[i], want[i])
+		}
+	}
+}

@@ -72,7 +72,7 @@ func (s *splitJSON) split(w *worker, b block) error {
 			continue
 		}
 		if banner(text) {
-			w.parsed.found.add(&found{skipped: 1, first: line})
+			w.skip(text, line)
 			at += len(text)
 			continue
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"math"
+	"regexp"
 	"slices"
 	"unicode/utf8"
 
@@ -46,6 +47,7 @@ type found struct {
 	used    [fieldCount]string   // JSON: the member that was last read for each field
 	skipped int                  // lines that the pattern does not match, or that are no records
 	first   int                  // the first of them
+	telling tally                // of those, lines that tell of a lock
 	other   int                  // lines whose event is not known, and that name no lock
 	strange *history.SyntaxError // the first of them
 }
@@ -60,6 +62,10 @@ func (f *found) add(o *found) {
 		f.first = o.first
 	}
 	f.skipped += o.skipped
+	if f.telling.n == 0 {
+		f.telling.first = o.telling.first
+	}
+	f.telling.n += o.telling.n
 	if f.strange == nil {
 		f.strange = o.strange
 	}
@@ -150,6 +156,18 @@ func (w *worker) client(first, second []byte) []byte {
 	}
 	w.joined = joinedClient(w.joined[:0], first, second)
 	return w.joined
+}
+
+// tellsOfLock matches a line of text that tells of a lock.
+var tellsOfLock = regexp.MustCompile(`(?i)\b(acquired|granted|released|locked|unlocked)\b`)
+
+// skip leaves a line out.
+func (w *worker) skip(text []byte, line int) {
+	left := found{skipped: 1, first: line}
+	if tellsOfLock.Match(text) {
+		left.telling.add(int32(min(line, math.MaxInt32)))
+	}
+	w.parsed.found.add(&left)
 }
 
 // leaves reports whether a line is left out whose event is not known: it names no lock, and others do.

@@ -14,7 +14,7 @@ import (
 )
 
 func checkCommand() *cobra.Command {
-	second, dir := "", ""
+	second, dir, explain := "", "", false
 	var flags foreignFlags
 	cmd := &cobra.Command{
 		Use:   "check HISTORY…",
@@ -34,6 +34,8 @@ ops that show it. It needs the whole history in memory.
 --oracle porcupine asks the linearizability checker Porcupine, too, whether the holds exclude each
 other, a bounded window at a time. It needs the whole history in memory, and says what it did not
 cover.
+
+--explain prints how the first ten lines of a log are understood, line by line, and nothing else.
 
 A history that was cut is judged by what it certainly shows: a violation stands, anything else is
 inconclusive.
@@ -58,15 +60,23 @@ Exit status: 0 all passed, 1 a property was violated, 2 inconclusive, 64 a file 
 			}
 			worst := exit.OK
 			var unread []error
+			var locks logLocks
 			for i, file := range args {
 				if i > 0 {
 					harmless.Fprintln(cmd.OutOrStdout())
+				}
+				if explain {
+					if err := tellExplained(cmd, file, reading); err != nil {
+						unread = append(unread, howToRead(err, cmd, file))
+					}
+					continue
 				}
 				j, err := reading.Judge(file, cmd.InOrStdin())
 				if err != nil {
 					unread = append(unread, howToRead(err, cmd, file)) // the others are judged all the same
 					continue
 				}
+				locks.add(file, j)
 				code, err := tellJudged(cmd, file, j, dir, second != "")
 				j.Close()
 				if err != nil {
@@ -74,6 +84,7 @@ Exit status: 0 all passed, 1 a property was violated, 2 inconclusive, 64 a file 
 				}
 				worst = exit.Worse(worst, code)
 			}
+			locks.hint(cmd)
 			if len(unread) > 0 {
 				return exit.Misuse(errors.Join(unread...))
 			}
@@ -82,8 +93,52 @@ Exit status: 0 all passed, 1 a property was violated, 2 inconclusive, 64 a file 
 	}
 	cmd.Flags().StringVar(&second, "oracle", "", fmt.Sprintf("ask a second judge about the holds: %s", opinion.Name))
 	cmd.Flags().StringVar(&dir, "report", "", "write a report of the history into this folder: report.html, verdict.json, and a witness of each property that is violated")
+	cmd.Flags().BoolVar(&explain, "explain", false, "print how the first ten lines of each log are understood, and judge nothing")
 	flags.add(cmd.Flags())
 	return cmd
+}
+
+// tellExplained prints how the first lines of a log are understood.
+func tellExplained(cmd *cobra.Command, file string, reading saved.Reading) error {
+	lines, err := reading.Explain(file, cmd.InOrStdin())
+	if err != nil {
+		return err
+	}
+	for _, l := range lines {
+		harmless.Fprintf(cmd.OutOrStdout(), "line %d: %s\n", l.Line, harmless.Line(l.Text))
+	}
+	return nil
+}
+
+// logLocks are the locks of logs that are judged one by one.
+type logLocks struct {
+	in     map[string]string // by lock, the first log that has it
+	shared []string          // two logs that have one lock, and it
+}
+
+// add notes the locks of a log.
+func (l *logLocks) add(file string, j *saved.Judged) {
+	if !j.History.Header.Translated || len(l.shared) > 0 {
+		return
+	}
+	if l.in == nil {
+		l.in = map[string]string{}
+	}
+	for _, key := range j.History.Keys {
+		if first, ok := l.in[key]; ok {
+			l.shared = []string{first, file, key}
+			return
+		}
+		l.in[key] = file
+	}
+}
+
+// hint says that two logs may be pieces of one.
+func (l *logLocks) hint(cmd *cobra.Command) {
+	if len(l.shared) > 0 {
+		harmless.Fprintf(cmd.ErrOrStderr(), "lockchaos: %s and %s both tell of the lock %s, and were judged one by one. If they are of one system, judge them as one log: sort or join them first, such as with cat.\n",
+			harmless.Line(l.shared[0]), harmless.Line(l.shared[1]), harmless.Line(l.shared[2]))
+	}
 }
 
 // tellJudged prints what was found in a file, writes the report that is asked for, and asks the

@@ -4,6 +4,7 @@ package saved
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -60,26 +61,69 @@ func (r Reading) Judge(file string, stdin io.Reader) (*Judged, error) {
 	return r.judge(f, file)
 }
 
-// judge streams a history through the judge.
-func (r Reading) judge(in io.Reader, name string) (*Judged, error) {
-	buffered, err := history.Decompressed(bufio.NewReaderSize(in, audit.DetectBytes), name)
+// explainedLines is how many lines Explain explains.
+const explainedLines = 10
+
+// Explain says how the first lines of a log are understood, and nothing else.
+func (r Reading) Explain(file string, stdin io.Reader) ([]audit.Explained, error) {
+	in, name := stdin, "standard input"
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, fmt.Errorf("no log there: %w", err)
+		}
+		defer f.Close()
+		in, name = f, file
+		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+			r.FileDate = info.ModTime().UTC().Format(time.DateOnly)
+		}
+	}
+	head, format, err := r.recognised(in, name)
 	if err != nil {
 		return nil, err
+	}
+	if format != audit.CSV && format != audit.JSON && format != audit.Text {
+		return nil, fmt.Errorf("%s is of the format %s, and only logs are explained line by line", name, format)
+	}
+	text, err := head.Peek(audit.DetectBytes)
+	if len(text) == audit.DetectBytes {
+		text = text[:bytes.LastIndexByte(text, '\n')+1]
+	} else if err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	return audit.Explain(name, text, format, r.Options, explainedLines)
+}
+
+// recognised is a history with its format.
+func (r Reading) recognised(in io.Reader, name string) (*bufio.Reader, audit.Format, error) {
+	buffered, err := history.Decompressed(bufio.NewReaderSize(in, audit.DetectBytes), name)
+	if err != nil {
+		return nil, "", err
 	}
 	buffered = bufio.NewReaderSize(audit.Decoded(buffered), audit.DetectBytes)
 	head, err := buffered.Peek(audit.DetectBytes)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
-		return nil, fmt.Errorf("read %s: %w", name, err)
+		return nil, "", fmt.Errorf("read %s: %w", name, err)
 	}
-	format := r.Format
 	if r.Pattern != "" {
-		format = audit.Text
+		return buffered, audit.Text, nil
 	}
-	if format == audit.Auto {
-		if format, err = audit.Detect(head, strings.TrimSuffix(name, history.Compressed), len(r.Map) > 0); err != nil {
-			line, _, _ := strings.Cut(string(head[:min(len(head), 60)]), "\n")
-			return nil, &history.SyntaxError{File: name, Line: 1, Near: line, Err: err}
-		}
+	if r.Format != audit.Auto {
+		return buffered, r.Format, nil
+	}
+	format, err := audit.Detect(head, strings.TrimSuffix(name, history.Compressed), len(r.Map) > 0)
+	if err != nil {
+		line, _, _ := strings.Cut(string(head[:min(len(head), 60)]), "\n")
+		return nil, "", &history.SyntaxError{File: name, Line: 1, Near: line, Err: err}
+	}
+	return buffered, format, nil
+}
+
+// judge streams a history through the judge.
+func (r Reading) judge(in io.Reader, name string) (*Judged, error) {
+	buffered, format, err := r.recognised(in, name)
+	if err != nil {
+		return nil, err
 	}
 	if format == audit.Native {
 		return r.native(buffered, name)
