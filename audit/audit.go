@@ -71,7 +71,7 @@ type auditReader struct {
 }
 
 func newAuditReader(l *log, lines lineReader, o Options) *auditReader {
-	r := &auditReader{log: l, granted: o.asked, tokens: o.Tokens, clock: clock{guessed: o.Date == "", file: lines.stamps.date.first, zones: lines.stamps.zones}, stamps: lines.stamps, columns: &guesser{stamps: lines.stamps, words: lines.words, exclusive: !o.Reentrant && o.Permits <= 1}, first: never, last: math.MinInt64, begin: 1 + int64(o.ClockError)}
+	r := &auditReader{log: l, granted: o.asked, tokens: o.Tokens, clock: clock{joined: o.Joined, guessed: o.Date == "", file: lines.stamps.date.first, zones: lines.stamps.zones}, stamps: lines.stamps, columns: &guesser{stamps: lines.stamps, words: lines.words, exclusive: !o.Reentrant && o.Permits <= 1}, first: never, last: math.MinInt64, begin: 1 + int64(o.ClockError)}
 	room := l.room
 	room.run *= 8                                                                        // a log may be in any order; what is made of its lines is nearly in order
 	r.entries = newSorter(room, func(a, b entry) int { return cmp.Compare(a.at, b.at) }) // else in the order of the file

@@ -13,6 +13,7 @@ type clock struct {
 	zones   zones
 	file    time.Time // the day that the first line is taken for
 	guessed bool      // nobody said it
+	joined  bool      // the log is of several files
 	began   string    // the first line's, as it is shown
 
 	turns  int   // days or years that have ended
@@ -47,6 +48,10 @@ func (c *clock) follow(e *entry, cycle cycle, bare bool) {
 	}
 	if fall := time.Duration(c.last - e.at); c.lines > 0 && fall > 0 {
 		c.falls++
+		if c.joined {
+			c.last = e.at
+			return
+		}
 		c.fell(e, fall, bare)
 	} else if c.lines > 0 && fall < 0 {
 		c.rises++

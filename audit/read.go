@@ -56,6 +56,8 @@ type Options struct {
 	Zones    map[string]string
 	// Date is the day of the first line (2006-01-02), for times without a year or date. FileDate is the same where nobody says it: the file's own.
 	Date, FileDate string
+	// Joined: the log is of several files, one after the other, so times may go back where one begins.
+	Joined bool
 	// ClockError is how far a stamp may lie from the instant that it tells, either way.
 	ClockError time.Duration
 	// Permits is how many may hold a key at once; 0 means 1.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,7 +15,7 @@ import (
 )
 
 func checkCommand() *cobra.Command {
-	second, dir, explain := "", "", false
+	second, dir, explain, together := "", "", false, false
 	var flags foreignFlags
 	cmd := &cobra.Command{
 		Use:   "check HISTORY…",
@@ -34,6 +35,8 @@ ops that show it. It needs the whole history in memory.
 --oracle porcupine asks the linearizability checker Porcupine, too, whether the holds exclude each
 other, a bounded window at a time. It needs the whole history in memory, and says what it did not
 cover.
+
+--together judges all files as one log, such as those of all pods.
 
 --explain prints how the first ten lines of a log are understood, line by line, and nothing else.
 
@@ -55,8 +58,11 @@ Exit status: 0 all passed, 1 a property was violated, 2 inconclusive, 64 a file 
 			if err != nil {
 				return exit.Misuse(err)
 			}
-			if dir != "" && len(args) > 1 {
+			if dir != "" && len(args) > 1 && !together {
 				return exit.Misuse(fmt.Errorf("--report is about one history, and these are %d: check them one by one, each with a folder of its own", len(args)))
+			}
+			if together {
+				return judgeTogether(cmd, args, reading, dir, second != "")
 			}
 			worst := exit.OK
 			var unread []error
@@ -94,8 +100,23 @@ Exit status: 0 all passed, 1 a property was violated, 2 inconclusive, 64 a file 
 	cmd.Flags().StringVar(&second, "oracle", "", fmt.Sprintf("ask a second judge about the holds: %s", opinion.Name))
 	cmd.Flags().StringVar(&dir, "report", "", "write a report of the history into this folder: report.html, verdict.json, and a witness of each property that is violated")
 	cmd.Flags().BoolVar(&explain, "explain", false, "print how the first ten lines of each log are understood, and judge nothing")
+	cmd.Flags().BoolVar(&together, "together", false, "judge all files as one log, such as one of each pod")
 	flags.add(cmd.Flags())
 	return cmd
+}
+
+// judgeTogether judges the files of one log.
+func judgeTogether(cmd *cobra.Command, files []string, reading saved.Reading, dir string, ask bool) error {
+	j, err := reading.Together(files)
+	if err != nil {
+		return exit.Misuse(howToRead(err, cmd, strings.Join(files, " ")))
+	}
+	defer j.Close()
+	code, err := tellJudged(cmd, strings.Join(files, " "), j, dir, ask)
+	if err != nil {
+		return err
+	}
+	return exit.Ended(code, nil, false)
 }
 
 // tellExplained prints how the first lines of a log are understood.
@@ -136,7 +157,7 @@ func (l *logLocks) add(file string, j *saved.Judged) {
 // hint says that two logs may be pieces of one.
 func (l *logLocks) hint(cmd *cobra.Command) {
 	if len(l.shared) > 0 {
-		harmless.Fprintf(cmd.ErrOrStderr(), "lockchaos: %s and %s both tell of the lock %s, and were judged one by one. If they are of one system, judge them as one log: sort or join them first, such as with cat.\n",
+		harmless.Fprintf(cmd.ErrOrStderr(), "lockchaos: %s and %s both tell of the lock %s, and were judged one by one. If they are of one system, judge them as one log (--together).\n",
 			harmless.Line(l.shared[0]), harmless.Line(l.shared[1]), harmless.Line(l.shared[2]))
 	}
 }
