@@ -17,12 +17,10 @@ type hold struct {
 	last          int64 // the start of the last act
 	until         int64 // when its owner gave it up, or was told of its loss; never
 	renewed       int64 // the start of the last renewal
-	counted       int64 // the latest instant at which its time to live may have begun, renewals aside
 	// least and most are how deep a reentrant owner certainly, and at most, is in it.
 	least, most int32
 	ended       bool
 	replaced    bool  // its owner was granted the key again
-	nested      bool  // its owner was granted the key again, and had not given this grant up
 	told        bool  // its owner was told of its loss
 	attempted   bool  // a release of unknown fate was sent
 	next        int32 // its place in the order when its promise was taken away without a release; 0: it was not
@@ -33,6 +31,7 @@ type hold struct {
 	inferred    bool
 	wrote       bool // a write was made under it
 	twice       bool // a later hold has its token, too
+	nested      bool // its owner was granted the key again, and had not given this grant up
 }
 
 // lane is one owner on one key: the holds that it has not given up, and what else tells about its later ops.
@@ -281,7 +280,7 @@ func (t *tracer) nested(la *lane, o *op) bool {
 // hold opens a hold for an acquire.
 func (t *tracer) hold(la *lane, i int32) *hold {
 	o := t.log.ops.at(i)
-	n := t.holds.add(hold{acquire: i, use: i, release: -1, key: o.key, lane: la.number, begin: o.begin(), finish: o.finish(), counted: t.countedFrom(o), until: never, least: 1, most: 1, before: la.newest, inferred: o.inferred})
+	n := t.holds.add(hold{acquire: i, use: i, release: -1, key: o.key, lane: la.number, begin: o.begin(), finish: o.finish(), until: never, least: 1, most: 1, before: la.newest, inferred: o.inferred})
 	if la.newest >= 0 {
 		t.holds.at(la.newest).follower = n
 	}

@@ -26,7 +26,7 @@ func (c *tally) add(line int32) {
 // grantedTwice notes that an owner is granted a key under a grant that it has not given up.
 func (t *tracer) grantedTwice(h *hold, o *op) {
 	ttl := int64(t.options.Validity.TTL)
-	if h.told || h.attempted || h.inferred || ttl > 0 && max(h.counted, h.renewed)+ttl <= o.begin() {
+	if h.told || h.attempted || h.inferred || ttl > 0 && max(t.counted(h), h.renewed)+ttl <= o.begin() {
 		return // it was over
 	}
 	h.nested = true

@@ -166,16 +166,16 @@ func (t *tracer) findEarly(untidy []bool) {
 	}
 }
 
-// countedFrom is the latest instant at which the time to live of a grant may have begun to count: when the attempt was sent that succeeded, which may have
-// been as late as the grant where nobody tells.
-func (t *tracer) countedFrom(o *op) int64 {
-	switch {
+// counted is the latest instant at which the time to live of a grant may have begun to count: when the attempt was sent that succeeded, which may have been
+// as late as the grant where nobody tells.
+func (t *tracer) counted(h *hold) int64 {
+	switch o := t.log.ops.see(h.acquire); {
 	case o.attempt != 0:
 		return o.attempt
 	case t.options.Delayed:
 		return o.begin()
 	}
-	return o.finish()
+	return h.finish
 }
 
 // lastsUntil is until when the lock may have promised a hold whose client may have waited before the attempt that succeeded.
@@ -184,7 +184,7 @@ func (t *tracer) lastsUntil(h *hold) int64 {
 	if ttl == 0 || h.inferred {
 		return math.MinInt64
 	}
-	return min(h.until, max(h.counted, h.renewed)+int64(ttl-promiseMargin))
+	return min(h.until, max(t.counted(h), h.renewed)+int64(ttl-promiseMargin))
 }
 
 // promised is until when the lock had promised a hold.
