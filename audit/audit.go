@@ -42,8 +42,14 @@ func newLineReader(o Options) (r lineReader, err error) {
 	if r.stamps, err = newStamper(o.TimeFormat); err != nil {
 		return r, err
 	}
+	if r.stamps.zones, err = newZones(o.Timezone, o.Zones); err != nil {
+		return r, err
+	}
+	if r.stamps.date, err = newCalendar(o.Date, o.FileDate); err != nil {
+		return r, err
+	}
 	r.names = o.room().names
-	r.words, err = newVocabulary(o.Events)
+	r.words, err = newVocabulary(o)
 	return r, err
 }
 
@@ -59,10 +65,13 @@ type auditReader struct {
 	counted     []bool  // whether a key has others
 	granted     bool    // some line says "granted", so "acquire" means that it was asked
 	stamps      stamper // its grain and zone are those of the whole log
+	tokens      string  // Options.Tokens
+	way         way
+	clock       clock
 }
 
 func newAuditReader(l *log, lines lineReader, o Options) *auditReader {
-	r := &auditReader{log: l, granted: o.asked, stamps: lines.stamps, columns: &guesser{stamps: lines.stamps, words: lines.words}, first: never, last: math.MinInt64, begin: 1 + int64(o.ClockError)}
+	r := &auditReader{log: l, granted: o.asked, tokens: o.Tokens, clock: clock{joined: o.Joined, guessed: o.Date == "", file: lines.stamps.date.first, zones: lines.stamps.zones}, stamps: lines.stamps, columns: &guesser{stamps: lines.stamps, words: lines.words, exclusive: !o.Reentrant && o.Permits <= 1}, first: never, last: math.MinInt64, begin: 1 + int64(o.ClockError)}
 	room := l.room
 	room.run *= 8                                                                        // a log may be in any order; what is made of its lines is nearly in order
 	r.entries = newSorter(room, func(a, b entry) int { return cmp.Compare(a.at, b.at) }) // else in the order of the file
@@ -85,6 +94,9 @@ func readAudit(l *log, in *bufio.Reader, format Format, o Options) error {
 	}
 	if err := r.read(blocks, lines); err != nil {
 		return err
+	}
+	if r.found.strange != nil && r.first > r.last {
+		return r.found.strange // no line says what is known
 	}
 	if err := r.columns.tell(l, r.rows, &r.found); err != nil {
 		return err
@@ -131,6 +143,19 @@ func (w *worker) add(one *row) error {
 		}
 		return &history.SyntaxError{File: w.file, Line: one.line, Column: one.columns[f], Near: excerpt(near), Err: err}
 	}
+	word := one.text[fieldEvent]
+	switch w.words.of(word) {
+	case ignore:
+		return nil
+	case unknown:
+		var err error = &UnknownWord{Word: word}
+		if word == "" {
+			err = w.columns.missing(fieldEvent)
+		}
+		if w.leaves(one, wrong(fieldEvent, err)) {
+			return nil
+		}
+	}
 	for f, text := range one.text {
 		if strings.ContainsRune(text, utf8.RuneError) {
 			return wrong(field(f), errNoText)
@@ -149,7 +174,7 @@ func (w *worker) add(one *row) error {
 		return wrong(f, err)
 	}
 	e.line = int32(min(one.line, math.MaxInt32))
-	e.key, e.owner = w.keys.id(cmp.Or(one.text[fieldKey], defaultKey)), w.owners.id(one.text[fieldClient])
+	e.key, e.owner = w.keys.id(cmp.Or(one.text[fieldKey], defaultKey)), w.owners.id(string(w.client([]byte(one.text[fieldClient]), []byte(one.text[fieldPart]))))
 	w.say(&e)
 	return nil
 }
@@ -175,8 +200,8 @@ func (r *lineReader) understand(text *[fieldCount]string) (e entry, wrong field,
 		}
 		e.token = ticket(number)
 	}
-	if e.ending = endingOf(text[fieldResult]); e.ending == endedSomehow {
-		return e, fieldResult, errors.New("nobody knows this result: want ok, failed or unknown, or words such as granted, denied, timeout")
+	if e.ending = r.words.ending(text[fieldResult]); e.ending == endedSomehow {
+		return e, fieldResult, &UnknownResult{Word: text[fieldResult]}
 	}
 	return e, 0, nil
 }
@@ -185,6 +210,14 @@ func (r *lineReader) understand(text *[fieldCount]string) (e entry, wrong field,
 func (r *auditReader) ops() error {
 	defer r.entries.close()
 	r.noteNoughts()
+	if r.stamps.date.cycle != never_ && r.clock.guessed {
+		r.log.assumed("The times have no %s. The first is of %s, by the file's own date, and they go on from there (--date).",
+			map[cycle]string{yearly: "year", daily: "date"}[r.stamps.date.cycle], r.clock.began)
+	}
+	r.clock.tell(r.log)
+	if r.way.newestFirst() {
+		r.log.assumed("The newest line comes first, so lines of one time are read from the last one to the first.")
+	}
 	if r.first > r.last {
 		return nil
 	}
@@ -192,12 +225,15 @@ func (r *auditReader) ops() error {
 		return fmt.Errorf("%s: its times are more than %d years apart: see --time-format", r.log.file, math.MaxInt64/8/int64(365*24*3600*1e9))
 	}
 	r.log.told = newSorter(r.log.room, moment.compare)
-	r.log.zero, r.log.hasZero, r.log.grain, r.log.zoneless = r.first-r.begin, true, r.stamps.grain, r.stamps.zoneless
+	r.log.zero, r.log.hasZero, r.log.grain, r.log.zoneless = r.first-r.begin, true, r.stamps.grain, r.stamps.zoneless && r.stamps.where == nil
 	if r.stamps.zone != nil {
 		r.log.zone = r.stamps.zone
 	}
-	asked, in := map[place]int32{}, r.entries.inOrder()
-	for e := in.next(); e != nil; e = in.next() {
+	if r.log.versions = r.tokens == "" && slices.Contains(r.counted, true) && r.versions(); r.log.versions {
+		r.log.assumed("The number in %q rises while a client holds its lock. So it is that of a write, and no fencing token (--tokens fencing).", r.columns.chosen[fieldToken])
+	}
+	asked, in := map[place]int32{}, r.inOrder()
+	for e := in(); e != nil; e = in() {
 		if e.token == ticket(0) && !r.counted[e.key] {
 			e.token = 0
 		}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -26,14 +25,29 @@ func Detect(head []byte, name string, mapped bool) (Format, error) {
 		return Jepsen, nil
 	case len(text) == 0:
 		return Native, nil // it says that the file is empty
-	case text[0] == '[' || text[0] == '{':
+	case text[0] == '{', beginsList.Match(text):
 		return detectJSON(text, mapped), nil
+	case someObject(text):
+		return JSON, nil
 	}
 	line, _, _ := bytes.Cut(text, []byte("\n"))
 	if ext == ".csv" || ext == ".tsv" || mapped || bytes.ContainsAny(line, ",;\t") && looksLikeHeader(string(line)) {
 		return CSV, nil
 	}
-	return "", ErrUnknownFormat
+	return "", &UnknownFormat{suggest(head)}
+}
+
+// beginsList is how a list of objects in JSON begins. A bracket alone may begin a line of text.
+var beginsList = regexp.MustCompile(`^\[[ \t\r\n]*(\{|\]|$)`)
+
+// someObject reports whether some line is an object in JSON.
+func someObject(text []byte) bool {
+	for line := range bytes.Lines(text) {
+		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] == '{' && json.Valid(line) {
+			return true
+		}
+	}
+	return false
 }
 
 // beginsEDN is how EDN begins, and neither JSON nor a log does.
@@ -86,8 +100,21 @@ func jsonFormat(members map[string]bool, mapped bool) Format {
 // looksLikeHeader tells whether a line names a column for the time.
 func looksLikeHeader(line string) bool {
 	names := strings.FieldsFunc(line, func(r rune) bool { return r == ',' || r == ';' || r == '\t' })
-	return slices.ContainsFunc(names, func(name string) bool { return namesTime(strings.Trim(name, "\" \r")) })
+	times := 0
+	for _, name := range names {
+		name = strings.Trim(name, "\" \r")
+		if name != "" && !columnName.MatchString(name) {
+			return false
+		}
+		if namesTime(name) {
+			times++
+		}
+	}
+	return times > 0
 }
+
+// columnName is what the name of a column looks like, other than what a line of a log holds.
+var columnName = regexp.MustCompile(`^[\pL_@#$][\pL\pN_@#$%./ ()-]*$`)
 
 // namesTime reports whether the name of a column is a usual one for the time.
 func namesTime(column string) bool {

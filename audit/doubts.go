@@ -64,7 +64,9 @@ func (t *tracer) doubtHolds() string {
 		more = "more "
 	}
 	var why []string
-	if open > 0 {
+	if open > 0 && t.options.Validity.TTL > 0 {
+		why = append(why, fmt.Sprintf("%s waited for. Nobody knows when the attempt that succeeded began, so the hold may have lasted into a later grant.", counted(open, "grant")+was(open)))
+	} else if open > 0 {
 		why = append(why, fmt.Sprintf("%s never given up in the history, so nobody knows whether it lasted into a later grant (if grants expire, --ttl tells when).",
 			counted(open, "hold")+was(open)))
 	}

@@ -45,6 +45,9 @@ func newEmitter(t *tracer) (*emitter, int) {
 	for i := range t.log.ops.each(0, t.log.ops.length) {
 		o := t.log.ops.see(i)
 		t.latest = max(t.latest, o.latest())
+		if i < t.lines && o.ret > o.inv && o.ret != never {
+			t.log.lasting[o.kind] = true
+		}
 		switch {
 		case t.log.entered(o):
 			ledgers.write(i, o)

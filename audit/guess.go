@@ -13,13 +13,15 @@ import (
 // guesser finds the columns of a log that the user did not name: by their names, and where these leave it open by
 // what the columns hold. It never decides between two that differ: that is an Ambiguous.
 type guesser struct {
-	named  [fieldCount]string // what the user said
-	chosen [fieldCount]string // the columns; "" or noColumn: there is none
-	unread []string           // columns that are no field's
-	notes  []string
-	stamps stamper
-	words  vocabulary
-	log    *sample
+	named     [fieldCount]string // what the user said
+	chosen    [fieldCount]string // the columns; "" or noColumn: there is none
+	unread    []string           // columns that are no field's
+	notes     []string
+	assumed   []string
+	exclusive bool // a client can't have a lock twice
+	stamps    stamper
+	words     vocabulary
+	log       *sample
 }
 
 var errHeaderless = errors.New("the first line holds a time and no names of columns: a log in CSV begins with a line of names, such as time,client,event,key")
@@ -27,9 +29,12 @@ var errHeaderless = errors.New("the first line holds a time and no names of colu
 // choose finds the columns of all fields.
 func (g *guesser) choose(s *sample) error {
 	g.log = s
+	if two := g.named[fieldClient] + "+" + g.named[fieldPart]; g.named[fieldPart] != "" && slices.Contains(s.names, two) {
+		g.named[fieldClient], g.named[fieldPart] = two, ""
+	}
 	for f, name := range g.named {
 		if name != "" && name != noColumn && s.fixed && !slices.Contains(s.names, name) {
-			return fmt.Errorf("there is no column %q for the field %q; the columns are %s", name, Fields[f], strings.Join(s.names, ", "))
+			return fmt.Errorf("there is no column %q for the field %q; the columns are %s", name, field(f).named(), strings.Join(s.names, ", "))
 		}
 		g.chosen[f] = name
 	}
@@ -57,6 +62,7 @@ func (g *guesser) choose(s *sample) error {
 			g.unread = append(g.unread, c)
 		}
 	}
+	g.join()
 	return nil
 }
 
@@ -71,6 +77,9 @@ func (g *guesser) byName(f field) error {
 		}
 	}
 	slices.SortStableFunc(found, func(a, b string) int { return rank[a] - rank[b] })
+	if f == fieldEvent {
+		found = g.speaking(found)
+	}
 	found = g.fitting(f, found)
 	if f == fieldToken && len(found) > 0 && rank[found[0]] >= second && !g.holds(f, found[0]) && len(g.log.values(found[0])) > 0 {
 		g.notes = append(g.notes, fmt.Sprintf("The column %q holds other things than whole numbers, so it is no fencing token.", found[0]))
@@ -81,6 +90,22 @@ func (g *guesser) byName(f field) error {
 		found = slices.DeleteFunc(found, func(c string) bool { return rank[c] >= second })
 	}
 	return g.take(f, found)
+}
+
+// speaking leaves those columns of events in which a lock is granted. Where none of them is one, it takes others: what a column holds says more than its name.
+func (g *guesser) speaking(columns []string) []string {
+	for _, among := range [...][]string{columns, g.log.names} {
+		var speak []string
+		for _, c := range among {
+			if g.like(fieldEvent, c) && !slices.Contains(g.chosen[:], c) && !slices.Contains(speak, c) {
+				speak = append(speak, c)
+			}
+		}
+		if len(speak) > 0 {
+			return speak
+		}
+	}
+	return columns
 }
 
 // fitting leaves those columns whose values are a field's; all of them where none is. What is the same on every line
@@ -106,7 +131,7 @@ func (g *guesser) holds(f field, column string) bool {
 	case fieldToken:
 		return all(isToken)
 	case fieldResult:
-		return all(func(v string) bool { return endingOf(v) != endedSomehow })
+		return all(func(v string) bool { return g.words.ending(v) != endedSomehow })
 	}
 	return distinct(values) > 1
 }
@@ -244,8 +269,8 @@ func (g *guesser) missing(f field) error {
 
 // mapping is what was found, as Options.Map has it.
 func (g *guesser) mapping() (pairs []string) {
-	for f, column := range g.chosen {
-		if column != "" && (column != noColumn || g.named[f] != "" || f == int(fieldToken)) {
+	for f := range Fields {
+		if column := g.column(field(f)); column != "" && (column != noColumn || g.named[f] != "" || f == int(fieldToken)) {
 			pairs = append(pairs, Fields[f]+"="+column)
 		}
 	}
@@ -254,19 +279,27 @@ func (g *guesser) mapping() (pairs []string) {
 
 // tell says what was found, now that the whole log has been read.
 func (g *guesser) tell(l *log, read rows, found *found) error {
-	l.notes = append(l.notes, g.notes...)
+	l.notes, l.taken = append(l.notes, g.notes...), append(l.taken, g.assumed...)
 	if _, ok := read.(*jsonRows); ok { // a column may come late
 		for f, name := range found.used {
 			if g.named[f] != "" && g.named[f] != noColumn && name == "" {
-				return &history.SyntaxError{File: l.file, Line: 1, Err: fmt.Errorf("no line has the column %q, which --map gives the field %q", g.named[f], Fields[f])}
+				return &history.SyntaxError{File: l.file, Line: 1, Err: fmt.Errorf("no line has the column %q, which --map gives the field %q", g.named[f], field(f).named())}
 			}
 			if g.chosen[f] == "" {
 				g.chosen[f] = name
 			}
 		}
 	}
-	if found.skipped > 0 {
+	if _, text := read.(*textRows); found.skipped > 0 && text {
 		l.note("Lines that --pattern does not match: %d, the first is line %d; they are left out (--skip-unmatched).", found.skipped, found.first)
+	} else if found.skipped > 0 {
+		l.note("Lines that are no JSON: %d, the first is line %d; they are left out.", found.skipped, found.first)
+	}
+	if found.telling.n > 0 {
+		l.open = append(l.open, Open{int(found.telling.first), "it is left out, and seems to tell of a lock.", found.telling.n - 1})
+	}
+	if found.other > 0 {
+		l.note("Lines that say nothing about a lock: %d, the first is line %d; they are left out.", found.other, found.strange.Line)
 	}
 	if !read.has(fieldKey, found) {
 		l.note("No column names the lock, so all lines are taken to be about one.")

@@ -25,7 +25,11 @@ import (
 type jepsenReader struct {
 	log   *log
 	forms *forms
+	words vocabulary
 	open  map[int64]int32 // the open op of each process
+	// falses are acquires and releases that were answered ok, with the value false; truths: others have the value true.
+	falses []int32
+	truths bool
 	// owner is the client that a process is known to belong to.
 	owner map[int64]string
 	// by is the process of each op, named what its invocation had for a :value, if that may name the lock.
@@ -50,14 +54,19 @@ type jepsenOp struct {
 	client  string
 	token   int64
 	bare    string // the value, if it is one word or number
+	truth   *bool  // the value, if it is true or false
 	hasInt  bool   // a number
 	number  int64
 	err     string
 }
 
-func readJepsen(l *log, in *bufio.Reader) error {
+func readJepsen(l *log, in *bufio.Reader, o Options) error {
 	l.what, l.oneClock = "Jepsen history", true
-	r := &jepsenReader{log: l, forms: newForms(in, l.file, true), open: map[int64]int32{}, owner: map[int64]string{}, index: -1}
+	words, err := newVocabulary(o)
+	if err != nil {
+		return err
+	}
+	r := &jepsenReader{log: l, words: words, forms: newForms(in, l.file, true), open: map[int64]int32{}, owner: map[int64]string{}, index: -1}
 	for {
 		f, err := r.forms.next()
 		if errors.Is(err, io.EOF) {
@@ -213,11 +222,43 @@ func (r *jepsenReader) complete(f form, o *jepsenOp) error {
 	}
 	done.ret, done.endLine = o.time, int32(f.line)
 	done.ended(endings[o.typ], deniesHold(o.err))
+	r.boolean(i, o)
 	if done.outcome == history.OK && done.token == 0 && o.kind == history.Acquire {
 		done.token = o.token
 		if o.hasInt && o.token == 0 && r.named[i] == "" {
 			done.token = positive(o.number)
 		}
+	}
+	return nil
+}
+
+// boolean notes an answer of true or false.
+func (r *jepsenReader) boolean(i int32, o *jepsenOp) {
+	switch {
+	case o.truth == nil || o.typ != "ok" || o.kind != history.Acquire && o.kind != history.Release:
+	case *o.truth:
+		r.truths = true
+	default:
+		r.falses = append(r.falses, i)
+	}
+}
+
+// refusals takes the value false for a refusal where others have the value true: so a tryLock answers.
+func (r *jepsenReader) refusals() error {
+	how, taught := r.words.results["false"]
+	switch {
+	case len(r.falses) == 0 || taught && how == endedOK:
+		return nil
+	case !taught && !r.truths:
+		return &history.SyntaxError{File: r.log.file, Line: int(r.log.ops.see(r.falses[0]).endLine), Column: 1, Near: ":value false",
+			Err: errors.New("an op that was answered :ok, with the :value false, where none has true: was it refused (--results fail=false) or carried out (--results ok=false)?")}
+	case !taught:
+		r.log.assumed("The :value true or false answers an acquire or release, so false is a refusal (--results ok=false).")
+		how = endedFail
+	}
+	for _, i := range r.falses {
+		r.log.ops.trim()
+		r.log.ops.at(i).ended(how, true)
 	}
 	return nil
 }
@@ -250,6 +291,9 @@ func (r *jepsenReader) finish() error {
 			name = fmt.Sprintf("process %d", r.by[i])
 		}
 		r.log.ops.at(i).owner = r.log.owners.id(name)
+	}
+	if err := r.refusals(); err != nil {
+		return err
 	}
 	r.nameKeys()
 	r.log.timed = !r.untimed

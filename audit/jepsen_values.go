@@ -38,6 +38,8 @@ func (o *jepsenOp) fields(m ednMap) error {
 		if n, ok := ednInt(first(v, "permits")); ok && n > 1 {
 			return fmt.Errorf("an op for %d permits at once: only one at a time is judged", n)
 		}
+	case bool:
+		o.truth = &v
 	case int64:
 		o.bare, o.hasInt, o.number = ednText(v), true, v
 	default:

@@ -31,6 +31,7 @@ type hold struct {
 	inferred    bool
 	wrote       bool // a write was made under it
 	twice       bool // a later hold has its token, too
+	nested      bool // its owner was granted the key again, and had not given this grant up
 }
 
 // lane is one owner on one key: the holds that it has not given up, and what else tells about its later ops.
@@ -63,18 +64,25 @@ type tracer struct {
 	latest         int64  // the latest instant of the history
 	carried        bool   // tokens order all accepted writes
 	excluded       bool   // a key was granted when another one had been granted it
-	// idle counts ops that change nothing under no grant, loose the writes, late the grants that are inferred after one with a greater token.
-	idle, loose, late int
-	lines             int32 // ops that the log has itself
-	wanted            bool  // somebody asked for a lock
-	granted           int   // acquires that were answered ok
-	unordered         int   // writes that are too close to another grant's
+	// idle are ops that change nothing under no grant. loose counts the writes, late the grants that are inferred after one with a greater token.
+	idle        tally
+	renewals    int    // grants that are inferred from renewals
+	begun       []bool // keys that were granted
+	misfits     tally  // of those, with another token than their owner's grant
+	loose, late int
+	// twice are grants to an owner that has not given up the one before, the first to twiceWho on twiceKey.
+	twice              tally
+	twiceWho, twiceKey int32
+	lines              int32 // ops that the log has itself
+	wanted             bool  // somebody asked for a lock
+	granted            int   // acquires that were answered ok
+	unordered          int   // writes that are too close to another grant's
 }
 
 // trace gives every op its grant.
 func trace(l *log, o Options) *tracer {
 	keys := len(l.keys.list)
-	t := &tracer{log: l, options: o, lanes: map[place]*lane{}, holds: newPaged[hold](l.room), tokens: newTokens(l), broken: make([]bool, keys),
+	t := &tracer{log: l, options: o, lanes: map[place]*lane{}, holds: newPaged[hold](l.room), tokens: newTokens(l), broken: make([]bool, keys), begun: make([]bool, keys),
 		grants: newRace(l.room), writes: newRace(l.room), early: map[int32]int64{}, tokenless: make([]bool, keys), carried: true}
 	t.readings = [...]*reading{newReading(l.room, int64(o.ClockError), acts), newReading(l.room, -t.loosest(), promises), newReading(l.room, -t.loosest(), openEnds)}
 	if l.told == nil {
@@ -152,6 +160,9 @@ func (t *tracer) lookAhead(in *cursor[moment]) {
 // op follows an op.
 func (t *tracer) op(i int32) {
 	o := t.log.ops.at(i)
+	if t.options.Tokens == "none" {
+		o.token = 0
+	}
 	p := place{o.key, o.owner}
 	la := t.lanes[p]
 	if la == nil {
@@ -208,7 +219,7 @@ func (t *tracer) again(la *lane, o *op) bool {
 		return false
 	}
 	t.granted++
-	o.kind, o.outcome, o.inv = history.Renew, history.Fail, o.ret
+	o.kind, o.outcome, o.inv, o.shown = history.Renew, history.Fail, o.ret, shownAgain
 	t.under(h, o)
 	return true
 }
@@ -227,6 +238,9 @@ func (t *tracer) replace(la *lane, o *op) {
 		h.replaced = true
 		if !h.ended && o.begin() < h.until {
 			h.until, h.next = o.begin(), o.order-1
+		}
+		if !h.ended {
+			t.grantedTwice(h, o)
 		}
 		n = h.before
 	}
@@ -255,7 +269,7 @@ func (t *tracer) nested(la *lane, o *op) bool {
 		t.granted++
 		h.least, h.most = max(h.least, 1)+1, h.most+1
 		// That an owner gets in again shows that it held. It is no renewal that would extend a lease.
-		o.kind, o.outcome = history.Renew, history.Fail
+		o.kind, o.outcome, o.shown = history.Renew, history.Fail, shownAgain
 		t.under(h, o)
 	case o.outcome != history.Fail:
 		h.most++
@@ -273,6 +287,7 @@ func (t *tracer) hold(la *lane, i int32) *hold {
 	la.open, la.newest = append(la.open, n), n
 	la.asks(o)
 	o.part = n + 1
+	t.begun[o.key] = true
 	h := t.holds.at(n)
 	if la.adrift >= 0 && !o.inferred {
 		h.attempted, h.least, h.until, h.adrift = true, 0, o.begin(), la.adrift+1
@@ -326,6 +341,14 @@ func (t *tracer) which(la *lane, token int64) int {
 		if h := t.holds.at(la.open[i]); token == 0 || h.token == 0 || h.token == token {
 			return i
 		}
+	}
+	if t.ofWrite(la, token) {
+		if token = 0; len(la.open) > 0 {
+			return len(la.open) - 1
+		}
+	}
+	if t.reopened(la, token) {
+		return len(la.open) - 1
 	}
 	return -1
 }

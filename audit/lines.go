@@ -47,6 +47,9 @@ func NewLines(file, client string, o Options) (*Lines, error) {
 	if err != nil {
 		return nil, err
 	}
+	if named[fieldPart] == "" {
+		named[fieldPart] = noColumn
+	}
 	lines, err := newLineReader(o)
 	return &Lines{lineReader: lines, file: file, client: client, row: jsonRows{named: named}, asked: map[[2]string]bool{}, met: map[string]bool{}}, err
 }
@@ -85,6 +88,9 @@ func (r *Lines) Read(text []byte) (l Line, ok bool, err error) {
 	}
 	l = Line{Began: e.at, Ended: e.end, Token: max(e.token-1, 0), Result: endingWords[e.ending], Client: r.client, Key: cmp.Or(got[fieldKey], defaultKey)}
 	l.Means = Meanings[slices.IndexFunc(Meanings, func(m string) bool { return meaningOf[m] == e.means })]
+	if got[fieldPart] != "" {
+		got[fieldClient] += "/" + got[fieldPart]
+	}
 	if c := got[fieldClient]; c != "" && c != r.client {
 		l.Client += "/" + c
 	}

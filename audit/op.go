@@ -40,7 +40,19 @@ type op struct {
 	untold   bool // a write that the judge is not told after all
 	then     bool // the owner's next op on the key is a release that was answered ok; looked for only where locks are reentrant
 	wrote    bool // an acquire under which there was a write
+	shown    shown
 }
+
+// shown is what a line says, where its op is judged as one of another kind.
+type shown uint8
+
+const (
+	shownAsItIs  shown = iota
+	shownAgain         // an owner's nested acquire
+	shownInner         // the release of one
+	shownRelease       // a release after which its owner went on
+	shownLoss          // the news of a loss
+)
 
 // begin and finish are what is known of when the op happened.
 func (o *op) begin() int64 { return cmp.Or(o.start, o.inv) }
@@ -110,9 +122,12 @@ type log struct {
 	clients [][]string
 	// everyone are the clients of all keys, where each has one number on all of them; else nil.
 	everyone *names
-	// notes says what was left out or taken for granted while reading.
-	notes []string
-	what  string // the format, in words
+	// notes says what was left out while reading, taken what was taken for granted.
+	notes, taken []string
+	open         []Open
+	versions     bool                    // its tokens are numbers of writes
+	lasting      [history.Close + 1]bool // kinds of ops of which some line tells the length
+	what         string                  // the format, in words
 	// oneClock: the stamps are the recorder's, not the clients'.
 	oneClock bool
 	// timed is false where the history has no times, only an order.
@@ -189,6 +204,11 @@ func (o *op) shift(by int64) {
 
 func (l *log) note(format string, args ...any) {
 	l.notes = append(l.notes, fmt.Sprintf(format, args...))
+}
+
+// assumed notes what is taken for granted.
+func (l *log) assumed(format string, args ...any) {
+	l.taken = append(l.taken, fmt.Sprintf(format, args...))
 }
 
 // excerpt shortens text for an error message.

@@ -46,15 +46,29 @@ type Options struct {
 	SkipUnmatched bool
 	// Events says which words of the event column mean what (Meanings), by meaning; they come before the usual ones.
 	Events map[string][]string
+	// Results says which words of a result mean what (Results), by meaning; they come before the usual ones.
+	Results map[string][]string
 	// TimeFormat is "auto", "rfc3339", "unix", "unix-ms", "unix-us", "unix-ns", or a layout of package time.
 	TimeFormat string
+	// Timezone is the zone of times that have none, as the time zone database names it, such as "Europe/Berlin". Zones are the offsets of zones by the
+	// names that a log has for them, such as "+01:00".
+	Timezone string
+	Zones    map[string]string
+	// Date is the day of the first line (2006-01-02), for times without a year or date. FileDate is the same where nobody says it: the file's own.
+	Date, FileDate string
+	// Joined: the log is of several files, one after the other, so times may go back where one begins.
+	Joined bool
 	// ClockError is how far a stamp may lie from the instant that it tells, either way.
 	ClockError time.Duration
 	// Permits is how many may hold a key at once; 0 means 1.
 	Permits int
 	// Reentrant: an owner may acquire again what it holds.
 	Reentrant bool
-	// Tokens is what a token means: "fencing" (also if empty), "version" or "none".
+	// Delayed: faults may have stopped clients between an event and its line. So the news of a loss does not show that its client held
+	// until then, and an acquire is the attempt that succeeded.
+	Delayed bool
+	// Tokens is what a token means: "fencing", "version" (it may be the number of a write) or "none". Empty is fencing, unless a log shows that its numbers
+	// are those of writes.
 	Tokens string
 	// Clients are names that have numbers: on every key the first is client 1, and so on. Others are numbered on each key from the next one.
 	Clients []string
@@ -79,6 +93,10 @@ type Source struct {
 	Keys   []string
 	// Assumed says in full sentences what was taken for granted, Left what was left out.
 	Assumed, Left []string
+	// Open has lines that leave it open who held a lock, so that the answer is no pass: of each kind the first.
+	Open []Open
+	// Doubt says why a lock may have had two holders, for all that the history tells, those lines included; empty: it had not.
+	Doubt string
 
 	log *log
 	out *emitter
@@ -97,13 +115,13 @@ func Read(in io.Reader, name string, format Format, o Options) (s *Source, err e
 		}
 	}()
 	defer caught(&err)
-	buffered := bufio.NewReaderSize(in, 1<<16)
+	buffered := bufio.NewReaderSize(Decoded(in), 1<<16)
 	if mark, err := buffered.Peek(3); err == nil && string(mark) == "\ufeff" { // what spreadsheets begin a file with
 		_, _ = buffered.Discard(len(mark))
 	}
 	switch format {
 	case Jepsen:
-		err = readJepsen(l, buffered)
+		err = readJepsen(l, buffered, o)
 	case Porcupine:
 		err = readPorcupine(l, buffered)
 	case CSV, JSON, Text:
@@ -198,6 +216,9 @@ func (s *Source) op(id int64) (o *op) {
 	return &one
 }
 
+// Lasting reports whether some line tells how long an op of a kind took.
+func (s *Source) Lasting(kind history.Kind) bool { return s.log.lasting[kind] }
+
 // Lines returns the lines of the file on which an op of the translated history stands: its first and its last; 0 where it does not.
 func (s *Source) Lines(id int64) (first, last int) {
 	o := s.op(id)
@@ -214,9 +235,9 @@ func (s *Source) Columns() (guessed, mapping, unread []string) {
 	if g == nil {
 		return nil, nil, nil
 	}
-	for f, column := range g.chosen {
-		if column != "" && column != noColumn && g.named[f] == "" {
-			guessed = append(guessed, Fields[f]+"="+column)
+	for f, name := range Fields {
+		if column := g.column(field(f)); column != "" && column != noColumn && g.named[f] == "" {
+			guessed = append(guessed, name+"="+column)
 		}
 	}
 	return guessed, g.mapping(), g.unread

@@ -27,7 +27,7 @@ func (t *tracer) released(la *lane, i int32) {
 	h := t.holds.at(la.open[at])
 	switch {
 	case o.outcome == history.OK && t.inner(o, h):
-		o.kind, o.outcome = history.Renew, history.Fail // it shows that its owner held, and ends nothing
+		o.kind, o.outcome, o.shown = history.Renew, history.Fail, shownInner // it shows that its owner held, and ends nothing
 		h.least, h.most = max(h.least-1, 1), max(h.most-1, 1)
 		t.under(h, o)
 	case o.outcome == history.OK || o.outcome == history.Fail && o.notHeld:
@@ -85,7 +85,7 @@ func (t *tracer) inner(o *op, h *hold) bool {
 func (t *tracer) releasedUnknown(la *lane, i int32) {
 	o := t.log.ops.at(i)
 	if o.outcome != history.OK || len(la.pending) == 0 {
-		t.idle++
+		t.stray(la, o)
 		return
 	}
 	first := la.pending[0] // the oldest, of which the least is known

@@ -23,6 +23,7 @@ const (
 	fieldKey
 	fieldToken
 	fieldResult
+	fieldPart // the second column of the client
 	fieldCount
 )
 
@@ -68,6 +69,7 @@ func explicit(m map[string]string) (named [fieldCount]string, err error) {
 		}
 		named[i] = column
 	}
+	splitClient(&named)
 	return named, nil
 }
 

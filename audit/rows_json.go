@@ -50,7 +50,7 @@ type severalValues struct {
 }
 
 func (s *severalValues) Error() string {
-	return fmt.Sprintf("%s, for the field %q, is no single value", s.member, Fields[s.field])
+	return fmt.Sprintf("%s, for the field %q, is no single value", s.member, s.field.named())
 }
 
 // texts are the members for the fields, and what they hold. Its error is a *severalValues.

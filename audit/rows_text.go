@@ -95,7 +95,7 @@ func (s *splitText) split(w *worker, b block) error {
 			}
 		case len(bytes.TrimSpace(text)) == 0:
 		case s.skip:
-			w.parsed.found.add(&found{skipped: 1, first: b.line})
+			w.skip(text, b.line)
 		default:
 			return &history.SyntaxError{File: s.file, Line: b.line, Column: 1, Near: excerpt(string(text)),
 				Err: errors.New("--pattern does not match this line: let it, or leave out such lines with --skip-unmatched, which counts them")}

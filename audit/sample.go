@@ -57,6 +57,9 @@ func whole(head []byte) []byte {
 // sampleJSON reads what the objects at the beginning of a file hold; a member of a member is a column with a path.
 func sampleJSON(head []byte) *sample {
 	s := &sample{}
+	if first, _, _ := bytes.Cut(bytes.TrimSpace(head), []byte("\n")); banner(first) && !beginsList.Match(first) || someObject(first) {
+		head = objects(head)
+	}
 	f := newForms(bufio.NewReader(bytes.NewReader(head)), "", false)
 	names := map[string]bool{}
 	for {
@@ -77,6 +80,16 @@ func sampleJSON(head []byte) *sample {
 	}
 	s.names = slices.Sorted(maps.Keys(names))
 	return s
+}
+
+// objects are the lines that are an object each.
+func objects(head []byte) (lines []byte) {
+	for line := range bytes.Lines(head) {
+		if someObject(line) {
+			lines = append(lines, line...)
+		}
+	}
+	return lines
 }
 
 // flatten puts the members of an object under their paths.

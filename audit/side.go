@@ -68,7 +68,9 @@ func (r *auditReader) read(blocks *cutter, lines lineReader) error {
 		}
 		for len(crew.open) > 0 && (end != nil || crew.full()) {
 			j, p := crew.oldest()
-			r.take(&crew.known[j.worker], &p)
+			if err := r.take(&crew.known[j.worker], &p); err != nil {
+				return err
+			}
 			if errors.Is(p.err, errCut) {
 				rest := append([]io.Reader{bytes.NewReader(j.block.data[p.rest:])}, crew.unread(b, end)...)
 				return r.readOn(hire(), j.block.place(p.rest), append(rest, blocks))
@@ -104,7 +106,10 @@ func (c *crew) unread(b block, end error) (rest []io.Reader) {
 }
 
 // take takes over what a block says.
-func (r *auditReader) take(known *numbering, p *parsed) {
+func (r *auditReader) take(known *numbering, p *parsed) error {
+	if err := r.clock.zone(r.log.file, p.bare, p.zoned); err != nil {
+		return err
+	}
 	if p.anew {
 		*known = numbering{}
 	}
@@ -117,18 +122,22 @@ func (r *auditReader) take(known *numbering, p *parsed) {
 	for i := range p.entries {
 		e := &p.entries[i]
 		e.key, e.owner = known.keys[e.key], known.owners[e.owner]
+		r.clock.follow(e, p.stamps.date.cycle, p.stamps.zoneless)
 		r.add(e)
 	}
 	r.granted = r.granted || p.granted
 	r.found.add(&p.found)
 	r.stamps.grain.at = max(r.stamps.grain.at, p.stamps.grain.at)
 	r.stamps.zoneless = r.stamps.zoneless || p.stamps.zoneless
+	r.stamps.date.cycle = max(r.stamps.date.cycle, p.stamps.date.cycle)
 	if r.stamps.zone == nil {
 		r.stamps.zone = p.stamps.zone
 	}
+	return nil
 }
 
 func (r *auditReader) add(e *entry) {
+	r.way.add(e.at)
 	r.first, r.last = min(r.first, e.at), max(r.last, e.at)
 	for len(r.zeros) < len(r.log.keys.list) {
 		r.zeros, r.counted = append(r.zeros, false), append(r.counted, false)
@@ -144,7 +153,9 @@ func (r *auditReader) readOn(w *worker, at form, rest []io.Reader) error {
 	f := split.forms(io.MultiReader(rest...), at)
 	for {
 		p := w.gather(func() error { return split.some(w, f) })
-		r.take(known, &p)
+		if err := r.take(known, &p); err != nil {
+			return err
+		}
 		if errors.Is(p.err, io.EOF) {
 			return nil
 		}

@@ -68,7 +68,9 @@ func (t *tracer) crowded(r *reading) (grants, endless []int) {
 func (t *tracer) spanned(n int32, h *hold) {
 	next, begun := int64(never), h.finish
 	if h.follower > 0 && t.options.Permits == 1 && !t.options.Validity.Released {
-		next = t.holds.see(h.follower).finish
+		if next = t.holds.see(h.follower).finish; h.nested && h.last > next {
+			next = never // it went on under the next one
+		}
 	}
 	if early, ok := t.early[n]; ok {
 		begun = early
@@ -92,6 +94,9 @@ func (t *tracer) span(h *hold, begun int64, r *reading) span {
 	}
 	if r.until >= promises {
 		s.begin, s.last = min(s.begin, begun+r.err), max(s.last, t.promised(h, r.err))
+	}
+	if last := t.lastsUntil(h); r.until == openEnds && last > s.last+r.err {
+		s.last, s.open = last-r.err, true
 	}
 	if r.until == openEnds && !h.ended && !h.attempted && !h.told && t.options.Validity.TTL == 0 {
 		s.last, s.open = never, true
@@ -159,6 +164,27 @@ func (t *tracer) findEarly(untidy []bool) {
 		}
 		first = min(first, g.at)
 	}
+}
+
+// counted is the latest instant at which the time to live of a grant may have begun to count: when the attempt was sent that succeeded, which may have been
+// as late as the grant where nobody tells.
+func (t *tracer) counted(h *hold) int64 {
+	switch o := t.log.ops.see(h.acquire); {
+	case o.attempt != 0:
+		return o.attempt
+	case t.options.Delayed:
+		return o.begin()
+	}
+	return h.finish
+}
+
+// lastsUntil is until when the lock may have promised a hold whose client may have waited before the attempt that succeeded.
+func (t *tracer) lastsUntil(h *hold) int64 {
+	ttl := t.options.Validity.TTL
+	if ttl == 0 || h.inferred {
+		return math.MinInt64
+	}
+	return min(h.until, max(t.counted(h), h.renewed)+int64(ttl-promiseMargin))
 }
 
 // promised is until when the lock had promised a hold.

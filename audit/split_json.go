@@ -3,6 +3,7 @@ package audit
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io"
 
@@ -70,6 +71,11 @@ func (s *splitJSON) split(w *worker, b block) error {
 			at += len(text)
 			continue
 		}
+		if banner(text) {
+			w.skip(text, line)
+			at += len(text)
+			continue
+		}
 		n, err := s.careful(w, b, at, line)
 		if err != nil {
 			w.parsed.rest = at
@@ -77,6 +83,12 @@ func (s *splitJSON) split(w *worker, b block) error {
 		}
 		at += n
 	}
+}
+
+// banner reports whether a line between objects is none in JSON: what a program or its runtime prints besides.
+func banner(line []byte) bool {
+	line = bytes.TrimSpace(line)
+	return len(line) > 0 && line[0] != '{' && !json.Valid(line)
 }
 
 // careful reads the object that stands at an offset of a block, and returns how long it is.

@@ -11,15 +11,18 @@ import (
 
 // stamper reads the times of a log as ns since 1970.
 type stamper struct {
-	layout string // of package time; empty: by what the text looks like
-	unit   int64  // ns of a number's unit; 0: by its size
-	number bool   // only numbers
-	// zone is that of the first time that was read as a date; nil: there was none. zoneless: some had none.
-	zone     *time.Location
-	zoneless bool
-	grain    grain
-	day      [10]byte // the last one that quick read,
-	midnight int64    // and when it began (s since 1970)
+	format *layout  // nil: by what the text looks like
+	unit   int64    // ns of a number's unit; 0: by its size
+	number bool     // only numbers
+	recent *layout  // of those that are tried, the one that fitted last
+	zones           // what is known of zones
+	date   calendar // what is known of the date
+	// zone is that of the first time that was read as a date; nil: there was none. zoneless: some had none; zoned: some are certain.
+	zone            *time.Location
+	zoneless, zoned bool
+	grain           grain
+	day             [10]byte // the last one that quick read,
+	midnight        int64    // and when it began (s since 1970)
 }
 
 // grain is how fine a log's stamps are, by those that were read.
@@ -53,63 +56,84 @@ func newStamper(format string) (stamper, error) {
 	case unit != 0:
 		return stamper{unit: unit, number: true, grain: seconds}, nil
 	case format == "rfc3339":
-		return stamper{layout: time.RFC3339Nano, grain: seconds}, nil
+		return stamper{format: layoutOf(time.RFC3339Nano), grain: seconds}, nil
 	case strings.Contains(format, "05"):
-		return stamper{layout: format, grain: seconds}, nil
+		return stamper{format: layoutOf(format), grain: seconds}, nil
 	case strings.Contains(format, "2006") || strings.Contains(format, "15"):
-		return stamper{layout: format}, nil
+		return stamper{format: layoutOf(format)}, nil
 	}
 	return stamper{}, fmt.Errorf("unknown time format %q: auto, rfc3339, unix, unix-ms, unix-us, unix-ns, or a layout of Go such as \"02/Jan/2006:15:04:05 -0700\"", format)
 }
-
-// layouts are tried on what is no number. Without a zone, it is UTC.
-var layouts = []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999 -0700",
-	"2006-01-02 15:04:05.999999999", "2006/01/02 15:04:05.999999999", "02/Jan/2006:15:04:05 -0700"}
 
 var errTime = errors.New("no time that is known here: see --time-format")
 
 // parse reads one time.
 func (s *stamper) parse(text string) (int64, error) {
 	text = strings.TrimSpace(text)
-	if s.layout != "" {
-		return s.parseLayout(s.layout, text)
+	if s.format != nil {
+		return s.parseLayout(s.format, text)
 	}
-	if text != "" && (text[0] >= '0' && text[0] <= '9' || text[0] == '-') && strings.Trim(text, "-0123456789.") == "" && strings.Count(text, "-") <= 1 {
+	if isNumber(text) {
 		return s.unix(text)
 	}
 	if s.number {
 		return 0, fmt.Errorf("%q is no number", text)
 	}
-	for _, layout := range layouts {
-		// A decimal comma is as good as a point, and package time takes either.
-		if t, err := s.parseLayout(layout, text); err == nil {
+	if s.recent != nil {
+		if t, err := s.parseLayout(s.recent, text); err == nil {
 			return t, nil
 		}
 	}
-	return 0, errTime
+	wrong := errTime
+	for _, l := range layouts {
+		// A decimal comma is as good as a point, and package time takes either.
+		t, err := s.parseLayout(l, text)
+		if err == nil {
+			s.recent = l
+			return t, nil
+		}
+		if asks(err) { // a zone or a date that is not known: it is a time
+			wrong = err
+		}
+	}
+	return 0, wrong
 }
 
-func (s *stamper) parseLayout(layout, text string) (int64, error) {
-	t, err := time.Parse(layout, text)
+// isNumber reports whether a text looks like a number and not like a date.
+func isNumber(text string) bool {
+	text = strings.TrimPrefix(text, "-")
+	if i := strings.IndexAny(text, "eE"); i > 0 {
+		text = text[:i] + strings.TrimLeft(text[i+1:], "+-")
+	}
+	return text != "" && text[0] >= '0' && text[0] <= '9' && strings.Trim(text, "0123456789.") == ""
+}
+
+func (s *stamper) parseLayout(l *layout, text string) (int64, error) {
+	t, err := time.ParseInLocation(l.text, text, time.UTC) // whatever the zone of the reader is
 	if err != nil {
+		return 0, err
+	}
+	if t, err = s.date.complete(l, t); err != nil {
 		return 0, err
 	}
 	if t.Year() < 1700 || t.Year() > 2200 {
 		return 0, fmt.Errorf("the year %d is out of range", t.Year())
 	}
-	if zoned := strings.Contains(layout, "07") || strings.Contains(layout, "MST"); !zoned {
-		s.zoneless = true
+	if t, err = s.zones.place(l, t); err != nil {
+		return 0, err
 	}
+	s.date.cycle = max(s.date.cycle, l.cycle())
+	s.zoneless, s.zoned = s.zoneless || !l.zoned, s.zoned || l.zoned
 	if s.zone == nil {
-		_, offset := t.Zone()
-		s.zone = time.FixedZone("", offset)
+		s.zone = t.Location()
 	}
 	return t.UnixNano(), nil
 }
 
 // unix reads a number since 1970. Without a unit its size tells it: a second has ten digits until the year 2286, a millisecond thirteen.
 func (s *stamper) unix(text string) (int64, error) {
-	whole, fraction, _ := strings.Cut(text, ".")
+	s.zoned = true
+	whole, fraction, _ := strings.Cut(unexponent(text), ".")
 	n, err := strconv.ParseInt(whole, 10, 64)
 	if err != nil {
 		return 0, errTime
@@ -129,6 +153,23 @@ func (s *stamper) unix(text string) (int64, error) {
 		ns = -ns
 	}
 	return n*unit + ns, nil
+}
+
+// unexponent writes a number without its exponent, if it has one.
+func unexponent(text string) string {
+	i := strings.IndexAny(text, "eE")
+	if i < 0 {
+		return text
+	}
+	power, err := strconv.Atoi(text[i+1:])
+	whole, fraction, _ := strings.Cut(text[:i], ".")
+	if err != nil || power < 0 || power > 20 {
+		return text // which is no time
+	}
+	if len(fraction) < power {
+		fraction += strings.Repeat("0", power-len(fraction))
+	}
+	return whole + fraction[:power] + "." + fraction[power:]
 }
 
 // unitOf is the unit (ns) of a number since 1970, by its size.
@@ -163,6 +204,9 @@ func (s *stamper) interval(text *[fieldCount]string) (at, end int64, wrong field
 		return at, at, fieldTime, err
 	}
 	if end, err = s.parse(text[fieldEnd]); err == nil && end < at {
+		end = s.date.after(end)
+	}
+	if err == nil && end < at {
 		err = errors.New("it ends before it begins")
 	}
 	return at, end, fieldEnd, err

@@ -13,10 +13,10 @@ func (s *stamper) quick(text []byte) (ns int64, ok bool) {
 	if len(text) == 0 {
 		return 0, false
 	}
-	if len(text) > 4 && text[4] == '-' && !s.number && (s.layout == "" || s.layout == time.RFC3339Nano) {
+	if len(text) > 4 && text[4] == '-' && !s.number && (s.format == nil || s.format.text == time.RFC3339Nano) {
 		return s.quickDate(text)
 	}
-	if s.layout != "" {
+	if s.format != nil {
 		return 0, false
 	}
 	whole, fraction, _ := bytes.Cut(text, []byte("."))
@@ -28,13 +28,14 @@ func (s *stamper) quick(text []byte) (ns int64, ok bool) {
 	if !ok || n > math.MaxInt64/2/unit {
 		return 0, false
 	}
+	s.zoned = true
 	ns, err := decimals(string(fraction), unit)
 	return n*unit + ns, err == nil
 }
 
 // quickDate reads a date and a time of day, such as 2026-11-25T15:00:00.25Z, also with a space in the middle or without a zone.
 func (s *stamper) quickDate(text []byte) (ns int64, ok bool) {
-	if len(text) < len("2006-01-02T15:04:05") || text[10] != 'T' && (text[10] != ' ' || s.layout != "") {
+	if len(text) < len("2006-01-02T15:04:05") || text[10] != 'T' && (text[10] != ' ' || s.format != nil) {
 		return 0, false
 	}
 	if string(text[:10]) != string(s.day[:]) {
@@ -54,10 +55,13 @@ func (s *stamper) quickDate(text []byte) (ns int64, ok bool) {
 		return 0, false
 	}
 	offset, zoned, ok := zoneOf(zone)
-	if !ok || !zoned && s.layout != "" {
+	if !ok || !zoned && s.format != nil {
 		return 0, false
 	}
-	s.zoneless = s.zoneless || !zoned
+	if !zoned && s.where != nil {
+		return 0, false
+	}
+	s.zoneless, s.zoned = s.zoneless || !zoned, s.zoned || zoned
 	if s.zone == nil {
 		s.zone = time.FixedZone("", int(offset))
 	}
@@ -119,8 +123,11 @@ func zoneOf(text []byte) (offset int64, zoned, ok bool) {
 		return 0, false, true
 	case len(text) == 1 && text[0] == 'Z':
 		return 0, true, true
-	case len(text) != len("+00:00") || text[0] != '+' && text[0] != '-':
+	case len(text) < len("+00") || text[0] != '+' && text[0] != '-':
 		return 0, false, false
+	case len(text) != len("+00:00"):
+		offset, ok = offsetOf(string(text))
+		return offset, true, ok
 	}
 	if offset, ok = clockTime(text[1:], 2); text[0] == '-' {
 		offset = -offset

@@ -33,15 +33,27 @@ func (s *Source) Steps(id int64) []Step {
 	return []Step{asks, end}
 }
 
+const lostTheLock = "is told that it lost the lock"
+
 // said is what the answer of an op says.
 func (o *op) said(key string) string {
 	word := o.kind.String() + " " + key
+	switch o.shown {
+	case shownAgain:
+		return history.Acquire.String() + " " + key + " again"
+	case shownInner:
+		return history.Release.String() + " " + key + ", and not for the last time"
+	case shownRelease:
+		return history.Release.String() + " " + key
+	case shownLoss:
+		return lostTheLock
+	}
 	if o.token != 0 {
 		word += fmt.Sprintf(" (token %d)", o.number())
 	}
 	switch {
 	case o.outcome == history.Lost:
-		return "is told that it lost the lock"
+		return lostTheLock
 	case o.inferred:
 		return "writes with a token whose grant the log lacks"
 	case o.busy:

@@ -3,6 +3,7 @@ package audit
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/lockchaos/lockchaos/history"
@@ -22,6 +23,9 @@ func translate(l *log, o Options) (*Source, error) {
 	if !l.timed && o.Validity.TTL > 0 {
 		return nil, fmt.Errorf("%s has no times, so nobody can tell what --ttl ended", l.file)
 	}
+	if l.versions {
+		o.Tokens = "version"
+	}
 	t := trace(l, o)
 	defer t.close()
 	if err := t.number(); err != nil {
@@ -38,8 +42,10 @@ func translate(l *log, o Options) (*Source, error) {
 	if t.holds.length == 0 && !t.wanted {
 		return nil, &history.SyntaxError{File: l.file, Line: 1, Err: errNoAcquire}
 	}
-	s.Header = t.header(entries, holds, tokens)
-	s.Assumed, s.Left = t.assumed(), t.left()
+	s.Open = t.open()
+	s.Doubt = strings.TrimSpace(holds + " " + openLines(s.Open))
+	s.Header = t.header(entries, s.Doubt, tokens)
+	s.Assumed, s.Left = t.assumed(), t.log.notes
 	return s, nil
 }
 
@@ -102,7 +108,7 @@ func (t *tracer) untold(entries int) map[string]string {
 		untold[history.FactTokens] = fmt.Sprintf("%s used without an acquire in the history, after a greater one was granted: it does not tell when they were given.",
 			counted(t.late, "token")+was(t.late))
 	}
-	if t.granted == 0 && t.holds.length > 0 {
+	if t.granted == 0 && t.holds.length > 0 && t.renewals == 0 {
 		untold[history.FactHolds] = "The history has no acquires, so it does not tell who held the lock."
 	}
 	return untold
@@ -166,8 +172,11 @@ func (t *tracer) assumed() []string {
 	default:
 		add("Nobody says for how long a grant is good (--ttl): a client holds until the last line that shows it as holder.")
 	}
+	if t.renewals > 0 {
+		add("Who renews a lease of which no grant is told held it before: %s.", counted(t.renewals, "hold"))
+	}
 	if t.log.zoneless {
-		add("Times without a zone are UTC.")
+		add("Times without a zone are UTC (--timezone).")
 	}
 	switch {
 	case o.ClockError > 0:
@@ -175,7 +184,7 @@ func (t *tracer) assumed() []string {
 	case !t.log.oneClock:
 		add("All stamps are from one clock, and exact%s (--clock-error).", t.toTheGrain())
 	}
-	return list
+	return append(list, t.log.taken...)
 }
 
 // toTheGrain says how exact stamps can be.
@@ -184,13 +193,4 @@ func (t *tracer) toTheGrain() string {
 		return ""
 	}
 	return " to the " + t.log.grain.String() + ", which is as fine as they are"
-}
-
-// left says in full sentences what was left out.
-func (t *tracer) left() []string {
-	list := t.log.notes
-	if t.idle > 0 {
-		list = append(list, fmt.Sprintf("Reads, renewals, releases and losses under no grant that the history has: %d; they are left out.", t.idle))
-	}
-	return list
 }

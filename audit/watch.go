@@ -3,10 +3,12 @@ package audit
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"maps"
 	"strings"
+	"time"
 
 	"github.com/lockchaos/lockchaos/history"
 )
@@ -20,8 +22,8 @@ type Telling struct {
 	// Ignored: the line is not about the lock.
 	Ignored bool
 	// Asks: the client waits for an answer. Answers: its wait is over. Holds: it may hold the key now.
-	// Ends: it holds the key no more. Acts: it did something under a grant.
-	Asks, Answers, Holds, Ends, Acts bool
+	// Ends: it holds the key no more. Acts: it did something under a grant. Renews: its lease was renewed.
+	Asks, Answers, Holds, Ends, Acts, Renews bool
 }
 
 // Parser understands an endless log line by line: CSV, JSON lines or lines of text, one record a line.
@@ -60,11 +62,8 @@ func NewParser(name string, head []byte, format Format, o Options) (*Parser, err
 		p.options.Map = map[string]string{}
 	}
 	if format != JSON { // a member may come late
-		for f, column := range p.r.columns.chosen {
-			p.options.Map[Fields[f]] = column
-			if column == "" {
-				p.options.Map[Fields[f]] = noColumn
-			}
+		for f, name := range Fields {
+			p.options.Map[name] = cmp.Or(p.r.columns.column(field(f)), noColumn)
 		}
 	}
 	return p, nil
@@ -96,7 +95,14 @@ func (p *Parser) Line(text []byte, number int) (t Telling, err error) {
 		return t, got.err
 	}
 	e := &got.entries[0]
-	p.SetGranted(got.granted)
+	if err := p.r.clock.zone(p.r.log.file, got.bare, got.zoned); err != nil {
+		p.w.stamps.zone = nil
+		return t, err
+	}
+	p.r.clock.follow(e, got.stamps.date.cycle, got.stamps.zoneless)
+	if p.SetGranted(got.granted); p.options.Tokens == "none" {
+		e.token = 0
+	}
 	return e.telling(p.w.keys.list[e.key], p.w.owners.list[e.owner], p.r.granted), nil
 }
 
@@ -117,14 +123,14 @@ func (e *entry) telling(key, client string, granted bool) Telling {
 	case notHeld, lost:
 		t.Ends, t.Acts = true, true
 	default:
-		t.Acts = true
+		t.Acts, t.Renews = true, e.means == renew && e.ending == endedOK
 	}
 	return t
 }
 
 // Translate reads lines that the parser took before as a history of their own. The lines are in the
-// order in which they came. ErrNothing: they hold no acquire.
-func (p *Parser) Translate(lines [][]byte) (*Source, error) {
+// order in which they came, and the first is of a time (ns since 1970). ErrNothing: they hold no acquire.
+func (p *Parser) Translate(lines [][]byte, first int64) (*Source, error) {
 	all := make([]io.Reader, 0, 2*len(lines)+1)
 	all = append(all, strings.NewReader(p.heading))
 	for _, line := range lines {
@@ -132,6 +138,9 @@ func (p *Parser) Translate(lines [][]byte) (*Source, error) {
 	}
 	o := p.options
 	o.asked = p.r.granted
+	if p.w.stamps.date.cycle != never_ {
+		o.Date = time.Unix(0, first).UTC().Format(time.DateOnly)
+	}
 	s, err := Read(io.MultiReader(all...), p.r.log.file, p.format, o)
 	if errors.Is(err, errNoAcquire) {
 		return nil, ErrNothing

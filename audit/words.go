@@ -103,12 +103,39 @@ func (u *UnknownWord) Error() string {
 	return "nobody knows what this event means: say so with --events, as one of " + strings.Join(Meanings, ", ")
 }
 
-// vocabulary is what the words of one log mean.
-type vocabulary struct{ words map[string]meaning }
+// UnknownResult is a word of the result column that means nothing here.
+type UnknownResult struct{ Word string }
 
-func newVocabulary(events map[string][]string) (vocabulary, error) {
-	v := vocabulary{map[string]meaning{}}
-	for name, words := range events {
+func (u *UnknownResult) Error() string {
+	return "nobody knows this result: say with --results whether it means " + strings.Join(Results, ", ")
+}
+
+// vocabulary is what the words of one log mean.
+type vocabulary struct {
+	words   map[string]meaning
+	results map[string]ending
+}
+
+// Results lists how an op can have ended, by the words of a result.
+var Results = []string{"ok", "fail", "refused", "unknown"}
+
+var resultOf = map[string]ending{"ok": endedOK, "fail": endedFail, "refused": endedRefused, "unknown": endedUnknown}
+
+func newVocabulary(o Options) (vocabulary, error) {
+	v := vocabulary{map[string]meaning{}, map[string]ending{}}
+	for name, words := range o.Results {
+		how, ok := resultOf[name]
+		if !ok {
+			return v, fmt.Errorf("a result can't mean %q; it can mean %s", name, strings.Join(Results, ", "))
+		}
+		for _, word := range words {
+			if other, twice := v.results[word]; twice && other != how {
+				return v, fmt.Errorf("the result %q is given two meanings", word)
+			}
+			v.results[word] = how
+		}
+	}
+	for name, words := range o.Events {
 		m, ok := meaningOf[name]
 		if !ok {
 			return v, fmt.Errorf("an event can't mean %q; it can mean %s", name, strings.Join(Meanings, ", "))
@@ -128,7 +155,19 @@ func (v vocabulary) of(word string) meaning {
 	if m, ok := v.words[word]; ok {
 		return m
 	}
-	return usually(word)
+	m := usually(word)
+	if rest, ok := v.words["*"]; ok && m == unknown {
+		return rest
+	}
+	return m
+}
+
+// ending is what a word says of how an op ended.
+func (v vocabulary) ending(word string) ending {
+	if how, ok := v.results[word]; ok {
+		return how
+	}
+	return endingOf(word)
 }
 
 // ending is how an op ended, by the result column or an answer.

@@ -2,9 +2,13 @@ package audit
 
 import (
 	"bytes"
+	"errors"
 	"math"
+	"regexp"
 	"slices"
 	"unicode/utf8"
+
+	"github.com/lockchaos/lockchaos/history"
 )
 
 // worker understands the blocks that it is given. Several do so side by side, each with names of its own: entries have the worker's numbers of
@@ -18,6 +22,7 @@ type worker struct {
 	meanings     map[string]meaning // of words that were met
 	endings      map[string]ending
 	fields       [fieldCount][]byte // of the row that is looked at
+	joined       []byte             // room for a client of two columns
 	parsed       parsed
 	split        splitter
 	toldK, toldO int // how many of its names the log knows
@@ -32,15 +37,19 @@ type parsed struct {
 	granted      bool     // some line says "granted"
 	found        found
 	stamps       stamper // its grain and zone
+	bare, zoned  int32   // the first lines whose times have no zone, and have one
 	rest         int     // how many bytes of the block were not understood, with errCut
 	err          error
 }
 
 // found is what the lines of a log tell besides their entries.
 type found struct {
-	used    [fieldCount]string // JSON: the member that was last read for each field
-	skipped int                // lines that the pattern does not match
-	first   int                // the first of them
+	used    [fieldCount]string   // JSON: the member that was last read for each field
+	skipped int                  // lines that the pattern does not match, or that are no records
+	first   int                  // the first of them
+	telling tally                // of those, lines that tell of a lock
+	other   int                  // lines whose event is not known, and that name no lock
+	strange *history.SyntaxError // the first of them
 }
 
 func (f *found) add(o *found) {
@@ -53,6 +62,14 @@ func (f *found) add(o *found) {
 		f.first = o.first
 	}
 	f.skipped += o.skipped
+	if f.telling.n == 0 {
+		f.telling.first = o.telling.first
+	}
+	f.telling.n += o.telling.n
+	if f.strange == nil {
+		f.strange = o.strange
+	}
+	f.other += o.other
 }
 
 // mostWords is how many words of a column are remembered: a log may have words without end.
@@ -75,6 +92,7 @@ func (w *worker) forgetNames() {
 // gather returns what is said while some of the log is read.
 func (w *worker) gather(read func() error) parsed {
 	w.parsed = parsed{entries: make([]entry, 0, w.most)}
+	w.stamps.zoneless, w.stamps.zoned = false, false
 	if len(w.keys.list)+len(w.owners.list) > w.names { // a log may have names without end
 		w.forgetNames()
 		w.parsed.anew = true
@@ -124,10 +142,42 @@ func (w *worker) quick(line int) bool {
 	if e.key, ok = w.keys.quick(key); !ok {
 		return false
 	}
-	if e.owner, ok = w.owners.quick(f[fieldClient]); !ok {
+	if e.owner, ok = w.owners.quick(w.client(f[fieldClient], f[fieldPart])); !ok {
 		return false
 	}
 	w.say(&e)
+	return true
+}
+
+// client is the name of a client, also of one that two columns tell. It is good until the next call.
+func (w *worker) client(first, second []byte) []byte {
+	if len(second) == 0 {
+		return first
+	}
+	w.joined = joinedClient(w.joined[:0], first, second)
+	return w.joined
+}
+
+// tellsOfLock matches a line of text that tells of a lock.
+var tellsOfLock = regexp.MustCompile(`(?i)\b(acquired|granted|released|locked|unlocked)\b`)
+
+// skip leaves a line out.
+func (w *worker) skip(text []byte, line int) {
+	left := found{skipped: 1, first: line}
+	if tellsOfLock.Match(text) {
+		left.telling.add(int32(min(line, math.MaxInt32)))
+	}
+	w.parsed.found.add(&left)
+}
+
+// leaves reports whether a line is left out whose event is not known: it names no lock, and others do.
+func (w *worker) leaves(one *row, err error) bool {
+	lock := w.columns.chosen[fieldKey]
+	wrong, ok := errors.AsType[*history.SyntaxError](err)
+	if lock == "" || lock == noColumn || one.text[fieldKey] != "" || !ok {
+		return false
+	}
+	w.parsed.found.add(&found{other: 1, strange: wrong})
 	return true
 }
 
@@ -135,6 +185,12 @@ func (w *worker) quick(line int) bool {
 func (w *worker) say(e *entry) {
 	w.stamps.grain.add(e.at)
 	w.stamps.grain.add(e.end)
+	if w.stamps.zoneless && w.parsed.bare == 0 {
+		w.parsed.bare = e.line
+	}
+	if w.stamps.zoned && w.parsed.zoned == 0 {
+		w.parsed.zoned = e.line
+	}
 	w.parsed.granted = w.parsed.granted || e.means == grant
 	w.parsed.entries = append(w.parsed.entries, *e)
 }
@@ -162,7 +218,7 @@ func (w *worker) ending(word []byte) (ending, bool) {
 	if e, ok := w.endings[string(word)]; ok {
 		return e, true
 	}
-	e := endingOf(string(word))
+	e := w.words.ending(string(word))
 	if e == endedSomehow || !proper(word) {
 		return e, false
 	}

@@ -365,7 +365,7 @@ func (a *appRun) joined(logs []audit.ProcessLog) ([]byte, error) {
 }
 
 func (a *appRun) options(names []string) audit.Options {
-	o := audit.Options{Clients: names, Tokens: a.app.Log.Tokens, ClockError: a.clockError, Validity: &audit.Validity{TTL: a.cfg.Plan.Scenario.TTL.Std()}}
+	o := audit.Options{Clients: names, Delayed: true, Tokens: a.app.Log.Tokens, ClockError: a.clockError, Validity: &audit.Validity{TTL: a.cfg.Plan.Scenario.TTL.Std()}}
 	switch a.app.Lease {
 	case "released":
 		o.Validity = &audit.Validity{Released: true}

@@ -112,7 +112,7 @@ func (v Voice) Local() int64 {
 // A judge numbers clients and counts from the beginning of a history.
 var (
 	numberedClient = regexp.MustCompile(`\bclient \d+\b`)
-	countedInstant = regexp.MustCompile(`\b(at|from|to|until|by) (\d+\.\d{3}) s\b`)
+	countedInstant = regexp.MustCompile(`\b(at|from|to|until|by) (\d+\.\d{3}) s( and (\d+\.\d{3}) s)?\b`)
 )
 
 // retell puts what a judge says into the words of the history.
@@ -130,13 +130,34 @@ func (v Voice) retell(text string) string {
 		return text
 	}
 	return countedInstant.ReplaceAllStringFunc(text, func(found string) string {
-		word, number, _ := strings.Cut(strings.TrimSuffix(found, " s"), " ")
-		s, err := strconv.ParseFloat(number, 64)
-		if err != nil {
-			return found
+		word, instants, _ := strings.Cut(found, " ")
+		var told []string
+		for number := range strings.SplitSeq(instants, " and ") {
+			s, err := strconv.ParseFloat(strings.TrimSuffix(number, " s"), 64)
+			if err != nil {
+				return found
+			}
+			told = append(told, v.At(int64(s*1e9+0.5)))
 		}
-		return word + " " + v.At(int64(s*1e9+0.5))
+		return word + " " + strings.Join(told, " and ")
 	})
+}
+
+// instantly rewords a violation that is certain of one instant only: it says how long each client certainly held.
+func (v Voice) instantly(text string, x *checker.Violation) string {
+	at := v.At(x.From)
+	if x.A == nil || x.B == nil || x.From != x.To || !strings.Contains(text, " from "+at+" to "+at) {
+		return text
+	}
+	var ends []string
+	for _, g := range []*checker.GrantRef{x.A, x.B} {
+		if g.LastAct > x.To {
+			ends = append(ends, v.Client(g.Client)+" held it until "+v.At(g.LastAct))
+		} else {
+			ends = append(ends, "for how long "+v.Client(g.Client)+" held it is not told")
+		}
+	}
+	return strings.Replace(text, " from "+at+" to "+at, " at "+at+": "+strings.Join(ends, ", and "), 1)
 }
 
 // Retold puts what a judge says of a history into the words of the log that it was read from: the names of its clients and the times of its
@@ -154,7 +175,10 @@ func Retold(h *history.Header, v checker.Verdict) checker.Verdict {
 		p := &v.Properties[i]
 		p.Violations = slices.Clone(p.Violations)
 		for k := range p.Violations {
-			p.Violations[k].Text = said.retell(p.Violations[k].Text)
+			x := &p.Violations[k]
+			if x.Text = said.retell(x.Text); OfOthers(h) {
+				x.Text = said.instantly(x.Text, x)
+			}
 		}
 	}
 	return v

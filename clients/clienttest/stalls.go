@@ -59,7 +59,7 @@ func complaints(t testing.TB, run func(testing.TB)) (said []string, stall time.D
 		r.clean()
 		stall = worst()
 		said = r.said
-		if e != nil && e != any(over) && !(decided.Lacking(e) && len(said) > 0) {
+		if e != nil && e != any(errOver) && !(decided.Lacking(e) && len(said) > 0) {
 			panic(e)
 		}
 	}()
@@ -97,8 +97,8 @@ func watchStalls() (worst func() time.Duration) {
 	}
 }
 
-// over is panicked with by a run that ends itself by Fatal.
-var over = errors.New("the run is over")
+// errOver is panicked with by a run that ends itself by Fatal.
+var errOver = errors.New("the run is over")
 
 // recorder is a test that takes note of failures and does not fail.
 type recorder struct {
@@ -133,10 +133,10 @@ func (r *recorder) Errorf(format string, args ...any) { r.note(fmt.Sprintf(forma
 
 func (r *recorder) Fatal(args ...any) {
 	r.Error(args...)
-	panic(over)
+	panic(errOver)
 }
 
 func (r *recorder) Fatalf(format string, args ...any) {
 	r.Errorf(format, args...)
-	panic(over)
+	panic(errOver)
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,7 +15,7 @@ import (
 )
 
 func checkCommand() *cobra.Command {
-	second, dir := "", ""
+	second, dir, explain, together := "", "", false, false
 	var flags foreignFlags
 	cmd := &cobra.Command{
 		Use:   "check HISTORY…",
@@ -35,6 +36,10 @@ ops that show it. It needs the whole history in memory.
 other, a bounded window at a time. It needs the whole history in memory, and says what it did not
 cover.
 
+--together judges all files as one log, such as those of all pods.
+
+--explain prints how the first ten lines of a log are understood, line by line, and nothing else.
+
 A history that was cut is judged by what it certainly shows: a violation stands, anything else is
 inconclusive.
 
@@ -53,20 +58,31 @@ Exit status: 0 all passed, 1 a property was violated, 2 inconclusive, 64 a file 
 			if err != nil {
 				return exit.Misuse(err)
 			}
-			if dir != "" && len(args) > 1 {
+			if dir != "" && len(args) > 1 && !together {
 				return exit.Misuse(fmt.Errorf("--report is about one history, and these are %d: check them one by one, each with a folder of its own", len(args)))
+			}
+			if together {
+				return judgeTogether(cmd, args, reading, dir, second != "")
 			}
 			worst := exit.OK
 			var unread []error
+			var locks logLocks
 			for i, file := range args {
 				if i > 0 {
 					harmless.Fprintln(cmd.OutOrStdout())
+				}
+				if explain {
+					if err := tellExplained(cmd, file, reading); err != nil {
+						unread = append(unread, howToRead(err, cmd, file))
+					}
+					continue
 				}
 				j, err := reading.Judge(file, cmd.InOrStdin())
 				if err != nil {
 					unread = append(unread, howToRead(err, cmd, file)) // the others are judged all the same
 					continue
 				}
+				locks.add(file, j)
 				code, err := tellJudged(cmd, file, j, dir, second != "")
 				j.Close()
 				if err != nil {
@@ -74,6 +90,7 @@ Exit status: 0 all passed, 1 a property was violated, 2 inconclusive, 64 a file 
 				}
 				worst = exit.Worse(worst, code)
 			}
+			locks.hint(cmd)
 			if len(unread) > 0 {
 				return exit.Misuse(errors.Join(unread...))
 			}
@@ -82,8 +99,67 @@ Exit status: 0 all passed, 1 a property was violated, 2 inconclusive, 64 a file 
 	}
 	cmd.Flags().StringVar(&second, "oracle", "", fmt.Sprintf("ask a second judge about the holds: %s", opinion.Name))
 	cmd.Flags().StringVar(&dir, "report", "", "write a report of the history into this folder: report.html, verdict.json, and a witness of each property that is violated")
+	cmd.Flags().BoolVar(&explain, "explain", false, "print how the first ten lines of each log are understood, and judge nothing")
+	cmd.Flags().BoolVar(&together, "together", false, "judge all files as one log, such as one of each pod")
 	flags.add(cmd.Flags())
 	return cmd
+}
+
+// judgeTogether judges the files of one log.
+func judgeTogether(cmd *cobra.Command, files []string, reading saved.Reading, dir string, ask bool) error {
+	j, err := reading.Together(files)
+	if err != nil {
+		return exit.Misuse(howToRead(err, cmd, strings.Join(files, " ")))
+	}
+	defer j.Close()
+	code, err := tellJudged(cmd, strings.Join(files, " "), j, dir, ask)
+	if err != nil {
+		return err
+	}
+	return exit.Ended(code, nil, false)
+}
+
+// tellExplained prints how the first lines of a log are understood.
+func tellExplained(cmd *cobra.Command, file string, reading saved.Reading) error {
+	lines, err := reading.Explain(file, cmd.InOrStdin())
+	if err != nil {
+		return err
+	}
+	for _, l := range lines {
+		harmless.Fprintf(cmd.OutOrStdout(), "line %d: %s\n", l.Line, harmless.Line(l.Text))
+	}
+	return nil
+}
+
+// logLocks are the locks of logs that are judged one by one.
+type logLocks struct {
+	in     map[string]string // by lock, the first log that has it
+	shared []string          // two logs that have one lock, and it
+}
+
+// add notes the locks of a log.
+func (l *logLocks) add(file string, j *saved.Judged) {
+	if !j.History.Header.Translated || len(l.shared) > 0 {
+		return
+	}
+	if l.in == nil {
+		l.in = map[string]string{}
+	}
+	for _, key := range j.History.Keys {
+		if first, ok := l.in[key]; ok {
+			l.shared = []string{first, file, key}
+			return
+		}
+		l.in[key] = file
+	}
+}
+
+// hint says that two logs may be pieces of one.
+func (l *logLocks) hint(cmd *cobra.Command) {
+	if len(l.shared) > 0 {
+		harmless.Fprintf(cmd.ErrOrStderr(), "lockchaos: %s and %s both tell of the lock %s, and were judged one by one. If they are of one system, judge them as one log (--together).\n",
+			harmless.Line(l.shared[0]), harmless.Line(l.shared[1]), harmless.Line(l.shared[2]))
+	}
 }
 
 // tellJudged prints what was found in a file, writes the report that is asked for, and asks the

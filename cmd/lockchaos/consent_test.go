@@ -75,9 +75,9 @@ func TestHostileRecord(t *testing.T) {
 		where []string
 		want  string
 	}{
-		{[]string{"--yes"}, "is none of"},
-		{[]string{"--out", "/etc"}, "is none of"},
-		{[]string{"--runtime"}, "is none of"},
+		{[]string{"--yes"}, "does not say where"},
+		{[]string{"--out", "/etc"}, "does not say where"},
+		{[]string{"--runtime"}, "run.json: "},
 		{[]string{"--runtime", "docker", "--image", "redis=evil.example/x"}, "--image redis=evil.example/x"},
 	} {
 		dir, _ := foreign(t, "true", c.where...)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	_ "time/tzdata" // a log's zone means the same on every machine
 
 	"golang.org/x/sys/unix"
 

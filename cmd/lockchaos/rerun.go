@@ -30,12 +30,16 @@ func (f *runFlags) sameWhere(cmd *cobra.Command, run *runs.Record) error {
 		}
 	}
 	f.taken = len(run.Where) > 0
-	return cmd.Flags().ParseAll(run.Where, func(flag *pflag.Flag, value string) error {
+	err := cmd.Flags().ParseAll(run.Where, func(flag *pflag.Flag, value string) error {
 		if !slices.Contains(whereFlags, flag.Name) { // the record may be somebody else's
-			return fmt.Errorf("%s says that it ran with --%s, which does not say where", runs.RecordFile, flag.Name)
+			return fmt.Errorf("it ran with --%s, which does not say where", flag.Name)
 		}
 		return cmd.Flags().Set(flag.Name, value)
 	})
+	if err != nil {
+		return fmt.Errorf("%s: where: %w", runs.RecordFile, err)
+	}
+	return nil
 }
 
 // addYes adds the flag of every command that runs saved plans.

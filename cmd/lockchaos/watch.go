@@ -27,10 +27,14 @@ func undecided(r watch.Result, dir string) error {
 		{r.Bad, " of " + strconv.FormatInt(r.Lines, 10) + " lines can't be read (" + filepath.Join(dir, "bad-lines") + ")"},
 		{r.Beyond, " lines are about what was forgotten (" + filepath.Join(dir, "late-lines") + "; see --late and --forget)"},
 		{r.Crowded, " times lines were forgotten though a later one might have spoken of them, because a lock was never free"},
+		{r.Open, " lines leave it open who held a lock"},
 	} {
 		if part.n > 0 {
 			why = append(why, strconv.FormatInt(part.n, 10)+part.text)
 		}
+	}
+	if r.Doubtful > 0 {
+		why = append(why, strconv.Itoa(r.Doubtful)+" locks may have had two holders, the first is "+r.Doubt)
 	}
 	if r.Nothing {
 		why = append(why, "no line was about a lock")
@@ -92,7 +96,7 @@ usage, or a log that ends without a line about a lock.`,
 			if result.Findings > 0 {
 				return exit.With(exit.Violated, nil)
 			}
-			if !result.Decided() {
+			if !result.Decided() || result.Doubtful > 0 {
 				return exit.With(exit.Inconclusive, undecided(result, s.Dir))
 			}
 			return nil

@@ -39,10 +39,10 @@ type verdict struct {
 	steps  func(op int64) []Step
 }
 
-// Verdict writes what was found in a history that was judged by itself, which lies in the file: the
-// violations first, then how much there was to judge, what each property came to, and what was not
-// judged; of a log at last how it was read (s.Notes). steps are the lines of the log that an op
-// stands on.
+// Verdict writes what was found in a history that was judged by itself, which lies in the file: of a
+// log how it was read (s.Notes), for the rest holds only if that is right; then the violations, how
+// much there was to judge, what each property came to, and what was not judged. steps are the lines
+// of the log that an op stands on.
 func Verdict(w io.Writer, file string, s reports.Scenario, steps func(op int64) []Step) {
 	h := s.Header()
 	s.Verdict = reports.Retold(h, s.Verdict)
@@ -58,6 +58,9 @@ func Verdict(w io.Writer, file string, s reports.Scenario, steps func(op int64) 
 	for _, text := range h.StandIns {
 		harmless.Fprintf(w, "  STAND-IN: %s\n", inLine(text))
 	}
+	for _, line := range s.Notes {
+		harmless.Fprintf(w, "  %s\n", inLine(line))
+	}
 	v.findings(w)
 	for _, reason := range s.Verdict.Reasons {
 		harmless.Fprintf(w, "  ? %s\n", inLine(reason))
@@ -69,9 +72,6 @@ func Verdict(w io.Writer, file string, s reports.Scenario, steps func(op int64) 
 	v.properties(w)
 	if s.Lines == nil {
 		return
-	}
-	for _, line := range s.Notes {
-		harmless.Fprintf(w, "  %s\n", inLine(line))
 	}
 	if !h.Started.IsZero() {
 		harmless.Fprintf(w, "  the log begins at %s\n", h.Started.Round(time.Microsecond).Format(time.RFC3339Nano))

@@ -4,12 +4,15 @@ package saved
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/lockchaos/lockchaos/audit"
 	"github.com/lockchaos/lockchaos/checker"
@@ -52,28 +55,75 @@ func (r Reading) Judge(file string, stdin io.Reader) (*Judged, error) {
 		return nil, fmt.Errorf("no history there: %w", err)
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+		r.FileDate = info.ModTime().UTC().Format(time.DateOnly)
+	}
 	return r.judge(f, file)
+}
+
+// explainedLines is how many lines Explain explains.
+const explainedLines = 10
+
+// Explain says how the first lines of a log are understood, and nothing else.
+func (r Reading) Explain(file string, stdin io.Reader) ([]audit.Explained, error) {
+	in, name := stdin, "standard input"
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, fmt.Errorf("no log there: %w", err)
+		}
+		defer f.Close()
+		in, name = f, file
+		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+			r.FileDate = info.ModTime().UTC().Format(time.DateOnly)
+		}
+	}
+	head, format, err := r.recognised(in, name)
+	if err != nil {
+		return nil, err
+	}
+	if format != audit.CSV && format != audit.JSON && format != audit.Text {
+		return nil, fmt.Errorf("%s is of the format %s, and only logs are explained line by line", name, format)
+	}
+	text, err := head.Peek(audit.DetectBytes)
+	if len(text) == audit.DetectBytes {
+		text = text[:bytes.LastIndexByte(text, '\n')+1]
+	} else if err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	return audit.Explain(name, text, format, r.Options, explainedLines)
+}
+
+// recognised is a history with its format.
+func (r Reading) recognised(in io.Reader, name string) (*bufio.Reader, audit.Format, error) {
+	buffered, err := history.Decompressed(bufio.NewReaderSize(in, audit.DetectBytes), name)
+	if err != nil {
+		return nil, "", err
+	}
+	buffered = bufio.NewReaderSize(audit.Decoded(buffered), audit.DetectBytes)
+	head, err := buffered.Peek(audit.DetectBytes)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
+		return nil, "", fmt.Errorf("read %s: %w", name, err)
+	}
+	if r.Pattern != "" {
+		return buffered, audit.Text, nil
+	}
+	if r.Format != audit.Auto {
+		return buffered, r.Format, nil
+	}
+	format, err := audit.Detect(head, strings.TrimSuffix(name, history.Compressed), len(r.Map) > 0)
+	if err != nil {
+		line, _, _ := strings.Cut(string(head[:min(len(head), 60)]), "\n")
+		return nil, "", &history.SyntaxError{File: name, Line: 1, Near: line, Err: err}
+	}
+	return buffered, format, nil
 }
 
 // judge streams a history through the judge.
 func (r Reading) judge(in io.Reader, name string) (*Judged, error) {
-	buffered, err := history.Decompressed(bufio.NewReaderSize(in, audit.DetectBytes), name)
+	buffered, format, err := r.recognised(in, name)
 	if err != nil {
 		return nil, err
-	}
-	head, err := buffered.Peek(audit.DetectBytes)
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
-		return nil, fmt.Errorf("read %s: %w", name, err)
-	}
-	format := r.Format
-	if r.Pattern != "" {
-		format = audit.Text
-	}
-	if format == audit.Auto {
-		if format, err = audit.Detect(head, strings.TrimSuffix(name, history.Compressed), len(r.Map) > 0); err != nil {
-			line, _, _ := strings.Cut(string(head[:min(len(head), 60)]), "\n")
-			return nil, &history.SyntaxError{File: name, Line: 1, Near: line, Err: err}
-		}
 	}
 	if format == audit.Native {
 		return r.native(buffered, name)
@@ -101,8 +151,16 @@ func Translated(s *audit.Source, o checker.Options, keep bool) (*Judged, error) 
 		return nil, err
 	}
 	j.Verdict = judge.Finish(false)
+	j.Verdict.Stats.Timings = slices.DeleteFunc(j.Verdict.Stats.Timings, func(t checker.Timing) bool {
+		kind, ofOps := timed[t.What]
+		return ofOps && !s.Lasting(kind) // it is the clocks' error
+	})
 	return j, nil
 }
+
+// timed are the ops that a timing is of.
+var timed = map[string]history.Kind{checker.TimeWait: history.Acquire, checker.TimeRenew: history.Renew, checker.TimeRelease: history.Release,
+	checker.TimeRead: history.Read, checker.TimeWrite: history.Write}
 
 // take gives events to a judge, and keeps them if they are to be kept.
 func (j *Judged) take(judge *checker.Sweep, keep bool) func([]history.Event) error {

@@ -39,6 +39,8 @@ type state struct {
 	// Granted: some line said "granted".
 	Granted              bool
 	Bad, Beyond, Crowded int64
+	// Open counts lines that leave it open who held a lock.
+	Open int64
 }
 
 // note counts a line.
@@ -131,6 +133,7 @@ func (w *watcher) resume() error {
 		return errors.Join(fmt.Errorf("the watch in %s began with other flags: give the same ones, or another --out", w.Dir), f.Close())
 	}
 	w.Format = w.Head.Format
+	w.Options.FileDate = w.Head.Options.FileDate
 	options := w.Options
 	if w.parser, err = audit.NewParser("standard input", w.Head.First, w.Format, options); err != nil {
 		return errors.Join(err, f.Close())
@@ -150,7 +153,7 @@ func (w *watcher) resume() error {
 	return nil
 }
 
-// normal is options without the difference between none and an empty list, which JSON does not keep.
+// normal is options without the difference between none and an empty list, which JSON does not keep, and without the day on which a watch began.
 func normal(o audit.Options) audit.Options {
 	if len(o.Map) == 0 {
 		o.Map = nil
@@ -158,6 +161,13 @@ func normal(o audit.Options) audit.Options {
 	if len(o.Events) == 0 {
 		o.Events = nil
 	}
+	if len(o.Results) == 0 {
+		o.Results = nil
+	}
+	if len(o.Zones) == 0 {
+		o.Zones = nil
+	}
+	o.FileDate = ""
 	return o
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/audit"
 	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs/saved"
 )
@@ -39,7 +40,11 @@ func (w *watcher) source(k *key) (*audit.Source, error) {
 	for i := range k.entries {
 		lines[i] = k.entries[i].text
 	}
-	return w.parser.Translate(lines)
+	first := int64(0)
+	if len(k.entries) > 0 {
+		first = k.entries[0].At
+	}
+	return w.parser.Translate(lines, first)
 }
 
 // judge judges the lines of a key, and tells what was not told.
@@ -56,6 +61,12 @@ func (w *watcher) judge(name string, k *key) error {
 	if err != nil {
 		return fmt.Errorf("judge the lock %q: %w", name, err)
 	}
+	if whole := w.keys[name]; whole != nil {
+		whole.doubt = s.Doubt
+	}
+	if err := w.open(name, k, s); err != nil {
+		return err
+	}
 	told := reports.Retold(&j.History.Header, j.Verdict) // with the log's own names and times
 	for i := range told.Properties {
 		for _, v := range told.Properties[i].Violations {
@@ -71,18 +82,43 @@ func (w *watcher) judge(name string, k *key) error {
 	return nil
 }
 
+// number is that of a line of the log, by its place in what was judged of a key; 0: there is none.
+func (w *watcher) number(k *key, line int) int64 {
+	if w.parser.Heading() != "" {
+		line--
+	}
+	if line < 1 || line > len(k.entries) {
+		return 0
+	}
+	return k.entries[line-1].number
+}
+
+// open tells of lines that leave it open who held a key.
+func (w *watcher) open(name string, k *key, s *audit.Source) error {
+	for _, o := range s.Open {
+		number := w.number(k, o.Line)
+		if seen := w.keys[name]; number == 0 || seen == nil || slices.Contains(seen.open, number) {
+			continue
+		} else if seen.open = append(seen.open, number); len(seen.open) > mostOpen {
+			seen.open = seen.open[1:]
+		}
+		w.Open++
+		if _, err := harmless.Fprintf(w.Out, "inconclusive on %s: %s (line %d)\n", harmless.Line(name), harmless.Line(o.Text), number); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mostOpen is how many lines of a key are remembered that leave it open who held it.
+const mostOpen = 16
+
 // finding names a violation by the lines of the log.
 func (w *watcher) finding(s *audit.Source, k *key, v *checker.Violation) Finding {
 	f := Finding{Property: v.Property, Kind: v.Kind, Key: v.Key, At: s.Header.Started.UnixNano() + v.At, Text: v.Text}
-	of := func(op int64) (first int64) {
-		heading := 0
-		if w.parser.Heading() != "" {
-			heading = 1
-		}
-		if line, _ := s.Lines(op); line > heading {
-			return k.entries[line-heading-1].number
-		}
-		return 0
+	of := func(op int64) int64 {
+		line, _ := s.Lines(op)
+		return w.number(k, line)
 	}
 	f.ID = v.Property + " " + v.Key
 	for _, g := range []*checker.GrantRef{v.A, v.B} {

@@ -20,6 +20,10 @@ type key struct {
 	cut int64
 	// judged is how many of the entries were judged last.
 	judged int
+	// open are the numbers of lines that leave it open who held it, and were told.
+	open []int64
+	// doubt says why it may have had two holders, by the lines that are kept.
+	doubt string
 }
 
 // until is the key as far as a time.

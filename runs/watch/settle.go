@@ -59,6 +59,7 @@ type span struct {
 	asked int      // the open request; -1: none
 	holds [][2]int // the grants that it holds: the request, -1 for none, and the grant
 	last  int      // its last line
+	inner bool     // the newest of several grants was given up
 }
 
 // lines are those of a span that must stay.
@@ -138,18 +139,18 @@ func (h *holders) take(i int, e *entry) {
 	switch {
 	case e.Asks:
 		s.asked = i
-	case e.Holds:
+	case e.Holds || e.Renews && len(s.holds) == 0: // that of which the grant is not told
 		if len(s.holds) == 0 {
 			h.held++
-		} else if !several { // what it held before has ended, though no line says so
+		} else if !several && (s.inner || len(s.holds) == mostNested) { // what it held before has ended, though no line says so
 			s.holds = nil
 		}
 		s.holds = append(s.holds, [2]int{s.asked, i})
-		s.asked = -1
+		s.asked, s.inner = -1, false
 	case e.Answers:
 		s.asked = -1
 	case e.Ends:
-		h.end(s, several)
+		h.end(s, true)
 	}
 	if h.final[e.Client] == i && h.silent(e) {
 		s.asked = -1
@@ -169,12 +170,16 @@ func (h *holders) silent(e *entry) bool {
 	return h.newest-e.End > forget && (v == nil || !v.Released)
 }
 
+// mostNested is how many grants of a client are followed that has not given up the ones before.
+const mostNested = 16
+
 // end ends a client's last grant, or all that it holds.
-func (h *holders) end(s *span, several bool) {
-	if several && len(s.holds) > 1 {
-		s.holds = s.holds[:len(s.holds)-1]
+func (h *holders) end(s *span, last bool) {
+	if last && len(s.holds) > 1 {
+		s.holds, s.inner = s.holds[:len(s.holds)-1], true
 		return
 	}
+	s.inner = false
 	if len(s.holds) > 0 {
 		h.held--
 		h.ended = append(h.ended, span{asked: -1, holds: s.holds, last: s.last})

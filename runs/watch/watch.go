@@ -27,6 +27,7 @@ package watch
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,12 +67,17 @@ type Result struct {
 	// Crowded counts how often lines of a key were forgotten that a later line might have spoken of,
 	// because the key was never free and had too many.
 	Crowded int64
+	// Open counts lines that leave it open who held a lock: at least so many.
+	Open int64
+	// Doubtful counts locks that may have had two holders, by the lines that were kept to the end; Doubt says of the first one why.
+	Doubtful int
+	Doubt    string
 	// Nothing: no line was about a lock.
 	Nothing bool
 }
 
 // Decided reports whether all lines were judged, so that no finding means no violation.
-func (r Result) Decided() bool { return r.Bad+r.Beyond+r.Crowded == 0 && !r.Nothing }
+func (r Result) Decided() bool { return r.Bad+r.Beyond+r.Crowded+r.Open == 0 && !r.Nothing }
 
 const (
 	longestLine = 1 << 20 // bytes; a longer line is bad
@@ -119,7 +125,14 @@ func Run(ctx context.Context, in io.Reader, s Settings) (Result, error) {
 	if w.journal != nil {
 		err = errors.Join(err, w.journal.close())
 	}
-	return Result{w.Lines, w.Bad, w.Beyond, int64(len(w.found.all)), w.Crowded, w.nothing()}, err
+	r := Result{Lines: w.Lines, Bad: w.Bad, Beyond: w.Beyond, Findings: int64(len(w.found.all)), Crowded: w.Crowded, Open: w.Open, Nothing: w.nothing()}
+	for _, name := range slices.Sorted(maps.Keys(w.keys)) {
+		if why := w.keys[name].doubt; why != "" {
+			r.Doubt = cmp.Or(r.Doubt, fmt.Sprintf("%s: %s", harmless.Line(name), harmless.Line(why)))
+			r.Doubtful++
+		}
+	}
+	return r, err
 }
 
 // follow takes lines as they come, and judges them whenever it has time or many wait.
@@ -205,6 +218,9 @@ func (w *watcher) begin(lines [][]byte) (err error) {
 	}
 	if w.Format != audit.CSV && w.Format != audit.JSON && w.Format != audit.Text {
 		return fmt.Errorf("watch reads logs in CSV, JSON lines or lines of text, and this is of the format %s: judge it with check", w.Format)
+	}
+	if w.Options.FileDate == "" {
+		w.Options.FileDate = time.Now().UTC().Format(time.DateOnly)
 	}
 	w.Head.Format, w.Head.First = w.Format, head
 	if w.parser, err = audit.NewParser("standard input", head, w.Format, w.Options); err != nil {

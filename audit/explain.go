@@ -1,0 +1,85 @@
+package audit
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// Explained is how a line of a log was understood.
+type Explained struct {
+	Line int
+	Text string
+}
+
+// Explain says line by line how the beginning of a log is understood, up to so many lines that are not empty. The head is whole lines, one record each.
+func Explain(name string, head []byte, format Format, o Options, most int) (all []Explained, err error) {
+	defer caught(&err)
+	p, err := NewParser(name, head, format, o)
+	if err != nil {
+		return nil, err
+	}
+	number := 0
+	for text := range bytes.Lines(head) {
+		number++
+		if len(all) == most {
+			break
+		}
+		text = bytes.TrimSpace(text)
+		switch {
+		case len(text) == 0:
+		case number == 1 && p.heading != "":
+			all = append(all, Explained{1, "the names of the columns: " + strings.Join(p.r.columns.mapping(), ", ")})
+		default:
+			all = append(all, Explained{number, p.explain(text, number)})
+		}
+	}
+	return all, nil
+}
+
+// explain says how a line is understood.
+func (p *Parser) explain(text []byte, number int) string {
+	got := p.w.block(block{data: text, line: number})
+	if wrong, ok := errors.AsType[*history.SyntaxError](got.err); ok {
+		return "not understood: " + wrong.Err.Error()
+	}
+	switch {
+	case got.err != nil:
+		return "not understood: " + got.err.Error()
+	case got.found.skipped > 0:
+		return "left out: no record of the log"
+	case len(got.entries) == 0:
+		return "left out: it says nothing about a lock"
+	}
+	e := &got.entries[0]
+	p.r.clock.follow(e, got.stamps.date.cycle, got.stamps.zoneless)
+	zone := p.w.stamps.zone
+	if zone == nil {
+		zone = time.UTC
+	}
+	told := fmt.Sprintf("at %s, client %q: %s %q", time.Unix(0, e.at).In(zone).Format(time.RFC3339Nano), p.w.owners.list[e.owner], e.means, p.w.keys.list[e.key])
+	if e.end > e.at {
+		told += fmt.Sprintf(", until %s", time.Unix(0, e.end).In(zone).Format(time.RFC3339Nano))
+	}
+	if e.token != 0 {
+		told += fmt.Sprintf(", token %d", e.token-1)
+	}
+	if e.ending != endedOK {
+		told += ", " + endingWords[e.ending]
+	}
+	return told
+}
+
+// String is the meaning as people name it.
+func (m meaning) String() string {
+	for name, is := range meaningOf {
+		if is == m {
+			return name
+		}
+	}
+	return "nothing"
+}

@@ -1,0 +1,41 @@
+package saved
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/lockchaos/lockchaos/audit"
+	"github.com/lockchaos/lockchaos/checker"
+)
+
+// TestTogether: the files of one log are judged as one, whether or not their last lines end, and a heading counts once.
+func TestTogether(t *testing.T) {
+	others := filepath.Join("..", "..", "audit", "testdata", "others")
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	for name, c := range map[string]struct {
+		files []string
+		says  string
+	}{
+		"JSON lines":   {[]string{filepath.Join(others, "k10-pod-a.jsonl"), filepath.Join(others, "k10-pod-b.jsonl")}, "k10-pod-b.jsonl begins with line 3"},
+		"CSV, no ends": {[]string{write("a.csv", "ts,pod,event\n1,a,acquired\n12,a,released"), write("b.csv", "ts,pod,event\n10,b,acquired\n14,b,released")}, "b.csv begins with line 4"},
+	} {
+		j, err := Reading{Format: audit.Auto}.Together(c.files)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if left := strings.Join(j.source.Left, "\n"); j.Verdict.Outcome != checker.Violated || !strings.Contains(left, c.says) {
+			t.Errorf("%s: %s\n%s", name, j.Verdict.Outcome, left)
+		}
+		j.Close()
+	}
+}
