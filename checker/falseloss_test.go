@@ -51,6 +51,11 @@ func TestKeptKey(t *testing.T) {
 	const rest = "\nB release [900,901]" + probeText
 	run(t, []propertyCase{
 		{"the next one waits until the lease is over", KeptKey, lease, given + "B acquire [20,505]" + rest, Violated, 1, "", "client 1 had released k0, which was answered ok, and client 2"},
+		{"an attempt before that may have taken the key", KeptKey, lease, given + "B acquire [20,505] first=497 attempt=497" + rest, Pass, 0, "", ""},
+		{"its first attempt that may have taken it came then", KeptKey, lease, given + "B acquire [20,505] first=498 attempt=498" + rest, Violated, 1, "", ""},
+		{"it has it as the lease ends", KeptKey, lease, given + "B acquire [20,498]" + rest, Violated, 1, "", ""},
+		{"it asked a quarter of the TTL before that", KeptKey, lease, given + "B acquire [373,505]" + rest, Violated, 1, "", ""},
+		{"a stall of the service may explain it", KeptKey, lease, given + "service x [25,400] +own\nB acquire [20,505]" + rest, Inconclusive, 0, "", "a stall of this machine"},
 		{"it has the key before that", KeptKey, lease, given + "B acquire [20,497]" + rest, Pass, 0, "", ""},
 		{"it asked shortly before that", KeptKey, lease, given + "B acquire [375,505]" + rest, Pass, 0, "", ""},
 		{"releases do not confirm", KeptKey, confirms(lease, "renew"), given + "B acquire [20,505]" + rest, NotJudged, 0, "", "does not declare"},
