@@ -392,7 +392,8 @@
 //
 // Violated if a release was answered ok, by a lock whose releases confirm, and the next client waited
 // until the released lease was over. It asked alone, undisturbed, more than a quarter of the TTL before
-// that end. What may be left behind excuses as in false-busy. A client that is told busy is judged
+// that end. None of its attempts that may have taken the key began before that end, if it tells (First).
+// What may be left behind excuses as in false-busy. A client that is told busy is judged
 // there.
 //
 //	A.acquire [0,1], A.release [10,11]; B.acquire [20,505]

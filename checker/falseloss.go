@@ -61,7 +61,7 @@ func (s *Sweep) judgeLoss(g *grant, op, t int64, tried bool) {
 		return
 	}
 	s.judged.losses++
-	if left := min(g.promise, g.withdrawn); tried || t >= left || left != forever && left-t < s.header.TTL/4 {
+	if left := min(g.promise, g.withdrawn); tried || left-t < s.header.TTL/4 {
 		return
 	}
 	s.putOff(s.restsSince(g), func() {

@@ -19,6 +19,7 @@ func TestFalseLoss(t *testing.T) {
 		{"a release that took so long that it may have been sent twice", FalseLoss, lease, "A acquire [0,1]\nA release [100,150.1] notheld" + probeText, Pass, 0, "", ""},
 		{"a release that took a tenth of the TTL", FalseLoss, lease, "A acquire [0,1]\nA release [100,150] notheld" + probeText, Violated, 1, "", ""},
 		{"a release that had been tried before", FalseLoss, lease, "A acquire [0,1]\nA release [90,95] info start=90\nA release [100,101] notheld" + probeText, Pass, 0, "", ""},
+		{"a release beside another one", FalseLoss, lease, "A acquire [0,1]\nA release [90,]\nA release [100,101] notheld\nA exit [300]" + probeText, Pass, 0, "", ""},
 		{"a renewal beside a release", FalseLoss, lease, "A acquire [0,1]\nA release [90,200]\nA renew [100,101] notheld" + probeText, Pass, 0, "", ""},
 		{"near the end of the lease", FalseLoss, lease, "A acquire [0,1]\nA renew [372,373.1] notheld\nA exit [900]" + probeText, Pass, 0, "", ""},
 		{"a quarter of the TTL before it", FalseLoss, lease, "A acquire [0,1]\nA renew [372,373] notheld\nA exit [900]" + probeText, Violated, 1, "", ""},
@@ -31,6 +32,8 @@ func TestFalseLoss(t *testing.T) {
 		{"a link was disturbed", FalseLoss, lease, "A acquire [0,1]\ndelay A [10,90]\nA renew [100,101] notheld" + rest, Pass, 0, "", ""},
 		{"a fault touched the service", FalseLoss, lease, "A acquire [0,1]\nservice x [10,20]\nA renew [100,101] notheld" + rest, Pass, 0, "", ""},
 		{"a clock was wrong before", FalseLoss, lease, "fault clock-jump [-800,-700] on=service hosts=1\n" + denied + rest, Pass, 0, "", ""},
+		{"its own clock was wrong before", FalseLoss, lease, "fault clock-jump [-800,-700] on=A\n" + denied + rest, Pass, 0, "", ""},
+		{"a clock was wrong only afterwards", FalseLoss, lease, denied + "\nfault clock-jump [110,120] on=service hosts=1" + rest, Violated, 1, "", ""},
 		{"another had been granted it", FalseLoss, lease, "A acquire [0,1]\nB acquire [50,51]\nA renew [100,101] notheld\nB release [200,201]" + rest, Pass, 0, "", ""},
 		{"another still had it", FalseLoss, lease, "B acquire [-50,-49]\nA acquire [0,1]\nA renew [100,101] notheld\nB release [200,201]" + rest, Pass, 0, "", ""},
 		{"another's late release may have freed it", FalseLoss, lease, "B acquire [-700,-699]\nA acquire [0,1]\nB release [50,51]\nA renew [100,101] notheld" + rest, Pass, 0, "", ""},
@@ -48,6 +51,11 @@ func TestKeptKey(t *testing.T) {
 	const rest = "\nB release [900,901]" + probeText
 	run(t, []propertyCase{
 		{"the next one waits until the lease is over", KeptKey, lease, given + "B acquire [20,505]" + rest, Violated, 1, "", "client 1 had released k0, which was answered ok, and client 2"},
+		{"an attempt before that may have taken the key", KeptKey, lease, given + "B acquire [20,505] first=497 attempt=497" + rest, Pass, 0, "", ""},
+		{"its first attempt that may have taken it came then", KeptKey, lease, given + "B acquire [20,505] first=498 attempt=498" + rest, Violated, 1, "", ""},
+		{"it has it as the lease ends", KeptKey, lease, given + "B acquire [20,498]" + rest, Violated, 1, "", ""},
+		{"it asked a quarter of the TTL before that", KeptKey, lease, given + "B acquire [373,505]" + rest, Violated, 1, "", ""},
+		{"a stall of the service may explain it", KeptKey, lease, given + "service x [25,400] +own\nB acquire [20,505]" + rest, Inconclusive, 0, "", "a stall of this machine"},
 		{"it has the key before that", KeptKey, lease, given + "B acquire [20,497]" + rest, Pass, 0, "", ""},
 		{"it asked shortly before that", KeptKey, lease, given + "B acquire [375,505]" + rest, Pass, 0, "", ""},
 		{"releases do not confirm", KeptKey, confirms(lease, "renew"), given + "B acquire [20,505]" + rest, NotJudged, 0, "", "does not declare"},

@@ -52,8 +52,8 @@ func (s *Sweep) judgePassed(k *keyState, o *op, e *history.Event) {
 		return
 	}
 	s.judged.passed++
-	over := last.promise // the lease ran at least until then
-	if end < over || over-o.start < s.header.TTL/4 {
+	over := last.promise                                                               // the lease ran at least until then
+	if end < over || over-o.start < s.header.TTL/4 || e.First != 0 && e.First < over { // an earlier attempt may have taken the key, and its reply was late
 		return
 	}
 	pin(last)
