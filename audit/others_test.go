@@ -48,6 +48,7 @@ var others = []struct {
 	{"k15-rows-of-nothing.csv", audit.Options{ClockError: 100 * time.Millisecond}, checker.Inconclusive, "the clocks, which err by up to 100ms"},
 	{"k15-nested-named-failed.csv", audit.Options{Reentrant: true}, checker.Violated, "a and b both held k from 00:00:03.100 to 00:00:04.100"},
 	{"k16-offset-without-colon.csv", audit.Options{}, checker.Pass, ""},
+	{"k06-job-runs.csv", audit.Options{Map: map[string]string{"begin": "started_at", "end": "finished_at"}}, checker.Violated, "w1 and w2 both held invoice from 00:03:55.100 to 00:04:10.200"},
 	{"k07-holder-known-by-renewals.csv", audit.Options{}, checker.Violated, "a and b both held leader from 00:00:15.100 to 00:00:30.100"},
 	{"k07-two-heartbeats.csv", audit.Options{}, checker.Violated, "a and b both held leader from 00:00:05.100 to 00:00:15.100"},
 	{"k08-revision-rises-on-renewal.csv", audit.Options{}, checker.Violated, "a (token 1000) and b (token 1025) both held cron from 00:00:03.100 to 00:00:05.100"},
