@@ -58,6 +58,7 @@ var others = []struct {
 	{"k12-newest-first.csv", audit.Options{Validity: released}, checker.Pass, ""},
 	{"k12-newest-first.csv", audit.Options{}, checker.Pass, ""},
 	{"k13-try-lock-false.edn", audit.Options{}, checker.Pass, ""},
+	{"k13-jepsen.json", audit.Options{}, checker.Violated, "process 3 and process 0 both held lock"},
 	{"k13-try-lock-false.edn", audit.Options{Results: map[string][]string{"ok": {"false"}}}, checker.Violated, "both held lock"},
 }
 
@@ -296,6 +297,27 @@ func TestExplain(t *testing.T) {
 	for i := range want {
 		if lines[i].Line != want[i].Line || !strings.HasPrefix(lines[i].Text, want[i].Text) {
 			t.Errorf("%+v, want %+v", lines[i], want[i])
+		}
+	}
+}
+
+// TestEveryLogOfOthers: each log in the folder has an answer in these tests. That of a watch of Leases (kind 14) is a refusal.
+func TestEveryLogOfOthers(t *testing.T) {
+	files, err := filepath.Glob("testdata/others/*")
+	if err != nil || len(files) < 31 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	judged := map[string]bool{"k10-pod-a.jsonl": true, "k10-pod-b.jsonl": true, // by TestTogether
+		"k11-bracket.log": true, "k11-commas-read-as-table.log": true, "k11-prefixed-json.log": true} // by TestTextIsNoTable
+	for _, c := range others {
+		judged[c.file] = true
+	}
+	if _, err := readOther(t, "k14-lease-watch.json", audit.Options{}); err == nil {
+		t.Error("a watch of Leases is read: say here as what")
+	}
+	for _, file := range files {
+		if name := filepath.Base(file); !judged[name] && name != "k14-lease-watch.json" {
+			t.Errorf("%s has no answer", name)
 		}
 	}
 }
