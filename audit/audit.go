@@ -35,7 +35,8 @@ var errNoText = errors.New("bytes that are no text in UTF-8: convert the log fir
 type lineReader struct {
 	stamps stamper
 	words  vocabulary
-	names  int // that are remembered, but for those of a block
+	names  int  // that are remembered, but for those of a block
+	whole  bool // each record is a whole hold
 }
 
 func newLineReader(o Options) (r lineReader, err error) {
@@ -49,6 +50,7 @@ func newLineReader(o Options) (r lineReader, err error) {
 		return r, err
 	}
 	r.names = o.room().names
+	_, r.whole = o.Map[wholeHold]
 	r.words, err = newVocabulary(o)
 	return r, err
 }
@@ -71,7 +73,7 @@ type auditReader struct {
 }
 
 func newAuditReader(l *log, lines lineReader, o Options) *auditReader {
-	r := &auditReader{log: l, granted: o.asked, tokens: o.Tokens, clock: clock{joined: o.Joined, guessed: o.Date == "", file: lines.stamps.date.first, zones: lines.stamps.zones}, stamps: lines.stamps, columns: &guesser{stamps: lines.stamps, words: lines.words, exclusive: !o.Reentrant && o.Permits <= 1}, first: never, last: math.MinInt64, begin: 1 + int64(o.ClockError)}
+	r := &auditReader{log: l, granted: o.asked, tokens: o.Tokens, clock: clock{joined: o.Joined, guessed: o.Date == "", file: lines.stamps.date.first, zones: lines.stamps.zones}, stamps: lines.stamps, columns: &guesser{whole: lines.whole, stamps: lines.stamps, words: lines.words, exclusive: !o.Reentrant && o.Permits <= 1}, first: never, last: math.MinInt64, begin: 1 + int64(o.ClockError)}
 	room := l.room
 	room.run *= 8                                                                        // a log may be in any order; what is made of its lines is nearly in order
 	r.entries = newSorter(room, func(a, b entry) int { return cmp.Compare(a.at, b.at) }) // else in the order of the file
@@ -142,6 +144,9 @@ func (w *worker) add(one *row) error {
 			near = strings.Join(slices.DeleteFunc(slices.Clone(one.text[:]), func(s string) bool { return s == "" }), " ")
 		}
 		return &history.SyntaxError{File: w.file, Line: one.line, Column: one.columns[f], Near: excerpt(near), Err: err}
+	}
+	if w.whole {
+		return w.hold(one, wrong)
 	}
 	word := one.text[fieldEvent]
 	switch w.words.of(word) {

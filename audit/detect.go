@@ -91,6 +91,8 @@ func jsonFormat(members map[string]bool, mapped bool) Format {
 		return JSON
 	case members["call"] && members["input"] || members["kind"] && members["id"] && members["value"]:
 		return Porcupine
+	case members["type"] && members["f"] && members["process"]:
+		return Jepsen
 	case members["type"] && members["t"] || len(members) == 0:
 		return Native // a piece of one, which says what is wrong
 	}

@@ -18,6 +18,7 @@ type guesser struct {
 	unread    []string           // columns that are no field's
 	notes     []string
 	assumed   []string
+	whole     bool // each record is a whole hold, and has no event
 	exclusive bool // a client can't have a lock twice
 	stamps    stamper
 	words     vocabulary
@@ -37,6 +38,9 @@ func (g *guesser) choose(s *sample) error {
 			return fmt.Errorf("there is no column %q for the field %q; the columns are %s", name, field(f).named(), strings.Join(s.names, ", "))
 		}
 		g.chosen[f] = name
+	}
+	if g.whole { // what came of the work says nothing about the lock
+		g.chosen[fieldEvent], g.chosen[fieldResult] = noColumn, noColumn
 	}
 	if g.named[fieldTime] == "" && !slices.ContainsFunc(s.names, namesTime) && slices.ContainsFunc(s.names, g.isTime) {
 		return errHeaderless

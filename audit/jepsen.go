@@ -26,6 +26,7 @@ type jepsenReader struct {
 	log   *log
 	forms *forms
 	words vocabulary
+	json  bool
 	open  map[int64]int32 // the open op of each process
 	// falses are acquires and releases that were answered ok, with the value false; truths: others have the value true.
 	falses []int32
@@ -66,7 +67,9 @@ func readJepsen(l *log, in *bufio.Reader, o Options) error {
 	if err != nil {
 		return err
 	}
-	r := &jepsenReader{log: l, words: words, forms: newForms(in, l.file, true), open: map[int64]int32{}, owner: map[int64]string{}, index: -1}
+	head, _ := in.Peek(256)
+	asJSON := jepsenJSON.Match(head)
+	r := &jepsenReader{log: l, words: words, json: asJSON, forms: newForms(in, l.file, !asJSON), open: map[int64]int32{}, owner: map[int64]string{}, index: -1}
 	for {
 		f, err := r.forms.next()
 		if errors.Is(err, io.EOF) {
@@ -94,6 +97,13 @@ func decodeEDN(text []byte) (v any, err error) {
 
 // add reads one form.
 func (r *jepsenReader) add(f form) error {
+	if r.json {
+		var m map[string]any
+		if err := decodeJSON(r.forms, f, &m); err != nil {
+			return err
+		}
+		return r.op(f, ednOf(m).(ednMap))
+	}
 	v, err := decodeEDN(f.text)
 	if err != nil {
 		at := 0

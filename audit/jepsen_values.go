@@ -1,15 +1,45 @@
 package audit
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/big"
+	"regexp"
 
 	"olympos.io/encoding/edn"
 )
 
 // ednMap is a decoded map.
 type ednMap = map[any]any
+
+// jepsenJSON is how a history in JSON begins, as elle-cli and others keep them.
+var jepsenJSON = regexp.MustCompile(`^\s*\[?\s*\{\s*"`)
+
+// ednOf is a value of JSON as EDN has it: names of members are keywords.
+func ednOf(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		m := ednMap{}
+		for name, inner := range v {
+			m[edn.Keyword(name)] = ednOf(inner)
+		}
+		return m
+	case []any:
+		list := make([]any, len(v))
+		for i := range v {
+			list[i] = ednOf(v[i])
+		}
+		return list
+	case json.Number:
+		if n, err := v.Int64(); err == nil {
+			return n
+		}
+		n, _ := v.Float64() // JSON has no other numbers
+		return n
+	}
+	return v
+}
 
 // fields reads what an op says besides: its key, client, fence and error.
 func (o *jepsenOp) fields(m ednMap) error {

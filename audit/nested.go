@@ -26,8 +26,8 @@ func (c *tally) add(line int32) {
 // grantedTwice notes that an owner is granted a key under a grant that it has not given up.
 func (t *tracer) grantedTwice(h *hold, o *op) {
 	ttl := int64(t.options.Validity.TTL)
-	if h.told || h.attempted || h.inferred || ttl > 0 && max(t.counted(h), h.renewed)+ttl <= o.begin() {
-		return // it was over
+	if t.options.Delayed || h.told || h.attempted || h.inferred || ttl > 0 && max(t.counted(h), h.renewed)+ttl <= o.begin() {
+		return // it was over, or its process was: a fault may have ended that
 	}
 	h.nested = true
 	if t.twice.add(o.endLine); t.twice.n == 1 {

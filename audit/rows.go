@@ -54,14 +54,22 @@ type splitter interface {
 	split(w *worker, b block) error
 }
 
+// wholeHold is the field of the time at which a record's hold begins, where each record is a whole hold: it ends at the field end, whatever came of the work.
+const wholeHold = "begin"
+
 // noColumn is what the user maps a field to that the log does not have.
 const noColumn = "-"
 
 // explicit is the mapping that the user gave.
 func explicit(m map[string]string) (named [fieldCount]string, err error) {
 	for name, column := range m {
+		if name == wholeHold {
+			name = Fields[fieldTime]
+		}
 		i := slices.Index(Fields, name)
 		switch {
+		case i >= 0 && named[i] != "":
+			return named, fmt.Errorf("%q and %q name the same field: give one of them", wholeHold, Fields[fieldTime])
 		case i < 0:
 			return named, fmt.Errorf("a column can't be mapped to %q; the fields are %s", name, strings.Join(Fields, ", "))
 		case column == "":

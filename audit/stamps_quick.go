@@ -58,7 +58,7 @@ func (s *stamper) quickDate(text []byte) (ns int64, ok bool) {
 	if !ok || !zoned && s.format != nil {
 		return 0, false
 	}
-	if !zoned && s.where != nil {
+	if !zoned && s.where != nil || s.format != nil && len(zone) > 1 && len(zone) != len("+00:00") {
 		return 0, false
 	}
 	s.zoneless, s.zoned = s.zoneless || !zoned, s.zoned || zoned

@@ -173,7 +173,7 @@ func (t *tracer) assumed() []string {
 		add("Nobody says for how long a grant is good (--ttl): a client holds until the last line that shows it as holder.")
 	}
 	if t.renewals > 0 {
-		add("Who renews a lease of which no grant is told held it before: %s.", counted(t.renewals, "hold"))
+		add("Who renews a lease held it before, though the log lacks its grant: %s.", counted(t.renewals, "lease"))
 	}
 	if t.log.zoneless {
 		add("Times without a zone are UTC (--timezone).")

@@ -42,6 +42,9 @@ func NewParser(name string, head []byte, format Format, o Options) (*Parser, err
 		return nil, err
 	}
 	lines, err := newLineReader(o)
+	if err == nil && lines.whole {
+		err = errors.New("records that are whole holds (--map begin=COLUMN) are not read line by line: judge such a table with check")
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -3,8 +3,6 @@ package audit
 import (
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 )
 
@@ -51,19 +49,18 @@ func offsetOf(text string) (int64, bool) {
 	if text == "" || text[0] != '+' && text[0] != '-' {
 		return 0, false
 	}
-	digits := strings.ReplaceAll(text[1:], ":", "")
-	if len(digits) == 2 {
-		digits += "00"
+	clock := text[1:]
+	switch len(clock) {
+	case len("01"):
+		clock += ":00"
+	case len("0100"):
+		clock = clock[:2] + ":" + clock[2:]
 	}
-	n, err := strconv.ParseUint(digits, 10, 16)
-	if err != nil || len(digits) != 4 || n/100 > 23 || n%100 > 59 {
-		return 0, false
-	}
-	offset := int64(n/100*3600 + n%100*60)
+	offset, ok := clockTime([]byte(clock), 2)
 	if text[0] == '-' {
 		offset = -offset
 	}
-	return offset, true
+	return offset, ok
 }
 
 // place gives a time that was read as one of UTC its zone.

@@ -30,7 +30,7 @@ func (f *foreignFlags) add(flags *pflag.FlagSet) {
 		names = append(names, string(format))
 	}
 	flags.StringVar(&f.format, "format", string(audit.Auto), "format of the histories: "+join(names))
-	flags.StringToStringVar(&f.Map, "map", nil, "columns of a log that is to be read otherwise than guessed, as field=column, or field=- for none; fields: "+strings.Join(audit.Fields, ", "))
+	flags.StringToStringVar(&f.Map, "map", nil, "columns of a log that is to be read otherwise than guessed, as field=column, or field=- for none; fields: "+strings.Join(audit.Fields, ", ")+"; begin instead of time, with end, where each record is a whole hold")
 	flags.StringToStringVar(&f.events, "events", nil, "words of a log's event column, as meaning=word|word; meanings: "+strings.Join(audit.Meanings, ", "))
 	flags.StringToStringVar(&f.ended, "results", nil, "words of a log's result column, or of the answers of a history, as meaning=word|word; meanings: "+strings.Join(audit.Results, ", "))
 	flags.StringVar(&f.Pattern, "pattern", "", "regular expression for a log in lines of text; its named groups are the columns")
