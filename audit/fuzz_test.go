@@ -95,6 +95,9 @@ func seed(f *testing.F, globs ...string) {
 			f.Fatalf("no files for %s: %v", glob, err)
 		}
 		for _, file := range files {
+			if s, err := os.Stat(file); err == nil && s.IsDir() {
+				continue
+			}
 			text, err := os.ReadFile(file)
 			if err != nil {
 				f.Fatal(err)
