@@ -10,6 +10,8 @@ const lines = `{"Action":"run","Package":"m/store","Test":"TestRemote"}
 {"Action":"output","Package":"m/store","Test":"TestRemote/redis","Output":"    servers_test.go:250: no redis here\n"}
 {"Action":"output","Package":"m/store","Test":"TestRemote/redis","Output":"--- SKIP: TestRemote/redis (0.00s)\n"}
 {"Action":"skip","Package":"m/store","Test":"TestRemote/redis","Elapsed":0}
+{"Action":"output","Package":"m/store","Test":"TestLock/fifo","Output":"    run.go:9: not judged: The lock is not fair.\n"}
+{"Action":"skip","Package":"m/store","Test":"TestLock/fifo","Elapsed":0}
 {"Action":"pass","Package":"m/store","Test":"TestRemote","Elapsed":1.25}
 not a line of it
 {"Action":"pass","Package":"m/store","Test":"TestShort","Elapsed":0.1}
