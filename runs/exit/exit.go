@@ -11,8 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-
-	"golang.org/x/sys/unix"
+	"syscall"
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/reports"
@@ -60,7 +59,7 @@ func Misuse(err error) error {
 // OfMachine reports whether an error is none of the user's words or files: an interrupt, no room, no
 // folder for temporary files, no user's cache.
 func OfMachine(err error) bool {
-	for _, kind := range []error{context.Canceled, unix.ENOSPC, unix.EDQUOT, unix.EROFS, unix.EMFILE, unix.ENFILE, unix.ENOMEM} {
+	for _, kind := range []error{context.Canceled, syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM} {
 		if errors.Is(err, kind) {
 			return true
 		}
