@@ -89,10 +89,14 @@ func (s *Sweep) certainlyStood(g *grant, t int64) bool {
 	})
 }
 
-// lateBeside reports whether a release of another client's older grant, which came too late, may have freed g's key by t.
+// lateBeside reports whether a release of an older grant, which came too late, may have freed g's key by t: one of g's own client, too,
+// because a lock may know its clients by one name each. Its release of unknown fate may come at any time.
 func (s *Sweep) lateBeside(g *grant, t int64) bool {
 	k := s.keyOf(g)
-	return k.lateUntil > g.earliest && slices.ContainsFunc(k.late, func(r lateRelease) bool { return r.g.client != g.client && r.end > g.earliest && r.start < t })
+	if slices.Contains(k.unsure, g.client) {
+		return true
+	}
+	return k.lateUntil > g.earliest && slices.ContainsFunc(k.late, func(r lateRelease) bool { return r.g != g && r.end > g.earliest && r.start < t })
 }
 
 func (s *Sweep) tellLoss(g *grant, op, t int64) *Violation {

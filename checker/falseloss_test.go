@@ -37,6 +37,8 @@ func TestFalseLoss(t *testing.T) {
 		{"another had been granted it", FalseLoss, lease, "A acquire [0,1]\nB acquire [50,51]\nA renew [100,101] notheld\nB release [200,201]" + rest, Pass, 0, "", ""},
 		{"another still had it", FalseLoss, lease, "B acquire [-50,-49]\nA acquire [0,1]\nA renew [100,101] notheld\nB release [200,201]" + rest, Pass, 0, "", ""},
 		{"another's late release may have freed it", FalseLoss, lease, "B acquire [-700,-699]\nA acquire [0,1]\nB release [50,51]\nA renew [100,101] notheld" + rest, Pass, 0, "", ""},
+		{"its own old release of unknown fate may have come late", FalseLoss, lease, "A acquire [0,1]\ndelay A [9,20]\nA release [10,15] info\nA acquire [30,31]\nA renew [130,131] notheld" + rest, Pass, 0, "", ""},
+		{"another's old release of unknown fate frees only what is its own", FalseLoss, lease, "B acquire [0,1]\ndelay B [9,20]\nB release [10,15] info\nA acquire [30,31]\nA renew [130,131] notheld" + rest, Violated, 1, "", ""},
 		{"a semaphore whose service failed over", FalseLoss, permits(lease, 2), "A acquire [0,1]\nservice x [10,20]\nA renew [100,101] notheld" + rest, Pass, 0, "", ""},
 		{"a writer whose node was frozen", FalseLoss, rwLock(), "A acquire [0,1] mode=write\nservice x [10,90]\nA renew [100,101] notheld" + rest, Pass, 0, "", ""},
 		{"its renewal's first reply was lost", FalseLoss, lease, "A acquire [0,1]\ndelay A [60,70]\nA renew [60,101] notheld" + rest, Pass, 0, "", ""},

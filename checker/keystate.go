@@ -31,7 +31,9 @@ type keyState struct {
 	late    []lateRelease
 	// lateUntil is when the last of late was answered.
 	lateUntil int64
-	effects   map[int64]effect
+	// unsure are the clients of which a release has come to an unknown fate.
+	unsure  []int32
+	effects map[int64]effect
 	// loose counts the grants and the indefinite acquires whose clients could still hold the key; freeAt is when the last other one could.
 	// unknown counts those of them that are acquires of unknown fate.
 	loose, unknown int

@@ -2,6 +2,7 @@ package checker
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/lockchaos/lockchaos/history"
 )
@@ -220,6 +221,9 @@ func (s *Sweep) released(o *op, e *history.Event) {
 	g.releasing = 0
 	g.withdraw(stamp(o.start, o.inv))
 	s.noteLate(o, e)
+	if k := s.keyOf(g); e.Type == history.Info && !slices.Contains(k.unsure, g.client) {
+		k.unsure = append(k.unsure, g.client)
+	}
 	switch {
 	case e.Type == history.OK:
 		if s.confirms[history.Release] {

@@ -251,8 +251,9 @@ func (h *Host) PIDs() ([]int, error) {
 	})
 }
 
-// closeLimit bounds how long Close waits for the host's thread and for killed processes to be gone.
-const closeLimit = 5 * time.Second
+// closeLimit bounds how long Close waits for the host's thread and for killed processes to be gone: a machine that
+// writes much to its disk may take many seconds to end a process.
+const closeLimit = time.Minute
 
 // Close kills every process on the host and takes the host off the network; from an attached host it only lets go. A second call returns
 // what the first did.

@@ -30,7 +30,7 @@ var kill = Kind{Name: KindKill, Needs: NeedsNothing, alone: true, Ours: true,
 	}}
 
 // killLimit is how long the kernel may take to end every process of a group.
-const killLimit = 5 * time.Second
+const killLimit = time.Minute
 
 // Kill ends a process and everything in its group, as the kernel does when memory runs out, or a machine that loses power: nothing is
 // given back, nobody is told. It returns when all of it is gone. From is an instant at which the process still ran, To one by which it was
