@@ -20,6 +20,9 @@ var ErrUnknownFormat = errors.New("no format that is known: say which one it is 
 func Detect(head []byte, name string, mapped bool) (Format, error) {
 	text := bytes.TrimLeft(head, " \t\r\n\f\ufeff")
 	ext := strings.ToLower(filepath.Ext(name))
+	if form := detectRecords(text); form != "" {
+		return form, nil
+	}
 	switch {
 	case ext == ".edn" || beginsEDN.Match(text):
 		return Jepsen, nil

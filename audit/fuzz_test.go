@@ -26,7 +26,13 @@ var readings = []audit.Options{
 
 // try reads a file in any case: it is refused with its place, or it becomes a history that lockchaos itself could have written, and that makes sense.
 func try(t *testing.T, data []byte, format audit.Format) {
+	tryWith(t, data, format, audit.Options{})
+}
+
+// tryWith is try for formats that need more options.
+func tryWith(t *testing.T, data []byte, format audit.Format, more audit.Options) {
 	for _, o := range readings {
+		o.Span = more.Span
 		s, err := audit.Read(bytes.NewReader(data), "fuzzed", format, o)
 		if err != nil {
 			var syntax *history.SyntaxError

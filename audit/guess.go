@@ -281,6 +281,9 @@ func (g *guesser) mapping() (pairs []string) {
 	return pairs
 }
 
+// keyless says that no column is the field key.
+const keyless = "No column names the lock, so all lines are taken to be about one."
+
 // tell says what was found, now that the whole log has been read.
 func (g *guesser) tell(l *log, read rows, found *found) error {
 	l.notes, l.taken = append(l.notes, g.notes...), append(l.taken, g.assumed...)
@@ -306,7 +309,7 @@ func (g *guesser) tell(l *log, read rows, found *found) error {
 		l.note("Lines that say nothing about a lock: %d, the first is line %d; they are left out.", found.other, found.strange.Line)
 	}
 	if !read.has(fieldKey, found) {
-		l.note("No column names the lock, so all lines are taken to be about one.")
+		l.note(keyless)
 	}
 	l.columns = g
 	return nil

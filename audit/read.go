@@ -22,10 +22,14 @@ const (
 	CSV       Format = "csv"
 	JSON      Format = "json"
 	Text      Format = "text"
+	Spans     Format = "spans"
+	Leases    Format = "leases"
+	Etcd      Format = "etcd"
+	LockTable Format = "lock-table"
 )
 
 // Formats lists the formats by name.
-var Formats = []Format{Auto, Native, Jepsen, Porcupine, CSV, JSON, Text}
+var Formats = []Format{Auto, Native, Jepsen, Porcupine, CSV, JSON, Text, Spans, Leases, Etcd, LockTable}
 
 // Validity is what the reader of a history knows about how long a grant is good.
 type Validity struct {
@@ -56,6 +60,10 @@ type Options struct {
 	Zones    map[string]string
 	// Date is the day of the first line (2006-01-02), for times without a year or date. FileDate is the same where nobody says it: the file's own.
 	Date, FileDate string
+	// Span is the name of the spans of a trace that are holds of a lock.
+	Span string
+	// Polled: samples of who holds a lock were taken now and then, and are not all changes.
+	Polled bool
 	// Joined: the log is of several files, one after the other, so times may go back where one begins.
 	Joined bool
 	// ClockError is how far a stamp may lie from the instant that it tells, either way.
@@ -127,7 +135,11 @@ func Read(in io.Reader, name string, format Format, o Options) (s *Source, err e
 	case CSV, JSON, Text:
 		err = readAudit(l, buffered, format, o)
 	default:
-		return nil, fmt.Errorf("format %q is not a foreign one", format)
+		form := formOf(format)
+		if form == nil {
+			return nil, fmt.Errorf("format %q is not a foreign one", format)
+		}
+		err = readRecords(l, buffered, form, o)
 	}
 	if err != nil {
 		return nil, err
