@@ -18,8 +18,8 @@ import (
 // lockTableBegins is how such a file begins.
 var lockTableBegins = regexp.MustCompile(`(?i)^[^\n]*\block_?until\b[^\n]*\blocked_?at\b[^\n]*\blocked_?by\b`)
 
-// tableColumns are the columns of such a table, in the form that plain gives them.
-var tableColumns = [...][]string{{"name", "lock", "key"}, {"lockeduntil", "lockuntil"}, {"lockedat"}, {"lockedby"}, {"polledat", "readat", "time", "ts", "now"}}
+// tableColumns are the columns of such a table, the first as it is told, the others in the form that plain gives them.
+var tableColumns = [...][]string{{"name", "lock", "key"}, {"lock_until", "lockuntil", "lockeduntil"}, {"locked_at", "lockedat"}, {"locked_by", "lockedby"}, {"polledat", "readat", "time", "ts", "now"}}
 
 const (
 	tableKey = iota

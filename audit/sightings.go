@@ -29,24 +29,27 @@ type sighting struct {
 	version int64  // a number that rises with each change of the record; -1: there is none
 	counted bool   // count has the changes of the record since there was none
 	count   int64
+	over    bool // it was given up, and the record still names its holder
 	given   bool // of the same hold, a time that is over earlier shows that it was given up
 }
 
 // sightings follows the samples of a file.
 type sightings struct {
 	last    map[string]sighting
-	early   []entry // ends of holds that were followed early, if nothing is missing
+	early   []sighting // holds that were followed early, with what ends them if nothing is missing
 	earlies tally
-	missed  tally // samples between which other holders are missing
-	between tally // samples between which nothing is known
-	polled  tally // samples that show that the record was looked at now and then
+	gaps    map[string]bool // records of which changes are missing
+	missed  tally           // samples between which holders are missing
+	between tally           // samples between which nothing is known
+	late    tally           // samples before which a renewal in time is missing
+	polled  tally           // samples that show that records were looked at now and then
 }
 
 func newSightings() *sightings {
-	return &sightings{last: map[string]sighting{}}
+	return &sightings{last: map[string]sighting{}, gaps: map[string]bool{}}
 }
 
-// tell makes an entry.
+// entry is what a sample says of its lock and its holder.
 func (s *sightings) entry(w *worker, of *sighting, means meaning, at int64) entry {
 	return entry{at: at, end: at, line: int32(min(of.line, math.MaxInt32)), means: means, key: w.keys.id(of.key), owner: w.owners.id(of.holder)}
 }
@@ -68,7 +71,7 @@ func (s *sightings) add(w *worker, now sighting) error {
 			s.polled.add(line)
 			return nil
 		case now.counted && now.count != 0 && now.count != was.count+1:
-			s.missed.add(line)
+			s.gap(&s.missed, &now)
 		}
 	} else if same && was.seen == now.seen && was.until == now.until {
 		s.polled.add(line)
@@ -98,19 +101,23 @@ func (s *sightings) say(w *worker, e entry) {
 
 // renewed follows a sample of a hold that is known.
 func (s *sightings) renewed(w *worker, was, now *sighting) {
-	line := int32(min(now.line, math.MaxInt32))
 	if now.given && now.until < was.until {
 		s.say(w, s.entry(w, now, release, max(now.until, now.since)))
-		free := *now
-		free.holder, free.since = "", now.until
-		s.last[now.key] = free
+		over := *now
+		over.over = true
+		s.last[now.key] = over
+		return
+	}
+	if was.over {
+		now.over = true
+		s.last[now.key] = *now
 		return
 	}
 	if now.changes != was.changes {
-		s.missed.add(line)
+		s.gap(&s.missed, now)
 	}
-	if now.seen >= was.until { // a renewal in time is missing
-		s.polled.add(line)
+	if now.seen >= was.until {
+		s.gap(&s.late, now)
 	}
 	if now.seen > was.seen {
 		s.say(w, s.entry(w, now, renew, now.seen))
@@ -120,18 +127,14 @@ func (s *sightings) renewed(w *worker, was, now *sighting) {
 // followed ends a hold, or nobody's time, that another one follows.
 func (s *sightings) followed(w *worker, was, now *sighting) {
 	line := int32(min(now.line, math.MaxInt32))
-	changes := int64(0)
-	if now.holder != "" {
-		changes = 1
-		switch {
-		case was.counted:
-		case was.changes < 0 || now.changes < 0:
-			s.between.add(line)
-		case now.changes-was.changes != changes:
-			s.missed.add(line)
-		}
+	switch {
+	case was.counted || now.holder == "":
+	case was.changes < 0 || now.changes < 0:
+		s.gap(&s.between, now)
+	case now.changes != was.changes+1:
+		s.gap(&s.missed, now)
 	}
-	if was.holder == "" {
+	if was.holder == "" || was.over {
 		return
 	}
 	ends := *was
@@ -147,21 +150,25 @@ func (s *sightings) followed(w *worker, was, now *sighting) {
 		s.say(w, s.entry(w, &ends, lost, min(was.until, max(was.seen, now.since))))
 	default:
 		s.earlies.add(line)
-		at := was.until
-		if at == never { // until it is told
-			at = now.since + 1
+		if ends.until == never { // until it is told
+			ends.until = now.since + 1
 		}
-		s.early = append(s.early, s.entry(w, &ends, lost, at))
+		s.early = append(s.early, ends)
 	}
 }
 
-// finish says what only the whole file tells: of early takeovers, that the holders before had their time, if no sample is missing. Polled: some may be.
+// gap notes that changes of a record are missing before a sample.
+func (s *sightings) gap(of *tally, now *sighting) {
+	of.add(int32(min(now.line, math.MaxInt32)))
+	s.gaps[now.key] = true
+}
+
+// finish says what only the whole file tells: of early takeovers, that the holders before had their time, if no change of the record is missing.
 func (s *sightings) finish(w *worker, polled bool) {
-	if polled || s.polled.n > 0 || s.missed.n > 0 || s.between.n > 0 {
-		return
-	}
-	for _, e := range s.early {
-		w.say(&e)
+	for _, ends := range s.early {
+		if !polled && s.polled.n == 0 && !s.gaps[ends.key] {
+			s.say(w, s.entry(w, &ends, lost, ends.until))
+		}
 	}
 	s.early = nil
 }
@@ -174,6 +181,7 @@ func (s *sightings) tell(l *log, polled bool) {
 		}
 	}
 	open(s.missed, "changes of the record are missing before it, so others may have held the lock.")
+	open(s.late, "its holder renewed the lock when its time was over, so changes of the record may be missing before it.")
 	open(s.between, "who held the lock between it and the sample before is not told.")
 	if !polled && s.polled.n == 0 {
 		l.assumed("The samples are all changes of their records, as a watch prints them (--polled: they were looked at now and then).")

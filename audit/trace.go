@@ -36,7 +36,7 @@ type traceReader struct {
 	walk     *walkJSON
 	resource map[string]string            // attributes of those that are held
 	process  map[string]map[string]string // the same by the names of Jaeger's processes
-	held     []heldSpan                       // of one resource, until its attributes are known
+	held     []heldSpan                   // of one resource, until its attributes are known
 	ready    []heldSpan
 	names    map[string]int
 	others   int
