@@ -30,7 +30,7 @@ func Detect(head []byte, name string, mapped bool) (Format, error) {
 		return Native, nil // it says that the file is empty
 	case text[0] == '{', beginsList.Match(text):
 		return detectJSON(text, mapped), nil
-	case someObject(text):
+	case someObject(text), prefixedLines(text):
 		return JSON, nil
 	}
 	line, _, _ := bytes.Cut(text, []byte("\n"))

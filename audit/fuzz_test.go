@@ -140,6 +140,7 @@ func FuzzCSV(f *testing.F) {
 
 func FuzzJSON(f *testing.F) {
 	seed(f, "testdata/json/*.jsonl", "../examples/*.jsonl")
+	f.Add([]byte("[pod/a/b] {\"ts\":1,\"action\":\"granted\"}\nweb-1 | {}\na b {\"ts\":2}\n"))
 	f.Add([]byte(`[{"ts":1,"pod":"a","action":"granted"},{"ts":"2026-01-01T00:00:00Z","pod":{},"action":[]}]`))
 	f.Fuzz(func(t *testing.T, data []byte) { try(t, data, audit.JSON) })
 }

@@ -64,8 +64,10 @@ type Options struct {
 	Span string
 	// Polled: samples of who holds a lock were taken now and then, and are not all changes.
 	Polled bool
-	// Joined: the log is of several files, one after the other, so times may go back where one begins.
+	// Joined: the log is of several files, one after the other, so times may go back where one begins. FileOf is the name of the file that a line stands in. It
+	// may be called for lines that have been read, by several goroutines.
 	Joined bool
+	FileOf func(line int) string `json:"-"`
 	// ClockError is how far a stamp may lie from the instant that it tells, either way.
 	ClockError time.Duration
 	// Permits is how many may hold a key at once; 0 means 1.
@@ -132,7 +134,9 @@ func Read(in io.Reader, name string, format Format, o Options) (s *Source, err e
 		err = readJepsen(l, buffered, o)
 	case Porcupine:
 		err = readPorcupine(l, buffered)
-	case CSV, JSON, Text:
+	case JSON:
+		err = readAudit(l, withoutPrefixes(buffered), format, o)
+	case CSV, Text:
 		err = readAudit(l, buffered, format, o)
 	default:
 		form := formOf(format)
