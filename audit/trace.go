@@ -96,6 +96,8 @@ func (s *traceReader) choose() (err error) {
 			if seen[threadColumn] {
 				g.named[fieldPart] = threadColumn
 			}
+			g.chosen = g.named
+			g.assumed = append(g.assumed, fmt.Sprintf("The client of a span is its %s (--map client=ATTRIBUTE).", g.column(fieldClient)))
 		}
 	}
 	return g.choose(first)
