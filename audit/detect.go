@@ -13,7 +13,7 @@ import (
 const DetectBytes = 1 << 16
 
 // ErrUnknownFormat is the error of Detect for a file of which neither its first bytes nor its name tell the format.
-var ErrUnknownFormat = errors.New("no format that is known: say which one it is with --format")
+var ErrUnknownFormat = errors.New("no format that is known: say which one it is with --format lockchaos, jepsen, porcupine, csv, json, spans, leases, etcd or lock-table")
 
 // Detect tells the format of a history from its first bytes, and where they leave it open from the extension of its name. mapped tells that the
 // user named columns, so it is a log.
@@ -22,6 +22,9 @@ func Detect(head []byte, name string, mapped bool) (Format, error) {
 	ext := strings.ToLower(filepath.Ext(name))
 	if form := detectRecords(text); form != "" {
 		return form, nil
+	}
+	if yamlObject.Match(text) {
+		return "", errYAML
 	}
 	switch {
 	case ext == ".edn" || beginsEDN.Match(text):
@@ -39,6 +42,11 @@ func Detect(head []byte, name string, mapped bool) (Format, error) {
 	}
 	return "", &UnknownFormat{suggest(head)}
 }
+
+// yamlObject is how an object of Kubernetes in YAML begins.
+var yamlObject = regexp.MustCompile(`^(---\s+)?apiVersion: `)
+
+var errYAML = errors.New("an object of Kubernetes in YAML: Leases are read as JSON, so let kubectl print that (-o json)")
 
 // beginsList is how a list of objects in JSON begins. A bracket alone may begin a line of text.
 var beginsList = regexp.MustCompile(`^\[[ \t\r\n]*(\{|\]|$)`)

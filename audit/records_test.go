@@ -141,6 +141,13 @@ func TestSamplesRefused(t *testing.T) {
 	}
 }
 
+// TestLeasesInYAML: they are asked for as JSON.
+func TestLeasesInYAML(t *testing.T) {
+	if _, err := audit.Detect([]byte("apiVersion: coordination.k8s.io/v1\nkind: Lease\n"), "x", false); err == nil || !strings.Contains(err.Error(), "-o json") {
+		t.Error(err)
+	}
+}
+
 func FuzzLeases(f *testing.F) {
 	seed(f, "testdata/records/lease-*")
 	f.Fuzz(func(t *testing.T, data []byte) { try(t, data, audit.Leases) })
