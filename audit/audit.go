@@ -87,14 +87,21 @@ func newAuditReader(l *log, lines lineReader, o Options) *auditReader {
 	return r
 }
 
-func readAudit(l *log, in *bufio.Reader, format Format, o Options) error {
-	l.what = "audit log"
+// startAudit begins to read a log by the columns that the user names.
+func startAudit(l *log, o Options) (*auditReader, lineReader, error) {
 	lines, err := newLineReader(o)
 	if err != nil {
-		return err
+		return nil, lines, err
 	}
 	r := newAuditReader(l, lines, o)
-	if r.columns.named, err = explicit(o.Map); err != nil {
+	r.columns.named, err = explicit(o.Map)
+	return r, lines, err
+}
+
+func readAudit(l *log, in *bufio.Reader, format Format, o Options) error {
+	l.what = "audit log"
+	r, lines, err := startAudit(l, o)
+	if err != nil {
 		return err
 	}
 	blocks, err := r.open(in, format, o)

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -8,14 +9,30 @@ import (
 	"io"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 )
 
 // Leases of Kubernetes, as `kubectl get lease -w -o json` prints them: objects one after the other, also as events (--output-watch-events) or in lists. Each
 // names its holder, when it acquired the lease and renewed it last, for how long it is good from then on, and how often the holder has changed.
 
-// leasesBegin is how such a file begins.
-var leasesBegin = regexp.MustCompile(`^\{(?s:.*)"kind"\s*:\s*"Lease(List)?"`)
+// namesLease is what such a file has somewhere at its beginning.
+var namesLease = regexp.MustCompile(`^\{(?s:.*)"kind"\s*:\s*"Lease(List)?"`)
+
+// leasesBegin reports whether a file begins with a Lease, a list of them, or an event about one. Other objects may have a Lease within.
+func leasesBegin(text []byte) bool {
+	var first struct {
+		Kind   string          `json:"kind"`
+		Object json.RawMessage `json:"object"`
+	}
+	if !namesLease.Match(text) {
+		return false
+	}
+	if err := json.NewDecoder(bytes.NewReader(text)).Decode(&first); err != nil { // it may be cut
+		return errors.Is(err, io.ErrUnexpectedEOF)
+	}
+	return first.Kind == "Lease" || strings.HasSuffix(first.Kind, "List") || namesLease.Match(first.Object)
+}
 
 // documents are whole values of JSON, one after the other.
 type documents struct {

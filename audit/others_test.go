@@ -92,6 +92,16 @@ func said(s *audit.Source, v checker.Verdict) string {
 	return text.String() + strings.Join(v.Reasons, "\n")
 }
 
+// answers judges a file, closes it, and sees to it that the answer is right and says why.
+func answers(t *testing.T, name string, s *audit.Source, want checker.Outcome, why string) {
+	t.Helper()
+	defer s.Close()
+	v := judge(t, s)
+	if text := said(s, v); v.Outcome != want || !strings.Contains(text, why) {
+		t.Errorf("%s: %s, want %s with %q:\n%s", name, v.Outcome, want, why, text)
+	}
+}
+
 // TestLogsOfOthers: each log gets the answer that is right, and says why.
 func TestLogsOfOthers(t *testing.T) {
 	for _, c := range others {
@@ -100,11 +110,7 @@ func TestLogsOfOthers(t *testing.T) {
 			t.Errorf("%s: %v", c.file, err)
 			continue
 		}
-		v := judge(t, s)
-		if text := said(s, v); v.Outcome != c.want || !strings.Contains(text, c.why) {
-			t.Errorf("%s: %s, want %s with %q:\n%s", c.file, v.Outcome, c.want, c.why, text)
-		}
-		s.Close()
+		answers(t, c.file, s, c.want, c.why)
 	}
 }
 

@@ -5,21 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 )
 
 // Some files tell of locks and are no logs in lines: traces, and samples of who holds a lock. Each form of them has a file of its own, and a line here.
 var recordForms = []recordForm{
-	{Spans, spansBegin, openSpans},
+	{Spans, spansBegin.Match, openSpans},
 	{Leases, leasesBegin, openLeases},
-	{Etcd, etcdBegins, openEtcd},
-	{LockTable, lockTableBegins, openLockTable},
+	{Etcd, etcdBegins.Match, openEtcd},
+	{LockTable, lockTableBegins.Match, openLockTable},
 }
 
 // recordForm is a form of files.
 type recordForm struct {
 	format Format
-	begins *regexp.Regexp // how the first bytes of such a file look
+	begins func(text []byte) bool // whether the first bytes of a file are those of one
 	open   func(*recordFile) (recordReader, error)
 }
 
@@ -54,7 +53,7 @@ func formOf(format Format) *recordForm {
 // detectRecords tells a form by its first bytes; "" where it is none of them.
 func detectRecords(text []byte) Format {
 	for i := range recordForms {
-		if recordForms[i].begins.Match(text) {
+		if recordForms[i].begins(text) {
 			return recordForms[i].format
 		}
 	}
@@ -63,12 +62,8 @@ func detectRecords(text []byte) Format {
 
 // readRecords reads a file of one of the forms.
 func readRecords(l *log, in *bufio.Reader, form *recordForm, o Options) error {
-	lines, err := newLineReader(o)
+	r, lines, err := startAudit(l, o)
 	if err != nil {
-		return err
-	}
-	r := newAuditReader(l, lines, o)
-	if r.columns.named, err = explicit(o.Map); err != nil {
 		return err
 	}
 	file := &recordFile{in: in, log: l, options: o, lines: lines, columns: r.columns}
