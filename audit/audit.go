@@ -37,6 +37,8 @@ type lineReader struct {
 	words  vocabulary
 	names  int  // that are remembered, but for those of a block
 	whole  bool // each record is a whole hold
+	// fileOf is the client of a line; nil: a column names it.
+	fileOf func(line int) string
 }
 
 func newLineReader(o Options) (r lineReader, err error) {
@@ -51,6 +53,11 @@ func newLineReader(o Options) (r lineReader, err error) {
 	}
 	r.names = o.room().names
 	_, r.whole = o.Map[wholeHold]
+	if client := o.Map[Fields[fieldClient]]; client == fileColumn || strings.HasPrefix(client, fileColumn+"+") {
+		if r.fileOf = o.FileOf; r.fileOf == nil {
+			return r, errors.New("client=@file is the file of a line: judge several files as one log (--together)")
+		}
+	}
 	r.words, err = newVocabulary(o)
 	return r, err
 }
@@ -80,14 +87,21 @@ func newAuditReader(l *log, lines lineReader, o Options) *auditReader {
 	return r
 }
 
-func readAudit(l *log, in *bufio.Reader, format Format, o Options) error {
-	l.what = "audit log"
+// startAudit begins to read a log by the columns that the user names.
+func startAudit(l *log, o Options) (*auditReader, lineReader, error) {
 	lines, err := newLineReader(o)
 	if err != nil {
-		return err
+		return nil, lines, err
 	}
 	r := newAuditReader(l, lines, o)
-	if r.columns.named, err = explicit(o.Map); err != nil {
+	r.columns.named, err = explicit(o.Map)
+	return r, lines, err
+}
+
+func readAudit(l *log, in *bufio.Reader, format Format, o Options) error {
+	l.what = "audit log"
+	r, lines, err := startAudit(l, o)
+	if err != nil {
 		return err
 	}
 	blocks, err := r.open(in, format, o)
@@ -144,6 +158,9 @@ func (w *worker) add(one *row) error {
 			near = strings.Join(slices.DeleteFunc(slices.Clone(one.text[:]), func(s string) bool { return s == "" }), " ")
 		}
 		return &history.SyntaxError{File: w.file, Line: one.line, Column: one.columns[f], Near: excerpt(near), Err: err}
+	}
+	if w.fileOf != nil {
+		one.text[fieldClient] = w.fileOf(one.line)
 	}
 	if w.whole {
 		return w.hold(one, wrong)

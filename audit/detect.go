@@ -13,13 +13,19 @@ import (
 const DetectBytes = 1 << 16
 
 // ErrUnknownFormat is the error of Detect for a file of which neither its first bytes nor its name tell the format.
-var ErrUnknownFormat = errors.New("no format that is known: say which one it is with --format lockchaos, jepsen, porcupine, csv or json")
+var ErrUnknownFormat = errors.New("no format that is known: say which one it is with --format lockchaos, jepsen, porcupine, csv, json, spans, leases, etcd or lock-table")
 
 // Detect tells the format of a history from its first bytes, and where they leave it open from the extension of its name. mapped tells that the
 // user named columns, so it is a log.
 func Detect(head []byte, name string, mapped bool) (Format, error) {
 	text := bytes.TrimLeft(head, " \t\r\n\f\ufeff")
 	ext := strings.ToLower(filepath.Ext(name))
+	if form := detectRecords(text); form != "" {
+		return form, nil
+	}
+	if yamlObject.Match(text) {
+		return "", errYAML
+	}
 	switch {
 	case ext == ".edn" || beginsEDN.Match(text):
 		return Jepsen, nil
@@ -27,7 +33,7 @@ func Detect(head []byte, name string, mapped bool) (Format, error) {
 		return Native, nil // it says that the file is empty
 	case text[0] == '{', beginsList.Match(text):
 		return detectJSON(text, mapped), nil
-	case someObject(text):
+	case someObject(text), prefixedLines(text):
 		return JSON, nil
 	}
 	line, _, _ := bytes.Cut(text, []byte("\n"))
@@ -36,6 +42,11 @@ func Detect(head []byte, name string, mapped bool) (Format, error) {
 	}
 	return "", &UnknownFormat{suggest(head)}
 }
+
+// yamlObject is how an object of Kubernetes in YAML begins.
+var yamlObject = regexp.MustCompile(`^(---\s+)?apiVersion: `)
+
+var errYAML = errors.New("an object of Kubernetes in YAML: Leases are read as JSON, so let kubectl print that (-o json)")
 
 // beginsList is how a list of objects in JSON begins. A bracket alone may begin a line of text.
 var beginsList = regexp.MustCompile(`^\[[ \t\r\n]*(\{|\]|$)`)

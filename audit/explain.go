@@ -43,6 +43,9 @@ func Explain(name string, head []byte, format Format, o Options, most int) (all 
 
 // explain says how a line is understood.
 func (p *Parser) explain(text []byte, number int) string {
+	if p.prefixed {
+		text = unprefixed(text)
+	}
 	got := p.w.block(block{data: text, line: number})
 	if wrong, ok := errors.AsType[*history.SyntaxError](got.err); ok {
 		return "not understood: " + wrong.Err.Error()

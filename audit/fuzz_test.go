@@ -26,7 +26,13 @@ var readings = []audit.Options{
 
 // try reads a file in any case: it is refused with its place, or it becomes a history that lockchaos itself could have written, and that makes sense.
 func try(t *testing.T, data []byte, format audit.Format) {
+	tryWith(t, data, format, audit.Options{})
+}
+
+// tryWith is try for formats that need more options.
+func tryWith(t *testing.T, data []byte, format audit.Format, more audit.Options) {
 	for _, o := range readings {
+		o.Span = more.Span
 		s, err := audit.Read(bytes.NewReader(data), "fuzzed", format, o)
 		if err != nil {
 			var syntax *history.SyntaxError
@@ -134,6 +140,7 @@ func FuzzCSV(f *testing.F) {
 
 func FuzzJSON(f *testing.F) {
 	seed(f, "testdata/json/*.jsonl", "../examples/*.jsonl")
+	f.Add([]byte("[pod/a/b] {\"ts\":1,\"action\":\"granted\"}\nweb-1 | {}\na b {\"ts\":2}\n"))
 	f.Add([]byte(`[{"ts":1,"pod":"a","action":"granted"},{"ts":"2026-01-01T00:00:00Z","pod":{},"action":[]}]`))
 	f.Fuzz(func(t *testing.T, data []byte) { try(t, data, audit.JSON) })
 }

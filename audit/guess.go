@@ -34,7 +34,7 @@ func (g *guesser) choose(s *sample) error {
 		g.named[fieldClient], g.named[fieldPart] = two, ""
 	}
 	for f, name := range g.named {
-		if name != "" && name != noColumn && s.fixed && !slices.Contains(s.names, name) {
+		if name != "" && name != noColumn && name != fileColumn && s.fixed && !slices.Contains(s.names, name) {
 			return fmt.Errorf("there is no column %q for the field %q; the columns are %s", name, field(f).named(), strings.Join(s.names, ", "))
 		}
 		g.chosen[f] = name
@@ -281,12 +281,15 @@ func (g *guesser) mapping() (pairs []string) {
 	return pairs
 }
 
+// keyless says that no column is the field key.
+const keyless = "No column names the lock, so all lines are taken to be about one."
+
 // tell says what was found, now that the whole log has been read.
 func (g *guesser) tell(l *log, read rows, found *found) error {
 	l.notes, l.taken = append(l.notes, g.notes...), append(l.taken, g.assumed...)
 	if _, ok := read.(*jsonRows); ok { // a column may come late
 		for f, name := range found.used {
-			if g.named[f] != "" && g.named[f] != noColumn && name == "" {
+			if g.named[f] != "" && g.named[f] != noColumn && g.named[f] != fileColumn && name == "" {
 				return &history.SyntaxError{File: l.file, Line: 1, Err: fmt.Errorf("no line has the column %q, which --map gives the field %q", g.named[f], field(f).named())}
 			}
 			if g.chosen[f] == "" {
@@ -306,7 +309,7 @@ func (g *guesser) tell(l *log, read rows, found *found) error {
 		l.note("Lines that say nothing about a lock: %d, the first is line %d; they are left out.", found.other, found.strange.Line)
 	}
 	if !read.has(fieldKey, found) {
-		l.note("No column names the lock, so all lines are taken to be about one.")
+		l.note(keyless)
 	}
 	l.columns = g
 	return nil

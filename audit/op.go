@@ -139,6 +139,7 @@ type log struct {
 	zoneless bool           // some of them have none
 	grain    grain
 	columns  *guesser // of an audit log
+	loss     string   // what the end of a hold is that its owner did not ask for; empty: news
 	ledgered bool     // its writes are what the store did, in order
 }
 

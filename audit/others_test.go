@@ -55,6 +55,7 @@ var others = []struct {
 	{"k08-revision-rises-on-renewal.csv", audit.Options{Tokens: "version"}, checker.Violated, "both held cron from 00:00:03.100 to 00:00:05.100"},
 	{"k08-revision-rises-on-renewal.csv", audit.Options{Tokens: "none"}, checker.Violated, "a and b both held cron from 00:00:03.100 to 00:00:05.100"},
 	{"k08-revision-rises-on-renewal.csv", audit.Options{Tokens: "fencing"}, checker.Inconclusive, "Line 3 and 4 lines like it: it has another token than the grant that its client holds"},
+	{"k11-prefixed-json.log", audit.Options{}, checker.Violated, "app-1 and app-2 both held k from 00:00:10.100 to 00:00:12.100"},
 	{"k12-newest-first.csv", audit.Options{Validity: released}, checker.Pass, ""},
 	{"k12-newest-first.csv", audit.Options{}, checker.Pass, ""},
 	{"k13-try-lock-false.edn", audit.Options{}, checker.Pass, ""},
@@ -91,6 +92,16 @@ func said(s *audit.Source, v checker.Verdict) string {
 	return text.String() + strings.Join(v.Reasons, "\n")
 }
 
+// answers judges a file, closes it, and sees to it that the answer is right and says why.
+func answers(t *testing.T, name string, s *audit.Source, want checker.Outcome, why string) {
+	t.Helper()
+	defer s.Close()
+	v := judge(t, s)
+	if text := said(s, v); v.Outcome != want || !strings.Contains(text, why) {
+		t.Errorf("%s: %s, want %s with %q:\n%s", name, v.Outcome, want, why, text)
+	}
+}
+
 // TestLogsOfOthers: each log gets the answer that is right, and says why.
 func TestLogsOfOthers(t *testing.T) {
 	for _, c := range others {
@@ -99,11 +110,7 @@ func TestLogsOfOthers(t *testing.T) {
 			t.Errorf("%s: %v", c.file, err)
 			continue
 		}
-		v := judge(t, s)
-		if text := said(s, v); v.Outcome != c.want || !strings.Contains(text, c.why) {
-			t.Errorf("%s: %s, want %s with %q:\n%s", c.file, v.Outcome, c.want, c.why, text)
-		}
-		s.Close()
+		answers(t, c.file, s, c.want, c.why)
 	}
 }
 
@@ -238,7 +245,7 @@ func TestStepsOfOthers(t *testing.T) {
 
 // TestTextIsNoTable: a bracket or a comma makes no table or JSON of a text. It is asked for a pattern, and one is made of its first lines.
 func TestTextIsNoTable(t *testing.T) {
-	for _, file := range []string{"k11-bracket.log", "k11-commas-read-as-table.log", "k11-prefixed-json.log"} {
+	for _, file := range []string{"k11-bracket.log", "k11-commas-read-as-table.log"} {
 		if _, err := readOther(t, file, audit.Options{}); !errors.Is(err, audit.ErrUnknownFormat) {
 			t.Errorf("%s: %v", file, err)
 		}
@@ -301,23 +308,53 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// TestEveryLogOfOthers: each log in the folder has an answer in these tests. That of a watch of Leases (kind 14) is a refusal.
+// TestEveryLogOfOthers: each log in the folder has an answer in these tests.
 func TestEveryLogOfOthers(t *testing.T) {
 	files, err := filepath.Glob("testdata/others/*")
 	if err != nil || len(files) < 31 {
 		t.Fatalf("%d files, %v", len(files), err)
 	}
-	judged := map[string]bool{"k10-pod-a.jsonl": true, "k10-pod-b.jsonl": true, // by TestTogether
-		"k11-bracket.log": true, "k11-commas-read-as-table.log": true, "k11-prefixed-json.log": true} // by TestTextIsNoTable
+	judged := map[string]bool{"k14-lease-watch.json": true, // by TestRecords
+		"k10-pod-a.jsonl": true, "k10-pod-b.jsonl": true, // by TestTogether
+		"k11-bracket.log": true, "k11-commas-read-as-table.log": true} // by TestTextIsNoTable
 	for _, c := range others {
 		judged[c.file] = true
 	}
-	if _, err := readOther(t, "k14-lease-watch.json", audit.Options{}); err == nil {
-		t.Error("a watch of Leases is read: say here as what")
-	}
 	for _, file := range files {
-		if name := filepath.Base(file); !judged[name] && name != "k14-lease-watch.json" {
+		if name := filepath.Base(file); !judged[name] {
 			t.Errorf("%s has no answer", name)
+		}
+	}
+}
+
+// TestPrefixedLines: what kubectl, docker compose and stern put before a line is taken from it, and names the client.
+func TestPrefixedLines(t *testing.T) {
+	objects := []string{`{"ts":1,"event":"acquired","lock":"k"}`, `{"ts":10,"event":"acquired","lock":"k"}`, `{"ts":12,"event":"released","lock":"k"}`, `{"ts":14,"event":"released","lock":"k"}`}
+	for name, begins := range map[string][2]string{
+		"kubectl":                  {"[pod/app-1/app] ", "[pod/app-2/app] "},
+		"kubectl --timestamps":     {"[pod/app-1/app] 2026-01-01T00:00:01.000000001Z ", "[pod/app-2/app] 2026-01-01T00:00:02Z "},
+		"docker compose":           {"app-1       | ", "app-2  | "},
+		"docker compose in colour": {"\x1b[36mapp-1  | \x1b[0m", "\x1b[33mapp-2  | \x1b[0m"},
+		"stern":                    {"app-1 main ", "app-2 main "},
+	} {
+		log := "[pod/app-1/app] starting\n"
+		for i, object := range objects {
+			log += begins[i%2] + object + "\n"
+		}
+		if format, err := audit.Detect([]byte(log), "log", false); format != audit.JSON {
+			t.Errorf("%s: taken for %q, %v", name, format, err)
+		}
+		v, s := judgeText(t, log, "log", audit.JSON, audit.Options{})
+		if text := said(s, v); v.Outcome != checker.Violated || !strings.Contains(text, "app-1 and app-2 both held k from 10.000 s to 12.000 s") {
+			t.Errorf("%s: %s\n%s", name, v.Outcome, text)
+		}
+		p, err := audit.NewParser("log", []byte(log), audit.JSON, audit.Options{})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if told, err := p.Line([]byte(begins[1]+objects[1]), 3); err != nil || told.Client != "app-2" || told.Key != "k" {
+			t.Errorf("%s: %+v, %v", name, told, err)
 		}
 	}
 }

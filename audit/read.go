@@ -22,10 +22,14 @@ const (
 	CSV       Format = "csv"
 	JSON      Format = "json"
 	Text      Format = "text"
+	Spans     Format = "spans"
+	Leases    Format = "leases"
+	Etcd      Format = "etcd"
+	LockTable Format = "lock-table"
 )
 
 // Formats lists the formats by name.
-var Formats = []Format{Auto, Native, Jepsen, Porcupine, CSV, JSON, Text}
+var Formats = []Format{Auto, Native, Jepsen, Porcupine, CSV, JSON, Text, Spans, Leases, Etcd, LockTable}
 
 // Validity is what the reader of a history knows about how long a grant is good.
 type Validity struct {
@@ -56,8 +60,14 @@ type Options struct {
 	Zones    map[string]string
 	// Date is the day of the first line (2006-01-02), for times without a year or date. FileDate is the same where nobody says it: the file's own.
 	Date, FileDate string
-	// Joined: the log is of several files, one after the other, so times may go back where one begins.
+	// Span is the name of the spans of a trace that are holds of a lock.
+	Span string
+	// Polled: samples of who holds a lock were taken now and then, and are not all changes.
+	Polled bool
+	// Joined: the log is of several files, one after the other, so times may go back where one begins. FileOf is the name of the file that a line stands in. It
+	// may be called for lines that have been read, by several goroutines.
 	Joined bool
+	FileOf func(line int) string `json:"-"`
 	// ClockError is how far a stamp may lie from the instant that it tells, either way.
 	ClockError time.Duration
 	// Permits is how many may hold a key at once; 0 means 1.
@@ -124,10 +134,16 @@ func Read(in io.Reader, name string, format Format, o Options) (s *Source, err e
 		err = readJepsen(l, buffered, o)
 	case Porcupine:
 		err = readPorcupine(l, buffered)
-	case CSV, JSON, Text:
+	case JSON:
+		err = readAudit(l, withoutPrefixes(buffered), format, o)
+	case CSV, Text:
 		err = readAudit(l, buffered, format, o)
 	default:
-		return nil, fmt.Errorf("format %q is not a foreign one", format)
+		form := formOf(format)
+		if form == nil {
+			return nil, fmt.Errorf("format %q is not a foreign one", format)
+		}
+		err = readRecords(l, buffered, form, o)
 	}
 	if err != nil {
 		return nil, err

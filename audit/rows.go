@@ -57,6 +57,9 @@ type splitter interface {
 // wholeHold is the field of the time at which a record's hold begins, where each record is a whole hold: it ends at the field end, whatever came of the work.
 const wholeHold = "begin"
 
+// fileColumn is the file that a line stands in, where the files of one log are judged together.
+const fileColumn = "@file"
+
 // noColumn is what the user maps a field to that the log does not have.
 const noColumn = "-"
 

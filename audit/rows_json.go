@@ -24,7 +24,7 @@ func newJSON(file string, head []byte, g *guesser) (*jsonRows, error) {
 	if err := g.choose(sampleJSON(head)); err != nil {
 		return nil, &history.SyntaxError{File: file, Line: 1, Err: err}
 	}
-	return &jsonRows{file: file, named: g.chosen, list: bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n\f"), []byte("["))}, nil
+	return &jsonRows{file: file, named: g.chosen, list: beginsList.Match(bytes.TrimLeft(head, " \t\r\n\f"))}, nil
 }
 
 func (r *jsonRows) has(f field, found *found) bool { return found.used[f] != "" }

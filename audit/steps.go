@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/lockchaos/lockchaos/history"
@@ -22,7 +23,11 @@ func (s *Source) Steps(id int64) []Step {
 		return nil
 	}
 	who := s.log.owners.list[o.owner]
-	end := Step{Line: int(o.endLine), At: o.ret, Timed: s.log.timed && o.ret != never, Client: who, What: o.said(s.Keys[o.key])}
+	said := o.said(s.Keys[o.key])
+	if said == lostTheLock {
+		said = cmp.Or(s.log.loss, said)
+	}
+	end := Step{Line: int(o.endLine), At: o.ret, Timed: s.log.timed && o.ret != never, Client: who, What: said}
 	if o.line == o.endLine {
 		return []Step{end}
 	}

@@ -28,11 +28,12 @@ type Telling struct {
 
 // Parser understands an endless log line by line: CSV, JSON lines or lines of text, one record a line.
 type Parser struct {
-	r       *auditReader
-	w       *worker
-	format  Format
-	options Options
-	heading string
+	r        *auditReader
+	w        *worker
+	format   Format
+	options  Options
+	heading  string
+	prefixed bool // lines begin with who wrote them
 }
 
 // NewParser finds the columns of a log of which the first lines are known: for CSV the heading, and
@@ -52,7 +53,11 @@ func NewParser(name string, head []byte, format Format, o Options) (*Parser, err
 	if p.r.columns.named, err = explicit(o.Map); err != nil {
 		return nil, err
 	}
-	if _, err = p.r.open(bufio.NewReaderSize(bytes.NewReader(head), max(len(head), 16)), format, o); err != nil {
+	first := bufio.NewReaderSize(bytes.NewReader(head), max(len(head), 16))
+	if p.prefixed = format == JSON && prefixedLines(head); p.prefixed {
+		first = withoutPrefixes(first)
+	}
+	if _, err = p.r.open(first, format, o); err != nil {
 		return nil, err
 	}
 	p.w = newWorker(lines, name, p.r.columns, p.r.rows.splitter())
@@ -86,6 +91,9 @@ func (p *Parser) Line(text []byte, number int) (t Telling, err error) {
 	t.Ignored = true
 	if len(bytes.TrimSpace(text)) == 0 {
 		return t, nil
+	}
+	if p.prefixed {
+		text = unprefixed(text)
 	}
 	got := p.w.block(block{data: text, line: number})
 	if _, placed := errors.AsType[*history.SyntaxError](got.err); got.err != nil && !placed {

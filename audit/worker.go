@@ -109,6 +109,9 @@ func (w *worker) gather(read func() error) parsed {
 // quick understands the row of the fields, if nothing is odd about it; else it says no, and nothing has happened.
 func (w *worker) quick(line int) bool {
 	f := &w.fields
+	if w.fileOf != nil {
+		f[fieldClient] = []byte(w.fileOf(line))
+	}
 	if w.whole || len(f[fieldTime]) == 0 || len(f[fieldEvent]) == 0 || len(f[fieldClient]) == 0 {
 		return false
 	}

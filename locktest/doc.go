@@ -16,6 +16,8 @@
 //
 // [Simulate] does the same in virtual time, without namespaces and servers: the client library is real, Redis and the network are not.
 //
+// [Check] judges the log that an application wrote in a test of its own.
+//
 // # Processes
 //
 // Nothing has to be installed but the lock service. The test binary is started again as all that a run needs: inside new namespaces as the one that

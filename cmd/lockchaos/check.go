@@ -24,7 +24,7 @@ func checkCommand() *cobra.Command {
 "-" is the standard input. A history that was compressed by Zstandard (.zst) is read as it is.
 
 It reads the histories of lockchaos, Jepsen (EDN) and Porcupine (JSON), and audit logs in CSV or
-JSON lines. --pattern reads logs in lines of text. The columns of a log are guessed by their names
+JSON lines. It also reads traces (--span) and watches of Kubernetes' Leases or of etcd. --pattern reads logs in lines of text. The columns of a log are guessed by their names
 and contents, and printed; --map overrides them. --events explains unusual words. docs/foreign.md
 has examples of each flag.
 

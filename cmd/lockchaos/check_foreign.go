@@ -34,6 +34,8 @@ func (f *foreignFlags) add(flags *pflag.FlagSet) {
 	flags.StringToStringVar(&f.events, "events", nil, "words of a log's event column, as meaning=word|word; meanings: "+strings.Join(audit.Meanings, ", "))
 	flags.StringToStringVar(&f.ended, "results", nil, "words of a log's result column, or of the answers of a history, as meaning=word|word; meanings: "+strings.Join(audit.Results, ", "))
 	flags.StringVar(&f.Pattern, "pattern", "", "regular expression for a log in lines of text; its named groups are the columns")
+	flags.StringVar(&f.Span, "span", "", "name of the spans of a trace (OpenTelemetry, Jaeger, Zipkin) that are holds of a lock, such as lock.hold")
+	flags.BoolVar(&f.Polled, "polled", false, "the samples of who holds a lock were taken now and then, and are not all changes as a watch prints them")
 	flags.BoolVar(&f.SkipUnmatched, "skip-unmatched", false, "leave out the lines that --pattern does not match, and count them")
 	flags.StringVar(&f.TimeFormat, "time-format", "auto", "times of a log: auto, rfc3339, unix, unix-ms, unix-us, unix-ns, or a layout of Go")
 	flags.StringVar(&f.Timezone, "timezone", "", "zone of a log's times that have none, such as Europe/Berlin or UTC")

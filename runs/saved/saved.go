@@ -111,6 +111,9 @@ func (r Reading) recognised(in io.Reader, name string) (*bufio.Reader, audit.For
 	if r.Format != audit.Auto {
 		return buffered, r.Format, nil
 	}
+	if r.Span != "" {
+		return buffered, audit.Spans, nil
+	}
 	format, err := audit.Detect(head, strings.TrimSuffix(name, history.Compressed), len(r.Map) > 0)
 	if err != nil {
 		line, _, _ := strings.Cut(string(head[:min(len(head), 60)]), "\n")

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/lockchaos/lockchaos/audit"
 )
@@ -19,8 +21,9 @@ type pieces struct {
 	in      *bufio.Reader
 	next    int
 	heading []byte
-	line    int    // lines so far
-	broken  bool   // the last line has no end
+	line    int  // lines so far
+	broken  bool // the last line has no end
+	begun   sync.Mutex
 	begins  []int  // the line with which each file begins
 	ahead   []byte // what was read of the file already
 }
@@ -29,7 +32,7 @@ type pieces struct {
 func (r Reading) Together(files []string) (*Judged, error) {
 	p := &pieces{files: files}
 	defer p.close()
-	r.Joined = true
+	r.Joined, r.FileOf = true, p.fileOf
 	j, err := r.judge(p, strings.Join(files, " and "))
 	if err != nil {
 		return nil, err
@@ -73,6 +76,17 @@ func (p *pieces) Read(to []byte) (int, error) {
 	}
 }
 
+// fileOf is the file that a line stands in, of those that were read.
+func (p *pieces) fileOf(line int) string {
+	p.begun.Lock()
+	defer p.begun.Unlock()
+	i, found := slices.BinarySearch(p.begins, line)
+	if !found {
+		i--
+	}
+	return p.files[max(i, 0)]
+}
+
 func (p *pieces) count(text []byte) {
 	p.line += bytes.Count(text, []byte("\n"))
 	p.broken = text[len(text)-1] != '\n'
@@ -96,6 +110,8 @@ func (p *pieces) open() (err error) {
 	case bytes.Equal(p.heading, bytes.TrimSpace(first)):
 		p.ahead = nil
 	}
+	p.begun.Lock()
+	defer p.begun.Unlock()
 	if p.broken {
 		p.ahead = append([]byte("\n"), p.ahead...)
 		p.begins = append(p.begins, p.line+2)

@@ -10,6 +10,34 @@ import (
 	"github.com/lockchaos/lockchaos/checker"
 )
 
+// TestFileIsClient: with client=@file the clients are the files of the log.
+func TestFileIsClient(t *testing.T) {
+	dir := t.TempDir()
+	var files []string
+	for _, f := range [][2]string{{"a.csv", "ts,event\n1,acquired\n12,released"}, {"b.csv", "ts,event\n10,acquired\n14,released\n"}} {
+		files = append(files, filepath.Join(dir, f[0]))
+		if err := os.WriteFile(files[len(files)-1], []byte(f[1]), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := Reading{Format: audit.Auto, Options: audit.Options{Map: map[string]string{"client": "@file"}}}
+	j, err := r.Together(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	var clients []string
+	for c := range int32(2) {
+		clients = append(clients, filepath.Base(j.source.Client(j.History.Keys[0], c+1)))
+	}
+	if j.Verdict.Outcome != checker.Violated || strings.Join(clients, " ") != "a.csv b.csv" {
+		t.Errorf("%s, %v", j.Verdict.Outcome, clients)
+	}
+	if _, err := r.Judge(files[0], nil); err == nil || !strings.Contains(err.Error(), "--together") {
+		t.Error(err)
+	}
+}
+
 // TestTogether: the files of one log are judged as one, whether or not their last lines end, and a heading counts once.
 func TestTogether(t *testing.T) {
 	others := filepath.Join("..", "..", "audit", "testdata", "others")

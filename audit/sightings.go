@@ -1,0 +1,196 @@
+package audit
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+)
+
+// Some files have samples of who holds a lock, such as a watch of Kubernetes' Leases, or a table of locks that was read now and then. Each sample says who
+// held the lock, since when, until when at most, and often as which version of the record. They are followed lock by lock:
+//
+//   - A hold lasts at least from when its record says that it began to the last renewal that a sample shows.
+//   - A record that names nobody, or that was deleted, is a release.
+//   - A holder that another one follows after its time was over held until then: its lease ran out.
+//   - A holder that another one follows earlier was robbed of the lock, if no change of the record is missing. Else it may have given the lock up between
+//     two samples, and that stays open.
+//
+// What lies between two samples is not told. Only numbers that rise with each change of the record, or of its holder, show that there was nothing.
+
+// sighting is one sample.
+type sighting struct {
+	line    int
+	key     string
+	holder  string // "": nobody
+	since   int64  // ns, as all times
+	seen    int64  // the last instant at which the record shows its holder
+	until   int64  // when its time is over; never: it is not limited
+	changes int64  // a number that rises by one with each change of the holder; -1: there is none
+	version int64  // a number that rises with each change of the record; -1: there is none
+	counted bool   // count has the changes of the record since there was none
+	count   int64
+	over    bool // it was given up, and the record still names its holder
+	given   bool // of the same hold, a time that is over earlier shows that it was given up
+}
+
+// sightings follows the samples of a file.
+type sightings struct {
+	last    map[string]sighting
+	early   []sighting // holds that were followed early, with what ends them if nothing is missing
+	earlies tally
+	gaps    map[string]bool // records of which changes are missing
+	missed  tally           // samples between which holders are missing
+	between tally           // samples between which nothing is known
+	late    tally           // samples before which a renewal in time is missing
+	polled  tally           // samples that show that records were looked at now and then
+}
+
+func newSightings() *sightings {
+	return &sightings{last: map[string]sighting{}, gaps: map[string]bool{}}
+}
+
+// entry is what a sample says of its lock and its holder.
+func (s *sightings) entry(w *worker, of *sighting, means meaning, at int64) entry {
+	return entry{at: at, end: at, line: int32(min(of.line, math.MaxInt32)), means: means, key: w.keys.id(of.key), owner: w.owners.id(of.holder)}
+}
+
+// add takes the next sample.
+func (s *sightings) add(w *worker, now sighting) error {
+	was, known := s.last[now.key]
+	if known && now.since == 0 && now.holder == was.holder {
+		now.since = was.since
+	}
+	now.since = cmp.Or(now.since, now.seen)
+	line := int32(min(now.line, math.MaxInt32))
+	same := known && was.holder == now.holder && was.since == now.since
+	if known && was.version >= 0 && now.version >= 0 {
+		switch {
+		case now.version < was.version:
+			return fmt.Errorf("version %d comes after version %d of line %d: the samples are not in order, or they are of several files", now.version, was.version, was.line)
+		case now.version == was.version:
+			s.polled.add(line)
+			return nil
+		case now.counted && now.count != 0 && now.count != was.count+1:
+			s.gap(&s.missed, &now)
+		}
+	} else if same && was.seen == now.seen && was.until == now.until {
+		s.polled.add(line)
+		return nil
+	}
+	s.last[now.key] = now
+	if same && now.holder != "" {
+		s.renewed(w, &was, &now)
+		return nil
+	}
+	if known {
+		s.followed(w, &was, &now)
+	}
+	if now.holder == "" {
+		return nil
+	}
+	s.say(w, s.entry(w, &now, grant, now.since))
+	if now.seen > now.since {
+		s.say(w, s.entry(w, &now, renew, now.seen))
+	}
+	return nil
+}
+
+func (s *sightings) say(w *worker, e entry) {
+	w.say(&e)
+}
+
+// renewed follows a sample of a hold that is known.
+func (s *sightings) renewed(w *worker, was, now *sighting) {
+	if now.given && now.until < was.until {
+		s.say(w, s.entry(w, now, release, max(now.until, now.since)))
+		over := *now
+		over.over = true
+		s.last[now.key] = over
+		return
+	}
+	if was.over {
+		now.over = true
+		s.last[now.key] = *now
+		return
+	}
+	if now.changes != was.changes {
+		s.gap(&s.missed, now)
+	}
+	if now.seen >= was.until {
+		s.gap(&s.late, now)
+	}
+	if now.seen > was.seen {
+		s.say(w, s.entry(w, now, renew, now.seen))
+	}
+}
+
+// followed ends a hold, or nobody's time, that another one follows.
+func (s *sightings) followed(w *worker, was, now *sighting) {
+	line := int32(min(now.line, math.MaxInt32))
+	switch {
+	case was.counted || now.holder == "":
+	case was.changes < 0 || now.changes < 0:
+		s.gap(&s.between, now)
+	case now.changes != was.changes+1:
+		s.gap(&s.missed, now)
+	}
+	if was.holder == "" || was.over {
+		return
+	}
+	ends := *was
+	ends.line = now.line
+	switch {
+	case now.holder == "" && now.seen >= was.seen:
+		s.say(w, s.entry(w, &ends, release, now.seen))
+	case now.holder == "": // when is not told
+		s.say(w, s.entry(w, &ends, release, was.seen))
+	case now.since >= was.until:
+		s.say(w, s.entry(w, &ends, lost, was.until))
+	case now.holder == was.holder:
+		s.say(w, s.entry(w, &ends, lost, min(was.until, max(was.seen, now.since))))
+	default:
+		s.earlies.add(line)
+		if ends.until == never { // until it is told
+			ends.until = now.since + 1
+		}
+		s.early = append(s.early, ends)
+	}
+}
+
+// gap notes that changes of a record are missing before a sample.
+func (s *sightings) gap(of *tally, now *sighting) {
+	of.add(int32(min(now.line, math.MaxInt32)))
+	s.gaps[now.key] = true
+}
+
+// finish says what only the whole file tells: of early takeovers, that the holders before had their time, if no change of the record is missing.
+func (s *sightings) finish(w *worker, polled bool) {
+	for _, ends := range s.early {
+		if !polled && s.polled.n == 0 && !s.gaps[ends.key] {
+			s.say(w, s.entry(w, &ends, lost, ends.until))
+		}
+	}
+	s.early = nil
+}
+
+// tell says what was taken for granted, and what is open.
+func (s *sightings) tell(l *log, polled bool) {
+	open := func(t tally, text string) {
+		if t.n > 0 {
+			l.open = append(l.open, Open{int(t.first), text, t.n - 1})
+		}
+	}
+	open(s.missed, "changes of the record are missing before it, so others may have held the lock.")
+	open(s.late, "its holder renewed the lock when its time was over, so changes of the record may be missing before it.")
+	open(s.between, "who held the lock between it and the sample before is not told.")
+	if !polled && s.polled.n == 0 {
+		l.assumed("The samples are all changes of their records, as a watch prints them (--polled: they were looked at now and then).")
+		return
+	}
+	if s.polled.n == 0 {
+		s.polled.add(int32(cmp.Or(s.earlies.first, 1)))
+	}
+	if len(s.last) > 0 {
+		open(s.polled, "the record was looked at now and then, so what happened between two samples is not told.")
+	}
+}
