@@ -40,7 +40,6 @@ type documents struct {
 	walk *walkJSON
 	line int // of the last one
 	raw  []byte
-	cut  bool
 }
 
 func newDocuments(f *recordFile) *documents {
