@@ -127,6 +127,12 @@ func bequeathNothing() error {
 // secureNoRoot is SECBIT_NOROOT of capabilities(7): a program that uid 0 starts gets no capability for that. It holds for a thread and what it forks.
 const secureNoRoot = 1 << 0
 
+// leftLinkLimit is how long a link of a killed run may take to be gone; linkPoll is how often that is tried.
+const (
+	leftLinkLimit = 30 * time.Second
+	linkPoll      = 50 * time.Millisecond
+)
+
 // join makes the veth pair and gives the host's end its address.
 func (h *Host) join(bits int, bridge *netlink.Bridge) error {
 	b := h.Addr.As4()
@@ -134,12 +140,17 @@ func (h *Host) join(bits int, bridge *netlink.Bridge) error {
 	attrs.Name = linkName(b)
 	attrs.MasterIndex = bridge.Index
 	attrs.Flags = net.FlagUp
-	err := netlink.LinkAdd(&netlink.Veth{
+	pair := &netlink.Veth{
 		LinkAttrs:        attrs,
 		PeerName:         farLink,
 		PeerHardwareAddr: linkAddr(h.Addr),
 		PeerNamespace:    netlink.NsFd(h.NetNS),
-	})
+	}
+	err := netlink.LinkAdd(pair)
+	// The link of a run that was killed goes with its namespace, which the kernel takes down a while after the last process.
+	for began := time.Now(); errors.Is(err, unix.EEXIST) && time.Since(began) < leftLinkLimit; err = netlink.LinkAdd(pair) {
+		time.Sleep(linkPoll)
+	}
 	if err != nil {
 		return fmt.Errorf("add veth pair %s (kernel module veth?): %w", attrs.Name, err)
 	}
