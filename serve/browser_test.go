@@ -20,7 +20,7 @@ import (
 // chromium starts one, or skips the test where there is none and it is not required.
 func chromium(t *testing.T) context.Context {
 	t.Helper()
-	path := needed.Program(t, "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+	path := needed.Browser(t)
 	profile, err := os.MkdirTemp("", "lockchaos-browser-") // which a browser that ends may still write into
 	if err != nil {
 		t.Fatal(err)

@@ -59,6 +59,13 @@ func Program(t testing.TB, names ...string) string {
 	return ""
 }
 
+// Browser returns the path of a Chromium, under any of the names that it has. If there is none, Be
+// decides.
+func Browser(t testing.TB) string {
+	t.Helper()
+	return Program(t, "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+}
+
 // Later skips the test in `make test`, whose servers are packages. What names the thing that is none:
 // "Consul is built from source".
 func Later(t testing.TB, what string) {

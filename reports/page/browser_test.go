@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 // browser opens a page of its own in a headless Chromium, or skips the test where there is none and it is not required.
 func browser(t *testing.T) context.Context {
 	t.Helper()
-	path := needed.Program(t, "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+	path := needed.Browser(t)
 	shared.once.Do(func() { startBrowser(path) })
 	if shared.err != nil {
 		t.Fatalf("start %s: %v", path, shared.err)
