@@ -23,6 +23,7 @@ import (
 type Exams struct {
 	Tool *runs.Tool
 	// Dir is the folder of the survey, and Out that of the runs, which has a folder for each library.
+	// Dir keeps what whole exams came to, Out what some of the attacks did: the pages say what a library withstood.
 	Dir, Out string
 	// Count is how many exams there are of each library, with the seeds 1, 2, 3 …
 	Count int
@@ -95,11 +96,19 @@ func (s Exams) examine(ctx context.Context, c Card) error {
 			return err
 		}
 		r.Add(suite, folder)
-		if err := r.Save(s.Dir); err != nil { // after each, so that nothing is lost if it is interrupted
+		if err := r.Save(s.kept()); err != nil { // after each, so that nothing is lost if it is interrupted
 			return err
 		}
 	}
 	return ctx.Err()
+}
+
+// kept is the folder that keeps the results.
+func (s Exams) kept() string {
+	if s.Short || len(s.Attacks) > 0 {
+		return s.Out
+	}
+	return s.Dir
 }
 
 // tryAdapter tries the adapter, and again where its service did not start in time. What the check finds wrong may be the library's.

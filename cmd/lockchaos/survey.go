@@ -59,7 +59,8 @@ func surveyRunCommand(dir *string) *cobra.Command {
 		Use:   "run [NAME…]",
 		Short: "Install libraries, try their adapters, and examine them",
 		Long: `Installs each library as its card says, tries its adapter (lockchaos adapter test), and examines it again and again with other seeds
-(lockchaos exam). What came of it is kept in the folder results of the survey, with the few ops that show each defect.
+(lockchaos exam). What came of it is kept in the folder results of the survey, with the few ops that show each defect;
+with --short or --attack, in a folder results among the runs, because the pages tell of whole exams.
 
 Exit status: 0 every library was examined, whatever it showed, 3 one could not be, 64 wrong usage.`,
 		Example: `  lockchaos survey run redsync kazoo
