@@ -11,16 +11,34 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/user"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
-// insideID is the user and group that the caller appears as inside. It is not 0, because PostgreSQL's initdb
-// refuses to run as uid 0.
-const insideID = 1000
+// insideID is the user and group that the caller appears as inside: itself, or for root a user that the machine
+// knows. PostgreSQL's initdb refuses to run as uid 0, and as one that /etc/passwd does not list.
+var insideID = sync.OnceValue(func() int {
+	const first = 1000 // the first ordinary user of most systems
+	for _, id := range []int{os.Geteuid(), first} {
+		if _, err := user.LookupId(strconv.Itoa(id)); id != 0 && err == nil {
+			return id
+		}
+	}
+	for _, name := range []string{"daemon", "nobody"} { // systems have them from the start
+		if u, err := user.Lookup(name); err == nil {
+			if id, err := strconv.Atoi(u.Uid); err == nil && id != 0 {
+				return id
+			}
+		}
+	}
+	return first
+})
 
 // capabilities that inner needs in its own user namespace. With a non-zero uid they survive exec as ambient
 // capabilities only.
@@ -90,8 +108,8 @@ func (s Sandbox) command(ctx context.Context, args []string) *exec.Cmd {
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags: unix.CLONE_NEWUSER | unix.CLONE_NEWNET | unix.CLONE_NEWPID | unix.CLONE_NEWNS |
 			unix.CLONE_NEWIPC | unix.CLONE_NEWUTS,
-		UidMappings: []syscall.SysProcIDMap{{ContainerID: insideID, HostID: os.Geteuid(), Size: 1}},
-		GidMappings: []syscall.SysProcIDMap{{ContainerID: insideID, HostID: os.Getegid(), Size: 1}},
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: insideID(), HostID: os.Geteuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: insideID(), HostID: os.Getegid(), Size: 1}},
 		AmbientCaps: capabilities,
 		// A group of its own: what a terminal sends reaches outer alone, and outer decides.
 		Setpgid:   true,

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode"
 )
 
 // TestWrite: every language has its file, and what is there already stays as it is.
@@ -18,6 +19,9 @@ func TestWrite(t *testing.T) {
 		text, err := os.ReadFile(path)
 		if err != nil || len(text) < 1000 || !strings.Contains(string(text), "docs/protocol.md") {
 			t.Errorf("%s: %d bytes, %v", path, len(text), err)
+		}
+		if strings.ContainsFunc(string(text), func(r rune) bool { return r > unicode.MaxASCII }) {
+			t.Errorf("%s: javac reads a file as the locale says, which may know ASCII alone", path)
 		}
 		if err := os.WriteFile(path, []byte("mine"), 0o644); err != nil {
 			t.Fatal(err)

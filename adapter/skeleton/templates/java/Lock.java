@@ -10,7 +10,7 @@
 //     lockchaos adapter test "java -XX:-UsePerfData -cp . Lock" --service redis      what is missing or wrong, with the exchange that shows it
 //     lockchaos run quick --lock-cmd "java -XX:-UsePerfData -cp . Lock" --service redis
 //
-// Without -XX:-UsePerfData a Java that finds its file in /tmp/hsperfdata_… taken by another prints so on standard output, where nothing but replies belong.
+// Without -XX:-UsePerfData a Java that finds its file in /tmp/hsperfdata_USER taken by another prints so on standard output, where nothing but replies belong.
 
 import java.io.BufferedReader;
 import java.io.EOFException;
@@ -146,7 +146,7 @@ public class Lock {
 
     // A lock that notices by itself that it is lost says so, at any time, from any thread:
     //     send("{\"event\":\"lost\",\"key\":" + quote(key) + ",\"why\":\"session expired\"}");
-    // Where grants rest on a session declare "sessions": true, and tell it with each: "session": "0x…" (docs/protocol.md).
+    // Where grants rest on a session declare "sessions": true, and tell it with each: "session": "0x1f" (docs/protocol.md).
     // A lock that waits long can be told to give a wait up: declare "can": ["cancel"], and read standard input meanwhile (docs/protocol.md).
 
     static final String TAKE = "if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return redis.call('INCR', KEYS[2]) end return 0";

@@ -106,7 +106,7 @@ class Lock {
 
 // A lock that notices by itself that it is lost says so, at any time:
 //     send({ event: 'lost', key, why: 'session expired' });
-// Where grants rest on a session declare "sessions": true, and tell it with each: "session": "0x…" (docs/protocol.md).
+// Where grants rest on a session declare "sessions": true, and tell it with each: "session": "0x1f" (docs/protocol.md).
 // A lock that waits long can be told to give a wait up: declare "can": ["cancel"], and read standard input meanwhile (docs/protocol.md).
 
 const TAKE = `if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return redis.call('INCR', KEYS[2]) end return 0`;
