@@ -22,7 +22,8 @@ build:
 # what only debuggers read. go test vets nothing, because `go vet` looks at all packages first.
 export CGO_ENABLED := 0
 export GOFLAGS := -trimpath
-TESTED := -vet=off -ldflags="-s -w"
+# Tests wait for servers and leases more than they compute: four of a package at a time.
+TESTED := -vet=off -ldflags="-s -w" -parallel 4
 # The race detector lets each process sleep for a second before it ends, and the tests start thousands.
 export GORACE ?= atexit_sleep_ms=0
 

@@ -2,7 +2,7 @@ package backends
 
 import (
 	"fmt"
-	"strings"
+	"slices"
 )
 
 // standIn is what runs in place of a real server.
@@ -21,24 +21,15 @@ func (s *standIn) version() string {
 	return s.name + " " + s.number
 }
 
-// standIns says which nodes are not the real thing. Those of one service that are not are all the same.
+// standIns says what is not the real thing. Nodes of a service that are not are all the same, and what stands in for
+// them is told in the same words whatever their number: a run of many services says it once.
 func standIns(nodes []*Node) []string {
-	var names []string
-	var of *standIn
-	for _, n := range nodes {
-		if n.standIn != nil {
-			names, of = append(names, n.Name), n.standIn
-		}
-	}
-	if len(names) == 0 {
+	i := slices.IndexFunc(nodes, func(n *Node) bool { return n.standIn != nil })
+	if i < 0 {
 		return nil
 	}
-	are := "is"
-	if len(names) > 1 {
-		are = "are"
-	}
-	text := fmt.Sprintf("%s %s %s, a stand-in for %s, because %s; what it shows of a lock's logic holds, what it shows of %s itself does not.",
-		strings.Join(names, ", "), are, of.name, of.of, of.why, of.of)
+	of := nodes[i].standIn
+	text := fmt.Sprintf("%s stands in for %s, because %s; what it shows of a lock's logic holds, what it shows of %s itself does not.", of.name, of.of, of.why, of.of)
 	if of.fix != "" {
 		text += toHave + of.fix + "."
 	}
