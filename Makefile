@@ -39,23 +39,23 @@ SINGLE := . ./checker/... ./hosts/needed ./hosts/sim ./internal/oracle ./interna
 others = $$($(GO) list ./... | grep -vxF "$$($(GO) list $(1))")
 # gotestsum says at the end, once more, what failed and what it printed. testtimes says where the time went, and what was left out.
 RESULTS := build/tests.json
-SUM := $(GO) tool gotestsum --format pkgname-and-test-fails --hide-summary skipped --jsonfile $(RESULTS) --
+SUM := $(GO) tool gotestsum --format pkgname-and-test-fails --hide-summary skipped
 TIMES := $(GO) run ./internal/testtimes $(RESULTS)
 
 ## check: format, vet, and the tests that need no service: for while you work (under a minute once it is built)
 check: format
 	$(GO) vet ./...
-	$(GO) test $(TESTED) $(UNIT)
+	$(SUM) -- $(TESTED) $(UNIT)
 
 ## test: everything that the system's packages and npm let run here: check, then each lock, fault and command on real servers, and pages in a browser (installs what it needs, or says how)
 test:
 	@mkdir -p build
 	@# Packages are installed while the tests run that need none.
 	@./scripts/setup >build/setup.log 2>&1 & setup=$$!; \
-	$(MAKE) --no-print-directory check || { kill $$setup; exit 1; }; \
+	$(MAKE) --no-print-directory check || { kill $$setup 2>/dev/null; exit 1; }; \
 	wait $$setup || { cat build/setup.log; exit 1; }; cat build/setup.log
 	@# Tests mostly wait for servers and leases: three packages at a time keep two cores busy.
-	@status=0; LOCKCHAOS_TIER=packages $(SUM) $(TESTED) -p 3 -timeout 60m $(LONG) $(call others,$(LONG) $(UNIT)) || status=$$?; $(TIMES); exit $$status
+	@status=0; LOCKCHAOS_TIER=packages $(SUM) --jsonfile $(RESULTS) -- $(TESTED) -p 3 -timeout 60m $(LONG) $(call others,$(LONG) $(UNIT)) || status=$$?; $(TIMES); exit $$status
 	@# As an outsider: a module of its own.
 	cd examples/gotest && $(GO) test -timeout 10m ./...
 
@@ -65,7 +65,7 @@ test-all: build
 	$(MAKE) --no-print-directory lint
 	@mkdir -p build
 	@# A race slows tests down: two packages at a time.
-	@status=0; CGO_ENABLED=1 $(SUM) $(TESTED) -race -p 2 -timeout 60m $(LONG) ./hosts/docker $(call others,$(LONG) ./hosts/docker $(SINGLE)) || status=$$?; $(TIMES); exit $$status
+	@status=0; CGO_ENABLED=1 $(SUM) --jsonfile $(RESULTS) -- $(TESTED) -race -p 2 -timeout 60m $(LONG) ./hosts/docker $(call others,$(LONG) ./hosts/docker $(SINGLE)) || status=$$?; $(TIMES); exit $$status
 	@# Simulations have no goroutines of ours, and compile programs, which takes minutes under the race detector.
 	$(GO) test $(TESTED) -timeout 60m -run 'Simul|Explore|ThenLocal' ./harness ./experiments ./cmd/lockchaos
 	@# Building Kubernetes takes 14 minutes of a processor: where somebody has done it.

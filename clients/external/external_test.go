@@ -319,10 +319,12 @@ func TestSameGroup(t *testing.T) {
 	if _, err := open(t, shell(t, "sleep 100 & "+hello("")+"sleep 100")); err != nil {
 		t.Fatal(err)
 	}
-	family, err := descendants(os.Getpid())
-	if err != nil || len(family) < 3 {
-		t.Fatalf("%+v, %v", family, err)
-	}
+	var family []proc
+	await(t, "the shell has started both", func() (all bool) {
+		var err error
+		family, err = descendants(os.Getpid())
+		return err == nil && len(family) >= 3
+	})
 	for _, p := range family {
 		if p.group != unix.Getpgrp() {
 			t.Errorf("%+v is not in group %d", p, unix.Getpgrp())
