@@ -107,7 +107,7 @@ func TestMiniredis(t *testing.T) {
 	t.Setenv(backends.RedisVar, "miniredis")
 	s := start(t, "redis")
 	checkUp(t, s, 1)
-	if len(s.StandIns()) != 1 || !strings.Contains(s.StandIns()[0], "stand-in") || !strings.HasPrefix(s.Version, "miniredis ") {
+	if len(s.StandIns()) != 1 || !strings.Contains(s.StandIns()[0], "stands in for Redis") || !strings.HasPrefix(s.Version, "miniredis ") {
 		t.Errorf("version %q, stand-ins %q", s.Version, s.StandIns())
 	}
 	if fix := backends.RealInstead(s.StandIns()[0]); fix != "unset LOCKCHAOS_REDIS, and apt-get install redis-server (or valkey-server)" {
