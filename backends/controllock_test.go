@@ -54,12 +54,9 @@ func TestControls(t *testing.T) {
 		{memcached.BrokenDelete, []string{"a stale grant", aFrozenHolder}, nil},
 		// broken-memcached-brief may lose its key at any moment: TestMemcachedExpiry tries it.
 	} {
-		t.Run(c.kind.Service, func(t *testing.T) {
-			t.Parallel()
-			conform(t, c.kind.Service, time.Second, func(t *testing.T, kind clients.Kind, s clienttest.Service) {
-				clienttest.RunControl(t, kind, s, c.caught, c.unsure)
-			}, c.kind)
-		})
+		conform(t, c.kind.Service, time.Second, func(t *testing.T, kind clients.Kind, s clienttest.Service) {
+			clienttest.RunControl(t, kind, s, c.caught, c.unsure)
+		}, c.kind)
 	}
 }
 

@@ -135,19 +135,21 @@ func freeze(nodes ...*backends.Node) (stop, resume func(*testing.T)) {
 	return stop, resume
 }
 
-// conform runs the suite of each kind against one service.
+// conform runs the suite of each kind. Much of it is waiting for leases to end, so the kinds are tried side by side,
+// each against a service of its own, which its suite freezes.
 func conform(t *testing.T, service string, ttl time.Duration, suite func(*testing.T, clients.Kind, clienttest.Service), kinds ...clients.Kind) {
 	t.Helper()
-	s := start(t, service)
-	stop, resume := freeze(s.Nodes...)
 	for _, kind := range kinds {
 		t.Run(kind.Name, func(t *testing.T) {
+			t.Parallel()
+			s := start(t, service)
+			stop, resume := freeze(s.Nodes...)
 			suite(t, kind, clienttest.Service{Nodes: s.Addrs(), TTL: ttl, Stop: stop, Continue: resume})
 		})
 	}
 }
 
-// TestConformance runs every lock's suite against its real service. Much of it is waiting for leases to end, so services are tried side by side.
+// TestConformance runs every lock's suite against its real service.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	for _, service := range []struct {
