@@ -15,6 +15,7 @@ import (
 // TestContained runs what a container would run, which finds its programs by itself, on hosts with this machine's packages: the same packages that an
 // image may be made of. The service is then found running, as it is in containers.
 func TestContained(t *testing.T) {
+	t.Parallel()
 	for name, needs := range map[string]func(testing.TB){
 		"redis": needRedis, "redis-failover": needRedis, "zookeeper": needZooKeeper, "postgres": needPostgres, "postgres-pgbouncer": needPgBouncer, "memcached": needMemcached,
 	} {

@@ -19,6 +19,7 @@ import (
 // TestRedislockStamps: a waiter's attempt is the one that took the key, not the first of its Obtain; it waits for longer than a TTL without a
 // deadline, though the library by itself would not; and an answer that does not come is an open question with a beginning.
 func TestRedislockStamps(t *testing.T) {
+	t.Parallel()
 	needRedis(t)
 	decided.Run(t, func() { redislockStamps(t) })
 }
@@ -56,6 +57,7 @@ func redislockStamps(t *testing.T) {
 
 // TestGrantThatIsOver: an answer that comes after the TTL grants nothing. The lock gives it back and asks again.
 func TestGrantThatIsOver(t *testing.T) {
+	t.Parallel()
 	const ttl = time.Second
 	for _, kind := range []clients.Kind{redis.Setnx, redis.SetnxFenced, redis.Fair, postgres.Lease} {
 		t.Run(kind.Name, func(t *testing.T) {

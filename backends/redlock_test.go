@@ -121,6 +121,7 @@ func redlockValidity(t *testing.T) {
 
 // TestRedlockMinority: two servers that are dead and frozen stop nobody; with a third there is no majority, and no definite answer.
 func TestRedlockMinority(t *testing.T) {
+	t.Parallel()
 	decided.Run(t, func() { redlockMinority(t) })
 }
 

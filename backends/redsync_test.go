@@ -14,6 +14,7 @@ import (
 // TestRedsyncOpenTry: three servers of five are silent. What two have taken is given back, what the three will do is an open question, and
 // the error tells since when.
 func TestRedsyncOpenTry(t *testing.T) {
+	t.Parallel()
 	decided.Run(t, func() { redsyncOpenTry(t) })
 }
 
@@ -84,6 +85,7 @@ func checkBusy(t *testing.T, l clients.Lock, key string) {
 
 // TestRedsyncMinority: a silent server stops nobody, and a release that a majority did not answer is no definite answer.
 func TestRedsyncMinority(t *testing.T) {
+	t.Parallel()
 	decided.Run(t, func() { redsyncMinority(t) })
 }
 

@@ -17,6 +17,7 @@ import (
 
 // A service that was asked more has handled more, and about as much as it was asked.
 func TestRequestsAreCounted(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		service string
 		need    func(testing.TB)

@@ -36,6 +36,7 @@ func needPgBouncer(t testing.TB) { needService(t, "postgres-pgbouncer") }
 
 // TestFailover: sentinels tell where the primary is, and after its death, which is told, that the replica is the primary.
 func TestFailover(t *testing.T) {
+	t.Parallel()
 	needRedis(t)
 	began := time.Now()
 	s := start(t, "redis-failover")
@@ -120,6 +121,7 @@ func TestFailoverNeedsRedis(t *testing.T) {
 }
 
 func TestZooKeeper(t *testing.T) {
+	t.Parallel()
 	needZooKeeper(t)
 	began := time.Now()
 	s := start(t, "zookeeper")

@@ -43,6 +43,7 @@ func TestStore(t *testing.T) {
 
 // TestStoreEngines: each engine has servers of its own, beside a lock service of the same kind, and their death is told.
 func TestStoreEngines(t *testing.T) {
+	t.Parallel()
 	for _, engine := range store.Engines() {
 		if engine == "sqlite" {
 			continue

@@ -29,6 +29,7 @@ func crashing(lock, target, data string) scenarios.Plan {
 
 // A Redis that forgets grants what it has granted: one that keeps its data does not. The run goes on in either case.
 func TestCrashesOfARedis(t *testing.T) {
+	t.Parallel()
 	for data, want := range map[string]checker.Outcome{"lost": checker.Violated, "kept": checker.Pass} {
 		t.Run(data, func(t *testing.T) {
 			decided.Run(t, func() {

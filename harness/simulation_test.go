@@ -84,6 +84,7 @@ func judged(t testing.TB, text []byte) (*history.History, checker.Verdict) {
 
 // TestSimulationIsTraced: what is told of a run shows the way of a lock from the adapter to the server, and changes nothing.
 func TestSimulationIsTraced(t *testing.T) {
+	t.Parallel()
 	hoststest.WithoutRace(t)
 	p := simulated(t, "redislock")
 	plan := simulatedPlan(1, "redis", scenarios.Fault{Kind: "loss", Target: "holder", When: "before-release", Probability: 0.8, For: 300 * ms})
@@ -105,6 +106,7 @@ func TestSimulationIsTraced(t *testing.T) {
 // TestSimulationSteady: what a plan has the scheduler no longer draw makes another run, the same each
 // time; and a part that there is not is refused.
 func TestSimulationSteady(t *testing.T) {
+	t.Parallel()
 	hoststest.WithoutRace(t)
 	p := simulated(t, "redislock")
 	plan := simulatedPlan(1, "redis")
@@ -277,6 +279,7 @@ func TestSimulationFindsLateReply(t *testing.T) {
 // TestSimulatedOverrun: a pause past the lease is inherent, and no defect; a broken lock needs no
 // fault to show one.
 func TestSimulatedOverrun(t *testing.T) {
+	t.Parallel()
 	hoststest.WithoutRace(t)
 	pause := scenarios.Fault{Kind: "pause", Target: "holder", When: "before-write", For: 1500 * ms, After: 100 * ms, Every: scenarios.Range{Min: 100 * ms, Max: 500 * ms}}
 	_, v := judged(t, simulate(t, simulated(t, "redsync"), simulatedPlan(1, "redis", pause)))

@@ -128,6 +128,7 @@ func simulatedBy(t *testing.T, name string, env ...string) (output string, faile
 
 // TestSimulationTold: whatever goes wrong, the test's output says what, and what to do.
 func TestSimulationTold(t *testing.T) {
+	t.Parallel()
 	for name, want := range map[string][]string{
 		"broken": {`--- FAIL: TestSimulation/broken/seed-8/continuity`, `--- FAIL: TestSimulation/broken/seed-7/continuity`, `client \d +asks: release k0`, `ops of \d+ events are enough`,
 			`STAND-IN: Simulated: the client library \(Simulation-broken\) ran in virtual time against miniredis`, `report: \S+/report.html`,
@@ -158,6 +159,7 @@ func TestSimulationTold(t *testing.T) {
 
 // TestSimulatedAgain: the command that a failure names gives the same history, byte for byte, in another process.
 func TestSimulatedAgain(t *testing.T) {
+	t.Parallel()
 	history := func(run string, env ...string) string {
 		dir := t.TempDir()
 		simulatedBy(t, run, append(env, "LOCKCHAOS_RUNS="+dir)...)

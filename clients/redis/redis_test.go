@@ -33,6 +33,7 @@ const ttl = 500 * time.Millisecond
 const stall = ttl / 20
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	server := startServer(t)
 	for _, kind := range []clients.Kind{redis.Setnx, redis.SetnxFenced, redis.Watchdog} {
 		t.Run(kind.Name, func(t *testing.T) {
