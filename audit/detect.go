@@ -13,7 +13,7 @@ import (
 const DetectBytes = 1 << 16
 
 // ErrUnknownFormat is the error of Detect for a file of which neither its first bytes nor its name tell the format.
-var ErrUnknownFormat = errors.New("no format that is known: say which one it is with --format lockchaos, jepsen, porcupine, csv, json, spans, leases, etcd or lock-table")
+var ErrUnknownFormat = errors.New("no format that is known: say which one it is with --format lockchaos, jepsen, porcupine, csv, json, spans, leases, etcd, lock-table or monitor")
 
 // Detect tells the format of a history from its first bytes, and where they leave it open from the extension of its name. mapped tells that the
 // user named columns, so it is a log.

@@ -26,10 +26,11 @@ const (
 	Leases    Format = "leases"
 	Etcd      Format = "etcd"
 	LockTable Format = "lock-table"
+	Monitor   Format = "monitor"
 )
 
 // Formats lists the formats by name.
-var Formats = []Format{Auto, Native, Jepsen, Porcupine, CSV, JSON, Text, Spans, Leases, Etcd, LockTable}
+var Formats = []Format{Auto, Native, Jepsen, Porcupine, CSV, JSON, Text, Spans, Leases, Etcd, LockTable, Monitor}
 
 // Validity is what the reader of a history knows about how long a grant is good.
 type Validity struct {

@@ -13,6 +13,7 @@ var recordForms = []recordForm{
 	{Leases, leasesBegin, openLeases},
 	{Etcd, etcdBegins.Match, openEtcd},
 	{LockTable, lockTableBegins.Match, openLockTable},
+	{Monitor, monitorBegins.Match, openMonitor},
 }
 
 // recordForm is a form of files.

@@ -43,6 +43,14 @@ var records = []struct {
 	{"etcd-violated.json", audit.Etcd, audit.Options{}, checker.Violated, "a and b both held locks/cron"},
 	{"etcd-missed.json", audit.Etcd, audit.Options{}, checker.Inconclusive, "Line 2: changes of the record are missing before it"},
 	{"shedlock.csv", audit.LockTable, audit.Options{}, checker.Inconclusive, "Line 5: who held the lock between it and the sample before is not told"},
+	{"monitor-violated.txt", audit.Monitor, audit.Options{}, checker.Violated, "a-1 and b-1 both held cron from"},
+	{"monitor-evalsha-violated.txt", audit.Monitor, audit.Options{}, checker.Violated, "a-1 and b-1 both held cron from"},
+	{"monitor-redisson-violated.txt", audit.Monitor, audit.Options{}, checker.Violated, "u1:1 and u2:9 both held job from"},
+	{"monitor-correct.txt", audit.Monitor, audit.Options{}, checker.Inconclusive, "Line 2 and 2 lines like it: MONITOR shows no replies"},
+	{"monitor-redisson.txt", audit.Monitor, audit.Options{}, checker.Inconclusive, "MONITOR shows no replies"},
+	{"monitor-redlock.txt", audit.Monitor, audit.Options{}, checker.Inconclusive, "MONITOR shows no replies"},
+	{"monitor-loop.txt", audit.Monitor, audit.Options{}, checker.Inconclusive, "MONITOR shows no replies"},
+	{"monitor-loop-bare.txt", audit.Monitor, audit.Options{}, checker.Inconclusive, "MONITOR shows no replies"},
 	{"shedlock-violated.csv", audit.LockTable, audit.Options{}, checker.Violated, "w1 and w2 both held report from 10:00:05.100 to 10:00:10.500"},
 }
 
