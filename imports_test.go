@@ -21,7 +21,7 @@ var allowed = map[string][]string{
 	"redact":      {},
 	"clockskew":   {},
 	"history":     {},
-	"audit":       {"history"}, // logs of other tools and of applications, made into histories
+	"audit":       {"history", "strictyaml"}, // logs of other tools and of applications, made into histories
 	"store":       {},
 	"hosts":       {},
 	"adapter":     {"hosts"},                          // it tries adapters on hosts of their own

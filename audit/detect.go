@@ -13,7 +13,7 @@ import (
 const DetectBytes = 1 << 16
 
 // ErrUnknownFormat is the error of Detect for a file of which neither its first bytes nor its name tell the format.
-var ErrUnknownFormat = errors.New("no format that is known: say which one it is with --format lockchaos, jepsen, porcupine, csv, json, spans, leases, etcd, lock-table or monitor")
+var ErrUnknownFormat = errors.New("no format that is known: say which one it is with --format lockchaos, jepsen, porcupine, csv, json, spans, leases, etcd, lock-table, consul or monitor")
 
 // Detect tells the format of a history from its first bytes, and where they leave it open from the extension of its name. mapped tells that the
 // user named columns, so it is a log.
@@ -46,7 +46,7 @@ func Detect(head []byte, name string, mapped bool) (Format, error) {
 // yamlObject is how an object of Kubernetes in YAML begins.
 var yamlObject = regexp.MustCompile(`^(---\s+)?apiVersion: `)
 
-var errYAML = errors.New("an object of Kubernetes in YAML: Leases are read as JSON, so let kubectl print that (-o json)")
+var errYAML = errors.New("an object of Kubernetes in YAML that is no Lease: only Leases say who holds a lock")
 
 // beginsList is how a list of objects in JSON begins. A bracket alone may begin a line of text.
 var beginsList = regexp.MustCompile(`^\[[ \t\r\n]*(\{|\]|$)`)

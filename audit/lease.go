@@ -21,6 +21,9 @@ var namesLease = regexp.MustCompile(`^\{(?s:.*)"kind"\s*:\s*"Lease(List)?"`)
 
 // leasesBegin reports whether a file begins with a Lease, a list of them, or an event about one. Other objects may have a Lease within.
 func leasesBegin(text []byte) bool {
+	if yamlLease.Match(text) {
+		return true
+	}
 	var first struct {
 		Kind   string          `json:"kind"`
 		Object json.RawMessage `json:"object"`
@@ -34,32 +37,37 @@ func leasesBegin(text []byte) bool {
 	return first.Kind == "Lease" || strings.HasSuffix(first.Kind, "List") || namesLease.Match(first.Object)
 }
 
-// documents are whole values of JSON, one after the other.
+// documents are whole values of JSON, one after the other, also those that were written in another form.
 type documents struct {
 	file *recordFile
-	walk *walkJSON
-	line int // of the last one
+	read func() error // the next one; io.EOF: there is none
+	line int          // of the last one
 	raw  []byte
 }
 
+// newDocuments reads JSON. A last value that is cut is left open.
 func newDocuments(f *recordFile) *documents {
-	d := &documents{file: f, walk: newWalkJSON(f.in, f.log.file)}
-	d.walk.take[""] = func(raw []byte, line int) error {
+	walk := newWalkJSON(f.in, f.log.file)
+	d := &documents{file: f}
+	walk.take[""] = func(raw []byte, line int) error {
 		d.raw, d.line = raw, line
 		return nil
+	}
+	d.read = func() error {
+		err := walk.document()
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			line, _ := walk.in.place(walk.in.read)
+			f.log.cutShort(line)
+			return io.EOF
+		}
+		return err
 	}
 	return d
 }
 
-// next decodes the next one; io.EOF: there is none. A last one that is cut is left open.
+// next decodes the next one; io.EOF: there is none.
 func (d *documents) next(into any) error {
-	err := d.walk.document()
-	if errors.Is(err, io.ErrUnexpectedEOF) {
-		line, _ := d.walk.in.place(d.walk.in.read)
-		d.file.log.cutShort(line)
-		err = io.EOF
-	}
-	if err != nil {
+	if err := d.read(); err != nil {
 		return err
 	}
 	if err := json.Unmarshal(d.raw, into); err != nil {
@@ -121,7 +129,7 @@ type lease struct {
 
 func openLeases(f *recordFile) (recordReader, error) {
 	f.log.what, f.log.loss = "watch of Leases", "its lease runs out"
-	s := &leases{watched: watched{documents: newDocuments(f), sightings: newSightings()}, listed: map[string]bool{}}
+	s := &leases{watched: watched{documents: newLeaseDocuments(f), sightings: newSightings()}, listed: map[string]bool{}}
 	s.one = s.document
 	return s, nil
 }
@@ -140,13 +148,10 @@ func (s *leases) document(w *worker) error {
 		if err := json.Unmarshal(object, &in); err != nil {
 			return wrongRecord(s.file.log.file, line, object, err)
 		}
-		if typ == "DELETED" {
-			in.Spec.Holder = nil
-		}
-		return s.lease(w, &in, object, line, typ == "DELETED")
+		return s.lease(w, &in, object, line, typ)
 	}
 	if in.Items == nil {
-		return s.lease(w, &in, s.raw, s.line, false)
+		return s.lease(w, &in, s.raw, s.line, "")
 	}
 	for _, item := range in.Items {
 		line := at.of(item)
@@ -158,7 +163,7 @@ func (s *leases) document(w *worker) error {
 			s.polled.add(int32(line)) // another list
 		}
 		s.listed[one.key()] = true
-		if err := s.lease(w, &one, item, line, false); err != nil {
+		if err := s.lease(w, &one, item, line, ""); err != nil {
 			return err
 		}
 	}
@@ -173,13 +178,13 @@ func (in *lease) key() string {
 	return in.Metadata.Namespace + "/" + in.Metadata.Name
 }
 
-// lease takes a sample of a lease. Other objects say nothing.
-func (s *leases) lease(w *worker, in *lease, raw []byte, line int, deleted bool) error {
+// lease takes a sample of a lease, with the type of the event that it is of. Other objects say nothing.
+func (s *leases) lease(w *worker, in *lease, raw []byte, line int, event string) error {
 	if in.Kind != "Lease" {
 		return nil
 	}
 	now, err := in.sighting()
-	if deleted {
+	if now.change = event == "MODIFIED"; event == "DELETED" {
 		now.holder, now.since, now.seen, err = "", 0, 0, nil
 	}
 	if err == nil {

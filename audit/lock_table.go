@@ -12,14 +12,15 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// A table of locks that was read now and then, such as ShedLock's: name, lock_until, locked_at, locked_by, and perhaps when it was read. It has the last holder of
-// each lock only, so who held it between two readings stays open.
+// A table of locks that was read now and then, such as ShedLock's (name, lock_until, locked_at, locked_by) or Liquibase's (ID, LOCKED, LOCKGRANTED, LOCKEDBY), and
+// perhaps when it was read. It has the last holder of each lock only, so who held it between two readings stays open.
 
 // lockTableBegins is how such a file begins.
-var lockTableBegins = regexp.MustCompile(`(?i)^[^\n]*\block_?until\b[^\n]*\blocked_?at\b[^\n]*\blocked_?by\b`)
+var lockTableBegins = regexp.MustCompile(`(?i)^[^\n]*(\block_?until\b[^\n]*\blocked_?at\b[^\n]*\blocked_?by\b|\block_?granted\W+locked_?by\b)`)
 
-// tableColumns are the columns of such a table, the first as it is told, the others in the form that plain gives them.
-var tableColumns = [...][]string{{"name", "lock", "key"}, {"lock_until", "lockuntil", "lockeduntil"}, {"locked_at", "lockedat"}, {"locked_by", "lockedby"}, {"polledat", "readat", "time", "ts", "now"}}
+// tableColumns are the columns of such a table, the first as it is told, the others in the form that plain gives them, the best one first.
+var tableColumns = [...][]string{{"name", "lock", "key", "id"}, {"lock_until", "lockuntil", "lockeduntil"}, {"locked_at", "lockedat", "lockgranted"}, {"locked_by", "lockedby"},
+	{"polledat", "readat", "time", "ts", "now"}, {"locked"}}
 
 const (
 	tableKey = iota
@@ -27,7 +28,16 @@ const (
 	tableSince
 	tableHolder
 	tableRead
+	tableLocked
 )
+
+// optional are the columns that a table may lack.
+func optional(column int) bool {
+	return column == tableUntil || column == tableRead || column == tableLocked
+}
+
+// unlocked are the words, in the form that plain gives them, of a column that says whether a lock is held.
+var unlocked = []string{"", "0", "f", "false", "n", "no", "b0", "x00", "null"}
 
 // lockTable reads such a table.
 type lockTable struct {
@@ -45,8 +55,13 @@ func openLockTable(f *recordFile) (recordReader, error) {
 		return nil, s.wrong(1, "", err)
 	}
 	for i, names := range tableColumns {
-		s.index[i] = slices.IndexFunc(heading, func(c string) bool { return slices.Contains(names, plain(c)) })
-		if s.index[i] < 0 && i != tableRead {
+		s.index[i] = -1
+		for _, name := range names {
+			if at := slices.IndexFunc(heading, func(c string) bool { return plain(c) == plain(name) }); at >= 0 && s.index[i] < 0 {
+				s.index[i] = at
+			}
+		}
+		if s.index[i] < 0 && !optional(i) {
 			return nil, s.wrong(1, strings.Join(heading, ","), fmt.Errorf("a table of locks needs a column %s", names[0]))
 		}
 	}
@@ -91,26 +106,37 @@ func (s *lockTable) row(w *worker, record []string) (now sighting, err error) {
 		}
 		return strings.TrimSpace(record[s.index[column]])
 	}
-	now = sighting{key: cell(tableKey), holder: cell(tableHolder), changes: -1, version: -1, given: true}
-	if now.holder == "" || now.key == "" {
-		return now, errors.New("a row needs the name of the lock and its holder")
-	}
-	for column, to := range map[int]*int64{tableUntil: &now.until, tableSince: &now.since} {
-		if *to, err = w.stamps.parse(cell(column)); err != nil {
-			return now, fmt.Errorf("%s: %w", tableColumns[column][0], err)
+	parse := func(column int, to *int64) (err error) {
+		if text := cell(column); text != "" || column != tableRead && s.index[column] >= 0 {
+			if *to, err = w.stamps.parse(text); err != nil {
+				return fmt.Errorf("%s: %w", tableColumns[column][0], err)
+			}
 		}
+		return nil
 	}
-	now.seen = now.since
-	if text := cell(tableRead); text != "" {
-		read, err := w.stamps.parse(text)
-		if err != nil {
-			return now, fmt.Errorf("%s: %w", tableColumns[tableRead][0], err)
-		}
-		now.seen = max(now.since, min(read, now.until))
+	now = sighting{key: cell(tableKey), holder: cell(tableHolder), changes: -1, version: -1, until: never}
+	if now.key == "" {
+		return now, errors.New("a row needs the name of the lock")
+	}
+	read := int64(0)
+	if err := parse(tableRead, &read); err != nil {
+		return now, err
+	}
+	if s.index[tableLocked] >= 0 && slices.Contains(unlocked, plain(cell(tableLocked))) {
+		now.holder, now.seen = "", read
+		return now, nil
+	}
+	if now.holder == "" {
+		return now, errors.New("a row needs the holder of the lock")
+	}
+	now.given = s.index[tableUntil] >= 0
+	if err := errors.Join(parse(tableUntil, &now.until), parse(tableSince, &now.since)); err != nil {
+		return now, err
 	}
 	if now.until < now.since {
 		return now, errors.New("its time is over before it began")
 	}
+	now.seen = max(now.since, min(read, now.until))
 	return now, nil
 }
 

@@ -26,11 +26,12 @@ const (
 	Leases    Format = "leases"
 	Etcd      Format = "etcd"
 	LockTable Format = "lock-table"
+	Consul    Format = "consul"
 	Monitor   Format = "monitor"
 )
 
 // Formats lists the formats by name.
-var Formats = []Format{Auto, Native, Jepsen, Porcupine, CSV, JSON, Text, Spans, Leases, Etcd, LockTable, Monitor}
+var Formats = []Format{Auto, Native, Jepsen, Porcupine, CSV, JSON, Text, Spans, Leases, Etcd, LockTable, Consul, Monitor}
 
 // Validity is what the reader of a history knows about how long a grant is good.
 type Validity struct {

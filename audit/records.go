@@ -13,6 +13,7 @@ var recordForms = []recordForm{
 	{Leases, leasesBegin, openLeases},
 	{Etcd, etcdBegins.Match, openEtcd},
 	{LockTable, lockTableBegins.Match, openLockTable},
+	{Consul, consulBegins.Match, openConsul},
 	{Monitor, monitorBegins.Match, openMonitor},
 }
 

@@ -1,10 +1,13 @@
 package audit_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lockchaos/lockchaos/audit"
 	"github.com/lockchaos/lockchaos/checker"
@@ -43,6 +46,11 @@ var records = []struct {
 	{"etcd-violated.json", audit.Etcd, audit.Options{}, checker.Violated, "a and b both held locks/cron"},
 	{"etcd-missed.json", audit.Etcd, audit.Options{}, checker.Inconclusive, "Line 2: changes of the record are missing before it"},
 	{"shedlock.csv", audit.LockTable, audit.Options{}, checker.Inconclusive, "Line 5: who held the lock between it and the sample before is not told"},
+	{"lease-early.yaml", audit.Leases, audit.Options{}, checker.Violated, "a and b both held kube-system/mgr at 10:39:40.100: a held it until 10:39:49.700"},
+	{"consul.json", audit.Consul, audit.Options{}, checker.Inconclusive, "Line 3: the record was looked at now and then"},
+	{"consul-missed.txt", audit.Consul, audit.Options{}, checker.Inconclusive, "Line 10: changes of the record are missing before it"},
+	{"liquibase.csv", audit.LockTable, audit.Options{}, checker.Inconclusive, "Line 4: who held the lock between it and the sample before is not told"},
+	{"liquibase-violated.csv", audit.LockTable, audit.Options{}, checker.Violated, "app-1 (10.0.0.1) and app-2 (10.0.0.2) both held 1 from 10:00:05.100 to 10:00:10.500"},
 	{"monitor-violated.txt", audit.Monitor, audit.Options{}, checker.Violated, "a-1 and b-1 both held cron from"},
 	{"monitor-evalsha-violated.txt", audit.Monitor, audit.Options{}, checker.Violated, "a-1 and b-1 both held cron from"},
 	{"monitor-redisson-violated.txt", audit.Monitor, audit.Options{}, checker.Violated, "u1:1 and u2:9 both held job from"},
@@ -153,10 +161,59 @@ func TestLeaseWithin(t *testing.T) {
 	}
 }
 
-// TestLeasesInYAML: they are asked for as JSON.
-func TestLeasesInYAML(t *testing.T) {
-	if _, err := audit.Detect([]byte("apiVersion: coordination.k8s.io/v1\nkind: Lease\n"), "x", false); err == nil || !strings.Contains(err.Error(), "-o json") {
+// TestOtherYAML: an object in YAML that is no Lease is refused, and so is a Lease that makes no sense.
+func TestOtherYAML(t *testing.T) {
+	if _, err := audit.Detect([]byte("apiVersion: v1\nkind: Pod\n"), "x", false); err == nil || !strings.Contains(err.Error(), "only Leases say who holds a lock") {
 		t.Error(err)
+	}
+	const lease = "apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata:\n  name: m\n"
+	for text, want := range map[string]string{lease + "spec:\n  holderIdentity: a\n": "y:1: the Lease has a holder, and says neither", lease + "---\n\n" + lease + "spec: [\n": "y:7: no YAML that is read here (kubectl also prints JSON: -o json)"} {
+		if _, err := audit.Read(strings.NewReader(text), "y", audit.Leases, audit.Options{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+// TestEarlyTakeovers: a takeover before the lease is over accuses the next holder only where the samples are all changes of the Lease, and not where somebody
+// looked at it now and then: then its holder may have given it up in between.
+func TestEarlyTakeovers(t *testing.T) {
+	// A sample is "holder since renewed", in seconds; a "!" before it makes an event of a watch of it.
+	for name, c := range map[string]struct {
+		samples []string
+		want    checker.Outcome
+	}{
+		"a watch, with its events":                   {[]string{"a 100 130", "!a 100 132", "!b 138 138", "!b 138 140"}, checker.Violated},
+		"a watch that began anew in between":         {[]string{"a 100 130", "!a 100 132", "b 134 138"}, checker.Inconclusive},
+		"a steady rhythm, and silence":               {[]string{"a 100 130", "a 100 132", "a 100 134", "b 142 142", "b 142 144"}, checker.Violated},
+		"a steady rhythm, and at once":               {[]string{"a 100 130", "a 100 140", "b 141 141", "b 141 151"}, checker.Violated},
+		"no rhythm: as if looked at every 5 seconds": {[]string{"a 100 120", "a 100 124", "a 100 130", "a 100 134", "b 136 136", "b 136 142"}, checker.Inconclusive},
+		"not seen from its first instant":            {[]string{"a 100 120", "a 100 130", "a 100 140", "b 141 149", "b 141 159"}, checker.Inconclusive},
+		"when the next look was due":                 {[]string{"a 100 120", "a 100 130", "a 100 140", "b 150 150", "b 150 160"}, checker.Inconclusive},
+		"one sample only":                            {[]string{"a 100 130", "b 131 131", "b 131 133"}, checker.Inconclusive},
+		"looked at twice":                            {[]string{"a 100 130", "a 100 132", "a 100 132", "!b 138 138", "!b 138 140"}, checker.Inconclusive},
+		"given up":                                   {[]string{"a 100 130", "a 100 132", " 100 133", "b 134 134", "b 134 136"}, checker.Pass},
+		"in its time":                                {[]string{"a 100 130", "a 100 136", "b 160 170"}, checker.Pass},
+	} {
+		var log strings.Builder
+		changes := map[string]int{"a": 1, "": 1, "b": 2}
+		for _, one := range c.samples {
+			p := strings.Split(strings.TrimPrefix(one, "!"), " ")
+			stamp := func(s string) string {
+				n, _ := strconv.Atoi(s)
+				return time.Unix(1_772_447_000+int64(n), 1000).UTC().Format(time.RFC3339Nano)
+			}
+			object := fmt.Sprintf(`{"kind":"Lease","metadata":{"name":"m"},"spec":{"holderIdentity":%q,"acquireTime":%q,"renewTime":%q,"leaseDurationSeconds":20,"leaseTransitions":%d}}`,
+				p[0], stamp(p[1]), stamp(p[2]), changes[p[0]])
+			if strings.HasPrefix(one, "!") {
+				object = `{"type":"MODIFIED","object":` + object + "}"
+			}
+			log.WriteString(object + "\n")
+		}
+		v, s := judgeText(t, log.String(), "l", audit.Leases, audit.Options{})
+		if v.Outcome != c.want {
+			t.Errorf("%s: %s, want %s\n%s", name, v.Outcome, c.want, said(s, v))
+		}
+		s.Close()
 	}
 }
 
@@ -171,11 +228,16 @@ func FuzzEtcd(f *testing.F) {
 }
 
 func FuzzLockTable(f *testing.F) {
-	seed(f, "testdata/records/shedlock*")
+	seed(f, "testdata/records/shedlock*", "testdata/records/liquibase*")
 	f.Fuzz(func(t *testing.T, data []byte) { try(t, data, audit.LockTable) })
 }
 
 func FuzzSpans(f *testing.F) {
 	seed(f, "testdata/records/otlp-*", "testdata/records/jaeger-*", "testdata/records/zipkin-*")
 	f.Fuzz(func(t *testing.T, data []byte) { tryWith(t, data, audit.Spans, audit.Options{Span: hold}) })
+}
+
+func FuzzConsul(f *testing.F) {
+	seed(f, "testdata/records/consul*")
+	f.Fuzz(func(t *testing.T, data []byte) { try(t, data, audit.Consul) })
 }

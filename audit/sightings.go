@@ -13,7 +13,7 @@ import (
 //   - A record that names nobody, or that was deleted, is a release.
 //   - A holder that another one follows after its time was over held until then: its lease ran out.
 //   - A holder that another one follows earlier was robbed of the lock, if no change of the record is missing. Else it may have given the lock up between
-//     two samples, and that stays open.
+//     two samples, and that stays open. What shows that none is missing: see complete.
 //
 // What lies between two samples is not told. Only numbers that rise with each change of the record, or of its holder, show that there was nothing.
 
@@ -29,8 +29,11 @@ type sighting struct {
 	version int64  // a number that rises with each change of the record; -1: there is none
 	counted bool   // count has the changes of the record since there was none
 	count   int64
-	over    bool // it was given up, and the record still names its holder
-	given   bool // of the same hold, a time that is over earlier shows that it was given up
+	change  bool // it was told as a change of its record
+	least   int64
+	most    int64 // the least and the most time between renewals of the hold; least is 0 before the second sample of it
+	over    bool  // it was given up, and the record still names its holder
+	given   bool  // of the same hold, a time that is over earlier shows that it was given up
 }
 
 // sightings follows the samples of a file.
@@ -40,6 +43,7 @@ type sightings struct {
 	earlies tally
 	gaps    map[string]bool // records of which changes are missing
 	missed  tally           // samples between which holders are missing
+	unsure  tally           // early takeovers before which a release may be missing
 	between tally           // samples between which nothing is known
 	late    tally           // samples before which a renewal in time is missing
 	polled  tally           // samples that show that records were looked at now and then
@@ -57,7 +61,7 @@ func (s *sightings) entry(w *worker, of *sighting, means meaning, at int64) entr
 // add takes the next sample.
 func (s *sightings) add(w *worker, now sighting) error {
 	was, known := s.last[now.key]
-	if known && now.since == 0 && now.holder == was.holder {
+	if known && now.since == 0 && now.holder == was.holder && now.changes == was.changes {
 		now.since = was.since
 	}
 	now.since = cmp.Or(now.since, now.seen)
@@ -77,11 +81,13 @@ func (s *sightings) add(w *worker, now sighting) error {
 		s.polled.add(line)
 		return nil
 	}
-	s.last[now.key] = now
 	if same && now.holder != "" {
+		now.rhythm(&was)
+		s.last[now.key] = now
 		s.renewed(w, &was, &now)
 		return nil
 	}
+	s.last[now.key] = now
 	if known {
 		s.followed(w, &was, &now)
 	}
@@ -148,6 +154,8 @@ func (s *sightings) followed(w *worker, was, now *sighting) {
 		s.say(w, s.entry(w, &ends, lost, was.until))
 	case now.holder == was.holder:
 		s.say(w, s.entry(w, &ends, lost, min(was.until, max(was.seen, now.since))))
+	case !was.complete(now):
+		s.unsure.add(line)
 	default:
 		s.earlies.add(line)
 		if ends.until == never { // until it is told
@@ -155,6 +163,28 @@ func (s *sightings) followed(w *worker, was, now *sighting) {
 		}
 		s.early = append(s.early, ends)
 	}
+}
+
+// rhythm notes how long it took from one renewal to the next.
+func (now *sighting) rhythm(was *sighting) {
+	took := now.seen - was.seen
+	now.least, now.most = was.least, was.most
+	if took > 0 && (now.least == 0 || took < now.least) {
+		now.least = took
+	}
+	now.most = max(now.most, took)
+}
+
+// complete reports whether no change of a record can be missing between the last sample of a holder and the first of the next one. A watch says so itself, with
+// events. Else the samples must be those that a watch would show, and nobody who looks at the record now and then: the next hold is seen from its first
+// instant. The renewals before it came in a steady rhythm. And the takeover does not come about when the next look would have been due.
+func (was *sighting) complete(now *sighting) bool {
+	if was.counted || now.change {
+		return true
+	}
+	steady := was.least > 0 && was.most < was.least+was.least/2
+	gap := now.since - was.seen
+	return now.seen == now.since && steady && (gap < was.least/2 || gap > 2*was.most)
 }
 
 // gap notes that changes of a record are missing before a sample.
@@ -184,6 +214,8 @@ func (s *sightings) tell(l *log, polled bool) {
 	open(s.late, "its holder renewed the lock when its time was over, so changes of the record may be missing before it.")
 	open(s.between, "who held the lock between it and the sample before is not told.")
 	if !polled && s.polled.n == 0 {
+		open(s.unsure, "it is of another holder before the time of the one before was over. Either the lock was taken early, or a release is missing: "+
+			"a watch with its events tells (kubectl get -w --output-watch-events).")
 		l.assumed("The samples are all changes of their records, as a watch prints them (--polled: they were looked at now and then).")
 		return
 	}
