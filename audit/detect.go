@@ -23,6 +23,9 @@ func Detect(head []byte, name string, mapped bool) (Format, error) {
 	if form := detectRecords(text); form != "" {
 		return form, nil
 	}
+	if rest := behindHalf(text); rest != nil {
+		return Detect(rest, name, mapped)
+	}
 	if yamlObject.Match(text) {
 		return "", errYAML
 	}

@@ -268,6 +268,105 @@ func TestTextIsNoTable(t *testing.T) {
 	}
 }
 
+// TestSuggestedPatterns: a pattern that is made of a file's first lines works when it is pasted, commas or not.
+func TestSuggestedPatterns(t *testing.T) {
+	for name, c := range map[string]struct {
+		lines  string // TIME, then who, what, and which lock
+		events map[string][]string
+	}{
+		"Log4j":                 {"2026-04-08 18:10:0%d,463 INFO  [%s] c.e.Lock - %s orders, ttl=30s", nil},
+		"syslog":                {"Apr  8 18:10:0%d db1 app[123]: %s %s orders, waited 3 ms", nil},
+		"Celery":                {"[2026-04-08 18:10:0%d,463: INFO/MainProcess] %s %s orders, ttl 30", nil},
+		"no heading":            {"2026-04-08T18:10:0%d.463Z, %s, %s, orders, 30", nil},
+		"logfmt":                {`ts=2026-04-08T18:10:0%d.463Z level=info caller=a.go:3 worker=%s msg="%s" lock=orders`, nil},
+		"pairs with commas":     {"2026-04-08 18:10:0%d.463 [main] pod=%s, action=%s, lock=orders, attempt=1", nil},
+		"klog":                  {"I0408 18:10:0%d.463000   41 leader.go:10] %s %s orders, after 3 tries", nil},
+		"a word of its own":     {"7/14/26 8:04:0%d PM UTC session %s %s '/lock/a,#,v{s{31,s{'world,'anyone}}},T,1", map[string][]string{"grant": {"acquired"}, "release": {"released"}}},
+		"words that are taught": {"7/14/26 8:04:0%d PM UTC session 0x1%s %s '/lock/a,#,v{s{31}},T,1", map[string][]string{"grant": {"create"}, "release": {"closeSession"}}},
+	} {
+		text := ""
+		for i, say := range []string{"a acquired", "b acquired", "a released", "b released"} {
+			who, what, _ := strings.Cut(say, " ")
+			if c.events != nil && c.events["grant"][0] == "create" {
+				what = map[string]string{"acquired": "create", "released": "closeSession"}[what]
+			}
+			text += fmt.Sprintf(c.lines+"\n", i+1, who, what)
+		}
+		_, err := audit.Detect([]byte(text), "app.log", false)
+		unknown, ok := errors.AsType[*audit.UnknownFormat](err)
+		if !ok || unknown.Pattern == "" {
+			t.Errorf("%s: no pattern: %v", name, err)
+			continue
+		}
+		s, err := audit.Read(strings.NewReader(text), "app.log", audit.Text, audit.Options{Pattern: unknown.Pattern, Events: c.events, FileDate: "2026-11-26"})
+		if err != nil {
+			t.Errorf("%s: %v by %s", name, err, unknown.Pattern)
+			continue
+		}
+		if got := said(s, judge(t, s)); !strings.Contains(got, "a and ") || !strings.Contains(got, "both held ") || !strings.Contains(got, ":02") {
+			t.Errorf("%s: by %s: %s", name, unknown.Pattern, got)
+		}
+		s.Close()
+	}
+}
+
+// TestHalfLines: half a line refuses no file. One in JSON may have told of a lock, so the answer is no pass, and has its line.
+func TestHalfLines(t *testing.T) {
+	const first, rest = `{"ts":1,"pod":"a","event":"acquired","lock":"k"}` + "\n", `{"ts":3,"pod":"a","event":"released","lock":"k"}
+{"ts":4,"pod":"b","event":"acquired","lock":"k"}
+{"ts":5,"pod":"b","event":"released","lock":"k"}
+`
+	for name, log := range map[string]string{
+		"in a string":                  first + `{"ts":2,"pod":"b","event":"acqui` + "\n" + rest,
+		"in a name":                    first + `{"ts":2,"pod":"b","eve` + "\r\n" + rest,
+		"behind a value":               first + `{"ts":2,"pod":"b"` + "\n" + rest,
+		"behind a comma":               first + `{"ts":2,"pod":"b",` + "\n\n" + rest,
+		"a brace":                      first + "{\n" + rest,
+		"two writers on one line":      first + `{"ts":2,"pod":"b","ev{"ts":2.5,"pod":"c","event":"busy","lock":"k"}` + "\n" + rest,
+		"at the end":                   strings.Replace(first+rest, `{"ts":3`, "{\"ts\":2}\n{\"ts\":3", 1) + `{"ts":6,"pod":"a","event":"acq`,
+		"of several lines, at the end": first + rest + "{\n \"ts\": 6,\n \"pod\": \"a\"",
+	} {
+		v, s := judgeText(t, log, "log", audit.JSON, audit.Options{})
+		line := 2
+		if strings.HasSuffix(name, "end") {
+			line = len(strings.Split(first+rest, "\n"))
+			if name == "at the end" {
+				line++
+			}
+		}
+		if text := said(s, v); v.Outcome != checker.Inconclusive || !strings.Contains(text, fmt.Sprintf("Line %d: it is left out, and seems to tell of a lock", line)) {
+			t.Errorf("%s: %s\n%s", name, v.Outcome, text)
+		}
+		s.Close()
+	}
+	pretty := strings.NewReplacer(",", ",\n  ", "{", "{\n", "}", "\n}").Replace(first + rest)
+	if v, s := judgeText(t, pretty, "log", audit.JSON, audit.Options{}); v.Outcome != checker.Pass {
+		t.Errorf("objects of several lines: %s\n%s", v.Outcome, said(s, v))
+	}
+	for name, log := range map[string]string{"JSON": `{"ts":0,"po` + "\n" + first + rest, "text": `{"ts":0,"po` + "\n1 a acquired k\n2 a released k\n3 b acquired k\n4 b released k\n"} {
+		format, err := audit.Detect([]byte(log), "log", false)
+		if name == "JSON" && format != audit.JSON || name == "text" && !errors.Is(err, audit.ErrUnknownFormat) {
+			t.Errorf("%s that begins with half a line: %q, %v", name, format, err)
+		}
+		if name == "text" {
+			v, s := judgeText(t, log, "log", audit.Text, audit.Options{Pattern: `^(?P<time>\S+) (?P<client>\S+) (?P<event>\S+) (?P<key>\S+)`})
+			if v.Outcome != checker.Pass || !strings.Contains(strings.Join(s.Left, "\n"), "does not match: 1, the first is line 1") {
+				t.Errorf("%s: %s, %s", v.Outcome, said(s, v), s.Left)
+			}
+		}
+	}
+	if _, err := audit.Read(strings.NewReader(first+`{"ts":2,,"pod":"b"}`+"\n"+rest), "log", audit.JSON, audit.Options{}); err == nil || !strings.Contains(err.Error(), "log:2:") {
+		t.Errorf("a line that is no JSON: %v", err)
+	}
+	p, err := audit.NewParser("log", []byte(first), audit.JSON, audit.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Line([]byte(`{"ts":2,"pod":"b","ev`), 2); err == nil || !strings.Contains(err.Error(), "half a line") {
+		t.Errorf("a watch is told of half a line: %v", err)
+	}
+}
+
 // TestOtherMessages: lines that say nothing about a lock are counted, and one that names a lock is asked for.
 func TestOtherMessages(t *testing.T) {
 	const log = `{"ts":1,"pod":"a","msg":"acquired","lock":"k"}

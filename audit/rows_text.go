@@ -94,7 +94,7 @@ func (s *splitText) split(w *worker, b block) error {
 				return err
 			}
 		case len(bytes.TrimSpace(text)) == 0:
-		case s.skip:
+		case s.skip, begunObject(bytes.TrimSpace(text)):
 			w.skip(text, b.line)
 		default:
 			return &history.SyntaxError{File: s.file, Line: b.line, Column: 1, Near: excerpt(string(text)),

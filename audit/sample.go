@@ -57,7 +57,7 @@ func whole(head []byte) []byte {
 // sampleJSON reads what the objects at the beginning of a file hold; a member of a member is a column with a path.
 func sampleJSON(head []byte) *sample {
 	s := &sample{}
-	if first, _, _ := bytes.Cut(bytes.TrimSpace(head), []byte("\n")); banner(first) && !beginsList.Match(first) || someObject(first) {
+	if first, _, _ := bytes.Cut(bytes.TrimSpace(head), []byte("\n")); banner(first) && !beginsList.Match(first) || someObject(first) || behindHalf(bytes.TrimSpace(head)) != nil {
 		head = objects(head)
 	}
 	f := newForms(bufio.NewReader(bytes.NewReader(head)), "", false)

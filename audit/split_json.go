@@ -76,7 +76,17 @@ func (s *splitJSON) split(w *worker, b block) error {
 			at += len(text)
 			continue
 		}
+		behind, _, _ := bytes.Cut(bytes.TrimLeft(b.data[at+len(text):], " \t\r\n"), []byte("\n"))
+		if (b.more || len(behind) > 0) && half(text, behind) {
+			w.left(line)
+			at += len(text)
+			continue
+		}
 		n, err := s.careful(w, b, at, line)
+		if err != nil && !b.more && begunObject(bytes.TrimSpace(b.data[at:])) {
+			w.left(line)
+			return nil // the log ends within an object
+		}
 		if err != nil {
 			w.parsed.rest = at
 			return err

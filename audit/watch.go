@@ -99,6 +99,9 @@ func (p *Parser) Line(text []byte, number int) (t Telling, err error) {
 	if _, placed := errors.AsType[*history.SyntaxError](got.err); got.err != nil && !placed {
 		got.err = &history.SyntaxError{File: p.r.log.file, Line: number, Near: excerpt(string(text)), Err: got.err}
 	}
+	if got.err == nil && len(got.entries) == 0 && begunObject(bytes.TrimSpace(text)) {
+		got.err = &history.SyntaxError{File: p.r.log.file, Line: number, Near: excerpt(string(text)), Err: errHalf}
+	}
 	if got.err == nil && len(got.entries) > 1 {
 		got.err = &history.SyntaxError{File: p.r.log.file, Line: number, Near: excerpt(string(text)), Err: errors.New("several records on one line")}
 	}
