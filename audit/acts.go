@@ -4,13 +4,13 @@ import "github.com/lockchaos/lockchaos/history"
 
 // lost follows the news of a loss.
 func (t *tracer) lost(la *lane, i int32) {
-	o := t.log.ops.at(i)
+	o := t.log.ops.At(i)
 	at := t.which(la, o.token)
 	if at < 0 {
 		t.stray(la, o)
 		return
 	}
-	h := t.holds.at(la.open[at])
+	h := t.holds.At(la.open[at])
 	t.under(h, o)
 	h.told, h.until = true, min(h.until, o.begin())
 	if t.options.Delayed {
@@ -25,13 +25,13 @@ func (t *tracer) lost(la *lane, i int32) {
 
 // acted follows a read, write or renewal.
 func (t *tracer) acted(la *lane, i int32) {
-	o := t.log.ops.at(i)
+	o := t.log.ops.At(i)
 	if at := t.which(la, o.token); at >= 0 {
 		n := la.open[at]
-		if t.holds.at(n).token == 0 && o.token != 0 && o.kind == history.Write && t.options.Tokens == "fencing" {
+		if t.holds.At(n).token == 0 && o.token != 0 && o.kind == history.Write && t.options.Tokens == "fencing" {
 			t.tokened(n, o.token) // the log tells the token only here
 		}
-		t.under(t.holds.at(n), o)
+		t.under(t.holds.At(n), o)
 		return
 	}
 	var n int32
@@ -40,11 +40,11 @@ func (t *tracer) acted(la *lane, i int32) {
 		n, known = t.tokens.hold(t.holds, tokenOn{o.key, o.token})
 	}
 	switch {
-	case known && t.holds.at(n).replaced:
-		t.replacedWrite(la, t.holds.at(n), o)
+	case known && t.holds.At(n).replaced:
+		t.replacedWrite(la, t.holds.At(n), o)
 	case known:
-		t.reopen(t.holds.at(n))
-		t.under(t.holds.at(n), o)
+		t.reopen(t.holds.At(n))
+		t.under(t.holds.At(n), o)
 	case o.token != 0 && o.kind == history.Write && t.options.Permits == 1 && t.options.Tokens == "fencing":
 		t.infer(la, i)
 	case o.kind == history.Write:
@@ -60,7 +60,7 @@ func (t *tracer) acted(la *lane, i int32) {
 // reopen takes back that a release ended a hold: its owner has acted under it later. It held until then, and gave the promise up.
 func (t *tracer) reopen(h *hold) {
 	if h.release >= 0 {
-		r := t.log.ops.at(h.release)
+		r := t.log.ops.At(h.release)
 		if r.outcome == history.OK {
 			r.kind, r.outcome, r.shown = history.Renew, history.Fail, shownRelease
 		} else {
@@ -90,24 +90,24 @@ func (t *tracer) provesHold(la *lane, o *op) bool {
 	if o.kind != history.Renew || o.outcome != history.OK || len(la.open) > 0 || t.log.columns == nil || t.options.Permits > 1 {
 		return false
 	}
-	return la.newest < 0 || t.holds.at(la.newest).inferred
+	return la.newest < 0 || t.holds.At(la.newest).inferred
 }
 
 // infer opens a hold for an act whose acquire the log lacks: it was granted at some time before.
 func (t *tracer) infer(la *lane, i int32) {
-	o := *t.log.ops.at(i)
+	o := *t.log.ops.At(i)
 	if o.token < t.tokens.highest(o.key) {
 		t.late++
 	}
 	if t.options.Tokens != "fencing" {
 		o.token = 0 // it may be that of the act
 	}
-	a := t.log.ops.add(op{kind: history.Acquire, outcome: history.OK, inv: o.inv, ret: o.inv, start: 1, end: o.inv, token: o.token, key: o.key,
+	a := t.log.ops.Add(op{kind: history.Acquire, outcome: history.OK, inv: o.inv, ret: o.inv, start: 1, end: o.inv, token: o.token, key: o.key,
 		owner: o.owner, line: o.line, endLine: o.line, order: o.order - 1, inferred: true})
 	h := t.hold(la, a)
 	h.use = o.order / 2
 	if len(la.open) > 1 { // it is no hold that a release without a token could be about
 		la.open = la.open[:len(la.open)-1]
 	}
-	t.under(h, t.log.ops.at(i))
+	t.under(h, t.log.ops.At(i))
 }

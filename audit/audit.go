@@ -12,6 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/lockchaos/lockchaos/audit/spill"
 	"github.com/lockchaos/lockchaos/history"
 )
 
@@ -51,7 +52,7 @@ func newLineReader(o Options) (r lineReader, err error) {
 	if r.stamps.date, err = newCalendar(o.Date, o.FileDate); err != nil {
 		return r, err
 	}
-	r.names = o.room().names
+	r.names = o.room().Names
 	_, r.whole = o.Map[wholeHold]
 	if client := o.Map[Fields[fieldClient]]; client == fileColumn || strings.HasPrefix(client, fileColumn+"+") {
 		if r.fileOf = o.FileOf; r.fileOf == nil {
@@ -67,7 +68,7 @@ type auditReader struct {
 	rows        rows
 	columns     *guesser
 	found       found
-	entries     *sorter[entry]
+	entries     *spill.Sorter[entry]
 	first, last int64   // their times
 	begin       int64   // the instant of the first one, so that none is 0 or less, whatever the clocks: a history means by 0 that it does not know
 	zeros       []bool  // whether a key has tokens that are 0
@@ -82,8 +83,8 @@ type auditReader struct {
 func newAuditReader(l *log, lines lineReader, o Options) *auditReader {
 	r := &auditReader{log: l, granted: o.asked, tokens: o.Tokens, clock: clock{joined: o.Joined, guessed: o.Date == "", file: lines.stamps.date.first, zones: lines.stamps.zones}, stamps: lines.stamps, columns: &guesser{whole: lines.whole, stamps: lines.stamps, words: lines.words, exclusive: !o.Reentrant && o.Permits <= 1}, first: never, last: math.MinInt64, begin: 1 + int64(o.ClockError)}
 	room := l.room
-	room.run *= 8                                                                        // a log may be in any order; what is made of its lines is nearly in order
-	r.entries = newSorter(room, func(a, b entry) int { return cmp.Compare(a.at, b.at) }) // else in the order of the file
+	room.Run *= 8                                                                              // a log may be in any order; what is made of its lines is nearly in order
+	r.entries = spill.NewSorter(room, func(a, b entry) int { return cmp.Compare(a.at, b.at) }) // else in the order of the file
 	return r
 }
 
@@ -230,7 +231,7 @@ func (r *lineReader) understand(text *[fieldCount]string) (e entry, wrong field,
 
 // ops turns the lines, in order of time, into ops.
 func (r *auditReader) ops() error {
-	defer r.entries.close()
+	defer r.entries.Close()
 	r.noteNoughts()
 	if r.stamps.date.cycle != never_ && r.clock.guessed {
 		r.log.assumed("The times have no %s. The first is of %s, by the file's own date, and they go on from there (--date).",
@@ -246,7 +247,7 @@ func (r *auditReader) ops() error {
 	if r.last-r.first < 0 || r.last-r.first > math.MaxInt64/8 {
 		return fmt.Errorf("%s: its times are more than %d years apart: see --time-format", r.log.file, math.MaxInt64/8/int64(365*24*3600*1e9))
 	}
-	r.log.told = newSorter(r.log.room, moment.compare)
+	r.log.told = spill.NewSorter(r.log.room, moment.compare)
 	r.log.zero, r.log.hasZero, r.log.grain, r.log.zoneless = r.first-r.begin, true, r.stamps.grain, r.stamps.zoneless && r.stamps.where == nil
 	if r.stamps.zone != nil {
 		r.log.zone = r.stamps.zone
@@ -264,8 +265,8 @@ func (r *auditReader) ops() error {
 		}
 	}
 	for _, i := range asked { // and never answered
-		r.log.ops.trim()
-		r.log.told.add(r.log.ops.see(i).tells(i))
+		r.log.ops.Trim()
+		r.log.told.Add(r.log.ops.See(i).tells(i))
 	}
 	return nil
 }
@@ -290,12 +291,12 @@ func (r *auditReader) op(e *entry, asked map[place]int32) error {
 	case acquire, grant, busy:
 		if open {
 			delete(asked, at)
-			asks := r.log.ops.at(n)
+			asks := r.log.ops.At(n)
 			if e.end > e.at && e.means != busy && e.at > r.first {
 				asks.attempt = o.inv
 			}
 			e.answer(asks, o.ret)
-			r.log.told.add(momentOf(o.ret, false, 2*r.log.ops.length, n, false))
+			r.log.told.Add(momentOf(o.ret, false, 2*r.log.ops.Length, n, false))
 			return nil
 		}
 	}
@@ -303,7 +304,7 @@ func (r *auditReader) op(e *entry, asked map[place]int32) error {
 	r.log.ledgered = r.log.ledgered || o.kind == history.Write
 	i, err := r.log.add(o)
 	o.order = 2*i + 1
-	r.log.told.add(o.tells(i))
+	r.log.told.Add(o.tells(i))
 	return err
 }
 

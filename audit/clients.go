@@ -74,27 +74,27 @@ type part struct {
 func (t *tracer) part() {
 	added := t.lines
 	for i := range t.lines {
-		t.log.ops.trim()
-		t.holds.trim()
-		for order := t.log.ops.see(i).order; added < t.log.ops.length && t.log.ops.see(added).order < order; added++ {
+		t.log.ops.Trim()
+		t.holds.Trim()
+		for order := t.log.ops.See(i).order; added < t.log.ops.Length && t.log.ops.See(added).order < order; added++ {
 			t.partOf(added)
 		}
 		t.partOf(i)
 	}
-	for ; added < t.log.ops.length; added++ {
-		t.log.ops.trim()
+	for ; added < t.log.ops.Length; added++ {
+		t.log.ops.Trim()
 		t.partOf(added)
 	}
 }
 
 // partOf gives an acquire a part of its owner that is free, or a new one.
 func (t *tracer) partOf(i int32) {
-	a, err, until := t.log.ops.at(i), 2*int64(t.options.ClockError), int32(0)
+	a, err, until := t.log.ops.At(i), 2*int64(t.options.ClockError), int32(0)
 	if a.lane == 0 {
 		return
 	}
 	if a.part != 0 {
-		h := t.holds.see(a.part - 1)
+		h := t.holds.See(a.part - 1)
 		if until = h.use; !h.ended && !h.attempted && (t.options.Validity.Released || t.options.Permits > 1 && t.options.Validity.TTL > 0) {
 			until = math.MaxInt32
 		}
@@ -114,7 +114,7 @@ func (t *tracer) partOf(i int32) {
 func (l *log) client(o *op) int32 {
 	a := o
 	if o.grant != 0 {
-		a = l.ops.see(o.grant - 1)
+		a = l.ops.See(o.grant - 1)
 	}
 	switch {
 	case a.lane == 0:

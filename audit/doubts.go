@@ -109,7 +109,7 @@ func (t *tracer) doubtWrites(holds string) string {
 
 // wrote notes an accepted write of a grant.
 func (t *tracer) wrote(o *op) {
-	a := t.log.ops.see(o.grant - 1)
+	a := t.log.ops.See(o.grant - 1)
 	t.carried = t.carried && a.token != 0 && !t.broken[o.key] && t.options.Tokens == "fencing"
 	t.writes.add(item{a.token, o.begin(), o.finish(), o.key})
 }
@@ -122,14 +122,14 @@ func (t *tracer) closeGrants() int {
 	}
 	grants := newRace(t.log.room)
 	defer grants.close()
-	for i := range t.log.ops.each(0, t.lines) {
-		o := t.log.ops.see(i)
+	for i := range t.log.ops.Each(0, t.lines) {
+		o := t.log.ops.See(i)
 		if o.kind != history.Write || o.outcome != history.OK || o.grant == 0 {
 			continue
 		}
-		if a := t.log.ops.at(o.grant - 1); !a.wrote {
+		if a := t.log.ops.At(o.grant - 1); !a.wrote {
 			a.wrote = true
-			grants.byBegin.add(item{a.token, a.begin(), a.finish(), a.key})
+			grants.byBegin.Add(item{a.token, a.begin(), a.finish(), a.key})
 		}
 	}
 	return grants.closer(len(t.log.keys.list), margin)

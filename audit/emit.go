@@ -3,6 +3,7 @@ package audit
 import (
 	"io"
 
+	"github.com/lockchaos/lockchaos/audit/spill"
 	"github.com/lockchaos/lockchaos/history"
 )
 
@@ -10,11 +11,11 @@ import (
 type emitter struct {
 	log     *log
 	err     int64
-	moments *sorter[moment]
-	in      *cursor[moment] // nil: nothing has been told yet
-	ahead   *moment         // nil: all have been told
+	moments *spill.Sorter[moment]
+	in      *spill.Cursor[moment] // nil: nothing has been told yet
+	ahead   *moment               // nil: all have been told
 	queues  []queue
-	links   *paged[int32]
+	links   *spill.List[int32]
 	pending []int32
 	seq     int64
 	stores  map[int32]bool // answered writes that wait for others to come first in the ledger
@@ -33,17 +34,17 @@ const (
 // newEmitter puts the events in order: by time; at one instant what was answered then comes before what was asked, for equal stamps
 // decide nothing, and an op of no length is asked and answered at once. It returns how many entries the ledger has, too.
 func newEmitter(t *tracer) (*emitter, int) {
-	e := &emitter{log: t.log, err: int64(t.options.ClockError), moments: newSorter(t.log.room, moment.compare), stores: map[int32]bool{}}
+	e := &emitter{log: t.log, err: int64(t.options.ClockError), moments: spill.NewSorter(t.log.room, moment.compare), stores: map[int32]bool{}}
 	tell := func(i int32) {
-		o := t.log.ops.see(i)
+		o := t.log.ops.See(i)
 		if o.kind == history.Write && o.outcome == history.OK && o.grant != 0 {
 			t.wrote(o)
 		}
 		e.order(i, o)
 	}
 	ledgers := newLedgers(t, tell)
-	for i := range t.log.ops.each(0, t.log.ops.length) {
-		o := t.log.ops.see(i)
+	for i := range t.log.ops.Each(0, t.log.ops.Length) {
+		o := t.log.ops.See(i)
 		t.latest = max(t.latest, o.latest())
 		if i < t.lines && o.ret > o.inv && o.ret != never {
 			t.log.lasting[o.kind] = true
@@ -53,7 +54,7 @@ func newEmitter(t *tracer) (*emitter, int) {
 			ledgers.write(i, o)
 			continue
 		case o.kind == history.Read:
-			t.log.ops.at(i).reads()
+			t.log.ops.At(i).reads()
 		}
 		tell(i)
 	}
@@ -69,10 +70,10 @@ func (e *emitter) order(i int32, o *op) {
 	}
 	asked, answered := e.asked(o), o.ret+e.err
 	if o.outcome != history.Lost && !o.late {
-		e.moments.add(momentOf(asked, true, o.order, i, false))
+		e.moments.Add(momentOf(asked, true, o.order, i, false))
 	}
 	if o.outcome != history.TypeNone {
-		e.moments.add(momentOf(answered, asked >= answered, o.order, i, true))
+		e.moments.Add(momentOf(answered, asked >= answered, o.order, i, true))
 	}
 }
 
@@ -87,19 +88,19 @@ func (e *emitter) asked(o *op) int64 {
 
 // next fills in the next event.
 func (e *emitter) next(out *history.Event) error {
-	e.log.ops.trim()
-	e.links.trim()
+	e.log.ops.Trim()
+	e.links.Trim()
 	if e.in == nil {
-		e.in = e.moments.inOrder()
-		e.ahead = e.in.next()
+		e.in = e.moments.InOrder()
+		e.ahead = e.in.Next()
 	}
 	for len(e.pending) == 0 && e.ahead != nil {
 		i := e.ahead.op()
-		o := e.log.ops.see(i)
+		o := e.log.ops.See(i)
 		if !o.late {
 			break
 		}
-		e.ahead = e.in.next()
+		e.ahead = e.in.Next()
 		e.stored(i, o)
 	}
 	switch {
@@ -107,7 +108,7 @@ func (e *emitter) next(out *history.Event) error {
 		e.entry(out)
 	case e.ahead != nil:
 		e.moment(out)
-		e.ahead = e.in.next()
+		e.ahead = e.in.Next()
 	case e.state == telling:
 		e.state = marking
 		*out = history.Event{Type: history.Watermark, Time: e.last, Start: e.last + 1}
@@ -126,7 +127,7 @@ func (e *emitter) next(out *history.Event) error {
 func (e *emitter) moment(out *history.Event) {
 	m := *e.ahead
 	i := m.op()
-	o := e.log.ops.see(i)
+	o := e.log.ops.See(i)
 	client := e.log.client(o)
 	*out = history.Event{Type: history.Invoke, Kind: o.kind, Time: m.at, Op: int64(i) + 1, Grant: int64(o.grant), Key: history.KeyID(o.key),
 		Client: client, Process: client}
@@ -151,7 +152,7 @@ func (e *emitter) moment(out *history.Event) {
 		out.Start, out.End = e.early(o.begin()), o.finish()+e.err
 	}
 	if o.kind == history.Acquire && o.outcome == history.OK || o.kind == history.Write {
-		carry(out, e.log.ops.see(int32(out.Grant-1)))
+		carry(out, e.log.ops.See(int32(out.Grant-1)))
 	}
 	if o.mute {
 		out.Token, out.ZeroToken = 0, false
@@ -182,7 +183,7 @@ func (e *emitter) stored(i int32, o *op) {
 		i := q.next - 1
 		delete(e.stores, i)
 		e.pending = append(e.pending, i)
-		q.next = *e.links.see(i)
+		q.next = *e.links.See(i)
 	}
 }
 
@@ -192,12 +193,12 @@ func (e *emitter) entry(out *history.Event) {
 	if e.pending = e.pending[1:]; len(e.pending) == 0 {
 		e.pending = nil
 	}
-	o := e.log.ops.see(i)
+	o := e.log.ops.See(i)
 	q := &e.queues[o.key]
 	e.seq++
 	*out = history.Event{Type: history.Ledger, Kind: history.Write, Time: o.inv, Op: int64(i) + 1, Grant: int64(o.grant), Key: history.KeyID(o.key),
 		Client: e.log.client(o), Seq: e.seq, Refused: o.refused}
-	carry(out, e.log.ops.see(o.grant-1))
+	carry(out, e.log.ops.See(o.grant-1))
 	if !o.refused {
 		out.Replaced = q.version
 		q.version++

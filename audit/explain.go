@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockchaos/lockchaos/audit/spill"
 	"github.com/lockchaos/lockchaos/history"
 )
 
@@ -18,7 +19,7 @@ type Explained struct {
 
 // Explain says line by line how the beginning of a log is understood, up to so many lines that are not empty. The head is whole lines, one record each.
 func Explain(name string, head []byte, format Format, o Options, most int) (all []Explained, err error) {
-	defer caught(&err)
+	defer spill.Caught(&err)
 	p, err := NewParser(name, head, format, o)
 	if err != nil {
 		return nil, err

@@ -196,7 +196,7 @@ func (r *jepsenReader) times(f form, m ednMap, o *jepsenOp) error {
 
 func (r *jepsenReader) invoke(f form, o *jepsenOp) error {
 	if prev, ok := r.open[o.process]; ok {
-		return r.forms.wrong(f, ":process", fmt.Errorf("process %d invokes an op while that of line %d is open", o.process, r.log.ops.at(prev).line))
+		return r.forms.wrong(f, ":process", fmt.Errorf("process %d invokes an op while that of line %d is open", o.process, r.log.ops.At(prev).line))
 	}
 	if o.client != "" {
 		r.owner[o.process] = o.client
@@ -226,7 +226,7 @@ func (r *jepsenReader) complete(f form, o *jepsenOp) error {
 	if o.client != "" {
 		r.owner[o.process] = o.client
 	}
-	done := r.log.ops.at(i)
+	done := r.log.ops.At(i)
 	if o.kind != done.kind {
 		return r.forms.wrong(f, ":f", fmt.Errorf("process %d completes a %s with a %s", o.process, done.kind, o.kind))
 	}
@@ -260,15 +260,15 @@ func (r *jepsenReader) refusals() error {
 	case len(r.falses) == 0 || taught && how == endedOK:
 		return nil
 	case !taught && !r.truths:
-		return &history.SyntaxError{File: r.log.file, Line: int(r.log.ops.see(r.falses[0]).endLine), Column: 1, Near: ":value false",
+		return &history.SyntaxError{File: r.log.file, Line: int(r.log.ops.See(r.falses[0]).endLine), Column: 1, Near: ":value false",
 			Err: errors.New("an op that was answered :ok, with the :value false, where none has true: was it refused (--results fail=false) or carried out (--results ok=false)?")}
 	case !taught:
 		r.log.assumed("The :value true or false answers an acquire or release, so false is a refusal (--results ok=false).")
 		how = endedFail
 	}
 	for _, i := range r.falses {
-		r.log.ops.trim()
-		r.log.ops.at(i).ended(how, true)
+		r.log.ops.Trim()
+		r.log.ops.At(i).ended(how, true)
 	}
 	return nil
 }
@@ -286,21 +286,21 @@ func (r *jepsenReader) nameKeys() {
 		return
 	}
 	r.log.note("The :value of acquires and releases comes more than once, so it is taken for the name of the lock.")
-	for i := range r.log.ops.each(0, int32(len(r.named))) {
+	for i := range r.log.ops.Each(0, int32(len(r.named))) {
 		if name := r.named[i]; name != "" {
-			r.log.ops.at(i).key = r.log.keys.id(name)
+			r.log.ops.At(i).key = r.log.keys.id(name)
 		}
 	}
 }
 
 // finish names the owners, now that every answer has been seen.
 func (r *jepsenReader) finish() error {
-	for i := range r.log.ops.each(0, r.log.ops.length) {
+	for i := range r.log.ops.Each(0, r.log.ops.Length) {
 		name, ok := r.owner[r.by[i]]
 		if !ok {
 			name = fmt.Sprintf("process %d", r.by[i])
 		}
-		r.log.ops.at(i).owner = r.log.owners.id(name)
+		r.log.ops.At(i).owner = r.log.owners.id(name)
 	}
 	if err := r.refusals(); err != nil {
 		return err

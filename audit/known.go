@@ -6,13 +6,13 @@ import "github.com/lockchaos/lockchaos/history"
 func (t *tracer) known() {
 	last := int64(0)
 	if t.options.Validity.Released && t.options.Permits > 1 {
-		for i := range t.log.ops.each(0, t.log.ops.length) {
-			last = max(last, t.log.ops.see(i).latest())
+		for i := range t.log.ops.Each(0, t.log.ops.Length) {
+			last = max(last, t.log.ops.See(i).latest())
 		}
 	}
-	for n := range t.holds.each(0, t.holds.length) {
-		t.log.ops.trim()
-		one := *t.holds.see(n) // a copy, for the last use of the hold
+	for n := range t.holds.Each(0, t.holds.Length) {
+		t.log.ops.Trim()
+		one := *t.holds.See(n) // a copy, for the last use of the hold
 		h := &one
 		t.word(h)
 		switch {
@@ -37,15 +37,15 @@ func (o *op) latest() int64 {
 
 // say adds an op under a hold, at an instant.
 func (t *tracer) say(h *hold, kind history.Kind, outcome history.Type, at int64, order int32) *op {
-	a := t.log.ops.see(h.acquire)
-	return t.log.ops.at(t.log.ops.add(op{kind: kind, outcome: outcome, inv: at, ret: at, key: a.key, owner: a.owner,
+	a := t.log.ops.See(h.acquire)
+	return t.log.ops.At(t.log.ops.Add(op{kind: kind, outcome: outcome, inv: at, ret: at, key: a.key, owner: a.owner,
 		grant: h.acquire + 1, line: a.endLine, endLine: a.endLine, order: order}))
 }
 
 // word adds the client's own word: when it says that it was granted the key, it is alive and takes itself for the holder. Where a release of
 // unknown fate may still happen, and end a hold that came after it, the hold's promise is taken away instead.
 func (t *tracer) word(h *hold) {
-	a := *t.log.ops.see(h.acquire)
+	a := *t.log.ops.See(h.acquire)
 	if a.inferred || a.end != 0 {
 		return
 	}
@@ -54,7 +54,7 @@ func (t *tracer) word(h *hold) {
 		t.say(h, history.Renew, history.Fail, a.ret, a.order+1)
 		return
 	}
-	late := *t.log.ops.see(h.adrift - 1)
+	late := *t.log.ops.See(h.adrift - 1)
 	o := t.say(h, history.Release, history.Info, a.ret, a.order+1)
 	o.start, o.line, o.endLine = a.inv, late.line, late.endLine
 }
@@ -73,7 +73,7 @@ func (t *tracer) over(h *hold) {
 	}
 	at := t.done(h.use)
 	if ttl := int64(t.options.Validity.TTL); ttl > 0 {
-		a := t.log.ops.see(h.acquire)
+		a := t.log.ops.See(h.acquire)
 		at = max(at, min(h.until, max(a.begin(), a.attempt, h.renewed)+ttl))
 	}
 	t.say(h, history.Release, history.Fail, max(at, h.last), 2*h.use+2).notHeld = true
@@ -81,13 +81,13 @@ func (t *tracer) over(h *hold) {
 
 // done is when the op of that place in the log was answered, or asked if it never was.
 func (t *tracer) done(i int32) int64 {
-	if i >= t.log.ops.length {
+	if i >= t.log.ops.Length {
 		return never / 2
 	}
-	if o := t.log.ops.see(i); o.ret != never {
+	if o := t.log.ops.See(i); o.ret != never {
 		return o.ret
 	}
-	return t.log.ops.see(i).inv
+	return t.log.ops.See(i).inv
 }
 
 // held makes a semaphore's grant that is good until it is released a hold until then: a judge counts holds with holds and promises with promises,

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"github.com/lockchaos/lockchaos/audit/spill"
 	"github.com/lockchaos/lockchaos/history"
 )
 
@@ -53,7 +54,7 @@ type tracer struct {
 	options Options
 	lanes   map[place]*lane
 	order   []*lane // in order of their first ops
-	holds   *paged[hold]
+	holds   *spill.List[hold]
 	tokens  tokens
 	broken  []bool // whether the tokens certainly do not rise with the grants, by key
 	// grants are those with tokens, writes the accepted ones, early when holds were made by the tokens of others.
@@ -82,21 +83,21 @@ type tracer struct {
 // trace gives every op its grant.
 func trace(l *log, o Options) *tracer {
 	keys := len(l.keys.list)
-	t := &tracer{log: l, options: o, lanes: map[place]*lane{}, holds: newPaged[hold](l.room), tokens: newTokens(l), broken: make([]bool, keys), begun: make([]bool, keys),
+	t := &tracer{log: l, options: o, lanes: map[place]*lane{}, holds: spill.NewList[hold](l.room), tokens: newTokens(l), broken: make([]bool, keys), begun: make([]bool, keys),
 		grants: newRace(l.room), writes: newRace(l.room), early: map[int32]int64{}, tokenless: make([]bool, keys), carried: true}
 	t.readings = [...]*reading{newReading(l.room, int64(o.ClockError), acts), newReading(l.room, -t.loosest(), promises), newReading(l.room, -t.loosest(), openEnds)}
 	if l.told == nil {
 		l.told = l.order(int64(o.ClockError))
 	}
-	t.lines = l.ops.length
-	defer l.told.close()
+	t.lines = l.ops.Length
+	defer l.told.Close()
 	if o.Reentrant {
-		t.lookAhead(l.told.inOrder())
+		t.lookAhead(l.told.InOrder())
 	}
-	in := l.told.inOrder()
-	for m := in.next(); m != nil; m = in.next() {
-		l.ops.trim()
-		t.holds.trim()
+	in := l.told.InOrder()
+	for m := in.Next(); m != nil; m = in.Next() {
+		l.ops.Trim()
+		t.holds.Trim()
 		t.op(m.op())
 	}
 	t.lookThrough()
@@ -105,31 +106,31 @@ func trace(l *log, o Options) *tracer {
 
 // close forgets all but what the events and the steps need.
 func (t *tracer) close() {
-	t.holds.close()
+	t.holds.Close()
 	t.grants.close()
 	t.writes.close()
 	for _, r := range t.readings {
-		r.spans.close()
+		r.spans.Close()
 	}
 }
 
 // order lists ops in the order in which they tell something: an acquire when it is answered, the others when they begin. On the way it moves their
 // times so that none is 0 or less, by which a history means that it does not know.
-func (l *log) order(err int64) *sorter[moment] {
-	told := newSorter(l.room, moment.compare)
+func (l *log) order(err int64) *spill.Sorter[moment] {
+	told := spill.NewSorter(l.room, moment.compare)
 	l.sort()
 	by := max(0, 1+err-l.first)
-	if l.ops.length == 0 {
+	if l.ops.Length == 0 {
 		by = 0
 	}
 	l.zero -= by
-	for i := range l.ops.each(0, l.ops.length) {
-		o := l.ops.at(i)
+	for i := range l.ops.Each(0, l.ops.Length) {
+		o := l.ops.At(i)
 		o.shift(by)
 		if o.order = 2*i + 1; o.kind == history.Release && o.outcome == history.TypeNone {
 			o.outcome, o.ret = history.Info, o.inv
 		}
-		told.add(o.tells(i))
+		told.Add(o.tells(i))
 	}
 	return told
 }
@@ -143,15 +144,15 @@ func (o *op) tells(i int32) moment {
 }
 
 // lookAhead notes of each op whether its owner's next one on the key is a release that was answered ok.
-func (t *tracer) lookAhead(in *cursor[moment]) {
+func (t *tracer) lookAhead(in *spill.Cursor[moment]) {
 	last := map[place]int32{}
-	for m := in.next(); m != nil; m = in.next() {
-		t.log.ops.trim()
+	for m := in.Next(); m != nil; m = in.Next() {
+		t.log.ops.Trim()
 		i := m.op()
-		o := t.log.ops.see(i)
+		o := t.log.ops.See(i)
 		at := place{o.key, o.owner}
 		if before, ok := last[at]; ok && o.kind == history.Release && o.outcome == history.OK {
-			t.log.ops.at(before).then = true
+			t.log.ops.At(before).then = true
 		}
 		last[at] = i
 	}
@@ -159,7 +160,7 @@ func (t *tracer) lookAhead(in *cursor[moment]) {
 
 // op follows an op.
 func (t *tracer) op(i int32) {
-	o := t.log.ops.at(i)
+	o := t.log.ops.At(i)
 	if t.options.Tokens == "none" {
 		o.token = 0
 	}
@@ -185,7 +186,7 @@ func (t *tracer) op(i int32) {
 
 // acquired follows an acquire.
 func (t *tracer) acquired(la *lane, i int32) {
-	o := t.log.ops.at(i)
+	o := t.log.ops.At(i)
 	if t.options.Reentrant && t.nested(la, o) {
 		return
 	}
@@ -214,7 +215,7 @@ func (t *tracer) again(la *lane, o *op) bool {
 	if t.options.Validity.Released || o.token == 0 || len(la.open) == 0 {
 		return false
 	}
-	h := t.holds.at(la.open[len(la.open)-1])
+	h := t.holds.At(la.open[len(la.open)-1])
 	if h.token != o.token {
 		return false
 	}
@@ -231,7 +232,7 @@ func (t *tracer) replace(la *lane, o *op) {
 		return
 	}
 	for n := la.newest; n >= 0; {
-		h := t.holds.at(n)
+		h := t.holds.At(n)
 		if h.replaced {
 			break
 		}
@@ -252,7 +253,7 @@ func (t *tracer) nested(la *lane, o *op) bool {
 	if len(la.open) == 0 {
 		return false
 	}
-	h := t.holds.at(la.open[len(la.open)-1])
+	h := t.holds.At(la.open[len(la.open)-1])
 	switch {
 	case h.least == 0 && (o.token == 0 || o.token != h.token): // it may have been given up, and what follows be another one
 		if o.outcome == history.OK {
@@ -279,16 +280,16 @@ func (t *tracer) nested(la *lane, o *op) bool {
 
 // hold opens a hold for an acquire.
 func (t *tracer) hold(la *lane, i int32) *hold {
-	o := t.log.ops.at(i)
-	n := t.holds.add(hold{acquire: i, use: i, release: -1, key: o.key, lane: la.number, begin: o.begin(), finish: o.finish(), until: never, least: 1, most: 1, before: la.newest, inferred: o.inferred})
+	o := t.log.ops.At(i)
+	n := t.holds.Add(hold{acquire: i, use: i, release: -1, key: o.key, lane: la.number, begin: o.begin(), finish: o.finish(), until: never, least: 1, most: 1, before: la.newest, inferred: o.inferred})
 	if la.newest >= 0 {
-		t.holds.at(la.newest).follower = n
+		t.holds.At(la.newest).follower = n
 	}
 	la.open, la.newest = append(la.open, n), n
 	la.asks(o)
 	o.part = n + 1
 	t.begun[o.key] = true
-	h := t.holds.at(n)
+	h := t.holds.At(n)
 	if la.adrift >= 0 && !o.inferred {
 		h.attempted, h.least, h.until, h.adrift = true, 0, o.begin(), la.adrift+1
 	}
@@ -309,13 +310,13 @@ func (t *tracer) tokened(n int32, token int64) {
 	if token == 0 {
 		return
 	}
-	h := t.holds.at(n)
-	a := t.log.ops.at(h.acquire)
+	h := t.holds.At(n)
+	a := t.log.ops.At(h.acquire)
 	at := tokenOn{h.key, token}
 	if other, twice := t.tokens.hold(t.holds, at); twice {
-		earlier := t.holds.at(other)
+		earlier := t.holds.At(other)
 		earlier.twice = true
-		a.mute = t.log.ops.at(earlier.acquire).owner == a.owner
+		a.mute = t.log.ops.At(earlier.acquire).owner == a.owner
 		t.broken[h.key] = true // even to one owner: two grants that a token does not tell apart
 	}
 	h.token, a.token = token, token
@@ -338,7 +339,7 @@ func (t *tracer) under(h *hold, o *op) {
 // which is the place in the lane's open holds of the one that an op is about: that of its token, else the newest; -1: none.
 func (t *tracer) which(la *lane, token int64) int {
 	for i := len(la.open) - 1; i >= 0; i-- {
-		if h := t.holds.at(la.open[i]); token == 0 || h.token == 0 || h.token == token {
+		if h := t.holds.At(la.open[i]); token == 0 || h.token == 0 || h.token == token {
 			return i
 		}
 	}

@@ -41,11 +41,11 @@ const deepestNest = 64
 // outer is the hold that an op is about where its owner has given up all newer ones; -1: there is none. With another grant since, an op may just as well
 // come twice, and shows nothing.
 func (t *tracer) outer(la *lane, token int64) int32 {
-	if la.newest < 0 || !t.holds.at(la.newest).ended {
+	if la.newest < 0 || !t.holds.At(la.newest).ended {
 		return -1
 	}
-	for n, depth := t.holds.at(la.newest).before, 0; n >= 0 && depth < deepestNest; depth++ {
-		h := t.holds.at(n)
+	for n, depth := t.holds.At(la.newest).before, 0; n >= 0 && depth < deepestNest; depth++ {
+		h := t.holds.At(n)
 		switch {
 		case !h.nested:
 			return -1

@@ -7,6 +7,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/lockchaos/lockchaos/audit/spill"
 	"github.com/lockchaos/lockchaos/history"
 )
 
@@ -109,15 +110,15 @@ func (n *names) id(name string) int32 {
 // log is what was read of a file.
 type log struct {
 	file         string
-	room         room
-	ops          *paged[op]
+	room         spill.Room
+	ops          *spill.List[op]
 	first, last  int64 // the least inv, and that of the newest op
 	mixed        bool  // they are not in the order of their invs
 	keys, owners names
-	told         *sorter[moment] // the ops in the order in which they tell something; nil: that is to be found out
-	lanes        []*lane         // where an owner may be several clients
-	whole        []int32         // by lane its client, where each owner is one client on a key
-	read         int32           // how many of the ops stand in the file
+	told         *spill.Sorter[moment] // the ops in the order in which they tell something; nil: that is to be found out
+	lanes        []*lane               // where an owner may be several clients
+	whole        []int32               // by lane its client, where each owner is one client on a key
+	read         int32                 // how many of the ops stand in the file
 	// clients are the names of the clients on each key, by number.
 	clients [][]string
 	// everyone are the clients of all keys, where each has one number on all of them; else nil.
@@ -157,9 +158,9 @@ func positive(number int64) int64 {
 // number is the token's number, where the op has one.
 func (o *op) number() int64 { return max(o.token-1, 0) }
 
-func newLog(file string, r room) *log {
-	r.open = new([]closer)
-	return &log{file: file, room: r, ops: newPaged[op](r), first: never, last: math.MinInt64, keys: newNames(), owners: newNames(), timed: true,
+func newLog(file string, r spill.Room) *log {
+	r = r.Together()
+	return &log{file: file, room: r, ops: spill.NewList[op](r), first: never, last: math.MinInt64, keys: newNames(), owners: newNames(), timed: true,
 		grain: grain{len(grains) - 1}, zone: time.UTC}
 }
 
@@ -167,14 +168,14 @@ func newLog(file string, r room) *log {
 const maxOps = 1 << 29
 
 func (l *log) add(o op) (int32, error) {
-	if l.ops.length >= maxOps {
+	if l.ops.Length >= maxOps {
 		return 0, fmt.Errorf("%s: more than %d ops", l.file, maxOps)
 	}
 	l.mixed = l.mixed || o.inv < l.last
 	l.first, l.last = min(l.first, o.inv), o.inv
-	l.ops.trim()
-	o.order = 2*l.ops.length + 1
-	return l.ops.add(o), nil
+	l.ops.Trim()
+	o.order = 2*l.ops.Length + 1
+	return l.ops.Add(o), nil
 }
 
 // sort puts the ops in the order of their invs.
@@ -182,14 +183,14 @@ func (l *log) sort() {
 	if !l.mixed {
 		return
 	}
-	byTime := newSorter(l.room, func(a, b op) int { return cmp.Compare(a.inv, b.inv) })
-	defer byTime.close()
-	for i := range l.ops.each(0, l.ops.length) {
-		byTime.add(*l.ops.see(i))
+	byTime := spill.NewSorter(l.room, func(a, b op) int { return cmp.Compare(a.inv, b.inv) })
+	defer byTime.Close()
+	for i := range l.ops.Each(0, l.ops.Length) {
+		byTime.Add(*l.ops.See(i))
 	}
-	ordered := byTime.inOrder()
-	for i := range l.ops.each(0, l.ops.length) {
-		*l.ops.at(i) = *ordered.next()
+	ordered := byTime.InOrder()
+	for i := range l.ops.Each(0, l.ops.Length) {
+		*l.ops.At(i) = *ordered.Next()
 	}
 }
 

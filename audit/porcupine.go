@@ -133,7 +133,7 @@ func (r *porcupineReader) operation(f form, c *call, owner int32) error {
 
 // event reads a call or a return.
 func (r *porcupineReader) event(f form, c *call, owner int32) error {
-	if r.events == 0 && r.log.ops.length > 0 {
+	if r.events == 0 && r.log.ops.Length > 0 {
 		return r.forms.wrong(f, "", errors.New("an event among operations"))
 	}
 	r.events++
@@ -149,7 +149,7 @@ func (r *porcupineReader) event(f form, c *call, owner int32) error {
 	i, open := r.open[id]
 	if !returns {
 		if open {
-			return r.forms.wrong(f, `"Id"`, fmt.Errorf("event %s is called again while that of line %d is open", id, r.log.ops.at(i).line))
+			return r.forms.wrong(f, `"Id"`, fmt.Errorf("event %s is called again while that of line %d is open", id, r.log.ops.At(i).line))
 		}
 		o := op{owner: owner, inv: r.order, ret: never, line: int32(f.line), endLine: int32(f.line)}
 		if err := r.asked(f, c.Value, `"Value"`, &o); err != nil {
@@ -162,7 +162,7 @@ func (r *porcupineReader) event(f form, c *call, owner int32) error {
 		return r.forms.wrong(f, `"Id"`, fmt.Errorf("event %s returns without a call", id))
 	}
 	delete(r.open, id)
-	o := r.log.ops.at(i)
+	o := r.log.ops.At(i)
 	o.ret, o.endLine = r.order, int32(f.line)
 	return r.answered(f, c.Value, `"Value"`, o)
 }

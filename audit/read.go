@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/lockchaos/lockchaos/audit/spill"
 	"github.com/lockchaos/lockchaos/history"
 )
 
@@ -85,14 +86,14 @@ type Options struct {
 	// Validity is nil where the format's own is meant: until released for Jepsen and Porcupine, not known for logs.
 	Validity *Validity
 
-	asked bool // a line that is not among these says "granted", so "acquire" means that it was asked
-	block int  // bytes of a block (cutter); 0: as many as usual
-	keep  room // how much of the log is kept in memory; nothing: as much as usual
+	asked bool       // a line that is not among these says "granted", so "acquire" means that it was asked
+	block int        // bytes of a block (cutter); 0: as many as usual
+	keep  spill.Room // how much of the log is kept in memory; nothing: as much as usual
 }
 
-func (o Options) room() room {
-	if o.keep.page == 0 {
-		return usualRoom
+func (o Options) room() spill.Room {
+	if o.keep.Page == 0 {
+		return spill.UsualRoom
 	}
 	return o.keep
 }
@@ -121,10 +122,10 @@ func Read(in io.Reader, name string, format Format, o Options) (s *Source, err e
 	l := newLog(name, o.room())
 	defer func() {
 		if err != nil {
-			l.room.close()
+			l.room.Close()
 		}
 	}()
-	defer caught(&err)
+	defer spill.Caught(&err)
 	buffered := bufio.NewReaderSize(Decoded(in), 1<<16)
 	if mark, err := buffered.Peek(3); err == nil && string(mark) == "\ufeff" { // what spreadsheets begin a file with
 		_, _ = buffered.Discard(len(mark))
@@ -184,7 +185,7 @@ func (o Options) completed(format Format) Options {
 
 // Read fills in the next event; io.EOF at the end.
 func (s *Source) Read(e *history.Event) (err error) {
-	defer caught(&err)
+	defer spill.Caught(&err)
 	return s.out.next(e)
 }
 
@@ -203,9 +204,9 @@ func (s *Source) Each(do func([]history.Event) error) error {
 	}
 	next := []history.Event{}
 	for events := some(nil); len(events) > 0; events, next = next, events {
-		read := aside(func() { next = some(next) })
+		read := spill.Aside(func() { next = some(next) })
 		err := func() error {
-			defer join(read)
+			defer spill.Join(read)
 			return do(events)
 		}()
 		if err != nil {
@@ -219,16 +220,16 @@ func (s *Source) Each(do func([]history.Event) error) error {
 }
 
 // Close removes what of the history lies in temporary files. After it nothing more can be asked.
-func (s *Source) Close() { s.log.room.close() }
+func (s *Source) Close() { s.log.room.Close() }
 
 // op is an op that stands in the file; nil for one that was added for what is known all the same, and where a temporary file can't be read.
 func (s *Source) op(id int64) (o *op) {
 	var unread error
-	defer caught(&unread)
-	if id < 1 || id > int64(min(s.log.read, s.log.ops.length)) {
+	defer spill.Caught(&unread)
+	if id < 1 || id > int64(min(s.log.read, s.log.ops.Length)) {
 		return nil
 	}
-	one := s.log.ops.copy(int32(id - 1))
+	one := s.log.ops.Copy(int32(id - 1))
 	return &one
 }
 

@@ -8,7 +8,7 @@ import (
 
 // released follows a release.
 func (t *tracer) released(la *lane, i int32) {
-	o := t.log.ops.at(i)
+	o := t.log.ops.At(i)
 	if o.outcome == history.Info || o.outcome == history.TypeNone {
 		la.adrift = i
 	}
@@ -20,11 +20,11 @@ func (t *tracer) released(la *lane, i int32) {
 		t.releasedUnknown(la, i)
 		return
 	}
-	if o.outcome == history.OK && len(la.pending) > 0 && t.holds.at(la.open[at]).attempted {
+	if o.outcome == history.OK && len(la.pending) > 0 && t.holds.At(la.open[at]).attempted {
 		t.releasedEither(la, i, at)
 		return
 	}
-	h := t.holds.at(la.open[at])
+	h := t.holds.At(la.open[at])
 	switch {
 	case o.outcome == history.OK && t.inner(o, h):
 		o.kind, o.outcome, o.shown = history.Renew, history.Fail, shownInner // it shows that its owner held, and ends nothing
@@ -61,7 +61,7 @@ func (t *tracer) releasedPerhaps(h *hold, o *op) {
 // untried is the place of the newest open hold that nobody has tried to release, or else of the newest: a semaphore's permits are alike.
 func (t *tracer) untried(la *lane) int {
 	for i := len(la.open) - 1; i >= 0; i-- {
-		if !t.holds.at(la.open[i]).attempted {
+		if !t.holds.At(la.open[i]).attempted {
 			return i
 		}
 	}
@@ -83,14 +83,14 @@ func (t *tracer) inner(o *op, h *hold) bool {
 // releasedUnknown follows a release under no grant that is known. One that was answered ok, after an acquire of unknown fate, shows that this was
 // granted: before the release ended, and held when it began.
 func (t *tracer) releasedUnknown(la *lane, i int32) {
-	o := t.log.ops.at(i)
+	o := t.log.ops.At(i)
 	if o.outcome != history.OK || len(la.pending) == 0 {
 		t.stray(la, o)
 		return
 	}
 	first := la.pending[0] // the oldest, of which the least is known
 	la.pending = la.pending[1:]
-	a := t.log.ops.at(first)
+	a := t.log.ops.At(first)
 	a.outcome, a.start, a.end, a.ret, a.token = history.OK, a.inv, o.finish(), o.inv, o.token
 	t.granted++
 	t.instant(la, first, i)
@@ -99,12 +99,12 @@ func (t *tracer) releasedUnknown(la *lane, i int32) {
 // releasedEither follows a release that was answered ok, of a hold that may have been released before, or of one that an acquire of unknown fate made.
 // Whichever it was, its owner held when it was released; and no later release is certainly of the older hold.
 func (t *tracer) releasedEither(la *lane, i int32, at int) {
-	o := *t.log.ops.at(i)
-	older := t.holds.at(la.open[at])
+	o := *t.log.ops.At(i)
+	older := t.holds.At(la.open[at])
 	older.ended = true
 	la.open = slices.Delete(la.open, at, at+1)
-	a := *t.log.ops.at(older.acquire)
-	first := t.log.ops.add(op{kind: history.Acquire, outcome: history.OK, inv: o.inv, ret: o.inv, start: a.begin(), end: o.finish(), key: o.key, owner: o.owner,
+	a := *t.log.ops.At(older.acquire)
+	first := t.log.ops.Add(op{kind: history.Acquire, outcome: history.OK, inv: o.inv, ret: o.inv, start: a.begin(), end: o.finish(), key: o.key, owner: o.owner,
 		line: a.line, endLine: a.endLine, order: o.order - 1})
 	t.instant(la, first, i)
 }
@@ -112,7 +112,7 @@ func (t *tracer) releasedEither(la *lane, i int32, at int) {
 // instant makes a hold of no length of acquire a: its owner held when it released it by op i.
 func (t *tracer) instant(la *lane, a, i int32) {
 	h := t.hold(la, a)
-	o := t.log.ops.at(i)
+	o := t.log.ops.At(i)
 	t.under(h, o)
 	h.use = max(h.use, i)
 	h.ended, h.release, h.until, h.adrift = true, i, o.begin(), 0

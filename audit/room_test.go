@@ -7,10 +7,12 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/lockchaos/lockchaos/audit/spill"
 )
 
 // cramped is room for nothing but what is looked at.
-var cramped = room{page: 2, pages: 2, run: 1, tokens: 2, names: 2}
+var cramped = spill.Room{Page: 2, Pages: 2, Run: 1, Tokens: 2, Names: 2}
 
 // randomLog draws a log of owners of a few keys, and how to read it. Most lines are those of a lock that mostly works; times may be out of order, and tokens
 // missing, 0, of another grant or not rising.

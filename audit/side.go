@@ -144,7 +144,7 @@ func (r *auditReader) add(e *entry) {
 	}
 	r.zeros[e.key] = r.zeros[e.key] || e.token == ticket(0)
 	r.counted[e.key] = r.counted[e.key] || e.token > ticket(0)
-	r.entries.add(*e)
+	r.entries.Add(*e)
 }
 
 // readOn understands the rest of a log in JSON that has no borders which tell blocks apart.

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/lockchaos/lockchaos/audit/spill"
 )
 
 // promiseMargin is what a judge takes off a promise that is measured in time.
@@ -22,12 +24,12 @@ type span struct {
 type reading struct {
 	err   int64
 	until int
-	spans *sorter[span]
+	spans *spill.Sorter[span]
 }
 
 // newReading has no holds yet. Of those that begin and end alike, that of the owner who came first in the log comes first.
-func newReading(r room, err int64, until int) *reading {
-	return &reading{err, until, newSorter(r, func(a, b span) int {
+func newReading(r spill.Room, err int64, until int) *reading {
+	return &reading{err, until, spill.NewSorter(r, func(a, b span) int {
 		return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(a.last, b.last), cmp.Compare(a.lane, b.lane))
 	})}
 }
@@ -37,12 +39,12 @@ func newReading(r room, err int64, until int) *reading {
 func (t *tracer) crowded(r *reading) (grants, endless []int) {
 	keys := len(t.log.keys.list)
 	grants, endless = make([]int, keys), make([]int, keys)
-	held, open := make([]least[int64], keys), make([]int64, keys) // open: when the one before ends at the latest, by key
+	held, open := make([]spill.Heap[int64], keys), make([]int64, keys) // open: when the one before ends at the latest, by key
 	for k := range open {
-		held[k].less, open[k] = cmp.Less[int64], math.MinInt64
+		held[k].Less, open[k] = cmp.Less[int64], math.MinInt64
 	}
-	in := r.spans.inOrder()
-	for s := in.next(); s != nil; s = in.next() {
+	in := r.spans.InOrder()
+	for s := in.Next(); s != nil; s = in.Next() {
 		key := t.order[s.lane-1].key
 		if open[key] > s.begin {
 			endless[key]++
@@ -51,14 +53,14 @@ func (t *tracer) crowded(r *reading) (grants, endless []int) {
 			open[key] = s.last
 		}
 		ends := &held[key]
-		for len(ends.items) > 0 && ends.items[0] <= s.begin {
-			ends.pop()
+		for len(ends.Items) > 0 && ends.Items[0] <= s.begin {
+			ends.Pop()
 		}
-		if len(ends.items) >= t.options.Permits {
+		if len(ends.Items) >= t.options.Permits {
 			grants[key]++
 		}
 		if s.last > s.begin {
-			ends.push(s.last)
+			ends.Push(s.last)
 		}
 	}
 	return grants, endless
@@ -68,7 +70,7 @@ func (t *tracer) crowded(r *reading) (grants, endless []int) {
 func (t *tracer) spanned(n int32, h *hold) {
 	next, begun := int64(never), h.finish
 	if h.follower > 0 && t.options.Permits == 1 && !t.options.Validity.Released {
-		if next = t.holds.see(h.follower).finish; h.nested && h.last > next {
+		if next = t.holds.See(h.follower).finish; h.nested && h.last > next {
 			next = never // it went on under the next one
 		}
 	}
@@ -81,7 +83,7 @@ func (t *tracer) spanned(n int32, h *hold) {
 			s.last = min(s.last, next-r.err)
 		}
 		if r.until != acts || s.last >= s.begin { // else it is so short that it certainly was none
-			r.spans.add(s)
+			r.spans.Add(s)
 		}
 	}
 }
@@ -113,8 +115,8 @@ func (t *tracer) lookThrough() {
 	keys := len(t.log.keys.list)
 	last, untidy := make([]item, keys), make([]bool, keys) // untidy: a hold came after one with a greater token, or one that ended later
 	first, grants := make([]int32, keys), make([]int, keys)
-	for n := range t.holds.each(0, t.holds.length) {
-		h := t.holds.see(n)
+	for n := range t.holds.Each(0, t.holds.Length) {
+		h := t.holds.See(n)
 		owner := t.order[h.lane-1].owner
 		if grants[h.key]++; t.options.Permits > 1 {
 			t.excluded = t.excluded || grants[h.key] > t.options.Permits
@@ -145,17 +147,17 @@ func (t *tracer) findEarly(untidy []bool) {
 		token, at int64
 		key, hold int32
 	}
-	byToken := newSorter(t.log.room, func(a, b granted) int {
+	byToken := spill.NewSorter(t.log.room, func(a, b granted) int {
 		return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(b.token, a.token))
 	})
-	defer byToken.close()
-	for n := range t.holds.each(0, t.holds.length) {
-		if h := t.holds.see(n); h.token != 0 && untidy[h.key] && !t.broken[h.key] {
-			byToken.add(granted{h.token, h.finish, h.key, n})
+	defer byToken.Close()
+	for n := range t.holds.Each(0, t.holds.Length) {
+		if h := t.holds.See(n); h.token != 0 && untidy[h.key] && !t.broken[h.key] {
+			byToken.Add(granted{h.token, h.finish, h.key, n})
 		}
 	}
-	first, key, in := int64(never), int32(-1), byToken.inOrder()
-	for g := in.next(); g != nil; g = in.next() {
+	first, key, in := int64(never), int32(-1), byToken.InOrder()
+	for g := in.Next(); g != nil; g = in.Next() {
 		if g.key != key {
 			first, key = never, g.key
 		}
@@ -169,7 +171,7 @@ func (t *tracer) findEarly(untidy []bool) {
 // counted is the latest instant at which the time to live of a grant may have begun to count: when the attempt was sent that succeeded, which may have been
 // as late as the grant where nobody tells.
 func (t *tracer) counted(h *hold) int64 {
-	switch o := t.log.ops.see(h.acquire); {
+	switch o := t.log.ops.See(h.acquire); {
 	case o.attempt != 0:
 		return o.attempt
 	case t.options.Delayed:

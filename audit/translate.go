@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockchaos/lockchaos/audit/spill"
 	"github.com/lockchaos/lockchaos/history"
 )
 
@@ -31,15 +32,15 @@ func translate(l *log, o Options) (*Source, error) {
 	if err := t.number(); err != nil {
 		return nil, err
 	}
-	l.read = l.ops.length
+	l.read = l.ops.Length
 	t.known()
 	var holds, tokens string
-	doubts := aside(func() { holds, tokens = t.doubtHolds(), t.doubtTokens() }) // which needs no op
+	doubts := spill.Aside(func() { holds, tokens = t.doubtHolds(), t.doubtTokens() }) // which needs no op
 	defer func() { <-doubts }()
 	out, entries := newEmitter(t)
-	join(doubts)
+	spill.Join(doubts)
 	s := &Source{Keys: l.keys.list, log: l, out: out}
-	if t.holds.length == 0 && !t.wanted {
+	if t.holds.Length == 0 && !t.wanted {
 		return nil, &history.SyntaxError{File: l.file, Line: 1, Err: errNoAcquire}
 	}
 	s.Open = t.open()
@@ -108,7 +109,7 @@ func (t *tracer) untold(entries int) map[string]string {
 		untold[history.FactTokens] = fmt.Sprintf("%s used without an acquire in the history, after a greater one was granted: it does not tell when they were given.",
 			counted(t.late, "token")+was(t.late))
 	}
-	if t.granted == 0 && t.holds.length > 0 && t.renewals == 0 {
+	if t.granted == 0 && t.holds.Length > 0 && t.renewals == 0 {
 		untold[history.FactHolds] = "The history has no acquires, so it does not tell who held the lock."
 	}
 	return untold

@@ -43,7 +43,7 @@ func (r *auditReader) versions() bool {
 // given reports whether a token is that of one of an owner's grants.
 func (t *tracer) given(la *lane, token int64) bool {
 	n, known := t.tokens.hold(t.holds, tokenOn{la.key, token})
-	return known && t.holds.at(n).lane == la.number
+	return known && t.holds.At(n).lane == la.number
 }
 
 // ofWrite reports whether a number that none of an owner's open grants has is that of a write.

@@ -27,17 +27,17 @@ func (w *way) newestFirst() bool { return w.levels > 0 && w.falls > 4*w.rises }
 
 // inOrder returns what gives the lines of the log in order of time, one by one; nil ends them. An entry is good until the next call.
 func (r *auditReader) inOrder() func() *entry {
-	in := r.entries.inOrder()
+	in := r.entries.InOrder()
 	if !r.way.newestFirst() {
-		return in.next
+		return in.Next
 	}
 	var alike []entry // of one time, the last one first
-	next := in.next()
+	next := in.Next()
 	return func() *entry {
 		if len(alike) == 0 {
 			for next != nil && (len(alike) == 0 || next.at == alike[0].at) {
 				alike = append(alike, *next)
-				next = in.next()
+				next = in.Next()
 			}
 			if len(alike) == 0 {
 				return nil

@@ -1,4 +1,10 @@
-package audit
+// Package spill keeps what may not fit into memory: lists, and sorters that put items in order. Both keep a bounded part of their items in
+// memory (Room), and the rest in temporary files. Their items have no pointers.
+//
+// Nearly every line of a translation may meet an error of such a file. So it is thrown as a panic, and every function that others call has
+//
+//	defer spill.Caught(&err)
+package spill
 
 import (
 	"crypto/rand"
@@ -9,38 +15,41 @@ import (
 	"unsafe"
 )
 
-// A log may not fit into memory. Lists (paged) and sorters therefore keep a bounded part of what was
-// read in memory, and the rest in temporary files.
+// Room is how much of a log is kept in memory, and what keeps the rest in files.
+type Room struct {
+	Page   int // items of a page of a list; a power of two
+	Pages  int // pages of a list
+	Run    int // bytes that a sorter takes before it writes them down
+	Tokens int // tokens of a key that are remembered
+	Names  int // names that a worker remembers
 
-// room is how much of a log is kept in memory, and what keeps the rest in files.
-type room struct {
-	page   int // items of a page of a list; a power of two
-	pages  int // pages of a list
-	run    int // bytes that a sorter takes before it writes them down
-	tokens int // tokens of a key that are remembered
-	names  int // names that a worker remembers
-
-	open *[]closer // the lists and sorters of the log; nil: their makers close them
+	open *[]closer // the lists and sorters; nil: their makers close them
 }
 
 // closer is a list or a sorter, which may be closed more than once.
-type closer interface{ close() }
+type closer interface{ Close() }
 
-func (r room) add(c closer) {
+// Together is a room that knows its lists and sorters, so that its Close closes all of them.
+func (r Room) Together() Room {
+	r.open = new([]closer)
+	return r
+}
+
+func (r Room) add(c closer) {
 	if r.open != nil {
 		*r.open = append(*r.open, c)
 	}
 }
 
-// close removes all temporary files.
-func (r room) close() {
+// Close removes the temporary files of a room that is together.
+func (r Room) Close() {
 	for _, c := range *r.open {
-		c.close()
+		c.Close()
 	}
 }
 
-// usualRoom is the room where the options give none: about 120 MB with everything.
-var usualRoom = room{page: 1 << 9, pages: 1 << 10, run: 1 << 20, tokens: 1 << 5, names: 1 << 16}
+// UsualRoom is the room where the options give none: about 120 MB with everything.
+var UsualRoom = Room{Page: 1 << 9, Pages: 1 << 10, Run: 1 << 20, Tokens: 1 << 5, Names: 1 << 16}
 
 // scratch is a temporary file, made when it is first written to. Its name is removed at once, so
 // nothing is left behind, whatever ends the program. Windows removes it when the file is closed,
@@ -50,12 +59,11 @@ type scratch struct {
 	end  int64
 }
 
-// scratchError is an error of a temporary file. It is thrown as a panic, because nearly every line of
-// the translation may meet one, and caught in every function that others call.
+// scratchError is an error of a temporary file, which is thrown as a panic.
 type scratchError struct{ error }
 
-// caught turns a scratchError into the error that a function returns.
-func caught(err *error) {
+// Caught makes the panic of a temporary file the error that a function returns. It is to be deferred.
+func Caught(err *error) {
 	if r := recover(); r != nil {
 		wrong, ok := r.(scratchError)
 		if !ok {

@@ -1,4 +1,4 @@
-package audit
+package spill
 
 import (
 	"iter"
@@ -6,12 +6,12 @@ import (
 	"unsafe"
 )
 
-// paged is a list of items without pointers. Pages that were not used of late lie in a temporary file.
+// List is a list of items without pointers. Pages that were not used of late lie in a temporary file.
 // A pointer to an item is good until the next add or trim.
-type paged[T any] struct {
+type List[T any] struct {
 	scratch scratch
 	pages   []page[T]
-	length  int32
+	Length  int32 // how many items it has
 	shift   int
 	most    int   // pages in memory
 	loaded  []int // which they are
@@ -25,14 +25,16 @@ type page[T any] struct {
 	used, changed bool  // used: since trim last came by; changed: since it was written
 }
 
-func newPaged[T any](r room) *paged[T] {
-	l := &paged[T]{shift: bits.TrailingZeros(uint(r.page)), most: r.pages}
+// NewList returns an empty list with so much room.
+func NewList[T any](r Room) *List[T] {
+	l := &List[T]{shift: bits.TrailingZeros(uint(r.Page)), most: r.Pages}
 	r.add(l)
 	return l
 }
 
-func (l *paged[T]) add(item T) int32 {
-	i := l.length
+// Add adds an item, and returns its number.
+func (l *List[T]) Add(item T) int32 {
+	i := l.Length
 	switch n := int(i >> l.shift); {
 	case n == len(l.pages):
 		l.pages = append(l.pages, page[T]{items: l.buffer(), at: -1})
@@ -40,13 +42,13 @@ func (l *paged[T]) add(item T) int32 {
 	case n == 0 && int(i) == len(l.pages[0].items): // the first page grows, for many a log is short
 		l.pages[0].items = append(l.pages[0].items, make([]T, i)...)
 	}
-	l.length++
-	*l.at(i) = item
+	l.Length++
+	*l.At(i) = item
 	return i
 }
 
-// at returns an item that the caller may change.
-func (l *paged[T]) at(i int32) *T {
+// At returns an item that the caller may change.
+func (l *List[T]) At(i int32) *T {
 	p := &l.pages[i>>l.shift]
 	if p.items == nil {
 		l.load(p, int(i>>l.shift))
@@ -55,8 +57,8 @@ func (l *paged[T]) at(i int32) *T {
 	return &p.items[i&(1<<l.shift-1)]
 }
 
-// see returns an item that the caller does not change.
-func (l *paged[T]) see(i int32) *T {
+// See returns an item that the caller does not change.
+func (l *List[T]) See(i int32) *T {
 	p := &l.pages[i>>l.shift]
 	if p.items == nil {
 		l.load(p, int(i>>l.shift))
@@ -65,13 +67,13 @@ func (l *paged[T]) see(i int32) *T {
 	return &p.items[i&(1<<l.shift-1)]
 }
 
-func (l *paged[T]) load(p *page[T], n int) {
+func (l *List[T]) load(p *page[T], n int) {
 	p.items = l.buffer()
 	l.scratch.read(raw(p.items), p.at)
 	l.loaded = append(l.loaded, n)
 }
 
-func (l *paged[T]) buffer() []T {
+func (l *List[T]) buffer() []T {
 	if n := len(l.free); n > 0 {
 		buf := l.free[n-1]
 		l.free = l.free[:n-1]
@@ -83,8 +85,8 @@ func (l *paged[T]) buffer() []T {
 	return make([]T, 1<<l.shift)
 }
 
-// copy returns a copy of an item without loading its page.
-func (l *paged[T]) copy(i int32) T {
+// Copy returns a copy of an item without loading its page.
+func (l *List[T]) Copy(i int32) T {
 	p, at := &l.pages[i>>l.shift], int(i)&(1<<l.shift-1)
 	if p.items != nil {
 		return p.items[at]
@@ -94,14 +96,14 @@ func (l *paged[T]) copy(i int32) T {
 	return item[0]
 }
 
-// close forgets the items.
-func (l *paged[T]) close() {
+// Close forgets the items.
+func (l *List[T]) Close() {
 	l.scratch.close()
-	l.pages, l.loaded, l.free, l.length = nil, nil, nil, 0
+	l.pages, l.loaded, l.free, l.Length = nil, nil, nil, 0
 }
 
-// trim writes pages that were not used of late to the file while too many are in memory.
-func (l *paged[T]) trim() {
+// Trim writes pages that were not used of late to the file while too many are in memory.
+func (l *List[T]) Trim() {
 	for len(l.loaded) > l.most {
 		if l.hand >= len(l.loaded) {
 			l.hand = 0
@@ -126,11 +128,11 @@ func (l *paged[T]) trim() {
 	}
 }
 
-// each yields the numbers from one up to, but without, another, and trims before each.
-func (l *paged[T]) each(from, to int32) iter.Seq[int32] {
+// Each yields the numbers from one up to, but without, another, and trims before each.
+func (l *List[T]) Each(from, to int32) iter.Seq[int32] {
 	return func(yield func(int32) bool) {
 		for i := from; i < to; i++ {
-			l.trim()
+			l.Trim()
 			if !yield(i) {
 				return
 			}
@@ -138,8 +140,8 @@ func (l *paged[T]) each(from, to int32) iter.Seq[int32] {
 	}
 }
 
-// scan calls see with all items without loading pages, so that pointers stay good.
-func (l *paged[T]) scan(see func(i int32, item *T)) {
+// Scan calls see with all items without loading pages, so that pointers stay good.
+func (l *List[T]) Scan(see func(i int32, item *T)) {
 	var apart []T
 	for n := range l.pages {
 		items := l.pages[n].items
@@ -151,7 +153,7 @@ func (l *paged[T]) scan(see func(i int32, item *T)) {
 			l.scratch.read(raw(items), l.pages[n].at)
 		}
 		first := int32(n) << l.shift
-		for k := range items[:min(len(items), int(l.length-first))] {
+		for k := range items[:min(len(items), int(l.Length-first))] {
 			see(first+int32(k), &items[k])
 		}
 	}

@@ -1,13 +1,13 @@
-package audit
+package spill
 
 import (
 	"slices"
 	"unsafe"
 )
 
-// sorter puts items without pointers in order; of equal ones, the one that was added first comes first.
+// Sorter puts items without pointers in order; of equal ones, the one that was added first comes first.
 // It sorts runs of them while more come, writes them to a temporary file, and merges them in the end.
-type sorter[T any] struct {
+type Sorter[T any] struct {
 	scratch scratch
 	compare func(a, b T) int
 	run     []T // the newest items, which are not sorted yet
@@ -31,13 +31,15 @@ type stretch struct {
 	number int
 }
 
-func newSorter[T any](r room, compare func(a, b T) int) *sorter[T] {
-	s := &sorter[T]{compare: compare, most: max(4, r.run/int(unsafe.Sizeof(*new(T))))}
+// NewSorter returns a sorter without items.
+func NewSorter[T any](r Room, compare func(a, b T) int) *Sorter[T] {
+	s := &Sorter[T]{compare: compare, most: max(4, r.Run/int(unsafe.Sizeof(*new(T))))}
 	r.add(s)
 	return s
 }
 
-func (s *sorter[T]) add(item T) {
+// Add adds an item.
+func (s *Sorter[T]) Add(item T) {
 	if len(s.run) == cap(s.run) {
 		s.grow()
 	}
@@ -45,7 +47,7 @@ func (s *sorter[T]) add(item T) {
 }
 
 // grow makes room for another item: little by little at first, then at once for a whole run.
-func (s *sorter[T]) grow() {
+func (s *Sorter[T]) grow() {
 	switch few := s.most / 64; {
 	case len(s.run) == s.most:
 		s.put()
@@ -57,27 +59,27 @@ func (s *sorter[T]) grow() {
 }
 
 // put has the newest run sorted and written, on another processor.
-func (s *sorter[T]) put() {
+func (s *Sorter[T]) put() {
 	s.wait()
 	run := s.run
 	if s.run, s.spare = s.spare[:0], run; cap(s.run) == 0 {
 		s.run = make([]T, 0, s.most)
 	}
-	s.written = aside(func() {
+	s.written = Aside(func() {
 		s.sort(run)
 		s.write(run)
 	})
 }
 
-func (s *sorter[T]) wait() {
+func (s *Sorter[T]) wait() {
 	if s.written != nil {
-		join(s.written)
+		Join(s.written)
 	}
 }
 
-// aside does something on another processor. It returns what that panicked with, or nil, in a channel
+// Aside does something on another processor. It returns what that panicked with, or nil, in a channel
 // that is closed afterwards.
-func aside(do func()) <-chan any {
+func Aside(do func()) <-chan any {
 	done := make(chan any, 1)
 	go func() {
 		defer close(done)
@@ -87,21 +89,21 @@ func aside(do func()) <-chan any {
 	return done
 }
 
-// join waits for what is done aside, and panics as it did.
-func join(done <-chan any) {
+// Join waits for what is done aside, and panics as it did.
+func Join(done <-chan any) {
 	if wrong := <-done; wrong != nil {
 		panic(wrong)
 	}
 }
 
-func (s *sorter[T]) sort(run []T) {
+func (s *Sorter[T]) sort(run []T) {
 	if !s.nearly(run) {
 		slices.SortStableFunc(run, s.compare)
 	}
 }
 
 // nearly sorts a run in which hardly any item is far from its place, and reports whether it did.
-func (s *sorter[T]) nearly(run []T) bool {
+func (s *Sorter[T]) nearly(run []T) bool {
 	moves := 8 * len(run)
 	for i := 1; i < len(run); i++ {
 		if s.compare(run[i-1], run[i]) <= 0 {
@@ -119,7 +121,7 @@ func (s *sorter[T]) nearly(run []T) bool {
 	return true
 }
 
-func (s *sorter[T]) write(run []T) {
+func (s *Sorter[T]) write(run []T) {
 	to := slices.IndexFunc(s.chains, func(c chain[T]) bool { return s.compare(c.last, run[0]) <= 0 })
 	if to < 0 {
 		to = len(s.chains)
@@ -131,8 +133,8 @@ func (s *sorter[T]) write(run []T) {
 	s.runs++
 }
 
-// close forgets everything.
-func (s *sorter[T]) close() {
+// Close forgets everything.
+func (s *Sorter[T]) Close() {
 	if s.written != nil {
 		<-s.written // what went wrong does not matter any more
 	}
@@ -140,10 +142,10 @@ func (s *sorter[T]) close() {
 	s.run, s.spare, s.chains = nil, nil, nil
 }
 
-// cursor goes through the items of a sorter in order.
-type cursor[T any] struct {
-	from  *sorter[T]
-	heap  least[*source[T]] // the one with the least item on top
+// Cursor goes through the items of a sorter in order.
+type Cursor[T any] struct {
+	from  *Sorter[T]
+	heap  Heap[*source[T]] // the one with the least item on top
 	begun bool
 }
 
@@ -155,12 +157,12 @@ type source[T any] struct {
 	left  []stretch
 }
 
-// inOrder begins at the least item. Nothing is added any more. There may be several cursors.
-func (s *sorter[T]) inOrder() *cursor[T] {
+// InOrder begins at the least item. Nothing is added any more. There may be several cursors.
+func (s *Sorter[T]) InOrder() *Cursor[T] {
 	s.wait()
 	s.sort(s.run)
-	c := &cursor[T]{from: s}
-	c.heap.less = func(a, b *source[T]) bool {
+	c := &Cursor[T]{from: s}
+	c.heap.Less = func(a, b *source[T]) bool {
 		if order := s.compare(a.items[a.at], b.items[b.at]); order != 0 {
 			return order < 0
 		}
@@ -169,16 +171,16 @@ func (s *sorter[T]) inOrder() *cursor[T] {
 	for _, chain := range s.chains {
 		from := &source[T]{left: slices.Clone(chain.runs)}
 		c.fill(from)
-		c.heap.push(from)
+		c.heap.Push(from)
 	}
 	if len(s.run) > 0 {
-		c.heap.push(&source[T]{items: s.run, run: s.runs})
+		c.heap.Push(&source[T]{items: s.run, run: s.runs})
 	}
 	return c
 }
 
 // fill reads on in a chain, and reports whether there was more.
-func (c *cursor[T]) fill(s *source[T]) bool {
+func (c *Cursor[T]) fill(s *source[T]) bool {
 	if len(s.left) == 0 {
 		return false
 	}
@@ -195,65 +197,67 @@ func (c *cursor[T]) fill(s *source[T]) bool {
 	return true
 }
 
-// next returns the next item, which is good until the next call; nil: there is none.
-func (c *cursor[T]) next() *T {
-	if c.begun && len(c.heap.items) > 0 {
-		if s := c.heap.items[0]; s.at+1 < len(s.items) {
+// Next returns the next item, which is good until the next call; nil: there is none.
+func (c *Cursor[T]) Next() *T {
+	if c.begun && len(c.heap.Items) > 0 {
+		if s := c.heap.Items[0]; s.at+1 < len(s.items) {
 			s.at++
 			c.heap.down(0)
 		} else if c.fill(s) {
 			c.heap.down(0)
 		} else {
-			c.heap.pop()
+			c.heap.Pop()
 		}
 	}
 	c.begun = true
-	if len(c.heap.items) == 0 {
+	if len(c.heap.Items) == 0 {
 		return nil
 	}
-	s := c.heap.items[0]
+	s := c.heap.Items[0]
 	return &s.items[s.at]
 }
 
-// least is a heap: the least item is on top.
-type least[T any] struct {
-	items []T
-	less  func(a, b T) bool
+// Heap is a heap: the least item is on top.
+type Heap[T any] struct {
+	Items []T
+	Less  func(a, b T) bool
 }
 
-func (h *least[T]) push(item T) {
-	h.items = append(h.items, item)
-	for i := len(h.items) - 1; i > 0; {
+// Push adds an item.
+func (h *Heap[T]) Push(item T) {
+	h.Items = append(h.Items, item)
+	for i := len(h.Items) - 1; i > 0; {
 		parent := (i - 1) / 2
-		if !h.less(h.items[i], h.items[parent]) {
+		if !h.Less(h.Items[i], h.Items[parent]) {
 			return
 		}
-		h.items[i], h.items[parent] = h.items[parent], h.items[i]
+		h.Items[i], h.Items[parent] = h.Items[parent], h.Items[i]
 		i = parent
 	}
 }
 
-func (h *least[T]) pop() T {
-	top, last := h.items[0], len(h.items)-1
-	h.items[0] = h.items[last]
-	h.items = h.items[:last]
+// Pop takes the least item away, and returns it.
+func (h *Heap[T]) Pop() T {
+	top, last := h.Items[0], len(h.Items)-1
+	h.Items[0] = h.Items[last]
+	h.Items = h.Items[:last]
 	h.down(0)
 	return top
 }
 
 // down moves an item that may be too great to its place.
-func (h *least[T]) down(i int) {
+func (h *Heap[T]) down(i int) {
 	for {
 		least := i
-		for child := 2*i + 1; child <= 2*i+2 && child < len(h.items); child++ {
-			if h.less(h.items[child], h.items[least]) {
+		for child := 2*i + 1; child <= 2*i+2 && child < len(h.Items); child++ {
+			if h.Less(h.Items[child], h.Items[least]) {
 				least = child
 			}
 		}
 		if least == i {
 			return
 		}
-		h.items[i], h.items[least] = h.items[least], h.items[i]
+		h.Items[i], h.Items[least] = h.Items[least], h.Items[i]
 		i = least
 	}
 }
